@@ -1,0 +1,80 @@
+// Package appfile turns the files of an application into an [Application].
+//
+// It reads three formats: PipeCD v0 (`kind: ECSApp`), PipeCD v1
+// (`kind: Application`) and sluice.yaml, with the definitions that they name,
+// all through an [io/fs.FS]. It is strict: every key is honoured, known as
+// piped's own and read past, or refused with a sentence ([Keys] lists them). It
+// does not ask AWS and does not judge whether an application can be deployed:
+// that is package plan.
+//
+// Start reading at [Load] and the tables in keys.go.
+package appfile
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Format is the kind of file that an application was read from.
+type Format string
+
+const (
+	// PipeCDv0: `kind: ECSApp`, keys directly under spec.
+	PipeCDv0 Format = "PipeCD v0"
+	// PipeCDv1: `kind: Application`, keys under spec.plugins.<name>.
+	PipeCDv1 Format = "PipeCD v1"
+	// Sluice: sluice.yaml, the keys of v0's spec without the envelope.
+	Sluice Format = "sluice.yaml"
+)
+
+// Application is the files of one ECS service, or of one standalone task.
+type Application struct {
+	File   string // the application file, as a path in the file system given to [Load]
+	Format Format
+
+	Name    string // empty if the file gives none
+	Region  string // only sluice.yaml gives one
+	Cluster string // name or ARN; from the application file, else from the service definition
+	Labels  map[string]string
+
+	Access  sluice.Access
+	Task    *definition.Task
+	Service *definition.Service // nil: a standalone task
+
+	Primary, Canary *TargetGroup // nil if not given
+	ListenerRules   []string     // ARNs of the only rules to write; empty: found by themselves
+	Recreate        bool         // quick sync stops the old tasks first
+
+	Pipeline         []Stage // empty: quick sync
+	AutoRollback     bool
+	ProgressDeadline time.Duration // how long nothing may move
+	Timeout          time.Duration // hard limit of a deployment
+
+	Standalone Standalone
+
+	// Notes are sentences for the person who deploys, to be told once.
+	Notes []string
+	// Source holds the SHA-256 in hex of every file read, by path.
+	Source map[string]string
+}
+
+// TargetGroup is one side of the load balancer. Container and Port are empty
+// and 0 if the file leaves them out.
+type TargetGroup struct {
+	ARN              string
+	Container        string
+	Port             int32
+	LoadBalancerName string // Classic load balancers only; PipeCD v0 has the key
+}
+
+// Standalone is how a task without a service is run.
+type Standalone struct {
+	Run            bool // false: only register the task definition
+	ClusterARN     string
+	LaunchType     string
+	Subnets        []string
+	SecurityGroups []string
+	AssignPublicIP string // ENABLED or DISABLED; empty: AWS decides
+}
