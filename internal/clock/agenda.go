@@ -1,0 +1,104 @@
+package clock
+
+import (
+	"container/heap"
+	"context"
+	"slices"
+	"time"
+)
+
+// entry is one thing to come: an actor to wake or a timeout to end.
+type entry struct {
+	at    time.Duration // since the clock's start
+	seq   uint64        // breaks ties, so that order never depends on chance
+	never bool          // only ctx wakes it
+	place int           // in the heap; -1 outside
+	out   bool          // woken, ended or withdrawn
+
+	actor *actor
+	ctx   context.Context
+	done  <-chan struct{}
+
+	timeout *timeout
+}
+
+func (e *entry) gone() bool { return e.out }
+
+// agenda is a heap by (time, sequence).
+type agenda []*entry
+
+func (a *agenda) add(e *entry) { heap.Push(a, e) }
+
+// take removes the earliest entry; nil if there is none.
+func (a *agenda) take() *entry {
+	if len(*a) == 0 {
+		return nil
+	}
+	return heap.Pop(a).(*entry)
+}
+
+// remove withdraws e if it is still to come.
+func (a *agenda) remove(e *entry) {
+	if !e.never && e.place >= 0 && e.place < len(*a) && (*a)[e.place] == e {
+		heap.Remove(a, e.place)
+	}
+}
+
+// keep drops every entry that keep refuses.
+func (a *agenda) keep(keep func(*entry) bool) {
+	*a = slices.DeleteFunc(*a, func(e *entry) bool { return !keep(e) })
+	for i, e := range *a {
+		e.place = i
+	}
+	heap.Init(a)
+}
+
+// Len, Less, Swap, Push and Pop are [heap.Interface].
+
+func (a agenda) Len() int { return len(a) }
+
+func (a agenda) Less(i, j int) bool {
+	if a[i].at != a[j].at {
+		return a[i].at < a[j].at
+	}
+	return a[i].seq < a[j].seq
+}
+
+func (a agenda) Swap(i, j int) {
+	a[i], a[j] = a[j], a[i]
+	a[i].place, a[j].place = i, j
+}
+
+func (a *agenda) Push(x any) {
+	e := x.(*entry)
+	e.place = len(*a)
+	*a = append(*a, e)
+}
+
+func (a *agenda) Pop() any {
+	old := *a
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*a = old[:len(old)-1]
+	e.place = -1
+	return e
+}
+
+// watched are things in order of sequence that are looked at before every
+// choice; those that are gone are dropped on the way.
+type watched[T interface{ gone() bool }] []T
+
+func (w *watched[T]) add(t T) { *w = append(*w, t) }
+
+// live drops what is gone and returns the rest, valid until the next add.
+func (w *watched[T]) live() []T {
+	kept := (*w)[:0]
+	for _, t := range *w {
+		if !t.gone() {
+			kept = append(kept, t)
+		}
+	}
+	clear((*w)[len(kept):])
+	*w = kept
+	return kept
+}

@@ -1,0 +1,240 @@
+package clock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Virtual is a clock whose time passes only when nothing can run. It implements
+// [Clock]. Make one with [NewVirtual], start the program with [Virtual.Run].
+//
+// Now may be called from anywhere. Sleep belongs to actors: a goroutine that the
+// clock did not start must not call it. Go and WithTimeout may be called before
+// Run too; from a foreign goroutine while Run runs they are safe, but the order
+// of things is then no longer the same each time.
+type Virtual struct {
+	start time.Time
+
+	mu      sync.Mutex // guards what follows against foreign goroutines
+	passed  time.Duration
+	seq     uint64
+	due     agenda
+	alive   map[*actor]struct{}
+	born    int
+	running *actor
+	active  bool // inside Run
+
+	sleepers  watched[*entry]   // parked with a context that can end
+	followers watched[*timeout] // timeouts under a context that can end
+}
+
+// NewVirtual is a clock that stands at start until Run.
+func NewVirtual(start time.Time) *Virtual {
+	return &Virtual{start: start.Round(0), alive: map[*actor]struct{}{}}
+}
+
+// Now is the start plus the virtual time that has passed.
+func (v *Virtual) Now() time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.start.Add(v.passed)
+}
+
+// Go adds an actor. It is due now, after everything that is due now already.
+func (v *Virtual) Go(f func()) {
+	a := newActor(f)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.born++
+	a.id = v.born
+	v.alive[a] = struct{}{}
+	v.add(&entry{at: v.passed, actor: a})
+}
+
+// Sleep parks the calling actor. See [Clock].
+func (v *Virtual) Sleep(ctx context.Context, d time.Duration) error {
+	v.mu.Lock()
+	a := v.running
+	v.mu.Unlock()
+	if a == nil {
+		panic("clock: Sleep on a virtual clock outside an actor; start the program with Run")
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	v.park(a, ctx, d)
+	a.pause()
+	return a.woken
+}
+
+func (v *Virtual) park(a *actor, ctx context.Context, d time.Duration) {
+	done := ctx.Done() // outside the lock: ctx may be anybody's
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	e := &entry{at: v.passed + max(d, 0), actor: a, ctx: ctx, done: done}
+	if d == Forever {
+		e.at, e.never = 0, true
+	}
+	a.parked = v.passed
+	v.add(e)
+	if done != nil {
+		v.sleepers.add(e)
+	}
+}
+
+// add gives e its place in the order of all things. v.mu is held.
+func (v *Virtual) add(e *entry) {
+	v.seq++
+	e.seq = v.seq
+	if !e.never {
+		v.due.add(e)
+	}
+}
+
+// Run runs f as the first actor and returns when every actor has ended.
+//
+// A panic of an actor surfaces here, after the other actors have been unwound
+// (their deferred calls run): errors and strings as a [*Panic] that has the
+// actor's stack, any other value as it is. An actor that calls
+// [runtime.Goexit], as t.FailNow does, ends the caller of Run likewise. If all
+// actors are parked for ever, Run panics with their list.
+func (v *Virtual) Run(f func()) {
+	v.begin()
+	defer v.end()
+	v.Go(f)
+	for {
+		a := v.next()
+		if a == nil {
+			return
+		}
+		v.setRunning(a)
+		ended := a.resume()
+		v.setRunning(nil)
+		if ended {
+			v.forget(a)
+		}
+		a.surface()
+	}
+}
+
+func (v *Virtual) begin() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.active {
+		panic("clock: Run called while the virtual clock runs; use Go inside")
+	}
+	v.active = true
+}
+
+// end unwinds whoever is left, which is nobody unless Run is panicking.
+func (v *Virtual) end() {
+	for left := v.living(); len(left) > 0; left = v.living() {
+		for _, a := range left {
+			v.setRunning(a)
+			a.unwind()
+			v.forget(a)
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.running, v.active = nil, false
+	v.due.keep(func(e *entry) bool { return e.timeout != nil })
+	v.sleepers = nil
+}
+
+func (v *Virtual) living() []*actor {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.actors()
+}
+
+func (v *Virtual) setRunning(a *actor) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.running = a
+}
+
+func (v *Virtual) forget(a *actor) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.alive, a)
+}
+
+// next chooses who runs: the first sleeper whose context is done, else whoever
+// is due first; time jumps there. Nil means that nobody is left.
+func (v *Virtual) next() *actor {
+	for {
+		v.follow()
+		v.mu.Lock()
+		if len(v.alive) == 0 {
+			v.mu.Unlock()
+			return nil
+		}
+		if e := v.takeCancelled(); e != nil {
+			v.mu.Unlock()
+			e.actor.woken = context.Cause(e.ctx)
+			return e.actor
+		}
+		e := v.takeDue()
+		if e == nil {
+			report := v.deadlock()
+			v.mu.Unlock()
+			panic(report)
+		}
+		v.mu.Unlock()
+		if e.timeout == nil {
+			e.actor.woken = nil
+			return e.actor
+		}
+		e.timeout.end(context.DeadlineExceeded)
+	}
+}
+
+// follow ends the timeouts whose parent has ended since the last look. Older
+// ones come first, so that a timeout under a timeout sees its parent's end.
+func (v *Virtual) follow() {
+	v.mu.Lock()
+	live := v.followers.live()
+	v.mu.Unlock()
+	for _, t := range live {
+		t.follow()
+	}
+}
+
+func (v *Virtual) takeCancelled() *entry {
+	for _, e := range v.sleepers.live() {
+		select {
+		case <-e.done:
+			e.out = true
+			v.due.remove(e)
+			return e
+		default:
+		}
+	}
+	return nil
+}
+
+func (v *Virtual) takeDue() *entry {
+	for {
+		e := v.due.take()
+		if e == nil {
+			return nil
+		}
+		if e.timeout != nil && e.timeout.gone() {
+			continue // time must not jump to what has ended already
+		}
+		v.passed = max(v.passed, e.at)
+		e.out = true
+		return e
+	}
+}
+
+func (v *Virtual) deadlock() string {
+	s := fmt.Sprintf("clock: deadlock at %s: every actor is parked for ever", v.start.Add(v.passed).Format(time.RFC3339Nano))
+	for _, a := range v.actors() {
+		s += fmt.Sprintf("\n\tactor %d, started by %s, parked since %s", a.id, a.starter(), v.start.Add(a.parked).Format(time.RFC3339Nano))
+	}
+	return s
+}

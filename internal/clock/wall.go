@@ -1,0 +1,75 @@
+package clock
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Real is the machine's clock.
+func Real() Clock { return wall{speed: 1} }
+
+// Scaled is a clock that starts at the machine's time and runs speed times
+// faster; a timeout of a minute at speed 60 takes a second. It panics unless
+// speed is a positive number.
+func Scaled(speed float64) Clock {
+	if !(speed > 0) || math.IsInf(speed, 0) {
+		panic(fmt.Sprintf("clock: speed %v is not a positive number", speed))
+	}
+	return wall{speed: speed, start: time.Now()}
+}
+
+// wall runs on the machine's time, speed times faster since start. The zero
+// start means that it is not scaled at all.
+type wall struct {
+	start time.Time
+	speed float64
+}
+
+func (w wall) Now() time.Time {
+	now := time.Now()
+	if w.start.IsZero() {
+		return now
+	}
+	return w.start.Round(0).Add(stretch(now.Sub(w.start), w.speed))
+}
+
+func (w wall) Sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if d <= 0 {
+		return nil
+	}
+	if d == Forever {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	t := time.NewTimer(stretch(d, 1/w.speed))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (w wall) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, stretch(d, 1/w.speed))
+}
+
+func (w wall) Go(f func()) { go f() }
+
+// stretch multiplies d, stopping at [Forever] where a Duration would overflow.
+func stretch(d time.Duration, by float64) time.Duration {
+	if by == 1 {
+		return d
+	}
+	x := float64(d) * by
+	if x >= math.MaxInt64 {
+		return Forever
+	}
+	return time.Duration(x)
+}
