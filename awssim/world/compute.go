@@ -1,0 +1,214 @@
+package world
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/image"
+)
+
+// Cluster is an ECS cluster.
+type Cluster struct {
+	ARN, Name, Status string // ACTIVE, INACTIVE
+	Doc               any    // what no law reads; the room's
+}
+
+// TaskDefinition is a registered revision.
+type TaskDefinition struct {
+	ARN, Family string
+	Revision    int
+	Status      string // ACTIVE, INACTIVE, DELETE_IN_PROGRESS
+	Containers  []ContainerSpec
+	NetworkMode string // awsvpc, bridge, host, none
+	Doc         any
+}
+
+// ContainerSpec is what laws read of a container definition.
+type ContainerSpec struct {
+	Name, Image string
+	Essential   bool
+	Ports       []Port
+	Health      *ContainerHealth
+	StopTimeout time.Duration // 30 s by default
+	Environment map[string]string
+}
+
+// Port is a port mapping.
+type Port struct {
+	Container, Host int32
+	Protocol, Name  string
+}
+
+// ContainerHealth is a container's own health check.
+type ContainerHealth struct {
+	Interval, Timeout, StartPeriod time.Duration
+	Retries                        int
+}
+
+// Service is an ECS service of any deployment controller.
+type Service struct {
+	ARN, Name  string
+	Cluster    *Cluster
+	Controller string // ECS, CODE_DEPLOY, EXTERNAL
+	Status     string // ACTIVE, DRAINING, INACTIVE
+	Desired    int
+	MinPercent int
+	MaxPercent int
+	Grace      time.Duration // healthCheckGracePeriodSeconds
+	Daemon     bool
+	TaskSets   []*TaskSet // oldest first; for controller ECS these are its deployments
+	Events     []ServiceEvent
+	CreatedAt  time.Time
+	Doc        any
+
+	Law any // the scheduler's own notes
+}
+
+// ID is "<cluster>/<service>".
+func (s *Service) ID() string { return s.Cluster.Name + "/" + s.Name }
+
+// Primary is the task set (or deployment) with status PRIMARY, or nil.
+func (s *Service) Primary() *TaskSet {
+	for _, ts := range s.TaskSets {
+		if ts.Status == "PRIMARY" {
+			return ts
+		}
+	}
+	return nil
+}
+
+// ServiceEvent is one of the newest 100 events of a service, newest first.
+type ServiceEvent struct {
+	ID      string
+	At      time.Time
+	Message string
+}
+
+// Attachment ties the tasks of a task set to a target group.
+type Attachment struct {
+	TargetGroup   string // ARN
+	Container     string
+	ContainerPort int32
+}
+
+// TaskSet is the tasks of one revision of a service: a task set where the
+// controller is EXTERNAL or CODE_DEPLOY, a deployment where it is ECS.
+type TaskSet struct {
+	ID, ARN    string // "ecs-svc/<19 digits>"; the ARN only for task sets
+	Service    *Service
+	Definition *TaskDefinition
+	Status     string // PRIMARY, ACTIVE, DRAINING; INACTIVE when gone
+	Scale      float64
+	Computed   int // computedDesiredCount
+	Attached   []Attachment
+	Subnets    []string
+	LaunchType string
+	ExternalID string
+	StartedBy  string
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+
+	Stability   string // STABILIZING, STEADY_STATE
+	StabilityAt time.Time
+
+	RolloutState, RolloutReason string // controller ECS
+	FailedTasks                 int
+
+	Tasks []*Task // not yet STOPPED, oldest first
+	Doc   any
+	Law   any // the scheduler's own notes
+}
+
+// Count is the number of its tasks for which f holds.
+func (ts *TaskSet) Count(f func(*Task) bool) int {
+	n := 0
+	for _, t := range ts.Tasks {
+		if f(t) {
+			n++
+		}
+	}
+	return n
+}
+
+// Task is an ECS task.
+type Task struct {
+	ARN, ID       string
+	Cluster       *Cluster
+	Service       *Service // nil for a standalone task
+	Set           *TaskSet // nil for a standalone task
+	Definition    *TaskDefinition
+	Group         string
+	StartedBy     string
+	LaunchType    string
+	LastStatus    string
+	DesiredStatus string // RUNNING, STOPPED
+	Version       int64
+	Containers    []*Container
+	Health        string // HEALTHY, UNHEALTHY, UNKNOWN
+	StopCode      string
+	StoppedReason string
+
+	Address netip.Addr // private address; zero until the network interface exists
+	Zone    string
+	Subnet  *Subnet
+
+	CreatedAt, ConnectivityAt, PullStartedAt, PullStoppedAt, StartedAt  time.Time
+	StoppingAt, ExecutionStoppedAt, StoppedAt, SignalledAt, RemoveAfter time.Time
+
+	Doc any
+	Law any // the scheduler's own notes
+}
+
+// Container is a running container of a task.
+type Container struct {
+	Spec      ContainerSpec
+	Behaviour image.Behaviour
+	Status    string // PENDING, RUNNING, STOPPED
+	Health    string
+	ExitCode  *int
+	Reason    string
+	RuntimeID string
+}
+
+// Running reports whether the task's containers have all been started and no
+// stop has begun.
+func (t *Task) Running() bool { return t.LastStatus == "RUNNING" }
+
+// Answers reports whether something listens behind the task's address at now: it
+// runs, or it is being stopped and its image serves on after SIGTERM.
+func (t *Task) Answers(port int32, now time.Time) bool {
+	c := t.ContainerFor(port)
+	return c != nil && c.Status == "RUNNING" && !c.Behaviour.Refuses(image.Moment{
+		SinceStart: now.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(), SinceSignal: now.Sub(t.SignalledAt)})
+}
+
+// ContainerFor is the container that publishes port, or nil.
+func (t *Task) ContainerFor(port int32) *Container {
+	for _, c := range t.Containers {
+		for _, p := range c.Spec.Ports {
+			if p.Container == port {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// SetStatus moves a task to another last status, stamps and tells.
+func (tx *Tx) SetStatus(t *Task, status string) {
+	tx.Log("task", t.ID, "%s -> %s", t.LastStatus, status)
+	t.LastStatus = status
+	t.Version++
+	now := tx.Now()
+	switch status {
+	case "RUNNING":
+		t.StartedAt = now
+	case "STOPPING":
+		t.StoppingAt = now
+	case "DEPROVISIONING":
+		t.ExecutionStoppedAt = now
+	case "STOPPED":
+		t.StoppedAt = now
+	}
+	tx.Changed(TaskChanged, t)
+}

@@ -1,0 +1,64 @@
+package world
+
+import "time"
+
+// Range is a delay that is drawn evenly between two bounds.
+type Range struct{ Min, Max time.Duration }
+
+// Knobs are the world's delays and the switches for behaviour that AWS does not
+// document. The defaults are what was seen in published logs (FIDELITY.md names
+// each source); [NoDelays] is for measuring what is not AWS's time.
+type Knobs struct {
+	// Task start on Fargate: PROVISIONING, PENDING, ACTIVATING (image pull).
+	Provisioning, Pending, Activating Range
+	// Task end: DEACTIVATING and DEPROVISIONING beside drain and stop timeout.
+	Deactivating, Deprovisioning Range
+	// SchedulerLoop is how long after a change the service scheduler acts.
+	SchedulerLoop Range
+	// TargetRegistration is initial/RegistrationInProgress before checks begin.
+	TargetRegistration Range
+	// WeightPropagation is how long a changed rule takes to reach the nodes.
+	WeightPropagation Range
+	// LoadBalancerProvisioning is how long a load balancer is "provisioning".
+	LoadBalancerProvisioning Range
+	// StaleReads: describe calls may answer what was true that long ago.
+	StaleReads Range
+	// StoppedTaskRetention is how long stopped tasks stay describable: at least
+	// an hour on AWS.
+	StoppedTaskRetention time.Duration
+	// RestartBackoff is the first wait before another start when tasks fail to
+	// reach RUNNING repeatedly; it doubles up to 27 minutes, as AWS's does.
+	RestartBackoff time.Duration
+	// HealthyWithoutCheck: a task without any check counts as healthy that long
+	// after RUNNING (rolling updates).
+	HealthyWithoutCheck time.Duration
+	// TaskSetLimit is how many task sets a service may have, draining included.
+	TaskSetLimit int
+	// Throttle applies AWS's documented token buckets to API calls.
+	Throttle bool
+}
+
+// DefaultKnobs are delays as seen on AWS with Fargate tasks.
+func DefaultKnobs() Knobs {
+	s := time.Second
+	return Knobs{
+		Provisioning:             Range{5 * s, 12 * s},
+		Pending:                  Range{3 * s, 8 * s},
+		Activating:               Range{8 * s, 20 * s},
+		Deactivating:             Range{1 * s, 4 * s},
+		Deprovisioning:           Range{5 * s, 15 * s},
+		SchedulerLoop:            Range{1 * s, 10 * s},
+		TargetRegistration:       Range{1 * s, 3 * s},
+		WeightPropagation:        Range{0, 2 * s},
+		LoadBalancerProvisioning: Range{60 * s, 120 * s},
+		StoppedTaskRetention:     time.Hour,
+		RestartBackoff:           10 * s,
+		HealthyWithoutCheck:      40 * s,
+		TaskSetLimit:             5,
+	}
+}
+
+// NoDelays is a world in which AWS itself takes no time.
+func NoDelays() Knobs {
+	return Knobs{StoppedTaskRetention: time.Hour, RestartBackoff: time.Second, TaskSetLimit: 5}
+}

@@ -1,0 +1,99 @@
+package world
+
+// Ordered is a table that is walked in the order of insertion. Deleting is
+// cheap; a deleted key that is put again goes to the end.
+type Ordered[V any] struct {
+	at   map[string]int
+	rows []row[V]
+	dead int
+}
+
+type row[V any] struct {
+	key  string
+	val  V
+	live bool
+}
+
+// Get is the value at key.
+func (o *Ordered[V]) Get(key string) (V, bool) {
+	if i, ok := o.at[key]; ok {
+		return o.rows[i].val, true
+	}
+	var zero V
+	return zero, false
+}
+
+// Put sets the value at key, keeping the place of a key that is there.
+func (o *Ordered[V]) Put(key string, v V) {
+	if i, ok := o.at[key]; ok {
+		o.rows[i].val = v
+		return
+	}
+	if o.at == nil {
+		o.at = map[string]int{}
+	}
+	o.at[key] = len(o.rows)
+	o.rows = append(o.rows, row[V]{key, v, true})
+}
+
+// Delete removes key, if it is there.
+func (o *Ordered[V]) Delete(key string) {
+	i, ok := o.at[key]
+	if !ok {
+		return
+	}
+	delete(o.at, key)
+	o.rows[i] = row[V]{}
+	if o.dead++; o.dead > 32 && o.dead > len(o.rows)/2 {
+		o.compact()
+	}
+}
+
+func (o *Ordered[V]) compact() {
+	rows := make([]row[V], 0, len(o.rows)-o.dead)
+	for _, r := range o.rows {
+		if r.live {
+			o.at[r.key] = len(rows)
+			rows = append(rows, r)
+		}
+	}
+	o.rows, o.dead = rows, 0
+}
+
+// Len is the number of keys.
+func (o *Ordered[V]) Len() int { return len(o.at) }
+
+// Keys are the keys in the order of insertion.
+func (o *Ordered[V]) Keys() []string {
+	keys := make([]string, 0, len(o.at))
+	for _, r := range o.rows {
+		if r.live {
+			keys = append(keys, r.key)
+		}
+	}
+	return keys
+}
+
+// All walks the table in the order of insertion. The walk sees the table as it
+// was when the walk began; rows deleted meanwhile are still walked.
+func (o *Ordered[V]) All() func(yield func(string, V) bool) {
+	rows := o.rows
+	return func(yield func(string, V) bool) {
+		for _, r := range rows {
+			if r.live && !yield(r.key, r.val) {
+				return
+			}
+		}
+	}
+}
+
+// Values are the values in the order of insertion.
+func (o *Ordered[V]) Values() []V {
+	vals := make([]V, 0, len(o.at))
+	for _, r := range o.rows {
+		if r.live {
+			vals = append(vals, r.val)
+		}
+	}
+	return vals
+}

@@ -1,0 +1,118 @@
+package world
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+)
+
+// Region is the state of one account in one Region. Tables are keyed by ARN
+// where the resource has one, else as their comment says.
+type Region struct {
+	Key   Key
+	Index int // order of creation, from 0; places the default network
+
+	Clusters        Ordered[*Cluster] // by name
+	Services        Ordered[*Service] // by "<cluster>/<service>"; the newest of that name
+	TaskDefinitions Ordered[*TaskDefinition]
+	Tasks           Ordered[*Task] // stopped ones for StoppedTaskRetention
+	TasksByAddress  map[netip.Addr]*Task
+
+	LoadBalancers Ordered[*LoadBalancer]
+	Listeners     Ordered[*Listener]
+	Rules         Ordered[*Rule]
+	TargetGroups  Ordered[*TargetGroup]
+
+	VPCs    Ordered[*VPC]    // by id
+	Subnets Ordered[*Subnet] // by id
+
+	Troubles Troubles
+
+	counters map[string]int
+	rooms    map[string]any
+}
+
+// Room is the private state of a room in this Region, made at first use.
+func Room[T any](r *Region, name string) *T {
+	if r.rooms == nil {
+		r.rooms = map[string]any{}
+	}
+	if s, ok := r.rooms[name]; ok {
+		return s.(*T)
+	}
+	s := new(T)
+	r.rooms[name] = s
+	return s
+}
+
+// VPC is a network.
+type VPC struct {
+	ID      string
+	CIDR    netip.Prefix
+	Default bool
+}
+
+// Subnet is a part of a network in one Availability Zone. Tasks get their
+// addresses from it.
+type Subnet struct {
+	ID, VPC, Zone string
+	CIDR          netip.Prefix
+	Default       bool // one of the default network
+	next          uint32
+	free          []netip.Addr
+}
+
+// DefaultNetwork is the range of the default VPC of the n-th Region of the
+// world: 127.16.0.0/16, 127.17.0.0/16, … so that each task's private address is
+// a loopback address that a process can really listen on.
+func DefaultNetwork(n int) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{127, byte(16 + n%200), 0, 0}), 16)
+}
+
+// TakeAddress gives out a free address of the subnet, as AWS does from the
+// fifth address on; ok is false when the subnet is full.
+func (s *Subnet) TakeAddress() (netip.Addr, bool) {
+	if n := len(s.free); n > 64 {
+		a := s.free[0]
+		s.free = s.free[1:]
+		return a, true
+	}
+	base := binary.BigEndian.Uint32(s.CIDR.Addr().AsSlice())
+	size := uint32(1) << (32 - s.CIDR.Bits())
+	if s.next < 4 {
+		s.next = 4
+	}
+	if s.next >= size-1 {
+		if len(s.free) == 0 {
+			return netip.Addr{}, false
+		}
+		a := s.free[0]
+		s.free = s.free[1:]
+		return a, true
+	}
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], base+s.next)
+	s.next++
+	return netip.AddrFrom4(b), true
+}
+
+// GiveBack returns an address. It is used again late, as AWS does.
+func (s *Subnet) GiveBack(a netip.Addr) { s.free = append(s.free, a) }
+
+// Troubles are what goes wrong in the world, as facts that laws read.
+type Troubles struct {
+	NoCapacity map[string]bool // cluster names, "*" for all: no task can be placed
+	ZonesLost  map[string]bool // Availability Zones: tasks there die, none can start
+	SlowStart  []SlowStart
+}
+
+// SlowStart makes starting tasks of a service take longer.
+type SlowStart struct {
+	Service string // name, "*" for all
+	By      Seconds
+}
+
+// Seconds is a length of time in (virtual) seconds.
+type Seconds float64
+
+func (k Key) String() string { return fmt.Sprintf("%s/%s", k.Account, k.Region) }

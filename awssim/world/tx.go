@@ -1,0 +1,139 @@
+package world
+
+import (
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/image"
+)
+
+// Tx is one step of the world, seen from one Region. It must not be kept beyond
+// the function that it was passed to.
+type Tx struct {
+	*Region
+	w       *World
+	changes []Change
+}
+
+// Now is the time of the step, in UTC.
+func (tx *Tx) Now() time.Time { return tx.w.now }
+
+// Knobs are the world's delays and switches.
+func (tx *Tx) Knobs() *Knobs { return &tx.w.knobs }
+
+// Listening reports whether effects are carried out by a data plane.
+func (tx *Tx) Listening() bool { return tx.w.sink != nil }
+
+// Emit hands an effect to the data plane, if there is one.
+func (tx *Tx) Emit(e Effect) { tx.w.emit(e) }
+
+// Image is what a container image does; ok is false if nobody knows the image.
+func (tx *Tx) Image(ref string) (image.Behaviour, bool) { return tx.w.images.Lookup(ref) }
+
+// Change tells watchers what kind of fact changed, and which.
+type Change struct {
+	Kind   ChangeKind
+	Object any // *Service, *TaskSet, *Task, *TargetGroup, *Target, *Listener, *LoadBalancer
+}
+
+func (c Change) String() string { return fmt.Sprintf("%s %T", c.Kind, c.Object) }
+
+// ChangeKind is a kind of [Change].
+type ChangeKind string
+
+const (
+	ServiceChanged  ChangeKind = "service"  // desired count, status, settings
+	TaskSetChanged  ChangeKind = "task set" // created, scaled, promoted, deleted
+	TaskChanged     ChangeKind = "task"     // last status, desired status, health
+	GroupChanged    ChangeKind = "group"    // settings, attributes, created, deleted
+	TargetChanged   ChangeKind = "target"   // state, registered, deregistered, gone
+	RoutingChanged  ChangeKind = "routing"  // a listener's rules or actions
+	BalancerChanged ChangeKind = "balancer" // load balancer or its listeners came or went
+	TroubleChanged  ChangeKind = "trouble"  // capacity or zone lost or back
+)
+
+// Changed tells every watcher before the step ends.
+func (tx *Tx) Changed(kind ChangeKind, object any) {
+	tx.changes = append(tx.changes, Change{kind, object})
+}
+
+// Draw is a number in [0,1), the same for the same seed, Region, purpose, object
+// and n: adding a draw elsewhere moves no other.
+func (tx *Tx) Draw(purpose, object string, n int) float64 {
+	return float64(tx.hash(purpose, object, n)>>11) / (1 << 53)
+}
+
+// Between draws a duration in [lo, hi].
+func (tx *Tx) Between(lo, hi time.Duration, purpose, object string, n int) time.Duration {
+	if hi <= lo {
+		return lo
+	}
+	return lo + time.Duration(tx.Draw(purpose, object, n)*float64(hi-lo))
+}
+
+func (tx *Tx) hash(purpose, object string, n int) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00%d", tx.w.seed, tx.Key.Account, tx.Key.Region, purpose, object, n)
+	return mix(h.Sum64())
+}
+
+// mix is the finalizer of splitmix64: FNV alone is weak in its high bits.
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// NewHex is a fresh identifier of n hexadecimal digits, counted per purpose.
+func (tx *Tx) NewHex(purpose string, n int) string {
+	c := tx.next("hex " + purpose)
+	var b []byte
+	for i := 0; len(b)*2 < n; i++ {
+		x := tx.hash("hex", purpose, c<<8|i)
+		for s := 56; s >= 0; s -= 8 {
+			b = append(b, byte(x>>s))
+		}
+	}
+	return hex.EncodeToString(b)[:n]
+}
+
+// NewDigits is a fresh identifier of n decimal digits without a leading zero.
+func (tx *Tx) NewDigits(purpose string, n int) string {
+	c := tx.next("digits " + purpose)
+	b := make([]byte, n)
+	for i := range b {
+		x := tx.hash("digits", purpose, c<<8|i)
+		b[i] = '0' + byte(x%10)
+		if i == 0 {
+			b[i] = '1' + byte(x%9)
+		}
+	}
+	return string(b)
+}
+
+// NewUUID is a fresh identifier in the shape of a UUID.
+func (tx *Tx) NewUUID(purpose string) string {
+	h := tx.NewHex(purpose, 32)
+	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-a" + h[17:20] + "-" + h[20:]
+}
+
+// Count is the next number of a counter of this Region, from 0.
+func (tx *Tx) Count(name string) int { return tx.next(name) }
+
+func (r *Region) next(name string) int {
+	if r.counters == nil {
+		r.counters = map[string]int{}
+	}
+	n := r.counters[name]
+	r.counters[name] = n + 1
+	return n
+}
+
+// ARN builds an Amazon Resource Name of this account and Region.
+func (r *Region) ARN(service, resource string) string {
+	return "arn:aws:" + service + ":" + r.Key.Region + ":" + r.Key.Account + ":" + resource
+}
