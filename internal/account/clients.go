@@ -1,0 +1,125 @@
+package account
+
+import (
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+type clients struct {
+	ecs       *awsecs.Client
+	elb       *awselb.Client
+	cloudMap  *awssd.Client
+	scaling   *applicationautoscaling.Client
+	sts       *awssts.Client
+	endpoints []string
+}
+
+// ECS is the gated client of Amazon ECS.
+func (c *clients) ECS() *awsecs.Client { return c.ecs }
+
+// ELB is the gated client of Elastic Load Balancing v2.
+func (c *clients) ELB() *awselb.Client { return c.elb }
+
+// CloudMap is the gated client of AWS Cloud Map.
+func (c *clients) CloudMap() *awssd.Client { return c.cloudMap }
+
+// Scaling is the gated client of Application Auto Scaling.
+func (c *clients) Scaling() *applicationautoscaling.Client { return c.scaling }
+
+// STS is the gated client of AWS STS.
+func (c *clients) STS() *awssts.Client { return c.sts }
+
+// builder makes clients that differ only in their service.
+type builder struct {
+	shared aws.Config
+	forced string // the endpoint flag; wins over every variable
+	extra  []func(*middleware.Stack) error
+	gate   gate // service and endpoint are filled in per client
+}
+
+// take makes every client built from now on use the role.
+func (b *builder) take(r *role) {
+	b.shared.Credentials = r
+	b.gate.credentials = r
+}
+
+func (b *builder) all() clients {
+	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts()}
+	for _, e := range []*string{
+		c.ecs.Options().BaseEndpoint, c.elb.Options().BaseEndpoint, c.cloudMap.Options().BaseEndpoint,
+		c.scaling.Options().BaseEndpoint, c.sts.Options().BaseEndpoint,
+	} {
+		c.endpoints = append(c.endpoints, aws.ToString(e))
+	}
+	return c
+}
+
+func (b *builder) ecs() *awsecs.Client {
+	return awsecs.NewFromConfig(b.shared, func(o *awsecs.Options) {
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.IdempotencyTokenProvider = ownTokens{}
+		o.APIOptions = b.apiOptions("ecs", &o.BaseEndpoint, o.APIOptions)
+	})
+}
+
+func (b *builder) elb() *awselb.Client {
+	return awselb.NewFromConfig(b.shared, func(o *awselb.Options) {
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.APIOptions = b.apiOptions("elasticloadbalancing", &o.BaseEndpoint, o.APIOptions)
+	})
+}
+
+func (b *builder) cloudMap() *awssd.Client {
+	return awssd.NewFromConfig(b.shared, func(o *awssd.Options) {
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.IdempotencyTokenProvider = ownTokens{}
+		o.APIOptions = b.apiOptions("servicediscovery", &o.BaseEndpoint, o.APIOptions)
+	})
+}
+
+func (b *builder) scaling() *applicationautoscaling.Client {
+	return applicationautoscaling.NewFromConfig(b.shared, func(o *applicationautoscaling.Options) {
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.APIOptions = b.apiOptions("application-autoscaling", &o.BaseEndpoint, o.APIOptions)
+	})
+}
+
+func (b *builder) sts() *awssts.Client {
+	return awssts.NewFromConfig(b.shared, func(o *awssts.Options) {
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.APIOptions = b.apiOptions("sts", &o.BaseEndpoint, o.APIOptions)
+	})
+}
+
+// apiOptions puts the gate last in the Initialize step, and the owner's own
+// middleware after it.
+func (b *builder) apiOptions(service string, endpoint **string, before []func(*middleware.Stack) error) []func(*middleware.Stack) error {
+	if b.forced != "" {
+		*endpoint = aws.String(b.forced)
+	}
+	g := b.gate
+	g.service, g.endpoint = service, aws.ToString(*endpoint)
+	all := append([]func(*middleware.Stack) error{}, before...)
+	all = append(all, g.attach)
+	return append(all, b.extra...)
+}
+
+// ownTokens refuses to make up a client token. One drawn at random would differ
+// after a restart, and the repeated call would make a second thing.
+type ownTokens struct{}
+
+func (ownTokens) GetIdempotencyToken() (string, error) {
+	return "", &sluice.Error{
+		Err:  errors.New("the request has no client token of its own"),
+		Next: "set it from the action's ID; nothing was sent",
+	}
+}

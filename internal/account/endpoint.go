@@ -1,0 +1,72 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// IsLoopback reports whether the endpoint URL names this machine: localhost, a
+// name under it, or a loopback address. Names are not looked up.
+func IsLoopback(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// SpeedAllowed refuses SLUICE_SPEED unless endpoint is a loopback one: a clock
+// that runs fast would end waits on the real AWS before anything could happen.
+func SpeedAllowed(endpoint string) error {
+	if IsLoopback(endpoint) {
+		return nil
+	}
+	where := endpoint
+	if where == "" {
+		where = "AWS"
+	}
+	return &sluice.Error{
+		Op:       "scale time by SLUICE_SPEED",
+		Resource: where,
+		Err:      errors.New("the endpoint is not on this machine"),
+		Next:     "unset SLUICE_SPEED, or point --endpoint-url at `sluice sim`",
+	}
+}
+
+// checkEndpoint refuses what the SDK would only fail on at the first call. It
+// never prints a user name or password out of the URL.
+func checkEndpoint(endpoint string) error {
+	if endpoint == "" {
+		return nil
+	}
+	wrong := func(shown string, why error) error {
+		return &sluice.Error{Op: "use endpoint URL", Resource: shown, Err: why, Next: "give a URL like http://127.0.0.1:4566"}
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		var e *url.Error
+		if errors.As(err, &e) {
+			err = e.Err
+		}
+		return wrong("", err)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return wrong(u.Redacted(), fmt.Errorf("scheme %q is neither http nor https", u.Scheme))
+	case u.Hostname() == "":
+		return wrong(u.Redacted(), errors.New("it has no host"))
+	case u.User != nil:
+		return wrong(u.Redacted(), errors.New("it carries a user name"))
+	}
+	return nil
+}

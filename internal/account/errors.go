@@ -1,0 +1,211 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// said is why a call ended: short words over the errors behind them, which stay
+// reachable by errors.Is and errors.As.
+type said struct {
+	words  string
+	behind []error
+}
+
+func (s *said) Error() string   { return s.words }
+func (s *said) Unwrap() []error { return s.behind }
+
+// ended is the end of ctx as an error that errors.Is finds by ctx's error and by
+// its cause.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ctx.Err()) {
+		return cause
+	}
+	return &said{cause.Error(), []error{cause, ctx.Err()}}
+}
+
+// unsent is a call that ended before an attempt: stopped while waiting, without
+// credentials, without its claim. An attempt before it may have had no answer.
+func (g gate) unsent(r request, err error, unanswered bool) error {
+	told := &sluice.Error{Op: r.operation, Resource: r.resource, Kind: sluice.KindOf(err), Next: sluice.NextStep(err), Err: err}
+	var whole *sluice.Error
+	if errors.As(err, &whole) && whole.Op == r.operation {
+		told.Err = whole.Err
+	}
+	told.Err = open(told.Err, unanswered)
+	return told
+}
+
+// failed is a call whose last attempt was the nth.
+func (g gate) failed(ctx context.Context, r request, f fault, n int, unanswered bool) error {
+	words, behind := reason(ctx, f)
+	if n > 1 {
+		words += fmt.Sprintf(", at attempt %d", n)
+	}
+	return &sluice.Error{
+		Op:       r.operation,
+		Resource: r.resource,
+		Kind:     f.kind(),
+		Err:      open(&said{words, behind}, unanswered),
+		Next:     g.advice(r, f),
+	}
+}
+
+// open adds that the call may have taken effect.
+func open(err error, unanswered bool) error {
+	if !unanswered {
+		return err
+	}
+	return &said{err.Error() + "; " + sluice.ErrUnanswered.Error(), []error{sluice.ErrUnanswered, err}}
+}
+
+// reason says what AWS or the way to it answered, without the SDK's wrapping.
+func reason(ctx context.Context, f fault) (words string, behind []error) {
+	behind = []error{f.err}
+	var api smithy.APIError
+	var reply *smithyhttp.ResponseError
+	var send *smithyhttp.RequestSendError
+	switch {
+	case f.class == stopped:
+		end := ended(ctx)
+		return "stopped before a reply came: " + end.Error(), append(behind, end)
+	case f.late:
+		return fmt.Sprintf("no reply within %s", attemptTimeout), behind
+	case errors.As(f.err, &api):
+		return strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ") + requestID(f.err), behind
+	case errors.As(f.err, &reply):
+		return fmt.Sprintf("HTTP %d: %v", status(reply), reply.Err) + requestID(f.err), behind
+	case errors.As(f.err, &send):
+		return send.Err.Error(), behind
+	}
+	return f.err.Error(), behind
+}
+
+// requestID is what AWS support asks for.
+func requestID(err error) string {
+	var id interface{ ServiceRequestID() string }
+	if errors.As(err, &id) && id.ServiceRequestID() != "" {
+		return " (request id " + id.ServiceRequestID() + ")"
+	}
+	return ""
+}
+
+func (f fault) kind() sluice.Kind {
+	if f.class == throttled {
+		return sluice.Throttled
+	}
+	if f.class != refused {
+		return ""
+	}
+	kind := kindOf(f.code())
+	if kind == "" && f.status() == 403 {
+		return sluice.Denied
+	}
+	return kind
+}
+
+func (f fault) code() string {
+	var api smithy.APIError
+	if errors.As(f.err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+func (f fault) status() int {
+	var reply *smithyhttp.ResponseError
+	errors.As(f.err, &reply)
+	return status(reply)
+}
+
+// strange is a reply that no AWS service gives.
+func (f fault) strange() bool {
+	return f.class == refused && f.code() == "" && f.status() != 0
+}
+
+// kindOf reads AWS's error code, with or without the Exception that query
+// services leave out.
+func kindOf(code string) sluice.Kind {
+	code = strings.TrimSuffix(code, "Exception")
+	switch {
+	case expired(code), strings.HasPrefix(code, "AccessDenied"):
+		return sluice.Denied
+	case strings.Contains(code, "NotFound"):
+		return sluice.NotFound
+	case strings.Contains(code, "Conflict"):
+		return sluice.Conflict
+	}
+	switch code {
+	case "UnrecognizedClient", "InvalidClientTokenId", "SignatureDoesNotMatch", "InvalidSignature", "IncompleteSignature",
+		"MissingAuthenticationToken", "UnauthorizedOperation", "NotAuthorized", "OptInRequired", "InvalidIdentityToken":
+		return sluice.Denied
+	case "ServiceNotActive", "UpdateInProgress", "ConcurrentUpdate", "ResourceInUse", "PriorityInUse", "DuplicateRequest":
+		return sluice.Conflict
+	}
+	return ""
+}
+
+func expired(code string) bool {
+	return strings.HasPrefix(code, "ExpiredToken") || strings.HasPrefix(code, "RequestExpired")
+}
+
+// advice is what the reader should do, where the gate knows it.
+func (g gate) advice(r request, f fault) string {
+	code := strings.TrimSuffix(f.code(), "Exception")
+	switch {
+	case f.class == throttled:
+		return "wait, or find what else uses up this account's request rate in this Region"
+	case f.class == unsent, f.class == broken && f.code() == "", g.endpoint != "" && f.strange():
+		return g.reach(f.err)
+	case expired(code):
+		return "log in again, or renew the session token"
+	case f.kind() != sluice.Denied:
+		return ""
+	case strings.HasPrefix(code, "AccessDenied"), code == "UnauthorizedOperation", code == "NotAuthorized", code == "":
+		return "allow " + r.operation + " in the IAM policy of the identity in use"
+	}
+	return "check the credentials in use: aws sts get-caller-identity"
+}
+
+// reach is for a service that cannot be reached.
+func (g gate) reach(err error) string {
+	var dns *net.DNSError
+	switch {
+	case g.endpoint != "":
+		return "check that " + g.endpoint + " answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
+	case errors.As(err, &dns):
+		return "check the Region's name and the network"
+	}
+	return "check the network and the proxy settings"
+}
+
+// wording makes a *sluice.Error of what fails before the gate: an input without
+// a required member, a missing client token.
+type wording struct{ g gate }
+
+// ID is the middleware's name in the SDK's stack.
+func (wording) ID() string { return "SluiceWording" }
+
+// HandleInitialize is the outermost step of every call.
+func (w wording) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	middleware.InitializeOutput, middleware.Metadata, error,
+) {
+	out, meta, err := next.HandleInitialize(ctx, in)
+	var told *sluice.Error
+	if err == nil || errors.As(err, &told) && told.Op != "" {
+		return out, meta, err
+	}
+	r := w.g.request(ctx, in.Parameters)
+	flat := strings.Join(strings.Fields(err.Error()), " ") // the SDK lists missing members over several lines
+	return out, meta, &sluice.Error{Op: r.operation, Resource: r.resource, Err: &said{flat, []error{err}}}
+}

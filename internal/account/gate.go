@@ -1,0 +1,199 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
+)
+
+// Call is one attempt, told to Config.OnCall after it ended.
+type Call struct {
+	Service   string // IAM prefix: "ecs"
+	Operation string // "CreateTaskSet"
+	Resource  string // as [ResourceOf] names it; may be empty for reads
+	Action    sluice.ActionID
+	Write     bool
+	Attempt   int           // from 1
+	At        time.Time     // when it was sent
+	Took      time.Duration // until its reply or its end
+	Waited    time.Duration // before it, for backoff and rate
+	Err       error         // as the SDK gave it; nil: done
+}
+
+// gate is what every call of one client passes.
+type gate struct {
+	service     string // IAM prefix
+	endpoint    string // custom endpoint, or ""
+	owner       string // whose rates: account and Region
+	clock       clock.Clock
+	draw        func() float64
+	limits      *Limits
+	credentials aws.CredentialsProvider // nil: the SDK finds them in the attempt
+	onCall      func(Call)
+}
+
+// request is one call of a client, before it is sent.
+type request struct {
+	operation string // "ecs:CreateTaskSet"
+	resource  string
+	write     bool
+	known     bool // the table has a row for it
+	repeat    bool // an unanswered attempt may be repeated
+	action    Action
+}
+
+// attach is the SDK's hook: the gate goes last into the Initialize step, where
+// the input is complete and each attempt is serialized and signed anew; around
+// all of it goes the wording of errors that arise before the gate.
+func (g gate) attach(stack *middleware.Stack) error {
+	if err := stack.Initialize.Add(wording{g}, middleware.Before); err != nil {
+		return err
+	}
+	return stack.Initialize.Add(g, middleware.After)
+}
+
+// sts attaches the gate to a single call of the SDK's credential chain.
+func (g gate) sts(o *awssts.Options) {
+	g.endpoint = aws.ToString(o.BaseEndpoint)
+	o.Retryer = aws.NopRetryer{}
+	o.APIOptions = append(append([]func(*middleware.Stack) error{}, o.APIOptions...), g.attach)
+}
+
+// ID is the middleware's name in the SDK's stack.
+func (g gate) ID() string { return "SluiceGate" }
+
+// HandleInitialize is the gate as the SDK calls it.
+func (g gate) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	out middleware.InitializeOutput, meta middleware.Metadata, err error,
+) {
+	if g.endpoint != "" {
+		// DiscoverInstances would prepend "data-" to the host of a custom endpoint.
+		ctx = smithyhttp.DisableEndpointHostPrefix(ctx, true)
+	}
+	err = g.run(ctx, g.request(ctx, in.Parameters), func(ctx context.Context) error {
+		out, meta, err = next.HandleInitialize(ctx, in)
+		return err
+	})
+	return out, meta, err
+}
+
+func (g gate) request(ctx context.Context, input any) request {
+	r := request{operation: g.service + ":" + middleware.GetOperationName(ctx), action: actionOf(ctx)}
+	r.write = IsWrite(r.operation)
+	if !r.write {
+		r.repeat, r.resource = true, read(input)
+		return r
+	}
+	r.resource, r.known = ResourceOf(r.operation, input)
+	r.repeat = r.known && writes[r.operation].repeat(input)
+	return r
+}
+
+// run sends r once per attempt until it is done or must not be tried again.
+func (g gate) run(ctx context.Context, r request, send func(context.Context) error) error {
+	if err := r.permitted(); err != nil {
+		return err
+	}
+	var backoff time.Duration
+	unanswered := false
+	for n := 1; ; n++ {
+		waited, err := g.ready(ctx, r, backoff)
+		if err != nil {
+			return g.unsent(r, err, unanswered)
+		}
+		f, ok := g.attempt(ctx, r, n, waited, send)
+		if ok {
+			return nil
+		}
+		unanswered = unanswered || r.write && f.class.unclear()
+		wait, again := f.next(n, g.draw)
+		if !again || f.class.unclear() && !r.repeat {
+			return g.failed(ctx, r, f, n, unanswered)
+		}
+		backoff = wait
+	}
+}
+
+// ready returns when the next attempt may be sent: after the backoff, with
+// credentials, with our claim seen and with a token of each bucket. The claim is
+// asked again if the token had to be waited for.
+func (g gate) ready(ctx context.Context, r request, backoff time.Duration) (waited time.Duration, err error) {
+	if err := g.sleep(ctx, backoff); err != nil {
+		return 0, err
+	}
+	if err := g.signedIn(ctx); err != nil {
+		return 0, err
+	}
+	if err := r.held(g.clock.Now()); err != nil {
+		return 0, err
+	}
+	wait, give := g.limits.reserve(g.owner, r.operation, g.clock.Now())
+	if wait == 0 {
+		return backoff, nil
+	}
+	if err := g.sleep(ctx, wait); err != nil {
+		give(g.clock.Now())
+		return 0, err
+	}
+	return backoff + wait, r.held(g.clock.Now())
+}
+
+// sleep waits for d, or tells at once that ctx has ended.
+func (g gate) sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	if d <= 0 {
+		return nil
+	}
+	err := g.clock.Sleep(ctx, d)
+	if err != nil && ctx.Err() != nil {
+		return ended(ctx)
+	}
+	return err
+}
+
+// signedIn gets the credentials before the attempt: taking on a role is a call
+// of its own, with its own attempts, outside this one's time limit.
+func (g gate) signedIn(ctx context.Context) error {
+	if g.credentials == nil {
+		return nil
+	}
+	_, err := g.credentials.Retrieve(ctx)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	return noCredentials(err)
+}
+
+// attempt sends r once.
+func (g gate) attempt(ctx context.Context, r request, n int, waited time.Duration, send func(context.Context) error) (fault, bool) {
+	tried, cancel := g.clock.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	at := g.clock.Now()
+	err := send(tried)
+	g.tell(r, Call{Attempt: n, At: at, Took: g.clock.Now().Sub(at), Waited: waited, Err: err})
+	if err == nil {
+		return fault{}, true
+	}
+	return classify(ctx, tried, err), false
+}
+
+func (g gate) tell(r request, c Call) {
+	if g.onCall == nil {
+		return
+	}
+	c.Service, c.Operation = g.service, r.operation[len(g.service)+1:]
+	c.Resource, c.Action, c.Write = r.resource, r.action.ID, r.write
+	g.onCall(c)
+}

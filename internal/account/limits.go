@@ -1,0 +1,160 @@
+package account
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// share is the part of AWS's documented rate and burst that one process takes.
+// The rates are per account and Region and are shared with the console, other
+// tools and other runs of sluice, whose calls AWS would refuse because of ours.
+const share = 0.5
+
+// Limits are the token buckets of a process, by account, Region and AWS
+// category. The face makes one and gives it to every [Config]; the zero value is
+// not usable.
+type Limits struct {
+	mu      sync.Mutex
+	buckets map[string]*rate.Limiter
+}
+
+// NewLimits are full buckets.
+func NewLimits() *Limits { return &Limits{buckets: map[string]*rate.Limiter{}} }
+
+// bucket is one of AWS's, as documented: burst tokens, refilled at rate per
+// second.
+type bucket struct {
+	name  string
+	burst float64
+	rate  float64
+}
+
+// Amazon ECS API Reference, "Request throttling for the Amazon ECS API".
+var (
+	serviceModify     = bucket{"ecs service modify", 50, 5}
+	serviceRead       = bucket{"ecs service read", 100, 20}
+	taskSetModify     = bucket{"ecs task set modify", 100, 20}
+	serviceDeployment = bucket{"ecs service deployment", 50, 20}
+	serviceRevision   = bucket{"ecs service revision", 50, 20}
+	clusterParts      = bucket{"ecs cluster resource modify", 100, 40}
+	clusterPartsRead  = bucket{"ecs cluster resource read", 100, 20}
+	clusterRead       = bucket{"ecs cluster read", 50, 20}
+	definitionModify  = bucket{"ecs task definition modify", 20, 1}
+	definitionRead    = bucket{"ecs task definition read", 50, 20}
+	tagModify         = bucket{"ecs tag modify", 20, 10}
+	tagRead           = bucket{"ecs tag read", 50, 20}
+	byNamespace       = bucket{"ecs services by namespace", 10, 1}
+	// Where the page says nothing, the slowest of its rows.
+	ecsOther = bucket{"ecs other", 10, 1}
+)
+
+// Elastic Load Balancing API Reference v2, "Request throttling". The account's
+// bucket holds every call, so our share of it keeps the sum below 10 a second.
+var (
+	elbAccount  = bucket{"elb account", 40, 10}
+	elbRead     = bucket{"elb non-mutating", 200, 50}
+	elbModify   = bucket{"elb mutating", 20, 3}
+	elbRegister = bucket{"elb registration", 20, 4}
+)
+
+// Cloud Map documents only its discovery calls; behind the others stand Route
+// 53's 5 requests a second. Application Auto Scaling and STS document nothing
+// here: the numbers are ours.
+var (
+	mapDiscover = bucket{"cloud map discover", 2000, 1000}
+	mapModify   = bucket{"cloud map modify", 10, 5}
+	mapRead     = bucket{"cloud map read", 40, 20}
+	scalingRead = bucket{"autoscaling read", 20, 10}
+	scalingEdit = bucket{"autoscaling modify", 10, 5}
+	stsAll      = bucket{"sts", 50, 20}
+)
+
+// ecsBuckets names the ECS category of an operation. DescribeTaskSets is in no
+// documented category; it takes from the services' reads, the strictest guess.
+var ecsBuckets = map[string]bucket{
+	"CreateService": serviceModify, "UpdateService": serviceModify, "DeleteService": serviceModify,
+	"DescribeServices": serviceRead, "ListServices": serviceRead, "DescribeTaskSets": serviceRead,
+	"CreateTaskSet": taskSetModify, "UpdateTaskSet": taskSetModify, "DeleteTaskSet": taskSetModify, "UpdateServicePrimaryTaskSet": taskSetModify,
+	"DescribeServiceDeployments": serviceDeployment, "ListServiceDeployments": serviceDeployment,
+	"DescribeServiceRevisions": serviceRevision,
+	"RunTask":                  clusterParts, "StartTask": clusterParts, "StopTask": clusterParts,
+	"DescribeTasks": clusterPartsRead, "ListTasks": clusterPartsRead,
+	"DescribeContainerInstances": clusterPartsRead, "ListContainerInstances": clusterPartsRead,
+	"DescribeClusters": clusterRead, "ListClusters": clusterRead, "DescribeCapacityProviders": clusterRead,
+	"RegisterTaskDefinition": definitionModify, "DeregisterTaskDefinition": definitionModify,
+	"DescribeTaskDefinition": definitionRead, "ListTaskDefinitions": definitionRead, "ListTaskDefinitionFamilies": definitionRead,
+	"TagResource": tagModify, "UntagResource": tagModify, "ListTagsForResource": tagRead,
+	"ListServicesByNamespace": byNamespace,
+}
+
+// bucketsOf are the buckets that one attempt of an operation takes a token from.
+func bucketsOf(operation string) []bucket {
+	service, name, _ := strings.Cut(operation, ":")
+	switch service {
+	case "ecs":
+		if b, ok := ecsBuckets[name]; ok {
+			return []bucket{b}
+		}
+		return []bucket{ecsOther}
+	case "elasticloadbalancing":
+		return []bucket{elbBucket(name), elbAccount}
+	case "servicediscovery":
+		return []bucket{mapBucket(name)}
+	case "application-autoscaling":
+		return []bucket{either(name, scalingRead, scalingEdit)}
+	}
+	return []bucket{stsAll}
+}
+
+func elbBucket(name string) bucket {
+	if name == "RegisterTargets" || name == "DeregisterTargets" {
+		return elbRegister
+	}
+	return either(name, elbRead, elbModify)
+}
+
+func mapBucket(name string) bucket {
+	if strings.HasPrefix(name, "Discover") {
+		return mapDiscover
+	}
+	return either(name, mapRead, mapModify)
+}
+
+func either(name string, ifRead, ifWrite bucket) bucket {
+	if IsWrite(name) {
+		return ifWrite
+	}
+	return ifRead
+}
+
+// reserve takes one token for the operation from each of its buckets and says
+// how long to wait before using it. give returns the tokens unused. Whoever
+// reserves first goes first, so on a virtual clock the order is always the same.
+func (l *Limits) reserve(owner, operation string, now time.Time) (wait time.Duration, give func(now time.Time)) {
+	var taken []*rate.Reservation
+	for _, b := range bucketsOf(operation) {
+		r := l.limiter(owner, b).ReserveN(now, 1)
+		taken = append(taken, r)
+		wait = max(wait, r.DelayFrom(now))
+	}
+	return wait, func(now time.Time) {
+		for _, r := range taken {
+			r.CancelAt(now)
+		}
+	}
+}
+
+func (l *Limits) limiter(owner string, b bucket) *rate.Limiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := owner + "\x00" + b.name
+	lim, ok := l.buckets[key]
+	if !ok {
+		lim = rate.NewLimiter(rate.Limit(b.rate*share), max(1, int(b.burst*share)))
+		l.buckets[key] = lim
+	}
+	return lim
+}

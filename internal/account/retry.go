@@ -1,0 +1,187 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+const (
+	// attemptTimeout is for one request and its reply. AWS answers control-plane
+	// calls within seconds; 30 s is the time after which a load balancer on the
+	// way has given up too.
+	attemptTimeout = 30 * time.Second
+
+	// throttledAttempts rides out about a minute of refused rate, longer than
+	// AWS's buckets take to refill from empty.
+	throttledAttempts = 8
+	// brokenAttempts is for 5xx, lost connections and timeouts: more than a
+	// restarted front end needs; with 30 s each, two minutes at most.
+	brokenAttempts = 4
+
+	throttledBase = time.Second // the first wait after "Rate exceeded"
+	brokenBase    = 200 * time.Millisecond
+	maxBackoff    = 20 * time.Second
+	maxRetryAfter = time.Minute // what a reply may ask for at most
+)
+
+// class says what became of one failed attempt.
+type class int
+
+const (
+	refused   class = iota // AWS or the SDK said no; no effect; saying it again changes nothing
+	throttled              // AWS refused the rate; no effect
+	unsent                 // no connection was made; no effect
+	broken                 // 5xx, lost connection, no reply in time, a reply that cannot be read: effect unknown
+	stopped                // the caller's context ended while it was under way: effect unknown
+)
+
+// unclear reports whether the attempt may have taken effect.
+func (c class) unclear() bool { return c == broken || c == stopped }
+
+// fault is one failed attempt.
+type fault struct {
+	class      class
+	err        error
+	late       bool          // no reply within attemptTimeout
+	retryAfter time.Duration // asked for by the reply; 0 if not
+}
+
+// throttleCodes are refusals of rate. LimitExceededException, which the SDK
+// counts among them, is a quota in ECS (task sets, task definitions) and in
+// Application Auto Scaling: waiting does not help.
+var throttleCodes = []string{
+	"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "RequestThrottledException",
+	"TooManyRequestsException", "RequestLimitExceeded", "BandwidthLimitExceeded", "SlowDown", "PriorRequestNotComplete",
+	"EC2ThrottledException", "ProvisionedThroughputExceededException", "TransactionInProgressException",
+}
+
+// brokenCodes are failures of AWS's own that may come without a 5xx status.
+var brokenCodes = []string{
+	"RequestTimeout", "RequestTimeoutException", "ServerException", "InternalFailure", "InternalError", "InternalServerError",
+	"ServiceUnavailable", "ServiceUnavailableException", "InternalServiceException", "IDPCommunicationError",
+}
+
+// classify reads what the attempt's error says. ctx is the caller's, tried the
+// attempt's with its time limit.
+func classify(ctx, tried context.Context, err error) fault {
+	f := fault{err: err}
+	var api smithy.APIError
+	var reply *smithyhttp.ResponseError
+	isAPI, isReply := errors.As(err, &api), errors.As(err, &reply)
+	switch {
+	case isAPI:
+		f.class = classOfReply(api, status(reply))
+	case isReply && status(reply) >= 300:
+		f.class = classOfStatus(status(reply))
+	case ctx.Err() != nil:
+		f.class = stopped
+	case tried.Err() != nil:
+		f.class, f.late = broken, true
+	default:
+		f.class = classOfTransport(err)
+	}
+	f.retryAfter = retryAfter(reply)
+	return f
+}
+
+func classOfReply(api smithy.APIError, status int) class {
+	code := api.ErrorCode()
+	switch {
+	case slices.Contains(throttleCodes, code):
+		return throttled
+	// ECS registers revisions of one family one by one and says so in a
+	// ClientException, before it makes anything.
+	case code == "ClientException" && strings.HasPrefix(api.ErrorMessage(), "Too many concurrent attempts"):
+		return throttled
+	case slices.Contains(brokenCodes, code), api.ErrorFault() == smithy.FaultServer:
+		return broken
+	}
+	return classOfStatus(status)
+}
+
+func classOfStatus(status int) class {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return throttled
+	case status >= 500:
+		return broken
+	}
+	return refused
+}
+
+// classOfTransport is for attempts without a readable reply.
+func classOfTransport(err error) class {
+	var dial *net.OpError
+	var dns *net.DNSError
+	var send *smithyhttp.RequestSendError
+	var garbled *smithy.DeserializationError
+	var network net.Error
+	switch {
+	case errors.As(err, &dns), errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
+		return unsent
+	case errors.As(err, &send), errors.As(err, &garbled), errors.As(err, &network),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return broken
+	}
+	return refused // the SDK could not make the request
+}
+
+// next says whether attempt number n may be followed by another, and after how
+// long: full jitter under an exponential ceiling, or what the reply asked for.
+func (f fault) next(n int, draw func() float64) (wait time.Duration, again bool) {
+	base, limit := brokenBase, brokenAttempts
+	switch f.class {
+	case refused, stopped:
+		return 0, false
+	case throttled:
+		base, limit = throttledBase, throttledAttempts
+	}
+	if n >= limit {
+		return 0, false
+	}
+	ceiling := min(float64(maxBackoff), float64(base)*math.Pow(2, float64(n-1)))
+	jitter := 1.0
+	if draw != nil {
+		jitter = draw()
+	}
+	return max(time.Duration(jitter*ceiling), f.retryAfter), true
+}
+
+func status(reply *smithyhttp.ResponseError) int {
+	if reply == nil || reply.Response == nil || reply.Response.Response == nil {
+		return 0
+	}
+	return reply.HTTPStatusCode()
+}
+
+// retryAfter is the reply's wish in seconds, or in milliseconds under AWS's own
+// header. Dates are not taken: they are the server's clock, not ours.
+func retryAfter(reply *smithyhttp.ResponseError) time.Duration {
+	if status(reply) == 0 {
+		return 0
+	}
+	header := reply.Response.Header
+	if d := wish(header.Get("X-Amz-Retry-After"), time.Millisecond); d > 0 {
+		return d
+	}
+	return wish(header.Get("Retry-After"), time.Second)
+}
+
+func wish(text string, unit time.Duration) time.Duration {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n > 0) {
+		return 0
+	}
+	return time.Duration(min(n*float64(unit), float64(maxRetryAfter)))
+}
