@@ -69,6 +69,7 @@ var eventKinds = map[string]func([]byte) (Event, error){
 	ApprovalAwaited{}.kind():   decodeAs[ApprovalAwaited],
 	Approved{}.kind():          decodeAs[Approved],
 	Waiting{}.kind():           decodeAs[Waiting],
+	Writing{}.kind():           decodeAs[Writing],
 	Wrote{}.kind():             decodeAs[Wrote],
 	Adopted{}.kind():           decodeAs[Adopted],
 	CapacityChanged{}.kind():   decodeAs[CapacityChanged],
@@ -155,11 +156,18 @@ type Waiting struct {
 	Until  time.Time `json:"until,omitzero"`
 }
 
-// Wrote: AWS took a change.
+// Writing: a change is about to be asked of AWS.
+type Writing struct {
+	Action ActionID `json:"action"`
+	Write
+}
+
+// Wrote: AWS answered a change.
 type Wrote struct {
 	Action ActionID `json:"action"`
 	Write
 	Result string `json:"result,omitempty"` // what it made or left: an ID, a state
+	Cause  string `json:"cause,omitempty"`  // why it was not made
 }
 
 // Adopted: something that an earlier attempt had made was found and is used.
@@ -218,6 +226,7 @@ func (RollbackStarted) kind() string   { return "rollbackStarted" }
 func (ApprovalAwaited) kind() string   { return "approvalAwaited" }
 func (Approved) kind() string          { return "approved" }
 func (Waiting) kind() string           { return "waiting" }
+func (Writing) kind() string           { return "writing" }
 func (Wrote) kind() string             { return "wrote" }
 func (Adopted) kind() string           { return "adopted" }
 func (CapacityChanged) kind() string   { return "capacityChanged" }
