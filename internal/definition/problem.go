@@ -9,9 +9,11 @@ import (
 type Problem struct {
 	File         string
 	Line, Column int    // from 1; the column counts characters
-	Source       string // the line itself; values that may be secret are starred out
+	Source       string // the line itself, or the part of a long one around the column; values that may be secret are starred out
 	Message      string
 	Meant        string // the key or value probably meant; may be empty
+
+	caret int // column of Source, which is cut out of a long line
 }
 
 func (p *Problem) Error() string {
@@ -30,7 +32,7 @@ func (p *Problem) Error() string {
 func (p *Problem) excerpt() string {
 	number := fmt.Sprintf("%4d", p.Line)
 	gap := strings.Repeat(" ", len(number))
-	return fmt.Sprintf("%s | %s\n%s | %s^", number, p.Source, gap, indentTo(p.Source, p.Column))
+	return fmt.Sprintf("%s | %s\n%s | %s^", number, p.Source, gap, indentTo(p.Source, p.caret))
 }
 
 // indentTo is blank space as wide as the characters before column: tabs stay

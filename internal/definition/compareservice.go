@@ -1,0 +1,180 @@
+package definition
+
+import (
+	"maps"
+	"reflect"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+// class is where AWS tells a member of a service definition.
+type class int
+
+const (
+	unknownClass class = iota
+	ofService          // on the service
+	ofTaskSet          // on the task set if the controller is EXTERNAL, else on the service
+	ofGroups           // the same, but EXTERNAL takes it from the application file
+	ofDeployment       // on the PRIMARY deployment
+	notCompared        // what identifies the request, or what DescribeServices does not tell
+)
+
+// classOf is the class of a member of CreateService. A test holds that none is
+// unknown.
+func classOf(name string) class {
+	switch name {
+	case "availabilityZoneRebalancing", "cluster", "deploymentConfiguration", "deploymentController",
+		"desiredCount", "enableECSManagedTags", "enableExecuteCommand", "healthCheckGracePeriodSeconds",
+		"placementConstraints", "placementStrategy", "propagateTags", "role", "schedulingStrategy",
+		"serviceName", "tags":
+		return ofService
+	case "capacityProviderStrategy", "launchType", "networkConfiguration", "platformVersion", "serviceRegistries":
+		return ofTaskSet
+	case "loadBalancers":
+		return ofGroups
+	case "serviceConnectConfiguration", "volumeConfigurations", "vpcLatticeConfigurations":
+		return ofDeployment
+	case "clientToken", "taskDefinition", "gatewayConnectors", "monitoring":
+		return notCompared
+	}
+	return unknownClass
+}
+
+// CompareService is what differs between a service definition and the service
+// that AWS has, sorted by path: of the members that the file gives, and no
+// others. The task definition is not compared (see [CompareTask]), nor what
+// DescribeServices does not tell (monitoring, gatewayConnectors). Of tags, only
+// the file's keys are: tags of others stay. For a service whose controller is
+// EXTERNAL, what belongs to its task sets is left to [CompareTaskSet].
+func CompareService(want *Service, have *ecstypes.Service) []Difference {
+	in, has := treeOf(want.Input), treeOf(have)
+	has["cluster"], has["role"] = has["clusterArn"], has["roleArn"]
+	primary := treeOf(primaryDeployment(have))
+	external := isExternal(want.Input.DeploymentController) || isExternal(have.DeploymentController)
+	c := comparison{rules: serviceRules(in, has)}
+	for _, name := range sortedKeys(want.Given) {
+		switch classOf(name) {
+		case ofService:
+			c.member(name, in[name], has[name])
+		case ofTaskSet, ofGroups:
+			if !external {
+				c.member(name, in[name], has[name])
+			}
+		case ofDeployment:
+			c.member(name, in[name], primary[name])
+		}
+	}
+	return c.sorted()
+}
+
+// CompareTaskSet is what differs between the members of a service definition
+// that belong to task sets, as far as the file gives them, and a task set,
+// sorted by path. A platform version of LATEST differs from none: the task set
+// has the version that it was then.
+func CompareTaskSet(want *Service, have *ecstypes.TaskSet) []Difference {
+	in, has := treeOf(want.Input), treeOf(have)
+	c := comparison{rules: serviceRules(in, has)}
+	for _, name := range sortedKeys(want.Given) {
+		if classOf(name) != ofTaskSet || name == "platformVersion" && in[name] == "LATEST" {
+			continue
+		}
+		c.member(name, in[name], has[name])
+	}
+	return c.sorted()
+}
+
+// member compares one top-level member.
+func (c *comparison) member(name string, want, have any) {
+	switch name {
+	case "tags":
+		have = onlyKeys(have, want)
+	case "networkConfiguration":
+		have = withoutUnaskedGroups(have, want)
+	case "serviceConnectConfiguration":
+		fillDiscoveryNames(want)
+		fillDiscoveryNames(have)
+	}
+	c.values(c.rules.normal(want, name), c.rules.normal(have, name), name, name)
+}
+
+// treeOf is the tree of a struct of the SDK; empty for a nil pointer.
+func treeOf(v any) map[string]any {
+	value := reflect.ValueOf(v)
+	if value.IsNil() {
+		return map[string]any{}
+	}
+	if t, ok := tree(value.Elem()).(map[string]any); ok {
+		return t
+	}
+	return map[string]any{}
+}
+
+// serviceRules are the rules of a service; those of a daemon differ.
+func serviceRules(trees ...map[string]any) rules {
+	r := rules{serviceDefaults(), orders()}
+	for _, t := range trees {
+		if t["schedulingStrategy"] == "DAEMON" {
+			r.defaults["deploymentConfiguration.minimumHealthyPercent"] = "0"
+			r.defaults["deploymentConfiguration.maximumPercent"] = "100"
+		}
+	}
+	return r
+}
+
+func isExternal(c *ecstypes.DeploymentController) bool {
+	return c != nil && c.Type == ecstypes.DeploymentControllerTypeExternal
+}
+
+// primaryDeployment is the PRIMARY deployment of a service, or nil.
+func primaryDeployment(s *ecstypes.Service) *ecstypes.Deployment {
+	for i, d := range s.Deployments {
+		if d.Status != nil && *d.Status == "PRIMARY" {
+			return &s.Deployments[i]
+		}
+	}
+	return nil
+}
+
+// onlyKeys are the tags of have whose keys want has.
+func onlyKeys(have, want any) any {
+	keys := map[any]bool{}
+	for _, tag := range mapsOf(want) {
+		keys[tag["key"]] = true
+	}
+	var out []any
+	for _, tag := range mapsOf(have) {
+		if keys[tag["key"]] {
+			out = append(out, tag)
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	return out
+}
+
+// withoutUnaskedGroups is have without the security groups that AWS chose
+// because want names none.
+func withoutUnaskedGroups(have, want any) any {
+	w, _ := want.(map[string]any)
+	h, _ := have.(map[string]any)
+	wvpc, _ := w["awsvpcConfiguration"].(map[string]any)
+	hvpc, ok := h["awsvpcConfiguration"].(map[string]any)
+	if !ok || wvpc["securityGroups"] != nil {
+		return have
+	}
+	hvpc = maps.Clone(hvpc)
+	delete(hvpc, "securityGroups")
+	return map[string]any{"awsvpcConfiguration": hvpc}
+}
+
+// fillDiscoveryNames sets the names that Service Connect derives: the discovery
+// name from the port's.
+func fillDiscoveryNames(config any) {
+	m, _ := config.(map[string]any)
+	for _, s := range mapsOf(m["services"]) {
+		if s["discoveryName"] == nil && s["portName"] != nil {
+			s["discoveryName"] = s["portName"]
+		}
+	}
+}

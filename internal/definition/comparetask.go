@@ -1,0 +1,123 @@
+package definition
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+func taskRules() rules { return rules{taskDefaults(), orders()} }
+
+// normalTask is the tree of a task definition, want or have, in normal form.
+func normalTask(v any) map[string]any {
+	t, _ := tree(reflect.Indirect(reflect.ValueOf(v))).(map[string]any)
+	for _, name := range append(taskReadOnly(), "tags") {
+		delete(t, name)
+	}
+	fillPorts(t)
+	fillPlatform(t)
+	fillSize(t)
+	t, _ = taskRules().normal(t, "").(map[string]any)
+	return t
+}
+
+// fillPorts sets the host port that AWS does: the container's in awsvpc and host
+// mode, 0 (any) in bridge mode.
+func fillPorts(t map[string]any) {
+	for _, c := range mapsOf(t["containerDefinitions"]) {
+		for _, p := range mapsOf(c["portMappings"]) {
+			port := p["hostPort"]
+			if port == nil || port == "0" {
+				delete(p, "hostPort")
+				if mode := t["networkMode"]; mode == "awsvpc" || mode == "host" {
+					p["hostPort"] = p["containerPort"]
+				}
+			}
+		}
+	}
+}
+
+// fillPlatform sets what Fargate runs on where the definition does not say; on
+// EC2 nothing said is any platform.
+func fillPlatform(t map[string]any) {
+	list, _ := t["requiresCompatibilities"].([]any)
+	if len(list) == 1 && list[0] == "EC2" {
+		delete(t, "requiresCompatibilities")
+	}
+	fargate := false
+	for _, c := range list {
+		fargate = fargate || c == "FARGATE"
+	}
+	platform, _ := t["runtimePlatform"].(map[string]any)
+	if !fargate || platform == nil {
+		return
+	}
+	if platform["cpuArchitecture"] == "X86_64" {
+		delete(platform, "cpuArchitecture")
+	}
+	if platform["operatingSystemFamily"] == "LINUX" {
+		delete(platform, "operatingSystemFamily")
+	}
+}
+
+// fillSize writes the task's cpu in units and its memory in MiB: AWS takes
+// "1 vCPU" and "2 GB" too and turns them into "1024" and "2048".
+func fillSize(t map[string]any) {
+	if s, ok := t["cpu"].(string); ok {
+		t["cpu"] = inUnits(s, "vcpu")
+	}
+	if s, ok := t["memory"].(string); ok {
+		t["memory"] = inUnits(s, "gb")
+	}
+}
+
+func inUnits(s, unit string) string {
+	low := strings.ToLower(strings.TrimSpace(s))
+	number, ok := strings.CutSuffix(low, unit)
+	if !ok {
+		return low
+	}
+	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil {
+		return low
+	}
+	return strconv.Itoa(int(f * 1024))
+}
+
+// mapsOf are the maps of a list.
+func mapsOf(list any) []map[string]any {
+	items, _ := list.([]any)
+	var out []map[string]any
+	for _, item := range items {
+		if m, ok := item.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// CompareTask is what differs between a task definition that is wanted and one
+// that AWS has, sorted by path. Tags are not compared: AWS tells them apart from
+// the definition.
+func CompareTask(want *Task, have *ecstypes.TaskDefinition) []Difference {
+	c := comparison{rules: taskRules()}
+	c.maps(normalTask(want.Input), normalTask(have), "", "")
+	return c.sorted()
+}
+
+// Digest is the SHA-256, in hex, of the normal form of a task definition: equal
+// for definitions that CompareTask finds equal in all that it compares.
+func Digest(want *Task) string {
+	// encoding/json sorts the keys of maps.
+	text, err := json.Marshal(normalTask(want.Input))
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

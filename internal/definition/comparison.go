@@ -1,0 +1,167 @@
+package definition
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// comparison collects the differences of two trees in normal form.
+type comparison struct {
+	rules rules
+	found []Difference
+}
+
+func (c *comparison) sorted() []Difference {
+	slices.SortStableFunc(c.found, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
+	return c.found
+}
+
+// values compares two values; nil is none. shown is the path for people, path
+// the one without indices.
+func (c *comparison) values(want, have any, path, shown string) {
+	if reflect.DeepEqual(want, have) || sameResource(path, want, have) {
+		return
+	}
+	wants, wok := want.(map[string]any)
+	haves, hok := have.(map[string]any)
+	if wok && hok {
+		c.maps(wants, haves, path, shown)
+		return
+	}
+	if c.lists(want, have, path, shown) {
+		return
+	}
+	d := Difference{shown, c.text(want, path), c.text(have, path)}
+	if want != nil && have != nil && d.Want == d.Have {
+		d.Want = "changed"
+	}
+	c.found = append(c.found, d)
+}
+
+func (c *comparison) maps(want, have map[string]any, path, shown string) {
+	keys := map[string]bool{}
+	for k := range want {
+		keys[k] = true
+	}
+	for k := range have {
+		keys[k] = true
+	}
+	for _, k := range sortedKeys(keys) {
+		c.values(want[k], have[k], join(path, k), join(shown, k))
+	}
+}
+
+// lists compares two lists whose entries have names, entry by entry. It is false
+// for other lists, which are told whole.
+func (c *comparison) lists(want, have any, path, shown string) bool {
+	how, known := c.rules.orders[path]
+	if !known || how.set {
+		return false
+	}
+	wants, wok := c.byName(how, want, path)
+	haves, hok := c.byName(how, have, path)
+	if !wok || !hok {
+		return false
+	}
+	all := map[string]bool{}
+	for name := range wants {
+		all[name] = true
+	}
+	for name := range haves {
+		all[name] = true
+	}
+	for _, name := range sortedKeys(all) {
+		c.values(wants[name], haves[name], path, fmt.Sprintf("%s[%s]", shown, name))
+	}
+	return true
+}
+
+// byName are the entries of a list by name; false if two have the same.
+func (c *comparison) byName(how order, list any, path string) (map[string]any, bool) {
+	items, ok := list.([]any)
+	if !ok && list != nil {
+		return nil, false
+	}
+	out := map[string]any{}
+	for _, item := range items {
+		name := how.name(item, c.rules.defaults, path)
+		if _, twice := out[name]; twice || name == "" {
+			return nil, false
+		}
+		out[name] = item
+	}
+	return out, true
+}
+
+// notShown stands for a value that may be secret.
+const notShown = "not shown"
+
+// text is a value for people, none of it secret, and not long.
+func (c *comparison) text(v any, path string) string {
+	if v == nil {
+		if d, ok := c.rules.defaults[path]; ok {
+			return d + " (default)"
+		}
+		return "none"
+	}
+	text := []rune(c.whole(v, path))
+	if len(text) > longLine {
+		return string(text[:longLine]) + " …"
+	}
+	return string(text)
+}
+
+func (c *comparison) whole(v any, path string) string {
+	if secret(path) {
+		return notShown
+	}
+	var parts []string
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			parts = append(parts, c.whole(item, path))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		for _, k := range sortedKeys(v) {
+			parts = append(parts, k+": "+c.whole(v[k], join(path, k)))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return fmt.Sprint(v)
+}
+
+// secret tells whether the value at a path may be secret: the values of
+// environments, the options of log and volume drivers, a hook's details.
+func secret(path string) bool {
+	return strings.HasSuffix(path, ".environment.value") ||
+		strings.Contains(path, ".options.") ||
+		strings.Contains(path, ".driverOpts.") ||
+		strings.HasSuffix(path, ".hookDetails")
+}
+
+// sameResource tells whether two texts name one thing where AWS takes a name and
+// answers an ARN.
+func sameResource(path string, want, have any) bool {
+	w, wok := want.(string)
+	h, hok := have.(string)
+	if !wok || !hok {
+		return false
+	}
+	switch path {
+	case "executionRoleArn", "taskRoleArn", "role", "cluster":
+		return arnOf(h, w) || arnOf(w, h)
+	case "serviceConnectConfiguration.namespace":
+		// The ARN of a namespace holds its ID, which a name does not tell.
+		return strings.HasPrefix(w, "arn:") != strings.HasPrefix(h, "arn:")
+	}
+	return false
+}
+
+// arnOf tells whether an ARN is that of the role or cluster of a name.
+func arnOf(arn, name string) bool {
+	return strings.HasPrefix(arn, "arn:") && !strings.HasPrefix(name, "arn:") &&
+		(strings.HasSuffix(arn, ":role/"+name) || strings.HasSuffix(arn, ":cluster/"+name))
+}

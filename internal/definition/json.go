@@ -1,0 +1,111 @@
+package definition
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+)
+
+// readJSON reads text that is valid JSON. YAML would read most of it too, but
+// neither its tabs nor all of its escapes.
+func (s *Source) readJSON(data []byte) (*Node, error) {
+	r := &jsonReader{src: s, data: data, dec: json.NewDecoder(bytes.NewReader(data)), line: 1}
+	r.dec.UseNumber()
+	return r.value(0)
+}
+
+type jsonReader struct {
+	src  *Source
+	data []byte
+	dec  *json.Decoder
+
+	seen      int64 // how far line and lineStart have been counted
+	line      int
+	lineStart int64
+}
+
+// next is the next token and where it begins.
+func (r *jsonReader) next() (json.Token, place, error) {
+	from := r.dec.InputOffset()
+	for from < int64(len(r.data)) && bytes.IndexByte([]byte(" \t\r\n,:"), r.data[from]) >= 0 {
+		from++
+	}
+	tok, err := r.dec.Token()
+	return tok, r.place(from), err
+}
+
+func (r *jsonReader) place(offset int64) place {
+	for ; r.seen < offset; r.seen++ {
+		if r.data[r.seen] == '\n' {
+			r.line++
+			r.lineStart = r.seen + 1
+		}
+	}
+	return place{r.line, utf8.RuneCount(r.data[r.lineStart:offset]) + 1}
+}
+
+func (r *jsonReader) value(depth int) (*Node, error) {
+	tok, at, err := r.next()
+	if err != nil {
+		return nil, r.src.Problem(at.line, at.column, "%v", err)
+	}
+	if depth > maxDepth {
+		return nil, r.src.Problem(at.line, at.column, "values lie more than %d deep in each other", maxDepth)
+	}
+	n := &Node{Line: at.line, Column: at.column}
+	switch v := tok.(type) {
+	case json.Delim:
+		if v == '{' {
+			return n, r.object(n, depth)
+		}
+		return n, r.array(n, depth)
+	case string:
+		n.Kind, n.Text = Text, v
+	case json.Number:
+		n.setNumber(v.String())
+	case bool:
+		n.Kind, n.Text = Bool, strconv.FormatBool(v)
+	}
+	return n, nil
+}
+
+func (r *jsonReader) object(n *Node, depth int) error {
+	n.Kind = Map
+	for r.dec.More() {
+		tok, at, err := r.next()
+		if err != nil {
+			return r.src.Problem(at.line, at.column, "%v", err)
+		}
+		key, _ := tok.(string)
+		value, err := r.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		n.Entries = append(n.Entries, Entry{Key: key, Line: at.line, Column: at.column, Value: value})
+	}
+	_, _, err := r.next()
+	return err
+}
+
+func (r *jsonReader) array(n *Node, depth int) error {
+	n.Kind = List
+	for r.dec.More() {
+		item, err := r.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		n.Items = append(n.Items, item)
+	}
+	_, _, err := r.next()
+	return err
+}
+
+func (n *Node) setNumber(text string) {
+	n.Kind, n.Text = Number, text
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		n.number = i
+	} else if f, err := strconv.ParseFloat(text, 64); err == nil {
+		n.number = f
+	}
+}

@@ -1,0 +1,164 @@
+package definition
+
+import (
+	"slices"
+	"sort"
+	"strings"
+)
+
+// place is a line and a column, from 1.
+type place struct{ line, column int }
+
+func (p place) before(q place) bool {
+	return p.line < q.line || p.line == q.line && p.column < q.column
+}
+
+// span is text that is not to be shown, from a place up to the next one.
+type span struct{ from, to place }
+
+// HideSecrets stars out, in the lines that problems show, every value under an
+// environment and under the options of log and volume drivers. Names stay.
+func (s *Source) HideSecrets() {
+	places := s.places()
+	var walk func(n *Node)
+	walk = func(n *Node) {
+		for _, e := range n.Entries {
+			if holdsSecrets(e.Key) {
+				s.hide(e.Value, places)
+				continue
+			}
+			walk(e.Value)
+		}
+		for _, item := range n.Items {
+			walk(item)
+		}
+	}
+	walk(s.Root)
+}
+
+// holdsSecrets tells whether values under a key may be secret, the key misspelt
+// or not.
+func holdsSecrets(key string) bool {
+	for _, k := range []string{"environment", "options", "driverOpts"} {
+		if distance(strings.ToLower(key), strings.ToLower(k)) <= 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// hide hides every scalar under n but the names.
+func (s *Source) hide(n *Node, places []place) {
+	for _, e := range n.Entries {
+		if !strings.EqualFold(e.Key, "name") {
+			s.hide(e.Value, places)
+		}
+	}
+	for _, item := range n.Items {
+		s.hide(item, places)
+	}
+	if n.origin != nil {
+		s.hide(n.origin, places)
+	}
+	if n.Kind == Text || n.Kind == Number || n.Kind == Bool {
+		from := place{n.Line, n.Column}
+		s.hidden = append(s.hidden, span{from, after(places, from)})
+	}
+}
+
+// places are where values and keys begin, in the order of the file.
+func (s *Source) places() []place {
+	var all []place
+	var walk func(n *Node)
+	walk = func(n *Node) {
+		all = append(all, place{n.Line, n.Column})
+		for _, e := range n.Entries {
+			all = append(all, place{e.Line, e.Column})
+			walk(e.Value)
+		}
+		for _, item := range n.Items {
+			walk(item)
+		}
+		if n.origin != nil {
+			all = append(all, place{n.origin.Line, n.origin.Column})
+		}
+	}
+	walk(s.Root)
+	slices.SortFunc(all, func(a, b place) int {
+		if a.line != b.line {
+			return a.line - b.line
+		}
+		return a.column - b.column
+	})
+	return all
+}
+
+// after is the first of the sorted places beyond p, or the end of all files.
+func after(places []place, p place) place {
+	i := sort.Search(len(places), func(i int) bool { return p.before(places[i]) })
+	if i == len(places) {
+		return place{line: 1 << 30}
+	}
+	return places[i]
+}
+
+// longLine is how many characters of a line problems show at most.
+const longLine = 160
+
+// shown is a line as problems show it, and where its column is in that.
+func (s *Source) shown(line, column int, text []rune) (string, int) {
+	out := slices.Clone(text)
+	if s.Root == nil {
+		starAfterValue(out)
+	}
+	for _, h := range s.hidden {
+		h.star(line, out)
+	}
+	if len(out) <= longLine {
+		return string(out), column
+	}
+	from := min(max(column-longLine/2, 0), len(out)-longLine)
+	return string(out[from : from+longLine]), column - from
+}
+
+// star stars out what the span covers of a line. Blanks and line ends stay.
+func (h span) star(line int, text []rune) {
+	from, to := 0, len(text)
+	if line < h.from.line || line > h.to.line {
+		return
+	}
+	if line == h.from.line {
+		from = h.from.column - 1
+	}
+	if line == h.to.line {
+		to = min(to, h.to.column-1)
+	}
+	for i := max(from, 0); i < to; i++ {
+		if text[i] != ' ' {
+			text[i] = '*'
+		}
+	}
+}
+
+// starAfterValue hides what follows `value:` in a line of a file that could not
+// be read, where nothing is known of its structure.
+func starAfterValue(line []rune) {
+	low := strings.ToLower(string(line))
+	if len([]rune(low)) != len(line) {
+		low = string(line)
+	}
+	i := strings.Index(low, "value")
+	if i < 0 {
+		return
+	}
+	rest := strings.TrimLeft(low[i+len("value"):], "\"' \t")
+	if !strings.HasPrefix(rest, ":") {
+		return
+	}
+	from := len(line) - len([]rune(rest)) + 1
+	for i := from; i < len(line); i++ {
+		if line[i] != ' ' {
+			line[i] = '*'
+		}
+	}
+}

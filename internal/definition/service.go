@@ -1,0 +1,96 @@
+package definition
+
+import (
+	"reflect"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+)
+
+// DecodeService reads a service definition in the shape of CreateService's
+// request or of what DescribeServices answers, wrapped or not. file is only
+// named in errors. What is wrong is told together, in the order of the file, as
+// joined [*Problem]s.
+func DecodeService(file string, data []byte) (*Service, error) {
+	src, err := Parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	src.HideSecrets()
+	d := &decoder{src: src}
+	in := &awsecs.CreateServiceInput{}
+	given := d.service(in)
+	if err := JoinProblems(d.problems); err != nil {
+		return nil, err
+	}
+	return &Service{Input: in, Given: given, File: file}, nil
+}
+
+func (d *decoder) service(in *awsecs.CreateServiceInput) map[string]bool {
+	const what = "the service definition"
+	body := d.serviceBody()
+	if body == nil {
+		return nil
+	}
+	v := reflect.ValueOf(in).Elem()
+	given := d.root(body, v, top{
+		what:     what,
+		readOnly: serviceReadOnlyBut("clusterArn", "roleArn"),
+		alias:    map[string]string{"clusterArn": "cluster", "roleArn": "role"},
+	})
+	if body.Kind != Map {
+		return given
+	}
+	d.lift(getFold(body, "deployments"), v, given)
+	d.needed(body, given, what, "serviceName")
+	return given
+}
+
+// serviceBody is the service itself, out of DescribeServices' or CreateService's
+// answer.
+func (d *decoder) serviceBody() *Node {
+	root := d.src.Root
+	if one := getFold(root, "service"); one != nil && one.Kind == Map {
+		d.wrapping(root, "the answer", "service")
+		return one
+	}
+	list := getFold(root, "services")
+	if list == nil || list.Kind != List {
+		return root
+	}
+	d.wrapping(root, "the description", "services", "failures")
+	if len(list.Items) != 1 {
+		d.refuse(d.src.At(list, "services holds %d services; a service definition is one", len(list.Items)))
+		return nil
+	}
+	return list.Items[0]
+}
+
+func serviceReadOnlyBut(asked ...string) []string {
+	var out []string
+	for _, name := range serviceReadOnly() {
+		if !containsFold(asked, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// lift takes, from a described service, the members that AWS tells only of its
+// PRIMARY deployment.
+func (d *decoder) lift(deployments *Node, v reflect.Value, given map[string]bool) {
+	if deployments == nil {
+		return
+	}
+	for _, dep := range deployments.Items {
+		if status := getFold(dep, "status"); status == nil || status.Text != "PRIMARY" {
+			continue
+		}
+		for _, m := range members(v.Type()) {
+			value := getFold(dep, m.name)
+			if classOf(m.name) == ofDeployment && value != nil && value.Kind != Null && !given[m.name] {
+				given[m.name] = true
+				d.value(value, v.Field(m.index), m.name)
+			}
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package definition
+
+import (
+	"reflect"
+	"strings"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecsdoc "github.com/aws/aws-sdk-go-v2/service/ecs/document"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+// member is one member of an AWS shape.
+type member struct {
+	name  string // as in AWS's JSON
+	index int    // of the Go field
+}
+
+// members are the members of a struct of the SDK, in its order.
+func members(t reflect.Type) []member {
+	var all []member
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.IsExported() && f.Name != "ResultMetadata" {
+			all = append(all, member{jsonName(f.Name), i})
+		}
+	}
+	return all
+}
+
+// jsonName is the name that AWS's JSON has for a field of the SDK: ECS has no
+// exception to this rule.
+func jsonName(field string) string {
+	return strings.ToLower(field[:1]) + field[1:]
+}
+
+// named finds a member by name, whatever its case, as PipeCD did.
+func named(all []member, name string) (member, bool) {
+	for _, m := range all {
+		if strings.EqualFold(m.name, name) {
+			return m, true
+		}
+	}
+	return member{}, false
+}
+
+func names(all []member) []string {
+	var out []string
+	for _, m := range all {
+		out = append(out, m.name)
+	}
+	return out
+}
+
+// unionMembers are the members of a union. The SDK's unions are interfaces,
+// whose members reflection does not find: a test checks that none is missing.
+func unionMembers(t reflect.Type) map[string]reflect.Type {
+	switch t {
+	case reflect.TypeFor[ecstypes.ServiceConnectContainerConfiguration]():
+		return map[string]reflect.Type{
+			"logLevel": reflect.TypeFor[ecstypes.ServiceConnectContainerConfigurationMemberLogLevel](),
+		}
+	case reflect.TypeFor[ecstypes.SharingStrategy]():
+		return map[string]reflect.Type{
+			"nvidiaMps": reflect.TypeFor[ecstypes.SharingStrategyMemberNvidiaMps](),
+		}
+	}
+	return nil
+}
+
+// isDocument tells whether a member holds open JSON content.
+func isDocument(t reflect.Type) bool {
+	return t == reflect.TypeFor[ecsdoc.Interface]()
+}
+
+// enumValues are the values of an enum of the SDK; none for plain text.
+func enumValues(t reflect.Type) []string {
+	method, ok := t.MethodByName("Values")
+	if !ok {
+		return nil
+	}
+	list := method.Func.Call([]reflect.Value{reflect.Zero(t)})[0]
+	var out []string
+	for i := range list.Len() {
+		out = append(out, list.Index(i).String())
+	}
+	return out
+}
+
+// readOnly are the members of a described object that its request does not
+// have: AWS says them, nobody asks for them.
+func readOnly(described, request reflect.Type) []string {
+	asked := members(request)
+	var out []string
+	for _, m := range members(described) {
+		if _, ok := named(asked, m.name); !ok {
+			out = append(out, m.name)
+		}
+	}
+	return out
+}
+
+func taskReadOnly() []string {
+	return readOnly(reflect.TypeFor[ecstypes.TaskDefinition](), reflect.TypeFor[awsecs.RegisterTaskDefinitionInput]())
+}
+
+func serviceReadOnly() []string {
+	return readOnly(reflect.TypeFor[ecstypes.Service](), reflect.TypeFor[awsecs.CreateServiceInput]())
+}

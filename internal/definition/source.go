@@ -1,0 +1,155 @@
+package definition
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxFile is the longest file that is read, in bytes. AWS takes task definitions
+// of 64 KiB ("Amazon ECS service quotas").
+const maxFile = 256 << 10
+
+// maxNodes bounds what aliases can unfold to.
+const maxNodes = 100_000
+
+// maxDepth bounds how deep values can lie in each other.
+const maxDepth = 100
+
+// Source is a file that has been read.
+type Source struct {
+	File string
+	Root *Node // Null for an empty file
+
+	lines  []string
+	hidden []span
+}
+
+// Parse reads one YAML or JSON document. What it refuses is a [*Problem].
+func Parse(file string, data []byte) (*Source, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	s := &Source{File: file, lines: splitLines(data)}
+	if p := s.unreadable(data); p != nil {
+		return nil, p
+	}
+	var err error
+	if json.Valid(data) {
+		s.Root, err = s.readJSON(data)
+	} else {
+		s.Root, err = s.readYAML(data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if tooLarge(s.Root) {
+		return nil, s.Problem(1, 1, "the aliases of this file unfold to more than %d values", maxNodes)
+	}
+	return s, nil
+}
+
+// unreadable is what is wrong with the bytes before any grammar.
+func (s *Source) unreadable(data []byte) *Problem {
+	if len(data) > maxFile {
+		p := s.Problem(1, 1, "the file has %d bytes; a definition has at most %d", len(data), maxFile)
+		p.Source = ""
+		return p
+	}
+	for i, line := range s.lines {
+		if !utf8.ValidString(line) {
+			p := s.Problem(i+1, 1, "the line is not UTF-8 text")
+			p.Source = ""
+			return p
+		}
+		if column, word := template(line); column > 0 {
+			return s.Problem(i+1, column, "{{ .%s }} is filled in by piped before the file is deployed; sluice fills in nothing: deploy through piped, or name the secret under secrets in the task definition", word)
+		}
+	}
+	return nil
+}
+
+// template finds piped's template roots in a line: the column, from 1, and the
+// root.
+func template(line string) (int, string) {
+	for rest, at := line, 0; ; {
+		i := strings.Index(rest, "{{")
+		if i < 0 {
+			return 0, ""
+		}
+		inner := strings.TrimLeft(rest[i+2:], "- \t")
+		for _, root := range []string{"encryptedSecrets", "attachment"} {
+			if strings.HasPrefix(inner, "."+root) {
+				return utf8.RuneCountInString(line[:at+i]) + 1, root
+			}
+		}
+		rest, at = rest[i+2:], at+i+2
+	}
+}
+
+func splitLines(data []byte) []string {
+	text := strings.ReplaceAll(string(data), "\r\n", "\n")
+	return strings.Split(text, "\n")
+}
+
+// Problem is a problem at a place of the file. A place outside of the file is
+// moved to the nearest one inside.
+func (s *Source) Problem(line, column int, format string, args ...any) *Problem {
+	line = min(max(line, 1), len(s.lines))
+	text := []rune(s.lines[line-1])
+	column = min(max(column, 1), len(text)+1)
+	source, caret := s.shown(line, column, text)
+	return &Problem{
+		File: s.File, Line: line, Column: column,
+		Source:  source,
+		Message: fmt.Sprintf(format, args...),
+		caret:   caret,
+	}
+}
+
+// At is a problem at a node.
+func (s *Source) At(n *Node, format string, args ...any) *Problem {
+	return s.Problem(n.Line, n.Column, format, args...)
+}
+
+// AtKey is a problem at the key of an entry.
+func (s *Source) AtKey(e Entry, format string, args ...any) *Problem {
+	return s.Problem(e.Line, e.Column, format, args...)
+}
+
+// JoinProblems is the problems in the order of the file as one error, or nil.
+func JoinProblems(problems []*Problem) error {
+	sorted := slices.Clone(problems)
+	slices.SortStableFunc(sorted, func(a, b *Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	errs := make([]error, len(sorted))
+	for i, p := range sorted {
+		errs[i] = p
+	}
+	return errors.Join(errs...)
+}
+
+// tooLarge walks as a decoder would, and gives up at maxNodes.
+func tooLarge(root *Node) bool {
+	left := maxNodes
+	var walk func(n *Node)
+	walk = func(n *Node) {
+		if left--; left < 0 {
+			return
+		}
+		for _, e := range n.Entries {
+			walk(e.Value)
+		}
+		for _, item := range n.Items {
+			walk(item)
+		}
+	}
+	walk(root)
+	return left < 0
+}

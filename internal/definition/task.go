@@ -1,0 +1,101 @@
+package definition
+
+import (
+	"reflect"
+	"strings"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+)
+
+// DecodeTask reads a task definition in the shape of RegisterTaskDefinition's
+// request or of what DescribeTaskDefinition answers, wrapped or not. file is
+// only named in errors. What is wrong is told together, in the order of the
+// file, as joined [*Problem]s.
+func DecodeTask(file string, data []byte) (*Task, error) {
+	src, err := Parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	src.HideSecrets()
+	d := &decoder{src: src}
+	in := &awsecs.RegisterTaskDefinitionInput{}
+	d.task(in)
+	if err := JoinProblems(d.problems); err != nil {
+		return nil, err
+	}
+	return &Task{Input: in, File: file}, nil
+}
+
+func (d *decoder) task(in *awsecs.RegisterTaskDefinitionInput) {
+	const what = "the task definition"
+	body := d.src.Root
+	if wrapped := getFold(body, "taskDefinition"); wrapped != nil && wrapped.Kind == Map {
+		d.wrapping(body, "the description", "taskDefinition", "tags")
+		if tags := getFold(body, "tags"); tags != nil {
+			d.value(tags, reflect.ValueOf(&in.Tags).Elem(), "tags")
+		}
+		body = wrapped
+	}
+	given := d.root(body, reflect.ValueOf(in).Elem(), top{
+		what:     what,
+		readOnly: taskReadOnly(),
+		textual:  []string{"cpu", "memory"},
+	})
+	if body.Kind != Map {
+		return
+	}
+	d.needed(body, given, what, "family", "containerDefinitions")
+	d.containers(getFold(body, "containerDefinitions"))
+}
+
+// containers refuses containers without a name or an image, which AWS would.
+func (d *decoder) containers(list *Node) {
+	if list == nil || list.Kind != List {
+		return
+	}
+	if len(list.Items) == 0 {
+		d.refuse(d.src.At(list, "containerDefinitions holds no container"))
+	}
+	for _, c := range list.Items {
+		for _, name := range []string{"name", "image"} {
+			if v := getFold(c, name); c.Kind == Map && (v == nil || v.Kind == Null) {
+				d.refuse(d.src.At(c, "a container has no %s", name))
+			}
+		}
+	}
+}
+
+// needed refuses a definition without members that AWS requires.
+func (d *decoder) needed(body *Node, given map[string]bool, what string, names ...string) {
+	for _, name := range names {
+		if !given[name] {
+			d.refuse(d.src.At(body, "%s has no %s", what, name))
+		}
+	}
+}
+
+// wrapping refuses keys beside a wrapped object, but for those known.
+func (d *decoder) wrapping(body *Node, what string, known ...string) {
+	seen := map[string]bool{}
+	for _, e := range body.Entries {
+		low := strings.ToLower(e.Key)
+		switch {
+		case low == "responsemetadata":
+		case !containsFold(known, e.Key):
+			d.unknown(e, what, known)
+		case seen[low]:
+			d.refuse(d.src.AtKey(e, "%s is given twice in %s", e.Key, what))
+		}
+		seen[low] = true
+	}
+}
+
+// getFold is the value of a key, whatever its case, or nil.
+func getFold(n *Node, key string) *Node {
+	for _, e := range n.Entries {
+		if strings.EqualFold(e.Key, key) {
+			return e.Value
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package definition
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	ecsdoc "github.com/aws/aws-sdk-go-v2/service/ecs/document"
+)
+
+// tree is a value of the SDK as plain maps (map[string]any by AWS's JSON
+// names), lists ([]any) and scalars as text. What is nil, empty or the zero value of a
+// member that cannot be nil is left out: AWS does not tell them apart either.
+func tree(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		if s := scalarText(v.Elem()); s != nil {
+			return *s
+		}
+		return tree(v.Elem())
+	case reflect.Interface:
+		return openTree(v)
+	case reflect.Struct:
+		return structTree(v)
+	case reflect.Slice:
+		return listTree(v)
+	case reflect.Map:
+		out := map[string]any{}
+		for _, k := range v.MapKeys() {
+			out[k.String()] = v.MapIndex(k).String()
+		}
+		return pruned(out)
+	}
+	if v.IsZero() {
+		return nil
+	}
+	return *scalarText(v)
+}
+
+// scalarText is a scalar as text, or nil.
+func scalarText(v reflect.Value) *string {
+	var s string
+	switch v.Kind() {
+	case reflect.String:
+		s = v.String()
+	case reflect.Bool:
+		s = strconv.FormatBool(v.Bool())
+	case reflect.Int32, reflect.Int64:
+		s = strconv.FormatInt(v.Int(), 10)
+	case reflect.Float64:
+		s = strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	default:
+		return nil
+	}
+	return &s
+}
+
+func structTree(v reflect.Value) any {
+	out := map[string]any{}
+	for _, m := range members(v.Type()) {
+		if value := tree(v.Field(m.index)); value != nil {
+			out[m.name] = value
+		}
+	}
+	return pruned(out)
+}
+
+func listTree(v reflect.Value) any {
+	var out []any
+	for i := range v.Len() {
+		if item := v.Index(i); item.Kind() == reflect.String {
+			out = append(out, item.String())
+		} else if t := tree(item); t != nil {
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// openTree is a union as a map of its one member, or open JSON content as its
+// canonical text.
+func openTree(v reflect.Value) any {
+	if v.IsNil() {
+		return nil
+	}
+	if doc, ok := v.Interface().(ecsdoc.Interface); ok {
+		return documentText(doc)
+	}
+	for name, t := range unionMembers(v.Type()) {
+		if v.Elem().Type() == reflect.PointerTo(t) {
+			return pruned(map[string]any{name: tree(v.Elem().Elem().FieldByName("Value"))})
+		}
+	}
+	return nil
+}
+
+func documentText(doc ecsdoc.Interface) any {
+	raw, err := doc.MarshalSmithyDocument()
+	if err != nil {
+		return nil
+	}
+	var content any
+	if json.Unmarshal(raw, &content) != nil {
+		return string(raw)
+	}
+	canonical, err := json.Marshal(content)
+	if err != nil {
+		return string(raw)
+	}
+	return string(canonical)
+}
+
+// pruned is a map without its nil values, or nil for an empty one.
+func pruned(m map[string]any) any {
+	maps.DeleteFunc(m, func(_ string, v any) bool { return v == nil })
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,256 @@
+package definition
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// readYAML reads one YAML document.
+func (s *Source) readYAML(data []byte) (root *Node, err error) {
+	// The parser of go-yaml 1.19.2 panics on some malformed input.
+	defer func() {
+		if p := recover(); p != nil {
+			root, err = nil, s.Problem(1, 1, "the file is not YAML that can be read: %v", p)
+		}
+	}()
+	text := strings.Join(s.lines, "\n")
+	file, err := parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, s.syntax(err)
+	}
+	return s.document(file)
+}
+
+// syntax is the parser's error at its place.
+func (s *Source) syntax(err error) *Problem {
+	var at yaml.Error
+	if errors.As(err, &at) && at.GetToken() != nil {
+		pos := at.GetToken().Position
+		return s.Problem(pos.Line, pos.Column, "malformed YAML: %s", at.GetMessage())
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return s.Problem(1, 1, "malformed YAML: %s", line)
+}
+
+// document is the one document of the file; comments and empty ones do not
+// count.
+func (s *Source) document(file *ast.File) (*Node, error) {
+	r := &yamlReader{src: s, anchors: map[string]*Node{}}
+	root := &Node{Line: 1, Column: 1}
+	found := false
+	for _, doc := range file.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.CommentType || doc.Body.Type() == ast.CommentGroupType {
+			continue
+		}
+		if found {
+			pos := position(doc.Body)
+			return nil, s.Problem(pos.line, pos.column, "a second YAML document begins here; a file holds one")
+		}
+		found = true
+		n, err := r.node(doc.Body, 0)
+		if err != nil {
+			return nil, err
+		}
+		root = n
+	}
+	return root, nil
+}
+
+// yamlReader turns the parser's tree into nodes.
+type yamlReader struct {
+	src     *Source
+	anchors map[string]*Node
+}
+
+func (r *yamlReader) refuse(n ast.Node, format string, args ...any) error {
+	at := position(n)
+	return r.src.Problem(at.line, at.column, format, args...)
+}
+
+func (r *yamlReader) node(n ast.Node, depth int) (*Node, error) {
+	if n == nil {
+		return &Node{Line: 1, Column: 1}, nil
+	}
+	if depth > maxDepth {
+		return nil, r.refuse(n, "values lie more than %d deep in each other", maxDepth)
+	}
+	at := position(n)
+	out := &Node{Line: at.line, Column: at.column}
+	switch v := n.(type) {
+	case *ast.MappingNode:
+		return out, r.mapping(out, v.Values, depth)
+	case *ast.MappingValueNode:
+		return out, r.mapping(out, []*ast.MappingValueNode{v}, depth)
+	case *ast.SequenceNode:
+		return out, r.sequence(out, v, depth)
+	case *ast.AnchorNode:
+		return r.anchor(v, depth)
+	case *ast.AliasNode:
+		return r.alias(v)
+	case *ast.TagNode:
+		return r.tag(v, depth)
+	}
+	return out, r.scalar(out, n)
+}
+
+func (r *yamlReader) scalar(out *Node, n ast.Node) error {
+	switch v := n.(type) {
+	case *ast.NullNode, *ast.CommentGroupNode, *ast.CommentNode:
+		out.Kind = Null
+	case *ast.StringNode:
+		out.Kind, out.Text = Text, v.Value
+	case *ast.LiteralNode:
+		out.Kind, out.Text = Text, v.Value.Value
+	case *ast.BoolNode:
+		out.Kind, out.Text = Bool, fmt.Sprint(v.Value)
+	case *ast.IntegerNode:
+		out.Kind, out.Text, out.number = Number, v.Token.Value, v.Value
+	case *ast.FloatNode:
+		out.Kind, out.Text, out.number = Number, v.Token.Value, v.Value
+	case *ast.InfinityNode, *ast.NanNode:
+		out.Kind, out.Text = Text, n.GetToken().Value
+	default:
+		return r.refuse(n, "YAML's %s has no place in this file", n.Type())
+	}
+	return nil
+}
+
+func (r *yamlReader) mapping(out *Node, values []*ast.MappingValueNode, depth int) error {
+	out.Kind = Map
+	var merged []Entry
+	for _, v := range values {
+		value, err := r.node(v.Value, depth+1)
+		if err != nil {
+			return err
+		}
+		if v.Key.IsMergeKey() {
+			from, err := r.merge(v, value)
+			if err != nil {
+				return err
+			}
+			merged = append(merged, from...)
+			continue
+		}
+		entry, err := r.entry(v, value)
+		if err != nil {
+			return err
+		}
+		out.Entries = append(out.Entries, entry)
+	}
+	for _, e := range merged {
+		if out.Get(e.Key) == nil {
+			out.Entries = append(out.Entries, e)
+		}
+	}
+	return nil
+}
+
+// merge is what `<<:` adds, the first of a list winning.
+func (r *yamlReader) merge(v *ast.MappingValueNode, value *Node) ([]Entry, error) {
+	from := []*Node{value}
+	if value.Kind == List {
+		from = value.Items
+	}
+	var entries []Entry
+	for _, n := range from {
+		if n.Kind != Map {
+			return nil, r.refuse(v.Key, "<< merges maps, and this is %s", n.Kind)
+		}
+		entries = append(entries, n.Entries...)
+	}
+	return entries, nil
+}
+
+func (r *yamlReader) entry(v *ast.MappingValueNode, value *Node) (Entry, error) {
+	key, err := r.node(v.Key, 0)
+	if err != nil {
+		return Entry{}, err
+	}
+	if key.Kind == Map || key.Kind == List || key.Kind == Null {
+		return Entry{}, r.refuse(v.Key, "a key is text, and this is %s", key.Kind)
+	}
+	if value.Kind == Null && value.Line == 1 && value.Column == 1 {
+		value.Line, value.Column = key.Line, key.Column
+	}
+	return Entry{Key: key.Text, Line: key.Line, Column: key.Column, Value: value}, nil
+}
+
+func (r *yamlReader) sequence(out *Node, v *ast.SequenceNode, depth int) error {
+	out.Kind = List
+	for _, item := range v.Values {
+		n, err := r.node(item, depth+1)
+		if err != nil {
+			return err
+		}
+		out.Items = append(out.Items, n)
+	}
+	return nil
+}
+
+// anchor registers the anchor after its value, so that it cannot hold itself.
+func (r *yamlReader) anchor(v *ast.AnchorNode, depth int) (*Node, error) {
+	n, err := r.node(v.Value, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	r.anchors[v.Name.GetToken().Value] = n
+	return n, nil
+}
+
+func (r *yamlReader) alias(v *ast.AliasNode) (*Node, error) {
+	name := v.Value.GetToken().Value
+	origin, ok := r.anchors[name]
+	if !ok {
+		return nil, r.refuse(v, "no anchor &%s comes before this alias", name)
+	}
+	n, at := *origin, position(v)
+	n.Line, n.Column, n.origin = at.line, at.column, origin
+	return &n, nil
+}
+
+// tag knows YAML's own tags, which say what a plain scalar says by itself, but
+// for !!str.
+func (r *yamlReader) tag(v *ast.TagNode, depth int) (*Node, error) {
+	name := v.Start.Value
+	n, err := r.node(v.Value, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "!!str":
+		if n.Kind == Number || n.Kind == Bool {
+			n.Kind, n.number = Text, nil
+		}
+	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
+	default:
+		return nil, r.refuse(v, "the YAML tag %s has no meaning here", name)
+	}
+	return n, nil
+}
+
+// position is where a node begins. Of a block map the parser gives the first
+// colon: the first key is meant.
+func position(n ast.Node) place {
+	switch v := n.(type) {
+	case *ast.MappingNode:
+		if !v.IsFlowStyle && len(v.Values) > 0 {
+			return position(v.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return position(v.Key)
+	}
+	return tokenPlace(n.GetToken())
+}
+
+func tokenPlace(t *token.Token) place {
+	if t == nil || t.Position == nil {
+		return place{1, 1}
+	}
+	return place{t.Position.Line, t.Position.Column}
+}
