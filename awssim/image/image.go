@@ -75,8 +75,9 @@ func (b Behaviour) Answer(m Moment) int {
 // NextChange is the next time after start, later than since, at which [Behaviour.Answer]
 // changes without anybody signalling; ok is false if it never does.
 func (b Behaviour) NextChange(since time.Duration) (at time.Duration, ok bool) {
+	now := b.Answer(Moment{SinceStart: since})
 	for _, t := range []time.Duration{b.HealthyAfter, b.UnhealthyAfter, b.CrashAfter} {
-		if t > since && (!ok || t < at) {
+		if t > since && (!ok || t < at) && b.Answer(Moment{SinceStart: t}) != now {
 			at, ok = t, true
 		}
 	}

@@ -3,10 +3,8 @@ package image
 import (
 	"fmt"
 	"net/url"
-	"sort"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 )
 
 // Parse reads an image reference of the built-in kinds:
@@ -18,154 +16,146 @@ import (
 //	123456789012.dkr.ecr.eu-west-1.amazonaws.com/sim/web:v1   any registry before sim/
 //	host:./server --flag                a program of the host
 //
-// The options are listed in [Options].
+// The options are listed in [Options]. Words of a tag that are no option belong
+// to the version: v2-beta is a version. A host command is split at spaces;
+// single or double quotes keep spaces together.
 func Parse(ref string) (Behaviour, error) {
-	if cmd, ok := strings.CutPrefix(ref, "host:"); ok {
-		words := strings.Fields(cmd)
-		if len(words) == 0 {
-			return Behaviour{}, fmt.Errorf("image %q: host: needs a command", ref)
-		}
-		return Behaviour{Version: words[0], Command: words}, nil
+	if cmd, ok := strings.CutPrefix(ref, HostImages); ok {
+		return parseHost(ref, cmd)
 	}
 	name, query, _ := strings.Cut(ref, "?")
-	repo, tag, ok := cutTag(name)
-	if !ok || !(strings.HasPrefix(repo, "sim/") || strings.Contains(repo, "/sim/")) {
+	repo, tag, err := cutTag(ref, name)
+	if err != nil {
+		return Behaviour{}, err
+	}
+	if !ours(repo) {
 		return Behaviour{}, fmt.Errorf("image %q is not one of the simulator's: sim/<name>:<version>[?options], or host:<command>", ref)
 	}
 	version, opts := splitTag(tag)
-	b := Behaviour{Version: version, HealthyAfter: 0}
-	q, err := url.ParseQuery(query)
-	if err != nil {
-		return Behaviour{}, fmt.Errorf("image %q: options: %w", ref, err)
+	if version == "" {
+		return Behaviour{}, fmt.Errorf("image %q: the tag needs a version before its options, as in v1-%s", ref, tag)
 	}
-	for k, v := range q {
-		opts[k] = v[0]
+	b := Behaviour{Version: version}
+	if err := b.apply(append(opts, splitQuery(query)...)); err != nil {
+		return Behaviour{}, fmt.Errorf("image %q: %w", ref, err)
 	}
-	return b, b.apply(ref, opts)
+	return b, nil
 }
 
-func cutTag(name string) (repo, tag string, ok bool) {
+// ours reports whether a repository is sim/<name>, with or without a registry.
+func ours(repo string) bool {
+	words := strings.Split(repo, "/")
+	i := slices.Index(words, "sim")
+	return i >= 0 && i == len(words)-2 && words[i+1] != ""
+}
+
+// cutTag takes the tag off a name. A colon before a slash belongs to the
+// registry's port.
+func cutTag(ref, name string) (repo, tag string, err error) {
+	if strings.Contains(name, "@") {
+		return "", "", fmt.Errorf("image %q: the simulator's images have no digest; name a version: sim/<name>:<version>", ref)
+	}
 	i := strings.LastIndexByte(name, ':')
 	if i < 0 || strings.ContainsRune(name[i:], '/') {
-		return name, "latest", true
+		return name, "latest", nil
 	}
-	return name[:i], name[i+1:], i > 0
+	if i+1 == len(name) {
+		return "", "", fmt.Errorf("image %q: the version after the colon is missing", ref)
+	}
+	return name[:i], name[i+1:], nil
+}
+
+func parseHost(ref, cmd string) (Behaviour, error) {
+	words, err := splitWords(cmd)
+	if err != nil {
+		return Behaviour{}, fmt.Errorf("image %q: %w", ref, err)
+	}
+	if len(words) == 0 || words[0] == "" {
+		return Behaviour{}, fmt.Errorf("image %q: host: needs a command, as in host:./server --flag", ref)
+	}
+	return Behaviour{Version: words[0], Command: words}, nil
+}
+
+// splitWords splits at spaces that stand outside quotes.
+func splitWords(s string) (words []string, err error) {
+	var word strings.Builder
+	var quote rune
+	open := false // a word has begun, even an empty quoted one
+	end := func() {
+		if open {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		open = false
+	}
+	for _, r := range s {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, open = r, true
+		case quote == 0 && r == ' ':
+			end()
+		default:
+			word.WriteRune(r)
+			open = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("the quote %c is not closed", quote)
+	}
+	end()
+	return words, nil
 }
 
 // splitTag takes options off a tag: "v2-crash-after-5s-exit-3" is version v2
 // with crash-after=5s and exit=3.
-func splitTag(tag string) (version string, opts map[string]string) {
-	opts = map[string]string{}
-	first := len(tag)
-	for name := range Options {
-		if i := strings.Index(tag, "-"+name); i >= 0 && i < first && boundary(tag, i+1+len(name)) {
-			first = i
-		}
-	}
-	version, rest := tag[:first], tag[first:]
-	for rest != "" {
-		name := longestOption(rest[1:])
-		if name == "" {
-			break
-		}
-		rest = strings.TrimPrefix(rest[1+len(name):], "-")
-		end := len(rest)
-		for other := range Options {
-			if i := strings.Index(rest, "-"+other); i >= 0 && i < end && boundary(rest, i+1+len(other)) {
-				end = i
+func splitTag(tag string) (version string, opts []option) {
+	words := strings.Split(tag, "-")
+	var head []string
+	for len(words) > 0 {
+		name, n := optionAt(words)
+		switch {
+		case n > 0:
+			opts = append(opts, option{name: name})
+		case len(opts) == 0:
+			head, n = append(head, words[0]), 1
+		default:
+			last, sep := &opts[len(opts)-1], ""
+			if last.value != "" {
+				sep = "-"
 			}
+			last.value, n = last.value+sep+words[0], 1
 		}
-		opts[name] = rest[:end]
-		rest = rest[end:]
+		words = words[n:]
 	}
-	return version, opts
+	return strings.Join(head, "-"), opts
 }
 
-func boundary(s string, i int) bool { return i == len(s) || s[i] == '-' }
-
-func longestOption(s string) string {
-	best := ""
-	for name := range Options {
-		if strings.HasPrefix(s, name) && boundary(s, len(name)) && len(name) > len(best) {
-			best = name
-		}
-	}
-	return best
-}
-
-// Options are the words that an image reference understands, with what each
-// does; durations are as in Go ("500ms", "2m").
-var Options = map[string]string{
-	"start-delay":     "added to the time before the task runs",
-	"healthy-after":   "answers 503 until that long after its start",
-	"unhealthy-after": "answers 503 from that long after its start",
-	"never-healthy":   "answers 503 for ever",
-	"latency":         "of each answer",
-	"errors":          "share of requests answered 500, as 1% or 0.01",
-	"crash-after":     "exits that long after its start",
-	"exit":            "exit code of the crash (1 by default)",
-	"noboot":          "never reaches RUNNING; the value is the reason, CannotPullContainerError by default",
-	"term":            "goes on serving that long after SIGTERM",
-	"ignores-term":    "exits only by SIGKILL",
-}
-
-func (b *Behaviour) apply(ref string, opts map[string]string) error {
-	names := make([]string, 0, len(opts))
-	for name := range opts {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		if err := b.set(name, opts[name]); err != nil {
-			return fmt.Errorf("image %q: option %s: %w", ref, name, err)
+// optionAt is the longest option name that words begin with, and how many of
+// them it takes.
+func optionAt(words []string) (name string, n int) {
+	for n := min(2, len(words)); n > 0; n-- {
+		name := strings.Join(words[:n], "-")
+		if _, ok := Options[name]; ok {
+			return name, n
 		}
 	}
-	if b.CrashAfter > 0 && b.ExitCode == 0 && opts["exit"] == "" {
-		b.ExitCode = 1
-	}
-	return nil
+	return "", 0
 }
 
-func (b *Behaviour) set(name, value string) (err error) {
-	switch name {
-	case "start-delay":
-		b.StartDelay, err = time.ParseDuration(value)
-	case "healthy-after":
-		b.HealthyAfter, err = time.ParseDuration(value)
-	case "unhealthy-after":
-		b.UnhealthyAfter, err = time.ParseDuration(value)
-	case "never-healthy":
-		b.NeverHealthy = value != "false"
-	case "latency":
-		b.Latency, err = time.ParseDuration(value)
-	case "errors":
-		b.ErrorRate, err = share(value)
-	case "crash-after":
-		b.CrashAfter, err = time.ParseDuration(value)
-	case "exit":
-		b.ExitCode, err = strconv.Atoi(value)
-	case "noboot":
-		if b.NoBoot = value; value == "" || value == "true" {
-			b.NoBoot = "CannotPullContainerError: pull image manifest has been retried 5 time(s): image not found"
+// splitQuery reads a=b&c. A percent sign that begins no escape stands for
+// itself, so that errors=1% can be written as one says it.
+func splitQuery(query string) (opts []option) {
+	for part := range strings.SplitSeq(query, "&") {
+		if part == "" {
+			continue
 		}
-	case "term":
-		b.ServesAfterTerm, err = time.ParseDuration(value)
-	case "ignores-term":
-		b.IgnoresTerm = value != "false"
-	default:
-		return fmt.Errorf("not known")
+		name, value, _ := strings.Cut(part, "=")
+		if s, err := url.QueryUnescape(value); err == nil {
+			value = s
+		}
+		opts = append(opts, option{name, value})
 	}
-	return err
-}
-
-func share(s string) (float64, error) {
-	n, percent := strings.CutSuffix(s, "%")
-	f, err := strconv.ParseFloat(n, 64)
-	if percent {
-		f /= 100
-	}
-	if err == nil && (f < 0 || f > 1) {
-		err = fmt.Errorf("%s is not a share between 0%% and 100%%", s)
-	}
-	return f, err
+	return opts
 }

@@ -1,0 +1,136 @@
+package image
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options are the words that an image reference understands, with what each
+// does; durations are as in Go ("500ms", "2m").
+var Options = map[string]string{
+	"start-delay":     "added to the time before the task runs",
+	"healthy-after":   "answers 503 until that long after its start",
+	"unhealthy-after": "answers 503 from that long after its start",
+	"never-healthy":   "answers 503 for ever",
+	"latency":         "of each answer",
+	"errors":          "share of requests answered 500, as 1% or 0.01",
+	"crash-after":     "exits that long after its start",
+	"exit":            "exit code of the crash, 0 to 255 (1 by default)",
+	"noboot":          "never reaches RUNNING; the value is the reason, CannotPullContainerError by default",
+	"term":            "goes on serving that long after SIGTERM",
+	"ignores-term":    "exits only by SIGKILL",
+}
+
+const noImage = "CannotPullContainerError: pull image manifest has been retried 5 time(s): image not found"
+
+type option struct{ name, value string }
+
+// Set applies one option of [Options] to the behaviour.
+func (b *Behaviour) Set(name, value string) error {
+	if err := b.set(name, value); err != nil {
+		return fmt.Errorf("option %s: %w", name, err)
+	}
+	return nil
+}
+
+func (b *Behaviour) apply(opts []option) error {
+	seen := map[string]bool{}
+	for _, o := range opts {
+		if seen[o.name] {
+			return fmt.Errorf("option %s is given twice", o.name)
+		}
+		seen[o.name] = true
+		if err := b.Set(o.name, o.value); err != nil {
+			return err
+		}
+	}
+	if b.CrashAfter > 0 && !seen["exit"] {
+		b.ExitCode = 1
+	}
+	return nil
+}
+
+func (b *Behaviour) set(name, value string) (err error) {
+	switch name {
+	case "start-delay":
+		b.StartDelay, err = duration(value)
+	case "healthy-after":
+		b.HealthyAfter, err = duration(value)
+	case "unhealthy-after":
+		b.UnhealthyAfter, err = positive(value)
+	case "never-healthy":
+		b.NeverHealthy, err = flag(value)
+	case "latency":
+		b.Latency, err = duration(value)
+	case "errors":
+		b.ErrorRate, err = share(value)
+	case "crash-after":
+		b.CrashAfter, err = positive(value)
+	case "exit":
+		b.ExitCode, err = exitCode(value)
+	case "noboot":
+		b.NoBoot = value
+		if value == "" || value == "true" {
+			b.NoBoot = noImage
+		}
+	case "term":
+		b.ServesAfterTerm, err = duration(value)
+	case "ignores-term":
+		b.IgnoresTerm, err = flag(value)
+	default:
+		known := slices.Sorted(maps.Keys(Options))
+		return fmt.Errorf("not known; known are %s", strings.Join(known, ", "))
+	}
+	return err
+}
+
+func duration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is not a duration such as 500ms, 5s or 2m", s)
+	}
+	return d, nil
+}
+
+// positive is a duration for which 0 would mean "never".
+func positive(s string) (time.Duration, error) {
+	d, err := duration(s)
+	if err == nil && d == 0 {
+		err = fmt.Errorf("must be more than 0")
+	}
+	return d, err
+}
+
+func flag(s string) (bool, error) {
+	switch s {
+	case "", "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is neither true nor false", s)
+}
+
+func exitCode(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > 255 {
+		return 0, fmt.Errorf("%q is not an exit code from 0 to 255", s)
+	}
+	return n, nil
+}
+
+func share(s string) (float64, error) {
+	n, percent := strings.CutSuffix(s, "%")
+	f, err := strconv.ParseFloat(n, 64)
+	if percent {
+		f /= 100
+	}
+	if err != nil || !(f >= 0 && f <= 1) {
+		return 0, fmt.Errorf("%q is not a share between 0%% and 100%%", s)
+	}
+	return f, nil
+}
