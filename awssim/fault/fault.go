@@ -1,0 +1,140 @@
+package fault
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind is the first word of a fault's line.
+type Kind string
+
+const (
+	Throttle           Kind = "throttle"            // the call is answered ThrottlingException
+	ServerError        Kind = "5xx"                 // the call is answered 500, before the effect
+	LostReply          Kind = "lost-reply"          // the call takes effect, the connection is cut before the reply
+	NoSend             Kind = "no-send"             // the connection is cut before the effect
+	Stale              Kind = "stale"               // a read answers what was true that long ago
+	Latency            Kind = "latency"             // the call takes that much longer
+	ExpiredCredentials Kind = "expired-credentials" // the call is answered ExpiredToken
+	SlowStart          Kind = "slow-start"          // tasks of a service take that much longer to start
+	NoCapacity         Kind = "no-capacity"         // no task can be placed in a cluster
+	ZoneLost           Kind = "zone-lost"           // tasks in an Availability Zone die, none can start there
+	TaskCrash          Kind = "task-crash"          // running tasks of a service exit
+)
+
+// Fault is one line, parsed.
+type Fault struct {
+	Kind Kind
+	On   string // "ecs:CreateTaskSet", or the name of a service, cluster or zone; "" if the kind takes none
+
+	Times int     // at most that often; 0 is without limit
+	P     float64 // chance per call, in (0, 1]; 0 is always
+	Count int     // tasks that crash
+	Exit  int     // exit code of a crash
+	By    time.Duration
+	After time.Duration // begins that long after it was injected
+	For   time.Duration // ends that long after it began; 0 is never
+}
+
+// String is the line that parses to f.
+func (f Fault) String() string {
+	words := []string{string(f.Kind)}
+	if f.On != "" {
+		words = append(words, f.On)
+	}
+	for _, name := range optionOrder {
+		if v := f.option(name); v != "" {
+			words = append(words, name+"="+v)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// optionOrder is the order in which options are printed.
+var optionOrder = []string{"times", "count", "exit", "p", "by", "after", "for"}
+
+// option is an option's value as text, "" if it was not given.
+func (f Fault) option(name string) string {
+	switch name {
+	case "times":
+		return number(f.Times)
+	case "count":
+		return number(f.Count)
+	case "exit":
+		if f.Kind == TaskCrash {
+			return strconv.Itoa(f.Exit)
+		}
+	case "p":
+		if f.P != 0 {
+			return strconv.FormatFloat(f.P, 'g', -1, 64)
+		}
+	case "by":
+		return length(f.By)
+	case "after":
+		return length(f.After)
+	case "for":
+		return length(f.For)
+	}
+	return ""
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// length prints a duration as people write it: 5m, not 5m0s.
+func length(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Matches reports whether a fault of calls is about this operation of this
+// service, as "ecs" and "CreateTaskSet".
+func (f Fault) Matches(service, operation string) bool {
+	if f.Kind == ExpiredCredentials {
+		return true
+	}
+	svc, op, _ := strings.Cut(f.On, ":")
+	return matches(svc, service) && matches(op, operation)
+}
+
+// ofCalls reports whether the fault strikes API calls, not the world.
+func (f Fault) ofCalls() bool {
+	return f.Kind == ExpiredCredentials || forms[f.Kind].on == "operation"
+}
+
+// matches compares text with a pattern in which * stands for any text.
+func matches(pattern, text string) bool {
+	head, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == text
+	}
+	if !strings.HasPrefix(text, head) {
+		return false
+	}
+	text = text[len(head):]
+	for i := 0; i <= len(text); i++ {
+		if matches(rest, text[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f Fault) refuse(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", f.Kind, fmt.Errorf(format, args...))
+}

@@ -1,0 +1,183 @@
+package fault
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// form is what a kind of fault takes.
+type form struct {
+	on      string   // what the second word names; "" if there is none
+	needs   []string // options that must be given
+	accepts []string // options that may be given
+}
+
+var (
+	ofCall  = []string{"times", "p", "after", "for"}
+	inWorld = []string{"after", "for"}
+
+	forms = map[Kind]form{
+		Throttle:           {on: "operation", accepts: ofCall},
+		ServerError:        {on: "operation", accepts: ofCall},
+		LostReply:          {on: "operation", accepts: ofCall},
+		NoSend:             {on: "operation", accepts: ofCall},
+		Stale:              {on: "operation", needs: []string{"by"}, accepts: ofCall},
+		Latency:            {on: "operation", needs: []string{"by"}, accepts: ofCall},
+		ExpiredCredentials: {accepts: ofCall},
+		SlowStart:          {on: "service", needs: []string{"by"}, accepts: inWorld},
+		NoCapacity:         {on: "cluster", accepts: inWorld},
+		ZoneLost:           {on: "Availability Zone", accepts: inWorld},
+		TaskCrash:          {on: "service", accepts: []string{"count", "exit", "after"}},
+	}
+
+	// services are the names that an operation may begin with: those of the
+	// services' request signatures.
+	services = []string{"application-autoscaling", "ec2", "ecs", "elasticloadbalancing", "servicediscovery", "sts"}
+)
+
+// Parse reads one line:
+//
+//	throttle ecs:CreateTaskSet times=3
+//	5xx ecs:DescribeServices p=0.1 for=30s
+//	lost-reply ecs:CreateTaskSet times=1
+//	no-send elasticloadbalancing:ModifyRule times=1
+//	stale ecs:Describe* by=5s
+//	latency ecs:* by=300ms
+//	expired-credentials times=1
+//	slow-start web by=30s
+//	no-capacity prod for=60s
+//	zone-lost us-east-1a after=10s
+//	task-crash web count=1 exit=137
+//
+// An asterisk stands for any text. after= delays the beginning, for= ends it,
+// times= limits how often it strikes, p= is the chance per call.
+func Parse(line string) (Fault, error) {
+	f, err := parse(line)
+	if err != nil {
+		return Fault{}, fmt.Errorf("fault %q: %w", strings.TrimSpace(line), err)
+	}
+	return f, nil
+}
+
+func parse(line string) (Fault, error) {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return Fault{}, fmt.Errorf("the line is empty; known are %s", list(slices.Sorted(maps.Keys(forms))))
+	}
+	f := Fault{Kind: Kind(words[0])}
+	form, ok := forms[f.Kind]
+	if !ok {
+		return f, fmt.Errorf("%q is no kind of fault; known are %s", words[0], list(slices.Sorted(maps.Keys(forms))))
+	}
+	words = words[1:]
+	if form.on != "" {
+		if len(words) == 0 || strings.Contains(words[0], "=") {
+			return f, f.refuse("names no %s", form.on)
+		}
+		f.On, words = words[0], words[1:]
+	}
+	if form.on == "operation" {
+		if err := checkOperation(f.On); err != nil {
+			return f, err
+		}
+	}
+	return f, f.options(form, words)
+}
+
+func checkOperation(on string) error {
+	svc, op, ok := strings.Cut(on, ":")
+	if !ok || op == "" {
+		return fmt.Errorf("%q is no operation such as ecs:CreateTaskSet or ecs:*", on)
+	}
+	for _, known := range services {
+		if matches(svc, known) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%q: %q is no service; known are %s", on, svc, list(services))
+}
+
+func (f *Fault) options(form form, words []string) error {
+	if f.Kind == TaskCrash {
+		f.Count, f.Exit = 1, 1
+	}
+	known := append(slices.Clone(form.needs), form.accepts...)
+	seen := map[string]bool{}
+	for _, w := range words {
+		name, value, ok := strings.Cut(w, "=")
+		switch {
+		case !ok:
+			return f.refuse("%q is no option such as %s=…", w, known[0])
+		case !slices.Contains(known, name):
+			return f.refuse("option %q is not known here; known are %s", name, list(known))
+		case seen[name]:
+			return f.refuse("option %s is given twice", name)
+		}
+		seen[name] = true
+		if err := f.set(name, value); err != nil {
+			return f.refuse("option %s: %w", name, err)
+		}
+	}
+	for _, name := range form.needs {
+		if !seen[name] {
+			return f.refuse("needs %s=…", name)
+		}
+	}
+	return nil
+}
+
+func (f *Fault) set(name, value string) (err error) {
+	switch name {
+	case "times":
+		f.Times, err = whole(value, 1, 1<<31-1)
+	case "count":
+		f.Count, err = whole(value, 1, 1<<31-1)
+	case "exit":
+		f.Exit, err = whole(value, 0, 255)
+	case "p":
+		f.P, err = chance(value)
+	case "by":
+		f.By, err = positive(value)
+	case "after":
+		f.After, err = positive(value)
+	case "for":
+		f.For, err = positive(value)
+	}
+	return err
+}
+
+func whole(s string, lo, hi int) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < lo || n > hi {
+		return 0, fmt.Errorf("%q is no whole number from %d to %d", s, lo, hi)
+	}
+	return n, nil
+}
+
+func chance(s string) (float64, error) {
+	p, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(p > 0 && p <= 1) {
+		return 0, fmt.Errorf("%q is no chance above 0 and up to 1", s)
+	}
+	return p, nil
+}
+
+func positive(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is no duration such as 500ms, 5s or 2m", s)
+	}
+	return d, nil
+}
+
+func list[S ~string](words []S) string {
+	s := make([]string, len(words))
+	for i, w := range words {
+		s[i] = string(w)
+	}
+	return strings.Join(s, ", ")
+}
