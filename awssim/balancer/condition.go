@@ -1,0 +1,197 @@
+package balancer
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// matcher is one condition of a rule, made ready. Its values are alternatives.
+type matcher struct {
+	field  string
+	header string // canonical
+	globs  []glob
+	regex  []*regexp.Regexp
+	nets   []netip.Prefix
+	query  []queryGlob
+}
+
+type queryGlob struct {
+	anyKey bool
+	key    glob
+	value  glob
+}
+
+// matcherOf makes a condition ready. Values that cannot be read match nothing;
+// the room refuses them before.
+func matcherOf(c world.Condition) matcher {
+	m := matcher{field: c.Field, header: http.CanonicalHeaderKey(c.Header)}
+	for _, v := range c.Regex {
+		if re, err := regexp.Compile(v); err == nil {
+			m.regex = append(m.regex, re)
+		}
+	}
+	if c.Field == "source-ip" {
+		for _, v := range c.Values {
+			if p, err := netip.ParsePrefix(v); err == nil {
+				m.nets = append(m.nets, p.Masked())
+			}
+		}
+		return m
+	}
+	fold := c.Field != "path-pattern" && c.Field != "http-request-method"
+	for _, v := range c.Values {
+		m.globs = append(m.globs, newGlob(v, fold))
+	}
+	for _, q := range c.Query {
+		m.query = append(m.query, queryGlob{q.Key == "", newGlob(q.Key, true), newGlob(q.Value, true)})
+	}
+	return m
+}
+
+func (m *matcher) holds(r *Request) bool {
+	switch m.field {
+	case "host-header":
+		host, _ := splitHost(r.Host)
+		return m.text(host)
+	case "path-pattern":
+		return m.text(r.Path)
+	case "http-request-method":
+		return m.text(r.Method)
+	case "source-ip":
+		return m.within(r.SourceIP)
+	case "http-header":
+		for _, v := range r.Header[m.header] {
+			if m.text(v) {
+				return true
+			}
+		}
+		return false
+	case "query-string":
+		return m.inQuery(r.RawQuery)
+	}
+	return false
+}
+
+func (m *matcher) text(s string) bool {
+	for i := range m.globs {
+		if m.globs[i].match(s) {
+			return true
+		}
+	}
+	for _, re := range m.regex {
+		if re.MatchString(s) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *matcher) within(a netip.Addr) bool {
+	for _, p := range m.nets {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *matcher) inQuery(raw string) bool {
+	for raw != "" {
+		var pair string
+		pair, raw, _ = strings.Cut(raw, "&")
+		k, v, _ := strings.Cut(pair, "=")
+		k, v = unescape(k), unescape(v)
+		for i := range m.query {
+			q := &m.query[i]
+			if (q.anyKey || q.key.match(k)) && q.value.match(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func unescape(s string) string {
+	if !strings.ContainsAny(s, "%+") {
+		return s
+	}
+	if u, err := url.QueryUnescape(s); err == nil {
+		return u
+	}
+	return s
+}
+
+// glob is a pattern in which * stands for any characters, ? for one, and \ takes
+// the meaning off the next.
+type glob struct {
+	pattern string
+	plain   bool // no wildcard: equality is enough
+	fold    bool // letter case does not matter
+}
+
+func newGlob(pattern string, fold bool) glob {
+	return glob{pattern, !strings.ContainsAny(pattern, `*?\`), fold}
+}
+
+func (g *glob) match(s string) bool {
+	switch {
+	case g.plain && g.fold:
+		return strings.EqualFold(g.pattern, s)
+	case g.plain:
+		return g.pattern == s
+	}
+	return g.walk(s)
+}
+
+// walk matches with one point to go back to: the last * and what it has eaten.
+func (g *glob) walk(s string) bool {
+	p, i, star, eaten := 0, 0, -1, 0
+	for i < len(s) {
+		c, width, wild := g.at(p)
+		switch {
+		case c == '*' && wild:
+			star, eaten, p = p, i, p+1
+			continue
+		case width > 0 && (wild || same(c, s[i], g.fold)):
+			p, i = p+width, i+1
+			continue
+		case star < 0:
+			return false
+		}
+		eaten++
+		p, i = star+1, eaten
+	}
+	for p < len(g.pattern) && g.pattern[p] == '*' {
+		p++
+	}
+	return p == len(g.pattern)
+}
+
+// at is the pattern's element at p: its character, its width (0 at the end) and
+// whether it is a wildcard.
+func (g *glob) at(p int) (c byte, width int, wild bool) {
+	if p >= len(g.pattern) {
+		return 0, 0, false
+	}
+	c = g.pattern[p]
+	if c == '\\' && p+1 < len(g.pattern) {
+		return g.pattern[p+1], 2, false
+	}
+	return c, 1, c == '*' || c == '?'
+}
+
+func same(a, b byte, fold bool) bool {
+	return a == b || fold && lower(a) == lower(b)
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

@@ -1,0 +1,84 @@
+package balancer
+
+import "time"
+
+// Outcome is one thing that can become of a request, and how likely it is.
+type Outcome struct {
+	Share float64 // in (0,1]
+	Decision
+}
+
+// Shares is the exact distribution of [Table.Decide] over all draws: what the
+// requests of many callers like r become. The shares sum to 1.
+func (t *Table) Shares(port int32, r Request) []Outcome {
+	if r.At.IsZero() {
+		r.At = t.At
+	}
+	l, dec := t.enter(port)
+	if l == nil {
+		return []Outcome{{1, dec}}
+	}
+	rule := l.match(&r)
+	if rule.forward == nil {
+		return []Outcome{{1, rule.answer(dec, &r)}}
+	}
+	dec.Rule = rule.arn
+	return t.spread(rule.forward, dec, &r)
+}
+
+// spread is forward for every draw at once.
+func (t *Table) spread(f *forwardView, dec Decision, r *Request) []Outcome {
+	if slot, stuck := t.stuckGroup(f, r); stuck {
+		return t.groups[slot].spread(nil, 1, f, dec, r)
+	}
+	if f.total == 0 {
+		return []Outcome{{1, t.forward(f, dec, r, Draw{})}}
+	}
+	var out []Outcome
+	for _, s := range f.shares {
+		if s.weight > 0 {
+			share := float64(s.weight) / float64(f.total)
+			out = t.groups[s.slot].spread(out, share, f, dec, r)
+		}
+	}
+	return out
+}
+
+func (g *GroupView) spread(out []Outcome, share float64, f *forwardView, dec Decision, r *Request) []Outcome {
+	dec.Group, dec.FailOpen = g.ARN, g.FailOpen
+	to := func(t *TargetView, part float64) {
+		d := dec
+		d.Kind, d.Target, d.Cookies = Forward, t, cookies(f, g, t, r)
+		out = append(out, Outcome{part, d})
+	}
+	if t := g.stuckTarget(r); t != nil {
+		to(t, share)
+		return out
+	}
+	if len(g.takes) == 0 {
+		return append(out, Outcome{share, unavailable(dec, "the target group has no target that takes requests")})
+	}
+	mass := g.mass(r.At)
+	for _, i := range g.takes {
+		t := &g.Targets[i]
+		to(t, share*t.ramp(r.At)/mass)
+	}
+	return out
+}
+
+// Ramps reports until when the shares of some group of the table move with time
+// because of slow start; zero if none does after at.
+func (t *Table) Ramps(at time.Time) time.Time {
+	var till time.Time
+	for _, g := range t.groups {
+		if g == nil || !g.ramping {
+			continue
+		}
+		for _, i := range g.takes {
+			if end := g.Targets[i].rampEnd; end.After(at) && end.After(till) {
+				till = end
+			}
+		}
+	}
+	return till
+}
