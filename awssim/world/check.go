@@ -1,60 +1,168 @@
 package world
 
-import "fmt"
+import (
+	"fmt"
+	"net/netip"
+)
 
 // Check is a truth that must hold after every step.
 type Check struct {
 	Name string
+	// Hold looks at the whole Region after each step: keep it cheap.
 	Hold func(*Tx) error
+	// Each looks at one fact that changed in the step, once for each. Checks of
+	// facts belong here: a step costs what it changed, not what the world holds.
+	Each func(*Tx, Change) error
 }
 
 // Check adds a truth; laws add theirs.
 func (w *World) Check(c Check) { w.checks = append(w.checks, c) }
 
 func (w *World) check(tx *Tx) {
+	seen := distinct(tx.seen)
+	tx.seen = nil
 	for _, c := range w.checks {
-		err := c.Hold(tx)
-		if err == nil {
+		if c.Hold != nil {
+			w.judge(tx, c.Name, c.Hold(tx))
+		}
+		if c.Each == nil {
 			continue
 		}
-		tx.Log("check", c.Name, "violated: %v", err)
-		if w.strict {
-			panic(fmt.Sprintf("world check %q violated at %s: %v", c.Name, w.now, err))
+		for _, change := range seen {
+			w.judge(tx, c.Name, c.Each(tx, change))
 		}
 	}
+}
+
+func (w *World) judge(tx *Tx, name string, err error) {
+	if err == nil {
+		return
+	}
+	tx.Log("check", name, "violated: %v", err)
+	if w.strict {
+		panic(fmt.Sprintf("world check %q violated at %s: %v", name, w.now, err))
+	}
+}
+
+// distinct drops what was told twice in one step.
+func distinct(changes []Change) []Change {
+	if len(changes) < 2 {
+		return changes
+	}
+	had := make(map[Change]bool, len(changes))
+	kept := changes[:0]
+	for _, c := range changes {
+		if !had[c] {
+			had[c] = true
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
 func baseChecks() []Check {
 	return []Check{
-		{"one PRIMARY per service", onePrimary},
-		{"a task's containers agree with its status", containersAgree},
+		{Name: "one PRIMARY per service", Each: onePrimary},
+		{Name: "a service's task sets agree with its status", Each: setsAgree},
+		{Name: "a task's containers agree with its status", Each: containersAgree},
+		{Name: "a stopped task holds nothing", Each: stoppedHoldsNothing},
+		{Name: "an address belongs to one task", Each: ownAddress},
 	}
 }
 
-func onePrimary(tx *Tx) error {
-	for _, s := range tx.Services.All() {
-		n := 0
-		for _, ts := range s.TaskSets {
-			if ts.Status == "PRIMARY" {
-				n++
-			}
+func onePrimary(_ *Tx, c Change) error {
+	s := serviceOf(c)
+	if s == nil {
+		return nil
+	}
+	n := 0
+	for _, ts := range s.TaskSets {
+		if ts.Status == "PRIMARY" {
+			n++
 		}
-		if n > 1 {
-			return fmt.Errorf("service %s has %d PRIMARY task sets", s.ID(), n)
+	}
+	if n > 1 {
+		return fmt.Errorf("service %s has %d PRIMARY task sets", s.ID(), n)
+	}
+	return nil
+}
+
+func setsAgree(_ *Tx, c Change) error {
+	s := serviceOf(c)
+	if s == nil {
+		return nil
+	}
+	if s.Status == "INACTIVE" && len(s.TaskSets) > 0 {
+		return fmt.Errorf("service %s is INACTIVE and has %d task sets", s.ID(), len(s.TaskSets))
+	}
+	for _, ts := range s.TaskSets {
+		if (ts.Status == "DRAINING" || s.Status == "DRAINING") && ts.Computed != 0 {
+			return fmt.Errorf("%s of service %s drains and still wants %d tasks", ts.ID, s.ID(), ts.Computed)
+		}
+		if ts.Service != s {
+			return fmt.Errorf("%s is listed in service %s and belongs to another", ts.ID, s.ID())
 		}
 	}
 	return nil
 }
 
-func containersAgree(tx *Tx) error {
-	for _, s := range tx.Services.All() {
-		for _, ts := range s.TaskSets {
-			for _, t := range ts.Tasks {
-				if t.LastStatus == "STOPPED" {
-					return fmt.Errorf("stopped task %s is still listed in %s", t.ID, ts.ID)
-				}
-			}
+func serviceOf(c Change) *Service {
+	switch o := c.Object.(type) {
+	case *Service:
+		return o
+	case *TaskSet:
+		return o.Service
+	}
+	return nil
+}
+
+func containersAgree(_ *Tx, c Change) error {
+	t, ok := c.Object.(*Task)
+	if !ok {
+		return nil
+	}
+	for _, k := range t.Containers {
+		switch {
+		case t.LastStatus == "STOPPED" && k.Status != "STOPPED":
+			return fmt.Errorf("task %s is STOPPED, its container %s is %s", t.ID, k.Spec.Name, k.Status)
+		case t.LastStatus == "RUNNING" && k.Status == "PENDING":
+			return fmt.Errorf("task %s is RUNNING, its container %s is PENDING", t.ID, k.Spec.Name)
+		case t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" && k.Spec.Essential && k.Status != "RUNNING":
+			return fmt.Errorf("task %s is RUNNING, its essential container %s is %s", t.ID, k.Spec.Name, k.Status)
 		}
+	}
+	return nil
+}
+
+func stoppedHoldsNothing(tx *Tx, c Change) error {
+	t, ok := c.Object.(*Task)
+	if !ok || t.LastStatus != "STOPPED" || t.Set == nil {
+		return nil
+	}
+	for _, x := range t.Set.Tasks {
+		if x == t {
+			return fmt.Errorf("stopped task %s is still listed in %s", t.ID, t.Set.ID)
+		}
+	}
+	for _, a := range t.Set.Attached {
+		g, ok := tx.TargetGroups.Get(a.TargetGroup)
+		if !ok || !t.Address.IsValid() {
+			continue
+		}
+		if x := g.Find(t.Address.String(), a.ContainerPort); x != nil && x.Task == t && x.State != "draining" {
+			return fmt.Errorf("target %s of stopped task %s is %s in %s", x.ID, t.ID, x.State, g.Name)
+		}
+	}
+	return nil
+}
+
+func ownAddress(tx *Tx, c Change) error {
+	t, ok := c.Object.(*Task)
+	if !ok || t.Address == (netip.Addr{}) || t.LastStatus == "STOPPED" {
+		return nil
+	}
+	if other := tx.TasksByAddress[t.Address]; other != t {
+		return fmt.Errorf("task %s uses %s, which is not registered as its own", t.ID, t.Address)
 	}
 	return nil
 }

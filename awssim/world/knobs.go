@@ -32,6 +32,10 @@ type Knobs struct {
 	// HealthyWithoutCheck: a task without any check counts as healthy that long
 	// after RUNNING (rolling updates).
 	HealthyWithoutCheck time.Duration
+	// StopTaskAwaitsDrain makes a task that a user stops wait for the drain of its
+	// targets before the stop signal, as one that the service scheduler stops
+	// does. Off by default: requests lost to StopTask have been reported.
+	StopTaskAwaitsDrain bool
 	// TaskSetLimit is how many task sets a service may have, draining included.
 	TaskSetLimit int
 	// Throttle applies AWS's documented token buckets to API calls.

@@ -15,6 +15,7 @@ type Tx struct {
 	*Region
 	w       *World
 	changes []Change
+	seen    []Change // told in this step, for the checks
 }
 
 // Now is the time of the step, in UTC.

@@ -171,6 +171,7 @@ func (w *World) settle(tx *Tx) {
 		}
 		c := tx.changes[0]
 		tx.changes = tx.changes[1:]
+		tx.seen = append(tx.seen, c)
 		for _, watch := range w.watchers {
 			watch(tx, c)
 		}
