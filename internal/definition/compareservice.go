@@ -3,6 +3,7 @@ package definition
 import (
 	"maps"
 	"reflect"
+	"strconv"
 
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
@@ -49,6 +50,7 @@ func classOf(name string) class {
 func CompareService(want *Service, have *ecstypes.Service) []Difference {
 	in, has := treeOf(want.Input), treeOf(have)
 	has["cluster"], has["role"] = has["clusterArn"], has["roleArn"]
+	has["desiredCount"] = strconv.Itoa(int(have.DesiredCount))
 	primary := treeOf(primaryDeployment(have))
 	external := isExternal(want.Input.DeploymentController) || isExternal(have.DeploymentController)
 	c := comparison{rules: serviceRules(in, has)}

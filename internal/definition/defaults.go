@@ -46,7 +46,6 @@ func taskDefaults() map[string]string {
 func serviceDefaults() map[string]string {
 	const deployment = "deploymentConfiguration."
 	return map[string]string{
-		"desiredCount":                                                       "0",
 		"enableECSManagedTags":                                               "false",
 		"enableExecuteCommand":                                               "false",
 		"deploymentController.type":                                          "ECS",

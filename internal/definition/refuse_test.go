@@ -1,0 +1,225 @@
+package definition
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+const container = "containerDefinitions: [{name: web, image: 'web:v1'}]\n"
+
+// The exact words that a person reads.
+func TestWhatIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		service bool
+		file    string
+		want    string
+	}{
+		{
+			name: "a key misspelt",
+			file: "family: web\nmemroy: 512\n" + container,
+			want: `f:2:1: unknown key "memroy" in the task definition
+   2 | memroy: 512
+     | ^
+did you mean "memory"?`,
+		},
+		{
+			name: "a key within a container, by tabs",
+			file: "{\n\t\"family\": \"web\",\n\t\"containerDefinitions\": [{\n\t\t\"name\": \"web\", \"image\": \"web:v1\",\n\t\t\"portMapings\": []\n\t}]\n}\n",
+			want: "f:5:3: unknown key \"portMapings\" in containerDefinitions[]\n" +
+				"   5 | \t\t\"portMapings\": []\n" +
+				"     | \t\t^\n" +
+				`did you mean "portMappings"?`,
+		},
+		{
+			name: "a key that AWS may have one day",
+			file: "family: web\nquantumEntanglement: true\n" + container,
+			want: `f:2:1: unknown key "quantumEntanglement" in the task definition: no member of AWS's, or newer than this sluice's AWS SDK
+   2 | quantumEntanglement: true
+     | ^`,
+		},
+		{
+			name: "a number where AWS wants text",
+			file: "family: 8080\n" + container,
+			want: `f:1:9: family is text, and this is a number: write it in quotes
+   1 | family: 8080
+     |         ^`,
+		},
+		{
+			name: "text where AWS wants a number",
+			file: "family: web\ncontainerDefinitions:\n  - name: web\n    image: web:v1\n    cpu: \"256\"\n",
+			want: `f:5:10: containerDefinitions[].cpu is a whole number, and this is text: write 256 without quotes
+   5 |     cpu: "256"
+     |          ^`,
+		},
+		{
+			name: "a fraction where AWS wants a whole number",
+			file: "family: web\ncontainerDefinitions:\n  - name: web\n    image: web:v1\n    cpu: 0.5\n",
+			want: `f:5:10: containerDefinitions[].cpu is a whole number, and 0.5 is none
+   5 |     cpu: 0.5
+     |          ^`,
+		},
+		{
+			name: "a number too large",
+			file: "family: web\ncontainerDefinitions:\n  - name: web\n    image: web:v1\n    cpu: 4294967296\n",
+			want: `f:5:10: containerDefinitions[].cpu: 4294967296 is beyond 2147483647
+   5 |     cpu: 4294967296
+     |          ^`,
+		},
+		{
+			name: "yes for true",
+			file: "family: web\ncontainerDefinitions:\n  - name: web\n    image: web:v1\n    essential: yes\n",
+			want: `f:5:16: containerDefinitions[].essential is true or false, and this is text
+   5 |     essential: yes
+     |                ^
+did you mean "true"?`,
+		},
+		{
+			name: "a value that AWS does not have",
+			file: "family: web\nnetworkMode: awspvc\n" + container,
+			want: `f:2:14: networkMode cannot be "awspvc"
+   2 | networkMode: awspvc
+     |              ^
+did you mean "awsvpc"?`,
+		},
+		{
+			name:    "a map where AWS wants a list",
+			service: true,
+			file:    "serviceName: web\nloadBalancers: {targetGroupArn: x}\n",
+			want: `f:2:16: loadBalancers is a list, and this is a map
+   2 | loadBalancers: {targetGroupArn: x}
+     |                ^`,
+		},
+		{
+			name: "a key twice",
+			file: "family: web\nfamily: api\n" + container,
+			want: `f:2:1: family is given twice in the task definition
+   2 | family: api
+     | ^`,
+		},
+		{
+			name:    "a key and its other name",
+			service: true,
+			file:    "serviceName: web\ncluster: a\nclusterArn: b\n",
+			want: `f:3:1: cluster is given twice in the service definition
+   3 | clusterArn: b
+     | ^`,
+		},
+		{
+			name: "several problems, in the order of the file",
+			file: "famly: web\ncontainerDefinitions:\n  - name: web\n    imge: x\n",
+			want: `f:1:1: unknown key "famly" in the task definition
+   1 | famly: web
+     | ^
+did you mean "family"?
+f:1:1: the task definition has no family
+   1 | famly: web
+     | ^
+f:3:5: a container has no image
+   3 |   - name: web
+     |     ^
+f:4:5: unknown key "imge" in containerDefinitions[]
+   4 |     imge: x
+     |     ^
+did you mean "image"?`,
+		},
+		{
+			name: "malformed YAML",
+			file: "family: [web\n",
+			want: `f:1:9: malformed YAML: sequence end token ']' not found
+   1 | family: [web
+     |         ^`,
+		},
+		{
+			name:    "piped's template",
+			service: true,
+			file:    "serviceName: web\nrole: {{ .encryptedSecrets.role }}\n",
+			want: `f:2:7: {{ .encryptedSecrets }} is filled in by piped before the file is deployed; sluice fills in nothing: deploy through piped, or name the secret under secrets in the task definition
+   2 | role: {{ .encryptedSecrets.role }}
+     |       ^`,
+		},
+		{
+			name:    "two documents",
+			service: true,
+			file:    "serviceName: web\n---\nserviceName: api\n",
+			want: `f:3:1: a second YAML document begins here; a file holds one
+   3 | serviceName: api
+     | ^`,
+		},
+		{
+			name:    "an empty file",
+			service: true,
+			file:    "",
+			want:    `f:1:1: the service definition is a map of AWS's members, and this is nothing`,
+		},
+		{
+			name:    "a described list of several",
+			service: true,
+			file:    `{"services": [{"serviceName": "a"}, {"serviceName": "b"}]}`,
+			want: `f:1:14: services holds 2 services; a service definition is one
+   1 | {"services": [{"serviceName": "a"}, {"serviceName": "b"}]}
+     |              ^`,
+		},
+		{
+			name: "an alias of nothing",
+			file: "family: *name\n",
+			want: `f:1:9: no anchor &name comes before this alias
+   1 | family: *name
+     |         ^`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := DecodeTask("f", []byte(c.file))
+			if c.service {
+				_, err = DecodeService("f", []byte(c.file))
+			}
+			if err == nil || err.Error() != c.want {
+				t.Fatalf("got:\n%v\nwant:\n%s", err, c.want)
+			}
+			var p *Problem
+			if !errors.As(err, &p) {
+				t.Fatalf("%T holds no *Problem", err)
+			}
+		})
+	}
+}
+
+// Lines are shown, the values of environments and options in them are not.
+func TestProblemsShowNoSecret(t *testing.T) {
+	for _, file := range []string{
+		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  environment:\n  - {name: PW, valeu: hunter2}\n",
+		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  environment:\n  - name: PW\n    value: [hunter2]\n",
+		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  enviroment: [{name: PW, value: hunter2}]\n",
+		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  environment: {PW: hunter2}\n",
+		`{"family": "web", "contanerDefinitions": [{"name": "web", "environment": [{"name": "PW", "value": "hunter2"}]}]}`,
+		"family: web\nx: &pw hunter2\ncontainerDefinitions:\n- name: web\n  image: x\n  environment: [{name: PW, value: *pw}]\n",
+		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  logConfiguration: {logDriver: splunc, options: {splunk-token: hunter2}}\n",
+		"family: web\ncontainerDefinitions: [{name: web, environment: [{name: PW, value: hunter2]}]\n",
+		"containerDefinitions:\n- environment:\n  - name: PW\n    value: hunter2: x\n",
+	} {
+		_, err := DecodeTask("f", []byte(file))
+		if err == nil {
+			t.Errorf("accepted:\n%s", file)
+		} else if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("shown:\n%v", err)
+		}
+	}
+}
+
+// A long line is cut around its problem.
+func TestLongLinesAreCut(t *testing.T) {
+	file := `{"family": "` + strings.Repeat("x", 3000) + `", "memroy": "1", "y": "` + strings.Repeat("z", 3000) + `"}`
+	_, err := DecodeTask("f", []byte(file))
+	lines := strings.Split(err.Error(), "\n")
+	var shown, caret string
+	for i, line := range lines {
+		if strings.Contains(line, "memroy") && strings.Contains(line, " | ") {
+			shown, caret = line, lines[i+1]
+			break
+		}
+	}
+	if at := strings.Index(caret, "^"); len(shown) > 200 || !strings.HasPrefix(shown[at:], `"memroy"`) {
+		t.Fatalf("%s\n%s", shown, caret)
+	}
+}
