@@ -83,10 +83,10 @@ func reason(ctx context.Context, f fault) (words string, behind []error) {
 		return fmt.Sprintf("no reply within %s", attemptTimeout), behind
 	case errors.As(f.err, &api):
 		return strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ") + requestID(f.err), behind
-	case errors.As(f.err, &reply):
-		return fmt.Sprintf("HTTP %d: %v", status(reply), reply.Err) + requestID(f.err), behind
 	case errors.As(f.err, &send):
 		return send.Err.Error(), behind
+	case errors.As(f.err, &reply):
+		return fmt.Sprintf("HTTP %d: %v", status(reply), reply.Err) + requestID(f.err), behind
 	}
 	return f.err.Error(), behind
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/sluice-ecs/sluice"
@@ -144,19 +143,4 @@ func (c Config) sessionName(arn string) string {
 	}
 	name = notInSession.ReplaceAllString(name, "-")
 	return name[:min(len(name), 64)]
-}
-
-// chainSTS is the STS client of the SDK's credential chain, gated.
-type chainSTS struct {
-	profile stscreds.AssumeRoleAPIClient
-	token   stscreds.AssumeRoleWithWebIdentityAPIClient
-	attach  func(*awssts.Options)
-}
-
-func (c chainSTS) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput, options ...func(*awssts.Options)) (*awssts.AssumeRoleOutput, error) {
-	return c.profile.AssumeRole(ctx, in, append(options, c.attach)...)
-}
-
-func (c chainSTS) AssumeRoleWithWebIdentity(ctx context.Context, in *awssts.AssumeRoleWithWebIdentityInput, options ...func(*awssts.Options)) (*awssts.AssumeRoleWithWebIdentityOutput, error) {
-	return c.token.AssumeRoleWithWebIdentity(ctx, in, append(options, c.attach)...)
 }

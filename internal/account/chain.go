@@ -1,0 +1,116 @@
+package account
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// load is the SDK's configuration with the flags over it.
+func (c Config) load(ctx context.Context) (aws.Config, error) {
+	if c.Credentials != nil && c.Region != "" {
+		return c.closed(), nil
+	}
+	shared, err := config.LoadDefaultConfig(ctx, c.options()...)
+	if err != nil {
+		return aws.Config{}, unreadable(c, err)
+	}
+	if c.Credentials != nil {
+		shared.Credentials = c.Credentials
+	}
+	if c.EndpointURL != "" {
+		shared.BaseEndpoint = aws.String(c.EndpointURL)
+	}
+	if err := checkEndpoint(aws.ToString(shared.BaseEndpoint)); err != nil {
+		return aws.Config{}, err
+	}
+	return shared, nil
+}
+
+func (c Config) closed() aws.Config {
+	shared := aws.Config{Region: c.Region, Credentials: c.Credentials, HTTPClient: c.HTTPClient}
+	if shared.HTTPClient == nil {
+		shared.HTTPClient = awshttp.NewBuildableClient()
+	}
+	if c.EndpointURL != "" {
+		shared.BaseEndpoint = aws.String(c.EndpointURL)
+	}
+	return shared
+}
+
+func (c Config) options() []func(*config.LoadOptions) error {
+	options := []func(*config.LoadOptions) error{
+		config.WithAssumeRoleCredentialOptions(c.gateProfileRole),
+		config.WithWebIdentityRoleCredentialOptions(c.gateWebIdentity),
+	}
+	if c.Region != "" {
+		options = append(options, config.WithRegion(c.Region))
+	}
+	if c.Profile != "" {
+		options = append(options, config.WithSharedConfigProfile(c.Profile))
+	}
+	if c.HTTPClient != nil {
+		options = append(options, config.WithHTTPClient(c.HTTPClient))
+	}
+	if c.Credentials != nil {
+		options = append(options, config.WithCredentialsProvider(c.Credentials))
+	}
+	return options
+}
+
+// gateProfileRole puts the gate before the STS call of a profile's role_arn.
+func (c Config) gateProfileRole(o *stscreds.AssumeRoleOptions) {
+	if o.RoleSessionName == "" {
+		o.RoleSessionName = c.sessionName(o.RoleARN)
+	}
+	if o.Client != nil {
+		o.Client = chainSTS{profile: o.Client, attach: c.chainGate().sts}
+	}
+}
+
+// gateWebIdentity puts the gate before the STS call of a CI's or pod's token.
+func (c Config) gateWebIdentity(o *stscreds.WebIdentityRoleOptions) {
+	if o.RoleSessionName == "" {
+		o.RoleSessionName = c.sessionName(o.RoleARN)
+	}
+	if o.Client != nil {
+		o.Client = chainSTS{token: o.Client, attach: c.chainGate().sts}
+	}
+}
+
+// chainGate is the gate for the SDK's credential chain, which runs before it is
+// known whose rates it uses.
+func (c Config) chainGate() gate {
+	return gate{service: "sts", clock: c.Clock, draw: c.Draw, limits: c.Limits, owner: "credential chain", onCall: c.OnCall, endpoint: c.EndpointURL}
+}
+
+func unreadable(c Config, err error) error {
+	told := &sluice.Error{Op: "read AWS configuration", Resource: c.Profile, Err: err}
+	var missing config.SharedConfigProfileNotExistError
+	if errors.As(err, &missing) {
+		told.Next = "give --profile the name of a profile that `aws configure list-profiles` shows"
+	}
+	return told
+}
+
+// chainSTS is the STS client of the SDK's credential chain, gated.
+type chainSTS struct {
+	profile stscreds.AssumeRoleAPIClient
+	token   stscreds.AssumeRoleWithWebIdentityAPIClient
+	attach  func(*awssts.Options)
+}
+
+func (c chainSTS) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput, options ...func(*awssts.Options)) (*awssts.AssumeRoleOutput, error) {
+	return c.profile.AssumeRole(ctx, in, append(options, c.attach)...)
+}
+
+func (c chainSTS) AssumeRoleWithWebIdentity(ctx context.Context, in *awssts.AssumeRoleWithWebIdentityInput, options ...func(*awssts.Options)) (*awssts.AssumeRoleWithWebIdentityOutput, error) {
+	return c.token.AssumeRoleWithWebIdentity(ctx, in, append(options, c.attach)...)
+}

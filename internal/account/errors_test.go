@@ -1,0 +1,138 @@
+package account_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+)
+
+func TestErrorReadsWell(t *testing.T) {
+	for _, c := range []struct {
+		name, endpoint string
+		answer         func(op string) (*http.Response, error)
+		text, next     string
+	}{
+		{
+			"input", "", func(op string) (*http.Response, error) {
+				return bad(op, 400, "InvalidParameterException", "5 deployments exist on the service."), nil
+			},
+			"ecs:CreateTaskSet (prod/web): InvalidParameterException: 5 deployments exist on the service. (request id req-1)", "",
+		},
+		{
+			"denied", "", func(op string) (*http.Response, error) {
+				return bad(op, 400, "AccessDeniedException", "User x is not authorized"), nil
+			},
+			"ecs:CreateTaskSet (prod/web): AccessDeniedException: User x is not authorized (request id req-1)",
+			"allow ecs:CreateTaskSet in the IAM policy of the identity in use",
+		},
+		{
+			"expired", "", func(op string) (*http.Response, error) {
+				return bad(op, 400, "ExpiredTokenException", "The security token included in the request is expired"), nil
+			},
+			"ecs:CreateTaskSet (prod/web): ExpiredTokenException: The security token included in the request is expired (request id req-1)",
+			"log in again, or renew the session token",
+		},
+		{
+			"unknown key", "", func(op string) (*http.Response, error) {
+				return bad(op, 400, "UnrecognizedClientException", "The security token included in the request is invalid."), nil
+			},
+			"ecs:CreateTaskSet (prod/web): UnrecognizedClientException: The security token included in the request is invalid. (request id req-1)",
+			"check the credentials in use: aws sts get-caller-identity",
+		},
+		{
+			"nobody listens", "http://127.0.0.1:4566", func(string) (*http.Response, error) { return nil, errDial },
+			"ecs:CreateTaskSet (prod/web): dial tcp: connect: connection refused, at attempt 4",
+			"check that http://127.0.0.1:4566 answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile",
+		},
+		{
+			"no such host", "", func(string) (*http.Response, error) {
+				return nil, &net.DNSError{Err: "no such host", Name: "ecs.us-esat-1.amazonaws.com", IsNotFound: true}
+			},
+			"ecs:CreateTaskSet (prod/web): lookup ecs.us-esat-1.amazonaws.com: no such host, at attempt 4",
+			"check the Region's name and the network",
+		},
+		{
+			"not AWS", "http://127.0.0.1:8080", func(string) (*http.Response, error) { return reply(404, "<html>nginx"), nil },
+			"", "check that http://127.0.0.1:8080 answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile",
+		},
+		{
+			"throttled", "", func(op string) (*http.Response, error) { return throttle(op), nil },
+			"ecs:CreateTaskSet (prod/web): ThrottlingException: Rate exceeded (request id req-1), at attempt 8",
+			"wait, or find what else uses up this account's request rate in this Region",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &wire{answer: func(op string, _ int, _ *http.Request) (*http.Response, error) { return c.answer(op) }}
+			inside(t, w, func(o *account.Config) { o.EndpointURL = c.endpoint }, func(ctx context.Context, w *world) {
+				err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
+				if c.text != "" {
+					equal(t, "text", told(t, err).Error(), c.text)
+				}
+				equal(t, "next", sluice.NextStep(err), c.next)
+			})
+		})
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for code, want := range map[string]sluice.Kind{
+		"AccessDenied": sluice.Denied, "AccessDeniedException": sluice.Denied, "UnrecognizedClientException": sluice.Denied,
+		"InvalidClientTokenId": sluice.Denied, "ExpiredToken": sluice.Denied, "ExpiredTokenException": sluice.Denied,
+		"SignatureDoesNotMatch": sluice.Denied, "InvalidSignatureException": sluice.Denied, "MissingAuthenticationToken": sluice.Denied,
+		"ServiceNotFoundException": sluice.NotFound, "TargetGroupNotFound": sluice.NotFound, "ObjectNotFoundException": sluice.NotFound,
+		"ServiceNotActiveException": sluice.Conflict, "UpdateInProgressException": sluice.Conflict, "ResourceInUse": sluice.Conflict,
+		"ConflictException": sluice.Conflict, "PriorityInUse": sluice.Conflict, "ConcurrentUpdateException": sluice.Conflict,
+		"InvalidParameterException": "", "ClientException": "", "LimitExceededException": "", "ValidationError": "", "TooManyRules": "",
+	} {
+		inside(t, &wire{answer: always(func(op string) *http.Response { return bad(op, 400, code, "x") })}, nil, func(ctx context.Context, w *world) {
+			equal(t, code, orNone(sluice.KindOf(describe(ctx, w))), orNone(want))
+			equal(t, "attempts at "+code, len(w.calls), 1)
+		})
+	}
+}
+
+func TestForbiddenStatusIsDenied(t *testing.T) {
+	inside(t, &wire{answer: always(func(op string) *http.Response { return bad(op, 403, "SomethingNew", "x") })}, nil, func(ctx context.Context, w *world) {
+		equal(t, "kind", sluice.KindOf(describe(ctx, w)), sluice.Denied)
+	})
+}
+
+func TestAPIErrorsStayReachable(t *testing.T) {
+	inside(t, &wire{answer: always(func(op string) *http.Response { return bad(op, 400, "ServiceNotFoundException", "x") })}, nil, func(ctx context.Context, w *world) {
+		err := describe(ctx, w)
+		var api smithy.APIError
+		var typed *ecstypes.ServiceNotFoundException
+		if !errors.As(err, &api) || !errors.As(createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t"), &typed) {
+			t.Errorf("not reachable in %v", err)
+		}
+	})
+	inside(t, &wire{answer: always(func(op string) *http.Response { return bad(op, 400, "RuleNotFound", "One or more rules not found") })}, nil, func(ctx context.Context, w *world) {
+		_, err := w.ELB().DescribeRules(ctx, &awselb.DescribeRulesInput{RuleArns: []string{"a", "b", "c", "d"}})
+		var typed *elbtypes.RuleNotFoundException
+		equal(t, "typed", errors.As(err, &typed), true)
+		equal(t, "text", told(t, err).Error(), "elasticloadbalancing:DescribeRules (a,b,c,…): RuleNotFound: One or more rules not found (request id req-1)")
+	})
+}
+
+// ECS registers the revisions of one family one after the other and calls it a
+// client's fault.
+func TestConcurrentRevisionsAreThrottling(t *testing.T) {
+	const text = "Too many concurrent attempts to create a new revision of the specified family."
+	inside(t, &wire{answer: first(2, func(op string) *http.Response { return bad(op, 400, "ClientException", text) })}, nil, func(ctx context.Context, w *world) {
+		if err := writes[10].do(may(ctx, "ecs:RegisterTaskDefinition web"), w); err != nil {
+			t.Error(err)
+		}
+		equal(t, "sent", w.ops(), strings.TrimSpace(strings.Repeat("RegisterTaskDefinition ", 3)))
+	})
+}

@@ -1,0 +1,342 @@
+package account_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+)
+
+func discover(t *testing.T, ctx context.Context, w *world) {
+	t.Helper()
+	if _, err := w.CloudMap().DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: ptr("n"), ServiceName: ptr("s")}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func counting(n *int) func(*middleware.Stack) error {
+	return func(s *middleware.Stack) error {
+		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("counting", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+			middleware.InitializeOutput, middleware.Metadata, error,
+		) {
+			*n++
+			return next.HandleInitialize(ctx, in)
+		}), middleware.After)
+	}
+}
+
+// write is one planned write as a hand makes it.
+type write struct {
+	plan   string
+	repeat bool // an unanswered attempt is repeated
+	do     func(context.Context, *world) error
+}
+
+func sent[O any](_ O, err error) error { return err }
+
+const (
+	setARN  = "arn:aws:ecs:us-east-1:123456789012:task-set/prod/web/ecs-svc/1"
+	ruleARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener-rule/app/lb/1/2/3"
+	lstARN  = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener/app/lb/1/2"
+	svcARN  = "arn:aws:ecs:us-east-1:123456789012:service/prod/web"
+)
+
+var writes = []write{
+	{"ecs:CreateTaskSet prod/web", true, func(ctx context.Context, w *world) error { return createTaskSet(ctx, w, "token") }},
+	{"ecs:CreateTaskSet prod/web", false, func(ctx context.Context, w *world) error { return createTaskSet(ctx, w, "") }},
+	{"ecs:CreateService prod/web", true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().CreateService(ctx, &awsecs.CreateServiceInput{Cluster: ptr("prod"), ServiceName: ptr("web"), ClientToken: ptr("t")}))
+	}},
+	{"ecs:CreateService default/web", false, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().CreateService(ctx, &awsecs.CreateServiceInput{ServiceName: ptr("web")}))
+	}},
+	{"ecs:UpdateService prod/web", true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: ptr("prod"), Service: ptr(svcARN)}))
+	}},
+	{"ecs:UpdateService prod/web", false, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: ptr("prod"), Service: ptr("web"), ForceNewDeployment: true}))
+	}},
+	{"ecs:DeleteService prod/web", false, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: ptr("prod"), Service: ptr("web")}))
+	}},
+	{"ecs:UpdateTaskSet ecs-svc/1", true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().UpdateTaskSet(ctx, &awsecs.UpdateTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"), TaskSet: ptr(setARN), Scale: &ecstypes.Scale{}}))
+	}},
+	{"ecs:DeleteTaskSet ecs-svc/1", true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().DeleteTaskSet(ctx, &awsecs.DeleteTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"), TaskSet: ptr("ecs-svc/1")}))
+	}},
+	{"ecs:UpdateServicePrimaryTaskSet ecs-svc/1", true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"), PrimaryTaskSet: ptr(setARN)}))
+	}},
+	{"ecs:RegisterTaskDefinition web", false, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{Family: ptr("web"), ContainerDefinitions: []ecstypes.ContainerDefinition{}}))
+	}},
+	{"ecs:DeregisterTaskDefinition web:7", true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().DeregisterTaskDefinition(ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: ptr("arn:aws:ecs:us-east-1:123456789012:task-definition/web:7")}))
+	}},
+	{"ecs:RunTask prod/job:3", true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().RunTask(ctx, &awsecs.RunTaskInput{Cluster: ptr("prod"), TaskDefinition: ptr("job:3"), ClientToken: ptr("t")}))
+	}},
+	{"ecs:RunTask prod/job:3", false, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().RunTask(ctx, &awsecs.RunTaskInput{Cluster: ptr("prod"), TaskDefinition: ptr("job:3"), ClientToken: ptr("")}))
+	}},
+	{"ecs:StopTask prod/abc", true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().StopTask(ctx, &awsecs.StopTaskInput{Cluster: ptr("prod"), Task: ptr("arn:aws:ecs:us-east-1:123456789012:task/prod/abc")}))
+	}},
+	{"ecs:StopServiceDeployment sd", false, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().StopServiceDeployment(ctx, &awsecs.StopServiceDeploymentInput{ServiceDeploymentArn: ptr("sd")}))
+	}},
+	{"ecs:ContinueServiceDeployment sd", false, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().ContinueServiceDeployment(ctx, &awsecs.ContinueServiceDeploymentInput{ServiceDeploymentArn: ptr("sd"), HookId: ptr("h")}))
+	}},
+	{"ecs:TagResource " + svcARN, true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: ptr(svcARN), Tags: []ecstypes.Tag{}}))
+	}},
+	{"ecs:UntagResource " + svcARN, true, func(ctx context.Context, w *world) error {
+		return sent(w.ECS().UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: ptr(svcARN), TagKeys: []string{"k"}}))
+	}},
+	{"elasticloadbalancing:ModifyRule " + ruleARN, true, func(ctx context.Context, w *world) error {
+		return sent(w.ELB().ModifyRule(ctx, &awselb.ModifyRuleInput{RuleArn: ptr(ruleARN)}))
+	}},
+	{"elasticloadbalancing:ModifyListener " + lstARN, true, func(ctx context.Context, w *world) error {
+		return sent(w.ELB().ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: ptr(lstARN)}))
+	}},
+	{"elasticloadbalancing:CreateRule " + lstARN, false, func(ctx context.Context, w *world) error {
+		prio := int32(1)
+		return sent(w.ELB().CreateRule(ctx, &awselb.CreateRuleInput{ListenerArn: ptr(lstARN), Priority: &prio, Actions: []elbtypes.Action{}, Conditions: []elbtypes.RuleCondition{}}))
+	}},
+	{"elasticloadbalancing:DeleteRule " + ruleARN, true, func(ctx context.Context, w *world) error {
+		return sent(w.ELB().DeleteRule(ctx, &awselb.DeleteRuleInput{RuleArn: ptr(ruleARN)}))
+	}},
+	{"elasticloadbalancing:RegisterTargets tg", true, func(ctx context.Context, w *world) error {
+		return sent(w.ELB().RegisterTargets(ctx, &awselb.RegisterTargetsInput{TargetGroupArn: ptr("tg"), Targets: []elbtypes.TargetDescription{}}))
+	}},
+	{"elasticloadbalancing:DeregisterTargets tg", true, func(ctx context.Context, w *world) error {
+		return sent(w.ELB().DeregisterTargets(ctx, &awselb.DeregisterTargetsInput{TargetGroupArn: ptr("tg"), Targets: []elbtypes.TargetDescription{}}))
+	}},
+	{"elasticloadbalancing:ModifyTargetGroupAttributes tg", true, func(ctx context.Context, w *world) error {
+		return sent(w.ELB().ModifyTargetGroupAttributes(ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: ptr("tg"), Attributes: []elbtypes.TargetGroupAttribute{}}))
+	}},
+	{"elasticloadbalancing:AddTags a,b", true, func(ctx context.Context, w *world) error {
+		return sent(w.ELB().AddTags(ctx, &awselb.AddTagsInput{ResourceArns: []string{"a", "b"}, Tags: []elbtypes.Tag{}}))
+	}},
+	{"elasticloadbalancing:RemoveTags a", true, func(ctx context.Context, w *world) error {
+		return sent(w.ELB().RemoveTags(ctx, &awselb.RemoveTagsInput{ResourceArns: []string{"a"}, TagKeys: []string{"k"}}))
+	}},
+	{"servicediscovery:RegisterInstance srv-1/i-1", true, func(ctx context.Context, w *world) error {
+		return sent(w.CloudMap().RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: ptr("srv-1"), InstanceId: ptr("i-1"), CreatorRequestId: ptr("t"), Attributes: map[string]string{}}))
+	}},
+	{"servicediscovery:DeregisterInstance srv-1/i-1", true, func(ctx context.Context, w *world) error {
+		return sent(w.CloudMap().DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: ptr("srv-1"), InstanceId: ptr("i-1")}))
+	}},
+	{"servicediscovery:UpdateInstanceCustomHealthStatus srv-1/i-1", true, func(ctx context.Context, w *world) error {
+		return sent(w.CloudMap().UpdateInstanceCustomHealthStatus(ctx, &awssd.UpdateInstanceCustomHealthStatusInput{ServiceId: ptr("srv-1"), InstanceId: ptr("i-1"), Status: "HEALTHY"}))
+	}},
+	{"application-autoscaling:RegisterScalableTarget service/prod/web", true, func(ctx context.Context, w *world) error {
+		return sent(w.Scaling().RegisterScalableTarget(ctx, &applicationautoscaling.RegisterScalableTargetInput{
+			ResourceId: ptr("service/prod/web"), ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ServiceNamespace: aastypes.ServiceNamespaceEcs,
+		}))
+	}},
+}
+
+// failure is one way in which an attempt ends.
+type failure struct {
+	name     string
+	answer   func(op string, n int, r *http.Request) (*http.Response, error)
+	attempts int  // for what may be repeated
+	unclear  bool // the effect is unknown
+	kind     sluice.Kind
+}
+
+var failures = []failure{
+	{"throttled", always(throttle), 8, false, sluice.Throttled},
+	{"throttled by query code", always(func(op string) *http.Response { return bad(op, 400, "Throttling", "Rate exceeded") }), 8, false, sluice.Throttled},
+	{"429", always(func(op string) *http.Response { return bad(op, 429, "Weird", "slow") }), 8, false, sluice.Throttled},
+	{"500", always(broken), 4, true, ""},
+	{"503", always(func(op string) *http.Response { return bad(op, 503, "ServiceUnavailable", "x") }), 4, true, ""},
+	{"502 of a proxy", always(func(string) *http.Response { return reply(502, "<html>bad gateway") }), 4, true, ""},
+	{"reset", func(string, int, *http.Request) (*http.Response, error) {
+		return nil, errors.New("connection reset by peer")
+	}, 4, true, ""},
+	{"cut", func(string, int, *http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, 4, true, ""},
+	{"garbled", always(func(string) *http.Response { return reply(200, `{"taskSet": [<`) }), 4, true, ""},
+	{"refused connection", func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }, 4, false, ""},
+	{"refused", always(func(op string) *http.Response { return bad(op, 400, "InvalidParameterException", "no") }), 1, false, ""},
+	{"quota", always(func(op string) *http.Response { return bad(op, 400, "LimitExceededException", "no") }), 1, false, ""},
+}
+
+// The whole policy: what has no effect is repeated for every write, what may
+// have had one only where twice is once.
+func TestEveryWriteUnderEveryFailure(t *testing.T) {
+	for _, f := range failures {
+		for i, x := range writes {
+			t.Run(fmt.Sprintf("%s/%d %s", f.name, i, x.plan), func(t *testing.T) {
+				if f.name == "garbled" && !strings.HasPrefix(x.plan, "ecs:Create") {
+					t.Skip("an output without members reads nothing")
+				}
+				inside(t, &wire{answer: f.answer}, nil, func(ctx context.Context, w *world) {
+					err := x.do(may(ctx, x.plan), w)
+					want := f.attempts
+					if f.unclear && !x.repeat {
+						want = 1
+					}
+					equal(t, "attempts", len(w.calls), want)
+					equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), f.unclear)
+					equal(t, "kind", orNone(sluice.KindOf(err)), orNone(f.kind))
+					equal(t, "op", told(t, err).Op+" "+told(t, err).Resource, x.plan)
+				})
+			})
+		}
+	}
+}
+
+func TestReadsAreRepeatedAndNeverUnanswered(t *testing.T) {
+	for _, f := range failures {
+		t.Run(f.name, func(t *testing.T) {
+			inside(t, &wire{answer: f.answer}, nil, func(ctx context.Context, w *world) {
+				err := describe(ctx, w)
+				if f.name == "garbled" && err == nil {
+					t.Skip("read as empty")
+				}
+				equal(t, "attempts", len(w.calls), f.attempts)
+				equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), false)
+				equal(t, "resource", told(t, err).Resource, "prod/web")
+			})
+		})
+	}
+}
+
+func TestWaitsBetweenAttempts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		res  func(string) *http.Response
+		draw func() float64
+		want string
+	}{
+		{"throttled", throttle, nil, "0s 1s 3s 7s 15s 31s 51s 1m11s"},
+		{"broken", broken, nil, "0s 200ms 600ms 1.4s"},
+		{"jitter", throttle, func() float64 { return 0.5 }, "0s 500ms 1.5s 3.5s 7.5s 15.5s 25.5s 35.5s"},
+		{"Retry-After", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "Retry-After", "7") }, nil, "0s 7s 14s 21s"},
+		{"in milliseconds", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "X-Amz-Retry-After", "900") }, nil, "0s 900ms 1.8s 2.7s"},
+		{"Retry-After out of reason", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "Retry-After", "86400") }, nil, "0s 1m0s 2m0s 3m0s"},
+		{"Retry-After as a date", func(op string) *http.Response {
+			return bad(op, 500, "ServerException", "", "Retry-After", "Wed, 01 May 2030 12:00:59 GMT")
+		}, nil, "0s 200ms 600ms 1.4s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inside(t, &wire{answer: always(c.res)}, func(o *account.Config) { o.Draw = c.draw }, func(ctx context.Context, w *world) {
+				_ = describe(ctx, w)
+				var at []string
+				for i, call := range w.calls {
+					at = append(at, call.At.Sub(start).String())
+					equal(t, "attempt", call.Attempt, i+1)
+				}
+				equal(t, "sent at", strings.Join(at, " "), c.want)
+			})
+		})
+	}
+}
+
+func TestOneSuccessEndsIt(t *testing.T) {
+	inside(t, &wire{answer: first(3, broken)}, nil, func(ctx context.Context, w *world) {
+		if err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t"); err != nil {
+			t.Error(err)
+		}
+		equal(t, "sent", w.seen("CreateTaskSet"), 4)
+		equal(t, "waited", w.calls[3].Waited, 800*time.Millisecond)
+	})
+}
+
+// silent never answers before the attempt's time limit.
+func silent(w *world) func(string, int, *http.Request) (*http.Response, error) {
+	return func(_ string, _ int, r *http.Request) (*http.Response, error) {
+		return nil, w.clock.Sleep(r.Context(), time.Hour)
+	}
+}
+
+func TestAttemptsEndAfterThirtySeconds(t *testing.T) {
+	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
+		w.answer = silent(w)
+		err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
+		equal(t, "attempts", len(w.calls), 4)
+		equal(t, "took", w.calls[0].Took, 30*time.Second)
+		equal(t, "text", told(t, err).Error(), "ecs:CreateTaskSet (prod/web): no reply within 30s, at attempt 4; no answer: the call may have taken effect")
+		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
+	})
+}
+
+var errStop = errors.New("stopped by Ctrl-C")
+
+func TestCancelInFlight(t *testing.T) {
+	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
+		w.answer = silent(w)
+		ctx, cancel := context.WithCancelCause(ctx)
+		w.clock.Go(func() { _ = w.clock.Sleep(context.Background(), 5*time.Second); cancel(errStop) })
+		err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
+		equal(t, "attempts", len(w.calls), 1)
+		equal(t, "ended after", w.clock.Now().Sub(start), 5*time.Second)
+		for _, want := range []error{errStop, context.Canceled, sluice.ErrUnanswered} {
+			if !errors.Is(err, want) {
+				t.Errorf("%v is not in %v", want, err)
+			}
+		}
+	})
+}
+
+func TestCancelWhileWaiting(t *testing.T) {
+	inside(t, &wire{answer: always(throttle)}, nil, func(ctx context.Context, w *world) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		w.clock.Go(func() { _ = w.clock.Sleep(context.Background(), 1500*time.Millisecond); cancel(errStop) })
+		err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
+		equal(t, "attempts", len(w.calls), 2)
+		equal(t, "ended after", w.clock.Now().Sub(start), 1500*time.Millisecond)
+		equal(t, "text", told(t, err).Error(), "ecs:CreateTaskSet (prod/web): stopped by Ctrl-C")
+		equal(t, "cause", errors.Is(err, errStop) && errors.Is(err, context.Canceled), true)
+		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), false)
+	})
+}
+
+func TestCancelledBeforeIsNotSent(t *testing.T) {
+	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		err := describe(ctx, w)
+		equal(t, "cause", errors.Is(err, context.Canceled), true)
+		equal(t, "sent", w.ops(), "")
+		told(t, err)
+	})
+}
+
+// A delete whose first reply was lost meets its own success; the hand must be
+// able to see that.
+func TestRefusalAfterALostReplySaysBoth(t *testing.T) {
+	answer := func(op string, n int, _ *http.Request) (*http.Response, error) {
+		if n == 1 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return bad(op, 400, "TaskSetNotFoundException", "The specified task set does not exist."), nil
+	}
+	inside(t, &wire{answer: answer}, nil, func(ctx context.Context, w *world) {
+		_, err := w.ECS().DeleteTaskSet(may(ctx, "ecs:DeleteTaskSet ecs-svc/1"), &awsecs.DeleteTaskSetInput{Cluster: ptr("prod"), Service: ptr("web"), TaskSet: ptr("ecs-svc/1")})
+		equal(t, "kind", sluice.KindOf(err), sluice.NotFound)
+		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
+		var typed *ecstypes.TaskSetNotFoundException
+		equal(t, "typed", errors.As(err, &typed), true)
+	})
+}

@@ -1,0 +1,73 @@
+package account
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+)
+
+// Every name in the tables is an operation of its client, so that no typo makes
+// a row that is never used.
+func TestTablesNameRealOperations(t *testing.T) {
+	clients := map[string]reflect.Type{
+		"ecs": reflect.TypeFor[*awsecs.Client](), "elasticloadbalancing": reflect.TypeOf((*clients).ELB).Out(0),
+		"servicediscovery": reflect.TypeOf((*clients).CloudMap).Out(0), "application-autoscaling": reflect.TypeOf((*clients).Scaling).Out(0),
+		"sts": reflect.TypeOf((*clients).STS).Out(0),
+	}
+	real := func(operation string) {
+		service, name, _ := strings.Cut(operation, ":")
+		if _, ok := clients[service].MethodByName(name); !ok && name != "AssumeRoleWithSAML" {
+			t.Errorf("%s is no operation", operation)
+		}
+	}
+	for operation := range writes {
+		real(operation)
+		if !IsWrite(operation) {
+			t.Errorf("%s has a row but is a read", operation)
+		}
+	}
+	for name := range ecsBuckets {
+		real("ecs:" + name)
+	}
+	for _, operation := range identity {
+		real(operation)
+	}
+}
+
+func TestResourceOf(t *testing.T) {
+	set := "arn:aws:ecs:us-east-1:123456789012:task-set/prod/web/ecs-svc/42"
+	for _, c := range []struct {
+		operation string
+		input     any
+		want      string
+		ok        bool
+	}{
+		{"ecs:CreateTaskSet", &awsecs.CreateTaskSetInput{Service: aws.String("web")}, "default/web", true},
+		{"ecs:CreateTaskSet", &awsecs.CreateTaskSetInput{Cluster: aws.String(""), Service: aws.String("arn:aws:ecs:us-east-1:123456789012:service/web")}, "default/web", true},
+		{"ecs:CreateTaskSet", &awsecs.CreateTaskSetInput{Cluster: aws.String("prod")}, "", false},
+		{"ecs:CreateTaskSet", &awsecs.UpdateTaskSetInput{TaskSet: aws.String("ecs-svc/1")}, "", false},
+		{"ecs:CreateTaskSet", (*awsecs.CreateTaskSetInput)(nil), "", false},
+		{"ecs:CreateTaskSet", nil, "", false},
+		{"ecs:CreateTaskSet", awsecs.CreateTaskSetInput{Service: aws.String("web")}, "", false},
+		{"ecs:UpdateTaskSet", &awsecs.UpdateTaskSetInput{TaskSet: aws.String(set)}, "ecs-svc/42", true},
+		{"ecs:UpdateTaskSet", &awsecs.UpdateTaskSetInput{TaskSet: aws.String("ecs-svc/42")}, "ecs-svc/42", true},
+		{"ecs:DeregisterTaskDefinition", &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:3")}, "web:3", true},
+		{"ecs:CreateCluster", &awsecs.CreateClusterInput{ClusterName: aws.String("prod")}, "", false},
+		{"CreateTaskSet", &awsecs.CreateTaskSetInput{Service: aws.String("web")}, "", false},
+	} {
+		got, ok := ResourceOf(c.operation, c.input)
+		if got != c.want || ok != c.ok {
+			t.Errorf("%s %+v: %q, %t", c.operation, c.input, got, ok)
+		}
+	}
+}
+
+// Our share of the account's bucket keeps the sum below AWS's ten a second.
+func TestShareIsSafe(t *testing.T) {
+	if elbAccount.rate*share >= 10 || share > 0.75 {
+		t.Errorf("share %v leaves nothing to others", share)
+	}
+}
