@@ -14,6 +14,7 @@ var floorNames = []string{
 const (
 	sdk      = "github.com/aws/aws-sdk-go-v2/"
 	sdkRoom  = sdk + "service/" // one package per AWS service, and its types
+	sdkWords = sdk + "aws"      // pointers to values and back
 	smithy   = "github.com/aws/smithy-go"
 	yaml     = "github.com/goccy/go-yaml"
 	schema   = "github.com/santhosh-tekuri/jsonschema/v6"
@@ -35,12 +36,12 @@ var house = []room{
 	{pkg: ".", floor: 0},
 	{pkg: "internal/clock", floor: 0, free: true},
 
-	{pkg: "internal/definition", floor: 1, under: []int{0}, libs: []string{sdkRoom, yaml}},
-	{pkg: "internal/appfile", floor: 1, under: []int{0}, libs: []string{sdkRoom, yaml, schema, "github.com/google/go-jsonnet", "github.com/fujiwara/tfstate-lookup"},
+	{pkg: "internal/definition", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom, yaml}},
+	{pkg: "internal/appfile", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom, yaml, schema, "github.com/google/go-jsonnet", "github.com/fujiwara/tfstate-lookup"},
 		also: []string{"internal/definition"}},
-	{pkg: "internal/plan", floor: 1, under: []int{0}, libs: []string{sdkRoom, "github.com/aymanbagabas/go-udiff"},
+	{pkg: "internal/plan", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom, "github.com/aymanbagabas/go-udiff"},
 		also: []string{"internal/definition", "internal/appfile"}},
-	{pkg: "internal/verdict", floor: 1, under: []int{0}, libs: []string{sdkRoom}},
+	{pkg: "internal/verdict", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom}},
 	{pkg: "internal/journal", floor: 1, under: []int{0}, libs: []string{"modernc.org/sqlite"}},
 
 	{pkg: "internal/account", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},
@@ -89,7 +90,7 @@ var beside = []room{
 	simRoom("applicationautoscaling", "scaler"),
 	simRoom("sts"), simRoom("ec2"), simRoom("cloudwatch"), simRoom("cloudwatchlogs"), simRoom("vpclattice"),
 
-	{pkg: "awssim/wire", also: []string{"awssim/fault"}, libs: []string{sdk, smithy}, free: true},
+	{pkg: "awssim/wire", also: []string{"awssim/world", "awssim/fault"}, libs: []string{sdk, smithy}, free: true},
 	{pkg: "awssim/dataplane", also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/balancer", "awssim/registry"},
 		libs: []string{"github.com/miekg/dns"}, free: true},
 	{pkg: "awssim/callers", also: []string{"awssim/world", "awssim/image", "awssim/balancer", "awssim/registry"},

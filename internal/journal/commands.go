@@ -1,0 +1,59 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// What a Command's Kind may be.
+const (
+	Approve  = "approve"
+	Pause    = "pause"
+	Abort    = "abort"
+	Rollback = "rollback"
+	TakeOver = "take-over"
+)
+
+// Command is what a person asks of a deployment. The engine that runs it reads
+// the rows at every look.
+type Command struct {
+	Seq        int64 // set by [Journal.Command]; grows over the whole journal
+	Deployment string
+	Kind       string // Approve …
+	Stage      string // for an approval, which; empty is the one that waits
+	By         string // who
+	At         time.Time
+}
+
+func scanCommand(row scanner) (Command, error) {
+	var c Command
+	var at int64
+	err := row.Scan(&c.Seq, &c.Deployment, &c.Kind, &c.Stage, &c.By, &at)
+	c.At = instant(at)
+	return c, err
+}
+
+// Command records c, now, and returns its Seq.
+func (j *Journal) Command(ctx context.Context, c Command) (int64, error) {
+	op := "record the command " + c.Kind
+	switch c.Kind {
+	case Approve, Pause, Abort, Rollback, TakeOver:
+	default:
+		return 0, &sluice.Error{Op: op, Resource: c.Deployment, Err: errors.New("it is none of approve, pause, abort, rollback, take-over")}
+	}
+	var seq int64
+	err := j.write(ctx, op, c.Deployment, func(tx *tx) error {
+		return tx.row(`INSERT INTO commands (deployment, kind, stage, by, at) VALUES (?, ?, ?, ?, ?) RETURNING seq`,
+			c.Deployment, c.Kind, c.Stage, c.By, j.now()).Scan(&seq)
+	})
+	return seq, err
+}
+
+// Commands are a deployment's whose Seq is above after, in order.
+func (j *Journal) Commands(ctx context.Context, deployment string, after int64) ([]Command, error) {
+	return list(ctx, j, "list the commands", deployment, scanCommand,
+		`SELECT seq, deployment, kind, stage, by, at FROM commands WHERE deployment = ? AND seq > ? ORDER BY seq`, deployment, after)
+}

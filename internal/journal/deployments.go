@@ -1,0 +1,152 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// State is where a deployment stands.
+type State string
+
+const (
+	// Running: an engine runs it, or was killed while it did.
+	Running State = "running"
+	// Waiting: for an approval, or for a WAIT to pass.
+	Waiting State = "waiting"
+	// Paused: a person stopped it for the time being.
+	Paused State = "paused"
+	// Ended: it has an outcome.
+	Ended State = "ended"
+)
+
+// Deployment is one attempt to bring an application to a revision.
+type Deployment struct {
+	ID          string
+	Application string
+	Account     string // 12 digits
+	Region      string
+	Cluster     string // name
+	Service     string // name
+	Trigger     string // what started it, for people
+
+	State   State
+	Outcome sluice.Outcome // empty until it has ended
+	Cause   string         // the error's text at the end
+	Next    string         // what the reader should do after that
+
+	Plan []byte // the plan as JSON; never changed
+
+	Began   time.Time
+	Updated time.Time // last change of state or stage
+	Ended   time.Time
+}
+
+const deploymentColumns = `id, application, account, region, cluster, service, cause_of,
+	state, outcome, cause, next, plan, began, updated, ended`
+
+func scanDeployment(row scanner) (Deployment, error) {
+	var d Deployment
+	var began, updated, ended int64
+	err := row.Scan(&d.ID, &d.Application, &d.Account, &d.Region, &d.Cluster, &d.Service, &d.Trigger,
+		&d.State, &d.Outcome, &d.Cause, &d.Next, &d.Plan, &began, &updated, &ended)
+	d.Began, d.Updated, d.Ended = instant(began), instant(updated), instant(ended)
+	return d, err
+}
+
+// Create records a new deployment, begun now unless d says when, in state
+// Running unless d says otherwise. An ID that is there already is [ErrExists].
+func (j *Journal) Create(ctx context.Context, d Deployment) error {
+	const op = "record the deployment"
+	if d.ID == "" || strings.Contains(d.ID, "/") {
+		return &sluice.Error{Op: op, Resource: d.ID, Err: errors.New("its ID must not be empty nor hold a slash")}
+	}
+	if d.State == "" {
+		d.State = Running
+	}
+	return j.write(ctx, op, d.ID, func(tx *tx) error {
+		now := j.now()
+		began := now
+		if !d.Began.IsZero() {
+			began = d.Began.UnixNano()
+		}
+		return tx.exec(`INSERT INTO deployments (`+deploymentColumns+`)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', '', ?, ?, ?, 0)`,
+			d.ID, d.Application, d.Account, d.Region, d.Cluster, d.Service, d.Trigger,
+			d.State, blob(d.Plan), began, now)
+	})
+}
+
+// Deployment reads one; an unknown ID is [ErrNotFound].
+func (j *Journal) Deployment(ctx context.Context, id string) (Deployment, error) {
+	return first(ctx, j, "read the deployment", id, scanDeployment,
+		`SELECT `+deploymentColumns+` FROM deployments WHERE id = ?`, id)
+}
+
+// Latest is the newest deployment of a service, or [ErrNotFound].
+func (j *Journal) Latest(ctx context.Context, account, region, cluster, service string) (Deployment, error) {
+	return first(ctx, j, "read the latest deployment", service, scanDeployment,
+		`SELECT `+deploymentColumns+` FROM deployments
+		WHERE account = ? AND region = ? AND cluster = ? AND service = ? ORDER BY n DESC LIMIT 1`,
+		account, region, cluster, service)
+}
+
+// Filter chooses deployments; an empty member chooses all.
+type Filter struct {
+	Account, Region, Cluster, Service string
+
+	Open  bool // only those that have not ended
+	Limit int  // 0 is no limit
+}
+
+// Deployments are those that f chooses, newest first, in the order in which they
+// were recorded.
+func (j *Journal) Deployments(ctx context.Context, f Filter) ([]Deployment, error) {
+	if f.Limit <= 0 {
+		f.Limit = -1
+	}
+	return list(ctx, j, "list deployments", j.path, scanDeployment,
+		`SELECT `+deploymentColumns+` FROM deployments
+		WHERE (?1 = '' OR account = ?1) AND (?2 = '' OR region = ?2) AND (?3 = '' OR cluster = ?3) AND (?4 = '' OR service = ?4)
+		AND (NOT ?5 OR state <> ?6) ORDER BY n DESC LIMIT ?7`,
+		f.Account, f.Region, f.Cluster, f.Service, f.Open, Ended, f.Limit)
+}
+
+// SetState records that a deployment runs, waits or pauses. One that had ended
+// is open again and loses its outcome: that is how a rollback or a resume after
+// the end begins. It ends with [Journal.End] only.
+func (j *Journal) SetState(ctx context.Context, id string, s State) error {
+	const op = "record the deployment's state"
+	if s != Running && s != Waiting && s != Paused {
+		return &sluice.Error{Op: op, Resource: id, Err: errors.New("state " + string(s) + " is none of running, waiting, paused")}
+	}
+	return j.write(ctx, op, id, func(tx *tx) error {
+		return tx.must(`UPDATE deployments SET state = ?, outcome = '', cause = '', next = '', ended = 0, updated = ? WHERE id = ?`,
+			s, j.now(), id)
+	})
+}
+
+// End records how a deployment ended, why, and what its reader should do. A
+// second end takes the place of the first.
+func (j *Journal) End(ctx context.Context, id string, o sluice.Outcome, cause, next string) error {
+	return j.write(ctx, "record the deployment's end", id, func(tx *tx) error {
+		return tx.must(`UPDATE deployments SET state = ?1, outcome = ?2, cause = ?3, next = ?4, ended = ?5, updated = ?5 WHERE id = ?6`,
+			Ended, o, cause, next, j.now(), id)
+	})
+}
+
+// touch moves a deployment's Updated.
+func (j *Journal) touch(tx *tx, id string) error {
+	return tx.must(`UPDATE deployments SET updated = ? WHERE id = ?`, j.now(), id)
+}
+
+// blob keeps an empty value from becoming NULL.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

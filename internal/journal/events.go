@@ -1,0 +1,49 @@
+package journal
+
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+func scanEvent(row scanner) (sluice.Envelope, error) {
+	var e sluice.Envelope
+	var at int64
+	var data []byte
+	err := row.Scan(&e.Deployment, &e.Seq, &at, &e.Schema, &e.Stage, &e.Kind, &data)
+	e.At = instant(at)
+	if len(data) > 0 {
+		e.Data = data
+	}
+	return e, err
+}
+
+// Append records an event, now, and returns it with its At and its Seq, which
+// counts per deployment from 1 without a gap.
+func (j *Journal) Append(ctx context.Context, e sluice.Envelope) (sluice.Envelope, error) {
+	err := j.write(ctx, "record the event "+e.Kind, e.Deployment, func(tx *tx) error {
+		now := j.now()
+		e.At = instant(now)
+		err := tx.row(`SELECT coalesce(max(seq), 0) + 1 FROM events WHERE deployment = ?`, e.Deployment).Scan(&e.Seq)
+		if err != nil {
+			return err
+		}
+		return tx.exec(`INSERT INTO events (deployment, seq, at, schema, stage, kind, data) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			e.Deployment, e.Seq, now, e.Schema, e.Stage, e.Kind, blob(e.Data))
+	})
+	if err != nil {
+		return sluice.Envelope{}, err
+	}
+	return e, nil
+}
+
+// Events are a deployment's whose Seq is above after, in order; at most limit of
+// them if that is above 0.
+func (j *Journal) Events(ctx context.Context, deployment string, after int64, limit int) ([]sluice.Envelope, error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	return list(ctx, j, "list the events", deployment, scanEvent,
+		`SELECT deployment, seq, at, schema, stage, kind, data FROM events
+		WHERE deployment = ? AND seq > ? ORDER BY seq LIMIT ?`, deployment, after, limit)
+}

@@ -1,0 +1,137 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
+)
+
+// Memory is the path of a journal that lives and dies with its handle.
+const Memory = ":memory:"
+
+// busyTimeout is how long a call waits for another process that writes.
+const busyTimeout = 10 * time.Second
+
+// Journal is an open journal. Its methods may be called from several
+// goroutines.
+type Journal struct {
+	path   string
+	clock  clock.Clock
+	writer *sql.DB // one connection
+	reader *sql.DB // the same in memory
+}
+
+// Open opens the journal at path, making it (readable by its owner alone) and
+// bringing it up to this version where needed. All times come from c.
+//
+// A file that is not a journal, or that a newer sluice wrote, is refused
+// untouched.
+func Open(path string, c clock.Clock) (*Journal, error) {
+	j := &Journal{path: path, clock: c}
+	if err := j.open(); err != nil {
+		_ = j.Close()
+		return nil, j.explain("open the journal", path, err)
+	}
+	return j, nil
+}
+
+func (j *Journal) open() error {
+	if j.path == "" {
+		return errors.New("it has no name")
+	}
+	source := Memory + "?_foreign_keys=1"
+	if j.path != Memory {
+		if err := create(j.path); err != nil {
+			return err
+		}
+		file, err := uri(j.path)
+		if err != nil {
+			return err
+		}
+		source = fmt.Sprintf("%s?_busy_timeout=%d&_foreign_keys=1&_synchronous=FULL", file, busyTimeout.Milliseconds())
+	}
+	var err error
+	if j.writer, err = connect(source, 1); err != nil {
+		return err
+	}
+	j.reader = j.writer
+	if err := j.migrate(context.Background()); err != nil {
+		return err
+	}
+	if j.path != Memory {
+		j.reader, err = connect(source+"&_query_only=1", 4)
+	}
+	return err
+}
+
+// connect opens a pool that keeps its connections: a memory database is gone
+// with its one.
+func connect(source string, connections int) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", source)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// create makes an empty file that only its owner may read; SQLite gives the
+// files beside it the same mode.
+func create(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// uri is the file: URI of path, which may hold any character.
+func uri(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	abs = filepath.ToSlash(abs)
+	if !strings.HasPrefix(abs, "/") {
+		abs = "/" + abs // a drive letter
+	}
+	u := url.URL{Scheme: "file", Path: abs}
+	return u.String(), nil
+}
+
+// Close closes the journal. What was written stays.
+func (j *Journal) Close() error {
+	var errs []error
+	if j.reader != nil && j.reader != j.writer {
+		errs = append(errs, j.reader.Close())
+	}
+	if j.writer != nil {
+		errs = append(errs, j.writer.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &sluice.Error{Op: "close the journal", Resource: j.path, Err: err}
+	}
+	return nil
+}
+
+// Path is what [Open] was given.
+func (j *Journal) Path() string { return j.path }

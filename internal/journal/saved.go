@@ -1,0 +1,30 @@
+package journal
+
+import "context"
+
+// Load is what was saved last under key, and whether anything was.
+func (j *Journal) Load(ctx context.Context, deployment, key string) ([]byte, bool, error) {
+	all, err := list(ctx, j, "load "+key, deployment, scanBytes,
+		`SELECT value FROM saved WHERE deployment = ? AND key = ?`, deployment, key)
+	if err != nil || len(all) == 0 {
+		return nil, false, err
+	}
+	return all[0], true, nil
+}
+
+func scanBytes(row scanner) ([]byte, error) {
+	var b []byte
+	err := row.Scan(&b)
+	return blob(b), err
+}
+
+// Save keeps value under key, in the place of an earlier one. When it returns
+// nil the value survives a kill of every process. The deployment must have been
+// created.
+func (j *Journal) Save(ctx context.Context, deployment, key string, value []byte) error {
+	return j.write(ctx, "save "+key, deployment, func(tx *tx) error {
+		return tx.exec(`INSERT INTO saved (deployment, key, value, at) VALUES (?, ?, ?, ?)
+			ON CONFLICT (deployment, key) DO UPDATE SET value = excluded.value, at = excluded.at`,
+			deployment, key, blob(value), j.now())
+	})
+}

@@ -1,0 +1,165 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// applicationID marks the file as a journal of sluice ("SLCE"); SQLite keeps it
+// in the header.
+const applicationID = 0x534c4345
+
+// migrations are applied in order; the file's user_version counts them. A
+// released one is never changed. Times are nanoseconds since 1970 in UTC, 0
+// being no time.
+var migrations = []string{
+	`
+CREATE TABLE deployments (
+	n           INTEGER PRIMARY KEY AUTOINCREMENT,
+	id          TEXT NOT NULL UNIQUE,
+	application TEXT NOT NULL,
+	account     TEXT NOT NULL,
+	region      TEXT NOT NULL,
+	cluster     TEXT NOT NULL,
+	service     TEXT NOT NULL,
+	cause_of    TEXT NOT NULL, -- the trigger
+	state       TEXT NOT NULL,
+	outcome     TEXT NOT NULL,
+	cause       TEXT NOT NULL,
+	next        TEXT NOT NULL,
+	plan        BLOB NOT NULL,
+	began       INTEGER NOT NULL,
+	updated     INTEGER NOT NULL,
+	ended       INTEGER NOT NULL
+) STRICT;
+CREATE INDEX deployments_of_service ON deployments (service, cluster, region, account, n);
+
+CREATE TABLE saved (
+	deployment TEXT NOT NULL REFERENCES deployments (id),
+	key        TEXT NOT NULL,
+	value      BLOB NOT NULL,
+	at         INTEGER NOT NULL,
+	PRIMARY KEY (deployment, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE stages (
+	deployment TEXT NOT NULL REFERENCES deployments (id),
+	place      INTEGER NOT NULL,
+	name       TEXT NOT NULL,
+	status     TEXT NOT NULL,
+	began      INTEGER NOT NULL,
+	ended      INTEGER NOT NULL,
+	cause      TEXT NOT NULL,
+	kind       TEXT NOT NULL,
+	attempts   INTEGER NOT NULL,
+	PRIMARY KEY (deployment, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE actions (
+	n          INTEGER PRIMARY KEY AUTOINCREMENT,
+	id         TEXT NOT NULL UNIQUE,
+	deployment TEXT NOT NULL REFERENCES deployments (id),
+	operation  TEXT NOT NULL,
+	resource   TEXT NOT NULL,
+	result     TEXT NOT NULL,
+	cause      TEXT NOT NULL,
+	began      INTEGER NOT NULL,
+	ended      INTEGER NOT NULL,
+	attempts   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX actions_of_deployment ON actions (deployment, n);
+
+CREATE TABLE commands (
+	seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+	deployment TEXT NOT NULL REFERENCES deployments (id),
+	kind       TEXT NOT NULL,
+	stage      TEXT NOT NULL,
+	by         TEXT NOT NULL,
+	at         INTEGER NOT NULL
+) STRICT;
+CREATE INDEX commands_of_deployment ON commands (deployment, seq);
+
+CREATE TABLE events (
+	deployment TEXT NOT NULL REFERENCES deployments (id),
+	seq        INTEGER NOT NULL,
+	at         INTEGER NOT NULL,
+	schema     TEXT NOT NULL,
+	stage      TEXT NOT NULL,
+	kind       TEXT NOT NULL,
+	data       BLOB NOT NULL,
+	PRIMARY KEY (deployment, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE leases (
+	resource TEXT PRIMARY KEY,
+	owner    TEXT NOT NULL, -- empty: released
+	fence    INTEGER NOT NULL,
+	until    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`,
+}
+
+// errNewer and errForeign say why a file is left alone.
+type (
+	errNewer   struct{ version int }
+	errForeign struct{}
+)
+
+func (e errNewer) Error() string {
+	return fmt.Sprintf("a newer sluice wrote it (schema %d; this one knows up to %d)", e.version, len(migrations))
+}
+
+func (errForeign) Error() string { return "it is a SQLite file, but not a journal of sluice" }
+
+// migrate brings the file up to date. Two processes may come here at once: the
+// second waits for the first and finds nothing to do.
+func (j *Journal) migrate(ctx context.Context) error {
+	version, err := j.version(ctx)
+	if err != nil {
+		return err
+	}
+	if j.path != Memory {
+		// Not in the connection string: a foreign file must stay as it is.
+		if _, err := j.writer.ExecContext(ctx, `PRAGMA journal_mode = WAL`); err != nil {
+			return err
+		}
+	}
+	if version == len(migrations) {
+		return nil
+	}
+	return j.within(ctx, func(tx *tx) error {
+		version, err := j.check(tx.row)
+		if err != nil {
+			return err
+		}
+		for _, m := range migrations[version:] {
+			if err := tx.exec(m); err != nil {
+				return err
+			}
+		}
+		return tx.exec(fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, len(migrations)))
+	})
+}
+
+func (j *Journal) version(ctx context.Context) (int, error) {
+	return j.check(func(query string, args ...any) *sql.Row {
+		return j.writer.QueryRowContext(ctx, query, args...)
+	})
+}
+
+// check is the file's version, or why the file is not for us.
+func (j *Journal) check(row func(query string, args ...any) *sql.Row) (int, error) {
+	var app, version, tables int
+	err := row(`SELECT (SELECT application_id FROM pragma_application_id),
+		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).Scan(&app, &version, &tables)
+	switch {
+	case err != nil:
+		return 0, err
+	case app != applicationID && (app != 0 || version != 0 || tables != 0):
+		return 0, errForeign{}
+	case version > len(migrations):
+		return 0, errNewer{version}
+	}
+	return version, nil
+}

@@ -1,0 +1,90 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// What a stage's Status may be.
+const (
+	StageRunning = "running"
+	StageDone    = "done"
+	StageFailed  = "failed"
+	StageSkipped = "skipped"
+)
+
+// Stage is one stage of a deployment that was begun.
+type Stage struct {
+	Deployment string
+	Index      int // its place in the plan
+	Name       string
+	Status     string // StageRunning …
+	Began      time.Time
+	Ended      time.Time
+	Cause      string // the error's text, if it failed
+	Kind       sluice.Kind
+	Attempts   int // how often it was begun
+}
+
+const stageColumns = `deployment, place, name, status, began, ended, cause, kind, attempts`
+
+func scanStage(row scanner) (Stage, error) {
+	var s Stage
+	var began, ended int64
+	err := row.Scan(&s.Deployment, &s.Index, &s.Name, &s.Status, &began, &ended, &s.Cause, &s.Kind, &s.Attempts)
+	s.Began, s.Ended = instant(began), instant(ended)
+	return s, err
+}
+
+// BeginStage records that a stage begins. Begun again, it keeps its first Began,
+// because waits count from there, and is one attempt older.
+func (j *Journal) BeginStage(ctx context.Context, deployment string, index int, name string) (Stage, error) {
+	var s Stage
+	err := j.write(ctx, fmt.Sprintf("record the begin of stage %d %s", index, name), deployment, func(tx *tx) error {
+		if err := j.touch(tx, deployment); err != nil {
+			return err
+		}
+		err := tx.exec(`INSERT INTO stages (`+stageColumns+`) VALUES (?, ?, ?, ?, ?, 0, '', '', 1)
+			ON CONFLICT (deployment, place) DO UPDATE SET
+				status = excluded.status, ended = 0, cause = '', kind = '', attempts = attempts + 1`,
+			deployment, index, name, StageRunning, j.now())
+		if err != nil {
+			return err
+		}
+		s, err = scanStage(tx.row(`SELECT `+stageColumns+` FROM stages WHERE deployment = ? AND place = ?`, deployment, index))
+		if err == nil && s.Name != name {
+			err = fmt.Errorf("it was begun as %s; a plan does not change", s.Name)
+		}
+		return err
+	})
+	if err != nil {
+		return Stage{}, err
+	}
+	return s, nil
+}
+
+// EndStage records how a stage that was begun ended: StageDone, StageFailed or
+// StageSkipped, and for a failure why.
+func (j *Journal) EndStage(ctx context.Context, deployment string, index int, status, cause string, kind sluice.Kind) error {
+	op := fmt.Sprintf("record the end of stage %d", index)
+	if status != StageDone && status != StageFailed && status != StageSkipped {
+		return &sluice.Error{Op: op, Resource: deployment, Err: errors.New("status " + status + " is none of done, failed, skipped")}
+	}
+	return j.write(ctx, op, deployment, func(tx *tx) error {
+		if err := j.touch(tx, deployment); err != nil {
+			return err
+		}
+		return tx.must(`UPDATE stages SET status = ?, cause = ?, kind = ?, ended = ? WHERE deployment = ? AND place = ?`,
+			status, cause, kind, j.now(), deployment, index)
+	})
+}
+
+// Stages are the stages that were begun, in the order of the plan.
+func (j *Journal) Stages(ctx context.Context, deployment string) ([]Stage, error) {
+	return list(ctx, j, "list the stages", deployment, scanStage,
+		`SELECT `+stageColumns+` FROM stages WHERE deployment = ? ORDER BY place`, deployment)
+}

@@ -1,0 +1,190 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// ErrNotFound is in the tree of an error about a deployment, stage or action
+// that the journal does not have.
+var ErrNotFound = errors.New("the journal has no such entry")
+
+// ErrExists is in the tree of an error about a deployment that is there already.
+var ErrExists = errors.New("the journal has it already")
+
+// tx is a write transaction on the one writing connection.
+type tx struct {
+	ctx  context.Context
+	conn *sql.Conn
+}
+
+func (t *tx) exec(query string, args ...any) error {
+	_, err := t.conn.ExecContext(t.ctx, query, args...)
+	return err
+}
+
+// must is exec for a statement that has to change a row: none is ErrNotFound.
+func (t *tx) must(query string, args ...any) error {
+	res, err := t.conn.ExecContext(t.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	return ErrNotFound
+}
+
+func (t *tx) row(query string, args ...any) *sql.Row {
+	return t.conn.QueryRowContext(t.ctx, query, args...)
+}
+
+// write runs f in a transaction that is durable when write returns nil. Op and
+// resource are for the error.
+func (j *Journal) write(ctx context.Context, op, resource string, f func(*tx) error) error {
+	if ctx.Err() != nil {
+		return j.explain(op, resource, context.Cause(ctx))
+	}
+	if err := j.within(ctx, f); err != nil {
+		return j.explain(op, resource, err)
+	}
+	return nil
+}
+
+// within takes the write lock first (IMMEDIATE), so that nothing read inside can
+// be out of date. Plain statements instead of sql.Tx: that one rolls back from a
+// goroutine of its own when ctx ends, and may throw away a memory database.
+func (j *Journal) within(ctx context.Context, f func(*tx) error) (err error) {
+	ctx = context.WithoutCancel(ctx)
+	conn, err := j.writer.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	t := &tx{ctx, conn}
+	if err := t.exec(`BEGIN IMMEDIATE`); err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		if !done {
+			_ = t.exec(`ROLLBACK`) // SQLite may have rolled back by itself
+		}
+	}()
+	if err := f(t); err != nil {
+		return err
+	}
+	if err := t.exec(`COMMIT`); err != nil {
+		return err
+	}
+	done = true
+	return nil
+}
+
+// list reads all rows of a query.
+func list[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	if ctx.Err() != nil {
+		return nil, j.explain(op, resource, context.Cause(ctx))
+	}
+	all, err := collect(context.WithoutCancel(ctx), j.reader, scan, query, args...)
+	if err != nil {
+		return nil, j.explain(op, resource, err)
+	}
+	return all, nil
+}
+
+// scanner is a row to be read.
+type scanner interface{ Scan(into ...any) error }
+
+func collect[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		t, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, rows.Err()
+}
+
+// first is the one row of list, or ErrNotFound.
+func first[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	all, err := list(ctx, j, op, resource, scan, query, args...)
+	if err == nil && len(all) == 0 {
+		err = j.explain(op, resource, ErrNotFound)
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return all[0], nil
+}
+
+// now is the clock's time as a column has it.
+func (j *Journal) now() int64 { return j.clock.Now().UnixNano() }
+
+// instant reads a column of time.
+func instant(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
+}
+
+func (j *Journal) explain(op, resource string, err error) error {
+	e := &sluice.Error{Op: op, Resource: resource, Err: err}
+	var known *sluice.Error
+	var newer errNewer
+	var foreign errForeign
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, ErrNotFound):
+		e.Kind = sluice.NotFound
+	case errors.As(err, &newer):
+		e.Next = "use the sluice that wrote it, or name another journal with --state FILE"
+	case errors.As(err, &foreign):
+		e.Next = "name another journal with --state FILE"
+	default:
+		j.explainSQLite(e)
+	}
+	return e
+}
+
+func (j *Journal) explainSQLite(e *sluice.Error) {
+	var s *sqlite.Error
+	if !errors.As(e.Err, &s) {
+		return
+	}
+	switch s.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+		e.Err, e.Kind = ErrNotFound, sluice.NotFound
+		return
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+		e.Err, e.Kind = ErrExists, sluice.Conflict
+		return
+	}
+	switch s.Code() & 0xff {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
+		e.Next = "make room on the disk of " + j.path + ", then resume"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		e.Next = "another process has held " + j.path + " for " + busyTimeout.String() + "; see which, then try again"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		e.Next = "make " + j.path + " and its folder writable, or name another journal with --state FILE"
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		e.Next = "move " + j.path + " away, or name another journal with --state FILE"
+	}
+}
