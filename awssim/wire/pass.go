@@ -1,0 +1,181 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// errDropped ends a call without an answer.
+var errDropped = errors.New("connection closed without an answer")
+
+// call is one call on its way through.
+type call struct {
+	ctx  context.Context
+	key  world.Key
+	room *room
+	op   *operation
+	in   reflect.Value // *In, owned by the call
+}
+
+// course is what was decided about a call before it is carried out.
+type course struct {
+	injected *Injected
+	ref      *world.Refusal
+	past     *answer // served instead of a fresh answer
+	record   string  // question under which the answer is remembered, or ""
+}
+
+// pass carries a call out: throttle, fault, stale read, room, log. The error is
+// a *world.Refusal or errDropped.
+func (s *Server) pass(c *call) (reflect.Value, error) {
+	var none reflect.Value
+	p := s.decide(c)
+	if p.injected.DropRequest {
+		s.log(c, "dropped before the effect")
+		return none, errDropped
+	}
+	if p.ref != nil {
+		s.log(c, p.ref.Error())
+		return none, p.ref
+	}
+	var a answer
+	if p.past != nil {
+		a = *p.past
+	} else {
+		a.out, a.ref = s.invoke(c)
+	}
+	s.finish(c, p, a)
+	switch {
+	case p.injected.DropReply:
+		return none, errDropped
+	case a.ref != nil:
+		return none, a.ref
+	}
+	return a.out, nil
+}
+
+// decide asks the faulter outside the world's lock, then the world.
+func (s *Server) decide(c *call) course {
+	p := course{injected: &Injected{}}
+	f := s.faulter()
+	if f != nil {
+		if i := f.Before(c.key, c.room.Name, c.op.name, s.world.Now()); i != nil {
+			p.injected = i
+			p.ref = i.refusal()
+		}
+	}
+	if p.injected.DropRequest || p.ref != nil {
+		return p
+	}
+	_ = s.world.Do(c.key, func(tx *world.Tx) error {
+		s.weigh(tx, c, &p, f != nil)
+		return nil
+	})
+	return p
+}
+
+func (s *Server) weigh(tx *world.Tx, c *call, p *course, faults bool) {
+	knobs := tx.Knobs()
+	if knobs.Throttle && !state(tx).take(bucketsOf(c.room.Name, c.op.name), tx.Now()) {
+		p.ref = throttled(c)
+		return
+	}
+	stale := knobs.StaleReads
+	if !isRead(c.op.name) || (!faults && stale.Max <= 0) {
+		return
+	}
+	p.record = c.question()
+	age := p.injected.StaleBy
+	if age <= 0 && stale.Max > 0 {
+		age = tx.Between(stale.Min, stale.Max, "stale read", p.record, tx.Count("stale read"))
+	}
+	if age <= 0 {
+		return
+	}
+	if a, ok := state(tx).recall(p.record, tx.Now(), age); ok {
+		p.past = &a
+	}
+}
+
+func throttled(c *call) *world.Refusal {
+	if c.room.Name == "servicediscovery" {
+		return world.Refuse("RequestLimitExceeded", "Rate exceeded")
+	}
+	return rateExceeded()
+}
+
+func state(tx *world.Tx) *regionState { return world.Room[regionState](tx.Region, "wire") }
+
+// finish remembers the answer and writes the line of the log. Rooms do not keep
+// what they return, and wire only reads it, so that no copy is needed.
+func (s *Server) finish(c *call, p course, a answer) {
+	quiet := s.quiet.Load()
+	if quiet && (p.record == "" || p.past != nil) {
+		return
+	}
+	_ = s.world.Do(c.key, func(tx *world.Tx) error {
+		if p.record != "" && p.past == nil {
+			a.at = tx.Now()
+			state(tx).remember(p.record, a)
+		}
+		if !quiet {
+			tx.Log("call", c.room.Name+"."+c.op.name, "%s", outcome(p, a))
+		}
+		return nil
+	})
+}
+
+func outcome(p course, a answer) string {
+	text := "ok"
+	if a.ref != nil {
+		text = a.ref.Error()
+	}
+	if p.past != nil {
+		text += ", as of " + a.at.Format(timeFormat)
+	}
+	if p.injected.DropReply {
+		text += ", reply dropped"
+	}
+	return text
+}
+
+func (s *Server) log(c *call, text string) {
+	if s.quiet.Load() {
+		return
+	}
+	_ = s.world.Do(c.key, func(tx *world.Tx) error {
+		tx.Log("call", c.room.Name+"."+c.op.name, "%s", text)
+		return nil
+	})
+}
+
+// invoke runs the room's method. In a strict world a panic goes on; else it is
+// AWS's 500 and a line of the log.
+func (s *Server) invoke(c *call) (out reflect.Value, ref *world.Refusal) {
+	if !s.world.Strict() {
+		defer func() {
+			if x := recover(); x != nil {
+				s.log(c, fmt.Sprintf("panic: %v\n%s", x, debug.Stack()))
+				out, ref = reflect.Value{}, (&Injected{Status: 500}).refusal()
+			}
+		}()
+	}
+	results := c.op.call.Call([]reflect.Value{reflect.ValueOf(c.ctx), c.in})
+	if !results[1].IsNil() {
+		err := results[1].Interface().(error)
+		ref, ok := asRefusal(err)
+		if !ok {
+			s.log(c, "defect: "+err.Error())
+		}
+		return out, ref
+	}
+	if results[0].IsNil() {
+		return reflect.New(c.op.out), nil
+	}
+	return results[0], nil
+}

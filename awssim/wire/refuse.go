@@ -1,0 +1,169 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	smithy "github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// modelled is an error of a service's model.
+type modelled struct {
+	code string
+	typ  reflect.Type // struct
+}
+
+// modelledErrors finds them by code and by type name, which differ in the query
+// protocols: TargetGroupNotFound and TargetGroupNotFoundException.
+func modelledErrors(errs []smithy.APIError) map[string]modelled {
+	m := map[string]modelled{}
+	for _, e := range errs {
+		t := reflect.TypeOf(e).Elem()
+		x := modelled{code: e.ErrorCode(), typ: t}
+		m[t.Name()], m[x.code] = x, x
+	}
+	return m
+}
+
+// code is how a refusal's code is written in the room's protocol.
+func (r *room) code(ref *world.Refusal) string {
+	if m, ok := r.errors[ref.Code]; ok {
+		return m.code
+	}
+	if r.Protocol == JSON11 {
+		return ref.Code
+	}
+	switch ref.Code {
+	case "ThrottlingException":
+		if r.Protocol == EC2Query {
+			return "RequestLimitExceeded"
+		}
+	case "ALPNPolicyNotSupportedException":
+		return "ALPNPolicyNotFound"
+	}
+	return strings.TrimSuffix(ref.Code, "Exception")
+}
+
+func status(ref *world.Refusal) int {
+	if ref.Status == 0 {
+		return http.StatusBadRequest
+	}
+	return ref.Status
+}
+
+// refusal is the reply that carries a refusal.
+func (r *room) refusal(ref *world.Refusal, id string) reply {
+	code := r.code(ref)
+	switch r.Protocol {
+	case JSON11:
+		return r.refusalJSON(ref, code)
+	case EC2Query:
+		return xmlReply(status(ref), refusalEC2(code, ref.Message, id))
+	}
+	return xmlReply(status(ref), refusalXML(r.Namespace, code, ref, id))
+}
+
+func (r *room) refusalJSON(ref *world.Refusal, code string) reply {
+	o := map[string]any{}
+	for k, v := range ref.Fields {
+		o[k] = v
+	}
+	o["__type"] = code
+	message := "Message"
+	if r.LowerFirst {
+		message = "message"
+	}
+	o[message] = ref.Message
+	b, err := json.Marshal(o)
+	if err != nil {
+		b, _ = json.Marshal(map[string]string{"__type": code, message: ref.Message})
+	}
+	return reply{status: status(ref), contentType: jsonType, body: b}
+}
+
+func refusalXML(namespace, code string, ref *world.Refusal, id string) []byte {
+	fault := "Sender"
+	if status(ref) >= 500 {
+		fault = "Receiver"
+	}
+	b := []byte(`<ErrorResponse xmlns="`)
+	b = append(appendText(b, namespace), `"><Error><Type>`...)
+	b = append(append(b, fault...), "</Type><Code>"...)
+	b = append(appendText(b, code), "</Code><Message>"...)
+	b = append(appendText(b, ref.Message), "</Message></Error><RequestId>"...)
+	return append(append(b, id...), "</RequestId></ErrorResponse>"...)
+}
+
+func refusalEC2(code, message, id string) []byte {
+	b := []byte(xmlHead + "<Response><Errors><Error><Code>")
+	b = append(appendText(b, code), "</Code><Message>"...)
+	b = append(appendText(b, message), "</Message></Error></Errors><RequestID>"...)
+	return append(append(b, id...), "</RequestID></Response>"...)
+}
+
+// asRefusal is what a room's error says to its caller; ok is false for errors
+// that are defects of the room.
+func asRefusal(err error) (ref *world.Refusal, ok bool) {
+	if errors.As(err, &ref) {
+		return ref, true
+	}
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return &world.Refusal{Code: api.ErrorCode(), Message: api.ErrorMessage()}, true
+	}
+	return (&Injected{Status: 500}).refusal(), false
+}
+
+// asSDK is the error that the SDK's client would make of a refusal.
+func (r *room) asSDK(ref *world.Refusal, id string) error {
+	header := http.Header{}
+	header.Set(requestID, id)
+	return &awshttp.ResponseError{RequestID: id, ResponseError: &smithyhttp.ResponseError{
+		Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status(ref), Header: header}},
+		Err:      r.typed(ref),
+	}}
+}
+
+func (r *room) typed(ref *world.Refusal) error {
+	m, ok := r.errors[ref.Code]
+	if !ok {
+		return &smithy.GenericAPIError{Code: r.code(ref), Message: ref.Message}
+	}
+	p := reflect.New(m.typ)
+	setMember(p.Elem(), "Message", ref.Message)
+	for name, x := range ref.Fields {
+		setMember(p.Elem(), upperFirst(name), x)
+	}
+	return p.Interface().(error)
+}
+
+// setMember stores x in the field of that name, through a pointer where the SDK
+// has one; a field that is not there or of another kind is left.
+func setMember(v reflect.Value, name string, x any) {
+	f, xv := v.FieldByName(name), reflect.ValueOf(x)
+	if !f.IsValid() || !xv.IsValid() {
+		return
+	}
+	if f.Kind() == reflect.Pointer && xv.Kind() != reflect.Pointer {
+		p := reflect.New(f.Type().Elem())
+		setMember0(p.Elem(), xv)
+		f.Set(p)
+		return
+	}
+	setMember0(f, xv)
+}
+
+func setMember0(f, x reflect.Value) {
+	if x.Type().AssignableTo(f.Type()) {
+		f.Set(x)
+	} else if x.Kind() == f.Kind() && x.CanConvert(f.Type()) {
+		f.Set(x.Convert(f.Type()))
+	}
+}

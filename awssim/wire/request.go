@@ -1,0 +1,270 @@
+package wire
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// maxBody is the largest request body, unpacked.
+const maxBody = 4 << 20
+
+// request is what dispatching needs of an HTTP request.
+type request struct {
+	scope   scope
+	target  string // X-Amz-Target
+	values  url.Values
+	body    []byte
+	token   string // X-Amz-Security-Token
+	isQuery bool
+}
+
+// scope is the credential scope of a signature.
+type scope struct {
+	signed, broken             bool
+	accessKey, region, service string
+}
+
+// answer is the reply to a request; the error is errDropped.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, id string) (reply, error) {
+	q, ref := read(w, r)
+	rm := s.dispatch(q)
+	if rm == nil {
+		return s.nobody(q, id), nil
+	}
+	if ref != nil {
+		return rm.refusal(ref, id), nil
+	}
+	operation := q.operation(rm)
+	caller, ref := s.admit(rm, q, operation)
+	if ref != nil {
+		return rm.refusal(ref, id), nil
+	}
+	region := q.scope.region
+	if region == "" {
+		region = "us-east-1"
+	}
+	return s.perform(r, rm, q, operation, caller, region, id)
+}
+
+// perform decodes, passes and encodes a call.
+func (s *Server) perform(r *http.Request, rm *room, q *request, operation string, caller Caller, region, id string) (reply, error) {
+	key := world.Key{Account: caller.Account, Region: region}
+	o := rm.ops[operation]
+	if o == nil {
+		return rm.refusal(s.unknown(rm, key, operation), id), nil
+	}
+	in, _ := rm.plans(o)
+	c := &call{ctx: WithCaller(r.Context(), caller, region), key: key, room: rm, op: o}
+	var ref *world.Refusal
+	if rm.Protocol == JSON11 {
+		c.in, ref = in.decodeJSON(q.body)
+	} else {
+		c.in, ref = form{rm.Protocol}.decode(in, q.values)
+	}
+	if ref == nil && rm.Protocol == EC2Query && strings.EqualFold(q.values.Get("DryRun"), "true") {
+		ref = &world.Refusal{Code: "DryRunOperation", Status: 412,
+			Message: "Request would have succeeded, but DryRun flag is set."}
+	}
+	if ref != nil {
+		s.log(c, ref.Error())
+		return rm.refusal(ref, id), nil
+	}
+	out, err := s.pass(c)
+	if err == errDropped {
+		return reply{}, err
+	}
+	if err != nil {
+		return rm.refusal(err.(*world.Refusal), id), nil
+	}
+	return rm.success(o, out, id), nil
+}
+
+// success is the reply that carries an output.
+func (r *room) success(o *operation, out reflect.Value, id string) reply {
+	_, plan := r.plans(o)
+	v := out.Elem()
+	switch r.Protocol {
+	case JSON11:
+		return reply{status: 200, contentType: jsonType, body: plan.appendJSON(make([]byte, 0, 1024), v)}
+	case EC2Query:
+		b := append([]byte(xmlHead+"<"+o.name+`Response xmlns="`+r.Namespace+`"><requestId>`), id...)
+		b = plan.appendXML(append(b, "</requestId>"...), v, "item")
+		return xmlReply(200, append(b, "</"+o.name+"Response>"...))
+	}
+	b := []byte("<" + o.name + `Response xmlns="` + r.Namespace + `"><` + o.name + "Result>")
+	b = plan.appendXML(b, v, "member")
+	b = append(b, "</"+o.name+"Result><ResponseMetadata><RequestId>"...)
+	return xmlReply(200, append(b, id+"</RequestId></ResponseMetadata></"+o.name+"Response>"...))
+}
+
+// admit says who calls, or refuses an unsigned call.
+func (s *Server) admit(r *room, q *request, operation string) (Caller, *world.Refusal) {
+	switch {
+	case q.scope.broken:
+		return Caller{}, &world.Refusal{Code: "IncompleteSignature", Status: 400,
+			Message: "Authorization header requires 'Credential' parameter of the form AccessKey/date/region/service/aws4_request."}
+	case !q.scope.signed && r.unsigned[operation]:
+		return Caller{Account: Anonymous}, nil
+	case !q.scope.signed:
+		return Caller{}, unsigned(r.Protocol)
+	}
+	c, err := s.Identify(q.scope.accessKey, q.token)
+	var ref *world.Refusal
+	errors.As(err, &ref)
+	return c, ref
+}
+
+func unsigned(p Protocol) *world.Refusal {
+	switch p {
+	case JSON11:
+		return &world.Refusal{Code: "MissingAuthenticationTokenException", Message: "Missing Authentication Token"}
+	case EC2Query:
+		return world.Refuse("MissingParameter", "The request must contain the parameter AWSAccessKeyId")
+	}
+	return &world.Refusal{Code: "MissingAuthenticationToken", Message: "Request is missing Authentication Token", Status: 403}
+}
+
+// dispatch finds the room: the credential scope's service, then X-Amz-Target,
+// then the API version. Services that share a signing name differ in version.
+func (s *Server) dispatch(q *request) *room {
+	prefix, _, _ := strings.Cut(q.target, ".")
+	version := q.values.Get("Version")
+	named := func(r *room) bool { return q.scope.service != "" && r.Name == q.scope.service }
+	if r := s.roomWith(func(r *room) bool { return named(r) && version != "" && r.Version == version }); r != nil {
+		return r
+	}
+	if r := s.roomWith(named); r != nil {
+		return r
+	}
+	if r := s.roomWith(func(r *room) bool { return prefix != "" && r.Target == prefix }); r != nil {
+		return r
+	}
+	if q.scope.service != "" {
+		return nil
+	}
+	return s.roomWith(func(r *room) bool { return version != "" && r.Version == version })
+}
+
+func (q *request) operation(r *room) string {
+	if r.Protocol != JSON11 {
+		return q.values.Get("Action")
+	}
+	prefix, operation, _ := strings.Cut(q.target, ".")
+	if prefix != r.Target {
+		return q.target
+	}
+	return operation
+}
+
+// nobody answers a request that is for no room, in the client's likely protocol.
+func (s *Server) nobody(q *request, id string) reply {
+	var names []string
+	for _, r := range s.rooms {
+		names = append(names, r.Name)
+	}
+	what := q.scope.service
+	if what == "" {
+		what = "the request (no credential scope, X-Amz-Target or Version names one)"
+	}
+	ref := world.Refuse("ServiceNotSimulated", "%s is not simulated here; simulated are %s", what, strings.Join(names, ", "))
+	if q.isQuery {
+		return xmlReply(400, refusalXML("", ref.Code, ref, id))
+	}
+	b, _ := json.Marshal(map[string]string{"__type": ref.Code, "message": ref.Message})
+	return reply{status: 400, contentType: jsonType, body: b}
+}
+
+// read takes a request apart. A refusal leaves what dispatching needs as far as
+// it was found.
+func read(w http.ResponseWriter, r *http.Request) (*request, *world.Refusal) {
+	q := &request{target: r.Header.Get("X-Amz-Target"), token: r.Header.Get("X-Amz-Security-Token")}
+	q.isQuery = q.target == "" && strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
+	q.scope = scopeOf(r.Header.Get("Authorization"))
+	if r.URL.RawQuery != "" {
+		q.values = r.URL.Query()
+		q.presigned()
+	}
+	body, ref := bodyOf(w, r)
+	if ref != nil {
+		return q, ref
+	}
+	q.body = body
+	if !q.isQuery {
+		return q, nil
+	}
+	form, err := url.ParseQuery(string(body))
+	if q.values == nil {
+		q.values = url.Values{}
+	}
+	for k, v := range form {
+		q.values[k] = v
+	}
+	if err != nil {
+		return q, &world.Refusal{Code: "MalformedQueryString", Message: "The query string contains a syntax error.", Status: 404}
+	}
+	return q, nil
+}
+
+// presigned takes the signature from the query string.
+func (q *request) presigned() {
+	if c := q.values.Get("X-Amz-Credential"); c != "" && !q.scope.signed {
+		q.scope = scopeIn(c)
+		q.token = q.values.Get("X-Amz-Security-Token")
+	}
+}
+
+func scopeOf(authorization string) scope {
+	if authorization == "" {
+		return scope{}
+	}
+	_, rest, ok := strings.Cut(authorization, "Credential=")
+	if !ok {
+		return scope{signed: true, broken: true}
+	}
+	credential, _, _ := strings.Cut(rest, ",")
+	return scopeIn(strings.TrimSpace(credential))
+}
+
+// scopeIn reads AccessKey/date/region/service/aws4_request.
+func scopeIn(credential string) scope {
+	p := strings.Split(credential, "/")
+	if len(p) != 5 || p[0] == "" || p[2] == "" || p[4] != "aws4_request" {
+		return scope{signed: true, broken: true}
+	}
+	return scope{signed: true, accessKey: p[0], region: p[2], service: p[3]}
+}
+
+func bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, *world.Refusal) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	var body io.Reader = r.Body
+	if w != nil {
+		body = http.MaxBytesReader(w, r.Body, maxBody)
+	}
+	if strings.EqualFold(r.Header.Get("Content-Encoding"), "gzip") {
+		z, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, unserializable("the body is not gzip")
+		}
+		body = z
+	}
+	b, err := io.ReadAll(io.LimitReader(body, maxBody+1))
+	var large *http.MaxBytesError
+	if len(b) > maxBody || errors.As(err, &large) {
+		return nil, &world.Refusal{Code: "RequestEntityTooLargeException", Status: 413,
+			Message: "Request body exceeds 4194304 bytes"}
+	}
+	if err != nil {
+		return nil, unserializable("the body ends early")
+	}
+	return b, nil
+}

@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	smithy "github.com/aws/smithy-go"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Protocol is how a service's requests and replies are written.
+type Protocol int
+
+const (
+	JSON11   Protocol = iota // awsJson 1.1: X-Amz-Target and a JSON object
+	Query                    // a form in, XML out
+	EC2Query                 // EC2's dialect of query
+)
+
+// Room is one AWS API over the world.
+type Room struct {
+	Name      string   // signing and IAM name: "ecs"
+	ServiceID string   // the SDK's service id: "ECS"
+	Protocol  Protocol // what its clients speak
+	Target    string   // X-Amz-Target before the dot, JSON11 only
+	Version   string   // the API's version, query protocols only
+	Namespace string   // XML namespace, query protocols only
+
+	// Methods is a value whose exported methods of the form
+	// func(context.Context, *In) (*Out, error) are the room's operations.
+	Methods any
+
+	// LowerFirst: members are written with a lower first letter (ECS,
+	// CodeDeploy, Logs); else as the Go field is called.
+	LowerFirst bool
+	// Names are members that follow neither rule: "Type.Field" -> name.
+	Names map[string]string
+	// Errors are zero values of the service's modelled errors
+	// (&ecstypes.ClientException{}). A refusal with the code or the type name of
+	// one of them becomes that type in [Server.Call], and takes its code in the
+	// query protocols.
+	Errors []smithy.APIError
+	// Unions are pointers to zero values of the members of union types that
+	// the room's inputs and outputs hold (&ecstypes.SharingStrategyMemberX{}).
+	Unions []any
+	// Document makes the SDK's document value from plain Go values, where the
+	// service has members of that kind (ecs/document.NewLazyDocument).
+	Document func(any) any
+	// Unsigned are operations that need no signature.
+	Unsigned []string
+	// Known are operations that AWS has and the room has not. They are answered
+	// as unknown ones are, and named in the log.
+	Known []string
+	// Identify recognizes credentials that the room gave out; nil if it gives
+	// none. ok is false for foreign ones; a refusal ends the call.
+	Identify func(accessKey, sessionToken string, now time.Time) (c Caller, ok bool, err *world.Refusal)
+}
+
+// room is a Room with what was found out about it.
+type room struct {
+	Room
+	codec    codec
+	ops      map[string]*operation
+	known    map[string]bool
+	unsigned map[string]bool
+	errors   map[string]modelled
+}
+
+// operation is one method of a room; its shapes are planned at first use.
+type operation struct {
+	name    string
+	call    reflect.Value
+	in, out reflect.Type // struct types
+	once    sync.Once
+	inPlan  *shape
+	outPlan *shape
+}
+
+var (
+	ctxType   = reflect.TypeFor[context.Context]()
+	errorType = reflect.TypeFor[error]()
+)
+
+func newRoom(r Room) *room {
+	o := &room{Room: r, ops: map[string]*operation{}, known: setOf(r.Known), unsigned: setOf(r.Unsigned), errors: modelledErrors(r.Errors)}
+	o.codec = codec{room: &o.Room, plans: map[reflect.Type]*shape{}}
+	v := reflect.ValueOf(r.Methods)
+	for i := range v.NumMethod() {
+		name, f := v.Type().Method(i).Name, v.Method(i)
+		if isOperation(f.Type()) {
+			o.ops[name] = &operation{name: name, call: f, in: f.Type().In(1).Elem(), out: f.Type().Out(0).Elem()}
+		}
+	}
+	if len(o.ops) == 0 {
+		panic(fmt.Sprintf("wire: room %q has no operations", r.Name))
+	}
+	return o
+}
+
+func isOperation(t reflect.Type) bool {
+	return t.NumIn() == 2 && t.NumOut() == 2 && t.In(0) == ctxType && t.Out(1) == errorType &&
+		isStructPointer(t.In(1)) && isStructPointer(t.Out(0))
+}
+
+func isStructPointer(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
+}
+
+// plans returns the shapes of an operation's input and output.
+func (r *room) plans(o *operation) (in, out *shape) {
+	o.once.Do(func() { o.inPlan, o.outPlan = r.codec.plan(o.in), r.codec.plan(o.out) })
+	return o.inPlan, o.outPlan
+}
+
+func setOf(names []string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}

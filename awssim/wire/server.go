@@ -1,0 +1,220 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"sync/atomic"
+
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	jsonType  = "application/x-amz-json-1.1"
+	xmlType   = "text/xml;charset=UTF-8"
+	xmlHead   = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
+	requestID = "X-Amzn-Requestid"
+)
+
+// Server is one endpoint for all rooms. It is safe for concurrent use.
+type Server struct {
+	world  *world.World
+	rooms  []*room
+	faults atomic.Pointer[Faulter]
+	quiet  atomic.Bool
+	served atomic.Uint64
+}
+
+// New makes a server of rooms over a world. It panics if a room is not one.
+func New(w *world.World, rooms ...Room) *Server {
+	s := &Server{world: w}
+	for _, r := range rooms {
+		s.rooms = append(s.rooms, newRoom(r))
+	}
+	return s
+}
+
+// Faults asks f about every call from now on; nil asks nobody.
+func (s *Server) Faults(f Faulter) {
+	if f == nil {
+		s.faults.Store(nil)
+		return
+	}
+	s.faults.Store(&f)
+}
+
+func (s *Server) faulter() Faulter {
+	if f := s.faults.Load(); f != nil {
+		return *f
+	}
+	return nil
+}
+
+// Quiet leaves calls out of the world's log.
+func (s *Server) Quiet(quiet bool) { s.quiet.Store(quiet) }
+
+// Identify is who signs with that access key: 12 digits are that account; keys
+// that a room gave out are theirs; any other is [Anonymous]. The error is a
+// *world.Refusal (expired credentials).
+func (s *Server) Identify(accessKey, sessionToken string) (Caller, error) {
+	if isAccount(accessKey) {
+		return Caller{AccessKey: accessKey, Account: accessKey}, nil
+	}
+	for _, r := range s.rooms {
+		if r.Identify == nil {
+			continue
+		}
+		if c, ok, ref := r.Identify(accessKey, sessionToken, s.world.Now()); ref != nil {
+			return Caller{}, ref
+		} else if ok {
+			return c, nil
+		}
+	}
+	return Caller{AccessKey: accessKey, Account: Anonymous}, nil
+}
+
+// reply is an HTTP answer without its transport.
+type reply struct {
+	status      int
+	contentType string
+	body        []byte
+}
+
+func xmlReply(status int, body []byte) reply {
+	return reply{status: status, contentType: xmlType, body: body}
+}
+
+// ServeHTTP answers one request of any room's client. A dropped call closes the
+// connection.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := s.nextID()
+	a, err := s.answer(w, r, id)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	h := w.Header()
+	h[requestID] = []string{id}
+	h["Content-Type"] = []string{a.contentType}
+	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body)
+}
+
+// RoundTrip answers a request in process: the same bytes as over a socket. A
+// dropped call is io.EOF. There is no Date header, so that clients do not take
+// virtual time for clock skew.
+func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	id := s.nextID()
+	a, err := s.answer(nil, r, id)
+	if err != nil {
+		return nil, io.EOF
+	}
+	return &http.Response{
+		Status: strconv.Itoa(a.status) + " " + http.StatusText(a.status), StatusCode: a.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header:        http.Header{requestID: {id}, "Content-Type": {a.contentType}},
+		ContentLength: int64(len(a.body)), Body: io.NopCloser(bytes.NewReader(a.body)),
+	}, nil
+}
+
+// Call hands an input to a room without a protocol: serviceID and operation as
+// the SDK has them, input and output pointers to the SDK's types, copied both
+// ways. Account, Region and caller are those of ctx ([WithCaller],
+// [world.WithKey]). Errors are what the SDK's client would give, inside its
+// operation error.
+func (s *Server) Call(ctx context.Context, serviceID, operation string, input any) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := s.roomWith(func(r *room) bool { return r.ServiceID == serviceID })
+	if r == nil {
+		return nil, fmt.Errorf("call %s of %q: no such room", operation, serviceID)
+	}
+	id := s.nextID()
+	key := world.KeyOf(ctx)
+	o := r.ops[operation]
+	if o == nil {
+		return nil, r.asSDK(s.unknown(r, key, operation), id)
+	}
+	if reflect.TypeOf(input) != reflect.PointerTo(o.in) {
+		return nil, fmt.Errorf("call %s of %q: input is %T, want *%s", operation, serviceID, input, o.in)
+	}
+	in, out := r.plans(o)
+	v := reflect.New(in.typ)
+	if p := reflect.ValueOf(input); !p.IsNil() {
+		v.Elem().Set(in.copied(p.Elem()))
+	}
+	got, err := s.pass(&call{ctx: ctx, key: key, room: r, op: o, in: v})
+	if err == errDropped {
+		return nil, &smithyhttp.RequestSendError{Err: &url.Error{Op: "Post", URL: "direct:", Err: io.EOF}}
+	}
+	if err != nil {
+		return nil, r.asSDK(err.(*world.Refusal), id)
+	}
+	p := reflect.New(out.typ)
+	p.Elem().Set(out.copied(got.Elem()))
+	return p.Interface(), nil
+}
+
+func (s *Server) roomWith(is func(*room) bool) *room {
+	for _, r := range s.rooms {
+		if is(r) {
+			return r
+		}
+	}
+	return nil
+}
+
+// unknown refuses an operation that the room has not.
+func (s *Server) unknown(r *room, key world.Key, operation string) *world.Refusal {
+	if r.known[operation] && !s.quiet.Load() {
+		_ = s.world.Do(key, func(tx *world.Tx) error {
+			tx.Log("call", r.Name+"."+operation, "not simulated")
+			return nil
+		})
+	}
+	if r.Protocol == JSON11 {
+		return &world.Refusal{Code: "UnknownOperationException"}
+	}
+	return world.Refuse("InvalidAction", "The action %s is not valid for this web service.", operation)
+}
+
+// nextID is a request id: unlike any other of this server, the same in a replay.
+func (s *Server) nextID() string {
+	n := s.served.Add(1)
+	return uuidOf(spread(n), spread(^n))
+}
+
+func uuidOf(a, b uint64) string {
+	const digits = "0123456789abcdef"
+	id := []byte("00000000-0000-4000-a000-000000000000")
+	for i := len(id) - 1; i >= 0; i-- {
+		if id[i] != '0' {
+			continue
+		}
+		id[i] = digits[b&15]
+		a, b = a>>4|(b&15)<<60, b>>4|(a&15)<<60
+	}
+	return string(id)
+}
+
+// spread is the finalizer of splitmix64.
+func spread(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

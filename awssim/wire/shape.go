@@ -1,0 +1,281 @@
+package wire
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+type kind uint8
+
+const (
+	kindString kind = iota
+	kindBool
+	kindInt
+	kindFloat
+	kindTime
+	kindBlob
+	kindList
+	kindMap
+	kindStruct
+	kindPointer
+	kindUnion
+	kindDocument
+)
+
+// shape is the plan of one Go type: what it is in AWS's model and what its
+// members are called.
+type shape struct {
+	kind   kind
+	typ    reflect.Type
+	elem   *shape         // list, map, pointer
+	fields []field        // struct; union: one per member
+	byName map[string]int // input name -> index into fields
+
+	document func(any) any // makes documents, nil if the room has none
+}
+
+// field is a member. For a union, typ of its shape is the member's Value and
+// holder the struct that carries it.
+type field struct {
+	index   int
+	in, out string
+	prefix  string // `"name":`
+	shape   *shape
+	holder  reflect.Type
+}
+
+// codec plans the types of one room.
+type codec struct {
+	room  *Room
+	mu    sync.Mutex
+	plans map[reflect.Type]*shape
+}
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// plan is the shape of t. Shapes are complete when it returns.
+func (c *codec) plan(t reflect.Type) *shape {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shapeOf(t)
+}
+
+func (c *codec) shapeOf(t reflect.Type) *shape {
+	if s, ok := c.plans[t]; ok {
+		return s
+	}
+	s := &shape{typ: t}
+	c.plans[t] = s
+	switch {
+	case t == timeType:
+		s.kind = kindTime
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		s.kind = kindBlob
+	default:
+		c.fill(s, t)
+	}
+	return s
+}
+
+func (c *codec) fill(s *shape, t reflect.Type) {
+	switch t.Kind() {
+	case reflect.String:
+		s.kind = kindString
+	case reflect.Bool:
+		s.kind = kindBool
+	case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
+		s.kind = kindInt
+	case reflect.Float32, reflect.Float64:
+		s.kind = kindFloat
+	case reflect.Pointer:
+		s.kind, s.elem = kindPointer, c.shapeOf(t.Elem())
+	case reflect.Slice:
+		s.kind, s.elem = kindList, c.shapeOf(t.Elem())
+	case reflect.Map:
+		s.kind, s.elem = kindMap, c.shapeOf(t.Elem())
+	case reflect.Struct:
+		s.kind = kindStruct
+		c.members(s, t)
+	case reflect.Interface:
+		c.choices(s, t)
+	default:
+		panic("wire: no protocol carries a " + t.String())
+	}
+}
+
+func (c *codec) members(s *shape, t reflect.Type) {
+	s.byName = map[string]int{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() || f.Anonymous || f.Name == "ResultMetadata" {
+			continue
+		}
+		m := c.field(c.base(t, f))
+		m.index, m.shape = i, c.shapeOf(f.Type)
+		s.byName[m.in] = len(s.fields)
+		s.fields = append(s.fields, m)
+	}
+}
+
+// choices plans a union, whose members are told apart by their type's name
+// ("SharingStrategyMemberRules"), or a document.
+func (c *codec) choices(s *shape, t reflect.Type) {
+	s.kind, s.byName = kindUnion, map[string]int{}
+	if _, ok := t.MethodByName("MarshalSmithyDocument"); ok {
+		s.kind, s.document = kindDocument, c.room.Document
+		return
+	}
+	for _, u := range c.room.Unions {
+		ut := reflect.TypeOf(u)
+		if !ut.Implements(t) {
+			continue
+		}
+		_, name, _ := strings.Cut(ut.Elem().Name(), "Member")
+		value, _ := ut.Elem().FieldByName("Value")
+		m := c.field(c.cased(name))
+		m.index, m.shape, m.holder = value.Index[0], c.shapeOf(value.Type), ut.Elem()
+		s.byName[m.in] = len(s.fields)
+		s.fields = append(s.fields, m)
+	}
+}
+
+// field gives a member its two names: EC2's inputs begin with a capital letter,
+// its outputs with a small one.
+func (c *codec) field(name string) field {
+	in, out := name, name
+	if c.room.Protocol == EC2Query {
+		in, out = upperFirst(name), lowerFirst(name)
+	}
+	return field{in: in, out: out, prefix: `"` + out + `":`}
+}
+
+func (c *codec) base(t reflect.Type, f reflect.StructField) string {
+	if n := f.Tag.Get("wire"); n != "" {
+		return n
+	}
+	if n, ok := c.room.Names[t.Name()+"."+f.Name]; ok {
+		return n
+	}
+	return c.cased(f.Name)
+}
+
+func (c *codec) cased(name string) string {
+	if c.room.LowerFirst {
+		return lowerFirst(name)
+	}
+	return name
+}
+
+func lowerFirst(s string) string { return firstTo(unicode.ToLower, s) }
+func upperFirst(s string) string { return firstTo(unicode.ToUpper, s) }
+
+func firstTo(f func(rune) rune, s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(f(r)) + s[n:]
+}
+
+// absent reports whether an output leaves v out: what is a pointer, list or map
+// in Go if it is nil, an empty enumeration value, a zero time. Plain numbers and
+// booleans are always written, as AWS always returns them.
+func (s *shape) absent(v reflect.Value) bool {
+	switch s.kind {
+	case kindPointer, kindList, kindMap, kindUnion, kindDocument, kindBlob:
+		return v.IsNil()
+	case kindString:
+		return v.Len() == 0
+	case kindTime:
+		return v.Interface().(time.Time).IsZero()
+	}
+	return false
+}
+
+// copied is a deep copy of v, with what travel does to values: times in UTC and
+// whole milliseconds. Documents are shared; they are never written to.
+func (s *shape) copied(v reflect.Value) reflect.Value {
+	switch s.kind {
+	case kindTime:
+		return reflect.ValueOf(v.Interface().(time.Time).UTC().Truncate(time.Millisecond))
+	case kindPointer:
+		return s.copiedPointer(v)
+	case kindBlob, kindList:
+		return s.copiedList(v)
+	case kindMap:
+		return s.copiedMap(v)
+	case kindStruct:
+		return s.copiedStruct(v)
+	case kindUnion:
+		return s.copiedUnion(v)
+	}
+	return v
+}
+
+func (s *shape) copiedPointer(v reflect.Value) reflect.Value {
+	if v.IsNil() {
+		return v
+	}
+	p := reflect.New(s.elem.typ)
+	p.Elem().Set(s.elem.copied(v.Elem()))
+	return p
+}
+
+func (s *shape) copiedList(v reflect.Value) reflect.Value {
+	if v.IsNil() {
+		return v
+	}
+	l := reflect.MakeSlice(s.typ, v.Len(), v.Len())
+	if s.elem == nil || s.elem.kind == kindString {
+		reflect.Copy(l, v)
+		return l
+	}
+	for i := range v.Len() {
+		l.Index(i).Set(s.elem.copied(v.Index(i)))
+	}
+	return l
+}
+
+func (s *shape) copiedMap(v reflect.Value) reflect.Value {
+	if v.IsNil() {
+		return v
+	}
+	m := reflect.MakeMapWithSize(s.typ, v.Len())
+	for it := v.MapRange(); it.Next(); {
+		m.SetMapIndex(it.Key(), s.elem.copied(it.Value()))
+	}
+	return m
+}
+
+func (s *shape) copiedStruct(v reflect.Value) reflect.Value {
+	p := reflect.New(s.typ).Elem()
+	for i := range s.fields {
+		f := &s.fields[i]
+		p.Field(f.index).Set(f.shape.copied(v.Field(f.index)))
+	}
+	return p
+}
+
+func (s *shape) copiedUnion(v reflect.Value) reflect.Value {
+	f := s.member(v)
+	if f == nil {
+		return reflect.Zero(s.typ)
+	}
+	p := reflect.New(f.holder)
+	p.Elem().Field(f.index).Set(f.shape.copied(v.Elem().Elem().Field(f.index)))
+	return p
+}
+
+// member is the member that a union value is, or nil.
+func (s *shape) member(v reflect.Value) *field {
+	if v.IsNil() || v.Elem().IsNil() {
+		return nil
+	}
+	for i := range s.fields {
+		if s.fields[i].holder == v.Elem().Elem().Type() {
+			return &s.fields[i]
+		}
+	}
+	return nil
+}
