@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"crypto/sha1"
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -74,6 +75,25 @@ func (w Weights) Valid() bool { return w.primary+w.canary == 100 }
 
 func (w Weights) String() string {
 	return fmt.Sprintf("primary %d / canary %d", w.primary, w.canary)
+}
+
+type weightsJSON struct {
+	Primary int `json:"primary"`
+	Canary  int `json:"canary"`
+}
+
+// MarshalJSON writes {"primary":90,"canary":10}.
+func (w Weights) MarshalJSON() ([]byte, error) { return json.Marshal(weightsJSON{w.primary, w.canary}) }
+
+// UnmarshalJSON refuses what [NewWeights] refuses.
+func (w *Weights) UnmarshalJSON(data []byte) error {
+	var j weightsJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	var err error
+	*w, err = NewWeights(j.Primary, j.Canary)
+	return err
 }
 
 // ActionID is the stable name of one change to AWS,

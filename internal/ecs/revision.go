@@ -1,0 +1,87 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Revision is a registered task definition.
+type Revision struct {
+	ARN  string
+	Name string // family:revision
+}
+
+// Registered looks for the newest active revision of the family; the zero
+// Revision if there is none or it differs from want.
+func Registered(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
+	have, err := newest(ctx, api, aws.ToString(want.Input.Family))
+	if err != nil || have == nil || len(definition.CompareTask(want, have)) > 0 {
+		return Revision{}, err
+	}
+	return revision(have), nil
+}
+
+// newest is the newest ACTIVE revision of a family, or nil.
+func newest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
+	list, err := api.ListTaskDefinitions(ctx, &awsecs.ListTaskDefinitionsInput{
+		FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, MaxResults: aws.Int32(1)})
+	if err != nil {
+		return nil, fmt.Errorf("look for revisions of %s: %w", family, err)
+	}
+	if len(list.TaskDefinitionArns) == 0 {
+		return nil, nil
+	}
+	return Definition(ctx, api, list.TaskDefinitionArns[0])
+}
+
+// Definition reads a task definition by ARN or family:revision.
+func Definition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes.TaskDefinition, error) {
+	out, err := api.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String(name)})
+	if err != nil {
+		return nil, fmt.Errorf("read task definition %s: %w", name, err)
+	}
+	return out.TaskDefinition, nil
+}
+
+func revision(td *ecstypes.TaskDefinition) Revision {
+	arn := aws.ToString(td.TaskDefinitionArn)
+	return Revision{ARN: arn, Name: sluice.RevisionOf(arn)}
+}
+
+// EnsureRevision finds want among the revisions or registers it. Registering
+// has no identity: an answer that is lost is looked for, and only if AWS has not
+// got the revision is it registered again.
+func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task) (Revision, error) {
+	for attempt := 1; ; attempt++ {
+		rev, err := Registered(ctx, api, want)
+		if err != nil || rev.ARN != "" {
+			return rev, err
+		}
+		rev, err = register(ctx, api, act, want)
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3 {
+			return rev, err
+		}
+	}
+}
+
+func register(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task) (rev Revision, err error) {
+	w := sluice.Write{Operation: "ecs:RegisterTaskDefinition", Resource: aws.ToString(want.Input.Family)}
+	err = act(ctx, sluice.Attempt{Action: "register task definition", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
+		in := *want.Input
+		out, err := api.RegisterTaskDefinition(ctx, &in)
+		if err != nil {
+			return "", err
+		}
+		rev = revision(out.TaskDefinition)
+		return rev.Name, nil
+	})
+	return rev, err
+}

@@ -1,0 +1,205 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Service is the hand for one service.
+type Service struct {
+	API     *awsecs.Client
+	Cluster string // name or ARN
+	Name    string
+}
+
+// Live is what AWS shows of a service at one look.
+type Live struct {
+	ARN        string
+	Status     string // ACTIVE, DRAINING, INACTIVE
+	Controller string // ECS, CODE_DEPLOY, EXTERNAL
+	Desired    int
+	Running    int
+	Pending    int
+	TaskSets   []sluice.TaskSet // newest first, as AWS lists them; DRAINING ones included
+	Tags       map[string]string
+	Raw        ecstypes.Service // the answer whole, for comparing with the file
+}
+
+// Resource is how the gate and the plan name the service: "<cluster>/<service>".
+func (s Service) Resource() string { return sluice.ARNName(s.Cluster) + "/" + s.Name }
+
+// Observe looks at the service; nil if there is none (any more).
+func (s Service) Observe(ctx context.Context) (*Live, error) {
+	out, err := s.API.DescribeServices(ctx, &awsecs.DescribeServicesInput{
+		Cluster: aws.String(s.Cluster), Services: []string{s.Name}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}})
+	if err != nil {
+		return nil, fmt.Errorf("look at service %s: %w", s.Resource(), err)
+	}
+	if len(out.Services) == 0 {
+		return nil, nil
+	}
+	return live(out.Services[0]), nil
+}
+
+func live(s ecstypes.Service) *Live {
+	l := &Live{
+		ARN: aws.ToString(s.ServiceArn), Status: aws.ToString(s.Status), Controller: "ECS",
+		Desired: int(s.DesiredCount), Running: int(s.RunningCount), Pending: int(s.PendingCount),
+		Tags: tagMap(s.Tags), Raw: s,
+	}
+	if s.DeploymentController != nil {
+		l.Controller = string(s.DeploymentController.Type)
+	}
+	for _, ts := range s.TaskSets {
+		l.TaskSets = append(l.TaskSets, taskSet(ts))
+	}
+	return l
+}
+
+func taskSet(ts ecstypes.TaskSet) sluice.TaskSet {
+	t := sluice.TaskSet{
+		ID: aws.ToString(ts.Id), ARN: aws.ToString(ts.TaskSetArn), Status: aws.ToString(ts.Status),
+		Revision: sluice.RevisionOf(aws.ToString(ts.TaskDefinition)), ExternalID: aws.ToString(ts.ExternalId),
+		Desired: int(ts.ComputedDesiredCount), Pending: int(ts.PendingCount), Running: int(ts.RunningCount),
+		Steady: ts.StabilityStatus == ecstypes.StabilityStatusSteadyState, CreatedAt: aws.ToTime(ts.CreatedAt), Tags: tagMap(ts.Tags),
+	}
+	if ts.Scale != nil {
+		t.Scale = ts.Scale.Value
+	}
+	if len(ts.LoadBalancers) > 0 {
+		t.TargetGroup = aws.ToString(ts.LoadBalancers[0].TargetGroupArn)
+	}
+	return t
+}
+
+func tagMap(tags []ecstypes.Tag) map[string]string {
+	m := make(map[string]string, len(tags))
+	for _, t := range tags {
+		m[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return m
+}
+
+// Primary is the task set with status PRIMARY, or nil.
+func (l *Live) Primary() *sluice.TaskSet {
+	return l.find(func(ts sluice.TaskSet) bool { return ts.Status == "PRIMARY" })
+}
+
+// TaskSet is the task set with that id, or nil.
+func (l *Live) TaskSet(id string) *sluice.TaskSet {
+	return l.find(func(ts sluice.TaskSet) bool { return ts.ID == id })
+}
+
+// Made is the task set that carries the action's ID and is not being deleted,
+// or nil.
+func (l *Live) Made(by sluice.ActionID) *sluice.TaskSet {
+	return l.find(func(ts sluice.TaskSet) bool { return ts.ExternalID == string(by) && ts.Status != "DRAINING" })
+}
+
+func (l *Live) find(f func(sluice.TaskSet) bool) *sluice.TaskSet {
+	if i := slices.IndexFunc(l.TaskSets, f); i >= 0 {
+		return &l.TaskSets[i]
+	}
+	return nil
+}
+
+// Create makes the service with deployment controller EXTERNAL. Launch type,
+// network and registries go to the task set instead, as AWS demands (ECS
+// Developer Guide, "Deploy Amazon ECS services using a third-party
+// controller").
+func (s Service) Create(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput, tags map[string]string) error {
+	in := external(want)
+	in.Cluster, in.ServiceName, in.ClientToken = aws.String(s.Cluster), aws.String(s.Name), aws.String(id.Token())
+	in.Tags = mergeTags(in.Tags, tags)
+	if in.DesiredCount == nil {
+		in.DesiredCount = aws.Int32(1)
+	}
+	w := sluice.Write{Operation: "ecs:CreateService", Resource: s.Resource()}
+	return act(ctx, sluice.Attempt{Action: "create service", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
+		out, err := s.API.CreateService(ctx, &in)
+		if err != nil || out.Service == nil {
+			return "", err
+		}
+		return aws.ToString(out.Service.Status), nil
+	})
+}
+
+// external is what of a service definition CreateService takes under controller
+// EXTERNAL.
+func external(want awsecs.CreateServiceInput) awsecs.CreateServiceInput {
+	return awsecs.CreateServiceInput{
+		DesiredCount: want.DesiredCount, DeploymentConfiguration: want.DeploymentConfiguration,
+		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal},
+		EnableECSManagedTags: want.EnableECSManagedTags, EnableExecuteCommand: want.EnableExecuteCommand,
+		HealthCheckGracePeriodSeconds: want.HealthCheckGracePeriodSeconds, PlacementConstraints: want.PlacementConstraints,
+		PlacementStrategy: want.PlacementStrategy, PropagateTags: want.PropagateTags, Role: nonEmpty(want.Role),
+		SchedulingStrategy: want.SchedulingStrategy, Tags: want.Tags,
+	}
+}
+
+func nonEmpty(s *string) *string {
+	if aws.ToString(s) == "" {
+		return nil
+	}
+	return s
+}
+
+func mergeTags(have []ecstypes.Tag, more map[string]string) []ecstypes.Tag {
+	out := slices.Clone(have)
+	for _, k := range sortedKeys(more) {
+		out = append(out, ecstypes.Tag{Key: aws.String(k), Value: aws.String(more[k])})
+	}
+	return out
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Update writes the members of in that are set, and nothing else.
+func (s Service) Update(ctx context.Context, act sluice.Act, action string, in awsecs.UpdateServiceInput) error {
+	in.Cluster, in.Service = aws.String(s.Cluster), aws.String(s.Name)
+	w := sluice.Write{Operation: "ecs:UpdateService", Resource: s.Resource()}
+	return act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
+		_, err := s.API.UpdateService(ctx, &in)
+		return "", err
+	})
+}
+
+// Tag sets tags on the service.
+func (s Service) Tag(ctx context.Context, act sluice.Act, action, arn string, tags map[string]string) error {
+	planned := sluice.Write{Operation: "ecs:TagResource", Resource: s.Resource()}
+	actual := sluice.Write{Operation: "ecs:TagResource", Resource: arn}
+	return act(ctx, sluice.Attempt{Action: action, Planned: planned, Actual: actual}, func(ctx context.Context) (string, error) {
+		_, err := s.API.TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: aws.String(arn), Tags: mergeTags(nil, tags)})
+		return strings.Join(sortedKeys(tags), ", "), err
+	})
+}
+
+// Untag removes tags from the service; one that is gone is no error.
+func (s Service) Untag(ctx context.Context, act sluice.Act, action, arn string, keys ...string) error {
+	planned := sluice.Write{Operation: "ecs:UntagResource", Resource: s.Resource()}
+	actual := sluice.Write{Operation: "ecs:UntagResource", Resource: arn}
+	return act(ctx, sluice.Attempt{Action: action, Planned: planned, Actual: actual}, func(ctx context.Context) (string, error) {
+		_, err := s.API.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: aws.String(arn), TagKeys: keys})
+		var gone *ecstypes.ServiceNotFoundException
+		if errors.As(err, &gone) {
+			err = nil
+		}
+		return strings.Join(keys, ", "), err
+	})
+}

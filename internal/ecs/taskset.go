@@ -1,0 +1,140 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// TaskSets hosts the variants as task sets of one service whose deployment
+// controller is EXTERNAL.
+type TaskSets struct {
+	Service
+	// Template gives the members that belong to a task set under EXTERNAL: launch
+	// type, network, registries, platform version, capacity providers, tags.
+	Template awsecs.CreateServiceInput
+}
+
+// Attachment ties the tasks of a set to a target group. The zero value ties
+// them to none.
+type Attachment struct {
+	TargetGroup string // ARN
+	Container   string
+	Port        int32
+}
+
+// Wanted is a task set that there should be.
+type Wanted struct {
+	By       sluice.ActionID // its identity: externalId and client token
+	Label    string          // how the plan calls it: "task set of canary"
+	Revision Revision
+	Scale    int // percent of the service's desired count
+	Attach   Attachment
+}
+
+// EnsureSet finds the task set that carries the action's ID and brings it to the
+// scale, or creates it. It returns the set as AWS shows it and whether it had
+// been there already.
+func (t TaskSets) EnsureSet(ctx context.Context, act sluice.Act, w Wanted) (set sluice.TaskSet, found bool, err error) {
+	for attempt := 1; ; attempt++ {
+		l, err := t.Observe(ctx)
+		if err != nil {
+			return set, false, err
+		}
+		if l == nil {
+			return set, false, t.gone()
+		}
+		if have := l.Made(w.By); have != nil {
+			if have.Scale != float64(w.Scale) {
+				err = t.Scale(ctx, act, *have, w.Label, w.Scale)
+				have.Scale = float64(w.Scale)
+			}
+			return *have, true, err
+		}
+		set, err = t.create(ctx, act, w)
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3 {
+			return set, false, err
+		}
+	}
+}
+
+func (t TaskSets) gone() error {
+	return &sluice.Error{Op: "look at the service", Resource: t.Resource(), Kind: sluice.NotFound,
+		Err: errors.New("it does not exist any more"), Next: "somebody deleted it; deploy again to create it"}
+}
+
+func (t TaskSets) create(ctx context.Context, act sluice.Act, w Wanted) (set sluice.TaskSet, err error) {
+	in := &awsecs.CreateTaskSetInput{
+		Cluster: aws.String(t.Cluster), Service: aws.String(t.Name), TaskDefinition: aws.String(w.Revision.ARN),
+		ExternalId: aws.String(string(w.By)), ClientToken: aws.String(w.By.Token()),
+		Scale:                &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: float64(w.Scale)},
+		NetworkConfiguration: t.Template.NetworkConfiguration, PlatformVersion: t.Template.PlatformVersion,
+		ServiceRegistries: t.Template.ServiceRegistries, CapacityProviderStrategy: t.Template.CapacityProviderStrategy,
+		LaunchType: t.Template.LaunchType, Tags: t.Template.Tags,
+	}
+	if w.Attach.TargetGroup != "" {
+		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(w.Attach.TargetGroup),
+			ContainerName: aws.String(w.Attach.Container), ContainerPort: aws.Int32(w.Attach.Port)}}
+	}
+	service := sluice.Write{Operation: "ecs:CreateTaskSet", Resource: t.Resource()}
+	a := sluice.Attempt{Action: "create " + w.Label, Planned: service, Actual: service}
+	err = act(ctx, a, func(ctx context.Context) (string, error) {
+		out, err := t.API.CreateTaskSet(ctx, in)
+		if err != nil {
+			return "", err
+		}
+		set = taskSet(*out.TaskSet)
+		return fmt.Sprintf("%s of %s at %d%%", set.ID, set.Revision, w.Scale), nil
+	})
+	return set, err
+}
+
+// Scale sets how many percent of the service's desired count the set has.
+func (t TaskSets) Scale(ctx context.Context, act sluice.Act, set sluice.TaskSet, label string, percent int) error {
+	a := attemptOn("scale "+label, "ecs:UpdateTaskSet", label, set)
+	return act(ctx, a, func(ctx context.Context) (string, error) {
+		_, err := t.API.UpdateTaskSet(ctx, &awsecs.UpdateTaskSetInput{
+			Cluster: aws.String(t.Cluster), Service: aws.String(t.Name), TaskSet: aws.String(set.ID),
+			Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: float64(percent)}})
+		return fmt.Sprintf("%d%%", percent), err
+	})
+}
+
+// Promote makes the set PRIMARY. It moves no traffic: for controller EXTERNAL
+// PRIMARY is a label.
+func (t TaskSets) Promote(ctx context.Context, act sluice.Act, set sluice.TaskSet, label string) error {
+	a := attemptOn("promote "+label, "ecs:UpdateServicePrimaryTaskSet", label, set)
+	return act(ctx, a, func(ctx context.Context) (string, error) {
+		_, err := t.API.UpdateServicePrimaryTaskSet(ctx, &awsecs.UpdateServicePrimaryTaskSetInput{
+			Cluster: aws.String(t.Cluster), Service: aws.String(t.Name), PrimaryTaskSet: aws.String(set.ID)})
+		return "PRIMARY", err
+	})
+}
+
+// Delete removes the set. A set that is gone is no error: an earlier attempt's
+// answer may have been lost. force is always sent: whether AWS needs it for a
+// set that is not at zero is documented one way and observed another.
+func (t TaskSets) Delete(ctx context.Context, act sluice.Act, set sluice.TaskSet, label string) error {
+	a := attemptOn("delete "+label, "ecs:DeleteTaskSet", label, set)
+	return act(ctx, a, func(ctx context.Context) (string, error) {
+		_, err := t.API.DeleteTaskSet(ctx, &awsecs.DeleteTaskSetInput{
+			Cluster: aws.String(t.Cluster), Service: aws.String(t.Name), TaskSet: aws.String(set.ID), Force: aws.Bool(true)})
+		var gone *ecstypes.TaskSetNotFoundException
+		if errors.As(err, &gone) {
+			return "gone already", nil
+		}
+		return "DRAINING", err
+	})
+}
+
+func attemptOn(action, operation, label string, set sluice.TaskSet) sluice.Attempt {
+	return sluice.Attempt{Action: action,
+		Planned: sluice.Write{Operation: operation, Resource: label},
+		Actual:  sluice.Write{Operation: operation, Resource: set.ID}}
+}

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// check refuses pipelines that cannot go well, before anything is written.
+func (p *Plan) check(stages []appfile.Stage, live Live) error {
+	canary := false // a canary has been rolled out
+	for i, s := range stages {
+		if err := p.checkStage(i, s, live, canary); err != nil {
+			return err
+		}
+		switch s.With.(type) {
+		case appfile.CanaryRollout:
+			canary = true
+		case appfile.CanaryClean, appfile.Sync:
+			canary = false
+		}
+	}
+	return nil
+}
+
+func (p *Plan) checkStage(i int, s appfile.Stage, live Live, canary bool) error {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", i+1, s.Name), Resource: p.resource(), Err: fmt.Errorf(format, args...), Next: next}
+	}
+	steers := false
+	switch with := s.With.(type) {
+	case appfile.CanaryRollout:
+		steers = true
+	case appfile.TrafficRouting:
+		steers = true
+		if with.Weights.Canary() > 0 && !canary && !p.canaryStands(live) {
+			return problem("put ECS_CANARY_ROLLOUT before it", "it sends %d%% to the canary, but no stage before it starts one: those requests would be lost", with.Weights.Canary())
+		}
+	}
+	if steers && (p.Canary == nil || p.Canary.ARN == "") {
+		return problem("name the target group under input.targetGroups.canary.targetGroupArn", "it needs a canary target group, and the file names none")
+	}
+	if (steers || s.Name == appfile.StageCanaryClean) && live.RulesErr != nil {
+		return fmt.Errorf("plan stage %d %s: %w", i+1, s.Name, live.RulesErr)
+	}
+	return nil
+}
+
+// canaryStands reports whether a canary of an earlier deployment is there.
+func (p *Plan) canaryStands(live Live) bool {
+	for _, ts := range live.TaskSets {
+		if p.Canary != nil && ts.TargetGroup == p.Canary.ARN && ts.Status != "DRAINING" && ts.Running > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ClaimTag is the tag on the service that says who deploys it:
+// "<deployment> <until>", until as RFC 3339 in UTC.
+const ClaimTag = "sluice:deployment"
+
+// Claim is who deploys a service, and until when the claim holds.
+type Claim struct {
+	Deployment string
+	Until      time.Time
+}
+
+func (c Claim) String() string { return c.Deployment + " " + c.Until.UTC().Format(time.RFC3339) }
+
+// ParseClaim reads the value of the claim tag.
+func ParseClaim(value string) (Claim, error) {
+	id, until, ok := strings.Cut(value, " ")
+	t, err := time.Parse(time.RFC3339, until)
+	if !ok || err != nil {
+		return Claim{}, fmt.Errorf("tag %s has the value %q, not \"<deployment> <until>\"", ClaimTag, value)
+	}
+	return Claim{id, t}, nil
+}
+
+// IDPrefix begins the ID of every deployment, and so the externalId of every
+// task set that sluice made.
+const IDPrefix = "slc-"
+
+// Ours reports whether an externalId is sluice's.
+func Ours(externalID string) bool { return strings.HasPrefix(externalID, IDPrefix) }

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"time"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Live is what AWS has now, as far as a plan depends on it.
+type Live struct {
+	Account, Region string
+
+	Service    *ecstypes.Service        // nil: there is none
+	TaskSets   []sluice.TaskSet         // of the service
+	Definition *ecstypes.TaskDefinition // of the primary task set; nil: there is none
+	Identical  string                   // newest revision of the family if it equals the file's; else empty
+	Claim      string                   // value of the claim tag, if somebody holds one now
+
+	Primary, Canary *Place        // nil: the file names no such group
+	Steered         []sluice.Rule // forward to exactly our two groups
+	Extend          []sluice.Rule // forward to the primary alone
+	RulesErr        error         // why no rule could be chosen
+}
+
+// Place is where a target group hangs.
+type Place struct {
+	Name      string
+	Balancer  string // ARN; empty: behind none
+	Type      string // application, network
+	Target    string // ip, instance
+	Drain     time.Duration
+	Listeners []string
+	Healthy   int
+	Targets   int
+}
+
+// primary is the task set with status PRIMARY, or nil.
+func (l Live) primary() *sluice.TaskSet {
+	for i := range l.TaskSets {
+		if l.TaskSets[i].Status == "PRIMARY" {
+			return &l.TaskSets[i]
+		}
+	}
+	return nil
+}
+
+// first reports whether nothing serves yet.
+func (l Live) first() bool { return l.Service == nil || l.status() != "ACTIVE" || l.primary() == nil }
+
+func (l Live) status() string {
+	if l.Service == nil || l.Service.Status == nil {
+		return ""
+	}
+	return *l.Service.Status
+}
+
+// rules are the rules that a deployment would write.
+func (l Live) rules() []sluice.Rule {
+	return append(append([]sluice.Rule(nil), l.Steered...), l.Extend...)
+}

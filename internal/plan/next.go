@@ -1,0 +1,204 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// Status is how far a stage is.
+type Status string
+
+const (
+	Running Status = "running"
+	Done    Status = "done"
+	Failed  Status = "failed"
+)
+
+// Result is what is known of a stage that has begun.
+type Result struct {
+	Index  int
+	Status Status
+	Began  time.Time
+	Kind   sluice.Kind // of a failure
+	Cause  string      // of a failure
+}
+
+// Command is what a person asked of a running deployment.
+type Command struct {
+	Kind  string // approve, pause, resume, abort, rollback
+	Stage int    // approve: index of the stage
+	By    string
+}
+
+// Commands that people give.
+const (
+	Approve     = "approve"
+	Pause       = "pause"
+	Resume      = "resume"
+	Abort       = "abort"
+	RollbackNow = "rollback"
+)
+
+// Step says what runs next.
+type Step struct {
+	Do      Do
+	Index   int       // of the stage; len(Stages) is the rollback
+	Until   time.Time // WaitUntil
+	Missing int       // AwaitApproval: how many must still say yes
+	Passed  []int     // WAIT and WAIT_APPROVAL stages that are over by now
+
+	Outcome sluice.Outcome // Finish
+	Cause   string         // Finish, and RunStage of the rollback: why
+}
+
+// Do is the kind of a [Step].
+type Do string
+
+const (
+	RunStage      Do = "run stage"
+	WaitUntil     Do = "wait until"
+	AwaitApproval Do = "await approval"
+	Hold          Do = "hold" // a person paused it
+	Finish        Do = "finish"
+)
+
+// Next says what runs next and what a failure leads to. It is asked again after
+// each stage, each command and each wait; everything it depends on is given.
+func Next(p *Plan, results []Result, commands []Command, now time.Time) Step {
+	byIndex := map[int]Result{}
+	for _, r := range results {
+		byIndex[r.Index] = r
+	}
+	if back, ok := byIndex[len(p.Stages)]; ok {
+		return afterRollback(p, back, byIndex, commands)
+	}
+	switch standing(commands) {
+	case Abort:
+		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: "aborted; left as it stands"}
+	case RollbackNow:
+		return Step{Do: RunStage, Index: len(p.Stages), Cause: "asked for by a person"}
+	case Pause:
+		return Step{Do: Hold}
+	}
+	return forward(p, byIndex, commands, now)
+}
+
+// standing is the command that holds now: abort and rollback for good, pause
+// until resumed.
+func standing(commands []Command) string {
+	state := ""
+	for _, c := range commands {
+		switch c.Kind {
+		case Abort, RollbackNow:
+			return c.Kind
+		case Pause:
+			state = Pause
+		case Resume:
+			state = ""
+		}
+	}
+	return state
+}
+
+func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time) Step {
+	var passed []int
+	for _, s := range p.Stages {
+		r, begun := byIndex[s.Index]
+		switch {
+		case begun && r.Status == Done:
+			continue
+		case begun && r.Status == Failed:
+			return afterFailure(p, r)
+		case s.Name == appfile.StageWait:
+			if !begun {
+				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(s.Duration), Passed: passed}
+			}
+			if until := r.Began.Add(s.Duration); now.Before(until) {
+				return Step{Do: WaitUntil, Index: s.Index, Until: until, Passed: passed}
+			}
+		case s.Name == appfile.StageApproval:
+			if n := missing(s, commands); n > 0 {
+				return Step{Do: AwaitApproval, Index: s.Index, Missing: n, Passed: passed}
+			}
+		default:
+			return Step{Do: RunStage, Index: s.Index, Passed: passed}
+		}
+		passed = append(passed, s.Index)
+	}
+	return Step{Do: Finish, Outcome: sluice.Succeeded, Passed: passed}
+}
+
+// missing is how many people must still approve the stage.
+func missing(s Stage, commands []Command) int {
+	yes := map[string]bool{}
+	for _, c := range commands {
+		if c.Kind != Approve || c.Stage != s.Index {
+			continue
+		}
+		if mayApprove(s, c.By) {
+			yes[c.By] = true
+		}
+	}
+	return max(1, s.Approvals) - len(yes)
+}
+
+func mayApprove(s Stage, by string) bool {
+	if len(s.Approvers) == 0 {
+		return true
+	}
+	for _, a := range s.Approvers {
+		if a == by {
+			return true
+		}
+	}
+	return false
+}
+
+// afterFailure: what another deployment or a person took over is left alone;
+// anything else is rolled back, if asked for.
+func afterFailure(p *Plan, r Result) Step {
+	switch r.Kind {
+	case sluice.Overtaken, sluice.LostClaim, sluice.Halted:
+		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
+	}
+	if !p.AutoRollback {
+		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
+	}
+	return Step{Do: RunStage, Index: len(p.Stages), Cause: r.Cause}
+}
+
+func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Command) Step {
+	cause := failureOf(p, byIndex)
+	switch back.Status {
+	case Done:
+		return Step{Do: Finish, Outcome: sluice.RolledBack, Cause: cause}
+	case Failed:
+		return Step{Do: Finish, Outcome: sluice.Failed, Cause: joinCauses(cause, "rollback: "+back.Cause)}
+	}
+	switch standing(commands) {
+	case Abort:
+		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: "aborted during the rollback; left as it stands"}
+	case Pause:
+		return Step{Do: Hold}
+	}
+	return Step{Do: RunStage, Index: len(p.Stages), Cause: cause}
+}
+
+// failureOf is the cause of the stage that failed, if one did.
+func failureOf(p *Plan, byIndex map[int]Result) string {
+	for _, s := range p.Stages {
+		if r := byIndex[s.Index]; r.Status == Failed {
+			return r.Cause
+		}
+	}
+	return "asked for by a person"
+}
+
+func joinCauses(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}

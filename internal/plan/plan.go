@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Schema names the shape of a [Plan] in JSON.
+const Schema = "sluice.plan/1"
+
+// Plan is a pipeline applied to what AWS has now. It is complete: a stage needs
+// no file beside it, so that a resume does the same even if the files changed.
+type Plan struct {
+	Schema      string        `json:"schema"`
+	Application string        `json:"application"`
+	Account     string        `json:"account"`
+	Region      string        `json:"region"`
+	Cluster     string        `json:"cluster"` // name
+	Service     string        `json:"service"`
+	Access      sluice.Access `json:"access"`
+
+	From      string `json:"from,omitempty"` // family:revision that serves; empty on a first deployment
+	To        string `json:"to"`             // family:revision, or the family if it will be registered
+	QuickSync bool   `json:"quickSync"`
+
+	Stages       []Stage `json:"stages"`
+	Rollback     Stage   `json:"rollback"`
+	AutoRollback bool    `json:"autoRollback"`
+	Recreate     bool    `json:"recreate,omitempty"` // a sync stops the old tasks first
+
+	ProgressDeadline time.Duration `json:"progressDeadline"` // nanoseconds
+	Timeout          time.Duration `json:"timeout,omitempty"`
+
+	Task       json.RawMessage `json:"taskDefinition"`    // request shape
+	Definition json.RawMessage `json:"serviceDefinition"` // request shape
+	Primary    *Group          `json:"primary,omitempty"`
+	Canary     *Group          `json:"canary,omitempty"`
+	Named      []string        `json:"listenerRules,omitempty"`
+	Listeners  []string        `json:"listeners,omitempty"` // ARNs
+	Extends    bool            `json:"extends,omitempty"`   // the canary group joins rules that hold the primary alone
+	Drain      time.Duration   `json:"drain,omitempty"`     // longest deregistration delay of the two groups
+
+	Changes  []Change       `json:"changes,omitempty"`
+	Finish   []sluice.Write `json:"finish,omitempty"` // after the last stage: the claim is given back
+	Warnings []string       `json:"warnings,omitempty"`
+	Notes    []string       `json:"notes,omitempty"`
+}
+
+// Group is one side of the load balancer.
+type Group struct {
+	ARN       string `json:"arn"`
+	Container string `json:"container"`
+	Port      int32  `json:"port"`
+}
+
+// Change is one difference between the files and what runs.
+type Change struct {
+	Of   string `json:"of"` // "task definition", "service", "traffic", "task sets"
+	Path string `json:"path"`
+	Have string `json:"have"`
+	Want string `json:"want"`
+}
+
+// Stage is one stage with its options and the writes that it may make.
+type Stage struct {
+	Index   int           `json:"index"`
+	Name    string        `json:"name"`
+	Desc    string        `json:"desc,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"` // hard limit
+
+	Scale     int             `json:"scale,omitempty"`    // ECS_CANARY_ROLLOUT, percent
+	Weights   *sluice.Weights `json:"weights,omitempty"`  // ECS_TRAFFIC_ROUTING
+	KeepOld   bool            `json:"keepOld,omitempty"`  // ECS_PRIMARY_ROLLOUT
+	Recreate  bool            `json:"recreate,omitempty"` // ECS_SYNC
+	Duration  time.Duration   `json:"duration,omitempty"` // WAIT
+	Approvers []string        `json:"approvers,omitempty"`
+	Approvals int             `json:"approvals,omitempty"` // WAIT_APPROVAL: how many must say yes
+
+	Routes []Route        `json:"routes,omitempty"` // rules and their weights after the stage
+	Writes []sluice.Write `json:"writes,omitempty"`
+}
+
+// Route is a rule with the weights that a stage leaves on it.
+type Route struct {
+	Rule    string         `json:"rule"` // ARN
+	Name    string         `json:"name"`
+	Weights sluice.Weights `json:"weights"`
+}
+
+// Lists reports whether the stage may make the write.
+func (s Stage) Lists(w sluice.Write) bool {
+	for _, x := range s.Writes {
+		if x == w {
+			return true
+		}
+	}
+	return false
+}
+
+// HasChanges reports whether deploying would change anything.
+func (p *Plan) HasChanges() bool { return len(p.Changes) > 0 }
+
+// Names of what is not made yet, as plans list it.
+const (
+	CanarySet     = "task set of canary"
+	NewPrimarySet = "new task set of primary"
+	OldPrimarySet = "old task set of primary"
+	RestoredSet   = "restored task set of primary"
+	OtherSets     = "other task sets of ours"
+)
+
+// Stage returns the stage at index; the rollback is at len(Stages).
+func (p *Plan) Stage(index int) Stage {
+	if index == len(p.Stages) {
+		return p.Rollback
+	}
+	return p.Stages[index]
+}

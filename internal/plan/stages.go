@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// stage is the plan of one stage: its options and every write that it may make.
+func (p *Plan) stage(index int, from appfile.Stage, live Live) Stage {
+	s := Stage{Index: index, Name: from.Name, Desc: from.Desc, Timeout: from.Timeout}
+	switch with := from.With.(type) {
+	case appfile.Sync:
+		s.Recreate = p.Recreate && !live.first()
+		p.sync(&s, live)
+	case appfile.CanaryRollout:
+		s.Scale = with.Scale
+		p.canaryRollout(&s, live)
+	case appfile.TrafficRouting:
+		s.Weights = &with.Weights
+		p.route(&s, live, with.Weights)
+	case appfile.PrimaryRollout:
+		s.KeepOld = with.KeepOld
+		p.primaryRollout(&s, live)
+	case appfile.CanaryClean:
+		p.canaryClean(&s, live)
+	case appfile.Wait:
+		s.Duration = with.Duration
+	case appfile.Approval:
+		s.Approvers, s.Approvals = with.Approvers, max(1, with.MinApprovers)
+	}
+	return s
+}
+
+func (s *Stage) write(operation string, resources ...string) {
+	for _, r := range resources {
+		if w := (sluice.Write{Operation: operation, Resource: r}); !s.Lists(w) {
+			s.Writes = append(s.Writes, w)
+		}
+	}
+}
+
+// claim: a stage that writes keeps the claim alive.
+func (p *Plan) claim(s *Stage) { s.write("ecs:TagResource", p.resource()) }
+
+// prepare is what every stage that makes a task set may have to do first.
+func (p *Plan) prepare(s *Stage, live Live) {
+	if live.Identical == "" {
+		s.write("ecs:RegisterTaskDefinition", p.To)
+	}
+	if live.Service == nil || live.status() != "ACTIVE" {
+		s.write("ecs:CreateService", p.resource())
+	} else {
+		s.write("ecs:UpdateService", p.resource())
+	}
+	p.claim(s)
+}
+
+func (p *Plan) sync(s *Stage, live Live) {
+	p.prepare(s, live)
+	if s.Recreate {
+		s.write("ecs:UpdateTaskSet", OldPrimarySet)
+	}
+	s.write("ecs:CreateTaskSet", p.resource())
+	s.write("ecs:UpdateTaskSet", NewPrimarySet)
+	s.write("ecs:UpdateServicePrimaryTaskSet", NewPrimarySet)
+	p.routes(s, live, sluice.CanaryShare(0))
+	s.retire(OldPrimarySet, CanarySet, OtherSets)
+}
+
+func (s *Stage) retire(labels ...string) {
+	for _, l := range labels {
+		s.write("ecs:UpdateTaskSet", l)
+		s.write("ecs:DeleteTaskSet", l)
+	}
+}
+
+func (p *Plan) canaryRollout(s *Stage, live Live) {
+	if p.Extends {
+		p.routes(s, live, sluice.CanaryShare(0))
+	}
+	p.prepare(s, live)
+	s.write("ecs:CreateTaskSet", p.resource())
+	s.write("ecs:UpdateTaskSet", CanarySet)
+}
+
+func (p *Plan) route(s *Stage, live Live, w sluice.Weights) {
+	p.routes(s, live, w)
+	p.claim(s)
+}
+
+// routes lists the rules that the stage may write, with the weights it leaves.
+func (p *Plan) routes(s *Stage, live Live, w sluice.Weights) {
+	for _, r := range live.rules() {
+		s.Routes = append(s.Routes, Route{Rule: r.ARN, Name: ruleName(r), Weights: w})
+		s.Writes = append(s.Writes, ruleWrite(r))
+	}
+	s.Writes = unique(s.Writes)
+}
+
+func unique(writes []sluice.Write) []sluice.Write {
+	var out []sluice.Write
+	seen := map[sluice.Write]bool{}
+	for _, w := range writes {
+		if !seen[w] {
+			seen[w] = true
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func ruleName(r sluice.Rule) string {
+	if r.Priority == "default" {
+		return fmt.Sprintf("default rule of port %d", r.Port)
+	}
+	return fmt.Sprintf("rule %s of port %d", r.Priority, r.Port)
+}
+
+func ruleWrite(r sluice.Rule) sluice.Write {
+	if r.Priority == "default" {
+		return sluice.Write{Operation: "elasticloadbalancing:ModifyListener", Resource: r.Listener}
+	}
+	return sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: r.ARN}
+}
+
+func (p *Plan) primaryRollout(s *Stage, live Live) {
+	p.prepare(s, live)
+	s.write("ecs:CreateTaskSet", p.resource())
+	s.write("ecs:UpdateTaskSet", NewPrimarySet)
+	s.write("ecs:UpdateServicePrimaryTaskSet", NewPrimarySet)
+	if !s.KeepOld && live.primary() != nil {
+		s.retire(OldPrimarySet)
+	}
+}
+
+func (p *Plan) canaryClean(s *Stage, live Live) {
+	p.routes(s, live, sluice.CanaryShare(0))
+	s.retire(CanarySet)
+	p.claim(s)
+}
+
+// spread adds to the stages what an earlier stage leaves to them: an old primary
+// that was kept warm goes with the canary.
+func (p *Plan) spread() {
+	kept := false
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		if kept && s.Name == appfile.StageCanaryClean {
+			s.retire(OldPrimarySet)
+		}
+		kept = kept || s.KeepOld
+	}
+}
+
+// rollback is the plan of the way back.
+func (p *Plan) rollback(index int, live Live) Stage {
+	s := Stage{Index: index, Name: appfile.StageRollback}
+	if live.Service != nil && live.status() == "ACTIVE" {
+		s.write("ecs:UpdateService", p.resource())
+	}
+	p.claim(&s)
+	p.routes(&s, live, sluice.CanaryShare(0))
+	for i := range s.Routes {
+		s.Routes[i].Weights = formerWeights(live, p)
+	}
+	if live.primary() != nil {
+		s.write("ecs:UpdateTaskSet", OldPrimarySet)
+		s.write("ecs:UpdateServicePrimaryTaskSet", OldPrimarySet, RestoredSet)
+		s.write("ecs:CreateTaskSet", p.resource())
+		s.write("ecs:UpdateTaskSet", RestoredSet)
+	}
+	s.retire(NewPrimarySet, CanarySet)
+	return s
+}
+
+// formerWeights are the live weights of the rules, or 100 / 0 where they are no
+// whole percentages.
+func formerWeights(live Live, p *Plan) sluice.Weights {
+	if len(live.Steered) == 0 || p.Canary == nil {
+		return sluice.CanaryShare(0)
+	}
+	primary, _ := live.Steered[0].Weight(p.Primary.ARN)
+	canary, _ := live.Steered[0].Weight(p.Canary.ARN)
+	if primary+canary == 0 || canary*100%(primary+canary) != 0 {
+		return sluice.CanaryShare(0)
+	}
+	return sluice.CanaryShare(canary * 100 / (primary + canary))
+}

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// taskSetLimit is how many task sets a service can have, DRAINING ones included
+// (observed; the quota page does not list it).
+const taskSetLimit = 5
+
+func (p *Plan) warning(format string, args ...any) {
+	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
+}
+
+// warn collects what a person should know before it starts.
+func (p *Plan) warn(app *appfile.Application, live Live) {
+	p.warnService(live)
+	p.warnGroups(live)
+	p.warnShares(p.desired(app, live))
+	p.warnEnd()
+	if live.first() {
+		p.warning("nothing serves yet: nothing is deleted, and a rollback would leave the service without a serving task set")
+	}
+	if len(app.Pipeline) > 0 && p.QuickSync && live.first() {
+		p.warning("first deployment: quick sync instead of the pipeline (--pipeline runs it all the same)")
+	}
+}
+
+func (p *Plan) desired(app *appfile.Application, live Live) int {
+	if live.Service != nil && live.status() == "ACTIVE" {
+		return int(live.Service.DesiredCount)
+	}
+	if n := app.Service.Input.DesiredCount; n != nil {
+		return int(*n)
+	}
+	return 1
+}
+
+func (p *Plan) warnService(live Live) {
+	if live.Claim != "" {
+		p.warning("another deployment holds the service: %s", live.Claim)
+	}
+	if live.status() == "DRAINING" {
+		p.warning("the service is being deleted; the deployment waits until it is gone and creates it again")
+	}
+	foreign := 0
+	for _, ts := range live.TaskSets {
+		if ts.Status == "ACTIVE" && !Ours(ts.ExternalID) {
+			foreign++
+			p.warning("task set %s (%s) is ACTIVE and not sluice's; it is left alone", ts.ID, ts.Revision)
+		}
+	}
+	if need := len(live.TaskSets) + 2; need > taskSetLimit {
+		p.warning("the service has %d task sets and AWS allows about %d: a pipeline needs two more", len(live.TaskSets), taskSetLimit)
+	}
+}
+
+func (p *Plan) warnGroups(live Live) {
+	if p.Canary != nil && live.Canary != nil && live.Canary.Balancer == "" && !p.Extends {
+		p.warning("the canary target group %s is on no listener", live.Canary.Name)
+	}
+	if g := live.Primary; g != nil && !live.first() && g.Healthy == 0 {
+		p.warning("the primary target group %s has no healthy target now (%d registered)", g.Name, g.Targets)
+	}
+	for _, g := range []*Place{live.Primary, live.Canary} {
+		if g != nil && g.Drain >= 5*time.Minute {
+			p.warning("target group %s drains for %s: each removal of tasks takes that long; lower deregistration_delay.timeout_seconds if no request takes so long", g.Name, Duration(g.Drain))
+		}
+	}
+}
+
+// warnShares compares the weights with the capacity that gets them.
+func (p *Plan) warnShares(desired int) {
+	tasks := 0
+	for _, s := range p.Stages {
+		switch {
+		case s.Name == appfile.StageCanaryRollout:
+			tasks = int(math.Ceil(float64(desired*s.Scale)/100 - 1e-9))
+		case s.Weights != nil && tasks > 0 && desired > 0:
+			capacity := tasks * 100 / (tasks + desired)
+			if w := s.Weights.Canary(); w > 0 && w > max(capacity, tasks*100/desired) {
+				p.warning("stage %d sends %d%% of the requests to %s of canary beside %d of primary", s.Index+1, w, count(tasks), desired)
+			}
+		}
+	}
+}
+
+func count(tasks int) string {
+	if tasks == 1 {
+		return "1 task"
+	}
+	return fmt.Sprintf("%d tasks", tasks)
+}
+
+// warnEnd looks at what the pipeline leaves behind.
+func (p *Plan) warnEnd() {
+	canary, weight := false, 0
+	for _, s := range p.Stages {
+		switch {
+		case s.Name == appfile.StageCanaryRollout:
+			canary = true
+		case s.Name == appfile.StageCanaryClean, s.Name == appfile.StageSync:
+			canary, weight = false, 0
+		case s.Weights != nil:
+			weight = s.Weights.Canary()
+		}
+		if s.Recreate {
+			p.warning("recreate stops the old tasks before the new ones start: requests in between are lost")
+		}
+		if s.KeepOld {
+			p.warning("stage %d keeps the old primary: it goes on serving beside the new one until ECS_CANARY_CLEAN", s.Index+1)
+		}
+	}
+	if canary {
+		p.warning("the pipeline leaves the canary running (weight %d%%): end it with ECS_TRAFFIC_ROUTING primary: 100 and ECS_CANARY_CLEAN", weight)
+	}
+}

@@ -1,0 +1,213 @@
+package alb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/route"
+)
+
+// Driver steers the rules of one pair of target groups. It implements
+// [route.Driver].
+type Driver struct {
+	API       *awselb.Client
+	Pair      Pair
+	Listeners []string // ARNs to look at
+	Planned   func(Rule) sluice.Write
+
+	live  []Rule              // of the last look
+	known []elbtypes.Listener // what Listeners are; read once, their port does not change
+}
+
+// Rules reads every rule of the listeners, in the order of listeners and
+// priorities.
+func (d *Driver) Rules(ctx context.Context) ([]Rule, error) {
+	if err := d.know(ctx); err != nil {
+		return nil, err
+	}
+	var all []Rule
+	for _, l := range d.known {
+		rules, err := d.rulesOf(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rules...)
+	}
+	d.live = all
+	return all, nil
+}
+
+// know reads the listeners once, in one call.
+func (d *Driver) know(ctx context.Context) error {
+	if len(d.known) > 0 || len(d.Listeners) == 0 {
+		return nil
+	}
+	out, err := d.API.DescribeListeners(ctx, &awselb.DescribeListenersInput{ListenerArns: d.Listeners})
+	if err != nil {
+		return fmt.Errorf("read listeners: %w", err)
+	}
+	for _, arn := range d.Listeners {
+		i := slices.IndexFunc(out.Listeners, func(l elbtypes.Listener) bool { return aws.ToString(l.ListenerArn) == arn })
+		if i < 0 {
+			return &sluice.Error{Op: "read listener", Resource: arn, Kind: sluice.NotFound, Err: errors.New("it does not exist any more")}
+		}
+		d.known = append(d.known, out.Listeners[i])
+	}
+	return nil
+}
+
+func (d *Driver) rulesOf(ctx context.Context, l elbtypes.Listener) ([]Rule, error) {
+	var all []Rule
+	in := &awselb.DescribeRulesInput{ListenerArn: l.ListenerArn, PageSize: aws.Int32(400)}
+	for {
+		out, err := d.API.DescribeRules(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("read listener rules: %w", err)
+		}
+		for _, r := range out.Rules {
+			all = append(all, ruleOf(l, r))
+		}
+		if aws.ToString(out.NextMarker) == "" {
+			return all, nil
+		}
+		in.Marker = out.NextMarker
+	}
+}
+
+func ruleOf(l elbtypes.Listener, r elbtypes.Rule) Rule {
+	return Rule{
+		Rule: sluice.Rule{
+			ARN: aws.ToString(r.RuleArn), Listener: aws.ToString(l.ListenerArn), Balancer: aws.ToString(l.LoadBalancerArn),
+			Port: int(aws.ToInt32(l.Port)), Priority: aws.ToString(r.Priority), Forward: shares(r.Actions),
+		},
+		Actions: r.Actions,
+	}
+}
+
+// Choose reads the rules and picks ours.
+func (d *Driver) Choose(ctx context.Context) (Choice, error) {
+	rules, err := d.Rules(ctx)
+	if err != nil {
+		return Choice{}, err
+	}
+	return Choose(rules, d.Pair)
+}
+
+// Paths are the rules that carry both groups.
+func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
+	c, err := d.Choose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Extend) > 0 {
+		return nil, &sluice.Error{
+			Op: "read the weights", Resource: c.Extend[0].ARN, Kind: sluice.OutsideChange,
+			Err:  fmt.Errorf("the %s does not forward to the canary target group any more", c.Extend[0].Name()),
+			Next: "somebody else edited the rule: put both target groups back, then run sluice resume, or run sluice rollback",
+		}
+	}
+	var paths []route.Path
+	for _, r := range c.Steered {
+		paths = append(paths, route.Path{ID: r.ARN, Name: r.Name(), Weights: r.weights(d.Pair.Primary, d.Pair.Canary), Print: Print(r.Actions)})
+	}
+	return paths, nil
+}
+
+// Set writes the weights to one rule.
+func (d *Driver) Set(ctx context.Context, act sluice.Act, p route.Path, to sluice.Weights) error {
+	r, err := d.rule(p.ID)
+	if err != nil {
+		return err
+	}
+	return d.Write(ctx, act, r, d.weighted(r, to))
+}
+
+// Intent is the fingerprint of the rule with the weights.
+func (d *Driver) Intent(p route.Path, to sluice.Weights) string {
+	r, err := d.rule(p.ID)
+	if err != nil {
+		return ""
+	}
+	return Print(d.weighted(r, to))
+}
+
+func (d *Driver) rule(arn string) (Rule, error) {
+	i := slices.IndexFunc(d.live, func(r Rule) bool { return r.ARN == arn })
+	if i < 0 {
+		return Rule{}, fmt.Errorf("rule %s was not read", arn)
+	}
+	return d.live[i], nil
+}
+
+// weighted is the rule's actions with the weights, its groups in their order.
+func (d *Driver) weighted(r Rule, to sluice.Weights) []elbtypes.Action {
+	groups := slices.Clone(r.Forward)
+	for i, g := range groups {
+		groups[i].Weight = to.Primary()
+		if g.Group == d.Pair.Canary {
+			groups[i].Weight = to.Canary()
+		}
+	}
+	return forwardTo(r.Actions, groups)
+}
+
+// Extended is the actions of a rule that forwards to the primary alone, with the
+// canary at weight 0 beside it.
+func (d *Driver) Extended(r Rule) []elbtypes.Action {
+	return forwardTo(r.Actions, []sluice.Share{{Group: d.Pair.Primary, Weight: 100}, {Group: d.Pair.Canary, Weight: 0}})
+}
+
+// Write replaces the actions of a rule, through the listener if it is the
+// default rule.
+func (d *Driver) Write(ctx context.Context, act sluice.Act, r Rule, actions []elbtypes.Action) error {
+	w := WriteOf(r)
+	attempt := sluice.Attempt{Action: "route " + sluice.ARNName(r.ARN), Planned: w, Actual: w}
+	if d.Planned != nil {
+		attempt.Planned = d.Planned(r)
+	}
+	return act(ctx, attempt, func(ctx context.Context) (string, error) {
+		return describe(shares(actions)), d.modify(ctx, r, actions)
+	})
+}
+
+func (d *Driver) modify(ctx context.Context, r Rule, actions []elbtypes.Action) error {
+	actions = writableAll(actions)
+	if r.Default() {
+		_, err := d.API.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(r.Listener), DefaultActions: actions})
+		return err
+	}
+	_, err := d.API.ModifyRule(ctx, &awselb.ModifyRuleInput{RuleArn: aws.String(r.ARN), Actions: actions})
+	return err
+}
+
+// WriteOf is the write that changing the rule takes.
+func WriteOf(r Rule) sluice.Write {
+	if r.Default() {
+		return sluice.Write{Operation: "elasticloadbalancing:ModifyListener", Resource: r.Listener}
+	}
+	return sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: r.ARN}
+}
+
+func describe(groups []sluice.Share) string {
+	text := ""
+	for i, g := range groups {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s %d", groupName(g.Group), g.Weight)
+	}
+	return text
+}
+
+// groupName is the name in "…:targetgroup/<name>/<id>".
+func groupName(arn string) string {
+	rest := arn[:max(0, len(arn)-len(sluice.ARNName(arn))-1)]
+	return sluice.ARNName(rest)
+}

@@ -1,0 +1,126 @@
+package alb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Place is where a target group hangs.
+type Place struct {
+	Group     string // ARN
+	Name      string
+	Balancer  string // ARN; empty if it is behind none
+	Type      string // of the load balancer: application, network, gateway
+	Target    string // target type: ip, instance, …
+	Drain     int    // deregistration delay, in seconds
+	Listeners []string
+}
+
+// Find looks up the target groups, in the order asked, in one call.
+func Find(ctx context.Context, api *awselb.Client, groups ...string) ([]Place, error) {
+	out, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: groups})
+	if err != nil {
+		return nil, fmt.Errorf("look up target groups: %w", err)
+	}
+	var places []Place
+	for _, arn := range groups {
+		p, err := placeOf(out.TargetGroups, arn)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, p)
+	}
+	return places, nil
+}
+
+func placeOf(groups []elbtypes.TargetGroup, arn string) (Place, error) {
+	for _, g := range groups {
+		if aws.ToString(g.TargetGroupArn) != arn {
+			continue
+		}
+		p := Place{Group: arn, Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType)}
+		if len(g.LoadBalancerArns) > 0 {
+			p.Balancer = g.LoadBalancerArns[0]
+		}
+		return p, nil
+	}
+	return Place{}, &sluice.Error{Op: "look up target group", Resource: arn, Kind: sluice.NotFound,
+		Err: errors.New("it does not exist in this account and Region"), Next: "check the ARN under targetGroups, and the Region"}
+}
+
+// Attach fills in the load balancer's type and listeners, and the group's
+// deregistration delay.
+func (p *Place) Attach(ctx context.Context, api *awselb.Client) error {
+	if p.Balancer == "" {
+		return nil
+	}
+	lbs, err := api.DescribeLoadBalancers(ctx, &awselb.DescribeLoadBalancersInput{LoadBalancerArns: []string{p.Balancer}})
+	if err != nil {
+		return fmt.Errorf("look up load balancer: %w", err)
+	}
+	if len(lbs.LoadBalancers) == 1 {
+		p.Type = string(lbs.LoadBalancers[0].Type)
+	}
+	if p.Listeners, err = listeners(ctx, api, p.Balancer); err != nil {
+		return err
+	}
+	p.Drain, err = drain(ctx, api, p.Group)
+	return err
+}
+
+func listeners(ctx context.Context, api *awselb.Client, balancer string) ([]string, error) {
+	var arns []string
+	in := &awselb.DescribeListenersInput{LoadBalancerArn: aws.String(balancer), PageSize: aws.Int32(400)}
+	for {
+		out, err := api.DescribeListeners(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("look up listeners: %w", err)
+		}
+		for _, l := range out.Listeners {
+			arns = append(arns, aws.ToString(l.ListenerArn))
+		}
+		if aws.ToString(out.NextMarker) == "" {
+			return arns, nil
+		}
+		in.Marker = out.NextMarker
+	}
+}
+
+func drain(ctx context.Context, api *awselb.Client, group string) (int, error) {
+	out, err := api.DescribeTargetGroupAttributes(ctx, &awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group)})
+	if err != nil {
+		return 0, fmt.Errorf("read target group attributes: %w", err)
+	}
+	seconds := 300
+	for _, a := range out.Attributes {
+		if aws.ToString(a.Key) == "deregistration_delay.timeout_seconds" {
+			fmt.Sscan(aws.ToString(a.Value), &seconds)
+		}
+	}
+	return seconds, nil
+}
+
+// Health reads every target of a group, draining ones included.
+func Health(ctx context.Context, api *awselb.Client, group string) ([]sluice.Target, error) {
+	out, err := api.DescribeTargetHealth(ctx, &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
+	if err != nil {
+		return nil, fmt.Errorf("read target health: %w", err)
+	}
+	var targets []sluice.Target
+	for _, h := range out.TargetHealthDescriptions {
+		t := sluice.Target{ID: aws.ToString(h.Target.Id), Port: aws.ToInt32(h.Target.Port)}
+		if h.TargetHealth != nil {
+			t.State, t.Reason = string(h.TargetHealth.State), string(h.TargetHealth.Reason)
+			t.Description = aws.ToString(h.TargetHealth.Description)
+		}
+		targets = append(targets, t)
+	}
+	return targets, nil
+}

@@ -1,0 +1,178 @@
+package alb
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Rule is a listener rule with its actions whole, as AWS shows them.
+type Rule struct {
+	sluice.Rule
+	Actions []elbtypes.Action
+}
+
+// Default reports whether it is the default rule of its listener, which is
+// written through the listener.
+func (r Rule) Default() bool { return r.Priority == "default" }
+
+// Name is how people call the rule.
+func (r Rule) Name() string {
+	if r.Default() {
+		return fmt.Sprintf("default rule of port %d", r.Port)
+	}
+	return fmt.Sprintf("rule %s of port %d", r.Priority, r.Port)
+}
+
+// shares are the target groups of the forward action, if there is one. Reads
+// normalise: one group may come back in TargetGroupArn, in ForwardConfig or in
+// both.
+func shares(actions []elbtypes.Action) []sluice.Share {
+	for _, a := range actions {
+		if a.Type != elbtypes.ActionTypeEnumForward {
+			continue
+		}
+		if a.ForwardConfig == nil || len(a.ForwardConfig.TargetGroups) == 0 {
+			return []sluice.Share{{Group: aws.ToString(a.TargetGroupArn), Weight: 1}}
+		}
+		var out []sluice.Share
+		for _, t := range a.ForwardConfig.TargetGroups {
+			out = append(out, sluice.Share{Group: aws.ToString(t.TargetGroupArn), Weight: weight(t)})
+		}
+		return out
+	}
+	return nil
+}
+
+func weight(t elbtypes.TargetGroupTuple) int {
+	if t.Weight == nil {
+		return 1
+	}
+	return int(*t.Weight)
+}
+
+// pairs reports whether the rule forwards to exactly the two groups.
+func (r Rule) pairs(primary, canary string) bool {
+	_, p := r.Weight(primary)
+	_, c := r.Weight(canary)
+	return p && c && len(r.Forward) == 2
+}
+
+// alone reports whether the rule forwards to the one group only.
+func (r Rule) alone(group string) bool {
+	return len(r.Forward) == 1 && r.Forward[0].Group == group
+}
+
+// weights are the shares of primary and canary in percent; not Valid if they
+// are no whole percentages.
+func (r Rule) weights(primary, canary string) sluice.Weights {
+	p, _ := r.Weight(primary)
+	c, _ := r.Weight(canary)
+	if p+c == 0 || p*100%(p+c) != 0 {
+		return sluice.Weights{}
+	}
+	w, _ := sluice.NewWeights(p*100/(p+c), c*100/(p+c))
+	return w
+}
+
+// forwardTo is the actions with the forward action pointed at the groups with
+// their weights. Order, stickiness and every other action are kept.
+func forwardTo(actions []elbtypes.Action, groups []sluice.Share) []elbtypes.Action {
+	out := slices.Clone(actions)
+	for i, a := range out {
+		if a.Type != elbtypes.ActionTypeEnumForward {
+			out[i] = writable(a)
+			continue
+		}
+		config := elbtypes.ForwardActionConfig{}
+		if a.ForwardConfig != nil {
+			config.TargetGroupStickinessConfig = a.ForwardConfig.TargetGroupStickinessConfig
+		}
+		for _, g := range groups {
+			config.TargetGroups = append(config.TargetGroups, elbtypes.TargetGroupTuple{
+				TargetGroupArn: aws.String(g.Group), Weight: aws.Int32(int32(g.Weight))})
+		}
+		out[i].TargetGroupArn, out[i].ForwardConfig = nil, &config
+	}
+	return out
+}
+
+// writable makes an action that was read fit to be written. DescribeRules does
+// not return the client secret of an OIDC action; a rewrite without it must ask
+// AWS to keep the one that is there (ELBv2 API Reference,
+// "AuthenticateOidcActionConfig").
+func writable(a elbtypes.Action) elbtypes.Action {
+	if a.AuthenticateOidcConfig != nil {
+		c := *a.AuthenticateOidcConfig
+		c.ClientSecret, c.UseExistingClientSecret = nil, aws.Bool(true)
+		a.AuthenticateOidcConfig = &c
+	}
+	return a
+}
+
+// writableAll makes a list of actions that was read fit to be written back.
+func writableAll(actions []elbtypes.Action) []elbtypes.Action {
+	out := make([]elbtypes.Action, len(actions))
+	for i, a := range actions {
+		out[i] = writable(a)
+	}
+	return out
+}
+
+// Print is a fingerprint of what a list of actions means: two lists that AWS
+// would treat alike have one print, however they were read.
+func Print(actions []elbtypes.Action) string {
+	type plain struct {
+		Type   elbtypes.ActionTypeEnum
+		Shares []sluice.Share
+		Sticky int32
+		Rest   elbtypes.Action
+	}
+	var all []plain
+	for _, a := range actions {
+		p := plain{Type: a.Type, Rest: writable(a)}
+		if a.Type == elbtypes.ActionTypeEnumForward {
+			p.Shares, p.Sticky = shares([]elbtypes.Action{a}), stickySeconds(a)
+			slices.SortFunc(p.Shares, func(x, y sluice.Share) int { return compare(x.Group, y.Group) })
+			if len(p.Shares) == 1 {
+				p.Shares[0].Weight = 1
+			}
+			p.Rest.TargetGroupArn, p.Rest.ForwardConfig = nil, nil
+		}
+		if p.Rest.Order == nil {
+			p.Rest.Order = aws.Int32(int32(len(all) + 1))
+		}
+		all = append(all, p)
+	}
+	text, _ := json.Marshal(all) // plain values: cannot fail
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+func compare(a, b string) int {
+	if a < b {
+		return -1
+	}
+	if a > b {
+		return 1
+	}
+	return 0
+}
+
+func stickySeconds(a elbtypes.Action) int32 {
+	if a.ForwardConfig == nil || a.ForwardConfig.TargetGroupStickinessConfig == nil {
+		return 0
+	}
+	s := a.ForwardConfig.TargetGroupStickinessConfig
+	if !aws.ToBool(s.Enabled) {
+		return 0
+	}
+	return aws.ToInt32(s.DurationSeconds)
+}

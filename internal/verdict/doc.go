@@ -1,0 +1,10 @@
+// Package verdict judges observations over time: is a task set getting healthy,
+// is it healthy, or has it failed, and why. It also says when to look next, so
+// that the rate of reading is a decision that can be tested.
+//
+// The package is pure. A judge is a value: [Capacity.See] takes an observation
+// and returns the judge to use for the next one. Time is only compared with
+// time of the same clock; AWS's own times are never compared with ours.
+//
+// Start reading at [Capacity.See].
+package verdict
