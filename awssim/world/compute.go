@@ -203,8 +203,6 @@ func (tx *Tx) SetStatus(t *Task, status string) {
 	switch status {
 	case "RUNNING":
 		t.StartedAt = now
-	case "STOPPING":
-		t.StoppingAt = now
 	case "DEPROVISIONING":
 		t.ExecutionStoppedAt = now
 	case "STOPPED":

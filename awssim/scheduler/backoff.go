@@ -1,0 +1,52 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// longestHold is the longest wait between starts (Developer Guide, "Service
+// throttle logic").
+const longestHold = 27 * time.Minute
+
+// startFailed counts a start that never reached RUNNING. Starts of one round
+// count once; from the second round in a row on, the next start is held back,
+// twice as long each time.
+func (s *Scheduler) startFailed(tx *world.Tx, t *world.Task) {
+	t.Set.FailedTasks++
+	n := setNote(t.Set)
+	if taskNote(t).epoch != n.epoch {
+		return
+	}
+	n.epoch++
+	n.failed++
+	if n.failed < 2 {
+		return
+	}
+	n.heldTill = tx.Now().Add(hold(tx.Knobs().RestartBackoff, n.failed-2))
+	if !n.impaired {
+		n.impaired = true
+		tell(tx, t.Service, "(service %s) is unable to consistently start tasks successfully.", t.Service.Name)
+	}
+}
+
+func hold(first time.Duration, doublings int) time.Duration {
+	d := first
+	for range doublings {
+		if d *= 2; d >= longestHold {
+			return longestHold
+		}
+	}
+	return min(d, longestHold)
+}
+
+// startWorked ends the holding back: a task reached RUNNING.
+func (s *Scheduler) startWorked(t *world.Task) { release(t.Set) }
+
+// release forgets failed starts. Any change of the service does so too.
+func release(ts *world.TaskSet) {
+	n := setNote(ts)
+	n.failed, n.heldTill, n.impaired, n.noPlace = 0, time.Time{}, false, false
+	n.epoch++
+}

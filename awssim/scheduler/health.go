@@ -1,0 +1,164 @@
+package scheduler
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// isWell reports whether a task is healthy in every check that it has: its
+// targets are healthy, and each container with a health check is HEALTHY. A
+// task without any check is well once it runs.
+func isWell(t *world.Task) bool {
+	if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || taskNote(t).astray {
+		return false
+	}
+	for _, x := range taskNote(t).targets {
+		if x.Task != t || x.State != "healthy" {
+			return false
+		}
+	}
+	for _, c := range t.Containers {
+		if c.Spec.Health != nil && c.Health != "HEALTHY" {
+			return false
+		}
+	}
+	return true
+}
+
+// isReady is isWell as a rolling update counts it: a task without any check
+// counts only some time after RUNNING. at is when to look again, or zero.
+func isReady(tx *world.Tx, t *world.Task) (ready bool, at time.Time) {
+	if !isWell(t) {
+		return false, at
+	}
+	if len(taskNote(t).targets) > 0 || isChecked(t) {
+		return true, at
+	}
+	at = t.StartedAt.Add(tx.Knobs().HealthyWithoutCheck)
+	if at.After(tx.Now()) {
+		return false, at
+	}
+	return true, time.Time{}
+}
+
+func isChecked(t *world.Task) bool {
+	for _, c := range t.Containers {
+		if c.Spec.Health != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// illness is why a running task must be replaced, or "". During the grace
+// period there is none; at is then when to look again.
+func illness(tx *world.Tx, t *world.Task) (reason string, at time.Time) {
+	if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" {
+		return "", at
+	}
+	if t.Health == "UNHEALTHY" {
+		reason = "Task failed container health checks"
+	}
+	if x := sickTarget(t); x != nil {
+		reason = "Task failed ELB health checks in (target-group " + x.Group.ARN + ")"
+	}
+	if grace := t.StartedAt.Add(t.Service.Grace); reason != "" && grace.After(tx.Now()) {
+		return "", grace
+	}
+	return reason, at
+}
+
+func sickTarget(t *world.Task) *world.Target {
+	for _, x := range taskNote(t).targets {
+		outside := x.State == "unused" && strings.HasPrefix(x.Description, "Target is in an Availability Zone")
+		if x.Task == t && (x.State == "unhealthy" || outside) {
+			return x
+		}
+	}
+	return nil
+}
+
+// tellIllness tells why a task is stopped.
+func tellIllness(tx *world.Tx, t *world.Task) {
+	svc := t.Service
+	if x := sickTarget(t); x != nil {
+		tell(tx, svc, "(service %s) (task %s) (port %d) is unhealthy in (target-group %s) due to (reason %s)",
+			svc.Name, t.ID, x.Port, x.Group.ARN, x.Description)
+		return
+	}
+	tell(tx, svc, "(service %s) (task %s) failed container health checks.", svc.Name, t.ID)
+}
+
+// beginChecks starts the containers' own health checks.
+func (s *Scheduler) beginChecks(tx *world.Tx, t *world.Task) {
+	for _, c := range t.Containers {
+		if c.Spec.Health != nil {
+			s.lookAhead(tx, t, c, 0, 0)
+		}
+	}
+}
+
+// lookAhead finds the next check that changes a container's health and waits
+// for it: with a modelled image the answers are known beforehand, so a
+// container whose health stays as it is costs nothing. k is the number of the
+// last check, fails how many failed in a row up to it.
+func (s *Scheduler) lookAhead(tx *world.Tx, t *world.Task, c *world.Container, k, fails int) {
+	h, b := c.Spec.Health, c.Behaviour
+	every := h.Interval
+	if every <= 0 {
+		every = 30 * time.Second
+	}
+	passed := c.Health != "UNKNOWN"
+	for {
+		k++
+		since := time.Duration(k) * every
+		good := !b.Modelled() || b.Answer(moment(t, t.StartedAt.Add(since))) == http.StatusOK
+		next := c.Health
+		switch {
+		case good:
+			fails, next, passed = 0, "HEALTHY", true
+		case passed || since > h.StartPeriod:
+			if fails++; fails >= max(h.Retries, 1) {
+				next = "UNHEALTHY"
+			}
+		}
+		if next != c.Health {
+			tx.At(t.StartedAt.Add(since), func(tx *world.Tx) { s.judge(tx, t, c, next, k, fails) })
+			return
+		}
+		if _, more := b.NextChange(since); !more && (good || c.Health == "UNHEALTHY") || !b.Modelled() {
+			return
+		}
+	}
+}
+
+func (s *Scheduler) judge(tx *world.Tx, t *world.Task, c *world.Container, health string, k, fails int) {
+	if c.Status != "RUNNING" || t.DesiredStatus != "RUNNING" {
+		return
+	}
+	c.Health = health
+	t.Health = worst(t)
+	t.Version++
+	tx.Log("task", t.ID, "container %s is %s", c.Spec.Name, health)
+	tx.Changed(world.TaskChanged, t)
+	s.lookAhead(tx, t, c, k, fails)
+}
+
+// worst is the health of a task: the worst of its essential containers, in the
+// order UNHEALTHY, UNKNOWN, HEALTHY.
+func worst(t *world.Task) string {
+	health := "HEALTHY"
+	for _, c := range t.Containers {
+		switch {
+		case !c.Spec.Essential:
+		case c.Health == "UNHEALTHY":
+			return "UNHEALTHY"
+		case c.Health != "HEALTHY":
+			health = "UNKNOWN"
+		}
+	}
+	return health
+}

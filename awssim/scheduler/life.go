@@ -1,0 +1,203 @@
+package scheduler
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Launch says what task to start. Set and Service are nil for a standalone task.
+type Launch struct {
+	Cluster    *world.Cluster
+	Service    *world.Service
+	Set        *world.TaskSet
+	Definition *world.TaskDefinition
+	// Containers replace those of the definition, where a caller overrides them.
+	Containers []world.ContainerSpec
+	Group      string
+	StartedBy  string
+	LaunchType string
+	Subnet     *world.Subnet
+	Doc        any
+}
+
+// Start makes a task in PROVISIONING and lets it live.
+func (s *Scheduler) Start(tx *world.Tx, l Launch) *world.Task {
+	id := tx.NewHex("task", 32)
+	t := &world.Task{
+		ARN: tx.ARN("ecs", "task/"+l.Cluster.Name+"/"+id), ID: id, Cluster: l.Cluster, Service: l.Service, Set: l.Set,
+		Definition: l.Definition, Group: l.Group, StartedBy: l.StartedBy, LaunchType: l.LaunchType,
+		LastStatus: "PROVISIONING", DesiredStatus: "RUNNING", Version: 1, Health: "UNKNOWN",
+		Subnet: l.Subnet, Zone: l.Subnet.Zone, CreatedAt: tx.Now(), Doc: l.Doc,
+	}
+	specs := l.Containers
+	if specs == nil {
+		specs = l.Definition.Containers
+	}
+	for _, spec := range specs {
+		b, ok := tx.Image(spec.Image)
+		if !ok && b.NoBoot == "" {
+			b.NoBoot = "CannotPullContainerError: pull image manifest has been retried 1 time(s): failed to resolve ref " + spec.Image + ": not found"
+		}
+		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b, Status: "PENDING", Health: "UNKNOWN"})
+	}
+	tx.Tasks.Put(t.ARN, t)
+	if l.Set != nil {
+		l.Set.Tasks = append(l.Set.Tasks, t)
+	}
+	tx.Log("task", t.ID, "started in %s by %s", t.Zone, t.StartedBy)
+	tx.Changed(world.TaskChanged, t)
+	s.later(tx, t, tx.Knobs().Provisioning, "provisioning", s.provisioned)
+	return t
+}
+
+// later runs the next step of a task's life after a delay drawn for it.
+func (s *Scheduler) later(tx *world.Tx, t *world.Task, r world.Range, purpose string, f func(*world.Tx, *world.Task)) {
+	s.after(tx, t, tx.Between(r.Min, r.Max, purpose, t.ID, 0), f)
+}
+
+func (s *Scheduler) after(tx *world.Tx, t *world.Task, d time.Duration, f func(*world.Tx, *world.Task)) {
+	n := taskNote(t)
+	tx.Cancel(n.next)
+	n.next = tx.After(d, func(tx *world.Tx) { f(tx, t) })
+}
+
+func (s *Scheduler) provisioned(tx *world.Tx, t *world.Task) {
+	a, ok := t.Subnet.TakeAddress()
+	if !ok {
+		s.failToStart(tx, t, "Timeout waiting for network interface provisioning to complete.")
+		return
+	}
+	if tx.TasksByAddress == nil {
+		tx.Region.TasksByAddress = map[netip.Addr]*world.Task{}
+	}
+	t.Address = a
+	tx.TasksByAddress[a] = t
+	tx.SetStatus(t, "PENDING")
+	s.later(tx, t, tx.Knobs().Pending, "pending", s.activate)
+}
+
+func (s *Scheduler) activate(tx *world.Tx, t *world.Task) {
+	t.ConnectivityAt, t.PullStartedAt = tx.Now(), tx.Now()
+	tx.SetStatus(t, "ACTIVATING")
+	k, slowest := tx.Knobs().Activating, time.Duration(0)
+	for _, c := range t.Containers {
+		slowest = max(slowest, c.Behaviour.StartDelay)
+	}
+	s.after(tx, t, tx.Between(k.Min, k.Max, "activating", t.ID, 0)+slowest+slowness(tx, t), s.run)
+}
+
+// slowness is what the world's troubles add to the start of a task.
+func slowness(tx *world.Tx, t *world.Task) (d time.Duration) {
+	name := strings.TrimPrefix(t.Group, "service:")
+	for _, x := range tx.Troubles.SlowStart {
+		if x.Service == "*" || t.Service != nil && x.Service == name {
+			d += time.Duration(float64(x.By) * float64(time.Second))
+		}
+	}
+	return d
+}
+
+// run is the step to RUNNING: containers start, targets are registered. AWS's
+// lifecycle page registers in ACTIVATING, published logs show it after RUNNING;
+// this follows the logs.
+func (s *Scheduler) run(tx *world.Tx, t *world.Task) {
+	for _, c := range t.Containers {
+		if c.Behaviour.NoBoot != "" {
+			c.Reason = c.Behaviour.NoBoot
+			s.failToStart(tx, t, c.Behaviour.NoBoot)
+			return
+		}
+	}
+	t.PullStoppedAt = tx.Now()
+	for i, c := range t.Containers {
+		c.Status, c.RuntimeID = "RUNNING", fmt.Sprintf("%s-%010d", t.ID, int(tx.Draw("runtime", t.ID, i)*1e10))
+	}
+	tx.SetStatus(t, "RUNNING")
+	if t.Set != nil {
+		s.startWorked(t)
+	}
+	for _, c := range t.Containers {
+		tx.Emit(startProcess(tx, t, c))
+		s.scheduleCrash(tx, t, c)
+	}
+	s.register(tx, t)
+	s.beginChecks(tx, t)
+}
+
+func startProcess(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess {
+	e := world.StartProcess{
+		Key: tx.Key, Task: t.ARN, TaskID: t.ID, Container: c.Spec.Name, Address: t.Address, Behaviour: c.Behaviour,
+		Environment: copyOf(c.Spec.Environment), StopTimeout: stopTimeout(t, c), At: tx.Now(),
+	}
+	if t.Service != nil {
+		e.Service = t.Service.Name
+	}
+	for _, p := range c.Spec.Ports {
+		e.Ports = append(e.Ports, p.Container)
+	}
+	return e
+}
+
+func (s *Scheduler) scheduleCrash(tx *world.Tx, t *world.Task, c *world.Container) {
+	if b := c.Behaviour; b.CrashAfter > 0 && scripted(tx, c) {
+		tx.After(b.CrashAfter, func(tx *world.Tx) { s.exit(tx, t, c, b.ExitCode, "") })
+	}
+}
+
+// scripted reports whether the exit of a container follows from its behaviour;
+// else a process of the host tells it (see [Scheduler.Exited]).
+func scripted(tx *world.Tx, c *world.Container) bool {
+	return len(c.Behaviour.Command) == 0 || !tx.Listening()
+}
+
+// register puts the task into the target groups of its set.
+func (s *Scheduler) register(tx *world.Tx, t *world.Task) {
+	if t.Set == nil {
+		return
+	}
+	n := taskNote(t)
+	for _, a := range t.Set.Attached {
+		g, ok := tx.TargetGroups.Get(a.TargetGroup)
+		if !ok {
+			n.astray = true
+			tell(tx, t.Service, "(service %s) task set (%s) (task %s) is not healthy in target-group (%s) due to TARGET GROUP IS NOT FOUND",
+				t.Service.Name, t.Set.ID, t.ID, a.TargetGroup)
+			continue
+		}
+		n.targets = append(n.targets, tx.Register(g, t.Address.String(), a.ContainerPort, t.Zone, t))
+		count(t.Service, "registered", a.TargetGroup)
+	}
+}
+
+// stopTimeout is how long a container has between SIGTERM and SIGKILL: 30 s by
+// default, 120 s at most on Fargate.
+func stopTimeout(t *world.Task, c *world.Container) time.Duration {
+	d := c.Spec.StopTimeout
+	if d <= 0 {
+		d = 30 * time.Second
+	}
+	if t.LaunchType == "FARGATE" {
+		d = min(d, 120*time.Second)
+	}
+	return d
+}
+
+func moment(t *world.Task, at time.Time) image.Moment {
+	return image.Moment{SinceStart: at.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(), SinceSignal: at.Sub(t.SignalledAt)}
+}
+
+func copyOf(m map[string]string) map[string]string {
+	if m == nil {
+		return nil
+	}
+	c := make(map[string]string, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}

@@ -1,0 +1,61 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// serviceNotes are the scheduler's notes on a service.
+type serviceNotes struct {
+	loop   world.Event // when it looks at the service next
+	loops  int
+	tally  []tally // what happened since the last look, told together
+	steady bool    // the steady state has been told (controller ECS)
+	stuck  bool    // that a deployment cannot move has been told
+}
+
+// setNotes are its notes on a task set.
+type setNotes struct {
+	failed   int       // rounds of starts in a row that failed before RUNNING
+	epoch    int       // grows with each round and each success; tasks carry it
+	heldTill time.Time // no start before
+	noPlace  bool      // that no task can be placed has been told
+	impaired bool      // that tasks do not start has been told
+}
+
+// taskNotes are its notes on a task.
+type taskNotes struct {
+	next     world.Event // the next step of its life
+	targets  []*world.Target
+	astray   bool // a target group of its set is not there
+	draining bool // waits for its targets to be gone
+	epoch    int  // its set's when it was started
+}
+
+func serviceNote(s *world.Service) *serviceNotes {
+	n, ok := s.Law.(*serviceNotes)
+	if !ok {
+		n = &serviceNotes{}
+		s.Law = n
+	}
+	return n
+}
+
+func setNote(ts *world.TaskSet) *setNotes {
+	n, ok := ts.Law.(*setNotes)
+	if !ok {
+		n = &setNotes{}
+		ts.Law = n
+	}
+	return n
+}
+
+func taskNote(t *world.Task) *taskNotes {
+	n, ok := t.Law.(*taskNotes)
+	if !ok {
+		n = &taskNotes{}
+		t.Law = n
+	}
+	return n
+}

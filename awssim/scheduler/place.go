@@ -1,0 +1,130 @@
+package scheduler
+
+import (
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Place chooses the subnet of the next task: one whose zone has the fewest of
+// the tasks counted in perZone, the earliest of those; nil if none can take a
+// task now. Zones that are lost and clusters without capacity take none.
+func Place(tx *world.Tx, cluster string, subnets []string, perZone map[string]int) *world.Subnet {
+	if noCapacity(tx, cluster) {
+		return nil
+	}
+	var best *world.Subnet
+	for _, id := range subnets {
+		sub, ok := tx.Subnets.Get(id)
+		if !ok || tx.Troubles.ZonesLost[sub.Zone] {
+			continue
+		}
+		if best == nil || perZone[sub.Zone] < perZone[best.Zone] {
+			best = sub
+		}
+	}
+	return best
+}
+
+func noCapacity(tx *world.Tx, cluster string) bool {
+	return tx.Troubles.NoCapacity["*"] || tx.Troubles.NoCapacity[cluster]
+}
+
+// launch starts n tasks of a set, as far as they can be placed now.
+func (s *Scheduler) launch(tx *world.Tx, ts *world.TaskSet, n int) (started int) {
+	note, svc := setNote(ts), ts.Service
+	if n <= 0 {
+		return 0
+	}
+	if note.heldTill.After(tx.Now()) {
+		s.pokeAt(tx, svc, note.heldTill)
+		return 0
+	}
+	perZone := zonesOf(ts)
+	var tasks []*world.Task
+	for range n {
+		sub := Place(tx, svc.Cluster.Name, ts.Subnets, perZone)
+		if sub == nil {
+			tellNoPlace(tx, ts)
+			break
+		}
+		perZone[sub.Zone]++
+		tasks = append(tasks, s.startIn(tx, ts, sub))
+	}
+	if len(tasks) > 0 {
+		note.noPlace = false
+	}
+	tellStarted(tx, svc, tasks)
+	return len(tasks)
+}
+
+func (s *Scheduler) startIn(tx *world.Tx, ts *world.TaskSet, sub *world.Subnet) *world.Task {
+	t := s.Start(tx, Launch{
+		Cluster: ts.Service.Cluster, Service: ts.Service, Set: ts, Definition: ts.Definition,
+		Group: "service:" + ts.Service.Name, StartedBy: ts.ID, LaunchType: ts.LaunchType, Subnet: sub,
+	})
+	taskNote(t).epoch = setNote(ts).epoch
+	return t
+}
+
+// zonesOf counts a set's tasks that are to stay, by zone.
+func zonesOf(ts *world.TaskSet) map[string]int {
+	n := map[string]int{}
+	for _, t := range ts.Tasks {
+		if t.DesiredStatus == "RUNNING" {
+			n[t.Zone]++
+		}
+	}
+	return n
+}
+
+func tellNoPlace(tx *world.Tx, ts *world.TaskSet) {
+	if n := setNote(ts); !n.noPlace {
+		n.noPlace = true
+		tell(tx, ts.Service, "(service %s) was unable to place a task. Reason: Capacity is unavailable at this time. Please try again later or in a different availability zone", ts.Service.Name)
+	}
+}
+
+// surplus chooses n of the tasks to stop: those that do not run yet first, then
+// those that are not well, then from the zone with the most tasks, each time
+// the youngest.
+func surplus(tasks []*world.Task, n int) []*world.Task {
+	var chosen, well []*world.Task
+	for _, want := range []func(*world.Task) bool{
+		func(t *world.Task) bool { return t.LastStatus != "RUNNING" },
+		func(t *world.Task) bool { return t.LastStatus == "RUNNING" && !isWell(t) },
+	} {
+		for i := len(tasks) - 1; i >= 0 && len(chosen) < n; i-- {
+			if want(tasks[i]) {
+				chosen = append(chosen, tasks[i])
+			}
+		}
+	}
+	for _, t := range tasks {
+		if isWell(t) {
+			well = append(well, t)
+		}
+	}
+	return append(chosen, fromFullestZones(well, min(n-len(chosen), len(well)))...)
+}
+
+func fromFullestZones(tasks []*world.Task, n int) (chosen []*world.Task) {
+	var zones []string
+	in := map[string][]*world.Task{}
+	for _, t := range tasks {
+		if in[t.Zone] == nil {
+			zones = append(zones, t.Zone)
+		}
+		in[t.Zone] = append(in[t.Zone], t)
+	}
+	for range n {
+		fullest := zones[0]
+		for _, z := range zones {
+			if len(in[z]) > len(in[fullest]) {
+				fullest = z
+			}
+		}
+		last := len(in[fullest]) - 1
+		chosen = append(chosen, in[fullest][last])
+		in[fullest] = in[fullest][:last]
+	}
+	return chosen
+}

@@ -1,0 +1,187 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Stop codes, as the API writes them.
+const (
+	BySchedulers = "ServiceSchedulerInitiated"
+	ByUser       = "UserInitiated"
+	ByExit       = "EssentialContainerExited"
+	ByStart      = "TaskFailedToStart"
+	ByHost       = "TerminationNotice"
+)
+
+// StopByUser stops a task as StopTask does: targets are taken out at once, the
+// stop signal does not wait for their drain unless the knob
+// StopTaskAwaitsDrain is set. Stopping a task that stops does nothing.
+func (s *Scheduler) StopByUser(tx *world.Tx, t *world.Task, reason string) {
+	if reason == "" {
+		reason = "Task stopped by user"
+	}
+	if !s.condemn(tx, t, ByUser, reason) {
+		return
+	}
+	tx.SetStatus(t, "DEACTIVATING")
+	s.deregister(tx, t)
+	if tx.Knobs().StopTaskAwaitsDrain && !isDrained(tx, t) {
+		taskNote(t).draining = true
+		return
+	}
+	s.later(tx, t, tx.Knobs().Deactivating, "deactivating", s.terminate)
+}
+
+// retire stops a service's task in the scheduler's own order: deregister, wait
+// for the drain, signal. The task stays RUNNING with desired status STOPPED for
+// one turn of the scheduler's loop, as published logs show.
+func (s *Scheduler) retire(tx *world.Tx, t *world.Task, reason string) {
+	if !s.condemn(tx, t, BySchedulers, reason) {
+		return
+	}
+	if len(taskNote(t).targets) == 0 {
+		s.drain(tx, t)
+		return
+	}
+	s.later(tx, t, tx.Knobs().SchedulerLoop, "retire", s.drain)
+}
+
+// condemn sets the desired status; false if there is nothing left to do: the
+// task is stopping already, or it never ran and is taken down at once.
+func (s *Scheduler) condemn(tx *world.Tx, t *world.Task, code, reason string) bool {
+	if t.DesiredStatus == "STOPPED" {
+		return false
+	}
+	t.DesiredStatus, t.StopCode, t.StoppedReason = "STOPPED", code, reason
+	t.StoppingAt = tx.Now()
+	t.Version++
+	tx.Log("task", t.ID, "stops: %s: %s", code, reason)
+	tx.Changed(world.TaskChanged, t)
+	if t.LastStatus != "RUNNING" {
+		s.dismantle(tx, t)
+		return false
+	}
+	return true
+}
+
+func (s *Scheduler) drain(tx *world.Tx, t *world.Task) {
+	tx.SetStatus(t, "DEACTIVATING")
+	s.deregister(tx, t)
+	if !isDrained(tx, t) {
+		taskNote(t).draining = true
+		return
+	}
+	s.later(tx, t, tx.Knobs().Deactivating, "deactivating", s.terminate)
+}
+
+func (s *Scheduler) deregister(tx *world.Tx, t *world.Task) {
+	had := false
+	for _, x := range taskNote(t).targets {
+		if x.Task != t || x.State == "gone" || x.State == "draining" {
+			continue
+		}
+		tx.Deregister(x.Group, x.ID, x.Port)
+		count(t.Service, "deregistered", x.Group.ARN)
+		had = true
+	}
+	if had {
+		countDraining(t)
+	}
+}
+
+// drained goes on with a task that waited for its targets.
+func (s *Scheduler) drained(tx *world.Tx, t *world.Task) {
+	n := taskNote(t)
+	if !n.draining || !isDrained(tx, t) {
+		return
+	}
+	n.draining = false
+	s.later(tx, t, tx.Knobs().Deactivating, "deactivating", s.terminate)
+}
+
+func isDrained(tx *world.Tx, t *world.Task) bool {
+	for _, x := range taskNote(t).targets {
+		if x.Task != t || x.State == "gone" {
+			continue
+		}
+		if g, ok := tx.TargetGroups.Get(x.Group.ARN); ok && g == x.Group {
+			return false
+		}
+	}
+	return true
+}
+
+// terminate sends the stop signal; SIGKILL follows after the stop timeout.
+func (s *Scheduler) terminate(tx *world.Tx, t *world.Task) {
+	if allStopped(t) {
+		s.dismantle(tx, t)
+		return
+	}
+	t.SignalledAt = tx.Now()
+	tx.SetStatus(t, "STOPPING")
+	tx.Emit(world.SignalProcess{Key: tx.Key, Task: t.ARN})
+	longest := time.Duration(0)
+	for _, c := range t.Containers {
+		if c.Status != "RUNNING" {
+			continue
+		}
+		limit := stopTimeout(t, c)
+		longest = max(longest, limit)
+		if b := c.Behaviour; scripted(tx, c) && !b.IgnoresTerm && b.ServesAfterTerm < limit {
+			tx.After(b.ServesAfterTerm, func(tx *world.Tx) { s.exit(tx, t, c, 0, "") })
+		}
+	}
+	s.after(tx, t, longest, s.kill)
+}
+
+func (s *Scheduler) kill(tx *world.Tx, t *world.Task) {
+	tx.Emit(world.SignalProcess{Key: tx.Key, Task: t.ARN, Kill: true})
+	for _, c := range t.Containers {
+		s.exit(tx, t, c, 137, "")
+	}
+}
+
+// dismantle takes the network interface away from a task whose containers are
+// no more; containers that never ran have no exit code.
+func (s *Scheduler) dismantle(tx *world.Tx, t *world.Task) {
+	for _, c := range t.Containers {
+		c.Status = "STOPPED"
+	}
+	tx.SetStatus(t, "DEPROVISIONING")
+	s.later(tx, t, tx.Knobs().Deprovisioning, "deprovisioning", s.stopped)
+}
+
+func (s *Scheduler) stopped(tx *world.Tx, t *world.Task) {
+	s.deregister(tx, t)
+	if t.Address.IsValid() {
+		delete(tx.TasksByAddress, t.Address)
+		t.Subnet.GiveBack(t.Address)
+	}
+	if t.Set != nil {
+		forget(t.Set, t)
+	}
+	keep := tx.Knobs().StoppedTaskRetention
+	t.RemoveAfter = tx.Now().Add(keep)
+	tx.SetStatus(t, "STOPPED")
+	tx.After(keep, func(tx *world.Tx) { tx.Tasks.Delete(t.ARN) })
+}
+
+func forget(ts *world.TaskSet, t *world.Task) {
+	for i, x := range ts.Tasks {
+		if x == t {
+			ts.Tasks = append(ts.Tasks[:i], ts.Tasks[i+1:]...)
+			return
+		}
+	}
+}
+
+func allStopped(t *world.Task) bool {
+	for _, c := range t.Containers {
+		if c.Status != "STOPPED" {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,111 @@
+package scheduler
+
+import (
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Found puts a new service into the world. Task sets follow by [Scheduler.Add].
+func (s *Scheduler) Found(tx *world.Tx, svc *world.Service) {
+	tx.Services.Delete(svc.ID()) // an INACTIVE one of that name
+	tx.Services.Put(svc.ID(), svc)
+	tx.Log("service", svc.ID(), "created, controller %s, desired %d", svc.Controller, svc.Desired)
+	tx.Changed(world.ServiceChanged, svc)
+}
+
+// Add puts a new task set into its service. With the controller ECS it is a
+// deployment: it becomes PRIMARY and the former one is rolled out of.
+func (s *Scheduler) Add(tx *world.Tx, ts *world.TaskSet) {
+	svc := ts.Service
+	ts.CreatedAt, ts.UpdatedAt = tx.Now(), tx.Now()
+	if svc.Controller == "ECS" {
+		s.supersede(tx, ts)
+	}
+	svc.TaskSets = append(svc.TaskSets, ts)
+	tx.Log("task set", ts.ID, "created in %s, %s, scale %g %%", svc.ID(), ts.Status, ts.Scale)
+	s.resize(tx, ts)
+}
+
+// Scale sets a task set's share of the desired count, in percent.
+func (s *Scheduler) Scale(tx *world.Tx, ts *world.TaskSet, percent float64) {
+	tx.Log("task set", ts.ID, "scale %g %% -> %g %%", ts.Scale, percent)
+	ts.Scale, ts.UpdatedAt = percent, tx.Now()
+	s.resize(tx, ts)
+}
+
+// SetDesired changes a service's desired count and every task set's with it.
+func (s *Scheduler) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
+	if svc.Desired != desired {
+		tx.Log("service", svc.ID(), "desired %d -> %d", svc.Desired, desired)
+	}
+	svc.Desired = desired
+	for _, ts := range svc.TaskSets {
+		if ts.Computed != s.wanted(ts) {
+			ts.UpdatedAt = tx.Now()
+			s.resize(tx, ts)
+		}
+	}
+	s.Renew(tx, svc)
+}
+
+// Renew tells that something about a service was changed by its owner: starts
+// that were held back are tried again.
+func (s *Scheduler) Renew(tx *world.Tx, svc *world.Service) {
+	for _, ts := range svc.TaskSets {
+		release(ts)
+	}
+	n := serviceNote(svc)
+	n.stuck = false
+	tx.Changed(world.ServiceChanged, svc)
+}
+
+func (s *Scheduler) wanted(ts *world.TaskSet) int {
+	switch {
+	case ts.Status == "DRAINING" || ts.Service.Status != "ACTIVE":
+		return 0
+	case ts.Service.Controller == "ECS":
+		return ts.Service.Desired
+	}
+	return DesiredOf(ts.Service.Desired, ts.Scale)
+}
+
+func (s *Scheduler) resize(tx *world.Tx, ts *world.TaskSet) {
+	ts.Computed = s.wanted(ts)
+	ts.Stability, ts.StabilityAt = "STABILIZING", tx.Now()
+	release(ts)
+	tx.Changed(world.TaskSetChanged, ts)
+}
+
+// Promote makes a task set PRIMARY; the former one falls back to ACTIVE and
+// keeps its tasks. Traffic is not touched.
+func (s *Scheduler) Promote(tx *world.Tx, ts *world.TaskSet) {
+	if old := ts.Service.Primary(); old != nil && old != ts {
+		old.Status, old.UpdatedAt = "ACTIVE", tx.Now()
+		tx.Changed(world.TaskSetChanged, old)
+	}
+	ts.Status, ts.UpdatedAt = "PRIMARY", tx.Now()
+	tx.Log("task set", ts.ID, "PRIMARY")
+	tx.Changed(world.TaskSetChanged, ts)
+}
+
+// Retire drains a task set; it vanishes when its last task is gone.
+func (s *Scheduler) Retire(tx *world.Tx, ts *world.TaskSet) {
+	if ts.Status == "DRAINING" {
+		return
+	}
+	ts.Status, ts.UpdatedAt = "DRAINING", tx.Now()
+	tx.Log("task set", ts.ID, "DRAINING")
+	s.resize(tx, ts)
+}
+
+// Delete drains a service with everything in it.
+func (s *Scheduler) Delete(tx *world.Tx, svc *world.Service) {
+	if svc.Status != "ACTIVE" {
+		return
+	}
+	svc.Status, svc.Desired = "DRAINING", 0
+	tx.Log("service", svc.ID(), "DRAINING")
+	for _, ts := range svc.TaskSets {
+		s.Retire(tx, ts)
+	}
+	tx.Changed(world.ServiceChanged, svc)
+}
