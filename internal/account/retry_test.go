@@ -291,6 +291,7 @@ func TestCancelInFlight(t *testing.T) {
 		err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
 		equal(t, "attempts", len(w.calls), 1)
 		equal(t, "ended after", w.clock.Now().Sub(start), 5*time.Second)
+		equal(t, "text", told(t, err).Error(), "ecs:CreateTaskSet (prod/web): stopped before a reply came: stopped by Ctrl-C; no answer: the call may have taken effect")
 		for _, want := range []error{errStop, context.Canceled, sluice.ErrUnanswered} {
 			if !errors.Is(err, want) {
 				t.Errorf("%v is not in %v", want, err)
