@@ -104,7 +104,7 @@ func law(name string) room {
 
 func simRoom(name string, laws ...string) room {
 	r := room{pkg: "awssim/" + name, libs: []string{sdk, smithy},
-		also: []string{"awssim/world", "awssim/image", "awssim/fault"}}
+		also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/wire"}} // wire: errors, paging, who calls
 	for _, l := range laws {
 		r.also = append(r.also, "awssim/"+l)
 	}

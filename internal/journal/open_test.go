@@ -172,7 +172,7 @@ func TestAnEndedContextStopsBeforeTheWrite(t *testing.T) {
 }
 
 func TestMemoryJournalsArePrivate(t *testing.T) {
-	const journals = 1000
+	const journals = 500
 	all := make([]*journal.Journal, journals)
 	for i := range all {
 		all[i] = open(t, journal.Memory, newTicking())
