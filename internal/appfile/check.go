@@ -1,0 +1,228 @@
+package appfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// checker holds a file against the tables and collects what is wrong.
+type checker struct {
+	src      *definition.Source
+	format   Format
+	problems []*definition.Problem
+	piped    []string // paths of piped's own keys, in the order of the file
+}
+
+func (c *checker) at(n *definition.Node, format string, args ...any) {
+	c.problems = append(c.problems, c.src.At(n, format, args...))
+}
+
+func (c *checker) atKey(e definition.Entry, format string, args ...any) *definition.Problem {
+	p := c.src.AtKey(e, format, args...)
+	c.problems = append(c.problems, p)
+	return p
+}
+
+// value holds a value against a shape. Nothing given is never wrong here.
+func (c *checker) value(n *definition.Node, s shape, path string) {
+	if n.Kind == definition.Null {
+		return
+	}
+	switch s.kind {
+	case object:
+		c.object(n, s, path)
+	case list:
+		c.list(n, s, path)
+	case labels:
+		c.labels(n, path)
+	case stages:
+		c.stages(n, path)
+	case plugins:
+		c.plugins(n, path)
+	case choice:
+		c.choice(n, s, path)
+	case text, flag:
+		c.kind(n, map[kind]definition.NodeKind{text: definition.Text, flag: definition.Bool}[s.kind], path)
+	case whole, percent, span:
+		c.measure(n, s, path)
+	}
+}
+
+// kind refuses a node of another kind.
+func (c *checker) kind(n *definition.Node, want definition.NodeKind, path string) bool {
+	if n.Kind == want {
+		return true
+	}
+	advice := ""
+	if want == definition.Text && (n.Kind == definition.Number || n.Kind == definition.Bool) {
+		advice = ": write it in quotes"
+	}
+	c.at(n, "%s is %s, and this is %s%s", path, want, n.Kind, advice)
+	return false
+}
+
+func (c *checker) object(n *definition.Node, s shape, path string) {
+	if !c.kind(n, definition.Map, orFile(path)) {
+		return
+	}
+	seen := map[string]bool{}
+	for _, e := range n.Entries {
+		if seen[e.Key] {
+			c.atKey(e, "%s is given twice", joinPath(path, e.Key))
+			continue
+		}
+		seen[e.Key] = true
+		c.entry(e, s, path)
+	}
+	for _, k := range s.keys {
+		if k.needed && !given(n.Get(k.name)) {
+			c.at(n, "%s has no %s", orFile(path), k.name)
+		}
+	}
+	c.single(n, s)
+}
+
+func orFile(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return path
+}
+
+// entry holds one entry of an object against its key.
+func (c *checker) entry(e definition.Entry, s shape, path string) {
+	at := joinPath(path, e.Key)
+	i := slices.IndexFunc(s.keys, func(k key) bool { return k.name == e.Key })
+	if i < 0 {
+		c.unknown(e, s, path)
+		return
+	}
+	k := s.keys[i]
+	switch k.list {
+	case Refused:
+		c.atKey(e, "%s is refused. %s", at, k.says)
+		return
+	case PipedsOwn:
+		c.piped = append(c.piped, at)
+	}
+	c.value(e.Value, k.shape, at)
+}
+
+// unknown refuses a key, and says which was probably meant or where it belongs.
+func (c *checker) unknown(e definition.Entry, s shape, path string) {
+	var names []string
+	for _, k := range s.keys {
+		if k.list != Refused {
+			names = append(names, k.name)
+		}
+	}
+	p := c.atKey(e, "unknown key %q in %s", e.Key, orFile(path))
+	if home := c.home(e.Key); home != "" {
+		p.Message += ": it belongs under " + home
+		return
+	}
+	p.Meant = definition.Nearest(e.Key, names)
+}
+
+// home is where else a key of this name belongs, if in one place only.
+func (c *checker) home(name string) string {
+	home := ""
+	for _, k := range keysOf(specShape(c.format), "", c.format) {
+		at, ok := strings.CutSuffix(k.Path, "."+name)
+		if !ok || k.List == Refused {
+			continue
+		}
+		if home != "" {
+			return ""
+		}
+		home = at
+	}
+	return home
+}
+
+// single refuses two keys that mean the same.
+func (c *checker) single(n *definition.Node, s shape) {
+	var found []definition.Entry
+	for _, e := range n.Entries {
+		if slices.Contains(s.single, e.Key) && given(e.Value) {
+			found = append(found, e)
+		}
+	}
+	if len(found) > 1 {
+		c.atKey(found[1], "%s and %s are one key under two names: give one", found[0].Key, found[1].Key)
+	}
+}
+
+func (c *checker) list(n *definition.Node, s shape, path string) {
+	if !c.kind(n, definition.List, path) {
+		return
+	}
+	for _, item := range n.Items {
+		if item.Kind == definition.Null {
+			c.at(item, "%s: an entry of the list is empty", path)
+			continue
+		}
+		c.value(item, *s.of, path+"[]")
+	}
+}
+
+func (c *checker) labels(n *definition.Node, path string) {
+	if !c.kind(n, definition.Map, path) {
+		return
+	}
+	seen := map[string]bool{}
+	for _, e := range n.Entries {
+		if seen[e.Key] {
+			c.atKey(e, "%s is given twice", joinPath(path, e.Key))
+		}
+		seen[e.Key] = true
+		c.kind(e.Value, definition.Text, joinPath(path, e.Key))
+	}
+}
+
+func (c *checker) choice(n *definition.Node, s shape, path string) {
+	if !c.kind(n, definition.Text, path) || slices.Contains(s.words, n.Text) {
+		return
+	}
+	for _, r := range s.refused {
+		if r.word == n.Text {
+			c.at(n, "%s cannot be %s: %s", path, n.Text, r.says)
+			return
+		}
+	}
+	p := c.src.At(n, "%s cannot be %q: it is one of %s", path, n.Text, strings.Join(s.words, ", "))
+	p.Meant = definition.Nearest(n.Text, s.words)
+	c.problems = append(c.problems, p)
+}
+
+// measure holds a number, a share or a duration against its range.
+func (c *checker) measure(n *definition.Node, s shape, path string) {
+	ok, want := false, ""
+	switch s.kind {
+	case whole:
+		i, isInt := n.Int()
+		ok, want = isInt && i >= s.min && i <= s.max, fmt.Sprintf("a whole number from %d to %d", s.min, s.max)
+	case percent:
+		i, isShare := percentOf(n)
+		ok = isShare && int64(i) >= s.min && int64(i) <= s.max
+		want = fmt.Sprintf("a whole percentage from %d to %d, written 10 or \"10%%\"", s.min, s.max)
+	case span:
+		_, ok = spanOf(n)
+		want = `a duration above zero, such as "90s", "10m" or "1h30m"`
+	}
+	if ok {
+		return
+	}
+	got := n.Text
+	if n.Kind == definition.Map || n.Kind == definition.List {
+		got = n.Kind.String()
+	}
+	message := fmt.Sprintf("%s is %s, and this is %s", path, want, got)
+	if s.remark != "" {
+		message += " (" + s.remark + ")"
+	}
+	c.at(n, "%s", message)
+}

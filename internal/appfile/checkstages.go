@@ -1,0 +1,151 @@
+package appfile
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// stages holds a pipeline's stages against the table of stages.
+func (c *checker) stages(n *definition.Node, path string) {
+	if !c.kind(n, definition.List, path) {
+		return
+	}
+	for i, item := range n.Items {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if item.Kind == definition.Null {
+			c.at(item, "%s is empty", at)
+			continue
+		}
+		c.object(item, entryShape(c.format), at)
+		if name := item.Get("name"); given(name) && name.Kind == definition.Text {
+			c.stage(item, name, at)
+		}
+	}
+}
+
+// stage holds one stage's options against its kind.
+func (c *checker) stage(item, name *definition.Node, path string) {
+	st, ok := stageNamed(c.format, name.Text)
+	switch {
+	case !ok:
+		c.unknownStage(name)
+		return
+	case st.list == Refused:
+		c.at(name, "stage %s is refused. %s", name.Text, st.says)
+		return
+	}
+	with := item.Get("with")
+	if given(with) {
+		c.value(with, st.withShape(), path+".with")
+	} else if st.needsWith() {
+		for _, k := range st.with {
+			if k.needed {
+				c.at(item, "%s (%s) has no with.%s%s", path, st.name, k.name, remark(k.shape.remark))
+			}
+		}
+		return
+	}
+	c.twice(item, with, path)
+	c.stageSense(st.name, item, with, path)
+}
+
+func remark(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+func (c *checker) unknownStage(name *definition.Node) {
+	var names []string
+	for _, st := range stageKinds(c.format) {
+		if st.list == Honoured {
+			names = append(names, st.name)
+		}
+	}
+	p := c.src.At(name, "unknown stage %q: it is one of %s", name.Text, strings.Join(names, ", "))
+	p.Meant = definition.Nearest(name.Text, names)
+	c.problems = append(c.problems, p)
+}
+
+// twice refuses a timeout beside the options and another one within.
+func (c *checker) twice(item, with *definition.Node, path string) {
+	if inner := with.Get("timeout"); given(inner) && given(item.Get("timeout")) {
+		c.at(inner, "%s.timeout is given twice, here and beside with: give one", path)
+	}
+}
+
+// stageSense is what one key alone does not tell.
+func (c *checker) stageSense(name string, item, with *definition.Node, path string) {
+	switch name {
+	case StageTrafficRouting:
+		c.shares(item, with, path)
+	case StageApproval:
+		who, least := textsOf(with.Get("approvers")), wholeOr(with.Get("minApproverNum"), 1)
+		if len(who) > 0 && int64(len(who)) < least {
+			c.at(with.Get("minApproverNum"), "%s.with.minApproverNum is %d, and approvers names %d", path, least, len(who))
+		}
+	}
+}
+
+func (c *checker) shares(item, with *definition.Node, path string) {
+	primary, canary := with.Get("primary"), with.Get("canary")
+	switch {
+	case !given(primary) && !given(canary):
+		c.at(item, "%s (%s) has neither with.primary nor with.canary (PipeCD takes that for primary 100, canary 0)", path, StageTrafficRouting)
+	case given(primary) && given(canary):
+		p, pok := percentOf(primary)
+		k, kok := percentOf(canary)
+		if pok && kok && p <= 100 && k <= 100 && p+k != 100 {
+			c.at(canary, "%s.with: primary %d and canary %d sum to %d, not to 100 (PipeCD reads one of them and drops the other)", path, p, k, p+k)
+		}
+	}
+}
+
+// weightsOf are the weights that a traffic routing asks for; false if the file is
+// wrong there.
+func weightsOf(with *definition.Node) (sluice.Weights, bool) {
+	canary, ok := percentOf(with.Get("canary"))
+	if !ok {
+		primary, given := percentOf(with.Get("primary"))
+		canary, ok = 100-primary, given
+	}
+	w, err := sluice.NewWeights(100-canary, canary)
+	return w, ok && err == nil
+}
+
+// plugins holds the plugin's part against its shape: the entry named ecs, or the
+// only one.
+func (c *checker) plugins(n *definition.Node, path string) {
+	if !c.kind(n, definition.Map, path) {
+		return
+	}
+	seen := map[string]bool{}
+	for _, e := range n.Entries {
+		if seen[e.Key] {
+			c.atKey(e, "%s.%s is given twice", path, e.Key)
+		}
+		seen[e.Key] = true
+	}
+	e, ok := ecsPlugin(n)
+	if !ok {
+		c.at(n, "%s has %d entries and none is named ecs: name the one for ECS so", path, len(n.Entries))
+		return
+	}
+	c.value(e.Value, pluginShape(), path+"."+e.Key)
+}
+
+func ecsPlugin(n *definition.Node) (definition.Entry, bool) {
+	for _, e := range n.Entries {
+		if e.Key == "ecs" {
+			return e, true
+		}
+	}
+	if len(n.Entries) == 1 {
+		return n.Entries[0], true
+	}
+	return definition.Entry{}, false
+}

@@ -1,0 +1,102 @@
+package appfile
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// definitions reads the files that input names.
+func (l *loader) definitions(spec, input *definition.Node) {
+	place := spec
+	if given(input) {
+		place = input
+	}
+	if name := input.Get("taskDefinitionFile"); textOf(name) != "" {
+		l.task(name, name.Text, "taskDefinitionFile")
+	} else {
+		l.task(place, defaultTaskFile, "taskDefinitionFile is not given, and")
+	}
+	if name := input.Get("serviceDefinitionFile"); textOf(name) != "" {
+		l.service(name, name.Text)
+	}
+}
+
+func (l *loader) task(at *definition.Node, name, what string) {
+	file, data, ok := l.named(at, name, what)
+	if !ok {
+		return
+	}
+	task, err := definition.DecodeTask(file, data)
+	if err != nil {
+		l.others = append(l.others, err)
+	}
+	l.app.Task = task
+}
+
+func (l *loader) service(at *definition.Node, name string) {
+	file, data, ok := l.named(at, name, "serviceDefinitionFile")
+	if !ok {
+		return
+	}
+	service, err := definition.DecodeService(file, data)
+	if err != nil {
+		l.others = append(l.others, err)
+	}
+	l.app.Service = service
+}
+
+// named reads a file relative to the application file; what goes wrong is told
+// at the key that names it.
+func (l *loader) named(at *definition.Node, name, what string) (string, []byte, bool) {
+	file := path.Join(path.Dir(l.app.File), name)
+	if path.IsAbs(name) || !fs.ValidPath(file) {
+		l.refuse(l.src.At(at, "%s: %s leads out of the folder", what, name))
+		return "", nil, false
+	}
+	data, err := l.read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		l.refuse(l.src.At(at, "%s: there is no file %s", strings.TrimSuffix(what, ":"), file))
+		return "", nil, false
+	}
+	if err != nil {
+		l.refuse(l.src.At(at, "%s: %s: %v", what, file, reason(err)))
+		return "", nil, false
+	}
+	return file, data, true
+}
+
+// cluster settles the cluster: the application file's and the service
+// definition's are one, and either gives it to the other.
+func (l *loader) cluster(key *definition.Node) {
+	app := l.app
+	app.Cluster = textOf(key)
+	if app.Service == nil {
+		if app.Cluster == "" {
+			app.Cluster = app.Standalone.ClusterARN
+		}
+		return
+	}
+	named := app.Service.Input.Cluster
+	switch {
+	case named == nil && app.Cluster != "":
+		name := app.Cluster
+		app.Service.Input.Cluster = &name
+	case named == nil:
+	case app.Cluster == "":
+		app.Cluster = *named
+	case clusterName(app.Cluster) != clusterName(*named):
+		l.refuse(l.src.At(key, "cluster is %s, and %s says %s", app.Cluster, app.Service.File, *named))
+	}
+}
+
+// clusterName is the name in a cluster's ARN, or the name itself.
+func clusterName(s string) string {
+	if _, name, ok := strings.Cut(s, ":cluster/"); ok {
+		return name
+	}
+	return s
+}

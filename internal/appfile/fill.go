@@ -1,0 +1,161 @@
+package appfile
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// What holds where the file does not say.
+const (
+	defaultTaskFile     = "taskdef.json"
+	defaultLaunchType   = "FARGATE"
+	defaultTimeout      = 6 * time.Hour    // PipeCD's, of deployments and of stages
+	defaultProgressTime = 10 * time.Minute // PipeCD v0's wait for a task set
+)
+
+// fill takes the values out of a checked file. Where the file is wrong, what it
+// takes does not matter: Load answers with the problems.
+func (l *loader) fill(spec *definition.Node) {
+	app, ecs := l.app, spec
+	if app.Format == PipeCDv1 {
+		ecs = pluginOf(spec)
+	}
+	input := ecs.Get("input")
+
+	app.Name = textOf(spec.Get("name"))
+	app.Region = textOf(spec.Get("region"))
+	app.Labels = labelsOf(spec.Get("labels"))
+	app.Timeout = spanOr(spec.Get("timeout"), defaultTimeout)
+	app.ProgressDeadline = spanOr(spec.Get("progressDeadline"), spanOr(input.Get("progressDeadline"), defaultProgressTime))
+	app.Recreate = flagOr(ecs.Get("quickSync").Get("recreate"), false)
+	app.Access = accessOf(input)
+	app.Primary = groupOf(input.Get("targetGroups").Get("primary"))
+	app.Canary = groupOf(input.Get("targetGroups").Get("canary"))
+	app.ListenerRules = textsOf(input.Get("listenerRules"))
+	app.Standalone = standaloneOf(input, app.Format)
+
+	l.autoRollback(spec, input)
+	l.pipeline(spec.Get("pipeline").Get("stages"))
+	l.definitions(spec, input)
+	l.cluster(spec.Get("cluster"))
+}
+
+func pluginOf(spec *definition.Node) *definition.Node {
+	if n := spec.Get("plugins"); n != nil {
+		if e, ok := ecsPlugin(n); ok {
+			return e.Value
+		}
+	}
+	return nil
+}
+
+func labelsOf(n *definition.Node) map[string]string {
+	if n == nil {
+		return nil
+	}
+	all := map[string]string{}
+	for _, e := range n.Entries {
+		all[e.Key] = e.Value.Text
+	}
+	return all
+}
+
+func accessOf(input *definition.Node) sluice.Access {
+	switch textOr(input.Get("accessType"), textOf(input.Get("ecsAccessType"))) {
+	case "SERVICE_DISCOVERY", "ECS_SERVICE_DISCOVERY":
+		return sluice.ServiceDiscovery
+	}
+	return sluice.ELB
+}
+
+func groupOf(n *definition.Node) *TargetGroup {
+	if !given(n) {
+		return nil
+	}
+	return &TargetGroup{
+		ARN:              textOf(n.Get("targetGroupArn")),
+		Container:        textOf(n.Get("containerName")),
+		Port:             int32(wholeOr(n.Get("containerPort"), 0)),
+		LoadBalancerName: textOf(n.Get("loadBalancerName")),
+	}
+}
+
+func standaloneOf(input *definition.Node, f Format) Standalone {
+	vpc := input.Get("awsvpcConfiguration")
+	return Standalone{
+		Run:            flagOr(input.Get("runStandaloneTask"), f != PipeCDv1),
+		ClusterARN:     textOf(input.Get("clusterArn")),
+		LaunchType:     textOr(input.Get("launchType"), defaultLaunchType),
+		Subnets:        textsOf(vpc.Get("subnets")),
+		SecurityGroups: textsOf(vpc.Get("securityGroups")),
+		AssignPublicIP: textOf(vpc.Get("assignPublicIp")),
+	}
+}
+
+// autoRollback takes PipeCD v0's old key before the planner's, as PipeCD v0 does
+// for ECS, and tells where they disagree.
+func (l *loader) autoRollback(spec, input *definition.Node) {
+	planner := spec.Get("planner").Get("autoRollback")
+	l.app.AutoRollback = flagOr(input.Get("autoRollback"), flagOr(planner, true))
+	if given(planner) && flagOr(planner, true) != l.app.AutoRollback {
+		l.app.Notes = append(l.app.Notes, fmt.Sprintf(
+			"input.autoRollback (%t) goes before planner.autoRollback (%t)", l.app.AutoRollback, !l.app.AutoRollback))
+	}
+}
+
+func (l *loader) pipeline(list *definition.Node) {
+	if list == nil {
+		return
+	}
+	for _, item := range list.Items {
+		with := item.Get("with")
+		st := Stage{
+			Name:    textOf(item.Get("name")),
+			Desc:    textOf(item.Get("desc")),
+			Timeout: spanOr(item.Get("timeout"), spanOr(with.Get("timeout"), defaultTimeout)),
+			Line:    item.Line,
+		}
+		st.With = l.options(st, with)
+		l.app.Pipeline = append(l.app.Pipeline, st)
+	}
+}
+
+func (l *loader) options(st Stage, with *definition.Node) Options {
+	switch st.Name {
+	case StageSync:
+		return Sync{}
+	case StageCanaryRollout:
+		scale, _ := percentOf(with.Get("scale"))
+		return CanaryRollout{Scale: scale}
+	case StageTrafficRouting:
+		return l.routing(st, with)
+	case StagePrimaryRollout:
+		return PrimaryRollout{KeepOld: flagOr(with.Get("keepOld"), false)}
+	case StageCanaryClean:
+		return CanaryClean{}
+	case StageWait:
+		return Wait{Duration: spanOr(with.Get("duration"), 0)}
+	case StageApproval:
+		return Approval{
+			Approvers:    textsOf(with.Get("approvers")),
+			MinApprovers: int(wholeOr(with.Get("minApproverNum"), 1)),
+		}
+	}
+	return nil
+}
+
+// routing takes the weights, and tells where PipeCD would have set others.
+func (l *loader) routing(st Stage, with *definition.Node) Options {
+	weights, ok := weightsOf(with)
+	if !ok {
+		return TrafficRouting{}
+	}
+	if weights.Primary() == 0 && !given(with.Get("canary")) && l.app.Format != Sluice {
+		l.app.Notes = append(l.app.Notes, fmt.Sprintf(
+			"line %d: primary 0 gives the canary all traffic; PipeCD takes it for primary 100, canary 0", st.Line))
+	}
+	return TrafficRouting{Weights: weights}
+}

@@ -1,0 +1,150 @@
+package appfile
+
+import (
+	"slices"
+	"strings"
+)
+
+// List is what becomes of a key.
+type List string
+
+// The three lists.
+const (
+	// Honoured: sluice does what the key says.
+	Honoured List = "honoured"
+	// PipedsOwn: read past, and told once. It is piped that acts on it.
+	PipedsOwn List = "piped's own"
+	// Refused: an error, with a sentence.
+	Refused List = "refused"
+)
+
+// Key is one key of application files, or one kind of stage.
+type Key struct {
+	// Path is the key with those above it, without the envelope: "spec." and, for
+	// PipeCD v1, "plugins.<name>." are left out. "pipeline.stages[WAIT].with.duration"
+	// is an option of a stage.
+	Path     string
+	List     List
+	Sentence string   // what it does, or why it is refused
+	Formats  []Format // where it is so
+}
+
+// kind is what a value must be.
+type kind int
+
+const (
+	free    kind = iota // anything: it is not ours
+	object              // a map of keys
+	list                // a list of shapes
+	text                // text
+	labels              // a map of text
+	flag                // true or false
+	whole               // a whole number
+	percent             // a whole number, or text like "10%"
+	span                // a duration like "10m"
+	choice              // one of several words
+	stages              // the stages of a pipeline
+	plugins             // PipeCD v1's map of plugins
+)
+
+// shape is what a value must be, in detail.
+type shape struct {
+	kind     kind
+	keys     []key         // of an object
+	single   []string      // keys of an object of which at most one is given
+	of       *shape        // of a list
+	min, max int64         // of a whole number or percent
+	words    []string      // of a choice
+	refused  []refusedWord // words of a choice that are refused with a sentence
+	remark   string        // said where the value is refused
+}
+
+// key is one key of an object.
+type key struct {
+	name   string
+	list   List
+	says   string
+	needed bool
+	shape  shape
+}
+
+// refusedWord is a word that is known and refused.
+type refusedWord struct{ word, says string }
+
+func honoured(name string, s shape, says string) key {
+	return key{name: name, list: Honoured, says: says, shape: s}
+}
+
+func needed(name string, s shape, says string) key {
+	return key{name: name, list: Honoured, says: says, shape: s, needed: true}
+}
+
+func pipedsOwn(name, says string) key {
+	return key{name: name, list: PipedsOwn, says: says}
+}
+
+func refused(name, says string) key {
+	return key{name: name, list: Refused, says: says}
+}
+
+// formats are all formats, in the order of the documentation.
+func formats() []Format { return []Format{PipeCDv0, PipeCDv1, Sluice} }
+
+// Keys are all keys that files may hold, of all formats, sorted by path. It is
+// made from the tables that [Load] reads by.
+func Keys() []Key {
+	var all []Key
+	for _, f := range formats() {
+		for _, k := range keysOf(specShape(f), "", f) {
+			all = addKey(all, k, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Key) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// addKey adds a format to a key that is there already, or the key.
+func addKey(all []Key, k Key, f Format) []Key {
+	for i, other := range all {
+		if other.Path == k.Path && other.List == k.List && other.Sentence == k.Sentence {
+			all[i].Formats = append(all[i].Formats, f)
+			return all
+		}
+	}
+	k.Formats = []Format{f}
+	return append(all, k)
+}
+
+// keysOf are the keys within a shape.
+func keysOf(s shape, path string, f Format) []Key {
+	var all []Key
+	switch s.kind {
+	case object:
+		for _, k := range s.keys {
+			at := joinPath(path, k.name)
+			all = append(all, Key{Path: at, List: k.list, Sentence: k.says})
+			all = append(all, keysOf(k.shape, at, f)...)
+		}
+	case choice:
+		for _, r := range s.refused {
+			all = append(all, Key{Path: path + "=" + r.word, List: Refused, Sentence: r.says})
+		}
+	case plugins:
+		return keysOf(pluginShape(), "", f)
+	case stages:
+		all = append(all, keysOf(entryShape(f), path+"[]", f)...)
+		for _, st := range stageKinds(f) {
+			at := path + "[" + st.name + "]"
+			all = append(all, Key{Path: at, List: st.list, Sentence: st.says})
+			all = append(all, keysOf(st.withShape(), at+".with", f)...)
+		}
+	}
+	return all
+}
+
+func joinPath(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

@@ -1,0 +1,203 @@
+package appfile
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Schema is the JSON Schema (draft 2020-12) of application files: both envelopes
+// of PipeCD and sluice.yaml. It is made from the tables that [Load] reads by. It
+// cannot say what needs arithmetic or another file: that shares sum to 100, that
+// there are as many approvers as have to approve, that definitions exist.
+func Schema() []byte {
+	defs := map[string]any{
+		"pipecdV0": envelope("ECSApp", specSchema(PipeCDv0)),
+		"pipecdV1": envelope("Application", specSchema(PipeCDv1)),
+		"sluice":   specSchema(Sluice),
+	}
+	text, err := json.MarshalIndent(map[string]any{
+		"$schema":     "https://json-schema.org/draft/2020-12/schema",
+		"title":       "An application of sluice",
+		"description": "PipeCD v0 (kind: ECSApp), PipeCD v1 (kind: Application) or sluice.yaml (no kind).",
+		"type":        "object",
+		"if":          map[string]any{"anyOf": []any{has("kind"), has("apiVersion")}},
+		"then": map[string]any{
+			"if":   map[string]any{"properties": map[string]any{"kind": map[string]any{"const": "Application"}}},
+			"then": map[string]any{"$ref": "#/$defs/pipecdV1"},
+			"else": map[string]any{"$ref": "#/$defs/pipecdV0"},
+		},
+		"else":  map[string]any{"$ref": "#/$defs/sluice"},
+		"$defs": defs,
+	}, "", "  ")
+	if err != nil {
+		panic(err) // maps and text only
+	}
+	return append(text, '\n')
+}
+
+func has(keys ...string) map[string]any {
+	return map[string]any{"required": keys}
+}
+
+func envelope(kind string, spec any) map[string]any {
+	return map[string]any{
+		"type": "object",
+		"properties": map[string]any{
+			"apiVersion": map[string]any{"const": apiVersion},
+			"kind":       map[string]any{"const": kind},
+			"spec":       spec,
+		},
+		"required":             []string{"apiVersion", "kind", "spec"},
+		"additionalProperties": false,
+	}
+}
+
+func specSchema(f Format) map[string]any {
+	return objectSchema(specShape(f), f)
+}
+
+// schemaOf is the schema of a value that may be left empty, as YAML has it.
+func schemaOf(s shape, f Format) map[string]any {
+	switch s.kind {
+	case object:
+		return nullable(objectSchema(s, f))
+	case list:
+		return map[string]any{"type": []string{"array", "null"}, "items": filled(schemaOf(*s.of, f))}
+	case labels:
+		return map[string]any{"type": []string{"object", "null"}, "additionalProperties": map[string]any{"type": "string"}}
+	case stages:
+		return map[string]any{"type": []string{"array", "null"}, "items": stageSchema(f)}
+	case plugins:
+		return pluginsSchema(f)
+	case choice:
+		return nullable(map[string]any{"type": "string", "enum": s.words})
+	case text:
+		return map[string]any{"type": []string{"string", "null"}}
+	case flag:
+		return map[string]any{"type": []string{"boolean", "null"}}
+	case whole, percent, span:
+		return measureSchema(s)
+	}
+	return map[string]any{}
+}
+
+// nullable lets a schema take null too.
+func nullable(s map[string]any) map[string]any {
+	s["type"] = []string{s["type"].(string), "null"}
+	if words, ok := s["enum"].([]string); ok {
+		all := make([]any, 0, len(words)+1)
+		for _, w := range words {
+			all = append(all, w)
+		}
+		s["enum"] = append(all, nil)
+	}
+	return s
+}
+
+// filled lets a schema take null no more.
+func filled(s map[string]any) map[string]any {
+	if len(s) == 0 {
+		return s
+	}
+	return map[string]any{"allOf": []any{s, map[string]any{"not": map[string]any{"type": "null"}}}}
+}
+
+func objectSchema(s shape, f Format) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for _, k := range s.keys {
+		if k.list == Refused {
+			continue
+		}
+		property := schemaOf(k.shape, f)
+		if k.needed {
+			property = filled(property)
+			required = append(required, k.name)
+		}
+		property["description"] = k.says
+		properties[k.name] = property
+	}
+	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	if len(s.single) == 2 {
+		out["not"] = map[string]any{"required": s.single, "properties": map[string]any{
+			s.single[0]: map[string]any{"type": "string"}, s.single[1]: map[string]any{"type": "string"},
+		}}
+	}
+	return out
+}
+
+// measureSchema is the schema of numbers, shares and durations.
+func measureSchema(s shape) map[string]any {
+	switch s.kind {
+	case whole:
+		return map[string]any{"type": []string{"integer", "null"}, "minimum": s.min, "maximum": s.max}
+	case percent:
+		lead := "[0-9]?[0-9]"
+		if s.min == 1 {
+			lead = "[1-9][0-9]|0?[1-9]"
+		}
+		return map[string]any{"anyOf": []any{
+			map[string]any{"type": "integer", "minimum": s.min, "maximum": s.max},
+			map[string]any{"type": "string", "pattern": "^0*(" + lead + "|100)%?$"},
+			map[string]any{"type": "null"},
+		}}
+	}
+	return map[string]any{"type": []string{"string", "null"}, "allOf": []any{
+		map[string]any{"pattern": `^\+?([0-9]+(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h)|\.[0-9]+(ns|us|µs|μs|ms|s|m|h))+$`},
+		map[string]any{"pattern": "[1-9]"},
+	}}
+}
+
+// stageSchema is one stage: its entry, and its options by its name.
+func stageSchema(f Format) map[string]any {
+	entry := objectSchema(entryShape(f), f)
+	var names []string
+	var each []any
+	for _, st := range stageKinds(f) {
+		if st.list != Honoured {
+			continue
+		}
+		names = append(names, st.name)
+		each = append(each, map[string]any{
+			"if":   map[string]any{"properties": map[string]any{"name": map[string]any{"const": st.name}}},
+			"then": optionsSchema(st, f),
+		})
+	}
+	entry["properties"].(map[string]any)["name"] = map[string]any{"enum": names, "description": strings.Join(names, ", ")}
+	entry["allOf"] = each
+	return entry
+}
+
+// optionsSchema is a stage of one name.
+func optionsSchema(st stageKind, f Format) map[string]any {
+	with := objectSchema(st.withShape(), f)
+	out := map[string]any{"properties": map[string]any{"with": nullable(with)}}
+	if st.name == StageTrafficRouting {
+		with["anyOf"] = []any{hasFilled("primary"), hasFilled("canary")}
+	}
+	if st.needsWith() || st.name == StageTrafficRouting {
+		out["required"] = []string{"with"}
+		with["type"] = "object"
+	}
+	return out
+}
+
+func hasFilled(key string) map[string]any {
+	return map[string]any{"required": []string{key}, "properties": map[string]any{
+		key: map[string]any{"not": map[string]any{"type": "null"}},
+	}}
+}
+
+// pluginsSchema is PipeCD v1's map of plugins: the entry named ecs counts, or the
+// only one.
+func pluginsSchema(f Format) map[string]any {
+	plugin := nullable(objectSchema(pluginShape(), f))
+	return map[string]any{
+		"type": "object",
+		"if":   has("ecs"),
+		"then": map[string]any{"properties": map[string]any{"ecs": plugin}},
+		"else": map[string]any{"minProperties": 1, "maxProperties": 1, "additionalProperties": plugin},
+	}
+}

@@ -1,0 +1,169 @@
+package appfile
+
+import (
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+// specShape is what stands under spec, or at the top of sluice.yaml.
+func specShape(f Format) shape {
+	keys := []key{
+		honoured("name", shape{kind: text}, "The application's name, for people."),
+		{name: "labels", list: PipedsOwn, says: "Labels for PipeCD's pages; sluice only keeps them.", shape: shape{kind: labels}},
+		honoured("planner", shape{kind: object, keys: plannerKeys()}, "How a deployment is planned."),
+		honoured("pipeline", shape{kind: object, keys: []key{
+			honoured("stages", shape{kind: stages}, "The stages, in order. None: quick sync."),
+		}}, "The pipeline. None: quick sync."),
+		honoured("timeout", shape{kind: span}, "The hard limit of a deployment; 6h if not given."),
+	}
+	keys = append(keys, pipedsKeys()...)
+	switch f {
+	case PipeCDv0:
+		keys = append(keys, ecsKeys(f)...)
+		keys = append(keys,
+			refused("plugins", "PipeCD v0 has no plugins: input and quickSync stand directly under spec, or the kind is Application."),
+			refused("region", noRegion))
+	case PipeCDv1:
+		keys = append(keys,
+			needed("plugins", shape{kind: plugins}, "The plugin's part: the entry named ecs, or the only one."),
+			refused("input", "PipeCD v1 keeps input under spec.plugins.ecs."),
+			refused("quickSync", "PipeCD v1 keeps quickSync under spec.plugins.ecs."),
+			refused("region", noRegion))
+	case Sluice:
+		keys = append(keys, ecsKeys(f)...)
+		keys = append(keys,
+			honoured("region", shape{kind: text}, "The AWS Region; --region goes before it."),
+			honoured("cluster", shape{kind: text}, "The cluster, by name or ARN, where the service definition names none."),
+			honoured("progressDeadline", shape{kind: span}, deadlineSays),
+			refused("hosting", noHosting))
+	}
+	return shape{kind: object, keys: append(keys, providerKeys()...)}
+}
+
+const (
+	noRegion     = "The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION."
+	noHosting    = "This sluice knows one hosting, two task sets of one service: leave the key out."
+	deadlineSays = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not given."
+)
+
+func plannerKeys() []key {
+	return []key{
+		honoured("autoRollback", shape{kind: flag}, "Whether a deployment that fails is rolled back; true if not given. input.autoRollback goes before it."),
+		pipedsOwn("alwaysUsePipeline", "piped chooses between quick sync and pipeline; sluice takes the pipeline if there is one."),
+	}
+}
+
+// pipedsKeys are the keys that piped acts on, whatever deploys.
+func pipedsKeys() []key {
+	return []key{
+		pipedsOwn("description", "A text for PipeCD's pages."),
+		pipedsOwn("commitMatcher", "piped chooses between quick sync and pipeline by the commit's message."),
+		pipedsOwn("trigger", "What makes piped deploy."),
+		pipedsOwn("postSync", "Deployment chains of piped."),
+		pipedsOwn("encryption", "piped decrypts secrets into the files before anybody deploys."),
+		pipedsOwn("attachment", "piped fills files into files before anybody deploys."),
+		pipedsOwn("notification", "Whom piped tells."),
+		pipedsOwn("eventWatcher", "piped rewrites files on events."),
+		pipedsOwn("driftDetection", "What piped leaves out of its drift detection."),
+	}
+}
+
+// providerKeys belong to piped's configuration of platform providers (v0) and
+// deploy targets (v1), and are at times looked for here.
+func providerKeys() []key {
+	return []key{
+		refused("profile", "Credentials do not belong in an application file: give --profile or AWS_PROFILE."),
+		refused("credentialsFile", "Credentials do not belong in an application file: set AWS_SHARED_CREDENTIALS_FILE."),
+		refused("roleARN", "Credentials do not belong in an application file: give --assume-role."),
+		refused("tokenFile", "Credentials do not belong in an application file: set AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN."),
+		refused("plugin", "PipeCD's pages name this key, its configuration does not have it: leave it out."),
+		refused("deployTarget", "PipeCD keeps deploy targets in its control plane: leave it out, and give --region."),
+	}
+}
+
+// pluginShape is what stands under spec.plugins.<name> of PipeCD v1.
+func pluginShape() shape {
+	return shape{kind: object, keys: ecsKeys(PipeCDv1)}
+}
+
+func ecsKeys(f Format) []key {
+	return []key{
+		honoured("input", inputShape(f), "What is deployed."),
+		honoured("quickSync", shape{kind: object, keys: []key{
+			honoured("recreate", shape{kind: flag}, "Stop the old tasks before the new ones start: requests are lost meanwhile."),
+		}}, "How ECS_SYNC works."),
+	}
+}
+
+func inputShape(f Format) shape {
+	keys := []key{
+		honoured("taskDefinitionFile", shape{kind: text}, "The task definition, relative to this file; taskdef.json if not given."),
+		honoured("serviceDefinitionFile", shape{kind: text}, "The service definition, relative to this file. None: a standalone task."),
+		honoured("runStandaloneTask", shape{kind: flag}, "Whether a standalone task is run, or only its definition registered. If not given: true, in PipeCD v1 false."),
+		honoured("clusterArn", shape{kind: text}, "The cluster of a standalone task."),
+		honoured("launchType", shape{kind: choice, words: launchTypes()}, "The launch type of a standalone task; FARGATE if not given."),
+		honoured("accessType", accessShape(), "How callers reach the service; ELB if not given."),
+		honoured("ecsAccessType", accessShape(), "Another name of accessType."),
+		honoured("awsvpcConfiguration", shape{kind: object, keys: networkKeys()}, "The network of a standalone task."),
+		honoured("targetGroups", shape{kind: object, keys: []key{
+			honoured("primary", groupShape(f), "The target group of the primary."),
+			honoured("canary", groupShape(f), "The target group of the canary."),
+		}}, "The two target groups of the service."),
+		honoured("listenerRules", shape{kind: list, of: &shape{kind: text}}, "ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target groups."),
+		refused("hosting", noHosting),
+	}
+	if f == PipeCDv1 {
+		keys = append(keys, refused("autoRollback", "PipeCD v1 has planner.autoRollback for it."))
+	} else {
+		keys = append(keys, honoured("autoRollback", shape{kind: flag}, "Whether a deployment that fails is rolled back; planner.autoRollback if not given."))
+	}
+	if f == Sluice {
+		keys = append(keys, refused("progressDeadline", "In sluice.yaml progressDeadline stands at the top."))
+	} else {
+		keys = append(keys, honoured("progressDeadline", shape{kind: span}, deadlineSays))
+	}
+	return shape{kind: object, keys: keys, single: []string{"accessType", "ecsAccessType"}}
+}
+
+func networkKeys() []key {
+	return []key{
+		honoured("subnets", shape{kind: list, of: &shape{kind: text}}, "Subnet IDs."),
+		honoured("securityGroups", shape{kind: list, of: &shape{kind: text}}, "Security group IDs."),
+		honoured("assignPublicIp", shape{kind: choice, words: enumWords(ecstypes.AssignPublicIp("").Values())}, "Whether tasks have public addresses."),
+	}
+}
+
+func groupShape(f Format) shape {
+	keys := []key{
+		needed("targetGroupArn", shape{kind: text}, "The target group's ARN."),
+		needed("containerName", shape{kind: text}, "The container that is registered in it."),
+		needed("containerPort", shape{kind: whole, min: 1, max: 65535}, "That container's port."),
+	}
+	const name = "loadBalancerName"
+	if f == PipeCDv1 {
+		keys = append(keys, refused(name, "PipeCD v1 does not have it, and a target group's load balancer needs no name."))
+	} else {
+		keys = append(keys, honoured(name, shape{kind: text}, "The name of a Classic Load Balancer; AWS has it no more for new services."))
+	}
+	return shape{kind: object, keys: keys}
+}
+
+func accessShape() shape {
+	return shape{
+		kind:  choice,
+		words: []string{"ELB", "SERVICE_DISCOVERY", "ECS_SERVICE_DISCOVERY"},
+		refused: []refusedWord{{
+			"APP_MESH",
+			"AWS ended App Mesh on 2026-09-30; a load balancer with weighted target groups (ELB), or ECS's own deployment strategies, replace it",
+		}},
+	}
+}
+
+func launchTypes() []string { return enumWords(ecstypes.LaunchType("").Values()) }
+
+func enumWords[E ~string](values []E) []string {
+	var words []string
+	for _, v := range values {
+		words = append(words, string(v))
+	}
+	return words
+}

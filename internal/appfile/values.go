@@ -1,0 +1,90 @@
+package appfile
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// percentOf is a share in percent: 10, "10" or "10%".
+func percentOf(n *definition.Node) (int, bool) {
+	if n == nil {
+		return 0, false
+	}
+	if n.Kind == definition.Number {
+		i, ok := n.Int()
+		return int(i), ok
+	}
+	digits := strings.TrimSuffix(n.Text, "%")
+	if n.Kind != definition.Text || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	i, err := strconv.Atoi(digits)
+	return i, err == nil
+}
+
+// spanOf is a duration above zero, as Go writes them.
+func spanOf(n *definition.Node) (time.Duration, bool) {
+	if n == nil || n.Kind != definition.Text {
+		return 0, false
+	}
+	d, err := time.ParseDuration(n.Text)
+	return d, err == nil && d > 0
+}
+
+func spanOr(n *definition.Node, other time.Duration) time.Duration {
+	if d, ok := spanOf(n); ok {
+		return d
+	}
+	return other
+}
+
+// textOf is text, or "" where there is none.
+func textOf(n *definition.Node) string {
+	if n == nil || n.Kind != definition.Text {
+		return ""
+	}
+	return n.Text
+}
+
+func textOr(n *definition.Node, other string) string {
+	if s := textOf(n); s != "" {
+		return s
+	}
+	return other
+}
+
+func textsOf(n *definition.Node) []string {
+	if n == nil {
+		return nil
+	}
+	var all []string
+	for _, item := range n.Items {
+		all = append(all, textOf(item))
+	}
+	return all
+}
+
+func flagOr(n *definition.Node, other bool) bool {
+	if n == nil || n.Kind != definition.Bool {
+		return other
+	}
+	return n.Text == "true"
+}
+
+func wholeOr(n *definition.Node, other int64) int64 {
+	if n == nil {
+		return other
+	}
+	if i, ok := n.Int(); ok {
+		return i
+	}
+	return other
+}
+
+// given tells whether a key is there and not empty.
+func given(n *definition.Node) bool {
+	return n != nil && n.Kind != definition.Null
+}
