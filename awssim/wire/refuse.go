@@ -40,15 +40,26 @@ func (r *room) code(ref *world.Refusal) string {
 	if r.Protocol == JSON11 {
 		return ref.Code
 	}
-	switch ref.Code {
-	case "ThrottlingException":
-		if r.Protocol == EC2Query {
-			return "RequestLimitExceeded"
-		}
-	case "ALPNPolicyNotSupportedException":
-		return "ALPNPolicyNotFound"
+	if code, ok := irregular(r.Protocol, ref.Code); ok {
+		return code
 	}
 	return strings.TrimSuffix(ref.Code, "Exception")
+}
+
+// irregular are codes that the query protocols do not get by dropping
+// "Exception".
+func irregular(p Protocol, code string) (string, bool) {
+	switch {
+	case code == "ALPNPolicyNotSupportedException":
+		return "ALPNPolicyNotFound", true
+	case code == "ThrottlingException" && p == EC2Query:
+		return "RequestLimitExceeded", true
+	case code == "UnrecognizedClientException" && p == EC2Query:
+		return "AuthFailure", true
+	case code == "UnrecognizedClientException":
+		return "InvalidClientTokenId", true
+	}
+	return "", false
 }
 
 func status(ref *world.Refusal) int {

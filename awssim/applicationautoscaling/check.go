@@ -1,0 +1,71 @@
+package applicationautoscaling
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// question is what the describe calls have in common.
+type question struct {
+	namespace aastypes.ServiceNamespace
+	dimension aastypes.ScalableDimension
+	resource  *string
+	resources []string
+	many      string // what resources is called, or ""
+	max       *int32
+	token     *string
+}
+
+func (q question) check() error {
+	switch {
+	case q.namespace == "":
+		return constraint("null", "serviceNamespace", "Member must not be null")
+	case !slices.Contains(q.namespace.Values(), q.namespace):
+		return constraint(fmt.Sprintf("'%s'", q.namespace), "serviceNamespace", "Member must satisfy enum value set: "+set(q.namespace.Values()))
+	case q.dimension != "" && !slices.Contains(q.dimension.Values(), q.dimension):
+		return constraint(fmt.Sprintf("'%s'", q.dimension), "scalableDimension", "Member must satisfy enum value set: "+set(q.dimension.Values()))
+	case q.dimension != "" && !strings.HasPrefix(string(q.dimension), string(q.namespace)+":"):
+		return world.Refuse("ValidationException", "Unsupported service namespace, resource type or scalable dimension")
+	case q.max != nil && (*q.max < 1 || *q.max > 50):
+		return world.Refuse("ValidationException", "Value %d at 'maxResults' failed to satisfy constraint: Member must have value between 1 and 50", *q.max)
+	case len(q.resources) > 50:
+		return constraint(fmt.Sprint(q.resources), q.many, "Member must have length less than or equal to 50")
+	}
+	return q.checkResources()
+}
+
+func (q question) checkResources() error {
+	ids := q.resources
+	if q.resource != nil {
+		if q.dimension == "" {
+			return world.Refuse("ValidationException", "The scalable dimension must be specified when the resource ID is specified")
+		}
+		ids = []string{*q.resource}
+	}
+	for _, id := range ids {
+		if q.namespace == "ecs" && (strings.Count(id, "/") != 2 || !strings.HasPrefix(id, "service/")) {
+			return world.Refuse("ValidationException", "Unsupported service namespace, resource type or scalable dimension")
+		}
+	}
+	if q.token != nil {
+		return world.Refuse("InvalidNextTokenException", "The next token supplied is invalid")
+	}
+	return nil
+}
+
+func set[T ~string](values []T) string {
+	var s []string
+	for _, v := range values {
+		s = append(s, string(v))
+	}
+	return "[" + strings.Join(s, ", ") + "]"
+}
+
+func constraint(value, member, text string) error {
+	return world.Refuse("ValidationException", "1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, text)
+}

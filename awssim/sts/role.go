@@ -1,0 +1,106 @@
+package sts
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// role is a role in a session.
+type role struct{ partition, account, path, session string }
+
+var (
+	roleARN     = regexp.MustCompile(`^arn:(aws[a-z-]*):iam::(\d{12}):role/([\w+=,.@/-]+)$`)
+	sessionName = regexp.MustCompile(`^[\w+=,.@-]*$`)
+)
+
+func roleOf(arn, session *string) (role, error) {
+	switch {
+	case arn == nil:
+		return role{}, constraint("null", "roleArn", "Member must not be null")
+	case len(*arn) < 20:
+		return role{}, constraint("'"+*arn+"'", "roleArn", "Member must have length greater than or equal to 20")
+	case session == nil:
+		return role{}, constraint("null", "roleSessionName", "Member must not be null")
+	case len(*session) < 2:
+		return role{}, constraint("'"+*session+"'", "roleSessionName", "Member must have length greater than or equal to 2")
+	case len(*session) > 64:
+		return role{}, constraint("'"+*session+"'", "roleSessionName", "Member must have length less than or equal to 64")
+	case !sessionName.MatchString(*session):
+		return role{}, constraint("'"+*session+"'", "roleSessionName", `Member must satisfy regular expression pattern: [\w+=,.@-]*`)
+	}
+	m := roleARN.FindStringSubmatch(*arn)
+	if m == nil {
+		return role{}, world.Refuse("ValidationError", "%s is invalid", *arn)
+	}
+	return role{m[1], m[2], m[3], *session}, nil
+}
+
+// name is the role's name without its path.
+func (r role) name() string { return r.path[strings.LastIndex(r.path, "/")+1:] }
+
+func (r role) arn() string {
+	return "arn:" + r.partition + ":sts::" + r.account + ":assumed-role/" + r.name() + "/" + r.session
+}
+
+func (r role) id() string {
+	return uniqueID("AROA", r.account+"/"+r.name()) + ":" + r.session
+}
+
+func (r role) user() *ststypes.AssumedRoleUser {
+	arn, id := r.arn(), r.id()
+	return &ststypes.AssumedRoleUser{Arn: &arn, AssumedRoleId: &id}
+}
+
+// duration is how long a session lasts, in seconds.
+func duration(asked *int32, def, most int32) (int32, error) {
+	switch {
+	case asked == nil:
+		return def, nil
+	case *asked < 900:
+		return 0, constraint("'"+itoa(*asked)+"'", "durationSeconds", "Member must have value greater than or equal to 900")
+	case *asked > most:
+		return 0, constraint("'"+itoa(*asked)+"'", "durationSeconds", "Member must have value less than or equal to "+itoa(most))
+	}
+	return *asked, nil
+}
+
+func itoa(n int32) string { return strconv.Itoa(int(n)) }
+
+func constraint(value, member, text string) error {
+	return world.Refuse("ValidationError", "1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, text)
+}
+
+// claims are what STS repeats of a JSON Web Token.
+type claims struct{ issuer, subject, audience string }
+
+func claimsOf(token string) (claims, bool) {
+	part := strings.Split(token, ".")
+	if len(part) != 3 {
+		return claims{}, false
+	}
+	b, err := base64.RawURLEncoding.DecodeString(part[1])
+	var x struct {
+		Iss, Sub string
+		Aud      any
+	}
+	if err != nil || json.Unmarshal(b, &x) != nil || x.Sub == "" {
+		return claims{}, false
+	}
+	c := claims{issuer: strings.TrimPrefix(x.Iss, "https://"), subject: x.Sub}
+	switch a := x.Aud.(type) {
+	case string:
+		c.audience = a
+	case []any:
+		if len(a) > 0 {
+			c.audience, _ = a[0].(string)
+		}
+	}
+	return c, true
+}

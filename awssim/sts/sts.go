@@ -1,0 +1,121 @@
+// Package sts is the room of AWS Security Token Service: who calls, and
+// temporary credentials of any account. Credentials that it gives out are known
+// to the server afterwards and act in the role's account.
+//
+// There is no IAM behind it: every role exists and may be assumed by everybody,
+// policies are not read, and sessions do not expire (clients judge expiry by
+// real time, which is not the world's).
+//
+// Start reading at [Service.AssumeRole], then session.go.
+package sts
+
+import (
+	"context"
+	"strings"
+
+	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
+	ststypes "github.com/aws/aws-sdk-go-v2/service/sts/types"
+	smithy "github.com/aws/smithy-go"
+
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Service is the room.
+type Service struct{ world *world.World }
+
+// New makes the room over w.
+func New(w *world.World) *Service { return &Service{world: w} }
+
+// Room is the room with what wire must know of STS.
+func Room(w *world.World) wire.Room {
+	return wire.Room{
+		Name: "sts", ServiceID: "STS", Protocol: wire.Query, Version: "2011-06-15",
+		Namespace: "https://sts.amazonaws.com/doc/2011-06-15/", Methods: New(w),
+		Names:    map[string]string{"PolicyDescriptorType.Arn": "arn"},
+		Unsigned: []string{"AssumeRoleWithWebIdentity", "AssumeRoleWithSAML"},
+		Known: []string{"AssumeRoleWithSAML", "AssumeRoot", "DecodeAuthorizationMessage", "GetDelegatedAccessToken",
+			"GetFederationToken", "GetWebIdentityToken"},
+		Errors: []smithy.APIError{&ststypes.ExpiredTokenException{}, &ststypes.IDPCommunicationErrorException{},
+			&ststypes.IDPRejectedClaimException{}, &ststypes.InvalidAuthorizationMessageException{},
+			&ststypes.InvalidIdentityTokenException{}, &ststypes.MalformedPolicyDocumentException{},
+			&ststypes.PackedPolicyTooLargeException{}, &ststypes.RegionDisabledException{}},
+		Identify: identify,
+	}
+}
+
+// GetCallerIdentity names the assumed role of the caller's credentials, or the
+// account's user "sluice".
+func (s *Service) GetCallerIdentity(ctx context.Context, _ *awssts.GetCallerIdentityInput) (*awssts.GetCallerIdentityOutput, error) {
+	account, c := world.KeyOf(ctx).Account, wire.CallerOf(ctx)
+	arn, id := c.ARN, c.UserID
+	if arn == "" {
+		arn, id = userARN(account), uniqueID("AIDA", userARN(account))
+	}
+	return &awssts.GetCallerIdentityOutput{Account: &account, Arn: &arn, UserId: &id}, nil
+}
+
+// AssumeRole gives out credentials of the role's account.
+func (s *Service) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput) (*awssts.AssumeRoleOutput, error) {
+	seconds, err := duration(in.DurationSeconds, 3600, 43200)
+	if err != nil {
+		return nil, err
+	}
+	if wire.CallerOf(ctx).ARN != "" && seconds > 3600 {
+		return nil, world.Refuse("ValidationError", "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining")
+	}
+	r, err := roleOf(in.RoleArn, in.RoleSessionName)
+	if err != nil {
+		return nil, err
+	}
+	return &awssts.AssumeRoleOutput{Credentials: s.issue(ctx, r.account, r.arn(), r.id(), seconds),
+		AssumedRoleUser: r.user(), SourceIdentity: in.SourceIdentity}, nil
+}
+
+// AssumeRoleWithWebIdentity does the same for the bearer of any JSON Web Token;
+// its signature and issuer are not verified. The call needs no signature.
+func (s *Service) AssumeRoleWithWebIdentity(ctx context.Context, in *awssts.AssumeRoleWithWebIdentityInput) (*awssts.AssumeRoleWithWebIdentityOutput, error) {
+	seconds, err := duration(in.DurationSeconds, 3600, 43200)
+	if err != nil {
+		return nil, err
+	}
+	r, err := roleOf(in.RoleArn, in.RoleSessionName)
+	if err != nil {
+		return nil, err
+	}
+	if in.WebIdentityToken == nil {
+		return nil, constraint("null", "webIdentityToken", "Member must not be null")
+	}
+	claims, ok := claimsOf(*in.WebIdentityToken)
+	if !ok {
+		return nil, world.Refuse("InvalidIdentityTokenException", "The ID Token provided is not a valid JWT. (You may see this error if you sent an Access Token)")
+	}
+	return &awssts.AssumeRoleWithWebIdentityOutput{Credentials: s.issue(ctx, r.account, r.arn(), r.id(), seconds),
+		AssumedRoleUser: r.user(), Audience: &claims.audience, Provider: &claims.issuer,
+		SubjectFromWebIdentityToken: &claims.subject}, nil
+}
+
+// GetSessionToken gives out temporary credentials of the caller's own user.
+func (s *Service) GetSessionToken(ctx context.Context, in *awssts.GetSessionTokenInput) (*awssts.GetSessionTokenOutput, error) {
+	if strings.HasPrefix(wire.CallerOf(ctx).AccessKey, "ASIA") {
+		return nil, &world.Refusal{Code: "AccessDenied", Message: "Cannot call GetSessionToken with session credentials", Status: 403}
+	}
+	seconds, err := duration(in.DurationSeconds, 43200, 129600)
+	if err != nil {
+		return nil, err
+	}
+	account := world.KeyOf(ctx).Account
+	return &awssts.GetSessionTokenOutput{Credentials: s.issue(ctx, account, "", "", seconds)}, nil
+}
+
+// GetAccessKeyInfo reads the account from an access key.
+func (s *Service) GetAccessKeyInfo(_ context.Context, in *awssts.GetAccessKeyInfoInput) (*awssts.GetAccessKeyInfoOutput, error) {
+	if in.AccessKeyId == nil {
+		return nil, constraint("null", "accessKeyId", "Member must not be null")
+	}
+	account, ok := accountIn(*in.AccessKeyId)
+	if !ok {
+		return nil, world.Refuse("ValidationError", "Invalid Access Key ID: %s", *in.AccessKeyId)
+	}
+	return &awssts.GetAccessKeyInfoOutput{Account: &account}, nil
+}
