@@ -17,10 +17,19 @@ type Knobs struct {
 	SchedulerLoop Range
 	// TargetRegistration is initial/RegistrationInProgress before checks begin.
 	TargetRegistration Range
+	// FirstCheck is how long after its registration a target's first health check
+	// comes; never longer than the group's interval.
+	FirstCheck Range
 	// WeightPropagation is how long a changed rule takes to reach the nodes.
 	WeightPropagation Range
 	// LoadBalancerProvisioning is how long a load balancer is "provisioning".
 	LoadBalancerProvisioning Range
+	// StickyLeavesZeroWeight: a client with a group cookie leaves its group when
+	// the group's weight is set to 0. AWS does not say; by default it stays.
+	StickyLeavesZeroWeight bool
+	// StickyKeepsEmptyGroup: such a client stays even when no target is left in
+	// its group, and gets 503. AWS does not say; by default another group is drawn.
+	StickyKeepsEmptyGroup bool
 	// StaleReads: describe calls may answer what was true that long ago.
 	StaleReads Range
 	// StoppedTaskRetention is how long stopped tasks stay describable: at least
@@ -53,6 +62,7 @@ func DefaultKnobs() Knobs {
 		Deprovisioning:           Range{5 * s, 15 * s},
 		SchedulerLoop:            Range{1 * s, 10 * s},
 		TargetRegistration:       Range{1 * s, 3 * s},
+		FirstCheck:               Range{0, 5 * s},
 		WeightPropagation:        Range{0, 2 * s},
 		LoadBalancerProvisioning: Range{60 * s, 120 * s},
 		StoppedTaskRetention:     time.Hour,

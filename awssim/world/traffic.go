@@ -1,8 +1,17 @@
 package world
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
+
+// NodesChanged is told when what a load balancer's nodes route by has changed
+// later than the facts: a written rule has reached them. The object is the
+// *LoadBalancer. (With a *Listener it is the balancer's own: the writes of the
+// step are on their way.)
+const NodesChanged ChangeKind = "nodes"
 
 // LoadBalancer is an Elastic Load Balancing load balancer.
 type LoadBalancer struct {
@@ -99,6 +108,121 @@ func (r *Rule) Forwards() *Forward {
 		}
 	}
 	return nil
+}
+
+// AddListener puts a listener, with its default rule in Rules, on its load
+// balancer.
+func (tx *Tx) AddListener(l *Listener) {
+	tx.Listeners.Put(l.ARN, l)
+	l.Balancer.Listeners = append(l.Balancer.Listeners, l)
+	for _, r := range l.Rules {
+		tx.Rules.Put(r.ARN, r)
+	}
+	tx.Log("listener", l.Balancer.Name, "port %d created", l.Port)
+	tx.Changed(BalancerChanged, l.Balancer)
+	tx.Changed(RoutingChanged, l)
+}
+
+// RemoveListener takes a listener and its rules away.
+func (tx *Tx) RemoveListener(l *Listener) {
+	for _, r := range l.Rules {
+		tx.Rules.Delete(r.ARN)
+	}
+	tx.Listeners.Delete(l.ARN)
+	l.Balancer.Listeners = slices.DeleteFunc(slices.Clone(l.Balancer.Listeners), func(x *Listener) bool { return x == l })
+	tx.Log("listener", l.Balancer.Name, "port %d deleted", l.Port)
+	tx.Changed(BalancerChanged, l.Balancer)
+	tx.Changed(RoutingChanged, l)
+}
+
+// AddRule puts a rule on its listener.
+func (tx *Tx) AddRule(r *Rule) {
+	tx.Rules.Put(r.ARN, r)
+	r.Listener.Rules = append([]*Rule{r}, r.Listener.Rules...)
+	r.Listener.sort()
+	tx.Log("rule", r.Name(), "created with priority %d: %s", r.Priority, ActionsText(r.Actions))
+	tx.Changed(RoutingChanged, r.Listener)
+}
+
+// RemoveRule takes a rule off its listener.
+func (tx *Tx) RemoveRule(r *Rule) {
+	tx.Rules.Delete(r.ARN)
+	r.Listener.Rules = slices.DeleteFunc(slices.Clone(r.Listener.Rules), func(x *Rule) bool { return x == r })
+	tx.Log("rule", r.Name(), "deleted")
+	tx.Changed(RoutingChanged, r.Listener)
+}
+
+// SetActions replaces the actions of a rule, as ModifyRule and ModifyListener do.
+func (tx *Tx) SetActions(r *Rule, actions []Action) {
+	tx.Log("rule", r.Name(), "%s -> %s", ActionsText(r.Actions), ActionsText(actions))
+	r.Actions = actions
+	tx.Changed(RoutingChanged, r.Listener)
+}
+
+// SetConditions replaces the conditions of a rule.
+func (tx *Tx) SetConditions(r *Rule, conditions []Condition) {
+	r.Conditions = conditions
+	tx.Log("rule", r.Name(), "%d conditions", len(conditions))
+	tx.Changed(RoutingChanged, r.Listener)
+}
+
+// SetPriority moves a rule; the caller sees to it that no two rules meet.
+func (tx *Tx) SetPriority(r *Rule, priority int) {
+	tx.Log("rule", r.Name(), "priority %d -> %d", r.Priority, priority)
+	r.Priority = priority
+	r.Listener.sort()
+	tx.Changed(RoutingChanged, r.Listener)
+}
+
+// sort puts the rules in order of priority, the default rule last.
+func (l *Listener) sort() {
+	rules := slices.Clone(l.Rules)
+	slices.SortStableFunc(rules, func(a, b *Rule) int {
+		return place(a) - place(b)
+	})
+	l.Rules = rules
+}
+
+func place(r *Rule) int {
+	if r.Priority == 0 {
+		return 1 << 30
+	}
+	return r.Priority
+}
+
+// Name is the part of the ARN after its kind: "app/<lb>/<id>/<id>/<id>".
+func (r *Rule) Name() string {
+	_, name, _ := strings.Cut(r.ARN, "/")
+	return name
+}
+
+// ActionsText says in a few words what actions do: "web-a 90, web-b 10".
+func ActionsText(actions []Action) string {
+	var parts []string
+	for _, a := range actions {
+		switch {
+		case a.Forward != nil:
+			for _, s := range a.Forward.Groups {
+				parts = append(parts, fmt.Sprintf("%s %d", groupName(s.Group), s.Weight))
+			}
+		case a.Redirect != nil:
+			parts = append(parts, fmt.Sprintf("redirect %d", a.Redirect.Status))
+		case a.Fixed != nil:
+			parts = append(parts, fmt.Sprintf("fixed %d", a.Fixed.Status))
+		default:
+			parts = append(parts, a.Type)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// groupName is the name in a target group's ARN.
+func groupName(arn string) string {
+	parts := strings.Split(arn, "/")
+	if len(parts) < 3 {
+		return arn
+	}
+	return parts[len(parts)-2]
 }
 
 // TargetGroup is a set of targets with one health check.

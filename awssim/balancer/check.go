@@ -1,0 +1,169 @@
+package balancer
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// check is how the targets of a group are checked, made ready.
+type check struct {
+	enabled            bool
+	tcp                bool // a connection is enough
+	port               int32
+	path               string
+	interval, timeout  time.Duration
+	healthy, unhealthy int
+	matcher            string
+}
+
+func checkOf(g *world.TargetGroup) *check {
+	c := &check{
+		enabled: g.Check.Enabled, tcp: g.Check.Protocol == "TCP", path: g.Check.Path,
+		interval: g.Check.Interval, timeout: g.Check.Timeout,
+		healthy: max(1, g.Check.Healthy), unhealthy: max(1, g.Check.Unhealthy), matcher: g.Check.Matcher,
+	}
+	if p, err := strconv.ParseInt(g.Check.Port, 10, 32); err == nil {
+		c.port = int32(p)
+	}
+	if c.interval <= 0 {
+		c.interval = 30 * time.Second
+	}
+	if c.timeout <= 0 {
+		c.timeout = 5 * time.Second
+	}
+	return c
+}
+
+func (c *check) equal(o *check) bool { return o != nil && *c == *o }
+
+// at is the port that a target is checked at.
+func (c *check) at(t *world.Target) int32 {
+	if c.port != 0 {
+		return c.port
+	}
+	return t.Port
+}
+
+// Matches reports whether a status code meets a health check's matcher: "200",
+// "200-299", "200,202" or a mixture.
+func Matches(matcher string, code int) bool {
+	for part := range strings.SplitSeq(matcher, ",") {
+		lo, hi, isRange := strings.Cut(strings.TrimSpace(part), "-")
+		from, err := strconv.Atoi(lo)
+		to := from
+		if err == nil && isRange {
+			to, err = strconv.Atoi(hi)
+		}
+		if err == nil && from <= code && code <= to {
+			return true
+		}
+	}
+	return false
+}
+
+// result is the outcome of one check.
+type result struct {
+	ok           bool
+	reason, text string
+	took         time.Duration
+}
+
+func timedOut(c *check) result {
+	return result{false, "Target.Timeout", "Request timed out", c.timeout}
+}
+
+func refused() result { return result{false, "Target.FailedHealthChecks", "Health checks failed", 0} }
+
+// judge is the result of an answer with that status after that time.
+func (c *check) judge(status int, took time.Duration) result {
+	switch {
+	case took >= c.timeout:
+		return timedOut(c)
+	case c.tcp, Matches(c.matcher, status):
+		return result{ok: true, took: took}
+	}
+	return result{false, "Target.ResponseCodeMismatch", fmt.Sprintf("Health checks failed with these codes: [%d]", status), took}
+}
+
+// source is what stands behind a target's checked port. From it and a time, a
+// modelled image's answer follows.
+type source struct {
+	container *world.Container // nil: nothing listens there
+	reachable bool             // there is a task with this address
+	running   bool
+	does      image.Behaviour
+	started   time.Time
+	signalled time.Time
+}
+
+func sourceOf(t *world.Target, c *check) source {
+	task := t.Task
+	if task == nil || task.LastStatus == "STOPPED" {
+		return source{}
+	}
+	s := source{reachable: true, container: task.ContainerFor(c.at(t)), started: task.StartedAt, signalled: task.SignalledAt}
+	if s.container != nil {
+		s.running = s.container.Status == "RUNNING" && !task.StartedAt.IsZero()
+		s.does = s.container.Behaviour
+	}
+	return s
+}
+
+// same reports whether both answer alike at any time. Handlers and commands
+// never change during a container's life.
+func (s source) same(o source) bool {
+	a, b := s.does, o.does
+	return s.container == o.container && s.reachable == o.reachable && s.running == o.running &&
+		s.started.Equal(o.started) && s.signalled.Equal(o.signalled) &&
+		a.HealthyAfter == b.HealthyAfter && a.UnhealthyAfter == b.UnhealthyAfter && a.NeverHealthy == b.NeverHealthy &&
+		a.Latency == b.Latency && a.CrashAfter == b.CrashAfter && a.ServesAfterTerm == b.ServesAfterTerm && a.IgnoresTerm == b.IgnoresTerm
+}
+
+// probe is the result of a check that begins at that time.
+func (s source) probe(at time.Time, c *check) result {
+	switch {
+	case !s.reachable:
+		return timedOut(c)
+	case s.container == nil, !s.running:
+		return refused()
+	}
+	status := s.does.Answer(moment(s.started, s.signalled, at))
+	if status == 0 {
+		return refused()
+	}
+	return c.judge(status, s.does.Latency)
+}
+
+func moment(started, signalled, at time.Time) image.Moment {
+	m := image.Moment{SinceStart: at.Sub(started)}
+	if !signalled.IsZero() && !at.Before(signalled) {
+		m.Signalled, m.SinceSignal = true, at.Sub(signalled)
+	}
+	return m
+}
+
+// nextChange is the next time after at from which probe may answer otherwise
+// without anybody's doing.
+func (s source) nextChange(at time.Time) (next time.Time, ok bool) {
+	if !s.running {
+		return time.Time{}, false
+	}
+	soonest := func(t time.Time) {
+		if t.After(at) && (!ok || t.Before(next)) {
+			next, ok = t, true
+		}
+	}
+	if d, more := s.does.NextChange(at.Sub(s.started)); more {
+		soonest(s.started.Add(d))
+	}
+	if !s.signalled.IsZero() {
+		soonest(s.signalled)
+		soonest(s.signalled.Add(s.does.ServesAfterTerm))
+	}
+	return next, ok
+}

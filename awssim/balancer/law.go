@@ -1,0 +1,190 @@
+package balancer
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Law is the load balancers of a world. Make one per world, before its first
+// step.
+type Law struct {
+	w      *world.World
+	tables sync.Map // tableKey -> *atomic.Pointer[Table]
+}
+
+type tableKey struct {
+	key world.Key
+	arn string
+}
+
+// New adds the law to a world.
+func New(w *world.World) *Law {
+	l := &Law{w: w}
+	w.Watch(l.watch)
+	w.Settle(l.settle)
+	w.Found(func(tx *world.Tx) { l.forget(tx.Key) })
+	w.Check(world.Check{Name: "weights are 0 to 999", Hold: weightsInRange})
+	w.Check(world.Check{Name: "no share on a stopped task of a service", Hold: noShareOnStopped})
+	return l
+}
+
+// Table is what a load balancer routes by now; nil if there is no such load
+// balancer. It takes no lock of the world.
+func (l *Law) Table(key world.Key, loadBalancerARN string) *Table {
+	if p, ok := l.tables.Load(tableKey{key, loadBalancerARN}); ok {
+		return p.(*atomic.Pointer[Table]).Load()
+	}
+	return nil
+}
+
+func (l *Law) store(key world.Key, arn string, t *Table) {
+	k := tableKey{key, arn}
+	if t == nil {
+		l.tables.Delete(k)
+		return
+	}
+	p, _ := l.tables.LoadOrStore(k, new(atomic.Pointer[Table]))
+	p.(*atomic.Pointer[Table]).Store(t)
+}
+
+// forget drops the tables of a Region that begins anew.
+func (l *Law) forget(key world.Key) {
+	l.tables.Range(func(k, _ any) bool {
+		if k.(tableKey).key == key {
+			l.tables.Delete(k)
+		}
+		return true
+	})
+}
+
+// Follower is told, within the step, what modelled callers need to know.
+type Follower interface {
+	// Published: the load balancer routes by t from now on; nil: it is gone.
+	Published(tx *world.Tx, t *Table)
+	// Task: something about a task behind one of its targets has changed.
+	Task(tx *world.Tx, t *world.Task)
+}
+
+// Follow tells f of everything that happens to a load balancer from now on, in
+// the order in which followers came.
+func (l *Law) Follow(tx *world.Tx, loadBalancerARN string, f Follower) {
+	s := stateOf(tx)
+	s.followers[loadBalancerARN] = append(s.followers[loadBalancerARN], f)
+}
+
+// state is the law's own notes on a Region.
+type state struct {
+	balancers map[string]*live           // by ARN
+	groups    map[string]*groupNote      // by ARN
+	targets   map[string][]*world.Target // by target id, and by the task's ARN
+	followers map[string][]Follower      // by load balancer ARN
+
+	listeners queue[*world.Listener] // written, not yet on their way to the nodes
+	views     queue[*groupNote]      // to be seen anew
+	publish   queue[*live]
+	tasks     queue[*world.Task]
+	touched   queue[*groupNote] // for the checks
+	written   []*world.Listener // for the checks
+
+	freed     []int // places of addresses that were given back
+	addresses int
+}
+
+func stateOf(tx *world.Tx) *state {
+	s := world.Room[state](tx.Region, "law balancer")
+	if s.balancers == nil {
+		s.balancers, s.groups = map[string]*live{}, map[string]*groupNote{}
+		s.targets, s.followers = map[string][]*world.Target{}, map[string][]Follower{}
+	}
+	return s
+}
+
+// queue keeps each thing once, in the order in which they first came.
+type queue[T comparable] struct {
+	in   map[T]bool
+	list []T
+}
+
+func (q *queue[T]) add(x T) {
+	if q.in == nil {
+		q.in = map[T]bool{}
+	}
+	if !q.in[x] {
+		q.in[x] = true
+		q.list = append(q.list, x)
+	}
+}
+
+func (q *queue[T]) drop(x T) {
+	delete(q.in, x)
+	q.list = slices.DeleteFunc(q.list, func(y T) bool { return y == x })
+}
+
+func (q *queue[T]) take() []T {
+	list := q.list
+	q.list = nil
+	clear(q.in)
+	return list
+}
+
+func (l *Law) watch(tx *world.Tx, c world.Change) {
+	s := stateOf(tx)
+	switch o := c.Object.(type) {
+	case *world.Target:
+		l.targetChanged(tx, s, o)
+	case *world.Task:
+		l.taskChanged(tx, s, o)
+	case *world.TargetGroup:
+		l.groupChanged(tx, s, o)
+	case *world.Listener:
+		l.listenerChanged(tx, s, c.Kind, o)
+	case *world.LoadBalancer:
+		l.balancerChanged(tx, s, o)
+	}
+}
+
+// settle publishes what the step has changed. It changes no fact.
+func (l *Law) settle(tx *world.Tx) {
+	s := stateOf(tx)
+	for _, n := range s.views.take() {
+		for _, b := range n.behind {
+			b.see(tx, n)
+			s.publish.add(b)
+		}
+	}
+	for _, b := range s.publish.take() {
+		l.announce(tx, s, b)
+	}
+	for _, t := range s.tasks.take() {
+		l.tellTask(tx, s, t)
+	}
+}
+
+func (l *Law) announce(tx *world.Tx, s *state, b *live) {
+	var t *Table
+	if !b.gone {
+		t = b.table(tx)
+	}
+	l.store(tx.Key, b.lb.ARN, t)
+	for _, f := range s.followers[b.lb.ARN] {
+		f.Published(tx, t)
+	}
+}
+
+func (l *Law) tellTask(tx *world.Tx, s *state, t *world.Task) {
+	var told []*live
+	for _, target := range s.behindTask(t) {
+		for _, b := range s.group(target.Group).behind {
+			if slices.Contains(told, b) {
+				continue
+			}
+			told = append(told, b)
+			for _, f := range s.followers[b.lb.ARN] {
+				f.Task(tx, t)
+			}
+		}
+	}
+}

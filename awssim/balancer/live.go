@@ -1,0 +1,251 @@
+package balancer
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// live is a load balancer as its nodes know it, which may lag behind the facts.
+type live struct {
+	lb        *world.LoadBalancer
+	gone      bool
+	listeners []*listenerView // by port
+	slots     map[string]int  // group ARN -> place in views; places are never given twice
+	views     []*GroupView    // by slot
+	refers    []string        // groups that the facts forward to
+	uses      []string        // groups that facts or nodes forward to
+	writes    map[string]int  // listener ARN -> number of the newest write
+	reached   map[string]int  // listener ARN -> number of the write that the nodes have
+	version   int
+	told      map[int32]string // ports of the last ListenersChanged
+}
+
+// live is the law's side of a load balancer; nil for one that is long gone.
+func (s *state) live(tx *world.Tx, lb *world.LoadBalancer) *live {
+	b := s.balancers[lb.ARN]
+	if _, ok := tx.LoadBalancers.Get(lb.ARN); ok && b == nil {
+		b = &live{lb: lb, slots: map[string]int{}, writes: map[string]int{}, reached: map[string]int{}}
+		s.balancers[lb.ARN] = b
+	}
+	return b
+}
+
+func (b *live) slot(arn string) int {
+	i, ok := b.slots[arn]
+	if !ok {
+		i = len(b.views)
+		b.slots[arn] = i
+		b.views = append(b.views, &GroupView{ARN: arn, hash: hashOf(arn)})
+	}
+	return i
+}
+
+// listenerChanged waits until all writes of the step have been seen, so that a
+// listener written several times in one step is sent to the nodes once.
+func (l *Law) listenerChanged(tx *world.Tx, s *state, kind world.ChangeKind, ls *world.Listener) {
+	switch {
+	case kind == world.NodesChanged:
+		s.listeners.drop(ls)
+		l.refer(tx, s, ls.Balancer)
+		l.write(tx, s, ls)
+	case !s.listeners.in[ls]:
+		s.listeners.add(ls)
+		tx.Changed(world.NodesChanged, ls)
+	}
+}
+
+// write sends what is written about a listener to the nodes. What they did not
+// know at all reaches them at once, a changed rule after a drawn delay; the
+// newest write wins in whatever order they arrive.
+func (l *Law) write(tx *world.Tx, s *state, ls *world.Listener) {
+	s.written = append(s.written, ls)
+	b := s.live(tx, ls.Balancer)
+	if b == nil {
+		return
+	}
+	if _, ok := tx.Listeners.Get(ls.ARN); !ok {
+		l.drop(tx, s, b, ls.ARN)
+		return
+	}
+	b.writes[ls.ARN]++
+	n, view := b.writes[ls.ARN], viewOf(ls, b.slot)
+	delay := time.Duration(0)
+	if old := b.known(ls.ARN); old != nil && old.port == ls.Port {
+		k := tx.Knobs().WeightPropagation
+		delay = tx.Between(k.Min, k.Max, "weight propagation", ls.ARN, n)
+	}
+	if delay == 0 {
+		l.reach(tx, s, b, view, n)
+		return
+	}
+	tx.After(delay, func(tx *world.Tx) {
+		if !b.gone && b.known(view.arn) != nil {
+			l.reach(tx, stateOf(tx), b, view, n)
+			tx.Changed(world.NodesChanged, b.lb)
+		}
+	})
+}
+
+// known is the listener as the nodes know it, or nil.
+func (b *live) known(arn string) *listenerView {
+	for _, v := range b.listeners {
+		if v.arn == arn {
+			return v
+		}
+	}
+	return nil
+}
+
+// reach makes the nodes route by a view from now on.
+func (l *Law) reach(tx *world.Tx, s *state, b *live, view *listenerView, n int) {
+	if n <= b.reached[view.arn] {
+		return
+	}
+	b.reached[view.arn] = n
+	list := slices.DeleteFunc(slices.Clone(b.listeners), func(v *listenerView) bool { return v.arn == view.arn })
+	list = append(list, view)
+	slices.SortStableFunc(list, func(x, y *listenerView) int { return int(x.port - y.port) })
+	b.listeners = list
+	l.used(tx, s, b)
+	s.publish.add(b)
+}
+
+func (l *Law) drop(tx *world.Tx, s *state, b *live, arn string) {
+	b.listeners = slices.DeleteFunc(slices.Clone(b.listeners), func(v *listenerView) bool { return v.arn == arn })
+	delete(b.writes, arn)
+	delete(b.reached, arn)
+	l.used(tx, s, b)
+	s.publish.add(b)
+}
+
+// refer notes which groups the rules of a load balancer forward to: a group is
+// behind the one load balancer whose rules name it.
+func (l *Law) refer(tx *world.Tx, s *state, lb *world.LoadBalancer) {
+	b := s.live(tx, lb)
+	if b == nil {
+		return
+	}
+	old := b.refers
+	b.refers = nil
+	for _, ls := range lb.Listeners {
+		for _, r := range ls.Rules {
+			for _, g := range groupsOf(r) {
+				if !slices.Contains(b.refers, g) {
+					b.refers = append(b.refers, g)
+				}
+			}
+		}
+	}
+	for _, arn := range old {
+		if g, ok := tx.TargetGroups.Get(arn); ok && g.Balancer == lb.ARN && !slices.Contains(b.refers, arn) {
+			g.Balancer = ""
+		}
+	}
+	for _, arn := range b.refers {
+		if g, ok := tx.TargetGroups.Get(arn); ok {
+			g.Balancer = lb.ARN
+		}
+	}
+	l.used(tx, s, b)
+}
+
+func groupsOf(r *world.Rule) []string {
+	var out []string
+	for _, a := range r.Actions {
+		if a.Forward != nil {
+			for _, s := range a.Forward.Groups {
+				out = append(out, s.Group)
+			}
+		}
+	}
+	return out
+}
+
+// used notes which groups are in use: those that a rule names, or that nodes
+// still send requests to. Groups that came or went are looked at.
+func (l *Law) used(tx *world.Tx, s *state, b *live) {
+	now := slices.Clone(b.refers)
+	for _, v := range b.listeners {
+		for _, i := range v.slots() {
+			if arn := b.views[i].ARN; !slices.Contains(now, arn) {
+				now = append(now, arn)
+			}
+		}
+	}
+	old := b.uses
+	b.uses = now
+	for _, arn := range old {
+		if !slices.Contains(now, arn) {
+			n := s.groupAt(arn)
+			n.behind = slices.DeleteFunc(n.behind, func(x *live) bool { return x == b })
+			l.resettle(tx, s, n)
+			if n.group == nil && len(n.behind) == 0 {
+				delete(s.groups, arn)
+			}
+		}
+	}
+	for _, arn := range now {
+		if slices.Contains(old, arn) {
+			continue
+		}
+		n := s.groupAt(arn)
+		if g, ok := tx.TargetGroups.Get(arn); ok {
+			n = s.group(g)
+		}
+		n.behind = append(n.behind, b)
+		s.views.add(n)
+		l.resettle(tx, s, n)
+	}
+}
+
+// table is a new snapshot. Views that have not changed are shared with the last.
+func (b *live) table(tx *world.Tx) *Table {
+	b.version++
+	k := tx.Knobs()
+	return &Table{
+		Balancer: b.lb.ARN, Type: b.lb.Type, State: b.lb.State, At: tx.Now(), Version: b.version,
+		listeners: b.listeners, groups: slices.Clone(b.views),
+		knobs: stickyKnobs{!k.StickyLeavesZeroWeight, k.StickyKeepsEmptyGroup},
+	}
+}
+
+// balancerChanged follows a load balancer that came, became active, got or lost
+// listeners or zones, or went.
+func (l *Law) balancerChanged(tx *world.Tx, s *state, lb *world.LoadBalancer) {
+	b := s.live(tx, lb)
+	if b == nil {
+		return
+	}
+	_, there := tx.LoadBalancers.Get(lb.ARN)
+	if !there {
+		b.gone, lb.State = true, "deleted"
+		b.listeners = nil
+	}
+	l.refer(tx, s, lb)
+	if !there {
+		delete(s.balancers, lb.ARN)
+	}
+	for _, arn := range b.uses {
+		l.resettle(tx, s, s.groupAt(arn))
+	}
+	b.tellListeners(tx)
+	s.publish.add(b)
+}
+
+// tellListeners lets the data plane's sockets follow.
+func (b *live) tellListeners(tx *world.Tx) {
+	ports := map[int32]string{}
+	if b.lb.State == "active" && b.lb.Type != "network" {
+		for _, ls := range b.lb.Listeners {
+			ports[ls.Port] = ls.ARN
+		}
+	}
+	if maps.Equal(ports, b.told) {
+		return
+	}
+	b.told = maps.Clone(ports)
+	tx.Emit(world.ListenersChanged{Key: tx.Key, Balancer: b.lb.ARN, Address: b.lb.Address, Ports: ports})
+}
