@@ -1,0 +1,94 @@
+package fault
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// lay brings the faults of the world to a Region that is new.
+func (s *Set) lay(tx *world.Tx) {
+	for _, a := range s.ofWorld() {
+		s.schedule(tx, a)
+	}
+}
+
+func (s *Set) ofWorld() []*active {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.active), func(a *active) bool { return a.ofCalls() })
+}
+
+// schedule lets a fault begin and end in a Region.
+func (s *Set) schedule(tx *world.Tx, a *active) {
+	at := func(when time.Time, f func(*world.Tx)) {
+		if when.After(tx.Now()) {
+			tx.At(when, f)
+			return
+		}
+		f(tx)
+	}
+	if a.Kind == TaskCrash {
+		at(a.from.Add(a.After), func(tx *world.Tx) { s.crashTasks(tx, a) })
+		return
+	}
+	at(a.from.Add(a.After), s.trouble)
+	if a.For > 0 {
+		at(a.from.Add(a.After+a.For), s.trouble)
+	}
+}
+
+// trouble writes what the faults that hold now make of a Region.
+func (s *Set) trouble(tx *world.Tx) {
+	t := world.Troubles{NoCapacity: map[string]bool{}, ZonesLost: map[string]bool{}}
+	for _, a := range s.ofWorld() {
+		if !a.holds(tx.Now()) {
+			continue
+		}
+		switch a.Kind {
+		case NoCapacity:
+			t.NoCapacity[a.On] = true
+		case ZoneLost:
+			t.ZonesLost[a.On] = true
+		case SlowStart:
+			t.SlowStart = append(t.SlowStart, world.SlowStart{Service: a.On, By: world.Seconds(a.By.Seconds())})
+		}
+	}
+	tx.Troubles = t
+	tx.Log("fault", "world", "no capacity in %d clusters, %d zones lost, %d slow starts", len(t.NoCapacity), len(t.ZonesLost), len(t.SlowStart))
+	tx.Changed(world.TroubleChanged, nil)
+}
+
+// crashTasks ends the oldest running tasks of the service.
+func (s *Set) crashTasks(tx *world.Tx, a *active) {
+	if !s.mayCrash(a, tx.Key) {
+		return
+	}
+	left := a.Count
+	for _, t := range tx.Tasks.Values() {
+		if left == 0 {
+			return
+		}
+		if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || t.Service == nil || !matches(a.On, t.Service.Name) {
+			continue
+		}
+		left--
+		tx.Log("fault", t.ID, "%s", a)
+		s.crash(tx, t, a.Exit)
+		s.mu.Lock()
+		a.struck++
+		s.mu.Unlock()
+	}
+}
+
+// mayCrash is true once per Region, and never after the fault was cleared.
+func (s *Set) mayCrash(a *active, key world.Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.done[key] || !slices.Contains(s.active, a) {
+		return false
+	}
+	a.done[key] = true
+	return true
+}
