@@ -129,9 +129,15 @@ func (c *checker) unknown(e definition.Entry, s shape, path string) {
 
 // home is where else a key of this name belongs, if in one place only.
 func (c *checker) home(name string) string {
-	home := ""
-	for _, k := range keysOf(specShape(c.format), "", c.format) {
+	root, home := "spec", ""
+	if c.format == Sluice {
+		root = ""
+	}
+	for _, k := range keysOf(specShape(c.format), root, c.format) {
 		at, ok := strings.CutSuffix(k.Path, "."+name)
+		if k.Path == name {
+			at, ok = "the top of the file", true
+		}
 		if !ok || k.List == Refused {
 			continue
 		}

@@ -90,12 +90,16 @@ func refused(name, says string) key {
 // formats are all formats, in the order of the documentation.
 func formats() []Format { return []Format{PipeCDv0, PipeCDv1, Sluice} }
 
+// pluginPath is where the plugin's part stands under the spec of PipeCD v1.
+const pluginPath = "plugins.<name>"
+
 // Keys are all keys that files may hold, of all formats, sorted by path. It is
 // made from the tables that [Load] reads by.
 func Keys() []Key {
 	var all []Key
 	for _, f := range formats() {
 		for _, k := range keysOf(specShape(f), "", f) {
+			k.Path = strings.TrimPrefix(k.Path, pluginPath+".")
 			all = addKey(all, k, f)
 		}
 	}
@@ -130,7 +134,7 @@ func keysOf(s shape, path string, f Format) []Key {
 			all = append(all, Key{Path: path + "=" + r.word, List: Refused, Sentence: r.says})
 		}
 	case plugins:
-		return keysOf(pluginShape(), "", f)
+		return keysOf(pluginShape(), path+".<name>", f)
 	case stages:
 		all = append(all, keysOf(entryShape(f), path+"[]", f)...)
 		for _, st := range stageKinds(f) {

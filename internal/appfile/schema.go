@@ -121,7 +121,7 @@ func objectSchema(s shape, f Format) map[string]any {
 		out["required"] = required
 	}
 	if len(s.single) == 2 {
-		out["not"] = map[string]any{"required": s.single, "properties": map[string]any{
+		out["not"] = map[string]any{"type": "object", "required": s.single, "properties": map[string]any{
 			s.single[0]: map[string]any{"type": "string"}, s.single[1]: map[string]any{"type": "string"},
 		}}
 	}

@@ -25,8 +25,6 @@ func specShape(f Format) shape {
 	case PipeCDv1:
 		keys = append(keys,
 			needed("plugins", shape{kind: plugins}, "The plugin's part: the entry named ecs, or the only one."),
-			refused("input", "PipeCD v1 keeps input under spec.plugins.ecs."),
-			refused("quickSync", "PipeCD v1 keeps quickSync under spec.plugins.ecs."),
 			refused("region", noRegion))
 	case Sluice:
 		keys = append(keys, ecsKeys(f)...)

@@ -1,0 +1,259 @@
+package appfile
+
+import (
+	"os"
+	"path"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+func load(t *testing.T, name string) *Application {
+	t.Helper()
+	app, err := Load(os.DirFS("testdata"), name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app
+}
+
+// The same application in three formats is the same application.
+func TestFormatsAgree(t *testing.T) {
+	for _, name := range []string{"simple", "canary", "bluegreen"} {
+		v0, v1, own := load(t, "v0/"+name), load(t, "v1/"+name), load(t, "sluice/"+name)
+		if v0.Format != PipeCDv0 || v1.Format != PipeCDv1 || own.Format != Sluice {
+			t.Errorf("%s: formats %s, %s, %s", name, v0.Format, v1.Format, own.Format)
+		}
+		if own.Region != "ap-northeast-1" || own.Cluster != "test-cluster" || own.ProgressDeadline != 3*time.Minute {
+			t.Errorf("%s: sluice.yaml's own keys: %+v", name, own)
+		}
+		for _, app := range []*Application{v0, v1} {
+			if app.ProgressDeadline != 10*time.Minute {
+				t.Errorf("%s: progress deadline %s", name, app.ProgressDeadline)
+			}
+		}
+		if a, b := alike(v0), alike(v1); !reflect.DeepEqual(a, b) {
+			t.Errorf("%s: v0 %+v\nv1 %+v", name, a, b)
+		}
+		if a, b := alike(v0), alike(own); !reflect.DeepEqual(a, b) {
+			t.Errorf("%s: v0 %+v\nsluice.yaml %+v", name, a, b)
+		}
+	}
+}
+
+// alike is an application without what its format makes of it.
+func alike(app *Application) Application {
+	a := *app
+	a.File, a.Format, a.Region, a.Cluster, a.ProgressDeadline, a.Notes, a.Source = "", "", "", "", 0, nil, nil
+	a.Standalone.Run = false
+	a.Pipeline = nil
+	for _, st := range app.Pipeline {
+		st.Line = 0
+		a.Pipeline = append(a.Pipeline, st)
+	}
+	task, service := *app.Task, *app.Service
+	task.File, service.File = "", ""
+	a.Task, a.Service = &task, &service
+	return a
+}
+
+func TestCanary(t *testing.T) {
+	app := load(t, "v0/canary/app.pipecd.yaml")
+	want := []Stage{
+		{Name: "ECS_CANARY_ROLLOUT", Timeout: 6 * time.Hour, With: CanaryRollout{Scale: 30}},
+		{Name: "ECS_TRAFFIC_ROUTING", Timeout: 6 * time.Hour, With: TrafficRouting{Weights: sluice.CanaryShare(20)}},
+		{Name: "WAIT_APPROVAL", Timeout: 6 * time.Hour, With: Approval{Approvers: []string{"someone", "other"}, MinApprovers: 2}},
+		{Name: "ECS_PRIMARY_ROLLOUT", Timeout: 6 * time.Hour, With: PrimaryRollout{}},
+		{Name: "ECS_TRAFFIC_ROUTING", Timeout: 6 * time.Hour, With: TrafficRouting{Weights: sluice.CanaryShare(0)}},
+		{Name: "ECS_CANARY_CLEAN", Timeout: 6 * time.Hour, With: CanaryClean{}},
+	}
+	if got := alike(app).Pipeline; !reflect.DeepEqual(got, want) {
+		t.Errorf("pipeline\n%+v\nwant\n%+v", got, want)
+	}
+	if !app.AutoRollback || app.Access != sluice.ELB || app.Recreate {
+		t.Errorf("%+v", app)
+	}
+	canary := &TargetGroup{ARN: "arn:aws:elasticloadbalancing:ap-northeast-1:123456789012:targetgroup/green/2222222222222222", Container: "web", Port: 80}
+	if !reflect.DeepEqual(app.Canary, canary) {
+		t.Errorf("canary %+v", app.Canary)
+	}
+	if app.Cluster != "arn:aws:ecs:ap-northeast-1:123456789012:cluster/test-cluster" || *app.Service.Input.DesiredCount != 2 || *app.Task.Input.Memory != "512" {
+		t.Errorf("%+v", app)
+	}
+	notes := []string{"read past, piped acts on them: spec.labels, spec.trigger, spec.encryption, spec.description"}
+	if !reflect.DeepEqual(app.Notes, notes) {
+		t.Errorf("notes %q", app.Notes)
+	}
+	if len(app.Source) != 3 || len(app.Source["v0/canary/taskdef.yaml"]) != 64 {
+		t.Errorf("sources %v", app.Source)
+	}
+	if app.Pipeline[1].Line != 26 {
+		t.Errorf("line %d", app.Pipeline[1].Line)
+	}
+}
+
+func TestBlueGreen(t *testing.T) {
+	app := load(t, "v1/bluegreen")
+	if app.AutoRollback {
+		t.Error("rolls back though planner.autoRollback is false")
+	}
+	got := alike(app).Pipeline
+	if got[0].Timeout != 30*time.Minute || got[0].Desc != "green" || got[0].With != (CanaryRollout{Scale: 100}) ||
+		got[1].With != (TrafficRouting{sluice.CanaryShare(100)}) || got[2].With != (Wait{5 * time.Minute}) || got[3].With != (PrimaryRollout{KeepOld: true}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestSimpleIsQuickSync(t *testing.T) {
+	app := load(t, "v0/simple")
+	if len(app.Pipeline) != 0 || !app.Recreate || app.Canary != nil || app.Primary == nil {
+		t.Errorf("%+v", app)
+	}
+}
+
+func TestStandalone(t *testing.T) {
+	app := load(t, "v0/standalone")
+	want := Standalone{Run: true, ClusterARN: "arn:aws:ecs:ap-northeast-1:123456789012:cluster/test-cluster", LaunchType: "FARGATE",
+		Subnets: []string{"subnet-YYYY"}, SecurityGroups: []string{"sg-YYYY"}, AssignPublicIP: "ENABLED"}
+	if app.Service != nil || !reflect.DeepEqual(app.Standalone, want) || app.Cluster != want.ClusterARN {
+		t.Errorf("%+v", app)
+	}
+}
+
+func TestServiceDiscovery(t *testing.T) {
+	app := load(t, "v1/discovery")
+	if app.Access != sluice.ServiceDiscovery || app.ProgressDeadline != 90*time.Second || app.Pipeline[0].With != (Sync{}) {
+		t.Errorf("%+v", app)
+	}
+}
+
+// files is a small application around one application file.
+func files(name, content string) fstest.MapFS {
+	return fstest.MapFS{
+		name:              {Data: []byte(content)},
+		"taskdef.json":    {Data: []byte(`{"family": "web", "containerDefinitions": [{"name": "web", "image": "web:v1"}]}`)},
+		"servicedef.yaml": {Data: []byte("serviceName: web\ncluster: main\n")},
+	}
+}
+
+func TestWhatIsNotGiven(t *testing.T) {
+	app, err := Load(files("sluice.yaml", "input: {serviceDefinitionFile: servicedef.yaml}\n"), ".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !app.AutoRollback || app.Timeout != 6*time.Hour || app.ProgressDeadline != 10*time.Minute || app.Access != sluice.ELB || app.Cluster != "main" || len(app.Notes) != 0 {
+		t.Errorf("%+v", app)
+	}
+}
+
+func TestPrimaryZeroIsTold(t *testing.T) {
+	const pipeline = "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: 0}}]}}\n"
+	app, err := Load(files("app.pipecd.yaml", "apiVersion: pipecd.dev/v1beta1\nkind: ECSApp\nspec: {input: {}, "+pipeline), ".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := app.Pipeline[0].With.(TrafficRouting).Weights; got != sluice.CanaryShare(100) {
+		t.Errorf("weights %s", got)
+	}
+	const want = "line 3: primary 0 gives the canary all traffic; PipeCD takes it for primary 100, canary 0"
+	if len(app.Notes) != 1 || app.Notes[0] != want {
+		t.Errorf("notes %q", app.Notes)
+	}
+}
+
+func TestRollbackKeysThatDisagree(t *testing.T) {
+	app, err := Load(files("sluice.yaml", "input: {autoRollback: false}\nplanner: {autoRollback: true}\n"), "sluice.yaml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if app.AutoRollback || len(app.Notes) != 1 {
+		t.Errorf("%+v", app)
+	}
+}
+
+func TestTheClusterGoesToTheService(t *testing.T) {
+	fsys := files("sluice.yaml", "cluster: main\ninput: {serviceDefinitionFile: servicedef.yaml}\n")
+	fsys["servicedef.yaml"] = &fstest.MapFile{Data: []byte("serviceName: web\n")}
+	app, err := Load(fsys, ".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *app.Service.Input.Cluster != "main" || app.Service.Given["cluster"] {
+		t.Errorf("%+v", app.Service)
+	}
+}
+
+func TestFindingTheFile(t *testing.T) {
+	for _, c := range []struct {
+		files []string
+		name  string
+		want  string // file, or what the error holds
+	}{
+		{[]string{"app.pipecd.yaml"}, ".", "app.pipecd.yaml"},
+		{[]string{"web.pipecd.yaml"}, ".", "web.pipecd.yaml"},
+		{[]string{"sluice.yaml"}, ".", "sluice.yaml"},
+		{[]string{"x/sluice.yaml"}, "x", "x/sluice.yaml"},
+		{[]string{"x/other.yaml"}, "x/other.yaml", "x/other.yaml"},
+		{[]string{"a.pipecd.yaml", "app.pipecd.yaml", "sluice.yaml"}, ".", "the folder holds 3 application files: app.pipecd.yaml, a.pipecd.yaml, sluice.yaml"},
+		{[]string{"x/other.yaml"}, "x", "the folder holds no application file"},
+		{[]string{"x/other.yaml"}, "y", "there is no such file"},
+		{[]string{"x/other.yaml"}, "../y", "the path leads out of the folder"},
+	} {
+		fsys := fstest.MapFS{}
+		for _, f := range c.files {
+			fsys[f] = &fstest.MapFile{Data: []byte("{}\n")}
+			fsys[path.Join(path.Dir(f), "taskdef.json")] = files("x", "")["taskdef.json"]
+		}
+		app, err := Load(fsys, c.name, nil)
+		switch {
+		case err != nil && !strings.Contains(err.Error(), c.want):
+			t.Errorf("%s: %v", c.want, err)
+		case err != nil && sluice.NextStep(err) == "":
+			t.Errorf("%s: no next step", c.want)
+		case err == nil && app.File != c.want:
+			t.Errorf("%s: %s", c.want, app.File)
+		}
+	}
+}
+
+// Nothing of Keys is without its sentence, and each key has one place.
+func TestKeysAreWhole(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range Keys() {
+		if k.Sentence == "" || len(k.Formats) == 0 || k.List == "" {
+			t.Errorf("%+v", k)
+		}
+		for _, f := range k.Formats {
+			if at := string(f) + k.Path; seen[at] {
+				t.Errorf("%s is listed twice for %s", k.Path, f)
+			} else {
+				seen[at] = true
+			}
+		}
+	}
+	for _, path := range strings.Fields(pipecdKeys) {
+		if !seen[string(PipeCDv0)+path] && !seen[string(PipeCDv1)+path] {
+			t.Errorf("%s is in none of the lists", path)
+		}
+	}
+}
+
+// pipecdKeys are the keys that PipeCD's two versions have for ECS.
+const pipecdKeys = `
+name labels description planner planner.alwaysUsePipeline planner.autoRollback commitMatcher pipeline pipeline.stages
+pipeline.stages[].id pipeline.stages[].name pipeline.stages[].desc pipeline.stages[].timeout pipeline.stages[].with pipeline.stages[].skipOn
+trigger postSync timeout encryption attachment notification eventWatcher driftDetection plugins plugin deployTarget
+input input.taskDefinitionFile input.serviceDefinitionFile input.runStandaloneTask input.clusterArn input.launchType input.accessType
+input.awsvpcConfiguration.subnets input.awsvpcConfiguration.assignPublicIp input.awsvpcConfiguration.securityGroups
+input.targetGroups.primary input.targetGroups.canary input.targetGroups.primary.targetGroupArn input.targetGroups.primary.containerName
+input.targetGroups.primary.containerPort input.targetGroups.primary.loadBalancerName input.autoRollback quickSync quickSync.recreate
+pipeline.stages[ECS_SYNC] pipeline.stages[ECS_CANARY_ROLLOUT].with.scale pipeline.stages[ECS_PRIMARY_ROLLOUT]
+pipeline.stages[ECS_TRAFFIC_ROUTING].with.primary pipeline.stages[ECS_TRAFFIC_ROUTING].with.canary pipeline.stages[ECS_CANARY_CLEAN]
+pipeline.stages[ROLLBACK] pipeline.stages[ECS_ROLLBACK] pipeline.stages[WAIT].with.duration
+pipeline.stages[WAIT_APPROVAL].with.approvers pipeline.stages[WAIT_APPROVAL].with.minApproverNum pipeline.stages[ANALYSIS] pipeline.stages[SCRIPT_RUN]
+region profile credentialsFile roleARN tokenFile
+`

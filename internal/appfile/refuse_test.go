@@ -1,0 +1,316 @@
+package appfile
+
+import (
+	"errors"
+	"testing"
+	"testing/fstest"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+const (
+	v0 = "apiVersion: pipecd.dev/v1beta1\nkind: ECSApp\nspec:\n"
+	v1 = "apiVersion: pipecd.dev/v1beta1\nkind: Application\nspec:\n"
+)
+
+// sample is an application file and what is said of it. Beside it stand a
+// taskdef.json and a servicedef.yaml.
+type sample struct {
+	name, file string
+	want       string // the whole error; empty: accepted
+	beyond     bool   // the schema cannot tell
+}
+
+func samples() []sample {
+	return []sample{
+		{name: "nothing but a name", file: "name: web\n"},
+		{name: "v0 with empty parts", file: v0 + "  input:\n  quickSync:\n  pipeline:\n    stages:\n"},
+		{name: "v1 with an empty plugin", file: v1 + "  plugins: {ecs: }\n"},
+		{name: "shares as text", file: "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: '90%', canary: '10'}}]}\n"},
+		{name: "v0's timeout within", file: v0 + "  pipeline: {stages: [{name: ECS_SYNC, id: x, with: {timeout: 1h30m, skipOn: {paths: [a]}}}]}\n"},
+		{name: "fractions of durations", file: "timeout: 1.5h\nprogressDeadline: 90s\n"},
+		{
+			name: "a key misspelt",
+			file: v0 + "  input:\n    taskDefinitonFile: a.json\n",
+			want: `app.pipecd.yaml:5:5: unknown key "taskDefinitonFile" in spec.input
+   5 |     taskDefinitonFile: a.json
+     |     ^
+did you mean "taskDefinitionFile"?`,
+		},
+		{
+			name: "a key in the wrong place",
+			file: v0 + "  serviceDefinitionFile: servicedef.yaml\n",
+			want: `app.pipecd.yaml:4:3: unknown key "serviceDefinitionFile" in spec: it belongs under spec.input
+   4 |   serviceDefinitionFile: servicedef.yaml
+     |   ^`,
+		},
+		{
+			name: "v0's layout with v1's kind",
+			file: v1 + "  input: {}\n  plugins: {ecs: {}}\n",
+			want: `app.pipecd.yaml:4:3: unknown key "input" in spec: it belongs under spec.plugins.<name>
+   4 |   input: {}
+     |   ^`,
+		},
+		{
+			name: "v1 without plugins",
+			file: v1 + "  name: web\n",
+			want: `app.pipecd.yaml:4:3: spec has no plugins
+   4 |   name: web
+     |   ^`,
+		},
+		{
+			name: "v1 with two plugins, none of them ecs",
+			file: v1 + "  plugins: {a: {}, b: {}}\n",
+			want: `app.pipecd.yaml:4:12: spec.plugins has 2 entries and none is named ecs: name the one for ECS so
+   4 |   plugins: {a: {}, b: {}}
+     |            ^`,
+		},
+		{
+			name: "another kind",
+			file: "apiVersion: pipecd.dev/v1beta1\nkind: ECSapp\nspec: {}\n",
+			want: `app.pipecd.yaml:2:7: kind "ECSapp" is none of ECS: ECSApp (PipeCD v0) or Application (PipeCD v1)
+   2 | kind: ECSapp
+     |       ^
+did you mean "ECSApp"?`,
+		},
+		{
+			name: "App Mesh",
+			file: v0 + "  input: {accessType: APP_MESH}\n",
+			want: `app.pipecd.yaml:4:23: spec.input.accessType cannot be APP_MESH: AWS ended App Mesh on 2026-09-30; a load balancer with weighted target groups (ELB), or ECS's own deployment strategies, replace it
+   4 |   input: {accessType: APP_MESH}
+     |                       ^`,
+		},
+		{
+			name: "an access type misspelt",
+			file: v0 + "  input: {ecsAccessType: SERVICE_DISCOVRY}\n",
+			want: `app.pipecd.yaml:4:26: spec.input.ecsAccessType cannot be "SERVICE_DISCOVRY": it is one of ELB, SERVICE_DISCOVERY, ECS_SERVICE_DISCOVERY
+   4 |   input: {ecsAccessType: SERVICE_DISCOVRY}
+     |                          ^
+did you mean "SERVICE_DISCOVERY"?`,
+		},
+		{
+			name: "the access type under both names",
+			file: v0 + "  input: {accessType: ELB, ecsAccessType: ELB}\n",
+			want: `app.pipecd.yaml:4:28: accessType and ecsAccessType are one key under two names: give one
+   4 |   input: {accessType: ELB, ecsAccessType: ELB}
+     |                            ^`,
+		},
+		{
+			name: "the Region in PipeCD's file",
+			file: v0 + "  region: us-east-1\n",
+			want: `app.pipecd.yaml:4:3: spec.region is refused. The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION.
+   4 |   region: us-east-1
+     |   ^`,
+		},
+		{
+			name: "hosting",
+			file: "hosting: services\n",
+			want: `app.pipecd.yaml:1:1: hosting is refused. This sluice knows one hosting, two task sets of one service: leave the key out.
+   1 | hosting: services
+     | ^`,
+		},
+		{
+			name: "a number without unit for a duration",
+			file: "timeout: 10\n",
+			want: `app.pipecd.yaml:1:10: timeout is a duration above zero, such as "90s", "10m" or "1h30m", and this is 10
+   1 | timeout: 10
+     |          ^`,
+		},
+		{
+			name: "a duration of zero",
+			file: "timeout: 0s\n",
+			want: `app.pipecd.yaml:1:10: timeout is a duration above zero, such as "90s", "10m" or "1h30m", and this is 0s
+   1 | timeout: 0s
+     |          ^`,
+		},
+		{
+			name: "a target group without a port",
+			file: "input: {targetGroups: {primary: {targetGroupArn: a, containerName: web}}}\n",
+			want: `app.pipecd.yaml:1:33: input.targetGroups.primary has no containerPort
+   1 | input: {targetGroups: {primary: {targetGroupArn: a, containerName: web}}}
+     |                                 ^`,
+		},
+		{
+			name: "no scale",
+			file: v0 + "  pipeline:\n    stages:\n      - name: ECS_CANARY_ROLLOUT\n",
+			want: `app.pipecd.yaml:6:9: spec.pipeline.stages[0] (ECS_CANARY_ROLLOUT) has no with.scale (PipeCD takes 0 for a canary without tasks)
+   6 |       - name: ECS_CANARY_ROLLOUT
+     |         ^`,
+		},
+		{
+			name: "a scale of 0",
+			file: v0 + "  pipeline:\n    stages:\n      - name: ECS_CANARY_ROLLOUT\n        with: {scale: 0}\n",
+			want: `app.pipecd.yaml:7:23: spec.pipeline.stages[0].with.scale is a whole percentage from 1 to 100, written 10 or "10%", and this is 0 (PipeCD takes 0 for a canary without tasks)
+   7 |         with: {scale: 0}
+     |                       ^`,
+		},
+		{
+			name: "a scale with a fraction",
+			file: "pipeline: {stages: [{name: ECS_CANARY_ROLLOUT, with: {scale: 33.3}}]}\n",
+			want: `app.pipecd.yaml:1:62: pipeline.stages[0].with.scale is a whole percentage from 1 to 100, written 10 or "10%", and this is 33.3 (PipeCD takes 0 for a canary without tasks)
+   1 | pipeline: {stages: [{name: ECS_CANARY_ROLLOUT, with: {scale: 33.3}}]}
+     |                                                              ^`,
+		},
+		{
+			name: "a share beyond 100",
+			file: "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {canary: 110%}}]}\n",
+			want: `app.pipecd.yaml:1:64: pipeline.stages[0].with.canary is a whole percentage from 0 to 100, written 10 or "10%", and this is 110% (PipeCD takes what is not within 1 and 100 for primary 100, canary 0)
+   1 | pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {canary: 110%}}]}
+     |                                                                ^`,
+		},
+		{
+			name: "no share",
+			file: "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING}]}\n",
+			want: `app.pipecd.yaml:1:21: pipeline.stages[0] (ECS_TRAFFIC_ROUTING) has neither with.primary nor with.canary (PipeCD takes that for primary 100, canary 0)
+   1 | pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING}]}
+     |                     ^`,
+		},
+		{
+			name:   "shares that do not sum to 100",
+			beyond: true,
+			file:   "pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: 90, canary: 20}}]}\n",
+			want: `app.pipecd.yaml:1:77: pipeline.stages[0].with: primary 90 and canary 20 sum to 110, not to 100 (PipeCD reads one of them and drops the other)
+   1 | pipeline: {stages: [{name: ECS_TRAFFIC_ROUTING, with: {primary: 90, canary: 20}}]}
+     |                                                                             ^`,
+		},
+		{
+			name: "a stage misspelt",
+			file: "pipeline: {stages: [{name: ECS_CANARY_ROLLUOT}]}\n",
+			want: `app.pipecd.yaml:1:28: unknown stage "ECS_CANARY_ROLLUOT": it is one of ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT, WAIT_APPROVAL
+   1 | pipeline: {stages: [{name: ECS_CANARY_ROLLUOT}]}
+     |                            ^
+did you mean "ECS_CANARY_ROLLOUT"?`,
+		},
+		{
+			name: "a rollback in a pipeline",
+			file: "pipeline: {stages: [{name: ECS_ROLLBACK}]}\n",
+			want: `app.pipecd.yaml:1:28: stage ECS_ROLLBACK is refused. A rollback is added by itself where one is wanted (planner.autoRollback).
+   1 | pipeline: {stages: [{name: ECS_ROLLBACK}]}
+     |                            ^`,
+		},
+		{
+			name: "an analysis",
+			file: "pipeline: {stages: [{name: ANALYSIS, with: {duration: 5m}}]}\n",
+			want: `app.pipecd.yaml:1:28: stage ANALYSIS is refused. This sluice has no analysis stage: a rollout fails by itself where tasks or targets do. sluice knows ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL.
+   1 | pipeline: {stages: [{name: ANALYSIS, with: {duration: 5m}}]}
+     |                            ^`,
+		},
+		{
+			name: "an option of another stage",
+			file: "pipeline: {stages: [{name: ECS_CANARY_CLEAN, with: {scale: 10}}]}\n",
+			want: `app.pipecd.yaml:1:53: unknown key "scale" in pipeline.stages[0].with: it belongs under pipeline.stages[ECS_CANARY_ROLLOUT].with
+   1 | pipeline: {stages: [{name: ECS_CANARY_CLEAN, with: {scale: 10}}]}
+     |                                                     ^`,
+		},
+		{
+			name:   "more approvals than approvers",
+			beyond: true,
+			file:   "pipeline: {stages: [{name: WAIT_APPROVAL, with: {approvers: [a], minApproverNum: 2}}]}\n",
+			want: `app.pipecd.yaml:1:82: pipeline.stages[0].with.minApproverNum is 2, and approvers names 1
+   1 | pipeline: {stages: [{name: WAIT_APPROVAL, with: {approvers: [a], minApproverNum: 2}}]}
+     |                                                                                  ^`,
+		},
+		{
+			name:   "the stage's timeout twice",
+			beyond: true,
+			file:   "pipeline: {stages: [{name: ECS_SYNC, timeout: 1h, with: {timeout: 2h}}]}\n",
+			want: `app.pipecd.yaml:1:67: pipeline.stages[0].timeout is given twice, here and beside with: give one
+   1 | pipeline: {stages: [{name: ECS_SYNC, timeout: 1h, with: {timeout: 2h}}]}
+     |                                                                   ^`,
+		},
+		{
+			name:   "a key twice",
+			beyond: true,
+			file:   "name: a\nname: b\n",
+			want: `app.pipecd.yaml:2:1: name is given twice
+   2 | name: b
+     | ^`,
+		},
+		{
+			name:   "a definition that is not there",
+			beyond: true,
+			file:   v0 + "  input:\n    serviceDefinitionFile: service.yaml\n",
+			want: `app.pipecd.yaml:5:28: serviceDefinitionFile: there is no file service.yaml
+   5 |     serviceDefinitionFile: service.yaml
+     |                            ^`,
+		},
+		{
+			name:   "a definition outside of the folder",
+			beyond: true,
+			file:   "input: {taskDefinitionFile: ../taskdef.json}\n",
+			want: `app.pipecd.yaml:1:29: taskDefinitionFile: ../taskdef.json leads out of the folder
+   1 | input: {taskDefinitionFile: ../taskdef.json}
+     |                             ^`,
+		},
+		{
+			name:   "another cluster than the service's",
+			beyond: true,
+			file:   "cluster: other\ninput: {serviceDefinitionFile: servicedef.yaml}\n",
+			want: `app.pipecd.yaml:1:10: cluster is other, and servicedef.yaml says main
+   1 | cluster: other
+     |          ^`,
+		},
+		{
+			name: "several problems",
+			file: "nmae: web\nquickSync: {recreate: yes}\nlabels: [a]\n",
+			want: `app.pipecd.yaml:1:1: unknown key "nmae" in the file
+   1 | nmae: web
+     | ^
+did you mean "name"?
+app.pipecd.yaml:2:23: quickSync.recreate is true or false, and this is text
+   2 | quickSync: {recreate: yes}
+     |                       ^
+app.pipecd.yaml:3:9: labels is a map, and this is a list
+   3 | labels: [a]
+     |         ^`,
+		},
+	}
+}
+
+func TestWhatIsSaidOfFiles(t *testing.T) {
+	for _, c := range samples() {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Load(files("app.pipecd.yaml", c.file), ".", nil)
+			if got := words(err); got != c.want {
+				t.Fatalf("got:\n%s\nwant:\n%s", got, c.want)
+			}
+			var p *definition.Problem
+			if err != nil && !errors.As(err, &p) {
+				t.Fatalf("%T holds no *definition.Problem", err)
+			}
+		})
+	}
+}
+
+func words(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// The problems of all files are told together, each with its own.
+func TestProblemsOfAllFiles(t *testing.T) {
+	_, err := Load(fstest.MapFS{
+		"sluice.yaml":     {Data: []byte("nmae: web\ninput: {serviceDefinitionFile: servicedef.yaml}\n")},
+		"taskdef.json":    {Data: []byte(`{"familly": "web", "containerDefinitions": [{"name": "web", "image": "x"}]}`)},
+		"servicedef.yaml": {Data: []byte("serviceName: {{ .encryptedSecrets.name }}\n")},
+	}, ".", nil)
+	want := `sluice.yaml:1:1: unknown key "nmae" in the file
+   1 | nmae: web
+     | ^
+did you mean "name"?
+taskdef.json:1:1: the task definition has no family
+   1 | {"familly": "web", "containerDefinitions": [{"name": "web", "image": "x"}]}
+     | ^
+taskdef.json:1:2: unknown key "familly" in the task definition
+   1 | {"familly": "web", "containerDefinitions": [{"name": "web", "image": "x"}]}
+     |  ^
+did you mean "family"?
+servicedef.yaml:1:14: {{ .encryptedSecrets }} is filled in by piped before the file is deployed; sluice fills in nothing: deploy through piped, or name the secret under secrets in the task definition
+   1 | serviceName: {{ .encryptedSecrets.name }}
+     |              ^`
+	if words(err) != want {
+		t.Fatalf("got:\n%s\nwant:\n%s", words(err), want)
+	}
+}
