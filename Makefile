@@ -1,0 +1,81 @@
+# make          build, vet, staticcheck, gofmt, tests
+# make test     what must pass before a change goes in; needs Go and nothing else
+# make check    the slower looks: staticcheck, cross builds, go.mod, binary size
+# make demo     a canary release on the local AWS, with real requests
+# make bench    the benchmarks, as a table
+# make clean    take away what was built
+
+GO         ?= go
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+PLATFORMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+MAX_MB      = 35
+RELEASE     = CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
+
+# Every file that make or an editor did not leave here, with its checksum.
+FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
+
+.PHONY: all build vet staticcheck fmt floors generated test demo bench check cross tidy size clean
+
+all: build staticcheck test
+
+build:
+	$(GO) build ./...
+	mkdir -p bin
+	$(GO) build -o bin/ ./cmd/...
+
+vet:
+	$(GO) vet ./...
+
+# Pinned and run from the module cache, so that nothing needs installing.
+staticcheck:
+	$(GO) run $(STATICCHECK) ./...
+
+fmt:
+	@files=$$(find . -name '*.go' -not -path './.git/*' | xargs "$$($(GO) env GOROOT)/bin/gofmt" -l); \
+	if [ -n "$$files" ]; then echo "not formatted (gofmt -w):"; echo "$$files"; exit 1; fi
+
+# First and alone, because what it says explains most of what would fail later.
+floors:
+	$(GO) test ./internal/floors
+
+# Generated files are checked in; generating them again must change nothing.
+generated:
+	@before=$$($(FINGERPRINT)); $(GO) generate ./... || exit 1; after=$$($(FINGERPRINT)); \
+	if [ "$$before" != "$$after" ]; then \
+		echo "generated files were stale; they are fresh now, look at them and check them in"; exit 1; fi
+
+test: fmt floors generated vet
+	$(GO) test ./...
+
+demo:
+	$(GO) run ./cmd/sluice demo
+
+# One row per benchmark: iterations, time, and what else it reports.
+bench:
+	@$(GO) test -run '^$$' -bench . -benchmem ./... | awk ' \
+		/^pkg:/ { pkg = $$2; sub(".*/sluice-ecs/sluice/?", "", pkg) } \
+		/^Benchmark/ { name = $$1; sub("^Benchmark", "", name); sub("-[0-9]+$$", "", name); \
+			printf "%-28s %-34s", pkg, name; \
+			for (i = 3; i < NF; i += 2) printf " %14s %s", $$i, $$(i + 1); printf "\n" } \
+		/^(FAIL|---|panic)/ { print; bad = 1 } END { exit bad }'
+
+check: fmt vet staticcheck tidy cross size
+
+cross:
+	@for p in $(PLATFORMS); do \
+		echo "build $$p"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./... || exit 1; \
+	done
+
+tidy:
+	$(GO) mod tidy -diff
+
+size:
+	@mkdir -p bin
+	@$(RELEASE) -o bin/sluice-release ./cmd/sluice
+	@mb=$$(( ($$(wc -c < bin/sluice-release) + 999999) / 1000000 )); rm -f bin/sluice-release; \
+	echo "sluice is $$mb MB (at most $(MAX_MB))"; [ $$mb -lt $(MAX_MB) ]
+
+clean:
+	rm -rf bin
+	$(GO) clean -testcache
