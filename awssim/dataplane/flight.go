@@ -1,0 +1,54 @@
+package dataplane
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// flights are the requests on their way to targets.
+type flights struct {
+	next   atomic.Uint32
+	shards [16]struct {
+		mu sync.Mutex
+		in map[*flight]struct{}
+	}
+}
+
+func (fs *flights) add(fl *flight) {
+	fl.shard = int(fs.next.Add(1) % uint32(len(fs.shards)))
+	s := &fs.shards[fl.shard]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.in == nil {
+		s.in = map[*flight]struct{}{}
+	}
+	s.in[fl] = struct{}{}
+}
+
+func (fs *flights) remove(fl *flight) {
+	s := &fs.shards[fl.shard]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.in, fl)
+}
+
+// idleSince ends the requests over which no byte has passed since then.
+func (fs *flights) idleSince(nano int64) {
+	for i := range fs.shards {
+		s := &fs.shards[i]
+		s.mu.Lock()
+		for fl := range s.in {
+			if fl.last.Load() <= nano {
+				fl.cancel(errIdle)
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// sweep looks for idle requests twelve times in an idle timeout, by the clock.
+func (fs *fronts) sweep() {
+	for fs.plane.clock.Sleep(fs.plane.ctx, idleTimeout/12) == nil {
+		fs.flights.idleSince(fs.plane.clock.Now().Add(-idleTimeout).UnixNano())
+	}
+}

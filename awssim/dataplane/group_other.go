@@ -1,0 +1,15 @@
+//go:build !unix
+
+package dataplane
+
+import (
+	"os"
+	"os/exec"
+)
+
+// Windows knows no SIGTERM: a program there is ended at once.
+
+func ownGroup(*exec.Cmd)            {}
+func termGroup(c *exec.Cmd)         { _ = c.Process.Kill() }
+func killGroup(c *exec.Cmd)         { _ = c.Process.Kill() }
+func signalOf(*os.ProcessState) int { return 0 }

@@ -1,0 +1,292 @@
+package dataplane
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Laws are the answers of the data plane to the world, and its one question.
+// None of them may be nil.
+type Laws struct {
+	// Table is the routing of a load balancer as it is now; it is asked at every
+	// request and takes no lock. Nil: the load balancer is gone.
+	Table func(key world.Key, balancer string) *balancer.Table
+	// Bound tells where a listener's socket is; "" if nowhere.
+	Bound func(key world.Key, balancer string, port int32, address string)
+	// Probed tells how a health check went: the status that came, or 0 and why
+	// none did.
+	Probed func(e world.ProbeTarget, status int, err error)
+	// Exited tells that a program of the host has ended.
+	Exited func(key world.Key, task, container string, code int)
+}
+
+// Options make a plane.
+type Options struct {
+	World *world.World
+	Clock world.Clock
+	Seed  uint64
+	Laws  Laws
+}
+
+// Plane carries out the effects of one world.
+type Plane struct {
+	world     *world.World
+	clock     world.Clock
+	laws      Laws
+	seed      uint64
+	drawn     atomic.Uint64
+	todo      *queue[any] // world.Effect and ending, in the world's order
+	processes *processes
+	fronts    *fronts
+	budget    *budget
+	traffic   *traffic
+	dialer    net.Dialer
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	mu     sync.Mutex // guards closed, so that nothing starts after Close
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// Start makes a plane, lets it take over what stands in the world already, and
+// begins to carry out effects. Until Close it is the world's sink.
+func Start(o Options) *Plane {
+	p := &Plane{
+		world: o.World, clock: o.Clock, laws: o.Laws, seed: o.Seed, todo: newQueue[any](),
+		processes: newProcesses(), budget: newBudget(fileLimit()), traffic: &traffic{},
+		dialer: net.Dialer{Timeout: connectTimeout},
+	}
+	p.fronts = newFronts(p)
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	o.World.Sink(func(e world.Effect) { p.todo.put(e) })
+	o.World.Each(p.adopt)
+	p.run(p.dispatch)
+	p.run(p.fronts.sweep)
+	return p
+}
+
+// Close stops carrying out effects, closes every socket, ends every program of
+// the host and waits for all of it.
+func (p *Plane) Close() {
+	p.world.Sink(nil)
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.cancel()
+	p.fronts.close()
+	p.killAll(p.processes.tasks())
+	p.wg.Wait()
+}
+
+// run starts f beside the caller; Close waits for it. After Close nothing is
+// started any more.
+func (p *Plane) run(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	p.wg.Add(1)
+	go func() {
+		defer p.wg.Done()
+		f()
+	}()
+}
+
+// after runs f when d has passed by the clock, unless the plane is closed.
+func (p *Plane) after(d time.Duration, f func()) {
+	p.run(func() {
+		if p.clock.Sleep(p.ctx, d) == nil {
+			f()
+		}
+	})
+}
+
+// draw is the next of a seeded row of numbers in [0,1). Which request gets which
+// depends on how requests race, as with any real load balancer.
+func (p *Plane) draw() float64 {
+	x := p.seed + p.drawn.Add(1)*0x9e3779b97f4a7c15
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	x ^= x >> 31
+	return float64(x>>11) / (1 << 53)
+}
+
+func (p *Plane) dispatch() {
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case <-p.todo.ready:
+		}
+		for _, e := range p.todo.take() {
+			if p.ctx.Err() != nil {
+				return
+			}
+			p.carryOut(e)
+		}
+	}
+}
+
+func (p *Plane) carryOut(e any) {
+	switch e := e.(type) {
+	case ending:
+		p.end(e)
+	case world.StartProcess:
+		p.startProcess(e)
+	case world.SignalProcess:
+		p.signal(e)
+	case world.ProbeTarget:
+		p.run(func() { p.probe(e) })
+	case world.ListenersChanged:
+		p.fronts.follow(e)
+	case world.TargetGone:
+		p.fronts.gone(e)
+	case world.Vanished:
+		p.vanish(e.Key)
+	}
+}
+
+// Watch sees what the world says of tasks that end by themselves, for which it
+// asks nothing of the data plane. The owner of the world registers it, before
+// the first step, with [world.World.Watch].
+func (p *Plane) Watch(_ *world.Tx, c world.Change) {
+	t, ok := c.Object.(*world.Task)
+	if !ok {
+		return
+	}
+	if t.LastStatus == "STOPPED" {
+		p.todo.put(ending{task: t.ARN})
+		return
+	}
+	for _, c := range t.Containers {
+		if c.Status == "STOPPED" {
+			p.todo.put(ending{t.ARN, c.Spec.Name, !t.SignalledAt.IsZero()})
+		}
+	}
+}
+
+// ending is a container that is no more, or a whole task.
+type ending struct {
+	task, container string
+	asked           bool // it ended after SIGTERM: open requests are finished
+}
+
+func (p *Plane) end(e ending) {
+	if e.container == "" {
+		p.killAll([]string{e.task})
+		return
+	}
+	if c := p.processes.one(e.task, e.container); c != nil {
+		c.exit(e.asked)
+	}
+}
+
+func (p *Plane) startProcess(e world.StartProcess) {
+	c := p.processes.add(e, func() process {
+		if len(e.Behaviour.Command) > 0 {
+			return newProgram(p, e)
+		}
+		return newServed(p, e)
+	})
+	if c != nil && p.budget.roomForEager() {
+		c.open()
+	}
+}
+
+func (p *Plane) signal(e world.SignalProcess) {
+	if e.Kill {
+		p.killAll([]string{e.Task})
+		return
+	}
+	for _, c := range p.processes.of(e.Task) {
+		c.term()
+	}
+}
+
+func (p *Plane) killAll(tasks []string) {
+	for _, task := range tasks {
+		for _, c := range p.processes.forget(task) {
+			c.kill()
+		}
+	}
+}
+
+// vanish ends all that belongs to a Region.
+func (p *Plane) vanish(key world.Key) {
+	var gone []string
+	for _, task := range p.processes.tasks() {
+		if regionOf(task) == key {
+			gone = append(gone, task)
+		}
+	}
+	p.killAll(gone)
+	p.fronts.vanish(key)
+}
+
+// adopt hands over what stood in the world before there was a data plane, in
+// the form of the effects that would have made it.
+func (p *Plane) adopt(tx *world.Tx) {
+	for _, lb := range tx.LoadBalancers.All() {
+		e := world.ListenersChanged{Key: tx.Key, Balancer: lb.ARN, Address: lb.Address, Ports: map[int32]string{}}
+		if lb.State == "active" && lb.Type != "network" {
+			for _, l := range lb.Listeners {
+				e.Ports[l.Port] = l.ARN
+			}
+		}
+		p.todo.put(e)
+	}
+	for _, t := range tx.Tasks.All() {
+		p.adoptTask(tx, t)
+	}
+}
+
+func (p *Plane) adoptTask(tx *world.Tx, t *world.Task) {
+	for _, c := range t.Containers {
+		if c.Status == "RUNNING" {
+			p.todo.put(startOf(tx, t, c))
+		}
+	}
+	if !t.SignalledAt.IsZero() && t.LastStatus != "STOPPED" {
+		p.todo.put(world.SignalProcess{Key: tx.Key, Task: t.ARN})
+	}
+}
+
+func startOf(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess {
+	e := world.StartProcess{
+		Key: tx.Key, Task: t.ARN, TaskID: t.ID, Container: c.Spec.Name, Address: t.Address, Behaviour: c.Behaviour,
+		Environment: c.Spec.Environment, StopTimeout: c.Spec.StopTimeout, At: t.StartedAt,
+	}
+	if t.Service != nil {
+		e.Service = t.Service.Name
+	}
+	for _, port := range c.Spec.Ports {
+		e.Ports = append(e.Ports, port.Container)
+	}
+	return e
+}
+
+// Address is where a container's port can really be reached, as "host:port";
+// "" if nothing is behind that address of the simulated network or its socket
+// is not open.
+func (p *Plane) Address(at netip.AddrPort) string {
+	switch c := p.processes.at(at).(type) {
+	case *served:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.sockets[int32(at.Port())]
+	case *program:
+		return c.address(int32(at.Port()))
+	}
+	return ""
+}

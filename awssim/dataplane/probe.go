@@ -1,0 +1,48 @@
+package dataplane
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// probe makes one health check and tells how it went.
+func (p *Plane) probe(e world.ProbeTarget) {
+	status, err := p.check(e)
+	if p.ctx.Err() == nil {
+		p.laws.Probed(e, status, err)
+	}
+}
+
+func (p *Plane) check(e world.ProbeTarget) (int, error) {
+	ctx, cancel := context.WithCancelCause(p.ctx)
+	defer cancel(nil)
+	p.run(func() {
+		if p.clock.Sleep(ctx, e.Timeout) == nil {
+			cancel(context.DeadlineExceeded)
+		}
+	})
+	to := netip.AddrPortFrom(e.Address, uint16(e.Check))
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(e.Address.String(), strconv.Itoa(int(e.Check)))+e.Path, nil)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("User-Agent", "ELB-HealthChecker/2.0")
+	once := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return p.dial(ctx, to)
+	}}
+	answer, err := once.RoundTrip(r)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return 0, err
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10))
+	return answer.StatusCode, answer.Body.Close()
+}

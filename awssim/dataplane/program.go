@@ -1,0 +1,201 @@
+package dataplane
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// program is a container that is a program of the host.
+//
+// It is told where to listen by PORT (on 127.0.0.1; a free port, since many
+// tasks share one machine), PORT_<containerPort> for each of several ports, and
+// about itself by SLUICE_TASK, SLUICE_CONTAINER, SLUICE_SERVICE and
+// SLUICE_ADDRESS, the task's address in the simulated network. Of the
+// simulator's own environment it gets no more than it takes to run: no
+// credentials.
+type program struct {
+	plane *Plane
+	what  world.StartProcess
+	cmd   *exec.Cmd
+	ports map[int32]string // container port -> where it was told to listen
+	ended chan struct{}
+}
+
+// inherited are the variables of the simulator's environment that programs get.
+var inherited = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "SystemRoot", "PATHEXT", "COMSPEC"}
+
+// newProgram starts the program. If it cannot be started the container exits
+// with 127, as a shell would answer.
+func newProgram(p *Plane, e world.StartProcess) *program {
+	g := &program{plane: p, what: e, ports: map[int32]string{}, ended: make(chan struct{})}
+	out := &lines{to: func(line string) { p.log(e.Key, e.TaskID, line) }}
+	err := g.choosePorts()
+	if err == nil {
+		g.cmd = exec.Command(e.Behaviour.Command[0], e.Behaviour.Command[1:]...)
+		g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr, g.cmd.WaitDelay = g.environment(), out, out, time.Second
+		ownGroup(g.cmd)
+		err = g.cmd.Start()
+	}
+	// What follows enters the world, so it cannot be done here: the plane may be
+	// in the middle of a batch of effects.
+	p.run(func() {
+		defer close(g.ended)
+		if err != nil {
+			p.log(e.Key, e.TaskID, "not started: "+err.Error())
+			p.laws.Exited(e.Key, e.Task, e.Container, 127)
+			return
+		}
+		g.wait(out)
+	})
+	return g
+}
+
+func (g *program) wait(out *lines) {
+	err := g.cmd.Wait()
+	killGroup(g.cmd) // what it has left behind
+	out.flush()
+	if g.plane.ctx.Err() == nil {
+		g.plane.laws.Exited(g.what.Key, g.what.Task, g.what.Container, exitCode(err))
+	}
+}
+
+// exitCode is the code as ECS tells it: 128 plus the signal if one ended it.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return 0
+	case !errors.As(err, &exit):
+		return 1
+	}
+	if n := signalOf(exit.ProcessState); n > 0 {
+		return 128 + n
+	}
+	return exit.ExitCode()
+}
+
+func (g *program) choosePorts() error {
+	for _, port := range g.what.Ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return fmt.Errorf("find a free port: %w", err)
+		}
+		g.ports[port] = l.Addr().String()
+		_ = l.Close()
+	}
+	return nil
+}
+
+func (g *program) environment() []string {
+	var env []string
+	for _, name := range inherited {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.what.Environment)) {
+		env = append(env, name+"="+g.what.Environment[name])
+	}
+	for i, port := range g.what.Ports {
+		_, n, _ := net.SplitHostPort(g.ports[port])
+		if i == 0 {
+			env = append(env, "PORT="+n)
+		}
+		env = append(env, "PORT_"+strconv.Itoa(int(port))+"="+n)
+	}
+	return append(env, "SLUICE_TASK="+g.what.Task, "SLUICE_CONTAINER="+g.what.Container,
+		"SLUICE_SERVICE="+g.what.Service, "SLUICE_ADDRESS="+g.what.Address.String())
+}
+
+func (g *program) dial(ctx context.Context, port int32) (net.Conn, error) {
+	a := g.address(port)
+	if a == "" {
+		return nil, errRefused
+	}
+	return g.plane.dialer.DialContext(ctx, "tcp", a)
+}
+
+func (g *program) address(port int32) string { return g.ports[port] }
+
+// open does nothing: the program opens its own sockets.
+func (g *program) open() {}
+
+func (g *program) term() {
+	if g.running() {
+		termGroup(g.cmd)
+	}
+}
+
+func (g *program) kill() {
+	if g.running() {
+		killGroup(g.cmd)
+	}
+}
+
+func (g *program) exit(bool) { g.kill() }
+
+func (g *program) running() bool {
+	select {
+	case <-g.ended:
+		return false
+	default:
+		return g.cmd != nil && g.cmd.Process != nil
+	}
+}
+
+// log writes a line of a task into the world's log.
+func (p *Plane) log(key world.Key, task, line string) {
+	_ = p.world.Do(key, func(tx *world.Tx) error {
+		tx.Log("output", task, "%s", line)
+		return nil
+	})
+}
+
+// lines cuts what is written into lines.
+type lines struct {
+	to   func(string)
+	mu   sync.Mutex
+	rest []byte
+}
+
+// longest is how much of a line without an end is kept.
+const longest = 16 << 10
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = append(l.rest, b...)
+	for {
+		i := bytes.IndexByte(l.rest, '\n')
+		if i < 0 && len(l.rest) > longest {
+			i = longest
+			l.rest = slices.Insert(l.rest, i, '\n')
+		}
+		if i < 0 {
+			return len(b), nil
+		}
+		l.to(string(bytes.TrimSuffix(l.rest[:i], []byte("\r"))))
+		l.rest = l.rest[i+1:]
+	}
+}
+
+func (l *lines) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.rest) > 0 {
+		l.to(string(l.rest))
+		l.rest = nil
+	}
+}

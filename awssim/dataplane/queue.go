@@ -1,0 +1,31 @@
+package dataplane
+
+import "sync"
+
+// queue is a line of values without an end: put never waits.
+type queue[T any] struct {
+	mu    sync.Mutex
+	items []T
+	ready chan struct{} // holds a token while items may be there
+}
+
+func newQueue[T any]() *queue[T] { return &queue[T]{ready: make(chan struct{}, 1)} }
+
+func (q *queue[T]) put(v T) {
+	q.mu.Lock()
+	q.items = append(q.items, v)
+	q.mu.Unlock()
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the queue.
+func (q *queue[T]) take() []T {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	items := q.items
+	q.items = nil
+	return items
+}

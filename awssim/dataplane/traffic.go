@@ -1,0 +1,91 @@
+package dataplane
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Traffic is what became of requests since the last reset.
+type Traffic struct {
+	Requests int64 `json:"requests"`
+	// Failed are those that no client of a healthy service should see: status
+	// 500 and above, refused connections, answers that broke off. What the
+	// client ended itself is not among them.
+	Failed   int64         `json:"failed"`
+	Statuses map[int]int64 `json:"statuses"` // 0: no answer
+	Rows     []TrafficRow  `json:"rows"`
+}
+
+// TrafficRow counts requests of one listener that ended alike.
+type TrafficRow struct {
+	Listener string `json:"listener"`          // ARN
+	Group    string `json:"group,omitempty"`   // ARN
+	Version  string `json:"version,omitempty"` // of the image behind the target
+	// Outcome is answered (by the target, with whatever status), unavailable
+	// (503, no target), refused by target and bad gateway (502), timeout (504),
+	// client gone (460), cut (the answer broke off), refused (the load balancer
+	// takes no connection), redirect, fixed or upgraded.
+	Outcome  string `json:"outcome"`
+	Status   int    `json:"status"`
+	Requests int64  `json:"requests"`
+}
+
+func (r TrafficRow) failed() bool {
+	return r.Outcome == "cut" || r.Outcome == "refused" || r.Status >= 500 && r.Outcome != "fixed"
+}
+
+// cell is what requests are counted by.
+type cell struct {
+	listener, group, version, outcome string
+	status                            int
+}
+
+type traffic struct {
+	cells atomic.Pointer[sync.Map] // cell -> *atomic.Int64
+}
+
+func (t *traffic) add(c cell, n int64) {
+	m := t.cells.Load()
+	if m == nil {
+		t.cells.CompareAndSwap(nil, &sync.Map{})
+		m = t.cells.Load()
+	}
+	v, ok := m.Load(c)
+	if !ok {
+		v, _ = m.LoadOrStore(c, new(atomic.Int64))
+	}
+	v.(*atomic.Int64).Add(n)
+}
+
+// Traffic counts all requests since start or since [Plane.ResetTraffic].
+func (p *Plane) Traffic() Traffic {
+	t := Traffic{Statuses: map[int]int64{}, Rows: []TrafficRow{}}
+	m := p.traffic.cells.Load()
+	if m == nil {
+		return t
+	}
+	m.Range(func(k, v any) bool {
+		c := k.(cell)
+		if n := v.(*atomic.Int64).Load(); n > 0 {
+			t.Rows = append(t.Rows, TrafficRow{c.listener, c.group, c.version, c.outcome, c.status, n})
+		}
+		return true
+	})
+	slices.SortFunc(t.Rows, func(a, b TrafficRow) int {
+		return cmp.Or(cmp.Compare(a.Listener, b.Listener), cmp.Compare(a.Group, b.Group),
+			cmp.Compare(a.Version, b.Version), cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Status, b.Status))
+	})
+	for _, r := range t.Rows {
+		t.Requests += r.Requests
+		t.Statuses[r.Status] += r.Requests
+		if r.failed() {
+			t.Failed += r.Requests
+		}
+	}
+	return t
+}
+
+// ResetTraffic begins to count anew.
+func (p *Plane) ResetTraffic() { p.traffic.cells.Store(&sync.Map{}) }
