@@ -1,0 +1,168 @@
+package ec2
+
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// gateway is an internet gateway; vpc is "" while it is detached.
+type gateway struct{ id, vpc string }
+
+// CreateInternetGatewayInput asks for an internet gateway.
+type CreateInternetGatewayInput struct {
+	TagSpecifications []TagSpecification `wire:"TagSpecification"`
+}
+
+// InternetGatewayOutput is the gateway that was made.
+type InternetGatewayOutput struct{ InternetGateway InternetGateway }
+
+// GatewayInput names an internet gateway, and a VPC where it matters.
+type GatewayInput struct{ InternetGatewayId, VpcId string }
+
+// DescribeInternetGatewaysInput asks for internet gateways.
+type DescribeInternetGatewaysInput struct {
+	InternetGatewayIds []string `wire:"InternetGatewayId"`
+	Filters            []Filter `wire:"Filter"`
+	MaxResults         *int32
+	NextToken          *string
+}
+
+// DescribeInternetGatewaysOutput lists internet gateways.
+type DescribeInternetGatewaysOutput struct {
+	InternetGateways []InternetGateway `wire:"internetGatewaySet"`
+	NextToken        *string
+}
+
+// CreateInternetGateway makes a gateway that is attached to nothing.
+func (s *Service) CreateInternetGateway(ctx context.Context, in *CreateInternetGatewayInput) (*InternetGatewayOutput, error) {
+	tags, err := checkTags(in.TagSpecifications, "internet-gateway")
+	if err != nil {
+		return nil, err
+	}
+	out := &InternetGatewayOutput{}
+	return out, s.do(ctx, func(d desk) error {
+		g := &gateway{id: d.newID("igw")}
+		d.gateways.Put(g.id, g)
+		err := d.tag(g.id, tags)
+		out.InternetGateway = d.gateway(g)
+		return err
+	})
+}
+
+func (d desk) gateway(g *gateway) InternetGateway {
+	x := InternetGateway{InternetGatewayId: g.id, OwnerId: d.Key.Account, Attachments: []GatewayAttachment{}, Tags: d.tagsOf(g.id)}
+	if g.vpc != "" {
+		x.Attachments = append(x.Attachments, GatewayAttachment{g.vpc, "available"})
+	}
+	return x
+}
+
+func (g InternetGateway) fields(name string) (values []string, ok bool) {
+	switch name {
+	case "internet-gateway-id":
+		return []string{g.InternetGatewayId}, true
+	case "owner-id":
+		return []string{g.OwnerId}, true
+	case "attachment.vpc-id", "attachment.state":
+		for _, a := range g.Attachments {
+			values = append(values, map[bool]string{true: a.State, false: a.VpcId}[name == "attachment.state"])
+		}
+		return values, true
+	}
+	return nil, false
+}
+
+// DescribeInternetGateways lists internet gateways.
+func (s *Service) DescribeInternetGateways(ctx context.Context, in *DescribeInternetGatewaysInput) (*DescribeInternetGatewaysOutput, error) {
+	out := &DescribeInternetGatewaysOutput{}
+	return out, s.do(ctx, func(d desk) error {
+		rows, err := chosen(&d.gateways, in.InternetGatewayIds, d.exists)
+		if err != nil {
+			return err
+		}
+		all := []InternetGateway{}
+		for _, r := range rows {
+			g := d.gateway(r)
+			ok, err := accepts(in.Filters, g.Tags, g.fields)
+			if err != nil {
+				return err
+			}
+			if ok {
+				all = append(all, g)
+			}
+		}
+		out.InternetGateways, out.NextToken, err = paged(all, len(in.InternetGatewayIds), in.MaxResults, in.NextToken,
+			func(g InternetGateway) string { return g.InternetGatewayId })
+		return err
+	})
+}
+
+// AttachInternetGateway puts a gateway on a VPC that has none.
+func (s *Service) AttachInternetGateway(ctx context.Context, in *GatewayInput) (*Done, error) {
+	return done(), s.do(ctx, func(d desk) error {
+		g, err := d.gatewayAndVPC(in)
+		if err != nil {
+			return err
+		}
+		if g.vpc != "" {
+			return world.Refuse("Resource.AlreadyAssociated", "resource %s is already attached to network %s", g.id, g.vpc)
+		}
+		for _, o := range d.gateways.All() {
+			if o.vpc == in.VpcId {
+				return world.Refuse("InvalidParameterValue", "Network %s already has an internet gateway attached", in.VpcId)
+			}
+		}
+		g.vpc = in.VpcId
+		return nil
+	})
+}
+
+// DetachInternetGateway takes a gateway off its VPC.
+func (s *Service) DetachInternetGateway(ctx context.Context, in *GatewayInput) (*Done, error) {
+	return done(), s.do(ctx, func(d desk) error {
+		g, err := d.gatewayAndVPC(in)
+		if err != nil {
+			return err
+		}
+		if g.vpc != in.VpcId {
+			return world.Refuse("Gateway.NotAttached", "resource %s is not attached to network %s", g.id, in.VpcId)
+		}
+		g.vpc = ""
+		return nil
+	})
+}
+
+func (d desk) gatewayAndVPC(in *GatewayInput) (*gateway, error) {
+	switch {
+	case in.InternetGatewayId == "":
+		return nil, missing("internetGatewayId")
+	case in.VpcId == "":
+		return nil, missing("vpcId")
+	}
+	for _, id := range []string{in.InternetGatewayId, in.VpcId} {
+		if err := d.exists(id); err != nil {
+			return nil, err
+		}
+	}
+	g, _ := d.gateways.Get(in.InternetGatewayId)
+	return g, nil
+}
+
+// DeleteInternetGateway deletes a detached gateway.
+func (s *Service) DeleteInternetGateway(ctx context.Context, in *GatewayInput) (*Done, error) {
+	if in.InternetGatewayId == "" {
+		return nil, missing("internetGatewayId")
+	}
+	return done(), s.do(ctx, func(d desk) error {
+		if err := d.exists(in.InternetGatewayId); err != nil {
+			return err
+		}
+		if g, _ := d.gateways.Get(in.InternetGatewayId); g.vpc != "" {
+			return world.Refuse("DependencyViolation", "The internetGateway '%s' has dependencies and cannot be deleted.", g.id)
+		}
+		d.gateways.Delete(in.InternetGatewayId)
+		d.tags.Delete(in.InternetGatewayId)
+		return nil
+	})
+}

@@ -1,0 +1,343 @@
+package ec2
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// permission is one rule of a security group: one protocol, one range of ports,
+// one peer. Ports are -1 where the protocol has none.
+type permission struct {
+	protocol          string
+	from, to          int32
+	kind              peerKind
+	peer, description string
+	rule              string // sgr-…
+}
+
+type peerKind int
+
+const (
+	peerGroup peerKind = iota
+	peerIPv4
+	peerIPv6
+	peerList
+)
+
+// PermissionsInput adds or takes away what a security group lets through.
+type PermissionsInput struct {
+	GroupId       string
+	GroupName     string
+	IpPermissions []IpPermission
+	IpProtocol    string
+	FromPort      *int32
+	ToPort        *int32
+	CidrIp        string
+	SourceGroup   string `wire:"SourceSecurityGroupName"`
+}
+
+// SecurityGroupRule is one permission by its own id.
+type SecurityGroupRule struct {
+	SecurityGroupRuleId string
+	GroupId             string
+	GroupOwnerId        string
+	IsEgress            bool
+	IpProtocol          string
+	FromPort            int32
+	ToPort              int32
+	CidrIpv4            string
+	CidrIpv6            string
+	PrefixListId        string
+	Description         string
+	ReferencedGroupInfo *GroupPair
+}
+
+// PermissionsOutput says what was added.
+type PermissionsOutput struct {
+	Return bool
+	Rules  []SecurityGroupRule `wire:"securityGroupRuleSet"`
+}
+
+// AuthorizeSecurityGroupIngress lets more in.
+func (s *Service) AuthorizeSecurityGroupIngress(ctx context.Context, in *PermissionsInput) (*PermissionsOutput, error) {
+	return s.authorize(ctx, in, false)
+}
+
+// AuthorizeSecurityGroupEgress lets more out.
+func (s *Service) AuthorizeSecurityGroupEgress(ctx context.Context, in *PermissionsInput) (*PermissionsOutput, error) {
+	return s.authorize(ctx, in, true)
+}
+
+// RevokeSecurityGroupIngress lets less in.
+func (s *Service) RevokeSecurityGroupIngress(ctx context.Context, in *PermissionsInput) (*Done, error) {
+	return s.revoke(ctx, in, false)
+}
+
+// RevokeSecurityGroupEgress lets less out.
+func (s *Service) RevokeSecurityGroupEgress(ctx context.Context, in *PermissionsInput) (*Done, error) {
+	return s.revoke(ctx, in, true)
+}
+
+func (s *Service) authorize(ctx context.Context, in *PermissionsInput, egress bool) (*PermissionsOutput, error) {
+	out := &PermissionsOutput{Return: true, Rules: []SecurityGroupRule{}}
+	return out, s.do(ctx, func(d desk) error {
+		g, asked, err := d.asked(in)
+		if err != nil {
+			return err
+		}
+		side := g.side(egress)
+		for i, p := range asked {
+			if slices.ContainsFunc(*side, p.same) || slices.ContainsFunc(asked[:i], p.same) {
+				return world.Refuse("InvalidPermission.Duplicate", "the specified rule %q already exists", p.String())
+			}
+		}
+		for _, p := range asked {
+			p.rule = d.newID("sgr")
+			*side = append(*side, p)
+			out.Rules = append(out.Rules, d.rule(g, p, egress))
+		}
+		return nil
+	})
+}
+
+func (s *Service) revoke(ctx context.Context, in *PermissionsInput, egress bool) (*Done, error) {
+	return done(), s.do(ctx, func(d desk) error {
+		g, asked, err := d.asked(in)
+		if err != nil {
+			return err
+		}
+		side := g.side(egress)
+		for _, p := range asked {
+			if !slices.ContainsFunc(*side, p.same) {
+				return world.Refuse("InvalidPermission.NotFound", "The specified rule does not exist in this security group.")
+			}
+		}
+		for _, p := range asked {
+			*side = slices.DeleteFunc(*side, p.same)
+		}
+		return nil
+	})
+}
+
+func (g *group) side(egress bool) *[]permission {
+	if egress {
+		return &g.out
+	}
+	return &g.in
+}
+
+func (p permission) same(q permission) bool {
+	return p.protocol == q.protocol && p.from == q.from && p.to == q.to && p.kind == q.kind && p.peer == q.peer
+}
+
+// String is the rule in the words of AWS's error.
+func (p permission) String() string {
+	if p.protocol == "-1" {
+		return fmt.Sprintf("peer: %s, ALL, ALLOW", p.peer)
+	}
+	return fmt.Sprintf("peer: %s, %s, from port: %d, to port: %d, ALLOW", p.peer, strings.ToUpper(p.protocol), p.from, p.to)
+}
+
+// asked are the group and the permissions that an input names.
+func (d desk) asked(in *PermissionsInput) (*group, []permission, error) {
+	g, err := d.group(in.GroupId, in.GroupName)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := in.IpPermissions
+	if len(list) == 0 && in.IpProtocol != "" {
+		one := IpPermission{IpProtocol: in.IpProtocol, FromPort: in.FromPort, ToPort: in.ToPort}
+		if in.CidrIp != "" {
+			one.IpRanges = []IpRange{{CidrIp: in.CidrIp}}
+		}
+		if in.SourceGroup != "" {
+			one.Groups = []GroupPair{{GroupName: in.SourceGroup}}
+		}
+		list = []IpPermission{one}
+	}
+	var all []permission
+	for _, ip := range list {
+		ps, err := d.split(ip)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, ps...)
+	}
+	if len(all) == 0 {
+		return nil, nil, missing("ipPermissions")
+	}
+	return g, all, nil
+}
+
+// split makes a permission per peer.
+func (d desk) split(ip IpPermission) ([]permission, error) {
+	p, err := ported(ip)
+	if err != nil {
+		return nil, err
+	}
+	var all []permission
+	add := func(kind peerKind, peer, description string) {
+		p.kind, p.peer, p.description = kind, peer, description
+		all = append(all, p)
+	}
+	for _, x := range ip.Groups {
+		g, err := d.group(x.GroupId, x.GroupName)
+		if err != nil {
+			return nil, err
+		}
+		add(peerGroup, g.id, x.Description)
+	}
+	for _, x := range ip.IpRanges {
+		c, err := netip.ParsePrefix(x.CidrIp)
+		if err != nil || !c.Addr().Is4() || c != c.Masked() {
+			return nil, world.Refuse("InvalidParameterValue", "CIDR block %s is malformed", x.CidrIp)
+		}
+		add(peerIPv4, x.CidrIp, x.Description)
+	}
+	for _, x := range ip.Ipv6Ranges {
+		if c, err := netip.ParsePrefix(x.CidrIpv6); err != nil || !c.Addr().Is6() {
+			return nil, world.Refuse("InvalidParameterValue", "CIDR block %s is malformed", x.CidrIpv6)
+		}
+		add(peerIPv6, x.CidrIpv6, x.Description)
+	}
+	for _, x := range ip.PrefixListIds {
+		add(peerList, x.PrefixListId, x.Description)
+	}
+	return all, nil
+}
+
+var protocols = map[string]string{"6": "tcp", "17": "udp", "1": "icmp", "58": "icmpv6", "all": "-1"}
+
+// ported checks protocol and ports.
+func ported(ip IpPermission) (permission, error) {
+	p := permission{protocol: strings.ToLower(ip.IpProtocol), from: -1, to: -1}
+	if name, ok := protocols[p.protocol]; ok {
+		p.protocol = name
+	}
+	switch p.protocol {
+	case "":
+		return p, missing("ipProtocol")
+	case "-1":
+		return p, nil
+	case "tcp", "udp":
+		if ip.FromPort == nil || ip.ToPort == nil {
+			return p, world.Refuse("InvalidParameterValue", "Invalid value 'Must specify both from and to ports with TCP/UDP.' for portRange.")
+		}
+		p.from, p.to = *ip.FromPort, *ip.ToPort
+		if p.from < 0 || p.to > 65535 || p.from > p.to {
+			return p, world.Refuse("InvalidParameterValue", "Invalid value for portRange: from %d to %d.", p.from, p.to)
+		}
+		return p, nil
+	case "icmp", "icmpv6":
+	default:
+		if n, err := strconv.Atoi(p.protocol); err != nil || n < 0 || n > 255 {
+			return p, world.Refuse("InvalidParameterValue", "Invalid value '%s' for IP protocol. Unknown protocol.", ip.IpProtocol)
+		}
+	}
+	if ip.FromPort != nil {
+		p.from = *ip.FromPort
+	}
+	if ip.ToPort != nil {
+		p.to = *ip.ToPort
+	}
+	return p, nil
+}
+
+// merged describes permissions: those of one protocol and range of ports are
+// one, with several peers.
+func (d desk) merged(ps []permission) []IpPermission {
+	all := []IpPermission{}
+	at := map[string]int{}
+	for _, p := range ps {
+		key := fmt.Sprint(p.protocol, " ", p.from, " ", p.to)
+		i, ok := at[key]
+		if !ok {
+			i = len(all)
+			at[key] = i
+			all = append(all, p.alone())
+		}
+		d.addPeer(&all[i], p)
+	}
+	return all
+}
+
+func (p permission) alone() IpPermission {
+	ip := IpPermission{IpProtocol: p.protocol, Groups: []GroupPair{}, IpRanges: []IpRange{}, Ipv6Ranges: []Ipv6Range{}, PrefixListIds: []PrefixList{}}
+	if p.protocol != "-1" {
+		ip.FromPort, ip.ToPort = &p.from, &p.to
+	}
+	return ip
+}
+
+func (d desk) addPeer(ip *IpPermission, p permission) {
+	switch p.kind {
+	case peerGroup:
+		ip.Groups = append(ip.Groups, GroupPair{GroupId: p.peer, UserId: d.Key.Account, Description: p.description})
+	case peerIPv4:
+		ip.IpRanges = append(ip.IpRanges, IpRange{p.peer, p.description})
+	case peerIPv6:
+		ip.Ipv6Ranges = append(ip.Ipv6Ranges, Ipv6Range{p.peer, p.description})
+	case peerList:
+		ip.PrefixListIds = append(ip.PrefixListIds, PrefixList{p.peer, p.description})
+	}
+}
+
+func (d desk) rule(g *group, p permission, egress bool) SecurityGroupRule {
+	r := SecurityGroupRule{SecurityGroupRuleId: p.rule, GroupId: g.id, GroupOwnerId: d.Key.Account, IsEgress: egress,
+		IpProtocol: p.protocol, FromPort: p.from, ToPort: p.to, Description: p.description}
+	switch p.kind {
+	case peerGroup:
+		r.ReferencedGroupInfo = &GroupPair{GroupId: p.peer, UserId: d.Key.Account}
+	case peerIPv4:
+		r.CidrIpv4 = p.peer
+	case peerIPv6:
+		r.CidrIpv6 = p.peer
+	case peerList:
+		r.PrefixListId = p.peer
+	}
+	return r
+}
+
+// permissionFields are the filters ip-permission.* and egress.ip-permission.*.
+func permissionFields(name string, in, out []IpPermission) (values []string, ok bool) {
+	list := in
+	if rest, egress := strings.CutPrefix(name, "egress."); egress {
+		name, list = rest, out
+	}
+	for _, p := range list {
+		switch name {
+		case "ip-permission.protocol":
+			values = append(values, p.IpProtocol)
+		case "ip-permission.from-port":
+			values = append(values, port(p.FromPort))
+		case "ip-permission.to-port":
+			values = append(values, port(p.ToPort))
+		case "ip-permission.cidr":
+			for _, r := range p.IpRanges {
+				values = append(values, r.CidrIp)
+			}
+		case "ip-permission.group-id":
+			for _, g := range p.Groups {
+				values = append(values, g.GroupId)
+			}
+		}
+	}
+	switch name {
+	case "ip-permission.protocol", "ip-permission.from-port", "ip-permission.to-port", "ip-permission.cidr", "ip-permission.group-id":
+		return values, true
+	}
+	return nil, false
+}
+
+func port(p *int32) string {
+	if p == nil {
+		return "-1"
+	}
+	return strconv.Itoa(int(*p))
+}

@@ -1,0 +1,188 @@
+package ec2
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// DescribeRegionsInput asks for Regions.
+type DescribeRegionsInput struct {
+	RegionNames []string `wire:"RegionName"`
+	Filters     []Filter `wire:"Filter"`
+	AllRegions  bool
+}
+
+// DescribeRegionsOutput lists Regions.
+type DescribeRegionsOutput struct {
+	Regions []Region `wire:"regionInfo"`
+}
+
+// DescribeAvailabilityZonesInput asks for the zones of the Region.
+type DescribeAvailabilityZonesInput struct {
+	ZoneNames            []string `wire:"ZoneName"`
+	ZoneIds              []string `wire:"ZoneId"`
+	Filters              []Filter `wire:"Filter"`
+	AllAvailabilityZones bool
+}
+
+// DescribeAvailabilityZonesOutput lists zones.
+type DescribeAvailabilityZonesOutput struct {
+	Zones []Zone `wire:"availabilityZoneInfo"`
+}
+
+// DescribeAccountAttributesInput asks for attributes of the account.
+type DescribeAccountAttributesInput struct {
+	AttributeNames []string `wire:"AttributeName"`
+}
+
+// AccountAttribute is one of them.
+type AccountAttribute struct {
+	Name   string           `wire:"attributeName"`
+	Values []AttributeValue `wire:"attributeValueSet"`
+}
+
+// AttributeValue is a value of it.
+type AttributeValue struct {
+	Value string `wire:"attributeValue"`
+}
+
+// DescribeAccountAttributesOutput lists attributes.
+type DescribeAccountAttributesOutput struct {
+	Attributes []AccountAttribute `wire:"accountAttributeSet"`
+}
+
+// regions are the Regions that are on without asking for them.
+var regions = []string{"ap-northeast-1", "ap-northeast-2", "ap-northeast-3", "ap-south-1", "ap-southeast-1", "ap-southeast-2",
+	"ca-central-1", "eu-central-1", "eu-north-1", "eu-west-1", "eu-west-2", "eu-west-3", "sa-east-1", "us-east-1", "us-east-2",
+	"us-west-1", "us-west-2"}
+
+// DescribeRegions lists the Regions; the one that is called is always among
+// them.
+func (s *Service) DescribeRegions(ctx context.Context, in *DescribeRegionsInput) (*DescribeRegionsOutput, error) {
+	names := regions
+	if here := world.KeyOf(ctx).Region; !slices.Contains(names, here) {
+		names = append(slices.Clone(names), here)
+	}
+	out := &DescribeRegionsOutput{Regions: []Region{}}
+	for _, n := range in.RegionNames {
+		if !slices.Contains(names, n) {
+			return nil, world.Refuse("InvalidParameterValue", "Invalid region provided. Invalid value: %s", n)
+		}
+	}
+	for _, n := range names {
+		r := Region{RegionName: n, RegionEndpoint: "ec2." + n + ".amazonaws.com", OptInStatus: "opt-in-not-required"}
+		ok, err := accepts(in.Filters, nil, r.fields)
+		if err != nil {
+			return nil, err
+		}
+		if ok && (len(in.RegionNames) == 0 || slices.Contains(in.RegionNames, n)) {
+			out.Regions = append(out.Regions, r)
+		}
+	}
+	return out, nil
+}
+
+func (r Region) fields(name string) ([]string, bool) {
+	switch name {
+	case "region-name":
+		return []string{r.RegionName}, true
+	case "endpoint":
+		return []string{r.RegionEndpoint}, true
+	case "opt-in-status":
+		return []string{r.OptInStatus}, true
+	}
+	return nil, false
+}
+
+// zoneID is a zone's id in the manner of AWS's: "euw1-az1".
+func zoneID(zone string) string {
+	region, letter := zone[:len(zone)-1], zone[len(zone)-1]
+	part := strings.Split(region, "-")
+	var b strings.Builder
+	for i, p := range part {
+		switch {
+		case i == 0 || i == len(part)-1:
+			b.WriteString(p)
+		case strings.HasPrefix(p, "north") || strings.HasPrefix(p, "south"):
+			b.WriteString(p[:1])
+			if rest := p[5:]; rest != "" {
+				b.WriteString(rest[:1])
+			}
+		case p != "":
+			b.WriteString(p[:1])
+		}
+	}
+	return fmt.Sprintf("%s-az%d", b.String(), letter-'a'+1)
+}
+
+// DescribeAvailabilityZones lists the three zones; a lost one is impaired.
+func (s *Service) DescribeAvailabilityZones(ctx context.Context, in *DescribeAvailabilityZonesInput) (*DescribeAvailabilityZonesOutput, error) {
+	out := &DescribeAvailabilityZonesOutput{Zones: []Zone{}}
+	return out, s.do(ctx, func(d desk) error {
+		region := d.Key.Region
+		for _, n := range in.ZoneNames {
+			if !slices.Contains(zonesOf(region), n) {
+				return world.Refuse("InvalidParameterValue", "Invalid availability zone: [%s]", n)
+			}
+		}
+		for _, n := range zonesOf(region) {
+			z := Zone{ZoneName: n, ZoneState: "available", OptInStatus: "opt-in-not-required", RegionName: region, ZoneId: zoneID(n),
+				GroupName: region, NetworkBorderGroup: region, ZoneType: "availability-zone"}
+			if d.Troubles.ZonesLost[n] {
+				z.ZoneState = "impaired"
+			}
+			ok, err := accepts(in.Filters, nil, z.fields)
+			if err != nil {
+				return err
+			}
+			if ok && listed(in.ZoneNames, n) && listed(in.ZoneIds, z.ZoneId) {
+				out.Zones = append(out.Zones, z)
+			}
+		}
+		return nil
+	})
+}
+
+func listed(list []string, s string) bool { return len(list) == 0 || slices.Contains(list, s) }
+
+func (z Zone) fields(name string) ([]string, bool) {
+	switch name {
+	case "zone-name":
+		return []string{z.ZoneName}, true
+	case "zone-id":
+		return []string{z.ZoneId}, true
+	case "zone-type":
+		return []string{z.ZoneType}, true
+	case "state":
+		return []string{z.ZoneState}, true
+	case "region-name":
+		return []string{z.RegionName}, true
+	case "group-name":
+		return []string{z.GroupName}, true
+	case "opt-in-status":
+		return []string{z.OptInStatus}, true
+	}
+	return nil, false
+}
+
+// DescribeAccountAttributes answers the platform, the default VPC and limits.
+func (s *Service) DescribeAccountAttributes(ctx context.Context, in *DescribeAccountAttributesInput) (*DescribeAccountAttributesOutput, error) {
+	out := &DescribeAccountAttributesOutput{Attributes: []AccountAttribute{}}
+	return out, s.do(ctx, func(d desk) error {
+		vpc, err := d.vpcOr("")
+		if err != nil {
+			vpc = "none"
+		}
+		for _, a := range [][2]string{{"supported-platforms", "VPC"}, {"default-vpc", vpc}, {"max-instances", "20"},
+			{"max-elastic-ips", "5"}, {"vpc-max-elastic-ips", "5"}, {"vpc-max-security-groups-per-interface", "5"}} {
+			if listed(in.AttributeNames, a[0]) {
+				out.Attributes = append(out.Attributes, AccountAttribute{a[0], []AttributeValue{{a[1]}}})
+			}
+		}
+		return nil
+	})
+}
