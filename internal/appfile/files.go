@@ -85,6 +85,7 @@ func (l *loader) cluster(key *definition.Node) {
 	case named == nil && app.Cluster != "":
 		name := app.Cluster
 		app.Service.Input.Cluster = &name
+		app.Service.Given["cluster"] = true
 	case named == nil:
 	case app.Cluster == "":
 		app.Cluster = *named

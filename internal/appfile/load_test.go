@@ -182,7 +182,7 @@ func TestTheClusterGoesToTheService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *app.Service.Input.Cluster != "main" || app.Service.Given["cluster"] {
+	if *app.Service.Input.Cluster != "main" || !app.Service.Given["cluster"] {
 		t.Errorf("%+v", app.Service)
 	}
 }

@@ -179,6 +179,7 @@ func TestDifferencesOfAService(t *testing.T) {
 		{"cluster: main", "cluster: other", "cluster: other, not arn:aws:ecs:us-east-1:123456789012:cluster/main"},
 		{"enableExecuteCommand: false", "enableExecuteCommand: true", "enableExecuteCommand: true, not false (default)"},
 		{"maximumPercent: 200", "maximumPercent: 150", "deploymentConfiguration.maximumPercent: 150, not 200 (default)"},
+		{"[subnet-b, subnet-a]", "[subnet-a, subnet-b, subnet-a]", ""},
 		{"[subnet-b, subnet-a]", "[subnet-b]", "networkConfiguration.awsvpcConfiguration.subnets: [subnet-b], not [subnet-a, subnet-b]"},
 		{"[subnet-b, subnet-a]", "[subnet-b, subnet-a], securityGroups: [sg-1]", "networkConfiguration.awsvpcConfiguration.securityGroups: [sg-1], not [sg-default]"},
 		{"value: a", "value: b", "tags[team].value: b, not a"},

@@ -49,7 +49,7 @@ func (d *decoder) root(n *Node, v reflect.Value, t top) map[string]bool {
 		if !ok {
 			continue
 		}
-		if e.Value.Kind == Null || t.blank(m.name, e.Value) {
+		if e.Value.Kind == Null || e.Value.Kind == Text && e.Value.Text == "" && t.blank(m.name, v.Field(m.index).Type()) {
 			continue
 		}
 		given[m.name] = true
@@ -62,15 +62,15 @@ func (d *decoder) root(n *Node, v reflect.Value, t top) map[string]bool {
 	return given
 }
 
-// blank tells whether a member that has another name is given as "": PipeCD sent
-// that for a role, AWS means nothing by it.
-func (t top) blank(name string, n *Node) bool {
+// blank tells whether a member given as "" is not given: a choice, and one that
+// has another name, as PipeCD's role, by which AWS means nothing.
+func (t top) blank(name string, typ reflect.Type) bool {
 	for _, to := range t.alias {
-		if to == name && n.Kind == Text && n.Text == "" {
+		if to == name {
 			return true
 		}
 	}
-	return false
+	return typ.Kind() == reflect.String && len(enumValues(typ)) > 0
 }
 
 // member finds the member that an entry names and refuses a second one.
@@ -261,7 +261,8 @@ func (d *decoder) text(n *Node, v reflect.Value, where string) {
 	if !d.is(n, Text, where, "text") {
 		return
 	}
-	if known := enumValues(v.Type()); len(known) > 0 && !slices.Contains(known, n.Text) {
+	// PipeCD's own examples say `pidMode: ""`: an empty choice is none.
+	if known := enumValues(v.Type()); len(known) > 0 && n.Text != "" && !slices.Contains(known, n.Text) {
 		d.notOneOf(n, where, known)
 		return
 	}

@@ -160,6 +160,9 @@ func (r rules) normalList(list []any, path string) any {
 			return cmp.Compare(how.name(a, r.defaults, path), how.name(b, r.defaults, path))
 		})
 	}
+	if how.set {
+		list = slices.CompactFunc(list, func(a, b any) bool { return a == b })
+	}
 	for i := range list {
 		if m := r.normal(list[i], path); m != nil {
 			list[i] = m

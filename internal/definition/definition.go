@@ -28,7 +28,7 @@ type Service struct {
 	Input *awsecs.CreateServiceInput
 	// Given holds the top-level members that the file gives, by the SDK's JSON
 	// name ("desiredCount"). clusterArn and roleArn are given as "cluster" and
-	// "role".
+	// "role"; a cluster that the application file gives instead is given too.
 	Given map[string]bool
 	File  string // as given to [DecodeService]
 }

@@ -197,6 +197,10 @@ func TestProblemsShowNoSecret(t *testing.T) {
 		"family: web\ncontainerDefinitions:\n- name: web\n  image: x\n  logConfiguration: {logDriver: splunc, options: {splunk-token: hunter2}}\n",
 		"family: web\ncontainerDefinitions: [{name: web, environment: [{name: PW, value: hunter2]}]\n",
 		"containerDefinitions:\n- environment:\n  - name: PW\n    value: hunter2: x\n",
+		"containerDefinitions:\n- environment:\n  - name: PW\n    valeu: hunter2: x\n",
+		"containerDefinitions:\n- logConfiguration:\n    options:\n      splunk-token: hunter2: x\n",
+		"containerDefinitions:\n- environment:\n  - name: [PW\n    hunter2\n  - }\n",
+		`{"containerDefinitions": [{"secrets": [{"valueFrom": "arn:x"}], "environment": [{"name": "PW", "value": "hunter2"}}]}`,
 	} {
 		_, err := DecodeTask("f", []byte(file))
 		if err == nil {

@@ -109,7 +109,7 @@ const longLine = 160
 func (s *Source) shown(line, column int, text []rune) (string, int) {
 	out := slices.Clone(text)
 	if s.Root == nil {
-		starAfterValue(out)
+		starUnread(out, s.secretAbove(line))
 	}
 	for _, h := range s.hidden {
 		h.star(line, out)
@@ -136,29 +136,6 @@ func (h span) star(line int, text []rune) {
 	for i := max(from, 0); i < to; i++ {
 		if text[i] != ' ' {
 			text[i] = '*'
-		}
-	}
-}
-
-// starAfterValue hides what follows `value:` in a line of a file that could not
-// be read, where nothing is known of its structure.
-func starAfterValue(line []rune) {
-	low := strings.ToLower(string(line))
-	if len([]rune(low)) != len(line) {
-		low = string(line)
-	}
-	i := strings.Index(low, "value")
-	if i < 0 {
-		return
-	}
-	rest := strings.TrimLeft(low[i+len("value"):], "\"' \t")
-	if !strings.HasPrefix(rest, ":") {
-		return
-	}
-	from := len(line) - len([]rune(rest)) + 1
-	for i := from; i < len(line); i++ {
-		if line[i] != ' ' {
-			line[i] = '*'
 		}
 	}
 }

@@ -73,62 +73,6 @@ func filledOpen(t *rapid.T, v reflect.Value) {
 	v.Set(chosen)
 }
 
-// written is a value of the SDK as a file would hold it. Members left out or empty are left
-// out of the file.
-func written(v reflect.Value) any {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.IsNil() {
-			return nil
-		}
-		return written(v.Elem())
-	case reflect.Struct:
-		out := map[string]any{}
-		for _, m := range members(v.Type()) {
-			if w := written(v.Field(m.index)); w != nil {
-				out[m.name] = w
-			}
-		}
-		return out
-	case reflect.Slice:
-		if v.IsNil() {
-			return nil
-		}
-		out := []any{}
-		for i := range v.Len() {
-			out = append(out, written(v.Index(i)))
-		}
-		return out
-	case reflect.Interface:
-		return writtenOpen(v)
-	case reflect.String:
-		if v.String() == "" && len(enumValues(v.Type())) > 0 {
-			return nil
-		}
-		return v.String()
-	}
-	return v.Interface()
-}
-
-func writtenOpen(v reflect.Value) any {
-	if v.IsNil() {
-		return nil
-	}
-	if doc, ok := v.Interface().(ecsdoc.Interface); ok {
-		raw, err := doc.MarshalSmithyDocument()
-		if err != nil {
-			panic(err)
-		}
-		return json.RawMessage(raw)
-	}
-	for name, t := range unionMembers(v.Type()) {
-		if v.Elem().Type() == reflect.PointerTo(t) {
-			return map[string]any{name: written(v.Elem().Elem().FieldByName("Value"))}
-		}
-	}
-	return nil
-}
-
 // file is a value of the SDK as JSON text, or as YAML.
 func file(t *rapid.T, v any) []byte {
 	text, err := json.Marshal(written(reflect.ValueOf(v)))
@@ -193,6 +137,13 @@ func TestEveryMemberOfATaskPassesWhole(t *testing.T) {
 		if want, have := treeOf(in), treeOf(got.Input); !reflect.DeepEqual(want, have) {
 			t.Fatalf("%s\nwant %v\nhave %v", data, want, have)
 		}
+		text, err := got.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := DecodeTask("f", text); err != nil || Digest(again) != Digest(got) {
+			t.Fatalf("%v\n%s\n%s", err, data, text)
+		}
 	})
 }
 
@@ -237,6 +188,14 @@ func TestEveryMemberOfAServicePassesWhole(t *testing.T) {
 		}
 		if want, have := treeOf(in), treeOf(got.Input); !reflect.DeepEqual(want, have) {
 			t.Fatalf("%s\nwant %v\nhave %v", data, want, have)
+		}
+		text, err := got.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := DecodeService("f", text)
+		if err != nil || !reflect.DeepEqual(again.Given, got.Given) || !reflect.DeepEqual(treeOf(again.Input), treeOf(in)) {
+			t.Fatalf("%v\n%s\n%s", err, data, text)
 		}
 	})
 }

@@ -1,0 +1,95 @@
+package definition
+
+import (
+	"encoding/json"
+	"reflect"
+
+	ecsdoc "github.com/aws/aws-sdk-go-v2/service/ecs/document"
+)
+
+// JSON is the definition in the shape of RegisterTaskDefinition's request, as
+// [DecodeTask] reads it back. It holds the values of environments.
+func (t *Task) JSON() ([]byte, error) {
+	return json.Marshal(written(reflect.ValueOf(t.Input)))
+}
+
+// JSON is the definition in the shape of CreateService's request, as
+// [DecodeService] reads it back with the same members given.
+func (s *Service) JSON() ([]byte, error) {
+	out := map[string]any{}
+	v := reflect.ValueOf(s.Input).Elem()
+	for _, m := range members(v.Type()) {
+		if !s.Given[m.name] {
+			continue
+		}
+		if w := written(v.Field(m.index)); w != nil {
+			out[m.name] = w
+		}
+	}
+	return json.Marshal(out)
+}
+
+// written is a value of the SDK in types that encoding/json writes as AWS does.
+// What is nil, and an empty choice, is left out.
+func written(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return written(v.Elem())
+	case reflect.Struct:
+		out := map[string]any{}
+		for _, m := range members(v.Type()) {
+			if w := written(v.Field(m.index)); w != nil {
+				out[m.name] = w
+			}
+		}
+		return out
+	case reflect.Slice:
+		return writtenList(v)
+	case reflect.Interface:
+		return writtenOpen(v)
+	case reflect.Map:
+		if v.IsNil() {
+			return nil
+		}
+	case reflect.String:
+		if v.String() == "" && len(enumValues(v.Type())) > 0 {
+			return nil
+		}
+	}
+	return v.Interface()
+}
+
+func writtenList(v reflect.Value) any {
+	if v.IsNil() {
+		return nil
+	}
+	out := []any{}
+	for i := range v.Len() {
+		out = append(out, written(v.Index(i)))
+	}
+	return out
+}
+
+func writtenOpen(v reflect.Value) any {
+	if v.IsNil() {
+		return nil
+	}
+	if doc, ok := v.Interface().(ecsdoc.Interface); ok {
+		return openJSON{doc}
+	}
+	for name, t := range unionMembers(v.Type()) {
+		if v.Elem().Type() == reflect.PointerTo(t) {
+			return map[string]any{name: written(v.Elem().Elem().FieldByName("Value"))}
+		}
+	}
+	return nil
+}
+
+// openJSON is open JSON content for encoding/json.
+type openJSON struct{ doc ecsdoc.Interface }
+
+// MarshalJSON is the content.
+func (o openJSON) MarshalJSON() ([]byte, error) { return o.doc.MarshalSmithyDocument() }

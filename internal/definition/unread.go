@@ -1,0 +1,63 @@
+package definition
+
+import "strings"
+
+// A file that cannot be read has no structure to tell secrets by. What its lines
+// look like has to do.
+
+// starUnread stars out what follows a colon in a line below a key that holds
+// secrets, and what follows `value:` in any line.
+func starUnread(line []rune, secret bool) {
+	low := []rune(strings.ToLower(string(line)))
+	if len(low) != len(line) {
+		low = line
+	}
+	from := len(line)
+	for i := len(low) - 1; i >= 0; i-- {
+		if low[i] == ':' && (secret || endsWithValue(string(low[:i]))) {
+			from = i + 1
+		}
+	}
+	if secret && from == len(line) {
+		from = 0
+	}
+	for i := from; i < len(line); i++ {
+		if line[i] != ' ' {
+			line[i] = '*'
+		}
+	}
+}
+
+// endsWithValue tells whether the text before a colon is the key value.
+func endsWithValue(before string) bool {
+	return strings.HasSuffix(strings.TrimRight(before, "\"' \t"), "value")
+}
+
+// secretAbove tells whether a line lies, by its indentation, below a key that
+// holds secrets.
+func (s *Source) secretAbove(line int) bool {
+	depth := indentation(s.lines[line-1])
+	for i := line - 2; i >= 0; i-- {
+		text := s.lines[i]
+		if strings.TrimSpace(text) == "" || indentation(text) >= depth {
+			continue
+		}
+		depth = indentation(text)
+		key, _, _ := strings.Cut(strings.TrimLeft(text, " \t-{"), ":")
+		if holdsSecrets(strings.Trim(key, "\"' \t")) {
+			return true
+		}
+	}
+	return false
+}
+
+// indentation is how far in a line begins, twice: an entry of a list lies deeper
+// than a key in the same column.
+func indentation(line string) int {
+	rest := strings.TrimLeft(line, " \t")
+	depth := 2 * (len(line) - len(rest))
+	if strings.HasPrefix(rest, "-") {
+		depth++
+	}
+	return depth
+}
