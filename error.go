@@ -64,6 +64,16 @@ func NextStep(err error) string {
 	return ""
 }
 
+// Inner is the outermost [Error] in err's tree, or err if there is none. It
+// drops what an SDK wraps around the error that says everything already.
+func Inner(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return err
+}
+
 // ErrUnanswered is in the tree of an error whose call may or may not have taken
 // effect: the reply was lost, or AWS answered 5xx. Who made a call without
 // identity looks before it is made again.

@@ -34,7 +34,7 @@ func newest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.T
 	list, err := api.ListTaskDefinitions(ctx, &awsecs.ListTaskDefinitionsInput{
 		FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, MaxResults: aws.Int32(1)})
 	if err != nil {
-		return nil, fmt.Errorf("look for revisions of %s: %w", family, err)
+		return nil, fmt.Errorf("look for revisions of %s: %w", family, sluice.Inner(err))
 	}
 	if len(list.TaskDefinitionArns) == 0 {
 		return nil, nil
@@ -46,7 +46,7 @@ func newest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.T
 func Definition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes.TaskDefinition, error) {
 	out, err := api.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String(name)})
 	if err != nil {
-		return nil, fmt.Errorf("read task definition %s: %w", name, err)
+		return nil, fmt.Errorf("read task definition %s: %w", name, sluice.Inner(err))
 	}
 	return out.TaskDefinition, nil
 }

@@ -42,7 +42,7 @@ func (s Service) Observe(ctx context.Context) (*Live, error) {
 	out, err := s.API.DescribeServices(ctx, &awsecs.DescribeServicesInput{
 		Cluster: aws.String(s.Cluster), Services: []string{s.Name}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}})
 	if err != nil {
-		return nil, fmt.Errorf("look at service %s: %w", s.Resource(), err)
+		return nil, fmt.Errorf("look at service %s: %w", s.Resource(), sluice.Inner(err))
 	}
 	if len(out.Services) == 0 {
 		return nil, nil
@@ -168,16 +168,6 @@ func sortedKeys(m map[string]string) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// Update writes the members of in that are set, and nothing else.
-func (s Service) Update(ctx context.Context, act sluice.Act, action string, in awsecs.UpdateServiceInput) error {
-	in.Cluster, in.Service = aws.String(s.Cluster), aws.String(s.Name)
-	w := sluice.Write{Operation: "ecs:UpdateService", Resource: s.Resource()}
-	return act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
-		_, err := s.API.UpdateService(ctx, &in)
-		return "", err
-	})
 }
 
 // Tag sets tags on the service.

@@ -27,7 +27,7 @@ func (s Service) Stopped(ctx context.Context, taskSet string, seen func(id strin
 	for batch := range slices.Chunk(arns, describeBatch) {
 		out, err := s.API.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String(s.Cluster), Tasks: batch})
 		if err != nil {
-			return nil, fmt.Errorf("read stopped tasks: %w", err)
+			return nil, fmt.Errorf("read stopped tasks: %w", sluice.Inner(err))
 		}
 		for _, t := range out.Tasks {
 			if aws.ToString(t.LastStatus) == "STOPPED" {
@@ -47,7 +47,7 @@ func (s Service) tasks(ctx context.Context, taskSet string, status ecstypes.Desi
 	for {
 		out, err := s.API.ListTasks(ctx, in)
 		if err != nil {
-			return nil, fmt.Errorf("list tasks of task set %s: %w", taskSet, err)
+			return nil, fmt.Errorf("list tasks of task set %s: %w", taskSet, sluice.Inner(err))
 		}
 		arns = append(arns, out.TaskArns...)
 		if aws.ToString(out.NextToken) == "" {

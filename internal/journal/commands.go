@@ -12,6 +12,7 @@ import (
 const (
 	Approve  = "approve"
 	Pause    = "pause"
+	Resume   = "resume"
 	Abort    = "abort"
 	Rollback = "rollback"
 	TakeOver = "take-over"
@@ -40,7 +41,7 @@ func scanCommand(row scanner) (Command, error) {
 func (j *Journal) Command(ctx context.Context, c Command) (int64, error) {
 	op := "record the command " + c.Kind
 	switch c.Kind {
-	case Approve, Pause, Abort, Rollback, TakeOver:
+	case Approve, Pause, Resume, Abort, Rollback, TakeOver:
 	default:
 		return 0, &sluice.Error{Op: op, Resource: c.Deployment, Err: errors.New("it is none of approve, pause, abort, rollback, take-over")}
 	}

@@ -44,17 +44,22 @@ func (s *Stage) write(operation string, resources ...string) {
 // claim: a stage that writes keeps the claim alive.
 func (p *Plan) claim(s *Stage) { s.write("ecs:TagResource", p.resource()) }
 
-// prepare is what every stage that makes a task set may have to do first.
-func (p *Plan) prepare(s *Stage, live Live) {
+// found is what every stage that makes a task set may have to do first: register
+// the revision, create the service.
+func (p *Plan) found(s *Stage, live Live) {
 	if live.Identical == "" {
 		s.write("ecs:RegisterTaskDefinition", p.To)
 	}
 	if live.Service == nil || live.status() != "ACTIVE" {
 		s.write("ecs:CreateService", p.resource())
-	} else {
-		s.write("ecs:UpdateService", p.resource())
 	}
 	p.claim(s)
+}
+
+// prepare is found, and bringing the attributes of the service to the file.
+func (p *Plan) prepare(s *Stage, live Live) {
+	p.found(s, live)
+	s.write("ecs:UpdateService", p.resource())
 }
 
 func (p *Plan) sync(s *Stage, live Live) {
@@ -80,7 +85,7 @@ func (p *Plan) canaryRollout(s *Stage, live Live) {
 	if p.Extends {
 		p.routes(s, live, sluice.CanaryShare(0))
 	}
-	p.prepare(s, live)
+	p.found(s, live)
 	s.write("ecs:CreateTaskSet", p.resource())
 	s.write("ecs:UpdateTaskSet", CanarySet)
 }

@@ -51,7 +51,7 @@ func (d *Driver) know(ctx context.Context) error {
 	}
 	out, err := d.API.DescribeListeners(ctx, &awselb.DescribeListenersInput{ListenerArns: d.Listeners})
 	if err != nil {
-		return fmt.Errorf("read listeners: %w", err)
+		return fmt.Errorf("read listeners: %w", sluice.Inner(err))
 	}
 	for _, arn := range d.Listeners {
 		i := slices.IndexFunc(out.Listeners, func(l elbtypes.Listener) bool { return aws.ToString(l.ListenerArn) == arn })
@@ -69,7 +69,7 @@ func (d *Driver) rulesOf(ctx context.Context, l elbtypes.Listener) ([]Rule, erro
 	for {
 		out, err := d.API.DescribeRules(ctx, in)
 		if err != nil {
-			return nil, fmt.Errorf("read listener rules: %w", err)
+			return nil, fmt.Errorf("read listener rules: %w", sluice.Inner(err))
 		}
 		for _, r := range out.Rules {
 			all = append(all, ruleOf(l, r))

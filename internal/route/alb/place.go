@@ -27,7 +27,7 @@ type Place struct {
 func Find(ctx context.Context, api *awselb.Client, groups ...string) ([]Place, error) {
 	out, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: groups})
 	if err != nil {
-		return nil, fmt.Errorf("look up target groups: %w", err)
+		return nil, fmt.Errorf("look up target groups: %w", sluice.Inner(err))
 	}
 	var places []Place
 	for _, arn := range groups {
@@ -63,7 +63,7 @@ func (p *Place) Attach(ctx context.Context, api *awselb.Client) error {
 	}
 	lbs, err := api.DescribeLoadBalancers(ctx, &awselb.DescribeLoadBalancersInput{LoadBalancerArns: []string{p.Balancer}})
 	if err != nil {
-		return fmt.Errorf("look up load balancer: %w", err)
+		return fmt.Errorf("look up load balancer: %w", sluice.Inner(err))
 	}
 	if len(lbs.LoadBalancers) == 1 {
 		p.Type = string(lbs.LoadBalancers[0].Type)
@@ -81,7 +81,7 @@ func listeners(ctx context.Context, api *awselb.Client, balancer string) ([]stri
 	for {
 		out, err := api.DescribeListeners(ctx, in)
 		if err != nil {
-			return nil, fmt.Errorf("look up listeners: %w", err)
+			return nil, fmt.Errorf("look up listeners: %w", sluice.Inner(err))
 		}
 		for _, l := range out.Listeners {
 			arns = append(arns, aws.ToString(l.ListenerArn))
@@ -96,7 +96,7 @@ func listeners(ctx context.Context, api *awselb.Client, balancer string) ([]stri
 func drain(ctx context.Context, api *awselb.Client, group string) (int, error) {
 	out, err := api.DescribeTargetGroupAttributes(ctx, &awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group)})
 	if err != nil {
-		return 0, fmt.Errorf("read target group attributes: %w", err)
+		return 0, fmt.Errorf("read target group attributes: %w", sluice.Inner(err))
 	}
 	seconds := 300
 	for _, a := range out.Attributes {
@@ -111,7 +111,7 @@ func drain(ctx context.Context, api *awselb.Client, group string) (int, error) {
 func Health(ctx context.Context, api *awselb.Client, group string) ([]sluice.Target, error) {
 	out, err := api.DescribeTargetHealth(ctx, &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
 	if err != nil {
-		return nil, fmt.Errorf("read target health: %w", err)
+		return nil, fmt.Errorf("read target health: %w", sluice.Inner(err))
 	}
 	var targets []sluice.Target
 	for _, h := range out.TargetHealthDescriptions {

@@ -1,0 +1,84 @@
+package ecs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Roster tells which targets are tasks of one task set, by their addresses.
+// Target groups do not say: two task sets can share one. The zero value is
+// empty.
+type Roster struct {
+	address map[string]string // task ARN -> private address
+	at      counts
+}
+
+type counts struct{ pending, running int }
+
+// Update learns the addresses of the set's tasks. It reads only what is new.
+func (r *Roster) Update(ctx context.Context, s Service, set sluice.TaskSet) error {
+	now := counts{set.Pending, set.Running}
+	if r.address != nil && now == r.at && len(r.address) >= set.Running {
+		return nil
+	}
+	arns, err := s.tasks(ctx, set.ID, ecstypes.DesiredStatusRunning)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]string, len(arns))
+	var fresh []string
+	for _, arn := range arns {
+		if a := r.address[arn]; a != "" {
+			known[arn] = a
+		} else {
+			fresh = append(fresh, arn)
+		}
+	}
+	r.address, r.at = known, now
+	return r.describe(ctx, s, fresh)
+}
+
+func (r *Roster) describe(ctx context.Context, s Service, arns []string) error {
+	for batch := range slices.Chunk(arns, describeBatch) {
+		out, err := s.API.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String(s.Cluster), Tasks: batch})
+		if err != nil {
+			return fmt.Errorf("read tasks: %w", sluice.Inner(err))
+		}
+		for _, t := range out.Tasks {
+			if a := addressOf(t); a != "" {
+				r.address[aws.ToString(t.TaskArn)] = a
+			}
+		}
+	}
+	return nil
+}
+
+// addressOf is the private address of a task's network interface; empty before
+// it has one, and for network modes other than awsvpc.
+func addressOf(t ecstypes.Task) string {
+	for _, a := range t.Attachments {
+		for _, d := range a.Details {
+			if aws.ToString(d.Name) == "privateIPv4Address" {
+				return aws.ToString(d.Value)
+			}
+		}
+	}
+	return ""
+}
+
+// Has reports whether the address is one of the set's tasks.
+func (r *Roster) Has(address string) bool {
+	for _, a := range r.address {
+		if a == address {
+			return true
+		}
+	}
+	return false
+}

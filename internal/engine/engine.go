@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// leaseFor is how long an engine that is not heard of keeps its deployment. It
+// is renewed at every look.
+const leaseFor = time.Minute
+
+// Engine runs deployments of one account and Region.
+type Engine struct {
+	Journal *journal.Journal
+	Account *account.Account
+	Clock   clock.Clock
+	// Owner names this process in leases: "<host>/<pid>".
+	Owner string
+	// Alive reports whether the process of that name still runs. Nil: cannot be
+	// told, so a lease must run out first.
+	Alive func(owner string) bool
+	// NewID makes the ID of a deployment; it begins with [plan.IDPrefix].
+	NewID func() string
+	// Watch is told each event after it was journaled. Nil: nobody watches.
+	Watch func(sluice.Envelope)
+}
+
+// Options change how a run behaves.
+type Options struct {
+	NoWait bool // return when a WAIT or an approval is reached
+}
+
+// Resource is the lease of a service.
+func Resource(account, region, cluster, service string) string {
+	return account + "/" + region + "/" + cluster + "/" + service
+}
+
+// Start records a new deployment of the plan; [Engine.Run] runs it. A service
+// that has an unfinished deployment is refused.
+func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (string, error) {
+	open, err := e.Journal.Deployments(ctx, journal.Filter{Account: p.Account, Region: p.Region, Cluster: p.Cluster, Service: p.Service, Open: true, Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	if len(open) > 0 {
+		return "", &sluice.Error{Op: "start a deployment", Resource: p.Cluster + "/" + p.Service, Kind: sluice.Overtaken,
+			Err:  fmt.Errorf("deployment %s of it is %s", open[0].ID, open[0].State),
+			Next: "sluice resume, sluice rollback or sluice abort ends it first"}
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return "", fmt.Errorf("write the plan down: %w", err)
+	}
+	d := journal.Deployment{ID: e.NewID(), Application: p.Application, Account: p.Account, Region: p.Region,
+		Cluster: p.Cluster, Service: p.Service, Trigger: trigger, State: journal.Running, Plan: data}
+	if err := e.Journal.Create(ctx, d); err != nil {
+		return "", err
+	}
+	return d.ID, e.emit(ctx, d.ID, "", started(p, trigger))
+}
+
+func started(p *plan.Plan, trigger string) sluice.DeploymentStarted {
+	ev := sluice.DeploymentStarted{Application: p.Application, Cluster: p.Cluster, Service: p.Service, Region: p.Region,
+		Trigger: trigger, From: p.From, To: p.To}
+	for _, s := range p.Stages {
+		ev.Stages = append(ev.Stages, s.Name)
+	}
+	return ev
+}
+
+// Plan reads the plan of a deployment.
+func (e *Engine) Plan(ctx context.Context, id string) (*plan.Plan, error) {
+	d, err := e.Journal.Deployment(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return decode(d)
+}
+
+func decode(d journal.Deployment) (*plan.Plan, error) {
+	p := &plan.Plan{}
+	if err := json.Unmarshal(d.Plan, p); err != nil {
+		return nil, fmt.Errorf("read the plan of %s: %w", d.ID, err)
+	}
+	if p.Schema != plan.Schema {
+		return nil, fmt.Errorf("the plan of %s has schema %s; this sluice reads %s", d.ID, p.Schema, plan.Schema)
+	}
+	return p, nil
+}
+
+// Command asks something of a deployment; the engine that runs it, or the next
+// one, reads it. stage is the index for [journal.Approve], else ignored.
+func (e *Engine) Command(ctx context.Context, id, kind string, stage int, by string) error {
+	_, err := e.Journal.Command(ctx, journal.Command{Deployment: id, Kind: kind, Stage: fmt.Sprint(stage), By: by})
+	return err
+}
+
+// Reopen makes an ended deployment ready to be rolled back.
+func (e *Engine) Reopen(ctx context.Context, id string) error {
+	d, err := e.Journal.Deployment(ctx, id)
+	if err != nil || d.State != journal.Ended {
+		return err
+	}
+	p, err := decode(d)
+	if err != nil {
+		return err
+	}
+	stages, err := e.Journal.Stages(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := e.Journal.SetState(ctx, id, journal.Running); err != nil {
+		return err
+	}
+	for _, s := range stages {
+		if s.Index == len(p.Stages) {
+			_, err = e.Journal.BeginStage(ctx, id, s.Index, s.Name)
+		}
+	}
+	return err
+}
+
+// Ended is how a run came back. A deployment that is not over has State
+// Waiting or Paused.
+type Ended struct {
+	journal.Deployment
+	Waiting string // what it waits for
+}
+
+// emit journals an event and tells the watcher.
+func (e *Engine) emit(ctx context.Context, deployment, stage string, ev sluice.Event) error {
+	env, err := e.Journal.Append(context.WithoutCancel(ctx), sluice.Seal(deployment, stage, ev))
+	if err == nil && e.Watch != nil {
+		e.Watch(env)
+	}
+	return err
+}
+
+// hold takes the lease of the deployment's service. A lease of a process that
+// is dead is taken over at once, under its name.
+func (e *Engine) hold(ctx context.Context, d journal.Deployment) (*lease, error) {
+	l := &lease{journal: e.Journal, resource: Resource(d.Account, d.Region, d.Cluster, d.Service), owner: e.Owner}
+	var err error
+	l.fence, err = e.Journal.Acquire(ctx, l.resource, l.owner, leaseFor)
+	var held *journal.HeldError
+	if errors.As(err, &held) && e.Alive != nil && !e.Alive(held.Owner) {
+		l.owner = held.Owner
+		l.fence, err = e.Journal.Acquire(ctx, l.resource, l.owner, leaseFor)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.renewed = e.Clock.Now()
+	return l, nil
+}
+
+type lease struct {
+	journal         *journal.Journal
+	resource, owner string
+	fence           int64
+	renewed         time.Time
+}
+
+func (l *lease) renew(ctx context.Context, now time.Time) error {
+	if now.Sub(l.renewed) < leaseFor/4 {
+		return nil
+	}
+	if err := l.journal.Renew(ctx, l.resource, l.owner, l.fence, leaseFor); err != nil {
+		return err
+	}
+	l.renewed = now
+	return nil
+}
+
+func (l *lease) release(ctx context.Context) error {
+	return l.journal.Release(context.WithoutCancel(ctx), l.resource, l.owner, l.fence)
+}

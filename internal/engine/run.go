@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
+)
+
+// pollCommands is how often the journal is read for people's commands while
+// nothing else is to be done.
+const pollCommands = time.Second
+
+// Run takes a deployment as far as it goes: to its end, to a pause, or, with
+// [Options.NoWait], to the first thing that waits. A cancelled ctx pauses it at
+// a safe point.
+//
+// The error is about running, not about the deployment: a deployment that
+// failed and was rolled back is no error.
+func (e *Engine) Run(ctx context.Context, id string, o Options) (Ended, error) {
+	d, err := e.Journal.Deployment(ctx, id)
+	if err != nil {
+		return Ended{}, err
+	}
+	if d.State == journal.Ended {
+		return Ended{Deployment: d}, nil
+	}
+	p, err := decode(d)
+	if err != nil {
+		return Ended{Deployment: d}, err
+	}
+	l, err := e.hold(ctx, d)
+	if err != nil {
+		return Ended{Deployment: d}, err
+	}
+	defer l.release(ctx)
+	r := &run{Engine: e, d: d, plan: p, lease: l, opts: o}
+	waiting, err := r.loop(ctx)
+	d, readErr := e.Journal.Deployment(context.WithoutCancel(ctx), id)
+	return Ended{Deployment: d, Waiting: waiting}, errors.Join(err, readErr)
+}
+
+// run is one engine at work on one deployment.
+type run struct {
+	*Engine
+	d     journal.Deployment
+	plan  *plan.Plan
+	lease *lease
+	opts  Options
+	told  string // what is being waited for, told once
+}
+
+func (r *run) loop(ctx context.Context) (waiting string, err error) {
+	for {
+		step, err := r.next(ctx)
+		if err != nil {
+			return "", err
+		}
+		if err := r.pass(ctx, step.Passed); err != nil {
+			return "", err
+		}
+		var more bool
+		switch step.Do {
+		case plan.RunStage:
+			more, err = r.stage(ctx, step)
+		case plan.WaitUntil, plan.AwaitApproval:
+			more, waiting, err = r.wait(ctx, step)
+		case plan.Hold:
+			return "", r.pause(ctx, "a person paused it")
+		case plan.Finish:
+			return "", r.finish(ctx, step)
+		}
+		if err != nil || !more {
+			return waiting, err
+		}
+	}
+}
+
+// next asks what comes, of everything that the journal knows.
+func (r *run) next(ctx context.Context) (plan.Step, error) {
+	ctx = context.WithoutCancel(ctx)
+	stages, err := r.Journal.Stages(ctx, r.d.ID)
+	if err != nil {
+		return plan.Step{}, err
+	}
+	var results []plan.Result
+	for _, s := range stages {
+		results = append(results, plan.Result{Index: s.Index, Status: plan.Status(s.Status), Began: s.Began, Kind: s.Kind, Cause: s.Cause})
+	}
+	commands, err := r.commands(ctx)
+	return plan.Next(r.plan, results, commands, r.Clock.Now()), err
+}
+
+func (r *run) commands(ctx context.Context) ([]plan.Command, error) {
+	rows, err := r.Journal.Commands(ctx, r.d.ID, 0)
+	var all []plan.Command
+	for _, c := range rows {
+		index, _ := strconv.Atoi(c.Stage)
+		all = append(all, plan.Command{Kind: c.Kind, Stage: index, By: c.By})
+	}
+	return all, err
+}
+
+// pass ends the waiting stages that are over by now.
+func (r *run) pass(ctx context.Context, passed []int) error {
+	for _, i := range passed {
+		s := r.plan.Stages[i]
+		if err := r.Journal.EndStage(ctx, r.d.ID, i, journal.StageDone, "", ""); err != nil {
+			return err
+		}
+		if err := r.approvedBy(ctx, s); err != nil {
+			return err
+		}
+		if err := r.emit(ctx, r.d.ID, label(s), sluice.StageEnded{Index: i, Name: s.Name, Status: journal.StageDone}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) approvedBy(ctx context.Context, s plan.Stage) error {
+	if s.Approvals == 0 {
+		return nil
+	}
+	commands, err := r.commands(ctx)
+	for _, c := range commands {
+		if c.Kind == plan.Approve && c.Stage == s.Index {
+			err = errors.Join(err, r.emit(ctx, r.d.ID, label(s), sluice.Approved{Index: s.Index, By: c.By}))
+		}
+	}
+	return err
+}
+
+// stage runs one stage, or the rollback. more is false if the run ends here.
+func (r *run) stage(ctx context.Context, step plan.Step) (more bool, err error) {
+	s := r.plan.Stage(step.Index)
+	row, err := r.Journal.BeginStage(ctx, r.d.ID, step.Index, s.Name)
+	if err != nil {
+		return false, err
+	}
+	if step.Index == len(r.plan.Stages) && row.Attempts == 1 {
+		if err := r.emit(ctx, r.d.ID, label(s), sluice.RollbackStarted{Cause: step.Cause}); err != nil {
+			return false, err
+		}
+	}
+	if err := r.emit(ctx, r.d.ID, label(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc, Attempt: row.Attempts}); err != nil {
+		return false, err
+	}
+	if err := r.Journal.SetState(ctx, r.d.ID, journal.Running); err != nil {
+		return false, err
+	}
+	err = r.execute(ctx, s, row.Began)
+	switch kind := sluice.KindOf(err); {
+	case err == nil:
+		return true, r.ended(ctx, s, journal.StageDone, nil)
+	case kind == sluice.Halted && ctx.Err() == nil && r.commanded(ctx):
+		return true, nil // plan.Next knows what the command leads to
+	case kind == sluice.Halted, kind == sluice.Denied:
+		return false, errors.Join(r.pause(ctx, err.Error()), unlessHalted(err))
+	default:
+		return true, r.ended(ctx, s, journal.StageFailed, err)
+	}
+}
+
+func unlessHalted(err error) error {
+	if sluice.KindOf(err) == sluice.Halted {
+		return nil
+	}
+	return err
+}
+
+func (r *run) execute(ctx context.Context, s plan.Stage, began time.Time) error {
+	h := &host{engine: r.Engine, deployment: r.d.ID, stage: label(s), began: began}
+	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h,
+		Interrupt: func(ctx context.Context) error { return r.interrupt(ctx, s) }})
+	if err != nil {
+		return err
+	}
+	if err := w.Execute(ctx); err != nil {
+		return err
+	}
+	return h.failed
+}
+
+// interrupt is asked at every look of a stage.
+func (r *run) interrupt(ctx context.Context, s plan.Stage) error {
+	now := r.Clock.Now()
+	if err := r.lease.renew(ctx, now); err != nil {
+		return err
+	}
+	if limit := r.plan.Timeout; limit > 0 && s.Index < len(r.plan.Stages) && now.Sub(r.d.Began) > limit {
+		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Stall, Err: fmt.Errorf("the deployment's timeout of %s passed", limit)}
+	}
+	if r.commanded(ctx) && s.Index < len(r.plan.Stages) || r.aborted(ctx) {
+		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Halted, Err: errors.New("a person asked for it")}
+	}
+	return nil
+}
+
+// commanded reports whether a person's command ends the stage that runs.
+func (r *run) commanded(ctx context.Context) bool {
+	commands, err := r.commands(context.WithoutCancel(ctx))
+	if err != nil {
+		return false
+	}
+	state := ""
+	for _, c := range commands {
+		switch c.Kind {
+		case plan.Pause, plan.Abort, plan.RollbackNow:
+			state = c.Kind
+		case plan.Resume:
+			if state == plan.Pause {
+				state = ""
+			}
+		}
+	}
+	return state != ""
+}
+
+func (r *run) aborted(ctx context.Context) bool {
+	commands, _ := r.commands(context.WithoutCancel(ctx))
+	for _, c := range commands {
+		if c.Kind == plan.Abort {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) ended(ctx context.Context, s plan.Stage, status string, cause error) error {
+	ev := sluice.StageEnded{Index: s.Index, Name: s.Name, Status: status, Next: sluice.NextStep(cause)}
+	if cause != nil {
+		ev.Cause = cause.Error()
+	}
+	if err := r.Journal.EndStage(context.WithoutCancel(ctx), r.d.ID, s.Index, status, ev.Cause, sluice.KindOf(cause)); err != nil {
+		return err
+	}
+	return r.emit(ctx, r.d.ID, label(s), ev)
+}
+
+func (r *run) pause(ctx context.Context, why string) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := r.Journal.SetState(ctx, r.d.ID, journal.Paused); err != nil {
+		return err
+	}
+	return r.emit(ctx, r.d.ID, "", sluice.DeploymentPaused{Why: why})
+}
+
+// label names a stage in events: "2 ECS_TRAFFIC_ROUTING", counted from 1.
+func label(s plan.Stage) string { return fmt.Sprintf("%d %s", s.Index+1, s.Name) }

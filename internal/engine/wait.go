@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// wait lets time pass for WAIT, or people answer for WAIT_APPROVAL, in steps
+// short enough to hear commands.
+func (r *run) wait(ctx context.Context, step plan.Step) (more bool, waiting string, err error) {
+	s := r.plan.Stages[step.Index]
+	what := describe(s, step)
+	if err := r.announce(ctx, s, step, what); err != nil {
+		return false, "", err
+	}
+	if r.opts.NoWait {
+		return false, what, nil
+	}
+	d := pollCommands
+	if step.Do == plan.WaitUntil {
+		d = min(d, max(step.Until.Sub(r.Clock.Now()), time.Millisecond))
+	}
+	if err := r.Clock.Sleep(ctx, d); err != nil {
+		return false, "", r.pause(ctx, err.Error())
+	}
+	return true, "", r.lease.renew(ctx, r.Clock.Now())
+}
+
+func describe(s plan.Stage, step plan.Step) string {
+	if step.Do == plan.AwaitApproval {
+		return fmt.Sprintf("%s of stage %d", sluice.Plural(step.Missing, "approval"), s.Index+1)
+	}
+	return fmt.Sprintf("%s to pass (stage %d)", plan.Duration(s.Duration), s.Index+1)
+}
+
+// announce begins the waiting stage and tells what it waits for, once.
+func (r *run) announce(ctx context.Context, s plan.Stage, step plan.Step, what string) error {
+	if r.told == what {
+		return nil
+	}
+	r.told = what
+	begun, err := r.begun(ctx, s.Index)
+	if err != nil {
+		return err
+	}
+	if !begun {
+		row, err := r.Journal.BeginStage(ctx, r.d.ID, s.Index, s.Name)
+		if err != nil {
+			return err
+		}
+		if err := r.emit(ctx, r.d.ID, label(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc, Attempt: row.Attempts}); err != nil {
+			return err
+		}
+	}
+	if err := r.Journal.SetState(ctx, r.d.ID, journal.Waiting); err != nil {
+		return err
+	}
+	if step.Do == plan.AwaitApproval {
+		return r.emit(ctx, r.d.ID, label(s), sluice.ApprovalAwaited{Index: s.Index, Approvers: s.Approvers, Missing: step.Missing})
+	}
+	return r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: plan.Duration(s.Duration) + " to pass", Until: step.Until})
+}
+
+func (r *run) begun(ctx context.Context, index int) (bool, error) {
+	stages, err := r.Journal.Stages(ctx, r.d.ID)
+	for _, s := range stages {
+		if s.Index == index {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// finish gives the claim back and writes down how it ended.
+func (r *run) finish(ctx context.Context, step plan.Step) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := r.release(ctx); err != nil {
+		// The claim runs out by itself; the deployment is over all the same.
+		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {
+			return err
+		}
+	}
+	next := r.advice(ctx, step)
+	if err := r.emit(ctx, r.d.ID, "", sluice.DeploymentEnded{Outcome: step.Outcome, Cause: step.Cause, Next: next}); err != nil {
+		return err
+	}
+	return r.Journal.End(ctx, r.d.ID, step.Outcome, step.Cause, next)
+}
+
+// advice is what a person should do now.
+func (r *run) advice(ctx context.Context, step plan.Step) string {
+	switch step.Outcome {
+	case sluice.Succeeded:
+		return ""
+	case sluice.Stopped:
+		return "sluice status shows what stands; sluice rollback returns to what was"
+	}
+	events, err := r.Journal.Events(ctx, r.d.ID, 0, 0)
+	if err != nil {
+		return ""
+	}
+	for i := len(events) - 1; i >= 0; i-- {
+		if ev, ok := events[i].Open().(sluice.StageEnded); ok && ev.Next != "" {
+			return ev.Next
+		}
+	}
+	return ""
+}

@@ -1,0 +1,214 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// told is what was emitted last, so that an event is emitted on change only.
+type told struct {
+	capacity sluice.CapacityChanged
+	failure  sluice.FailureSeen
+	waiting  sluice.Waiting
+}
+
+// watched is one task set under observation.
+type watched struct {
+	variant sluice.Variant
+	id      string // of the task set
+	mine    ecs.Roster
+	stopped map[string]bool
+}
+
+func watching(v sluice.Variant, id string) *watched {
+	return &watched{variant: v, id: id, stopped: map[string]bool{}}
+}
+
+// awaitHealthy returns when every task that the set should have runs and its
+// target is healthy, at least minimum of them; or with the reason why that will
+// not be.
+func (r *Run) awaitHealthy(ctx context.Context, v sluice.Variant, id string, minimum int) error {
+	w := watching(v, id)
+	judge := verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum)
+	for {
+		o, err := r.observeSet(ctx, w)
+		if err != nil {
+			return err
+		}
+		var now verdict.Verdict
+		judge, now = judge.See(o)
+		r.tell(w, o, now)
+		switch now.State {
+		case verdict.Healthy:
+			return nil
+		case verdict.Failing:
+			return r.unhealthy(w, now)
+		case verdict.Stalling:
+			return r.stalled(w, now)
+		}
+		if err := r.pause(ctx, now.NextLook); err != nil {
+			return err
+		}
+	}
+}
+
+// observeSet is one look at a task set: the set, its targets, its stopped tasks.
+func (r *Run) observeSet(ctx context.Context, w *watched) (verdict.Observation, error) {
+	live, err := r.observe(ctx)
+	if err != nil {
+		return verdict.Observation{}, err
+	}
+	o := verdict.Observation{At: r.Clock.Now(), Set: live.TaskSet(w.id)}
+	if o.Set == nil || o.Set.Status == "DRAINING" {
+		return o, &sluice.Error{Op: "watch the task set of " + string(w.variant), Resource: w.id, Kind: sluice.OutsideChange,
+			Err: errors.New("somebody deleted it during the deployment"), Next: "find out who; then deploy again"}
+	}
+	if o.Stopped, err = r.newlyStopped(ctx, w); err != nil {
+		return o, err
+	}
+	if o.Set.TargetGroup == "" {
+		return o, nil
+	}
+	if o.Targets, err = alb.Health(ctx, r.Account.ELB(), o.Set.TargetGroup); err != nil {
+		return o, err
+	}
+	o.Targets = append([]sluice.Target{}, o.Targets...)
+	if err := w.mine.Update(ctx, r.hand, *o.Set); err != nil {
+		return o, err
+	}
+	o.Mine = w.mine.Has
+	return o, nil
+}
+
+func (r *Run) newlyStopped(ctx context.Context, w *watched) ([]sluice.StoppedTask, error) {
+	stopped, err := r.hand.Stopped(ctx, w.id, func(id string) bool { return w.stopped[id] })
+	for _, t := range stopped {
+		w.stopped[t.ID] = true
+	}
+	return stopped, err
+}
+
+func (r *Run) tell(w *watched, o verdict.Observation, v verdict.Verdict) {
+	n := v.Counts
+	c := sluice.CapacityChanged{Variant: w.variant, TaskSet: w.id, Revision: o.Set.Revision,
+		Desired: n.Desired, Pending: n.Pending, Running: n.Running, Healthy: n.Healthy, Draining: n.Draining, Targets: n.Targets}
+	if c != r.told.capacity {
+		r.told.capacity = c
+		r.Host.Emit(c)
+	}
+	f := sluice.FailureSeen{Variant: w.variant, Cause: v.Cause.Text, Count: v.Cause.Count, Task: v.Cause.Task}
+	if v.Cause.Count > 0 && f != r.told.failure {
+		r.told.failure = f
+		r.Host.Emit(f)
+	}
+}
+
+func (r *Run) unhealthy(w *watched, v verdict.Verdict) error {
+	return &sluice.Error{
+		Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.id, Kind: sluice.Unhealthy,
+		Err:  fmt.Errorf("%d of %d tasks stopped: %s (task %s)", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count), v.Cause.Text, v.Cause.Task),
+		Next: "aws ecs describe-tasks --cluster " + r.Plan.Cluster + " --tasks " + v.Cause.Task + "; fix the image or its health check and deploy again",
+	}
+}
+
+func (r *Run) stalled(w *watched, v verdict.Verdict) error {
+	why := fmt.Errorf("nothing moved for %s: %s", r.Plan.ProgressDeadline, v.Detail)
+	if v.Cause.Count > 0 {
+		why = fmt.Errorf("%w; %s", why, v.Cause.Text)
+	}
+	kind := sluice.Stall
+	if v.Counts.Unhealthy > 0 || v.Cause.Count > 0 {
+		kind = sluice.Unhealthy
+	}
+	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.id, Kind: kind, Err: why,
+		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " + r.Plan.Service + "; or raise progressDeadline"}
+}
+
+// awaitEmpty returns when the set has no running task and none of its targets
+// is left in the target group: connections have ended.
+func (r *Run) awaitEmpty(ctx context.Context, id, label string) error {
+	return r.awaitGone(ctx, label+" to drain", func(ctx context.Context) (string, error) {
+		live, err := r.observe(ctx)
+		if err != nil {
+			return "", err
+		}
+		set := live.TaskSet(id)
+		if set == nil {
+			return "", nil
+		}
+		draining, err := r.draining(ctx, set.TargetGroup)
+		if err != nil || set.Running+set.Pending+draining == 0 {
+			return "", err
+		}
+		return fmt.Sprintf("%s running, %s draining", sluice.Plural(set.Running+set.Pending, "task"), sluice.Plural(draining, "target")), nil
+	})
+}
+
+func (r *Run) draining(ctx context.Context, group string) (int, error) {
+	if group == "" {
+		return 0, nil
+	}
+	targets, err := alb.Health(ctx, r.Account.ELB(), group)
+	n := 0
+	for _, t := range targets {
+		if t.State == "draining" {
+			n++
+		}
+	}
+	return n, err
+}
+
+// awaitDeleted returns when AWS lists the set no more.
+func (r *Run) awaitDeleted(ctx context.Context, id, label string) error {
+	return r.awaitGone(ctx, label+" to be deleted", func(ctx context.Context) (string, error) {
+		live, err := r.observe(ctx)
+		if err != nil {
+			return "", err
+		}
+		set := live.TaskSet(id)
+		if set == nil {
+			return "", nil
+		}
+		return fmt.Sprintf("%s, %s running", set.Status, sluice.Plural(set.Running, "task")), nil
+	})
+}
+
+// awaitGone looks until rest says that nothing is left. The deadline is pushed
+// back by progress; the drain itself is no stall.
+func (r *Run) awaitGone(ctx context.Context, what string, rest func(context.Context) (string, error)) error {
+	last, moved := "", r.Clock.Now()
+	for {
+		detail, err := rest(ctx)
+		if err != nil || detail == "" {
+			return err
+		}
+		now := r.Clock.Now()
+		if detail != last {
+			last, moved = detail, now
+			r.Host.Emit(sluice.Waiting{For: what, Detail: detail})
+		}
+		if now.Sub(moved) > r.Plan.ProgressDeadline+r.Plan.Drain {
+			return &sluice.Error{Op: "wait for " + what, Resource: r.hand.Resource(), Kind: sluice.Stall,
+				Err: fmt.Errorf("nothing moved for %s: %s", r.Plan.ProgressDeadline+r.Plan.Drain, detail)}
+		}
+		if err := r.pause(ctx, lookAgain(now.Sub(moved))); err != nil {
+			return err
+		}
+	}
+}
+
+// lookAgain: a drain takes the deregistration delay, 300 s by default; looking
+// every two seconds all that time would tell nothing.
+func lookAgain(still time.Duration) time.Duration {
+	if still < 20*time.Second {
+		return 2 * time.Second
+	}
+	return 5 * time.Second
+}

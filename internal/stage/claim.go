@@ -1,0 +1,163 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// A deployment claims its service by a tag, so that a second one elsewhere sees
+// it. AWS has no compare-and-set here: two that start within settling can both
+// pass.
+const (
+	claimFor    = 30 * time.Minute // how long a claim holds without renewal
+	claimRenew  = 15 * time.Minute // renewed when less is left
+	claimFresh  = 30 * time.Second // looked at again before a write if seen longer ago
+	claimStale  = 2 * time.Minute  // no write at all if seen longer ago
+	claimSettle = 2 * time.Second  // before the tag that was written is read back
+)
+
+// claim is what was last seen of our claim.
+type claim struct {
+	seen  time.Time // when it was seen to be ours, by our clock
+	until time.Time
+	other string // value of somebody else's claim, if that was seen
+}
+
+// see takes in the tags of a look.
+func (c *claim) see(tags map[string]string, deployment string, now time.Time) {
+	value, ok := tags[plan.ClaimTag]
+	if !ok {
+		*c = claim{}
+		return
+	}
+	k, err := plan.ParseClaim(value)
+	switch {
+	case err == nil && k.Deployment == deployment:
+		*c = claim{seen: now, until: k.Until}
+	case err == nil && k.Until.Before(now):
+		*c = claim{} // somebody's that has run out
+	default:
+		*c = claim{other: value}
+	}
+}
+
+// held tells the gate whether the claim was seen recently. The write of the
+// claim itself, and the creation of the service, need none.
+func (r *Run) held(a sluice.Attempt) func(time.Time) error {
+	if !needsClaim(a) {
+		return nil
+	}
+	return func(now time.Time) error {
+		if !r.claim.seen.IsZero() && now.Sub(r.claim.seen) <= claimStale {
+			return nil
+		}
+		return r.lost()
+	}
+}
+
+func needsClaim(a sluice.Attempt) bool {
+	switch a.Planned.Operation {
+	case "ecs:TagResource", "ecs:UntagResource", "ecs:CreateService":
+		return false
+	}
+	return true
+}
+
+func (r *Run) lost() error {
+	why := "the tag is gone"
+	if r.claim.other != "" {
+		why = "it is held by " + r.claim.other
+	}
+	return &sluice.Error{Op: "keep the claim on the service", Resource: r.hand.Resource(), Kind: sluice.LostClaim,
+		Err: fmt.Errorf("tag %s: %s", plan.ClaimTag, why), Next: "see who deploys it: sluice status; then run sluice resume"}
+}
+
+// renew looks at the claim again if that was long ago, and writes it anew in
+// good time.
+func (r *Run) renew(ctx context.Context, a sluice.Attempt) error {
+	if !needsClaim(a) {
+		return nil
+	}
+	now := r.Clock.Now()
+	if now.Sub(r.claim.seen) <= claimFresh && r.claim.until.Sub(now) >= claimRenew {
+		return nil
+	}
+	live, err := r.observe(ctx)
+	if err != nil {
+		return err
+	}
+	if r.claim.seen.IsZero() {
+		return r.lost()
+	}
+	if r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
+		return nil
+	}
+	return r.tagClaim(ctx, live)
+}
+
+// hold claims the service, or finds it claimed by this deployment.
+func (r *Run) hold(ctx context.Context, live *ecs.Live) error {
+	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
+	if r.claim.other != "" {
+		return r.taken()
+	}
+	if r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
+		return nil
+	}
+	if err := r.tagClaim(ctx, live); err != nil {
+		return err
+	}
+	if err := r.pause(ctx, claimSettle); err != nil {
+		return err
+	}
+	if _, err := r.observe(ctx); err != nil {
+		return err
+	}
+	if r.claim.other != "" {
+		return r.taken()
+	}
+	return nil
+}
+
+func (r *Run) taken() error {
+	return &sluice.Error{Op: "claim the service", Resource: r.hand.Resource(), Kind: sluice.Overtaken,
+		Err: fmt.Errorf("another deployment holds it: %s", r.claim.other), Next: "wait for it to end; sluice status shows it"}
+}
+
+func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
+	k := plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor)}
+	err := r.hand.Tag(ctx, r.act, "claim the service", live.ARN, map[string]string{plan.ClaimTag: k.String()})
+	if err != nil {
+		return err
+	}
+	r.claim = claim{seen: r.Clock.Now(), until: k.Until}
+	return nil
+}
+
+// Release gives the claim back, after the last stage. A service that is gone,
+// or a claim that is not ours, is left alone.
+func (r *Run) Release(ctx context.Context) error {
+	r.Stage.Writes = append(r.Stage.Writes, r.Plan.Finish...)
+	live, err := r.hand.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	if live == nil || live.Status != "ACTIVE" {
+		return nil
+	}
+	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
+	if r.claim.seen.IsZero() {
+		return nil
+	}
+	err = r.hand.Untag(ctx, r.act, "give the claim back", live.ARN, plan.ClaimTag)
+	if errors.Is(err, sluice.ErrUnanswered) {
+		return nil // it runs out by itself
+	}
+	return err
+}

@@ -1,0 +1,56 @@
+package stage
+
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+)
+
+// Former is what AWS will not tell once the deployment has begun to write. It is
+// saved once, before the first write; a rollback restores exactly this.
+type Former struct {
+	Service    bool            `json:"service"` // it existed
+	Primary    *sluice.TaskSet `json:"primary,omitempty"`
+	Rules      []alb.Rule      `json:"rules,omitempty"` // whole
+	Attributes ecs.Update      `json:"attributes"`      // members that the deployment changes
+}
+
+// remember loads Former, or takes and saves it now.
+func (r *Run) remember(ctx context.Context, live *ecs.Live) error {
+	if r.former != nil {
+		return nil
+	}
+	f, ok, err := saved[Former](ctx, r.Host, keyFormer)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		if f, err = r.take(ctx, live); err != nil {
+			return err
+		}
+		if err := save(ctx, r.Host, keyFormer, f); err != nil {
+			return err
+		}
+	}
+	r.former = &f
+	return nil
+}
+
+func (r *Run) take(ctx context.Context, live *ecs.Live) (Former, error) {
+	f := Former{Service: live != nil && live.Status == "ACTIVE"}
+	if f.Service {
+		f.Primary = live.Primary()
+		f.Attributes = ecs.Differing(r.service, live).Former(live)
+	}
+	if len(r.Plan.Listeners) == 0 {
+		return f, nil
+	}
+	choice, err := r.rules.Choose(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Rules = choice.Rules()
+	return f, nil
+}

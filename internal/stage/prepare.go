@@ -1,0 +1,120 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// prepare is what comes before a stage's own work: what was is remembered, the
+// service is there and ours, the revision is registered.
+func (r *Run) prepare(ctx context.Context) (*ecs.Live, ecs.Revision, error) {
+	live, err := r.begin(ctx)
+	if err != nil {
+		return nil, ecs.Revision{}, err
+	}
+	rev, err := r.revision(ctx)
+	if err != nil {
+		return nil, rev, err
+	}
+	return live, rev, nil
+}
+
+// begin remembers what was, creates the service if there is none, and claims it.
+func (r *Run) begin(ctx context.Context) (*ecs.Live, error) {
+	live, err := r.standing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.remember(ctx, live); err != nil {
+		return nil, err
+	}
+	if live == nil {
+		if live, err = r.createService(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return live, r.hold(ctx, live)
+}
+
+// standing is the service if it is ACTIVE, nil if it must be created. A service
+// that is being deleted is waited for.
+func (r *Run) standing(ctx context.Context) (*ecs.Live, error) {
+	told := false
+	for {
+		if err := r.look(ctx); err != nil {
+			return nil, err
+		}
+		live, err := r.hand.Observe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case live == nil || live.Status == "INACTIVE":
+			return nil, nil
+		case live.Status == "ACTIVE":
+			return live, r.external(live)
+		case !told:
+			r.Host.Emit(sluice.Waiting{For: "the former service of that name to be gone", Detail: live.Status})
+			told = true
+		}
+		if err := r.pause(ctx, 5*time.Second); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (r *Run) external(live *ecs.Live) error {
+	if live.Controller == "EXTERNAL" {
+		return nil
+	}
+	return &sluice.Error{Op: "use the service", Resource: r.hand.Resource(), Kind: sluice.Conflict,
+		Err:  errors.New("its deployment controller is " + live.Controller + ", not EXTERNAL"),
+		Next: "switch it while no deployment runs: aws ecs update-service --deployment-controller type=EXTERNAL"}
+}
+
+func (r *Run) createService(ctx context.Context) (*ecs.Live, error) {
+	k := plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor)}
+	id := sluice.NewActionID(r.Deployment, "service", "create")
+	err := r.hand.Create(ctx, r.act, id, *r.service.Input, map[string]string{plan.ClaimTag: k.String()})
+	if err != nil {
+		return nil, err
+	}
+	return r.observe(ctx)
+}
+
+// revision is the revision of this deployment, registered if need be. It is
+// saved, so that every stage uses the same one.
+func (r *Run) revision(ctx context.Context) (ecs.Revision, error) {
+	rev, ok, err := saved[ecs.Revision](ctx, r.Host, keyRevision)
+	if err != nil || ok {
+		return rev, err
+	}
+	rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, r.task)
+	if err != nil {
+		return rev, err
+	}
+	return rev, save(ctx, r.Host, keyRevision, rev)
+}
+
+// updateService writes the members of the file that differ and that AWS lets
+// change under EXTERNAL, and the file's tags.
+func (r *Run) updateService(ctx context.Context, live *ecs.Live) error {
+	u := ecs.Differing(r.service, live)
+	if len(u.Members) > 0 {
+		if err := r.hand.Update(ctx, r.act, "update service", u); err != nil {
+			return err
+		}
+		r.note("updated the service: %s", strings.Join(u.Members, ", "))
+	}
+	tags := ecs.DifferingTags(r.service, live)
+	if len(tags) == 0 {
+		return nil
+	}
+	return r.hand.Tag(ctx, r.act, "tag service", live.ARN, tags)
+}

@@ -1,0 +1,210 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+)
+
+// Host is what a stage runs in: the engine's journal, or another system's
+// memory of a deployment.
+type Host interface {
+	// Load returns what Save last saved under key.
+	Load(ctx context.Context, key string) (value []byte, ok bool, err error)
+	// Save returns only when the value survives a kill of every process.
+	Save(ctx context.Context, key string, value []byte) error
+	// Began is when the stage began for the first time.
+	Began() time.Time
+	// Emit tells of an event. It does not fail: a host that cannot keep events
+	// fails the next Save.
+	Emit(sluice.Event)
+}
+
+// Config is what a stage is opened with.
+type Config struct {
+	Account    *account.Account
+	Clock      clock.Clock
+	Plan       *plan.Plan
+	Index      int // of the stage; len(Plan.Stages) is the rollback
+	Deployment string
+	Host       Host
+	// Interrupt is asked at every look; its error stops the stage at a safe
+	// point. Nil: nobody interrupts.
+	Interrupt func(context.Context) error
+}
+
+// Run is one stage at work: the hands, the clock and the step.
+type Run struct {
+	Config
+	Stage plan.Stage
+
+	task    *definition.Task
+	service *definition.Service
+	hand    ecs.Service
+	sets    ecs.TaskSets
+	rules   *alb.Driver
+	former  *Former
+	claim   claim
+	told    told
+}
+
+// Open builds the hands of a stage. It calls nobody.
+func Open(c Config) (*Run, error) {
+	task, err := c.Plan.DecodeTask()
+	if err != nil {
+		return nil, err
+	}
+	service, err := c.Plan.DecodeService()
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Config: c, Stage: c.Plan.Stage(c.Index), task: task, service: service}
+	r.hand = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service}
+	r.sets = ecs.TaskSets{Service: r.hand, Template: *service.Input}
+	r.rules = &alb.Driver{API: c.Account.ELB(), Pair: pair(c.Plan), Listeners: c.Plan.Listeners}
+	return r, nil
+}
+
+func pair(p *plan.Plan) alb.Pair {
+	var out alb.Pair
+	if p.Primary != nil {
+		out.Primary = p.Primary.ARN
+	}
+	if p.Canary != nil {
+		out.Canary = p.Canary.ARN
+	}
+	out.Named = p.Named
+	return out
+}
+
+// Execute runs the stage to its end. An error of [sluice.Kind] Halted means that
+// it was interrupted and can be executed again; so can any other, after a look.
+func (r *Run) Execute(ctx context.Context) error {
+	run, err := r.body()
+	if err != nil {
+		return err
+	}
+	limit := r.Stage.Timeout
+	if limit <= 0 {
+		return run(ctx)
+	}
+	left := r.Host.Began().Add(limit).Sub(r.Clock.Now())
+	timed, cancel := r.Clock.WithTimeout(ctx, left)
+	defer cancel()
+	err = run(timed)
+	if err != nil && timed.Err() != nil && ctx.Err() == nil {
+		return &sluice.Error{Op: r.Stage.Name, Resource: r.hand.Resource(), Kind: sluice.Stall,
+			Err: fmt.Errorf("the stage's timeout of %s passed: %w", limit, err), Next: "raise the stage's timeout, or see what it waited for: sluice status"}
+	}
+	return err
+}
+
+func (r *Run) body() (func(context.Context) error, error) {
+	switch r.Stage.Name {
+	case appfile.StageSync:
+		return r.sync, nil
+	case appfile.StageCanaryRollout:
+		return r.canaryRollout, nil
+	case appfile.StageTrafficRouting:
+		return r.trafficRouting, nil
+	case appfile.StagePrimaryRollout:
+		return r.primaryRollout, nil
+	case appfile.StageCanaryClean:
+		return r.canaryClean, nil
+	case appfile.StageRollback:
+		return r.rollback, nil
+	}
+	return nil, fmt.Errorf("stage %s has nothing to run", r.Stage.Name)
+}
+
+// look is asked before each look at AWS: whether to go on at all.
+func (r *Run) look(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return halted(r, err)
+	}
+	if r.Interrupt == nil {
+		return nil
+	}
+	return r.Interrupt(ctx)
+}
+
+// pause sleeps until the next look.
+func (r *Run) pause(ctx context.Context, d time.Duration) error {
+	if err := r.Clock.Sleep(ctx, d); err != nil {
+		return halted(r, err)
+	}
+	return nil
+}
+
+func halted(r *Run, err error) error {
+	if sluice.KindOf(err) != "" {
+		return err
+	}
+	return &sluice.Error{Op: r.Stage.Name, Resource: r.hand.Resource(), Kind: sluice.Halted, Err: err}
+}
+
+// act makes one write: it must be in the plan (P7), our claim must have been
+// seen, and it is told before and after. A write that has begun is not cut off
+// by an interrupt: it ends first.
+func (r *Run) act(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
+	if !r.Stage.Lists(a.Planned) {
+		return &sluice.Error{Op: a.Action, Resource: a.Actual.Resource, Err: fmt.Errorf("%s is not among the writes of stage %s: %w", a.Planned, r.Stage.Name, account.ErrNotPlanned)}
+	}
+	if err := r.look(ctx); err != nil {
+		return err
+	}
+	if err := r.renew(ctx, a); err != nil {
+		return err
+	}
+	id := r.action(a.Action)
+	r.Host.Emit(sluice.Writing{Action: id, Write: a.Actual})
+	permitted := account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}, Held: r.held(a)})
+	result, err := call(permitted)
+	wrote := sluice.Wrote{Action: id, Write: a.Actual, Result: result}
+	if err != nil {
+		err = sluice.Inner(err)
+		wrote.Cause = err.Error()
+		err = fmt.Errorf("%s: %w", a.Action, err)
+	}
+	r.Host.Emit(wrote)
+	return err
+}
+
+func (r *Run) action(name string) sluice.ActionID {
+	return sluice.NewActionID(r.Deployment, fmt.Sprintf("%d %s", r.Stage.Index, r.Stage.Name), name)
+}
+
+func (r *Run) note(format string, args ...any) {
+	r.Host.Emit(sluice.Noted{Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *Run) warn(format string, args ...any) {
+	r.Host.Emit(sluice.Warned{Message: fmt.Sprintf(format, args...)})
+}
+
+// observe looks at the service; that it is gone is an error here.
+func (r *Run) observe(ctx context.Context) (*ecs.Live, error) {
+	if err := r.look(ctx); err != nil {
+		return nil, err
+	}
+	live, err := r.hand.Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if live == nil || live.Status != "ACTIVE" {
+		return nil, &sluice.Error{Op: "look at the service", Resource: r.hand.Resource(), Kind: sluice.NotFound,
+			Err: errors.New("somebody deleted it during the deployment"), Next: "deploy again to create it anew"}
+	}
+	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
+	return live, nil
+}

@@ -1,0 +1,71 @@
+package stage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Keys under which stages save. The first five are PipeCD's, with its meaning.
+const (
+	KeyCanaryGroup  = "canary-target-group-arn"
+	KeyPrimaryShare = "primary-percentage"
+	KeyCanaryShare  = "canary-percentage"
+	KeyListeners    = "current-listeners"
+	KeyCanarySet    = "canary-task-set"
+	keyFormer       = "former"
+	keyRevision     = "revision"
+	keyPrints       = "rule-prints"
+	keyShifted      = "shifted-at"
+	keyGeneration   = "canary-generation"
+	keyKeptOld      = "kept-old"
+)
+
+// saved loads a value as JSON; ok is false if it was never saved.
+func saved[T any](ctx context.Context, h Host, key string) (v T, ok bool, err error) {
+	data, ok, err := h.Load(ctx, key)
+	if err != nil {
+		return v, false, fmt.Errorf("read what was saved as %s: %w", key, err)
+	}
+	if !ok {
+		return v, false, nil
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, false, fmt.Errorf("read what was saved as %s: %w", key, err)
+	}
+	return v, true, nil
+}
+
+func save(ctx context.Context, h Host, key string, v any) error {
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = h.Save(context.WithoutCancel(ctx), key, data)
+	}
+	if err != nil {
+		return fmt.Errorf("save %s before the write: %w", key, err)
+	}
+	return nil
+}
+
+// text saves a value as plain text, as PipeCD's metadata are.
+func text(ctx context.Context, h Host, key, v string) error {
+	if err := h.Save(context.WithoutCancel(ctx), key, []byte(v)); err != nil {
+		return fmt.Errorf("save %s before the write: %w", key, err)
+	}
+	return nil
+}
+
+// propagation is how long after a change of weights a load balancer's nodes may
+// still go by the old ones. AWS shows nothing of it and documents no bound;
+// seconds are observed.
+const propagation = 10 * time.Second
+
+// settle waits until every node must know the weights that were written last.
+func (r *Run) settle(ctx context.Context) error {
+	at, ok, err := saved[time.Time](ctx, r.Host, keyShifted)
+	if err != nil || !ok {
+		return err
+	}
+	return r.pause(ctx, at.Add(propagation).Sub(r.Clock.Now()))
+}

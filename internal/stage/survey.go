@@ -1,0 +1,122 @@
+package stage
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+)
+
+// Survey reads what a plan needs to know. It writes nothing.
+func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.Live, error) {
+	live := plan.Live{Region: a.Region()}
+	var err error
+	if live.Account, err = a.ID(ctx); err != nil || app.Service == nil {
+		return live, err
+	}
+	if err := surveyService(ctx, a, c, app, &live); err != nil {
+		return live, err
+	}
+	return live, surveyTraffic(ctx, a, app, &live)
+}
+
+func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
+	cluster := app.Cluster
+	if cluster == "" {
+		cluster = "default"
+	}
+	hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: *app.Service.Input.ServiceName}
+	now, err := hand.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	if now != nil {
+		live.Service, live.TaskSets = &now.Raw, now.TaskSets
+		if value, ok := now.Tags[plan.ClaimTag]; ok {
+			if k, err := plan.ParseClaim(value); err != nil || k.Until.After(c.Now()) {
+				live.Claim = value
+			}
+		}
+		if p := now.Primary(); p != nil {
+			if live.Definition, err = ecs.Definition(ctx, a.ECS(), p.Revision); err != nil {
+				return err
+			}
+		}
+	}
+	rev, err := ecs.Registered(ctx, a.ECS(), app.Task)
+	live.Identical = rev.Name
+	return err
+}
+
+func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {
+	if app.Access != sluice.ELB || app.Primary == nil || app.Primary.ARN == "" {
+		return nil
+	}
+	groups := []string{app.Primary.ARN}
+	if app.Canary != nil && app.Canary.ARN != "" && app.Canary.ARN != app.Primary.ARN {
+		groups = append(groups, app.Canary.ARN)
+	}
+	places, err := alb.Find(ctx, a.ELB(), groups...)
+	if err != nil {
+		return err
+	}
+	for i := range places {
+		if err := places[i].Attach(ctx, a.ELB()); err != nil {
+			return err
+		}
+	}
+	if live.Primary, err = surveyGroup(ctx, a, places[0]); err != nil {
+		return err
+	}
+	if len(places) > 1 {
+		if live.Canary, err = surveyGroup(ctx, a, places[1]); err != nil {
+			return err
+		}
+	}
+	return surveyRules(ctx, a, app, places, live)
+}
+
+func surveyGroup(ctx context.Context, a *account.Account, p alb.Place) (*plan.Place, error) {
+	targets, err := alb.Health(ctx, a.ELB(), p.Group)
+	if err != nil {
+		return nil, err
+	}
+	out := &plan.Place{Name: p.Name, Balancer: p.Balancer, Type: p.Type, Target: p.Target,
+		Drain: time.Duration(p.Drain) * time.Second, Listeners: p.Listeners, Targets: len(targets)}
+	for _, t := range targets {
+		if t.State == "healthy" {
+			out.Healthy++
+		}
+	}
+	return out, nil
+}
+
+func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.Place, live *plan.Live) error {
+	if places[0].Type != "application" {
+		return nil
+	}
+	pair := alb.Pair{Primary: places[0].Group, Named: app.ListenerRules}
+	if len(places) > 1 {
+		pair.Canary = places[1].Group
+	}
+	driver := &alb.Driver{API: a.ELB(), Pair: pair, Listeners: places[0].Listeners}
+	rules, err := driver.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	choice, err := alb.Choose(rules, pair)
+	live.RulesErr = err
+	for _, r := range choice.Steered {
+		live.Steered = append(live.Steered, r.Rule)
+	}
+	for _, r := range choice.Extend {
+		live.Extend = append(live.Extend, r.Rule)
+	}
+	return nil
+}
