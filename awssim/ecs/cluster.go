@@ -1,0 +1,225 @@
+package ecs
+
+import (
+	"context"
+	"regexp"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,255}$`)
+
+// CreateCluster makes a cluster; an ACTIVE one of that name is returned as it is.
+func (s *Service) CreateCluster(ctx context.Context, in *awsecs.CreateClusterInput) (*awsecs.CreateClusterOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateClusterOutput, error) {
+		name := val(in.ClusterName)
+		if name == "" {
+			name = "default"
+		}
+		if !nameForm.MatchString(name) {
+			return nil, invalid("Invalid cluster name.")
+		}
+		if c, ok := tx.Clusters.Get(name); ok && c.Status == "ACTIVE" {
+			return &awsecs.CreateClusterOutput{Cluster: showCluster(tx, c, everyField)}, nil
+		}
+		if err := checkTags(in.Tags); err != nil {
+			return nil, err
+		}
+		if err := checkProviders(tx, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
+			return nil, err
+		}
+		c := &world.Cluster{ARN: tx.ARN("ecs", "cluster/"+name), Name: name, Status: "ACTIVE", Doc: newClusterDoc(tx, in)}
+		tx.Clusters.Delete(name)
+		tx.Clusters.Put(name, c)
+		tx.Log("cluster", name, "created")
+		return &awsecs.CreateClusterOutput{Cluster: showCluster(tx, c, everyField)}, nil
+	})
+}
+
+func newClusterDoc(tx *world.Tx, in *awsecs.CreateClusterInput) *ecstypes.Cluster {
+	d := &ecstypes.Cluster{
+		CapacityProviders:               clone(in.CapacityProviders),
+		DefaultCapacityProviderStrategy: clone(in.DefaultCapacityProviderStrategy),
+		Configuration:                   clone(in.Configuration), Tags: clone(in.Tags),
+		Settings: []ecstypes.ClusterSetting{{Name: "containerInsights", Value: ptr(effective(tx, "containerInsights"))}},
+	}
+	setClusterSettings(d, in.Settings)
+	setDefaults(d, in.ServiceConnectDefaults)
+	return d
+}
+
+func setDefaults(d *ecstypes.Cluster, r *ecstypes.ClusterServiceConnectDefaultsRequest) {
+	if r != nil {
+		d.ServiceConnectDefaults = &ecstypes.ClusterServiceConnectDefaults{Namespace: clone(r.Namespace)}
+	}
+}
+
+func setClusterSettings(d *ecstypes.Cluster, settings []ecstypes.ClusterSetting) {
+	for _, x := range clone(settings) {
+		found := false
+		for i := range d.Settings {
+			if d.Settings[i].Name == x.Name {
+				d.Settings[i], found = x, true
+			}
+		}
+		if !found {
+			d.Settings = append(d.Settings, x)
+		}
+	}
+}
+
+// everyField shows a cluster whole, as the calls that change one do.
+var everyField = []ecstypes.ClusterField{"ATTACHMENTS", "CONFIGURATIONS", "SETTINGS", "STATISTICS", "TAGS"}
+
+func showCluster(tx *world.Tx, c *world.Cluster, include []ecstypes.ClusterField) *ecstypes.Cluster {
+	d := clone(*c.Doc.(*ecstypes.Cluster))
+	d.ClusterArn, d.ClusterName, d.Status = ptr(c.ARN), ptr(c.Name), ptr(c.Status)
+	countCluster(tx, c, &d)
+	if !has(include, "CONFIGURATIONS") {
+		d.Configuration = nil
+	}
+	if !has(include, "SETTINGS") {
+		d.Settings = []ecstypes.ClusterSetting{}
+	}
+	if !has(include, "TAGS") {
+		d.Tags = []ecstypes.Tag{}
+	}
+	d.Statistics = []ecstypes.KeyValuePair{}
+	return &d
+}
+
+func countCluster(tx *world.Tx, c *world.Cluster, d *ecstypes.Cluster) {
+	for _, s := range tx.Services.All() {
+		if s.Cluster == c && s.Status == "ACTIVE" {
+			d.ActiveServicesCount++
+		}
+	}
+	for _, t := range tx.Tasks.All() {
+		switch {
+		case t.Cluster != c:
+		case t.LastStatus == "RUNNING":
+			d.RunningTasksCount++
+		case isPending(t):
+			d.PendingTasksCount++
+		}
+	}
+}
+
+func has[T comparable](list []T, x T) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+// DescribeClusters shows up to 100 clusters by name or ARN, INACTIVE ones too.
+func (s *Service) DescribeClusters(ctx context.Context, in *awsecs.DescribeClustersInput) (*awsecs.DescribeClustersOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeClustersOutput, error) {
+		if len(in.Clusters) > 100 {
+			return nil, invalid("Clusters cannot have more than 100 elements.")
+		}
+		out := &awsecs.DescribeClustersOutput{Clusters: []ecstypes.Cluster{}, Failures: []ecstypes.Failure{}}
+		ids := in.Clusters
+		if len(ids) == 0 {
+			ids = []string{"default"}
+		}
+		for _, id := range ids {
+			c, ok := tx.Clusters.Get(lastOf(id))
+			if !ok || isARN(id) && id != c.ARN {
+				out.Failures = append(out.Failures, missing(tx.ARN("ecs", "cluster/"+lastOf(id))))
+				continue
+			}
+			out.Clusters = append(out.Clusters, *showCluster(tx, c, in.Include))
+		}
+		return out, nil
+	})
+}
+
+// ListClusters lists ACTIVE clusters, 100 at a time.
+func (s *Service) ListClusters(ctx context.Context, in *awsecs.ListClustersInput) (*awsecs.ListClustersOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListClustersOutput, error) {
+		arns := []string{}
+		for _, c := range tx.Clusters.All() {
+			if c.Status == "ACTIVE" {
+				arns = append(arns, c.ARN)
+			}
+		}
+		page, next, err := pageOf(arns, in.NextToken, int(val(in.MaxResults)), 100)
+		return &awsecs.ListClustersOutput{ClusterArns: page, NextToken: next}, err
+	})
+}
+
+// DeleteCluster makes an empty cluster INACTIVE.
+func (s *Service) DeleteCluster(ctx context.Context, in *awsecs.DeleteClusterInput) (*awsecs.DeleteClusterOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteClusterOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		for _, svc := range tx.Services.All() {
+			if svc.Cluster == c && svc.Status != "INACTIVE" {
+				return nil, world.Refuse("ClusterContainsServicesException", "The Cluster cannot be deleted while Services are active.")
+			}
+		}
+		for _, t := range tx.Tasks.All() {
+			if t.Cluster == c && t.LastStatus != "STOPPED" {
+				return nil, world.Refuse("ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")
+			}
+		}
+		c.Status = "INACTIVE"
+		tx.Log("cluster", c.Name, "deleted")
+		return &awsecs.DeleteClusterOutput{Cluster: showCluster(tx, c, everyField)}, nil
+	})
+}
+
+// UpdateCluster changes settings, configuration and defaults that are given.
+func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInput) (*awsecs.UpdateClusterOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		d := c.Doc.(*ecstypes.Cluster)
+		setClusterSettings(d, in.Settings)
+		setDefaults(d, in.ServiceConnectDefaults)
+		if in.Configuration != nil {
+			d.Configuration = clone(in.Configuration)
+		}
+		return &awsecs.UpdateClusterOutput{Cluster: showCluster(tx, c, everyField)}, nil
+	})
+}
+
+// UpdateClusterSettings changes the settings that are given.
+func (s *Service) UpdateClusterSettings(ctx context.Context, in *awsecs.UpdateClusterSettingsInput) (*awsecs.UpdateClusterSettingsOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterSettingsOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		setClusterSettings(c.Doc.(*ecstypes.Cluster), in.Settings)
+		return &awsecs.UpdateClusterSettingsOutput{Cluster: showCluster(tx, c, everyField)}, nil
+	})
+}
+
+// PutClusterCapacityProviders replaces a cluster's capacity providers and its
+// default strategy.
+func (s *Service) PutClusterCapacityProviders(ctx context.Context, in *awsecs.PutClusterCapacityProvidersInput) (*awsecs.PutClusterCapacityProvidersOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.PutClusterCapacityProvidersOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkProviders(tx, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
+			return nil, err
+		}
+		d := c.Doc.(*ecstypes.Cluster)
+		d.CapacityProviders = clone(in.CapacityProviders)
+		d.DefaultCapacityProviderStrategy = clone(in.DefaultCapacityProviderStrategy)
+		return &awsecs.PutClusterCapacityProvidersOutput{Cluster: showCluster(tx, c, everyField)}, nil
+	})
+}

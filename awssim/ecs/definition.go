@@ -1,0 +1,176 @@
+package ecs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// family is the revisions of one name. Numbers are never given out twice.
+type family struct {
+	name string
+	last int
+	revs []*world.TaskDefinition // oldest first
+}
+
+// newest is the latest ACTIVE revision, or nil.
+func (f *family) newest() *world.TaskDefinition {
+	for i := len(f.revs) - 1; i >= 0; i-- {
+		if f.revs[i].Status == "ACTIVE" {
+			return f.revs[i]
+		}
+	}
+	return nil
+}
+
+// definitionDoc is what no law reads of a task definition.
+type definitionDoc struct {
+	def  ecstypes.TaskDefinition
+	tags []ecstypes.Tag
+}
+
+func docOfDefinition(d *world.TaskDefinition) *definitionDoc { return d.Doc.(*definitionDoc) }
+
+// definitionOf finds a revision by family (the newest ACTIVE), family:revision
+// or ARN; nil if there is none.
+func definitionOf(tx *world.Tx, id string) *world.TaskDefinition {
+	if isARN(id) {
+		d, _ := tx.TaskDefinitions.Get(id)
+		return d
+	}
+	name, rev, numbered := strings.Cut(id, ":")
+	if numbered {
+		d, _ := tx.TaskDefinitions.Get(tx.ARN("ecs", "task-definition/"+name+":"+rev))
+		return d
+	}
+	if f, ok := stateOf(tx).families.Get(name); ok {
+		return f.newest()
+	}
+	return nil
+}
+
+func showDefinition(d *world.TaskDefinition) *ecstypes.TaskDefinition {
+	shown := clone(docOfDefinition(d).def)
+	shown.Status = ecstypes.TaskDefinitionStatus(d.Status)
+	return &shown
+}
+
+// RegisterTaskDefinition adds a revision to a family. It is not idempotent: the
+// same definition twice makes two revisions.
+func (s *Service) RegisterTaskDefinition(ctx context.Context, in *awsecs.RegisterTaskDefinitionInput) (*awsecs.RegisterTaskDefinitionOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.RegisterTaskDefinitionOutput, error) {
+		def, err := filled(clone(in))
+		if err != nil {
+			return nil, err
+		}
+		if err := checkTags(in.Tags); err != nil {
+			return nil, err
+		}
+		d := addRevision(tx, def)
+		docOfDefinition(d).tags = clone(in.Tags)
+		return &awsecs.RegisterTaskDefinitionOutput{TaskDefinition: showDefinition(d), Tags: clone(in.Tags)}, nil
+	})
+}
+
+func addRevision(tx *world.Tx, def *ecstypes.TaskDefinition) *world.TaskDefinition {
+	name := val(def.Family)
+	f, ok := stateOf(tx).families.Get(name)
+	if !ok {
+		f = &family{name: name}
+		stateOf(tx).families.Put(name, f)
+	}
+	f.last++
+	arn := tx.ARN("ecs", fmt.Sprintf("task-definition/%s:%d", name, f.last))
+	def.TaskDefinitionArn, def.Revision, def.RegisteredAt = ptr(arn), int32(f.last), ptr(tx.Now())
+	def.RegisteredBy = ptr(rootOf(tx))
+	d := &world.TaskDefinition{
+		ARN: arn, Family: name, Revision: f.last, Status: "ACTIVE", Containers: specsOf(def),
+		NetworkMode: string(def.NetworkMode), Doc: &definitionDoc{def: *def},
+	}
+	f.revs = append(f.revs, d)
+	tx.TaskDefinitions.Put(arn, d)
+	tx.Log("task definition", name, "revision %d", f.last)
+	return d
+}
+
+// DescribeTaskDefinition shows a revision; tags only if asked for.
+func (s *Service) DescribeTaskDefinition(ctx context.Context, in *awsecs.DescribeTaskDefinitionInput) (*awsecs.DescribeTaskDefinitionOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTaskDefinitionOutput, error) {
+		d := definitionOf(tx, val(in.TaskDefinition))
+		if d == nil {
+			return nil, client("Unable to describe task definition.")
+		}
+		out := &awsecs.DescribeTaskDefinitionOutput{TaskDefinition: showDefinition(d)}
+		if has(in.Include, "TAGS") {
+			out.Tags = shownTags(docOfDefinition(d).tags)
+		}
+		return out, nil
+	})
+}
+
+// numbered finds the revision that a call names with its number.
+func numbered(tx *world.Tx, id string) (*world.TaskDefinition, error) {
+	if !isARN(id) {
+		_, rev, ok := strings.Cut(id, ":")
+		if _, err := strconv.Atoi(rev); !ok || err != nil {
+			return nil, invalid("Invalid revision number. Number: %s", rev)
+		}
+	}
+	d := definitionOf(tx, id)
+	if d == nil {
+		return nil, client("Unable to describe task definition.")
+	}
+	return d, nil
+}
+
+// DeregisterTaskDefinition makes a revision INACTIVE. What runs it goes on, and
+// services and task sets that name it may still start tasks of it.
+func (s *Service) DeregisterTaskDefinition(ctx context.Context, in *awsecs.DeregisterTaskDefinitionInput) (*awsecs.DeregisterTaskDefinitionOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeregisterTaskDefinitionOutput, error) {
+		d, err := numbered(tx, val(in.TaskDefinition))
+		if err != nil {
+			return nil, err
+		}
+		if d.Status == "DELETE_IN_PROGRESS" {
+			return nil, client("The specified task definition is in the process of being deleted.")
+		}
+		if d.Status == "ACTIVE" {
+			d.Status = "INACTIVE"
+			docOfDefinition(d).def.DeregisteredAt = ptr(tx.Now())
+			tx.Log("task definition", d.Family, "revision %d INACTIVE", d.Revision)
+		}
+		return &awsecs.DeregisterTaskDefinitionOutput{TaskDefinition: showDefinition(d)}, nil
+	})
+}
+
+// DeleteTaskDefinitions marks up to 10 INACTIVE revisions for deletion. They stay
+// describable as DELETE_IN_PROGRESS.
+func (s *Service) DeleteTaskDefinitions(ctx context.Context, in *awsecs.DeleteTaskDefinitionsInput) (*awsecs.DeleteTaskDefinitionsOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteTaskDefinitionsOutput, error) {
+		if n := len(in.TaskDefinitions); n == 0 || n > 10 {
+			return nil, invalid("Task definitions must have between 1 and 10 elements.")
+		}
+		out := &awsecs.DeleteTaskDefinitionsOutput{TaskDefinitions: []ecstypes.TaskDefinition{}, Failures: []ecstypes.Failure{}}
+		for _, id := range in.TaskDefinitions {
+			d, err := numbered(tx, id)
+			if err != nil {
+				out.Failures = append(out.Failures, ecstypes.Failure{Arn: ptr(id), Reason: ptr("The specified task definition does not exist. Specify a valid account, family, revision and try again.")})
+				continue
+			}
+			if d.Status == "ACTIVE" {
+				out.Failures = append(out.Failures, ecstypes.Failure{Arn: ptr(d.ARN), Reason: ptr("The specified task definition is still in ACTIVE status. Please deregister the target and try again.")})
+				continue
+			}
+			d.Status = "DELETE_IN_PROGRESS"
+			docOfDefinition(d).def.DeleteRequestedAt = ptr(tx.Now())
+			out.TaskDefinitions = append(out.TaskDefinitions, *showDefinition(d))
+		}
+		return out, nil
+	})
+}

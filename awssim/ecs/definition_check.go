@@ -1,0 +1,218 @@
+package ecs
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+const (
+	mostContainers     = 10
+	largestDefinition  = 64 << 10
+	mostStopOnFargate  = 120
+	fargateNoSuchSize  = "No Fargate configuration exists for given values: %d CPU, %d memory. See the Amazon ECS documentation for the valid values."
+	nothingForMemory   = "Invalid setting for container '%s'. At least one of 'memory' or 'memoryReservation' must be specified."
+	fargateOnlyAwsvpc  = "Fargate only supports network mode 'awsvpc'."
+	fargateNeedsAtTask = "Fargate requires that '%s' be defined at the task level."
+)
+
+// checkDefinition refuses what AWS refuses of a registration.
+func checkDefinition(in *awsecs.RegisterTaskDefinitionInput) error {
+	switch {
+	case val(in.Family) == "":
+		return client("Family should not be null or empty.")
+	case !nameForm.MatchString(*in.Family):
+		return client("Family contains invalid characters.")
+	case len(in.ContainerDefinitions) == 0:
+		return client("Container list cannot be empty.")
+	case len(in.ContainerDefinitions) > mostContainers:
+		return client("TaskDefinition can not have more than %d containers.", mostContainers)
+	}
+	if documentSize(in) > largestDefinition {
+		return client("The task definition is larger than %d KiB.", largestDefinition>>10)
+	}
+	if err := checkContainers(in); err != nil {
+		return err
+	}
+	if has(in.RequiresCompatibilities, "FARGATE") {
+		return checkFargate(in)
+	}
+	return nil
+}
+
+// documentSize is the length of a request as clients write it: without members
+// that were not given.
+func documentSize(in any) int {
+	b, err := json.Marshal(in)
+	if err != nil || len(b) <= largestDefinition {
+		return len(b)
+	}
+	var tree any
+	if json.Unmarshal(b, &tree) != nil {
+		return len(b)
+	}
+	b, _ = json.Marshal(pruned(tree))
+	return len(b)
+}
+
+func pruned(x any) any {
+	switch x := x.(type) {
+	case map[string]any:
+		for k, v := range x {
+			if v == nil || v == "" {
+				delete(x, k)
+			} else {
+				x[k] = pruned(v)
+			}
+		}
+	case []any:
+		for i, v := range x {
+			x[i] = pruned(v)
+		}
+	}
+	return x
+}
+
+func checkContainers(in *awsecs.RegisterTaskDefinitionInput) error {
+	names, essential := map[string]bool{}, false
+	for i := range in.ContainerDefinitions {
+		c := &in.ContainerDefinitions[i]
+		if err := checkContainer(in, c); err != nil {
+			return err
+		}
+		if names[*c.Name] {
+			return client("Container names must be unique: %s.", *c.Name)
+		}
+		names[*c.Name] = true
+		essential = essential || c.Essential == nil || *c.Essential
+	}
+	if !essential {
+		return client("A task definition must have at least one essential container.")
+	}
+	for _, c := range in.ContainerDefinitions {
+		for _, d := range c.DependsOn {
+			if !names[val(d.ContainerName)] {
+				return client("Container '%s' depends on container '%s', which is not in the task definition.", *c.Name, val(d.ContainerName))
+			}
+		}
+	}
+	return nil
+}
+
+func checkContainer(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.ContainerDefinition) error {
+	switch {
+	case val(c.Name) == "":
+		return client("Container.name should not be null or empty.")
+	case !nameForm.MatchString(*c.Name):
+		return client("Container.name contains invalid characters.")
+	case val(c.Image) == "":
+		return client("Container.image should not be null or empty.")
+	case val(in.Memory) == "" && c.Memory == nil && c.MemoryReservation == nil:
+		return client(nothingForMemory, *c.Name)
+	case c.Memory != nil && c.MemoryReservation != nil && *c.Memory < *c.MemoryReservation:
+		return client("Invalid setting for container '%s'. 'memory' must be greater than or equal to 'memoryReservation'.", *c.Name)
+	}
+	if err := checkPorts(in, c); err != nil {
+		return err
+	}
+	return checkHealth(c)
+}
+
+func checkPorts(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.ContainerDefinition) error {
+	for _, p := range c.PortMappings {
+		port := val(p.ContainerPort)
+		switch {
+		case p.ContainerPortRange == nil && (port < 1 || port > 65535):
+			return client("Invalid container port %d in container '%s'.", port, *c.Name)
+		case in.NetworkMode == "awsvpc" && p.HostPort != nil && *p.HostPort != 0 && *p.HostPort != port:
+			return client("When networkMode=awsvpc, the host ports and container ports in port mappings must match.")
+		}
+	}
+	return nil
+}
+
+func checkHealth(c *ecstypes.ContainerDefinition) error {
+	h := c.HealthCheck
+	if h == nil {
+		return nil
+	}
+	within := func(p *int32, lo, hi int32) bool { return p == nil || *p >= lo && *p <= hi }
+	switch {
+	case len(h.Command) == 0:
+		return client("Container '%s': healthCheck.command should not be null or empty.", *c.Name)
+	case !within(h.Interval, 5, 300):
+		return client("Container '%s': healthCheck.interval must be between 5 and 300 seconds.", *c.Name)
+	case !within(h.Timeout, 2, 60):
+		return client("Container '%s': healthCheck.timeout must be between 2 and 60 seconds.", *c.Name)
+	case !within(h.Retries, 1, 10):
+		return client("Container '%s': healthCheck.retries must be between 1 and 10.", *c.Name)
+	case !within(h.StartPeriod, 0, 300):
+		return client("Container '%s': healthCheck.startPeriod must be between 0 and 300 seconds.", *c.Name)
+	}
+	return nil
+}
+
+func checkFargate(in *awsecs.RegisterTaskDefinitionInput) error {
+	switch {
+	case in.NetworkMode != "awsvpc":
+		return client(fargateOnlyAwsvpc)
+	case val(in.Cpu) == "":
+		return client(fargateNeedsAtTask, "cpu")
+	case val(in.Memory) == "":
+		return client(fargateNeedsAtTask, "memory")
+	}
+	cpu, okCPU := units(*in.Cpu, "vcpu")
+	memory, okMemory := units(*in.Memory, "gb")
+	if !okCPU {
+		return client("Invalid 'cpu' setting for task.")
+	}
+	if !okMemory {
+		return client("Invalid 'memory' setting for task.")
+	}
+	if !fargateSize(cpu, memory) {
+		return client(fargateNoSuchSize, cpu, memory)
+	}
+	for _, c := range in.ContainerDefinitions {
+		if val(c.StopTimeout) > mostStopOnFargate {
+			return client("Container '%s': stopTimeout must be at most %d seconds on Fargate.", *c.Name, mostStopOnFargate)
+		}
+	}
+	return nil
+}
+
+// units reads "1024", "1 vCPU" (1024) or "2 GB" (2048).
+func units(s, unit string) (int, bool) {
+	n, large := strings.CutSuffix(strings.ToLower(strings.TrimSpace(s)), unit)
+	f, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
+	if large {
+		f *= 1024
+	}
+	return int(f), err == nil && f > 0 && f < math.MaxInt32 && f == math.Trunc(f)
+}
+
+// fargateSize reports whether Fargate has tasks of that CPU and memory
+// (Developer Guide, "Task size").
+func fargateSize(cpu, memory int) bool {
+	between := func(lo, hi, step int) bool { return memory >= lo && memory <= hi && memory%step == 0 }
+	switch cpu {
+	case 256:
+		return memory == 512 || memory == 1024 || memory == 2048
+	case 512:
+		return between(1024, 4096, 1024)
+	case 1024:
+		return between(2048, 8192, 1024)
+	case 2048:
+		return between(4096, 16384, 1024)
+	case 4096:
+		return between(8192, 30720, 1024)
+	case 8192:
+		return between(16384, 61440, 4096)
+	case 16384:
+		return between(32768, 122880, 8192)
+	}
+	return false
+}

@@ -1,0 +1,149 @@
+package ecs
+
+import (
+	"strconv"
+	"time"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// filled checks a registration, which it may keep, and makes the definition
+// that AWS describes afterwards: defaults filled in, empty lists for lists that
+// were not given.
+func filled(in *awsecs.RegisterTaskDefinitionInput) (*ecstypes.TaskDefinition, error) {
+	if err := checkDefinition(in); err != nil {
+		return nil, err
+	}
+	mode := in.NetworkMode
+	if mode == "" {
+		mode = "bridge"
+	}
+	d := &ecstypes.TaskDefinition{
+		ContainerDefinitions: in.ContainerDefinitions, Family: in.Family, NetworkMode: mode,
+		Cpu: inUnits(in.Cpu, "vcpu"), Memory: inUnits(in.Memory, "gb"),
+		EnableFaultInjection: in.EnableFaultInjection, EphemeralStorage: in.EphemeralStorage,
+		ExecutionRoleArn: in.ExecutionRoleArn, TaskRoleArn: in.TaskRoleArn, InferenceAccelerators: in.InferenceAccelerators,
+		IpcMode: in.IpcMode, PidMode: in.PidMode, ProxyConfiguration: in.ProxyConfiguration,
+		RequiresCompatibilities: in.RequiresCompatibilities, RuntimePlatform: in.RuntimePlatform,
+		Volumes: orEmpty(in.Volumes), PlacementConstraints: orEmpty(in.PlacementConstraints),
+		Compatibilities: compatibilities(in, mode), RequiresAttributes: attributes(in, mode),
+	}
+	for i := range d.ContainerDefinitions {
+		fillContainer(&d.ContainerDefinitions[i], mode)
+	}
+	return d, nil
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func inUnits(s *string, unit string) *string {
+	if val(s) == "" {
+		return nil
+	}
+	if n, ok := units(*s, unit); ok {
+		return ptr(strconv.Itoa(n))
+	}
+	return s
+}
+
+func fillContainer(c *ecstypes.ContainerDefinition, mode ecstypes.NetworkMode) {
+	if c.Essential == nil {
+		c.Essential = ptr(true)
+	}
+	c.Environment, c.MountPoints = orEmpty(c.Environment), orEmpty(c.MountPoints)
+	c.VolumesFrom, c.PortMappings = orEmpty(c.VolumesFrom), orEmpty(c.PortMappings)
+	c.SystemControls = orEmpty(c.SystemControls)
+	for i := range c.PortMappings {
+		p := &c.PortMappings[i]
+		if p.Protocol == "" {
+			p.Protocol = "tcp"
+		}
+		if p.HostPort == nil && p.ContainerPort != nil {
+			p.HostPort = ptr(int32(0))
+			if mode == "awsvpc" || mode == "host" {
+				p.HostPort = ptr(*p.ContainerPort)
+			}
+		}
+	}
+	if h := c.HealthCheck; h != nil {
+		h.Interval, h.Timeout, h.Retries = or(h.Interval, 30), or(h.Timeout, 5), or(h.Retries, 3)
+	}
+}
+
+func or(p *int32, d int32) *int32 {
+	if p == nil {
+		return &d
+	}
+	return p
+}
+
+func compatibilities(in *awsecs.RegisterTaskDefinitionInput, mode ecstypes.NetworkMode) []ecstypes.Compatibility {
+	list := []ecstypes.Compatibility{"EC2"}
+	cpu, a := units(val(in.Cpu), "vcpu")
+	memory, b := units(val(in.Memory), "gb")
+	if mode == "awsvpc" && a && b && fargateSize(cpu, memory) {
+		list = append(list, "FARGATE")
+	}
+	return list
+}
+
+// attributes are some of those that AWS derives; no law reads them.
+func attributes(in *awsecs.RegisterTaskDefinitionInput, mode ecstypes.NetworkMode) []ecstypes.Attribute {
+	names := []string{"com.amazonaws.ecs.capability.docker-remote-api.1.18"}
+	if val(in.TaskRoleArn) != "" {
+		names = append(names, "com.amazonaws.ecs.capability.task-iam-role")
+	}
+	if mode == "awsvpc" {
+		names = append(names, "ecs.capability.task-eni")
+	}
+	list := make([]ecstypes.Attribute, len(names))
+	for i, n := range names {
+		list[i].Name = ptr(n)
+	}
+	return list
+}
+
+// specsOf is what laws read of a filled definition's containers.
+func specsOf(d *ecstypes.TaskDefinition) []world.ContainerSpec {
+	specs := make([]world.ContainerSpec, len(d.ContainerDefinitions))
+	for i := range d.ContainerDefinitions {
+		specs[i] = specOf(&d.ContainerDefinitions[i])
+	}
+	return specs
+}
+
+func specOf(c *ecstypes.ContainerDefinition) world.ContainerSpec {
+	s := world.ContainerSpec{
+		Name: *c.Name, Image: *c.Image, Essential: *c.Essential, Environment: map[string]string{},
+		StopTimeout: 30 * time.Second, Health: healthOf(c.HealthCheck),
+	}
+	if c.StopTimeout != nil {
+		s.StopTimeout = seconds(c.StopTimeout)
+	}
+	for _, p := range c.PortMappings {
+		s.Ports = append(s.Ports, world.Port{Container: val(p.ContainerPort), Host: val(p.HostPort), Protocol: string(p.Protocol), Name: val(p.Name)})
+	}
+	for _, e := range c.Environment {
+		s.Environment[val(e.Name)] = val(e.Value)
+	}
+	return s
+}
+
+func healthOf(h *ecstypes.HealthCheck) *world.ContainerHealth {
+	if h == nil || h.Command[0] == "NONE" {
+		return nil
+	}
+	return &world.ContainerHealth{
+		Interval: seconds(h.Interval), Timeout: seconds(h.Timeout), StartPeriod: seconds(h.StartPeriod), Retries: int(val(h.Retries)),
+	}
+}
+
+func seconds(n *int32) time.Duration { return time.Duration(val(n)) * time.Second }

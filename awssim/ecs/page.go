@@ -1,0 +1,25 @@
+package ecs
+
+import (
+	"github.com/sluice-ecs/sluice/awssim/wire"
+)
+
+// pageOf cuts a page of names or ARNs: limit unless fewer are asked for.
+func pageOf(items []string, next *string, max, limit int) ([]string, *string, error) {
+	return pageFrom(items, next, max, limit, limit)
+}
+
+// pageFrom is pageOf with a default that is smaller than the limit.
+func pageFrom(items []string, next *string, max, def, limit int) ([]string, *string, error) {
+	if max < 0 || max > limit {
+		return nil, nil, invalid("MaxResults must be between 1 and %d.", limit)
+	}
+	page, more, err := wire.Page(items, next, max, def, limit, func(s string) string { return s })
+	if err != nil {
+		return nil, nil, invalid("Invalid token.")
+	}
+	if page == nil {
+		page = []string{}
+	}
+	return page, more, nil
+}

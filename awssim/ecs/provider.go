@@ -1,0 +1,174 @@
+package ecs
+
+import (
+	"context"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// provider is a capacity provider. FARGATE and FARGATE_SPOT are there from the
+// start and cannot be changed.
+type provider struct {
+	doc        ecstypes.CapacityProvider
+	predefined bool
+}
+
+func providersOf(tx *world.Tx) *world.Ordered[*provider] {
+	all := &stateOf(tx).providers
+	if all.Len() == 0 {
+		for _, name := range []string{"FARGATE", "FARGATE_SPOT"} {
+			all.Put(name, &provider{predefined: true, doc: ecstypes.CapacityProvider{
+				Name: ptr(name), CapacityProviderArn: ptr(tx.ARN("ecs", "capacity-provider/"+name)), Status: "ACTIVE",
+				Type: ecstypes.CapacityProviderType(name),
+			}})
+		}
+	}
+	return all
+}
+
+// checkProviders refuses capacity providers that are not there, and a strategy
+// over others than those of the cluster.
+func checkProviders(tx *world.Tx, names []string, strategy []ecstypes.CapacityProviderStrategyItem) error {
+	for _, n := range names {
+		if p, ok := providersOf(tx).Get(lastOf(n)); !ok || p.doc.Status != "ACTIVE" {
+			return invalid("The specified capacity provider '%s' was not found.", n)
+		}
+	}
+	return checkStrategy(names, strategy)
+}
+
+func checkStrategy(names []string, strategy []ecstypes.CapacityProviderStrategyItem) error {
+	bases := 0
+	for _, x := range strategy {
+		if !has(names, val(x.CapacityProvider)) {
+			return invalid("The specified capacity provider strategy contains a capacity provider that is not associated with the cluster: %s.", val(x.CapacityProvider))
+		}
+		if x.Base > 0 {
+			bases++
+		}
+		if x.Weight < 0 || x.Weight > 1000 {
+			return invalid("The capacity provider weight must be between 0 and 1000.")
+		}
+	}
+	if bases > 1 {
+		return invalid("Only one capacity provider in a capacity provider strategy can have a base defined.")
+	}
+	return nil
+}
+
+func showProvider(p *provider, tags bool) ecstypes.CapacityProvider {
+	d := clone(p.doc)
+	if !tags {
+		d.Tags = []ecstypes.Tag{}
+	}
+	return d
+}
+
+// CreateCapacityProvider makes a capacity provider of an Auto Scaling group.
+func (s *Service) CreateCapacityProvider(ctx context.Context, in *awsecs.CreateCapacityProviderInput) (*awsecs.CreateCapacityProviderOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateCapacityProviderOutput, error) {
+		name := val(in.Name)
+		if !nameForm.MatchString(name) {
+			return nil, invalid("Invalid capacity provider name.")
+		}
+		if in.ManagedInstancesProvider != nil {
+			return nil, unsimulated("Managed instances")
+		}
+		if in.AutoScalingGroupProvider == nil || val(in.AutoScalingGroupProvider.AutoScalingGroupArn) == "" {
+			return nil, invalid("The Auto Scaling group must be specified.")
+		}
+		if _, ok := providersOf(tx).Get(name); ok {
+			return nil, client("A capacity provider with the name %s already exists.", name)
+		}
+		if err := checkTags(in.Tags); err != nil {
+			return nil, err
+		}
+		p := &provider{doc: ecstypes.CapacityProvider{
+			Name: ptr(name), CapacityProviderArn: ptr(tx.ARN("ecs", "capacity-provider/"+name)), Status: "ACTIVE",
+			AutoScalingGroupProvider: clone(in.AutoScalingGroupProvider), Tags: clone(in.Tags), Type: "EC2_AUTOSCALING",
+		}}
+		providersOf(tx).Put(name, p)
+		return &awsecs.CreateCapacityProviderOutput{CapacityProvider: ptr(showProvider(p, true))}, nil
+	})
+}
+
+// DescribeCapacityProviders shows those named, or all, 10 at a time.
+func (s *Service) DescribeCapacityProviders(ctx context.Context, in *awsecs.DescribeCapacityProvidersInput) (*awsecs.DescribeCapacityProvidersOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeCapacityProvidersOutput, error) {
+		out := &awsecs.DescribeCapacityProvidersOutput{CapacityProviders: []ecstypes.CapacityProvider{}, Failures: []ecstypes.Failure{}}
+		all := providersOf(tx)
+		names := in.CapacityProviders
+		if len(names) == 0 {
+			page, next, err := pageOf(all.Keys(), in.NextToken, int(val(in.MaxResults)), 10)
+			if err != nil {
+				return nil, err
+			}
+			names, out.NextToken = page, next
+		}
+		for _, n := range names {
+			if p, ok := all.Get(lastOf(n)); ok {
+				out.CapacityProviders = append(out.CapacityProviders, showProvider(p, has(in.Include, "TAGS")))
+			} else {
+				out.Failures = append(out.Failures, missing(tx.ARN("ecs", "capacity-provider/"+lastOf(n))))
+			}
+		}
+		return out, nil
+	})
+}
+
+func ownProvider(tx *world.Tx, id *string) (*provider, error) {
+	p, ok := providersOf(tx).Get(lastOf(val(id)))
+	switch {
+	case !ok:
+		return nil, invalid("The specified capacity provider was not found.")
+	case p.predefined:
+		return nil, invalid("The specified capacity provider cannot be changed: it is reserved.")
+	}
+	return p, nil
+}
+
+// UpdateCapacityProvider changes the members that are given.
+func (s *Service) UpdateCapacityProvider(ctx context.Context, in *awsecs.UpdateCapacityProviderInput) (*awsecs.UpdateCapacityProviderOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateCapacityProviderOutput, error) {
+		p, err := ownProvider(tx, in.Name)
+		if err != nil {
+			return nil, err
+		}
+		if u := clone(in.AutoScalingGroupProvider); u != nil {
+			g := p.doc.AutoScalingGroupProvider
+			if u.ManagedScaling != nil {
+				g.ManagedScaling = u.ManagedScaling
+			}
+			if u.ManagedTerminationProtection != "" {
+				g.ManagedTerminationProtection = u.ManagedTerminationProtection
+			}
+			if u.ManagedDraining != "" {
+				g.ManagedDraining = u.ManagedDraining
+			}
+		}
+		p.doc.UpdateStatus = "UPDATE_COMPLETE"
+		return &awsecs.UpdateCapacityProviderOutput{CapacityProvider: ptr(showProvider(p, true))}, nil
+	})
+}
+
+// DeleteCapacityProvider removes one that no cluster uses.
+func (s *Service) DeleteCapacityProvider(ctx context.Context, in *awsecs.DeleteCapacityProviderInput) (*awsecs.DeleteCapacityProviderOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteCapacityProviderOutput, error) {
+		p, err := ownProvider(tx, in.CapacityProvider)
+		if err != nil {
+			return nil, err
+		}
+		name := val(p.doc.Name)
+		for _, c := range tx.Clusters.All() {
+			if c.Status == "ACTIVE" && has(c.Doc.(*ecstypes.Cluster).CapacityProviders, name) {
+				return nil, client("The capacity provider cannot be deleted because it is associated with cluster: %s. Remove the capacity provider from the cluster and try again.", c.Name)
+			}
+		}
+		providersOf(tx).Delete(name)
+		p.doc.Status, p.doc.UpdateStatus = "INACTIVE", "DELETE_COMPLETE"
+		return &awsecs.DeleteCapacityProviderOutput{CapacityProvider: ptr(showProvider(p, true))}, nil
+	})
+}

@@ -1,0 +1,37 @@
+package ecs
+
+import (
+	"strings"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+func invalid(format string, args ...any) error {
+	return world.Refuse("InvalidParameterException", format, args...)
+}
+
+func client(format string, args ...any) error {
+	return world.Refuse("ClientException", format, args...)
+}
+
+// unsimulated is refused although AWS would do it.
+func unsimulated(what string) error {
+	return world.Refuse("UnsupportedFeatureException", "%s: not simulated.", what)
+}
+
+func missing(arn string) ecstypes.Failure {
+	return ecstypes.Failure{Arn: &arn, Reason: ptr("MISSING")}
+}
+
+// lastOf is what stands behind the last slash of an ARN, or the whole of a name.
+func lastOf(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+
+func isARN(id string) bool { return strings.HasPrefix(id, "arn:") }
+
+// resource is the part of an ARN behind account and Region.
+func resource(arn string) string {
+	parts := strings.SplitN(arn, ":", 6)
+	return parts[len(parts)-1]
+}

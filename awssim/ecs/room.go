@@ -1,0 +1,68 @@
+package ecs
+
+import (
+	ecsdocument "github.com/aws/aws-sdk-go-v2/service/ecs/document"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	smithy "github.com/aws/smithy-go"
+
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Room is the room for a wire server over a fresh [Service] of w.
+func Room(w *world.World) wire.Room { return New(w).Room() }
+
+// Room is the room for a wire server.
+func (s *Service) Room() wire.Room {
+	return wire.Room{
+		Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
+		Methods: s, LowerFirst: true, Errors: modelled(), Unions: unions(), Known: known(),
+		Document: func(v any) any { return ecsdocument.NewLazyDocument(v) },
+	}
+}
+
+// modelled are the errors of ECS's model.
+func modelled() []smithy.APIError {
+	return []smithy.APIError{
+		&ecstypes.AccessDeniedException{}, &ecstypes.AttributeLimitExceededException{},
+		&ecstypes.BlockedException{}, &ecstypes.ClientException{},
+		&ecstypes.ClusterContainsCapacityProviderException{},
+		&ecstypes.ClusterContainsContainerInstancesException{}, &ecstypes.ClusterContainsServicesException{},
+		&ecstypes.ClusterContainsTasksException{}, &ecstypes.ClusterNotFoundException{},
+		&ecstypes.ConflictException{}, &ecstypes.DaemonNotActiveException{}, &ecstypes.DaemonNotFoundException{},
+		&ecstypes.GatewayNotFoundException{}, &ecstypes.InvalidParameterException{},
+		&ecstypes.LimitExceededException{}, &ecstypes.MissingVersionException{},
+		&ecstypes.NamespaceNotFoundException{}, &ecstypes.NoUpdateAvailableException{},
+		&ecstypes.PlatformTaskDefinitionIncompatibilityException{}, &ecstypes.PlatformUnknownException{},
+		&ecstypes.ResourceInUseException{}, &ecstypes.ResourceNotFoundException{}, &ecstypes.ServerException{},
+		&ecstypes.ServiceDeploymentNotFoundException{}, &ecstypes.ServiceNotActiveException{},
+		&ecstypes.ServiceNotFoundException{}, &ecstypes.TargetNotConnectedException{},
+		&ecstypes.TargetNotFoundException{}, &ecstypes.TaskSetNotFoundException{},
+		&ecstypes.UnsupportedFeatureException{}, &ecstypes.UpdateInProgressException{},
+	}
+}
+
+// unions are the members of union types in the shapes that the room takes.
+func unions() []any {
+	return []any{
+		&ecstypes.ServiceConnectContainerConfigurationMemberLogLevel{}, &ecstypes.SharingStrategyMemberNvidiaMps{},
+	}
+}
+
+// known are operations that AWS has and the room has not.
+func known() []string {
+	return []string{
+		"AssociateGatewayWithCluster", "ContinueServiceDeployment", "CreateDaemon", "CreateExpressGatewayService",
+		"CreateGateway", "DeleteAttributes", "DeleteDaemon", "DeleteDaemonTaskDefinition",
+		"DeleteExpressGatewayService", "DeleteGateway", "DeregisterContainerInstance", "DescribeDaemon",
+		"DescribeDaemonDeployments", "DescribeDaemonRevisions", "DescribeDaemonTaskDefinition",
+		"DescribeExpressGatewayService", "DescribeGateway", "DescribeGatewayResources", "DescribeGatewayRoute",
+		"DisassociateGatewayFromCluster", "DiscoverPollEndpoint", "ExecuteCommand", "GetTaskProtection",
+		"ListAttributes", "ListDaemonDeployments", "ListDaemonTaskDefinitions", "ListDaemons",
+		"ListGatewayClusterAssociations", "ListGatewayRoutes", "ListGateways", "PutAttributes",
+		"RegisterContainerInstance", "RegisterDaemonTaskDefinition", "StopServiceDeployment",
+		"SubmitAttachmentStateChanges", "SubmitContainerStateChange", "SubmitTaskStateChange",
+		"UpdateContainerAgent", "UpdateContainerInstancesState", "UpdateDaemon", "UpdateExpressGatewayService",
+		"UpdateGateway", "UpdateTaskProtection",
+	}
+}

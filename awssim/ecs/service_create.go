@@ -1,0 +1,285 @@
+package ecs
+
+import (
+	"context"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// mostGroups is how many target groups a service with controller ECS may have.
+const mostGroups = 5
+
+// serviceDoc is what no law reads of a service.
+type serviceDoc struct {
+	shape   ecstypes.Service // members that are kept and echoed
+	print   string           // of the request that created it
+	history []*record        // deployments, oldest first (controller ECS)
+}
+
+func docOfService(s *world.Service) *serviceDoc { return s.Doc.(*serviceDoc) }
+
+// CreateService makes a service. The same parameters again return the first
+// one; other parameters are refused while it is ACTIVE.
+func (s *Service) CreateService(ctx context.Context, in *awsecs.CreateServiceInput) (*awsecs.CreateServiceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateServiceOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		svc, err := s.createService(tx, c, clone(in))
+		if err != nil {
+			return nil, err
+		}
+		return &awsecs.CreateServiceOutput{Service: showService(svc, true)}, nil
+	})
+}
+
+func (s *Service) createService(tx *world.Tx, c *world.Cluster, in *awsecs.CreateServiceInput) (*world.Service, error) {
+	given := val(in.ClientToken)
+	in.ClientToken, in.Cluster = nil, ptr(c.ARN)
+	print := fingerprint(in)
+	if _, _, err := repeated(tx, "CreateService", c.Name, given, print, otherParameters); err != nil {
+		return nil, err
+	}
+	if old, ok := tx.Services.Get(c.Name + "/" + val(in.ServiceName)); ok && old.Status != "INACTIVE" {
+		return sameService(old, print)
+	}
+	svc, err := newService(tx, c, in)
+	if err != nil {
+		return nil, err
+	}
+	var first *world.TaskSet
+	if svc.Controller == "ECS" {
+		if first, err = firstDeployment(tx, svc, in); err != nil {
+			return nil, err
+		}
+	}
+	svc.Doc.(*serviceDoc).print = print
+	s.law.Found(tx, svc)
+	if first != nil {
+		s.law.Add(tx, first)
+		recordOf(tx, first)
+	}
+	remember(tx, "CreateService", c.Name, given, print, svc.ARN)
+	return svc, nil
+}
+
+func sameService(old *world.Service, print string) (*world.Service, error) {
+	switch {
+	case old.Status == "DRAINING":
+		return nil, invalid("Unable to Start a service that is still Draining.")
+	case docOfService(old).print != print:
+		return nil, invalid("Creation of service was not idempotent.")
+	}
+	return old, nil
+}
+
+// newService checks a request and makes the service, without what its
+// deployments or task sets carry.
+func newService(tx *world.Tx, c *world.Cluster, in *awsecs.CreateServiceInput) (*world.Service, error) {
+	controller := "ECS"
+	if in.DeploymentController != nil && in.DeploymentController.Type != "" {
+		controller = string(in.DeploymentController.Type)
+	}
+	if err := checkCreate(in, controller); err != nil {
+		return nil, err
+	}
+	if err := checkTags(in.Tags); err != nil {
+		return nil, err
+	}
+	svc := &world.Service{
+		ARN: tx.ARN("ecs", "service/"+c.Name+"/"+*in.ServiceName), Name: *in.ServiceName, Cluster: c,
+		Controller: controller, Status: "ACTIVE", Desired: int(val(in.DesiredCount)), MinPercent: 100, MaxPercent: 200,
+		Grace: seconds(in.HealthCheckGracePeriodSeconds), CreatedAt: tx.Now(), Doc: &serviceDoc{shape: shapeOf(tx, in, controller)},
+	}
+	return svc, setPercents(svc, in.DeploymentConfiguration)
+}
+
+func shapeOf(tx *world.Tx, in *awsecs.CreateServiceInput, controller string) ecstypes.Service {
+	d := ecstypes.Service{
+		AvailabilityZoneRebalancing: in.AvailabilityZoneRebalancing, CreatedBy: ptr(rootOf(tx)),
+		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerType(controller)},
+		EnableECSManagedTags: in.EnableECSManagedTags, EnableExecuteCommand: in.EnableExecuteCommand,
+		HealthCheckGracePeriodSeconds: in.HealthCheckGracePeriodSeconds, PlatformVersion: in.PlatformVersion,
+		PlacementConstraints: orEmpty(in.PlacementConstraints), PlacementStrategy: orEmpty(in.PlacementStrategy),
+		PropagateTags: in.PropagateTags, RoleArn: in.Role, SchedulingStrategy: "REPLICA", Tags: in.Tags,
+		ResourceManagementType: "CUSTOMER",
+	}
+	if d.AvailabilityZoneRebalancing == "" {
+		d.AvailabilityZoneRebalancing = "ENABLED"
+	}
+	if d.PropagateTags == "" {
+		d.PropagateTags = "NONE"
+	}
+	if d.RoleArn == nil {
+		d.RoleArn = ptr("arn:aws:iam::" + tx.Key.Account + ":role/aws-service-role/ecs.amazonaws.com/AWSServiceRoleForECS")
+	}
+	return d
+}
+
+func checkCreate(in *awsecs.CreateServiceInput, controller string) error {
+	switch {
+	case val(in.ServiceName) == "":
+		return invalid("Service name can not be blank.")
+	case !nameForm.MatchString(*in.ServiceName):
+		return invalid("Invalid service name.")
+	case controller != "ECS" && controller != "EXTERNAL" && controller != "CODE_DEPLOY":
+		return invalid("Invalid deployment controller type: %s", controller)
+	case controller == "CODE_DEPLOY":
+		return unsimulated("Deployment controller CODE_DEPLOY")
+	case in.SchedulingStrategy == "DAEMON":
+		return checkDaemon(in, controller)
+	case val(in.DesiredCount) < 0:
+		return invalid("Desired count can not be negative.")
+	case val(in.HealthCheckGracePeriodSeconds) < 0:
+		return invalid("healthCheckGracePeriodSeconds can not be negative.")
+	case in.DesiredCount == nil && controller == "ECS":
+		return invalid("Desired count must be specified with the REPLICA scheduling strategy.")
+	}
+	if err := checkNotSimulated(in); err != nil {
+		return err
+	}
+	if controller == "EXTERNAL" {
+		return checkExternal(in)
+	}
+	return nil
+}
+
+func checkDaemon(in *awsecs.CreateServiceInput, controller string) error {
+	switch {
+	case controller != "ECS":
+		return invalid("The %s deployment controller only supports the REPLICA scheduling strategy.", controller)
+	case in.DesiredCount != nil:
+		return invalid("The daemon scheduling strategy does not support a desired count for services. Remove the desired count value and try again")
+	}
+	return unsimulated("Scheduling strategy DAEMON")
+}
+
+func checkNotSimulated(in *awsecs.CreateServiceInput) error {
+	switch {
+	case in.ServiceConnectConfiguration != nil && in.ServiceConnectConfiguration.Enabled:
+		return unsimulated("Service Connect")
+	case len(in.VpcLatticeConfigurations) > 0:
+		return unsimulated("VPC Lattice")
+	case len(in.VolumeConfigurations) > 0:
+		return unsimulated("EBS volumes of services")
+	case len(in.GatewayConnectors) > 0:
+		return unsimulated("Service gateways")
+	}
+	return nil
+}
+
+// checkExternal refuses what belongs to task sets.
+func checkExternal(in *awsecs.CreateServiceInput) error {
+	for _, x := range []struct {
+		name string
+		set  bool
+	}{
+		{"TaskDefinition", val(in.TaskDefinition) != ""},
+		{"LoadBalancers", len(in.LoadBalancers) > 0},
+		{"NetworkConfiguration", in.NetworkConfiguration != nil},
+		{"ServiceRegistries", len(in.ServiceRegistries) > 0},
+		{"LaunchType", in.LaunchType != ""},
+		{"CapacityProviderStrategy", len(in.CapacityProviderStrategy) > 0},
+	} {
+		if x.set {
+			return invalid("%s must be empty or null.", x.name)
+		}
+	}
+	return nil
+}
+
+// setPercents keeps a deployment configuration and reads its percentages; nil
+// changes nothing, an absent member keeps its value.
+func setPercents(svc *world.Service, in *ecstypes.DeploymentConfiguration) error {
+	d := &docOfService(svc).shape
+	if d.DeploymentConfiguration == nil {
+		d.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{}
+		if svc.Controller == "ECS" {
+			d.DeploymentConfiguration.Strategy = "ROLLING"
+			d.DeploymentConfiguration.BakeTimeInMinutes = ptr(int32(0))
+		}
+	}
+	kept := d.DeploymentConfiguration
+	lo, hi := int32(svc.MinPercent), int32(svc.MaxPercent)
+	if in != nil {
+		lo, hi = *or(in.MinimumHealthyPercent, lo), *or(in.MaximumPercent, hi)
+		if err := checkDeployment(in, svc.Controller, lo, hi); err != nil {
+			return err
+		}
+		if in.DeploymentCircuitBreaker != nil {
+			kept.DeploymentCircuitBreaker = clone(in.DeploymentCircuitBreaker)
+		}
+		if in.Alarms != nil {
+			kept.Alarms = clone(in.Alarms)
+		}
+		if in.BakeTimeInMinutes != nil && svc.Controller == "ECS" {
+			kept.BakeTimeInMinutes = clone(in.BakeTimeInMinutes)
+		}
+	}
+	kept.MinimumHealthyPercent, kept.MaximumPercent = ptr(lo), ptr(hi)
+	svc.MinPercent, svc.MaxPercent = int(lo), int(hi)
+	return nil
+}
+
+func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, lo, hi int32) error {
+	switch {
+	case lo < 0 || lo > 100:
+		return invalid("minimumHealthyPercent must be between 0 and 100.")
+	case hi < 100:
+		return invalid("maximumPercent must be at least 100.")
+	case lo == 100 && hi == 100:
+		return invalid("Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
+	case controller == "EXTERNAL" && (in.DeploymentCircuitBreaker != nil && in.DeploymentCircuitBreaker.Enable ||
+		in.Alarms != nil && in.Alarms.Enable || in.Strategy != "" && in.Strategy != "ROLLING" || val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
+		return invalid("Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the ECS deployment controller.")
+	case in.Strategy != "" && in.Strategy != "ROLLING":
+		return invalid("Deployment strategy %s: not simulated.", in.Strategy)
+	case in.Alarms != nil && in.Alarms.Enable:
+		return invalid("Deployment alarms: not simulated.")
+	case val(in.BakeTimeInMinutes) > 0:
+		return invalid("Bake time: not simulated.")
+	case in.EarlySuccessCriteria != nil || in.CanaryConfiguration != nil || in.LinearConfiguration != nil || len(in.LifecycleHooks) > 0:
+		return invalid("Early success criteria, lifecycle hooks and canary or linear configurations: not simulated.")
+	}
+	return nil
+}
+
+// firstDeployment makes the deployment that a service with controller ECS
+// starts with.
+func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*world.TaskSet, error) {
+	if val(in.TaskDefinition) == "" {
+		return nil, invalid("Family should not be null or empty.")
+	}
+	d, err := definitionFor(tx, *in.TaskDefinition)
+	if err != nil {
+		return nil, err
+	}
+	w := &workload{definition: d, launchType: in.LaunchType, strategy: in.CapacityProviderStrategy,
+		platform: in.PlatformVersion, network: in.NetworkConfiguration, balancers: in.LoadBalancers}
+	if err := w.check(tx, svc.Cluster, mostGroups); err != nil {
+		return nil, err
+	}
+	if in.HealthCheckGracePeriodSeconds != nil && *in.HealthCheckGracePeriodSeconds > 0 && !graced(w) {
+		return nil, invalid("Health check grace period is only valid for services configured to use load balancers")
+	}
+	ts := w.set(tx, svc)
+	docOfSet(ts).ServiceRegistries = orEmpty(in.ServiceRegistries)
+	return ts, nil
+}
+
+// graced reports whether a workload has any check that a grace period is for.
+func graced(w *workload) bool {
+	if len(w.attached) > 0 {
+		return true
+	}
+	for _, c := range w.definition.Containers {
+		if c.Health != nil {
+			return true
+		}
+	}
+	return false
+}

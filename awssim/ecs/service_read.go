@@ -1,0 +1,158 @@
+package ecs
+
+import (
+	"context"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// mostDescribed is how many services one DescribeServices takes.
+const mostDescribed = 10
+
+// DescribeServices shows up to 10 services by name or ARN; unknown ones are in
+// failures.
+func (s *Service) DescribeServices(ctx context.Context, in *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServicesOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(in.Services) == 0:
+			return nil, invalid("Services cannot be empty.")
+		case len(in.Services) > mostDescribed:
+			return nil, invalid("Services cannot have more than %d elements.", mostDescribed)
+		}
+		out := &awsecs.DescribeServicesOutput{Services: []ecstypes.Service{}, Failures: []ecstypes.Failure{}}
+		for _, id := range in.Services {
+			svc, ok := serviceIn(tx, c, id)
+			if !ok {
+				arn := id
+				if !isARN(id) {
+					arn = tx.ARN("ecs", "service/"+c.Name+"/"+id)
+				}
+				out.Failures = append(out.Failures, missing(arn))
+				continue
+			}
+			out.Services = append(out.Services, *showService(svc, has(in.Include, "TAGS")))
+		}
+		return out, nil
+	})
+}
+
+// ListServices lists ACTIVE services of a cluster, 10 at a time unless asked for
+// up to 100.
+func (s *Service) ListServices(ctx context.Context, in *awsecs.ListServicesInput) (*awsecs.ListServicesOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListServicesOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		var arns []string
+		for _, svc := range tx.Services.All() {
+			if svc.Cluster == c && svc.Status == "ACTIVE" && isListed(svc, in) {
+				arns = append(arns, svc.ARN)
+			}
+		}
+		page, next, err := pageFrom(arns, in.NextToken, int(val(in.MaxResults)), 10, 100)
+		return &awsecs.ListServicesOutput{ServiceArns: page, NextToken: next}, err
+	})
+}
+
+func isListed(svc *world.Service, in *awsecs.ListServicesInput) bool {
+	if in.SchedulingStrategy != "" && in.SchedulingStrategy != "REPLICA" {
+		return false
+	}
+	if in.ResourceManagementType != "" && in.ResourceManagementType != "CUSTOMER" {
+		return false
+	}
+	if in.LaunchType == "" {
+		return true
+	}
+	p := svc.Primary()
+	return p != nil && p.LaunchType == string(in.LaunchType)
+}
+
+// ListServicesByNamespace lists none: no service is in a namespace.
+func (s *Service) ListServicesByNamespace(ctx context.Context, in *awsecs.ListServicesByNamespaceInput) (*awsecs.ListServicesByNamespaceOutput, error) {
+	if val(in.Namespace) == "" {
+		return nil, invalid("Namespace can not be blank.")
+	}
+	return &awsecs.ListServicesByNamespaceOutput{ServiceArns: []string{}}, nil
+}
+
+func showService(svc *world.Service, tags bool) *ecstypes.Service {
+	d := clone(docOfService(svc).shape)
+	if !tags {
+		d.Tags = nil
+	}
+	d.ServiceArn, d.ServiceName, d.ClusterArn = ptr(svc.ARN), ptr(svc.Name), ptr(svc.Cluster.ARN)
+	d.Status, d.CreatedAt, d.DesiredCount = ptr(svc.Status), stamp(svc.CreatedAt), int32(svc.Desired)
+	d.LoadBalancers, d.ServiceRegistries = []ecstypes.LoadBalancer{}, []ecstypes.ServiceRegistry{}
+	d.Events = make([]ecstypes.ServiceEvent, len(svc.Events))
+	for i, e := range svc.Events {
+		d.Events[i] = ecstypes.ServiceEvent{Id: ptr(e.ID), CreatedAt: ptr(e.At), Message: ptr(e.Message)}
+	}
+	if p := svc.Primary(); p != nil {
+		showPrimary(&d, p)
+	}
+	showSets(&d, svc)
+	return &d
+}
+
+// showPrimary repeats the primary task set's (or deployment's) workload on the
+// service; without one those members are empty.
+func showPrimary(d *ecstypes.Service, p *world.TaskSet) {
+	doc := clone(*docOfSet(p))
+	d.TaskDefinition, d.LaunchType = ptr(p.Definition.ARN), doc.LaunchType
+	d.CapacityProviderStrategy, d.NetworkConfiguration = doc.CapacityProviderStrategy, doc.NetworkConfiguration
+	d.LoadBalancers, d.ServiceRegistries = orEmpty(doc.LoadBalancers), orEmpty(doc.ServiceRegistries)
+	d.PlatformFamily = doc.PlatformFamily
+	if doc.PlatformVersion != nil {
+		d.PlatformVersion = ptr("LATEST")
+		if v := val(doc.PlatformVersion); v != "1.4.0" {
+			d.PlatformVersion = ptr(v)
+		}
+	}
+}
+
+// showSets shows task sets where the controller is EXTERNAL, deployments where
+// it is ECS; never both. Newest deployments come first.
+func showSets(d *ecstypes.Service, svc *world.Service) {
+	d.Deployments = []ecstypes.Deployment{}
+	if svc.Controller != "ECS" {
+		d.TaskSets = []ecstypes.TaskSet{}
+	}
+	for i, ts := range svc.TaskSets {
+		running, pending := countTasks(ts)
+		d.RunningCount += int32(running)
+		d.PendingCount += int32(pending)
+		if svc.Controller == "ECS" {
+			d.Deployments = append(d.Deployments, showDeployment(svc.TaskSets[len(svc.TaskSets)-1-i]))
+		} else {
+			d.TaskSets = append(d.TaskSets, *showTaskSet(ts, false))
+		}
+	}
+	if svc.Controller == "ECS" {
+		showRevisions(d, svc)
+	}
+}
+
+func showDeployment(ts *world.TaskSet) ecstypes.Deployment {
+	doc := clone(*docOfSet(ts))
+	running, pending := countTasks(ts)
+	desired := ts.Computed
+	if ts.Status == "ACTIVE" {
+		desired = running + pending
+	}
+	return ecstypes.Deployment{
+		Id: ptr(ts.ID), Status: ptr(ts.Status), TaskDefinition: ptr(ts.Definition.ARN),
+		DesiredCount: int32(desired), RunningCount: int32(running), PendingCount: int32(pending), FailedTasks: int32(ts.FailedTasks),
+		CreatedAt: stamp(ts.CreatedAt), UpdatedAt: stamp(ts.UpdatedAt), LaunchType: doc.LaunchType,
+		CapacityProviderStrategy: doc.CapacityProviderStrategy, PlatformVersion: doc.PlatformVersion, PlatformFamily: doc.PlatformFamily,
+		NetworkConfiguration: doc.NetworkConfiguration,
+		RolloutState:         ecstypes.DeploymentRolloutState(ts.RolloutState), RolloutStateReason: text(ts.RolloutReason),
+	}
+}

@@ -1,0 +1,145 @@
+package ecs
+
+import (
+	"context"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// defaultSettings are the values of a new account.
+var defaultSettings = []struct{ name, value string }{
+	{"awsvpcTrunking", "disabled"},
+	{"containerInsights", "disabled"},
+	{"containerInstanceLongArnFormat", "enabled"},
+	{"defaultLogDriverMode", "non-blocking"},
+	{"dualStackIPv6", "enabled"},
+	{"fargateFIPSMode", "disabled"},
+	{"fargateTaskRetirementWaitPeriod", "7"},
+	{"guardDutyActivate", "off"},
+	{"serviceLongArnFormat", "enabled"},
+	{"tagResourceAuthorization", "off"},
+	{"taskLongArnFormat", "enabled"},
+}
+
+func defaultSetting(name string) (string, bool) {
+	for _, d := range defaultSettings {
+		if d.name == name {
+			return d.value, true
+		}
+	}
+	return "", false
+}
+
+// forAll is the principal under which account-wide defaults are kept.
+const forAll = ""
+
+func settingKey(principal, name string) string { return principal + "\x00" + name }
+
+// effective is the value of a setting for an account without settings of its
+// users.
+func effective(tx *world.Tx, name string) string {
+	if v, ok := stateOf(tx).settings.Get(settingKey(forAll, name)); ok {
+		return v
+	}
+	v, _ := defaultSetting(name)
+	return v
+}
+
+func rootOf(tx *world.Tx) string { return "arn:aws:iam::" + tx.Key.Account + ":root" }
+
+func principalOf(tx *world.Tx, given *string) string {
+	if p := val(given); p != "" {
+		return p
+	}
+	return rootOf(tx)
+}
+
+func setting(tx *world.Tx, principal, name, value string) ecstypes.Setting {
+	if principal == forAll {
+		principal = rootOf(tx)
+	}
+	x := ecstypes.Setting{Name: ecstypes.SettingName(name), Value: ptr(value), PrincipalArn: ptr(principal), Type: "user"}
+	if name == "guardDutyActivate" {
+		x.Type = "aws_managed"
+	}
+	return x
+}
+
+// ListAccountSettings lists what was set, or with effectiveSettings what holds.
+func (s *Service) ListAccountSettings(ctx context.Context, in *awsecs.ListAccountSettingsInput) (*awsecs.ListAccountSettingsOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListAccountSettingsOutput, error) {
+		principal := principalOf(tx, in.PrincipalArn)
+		var names []string
+		for _, d := range defaultSettings {
+			if v, ok := listed(tx, principal, d.name, in.EffectiveSettings); ok &&
+				(in.Name == "" || string(in.Name) == d.name) && (val(in.Value) == "" || *in.Value == v) {
+				names = append(names, d.name)
+			}
+		}
+		limit := 100
+		if in.EffectiveSettings {
+			limit = 10
+		}
+		page, next, err := pageOf(names, in.NextToken, int(in.MaxResults), limit)
+		out := &awsecs.ListAccountSettingsOutput{Settings: []ecstypes.Setting{}, NextToken: next}
+		for _, n := range page {
+			v, _ := listed(tx, principal, n, in.EffectiveSettings)
+			out.Settings = append(out.Settings, setting(tx, principal, n, v))
+		}
+		return out, err
+	})
+}
+
+// listed is the value of a setting for a principal, and whether it is shown.
+func listed(tx *world.Tx, principal, name string, whole bool) (string, bool) {
+	all := &stateOf(tx).settings
+	if v, ok := all.Get(settingKey(principal, name)); ok {
+		return v, true
+	}
+	if v, ok := all.Get(settingKey(forAll, name)); ok && (whole || principal == rootOf(tx)) {
+		return v, true
+	}
+	return effective(tx, name), whole
+}
+
+func (s *Service) putSetting(ctx context.Context, principal func(*world.Tx) string, name ecstypes.SettingName, value *string) (*ecstypes.Setting, error) {
+	return call(ctx, s, func(tx *world.Tx) (*ecstypes.Setting, error) {
+		if _, ok := defaultSetting(string(name)); !ok {
+			return nil, invalid("Invalid setting name: %s", name)
+		}
+		if val(value) == "" {
+			return nil, invalid("Setting value cannot be empty.")
+		}
+		p := principal(tx)
+		stateOf(tx).settings.Put(settingKey(p, string(name)), *value)
+		return ptr(setting(tx, p, string(name), *value)), nil
+	})
+}
+
+// PutAccountSetting sets a value for one principal, by default the account's root.
+func (s *Service) PutAccountSetting(ctx context.Context, in *awsecs.PutAccountSettingInput) (*awsecs.PutAccountSettingOutput, error) {
+	x, err := s.putSetting(ctx, func(tx *world.Tx) string { return principalOf(tx, in.PrincipalArn) }, in.Name, in.Value)
+	return &awsecs.PutAccountSettingOutput{Setting: x}, err
+}
+
+// PutAccountSettingDefault sets a value for every principal without one of its own.
+func (s *Service) PutAccountSettingDefault(ctx context.Context, in *awsecs.PutAccountSettingDefaultInput) (*awsecs.PutAccountSettingDefaultOutput, error) {
+	x, err := s.putSetting(ctx, func(*world.Tx) string { return forAll }, in.Name, in.Value)
+	return &awsecs.PutAccountSettingDefaultOutput{Setting: x}, err
+}
+
+// DeleteAccountSetting forgets a principal's own value.
+func (s *Service) DeleteAccountSetting(ctx context.Context, in *awsecs.DeleteAccountSettingInput) (*awsecs.DeleteAccountSettingOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteAccountSettingOutput, error) {
+		if _, ok := defaultSetting(string(in.Name)); !ok {
+			return nil, invalid("Invalid setting name: %s", in.Name)
+		}
+		p := principalOf(tx, in.PrincipalArn)
+		stateOf(tx).settings.Delete(settingKey(p, string(in.Name)))
+		x := setting(tx, p, string(in.Name), effective(tx, string(in.Name)))
+		return &awsecs.DeleteAccountSettingOutput{Setting: &x}, nil
+	})
+}

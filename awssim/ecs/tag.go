@@ -1,0 +1,180 @@
+package ecs
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	mostTags       = 50
+	longestTagKey  = 128
+	longestTagText = 256
+)
+
+// checkTags refuses tags that nobody may set.
+func checkTags(tags []ecstypes.Tag) error {
+	if len(tags) > mostTags {
+		return invalid("Too many tags: at most %d are allowed on a resource.", mostTags)
+	}
+	had := map[string]bool{}
+	for _, t := range tags {
+		k := val(t.Key)
+		switch {
+		case k == "":
+			return invalid("Tag keys cannot be empty.")
+		case utf8.RuneCountInString(k) > longestTagKey:
+			return invalid("Tag keys can have at most %d characters.", longestTagKey)
+		case utf8.RuneCountInString(val(t.Value)) > longestTagText:
+			return invalid("Tag values can have at most %d characters.", longestTagText)
+		case reserved(k):
+			return invalid("Tag keys cannot start with aws: (%s).", k)
+		case had[k]:
+			return invalid("Duplicate tag keys found: %s.", k)
+		}
+		had[k] = true
+	}
+	return nil
+}
+
+func reserved(key string) bool { return strings.HasPrefix(strings.ToLower(key), "aws:") }
+
+func shownTags(tags []ecstypes.Tag) []ecstypes.Tag { return orEmpty(clone(tags)) }
+
+// tagsOf finds where the tags of a resource are kept.
+func tagsOf(tx *world.Tx, arn string) (*[]ecstypes.Tag, error) {
+	kind, rest, _ := strings.Cut(resource(arn), "/")
+	if !strings.HasPrefix(arn, "arn:aws:ecs:") {
+		return nil, invalid("Invalid resource ARN: %s", arn)
+	}
+	switch kind {
+	case "cluster":
+		if c, ok := tx.Clusters.Get(rest); ok && c.Status == "ACTIVE" {
+			return &c.Doc.(*ecstypes.Cluster).Tags, nil
+		}
+		return nil, world.Refuse("ClusterNotFoundException", "Cluster not found.")
+	case "service":
+		if s, ok := tx.Services.Get(rest); ok && s.Status == "ACTIVE" && s.ARN == arn {
+			return &docOfService(s).shape.Tags, nil
+		}
+	case "task-set":
+		if ts := taskSetByARN(tx, arn); ts != nil {
+			return &docOfSet(ts).Tags, nil
+		}
+	case "task-definition":
+		if d, ok := tx.TaskDefinitions.Get(arn); ok {
+			return &docOfDefinition(d).tags, nil
+		}
+	case "task":
+		if t, ok := tx.Tasks.Get(arn); ok {
+			return &docOfTask(t).tags, nil
+		}
+	case "capacity-provider":
+		if p, ok := providersOf(tx).Get(rest); ok {
+			return &p.doc.Tags, nil
+		}
+	}
+	return nil, invalid("The specified resource was not found: %s", arn)
+}
+
+func taskSetByARN(tx *world.Tx, arn string) *world.TaskSet {
+	parts := strings.SplitN(resource(arn), "/", 4)
+	if len(parts) < 4 {
+		return nil
+	}
+	if s, ok := tx.Services.Get(parts[1] + "/" + parts[2]); ok {
+		for _, ts := range s.TaskSets {
+			if ts.ARN == arn {
+				return ts
+			}
+		}
+	}
+	return nil
+}
+
+// TagResource sets tags, keeping others.
+func (s *Service) TagResource(ctx context.Context, in *awsecs.TagResourceInput) (*awsecs.TagResourceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.TagResourceOutput, error) {
+		tags, err := tagsOf(tx, val(in.ResourceArn))
+		if err != nil {
+			return nil, err
+		}
+		if len(in.Tags) == 0 {
+			return nil, invalid("Tags cannot be empty.")
+		}
+		if err := checkTags(in.Tags); err != nil {
+			return nil, err
+		}
+		merged := merge(*tags, in.Tags)
+		if own(merged) > mostTags {
+			return nil, invalid("Too many tags: at most %d are allowed on a resource.", mostTags)
+		}
+		*tags = merged
+		return &awsecs.TagResourceOutput{}, nil
+	})
+}
+
+// merge sets the later tags over the earlier, into a list of its own.
+func merge(tags, more []ecstypes.Tag) []ecstypes.Tag {
+	merged := clone(tags)
+next:
+	for _, t := range clone(more) {
+		for i := range merged {
+			if val(merged[i].Key) == val(t.Key) {
+				merged[i].Value = t.Value
+				continue next
+			}
+		}
+		merged = append(merged, t)
+	}
+	return merged
+}
+
+// own counts tags that are not AWS's.
+func own(tags []ecstypes.Tag) (n int) {
+	for _, t := range tags {
+		if !reserved(val(t.Key)) {
+			n++
+		}
+	}
+	return n
+}
+
+// UntagResource removes tags; AWS's own cannot be removed.
+func (s *Service) UntagResource(ctx context.Context, in *awsecs.UntagResourceInput) (*awsecs.UntagResourceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.UntagResourceOutput, error) {
+		tags, err := tagsOf(tx, val(in.ResourceArn))
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range in.TagKeys {
+			if reserved(k) {
+				return nil, invalid("Tag keys cannot start with aws: (%s).", k)
+			}
+		}
+		var kept []ecstypes.Tag
+		for _, t := range *tags {
+			if !has(in.TagKeys, val(t.Key)) {
+				kept = append(kept, t)
+			}
+		}
+		*tags = kept
+		return &awsecs.UntagResourceOutput{}, nil
+	})
+}
+
+// ListTagsForResource shows a resource's tags.
+func (s *Service) ListTagsForResource(ctx context.Context, in *awsecs.ListTagsForResourceInput) (*awsecs.ListTagsForResourceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListTagsForResourceOutput, error) {
+		tags, err := tagsOf(tx, val(in.ResourceArn))
+		if err != nil {
+			return nil, err
+		}
+		return &awsecs.ListTagsForResourceOutput{Tags: shownTags(*tags)}, nil
+	})
+}

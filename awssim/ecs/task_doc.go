@@ -1,0 +1,55 @@
+package ecs
+
+import (
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// taskDoc is what no law reads of a task.
+type taskDoc struct {
+	tags      []ecstypes.Tag
+	overrides *ecstypes.TaskOverride
+	provider  string
+	platform  *string
+	groups    []string // security groups
+	exec      bool
+}
+
+func docOfTask(t *world.Task) *taskDoc { return t.Doc.(*taskDoc) }
+
+// layTaskDoc gives each task that the scheduler starts its document: tags are
+// those of its start, later changes of the service do not reach it.
+func layTaskDoc(_ *world.Tx, c world.Change) {
+	t, ok := c.Object.(*world.Task)
+	if !ok || t.Doc != nil {
+		return
+	}
+	d := &taskDoc{}
+	t.Doc = d
+	if t.Set == nil {
+		return
+	}
+	set, svc := docOfSet(t.Set), docOfService(t.Service).shape
+	d.platform, d.exec = clone(set.PlatformVersion), svc.EnableExecuteCommand
+	if len(set.CapacityProviderStrategy) > 0 {
+		d.provider = val(heaviest(set.CapacityProviderStrategy).CapacityProvider)
+	}
+	switch svc.PropagateTags {
+	case "SERVICE":
+		d.tags = clone(svc.Tags)
+	case "TASK_DEFINITION":
+		d.tags = clone(docOfDefinition(t.Definition).tags)
+	}
+	if svc.EnableECSManagedTags {
+		d.tags = append(d.tags, managedTags(t)...)
+	}
+}
+
+func managedTags(t *world.Task) []ecstypes.Tag {
+	tags := []ecstypes.Tag{{Key: ptr("aws:ecs:clusterName"), Value: ptr(t.Cluster.Name)}}
+	if t.Service != nil {
+		tags = append(tags, ecstypes.Tag{Key: ptr("aws:ecs:serviceName"), Value: ptr(t.Service.Name)})
+	}
+	return tags
+}

@@ -1,0 +1,107 @@
+package ecs
+
+import (
+	"context"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const mostTasks = 100
+
+// taskIn finds a task of a cluster by id or ARN.
+func taskIn(tx *world.Tx, c *world.Cluster, id string) (*world.Task, bool) {
+	arn := id
+	if !isARN(id) {
+		arn = tx.ARN("ecs", "task/"+c.Name+"/"+id)
+	}
+	t, ok := tx.Tasks.Get(arn)
+	if !ok || t.Cluster != c {
+		return nil, false
+	}
+	return t, true
+}
+
+// DescribeTasks shows up to 100 tasks by id or ARN; stopped ones for an hour.
+func (s *Service) DescribeTasks(ctx context.Context, in *awsecs.DescribeTasksInput) (*awsecs.DescribeTasksOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTasksOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(in.Tasks) == 0:
+			return nil, invalid("Tasks cannot be empty.")
+		case len(in.Tasks) > mostTasks:
+			return nil, invalid("Tasks cannot have more than %d elements.", mostTasks)
+		}
+		out := &awsecs.DescribeTasksOutput{Tasks: []ecstypes.Task{}, Failures: []ecstypes.Failure{}}
+		for _, id := range in.Tasks {
+			if t, ok := taskIn(tx, c, id); ok {
+				out.Tasks = append(out.Tasks, *showTask(t, has(in.Include, "TAGS")))
+				continue
+			}
+			arn := id
+			if !isARN(id) {
+				arn = tx.ARN("ecs", "task/"+c.Name+"/"+id)
+			}
+			out.Failures = append(out.Failures, missing(arn))
+		}
+		return out, nil
+	})
+}
+
+// ListTasks lists tasks of a cluster, 100 at a time; those that are to run
+// unless desiredStatus says otherwise. startedBy goes with no other filter.
+func (s *Service) ListTasks(ctx context.Context, in *awsecs.ListTasksInput) (*awsecs.ListTasksOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListTasksOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		is, err := filterOf(tx, c, in)
+		if err != nil {
+			return nil, err
+		}
+		var arns []string
+		for _, t := range tx.Tasks.All() {
+			if t.Cluster == c && is(t) {
+				arns = append(arns, t.ARN)
+			}
+		}
+		page, next, err := pageOf(arns, in.NextToken, int(val(in.MaxResults)), mostTasks)
+		return &awsecs.ListTasksOutput{TaskArns: page, NextToken: next}, err
+	})
+}
+
+func filterOf(tx *world.Tx, c *world.Cluster, in *awsecs.ListTasksInput) (func(*world.Task) bool, error) {
+	others := val(in.ServiceName) != "" || val(in.Family) != "" || val(in.ContainerInstance) != "" || val(in.DaemonName) != "" ||
+		in.DesiredStatus != "" || in.LaunchType != ""
+	if val(in.StartedBy) != "" && others {
+		return nil, invalid("cannot specify startedBy with other filters.")
+	}
+	desired := string(in.DesiredStatus)
+	if desired == "" {
+		desired = "RUNNING"
+	}
+	if desired != "RUNNING" && desired != "STOPPED" && desired != "PENDING" {
+		return nil, invalid("Invalid desired status: %s", desired)
+	}
+	var group string
+	if id := val(in.ServiceName); id != "" {
+		svc, ok := serviceIn(tx, c, id)
+		if !ok {
+			return nil, world.Refuse("ServiceNotFoundException", "Service not found.")
+		}
+		group = "service:" + svc.Name
+	}
+	nowhere := val(in.ContainerInstance) != "" || val(in.DaemonName) != ""
+	return func(t *world.Task) bool {
+		return !nowhere && t.DesiredStatus == desired &&
+			(val(in.StartedBy) == "" || t.StartedBy == *in.StartedBy) &&
+			(val(in.Family) == "" || t.Definition.Family == *in.Family) &&
+			(in.LaunchType == "" || t.LaunchType == string(in.LaunchType)) &&
+			(group == "" || t.Service != nil && t.Group == group)
+	}, nil
+}

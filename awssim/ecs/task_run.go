@@ -1,0 +1,213 @@
+package ecs
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/scheduler"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	mostRun          = 10
+	longestStartedBy = 128
+	largestOverrides = 8192
+)
+
+// RunTask starts up to 10 standalone tasks. Where they cannot be placed the call
+// succeeds and says so in failures.
+func (s *Service) RunTask(ctx context.Context, in *awsecs.RunTaskInput) (*awsecs.RunTaskOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.RunTaskOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		return s.runTask(tx, c, clone(in))
+	})
+}
+
+func (s *Service) runTask(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*awsecs.RunTaskOutput, error) {
+	given := val(in.ClientToken)
+	in.ClientToken, in.Cluster = nil, ptr(c.ARN)
+	print := fingerprint(in)
+	arns, ok, err := repeated(tx, "RunTask", c.Name, given, print, conflict)
+	if err != nil {
+		return nil, err
+	}
+	out := &awsecs.RunTaskOutput{Tasks: []ecstypes.Task{}, Failures: []ecstypes.Failure{}}
+	if ok {
+		for _, arn := range arns {
+			if t, ok := tx.Tasks.Get(arn); ok {
+				out.Tasks = append(out.Tasks, *showTask(t, true))
+			}
+		}
+		return out, nil
+	}
+	w, err := checkRun(tx, c, in)
+	if err != nil {
+		return nil, err
+	}
+	arns = s.place(tx, c, w, in, out)
+	remember(tx, "RunTask", c.Name, given, print, arns...)
+	return out, nil
+}
+
+func conflict(arns []string) error {
+	return &world.Refusal{Code: "ConflictException", Message: "The client token was used before with different parameters.",
+		Fields: map[string]any{"resourceIds": arns}}
+}
+
+func checkRun(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*workload, error) {
+	switch {
+	case val(in.TaskDefinition) == "":
+		return nil, invalid("Task definition can not be blank.")
+	case in.Count != nil && (*in.Count < 1 || *in.Count > mostRun):
+		return nil, invalid("Count must be between 1 and %d.", mostRun)
+	case len(val(in.StartedBy)) > longestStartedBy:
+		return nil, invalid("startedBy can have at most %d characters.", longestStartedBy)
+	case in.PropagateTags == "SERVICE":
+		return nil, invalid("Invalid value for propagateTags. SERVICE is not supported when running a task.")
+	case len(in.VolumeConfigurations) > 0:
+		return nil, unsimulated("EBS volumes of tasks")
+	}
+	if err := checkTags(in.Tags); err != nil {
+		return nil, err
+	}
+	d, err := definitionFor(tx, *in.TaskDefinition)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkOverrides(d, in.Overrides); err != nil {
+		return nil, err
+	}
+	w := &workload{definition: d, launchType: in.LaunchType, strategy: in.CapacityProviderStrategy,
+		platform: in.PlatformVersion, network: in.NetworkConfiguration}
+	return w, w.check(tx, c, 0)
+}
+
+func checkOverrides(d *world.TaskDefinition, o *ecstypes.TaskOverride) error {
+	if o == nil {
+		return nil
+	}
+	if b, err := json.Marshal(o); err == nil && len(b) > largestOverrides && documentSize(o) > largestOverrides {
+		return invalid("Overrides can have at most %d characters.", largestOverrides)
+	}
+next:
+	for _, x := range o.ContainerOverrides {
+		for _, c := range d.Containers {
+			if c.Name == val(x.Name) {
+				continue next
+			}
+		}
+		return invalid("Container Override for container named %s is not a container in the TaskDefinition.", val(x.Name))
+	}
+	return nil
+}
+
+// place starts the tasks, spread over the subnets' zones.
+func (s *Service) place(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput, out *awsecs.RunTaskOutput) (arns []string) {
+	group := val(in.Group)
+	if group == "" {
+		group = "family:" + w.definition.Family
+	}
+	perZone := map[string]int{}
+	for range *or(in.Count, 1) {
+		sub := scheduler.Place(tx, c.Name, w.subnets, perZone)
+		if sub == nil {
+			out.Failures = append(out.Failures, noRoom(w))
+			continue
+		}
+		perZone[sub.Zone]++
+		t := s.law.Start(tx, scheduler.Launch{
+			Cluster: c, Definition: w.definition, Containers: overridden(w.definition, in.Overrides), Group: group,
+			StartedBy: val(in.StartedBy), LaunchType: string(w.launchType), Subnet: sub, Doc: runDoc(w, in),
+		})
+		if in.EnableECSManagedTags {
+			docOfTask(t).tags = append(docOfTask(t).tags, managedTags(t)...)
+		}
+		arns = append(arns, t.ARN)
+		out.Tasks = append(out.Tasks, *showTask(t, true))
+	}
+	return arns
+}
+
+func noRoom(w *workload) ecstypes.Failure {
+	if w.launchType == "FARGATE" {
+		return ecstypes.Failure{Reason: ptr("Capacity is unavailable at this time. Please try again later or in a different availability zone")}
+	}
+	return ecstypes.Failure{Reason: ptr("RESOURCE:CPU")}
+}
+
+func runDoc(w *workload, in *awsecs.RunTaskInput) *taskDoc {
+	d := &taskDoc{overrides: clone(in.Overrides), provider: w.provider, platform: clone(w.platform), exec: in.EnableExecuteCommand}
+	if in.PropagateTags == "TASK_DEFINITION" {
+		d.tags = clone(docOfDefinition(w.definition).tags)
+	}
+	d.tags = merge(d.tags, in.Tags)
+	if val(d.platform) == "LATEST" {
+		d.platform = ptr("1.4.0")
+	}
+	return d
+}
+
+// overridden are the containers of a definition with a caller's environment set
+// over theirs; nil where nothing is overridden.
+func overridden(d *world.TaskDefinition, o *ecstypes.TaskOverride) []world.ContainerSpec {
+	if o == nil {
+		return nil
+	}
+	specs := append([]world.ContainerSpec(nil), d.Containers...)
+	for _, x := range o.ContainerOverrides {
+		for i := range specs {
+			if specs[i].Name != val(x.Name) {
+				continue
+			}
+			env := maps.Clone(specs[i].Environment)
+			for _, e := range x.Environment {
+				env[val(e.Name)] = val(e.Value)
+			}
+			specs[i].Environment = env
+		}
+	}
+	return specs
+}
+
+// StartTask would place tasks on container instances by name; none is there.
+func (s *Service) StartTask(ctx context.Context, in *awsecs.StartTaskInput) (*awsecs.StartTaskOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.StartTaskOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		switch n := len(in.ContainerInstances); {
+		case n == 0:
+			return nil, invalid("Container instances cannot be empty.")
+		case n > mostRun:
+			return nil, invalid("Container instances cannot have more than %d elements.", mostRun)
+		}
+		if _, err := definitionFor(tx, val(in.TaskDefinition)); err != nil {
+			return nil, err
+		}
+		return &awsecs.StartTaskOutput{Tasks: []ecstypes.Task{}, Failures: noInstances(tx, c, in.ContainerInstances)}, nil
+	})
+}
+
+// StopTask stops a task; one that has stopped is shown as it is.
+func (s *Service) StopTask(ctx context.Context, in *awsecs.StopTaskInput) (*awsecs.StopTaskOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.StopTaskOutput, error) {
+		c, err := clusterOf(tx, in.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		t, ok := taskIn(tx, c, val(in.Task))
+		if !ok {
+			return nil, invalid("The referenced task was not found.")
+		}
+		s.law.StopByUser(tx, t, val(in.Reason))
+		return &awsecs.StopTaskOutput{Task: showTask(t, true)}, nil
+	})
+}

@@ -1,0 +1,156 @@
+package ecs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+func showTask(t *world.Task, tags bool) *ecstypes.Task {
+	doc, def := docOfTask(t), docOfDefinition(t.Definition).def
+	d := &ecstypes.Task{
+		TaskArn: ptr(t.ARN), ClusterArn: ptr(t.Cluster.ARN), TaskDefinitionArn: ptr(t.Definition.ARN),
+		LastStatus: ptr(t.LastStatus), DesiredStatus: ptr(t.DesiredStatus), Version: t.Version,
+		Group: text(t.Group), StartedBy: text(t.StartedBy), LaunchType: ecstypes.LaunchType(t.LaunchType),
+		CapacityProviderName: text(doc.provider), AvailabilityZone: text(t.Zone), HealthStatus: ecstypes.HealthStatus(t.Health),
+		Cpu: clone(def.Cpu), Memory: clone(def.Memory), EnableExecuteCommand: doc.exec, Overrides: showOverrides(t, doc),
+		StopCode: ecstypes.TaskStopCode(t.StopCode), StoppedReason: text(t.StoppedReason),
+		CreatedAt: stamp(t.CreatedAt), ConnectivityAt: stamp(t.ConnectivityAt),
+		PullStartedAt: stamp(t.PullStartedAt), PullStoppedAt: stamp(t.PullStoppedAt), StartedAt: stamp(t.StartedAt),
+		StoppingAt: stamp(t.StoppingAt), ExecutionStoppedAt: stamp(t.ExecutionStoppedAt), StoppedAt: stamp(t.StoppedAt),
+		Attachments: []ecstypes.Attachment{showInterface(t)}, Containers: []ecstypes.Container{},
+		Attributes: []ecstypes.Attribute{{Name: ptr("ecs.cpu-architecture"), Value: ptr("x86_64")}},
+	}
+	if !t.ConnectivityAt.IsZero() {
+		d.Connectivity = "CONNECTED"
+	}
+	if t.LaunchType == "FARGATE" {
+		d.PlatformVersion, d.PlatformFamily = clone(doc.platform), ptr("Linux")
+		d.EphemeralStorage = &ecstypes.EphemeralStorage{SizeInGiB: 20}
+		if def.EphemeralStorage != nil {
+			d.EphemeralStorage = clone(def.EphemeralStorage)
+		}
+	}
+	for _, c := range t.Containers {
+		d.Containers = append(d.Containers, showContainer(t, c))
+	}
+	if tags {
+		d.Tags = shownTags(doc.tags)
+	} else {
+		d.Tags = []ecstypes.Tag{}
+	}
+	return d
+}
+
+// showOverrides names every container, overridden or not, as AWS does.
+func showOverrides(t *world.Task, doc *taskDoc) *ecstypes.TaskOverride {
+	o := &ecstypes.TaskOverride{}
+	if doc.overrides != nil {
+		o = clone(doc.overrides)
+	}
+next:
+	for _, c := range t.Containers {
+		for i := range o.ContainerOverrides {
+			if val(o.ContainerOverrides[i].Name) == c.Spec.Name {
+				continue next
+			}
+		}
+		o.ContainerOverrides = append(o.ContainerOverrides, ecstypes.ContainerOverride{Name: ptr(c.Spec.Name)})
+	}
+	o.InferenceAcceleratorOverrides = orEmpty(o.InferenceAcceleratorOverrides)
+	return o
+}
+
+// showInterface is the task's network interface; its ids follow from the task's.
+func showInterface(t *world.Task) ecstypes.Attachment {
+	a := ecstypes.Attachment{Id: ptr(attachmentOf(t)), Type: ptr("ElasticNetworkInterface"), Status: ptr(interfaceStatus(t))}
+	a.Details = []ecstypes.KeyValuePair{pair("subnetId", t.Subnet.ID)}
+	if t.Address.IsValid() {
+		h := sha256.Sum256([]byte("eni " + t.ID))
+		a.Details = append(a.Details,
+			pair("networkInterfaceId", "eni-0"+hex.EncodeToString(h[:8])),
+			pair("macAddress", fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", h[8], h[9], h[10], h[11], h[12])),
+			pair("privateDnsName", "ip-"+dashed(t)+".ec2.internal"),
+			pair("privateIPv4Address", t.Address.String()))
+	}
+	return a
+}
+
+func dashed(t *world.Task) string {
+	b := t.Address.As4()
+	return fmt.Sprintf("%d-%d-%d-%d", b[0], b[1], b[2], b[3])
+}
+
+func attachmentOf(t *world.Task) string {
+	h := sha256.Sum256([]byte("attachment " + t.ID))
+	x := hex.EncodeToString(h[:16])
+	return x[:8] + "-" + x[8:12] + "-4" + x[13:16] + "-a" + x[17:20] + "-" + x[20:]
+}
+
+func interfaceStatus(t *world.Task) string {
+	switch t.LastStatus {
+	case "PROVISIONING":
+		return "PRECREATED"
+	case "PENDING":
+		return "ATTACHING"
+	case "DEPROVISIONING":
+		return "DETACHING"
+	case "STOPPED":
+		return "DELETED"
+	}
+	return "ATTACHED"
+}
+
+func pair(name, value string) ecstypes.KeyValuePair {
+	return ecstypes.KeyValuePair{Name: ptr(name), Value: ptr(value)}
+}
+
+func showContainer(t *world.Task, c *world.Container) ecstypes.Container {
+	h := sha256.Sum256([]byte("container " + t.ID + " " + c.Spec.Name))
+	x := hex.EncodeToString(h[:16])
+	d := ecstypes.Container{
+		ContainerArn: ptr(t.Cluster.ARN[:len(t.Cluster.ARN)-len("cluster/"+t.Cluster.Name)] + "container/" + t.Cluster.Name + "/" + t.ID + "/" +
+			x[:8] + "-" + x[8:12] + "-4" + x[13:16] + "-a" + x[17:20] + "-" + x[20:]),
+		TaskArn: ptr(t.ARN), Name: ptr(c.Spec.Name), Image: ptr(c.Spec.Image), LastStatus: ptr(c.Status),
+		HealthStatus: ecstypes.HealthStatus(c.Health), Reason: text(c.Reason), RuntimeId: text(c.RuntimeID),
+		NetworkBindings: []ecstypes.NetworkBinding{}, NetworkInterfaces: []ecstypes.NetworkInterface{},
+	}
+	if c.ExitCode != nil {
+		d.ExitCode = ptr(int32(*c.ExitCode))
+	}
+	if c.RuntimeID != "" {
+		d.ImageDigest = ptr(digestOf(c.Spec.Image))
+	}
+	if t.Address.IsValid() {
+		d.NetworkInterfaces = append(d.NetworkInterfaces, ecstypes.NetworkInterface{
+			AttachmentId: ptr(attachmentOf(t)), PrivateIpv4Address: ptr(t.Address.String()),
+		})
+	}
+	fillSizes(&d, t, c)
+	return d
+}
+
+func fillSizes(d *ecstypes.Container, t *world.Task, c *world.Container) {
+	defs := docOfDefinition(t.Definition).def.ContainerDefinitions
+	for i := range defs {
+		if x := &defs[i]; val(x.Name) == c.Spec.Name {
+			d.Cpu = ptr(fmt.Sprint(x.Cpu))
+			if x.Memory != nil {
+				d.Memory = ptr(fmt.Sprint(*x.Memory))
+			}
+			if x.MemoryReservation != nil {
+				d.MemoryReservation = ptr(fmt.Sprint(*x.MemoryReservation))
+			}
+		}
+	}
+}
+
+// digestOf stands for the digest of an image: the same for the same reference.
+func digestOf(image string) string {
+	h := sha256.Sum256([]byte("image " + image))
+	return "sha256:" + hex.EncodeToString(h[:])
+}

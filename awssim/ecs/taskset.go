@@ -1,0 +1,263 @@
+package ecs
+
+import (
+	"context"
+	"fmt"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+func docOfSet(ts *world.TaskSet) *ecstypes.TaskSet { return ts.Doc.(*ecstypes.TaskSet) }
+
+// CreateTaskSet starts a task set beside the others of an EXTERNAL service.
+func (s *Service) CreateTaskSet(ctx context.Context, in *awsecs.CreateTaskSetInput) (*awsecs.CreateTaskSetOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateTaskSetOutput, error) {
+		svc, err := externalService(tx, in.Cluster, in.Service)
+		if err != nil {
+			return nil, err
+		}
+		ts, err := s.createTaskSet(tx, svc, clone(in))
+		if err != nil {
+			return nil, err
+		}
+		return &awsecs.CreateTaskSetOutput{TaskSet: showTaskSet(ts, true)}, nil
+	})
+}
+
+func (s *Service) createTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput) (*world.TaskSet, error) {
+	given := val(in.ClientToken)
+	in.ClientToken = nil
+	print := fingerprint(in)
+	arns, ok, err := repeated(tx, "CreateTaskSet", svc.Cluster.Name, given, print, otherParameters)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return repeatedTaskSet(tx, arns[0])
+	}
+	if n := len(svc.TaskSets); n >= tx.Knobs().TaskSetLimit {
+		return nil, invalid("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
+	}
+	ts, err := newTaskSet(tx, svc, in)
+	if err != nil {
+		return nil, err
+	}
+	s.law.Add(tx, ts)
+	remember(tx, "CreateTaskSet", svc.Cluster.Name, given, print, ts.ARN)
+	return ts, nil
+}
+
+func repeatedTaskSet(tx *world.Tx, arn string) (*world.TaskSet, error) {
+	if ts := taskSetByARN(tx, arn); ts != nil {
+		return ts, nil
+	}
+	return nil, invalid("The client token was used before, and the task set that it made is gone.")
+}
+
+func newTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput) (*world.TaskSet, error) {
+	scale, err := scaleOf(in.Scale, 100)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTags(in.Tags); err != nil {
+		return nil, err
+	}
+	if val(in.TaskDefinition) == "" {
+		return nil, invalid("Task definition can not be blank.")
+	}
+	d, err := definitionFor(tx, *in.TaskDefinition)
+	if err != nil {
+		return nil, err
+	}
+	w := &workload{definition: d, launchType: in.LaunchType, strategy: in.CapacityProviderStrategy,
+		platform: in.PlatformVersion, network: in.NetworkConfiguration, balancers: in.LoadBalancers}
+	if err := w.check(tx, svc.Cluster, 1); err != nil {
+		return nil, err
+	}
+	ts := w.set(tx, svc)
+	ts.ARN = tx.ARN("ecs", fmt.Sprintf("task-set/%s/%s/%s", svc.Cluster.Name, svc.Name, ts.ID))
+	ts.Status, ts.Scale, ts.ExternalID = "ACTIVE", scale, val(in.ExternalId)
+	doc := docOfSet(ts)
+	doc.ServiceRegistries, doc.Tags, doc.ExternalId = orEmpty(in.ServiceRegistries), in.Tags, in.ExternalId
+	return ts, nil
+}
+
+// set makes the task set (or deployment) of a checked workload.
+func (w *workload) set(tx *world.Tx, svc *world.Service) *world.TaskSet {
+	doc := &ecstypes.TaskSet{
+		LaunchType: w.launchType, CapacityProviderStrategy: w.strategy, PlatformVersion: w.platform,
+		NetworkConfiguration: w.network, LoadBalancers: orEmpty(w.balancers),
+	}
+	if w.provider != "" {
+		doc.LaunchType = ""
+	}
+	if w.launchType == "FARGATE" {
+		doc.PlatformFamily = ptr("Linux")
+		if val(doc.PlatformVersion) == "LATEST" {
+			doc.PlatformVersion = ptr("1.4.0")
+		}
+	}
+	return &world.TaskSet{
+		ID: "ecs-svc/" + tx.NewDigits("task set", 19), Service: svc, Definition: w.definition, Attached: w.attached,
+		Subnets: w.subnets, LaunchType: string(w.launchType), Doc: doc,
+	}
+}
+
+// scaleOf reads a scale. The SDK does not write the value 0, so a scale without
+// a value is 0 percent; no scale at all is missing percent.
+func scaleOf(sc *ecstypes.Scale, missing float64) (float64, error) {
+	if sc == nil {
+		return missing, nil
+	}
+	if sc.Unit != "" && sc.Unit != "PERCENT" {
+		return 0, invalid("Scale unit must be PERCENT.")
+	}
+	if !(sc.Value >= 0 && sc.Value <= 100) {
+		return 0, invalid("Scale value must be between 0 and 100.")
+	}
+	return sc.Value, nil
+}
+
+// UpdateTaskSet changes a task set's scale.
+func (s *Service) UpdateTaskSet(ctx context.Context, in *awsecs.UpdateTaskSetInput) (*awsecs.UpdateTaskSetOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateTaskSetOutput, error) {
+		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.TaskSet)
+		if err != nil {
+			return nil, err
+		}
+		if in.Scale == nil {
+			return nil, invalid("Scale can not be blank.")
+		}
+		scale, err := scaleOf(in.Scale, 0)
+		if err != nil {
+			return nil, err
+		}
+		if ts.Status == "DRAINING" {
+			return nil, invalid("The task set is DRAINING and cannot be updated.")
+		}
+		s.law.Scale(tx, ts, scale)
+		return &awsecs.UpdateTaskSetOutput{TaskSet: showTaskSet(ts, false)}, nil
+	})
+}
+
+func taskSetOf(tx *world.Tx, cluster, service, id *string) (*world.TaskSet, error) {
+	svc, err := externalService(tx, cluster, service)
+	if err != nil {
+		return nil, err
+	}
+	return taskSetIn(svc, val(id))
+}
+
+// UpdateServicePrimaryTaskSet makes a task set the PRIMARY one. Traffic is not
+// moved by it.
+func (s *Service) UpdateServicePrimaryTaskSet(ctx context.Context, in *awsecs.UpdateServicePrimaryTaskSetInput) (*awsecs.UpdateServicePrimaryTaskSetOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateServicePrimaryTaskSetOutput, error) {
+		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.PrimaryTaskSet)
+		if err != nil {
+			return nil, err
+		}
+		if ts.Status == "DRAINING" {
+			return nil, invalid("The task set is DRAINING and cannot become PRIMARY.")
+		}
+		s.law.Promote(tx, ts)
+		return &awsecs.UpdateServicePrimaryTaskSetOutput{TaskSet: showTaskSet(ts, false)}, nil
+	})
+}
+
+// DeleteTaskSet drains a task set; it vanishes when its tasks are gone. A
+// PRIMARY one needs force. Documentation asks force of every set above 0
+// percent, AWS was seen to take such without.
+func (s *Service) DeleteTaskSet(ctx context.Context, in *awsecs.DeleteTaskSetInput) (*awsecs.DeleteTaskSetOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteTaskSetOutput, error) {
+		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.TaskSet)
+		if err != nil {
+			return nil, err
+		}
+		if ts.Status == "PRIMARY" && !val(in.Force) {
+			return nil, invalid("Primary TaskSet cannot be deleted")
+		}
+		s.law.Retire(tx, ts)
+		return &awsecs.DeleteTaskSetOutput{TaskSet: showTaskSet(ts, false)}, nil
+	})
+}
+
+// DescribeTaskSets shows those named, or all of a service where the member is
+// absent.
+func (s *Service) DescribeTaskSets(ctx context.Context, in *awsecs.DescribeTaskSetsInput) (*awsecs.DescribeTaskSetsOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTaskSetsOutput, error) {
+		svc, err := externalService(tx, in.Cluster, in.Service)
+		if err != nil {
+			return nil, err
+		}
+		if in.TaskSets != nil && len(in.TaskSets) == 0 {
+			return nil, invalid("TaskSets cannot be empty.")
+		}
+		out := &awsecs.DescribeTaskSetsOutput{TaskSets: []ecstypes.TaskSet{}, Failures: []ecstypes.Failure{}}
+		tags := has(in.Include, "TAGS")
+		if in.TaskSets == nil {
+			for _, ts := range svc.TaskSets {
+				out.TaskSets = append(out.TaskSets, *showTaskSet(ts, tags))
+			}
+			return out, nil
+		}
+		for _, id := range in.TaskSets {
+			ts, err := taskSetIn(svc, id)
+			switch {
+			case err == nil:
+				out.TaskSets = append(out.TaskSets, *showTaskSet(ts, tags))
+			case isMalformed(err):
+				return nil, err
+			default:
+				out.Failures = append(out.Failures, missing(setARN(tx, svc, id)))
+			}
+		}
+		return out, nil
+	})
+}
+
+func isMalformed(err error) bool {
+	r, ok := err.(*world.Refusal)
+	return ok && r.Code == "InvalidParameterException"
+}
+
+func setARN(tx *world.Tx, svc *world.Service, id string) string {
+	if isARN(id) {
+		return id
+	}
+	return tx.ARN("ecs", "task-set/"+svc.ID()+"/"+id)
+}
+
+func showTaskSet(ts *world.TaskSet, tags bool) *ecstypes.TaskSet {
+	d := clone(*docOfSet(ts))
+	if !tags {
+		d.Tags = nil
+	}
+	running, pending := countTasks(ts)
+	d.Id, d.TaskSetArn = ptr(ts.ID), ptr(ts.ARN)
+	d.ServiceArn, d.ClusterArn = ptr(ts.Service.ARN), ptr(ts.Service.Cluster.ARN)
+	d.Status, d.TaskDefinition = ptr(ts.Status), ptr(ts.Definition.ARN)
+	d.Scale = &ecstypes.Scale{Unit: "PERCENT", Value: ts.Scale}
+	d.ComputedDesiredCount, d.RunningCount, d.PendingCount = int32(ts.Computed), int32(running), int32(pending)
+	d.CreatedAt, d.UpdatedAt = stamp(ts.CreatedAt), stamp(ts.UpdatedAt)
+	d.StabilityStatus, d.StabilityStatusAt = ecstypes.StabilityStatus(ts.Stability), stamp(ts.StabilityAt)
+	return &d
+}
+
+func countTasks(ts *world.TaskSet) (running, pending int) {
+	for _, t := range ts.Tasks {
+		switch {
+		case t.LastStatus == "RUNNING":
+			running++
+		case isPending(t):
+			pending++
+		}
+	}
+	return running, pending
+}
+
+func isPending(t *world.Task) bool {
+	return t.LastStatus == "PROVISIONING" || t.LastStatus == "PENDING" || t.LastStatus == "ACTIVATING"
+}

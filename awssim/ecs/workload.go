@@ -1,0 +1,182 @@
+package ecs
+
+import (
+	"slices"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	mostSubnets        = 16
+	mostSecurityGroups = 5
+)
+
+// workload is what says how tasks run: of a task set, of a service with
+// controller ECS, of RunTask.
+type workload struct {
+	definition *world.TaskDefinition
+	launchType ecstypes.LaunchType
+	strategy   []ecstypes.CapacityProviderStrategyItem
+	platform   *string
+	network    *ecstypes.NetworkConfiguration
+	balancers  []ecstypes.LoadBalancer
+
+	subnets  []string
+	attached []world.Attachment
+	provider string // capacity provider that tasks are placed by, or ""
+}
+
+// check refuses a workload that AWS refuses, and fills in what follows from it.
+func (w *workload) check(tx *world.Tx, c *world.Cluster, mostBalancers int) error {
+	for _, step := range []func() error{
+		func() error { return w.checkLaunch(tx, c) },
+		func() error { return w.checkNetwork(tx) },
+		func() error { return w.checkBalancers(tx, mostBalancers) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLaunch settles launch type and capacity provider: without either the
+// cluster's default strategy holds, else EC2.
+func (w *workload) checkLaunch(tx *world.Tx, c *world.Cluster) error {
+	if w.launchType != "" && len(w.strategy) > 0 {
+		return invalid("Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
+	}
+	cluster := c.Doc.(*ecstypes.Cluster)
+	if w.launchType == "" && len(w.strategy) == 0 {
+		w.strategy = clone(cluster.DefaultCapacityProviderStrategy)
+	}
+	if err := checkStrategy(cluster.CapacityProviders, w.strategy); err != nil {
+		return err
+	}
+	if len(w.strategy) > 0 {
+		w.provider, w.launchType = val(heaviest(w.strategy).CapacityProvider), "EC2"
+		if p, ok := providersOf(tx).Get(w.provider); ok && p.predefined {
+			w.launchType = "FARGATE"
+		}
+	}
+	switch w.launchType {
+	case "":
+		w.launchType = "EC2"
+	case "EC2", "FARGATE":
+	default:
+		return unsimulated("Launch type " + string(w.launchType))
+	}
+	if w.launchType == "FARGATE" && !has(docOfDefinition(w.definition).def.Compatibilities, "FARGATE") {
+		return invalid("Task definition does not support launch_type FARGATE.")
+	}
+	if w.launchType == "FARGATE" && w.platform == nil {
+		w.platform = ptr("LATEST")
+	}
+	return nil
+}
+
+// heaviest stands for the whole strategy: every task is placed by it.
+func heaviest(s []ecstypes.CapacityProviderStrategyItem) ecstypes.CapacityProviderStrategyItem {
+	return slices.MaxFunc(s, func(a, b ecstypes.CapacityProviderStrategyItem) int { return int(a.Weight - b.Weight) })
+}
+
+func (w *workload) checkNetwork(tx *world.Tx) error {
+	if w.definition.NetworkMode != "awsvpc" {
+		if w.network != nil {
+			return invalid("Network Configuration is not valid for the given networkMode of this task definition.")
+		}
+		return unsimulated("Network mode " + w.definition.NetworkMode)
+	}
+	if w.network == nil || w.network.AwsvpcConfiguration == nil {
+		return invalid("Network Configuration must be provided when networkMode 'awsvpc' is specified.")
+	}
+	v := w.network.AwsvpcConfiguration
+	switch {
+	case len(v.Subnets) == 0:
+		return invalid("subnets can not be empty.")
+	case len(v.Subnets) > mostSubnets:
+		return invalid("subnets can have at most %d items.", mostSubnets)
+	case len(v.SecurityGroups) > mostSecurityGroups:
+		return invalid("securityGroups can have at most %d items.", mostSecurityGroups)
+	}
+	vpc := ""
+	for _, id := range v.Subnets {
+		sub, ok := tx.Subnets.Get(id)
+		if !ok {
+			return invalid("Error retrieving subnet information for [%s]: The subnet ID '%s' does not exist (ErrorCode: InvalidSubnetID.NotFound)", id, id)
+		}
+		if vpc != "" && vpc != sub.VPC {
+			return invalid("subnets must belong to the same VPC.")
+		}
+		vpc = sub.VPC
+	}
+	if v.AssignPublicIp == "" {
+		v.AssignPublicIp = "DISABLED"
+	}
+	w.subnets = slices.Clone(v.Subnets)
+	return nil
+}
+
+func (w *workload) checkBalancers(tx *world.Tx, most int) error {
+	if len(w.balancers) > most {
+		return invalid("load balancers can have at most %d items.", most)
+	}
+	for i := range w.balancers {
+		a, err := w.checkBalancer(tx, &w.balancers[i])
+		if err != nil {
+			return err
+		}
+		w.attached = append(w.attached, a)
+	}
+	return nil
+}
+
+func (w *workload) checkBalancer(tx *world.Tx, b *ecstypes.LoadBalancer) (a world.Attachment, err error) {
+	a = world.Attachment{TargetGroup: val(b.TargetGroupArn), Container: val(b.ContainerName), ContainerPort: val(b.ContainerPort)}
+	switch {
+	case val(b.LoadBalancerName) != "":
+		return a, invalid("Classic load balancers are not supported with the awsvpc network mode.")
+	case b.AdvancedConfiguration != nil:
+		return a, unsimulated("advancedConfiguration of a load balancer")
+	case a.TargetGroup == "":
+		return a, invalid("targetGroupArn can not be blank.")
+	case a.Container == "":
+		return a, invalid("Container Name can not be blank.")
+	case b.ContainerPort == nil:
+		return a, invalid("Container Port can not be blank.")
+	}
+	if err := w.checkPort(a); err != nil {
+		return a, err
+	}
+	return a, checkGroup(tx, a.TargetGroup)
+}
+
+func (w *workload) checkPort(a world.Attachment) error {
+	for _, c := range w.definition.Containers {
+		if c.Name != a.Container {
+			continue
+		}
+		for _, p := range c.Ports {
+			if p.Container == a.ContainerPort {
+				return nil
+			}
+		}
+		return invalid("The container %s did not have a container port %d defined.", a.Container, a.ContainerPort)
+	}
+	return invalid("The container %s does not exist in the task definition.", a.Container)
+}
+
+func checkGroup(tx *world.Tx, arn string) error {
+	g, ok := tx.TargetGroups.Get(arn)
+	switch {
+	case !ok:
+		return invalid("The specified target group does not exist: %s", arn)
+	case g.TargetType != "ip":
+		return invalid("The provided target group %s has target type %s, which is incompatible with the awsvpc network mode specified in the task definition.", arn, g.TargetType)
+	case g.Balancer == "":
+		return invalid("The target group with targetGroupArn %s does not have an associated load balancer.", arn)
+	}
+	return nil
+}
