@@ -42,7 +42,8 @@ type Room struct {
 	// Errors are zero values of the service's modelled errors
 	// (&ecstypes.ClientException{}). A refusal with the code or the type name of
 	// one of them becomes that type in [Server.Call], and takes its code in the
-	// query protocols.
+	// query protocols. (Through the codec, some SDK clients type an error only
+	// where the operation's own model names it; Call types it everywhere.)
 	Errors []smithy.APIError
 	// Unions are pointers to zero values of the members of union types that
 	// the room's inputs and outputs hold (&ecstypes.SharingStrategyMemberX{}).

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-const timeFormat = "2006-01-02T15:04:05.000Z"
+// timeFormat writes milliseconds where there are any, as AWS does.
+const timeFormat = "2006-01-02T15:04:05.999Z"
 
 // appendXML writes v as the content of an element. item is what members of
 // lists are called: "member", or "item" in EC2's dialect.
