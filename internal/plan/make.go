@@ -48,11 +48,11 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 
 // frame is the plan without its stages.
 func frame(app *appfile.Application, live Live) (*Plan, error) {
-	task, err := encodeTask(app.Task)
+	task, err := app.Task.JSON()
 	if err != nil {
 		return nil, fmt.Errorf("task definition: %w", err)
 	}
-	service, err := encodeService(app.Service)
+	service, err := app.Service.JSON()
 	if err != nil {
 		return nil, fmt.Errorf("service definition: %w", err)
 	}
