@@ -1,0 +1,153 @@
+package elbv2
+
+import (
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const maxConditionValues = 5 // per rule
+
+// newConditions checks the conditions of a rule and turns them into facts.
+func newConditions(in []elbtypes.RuleCondition) ([]world.Condition, error) {
+	if len(in) == 0 {
+		return nil, invalid("A condition must be specified")
+	}
+	var out []world.Condition
+	seen, values := map[string]bool{}, 0
+	for _, c := range in {
+		x, err := newCondition(c)
+		if err != nil {
+			return nil, err
+		}
+		if once := x.Field != "http-header" && x.Field != "query-string"; once && seen[x.Field] {
+			return nil, invalid("A rule can only have one '%s' condition", x.Field)
+		}
+		seen[x.Field] = true
+		values += len(x.Values) + len(x.Regex) + len(x.Query)
+		out = append(out, x)
+	}
+	if values > maxConditionValues {
+		return nil, invalid("The maximum number of condition values per rule is '%d'", maxConditionValues)
+	}
+	return out, nil
+}
+
+func newCondition(c elbtypes.RuleCondition) (world.Condition, error) {
+	x := world.Condition{Field: val(c.Field), Values: slices.Clone(c.Values), Regex: slices.Clone(c.RegexValues)}
+	plain := len(x.Values)+len(x.Regex) > 0
+	config := func(values, regex []string) {
+		x.Values = append(x.Values, values...)
+		x.Regex = append(x.Regex, regex...)
+	}
+	given := false
+	if v := c.HostHeaderConfig; v != nil && x.Field == "host-header" {
+		given = true
+		config(v.Values, v.RegexValues)
+	}
+	if v := c.PathPatternConfig; v != nil && x.Field == "path-pattern" {
+		given = true
+		config(v.Values, v.RegexValues)
+	}
+	if v := c.HttpRequestMethodConfig; v != nil && x.Field == "http-request-method" {
+		given = true
+		config(v.Values, nil)
+	}
+	if v := c.SourceIpConfig; v != nil && x.Field == "source-ip" {
+		given = true
+		config(v.Values, nil)
+	}
+	if v := c.HttpHeaderConfig; v != nil && x.Field == "http-header" {
+		given = true
+		x.Header = val(v.HttpHeaderName)
+		config(v.Values, v.RegexValues)
+	}
+	if v := c.QueryStringConfig; v != nil && x.Field == "query-string" {
+		given = true
+		for _, q := range v.Values {
+			x.Query = append(x.Query, world.QueryPair{Key: val(q.Key), Value: val(q.Value)})
+		}
+	}
+	if plain && given {
+		return x, invalid("You cannot specify both values and a configuration for condition '%s'", x.Field)
+	}
+	return x, checkCondition(x)
+}
+
+func checkCondition(c world.Condition) error {
+	check, ok := map[string]func(string) bool{
+		"host-header": upTo128, "path-pattern": upTo128, "http-header": upTo128, "query-string": upTo128,
+		"http-request-method": isMethod, "source-ip": isRange,
+	}[c.Field]
+	switch {
+	case !ok:
+		return invalid("Condition field '%s' must be one of '[path-pattern, host-header, http-header, http-request-method, query-string, source-ip]'", c.Field)
+	case len(c.Values)+len(c.Regex)+len(c.Query) == 0:
+		return invalid("A condition value must be specified for '%s'", c.Field)
+	case c.Field == "http-header" && (c.Header == "" || len(c.Header) > 40 || strings.ContainsAny(c.Header, "*?")):
+		return invalid("The HTTP header name '%s' must have 1 to 40 characters and no wildcards", c.Header)
+	case len(c.Regex) > 0 && c.Field != "host-header" && c.Field != "path-pattern" && c.Field != "http-header":
+		return invalid("Regex values are not supported for condition '%s'", c.Field)
+	}
+	for _, v := range c.Values {
+		if !check(v) {
+			return invalid("The value '%s' of condition '%s' is not valid", v, c.Field)
+		}
+	}
+	for _, v := range c.Regex {
+		if _, err := regexp.Compile(v); err != nil || !upTo128(v) {
+			return invalid("The regex value '%s' of condition '%s' is not valid", v, c.Field)
+		}
+	}
+	for _, q := range c.Query {
+		if len(q.Key) > 128 || !upTo128(q.Value) {
+			return invalid("The value '%s' of condition '%s' is not valid", q.Value, c.Field)
+		}
+	}
+	return nil
+}
+
+func upTo128(s string) bool { return s != "" && len(s) <= 128 }
+
+func isMethod(s string) bool {
+	return s != "" && len(s) <= 40 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == ""
+}
+
+func isRange(s string) bool {
+	_, err := netip.ParsePrefix(s)
+	return err == nil
+}
+
+// shapeConditions gives conditions as AWS reads them back: host and path also in
+// the older form.
+func shapeConditions(in []world.Condition) []elbtypes.RuleCondition {
+	out := []elbtypes.RuleCondition{}
+	for _, c := range in {
+		x := elbtypes.RuleCondition{Field: ptr(c.Field)}
+		values, regex := slices.Clone(c.Values), slices.Clone(c.Regex)
+		switch c.Field {
+		case "host-header":
+			x.Values, x.HostHeaderConfig = slices.Clone(c.Values), &elbtypes.HostHeaderConditionConfig{Values: values, RegexValues: regex}
+		case "path-pattern":
+			x.Values, x.PathPatternConfig = slices.Clone(c.Values), &elbtypes.PathPatternConditionConfig{Values: values, RegexValues: regex}
+		case "http-header":
+			x.HttpHeaderConfig = &elbtypes.HttpHeaderConditionConfig{HttpHeaderName: ptr(c.Header), Values: values, RegexValues: regex}
+		case "http-request-method":
+			x.HttpRequestMethodConfig = &elbtypes.HttpRequestMethodConditionConfig{Values: values}
+		case "source-ip":
+			x.SourceIpConfig = &elbtypes.SourceIpConditionConfig{Values: values}
+		case "query-string":
+			x.QueryStringConfig = &elbtypes.QueryStringConditionConfig{}
+			for _, q := range c.Query {
+				x.QueryStringConfig.Values = append(x.QueryStringConfig.Values, elbtypes.QueryStringKeyValuePair{Key: given(q.Key), Value: ptr(q.Value)})
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}

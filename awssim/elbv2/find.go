@@ -1,0 +1,87 @@
+package elbv2
+
+import (
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// findBalancer finds a load balancer by ARN.
+func findBalancer(tx *world.Tx, arn *string) (*world.LoadBalancer, error) {
+	if err := checkARN(arn, "loadbalancer/", "load balancer"); err != nil {
+		return nil, err
+	}
+	if lb, ok := tx.LoadBalancers.Get(*arn); ok {
+		return lb, nil
+	}
+	return nil, world.Refuse("LoadBalancerNotFound", "Load balancer '%s' not found", *arn)
+}
+
+func findGroup(tx *world.Tx, arn *string) (*world.TargetGroup, error) {
+	if err := checkARN(arn, "targetgroup/", "target group"); err != nil {
+		return nil, err
+	}
+	if g, ok := tx.TargetGroups.Get(*arn); ok {
+		return g, nil
+	}
+	return nil, world.Refuse("TargetGroupNotFound", "One or more target groups not found")
+}
+
+func findListener(tx *world.Tx, arn *string) (*world.Listener, error) {
+	if err := checkARN(arn, "listener/", "listener"); err != nil {
+		return nil, err
+	}
+	if l, ok := tx.Listeners.Get(*arn); ok {
+		return l, nil
+	}
+	return nil, world.Refuse("ListenerNotFound", "One or more listeners not found")
+}
+
+func findRule(tx *world.Tx, arn *string) (*world.Rule, error) {
+	if err := checkARN(arn, "listener-rule/", "listener rule"); err != nil {
+		return nil, err
+	}
+	if r, ok := tx.Rules.Get(*arn); ok {
+		return r, nil
+	}
+	return nil, world.Refuse("RuleNotFound", "One or more rules not found")
+}
+
+// checkARN refuses what is not an ARN of that kind at all.
+func checkARN(arn *string, kind, name string) error {
+	if arn == nil || *arn == "" {
+		return invalid("A %s ARN must be specified", name)
+	}
+	if !strings.HasPrefix(*arn, "arn:") || !strings.Contains(*arn, ":"+kind) {
+		return invalid("'%s' is not a valid %s ARN", *arn, name)
+	}
+	return nil
+}
+
+func val[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// given is a pointer to s, or nil for none.
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// doc is what the room keeps on an object, made at first use: objects that
+// others put into the world have none.
+func doc[T any](at *any) *T {
+	if d, ok := (*at).(*T); ok {
+		return d
+	}
+	d := new(T)
+	*at = d
+	return d
+}

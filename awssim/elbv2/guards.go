@@ -1,0 +1,107 @@
+package elbv2
+
+import (
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// guard is an action that comes before the forward: authentication or a token's
+// validation. Requests pass it unasked here. The client secret is kept and never
+// shown.
+type guard struct {
+	action elbtypes.Action
+	secret string
+}
+
+// newGuard checks such an action. old is the rule whose secret may be used again.
+func newGuard(l *world.Listener, a elbtypes.Action, old *world.Rule) (*guard, error) {
+	if l.Protocol != "HTTPS" {
+		return nil, badAction("Actions of type '%s' are supported only on HTTPS listeners", a.Type)
+	}
+	g := &guard{action: clone(a)}
+	g.action.Order, g.action.TargetGroupArn, g.action.ForwardConfig = nil, nil, nil
+	switch {
+	case a.Type == elbtypes.ActionTypeEnumAuthenticateOidc:
+		return g, g.oidc(old)
+	case a.Type == elbtypes.ActionTypeEnumAuthenticateCognito:
+		return g, g.cognito()
+	case a.JwtValidationConfig == nil || val(a.JwtValidationConfig.Issuer) == "" || val(a.JwtValidationConfig.JwksEndpoint) == "":
+		return nil, badAction("A JWT validation configuration with issuer and JWKS endpoint must be specified for actions of type 'jwt-validation'")
+	}
+	return g, nil
+}
+
+func (g *guard) oidc(old *world.Rule) error {
+	c := g.action.AuthenticateOidcConfig
+	if c == nil {
+		return badAction("An OIDC configuration must be specified for actions of type 'authenticate-oidc'")
+	}
+	for _, must := range []struct {
+		name  string
+		value *string
+	}{{"issuer", c.Issuer}, {"authorization endpoint", c.AuthorizationEndpoint}, {"token endpoint", c.TokenEndpoint},
+		{"user info endpoint", c.UserInfoEndpoint}, {"client ID", c.ClientId}} {
+		if val(must.value) == "" {
+			return badAction("An OIDC %s must be specified", must.name)
+		}
+	}
+	reuse := val(c.UseExistingClientSecret)
+	switch former := secretOf(old); {
+	case reuse && c.ClientSecret != nil:
+		return badAction("A client secret cannot be specified when UseExistingClientSecret is true")
+	case reuse && former == "":
+		return badAction("UseExistingClientSecret is true, but the rule has no OIDC action with a client secret")
+	case reuse:
+		g.secret = former
+	case val(c.ClientSecret) == "":
+		return badAction("A client secret must be specified unless UseExistingClientSecret is true")
+	default:
+		g.secret = *c.ClientSecret
+	}
+	c.ClientSecret, c.UseExistingClientSecret = nil, nil
+	c.OnUnauthenticatedRequest = orAuthenticate(c.OnUnauthenticatedRequest)
+	c.Scope, c.SessionCookieName = ptr(or(c.Scope, "openid")), ptr(or(c.SessionCookieName, "AWSELBAuthSessionCookie"))
+	if c.SessionTimeout == nil {
+		c.SessionTimeout = ptr(int64(604800))
+	}
+	return nil
+}
+
+func orAuthenticate[T ~string](v T) T {
+	if v == "" {
+		return "authenticate"
+	}
+	return v
+}
+
+func secretOf(r *world.Rule) string {
+	if r == nil {
+		return ""
+	}
+	for _, a := range r.Actions {
+		if g, ok := a.Doc.(*guard); ok && g.secret != "" {
+			return g.secret
+		}
+	}
+	return ""
+}
+
+func (g *guard) cognito() error {
+	c := g.action.AuthenticateCognitoConfig
+	if c == nil || val(c.UserPoolArn) == "" || val(c.UserPoolClientId) == "" || val(c.UserPoolDomain) == "" {
+		return badAction("A Cognito configuration with user pool ARN, client ID and domain must be specified for actions of type 'authenticate-cognito'")
+	}
+	c.OnUnauthenticatedRequest = orAuthenticate(c.OnUnauthenticatedRequest)
+	c.Scope, c.SessionCookieName = ptr(or(c.Scope, "openid")), ptr(or(c.SessionCookieName, "AWSELBAuthSessionCookie"))
+	if c.SessionTimeout == nil {
+		c.SessionTimeout = ptr(int64(604800))
+	}
+	return nil
+}
+
+// shape puts the configuration, without its secret, into an answer.
+func (g *guard) shape(x *elbtypes.Action) {
+	a := clone(g.action)
+	x.AuthenticateOidcConfig, x.AuthenticateCognitoConfig, x.JwtValidationConfig = a.AuthenticateOidcConfig, a.AuthenticateCognitoConfig, a.JwtValidationConfig
+}

@@ -1,0 +1,252 @@
+package elbv2
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const maxListeners = 50 // per load balancer
+
+// listenerDoc is what the law does not read of a listener.
+type listenerDoc struct {
+	certificates []elbtypes.Certificate
+	policy       string
+	alpn         []string
+	mutual       *elbtypes.MutualAuthenticationAttributes
+	attributes   map[string]string
+	tags         tags
+}
+
+func listenerOf(l *world.Listener) *listenerDoc { return doc[listenerDoc](&l.Doc) }
+
+const defaultPolicy = "ELBSecurityPolicy-2016-08"
+
+// CreateListener opens a port of a load balancer. A second call with the same
+// settings answers with the first listener.
+func (s *Service) CreateListener(ctx context.Context, in *awselb.CreateListenerInput) (*awselb.CreateListenerOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awselb.CreateListenerOutput, error) {
+		lb, err := findBalancer(tx, in.LoadBalancerArn)
+		if err != nil {
+			return nil, err
+		}
+		l := &world.Listener{Balancer: lb, Port: val(in.Port), Protocol: string(in.Protocol)}
+		d := &listenerDoc{certificates: clone(in.Certificates), policy: val(in.SslPolicy), alpn: slices.Clone(in.AlpnPolicy), mutual: clone(in.MutualAuthentication)}
+		if d.tags, err = newTags(in.Tags); err != nil {
+			return nil, err
+		}
+		l.Doc = d
+		if err := checkListener(l); err != nil {
+			return nil, err
+		}
+		actions, err := newActions(tx, l, in.DefaultActions, nil)
+		if err != nil {
+			return nil, err
+		}
+		if old := listenerAt(lb, l.Port); old != nil {
+			if old.Protocol == l.Protocol && reflect.DeepEqual(old.Default().Actions, actions) {
+				return &awselb.CreateListenerOutput{Listeners: []elbtypes.Listener{shapeListener(old)}}, nil
+			}
+			return nil, duplicateListener(lb)
+		}
+		if len(lb.Listeners) >= maxListeners {
+			return nil, world.Refuse("TooManyListeners", "The maximum number of listeners has been reached on load balancer '%s'", lb.ARN)
+		}
+		l.ARN = arnOr(ctx, func() string {
+			return strings.Replace(lb.ARN, ":loadbalancer/", ":listener/", 1) + "/" + tx.NewHex("listener", 16)
+		})
+		l.Rules = []*world.Rule{{ARN: newRuleARN(tx, l), Listener: l, Actions: actions}}
+		tx.AddListener(l)
+		return &awselb.CreateListenerOutput{Listeners: []elbtypes.Listener{shapeListener(l)}}, nil
+	})
+}
+
+func listenerAt(lb *world.LoadBalancer, port int32) *world.Listener {
+	for _, l := range lb.Listeners {
+		if l.Port == port {
+			return l
+		}
+	}
+	return nil
+}
+
+func duplicateListener(lb *world.LoadBalancer) error {
+	return world.Refuse("DuplicateListener", "A listener already exists on this port for this load balancer '%s'", lb.ARN)
+}
+
+// checkListener checks protocol and port against each other and the load balancer.
+func checkListener(l *world.Listener) error {
+	d, secure := listenerOf(l), l.Protocol == "HTTPS" || l.Protocol == "TLS"
+	fits := []string{"HTTP", "HTTPS"}
+	if l.Balancer.Type == "network" {
+		fits = []string{"TCP", "TLS", "UDP", "TCP_UDP"}
+	}
+	switch {
+	case l.Protocol == "":
+		return invalid("A listener protocol must be specified")
+	case !slices.Contains(fits, l.Protocol):
+		return invalid("Listener protocol '%s' must be one of '%s'", l.Protocol, strings.Join(fits, ", "))
+	case l.Port < 1 || l.Port > 65535:
+		return invalid("Port '%d' must be between 1 and 65535", l.Port)
+	case secure && len(d.certificates) == 0:
+		return invalid("A certificate must be specified for %s listeners", l.Protocol)
+	case len(d.certificates) > 1:
+		return world.Refuse("TooManyCertificates", "Only one certificate can be specified for a listener")
+	case !secure && len(d.certificates) > 0:
+		return invalid("Certificates cannot be specified for %s listeners", l.Protocol)
+	case !secure:
+		d.policy = ""
+		return nil
+	case d.policy == "":
+		d.policy = defaultPolicy
+	case sslPolicy(d.policy) == nil:
+		return world.Refuse("SSLPolicyNotFound", "SSL policy '%s' not found", d.policy)
+	}
+	return nil
+}
+
+// DescribeListeners lists the listeners of a load balancer, or by ARN.
+func (s *Service) DescribeListeners(ctx context.Context, in *awselb.DescribeListenersInput) (*awselb.DescribeListenersOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenersOutput, error) {
+		list, err := selectListeners(tx, in)
+		if err != nil {
+			return nil, err
+		}
+		list, next, err := page(list, in.Marker, in.PageSize, func(l *world.Listener) string { return l.ARN })
+		if err != nil {
+			return nil, err
+		}
+		out := &awselb.DescribeListenersOutput{Listeners: []elbtypes.Listener{}, NextMarker: next}
+		for _, l := range list {
+			out.Listeners = append(out.Listeners, shapeListener(l))
+		}
+		return out, nil
+	})
+}
+
+func selectListeners(tx *world.Tx, in *awselb.DescribeListenersInput) ([]*world.Listener, error) {
+	switch {
+	case in.LoadBalancerArn != nil && len(in.ListenerArns) > 0:
+		return nil, invalid("You cannot specify both listener ARNs and a load balancer ARN")
+	case len(in.ListenerArns) > 0:
+		return each(in.ListenerArns, func(arn string) (*world.Listener, error) { return findListener(tx, &arn) })
+	case in.LoadBalancerArn == nil:
+		return nil, invalid("You must specify either listener ARNs or a load balancer ARN")
+	}
+	lb, err := findBalancer(tx, in.LoadBalancerArn)
+	if err != nil {
+		return nil, err
+	}
+	return lb.Listeners, nil
+}
+
+func shapeListener(l *world.Listener) elbtypes.Listener {
+	d := listenerOf(l)
+	return elbtypes.Listener{
+		ListenerArn: ptr(l.ARN), LoadBalancerArn: ptr(l.Balancer.ARN), Port: ptr(l.Port), Protocol: elbtypes.ProtocolEnum(l.Protocol),
+		DefaultActions: shapeActions(l.Default().Actions), Certificates: shapeCertificates(d.certificates), SslPolicy: given(d.policy),
+		AlpnPolicy: slices.Clone(d.alpn), MutualAuthentication: clone(d.mutual),
+	}
+}
+
+func shapeCertificates(in []elbtypes.Certificate) []elbtypes.Certificate {
+	out := clone(in)
+	for i := range out {
+		out[i].IsDefault = nil
+	}
+	return out
+}
+
+// ModifyListener changes what is given; DefaultActions replace the whole list.
+func (s *Service) ModifyListener(ctx context.Context, in *awselb.ModifyListenerInput) (*awselb.ModifyListenerOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyListenerOutput, error) {
+		l, err := findListener(tx, in.ListenerArn)
+		if err != nil {
+			return nil, err
+		}
+		want := &world.Listener{ARN: l.ARN, Balancer: l.Balancer, Port: l.Port, Protocol: l.Protocol}
+		d := *listenerOf(l)
+		if in.Port != nil {
+			want.Port = *in.Port
+		}
+		if in.Protocol != "" {
+			want.Protocol = string(in.Protocol)
+		}
+		applyListener(&d, want, in)
+		want.Doc = &d
+		if err := checkListener(want); err != nil {
+			return nil, err
+		}
+		if other := listenerAt(l.Balancer, want.Port); other != nil && other != l {
+			return nil, duplicateListener(l.Balancer)
+		}
+		actions := l.Default().Actions
+		if in.DefaultActions != nil {
+			if actions, err = newActions(tx, want, in.DefaultActions, l.Default()); err != nil {
+				return nil, err
+			}
+		}
+		moved := want.Port != l.Port || want.Protocol != l.Protocol
+		l.Port, l.Protocol, l.Doc = want.Port, want.Protocol, want.Doc
+		if moved {
+			l.Bound = ""
+			tx.Changed(world.BalancerChanged, l.Balancer)
+			tx.Changed(world.RoutingChanged, l)
+		}
+		if in.DefaultActions != nil {
+			tx.SetActions(l.Default(), actions)
+		}
+		return &awselb.ModifyListenerOutput{Listeners: []elbtypes.Listener{shapeListener(l)}}, nil
+	})
+}
+
+func applyListener(d *listenerDoc, l *world.Listener, in *awselb.ModifyListenerInput) {
+	if in.Certificates != nil {
+		d.certificates = clone(in.Certificates)
+	} else if l.Protocol == "HTTP" {
+		d.certificates = nil
+	}
+	if in.SslPolicy != nil {
+		d.policy = *in.SslPolicy
+	}
+	if in.AlpnPolicy != nil {
+		d.alpn = slices.Clone(in.AlpnPolicy)
+	}
+	if in.MutualAuthentication != nil {
+		d.mutual = clone(in.MutualAuthentication)
+	}
+}
+
+// DeleteListener closes a port and deletes its rules.
+func (s *Service) DeleteListener(ctx context.Context, in *awselb.DeleteListenerInput) (*awselb.DeleteListenerOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awselb.DeleteListenerOutput, error) {
+		l, err := findListener(tx, in.ListenerArn)
+		if err != nil {
+			return nil, err
+		}
+		tx.RemoveListener(l)
+		return &awselb.DeleteListenerOutput{}, nil
+	})
+}
+
+// DescribeListenerCertificates answers with the listener's one certificate.
+func (s *Service) DescribeListenerCertificates(ctx context.Context, in *awselb.DescribeListenerCertificatesInput) (*awselb.DescribeListenerCertificatesOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenerCertificatesOutput, error) {
+		l, err := findListener(tx, in.ListenerArn)
+		if err != nil {
+			return nil, err
+		}
+		out := &awselb.DescribeListenerCertificatesOutput{Certificates: []elbtypes.Certificate{}}
+		for _, c := range shapeCertificates(listenerOf(l).certificates) {
+			c.IsDefault = ptr(true)
+			out.Certificates = append(out.Certificates, c)
+		}
+		return out, nil
+	})
+}

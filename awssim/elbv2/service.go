@@ -1,0 +1,117 @@
+// Package elbv2 is the Elastic Load Balancing (v2) API over the simulated world:
+// load balancers, target groups, targets and their health, listeners, rules,
+// attributes, tags.
+//
+// The room checks input, calls the balancer's or the world's verbs and shapes
+// output. Shapes are the SDK's own; reads are normalised as AWS's are. What no
+// law reads (certificates, security policies, transforms, authenticate
+// configurations) is kept on the object's Doc and echoed. Nothing that is kept
+// or returned points into a request or into the world.
+//
+// It does not simulate trust stores, capacity reservations, resource policies,
+// IP pools and several certificates per listener; those operations are answered
+// as unknown ones. Network load balancers exist as facts and carry no traffic.
+// FIDELITY.part.md says which behaviour follows which AWS page.
+//
+// Start reading at [New] and call, then rules.go and actions.go.
+package elbv2
+
+import (
+	"context"
+	"errors"
+
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	smithy "github.com/aws/smithy-go"
+
+	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Service is the room. Its methods of the form
+// func(ctx, *awselb.XInput) (*awselb.XOutput, error) are the operations; the
+// account and Region are those of [world.KeyOf].
+type Service struct {
+	world *world.World
+	law   *balancer.Law
+}
+
+// New makes the room over the law of the same world.
+func New(w *world.World, law *balancer.Law) *Service { return &Service{world: w, law: law} }
+
+// Room is the room as wire serves it.
+func Room(w *world.World, law *balancer.Law) wire.Room {
+	return wire.Room{
+		Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query, Version: "2015-12-01",
+		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", Methods: New(w, law),
+		Known: []string{"AddListenerCertificates", "RemoveListenerCertificates", "AddTrustStoreRevocations", "CreateTrustStore",
+			"DeleteSharedTrustStoreAssociation", "DeleteTrustStore", "DescribeCapacityReservation", "DescribeTrustStoreAssociations",
+			"DescribeTrustStoreRevocations", "DescribeTrustStores", "GetResourcePolicy", "GetTrustStoreCaCertificatesBundle",
+			"GetTrustStoreRevocationContent", "ModifyCapacityReservation", "ModifyIpPools", "ModifyTrustStore", "RemoveTrustStoreRevocations"},
+		Errors: []smithy.APIError{
+			&elbtypes.ALPNPolicyNotSupportedException{}, &elbtypes.CertificateNotFoundException{}, &elbtypes.DuplicateListenerException{},
+			&elbtypes.DuplicateLoadBalancerNameException{}, &elbtypes.DuplicateTagKeysException{}, &elbtypes.DuplicateTargetGroupNameException{},
+			&elbtypes.HealthUnavailableException{}, &elbtypes.IncompatibleProtocolsException{}, &elbtypes.InvalidConfigurationRequestException{},
+			&elbtypes.InvalidLoadBalancerActionException{}, &elbtypes.InvalidSchemeException{}, &elbtypes.InvalidSecurityGroupException{},
+			&elbtypes.InvalidSubnetException{}, &elbtypes.InvalidTargetException{}, &elbtypes.ListenerNotFoundException{},
+			&elbtypes.LoadBalancerNotFoundException{}, &elbtypes.OperationNotPermittedException{}, &elbtypes.PriorityInUseException{},
+			&elbtypes.ResourceInUseException{}, &elbtypes.ResourceNotFoundException{}, &elbtypes.RuleNotFoundException{},
+			&elbtypes.SSLPolicyNotFoundException{}, &elbtypes.SubnetNotFoundException{}, &elbtypes.TargetGroupAssociationLimitException{},
+			&elbtypes.TargetGroupNotFoundException{}, &elbtypes.TooManyActionsException{}, &elbtypes.TooManyCertificatesException{},
+			&elbtypes.TooManyListenersException{}, &elbtypes.TooManyLoadBalancersException{}, &elbtypes.TooManyRegistrationsForTargetIdException{},
+			&elbtypes.TooManyRulesException{}, &elbtypes.TooManyTagsException{}, &elbtypes.TooManyTargetGroupsException{},
+			&elbtypes.TooManyTargetsException{}, &elbtypes.TooManyUniqueTargetGroupsPerLoadBalancerException{}, &elbtypes.UnsupportedProtocolException{},
+		},
+	}
+}
+
+// call runs f as one step on the caller's Region.
+func call[O any](ctx context.Context, s *Service, f func(*world.Tx) (*O, error)) (*O, error) {
+	var out *O
+	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) (err error) {
+		out, err = f(tx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+type pinned struct{}
+
+// Pin has the next resource that a Create call with this context makes get that
+// ARN, for worlds that are laid from a file.
+func Pin(ctx context.Context, arn string) context.Context {
+	return context.WithValue(ctx, pinned{}, arn)
+}
+
+// arnOr is the pinned ARN, or the one that f makes.
+func arnOr(ctx context.Context, f func() string) string {
+	if arn, ok := ctx.Value(pinned{}).(string); ok && arn != "" {
+		return arn
+	}
+	return f()
+}
+
+func invalid(format string, args ...any) error {
+	return world.Refuse("ValidationError", format, args...)
+}
+
+// page cuts a page of at most 400 items.
+func page[T any](items []T, marker *string, size *int32, id func(T) string) ([]T, *string, error) {
+	n := 0
+	if size != nil {
+		if n = int(*size); n < 1 {
+			return nil, nil, invalid("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value greater than or equal to 1", n)
+		}
+		if n > 400 {
+			return nil, nil, invalid("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value less than or equal to 400", n)
+		}
+	}
+	out, next, err := wire.Page(items, marker, n, 400, 400, id)
+	if errors.Is(err, wire.ErrToken) {
+		return nil, nil, invalid("Marker is not valid")
+	}
+	return out, next, err
+}

@@ -1,0 +1,193 @@
+package elbv2
+
+import (
+	"context"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const maxTargets = 1000 // per group, and per load balancer
+
+// RegisterTargets adds targets to a group; those that drain are put back, those
+// that are registered stay as they are.
+func (s *Service) RegisterTargets(ctx context.Context, in *awselb.RegisterTargetsInput) (*awselb.RegisterTargetsOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awselb.RegisterTargetsOutput, error) {
+		g, err := findGroup(tx, in.TargetGroupArn)
+		if err != nil {
+			return nil, err
+		}
+		if len(in.Targets) == 0 {
+			return nil, invalid("At least one target must be specified")
+		}
+		fresh := 0
+		for _, t := range in.Targets {
+			if err := checkTarget(g, t); err != nil {
+				return nil, err
+			}
+			if g.Find(*t.Id, portOf(g, t)) == nil {
+				fresh++
+			}
+		}
+		if len(g.Targets)+fresh > maxTargets || behind(tx, g.Balancer)+fresh > maxTargets {
+			return nil, world.Refuse("TooManyTargets", "The maximum number of targets for the target group or its load balancer is '%d'", maxTargets)
+		}
+		for _, t := range in.Targets {
+			zone, task := standsAt(tx, *t.Id, val(t.AvailabilityZone))
+			tx.Register(g, *t.Id, portOf(g, t), zone, task)
+		}
+		return &awselb.RegisterTargetsOutput{}, nil
+	})
+}
+
+// behind is the number of targets behind a load balancer.
+func behind(tx *world.Tx, arn string) int {
+	n := 0
+	if arn == "" {
+		return 0
+	}
+	for _, g := range tx.TargetGroups.All() {
+		if g.Balancer == arn {
+			n += len(g.Targets)
+		}
+	}
+	return n
+}
+
+func portOf(g *world.TargetGroup, t elbtypes.TargetDescription) int32 {
+	if t.Port != nil {
+		return *t.Port
+	}
+	return g.Port
+}
+
+func checkTarget(g *world.TargetGroup, t elbtypes.TargetDescription) error {
+	id := val(t.Id)
+	_, err := netip.ParseAddr(id)
+	switch {
+	case id == "":
+		return invalid("A target ID must be specified")
+	case g.TargetType == "ip" && err != nil:
+		return invalidTarget("The IP address '%s' is not a valid IPv4 or IPv6 address", id)
+	case g.TargetType == "instance" && !strings.HasPrefix(id, "i-"):
+		return invalidTarget("The following targets are not in the instance ID format: '%s'", id)
+	case g.TargetType == "lambda":
+		return invalidTarget("Lambda functions as targets are not simulated: '%s'", id)
+	case g.TargetType == "alb":
+		return invalidTarget("Application Load Balancers as targets are not simulated: '%s'", id)
+	}
+	if p := portOf(g, t); p < 1 || p > 65535 {
+		return invalid("Port '%d' must be between 1 and 65535", p)
+	}
+	return nil
+}
+
+func invalidTarget(format string, args ...any) error {
+	return world.Refuse("InvalidTarget", format, args...)
+}
+
+// standsAt is the zone of a target's address and the task that has it.
+func standsAt(tx *world.Tx, id, zone string) (string, *world.Task) {
+	a, err := netip.ParseAddr(id)
+	if err != nil {
+		return zone, nil
+	}
+	for _, sub := range tx.Subnets.All() {
+		if sub.CIDR.Contains(a) {
+			zone = sub.Zone
+		}
+	}
+	return zone, tx.TasksByAddress[a]
+}
+
+// DeregisterTargets starts the drain of targets. Targets that are not registered
+// do not matter; without a port, all ports of the target are meant.
+func (s *Service) DeregisterTargets(ctx context.Context, in *awselb.DeregisterTargetsInput) (*awselb.DeregisterTargetsOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awselb.DeregisterTargetsOutput, error) {
+		g, err := findGroup(tx, in.TargetGroupArn)
+		if err != nil {
+			return nil, err
+		}
+		if len(in.Targets) == 0 {
+			return nil, invalid("At least one target must be specified")
+		}
+		for _, want := range in.Targets {
+			for _, t := range g.Targets {
+				if t.ID == val(want.Id) && (want.Port == nil || *want.Port == t.Port) {
+					tx.Deregister(g, t.ID, t.Port)
+				}
+			}
+		}
+		return &awselb.DeregisterTargetsOutput{}, nil
+	})
+}
+
+// DescribeTargetHealth lists the targets of a group with their health, draining
+// ones too; it is not paged. Targets that are asked for and not registered are
+// echoed as unused.
+func (s *Service) DescribeTargetHealth(ctx context.Context, in *awselb.DescribeTargetHealthInput) (*awselb.DescribeTargetHealthOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetHealthOutput, error) {
+		g, err := findGroup(tx, in.TargetGroupArn)
+		if err != nil {
+			return nil, err
+		}
+		out := &awselb.DescribeTargetHealthOutput{TargetHealthDescriptions: []elbtypes.TargetHealthDescription{}}
+		add := func(d elbtypes.TargetHealthDescription) {
+			out.TargetHealthDescriptions = append(out.TargetHealthDescriptions, d)
+		}
+		if len(in.Targets) == 0 {
+			for _, t := range g.Targets {
+				add(shapeHealth(g, t, in.Include))
+			}
+			return out, nil
+		}
+		for _, want := range in.Targets {
+			if err := checkTarget(g, want); err != nil {
+				return nil, err
+			}
+			if t := g.Find(*want.Id, portOf(g, want)); t != nil {
+				add(shapeHealth(g, t, in.Include))
+				continue
+			}
+			add(unregistered(g, want))
+		}
+		return out, nil
+	})
+}
+
+func shapeHealth(g *world.TargetGroup, t *world.Target, include []elbtypes.DescribeTargetHealthInputIncludeEnum) elbtypes.TargetHealthDescription {
+	d := elbtypes.TargetHealthDescription{
+		Target:          &elbtypes.TargetDescription{Id: ptr(t.ID), Port: ptr(t.Port), AvailabilityZone: given(t.Zone)},
+		HealthCheckPort: ptr(checkPort(g, t.Port)),
+		TargetHealth: &elbtypes.TargetHealth{State: elbtypes.TargetHealthStateEnum(t.State),
+			Reason: elbtypes.TargetHealthReasonEnum(t.Reason), Description: given(t.Description)},
+	}
+	for _, i := range include {
+		if i == elbtypes.DescribeTargetHealthInputIncludeEnumAnomaly || i == elbtypes.DescribeTargetHealthInputIncludeEnumAll {
+			d.AnomalyDetection = &elbtypes.AnomalyDetection{Result: elbtypes.AnomalyResultEnumNormal, MitigationInEffect: elbtypes.MitigationInEffectEnumNo}
+		}
+	}
+	return d
+}
+
+func checkPort(g *world.TargetGroup, port int32) string {
+	if g.Check.Port != "traffic-port" && g.Check.Port != "" {
+		return g.Check.Port
+	}
+	return strconv.Itoa(int(port))
+}
+
+func unregistered(g *world.TargetGroup, t elbtypes.TargetDescription) elbtypes.TargetHealthDescription {
+	port := portOf(g, t)
+	return elbtypes.TargetHealthDescription{
+		Target:          &elbtypes.TargetDescription{Id: ptr(*t.Id), Port: &port, AvailabilityZone: clone(t.AvailabilityZone)},
+		HealthCheckPort: ptr(checkPort(g, port)),
+		TargetHealth: &elbtypes.TargetHealth{State: elbtypes.TargetHealthStateEnumUnused,
+			Reason: elbtypes.TargetHealthReasonEnumNotRegistered, Description: ptr("Target is not registered to the target group")},
+	}
+}
