@@ -164,14 +164,14 @@ func setMember(v reflect.Value, name string, x any) {
 	}
 	if f.Kind() == reflect.Pointer && xv.Kind() != reflect.Pointer {
 		p := reflect.New(f.Type().Elem())
-		setMember0(p.Elem(), xv)
+		assign(p.Elem(), xv)
 		f.Set(p)
 		return
 	}
-	setMember0(f, xv)
+	assign(f, xv)
 }
 
-func setMember0(f, x reflect.Value) {
+func assign(f, x reflect.Value) {
 	if x.Type().AssignableTo(f.Type()) {
 		f.Set(x)
 	} else if x.Kind() == f.Kind() && x.CanConvert(f.Type()) {
