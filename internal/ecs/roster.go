@@ -2,8 +2,6 @@ package ecs
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -28,7 +26,7 @@ func (r *Roster) Update(ctx context.Context, s Service, set sluice.TaskSet) erro
 	if r.address != nil && now == r.at && len(r.address) >= set.Running {
 		return nil
 	}
-	arns, err := s.tasks(ctx, set.ID, ecstypes.DesiredStatusRunning)
+	arns, err := s.list(ctx, awsecs.ListTasksInput{StartedBy: aws.String(set.ID)})
 	if err != nil {
 		return err
 	}
@@ -42,22 +40,13 @@ func (r *Roster) Update(ctx context.Context, s Service, set sluice.TaskSet) erro
 		}
 	}
 	r.address, r.at = known, now
-	return r.describe(ctx, s, fresh)
-}
-
-func (r *Roster) describe(ctx context.Context, s Service, arns []string) error {
-	for batch := range slices.Chunk(arns, describeBatch) {
-		out, err := s.API.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String(s.Cluster), Tasks: batch})
-		if err != nil {
-			return fmt.Errorf("read tasks: %w", sluice.Inner(err))
-		}
-		for _, t := range out.Tasks {
-			if a := addressOf(t); a != "" {
-				r.address[aws.ToString(t.TaskArn)] = a
-			}
+	tasks, err := s.describe(ctx, fresh)
+	for _, t := range tasks {
+		if a := addressOf(t); a != "" {
+			r.address[aws.ToString(t.TaskArn)] = a
 		}
 	}
-	return nil
+	return err
 }
 
 // addressOf is the private address of a task's network interface; empty before

@@ -15,39 +15,47 @@ import (
 // describeBatch is how many tasks one DescribeTasks takes (ECS API Reference).
 const describeBatch = 100
 
-// Stopped reads the stopped tasks of a task set that are not in seen, oldest
-// first. AWS remembers them for about an hour.
-func (s Service) Stopped(ctx context.Context, taskSet string, seen func(id string) bool) ([]sluice.StoppedTask, error) {
-	arns, err := s.tasks(ctx, taskSet, ecstypes.DesiredStatusStopped)
+// Stoppages reads the stopped tasks of one task set, each once. The zero value
+// has read none.
+type Stoppages struct {
+	seen map[string]bool // ARNs of tasks that were read when they had stopped
+}
+
+// Update reads the tasks of the set that have stopped since the last Update,
+// oldest first. AWS remembers them for about an hour. It cannot list the
+// stopped tasks of a task set: startedBy stands with no other filter, so those
+// of the service are listed.
+func (p *Stoppages) Update(ctx context.Context, s Service, taskSet string) ([]sluice.StoppedTask, error) {
+	arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
 		return nil, err
 	}
-	arns = slices.DeleteFunc(arns, func(arn string) bool { return seen(sluice.ARNName(arn)) })
+	arns = slices.DeleteFunc(arns, func(arn string) bool { return p.seen[arn] })
+	tasks, err := s.describe(ctx, arns)
 	var stopped []sluice.StoppedTask
-	for batch := range slices.Chunk(arns, describeBatch) {
-		out, err := s.API.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String(s.Cluster), Tasks: batch})
-		if err != nil {
-			return nil, fmt.Errorf("read stopped tasks: %w", sluice.Inner(err))
+	for _, t := range tasks {
+		if aws.ToString(t.LastStatus) != "STOPPED" {
+			continue
 		}
-		for _, t := range out.Tasks {
-			if aws.ToString(t.LastStatus) == "STOPPED" {
-				stopped = append(stopped, stoppedTask(t))
-			}
+		if p.seen == nil {
+			p.seen = map[string]bool{}
+		}
+		p.seen[aws.ToString(t.TaskArn)] = true
+		if aws.ToString(t.StartedBy) == taskSet {
+			stopped = append(stopped, stoppedTask(t))
 		}
 	}
 	slices.SortStableFunc(stopped, func(a, b sluice.StoppedTask) int { return a.StoppedAt.Compare(b.StoppedAt) })
-	return stopped, nil
+	return stopped, err
 }
 
-// tasks lists the tasks of a task set. There is no call for it: each task's
-// startedBy is the id of its set, and that filter stands alone.
-func (s Service) tasks(ctx context.Context, taskSet string, status ecstypes.DesiredStatus) ([]string, error) {
+func (s Service) list(ctx context.Context, in awsecs.ListTasksInput) ([]string, error) {
+	in.Cluster = aws.String(s.Cluster)
 	var arns []string
-	in := &awsecs.ListTasksInput{Cluster: aws.String(s.Cluster), StartedBy: aws.String(taskSet), DesiredStatus: status}
 	for {
-		out, err := s.API.ListTasks(ctx, in)
+		out, err := s.API.ListTasks(ctx, &in)
 		if err != nil {
-			return nil, fmt.Errorf("list tasks of task set %s: %w", taskSet, sluice.Inner(err))
+			return nil, fmt.Errorf("list tasks of %s: %w", s.Resource(), sluice.Inner(err))
 		}
 		arns = append(arns, out.TaskArns...)
 		if aws.ToString(out.NextToken) == "" {
@@ -55,6 +63,20 @@ func (s Service) tasks(ctx context.Context, taskSet string, status ecstypes.Desi
 		}
 		in.NextToken = out.NextToken
 	}
+}
+
+// describe reads tasks in as few calls as AWS allows. A task that AWS does not
+// know (yet, or any more) is left out.
+func (s Service) describe(ctx context.Context, arns []string) ([]ecstypes.Task, error) {
+	var tasks []ecstypes.Task
+	for batch := range slices.Chunk(arns, describeBatch) {
+		out, err := s.API.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String(s.Cluster), Tasks: batch})
+		if err != nil {
+			return tasks, fmt.Errorf("read tasks of %s: %w", s.Resource(), sluice.Inner(err))
+		}
+		tasks = append(tasks, out.Tasks...)
+	}
+	return tasks, nil
 }
 
 func stoppedTask(t ecstypes.Task) sluice.StoppedTask {

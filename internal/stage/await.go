@@ -24,11 +24,11 @@ type watched struct {
 	variant sluice.Variant
 	id      string // of the task set
 	mine    ecs.Roster
-	stopped map[string]bool
+	stopped ecs.Stoppages
 }
 
 func watching(v sluice.Variant, id string) *watched {
-	return &watched{variant: v, id: id, stopped: map[string]bool{}}
+	return &watched{variant: v, id: id}
 }
 
 // awaitHealthy returns when every task that the set should have runs and its
@@ -59,18 +59,36 @@ func (r *Run) awaitHealthy(ctx context.Context, v sluice.Variant, id string, min
 	}
 }
 
+// find looks at a task set that was there. AWS's answers lag behind its writes
+// by seconds, so that it is missing once does not mean that it is gone.
+func (r *Run) find(ctx context.Context, id string) (sluice.TaskSet, error) {
+	const looks, apart = 6, 2 * time.Second
+	for n := 1; ; n++ {
+		live, err := r.observe(ctx)
+		if err != nil {
+			return sluice.TaskSet{}, err
+		}
+		if set := live.TaskSet(id); set != nil && set.Status != "DRAINING" {
+			return *set, nil
+		}
+		if n == looks {
+			return sluice.TaskSet{}, &sluice.Error{Op: "look at the task set", Resource: id, Kind: sluice.OutsideChange,
+				Err: errors.New("somebody deleted it during the deployment"), Next: "find out who; then deploy again"}
+		}
+		if err := r.pause(ctx, apart); err != nil {
+			return sluice.TaskSet{}, err
+		}
+	}
+}
+
 // observeSet is one look at a task set: the set, its targets, its stopped tasks.
 func (r *Run) observeSet(ctx context.Context, w *watched) (verdict.Observation, error) {
-	live, err := r.observe(ctx)
+	set, err := r.find(ctx, w.id)
 	if err != nil {
 		return verdict.Observation{}, err
 	}
-	o := verdict.Observation{At: r.Clock.Now(), Set: live.TaskSet(w.id)}
-	if o.Set == nil || o.Set.Status == "DRAINING" {
-		return o, &sluice.Error{Op: "watch the task set of " + string(w.variant), Resource: w.id, Kind: sluice.OutsideChange,
-			Err: errors.New("somebody deleted it during the deployment"), Next: "find out who; then deploy again"}
-	}
-	if o.Stopped, err = r.newlyStopped(ctx, w); err != nil {
+	o := verdict.Observation{At: r.Clock.Now(), Set: &set}
+	if o.Stopped, err = w.stopped.Update(ctx, r.hand, w.id); err != nil {
 		return o, err
 	}
 	if o.Set.TargetGroup == "" {
@@ -85,14 +103,6 @@ func (r *Run) observeSet(ctx context.Context, w *watched) (verdict.Observation, 
 	}
 	o.Mine = w.mine.Has
 	return o, nil
-}
-
-func (r *Run) newlyStopped(ctx context.Context, w *watched) ([]sluice.StoppedTask, error) {
-	stopped, err := r.hand.Stopped(ctx, w.id, func(id string) bool { return w.stopped[id] })
-	for _, t := range stopped {
-		w.stopped[t.ID] = true
-	}
-	return stopped, err
 }
 
 func (r *Run) tell(w *watched, o verdict.Observation, v verdict.Verdict) {

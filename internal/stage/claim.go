@@ -20,6 +20,7 @@ const (
 	claimFresh  = 30 * time.Second // looked at again before a write if seen longer ago
 	claimStale  = 2 * time.Minute  // no write at all if seen longer ago
 	claimSettle = 2 * time.Second  // before the tag that was written is read back
+	claimLooks  = 5                // before a claim that is not seen counts as lost
 )
 
 // claim is what was last seen of our claim.
@@ -88,17 +89,28 @@ func (r *Run) renew(ctx context.Context, a sluice.Attempt) error {
 	if now.Sub(r.claim.seen) <= claimFresh && r.claim.until.Sub(now) >= claimRenew {
 		return nil
 	}
-	live, err := r.observe(ctx)
-	if err != nil {
+	live, err := r.seek(ctx)
+	if err != nil || r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
 		return err
 	}
-	if r.claim.seen.IsZero() {
-		return r.lost()
-	}
-	if r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
-		return nil
-	}
 	return r.tagClaim(ctx, live)
+}
+
+// seek looks for our claim. Somebody else's is an answer; none at all may be an
+// answer that lags behind our write, so it is looked for again.
+func (r *Run) seek(ctx context.Context) (*ecs.Live, error) {
+	for n := 1; ; n++ {
+		live, err := r.observe(ctx)
+		if err != nil || !r.claim.seen.IsZero() {
+			return live, err
+		}
+		if r.claim.other != "" || n == claimLooks {
+			return nil, r.lost()
+		}
+		if err := r.pause(ctx, claimSettle); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // hold claims the service, or finds it claimed by this deployment.
@@ -116,7 +128,7 @@ func (r *Run) hold(ctx context.Context, live *ecs.Live) error {
 	if err := r.pause(ctx, claimSettle); err != nil {
 		return err
 	}
-	if _, err := r.observe(ctx); err != nil {
+	if _, err := r.seek(ctx); err != nil && r.claim.other == "" {
 		return err
 	}
 	if r.claim.other != "" {

@@ -50,13 +50,9 @@ func (r *Run) newPrimary(ctx context.Context, rev ecs.Revision) (string, error) 
 
 // promote makes the set PRIMARY unless it is already.
 func (r *Run) promote(ctx context.Context, id, label string) error {
-	live, err := r.observe(ctx)
-	if err != nil {
+	set, err := r.find(ctx, id)
+	if err != nil || set.Status == "PRIMARY" {
 		return err
 	}
-	set := live.TaskSet(id)
-	if set == nil || set.Status == "PRIMARY" {
-		return nil
-	}
-	return r.sets.Promote(ctx, r.act, *set, label)
+	return r.sets.Promote(ctx, r.act, set, label)
 }
