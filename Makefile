@@ -9,7 +9,12 @@ GO         ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 MAX_MB      = 35
-RELEASE     = CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
+BENCH      ?= ./...
+
+# As users get it: without C, without the symbol tables of debuggers. One setting
+# for everything, so that nothing is compiled twice.
+export CGO_ENABLED = 0
+RELEASE     = $(GO) build -ldflags='-s -w'
 
 # Every file that make or an editor did not leave here, with its checksum.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
@@ -20,8 +25,8 @@ all: build staticcheck test
 
 build:
 	$(GO) build ./...
-	mkdir -p bin
-	$(GO) build -o bin/ ./cmd/...
+	@mkdir -p bin
+	$(RELEASE) -o bin/ ./cmd/...
 
 vet:
 	$(GO) vet ./...
@@ -50,9 +55,10 @@ test: fmt floors generated vet
 demo:
 	$(GO) run ./cmd/sluice demo
 
-# One row per benchmark: iterations, time, and what else it reports.
+# One row per benchmark: time per operation and what else it reports.
+# make bench BENCH=./internal/clock for one package.
 bench:
-	@$(GO) test -run '^$$' -bench . -benchmem ./... | awk ' \
+	@$(GO) test -run '^$$' -bench . -benchmem $(BENCH) | awk ' \
 		/^pkg:/ { pkg = $$2; sub(".*/sluice-ecs/sluice/?", "", pkg) } \
 		/^Benchmark/ { name = $$1; sub("^Benchmark", "", name); sub("-[0-9]+$$", "", name); \
 			printf "%-28s %-34s", pkg, name; \
@@ -64,16 +70,14 @@ check: fmt vet staticcheck tidy cross size
 cross:
 	@for p in $(PLATFORMS); do \
 		echo "build $$p"; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./... || exit 1; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./... || exit 1; \
 	done
 
 tidy:
 	$(GO) mod tidy -diff
 
-size:
-	@mkdir -p bin
-	@$(RELEASE) -o bin/sluice-release ./cmd/sluice
-	@mb=$$(( ($$(wc -c < bin/sluice-release) + 999999) / 1000000 )); rm -f bin/sluice-release; \
+size: build
+	@mb=$$(( ($$(wc -c < bin/sluice) + 999999) / 1000000 )); \
 	echo "sluice is $$mb MB (at most $(MAX_MB))"; [ $$mb -lt $(MAX_MB) ]
 
 clean:
