@@ -99,10 +99,10 @@ func (l *Live) TaskSet(id string) *sluice.TaskSet {
 	return l.find(func(ts sluice.TaskSet) bool { return ts.ID == id })
 }
 
-// Made is the task set that carries the action's ID and is not being deleted,
-// or nil.
+// Made is the task set that carries the action's ID, or nil. One that is being
+// deleted is still listed, as DRAINING.
 func (l *Live) Made(by sluice.ActionID) *sluice.TaskSet {
-	return l.find(func(ts sluice.TaskSet) bool { return ts.ExternalID == string(by) && ts.Status != "DRAINING" })
+	return l.find(func(ts sluice.TaskSet) bool { return ts.ExternalID == string(by) })
 }
 
 func (l *Live) find(f func(sluice.TaskSet) bool) *sluice.TaskSet {

@@ -50,7 +50,7 @@ func (t TaskSets) EnsureSet(ctx context.Context, act sluice.Act, w Wanted) (set 
 		if l == nil {
 			return set, false, t.gone()
 		}
-		if have := l.Made(w.By); have != nil {
+		if have := l.Made(w.By); have != nil && have.Status != "DRAINING" {
 			if have.Scale != float64(w.Scale) {
 				err = t.Scale(ctx, act, *have, w.Label, w.Scale)
 				have.Scale = float64(w.Scale)

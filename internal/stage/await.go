@@ -25,6 +25,8 @@ type watched struct {
 	id      string // of the task set
 	mine    ecs.Roster
 	stopped ecs.Stoppages
+	read    time.Time // when stopped tasks were read last
+	running int       // how many ran at the last look
 }
 
 func watching(v sluice.Variant, id string) *watched {
@@ -88,7 +90,7 @@ func (r *Run) observeSet(ctx context.Context, w *watched) (verdict.Observation, 
 		return verdict.Observation{}, err
 	}
 	o := verdict.Observation{At: r.Clock.Now(), Set: &set}
-	if o.Stopped, err = w.stopped.Update(ctx, r.hand, w.id); err != nil {
+	if o.Stopped, err = r.newlyStopped(ctx, w, set); err != nil {
 		return o, err
 	}
 	if o.Set.TargetGroup == "" {
@@ -103,6 +105,20 @@ func (r *Run) observeSet(ctx context.Context, w *watched) (verdict.Observation, 
 	}
 	o.Mine = w.mine.Has
 	return o, nil
+}
+
+// stoppedEvery is how long failures may go unread while the counts do not tell
+// of them: a task that never runs is replaced without a trace in the counts.
+const stoppedEvery = 6 * time.Second
+
+func (r *Run) newlyStopped(ctx context.Context, w *watched, set sluice.TaskSet) ([]sluice.StoppedTask, error) {
+	now, fewer := r.Clock.Now(), set.Running < w.running
+	w.running = set.Running
+	if !fewer && now.Sub(w.read) < stoppedEvery {
+		return nil, nil
+	}
+	w.read = now
+	return w.stopped.Update(ctx, r.hand, w.id)
 }
 
 func (r *Run) tell(w *watched, o verdict.Observation, v verdict.Verdict) {

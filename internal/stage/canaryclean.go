@@ -34,8 +34,22 @@ func (r *Run) canaryClean(ctx context.Context) error {
 	if err := r.reshape(ctx); err != nil {
 		return err
 	}
+	return r.nextGeneration(ctx)
+}
+
+// nextGeneration lets a later rollout of this deployment make a canary of its
+// own: the one of this generation is gone.
+func (r *Run) nextGeneration(ctx context.Context) error {
+	by, err := r.canaryID(ctx)
+	if err != nil {
+		return err
+	}
+	rolledOut, ok, err := r.Host.Load(ctx, KeyCanarySet)
+	if err != nil || !ok || string(rolledOut) != string(by) {
+		return err
+	}
 	n, _, err := saved[int](ctx, r.Host, keyGeneration)
-	if err != nil || set == nil {
+	if err != nil {
 		return err
 	}
 	return save(ctx, r.Host, keyGeneration, n+1)
