@@ -83,7 +83,9 @@ func forward(shares ...world.Share) []world.Action {
 	return []world.Action{{Type: "forward", Order: 1, Forward: &world.Forward{Groups: shares}}}
 }
 
-func share(g *world.TargetGroup, weight int32) world.Share { return world.Share{Group: g.ARN, Weight: weight} }
+func share(g *world.TargetGroup, weight int32) world.Share {
+	return world.Share{Group: g.ARN, Weight: weight}
+}
 
 // task is a running task of an image, on port 80.
 func (b *bench) task(img string) *world.Task {

@@ -26,8 +26,9 @@ func New(w *world.World) *Law {
 	w.Watch(l.watch)
 	w.Settle(l.settle)
 	w.Found(func(tx *world.Tx) { l.forget(tx.Key) })
-	w.Check(world.Check{Name: "weights are 0 to 999", Hold: weightsInRange})
-	w.Check(world.Check{Name: "no share on a stopped task of a service", Hold: noShareOnStopped})
+	for _, c := range truths() {
+		w.Check(c)
+	}
 	return l
 }
 
@@ -86,8 +87,6 @@ type state struct {
 	views     queue[*groupNote]      // to be seen anew
 	publish   queue[*live]
 	tasks     queue[*world.Task]
-	touched   queue[*groupNote] // for the checks
-	written   []*world.Listener // for the checks
 
 	freed     []int // places of addresses that were given back
 	addresses int

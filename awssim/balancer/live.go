@@ -61,7 +61,6 @@ func (l *Law) listenerChanged(tx *world.Tx, s *state, kind world.ChangeKind, ls 
 // know at all reaches them at once, a changed rule after a drawn delay; the
 // newest write wins in whatever order they arrive.
 func (l *Law) write(tx *world.Tx, s *state, ls *world.Listener) {
-	s.written = append(s.written, ls)
 	b := s.live(tx, ls.Balancer)
 	if b == nil {
 		return

@@ -204,3 +204,14 @@ type GroupShare struct {
 	Group string // ARN
 	Share float64
 }
+
+// Groups are the views of all groups that rules forward to.
+func (t *Table) Groups() []*GroupView {
+	out := make([]*GroupView, 0, len(t.groups))
+	for _, g := range t.groups {
+		if g != nil {
+			out = append(out, g)
+		}
+	}
+	return out
+}

@@ -92,7 +92,6 @@ func (l *Law) targetChanged(tx *world.Tx, s *state, t *world.Target) {
 	}
 	n := s.group(t.Group)
 	s.views.add(n)
-	s.touched.add(n)
 	if t.State == "gone" {
 		s.leave(tx, t)
 		return
@@ -104,9 +103,7 @@ func (l *Law) targetChanged(tx *world.Tx, s *state, t *world.Target) {
 func (l *Law) taskChanged(tx *world.Tx, s *state, task *world.Task) {
 	s.adopt(tx, task)
 	for _, t := range s.behindTask(task) {
-		g := s.group(t.Group)
-		s.views.add(g)
-		s.touched.add(g)
+		s.views.add(s.group(t.Group))
 		s.tasks.add(task)
 		if n := s.noteOf(t); n.phase == checks {
 			l.look(tx, t, n)

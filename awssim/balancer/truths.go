@@ -6,53 +6,47 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// weightsInRange looks at the listeners that were written in the step.
-func weightsInRange(tx *world.Tx) error {
-	s := stateOf(tx)
-	written := s.written
-	s.written = nil
-	for _, ls := range written {
-		for _, r := range ls.Rules {
-			if err := weights(r); err != nil {
-				return err
-			}
-		}
+// truths are what must hold after every step about load balancers.
+func truths() []world.Check {
+	return []world.Check{
+		{Name: "weights are 0 to 999", Each: weightsInRange},
+		{Name: "no share on a stopped task of a service", Each: noShareOnStopped},
 	}
-	return nil
 }
 
-func weights(r *world.Rule) error {
-	f := r.Forwards()
-	if f == nil {
+func weightsInRange(_ *world.Tx, c world.Change) error {
+	l, ok := c.Object.(*world.Listener)
+	if !ok {
 		return nil
 	}
-	for _, g := range f.Groups {
-		if g.Weight < 0 || g.Weight > 999 {
-			return fmt.Errorf("rule %s gives %s the weight %d", r.Name(), g.Group, g.Weight)
-		}
-	}
-	return nil
-}
-
-// noShareOnStopped looks at the groups whose targets or tasks changed in the
-// step: the task of a service must have been deregistered before it is STOPPED.
-func noShareOnStopped(tx *world.Tx) error {
-	s := stateOf(tx)
-	for _, n := range s.touched.take() {
-		if n.group == nil || !n.weighted() {
+	for _, r := range l.Rules {
+		f := r.Forwards()
+		if f == nil {
 			continue
 		}
-		for _, t := range n.group.Targets {
-			if stopped(t.Task) && t.State == "healthy" {
-				return fmt.Errorf("group %s has a share and its target %s is the stopped task %s", n.group.Name, t.ID, t.Task.ID)
+		for _, g := range f.Groups {
+			if g.Weight < 0 || g.Weight > 999 {
+				return fmt.Errorf("rule %s gives %s the weight %d", r.Name(), g.Group, g.Weight)
 			}
 		}
 	}
 	return nil
 }
 
-func stopped(t *world.Task) bool {
-	return t != nil && t.Service != nil && t.LastStatus == "STOPPED"
+// noShareOnStopped: the task of a service has been deregistered before it is
+// STOPPED, so that no weight sends requests to it.
+func noShareOnStopped(tx *world.Tx, c world.Change) error {
+	task, ok := c.Object.(*world.Task)
+	if !ok || task.Service == nil || task.LastStatus != "STOPPED" {
+		return nil
+	}
+	s := stateOf(tx)
+	for _, t := range s.behindTask(task) {
+		if t.State == "healthy" && s.groupAt(t.Group.ARN).weighted() {
+			return fmt.Errorf("group %s has a share and its target %s is the stopped task %s", t.Group.Name, t.ID, task.ID)
+		}
+	}
+	return nil
 }
 
 // weighted reports whether some rule gives the group a share.

@@ -139,6 +139,7 @@ func (l *Law) groupChanged(tx *world.Tx, s *state, g *world.TargetGroup) {
 		for _, t := range g.Targets {
 			s.leave(tx, t)
 			t.State = "gone"
+			tx.Changed(world.TargetChanged, t)
 		}
 		if len(n.behind) == 0 {
 			delete(s.groups, g.ARN)

@@ -1,0 +1,28 @@
+package callers
+
+import (
+	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Caller is a steady stream of equal requests.
+type Caller struct {
+	Key      world.Key
+	Balancer string // ARN
+	Port     int32
+	Request  balancer.Request // its At is ignored
+	Rate     float64          // requests per second
+}
+
+// Attach lets a caller call from now on. Its tally grows with the world's time,
+// inside the steps in which something changes.
+func Attach(w *world.World, law *balancer.Law, c Caller) *Tally {
+	t := &Tally{caller: c, w: w, law: law}
+	_ = w.Do(c.Key, func(tx *world.Tx) error {
+		law.Follow(tx, c.Balancer, t)
+		t.since = tx.Now()
+		t.route(tx, law.Table(c.Key, c.Balancer))
+		return nil
+	})
+	return t
+}

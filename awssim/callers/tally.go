@@ -1,0 +1,271 @@
+package callers
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Tally is what has become of a caller's requests.
+type Tally struct {
+	caller Caller
+	w      *world.World
+	law    *balancer.Law
+
+	since   time.Time // accounted up to here
+	table   *balancer.Table
+	streams []stream
+	hosts   world.Ordered[*host] // by key; those that get requests, or may still answer some
+	report  Report
+}
+
+const firstFailures = 50 // kept in full
+
+// Published accounts up to now and goes on by the new table.
+func (t *Tally) Published(tx *world.Tx, table *balancer.Table) {
+	t.account(tx.Now())
+	t.route(tx, table)
+}
+
+// Task accounts up to now and looks at the task's targets again.
+func (t *Tally) Task(tx *world.Tx, task *world.Task) {
+	t.account(tx.Now())
+	for _, h := range t.hosts.All() {
+		if h.task == task {
+			t.relook(h, tx.Now())
+		}
+	}
+}
+
+// relook takes in a host's present state; requests in flight are lost if it has
+// just gone away.
+func (t *Tally) relook(h *host, now time.Time) {
+	was := h.running && !h.dead
+	h.look()
+	if was && h.answer(now) == 0 {
+		t.die(h, now, "the target went away while requests were in flight")
+	}
+}
+
+// route makes the streams of a table.
+func (t *Tally) route(tx *world.Tx, table *balancer.Table) {
+	t.table = table
+	t.streams = t.streamsNow(tx)
+	t.bury(tx.Now())
+	t.report.note(tx.Now(), t.streams, t.caller.Rate)
+}
+
+// streamsNow is the distribution of the table, with a host for each target.
+func (t *Tally) streamsNow(tx *world.Tx) []stream {
+	if t.table == nil {
+		return []stream{{share: 1, decision: balancer.Decision{Kind: balancer.Refuse, Reason: "there is no load balancer"}}}
+	}
+	r := t.caller.Request
+	r.At = tx.Now()
+	var out []stream
+	for _, o := range t.table.Shares(t.caller.Port, r) {
+		s := stream{share: o.Share, decision: o.Decision}
+		if o.Target != nil {
+			s.host = t.hostOf(tx, o.Decision)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// hostOf is the host of a target, with its present state taken in.
+func (t *Tally) hostOf(tx *world.Tx, d balancer.Decision) *host {
+	key := hostKey(d.Group, d.Target)
+	h, ok := t.hosts.Get(key)
+	if !ok || h.arn != d.Target.Task {
+		h = &host{arn: d.Target.Task, group: groupName(t.table, d.Group), address: d.Target.ID, port: d.Target.Port}
+		h.task = taskOf(tx, d.Target)
+		t.hosts.Put(key, h)
+	}
+	t.relook(h, tx.Now())
+	return h
+}
+
+// taskOf is the task behind a target, or nil.
+func taskOf(tx *world.Tx, v *balancer.TargetView) *world.Task {
+	if task, ok := tx.Tasks.Get(v.Task); ok {
+		return task
+	}
+	if task := tx.TasksByAddress[v.Address]; task != nil && task.ARN == v.Task {
+		return task
+	}
+	return nil
+}
+
+func hostKey(group string, v *balancer.TargetView) string {
+	return fmt.Sprintf("%s %s:%d", group, v.ID, v.Port)
+}
+
+// bury cuts what is in flight to targets that have left their group: the drain
+// is over, or they were cut off.
+func (t *Tally) bury(now time.Time) {
+	for _, key := range t.hosts.Keys() {
+		h, _ := t.hosts.Get(key)
+		if t.listed(key) {
+			continue
+		}
+		t.die(h, now, "the target was cut off while requests were in flight")
+		t.hosts.Delete(key)
+	}
+}
+
+func (t *Tally) listed(key string) bool {
+	if t.table == nil {
+		return false
+	}
+	for _, g := range t.table.Groups() {
+		for i := range g.Targets {
+			if hostKey(g.ARN, &g.Targets[i]) == key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// die moves the requests that were in flight from answered to lost.
+func (t *Tally) die(h *host, at time.Time, cause string) {
+	lost := h.cut(at)
+	h.dead = true
+	if lost == 0 {
+		return
+	}
+	v := version(h)
+	t.report.add(Line{Group: h.group, Version: v, Status: 200}, -lost)
+	t.report.add(Line{Group: h.group, Version: v, Status: 502}, lost)
+	t.report.fail(Failure{At: at, Cause: cause, Group: h.group, Target: h.address, Requests: lost})
+}
+
+// account adds up what the requests of (since, now] became.
+func (t *Tally) account(now time.Time) {
+	for t.since.Before(now) {
+		to := t.until(now)
+		t.span(t.since, to)
+		t.since = to
+	}
+}
+
+// ramp is how finely the shares of targets in slow start are followed.
+const ramp = time.Second
+
+// until is the end of the next span in which neither shares nor answers change.
+func (t *Tally) until(now time.Time) time.Time {
+	to := now
+	if t.table != nil && t.table.Ramps(t.since).After(t.since) {
+		if step := t.since.Add(ramp); step.Before(to) {
+			to = step
+		}
+	}
+	for _, h := range t.hosts.All() {
+		for _, at := range h.turns(t.since, to) {
+			if at.Before(to) {
+				to = at
+			}
+		}
+	}
+	return to
+}
+
+// span accounts a time in which every answer is the same. Shares of targets in
+// slow start are those of its middle.
+func (t *Tally) span(from, to time.Time) {
+	if t.table != nil && t.table.Ramps(from).After(from) {
+		t.reshare(from.Add(to.Sub(from) / 2))
+	}
+	seconds := to.Sub(from).Seconds()
+	t.report.Requests += t.caller.Rate * seconds
+	for _, s := range t.streams {
+		t.stream(s, from, to, t.caller.Rate*s.share*seconds)
+	}
+	for _, h := range t.hosts.All() {
+		if !h.dead && h.running && h.answer(to) == 0 {
+			t.die(h, to, "the target went away while requests were in flight")
+		}
+	}
+}
+
+// reshare brings the shares of the streams up to date without changing them
+// otherwise.
+func (t *Tally) reshare(at time.Time) {
+	r := t.caller.Request
+	r.At = at
+	for i, o := range t.table.Shares(t.caller.Port, r) {
+		if i < len(t.streams) {
+			t.streams[i].share = o.Share
+		}
+	}
+}
+
+// stream accounts the requests of one stream in a span.
+func (t *Tally) stream(s stream, from, to time.Time, n float64) {
+	group := groupName(t.table, s.decision.Group)
+	if s.host == nil {
+		t.answered(Line{Group: group, Status: s.decision.Status}, from, n, s.decision.Reason, "")
+		return
+	}
+	h := s.host
+	line := Line{Group: group, Version: version(h), Status: h.answer(from)}
+	if line.Status == 0 {
+		line.Status = 502
+		t.answered(line, from, n, "the target refuses connections", h.address)
+		return
+	}
+	bad := 0.0
+	if line.Status < 500 {
+		bad = n * h.does.ErrorRate
+	}
+	t.answered(line, from, n-bad, "the image answers this status", h.address)
+	if bad > 0 {
+		t.answered(Line{Group: group, Version: line.Version, Status: 500}, from, bad, "the image answers errors", h.address)
+	}
+	if line.Status < 500 {
+		h.remember(piece{from, to, (n - bad) / to.Sub(from).Seconds()})
+	}
+}
+
+func (t *Tally) answered(l Line, from time.Time, n float64, cause, target string) {
+	t.report.add(l, n)
+	if l.Failed() && n > 0 {
+		t.report.fail(Failure{At: from, Cause: cause, Group: l.Group, Target: target, Requests: n})
+	}
+}
+
+func version(h *host) string {
+	if h.task == nil {
+		return ""
+	}
+	return h.does.Version
+}
+
+func groupName(t *balancer.Table, arn string) string {
+	if t == nil || arn == "" {
+		return ""
+	}
+	if g := t.Group(arn); g != nil && g.Name != "" {
+		return g.Name
+	}
+	return arn
+}
+
+// Report is the tally up to the world's now.
+func (t *Tally) Report() Report {
+	var out Report
+	_ = t.w.Do(t.caller.Key, func(tx *world.Tx) error {
+		t.account(tx.Now())
+		out = t.report
+		out.Lines = slices.Clone(out.Lines)
+		out.First = slices.Clone(out.First)
+		out.History = slices.Clone(out.History)
+		out.Worst = slices.Clone(out.Worst)
+		return nil
+	})
+	return out
+}
