@@ -1,0 +1,11 @@
+// Command sluice deploys Amazon ECS services without dropping a request. All of
+// it is in package cli.
+package main
+
+import (
+	"os"
+
+	"github.com/sluice-ecs/sluice/internal/cli"
+)
+
+func main() { os.Exit(cli.Main(cli.OS())) }

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// board is where a deployment stands, as its events tell.
+type board struct {
+	plan     *plan.Plan
+	began    time.Time
+	stages   []boardStage // the rollback last
+	variants map[sluice.Variant]sluice.CapacityChanged
+	live     sluice.Weights // read back last
+	asked    sluice.Weights
+	current  string // what is waited for or written
+	failures []sluice.FailureSeen
+	over     bool
+}
+
+type boardStage struct {
+	status       string // "", running, done, failed
+	began, ended time.Time
+}
+
+func newBoard(p *plan.Plan) *board {
+	b := &board{plan: p, stages: make([]boardStage, len(p.Stages)+1), variants: map[sluice.Variant]sluice.CapacityChanged{}}
+	if len(p.Rollback.Routes) > 0 {
+		b.live = p.Rollback.Routes[0].Weights
+		b.asked = b.live
+	}
+	return b
+}
+
+// see takes in an event.
+func (b *board) see(e sluice.Envelope) {
+	if b.began.IsZero() {
+		b.began = e.At
+	}
+	switch ev := e.Open().(type) {
+	case sluice.StageStarted:
+		b.start(ev.Index, e.At)
+	case sluice.StageEnded:
+		b.end(ev, e.At)
+	case sluice.CapacityChanged:
+		b.variants[ev.Variant] = ev
+	case sluice.TrafficShifted:
+		if w, err := sluice.NewWeights(ev.ToPrimary, ev.ToCanary); err == nil {
+			b.live = w
+		}
+	case sluice.FailureSeen:
+		b.fail(ev)
+	case sluice.Waiting, sluice.ApprovalAwaited, sluice.DeploymentPaused:
+		b.current = say(ev).text
+	case sluice.Writing:
+		b.current = ev.Operation + " " + short(ev.Resource)
+	case sluice.Wrote, sluice.Approved:
+		b.current = ""
+	case sluice.DeploymentEnded:
+		b.over, b.current = true, ""
+	}
+}
+
+func (b *board) start(index int, at time.Time) {
+	if index >= len(b.stages) {
+		return
+	}
+	s := &b.stages[index]
+	if s.began.IsZero() {
+		s.began = at
+	}
+	s.status, b.current = "running", ""
+	if routes := b.plan.Stage(index).Routes; len(routes) > 0 {
+		b.asked = routes[0].Weights
+	}
+}
+
+func (b *board) end(ev sluice.StageEnded, at time.Time) {
+	if ev.Index < len(b.stages) {
+		b.stages[ev.Index].status, b.stages[ev.Index].ended = ev.Status, at
+	}
+	b.current = ""
+}
+
+func (b *board) fail(f sluice.FailureSeen) {
+	for i := range b.failures {
+		if b.failures[i].Cause == f.Cause && b.failures[i].Variant == f.Variant {
+			b.failures[i] = f
+			return
+		}
+	}
+	b.failures = append(b.failures, f)
+}
+
+// view draws the board for a terminal. Finished stages give way if the height
+// does not hold all.
+func (b *board) view(now time.Time, width, height int, p paint) []string {
+	head := p.bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + revisions(b.plan) + "  " + elapsed(now.Sub(b.began))
+	foot := b.foot(p)
+	stages := b.stageLines(now, p)
+	if room := height - len(foot) - 2; height > 0 && len(stages) > room {
+		stages = stages[b.firstShown(len(stages), max(room, 1)):]
+		stages = stages[:min(len(stages), max(room, 1))]
+	}
+	all := append([]string{head}, append(stages, foot...)...)
+	for i := range all {
+		all[i] = clip(all[i], width)
+	}
+	return all
+}
+
+// firstShown keeps the running stage in sight.
+func (b *board) firstShown(lines, room int) int {
+	running := 0
+	for i, s := range b.stages[:lines] {
+		if s.status != "" {
+			running = i
+		}
+	}
+	return max(0, min(running-room/2, lines-room))
+}
+
+func (b *board) stageLines(now time.Time, p paint) []string {
+	var all []string
+	for i, s := range b.stages {
+		if i == len(b.plan.Stages) && s.status == "" {
+			break // no rollback
+		}
+		what := b.plan.Stage(i)
+		text := fmt.Sprintf("%2d %s", i+1, pad(what.Name, 20)) + " " + stageWords(what)
+		if i == len(b.plan.Stages) {
+			text = "   " + pad(what.Name, 20) + " " + stageWords(what)
+		}
+		all = append(all, b.mark(s, now, p)+text)
+	}
+	return all
+}
+
+func (b *board) mark(s boardStage, now time.Time, p paint) string {
+	switch s.status {
+	case "done":
+		return p.good(pad("  done", 10)) + pad(elapsed(s.ended.Sub(s.began)), 7)
+	case "failed":
+		return p.bad(pad("  failed", 10)) + pad(elapsed(s.ended.Sub(s.began)), 7)
+	case "running":
+		return p.bold(pad("  running", 10)) + pad(elapsed(now.Sub(s.began)), 7)
+	}
+	return p.dim(pad("  -", 17))
+}
+
+// foot is what the stages have in common: variants, weights, failures.
+func (b *board) foot(p paint) []string {
+	var all []string
+	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
+		all = append(all, b.variant(v))
+	}
+	if b.current != "" {
+		all = append(all, "  "+p.dim(b.current))
+	}
+	for _, f := range b.failures {
+		all = append(all, "  "+p.bad(failureWords(f)))
+	}
+	return all
+}
+
+func (b *board) variant(v sluice.Variant) string {
+	text := "  " + pad(string(v), 8)
+	weights := ""
+	if b.live.Valid() {
+		weights = fmt.Sprintf("asked %d%%, live %d%%", b.asked.Of(v), b.live.Of(v))
+	}
+	c, known := b.variants[v]
+	if !known {
+		return strings.TrimRight(text+pad("-", 44)+weights, " ")
+	}
+	return strings.TrimRight(text+pad(c.Revision+"  "+capacityWords(c), 44)+weights, " ")
+}
+
+// clip cuts a line that the terminal would break: the redraw counts lines.
+// Colours take no room.
+func clip(s string, width int) string {
+	if width <= 0 {
+		return s
+	}
+	room, escape := width, false
+	for i, r := range s {
+		switch {
+		case r == '\x1b':
+			escape = true
+		case escape:
+			escape = r != 'm'
+		case room == 0:
+			return s[:i] + "\x1b[0m"
+		default:
+			room--
+		}
+	}
+	return s
+}

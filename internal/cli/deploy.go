@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+func (p *program) deploy() *cobra.Command {
+	var at where
+	var o plan.Options
+	var noWait, force bool
+	c := &cobra.Command{
+		Use:   "deploy [DIR | -c FILE]",
+		Short: "Bring a service to what its files ask for",
+		Long: `Bring a service to what its files ask for.
+
+It plans, and carries the plan out: capacity before traffic, traffic read back,
+drained before anything is taken away. A stage that fails leads back to what was.
+Ctrl-C pauses at a safe point, and sluice resume goes on; Ctrl-C twice leaves at
+once, and sluice resume goes on all the same.`,
+		Example: `  sluice deploy examples/canary
+  sluice deploy --no-wait              return at the first wait or approval
+  sluice deploy --output json | jq .   every event, as JSON Lines`,
+		Args: atMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, force)
+		},
+	}
+	at.register(c)
+	planFlags(c, &o)
+	c.Flags().BoolVar(&noWait, "no-wait", false, "return when a WAIT or an approval is reached (8: waits for approval)")
+	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
+	return c
+}
+
+func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, force bool) error {
+	pre, err := p.prepare(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	j, err := p.journal()
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if err := p.held(ctx, j, pre); err != nil {
+		return err
+	}
+	if !pre.plan.HasChanges() && !force {
+		return p.nothing(pre.plan)
+	}
+	p.brief(pre.plan)
+	e := p.engine(pre.account, pre.clock, j)
+	r := p.renderer(pre.plan, pre.clock)
+	e.Watch = r.event
+	id, err := e.Start(ctx, pre.plan, p.trigger())
+	if err != nil {
+		r.close()
+		return err
+	}
+	return p.drive(ctx, e, r, id, how, sluice.Succeeded)
+}
+
+// trigger is what started the deployment, for people.
+func (p *program) trigger() string {
+	if p.env.Getenv("CI") != "" || p.onGitHub() {
+		return engine.ByCI
+	}
+	return engine.ByHand
+}
+
+// nothing says that nothing changes.
+func (p *program) nothing(pl *plan.Plan) error {
+	message := fmt.Sprintf("No changes: %s/%s runs %s, as the files ask.", pl.Cluster, pl.Service, pl.From)
+	if p.flags.output == jsonOut {
+		r := &jsonLines{w: p.env.Out}
+		r.event(sluice.Seal("", "", sluice.Noted{Message: message}))
+		return nil
+	}
+	p.say(message)
+	return nil
+}
+
+// brief is the short form of a plan, before it runs.
+func (p *program) brief(pl *plan.Plan) {
+	if p.flags.output == jsonOut {
+		return
+	}
+	w := p.env.Err
+	fmt.Fprintf(w, "%s in %s: %s\n", p.paint.bold(pl.Cluster+"/"+pl.Service), pl.Region, revisions(pl))
+	for _, c := range pl.Changes {
+		fmt.Fprintf(w, "  %s %s: %s -> %s\n", c.Of, c.Path, c.Have, c.Want)
+	}
+	names := make([]string, 0, len(pl.Stages))
+	for _, s := range pl.Stages {
+		names = append(names, briefStage(s))
+	}
+	fmt.Fprintf(w, "  %s: %s\n", sluice.Plural(len(pl.Stages), "stage"), strings.Join(names, ", "))
+	for _, s := range pl.Warnings {
+		fmt.Fprintln(w, "  "+p.paint.warn("warning: "+s))
+		p.annotate(w, "warning", s, "")
+	}
+	for _, s := range pl.Notes {
+		fmt.Fprintln(w, "  note: "+s)
+	}
+}
+
+func briefStage(s plan.Stage) string {
+	switch {
+	case s.Scale > 0:
+		return fmt.Sprintf("%s %d%%", s.Name, s.Scale)
+	case s.Weights != nil:
+		return fmt.Sprintf("%s %d/%d", s.Name, s.Weights.Primary(), s.Weights.Canary())
+	case s.Duration > 0:
+		return s.Name + " " + plan.Duration(s.Duration)
+	}
+	return s.Name
+}

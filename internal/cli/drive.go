@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// renderer shows the events of a deployment: a live view on a terminal, a line
+// per change elsewhere, JSON Lines if asked for.
+func (p *program) renderer(pl *plan.Plan, c clock.Clock) renderer {
+	switch {
+	case p.flags.output == jsonOut:
+		return &jsonLines{w: p.env.Out, notes: p.env.Err}
+	case p.env.IsTerminal(p.env.Err) && !p.onGitHub():
+		return newLive(p.env.Err, p.paint, newBoard(pl), c, func() (int, int) { return p.env.Size(p.env.Err) })
+	}
+	return &lines{w: p.env.Err, paint: p.paint, groups: p.onGitHub()}
+}
+
+// hold makes the first Ctrl-C say what happens now. It returns what undoes it.
+func (p *program) hold(r renderer, says string) func() {
+	f := func() { r.note(says) }
+	p.onInterrupt.Store(&f)
+	return func() { p.onInterrupt.Store(nil) }
+}
+
+// drive runs a deployment here, as far as it goes, and says how it came out.
+// want is the outcome that the verb is there to bring about.
+func (p *program) drive(ctx context.Context, e *engine.Engine, r renderer, id string, o engine.Options, want sluice.Outcome) error {
+	release := p.hold(r, "pausing at a safe point; Ctrl-C again leaves at once")
+	e.Watch = r.event
+	ended, err := e.Run(ctx, id, o)
+	release()
+	r.close()
+	return p.conclude(ctx, e.Journal, ended, err, want)
+}
+
+// conclude says how a run came back.
+func (p *program) conclude(ctx context.Context, j *journal.Journal, ended engine.Ended, err error, want sluice.Outcome) error {
+	ctx = context.WithoutCancel(ctx)
+	d := ended.Deployment
+	switch {
+	case errors.Is(err, journal.ErrHeld):
+		return err
+	case d.State == journal.Ended:
+		return errors.Join(err, p.over(ctx, j, d, want))
+	case ended.Waiting != "" && err == nil:
+		return p.waits(ctx, j, d, ended.Waiting)
+	case err != nil && !interrupted(err):
+		p.tell(err)
+		p.goOn(d)
+		return exit(exitCode(err))
+	}
+	p.say("paused: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
+	p.goOn(d)
+	return exit(sluice.ExitStopped)
+}
+
+func interrupted(err error) bool {
+	return errors.Is(err, error(errInterrupted)) || errors.Is(err, context.Canceled)
+}
+
+// goOn prints how an unfinished deployment goes on.
+func (p *program) goOn(d journal.Deployment) {
+	fmt.Fprintf(p.env.Err, "next: sluice resume %s goes on; sluice rollback %s returns to what was; sluice abort %s leaves it as it stands\n", d.ID, d.ID, d.ID)
+}
+
+// waits says what a deployment waits for, with --no-wait.
+func (p *program) waits(ctx context.Context, j *journal.Journal, d journal.Deployment, what string) error {
+	approval, err := awaitsApproval(ctx, j, d)
+	if err != nil {
+		return err
+	}
+	p.say("waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
+	if approval {
+		fmt.Fprintf(p.env.Err, "next: sluice approve %s, then sluice resume %s\n", d.ID, d.ID)
+		return exit(sluice.ExitAwaitApprove)
+	}
+	fmt.Fprintf(p.env.Err, "next: sluice resume %s goes on\n", d.ID)
+	return nil
+}
+
+// over says how a deployment ended. A failure's cause was told when it
+// happened; it is told again, because that may be long ago.
+func (p *program) over(ctx context.Context, j *journal.Journal, d journal.Deployment, want sluice.Outcome) error {
+	events, err := j.Events(ctx, d.ID, 0, 0)
+	if err != nil {
+		return err
+	}
+	p.say(summary(d, serves(events)))
+	if d.Next != "" && d.Outcome != want {
+		fmt.Fprintln(p.env.Err, "next: "+d.Next)
+	}
+	if d.Outcome == want {
+		return nil
+	}
+	return code(d.Outcome.ExitCode())
+}
+
+// say prints a result, for people only: in JSON the events say it.
+func (p *program) say(s string) {
+	if p.flags.output == text {
+		fmt.Fprintln(p.env.Out, s)
+	}
+}
+
+func summary(d journal.Deployment, revision string) string {
+	s := string(d.Outcome) + ": " + d.Cluster + "/" + d.Service
+	if d.Outcome == sluice.Succeeded && revision != "" {
+		s += " runs " + revision
+	}
+	s += " (" + d.ID + ", " + took(d.Ended.Sub(d.Began)) + ")"
+	if d.Cause != "" {
+		s += ": " + d.Cause
+	}
+	return s
+}
+
+// serves is the revision that was seen last in the primary.
+func serves(events []sluice.Envelope) string {
+	for i := len(events) - 1; i >= 0; i-- {
+		if c, ok := events[i].Open().(sluice.CapacityChanged); ok && c.Variant == sluice.Primary {
+			return c.Revision
+		}
+	}
+	return ""
+}
+
+// awaitsApproval reports whether the first stage that is not done waits for
+// people.
+func awaitsApproval(ctx context.Context, j *journal.Journal, d journal.Deployment) (bool, error) {
+	pl, err := planOf(d)
+	if err != nil {
+		return false, err
+	}
+	stages, err := j.Stages(ctx, d.ID)
+	done := map[int]bool{}
+	for _, s := range stages {
+		done[s.Index] = s.Status == journal.StageDone
+	}
+	for _, s := range pl.Stages {
+		if !done[s.Index] {
+			return s.Approvals > 0, err
+		}
+	}
+	return false, err
+}

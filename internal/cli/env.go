@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/adrg/xdg"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/middleware"
+	"golang.org/x/term"
+
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// Env is the only door from the command line to what is outside. [OS] is the
+// one of the machine; tests pass others.
+type Env struct {
+	Args   []string // without the program's name
+	In     io.Reader
+	Out    io.Writer // results
+	Err    io.Writer // progress and errors
+	Getenv func(string) string
+
+	// Clock is time. Nil: the machine's, or a scaled one if SLUICE_SPEED is set.
+	Clock clock.Clock
+	Rand  io.Reader // IDs and jitter
+
+	HTTPClient  aws.HTTPClient // nil: the SDK's
+	APIOptions  []func(*middleware.Stack) error
+	Credentials aws.CredentialsProvider // nil: the SDK's chain
+
+	OpenJournal func(path string, c clock.Clock) (*journal.Journal, error)
+	StateDir    string // where the journal is without --state
+
+	Getwd func() (string, error)
+	FS    func(dir string) fs.FS
+
+	// Notify sends the signals that ask to stop, until stop is called.
+	Notify func(chan<- os.Signal) (stop func())
+
+	Host  string // of this machine, in names of who holds or approves
+	User  string
+	PID   int
+	Alive func(pid int) bool // a process of this machine
+
+	IsTerminal func(io.Writer) bool
+	Size       func(io.Writer) (width, height int) // of a terminal; 0 is unknown
+}
+
+// OS is the machine's environment.
+func OS() Env {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return Env{
+		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
+		Rand: rand.Reader, OpenJournal: journal.Open, StateDir: filepath.Join(xdg.StateHome, "sluice"),
+		Getwd: os.Getwd, FS: os.DirFS, Notify: notify,
+		Host: strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), Alive: alive,
+		IsTerminal: isTerminal, Size: size,
+	}
+}
+
+func notify(c chan<- os.Signal) func() {
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	return func() { signal.Stop(c) }
+}
+
+// userName is who runs this, for people; it proves nothing.
+func userName() string {
+	for _, key := range []string{"USER", "USERNAME"} {
+		if name := os.Getenv(key); name != "" {
+			return name
+		}
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "unknown"
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && obeys(f)
+}
+
+func size(w io.Writer) (width, height int) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0, 0
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return width, height
+}
+
+// interrupts is a context that the first signal ends, and a channel that the
+// second closes.
+func (e Env) interrupts(ctx context.Context, first func()) (context.Context, <-chan struct{}) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	twice, signals := make(chan struct{}), make(chan os.Signal, 2)
+	e.Notify(signals)
+	go func() {
+		<-signals
+		first()
+		cancel(errInterrupted)
+		<-signals
+		close(twice)
+	}()
+	return ctx, twice
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// errInterrupted is the cause of a context that Ctrl-C ended.
+var errInterrupted = &sluice.Error{Kind: sluice.Halted, Err: errors.New("interrupted")}
+
+// exitCode is the exit code of an error.
+func exitCode(err error) int {
+	if anywhere(err, sluice.Denied) {
+		return sluice.ExitDenied
+	}
+	return sluice.KindOf(err).ExitCode()
+}
+
+// anywhere reports whether an error of the kind is in err's tree.
+func anywhere(err error, kind sluice.Kind) bool {
+	if e, ok := err.(*sluice.Error); ok && e.Kind == kind {
+		return true
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return anywhere(e.Unwrap(), kind)
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			if anywhere(inner, kind) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tell writes an error for people: what was being done, why, and what next on a
+// line of its own. Problems in files are written with their line and caret.
+func (p *program) tell(err error) {
+	var others []error
+	problems := 0
+	for _, e := range apart(err) {
+		var problem *definition.Problem
+		if !errors.As(e, &problem) {
+			others = append(others, e)
+			continue
+		}
+		problems++
+		fmt.Fprintln(p.env.Err, problem)
+		p.annotate(p.env.Err, "error", problem.Message, fmt.Sprintf("file=%s,line=%d,col=%d", problem.File, problem.Line, problem.Column))
+	}
+	if problems > 0 {
+		fmt.Fprintf(p.env.Err, "%s in the files; nothing was written\n", sluice.Plural(problems, "problem"))
+	}
+	for _, e := range others {
+		p.tellOne(e)
+	}
+}
+
+func (p *program) tellOne(err error) {
+	if _, noisy := err.(*smithy.OperationError); noisy {
+		err = sluice.Inner(err)
+	}
+	fmt.Fprintln(p.env.Err, p.paint.bad(err.Error()))
+	if next := sluice.NextStep(err); next != "" {
+		fmt.Fprintln(p.env.Err, "next: "+next)
+	}
+	p.annotate(p.env.Err, "error", err.Error(), "")
+}
+
+// apart is a tree of joined errors as a list.
+func apart(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || len(joined.Unwrap()) == 0 || !strings.HasPrefix(fmt.Sprintf("%T", err), "*errors.") {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, apart(e)...)
+	}
+	return all
+}
+
+// annotate writes an annotation of GitHub Actions, if that is where we run.
+func (p *program) annotate(w io.Writer, level, message, place string) {
+	if p.flags.output == text && p.onGitHub() {
+		fmt.Fprintln(w, annotation(level, message, place))
+	}
+}
+
+func (p *program) onGitHub() bool { return p.env.Getenv("GITHUB_ACTIONS") == "true" }
+
+// annotation is a workflow command (GitHub documentation, "Workflow commands for
+// GitHub Actions"): percent, CR and LF are escaped.
+func annotation(level, message, place string) string {
+	message = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(message)
+	if place != "" {
+		level += " " + place
+	}
+	return "::" + level + "::" + message
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
+)
+
+// redraw is how often the live view is drawn anew, in the machine's time.
+const redraw = 250 * time.Millisecond
+
+// live draws the board in place, under what the terminal shows already, and
+// lets it stand at the end. It sends nothing but cursor moves and reads nothing:
+// a terminal that is asked questions answers on the input, and Ctrl-C must stay
+// a signal.
+type live struct {
+	mu    sync.Mutex
+	w     io.Writer
+	paint paint
+	board *board
+	clock clock.Clock
+	size  func() (width, height int)
+	drawn int // lines on the screen
+	stop  chan struct{}
+	done  chan struct{}
+}
+
+func newLive(w io.Writer, p paint, b *board, c clock.Clock, size func() (int, int)) *live {
+	l := &live{w: w, paint: p, board: b, clock: c, size: size, stop: make(chan struct{}), done: make(chan struct{})}
+	go l.tick()
+	return l
+}
+
+func (l *live) tick() {
+	defer close(l.done)
+	t := time.NewTicker(redraw)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			l.mu.Lock()
+			l.draw()
+			l.mu.Unlock()
+		case <-l.stop:
+			return
+		}
+	}
+}
+
+func (l *live) event(e sluice.Envelope) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.board.see(e)
+	switch ev := e.Open().(type) {
+	case sluice.Warned, sluice.RollbackStarted:
+		l.above(colored(l.paint, say(ev)))
+	case sluice.StageEnded:
+		if ev.Status == "failed" {
+			l.above(colored(l.paint, line{failure, fmt.Sprintf("%d %s: %s", ev.Index+1, ev.Name, ev.Cause)}))
+		}
+	}
+	l.draw()
+}
+
+// above writes a line that stays, over the board.
+func (l *live) above(s string) {
+	l.erase()
+	fmt.Fprintln(l.w, s)
+}
+
+func (l *live) erase() {
+	if l.drawn > 0 {
+		fmt.Fprintf(l.w, "\x1b[%dA\r\x1b[J", l.drawn)
+		l.drawn = 0
+	}
+}
+
+func (l *live) draw() {
+	if l.board.began.IsZero() {
+		return
+	}
+	width, height := l.size()
+	rows := l.board.view(l.clock.Now(), width, height, l.paint)
+	l.erase()
+	fmt.Fprint(l.w, strings.Join(rows, "\n"), "\n")
+	l.drawn = len(rows)
+}
+
+func (l *live) recall(e sluice.Envelope) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.board.see(e)
+}
+
+func (l *live) note(s string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.above(s)
+	l.draw()
+}
+
+func (l *live) close() {
+	close(l.stop)
+	<-l.done
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.draw()
+}

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Main runs the command line once and returns its exit code.
+func Main(env Env) int {
+	p := &program{env: env, paint: painter(env, env.Err)}
+	ctx, twice := env.interrupts(context.Background(), p.interrupted)
+	done := make(chan int, 1)
+	go func() { done <- p.run(ctx) }()
+	select {
+	case code := <-done:
+		return code
+	case <-twice:
+		return sluice.ExitStopped
+	}
+}
+
+// program is one run of the command line.
+type program struct {
+	env   Env
+	flags flags
+	paint paint // of the progress
+
+	// onInterrupt is called at the first Ctrl-C; nil: nothing is said.
+	onInterrupt atomic.Pointer[func()]
+}
+
+func (p *program) interrupted() {
+	if f := p.onInterrupt.Load(); f != nil {
+		(*f)()
+	}
+}
+
+// run is never left by a panic: a stack trace helps nobody at a terminal.
+func (p *program) run(ctx context.Context) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(p.env.Err, "sluice has a defect: %v\nnext: report it with the command and the output of sluice version\n", r)
+			code = sluice.ExitUsage
+		}
+	}()
+	root := p.root()
+	root.SetArgs(p.env.Args)
+	root.SetIn(p.env.In)
+	root.SetOut(p.env.Out)
+	root.SetErr(p.env.Err)
+	err := root.ExecuteContext(ctx)
+	var ended exit
+	if errors.As(err, &ended) {
+		return int(ended)
+	}
+	if err != nil {
+		p.tell(err)
+		return exitCode(err)
+	}
+	return sluice.ExitDone
+}
+
+// exit ends a verb with a code and nothing more to say.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// code is nil for 0.
+func code(n int) error {
+	if n == sluice.ExitDone {
+		return nil
+	}
+	return exit(n)
+}
+
+const (
+	groupDeploy = "deploy"
+	groupLook   = "look"
+	groupLocal  = "local"
+)
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sluice",
+		Short: "Deploys Amazon ECS services without dropping a request",
+		Long: `sluice deploys Amazon ECS services without dropping a request.
+
+It reads an application (app.pipecd.yaml or sluice.yaml with a task and a service
+definition), plans every write, and carries the plan out: a canary, its share of
+the traffic, the new primary, and the way back if something fails.`,
+		Example: `  sluice plan examples/canary        what would change, and every write
+  sluice deploy examples/canary      do it
+  sluice status                      what stands now
+  sluice rollback                    back to what was
+  sluice sim --world world.yaml      a local AWS to try it on`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noVerb,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(misused)
+	root.AddGroup(
+		&cobra.Group{ID: groupDeploy, Title: "Deploy:"},
+		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupLocal, Title: "Try and set up:"},
+	)
+	for _, v := range p.verbs() {
+		v.cmd.GroupID = v.group
+		root.AddCommand(v.cmd)
+	}
+	root.SetHelpCommandGroupID(groupLocal)
+	root.SetCompletionCommandGroupID(groupLocal)
+	root.SetUsageTemplate(usage)
+	p.flags.register(root.PersistentFlags())
+	return root
+}
+
+type verb struct {
+	group string
+	cmd   *cobra.Command
+}
+
+func (p *program) verbs() []verb {
+	return []verb{
+		{groupDeploy, p.plan()},
+		{groupDeploy, p.deploy()},
+		{groupLook, p.schema()},
+		{groupLook, p.version()},
+	}
+}
+
+// misused tells what is wrong with a flag, and where the flags are listed.
+func misused(c *cobra.Command, err error) error {
+	return &sluice.Error{Op: c.CommandPath(), Err: err, Next: c.CommandPath() + " --help"}
+}
+
+func noVerb(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	next := "sluice --help lists the verbs"
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		next = "did you mean: sluice " + near[0]
+	}
+	return &sluice.Error{Op: "sluice", Err: fmt.Errorf("there is no verb %q", args[0]), Next: next}
+}
+
+// atMost refuses more arguments than a verb takes.
+func atMost(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("it takes %s, and there are %d", sluice.Plural(n, "argument"), len(args)),
+			Next: c.CommandPath() + " --help"}
+	}
+}
+
+const usage = `Usage:{{if .Runnable}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} <verb> [flags]{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$cmds := .Commands}}{{range $group := .Groups}}
+
+{{.Title}}{{range $cmds}}{{if (and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help")))}}
+  {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+Everywhere:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+
+Exit codes: 0 done; 1 error in use or files; 2 the plan has changes (--detailed-exitcode);
+3 failed and rolled back; 4 stopped by a person; 5 failed and not rolled back; 6 superseded
+or held by another; 7 refused by AWS; 8 waiting for approval (--no-wait); 9 ended undecided.
+
+"sluice <verb> --help" says more about a verb.{{end}}
+`

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// clock is the time that this run goes by, and whether it is a scaled one that
+// needs a loopback endpoint.
+func (p *program) clock() (c clock.Clock, scaled bool, err error) {
+	if p.env.Clock != nil {
+		return p.env.Clock, false, nil
+	}
+	text := p.env.Getenv("SLUICE_SPEED")
+	if text == "" {
+		return clock.Real(), false, nil
+	}
+	speed, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(speed > 0) || math.IsInf(speed, 0) {
+		return nil, false, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text), Next: "unset SLUICE_SPEED"}
+	}
+	return clock.Scaled(speed), true, nil
+}
+
+// open is the AWS account in a Region; the flag goes before the region given.
+func (p *program) open(ctx context.Context, region string) (*account.Account, clock.Clock, error) {
+	c, scaled, err := p.clock()
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.flags.region != "" {
+		region = p.flags.region
+	}
+	a, err := account.Open(ctx, account.Config{
+		Region: region, Profile: p.flags.profile, AssumeRole: p.flags.role, EndpointURL: p.flags.endpoint,
+		HTTPClient: p.env.HTTPClient, Credentials: p.env.Credentials, APIOptions: p.env.APIOptions, Clock: c, Draw: p.draw,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if scaled {
+		err = a.SpeedAllowed()
+	}
+	return a, c, err
+}
+
+// draw is a number in [0,1).
+func (p *program) draw() float64 {
+	var b [8]byte
+	if _, err := p.env.Rand.Read(b[:]); err != nil {
+		return 0
+	}
+	return float64(binary.LittleEndian.Uint64(b[:])>>11) / (1 << 53)
+}
+
+// journal opens the journal, making it if need be.
+func (p *program) journal() (*journal.Journal, error) {
+	c, _, err := p.clock()
+	if err != nil {
+		return nil, err
+	}
+	return p.env.OpenJournal(p.statePath(), c)
+}
+
+// journalIfAny is nil if there is none: who only looks makes no file.
+func (p *program) journalIfAny() (*journal.Journal, error) {
+	if path := p.statePath(); path != journal.Memory {
+		abs, err := filepath.Abs(path)
+		if err == nil {
+			_, err = fs.Stat(p.env.FS(filepath.Dir(abs)), filepath.Base(abs))
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return p.journal()
+}
+
+// engine runs deployments of the account on the journal.
+func (p *program) engine(a *account.Account, c clock.Clock, j *journal.Journal) *engine.Engine {
+	return &engine.Engine{Journal: j, Account: a, Clock: c, Owner: p.owner(), Alive: p.ownerAlive,
+		NewID: func() string {
+			id := ulid.MustNew(ulid.Timestamp(c.Now()), p.env.Rand)
+			return plan.IDPrefix + strings.ToLower(id.String())
+		}}
+}
+
+// owner names this process in leases.
+func (p *program) owner() string { return fmt.Sprintf("%s/%d", p.env.Host, p.env.PID) }
+
+// ownerAlive reports whether the process of a lease still runs. One of another
+// machine cannot be asked: it does until its lease runs out.
+func (p *program) ownerAlive(owner string) bool {
+	host, text, ok := strings.Cut(owner, "/")
+	pid, err := strconv.Atoi(text)
+	if !ok || err != nil || host != p.env.Host {
+		return true
+	}
+	return p.env.Alive(pid)
+}
+
+// application reads the application at a path. Its files are named as seen from
+// the working directory, if they lie under it.
+func (p *program) application(path string) (*appfile.Application, error) {
+	wd, err := p.env.Getwd()
+	if err != nil {
+		return nil, &sluice.Error{Op: "find the working directory", Err: err}
+	}
+	abs := path
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(wd, path)
+	}
+	if rel, err := filepath.Rel(wd, abs); err == nil && filepath.IsLocal(rel) {
+		return appfile.Load(p.env.FS(wd), filepath.ToSlash(rel), p.lookup)
+	}
+	if info, err := fs.Stat(p.env.FS(filepath.Dir(abs)), filepath.Base(abs)); err == nil && info.IsDir() {
+		return appfile.Load(p.env.FS(abs), ".", p.lookup)
+	}
+	return appfile.Load(p.env.FS(filepath.Dir(abs)), filepath.Base(abs), p.lookup)
+}
+
+func (p *program) lookup(key string) (string, bool) {
+	v := p.env.Getenv(key)
+	return v, v != ""
+}

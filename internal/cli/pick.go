@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// planOf reads the plan of a deployment.
+func planOf(d journal.Deployment) (*plan.Plan, error) {
+	p := &plan.Plan{}
+	if err := json.Unmarshal(d.Plan, p); err != nil {
+		return nil, &sluice.Error{Op: "read the plan of the deployment", Resource: d.ID, Err: err}
+	}
+	return p, nil
+}
+
+// isID tells a deployment's ID from a folder.
+func isID(s string) bool { return strings.HasPrefix(s, plan.IDPrefix) }
+
+// pick finds the deployment that a verb is about: the one named; else the newest
+// of the application here; else the only one that has not ended.
+func (p *program) pick(ctx context.Context, j *journal.Journal, verb, path string, given bool) (journal.Deployment, error) {
+	if given && isID(path) {
+		return p.named(ctx, j, path)
+	}
+	app, err := p.application(path)
+	if err != nil && (given || !absent(err)) {
+		return journal.Deployment{}, err
+	}
+	if err == nil && app.Service != nil {
+		return p.ofService(ctx, j, verb, app)
+	}
+	open, err := j.Deployments(ctx, journal.Filter{Open: true})
+	if err != nil {
+		return journal.Deployment{}, err
+	}
+	if len(open) == 1 {
+		return open[0], nil
+	}
+	return journal.Deployment{}, p.which(verb, "here is no application file, and "+sluice.Plural(len(open), "deployment")+" not ended", open)
+}
+
+// absent reports whether there is no application file at all.
+func absent(err error) bool {
+	var problem *sluice.Error
+	return errors.As(err, &problem) && problem.Op == "read the application" || errors.Is(err, fs.ErrNotExist)
+}
+
+func (p *program) named(ctx context.Context, j *journal.Journal, id string) (journal.Deployment, error) {
+	d, err := j.Deployment(ctx, id)
+	if errors.Is(err, journal.ErrNotFound) {
+		return d, &sluice.Error{Op: "find the deployment", Resource: id, Kind: sluice.NotFound,
+			Err: fmt.Errorf("it is not in the journal %s", j.Path()), Next: "sluice history lists the deployments; --state names another journal"}
+	}
+	return d, err
+}
+
+// ofService is the newest deployment of the application's service. The same
+// name in another account or Region is another service.
+func (p *program) ofService(ctx context.Context, j *journal.Journal, verb string, app *appfile.Application) (journal.Deployment, error) {
+	f := journal.Filter{Cluster: clusterOf(app), Service: *app.Service.Input.ServiceName, Region: app.Region}
+	if p.flags.region != "" {
+		f.Region = p.flags.region
+	}
+	all, err := j.Deployments(ctx, f)
+	if err != nil {
+		return journal.Deployment{}, err
+	}
+	if len(all) == 0 {
+		return journal.Deployment{}, &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service, Kind: sluice.NotFound,
+			Err: fmt.Errorf("no deployment of it is in the journal %s", j.Path()), Next: "sluice deploy makes one; --state names another journal"}
+	}
+	for _, d := range all {
+		if d.Account != all[0].Account || d.Region != all[0].Region {
+			return journal.Deployment{}, p.which(verb, "there are deployments of "+f.Cluster+"/"+f.Service+" in several accounts or Regions", all)
+		}
+	}
+	return all[0], nil
+}
+
+func clusterOf(app *appfile.Application) string {
+	if app.Cluster == "" {
+		return "default"
+	}
+	return sluice.ARNName(app.Cluster)
+}
+
+// which lists the deployments that could be meant.
+func (p *program) which(verb, why string, all []journal.Deployment) error {
+	var b strings.Builder
+	b.WriteString(why)
+	for _, d := range all {
+		fmt.Fprintf(&b, "\n  %s  %s/%s  %s  %s", d.ID, d.Cluster, d.Service, d.Region, d.State)
+	}
+	next := "name one: sluice " + verb + " ID"
+	if len(all) == 0 {
+		next = "sluice history lists the deployments"
+	}
+	return &sluice.Error{Op: "find the deployment", Kind: sluice.NotFound, Err: errors.New(b.String()), Next: next}
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+func (p *program) plan() *cobra.Command {
+	var at where
+	var o plan.Options
+	var detailed bool
+	c := &cobra.Command{
+		Use:   "plan [DIR | -c FILE]",
+		Short: "Show what a deployment would change, and every write it would make",
+		Long: `Show what a deployment would change, and every write it would make.
+
+It reads the files and AWS and writes nothing: what changes in the task definition
+and the service, the stages with the weights they leave on each rule, every write
+of each stage and of the way back, and what to know before.`,
+		Example: `  sluice plan examples/canary
+  sluice plan --detailed-exitcode      2 if something would change
+  sluice plan --output json | jq .changes`,
+		Args: atMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runPlan(c.Context(), path, o, detailed)
+		},
+	}
+	at.register(c)
+	planFlags(c, &o)
+	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit 2 if there are changes")
+	return c
+}
+
+func planFlags(c *cobra.Command, o *plan.Options) {
+	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "all at once, whatever the file's pipeline says")
+	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "the file's pipeline, even on a first deployment")
+}
+
+func (p *program) runPlan(ctx context.Context, path string, o plan.Options, detailed bool) error {
+	pre, err := p.prepare(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	if err := p.warnOpen(ctx, pre.plan); err != nil {
+		return err
+	}
+	if p.flags.output == jsonOut {
+		err = json.NewEncoder(p.env.Out).Encode(planJSON{Plan: pre.plan})
+	} else {
+		err = planView{painter(p.env, p.env.Out)}.write(p.env.Out, pre.plan)
+	}
+	if err == nil && detailed && pre.plan.HasChanges() {
+		return exit(sluice.ExitChanges)
+	}
+	return err
+}
+
+// warnOpen adds the unfinished deployments that only the journal knows.
+func (p *program) warnOpen(ctx context.Context, pl *plan.Plan) error {
+	j, err := p.journalIfAny()
+	if err != nil || j == nil {
+		return err
+	}
+	defer j.Close()
+	open, err := openOnes(ctx, j, pl)
+	for _, d := range open {
+		pl.Warnings = append(pl.Warnings, fmt.Sprintf("deployment %s of the service is %s: sluice resume, rollback or abort ends it first", d.ID, d.State))
+	}
+	return err
+}
+
+// planJSON is a plan without the definitions: their environments can hold what
+// nobody should read in a log.
+type planJSON struct {
+	*plan.Plan
+	Task       json.RawMessage `json:"taskDefinition,omitempty"`
+	Definition json.RawMessage `json:"serviceDefinition,omitempty"`
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// planView writes a plan for people.
+type planView struct{ paint }
+
+func (v planView) write(w io.Writer, p *plan.Plan) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s in %s, account %s: %s\n", v.bold(p.Cluster+"/"+p.Service), p.Region, p.Account, revisions(p))
+	v.changes(&b, p)
+	if p.HasChanges() {
+		v.stages(&b, p)
+	}
+	v.list(&b, "Warnings", p.Warnings, v.warn)
+	v.list(&b, "Notes", p.Notes, func(s string) string { return s })
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// revisions is "web:1 -> web:2", as far as they are known.
+func revisions(p *plan.Plan) string {
+	to := p.To
+	if !strings.Contains(to, ":") {
+		to += " (a new revision)"
+	}
+	switch p.From {
+	case "":
+		return to + ", nothing serves yet"
+	case p.To:
+		return to
+	}
+	return p.From + " -> " + to
+}
+
+func (v planView) changes(b *bytes.Buffer, p *plan.Plan) {
+	if !p.HasChanges() {
+		fmt.Fprintf(b, "\n%s %s/%s is as the files ask.\n", v.bold("No changes."), p.Cluster, p.Service)
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", v.bold("Changes"))
+	of := ""
+	for _, c := range p.Changes {
+		if c.Of != of {
+			of = c.Of
+			fmt.Fprintf(b, "  %s\n", of)
+		}
+		fmt.Fprintf(b, "    %s\n      have  %s\n      want  %s\n", c.Path, v.bad(c.Have), v.good(c.Want))
+	}
+}
+
+func (v planView) stages(b *bytes.Buffer, p *plan.Plan) {
+	title := "Stages"
+	if p.QuickSync {
+		title += " (quick sync)"
+	}
+	fmt.Fprintf(b, "\n%s\n", v.bold(title))
+	for _, s := range p.Stages {
+		v.stage(b, fmt.Sprintf("%2d ", s.Index+1), s)
+	}
+	v.writes(b, "   at the end", p.Finish)
+	head := "\nIf a stage fails"
+	if !p.AutoRollback {
+		head = "\nOnly if asked for (sluice rollback)"
+	}
+	fmt.Fprintln(b, v.bold(head))
+	v.stage(b, "   ", p.Rollback)
+}
+
+func (v planView) stage(b *bytes.Buffer, number string, s plan.Stage) {
+	line := number + s.Name
+	if what := stageWords(s); what != "" {
+		line += ": " + what
+	}
+	if s.Desc != "" {
+		line += v.dim("  (" + s.Desc + ")")
+	}
+	fmt.Fprintln(b, line)
+	for _, r := range s.Routes {
+		fmt.Fprintf(b, "     %s %s\n", pad(r.Name, 24), r.Weights)
+	}
+	v.writeList(b, s.Writes)
+}
+
+func (v planView) writes(b *bytes.Buffer, head string, writes []sluice.Write) {
+	if len(writes) > 0 {
+		fmt.Fprintln(b, head)
+		v.writeList(b, writes)
+	}
+}
+
+func (v planView) writeList(b *bytes.Buffer, writes []sluice.Write) {
+	width := 0
+	for _, w := range writes {
+		width = max(width, len(w.Operation))
+	}
+	for _, w := range writes {
+		fmt.Fprintf(b, "     %s  %s\n", v.dim(pad(w.Operation, width)), w.Resource)
+	}
+}
+
+func (v planView) list(b *bytes.Buffer, title string, items []string, color func(string) string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", v.bold(title))
+	for _, s := range items {
+		fmt.Fprintf(b, "  - %s\n", color(s))
+	}
+}
+
+// stageWords is what a stage does, short.
+func stageWords(s plan.Stage) string {
+	switch s.Name {
+	case appfile.StageSync:
+		if s.Recreate {
+			return "stop the old tasks, then start the new revision"
+		}
+		return "the new revision takes over at once"
+	case appfile.StageCanaryRollout:
+		return fmt.Sprintf("start the canary at %d%%", s.Scale)
+	case appfile.StageTrafficRouting:
+		return s.Weights.String()
+	case appfile.StagePrimaryRollout:
+		if s.KeepOld {
+			return "the new revision becomes primary; the old one stays until the clean"
+		}
+		return "the new revision becomes primary"
+	case appfile.StageCanaryClean:
+		return "take the canary away"
+	case appfile.StageRollback:
+		return "return to what was"
+	case appfile.StageWait:
+		return plan.Duration(s.Duration)
+	case appfile.StageApproval:
+		return approvalWords(s.Approvals, s.Approvers)
+	}
+	return ""
+}
+
+func approvalWords(n int, by []string) string {
+	text := sluice.Plural(n, "approval")
+	if len(by) > 0 {
+		text += " of " + strings.Join(by, ", ")
+	}
+	return text
+}

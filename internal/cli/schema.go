@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+func (p *program) schema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of application files",
+		Long: `Print the JSON Schema (draft 2020-12) of application files: both of PipeCD's
+envelopes and sluice.yaml. Editors check and complete files with it.`,
+		Example: "  sluice schema > sluice.schema.json",
+		Args:    atMost(0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := p.env.Out.Write(appfile.Schema())
+			return err
+		},
+	}
+}

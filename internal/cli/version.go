@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// build is what a binary knows of itself.
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Time     string `json:"time,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func (p *program) version() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  atMost(0),
+		RunE: func(*cobra.Command, []string) error {
+			info, _ := debug.ReadBuildInfo()
+			b := buildOf(info)
+			if p.flags.output == jsonOut {
+				return json.NewEncoder(p.env.Out).Encode(b)
+			}
+			fmt.Fprintln(p.env.Out, b)
+			return nil
+		},
+	}
+}
+
+func buildOf(info *debug.BuildInfo) build {
+	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info == nil {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func (b build) String() string {
+	s := "sluice " + b.Version
+	if b.Commit != "" {
+		s += " commit " + b.Commit[:min(len(b.Commit), 12)]
+	}
+	if b.Modified {
+		s += " with changes"
+	}
+	if b.Time != "" {
+		s += " of " + b.Time
+	}
+	return s + " " + b.Go + " " + b.Platform
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// level is how much a line matters.
+type level int
+
+const (
+	plain level = iota
+	faint
+	title
+	success
+	warning
+	failure
+)
+
+// line is an event in words. An event without words has none.
+type line struct {
+	level level
+	text  string
+}
+
+// say puts an event into words.
+func say(ev sluice.Event) line {
+	switch e := ev.(type) {
+	case sluice.DeploymentStarted:
+		return line{title, "deployment of " + e.Cluster + "/" + e.Service + " in " + e.Region + ", " + e.Trigger}
+	case sluice.DeploymentEnded:
+		return endedLine(e)
+	case sluice.DeploymentPaused:
+		return line{warning, "paused: " + e.Why}
+	case sluice.DeploymentResumed:
+		return line{plain, "taken up again by " + e.By}
+	case sluice.StageStarted:
+		return line{title, stageStartedWords(e)}
+	case sluice.StageEnded:
+		return stageEndedLine(e)
+	case sluice.RollbackStarted:
+		return line{warning, "rolling back: " + e.Cause}
+	case sluice.ApprovalAwaited:
+		return line{warning, "waiting for " + approvalWords(e.Missing, e.Approvers)}
+	case sluice.Approved:
+		return line{plain, "approved by " + e.By}
+	}
+	return sayStep(ev)
+}
+
+// sayStep puts into words what happens within a stage.
+func sayStep(ev sluice.Event) line {
+	switch e := ev.(type) {
+	case sluice.Waiting:
+		return line{faint, waitingWords(e)}
+	case sluice.Writing:
+		return line{} // its answer is told
+	case sluice.Wrote:
+		return wroteLine(e)
+	case sluice.Adopted:
+		return line{plain, "found " + e.Resource + ", made by an earlier attempt, and goes on with it"}
+	case sluice.CapacityChanged:
+		return line{plain, string(e.Variant) + " " + e.Revision + ": " + capacityWords(e)}
+	case sluice.TrafficShifted:
+		return line{success, shiftWords(e)}
+	case sluice.FailureSeen:
+		return line{failure, failureWords(e)}
+	case sluice.Warned:
+		return line{warning, "warning: " + e.Message}
+	case sluice.Noted:
+		return line{plain, e.Message}
+	case sluice.Unknown:
+		return line{faint, e.Name + " " + compact(e.Data)}
+	}
+	return line{}
+}
+
+func endedLine(e sluice.DeploymentEnded) line {
+	text := string(e.Outcome)
+	if e.Cause != "" {
+		text += ": " + e.Cause
+	}
+	if e.Outcome == sluice.Succeeded {
+		return line{success, text}
+	}
+	return line{failure, text}
+}
+
+func stageStartedWords(e sluice.StageStarted) string {
+	text := fmt.Sprintf("%d %s", e.Index+1, e.Name)
+	if e.Desc != "" {
+		text += ": " + e.Desc
+	}
+	if e.Attempt > 1 {
+		text += fmt.Sprintf(" (attempt %d)", e.Attempt)
+	}
+	return text
+}
+
+func stageEndedLine(e sluice.StageEnded) line {
+	switch e.Status {
+	case "done":
+		return line{success, "done"}
+	case "failed":
+		return line{failure, "failed: " + e.Cause}
+	}
+	return line{plain, e.Status}
+}
+
+func waitingWords(e sluice.Waiting) string {
+	text := "waiting for " + e.For
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	if !e.Until.IsZero() {
+		text += ", until " + stamp(e.Until)
+	}
+	return text
+}
+
+func wroteLine(e sluice.Wrote) line {
+	what := e.Operation + " " + short(e.Resource)
+	if e.Cause != "" {
+		return line{failure, what + ": not made: " + e.Cause}
+	}
+	if e.Result != "" {
+		what += ": " + short(e.Result)
+	}
+	return line{plain, what}
+}
+
+func capacityWords(e sluice.CapacityChanged) string {
+	text := fmt.Sprintf("%d of %d running, %d healthy", e.Running, e.Desired, e.Healthy)
+	if e.Draining > 0 {
+		text += fmt.Sprintf(", %d draining", e.Draining)
+	}
+	return text
+}
+
+func shiftWords(e sluice.TrafficShifted) string {
+	return fmt.Sprintf("weights are primary %d / canary %d, were %d / %d, on %s", e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary,
+		sluice.Plural(len(e.Rules), "rule"))
+}
+
+func failureWords(e sluice.FailureSeen) string {
+	text := fmt.Sprintf("%s of %s: %s", sluice.Plural(e.Count, "failure"), e.Variant, e.Cause)
+	if e.Task != "" {
+		text += " (task " + e.Task + ")"
+	}
+	return text
+}
+
+// short is an ARN without what every line would repeat.
+func short(resource string) string {
+	if parts := strings.SplitN(resource, ":", 6); len(parts) == 6 && parts[0] == "arn" {
+		return parts[5]
+	}
+	return resource
+}
+
+func compact(data json.RawMessage) string {
+	var v any
+	if json.Unmarshal(data, &v) != nil {
+		return string(data)
+	}
+	out, _ := json.Marshal(v)
+	return string(out)
+}
+
+// stamp is a time for people.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// took is a duration for people: "12.3s", "2m5s".
+func took(d time.Duration) string { return plan.Duration(d) }
