@@ -39,44 +39,43 @@ func newConditions(in []elbtypes.RuleCondition) ([]world.Condition, error) {
 }
 
 func newCondition(c elbtypes.RuleCondition) (world.Condition, error) {
-	x := world.Condition{Field: val(c.Field), Values: slices.Clone(c.Values), Regex: slices.Clone(c.RegexValues)}
-	plain := len(x.Values)+len(x.Regex) > 0
-	config := func(values, regex []string) {
-		x.Values = append(x.Values, values...)
-		x.Regex = append(x.Regex, regex...)
-	}
-	given := false
-	if v := c.HostHeaderConfig; v != nil && x.Field == "host-header" {
-		given = true
-		config(v.Values, v.RegexValues)
-	}
-	if v := c.PathPatternConfig; v != nil && x.Field == "path-pattern" {
-		given = true
-		config(v.Values, v.RegexValues)
-	}
-	if v := c.HttpRequestMethodConfig; v != nil && x.Field == "http-request-method" {
-		given = true
-		config(v.Values, nil)
-	}
-	if v := c.SourceIpConfig; v != nil && x.Field == "source-ip" {
-		given = true
-		config(v.Values, nil)
-	}
-	if v := c.HttpHeaderConfig; v != nil && x.Field == "http-header" {
-		given = true
-		x.Header = val(v.HttpHeaderName)
-		config(v.Values, v.RegexValues)
-	}
-	if v := c.QueryStringConfig; v != nil && x.Field == "query-string" {
-		given = true
-		for _, q := range v.Values {
-			x.Query = append(x.Query, world.QueryPair{Key: val(q.Key), Value: val(q.Value)})
-		}
-	}
-	if plain && given {
+	x := world.Condition{Field: val(c.Field), Header: headerName(c), Values: slices.Clone(c.Values), Regex: slices.Clone(c.RegexValues)}
+	values, regex, query := configured(c)
+	if len(x.Values)+len(x.Regex) > 0 && len(values)+len(regex)+len(query) > 0 {
 		return x, invalid("You cannot specify both values and a configuration for condition '%s'", x.Field)
 	}
+	x.Values, x.Regex = append(x.Values, values...), append(x.Regex, regex...)
+	for _, q := range query {
+		x.Query = append(x.Query, world.QueryPair{Key: val(q.Key), Value: val(q.Value)})
+	}
 	return x, checkCondition(x)
+}
+
+func headerName(c elbtypes.RuleCondition) string {
+	if c.HttpHeaderConfig == nil {
+		return ""
+	}
+	return val(c.HttpHeaderConfig.HttpHeaderName)
+}
+
+// configured is what the configuration that belongs to the field holds; others
+// are not looked at.
+func configured(c elbtypes.RuleCondition) (values, regex []string, query []elbtypes.QueryStringKeyValuePair) {
+	switch field := val(c.Field); {
+	case field == "host-header" && c.HostHeaderConfig != nil:
+		return c.HostHeaderConfig.Values, c.HostHeaderConfig.RegexValues, nil
+	case field == "path-pattern" && c.PathPatternConfig != nil:
+		return c.PathPatternConfig.Values, c.PathPatternConfig.RegexValues, nil
+	case field == "http-header" && c.HttpHeaderConfig != nil:
+		return c.HttpHeaderConfig.Values, c.HttpHeaderConfig.RegexValues, nil
+	case field == "http-request-method" && c.HttpRequestMethodConfig != nil:
+		return c.HttpRequestMethodConfig.Values, nil, nil
+	case field == "source-ip" && c.SourceIpConfig != nil:
+		return c.SourceIpConfig.Values, nil, nil
+	case field == "query-string" && c.QueryStringConfig != nil:
+		return nil, nil, c.QueryStringConfig.Values
+	}
+	return nil, nil, nil
 }
 
 func checkCondition(c world.Condition) error {

@@ -39,11 +39,18 @@ type Service struct {
 // New makes the room over the law of the same world.
 func New(w *world.World, law *balancer.Law) *Service { return &Service{world: w, law: law} }
 
+// Law is the balancer under the room: sockets and modelled callers route by its
+// tables.
+func (s *Service) Law() *balancer.Law { return s.law }
+
+// Room is the room over the law of the same world, as wire serves it.
+func Room(w *world.World, law *balancer.Law) wire.Room { return New(w, law).Room() }
+
 // Room is the room as wire serves it.
-func Room(w *world.World, law *balancer.Law) wire.Room {
+func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query, Version: "2015-12-01",
-		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", Methods: New(w, law),
+		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", Methods: s,
 		Known: []string{"AddListenerCertificates", "RemoveListenerCertificates", "AddTrustStoreRevocations", "CreateTrustStore",
 			"DeleteSharedTrustStoreAssociation", "DeleteTrustStore", "DescribeCapacityReservation", "DescribeTrustStoreAssociations",
 			"DescribeTrustStoreRevocations", "DescribeTrustStores", "GetResourcePolicy", "GetTrustStoreCaCertificatesBundle",
