@@ -16,6 +16,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/callers"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -30,6 +31,9 @@ import (
 // credentials with.
 var dawn = time.Now().UTC().Truncate(time.Hour).Add(24 * time.Hour)
 
+// here is whose state the tests are about.
+var here = world.Key{Account: "123456789012", Region: "us-east-1"}
+
 // bench is a world with a service "web" in cluster "prod" behind a load
 // balancer, and a sluice on it, all in virtual time.
 type bench struct {
@@ -43,6 +47,7 @@ type bench struct {
 	engine  *engine.Engine
 	events  []sluice.Envelope
 	calls   []account.Call
+	tally   *callers.Tally // 200 requests a second through the load balancer
 
 	balancer, listener, primary, canary string // ARNs
 	rule                                string // ARN of the rule that serves the service
@@ -121,11 +126,12 @@ func (b *bench) lay(o options) {
 		return
 	}
 	b.serve(o)
+	b.tally = callers.Attach(b.sim.World(), b.sim.Balancer(), callers.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 200})
 }
 
 func (b *bench) subnets() []string {
 	var ids []string
-	must(b, b.sim.World().Do(world.Key{Account: "123456789012", Region: "us-east-1"}, func(tx *world.Tx) error {
+	must(b, b.sim.World().Do(here, func(tx *world.Tx) error {
 		ids = tx.Subnets.Keys()
 		return nil
 	}))
@@ -143,7 +149,7 @@ func (b *bench) group(name string) string {
 
 func (b *bench) vpc() string {
 	var id string
-	must(b, b.sim.World().Do(world.Key{Account: "123456789012", Region: "us-east-1"}, func(tx *world.Tx) error {
+	must(b, b.sim.World().Do(here, func(tx *world.Tx) error {
 		id = tx.VPCs.Keys()[0]
 		return nil
 	}))
@@ -312,6 +318,15 @@ func (b *bench) weights() string {
 		parts = append(parts, fmt.Sprintf("%s %d", name, aws.ToInt32(t.Weight)))
 	}
 	return strings.Join(parts, " ")
+}
+
+// noneLost fails the test if a request failed since the service was there.
+func (b *bench) noneLost() {
+	b.Helper()
+	r := b.tally.Report()
+	if r.Failed > 0 {
+		b.Errorf("%.1f of %.0f requests failed; first: %+v\n%s", r.Failed, r.Requests, r.First, b.log())
+	}
 }
 
 // log is every event as a line, for a test that failed.

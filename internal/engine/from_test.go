@@ -29,6 +29,7 @@ func TestRollbackFromEachStage(t *testing.T) {
 				id := b.upTo(n)
 				end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
 				b.expect(end, sluice.RolledBack, "", servesV1)
+				b.noneLost()
 			})
 		})
 	}

@@ -121,5 +121,6 @@ func (b *bench) killResume(id string, n int, after bool, want string) (more bool
 	if state := fmt.Sprintf("%s: %s", end.Outcome, b.state()); state != want {
 		b.Errorf("killed %s (write %d): %s (%s), want %s\n%s", at, n, state, end.Cause, want, b.log())
 	}
+	b.noneLost()
 	return true
 }

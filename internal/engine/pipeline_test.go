@@ -15,5 +15,6 @@ func TestCanaryGoesFromV1ToV2WithoutLosingARequest(t *testing.T) {
 		if want := "PRIMARY sim/web:v2 100% 4 running; primary 100 canary 0"; b.state() != want {
 			b.Errorf("%s, want %s\n%s", b.state(), want, b.log())
 		}
+		b.noneLost()
 	})
 }

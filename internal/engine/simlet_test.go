@@ -23,6 +23,7 @@ type simlet struct {
 
 func (s *simlet) Do(r *http.Request) (*http.Response, error) { return s.srv.RoundTrip(r) }
 func (s *simlet) HTTPClient() aws.HTTPClient                 { return s }
+func (s *simlet) Balancer() *balancer.Law                    { return s.law }
 func (s *simlet) World() *world.World                        { return s.w }
 func (s *simlet) Config() aws.Config {
 	return aws.Config{Region: "us-east-1", HTTPClient: s, BaseEndpoint: aws.String("http://127.0.0.1:1"),
