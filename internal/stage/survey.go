@@ -2,6 +2,8 @@ package stage
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -16,7 +18,10 @@ import (
 // Survey reads what a plan needs to know. It writes nothing.
 func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.Live, error) {
 	live := plan.Live{Region: a.Region()}
-	var err error
+	err := elsewhere(app, a.Region())
+	if err != nil {
+		return live, err
+	}
 	if live.Account, err = a.ID(ctx); err != nil || app.Service == nil {
 		return live, err
 	}
@@ -24,6 +29,25 @@ func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile
 		return live, err
 	}
 	return live, surveyTraffic(ctx, a, app, &live)
+}
+
+// elsewhere finds a resource of the file that lies in another Region than the
+// one that is asked: AWS would only say that it does not exist.
+func elsewhere(app *appfile.Application, region string) error {
+	arns := append([]string{app.Cluster}, app.ListenerRules...)
+	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
+		if g != nil {
+			arns = append(arns, g.ARN)
+		}
+	}
+	for _, arn := range arns {
+		parts := strings.Split(arn, ":")
+		if len(parts) > 4 && parts[0] == "arn" && parts[3] != "" && parts[3] != region {
+			return &sluice.Error{Op: "plan", Resource: arn, Err: fmt.Errorf("it is in Region %s, but Region %s is asked", parts[3], region),
+				Next: "give --region " + parts[3] + ", or correct the ARN in " + app.File}
+		}
+	}
+	return nil
 }
 
 func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
