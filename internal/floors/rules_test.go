@@ -60,7 +60,8 @@ var house = []room{
 		also: []string{"internal/engine", "awssim/..."}},
 
 	{pkg: "internal/cli", floor: 5, under: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
-		also: []string{"awssim/..."}},
+		also: []string{"awssim/...", "internal/load"}},
+	{pkg: "internal/load", floor: 5, libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}, free: true},
 	{pkg: "internal/web", floor: 5, under: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
 	{pkg: "internal/piped", floor: 5, under: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
 		also: []string{"internal/piped/contract/..."}},

@@ -1,0 +1,58 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+)
+
+// answer is what came of one request. cause is why it failed; "" if it did not.
+type answer struct {
+	version, task string
+	cause         string
+}
+
+// send makes one request and reads its answer to the end. Everything but a whole
+// answer with status 200 is a failure.
+func send(ctx context.Context, o Options) answer {
+	tries := 0
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { tries++ }})
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, o.URL, nil)
+	if err != nil {
+		return answer{cause: err.Error()}
+	}
+	res, err := o.Transport.RoundTrip(r)
+	if err != nil {
+		return answer{cause: "no answer: " + why(err)}
+	}
+	defer res.Body.Close()
+	a := answer{version: res.Header.Get(VersionHeader), task: res.Header.Get(TaskHeader)}
+	switch _, err := io.Copy(io.Discard, res.Body); {
+	case err != nil:
+		a.cause = "the answer broke off: " + why(err)
+	case res.StatusCode != http.StatusOK:
+		a.cause = fmt.Sprintf("answered %d %s", res.StatusCode, http.StatusText(res.StatusCode))
+	case tries > 1:
+		a.cause = "the connection was lost and the request sent again"
+	}
+	return a
+}
+
+// why is an error without addresses and ports, so that equal causes count as
+// one.
+func why(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Op + ": " + op.Err.Error()
+	}
+	return err.Error()
+}

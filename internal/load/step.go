@@ -1,0 +1,90 @@
+package load
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Step is what became of the requests that were sent between two marks.
+type Step struct {
+	Name         string
+	Began, Ended time.Time // by the machine's clock
+	Requests     int
+	Versions     map[string]int // requests by the version that answered; "" is nobody
+	// Steady are the requests sent since [Load.Steady], by the task that
+	// answered; "" is nobody.
+	Steady map[string]int
+
+	steady    bool
+	failures  map[string]int
+	latencies *hdrhistogram.Histogram // microseconds, from when the request was due
+}
+
+// Failure is one cause of failed requests.
+type Failure struct {
+	Cause string
+	Count int
+}
+
+const slowest = 60 * time.Second
+
+func newStep(name string, now time.Time) *Step {
+	return &Step{Name: name, Began: now, Versions: map[string]int{}, Steady: map[string]int{}, failures: map[string]int{},
+		latencies: hdrhistogram.New(1, slowest.Microseconds(), 3)}
+}
+
+func (s *Step) add(a answer, steady bool, took time.Duration) {
+	s.Requests++
+	if a.cause != "" {
+		s.failures[a.cause]++
+		a.task, a.version = "", ""
+	}
+	s.Versions[a.version]++
+	if steady {
+		s.Steady[a.task]++
+	}
+	_ = s.latencies.RecordValue(min(took, slowest).Microseconds()) // it holds all up to slowest
+}
+
+// Failed is how many requests got no whole answer with status 200.
+func (s *Step) Failed() int {
+	n := 0
+	for _, c := range s.failures {
+		n += c
+	}
+	return n
+}
+
+// Failures are the causes, the commonest first.
+func (s *Step) Failures() []Failure {
+	var all []Failure
+	for cause, n := range s.failures {
+		all = append(all, Failure{cause, n})
+	}
+	slices.SortFunc(all, func(a, b Failure) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Cause, b.Cause)) })
+	return all
+}
+
+// Quantile is the latency that the share q (0 to 1) of requests did not exceed.
+func (s *Step) Quantile(q float64) time.Duration {
+	return time.Duration(s.latencies.ValueAtQuantile(q*100)) * time.Microsecond
+}
+
+// Wilson is the 95 % interval of a share of which hits in n were seen (Wilson's
+// score interval: it holds for few hits and near 0 and 1, where the usual one
+// does not). Without any n it is everything.
+func Wilson(hits, n int) (low, high float64) {
+	if n == 0 {
+		return 0, 1
+	}
+	const z = 1.959964
+	p, m := float64(hits)/float64(n), float64(n)
+	mid := p + z*z/(2*m)
+	spread := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	d := 1 + z*z/m
+	return max(0, (mid-spread)/d), min(1, (mid+spread)/d)
+}
