@@ -52,3 +52,13 @@ func (fs *fronts) sweep() {
 		fs.flights.idleSince(fs.plane.clock.Now().Add(-idleTimeout).UnixNano())
 	}
 }
+
+func (fs *flights) len() (n int) {
+	for i := range fs.shards {
+		s := &fs.shards[i]
+		s.mu.Lock()
+		n += len(s.in)
+		s.mu.Unlock()
+	}
+	return n
+}

@@ -120,7 +120,7 @@ func (b *buffers) Put(p []byte) { b.pool.Put(&p) }
 func rewrite(r *httputil.ProxyRequest) {
 	fl := flightOf(r.In.Context())
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", fl.seat.host
-	r.Out.Host = r.In.Host
+	r.Out.Host, r.Out.URL.RawQuery = r.In.Host, r.In.URL.RawQuery
 	client, _, _ := net.SplitHostPort(r.In.RemoteAddr)
 	if before := strings.Join(r.In.Header["X-Forwarded-For"], ", "); before != "" {
 		client = before + ", " + client

@@ -42,7 +42,7 @@ type Plane struct {
 	laws      Laws
 	seed      uint64
 	drawn     atomic.Uint64
-	todo      *queue[any] // world.Effect and ending, in the world's order
+	todo      *queue[any] // world.Effect, ending and func(), in the world's order
 	processes *processes
 	fronts    *fronts
 	budget    *budget
@@ -86,6 +86,20 @@ func (p *Plane) Close() {
 	p.wg.Wait()
 }
 
+// Flush waits until every effect that the world has had so far is carried out.
+func (p *Plane) Flush(ctx context.Context) error {
+	done := make(chan struct{})
+	p.todo.put(func() { close(done) })
+	select {
+	case <-done:
+		return nil
+	case <-p.ctx.Done():
+		return net.ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // run starts f beside the caller; Close waits for it. After Close nothing is
 // started any more.
 func (p *Plane) run(f func()) {
@@ -103,8 +117,9 @@ func (p *Plane) run(f func()) {
 
 // after runs f when d has passed by the clock, unless the plane is closed.
 func (p *Plane) after(d time.Duration, f func()) {
+	till := p.clock.Now().Add(d)
 	p.run(func() {
-		if p.clock.Sleep(p.ctx, d) == nil {
+		if p.clock.Sleep(p.ctx, till.Sub(p.clock.Now())) == nil {
 			f()
 		}
 	})
@@ -140,6 +155,8 @@ func (p *Plane) dispatch() {
 
 func (p *Plane) carryOut(e any) {
 	switch e := e.(type) {
+	case func():
+		e()
 	case ending:
 		p.end(e)
 	case world.StartProcess:
@@ -290,3 +307,6 @@ func (p *Plane) Address(at netip.AddrPort) string {
 	}
 	return ""
 }
+
+// Open is the number of requests that are on their way to a target now.
+func (p *Plane) Open() int { return p.fronts.flights.len() }
