@@ -32,6 +32,8 @@ type Engine struct {
 	NewID func() string
 	// Watch is told each event after it was journaled. Nil: nobody watches.
 	Watch func(sluice.Envelope)
+	// Hasty is [stage.Config.Hasty]: for tests of the proof alone.
+	Hasty bool
 }
 
 // Options change how a run behaves.

@@ -41,6 +41,10 @@ type Config struct {
 	// Interrupt is asked at every look; its error stops the stage at a safe
 	// point. Nil: nobody interrupts.
 	Interrupt func(context.Context) error
+	// Hasty ends every wait for health at once. It is for the tests which show
+	// that requests are lost without those waits; nothing that a user can reach
+	// sets it.
+	Hasty bool
 }
 
 // Run is one stage at work: the hands, the clock and the step.
