@@ -55,7 +55,7 @@ func (b *board) see(e sluice.Envelope) {
 	case sluice.FailureSeen:
 		b.fail(ev)
 	case sluice.Waiting, sluice.ApprovalAwaited, sluice.DeploymentPaused:
-		b.current = say(ev).text
+		b.current = say(e).text
 	case sluice.Writing:
 		b.current = ev.Operation + " " + short(ev.Resource)
 	case sluice.Wrote, sluice.Approved:

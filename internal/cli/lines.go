@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -34,13 +35,12 @@ func (l *lines) event(e sluice.Envelope) {
 	if l.began.IsZero() {
 		l.began = e.At
 	}
-	ev := e.Open()
-	words := say(ev)
+	ev, words := e.Open(), say(e)
 	if words.text == "" {
 		return
 	}
-	if l.groups {
-		l.group(ev, words)
+	if l.groups && l.group(ev, words) {
+		return
 	}
 	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.dim(elapsed(e.At.Sub(l.began))), indent(ev), colored(l.paint, words))
 	if ended, ok := ev.(sluice.StageEnded); ok && ended.Next != "" {
@@ -56,8 +56,9 @@ func (l *lines) recall(e sluice.Envelope) {
 
 func (l *lines) note(s string) { fmt.Fprintln(l.w, s) }
 
-// group opens and closes the folds of a CI log, and annotates.
-func (l *lines) group(ev sluice.Event, words line) {
+// group opens and closes the folds of a CI log, and annotates. It reports
+// whether that tells the event already.
+func (l *lines) group(ev sluice.Event, words line) bool {
 	_, starts := ev.(sluice.StageStarted)
 	_, ends := ev.(sluice.DeploymentEnded)
 	_, pauses := ev.(sluice.DeploymentPaused)
@@ -68,11 +69,13 @@ func (l *lines) group(ev sluice.Event, words line) {
 	case starts:
 		fmt.Fprintln(l.w, "::group::"+words.text)
 		l.open = true
+		return true
 	case words.level == warning:
-		fmt.Fprintln(l.w, annotation("warning", words.text, ""))
+		fmt.Fprintln(l.w, annotation("warning", strings.TrimPrefix(words.text, "warning: "), ""))
 	case words.level == failure:
 		fmt.Fprintln(l.w, annotation("error", words.text, ""))
 	}
+	return false
 }
 
 func (l *lines) fold() {

@@ -57,8 +57,8 @@ func (l *live) event(e sluice.Envelope) {
 	defer l.mu.Unlock()
 	l.board.see(e)
 	switch ev := e.Open().(type) {
-	case sluice.Warned, sluice.RollbackStarted:
-		l.above(colored(l.paint, say(ev)))
+	case sluice.DeploymentStarted, sluice.Warned, sluice.RollbackStarted:
+		l.above(colored(l.paint, say(e)))
 	case sluice.StageEnded:
 		if ev.Status == "failed" {
 			l.above(colored(l.paint, line{failure, fmt.Sprintf("%d %s: %s", ev.Index+1, ev.Name, ev.Cause)}))

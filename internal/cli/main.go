@@ -86,6 +86,7 @@ const (
 )
 
 func (p *program) root() *cobra.Command {
+	cobra.EnableCommandSorting = false // verbs stand in the order in which they are used
 	root := &cobra.Command{
 		Use:   "sluice",
 		Short: "Deploys Amazon ECS services without dropping a request",
@@ -130,6 +131,12 @@ func (p *program) verbs() []verb {
 	return []verb{
 		{groupDeploy, p.plan()},
 		{groupDeploy, p.deploy()},
+		{groupDeploy, p.resume()},
+		{groupDeploy, p.rollback()},
+		{groupDeploy, p.abort()},
+		{groupDeploy, p.approve()},
+		{groupLook, p.status()},
+		{groupLook, p.history()},
 		{groupLook, p.schema()},
 		{groupLook, p.version()},
 	}
@@ -144,6 +151,7 @@ func noVerb(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	c.SuggestionsMinimumDistance = 2
 	next := "sluice --help lists the verbs"
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		next = "did you mean: sluice " + near[0]
@@ -162,7 +170,7 @@ func atMost(n int) cobra.PositionalArgs {
 	}
 }
 
-const usage = `Usage:{{if .Runnable}}
+const usage = `Usage:{{if and .Runnable (not .HasAvailableSubCommands)}}
   {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
   {{.CommandPath}} <verb> [flags]{{end}}{{if .HasExample}}
 

@@ -29,10 +29,11 @@ type line struct {
 }
 
 // say puts an event into words.
-func say(ev sluice.Event) line {
+func say(of sluice.Envelope) line {
+	ev := of.Open()
 	switch e := ev.(type) {
 	case sluice.DeploymentStarted:
-		return line{title, "deployment of " + e.Cluster + "/" + e.Service + " in " + e.Region + ", " + e.Trigger}
+		return line{title, "deployment " + of.Deployment + " of " + e.Cluster + "/" + e.Service + " in " + e.Region + ", " + e.Trigger}
 	case sluice.DeploymentEnded:
 		return endedLine(e)
 	case sluice.DeploymentPaused:

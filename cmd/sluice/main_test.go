@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sluice-ecs/sluice/internal/cli"
+)
+
+// The scripts run this binary again as sluice: the command line whole, with what
+// [wrapped] puts into its seams.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"sluice": func() { os.Exit(cli.Main(wrapped(cli.OS()))) },
+	})
+}
+
+// TestScripts runs testdata/script. Each begins with a sentence on what it shows.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		Setup:               setup,
+		Cmds:                commands,
+		RequireExplicitExec: true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+	})
+}
+
+// setup gives each script a machine of its own: no credentials, no Region, a
+// journal under its own folder, the examples.
+func setup(env *testscript.Env) error {
+	env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
+	env.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	env.Setenv("AWS_CONFIG_FILE", env.WorkDir+"/none")
+	env.Setenv("AWS_SHARED_CREDENTIALS_FILE", env.WorkDir+"/none")
+	env.Setenv("USER", "ana")
+	return os.CopyFS(env.WorkDir+"/examples", os.DirFS("../../examples"))
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+type errLater string
+
+func (e errLater) Error() string {
+	return "deployment " + string(e) + " of the same service came after it"
+}
+
+func (p *program) abort() *cobra.Command {
+	t := task{verb: "abort"}
+	return t.command("End a deployment and leave things as they stand",
+		`End a deployment and leave things as they stand: no traffic is moved, nothing is
+taken away. It says what stands then; sluice rollback returns to what was.
+
+Exit code 0 says that it was ended so. `+idHelp,
+		`  sluice abort
+  sluice abort slc-01k0…`,
+		func(c *cobra.Command, path string, given bool) error {
+			return p.runAbort(c.Context(), path, given)
+		})
+}
+
+func (p *program) runAbort(ctx context.Context, path string, given bool) error {
+	t, err := p.take(ctx, "abort", path, given)
+	if err != nil {
+		return err
+	}
+	defer t.journal.Close()
+	d := t.deployment
+	if d.State == journal.Ended {
+		return &sluice.Error{Op: "abort the deployment", Resource: d.ID, Err: fmt.Errorf("it has ended: %s", d.Outcome), Next: "sluice rollback returns to what was"}
+	}
+	e := p.engine(t.account, t.clock, t.journal)
+	if err := e.Command(ctx, d.ID, journal.Abort, 0, p.who("")); err != nil {
+		return err
+	}
+	if err := p.lead(ctx, t, engine.Options{}, sluice.Stopped); err != nil {
+		return err
+	}
+	return p.stands(ctx, t)
+}
+
+// stands shows what an aborted deployment left.
+func (p *program) stands(ctx context.Context, t *taken) error {
+	if p.flags.output == jsonOut {
+		return nil
+	}
+	tree, err := p.look(ctx, t.account, subjectOf(t.plan))
+	if err != nil {
+		return err
+	}
+	if err := (treeView{painter(p.env, p.env.Out)}).write(p.env.Out, tree); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.env.Err, "next: sluice rollback %s returns to what was\n", t.deployment.ID)
+	return nil
+}

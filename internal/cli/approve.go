@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+func (p *program) approve() *cobra.Command {
+	t := task{verb: "approve"}
+	var stage int
+	var by string
+	c := t.command("Approve a stage that waits for people",
+		`Approve a stage that waits for people. Who and when stands in the journal.
+
+The process that runs the deployment goes on by itself; if none does, sluice
+resume goes on. `+idHelp,
+		`  sluice approve
+  sluice approve --stage 3 --by ana`,
+		func(c *cobra.Command, path string, given bool) error {
+			return p.runApprove(c.Context(), path, given, stage, p.who(by))
+		})
+	c.Flags().IntVar(&stage, "stage", 0, "`number` of the stage, counted from 1 (default: the one that waits)")
+	c.Flags().StringVar(&by, "by", "", "`who` approves (default: user@host)")
+	return c
+}
+
+func (p *program) runApprove(ctx context.Context, path string, given bool, stage int, by string) error {
+	j, err := p.journal()
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	d, err := p.pick(ctx, j, "approve", path, given)
+	if err != nil {
+		return err
+	}
+	pl, err := planOf(d)
+	if err != nil {
+		return err
+	}
+	s, yes, err := approvable(ctx, j, d, pl, stage)
+	if err != nil {
+		return err
+	}
+	if err := mayApprove(d, s, by, yes); err != nil {
+		return err
+	}
+	if _, err := j.Command(ctx, journal.Command{Deployment: d.ID, Kind: journal.Approve, Stage: strconv.Itoa(s.Index), By: by}); err != nil {
+		return err
+	}
+	return p.approved(ctx, j, d, s, by, s.Approvals-len(yes)-1)
+}
+
+// approvable is the stage to approve, and who has approved it already.
+func approvable(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan, number int) (plan.Stage, []string, error) {
+	fail := func(next, format string, args ...any) (plan.Stage, []string, error) {
+		return plan.Stage{}, nil, &sluice.Error{Op: "approve", Resource: d.ID, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	if d.State == journal.Ended {
+		return fail("", "the deployment has ended: %s", d.Outcome)
+	}
+	stages, err := j.Stages(ctx, d.ID)
+	if err != nil {
+		return plan.Stage{}, nil, err
+	}
+	done := map[int]bool{}
+	for _, s := range stages {
+		done[s.Index] = s.Status == journal.StageDone
+	}
+	commands, err := j.Commands(ctx, d.ID, 0)
+	if err != nil {
+		return plan.Stage{}, nil, err
+	}
+	for _, s := range pl.Stages {
+		if s.Approvals == 0 || done[s.Index] || number > 0 && s.Index != number-1 {
+			continue
+		}
+		return s, approvers(commands, s), nil
+	}
+	if number > 0 {
+		return fail("sluice status shows the stages", "stage %d waits for no approval", number)
+	}
+	return fail("sluice status shows the stages", "no stage of it waits for approval")
+}
+
+func approvers(commands []journal.Command, s plan.Stage) []string {
+	var all []string
+	for _, c := range commands {
+		if c.Kind == journal.Approve && c.Stage == strconv.Itoa(s.Index) && !slices.Contains(all, c.By) {
+			all = append(all, c.By)
+		}
+	}
+	return all
+}
+
+func mayApprove(d journal.Deployment, s plan.Stage, by string, yes []string) error {
+	fail := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: fmt.Sprintf("approve stage %d", s.Index+1), Resource: d.ID, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	if len(s.Approvers) > 0 && !slices.Contains(s.Approvers, by) {
+		return fail("let one of them approve, or give --by", "%s may not: the file names %s", by, strings.Join(s.Approvers, ", "))
+	}
+	if slices.Contains(yes, by) {
+		return fail("somebody else has to approve", "%s has approved it already", by)
+	}
+	return nil
+}
+
+func (p *program) approved(ctx context.Context, j *journal.Journal, d journal.Deployment, s plan.Stage, by string, missing int) error {
+	text := fmt.Sprintf("approved: stage %d of %s by %s", s.Index+1, d.ID, by)
+	if missing > 0 {
+		text += "; " + sluice.Plural(missing, "approval") + " more"
+	}
+	p.say(text)
+	runs, err := p.runner(ctx, &taken{journal: j, deployment: d})
+	if err == nil && runs == "" && missing <= 0 {
+		fmt.Fprintln(p.env.Err, "next: sluice resume "+d.ID+" goes on; nobody runs it now")
+	}
+	return err
+}

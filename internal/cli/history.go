@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+func (p *program) history() *cobra.Command {
+	var at where
+	var limit int
+	c := &cobra.Command{
+		Use:   "history [ID | DIR | -c FILE]",
+		Short: "List deployments, or the events of one",
+		Long: `List the deployments of this journal, newest first: of one application if one is
+named, else all. With an ID, list what happened in that deployment.`,
+		Example: `  sluice history
+  sluice history examples/canary
+  sluice history slc-01k0…`,
+		Args: atMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, given, err := at.path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runHistory(c.Context(), path, given, limit)
+		},
+	}
+	at.register(c)
+	c.Flags().IntVar(&limit, "limit", 20, "at most so many `deployments`; 0 is all")
+	return c
+}
+
+func (p *program) runHistory(ctx context.Context, path string, given bool, limit int) error {
+	j, err := p.journalIfAny()
+	if err != nil {
+		return err
+	}
+	if j == nil {
+		p.say("no deployments: there is no journal " + p.statePath())
+		return nil
+	}
+	defer j.Close()
+	if given && isID(path) {
+		return p.eventsOf(ctx, j, path)
+	}
+	f := journal.Filter{Region: p.flags.region, Limit: limit}
+	if given {
+		app, err := p.application(path)
+		if err != nil {
+			return err
+		}
+		f = serviceFilter(f, app)
+	}
+	all, err := j.Deployments(ctx, f)
+	if err != nil {
+		return err
+	}
+	return p.list(all)
+}
+
+func serviceFilter(f journal.Filter, app *appfile.Application) journal.Filter {
+	f.Cluster = clusterOf(app)
+	if app.Service != nil {
+		f.Service = *app.Service.Input.ServiceName
+	}
+	return f
+}
+
+// entry is a deployment in a list.
+type entry struct {
+	ID      string         `json:"id"`
+	Cluster string         `json:"cluster"`
+	Service string         `json:"service"`
+	Account string         `json:"account"`
+	Region  string         `json:"region"`
+	From    string         `json:"from,omitempty"`
+	To      string         `json:"to,omitempty"`
+	Trigger string         `json:"trigger"`
+	State   journal.State  `json:"state"`
+	Outcome sluice.Outcome `json:"outcome,omitempty"`
+	Cause   string         `json:"cause,omitempty"`
+	Began   time.Time      `json:"began"`
+	Ended   time.Time      `json:"ended,omitzero"`
+}
+
+func entryOf(d journal.Deployment) entry {
+	e := entry{ID: d.ID, Cluster: d.Cluster, Service: d.Service, Account: d.Account, Region: d.Region, Trigger: d.Trigger,
+		State: d.State, Outcome: d.Outcome, Cause: d.Cause, Began: d.Began, Ended: d.Ended}
+	if pl, err := planOf(d); err == nil {
+		e.From, e.To = pl.From, pl.To
+	}
+	return e
+}
+
+func (p *program) list(all []journal.Deployment) error {
+	if p.flags.output == jsonOut {
+		for _, d := range all {
+			if err := json.NewEncoder(p.env.Out).Encode(entryOf(d)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(all) == 0 {
+		p.say("no deployments")
+		return nil
+	}
+	w := tabwriter.NewWriter(p.env.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tSERVICE\tREGION\tBEGAN\tTOOK\tHOW\tSTATE")
+	for _, d := range all {
+		state, lasted := string(d.State), "-"
+		if d.State == journal.Ended {
+			state, lasted = string(d.Outcome), took(d.Ended.Sub(d.Began))
+		}
+		fmt.Fprintf(w, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.Cluster, d.Service, d.Region, stamp(d.Began), lasted, d.Trigger, state)
+	}
+	return w.Flush()
+}
+
+// eventsOf shows what happened in one deployment.
+func (p *program) eventsOf(ctx context.Context, j *journal.Journal, id string) error {
+	d, err := p.named(ctx, j, id)
+	if err != nil {
+		return err
+	}
+	events, err := j.Events(ctx, id, 0, 0)
+	if err != nil {
+		return err
+	}
+	var r renderer = &lines{w: p.env.Out, paint: painter(p.env, p.env.Out)}
+	if p.flags.output == jsonOut {
+		r = &jsonLines{w: p.env.Out, notes: p.env.Err}
+	}
+	for _, e := range events {
+		r.event(e)
+	}
+	r.close()
+	if d.State == journal.Ended {
+		p.say(summary(d, serves(events)))
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+)
+
+// subject is the service that is looked at.
+type subject struct {
+	cluster, service string
+	primary, canary  string // target groups; empty: none
+	named            []string
+}
+
+func subjectOf(p *plan.Plan) subject {
+	s := subject{cluster: p.Cluster, service: p.Service, named: p.Named}
+	if p.Primary != nil {
+		s.primary = p.Primary.ARN
+	}
+	if p.Canary != nil {
+		s.canary = p.Canary.ARN
+	}
+	return s
+}
+
+func subjectIn(app *appfile.Application) subject {
+	s := subject{cluster: clusterOf(app), service: *app.Service.Input.ServiceName, named: app.ListenerRules}
+	if app.Primary != nil {
+		s.primary = app.Primary.ARN
+	}
+	if app.Canary != nil {
+		s.canary = app.Canary.ARN
+	}
+	return s
+}
+
+// tree is a service as it stands, from the service down to its targets.
+type tree struct {
+	Cluster    string     `json:"cluster"`
+	Service    string     `json:"service"`
+	Region     string     `json:"region"`
+	Status     string     `json:"status"` // empty: there is none
+	Controller string     `json:"controller,omitempty"`
+	Desired    int        `json:"desired"`
+	Running    int        `json:"running"`
+	Pending    int        `json:"pending"`
+	Claim      string     `json:"claim,omitempty"`
+	Rules      []treeRule `json:"rules,omitempty"`
+	Sets       []treeSet  `json:"taskSets,omitempty"`
+	Left       []treeLeft `json:"otherTargets,omitempty"`
+	Problem    string     `json:"problem,omitempty"` // why there are no rules
+
+	Deployment *treeDeployment `json:"deployment,omitempty"`
+}
+
+// treeRule is a rule with the weights that it has; nil: none of that group.
+type treeRule struct {
+	ARN     string `json:"rule"`
+	Name    string `json:"name"`
+	Primary *int   `json:"primary"`
+	Canary  *int   `json:"canary"`
+}
+
+type treeSet struct {
+	ID       string     `json:"id"`
+	Role     string     `json:"role"` // primary, canary, or empty: another's
+	Status   string     `json:"status"`
+	Revision string     `json:"revision"`
+	Scale    float64    `json:"scale"`
+	Desired  int        `json:"desired"`
+	Running  int        `json:"running"`
+	Pending  int        `json:"pending"`
+	Steady   bool       `json:"steady"`
+	Tasks    []treeTask `json:"tasks,omitempty"`
+
+	group string
+}
+
+type treeTask struct {
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Address string `json:"address,omitempty"`
+	Target  string `json:"target,omitempty"` // healthy, unhealthy: why
+}
+
+// treeLeft is a target that is no running task's, such as a draining one.
+type treeLeft struct {
+	Group   string `json:"targetGroup"`
+	Address string `json:"address"`
+	State   string `json:"state"`
+}
+
+// look reads a service whole. It writes nothing.
+func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tree, error) {
+	t := &tree{Cluster: s.cluster, Service: s.service, Region: a.Region()}
+	hand := ecs.Service{API: a.ECS(), Cluster: s.cluster, Name: s.service}
+	live, err := hand.Observe(ctx)
+	if err != nil || live == nil {
+		return t, err
+	}
+	t.Status, t.Controller, t.Claim = live.Status, live.Controller, live.Tags[plan.ClaimTag]
+	t.Desired, t.Running, t.Pending = live.Desired, live.Running, live.Pending
+	for _, set := range live.TaskSets {
+		t.Sets = append(t.Sets, setOf(set, s))
+	}
+	if err := t.tasks(ctx, a.ECS(), s); err != nil {
+		return t, err
+	}
+	if err := t.targets(ctx, a, s); err != nil {
+		return t, err
+	}
+	return t, t.rules(ctx, a, s)
+}
+
+func setOf(ts sluice.TaskSet, s subject) treeSet {
+	out := treeSet{ID: ts.ID, Status: ts.Status, Revision: ts.Revision, Scale: ts.Scale, Desired: ts.Desired,
+		Running: ts.Running, Pending: ts.Pending, Steady: ts.Steady, group: ts.TargetGroup}
+	switch {
+	case ts.Status == "PRIMARY":
+		out.Role = string(sluice.Primary)
+	case ts.TargetGroup != "" && ts.TargetGroup == s.canary:
+		out.Role = string(sluice.Canary)
+	}
+	return out
+}
+
+// tasks reads the service's tasks; each knows by startedBy which set it is of.
+func (t *tree) tasks(ctx context.Context, api *awsecs.Client, s subject) error {
+	var arns []string
+	in := &awsecs.ListTasksInput{Cluster: aws.String(s.cluster), ServiceName: aws.String(s.service)}
+	for {
+		out, err := api.ListTasks(ctx, in)
+		if err != nil {
+			return fmt.Errorf("list tasks: %w", sluice.Inner(err))
+		}
+		arns = append(arns, out.TaskArns...)
+		if in.NextToken = out.NextToken; aws.ToString(in.NextToken) == "" {
+			break
+		}
+	}
+	for batch := range slices.Chunk(arns, 100) { // DescribeTasks takes 100 (ECS API Reference)
+		out, err := api.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String(s.cluster), Tasks: batch})
+		if err != nil {
+			return fmt.Errorf("read tasks: %w", sluice.Inner(err))
+		}
+		for _, task := range out.Tasks {
+			t.place(task)
+		}
+	}
+	for i := range t.Sets {
+		slices.SortFunc(t.Sets[i].Tasks, func(a, b treeTask) int { return strings.Compare(a.ID, b.ID) })
+	}
+	return nil
+}
+
+func (t *tree) place(task ecstypes.Task) {
+	for i := range t.Sets {
+		if t.Sets[i].ID == aws.ToString(task.StartedBy) {
+			t.Sets[i].Tasks = append(t.Sets[i].Tasks, treeTask{ID: sluice.ARNName(aws.ToString(task.TaskArn)),
+				Status: aws.ToString(task.LastStatus), Address: address(task)})
+		}
+	}
+}
+
+func address(task ecstypes.Task) string {
+	for _, a := range task.Attachments {
+		for _, d := range a.Details {
+			if aws.ToString(d.Name) == "privateIPv4Address" {
+				return aws.ToString(d.Value)
+			}
+		}
+	}
+	return ""
+}
+
+// targets ties the targets of both groups to the tasks of their sets.
+func (t *tree) targets(ctx context.Context, a *account.Account, s subject) error {
+	for _, group := range []string{s.primary, s.canary} {
+		if group == "" {
+			continue
+		}
+		targets, err := alb.Health(ctx, a.ELB(), group)
+		if err != nil {
+			return err
+		}
+		for _, target := range targets {
+			if !t.tie(group, target) {
+				t.Left = append(t.Left, treeLeft{Group: groupName(group), Address: target.ID, State: targetWords(target)})
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tree) tie(group string, target sluice.Target) bool {
+	for i := range t.Sets {
+		if t.Sets[i].group != group {
+			continue
+		}
+		for j := range t.Sets[i].Tasks {
+			if task := &t.Sets[i].Tasks[j]; task.Address == target.ID {
+				task.Target = targetWords(target)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func targetWords(t sluice.Target) string {
+	if t.State == "healthy" || t.Description == "" {
+		return t.State
+	}
+	return t.State + ": " + t.Description
+}
+
+// groupName is the name in "…:targetgroup/<name>/<id>".
+func groupName(arn string) string {
+	if _, rest, ok := strings.Cut(arn, ":targetgroup/"); ok {
+		name, _, _ := strings.Cut(rest, "/")
+		return name
+	}
+	return arn
+}
+
+// rules reads the rules that a deployment steers.
+func (t *tree) rules(ctx context.Context, a *account.Account, s subject) error {
+	if s.primary == "" {
+		return nil
+	}
+	places, err := alb.Find(ctx, a.ELB(), s.primary)
+	if err != nil {
+		return err
+	}
+	if err := places[0].Attach(ctx, a.ELB()); err != nil {
+		return err
+	}
+	driver := &alb.Driver{API: a.ELB(), Pair: alb.Pair{Primary: s.primary, Canary: s.canary, Named: s.named}, Listeners: places[0].Listeners}
+	all, err := driver.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	choice, err := alb.Choose(all, driver.Pair)
+	if err != nil {
+		t.Problem = err.Error()
+	}
+	for _, r := range choice.Rules() {
+		t.Rules = append(t.Rules, treeRule{ARN: r.ARN, Name: r.Name(), Primary: weightIn(r, s.primary), Canary: weightIn(r, s.canary)})
+	}
+	return nil
+}
+
+func weightIn(r alb.Rule, group string) *int {
+	if w, ok := r.Weight(group); ok {
+		return &w
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+func (p *program) resume() *cobra.Command {
+	t := task{verb: "resume"}
+	c := t.command("Go on with a deployment that was paused or killed",
+		`Go on with a deployment that was paused, killed or left waiting.
+
+It goes by the plan that was made then, whatever the files say now, and finds
+again what the deployment had made. `+idHelp,
+		`  sluice resume
+  sluice resume slc-01k0…`,
+		func(c *cobra.Command, path string, given bool) error {
+			return p.runResume(c.Context(), path, given, engine.Options{NoWait: t.noWait})
+		})
+	c.Flags().BoolVar(&t.noWait, "no-wait", false, "return when a WAIT or an approval is reached (8: waits for approval)")
+	return c
+}
+
+// idHelp says how a deployment is found.
+const idHelp = `Without an ID it is the newest deployment of the
+application here, or else the only one that has not ended.`
+
+func (p *program) runResume(ctx context.Context, path string, given bool, o engine.Options) error {
+	t, err := p.take(ctx, "resume", path, given)
+	if err != nil {
+		return err
+	}
+	defer t.journal.Close()
+	d := t.deployment
+	if d.State == journal.Ended {
+		p.say("nothing to resume: " + summary(d, ""))
+		return code(d.Outcome.ExitCode())
+	}
+	runs, err := p.runner(ctx, t)
+	if err != nil {
+		return err
+	}
+	if runs != "" {
+		return &sluice.Error{Op: "resume the deployment", Resource: d.ID, Kind: sluice.Overtaken,
+			Err: fmt.Errorf("process %s runs it", runs), Next: "wait for it; sluice status shows how far it is"}
+	}
+	e := p.engine(t.account, t.clock, t.journal)
+	if err := e.Command(ctx, d.ID, journal.Resume, 0, p.who("")); err != nil {
+		return err
+	}
+	return p.lead(ctx, t, o, sluice.Succeeded)
+}
+
+// who asks: the name given, or the user of this machine.
+func (p *program) who(by string) string {
+	if by != "" {
+		return by
+	}
+	return p.env.User + "@" + p.env.Host
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// task is a verb on a deployment of the journal.
+type task struct {
+	verb   string
+	at     where
+	noWait bool
+}
+
+// command is the cobra command of a verb on a deployment.
+func (t *task) command(short, long, example string, run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
+	c := &cobra.Command{Use: t.verb + " [ID | DIR | -c FILE]", Short: short, Long: long, Example: example, Args: atMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, given, err := t.at.path(c, args)
+			if err != nil {
+				return err
+			}
+			return run(c, path, given)
+		}}
+	t.at.register(c)
+	return c
+}
+
+// taken is a deployment of the journal, with the account that it is in.
+type taken struct {
+	journal    *journal.Journal
+	deployment journal.Deployment
+	plan       *plan.Plan
+	account    *account.Account
+	clock      clock.Clock
+}
+
+// take finds the deployment and opens its account.
+func (p *program) take(ctx context.Context, verb, path string, given bool) (*taken, error) {
+	t := &taken{}
+	var err error
+	if t.journal, err = p.journal(); err != nil {
+		return nil, err
+	}
+	if t.deployment, err = p.pick(ctx, t.journal, verb, path, given); err == nil {
+		err = p.enter(ctx, t)
+	}
+	if err != nil {
+		t.journal.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// enter opens the account of the deployment, and no other.
+func (p *program) enter(ctx context.Context, t *taken) error {
+	d := t.deployment
+	var err error
+	if t.plan, err = planOf(d); err != nil {
+		return err
+	}
+	if p.flags.region != "" && p.flags.region != d.Region {
+		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("deployment %s is in %s, and --region is %s", d.ID, d.Region, p.flags.region),
+			Next: "leave --region out"}
+	}
+	if t.account, t.clock, err = p.open(ctx, d.Region); err != nil {
+		return err
+	}
+	id, err := t.account.ID(ctx)
+	if err == nil && id != d.Account {
+		err = &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("deployment %s is in account %s, and the credentials are those of %s", d.ID, d.Account, id),
+			Next: "log in to that account, or give --profile or --assume-role"}
+	}
+	return err
+}
+
+// lead takes the deployment as far as it goes: here, or by watching the process
+// that runs it already.
+func (p *program) lead(ctx context.Context, t *taken, o engine.Options, want sluice.Outcome) error {
+	runs, err := p.runner(ctx, t)
+	if err != nil {
+		return err
+	}
+	r := p.renderer(t.plan, t.clock)
+	last, err := recall(ctx, t, r)
+	if err != nil {
+		r.close()
+		return err
+	}
+	if runs != "" {
+		return p.follow(ctx, t, r, last, runs, want)
+	}
+	return p.drive(ctx, p.engine(t.account, t.clock, t.journal), r, t.deployment.ID, o, want)
+}
+
+// runner is the process that runs the deployment now, or "".
+func (p *program) runner(ctx context.Context, t *taken) (string, error) {
+	d := t.deployment
+	owner, _, err := t.journal.Holder(ctx, engine.Resource(d.Account, d.Region, d.Cluster, d.Service))
+	if err != nil || owner == "" || !p.ownerAlive(owner) {
+		return "", err
+	}
+	return owner, nil
+}
+
+// recall gives the renderer what happened before, and returns the last of it.
+func recall(ctx context.Context, t *taken, r renderer) (last int64, err error) {
+	events, err := t.journal.Events(ctx, t.deployment.ID, 0, 0)
+	for _, e := range events {
+		r.recall(e)
+		last = e.Seq
+	}
+	return last, err
+}
+
+// followEvery is how often the journal is read for what another process did, in
+// the machine's time.
+const followEvery = 200 * time.Millisecond
+
+// follow shows a deployment that another process runs, until it ends or waits.
+func (p *program) follow(ctx context.Context, t *taken, r renderer, last int64, runs string, want sluice.Outcome) error {
+	release := p.hold(r, "no longer watching; "+runs+" goes on running it")
+	defer release()
+	r.note("process " + runs + " runs it; watching")
+	d, err := p.watch(ctx, t, r, last)
+	r.close()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return exit(sluice.ExitStopped)
+	case err != nil:
+		return err
+	}
+	return p.conclude(ctx, t.journal, engine.Ended{Deployment: d}, nil, want)
+}
+
+// watch returns when the deployment ended, or nobody runs it any more.
+func (p *program) watch(ctx context.Context, t *taken, r renderer, last int64) (journal.Deployment, error) {
+	for {
+		runs, err := p.runner(ctx, t)
+		if err != nil {
+			return journal.Deployment{}, err
+		}
+		d, err := t.journal.Deployment(ctx, t.deployment.ID)
+		if err != nil {
+			return d, err
+		}
+		events, err := t.journal.Events(ctx, d.ID, last, 0)
+		if err != nil {
+			return d, err
+		}
+		for _, e := range events {
+			r.event(e)
+			last = e.Seq
+		}
+		if d.State == journal.Ended || runs == "" {
+			return d, nil
+		}
+		if err := clock.Real().Sleep(ctx, followEvery); err != nil {
+			return d, err
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+)
+
+// treeView writes a service as it stands for people.
+type treeView struct{ paint }
+
+func (v treeView) write(w io.Writer, t *tree) error {
+	var b bytes.Buffer
+	if t.Status == "" {
+		fmt.Fprintf(&b, "service %s/%s in %s: there is none\n", t.Cluster, t.Service, t.Region)
+	} else {
+		fmt.Fprintf(&b, "service %s in %s: %s, %d desired, %d running, %d pending (controller %s)\n",
+			v.bold(t.Cluster+"/"+t.Service), t.Region, t.Status, t.Desired, t.Running, t.Pending, t.Controller)
+	}
+	v.deployment(&b, t)
+	v.rules(&b, t)
+	for _, s := range t.Sets {
+		v.set(&b, s)
+	}
+	for _, l := range t.Left {
+		fmt.Fprintf(&b, "target %s of %s: %s\n", l.Address, l.Group, l.State)
+	}
+	if t.Problem != "" {
+		fmt.Fprintln(&b, v.warn("warning: "+t.Problem))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (v treeView) deployment(b *bytes.Buffer, t *tree) {
+	d := t.Deployment
+	if d == nil {
+		if t.Claim != "" {
+			fmt.Fprintf(b, "deployment of another journal holds it: %s\n", t.Claim)
+		}
+		return
+	}
+	state := string(d.State)
+	if d.Outcome != "" {
+		state = string(d.Outcome)
+	}
+	fmt.Fprintf(b, "deployment %s: %s, %s", d.ID, v.bold(state), revisionsOf(d.From, d.To))
+	switch {
+	case d.Runner != "":
+		fmt.Fprintf(b, ", run by %s", d.Runner)
+	case d.Outcome == "":
+		fmt.Fprintf(b, ", nobody runs it: sluice resume %s", d.ID)
+	}
+	fmt.Fprintln(b)
+	if d.Cause != "" {
+		fmt.Fprintf(b, "  %s\n", v.bad(d.Cause))
+	}
+	for _, s := range d.Stages {
+		status := s.Status
+		if status == "" {
+			status = "-"
+		}
+		fmt.Fprintf(b, "  %s %2d %s %s\n", v.status(pad(status, 8), s.Status), s.Number, pad(s.Name, 20), s.What)
+	}
+	if d.Waiting != "" {
+		fmt.Fprintf(b, "  %s\n", d.Waiting)
+	}
+}
+
+func (v treeView) status(text, status string) string {
+	switch status {
+	case "done":
+		return v.good(text)
+	case "failed":
+		return v.bad(text)
+	case "running":
+		return v.bold(text)
+	}
+	return v.dim(text)
+}
+
+func revisionsOf(from, to string) string {
+	if from == "" || from == to {
+		return to
+	}
+	return from + " -> " + to
+}
+
+// rules shows the weights asked by the deployment, and those of the rules now.
+func (v treeView) rules(b *bytes.Buffer, t *tree) {
+	if len(t.Rules) == 0 {
+		return
+	}
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "weights (primary / canary)\tasked\tlive")
+	for _, r := range t.Rules {
+		asked := "-"
+		if t.Deployment != nil && t.Deployment.Asked != nil {
+			asked = fmt.Sprintf("%d / %d", t.Deployment.Asked.Primary(), t.Deployment.Asked.Canary())
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s / %s\n", r.Name, asked, weightText(r.Primary), weightText(r.Canary))
+	}
+	w.Flush()
+}
+
+func weightText(w *int) string {
+	if w == nil {
+		return "-"
+	}
+	return strconv.Itoa(*w)
+}
+
+func (v treeView) set(b *bytes.Buffer, s treeSet) {
+	role := s.Role
+	if role == "" {
+		role = "other"
+	}
+	steady := ""
+	if s.Steady {
+		steady = ", steady"
+	}
+	fmt.Fprintf(b, "task set %s (%s, %s) of %s: %g%%, %d of %d running%s\n", s.ID, v.bold(role), s.Status, s.Revision, s.Scale, s.Running, s.Desired, steady)
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, task := range s.Tasks {
+		fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))
+	}
+	w.Flush()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
