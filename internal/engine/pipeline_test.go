@@ -18,3 +18,14 @@ func TestCanaryGoesFromV1ToV2WithoutLosingARequest(t *testing.T) {
 		b.noneLost()
 	})
 }
+
+// The proof can fail: without the waits for health requests are lost.
+func TestWithoutTheHealthWaitRequestsAreLost(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		b.engine.Hasty = true
+		b.deploy(b.files("sim/web:v2", canaryPipeline))
+		if r := b.tally.Report(); r.Failed == 0 {
+			b.Errorf("none of %.0f requests failed", r.Requests)
+		}
+	})
+}
