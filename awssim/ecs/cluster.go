@@ -71,11 +71,13 @@ func setClusterSettings(d *ecstypes.Cluster, settings []ecstypes.ClusterSetting)
 	}
 }
 
+func docOfCluster(c *world.Cluster) *ecstypes.Cluster { return c.Doc.(*ecstypes.Cluster) }
+
 // everyField shows a cluster whole, as the calls that change one do.
 var everyField = []ecstypes.ClusterField{"ATTACHMENTS", "CONFIGURATIONS", "SETTINGS", "STATISTICS", "TAGS"}
 
 func showCluster(tx *world.Tx, c *world.Cluster, include []ecstypes.ClusterField) *ecstypes.Cluster {
-	d := clone(*c.Doc.(*ecstypes.Cluster))
+	d := clone(*docOfCluster(c))
 	d.ClusterArn, d.ClusterName, d.Status = ptr(c.ARN), ptr(c.Name), ptr(c.Status)
 	countCluster(tx, c, &d)
 	if !has(include, "CONFIGURATIONS") {
@@ -184,7 +186,7 @@ func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInp
 		if err != nil {
 			return nil, err
 		}
-		d := c.Doc.(*ecstypes.Cluster)
+		d := docOfCluster(c)
 		setClusterSettings(d, in.Settings)
 		setDefaults(d, in.ServiceConnectDefaults)
 		if in.Configuration != nil {
@@ -201,7 +203,7 @@ func (s *Service) UpdateClusterSettings(ctx context.Context, in *awsecs.UpdateCl
 		if err != nil {
 			return nil, err
 		}
-		setClusterSettings(c.Doc.(*ecstypes.Cluster), in.Settings)
+		setClusterSettings(docOfCluster(c), in.Settings)
 		return &awsecs.UpdateClusterSettingsOutput{Cluster: showCluster(tx, c, everyField)}, nil
 	})
 }
@@ -217,7 +219,7 @@ func (s *Service) PutClusterCapacityProviders(ctx context.Context, in *awsecs.Pu
 		if err := checkProviders(tx, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
 			return nil, err
 		}
-		d := c.Doc.(*ecstypes.Cluster)
+		d := docOfCluster(c)
 		d.CapacityProviders = clone(in.CapacityProviders)
 		d.DefaultCapacityProviderStrategy = clone(in.DefaultCapacityProviderStrategy)
 		return &awsecs.PutClusterCapacityProvidersOutput{Cluster: showCluster(tx, c, everyField)}, nil

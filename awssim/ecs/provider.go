@@ -163,7 +163,7 @@ func (s *Service) DeleteCapacityProvider(ctx context.Context, in *awsecs.DeleteC
 		}
 		name := val(p.doc.Name)
 		for _, c := range tx.Clusters.All() {
-			if c.Status == "ACTIVE" && has(c.Doc.(*ecstypes.Cluster).CapacityProviders, name) {
+			if c.Status == "ACTIVE" && has(docOfCluster(c).CapacityProviders, name) {
 				return nil, client("The capacity provider cannot be deleted because it is associated with cluster: %s. Remove the capacity provider from the cluster and try again.", c.Name)
 			}
 		}

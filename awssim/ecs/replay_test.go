@@ -28,11 +28,15 @@ type program struct {
 var images = []string{"sim/web:v1", "sim/web:v2-crash-after-40s", "sim/web:v3-never-healthy", "sim/web:v4-noboot", "sim/web:v5-term-10s",
 	"sim/web:v6-ignores-term", "sim/web:v7-start-delay-30s", "nobody/knows:it"}
 
-func (p *program) pick(n int) int         { return p.r.IntN(n) }
-func (p *program) service() *string       { return aws.String([]string{"ext", "roll", "ext2"}[p.pick(3)]) }
-func (p *program) definition() *string    { return aws.String(fmt.Sprintf("api:%d", 1+p.pick(len(images)))) }
-func (p *program) group() string          { return []string{"blue", "green"}[p.pick(2)] }
-func (p *program) arn(name string) string { return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/" + name + "/0123456789abcdef" }
+func (p *program) pick(n int) int   { return p.r.IntN(n) }
+func (p *program) service() *string { return aws.String([]string{"ext", "roll", "ext2"}[p.pick(3)]) }
+func (p *program) definition() *string {
+	return aws.String(fmt.Sprintf("api:%d", 1+p.pick(len(images))))
+}
+func (p *program) group() string { return []string{"blue", "green"}[p.pick(2)] }
+func (p *program) arn(name string) string {
+	return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/" + name + "/0123456789abcdef"
+}
 
 func (p *program) anySet() *string {
 	if len(p.sets) == 0 {

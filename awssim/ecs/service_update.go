@@ -27,6 +27,10 @@ func (s *Service) updateService(tx *world.Tx, svc *world.Service, in *awsecs.Upd
 	if err := checkUpdate(svc, in); err != nil {
 		return err
 	}
+	cluster := docOfCluster(svc.Cluster)
+	if err := checkStrategy(cluster.CapacityProviders, in.CapacityProviderStrategy); err != nil {
+		return err
+	}
 	var next *world.TaskSet
 	if svc.Controller == "ECS" && startsDeployment(in) {
 		var err error

@@ -55,7 +55,7 @@ func tagsOf(tx *world.Tx, arn string) (*[]ecstypes.Tag, error) {
 	switch kind {
 	case "cluster":
 		if c, ok := tx.Clusters.Get(rest); ok && c.Status == "ACTIVE" {
-			return &c.Doc.(*ecstypes.Cluster).Tags, nil
+			return &docOfCluster(c).Tags, nil
 		}
 		return nil, world.Refuse("ClusterNotFoundException", "Cluster not found.")
 	case "service":

@@ -65,7 +65,9 @@ func TestScaleZeroTravelsWithoutItsValue(t *testing.T) {
 	if got := b.scale(ts, 0); got.ComputedDesiredCount != 0 || got.Scale.Value != 0 || got.StabilityStatus != "STABILIZING" {
 		t.Errorf("scaled to %v, computed %d, %s", got.Scale.Value, got.ComputedDesiredCount, got.StabilityStatus)
 	}
-	b.await("no tasks", func(s ecstypes.Service) bool { return s.RunningCount == 0 && s.TaskSets[0].StabilityStatus == "STEADY_STATE" })
+	b.await("no tasks", func(s ecstypes.Service) bool {
+		return s.RunningCount == 0 && s.TaskSets[0].StabilityStatus == "STEADY_STATE"
+	})
 }
 
 func TestNoScaleMeansAllOfIt(t *testing.T) {

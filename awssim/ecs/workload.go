@@ -48,7 +48,7 @@ func (w *workload) checkLaunch(tx *world.Tx, c *world.Cluster) error {
 	if w.launchType != "" && len(w.strategy) > 0 {
 		return invalid("Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
 	}
-	cluster := c.Doc.(*ecstypes.Cluster)
+	cluster := docOfCluster(c)
 	if w.launchType == "" && len(w.strategy) == 0 {
 		w.strategy = clone(cluster.DefaultCapacityProviderStrategy)
 	}

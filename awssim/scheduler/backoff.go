@@ -31,8 +31,9 @@ func (s *Scheduler) startFailed(tx *world.Tx, t *world.Task) {
 	}
 }
 
+// hold is never nothing: starts that fail at once must not stop the world's time.
 func hold(first time.Duration, doublings int) time.Duration {
-	d := first
+	d := max(first, time.Second)
 	for range doublings {
 		if d *= 2; d >= longestHold {
 			return longestHold

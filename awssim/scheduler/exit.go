@@ -71,6 +71,7 @@ func (s *Scheduler) lose(tx *world.Tx, t *world.Task) {
 		}
 	}
 	tx.Emit(world.SignalProcess{Key: tx.Key, Task: t.ARN, Kill: true})
+	tx.Changed(world.TaskChanged, t)
 	switch {
 	case t.DesiredStatus == "RUNNING":
 		s.fall(tx, t, ByHost, "ECS is performing maintenance on the underlying infrastructure hosting the task.")

@@ -30,6 +30,9 @@ type Scheduler struct{}
 func New(w *world.World) *Scheduler {
 	s := &Scheduler{}
 	w.Watch(s.watch)
+	for _, c := range s.truths() {
+		w.Check(c)
+	}
 	return s
 }
 

@@ -1,0 +1,38 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// truths are what must hold of the scheduler's facts after every step.
+func (s *Scheduler) truths() []world.Check {
+	return []world.Check{
+		{Name: "a task set wants its share of the desired count", Each: s.wantsItsShare},
+		{Name: "a running task has an address", Each: hasAddress},
+	}
+}
+
+func (s *Scheduler) wantsItsShare(_ *world.Tx, c world.Change) error {
+	var sets []*world.TaskSet
+	switch o := c.Object.(type) {
+	case *world.Service:
+		sets = o.TaskSets
+	case *world.TaskSet:
+		sets = []*world.TaskSet{o}
+	}
+	for _, ts := range sets {
+		if ts.Status != "INACTIVE" && ts.Computed != s.wanted(ts) {
+			return fmt.Errorf("%s of %s wants %d tasks, %g %% of %d are %d", ts.ID, ts.Service.ID(), ts.Computed, ts.Scale, ts.Service.Desired, s.wanted(ts))
+		}
+	}
+	return nil
+}
+
+func hasAddress(_ *world.Tx, c world.Change) error {
+	if t, ok := c.Object.(*world.Task); ok && t.LastStatus == "RUNNING" && !t.Address.IsValid() {
+		return fmt.Errorf("task %s runs without an address", t.ID)
+	}
+	return nil
+}
