@@ -16,6 +16,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim"
 	"github.com/sluice-ecs/sluice/awssim/callers"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/account"
@@ -39,7 +40,7 @@ var here = world.Key{Account: "123456789012", Region: "us-east-1"}
 type bench struct {
 	testing.TB
 	clock   *clock.Virtual
-	sim     *simlet
+	sim     *awssim.Sim
 	ecs     *awsecs.Client
 	elb     *awselb.Client
 	account *account.Account
@@ -58,7 +59,7 @@ type bench struct {
 type options struct {
 	knobs     *world.Knobs
 	seed      uint64
-	direct    bool
+	codec     bool // through the wire's codec, six times slower
 	desired   int32
 	v1        string // image; "" is sim/web:v1
 	alone     bool   // the rule forwards to the primary group alone
@@ -78,14 +79,14 @@ func on(t testing.TB, o options, f func(*bench)) {
 
 func newBench(t testing.TB, v *clock.Virtual, o options) *bench {
 	t.Helper()
-	sim := newSimlet(world.Options{Clock: v, Seed: o.seed, Knobs: o.knobs, Strict: true})
-	var err error
+	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Knobs: o.knobs, Strict: true, Direct: !o.codec, Account: "123456789012"})
+	must(t, err)
 	cfg := sim.Config()
 	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg)}
 	b.journal, err = journal.Open(journal.Memory, v)
 	must(t, err)
 	b.account, err = account.Open(context.Background(), account.Config{
-		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: "http://127.0.0.1:1", HTTPClient: sim,
+		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(), APIOptions: sim.APIOptions(),
 		Clock: v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: v, Owner: "test/1",

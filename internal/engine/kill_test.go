@@ -1,17 +1,13 @@
 package engine_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
-	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -23,47 +19,34 @@ type killed struct{ at string }
 // gallows lets a number of writes pass and kills at the next: before it is sent,
 // or after AWS has done it and before sluice hears of it.
 type gallows struct {
-	next  aws.HTTPClient
 	left  int
 	after bool
-	sent  []string
 }
 
-func (g *gallows) Do(r *http.Request) (*http.Response, error) {
-	operation, write := operationOf(r)
-	if !write {
-		return g.next.Do(r)
-	}
-	g.sent = append(g.sent, operation)
-	g.left--
-	if g.left == 0 && !g.after {
-		panic(killed{"before " + operation})
-	}
-	out, err := g.next.Do(r)
-	if g.left == 0 {
-		panic(killed{"after " + operation})
-	}
-	return out, err
-}
-
-func operationOf(r *http.Request) (string, bool) {
-	name := r.Header.Get("X-Amz-Target")
-	if name == "" {
-		body, _ := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		form, _ := url.ParseQuery(string(body))
-		name = form.Get("Action")
-	}
-	name = name[strings.LastIndexByte(name, '.')+1:]
-	return name, account.IsWrite(name)
+// middleware stands where each attempt is sent.
+func (g *gallows) middleware(stack *middleware.Stack) error {
+	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("gallows", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
+		operation := awsmiddleware.GetOperationName(ctx)
+		if !account.IsWrite(operation) {
+			return next.HandleSerialize(ctx, in)
+		}
+		if g.left--; g.left == 0 && !g.after {
+			panic(killed{"before " + operation})
+		}
+		out, meta, err := next.HandleSerialize(ctx, in)
+		if g.left == 0 {
+			panic(killed{"after " + operation})
+		}
+		return out, meta, err
+	}), middleware.Before)
 }
 
 // mortal gives the bench's engine an account that dies at its n-th write.
 func (b *bench) mortal(n int, after bool) *gallows {
-	g := &gallows{next: b.sim.HTTPClient(), left: n, after: after}
+	g := &gallows{left: n, after: after}
 	cfg := b.sim.Config()
 	a, err := account.Open(context.Background(), account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: *cfg.BaseEndpoint,
-		HTTPClient: g, Clock: b.clock})
+		HTTPClient: b.sim.HTTPClient(), Clock: b.clock, APIOptions: append(b.sim.APIOptions(), g.middleware)})
 	must(b, err)
 	b.engine.Account = a
 	return g
