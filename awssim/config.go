@@ -1,0 +1,67 @@
+package awssim
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/sluice-ecs/sluice/awssim/wire"
+)
+
+// Endpoint is where the clients of [Sim.Config] believe to be. Nothing listens
+// there: their requests never leave the process.
+const Endpoint = "http://awssim.invalid"
+
+// Config is for SDK clients in this process: they call the APIs without a socket
+// or a goroutine, as [Sim.Account] in [Sim.Region].
+func (s *Sim) Config() aws.Config {
+	return aws.Config{
+		Region: s.Region(), HTTPClient: s.HTTPClient(), BaseEndpoint: aws.String(Endpoint), APIOptions: s.APIOptions(),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: s.Account(), SecretAccessKey: "secret", Source: "awssim"}, nil
+		}),
+	}
+}
+
+// HTTPClient answers requests of SDK clients in this process, whatever host they
+// are for. A lost reply is an error, as it is on a socket.
+func (s *Sim) HTTPClient() aws.HTTPClient { return inProcess{s} }
+
+type inProcess struct{ sim *Sim }
+
+func (c inProcess) Do(r *http.Request) (*http.Response, error) {
+	return c.sim.now.Load().server.RoundTrip(r)
+}
+
+// APIOptions are the middlewares of [Sim.Config], for callers that build their
+// own clients: none without [Options.Direct]; with it, one at the start of the
+// Serialize step that hands the input to the room, so that nothing is serialized,
+// signed, retried or sent.
+func (s *Sim) APIOptions() []func(*middleware.Stack) error {
+	if !s.options.Direct {
+		return nil
+	}
+	return []func(*middleware.Stack) error{func(stack *middleware.Stack) error {
+		return stack.Serialize.Add(direct{s}, middleware.Before)
+	}}
+}
+
+type direct struct{ sim *Sim }
+
+func (direct) ID() string { return "awssim.Direct" }
+
+func (d direct) HandleSerialize(ctx context.Context, in middleware.SerializeInput, _ middleware.SerializeHandler) (
+	out middleware.SerializeOutput, meta middleware.Metadata, err error,
+) {
+	e := d.sim.now.Load()
+	region := awsmiddleware.GetRegion(ctx)
+	if region == "" {
+		region = e.region
+	}
+	ctx = wire.WithCaller(ctx, wire.Caller{AccessKey: e.account, Account: e.account}, region)
+	out.Result, err = e.server.Call(ctx, awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx), in.Parameters)
+	return out, meta, err
+}

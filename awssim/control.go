@@ -1,0 +1,123 @@
+package awssim
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/fault"
+)
+
+// Handler serves the AWS APIs and the simulator's own control under /_sluice/ at
+// one endpoint:
+//
+//	POST   /_sluice/reset          as at start: the world file again, no faults
+//	GET    /_sluice/world          what stands in the world, as JSON
+//	GET    /_sluice/traffic        requests by listener, group, version and outcome
+//	POST   /_sluice/traffic/reset  count anew
+//	GET    /_sluice/faults         the faults, as JSON
+//	POST   /_sluice/faults         inject faults, one per line; all or none
+//	DELETE /_sluice/faults         end all faults
+//
+// Requests with an Origin header are refused: a page in a browser has no business
+// here.
+func (s *Sim) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /_sluice/reset", s.serveReset)
+	mux.HandleFunc("GET /_sluice/world", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.View()) })
+	mux.HandleFunc("GET /_sluice/traffic", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Traffic()) })
+	mux.HandleFunc("POST /_sluice/traffic/reset", func(w http.ResponseWriter, _ *http.Request) {
+		s.ResetTraffic()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("GET /_sluice/faults", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Faults()) })
+	mux.HandleFunc("POST /_sluice/faults", s.serveInject)
+	mux.HandleFunc("DELETE /_sluice/faults", func(w http.ResponseWriter, _ *http.Request) {
+		s.ClearFaults()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("/_sluice/", func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "there is no "+r.Method+" "+r.URL.Path+"; there are reset, world, traffic, traffic/reset and faults", http.StatusNotFound)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Origin") != "":
+			http.Error(w, "requests with an Origin header are refused: the simulator is not for web pages", http.StatusForbidden)
+		case strings.HasPrefix(r.URL.Path, "/_sluice/"):
+			mux.ServeHTTP(w, r)
+		default:
+			s.now.Load().server.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (s *Sim) serveReset(w http.ResponseWriter, _ *http.Request) {
+	if err := s.Reset(); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Sim) serveInject(w http.ResponseWriter, r *http.Request) {
+	faults, err := readFaults(io.LimitReader(r.Body, 1<<20))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	e := s.now.Load()
+	for _, f := range faults {
+		e.faults.Inject(f)
+	}
+	writeJSON(w, e.faults.List())
+}
+
+// readFaults reads a fault per line; empty lines and lines that begin with # are
+// passed over.
+func readFaults(r io.Reader) (faults []fault.Fault, err error) {
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		f, err := fault.Parse(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		faults = append(faults, f)
+	}
+	return faults, lines.Err()
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(v)
+}
+
+// guard refuses requests for another host than the one that is listened at: a
+// name that a web page's owner points at loopback must not reach the APIs.
+func guard(next http.Handler, bound net.Addr) http.Handler {
+	own, _, _ := net.SplitHostPort(bound.String())
+	if !isLoopback(own) {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		host = strings.Trim(host, "[]")
+		if host != own && !isLoopback(host) && !strings.HasSuffix(host, ".localhost") {
+			http.Error(w, fmt.Sprintf("the host %q is not this simulator's; use %s", r.Host, bound), http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

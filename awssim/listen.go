@@ -1,0 +1,201 @@
+package awssim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/dataplane"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Listening is a simulator that serves sockets.
+type Listening struct {
+	sim      *Sim
+	listener net.Listener
+	server   *http.Server
+	ctx      context.Context
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
+	closing  sync.Once
+	stop     func() bool // of ctx's AfterFunc
+	pump     *pump
+}
+
+// Listen serves the APIs and /_sluice/ at addr ("127.0.0.1:0" chooses a port),
+// lets the world follow the clock by itself, and opens the sockets of load
+// balancers and tasks. It ends at Close or with ctx. An address outside loopback
+// is refused unless [Options.AllowRemote] is set.
+func (s *Sim) Listen(ctx context.Context, addr string) (*Listening, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live != nil {
+		return nil, fmt.Errorf("listen at %s: the simulator listens at %s already; close that first", addr, s.live.Addr())
+	}
+	if err := s.mayBind(addr); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w", addr, err)
+	}
+	if err := s.ready(); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	at := &Listening{sim: s, listener: l}
+	at.ctx, at.cancel = context.WithCancel(context.Background())
+	at.server = &http.Server{
+		Handler: guard(s.Handler(), l.Addr()), ReadHeaderTimeout: time.Minute,
+		BaseContext: func(net.Listener) context.Context { return at.ctx },
+	}
+	s.live = at
+	at.wake(s.now.Load())
+	at.wg.Go(func() { _ = at.server.Serve(l) })
+	at.stop = context.AfterFunc(ctx, at.Close)
+	return at, nil
+}
+
+// ready lays a world file out again if it has images that must be asked: without
+// sockets they counted as healthy.
+func (s *Sim) ready() error {
+	if s.file == nil || !s.asked(s.file) {
+		return nil
+	}
+	e, err := s.raise(s.file, true)
+	if err != nil {
+		return err
+	}
+	s.now.Store(e)
+	return nil
+}
+
+// mayBind refuses what is not loopback.
+func (s *Sim) mayBind(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("listen at %q: %w", addr, err)
+	}
+	if s.options.AllowRemote || isLoopback(host) {
+		return nil
+	}
+	return fmt.Errorf("listen at %q: only loopback addresses such as 127.0.0.1:4566, because the simulator has no authentication; Options.AllowRemote lifts this", addr)
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// Addr is where the APIs are served, as "host:port".
+func (l *Listening) Addr() string { return l.listener.Addr().String() }
+
+// URL is the endpoint for clients.
+func (l *Listening) URL() string { return "http://" + l.Addr() }
+
+// Close ends every socket, program and goroutine of the simulator. The world
+// stays as it is; [Sim.Listen] may be called again.
+func (l *Listening) Close() {
+	l.closing.Do(func() {
+		_ = l.server.Close()
+		l.cancel()
+		l.sim.mu.Lock()
+		defer l.sim.mu.Unlock()
+		l.stop()
+		l.rest(l.sim.now.Load())
+		l.wg.Wait()
+		l.sim.live = nil
+	})
+}
+
+// wake brings a world to life: sockets, which are open when it returns, and time
+// that passes by itself.
+func (l *Listening) wake(e *era) {
+	e.plane.Store(dataplane.Start(dataplane.Options{World: e.world, Clock: e.clock, Seed: l.sim.options.Seed, Laws: e.laws()}))
+	l.pump = startPump(e.world, e.clock)
+	_ = e.plane.Load().Flush(l.ctx)
+}
+
+// rest undoes wake.
+func (l *Listening) rest(e *era) {
+	l.pump.stop()
+	if p := e.plane.Swap(nil); p != nil {
+		p.Close()
+	}
+}
+
+// laws are the ways from the data plane into the world.
+func (e *era) laws() dataplane.Laws {
+	step := func(key world.Key, f func(tx *world.Tx)) {
+		_ = e.world.Do(key, func(tx *world.Tx) error { f(tx); return nil })
+	}
+	return dataplane.Laws{
+		Table: e.law.Table,
+		Bound: func(key world.Key, lb string, port int32, address string) {
+			step(key, func(tx *world.Tx) { e.law.Bound(tx, lb, port, address) })
+		},
+		Probed: func(p world.ProbeTarget, status int, err error) {
+			step(p.Key, func(tx *world.Tx) { e.law.Probed(tx, p, status, err) })
+		},
+		Exited: func(key world.Key, task, container string, code int) {
+			step(key, func(tx *world.Tx) { e.ecs.Law().Exited(tx, task, container, code) })
+		},
+	}
+}
+
+// pump runs events as they fall due.
+type pump struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func startPump(w *world.World, clock world.Clock) *pump {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &pump{cancel, make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		for ctx.Err() == nil {
+			w.Advance()
+			await(ctx, w, clock)
+		}
+	}()
+	return p
+}
+
+func (p *pump) stop() {
+	p.cancel()
+	<-p.done
+}
+
+var errNudged = errors.New("an event was scheduled before the others")
+
+// await sleeps until the next event is due, or an earlier one is scheduled.
+func await(ctx context.Context, w *world.World, clock world.Clock) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		select {
+		case <-w.Nudged():
+			cancel(errNudged)
+		case <-ctx.Done():
+		}
+	}()
+	d := time.Hour
+	if at, ok := w.NextDue(); ok {
+		d = at.Sub(clock.Now())
+	}
+	if d > 0 {
+		_ = clock.Sleep(ctx, d)
+	}
+	cancel(nil)
+	<-heard
+}

@@ -1,0 +1,228 @@
+package awssim
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/applicationautoscaling"
+	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/dataplane"
+	"github.com/sluice-ecs/sluice/awssim/ec2"
+	"github.com/sluice-ecs/sluice/awssim/ecs"
+	"github.com/sluice-ecs/sluice/awssim/elbv2"
+	"github.com/sluice-ecs/sluice/awssim/fault"
+	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/servicediscovery"
+	"github.com/sluice-ecs/sluice/awssim/sts"
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Options make a simulator. The zero value is a real-time AWS with the delays
+// that were seen on AWS.
+type Options struct {
+	Clock  world.Clock  // nil: the machine's
+	Seed   uint64       // every draw is keyed by it
+	Knobs  *world.Knobs // nil: [world.DefaultKnobs]; a world file may change them
+	Images image.Catalog
+	// Account and Region are those of [Sim.Config]: "000000000000" and "us-east-1"
+	// if empty. A world file may name others.
+	Account, Region string
+	// Strict panics when a world check fails. Tests and simulation set it.
+	Strict bool
+	// Direct lets the clients of [Sim.Config] hand their inputs to the rooms as
+	// they are, past the wire: six times faster, the same answers. Such calls act
+	// in Account, whatever credentials the client has.
+	Direct bool
+	// AllowHostImages lets tasks of images "host:<command>" run that command on
+	// this machine. They need [Sim.Listen], and time that is real or scaled.
+	AllowHostImages bool
+	// AllowRemote lets [Sim.Listen] bind an address outside loopback. There is no
+	// authentication.
+	AllowRemote bool
+	// LogLimit keeps that many newest entries of the world's log; 0 keeps all.
+	LogLimit int
+	// Speed is how much faster than the machine's the Clock runs. It is only told
+	// (GET /_sluice/world); 0 is 1.
+	Speed float64
+}
+
+// Sim is a simulated AWS. All methods are safe for concurrent use.
+type Sim struct {
+	options Options
+	now     atomic.Pointer[era]
+
+	mu   sync.Mutex // Load, Reset, Listen and Close, one at a time
+	file *worldFile // what Reset lays out again; nil: nothing
+	live *Listening
+}
+
+// era is a world from its beginning to the next reset, with all that serves it.
+type era struct {
+	account, region string
+	clock           *held
+	world           *world.World
+	server          *wire.Server
+	faults          *fault.Set
+	ecs             *ecs.Service
+	elb             *elbv2.Service
+	law             *balancer.Law
+	plane           atomic.Pointer[dataplane.Plane]
+}
+
+// New makes a simulator with an empty world.
+func New(o Options) (*Sim, error) {
+	if o.Clock == nil {
+		o.Clock = machine{}
+	}
+	if o.Account == "" {
+		o.Account = wire.Anonymous
+	}
+	if o.Region == "" {
+		o.Region = "us-east-1"
+	}
+	if !isAccount(o.Account) {
+		return nil, errors.New("awssim: account " + o.Account + " is not 12 digits")
+	}
+	s := &Sim{options: o}
+	s.now.Store(s.begin(&worldFile{}, o.Clock.Now()))
+	return s, nil
+}
+
+// begin makes an empty world that starts at a time, with the knobs and images
+// that a world file adds.
+func (s *Sim) begin(f *worldFile, start time.Time) *era {
+	o := s.options
+	e := &era{account: o.Account, region: o.Region, clock: &held{Clock: o.Clock}}
+	if f.Account != "" {
+		e.account = f.Account
+	}
+	if f.Region != "" {
+		e.region = f.Region
+	}
+	e.clock.hold(start)
+	defer e.clock.release()
+	e.world = world.New(world.Options{
+		Clock: e.clock, Seed: o.Seed, Knobs: f.knobs(o.Knobs), Images: s.images(f), Strict: o.Strict, LogLimit: o.LogLimit,
+	})
+	e.world.Watch(func(tx *world.Tx, c world.Change) {
+		if p := e.plane.Load(); p != nil {
+			p.Watch(tx, c)
+		}
+	})
+	e.ecs, e.law = ecs.New(e.world), balancer.New(e.world)
+	e.elb = elbv2.New(e.world, e.law)
+	e.faults = fault.New(e.world, o.Seed, e.ecs.Law().Crash)
+	e.server = wire.New(e.world, e.ecs.Room(), e.elb.Room(), sts.Room(e.world), ec2.Room(e.world),
+		applicationautoscaling.Room(e.world), servicediscovery.Room(e.world))
+	e.server.Faults(striker{e})
+	return e
+}
+
+func (s *Sim) images(f *worldFile) image.Catalog {
+	all := image.Catalog{}
+	maps.Copy(all, s.options.Images)
+	maps.Copy(all, f.catalog)
+	if s.options.AllowHostImages {
+		all[image.HostImages] = image.Behaviour{}
+	}
+	return all
+}
+
+// World is the state behind the APIs. [Sim.Load] and [Sim.Reset] replace it.
+func (s *Sim) World() *world.World { return s.now.Load().world }
+
+// Balancer is the law of the world's load balancers: their routing tables, and
+// what modelled callers follow.
+func (s *Sim) Balancer() *balancer.Law { return s.now.Load().law }
+
+// Account and Region are those that [Sim.Config] calls in: an access key id of
+// twelve digits is that account.
+func (s *Sim) Account() string { return s.now.Load().account }
+
+// Region is the Region that [Sim.Config] calls in.
+func (s *Sim) Region() string { return s.now.Load().region }
+
+// Inject begins a fault, as one line of text; see [fault.Parse].
+func (s *Sim) Inject(line string) error {
+	f, err := fault.Parse(line)
+	if err != nil {
+		return err
+	}
+	s.now.Load().faults.Inject(f)
+	return nil
+}
+
+// ClearFaults ends all faults.
+func (s *Sim) ClearFaults() { s.now.Load().faults.Clear() }
+
+// Faults are those injected since the last [Sim.ClearFaults].
+func (s *Sim) Faults() []fault.Status { return s.now.Load().faults.List() }
+
+// Traffic is what became of the requests that load balancers took since they
+// listen, or since [Sim.ResetTraffic]. Without [Sim.Listen] there are none.
+func (s *Sim) Traffic() dataplane.Traffic {
+	if p := s.now.Load().plane.Load(); p != nil {
+		return p.Traffic()
+	}
+	return dataplane.Traffic{Statuses: map[int]int64{}, Rows: []dataplane.TrafficRow{}}
+}
+
+// ResetTraffic begins to count anew.
+func (s *Sim) ResetTraffic() {
+	if p := s.now.Load().plane.Load(); p != nil {
+		p.ResetTraffic()
+	}
+}
+
+// striker puts faults before the calls of a world.
+type striker struct{ *era }
+
+// Before is [wire.Faulter]. Latency has passed, by the clock, when it returns.
+func (e striker) Before(_ world.Key, service, operation string, now time.Time) *wire.Injected {
+	f, latency := e.faults.Strike(service, operation, now)
+	if latency > 0 {
+		_ = e.clock.Sleep(context.Background(), latency)
+	}
+	switch f.Kind {
+	case fault.Throttle:
+		return &wire.Injected{Throttle: true}
+	case fault.ServerError:
+		return &wire.Injected{Status: 500}
+	case fault.LostReply:
+		return &wire.Injected{DropReply: true}
+	case fault.NoSend:
+		return &wire.Injected{DropRequest: true}
+	case fault.Stale:
+		return &wire.Injected{StaleBy: f.By}
+	case fault.ExpiredCredentials:
+		return &wire.Injected{Refuse: expired(service)}
+	}
+	return nil
+}
+
+// expired is the answer to credentials that are too old. The query services have
+// another code for it than the JSON services.
+func expired(service string) *world.Refusal {
+	const text = "The security token included in the request is expired"
+	switch service {
+	case "ecs", "servicediscovery", "application-autoscaling":
+		return &world.Refusal{Code: "ExpiredTokenException", Message: text}
+	case "ec2":
+		return &world.Refusal{Code: "RequestExpired", Message: "Request has expired."}
+	}
+	return &world.Refusal{Code: "ExpiredToken", Message: text, Status: 403}
+}
+
+func isAccount(s string) bool {
+	for _, r := range s {
+		if r < '0' || r > '9' {
+			return false
+		}
+	}
+	return len(s) == 12
+}

@@ -1,0 +1,315 @@
+package awssim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/sluice-ecs/sluice/awssim/fault"
+	"github.com/sluice-ecs/sluice/awssim/image"
+)
+
+// worldFile is what a world file says; see [Sim.Load].
+type worldFile struct {
+	Account       string                    `yaml:"account"`
+	Region        string                    `yaml:"region"`
+	Settled       *bool                     `yaml:"settled"`
+	Knobs         knobsFile                 `yaml:"knobs"`
+	Images        map[string]map[string]any `yaml:"images"`
+	Subnets       []string                  `yaml:"subnets"`
+	Clusters      []string                  `yaml:"clusters"`
+	LoadBalancers []balancerFile            `yaml:"loadBalancers"`
+	TargetGroups  []groupFile               `yaml:"targetGroups"`
+	Services      []serviceFile             `yaml:"services"`
+	Faults        []string                  `yaml:"faults"`
+
+	name    string
+	tree    *ast.File
+	catalog image.Catalog
+	faults  []fault.Fault
+}
+
+type balancerFile struct {
+	Name      string         `yaml:"name"`
+	ARN       string         `yaml:"arn"`
+	Listeners []listenerFile `yaml:"listeners"`
+}
+
+type listenerFile struct {
+	Port  int32      `yaml:"port"`
+	ARN   string     `yaml:"arn"`
+	Rules []ruleFile `yaml:"rules"`
+	// The default rule's action.
+	Action actionFile `yaml:",inline"`
+}
+
+type ruleFile struct {
+	Priority int32             `yaml:"priority"`
+	ARN      string            `yaml:"arn"`
+	Path     []string          `yaml:"path"`
+	Host     []string          `yaml:"host"`
+	Method   []string          `yaml:"method"`
+	Header   map[string]string `yaml:"header"`
+	Action   actionFile        `yaml:",inline"`
+}
+
+type actionFile struct {
+	Forward    yaml.MapSlice `yaml:"forward"` // target group -> weight
+	Stickiness time.Duration `yaml:"stickiness"`
+	Fixed      *fixedFile    `yaml:"fixed"`
+}
+
+type fixedFile struct {
+	Status int    `yaml:"status"`
+	Body   string `yaml:"body"`
+}
+
+type groupFile struct {
+	Name                string            `yaml:"name"`
+	ARN                 string            `yaml:"arn"`
+	Port                int32             `yaml:"port"`
+	HealthCheck         healthFile        `yaml:"healthCheck"`
+	DeregistrationDelay *time.Duration    `yaml:"deregistrationDelay"`
+	Attributes          map[string]string `yaml:"attributes"`
+}
+
+type healthFile struct {
+	Path      string        `yaml:"path"`
+	Interval  time.Duration `yaml:"interval"`
+	Timeout   time.Duration `yaml:"timeout"`
+	Healthy   int32         `yaml:"healthy"`
+	Unhealthy int32         `yaml:"unhealthy"`
+	Matcher   string        `yaml:"matcher"`
+}
+
+type serviceFile struct {
+	Name        string            `yaml:"name"`
+	Cluster     string            `yaml:"cluster"`
+	Controller  string            `yaml:"controller"`
+	Count       int32             `yaml:"count"`
+	Family      string            `yaml:"family"`
+	Image       string            `yaml:"image"`
+	Port        int32             `yaml:"port"`
+	TargetGroup string            `yaml:"targetGroup"`
+	Grace       time.Duration     `yaml:"grace"`
+	StopTimeout time.Duration     `yaml:"stopTimeout"`
+	Environment map[string]string `yaml:"environment"`
+}
+
+// readWorld reads a world file. Errors begin with file:line.
+func readWorld(name string, data []byte) (*worldFile, error) {
+	f := &worldFile{name: name}
+	tree, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return nil, f.at(err)
+	}
+	f.tree = tree
+	if len(bytes.TrimSpace(data)) > 0 {
+		if err := yaml.UnmarshalWithOptions(data, f, yaml.Strict()); err != nil {
+			return nil, f.at(err)
+		}
+	}
+	for _, check := range []func() error{f.checkPlace, f.Knobs.check, f.checkImages, f.checkFaults, f.checkBalancers, f.checkGroups, f.checkServices} {
+		if err := check(); err != nil {
+			return nil, f.at(err)
+		}
+	}
+	return f, nil
+}
+
+// misplaced is an error of the value at a path of the file.
+type misplaced struct {
+	path string // "services[0].image"
+	err  error
+}
+
+func (m *misplaced) Error() string { return m.path + ": " + m.err.Error() }
+func (m *misplaced) Unwrap() error { return m.err }
+
+func wrong(path, format string, args ...any) error {
+	return &misplaced{path, fmt.Errorf(format, args...)}
+}
+
+// at puts file and line before an error.
+func (f *worldFile) at(err error) error {
+	var y yaml.Error
+	if errors.As(err, &y) && y.GetToken() != nil {
+		return fmt.Errorf("%s:%d: %s", f.name, y.GetToken().Position.Line, y.GetMessage())
+	}
+	var m *misplaced
+	if errors.As(err, &m) {
+		return fmt.Errorf("%s:%d: %w", f.name, f.line(m.path), err)
+	}
+	return fmt.Errorf("%s: %w", f.name, err)
+}
+
+// line is where a path stands, or the nearest that stands above it.
+func (f *worldFile) line(path string) int {
+	for path != "" {
+		if p, err := yaml.PathString("$." + path); err == nil {
+			if n, err := p.FilterFile(f.tree); err == nil && n != nil {
+				return n.GetToken().Position.Line
+			}
+		}
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+	return 1
+}
+
+func (f *worldFile) checkPlace() error {
+	switch {
+	case f.Account != "" && !isAccount(f.Account):
+		return wrong("account", "%q is not 12 digits; write it in quotes", f.Account)
+	case strings.ContainsAny(f.Region, " /:"):
+		return wrong("region", "%q is no Region", f.Region)
+	case len(f.Subnets) > 3:
+		return wrong("subnets", "at most 3: one per zone of the default network")
+	}
+	for i, id := range f.Subnets {
+		if !strings.HasPrefix(id, "subnet-") {
+			return wrong(fmt.Sprintf("subnets[%d]", i), "%q is no subnet id", id)
+		}
+	}
+	return nil
+}
+
+func (f *worldFile) checkImages() error {
+	f.catalog = image.Catalog{}
+	for _, ref := range slices.Sorted(maps.Keys(f.Images)) {
+		b := image.Behaviour{Version: ref[strings.LastIndexByte(ref, ':')+1:]}
+		options := f.Images[ref]
+		for _, name := range slices.Sorted(maps.Keys(options)) {
+			value := fmt.Sprint(options[name])
+			if name == "version" {
+				b.Version = value
+				continue
+			}
+			if err := b.Set(name, value); err != nil {
+				return wrong("images", "%s: %w", ref, err)
+			}
+		}
+		if b.CrashAfter > 0 && options["exit"] == nil {
+			b.ExitCode = 1
+		}
+		f.catalog[ref] = b
+	}
+	return nil
+}
+
+func (f *worldFile) checkFaults() error {
+	for i, line := range f.Faults {
+		x, err := fault.Parse(line)
+		if err != nil {
+			return wrong(fmt.Sprintf("faults[%d]", i), "%w", err)
+		}
+		f.faults = append(f.faults, x)
+	}
+	return nil
+}
+
+func (f *worldFile) checkBalancers() error {
+	for i, lb := range f.LoadBalancers {
+		at := fmt.Sprintf("loadBalancers[%d]", i)
+		if lb.Name == "" {
+			return wrong(at, "name is missing")
+		}
+		for j, l := range lb.Listeners {
+			at := fmt.Sprintf("%s.listeners[%d]", at, j)
+			if l.Port < 1 || l.Port > 65535 {
+				return wrong(at, "port is missing, or not from 1 to 65535")
+			}
+			if err := f.checkAction(at, l.Action); err != nil {
+				return err
+			}
+			for k, r := range l.Rules {
+				at := fmt.Sprintf("%s.rules[%d]", at, k)
+				if len(r.Path)+len(r.Host)+len(r.Method)+len(r.Header) == 0 {
+					return wrong(at, "the rule has no condition: path, host, method or header")
+				}
+				if err := f.checkAction(at, r.Action); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (f *worldFile) checkAction(at string, a actionFile) error {
+	if (len(a.Forward) > 0) == (a.Fixed != nil) {
+		return wrong(at, "needs one of forward (target group: weight, …) and fixed (status, body)")
+	}
+	for _, share := range a.Forward {
+		name := fmt.Sprint(share.Key)
+		if !slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == name }) {
+			return wrong(at+".forward", "there is no target group %q; there are %s", name, f.groupNames())
+		}
+		if w, err := weightOf(share.Value); err != nil {
+			return wrong(at+".forward", "weight of %s: %v is no whole number from 0 to 999", name, w)
+		}
+	}
+	return nil
+}
+
+func (f *worldFile) groupNames() string {
+	names := make([]string, 0, len(f.TargetGroups))
+	for _, g := range f.TargetGroups {
+		names = append(names, g.Name)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func weightOf(v any) (int32, error) {
+	n, err := strconv.ParseUint(fmt.Sprint(v), 10, 31)
+	if err == nil && n > 999 {
+		err = strconv.ErrRange
+	}
+	return int32(n), err
+}
+
+func (f *worldFile) checkGroups() error {
+	for i, g := range f.TargetGroups {
+		if g.Name == "" {
+			return wrong(fmt.Sprintf("targetGroups[%d]", i), "name is missing")
+		}
+	}
+	return nil
+}
+
+func (f *worldFile) checkServices() error {
+	for i, s := range f.Services {
+		at := fmt.Sprintf("services[%d]", i)
+		switch {
+		case s.Name == "":
+			return wrong(at, "name is missing")
+		case s.Cluster == "" && len(f.Clusters) != 1:
+			return wrong(at, "cluster is missing; it may be left out where there is exactly one")
+		case s.Cluster != "" && !slices.Contains(f.Clusters, s.Cluster):
+			return wrong(at+".cluster", "there is no cluster %q; there are %s", s.Cluster, strings.Join(f.Clusters, ", "))
+		case s.Image == "":
+			return wrong(at, "image is missing")
+		case s.Controller != "" && s.Controller != "EXTERNAL" && s.Controller != "ECS":
+			return wrong(at+".controller", "%q is not simulated; there are EXTERNAL and ECS", s.Controller)
+		case s.TargetGroup != "" && !slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == s.TargetGroup }):
+			return wrong(at+".targetGroup", "there is no target group %q; there are %s", s.TargetGroup, f.groupNames())
+		}
+		if _, ok := f.catalog[s.Image]; !ok {
+			if _, err := image.Parse(s.Image); err != nil {
+				return wrong(at+".image", "%w", err)
+			}
+		}
+	}
+	return nil
+}
