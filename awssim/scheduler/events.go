@@ -81,3 +81,12 @@ func named(tasks []*world.Task) string {
 	}
 	return strings.Join(names, " ")
 }
+
+// tellAstray tells that somebody else took a running task's target away. The
+// scheduler does not put it back.
+func tellAstray(tx *world.Tx, t *world.Task, target *world.Target) {
+	if t.Set != nil && t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" {
+		tell(tx, t.Service, "(service %s) task set (%s) (task %s) is not healthy in target-group (%s) due to TARGET IS NOT FOUND",
+			t.Service.Name, t.Set.ID, t.ID, target.Group.ARN)
+	}
+}

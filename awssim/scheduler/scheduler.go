@@ -74,6 +74,7 @@ func (s *Scheduler) targetChanged(tx *world.Tx, target *world.Target) {
 	switch target.State {
 	case "gone":
 		s.drained(tx, t)
+		tellAstray(tx, t, target)
 	case "initial", "draining":
 		return
 	}

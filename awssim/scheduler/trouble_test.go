@@ -107,3 +107,33 @@ func TestALostZoneTakesItsTasksAndGetsNone(t *testing.T) {
 		}
 	}
 }
+
+func TestATargetTakenAwayByHandUnsettlesItsTaskSet(t *testing.T) {
+	b := newBench(t, world.Options{})
+	svc := b.service("EXTERNAL", 2)
+	ts := b.set(svc, "sim/web:v1", 100)
+	b.steady(ts)
+	b.Do(func(tx *world.Tx) {
+		x := b.find(tx, ts.Tasks[0])
+		tx.Deregister(x.Group, x.ID, x.Port)
+	})
+	b.until("unsettled", 5*time.Minute, func() bool { return ts.Stability == "STABILIZING" && len(b.targets().Targets) == 1 })
+	if told(svc, "due to TARGET IS NOT FOUND") != 1 || ts.Tasks[0].DesiredStatus != "RUNNING" {
+		t.Errorf("task %s, events %v", ts.Tasks[0].DesiredStatus, svc.Events)
+	}
+	b.Do(func(tx *world.Tx) { b.law.Scale(tx, ts, 0) })
+	b.until("gone", 5*time.Minute, func() bool { return len(ts.Tasks) == 0 })
+}
+
+func TestAWorldWithoutDelaysStillMovesOn(t *testing.T) {
+	k := world.NoDelays()
+	k.RestartBackoff = 0
+	b := newBench(t, world.Options{Knobs: &k})
+	svc := b.service("EXTERNAL", 3)
+	good, bad := b.set(svc, "sim/web:v1", 100), b.set(svc, "sim/web:v2-noboot", 100)
+	b.until("running", time.Second, func() bool { return running(good) == 3 })
+	b.Run(time.Hour)
+	if good.Stability != "STEADY_STATE" || bad.Stability != "STABILIZING" || running(bad) != 0 {
+		t.Errorf("%s with %d, %s with %d", good.Stability, running(good), bad.Stability, running(bad))
+	}
+}
