@@ -7,15 +7,14 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/sluice-ecs/sluice/awssim/ecs"
-	"github.com/sluice-ecs/sluice/awssim/scheduler/standin"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // The room is called directly here: neither a request nor an answer that its
 // owner changes afterwards may reach the world.
 func TestRequestsAndAnswersAreNotTheWorlds(t *testing.T) {
-	b := standin.New(world.Options{})
-	room, ctx := ecs.New(b.World), world.WithKey(t.Context(), standin.Key)
+	b := newStand(world.Options{})
+	room, ctx := ecs.New(b.World), world.WithKey(t.Context(), key)
 	group := b.Group("blue")
 	must(room.CreateCluster(ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("web")}))(t)
 	reg := fargate("api", "sim/web:v1")
@@ -32,7 +31,7 @@ func TestRequestsAndAnswersAreNotTheWorlds(t *testing.T) {
 	in.NetworkConfiguration.AwsvpcConfiguration.SecurityGroups[0] = "changed"
 	got := must(room.DescribeTaskSets(ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api")}))(t).TaskSets[0]
 	v := got.NetworkConfiguration.AwsvpcConfiguration
-	if *got.LoadBalancers[0].ContainerPort != 8080 || v.Subnets[0] != standin.Subnets[0] || v.SecurityGroups[0] != "sg-1" {
+	if *got.LoadBalancers[0].ContainerPort != 8080 || v.Subnets[0] != subnets[0] || v.SecurityGroups[0] != "sg-1" {
 		t.Errorf("the task set became %+v %+v", got.LoadBalancers, v)
 	}
 }

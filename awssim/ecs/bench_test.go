@@ -14,7 +14,6 @@ import (
 	smithy "github.com/aws/smithy-go"
 
 	"github.com/sluice-ecs/sluice/awssim/ecs"
-	"github.com/sluice-ecs/sluice/awssim/scheduler/standin"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -22,7 +21,7 @@ import (
 // bench is a world with the room, and the SDK's own client on it: real codec,
 // no sockets.
 type bench struct {
-	*standin.Bench
+	*stand
 	*awsecs.Client
 	t     *testing.T
 	ctx   context.Context
@@ -37,11 +36,11 @@ func (t transport) Do(r *http.Request) (*http.Response, error) { return t.server
 
 func newBench(t *testing.T, o world.Options) *bench {
 	t.Helper()
-	b := &bench{Bench: standin.New(o), t: t, ctx: t.Context()}
+	b := &bench{stand: newStand(o), t: t, ctx: t.Context()}
 	b.room = ecs.New(b.World)
 	b.Client = awsecs.NewFromConfig(aws.Config{
-		Region: standin.Key.Region, HTTPClient: transport{wire.New(b.World, b.room.Room())},
-		Credentials:  credentials.NewStaticCredentialsProvider(standin.Key.Account, "secret", ""),
+		Region: key.Region, HTTPClient: transport{wire.New(b.World, b.room.Room())},
+		Credentials:  credentials.NewStaticCredentialsProvider(key.Account, "secret", ""),
 		BaseEndpoint: aws.String("http://sim"), Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 	})
 	b.blue, b.green = b.Group("blue"), b.Group("green")
@@ -94,7 +93,7 @@ func fargate(family, image string) *awsecs.RegisterTaskDefinitionInput {
 }
 
 func network() *ecstypes.NetworkConfiguration {
-	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: standin.Subnets, SecurityGroups: []string{"sg-1"}}}
+	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets, SecurityGroups: []string{"sg-1"}}}
 }
 
 func behind(group string) []ecstypes.LoadBalancer {

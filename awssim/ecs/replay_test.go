@@ -12,13 +12,12 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/awssim/ecs"
-	"github.com/sluice-ecs/sluice/awssim/scheduler/standin"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // program is a user who calls at random.
 type program struct {
-	b    *standin.Bench
+	b    *stand
 	room *ecs.Service
 	ctx  context.Context
 	r    *rand.Rand
@@ -135,8 +134,8 @@ func (p *program) observe() {
 
 // play runs a program of n calls and returns the world's log.
 func play(t *testing.T, seed uint64, n int) string {
-	b := standin.New(world.Options{Seed: seed})
-	p := &program{b: b, room: ecs.New(b.World), ctx: world.WithKey(t.Context(), standin.Key), r: rand.New(rand.NewPCG(seed, 1))}
+	b := newStand(world.Options{Seed: seed})
+	p := &program{b: b, room: ecs.New(b.World), ctx: world.WithKey(t.Context(), key), r: rand.New(rand.NewPCG(seed, 1))}
 	b.Group("blue")
 	b.Group("green")
 	if _, err := p.room.CreateCluster(p.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("web")}); err != nil {

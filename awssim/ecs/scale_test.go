@@ -9,15 +9,14 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/sluice-ecs/sluice/awssim/ecs"
-	"github.com/sluice-ecs/sluice/awssim/scheduler/standin"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // many fills a world with services of so many tasks each and lets them settle.
-func many(tb testing.TB, services, tasks int) *standin.Bench {
+func many(tb testing.TB, services, tasks int) *stand {
 	tb.Helper()
-	b := standin.New(world.Options{LogLimit: 1000})
-	room, ctx := ecs.New(b.World), world.WithKey(tb.Context(), standin.Key)
+	b := newStand(world.Options{LogLimit: 1000})
+	room, ctx := ecs.New(b.World), world.WithKey(tb.Context(), key)
 	fatal := func(err error) {
 		if err != nil {
 			tb.Fatal(err)

@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/scheduler"
-	"github.com/sluice-ecs/sluice/awssim/scheduler/standin"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // bench is a world with a scheduler and one cluster.
 type bench struct {
-	*standin.Bench
+	*stand
 	t     *testing.T
 	law   *scheduler.Scheduler
 	group string
@@ -20,7 +19,7 @@ type bench struct {
 
 func newBench(t *testing.T, o world.Options) *bench {
 	t.Helper()
-	b := &bench{Bench: standin.New(o), t: t}
+	b := &bench{stand: newStand(o), t: t}
 	b.law = scheduler.New(b.World)
 	b.Do(func(tx *world.Tx) {
 		tx.Clusters.Put("web", &world.Cluster{Name: "web", ARN: tx.ARN("ecs", "cluster/web"), Status: "ACTIVE"})
@@ -45,7 +44,7 @@ func (b *bench) set(svc *world.Service, image string, scale float64, edit ...fun
 		def := &world.TaskDefinition{Family: "api", Revision: 1, NetworkMode: "awsvpc", Containers: []world.ContainerSpec{{
 			Name: "web", Image: image, Essential: true, Ports: []world.Port{{Container: 8080}}, StopTimeout: 30 * time.Second}}}
 		ts = &world.TaskSet{ID: "ecs-svc/" + tx.NewDigits("set", 19), Service: svc, Definition: def, Status: "ACTIVE", Scale: scale,
-			Subnets: standin.Subnets, LaunchType: "FARGATE",
+			Subnets: subnets, LaunchType: "FARGATE",
 			Attached: []world.Attachment{{TargetGroup: b.group, Container: "web", ContainerPort: 8080}}}
 		for _, f := range edit {
 			f(ts)

@@ -1,10 +1,4 @@
-// Package standin is for tests of the scheduler and of rooms over it: a clock
-// that is moved by hand, a network, and a load balancer that does no more than
-// make targets healthy and let drains end. The real balancer is a law of its
-// own; here it would only be in the way.
-//
-// Start reading at [New].
-package standin
+package scheduler_test
 
 import (
 	"context"
@@ -16,44 +10,46 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Start is the time at which the clocks of tests begin.
-var Start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+// dawn is the time at which the clocks of tests begin.
+var dawn = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// Clock is moved by [Bench.Run].
-type Clock struct{ now time.Time }
+// handClock is moved by [stand.Run].
+type handClock struct{ now time.Time }
 
 // Now is the clock's time.
-func (c *Clock) Now() time.Time { return c.now }
+func (c *handClock) Now() time.Time { return c.now }
 
 // Sleep is not for tests of laws.
-func (c *Clock) Sleep(context.Context, time.Duration) error { panic("standin: nobody sleeps here") }
+func (c *handClock) Sleep(context.Context, time.Duration) error { panic("nobody sleeps here") }
 
-// Key is the account and Region of tests.
-var Key = world.Key{Account: "123456789012", Region: "eu-west-1"}
+// key is the account and Region of tests.
+var key = world.Key{Account: "123456789012", Region: "eu-west-1"}
 
-// Subnets are the subnets of the network, in zones eu-west-1a, b and c.
-var Subnets = []string{"subnet-a", "subnet-b", "subnet-c"}
+// subnets are the subnets of the network, in zones eu-west-1a, b and c.
+var subnets = []string{"subnet-a", "subnet-b", "subnet-c"}
 
-// Bench is a world to test on.
-type Bench struct {
+// stand is a world to test on: a clock that is moved by hand, a network, and a
+// load balancer that does no more than make targets healthy and let drains end.
+// The real balancer is a law of its own and would only be in the way.
+type stand struct {
 	World *world.World
-	Clock *Clock
+	Clock *handClock
 	// FirstCheck and Drain are how long a target is initial, and draining.
 	FirstCheck, Drain time.Duration
 }
 
-// New makes a strict world with a network and the stand-in balancer.
-func New(o world.Options) *Bench {
-	b := &Bench{Clock: &Clock{Start}, FirstCheck: 10 * time.Second, Drain: 30 * time.Second}
+// newStand makes a strict world with a network and the stand-in balancer.
+func newStand(o world.Options) *stand {
+	b := &stand{Clock: &handClock{dawn}, FirstCheck: 10 * time.Second, Drain: 30 * time.Second}
 	o.Clock, o.Strict = b.Clock, true
 	b.World = world.New(o)
-	b.World.Found(network)
+	b.World.Found(lay)
 	b.World.Watch(b.balance)
 	return b
 }
 
-func network(tx *world.Tx) {
-	for i, id := range Subnets {
+func lay(tx *world.Tx) {
+	for i, id := range subnets {
 		zone := tx.Key.Region + string(rune('a'+i))
 		cidr := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i), 0, 0}), 17)
 		tx.Subnets.Put(id, &world.Subnet{ID: id, VPC: "vpc-1", Zone: zone, CIDR: cidr})
@@ -61,7 +57,7 @@ func network(tx *world.Tx) {
 }
 
 // balance makes targets healthy, or as their image answers, and ends drains.
-func (b *Bench) balance(tx *world.Tx, c world.Change) {
+func (b *stand) balance(tx *world.Tx, c world.Change) {
 	t, ok := c.Object.(*world.Target)
 	if !ok {
 		return
@@ -91,23 +87,23 @@ func check(tx *world.Tx, t *world.Target) {
 	tx.SetTarget(t, "healthy", "", "")
 }
 
-// Do runs f as a step on the Region of [Key].
-func (b *Bench) Do(f func(*world.Tx)) {
-	_ = b.World.Do(Key, func(tx *world.Tx) error {
+// Do runs f as a step on the Region of [key].
+func (b *stand) Do(f func(*world.Tx)) {
+	_ = b.World.Do(key, func(tx *world.Tx) error {
 		f(tx)
 		return nil
 	})
 }
 
 // Run moves the clock on by d, running what falls due.
-func (b *Bench) Run(d time.Duration) {
+func (b *stand) Run(d time.Duration) {
 	b.Clock.now = b.Clock.now.Add(d)
 	b.World.Advance()
 }
 
 // Until moves the clock on, event by event, until f holds; it gives up after
 // limit or when nothing is due any more.
-func (b *Bench) Until(limit time.Duration, f func() bool) error {
+func (b *stand) Until(limit time.Duration, f func() bool) error {
 	end := b.Clock.now.Add(limit)
 	for {
 		if f() {
@@ -123,7 +119,7 @@ func (b *Bench) Until(limit time.Duration, f func() bool) error {
 }
 
 // Group adds a target group that is behind a load balancer.
-func (b *Bench) Group(name string) (arn string) {
+func (b *stand) Group(name string) (arn string) {
 	b.Do(func(tx *world.Tx) {
 		arn = tx.ARN("elasticloadbalancing", "targetgroup/"+name+"/0123456789abcdef")
 		tx.TargetGroups.Put(arn, &world.TargetGroup{ARN: arn, Name: name, Protocol: "HTTP", Port: 80, VPC: "vpc-1", TargetType: "ip", Balancer: "lb"})
@@ -132,7 +128,7 @@ func (b *Bench) Group(name string) (arn string) {
 }
 
 // Log is the world's log as text.
-func (b *Bench) Log() string {
+func (b *stand) Log() string {
 	var s strings.Builder
 	_ = b.World.WriteLog(&s)
 	return s.String()
