@@ -59,25 +59,25 @@ func TestAssumedCredentialsActInTheRolesAccount(t *testing.T) {
 		t.Errorf("before: %s", got)
 	}
 	out, err := me.AssumeRole(context.Background(), &awssts.AssumeRoleInput{
-		RoleArn: aws.String("arn:aws:iam::210987654321:role/ci/deploy"), RoleSessionName: aws.String("me@x")})
+		RoleArn: aws.String("arn:aws:iam::000000000000:role/ci/deploy"), RoleSessionName: aws.String("me@x")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := whoami(t, with(s, out.Credentials)); got != "210987654321 arn:aws:sts::210987654321:assumed-role/deploy/me@x" {
+	if got := whoami(t, with(s, out.Credentials)); got != "000000000000 arn:aws:sts::000000000000:assumed-role/deploy/me@x" {
 		t.Errorf("after: %s", got)
 	}
 	if want := start.Add(time.Hour); !out.Credentials.Expiration.Equal(want) {
 		t.Errorf("expires %s, want %s", out.Credentials.Expiration, want)
 	}
 	info, err := me.GetAccessKeyInfo(context.Background(), &awssts.GetAccessKeyInfoInput{AccessKeyId: out.Credentials.AccessKeyId})
-	if err != nil || *info.Account != "210987654321" {
+	if err != nil || *info.Account != "000000000000" {
 		t.Errorf("key belongs to %v, %v", info, err)
 	}
 }
 
 func TestChainingLastsAnHourAtMost(t *testing.T) {
 	s := endpoint()
-	in := &awssts.AssumeRoleInput{RoleArn: aws.String("arn:aws:iam::210987654321:role/deploy"), RoleSessionName: aws.String("me")}
+	in := &awssts.AssumeRoleInput{RoleArn: aws.String("arn:aws:iam::000000000000:role/deploy"), RoleSessionName: aws.String("me")}
 	out, err := client(s, "123456789012", "").AssumeRole(context.Background(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestWebIdentityNeedsNoSignature(t *testing.T) {
 	token := func(claims string) *string {
 		return aws.String("e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".sig")
 	}
-	in := &awssts.AssumeRoleWithWebIdentityInput{RoleArn: aws.String("arn:aws:iam::210987654321:role/ci"), RoleSessionName: aws.String("run"),
+	in := &awssts.AssumeRoleWithWebIdentityInput{RoleArn: aws.String("arn:aws:iam::000000000000:role/ci"), RoleSessionName: aws.String("run"),
 		WebIdentityToken: token(`{"iss":"https://ci.example","sub":"repo:a/b","aud":["sts.amazonaws.com"]}`)}
 	c := awssts.New(awssts.Options{Region: "eu-west-1", HTTPClient: &http.Client{Transport: s}, BaseEndpoint: aws.String("http://sim")})
 	out, err := c.AssumeRoleWithWebIdentity(context.Background(), in)
@@ -115,7 +115,7 @@ func TestWebIdentityNeedsNoSignature(t *testing.T) {
 	if got := *out.Provider + " " + *out.SubjectFromWebIdentityToken + " " + *out.Audience; got != "ci.example repo:a/b sts.amazonaws.com" {
 		t.Errorf("claims %s", got)
 	}
-	if got := whoami(t, with(s, out.Credentials)); got != "210987654321 arn:aws:sts::210987654321:assumed-role/ci/run" {
+	if got := whoami(t, with(s, out.Credentials)); got != "000000000000 arn:aws:sts::000000000000:assumed-role/ci/run" {
 		t.Errorf("session is %s", got)
 	}
 	in.WebIdentityToken = aws.String("nonsense")
@@ -139,9 +139,9 @@ func TestTemporaryKeysNeedTheirToken(t *testing.T) {
 
 func TestRefusedInputs(t *testing.T) {
 	c := client(endpoint(), "123456789012", "")
-	role, name := aws.String("arn:aws:iam::210987654321:role/deploy"), aws.String("me")
+	role, name := aws.String("arn:aws:iam::000000000000:role/deploy"), aws.String("me")
 	for text, in := range map[string]*awssts.AssumeRoleInput{
-		"arn:aws:iam::210987654321:user/deploy is invalid":              {RoleArn: aws.String("arn:aws:iam::210987654321:user/deploy"), RoleSessionName: name},
+		"arn:aws:iam::000000000000:user/deploy is invalid":              {RoleArn: aws.String("arn:aws:iam::000000000000:user/deploy"), RoleSessionName: name},
 		"'roleSessionName' failed to satisfy constraint":                {RoleArn: role, RoleSessionName: aws.String("a b")},
 		"Member must have value greater than or equal to 900":           {RoleArn: role, RoleSessionName: name, DurationSeconds: aws.Int32(60)},
 		"Member must have value less than or equal to 43200":            {RoleArn: role, RoleSessionName: name, DurationSeconds: aws.Int32(43201)},

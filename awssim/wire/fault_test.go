@@ -108,7 +108,7 @@ func TestStaleReadsAnswerThePast(t *testing.T) {
 	if got := ask(); got != "new" {
 		t.Errorf("without a fault: got %s", got)
 	}
-	if text := entries(s.world); !strings.Contains(text, "ok, as of 2027-01-02T03:04:05.678Z") {
+	if text := entries(s.world); !strings.Contains(text, "ok, answered as of 2027-01-02T03:04:05.678Z") {
 		t.Errorf("log:\n%s", text)
 	}
 }

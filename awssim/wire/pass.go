@@ -26,7 +26,7 @@ type call struct {
 type course struct {
 	injected *Injected
 	ref      *world.Refusal
-	past     *answer // served instead of a fresh answer
+	past     *answer // served instead of the fresh answer, which is remembered
 	record   string  // question under which the answer is remembered, or ""
 }
 
@@ -44,12 +44,11 @@ func (s *Server) pass(c *call) (reflect.Value, error) {
 		return none, p.ref
 	}
 	var a answer
+	a.out, a.ref = s.invoke(c)
+	s.finish(c, p, a)
 	if p.past != nil {
 		a = *p.past
-	} else {
-		a.out, a.ref = s.invoke(c)
 	}
-	s.finish(c, p, a)
 	switch {
 	case p.injected.DropReply:
 		return none, errDropped
@@ -115,11 +114,11 @@ func state(tx *world.Tx) *regionState { return world.Room[regionState](tx.Region
 // what they return, and wire only reads it, so that no copy is needed.
 func (s *Server) finish(c *call, p course, a answer) {
 	quiet := s.quiet.Load()
-	if quiet && (p.record == "" || p.past != nil) {
+	if quiet && p.record == "" {
 		return
 	}
 	_ = s.world.Do(c.key, func(tx *world.Tx) error {
-		if p.record != "" && p.past == nil {
+		if p.record != "" {
 			a.at = tx.Now()
 			state(tx).remember(p.record, a)
 		}
@@ -136,7 +135,7 @@ func outcome(p course, a answer) string {
 		text = a.ref.Error()
 	}
 	if p.past != nil {
-		text += ", as of " + a.at.Format(timeFormat)
+		text += ", answered as of " + p.past.at.Format(timeFormat)
 	}
 	if p.injected.DropReply {
 		text += ", reply dropped"

@@ -99,12 +99,12 @@ func repeat(t *testing.T, n int, f func() error) {
 }
 
 func TestEveryAttemptTakesAToken(t *testing.T) {
-	inside(t, &wire{answer: first(40, broken)}, func(c *account.Config) { c.Draw = func() float64 { return 0 } }, func(ctx context.Context, w *world) {
-		for range 10 {
-			_ = describe(ctx, w) // four attempts each
+	inside(t, &wire{answer: first(48, broken)}, func(c *account.Config) { c.Draw = func() float64 { return 0 } }, func(ctx context.Context, w *world) {
+		for range 8 {
+			_ = describe(ctx, w) // six attempts each
 		}
-		equal(t, "attempts", len(w.calls), 40)
-		repeat(t, 10, func() error { return describe(ctx, w) })
+		equal(t, "attempts", len(w.calls), 48)
+		repeat(t, 2, func() error { return describe(ctx, w) })
 		equal(t, "still within the burst", w.clock.Now(), start)
 		repeat(t, 1, func() error { return describe(ctx, w) })
 		equal(t, "the 51st waits", w.clock.Now().Sub(start), 100*time.Millisecond)

@@ -25,9 +25,13 @@ const (
 	// throttledAttempts rides out about a minute of refused rate, longer than
 	// AWS's buckets take to refill from empty.
 	throttledAttempts = 8
-	// brokenAttempts is for 5xx, lost connections and timeouts: more than a
-	// restarted front end needs; with 30 s each, two minutes at most.
-	brokenAttempts = 4
+	// brokenAttempts is for 5xx, lost connections and timeouts: a look that
+	// fails for good ends a deployment, so that one call in five may break and
+	// all of a long pipeline still go through; with 30 s each, three minutes.
+	brokenAttempts = 6
+	// unsentAttempts is for connections that were never made: a wrong endpoint
+	// should be told within seconds.
+	unsentAttempts = 4
 
 	throttledBase = time.Second // the first wait after "Rate exceeded"
 	brokenBase    = 200 * time.Millisecond
@@ -146,6 +150,8 @@ func (f fault) next(n int, draw func() float64) (wait time.Duration, again bool)
 		return 0, false
 	case throttled:
 		base, limit = throttledBase, throttledAttempts
+	case unsent:
+		limit = unsentAttempts
 	}
 	if n >= limit {
 		return 0, false

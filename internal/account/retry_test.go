@@ -168,14 +168,14 @@ var failures = []failure{
 	{"throttled", always(throttle), 8, false, sluice.Throttled},
 	{"throttled by query code", always(func(op string) *http.Response { return bad(op, 400, "Throttling", "Rate exceeded") }), 8, false, sluice.Throttled},
 	{"429", always(func(op string) *http.Response { return bad(op, 429, "Weird", "slow") }), 8, false, sluice.Throttled},
-	{"500", always(broken), 4, true, ""},
-	{"503", always(func(op string) *http.Response { return bad(op, 503, "ServiceUnavailable", "x") }), 4, true, ""},
-	{"502 of a proxy", always(func(string) *http.Response { return reply(502, "<html>bad gateway") }), 4, true, ""},
+	{"500", always(broken), 6, true, ""},
+	{"503", always(func(op string) *http.Response { return bad(op, 503, "ServiceUnavailable", "x") }), 6, true, ""},
+	{"502 of a proxy", always(func(string) *http.Response { return reply(502, "<html>bad gateway") }), 6, true, ""},
 	{"reset", func(string, int, *http.Request) (*http.Response, error) {
 		return nil, errors.New("connection reset by peer")
-	}, 4, true, ""},
-	{"cut", func(string, int, *http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, 4, true, ""},
-	{"garbled", always(func(string) *http.Response { return reply(200, `{"taskSet": [<`) }), 4, true, ""},
+	}, 6, true, ""},
+	{"cut", func(string, int, *http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, 6, true, ""},
+	{"garbled", always(func(string) *http.Response { return reply(200, `{"taskSet": [<`) }), 6, true, ""},
 	{"refused connection", func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }, 4, false, ""},
 	{"refused", always(func(op string) *http.Response { return bad(op, 400, "InvalidParameterException", "no") }), 1, false, ""},
 	{"quota", always(func(op string) *http.Response { return bad(op, 400, "LimitExceededException", "no") }), 1, false, ""},
@@ -230,14 +230,14 @@ func TestWaitsBetweenAttempts(t *testing.T) {
 		want string
 	}{
 		{"throttled", throttle, nil, "0s 1s 3s 7s 15s 31s 51s 1m11s"},
-		{"broken", broken, nil, "0s 200ms 600ms 1.4s"},
+		{"broken", broken, nil, "0s 200ms 600ms 1.4s 3s 6.2s"},
 		{"jitter", throttle, func() float64 { return 0.5 }, "0s 500ms 1.5s 3.5s 7.5s 15.5s 25.5s 35.5s"},
-		{"Retry-After", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "Retry-After", "7") }, nil, "0s 7s 14s 21s"},
-		{"in milliseconds", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "X-Amz-Retry-After", "900") }, nil, "0s 900ms 1.8s 2.7s"},
-		{"Retry-After out of reason", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "Retry-After", "86400") }, nil, "0s 1m0s 2m0s 3m0s"},
+		{"Retry-After", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "Retry-After", "7") }, nil, "0s 7s 14s 21s 28s 35s"},
+		{"in milliseconds", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "X-Amz-Retry-After", "900") }, nil, "0s 900ms 1.8s 2.7s 4.3s 7.5s"},
+		{"Retry-After out of reason", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "Retry-After", "86400") }, nil, "0s 1m0s 2m0s 3m0s 4m0s 5m0s"},
 		{"Retry-After as a date", func(op string) *http.Response {
 			return bad(op, 500, "ServerException", "", "Retry-After", "Wed, 01 May 2030 12:00:59 GMT")
-		}, nil, "0s 200ms 600ms 1.4s"},
+		}, nil, "0s 200ms 600ms 1.4s 3s 6.2s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inside(t, &wire{answer: always(c.res)}, func(o *account.Config) { o.Draw = c.draw }, func(ctx context.Context, w *world) {
@@ -274,9 +274,9 @@ func TestAttemptsEndAfterThirtySeconds(t *testing.T) {
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 		w.answer = silent(w)
 		err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
-		equal(t, "attempts", len(w.calls), 4)
+		equal(t, "attempts", len(w.calls), 6)
 		equal(t, "took", w.calls[0].Took, 30*time.Second)
-		equal(t, "text", told(t, err).Error(), "ecs:CreateTaskSet (prod/web): no reply within 30s, at attempt 4; no answer: the call may have taken effect")
+		equal(t, "text", told(t, err).Error(), "ecs:CreateTaskSet (prod/web): no reply within 30s, at attempt 6; no answer: the call may have taken effect")
 		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
 	})
 }

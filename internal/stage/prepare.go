@@ -34,6 +34,9 @@ func (r *Run) begin(ctx context.Context) (*ecs.Live, error) {
 	if err := r.remember(ctx, live); err != nil {
 		return nil, err
 	}
+	if live == nil && r.former.Service {
+		return nil, r.deleted()
+	}
 	if live == nil {
 		if live, err = r.createService(ctx); err != nil {
 			return nil, err

@@ -206,9 +206,13 @@ func (r *Run) observe(ctx context.Context) (*ecs.Live, error) {
 		return nil, err
 	}
 	if live == nil || live.Status != "ACTIVE" {
-		return nil, &sluice.Error{Op: "look at the service", Resource: r.hand.Resource(), Kind: sluice.NotFound,
-			Err: errors.New("somebody deleted it during the deployment"), Next: "deploy again to create it anew"}
+		return nil, r.deleted()
 	}
 	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
 	return live, nil
+}
+
+func (r *Run) deleted() error {
+	return &sluice.Error{Op: "look at the service", Resource: r.hand.Resource(), Kind: sluice.NotFound,
+		Err: errors.New("somebody deleted it during the deployment"), Next: "deploy again to create it anew"}
 }
