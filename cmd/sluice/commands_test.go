@@ -1,21 +1,33 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
 	"strconv"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/sluice-ecs/sluice/internal/cli"
 )
 
 // commands are those of the scripts, beside testscript's own.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"exits": exits,
+	"exits":   exits,   // exits CODE sluice …: run it, and want that exit code
+	"sim":     sim,     // sim WORLD [SPEED]: a local AWS, and the variables to reach it
+	"fault":   inject,  // fault LINE: inject it
+	"clear":   clearFaults,
+	"traffic": traffic, // traffic BALANCER N: send requests; stdout counts the answers
+	"start":   start,   // start NAME sluice …: run it beside the script
+	"until":   until,   // until NAME REGEXP: wait for it in what NAME wrote
+	"signal":  signal,  // signal NAME INT|KILL
+	"finish":  finish,  // finish NAME CODE: wait for its end
 }
 
-func wrapped(env cli.Env) cli.Env { return env }
-
-// exits runs a command and wants its exit code: exits 7 sluice plan.
+// exits runs a command and wants its exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits code command [args...]")
@@ -31,4 +43,59 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if want := args[0]; want != strconv.Itoa(got) {
 		ts.Fatalf("exit code %d, not %s", got, want)
 	}
+}
+
+// traffic sends requests to a load balancer, one after the other, and writes how
+// often each answer came: "v1 100".
+func traffic(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: traffic balancer requests")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	url := theSim(ts).url(ts, args[0])
+	counts := map[string]int{}
+	for range n {
+		counts[answer(url)]++
+	}
+	var rows []string
+	for a, n := range counts {
+		rows = append(rows, fmt.Sprintf("%s %d", a, n))
+	}
+	sort.Strings(rows)
+	ts.Check(os.WriteFile(ts.MkAbs("traffic.txt"), []byte(strings.Join(rows, "\n")+"\n"), 0o644))
+	fmt.Fprintln(ts.Stdout(), strings.Join(rows, "\n"))
+}
+
+var version = regexp.MustCompile(`\bv\d+\b`)
+
+func answer(url string) string {
+	resp, err := http.Get(url)
+	if err != nil {
+		return "failed"
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	if v := version.FindString(string(body)); resp.StatusCode == http.StatusOK && v != "" {
+		return v
+	}
+	return resp.Status
+}
+
+// program finds a command of the script in its PATH.
+func program(ts *testscript.TestScript, name string) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		for _, suffix := range []string{"", ".exe"} {
+			if path := filepath.Join(dir, name+suffix); isFile(path) {
+				return path
+			}
+		}
+	}
+	ts.Fatalf("%s is not in PATH", name)
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -36,5 +37,11 @@ func setup(env *testscript.Env) error {
 	env.Setenv("AWS_CONFIG_FILE", env.WorkDir+"/none")
 	env.Setenv("AWS_SHARED_CREDENTIALS_FILE", env.WorkDir+"/none")
 	env.Setenv("USER", "ana")
+	state := &script{keys: []string{killAt}, beside: map[string]*beside{}}
+	for _, v := range env.Vars {
+		key, _, _ := strings.Cut(v, "=")
+		state.keys = append(state.keys, key)
+	}
+	env.Values[scriptKey{}] = state
 	return os.CopyFS(env.WorkDir+"/examples", os.DirFS("../../examples"))
 }

@@ -18,8 +18,8 @@ func (e errLater) Error() string {
 }
 
 func (p *program) abort() *cobra.Command {
-	t := task{verb: "abort"}
-	return t.command("End a deployment and leave things as they stand",
+	t := task{verb: "abort", open: true}
+	return p.command(&t, "End a deployment and leave things as they stand",
 		`End a deployment and leave things as they stand: no traffic is moved, nothing is
 taken away. It says what stands then; sluice rollback returns to what was.
 

@@ -15,10 +15,10 @@ import (
 )
 
 func (p *program) approve() *cobra.Command {
-	t := task{verb: "approve"}
+	t := task{verb: "approve", open: true}
 	var stage int
 	var by string
-	c := t.command("Approve a stage that waits for people",
+	c := p.command(&t, "Approve a stage that waits for people",
 		`Approve a stage that waits for people. Who and when stands in the journal.
 
 The process that runs the deployment goes on by itself; if none does, sluice

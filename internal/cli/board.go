@@ -19,7 +19,7 @@ type board struct {
 	asked    sluice.Weights
 	current  string // what is waited for or written
 	failures []sluice.FailureSeen
-	over     bool
+	ended    time.Time // of the deployment; zero: it has not
 }
 
 type boardStage struct {
@@ -61,7 +61,7 @@ func (b *board) see(e sluice.Envelope) {
 	case sluice.Wrote, sluice.Approved:
 		b.current = ""
 	case sluice.DeploymentEnded:
-		b.over, b.current = true, ""
+		b.ended, b.current = e.At, ""
 	}
 }
 
@@ -73,7 +73,7 @@ func (b *board) start(index int, at time.Time) {
 	if s.began.IsZero() {
 		s.began = at
 	}
-	s.status, b.current = "running", ""
+	s.status, b.current, b.ended = "running", "", time.Time{}
 	if routes := b.plan.Stage(index).Routes; len(routes) > 0 {
 		b.asked = routes[0].Weights
 	}
@@ -99,6 +99,9 @@ func (b *board) fail(f sluice.FailureSeen) {
 // view draws the board for a terminal. Finished stages give way if the height
 // does not hold all.
 func (b *board) view(now time.Time, width, height int, p paint) []string {
+	if !b.ended.IsZero() {
+		now = b.ended
+	}
 	head := p.bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + revisions(b.plan) + "  " + elapsed(now.Sub(b.began))
 	foot := b.foot(p)
 	stages := b.stageLines(now, p)

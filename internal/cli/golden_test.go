@@ -44,7 +44,9 @@ const (
 // canaryPlan is a plan as package plan makes them.
 func canaryPlan() *plan.Plan {
 	ten, hundred := sluice.CanaryShare(10), sluice.CanaryShare(0)
-	route := func(w sluice.Weights) []plan.Route { return []plan.Route{{Rule: rule, Name: "rule 10 of port 80", Weights: w}} }
+	route := func(w sluice.Weights) []plan.Route {
+		return []plan.Route{{Rule: rule, Name: "rule 10 of port 80", Weights: w}}
+	}
 	modify := sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: rule}
 	claim := sluice.Write{Operation: "ecs:TagResource", Resource: "prod/web"}
 	return &plan.Plan{

@@ -35,6 +35,7 @@ named, else all. With an ID, list what happened in that deployment.`,
 		},
 	}
 	at.register(c)
+	c.ValidArgsFunction = p.completeIDs(false)
 	c.Flags().IntVar(&limit, "limit", 20, "at most so many `deployments`; 0 is all")
 	return c
 }

@@ -76,7 +76,7 @@ type treeRule struct {
 
 type treeSet struct {
 	ID       string     `json:"id"`
-	Role     string     `json:"role"` // primary, canary, or empty: another's
+	Role     string     `json:"role"` // primary, canary, next primary, former primary; empty: another's
 	Status   string     `json:"status"`
 	Revision string     `json:"revision"`
 	Scale    float64    `json:"scale"`
@@ -116,7 +116,7 @@ func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tre
 	for _, set := range live.TaskSets {
 		t.Sets = append(t.Sets, setOf(set, s))
 	}
-	if err := t.tasks(ctx, a.ECS(), s); err != nil {
+	if err := t.tasks(ctx, a, s); err != nil {
 		return t, err
 	}
 	if err := t.targets(ctx, a, s); err != nil {
@@ -133,16 +133,21 @@ func setOf(ts sluice.TaskSet, s subject) treeSet {
 		out.Role = string(sluice.Primary)
 	case ts.TargetGroup != "" && ts.TargetGroup == s.canary:
 		out.Role = string(sluice.Canary)
+	case plan.Ours(ts.ExternalID) && ts.TargetGroup == s.primary:
+		out.Role = "next primary"
+		if ts.Status == "DRAINING" {
+			out.Role = "former primary"
+		}
 	}
 	return out
 }
 
 // tasks reads the service's tasks; each knows by startedBy which set it is of.
-func (t *tree) tasks(ctx context.Context, api *awsecs.Client, s subject) error {
+func (t *tree) tasks(ctx context.Context, a *account.Account, s subject) error {
 	var arns []string
 	in := &awsecs.ListTasksInput{Cluster: aws.String(s.cluster), ServiceName: aws.String(s.service)}
 	for {
-		out, err := api.ListTasks(ctx, in)
+		out, err := a.ECS().ListTasks(ctx, in)
 		if err != nil {
 			return fmt.Errorf("list tasks: %w", sluice.Inner(err))
 		}
@@ -152,7 +157,7 @@ func (t *tree) tasks(ctx context.Context, api *awsecs.Client, s subject) error {
 		}
 	}
 	for batch := range slices.Chunk(arns, 100) { // DescribeTasks takes 100 (ECS API Reference)
-		out, err := api.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String(s.cluster), Tasks: batch})
+		out, err := a.ECS().DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String(s.cluster), Tasks: batch})
 		if err != nil {
 			return fmt.Errorf("read tasks: %w", sluice.Inner(err))
 		}

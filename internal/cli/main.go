@@ -137,8 +137,10 @@ func (p *program) verbs() []verb {
 		{groupDeploy, p.approve()},
 		{groupLook, p.status()},
 		{groupLook, p.history()},
-		{groupLook, p.schema()},
-		{groupLook, p.version()},
+		{groupLocal, p.sim()},
+		{groupLocal, p.demo()},
+		{groupLocal, p.schema()},
+		{groupLocal, p.version()},
 	}
 }
 

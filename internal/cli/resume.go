@@ -12,8 +12,8 @@ import (
 )
 
 func (p *program) resume() *cobra.Command {
-	t := task{verb: "resume"}
-	c := t.command("Go on with a deployment that was paused or killed",
+	t := task{verb: "resume", open: true}
+	c := p.command(&t, "Go on with a deployment that was paused or killed",
 		`Go on with a deployment that was paused, killed or left waiting.
 
 It goes by the plan that was made then, whatever the files say now, and finds

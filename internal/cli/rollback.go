@@ -12,7 +12,7 @@ import (
 
 func (p *program) rollback() *cobra.Command {
 	t := task{verb: "rollback"}
-	c := t.command("Return to what was before a deployment",
+	c := p.command(&t, "Return to what was before a deployment",
 		`Return to what was before a deployment: its rules as they were, the old revision
 serving, nothing left of the new one. A deployment that runs is told to; one that
 was paused, killed or has ended is rolled back here.

@@ -15,7 +15,7 @@ import (
 
 func (p *program) status() *cobra.Command {
 	t := task{verb: "status"}
-	return t.command("Show a service as it stands, and its deployment",
+	return p.command(&t, "Show a service as it stands, and its deployment",
 		`Show a service as it stands: its task sets, tasks and targets, the weights asked and
 those that the rules have, and the deployment that runs or ran last. It reads only.
 `+idHelp,

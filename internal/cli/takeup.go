@@ -18,12 +18,13 @@ import (
 // task is a verb on a deployment of the journal.
 type task struct {
 	verb   string
+	open   bool // it is for deployments that have not ended
 	at     where
 	noWait bool
 }
 
 // command is the cobra command of a verb on a deployment.
-func (t *task) command(short, long, example string, run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
+func (p *program) command(t *task, short, long, example string, run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
 	c := &cobra.Command{Use: t.verb + " [ID | DIR | -c FILE]", Short: short, Long: long, Example: example, Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, given, err := t.at.path(c, args)
@@ -33,6 +34,7 @@ func (t *task) command(short, long, example string, run func(c *cobra.Command, p
 			return run(c, path, given)
 		}}
 	t.at.register(c)
+	c.ValidArgsFunction = p.completeIDs(t.open)
 	return c
 }
 

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// completeIDs offers the IDs of deployments to the shell, with what each is, and
+// folders beside them.
+func (p *program) completeIDs(open bool) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		j, err := p.journalIfAny()
+		if len(args) > 0 || err != nil || j == nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		defer j.Close()
+		all, err := j.Deployments(c.Context(), journal.Filter{Open: open, Limit: 20})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		var ids []string
+		for _, d := range all {
+			ids = append(ids, d.ID+"\t"+d.Cluster+"/"+d.Service+" "+string(d.State))
+		}
+		return ids, cobra.ShellCompDirectiveDefault
+	}
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/internal/clock"
+)
+
+type simOptions struct {
+	listen      string
+	speed       float64
+	seed        uint64
+	world       string
+	hostImages  bool
+	allowRemote bool
+}
+
+// simLog is how many entries of the world's log a sim that runs for days keeps.
+const simLog = 100_000
+
+func (p *program) sim() *cobra.Command {
+	var o simOptions
+	c := &cobra.Command{
+		Use:   "sim",
+		Short: "Serve a local AWS with real traffic",
+		Long: `Serve a local AWS: ECS, load balancers that really balance, tasks that really answer,
+for sluice, the aws command line, SDKs and curl. Nothing leaves this machine and
+nothing is kept. It prints what to export; Ctrl-C ends it.`,
+		Example: `  sluice sim --world examples/canary/world.yaml
+  sluice sim --speed 20                 time runs 20 times as fast
+  curl 127.0.0.1:4566/_sluice/world     what stands in it
+  curl -d 'throttle ecs:CreateTaskSet times=1' 127.0.0.1:4566/_sluice/faults`,
+		Args: atMost(0),
+		RunE: func(c *cobra.Command, _ []string) error { return p.runSim(c.Context(), o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:4566", "`address` of the AWS APIs; port 0 chooses one")
+	f.Float64Var(&o.speed, "speed", 1, "how much faster time runs")
+	f.Uint64Var(&o.seed, "seed", 1, "of everything that is drawn by chance")
+	f.StringVar(&o.world, "world", "", "YAML `file` of what is there at the start")
+	f.BoolVar(&o.hostImages, "allow-host-images", false, "let images host:<command> run that command on this machine")
+	f.BoolVar(&o.allowRemote, "allow-remote", false, "listen outside this machine, to everybody: there is no authentication")
+	return c
+}
+
+func (p *program) runSim(ctx context.Context, o simOptions) error {
+	s, err := p.newSim(o)
+	if err != nil {
+		return err
+	}
+	at, err := s.Listen(ctx, o.listen)
+	if err != nil {
+		return &sluice.Error{Op: "serve the local AWS", Err: err, Next: "give another address: --listen 127.0.0.1:0 chooses a free port"}
+	}
+	defer at.Close()
+	tellSim(p.env.Out, s, at.URL(), o)
+	<-ctx.Done()
+	return nil
+}
+
+func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
+	if !(o.speed > 0) || o.speed > 1e6 {
+		return nil, &sluice.Error{Op: "serve the local AWS", Err: fmt.Errorf("speed %v is not above 0 and at most 1000000", o.speed), Next: "give --speed 10"}
+	}
+	c := clock.Real()
+	if o.speed != 1 {
+		c = clock.Scaled(o.speed)
+	}
+	s, err := awssim.New(awssim.Options{Clock: c, Seed: o.seed, Speed: o.speed, LogLimit: simLog,
+		AllowHostImages: o.hostImages, AllowRemote: o.allowRemote})
+	if err != nil || o.world == "" {
+		return s, err
+	}
+	data, err := p.readFile(o.world)
+	if err != nil {
+		return nil, &sluice.Error{Op: "read the world file", Resource: o.world, Err: err, Next: "give --world a file such as examples/canary/world.yaml"}
+	}
+	if err := s.Load(o.world, data); err != nil {
+		return nil, &sluice.Error{Op: "lay out the world", Err: err}
+	}
+	return s, nil
+}
+
+func (p *program) readFile(path string) ([]byte, error) {
+	if !filepath.IsAbs(path) {
+		wd, err := p.env.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		path = filepath.Join(wd, path)
+	}
+	return fs.ReadFile(p.env.FS(filepath.Dir(path)), filepath.Base(path))
+}
+
+// tellSim prints what to export in another terminal, and what there is.
+func tellSim(w io.Writer, s *awssim.Sim, url string, o simOptions) {
+	speed := strconv.FormatFloat(o.speed, 'g', -1, 64)
+	fmt.Fprintf(w, "# a local AWS at %s, account %s, %s", url, s.Account(), s.Region())
+	if o.speed != 1 {
+		fmt.Fprintf(w, ", %s times as fast", speed)
+	}
+	fmt.Fprintf(w, "\n# in another terminal:\nexport AWS_ENDPOINT_URL=%s\nexport AWS_ACCESS_KEY_ID=%s\nexport AWS_SECRET_ACCESS_KEY=sim\nexport AWS_REGION=%s\n",
+		url, s.Account(), s.Region())
+	fmt.Fprintf(w, "export AWS_DISABLE_HOST_PREFIX_INJECTION=true\nexport SLUICE_SPEED=%s\n", speed)
+	for _, r := range s.View().Regions {
+		for _, lb := range r.LoadBalancers {
+			for _, l := range lb.Listeners {
+				fmt.Fprintf(w, "# load balancer %s, port %d: curl http://%s/\n", lb.Name, l.Port, reachedAt(lb, l))
+			}
+		}
+	}
+	fmt.Fprintf(w, "# look: curl %s/_sluice/world and /_sluice/traffic; break: POST lines to /_sluice/faults; begin anew: POST /_sluice/reset\n", url)
+	fmt.Fprintln(w, "# Ctrl-C ends it")
+}
+
+// reachedAt is where a listener takes requests.
+func reachedAt(lb awssim.BalancerView, l awssim.ListenerView) string {
+	if l.Bound != "" {
+		return l.Bound
+	}
+	return lb.DNSName + ":" + strconv.Itoa(int(l.Port))
+}
