@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -146,12 +147,19 @@ func (p *Plan) canaryClean(s *Stage, live Live) {
 	p.claim(s)
 }
 
-// spread adds to the stages what an earlier stage leaves to them: an old primary
-// that was kept warm goes with the canary.
+// spread passes on what an earlier stage leaves to a later one: an old primary
+// that was kept warm goes with the canary. What an earlier stage has done, a
+// later one need not: the revision is registered, the service created, once.
 func (p *Plan) spread() {
 	kept := false
+	done := map[sluice.Write]bool{}
 	for i := range p.Stages {
 		s := &p.Stages[i]
+		s.Writes = slices.DeleteFunc(s.Writes, func(w sluice.Write) bool { return done[w] })
+		for _, w := range s.Writes {
+			once := w.Operation == "ecs:RegisterTaskDefinition" || w.Operation == "ecs:CreateService"
+			done[w] = done[w] || once
+		}
 		if kept && s.Name == appfile.StageCanaryClean {
 			s.retire(OldPrimarySet)
 		}
