@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/sluice-ecs/sluice"
 )
@@ -35,7 +36,7 @@ func (c Config) load(ctx context.Context) (aws.Config, error) {
 }
 
 func (c Config) closed() aws.Config {
-	shared := aws.Config{Region: c.Region, Credentials: c.Credentials, HTTPClient: c.HTTPClient}
+	shared := aws.Config{Region: c.Region, Credentials: c.Credentials, HTTPClient: c.HTTPClient, Logger: logging.Nop{}}
 	if shared.HTTPClient == nil {
 		shared.HTTPClient = awshttp.NewBuildableClient()
 	}
@@ -47,6 +48,7 @@ func (c Config) closed() aws.Config {
 
 func (c Config) options() []func(*config.LoadOptions) error {
 	options := []func(*config.LoadOptions) error{
+		config.WithLogger(logging.Nop{}), // what matters comes back as an error; lines of the SDK would break the display
 		config.WithAssumeRoleCredentialOptions(c.gateProfileRole),
 		config.WithWebIdentityRoleCredentialOptions(c.gateWebIdentity),
 	}
