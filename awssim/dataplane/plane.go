@@ -49,11 +49,12 @@ type Plane struct {
 	traffic   *traffic
 	dialer    net.Dialer
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	mu     sync.Mutex // guards closed, so that nothing starts after Close
-	closed bool
-	wg     sync.WaitGroup
+	ctx        context.Context
+	cancel     context.CancelFunc
+	dispatched chan struct{} // closed when no more effects are carried out
+	mu         sync.Mutex    // guards closed, so that nothing starts after Close
+	closed     bool
+	wg         sync.WaitGroup
 }
 
 // Start makes a plane, lets it take over what stands in the world already, and
@@ -62,7 +63,7 @@ func Start(o Options) *Plane {
 	p := &Plane{
 		world: o.World, clock: o.Clock, laws: o.Laws, seed: o.Seed, todo: newQueue[any](),
 		processes: newProcesses(), budget: newBudget(fileLimit()), traffic: &traffic{},
-		dialer: net.Dialer{Timeout: connectTimeout},
+		dialer: net.Dialer{Timeout: connectTimeout}, dispatched: make(chan struct{}),
 	}
 	p.fronts = newFronts(p)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -77,12 +78,13 @@ func Start(o Options) *Plane {
 // the host and waits for all of it.
 func (p *Plane) Close() {
 	p.world.Sink(nil)
+	p.cancel()
+	<-p.dispatched // from here on nothing new is opened
+	p.fronts.close()
+	p.killAll(p.processes.tasks())
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
-	p.cancel()
-	p.fronts.close()
-	p.killAll(p.processes.tasks())
 	p.wg.Wait()
 }
 
@@ -138,6 +140,7 @@ func (p *Plane) draw() float64 {
 }
 
 func (p *Plane) dispatch() {
+	defer close(p.dispatched)
 	for {
 		select {
 		case <-p.ctx.Done():
