@@ -16,9 +16,9 @@ import (
 
 // commands are those of the scripts, beside testscript's own.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"exits":   exits,   // exits CODE sluice …: run it, and want that exit code
-	"sim":     sim,     // sim WORLD [SPEED]: a local AWS, and the variables to reach it
-	"fault":   inject,  // fault LINE: inject it
+	"exits":   exits,  // exits CODE sluice …: run it, and want that exit code
+	"sim":     sim,    // sim WORLD [SPEED]: a local AWS, and the variables to reach it
+	"fault":   inject, // fault LINE: inject it
 	"clear":   clearFaults,
 	"traffic": traffic, // traffic BALANCER N: send requests; stdout counts the answers
 	"start":   start,   // start NAME sluice …: run it beside the script

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"os"
 	"strings"
 
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"github.com/sluice-ecs/sluice/internal/cli"
 )
@@ -48,17 +49,12 @@ func (k killer) is(r *http.Request) bool {
 	if target := r.Header.Get("X-Amz-Target"); target != "" {
 		return strings.HasSuffix(target, "."+k.operation)
 	}
-	if r.GetBody == nil {
+	if r.Body == nil {
 		return false
 	}
-	body, err := r.GetBody()
-	if err != nil {
-		return false
-	}
-	defer body.Close()
-	form := make([]byte, 256)
-	n, _ := body.Read(form)
-	return strings.Contains(string(form[:n]), "Action="+k.operation+"&")
+	form, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(form))
+	return err == nil && bytes.Contains(form, []byte("Action="+k.operation+"&"))
 }
 
 // kill ends this process as a machine that fails does.

@@ -60,6 +60,12 @@ func (p *program) stands(ctx context.Context, t *taken) error {
 	if err != nil {
 		return err
 	}
+	if t.deployment, err = t.journal.Deployment(ctx, t.deployment.ID); err != nil {
+		return err
+	}
+	if tree.Deployment, err = p.deploymentOf(ctx, t); err != nil {
+		return err
+	}
 	if err := (treeView{painter(p.env, p.env.Out)}).write(p.env.Out, tree); err != nil {
 		return err
 	}

@@ -57,6 +57,11 @@ func (p *program) conclude(ctx context.Context, j *journal.Journal, ended engine
 		p.tell(err)
 		p.goOn(d)
 		return exit(exitCode(err))
+	case d.State != journal.Paused:
+		// The interrupt came between two stages.
+		if err := j.SetState(ctx, d.ID, journal.Paused); err != nil {
+			return err
+		}
 	}
 	p.say("paused: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
 	p.goOn(d)

@@ -29,6 +29,7 @@ type lines struct {
 	groups bool // GitHub Actions: stages fold, warnings and errors are annotated
 	began  time.Time
 	open   bool // a group is
+	last   string
 }
 
 func (l *lines) event(e sluice.Envelope) {
@@ -36,9 +37,10 @@ func (l *lines) event(e sluice.Envelope) {
 		l.began = e.At
 	}
 	ev, words := e.Open(), say(e)
-	if words.text == "" {
-		return
+	if words.text == "" || words.text == l.last {
+		return // it changed in what is not shown
 	}
+	l.last = words.text
 	if l.groups && l.group(ev, words) {
 		return
 	}

@@ -137,6 +137,9 @@ func wroteLine(e sluice.Wrote) line {
 
 func capacityWords(e sluice.CapacityChanged) string {
 	text := fmt.Sprintf("%d of %d running, %d healthy", e.Running, e.Desired, e.Healthy)
+	if e.Pending > 0 {
+		text = fmt.Sprintf("%d of %d running, %d pending, %d healthy", e.Running, e.Desired, e.Pending, e.Healthy)
+	}
 	if e.Draining > 0 {
 		text += fmt.Sprintf(", %d draining", e.Draining)
 	}
