@@ -64,12 +64,12 @@ func (s *Sim) serveReset(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Sim) serveInject(w http.ResponseWriter, r *http.Request) {
-	faults, err := readFaults(io.LimitReader(r.Body, 1<<20))
+	e := s.now.Load()
+	faults, err := e.readFaults(io.LimitReader(r.Body, 1<<20))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	e := s.now.Load()
 	for _, f := range faults {
 		e.faults.Inject(f)
 	}
@@ -78,14 +78,14 @@ func (s *Sim) serveInject(w http.ResponseWriter, r *http.Request) {
 
 // readFaults reads a fault per line; empty lines and lines that begin with # are
 // passed over.
-func readFaults(r io.Reader) (faults []fault.Fault, err error) {
+func (e *era) readFaults(r io.Reader) (faults []fault.Fault, err error) {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		f, err := fault.Parse(line)
+		f, err := e.parse(line)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}

@@ -1,7 +1,6 @@
 package awssim
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"sync"
@@ -71,6 +70,7 @@ type era struct {
 	ecs             *ecs.Service
 	elb             *elbv2.Service
 	law             *balancer.Law
+	operations      []operation
 	plane           atomic.Pointer[dataplane.Plane]
 }
 
@@ -117,8 +117,9 @@ func (s *Sim) begin(f *worldFile, start time.Time) *era {
 	e.ecs, e.law = ecs.New(e.world), balancer.New(e.world)
 	e.elb = elbv2.New(e.world, e.law)
 	e.faults = fault.New(e.world, o.Seed, e.ecs.Law().Crash)
-	e.server = wire.New(e.world, e.ecs.Room(), e.elb.Room(), sts.Room(e.world), ec2.Room(e.world),
-		applicationautoscaling.Room(e.world), servicediscovery.Room(e.world))
+	rooms := []wire.Room{e.ecs.Room(), e.elb.Room(), sts.Room(e.world), ec2.Room(e.world),
+		applicationautoscaling.Room(e.world), servicediscovery.Room(e.world)}
+	e.server, e.operations = wire.New(e.world, rooms...), operationsOf(rooms)
 	e.server.Faults(striker{e})
 	return e
 }
@@ -147,16 +148,6 @@ func (s *Sim) Account() string { return s.now.Load().account }
 // Region is the Region that [Sim.Config] calls in.
 func (s *Sim) Region() string { return s.now.Load().region }
 
-// Inject begins a fault, as one line of text; see [fault.Parse].
-func (s *Sim) Inject(line string) error {
-	f, err := fault.Parse(line)
-	if err != nil {
-		return err
-	}
-	s.now.Load().faults.Inject(f)
-	return nil
-}
-
 // ClearFaults ends all faults.
 func (s *Sim) ClearFaults() { s.now.Load().faults.Clear() }
 
@@ -177,45 +168,6 @@ func (s *Sim) ResetTraffic() {
 	if p := s.now.Load().plane.Load(); p != nil {
 		p.ResetTraffic()
 	}
-}
-
-// striker puts faults before the calls of a world.
-type striker struct{ *era }
-
-// Before is [wire.Faulter]. Latency has passed, by the clock, when it returns.
-func (e striker) Before(_ world.Key, service, operation string, now time.Time) *wire.Injected {
-	f, latency := e.faults.Strike(service, operation, now)
-	if latency > 0 {
-		_ = e.clock.Sleep(context.Background(), latency)
-	}
-	switch f.Kind {
-	case fault.Throttle:
-		return &wire.Injected{Throttle: true}
-	case fault.ServerError:
-		return &wire.Injected{Status: 500}
-	case fault.LostReply:
-		return &wire.Injected{DropReply: true}
-	case fault.NoSend:
-		return &wire.Injected{DropRequest: true}
-	case fault.Stale:
-		return &wire.Injected{StaleBy: f.By}
-	case fault.ExpiredCredentials:
-		return &wire.Injected{Refuse: expired(service)}
-	}
-	return nil
-}
-
-// expired is the answer to credentials that are too old. The query services have
-// another code for it than the JSON services.
-func expired(service string) *world.Refusal {
-	const text = "The security token included in the request is expired"
-	switch service {
-	case "ecs", "servicediscovery", "application-autoscaling":
-		return &world.Refusal{Code: "ExpiredTokenException", Message: text}
-	case "ec2":
-		return &world.Refusal{Code: "RequestExpired", Message: "Request has expired."}
-	}
-	return &world.Refusal{Code: "ExpiredToken", Message: text, Status: 403}
 }
 
 func isAccount(s string) bool {

@@ -215,6 +215,9 @@ func TestFaultsStrikeCalls(t *testing.T) {
 	if err := s.Inject("throtle ecs:*"); err == nil || !strings.Contains(err.Error(), "throtle") {
 		t.Errorf("a bad line: %v", err)
 	}
+	if err := s.Inject("throttle ecs:CreateTaskSets"); err == nil || !strings.Contains(err.Error(), "no operation is called ecs:CreateTaskSets; is ecs:CreateTaskSet meant?") {
+		t.Errorf("an operation that is not there: %v", err)
+	}
 	s.ClearFaults()
 	if len(s.Faults()) != 0 {
 		t.Errorf("%v", s.Faults())

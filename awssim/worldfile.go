@@ -14,7 +14,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/sluice-ecs/sluice/awssim/fault"
 	"github.com/sluice-ecs/sluice/awssim/image"
 )
 
@@ -35,7 +34,6 @@ type worldFile struct {
 	name    string
 	tree    *ast.File
 	catalog image.Catalog
-	faults  []fault.Fault
 }
 
 type balancerFile struct {
@@ -118,7 +116,7 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 			return nil, f.at(err)
 		}
 	}
-	for _, check := range []func() error{f.checkPlace, f.Knobs.check, f.checkImages, f.checkFaults, f.checkBalancers, f.checkGroups, f.checkServices} {
+	for _, check := range []func() error{f.checkPlace, f.Knobs.check, f.checkImages, f.checkBalancers, f.checkGroups, f.checkServices} {
 		if err := check(); err != nil {
 			return nil, f.at(err)
 		}
@@ -201,17 +199,6 @@ func (f *worldFile) checkImages() error {
 			b.ExitCode = 1
 		}
 		f.catalog[ref] = b
-	}
-	return nil
-}
-
-func (f *worldFile) checkFaults() error {
-	for i, line := range f.Faults {
-		x, err := fault.Parse(line)
-		if err != nil {
-			return wrong(fmt.Sprintf("faults[%d]", i), "%w", err)
-		}
-		f.faults = append(f.faults, x)
 	}
 	return nil
 }

@@ -224,12 +224,13 @@ func (b *bench) taskOf(does image.Behaviour, env map[string]string) *world.Task 
 	return t
 }
 
-// silent is a task behind which nothing listens.
+// silent is a task behind which nothing listens. Its address is one that no
+// subnet of the default network has, so that no other simulator's tasks meet it.
 func (b *bench) silent(does image.Behaviour) *world.Task {
 	b.n++
 	id := fmt.Sprintf("task%04d", b.n)
 	t := &world.Task{ARN: "arn:aws:ecs:us-east-1:123456789012:task/prod/" + id, ID: id, LastStatus: "RUNNING", DesiredStatus: "RUNNING",
-		Address: netip.AddrFrom4([4]byte{127, 16, byte(b.n >> 8), byte(b.n + 3)}),
+		Address: netip.AddrFrom4([4]byte{127, 16, 200, byte(b.n + 3)}),
 		Containers: []*world.Container{{Behaviour: does, Status: "RUNNING",
 			Spec: world.ContainerSpec{Name: "web", Essential: true, Ports: []world.Port{{Container: 8080}}}}}}
 	b.do(func(tx *world.Tx) {

@@ -20,17 +20,21 @@ import (
 // program is a container that is a program of the host.
 //
 // It is told where to listen by PORT (on 127.0.0.1; a free port, since many
-// tasks share one machine), PORT_<containerPort> for each of several ports, and
-// about itself by SLUICE_TASK, SLUICE_CONTAINER, SLUICE_SERVICE and
-// SLUICE_ADDRESS, the task's address in the simulated network. Of the
-// simulator's own environment it gets no more than it takes to run: no
-// credentials.
+// tasks share one machine), PORT_<containerPort> for each of several ports; the
+// task's own address leads there too, where it can be bound. It is told about
+// itself by SLUICE_TASK, SLUICE_CONTAINER, SLUICE_SERVICE and SLUICE_ADDRESS, the
+// task's address in the simulated network. Of the simulator's own environment it
+// gets no more than it takes to run: no credentials.
 type program struct {
 	plane *Plane
 	what  world.StartProcess
 	cmd   *exec.Cmd
 	ports map[int32]string // container port -> where it was told to listen
 	ended chan struct{}
+
+	mu     sync.Mutex
+	relays []*relay
+	over   bool
 }
 
 // inherited are the variables of the simulator's environment that programs get.
@@ -52,6 +56,7 @@ func newProgram(p *Plane, e world.StartProcess) *program {
 	// in the middle of a batch of effects.
 	p.run(func() {
 		defer close(g.ended)
+		defer g.closeRelays()
 		if err != nil {
 			p.log(e.Key, e.TaskID, "not started: "+err.Error())
 			p.laws.Exited(e.Key, e.Task, e.Container, 127)
@@ -129,8 +134,29 @@ func (g *program) dial(ctx context.Context, port int32) (net.Conn, error) {
 
 func (g *program) address(port int32) string { return g.ports[port] }
 
-// open does nothing: the program opens its own sockets.
-func (g *program) open() {}
+// open lets the task's own address lead to the program.
+func (g *program) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, port := range g.what.Ports {
+		if g.over {
+			return
+		}
+		if r := newRelay(g, port); r != nil {
+			g.relays = append(g.relays, r)
+		}
+	}
+}
+
+func (g *program) closeRelays() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over = true
+	for _, r := range g.relays {
+		r.close()
+	}
+	g.relays = nil
+}
 
 func (g *program) term() {
 	if g.running() {

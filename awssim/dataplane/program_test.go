@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,6 +61,9 @@ func TestHostImageServesAndDies(t *testing.T) {
 	b.until("a real health check passes", func() bool { b.pass(5 * time.Second); return b.count(g, "healthy") == 1 })
 	if got := b.get(l.Bound, "/"); got.body != "hello "+task.Address.String()+" web \n" {
 		t.Errorf("%+v", got)
+	}
+	if got := b.get(task.Address.String()+":8080", "/"); runtime.GOOS == "linux" && got.status != 200 {
+		t.Errorf("at the task's own address: %+v", got)
 	}
 	if !b.logged("listening on ") {
 		t.Error("its output is not in the log")

@@ -1,0 +1,91 @@
+package dataplane
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// relay is a program's socket at its task's own address: what connects there is
+// led to where the program really listens.
+type relay struct {
+	program *program
+	port    int32
+	socket  net.Listener
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+	ended bool
+}
+
+// newRelay opens the socket; nil where that address cannot be had.
+func newRelay(g *program, port int32) *relay {
+	at := netip.AddrPortFrom(g.what.Address, uint16(port))
+	if !at.Addr().IsLoopback() || !g.plane.budget.room() {
+		return nil
+	}
+	l, err := net.Listen("tcp", at.String())
+	if err != nil {
+		return nil
+	}
+	r := &relay{program: g, port: port, socket: g.plane.budget.count(l), conns: map[net.Conn]struct{}{}}
+	g.plane.run(r.accept)
+	return r
+}
+
+func (r *relay) accept() {
+	for {
+		c, err := r.socket.Accept()
+		if err != nil {
+			return
+		}
+		r.program.plane.run(func() { r.lead(c) })
+	}
+}
+
+// lead carries bytes both ways until both sides are through.
+func (r *relay) lead(outer net.Conn) {
+	defer r.drop(outer)
+	inner, err := r.program.dial(r.program.plane.ctx, r.port)
+	if err != nil || !r.keep(outer, inner) {
+		return
+	}
+	defer r.drop(inner)
+	var both sync.WaitGroup
+	for _, way := range [2][2]net.Conn{{inner, outer}, {outer, inner}} {
+		both.Go(func() {
+			_, _ = io.Copy(way[0], way[1])
+			if t, ok := way[0].(*net.TCPConn); ok {
+				_ = t.CloseWrite()
+			}
+		})
+	}
+	both.Wait()
+}
+
+func (r *relay) keep(conns ...net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range conns {
+		r.conns[c] = struct{}{}
+	}
+	return !r.ended
+}
+
+func (r *relay) drop(c net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.conns, c)
+	_ = c.Close()
+}
+
+func (r *relay) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	_ = r.socket.Close()
+	for c := range r.conns {
+		_ = c.Close()
+	}
+}

@@ -1,0 +1,302 @@
+package awssim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"github.com/sluice-ecs/sluice/awssim/elbv2"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// layer makes what a file describes, by the rooms' own methods.
+type layer struct {
+	*era
+	file    *worldFile
+	ctx     context.Context
+	vpc     string
+	subnets []string
+	groups  map[string]string // name -> ARN
+}
+
+func (l *layer) all() error {
+	for _, step := range []func() error{l.network, l.clusters, l.targetGroups, l.balancers, l.services} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refused puts the place in the file before what a room answered.
+func refused(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &misplaced{path, err}
+}
+
+// network gives the default network's subnets their pinned ids. Nothing refers to
+// them yet.
+func (l *layer) network() error {
+	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
+		all := tx.Subnets.Values()
+		for i, n := range all {
+			tx.Subnets.Delete(n.ID)
+			if i < len(l.file.Subnets) {
+				n.ID = l.file.Subnets[i]
+			}
+		}
+		for _, n := range all {
+			tx.Subnets.Put(n.ID, n)
+			l.vpc, l.subnets = n.VPC, append(l.subnets, n.ID)
+		}
+		return nil
+	})
+}
+
+func (l *layer) clusters() error {
+	for i, name := range l.file.Clusters {
+		_, err := l.ecs.CreateCluster(l.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String(name)})
+		if err != nil {
+			return refused(fmt.Sprintf("clusters[%d]", i), err)
+		}
+	}
+	return nil
+}
+
+func (l *layer) targetGroups() error {
+	for i, g := range l.file.TargetGroups {
+		if err := l.targetGroup(g); err != nil {
+			return refused(fmt.Sprintf("targetGroups[%d]", i), err)
+		}
+	}
+	return nil
+}
+
+func (l *layer) targetGroup(g groupFile) error {
+	ctx, err := l.pin(g.ARN, "elasticloadbalancing", "targetgroup/"+g.Name+"/")
+	if err != nil {
+		return err
+	}
+	h := g.HealthCheck
+	in := &awselb.CreateTargetGroupInput{
+		Name: aws.String(g.Name), Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc),
+		TargetType: elbtypes.TargetTypeEnumIp, HealthCheckPath: text(h.Path), HealthCheckIntervalSeconds: seconds(h.Interval),
+		HealthCheckTimeoutSeconds: seconds(h.Timeout), HealthyThresholdCount: count(h.Healthy), UnhealthyThresholdCount: count(h.Unhealthy),
+	}
+	if h.Matcher != "" {
+		in.Matcher = &elbtypes.Matcher{HttpCode: aws.String(h.Matcher)}
+	}
+	out, err := l.elb.CreateTargetGroup(ctx, in)
+	if err != nil {
+		return err
+	}
+	arn := out.TargetGroups[0].TargetGroupArn
+	l.groups[g.Name] = *arn
+	var set []elbtypes.TargetGroupAttribute
+	if d := g.DeregistrationDelay; d != nil {
+		set = append(set, attribute("deregistration_delay.timeout_seconds", strconv.Itoa(int(d.Seconds()))))
+	}
+	for _, k := range slices.Sorted(maps.Keys(g.Attributes)) {
+		set = append(set, attribute(k, g.Attributes[k]))
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	_, err = l.elb.ModifyTargetGroupAttributes(l.ctx, &awselb.ModifyTargetGroupAttributesInput{TargetGroupArn: arn, Attributes: set})
+	return err
+}
+
+func attribute(key, value string) elbtypes.TargetGroupAttribute {
+	return elbtypes.TargetGroupAttribute{Key: aws.String(key), Value: aws.String(value)}
+}
+
+func (l *layer) balancers() error {
+	for i, lb := range l.file.LoadBalancers {
+		at := fmt.Sprintf("loadBalancers[%d]", i)
+		ctx, err := l.pin(lb.ARN, "elasticloadbalancing", "loadbalancer/app/"+lb.Name+"/")
+		if err != nil {
+			return refused(at, err)
+		}
+		out, err := l.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: aws.String(lb.Name), Subnets: l.subnets})
+		if err != nil {
+			return refused(at, err)
+		}
+		for j, ls := range lb.Listeners {
+			if err := l.listener(fmt.Sprintf("%s.listeners[%d]", at, j), *out.LoadBalancers[0].LoadBalancerArn, ls); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *layer) listener(at, lb string, ls listenerFile) error {
+	ctx, err := l.pin(ls.ARN, "elasticloadbalancing", "listener/app/")
+	if err != nil {
+		return refused(at, err)
+	}
+	out, err := l.elb.CreateListener(ctx, &awselb.CreateListenerInput{
+		LoadBalancerArn: aws.String(lb), Port: aws.Int32(ls.Port), Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: l.action(ls.Action),
+	})
+	if err != nil {
+		return refused(at, err)
+	}
+	for k, r := range ls.Rules {
+		if err := l.rule(*out.Listeners[0].ListenerArn, r); err != nil {
+			return refused(fmt.Sprintf("%s.rules[%d]", at, k), err)
+		}
+	}
+	return nil
+}
+
+func (l *layer) rule(listener string, r ruleFile) error {
+	ctx, err := l.pin(r.ARN, "elasticloadbalancing", "listener-rule/app/")
+	if err != nil {
+		return err
+	}
+	_, err = l.elb.CreateRule(ctx, &awselb.CreateRuleInput{
+		ListenerArn: aws.String(listener), Priority: aws.Int32(r.Priority), Conditions: r.conditions(), Actions: l.action(r.Action),
+	})
+	return err
+}
+
+func (r ruleFile) conditions() (all []elbtypes.RuleCondition) {
+	for _, c := range []struct {
+		field  string
+		values []string
+	}{{"path-pattern", r.Path}, {"host-header", r.Host}, {"http-request-method", r.Method}} {
+		if len(c.values) > 0 {
+			all = append(all, elbtypes.RuleCondition{Field: aws.String(c.field), Values: c.values})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		all = append(all, elbtypes.RuleCondition{Field: aws.String("http-header"), HttpHeaderConfig: &elbtypes.HttpHeaderConditionConfig{
+			HttpHeaderName: aws.String(name), Values: []string{r.Header[name]}}})
+	}
+	return all
+}
+
+func (l *layer) action(a actionFile) []elbtypes.Action {
+	if a.Fixed != nil {
+		return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse, FixedResponseConfig: &elbtypes.FixedResponseActionConfig{
+			StatusCode: aws.String(strconv.Itoa(a.Fixed.Status)), ContentType: aws.String("text/plain"), MessageBody: aws.String(a.Fixed.Body)}}}
+	}
+	f := &elbtypes.ForwardActionConfig{}
+	for _, share := range a.Forward {
+		w, _ := weightOf(share.Value)
+		f.TargetGroups = append(f.TargetGroups, elbtypes.TargetGroupTuple{
+			TargetGroupArn: aws.String(l.groups[fmt.Sprint(share.Key)]), Weight: aws.Int32(w)})
+	}
+	if a.Stickiness > 0 {
+		f.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: seconds(a.Stickiness)}
+	}
+	return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: f}}
+}
+
+func (l *layer) services() error {
+	for i, svc := range l.file.Services {
+		if err := l.service(svc); err != nil {
+			return refused(fmt.Sprintf("services[%d]", i), err)
+		}
+	}
+	return nil
+}
+
+func (l *layer) service(svc serviceFile) error {
+	cluster := cmp.Or(svc.Cluster, l.file.Clusters[0])
+	definition, err := l.definition(svc)
+	if err != nil {
+		return err
+	}
+	network := &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.subnets}}
+	var lbs []ecstypes.LoadBalancer
+	if svc.TargetGroup != "" {
+		lbs = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(l.groups[svc.TargetGroup]),
+			ContainerName: aws.String(svc.Name), ContainerPort: aws.Int32(cmp.Or(svc.Port, 80))}}
+	}
+	controller := ecstypes.DeploymentControllerType(cmp.Or(svc.Controller, "EXTERNAL"))
+	in := &awsecs.CreateServiceInput{
+		Cluster: aws.String(cluster), ServiceName: aws.String(svc.Name), DesiredCount: aws.Int32(svc.Count),
+		DeploymentController: &ecstypes.DeploymentController{Type: controller}, HealthCheckGracePeriodSeconds: seconds(svc.Grace),
+	}
+	if controller == ecstypes.DeploymentControllerTypeEcs {
+		in.TaskDefinition, in.LaunchType, in.NetworkConfiguration, in.LoadBalancers = aws.String(definition), ecstypes.LaunchTypeFargate, network, lbs
+	}
+	if _, err := l.ecs.CreateService(l.ctx, in); err != nil || controller == ecstypes.DeploymentControllerTypeEcs {
+		return err
+	}
+	out, err := l.ecs.CreateTaskSet(l.ctx, &awsecs.CreateTaskSetInput{
+		Cluster: in.Cluster, Service: in.ServiceName, TaskDefinition: aws.String(definition), LaunchType: ecstypes.LaunchTypeFargate,
+		NetworkConfiguration: network, LoadBalancers: lbs, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = l.ecs.UpdateServicePrimaryTaskSet(l.ctx, &awsecs.UpdateServicePrimaryTaskSetInput{
+		Cluster: in.Cluster, Service: in.ServiceName, PrimaryTaskSet: out.TaskSet.TaskSetArn,
+	})
+	return err
+}
+
+// definition registers the service's one container, named after the service.
+func (l *layer) definition(svc serviceFile) (arn string, err error) {
+	c := ecstypes.ContainerDefinition{
+		Name: aws.String(svc.Name), Image: aws.String(svc.Image), Essential: aws.Bool(true), StopTimeout: seconds(svc.StopTimeout),
+		PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(cmp.Or(svc.Port, 80)), Protocol: ecstypes.TransportProtocolTcp}},
+	}
+	for _, k := range slices.Sorted(maps.Keys(svc.Environment)) {
+		c.Environment = append(c.Environment, ecstypes.KeyValuePair{Name: aws.String(k), Value: aws.String(svc.Environment[k])})
+	}
+	out, err := l.ecs.RegisterTaskDefinition(l.ctx, &awsecs.RegisterTaskDefinitionInput{
+		Family: aws.String(cmp.Or(svc.Family, svc.Name)), NetworkMode: ecstypes.NetworkModeAwsvpc,
+		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, Cpu: aws.String("256"), Memory: aws.String("512"),
+		ExecutionRoleArn:     aws.String("arn:aws:iam::" + l.account + ":role/ecsTaskExecutionRole"),
+		ContainerDefinitions: []ecstypes.ContainerDefinition{c},
+	})
+	if err != nil {
+		return "", err
+	}
+	return *out.TaskDefinition.TaskDefinitionArn, nil
+}
+
+// pin makes the next resource get an ARN, which must be one that AWS would give.
+func (l *layer) pin(arn, service, resource string) (context.Context, error) {
+	if arn == "" {
+		return l.ctx, nil
+	}
+	want := "arn:aws:" + service + ":" + l.region + ":" + l.account + ":" + resource
+	if len(arn) <= len(want) || arn[:len(want)] != want {
+		return nil, fmt.Errorf("the ARN %s does not begin with %s", arn, want)
+	}
+	return elbv2.Pin(l.ctx, arn), nil
+}
+
+// text, count and seconds are the SDK's optional members: nil is not given.
+
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func count(n int32) *int32 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+func seconds(d time.Duration) *int32 { return count(int32(d / time.Second)) }

@@ -1,0 +1,124 @@
+package awssim
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/fault"
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Inject begins a fault, as one line of text; see [fault.Parse].
+func (s *Sim) Inject(line string) error {
+	e := s.now.Load()
+	f, err := e.parse(line)
+	if err != nil {
+		return err
+	}
+	e.faults.Inject(f)
+	return nil
+}
+
+// parse reads a fault and refuses one that no call would ever meet.
+func (e *era) parse(line string) (fault.Fault, error) {
+	f, err := fault.Parse(line)
+	if err != nil || !strings.Contains(f.On, ":") {
+		return f, err
+	}
+	if slices.ContainsFunc(e.operations, func(o operation) bool { return f.Matches(o.service, o.name) }) {
+		return f, nil
+	}
+	return f, fmt.Errorf("fault %q: no operation is called %s; is %s meant?", line, f.On, e.nearest(f.On))
+}
+
+// operation is one call that the simulator knows.
+type operation struct{ service, name string }
+
+func operationsOf(rooms []wire.Room) (all []operation) {
+	for _, r := range rooms {
+		t := reflect.TypeOf(r.Methods)
+		for i := range t.NumMethod() {
+			if m := t.Method(i); m.Type.NumIn() == 3 && m.Type.NumOut() == 2 {
+				all = append(all, operation{r.Name, m.Name})
+			}
+		}
+	}
+	return all
+}
+
+// nearest is the operation whose name takes the fewest changes to be on.
+func (e *era) nearest(on string) string {
+	best, fewest := "", len(on)+1
+	for _, o := range e.operations {
+		name := o.service + ":" + o.name
+		if d := distance(strings.ToLower(on), strings.ToLower(name)); best == "" || d < fewest {
+			best, fewest = name, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to add, drop or replace.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := last
+			if a[i] != b[j] {
+				replaced++
+			}
+			last = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, last+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// striker puts faults before the calls of a world.
+type striker struct{ *era }
+
+// Before is [wire.Faulter]. Latency has passed, by the clock, when it returns.
+func (e striker) Before(_ world.Key, service, operation string, now time.Time) *wire.Injected {
+	f, latency := e.faults.Strike(service, operation, now)
+	if latency > 0 {
+		_ = e.clock.Sleep(context.Background(), latency)
+	}
+	switch f.Kind {
+	case fault.Throttle:
+		return &wire.Injected{Throttle: true}
+	case fault.ServerError:
+		return &wire.Injected{Status: 500}
+	case fault.LostReply:
+		return &wire.Injected{DropReply: true}
+	case fault.NoSend:
+		return &wire.Injected{DropRequest: true}
+	case fault.Stale:
+		return &wire.Injected{StaleBy: f.By}
+	case fault.ExpiredCredentials:
+		return &wire.Injected{Refuse: expired(service)}
+	}
+	return nil
+}
+
+// expired is the answer to credentials that are too old. The query services have
+// another code for it than the JSON services.
+func expired(service string) *world.Refusal {
+	const text = "The security token included in the request is expired"
+	switch service {
+	case "ecs", "servicediscovery", "application-autoscaling":
+		return &world.Refusal{Code: "ExpiredTokenException", Message: text}
+	case "ec2":
+		return &world.Refusal{Code: "RequestExpired", Message: "Request has expired."}
+	}
+	return &world.Refusal{Code: "ExpiredToken", Message: text, Status: 403}
+}
