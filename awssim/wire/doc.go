@@ -1,5 +1,5 @@
-// Package wire speaks AWS's protocols for rooms: awsJson 1.1, query and
-// ec2Query. A [Room] is a value with methods
+// Package wire speaks AWS's protocols for rooms: awsJson 1.0 and 1.1, query,
+// ec2Query and Smithy RPC v2 CBOR. A [Room] is a value with methods
 //
 //	func (s *Service) CreateTaskSet(ctx context.Context, in *ecs.CreateTaskSetInput) (*ecs.CreateTaskSetOutput, error)
 //

@@ -22,12 +22,18 @@ type modelled struct {
 
 // modelledErrors finds them by code and by type name, which differ in the query
 // protocols: TargetGroupNotFound and TargetGroupNotFoundException.
-func modelledErrors(errs []smithy.APIError) map[string]modelled {
+func modelledErrors(r Room) map[string]modelled {
 	m := map[string]modelled{}
-	for _, e := range errs {
+	for _, e := range r.Errors {
 		t := reflect.TypeOf(e).Elem()
 		x := modelled{code: e.ErrorCode(), typ: t}
-		m[t.Name()], m[x.code] = x, x
+		if code, ok := r.QueryCodes[t.Name()]; ok {
+			x.code = code
+		}
+		if _, taken := m[x.code]; !taken {
+			m[x.code] = x
+		}
+		m[t.Name()] = x
 	}
 	return m
 }
@@ -37,7 +43,7 @@ func (r *room) code(ref *world.Refusal) string {
 	if m, ok := r.errors[ref.Code]; ok {
 		return m.code
 	}
-	if r.Protocol == JSON11 {
+	if r.Protocol.json() && !r.compatible() {
 		return ref.Code
 	}
 	if code, ok := irregular(r.Protocol, ref.Code); ok {
@@ -52,6 +58,8 @@ func irregular(p Protocol, code string) (string, bool) {
 	switch {
 	case code == "ALPNPolicyNotSupportedException":
 		return "ALPNPolicyNotFound", true
+	case p == CBOR || p == JSON10:
+		return modern(code)
 	case code == "ThrottlingException" && p == EC2Query:
 		return "RequestLimitExceeded", true
 	case code == "UnrecognizedClientException" && p == EC2Query:
@@ -73,7 +81,9 @@ func status(ref *world.Refusal) int {
 func (r *room) refusal(ref *world.Refusal, id string) reply {
 	code := r.code(ref)
 	switch r.Protocol {
-	case JSON11:
+	case CBOR:
+		return r.refusalCBOR(ref, code)
+	case JSON11, JSON10:
 		return r.refusalJSON(ref, code)
 	case EC2Query:
 		return xmlReply(status(ref), refusalEC2(code, ref.Message, id))
@@ -85,6 +95,9 @@ func (r *room) refusalJSON(ref *world.Refusal, code string) reply {
 	o := map[string]any{}
 	for k, v := range ref.Fields {
 		o[k] = v
+	}
+	if r.compatible() {
+		return r.refusalCompatible(ref, code)
 	}
 	o["__type"] = code
 	message := "Message"
@@ -99,14 +112,18 @@ func (r *room) refusalJSON(ref *world.Refusal, code string) reply {
 	return reply{status: status(ref), contentType: jsonType, body: b}
 }
 
-func refusalXML(namespace, code string, ref *world.Refusal, id string) []byte {
-	fault := "Sender"
+// fault says whose mistake a refusal is.
+func fault(ref *world.Refusal) string {
 	if status(ref) >= 500 {
-		fault = "Receiver"
+		return "Receiver"
 	}
+	return "Sender"
+}
+
+func refusalXML(namespace, code string, ref *world.Refusal, id string) []byte {
 	b := []byte(`<ErrorResponse xmlns="`)
 	b = append(appendText(b, namespace), `"><Error><Type>`...)
-	b = append(append(b, fault...), "</Type><Code>"...)
+	b = append(append(b, fault(ref)...), "</Type><Code>"...)
 	b = append(appendText(b, code), "</Code><Message>"...)
 	b = append(appendText(b, ref.Message), "</Message></Error><RequestId>"...)
 	return append(append(b, id...), "</RequestId></ErrorResponse>"...)
@@ -149,6 +166,9 @@ func (r *room) typed(ref *world.Refusal) error {
 	}
 	p := reflect.New(m.typ)
 	setMember(p.Elem(), "Message", ref.Message)
+	if r.compatible() {
+		setMember(p.Elem(), "ErrorCodeOverride", m.code)
+	}
 	for name, x := range ref.Fields {
 		setMember(p.Elem(), upperFirst(name), x)
 	}

@@ -24,6 +24,7 @@ type request struct {
 	body    []byte
 	token   string // X-Amz-Security-Token
 	isQuery bool
+	rpc     *rpcPath // of RPC v2 CBOR, else nil
 }
 
 // scope is the credential scope of a signature.
@@ -39,6 +40,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, id string) (repl
 	if rm == nil {
 		return s.nobody(q, id), nil
 	}
+	rm = rm.speaking(q)
 	if ref != nil {
 		return rm.refusal(ref, id), nil
 	}
@@ -64,9 +66,12 @@ func (s *Server) perform(r *http.Request, rm *room, q *request, operation string
 	in, _ := rm.plans(o)
 	c := &call{ctx: WithCaller(r.Context(), caller, region), key: key, room: rm, op: o}
 	var ref *world.Refusal
-	if rm.Protocol == JSON11 {
+	switch {
+	case rm.Protocol == CBOR:
+		c.in, ref = in.decodeCBOR(q.body)
+	case rm.Protocol.json():
 		c.in, ref = in.decodeJSON(q.body)
-	} else {
+	default:
 		c.in, ref = form{rm.Protocol}.decode(in, q.values)
 	}
 	if ref == nil && rm.Protocol == EC2Query && strings.EqualFold(q.values.Get("DryRun"), "true") {
@@ -92,8 +97,10 @@ func (r *room) success(o *operation, out reflect.Value, id string) reply {
 	_, plan := r.plans(o)
 	v := out.Elem()
 	switch r.Protocol {
-	case JSON11:
-		return reply{status: 200, contentType: jsonType, body: plan.appendJSON(make([]byte, 0, 1024), v)}
+	case CBOR:
+		return cborReply(200, plan.appendCBOR(make([]byte, 0, 1024), v))
+	case JSON11, JSON10:
+		return reply{status: 200, contentType: r.Protocol.jsonType(), body: plan.appendJSON(make([]byte, 0, 1024), v)}
 	case EC2Query:
 		b := append([]byte(xmlHead+"<"+o.name+`Response xmlns="`+r.Namespace+`"><requestId>`), id...)
 		b = plan.appendXML(append(b, "</requestId>"...), v, "item")
@@ -124,7 +131,7 @@ func (s *Server) admit(r *room, q *request, operation string) (Caller, *world.Re
 
 func unsigned(p Protocol) *world.Refusal {
 	switch p {
-	case JSON11:
+	case JSON11, JSON10:
 		return &world.Refusal{Code: "MissingAuthenticationTokenException", Message: "Missing Authentication Token"}
 	case EC2Query:
 		return world.Refuse("MissingParameter", "The request must contain the parameter AWSAccessKeyId")
@@ -132,12 +139,15 @@ func unsigned(p Protocol) *world.Refusal {
 	return &world.Refusal{Code: "MissingAuthenticationToken", Message: "Request is missing Authentication Token", Status: 403}
 }
 
-// dispatch finds the room: the credential scope's service, then X-Amz-Target,
-// then the API version. Services that share a signing name differ in version.
+// dispatch finds the room: the credential scope's service, then X-Amz-Target or
+// the service in the path, then the API version. Services that share a signing name differ in version.
 func (s *Server) dispatch(q *request) *room {
 	prefix, _, _ := strings.Cut(q.target, ".")
+	if q.rpc != nil {
+		prefix = q.rpc.service
+	}
 	version := q.values.Get("Version")
-	named := func(r *room) bool { return q.scope.service != "" && r.Name == q.scope.service }
+	named := func(r *room) bool { return q.scope.service != "" && r.signing() == q.scope.service }
 	if r := s.roomWith(func(r *room) bool { return named(r) && version != "" && r.Version == version }); r != nil {
 		return r
 	}
@@ -154,7 +164,10 @@ func (s *Server) dispatch(q *request) *room {
 }
 
 func (q *request) operation(r *room) string {
-	if r.Protocol != JSON11 {
+	if r.Protocol == CBOR {
+		return q.rpc.operationOf(r)
+	}
+	if !r.Protocol.json() {
 		return q.values.Get("Action")
 	}
 	prefix, operation, _ := strings.Cut(q.target, ".")
@@ -175,6 +188,9 @@ func (s *Server) nobody(q *request, id string) reply {
 		what = "the request (no credential scope, X-Amz-Target or Version names one)"
 	}
 	ref := world.Refuse("ServiceNotSimulated", "%s is not simulated here; simulated are %s", what, strings.Join(names, ", "))
+	if q.rpc != nil {
+		return (&room{Room: Room{Protocol: CBOR}}).refusal(ref, id)
+	}
 	if q.isQuery {
 		return xmlReply(400, refusalXML("", ref.Code, ref, id))
 	}
@@ -185,7 +201,7 @@ func (s *Server) nobody(q *request, id string) reply {
 // read takes a request apart. A refusal leaves what dispatching needs as far as
 // it was found.
 func read(w http.ResponseWriter, r *http.Request) (*request, *world.Refusal) {
-	q := &request{target: r.Header.Get("X-Amz-Target"), token: r.Header.Get("X-Amz-Security-Token")}
+	q := &request{target: r.Header.Get("X-Amz-Target"), token: r.Header.Get("X-Amz-Security-Token"), rpc: rpcPathOf(r)}
 	q.isQuery = q.target == "" && strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
 	q.scope = scopeOf(r.Header.Get("Authorization"))
 	if r.URL.RawQuery != "" {

@@ -19,16 +19,22 @@ const (
 	JSON11   Protocol = iota // awsJson 1.1: X-Amz-Target and a JSON object
 	Query                    // a form in, XML out
 	EC2Query                 // EC2's dialect of query
+	JSON10                   // awsJson 1.0
+	CBOR                     // Smithy RPC v2 CBOR: the operation in the path, a CBOR map
 )
 
 // Room is one AWS API over the world.
 type Room struct {
-	Name      string   // signing and IAM name: "ecs"
+	Name      string   // IAM name: "ecs"
+	Signing   string   // name in signatures where it is another: "monitoring" of cloudwatch
 	ServiceID string   // the SDK's service id: "ECS"
 	Protocol  Protocol // what its clients speak
-	Target    string   // X-Amz-Target before the dot, JSON11 only
-	Version   string   // the API's version, query protocols only
-	Namespace string   // XML namespace, query protocols only
+	// Also are further protocols that clients may choose instead, with the same
+	// names of members. EC2Query has names of its own and cannot be one of several.
+	Also      []Protocol
+	Target    string // X-Amz-Target before the dot; for CBOR the service in the path
+	Version   string // the API's version, query protocols only
+	Namespace string // XML namespace, query protocols only
 
 	// Methods is a value whose exported methods of the form
 	// func(context.Context, *In) (*Out, error) are the room's operations.
@@ -45,6 +51,10 @@ type Room struct {
 	// query protocols. (Through the codec, some SDK clients type an error only
 	// where the operation's own model names it; Call types it everywhere.)
 	Errors []smithy.APIError
+	// QueryCodes are the codes that errors had when the service spoke query alone,
+	// by their types: "InvalidFormatFault" -> "InvalidFormat". They are sent in
+	// every protocol: query-compatible clients show them instead of the type.
+	QueryCodes map[string]string
 	// Unions are pointers to zero values of the members of union types that
 	// the room's inputs and outputs hold (&ecstypes.SharingStrategyMemberX{}).
 	Unions []any
@@ -64,11 +74,12 @@ type Room struct {
 // room is a Room with what was found out about it.
 type room struct {
 	Room
-	codec    codec
+	codec    *codec
 	ops      map[string]*operation
 	known    map[string]bool
 	unsigned map[string]bool
 	errors   map[string]modelled
+	also     []*room // the same room in its other protocols
 }
 
 // operation is one method of a room; its shapes are planned at first use.
@@ -87,8 +98,8 @@ var (
 )
 
 func newRoom(r Room) *room {
-	o := &room{Room: r, ops: map[string]*operation{}, known: setOf(r.Known), unsigned: setOf(r.Unsigned), errors: modelledErrors(r.Errors)}
-	o.codec = codec{room: &o.Room, plans: map[reflect.Type]*shape{}}
+	o := &room{Room: r, ops: map[string]*operation{}, known: setOf(r.Known), unsigned: setOf(r.Unsigned), errors: modelledErrors(r)}
+	o.codec = &codec{room: &o.Room, plans: map[reflect.Type]*shape{}}
 	v := reflect.ValueOf(r.Methods)
 	for i := range v.NumMethod() {
 		name, f := v.Type().Method(i).Name, v.Method(i)
@@ -99,6 +110,7 @@ func newRoom(r Room) *room {
 	if len(o.ops) == 0 {
 		panic(fmt.Sprintf("wire: room %q has no operations", r.Name))
 	}
+	o.also = o.variants()
 	return o
 }
 

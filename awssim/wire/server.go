@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -85,6 +86,18 @@ type reply struct {
 	status      int
 	contentType string
 	body        []byte
+	queryError  string // X-Amzn-Query-Error: "InvalidFormat;Sender"
+}
+
+func (a *reply) header(id string) http.Header {
+	h := http.Header{requestID: {id}, "Content-Type": {a.contentType}}
+	if a.contentType == cborType {
+		h[rpcHeader] = []string{rpcCBOR}
+	}
+	if a.queryError != "" {
+		h["X-Amzn-Query-Error"] = []string{a.queryError}
+	}
+	return h
 }
 
 func xmlReply(status int, body []byte) reply {
@@ -100,8 +113,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	h := w.Header()
-	h[requestID] = []string{id}
-	h["Content-Type"] = []string{a.contentType}
+	maps.Copy(h, a.header(id))
 	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body)
@@ -125,7 +137,7 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		Status: strconv.Itoa(a.status) + " " + http.StatusText(a.status), StatusCode: a.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header:        http.Header{requestID: {id}, "Content-Type": {a.contentType}},
+		Header:        a.header(id),
 		ContentLength: int64(len(a.body)), Body: io.NopCloser(bytes.NewReader(a.body)),
 	}, nil
 }
@@ -186,7 +198,10 @@ func (s *Server) unknown(r *room, key world.Key, operation string) *world.Refusa
 			return nil
 		})
 	}
-	if r.Protocol == JSON11 {
+	switch {
+	case r.Protocol == CBOR:
+		return &world.Refusal{Code: "UnknownOperationException", Status: http.StatusNotFound}
+	case r.Protocol.json():
 		return &world.Refusal{Code: "UnknownOperationException"}
 	}
 	return world.Refuse("InvalidAction", "The action %s is not valid for this web service.", operation)

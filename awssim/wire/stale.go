@@ -34,7 +34,7 @@ func (c *call) question() string {
 
 // isRead goes by AWS's verbs.
 func isRead(operation string) bool {
-	for _, verb := range []string{"Describe", "List", "Get", "Discover"} {
+	for _, verb := range []string{"Describe", "List", "Get", "Discover", "Filter"} {
 		if strings.HasPrefix(operation, verb) {
 			return true
 		}

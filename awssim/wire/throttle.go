@@ -11,7 +11,8 @@ type limit struct{ burst, rate float64 }
 // limits are the documented buckets, per account and Region. Sources: ECS API
 // Reference "Request throttling for the Amazon ECS API"; ELBv2 API Reference
 // "Request throttling for the Elastic Load Balancing API" (its account bucket of
-// 40 and 10 is applied beside the others, as the stricter reading).
+// 40 and 10 is applied beside the others, as the stricter reading); CloudWatch
+// and CloudWatch Logs "service quotas", which name rates without bursts.
 var limits = map[string]limit{
 	"ecs service modify": {50, 5}, "ecs service read": {100, 20}, "ecs task set modify": {100, 20},
 	"ecs service deployment": {50, 20}, "ecs service revision": {50, 20},
@@ -23,6 +24,10 @@ var limits = map[string]limit{
 	"ecs settings modify": {10, 1}, "ecs namespace": {10, 1},
 	"elb read": {200, 50}, "elb modify": {20, 3}, "elb registration": {20, 4}, "elb intensive": {10, 0.2}, "elb account": {40, 10},
 	"discover": {2000, 1000}, "discover revision": {3000, 3000},
+	"cloudwatch alarms": {9, 9}, "cloudwatch data": {50, 50}, "cloudwatch put": {500, 500}, "cloudwatch statistics": {400, 400},
+	"cloudwatch alarm modify": {3, 3},
+	"logs groups":             {10, 10}, "logs group modify": {10, 10}, "logs stream modify": {50, 50}, "logs streams": {25, 25},
+	"logs get": {25, 25}, "logs filter": {5, 5}, "logs put": {5000, 5000}, "logs retention": {5, 5},
 }
 
 var ecsBuckets = map[string]string{
@@ -53,6 +58,18 @@ var ecsBuckets = map[string]string{
 	"ListServicesByNamespace": "namespace",
 }
 
+// otherBuckets are those of operations that have a quota of their own.
+var otherBuckets = map[string]string{
+	"cloudwatch DescribeAlarms": "cloudwatch alarms", "cloudwatch GetMetricData": "cloudwatch data",
+	"cloudwatch GetMetricStatistics": "cloudwatch statistics", "cloudwatch PutMetricData": "cloudwatch put",
+	"cloudwatch PutMetricAlarm": "cloudwatch alarm modify", "cloudwatch DeleteAlarms": "cloudwatch alarm modify",
+	"logs DescribeLogGroups": "logs groups", "logs DescribeLogStreams": "logs streams",
+	"logs CreateLogGroup": "logs group modify", "logs DeleteLogGroup": "logs group modify",
+	"logs CreateLogStream": "logs stream modify", "logs DeleteLogStream": "logs stream modify",
+	"logs GetLogEvents": "logs get", "logs FilterLogEvents": "logs filter", "logs PutLogEvents": "logs put",
+	"logs PutRetentionPolicy": "logs retention", "logs DeleteRetentionPolicy": "logs retention",
+}
+
 // bucketsOf are the buckets that a call takes one token from each.
 func bucketsOf(service, operation string) []string {
 	switch service {
@@ -69,6 +86,9 @@ func bucketsOf(service, operation string) []string {
 		case "DiscoverInstancesRevision":
 			return []string{"discover revision"}
 		}
+	}
+	if b, ok := otherBuckets[service+" "+operation]; ok {
+		return []string{b}
 	}
 	return nil
 }

@@ -1,0 +1,86 @@
+package wire
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/aws/smithy-go/encoding/cbor"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+func cborReply(status int, body []byte) reply {
+	return reply{status: status, contentType: cborType, body: body}
+}
+
+// errorType is the name of a refusal's shape: its type's in the model, else its
+// code.
+func (r *room) errorType(ref *world.Refusal) string {
+	if m, ok := r.errors[ref.Code]; ok {
+		return m.typ.Name()
+	}
+	return ref.Code
+}
+
+// queryError is the header by which query-compatible clients learn the old code.
+func (r *room) queryError(ref *world.Refusal, code string) string {
+	if !r.compatible() {
+		return ""
+	}
+	return code + ";" + fault(ref)
+}
+
+// modern are codes of the newer protocols that never had an older form.
+func modern(code string) (string, bool) {
+	switch code {
+	case "UnknownOperationException", "SerializationException", "MissingAuthenticationTokenException":
+		return code, true
+	case "UnrecognizedClientException":
+		return "InvalidClientTokenId", true
+	}
+	return "", false
+}
+
+// refusalCBOR is the reply that carries a refusal in RPC v2 CBOR.
+func (r *room) refusalCBOR(ref *world.Refusal, code string) reply {
+	b := []byte{openMap}
+	b = appendMember(b, "__type", r.errorType(ref))
+	if ref.Message != "" {
+		b = appendMember(b, "message", ref.Message)
+	}
+	for _, name := range sortedNames(ref.Fields) {
+		if t, ok := ref.Fields[name].(string); ok {
+			b = appendMember(b, name, t)
+		}
+	}
+	a := cborReply(status(ref), append(b, closing))
+	a.queryError = r.queryError(ref, code)
+	return a
+}
+
+func appendMember(b []byte, name, value string) []byte {
+	return appendValue(appendValue(b, cbor.String(name)), cbor.String(value))
+}
+
+func sortedNames(m map[string]any) []string {
+	var names []string
+	for _, k := range sortedKeys(reflect.ValueOf(m)) {
+		names = append(names, k.String())
+	}
+	return names
+}
+
+// refusalCompatible is the same in awsJson: the type in the body, the old code in
+// the header.
+func (r *room) refusalCompatible(ref *world.Refusal, code string) reply {
+	o := map[string]any{}
+	for k, v := range ref.Fields {
+		o[k] = v
+	}
+	o["__type"], o["message"] = r.errorType(ref), ref.Message
+	b, err := json.Marshal(o)
+	if err != nil {
+		b, _ = json.Marshal(map[string]string{"__type": r.errorType(ref), "message": ref.Message})
+	}
+	return reply{status: status(ref), contentType: r.Protocol.jsonType(), body: b, queryError: r.queryError(ref, code)}
+}
