@@ -18,7 +18,8 @@ type Laws struct {
 	// Table is the routing of a load balancer as it is now; it is asked at every
 	// request and takes no lock. Nil: the load balancer is gone.
 	Table func(key world.Key, balancer string) *balancer.Table
-	// Bound tells where a listener's socket is; "" if nowhere.
+	// Bound tells where a listener's socket is; "" if nowhere. Port 0 is about no
+	// listener: the load balancer has a data plane now.
 	Bound func(key world.Key, balancer string, port int32, address string)
 	// Probed tells how a health check went: the status that came, or 0 and why
 	// none did.
@@ -264,6 +265,8 @@ func (p *Plane) adopt(tx *world.Tx) {
 				e.Ports[l.Port] = l.ARN
 			}
 		}
+		// Its name was Amazon's, which nobody here must look up.
+		p.todo.put(func() { p.laws.Bound(e.Key, e.Balancer, 0, "") })
 		p.todo.put(e)
 	}
 	for _, t := range tx.Tasks.All() {
