@@ -2,11 +2,13 @@ package ecs
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -19,71 +21,20 @@ type Update struct {
 	Values  awsecs.UpdateServiceInput `json:"values"`
 }
 
-// updatable are the members that UpdateService takes under EXTERNAL (ECS API
-// Reference, UpdateService; the developer guide names fewer), each with how to
-// copy it from a file and how to read it from the live service.
-var updatable = map[string]struct {
-	want func(*awsecs.UpdateServiceInput, *awsecs.CreateServiceInput)
-	have func(*awsecs.UpdateServiceInput, *Live)
-}{
-	"desiredCount": {
-		func(in *awsecs.UpdateServiceInput, f *awsecs.CreateServiceInput) { in.DesiredCount = f.DesiredCount },
-		func(in *awsecs.UpdateServiceInput, l *Live) { in.DesiredCount = aws.Int32(l.Raw.DesiredCount) },
-	},
-	"healthCheckGracePeriodSeconds": {
-		func(in *awsecs.UpdateServiceInput, f *awsecs.CreateServiceInput) {
-			in.HealthCheckGracePeriodSeconds = f.HealthCheckGracePeriodSeconds
-		},
-		func(in *awsecs.UpdateServiceInput, l *Live) {
-			in.HealthCheckGracePeriodSeconds = aws.Int32(aws.ToInt32(l.Raw.HealthCheckGracePeriodSeconds))
-		},
-	},
-	"placementConstraints": {
-		func(in *awsecs.UpdateServiceInput, f *awsecs.CreateServiceInput) {
-			in.PlacementConstraints = nonNil(f.PlacementConstraints)
-		},
-		func(in *awsecs.UpdateServiceInput, l *Live) {
-			in.PlacementConstraints = nonNil(l.Raw.PlacementConstraints)
-		},
-	},
-	"placementStrategy": {
-		func(in *awsecs.UpdateServiceInput, f *awsecs.CreateServiceInput) {
-			in.PlacementStrategy = nonNil(f.PlacementStrategy)
-		},
-		func(in *awsecs.UpdateServiceInput, l *Live) { in.PlacementStrategy = nonNil(l.Raw.PlacementStrategy) },
-	},
-	"enableECSManagedTags": {
-		func(in *awsecs.UpdateServiceInput, f *awsecs.CreateServiceInput) {
-			in.EnableECSManagedTags = aws.Bool(f.EnableECSManagedTags)
-		},
-		func(in *awsecs.UpdateServiceInput, l *Live) {
-			in.EnableECSManagedTags = aws.Bool(l.Raw.EnableECSManagedTags)
-		},
-	},
-	"enableExecuteCommand": {
-		func(in *awsecs.UpdateServiceInput, f *awsecs.CreateServiceInput) {
-			in.EnableExecuteCommand = aws.Bool(f.EnableExecuteCommand)
-		},
-		func(in *awsecs.UpdateServiceInput, l *Live) {
-			in.EnableExecuteCommand = aws.Bool(l.Raw.EnableExecuteCommand)
-		},
-	},
-	"propagateTags": {
-		func(in *awsecs.UpdateServiceInput, f *awsecs.CreateServiceInput) { in.PropagateTags = f.PropagateTags },
-		func(in *awsecs.UpdateServiceInput, l *Live) { in.PropagateTags = l.Raw.PropagateTags },
-	},
-}
-
-// nonNil: in UpdateService an empty list removes, an absent one leaves.
-func nonNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
+// updatable are the members that UpdateService takes, by deployment controller
+// (ECS API Reference, UpdateService; for EXTERNAL the developer guide names
+// fewer). The desired count of a file is among them only if the file gives it.
+var updatable = map[string][]string{
+	"EXTERNAL": {"desiredCount", "healthCheckGracePeriodSeconds", "placementConstraints", "placementStrategy",
+		"enableECSManagedTags", "enableExecuteCommand", "propagateTags"},
+	"ECS": {"desiredCount", "healthCheckGracePeriodSeconds", "placementConstraints", "placementStrategy",
+		"enableECSManagedTags", "enableExecuteCommand", "propagateTags", "deploymentConfiguration", "networkConfiguration",
+		"platformVersion", "capacityProviderStrategy", "loadBalancers", "serviceRegistries", "availabilityZoneRebalancing",
+		"serviceConnectConfiguration", "volumeConfigurations", "vpcLatticeConfigurations"},
 }
 
 // Differing is the update that brings the live service to the file, as far as
-// AWS lets it change under EXTERNAL.
+// AWS lets it change under the service's controller.
 func Differing(file *definition.Service, live *Live) Update {
 	var u Update
 	for _, d := range definition.CompareService(file, &live.Raw) {
@@ -91,24 +42,61 @@ func Differing(file *definition.Service, live *Live) Update {
 		if i := strings.IndexAny(member, ".["); i >= 0 {
 			member = member[:i]
 		}
-		copies, ok := updatable[member]
-		if !ok || slices.Contains(u.Members, member) {
-			continue
+		if slices.Contains(updatable[live.Controller], member) && !slices.Contains(u.Members, member) {
+			u.set(member, *file.Input)
 		}
-		copies.want(&u.Values, file.Input)
-		u.Members = append(u.Members, member)
 	}
 	return u
 }
 
 // Former is the update that undoes u: the live values of the same members.
 func (u Update) Former(live *Live) Update {
-	back := Update{Members: u.Members}
+	var back Update
 	for _, member := range u.Members {
-		updatable[member].have(&back.Values, live)
+		if from := reflect.ValueOf(live.Raw).FieldByName(upper(member)); from.IsValid() {
+			back.set(member, live.Raw)
+			continue
+		}
+		if d := primaryDeployment(live.Raw); d != nil {
+			back.set(member, *d) // Service Connect, volumes, Lattice: DescribeServices tells them on the deployment
+		}
 	}
 	return back
 }
+
+func primaryDeployment(s ecstypes.Service) *ecstypes.Deployment {
+	for i, d := range s.Deployments {
+		if aws.ToString(d.Status) == "PRIMARY" {
+			return &s.Deployments[i]
+		}
+	}
+	return nil
+}
+
+// set takes a member over from a struct of the SDK that has it under the same
+// name: a request, the service as described, its deployment. In UpdateService an
+// empty list removes and an absent one leaves, so that a list is never nil.
+func (u *Update) set(member string, from any) {
+	to := reflect.ValueOf(&u.Values).Elem().FieldByName(upper(member))
+	v := reflect.ValueOf(from).FieldByName(upper(member))
+	if !to.IsValid() || !v.IsValid() {
+		return
+	}
+	switch {
+	case v.Type() == to.Type() && v.Kind() == reflect.Slice && v.IsNil():
+		v = reflect.MakeSlice(v.Type(), 0, 0)
+	case to.Kind() == reflect.Pointer && v.Type() == to.Type().Elem():
+		p := reflect.New(v.Type())
+		p.Elem().Set(v)
+		v = p
+	case v.Type() != to.Type():
+		return
+	}
+	to.Set(v)
+	u.Members = append(u.Members, member)
+}
+
+func upper(member string) string { return strings.ToUpper(member[:1]) + member[1:] }
 
 // DifferingTags are the tags of the file that the live service has not got, or
 // has with another value.
