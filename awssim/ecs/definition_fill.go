@@ -123,7 +123,7 @@ func specsOf(d *ecstypes.TaskDefinition) []world.ContainerSpec {
 func specOf(c *ecstypes.ContainerDefinition) world.ContainerSpec {
 	s := world.ContainerSpec{
 		Name: *c.Name, Image: *c.Image, Essential: *c.Essential, Environment: map[string]string{},
-		StopTimeout: 30 * time.Second, Health: healthOf(c.HealthCheck),
+		StopTimeout: 30 * time.Second, Health: healthOf(c.HealthCheck), Log: logOf(c.LogConfiguration),
 	}
 	if c.StopTimeout != nil {
 		s.StopTimeout = seconds(c.StopTimeout)

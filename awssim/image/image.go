@@ -29,15 +29,24 @@ type Behaviour struct {
 	ErrorRate      float64       // share of requests answered 500
 	CrashAfter     time.Duration // 0: never
 	ExitCode       int           // of the crash, or of a job that ends
+	ExitReason     string        // what the container's reason says after the crash: "OutOfMemoryError: …"
+	Listen         int32         // the one port that it listens on; 0: every port of its definition
 	NoBoot         string        // fails before RUNNING with this reason: "CannotPullContainerError: …"
 	// ServesAfterTerm is how long it goes on answering after SIGTERM; requests
 	// after that are refused. It exits then.
 	ServesAfterTerm time.Duration
 	IgnoresTerm     bool // exits only by SIGKILL
+	// Prints are lines that it prints: just before it ends by itself if CrashAfter
+	// is set, else when it starts.
+	Prints []string
 
 	Handler http.Handler // a Go handler; not modelled
 	Command []string     // a program of the host; not modelled
 }
+
+// Listens reports whether something listens on a port that the container's
+// definition names.
+func (b Behaviour) Listens(port int32) bool { return b.Listen == 0 || b.Listen == port }
 
 // Modelled reports whether answers follow from the behaviour alone.
 func (b Behaviour) Modelled() bool { return b.Handler == nil && len(b.Command) == 0 }

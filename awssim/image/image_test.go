@@ -30,6 +30,11 @@ func TestParse(t *testing.T) {
 		"sim/web:v2-ignores-term":                                 {Version: "v2", IgnoresTerm: true},
 		"sim/web:v2?never-healthy=false":                          {Version: "v2"},
 		"sim/web:v2?noboot=ResourceInitializationError:+no+route": {Version: "v2", NoBoot: "ResourceInitializationError: no route"},
+		"sim/web:v2-oom-after-40s":                                {Version: "v2", CrashAfter: 40 * s, ExitCode: 137},
+		"sim/web:v2-oom-after-40s-exit-3":                         {Version: "v2", CrashAfter: 40 * s, ExitCode: 137},
+		"sim/web:v2-exec-format":                                  {Version: "v2", CrashAfter: s / 10, ExitCode: 1},
+		"sim/web:v2?exec-format=false":                            {Version: "v2"},
+		"sim/web:v2-listen-9090":                                  {Version: "v2"},
 		"123456789012.dkr.ecr.eu-west-1.amazonaws.com/sim/web:v1": {Version: "v1"},
 	} {
 		got, err := image.Parse(ref)
@@ -67,28 +72,50 @@ func TestParseHost(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for ref, want := range map[string]string{
-		"nginx:latest":                      "not one of the simulator's",
-		"mysim/web:v1":                      "not one of the simulator's",
-		"sim/":                              "not one of the simulator's",
-		"sim/web:":                          "version after the colon is missing",
-		"sim/web@sha256:00":                 "no digest",
-		"sim/web:never-healthy":             "needs a version before its options, as in v1-never-healthy",
-		"sim/web:v1?speed=3":                "option speed: not known; known are crash-after, errors,",
-		"sim/web:v1?latency=-5s":            `option latency: "-5s" is not a duration`,
-		"sim/web:v1-latency":                `option latency: "" is not a duration`,
-		"sim/web:v1?crash-after=0s":         "must be more than 0",
-		"sim/web:v1?errors=120%":            "not a share",
-		"sim/web:v1?errors=NaN":             "not a share",
-		"sim/web:v1-exit-300":               "not an exit code",
-		"sim/web:v1-term-1s?term=2s":        "option term is given twice",
-		"sim/web:v1-never-healthy-after-5s": `option never-healthy: "after-5s" is neither true nor false`,
-		"host:":                             "needs a command",
-		`host:"a`:                           "not closed",
+		"nginx:latest":                           "not one of the simulator's",
+		"mysim/web:v1":                           "not one of the simulator's",
+		"sim/":                                   "not one of the simulator's",
+		"sim/web:":                               "version after the colon is missing",
+		"sim/web@sha256:00":                      "no digest",
+		"sim/web:never-healthy":                  "needs a version before its options, as in v1-never-healthy",
+		"sim/web:v1?speed=3":                     "option speed: not known; known are crash-after, errors,",
+		"sim/web:v1?latency=-5s":                 `option latency: "-5s" is not a duration`,
+		"sim/web:v1-latency":                     `option latency: "" is not a duration`,
+		"sim/web:v1?crash-after=0s":              "must be more than 0",
+		"sim/web:v1?errors=120%":                 "not a share",
+		"sim/web:v1?errors=NaN":                  "not a share",
+		"sim/web:v1-exit-300":                    "not an exit code",
+		"sim/web:v1-listen-0":                    "not a port",
+		"sim/web:v1-oom-after-0s":                "must be more than 0",
+		"sim/web:v1-crash-after-1s-oom-after-2s": "crashes already",
+		"sim/web:v1-term-1s?term=2s":             "option term is given twice",
+		"sim/web:v1-never-healthy-after-5s":      `option never-healthy: "after-5s" is neither true nor false`,
+		"host:":                                  "needs a command",
+		`host:"a`:                                "not closed",
 	} {
 		b, err := image.Parse(ref)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v; want %q", ref, b, err, want)
 		}
+	}
+}
+
+func TestImagesThatNeverRun(t *testing.T) {
+	for ref, want := range map[string]string{
+		"sim/web:v1-no-secret": "ResourceInitializationError: unable to pull secrets or registry auth: ",
+		"sim/web:v1-no-role":   "ECS was unable to assume the role that was provided for this task.",
+		"sim/web:v1-noboot":    "CannotPullContainerError: ",
+	} {
+		if b, err := image.Parse(ref); err != nil || !strings.HasPrefix(b.NoBoot, want) {
+			t.Errorf("%s: %+v, %v", ref, b, err)
+		}
+	}
+}
+
+func TestAnImageThatListensElsewhere(t *testing.T) {
+	b, err := image.Parse("sim/web:v2-listen-9090")
+	if err != nil || b.Listens(8080) || !b.Listens(9090) || !(image.Behaviour{}).Listens(8080) {
+		t.Errorf("%+v, %v", b, err)
 	}
 }
 

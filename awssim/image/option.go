@@ -20,12 +20,31 @@ var Options = map[string]string{
 	"errors":          "share of requests answered 500, as 1% or 0.01",
 	"crash-after":     "exits that long after its start",
 	"exit":            "exit code of the crash, 0 to 255 (1 by default)",
+	"exec-format":     "built for another processor: exits with 1 as soon as it starts",
+	"listen":          "listens on that port and no other, whatever the task definition says",
+	"no-role":         "never reaches RUNNING: the task's role cannot be assumed",
+	"no-secret":       "never reaches RUNNING: a secret of the task definition cannot be read",
 	"noboot":          "never reaches RUNNING; the value is the reason, CannotPullContainerError by default",
+	"oom-after":       "runs out of memory that long after its start: killed, exit code 137",
 	"term":            "goes on serving that long after SIGTERM",
 	"ignores-term":    "exits only by SIGKILL",
+	"prints":          "lines that it prints, separated by |: before its crash, else at its start",
 }
 
 const noImage = "CannotPullContainerError: pull image manifest has been retried 5 time(s): image not found"
+
+const (
+	noSecret = "ResourceInitializationError: unable to pull secrets or registry auth: execution resource retrieval failed: unable to retrieve secret from asm: " +
+		"service call has been retried 1 time(s): failed to fetch secret from secrets manager: AccessDeniedException: " +
+		"User is not authorized to perform: secretsmanager:GetSecretValue because no identity-based policy allows the action"
+	noRole = "ECS was unable to assume the role that was provided for this task. Please verify that the role being passed has the proper " +
+		"trust relationship and permissions and that your IAM user has permissions to pass this role."
+	outOfMemory = "OutOfMemoryError: Container killed due to memory usage"
+	execFormat  = "exec /usr/local/bin/app: exec format error"
+)
+
+// atOnce is how long a program that cannot run at all seems to.
+const atOnce = 100 * time.Millisecond
 
 type option struct{ name, value string }
 
@@ -48,10 +67,19 @@ func (b *Behaviour) apply(opts []option) error {
 			return err
 		}
 	}
-	if b.CrashAfter > 0 && !seen["exit"] {
+	b.Settle(seen["exit"])
+	return nil
+}
+
+// Settle fills in what follows from the options that were set: a crash has exit
+// code 1 where none was given.
+func (b *Behaviour) Settle(exitGiven bool) {
+	switch {
+	case b.ExitReason == outOfMemory:
+		b.ExitCode = 137
+	case b.CrashAfter > 0 && !exitGiven:
 		b.ExitCode = 1
 	}
-	return nil
 }
 
 func (b *Behaviour) set(name, value string) (err error) {
@@ -72,6 +100,19 @@ func (b *Behaviour) set(name, value string) (err error) {
 		b.CrashAfter, err = positive(value)
 	case "exit":
 		b.ExitCode, err = exitCode(value)
+	case "exec-format":
+		err = b.crash(atOnce, "", execFormat, value)
+	case "oom-after":
+		var d time.Duration
+		if d, err = positive(value); err == nil {
+			err = b.crash(d, outOfMemory, "", "")
+		}
+	case "listen":
+		b.Listen, err = port(value)
+	case "no-role":
+		err = b.refuse(noRole, value)
+	case "no-secret":
+		err = b.refuse(noSecret, value)
 	case "noboot":
 		b.NoBoot = value
 		if value == "" || value == "true" {
@@ -81,11 +122,46 @@ func (b *Behaviour) set(name, value string) (err error) {
 		b.ServesAfterTerm, err = duration(value)
 	case "ignores-term":
 		b.IgnoresTerm, err = flag(value)
+	case "prints":
+		b.Prints, err = lines(value)
 	default:
 		known := slices.Sorted(maps.Keys(Options))
 		return fmt.Errorf("not known; known are %s", strings.Join(known, ", "))
 	}
 	return err
+}
+
+// crash makes the container exit, if value (a flag) is not false.
+func (b *Behaviour) crash(after time.Duration, reason, says, value string) error {
+	on, err := flag(value)
+	if err != nil || !on {
+		return err
+	}
+	if b.CrashAfter > 0 {
+		return fmt.Errorf("the image crashes already by another option")
+	}
+	b.CrashAfter, b.ExitReason = after, reason
+	if says != "" {
+		b.Prints = append(b.Prints, says)
+	}
+	return nil
+}
+
+// refuse makes the task fail before RUNNING, if value (a flag) is not false.
+func (b *Behaviour) refuse(reason, value string) error {
+	on, err := flag(value)
+	if on {
+		b.NoBoot = reason
+	}
+	return err
+}
+
+func port(s string) (int32, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 65535 {
+		return 0, fmt.Errorf("%q is not a port from 1 to 65535", s)
+	}
+	return int32(n), nil
 }
 
 func duration(s string) (time.Duration, error) {

@@ -31,6 +31,7 @@ type ContainerSpec struct {
 	Health      *ContainerHealth
 	StopTimeout time.Duration // 30 s by default
 	Environment map[string]string
+	Log         *ContainerLog // nil: its output goes nowhere
 }
 
 // Port is a port mapping.
@@ -168,6 +169,7 @@ type Container struct {
 	ExitCode  *int
 	Reason    string
 	RuntimeID string
+	said      speaks
 }
 
 // Running reports whether the task's containers have all been started and no
@@ -182,11 +184,11 @@ func (t *Task) Answers(port int32, now time.Time) bool {
 		SinceStart: now.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(), SinceSignal: now.Sub(t.SignalledAt)})
 }
 
-// ContainerFor is the container that publishes port, or nil.
+// ContainerFor is the container that publishes port and listens there, or nil.
 func (t *Task) ContainerFor(port int32) *Container {
 	for _, c := range t.Containers {
 		for _, p := range c.Spec.Ports {
-			if p.Container == port {
+			if p.Container == port && c.Behaviour.Listens(port) {
 				return c
 			}
 		}

@@ -23,6 +23,10 @@ type Region struct {
 	Rules         Ordered[*Rule]
 	TargetGroups  Ordered[*TargetGroup]
 
+	Alarms     Ordered[*Alarm]    // by name
+	AlarmNotes []AlarmNote        // oldest first; see [Tx.NoteAlarm]
+	LogGroups  Ordered[*LogGroup] // by name
+
 	VPCs    Ordered[*VPC]    // by id
 	Subnets Ordered[*Subnet] // by id
 

@@ -1,0 +1,183 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// eventsKept is how many newest events a log stream keeps.
+	eventsKept = 10_000
+	// streamsKept is how many newest streams a log group keeps.
+	streamsKept = 10_000
+	// longestMessage is the most bytes that an event holds; the rest of a line is
+	// cut off. (Amazon CloudWatch Logs, "quotas")
+	longestMessage = 1 << 20
+)
+
+// LogGroup is a CloudWatch log group.
+type LogGroup struct {
+	ARN, Name string // the ARN without ":*"
+	CreatedAt time.Time
+	// RetentionDays is how long events are kept; 0 is for ever.
+	RetentionDays int
+	Streams       Ordered[*LogStream] // by name
+	Doc           any
+}
+
+// LogStream is one source's events. It keeps a bounded number of the newest.
+type LogStream struct {
+	Group     *LogGroup
+	ARN, Name string
+	CreatedAt time.Time
+	// Events are in the order of their own times, then of their arrival.
+	Events   []LogEvent
+	Ingested time.Time // last arrival, or zero
+	arrived  int
+}
+
+// LogEvent is one message.
+type LogEvent struct {
+	Seq      int       // order of arrival in its stream, from 1
+	At       time.Time // its own time, in milliseconds
+	Ingested time.Time
+	Message  string
+}
+
+// ContainerLog is where a container's output goes: its awslogs configuration.
+type ContainerLog struct {
+	Group, Prefix, Region string // the Region is this one if empty
+	CreateGroup           bool   // awslogs-create-group
+}
+
+// AddLogGroup makes a log group.
+func (tx *Tx) AddLogGroup(name string) *LogGroup {
+	g := &LogGroup{ARN: tx.ARN("logs", "log-group:"+name), Name: name, CreatedAt: tx.Now()}
+	tx.LogGroups.Put(name, g)
+	tx.Log("log group", name, "created")
+	return g
+}
+
+// AddLogStream makes a stream in a group. The oldest of very many gives way.
+func (tx *Tx) AddLogStream(g *LogGroup, name string) *LogStream {
+	s := &LogStream{Group: g, ARN: g.ARN + ":log-stream:" + name, Name: name, CreatedAt: tx.Now()}
+	g.Streams.Put(name, s)
+	if g.Streams.Len() > streamsKept {
+		for oldest := range g.Streams.All() {
+			g.Streams.Delete(oldest)
+			break
+		}
+	}
+	return s
+}
+
+// Write adds an event at its own time, which may lie before that of others.
+func (tx *Tx) Write(s *LogStream, at time.Time, message string) {
+	if len(message) > longestMessage {
+		message = message[:longestMessage]
+	}
+	s.arrived++
+	s.Ingested = tx.Now()
+	e := LogEvent{Seq: s.arrived, At: at.UTC().Truncate(time.Millisecond), Ingested: tx.Now(), Message: message}
+	i := len(s.Events)
+	for i > 0 && s.Events[i-1].At.After(e.At) {
+		i--
+	}
+	s.Events = slices.Insert(s.Events, i, e)
+	if len(s.Events) >= 2*eventsKept {
+		s.Events = append(s.Events[:0:0], s.Events[len(s.Events)-eventsKept:]...)
+	}
+}
+
+// Kept are the events that the retention of the group has left.
+func (s *LogStream) Kept(now time.Time) []LogEvent {
+	events := s.Events
+	if len(events) > eventsKept {
+		events = events[len(events)-eventsKept:]
+	}
+	if d := s.Group.RetentionDays; d > 0 {
+		since := now.AddDate(0, 0, -d)
+		i, _ := slices.BinarySearchFunc(events, since, func(e LogEvent, t time.Time) int { return e.At.Compare(t) })
+		events = events[i:]
+	}
+	return events
+}
+
+// Print writes a line that a container of a task has printed to its log stream,
+// <prefix>/<container>/<task id>. A line is lost if the container's output goes
+// nowhere, or to a group that does not exist and must not be made.
+func (tx *Tx) Print(t *Task, container, line string) {
+	for _, c := range t.Containers {
+		if c.Spec.Name != container {
+			continue
+		}
+		if s := tx.streamOf(t, c); s != nil {
+			tx.Write(s, tx.Now(), line)
+		}
+		return
+	}
+}
+
+func (tx *Tx) streamOf(t *Task, c *Container) *LogStream {
+	to := c.Spec.Log
+	if to == nil || to.Group == "" || to.Region != "" && to.Region != tx.Key.Region {
+		return nil
+	}
+	g, ok := tx.LogGroups.Get(to.Group)
+	if !ok {
+		if !to.CreateGroup {
+			return nil
+		}
+		g = tx.AddLogGroup(to.Group)
+	}
+	name := c.RuntimeID
+	if to.Prefix != "" {
+		name = to.Prefix + "/" + c.Spec.Name + "/" + t.ID
+	}
+	s, ok := g.Streams.Get(name)
+	if !ok {
+		s = tx.AddLogStream(g, name)
+	}
+	return s
+}
+
+// speaks is how far a container has come in what it prints.
+type speaks uint8
+
+const (
+	silent speaks = iota
+	started
+	ended
+)
+
+// PrintModelled prints what the modelled containers of a task have to say since the last
+// time: when they began to run, and when they ended by themselves. Programs of
+// the host print for themselves.
+func (tx *Tx) PrintModelled(t *Task) {
+	for _, c := range t.Containers {
+		if !c.Behaviour.Modelled() {
+			continue
+		}
+		if c.said == silent && c.Status != "PENDING" && c.RuntimeID != "" {
+			c.said = started
+			tx.say(t, c, c.Behaviour.AtStart())
+		}
+		if c.said == started && c.Status == "STOPPED" {
+			c.said = ended
+			if c.ExitCode != nil && t.SignalledAt.IsZero() {
+				tx.say(t, c, c.Behaviour.AtExit(*c.ExitCode))
+			}
+		}
+	}
+}
+
+func (tx *Tx) say(t *Task, c *Container, lines []string) {
+	for _, l := range lines {
+		tx.Print(t, c.Spec.Name, l)
+	}
+}
+
+func (e LogEvent) String() string {
+	return fmt.Sprintf("%s %s", e.At.Format(time.RFC3339Nano), e.Message)
+}
