@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -337,4 +338,13 @@ func (b *bench) log() string {
 		fmt.Fprintf(&s, "%s [%s] %s %s\n", e.At.Sub(dawn).Round(time.Second), e.Stage, e.Kind, e.Data)
 	}
 	return s.String()
+}
+
+// registered is the newest revision, as JSON.
+func (b *bench) registered() ([]byte, error) {
+	out, err := b.ecs.DescribeTaskDefinition(context.Background(), &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String("web")})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(out.TaskDefinition)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -30,6 +31,7 @@ type Engine struct {
 	Alive func(owner string) bool
 	// NewID makes the ID of a deployment; it begins with [plan.IDPrefix].
 	NewID func() string
+	whole map[string]*plan.Plan // plans of this process, with the values that the journal does not keep
 	// Watch is told each event after it was journaled. Nil: nobody watches.
 	Watch func(sluice.Envelope)
 	// Hasty is [stage.Config.Hasty]: for tests of the proof alone.
@@ -58,7 +60,7 @@ func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (strin
 			Err:  fmt.Errorf("deployment %s of it is %s", open[0].ID, open[0].State),
 			Next: "sluice resume, sluice rollback or sluice abort ends it first"}
 	}
-	data, err := json.Marshal(p)
+	data, err := json.Marshal(p.Kept())
 	if err != nil {
 		return "", fmt.Errorf("write the plan down: %w", err)
 	}
@@ -67,6 +69,7 @@ func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (strin
 	if err := e.Journal.Create(ctx, d); err != nil {
 		return "", err
 	}
+	e.keep(d.ID, p)
 	return d.ID, e.emit(ctx, d.ID, "", started(p, trigger))
 }
 
@@ -77,6 +80,33 @@ func started(p *plan.Plan, trigger string) sluice.DeploymentStarted {
 		ev.Stages = append(ev.Stages, s.Name)
 	}
 	return ev
+}
+
+func (e *Engine) keep(id string, p *plan.Plan) {
+	if e.whole == nil {
+		e.whole = map[string]*plan.Plan{}
+	}
+	e.whole[id] = p
+}
+
+// Supply gives a deployment the task definition of its files again, for the
+// values that the journal does not keep. It reports whether it is the one that
+// was planned.
+func (e *Engine) Supply(ctx context.Context, id string, task *definition.Task) (bool, error) {
+	p, err := e.Plan(ctx, id)
+	if err != nil || !p.Supply(task) {
+		return false, err
+	}
+	e.keep(id, p)
+	return true, nil
+}
+
+// complete is the plan to run by: whole if this process has it.
+func (e *Engine) complete(d journal.Deployment) (*plan.Plan, error) {
+	if p := e.whole[d.ID]; p != nil {
+		return p, nil
+	}
+	return decode(d)
 }
 
 // Plan reads the plan of a deployment.

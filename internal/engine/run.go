@@ -31,7 +31,7 @@ func (e *Engine) Run(ctx context.Context, id string, o Options) (Ended, error) {
 	if d.State == journal.Ended {
 		return Ended{Deployment: d}, nil
 	}
-	p, err := decode(d)
+	p, err := e.complete(d)
 	if err != nil {
 		return Ended{Deployment: d}, err
 	}
@@ -140,6 +140,9 @@ func (r *run) approvedBy(ctx context.Context, s plan.Stage) error {
 // stage runs one stage, or the rollback. more is false if the run ends here.
 func (r *run) stage(ctx context.Context, step plan.Step) (more bool, err error) {
 	s := r.plan.Stage(step.Index)
+	if err := r.lacksFiles(ctx, s); err != nil {
+		return false, errors.Join(r.pause(ctx, err.Error()), err)
+	}
 	row, err := r.Journal.BeginStage(ctx, r.d.ID, step.Index, s.Name)
 	if err != nil {
 		return false, err
@@ -166,6 +169,21 @@ func (r *run) stage(ctx context.Context, step plan.Step) (more bool, err error) 
 	default:
 		return true, r.ended(ctx, s, journal.StageFailed, err)
 	}
+}
+
+// lacksFiles: without the values that the journal does not keep, only a
+// deployment whose revision is registered can go forward.
+func (r *run) lacksFiles(ctx context.Context, s plan.Stage) error {
+	if !r.plan.Redacted || r.plan.Registered() || s.Index == len(r.plan.Stages) {
+		return nil
+	}
+	_, registered, err := r.Journal.Load(ctx, r.d.ID, stage.KeyRevision)
+	if err != nil || registered {
+		return err
+	}
+	return &sluice.Error{Op: "resume " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service,
+		Err:  errors.New("its task definition is not registered yet, and the values of its environment are not kept in the journal"),
+		Next: "run sluice resume in the folder of the application, with its files as they were; or sluice abort"}
 }
 
 func unlessHalted(err error) error {

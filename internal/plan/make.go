@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // Options change which plan is made.
@@ -60,7 +61,7 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region,
 		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName), Access: app.Access,
 		AutoRollback: app.AutoRollback, Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
-		Task: task, Definition: service, Primary: group(app.Primary), Canary: group(app.Canary),
+		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: group(app.Primary), Canary: group(app.Canary),
 		Named: app.ListenerRules, To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
 	}
 	if p.Application == "" {

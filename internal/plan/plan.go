@@ -33,8 +33,10 @@ type Plan struct {
 	ProgressDeadline time.Duration `json:"progressDeadline"` // nanoseconds
 	Timeout          time.Duration `json:"timeout,omitempty"`
 
-	Task       json.RawMessage `json:"taskDefinition"`    // request shape
-	Definition json.RawMessage `json:"serviceDefinition"` // request shape
+	Task       json.RawMessage `json:"taskDefinition"`     // request shape
+	Digest     string          `json:"digest"`             // of the task definition, see definition.Digest
+	Redacted   bool            `json:"redacted,omitempty"` // see [Plan.Kept]
+	Definition json.RawMessage `json:"serviceDefinition"`  // request shape
 	Primary    *Group          `json:"primary,omitempty"`
 	Canary     *Group          `json:"canary,omitempty"`
 	Named      []string        `json:"listenerRules,omitempty"`

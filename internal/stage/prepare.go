@@ -94,15 +94,18 @@ func (r *Run) createService(ctx context.Context) (*ecs.Live, error) {
 // revision is the revision of this deployment, registered if need be. It is
 // saved, so that every stage uses the same one.
 func (r *Run) revision(ctx context.Context) (ecs.Revision, error) {
-	rev, ok, err := saved[ecs.Revision](ctx, r.Host, keyRevision)
+	rev, ok, err := saved[ecs.Revision](ctx, r.Host, KeyRevision)
 	if err != nil || ok {
 		return rev, err
+	}
+	if r.Plan.Registered() {
+		return ecs.Revision{ARN: r.Plan.To, Name: r.Plan.To}, nil
 	}
 	rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, r.task)
 	if err != nil {
 		return rev, err
 	}
-	return rev, save(ctx, r.Host, keyRevision, rev)
+	return rev, save(ctx, r.Host, KeyRevision, rev)
 }
 
 // updateService writes the members of the file that differ and that AWS lets

@@ -8,6 +8,7 @@ import (
 )
 
 // Keys under which stages save. The first five are PipeCD's, with its meaning.
+// Under KeyRevision is the revision that the deployment registered.
 const (
 	KeyCanaryGroup  = "canary-target-group-arn"
 	KeyPrimaryShare = "primary-percentage"
@@ -15,7 +16,7 @@ const (
 	KeyListeners    = "current-listeners"
 	KeyCanarySet    = "canary-task-set"
 	keyFormer       = "former"
-	keyRevision     = "revision"
+	KeyRevision     = "revision"
 	keyPrints       = "rule-prints"
 	keyShifted      = "shifted-at"
 	keyGeneration   = "canary-generation"

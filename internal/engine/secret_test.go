@@ -1,0 +1,81 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+const secret = "hunter2-in-the-environment"
+
+// withSecret is an application whose environment holds a secret.
+func (b *bench) withSecret() fstest.MapFS {
+	files := b.files("sim/web:v2", canaryPipeline)
+	def := files["taskdef.yaml"]
+	def.Data = append(def.Data, []byte("    environment: [{name: PASSWORD, value: "+secret+"}]\n")...)
+	return files
+}
+
+// No row of the journal and no event holds a value of an environment (P6); the
+// revision that is registered does.
+func TestSecretsAreNotJournaled(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		path := filepath.Join(t.TempDir(), "journal.sqlite")
+		j, err := journal.Open(path, b.clock)
+		must(b, err)
+		b.engine.Journal = j
+		end := b.deploy(b.withSecret())
+		b.expect(end, sluice.Succeeded, "", servesV2)
+		must(b, j.Close())
+		for _, file := range got(filepath.Glob(path + "*"))(b) {
+			if strings.Contains(string(got(os.ReadFile(file))(b)), secret) {
+				b.Errorf("%s holds the secret", filepath.Base(file))
+			}
+		}
+		if strings.Contains(b.log(), secret) {
+			b.Error("an event holds the secret")
+		}
+		if !strings.Contains(string(got(b.registered())(b)), secret) {
+			b.Error("the revision was registered without the value")
+		}
+	})
+}
+
+// Killed before the registration, the files must be there again; killed after
+// it, not.
+func TestResumeWithSecretsNeedsTheFilesUntilTheRevisionIsRegistered(t *testing.T) {
+	for n, needs := range map[int]bool{1: true, 4: false} {
+		on(t, options{}, func(b *bench) {
+			ctx := context.Background()
+			files := b.withSecret()
+			id := b.start(files)
+			g := b.mortal(n, false)
+			if b.dies(id) == "" {
+				b.Fatal("not killed")
+			}
+			g.left = -1
+			again := &engine.Engine{Journal: b.journal, Account: b.engine.Account, Clock: b.clock, Owner: "test/1"}
+			end, err := again.Run(ctx, id, engine.Options{})
+			if needs {
+				if err == nil || !strings.Contains(sluice.NextStep(err), "in the folder of the application") || end.State != journal.Paused {
+					b.Fatalf("resumed without its files: %s %v", end.State, err)
+				}
+				app := got(appfile.Load(files, "sluice.yaml", nil))(b)
+				if !got(again.Supply(ctx, id, app.Task))(b) {
+					b.Fatal("the files were not taken")
+				}
+				end, err = again.Run(ctx, id, engine.Options{})
+			}
+			must(b, err)
+			b.expect(end, sluice.Succeeded, "", servesV2)
+		})
+	}
+}
