@@ -108,7 +108,7 @@ func tellSim(w io.Writer, s *awssim.Sim, url string, o simOptions) {
 	if o.speed != 1 {
 		fmt.Fprintf(w, ", %s times as fast", speed)
 	}
-	fmt.Fprintf(w, "\n# in another terminal:\nexport AWS_ENDPOINT_URL=%s\nexport AWS_ACCESS_KEY_ID=%s\nexport AWS_SECRET_ACCESS_KEY=sim\nexport AWS_REGION=%s\n",
+	fmt.Fprintf(w, "\n# in another terminal:\nexport AWS_ENDPOINT_URL=%s\nexport AWS_ACCESS_KEY_ID=%s\nexport AWS_SECRET_ACCESS_KEY=sim\nexport AWS_REGION=%[3]s AWS_DEFAULT_REGION=%[3]s\n",
 		url, s.Account(), s.Region())
 	fmt.Fprintf(w, "export AWS_DISABLE_HOST_PREFIX_INJECTION=true\nexport SLUICE_SPEED=%s\n", speed)
 	for _, r := range s.View().Regions {
