@@ -195,9 +195,7 @@ func (f *worldFile) checkImages() error {
 				return wrong("images", "%s: %w", ref, err)
 			}
 		}
-		if b.CrashAfter > 0 && options["exit"] == nil {
-			b.ExitCode = 1
-		}
+		b.Settle(options["exit"] != nil)
 		f.catalog[ref] = b
 	}
 	return nil

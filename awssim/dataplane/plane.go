@@ -294,7 +294,9 @@ func startOf(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess
 		e.Service = t.Service.Name
 	}
 	for _, port := range c.Spec.Ports {
-		e.Ports = append(e.Ports, port.Container)
+		if c.Behaviour.Listens(port.Container) {
+			e.Ports = append(e.Ports, port.Container)
+		}
 	}
 	return e
 }

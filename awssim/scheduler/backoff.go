@@ -14,7 +14,7 @@ const longestHold = 27 * time.Minute
 // count once; from the second round in a row on, the next start is held back,
 // twice as long each time.
 func (s *Scheduler) startFailed(tx *world.Tx, t *world.Task) {
-	t.Set.FailedTasks++
+	failed(t.Set)
 	n := setNote(t.Set)
 	if taskNote(t).epoch != n.epoch {
 		return
@@ -43,11 +43,14 @@ func hold(first time.Duration, doublings int) time.Duration {
 }
 
 // startWorked ends the holding back: a task reached RUNNING.
-func (s *Scheduler) startWorked(t *world.Task) { release(t.Set) }
+func (s *Scheduler) startWorked(t *world.Task) {
+	release(t.Set)
+	ran(t)
+}
 
 // release forgets failed starts. Any change of the service does so too.
 func release(ts *world.TaskSet) {
 	n := setNote(ts)
-	n.failed, n.heldTill, n.impaired, n.noPlace = 0, time.Time{}, false, false
+	n.failed, n.heldTill, n.impaired, n.noPlace, n.unplaced = 0, time.Time{}, false, false, 0
 	n.epoch++
 }

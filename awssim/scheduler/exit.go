@@ -45,6 +45,7 @@ func (s *Scheduler) exit(tx *world.Tx, t *world.Task, c *world.Container, code i
 		return
 	}
 	if t.DesiredStatus == "RUNNING" && (c.Spec.Essential || allStopped(t)) {
+		exited(tx, t)
 		s.fall(tx, t, ByExit, "Essential container in task exited")
 	}
 }

@@ -138,14 +138,16 @@ func startProcess(tx *world.Tx, t *world.Task, c *world.Container) world.StartPr
 		e.Service = t.Service.Name
 	}
 	for _, p := range c.Spec.Ports {
-		e.Ports = append(e.Ports, p.Container)
+		if c.Behaviour.Listens(p.Container) {
+			e.Ports = append(e.Ports, p.Container)
+		}
 	}
 	return e
 }
 
 func (s *Scheduler) scheduleCrash(tx *world.Tx, t *world.Task, c *world.Container) {
 	if b := c.Behaviour; b.CrashAfter > 0 && scripted(tx, c) {
-		tx.After(b.CrashAfter, func(tx *world.Tx) { s.exit(tx, t, c, b.ExitCode, "") })
+		tx.After(b.CrashAfter, func(tx *world.Tx) { s.exit(tx, t, c, b.ExitCode, b.ExitReason) })
 	}
 }
 

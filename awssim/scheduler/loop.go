@@ -33,7 +33,7 @@ func (s *Scheduler) look(tx *world.Tx, svc *world.Service) {
 	serviceNote(svc).loops++
 	flush(tx, svc)
 	if svc.Controller == "ECS" && svc.Status == "ACTIVE" {
-		s.roll(tx, svc)
+		s.turn(tx, svc)
 		return
 	}
 	for _, ts := range svc.TaskSets {
@@ -106,7 +106,7 @@ func (s *Scheduler) replace(tx *world.Tx, ts *world.TaskSet, c census, want, roo
 // dismiss stops a sick task.
 func (s *Scheduler) dismiss(tx *world.Tx, ts *world.TaskSet, t *world.Task, why string) {
 	tellIllness(tx, t)
-	ts.FailedTasks++
+	failed(ts)
 	s.retire(tx, t, why)
 	tellStopped(tx, ts.Service, []*world.Task{t})
 }
@@ -173,6 +173,7 @@ func (s *Scheduler) reap(tx *world.Tx, svc *world.Service) {
 func vanish(tx *world.Tx, ts *world.TaskSet) {
 	ts.Status = "INACTIVE"
 	tx.Log("task set", ts.ID, "gone")
+	left(tx, ts)
 	tx.Changed(world.TaskSetChanged, ts)
 }
 
@@ -190,6 +191,7 @@ func (s *Scheduler) end(tx *world.Tx, svc *world.Service) {
 		vanish(tx, ts)
 	}
 	svc.TaskSets, svc.Status = nil, "INACTIVE"
+	serviceNote(svc).rollouts = nil
 	tx.Log("service", svc.ID(), "INACTIVE")
 	tx.Changed(world.ServiceChanged, svc)
 	tx.After(tx.Knobs().StoppedTaskRetention, func(tx *world.Tx) {

@@ -13,6 +13,12 @@ type serviceNotes struct {
 	tally  []tally // what happened since the last look, told together
 	steady bool    // the steady state has been told (controller ECS)
 	stuck  bool    // that a deployment cannot move has been told
+
+	// Of controller ECS:
+	rules    Rules
+	rollouts []*Rollout     // oldest first
+	failing  *world.TaskSet // rolled back from, to be marked FAILED at the next look
+	failure  string         // why
 }
 
 // setNotes are its notes on a task set.
@@ -22,6 +28,11 @@ type setNotes struct {
 	heldTill time.Time // no start before
 	noPlace  bool      // that no task can be placed has been told
 	impaired bool      // that tasks do not start has been told
+	unplaced int       // attempts in a row that found no place
+
+	failures int  // that the circuit breaker has counted
+	ran      bool // a task reached RUNNING: the circuit breaker's second stage
+	proven   bool // a task was healthy
 }
 
 // taskNotes are its notes on a task.
@@ -30,6 +41,7 @@ type taskNotes struct {
 	targets  []*world.Target
 	astray   bool // a target group of its set is not there
 	draining bool // waits for its targets to be gone
+	proven   bool // was healthy once
 	epoch    int  // its set's when it was started
 }
 

@@ -43,14 +43,14 @@ func (s *Scheduler) launch(tx *world.Tx, ts *world.TaskSet, n int) (started int)
 	for range n {
 		sub := Place(tx, svc.Cluster.Name, ts.Subnets, perZone)
 		if sub == nil {
-			tellNoPlace(tx, ts)
+			s.unplaced(tx, ts)
 			break
 		}
 		perZone[sub.Zone]++
 		tasks = append(tasks, s.startIn(tx, ts, sub))
 	}
 	if len(tasks) > 0 {
-		note.noPlace = false
+		note.noPlace, note.unplaced = false, 0
 	}
 	tellStarted(tx, svc, tasks)
 	return len(tasks)

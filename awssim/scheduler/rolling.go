@@ -6,15 +6,35 @@ import (
 
 // supersede makes ts the PRIMARY deployment of a service with controller ECS.
 func (s *Scheduler) supersede(tx *world.Tx, ts *world.TaskSet) {
-	if old := ts.Service.Primary(); old != nil {
+	svc := ts.Service
+	latest(svc).overtaken(tx)
+	settleFailed(tx, svc)
+	s.stepDown(tx, svc)
+	svc.TaskSets = append(svc.TaskSets, ts)
+	open(tx, ts)
+	s.stepUp(tx, ts, inProgress(ts))
+	tx.Log("task set", ts.ID, "created in %s, %s", svc.ID(), ts.Status)
+}
+
+// stepDown makes the PRIMARY deployment one among the ACTIVE ones.
+func (s *Scheduler) stepDown(tx *world.Tx, svc *world.Service) {
+	if old := svc.Primary(); old != nil {
 		old.Status, old.UpdatedAt = "ACTIVE", tx.Now()
 		tx.Changed(world.TaskSetChanged, old)
 	}
-	n := serviceNote(ts.Service)
-	n.steady, n.stuck = false, false
-	ts.Status, ts.Scale = "PRIMARY", 100
-	ts.RolloutState, ts.RolloutReason = "IN_PROGRESS", "ECS deployment "+ts.ID+" in progress."
 }
+
+// stepUp makes a deployment PRIMARY, with nothing counted against it.
+func (s *Scheduler) stepUp(tx *world.Tx, ts *world.TaskSet, reason string) {
+	n, note := serviceNote(ts.Service), setNote(ts)
+	n.steady, n.stuck = false, false
+	note.failures, note.ran, note.proven = 0, false, false
+	ts.Status, ts.Scale, ts.FailedTasks, ts.UpdatedAt = "PRIMARY", 100, 0, tx.Now()
+	ts.RolloutState, ts.RolloutReason = "IN_PROGRESS", reason
+	s.resize(tx, ts)
+}
+
+func inProgress(ts *world.TaskSet) string { return "ECS deployment " + ts.ID + " in progress." }
 
 // stock is what a rolling update decides from.
 type stock struct {
@@ -27,25 +47,56 @@ type stock struct {
 	upper, lower int
 }
 
-// roll is one turn of a rolling update: within minimumHealthyPercent (rounded
-// up) and maximumPercent (rounded down; stopping tasks do not count) it stops
-// old tasks, starts new ones and replaces what fell (Developer Guide, "Deploy
-// Amazon ECS services by replacing tasks").
-func (s *Scheduler) roll(tx *world.Tx, svc *world.Service) {
-	primary := svc.Primary()
-	if primary == nil {
+// turn is one turn of the scheduler's loop for a service with controller ECS.
+func (s *Scheduler) turn(tx *world.Tx, svc *world.Service) {
+	primary, r := svc.Primary(), latest(svc)
+	if primary == nil || r == nil {
 		return
 	}
+	if r.moves() {
+		r.begin(tx)
+	}
+	settled := settleFailed(tx, svc)
+	switch {
+	case s.cutOff(tx, svc, r):
+	case primary.RolloutState == "FAILED":
+		s.stand(tx, svc)
+	default:
+		st := s.roll(tx, svc, primary, r)
+		if !settled {
+			s.complete(tx, svc, st, r)
+		}
+	}
+}
+
+// stand leaves a failed deployment as it is: it launches nothing, and only a
+// lower desired count is followed.
+func (s *Scheduler) stand(tx *world.Tx, svc *world.Service) {
+	for _, ts := range svc.TaskSets {
+		c := s.count(tx, ts)
+		if extra := len(c.live) - svc.Desired; extra > 0 {
+			s.scaleIn(tx, ts, surplus(c.live, extra))
+		}
+	}
+	vanishEmpty(tx, svc)
+}
+
+// roll takes a rolling update further: within minimumHealthyPercent (rounded up)
+// and maximumPercent (rounded down; stopping tasks do not count) it stops old
+// tasks, starts new ones and replaces what fell (Developer Guide, "Deploy Amazon
+// ECS services by replacing tasks").
+func (s *Scheduler) roll(tx *world.Tx, svc *world.Service, primary *world.TaskSet, r *Rollout) stock {
 	st := s.survey(tx, svc, primary)
-	stopped := s.stopOld(tx, st)
+	stopped := s.stopOld(tx, svc, st)
 	room := st.upper - (st.live - stopped)
 	before := len(primary.Tasks)
 	s.replace(tx, primary, st.in, svc.Desired, room)
 	if extra := len(st.in.fit) - svc.Desired; extra > 0 {
 		s.scaleIn(tx, primary, surplus(st.in.fit, extra))
 	}
+	r.watching = r.watching || len(r.goal().Tasks) > 0
 	s.tellStuck(tx, svc, st, stopped > 0 || len(primary.Tasks) != before)
-	s.complete(tx, svc, st)
+	return st
 }
 
 func (s *Scheduler) survey(tx *world.Tx, svc *world.Service, primary *world.TaskSet) stock {
@@ -74,6 +125,7 @@ func (s *Scheduler) surveyTask(tx *world.Tx, st *stock, t *world.Task) {
 	}
 	if ready {
 		st.ready++
+		prove(t)
 	} else {
 		st.moving = true
 	}
@@ -83,9 +135,14 @@ func (s *Scheduler) surveyTask(tx *world.Tx, st *stock, t *world.Task) {
 }
 
 // stopOld stops tasks of former deployments: those that serve nobody at once,
-// others as far as enough ready ones remain.
-func (s *Scheduler) stopOld(tx *world.Tx, st stock) (stopped int) {
+// others as far as enough ready ones remain. Before an early success that
+// defers the cleaning up, no more are stopped than must make room.
+func (s *Scheduler) stopOld(tx *world.Tx, svc *world.Service, st stock) (stopped int) {
 	budget := max(st.ready-st.lower, 0)
+	if defers(svc, st.primary) {
+		missing := svc.Desired - len(st.in.fit)
+		budget = min(budget, max(missing-max(st.upper-st.live, 0), 0))
+	}
 	for _, ts := range st.oldSets {
 		var idle, serving []*world.Task
 		for _, t := range st.old {
@@ -109,39 +166,11 @@ func (s *Scheduler) stopOld(tx *world.Tx, st stock) (stopped int) {
 func (s *Scheduler) tellStuck(tx *world.Tx, svc *world.Service, st stock, acted bool) {
 	n := serviceNote(svc)
 	held := setNote(st.primary)
-	if acted || st.moving || n.stuck || len(st.old) == 0 || held.noPlace || held.impaired {
+	if acted || st.moving || n.stuck || defers(svc, st.primary) || len(st.old) == 0 || held.noPlace || held.impaired {
 		return
 	}
 	n.stuck = true
 	tell(tx, svc, "(service %s) was unable to stop or start tasks during a deployment because of the service deployment configuration. Update the minimumHealthyPercent or maximumPercent value and try again.", svc.Name)
-}
-
-// complete removes deployments without tasks and ends the primary's rollout.
-func (s *Scheduler) complete(tx *world.Tx, svc *world.Service, st stock) {
-	for _, ts := range st.oldSets {
-		if len(ts.Tasks) == 0 {
-			remove(svc, ts)
-			vanish(tx, ts)
-		}
-	}
-	n, ready := serviceNote(svc), s.readyIn(tx, st.primary)
-	if ready > 0 {
-		st.primary.FailedTasks = 0
-	}
-	done := len(svc.TaskSets) == 1 && ready == svc.Desired && len(st.primary.Tasks) == svc.Desired
-	if !done {
-		n.steady = false
-		return
-	}
-	if p := st.primary; p.RolloutState == "IN_PROGRESS" {
-		p.RolloutState, p.RolloutReason, p.UpdatedAt = "COMPLETED", "ECS deployment "+p.ID+" completed.", tx.Now()
-		tell(tx, svc, "(service %s) (deployment %s) deployment completed.", svc.Name, p.ID)
-		tx.Changed(world.TaskSetChanged, p)
-	}
-	if !n.steady {
-		n.steady = true
-		tell(tx, svc, "(service %s) has reached a steady state.", svc.Name)
-	}
 }
 
 func (s *Scheduler) readyIn(tx *world.Tx, ts *world.TaskSet) int {
@@ -149,6 +178,12 @@ func (s *Scheduler) readyIn(tx *world.Tx, ts *world.TaskSet) int {
 		ready, _ := isReady(tx, t)
 		return ready
 	})
+}
+
+// defers reports whether former tasks stay until the success is declared.
+func defers(svc *world.Service, primary *world.TaskSet) bool {
+	e := serviceNote(svc).rules.Early
+	return e.Enable && e.Deferred && primary.RolloutState == "IN_PROGRESS" && latest(svc).Back == nil
 }
 
 func remove(svc *world.Service, ts *world.TaskSet) {

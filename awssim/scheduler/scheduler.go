@@ -10,15 +10,20 @@
 // calls its verbs. It never moves traffic: what a target group does with a
 // target is the balancer's law, and the scheduler only waits for it.
 //
-// It does not simulate the deployment circuit breaker's action, deployment
-// alarms, the native progressive strategies, daemons, container instances or
-// service discovery.
+// A rolling update is a [Rollout]: judged by [Rules] (circuit breaker, alarms,
+// bake time, early success), cut off and rolled back where they say so.
+//
+// It does not simulate the native progressive strategies, daemons, container
+// instances or service discovery.
 //
 // Start reading at [New] and watch in this file, then life.go (how a task
-// starts), stop.go (how it ends), loop.go (what a service needs).
+// starts), stop.go (how it ends), loop.go (what a service needs), rolling.go and
+// cutoff.go (how a service gets to another revision, or back).
 package scheduler
 
 import (
+	"time"
+
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -48,6 +53,8 @@ func (s *Scheduler) watch(tx *world.Tx, c world.Change) {
 		s.targetChanged(tx, o)
 	case *world.TargetGroup:
 		s.groupChanged(tx, o)
+	case *world.Alarm:
+		s.alarmChanged(tx, o)
 	}
 	if c.Kind == world.TroubleChanged {
 		s.troubleChanged(tx)
@@ -105,7 +112,17 @@ func (s *Scheduler) troubleChanged(tx *world.Tx) {
 	}
 	for _, svc := range tx.Services.Values() {
 		if svc.Status != "INACTIVE" {
+			tryPlaces(svc)
 			s.poke(tx, svc)
+		}
+	}
+}
+
+// tryPlaces lets starts that found no place be tried again at once.
+func tryPlaces(svc *world.Service) {
+	for _, ts := range svc.TaskSets {
+		if n := setNote(ts); n.noPlace {
+			n.heldTill = time.Time{}
 		}
 	}
 }

@@ -19,6 +19,7 @@ func (s *Scheduler) Add(tx *world.Tx, ts *world.TaskSet) {
 	ts.CreatedAt, ts.UpdatedAt = tx.Now(), tx.Now()
 	if svc.Controller == "ECS" {
 		s.supersede(tx, ts)
+		return
 	}
 	svc.TaskSets = append(svc.TaskSets, ts)
 	tx.Log("task set", ts.ID, "created in %s, %s, scale %g %%", svc.ID(), ts.Status, ts.Scale)
@@ -102,6 +103,7 @@ func (s *Scheduler) Delete(tx *world.Tx, svc *world.Service) {
 	if svc.Status != "ACTIVE" {
 		return
 	}
+	latest(svc).overtaken(tx)
 	svc.Status, svc.Desired = "DRAINING", 0
 	tx.Log("service", svc.ID(), "DRAINING")
 	for _, ts := range svc.TaskSets {

@@ -41,6 +41,11 @@ type Knobs struct {
 	// HealthyWithoutCheck: a task without any check counts as healthy that long
 	// after RUNNING (rolling updates).
 	HealthyWithoutCheck time.Duration
+	// BreakerIgnoresExits keeps the deployment circuit breaker from counting tasks
+	// whose container ends by itself before they were healthy, as it was at first.
+	BreakerIgnoresExits bool
+	// BreakerIgnoresPlacement keeps it from counting starts that find no place.
+	BreakerIgnoresPlacement bool
 	// StopTaskAwaitsDrain makes a task that a user stops wait for the drain of its
 	// targets before the stop signal, as one that the service scheduler stops
 	// does. Off by default: requests lost to StopTask have been reported.

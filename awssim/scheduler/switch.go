@@ -1,0 +1,38 @@
+package scheduler
+
+import (
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// HandOver turns a service with controller ECS that is not being deployed into
+// one with controller EXTERNAL: its deployment becomes an ACTIVE task set, for
+// its owner to delete (API Reference, UpdateService, deploymentController).
+func (s *Scheduler) HandOver(tx *world.Tx, svc *world.Service) {
+	svc.Controller = "EXTERNAL"
+	for _, r := range serviceNote(svc).rollouts {
+		r.Target.RolloutState, r.Target.RolloutReason = "", ""
+	}
+	for _, ts := range svc.TaskSets {
+		ts.Status, ts.Scale, ts.UpdatedAt = "ACTIVE", 100, tx.Now()
+		s.resize(tx, ts)
+	}
+	tx.Log("service", svc.ID(), "controller ECS -> EXTERNAL")
+	tx.Changed(world.ServiceChanged, svc)
+}
+
+// TakeOver turns a service with controller EXTERNAL that is not being deployed
+// into one with controller ECS: its PRIMARY task set becomes its deployment.
+func (s *Scheduler) TakeOver(tx *world.Tx, svc *world.Service) {
+	svc.Controller = "ECS"
+	tx.Log("service", svc.ID(), "controller EXTERNAL -> ECS")
+	for _, ts := range svc.TaskSets {
+		steady := ts.Stability == "STEADY_STATE" && ts.Scale == 100
+		r := open(tx, ts)
+		s.stepUp(tx, ts, inProgress(ts))
+		r.begin(tx)
+		if steady {
+			s.succeed(tx, svc, r)
+		}
+	}
+	tx.Changed(world.ServiceChanged, svc)
+}
