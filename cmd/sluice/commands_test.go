@@ -17,8 +17,11 @@ import (
 // commands are those of the scripts, beside testscript's own.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"exits":   exits,  // exits CODE sluice …: run it, and want that exit code
-	"sim":     sim,    // sim WORLD [SPEED]: a local AWS, and the variables to reach it
+	"sim":     sim,    // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
 	"fault":   inject, // fault LINE: inject it
+	"remove":  remove, // remove CLUSTER SERVICE: somebody deletes it
+	"claim":   claim,  // claim CLUSTER SERVICE ID: another machine deploys it
+	"edit":    edit,   // edit FILE OLD NEW: in place
 	"clear":   clearFaults,
 	"traffic": traffic, // traffic BALANCER N: send requests; stdout counts the answers
 	"start":   start,   // start NAME sluice …: run it beside the script
@@ -43,6 +46,21 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if want := args[0]; want != strconv.Itoa(got) {
 		ts.Fatalf("exit code %d, not %s", got, want)
 	}
+}
+
+// edit replaces text that a file has once.
+func edit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: edit file old new")
+	}
+	data, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	old, text := strings.ReplaceAll(args[1], `\n`, "\n"), string(data)
+	if n := strings.Count(text, old); n != 1 {
+		ts.Fatalf("%s has %q %d times", args[0], old, n)
+	}
+	text = strings.Replace(text, old, strings.ReplaceAll(args[2], `\n`, "\n"), 1)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 
 // traffic sends requests to a load balancer, one after the other, and writes how

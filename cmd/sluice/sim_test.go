@@ -5,7 +5,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sluice-ecs/sluice/awssim"
@@ -43,21 +47,22 @@ type local struct {
 	at *awssim.Listening
 }
 
+// speed is how much faster than the machine's time runs in scripts.
+const speed = 20
+
 // sim starts a local AWS with a world file, and sets what sluice needs to reach
-// it. Time runs 20 times as fast, or as told.
+// it. Knobs change the world; "fast" is an AWS that takes no time to start and
+// stop tasks.
 func sim(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
-		ts.Fatalf("usage: sim world.yaml [speed]")
+		ts.Fatalf("usage: sim world.yaml [fast|knobs]")
 	}
-	speed := "20"
-	if len(args) > 1 {
-		speed = args[1]
-	}
-	x, err := strconv.ParseFloat(speed, 64)
-	ts.Check(err)
 	data, err := os.ReadFile(ts.MkAbs(args[0]))
 	ts.Check(err)
-	s, err := awssim.New(awssim.Options{Clock: clock.Scaled(x), Seed: 1, Speed: x, Strict: true})
+	if len(args) > 1 {
+		data = append(data, "\nknobs: "+strings.Replace(args[1], "fast", "{delays: none}", 1)+"\n"...)
+	}
+	s, err := awssim.New(awssim.Options{Clock: clock.Scaled(speed), Seed: 1, Speed: speed, Strict: true})
 	ts.Check(err)
 	ts.Check(s.Load(args[0], data))
 	at, err := s.Listen(context.Background(), "127.0.0.1:0")
@@ -67,7 +72,7 @@ func sim(ts *testscript.TestScript, neg bool, args []string) {
 	state.sim = &local{s, at}
 	for k, v := range map[string]string{
 		"AWS_ENDPOINT_URL": at.URL(), "AWS_ACCESS_KEY_ID": s.Account(), "AWS_SECRET_ACCESS_KEY": "sim", "AWS_REGION": s.Region(),
-		"AWS_DISABLE_HOST_PREFIX_INJECTION": "true", "SLUICE_SPEED": speed,
+		"AWS_DISABLE_HOST_PREFIX_INJECTION": "true", "SLUICE_SPEED": strconv.Itoa(speed),
 	} {
 		state.setenv(ts, k, v)
 	}
@@ -84,6 +89,29 @@ func theSim(ts *testscript.TestScript) *local {
 // inject begins a fault; see package fault for its words.
 func inject(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(theSim(ts).Inject(strings.Join(args, " ")))
+}
+
+// remove deletes a service as somebody else would.
+func remove(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: remove cluster service")
+	}
+	_, err := awsecs.NewFromConfig(theSim(ts).Config()).DeleteService(context.Background(),
+		&awsecs.DeleteServiceInput{Cluster: aws.String(args[0]), Service: aws.String(args[1]), Force: aws.Bool(true)})
+	ts.Check(err)
+}
+
+// claim puts the claim of another machine's deployment on a service.
+func claim(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: claim cluster service deployment")
+	}
+	s := theSim(ts)
+	value := args[2] + " " + s.View().Now.Add(time.Hour).UTC().Format(time.RFC3339)
+	_, err := awsecs.NewFromConfig(s.Config()).TagResource(context.Background(), &awsecs.TagResourceInput{
+		ResourceArn: aws.String("arn:aws:ecs:" + s.Region() + ":" + s.Account() + ":service/" + args[0] + "/" + args[1]),
+		Tags:        []ecstypes.Tag{{Key: aws.String("sluice:deployment"), Value: aws.String(value)}}})
+	ts.Check(err)
 }
 
 func clearFaults(ts *testscript.TestScript, neg bool, args []string) { theSim(ts).ClearFaults() }

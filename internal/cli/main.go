@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
 // Main runs the command line once and returns its exit code.
@@ -30,6 +31,9 @@ type program struct {
 	env   Env
 	flags flags
 	paint paint // of the progress
+
+	time   clock.Clock // see clock
+	scaled bool
 
 	// onInterrupt is called at the first Ctrl-C; nil: nothing is said.
 	onInterrupt atomic.Pointer[func()]

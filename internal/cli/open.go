@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,23 +20,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
-
-// clock is the time that this run goes by, and whether it is a scaled one that
-// needs a loopback endpoint.
-func (p *program) clock() (c clock.Clock, scaled bool, err error) {
-	if p.env.Clock != nil {
-		return p.env.Clock, false, nil
-	}
-	text := p.env.Getenv("SLUICE_SPEED")
-	if text == "" {
-		return clock.Real(), false, nil
-	}
-	speed, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(speed > 0) || math.IsInf(speed, 0) {
-		return nil, false, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text), Next: "unset SLUICE_SPEED"}
-	}
-	return clock.Scaled(speed), true, nil
-}
 
 // open is the AWS account in a Region; the flag goes before the region given.
 func (p *program) open(ctx context.Context, region string) (*account.Account, clock.Clock, error) {
