@@ -15,15 +15,27 @@ const (
 	Healthy     State = "healthy"
 	Failing     State = "failed"  // repeated failures of one cause
 	Stalling    State = "stalled" // nothing moved until the deadline
+	Ended       State = "ended"   // the Outcome says how; of a [Rollout]
 )
 
-// Observation is one look at a task set.
+// Observation is one look: at a task set for [Capacity], at a service for
+// [Rollout].
 type Observation struct {
-	At      time.Time // our clock
+	At      time.Time       // our clock
+	Targets []sluice.Target // of its target groups; nil without a load balancer, or unread
+
+	// Of a task set.
 	Set     *sluice.TaskSet
-	Targets []sluice.Target      // of its target group; nil without a load balancer
 	Mine    func(id string) bool // which targets are tasks of this set; nil: cannot be told
 	Stopped []sluice.StoppedTask // stopped since the last look
+
+	// Of a service. What [Rollout.Needs] did not ask for may be left out.
+	Service *Service // nil: there is none
+	Records []Record
+	Fallen  []Stopped // told for the first time
+	Logs    []Log
+	Unread  []string // what could not be read, and why
+	Blind   bool     // the history of deployments cannot be read at all
 }
 
 // Verdict is the judgement so far.
@@ -32,7 +44,17 @@ type Verdict struct {
 	Cause    Cause  // of Failing; the leading one otherwise
 	Detail   string // for people: "2 of 3 tasks running, 1 of 3 targets healthy"
 	Counts   Counts
-	NextLook time.Duration // from the observation
+	NextLook time.Duration // from the observation; 0 once ended
+
+	// Of a [Rollout].
+	Outcome    sluice.Outcome // empty while progressing
+	Revision   string         // family:revision that is waited for
+	Deployment string         // ARN of its service deployment, else "ecs-svc/<digits>"; empty before it appears
+	By         string         // revision rolled back to, or superseded by
+	Causes     []Cause        // the leading one first
+	Logs       []Log
+	Unread     []string // what could not be read, and why
+	Next       string   // what to do, one sentence
 }
 
 // Counts are the numbers behind a verdict.
@@ -47,6 +69,12 @@ type Cause struct {
 	Text  string // "exit code 1 (container web): Essential container in task exited"
 	Count int
 	Task  string // one of them
+
+	Kind      CauseKind // of a [Rollout]
+	Container string    // of the task, if one explains its end
+	Revision  string    // family:revision of the task
+
+	sign bool // told by an event or a target, not by a stopped task
 }
 
 // Capacity judges whether a task set has all the healthy tasks that it should

@@ -1,0 +1,101 @@
+package verdict
+
+import "strings"
+
+// CauseKind classes causes of failure; each has one plain advice.
+type CauseKind string
+
+const (
+	ImageNotFound   CauseKind = "image not found"
+	ExecFormat      CauseKind = "exec format"
+	NotStartable    CauseKind = "container cannot start"
+	ExitCode        CauseKind = "exit code"
+	OutOfMemory     CauseKind = "out of memory"
+	ContainerHealth CauseKind = "container health check"
+	BalancerHealth  CauseKind = "load balancer health check"
+	WrongPort       CauseKind = "wrong port"
+	NoCapacity      CauseKind = "no capacity"
+	SecretUnread    CauseKind = "secret not readable"
+	RoleRefused     CauseKind = "role not assumable"
+	SlowStart       CauseKind = "slow start"
+	Throttled       CauseKind = "throttled"
+	Superseding     CauseKind = "superseded"
+	AlarmFired      CauseKind = "alarm"
+	BreakerFired    CauseKind = "circuit breaker"
+	NoRoom          CauseKind = "deployment configuration"
+	OtherCause      CauseKind = "other"
+)
+
+// advices say what to do about a cause, one plain sentence each.
+var advices = map[CauseKind]string{
+	ImageNotFound:   "check the image's name and tag, that it was pushed to that registry, and that the execution role may pull it",
+	ExecFormat:      "build the image for the task's CPU architecture, or set runtimePlatform.cpuArchitecture to the image's",
+	NotStartable:    "check the container's command, entry point, user and mounts against what the image holds",
+	ExitCode:        "read the container's last log lines: the program ended by itself",
+	OutOfMemory:     "raise the memory of the task or of the container, or make the program use less",
+	ContainerHealth: "run the health check's command inside the container; if the program only needs longer to start, raise the check's startPeriod",
+	BalancerHealth:  "request the target group's health check path from the container; if the program only needs longer to start, raise healthCheckGracePeriodSeconds",
+	WrongPort:       "let the program listen on the service's containerPort on all addresses, or change containerPort to where it listens",
+	NoCapacity:      "add capacity to the cluster or its capacity provider, ask for less CPU and memory, or raise the account's quota",
+	SecretUnread:    "check that the secret or parameter exists and that the execution role and the network let the task read it",
+	RoleRefused:     "check that the role exists and that its trust policy names ecs-tasks.amazonaws.com",
+	SlowStart:       "give it time: raise the timeout and healthCheckGracePeriodSeconds, or make the program start faster",
+	Throttled:       "wait and try again, or lower the rate: AWS or the image's registry refuses more requests for now",
+	Superseding:     "wait for the newer deployment instead",
+	AlarmFired:      "look at what the alarm measures; it fired while the new version took over",
+	BreakerFired:    "see the stopped tasks: aws ecs list-tasks --desired-status STOPPED",
+	NoRoom:          "lower minimumHealthyPercent or raise maximumPercent: with this desired count they leave no room to stop or start a task",
+	OtherCause:      "see what AWS says of the stopped tasks: aws ecs describe-tasks",
+}
+
+// Advice is what to do about a cause of the kind.
+func (k CauseKind) Advice() string { return advices[k] }
+
+// mark is words that tell a kind, in lower case.
+type mark struct {
+	kind  CauseKind
+	words []string // any of them
+}
+
+// starts tell why a task never ran, the most telling first (Developer Guide,
+// "Amazon ECS stopped tasks error messages").
+var starts = []mark{
+	{OutOfMemory, []string{"outofmemoryerror"}},
+	{ExecFormat, []string{"exec format error", "does not contain descriptor matching platform", "no matching manifest for", "image platform"}},
+	{Throttled, []string{"toomanyrequests", "rate exceeded", "pull rate limit", "throttlingexception"}},
+	{RoleRefused, []string{"unable to assume the role", "unable to assume role", "assumerole"}},
+	{SecretUnread, []string{"retrieve secret", "secret from", "secretsmanager", "ssm", "invalid parameters"}},
+	{ImageNotFound, []string{"cannotpullcontainer", "pull image", "cannotpullimage", "registry auth", "image not found"}},
+	{NoCapacity, []string{"capacity is unavailable", "resource:", "insufficient", "no container instance", "limit on the number of tasks", "unable to place a task"}},
+	{NotStartable, []string{"cannotstartcontainer", "cannotcreatecontainer", "executable file not found"}},
+}
+
+// kindOf reads marks in a text; OtherCause if there is none.
+func kindOf(text string) CauseKind {
+	text = strings.ToLower(text)
+	for _, m := range starts {
+		if containsAny(text, m.words) {
+			return m.kind
+		}
+	}
+	return OtherCause
+}
+
+func containsAny(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// probeKind reads what a target group says of a failed health check. Without a
+// status code nothing answered: the connection was refused.
+func probeKind(said string) CauseKind {
+	switch {
+	case said == "Health checks failed":
+		return WrongPort
+	}
+	return BalancerHealth
+}

@@ -1,0 +1,74 @@
+package verdict
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// wellFor is how long all tasks must have run before earlier exits are forgiven.
+const wellFor = time.Minute
+
+// looping: tasks fail over and over for one cause, and no circuit breaker ends
+// that.
+func (r *Rollout) looping(s *Service) *ending {
+	c := r.leading()
+	if c.Count < r.want.FailAfter || s.breaks() || r.rolling {
+		return nil
+	}
+	return &ending{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS goes on starting tasks", next: c.Kind.Advice() + "; then deploy again, or go back: sluice rollback"}
+}
+
+// scaledAway: nobody runs the revision, so nothing shows whether it works.
+func (r *Rollout) scaledAway(s *Service) *ending {
+	return &ending{outcome: sluice.Gone, why: fmt.Sprintf("the desired count of %s is 0: no task shows whether it works", s.Name),
+		next: "raise the desired count, then wait again"}
+}
+
+// recovered reports whether a task of the followed deployment got healthy since
+// failures were counted.
+func (r *Rollout) recovered(o Observation) bool {
+	s := o.Service
+	if r.external {
+		return r.recoveredSet(s)
+	}
+	d := r.mine(s)
+	if d == nil {
+		return false
+	}
+	before := 0
+	if r.last != nil {
+		if was := r.last.deployment(d.ID); was != nil {
+			before = was.Failed
+		}
+	}
+	reset := before > 0 && d.Failed == 0 && d.Running > 0
+	full := hold(&r.since.full, d.Running >= s.Desired && s.Desired > 0 && d.Pending == 0 && len(o.Fallen) == 0, o.At) >= wellFor
+	return reset || full && !r.leading().checked() || r.healthyTargets(o, d)
+}
+
+// checked reports whether only a health check can tell that the cause is over.
+func (c Cause) checked() bool {
+	return c.Kind == BalancerHealth || c.Kind == WrongPort || c.Kind == ContainerHealth
+}
+
+// healthyTargets: more targets are healthy than tasks of others run.
+func (r *Rollout) healthyTargets(o Observation, d *Deployment) bool {
+	healthy := 0
+	for _, t := range o.Targets {
+		if t.State == "healthy" {
+			healthy++
+		}
+	}
+	return healthy > o.Service.Running-d.Running && healthy > 0 && d.Running > 0
+}
+
+func (r *Rollout) recoveredSet(s *Service) bool {
+	for _, ts := range s.TaskSets {
+		if ts.Revision == r.revision && steady(&ts) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,185 @@
+package verdict
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Service is what AWS shows of a service at one look. Its times are AWS's and
+// are compared with each other only.
+type Service struct {
+	ARN                       string
+	Cluster, Name             string
+	Status                    string // ACTIVE, DRAINING, INACTIVE
+	Controller                string // ECS, CODE_DEPLOY, EXTERNAL
+	Strategy                  string // ROLLING, BLUE_GREEN, LINEAR, CANARY; empty is ROLLING
+	Desired, Running, Pending int
+	Deployments               []Deployment     // controller ECS, newest first
+	TaskSets                  []sluice.TaskSet // controller EXTERNAL
+	Current                   string           // ARN of the current service deployment; empty where there is none
+	Breaker, Alarms           Guard
+	Grace                     time.Duration // healthCheckGracePeriodSeconds
+	Groups                    []string      // ARNs of its target groups
+	Events                    []Event       // newest first
+}
+
+// Guard is how the deployment circuit breaker or the deployment alarms are set.
+type Guard struct{ Enabled, Rollback bool }
+
+// Deployment is one entry of a service's deployments.
+type Deployment struct {
+	ID                                string // "ecs-svc/<digits>"
+	Status                            string // PRIMARY, ACTIVE, INACTIVE
+	State                             string // rolloutState: IN_PROGRESS, COMPLETED, FAILED; empty with a Classic Load Balancer
+	Reason                            string // rolloutStateReason
+	Revision                          string // family:revision
+	Desired, Pending, Running, Failed int
+	CreatedAt                         time.Time
+}
+
+// Event is one event of a service.
+type Event struct {
+	ID, Message string
+	At          time.Time
+}
+
+// Stopped is a task that ended or is ending, with whose it was.
+type Stopped struct {
+	sluice.StoppedTask
+	Deployment string // "ecs-svc/<digits>" of its deployment or task set
+	Revision   string // family:revision
+}
+
+// Log is the end of what a container printed, or why it cannot be read.
+type Log struct {
+	Task, Container string
+	Place           string // log group, and stream
+	Lines           []string
+	Err             string // why there are none
+}
+
+// native reports whether ECS shifts traffic by itself, stage by stage.
+func (s *Service) native() bool { return s.Strategy != "" && s.Strategy != "ROLLING" }
+
+// breaks reports whether a circuit breaker ends deployments: it is documented
+// for rolling updates only.
+func (s *Service) breaks() bool {
+	return s.Breaker.Enabled && !s.native() && s.Controller != "EXTERNAL"
+}
+
+// returns reports whether AWS rolls back by itself what fails.
+func (s *Service) returns() bool {
+	return s.Breaker.Enabled && s.Breaker.Rollback || s.Alarms.Enabled && s.Alarms.Rollback || s.native()
+}
+
+func (s *Service) primary() *Deployment {
+	for i := range s.Deployments {
+		if s.Deployments[i].Status == "PRIMARY" {
+			return &s.Deployments[i]
+		}
+	}
+	return nil
+}
+
+func (s *Service) deployment(id string) *Deployment {
+	for i := range s.Deployments {
+		if id != "" && s.Deployments[i].ID == id {
+			return &s.Deployments[i]
+		}
+	}
+	return nil
+}
+
+// of is the newest deployment of a revision that fits.
+func (s *Service) of(revision string, fits func(Deployment) bool) *Deployment {
+	var best *Deployment
+	for i := range s.Deployments {
+		d := &s.Deployments[i]
+		if d.Revision == revision && fits(*d) && (best == nil || d.CreatedAt.After(best.CreatedAt)) {
+			best = d
+		}
+	}
+	return best
+}
+
+func (s *Service) primarySet() *sluice.TaskSet {
+	for i := range s.TaskSets {
+		if s.TaskSets[i].Status == "PRIMARY" {
+			return &s.TaskSets[i]
+		}
+	}
+	return nil
+}
+
+// rolledBackTo reports whether the newest rollback that the events tell of goes to
+// the deployment.
+func (s *Service) rolledBackTo(id string) bool {
+	for _, e := range s.Events {
+		if _, to, ok := strings.Cut(e.Message, "rolling back to deployment "); ok {
+			return strings.TrimSuffix(to, ".") == id
+		}
+	}
+	return false
+}
+
+// isRollback reports whether AWS says that d is what a rollback goes back to.
+func isRollback(d *Deployment) bool {
+	return d != nil && strings.Contains(d.Reason, "rolling back")
+}
+
+// Record is a service deployment as ECS's history keeps it.
+type Record struct {
+	ARN            string
+	Status         string // PENDING … ROLLBACK_FAILED
+	Reason         string // statusReason
+	Stage          string // lifecycleStage
+	Revision       string // family:revision that it brings; empty if the service revision is not known any more
+	Target         string // ARN of the service revision that it brings
+	From           string // family:revision that it replaces
+	BackTo         string // family:revision that a rollback goes back to
+	RollbackReason string
+	Breaker        Counter
+	Alarms         []string // names of those that fired
+	Hooks          []Hook
+	Weight         float64 // share of production traffic asked for the new revision; 100 for rolling updates
+	CreatedAt      time.Time
+}
+
+// Counter is what the circuit breaker counted.
+type Counter struct {
+	Status              string // TRIGGERED, MONITORING, MONITORING_COMPLETE, DISABLED
+	Failures, Threshold int
+}
+
+// Hook is a lifecycle hook at which a deployment stands.
+type Hook struct {
+	ID        string
+	Status    string // AWAITING_ACTION, IN_PROGRESS, SUCCEEDED, FAILED, TIMED_OUT
+	ExpiresAt time.Time
+	Then      string // what AWS does after that: ROLLBACK, CONTINUE
+}
+
+// over reports whether nothing more comes of the deployment.
+func (r *Record) over() bool {
+	switch r.Status {
+	case "SUCCESSFUL", "STOPPED", "ROLLBACK_SUCCESSFUL", "ROLLBACK_FAILED":
+		return true
+	}
+	return false
+}
+
+// returning reports whether it is on its way back.
+func (r *Record) returning() bool {
+	return r.Status == "ROLLBACK_REQUESTED" || r.Status == "ROLLBACK_IN_PROGRESS"
+}
+
+func (r *Record) awaiting() *Hook {
+	for i := range r.Hooks {
+		if r.Hooks[i].Status == "AWAITING_ACTION" {
+			return &r.Hooks[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package verdict
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// bindSets finds the task sets of the wanted revision. A canary's revision goes on
+// in the primary set that follows it, so that sets are known by revision.
+func (r *Rollout) bindSets(s *Service) {
+	if !r.bound {
+		r.chooseSet(s)
+	}
+	for _, ts := range s.TaskSets {
+		if ts.Revision == r.revision && r.bound && ts.Status != "DRAINING" {
+			r.seen, r.id = true, ts.ID
+			if r.created.IsZero() || ts.CreatedAt.After(r.created) {
+				r.created = ts.CreatedAt
+			}
+		}
+	}
+}
+
+func (r *Rollout) chooseSet(s *Service) {
+	var newest *sluice.TaskSet
+	for i := range s.TaskSets {
+		ts := &s.TaskSets[i]
+		named := r.want.Deployment == ts.ID || r.want.Deployment == ts.ARN
+		fits := named || r.want.Deployment == "" && (r.want.Revision == "" || r.want.Revision == ts.Revision)
+		if fits && (ts.Status != "DRAINING" || named) && (newest == nil || ts.CreatedAt.After(newest.CreatedAt)) {
+			newest = ts
+		}
+	}
+	if newest == nil {
+		return
+	}
+	r.bound, r.revision = true, newest.Revision
+	if p := s.primarySet(); p != nil && p.Revision != r.revision {
+		r.from = p.Revision
+	}
+}
+
+// judgeSets: the PRIMARY set is of the wanted revision, whole and healthy, and no
+// other set is left of this change.
+func (r *Rollout) judgeSets(s *Service, now time.Time) *ending {
+	p := s.primarySet()
+	ours := p != nil && p.Revision == r.revision
+	switch {
+	case ours && steady(p) && !r.leftover(s, p):
+		return &ending{outcome: sluice.Succeeded}
+	case ours || p == nil:
+		return nil
+	}
+	if by := r.overtaker(s); by != "" {
+		return overtaken(by)
+	}
+	left := slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool { return ts.Revision == r.revision && ts.Status != "DRAINING" })
+	gone := hold(&r.since.torn, !left, now)
+	if !r.seen && !left && gone >= settle {
+		return &ending{outcome: sluice.Gone, why: "the task set is being deleted"}
+	}
+	if !r.seen || left || gone < confirm || !steady(p) {
+		return nil
+	}
+	r.why = "its task sets were deleted"
+	return r.ended(sluice.RolledBack, p.Revision)
+}
+
+func steady(ts *sluice.TaskSet) bool {
+	return ts.Steady && ts.Pending == 0 && ts.Desired > 0 && ts.Running >= ts.Desired
+}
+
+// leftover reports whether a set of this change is still to go: an older one, or
+// a canary of the same revision.
+func (r *Rollout) leftover(s *Service, p *sluice.TaskSet) bool {
+	return slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
+		return ts.Status == "ACTIVE" && ts.ID != p.ID && (ts.Revision == r.revision || !ts.CreatedAt.After(r.created))
+	})
+}
+
+// overtaker is the revision of a set that is newer than all of ours, and not what
+// was primary before: that one comes again in a rollback.
+func (r *Rollout) overtaker(s *Service) string {
+	for _, ts := range s.TaskSets {
+		if r.seen && ts.Status != "DRAINING" && ts.Revision != r.revision && ts.Revision != r.from && ts.CreatedAt.After(r.created) {
+			return ts.Revision
+		}
+	}
+	return ""
+}
