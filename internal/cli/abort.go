@@ -45,7 +45,7 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 	if err := e.Command(ctx, d.ID, journal.Abort, 0, p.who("")); err != nil {
 		return err
 	}
-	if err := p.lead(ctx, t, engine.Options{}, sluice.Stopped); err != nil {
+	if err := p.lead(ctx, e, t, engine.Options{}, sluice.Stopped); err != nil {
 		return err
 	}
 	return p.stands(ctx, t)

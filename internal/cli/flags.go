@@ -63,9 +63,12 @@ func (w *where) register(c *cobra.Command) {
 	c.Flags().StringVarP(&w.file, "config", "c", "", "application `file`, or the folder that holds it")
 }
 
-// path is the application's place; given is false if nobody named one.
+// path is the application's place, or a deployment's ID; given is false if nobody
+// named one.
 func (w *where) path(c *cobra.Command, args []string) (path string, given bool, err error) {
 	switch {
+	case len(args) > 0 && isID(args[0]):
+		return args[0], true, nil
 	case w.file != "" && len(args) > 0:
 		return "", false, &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("the application is given twice: %s and %s", args[0], w.file),
 			Next: "give the folder, or the file with -c"}
@@ -75,4 +78,15 @@ func (w *where) path(c *cobra.Command, args []string) (path string, given bool, 
 		return args[0], true, nil
 	}
 	return ".", false, nil
+}
+
+// files is where the application is, whatever else was named.
+func (w *where) files(path string) string {
+	switch {
+	case w.file != "":
+		return w.file
+	case isID(path):
+		return "."
+	}
+	return path
 }

@@ -17,11 +17,13 @@ func (p *program) resume() *cobra.Command {
 		`Go on with a deployment that was paused, killed or left waiting.
 
 It goes by the plan that was made then, whatever the files say now, and finds
-again what the deployment had made. `+idHelp,
+again what the deployment had made. Values of environments are not kept in the
+journal: if the task definition is not registered yet, they are read from the
+files again (DIR, -c FILE, or here). `+idHelp,
 		`  sluice resume
   sluice resume slc-01k0…`,
 		func(c *cobra.Command, path string, given bool) error {
-			return p.runResume(c.Context(), path, given, engine.Options{NoWait: t.noWait})
+			return p.runResume(c.Context(), path, t.at.files(path), given, engine.Options{NoWait: t.noWait})
 		})
 	c.Flags().BoolVar(&t.noWait, "no-wait", false, "return when a WAIT or an approval is reached (8: waits for approval)")
 	return c
@@ -31,7 +33,7 @@ again what the deployment had made. `+idHelp,
 const idHelp = `Without an ID it is the newest deployment of the
 application here, or else the only one that has not ended.`
 
-func (p *program) runResume(ctx context.Context, path string, given bool, o engine.Options) error {
+func (p *program) runResume(ctx context.Context, path, files string, given bool, o engine.Options) error {
 	t, err := p.take(ctx, "resume", path, given)
 	if err != nil {
 		return err
@@ -54,7 +56,24 @@ func (p *program) runResume(ctx context.Context, path string, given bool, o engi
 	if err := e.Command(ctx, d.ID, journal.Resume, 0, p.who("")); err != nil {
 		return err
 	}
-	return p.lead(ctx, t, o, sluice.Succeeded)
+	if err := p.supply(ctx, e, t, files); err != nil {
+		return err
+	}
+	return p.lead(ctx, e, t, o, sluice.Succeeded)
+}
+
+// supply gives the engine the values of environments, which the journal does not
+// keep. Whether they are needed, and what to do without them, the engine says.
+func (p *program) supply(ctx context.Context, e *engine.Engine, t *taken, files string) error {
+	if !t.plan.Redacted {
+		return nil
+	}
+	app, err := p.application(files)
+	if err != nil || app.Task == nil {
+		return nil
+	}
+	_, err = e.Supply(ctx, t.deployment.ID, app.Task)
+	return err
 }
 
 // who asks: the name given, or the user of this machine.

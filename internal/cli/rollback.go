@@ -56,7 +56,7 @@ func (p *program) runRollback(ctx context.Context, path string, given, noWait bo
 		p.say("rollback asked of process " + runs + ", deployment " + d.ID)
 		return nil
 	}
-	return p.lead(ctx, t, engine.Options{}, sluice.RolledBack)
+	return p.lead(ctx, e, t, engine.Options{}, sluice.RolledBack)
 }
 
 // newest refuses to roll back under a later deployment of the same service.

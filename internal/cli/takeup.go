@@ -88,7 +88,7 @@ func (p *program) enter(ctx context.Context, t *taken) error {
 
 // lead takes the deployment as far as it goes: here, or by watching the process
 // that runs it already.
-func (p *program) lead(ctx context.Context, t *taken, o engine.Options, want sluice.Outcome) error {
+func (p *program) lead(ctx context.Context, e *engine.Engine, t *taken, o engine.Options, want sluice.Outcome) error {
 	runs, err := p.runner(ctx, t)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (p *program) lead(ctx context.Context, t *taken, o engine.Options, want slu
 	if runs != "" {
 		return p.follow(ctx, t, r, last, runs, want)
 	}
-	return p.drive(ctx, p.engine(t.account, t.clock, t.journal), r, t.deployment.ID, o, want)
+	return p.drive(ctx, e, r, t.deployment.ID, o, want)
 }
 
 // runner is the process that runs the deployment now, or "".
