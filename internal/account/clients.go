@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
@@ -20,6 +21,7 @@ type clients struct {
 	cloudMap  *awssd.Client
 	scaling   *applicationautoscaling.Client
 	sts       *awssts.Client
+	logs      *awslogs.Client
 	endpoints []string
 }
 
@@ -38,6 +40,9 @@ func (c *clients) Scaling() *applicationautoscaling.Client { return c.scaling }
 // STS is the gated client of AWS STS.
 func (c *clients) STS() *awssts.Client { return c.sts }
 
+// Logs is the gated client of CloudWatch Logs.
+func (c *clients) Logs() *awslogs.Client { return c.logs }
+
 // builder makes clients that differ only in their service.
 type builder struct {
 	shared aws.Config
@@ -53,10 +58,10 @@ func (b *builder) take(r *role) {
 }
 
 func (b *builder) all() clients {
-	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts()}
+	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts(), logs: b.logs()}
 	for _, e := range []*string{
 		c.ecs.Options().BaseEndpoint, c.elb.Options().BaseEndpoint, c.cloudMap.Options().BaseEndpoint,
-		c.scaling.Options().BaseEndpoint, c.sts.Options().BaseEndpoint,
+		c.scaling.Options().BaseEndpoint, c.sts.Options().BaseEndpoint, c.logs.Options().BaseEndpoint,
 	} {
 		c.endpoints = append(c.endpoints, aws.ToString(e))
 	}
@@ -90,6 +95,14 @@ func (b *builder) scaling() *applicationautoscaling.Client {
 	return applicationautoscaling.NewFromConfig(b.shared, func(o *applicationautoscaling.Options) {
 		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
 		o.APIOptions = b.apiOptions("application-autoscaling", &o.BaseEndpoint, o.APIOptions)
+	})
+}
+
+func (b *builder) logs() *awslogs.Client {
+	return awslogs.NewFromConfig(b.shared, func(o *awslogs.Options) {
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.IdempotencyTokenProvider = ownTokens{}
+		o.APIOptions = b.apiOptions("logs", &o.BaseEndpoint, o.APIOptions)
 	})
 }
 

@@ -70,6 +70,7 @@ var (
 	scalingRead = bucket{"autoscaling read", 20, 10}
 	scalingEdit = bucket{"autoscaling modify", 10, 5}
 	stsAll      = bucket{"sts", 50, 20}
+	logsRead    = bucket{"logs read", 25, 25} // CloudWatch Logs quotas: GetLogEvents, 25 per second
 )
 
 // ecsBuckets names the ECS category of an operation. DescribeTaskSets is in no
@@ -105,6 +106,8 @@ func bucketsOf(operation string) []bucket {
 		return []bucket{mapBucket(name)}
 	case "application-autoscaling":
 		return []bucket{either(name, scalingRead, scalingEdit)}
+	case "logs":
+		return []bucket{logsRead}
 	}
 	return []bucket{stsAll}
 }

@@ -70,7 +70,7 @@ func (r request) permitted() error {
 	if !r.write {
 		return nil
 	}
-	why := ErrNotPlanned
+	var why error
 	switch {
 	case !r.known:
 		why = fmt.Errorf("%w: sluice does not know what this operation changes", ErrNotPlanned)
