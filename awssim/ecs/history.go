@@ -3,113 +3,63 @@ package ecs
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice/awssim/scheduler"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// record is one service deployment of a service with controller ECS, with the
-// service revision that it brings. It outlives its tasks, not its service.
-type record struct {
-	arn, revision string
-	set           *world.TaskSet
-	from          []*record // deployments that had tasks when it began
-	status        string
-	why           string
+const (
+	// historyKept is how long ended service deployments are shown.
+	historyKept = 90 * 24 * time.Hour
+	mostHistory = 20
+)
 
-	created, started, finished, stopped, updated time.Time
+// rolloutDoc is what no law reads of a service deployment.
+type rolloutDoc struct {
+	arn           string
+	configuration *ecstypes.DeploymentConfiguration // as of its last change before the end
 }
 
-// recordDeployment follows deployments as the scheduler moves them.
-func recordDeployment(tx *world.Tx, c world.Change) {
-	switch o := c.Object.(type) {
-	case *world.TaskSet:
-		if o.Service.Controller == "ECS" {
-			recordOf(tx, o).follow(tx)
-		}
-	case *world.Task:
-		if o.Set != nil && o.LastStatus == "PROVISIONING" && o.Service.Controller == "ECS" {
-			recordOf(tx, o.Set).begin(tx)
-		}
-	}
+func docOfRollout(r *scheduler.Rollout) *rolloutDoc { return r.Doc.(*rolloutDoc) }
+
+// record gives the newest service deployment its document and its revision.
+func (s *Service) record(tx *world.Tx, svc *world.Service) {
+	all := s.law.Rollouts(svc)
+	r := all[len(all)-1]
+	r.Doc = &rolloutDoc{arn: tx.ARN("ecs", "service-deployment/"+svc.ID()+"/"+r.ID)}
+	docOfService(svc).revisions = append(docOfService(svc).revisions, newRevision(tx, r.Target))
+	s.forgetOld(tx, svc)
+	s.reconfigured(svc)
 }
 
-func recordOf(tx *world.Tx, ts *world.TaskSet) *record {
-	doc := docOfService(ts.Service)
-	for i := len(doc.history) - 1; i >= 0; i-- {
-		if doc.history[i].set == ts {
-			return doc.history[i]
-		}
-	}
-	r := &record{
-		arn:      tx.ARN("ecs", "service-deployment/"+ts.Service.ID()+"/"+tx.NewHex("service deployment", 21)),
-		revision: tx.ARN("ecs", "service-revision/"+ts.Service.ID()+"/"+tx.NewDigits("service revision", 19)),
-		set:      ts, status: "PENDING", created: tx.Now(), updated: tx.Now(),
-	}
-	for _, old := range doc.history {
-		if len(old.set.Tasks) > 0 {
-			r.from = append(r.from, old)
-		}
-	}
-	doc.history = append(doc.history, r)
-	return r
-}
-
-func (r *record) begin(tx *world.Tx) {
-	if r.status == "PENDING" {
-		r.status, r.started, r.updated = "IN_PROGRESS", tx.Now(), tx.Now()
-	}
-}
-
-// follow: a completed deployment is SUCCESSFUL; one that a newer one overtakes
-// is STOP_REQUESTED, and STOPPED when its tasks are gone.
-func (r *record) follow(tx *world.Tx) {
-	before := r.status
-	switch ts := r.set; {
-	case r.status == "SUCCESSFUL" || r.status == "STOPPED":
-		return
-	case ts.RolloutState == "COMPLETED":
-		r.begin(tx)
-		r.status, r.finished = "SUCCESSFUL", tx.Now()
-	case ts.Status == "ACTIVE":
-		r.status, r.why = "STOP_REQUESTED", "Service deployment stopped because a new service deployment was created."
-	case ts.Status == "INACTIVE" || ts.Status == "DRAINING":
-		r.status, r.finished, r.stopped = "STOPPED", tx.Now(), tx.Now()
-	}
-	if r.status != before {
-		r.updated = tx.Now()
-	}
-}
-
-// showRevisions points the service to its deployment and its revisions.
-func showRevisions(d *ecstypes.Service, svc *world.Service) {
-	history := docOfService(svc).history
-	if len(history) == 0 {
+// reconfigured shows a deployment under way with the service's deployment
+// configuration: that is what it is judged by.
+func (s *Service) reconfigured(svc *world.Service) {
+	all := s.law.Rollouts(svc)
+	if len(all) == 0 {
 		return
 	}
-	d.CurrentServiceDeployment = ptr(history[len(history)-1].arn)
-	for _, r := range history {
-		if r.set.Status == "PRIMARY" || r.set.Status == "ACTIVE" {
-			running, pending := countTasks(r.set)
-			d.CurrentServiceRevisions = append(d.CurrentServiceRevisions, ecstypes.ServiceCurrentRevisionSummary{
-				Arn: ptr(r.revision), RequestedTaskCount: requested(r.set), RunningTaskCount: int32(running), PendingTaskCount: int32(pending),
-			})
-		}
+	if r := all[len(all)-1]; !r.Ended() {
+		docOfRollout(r).configuration = clone(docOfService(svc).shape.DeploymentConfiguration)
 	}
 }
 
-func requested(ts *world.TaskSet) int32 {
-	if ts.Status == "PRIMARY" {
-		return int32(ts.Computed)
+// history is a service's deployments of the last 90 days, oldest first.
+func (s *Service) history(tx *world.Tx, svc *world.Service) []*scheduler.Rollout {
+	all := s.law.Rollouts(svc)
+	for len(all) > 0 && all[0].Ended() && tx.Now().Sub(all[0].CreatedAt) > historyKept {
+		all = all[1:]
 	}
-	return 0
+	return all
 }
 
-// historyOf finds a service of any status whose controller keeps a history.
-func historyOf(tx *world.Tx, cluster, id *string) ([]*record, error) {
+// recorded finds a service of any status whose controller keeps a history.
+func recorded(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 	c, err := clusterOf(tx, cluster)
 	if err != nil {
 		return nil, err
@@ -121,85 +71,67 @@ func historyOf(tx *world.Tx, cluster, id *string) ([]*record, error) {
 	if svc.Controller != "ECS" {
 		return nil, world.Refuse("UnsupportedFeatureException", "Service deployments are only supported for services with the ECS deployment controller.")
 	}
-	return docOfService(svc).history, nil
+	return svc, nil
 }
 
 // ListServiceDeployments lists a service's deployments, newest first, 20 at a
 // time unless asked for up to 100.
 func (s *Service) ListServiceDeployments(ctx context.Context, in *awsecs.ListServiceDeploymentsInput) (*awsecs.ListServiceDeploymentsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListServiceDeploymentsOutput, error) {
-		history, err := historyOf(tx, in.Cluster, in.Service)
+		svc, err := recorded(tx, in.Cluster, in.Service)
 		if err != nil {
 			return nil, err
 		}
-		byARN := map[string]*record{}
+		byARN := map[string]*scheduler.Rollout{}
 		var arns []string
-		for _, r := range history {
+		for _, r := range s.history(tx, svc) {
 			if isAskedFor(r, in) {
-				byARN[r.arn], arns = r, append(arns, r.arn)
+				arn := docOfRollout(r).arn
+				byARN[arn], arns = r, append(arns, arn)
 			}
 		}
 		slices.Reverse(arns)
 		page, next, err := pageFrom(arns, in.NextToken, int(val(in.MaxResults)), 20, 100)
 		out := &awsecs.ListServiceDeploymentsOutput{ServiceDeployments: []ecstypes.ServiceDeploymentBrief{}, NextToken: next}
 		for _, arn := range page {
-			out.ServiceDeployments = append(out.ServiceDeployments, byARN[arn].brief())
+			out.ServiceDeployments = append(out.ServiceDeployments, brief(byARN[arn]))
 		}
 		return out, err
 	})
 }
 
-func isAskedFor(r *record, in *awsecs.ListServiceDeploymentsInput) bool {
-	if len(in.Status) > 0 && !has(in.Status, ecstypes.ServiceDeploymentStatus(r.status)) {
+func isAskedFor(r *scheduler.Rollout, in *awsecs.ListServiceDeploymentsInput) bool {
+	if len(in.Status) > 0 && !has(in.Status, ecstypes.ServiceDeploymentStatus(r.Status)) {
 		return false
 	}
 	c := in.CreatedAt
-	return c == nil || (c.After == nil || r.created.After(*c.After)) && (c.Before == nil || r.created.Before(*c.Before))
+	return c == nil || (c.After == nil || r.CreatedAt.After(*c.After)) && (c.Before == nil || r.CreatedAt.Before(*c.Before))
 }
 
-func (r *record) brief() ecstypes.ServiceDeploymentBrief {
-	svc := r.set.Service
-	return ecstypes.ServiceDeploymentBrief{
-		ServiceDeploymentArn: ptr(r.arn), ServiceArn: ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN), TargetServiceRevisionArn: ptr(r.revision),
-		Status: ecstypes.ServiceDeploymentStatus(r.status), StatusReason: text(r.why),
-		CreatedAt: stamp(r.created), StartedAt: stamp(r.started), FinishedAt: stamp(r.finished),
+// rolloutBy finds a service deployment that is still shown, by its ARN; nil if
+// there is none.
+func (s *Service) rolloutBy(tx *world.Tx, arn string) *scheduler.Rollout {
+	svc := serviceOfARN(tx, arn, "service-deployment")
+	if svc == nil {
+		return nil
 	}
-}
-
-func (r *record) summary() ecstypes.ServiceRevisionSummary {
-	running, pending := countTasks(r.set)
-	return ecstypes.ServiceRevisionSummary{Arn: ptr(r.revision), RequestedTaskCount: requested(r.set),
-		RunningTaskCount: int32(running), PendingTaskCount: int32(pending)}
-}
-
-func (r *record) whole() ecstypes.ServiceDeployment {
-	svc := r.set.Service
-	d := ecstypes.ServiceDeployment{
-		ServiceDeploymentArn: ptr(r.arn), ServiceArn: ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN),
-		Status: ecstypes.ServiceDeploymentStatus(r.status), StatusReason: text(r.why),
-		CreatedAt: stamp(r.created), StartedAt: stamp(r.started), FinishedAt: stamp(r.finished), StoppedAt: stamp(r.stopped), UpdatedAt: stamp(r.updated),
-		TargetServiceRevision: ptr(r.summary()), SourceServiceRevisions: []ecstypes.ServiceRevisionSummary{},
-		DeploymentConfiguration: clone(docOfService(svc).shape.DeploymentConfiguration),
-	}
-	for _, old := range r.from {
-		d.SourceServiceRevisions = append(d.SourceServiceRevisions, old.summary())
-	}
-	return d
-}
-
-// recordBy finds a record by the ARN of its deployment or of its revision.
-func recordBy(tx *world.Tx, arn string, of func(*record) string) *record {
-	for _, svc := range tx.Services.All() {
-		for _, r := range docOfService(svc).history {
-			if of(r) == arn {
-				return r
-			}
+	for _, r := range s.history(tx, svc) {
+		if docOfRollout(r).arn == arn {
+			return r
 		}
 	}
 	return nil
 }
 
-const mostHistory = 20
+// serviceOfARN is the service that "<kind>/<cluster>/<service>/<id>" belongs to.
+func serviceOfARN(tx *world.Tx, arn, kind string) *world.Service {
+	parts := strings.Split(resource(arn), "/")
+	if len(parts) != 4 || parts[0] != kind {
+		return nil
+	}
+	svc, _ := tx.Services.Get(parts[1] + "/" + parts[2])
+	return svc
+}
 
 // DescribeServiceDeployments shows up to 20 deployments by ARN.
 func (s *Service) DescribeServiceDeployments(ctx context.Context, in *awsecs.DescribeServiceDeploymentsInput) (*awsecs.DescribeServiceDeploymentsOutput, error) {
@@ -209,8 +141,8 @@ func (s *Service) DescribeServiceDeployments(ctx context.Context, in *awsecs.Des
 		}
 		out := &awsecs.DescribeServiceDeploymentsOutput{ServiceDeployments: []ecstypes.ServiceDeployment{}, Failures: []ecstypes.Failure{}}
 		for _, arn := range in.ServiceDeploymentArns {
-			if r := recordBy(tx, arn, func(r *record) string { return r.arn }); r != nil {
-				out.ServiceDeployments = append(out.ServiceDeployments, r.whole())
+			if r := s.rolloutBy(tx, arn); r != nil {
+				out.ServiceDeployments = append(out.ServiceDeployments, showRollout(r))
 			} else {
 				out.Failures = append(out.Failures, missing(arn))
 			}
@@ -219,36 +151,21 @@ func (s *Service) DescribeServiceDeployments(ctx context.Context, in *awsecs.Des
 	})
 }
 
-// DescribeServiceRevisions shows up to 20 service revisions by ARN.
-func (s *Service) DescribeServiceRevisions(ctx context.Context, in *awsecs.DescribeServiceRevisionsInput) (*awsecs.DescribeServiceRevisionsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServiceRevisionsOutput, error) {
-		if n := len(in.ServiceRevisionArns); n == 0 || n > mostHistory {
-			return nil, invalid("serviceRevisionArns must have between 1 and %d elements.", mostHistory)
+// StopServiceDeployment rolls a service deployment back that is on its way,
+// whether or not its configuration asks for rollbacks. ABORT is in the model and
+// in no text.
+func (s *Service) StopServiceDeployment(ctx context.Context, in *awsecs.StopServiceDeploymentInput) (*awsecs.StopServiceDeploymentOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.StopServiceDeploymentOutput, error) {
+		if in.StopType != "" && in.StopType != ecstypes.StopServiceDeploymentStopTypeRollback {
+			return nil, invalid("Invalid stopType: %s. The valid value is ROLLBACK.", in.StopType)
 		}
-		out := &awsecs.DescribeServiceRevisionsOutput{ServiceRevisions: []ecstypes.ServiceRevision{}, Failures: []ecstypes.Failure{}}
-		for _, arn := range in.ServiceRevisionArns {
-			if r := recordBy(tx, arn, func(r *record) string { return r.revision }); r != nil {
-				out.ServiceRevisions = append(out.ServiceRevisions, r.snapshot())
-			} else {
-				out.Failures = append(out.Failures, missing(arn))
-			}
+		r := s.rolloutBy(tx, val(in.ServiceDeploymentArn))
+		if r == nil {
+			return nil, world.Refuse("ServiceDeploymentNotFoundException", "Service deployment not found.")
 		}
-		return out, nil
+		if !s.law.StopRollout(tx, r) {
+			return nil, world.Refuse("ConflictException", "The service deployment cannot be stopped because it is in the %s state.", r.Status)
+		}
+		return &awsecs.StopServiceDeploymentOutput{ServiceDeploymentArn: ptr(docOfRollout(r).arn)}, nil
 	})
-}
-
-func (r *record) snapshot() ecstypes.ServiceRevision {
-	svc, doc := r.set.Service, clone(*docOfSet(r.set))
-	d := ecstypes.ServiceRevision{
-		ServiceRevisionArn: ptr(r.revision), ServiceArn: ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN), TaskDefinition: ptr(r.set.Definition.ARN),
-		CreatedAt: stamp(r.created), LaunchType: doc.LaunchType, CapacityProviderStrategy: doc.CapacityProviderStrategy,
-		PlatformVersion: doc.PlatformVersion, PlatformFamily: doc.PlatformFamily, NetworkConfiguration: doc.NetworkConfiguration,
-		LoadBalancers: doc.LoadBalancers, ServiceRegistries: doc.ServiceRegistries,
-	}
-	for _, c := range r.set.Definition.Containers {
-		d.ContainerImages = append(d.ContainerImages, ecstypes.ContainerImage{
-			ContainerName: ptr(c.Name), Image: ptr(c.Image), ImageDigest: ptr(digestOf(c.Image)),
-		})
-	}
-	return d
 }

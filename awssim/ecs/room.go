@@ -60,7 +60,7 @@ func known() []string {
 		"DisassociateGatewayFromCluster", "DiscoverPollEndpoint", "ExecuteCommand", "GetTaskProtection",
 		"ListAttributes", "ListDaemonDeployments", "ListDaemonTaskDefinitions", "ListDaemons",
 		"ListGatewayClusterAssociations", "ListGatewayRoutes", "ListGateways", "PutAttributes",
-		"RegisterContainerInstance", "RegisterDaemonTaskDefinition", "StopServiceDeployment",
+		"RegisterContainerInstance", "RegisterDaemonTaskDefinition",
 		"SubmitAttachmentStateChanges", "SubmitContainerStateChange", "SubmitTaskStateChange",
 		"UpdateContainerAgent", "UpdateContainerInstancesState", "UpdateDaemon", "UpdateExpressGatewayService",
 		"UpdateGateway", "UpdateTaskProtection",

@@ -1,6 +1,6 @@
 // Package ecs is Amazon ECS's API over the simulated world: clusters, capacity
 // providers, account settings, task definitions, services, task sets, tasks,
-// tags. Controllers EXTERNAL in full, and ECS with plain rolling updates.
+// tags. Controllers EXTERNAL, and ECS with rolling updates.
 //
 // The room checks input, calls the scheduler's verbs and shapes output; what
 // ECS does over time is the scheduler's. Shapes are the SDK's own. What no law
@@ -36,7 +36,6 @@ type Service struct {
 func New(w *world.World) *Service {
 	s := &Service{world: w, law: scheduler.New(w)}
 	w.Watch(layTaskDoc)
-	w.Watch(recordDeployment)
 	return s
 }
 

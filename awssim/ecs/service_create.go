@@ -14,9 +14,9 @@ const mostGroups = 5
 
 // serviceDoc is what no law reads of a service.
 type serviceDoc struct {
-	shape   ecstypes.Service // members that are kept and echoed
-	print   string           // of the request that created it
-	history []*record        // deployments, oldest first (controller ECS)
+	shape     ecstypes.Service // members that are kept and echoed
+	print     string           // of the request that created it
+	revisions []*revision      // of its deployments, oldest first (controller ECS)
 }
 
 func docOfService(s *world.Service) *serviceDoc { return s.Doc.(*serviceDoc) }
@@ -33,7 +33,7 @@ func (s *Service) CreateService(ctx context.Context, in *awsecs.CreateServiceInp
 		if err != nil {
 			return nil, err
 		}
-		return &awsecs.CreateServiceOutput{Service: showService(svc, true)}, nil
+		return &awsecs.CreateServiceOutput{Service: s.showService(svc, true)}, nil
 	})
 }
 
@@ -60,8 +60,9 @@ func (s *Service) createService(tx *world.Tx, c *world.Cluster, in *awsecs.Creat
 	svc.Doc.(*serviceDoc).print = print
 	s.law.Found(tx, svc)
 	if first != nil {
+		s.law.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
 		s.law.Add(tx, first)
-		recordOf(tx, first)
+		s.record(tx, svc)
 	}
 	remember(tx, "CreateService", c.Name, given, print, svc.ARN)
 	return svc, nil
@@ -95,7 +96,7 @@ func newService(tx *world.Tx, c *world.Cluster, in *awsecs.CreateServiceInput) (
 		Controller: controller, Status: "ACTIVE", Desired: int(val(in.DesiredCount)), MinPercent: 100, MaxPercent: 200,
 		Grace: seconds(in.HealthCheckGracePeriodSeconds), CreatedAt: tx.Now(), Doc: &serviceDoc{shape: shapeOf(tx, in, controller)},
 	}
-	return svc, setPercents(svc, in.DeploymentConfiguration)
+	return svc, setConfiguration(svc, controller, in.DeploymentConfiguration)
 }
 
 func shapeOf(tx *world.Tx, in *awsecs.CreateServiceInput, controller string) ecstypes.Service {
@@ -188,62 +189,6 @@ func checkExternal(in *awsecs.CreateServiceInput) error {
 		if x.set {
 			return invalid("%s must be empty or null.", x.name)
 		}
-	}
-	return nil
-}
-
-// setPercents keeps a deployment configuration and reads its percentages; nil
-// changes nothing, an absent member keeps its value.
-func setPercents(svc *world.Service, in *ecstypes.DeploymentConfiguration) error {
-	d := &docOfService(svc).shape
-	if d.DeploymentConfiguration == nil {
-		d.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{}
-		if svc.Controller == "ECS" {
-			d.DeploymentConfiguration.Strategy = "ROLLING"
-			d.DeploymentConfiguration.BakeTimeInMinutes = ptr(int32(0))
-		}
-	}
-	kept := d.DeploymentConfiguration
-	lo, hi := int32(svc.MinPercent), int32(svc.MaxPercent)
-	if in != nil {
-		lo, hi = *or(in.MinimumHealthyPercent, lo), *or(in.MaximumPercent, hi)
-		if err := checkDeployment(in, svc.Controller, lo, hi); err != nil {
-			return err
-		}
-		if in.DeploymentCircuitBreaker != nil {
-			kept.DeploymentCircuitBreaker = clone(in.DeploymentCircuitBreaker)
-		}
-		if in.Alarms != nil {
-			kept.Alarms = clone(in.Alarms)
-		}
-		if in.BakeTimeInMinutes != nil && svc.Controller == "ECS" {
-			kept.BakeTimeInMinutes = clone(in.BakeTimeInMinutes)
-		}
-	}
-	kept.MinimumHealthyPercent, kept.MaximumPercent = ptr(lo), ptr(hi)
-	svc.MinPercent, svc.MaxPercent = int(lo), int(hi)
-	return nil
-}
-
-func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, lo, hi int32) error {
-	switch {
-	case lo < 0 || lo > 100:
-		return invalid("minimumHealthyPercent must be between 0 and 100.")
-	case hi < 100:
-		return invalid("maximumPercent must be at least 100.")
-	case lo == 100 && hi == 100:
-		return invalid("Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
-	case controller == "EXTERNAL" && (in.DeploymentCircuitBreaker != nil && in.DeploymentCircuitBreaker.Enable ||
-		in.Alarms != nil && in.Alarms.Enable || in.Strategy != "" && in.Strategy != "ROLLING" || val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
-		return invalid("Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the ECS deployment controller.")
-	case in.Strategy != "" && in.Strategy != "ROLLING":
-		return invalid("Deployment strategy %s: not simulated.", in.Strategy)
-	case in.Alarms != nil && in.Alarms.Enable:
-		return invalid("Deployment alarms: not simulated.")
-	case val(in.BakeTimeInMinutes) > 0:
-		return invalid("Bake time: not simulated.")
-	case in.EarlySuccessCriteria != nil || in.CanaryConfiguration != nil || in.LinearConfiguration != nil || len(in.LifecycleHooks) > 0:
-		return invalid("Early success criteria, lifecycle hooks and canary or linear configurations: not simulated.")
 	}
 	return nil
 }

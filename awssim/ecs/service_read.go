@@ -36,7 +36,7 @@ func (s *Service) DescribeServices(ctx context.Context, in *awsecs.DescribeServi
 				out.Failures = append(out.Failures, missing(arn))
 				continue
 			}
-			out.Services = append(out.Services, *showService(svc, has(in.Include, "TAGS")))
+			out.Services = append(out.Services, *s.showService(svc, has(in.Include, "TAGS")))
 		}
 		return out, nil
 	})
@@ -83,7 +83,7 @@ func (s *Service) ListServicesByNamespace(ctx context.Context, in *awsecs.ListSe
 	return &awsecs.ListServicesByNamespaceOutput{ServiceArns: []string{}}, nil
 }
 
-func showService(svc *world.Service, tags bool) *ecstypes.Service {
+func (s *Service) showService(svc *world.Service, tags bool) *ecstypes.Service {
 	d := clone(docOfService(svc).shape)
 	if !tags {
 		d.Tags = nil
@@ -98,7 +98,7 @@ func showService(svc *world.Service, tags bool) *ecstypes.Service {
 	if p := svc.Primary(); p != nil {
 		showPrimary(&d, p)
 	}
-	showSets(&d, svc)
+	s.showSets(&d, svc)
 	return &d
 }
 
@@ -120,7 +120,7 @@ func showPrimary(d *ecstypes.Service, p *world.TaskSet) {
 
 // showSets shows task sets where the controller is EXTERNAL, deployments where
 // it is ECS; never both. Newest deployments come first.
-func showSets(d *ecstypes.Service, svc *world.Service) {
+func (s *Service) showSets(d *ecstypes.Service, svc *world.Service) {
 	d.Deployments = []ecstypes.Deployment{}
 	if svc.Controller != "ECS" {
 		d.TaskSets = []ecstypes.TaskSet{}
@@ -136,7 +136,7 @@ func showSets(d *ecstypes.Service, svc *world.Service) {
 		}
 	}
 	if svc.Controller == "ECS" {
-		showRevisions(d, svc)
+		s.showCurrent(d, svc)
 	}
 }
 

@@ -210,5 +210,5 @@ func TestRollingServicesAreRefusedInAWSsWords(t *testing.T) {
 		t.Error("the circuit breaker is not echoed")
 	}
 	refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"),
-		DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}}))(t, "UnsupportedFeatureException", "Changing the deployment controller from ECS to EXTERNAL: not simulated.")
+		DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}}))(t, invalid, "Unable to update the deployment controller from ECS to EXTERNAL while a deployment is in progress.")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -19,44 +20,62 @@ func (s *Service) UpdateService(ctx context.Context, in *awsecs.UpdateServiceInp
 		if err := s.updateService(tx, svc, clone(in)); err != nil {
 			return nil, err
 		}
-		return &awsecs.UpdateServiceOutput{Service: showService(svc, true)}, nil
+		return &awsecs.UpdateServiceOutput{Service: s.showService(svc, true)}, nil
 	})
 }
 
 func (s *Service) updateService(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput) error {
-	if err := checkUpdate(svc, in); err != nil {
+	to := svc.Controller
+	if c := in.DeploymentController; c != nil && c.Type != "" {
+		to = string(c.Type)
+	}
+	switches := to != svc.Controller
+	if switches {
+		if err := s.checkSwitch(svc, in, to); err != nil {
+			return err
+		}
+	}
+	if err := checkUpdate(in, to, switches); err != nil {
 		return err
 	}
-	cluster := docOfCluster(svc.Cluster)
-	if err := checkStrategy(cluster.CapacityProviders, in.CapacityProviderStrategy); err != nil {
+	if err := checkStrategy(docOfCluster(svc.Cluster).CapacityProviders, in.CapacityProviderStrategy); err != nil {
 		return err
 	}
 	var next *world.TaskSet
-	if svc.Controller == "ECS" && startsDeployment(in) {
+	if to == "ECS" && startsDeployment(in) {
 		var err error
 		if next, err = nextDeployment(tx, svc, in); err != nil {
 			return err
 		}
 	}
-	if err := setPercents(svc, in.DeploymentConfiguration); err != nil {
+	if err := setConfiguration(svc, to, in.DeploymentConfiguration); err != nil {
 		return err
 	}
-	setShape(svc, in)
+	setShape(svc, in, next == nil)
+	if switches {
+		s.switchTo(tx, svc, to)
+	}
+	s.apply(tx, svc, in, next)
+	return nil
+}
+
+// apply lets the law do what a checked update asks for.
+func (s *Service) apply(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput, next *world.TaskSet) {
+	if svc.Controller == "ECS" && in.DeploymentConfiguration != nil {
+		s.law.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
+		s.reconfigured(svc)
+	}
 	if in.DesiredCount != nil {
 		s.law.SetDesired(tx, svc, int(*in.DesiredCount))
 	}
 	if next != nil {
 		s.law.Add(tx, next)
-		recordOf(tx, next)
+		s.record(tx, svc)
 	}
 	s.law.Renew(tx, svc)
-	return nil
 }
 
-func checkUpdate(svc *world.Service, in *awsecs.UpdateServiceInput) error {
-	if c := in.DeploymentController; c != nil && c.Type != "" && string(c.Type) != svc.Controller {
-		return unsimulated("Changing the deployment controller from " + svc.Controller + " to " + string(c.Type))
-	}
+func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool) error {
 	switch {
 	case val(in.DesiredCount) < 0:
 		return invalid("Desired count can not be negative.")
@@ -71,16 +90,16 @@ func checkUpdate(svc *world.Service, in *awsecs.UpdateServiceInput) error {
 	case len(in.GatewayConnectors) > 0:
 		return unsimulated("Service gateways")
 	}
-	if svc.Controller == "EXTERNAL" {
-		return checkUpdateExternal(in)
+	if controller == "EXTERNAL" {
+		return checkUpdateExternal(in, switches)
 	}
 	return nil
 }
 
 // checkUpdateExternal refuses all but desired count, grace period, placement,
 // tag settings and enableExecuteCommand. The texts follow those seen for
-// CODE_DEPLOY.
-func checkUpdateExternal(in *awsecs.UpdateServiceInput) error {
+// CODE_DEPLOY. The call that switches to EXTERNAL may turn the circuit breaker off.
+func checkUpdateExternal(in *awsecs.UpdateServiceInput, switches bool) error {
 	if in.ForceNewDeployment {
 		return invalid("Cannot force a new deployment on services with a EXTERNAL deployment controller.")
 	}
@@ -94,7 +113,7 @@ func checkUpdateExternal(in *awsecs.UpdateServiceInput) error {
 		{"load balancers", in.LoadBalancers != nil},
 		{"service registries", in.ServiceRegistries != nil},
 		{"capacity provider strategy", in.CapacityProviderStrategy != nil},
-		{"deployment configuration", in.DeploymentConfiguration != nil},
+		{"deployment configuration", in.DeploymentConfiguration != nil && !switches},
 		{"service connect configuration", in.ServiceConnectConfiguration != nil},
 		{"volume configurations", in.VolumeConfigurations != nil},
 		{"VPC Lattice configurations", in.VpcLatticeConfigurations != nil},
@@ -113,16 +132,58 @@ func startsDeployment(in *awsecs.UpdateServiceInput) bool {
 		in.ServiceRegistries != nil || in.ForceNewDeployment
 }
 
-// nextDeployment makes a deployment from the running one and what is given.
+// nextDeployment makes a deployment from the running one and what is given; nil
+// where that is the same, and nobody forces one.
 func nextDeployment(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput) (*world.TaskSet, error) {
-	p := svc.Primary()
-	doc := clone(*docOfSet(p))
-	w := &workload{definition: p.Definition, launchType: doc.LaunchType, strategy: doc.CapacityProviderStrategy,
+	running := inPlace(svc)
+	if running == nil && in.TaskDefinition == nil {
+		return nil, invalid("Family should not be null or empty.")
+	}
+	w, registries := runningWorkload(running), []ecstypes.ServiceRegistry{}
+	if running != nil {
+		registries = clone(docOfSet(running).ServiceRegistries)
+	}
+	if err := w.overlay(tx, in); err != nil {
+		return nil, err
+	}
+	if in.ServiceRegistries != nil {
+		registries = in.ServiceRegistries
+	}
+	if err := w.check(tx, svc.Cluster, mostGroups); err != nil {
+		return nil, err
+	}
+	ts := w.set(tx, svc)
+	docOfSet(ts).ServiceRegistries = registries
+	if running != nil && !in.ForceNewDeployment && running.Definition == ts.Definition && sameWorkload(running, ts) {
+		return nil, nil
+	}
+	return ts, nil
+}
+
+// sameWorkload compares what two deployments of one definition run with.
+func sameWorkload(a, b *world.TaskSet) bool {
+	x, y := clone(*docOfSet(a)), clone(*docOfSet(b))
+	x.CapacityProviderStrategy, y.CapacityProviderStrategy = nil, nil
+	x.ExternalId, x.Tags, x.LaunchType, y.LaunchType = nil, nil, "", ""
+	x.ServiceRegistries, y.ServiceRegistries = orEmpty(x.ServiceRegistries), orEmpty(y.ServiceRegistries)
+	return fingerprint(x) == fingerprint(y)
+}
+
+func runningWorkload(ts *world.TaskSet) *workload {
+	if ts == nil {
+		return &workload{}
+	}
+	doc := clone(*docOfSet(ts))
+	return &workload{definition: ts.Definition, launchType: doc.LaunchType, strategy: doc.CapacityProviderStrategy,
 		platform: doc.PlatformVersion, network: doc.NetworkConfiguration, balancers: doc.LoadBalancers}
+}
+
+// overlay lays what an update gives over a workload.
+func (w *workload) overlay(tx *world.Tx, in *awsecs.UpdateServiceInput) error {
 	if in.TaskDefinition != nil {
 		d, err := definitionFor(tx, *in.TaskDefinition)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		w.definition = d
 	}
@@ -138,19 +199,12 @@ func nextDeployment(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceIn
 	if in.CapacityProviderStrategy != nil {
 		w.strategy, w.launchType = in.CapacityProviderStrategy, ""
 	}
-	if err := w.check(tx, svc.Cluster, mostGroups); err != nil {
-		return nil, err
-	}
-	ts := w.set(tx, svc)
-	docOfSet(ts).ServiceRegistries = doc.ServiceRegistries
-	if in.ServiceRegistries != nil {
-		docOfSet(ts).ServiceRegistries = in.ServiceRegistries
-	}
-	return ts, nil
+	return nil
 }
 
-// setShape keeps the given members that start no deployment.
-func setShape(svc *world.Service, in *awsecs.UpdateServiceInput) {
+// setShape keeps the given members that start no deployment; goesOn where the
+// running one goes on.
+func setShape(svc *world.Service, in *awsecs.UpdateServiceInput, goesOn bool) {
 	d := &docOfService(svc).shape
 	if in.HealthCheckGracePeriodSeconds != nil {
 		d.HealthCheckGracePeriodSeconds, svc.Grace = in.HealthCheckGracePeriodSeconds, seconds(in.HealthCheckGracePeriodSeconds)
@@ -173,7 +227,7 @@ func setShape(svc *world.Service, in *awsecs.UpdateServiceInput) {
 	if in.PlacementStrategy != nil {
 		d.PlacementStrategy = in.PlacementStrategy
 	}
-	if p := svc.Primary(); p != nil && svc.Controller == "ECS" && in.CapacityProviderStrategy != nil && !startsDeployment(in) {
+	if p := svc.Primary(); p != nil && svc.Controller == "ECS" && in.CapacityProviderStrategy != nil && goesOn {
 		docOfSet(p).CapacityProviderStrategy = in.CapacityProviderStrategy
 	}
 }
@@ -195,7 +249,7 @@ func (s *Service) DeleteService(ctx context.Context, in *awsecs.DeleteServiceInp
 			}
 		}
 		s.law.Delete(tx, svc)
-		return &awsecs.DeleteServiceOutput{Service: showService(svc, true)}, nil
+		return &awsecs.DeleteServiceOutput{Service: s.showService(svc, true)}, nil
 	})
 }
 

@@ -1,0 +1,81 @@
+package ecs
+
+import (
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/scheduler"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+func brief(r *scheduler.Rollout) ecstypes.ServiceDeploymentBrief {
+	svc := r.Service()
+	return ecstypes.ServiceDeploymentBrief{
+		ServiceDeploymentArn: ptr(docOfRollout(r).arn), ServiceArn: ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN),
+		TargetServiceRevisionArn: ptr(revisionOf(r.Target)),
+		Status:                   ecstypes.ServiceDeploymentStatus(r.Status), StatusReason: text(r.Reason),
+		CreatedAt: stamp(r.CreatedAt), StartedAt: stamp(r.StartedAt), FinishedAt: stamp(r.FinishedAt),
+	}
+}
+
+func showRollout(r *scheduler.Rollout) ecstypes.ServiceDeployment {
+	svc := r.Service()
+	d := ecstypes.ServiceDeployment{
+		ServiceDeploymentArn: ptr(docOfRollout(r).arn), ServiceArn: ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN),
+		Status: ecstypes.ServiceDeploymentStatus(r.Status), StatusReason: text(r.Reason),
+		CreatedAt: stamp(r.CreatedAt), StartedAt: stamp(r.StartedAt), FinishedAt: stamp(r.FinishedAt),
+		StoppedAt: stamp(r.StoppedAt), UpdatedAt: stamp(r.UpdatedAt),
+		TargetServiceRevision: ptr(summary(r.Target)), SourceServiceRevisions: []ecstypes.ServiceRevisionSummary{},
+		DeploymentConfiguration:  clone(docOfRollout(r).configuration),
+		DeploymentCircuitBreaker: showBreaker(r.Breaker()), Alarms: showAlarms(r, r.Alarms()),
+	}
+	for _, old := range r.Sources {
+		d.SourceServiceRevisions = append(d.SourceServiceRevisions, summary(old))
+	}
+	if b := r.Back; b != nil {
+		d.Rollback = &ecstypes.Rollback{Reason: ptr(b.Reason), StartedAt: stamp(b.At), ServiceRevisionArn: ptr(revisionOf(b.To))}
+	}
+	return d
+}
+
+func showBreaker(m scheduler.Monitor) *ecstypes.ServiceDeploymentCircuitBreaker {
+	return &ecstypes.ServiceDeploymentCircuitBreaker{
+		Status: ecstypes.ServiceDeploymentRollbackMonitorsStatus(m.Status), FailureCount: int32(m.Count), Threshold: int32(m.Threshold),
+	}
+}
+
+func showAlarms(r *scheduler.Rollout, m scheduler.Monitor) *ecstypes.ServiceDeploymentAlarms {
+	d := &ecstypes.ServiceDeploymentAlarms{Status: ecstypes.ServiceDeploymentRollbackMonitorsStatus(m.Status)}
+	if c := docOfRollout(r).configuration; c != nil && c.Alarms != nil && c.Alarms.Enable {
+		d.AlarmNames, d.TriggeredAlarmNames = clone(c.Alarms.AlarmNames), clone(m.Raised)
+	}
+	return d
+}
+
+func summary(ts *world.TaskSet) ecstypes.ServiceRevisionSummary {
+	running, pending := countTasks(ts)
+	return ecstypes.ServiceRevisionSummary{Arn: ptr(revisionOf(ts)), RequestedTaskCount: requested(ts),
+		RunningTaskCount: int32(running), PendingTaskCount: int32(pending)}
+}
+
+// requested is how many tasks a deployment is to have in the end.
+func requested(ts *world.TaskSet) int32 {
+	if ts.Status == "PRIMARY" {
+		return int32(ts.Computed)
+	}
+	return 0
+}
+
+// showCurrent points the service to its deployment and its revisions.
+func (s *Service) showCurrent(d *ecstypes.Service, svc *world.Service) {
+	all := s.law.Rollouts(svc)
+	if len(all) == 0 {
+		return
+	}
+	d.CurrentServiceDeployment = ptr(docOfRollout(all[len(all)-1]).arn)
+	for _, ts := range svc.TaskSets {
+		x := summary(ts)
+		d.CurrentServiceRevisions = append(d.CurrentServiceRevisions, ecstypes.ServiceCurrentRevisionSummary{
+			Arn: x.Arn, RequestedTaskCount: x.RequestedTaskCount, RunningTaskCount: x.RunningTaskCount, PendingTaskCount: x.PendingTaskCount,
+		})
+	}
+}

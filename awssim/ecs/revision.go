@@ -1,0 +1,108 @@
+package ecs
+
+import (
+	"context"
+	"strings"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// revision is a service revision: what a deployment was asked to run, as it was
+// asked. It never changes.
+type revision struct {
+	set   *world.TaskSet
+	shape ecstypes.ServiceRevision
+}
+
+func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {
+	svc, doc := ts.Service, clone(*docOfSet(ts))
+	r := &revision{set: ts, shape: ecstypes.ServiceRevision{
+		ServiceRevisionArn: ptr(tx.ARN("ecs", "service-revision/"+svc.ID()+"/"+tx.NewDigits("service revision", 19))),
+		ServiceArn:         ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN), TaskDefinition: ptr(ts.Definition.ARN),
+		CreatedAt: stamp(tx.Now()), LaunchType: doc.LaunchType, CapacityProviderStrategy: doc.CapacityProviderStrategy,
+		PlatformVersion: doc.PlatformVersion, PlatformFamily: doc.PlatformFamily, NetworkConfiguration: doc.NetworkConfiguration,
+		LoadBalancers: doc.LoadBalancers, ServiceRegistries: doc.ServiceRegistries,
+	}}
+	for _, c := range ts.Definition.Containers {
+		x := ecstypes.ContainerImage{ContainerName: ptr(c.Name), Image: ptr(c.Image)}
+		if b, ok := tx.Image(c.Image); ok && !strings.HasPrefix(b.NoBoot, "CannotPull") {
+			x.ImageDigest = ptr(digestOf(c.Image))
+		}
+		r.shape.ContainerImages = append(r.shape.ContainerImages, x)
+	}
+	if len(doc.LoadBalancers) > 0 {
+		r.shape.ResolvedConfiguration = &ecstypes.ResolvedConfiguration{}
+	}
+	for _, lb := range doc.LoadBalancers {
+		r.shape.ResolvedConfiguration.LoadBalancers = append(r.shape.ResolvedConfiguration.LoadBalancers,
+			ecstypes.ServiceRevisionLoadBalancer{TargetGroupArn: clone(lb.TargetGroupArn)})
+	}
+	return r
+}
+
+// revisionOf is the ARN of the revision that a deployment brings.
+func revisionOf(ts *world.TaskSet) string {
+	for _, r := range docOfService(ts.Service).revisions {
+		if r.set == ts {
+			return *r.shape.ServiceRevisionArn
+		}
+	}
+	return ""
+}
+
+// forgetOld drops revisions that nothing shows any more.
+func (s *Service) forgetOld(tx *world.Tx, svc *world.Service) {
+	doc, used := docOfService(svc), map[*world.TaskSet]bool{}
+	for _, ts := range svc.TaskSets {
+		used[ts] = true
+	}
+	for _, r := range s.law.Rollouts(svc) {
+		used[r.Target] = true
+		for _, ts := range r.Sources {
+			used[ts] = true
+		}
+	}
+	var left []*revision
+	for _, r := range doc.revisions {
+		if used[r.set] || tx.Now().Sub(*r.shape.CreatedAt) <= historyKept {
+			left = append(left, r)
+		}
+	}
+	doc.revisions = left
+}
+
+// DescribeServiceRevisions shows up to 20 service revisions by ARN.
+func (s *Service) DescribeServiceRevisions(ctx context.Context, in *awsecs.DescribeServiceRevisionsInput) (*awsecs.DescribeServiceRevisionsOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServiceRevisionsOutput, error) {
+		if n := len(in.ServiceRevisionArns); n == 0 || n > mostHistory {
+			return nil, invalid("serviceRevisionArns must have between 1 and %d elements.", mostHistory)
+		}
+		out := &awsecs.DescribeServiceRevisionsOutput{ServiceRevisions: []ecstypes.ServiceRevision{}, Failures: []ecstypes.Failure{}}
+		for _, arn := range in.ServiceRevisionArns {
+			if r := revisionBy(tx, arn); r != nil {
+				out.ServiceRevisions = append(out.ServiceRevisions, clone(r.shape))
+			} else {
+				out.Failures = append(out.Failures, missing(arn))
+			}
+		}
+		return out, nil
+	})
+}
+
+// revisionBy finds a revision that is live or younger than 90 days.
+func revisionBy(tx *world.Tx, arn string) *revision {
+	svc := serviceOfARN(tx, arn, "service-revision")
+	if svc == nil || svc.Status == "INACTIVE" {
+		return nil
+	}
+	for _, r := range docOfService(svc).revisions {
+		live := r.set.Status != "INACTIVE"
+		if *r.shape.ServiceRevisionArn == arn && (live || tx.Now().Sub(*r.shape.CreatedAt) <= historyKept) {
+			return r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package ecs
+
+import (
+	"time"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/scheduler"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	longestBakeMinutes = 1440
+	mostAlarms         = 10
+	onlyForECS         = "Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the ECS deployment controller."
+)
+
+// setConfiguration keeps a deployment configuration and reads it; nil changes
+// nothing, an absent member keeps its value.
+func setConfiguration(svc *world.Service, controller string, in *ecstypes.DeploymentConfiguration) error {
+	next, err := merged(svc, controller, in)
+	if err != nil {
+		return err
+	}
+	docOfService(svc).shape.DeploymentConfiguration = next
+	svc.MinPercent, svc.MaxPercent = int(*next.MinimumHealthyPercent), int(*next.MaximumPercent)
+	return nil
+}
+
+// merged is a service's deployment configuration with what is given laid over,
+// as a controller takes it.
+func merged(svc *world.Service, controller string, in *ecstypes.DeploymentConfiguration) (*ecstypes.DeploymentConfiguration, error) {
+	next := clone(docOfService(svc).shape.DeploymentConfiguration)
+	if next == nil {
+		next = &ecstypes.DeploymentConfiguration{}
+		if controller == "ECS" {
+			next.Strategy, next.BakeTimeInMinutes = "ROLLING", ptr(int32(0))
+		}
+	}
+	lo, hi := int32(svc.MinPercent), int32(svc.MaxPercent)
+	next.MinimumHealthyPercent, next.MaximumPercent = ptr(lo), ptr(hi)
+	if in == nil {
+		return next, nil
+	}
+	in = clone(in)
+	lo, hi = *or(in.MinimumHealthyPercent, lo), *or(in.MaximumPercent, hi)
+	if err := checkDeployment(in, controller, lo, hi); err != nil {
+		return nil, err
+	}
+	next.MinimumHealthyPercent, next.MaximumPercent = ptr(lo), ptr(hi)
+	if in.DeploymentCircuitBreaker != nil {
+		next.DeploymentCircuitBreaker = in.DeploymentCircuitBreaker
+	}
+	if in.Alarms != nil {
+		next.Alarms = in.Alarms
+	}
+	if in.BakeTimeInMinutes != nil && controller == "ECS" {
+		next.BakeTimeInMinutes = in.BakeTimeInMinutes
+	}
+	if in.EarlySuccessCriteria != nil {
+		next.EarlySuccessCriteria = in.EarlySuccessCriteria
+	}
+	return next, checkEarly(next.EarlySuccessCriteria, lo)
+}
+
+func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, lo, hi int32) error {
+	switch {
+	case lo < 0 || lo > 100:
+		return invalid("minimumHealthyPercent must be between 0 and 100.")
+	case hi < 100:
+		return invalid("maximumPercent must be at least 100.")
+	case lo == 100 && hi == 100:
+		return invalid("Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
+	case controller == "EXTERNAL" && (judges(in) || in.Strategy != "" && in.Strategy != "ROLLING" || val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
+		return invalid("%s", onlyForECS)
+	case in.Strategy != "" && in.Strategy != "ROLLING":
+		return invalid("Deployment strategy %s: not simulated.", in.Strategy)
+	case in.CanaryConfiguration != nil || in.LinearConfiguration != nil || len(in.LifecycleHooks) > 0:
+		return invalid("Lifecycle hooks and canary or linear configurations: not simulated.")
+	case val(in.BakeTimeInMinutes) < 0 || val(in.BakeTimeInMinutes) > longestBakeMinutes:
+		return invalid("bakeTimeInMinutes must be between 0 and %d.", longestBakeMinutes)
+	case in.Alarms != nil && in.Alarms.Enable && len(in.Alarms.AlarmNames) == 0:
+		return invalid("alarmNames can not be empty when deployment alarms are enabled.")
+	case in.Alarms != nil && len(in.Alarms.AlarmNames) > mostAlarms:
+		return invalid("alarmNames can have at most %d items.", mostAlarms)
+	}
+	return checkThreshold(in.DeploymentCircuitBreaker)
+}
+
+// judges reports whether a configuration has what only the ECS controller does.
+func judges(c *ecstypes.DeploymentConfiguration) bool {
+	return c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable || c.Alarms != nil && c.Alarms.Enable ||
+		c.EarlySuccessCriteria != nil && c.EarlySuccessCriteria.Enable
+}
+
+func checkThreshold(b *ecstypes.DeploymentCircuitBreaker) error {
+	if b == nil || b.ThresholdConfiguration == nil {
+		return nil
+	}
+	t := b.ThresholdConfiguration
+	switch t.Type {
+	case ecstypes.ThresholdTypeBoundedPercent, ecstypes.ThresholdTypeUnboundedPercent:
+		if t.Value < 1 || t.Value > 100 {
+			return invalid("The value of a %s threshold must be between 1 and 100.", t.Type)
+		}
+	case ecstypes.ThresholdTypeCount:
+		if t.Value < 1 {
+			return invalid("The value of a COUNT threshold must be at least 1.")
+		}
+	default:
+		return invalid("Invalid threshold type: %s", t.Type)
+	}
+	return nil
+}
+
+func checkEarly(e *ecstypes.DeploymentEarlySuccessCriteria, lo int32) error {
+	switch {
+	case e == nil || !e.Enable:
+		return nil
+	case e.HealthyPercent == nil:
+		return invalid("healthyPercent must be specified when early success criteria are enabled.")
+	case *e.HealthyPercent < 0 || *e.HealthyPercent > 100:
+		return invalid("healthyPercent must be between 0 and 100.")
+	case *e.HealthyPercent < lo:
+		return invalid("healthyPercent must be greater than or equal to minimumHealthyPercent.")
+	case e.SourceServiceRevisionCleanup != ecstypes.ServiceRevisionCleanupBlocking && e.SourceServiceRevisionCleanup != ecstypes.ServiceRevisionCleanupDeferred:
+		return invalid("sourceServiceRevisionCleanup must be BLOCKING or DEFERRED when early success criteria are enabled.")
+	}
+	return nil
+}
+
+// rulesOf is how the law judges by a deployment configuration.
+func rulesOf(c *ecstypes.DeploymentConfiguration) (r scheduler.Rules) {
+	if b := c.DeploymentCircuitBreaker; b != nil {
+		r.Breaker = scheduler.Breaker{Enable: b.Enable, Rollback: b.Rollback, Cumulative: b.ResetOnHealthyTask != nil && !*b.ResetOnHealthyTask}
+		if t := b.ThresholdConfiguration; t != nil {
+			r.Breaker.Type, r.Breaker.Value = string(t.Type), int(t.Value)
+		}
+	}
+	if a := c.Alarms; a != nil {
+		r.Alarms = scheduler.Alarms{Enable: a.Enable, Rollback: a.Rollback, Names: clone(a.AlarmNames)}
+	}
+	if e := c.EarlySuccessCriteria; e != nil {
+		r.Early = scheduler.Early{Enable: e.Enable, HealthyPercent: int(val(e.HealthyPercent)), Deferred: e.SourceServiceRevisionCleanup == ecstypes.ServiceRevisionCleanupDeferred}
+	}
+	r.Bake = time.Duration(val(c.BakeTimeInMinutes)) * time.Minute
+	return r
+}

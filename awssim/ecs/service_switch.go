@@ -1,0 +1,70 @@
+package ecs
+
+import (
+	"fmt"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// inPlace is the task set or deployment that stands for a service: the PRIMARY
+// one, or the only one, as after a switch to EXTERNAL. Nil if there is none.
+func inPlace(svc *world.Service) *world.TaskSet {
+	if p := svc.Primary(); p != nil || len(svc.TaskSets) != 1 {
+		return p
+	}
+	return svc.TaskSets[0]
+}
+
+// checkSwitch refuses a change of the deployment controller that AWS refuses
+// (API Reference, UpdateService, deploymentController).
+func (s *Service) checkSwitch(svc *world.Service, in *awsecs.UpdateServiceInput, to string) error {
+	switch {
+	case to == "CODE_DEPLOY":
+		return unsimulated("Changing the deployment controller from " + svc.Controller + " to CODE_DEPLOY")
+	case to != "ECS" && to != "EXTERNAL":
+		return invalid("Invalid deployment controller type: %s", to)
+	case s.isBusy(svc):
+		return invalid("Unable to update the deployment controller from %s to %s while a deployment is in progress.", svc.Controller, to)
+	case to == "ECS":
+		return nil
+	}
+	next, err := merged(svc, svc.Controller, in.DeploymentConfiguration)
+	if err == nil && judges(next) {
+		err = invalid("Unable to update the deployment controller from ECS to %s: alarms, circuit breaker, early success criteria and strategies other than ROLLING are only supported with the ECS deployment controller.", to)
+	}
+	return err
+}
+
+// isBusy reports whether a service is between two states: with controller ECS a
+// deployment that is on its way, with EXTERNAL more than one task set.
+func (s *Service) isBusy(svc *world.Service) bool {
+	if all := s.law.Rollouts(svc); svc.Controller == "ECS" && len(all) > 0 && !all[len(all)-1].Ended() {
+		return true
+	}
+	return len(svc.TaskSets) > 1 || len(svc.TaskSets) == 1 && svc.TaskSets[0].Status == "DRAINING"
+}
+
+// switchTo changes the deployment controller in place. What runs goes on.
+func (s *Service) switchTo(tx *world.Tx, svc *world.Service, to string) {
+	d := &docOfService(svc).shape
+	d.DeploymentController.Type = ecstypes.DeploymentControllerType(to)
+	if to == "EXTERNAL" {
+		for _, ts := range svc.TaskSets {
+			ts.ARN = tx.ARN("ecs", fmt.Sprintf("task-set/%s/%s/%s", svc.Cluster.Name, svc.Name, ts.ID))
+		}
+		s.law.HandOver(tx, svc)
+		return
+	}
+	c := d.DeploymentConfiguration
+	if c.Strategy = "ROLLING"; c.BakeTimeInMinutes == nil {
+		c.BakeTimeInMinutes = ptr(int32(0))
+	}
+	s.law.SetRules(tx, svc, rulesOf(c))
+	s.law.TakeOver(tx, svc)
+	if len(svc.TaskSets) > 0 {
+		s.record(tx, svc)
+	}
+}
