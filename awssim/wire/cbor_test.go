@@ -169,7 +169,7 @@ func TestRefusalsInThreeProtocols(t *testing.T) {
 		auth := signed("123456789012", "eu-west-1", "monitoring")
 		res, body := s.postTo(t, "/service/"+granite+"/operation/DescribeAlarms", map[string]string{"Authorization": auth, "Smithy-Protocol": "rpc-v2-cbor"}, "")
 		x, err := cbor.Decode([]byte(body))
-		if want := (cbor.Map{"__type": cbor.String(c.typed), "message": cbor.String("a < b")}); err != nil || !reflect.DeepEqual(x, want) || res.StatusCode != 404 {
+		if want := (cbor.Map{"__type": cbor.String(c.typed), "message": cbor.String("a < b"), "Message": cbor.String("a < b")}); err != nil || !reflect.DeepEqual(x, want) || res.StatusCode != 404 {
 			t.Errorf("%s by CBOR: %d %v %v", c.code, res.StatusCode, x, err)
 		}
 		if res.Header.Get("Smithy-Protocol") != "rpc-v2-cbor" || res.Header.Get("X-Amzn-Query-Error") != c.old+";Sender" {

@@ -41,12 +41,16 @@ func modern(code string) (string, bool) {
 	return "", false
 }
 
+// messages are what a refusal's text is called: models spell it either way, and
+// clients look for theirs.
+var messages = [...]string{"message", "Message"}
+
 // refusalCBOR is the reply that carries a refusal in RPC v2 CBOR.
 func (r *room) refusalCBOR(ref *world.Refusal, code string) reply {
 	b := []byte{openMap}
 	b = appendMember(b, "__type", r.errorType(ref))
-	if ref.Message != "" {
-		b = appendMember(b, "message", ref.Message)
+	for _, name := range messages {
+		b = appendMember(b, name, ref.Message)
 	}
 	for _, name := range sortedNames(ref.Fields) {
 		if t, ok := ref.Fields[name].(string); ok {
@@ -73,14 +77,15 @@ func sortedNames(m map[string]any) []string {
 // refusalCompatible is the same in awsJson: the type in the body, the old code in
 // the header.
 func (r *room) refusalCompatible(ref *world.Refusal, code string) reply {
-	o := map[string]any{}
+	o := map[string]any{"__type": r.errorType(ref)}
 	for k, v := range ref.Fields {
-		o[k] = v
+		if t, ok := v.(string); ok {
+			o[k] = t
+		}
 	}
-	o["__type"], o["message"] = r.errorType(ref), ref.Message
-	b, err := json.Marshal(o)
-	if err != nil {
-		b, _ = json.Marshal(map[string]string{"__type": r.errorType(ref), "message": ref.Message})
+	for _, name := range messages {
+		o[name] = ref.Message
 	}
+	b, _ := json.Marshal(o)
 	return reply{status: status(ref), contentType: r.Protocol.jsonType(), body: b, queryError: r.queryError(ref, code)}
 }

@@ -1,0 +1,223 @@
+package cloudwatch
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	mostData     = 1000    // data in one call
+	mostValues   = 150     // values of one datum
+	pointsKept   = 10_000  // newest points of a metric
+	metricsKept  = 10_000  // metrics of a Region
+	mostPoints   = 1440    // of GetMetricStatistics
+	mostReturned = 100_800 // of GetMetricData
+	mostQueries  = 500
+)
+
+// metric is the points of one metric, by time.
+type metric struct{ points []point }
+
+// point is a sample, or a set of samples that came together.
+type point struct {
+	at                   time.Time
+	count, sum, min, max float64
+	unit                 cwtypes.StandardUnit
+}
+
+func (p *point) add(q point) {
+	if p.count == 0 {
+		p.min, p.max = q.min, q.max
+	}
+	p.count, p.sum = p.count+q.count, p.sum+q.sum
+	p.min, p.max = min(p.min, q.min), max(p.max, q.max)
+}
+
+// metrics are those of a Region, by name.
+type metrics struct{ all world.Ordered[*metric] }
+
+func metricsOf(tx *world.Tx) *metrics { return world.Room[metrics](tx.Region, "cloudwatch") }
+
+// nameOf identifies a metric: namespace, name and dimensions in any order.
+func nameOf(namespace, name *string, dims []cwtypes.Dimension) string {
+	parts := make([]string, 0, len(dims))
+	for _, d := range dims {
+		parts = append(parts, val(d.Name)+"\x01"+val(d.Value))
+	}
+	slices.Sort(parts)
+	return val(namespace) + "\x00" + val(name) + "\x00" + strings.Join(parts, "\x00")
+}
+
+// PutMetricData keeps data for GetMetricStatistics and GetMetricData. On AWS it
+// takes minutes until they see it; here they do at once.
+func (s *Service) PutMetricData(ctx context.Context, in *awscw.PutMetricDataInput) (*awscw.PutMetricDataOutput, error) {
+	if err := within(in.Namespace, "namespace", 255); err != nil {
+		return nil, err
+	}
+	data := slices.Clone(in.MetricData)
+	for _, e := range in.EntityMetricData {
+		data = append(data, e.MetricData...)
+	}
+	switch {
+	case len(data) == 0:
+		return nil, missing("The parameter MetricData is required.")
+	case len(data) > mostData:
+		return nil, invalid("The collection MetricData must not have a size greater than %d.", mostData)
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awscw.PutMetricDataOutput, error) {
+		for i := range data {
+			if err := checkDatum(tx.Now(), &data[i]); err != nil {
+				return nil, err
+			}
+		}
+		for i := range data {
+			metricsOf(tx).keep(in.Namespace, &data[i], tx.Now())
+		}
+		return nil, nil
+	})
+}
+
+func checkDatum(now time.Time, d *cwtypes.MetricDatum) error {
+	if err := firstOf(within(d.MetricName, "metricData.member.metricName", 255), checkDimensions(d.Dimensions),
+		ifGiven(d.Unit, "metricData.member.unit", d.Unit.Values())); err != nil {
+		return err
+	}
+	given := 0
+	for _, is := range []bool{d.Value != nil, d.StatisticValues != nil, len(d.Values) > 0} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return combination("Exactly one of Value, Values and StatisticValues must be given for metric %s", *d.MetricName)
+	}
+	if x := d.StatisticValues; x != nil && (x.Sum == nil || x.Minimum == nil || x.Maximum == nil || val(x.SampleCount) <= 0) {
+		return missing("The parameters SampleCount, Sum, Minimum and Maximum of StatisticValues are required.")
+	}
+	if len(d.Values) > mostValues || len(d.Counts) > 0 && len(d.Counts) != len(d.Values) {
+		return invalid("Values has at most %d elements, and Counts as many", mostValues)
+	}
+	for _, v := range append(slices.Clone(d.Values), val(d.Value)) {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return world.Refuse("InvalidParameterValueException", "The value %v for parameter MetricData.member.Value is invalid.", v)
+		}
+	}
+	if at := d.Timestamp; at != nil && (at.After(now.Add(2*time.Hour)) || at.Before(now.AddDate(0, 0, -14))) {
+		return world.Refuse("InvalidParameterValueException", "The parameter MetricData.member.Timestamp must specify a time within the past two weeks and at most two hours in the future.")
+	}
+	return nil
+}
+
+func (m *metrics) keep(namespace *string, d *cwtypes.MetricDatum, now time.Time) {
+	name := nameOf(namespace, d.MetricName, d.Dimensions)
+	x, ok := m.all.Get(name)
+	if !ok {
+		if m.all.Len() >= metricsKept {
+			m.all.Delete(m.all.Keys()[0])
+		}
+		x = &metric{}
+		m.all.Put(name, x)
+	}
+	p := pointOf(d)
+	p.at = now
+	if d.Timestamp != nil {
+		p.at = d.Timestamp.UTC()
+	}
+	i := len(x.points)
+	for i > 0 && x.points[i-1].at.After(p.at) {
+		i--
+	}
+	x.points = slices.Insert(x.points, i, p)
+	if len(x.points) >= 2*pointsKept {
+		x.points = append(x.points[:0:0], x.points[len(x.points)-pointsKept:]...)
+	}
+}
+
+func pointOf(d *cwtypes.MetricDatum) (p point) {
+	one := func(v, n float64) { p.add(point{count: n, sum: v * n, min: v, max: v}) }
+	switch {
+	case d.Value != nil:
+		one(*d.Value, 1)
+	case d.StatisticValues != nil:
+		s := d.StatisticValues
+		p = point{count: val(s.SampleCount), sum: val(s.Sum), min: val(s.Minimum), max: val(s.Maximum)}
+	}
+	for i, v := range d.Values {
+		n := 1.0
+		if len(d.Counts) > 0 {
+			n = d.Counts[i]
+		}
+		one(v, n)
+	}
+	p.unit = d.Unit
+	return p
+}
+
+// window is the time that a question is about: [from, to), in periods.
+type window struct {
+	from, to time.Time
+	period   time.Duration
+	unit     cwtypes.StandardUnit
+}
+
+func windowOf(from, to *time.Time, period *int32, unit cwtypes.StandardUnit) (w window, err error) {
+	switch {
+	case from == nil || to == nil:
+		return w, missing("The parameters StartTime and EndTime are required.")
+	case !from.Before(*to):
+		return w, invalid("The parameter StartTime must be less than the parameter EndTime.")
+	case period == nil:
+		return w, missing("The parameter Period is required.")
+	}
+	w = window{from: from.UTC(), to: to.UTC(), period: time.Duration(*period) * time.Second, unit: unit}
+	if p := *period; p != 1 && p != 5 {
+		err = checkPeriod(p, "Period")
+	}
+	return w, err
+}
+
+// sums are the points of a metric, those of one period together. Periods begin at
+// multiples of their length.
+func (w window) sums(m *metric) []point {
+	var list []point
+	if m == nil {
+		return nil
+	}
+	for _, p := range m.points {
+		if p.at.Before(w.from) || !p.at.Before(w.to) || w.unit != "" && w.unit != p.unit {
+			continue
+		}
+		at := p.at.Truncate(w.period)
+		if n := len(list); n == 0 || !list[n-1].at.Equal(at) {
+			list = append(list, point{at: at, unit: p.unit})
+		}
+		list[len(list)-1].add(p)
+	}
+	return list
+}
+
+// stat is one statistic of a point.
+func (p point) stat(name string) (float64, error) {
+	switch name {
+	case "SampleCount":
+		return p.count, nil
+	case "Sum":
+		return p.sum, nil
+	case "Average":
+		return p.sum / p.count, nil
+	case "Minimum":
+		return p.min, nil
+	case "Maximum":
+		return p.max, nil
+	}
+	return 0, unsimulated(fmt.Sprintf("Statistic %q", name))
+}

@@ -1,0 +1,127 @@
+package cloudwatch
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// DescribeAlarms lists alarms by name. Names that no alarm has are passed over.
+func (s *Service) DescribeAlarms(ctx context.Context, in *awscw.DescribeAlarmsInput) (*awscw.DescribeAlarmsOutput, error) {
+	if err := checkQuestion(in); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awscw.DescribeAlarmsOutput, error) {
+		out := &awscw.DescribeAlarmsOutput{MetricAlarms: []cwtypes.MetricAlarm{}, CompositeAlarms: []cwtypes.CompositeAlarm{}}
+		if len(in.AlarmTypes) > 0 && !slices.Contains(in.AlarmTypes, cwtypes.AlarmTypeMetricAlarm) {
+			return out, nil
+		}
+		page, next, err := wire.Page(chosen(tx, in), in.NextToken, int(val(in.MaxRecords)), 50, mostAtOnce, func(a *world.Alarm) string { return a.Name })
+		if err != nil {
+			return nil, badToken()
+		}
+		for _, a := range page {
+			out.MetricAlarms = append(out.MetricAlarms, show(a))
+		}
+		out.NextToken = next
+		return out, nil
+	})
+}
+
+func checkQuestion(in *awscw.DescribeAlarmsInput) error {
+	switch {
+	case in.ParentsOfAlarmName != nil || in.ChildrenOfAlarmName != nil:
+		return unsimulated("ParentsOfAlarmName or ChildrenOfAlarmName, which are about composite alarms,")
+	case len(in.AlarmNames) > 0 && in.AlarmNamePrefix != nil:
+		return combination("AlarmNames and AlarmNamePrefix must not be used together")
+	case len(in.AlarmNames) > mostAtOnce:
+		return checkNames(in.AlarmNames)
+	case in.MaxRecords != nil && (*in.MaxRecords < 1 || *in.MaxRecords > mostAtOnce):
+		return constraint(*in.MaxRecords, "maxRecords", "Member must have value between 1 and 100")
+	}
+	return ifGiven(in.StateValue, "stateValue", in.StateValue.Values())
+}
+
+// chosen are the alarms that are asked for, by name.
+func chosen(tx *world.Tx, in *awscw.DescribeAlarmsInput) []*world.Alarm {
+	var list []*world.Alarm
+	for _, a := range tx.Alarms.Values() {
+		switch {
+		case len(in.AlarmNames) > 0 && !slices.Contains(in.AlarmNames, a.Name):
+		case !strings.HasPrefix(a.Name, val(in.AlarmNamePrefix)):
+		case in.StateValue != "" && string(in.StateValue) != a.State:
+		case !acts(a, val(in.ActionPrefix)):
+		default:
+			list = append(list, a)
+		}
+	}
+	slices.SortFunc(list, func(a, b *world.Alarm) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+func acts(a *world.Alarm, prefix string) bool {
+	d := docOf(a).alarm
+	all := slices.Concat(d.AlarmActions, d.OKActions, d.InsufficientDataActions)
+	return prefix == "" || slices.ContainsFunc(all, func(x string) bool { return strings.HasPrefix(x, prefix) })
+}
+
+func show(a *world.Alarm) cwtypes.MetricAlarm {
+	d := docOf(a)
+	m := wire.Clone(d.alarm)
+	m.AlarmActions, m.OKActions = orEmpty(m.AlarmActions), orEmpty(m.OKActions)
+	m.InsufficientDataActions, m.Dimensions = orEmpty(m.InsufficientDataActions), orEmpty(m.Dimensions)
+	m.AlarmName, m.AlarmArn, m.AlarmConfigurationUpdatedTimestamp = ptr(a.Name), ptr(a.ARN), ptr(d.at)
+	m.StateValue, m.StateReason = cwtypes.StateValue(a.State), ptr(a.Reason)
+	m.StateUpdatedTimestamp, m.StateTransitionedTimestamp = ptr(a.StateUpdated), ptr(a.Transitioned)
+	if a.ReasonData != "" {
+		m.StateReasonData = ptr(a.ReasonData)
+	}
+	return m
+}
+
+// DescribeAlarmHistory lists changes of state and of configuration, the newest
+// first unless asked otherwise. There are no entries of actions.
+func (s *Service) DescribeAlarmHistory(ctx context.Context, in *awscw.DescribeAlarmHistoryInput) (*awscw.DescribeAlarmHistoryOutput, error) {
+	if n := in.MaxRecords; n != nil && (*n < 1 || *n > 100) {
+		return nil, constraint(*n, "maxRecords", "Member must have value between 1 and 100")
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awscw.DescribeAlarmHistoryOutput, error) {
+		out := &awscw.DescribeAlarmHistoryOutput{AlarmHistoryItems: []cwtypes.AlarmHistoryItem{}}
+		page, next, err := wire.Page(notes(tx, in), in.NextToken, int(val(in.MaxRecords)), 100, 100, nil)
+		if err != nil {
+			return nil, badToken()
+		}
+		for _, n := range page {
+			out.AlarmHistoryItems = append(out.AlarmHistoryItems, cwtypes.AlarmHistoryItem{
+				AlarmName: ptr(n.Alarm), AlarmType: cwtypes.AlarmTypeMetricAlarm, HistoryItemType: cwtypes.HistoryItemType(n.Kind),
+				HistorySummary: ptr(n.Summary), HistoryData: ptr(n.Data), Timestamp: ptr(n.At),
+			})
+		}
+		out.NextToken = next
+		return out, nil
+	})
+}
+
+func notes(tx *world.Tx, in *awscw.DescribeAlarmHistoryInput) []world.AlarmNote {
+	var list []world.AlarmNote
+	for _, n := range tx.AlarmNotes {
+		switch {
+		case in.AlarmName != nil && *in.AlarmName != n.Alarm:
+		case in.HistoryItemType != "" && string(in.HistoryItemType) != n.Kind:
+		case in.StartDate != nil && n.At.Before(*in.StartDate), in.EndDate != nil && n.At.After(*in.EndDate):
+		case len(in.AlarmTypes) > 0 && !slices.Contains(in.AlarmTypes, cwtypes.AlarmTypeMetricAlarm):
+		default:
+			list = append(list, n)
+		}
+	}
+	if in.ScanBy != cwtypes.ScanByTimestampAscending {
+		slices.Reverse(list)
+	}
+	return list
+}

@@ -1,0 +1,180 @@
+package cloudwatch
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	mostAtOnce = 100 // alarms in one call
+	mostAlarms = 5000
+	mostTags   = 50
+)
+
+// doc is what no law reads of an alarm.
+type doc struct {
+	alarm cwtypes.MetricAlarm // without name, state and times
+	at    time.Time           // of the last change of its configuration
+	tags  map[string]string
+}
+
+func docOf(a *world.Alarm) *doc {
+	if d, ok := a.Doc.(*doc); ok {
+		return d
+	}
+	return &doc{at: a.StateUpdated, alarm: cwtypes.MetricAlarm{ActionsEnabled: ptr(true)}} // a law or a test made it
+}
+
+// PutMetricAlarm makes an alarm, which has insufficient data, or replaces the
+// configuration of one, whose state and tags stay.
+func (s *Service) PutMetricAlarm(ctx context.Context, in *awscw.PutMetricAlarmInput) (*awscw.PutMetricAlarmOutput, error) {
+	if err := checkAlarm(in); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awscw.PutMetricAlarmOutput, error) {
+		a, there := tx.Alarms.Get(*in.AlarmName)
+		if !there {
+			if tx.Alarms.Len() >= mostAlarms {
+				return nil, world.Refuse("LimitExceededFault", "Maximum number of alarms reached")
+			}
+			a = &world.Alarm{Name: *in.AlarmName}
+		}
+		d := &doc{alarm: wire.Clone(shapeOf(in)), at: tx.Now(), tags: tagsOf(in.Tags)}
+		if there {
+			d.tags = docOf(a).tags
+		}
+		a.Doc, a.Period = d, time.Duration(val(in.Period))*time.Second
+		a.EvaluationPeriods = int(val(in.EvaluationPeriods))
+		if !there {
+			tx.AddAlarm(a)
+			tx.NoteAlarm(a.Name, "ConfigurationUpdate", "Alarm \""+a.Name+"\" created", "")
+			return nil, nil
+		}
+		tx.NoteAlarm(a.Name, "ConfigurationUpdate", "Alarm \""+a.Name+"\" updated", "")
+		tx.Changed(world.AlarmChanged, a)
+		return nil, nil
+	})
+}
+
+// shapeOf is the configuration that AWS describes afterwards.
+func shapeOf(in *awscw.PutMetricAlarmInput) cwtypes.MetricAlarm {
+	enabled := in.ActionsEnabled == nil || *in.ActionsEnabled
+	return cwtypes.MetricAlarm{
+		ActionConfiguration: in.ActionConfiguration, ActionsEnabled: &enabled, AlarmActions: orEmpty(in.AlarmActions),
+		AlarmDescription: in.AlarmDescription, ComparisonOperator: in.ComparisonOperator, DatapointsToAlarm: in.DatapointsToAlarm,
+		Dimensions: orEmpty(in.Dimensions), EvaluateLowSampleCountPercentile: in.EvaluateLowSampleCountPercentile,
+		EvaluationCriteria: in.EvaluationCriteria, EvaluationInterval: in.EvaluationInterval,
+		EvaluationPeriods: in.EvaluationPeriods, EvaluationWindow: in.EvaluationWindow, ExtendedStatistic: in.ExtendedStatistic,
+		InsufficientDataActions: orEmpty(in.InsufficientDataActions), MetricName: in.MetricName, Metrics: in.Metrics,
+		Namespace: in.Namespace, OKActions: orEmpty(in.OKActions), Period: in.Period, Statistic: in.Statistic,
+		Threshold: in.Threshold, ThresholdMetricId: in.ThresholdMetricId, TreatMissingData: in.TreatMissingData,
+		Unit: in.Unit, WarmUpConfiguration: in.WarmUpConfiguration,
+	}
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// SetAlarmState sets the state. On AWS it holds until the next evaluation; here
+// until it is set again.
+func (s *Service) SetAlarmState(ctx context.Context, in *awscw.SetAlarmStateInput) (*awscw.SetAlarmStateOutput, error) {
+	err := firstOf(within(in.AlarmName, "alarmName", 255), within(in.StateReason, "stateReason", 1023),
+		oneOf(in.StateValue, "stateValue", in.StateValue.Values()))
+	if err != nil {
+		return nil, err
+	}
+	if d := val(in.StateReasonData); len(d) > 4000 || d != "" && !json.Valid([]byte(d)) {
+		return nil, world.Refuse("InvalidFormatFault", "StateReasonData is not JSON of at most 4000 characters")
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awscw.SetAlarmStateOutput, error) {
+		a, ok := tx.Alarms.Get(*in.AlarmName)
+		if !ok {
+			return nil, notFound()
+		}
+		tx.SetAlarm(a, string(in.StateValue), *in.StateReason, val(in.StateReasonData))
+		return nil, nil
+	})
+}
+
+// DeleteAlarms takes alarms away: all, or none if one is not there.
+func (s *Service) DeleteAlarms(ctx context.Context, in *awscw.DeleteAlarmsInput) (*awscw.DeleteAlarmsOutput, error) {
+	if err := checkNames(in.AlarmNames); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awscw.DeleteAlarmsOutput, error) {
+		gone := map[string]bool{}
+		for _, name := range in.AlarmNames {
+			if _, ok := tx.Alarms.Get(name); !ok {
+				return nil, notFound()
+			}
+		}
+		for _, name := range in.AlarmNames {
+			if a, _ := tx.Alarms.Get(name); !gone[name] {
+				tx.DeleteAlarm(a)
+				tx.NoteAlarm(name, "ConfigurationUpdate", "Alarm \""+name+"\" deleted", "")
+			}
+			gone[name] = true
+		}
+		return nil, nil
+	})
+}
+
+// EnableAlarmActions turns actions on. Nothing follows from that here; alarms
+// that are not there are passed over.
+func (s *Service) EnableAlarmActions(ctx context.Context, in *awscw.EnableAlarmActionsInput) (*awscw.EnableAlarmActionsOutput, error) {
+	return nil, s.enable(ctx, in.AlarmNames, true)
+}
+
+// DisableAlarmActions turns them off.
+func (s *Service) DisableAlarmActions(ctx context.Context, in *awscw.DisableAlarmActionsInput) (*awscw.DisableAlarmActionsOutput, error) {
+	return nil, s.enable(ctx, in.AlarmNames, false)
+}
+
+func (s *Service) enable(ctx context.Context, names []string, enabled bool) error {
+	if err := checkNames(names); err != nil {
+		return err
+	}
+	_, err := call(ctx, s, func(tx *world.Tx) (struct{}, error) {
+		for _, name := range names {
+			a, ok := tx.Alarms.Get(name)
+			if !ok {
+				continue
+			}
+			d := *docOf(a)
+			d.alarm.ActionsEnabled, d.at = &enabled, tx.Now()
+			a.Doc = &d
+			tx.Changed(world.AlarmChanged, a)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+func tagsOf(tags []cwtypes.Tag) map[string]string {
+	m := map[string]string{}
+	for _, t := range tags {
+		m[val(t.Key)] = val(t.Value)
+	}
+	return m
+}
+
+func shownTags(m map[string]string) []cwtypes.Tag {
+	tags := []cwtypes.Tag{}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		tags = append(tags, cwtypes.Tag{Key: ptr(k), Value: ptr(m[k])})
+	}
+	return tags
+}
