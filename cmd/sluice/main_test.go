@@ -37,7 +37,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("AWS_CONFIG_FILE", env.WorkDir+"/none")
 	env.Setenv("AWS_SHARED_CREDENTIALS_FILE", env.WorkDir+"/none")
 	env.Setenv("USER", "ana")
-	state := &script{keys: []string{killAt}, beside: map[string]*beside{}}
+	state := &script{keys: []string{killAt, "TERM", "NO_COLOR"}, beside: map[string]*beside{}}
 	for _, v := range env.Vars {
 		key, _, _ := strings.Cut(v, "=")
 		state.keys = append(state.keys, key)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -104,10 +105,13 @@ func remove(ts *testscript.TestScript, neg bool, args []string) {
 // claim puts the claim of another machine's deployment on a service.
 func claim(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
-		ts.Fatalf("usage: claim cluster service deployment")
+		ts.Fatalf("usage: claim cluster service deployment|@file")
 	}
-	s := theSim(ts)
-	value := args[2] + " " + s.View().Now.Add(time.Hour).UTC().Format(time.RFC3339)
+	s, id := theSim(ts), args[2]
+	if name, ok := strings.CutPrefix(id, "@"); ok {
+		id = regexp.MustCompile(`slc-\w+`).FindString(ts.ReadFile(name))
+	}
+	value := id + " " + s.View().Now.Add(time.Hour).UTC().Format(time.RFC3339)
 	_, err := awsecs.NewFromConfig(s.Config()).TagResource(context.Background(), &awsecs.TagResourceInput{
 		ResourceArn: aws.String("arn:aws:ecs:" + s.Region() + ":" + s.Account() + ":service/" + args[0] + "/" + args[1]),
 		Tags:        []ecstypes.Tag{{Key: aws.String("sluice:deployment"), Value: aws.String(value)}}})

@@ -76,6 +76,11 @@ func (p *program) held(ctx context.Context, j *journal.Journal, pre *prepared) e
 		return &sluice.Error{Op: op, Resource: service, Kind: sluice.Overtaken, Err: err,
 			Next: "remove the tag " + plan.ClaimTag + " from the service if nobody deploys it"}
 	}
+	if d, err := j.Deployment(ctx, claim.Deployment); err == nil {
+		return &sluice.Error{Op: op, Resource: service, Kind: sluice.Overtaken,
+			Err:  fmt.Errorf("deployment %s of it has ended (%s), but could not give its claim back; it runs out at %s", d.ID, d.Outcome, stamp(claim.Until)),
+			Next: "wait until then, or remove the tag " + plan.ClaimTag + " from the service"}
+	}
 	return &sluice.Error{Op: op, Resource: service, Kind: sluice.Overtaken,
 		Err:  fmt.Errorf("deployment %s holds it until %s, and it is not in this journal (%s): another machine runs it", claim.Deployment, stamp(claim.Until), p.statePath()),
 		Next: "wait for it to end, or go on where its journal is; the claim runs out by itself"}
