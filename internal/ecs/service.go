@@ -94,6 +94,18 @@ func (l *Live) Primary() *sluice.TaskSet {
 	return l.find(func(ts sluice.TaskSet) bool { return ts.Status == "PRIMARY" })
 }
 
+// Serving is the revision that serves, or is to serve: that of the PRIMARY task
+// set, or with controller ECS the service's own. Empty if there is none.
+func (l *Live) Serving() string {
+	if p := l.Primary(); p != nil {
+		return p.Revision
+	}
+	if l.Controller == "EXTERNAL" {
+		return ""
+	}
+	return sluice.RevisionOf(aws.ToString(l.Raw.TaskDefinition))
+}
+
 // TaskSet is the task set with that id, or nil.
 func (l *Live) TaskSet(id string) *sluice.TaskSet {
 	return l.find(func(ts sluice.TaskSet) bool { return ts.ID == id })

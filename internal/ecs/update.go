@@ -64,6 +64,19 @@ func (u Update) Former(live *Live) Update {
 	return back
 }
 
+// Differing is the part of u that the live service has not got.
+func (u Update) Differing(live *Live) Update {
+	var out Update
+	have := u.Former(live)
+	for _, member := range u.Members {
+		want := reflect.ValueOf(u.Values).FieldByName(upper(member)).Interface()
+		if !reflect.DeepEqual(want, reflect.ValueOf(have.Values).FieldByName(upper(member)).Interface()) {
+			out.set(member, u.Values)
+		}
+	}
+	return out
+}
+
 func primaryDeployment(s ecstypes.Service) *ecstypes.Deployment {
 	for i, d := range s.Deployments {
 		if aws.ToString(d.Status) == "PRIMARY" {

@@ -1,7 +1,9 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -98,6 +100,15 @@ func (r Rollout) See(o Observation) (Rollout, Verdict) {
 	v := r.verdict(o)
 	r.answered(o)
 	return r, v
+}
+
+// GiveUp ends the wait at its hard limit without another observation: nothing can
+// be read. why may be empty.
+func (r Rollout) GiveUp(now time.Time, why string) (Rollout, Verdict) {
+	if r.over == nil {
+		r.over = &ending{outcome: sluice.TimedOut, why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", r.want.Timeout, why), "; ")}
+	}
+	return r, r.verdict(Observation{At: now, Service: r.last})
 }
 
 // learn takes in what does not depend on the judgement.

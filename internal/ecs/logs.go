@@ -1,0 +1,75 @@
+package ecs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// LogPlace is where a container's output goes in CloudWatch Logs.
+type LogPlace struct {
+	Group, Stream string
+	Region        string // empty: the service's
+}
+
+func (p LogPlace) String() string { return p.Group + " " + p.Stream }
+
+// LogsOf is where a container of a task prints to, by its task definition; or
+// why that cannot be read.
+func LogsOf(td *ecstypes.TaskDefinition, container, task string) (LogPlace, error) {
+	for _, c := range td.ContainerDefinitions {
+		if aws.ToString(c.Name) == container {
+			return logPlace(c, task)
+		}
+	}
+	return LogPlace{}, fmt.Errorf("the task definition has no container %s", container)
+}
+
+// logPlace follows the awslogs driver's naming: prefix/container/task (ECS
+// Developer Guide, "Send Amazon ECS logs to CloudWatch").
+func logPlace(c ecstypes.ContainerDefinition, task string) (LogPlace, error) {
+	l, name := c.LogConfiguration, aws.ToString(c.Name)
+	if l == nil {
+		return LogPlace{}, fmt.Errorf("container %s keeps no log", name)
+	}
+	if l.LogDriver != ecstypes.LogDriverAwslogs {
+		return LogPlace{}, fmt.Errorf("the log of container %s goes to %s", name, l.LogDriver)
+	}
+	p := LogPlace{Group: l.Options["awslogs-group"], Region: l.Options["awslogs-region"]}
+	prefix := l.Options["awslogs-stream-prefix"]
+	if p.Group == "" || prefix == "" {
+		return p, fmt.Errorf("the log of container %s has no group or no stream prefix", name)
+	}
+	p.Stream = prefix + "/" + name + "/" + task
+	return p, nil
+}
+
+// LastLines are the last lines in a place, at most n, oldest first, each cut to
+// width characters.
+func LastLines(ctx context.Context, api *awslogs.Client, p LogPlace, n, width int) ([]string, error) {
+	out, err := api.GetLogEvents(ctx, &awslogs.GetLogEventsInput{
+		LogGroupName: aws.String(p.Group), LogStreamName: aws.String(p.Stream), Limit: aws.Int32(int32(n)), StartFromHead: aws.Bool(false),
+	}, func(o *awslogs.Options) {
+		if p.Region != "" {
+			o.Region = p.Region
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read log %s: %w", p, sluice.Inner(err))
+	}
+	var lines []string
+	for _, e := range out.Events {
+		text := []rune(strings.TrimRight(aws.ToString(e.Message), "\r\n\t "))
+		if len(text) > width {
+			text = append(text[:width-1:width-1], '…')
+		}
+		lines = append(lines, string(text))
+	}
+	return lines, nil
+}

@@ -1,0 +1,87 @@
+package ecs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// ServiceBatch is how many services one DescribeServices takes (ECS API
+// Reference).
+const ServiceBatch = 10
+
+// Cluster is the hand for looking at many services of one cluster.
+type Cluster struct {
+	API  *awsecs.Client
+	Name string // name or ARN; empty is AWS's default
+}
+
+// Look reads up to [ServiceBatch] services by name in one call. Those that AWS
+// does not know are not in the result.
+func (c Cluster) Look(ctx context.Context, names []string) (map[string]*verdict.Service, error) {
+	in := &awsecs.DescribeServicesInput{Services: names}
+	if c.Name != "" {
+		in.Cluster = aws.String(c.Name)
+	}
+	out, err := c.API.DescribeServices(ctx, in)
+	if err != nil {
+		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), sluice.ARNName(c.Name), sluice.Inner(err))
+	}
+	found := make(map[string]*verdict.Service, len(out.Services))
+	for _, s := range out.Services {
+		found[aws.ToString(s.ServiceName)] = sight(s)
+	}
+	return found, nil
+}
+
+// sight is a service as the verdict takes it.
+func sight(s ecstypes.Service) *verdict.Service {
+	l := live(s)
+	v := &verdict.Service{
+		ARN: l.ARN, Cluster: sluice.ARNName(aws.ToString(s.ClusterArn)), Name: aws.ToString(s.ServiceName),
+		Status: l.Status, Controller: l.Controller, Desired: l.Desired, Running: l.Running, Pending: l.Pending,
+		TaskSets: l.TaskSets, Current: aws.ToString(s.CurrentServiceDeployment),
+		Grace: time.Duration(aws.ToInt32(s.HealthCheckGracePeriodSeconds)) * time.Second,
+	}
+	guards(v, s.DeploymentConfiguration)
+	for _, d := range s.Deployments {
+		v.Deployments = append(v.Deployments, deployment(d))
+	}
+	for _, lb := range s.LoadBalancers {
+		if arn := aws.ToString(lb.TargetGroupArn); arn != "" {
+			v.Groups = append(v.Groups, arn)
+		}
+	}
+	for _, e := range s.Events {
+		v.Events = append(v.Events, verdict.Event{ID: aws.ToString(e.Id), Message: aws.ToString(e.Message), At: aws.ToTime(e.CreatedAt)})
+	}
+	return v
+}
+
+func guards(v *verdict.Service, c *ecstypes.DeploymentConfiguration) {
+	if c == nil {
+		return
+	}
+	v.Strategy = string(c.Strategy)
+	if b := c.DeploymentCircuitBreaker; b != nil {
+		v.Breaker = verdict.Guard{Enabled: b.Enable, Rollback: b.Rollback}
+	}
+	if a := c.Alarms; a != nil {
+		v.Alarms = verdict.Guard{Enabled: a.Enable, Rollback: a.Rollback}
+	}
+}
+
+func deployment(d ecstypes.Deployment) verdict.Deployment {
+	return verdict.Deployment{
+		ID: aws.ToString(d.Id), Status: aws.ToString(d.Status), State: string(d.RolloutState), Reason: aws.ToString(d.RolloutStateReason),
+		Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)), Desired: int(d.DesiredCount), Pending: int(d.PendingCount),
+		Running: int(d.RunningCount), Failed: int(d.FailedTasks), CreatedAt: aws.ToTime(d.CreatedAt),
+	}
+}

@@ -1,0 +1,162 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// RecordBatch is how many service deployments, or service revisions, one call
+// takes (ECS API Reference).
+const RecordBatch = 20
+
+// Records reads service deployments. It remembers which task definition a
+// service revision has: revisions do not change. Safe for concurrent use; make
+// one with [NewRecords].
+type Records struct {
+	api *awsecs.Client
+
+	mu    sync.Mutex
+	named map[string]string // service revision's ARN -> family:revision
+}
+
+// NewRecords has read nothing.
+func NewRecords(api *awsecs.Client) *Records {
+	return &Records{api: api, named: map[string]string{}}
+}
+
+// Read reads service deployments by ARN; those that AWS does not know are left
+// out. A task definition that cannot be told (revisions are kept for 90 days)
+// is empty.
+func (r *Records) Read(ctx context.Context, arns []string) ([]verdict.Record, error) {
+	var found []ecstypes.ServiceDeployment
+	for batch := range slices.Chunk(arns, RecordBatch) {
+		out, err := r.api.DescribeServiceDeployments(ctx, &awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: batch})
+		if err != nil {
+			return nil, fmt.Errorf("read service deployments: %w", sluice.Inner(err))
+		}
+		found = append(found, out.ServiceDeployments...)
+	}
+	if err := r.learn(ctx, found); err != nil {
+		return nil, err
+	}
+	all := make([]verdict.Record, 0, len(found))
+	for _, d := range found {
+		all = append(all, r.record(d))
+	}
+	return all, nil
+}
+
+// learn reads the revisions that are new to us.
+func (r *Records) learn(ctx context.Context, found []ecstypes.ServiceDeployment) error {
+	var fresh []string
+	for _, d := range found {
+		for _, arn := range revisionsOf(d) {
+			if r.name(arn) == "" && arn != "" && !slices.Contains(fresh, arn) {
+				fresh = append(fresh, arn)
+			}
+		}
+	}
+	for batch := range slices.Chunk(fresh, RecordBatch) {
+		out, err := r.api.DescribeServiceRevisions(ctx, &awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: batch})
+		if err != nil {
+			return fmt.Errorf("read service revisions: %w", sluice.Inner(err))
+		}
+		r.keep(out.ServiceRevisions)
+	}
+	return nil
+}
+
+func (r *Records) keep(all []ecstypes.ServiceRevision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rev := range all {
+		r.named[aws.ToString(rev.ServiceRevisionArn)] = sluice.RevisionOf(aws.ToString(rev.TaskDefinition))
+	}
+}
+
+func (r *Records) name(arn string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.named[arn]
+}
+
+func revisionsOf(d ecstypes.ServiceDeployment) []string {
+	var arns []string
+	if d.TargetServiceRevision != nil {
+		arns = append(arns, aws.ToString(d.TargetServiceRevision.Arn))
+	}
+	for _, s := range d.SourceServiceRevisions {
+		arns = append(arns, aws.ToString(s.Arn))
+	}
+	if d.Rollback != nil {
+		arns = append(arns, aws.ToString(d.Rollback.ServiceRevisionArn))
+	}
+	return arns
+}
+
+func (r *Records) record(d ecstypes.ServiceDeployment) verdict.Record {
+	v := verdict.Record{
+		ARN: aws.ToString(d.ServiceDeploymentArn), Status: string(d.Status), Reason: aws.ToString(d.StatusReason),
+		Stage: string(d.LifecycleStage), CreatedAt: aws.ToTime(d.CreatedAt),
+	}
+	if t := d.TargetServiceRevision; t != nil {
+		v.Target, v.Revision, v.Weight = aws.ToString(t.Arn), r.name(aws.ToString(t.Arn)), aws.ToFloat64(t.RequestedProductionTrafficWeight)
+	}
+	for _, s := range d.SourceServiceRevisions {
+		v.From = r.name(aws.ToString(s.Arn))
+	}
+	if b := d.Rollback; b != nil {
+		v.BackTo, v.RollbackReason = r.name(aws.ToString(b.ServiceRevisionArn)), aws.ToString(b.Reason)
+	}
+	if b := d.DeploymentCircuitBreaker; b != nil {
+		v.Breaker = verdict.Counter{Status: string(b.Status), Failures: int(b.FailureCount), Threshold: int(b.Threshold)}
+	}
+	if d.Alarms != nil {
+		v.Alarms = slices.Clone(d.Alarms.TriggeredAlarmNames)
+	}
+	for _, h := range d.LifecycleHookDetails {
+		v.Hooks = append(v.Hooks, verdict.Hook{ID: aws.ToString(h.HookId), Status: string(h.Status), ExpiresAt: aws.ToTime(h.ExpiresAt), Then: string(h.TimeoutAction)})
+	}
+	return v
+}
+
+// Refused reports whether AWS answered the request with an error of its own, not
+// with one about the server, the rate or the way.
+func Refused(err error) bool {
+	var api smithy.APIError
+	var reply *smithyhttp.ResponseError
+	if errors.As(err, &reply) && reply.HTTPStatusCode() >= 500 {
+		return false
+	}
+	return errors.As(err, &api) && api.ErrorFault() != smithy.FaultServer && api.ErrorCode() != "ServerException" && api.ErrorCode() != "InternalFailure"
+}
+
+// Unsupported reports whether AWS, or what stands in for it, has no such
+// operation, has none for this service, or refuses it to us: asking again is of
+// no use.
+func Unsupported(err error) bool {
+	if sluice.KindOf(err) == sluice.Denied {
+		return true
+	}
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode() {
+	case "UnsupportedFeatureException", "UnknownOperationException", "InvalidAction", "NotImplemented", "AccessDeniedException", "AccessDenied":
+		return true
+	}
+	return false
+}

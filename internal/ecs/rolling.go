@@ -1,0 +1,88 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// PrimaryDeployment is the id of the newest deployment of a rolling service,
+// "ecs-svc/<digits>", and its revision.
+func (l *Live) PrimaryDeployment() (id, revision string) {
+	if d := primaryDeployment(l.Raw); d != nil {
+		return aws.ToString(d.Id), sluice.RevisionOf(aws.ToString(d.TaskDefinition))
+	}
+	return "", ""
+}
+
+// Current is the ARN of the current service deployment; "" if AWS shows none.
+func (l *Live) Current() string { return aws.ToString(l.Raw.CurrentServiceDeployment) }
+
+// CreateRolling makes the service with deployment controller ECS.
+func (s Service) CreateRolling(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput, rev Revision, tags map[string]string) error {
+	want.Cluster, want.ServiceName, want.ClientToken = aws.String(s.Cluster), aws.String(s.Name), aws.String(id.Token())
+	want.TaskDefinition, want.Role = aws.String(rev.ARN), nonEmpty(want.Role)
+	want.Tags = mergeTags(want.Tags, tags)
+	if want.DesiredCount == nil && want.SchedulingStrategy != ecstypes.SchedulingStrategyDaemon {
+		want.DesiredCount = aws.Int32(1)
+	}
+	w := sluice.Write{Operation: "ecs:CreateService", Resource: s.Resource()}
+	return act(ctx, sluice.Attempt{Action: "create service", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
+		_, err := s.API.CreateService(ctx, &want)
+		return rev.Name, err
+	})
+}
+
+// Roll asks for a rolling deployment: the revision, the attributes of u, and a
+// new deployment in any case if force. It is one call, so that it is one
+// deployment.
+func (s Service) Roll(ctx context.Context, act sluice.Act, action string, rev Revision, u Update, force bool) error {
+	in := u.Values
+	in.Cluster, in.Service, in.TaskDefinition, in.ForceNewDeployment = aws.String(s.Cluster), aws.String(s.Name), aws.String(rev.ARN), force
+	w := sluice.Write{Operation: "ecs:UpdateService", Resource: s.Resource()}
+	return act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
+		_, err := s.API.UpdateService(ctx, &in)
+		return rev.Name, err
+	})
+}
+
+// StopDeployment ends a running service deployment by its rollback. One that is
+// over already is no error: stopped is false then.
+func (s Service) StopDeployment(ctx context.Context, act sluice.Act, label, arn string) (stopped bool, err error) {
+	a := sluice.Attempt{Action: "stop " + label,
+		Planned: sluice.Write{Operation: "ecs:StopServiceDeployment", Resource: label},
+		Actual:  sluice.Write{Operation: "ecs:StopServiceDeployment", Resource: arn}}
+	err = act(ctx, a, func(ctx context.Context) (string, error) {
+		_, err := s.API.StopServiceDeployment(ctx, &awsecs.StopServiceDeploymentInput{
+			ServiceDeploymentArn: aws.String(arn), StopType: ecstypes.StopServiceDeploymentStopTypeRollback})
+		var over *ecstypes.ConflictException
+		var gone *ecstypes.ServiceDeploymentNotFoundException
+		if errors.As(err, &over) || errors.As(err, &gone) {
+			return "over already", nil
+		}
+		stopped = err == nil
+		return "ROLLBACK", err
+	})
+	return stopped, err
+}
+
+// Running is the ARN of the service deployment that runs now and can be stopped,
+// or "".
+func (s Service) Running(ctx context.Context) (string, error) {
+	out, err := s.API.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{
+		Cluster: aws.String(s.Cluster), Service: aws.String(s.Name), MaxResults: aws.Int32(1),
+		Status: []ecstypes.ServiceDeploymentStatus{ecstypes.ServiceDeploymentStatusPending, ecstypes.ServiceDeploymentStatusInProgress}})
+	if err != nil {
+		return "", fmt.Errorf("list service deployments of %s: %w", s.Resource(), sluice.Inner(err))
+	}
+	if len(out.ServiceDeployments) == 0 {
+		return "", nil
+	}
+	return aws.ToString(out.ServiceDeployments[0].ServiceDeploymentArn), nil
+}

@@ -1,0 +1,83 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+const (
+	logLines = 10  // read of each container that failed
+	logWidth = 300 // characters of each
+)
+
+// read reads what is needed. What fails is left out: it is needed again at the
+// next look, unless AWS will never let us.
+func (f *follower) read(ctx context.Context, n verdict.Needs, o *verdict.Observation) {
+	for _, arn := range n.Records {
+		f.readRecord(ctx, arn, o)
+	}
+	if n.Fallen && !f.mute.fallen {
+		fallen, err := f.fallen.Update(ctx, f.target.hand(f.watch))
+		f.mute.fallen = f.failed(o, "stopped tasks", err)
+		o.Fallen = fallen
+	}
+	if f.mute.targets {
+		return
+	}
+	for _, group := range n.Targets {
+		targets, err := alb.Health(ctx, f.watch.account.ELB(), group)
+		f.mute.targets = f.mute.targets || f.failed(o, "target health", err)
+		o.Targets = append(o.Targets, targets...)
+	}
+}
+
+func (f *follower) readRecord(ctx context.Context, arn string, o *verdict.Observation) {
+	rec, found, err := f.boards.records.get(ctx, arn, f.now())
+	if f.failed(o, "service deployments", err) {
+		o.Blind = true
+	}
+	if found {
+		o.Records = append(o.Records, rec)
+	}
+}
+
+// failed notes why something cannot be read, and reports whether it never can.
+func (f *follower) failed(o *verdict.Observation, what string, err error) (ever bool) {
+	if err == nil || !ecs.Unsupported(err) {
+		return false
+	}
+	o.Unread = append(o.Unread, what+": "+sluice.Inner(err).Error())
+	return true
+}
+
+// logs reads the last lines of the containers of failed tasks.
+func (f *follower) logs(ctx context.Context, tasks []verdict.Stopped) []verdict.Log {
+	all := make([]verdict.Log, 0, len(tasks))
+	for _, t := range tasks {
+		l := verdict.Log{Task: t.ID, Container: t.Container}
+		if err := f.log(ctx, t, &l); err != nil {
+			l.Err = sluice.Inner(err).Error()
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+func (f *follower) log(ctx context.Context, t verdict.Stopped, l *verdict.Log) error {
+	td, err := ecs.Definition(ctx, f.watch.account.ECS(), t.Revision)
+	if err != nil {
+		return fmt.Errorf("log of container %s: %w", t.Container, err)
+	}
+	place, err := ecs.LogsOf(td, t.Container, t.ID)
+	if err != nil {
+		return err
+	}
+	l.Place = place.String()
+	l.Lines, err = ecs.LastLines(ctx, f.watch.account.Logs(), place, logLines, logWidth)
+	return err
+}

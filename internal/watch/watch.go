@@ -1,0 +1,153 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// Watch is the shared reader of one account and Region. Make one with [New] and
+// give it to all that wait there. Safe for concurrent use.
+type Watch struct {
+	account *account.Account
+	clock   clock.Clock
+	records *ecs.Records
+
+	mu       sync.Mutex
+	clusters map[string]*boards
+}
+
+// boards are those of one cluster.
+type boards struct {
+	services board[*verdict.Service]
+	records  board[verdict.Record]
+}
+
+// New is a watch that reads nothing until somebody waits.
+func New(a *account.Account, c clock.Clock) *Watch {
+	return &Watch{account: a, clock: c, records: ecs.NewRecords(a.ECS()), clusters: map[string]*boards{}}
+}
+
+// Target is whose deployment is waited for.
+type Target struct {
+	Cluster, Service string // names or ARNs
+	verdict.Wanted
+}
+
+// Name is "<cluster>/<service>".
+func (t Target) Name() string { return t.hand(nil).Resource() }
+
+// Seen is a look that changed something, or the last one.
+type Seen struct {
+	Target  Target
+	At      time.Time
+	Service *verdict.Service // nil: there is none, or it was never read
+	Verdict verdict.Verdict
+}
+
+// late is how long after its hard limit a wait may still be reading.
+const late = 2 * time.Second
+
+// Wait follows the wanted deployment to its end and returns the last look, whose
+// Verdict has the outcome. tell, if not nil, is called for each look that
+// changed something that people would want to know, the last one included.
+//
+// An error means that nothing can be judged: a wrong name of a cluster or task
+// definition, a refusal by AWS, a controller that is not followed, or the end of
+// ctx. A read that fails otherwise is repeated until the limit.
+func (w *Watch) Wait(ctx context.Context, t Target, tell func(Seen)) (Seen, error) {
+	f, err := w.follower(ctx, t, tell)
+	if err != nil {
+		return Seen{Target: t}, err
+	}
+	reading := ctx
+	if t.Timeout > 0 {
+		var cancel context.CancelFunc
+		reading, cancel = w.clock.WithTimeout(ctx, t.Timeout+late)
+		defer cancel()
+	}
+	return f.run(ctx, reading)
+}
+
+// follower prepares a wait: names become what AWS's answers are compared with.
+func (w *Watch) follower(ctx context.Context, t Target, tell func(Seen)) (*follower, error) {
+	t.Service = sluice.ARNName(t.Service)
+	if t.Service == "" {
+		return nil, &sluice.Error{Op: "wait for a deployment", Err: errors.New("no service given")}
+	}
+	f := &follower{watch: w, target: t, boards: w.of(t.Cluster), tell: tell}
+	if err := f.resolve(ctx); err != nil {
+		return nil, err
+	}
+	f.judge = verdict.Follow(w.clock.Now(), f.target.Wanted)
+	return f, nil
+}
+
+// of are the boards of a cluster.
+func (w *Watch) of(cluster string) *boards {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b, ok := w.clusters[cluster]
+	if ok {
+		return b
+	}
+	hand := ecs.Cluster{API: w.account.ECS(), Name: cluster}
+	b = &boards{
+		services: board[*verdict.Service]{clock: w.clock, size: ecs.ServiceBatch, read: hand.Look},
+		records:  board[verdict.Record]{clock: w.clock, size: ecs.RecordBatch, read: w.readRecords},
+	}
+	w.clusters[cluster] = b
+	return b
+}
+
+func (w *Watch) readRecords(ctx context.Context, arns []string) (map[string]verdict.Record, error) {
+	all, err := w.records.Read(ctx, arns)
+	found := make(map[string]verdict.Record, len(all))
+	for _, r := range all {
+		found[r.ARN] = r
+	}
+	return found, err
+}
+
+// resolve makes family:revision of the task definition that is waited for.
+func (f *follower) resolve(ctx context.Context) error {
+	asked := f.target.Revision
+	if asked == "" {
+		return nil
+	}
+	f.target.Revision = sluice.RevisionOf(asked)
+	td, err := ecs.Definition(ctx, f.watch.account.ECS(), asked)
+	switch {
+	case err == nil:
+		f.target.Revision = fmt.Sprintf("%s:%d", *td.Family, td.Revision)
+		f.target.Inactive = td.Status == "INACTIVE"
+		return nil
+	case sluice.KindOf(err) == sluice.Denied && strings.Contains(f.target.Revision, ":"):
+		f.unread = append(f.unread, err.Error())
+		return nil
+	case sluice.KindOf(err) == "" || sluice.KindOf(err) == sluice.NotFound:
+		return &sluice.Error{Op: "wait for task definition", Resource: asked, Kind: sluice.KindOf(err), Err: err,
+			Next: "give family:revision or the ARN of a registered task definition"}
+	}
+	return err
+}
+
+func (t Target) hand(w *Watch) ecs.Service {
+	s := ecs.Service{Cluster: t.Cluster, Name: sluice.ARNName(t.Service)}
+	if s.Cluster == "" {
+		s.Cluster = "default"
+	}
+	if w != nil {
+		s.API = w.account.ECS()
+	}
+	return s
+}
