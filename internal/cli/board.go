@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -84,6 +85,12 @@ func (b *board) end(ev sluice.StageEnded, at time.Time) {
 		b.stages[ev.Index].status, b.stages[ev.Index].ended = ev.Status, at
 	}
 	b.current = ""
+	switch ev.Name {
+	case appfile.StageCanaryClean, appfile.StageSync, appfile.StageRollback:
+		if ev.Status == "done" {
+			delete(b.variants, sluice.Canary) // it was taken away
+		}
+	}
 }
 
 func (b *board) fail(f sluice.FailureSeen) {

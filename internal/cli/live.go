@@ -69,15 +69,17 @@ func (l *live) event(e sluice.Envelope) {
 
 // above writes a line that stays, over the board.
 func (l *live) above(s string) {
-	l.erase()
-	fmt.Fprintln(l.w, s)
+	fmt.Fprint(l.w, l.erase()+s+"\n")
 }
 
-func (l *live) erase() {
-	if l.drawn > 0 {
-		fmt.Fprintf(l.w, "\x1b[%dA\r\x1b[J", l.drawn)
-		l.drawn = 0
+// erase is what takes the board off the screen.
+func (l *live) erase() string {
+	if l.drawn == 0 {
+		return ""
 	}
+	up := fmt.Sprintf("\x1b[%dA\r\x1b[J", l.drawn)
+	l.drawn = 0
+	return up
 }
 
 func (l *live) draw() {
@@ -86,8 +88,7 @@ func (l *live) draw() {
 	}
 	width, height := l.size()
 	rows := l.board.view(l.clock.Now(), width, height, l.paint)
-	l.erase()
-	fmt.Fprint(l.w, strings.Join(rows, "\n"), "\n")
+	fmt.Fprint(l.w, l.erase()+strings.Join(rows, "\n")+"\n")
 	l.drawn = len(rows)
 }
 
