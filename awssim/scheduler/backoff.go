@@ -51,6 +51,6 @@ func (s *Scheduler) startWorked(t *world.Task) {
 // release forgets failed starts. Any change of the service does so too.
 func release(ts *world.TaskSet) {
 	n := setNote(ts)
-	n.failed, n.heldTill, n.impaired, n.noPlace, n.unplaced = 0, time.Time{}, false, false, 0
+	n.failed, n.heldTill, n.impaired, n.noPlace, n.refused, n.unplaced = 0, time.Time{}, false, false, false, 0
 	n.epoch++
 }

@@ -90,3 +90,12 @@ func tellAstray(tx *world.Tx, t *world.Task, target *world.Target) {
 			t.Service.Name, t.Set.ID, t.ID, target.Group.ARN)
 	}
 }
+
+// tellRefused tells, once until something changes, that no task can be launched
+// with the role that it should have.
+func tellRefused(tx *world.Tx, t *world.Task, reason string) {
+	if n := setNote(t.Set); !n.refused && strings.HasPrefix(reason, "ECS was unable to assume the role") {
+		n.refused = true
+		tell(tx, t.Service, "(service %s) failed to launch a task with (error %s)", t.Service.Name, reason)
+	}
+}

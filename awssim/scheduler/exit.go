@@ -85,6 +85,7 @@ func (s *Scheduler) lose(tx *world.Tx, t *world.Task) {
 func (s *Scheduler) failToStart(tx *world.Tx, t *world.Task, reason string) {
 	s.condemn(tx, t, ByStart, reason)
 	if t.Set != nil {
+		tellRefused(tx, t, reason)
 		s.startFailed(tx, t)
 	}
 }

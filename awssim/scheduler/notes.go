@@ -28,6 +28,7 @@ type setNotes struct {
 	heldTill time.Time // no start before
 	noPlace  bool      // that no task can be placed has been told
 	impaired bool      // that tasks do not start has been told
+	refused  bool      // that a role cannot be assumed has been told
 	unplaced int       // attempts in a row that found no place
 
 	failures int  // that the circuit breaker has counted

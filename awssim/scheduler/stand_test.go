@@ -80,7 +80,12 @@ func (b *stand) balance(tx *world.Tx, c world.Change) {
 }
 
 func check(tx *world.Tx, t *world.Target) {
-	if c := t.Task.ContainerFor(t.Port); c != nil && c.Behaviour.NeverHealthy {
+	c := t.Task.ContainerFor(t.Port)
+	if c == nil {
+		tx.SetTarget(t, "unhealthy", "Target.FailedHealthChecks", "Health checks failed")
+		return
+	}
+	if c.Behaviour.NeverHealthy {
 		tx.SetTarget(t, "unhealthy", "Target.ResponseCodeMismatch", "Health checks failed with these codes: [503]")
 		return
 	}
