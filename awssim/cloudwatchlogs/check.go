@@ -1,0 +1,92 @@
+package cloudwatchlogs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+var (
+	groupForm  = regexp.MustCompile(`^[\.\-_/#A-Za-z0-9]+$`)
+	streamForm = regexp.MustCompile(`^[^:*]+$`)
+)
+
+func invalid(format string, args ...any) error {
+	return world.Refuse("InvalidParameterException", format, args...)
+}
+
+func constraint(value, member, must string) error {
+	return invalid("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, must)
+}
+
+func unsimulated(what string) error { return invalid("%s is not simulated", what) }
+
+func noGroup() error {
+	return world.Refuse("ResourceNotFoundException", "The specified log group does not exist.")
+}
+
+func noStream() error {
+	return world.Refuse("ResourceNotFoundException", "The specified log stream does not exist.")
+}
+
+func checkName(name *string, member string, form *regexp.Regexp) error {
+	switch {
+	case name == nil:
+		return constraint("null", member, "Member must not be null")
+	case *name == "":
+		return constraint("''", member, "Member must have length greater than or equal to 1")
+	case len(*name) > 512:
+		return constraint("'"+*name+"'", member, "Member must have length less than or equal to 512")
+	case !form.MatchString(*name):
+		return constraint("'"+*name+"'", member, "Member must satisfy regular expression pattern: "+form.String())
+	}
+	return nil
+}
+
+func checkLimit(n *int32, most int32) error {
+	if n != nil && (*n < 1 || *n > most) {
+		return constraint(fmt.Sprintf("'%d'", *n), "limit", fmt.Sprintf("Member must have value between 1 and %d", most))
+	}
+	return nil
+}
+
+// groupNamed finds a group by its name.
+func groupNamed(tx *world.Tx, name *string) (*world.LogGroup, error) {
+	if err := checkName(name, "logGroupName", groupForm); err != nil {
+		return nil, err
+	}
+	g, ok := tx.LogGroups.Get(*name)
+	if !ok {
+		return nil, noGroup()
+	}
+	return g, nil
+}
+
+// groupOf finds a group by the one of name and identifier (a name or an ARN
+// without ":*") that a call gives.
+func groupOf(tx *world.Tx, name, identifier *string) (*world.LogGroup, error) {
+	switch {
+	case name != nil && identifier != nil:
+		return nil, invalid("logGroupName and logGroupIdentifier must not both be given.")
+	case identifier == nil:
+		return groupNamed(tx, name)
+	}
+	id := strings.TrimPrefix(*identifier, tx.ARN("logs", "log-group:"))
+	if strings.HasPrefix(id, "arn:") {
+		return nil, noGroup()
+	}
+	return groupNamed(tx, &id)
+}
+
+func streamNamed(g *world.LogGroup, name *string) (*world.LogStream, error) {
+	if err := checkName(name, "logStreamName", streamForm); err != nil {
+		return nil, err
+	}
+	s, ok := g.Streams.Get(*name)
+	if !ok {
+		return nil, noStream()
+	}
+	return s, nil
+}

@@ -1,0 +1,190 @@
+package cloudwatchlogs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	logstypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// searchedAtOnce is how many events one call looks at. A page may so be short or
+// empty although more follows, as on AWS.
+const searchedAtOnce = 2000
+
+// found is an event with the stream that it is in.
+type found struct {
+	world.LogEvent
+	stream string
+	place  string // orders events of all streams
+}
+
+func foundIn(s *world.LogStream, e world.LogEvent) found {
+	return found{e, s.Name, fmt.Sprintf("%020d %010d %s", e.At.UnixMilli(), e.Seq, s.Name)}
+}
+
+// FilterLogEvents searches streams of a group, the oldest events first. Patterns
+// are terms: word, "several words", ?either ?or, -not.
+func (s *Service) FilterLogEvents(ctx context.Context, in *awslogs.FilterLogEventsInput) (*awslogs.FilterLogEventsOutput, error) {
+	if err := checkSearch(in); err != nil {
+		return nil, err
+	}
+	wanted, err := patternOf(val(in.FilterPattern))
+	if err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awslogs.FilterLogEventsOutput, error) {
+		g, err := groupOf(tx, in.LogGroupName, in.LogGroupIdentifier)
+		if err != nil {
+			return nil, err
+		}
+		list, err := searched(tx, g, in)
+		if err != nil {
+			return nil, err
+		}
+		return matching(list, in, wanted)
+	})
+}
+
+func checkSearch(in *awslogs.FilterLogEventsInput) error {
+	switch {
+	case in.LogStreamNamePrefix != nil && len(in.LogStreamNames) > 0:
+		return invalid("logStreamNamePrefix and logStreamNames must not both be given.")
+	case len(in.LogStreamNames) > 100:
+		return constraint("", "logStreamNames", "Member must have length less than or equal to 100")
+	case in.StartFromHead != nil && !*in.StartFromHead:
+		return unsimulated("startFromHead false")
+	}
+	return checkLimit(in.Limit, mostEvents)
+}
+
+// searched are the events that a search is about, in order.
+func searched(tx *world.Tx, g *world.LogGroup, in *awslogs.FilterLogEventsInput) ([]found, error) {
+	for _, name := range in.LogStreamNames {
+		if _, ok := g.Streams.Get(name); !ok {
+			return nil, noStream()
+		}
+	}
+	var list []found
+	for _, s := range g.Streams.Values() {
+		if !strings.HasPrefix(s.Name, val(in.LogStreamNamePrefix)) || len(in.LogStreamNames) > 0 && !slices.Contains(in.LogStreamNames, s.Name) {
+			continue
+		}
+		for _, e := range s.Kept(tx.Now()) {
+			at := e.At.UnixMilli()
+			if (in.StartTime == nil || at >= *in.StartTime) && (in.EndTime == nil || at <= *in.EndTime) {
+				list = append(list, foundIn(s, e))
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b found) int { return cmp.Compare(a.place, b.place) })
+	return list, nil
+}
+
+// matching is a page of what a search finds.
+func matching(list []found, in *awslogs.FilterLogEventsInput, wanted pattern) (*awslogs.FilterLogEventsOutput, error) {
+	out := &awslogs.FilterLogEventsOutput{Events: []logstypes.FilteredLogEvent{}, SearchedLogStreams: []logstypes.SearchedLogStream{}}
+	i, err := resume(list, in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	most, size := mostEvents, 0
+	if in.Limit != nil {
+		most = int(*in.Limit)
+	}
+	for from := i; i < len(list); i++ {
+		f := list[i]
+		if len(out.Events) >= most || size > largestBatch || i-from >= searchedAtOnce {
+			out.NextToken = ptr(tokenMark + list[i-1].place)
+			break
+		}
+		if wanted.matches(f.Message) {
+			size += weight(f.Message)
+			out.Events = append(out.Events, f.show())
+		}
+	}
+	return out, nil
+}
+
+func (f found) show() logstypes.FilteredLogEvent {
+	return logstypes.FilteredLogEvent{
+		EventId: ptr(fmt.Sprintf("%037d%019d", f.At.UnixMilli(), f.Seq)), Timestamp: millis(f.At), IngestionTime: millis(f.Ingested),
+		LogStreamName: ptr(f.stream), Message: ptr(f.Message),
+	}
+}
+
+// tokenMark begins the tokens of searches.
+const tokenMark = "s1 "
+
+func resume(list []found, token *string) (int, error) {
+	if token == nil {
+		return 0, nil
+	}
+	at, ok := strings.CutPrefix(*token, tokenMark)
+	if !ok {
+		return 0, badToken()
+	}
+	i := 0
+	for i < len(list) && list[i].place <= at {
+		i++
+	}
+	return i, nil
+}
+
+// pattern is terms of a filter pattern.
+type pattern struct{ all, any, none []string }
+
+// patternOf reads a filter pattern. JSON, space-delimited and regular expression
+// patterns are refused.
+func patternOf(text string) (p pattern, err error) {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") || strings.HasPrefix(text, "%") {
+		return p, unsimulated("A filterPattern that begins with { or [ or %")
+	}
+	for text != "" {
+		to := &p.all
+		switch text[0] {
+		case '?':
+			to, text = &p.any, text[1:]
+		case '-':
+			to, text = &p.none, text[1:]
+		}
+		term, rest, ok := cutTerm(text)
+		if !ok {
+			return p, invalid("Invalid filter pattern")
+		}
+		*to, text = append(*to, term), strings.TrimSpace(rest)
+	}
+	return p, nil
+}
+
+// cutTerm takes a word or a quoted text off the front.
+func cutTerm(text string) (term, rest string, ok bool) {
+	if quoted, found := strings.CutPrefix(text, `"`); found {
+		return strings.Cut(quoted, `"`)
+	}
+	i := strings.IndexAny(text, " \t")
+	if i < 0 {
+		i = len(text)
+	}
+	return text[:i], text[i:], i > 0
+}
+
+// matches reports whether a message has all, none and, if there are any
+// alternatives and nothing else is demanded, one of them: AWS does not read
+// ?terms beside others.
+func (p pattern) matches(message string) bool {
+	has := func(term string) bool { return strings.Contains(message, term) }
+	if slices.ContainsFunc(p.none, has) {
+		return false
+	}
+	if len(p.all) == 0 && len(p.any) > 0 {
+		return slices.ContainsFunc(p.any, has)
+	}
+	return !slices.ContainsFunc(p.all, func(term string) bool { return !has(term) })
+}

@@ -1,0 +1,165 @@
+package cloudwatchlogs
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	logstypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// doc is what no law reads of a group.
+type doc struct {
+	class logstypes.LogGroupClass
+	key   *string
+	tags  map[string]string
+}
+
+// docOf is a group's own, which a group that a container made has not got yet.
+func docOf(g *world.LogGroup) *doc {
+	d, ok := g.Doc.(*doc)
+	if !ok {
+		d = &doc{class: logstypes.LogGroupClassStandard, tags: map[string]string{}}
+		g.Doc = d
+	}
+	return d
+}
+
+// CreateLogGroup makes a group, whose events are kept for ever at first.
+func (s *Service) CreateLogGroup(ctx context.Context, in *awslogs.CreateLogGroupInput) (*awslogs.CreateLogGroupOutput, error) {
+	switch {
+	case val(in.DeletionProtectionEnabled):
+		return nil, unsimulated("deletionProtectionEnabled")
+	case in.LogGroupClass != "" && !slices.Contains(in.LogGroupClass.Values(), in.LogGroupClass):
+		return nil, constraint("'"+string(in.LogGroupClass)+"'", "logGroupClass", "Member must satisfy enum value set")
+	}
+	if err := checkName(in.LogGroupName, "logGroupName", groupForm); err != nil {
+		return nil, err
+	}
+	if err := checkTags(in.Tags); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awslogs.CreateLogGroupOutput, error) {
+		if _, ok := tx.LogGroups.Get(*in.LogGroupName); ok {
+			return nil, world.Refuse("ResourceAlreadyExistsException", "The specified log group already exists")
+		}
+		d := docOf(tx.AddLogGroup(*in.LogGroupName))
+		maps.Copy(d.tags, in.Tags)
+		if in.LogGroupClass != "" {
+			d.class = in.LogGroupClass
+		}
+		if in.KmsKeyId != nil {
+			d.key = ptr(*in.KmsKeyId)
+		}
+		return nil, nil
+	})
+}
+
+// DeleteLogGroup takes a group away with all its events.
+func (s *Service) DeleteLogGroup(ctx context.Context, in *awslogs.DeleteLogGroupInput) (*awslogs.DeleteLogGroupOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awslogs.DeleteLogGroupOutput, error) {
+		g, err := groupNamed(tx, in.LogGroupName)
+		if err != nil {
+			return nil, err
+		}
+		tx.LogGroups.Delete(g.Name)
+		tx.Log("log group", g.Name, "deleted")
+		return nil, nil
+	})
+}
+
+// DescribeLogGroups lists groups by name.
+func (s *Service) DescribeLogGroups(ctx context.Context, in *awslogs.DescribeLogGroupsInput) (*awslogs.DescribeLogGroupsOutput, error) {
+	switch {
+	case in.LogGroupNamePrefix != nil && in.LogGroupNamePattern != nil:
+		return nil, invalid("logGroupNamePrefix and logGroupNamePattern must not both be given.")
+	case val(in.IncludeLinkedAccounts) || len(in.AccountIdentifiers) > 0:
+		return nil, unsimulated("includeLinkedAccounts")
+	}
+	if err := checkLimit(in.Limit, 50); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awslogs.DescribeLogGroupsOutput, error) {
+		page, next, err := wire.Page(groups(tx, in), in.NextToken, int(val(in.Limit)), 50, 50, func(g *world.LogGroup) string { return g.Name })
+		if err != nil {
+			return nil, invalid("The specified nextToken is invalid.")
+		}
+		out := &awslogs.DescribeLogGroupsOutput{LogGroups: []logstypes.LogGroup{}, NextToken: next}
+		for _, g := range page {
+			out.LogGroups = append(out.LogGroups, showGroup(tx, g))
+		}
+		return out, nil
+	})
+}
+
+func groups(tx *world.Tx, in *awslogs.DescribeLogGroupsInput) []*world.LogGroup {
+	var list []*world.LogGroup
+	for _, g := range tx.LogGroups.Values() {
+		switch {
+		case !strings.HasPrefix(g.Name, val(in.LogGroupNamePrefix)):
+		case !strings.Contains(strings.ToLower(g.Name), strings.ToLower(val(in.LogGroupNamePattern))):
+		case in.LogGroupClass != "" && in.LogGroupClass != docOf(g).class:
+		case len(in.LogGroupIdentifiers) > 0 && !slices.Contains(in.LogGroupIdentifiers, g.Name) && !slices.Contains(in.LogGroupIdentifiers, g.ARN):
+		default:
+			list = append(list, g)
+		}
+	}
+	slices.SortFunc(list, func(a, b *world.LogGroup) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+func showGroup(tx *world.Tx, g *world.LogGroup) logstypes.LogGroup {
+	d := docOf(g)
+	shown := logstypes.LogGroup{
+		Arn: ptr(g.ARN + ":*"), LogGroupArn: ptr(g.ARN), LogGroupName: ptr(g.Name), CreationTime: millis(g.CreatedAt),
+		LogGroupClass: d.class, MetricFilterCount: ptr(int32(0)), StoredBytes: ptr(stored(tx, g)), DeletionProtectionEnabled: ptr(false),
+	}
+	if d.key != nil {
+		shown.KmsKeyId = ptr(*d.key)
+	}
+	if g.RetentionDays > 0 {
+		shown.RetentionInDays = ptr(int32(g.RetentionDays))
+	}
+	return shown
+}
+
+func stored(tx *world.Tx, g *world.LogGroup) (n int64) {
+	for _, s := range g.Streams.Values() {
+		for _, e := range s.Kept(tx.Now()) {
+			n += int64(weight(e.Message))
+		}
+	}
+	return n
+}
+
+// retentions are the days that a policy may name (API reference,
+// PutRetentionPolicy).
+var retentions = []int32{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
+
+// PutRetentionPolicy sets after how many days events vanish.
+func (s *Service) PutRetentionPolicy(ctx context.Context, in *awslogs.PutRetentionPolicyInput) (*awslogs.PutRetentionPolicyOutput, error) {
+	if !slices.Contains(retentions, val(in.RetentionInDays)) {
+		return nil, invalid("1 validation error detected: Value at 'retentionInDays' failed to satisfy constraint: Member must be one of %v", retentions)
+	}
+	return nil, s.retain(ctx, in.LogGroupName, int(*in.RetentionInDays))
+}
+
+// DeleteRetentionPolicy lets events stay for ever.
+func (s *Service) DeleteRetentionPolicy(ctx context.Context, in *awslogs.DeleteRetentionPolicyInput) (*awslogs.DeleteRetentionPolicyOutput, error) {
+	return nil, s.retain(ctx, in.LogGroupName, 0)
+}
+
+func (s *Service) retain(ctx context.Context, name *string, days int) error {
+	return s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
+		g, err := groupNamed(tx, name)
+		if err == nil {
+			g.RetentionDays = days
+		}
+		return err
+	})
+}

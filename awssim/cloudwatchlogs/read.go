@@ -1,0 +1,140 @@
+package cloudwatchlogs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	logstypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// place is between two events of a stream: before the event with that time and
+// number, or where it would be.
+type place struct{ at, seq int64 }
+
+// after reports whether the place is after an event.
+func (p place) after(e world.LogEvent) bool {
+	at := e.At.UnixMilli()
+	return at < p.at || at == p.at && int64(e.Seq) < p.seq
+}
+
+// token is a place in the form of AWS's tokens, "f/<56 digits>/s" forward and
+// "b/…" backward.
+func (p place) token(direction string) *string {
+	return ptr(fmt.Sprintf("%s/%037d%019d/s", direction, p.at, p.seq))
+}
+
+func placeIn(token string) (p place, forward bool, err error) {
+	part := strings.Split(token, "/")
+	if len(part) != 3 || part[0] != "f" && part[0] != "b" || len(part[1]) != 56 || part[2] != "s" {
+		return p, false, badToken()
+	}
+	at, err1 := strconv.ParseUint(part[1][:37], 10, 62)
+	seq, err2 := strconv.ParseUint(part[1][37:], 10, 62)
+	if err1 != nil || err2 != nil {
+		return p, false, badToken()
+	}
+	return place{int64(at), int64(seq)}, part[0] == "f", nil
+}
+
+func badToken() error { return invalid("The specified nextToken is invalid.") }
+
+// GetLogEvents reads a stream: the newest events, or from its head, then on from
+// the tokens, which stay the same at the end. A page is full here; on AWS it may
+// be short or empty though more events follow.
+func (s *Service) GetLogEvents(ctx context.Context, in *awslogs.GetLogEventsInput) (*awslogs.GetLogEventsOutput, error) {
+	if err := checkLimit(in.Limit, mostEvents); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awslogs.GetLogEventsOutput, error) {
+		g, err := groupOf(tx, in.LogGroupName, in.LogGroupIdentifier)
+		if err != nil {
+			return nil, err
+		}
+		stream, err := streamNamed(g, in.LogStreamName)
+		if err != nil {
+			return nil, err
+		}
+		events := within(stream.Kept(tx.Now()), in.StartTime, in.EndTime)
+		p := reading{head: val(in.StartFromHead), most: mostEvents}
+		if in.Limit != nil {
+			p.most = int(*in.Limit)
+		}
+		return p.page(events, in.NextToken)
+	})
+}
+
+// within are the events from the time start, to before the time end.
+func within(events []world.LogEvent, start, end *int64) []world.LogEvent {
+	from, to := 0, len(events)
+	for start != nil && from < to && events[from].At.UnixMilli() < *start {
+		from++
+	}
+	for end != nil && to > from && events[to-1].At.UnixMilli() >= *end {
+		to--
+	}
+	return events[from:to]
+}
+
+// reading is how a page is taken.
+type reading struct {
+	head bool
+	most int
+}
+
+func (r reading) page(events []world.LogEvent, token *string) (*awslogs.GetLogEventsOutput, error) {
+	if token == nil {
+		cut := len(events)
+		if r.head {
+			cut = 0
+		}
+		return shown(r.cut(events, cut, r.head), place{}), nil
+	}
+	p, forward, err := placeIn(*token)
+	if err != nil {
+		return nil, err
+	}
+	cut := 0
+	for cut < len(events) && p.after(events[cut]) {
+		cut++
+	}
+	return shown(r.cut(events, cut, forward), p), nil
+}
+
+// cut takes as many events from one on, or before it, as a page holds.
+func (r reading) cut(events []world.LogEvent, at int, forward bool) []world.LogEvent {
+	from, to := at, at
+	for size := 0; to-from < r.most; {
+		next := to
+		if !forward {
+			next = from - 1
+		}
+		if next < 0 || next >= len(events) {
+			break
+		}
+		if size += weight(events[next].Message); size > largestBatch && to > from {
+			break
+		}
+		from, to = min(from, next), max(to, next+1)
+	}
+	return events[from:to]
+}
+
+// shown is a page; an empty one leaves the tokens at the place where it stands.
+func shown(events []world.LogEvent, stands place) *awslogs.GetLogEventsOutput {
+	out := &awslogs.GetLogEventsOutput{Events: []logstypes.OutputLogEvent{}}
+	first, last := stands, stands
+	for i, e := range events {
+		if i == 0 {
+			first = place{e.At.UnixMilli(), int64(e.Seq)}
+		}
+		last = place{e.At.UnixMilli(), int64(e.Seq) + 1}
+		out.Events = append(out.Events, logstypes.OutputLogEvent{Timestamp: millis(e.At), IngestionTime: millis(e.Ingested), Message: ptr(e.Message)})
+	}
+	out.NextBackwardToken, out.NextForwardToken = first.token("b"), last.token("f")
+	return out
+}

@@ -1,0 +1,103 @@
+package cloudwatchlogs
+
+import (
+	"context"
+	"time"
+
+	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	logstypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	mostEvents   = 10_000  // of a batch, and of a page
+	largestBatch = 1 << 20 // bytes, each event with its overhead
+	overhead     = 26      // bytes
+	// sequenceToken is what AWS still answers although it no longer reads it.
+	sequenceToken = "49039859627183640528456138465734"
+)
+
+func weight(message string) int { return len(message) + overhead }
+
+// PutLogEvents adds events to a stream. They must be in the order of their times;
+// those too old or too new are left out and told.
+func (s *Service) PutLogEvents(ctx context.Context, in *awslogs.PutLogEventsInput) (*awslogs.PutLogEventsOutput, error) {
+	if err := checkBatch(in.LogEvents); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awslogs.PutLogEventsOutput, error) {
+		g, err := groupNamed(tx, in.LogGroupName)
+		if err != nil {
+			return nil, err
+		}
+		stream, err := streamNamed(g, in.LogStreamName)
+		if err != nil {
+			return nil, err
+		}
+		from, to, info := accepted(tx.Now(), g.RetentionDays, in.LogEvents)
+		for _, e := range in.LogEvents[from:to] {
+			tx.Write(stream, time.UnixMilli(*e.Timestamp), *e.Message)
+		}
+		return &awslogs.PutLogEventsOutput{NextSequenceToken: ptr(sequenceToken), RejectedLogEventsInfo: info}, nil
+	})
+}
+
+func checkBatch(events []logstypes.InputLogEvent) error {
+	if n := len(events); n == 0 || n > mostEvents {
+		return invalid("1 validation error detected: Value at 'logEvents' failed to satisfy constraint: Member must have length between 1 and %d", mostEvents)
+	}
+	size, last := 0, int64(0)
+	for i, e := range events {
+		switch {
+		case e.Timestamp == nil || e.Message == nil:
+			return constraint("null", "logEvents.member.message or timestamp", "Member must not be null")
+		case *e.Message == "":
+			return constraint("''", "logEvents.member.message", "Member must have length greater than or equal to 1")
+		case i > 0 && *e.Timestamp < last:
+			return invalid("Log events in a single PutLogEvents request must be in chronological order.")
+		}
+		size, last = size+weight(*e.Message), *e.Timestamp
+	}
+	switch {
+	case size > largestBatch:
+		return invalid("Upload too large: %d bytes exceeds limit of %d", size, largestBatch)
+	case last-*events[0].Timestamp > 24*time.Hour.Milliseconds():
+		return invalid("The batch of log events in a single PutLogEvents request cannot span more than 24 hours.")
+	}
+	return nil
+}
+
+// accepted are the events [from, to) that are neither older than 14 days or the
+// group's retention, nor more than two hours in the future.
+func accepted(now time.Time, days int, events []logstypes.InputLogEvent) (from, to int, info *logstypes.RejectedLogEventsInfo) {
+	old, new := now.AddDate(0, 0, -14).UnixMilli(), now.Add(2*time.Hour).UnixMilli()
+	expired := old
+	if days > 0 {
+		expired = max(old, now.AddDate(0, 0, -days).UnixMilli())
+	}
+	tooOld := 0
+	for tooOld < len(events) && *events[tooOld].Timestamp < old {
+		tooOld++
+	}
+	for from = tooOld; from < len(events) && *events[from].Timestamp < expired; {
+		from++
+	}
+	for to = len(events); to > from && *events[to-1].Timestamp > new; {
+		to--
+	}
+	if from == 0 && to == len(events) {
+		return from, to, nil
+	}
+	info = &logstypes.RejectedLogEventsInfo{}
+	if tooOld > 0 {
+		info.TooOldLogEventEndIndex = ptr(int32(tooOld))
+	}
+	if from > tooOld {
+		info.ExpiredLogEventEndIndex = ptr(int32(from))
+	}
+	if to < len(events) {
+		info.TooNewLogEventStartIndex = ptr(int32(to))
+	}
+	return from, to, info
+}
