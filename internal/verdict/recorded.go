@@ -191,7 +191,7 @@ func (r *Rollout) stopped(o Observation) *ending {
 	switch {
 	case broke:
 		return r.ended(sluice.Failed, "")
-	case s.Current != r.arn || strings.Contains(rec.Reason, "new service deployment"):
+	case s.Current != r.arn || containsAny(rec.Reason, []string{"newer service deployment", "new service deployment"}):
 		if hold(&r.since.lagging, true, o.At) < confirm {
 			return nil // the newer one's record is still to be read
 		}

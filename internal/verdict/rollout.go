@@ -115,9 +115,10 @@ func (r Rollout) GiveUp(now time.Time, why string) (Rollout, Verdict) {
 func (r *Rollout) learn(o Observation) {
 	r.looks++
 	r.blind = r.blind || o.Blind
-	for _, u := range o.Unread {
-		if !slices.Contains(r.unread, u) {
-			r.unread = append(slices.Clone(r.unread), u)
+	r.note(o.Unread...)
+	for _, l := range o.Logs {
+		if l.Err != "" {
+			r.note("log of container " + l.Container + ": " + l.Err)
 		}
 	}
 	if o.Service == nil {
@@ -135,6 +136,15 @@ func (r *Rollout) learn(o Observation) {
 	r.ledger = r.hear(o.Logs, said)
 	if r.recovered(o) {
 		r.ledger = r.forgive()
+	}
+}
+
+// note keeps what could not be read, each once.
+func (r *Rollout) note(unread ...string) {
+	for _, u := range unread {
+		if !slices.Contains(r.unread, u) {
+			r.unread = append(slices.Clone(r.unread), u)
+		}
 	}
 }
 
