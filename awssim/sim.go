@@ -9,6 +9,8 @@ import (
 
 	"github.com/sluice-ecs/sluice/awssim/applicationautoscaling"
 	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/cloudwatch"
+	"github.com/sluice-ecs/sluice/awssim/cloudwatchlogs"
 	"github.com/sluice-ecs/sluice/awssim/dataplane"
 	"github.com/sluice-ecs/sluice/awssim/ec2"
 	"github.com/sluice-ecs/sluice/awssim/ecs"
@@ -118,7 +120,7 @@ func (s *Sim) begin(f *worldFile, start time.Time) *era {
 	e.elb = elbv2.New(e.world, e.law)
 	e.faults = fault.New(e.world, o.Seed, e.ecs.Law().Crash)
 	rooms := []wire.Room{e.ecs.Room(), e.elb.Room(), sts.Room(e.world), ec2.Room(e.world),
-		applicationautoscaling.Room(e.world), servicediscovery.Room(e.world)}
+		applicationautoscaling.Room(e.world), servicediscovery.Room(e.world), cloudwatch.Room(e.world), cloudwatchlogs.Room(e.world)}
 	e.server, e.operations = wire.New(e.world, rooms...), operationsOf(rooms)
 	e.server.Faults(striker{e})
 	return e

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -22,6 +23,7 @@ type clients struct {
 	scaling   *applicationautoscaling.Client
 	sts       *awssts.Client
 	logs      *awslogs.Client
+	alarms    *awscw.Client
 	endpoints []string
 }
 
@@ -39,6 +41,9 @@ func (c *clients) Scaling() *applicationautoscaling.Client { return c.scaling }
 
 // STS is the gated client of AWS STS.
 func (c *clients) STS() *awssts.Client { return c.sts }
+
+// CloudWatch is the gated client of Amazon CloudWatch.
+func (c *clients) CloudWatch() *awscw.Client { return c.alarms }
 
 // Logs is the gated client of CloudWatch Logs.
 func (c *clients) Logs() *awslogs.Client { return c.logs }
@@ -58,10 +63,10 @@ func (b *builder) take(r *role) {
 }
 
 func (b *builder) all() clients {
-	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts(), logs: b.logs()}
+	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts(), logs: b.logs(), alarms: b.alarms()}
 	for _, e := range []*string{
 		c.ecs.Options().BaseEndpoint, c.elb.Options().BaseEndpoint, c.cloudMap.Options().BaseEndpoint,
-		c.scaling.Options().BaseEndpoint, c.sts.Options().BaseEndpoint, c.logs.Options().BaseEndpoint,
+		c.scaling.Options().BaseEndpoint, c.sts.Options().BaseEndpoint, c.logs.Options().BaseEndpoint, c.alarms.Options().BaseEndpoint,
 	} {
 		c.endpoints = append(c.endpoints, aws.ToString(e))
 	}
@@ -103,6 +108,13 @@ func (b *builder) logs() *awslogs.Client {
 		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
 		o.IdempotencyTokenProvider = ownTokens{}
 		o.APIOptions = b.apiOptions("logs", &o.BaseEndpoint, o.APIOptions)
+	})
+}
+
+func (b *builder) alarms() *awscw.Client {
+	return awscw.NewFromConfig(b.shared, func(o *awscw.Options) {
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.APIOptions = b.apiOptions("cloudwatch", &o.BaseEndpoint, o.APIOptions)
 	})
 }
 

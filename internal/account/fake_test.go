@@ -60,6 +60,9 @@ func (w *wire) note(r *http.Request) string {
 	if !ok {
 		op = form.Get("Action")
 	}
+	if _, name, ok := strings.Cut(r.URL.Path, "/operation/"); ok { // CBOR
+		op = name
+	}
 	_, key, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
 	key, _, _ = strings.Cut(key, "/")
 	w.mu.Lock()
@@ -104,6 +107,9 @@ func good(op string) *http.Response {
 	}
 	if query(op) {
 		return xml(op, "")
+	}
+	if strings.Contains(op, "Alarm") {
+		return reply(200, "\xa0")
 	}
 	return reply(200, "{}")
 }

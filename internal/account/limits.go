@@ -70,7 +70,18 @@ var (
 	scalingRead = bucket{"autoscaling read", 20, 10}
 	scalingEdit = bucket{"autoscaling modify", 10, 5}
 	stsAll      = bucket{"sts", 50, 20}
-	logsRead    = bucket{"logs read", 25, 25} // CloudWatch Logs quotas: GetLogEvents, 25 per second
+)
+
+// CloudWatch and CloudWatch Logs, "service quotas", which name rates without
+// bursts. FilterLogEvents is ten in some Regions and five in most; what has no row
+// takes from the slowest.
+var (
+	alarmRead   = bucket{"cloudwatch describe alarms", 9, 9}
+	metricOther = bucket{"cloudwatch other", 3, 3}
+	logsGet     = bucket{"logs get events", 25, 25}
+	logsStreams = bucket{"logs describe streams", 25, 25}
+	logsFilter  = bucket{"logs filter events", 5, 5}
+	logsOther   = bucket{"logs other", 5, 5}
 )
 
 // ecsBuckets names the ECS category of an operation. DescribeTaskSets is in no
@@ -106,10 +117,27 @@ func bucketsOf(operation string) []bucket {
 		return []bucket{mapBucket(name)}
 	case "application-autoscaling":
 		return []bucket{either(name, scalingRead, scalingEdit)}
-	case "logs":
-		return []bucket{logsRead}
+	case "cloudwatch", "logs":
+		return []bucket{watchBucket(service, name)}
 	}
 	return []bucket{stsAll}
+}
+
+func watchBucket(service, name string) bucket {
+	switch name {
+	case "DescribeAlarms":
+		return alarmRead
+	case "GetLogEvents":
+		return logsGet
+	case "DescribeLogStreams":
+		return logsStreams
+	case "FilterLogEvents":
+		return logsFilter
+	}
+	if service == "logs" {
+		return logsOther
+	}
+	return metricOther
 }
 
 func elbBucket(name string) bucket {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"pgregory.net/rapid"
@@ -49,6 +51,15 @@ func TestCallsKeepToHalfOfAWSsRate(t *testing.T) {
 		{"reads of balancers", func(ctx context.Context, w *world) error {
 			return sent(w.ELB().DescribeRules(ctx, &awselb.DescribeRulesInput{}))
 		}, []string{"DescribeRules"}, 20, 50},
+		{"reads of alarms", func(ctx context.Context, w *world) error {
+			return sent(w.CloudWatch().DescribeAlarms(ctx, &awscw.DescribeAlarmsInput{}))
+		}, []string{"DescribeAlarms"}, 4, 45},
+		{"reads of logs", func(ctx context.Context, w *world) error {
+			return sent(w.Logs().GetLogEvents(ctx, &awslogs.GetLogEventsInput{LogStreamName: ptr("s")}))
+		}, []string{"GetLogEvents"}, 12, 125},
+		{"searches of logs", func(ctx context.Context, w *world) error {
+			return sent(w.Logs().FilterLogEvents(ctx, &awslogs.FilterLogEventsInput{}))
+		}, []string{"FilterLogEvents"}, 2, 25},
 		{"a category is shared", func(ctx context.Context, w *world) error {
 			_ = sent(w.ECS().ListServices(ctx, &awsecs.ListServicesInput{}))
 			return describe(ctx, w)

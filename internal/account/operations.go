@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
@@ -136,8 +138,21 @@ func read(input any) string {
 		return cmp.Or(aws.ToString(i.ListenerArn), few(i.RuleArns))
 	case *awselb.DescribeListenersInput:
 		return cmp.Or(aws.ToString(i.LoadBalancerArn), few(i.ListenerArns))
+	case *awscw.DescribeAlarmsInput:
+		return cmp.Or(few(i.AlarmNames), aws.ToString(i.AlarmNamePrefix))
+	case *awslogs.GetLogEventsInput:
+		return logs(i.LogGroupName, i.LogGroupIdentifier, aws.ToString(i.LogStreamName))
+	case *awslogs.FilterLogEventsInput:
+		return logs(i.LogGroupName, i.LogGroupIdentifier, few(i.LogStreamNames))
+	case *awslogs.DescribeLogStreamsInput:
+		return logs(i.LogGroupName, i.LogGroupIdentifier, "")
 	}
 	return ""
+}
+
+// logs is "<log group> <streams>".
+func logs(name, identifier *string, streams string) string {
+	return strings.TrimSpace(cmp.Or(aws.ToString(name), aws.ToString(identifier)) + " " + streams)
 }
 
 func service(cluster, name *string) string { return within(cluster, last(name)) }

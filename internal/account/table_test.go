@@ -15,6 +15,7 @@ func TestTablesNameRealOperations(t *testing.T) {
 	clients := map[string]reflect.Type{
 		"ecs": reflect.TypeFor[*awsecs.Client](), "elasticloadbalancing": reflect.TypeOf((*clients).ELB).Out(0),
 		"servicediscovery": reflect.TypeOf((*clients).CloudMap).Out(0), "application-autoscaling": reflect.TypeOf((*clients).Scaling).Out(0),
+		"cloudwatch": reflect.TypeOf((*clients).CloudWatch).Out(0), "logs": reflect.TypeOf((*clients).Logs).Out(0),
 		"sts": reflect.TypeOf((*clients).STS).Out(0),
 	}
 	real := func(operation string) {
