@@ -128,6 +128,11 @@ func (b *bench) lay(o options) {
 		return
 	}
 	b.serve(o)
+	b.attach()
+}
+
+// attach lets callers call from now on.
+func (b *bench) attach() {
 	b.tally = callers.Attach(b.sim.World(), b.sim.Balancer(), callers.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 200})
 }
 

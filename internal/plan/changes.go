@@ -23,6 +23,9 @@ func changes(app *appfile.Application, live Live) []Change {
 		all = appendDifferences(all, "service", definition.CompareService(app.Service, live.Service))
 		all = appendDifferences(all, "service", taskSetDifferences(app, live))
 	}
+	if controllerOf(app) == controllerECS {
+		return all
+	}
 	return append(all, leftovers(app, live)...)
 }
 

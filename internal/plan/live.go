@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
@@ -14,7 +15,7 @@ type Live struct {
 
 	Service    *ecstypes.Service        // nil: there is none
 	TaskSets   []sluice.TaskSet         // of the service
-	Definition *ecstypes.TaskDefinition // of the primary task set; nil: there is none
+	Definition *ecstypes.TaskDefinition // that serves; nil: there is none
 	Identical  string                   // newest revision of the family if it equals the file's; else empty
 	Claim      string                   // value of the claim tag, if somebody holds one now
 
@@ -46,8 +47,21 @@ func (l Live) primary() *sluice.TaskSet {
 	return nil
 }
 
+// serving is the revision that serves, family:revision, or "".
+func (l Live) serving() string {
+	if ts := l.primary(); ts != nil {
+		return ts.Revision
+	}
+	if l.Definition != nil {
+		return sluice.RevisionOf(aws.ToString(l.Definition.TaskDefinitionArn))
+	}
+	return ""
+}
+
 // first reports whether nothing serves yet.
-func (l Live) first() bool { return l.Service == nil || l.status() != "ACTIVE" || l.primary() == nil }
+func (l Live) first() bool {
+	return l.Service == nil || l.status() != "ACTIVE" || l.primary() == nil && l.Definition == nil
+}
 
 func (l Live) status() string {
 	if l.Service == nil || l.Service.Status == nil {

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,15 +17,18 @@ import (
 type Options struct {
 	QuickSync bool // --quick-sync: all at once, whatever the file says
 	Pipeline  bool // --pipeline: the pipeline even on a first deployment
+	Force     bool // --force-new-deployment: a rolling deployment even if nothing changes
+	Tasks     *int // --tasks: the desired count, over the file's
 }
 
 // Make plans the deployment of an application onto what AWS has. Its errors are
 // about the files or about a state that sluice cannot start from; nothing has
 // been written then.
 func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
-	if err := refuse(app, live); err != nil {
+	if err := refuse(app, live, o); err != nil {
 		return nil, err
 	}
+	app = counted(app, o.Tasks)
 	p, err := frame(app, live)
 	if err != nil {
 		return nil, err
@@ -43,8 +47,24 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 	p.spread()
 	p.Rollback = p.rollback(len(stages), live)
 	p.Changes = changes(app, live)
+	if p.Force = o.Force; p.Force {
+		p.Changes = append(p.Changes, Change{Of: "service", Path: "forceNewDeployment", Have: "-", Want: "a new deployment"})
+	}
 	p.warn(app, live)
 	return p, nil
+}
+
+// counted is the application with another desired count.
+func counted(app *appfile.Application, tasks *int) *appfile.Application {
+	if tasks == nil {
+		return app
+	}
+	a, s, in := *app, *app.Service, *app.Service.Input
+	in.DesiredCount = aws.Int32(int32(*tasks))
+	s.Input, s.Given = &in, maps.Clone(s.Given)
+	s.Given["desiredCount"] = true
+	a.Service = &s
+	return &a
 }
 
 // frame is the plan without its stages.
@@ -59,7 +79,7 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 	}
 	p := &Plan{
 		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region,
-		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName), Access: app.Access,
+		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName), Access: app.Access, Controller: controllerOf(app),
 		AutoRollback: app.AutoRollback, Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: group(app.Primary), Canary: group(app.Canary),
 		Named: app.ListenerRules, To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
@@ -73,8 +93,8 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 	if live.Identical != "" {
 		p.To = live.Identical
 	}
-	if ts := live.primary(); ts != nil {
-		p.From = ts.Revision
+	if p.From = live.serving(); p.rolls() {
+		p.Primary, p.Canary, p.Named = nil, nil, nil
 	}
 	p.place(live)
 	p.Finish = []sluice.Write{{Operation: "ecs:UntagResource", Resource: p.resource()}}
@@ -104,49 +124,6 @@ func group(g *appfile.TargetGroup) *Group {
 		return nil
 	}
 	return &Group{ARN: g.ARN, Container: g.Container, Port: g.Port}
-}
-
-// refuse finds what sluice cannot deploy, before anything is looked at closer.
-func refuse(app *appfile.Application, live Live) error {
-	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
-	}
-	switch {
-	case app.Service == nil:
-		return problem("give input.serviceDefinitionFile", "standalone tasks are not deployed by this version of sluice")
-	case app.Access != sluice.ELB:
-		return problem("use accessType ELB with target groups", "access type %s is not deployed by this version of sluice", app.Access)
-	case app.Primary == nil || app.Primary.ARN == "":
-		return problem("name the target group under input.targetGroups.primary.targetGroupArn", "accessType ELB needs a primary target group")
-	}
-	if c := app.Service.Input.DeploymentController; c == nil || c.Type != "EXTERNAL" {
-		return problem("write `deploymentController: {type: EXTERNAL}` in the service definition",
-			"the service definition has deployment controller %s; a canary by task sets needs EXTERNAL", controllerName(c == nil, app))
-	}
-	if err := refuseService(live); err != nil {
-		return err
-	}
-	return refuseGroups(app, live)
-}
-
-func controllerName(absent bool, app *appfile.Application) string {
-	if absent {
-		return "ECS (AWS's default)"
-	}
-	return string(app.Service.Input.DeploymentController.Type)
-}
-
-func refuseService(live Live) error {
-	s := live.Service
-	if s == nil || live.status() == "INACTIVE" || s.DeploymentController == nil || s.DeploymentController.Type == "EXTERNAL" {
-		return nil
-	}
-	return &sluice.Error{
-		Op: "plan", Resource: aws.ToString(s.ServiceArn), Kind: sluice.Conflict,
-		Err: fmt.Errorf("the service runs with deployment controller %s, the file asks for EXTERNAL", s.DeploymentController.Type),
-		Next: "AWS can switch it in place while no deployment runs: aws ecs update-service --deployment-controller type=EXTERNAL " +
-			"(its running tasks become a task set); or delete and re-create the service",
-	}
 }
 
 func refuseGroups(app *appfile.Application, live Live) error {

@@ -108,10 +108,13 @@ func TestRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"no rule":                        {pipeline: threeSteps, live: live(func(l *Live) { l.Steered, l.RulesErr = nil, errors.New("no rule forwards to them") }), err: "no rule forwards to them"},
 		"another controller in AWS": {pipeline: threeSteps, live: live(func(l *Live) { l.Service.DeploymentController.Type = "ECS" }),
 			err: "runs with deployment controller ECS", next: "update-service --deployment-controller type=EXTERNAL"},
-		"another controller in the file": {edits: []string{"EXTERNAL|ECS"}, live: live(), err: "has deployment controller ECS", next: "EXTERNAL"},
-		"no controller in the file":      {edits: []string{"deploymentController: {type: EXTERNAL}|desiredCount: 4"}, live: live(), err: "ECS (AWS's default)"},
-		"requests to no canary":          {pipeline: "\npipeline:\n  stages:\n    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}\n", live: live(), err: "no stage before it starts one", next: "ECS_CANARY_ROLLOUT"},
-		"one group twice":                {edits: []string{"web-canary|web-primary"}, live: live(), err: "the same target group"},
+		"a canary with another controller in the file": {pipeline: threeSteps, edits: []string{"EXTERNAL|ECS"}, live: live(), err: "has deployment controller ECS, which rolls", next: "EXTERNAL"},
+		"a canary with no controller in the file":      {pipeline: threeSteps, edits: []string{"deploymentController: {type: EXTERNAL}|desiredCount: 4"}, live: live(), err: "has deployment controller ECS"},
+		"rolling in the file, EXTERNAL in AWS":         {edits: []string{"EXTERNAL|ECS"}, live: live(), err: "runs with deployment controller EXTERNAL, the file asks for ECS", next: "type=ECS"},
+		"CodeDeploy in the file, ECS in AWS": {edits: []string{"EXTERNAL|CODE_DEPLOY"}, live: live(func(l *Live) { l.Service.DeploymentController.Type = "ECS" }),
+			err: "the file asks for CODE_DEPLOY", next: "delete the service and create it again"},
+		"requests to no canary": {pipeline: "\npipeline:\n  stages:\n    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}\n", live: live(), err: "no stage before it starts one", next: "ECS_CANARY_ROLLOUT"},
+		"one group twice":       {edits: []string{"web-canary|web-primary"}, live: live(), err: "the same target group"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Make(app(t, c.pipeline, c.edits...), c.live, Options{})

@@ -20,6 +20,8 @@ type Plan struct {
 	Cluster     string        `json:"cluster"` // name
 	Service     string        `json:"service"`
 	Access      sluice.Access `json:"access"`
+	Controller  string        `json:"controller"`      // ECS or EXTERNAL
+	Force       bool          `json:"force,omitempty"` // a new deployment even if nothing changes
 
 	From      string `json:"from,omitempty"` // family:revision that serves; empty on a first deployment
 	To        string `json:"to"`             // family:revision, or the family if it will be registered
@@ -111,7 +113,11 @@ const (
 	OldPrimarySet = "old task set of primary"
 	RestoredSet   = "restored task set of primary"
 	OtherSets     = "other task sets of ours"
+	OurDeployment = "service deployment of ours"
 )
+
+// rolls reports whether the service is deployed by ECS's own rolling update.
+func (p *Plan) rolls() bool { return p.Controller == controllerECS }
 
 // Stage returns the stage at index; the rollback is at len(Stages).
 func (p *Plan) Stage(index int) Stage {

@@ -13,8 +13,12 @@ func (p *Plan) stage(index int, from appfile.Stage, live Live) Stage {
 	s := Stage{Index: index, Name: from.Name, Desc: from.Desc, Timeout: from.Timeout}
 	switch with := from.With.(type) {
 	case appfile.Sync:
-		s.Recreate = p.Recreate && !live.first()
-		p.sync(&s, live)
+		s.Recreate = p.Recreate && !live.first() && !p.rolls()
+		if p.rolls() {
+			p.prepare(&s, live)
+		} else {
+			p.sync(&s, live)
+		}
 	case appfile.CanaryRollout:
 		s.Scale = with.Scale
 		p.canaryRollout(&s, live)
@@ -174,6 +178,10 @@ func (p *Plan) rollback(index int, live Live) Stage {
 		s.write("ecs:UpdateService", p.resource())
 	}
 	p.claim(&s)
+	if p.rolls() {
+		s.write("ecs:StopServiceDeployment", OurDeployment)
+		return s
+	}
 	p.routes(&s, live, sluice.CanaryShare(0))
 	for i := range s.Routes {
 		s.Routes[i].Weights = formerWeights(live, p)

@@ -19,6 +19,9 @@ func (p *Plan) warning(format string, args ...any) {
 // warn collects what a person should know before it starts.
 func (p *Plan) warn(app *appfile.Application, live Live) {
 	p.warnService(live)
+	if p.rolls() {
+		return
+	}
 	p.warnGroups(live)
 	p.warnShares(p.desired(app, live))
 	p.warnEnd()
@@ -47,15 +50,26 @@ func (p *Plan) warnService(live Live) {
 	if live.status() == "DRAINING" {
 		p.warning("the service is being deleted; the deployment waits until it is gone and creates it again")
 	}
-	foreign := 0
+	if p.rolls() {
+		p.warnRolling(live)
+		return
+	}
 	for _, ts := range live.TaskSets {
 		if ts.Status == "ACTIVE" && !Ours(ts.ExternalID) {
-			foreign++
 			p.warning("task set %s (%s) is ACTIVE and not sluice's; it is left alone", ts.ID, ts.Revision)
 		}
 	}
 	if need := len(live.TaskSets) + 2; need > taskSetLimit {
 		p.warning("the service has %d task sets and AWS allows about %d: a pipeline needs two more", len(live.TaskSets), taskSetLimit)
+	}
+}
+
+func (p *Plan) warnRolling(live Live) {
+	if live.first() {
+		p.warning("nothing serves yet: a rollback would leave the service without a serving deployment")
+	}
+	if live.Service != nil && len(live.Service.Deployments) > 1 {
+		p.warning("a deployment of the service is running now; this one takes its place")
 	}
 }
 

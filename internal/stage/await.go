@@ -16,7 +16,6 @@ import (
 type told struct {
 	capacity sluice.CapacityChanged
 	failure  sluice.FailureSeen
-	waiting  sluice.Waiting
 }
 
 // watched is one task set under observation.

@@ -49,7 +49,8 @@ func (c *claim) see(tags map[string]string, deployment string, now time.Time) {
 }
 
 // held tells the gate whether the claim was seen recently. The write of the
-// claim itself, and the creation of the service, need none.
+// claim itself, the creation of the service, and registering a revision, which
+// changes nothing that serves, need none.
 func (r *Run) held(a sluice.Attempt) func(time.Time) error {
 	if !needsClaim(a) {
 		return nil
@@ -64,7 +65,7 @@ func (r *Run) held(a sluice.Attempt) func(time.Time) error {
 
 func needsClaim(a sluice.Attempt) bool {
 	switch a.Planned.Operation {
-	case "ecs:TagResource", "ecs:UntagResource", "ecs:CreateService":
+	case "ecs:TagResource", "ecs:UntagResource", "ecs:CreateService", "ecs:RegisterTaskDefinition":
 		return false
 	}
 	return true
@@ -92,6 +93,15 @@ func (r *Run) renew(ctx context.Context, a sluice.Attempt) error {
 	live, err := r.seek(ctx)
 	if err != nil || r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
 		return err
+	}
+	return r.tagClaim(ctx, live)
+}
+
+// keep renews a claim of ours that would run out during a long wait.
+func (r *Run) keep(ctx context.Context, live *ecs.Live) error {
+	listed := r.Stage.Lists(sluice.Write{Operation: "ecs:TagResource", Resource: r.hand.Resource()})
+	if r.claim.seen.IsZero() || !listed || r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
+		return nil
 	}
 	return r.tagClaim(ctx, live)
 }
@@ -140,6 +150,11 @@ func (r *Run) hold(ctx context.Context, live *ecs.Live) error {
 func (r *Run) taken() error {
 	return &sluice.Error{Op: "claim the service", Resource: r.hand.Resource(), Kind: sluice.Overtaken,
 		Err: fmt.Errorf("another deployment holds it: %s", r.claim.other), Next: "wait for it to end; sluice status shows it"}
+}
+
+// newClaim is the tag of a claim from now on.
+func (r *Run) newClaim() map[string]string {
+	return map[string]string{plan.ClaimTag: plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor)}.String()}
 }
 
 func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {

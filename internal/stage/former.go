@@ -13,8 +13,9 @@ import (
 type Former struct {
 	Service    bool            `json:"service"` // it existed
 	Primary    *sluice.TaskSet `json:"primary,omitempty"`
-	Rules      []alb.Rule      `json:"rules,omitempty"` // whole
-	Attributes ecs.Update      `json:"attributes"`      // members that the deployment changes
+	Revision   string          `json:"revision,omitempty"` // that served, family:revision
+	Rules      []alb.Rule      `json:"rules,omitempty"`    // whole
+	Attributes ecs.Update      `json:"attributes"`         // members that the deployment changes
 }
 
 // remember loads Former, or takes and saves it now.
@@ -41,7 +42,7 @@ func (r *Run) remember(ctx context.Context, live *ecs.Live) error {
 func (r *Run) take(ctx context.Context, live *ecs.Live) (Former, error) {
 	f := Former{Service: live != nil && live.Status == "ACTIVE"}
 	if f.Service {
-		f.Primary = live.Primary()
+		f.Primary, f.Revision = live.Primary(), live.Serving()
 		f.Attributes = ecs.Differing(r.service, live).Former(live)
 	}
 	if len(r.Plan.Listeners) == 0 {

@@ -2,13 +2,12 @@ package stage
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
-	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // prepare is what comes before a stage's own work: what was is remembered, the
@@ -61,7 +60,7 @@ func (r *Run) standing(ctx context.Context) (*ecs.Live, error) {
 		case live == nil || live.Status == "INACTIVE":
 			return nil, nil
 		case live.Status == "ACTIVE":
-			return live, r.external(live)
+			return live, r.controlled(live)
 		case !told:
 			r.Host.Emit(sluice.Waiting{For: "the former service of that name to be gone", Detail: live.Status})
 			told = true
@@ -72,20 +71,19 @@ func (r *Run) standing(ctx context.Context) (*ecs.Live, error) {
 	}
 }
 
-func (r *Run) external(live *ecs.Live) error {
-	if live.Controller == "EXTERNAL" {
+// controlled refuses a service whose controller was changed since the plan.
+func (r *Run) controlled(live *ecs.Live) error {
+	if live.Controller == r.Plan.Controller {
 		return nil
 	}
 	return &sluice.Error{Op: "use the service", Resource: r.hand.Resource(), Kind: sluice.Conflict,
-		Err:  errors.New("its deployment controller is " + live.Controller + ", not EXTERNAL"),
-		Next: "switch it while no deployment runs: aws ecs update-service --deployment-controller type=EXTERNAL"}
+		Err:  fmt.Errorf("its deployment controller is %s, the plan was made for %s", live.Controller, r.Plan.Controller),
+		Next: "deploy again, with the controller that the service has"}
 }
 
 func (r *Run) createService(ctx context.Context) (*ecs.Live, error) {
-	k := plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor)}
 	id := sluice.NewActionID(r.Deployment, "service", "create")
-	err := r.hand.Create(ctx, r.act, id, *r.service.Input, map[string]string{plan.ClaimTag: k.String()})
-	if err != nil {
+	if err := r.hand.Create(ctx, r.act, id, *r.service.Input, r.newClaim()); err != nil {
 		return nil, err
 	}
 	return r.observe(ctx)

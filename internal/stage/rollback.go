@@ -28,6 +28,9 @@ func (r *Run) rollback(ctx context.Context) error {
 	if err := r.hold(ctx, live); err != nil {
 		return err
 	}
+	if r.Plan.Controller == controllerECS {
+		return r.rollBack(ctx, live)
+	}
 	if err := r.restoreAttributes(ctx, live); err != nil {
 		return err
 	}

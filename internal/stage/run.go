@@ -113,9 +113,15 @@ func (r *Run) Execute(ctx context.Context) error {
 	return err
 }
 
+// controllerECS rolls; any other controller that a plan has is EXTERNAL.
+const controllerECS = "ECS"
+
 func (r *Run) body() (func(context.Context) error, error) {
 	switch r.Stage.Name {
 	case appfile.StageSync:
+		if r.Plan.Controller == controllerECS {
+			return r.roll, nil
+		}
 		return r.sync, nil
 	case appfile.StageCanaryRollout:
 		return r.canaryRollout, nil
@@ -209,7 +215,7 @@ func (r *Run) observe(ctx context.Context) (*ecs.Live, error) {
 		return nil, r.deleted()
 	}
 	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
-	return live, nil
+	return live, r.keep(ctx, live)
 }
 
 func (r *Run) deleted() error {

@@ -20,6 +20,7 @@ const (
 	keyPrints       = "rule-prints"
 	keyShifted      = "shifted-at"
 	keyGeneration   = "canary-generation"
+	keyAsked        = "asked"
 	keyKeptOld      = "kept-old"
 )
 

@@ -67,8 +67,8 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 				live.Claim = value
 			}
 		}
-		if p := now.Primary(); p != nil {
-			if live.Definition, err = ecs.Definition(ctx, a.ECS(), p.Revision); err != nil {
+		if serving := now.Serving(); serving != "" && now.Status == "ACTIVE" {
+			if live.Definition, err = ecs.Definition(ctx, a.ECS(), serving); err != nil {
 				return err
 			}
 		}
@@ -79,7 +79,7 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 }
 
 func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {
-	if app.Access != sluice.ELB || app.Primary == nil || app.Primary.ARN == "" {
+	if app.Access != sluice.ELB || app.Primary == nil || app.Primary.ARN == "" || !external(app) {
 		return nil
 	}
 	groups := []string{app.Primary.ARN}
@@ -104,6 +104,12 @@ func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Applica
 		}
 	}
 	return surveyRules(ctx, a, app, places, live)
+}
+
+// external reports whether the file asks for task sets, whose traffic is ours.
+func external(app *appfile.Application) bool {
+	c := app.Service.Input.DeploymentController
+	return c != nil && c.Type == "EXTERNAL"
 }
 
 func surveyGroup(ctx context.Context, a *account.Account, p alb.Place) (*plan.Place, error) {

@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// Deployment controllers, as AWS names them.
+const (
+	controllerECS        = "ECS"
+	controllerExternal   = "EXTERNAL"
+	controllerCodeDeploy = "CODE_DEPLOY"
+)
+
+// controllerOf is the deployment controller that the file asks for; AWS's
+// default is ECS.
+func controllerOf(app *appfile.Application) string {
+	if c := app.Service.Input.DeploymentController; c != nil && c.Type != "" {
+		return string(c.Type)
+	}
+	return controllerECS
+}
+
+// refuse finds what sluice cannot deploy, before anything is looked at closer.
+func refuse(app *appfile.Application, live Live, o Options) error {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	if app.Service == nil {
+		return problem("give input.serviceDefinitionFile", "standalone tasks are not deployed by this version of sluice")
+	}
+	if controllerOf(app) == controllerECS {
+		if err := refusePipeline(app, o); err != nil {
+			return err
+		}
+	}
+	if err := refuseController(controllerOf(app), live); err != nil {
+		return err
+	}
+	switch controllerOf(app) {
+	case controllerECS:
+		return nil
+	case controllerCodeDeploy:
+		return problem("deploy it with CodeDeploy, or use controller ECS or EXTERNAL", "controller CODE_DEPLOY is not deployed by this version of sluice")
+	}
+	switch {
+	case o.Force:
+		return problem("leave --force-new-deployment out; --force runs the stages again", "AWS forces new deployments of services with controller ECS only")
+	case app.Access != sluice.ELB:
+		return problem("use accessType ELB with target groups", "access type %s is not deployed by this version of sluice", app.Access)
+	case app.Primary == nil || app.Primary.ARN == "":
+		return problem("name the target group under input.targetGroups.primary.targetGroupArn", "accessType ELB needs a primary target group")
+	}
+	return refuseGroups(app, live)
+}
+
+// refusePipeline: a rolling service has no task sets for a canary.
+func refusePipeline(app *appfile.Application, o Options) error {
+	if o.QuickSync {
+		return nil
+	}
+	for i, s := range app.Pipeline {
+		switch s.With.(type) {
+		case appfile.Sync, appfile.Wait, appfile.Approval:
+			continue
+		}
+		return &sluice.Error{
+			Op: fmt.Sprintf("plan stage %d %s", i+1, s.Name), Resource: app.File,
+			Err:  fmt.Errorf("the service definition has deployment controller ECS, which rolls; a canary by task sets needs EXTERNAL"),
+			Next: "write `deploymentController: {type: EXTERNAL}` in the service definition, or leave the pipeline out (--quick-sync)",
+		}
+	}
+	return nil
+}
+
+// refuseController: a file and a live service of different controllers. AWS
+// switches some of them in place (ECS API Reference, UpdateService).
+func refuseController(want string, live Live) error {
+	s := live.Service
+	if s == nil || live.status() == "INACTIVE" {
+		return nil
+	}
+	have := controllerECS
+	if s.DeploymentController != nil && s.DeploymentController.Type != "" {
+		have = string(s.DeploymentController.Type)
+	}
+	if have == want {
+		return nil
+	}
+	next := "AWS can switch it in place while no deployment runs: aws ecs update-service --deployment-controller type=" + want
+	switch {
+	case want == controllerCodeDeploy:
+		next = "AWS does not switch a service to CODE_DEPLOY: delete the service and create it again, or change the file"
+	case have == controllerECS:
+		next += " (its running tasks become a task set that you delete when done)"
+	}
+	return &sluice.Error{Op: "plan", Resource: aws.ToString(s.ServiceArn), Kind: sluice.Conflict,
+		Err: fmt.Errorf("the service runs with deployment controller %s, the file asks for %s", have, want), Next: next}
+}

@@ -1,0 +1,134 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+// follow waits until the deployment of the revision has ended. Only success is
+// no error: what ECS rolled back by itself is a failure with its cause.
+func (r *Run) follow(ctx context.Context, revision, deployment string) error {
+	w := watch.New(r.Account, r.Clock)
+	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service,
+		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, Deadline: r.Plan.ProgressDeadline}}
+	var last watch.Seen
+	err := r.beside(ctx, func(ctx context.Context) (err error) {
+		last, err = w.Wait(ctx, target, r.seen)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.ended(revision, last.Verdict); err != nil {
+		return err
+	}
+	return r.awaitCount(ctx)
+}
+
+// awaitCount waits until as many tasks run as should: a changed desired count is
+// no deployment to ECS, so that the one that serves is complete all along.
+func (r *Run) awaitCount(ctx context.Context) error {
+	return r.awaitGone(ctx, "the desired count", func(ctx context.Context) (string, error) {
+		live, err := r.observe(ctx)
+		if err != nil || live.Running == live.Desired && live.Pending == 0 {
+			return "", err
+		}
+		return fmt.Sprintf("%d of %d tasks running", live.Running, live.Desired), nil
+	})
+}
+
+// guardEvery is how often a long wait is interrupted to hear people's commands
+// and to keep the claim.
+const guardEvery = 2 * time.Second
+
+// beside runs work and looks meanwhile whether to go on; if not, work is
+// cancelled with the reason.
+func (r *Run) beside(ctx context.Context, work func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var err error
+	clock.All(r.Clock,
+		func() {
+			err = work(ctx)
+			cancel(errDone)
+		},
+		func() {
+			for r.Clock.Sleep(ctx, guardEvery) == nil {
+				if err := r.guard(ctx); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	if err != nil && ctx.Err() != nil {
+		if cause := context.Cause(ctx); cause != errDone {
+			return halted(r, cause)
+		}
+	}
+	return err
+}
+
+var errDone = errors.New("the wait is over")
+
+func (r *Run) guard(ctx context.Context) error {
+	if err := r.look(ctx); err != nil {
+		return err
+	}
+	if r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
+		return nil
+	}
+	_, err := r.observe(ctx)
+	return err
+}
+
+// seen tells what a look at a rolling deployment showed.
+func (r *Run) seen(s watch.Seen) {
+	v := s.Verdict
+	c := sluice.CapacityChanged{Variant: sluice.Primary, Revision: v.Revision, Desired: v.Counts.Desired, Pending: v.Counts.Pending,
+		Running: v.Counts.Running, Healthy: v.Counts.Healthy, Draining: v.Counts.Draining, Targets: v.Counts.Targets}
+	if c != r.told.capacity {
+		r.told.capacity = c
+		r.Host.Emit(c)
+	}
+	for _, k := range v.Causes {
+		f := sluice.FailureSeen{Variant: sluice.Primary, Cause: k.Text, Count: k.Count, Task: k.Task}
+		if f != r.told.failure {
+			r.told.failure = f
+			r.Host.Emit(f)
+		}
+	}
+	for _, l := range v.Logs {
+		for _, line := range l.Lines {
+			r.note("%s: %s", l.Container, line)
+		}
+	}
+}
+
+// ended makes an error of every end but success.
+func (r *Run) ended(revision string, v verdict.Verdict) error {
+	if v.Outcome == sluice.Succeeded {
+		return nil
+	}
+	return &sluice.Error{Op: "roll to " + revision, Resource: r.hand.Resource(), Kind: kindOf(v.Outcome), Err: errors.New(v.Detail), Next: v.Next}
+}
+
+// kindOf is what an end of a deployment that was followed makes of the stage.
+func kindOf(o sluice.Outcome) sluice.Kind {
+	switch o {
+	case sluice.Superseded:
+		return sluice.Overtaken
+	case sluice.Stalled, sluice.TimedOut:
+		return sluice.Stall
+	case sluice.Stopped:
+		return sluice.OutsideChange
+	case sluice.Gone:
+		return sluice.NotFound
+	}
+	return sluice.Unhealthy
+}
