@@ -141,6 +141,7 @@ func (p *program) verbs() []verb {
 		{groupDeploy, p.approve()},
 		{groupLook, p.status()},
 		{groupLook, p.history()},
+		{groupLook, p.wait()},
 		{groupLocal, p.sim()},
 		{groupLocal, p.demo()},
 		{groupLocal, p.schema()},

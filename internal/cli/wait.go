@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+type waitOptions struct {
+	cluster    string
+	services   []string
+	definition string
+	deployment string
+	timeout    time.Duration
+	deadline   time.Duration
+	failAfter  int
+}
+
+func (p *program) wait() *cobra.Command {
+	var o waitOptions
+	c := &cobra.Command{
+		Use:   "wait --cluster NAME --service NAME [flags]",
+		Short: "Wait for a deployment that anything started, and tell how it ended",
+		Long: `Wait for a deployment of ECS services and tell how it ended: succeeded, rolled back,
+superseded and so on, and why. Whatever started it, before, during or after; rolling
+updates and task sets. It reads only.
+
+Without --task-definition or --deployment it is the deployment that is current at the
+first look. With --task-definition it waits for that revision to appear and to serve;
+if it serves already, that is success at once.`,
+		Example: `  sluice wait --cluster prod --service web
+  sluice wait --cluster prod --service web --task-definition web:42 --timeout 10m
+  sluice wait --cluster prod --service web --service api --output json`,
+		Args: atMost(0),
+		RunE: func(c *cobra.Command, _ []string) error { return p.runWait(c.Context(), o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.cluster, "cluster", "", "`name` or ARN of the cluster (default: the account's default cluster)")
+	f.StringArrayVar(&o.services, "service", nil, "`name` or ARN of a service; may be given several times")
+	f.StringVar(&o.definition, "task-definition", "", "`family:revision` or ARN that has to serve")
+	f.StringVar(&o.deployment, "deployment", "", "`ID` or ARN of a service deployment, or ecs-svc/<number> of a deployment or task set")
+	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "hard limit; the exit code is then 9")
+	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
+	f.IntVar(&o.failAfter, "fail-after", verdict.FailAfter, "tasks stopped of one cause that end the wait, where no circuit breaker does")
+	return c
+}
+
+// check refuses what cannot be meant.
+func (o waitOptions) check() error {
+	wrong := func(why, next string) error {
+		return &sluice.Error{Op: "sluice wait", Err: errors.New(why), Next: next}
+	}
+	switch {
+	case len(o.services) == 0:
+		return wrong("no service given", "give --service NAME")
+	case o.deployment != "" && len(o.services) > 1:
+		return wrong("a deployment is of one service, and several are given", "give one --service, or leave --deployment out")
+	case o.deployment != "" && o.definition != "":
+		return wrong("--deployment and --task-definition are both given", "give one of them")
+	case o.timeout <= 0:
+		return wrong("the timeout is not above 0", "give a duration such as 90s or 10m")
+	case o.failAfter < 1:
+		return wrong("--fail-after is below 1", "3 is the default")
+	}
+	return nil
+}
+
+func (p *program) runWait(ctx context.Context, o waitOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	a, c, err := p.open(ctx, "")
+	if err != nil {
+		return err
+	}
+	v := p.newWaitView(len(o.services) > 1, c.Now())
+	results := p.waitAll(ctx, a, c, o, v)
+	v.close(results)
+	return waitCode(ctx, results)
+}
+
+// waited is how the wait for one service ended.
+type waited struct {
+	seen watch.Seen
+	err  error
+}
+
+// waitAll waits for the services beside each other, in shared reads.
+func (p *program) waitAll(ctx context.Context, a *account.Account, c clock.Clock, o waitOptions, v *waitView) []waited {
+	w := watch.New(a, c)
+	results := make([]waited, len(o.services))
+	waits := make([]func(), len(o.services))
+	for i, service := range o.services {
+		waits[i] = func() {
+			t := watch.Target{Cluster: o.cluster, Service: service, Wanted: verdict.Wanted{
+				Revision: o.definition, Deployment: o.deployment, Timeout: o.timeout, Deadline: o.deadline, FailAfter: o.failAfter}}
+			results[i].seen, results[i].err = w.Wait(ctx, t, v.see)
+		}
+	}
+	clock.All(c, waits...)
+	return results
+}
+
+// gravity orders exit codes: what a caller has to know first.
+var gravity = []int{sluice.ExitFailed, sluice.ExitRolledBack, sluice.ExitSuperseded, sluice.ExitStopped, sluice.ExitUndecided}
+
+// waitCode is the exit code of several waits: an error first, then the gravest
+// outcome.
+func waitCode(ctx context.Context, results []waited) error {
+	if ctx.Err() != nil {
+		return &sluice.Error{Op: "wait", Kind: sluice.Halted, Err: context.Cause(ctx), Next: "the deployment goes on; wait for it again at any time"}
+	}
+	var errs []error
+	codes := map[int]bool{}
+	for _, r := range results {
+		if r.err != nil {
+			errs = append(errs, r.err)
+			continue
+		}
+		codes[r.seen.Verdict.Outcome.ExitCode()] = true
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	for _, n := range gravity {
+		if codes[n] {
+			return code(n)
+		}
+	}
+	return nil
+}

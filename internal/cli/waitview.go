@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+// WaitSchema names the shape of the last line of `sluice wait --output json`.
+const WaitSchema = "sluice.wait/1"
+
+// waitView tells what a wait sees, one line per change. Progress goes to stderr,
+// results to stdout; as JSON all goes to stdout.
+type waitView struct {
+	program *program
+	several bool // services: each line names its own
+	began   time.Time
+	json    *jsonLines
+
+	mu   sync.Mutex // waits tell beside each other
+	told map[string]*waitTold
+}
+
+// waitTold is what of one service was told.
+type waitTold struct {
+	detail string
+	counts map[string]int // of causes
+	logs   map[string]bool
+	unread int
+	seq    int64
+}
+
+func (p *program) newWaitView(several bool, began time.Time) *waitView {
+	v := &waitView{program: p, several: several, began: began, told: map[string]*waitTold{}}
+	if p.flags.output == jsonOut {
+		v.json = &jsonLines{w: p.env.Out, notes: p.env.Err}
+	}
+	return v
+}
+
+// see tells what a look changed.
+func (v *waitView) see(s watch.Seen) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	name := s.Target.Name()
+	t := v.told[name]
+	if t == nil {
+		t = &waitTold{counts: map[string]int{}, logs: map[string]bool{}}
+		v.told[name] = t
+	}
+	for _, e := range t.news(s) {
+		v.event(s, t, e)
+	}
+}
+
+// news are the events of a look: what was not told before.
+func (t *waitTold) news(s watch.Seen) []sluice.Event {
+	var all []sluice.Event
+	for _, c := range s.Verdict.Causes {
+		if t.counts[c.Text] < c.Count {
+			t.counts[c.Text] = c.Count
+			all = append(all, sluice.FailureSeen{Variant: sluice.Primary, Cause: c.Text, Count: c.Count, Task: c.Task})
+		}
+	}
+	for _, l := range s.Verdict.Logs {
+		if !t.logs[l.Task] {
+			t.logs[l.Task] = true
+			for _, text := range l.Lines {
+				all = append(all, sluice.Noted{Message: "log of " + l.Container + ": " + text})
+			}
+		}
+	}
+	for _, u := range s.Verdict.Unread[min(t.unread, len(s.Verdict.Unread)):] {
+		all = append(all, sluice.Warned{Message: "not read: " + u})
+	}
+	t.unread = len(s.Verdict.Unread)
+	switch {
+	case s.Verdict.State == verdict.Ended:
+		all = append(all, sluice.DeploymentEnded{Outcome: s.Verdict.Outcome, Cause: s.Verdict.Detail, Next: s.Verdict.Next})
+	case s.Verdict.Detail != t.detail:
+		all = append(all, sluice.Waiting{For: s.Target.Name(), Detail: s.Verdict.Detail})
+	}
+	t.detail = s.Verdict.Detail
+	return all
+}
+
+func (v *waitView) event(s watch.Seen, t *waitTold, e sluice.Event) {
+	if v.json != nil {
+		t.seq++
+		deployment := s.Verdict.Deployment
+		if deployment == "" {
+			deployment = s.Target.Name()
+		}
+		sealed := sluice.Seal(deployment, s.Target.Name(), e)
+		sealed.Seq, sealed.At = t.seq, s.At
+		v.json.event(sealed)
+		return
+	}
+	l := waitWords(e)
+	if l.text == "" {
+		return
+	}
+	who := ""
+	if v.several {
+		who = v.program.paint.bold(s.Target.Name()) + " "
+	}
+	fmt.Fprintf(v.program.env.Err, "%s %s%s\n", v.program.paint.dim(elapsed(s.At.Sub(v.began))), who, colored(v.program.paint, l))
+}
+
+// waitWords are the words of one event; none for the end, which is the result.
+func waitWords(e sluice.Event) line {
+	switch e := e.(type) {
+	case sluice.Waiting:
+		return line{plain, e.Detail}
+	case sluice.FailureSeen:
+		text := e.Cause
+		if e.Task != "" {
+			text = fmt.Sprintf("%s stopped: %s (task %s)", sluice.Plural(e.Count, "task"), e.Cause, e.Task)
+		}
+		return line{failure, text}
+	case sluice.Noted:
+		return line{faint, e.Message}
+	case sluice.Warned:
+		return line{warning, "warning: " + e.Message}
+	}
+	return line{}
+}
+
+// waitResult is how the wait for one service ended, as JSON.
+type waitResult struct {
+	Cluster    string         `json:"cluster"`
+	Service    string         `json:"service"`
+	Outcome    sluice.Outcome `json:"outcome,omitempty"`
+	ExitCode   int            `json:"exitCode"`
+	Revision   string         `json:"revision,omitempty"`
+	Deployment string         `json:"deployment,omitempty"`
+	By         string         `json:"by,omitempty"` // revision rolled back to, or superseded by
+	Detail     string         `json:"detail,omitempty"`
+	Causes     []waitCause    `json:"causes"`
+	Logs       []verdict.Log  `json:"logs,omitempty"`
+	Unread     []string       `json:"unread,omitempty"`
+	Next       string         `json:"next,omitempty"`
+	Error      string         `json:"error,omitempty"`
+}
+
+type waitCause struct {
+	Kind  verdict.CauseKind `json:"kind"`
+	Text  string            `json:"text"`
+	Count int               `json:"count"`
+	Task  string            `json:"task,omitempty"`
+	Next  string            `json:"next"`
+}
+
+func resultOf(w waited) waitResult {
+	v := w.seen.Verdict
+	r := waitResult{Cluster: sluice.ARNName(w.seen.Target.Cluster), Service: sluice.ARNName(w.seen.Target.Service), Outcome: v.Outcome,
+		ExitCode: v.Outcome.ExitCode(), Revision: v.Revision, Deployment: v.Deployment, By: v.By, Detail: v.Detail,
+		Causes: []waitCause{}, Logs: v.Logs, Unread: v.Unread, Next: v.Next}
+	for _, c := range v.Causes {
+		r.Causes = append(r.Causes, waitCause{c.Kind, c.Text, c.Count, c.Task, c.Kind.Advice()})
+	}
+	if w.err != nil {
+		r.ExitCode, r.Error, r.Next = exitCode(w.err), w.err.Error(), sluice.NextStep(w.err)
+	}
+	return r
+}
+
+// close tells the results.
+func (v *waitView) close(all []waited) {
+	if v.json != nil {
+		v.json.head()
+		results := make([]waitResult, 0, len(all))
+		for _, w := range all {
+			results = append(results, resultOf(w))
+		}
+		v.json.line(struct {
+			Schema  string       `json:"schema"`
+			Results []waitResult `json:"results"`
+		}{WaitSchema, results})
+		return
+	}
+	for _, w := range all {
+		if w.err == nil {
+			v.result(w.seen)
+		}
+	}
+}
+
+func (v *waitView) result(s watch.Seen) {
+	p, out := v.program, painter(v.program.env, v.program.env.Out)
+	level := failure
+	if s.Verdict.Outcome == sluice.Succeeded {
+		level = success
+	}
+	fmt.Fprintf(p.env.Out, "%s: %s\n", s.Target.Name(), colored(out, line{level, string(s.Verdict.Outcome) + ": " + s.Verdict.Detail}))
+	if s.Verdict.Next != "" {
+		fmt.Fprintln(p.env.Err, "next: "+s.Verdict.Next)
+	}
+	if level == failure {
+		p.annotate(p.env.Err, "error", s.Target.Name()+": "+s.Verdict.Detail, "")
+	}
+}
