@@ -70,6 +70,8 @@ var house = []room{
 	{pkg: "internal/pulumi", floor: 5, under: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
 	{pkg: "internal/floors", floor: 5, free: true},
 
+	{pkg: "wait", floor: 5, under: []int{3, 2, 1, 0}, libs: []string{sdkWords, smithy}},
+
 	{pkg: "cmd/sluice", floor: 5, also: []string{"internal/cli"}, free: true},
 	{pkg: "cmd/piped-plugin-sluice", floor: 5, also: []string{"internal/piped"}, free: true},
 	{pkg: "cmd/pulumi-resource-sluice", floor: 5, also: []string{"internal/pulumi"}, free: true},
