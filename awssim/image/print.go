@@ -2,11 +2,21 @@ package image
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
+// neverRan reports whether the program could not even begin: then nothing but its
+// shell's complaint is printed.
+func (b Behaviour) neverRan() bool {
+	return b.CrashAfter == atOnce && slices.Contains(b.Prints, execFormat)
+}
+
 // AtStart is what a container prints when it starts, line by line.
 func (b Behaviour) AtStart() []string {
+	if b.neverRan() {
+		return nil
+	}
 	lines := []string{"version " + b.Version + " starts"}
 	if b.CrashAfter == 0 {
 		lines = append(lines, b.Prints...)
@@ -15,14 +25,13 @@ func (b Behaviour) AtStart() []string {
 }
 
 // AtExit is what it prints when it ends by itself with an exit code. Codes above
-// 127 are those of signals, which leave no time for a word, and of programs that
-// never ran.
+// 127 are those of signals, which leave no time for a word.
 func (b Behaviour) AtExit(code int) []string {
 	var lines []string
 	if b.CrashAfter > 0 {
 		lines = append(lines, b.Prints...)
 	}
-	if code > 0 && code < 128 {
+	if code > 0 && code < 128 && !b.neverRan() {
 		lines = append(lines, fmt.Sprintf("fatal: exit %d", code))
 	}
 	return lines
