@@ -14,7 +14,7 @@ func TestWhatContainersPrint(t *testing.T) {
 		"sim/web:v2-crash-after-5s?exit=0&prints=done":            "version v2 starts; done",
 		"sim/web:v2-crash-after-5s?prints=no+database|giving up":  "version v2 starts; no database; giving up; fatal: exit 1",
 		"sim/web:v2-crash-after-5s?exit=137&prints=a%0Ab":         "version v2 starts; a; b",
-		"sim/web:v2-exec-format":                                 "exec /usr/local/bin/app: exec format error",
+		"sim/web:v2-exec-format":                                  "exec /usr/local/bin/app: exec format error",
 		"sim/web:v2?never-healthy&prints=listening on port 81":    "version v2 starts; listening on port 81",
 		"sim/web:v2-crash-after-1s?exit=255&prints=exec /app: no": "version v2 starts; exec /app: no",
 	} {
