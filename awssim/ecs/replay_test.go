@@ -25,7 +25,8 @@ type program struct {
 }
 
 var images = []string{"sim/web:v1", "sim/web:v2-crash-after-40s", "sim/web:v3-never-healthy", "sim/web:v4-noboot", "sim/web:v5-term-10s",
-	"sim/web:v6-ignores-term", "sim/web:v7-start-delay-30s", "nobody/knows:it"}
+	"sim/web:v6-ignores-term", "sim/web:v7-start-delay-30s", "nobody/knows:it",
+	"sim/web:v8-oom-after-3s", "sim/web:v9-listen-9090", "sim/web:v10-no-role", "sim/web:v11-latency-50ms", "sim/web:v12"}
 
 func (p *program) pick(n int) int   { return p.r.IntN(n) }
 func (p *program) service() *string { return aws.String([]string{"ext", "roll", "ext2"}[p.pick(3)]) }
@@ -47,7 +48,7 @@ func (p *program) anySet() *string {
 // step makes one call; refusals are part of the program.
 func (p *program) step() {
 	web := aws.String("web")
-	switch p.pick(16) {
+	switch p.pick(20) {
 	case 0:
 		name := *p.service()
 		if name == "roll" {
@@ -95,6 +96,41 @@ func (p *program) step() {
 		})
 	case 15:
 		p.observe()
+	case 16:
+		p.configure()
+	case 17:
+		p.stopRollout()
+	case 18:
+		p.b.Do(func(tx *world.Tx) {
+			if a, ok := tx.Alarms.Get("5xx"); ok {
+				tx.SetAlarm(a, []string{"OK", "ALARM", "INSUFFICIENT_DATA"}[p.pick(3)], "", "")
+			}
+		})
+	case 19:
+		to := ecstypes.DeploymentController{Type: []ecstypes.DeploymentControllerType{"ECS", "EXTERNAL"}[p.pick(2)]}
+		_, _ = p.room.UpdateService(p.ctx, &awsecs.UpdateServiceInput{Cluster: web, Service: p.service(), DeploymentController: &to})
+	}
+}
+
+// configure changes how the deployments of a service are judged.
+func (p *program) configure() {
+	c := &ecstypes.DeploymentConfiguration{
+		MinimumHealthyPercent: aws.Int32(int32(25 * p.pick(4))), MaximumPercent: aws.Int32(int32(125 + 25*p.pick(4))),
+		DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: p.pick(3) > 0, Rollback: p.pick(3) > 0, ResetOnHealthyTask: aws.Bool(p.pick(2) == 0)},
+		Alarms:                   &ecstypes.DeploymentAlarms{Enable: p.pick(2) == 0, Rollback: p.pick(2) == 0, AlarmNames: []string{"5xx"}},
+		BakeTimeInMinutes:        aws.Int32(int32(p.pick(3))),
+	}
+	if p.pick(3) == 0 {
+		c.EarlySuccessCriteria = &ecstypes.DeploymentEarlySuccessCriteria{Enable: true, HealthyPercent: aws.Int32(80),
+			SourceServiceRevisionCleanup: []ecstypes.ServiceRevisionCleanup{"BLOCKING", "DEFERRED"}[p.pick(2)]}
+	}
+	_, _ = p.room.UpdateService(p.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: p.service(), DeploymentConfiguration: c})
+}
+
+func (p *program) stopRollout() {
+	out, err := p.room.ListServiceDeployments(p.ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("web"), Service: aws.String("roll")})
+	if err == nil && len(out.ServiceDeployments) > 0 {
+		_, _ = p.room.StopServiceDeployment(p.ctx, &awsecs.StopServiceDeploymentInput{ServiceDeploymentArn: out.ServiceDeployments[0].ServiceDeploymentArn})
 	}
 }
 
@@ -129,6 +165,12 @@ func (p *program) observe() {
 	if out, err := p.room.ListTasks(p.ctx, &awsecs.ListTasksInput{Cluster: web}); err == nil && len(out.TaskArns) > 0 {
 		_, _ = p.room.DescribeTasks(p.ctx, &awsecs.DescribeTasksInput{Cluster: web, Tasks: out.TaskArns})
 	}
+	if out, err := p.room.ListServiceDeployments(p.ctx, &awsecs.ListServiceDeploymentsInput{Cluster: web, Service: aws.String("roll")}); err == nil {
+		for _, d := range out.ServiceDeployments {
+			_, _ = p.room.DescribeServiceDeployments(p.ctx, &awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: []string{*d.ServiceDeploymentArn}})
+			_, _ = p.room.DescribeServiceRevisions(p.ctx, &awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: []string{*d.TargetServiceRevisionArn}})
+		}
+	}
 	_, _ = p.room.DescribeClusters(p.ctx, &awsecs.DescribeClustersInput{Clusters: []string{"web"}})
 }
 
@@ -141,6 +183,7 @@ func play(t *testing.T, seed uint64, n int) string {
 	if _, err := p.room.CreateCluster(p.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("web")}); err != nil {
 		t.Fatal(err)
 	}
+	b.Do(func(tx *world.Tx) { tx.AddAlarm(&world.Alarm{Name: "5xx", Period: time.Minute, EvaluationPeriods: 1}) })
 	for _, image := range images {
 		if _, err := p.room.RegisterTaskDefinition(p.ctx, fargate("api", image)); err != nil {
 			t.Fatal(err)
