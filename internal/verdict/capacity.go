@@ -90,6 +90,9 @@ type Capacity struct {
 	order     []string
 	reached   int // most healthy tasks seen
 	minimum   int
+	sure      bool // one whole look is not enough
+	confirmed bool // the last look and the one before were whole
+	was       bool // the last look was whole
 }
 
 // FailAfter is how many failures of one cause end a wait.
@@ -101,6 +104,16 @@ func Await(now time.Time, deadline time.Duration, minimum int) Capacity {
 	return Capacity{deadline: deadline, failAfter: FailAfter, began: now, moved: now, causes: map[string]Cause{}, minimum: minimum}
 }
 
+// confirmWhole is how long after a first whole look the second comes.
+const confirmWhole = 2 * time.Second
+
+// Twice makes a judge that believes in health only when two looks in a row show
+// it: AWS's answers may lag, and a task in a crash loop is healthy for a moment.
+func (c Capacity) Twice() Capacity {
+	c.sure = true
+	return c
+}
+
 // See adds an observation.
 func (c Capacity) See(o Observation) (Capacity, Verdict) {
 	n := count(o)
@@ -109,6 +122,8 @@ func (c Capacity) See(o Observation) (Capacity, Verdict) {
 		c.moved = o.At
 	}
 	c.last = n
+	whole := c.whole(o, n)
+	c.confirmed, c.was = whole && c.was, whole
 	if n.Healthy > c.reached {
 		c.reached = n.Healthy
 	}
@@ -195,10 +210,12 @@ func (c Capacity) leading() Cause {
 func (c Capacity) judge(o Observation, n Counts) Verdict {
 	v := Verdict{State: Progressing, Cause: c.leading(), Counts: n, Detail: detail(o, n), NextLook: c.next(o)}
 	switch {
-	case c.whole(o, n):
-		v.State = Healthy
 	case v.Cause.Count >= c.failAfter:
 		v.State = Failing
+	case c.whole(o, n) && !c.sure || c.confirmed:
+		v.State = Healthy
+	case c.whole(o, n):
+		v.NextLook = confirmWhole
 	case o.At.Sub(c.moved) >= c.deadline:
 		v.State = Stalling
 	}

@@ -16,7 +16,7 @@ func (r *Rollout) absent(o Observation) (end *ending, sure bool) {
 		return nil, false
 	}
 	enough, why := settle, "there is no such service"
-	if r.last != nil && r.last.Status == "ACTIVE" {
+	if r.active {
 		enough, why = confirm, "the service was deleted"
 	}
 	if s != nil {

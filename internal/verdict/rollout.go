@@ -49,6 +49,7 @@ type Rollout struct {
 	last    *Service
 	lastRec *Record
 	unread  []string
+	active  bool // the service was ACTIVE at a look
 	blind   bool // no history of deployments can be read
 	over    *ending
 	asked
@@ -127,6 +128,7 @@ func (r *Rollout) learn(o Observation) {
 		}
 		return
 	}
+	r.active = r.active || o.Service.Status == "ACTIVE"
 	r.bind(o)
 	if rec := r.record(o); rec != nil {
 		r.lastRec = rec

@@ -27,7 +27,7 @@ func (r *Rollout) chooseSet(s *Service) {
 	var newest *sluice.TaskSet
 	for i := range s.TaskSets {
 		ts := &s.TaskSets[i]
-		named := r.want.Deployment == ts.ID || r.want.Deployment == ts.ARN
+		named := r.want.Deployment != "" && (r.want.Deployment == ts.ID || r.want.Deployment == ts.ARN)
 		fits := named || r.want.Deployment == "" && (r.want.Revision == "" || r.want.Revision == ts.Revision)
 		if fits && (ts.Status != "DRAINING" || named) && (newest == nil || ts.CreatedAt.After(newest.CreatedAt)) {
 			newest = ts

@@ -1,0 +1,206 @@
+package verdict_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	. "github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// The false successes and misses that users of other tools know, judged here.
+
+var (
+	rolling3 = service(arn3, dep(3, "PRIMARY", "IN_PROGRESS", 0), dep(2, "ACTIVE", "COMPLETED", 2))
+	back2    = service(arn3, dep(2, "PRIMARY", "COMPLETED", 2))
+	runs3    = []Record{record(arn3, "IN_PROGRESS", 3, 2)}
+)
+
+func rolledBack3(to string) []Record {
+	r := record(arn3, "ROLLBACK_SUCCESSFUL", 3, 2)
+	r.BackTo = to
+	return []Record{r}
+}
+
+// sameRevision is a deployment of web:2 over web:2, and its rollback.
+func sameRevision() (rolling, back *Service, runs, over []Record) {
+	again := dep(3, "PRIMARY", "IN_PROGRESS", 0)
+	again.Revision = "web:2"
+	r := record(arn3, "IN_PROGRESS", 2, 2)
+	r.CreatedAt = again.CreatedAt
+	done := r
+	done.Status, done.BackTo = "ROLLBACK_SUCCESSFUL", "web:2"
+	return service(arn3, again, dep(2, "ACTIVE", "COMPLETED", 2)), service(arn3, dep(2, "PRIMARY", "COMPLETED", 2)), []Record{r}, []Record{done}
+}
+
+func TestFalseSuccess1BreakerRolledBack(t *testing.T) {
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{60, back2, rolledBack3("web:2"), nil, nil}), sluice.RolledBack, "web:2")
+}
+
+func TestFalseSuccess2SameRevisionRolledBack(t *testing.T) {
+	rolling, back, runs, over := sameRevision()
+	v := watchIt(t, Wanted{Revision: "web:2"}, at{0, rolling, runs, nil, nil}, at{60, back, over, nil, nil})
+	end(t, v, sluice.RolledBack, "web:2")
+	if !strings.Contains(v.Detail, "an earlier deployment of the same revision serves again") {
+		t.Error(v.Detail)
+	}
+	// Before the wait, and without history: the deployment's id tells.
+	end(t, watchIt(t, Wanted{Revision: "web:2"}, at{0, back, over, nil, nil}, at{3, back, over, nil, nil}), sluice.RolledBack, "web:2")
+	end(t, watchIt(t, Wanted{}, at{0, rolling, nil, nil, blind}, at{60, back, nil, nil, nil}), sluice.RolledBack, "web:2")
+}
+
+func TestFalseSuccess3StableAfterRollback(t *testing.T) {
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, nil, nil, blind}, at{33, back2, nil, nil, nil}), sluice.RolledBack, "web:2")
+}
+
+func TestFalseSuccess4DeploymentBegunBeforeTheWait(t *testing.T) {
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{12, rolling3, runs3, nil, nil}, at{15, rolling3, nil, nil, nil}), "", "")
+}
+
+func TestFalseSuccess5ClientClockAhead(t *testing.T) {
+	for _, skew := range []time.Duration{-30 * time.Second, 30 * time.Second, -24 * time.Hour, 24 * time.Hour} {
+		r := Follow(aws.Add(3*time.Minute+skew), Wanted{Revision: "web:3"})
+		r, v := r.See(Observation{At: aws.Add(3*time.Minute + skew), Service: rolling3, Records: runs3})
+		end(t, v, "", "")
+		_, v = r.See(Observation{At: aws.Add(4*time.Minute + skew), Service: back2, Records: rolledBack3("web:2")})
+		end(t, v, sluice.RolledBack, "web:2")
+	}
+}
+
+func TestFalseSuccess6FinishedWithinSeconds(t *testing.T) {
+	done, records := service(arn3, dep(3, "PRIMARY", "COMPLETED", 2)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, done, records, nil, nil}), sluice.Succeeded, "")
+	end(t, watchIt(t, Wanted{Deployment: arn3}, at{0, done, records, nil, nil}), sluice.Succeeded, "")
+}
+
+func TestFalseSuccess7CrashLoopWithoutBreaker(t *testing.T) {
+	v := watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{20, rolling3, nil, crashes(3, 3), nil})
+	end(t, v, sluice.Failed, "")
+	if v.Cause.Kind != ExitCode || v.Cause.Count != 3 || v.Cause.Task == "" {
+		t.Errorf("%+v", v.Cause)
+	}
+}
+
+func TestFalseSuccess8TimeoutToThePoll(t *testing.T) {
+	r := Follow(ours, Wanted{Timeout: 45 * time.Second})
+	r, v := r.See(Observation{At: ours, Service: rolling3, Records: runs3})
+	now := ours
+	for v.Outcome == "" {
+		now = now.Add(v.NextLook)
+		r, v = r.See(Observation{At: now, Service: rolling3})
+	}
+	if d := now.Sub(ours); d != 45*time.Second || v.Outcome != sluice.TimedOut || v.Outcome.ExitCode() != 9 {
+		t.Errorf("%s after %s", v.Outcome, d)
+	}
+	if !strings.Contains(v.Detail, "web:3: 0 of 2 running; web:2: 2 running") {
+		t.Error(v.Detail)
+	}
+}
+
+func TestFalseSuccess9TransientErrors(t *testing.T) {
+	// The record could not be read at several looks: the wait goes on.
+	end(t, watchIt(t, Wanted{Deployment: arn3}, at{0, rolling3, runs3, nil, nil}, at{5, rolling3, nil, nil, nil}, at{60, back2, nil, nil, nil}), "", "")
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, rolling3, nil, nil, nil}, at{2, rolling3, runs3, nil, nil}, at{60, back2, rolledBack3("web:2"), nil, nil}), sluice.RolledBack, "web:2")
+}
+
+func TestFalseSuccess10BeginsAgainWhereItWas(t *testing.T) {
+	first := watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil})
+	v := watchIt(t, Wanted{Deployment: first.Deployment}, at{0, back2, rolledBack3("web:2"), nil, nil})
+	end(t, v, sluice.RolledBack, "web:2")
+}
+
+// The twelve points in which a known wait tool falls short. The fourth, names in
+// different forms, is tested where names are read, in package watch.
+
+func TestPoint1FailureIsNamedBeforeTheRollbackIsOver(t *testing.T) {
+	r := record(arn3, "ROLLBACK_IN_PROGRESS", 3, 2)
+	r.BackTo, r.RollbackReason = "web:2", "circuit breaker: tasks failed to start."
+	again := dep(2, "PRIMARY", "IN_PROGRESS", 2)
+	v := watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{20, service(arn3, again, dep(3, "ACTIVE", "FAILED", 0)), []Record{r}, crashes(3, 3), nil})
+	end(t, v, "", "")
+	if v.Cause.Kind != ExitCode || !strings.Contains(v.Detail, "rolling back to web:2: circuit breaker: tasks failed to start") {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestPoint2TimeoutTellsOfTheRollback(t *testing.T) {
+	r := record(arn3, "ROLLBACK_IN_PROGRESS", 3, 2)
+	r.BackTo = "web:2"
+	draining := service(arn3, dep(2, "PRIMARY", "IN_PROGRESS", 2), dep(3, "ACTIVE", "FAILED", 0))
+	v := watchIt(t, Wanted{Timeout: 3 * time.Minute}, at{0, draining, []Record{r}, nil, nil}, at{180, draining, nil, nil, nil})
+	end(t, v, sluice.TimedOut, "")
+	if !strings.Contains(v.Detail, "rolling back to web:2") {
+		t.Error(v.Detail)
+	}
+}
+
+func TestPoint3SameRevisionRollbackIsSeen(t *testing.T) { TestFalseSuccess2SameRevisionRolledBack(t) }
+
+func TestPoint5StaleFirstRead(t *testing.T) {
+	before, records := service(arn2, dep(2, "PRIMARY", "COMPLETED", 2)), []Record{record(arn2, "SUCCESSFUL", 2, 1)}
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, before, records, nil, nil}, at{2, rolling3, runs3, nil, nil}), "", "")
+	end(t, watchIt(t, Wanted{}, at{0, before, records, nil, nil}, at{1, rolling3, runs3, nil, nil}, at{60, back2, rolledBack3("web:2"), nil, nil}), sluice.RolledBack, "web:2")
+	end(t, watchIt(t, Wanted{}, at{0, before, records, nil, nil}, at{3, before, nil, nil, nil}), sluice.Succeeded, "")
+}
+
+func TestPoint6TwoUpdatesInARow(t *testing.T) {
+	newer := service(arn4, dep(4, "PRIMARY", "IN_PROGRESS", 0), dep(3, "ACTIVE", "IN_PROGRESS", 1), dep(2, "ACTIVE", "COMPLETED", 1))
+	both := []Record{record(arn3, "STOP_REQUESTED", 3, 2), record(arn4, "IN_PROGRESS", 4, 3)}
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{9, newer, both, nil, nil}), sluice.Superseded, "web:4")
+	again := dep(4, "PRIMARY", "IN_PROGRESS", 0)
+	again.Revision = "web:3"
+	r4 := record(arn4, "IN_PROGRESS", 4, 3)
+	r4.Revision = "web:3"
+	// Who waits for the revision goes on with the newer deployment of it.
+	s := service(arn4, again, dep(3, "ACTIVE", "IN_PROGRESS", 1))
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, rolling3, runs3, nil, nil}, at{9, s, []Record{both[0], r4}, nil, nil}), "", "")
+	done := again
+	done.State, done.Running = "COMPLETED", 2
+	r4done := r4
+	r4done.Status = "SUCCESSFUL"
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, rolling3, runs3, nil, nil}, at{9, s, []Record{both[0], r4}, nil, nil},
+		at{60, service(arn4, done), []Record{r4done}, nil, nil}), sluice.Succeeded, "")
+}
+
+func TestPoint7DesiredCountZeroIsNoSuccess(t *testing.T) { TestGoneAndZero(t) }
+
+func TestPoint8NoBreakerIsNeeded(t *testing.T) { TestFalseSuccess7CrashLoopWithoutBreaker(t) }
+
+func TestPoint8AWSsWordsAreNotNeeded(t *testing.T) { // statuses decide, texts only explain
+	r := record(arn3, "ROLLBACK_SUCCESSFUL", 3, 2)
+	r.Reason = "Quelque chose s'est mal passé"
+	end(t, watchIt(t, Wanted{Deployment: arn3}, at{0, back2, []Record{r}, nil, nil}), sluice.RolledBack, "web:2")
+}
+
+func TestPoint9NothingSticks(t *testing.T) { // a second wait reads anew
+	failed := watchIt(t, Wanted{}, at{0, rolling3, runs3, nil, nil}, at{20, rolling3, nil, crashes(3, 3), nil})
+	end(t, failed, sluice.Failed, "")
+	end(t, watchIt(t, Wanted{Revision: "web:3"}, at{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 2)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil, nil}), sluice.Succeeded, "")
+}
+
+func TestPoint10AWaitCanBeTakenUpAgain(t *testing.T) { TestFalseSuccess10BeginsAgainWhereItWas(t) }
+
+func TestPoint11NativeStrategyIsNotDoneBeforeItsBake(t *testing.T) {
+	s := service(arn3, dep(3, "PRIMARY", "COMPLETED", 2), dep(2, "ACTIVE", "COMPLETED", 2))
+	s.Strategy = "BLUE_GREEN"
+	r := record(arn3, "IN_PROGRESS", 3, 2)
+	r.Stage = "BAKE_TIME"
+	end(t, watchIt(t, Wanted{}, at{0, s, []Record{r}, nil, nil}, at{600, s, []Record{r}, nil, nil}), "", "")
+	if n := follow(t, at{0, s, []Record{r}, nil, nil}).Needs(s, ours.Add(11*time.Second)); len(n.Records) != 1 {
+		t.Error("the record of a native strategy is not read again")
+	}
+}
+
+func TestPoint12PrimaryIsTheNewest(t *testing.T) {
+	end(t, watchIt(t, Wanted{}, at{0, rolling3, nil, nil, blind}, at{9, service("", dep(3, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}), sluice.Succeeded, "")
+}
+
+func follow(t testing.TB, looks ...at) Rollout {
+	t.Helper()
+	r := Follow(ours, Wanted{})
+	for _, l := range looks {
+		r, _ = r.See(Observation{At: ours.Add(time.Duration(l.seconds) * time.Second), Service: l.service, Records: l.records, Fallen: l.fallen})
+	}
+	return r
+}
