@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -71,3 +72,35 @@ func (r *Roster) Has(address string) bool {
 	}
 	return false
 }
+
+// Leaving tells whose addresses are leaving a target group: tasks that are being
+// stopped are no longer listed with their task set. The zero value knows none.
+type Leaving struct {
+	read  map[string]bool // ARNs of tasks that were described
+	other map[string]bool // addresses of tasks of other task sets
+}
+
+// Update learns the addresses of the tasks of the service that are leaving. It
+// describes each task once.
+func (l *Leaving) Update(ctx context.Context, s Service, taskSet string) error {
+	arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
+	if err != nil {
+		return err
+	}
+	arns = slices.DeleteFunc(arns, func(arn string) bool { return l.read[arn] })
+	tasks, err := s.describe(ctx, arns)
+	if l.read == nil {
+		l.read, l.other = map[string]bool{}, map[string]bool{}
+	}
+	for _, t := range tasks {
+		l.read[aws.ToString(t.TaskArn)] = true
+		if a := addressOf(t); a != "" && aws.ToString(t.StartedBy) != taskSet {
+			l.other[a] = true
+		}
+	}
+	return err
+}
+
+// Other reports whether the address is known to be of another task set. What is
+// not known is waited for.
+func (l *Leaving) Other(address string) bool { return l.other[address] }

@@ -41,6 +41,9 @@ func (e *Engine) Run(ctx context.Context, id string, o Options) (Ended, error) {
 	}
 	defer l.release(ctx)
 	r := &run{Engine: e, d: d, plan: p, lease: l, opts: o}
+	if err := r.tellResumed(ctx); err != nil {
+		return Ended{Deployment: d}, err
+	}
 	waiting, err := r.loop(ctx)
 	d, readErr := e.Journal.Deployment(context.WithoutCancel(ctx), id)
 	return Ended{Deployment: d, Waiting: waiting}, errors.Join(err, readErr)
@@ -56,8 +59,20 @@ type run struct {
 	told  string // what is being waited for, told once
 }
 
+// tellResumed tells that a deployment which had begun goes on.
+func (r *run) tellResumed(ctx context.Context) error {
+	stages, err := r.Journal.Stages(ctx, r.d.ID)
+	if err != nil || len(stages) == 0 {
+		return err
+	}
+	return r.emit(ctx, r.d.ID, "", sluice.DeploymentResumed{By: r.Owner})
+}
+
 func (r *run) loop(ctx context.Context) (waiting string, err error) {
 	for {
+		if ctx.Err() != nil {
+			return "", r.pause(ctx, context.Cause(ctx).Error())
+		}
 		step, err := r.next(ctx)
 		if err != nil {
 			return "", err
@@ -162,7 +177,7 @@ func (r *run) stage(ctx context.Context, step plan.Step) (more bool, err error) 
 	switch kind := sluice.KindOf(err); {
 	case err == nil:
 		return true, r.ended(ctx, s, journal.StageDone, nil)
-	case kind == sluice.Halted && ctx.Err() == nil && r.commanded(ctx):
+	case kind == sluice.Halted && ctx.Err() == nil && r.commanded(ctx, s):
 		return true, nil // plan.Next knows what the command leads to
 	case kind == sluice.Halted, kind == sluice.Denied:
 		return false, errors.Join(r.pause(ctx, err.Error()), unlessHalted(err))
@@ -215,40 +230,23 @@ func (r *run) interrupt(ctx context.Context, s plan.Stage) error {
 	if limit := r.plan.Timeout; limit > 0 && s.Index < len(r.plan.Stages) && now.Sub(r.d.Began) > limit {
 		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Stall, Err: fmt.Errorf("the deployment's timeout of %s passed", limit)}
 	}
-	if r.commanded(ctx) && s.Index < len(r.plan.Stages) || r.aborted(ctx) {
+	if r.commanded(ctx, s) {
 		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Halted, Err: errors.New("a person asked for it")}
 	}
 	return nil
 }
 
 // commanded reports whether a person's command ends the stage that runs.
-func (r *run) commanded(ctx context.Context) bool {
+func (r *run) commanded(ctx context.Context, s plan.Stage) bool {
 	commands, err := r.commands(context.WithoutCancel(ctx))
 	if err != nil {
 		return false
 	}
-	state := ""
-	for _, c := range commands {
-		switch c.Kind {
-		case plan.Pause, plan.Abort, plan.RollbackNow:
-			state = c.Kind
-		case plan.Resume:
-			if state == plan.Pause {
-				state = ""
-			}
-		}
+	standing := plan.Standing(commands)
+	if s.Index == len(r.plan.Stages) && standing == plan.RollbackNow {
+		return false
 	}
-	return state != ""
-}
-
-func (r *run) aborted(ctx context.Context) bool {
-	commands, _ := r.commands(context.WithoutCancel(ctx))
-	for _, c := range commands {
-		if c.Kind == plan.Abort {
-			return true
-		}
-	}
-	return false
+	return standing != ""
 }
 
 func (r *run) ended(ctx context.Context, s plan.Stage, status string, cause error) error {

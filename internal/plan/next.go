@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -74,7 +75,7 @@ func Next(p *Plan, results []Result, commands []Command, now time.Time) Step {
 	if back, ok := byIndex[len(p.Stages)]; ok {
 		return afterRollback(p, back, byIndex, commands)
 	}
-	switch standing(commands) {
+	switch Standing(commands) {
 	case Abort:
 		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: "aborted; left as it stands"}
 	case RollbackNow:
@@ -85,21 +86,24 @@ func Next(p *Plan, results []Result, commands []Command, now time.Time) Step {
 	return forward(p, byIndex, commands, now)
 }
 
-// standing is the command that holds now: abort and rollback for good, pause
-// until resumed.
-func standing(commands []Command) string {
-	state := ""
+// Standing is the command that holds now: the last of abort and rollback, over
+// which a pause holds until it is resumed.
+func Standing(commands []Command) string {
+	end, paused := "", false
 	for _, c := range commands {
 		switch c.Kind {
 		case Abort, RollbackNow:
-			return c.Kind
+			end, paused = c.Kind, false
 		case Pause:
-			state = Pause
+			paused = true
 		case Resume:
-			state = ""
+			paused = false
 		}
 	}
-	return state
+	if paused {
+		return Pause
+	}
+	return end
 }
 
 func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time) Step {
@@ -175,9 +179,13 @@ func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Comm
 	case Done:
 		return Step{Do: Finish, Outcome: sluice.RolledBack, Cause: cause}
 	case Failed:
-		return Step{Do: Finish, Outcome: sluice.Failed, Cause: joinCauses(cause, "rollback: "+back.Cause)}
+		outcome := sluice.Failed
+		if back.Kind == sluice.NotFound {
+			outcome = sluice.Gone
+		}
+		return Step{Do: Finish, Outcome: outcome, Cause: joinCauses(cause, "rollback: "+back.Cause)}
 	}
-	switch standing(commands) {
+	switch Standing(commands) {
 	case Abort:
 		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: "aborted during the rollback; left as it stands"}
 	case Pause:
@@ -197,7 +205,7 @@ func failureOf(p *Plan, byIndex map[int]Result) string {
 }
 
 func joinCauses(a, b string) string {
-	if a == "" {
+	if a == "" || strings.HasSuffix(b, a) {
 		return b
 	}
 	return a + "; " + b

@@ -61,6 +61,9 @@ func TestNext(t *testing.T) {
 		"abort leaves it":                     {results: []Result{done(0)}, commands: []Command{{Kind: Abort}}, do: Finish, outcome: sluice.Stopped},
 		"rollback asked for":                  {results: []Result{done(0)}, commands: []Command{{Kind: RollbackNow}}, do: RunStage, index: 4},
 		"rollback of what succeeded":          {results: []Result{done(0), done(1), done(2), done(3)}, commands: []Command{{Kind: RollbackNow}}, do: RunStage, index: 4},
+		"rollback after abort":                {results: []Result{done(0)}, commands: []Command{{Kind: Abort}, {Kind: RollbackNow}}, do: RunStage, index: 4},
+		"abort after rollback":                {results: []Result{done(0), {Index: 4, Status: Running}}, commands: []Command{{Kind: RollbackNow}, {Kind: Abort}}, do: Finish, outcome: sluice.Stopped},
+		"the service is gone":                 {results: []Result{failed(0, sluice.NotFound), failed(4, sluice.NotFound)}, do: Finish, outcome: sluice.Gone},
 		"paused":                              {results: []Result{done(0)}, commands: []Command{{Kind: Pause}}, do: Hold},
 		"resumed":                             {results: []Result{done(0)}, commands: []Command{{Kind: Pause}, {Kind: Resume}}, do: WaitUntil, index: 1},
 	} {

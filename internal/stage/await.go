@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -36,11 +37,20 @@ func watching(v sluice.Variant, id string) *watched {
 // target is healthy, at least minimum of them; or with the reason why that will
 // not be.
 func (r *Run) awaitHealthy(ctx context.Context, v sluice.Variant, id string, minimum int) error {
+	return r.await(ctx, v, id, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum))
+}
+
+// awaitNew is awaitHealthy for tasks that have just been started: one look that
+// finds them healthy is not believed.
+func (r *Run) awaitNew(ctx context.Context, v sluice.Variant, id string, minimum int) error {
+	return r.await(ctx, v, id, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum).Twice())
+}
+
+func (r *Run) await(ctx context.Context, v sluice.Variant, id string, judge verdict.Capacity) error {
 	if r.Hasty {
 		return nil
 	}
 	w := watching(v, id)
-	judge := verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum)
 	for {
 		o, err := r.observeSet(ctx, w)
 		if err != nil {
@@ -162,6 +172,7 @@ func (r *Run) stalled(w *watched, v verdict.Verdict) error {
 // awaitEmpty returns when the set has no running task and none of its targets
 // is left in the target group: connections have ended.
 func (r *Run) awaitEmpty(ctx context.Context, id, label string) error {
+	var leaving ecs.Leaving
 	return r.awaitGone(ctx, label+" to drain", func(ctx context.Context) (string, error) {
 		live, err := r.observe(ctx)
 		if err != nil {
@@ -171,7 +182,7 @@ func (r *Run) awaitEmpty(ctx context.Context, id, label string) error {
 		if set == nil {
 			return "", nil
 		}
-		draining, err := r.draining(ctx, set.TargetGroup)
+		draining, err := r.draining(ctx, *set, &leaving)
 		if err != nil || set.Running+set.Pending+draining == 0 {
 			return "", err
 		}
@@ -179,18 +190,22 @@ func (r *Run) awaitEmpty(ctx context.Context, id, label string) error {
 	})
 }
 
-func (r *Run) draining(ctx context.Context, group string) (int, error) {
-	if group == "" {
+// draining counts the draining targets of the set: others may drain in the same
+// target group at the same time.
+func (r *Run) draining(ctx context.Context, set sluice.TaskSet, leaving *ecs.Leaving) (int, error) {
+	if set.TargetGroup == "" {
 		return 0, nil
 	}
-	targets, err := alb.Health(ctx, r.Account.ELB(), group)
-	n := 0
-	for _, t := range targets {
-		if t.State == "draining" {
-			n++
-		}
+	targets, err := alb.Health(ctx, r.Account.ELB(), set.TargetGroup)
+	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return t.State != "draining" })
+	if err != nil || len(targets) == 0 {
+		return 0, err
 	}
-	return n, err
+	if err := leaving.Update(ctx, r.hand, set.ID); err != nil {
+		return 0, err
+	}
+	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return leaving.Other(t.ID) })
+	return len(targets), nil
 }
 
 // awaitDeleted returns when AWS lists the set no more.

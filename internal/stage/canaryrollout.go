@@ -32,5 +32,5 @@ func (r *Run) canaryRollout(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.awaitHealthy(ctx, sluice.Canary, set.ID, 1)
+	return r.awaitNew(ctx, sluice.Canary, set.ID, 1)
 }

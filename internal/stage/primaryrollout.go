@@ -42,7 +42,7 @@ func (r *Run) newPrimary(ctx context.Context, rev ecs.Revision) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if err := r.awaitHealthy(ctx, sluice.Primary, set.ID, 0); err != nil {
+	if err := r.awaitNew(ctx, sluice.Primary, set.ID, 0); err != nil {
 		return "", err
 	}
 	return set.ID, r.promote(ctx, set.ID, w.Label)

@@ -15,12 +15,19 @@ import (
 // the old revision is started first and traffic stays where it is until that is
 // healthy.
 func (r *Run) rollback(ctx context.Context) error {
-	if _, ok, err := saved[Former](ctx, r.Host, keyFormer); err != nil || !ok {
+	former, ok, err := saved[Former](ctx, r.Host, keyFormer)
+	if err != nil || !ok {
 		return err // nothing was written
 	}
 	live, err := r.standing(ctx)
-	if err != nil || live == nil {
+	if err != nil {
 		return err
+	}
+	if live == nil && !former.Service {
+		return nil // as it was before
+	}
+	if live == nil {
+		return r.deleted()
 	}
 	if err := r.remember(ctx, live); err != nil {
 		return err
@@ -67,7 +74,7 @@ func (r *Run) reviveOld(ctx context.Context, set, was sluice.TaskSet) error {
 		if err := r.sets.Scale(ctx, r.act, set, plan.OldPrimarySet, int(was.Scale)); err != nil {
 			return err
 		}
-		if err := r.awaitHealthy(ctx, sluice.Primary, set.ID, 0); err != nil {
+		if err := r.awaitNew(ctx, sluice.Primary, set.ID, 0); err != nil {
 			return err
 		}
 	}
@@ -90,7 +97,7 @@ func (r *Run) restartOld(ctx context.Context, was sluice.TaskSet) error {
 	if err != nil {
 		return err
 	}
-	if err := r.awaitHealthy(ctx, sluice.Primary, set.ID, 0); err != nil {
+	if err := r.awaitNew(ctx, sluice.Primary, set.ID, 0); err != nil {
 		return err
 	}
 	if err := r.promote(ctx, set.ID, plan.RestoredSet); err != nil {
