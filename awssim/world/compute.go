@@ -57,7 +57,7 @@ type Service struct {
 	MaxPercent int
 	Grace      time.Duration // healthCheckGracePeriodSeconds
 	Daemon     bool
-	TaskSets   []*TaskSet // oldest first; for controller ECS these are its deployments
+	TaskSets   []*TaskSet // oldest first; for controller ECS its deployments, the PRIMARY one last
 	Events     []ServiceEvent
 	CreatedAt  time.Time
 	Doc        any
