@@ -2,14 +2,14 @@
 # make test     what must pass before a change goes in; needs Go and nothing else
 # make check    the slower looks: staticcheck, cross builds, go.mod, binary size
 # make demo     a canary release on the local AWS, with real requests
-# make bench    the benchmarks, as a table
+# make bench    the figures that are promised, with their targets
 # make clean    take away what was built
 
 GO         ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 MAX_MB      = 35
-BENCH      ?= ./...
+BENCH      ?=
 
 # As users get it: without C, without the symbol tables of debuggers. One setting
 # for everything, so that nothing is compiled twice.
@@ -19,7 +19,7 @@ RELEASE     = $(GO) build -ldflags='-s -w'
 # Every file that make or an editor did not leave here, with its checksum.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt floors generated test demo bench check cross tidy size clean
+.PHONY: all build vet staticcheck fmt floors generated test demo bench figures check cross tidy size clean
 
 all: build staticcheck test
 
@@ -55,15 +55,26 @@ test: fmt floors generated vet
 demo:
 	$(GO) run ./cmd/sluice demo
 
-# One row per benchmark: time per operation and what else it reports.
-# make bench BENCH=./internal/clock for one package.
+# The figures that are promised, with their targets; what they mean is in
+# docs/benchmarks.md, which make figures writes anew. A quarter of an hour.
+# make bench BENCH=./internal/clock lists the benchmarks of a package instead
+# (BENCH=./... of all): time per operation and what else each reports.
+FIGURES = $(GO) test ./internal/cli -run '^TestFigures$$' -figures -count=1 -timeout 1h -v
+
 bench:
+ifeq ($(BENCH),)
+	@$(FIGURES) | awk '/^(=== |--- PASS|PASS|ok)/ { next } { print } /^(FAIL|--- FAIL|panic)/ { bad = 1 } END { exit bad }'
+else
 	@$(GO) test -run '^$$' -bench . -benchmem $(BENCH) | awk ' \
 		/^pkg:/ { pkg = $$2; sub(".*/sluice-ecs/sluice/?", "", pkg) } \
 		/^Benchmark/ { name = $$1; sub("^Benchmark", "", name); sub("-[0-9]+$$", "", name); \
 			printf "%-28s %-34s", pkg, name; \
 			for (i = 3; i < NF; i += 2) printf " %14s %s", $$i, $$(i + 1); printf "\n" } \
 		/^(FAIL|---|panic)/ { print; bad = 1 } END { exit bad }'
+endif
+
+figures:
+	$(FIGURES) -update
 
 check: fmt vet staticcheck tidy cross size
 

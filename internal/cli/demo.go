@@ -66,7 +66,7 @@ It ends with 0 if no request failed and the deployment ended as it should, which
 with --break means rolled back; with 5 if a request failed.`,
 		Example: `  sluice demo
   sluice demo --break crash      a version that crashes: who noticed?
-  sluice demo --speed 1          in AWS's own time: about six minutes
+  sluice demo --speed 1          in AWS's own time: about four minutes
   sluice demo --url              leave it running for curl`,
 		Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -111,36 +111,39 @@ func TestDemoOfABrokenVersionReachesNobody(t *testing.T) {
 // without the drain, requests are lost and the demo says so.
 func TestTheProofCanFail(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*demo){
-		"no wait for health": func(d *demo) { d.hasty = true },
-		"no drain": func(d *demo) {
-			d.rate = 600
-			world := d.world
-			d.world = func(w []byte) []byte {
-				w = bytes.ReplaceAll(world(w), []byte("deregistrationDelay: 4s"), []byte("deregistrationDelay: 0s"))
-				return bytes.ReplaceAll(w, []byte("sim/web:v1"), []byte("sim/web:v1-latency-2s"))
-			}
-		},
-	} {
+	for name, change := range map[string]func(*demo){"no wait for health": withoutHealth, "no drain": withoutDrain} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, r := shortDemo(t, change)
 			if code != sluice.ExitFailed || r.Failed == 0 {
 				t.Errorf("exit %d, %s: %s, %d of %d requests failed", code, r.Outcome, r.Cause, r.Failed, r.Requests)
 			}
-			t.Logf("%d of %d failed", r.Failed, r.Requests)
 		})
+	}
+}
+
+func withoutHealth(d *demo) { d.hasty = true }
+
+// withoutDrain ends connections at once, with requests on them.
+func withoutDrain(d *demo) {
+	slow(d)
+	world := d.world
+	d.rate, d.world = 600, func(w []byte) []byte {
+		return bytes.ReplaceAll(world(w), []byte("deregistrationDelay: 4s"), []byte("deregistrationDelay: 0s"))
+	}
+}
+
+// slow makes each request to v1 last.
+func slow(d *demo) {
+	world := d.world
+	d.world = func(w []byte) []byte {
+		return bytes.ReplaceAll(world(w), []byte("sim/web:v1"), []byte("sim/web:v1-latency-2s"))
 	}
 }
 
 func TestDemoWithSlowRequestsAndADrainLosesNone(t *testing.T) {
 	t.Parallel()
-	code, r := shortDemo(t, func(d *demo) {
-		world := d.world
-		d.world = func(w []byte) []byte {
-			return bytes.ReplaceAll(world(w), []byte("sim/web:v1"), []byte("sim/web:v1-latency-2s"))
-		}
-	})
+	code, r := shortDemo(t, slow)
 	if code != sluice.ExitDone || r.Failed != 0 {
 		t.Errorf("exit %d, %s: %s, %d of %d requests failed", code, r.Outcome, r.Cause, r.Failed, r.Requests)
 	}

@@ -139,15 +139,17 @@ func (s *scene) plan(ctx context.Context) (*plan.Plan, error) {
 	return plan.Make(app, live, plan.Options{})
 }
 
-// edit fits the demo's files to its flags: a WAIT lasts that long by the
-// machine's time, in which the load is, and version 2 may be a broken one.
+// edit fits the demo's files to its flags: a WAIT measures the weights for that
+// long by the machine's time, in which the load is, once every node must know
+// them; and version 2 may be a broken one.
 func (s *scene) edit(data []byte) []byte {
 	data = waits.ReplaceAllFunc(data, func(wait []byte) []byte {
 		d, err := time.ParseDuration(string(waits.FindSubmatch(wait)[1]))
 		if err != nil {
 			return wait
 		}
-		return []byte("duration: " + time.Duration(float64(s.demo.lasting(d))*s.demo.speed).Round(time.Second).String())
+		hold := propagates + time.Duration(float64(s.demo.lasting(d))*s.demo.speed)
+		return []byte("duration: " + hold.Round(time.Second).String())
 	})
 	if image := broken[s.demo.broken]; image != "" {
 		data = bytes.ReplaceAll(data, []byte("sim/web:v2"), []byte(image))
