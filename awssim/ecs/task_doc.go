@@ -12,7 +12,6 @@ type taskDoc struct {
 	overrides *ecstypes.TaskOverride
 	provider  string
 	platform  *string
-	groups    []string // security groups
 	exec      bool
 }
 

@@ -333,3 +333,13 @@ func TestANewerDeploymentStopsTheOlder(t *testing.T) {
 		t.Errorf("the older is %s, its deployment %s, %d sources", older.Status, older.Target.Status, len(b.newest(svc).Sources))
 	}
 }
+
+func TestACompletedRollingServiceIsAtRest(t *testing.T) {
+	b, svc, _ := rolling(t, 2, on(true))
+	b.set(svc, "sim/web:v2-never-healthy", 100)
+	b.status(svc, "ROLLBACK_SUCCESSFUL")
+	b.Run(2 * time.Hour) // stopped tasks are forgotten
+	if at, ok := b.World.NextDue(); ok {
+		t.Errorf("something is due at %s in a world at rest", at)
+	}
+}
