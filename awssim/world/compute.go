@@ -102,6 +102,7 @@ type TaskSet struct {
 	Scale      float64
 	Computed   int // computedDesiredCount
 	Attached   []Attachment
+	Enrolled   []Enrolment
 	Subnets    []string
 	LaunchType string
 	ExternalID string

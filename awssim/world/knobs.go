@@ -50,6 +50,25 @@ type Knobs struct {
 	// targets before the stop signal, as one that the service scheduler stops
 	// does. Off by default: requests lost to StopTask have been reported.
 	StopTaskAwaitsDrain bool
+	// RegistryOperation is how long Cloud Map's asynchronous operations take; what
+	// they do is done at their end.
+	RegistryOperation Range
+	// CustomHealth is how long after UpdateInstanceCustomHealthStatus an
+	// instance's health follows.
+	CustomHealth time.Duration
+	// DNSPropagation is how long after a change in Cloud Map the name servers
+	// answer by it. AWS says seconds, up to about a minute.
+	DNSPropagation Range
+	// RegistrationGap is how much later than ECS itself sees a task well its
+	// record in Cloud Map is HEALTHY (without container health check: is there at
+	// all). Rolling updates do not wait for it: former tasks may be deregistered
+	// before, and the name is short of records meanwhile.
+	RegistrationGap Range
+	// ECSRestoresInstances: ECS notices that an instance of a running task was
+	// deregistered by somebody else, counts the task set as STABILIZING and puts
+	// it back at the next turn of its loop. AWS does not say; by default ECS never
+	// notices.
+	ECSRestoresInstances bool
 	// TaskSetLimit is how many task sets a service may have, draining included.
 	TaskSetLimit int
 	// Throttle applies AWS's documented token buckets to API calls.
@@ -73,6 +92,10 @@ func DefaultKnobs() Knobs {
 		StoppedTaskRetention:     time.Hour,
 		RestartBackoff:           10 * s,
 		HealthyWithoutCheck:      40 * s,
+		RegistryOperation:        Range{s, 5 * s},
+		CustomHealth:             30 * s,
+		DNSPropagation:           Range{0, s},
+		RegistrationGap:          Range{0, 5 * s},
 		TaskSetLimit:             5,
 	}
 }

@@ -27,6 +27,9 @@ type Region struct {
 	AlarmNotes []AlarmNote        // oldest first; see [Tx.NoteAlarm]
 	LogGroups  Ordered[*LogGroup] // by name
 
+	Namespaces Ordered[*Namespace] // of Cloud Map, by id
+	Registries Ordered[*Registry]  // services of Cloud Map
+
 	VPCs    Ordered[*VPC]    // by id
 	Subnets Ordered[*Subnet] // by id
 

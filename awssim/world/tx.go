@@ -36,7 +36,7 @@ func (tx *Tx) Image(ref string) (image.Behaviour, bool) { return tx.w.images.Loo
 // Change tells watchers what kind of fact changed, and which.
 type Change struct {
 	Kind   ChangeKind
-	Object any // *Service, *TaskSet, *Task, *TargetGroup, *Target, *Listener, *LoadBalancer, *Alarm
+	Object any // *Service, *TaskSet, *Task, *TargetGroup, *Target, *Listener, *LoadBalancer, *Alarm, *Namespace, *Registry, *Instance
 }
 
 func (c Change) String() string { return fmt.Sprintf("%s %T", c.Kind, c.Object) }
