@@ -18,6 +18,7 @@ type bond struct {
 	formers  []string  // ids of the deployments that were there before it
 	seen     bool      // it was among the deployments
 	back     bool      // it is itself what a rollback goes back to
+	stood    bool      // it had ended when its record was read first
 	rolling  bool      // a rollback of it was seen
 	why      string    // of the rollback, as AWS says
 	from     string    // revision of the primary task set when it appeared
@@ -31,7 +32,7 @@ func (r *Rollout) bind(o Observation) {
 		r.bindSets(s)
 		return
 	}
-	if r.doubtful(s) {
+	if r.doubtful(s, o.At) {
 		r.bond, r.lastRec = bond{}, nil
 	}
 	if !r.bound {
@@ -42,10 +43,11 @@ func (r *Rollout) bind(o Observation) {
 	}
 }
 
-// doubtful: what had ended at the first look is not current any more, so that
-// look was old.
-func (r *Rollout) doubtful(s *Service) bool {
-	if r.since.ended.IsZero() || !r.bound || r.over != nil {
+// doubtful: what had ended when it was read first is not current any more, so
+// that the first look was old. Who named the deployment means that one.
+func (r *Rollout) doubtful(s *Service, now time.Time) bool {
+	early := r.stood && now.Sub(r.began) <= settle
+	if !early && r.since.ended.IsZero() || !r.bound || r.over != nil || r.want.Deployment != "" {
 		return false
 	}
 	if r.arn != "" && s.Current != "" {

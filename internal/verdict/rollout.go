@@ -131,6 +131,7 @@ func (r *Rollout) learn(o Observation) {
 	r.active = r.active || o.Service.Status == "ACTIVE"
 	r.bind(o)
 	if rec := r.record(o); rec != nil {
+		r.stood = r.stood || r.lastRec == nil && rec.over()
 		r.lastRec = rec
 	}
 	said := probes(o.Service.Events)

@@ -73,7 +73,7 @@ func newBench(t testing.TB, v *clock.Virtual, o options) *bench {
 	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg)}
 	ours := skewed{v, o.skew}
 	a, err := account.Open(context.Background(), account.Config{
-		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(), APIOptions: append(o.api, sim.APIOptions()...),
+		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(), APIOptions: append(sim.APIOptions(), o.api...),
 		Clock: ours, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
 	b.watch = watch.New(a, ours)
