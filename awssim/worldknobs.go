@@ -22,6 +22,7 @@ type knobsFile struct {
 	FirstCheck               string         `yaml:"firstCheck"`
 	WeightPropagation        string         `yaml:"weightPropagation"`
 	LoadBalancerProvisioning string         `yaml:"loadBalancerProvisioning"`
+	DeployStep               string         `yaml:"deployStep"`
 	StaleReads               string         `yaml:"staleReads"`
 	RestartBackoff           *time.Duration `yaml:"restartBackoff"`
 	TaskSetLimit             int            `yaml:"taskSetLimit"`
@@ -42,7 +43,8 @@ func (k *knobsFile) ranges(to *world.Knobs) []struct {
 		{"deprovisioning", k.Deprovisioning, &to.Deprovisioning}, {"schedulerLoop", k.SchedulerLoop, &to.SchedulerLoop},
 		{"targetRegistration", k.TargetRegistration, &to.TargetRegistration}, {"firstCheck", k.FirstCheck, &to.FirstCheck},
 		{"weightPropagation", k.WeightPropagation, &to.WeightPropagation},
-		{"loadBalancerProvisioning", k.LoadBalancerProvisioning, &to.LoadBalancerProvisioning}, {"staleReads", k.StaleReads, &to.StaleReads},
+		{"loadBalancerProvisioning", k.LoadBalancerProvisioning, &to.LoadBalancerProvisioning},
+		{"deployStep", k.DeployStep, &to.DeployStep}, {"staleReads", k.StaleReads, &to.StaleReads},
 	}
 }
 

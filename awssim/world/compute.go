@@ -60,9 +60,31 @@ type Service struct {
 	TaskSets   []*TaskSet // oldest first; for controller ECS its deployments, the PRIMARY one last
 	Events     []ServiceEvent
 	CreatedAt  time.Time
-	Doc        any
+	// DeployedBy is the id of the CodeDeploy deployment that is at work on the
+	// service, "" if none is.
+	DeployedBy string
+	// Demand is how much CPU the service's callers ask of all its tasks together,
+	// in percent of one task. Nil: nobody knows, and there is no such metric.
+	Demand *float64
+	Doc    any
 
 	Law any // the scheduler's own notes
+}
+
+// Running is the number of its tasks that are RUNNING, of all task sets.
+func (s *Service) Running() int {
+	n := 0
+	for _, ts := range s.TaskSets {
+		n += ts.Count((*Task).Running)
+	}
+	return n
+}
+
+// SetDemand changes what a service's callers ask of it; see [Service.Demand].
+func (tx *Tx) SetDemand(s *Service, percent float64) {
+	s.Demand = &percent
+	tx.Log("service", s.ID(), "demand %g %% of a task", percent)
+	tx.Changed(ServiceChanged, s)
 }
 
 // ID is "<cluster>/<service>".

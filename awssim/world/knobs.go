@@ -24,6 +24,8 @@ type Knobs struct {
 	WeightPropagation Range
 	// LoadBalancerProvisioning is how long a load balancer is "provisioning".
 	LoadBalancerProvisioning Range
+	// DeployStep is how long CodeDeploy takes from one step of a deployment to the next.
+	DeployStep Range
 	// StickyLeavesZeroWeight: a client with a group cookie leaves its group when
 	// the group's weight is set to 0. AWS does not say; by default it stays.
 	StickyLeavesZeroWeight bool
@@ -89,6 +91,7 @@ func DefaultKnobs() Knobs {
 		FirstCheck:               Range{0, 5 * s},
 		WeightPropagation:        Range{0, 2 * s},
 		LoadBalancerProvisioning: Range{60 * s, 120 * s},
+		DeployStep:               Range{1 * s, 5 * s},
 		StoppedTaskRetention:     time.Hour,
 		RestartBackoff:           10 * s,
 		HealthyWithoutCheck:      40 * s,

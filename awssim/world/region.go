@@ -26,6 +26,7 @@ type Region struct {
 	Alarms     Ordered[*Alarm]    // by name
 	AlarmNotes []AlarmNote        // oldest first; see [Tx.NoteAlarm]
 	LogGroups  Ordered[*LogGroup] // by name
+	Functions  Ordered[*Function] // by name
 
 	Namespaces Ordered[*Namespace] // of Cloud Map, by id
 	Registries Ordered[*Registry]  // services of Cloud Map
