@@ -8,10 +8,12 @@ import (
 // RegistryChanged is told when a namespace or a service of Cloud Map was made,
 // changed or deleted; the object is the *Namespace or *Registry.
 // InstanceChanged is told when an instance was registered, overwritten, judged
-// otherwise or deregistered; the object is the *Instance.
+// otherwise or deregistered; the object is the *Instance. NamesChanged is told
+// when what the name servers answer has followed; the object is the *Registry.
 const (
 	RegistryChanged ChangeKind = "registry"
 	InstanceChanged ChangeKind = "instance"
+	NamesChanged    ChangeKind = "names"
 )
 
 // Kinds of namespaces.
@@ -53,7 +55,7 @@ type RecordType struct {
 	TTL  time.Duration
 }
 
-// Name of the registry in DNS and in reports: "api.shop.local".
+// FullName is the registry's name in DNS and in reports: "api.shop.local".
 func (r *Registry) FullName() string { return r.Name + "." + r.Namespace.Name }
 
 // TTL is that of the records of a type; ok is false if there are none.

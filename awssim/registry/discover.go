@@ -1,0 +1,83 @@
+package registry
+
+// Filters of DiscoverInstances by health.
+const (
+	OnlyHealthy   = "HEALTHY"
+	OnlyUnhealthy = "UNHEALTHY"
+	All           = "ALL"
+	HealthyOrAll  = "HEALTHY_OR_ELSE_ALL"
+)
+
+// Query is what DiscoverInstances asks for.
+type Query struct {
+	// Health is ignored for services without health checks. "" is [All]: AWS does
+	// not say, and a caller that forgets it must expect sick instances.
+	Health string
+	// Parameters are attributes that an instance must have, all of them.
+	Parameters map[string]string
+	// Optional are attributes that it should have: where some that are found have
+	// them all, only those are; else they mean nothing.
+	Optional map[string]string
+	Most     int // 100 if 0
+}
+
+// Found are the instances that a query is about, by registration. Each is as
+// likely as any other to come first in an answer.
+func (e *Entry) Found(q Query) []*View {
+	var all []*View
+	for _, v := range e.known {
+		if v.carries(q.Parameters) {
+			all = append(all, v)
+		}
+	}
+	all = e.byHealth(all, q.Health)
+	if len(q.Optional) == 0 {
+		return all
+	}
+	var wanted []*View
+	for _, v := range all {
+		if v.carries(q.Optional) {
+			wanted = append(wanted, v)
+		}
+	}
+	if len(wanted) > 0 {
+		return wanted
+	}
+	return all
+}
+
+// Discover is one answer to a query, in an order drawn by draw, which is asked
+// for a number in [0,1) per place.
+func (e *Entry) Discover(q Query, draw func(n int) float64) []*View {
+	all := shuffled(e.Found(q), draw)
+	most := q.Most
+	if most == 0 {
+		most = 100
+	}
+	return all[:min(len(all), most)]
+}
+
+func (e *Entry) byHealth(all []*View, filter string) []*View {
+	if !e.Custom || filter == "" || filter == All {
+		return all
+	}
+	var kept []*View
+	for _, v := range all {
+		if v.Healthy != (filter == OnlyUnhealthy) {
+			kept = append(kept, v)
+		}
+	}
+	if len(kept) == 0 && filter == HealthyOrAll {
+		return all
+	}
+	return kept
+}
+
+func (v *View) carries(attributes map[string]string) bool {
+	for k, want := range attributes {
+		if got, ok := v.Attributes[k]; !ok || got != want {
+			return false
+		}
+	}
+	return true
+}

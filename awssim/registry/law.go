@@ -1,0 +1,274 @@
+package registry
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Law is Cloud Map in a world. Make one per world, before its first step.
+type Law struct {
+	tables atomic.Pointer[[]*Table] // of every Region, in the order of creation
+	fails  func(tx *world.Tx, kind string) string
+}
+
+// New adds the law to a world.
+func New(w *world.World) *Law {
+	l := &Law{}
+	l.tables.Store(&[]*Table{})
+	w.Watch(l.watch)
+	w.Settle(l.settle)
+	w.Found(func(tx *world.Tx) { l.forget(tx.Key) })
+	for _, c := range truths() {
+		w.Check(c)
+	}
+	return l
+}
+
+// Tables are all namespaces as they are found now. It takes no lock of the world.
+func (l *Law) Tables() []*Table { return *l.tables.Load() }
+
+// Table is the namespace of that name as it is found now; nil if there is none.
+// It takes no lock of the world.
+func (l *Law) Table(key world.Key, namespace string) *Table {
+	for _, t := range l.Tables() {
+		if t.Key == key && strings.EqualFold(t.Name, namespace) {
+			return t
+		}
+	}
+	return nil
+}
+
+// Lookup finds what a name of DNS is about: the namespace that it lies in, the
+// service, and the instance that it names under the service. Each is nil or ""
+// where there is none. Where two Regions have the name, the first one answers.
+func (l *Law) Lookup(name string) (t *Table, e *Entry, instance string) {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	for _, x := range l.Tables() {
+		if x.HasDNS() && within(name, x.Name) && (t == nil || len(x.Name) > len(t.Name)) {
+			t = x
+		}
+	}
+	if t == nil {
+		return nil, nil, ""
+	}
+	rest := strings.TrimSuffix(strings.TrimSuffix(name, strings.ToLower(t.Name)), ".")
+	if e = t.Entry(rest); e != nil {
+		return t, e, ""
+	}
+	instance, rest, _ = strings.Cut(rest, ".")
+	if e = t.Entry(rest); e == nil {
+		return t, nil, ""
+	}
+	return t, e, instance
+}
+
+func within(name, namespace string) bool {
+	namespace = strings.ToLower(namespace)
+	return name == namespace || strings.HasSuffix(name, "."+namespace)
+}
+
+// Follower is told, within the step, what modelled callers need to know.
+type Follower interface {
+	// Published: the namespace is found as t from now on; nil: it is gone.
+	Published(tx *world.Tx, t *Table)
+	// Task: something about a task has changed.
+	Task(tx *world.Tx, t *world.Task)
+}
+
+// Follow tells f of everything that happens to the namespace of that name, and
+// of every task, from now on, in the order in which followers came.
+func (l *Law) Follow(tx *world.Tx, namespace string, f Follower) {
+	s := stateOf(tx)
+	s.followers = append(s.followers, follower{strings.ToLower(namespace), f})
+}
+
+type follower struct {
+	namespace string
+	Follower
+}
+
+// state is the law's own notes on a Region.
+type state struct {
+	names      map[string]*names // by registry ARN
+	written    queue[*world.Registry]
+	publish    queue[*world.Namespace]
+	tasks      queue[*world.Task]
+	followers  []follower
+	operations world.Ordered[*Operation]
+	pending    map[string]*Operation // by what they are about
+	told       map[*world.Instance]told
+}
+
+// names are what the name servers have of a registry.
+type names struct {
+	writes, reached int
+	served          []*View
+}
+
+func stateOf(tx *world.Tx) *state {
+	s := world.Room[state](tx.Region, "law registry")
+	if s.names == nil {
+		s.names, s.pending, s.told = map[string]*names{}, map[string]*Operation{}, map[*world.Instance]told{}
+	}
+	return s
+}
+
+func (s *state) of(r *world.Registry) *names {
+	n := s.names[r.ARN]
+	if n == nil {
+		n = &names{}
+		s.names[r.ARN] = n
+	}
+	return n
+}
+
+func (l *Law) watch(tx *world.Tx, c world.Change) {
+	s := stateOf(tx)
+	switch o := c.Object.(type) {
+	case *world.Task:
+		if len(s.followers) > 0 {
+			s.tasks.add(o)
+		}
+	case *world.Instance:
+		s.written.add(o.Registry)
+		s.publish.add(o.Registry.Namespace)
+	case *world.Registry:
+		if o.Gone {
+			delete(s.names, o.ARN)
+		}
+		s.publish.add(o.Namespace)
+	case *world.Namespace:
+		s.publish.add(o)
+	}
+}
+
+// settle publishes what the step has changed. It changes no fact.
+func (l *Law) settle(tx *world.Tx) {
+	s := stateOf(tx)
+	for _, r := range s.written.take() {
+		l.write(tx, s, r)
+	}
+	for _, n := range s.publish.take() {
+		l.announce(tx, s, n)
+	}
+	for _, t := range s.tasks.take() {
+		for _, f := range s.followers {
+			f.Task(tx, t)
+		}
+	}
+}
+
+// write sends a registry's instances to the name servers, which have them after
+// a drawn delay; the newest write wins in whatever order they arrive.
+func (l *Law) write(tx *world.Tx, s *state, r *world.Registry) {
+	if r.Gone {
+		return
+	}
+	n, k := s.of(r), tx.Knobs().DNSPropagation
+	n.writes++
+	number, views := n.writes, viewsOf(r)
+	delay := tx.Between(k.Min, k.Max, "dns propagation", r.ARN, number)
+	if delay == 0 {
+		n.reached, n.served = number, views
+		return
+	}
+	tx.After(delay, func(tx *world.Tx) {
+		if number > n.reached && !r.Gone {
+			n.reached, n.served = number, views
+			tx.Changed(world.NamesChanged, r)
+		}
+	})
+}
+
+func viewsOf(r *world.Registry) []*View {
+	var all []*View
+	for _, i := range r.Instances.All() {
+		all = append(all, viewOf(i))
+	}
+	return all
+}
+
+func viewOf(i *world.Instance) *View {
+	v := &View{ID: i.ID, CNAME: i.Attributes[world.AttributeCNAME], Healthy: i.Health == "HEALTHY", Attributes: i.Attributes}
+	v.Address, _ = netip.ParseAddr(i.Attributes[world.AttributeIPv4])
+	v.V6, _ = netip.ParseAddr(i.Attributes[world.AttributeIPv6])
+	port, _ := strconv.ParseUint(i.Attributes[world.AttributePort], 10, 16)
+	v.Port = int32(port)
+	return v
+}
+
+// announce makes a namespace's present state the one that is found.
+func (l *Law) announce(tx *world.Tx, s *state, n *world.Namespace) {
+	var t *Table
+	if !n.Gone {
+		t = tableOf(tx, s, n)
+	}
+	l.store(tx.Key, n.ID, t)
+	for _, f := range s.followers {
+		if f.namespace == strings.ToLower(n.Name) {
+			f.Published(tx, t)
+		}
+	}
+}
+
+func tableOf(tx *world.Tx, s *state, n *world.Namespace) *Table {
+	t := &Table{Key: tx.Key, ID: n.ID, Name: n.Name, Kind: n.Kind, At: tx.Now()}
+	for _, r := range n.Registries.All() {
+		t.entries = append(t.entries, &Entry{
+			ID: r.ID, ARN: r.ARN, Name: r.Name, Namespace: n.Name, Records: slices.Clone(r.Records), Weighted: r.Weighted,
+			Custom: r.Custom, Revision: r.Revision, known: viewsOf(r), served: s.of(r).served,
+		})
+	}
+	slices.SortStableFunc(t.entries, func(a, b *Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return t
+}
+
+// store replaces a namespace's table; nil takes it away.
+func (l *Law) store(key world.Key, id string, t *Table) {
+	list := slices.Clone(l.Tables())
+	i := slices.IndexFunc(list, func(x *Table) bool { return x.Key == key && x.ID == id })
+	switch {
+	case i >= 0 && t == nil:
+		list = slices.Delete(list, i, i+1)
+	case i >= 0:
+		list[i] = t
+	case t != nil:
+		list = append(list, t)
+	}
+	l.tables.Store(&list)
+}
+
+// forget drops the tables of a Region that begins anew.
+func (l *Law) forget(key world.Key) {
+	list := slices.DeleteFunc(slices.Clone(l.Tables()), func(t *Table) bool { return t.Key == key })
+	l.tables.Store(&list)
+}
+
+// queue keeps each thing once, in the order in which they first came.
+type queue[T comparable] struct {
+	in   map[T]bool
+	list []T
+}
+
+func (q *queue[T]) add(x T) {
+	if q.in == nil {
+		q.in = map[T]bool{}
+	}
+	if !q.in[x] {
+		q.in[x] = true
+		q.list = append(q.list, x)
+	}
+}
+
+func (q *queue[T]) take() []T {
+	list := q.list
+	q.list = nil
+	clear(q.in)
+	return list
+}

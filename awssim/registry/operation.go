@@ -1,0 +1,99 @@
+package registry
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Operation is something that Cloud Map does after it has answered.
+type Operation struct {
+	ID       string
+	Type     string // REGISTER_INSTANCE, …
+	Status   string // SUBMITTED, PENDING, SUCCESS, FAIL
+	About    string // what it works on; one operation at a time does
+	Targets  map[string]string
+	Code     string // of a failure
+	Message  string
+	Created  time.Time
+	Updated  time.Time
+	Creator  string // CreatorRequestId
+	finished bool
+}
+
+// operationsKept is how many ended operations are remembered.
+const operationsKept = 2000
+
+// Fails asks f of every operation that ends whether it fails, and with which
+// error code of Cloud Map ("" if not). Nil asks nobody.
+func (l *Law) Fails(f func(tx *world.Tx, kind string) string) { l.fails = f }
+
+// Begin starts an operation; do is its effect, at its end. A refusal of do fails
+// it. With atOnce, and where operations take no time, it has ended when Begin
+// returns.
+func (l *Law) Begin(tx *world.Tx, o Operation, atOnce bool, do func(*world.Tx) *world.Refusal) *Operation {
+	s, k := stateOf(tx), tx.Knobs().RegistryOperation
+	n := tx.Count("registry operation")
+	op := &o
+	op.ID, op.Status, op.Created, op.Updated = tx.NewUUID("registry operation"), "SUBMITTED", tx.Now(), tx.Now()
+	s.operations.Put(op.ID, op)
+	s.pending[op.About] = op
+	d := tx.Between(k.Min, k.Max, "registry operation", op.ID, n)
+	if atOnce || d == 0 {
+		l.finish(tx, op, do)
+		return op
+	}
+	tx.After(d/4, func(tx *world.Tx) { op.turn(tx, "PENDING") })
+	tx.After(d, func(tx *world.Tx) { l.finish(tx, op, do) })
+	return op
+}
+
+func (o *Operation) turn(tx *world.Tx, status string) {
+	o.Status, o.Updated = status, tx.Now()
+}
+
+func (l *Law) finish(tx *world.Tx, o *Operation, do func(*world.Tx) *world.Refusal) {
+	s := stateOf(tx)
+	delete(s.pending, o.About)
+	if l.fails != nil {
+		o.Code = l.fails(tx, o.Type)
+		o.Message = "The operation failed."
+	}
+	if o.Code == "" {
+		if ref := do(tx); ref != nil {
+			o.Code, o.Message = ref.Code, ref.Message
+		}
+	}
+	o.finished = true
+	if o.Code != "" {
+		o.turn(tx, "FAIL")
+		tx.Log("operation", o.Type, "%s failed: %s", o.About, o.Code)
+	} else {
+		o.Message = ""
+		o.turn(tx, "SUCCESS")
+	}
+	s.trim()
+}
+
+func (s *state) trim() {
+	if s.operations.Len() <= operationsKept {
+		return
+	}
+	for id, o := range s.operations.All() {
+		if o.finished {
+			s.operations.Delete(id)
+			return
+		}
+	}
+}
+
+// Pending is the operation that works on something now, or nil.
+func (l *Law) Pending(tx *world.Tx, about string) *Operation { return stateOf(tx).pending[about] }
+
+// Operation is the one with that id.
+func (l *Law) Operation(tx *world.Tx, id string) (*Operation, bool) {
+	return stateOf(tx).operations.Get(id)
+}
+
+// Operations are those that are remembered, oldest first.
+func (l *Law) Operations(tx *world.Tx) []*Operation { return stateOf(tx).operations.Values() }

@@ -1,0 +1,46 @@
+package registry
+
+import (
+	"fmt"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// truths are what must hold of Cloud Map's facts after every step.
+func truths() []world.Check {
+	return []world.Check{
+		{Name: "an instance belongs to its registry", Each: belongs},
+		{Name: "a stopped task is in no registry of its task set", Each: stoppedIsOut},
+	}
+}
+
+func belongs(tx *world.Tx, c world.Change) error {
+	i, ok := c.Object.(*world.Instance)
+	if !ok || i.Gone {
+		return nil
+	}
+	if now, _ := i.Registry.Instances.Get(i.ID); now != i {
+		return fmt.Errorf("instance %s is registered and not listed in %s", i.ID, i.Registry.FullName())
+	}
+	if r, _ := tx.Registries.Get(i.Registry.ARN); r != i.Registry {
+		return fmt.Errorf("instance %s is registered in %s, which is gone", i.ID, i.Registry.FullName())
+	}
+	return nil
+}
+
+// stoppedIsOut looks when a task changes: what somebody registers under its id
+// later is theirs.
+func stoppedIsOut(tx *world.Tx, c world.Change) error {
+	t, ok := c.Object.(*world.Task)
+	if !ok || t.LastStatus != "STOPPED" || t.Set == nil {
+		return nil
+	}
+	for _, e := range t.Set.Enrolled {
+		if r, ok := tx.Registries.Get(e.Registry); ok {
+			if _, ok := r.Instances.Get(t.ID); ok {
+				return fmt.Errorf("stopped task %s is registered in %s", t.ID, r.FullName())
+			}
+		}
+	}
+	return nil
+}
