@@ -3,7 +3,6 @@ package awssim
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -41,11 +40,8 @@ type operation struct{ service, name string }
 
 func operationsOf(rooms []wire.Room) (all []operation) {
 	for _, r := range rooms {
-		t := reflect.TypeOf(r.Methods)
-		for i := range t.NumMethod() {
-			if m := t.Method(i); m.Type.NumIn() == 3 && m.Type.NumOut() == 2 {
-				all = append(all, operation{r.Name, m.Name})
-			}
+		for _, f := range r.Operations {
+			all = append(all, operation{r.Name, wire.OperationName(f)})
 		}
 	}
 	return all

@@ -26,7 +26,7 @@ func New(*world.World) *Service { return &Service{} }
 func Room(w *world.World) wire.Room {
 	return wire.Room{
 		Name: "application-autoscaling", ServiceID: "Application Auto Scaling", Protocol: wire.JSON11,
-		Target: "AnyScaleFrontendService", Methods: New(w),
+		Target: "AnyScaleFrontendService", Operations: New(w).operations(),
 		Known: []string{"DeleteScalingPolicy", "DeleteScheduledAction", "DeregisterScalableTarget", "GetPredictiveScalingForecast",
 			"ListTagsForResource", "PutScalingPolicy", "PutScheduledAction", "RegisterScalableTarget", "TagResource", "UntagResource"},
 		Errors: []smithy.APIError{&aastypes.ConcurrentUpdateException{}, &aastypes.FailedResourceAccessException{},

@@ -33,7 +33,7 @@ func Room(w *world.World) wire.Room {
 	return wire.Room{
 		Name: "cloudwatch", Signing: "monitoring", ServiceID: "CloudWatch",
 		Protocol: wire.CBOR, Also: []wire.Protocol{wire.Query, wire.JSON10}, Target: "GraniteServiceVersion20100801",
-		Version: "2010-08-01", Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/", Methods: New(w),
+		Version: "2010-08-01", Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/", Operations: New(w).operations(),
 		Errors: modelled(), QueryCodes: queryCodes(), Known: known(),
 		Unions: []any{&cwtypes.EvaluationCriteriaMemberPromQLCriteria{}, &cwtypes.EvaluationWindowMemberSlidingWindow{},
 			&cwtypes.EvaluationWindowMemberWallClockWindow{}},

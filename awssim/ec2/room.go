@@ -32,7 +32,7 @@ func New(w *world.World) *Service {
 func Room(w *world.World) wire.Room {
 	return wire.Room{
 		Name: "ec2", ServiceID: "EC2", Protocol: wire.EC2Query, Version: "2016-11-15",
-		Namespace: "http://ec2.amazonaws.com/doc/2016-11-15/", Methods: New(w),
+		Namespace: "http://ec2.amazonaws.com/doc/2016-11-15/", Operations: New(w).operations(),
 		Known: []string{"AssociateRouteTable", "CreateNatGateway", "CreateRoute", "CreateRouteTable", "CreateVpcEndpoint",
 			"DescribeDhcpOptions", "DescribeInstances", "DescribeNatGateways", "DescribeNetworkAcls", "DescribeRouteTables",
 			"DescribeSecurityGroupRules", "DescribeVpcEndpoints", "DescribeVpcPeeringConnections", "RunInstances"},

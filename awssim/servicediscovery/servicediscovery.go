@@ -23,7 +23,7 @@ func New(*world.World) *Service { return &Service{} }
 func Room(w *world.World) wire.Room {
 	return wire.Room{
 		Name: "servicediscovery", ServiceID: "ServiceDiscovery", Protocol: wire.JSON11,
-		Target: "Route53AutoNaming_v20170314", Methods: New(w),
+		Target: "Route53AutoNaming_v20170314", Operations: New(w).operations(),
 		Known: []string{"CreateHttpNamespace", "CreatePrivateDnsNamespace", "CreatePublicDnsNamespace", "CreateService",
 			"DeleteNamespace", "DeleteService", "DeleteServiceAttributes", "DeregisterInstance", "RegisterInstance", "TagResource",
 			"UntagResource", "UpdateHttpNamespace", "UpdateInstanceCustomHealthStatus", "UpdatePrivateDnsNamespace",

@@ -31,7 +31,7 @@ func New(w *world.World) *Service { return &Service{world: w} }
 func Room(w *world.World) wire.Room {
 	return wire.Room{
 		Name: "sts", ServiceID: "STS", Protocol: wire.Query, Version: "2011-06-15",
-		Namespace: "https://sts.amazonaws.com/doc/2011-06-15/", Methods: New(w),
+		Namespace: "https://sts.amazonaws.com/doc/2011-06-15/", Operations: New(w).operations(),
 		Names:    map[string]string{"PolicyDescriptorType.Arn": "arn"},
 		Unsigned: []string{"AssumeRoleWithWebIdentity", "AssumeRoleWithSAML"},
 		Known: []string{"AssumeRoleWithSAML", "AssumeRoot", "DecodeAuthorizationMessage", "GetDelegatedAccessToken",

@@ -55,7 +55,7 @@ func (e *echo) RegisterTaskDefinition(_ context.Context, in *awsecs.RegisterTask
 
 func (e *echo) room() wire.Room {
 	return wire.Room{Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
-		Methods: e, LowerFirst: true, Document: func(v any) any { return document.NewLazyDocument(v) },
+		Operations: methods(e), LowerFirst: true, Document: func(v any) any { return document.NewLazyDocument(v) },
 		Errors: []smithy.APIError{&ecstypes.ClusterNotFoundException{}, &ecstypes.ServerException{}, &ecstypes.ClientException{}},
 		Unions: []any{&ecstypes.ServiceConnectContainerConfigurationMemberLogLevel{}},
 		Known:  []string{"DescribeTasks"}}
@@ -83,7 +83,7 @@ func (b *balancers) DeleteRule(context.Context, *awselb.DeleteRuleInput) (*awsel
 
 func (b *balancers) room() wire.Room {
 	return wire.Room{Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query,
-		Version: "2015-12-01", Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", Methods: b,
+		Version: "2015-12-01", Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", Operations: methods(b),
 		Errors: []smithy.APIError{&elbtypes.TargetGroupNotFoundException{}, &elbtypes.ALPNPolicyNotSupportedException{}}}
 }
 

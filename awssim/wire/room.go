@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,9 +37,9 @@ type Room struct {
 	Version   string // the API's version, query protocols only
 	Namespace string // XML namespace, query protocols only
 
-	// Methods is a value whose exported methods of the form
-	// func(context.Context, *In) (*Out, error) are the room's operations.
-	Methods any
+	// Operations are the calls of the API: bound methods of the form
+	// func(context.Context, *XInput) (*XOutput, error), called X, or [Named].
+	Operations []any
 
 	// LowerFirst: members are written with a lower first letter (ECS,
 	// CodeDeploy, Logs); else as the Go field is called.
@@ -100,12 +101,13 @@ var (
 func newRoom(r Room) *room {
 	o := &room{Room: r, ops: map[string]*operation{}, known: setOf(r.Known), unsigned: setOf(r.Unsigned), errors: modelledErrors(r)}
 	o.codec = &codec{room: &o.Room, plans: map[reflect.Type]*shape{}}
-	v := reflect.ValueOf(r.Methods)
-	for i := range v.NumMethod() {
-		name, f := v.Type().Method(i).Name, v.Method(i)
-		if isOperation(f.Type()) {
-			o.ops[name] = &operation{name: name, call: f, in: f.Type().In(1).Elem(), out: f.Type().Out(0).Elem()}
+	for _, f := range r.Operations {
+		v := reflect.ValueOf(callOf(f))
+		if !isOperation(v.Type()) {
+			panic(fmt.Sprintf("wire: room %q: %s is no operation", r.Name, v.Type()))
 		}
+		name := OperationName(f)
+		o.ops[name] = &operation{name: name, call: v, in: v.Type().In(1).Elem(), out: v.Type().Out(0).Elem()}
 	}
 	if len(o.ops) == 0 {
 		panic(fmt.Sprintf("wire: room %q has no operations", r.Name))
@@ -114,8 +116,29 @@ func newRoom(r Room) *room {
 	return o
 }
 
+// Named is a call whose input's type does not tell its name.
+type Named struct {
+	Name string
+	Call any
+}
+
+// OperationName is the name of a call: X of *XInput, unless it is [Named].
+func OperationName(operation any) string {
+	if n, ok := operation.(Named); ok {
+		return n.Name
+	}
+	return strings.TrimSuffix(reflect.TypeOf(operation).In(1).Elem().Name(), "Input")
+}
+
+func callOf(operation any) any {
+	if n, ok := operation.(Named); ok {
+		return n.Call
+	}
+	return operation
+}
+
 func isOperation(t reflect.Type) bool {
-	return t.NumIn() == 2 && t.NumOut() == 2 && t.In(0) == ctxType && t.Out(1) == errorType &&
+	return t.Kind() == reflect.Func && t.NumIn() == 2 && t.NumOut() == 2 && t.In(0) == ctxType && t.Out(1) == errorType &&
 		isStructPointer(t.In(1)) && isStructPointer(t.Out(0))
 }
 

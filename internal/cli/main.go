@@ -121,7 +121,7 @@ the traffic, the new primary, and the way back if something fails.`,
 	}
 	root.SetHelpCommandGroupID(groupLocal)
 	root.SetCompletionCommandGroupID(groupLocal)
-	root.SetUsageTemplate(usage)
+	root.SetUsageFunc(usage)
 	p.flags.register(root.PersistentFlags())
 	return root
 }
@@ -176,26 +176,3 @@ func atMost(n int) cobra.PositionalArgs {
 			Next: c.CommandPath() + " --help"}
 	}
 }
-
-const usage = `Usage:{{if and .Runnable (not .HasAvailableSubCommands)}}
-  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
-  {{.CommandPath}} <verb> [flags]{{end}}{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$cmds := .Commands}}{{range $group := .Groups}}
-
-{{.Title}}{{range $cmds}}{{if (and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help")))}}
-  {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
-
-Everywhere:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
-
-Exit codes: 0 done; 1 error in use or files; 2 the plan has changes (--detailed-exitcode);
-3 failed and rolled back; 4 stopped by a person; 5 failed and not rolled back; 6 superseded
-or held by another; 7 refused by AWS; 8 waiting for approval (--no-wait); 9 ended undecided.
-
-"sluice <verb> --help" says more about a verb.{{end}}
-`

@@ -1,0 +1,39 @@
+package ec2
+
+import "github.com/sluice-ecs/sluice/awssim/wire"
+
+// operations are the methods that are calls of the API; a test of awssim holds
+// that none is missing. They are listed, and not looked up by reflection, so
+// that the linker can leave out what nobody calls.
+func (s *Service) operations() []any {
+	return []any{
+		wire.Named{Name: "AttachInternetGateway", Call: s.AttachInternetGateway},
+		wire.Named{Name: "AuthorizeSecurityGroupEgress", Call: s.AuthorizeSecurityGroupEgress},
+		wire.Named{Name: "AuthorizeSecurityGroupIngress", Call: s.AuthorizeSecurityGroupIngress},
+		s.CreateInternetGateway,
+		s.CreateSecurityGroup,
+		s.CreateSubnet,
+		s.CreateTags,
+		s.CreateVpc,
+		wire.Named{Name: "DeleteInternetGateway", Call: s.DeleteInternetGateway},
+		s.DeleteSecurityGroup,
+		s.DeleteSubnet,
+		s.DeleteTags,
+		s.DeleteVpc,
+		s.DescribeAccountAttributes,
+		s.DescribeAvailabilityZones,
+		s.DescribeInternetGateways,
+		s.DescribeNetworkInterfaces,
+		s.DescribeRegions,
+		s.DescribeSecurityGroups,
+		s.DescribeSubnets,
+		s.DescribeTags,
+		s.DescribeVpcAttribute,
+		s.DescribeVpcs,
+		wire.Named{Name: "DetachInternetGateway", Call: s.DetachInternetGateway},
+		s.ModifySubnetAttribute,
+		s.ModifyVpcAttribute,
+		wire.Named{Name: "RevokeSecurityGroupEgress", Call: s.RevokeSecurityGroupEgress},
+		wire.Named{Name: "RevokeSecurityGroupIngress", Call: s.RevokeSecurityGroupIngress},
+	}
+}

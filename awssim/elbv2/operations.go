@@ -1,0 +1,43 @@
+package elbv2
+
+// operations are the methods that are calls of the API; a test of awssim holds
+// that none is missing. They are listed, and not looked up by reflection, so
+// that the linker can leave out what nobody calls.
+func (s *Service) operations() []any {
+	return []any{
+		s.AddTags,
+		s.CreateListener,
+		s.CreateLoadBalancer,
+		s.CreateRule,
+		s.CreateTargetGroup,
+		s.DeleteListener,
+		s.DeleteLoadBalancer,
+		s.DeleteRule,
+		s.DeleteTargetGroup,
+		s.DeregisterTargets,
+		s.DescribeAccountLimits,
+		s.DescribeListenerAttributes,
+		s.DescribeListenerCertificates,
+		s.DescribeListeners,
+		s.DescribeLoadBalancerAttributes,
+		s.DescribeLoadBalancers,
+		s.DescribeRules,
+		s.DescribeSSLPolicies,
+		s.DescribeTags,
+		s.DescribeTargetGroupAttributes,
+		s.DescribeTargetGroups,
+		s.DescribeTargetHealth,
+		s.ModifyListener,
+		s.ModifyListenerAttributes,
+		s.ModifyLoadBalancerAttributes,
+		s.ModifyRule,
+		s.ModifyTargetGroup,
+		s.ModifyTargetGroupAttributes,
+		s.RegisterTargets,
+		s.RemoveTags,
+		s.SetIpAddressType,
+		s.SetRulePriorities,
+		s.SetSecurityGroups,
+		s.SetSubnets,
+	}
+}
