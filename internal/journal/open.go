@@ -31,6 +31,7 @@ type Journal struct {
 	clock  clock.Clock
 	writer *sql.DB // one connection
 	reader *sql.DB // the same in memory
+	around func(op string, write func() error) error
 }
 
 // Open opens the journal at path, making it (readable by its owner alone) and
