@@ -56,7 +56,7 @@ var house = []room{
 	{pkg: "internal/stage", floor: 3, under: []int{2, 1, 0}, also: []string{"internal/watch"}},
 
 	{pkg: "internal/engine", floor: 4, under: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
-	{pkg: "internal/rehearse", floor: 4, under: []int{3, 2, 1, 0}, libs: []string{yaml},
+	{pkg: "internal/rehearse", floor: 4, under: []int{3, 2, 1, 0}, libs: []string{smithy, yaml},
 		also: []string{"internal/engine", "awssim/..."}},
 
 	{pkg: "internal/cli", floor: 5, under: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
