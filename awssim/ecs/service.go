@@ -1,6 +1,6 @@
 // Package ecs is Amazon ECS's API over the simulated world: clusters, capacity
 // providers, account settings, task definitions, services, task sets, tasks,
-// tags. Controllers EXTERNAL, and ECS with rolling updates.
+// tags. Controllers EXTERNAL, CODE_DEPLOY, and ECS with rolling updates.
 //
 // The room checks input, calls the scheduler's verbs and shapes output; what
 // ECS does over time is the scheduler's. Shapes are the SDK's own. What no law
@@ -8,10 +8,9 @@
 // returned points into a request or into the world.
 //
 // It does not simulate container instances (tasks of launch type EC2 run on
-// instances that are always there and never shown), CODE_DEPLOY services, the
-// native progressive strategies, daemons, Service Connect, VPC Lattice, EBS
-// volumes and task protection; those are refused in words, or answered as
-// unknown operations. Service registries are kept and echoed, and nothing is
+// instances that are always there and never shown), the native progressive
+// strategies, daemons, Service Connect, VPC Lattice, EBS volumes and task
+// protection; those are refused in words, or answered as unknown operations. Service registries are kept and echoed, and nothing is
 // registered with them. FIDELITY.part.md lists what follows which AWS page.
 //
 // Start reading at [New] and call, then taskset.go and service_create.go.

@@ -51,15 +51,16 @@ func (s *Service) createService(tx *world.Tx, c *world.Cluster, in *awsecs.Creat
 	if err != nil {
 		return nil, err
 	}
-	var first *world.TaskSet
-	if svc.Controller == "ECS" {
-		if first, err = firstDeployment(tx, svc, in); err != nil {
-			return nil, err
-		}
+	first, err := firstOf(tx, svc, in)
+	if err != nil {
+		return nil, err
 	}
 	svc.Doc.(*serviceDoc).print = print
 	s.law.Found(tx, svc)
-	if first != nil {
+	switch svc.Controller {
+	case "CODE_DEPLOY":
+		s.law.Add(tx, first)
+	case "ECS":
 		s.law.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
 		s.law.Add(tx, first)
 		s.record(tx, svc)
@@ -129,15 +130,13 @@ func checkCreate(in *awsecs.CreateServiceInput, controller string) error {
 		return invalid("Invalid service name.")
 	case controller != "ECS" && controller != "EXTERNAL" && controller != "CODE_DEPLOY":
 		return invalid("Invalid deployment controller type: %s", controller)
-	case controller == "CODE_DEPLOY":
-		return unsimulated("Deployment controller CODE_DEPLOY")
 	case in.SchedulingStrategy == "DAEMON":
 		return checkDaemon(in, controller)
 	case val(in.DesiredCount) < 0:
 		return invalid("Desired count can not be negative.")
 	case val(in.HealthCheckGracePeriodSeconds) < 0:
 		return invalid("healthCheckGracePeriodSeconds can not be negative.")
-	case in.DesiredCount == nil && controller == "ECS":
+	case in.DesiredCount == nil && controller != "EXTERNAL":
 		return invalid("Desired count must be specified with the REPLICA scheduling strategy.")
 	}
 	if err := checkNotSimulated(in); err != nil {
@@ -191,6 +190,18 @@ func checkExternal(in *awsecs.CreateServiceInput) error {
 		}
 	}
 	return nil
+}
+
+// firstOf makes what a service starts with: a deployment, a task set, or with
+// controller EXTERNAL nothing.
+func firstOf(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*world.TaskSet, error) {
+	switch svc.Controller {
+	case "ECS":
+		return firstDeployment(tx, svc, in)
+	case "CODE_DEPLOY":
+		return firstSet(tx, svc, in)
+	}
+	return nil, nil
 }
 
 // firstDeployment makes the deployment that a service with controller ECS

@@ -71,7 +71,9 @@ func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, lo
 		return invalid("maximumPercent must be at least 100.")
 	case lo == 100 && hi == 100:
 		return invalid("Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
-	case controller == "EXTERNAL" && (judges(in) || in.Strategy != "" && in.Strategy != "ROLLING" || val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
+	case controller != "ECS" && (judges(in) || in.Strategy != "" && in.Strategy != "ROLLING" || val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
+		return invalid("%s", onlyForECS)
+	case controller == "CODE_DEPLOY" && in.DeploymentCircuitBreaker != nil:
 		return invalid("%s", onlyForECS)
 	case in.Strategy != "" && in.Strategy != "ROLLING":
 		return invalid("Deployment strategy %s: not simulated.", in.Strategy)

@@ -39,18 +39,22 @@ func (s *Service) checkSwitch(svc *world.Service, in *awsecs.UpdateServiceInput,
 }
 
 // isBusy reports whether a service is between two states: with controller ECS a
-// deployment that is on its way, with EXTERNAL more than one task set.
+// deployment that is on its way, else more than one task set or CodeDeploy at work.
 func (s *Service) isBusy(svc *world.Service) bool {
 	if all := s.law.Rollouts(svc); svc.Controller == "ECS" && len(all) > 0 && !all[len(all)-1].Ended() {
 		return true
 	}
-	return len(svc.TaskSets) > 1 || len(svc.TaskSets) == 1 && svc.TaskSets[0].Status == "DRAINING"
+	return svc.DeployedBy != "" || len(svc.TaskSets) > 1 || len(svc.TaskSets) == 1 && svc.TaskSets[0].Status == "DRAINING"
 }
 
 // switchTo changes the deployment controller in place. What runs goes on.
 func (s *Service) switchTo(tx *world.Tx, svc *world.Service, to string) {
 	d := &docOfService(svc).shape
 	d.DeploymentController.Type = ecstypes.DeploymentControllerType(to)
+	if to == "EXTERNAL" && svc.Controller == "CODE_DEPLOY" {
+		s.law.Release(tx, svc)
+		return
+	}
 	if to == "EXTERNAL" {
 		for _, ts := range svc.TaskSets {
 			ts.ARN = tx.ARN("ecs", fmt.Sprintf("task-set/%s/%s/%s", svc.Cluster.Name, svc.Name, ts.ID))

@@ -202,9 +202,9 @@ func TestRollingServicesAreRefusedInAWSsWords(t *testing.T) {
 	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{Strategy: "BLUE_GREEN"}
 	refused(b.CreateService(b.ctx, in))(t, invalid, "Deployment strategy BLUE_GREEN: not simulated.")
 	in.DeploymentConfiguration = nil
-	in.DeploymentController = &ecstypes.DeploymentController{Type: "CODE_DEPLOY"}
-	refused(b.CreateService(b.ctx, in))(t, "UnsupportedFeatureException", "Deployment controller CODE_DEPLOY: not simulated.")
-	in.DeploymentController = nil
+	in.DeploymentController, in.LoadBalancers = &ecstypes.DeploymentController{Type: "CODE_DEPLOY"}, nil
+	refused(b.CreateService(b.ctx, in))(t, invalid, "Services with a CODE_DEPLOY deployment controller must have exactly one load balancer.")
+	in = rollingInput(v1, 1, b.blue)
 	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: true, Rollback: true}}
 	if s := must(b.CreateService(b.ctx, in))(t).Service; !s.DeploymentConfiguration.DeploymentCircuitBreaker.Rollback {
 		t.Error("the circuit breaker is not echoed")

@@ -90,8 +90,11 @@ func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool
 	case len(in.GatewayConnectors) > 0:
 		return unsimulated("Service gateways")
 	}
-	if controller == "EXTERNAL" {
+	switch controller {
+	case "EXTERNAL":
 		return checkUpdateExternal(in, switches)
+	case "CODE_DEPLOY":
+		return checkUpdateCodeDeploy(in)
 	}
 	return nil
 }

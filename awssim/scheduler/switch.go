@@ -20,11 +20,19 @@ func (s *Scheduler) HandOver(tx *world.Tx, svc *world.Service) {
 	tx.Changed(world.ServiceChanged, svc)
 }
 
-// TakeOver turns a service with controller EXTERNAL that is not being deployed
+// Release turns a service with controller CODE_DEPLOY that is not being deployed
+// into one with controller EXTERNAL: its task sets stay as they are.
+func (s *Scheduler) Release(tx *world.Tx, svc *world.Service) {
+	svc.Controller = "EXTERNAL"
+	tx.Log("service", svc.ID(), "controller CODE_DEPLOY -> EXTERNAL")
+	tx.Changed(world.ServiceChanged, svc)
+}
+
+// TakeOver turns a service with controller EXTERNAL or CODE_DEPLOY that is not being deployed
 // into one with controller ECS: its PRIMARY task set becomes its deployment.
 func (s *Scheduler) TakeOver(tx *world.Tx, svc *world.Service) {
+	tx.Log("service", svc.ID(), "controller %s -> ECS", svc.Controller)
 	svc.Controller = "ECS"
-	tx.Log("service", svc.ID(), "controller EXTERNAL -> ECS")
 	for _, ts := range svc.TaskSets {
 		steady := ts.Stability == "STEADY_STATE" && ts.Scale == 100
 		r := open(tx, ts)

@@ -1,0 +1,114 @@
+package ecs
+
+import (
+	"fmt"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Replace makes the task set that CodeDeploy asks for, at 100 percent, beside
+// those of a service with controller CODE_DEPLOY. Refusals are ECS's own.
+func (s *Service) Replace(tx *world.Tx, svc *world.Service, r world.Replacement) (*world.TaskSet, error) {
+	if svc.Status != "ACTIVE" || svc.Controller != "CODE_DEPLOY" {
+		return nil, invalid("Service was not ACTIVE, or its deployment controller is not CODE_DEPLOY.")
+	}
+	if n := len(svc.TaskSets); n >= tx.Knobs().TaskSetLimit {
+		return nil, invalid("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
+	}
+	ts, err := newTaskSet(tx, svc, replacementInput(svc, r))
+	if err != nil {
+		return nil, err
+	}
+	ts.StartedBy = "CODE_DEPLOY"
+	docOfSet(ts).StartedBy = ptr("CODE_DEPLOY")
+	s.law.Add(tx, ts)
+	return ts, nil
+}
+
+// replacementInput is a replacement as a request for a task set: what it leaves
+// out is as in the primary one.
+func replacementInput(svc *world.Service, r world.Replacement) *awsecs.CreateTaskSetInput {
+	in := &awsecs.CreateTaskSetInput{
+		TaskDefinition: ptr(r.Definition), ExternalId: ptr(r.ExternalID),
+		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: ptr(r.TargetGroup), ContainerName: ptr(r.Container), ContainerPort: ptr(r.Port)}},
+	}
+	if p := inPlace(svc); p != nil {
+		doc := clone(*docOfSet(p))
+		in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration = doc.LaunchType, doc.CapacityProviderStrategy, doc.NetworkConfiguration
+		in.PlatformVersion, in.ServiceRegistries = doc.PlatformVersion, doc.ServiceRegistries
+	}
+	if r.PlatformVersion != "" {
+		in.PlatformVersion = ptr(r.PlatformVersion)
+	}
+	if n := r.Network; n != nil {
+		in.NetworkConfiguration = &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{
+			Subnets: n.Subnets, SecurityGroups: n.SecurityGroups, AssignPublicIp: ecstypes.AssignPublicIp(n.PublicIP)}}
+	}
+	if len(r.Providers) > 0 {
+		in.LaunchType, in.CapacityProviderStrategy = "", nil
+	}
+	for _, p := range r.Providers {
+		in.CapacityProviderStrategy = append(in.CapacityProviderStrategy,
+			ecstypes.CapacityProviderStrategyItem{CapacityProvider: ptr(p.Name), Base: p.Base, Weight: p.Weight})
+	}
+	return clone(in)
+}
+
+// Promote makes a task set of CodeDeploy's the PRIMARY one.
+func (s *Service) Promote(tx *world.Tx, ts *world.TaskSet) { s.law.Promote(tx, ts) }
+
+// Retire drains a task set, for CodeDeploy.
+func (s *Service) Retire(tx *world.Tx, ts *world.TaskSet) { s.law.Retire(tx, ts) }
+
+// SetDesired changes a service's desired count, for Application Auto Scaling.
+func (s *Service) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
+	s.law.SetDesired(tx, svc, desired)
+}
+
+// firstSet makes the PRIMARY task set that a service with controller
+// CODE_DEPLOY starts with.
+func firstSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*world.TaskSet, error) {
+	if len(in.LoadBalancers) != 1 {
+		return nil, invalid("Services with a CODE_DEPLOY deployment controller must have exactly one load balancer.")
+	}
+	ts, err := firstDeployment(tx, svc, in)
+	if err != nil {
+		return nil, err
+	}
+	ts.ARN = tx.ARN("ecs", fmt.Sprintf("task-set/%s/%s/%s", svc.Cluster.Name, svc.Name, ts.ID))
+	ts.Status, ts.Scale = "PRIMARY", 100
+	return ts, nil
+}
+
+const useCodeDeploy = " on services with a CODE_DEPLOY deployment controller. Use AWS CodeDeploy to trigger a new deployment."
+
+// checkUpdateCodeDeploy refuses what only a deployment of CodeDeploy changes
+// (API Reference, UpdateService: desired count, deployment configuration, grace
+// period, placement and tag settings may be).
+func checkUpdateCodeDeploy(in *awsecs.UpdateServiceInput) error {
+	if in.ForceNewDeployment {
+		return invalid("Cannot force a new deployment" + useCodeDeploy)
+	}
+	for _, x := range []struct {
+		name string
+		set  bool
+	}{
+		{"task definition", in.TaskDefinition != nil},
+		{"network parameters", in.NetworkConfiguration != nil},
+		{"network parameters", in.PlatformVersion != nil},
+		{"load balancers", in.LoadBalancers != nil},
+		{"service registries", in.ServiceRegistries != nil},
+		{"capacity provider strategy", in.CapacityProviderStrategy != nil},
+		{"service connect configuration", in.ServiceConnectConfiguration != nil},
+		{"volume configurations", in.VolumeConfigurations != nil},
+		{"VPC Lattice configurations", in.VpcLatticeConfigurations != nil},
+	} {
+		if x.set {
+			return invalid("Unable to update %s"+useCodeDeploy, x.name)
+		}
+	}
+	return nil
+}
