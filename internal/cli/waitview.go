@@ -67,7 +67,7 @@ func (t *waitTold) news(s watch.Seen) []sluice.Event {
 		}
 	}
 	for _, l := range s.Verdict.Logs {
-		if !t.logs[l.Task] {
+		if !t.logs[l.Task] && len(l.Lines) > 0 {
 			t.logs[l.Task] = true
 			for _, text := range l.Lines {
 				all = append(all, sluice.Noted{Message: "log of " + l.Container + ": " + text})

@@ -27,7 +27,8 @@ type asked struct {
 	fallenAt time.Time // likewise the stopped tasks
 	againAt  time.Time // and once more after that
 	probedAt string    // the print at which target health was read for want of movement
-	silent   []string  // tasks and containers whose logs were read
+	silent   []string  // containers and causes whose logs were read
+	empty    int       // readings of a log that held nothing yet
 }
 
 const (
@@ -35,6 +36,8 @@ const (
 	lookAfter, lookOnceMore = 5 * time.Second, 20 * time.Second
 	// stages of a native strategy are in the record alone.
 	stagesEvery = 10 * time.Second
+	// emptyReads is how often a log that is still empty is read again.
+	emptyReads = 5
 	// unwellFor is how long all tasks may run without the deployment being done
 	// before their targets are looked at.
 	unwellFor = 15 * time.Second
@@ -211,6 +214,10 @@ func (r Rollout) unwell(s *Service, now time.Time) bool {
 // answered notes what was read.
 func (r *Rollout) answered(o Observation) {
 	for _, l := range o.Logs {
+		if len(l.Lines) == 0 && l.Err == "" && r.empty < emptyReads {
+			r.empty++ // what was printed arrives a moment later
+			continue
+		}
 		i := slices.IndexFunc(r.causes, func(c Cause) bool { return c.Task == l.Task })
 		if i >= 0 {
 			r.silent = append(slices.Clone(r.silent), l.Container+" "+r.causes[i].Text)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -49,6 +50,8 @@ type options struct {
 	codec bool
 	skew  time.Duration // of our clock
 	api   []func(*middleware.Stack) error
+
+	noLogs bool // there is no log group
 }
 
 func on(t testing.TB, o options, f func(*bench)) {
@@ -78,6 +81,9 @@ func newBench(t testing.TB, v *clock.Virtual, o options) *bench {
 	must(t, err)
 	b.watch = watch.New(a, ours)
 	got(b.ecs.CreateCluster(context.Background(), &awsecs.CreateClusterInput{ClusterName: aws.String("prod")}))(b)
+	if !o.noLogs {
+		got(awslogs.NewFromConfig(cfg).CreateLogGroup(context.Background(), &awslogs.CreateLogGroupInput{LogGroupName: aws.String("/ecs/web")}))(b)
+	}
 	return b
 }
 

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,23 @@ func TestWhatIsDeniedIsSaid(t *testing.T) {
 			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
 			if v.Outcome != sluice.RolledBack || !strings.Contains(strings.Join(v.Unread, "\n"), what) {
 				t.Errorf("%s: %s, unread %q", op, v.Outcome, v.Unread)
+			}
+		})
+	}
+}
+
+func TestTheLastLinesAreRead(t *testing.T) {
+	for _, absent := range []bool{false, true} {
+		on(t, options{noLogs: absent}, func(b *bench) {
+			b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2})
+			b.deploy("web", b.revision(crash+"&prints=reading configuration|no database at db:5432"))
+			v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+			b.ends(v, sluice.Failed, "", verdict.ExitCode)
+			switch {
+			case absent && !strings.Contains(strings.Join(v.Unread, ""), "The specified log group does not exist"):
+				t.Errorf("unread: %q", v.Unread)
+			case !absent && (len(v.Logs) == 0 || !slices.Equal(v.Logs[0].Lines, []string{"version v2 starts", "reading configuration", "no database at db:5432", "fatal: exit 3"})):
+				t.Errorf("%+v", v.Logs)
 			}
 		})
 	}

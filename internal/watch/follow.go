@@ -111,7 +111,10 @@ func (f *follower) giveUp(err error) Seen {
 func (f *follower) show(s Seen) {
 	var b strings.Builder
 	v := s.Verdict
-	fmt.Fprintln(&b, v.State, v.Outcome, v.Detail, len(v.Logs), v.Unread)
+	fmt.Fprintln(&b, v.State, v.Outcome, v.Detail, v.Unread)
+	for _, l := range v.Logs {
+		fmt.Fprintln(&b, l.Task, len(l.Lines))
+	}
 	for _, c := range v.Causes {
 		fmt.Fprintln(&b, c.Text, c.Count)
 	}

@@ -57,6 +57,11 @@ func TestCausesOnTheSimulator(t *testing.T) {
 		"secret":   {start + "ResourceInitializationError: unable to retrieve secret from asm: AccessDeniedException", verdict.SecretUnread},
 		"role":     {start + "ECS was unable to assume the role that was provided for this task", verdict.RoleRefused},
 		"health":   {"sim/web:v2?never-healthy", verdict.BalancerHealth},
+		"oom":      {"sim/web:v2?oom-after=2s", verdict.OutOfMemory},
+		"format":   {"sim/web:v2?exec-format", verdict.ExecFormat},
+		"port":     {"sim/web:v2?listen=9090", verdict.WrongPort},
+		"secret 2": {"sim/web:v2?no-secret", verdict.SecretUnread},
+		"role 2":   {"sim/web:v2?no-role", verdict.RoleRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, breaker := range []bool{false, true} {
