@@ -22,6 +22,7 @@ type follower struct {
 	tell   func(Seen)
 
 	last   *verdict.Service
+	stands verdict.Verdict
 	told   string   // of the last Seen
 	unread []string // to be told with the next look
 	mute   muted
@@ -41,7 +42,7 @@ func (f *follower) run(ctx, reading context.Context) (Seen, error) {
 		seen, err := f.look(reading, due)
 		switch {
 		case ctx.Err() != nil:
-			return f.seen(verdict.Verdict{State: verdict.Progressing}), context.Cause(ctx)
+			return f.seen(f.stands), context.Cause(ctx)
 		case reading.Err() != nil:
 			return f.giveUp(err), nil
 		case err == nil && seen.Verdict.State == verdict.Ended:
@@ -83,6 +84,7 @@ func (f *follower) look(ctx context.Context, due time.Time) (Seen, error) {
 		o = verdict.Observation{At: o.At, Service: s, Records: o.Records, Targets: o.Targets, Logs: f.logs(ctx, n.Logs)}
 		f.judge, v = f.judge.See(o)
 	}
+	f.stands = v
 	seen := f.seen(v)
 	f.show(seen)
 	return seen, nil

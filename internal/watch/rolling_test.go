@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
@@ -300,5 +303,45 @@ func TestTaskSetsOnTheSimulator(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestAnAlarmRollsBack(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		ctx, alarms := context.Background(), awscw.NewFromConfig(b.sim.Config())
+		got(alarms.PutMetricAlarm(ctx, &awscw.PutMetricAlarmInput{AlarmName: aws.String("web-5xx"), MetricName: aws.String("HTTPCode_Target_5XX_Count"), Namespace: aws.String("AWS/ApplicationELB"),
+			Period: aws.Int32(60), EvaluationPeriods: aws.Int32(1), Threshold: aws.Float64(1), ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold, Statistic: cwtypes.StatisticSum}))(b)
+		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2})
+		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: aws.String(b.revision("sim/web:v2")),
+			DeploymentConfiguration: &ecstypes.DeploymentConfiguration{Alarms: &ecstypes.DeploymentAlarms{AlarmNames: []string{"web-5xx"}, Enable: true, Rollback: true}}}))(b)
+		b.clock.Go(func() {
+			b.sleep(75 * time.Second)
+			got(alarms.SetAlarmState(ctx, &awscw.SetAlarmStateInput{AlarmName: aws.String("web-5xx"), StateValue: cwtypes.StateValueAlarm, StateReason: aws.String("test")}))(b)
+		})
+		v := b.wait("web", verdict.Wanted{Timeout: time.Hour})
+		b.ends(v, sluice.RolledBack, "web:1", verdict.AlarmFired)
+	})
+}
+
+// TestTheSameTwice: one seed, one story.
+func TestTheSameTwice(t *testing.T) {
+	once := func() (story string) {
+		on(t, options{seed: 7}, func(b *bench) {
+			b.balance()
+			fresh := b.many(12)
+			for i := range 12 {
+				b.deploy(fmt.Sprint("s", i), fresh)
+			}
+			var waits []func()
+			for i := range 12 {
+				waits = append(waits, func() { b.wait(fmt.Sprint("s", i), verdict.Wanted{Timeout: time.Hour}) })
+			}
+			clock.All(b.clock, waits...)
+			story = b.story()
+		})
+		return story
+	}
+	if a, b := once(), once(); a != b || a == "" {
+		t.Errorf("first\n%s\nsecond\n%s", a, b)
 	}
 }
