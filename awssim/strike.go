@@ -111,7 +111,7 @@ func (e striker) Before(_ world.Key, service, operation string, now time.Time) *
 func expired(service string) *world.Refusal {
 	const text = "The security token included in the request is expired"
 	switch service {
-	case "ecs", "servicediscovery", "application-autoscaling":
+	case "ecs", "servicediscovery", "application-autoscaling", "codedeploy", "logs":
 		return &world.Refusal{Code: "ExpiredTokenException", Message: text}
 	case "ec2":
 		return &world.Refusal{Code: "RequestExpired", Message: "Request has expired."}

@@ -44,7 +44,7 @@ var inherited = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "TMP"
 // with 127, as a shell would answer.
 func newProgram(p *Plane, e world.StartProcess) *program {
 	g := &program{plane: p, what: e, ports: map[int32]string{}, ended: make(chan struct{})}
-	out := &lines{to: func(line string) { p.log(e.Key, e.TaskID, line) }}
+	out := &lines{to: func(line string) { p.log(e, line) }}
 	err := g.choosePorts()
 	if err == nil {
 		g.cmd = exec.Command(e.Behaviour.Command[0], e.Behaviour.Command[1:]...)
@@ -58,7 +58,7 @@ func newProgram(p *Plane, e world.StartProcess) *program {
 		defer close(g.ended)
 		defer g.closeRelays()
 		if err != nil {
-			p.log(e.Key, e.TaskID, "not started: "+err.Error())
+			p.log(e, "not started: "+err.Error())
 			p.laws.Exited(e.Key, e.Task, e.Container, 127)
 			return
 		}
@@ -181,10 +181,14 @@ func (g *program) running() bool {
 	}
 }
 
-// log writes a line of a task into the world's log.
-func (p *Plane) log(key world.Key, task, line string) {
-	_ = p.world.Do(key, func(tx *world.Tx) error {
-		tx.Log("output", task, "%s", line)
+// log writes a line of a container into the world's log and into its log
+// stream, if it has one.
+func (p *Plane) log(e world.StartProcess, line string) {
+	_ = p.world.Do(e.Key, func(tx *world.Tx) error {
+		tx.Log("output", e.TaskID, "%s", line)
+		if t, ok := tx.Tasks.Get(e.Task); ok {
+			tx.Print(t, e.Container, line)
+		}
 		return nil
 	})
 }

@@ -61,7 +61,7 @@ func TestBadLinesNameTheWordAndWhatIsKnown(t *testing.T) {
 		"throttle times=3":                  "throttle: names no operation",
 		"slow-start by=3s":                  "slow-start: names no service",
 		"throttle CreateTaskSet":            `"CreateTaskSet" is no operation such as ecs:CreateTaskSet`,
-		"throttle elbv2:ModifyRule":         `"elbv2" is no service; known are application-autoscaling, ec2, ecs, elasticloadbalancing`,
+		"throttle elbv2:ModifyRule":         `"elbv2" is no service; known are application-autoscaling, cloudwatch, codedeploy`,
 		"throttle ecs:CreateTaskSet tims=3": `option "tims" is not known here; known are times, p, after, for`,
 		"zone-lost us-east-1a times=3":      `option "times" is not known here; known are after, for`,
 		"throttle ecs:* 3":                  `"3" is no option such as times=`,

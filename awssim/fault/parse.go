@@ -34,9 +34,9 @@ var (
 		TaskCrash:          {on: "service", accepts: []string{"count", "exit", "after"}},
 	}
 
-	// services are the names that an operation may begin with: those of the
-	// services' request signatures.
-	services = []string{"application-autoscaling", "ec2", "ecs", "elasticloadbalancing", "servicediscovery", "sts"}
+	// services are the names that an operation may begin with: those that IAM
+	// policies use.
+	services = []string{"application-autoscaling", "cloudwatch", "codedeploy", "ec2", "ecs", "elasticloadbalancing", "logs", "servicediscovery", "sts"}
 )
 
 // Parse reads one line:
