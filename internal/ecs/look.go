@@ -3,7 +3,6 @@ package ecs
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -48,7 +47,6 @@ func sight(s ecstypes.Service) *verdict.Service {
 		ARN: l.ARN, Cluster: sluice.ARNName(aws.ToString(s.ClusterArn)), Name: aws.ToString(s.ServiceName),
 		Status: l.Status, Controller: l.Controller, Desired: l.Desired, Running: l.Running, Pending: l.Pending,
 		TaskSets: l.TaskSets, Current: aws.ToString(s.CurrentServiceDeployment),
-		Grace: time.Duration(aws.ToInt32(s.HealthCheckGracePeriodSeconds)) * time.Second,
 	}
 	guards(v, s.DeploymentConfiguration)
 	for _, d := range s.Deployments {

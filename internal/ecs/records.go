@@ -112,7 +112,7 @@ func (r *Records) record(d ecstypes.ServiceDeployment) verdict.Record {
 		Stage: string(d.LifecycleStage), CreatedAt: aws.ToTime(d.CreatedAt),
 	}
 	if t := d.TargetServiceRevision; t != nil {
-		v.Target, v.Revision, v.Weight = aws.ToString(t.Arn), r.name(aws.ToString(t.Arn)), aws.ToFloat64(t.RequestedProductionTrafficWeight)
+		v.Revision, v.Weight = r.name(aws.ToString(t.Arn)), aws.ToFloat64(t.RequestedProductionTrafficWeight)
 	}
 	for _, s := range d.SourceServiceRevisions {
 		v.From = r.name(aws.ToString(s.Arn))

@@ -212,6 +212,9 @@ func (rec *Record) words() []string {
 		text := "hook " + h.ID + " awaits an answer"
 		if !h.ExpiresAt.IsZero() {
 			text += " until " + h.ExpiresAt.UTC().Format("15:04:05Z")
+			if h.Then != "" {
+				text += ", then " + h.Then
+			}
 		}
 		parts = append(parts, text)
 	}

@@ -20,9 +20,8 @@ type Service struct {
 	TaskSets                  []sluice.TaskSet // controller EXTERNAL
 	Current                   string           // ARN of the current service deployment; empty where there is none
 	Breaker, Alarms           Guard
-	Grace                     time.Duration // healthCheckGracePeriodSeconds
-	Groups                    []string      // ARNs of its target groups
-	Events                    []Event       // newest first
+	Groups                    []string // ARNs of its target groups
+	Events                    []Event  // newest first
 }
 
 // Guard is how the deployment circuit breaker or the deployment alarms are set.
@@ -136,7 +135,6 @@ type Record struct {
 	Reason         string // statusReason
 	Stage          string // lifecycleStage
 	Revision       string // family:revision that it brings; empty if the service revision is not known any more
-	Target         string // ARN of the service revision that it brings
 	From           string // family:revision that it replaces
 	BackTo         string // family:revision that a rollback goes back to
 	RollbackReason string

@@ -41,7 +41,6 @@ type bench struct {
 	calls []account.Call
 	seen  []string // what was told
 	group string
-	tds   int
 }
 
 type options struct {

@@ -1,0 +1,78 @@
+package ecs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Services reads up to [ServiceBatch] services by name in one call, whole and
+// with tags. Those that AWS does not know are not in the result.
+func (c Cluster) Services(ctx context.Context, names []string) (map[string]*Live, error) {
+	in := &awsecs.DescribeServicesInput{Services: names, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}
+	if c.Name != "" {
+		in.Cluster = aws.String(c.Name)
+	}
+	out, err := c.API.DescribeServices(ctx, in)
+	if err != nil {
+		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), sluice.ARNName(c.Name), sluice.Inner(err))
+	}
+	found := make(map[string]*Live, len(out.Services))
+	for _, s := range out.Services {
+		found[aws.ToString(s.ServiceName)] = live(s)
+	}
+	return found, nil
+}
+
+// Task is what AWS shows of a task at one look.
+type Task struct {
+	ARN       string
+	ID        string // the last part of the ARN
+	StartedBy string // task set or deployment, "ecs-svc/<digits>"
+	Status    string // lastStatus: PENDING, RUNNING …
+	Health    string // HEALTHY, UNHEALTHY, UNKNOWN: of its containers' health checks
+	Revision  string // family:revision
+	Address   string // private address; empty before it has one
+	CreatedAt time.Time
+}
+
+// Tasks are the tasks of the service that are to run.
+func (s Service) Tasks(ctx context.Context) ([]Task, error) {
+	arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name)})
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := s.describe(ctx, arns)
+	all := make([]Task, 0, len(tasks))
+	for _, t := range tasks {
+		all = append(all, Task{
+			ARN: aws.ToString(t.TaskArn), ID: sluice.ARNName(aws.ToString(t.TaskArn)), StartedBy: aws.ToString(t.StartedBy),
+			Status: aws.ToString(t.LastStatus), Health: string(t.HealthStatus), Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
+			Address: addressOf(t), CreatedAt: aws.ToTime(t.CreatedAt),
+		})
+	}
+	return all, err
+}
+
+// TaskSetsTagged are the ids of the service's task sets whose tags fit.
+// DescribeServices does not promise the tags of task sets; this asks for them.
+func (s Service) TaskSetsTagged(ctx context.Context, fit func(tags map[string]string) bool) ([]string, error) {
+	out, err := s.API.DescribeTaskSets(ctx, &awsecs.DescribeTaskSetsInput{
+		Cluster: aws.String(s.Cluster), Service: aws.String(s.Name), Include: []ecstypes.TaskSetField{ecstypes.TaskSetFieldTags}})
+	if err != nil {
+		return nil, fmt.Errorf("read task sets of %s: %w", s.Resource(), sluice.Inner(err))
+	}
+	var ids []string
+	for _, ts := range out.TaskSets {
+		if fit(tagMap(ts.Tags)) {
+			ids = append(ids, aws.ToString(ts.Id))
+		}
+	}
+	return ids, nil
+}
