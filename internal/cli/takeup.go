@@ -100,7 +100,10 @@ func (p *program) lead(ctx context.Context, e *engine.Engine, t *taken, o engine
 		return err
 	}
 	if runs != "" {
-		return p.follow(ctx, t, r, last, runs, want)
+		over, err := p.follow(ctx, t, r, last, runs, want)
+		if over || err != nil {
+			return err
+		}
 	}
 	return p.drive(ctx, e, r, t.deployment.ID, o, want)
 }
@@ -129,20 +132,25 @@ func recall(ctx context.Context, t *taken, r renderer) (last int64, err error) {
 // the machine's time.
 const followEvery = 200 * time.Millisecond
 
-// follow shows a deployment that another process runs, until it ends or waits.
-func (p *program) follow(ctx context.Context, t *taken, r renderer, last int64, runs string, want sluice.Outcome) error {
+// follow shows a deployment that another process runs, until it ends. It is not
+// over if that process left it or died: then it is ours to take further.
+func (p *program) follow(ctx context.Context, t *taken, r renderer, last int64, runs string, want sluice.Outcome) (over bool, err error) {
 	release := p.hold(r, "no longer watching; "+runs+" goes on running it")
 	defer release()
 	r.note("process " + runs + " runs it; watching")
 	d, err := p.watch(ctx, t, r, last)
+	if err == nil && d.State != journal.Ended {
+		r.note("process " + runs + " runs it no more; going on here")
+		return false, nil
+	}
 	r.close()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return exit(sluice.ExitStopped)
+		return true, exit(sluice.ExitStopped)
 	case err != nil:
-		return err
+		return true, err
 	}
-	return p.conclude(ctx, t.journal, engine.Ended{Deployment: d}, nil, want)
+	return true, p.conclude(ctx, t.journal, engine.Ended{Deployment: d}, nil, want)
 }
 
 // watch returns when the deployment ended, or nobody runs it any more.
