@@ -1,0 +1,174 @@
+package shifter
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+func (s *Shifter) succeed(tx *world.Tx, d *Deployment) {
+	s.finish(tx, d, Succeeded)
+	if d.Creator == ByRollback {
+		if from, ok := StateOf(tx).Deployments.Get(d.Triggered); ok {
+			from.RollbackMessage = "The deployment was rolled back by " + d.ID + "."
+		}
+	} else {
+		d.Group.Successful = d
+	}
+	s.hold(tx, d, "")
+}
+
+// fail ends a deployment that cannot go on.
+func (s *Shifter) fail(tx *world.Tx, d *Deployment, why Failure) {
+	s.close(tx, d, Failed)
+	s.end(tx, d, Failed, why)
+}
+
+// Stop ends a deployment at a user's request, after a moment; rollback nil leaves
+// the rollback to the group's settings.
+func (s *Shifter) Stop(tx *world.Tx, d *Deployment, rollback *bool) {
+	if d.stopping {
+		return
+	}
+	d.stopping = true
+	tx.Cancel(d.limit)
+	tx.Cancel(d.next)
+	d.next = tx.After(s.delay(tx, d), func(tx *world.Tx) {
+		back := d.rollsBack(OnRequest)
+		if rollback != nil {
+			back = *rollback
+		}
+		s.conclude(tx, d, Stopped, Failure{"MANUAL_STOP", "The deployment was stopped at the request of a user."}, back)
+	})
+}
+
+// alarmedBefore reports whether an alarm is raised, or cannot be asked, when the
+// deployment starts.
+func (d *Deployment) alarmedBefore(tx *world.Tx) bool {
+	for _, name := range d.Settings.Alarms.Names {
+		a, ok := tx.Alarms.Get(name)
+		if ok && a.State == world.AlarmRaised || !ok && !d.Settings.Alarms.IgnoreUnknown {
+			return true
+		}
+	}
+	return false
+}
+
+// alarmed stops a deployment whose alarm is raised, after a moment.
+func (s *Shifter) alarmed(tx *world.Tx, d *Deployment) {
+	if d.stopping || d.Ended() {
+		return
+	}
+	d.stopping = true
+	var active []string
+	for _, name := range d.Settings.Alarms.Names {
+		if a, ok := tx.Alarms.Get(name); !ok || a.State == world.AlarmRaised {
+			active = append(active, name)
+		}
+	}
+	tx.Cancel(d.limit)
+	tx.Cancel(d.next)
+	d.next = tx.After(s.delay(tx, d), func(tx *world.Tx) {
+		s.end(tx, d, Stopped, Failure{"ALARM_ACTIVE",
+			"One or more alarms have been activated according to the Amazon CloudWatch metrics you selected, and the affected deployments have been stopped. Activated alarms: " + strings.Join(active, ", ")})
+	})
+}
+
+// end ends a deployment and rolls it back if its settings say so.
+func (s *Shifter) end(tx *world.Tx, d *Deployment, status string, why Failure) {
+	s.conclude(tx, d, status, why, d.rollsBack(map[string]string{"ALARM_ACTIVE": OnAlarm, "TIMEOUT": OnFailure}[why.Code], status))
+}
+
+// rollsBack reports whether the settings name one of the events; a status stands
+// for its event.
+func (d *Deployment) rollsBack(events ...string) bool {
+	for _, e := range events {
+		if e == Failed {
+			e = OnFailure
+		}
+		if slices.Contains(d.Settings.RollbackOn, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Shifter) conclude(tx *world.Tx, d *Deployment, status string, why Failure, back bool) {
+	d.Failure = &why
+	tx.Log("deployment", d.ID, "%s: %s", why.Code, why.Message)
+	s.finish(tx, d, status)
+	switch {
+	case !back:
+	case d.Creator == ByRollback:
+		d.RollbackMessage = "A rollback is not rolled back."
+	case lost(tx, d) != nil:
+		d.RollbackMessage = "The deployment cannot be rolled back: what it was for was deleted."
+	case d.Green == nil:
+		d.RollbackMessage = "The deployment cannot be rolled back: no replacement task set had been created."
+	default:
+		s.rollBack(tx, d)
+		return
+	}
+	s.hold(tx, d, "")
+}
+
+// finish closes what is open and gives the deployment its last status.
+func (s *Shifter) finish(tx *world.Tx, d *Deployment, status string) {
+	tx.Cancel(d.next)
+	tx.Cancel(d.limit)
+	for _, e := range d.Events {
+		switch e.Status {
+		case InProgress:
+			e.Status, e.End = Skipped, tx.Now()
+		case Pending:
+			e.Status = Skipped
+		}
+	}
+	s.set(tx, d, status)
+	d.Completed, d.stopping = tx.Now(), false
+	StateOf(tx).active.Delete(d.ID)
+}
+
+// rollBack brings the callers back to the original task set, by a deployment of
+// its own (API Reference, RollbackInfo).
+func (s *Shifter) rollBack(tx *world.Tx, from *Deployment) {
+	d := &Deployment{
+		ID: newID(tx), Group: from.Group, Settings: from.Settings, Spec: from.Spec, Revision: from.Previous, Creator: ByRollback,
+		Triggered: from.ID, Service: from.Service, Blue: from.Blue, Green: from.Green, BlueGroup: from.BlueGroup, GreenGroup: from.GreenGroup,
+		Weight: from.Weight, Doc: from.Doc,
+	}
+	d.RollbackMessage = "Deployment " + from.ID + " is rolled back."
+	from.RollbackID, from.RollbackMessage = d.ID, "The deployment is being rolled back by "+d.ID+"."
+	for _, e := range from.Events {
+		run := (*Shifter).skip
+		if e.Name == "AllowTraffic" {
+			run = (*Shifter).giveBack
+		}
+		d.steps = append(d.steps, step{e.Name, run})
+	}
+	s.open(tx, d)
+	s.then(tx, d, s.resume)
+}
+
+// resume begins a rollback: alarms do not keep it.
+func (s *Shifter) resume(tx *world.Tx, d *Deployment) {
+	s.set(tx, d, InProgress)
+	d.Started = tx.Now()
+	s.step(tx, d)
+}
+
+// giveBack sends all traffic to the original task set and deletes the other.
+func (s *Shifter) giveBack(tx *world.Tx, d *Deployment) {
+	s.shift(tx, d, 0)
+	if d.Settings.Test != "" {
+		s.route(tx, d, d.Settings.Test, 0)
+	}
+	if d.Service.Primary() != d.Blue {
+		s.ecs.Promote(tx, d.Blue)
+	}
+	s.in(tx, d, s.spread(tx, d), func(tx *world.Tx, d *Deployment) {
+		s.ecs.Retire(tx, d.Green)
+		s.done(tx, d)
+	})
+}

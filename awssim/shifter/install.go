@@ -1,0 +1,120 @@
+package shifter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// install finds the original task set and its way to the callers, and has the
+// replacement started behind the other target group.
+func (s *Shifter) install(tx *world.Tx, d *Deployment) {
+	s.within(tx, d, patience, func(tx *world.Tx) {
+		s.fail(tx, d, Failure{"TIMEOUT",
+			"The deployment timed out while waiting for the replacement task set to become healthy. This time out period is 60 minutes."})
+	})
+	if why := d.place(tx); why != nil {
+		s.fail(tx, d, *why)
+		return
+	}
+	// The replacement's group is put into the rules with weight 0: it is checked
+	// from now on, and ECS takes only groups that are behind a load balancer.
+	s.shift(tx, d, 0)
+	s.in(tx, d, s.spread(tx, d), s.clear)
+}
+
+// place tells blue from green: the target group of the PRIMARY task set is blue.
+func (d *Deployment) place(tx *world.Tx) *Failure {
+	d.Blue = d.Service.Primary()
+	if d.Blue == nil || len(d.Blue.Attached) == 0 {
+		return &Failure{"INVALID_ECS_SERVICE", "The Amazon ECS service " + d.Service.Name + " has no PRIMARY task set behind a target group."}
+	}
+	var pair [2]*world.TargetGroup
+	for i, name := range d.Settings.Pair {
+		if pair[i] = groupNamed(tx, name); pair[i] == nil {
+			return &Failure{"ELASTIC_LOAD_BALANCING_INVALID", "The target group " + name + " does not exist."}
+		}
+	}
+	switch d.Blue.Attached[0].TargetGroup {
+	case pair[0].ARN:
+		d.BlueGroup, d.GreenGroup = pair[0], pair[1]
+	case pair[1].ARN:
+		d.BlueGroup, d.GreenGroup = pair[1], pair[0]
+	default:
+		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID", "The ELB could not be updated due to the following error: The primary task set's target group is none of the deployment group's."}
+	}
+	return d.checkRoutes(tx)
+}
+
+func (d *Deployment) checkRoutes(tx *world.Tx) *Failure {
+	if len(d.rules(tx, d.Settings.Production)) == 0 {
+		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID", "The ELB could not be updated due to the following error: Primary taskset target group must be behind listener " + d.Settings.Production}
+	}
+	l, _ := tx.Listeners.Get(d.Settings.Production)
+	if l.Balancer.Type == "network" && d.Settings.Routing.Percent > 0 {
+		return &Failure{"ELASTIC_LOAD_BALANCING_INVALID", "The ELB could not be updated due to the following error: a Network Load Balancer supports the deployment configuration CodeDeployDefault.ECSAllAtOnce only."}
+	}
+	return nil
+}
+
+func groupNamed(tx *world.Tx, name string) *world.TargetGroup {
+	for _, g := range tx.TargetGroups.All() {
+		if g.Name == name {
+			return g
+		}
+	}
+	return nil
+}
+
+// clear deletes task sets that earlier deployments left behind, and waits until
+// they are gone. By now they take no traffic.
+func (s *Shifter) clear(tx *world.Tx, d *Deployment) {
+	left := slices.DeleteFunc(slices.Clone(d.Service.TaskSets), func(ts *world.TaskSet) bool { return ts == d.Blue })
+	if len(left) == 0 {
+		s.replace(tx, d)
+		return
+	}
+	for _, ts := range left {
+		if ts.Status != "DRAINING" {
+			s.ecs.Retire(tx, ts)
+		}
+	}
+	s.poll(tx, d, s.clear)
+}
+
+// replace has ECS start the replacement task set.
+func (s *Shifter) replace(tx *world.Tx, d *Deployment) {
+	ts, err := s.ecs.Replace(tx, d.Service, world.Replacement{
+		Definition: d.Spec.Definition, TargetGroup: d.GreenGroup.ARN, Container: d.Spec.Container, Port: d.Spec.Port,
+		PlatformVersion: d.Spec.Platform, Network: d.Spec.Network, Providers: d.Spec.Providers, ExternalID: d.ID,
+	})
+	if err != nil {
+		s.fail(tx, d, Failure{"ECS_UPDATE_ERROR", "The ECS service cannot be updated due to the following error: " + text(err)})
+		return
+	}
+	d.Green, d.Updated = ts, tx.Now()
+	s.poll(tx, d, s.awaitSteady)
+}
+
+func text(err error) string {
+	if r, ok := err.(*world.Refusal); ok {
+		return r.Message
+	}
+	return err.Error()
+}
+
+// awaitSteady waits until the replacement has all its tasks, each healthy.
+func (s *Shifter) awaitSteady(tx *world.Tx, d *Deployment) {
+	ts := d.Green
+	if ts.Stability == "STEADY_STATE" && ts.Count((*world.Task).Running) == ts.Computed {
+		s.done(tx, d)
+		return
+	}
+	s.poll(tx, d, s.awaitSteady)
+}
+
+// poll looks again later, at the earliest after a second.
+func (s *Shifter) poll(tx *world.Tx, d *Deployment, f func(*world.Tx, *Deployment)) {
+	s.in(tx, d, max(time.Second, s.delay(tx, d)), f)
+}

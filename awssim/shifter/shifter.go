@@ -1,0 +1,123 @@
+// Package shifter is what AWS CodeDeploy does by itself for a service of Amazon
+// ECS: it takes a deployment through its lifecycle, has ECS start the replacement
+// task set, calls hooks and waits for what they say, moves a listener's traffic,
+// and rolls back.
+//
+// It is a law over [world]. Facts that only CodeDeploy has (applications, groups,
+// deployments) are its [State]; the codedeploy room reads and makes them. It asks
+// ECS for task sets through [ECS], and moves traffic by [world.Tx.SetActions], as
+// the API of the load balancer does; it never looks whether requests are answered.
+//
+// It does not simulate deployments to instances and Lambda, triggers, minimum
+// healthy hosts and the failure of deployments that are scaled out for long.
+//
+// Start reading at [Shifter.Begin], then steps.go (the order), install.go,
+// traffic.go, and end.go (how a deployment ends and is rolled back).
+package shifter
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// ECS is what CodeDeploy asks of Amazon ECS.
+type ECS interface {
+	// Replace makes a task set beside the others; errors are ECS's refusals.
+	Replace(*world.Tx, *world.Service, world.Replacement) (*world.TaskSet, error)
+	// Promote makes a task set the PRIMARY one.
+	Promote(*world.Tx, *world.TaskSet)
+	// Retire drains a task set.
+	Retire(*world.Tx, *world.TaskSet)
+}
+
+// Shifter is the law.
+type Shifter struct{ ecs ECS }
+
+// New makes the law of a world and lets it watch. Call it once per world, before
+// the first step.
+func New(w *world.World, ecs ECS) *Shifter {
+	s := &Shifter{ecs: ecs}
+	w.Watch(func(tx *world.Tx, c world.Change) {
+		if a, ok := c.Object.(*world.Alarm); ok {
+			s.alarmChanged(tx, a)
+		}
+	})
+	w.Check(world.Check{Name: "a service is deployed by a deployment that goes on", Each: deployedByActive})
+	return s
+}
+
+// Begin starts a deployment of a group that has none.
+func (s *Shifter) Begin(tx *world.Tx, g *Group, d *Deployment) *Deployment {
+	d.ID, d.Group, d.Creator = newID(tx), g, ByUser
+	d.steps = lifecycle(d)
+	s.open(tx, d)
+	s.then(tx, d, s.start)
+	return d
+}
+
+// open puts a new deployment into the world.
+func (s *Shifter) open(tx *world.Tx, d *Deployment) {
+	d.Status, d.CreatedAt, d.Updated, d.at = Created, tx.Now(), tx.Now(), -1
+	for _, st := range d.steps {
+		if st.event != "" {
+			d.Events = append(d.Events, &Event{Name: st.event, Status: Pending})
+		}
+	}
+	st := StateOf(tx)
+	st.Deployments.Put(d.ID, d)
+	st.active.Put(d.ID, d)
+	d.Group.Attempted = d
+	tx.Log("deployment", d.ID, "created by %s for %s/%s", d.Creator, d.Group.Application.Name, d.Group.Name)
+	if d.Service == nil {
+		d.Service, _ = tx.Services.Get(d.Settings.Cluster + "/" + d.Settings.Service)
+	}
+	s.hold(tx, d, d.ID)
+}
+
+// hold notes on the service which deployment is at work; "" for none.
+func (s *Shifter) hold(tx *world.Tx, d *Deployment, id string) {
+	if svc := d.Service; svc != nil && svc.DeployedBy != id {
+		svc.DeployedBy = id
+		tx.Changed(world.ServiceChanged, svc)
+	}
+}
+
+// newID is an id in the shape of CodeDeploy's: d-XXXXXXXXX.
+func newID(tx *world.Tx) string {
+	n, _ := strconv.ParseUint(tx.NewHex("deployment", 16), 16, 64)
+	text := strings.ToUpper(strconv.FormatUint(n, 36))
+	return "d-" + (text + "000000000")[:9]
+}
+
+func deployedByActive(tx *world.Tx, c world.Change) error {
+	svc, ok := c.Object.(*world.Service)
+	if !ok || svc.DeployedBy == "" {
+		return nil
+	}
+	d, ok := StateOf(tx).Deployments.Get(svc.DeployedBy)
+	if ok && !d.Ended() {
+		return nil
+	}
+	return &unheld{svc.ID(), svc.DeployedBy}
+}
+
+type unheld struct{ service, deployment string }
+
+func (u *unheld) Error() string {
+	return "service " + u.service + " is held by deployment " + u.deployment + ", which has ended"
+}
+
+// alarmChanged tells the deployments that watch an alarm.
+func (s *Shifter) alarmChanged(tx *world.Tx, a *world.Alarm) {
+	if a.Gone || a.State != world.AlarmRaised {
+		return
+	}
+	for _, d := range StateOf(tx).active.Values() {
+		if !d.Started.IsZero() && d.Creator != ByRollback && slices.Contains(d.Settings.Alarms.Names, a.Name) {
+			s.alarmed(tx, d)
+		}
+	}
+}

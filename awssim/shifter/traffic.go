@@ -1,0 +1,119 @@
+package shifter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// rules are those of a listener that forward to one of the pair, and to nothing
+// else.
+func (d *Deployment) rules(tx *world.Tx, listener string) (all []*world.Rule) {
+	l, ok := tx.Listeners.Get(listener)
+	if !ok {
+		return nil
+	}
+	for _, r := range l.Rules {
+		if f := r.Forwards(); f != nil && d.isOurs(f) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func (d *Deployment) isOurs(f *world.Forward) bool {
+	for _, s := range f.Groups {
+		if s.Group != d.BlueGroup.ARN && s.Group != d.GreenGroup.ARN {
+			return false
+		}
+	}
+	return len(f.Groups) > 0
+}
+
+// shift sends that percentage of production traffic to green. What somebody else
+// wrote into the rules meanwhile is overwritten.
+func (s *Shifter) shift(tx *world.Tx, d *Deployment, percent int) {
+	d.Weight, d.Updated = float64(percent), tx.Now()
+	s.route(tx, d, d.Settings.Production, percent)
+}
+
+// route writes the weights of a listener's rules, keeping stickiness and what
+// else the rules do.
+func (s *Shifter) route(tx *world.Tx, d *Deployment, listener string, percent int) {
+	shares := []world.Share{{Group: d.BlueGroup.ARN, Weight: int32(100 - percent)}, {Group: d.GreenGroup.ARN, Weight: int32(percent)}}
+	for _, r := range d.rules(tx, listener) {
+		if slices.Equal(r.Forwards().Groups, shares) {
+			continue
+		}
+		actions := slices.Clone(r.Actions)
+		for i := range actions {
+			if actions[i].Forward != nil {
+				f := *actions[i].Forward
+				f.Groups = slices.Clone(shares)
+				actions[i].Forward = &f
+			}
+		}
+		tx.SetActions(r, actions)
+	}
+}
+
+// spread is how long to wait until a written rule has reached the nodes.
+func (s *Shifter) spread(tx *world.Tx, d *Deployment) time.Duration {
+	return tx.Knobs().WeightPropagation.Max + s.delay(tx, d)
+}
+
+// allowTest sends test traffic to green.
+func (s *Shifter) allowTest(tx *world.Tx, d *Deployment) {
+	if len(d.rules(tx, d.Settings.Test)) == 0 {
+		s.fail(tx, d, Failure{"ELASTIC_LOAD_BALANCING_INVALID",
+			"The ELB could not be updated due to the following error: the test listener " + d.Settings.Test + " forwards to none of the target groups of the deployment group"})
+		return
+	}
+	s.route(tx, d, d.Settings.Test, 100)
+	s.done(tx, d)
+}
+
+// allow shifts production traffic, in one, two or more steps.
+func (s *Shifter) allow(tx *world.Tx, d *Deployment) {
+	percent := 100
+	switch r := d.Settings.Routing; {
+	case r.Percent == 0:
+	case r.Linear:
+		percent = min(100, int(d.Weight)+r.Percent)
+	case d.Weight == 0:
+		percent = r.Percent
+	}
+	s.shift(tx, d, percent)
+	if percent < 100 {
+		s.in(tx, d, d.Settings.Routing.Every, s.allow)
+		return
+	}
+	s.ecs.Promote(tx, d.Green)
+	s.in(tx, d, s.spread(tx, d), s.done)
+}
+
+// terminate keeps the original task set for a while, then deletes it.
+func (s *Shifter) terminate(tx *world.Tx, d *Deployment) {
+	if d.Settings.KeepBlue {
+		s.step(tx, d)
+		return
+	}
+	d.Terminating, d.Updated = true, tx.Now()
+	s.in(tx, d, d.Settings.BlueWait, s.bury)
+}
+
+// Bury ends the wait before the original task set is deleted. It reports whether
+// the deployment was in that wait.
+func (s *Shifter) Bury(tx *world.Tx, d *Deployment) bool {
+	if !d.Terminating || d.stopping || d.Ended() {
+		return false
+	}
+	s.then(tx, d, s.bury)
+	return true
+}
+
+func (s *Shifter) bury(tx *world.Tx, d *Deployment) {
+	s.ecs.Retire(tx, d.Blue)
+	s.step(tx, d)
+}
