@@ -109,8 +109,9 @@ func TestFigures(t *testing.T) {
 		all = append(all, []string{f.name, f.target, r.text, ratio})
 	}
 	if *update && !t.Failed() {
-		referencePage(t, "../benchmarks.md", map[string]string{"figures": rows(head, all), "calls": callTable(rehearse(t)),
-			"demo": "```\n" + aDemo(t) + "```"})
+		run := "```console\n$ sluice demo\n" + aDemo(t) + "```"
+		referencePage(t, "../benchmarks.md", map[string]string{"figures": rows(head, all), "calls": callTable(rehearse(t)), "demo": run})
+		referencePage(t, "../../README.md", map[string]string{"demo": run})
 	}
 }
 
