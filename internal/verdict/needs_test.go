@@ -94,10 +94,6 @@ func TestWhatALookMakesWorthReading(t *testing.T) {
 		"another is current":     {func(s *Service) { s.Current = arn4 }, needs{records: true}},
 		"the state changed":      {func(s *Service) { s.Deployments[0].State = "COMPLETED" }, needs{records: true}},
 		"rolling back, says AWS": {event("rolling back to deployment ecs-svc/2."), needs{records: true, fallen: true}},
-			s.Deployments, s.Running = s.Deployments[:1], 1
-			s.Deployments[0].Desired = 1
-			s.Deployments[0].Pending = 0
-		}, needs{records: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := settled(t, base(nil))
