@@ -1,0 +1,80 @@
+package rehearse
+
+import "strings"
+
+// What a case itself makes impossible to promise.
+
+// excuses reports whether a hand of the case does that.
+func (c Case) excuses(does string) bool {
+	for _, h := range c.Hands {
+		if strings.HasPrefix(h.Does, does) {
+			return true
+		}
+	}
+	return false
+}
+
+// faulty reports whether a fault of one of the kinds strikes.
+func (c Case) faulty(kinds ...string) bool {
+	for _, f := range c.Faults {
+		for _, k := range kinds {
+			if strings.HasPrefix(f, k) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// has reports whether the new version has one of the options.
+func (c Case) has(options ...string) bool {
+	for _, o := range options {
+		if strings.Contains("&"+c.New, "&"+o) {
+			return true
+		}
+	}
+	return false
+}
+
+// lossy: requests are lost whatever a deployment does.
+func (c Case) lossy() bool {
+	return c.faulty("task-crash", "zone-lost") || c.excuses(DeleteService) || c.excuses(EditRule) || c.excuses(Update) ||
+		c.has("unhealthy-after", "errors", "oom-after") || c.late()
+}
+
+// late: the new version gets healthy before it crashes.
+func (c Case) late() bool {
+	return c.has("crash-after") && !c.has("healthy-after=1h")
+}
+
+// mustFail: the new version can never serve.
+func (c Case) mustFail() bool {
+	return c.has("never-healthy", "noboot", "no-secret", "no-role", "exec-format", "healthy-after=1h")
+}
+
+// unsteady: tasks may fall between a look and a write.
+func (c Case) unsteady() bool {
+	return c.lossy() || c.faulty("no-capacity", "slow-start", "stale") || c.excuses(Scale) || c.late()
+}
+
+// mustSucceed: nothing that is wrong concerns the new version, and nobody asked
+// for another end.
+func (c Case) mustSucceed() bool {
+	return !c.mustFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && !c.faulty("slow-start") && c.Files == nil
+}
+
+// mustName is what the cause of the failure must say; "" if it may say anything.
+func (c Case) mustName() string {
+	if len(c.Hands) > 0 || c.faulty("task-crash", "zone-lost", "no-capacity") || c.World.Controller != "EXTERNAL" {
+		return ""
+	}
+	switch {
+	case c.has("healthy-after=1h") && c.has("crash-after"):
+		return "exit code"
+	case c.has("never-healthy"):
+		return "health checks"
+	case c.has("noboot"):
+		return "CannotPullContainerError"
+	}
+	return ""
+}

@@ -1,0 +1,134 @@
+package rehearse
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// do carries out what a hand does, now.
+func (f *field) do(h Hand) {
+	f.say("hand: %s", h.Does)
+	words := strings.Fields(h.Does)
+	numbers := make([]int, len(words))
+	for i, w := range words {
+		fmt.Sscan(w, &numbers[i])
+	}
+	switch words[0] {
+	case Rollback, Abort:
+		f.command(words[0])
+	case Pause:
+		f.command(Pause)
+		f.clock.Go(func() { f.after(time.Minute, func() { f.command("resume") }) })
+	case EditRule:
+		f.edit(int32(numbers[1]), int32(numbers[2]))
+	case Scale:
+		f.ask("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "desiredCount": numbers[1]})
+	case DeleteService:
+		f.ask("DeleteService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "force": true})
+	case Update:
+		f.ask("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskDefinition": "web:1", "forceNewDeployment": true})
+	case TakeClaim:
+		other := plan.Claim{Deployment: plan.IDPrefix + "other", Until: f.clock.Now().Add(24 * time.Hour)}
+		f.ask("TagResource", map[string]any{"resourceArn": f.serviceARN(), "tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}})
+	case Second:
+		f.second()
+	default:
+		f.broken("the case asks for a hand that there is not: %s", h.Does)
+	}
+}
+
+// ask calls ECS as somebody with another tool would.
+func (f *field) ask(operation string, in map[string]any) {
+	f.outside = true
+	defer func() { f.outside = false }()
+	body, err := json.Marshal(in)
+	if err != nil {
+		f.broken("%s: %v", operation, err)
+		return
+	}
+	r, err := http.NewRequest("POST", awssim.Endpoint+"/", bytes.NewReader(body))
+	if err != nil {
+		f.broken("%s: %v", operation, err)
+		return
+	}
+	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113."+operation)
+	r.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/20990101/%s/ecs/aws4_request, SignedHeaders=host, Signature=0", f.World.Account, f.World.Region))
+	out, err := f.sim.HTTPClient().Do(r)
+	if err != nil {
+		f.say("outside: %s: %v", operation, err)
+		return
+	}
+	defer out.Body.Close()
+	if text, _ := io.ReadAll(out.Body); out.StatusCode != http.StatusOK {
+		f.say("outside: %s: %d %s", operation, out.StatusCode, text)
+	}
+}
+
+func (f *field) serviceARN() string {
+	return fmt.Sprintf("arn:aws:ecs:%s:%s:service/%s/%s", f.World.Region, f.World.Account, f.World.Cluster, f.World.Service)
+}
+
+// edit sets the weights of the first rule, as an apply of somebody's files would.
+func (f *field) edit(primary, canary int32) {
+	f.outside = true
+	defer func() { f.outside = false }()
+	f.inWorld(func(tx *world.Tx) {
+		r := f.ruled(tx)[0]
+		actions := slices.Clone(r.Actions)
+		fw := *actions[0].Forward
+		fw.Groups = []world.Share{{Group: f.World.Primary.ARN, Weight: primary}, {Group: f.World.Canary.ARN, Weight: canary}}
+		actions[0].Forward = &fw
+		tx.SetActions(r, actions)
+	})
+}
+
+// putBack gives every rule the actions that it had at first, as the advice of a
+// rollback that stopped says.
+func (f *field) putBack() {
+	f.outside = true
+	defer func() { f.outside = false }()
+	f.inWorld(func(tx *world.Tx) {
+		for _, r := range f.ruled(tx) {
+			if was, ok := f.atFirst[r.ARN]; ok && world.ActionsText(was) != world.ActionsText(r.Actions) {
+				tx.SetActions(r, was)
+			}
+		}
+	})
+}
+
+// ruled are the rules of the world's listeners that forward to our groups, or did
+// at first.
+func (f *field) ruled(tx *world.Tx) (all []*world.Rule) {
+	for _, r := range tx.Rules.Values() {
+		fw := r.Forwards()
+		if fw == nil {
+			continue
+		}
+		if slices.ContainsFunc(fw.Groups, func(s world.Share) bool { return s.Group == f.World.Primary.ARN || s.Group == f.World.Canary.ARN }) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func (f *field) inWorld(do func(*world.Tx)) {
+	_ = f.sim.World().Do(f.key(), func(tx *world.Tx) error {
+		do(tx)
+		return nil
+	})
+}
+
+func (f *field) key() world.Key {
+	return world.Key{Account: f.World.Account, Region: f.World.Region}
+}

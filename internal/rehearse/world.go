@@ -1,0 +1,176 @@
+package rehearse
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// World is the shape of a service and of what stands around it.
+type World struct {
+	Account, Region  string
+	Cluster, Service string
+	Controller       string   // EXTERNAL or ECS
+	Tasks            int      // desired count
+	Subnets          []string // ids, one per zone, at most three
+	Port             int32    // of the containers
+	Balancer         string   // ARN
+	Primary, Canary  Group    // no Canary: ARN ""
+	Listeners        []Listener
+	Grace            time.Duration // healthCheckGracePeriodSeconds
+	Others           bool          // another team's service, group and rule stand beside
+}
+
+// Group is a target group with its timings.
+type Group struct {
+	ARN                string
+	Interval, Timeout  time.Duration
+	Healthy, Unhealthy int // how many answers in a row
+	Drain              time.Duration
+}
+
+// Name is the group's name, which its ARN holds.
+func (g Group) Name() string {
+	parts := strings.Split(g.ARN, "/")
+	if len(parts) < 3 {
+		return g.ARN
+	}
+	return parts[1]
+}
+
+// Listener is a port of the load balancer.
+type Listener struct {
+	ARN   string
+	Port  int32
+	Rules []Rule // those that forward to the groups
+}
+
+// Rule forwards to the two groups. Path is what its requests ask for.
+type Rule struct {
+	ARN             string // "": the simulator's own
+	Priority        int    // 0: the default rule
+	Path            string
+	Primary, Canary int  // weights
+	Alone           bool // forwards to the primary alone
+	Sticky          time.Duration
+}
+
+const (
+	arnBase = "arn:aws:elasticloadbalancing:us-east-1:123456789012:"
+	hexes   = "0123456789abcdef"
+)
+
+// Plain is a small world of the usual shape, for drawing others from it.
+func Plain() World {
+	group := func(name string) Group {
+		return Group{ARN: arnBase + "targetgroup/" + name + "/" + hexes, Interval: 5 * time.Second, Timeout: 2 * time.Second,
+			Healthy: 2, Unhealthy: 2, Drain: 20 * time.Second}
+	}
+	return World{Account: "123456789012", Region: "us-east-1", Cluster: "prod", Service: "web", Controller: "EXTERNAL", Tasks: 4, Port: 8080,
+		Subnets: subnets(3), Balancer: arnBase + "loadbalancer/app/web/" + hexes,
+		Primary: group("web-primary"), Canary: group("web-canary"),
+		Listeners: []Listener{{ARN: arnBase + "listener/app/web/" + hexes + "/" + hexes, Port: 80, Rules: []Rule{{Primary: 100, Path: "/"}}}}}
+}
+
+func subnets(n int) []string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("subnet-0123456789abcde%02d", i))
+	}
+	return all
+}
+
+// rules are all rules of all listeners with their ports.
+func (w World) rules(each func(Listener, Rule)) {
+	for _, l := range w.Listeners {
+		for _, r := range l.Rules {
+			each(l, r)
+		}
+	}
+}
+
+// File is the world as a file of the simulator, see awssim's Load. serving is the
+// image of what runs.
+func (w World) File(serving string) []byte {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("account: %q\nregion: %s\nsubnets: [%s]\nclusters: [%s]", w.Account, w.Region, strings.Join(w.Subnets, ", "), w.Cluster)
+	line("knobs: {throttle: true}\ntargetGroups:")
+	w.Primary.file(line, w.Port)
+	if w.Canary.ARN != "" {
+		w.Canary.file(line, w.Port)
+	}
+	if w.Others {
+		line("  - {name: others, port: 80}")
+	}
+	if len(w.Listeners) > 0 {
+		line("loadBalancers:\n  - name: %s\n    arn: %s\n    listeners:", balancerName(w.Balancer), w.Balancer)
+		for _, l := range w.Listeners {
+			w.listener(line, l)
+		}
+	}
+	group := ""
+	if w.Primary.ARN != "" {
+		group = ", targetGroup: " + w.Primary.Name()
+	}
+	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, grace: %s%s}",
+		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Grace, group)
+	if w.Others {
+		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80, targetGroup: others}")
+	}
+	return []byte(b.String())
+}
+
+func (g Group) file(line func(string, ...any), port int32) {
+	if g.ARN == "" {
+		return
+	}
+	line("  - {name: %s, arn: %s, port: %d, deregistrationDelay: %s, healthCheck: {path: /, interval: %s, timeout: %s, healthy: %d, unhealthy: %d}}",
+		g.Name(), g.ARN, port, g.Drain, g.Interval, g.Timeout, g.Healthy, g.Unhealthy)
+}
+
+func (w World) listener(line func(string, ...any), l Listener) {
+	line("      - port: %d", l.Port)
+	if l.ARN != "" {
+		line("        arn: %s", l.ARN)
+	}
+	fallback := "        fixed: {status: 404, body: none}"
+	var rules []string
+	for _, r := range l.Rules {
+		if r.Priority == 0 {
+			fallback = "        " + w.forward(r)
+			continue
+		}
+		arn := ""
+		if r.ARN != "" {
+			arn = ", arn: " + r.ARN
+		}
+		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [%q], %s%s}", r.Priority, r.Path, strings.ReplaceAll(w.forward(r), "\n       ", ","), arn))
+	}
+	line("%s", fallback)
+	if w.Others {
+		rules = append(rules, `          - {priority: 49000, path: ["/others"], forward: {others: 1}}`)
+	}
+	if len(rules) > 0 {
+		line("        rules:\n%s", strings.Join(rules, "\n"))
+	}
+}
+
+func (w World) forward(r Rule) string {
+	s := fmt.Sprintf("forward: {%s: %d, %s: %d}", w.Primary.Name(), r.Primary, w.Canary.Name(), r.Canary)
+	if r.Alone || w.Canary.ARN == "" {
+		s = fmt.Sprintf("forward: {%s: 1}", w.Primary.Name())
+	}
+	if r.Sticky > 0 {
+		s += fmt.Sprintf("\n        stickiness: %s", r.Sticky)
+	}
+	return s
+}
+
+func balancerName(arn string) string {
+	parts := strings.Split(arn, "/")
+	if len(parts) < 4 {
+		return arn
+	}
+	return parts[2]
+}
