@@ -3,9 +3,9 @@
 //
 //	func (s *Service) CreateTaskSet(ctx context.Context, in *ecs.CreateTaskSetInput) (*ecs.CreateTaskSetOutput, error)
 //
-// and wire finds the method by the operation's name, decodes its input and
-// encodes its output by reflection over the SDK's own types, so that names and
-// shapes are AWS's by construction. One [Server] is one endpoint for all rooms.
+// that lists them; wire takes the operation's name from the input's type, decodes
+// the input and encodes the output by reflection over the SDK's own types, so
+// that names and shapes are AWS's by construction. One [Server] is one endpoint for all rooms.
 //
 // Three ways in, one way through: [Server.ServeHTTP] (sockets),
 // [Server.RoundTrip] (the same bytes without a socket) and [Server.Call] (no
