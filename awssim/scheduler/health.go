@@ -144,6 +144,7 @@ func (s *Scheduler) judge(tx *world.Tx, t *world.Task, c *world.Container, healt
 	t.Version++
 	tx.Log("task", t.ID, "container %s is %s", c.Spec.Name, health)
 	tx.Changed(world.TaskChanged, t)
+	s.vouch(tx, t)
 	s.lookAhead(tx, t, c, k, fails)
 }
 

@@ -126,6 +126,7 @@ func (s *Scheduler) run(tx *world.Tx, t *world.Task) {
 		s.scheduleCrash(tx, t, c)
 	}
 	s.register(tx, t)
+	s.enrol(tx, t)
 	s.beginChecks(tx, t)
 }
 

@@ -32,6 +32,7 @@ func (s *Scheduler) look(tx *world.Tx, svc *world.Service) {
 	}
 	serviceNote(svc).loops++
 	flush(tx, svc)
+	s.restore(tx, svc)
 	if svc.Controller == "ECS" && svc.Status == "ACTIVE" {
 		s.turn(tx, svc)
 		return
@@ -121,7 +122,7 @@ func (s *Scheduler) scaleIn(tx *world.Tx, ts *world.TaskSet, tasks []*world.Task
 // assess judges a task set's stability.
 func (s *Scheduler) assess(tx *world.Tx, ts *world.TaskSet) {
 	status := "STABILIZING"
-	if ts.Status != "DRAINING" && isSteady(ts) {
+	if ts.Status != "DRAINING" && isSteady(tx, ts) {
 		status = "STEADY_STATE"
 	}
 	ts.StabilityAt = tx.Now()
@@ -137,14 +138,14 @@ func (s *Scheduler) assess(tx *world.Tx, ts *world.TaskSet) {
 
 // isSteady: as many tasks run as should, none is on its way, each is healthy
 // (API Reference, TaskSet, stabilityStatus).
-func isSteady(ts *world.TaskSet) bool {
+func isSteady(tx *world.Tx, ts *world.TaskSet) bool {
 	running := 0
 	for _, t := range ts.Tasks {
 		switch t.LastStatus {
 		case "PROVISIONING", "PENDING", "ACTIVATING":
 			return false
 		case "RUNNING":
-			if !isWell(t) {
+			if !isWell(t) || !isFound(tx, t) {
 				return false
 			}
 			running++

@@ -44,6 +44,7 @@ type taskNotes struct {
 	draining bool // waits for its targets to be gone
 	proven   bool // was healthy once
 	epoch    int  // its set's when it was started
+	record   record
 }
 
 func serviceNote(s *world.Service) *serviceNotes {

@@ -13,8 +13,8 @@
 // A rolling update is a [Rollout]: judged by [Rules] (circuit breaker, alarms,
 // bake time, early success), cut off and rolled back where they say so.
 //
-// It does not simulate the native progressive strategies, daemons, container
-// instances or service discovery.
+// It does not simulate the native progressive strategies, daemons and container
+// instances.
 //
 // Start reading at [New] and watch in this file, then life.go (how a task
 // starts), stop.go (how it ends), loop.go (what a service needs), rolling.go and
@@ -55,6 +55,8 @@ func (s *Scheduler) watch(tx *world.Tx, c world.Change) {
 		s.groupChanged(tx, o)
 	case *world.Alarm:
 		s.alarmChanged(tx, o)
+	case *world.Instance:
+		s.instanceChanged(tx, o)
 	}
 	if c.Kind == world.TroubleChanged {
 		s.troubleChanged(tx)

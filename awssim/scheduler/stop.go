@@ -77,6 +77,7 @@ func (s *Scheduler) drain(tx *world.Tx, t *world.Task) {
 }
 
 func (s *Scheduler) deregister(tx *world.Tx, t *world.Task) {
+	s.takeOut(tx, t)
 	had := false
 	for _, x := range taskNote(t).targets {
 		if x.Task != t || x.State == "gone" || x.State == "draining" {

@@ -1,0 +1,178 @@
+package scheduler
+
+import (
+	"strconv"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// record is the scheduler's note on a task's instances in Cloud Map.
+type record struct {
+	made bool        // the task has been registered
+	next world.Event // the registration, or the news of its health, that is on its way
+}
+
+// enrol registers a task that runs with the registries of its set: with a
+// container health check at once and UNHEALTHY, to become HEALTHY with the task;
+// else HEALTHY, a moment later (knob RegistrationGap).
+func (s *Scheduler) enrol(tx *world.Tx, t *world.Task) {
+	if t.Set == nil || len(t.Set.Enrolled) == 0 {
+		return
+	}
+	if isChecked(t) {
+		s.putIn(tx, t)
+		return
+	}
+	s.gap(tx, t, func(tx *world.Tx) { s.putIn(tx, t) })
+}
+
+// gap does something about a task's records a moment later, if it still runs.
+func (s *Scheduler) gap(tx *world.Tx, t *world.Task, f func(*world.Tx)) {
+	n, k := &taskNote(t).record, tx.Knobs().RegistrationGap
+	tx.Cancel(n.next)
+	d := tx.Between(k.Min, k.Max, "registration gap", t.ID, int(t.Version))
+	if d == 0 {
+		f(tx)
+		return
+	}
+	n.next = tx.After(d, func(tx *world.Tx) {
+		if t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" {
+			f(tx)
+		}
+	})
+}
+
+// putIn registers what is not registered.
+func (s *Scheduler) putIn(tx *world.Tx, t *world.Task) {
+	taskNote(t).record.made = true
+	for _, e := range t.Set.Enrolled {
+		r, ok := tx.Registries.Get(e.Registry)
+		if !ok {
+			continue
+		}
+		if _, there := r.Instances.Get(t.ID); !there {
+			tx.Enrol(r, t.ID, attributesOf(tx, t, r, e))
+		}
+	}
+	s.poke(tx, t.Service)
+}
+
+// attributesOf are those that ECS gives an instance (Developer Guide, "Use
+// service discovery to connect Amazon ECS services with DNS names").
+func attributesOf(tx *world.Tx, t *world.Task, r *world.Registry, e world.Enrolment) map[string]string {
+	a := map[string]string{
+		world.AttributeIPv4: t.Address.String(), "AVAILABILITY_ZONE": t.Zone, "REGION": tx.Key.Region,
+		"ECS_SERVICE_NAME": t.Service.Name, "ECS_CLUSTER_NAME": t.Cluster.Name, "ECS_TASK_DEFINITION_FAMILY": t.Definition.Family,
+	}
+	if e.Port != 0 {
+		a[world.AttributePort] = strconv.Itoa(int(e.Port))
+	}
+	if t.Set.ExternalID != "" {
+		a["ECS_TASK_SET_EXTERNAL_ID"] = t.Set.ExternalID
+	}
+	if r.Custom {
+		a[world.AttributeInit] = "HEALTHY"
+		if isChecked(t) && t.Health != "HEALTHY" {
+			a[world.AttributeInit] = "UNHEALTHY"
+		}
+	}
+	return a
+}
+
+// takeOut deregisters a task, whoever registered it under its id. It waits for
+// nobody who still has its address.
+func (s *Scheduler) takeOut(tx *world.Tx, t *world.Task) {
+	tx.Cancel(taskNote(t).record.next)
+	for _, i := range recordsOf(tx, t) {
+		tx.Withdraw(i)
+	}
+}
+
+// recordsOf are the instances of a task that are registered.
+func recordsOf(tx *world.Tx, t *world.Task) (all []*world.Instance) {
+	if t.Set == nil {
+		return nil
+	}
+	for _, e := range t.Set.Enrolled {
+		if r, ok := tx.Registries.Get(e.Registry); ok {
+			if i, there := r.Instances.Get(t.ID); there {
+				all = append(all, i)
+			}
+		}
+	}
+	return all
+}
+
+// places is how many of a set's registries are there.
+func places(tx *world.Tx, ts *world.TaskSet) (n int) {
+	for _, e := range ts.Enrolled {
+		if _, ok := tx.Registries.Get(e.Registry); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// vouch tells Cloud Map how a task with container health checks is.
+func (s *Scheduler) vouch(tx *world.Tx, t *world.Task) {
+	if t.Set == nil || len(t.Set.Enrolled) == 0 || !isChecked(t) || t.LastStatus != "RUNNING" {
+		return
+	}
+	switch t.Health {
+	case "UNHEALTHY":
+		s.tellRecords(tx, t, "UNHEALTHY")
+	case "HEALTHY":
+		s.gap(tx, t, func(tx *world.Tx) {
+			if t.Health == "HEALTHY" {
+				s.tellRecords(tx, t, "HEALTHY")
+			}
+		})
+	}
+}
+
+func (s *Scheduler) tellRecords(tx *world.Tx, t *world.Task, health string) {
+	for _, i := range recordsOf(tx, t) {
+		tx.SetInstanceHealth(i, health)
+	}
+}
+
+// isFound reports whether a task that runs is as healthy in Cloud Map as it
+// should be. A record that somebody took out is noticed only with the knob
+// ECSRestoresInstances: AWS does not say.
+func isFound(tx *world.Tx, t *world.Task) bool {
+	if t.Set == nil || len(t.Set.Enrolled) == 0 {
+		return true
+	}
+	all := recordsOf(tx, t)
+	for _, i := range all {
+		if i.Health != "HEALTHY" {
+			return false
+		}
+	}
+	if tx.Knobs().ECSRestoresInstances || !taskNote(t).record.made {
+		return len(all) == places(tx, t.Set)
+	}
+	return true
+}
+
+// instanceChanged lets the services look again whose tasks are registered there.
+func (s *Scheduler) instanceChanged(tx *world.Tx, i *world.Instance) {
+	t, ok := tx.Tasks.Get(tx.ARN("ecs", "task/"+i.Attributes["ECS_CLUSTER_NAME"]+"/"+i.ID))
+	if ok && t.Service != nil {
+		s.poke(tx, t.Service)
+	}
+}
+
+// restore puts back the records of running tasks that somebody took out.
+func (s *Scheduler) restore(tx *world.Tx, svc *world.Service) {
+	if !tx.Knobs().ECSRestoresInstances {
+		return
+	}
+	for _, ts := range svc.TaskSets {
+		for _, t := range ts.Tasks {
+			if t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" && taskNote(t).record.made && len(recordsOf(tx, t)) < places(tx, ts) {
+				s.putIn(tx, t)
+			}
+		}
+	}
+}
