@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/elbv2"
 	"github.com/sluice-ecs/sluice/awssim/fault"
 	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/registry"
 	"github.com/sluice-ecs/sluice/awssim/servicediscovery"
 	"github.com/sluice-ecs/sluice/awssim/sts"
 	"github.com/sluice-ecs/sluice/awssim/wire"
@@ -72,6 +73,8 @@ type era struct {
 	ecs             *ecs.Service
 	elb             *elbv2.Service
 	law             *balancer.Law
+	names           *registry.Law
+	discovery       *servicediscovery.Service
 	operations      []operation
 	plane           atomic.Pointer[dataplane.Plane]
 }
@@ -117,10 +120,11 @@ func (s *Sim) begin(f *worldFile, start time.Time) *era {
 		}
 	})
 	e.ecs, e.law = ecs.New(e.world), balancer.New(e.world)
-	e.elb = elbv2.New(e.world, e.law)
+	e.elb, e.names = elbv2.New(e.world, e.law), registry.New(e.world)
+	e.discovery = servicediscovery.New(e.world, e.names)
 	e.faults = fault.New(e.world, o.Seed, e.ecs.Law().Crash)
 	rooms := []wire.Room{e.ecs.Room(), e.elb.Room(), sts.Room(e.world), ec2.Room(e.world),
-		applicationautoscaling.Room(e.world), servicediscovery.Room(e.world), cloudwatch.Room(e.world), cloudwatchlogs.Room(e.world)}
+		applicationautoscaling.Room(e.world), e.discovery.Room(), cloudwatch.Room(e.world), cloudwatchlogs.Room(e.world)}
 	e.server, e.operations = wire.New(e.world, rooms...), operationsOf(rooms)
 	e.server.Faults(striker{e})
 	return e
@@ -142,6 +146,10 @@ func (s *Sim) World() *world.World { return s.now.Load().world }
 // Balancer is the law of the world's load balancers: their routing tables, and
 // what modelled callers follow.
 func (s *Sim) Balancer() *balancer.Law { return s.now.Load().law }
+
+// Registry is the law of Cloud Map: what callers find, and what modelled callers
+// follow.
+func (s *Sim) Registry() *registry.Law { return s.now.Load().names }
 
 // Account and Region are those that [Sim.Config] calls in: an access key id of
 // twelve digits is that account.

@@ -10,8 +10,8 @@
 // It does not simulate container instances (tasks of launch type EC2 run on
 // instances that are always there and never shown), the native progressive
 // strategies, daemons, Service Connect, VPC Lattice, EBS volumes and task
-// protection; those are refused in words, or answered as unknown operations. Service registries are kept and echoed, and nothing is
-// registered with them. FIDELITY.part.md lists what follows which AWS page.
+// protection; those are refused in words, or answered as unknown operations.
+// FIDELITY.part.md lists what follows which AWS page.
 //
 // Start reading at [New] and call, then taskset.go and service_create.go.
 package ecs

@@ -223,8 +223,7 @@ func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceI
 		return nil, invalid("Health check grace period is only valid for services configured to use load balancers")
 	}
 	ts := w.set(tx, svc)
-	docOfSet(ts).ServiceRegistries = orEmpty(in.ServiceRegistries)
-	return ts, nil
+	return ts, enrol(tx, ts, in.ServiceRegistries)
 }
 
 // graced reports whether a workload has any check that a grace period is for.

@@ -156,7 +156,9 @@ func nextDeployment(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceIn
 		return nil, err
 	}
 	ts := w.set(tx, svc)
-	docOfSet(ts).ServiceRegistries = registries
+	if err := enrol(tx, ts, registries); err != nil {
+		return nil, err
+	}
 	if running != nil && !in.ForceNewDeployment && running.Definition == ts.Definition && sameWorkload(running, ts) {
 		return nil, nil
 	}

@@ -81,8 +81,8 @@ func newTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput)
 	ts.ARN = tx.ARN("ecs", fmt.Sprintf("task-set/%s/%s/%s", svc.Cluster.Name, svc.Name, ts.ID))
 	ts.Status, ts.Scale, ts.ExternalID = "ACTIVE", scale, val(in.ExternalId)
 	doc := docOfSet(ts)
-	doc.ServiceRegistries, doc.Tags, doc.ExternalId = orEmpty(in.ServiceRegistries), in.Tags, in.ExternalId
-	return ts, nil
+	doc.Tags, doc.ExternalId = in.Tags, in.ExternalId
+	return ts, enrol(tx, ts, in.ServiceRegistries)
 }
 
 // set makes the task set (or deployment) of a checked workload.

@@ -1,52 +1,116 @@
 package servicediscovery
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
+	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// noService refuses a question about a service, which this world has not.
-func noService(id *string, member string) error {
-	if err := given(id, member); err != nil {
-		return err
-	}
-	return world.Refuse("ServiceNotFound", "Service not found")
-}
+// Quotas (Cloud Map Developer Guide, "Quotas").
+const (
+	mostNamespaces         = 50
+	mostNamespaceInstances = 2000
+	mostInstances          = 1000
+	mostAttributes         = 30
+	mostTags               = 50
+)
 
-func noNamespace(namespace, service *string) error {
-	if err := given(namespace, "namespaceName"); err != nil {
-		return err
+func invalid(format string, args ...any) error { return world.Refuse("InvalidInput", format, args...) }
+
+func constraint(value any, member, must string) error {
+	if value == nil {
+		value = "null"
+		return invalid("1 validation error detected: Value null at '%s' failed to satisfy constraint: %s", member, must)
 	}
-	if err := given(service, "serviceName"); err != nil {
-		return err
-	}
-	return world.Refuse("NamespaceNotFound", "Namespace not found")
+	return invalid("1 validation error detected: Value '%v' at '%s' failed to satisfy constraint: %s", value, member, must)
 }
 
 func given(s *string, member string) error {
 	if s == nil || *s == "" {
-		return world.Refuse("InvalidInput", "1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", member)
+		return constraint(nil, member, "Member must not be null")
 	}
 	return nil
 }
 
-func page(max *int32, token *string, limit int32) error {
-	if max != nil && (*max < 1 || *max > limit) {
-		return world.Refuse("InvalidInput", "1 validation error detected: Value '%d' at 'maxResults' failed to satisfy constraint: Member must have value between 1 and %d", *max, limit)
-	}
-	if token != nil && *token != "" {
-		return world.Refuse("InvalidInput", "Invalid NextToken")
+func within(s *string, member string, most int) error {
+	if len(val(s)) > most {
+		return constraint(*s, member, "Member must have length less than or equal to "+itoa(most))
 	}
 	return nil
 }
 
-func filter[T ~string](name T, values []string, known ...T) error {
-	if !slices.Contains(known, name) {
-		return world.Refuse("InvalidInput", "Filter name %q is not supported", string(name))
+func matching(s *string, member string, pattern *regexp.Regexp) error {
+	if err := given(s, member); err != nil {
+		return err
 	}
-	if len(values) == 0 {
-		return world.Refuse("InvalidInput", "Filter %q has no values", string(name))
+	if !pattern.MatchString(*s) {
+		return constraint(*s, member, "Member must satisfy regular expression pattern: "+pattern.String())
+	}
+	return nil
+}
+
+func oneOf[T ~string](v T, member string, known []T) error {
+	if slices.Contains(known, v) {
+		return nil
+	}
+	var names []string
+	for _, k := range known {
+		names = append(names, string(k))
+	}
+	return constraint(string(v), member, "Member must satisfy enum value set: ["+strings.Join(names, ", ")+"]")
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pageOf cuts a page out of a list; limit is the largest and the usual size.
+func pageOf[T any](items []T, token *string, max *int32, limit int, id func(T) string) ([]T, *string, error) {
+	if max != nil && (*max < 1 || int(*max) > limit) {
+		return nil, nil, constraint(*max, "maxResults", "Member must have value between 1 and "+itoa(limit))
+	}
+	page, next, err := wire.Page(items, token, int(val(max)), limit, limit, id)
+	if err != nil {
+		return nil, nil, invalid("Invalid NextToken")
+	}
+	return page, next, nil
+}
+
+// filter is one condition on a list.
+type filter struct {
+	name, condition string
+	values          []string
+}
+
+// holds reports whether a value meets the condition, EQ if none is named.
+func (f filter) holds(value string) bool {
+	if f.condition == "BEGINS_WITH" {
+		return slices.ContainsFunc(f.values, func(v string) bool { return strings.HasPrefix(value, v) })
+	}
+	return slices.Contains(f.values, value)
+}
+
+// check refuses a condition that the list does not know: known are the names with
+// their conditions.
+func (f filter) check(known map[string]string) error {
+	conditions, ok := known[f.name]
+	switch {
+	case !ok:
+		return invalid("Filter name %q is not supported", f.name)
+	case len(f.values) == 0:
+		return invalid("Filter %q has no values", f.name)
+	case f.condition != "" && !slices.Contains(strings.Fields(conditions), f.condition):
+		return invalid("Condition %s is not supported for filter %s", f.condition, f.name)
+	case len(f.values) > 1 && (f.condition == "" || f.condition == "EQ" || f.condition == "BEGINS_WITH"):
+		return invalid("Filter %s takes one value", f.name)
 	}
 	return nil
 }

@@ -1,22 +1,101 @@
 package servicediscovery
 
-// operations are the methods that are calls of the API; a test of awssim holds
-// that none is missing. They are listed, and not looked up by reflection, so
-// that the linker can leave out what nobody calls.
-func (s *Service) operations() []any {
-	return []any{
-		s.DiscoverInstances,
-		s.DiscoverInstancesRevision,
-		s.GetInstance,
-		s.GetInstancesHealthStatus,
-		s.GetNamespace,
-		s.GetOperation,
-		s.GetService,
-		s.GetServiceAttributes,
-		s.ListInstances,
-		s.ListNamespaces,
-		s.ListOperations,
-		s.ListServices,
-		s.ListTagsForResource,
+import (
+	"context"
+	"maps"
+	"strconv"
+
+	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+
+	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// busy refuses a second operation on one thing: the same again is a duplicate,
+// another finds the resource in use.
+func (s *Service) busy(tx *world.Tx, about, kind string) error {
+	op := s.law.Pending(tx, about)
+	if op == nil {
+		return nil
 	}
+	if op.Type == kind {
+		return &world.Refusal{Code: "DuplicateRequest", Message: "Another operation of type " + kind + " and id " + op.ID + " is in progress",
+			Fields: map[string]any{"DuplicateOperationId": op.ID}}
+	}
+	return world.Refuse("ResourceInUse", "Another operation of type %s and id %s is in progress", op.Type, op.ID)
+}
+
+// begin starts an operation and is its id.
+func (s *Service) begin(ctx context.Context, tx *world.Tx, o registry.Operation, do func(*world.Tx) *world.Refusal) *string {
+	return ptr(s.law.Begin(tx, o, isLaid(ctx), do).ID)
+}
+
+// GetOperation shows how an operation went.
+func (s *Service) GetOperation(ctx context.Context, in *awssd.GetOperationInput) (*awssd.GetOperationOutput, error) {
+	if err := given(in.OperationId, "operationId"); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awssd.GetOperationOutput, error) {
+		o, ok := s.law.Operation(tx, *in.OperationId)
+		if !ok {
+			return nil, world.Refuse("OperationNotFound", "The operation %s can't be found.", *in.OperationId)
+		}
+		return &awssd.GetOperationOutput{Operation: &sdtypes.Operation{
+			Id: ptr(o.ID), Type: sdtypes.OperationType(o.Type), Status: sdtypes.OperationStatus(o.Status), CreateDate: ptr(o.Created), UpdateDate: ptr(o.Updated),
+			Targets: maps.Clone(o.Targets), ErrorCode: text(o.Code), ErrorMessage: text(o.Message), OwnerAccount: ptr(tx.Key.Account),
+		}}, nil
+	})
+}
+
+// ListOperations lists those that are remembered, newest first.
+func (s *Service) ListOperations(ctx context.Context, in *awssd.ListOperationsInput) (*awssd.ListOperationsOutput, error) {
+	known := map[string]string{"NAMESPACE_ID": "EQ", "SERVICE_ID": "EQ", "STATUS": "EQ IN", "TYPE": "EQ IN", "UPDATE_DATE": "BETWEEN"}
+	var filters []filter
+	for _, f := range in.Filters {
+		x := filter{string(f.Name), string(f.Condition), f.Values}
+		if err := x.check(known); err != nil {
+			return nil, err
+		}
+		filters = append(filters, x)
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awssd.ListOperationsOutput, error) {
+		list := []sdtypes.OperationSummary{}
+		ops := s.law.Operations(tx)
+		for i := range ops {
+			if o := ops[len(ops)-1-i]; asked(o, filters) {
+				list = append(list, sdtypes.OperationSummary{Id: ptr(o.ID), Status: sdtypes.OperationStatus(o.Status)})
+			}
+		}
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100, func(x sdtypes.OperationSummary) string { return *x.Id })
+		return &awssd.ListOperationsOutput{Operations: page, NextToken: next}, err
+	})
+}
+
+func asked(o *registry.Operation, filters []filter) bool {
+	of := map[string]string{"NAMESPACE_ID": o.Targets["NAMESPACE"], "SERVICE_ID": o.Targets["SERVICE"], "STATUS": o.Status, "TYPE": o.Type}
+	for _, f := range filters {
+		if f.name == "UPDATE_DATE" {
+			if !between(o.Updated.Unix(), f.values) {
+				return false
+			}
+			continue
+		}
+		if !f.holds(of[f.name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// between takes two Unix times, in seconds.
+func between(at int64, values []string) bool {
+	if len(values) != 2 {
+		return false
+	}
+	lo, err1 := strconv.ParseFloat(values[0], 64)
+	hi, err2 := strconv.ParseFloat(values[1], 64)
+	return err1 == nil && err2 == nil && float64(at) >= lo && float64(at) <= hi
 }

@@ -1,0 +1,65 @@
+package servicediscovery
+
+import (
+	"context"
+	"maps"
+
+	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+
+	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// DiscoverInstances finds instances of a service by names, in random order.
+func (s *Service) DiscoverInstances(ctx context.Context, in *awssd.DiscoverInstancesInput) (*awssd.DiscoverInstancesOutput, error) {
+	if in.MaxResults != nil && (*in.MaxResults < 1 || *in.MaxResults > 1000) {
+		return nil, constraint(*in.MaxResults, "maxResults", "Member must have value between 1 and 1000")
+	}
+	if in.HealthStatus != "" {
+		if err := oneOf(in.HealthStatus, "healthStatus", in.HealthStatus.Values()); err != nil {
+			return nil, err
+		}
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awssd.DiscoverInstancesOutput, error) {
+		t, e, err := s.entry(tx, in.NamespaceName, in.ServiceName)
+		if err != nil {
+			return nil, err
+		}
+		q := registry.Query{Health: string(in.HealthStatus), Parameters: in.QueryParameters, Optional: in.OptionalParameters, Most: int(val(in.MaxResults))}
+		n := tx.Count("discover " + e.ID)
+		out := &awssd.DiscoverInstancesOutput{Instances: []sdtypes.HttpInstanceSummary{}, InstancesRevision: ptr(e.Revision)}
+		for _, v := range e.Discover(q, func(i int) float64 { return tx.Draw("discover", e.ID, n<<10|i) }) {
+			out.Instances = append(out.Instances, sdtypes.HttpInstanceSummary{
+				InstanceId: ptr(v.ID), NamespaceName: ptr(t.Name), ServiceName: ptr(e.Name), Attributes: maps.Clone(v.Attributes), HealthStatus: shownHealth(e.Custom, v.Healthy)})
+		}
+		return out, nil
+	})
+}
+
+// DiscoverInstancesRevision tells whether instances came or went.
+func (s *Service) DiscoverInstancesRevision(ctx context.Context, in *awssd.DiscoverInstancesRevisionInput) (*awssd.DiscoverInstancesRevisionOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awssd.DiscoverInstancesRevisionOutput, error) {
+		_, e, err := s.entry(tx, in.NamespaceName, in.ServiceName)
+		if err != nil {
+			return nil, err
+		}
+		return &awssd.DiscoverInstancesRevisionOutput{InstancesRevision: ptr(e.Revision)}, nil
+	})
+}
+
+// entry is a service as it is found by names.
+func (s *Service) entry(tx *world.Tx, namespace, service *string) (*registry.Table, *registry.Entry, error) {
+	if err := firstOf(given(namespace, "namespaceName"), given(service, "serviceName")); err != nil {
+		return nil, nil, err
+	}
+	t := s.law.Table(tx.Key, *namespace)
+	if t == nil {
+		return nil, nil, world.Refuse("NamespaceNotFound", "Failed to find namespace with name: %s", *namespace)
+	}
+	e := t.Entry(*service)
+	if e == nil {
+		return nil, nil, world.Refuse("ServiceNotFound", "Failed to find service with name: %s, in namespace: %s", *service, *namespace)
+	}
+	return t, e, nil
+}

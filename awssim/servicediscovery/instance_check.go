@@ -1,0 +1,105 @@
+package servicediscovery
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	longestKey        = 255
+	longestValue      = 1024
+	longestAttributes = 5000 // keys and values of custom ones together
+)
+
+// checkAttributes refuses the attributes of an instance that AWS refuses.
+func checkAttributes(r *world.Registry, attributes map[string]string) error {
+	if len(attributes) == 0 {
+		return constraint(nil, "attributes", "Member must not be null")
+	}
+	custom, length := 0, 0
+	for _, k := range slices.Sorted(maps.Keys(attributes)) {
+		v := attributes[k]
+		if k == "" || len(k) > longestKey || len(v) > longestValue {
+			return invalid("The attribute %q is too long: keys have 1 to %d characters, values up to %d.", k, longestKey, longestValue)
+		}
+		if !strings.HasPrefix(k, "AWS_") {
+			custom, length = custom+1, length+len(k)+len(v)
+			continue
+		}
+		if err := checkOwn(r, k, v); err != nil {
+			return err
+		}
+	}
+	if custom > mostAttributes || length > longestAttributes {
+		return invalid("An instance has at most %d custom attributes of %d characters in all.", mostAttributes, longestAttributes)
+	}
+	for _, rec := range r.Records {
+		if err := checkRecord(rec.Type, attributes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOwn refuses values of Cloud Map's own attributes.
+func checkOwn(r *world.Registry, k, v string) error {
+	switch k {
+	case world.AttributeIPv4:
+		if a, err := netip.ParseAddr(v); err != nil || !a.Is4() {
+			return invalid("Invalid value for attribute %s: %s", k, v)
+		}
+	case world.AttributeIPv6:
+		if a, err := netip.ParseAddr(v); err != nil || !a.Is6() {
+			return invalid("Invalid value for attribute %s: %s", k, v)
+		}
+	case world.AttributePort:
+		if n, err := strconv.Atoi(v); err != nil || n < 0 || n > 65535 {
+			return invalid("Invalid value for attribute %s: %s", k, v)
+		}
+	case world.AttributeCNAME:
+	case world.AttributeInit:
+		if !r.Custom {
+			return invalid("%s is only supported for services with HealthCheckCustomConfig.", k)
+		}
+		if v != "HEALTHY" && v != "UNHEALTHY" {
+			return invalid("Invalid value for attribute %s: %s", k, v)
+		}
+	case "AWS_EC2_INSTANCE_ID":
+		if r.Namespace.HasDNS() {
+			return invalid("%s is only supported in HTTP namespaces.", k)
+		}
+	case "AWS_ALIAS_DNS_NAME":
+		return invalid("Attribute %s: not simulated.", k)
+	default:
+		return invalid("Invalid attribute: %s. Attributes starting with AWS_ are reserved.", k)
+	}
+	return nil
+}
+
+// checkRecord refuses an instance without what a record of its service needs.
+func checkRecord(kind string, attributes map[string]string) error {
+	has := func(keys ...string) bool {
+		return slices.ContainsFunc(keys, func(k string) bool { return attributes[k] != "" })
+	}
+	ok, needs := true, ""
+	switch kind {
+	case "A":
+		ok, needs = has(world.AttributeIPv4), world.AttributeIPv4
+	case "AAAA":
+		ok, needs = has(world.AttributeIPv6), world.AttributeIPv6
+	case "CNAME":
+		ok, needs = has(world.AttributeCNAME), world.AttributeCNAME
+	case "SRV":
+		ok = has(world.AttributePort) && has(world.AttributeIPv4, world.AttributeIPv6)
+		needs = world.AttributePort + " and " + world.AttributeIPv4 + " or " + world.AttributeIPv6
+	}
+	if !ok {
+		return invalid("Instances of a service with %s records need the attribute %s.", kind, needs)
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package servicediscovery
+
+import (
+	"context"
+	"maps"
+	"regexp"
+
+	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+
+	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+var instanceID = regexp.MustCompile(`^[0-9a-zA-Z_/:.@-]+$`)
+
+// RegisterInstance begins to register an instance, or to overwrite the one with
+// that id.
+func (s *Service) RegisterInstance(ctx context.Context, in *awssd.RegisterInstanceInput) (*awssd.RegisterInstanceOutput, error) {
+	if err := firstOf(matching(in.InstanceId, "instanceId", instanceID), within(in.InstanceId, "instanceId", 64), within(in.CreatorRequestId, "creatorRequestId", 64)); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awssd.RegisterInstanceOutput, error) {
+		r, err := serviceOf(tx, in.ServiceId, "serviceId")
+		if err != nil {
+			return nil, err
+		}
+		if err := checkAttributes(r, in.Attributes); err != nil {
+			return nil, err
+		}
+		id, about := *in.InstanceId, aboutInstance(r, *in.InstanceId)
+		if err := firstOf(s.busy(tx, about, "REGISTER_INSTANCE"), room(r, id)); err != nil {
+			return nil, err
+		}
+		attributes, creator := maps.Clone(in.Attributes), val(in.CreatorRequestId)
+		op := s.begin(ctx, tx, registry.Operation{Type: "REGISTER_INSTANCE", About: about, Targets: targetsOf(r, id), Creator: creator},
+			func(tx *world.Tx) *world.Refusal {
+				if r.Gone {
+					return world.Refuse("INTERNAL_FAILURE", "The service is gone.")
+				}
+				tx.Enrol(r, id, attributes).Doc = creator
+				return nil
+			})
+		return &awssd.RegisterInstanceOutput{OperationId: op}, nil
+	})
+}
+
+func aboutInstance(r *world.Registry, id string) string { return "instance " + r.ID + " " + id }
+
+func targetsOf(r *world.Registry, id string) map[string]string {
+	return map[string]string{"NAMESPACE": r.Namespace.ID, "SERVICE": r.ID, "INSTANCE": id}
+}
+
+// room refuses what is beyond the quotas.
+func room(r *world.Registry, id string) error {
+	if _, ok := r.Instances.Get(id); ok {
+		return nil
+	}
+	n := 0
+	for _, x := range r.Namespace.Registries.All() {
+		n += x.Instances.Len()
+	}
+	if r.Instances.Len() >= mostInstances || n >= mostNamespaceInstances {
+		return world.Refuse("ResourceLimitExceeded", "The maximum number of instances has been reached: %d per service, %d per namespace.", mostInstances, mostNamespaceInstances)
+	}
+	return nil
+}
+
+// DeregisterInstance begins to take an instance away.
+func (s *Service) DeregisterInstance(ctx context.Context, in *awssd.DeregisterInstanceInput) (*awssd.DeregisterInstanceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awssd.DeregisterInstanceOutput, error) {
+		i, err := instanceOf(tx, in.ServiceId, in.InstanceId)
+		if err != nil && i == nil {
+			return nil, s.orBusy(tx, in.ServiceId, in.InstanceId, err)
+		}
+		about := aboutInstance(i.Registry, i.ID)
+		if err := s.busy(tx, about, "DEREGISTER_INSTANCE"); err != nil {
+			return nil, err
+		}
+		op := s.begin(ctx, tx, registry.Operation{Type: "DEREGISTER_INSTANCE", About: about, Targets: targetsOf(i.Registry, i.ID)},
+			func(tx *world.Tx) *world.Refusal {
+				if now, ok := i.Registry.Instances.Get(i.ID); ok {
+					tx.Withdraw(now)
+				}
+				return nil
+			})
+		return &awssd.DeregisterInstanceOutput{OperationId: op}, nil
+	})
+}
+
+// orBusy is the refusal of an instance that is not there: in use while it is
+// being registered.
+func (s *Service) orBusy(tx *world.Tx, service, id *string, err error) error {
+	if r, no := serviceOf(tx, service, "serviceId"); no == nil {
+		if busy := s.busy(tx, aboutInstance(r, val(id)), "DEREGISTER_INSTANCE"); busy != nil {
+			return busy
+		}
+	}
+	return err
+}
+
+func instanceOf(tx *world.Tx, service, id *string) (*world.Instance, error) {
+	r, err := serviceOf(tx, service, "serviceId")
+	if err != nil {
+		return nil, err
+	}
+	if err := given(id, "instanceId"); err != nil {
+		return nil, err
+	}
+	i, ok := r.Instances.Get(*id)
+	if !ok {
+		return nil, world.Refuse("InstanceNotFound", "The instance %s can't be found in service %s.", *id, r.ID)
+	}
+	return i, nil
+}
+
+// GetInstance shows an instance.
+func (s *Service) GetInstance(ctx context.Context, in *awssd.GetInstanceInput) (*awssd.GetInstanceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awssd.GetInstanceOutput, error) {
+		i, err := instanceOf(tx, in.ServiceId, in.InstanceId)
+		if err != nil {
+			return nil, err
+		}
+		creator, _ := i.Doc.(string)
+		return &awssd.GetInstanceOutput{ResourceOwner: ptr(tx.Key.Account), Instance: &sdtypes.Instance{
+			Id: ptr(i.ID), Attributes: maps.Clone(i.Attributes), CreatorRequestId: text(creator), CreatedByAccount: ptr(tx.Key.Account)}}, nil
+	})
+}
+
+// ListInstances lists the instances of a service.
+func (s *Service) ListInstances(ctx context.Context, in *awssd.ListInstancesInput) (*awssd.ListInstancesOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awssd.ListInstancesOutput, error) {
+		r, err := serviceOf(tx, in.ServiceId, "serviceId")
+		if err != nil {
+			return nil, err
+		}
+		page, next, err := pageOf(r.Instances.Values(), in.NextToken, in.MaxResults, 100, func(i *world.Instance) string { return i.ID })
+		if err != nil {
+			return nil, err
+		}
+		out := &awssd.ListInstancesOutput{Instances: []sdtypes.InstanceSummary{}, NextToken: next, ResourceOwner: ptr(tx.Key.Account)}
+		for _, i := range page {
+			out.Instances = append(out.Instances, sdtypes.InstanceSummary{Id: ptr(i.ID), Attributes: maps.Clone(i.Attributes), CreatedByAccount: ptr(tx.Key.Account)})
+		}
+		return out, nil
+	})
+}
+
+// GetInstancesHealthStatus shows the health of named instances, or of all.
+func (s *Service) GetInstancesHealthStatus(ctx context.Context, in *awssd.GetInstancesHealthStatusInput) (*awssd.GetInstancesHealthStatusOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awssd.GetInstancesHealthStatusOutput, error) {
+		r, err := serviceOf(tx, in.ServiceId, "serviceId")
+		if err != nil {
+			return nil, err
+		}
+		list := r.Instances.Values()
+		if len(in.Instances) > 0 {
+			list = nil
+		}
+		for _, id := range in.Instances {
+			i, err := instanceOf(tx, in.ServiceId, ptr(id))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, i)
+		}
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100, func(i *world.Instance) string { return i.ID })
+		if err != nil {
+			return nil, err
+		}
+		out := &awssd.GetInstancesHealthStatusOutput{Status: map[string]sdtypes.HealthStatus{}, NextToken: next}
+		for _, i := range page {
+			out.Status[i.ID] = shownHealth(r.Custom, i.Health == "HEALTHY")
+		}
+		return out, nil
+	})
+}
+
+// shownHealth is UNKNOWN where nobody tells an instance's health.
+func shownHealth(custom, healthy bool) sdtypes.HealthStatus {
+	switch {
+	case !custom:
+		return sdtypes.HealthStatusUnknown
+	case healthy:
+		return sdtypes.HealthStatusHealthy
+	}
+	return sdtypes.HealthStatusUnhealthy
+}
+
+// UpdateInstanceCustomHealthStatus tells an instance's health, which holds half a
+// minute later.
+func (s *Service) UpdateInstanceCustomHealthStatus(ctx context.Context, in *awssd.UpdateInstanceCustomHealthStatusInput) (*awssd.UpdateInstanceCustomHealthStatusOutput, error) {
+	if err := oneOf(in.Status, "status", in.Status.Values()); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awssd.UpdateInstanceCustomHealthStatusOutput, error) {
+		i, err := instanceOf(tx, in.ServiceId, in.InstanceId)
+		if err != nil {
+			return nil, err
+		}
+		if !i.Registry.Custom {
+			return nil, world.Refuse("CustomHealthNotFound", "The service %s has no HealthCheckCustomConfig.", i.Registry.ID)
+		}
+		s.law.Tell(tx, i, string(in.Status))
+		return &awssd.UpdateInstanceCustomHealthStatusOutput{}, nil
+	})
+}

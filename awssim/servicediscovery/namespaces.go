@@ -1,0 +1,285 @@
+package servicediscovery
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+
+	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+var (
+	httpName = regexp.MustCompile(`^[!-~]{1,1024}$`)
+	dnsName  = regexp.MustCompile(`^[!-~]{1,253}$`)
+)
+
+// namespaceDoc is what no law reads of a namespace.
+type namespaceDoc struct {
+	creator, description string
+	zone                 string // hosted zone
+	soa                  int64
+	created              time.Time
+	tags                 []sdtypes.Tag
+}
+
+func docOfNamespace(n *world.Namespace) *namespaceDoc { return n.Doc.(*namespaceDoc) }
+
+// founding is a namespace that somebody asks for.
+type founding struct {
+	kind                            string
+	name, creator, description, vpc *string
+	soa                             *int64
+	tags                            []sdtypes.Tag
+}
+
+// CreateHttpNamespace makes a namespace without DNS.
+func (s *Service) CreateHttpNamespace(ctx context.Context, in *awssd.CreateHttpNamespaceInput) (*awssd.CreateHttpNamespaceOutput, error) {
+	id, err := s.found(ctx, founding{kind: world.HTTPNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, tags: in.Tags})
+	return &awssd.CreateHttpNamespaceOutput{OperationId: id}, err
+}
+
+// CreatePrivateDnsNamespace makes a namespace whose names resolve in a VPC.
+func (s *Service) CreatePrivateDnsNamespace(ctx context.Context, in *awssd.CreatePrivateDnsNamespaceInput) (*awssd.CreatePrivateDnsNamespaceOutput, error) {
+	f := founding{kind: world.PrivateNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, vpc: in.Vpc, tags: in.Tags}
+	if p := in.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
+		f.soa = p.DnsProperties.SOA.TTL
+	}
+	id, err := s.found(ctx, f)
+	return &awssd.CreatePrivateDnsNamespaceOutput{OperationId: id}, err
+}
+
+// CreatePublicDnsNamespace makes a namespace whose names resolve everywhere.
+func (s *Service) CreatePublicDnsNamespace(ctx context.Context, in *awssd.CreatePublicDnsNamespaceInput) (*awssd.CreatePublicDnsNamespaceOutput, error) {
+	f := founding{kind: world.PublicNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, tags: in.Tags}
+	if p := in.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
+		f.soa = p.DnsProperties.SOA.TTL
+	}
+	id, err := s.found(ctx, f)
+	return &awssd.CreatePublicDnsNamespaceOutput{OperationId: id}, err
+}
+
+func (f founding) check() error {
+	pattern := dnsName
+	if f.kind == world.HTTPNamespace {
+		pattern = httpName
+	}
+	if err := firstOf(matching(f.name, "name", pattern), within(f.description, "description", 1024), within(f.creator, "creatorRequestId", 64), checkTags(f.tags)); err != nil {
+		return err
+	}
+	if f.kind == world.PrivateNamespace {
+		return given(f.vpc, "vpc")
+	}
+	return nil
+}
+
+func (s *Service) found(ctx context.Context, f founding) (*string, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*string, error) {
+		if n := tx.NamespaceByName(*f.name); n != nil {
+			return nil, &world.Refusal{Code: "NamespaceAlreadyExists", Message: "Namespace with name " + *f.name + " already exists.",
+				Fields: map[string]any{"NamespaceId": n.ID, "CreatorRequestId": docOfNamespace(n).creator}}
+		}
+		if tx.Namespaces.Len() >= mostNamespaces {
+			return nil, world.Refuse("ResourceLimitExceeded", "The maximum number of namespaces, %d, has been reached.", mostNamespaces)
+		}
+		about := "namespace " + strings.ToLower(*f.name)
+		if err := s.busy(tx, about, "CREATE_NAMESPACE"); err != nil {
+			return nil, err
+		}
+		n := f.namespace(ctx, tx)
+		return s.begin(ctx, tx, registry.Operation{Type: "CREATE_NAMESPACE", About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(f.creator)},
+			func(tx *world.Tx) *world.Refusal { return raise(tx, n) }), nil
+	})
+}
+
+func (f founding) namespace(ctx context.Context, tx *world.Tx) *world.Namespace {
+	id := idOr(ctx, tx, "ns-")
+	doc := &namespaceDoc{creator: val(f.creator), description: val(f.description), soa: 15, created: tx.Now(), tags: copyTags(f.tags)}
+	if f.soa != nil {
+		doc.soa = *f.soa
+	}
+	if f.kind != world.HTTPNamespace {
+		doc.zone = "Z" + strings.ToUpper(tx.NewHex("hosted zone", 20))
+	}
+	return &world.Namespace{ID: id, ARN: tx.ARN("servicediscovery", "namespace/"+id), Name: *f.name, Kind: f.kind, VPC: val(f.vpc), Doc: doc}
+}
+
+// raise is the end of a namespace's creation.
+func raise(tx *world.Tx, n *world.Namespace) *world.Refusal {
+	if _, ok := tx.VPCs.Get(n.VPC); n.Kind == world.PrivateNamespace && !ok {
+		return world.Refuse("CANNOT_CREATE_HOSTED_ZONE", "The VPC that you specified, %s, is not valid. (Service: AmazonRoute53; Status Code: 400; Error Code: InvalidVPCId)", n.VPC)
+	}
+	tx.AddNamespace(n)
+	return nil
+}
+
+// namespaceOf finds a namespace by id or ARN.
+func namespaceOf(tx *world.Tx, id *string, member string) (*world.Namespace, error) {
+	if err := given(id, member); err != nil {
+		return nil, err
+	}
+	n, ok := tx.Namespaces.Get(strings.TrimPrefix(*id, tx.ARN("servicediscovery", "namespace/")))
+	if !ok {
+		return nil, world.Refuse("NamespaceNotFound", "The namespace %s can't be found.", *id)
+	}
+	return n, nil
+}
+
+// DeleteNamespace takes a namespace without services away.
+func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespaceInput) (*awssd.DeleteNamespaceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awssd.DeleteNamespaceOutput, error) {
+		n, err := namespaceOf(tx, in.Id, "id")
+		if err != nil {
+			return nil, err
+		}
+		if n.Registries.Len() > 0 {
+			return nil, world.Refuse("ResourceInUse", "Namespace has associated services; delete the services before deleting the namespace")
+		}
+		about := "namespace " + strings.ToLower(n.Name)
+		if err := s.busy(tx, about, "DELETE_NAMESPACE"); err != nil {
+			return nil, err
+		}
+		op := s.begin(ctx, tx, registry.Operation{Type: "DELETE_NAMESPACE", About: about, Targets: map[string]string{"NAMESPACE": n.ID}},
+			func(tx *world.Tx) *world.Refusal {
+				if n.Registries.Len() > 0 {
+					return world.Refuse("INTERNAL_FAILURE", "Namespace has associated services.")
+				}
+				tx.DeleteNamespace(n)
+				return nil
+			})
+		return &awssd.DeleteNamespaceOutput{OperationId: op}, nil
+	})
+}
+
+// UpdateHttpNamespace changes a description.
+func (s *Service) UpdateHttpNamespace(ctx context.Context, in *awssd.UpdateHttpNamespaceInput) (*awssd.UpdateHttpNamespaceOutput, error) {
+	if in.Namespace == nil {
+		return nil, constraint(nil, "namespace", "Member must not be null")
+	}
+	id, err := s.amend(ctx, world.HTTPNamespace, in.Id, in.Namespace.Description, nil, in.UpdaterRequestId)
+	return &awssd.UpdateHttpNamespaceOutput{OperationId: id}, err
+}
+
+// UpdatePrivateDnsNamespace changes a description or the TTL of the SOA record.
+func (s *Service) UpdatePrivateDnsNamespace(ctx context.Context, in *awssd.UpdatePrivateDnsNamespaceInput) (*awssd.UpdatePrivateDnsNamespaceOutput, error) {
+	if in.Namespace == nil {
+		return nil, constraint(nil, "namespace", "Member must not be null")
+	}
+	var soa *int64
+	if p := in.Namespace.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
+		soa = p.DnsProperties.SOA.TTL
+	}
+	id, err := s.amend(ctx, world.PrivateNamespace, in.Id, in.Namespace.Description, soa, in.UpdaterRequestId)
+	return &awssd.UpdatePrivateDnsNamespaceOutput{OperationId: id}, err
+}
+
+// UpdatePublicDnsNamespace changes a description or the TTL of the SOA record.
+func (s *Service) UpdatePublicDnsNamespace(ctx context.Context, in *awssd.UpdatePublicDnsNamespaceInput) (*awssd.UpdatePublicDnsNamespaceOutput, error) {
+	if in.Namespace == nil {
+		return nil, constraint(nil, "namespace", "Member must not be null")
+	}
+	var soa *int64
+	if p := in.Namespace.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
+		soa = p.DnsProperties.SOA.TTL
+	}
+	id, err := s.amend(ctx, world.PublicNamespace, in.Id, in.Namespace.Description, soa, in.UpdaterRequestId)
+	return &awssd.UpdatePublicDnsNamespaceOutput{OperationId: id}, err
+}
+
+func (s *Service) amend(ctx context.Context, kind string, id, description *string, soa *int64, creator *string) (*string, error) {
+	return call(ctx, s, func(tx *world.Tx) (*string, error) {
+		n, err := namespaceOf(tx, id, "id")
+		if err != nil {
+			return nil, err
+		}
+		if n.Kind != kind {
+			return nil, invalid("The namespace %s is of type %s", n.ID, n.Kind)
+		}
+		about := "namespace " + strings.ToLower(n.Name)
+		if err := s.busy(tx, about, "UPDATE_NAMESPACE"); err != nil {
+			return nil, err
+		}
+		doc := *docOfNamespace(n)
+		if description != nil {
+			doc.description = *description
+		}
+		if soa != nil {
+			doc.soa = *soa
+		}
+		return s.begin(ctx, tx, registry.Operation{Type: "UPDATE_NAMESPACE", About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(creator)},
+			func(tx *world.Tx) *world.Refusal {
+				doc.tags = docOfNamespace(n).tags
+				n.Doc = &doc
+				tx.Changed(world.RegistryChanged, n)
+				return nil
+			}), nil
+	})
+}
+
+// GetNamespace shows a namespace.
+func (s *Service) GetNamespace(ctx context.Context, in *awssd.GetNamespaceInput) (*awssd.GetNamespaceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awssd.GetNamespaceOutput, error) {
+		n, err := namespaceOf(tx, in.Id, "id")
+		if err != nil {
+			return nil, err
+		}
+		x := summaryOfNamespace(tx, n)
+		return &awssd.GetNamespaceOutput{Namespace: &sdtypes.Namespace{
+			Arn: x.Arn, Id: x.Id, Name: x.Name, Type: x.Type, Description: x.Description, CreateDate: x.CreateDate, Properties: x.Properties,
+			ServiceCount: x.ServiceCount, ResourceOwner: x.ResourceOwner, CreatorRequestId: text(docOfNamespace(n).creator),
+		}}, nil
+	})
+}
+
+func summaryOfNamespace(tx *world.Tx, n *world.Namespace) sdtypes.NamespaceSummary {
+	d := docOfNamespace(n)
+	p := &sdtypes.NamespaceProperties{HttpProperties: &sdtypes.HttpProperties{HttpName: ptr(n.Name)}, DnsProperties: &sdtypes.DnsProperties{SOA: &sdtypes.SOA{}}}
+	if n.HasDNS() {
+		p.DnsProperties = &sdtypes.DnsProperties{HostedZoneId: ptr(d.zone), SOA: &sdtypes.SOA{TTL: ptr(d.soa)}}
+	}
+	return sdtypes.NamespaceSummary{
+		Arn: ptr(n.ARN), Id: ptr(n.ID), Name: ptr(n.Name), Type: sdtypes.NamespaceType(n.Kind), Description: text(d.description), CreateDate: ptr(d.created),
+		Properties: p, ServiceCount: ptr(int32(n.Registries.Len())), ResourceOwner: ptr(tx.Key.Account),
+	}
+}
+
+// ListNamespaces lists those of the Region.
+func (s *Service) ListNamespaces(ctx context.Context, in *awssd.ListNamespacesInput) (*awssd.ListNamespacesOutput, error) {
+	known := map[string]string{"TYPE": "EQ IN", "NAME": "EQ BEGINS_WITH", "HTTP_NAME": "EQ BEGINS_WITH", "RESOURCE_OWNER": "EQ"}
+	var filters []filter
+	for _, f := range in.Filters {
+		x := filter{string(f.Name), string(f.Condition), f.Values}
+		if err := x.check(known); err != nil {
+			return nil, err
+		}
+		filters = append(filters, x)
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awssd.ListNamespacesOutput, error) {
+		list := []sdtypes.NamespaceSummary{}
+		for _, n := range tx.Namespaces.All() {
+			of := map[string]string{"TYPE": n.Kind, "NAME": n.Name, "HTTP_NAME": n.Name, "RESOURCE_OWNER": "SELF"}
+			if all(filters, of) {
+				list = append(list, summaryOfNamespace(tx, n))
+			}
+		}
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100, func(x sdtypes.NamespaceSummary) string { return *x.Id })
+		return &awssd.ListNamespacesOutput{Namespaces: page, NextToken: next}, err
+	})
+}
+
+// all reports whether every filter holds of a thing's properties.
+func all(filters []filter, of map[string]string) bool {
+	for _, f := range filters {
+		if !f.holds(of[f.name]) {
+			return false
+		}
+	}
+	return true
+}

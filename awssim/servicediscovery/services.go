@@ -1,0 +1,299 @@
+package servicediscovery
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+
+	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+var serviceName = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)*$`)
+
+// serviceDoc is what no law reads of a service.
+type serviceDoc struct {
+	creator, description string
+	created              time.Time
+	dns                  bool // has a DnsConfig
+	check                *sdtypes.HealthCheckConfig
+	tags                 []sdtypes.Tag
+	attributes           map[string]string
+}
+
+func docOfService(r *world.Registry) *serviceDoc { return r.Doc.(*serviceDoc) }
+
+// CreateService makes a service in a namespace, at once.
+func (s *Service) CreateService(ctx context.Context, in *awssd.CreateServiceInput) (*awssd.CreateServiceOutput, error) {
+	if err := firstOf(matching(in.Name, "name", serviceName), within(in.Name, "name", 127), within(in.Description, "description", 1024), checkTags(in.Tags)); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awssd.CreateServiceOutput, error) {
+		id := in.NamespaceId
+		if id == nil && in.DnsConfig != nil {
+			id = in.DnsConfig.NamespaceId
+		}
+		n, err := namespaceOf(tx, id, "namespaceId")
+		if err != nil {
+			return nil, err
+		}
+		if err := checkService(n, in); err != nil {
+			return nil, err
+		}
+		for _, r := range n.Registries.All() {
+			if strings.EqualFold(r.Name, *in.Name) {
+				return nil, &world.Refusal{Code: "ServiceAlreadyExists", Message: "Service " + *in.Name + " already exists.",
+					Fields: map[string]any{"ServiceId": r.ID, "ServiceArn": r.ARN, "CreatorRequestId": docOfService(r).creator}}
+			}
+		}
+		r := newService(ctx, tx, n, in)
+		tx.AddRegistry(r)
+		return &awssd.CreateServiceOutput{Service: showService(tx, r)}, nil
+	})
+}
+
+func checkService(n *world.Namespace, in *awssd.CreateServiceInput) error {
+	switch {
+	case in.HealthCheckConfig != nil && in.HealthCheckCustomConfig != nil:
+		return invalid("HealthCheckConfig and HealthCheckCustomConfig are mutually exclusive.")
+	case in.HealthCheckConfig != nil && n.Kind != world.PublicNamespace:
+		return invalid("HealthCheckConfig is only supported for services in public DNS namespaces.")
+	case in.DnsConfig != nil && !n.HasDNS():
+		return invalid("DnsConfig is not supported for services in HTTP namespaces.")
+	case in.DnsConfig != nil && in.Type == sdtypes.ServiceTypeOptionHttp:
+		return invalid("DnsConfig is not supported for services of type HTTP.")
+	case in.DnsConfig == nil:
+		return nil
+	}
+	if p := in.DnsConfig.RoutingPolicy; p != "" {
+		if err := oneOf(p, "dnsConfig.routingPolicy", p.Values()); err != nil {
+			return err
+		}
+	}
+	return checkRecords(in.DnsConfig.DnsRecords, in.DnsConfig.RoutingPolicy)
+}
+
+func checkRecords(records []sdtypes.DnsRecord, policy sdtypes.RoutingPolicy) error {
+	if len(records) == 0 {
+		return constraint(nil, "dnsConfig.dnsRecords", "Member must not be null")
+	}
+	var seen []sdtypes.RecordType
+	for _, r := range records {
+		if err := oneOf(r.Type, "dnsConfig.dnsRecords.member.type", r.Type.Values()); err != nil {
+			return err
+		}
+		if r.TTL == nil || *r.TTL < 0 || *r.TTL > 2147483647 {
+			return constraint(val(r.TTL), "dnsConfig.dnsRecords.member.tTL", "Member must have value between 0 and 2147483647")
+		}
+		if slices.Contains(seen, r.Type) {
+			return invalid("Duplicate DNS record type %s", r.Type)
+		}
+		seen = append(seen, r.Type)
+	}
+	if slices.Contains(seen, sdtypes.RecordTypeCname) {
+		if len(seen) > 1 {
+			return invalid("CNAME records cannot be combined with records of other types.")
+		}
+		if policy != sdtypes.RoutingPolicyWeighted {
+			return invalid("CNAME records require the routing policy WEIGHTED.")
+		}
+	}
+	return nil
+}
+
+func recordsOf(records []sdtypes.DnsRecord) (out []world.RecordType) {
+	for _, r := range records {
+		out = append(out, world.RecordType{Type: string(r.Type), TTL: time.Duration(*r.TTL) * time.Second})
+	}
+	return out
+}
+
+func newService(ctx context.Context, tx *world.Tx, n *world.Namespace, in *awssd.CreateServiceInput) *world.Registry {
+	id := idOr(ctx, tx, "srv-")
+	r := &world.Registry{ID: id, ARN: tx.ARN("servicediscovery", "service/"+id), Name: *in.Name, Namespace: n, Custom: in.HealthCheckCustomConfig != nil}
+	doc := &serviceDoc{creator: val(in.CreatorRequestId), description: val(in.Description), created: tx.Now(), tags: copyTags(in.Tags), check: copyCheck(in.HealthCheckConfig)}
+	if d := in.DnsConfig; d != nil {
+		r.Records, r.Weighted, doc.dns = recordsOf(d.DnsRecords), d.RoutingPolicy == sdtypes.RoutingPolicyWeighted, true
+	}
+	r.Doc = doc
+	return r
+}
+
+func copyCheck(c *sdtypes.HealthCheckConfig) *sdtypes.HealthCheckConfig {
+	if c == nil {
+		return nil
+	}
+	out := &sdtypes.HealthCheckConfig{Type: c.Type, ResourcePath: text(val(c.ResourcePath)), FailureThreshold: ptr(int32(1))}
+	if c.FailureThreshold != nil {
+		out.FailureThreshold = ptr(*c.FailureThreshold)
+	}
+	return out
+}
+
+// serviceOf finds a service by id or ARN.
+func serviceOf(tx *world.Tx, id *string, member string) (*world.Registry, error) {
+	if err := given(id, member); err != nil {
+		return nil, err
+	}
+	prefix := tx.ARN("servicediscovery", "service/")
+	r, ok := tx.Registries.Get(prefix + strings.TrimPrefix(*id, prefix))
+	if !ok {
+		return nil, world.Refuse("ServiceNotFound", "The service %s can't be found.", *id)
+	}
+	return r, nil
+}
+
+// UpdateService changes description, records and Route 53 health check. Records
+// and check that it leaves out are deleted; a custom health check stays.
+func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInput) (*awssd.UpdateServiceOutput, error) {
+	if in.Service == nil {
+		return nil, constraint(nil, "service", "Member must not be null")
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awssd.UpdateServiceOutput, error) {
+		r, err := serviceOf(tx, in.Id, "id")
+		if err != nil {
+			return nil, err
+		}
+		c, records := in.Service, []world.RecordType(nil)
+		if c.DnsConfig != nil {
+			policy := sdtypes.RoutingPolicy("")
+			if r.Weighted {
+				policy = sdtypes.RoutingPolicyWeighted
+			}
+			if !r.Namespace.HasDNS() {
+				return nil, invalid("DnsConfig is not supported for services in HTTP namespaces.")
+			}
+			if err := checkRecords(c.DnsConfig.DnsRecords, policy); err != nil {
+				return nil, err
+			}
+			records = recordsOf(c.DnsConfig.DnsRecords)
+		}
+		if c.HealthCheckConfig != nil && (r.Custom || r.Namespace.Kind != world.PublicNamespace) {
+			return nil, invalid("HealthCheckConfig is not supported for this service.")
+		}
+		about := "service " + r.ID
+		if err := s.busy(tx, about, "UPDATE_SERVICE"); err != nil {
+			return nil, err
+		}
+		doc := *docOfService(r)
+		doc.check, doc.dns = copyCheck(c.HealthCheckConfig), records != nil
+		if c.Description != nil {
+			doc.description = *c.Description
+		}
+		op := s.begin(ctx, tx, registry.Operation{Type: "UPDATE_SERVICE", About: about, Targets: map[string]string{"SERVICE": r.ID}},
+			func(tx *world.Tx) *world.Refusal { return change(tx, r, doc, records) })
+		return &awssd.UpdateServiceOutput{OperationId: op}, nil
+	})
+}
+
+// change is the end of a service's update.
+func change(tx *world.Tx, r *world.Registry, doc serviceDoc, records []world.RecordType) *world.Refusal {
+	if r.Gone {
+		return world.Refuse("INTERNAL_FAILURE", "The service is gone.")
+	}
+	doc.tags, doc.attributes = docOfService(r).tags, docOfService(r).attributes
+	r.Records, r.Doc = records, &doc
+	tx.Changed(world.RegistryChanged, r)
+	return nil
+}
+
+// DeleteService takes a service without instances away, at once.
+func (s *Service) DeleteService(ctx context.Context, in *awssd.DeleteServiceInput) (*awssd.DeleteServiceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awssd.DeleteServiceOutput, error) {
+		r, err := serviceOf(tx, in.Id, "id")
+		if err != nil {
+			return nil, err
+		}
+		if r.Instances.Len() > 0 || s.registering(tx, r) {
+			return nil, world.Refuse("ResourceInUse", "Service contains registered instances; delete the instances before deleting the service")
+		}
+		tx.DeleteRegistry(r)
+		return &awssd.DeleteServiceOutput{}, nil
+	})
+}
+
+// registering reports whether an instance of the service is on its way.
+func (s *Service) registering(tx *world.Tx, r *world.Registry) bool {
+	return slices.ContainsFunc(s.law.Operations(tx), func(o *registry.Operation) bool {
+		return o.Targets["SERVICE"] == r.ID && o.Type == "REGISTER_INSTANCE" && o.Status != "SUCCESS" && o.Status != "FAIL"
+	})
+}
+
+// GetService shows a service.
+func (s *Service) GetService(ctx context.Context, in *awssd.GetServiceInput) (*awssd.GetServiceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awssd.GetServiceOutput, error) {
+		r, err := serviceOf(tx, in.Id, "id")
+		if err != nil {
+			return nil, err
+		}
+		return &awssd.GetServiceOutput{Service: showService(tx, r)}, nil
+	})
+}
+
+func showService(tx *world.Tx, r *world.Registry) *sdtypes.Service {
+	x := summaryOfService(tx, r)
+	out := &sdtypes.Service{
+		Arn: x.Arn, Id: x.Id, Name: x.Name, NamespaceId: ptr(r.Namespace.ID), Type: x.Type, Description: x.Description, CreateDate: x.CreateDate,
+		DnsConfig: x.DnsConfig, HealthCheckConfig: x.HealthCheckConfig, HealthCheckCustomConfig: x.HealthCheckCustomConfig, InstanceCount: x.InstanceCount,
+		CreatedByAccount: x.CreatedByAccount, ResourceOwner: x.ResourceOwner, CreatorRequestId: text(docOfService(r).creator),
+	}
+	if out.DnsConfig != nil {
+		out.DnsConfig.NamespaceId = ptr(r.Namespace.ID)
+	}
+	return out
+}
+
+func summaryOfService(tx *world.Tx, r *world.Registry) sdtypes.ServiceSummary {
+	d := docOfService(r)
+	x := sdtypes.ServiceSummary{
+		Arn: ptr(r.ARN), Id: ptr(r.ID), Name: ptr(r.Name), Type: typeOf(r), Description: text(d.description), CreateDate: ptr(d.created),
+		HealthCheckConfig: copyCheck(d.check), InstanceCount: ptr(int32(r.Instances.Len())), CreatedByAccount: ptr(tx.Key.Account), ResourceOwner: ptr(tx.Key.Account),
+	}
+	if r.Custom {
+		x.HealthCheckCustomConfig = &sdtypes.HealthCheckCustomConfig{FailureThreshold: ptr(int32(1))}
+	}
+	if d.dns {
+		x.DnsConfig = &sdtypes.DnsConfig{RoutingPolicy: sdtypes.RoutingPolicyMultivalue, DnsRecords: []sdtypes.DnsRecord{}}
+		if r.Weighted {
+			x.DnsConfig.RoutingPolicy = sdtypes.RoutingPolicyWeighted
+		}
+		for _, rec := range r.Records {
+			x.DnsConfig.DnsRecords = append(x.DnsConfig.DnsRecords, sdtypes.DnsRecord{Type: sdtypes.RecordType(rec.Type), TTL: ptr(int64(rec.TTL / time.Second))})
+		}
+	}
+	return x
+}
+
+func typeOf(r *world.Registry) sdtypes.ServiceType {
+	if docOfService(r).dns {
+		return sdtypes.ServiceTypeDnsHttp
+	}
+	return sdtypes.ServiceTypeHttp
+}
+
+// ListServices lists those of the Region, or of a namespace.
+func (s *Service) ListServices(ctx context.Context, in *awssd.ListServicesInput) (*awssd.ListServicesOutput, error) {
+	var filters []filter
+	for _, f := range in.Filters {
+		x := filter{string(f.Name), string(f.Condition), f.Values}
+		if err := x.check(map[string]string{"NAMESPACE_ID": "EQ", "RESOURCE_OWNER": "EQ"}); err != nil {
+			return nil, err
+		}
+		filters = append(filters, x)
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awssd.ListServicesOutput, error) {
+		list := []sdtypes.ServiceSummary{}
+		for _, r := range tx.Registries.All() {
+			if all(filters, map[string]string{"NAMESPACE_ID": r.Namespace.ID, "RESOURCE_OWNER": "SELF"}) {
+				list = append(list, summaryOfService(tx, r))
+			}
+		}
+		page, next, err := pageOf(list, in.NextToken, in.MaxResults, 100, func(x sdtypes.ServiceSummary) string { return *x.Id })
+		return &awssd.ListServicesOutput{Services: page, NextToken: next}, err
+	})
+}
