@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -41,15 +42,25 @@ func (s Service) CreateRolling(ctx context.Context, act sluice.Act, id sluice.Ac
 
 // Roll asks for a rolling deployment: the revision, the attributes of u, and a
 // new deployment in any case if force. It is one call, so that it is one
-// deployment.
-func (s Service) Roll(ctx context.Context, act sluice.Act, action string, rev Revision, u Update, force bool) error {
+// deployment. What AWS answers is newer than what it shows for seconds after;
+// nil if it answers nothing.
+func (s Service) Roll(ctx context.Context, act sluice.Act, action string, rev Revision, u Update, force bool) (now *Live, err error) {
 	in := u.Values
 	in.Cluster, in.Service, in.TaskDefinition, in.ForceNewDeployment = aws.String(s.Cluster), aws.String(s.Name), aws.String(rev.ARN), force
 	w := sluice.Write{Operation: "ecs:UpdateService", Resource: s.Resource()}
-	return act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
-		_, err := s.API.UpdateService(ctx, &in)
+	err = act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
+		out, err := s.API.UpdateService(ctx, &in)
+		if err == nil && out.Service != nil {
+			now = live(*out.Service)
+		}
 		return rev.Name, err
 	})
+	return now, err
+}
+
+// Lists reports whether the service still lists the deployment with that id.
+func (l *Live) Lists(id string) bool {
+	return slices.ContainsFunc(l.Raw.Deployments, func(d ecstypes.Deployment) bool { return aws.ToString(d.Id) == id })
 }
 
 // StopDeployment ends a running service deployment by its rollback. One that is

@@ -40,7 +40,9 @@ type Engine struct {
 
 // Options change how a run behaves.
 type Options struct {
-	NoWait bool // return when a WAIT or an approval is reached
+	// NoWait returns when a WAIT or an approval is reached, or when a rolling
+	// deployment was asked for: ECS goes on with it.
+	NoWait bool
 }
 
 // Resource is the lease of a service.

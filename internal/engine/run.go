@@ -83,7 +83,7 @@ func (r *run) loop(ctx context.Context) (waiting string, err error) {
 		var more bool
 		switch step.Do {
 		case plan.RunStage:
-			more, err = r.stage(ctx, step)
+			more, waiting, err = r.stage(ctx, step)
 		case plan.WaitUntil, plan.AwaitApproval:
 			more, waiting, err = r.wait(ctx, step)
 		case plan.Hold:
@@ -153,37 +153,60 @@ func (r *run) approvedBy(ctx context.Context, s plan.Stage) error {
 }
 
 // stage runs one stage, or the rollback. more is false if the run ends here.
-func (r *run) stage(ctx context.Context, step plan.Step) (more bool, err error) {
+func (r *run) stage(ctx context.Context, step plan.Step) (more bool, waiting string, err error) {
 	s := r.plan.Stage(step.Index)
 	if err := r.lacksFiles(ctx, s); err != nil {
-		return false, errors.Join(r.pause(ctx, err.Error()), err)
+		return false, "", errors.Join(r.pause(ctx, err.Error()), err)
 	}
-	row, err := r.Journal.BeginStage(ctx, r.d.ID, step.Index, s.Name)
+	row, err := r.beginStage(ctx, s, step.Cause)
 	if err != nil {
-		return false, err
-	}
-	if step.Index == len(r.plan.Stages) && row.Attempts == 1 {
-		if err := r.emit(ctx, r.d.ID, label(s), sluice.RollbackStarted{Cause: step.Cause}); err != nil {
-			return false, err
-		}
-	}
-	if err := r.emit(ctx, r.d.ID, label(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc, Attempt: row.Attempts}); err != nil {
-		return false, err
-	}
-	if err := r.Journal.SetState(ctx, r.d.ID, journal.Running); err != nil {
-		return false, err
+		return false, "", err
 	}
 	err = r.execute(ctx, s, row.Began)
 	switch kind := sluice.KindOf(err); {
 	case err == nil:
-		return true, r.ended(ctx, s, journal.StageDone, nil)
+		return true, "", r.ended(ctx, s, journal.StageDone, nil)
+	case errors.Is(err, stage.ErrHandedOver):
+		waiting, err = r.handedOver(ctx, s, err)
+		return false, waiting, err
 	case kind == sluice.Halted && ctx.Err() == nil && r.commanded(ctx, s):
-		return true, nil // plan.Next knows what the command leads to
+		return true, "", nil // plan.Next knows what the command leads to
 	case kind == sluice.Halted, kind == sluice.Denied:
-		return false, errors.Join(r.pause(ctx, err.Error()), unlessHalted(err))
+		return false, "", errors.Join(r.pause(ctx, err.Error()), unlessHalted(err))
 	default:
-		return true, r.ended(ctx, s, journal.StageFailed, err)
+		return true, "", r.ended(ctx, s, journal.StageFailed, err)
 	}
+}
+
+func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journal.Stage, error) {
+	row, err := r.Journal.BeginStage(ctx, r.d.ID, s.Index, s.Name)
+	if err != nil {
+		return row, err
+	}
+	if s.Index == len(r.plan.Stages) && row.Attempts == 1 {
+		if err := r.emit(ctx, r.d.ID, label(s), sluice.RollbackStarted{Cause: cause}); err != nil {
+			return row, err
+		}
+	}
+	if err := r.emit(ctx, r.d.ID, label(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc, Attempt: row.Attempts}); err != nil {
+		return row, err
+	}
+	return row, r.Journal.SetState(ctx, r.d.ID, journal.Running)
+}
+
+// handedOver leaves the deployment to ECS: the claim is given back, since nothing
+// is written until somebody resumes it, and the journal says that it waits.
+func (r *run) handedOver(ctx context.Context, s plan.Stage, left error) (waiting string, err error) {
+	ctx = context.WithoutCancel(ctx)
+	if err := r.release(ctx); err != nil {
+		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {
+			return "", err
+		}
+	}
+	if err := r.Journal.SetState(ctx, r.d.ID, journal.Waiting); err != nil {
+		return "", err
+	}
+	return "ECS to end it", r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: "ECS to end it", Detail: sluice.Inner(left).Error()})
 }
 
 // lacksFiles: without the values that the journal does not keep, only a
@@ -211,6 +234,7 @@ func unlessHalted(err error) error {
 func (r *run) execute(ctx context.Context, s plan.Stage, began time.Time) error {
 	h := &host{engine: r.Engine, deployment: r.d.ID, stage: label(s), began: began}
 	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, Hasty: r.Hasty,
+		Leave: r.opts.NoWait && s.Index < len(r.plan.Stages),
 		Interrupt: func(ctx context.Context) error { return r.interrupt(ctx, s) }})
 	if err != nil {
 		return err

@@ -78,6 +78,7 @@ type Stage struct {
 	Weights   *sluice.Weights `json:"weights,omitempty"`  // ECS_TRAFFIC_ROUTING
 	KeepOld   bool            `json:"keepOld,omitempty"`  // ECS_PRIMARY_ROLLOUT
 	Recreate  bool            `json:"recreate,omitempty"` // ECS_SYNC
+	Stop      string          `json:"stop,omitempty"`     // ECS_SYNC: ARN of the service deployment that is stopped first
 	Duration  time.Duration   `json:"duration,omitempty"` // WAIT
 	Approvers []string        `json:"approvers,omitempty"`
 	Approvals int             `json:"approvals,omitempty"` // WAIT_APPROVAL: how many must say yes

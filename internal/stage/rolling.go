@@ -3,18 +3,52 @@ package stage
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// asked is what was so before a rolling deployment was asked for. UpdateService
-// carries no identity: that the PRIMARY deployment is another one now tells that
-// the call took effect, though its answer was lost.
+// asked is what was so before a rolling deployment was asked for, and which one
+// it then was. UpdateService carries no identity: that another deployment is the
+// PRIMARY or the current one now tells that the call took effect, though its
+// answer was lost.
 type asked struct {
-	Before string `json:"before"` // id of the PRIMARY deployment
+	Before  string `json:"before"`            // id of the PRIMARY deployment
+	Current string `json:"current,omitempty"` // ARN of the current service deployment
+
+	Deployment string `json:"deployment,omitempty"` // id of ours; empty: not seen yet
+	ARN        string `json:"arn,omitempty"`        // of our service deployment, if AWS shows it
 }
+
+// ours tells our deployment from a look after the call.
+func (a asked) ours(live *ecs.Live) asked {
+	a.Deployment, _ = live.PrimaryDeployment()
+	if now := live.Current(); now != a.Current {
+		a.ARN = now
+	}
+	return a
+}
+
+// took reports whether a look shows that the call took effect.
+func (a asked) took(live *ecs.Live) bool {
+	now, _ := live.PrimaryDeployment()
+	return now != a.Before || live.Current() != "" && live.Current() != a.Current
+}
+
+// name is what our deployment is followed by. One that ECS has taken back is
+// listed no more; its record stays.
+func (a asked) name(live *ecs.Live) string {
+	if a.ARN != "" && !live.Lists(a.Deployment) {
+		return a.ARN
+	}
+	return a.Deployment
+}
+
+// ErrHandedOver is that a stage has asked for all that it writes and leaves the
+// rest to ECS, because its host wants so. Executed again, it follows.
+var ErrHandedOver = errors.New("handed over to ECS")
 
 // roll brings a service with controller ECS to the new revision by ECS's own
 // rolling update: one UpdateService, then its deployment is followed to its end.
@@ -23,11 +57,27 @@ func (r *Run) roll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	deployment, err := r.ask(ctx, live, rev)
+	if r.Stage.Stop != "" {
+		if live, err = r.stopOther(ctx, live, rev); err != nil {
+			return err
+		}
+	}
+	ours, err := r.ask(ctx, live, rev)
 	if err != nil {
 		return err
 	}
-	return r.follow(ctx, rev.Name, deployment)
+	if r.Leave {
+		return r.leave(rev, ours)
+	}
+	if live, err = r.observe(ctx); err != nil {
+		return err
+	}
+	return r.follow(ctx, rev.Name, ours.name(live))
+}
+
+func (r *Run) leave(rev ecs.Revision, ours asked) error {
+	return &sluice.Error{Op: "roll to " + rev.Name, Resource: r.hand.Resource(), Kind: sluice.Halted,
+		Err: fmt.Errorf("deployment %s: %w", ours.Deployment, ErrHandedOver), Next: "sluice wait tells how it ends"}
 }
 
 // prepareRolling remembers what was, registers the revision, creates the service
@@ -62,54 +112,78 @@ func (r *Run) prepareRolling(ctx context.Context) (*ecs.Live, ecs.Revision, erro
 	return live, rev, r.hold(ctx, live)
 }
 
-// ask updates the service unless that was done, and returns the id of the
-// deployment that brings the revision.
-func (r *Run) ask(ctx context.Context, live *ecs.Live, rev ecs.Revision) (string, error) {
-	before, revision := live.PrimaryDeployment()
+// ask updates the service unless that was done, and tells the deployment that
+// brings the revision.
+func (r *Run) ask(ctx context.Context, live *ecs.Live, rev ecs.Revision) (asked, error) {
 	was, ok, err := saved[asked](ctx, r.Host, keyAsked)
-	if err != nil {
-		return "", err
-	}
-	if ok && was.Before != before {
-		return before, nil
+	switch {
+	case err != nil || ok && was.Deployment != "":
+		return was, err
+	case ok && was.took(live):
+		return r.knows(ctx, was.ours(live))
 	}
 	u := ecs.Differing(r.service, live)
-	if revision == rev.Name && len(u.Members) == 0 && !r.Plan.Force {
-		return before, nil
+	before, revision := live.PrimaryDeployment()
+	was = asked{Before: before, Current: live.Current()}
+	if revision != rev.Name || len(u.Members) > 0 || r.Plan.Force {
+		if err := save(ctx, r.Host, keyAsked, was); err != nil {
+			return was, err
+		}
+		if live, err = r.rollOnce(ctx, was, rev, u); err != nil {
+			return was, err
+		}
 	}
-	if err := save(ctx, r.Host, keyAsked, asked{before}); err != nil {
-		return "", err
+	return r.knows(ctx, was.ours(live))
+}
+
+// knows saves which deployment is ours, and sets the file's tags.
+func (r *Run) knows(ctx context.Context, ours asked) (asked, error) {
+	if err := save(ctx, r.Host, keyAsked, ours); err != nil {
+		return ours, err
 	}
-	if err := r.rollOnce(ctx, before, rev, u); err != nil {
-		return "", err
-	}
-	if live, err = r.observe(ctx); err != nil {
-		return "", err
+	live, err := r.observe(ctx)
+	if err != nil {
+		return ours, err
 	}
 	if tags := ecs.DifferingTags(r.service, live); len(tags) > 0 {
 		err = r.hand.Tag(ctx, r.act, "tag service", live.ARN, tags)
 	}
-	now, _ := live.PrimaryDeployment()
-	return now, err
+	return ours, err
 }
 
-// rollOnce makes the call. Forcing has no identity at all, so that an answer
-// that was lost is looked for before anything is asked again.
-func (r *Run) rollOnce(ctx context.Context, before string, rev ecs.Revision, u ecs.Update) error {
+// rollOnce makes the call and returns what AWS has now. Forcing has no identity
+// at all, so that an answer that was lost is looked for before anything is asked
+// again.
+func (r *Run) rollOnce(ctx context.Context, was asked, rev ecs.Revision, u ecs.Update) (*ecs.Live, error) {
 	for attempt := 1; ; attempt++ {
-		err := r.hand.Roll(ctx, r.act, "roll to "+rev.Name, rev, u, r.Plan.Force)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3 {
-			return err
+		live, err := r.hand.Roll(ctx, r.act, "roll to "+rev.Name, rev, u, r.Plan.Force)
+		if err == nil && live != nil {
+			return live, nil
 		}
+		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
+			return nil, err
+		}
+		live, lookErr := r.lookForOurs(ctx, was)
+		switch {
+		case lookErr != nil:
+			return nil, lookErr
+		case err == nil || was.took(live):
+			return live, nil
+		case attempt == 3:
+			return nil, err
+		}
+	}
+}
+
+// lookForOurs looks until our deployment shows; AWS's answers lag by seconds.
+func (r *Run) lookForOurs(ctx context.Context, was asked) (*ecs.Live, error) {
+	for n := 1; ; n++ {
 		if err := r.pause(ctx, claimSettle); err != nil {
-			return err
+			return nil, err
 		}
-		live, lookErr := r.observe(ctx)
-		if lookErr != nil {
-			return lookErr
-		}
-		if now, _ := live.PrimaryDeployment(); now != before {
-			return nil
+		live, err := r.observe(ctx)
+		if err != nil || was.took(live) || n == claimLooks {
+			return live, err
 		}
 	}
 }
@@ -148,12 +222,42 @@ func (r *Run) stopRunning(ctx context.Context, running, former string) (*ecs.Liv
 	if err != nil {
 		return nil, err
 	}
+	if !stopped {
+		return r.observe(ctx)
+	}
+	return r.awaitReturn(ctx, former)
+}
+
+// stopOther is stopRunning for a deployment that somebody else started. A
+// second run finds it on its way back already, or over.
+func (r *Run) stopOther(ctx context.Context, live *ecs.Live, rev ecs.Revision) (*ecs.Live, error) {
+	rec, err := r.hand.Record(ctx, r.Stage.Stop)
+	switch {
+	case err != nil:
+		return nil, err
+	case rec.Status == "PENDING" || rec.Status == "IN_PROGRESS":
+		stopped, err := r.hand.StopDeployment(ctx, r.act, r.Stage.Stop, r.Stage.Stop)
+		if err != nil {
+			return nil, err
+		}
+		if !stopped {
+			return r.observe(ctx)
+		}
+	case rec.Status != "ROLLBACK_REQUESTED" && rec.Status != "ROLLBACK_IN_PROGRESS":
+		return live, nil
+	}
+	return r.awaitReturn(ctx, rev.Name)
+}
+
+// awaitReturn looks until the revision is the one that is to serve, as long as a
+// rollback may take to begin.
+func (r *Run) awaitReturn(ctx context.Context, revision string) (*ecs.Live, error) {
 	for n := 1; ; n++ {
 		live, err := r.observe(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if _, now := live.PrimaryDeployment(); now == former || !stopped || n == rollbackLooks {
+		if _, now := live.PrimaryDeployment(); now == revision || n == rollbackLooks {
 			return live, nil
 		}
 		if err := r.pause(ctx, claimSettle); err != nil {
@@ -173,7 +277,7 @@ func (r *Run) returnTo(ctx context.Context, live *ecs.Live, former string) error
 	_, now := live.PrimaryDeployment()
 	switch {
 	case now != former:
-		err := r.hand.Roll(ctx, r.act, "return to "+former, ecs.Revision{ARN: former, Name: former}, back, false)
+		_, err := r.hand.Roll(ctx, r.act, "return to "+former, ecs.Revision{ARN: former, Name: former}, back, false)
 		if err != nil {
 			return err
 		}

@@ -41,6 +41,12 @@ type Config struct {
 	// Interrupt is asked at every look; its error stops the stage at a safe
 	// point. Nil: nobody interrupts.
 	Interrupt func(context.Context) error
+	// Ours tells task sets that a former maker left to us: a sync removes them like
+	// our own. Nil: there are none.
+	Ours func(id string) bool
+	// Leave ends a stage that ECS can carry on alone as soon as all was asked for;
+	// see [ErrHandedOver].
+	Leave bool
 	// Hasty ends every wait for health at once. It is for the tests which show
 	// that requests are lost without those waits; nothing that a user can reach
 	// sets it.

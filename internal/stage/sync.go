@@ -66,7 +66,7 @@ func (r *Run) retireOthers(ctx context.Context, keep string) error {
 			label = plan.OldPrimarySet
 		case canary != nil && set.ID == canary.ID:
 			label = plan.CanarySet
-		case !plan.Ours(set.ExternalID):
+		case !plan.Ours(set.ExternalID) && (r.Ours == nil || !r.Ours(set.ID)):
 			continue
 		}
 		if err := r.retire(ctx, set, label); err != nil {
