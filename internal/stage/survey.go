@@ -55,26 +55,29 @@ func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *
 	if cluster == "" {
 		cluster = "default"
 	}
-	hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: *app.Service.Input.ServiceName}
-	now, err := hand.Observe(ctx)
-	if err != nil {
+	if err := surveyNow(ctx, a, c, ecs.Service{API: a.ECS(), Cluster: cluster, Name: *app.Service.Input.ServiceName}, live); err != nil {
 		return err
-	}
-	if now != nil {
-		live.Service, live.TaskSets = &now.Raw, now.TaskSets
-		if value, ok := now.Tags[plan.ClaimTag]; ok {
-			if k, err := plan.ParseClaim(value); err != nil || k.Until.After(c.Now()) {
-				live.Claim = value
-			}
-		}
-		if serving := now.Serving(); serving != "" && now.Status == "ACTIVE" {
-			if live.Definition, err = ecs.Definition(ctx, a.ECS(), serving); err != nil {
-				return err
-			}
-		}
 	}
 	rev, err := ecs.Registered(ctx, a.ECS(), app.Task)
 	live.Identical = rev.Name
+	return err
+}
+
+// surveyNow reads the service as it stands and the definition that serves.
+func surveyNow(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service, live *plan.Live) error {
+	now, err := hand.Observe(ctx)
+	if err != nil || now == nil {
+		return err
+	}
+	live.Service, live.TaskSets = &now.Raw, now.TaskSets
+	if value, ok := now.Tags[plan.ClaimTag]; ok {
+		if k, err := plan.ParseClaim(value); err != nil || k.Until.After(c.Now()) {
+			live.Claim = value
+		}
+	}
+	if serving := now.Serving(); serving != "" && now.Status == "ACTIVE" {
+		live.Definition, err = ecs.Definition(ctx, a.ECS(), serving)
+	}
 	return err
 }
 

@@ -1,0 +1,74 @@
+package definition
+
+import (
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+// TaskOf is a registered task definition as the request that registers it.
+func TaskOf(td *ecstypes.TaskDefinition) *Task {
+	in := &awsecs.RegisterTaskDefinitionInput{}
+	from, to := reflect.ValueOf(td).Elem(), reflect.ValueOf(in).Elem()
+	for _, m := range members(to.Type()) {
+		name := to.Type().Field(m.index).Name
+		if v := from.FieldByName(name); v.IsValid() && v.Type() == to.Field(m.index).Type() {
+			to.Field(m.index).Set(v)
+		}
+	}
+	return &Task{Input: in, File: "task definition " + aws.ToString(td.TaskDefinitionArn)}
+}
+
+// ServiceOf is what a service revision was asked to be, as far as it belongs to
+// the revision: where its tasks run and how callers reach them. Members that the
+// revision had none of are given, and empty, where the service has some now.
+func ServiceOf(name string, rev *ecstypes.ServiceRevision, now *ecstypes.Service) *Service {
+	s := &Service{Input: &awsecs.CreateServiceInput{ServiceName: &name}, Given: map[string]bool{"serviceName": true}, File: "service revision"}
+	if rev == nil {
+		return s
+	}
+	s.File += " " + aws.ToString(rev.ServiceRevisionArn)
+	in := s.Input
+	s.give("networkConfiguration", rev.NetworkConfiguration != nil, func() { in.NetworkConfiguration = rev.NetworkConfiguration })
+	s.give("loadBalancers", len(rev.LoadBalancers)+len(now.LoadBalancers) > 0, func() {
+		in.LoadBalancers = append([]ecstypes.LoadBalancer{}, rev.LoadBalancers...)
+	})
+	s.give("serviceRegistries", len(rev.ServiceRegistries)+len(now.ServiceRegistries) > 0, func() {
+		in.ServiceRegistries = append([]ecstypes.ServiceRegistry{}, rev.ServiceRegistries...)
+	})
+	s.give("capacityProviderStrategy", len(rev.CapacityProviderStrategy) > 0, func() { in.CapacityProviderStrategy = rev.CapacityProviderStrategy })
+	s.give("platformVersion", pinned(rev.PlatformVersion) && pinned(now.PlatformVersion), func() { in.PlatformVersion = rev.PlatformVersion })
+	s.giveOfDeployment(rev, primaryDeployment(now))
+	return s
+}
+
+// giveOfDeployment gives what AWS tells of a service on its deployment only.
+func (s *Service) giveOfDeployment(rev *ecstypes.ServiceRevision, now *ecstypes.Deployment) {
+	if now == nil {
+		now = &ecstypes.Deployment{}
+	}
+	in := s.Input
+	s.give("serviceConnectConfiguration", rev.ServiceConnectConfiguration != nil || now.ServiceConnectConfiguration != nil, func() {
+		if in.ServiceConnectConfiguration = rev.ServiceConnectConfiguration; in.ServiceConnectConfiguration == nil {
+			in.ServiceConnectConfiguration = &ecstypes.ServiceConnectConfiguration{Enabled: false}
+		}
+	})
+	s.give("volumeConfigurations", len(rev.VolumeConfigurations)+len(now.VolumeConfigurations) > 0, func() {
+		in.VolumeConfigurations = append([]ecstypes.ServiceVolumeConfiguration{}, rev.VolumeConfigurations...)
+	})
+	s.give("vpcLatticeConfigurations", len(rev.VpcLatticeConfigurations)+len(now.VpcLatticeConfigurations) > 0, func() {
+		in.VpcLatticeConfigurations = append([]ecstypes.VpcLatticeConfiguration{}, rev.VpcLatticeConfigurations...)
+	})
+}
+
+func (s *Service) give(name string, given bool, set func()) {
+	if given {
+		s.Given[name] = true
+		set()
+	}
+}
+
+// pinned: LATEST is not the version that it was then, and cannot be compared.
+func pinned(version *string) bool { return aws.ToString(version) != "" && aws.ToString(version) != "LATEST" }

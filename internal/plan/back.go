@@ -1,0 +1,164 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Past is one service deployment of the history that ECS keeps for 90 days.
+type Past struct {
+	ARN, Status string
+	Revision    *ecstypes.ServiceRevision // that it brings; nil: AWS does not tell it any more
+}
+
+func (p Past) brings() string {
+	if p.Revision == nil {
+		return ""
+	}
+	return sluice.RevisionOf(aws.ToString(p.Revision.TaskDefinition))
+}
+
+// runs reports whether it can be stopped, or is on its way back already.
+func (p Past) runs() bool {
+	switch p.Status {
+	case "PENDING", "IN_PROGRESS", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
+		return true
+	}
+	return false
+}
+
+// Return is where a rollback goes of a service that somebody else deployed.
+type Return struct {
+	To       string                    // family:revision
+	Revision *ecstypes.ServiceRevision // whose attributes are restored; nil: not known, they stay
+	Stop     string                    // ARN of the service deployment that runs and is stopped first
+	Nothing  string                    // not empty: there is nothing to roll back, and why
+}
+
+// Back decides by a service's history, newest first, what a rollback returns to:
+// the revision named in to; else what served before the deployment that runs;
+// else the newest that succeeded and is not what serves now. A lower number says
+// nothing about success.
+func Back(cluster string, s *ecstypes.Service, past []Past, to string) (Return, error) {
+	if err := refuseBack(cluster, s); err != nil {
+		return Return{}, err
+	}
+	if to != "" {
+		return Return{To: to, Revision: succeeded(past, func(p Past) bool { return p.brings() == to }).Revision}, nil
+	}
+	if len(past) > 0 && past[0].runs() {
+		return beforeRunning(cluster, s, past)
+	}
+	if len(past) > 0 && past[0].Status == "ROLLBACK_SUCCESSFUL" {
+		return Return{Nothing: fmt.Sprintf("ECS rolled %s back by itself; %s serves", orUnknown(past[0].brings()), serves(s))}, nil
+	}
+	last := succeeded(past, func(p Past) bool { return differs(s, p) })
+	if last.Revision == nil {
+		return Return{}, noneSucceeded(cluster, s)
+	}
+	return Return{To: last.brings(), Revision: last.Revision}, nil
+}
+
+// beforeRunning: ECS goes back to the newest deployment that was completed. One
+// older than the history is still in the service's list.
+func beforeRunning(cluster string, s *ecstypes.Service, past []Past) (Return, error) {
+	stop := past[0].ARN
+	if last := succeeded(past[1:], func(Past) bool { return true }); last.Revision != nil {
+		return Return{To: last.brings(), Revision: last.Revision, Stop: stop}, nil
+	}
+	for _, d := range s.Deployments {
+		if aws.ToString(d.Status) != "PRIMARY" && d.RolloutState == ecstypes.DeploymentRolloutStateCompleted {
+			return Return{To: sluice.RevisionOf(aws.ToString(d.TaskDefinition)), Stop: stop}, nil
+		}
+	}
+	return Return{}, noneSucceeded(cluster, s)
+}
+
+func succeeded(past []Past, fits func(Past) bool) Past {
+	for _, p := range past {
+		if p.Status == "SUCCESSFUL" && p.Revision != nil && fits(p) {
+			return p
+		}
+	}
+	return Past{}
+}
+
+// differs reports whether a service revision is not what the service is now.
+func differs(s *ecstypes.Service, p Past) bool {
+	return p.brings() != serves(s) || len(definition.CompareService(definition.ServiceOf(aws.ToString(s.ServiceName), p.Revision, s), s)) > 0
+}
+
+func serves(s *ecstypes.Service) string { return sluice.RevisionOf(aws.ToString(s.TaskDefinition)) }
+
+func orUnknown(revision string) string {
+	if revision == "" {
+		return "the newest deployment"
+	}
+	return revision
+}
+
+func refuseBack(cluster string, s *ecstypes.Service) error {
+	problem := func(kind sluice.Kind, next, format string, args ...any) error {
+		resource := cluster
+		if s != nil {
+			resource += "/" + aws.ToString(s.ServiceName)
+		}
+		return &sluice.Error{Op: "roll the service back", Resource: resource, Kind: kind, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	switch {
+	case s == nil:
+		return problem(sluice.NotFound, "check --cluster, --service and --region", "there is no such service")
+	case aws.ToString(s.Status) != "ACTIVE":
+		return problem(sluice.NotFound, "deploy it to create it anew", "the service is %s", aws.ToString(s.Status))
+	case s.DeploymentController != nil && s.DeploymentController.Type != "" && s.DeploymentController.Type != controllerECS:
+		return problem(sluice.NotFound, "roll it back where its journal is; --state names another journal",
+			"no deployment of it is in this journal, and ECS keeps no history for controller %s", s.DeploymentController.Type)
+	}
+	return nil
+}
+
+func noneSucceeded(cluster string, s *ecstypes.Service) error {
+	name := aws.ToString(s.ServiceName)
+	return &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,
+		Err:  errors.New("ECS's history of 90 days has no other revision of it that succeeded"),
+		Next: fmt.Sprintf("name one: sluice rollback --cluster %s --service %s --to family:revision", cluster, name)}
+}
+
+// backDeadline is how long nothing may move in a rollback that no file describes.
+const backDeadline = 10 * time.Minute
+
+// MakeBack plans a return as a deployment like others: to the registered task
+// definition, with the attributes of its service revision. The desired count is
+// left alone. A return that fails is not taken back by itself.
+func MakeBack(cluster string, live Live, back Return, task *ecstypes.TaskDefinition) (*Plan, error) {
+	name := aws.ToString(live.Service.ServiceName)
+	if task.Status == ecstypes.TaskDefinitionStatusInactive {
+		return nil, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.Conflict,
+			Err:  fmt.Errorf("task definition %s is INACTIVE: AWS starts no deployment of it", back.To),
+			Next: "register it again, or name another: sluice rollback --to family:revision"}
+	}
+	live.Identical = back.To
+	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
+		Task: definition.TaskOf(task), Service: definition.ServiceOf(name, back.Revision, live.Service), ProgressDeadline: backDeadline,
+		Notes: []string{fmt.Sprintf("the desired count (%d) is left alone", live.Service.DesiredCount)}}
+	if back.Revision == nil {
+		app.Notes = append(app.Notes, "ECS's history does not tell how the service was with "+back.To+": its other attributes are left alone")
+	}
+	p, err := Make(app, live, Options{})
+	if err != nil || back.Stop == "" {
+		return p, err
+	}
+	s := &p.Stages[0]
+	s.Stop = back.Stop
+	s.write("ecs:StopServiceDeployment", back.Stop)
+	p.Changes = append(p.Changes, Change{Of: "service deployment", Path: back.Stop, Have: "runs", Want: "rolled back"})
+	return p, nil
+}
