@@ -32,7 +32,17 @@ func (c Config) load(ctx context.Context) (aws.Config, error) {
 	if err := checkEndpoint(aws.ToString(shared.BaseEndpoint)); err != nil {
 		return aws.Config{}, err
 	}
+	if c.TokenFile != "" && c.AssumeRole != "" {
+		shared.Credentials = c.byToken(shared)
+	}
 	return shared, nil
+}
+
+// byToken are the credentials of the role, taken on by the token in the file.
+func (c Config) byToken(shared aws.Config) aws.CredentialsProvider {
+	client := chainSTS{token: awssts.NewFromConfig(shared), attach: c.chainGate().sts}
+	return aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(client, c.AssumeRole, stscreds.IdentityTokenFile(c.TokenFile),
+		func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = c.sessionName(c.AssumeRole) }))
 }
 
 func (c Config) closed() aws.Config {
@@ -57,6 +67,9 @@ func (c Config) options() []func(*config.LoadOptions) error {
 	}
 	if c.Profile != "" {
 		options = append(options, config.WithSharedConfigProfile(c.Profile))
+	}
+	if c.CredentialsFile != "" {
+		options = append(options, config.WithSharedCredentialsFiles([]string{c.CredentialsFile}))
 	}
 	if c.HTTPClient != nil {
 		options = append(options, config.WithHTTPClient(c.HTTPClient))

@@ -26,6 +26,14 @@ type Config struct {
 	Region      string // "us-east-1"; empty: as the SDK finds it
 	Profile     string // of the shared config files; empty: AWS_PROFILE or default
 	AssumeRole  string // ARN of a role to take on over the credentials found
+
+	// CredentialsFile is read instead of the shared credentials file; empty: as the
+	// SDK finds it.
+	CredentialsFile string
+	// TokenFile holds a web identity token with which AssumeRole is taken on,
+	// without any other credentials. It is read anew each time.
+	TokenFile string
+
 	EndpointURL string // for every service; empty: AWS_ENDPOINT_URL… or AWS itself
 
 	SessionName string // of the assumed role; empty: "sluice-<role name>"
@@ -88,7 +96,7 @@ func (c Config) build(shared aws.Config, who string) *Account {
 		extra:  c.APIOptions,
 		gate:   gate{clock: c.Clock, draw: c.Draw, limits: c.Limits, owner: who + " " + shared.Region, onCall: c.OnCall, credentials: shared.Credentials},
 	}
-	if c.AssumeRole != "" {
+	if c.AssumeRole != "" && c.TokenFile == "" {
 		b.take(&role{arn: c.AssumeRole, session: c.sessionName(c.AssumeRole), clock: c.Clock, sts: b.sts()})
 	}
 	return &Account{region: shared.Region, endpoint: aws.ToString(shared.BaseEndpoint), clients: b.all()}

@@ -1,0 +1,66 @@
+package piped
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
+)
+
+// openClock is the machine's time, or with SLUICE_SPEED a faster one set by the
+// local AWS, so that a plugin that is started again has the same time.
+func openClock(getenv func(string) string) (c clock.Clock, scaled bool, err error) {
+	text := getenv("SLUICE_SPEED")
+	if text == "" || text == "1" {
+		return clock.Real(), false, nil
+	}
+	speed, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(speed > 0) || math.IsInf(speed, 0) {
+		return nil, false, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text), Next: "unset SLUICE_SPEED"}
+	}
+	c = clock.Scaled(speed)
+	if now, ok := simTime(getenv("AWS_ENDPOINT_URL")); ok {
+		return set{c, now.Sub(c.Now())}, true, nil
+	}
+	return c, true, nil
+}
+
+// set is a clock that was set to another time.
+type set struct {
+	clock.Clock
+	by time.Duration
+}
+
+func (s set) Now() time.Time { return s.Clock.Now().Add(s.by) }
+
+// askTime is how long the local AWS may take to tell the time.
+const askTime = 2 * time.Second
+
+// simTime asks the local AWS what time it is; false if there is none.
+func simTime(endpoint string) (time.Time, bool) {
+	if !account.IsLoopback(endpoint) {
+		return time.Time{}, false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(endpoint, "/")+"/_sluice/world", nil)
+	if err != nil {
+		return time.Time{}, false
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return time.Time{}, false
+	}
+	defer resp.Body.Close()
+	var world struct{ Now time.Time }
+	err = json.NewDecoder(resp.Body).Decode(&world)
+	return world.Now, err == nil && !world.Now.IsZero()
+}

@@ -1,0 +1,114 @@
+package piped
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// entry is what piped hands over at the start: the plugin's entry in its own
+// configuration.
+type entry struct {
+	Name          string          `json:"name"` // key of metadata, of spec.plugins, of deploy targets
+	URL           string          `json:"url"`
+	Port          int             `json:"port"`
+	Config        json.RawMessage `json:"config"`
+	DeployTargets []deployTarget  `json:"deployTargets"`
+}
+
+// deployTarget is an account and Region that applications are deployed to.
+type deployTarget struct {
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"labels"`
+	Config json.RawMessage   `json:"config"`
+
+	access access
+}
+
+// access is how a deploy target is reached, under PipeCD's names.
+type access struct {
+	Region          string `json:"region"`
+	Profile         string `json:"profile"`
+	CredentialsFile string `json:"credentialsFile"`
+	RoleARN         string `json:"roleARN"`   // taken on by the token, or plainly
+	TokenFile       string `json:"tokenFile"` // a web identity
+}
+
+// readEntry reads the value of --config.
+func readEntry(text string) (*entry, error) {
+	e := &entry{}
+	if err := json.Unmarshal([]byte(text), e); err != nil {
+		return nil, configError("", fmt.Errorf("--config: %w", err))
+	}
+	switch {
+	case e.Name == "":
+		return nil, configError("", errors.New("the plugin has no name"))
+	case e.Port < 1 || e.Port > 65535:
+		return nil, configError(e.Name, fmt.Errorf("port %d: a plugin needs a port from 1 to 65535, for piped waits for it without end", e.Port))
+	}
+	if err := strictly(e.Config, &struct{}{}); err != nil {
+		return nil, configError(e.Name, fmt.Errorf("config: %w: this plugin has no configuration of its own", err))
+	}
+	seen := map[string]bool{}
+	for i := range e.DeployTargets {
+		if err := e.DeployTargets[i].read(seen); err != nil {
+			return nil, configError(e.Name, err)
+		}
+	}
+	return e, nil
+}
+
+func (t *deployTarget) read(seen map[string]bool) error {
+	switch {
+	case t.Name == "":
+		return errors.New("a deploy target has no name")
+	case seen[t.Name]:
+		return fmt.Errorf("deploy target %s is given twice", t.Name)
+	}
+	seen[t.Name] = true
+	if err := strictly(t.Config, &t.access); err != nil {
+		return fmt.Errorf("deploy target %s: config: %w: it has region, profile, credentialsFile, roleARN and tokenFile", t.Name, err)
+	}
+	switch a := t.access; {
+	case a.Region == "":
+		return fmt.Errorf("deploy target %s: config has no region", t.Name)
+	case a.TokenFile != "" && a.RoleARN == "":
+		return fmt.Errorf("deploy target %s: config has a tokenFile and no roleARN, the role that the token is for", t.Name)
+	}
+	return nil
+}
+
+// strictly decodes JSON and refuses keys that are not known. Nothing is nothing.
+func strictly(data []byte, into any) error {
+	if len(data) == 0 || string(data) == "null" {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more than one value")
+	}
+	return nil
+}
+
+func configError(plugin string, err error) error {
+	return &sluice.Error{Op: "read the plugin's entry", Resource: plugin, Err: err, Next: "correct it under spec.plugins of piped's configuration"}
+}
+
+// target is the deploy target of that name.
+func (e *entry) target(name string) (*deployTarget, error) {
+	for i := range e.DeployTargets {
+		if e.DeployTargets[i].Name == name {
+			return &e.DeployTargets[i], nil
+		}
+	}
+	return nil, &sluice.Error{Op: "find the deploy target", Resource: name, Err: fmt.Errorf("plugin %s has none of that name", e.Name),
+		Next: "add it under spec.plugins[].deployTargets of piped's configuration and restart piped"}
+}

@@ -1,0 +1,269 @@
+package piped
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
+)
+
+// ExecuteStage runs a stage to its end, on each deploy target of the deployment in
+// order. piped may ask for a stage again that was under way when it was killed:
+// what was made is found, nothing is made twice.
+//
+// What the stage ran into is its status and its log, not an error of the call.
+func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageRequest) (*contract.ExecuteStageResponse, error) {
+	in := r.GetInput()
+	log := openLog(p.piped, in.GetDeployment().GetId(), in.GetStage())
+	defer log.close()
+	err := p.execute(ctx, in, log)
+	switch {
+	case err == nil:
+		log.write(contract.LogSeverity_SUCCESS, "done")
+		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_SUCCESS}, nil
+	case ctx.Err() != nil:
+		log.write(contract.LogSeverity_ERROR, "stopped: "+context.Cause(ctx).Error()+"; what was made is found by the next attempt, or undone by the rollback")
+		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_CANCELLED, Message: err.Error()}, nil
+	}
+	log.write(contract.LogSeverity_ERROR, "failed: "+err.Error())
+	if next := sluice.NextStep(err); next != "" {
+		log.write(contract.LogSeverity_ERROR, "next: "+next)
+	}
+	return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_FAILURE, Message: err.Error()}, nil
+}
+
+func (p *plugin) execute(ctx context.Context, in *contract.ExecutePluginInput, log *stageLog) error {
+	if !slices.Contains(ourStages, in.GetStage().GetName()) {
+		return &sluice.Error{Op: "run stage " + in.GetStage().GetName(), Err: errors.New("this plugin has no such stage")}
+	}
+	targets, err := p.targetsOf(in.GetDeployment())
+	if err != nil {
+		return err
+	}
+	target, err := p.entry.load(in.GetTargetDeploymentSource())
+	if err != nil && in.GetStage().GetName() != appfile.StageRollback {
+		return err
+	}
+	var running *loaded
+	if in.GetRunningDeploymentSource() != nil {
+		running, _ = p.entry.load(in.GetRunningDeploymentSource()) // it only tells of tags that were given
+	}
+	for _, name := range targets {
+		t := &turn{plugin: p, in: in, log: log, target: target, running: running, failed: err}
+		t.host = &host{piped: p.piped, plugin: p.entry.Name, deployment: in.GetDeployment().GetId(), tell: log.event}
+		if len(targets) > 1 {
+			t.host.prefix = name + "/"
+			log.write(contract.LogSeverity_INFO, "deploy target "+name)
+		}
+		if err := t.run(ctx, name); err != nil {
+			return inTarget(name, len(targets), err)
+		}
+	}
+	return nil
+}
+
+func inTarget(name string, of int, err error) error {
+	if of == 1 {
+		return err
+	}
+	return fmt.Errorf("deploy target %s: %w", name, err)
+}
+
+// turn is a stage's work on one deploy target.
+type turn struct {
+	plugin          *plugin
+	in              *contract.ExecutePluginInput
+	log             *stageLog
+	host            *host
+	target, running *loaded
+	failed          error // why the target's files cannot be read; the rollback may not need them
+
+	place  *place
+	ground ground
+	begun  bool // the ground had been saved
+	app    *appfile.Application
+	plan   *plan.Plan
+	index  int // of the stage in the plan
+}
+
+func (t *turn) run(ctx context.Context, target string) (err error) {
+	if t.place, err = t.plugin.places.get(ctx, target); err != nil {
+		return err
+	}
+	if t.ground, t.begun, err = loadGround(ctx, t.host); err != nil {
+		return err
+	}
+	if t.rollsBack() && !t.begun {
+		t.log.write(contract.LogSeverity_INFO, "nothing was changed, so that nothing is to be put back")
+		return nil
+	}
+	if t.failed != nil {
+		return t.failed
+	}
+	if err := t.prepare(ctx); err != nil {
+		return err
+	}
+	w, err := t.open(ctx)
+	if err != nil {
+		return err
+	}
+	err = w.Execute(ctx)
+	if err == nil {
+		err = t.after(ctx)
+	}
+	if t.over(err) {
+		t.release(ctx)
+	}
+	return err
+}
+
+func (t *turn) rollsBack() bool { return t.in.GetStage().GetName() == appfile.StageRollback }
+
+// prepare makes the plan: from what was saved, or, in the first stage of the
+// deployment, from what AWS has now, which is saved.
+func (t *turn) prepare(ctx context.Context) (err error) {
+	t.app = tagged(t.target.app, ownTags(t.in.GetDeployment(), t.commit()))
+	if t.begun {
+		t.plan, err = t.ground.plan(t.app)
+	} else {
+		t.ground, t.plan, err = take(ctx, t.place, t.plugin, t.app, t.quick())
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.own(ctx); err != nil {
+		return err
+	}
+	if !t.begun {
+		if err := saveGround(ctx, t.host, t.ground); err != nil {
+			return err
+		}
+		t.explain()
+	}
+	t.index = t.find()
+	if t.index < 0 {
+		return &sluice.Error{Op: "run stage " + t.in.GetStage().GetName(), Err: fmt.Errorf("the pipeline of the application has no such stage at place %d", t.in.GetStage().GetIndex()+1)}
+	}
+	t.host.start, err = began(ctx, t.host, t.in.GetStage().GetId(), t.plugin.clock.Now())
+	return err
+}
+
+// commit is the one that serves when the stage is done.
+func (t *turn) commit() string {
+	if !t.rollsBack() {
+		if hash := t.in.GetDeployment().GetTrigger().GetCommit().GetHash(); hash != "" {
+			return hash
+		}
+		return t.target.commit
+	}
+	if hash := t.in.GetRunningDeploymentSource().GetCommitHash(); hash != "" {
+		return hash
+	}
+	return t.in.GetDeployment().GetRunningCommitHash()
+}
+
+// quick tells a quick sync from a pipeline: its stage is none of the file's.
+func (t *turn) quick() bool {
+	at := int(t.in.GetStage().GetIndex())
+	return at >= len(t.target.pipeline) || t.target.pipeline[at] != t.in.GetStage().GetName()
+}
+
+// find is the place of the stage in the plan, -1 if it has none.
+func (t *turn) find() int {
+	if t.rollsBack() {
+		return len(t.plan.Stages)
+	}
+	i := 0
+	if !t.ground.Quick {
+		i = indexOf(t.target.pipeline, int(t.in.GetStage().GetIndex()))
+	}
+	if i >= len(t.plan.Stages) || t.plan.Stages[i].Name != t.in.GetStage().GetName() {
+		return -1
+	}
+	return i
+}
+
+// own refuses another application's service.
+func (t *turn) own(ctx context.Context) error {
+	live, err := t.hand().Observe(ctx)
+	if err != nil {
+		return err
+	}
+	return owned(live, t.in.GetDeployment(), t.hand().Resource())
+}
+
+func (t *turn) hand() ecs.Service {
+	return ecs.Service{API: t.place.account.ECS(), Cluster: t.plan.Cluster, Name: t.plan.Service}
+}
+
+// explain tells what the deployment is about, once.
+func (t *turn) explain() {
+	for _, note := range t.target.app.Notes {
+		t.log.write(contract.LogSeverity_INFO, note)
+	}
+	for _, warning := range t.plan.Warnings {
+		t.log.write(contract.LogSeverity_INFO, "warning: "+warning)
+	}
+}
+
+// open makes the stage ready. Task sets that the official plugin left are ours.
+func (t *turn) open(ctx context.Context) (*stage.Run, error) {
+	var left []string
+	if t.plan.Stage(t.index).Name == appfile.StageSync && t.ground.Status == "ACTIVE" && t.ground.Controller == "EXTERNAL" {
+		var err error
+		if left, err = t.hand().TaskSetsTagged(ctx, official(t.in.GetDeployment().GetApplicationId())); err != nil {
+			return nil, err
+		}
+	}
+	return stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: t.index,
+		Deployment: plan.IDPrefix + t.in.GetDeployment().GetId(), Host: t.host, Ours: func(id string) bool { return slices.Contains(left, id) }})
+}
+
+// after is what comes once the stage's own work is done.
+func (t *turn) after(ctx context.Context) error {
+	w := tagWriter{hand: t.hand(), deployment: plan.IDPrefix + t.in.GetDeployment().GetId(), tell: t.log.event}
+	switch t.in.GetStage().GetName() {
+	case appfile.StageSync, appfile.StagePrimaryRollout:
+		if t.running != nil {
+			return w.tidy(ctx, t.running.app, t.target.app)
+		}
+	case appfile.StageRollback:
+		return w.restore(ctx, ownTags(t.in.GetDeployment(), t.commit()))
+	}
+	return nil
+}
+
+// over tells whether nothing of ours comes after this stage: the claim on the
+// service is given back then.
+func (t *turn) over(err error) bool {
+	if t.rollsBack() || err == nil {
+		return t.index >= len(t.plan.Stages)-1
+	}
+	for _, s := range t.in.GetDeployment().GetStages() {
+		if s.GetRollback() {
+			return false
+		}
+	}
+	return len(t.in.GetDeployment().GetStages()) > 0 || !t.target.app.AutoRollback
+}
+
+// release gives the claim back. That it cannot be is no failure of the deployment:
+// it runs out by itself.
+func (t *turn) release(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	w, err := stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: len(t.plan.Stages),
+		Deployment: plan.IDPrefix + t.in.GetDeployment().GetId(), Host: t.host})
+	if err == nil {
+		err = w.Release(ctx)
+	}
+	if err != nil {
+		t.log.event(sluice.Warned{Message: "the claim on the service is not given back, it runs out by itself: " + err.Error()})
+	}
+}

@@ -1,0 +1,191 @@
+package piped
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+)
+
+const (
+	// logBatch bounds the bytes of one report: gRPC takes 4 MiB.
+	logBatch = 1 << 20
+	// checkpointEvery is how often what was told is handed over for good.
+	checkpointEvery = 2 * time.Minute
+	// longest is how many characters of one line are kept.
+	longest = 4000
+	// displayKey is where PipeCD's page looks for a stage's state in a few words.
+	displayKey = "pipecd/stage-display-metadata"
+	// endWait is how long the last report of a stage is tried.
+	endWait = 10 * time.Second
+)
+
+// stageLog is the log of one stage as PipeCD's page shows it. Lines are sent at
+// once, in the background: piped's answer is not waited for until the end. All
+// times are the machine's.
+type stageLog struct {
+	piped      contract.PluginServiceClient
+	deployment string
+	stage      *contract.PipelineStage
+
+	mu      sync.Mutex
+	fresh   []*contract.LogBlock // not sent yet
+	since   []*contract.LogBlock // since the last checkpoint
+	last    int64                // index of the newest block
+	display string               // not sent yet
+	wake    chan struct{}
+	closing bool
+	done    chan struct{}
+}
+
+func openLog(c contract.PluginServiceClient, deployment string, stage *contract.PipelineStage) *stageLog {
+	l := &stageLog{piped: c, deployment: deployment, stage: stage, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go l.send()
+	return l
+}
+
+// write adds a line. What has several lines becomes several; empty ones are left
+// out, since one of them makes piped refuse all that come with it.
+func (l *stageLog) write(severity contract.LogSeverity, message string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(message) {
+		line = strings.TrimRight(strings.ToValidUTF8(line, "?"), " \t\r\n")
+		if line == "" {
+			continue
+		}
+		if r := []rune(line); len(r) > longest {
+			line = string(r[:longest]) + " …"
+		}
+		l.fresh = append(l.fresh, l.block(severity, line))
+	}
+	l.nudge()
+}
+
+// block numbers a line by the machine's milliseconds, so that the lines of a later
+// attempt come after those of an earlier one.
+func (l *stageLog) block(severity contract.LogSeverity, line string) *contract.LogBlock {
+	now := time.Now()
+	l.last = max(l.last+1, now.UnixMilli())
+	return &contract.LogBlock{Index: l.last, Log: line, Severity: severity, CreatedAt: now.Unix()}
+}
+
+// show is the stage's state in a few words.
+func (l *stageLog) show(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.display = text
+	l.nudge()
+}
+
+// event tells an event of a stage.
+func (l *stageLog) event(ev sluice.Event) {
+	severity, text := say(ev)
+	l.write(severity, text)
+	if text := displayed(ev); text != "" {
+		l.show(text)
+	}
+}
+
+func (l *stageLog) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// send is the one sender of the log.
+func (l *stageLog) send() {
+	defer close(l.done)
+	checkpoint := time.Now()
+	for {
+		<-l.wake
+		closing := l.flush()
+		if closing {
+			l.checkpoint(true)
+			return
+		}
+		if time.Since(checkpoint) > checkpointEvery && l.checkpoint(false) {
+			checkpoint = time.Now()
+		}
+	}
+}
+
+// flush sends what is fresh. What piped does not take comes with the next
+// checkpoint.
+func (l *stageLog) flush() (closing bool) {
+	l.mu.Lock()
+	blocks, display := l.fresh, l.display
+	l.fresh, l.display = nil, ""
+	l.since = append(l.since, blocks...)
+	closing = l.closing
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), endWait)
+	defer cancel()
+	for _, part := range parts(blocks) {
+		_, _ = l.piped.ReportStageLogs(ctx, &contract.ReportStageLogsRequest{
+			DeploymentId: l.deployment, StageId: l.stage.GetId(), RetriedCount: l.stage.GetRetriedCount(), Blocks: part})
+	}
+	if display != "" {
+		_, _ = l.piped.PutStageMetadata(ctx, &contract.PutStageMetadataRequest{
+			DeploymentId: l.deployment, StageId: l.stage.GetId(), Key: displayKey, Value: display})
+	}
+	return closing
+}
+
+// checkpoint hands over for good what was told since the last one; complete ends
+// the log.
+func (l *stageLog) checkpoint(complete bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), endWait)
+	defer cancel()
+	all := parts(l.since)
+	for i, part := range all {
+		r := &contract.ReportStageLogsFromLastCheckpointRequest{DeploymentId: l.deployment, StageId: l.stage.GetId(),
+			RetriedCount: l.stage.GetRetriedCount(), Blocks: part, Completed: complete && i == len(all)-1}
+		if err := insist(ctx, func(ctx context.Context) error {
+			_, err := l.piped.ReportStageLogsFromLastCheckpoint(ctx, r)
+			return err
+		}); err != nil {
+			l.since = l.since[min(len(l.since), counted(all[:i])):]
+			return false
+		}
+	}
+	l.since = nil
+	return true
+}
+
+func counted(all [][]*contract.LogBlock) (n int) {
+	for _, part := range all {
+		n += len(part)
+	}
+	return n
+}
+
+// parts are blocks in pieces that gRPC takes.
+func parts(blocks []*contract.LogBlock) [][]*contract.LogBlock {
+	var all [][]*contract.LogBlock
+	size := logBatch
+	for _, b := range blocks {
+		n := proto.Size(b) + 8
+		if size+n > logBatch {
+			all, size = append(all, nil), 0
+		}
+		size += n
+		all[len(all)-1] = append(all[len(all)-1], b)
+	}
+	return all
+}
+
+// close returns when piped has the whole log.
+func (l *stageLog) close() {
+	l.mu.Lock()
+	l.closing = true
+	l.nudge()
+	l.mu.Unlock()
+	<-l.done
+}

@@ -1,0 +1,90 @@
+package piped
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+// shelfLife is how long a look at a service may be shared: piped asks for the live
+// state of all applications within seconds, once a minute.
+const shelfLife = 20 * time.Second
+
+// place is a deploy target at work.
+type place struct {
+	name    string
+	account *account.Account
+	shelf   *watch.Shelf
+
+	mu          sync.Mutex
+	definitions map[string]*ecstypes.TaskDefinition // by revision; they do not change
+}
+
+// definition reads a registered task definition, once.
+func (p *place) definition(ctx context.Context, revision string) (*ecstypes.TaskDefinition, error) {
+	p.mu.Lock()
+	td, ok := p.definitions[revision]
+	p.mu.Unlock()
+	if ok {
+		return td, nil
+	}
+	td, err := ecs.Definition(ctx, p.account.ECS(), revision)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.definitions[revision] = td
+	return td, nil
+}
+
+// places opens deploy targets when they are first needed: a plugin starts without
+// a call to AWS.
+type places struct {
+	entry  *entry
+	clock  clock.Clock
+	scaled bool
+	limits *account.Limits
+
+	mu   sync.Mutex
+	open map[string]*place
+}
+
+func newPlaces(e *entry, c clock.Clock, scaled bool) *places {
+	return &places{entry: e, clock: c, scaled: scaled, limits: account.NewLimits(), open: map[string]*place{}}
+}
+
+func (p *places) get(ctx context.Context, name string) (*place, error) {
+	t, err := p.entry.target(name)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if have, ok := p.open[name]; ok {
+		return have, nil
+	}
+	a, err := account.Open(ctx, account.Config{
+		Region: t.access.Region, Profile: t.access.Profile, CredentialsFile: t.access.CredentialsFile,
+		AssumeRole: t.access.RoleARN, TokenFile: t.access.TokenFile, Clock: p.clock, Draw: rand.Float64, Limits: p.limits,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.scaled {
+		if err := a.SpeedAllowed(); err != nil {
+			return nil, err
+		}
+	}
+	opened := &place{name: name, account: a, shelf: watch.NewShelf(a, p.clock, shelfLife), definitions: map[string]*ecstypes.TaskDefinition{}}
+	p.open[name] = opened
+	return opened, nil
+}

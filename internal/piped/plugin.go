@@ -1,0 +1,107 @@
+package piped
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+)
+
+// plugin answers piped. All its methods may be called at the same time.
+type plugin struct {
+	contract.UnimplementedDeploymentServiceServer
+	contract.UnimplementedLivestateServiceServer
+	contract.UnimplementedPlanPreviewServiceServer
+
+	entry  *entry
+	clock  clock.Clock
+	places *places
+	piped  contract.PluginServiceClient
+}
+
+// FetchDefinedStages names the stages that piped is to send here.
+func (p *plugin) FetchDefinedStages(context.Context, *contract.FetchDefinedStagesRequest) (*contract.FetchDefinedStagesResponse, error) {
+	return &contract.FetchDefinedStagesResponse{Stages: slices.Clone(ourStages)}, nil
+}
+
+// DetermineVersions tells the images of the target's task definition.
+func (p *plugin) DetermineVersions(_ context.Context, r *contract.DetermineVersionsRequest) (*contract.DetermineVersionsResponse, error) {
+	target, err := p.entry.load(r.GetInput().GetTargetDeploymentSource())
+	if err != nil {
+		return nil, refused(err)
+	}
+	return &contract.DetermineVersionsResponse{Versions: versionsOf(target.app.Task)}, nil
+}
+
+// BuildPipelineSyncStages takes the pipeline's stages of ours as they are. The
+// rollback borrows the smallest index: piped takes no other than those it sent.
+func (p *plugin) BuildPipelineSyncStages(_ context.Context, r *contract.BuildPipelineSyncStagesRequest) (*contract.BuildPipelineSyncStagesResponse, error) {
+	var all []*contract.PipelineStage
+	for _, s := range r.GetStages() {
+		if !slices.Contains(ourStages, s.GetName()) || s.GetName() == appfile.StageRollback {
+			return nil, status.Errorf(codes.InvalidArgument, "stage %q: this plugin has %s", s.GetName(), strings.Join(ourStages[:len(ourStages)-1], ", "))
+		}
+		all = append(all, newStage(s.GetName(), s.GetDesc(), s.GetIndex(), false))
+	}
+	if r.GetRollback() && len(all) > 0 {
+		first := slices.MinFunc(all, func(a, b *contract.PipelineStage) int { return int(a.GetIndex() - b.GetIndex()) })
+		all = append(all, newStage(appfile.StageRollback, "Return to what was", first.GetIndex(), true))
+	}
+	return &contract.BuildPipelineSyncStagesResponse{Stages: all}, nil
+}
+
+// BuildQuickSyncStages is one stage, and the rollback.
+func (p *plugin) BuildQuickSyncStages(_ context.Context, r *contract.BuildQuickSyncStagesRequest) (*contract.BuildQuickSyncStagesResponse, error) {
+	all := []*contract.PipelineStage{newStage(appfile.StageSync, "Bring the whole service to the new revision", 0, false)}
+	if r.GetRollback() {
+		all = append(all, newStage(appfile.StageRollback, "Return to what was", 0, true))
+	}
+	return &contract.BuildQuickSyncStagesResponse{Stages: all}, nil
+}
+
+// newStage leaves the id to piped. The times are the machine's, whatever the clock:
+// piped's control plane shows them.
+func newStage(name, desc string, index int32, rollback bool) *contract.PipelineStage {
+	now := time.Now().Unix()
+	return &contract.PipelineStage{Name: name, Desc: desc, Index: index, Rollback: rollback,
+		Status: contract.StageStatus_STAGE_NOT_STARTED_YET, CreatedAt: now, UpdatedAt: now,
+		AvailableOperation: contract.ManualOperation_MANUAL_OPERATION_NONE}
+}
+
+// refused is an error of the user's files or of AWS as gRPC tells it, with what to
+// do next.
+func refused(err error) error {
+	code := codes.FailedPrecondition
+	if sluice.KindOf(err) == sluice.Throttled {
+		code = codes.Unavailable
+	}
+	return status.Error(code, explained(err))
+}
+
+// explained is an error with its advice.
+func explained(err error) string {
+	text := err.Error()
+	if next := sluice.NextStep(err); next != "" {
+		text += "; next: " + next
+	}
+	return text
+}
+
+// targetsOf are the names of the deploy targets of a deployment, in order.
+func (p *plugin) targetsOf(d *contract.Deployment) ([]string, error) {
+	names := d.GetDeployTargetsByPlugin()[p.entry.Name].GetDeployTargets()
+	if len(names) == 0 {
+		return nil, &sluice.Error{Op: "find the deploy target", Resource: d.GetApplicationName(),
+			Err: errors.New("the application has no deploy target of plugin " + p.entry.Name), Next: "choose one in PipeCD's settings of the application"}
+	}
+	return names, nil
+}

@@ -1,0 +1,150 @@
+package piped
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// GetPlanPreview tells what a change would do: the difference of the files between
+// the commits, and what each stage would leave on the rules. It writes nothing.
+func (p *plugin) GetPlanPreview(ctx context.Context, r *contract.GetPlanPreviewRequest) (*contract.GetPlanPreviewResponse, error) {
+	target, err := p.entry.load(r.GetTargetDeploymentSource())
+	if err != nil {
+		return nil, refused(err)
+	}
+	var running *appfile.Application
+	if r.GetRunningDeploymentSource() != nil {
+		if was, err := p.entry.load(r.GetRunningDeploymentSource()); err == nil {
+			running = was.app
+		}
+	}
+	changes := 0
+	head := "first deployment"
+	if running != nil {
+		changes = len(between(running, target.app))
+		head = sluice.Plural(changes, "change")
+	}
+	diff, err := diffOf(running, target.app)
+	if err != nil {
+		return nil, refused(err)
+	}
+	answer := &contract.GetPlanPreviewResponse{}
+	for _, name := range r.GetDeployTargets() {
+		answer.Results = append(answer.Results, &contract.PlanPreviewResult{DeployTarget: name, Summary: head, NoChange: running != nil && changes == 0,
+			Details: []byte(diff + p.steps(ctx, name, target.app)), DiffLanguage: "diff"})
+	}
+	if len(answer.Results) == 0 {
+		return nil, refused(&sluice.Error{Op: "preview", Resource: r.GetApplicationName(),
+			Err: fmt.Errorf("the application has no deploy target of plugin %s", p.entry.Name), Next: "choose one in PipeCD's settings of the application"})
+	}
+	return answer, nil
+}
+
+// diffOf is the unified diff of the two definitions in AWS's shape, without values
+// that may be secret.
+func diffOf(running, target *appfile.Application) (string, error) {
+	var b strings.Builder
+	for _, part := range []struct {
+		name string
+		of   func(*appfile.Application) ([]byte, error)
+	}{{"task definition", taskJSON}, {"service definition", serviceJSON}} {
+		was, err := yamlOf(running, part.of)
+		if err != nil {
+			return "", err
+		}
+		now, err := yamlOf(target, part.of)
+		if err != nil {
+			return "", err
+		}
+		was, now = hide(was, now)
+		b.WriteString(udiff.Unified("running "+part.name, "target "+part.name, asText(was), asText(now)))
+	}
+	return b.String(), nil
+}
+
+// steps are the stages with the weights that they leave, and what to think of.
+func (p *plugin) steps(ctx context.Context, target string, app *appfile.Application) string {
+	made, err := p.planOf(ctx, target, app)
+	if err != nil {
+		return "\n# no plan for " + target + ": " + strings.ReplaceAll(explained(err), "\n", "\n# ") + "\n"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n# on %s, now %s:\n", target, orNone(made.From))
+	for _, s := range made.Stages {
+		fmt.Fprintf(&b, "#   %d %s%s\n", s.Index+1, s.Name, options(s))
+		for _, r := range s.Routes {
+			fmt.Fprintf(&b, "#       %s: %s\n", r.Name, r.Weights)
+		}
+	}
+	for _, w := range made.Warnings {
+		fmt.Fprintf(&b, "# warning: %s\n", w)
+	}
+	return b.String()
+}
+
+func options(s plan.Stage) string {
+	if s.Scale > 0 {
+		return fmt.Sprintf(" %d%%", s.Scale)
+	}
+	return ""
+}
+
+func (p *plugin) planOf(ctx context.Context, target string, app *appfile.Application) (*plan.Plan, error) {
+	pl, err := p.places.get(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	_, made, err := take(ctx, pl, p, app, len(app.Pipeline) == 0)
+	return made, err
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "nothing serves"
+	}
+	return s
+}
+
+func taskJSON(a *appfile.Application) ([]byte, error) { return a.Task.JSON() }
+
+func serviceJSON(a *appfile.Application) ([]byte, error) {
+	if a.Service == nil {
+		return nil, nil
+	}
+	return a.Service.JSON()
+}
+
+// yamlOf is a definition as a tree; nil if there is none.
+func yamlOf(a *appfile.Application, of func(*appfile.Application) ([]byte, error)) (any, error) {
+	if a == nil {
+		return nil, nil
+	}
+	data, err := of(a)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	var tree any
+	err = yaml.Unmarshal(data, &tree)
+	return tree, err
+}
+
+func asText(tree any) string {
+	if tree == nil {
+		return ""
+	}
+	out, err := yaml.Marshal(tree)
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}

@@ -1,0 +1,207 @@
+package piped
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+)
+
+// flags are those of `start`. Of these piped gives the first two; the others are
+// what plugins built on PipeCD's SDK take, so that a wrapper script goes on
+// working.
+type flags struct {
+	service string
+	config  string
+	grace   time.Duration
+
+	tls             bool
+	cert, key       string
+	reflect         bool
+	level, encoding string // read past: the plugin's own log are a few lines
+	metrics         bool   // read past: there are none
+}
+
+const usage = "usage: piped-plugin-sluice start --piped-plugin-service HOST:PORT --config JSON\n\npiped starts it; see docs/pipecd.md\n"
+
+// errUsage has been told.
+var errUsage = errors.New("usage")
+
+// readFlags takes flags before and after the word start.
+func readFlags(args []string, to io.Writer) (flags, error) {
+	var f flags
+	fs := flag.NewFlagSet("piped-plugin-sluice", flag.ContinueOnError)
+	fs.SetOutput(to)
+	fs.Usage = func() {
+		fmt.Fprint(to, usage)
+		fs.PrintDefaults()
+	}
+	fs.StringVar(&f.service, "piped-plugin-service", "", "where piped serves its plugins, `host:port`")
+	fs.StringVar(&f.config, "config", "", "the plugin's entry in piped's configuration, as `JSON`")
+	fs.DurationVar(&f.grace, "grace-period", 30*time.Second, "how long calls under way may take to end at a stop")
+	fs.BoolVar(&f.tls, "tls", false, "serve with TLS; piped itself never dials so")
+	fs.StringVar(&f.cert, "cert-file", "", "certificate for --tls")
+	fs.StringVar(&f.key, "key-file", "", "its key")
+	fs.BoolVar(&f.reflect, "enable-grpc-reflection", false, "serve gRPC reflection")
+	fs.StringVar(&f.level, "log-level", "info", "read past")
+	fs.StringVar(&f.encoding, "log-encoding", "humanize", "read past")
+	fs.BoolVar(&f.metrics, "metrics", true, "read past")
+	for _, name := range []string{"profile", "profile-debug-logging", "profiler-credentials-file"} {
+		fs.Func(name, "read past", func(string) error { return nil })
+	}
+	if fs.Parse(args) != nil {
+		return f, errUsage
+	}
+	if fs.Arg(0) != "start" {
+		fs.Usage()
+		return f, errUsage
+	}
+	if fs.Parse(fs.Args()[1:]) != nil {
+		return f, errUsage
+	}
+	switch {
+	case fs.NArg() > 0:
+		return f, fmt.Errorf("%q is too much", fs.Arg(0))
+	case f.service == "":
+		return f, errors.New("--piped-plugin-service is not given")
+	case f.config == "":
+		return f, errors.New("--config is not given")
+	}
+	return f, nil
+}
+
+// Main runs the plugin until it is told to stop or piped is gone, and returns the
+// exit code.
+func Main(args []string, stderr io.Writer) int {
+	f, err := readFlags(args, stderr)
+	if err == nil {
+		err = run(f)
+	}
+	if err == nil {
+		return 0
+	}
+	if !errors.Is(err, errUsage) {
+		fmt.Fprintf(stderr, "piped-plugin-sluice: %v\n", err)
+		if next := sluice.NextStep(err); next != "" {
+			fmt.Fprintf(stderr, "next: %s\n", next)
+		}
+	}
+	return 1
+}
+
+func run(f flags) error {
+	e, err := readEntry(f.config)
+	if err != nil {
+		return err
+	}
+	c, scaled, err := openClock(os.Getenv)
+	if err != nil {
+		return err
+	}
+	conn, err := grpc.NewClient("passthrough:///"+f.service, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	p := &plugin{entry: e, clock: c, places: newPlaces(e, c, scaled), piped: contract.NewPluginServiceClient(conn)}
+	l, err := listen(e.Port)
+	if err != nil {
+		return err
+	}
+	return serve(f, p, l)
+}
+
+// bindFor is how long a port may be taken: an orphan of a piped that was killed
+// leaves it within a second.
+const bindFor = 20 * time.Second
+
+func listen(port int) (net.Listener, error) {
+	at := net.JoinHostPort("localhost", strconv.Itoa(port))
+	for end := time.Now().Add(bindFor); ; time.Sleep(100 * time.Millisecond) {
+		l, err := net.Listen("tcp", at)
+		if err == nil || time.Now().After(end) {
+			return l, err
+		}
+	}
+}
+
+// serve answers piped until a signal, or until piped is gone.
+func serve(f flags, p *plugin, l net.Listener) error {
+	stopping, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	options := []grpc.ServerOption{grpc.UnaryInterceptor(until(stopping))}
+	if f.tls {
+		creds, err := credentials.NewServerTLSFromFile(f.cert, f.key)
+		if err != nil {
+			return err
+		}
+		options = append(options, grpc.Creds(creds))
+	}
+	s := grpc.NewServer(options...)
+	contract.RegisterDeploymentServiceServer(s, p)
+	contract.RegisterLivestateServiceServer(s, p)
+	contract.RegisterPlanPreviewServiceServer(s, p)
+	if f.reflect {
+		reflection.Register(s)
+	}
+	go leave(s, stop, f.grace)
+	return s.Serve(l)
+}
+
+// Why a stage stops that nobody cancelled.
+var (
+	errStopped  = errors.New("the plugin is being stopped")
+	errOrphaned = errors.New("piped is gone")
+)
+
+// orphanGrace is how long a write under way may take to end when piped is gone:
+// the next piped runs the stage again and must not find us at work.
+const orphanGrace = 2 * time.Second
+
+// leave ends the server when it is time: no new call, those under way are told to
+// stop, and after the grace period cut off. The port is free at once.
+func leave(s *grpc.Server, stop context.CancelCauseFunc, grace time.Duration) {
+	signals, orphaned := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		awaitOrphaned()
+		close(orphaned)
+	}()
+	select {
+	case <-signals:
+		stop(errStopped)
+	case <-orphaned:
+		grace = orphanGrace
+		stop(errOrphaned)
+	}
+	var once sync.Once
+	late := time.AfterFunc(grace, func() { once.Do(s.Stop) })
+	defer late.Stop()
+	s.GracefulStop()
+}
+
+// until makes every call end with the server.
+func until(stopping context.Context) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(stopping, func() { cancel(context.Cause(stopping)) })()
+		return handle(ctx, req)
+	}
+}

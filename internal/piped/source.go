@@ -1,0 +1,205 @@
+package piped
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+)
+
+// ourStages are the stages that the plugin runs, in the order of the contract's
+// answer.
+var ourStages = []string{appfile.StageSync, appfile.StageCanaryRollout, appfile.StagePrimaryRollout,
+	appfile.StageTrafficRouting, appfile.StageCanaryClean, appfile.StageRollback}
+
+// loaded is an application out of a source, with the pipeline as the file has it.
+type loaded struct {
+	app      *appfile.Application
+	pipeline []string // names of all stages, other plugins' too
+	commit   string
+}
+
+// load reads an application out of a prepared repository. Other plugins' parts of
+// the application file are left out: they are theirs to judge.
+func (e *entry) load(src *contract.DeploymentSource) (*loaded, error) {
+	if src.GetApplicationDirectory() == "" {
+		return nil, &sluice.Error{Op: "read the application", Err: errors.New("piped gave no files")}
+	}
+	name := src.GetApplicationConfigFilename()
+	if name == "" {
+		name = "app.pipecd.yaml"
+	}
+	parsed, err := definition.Parse(name, src.GetApplicationConfig())
+	if err != nil {
+		return nil, err
+	}
+	spec := parsed.Root.Get("spec")
+	ours, err := e.part(src.GetApplicationConfig(), spec)
+	if err != nil {
+		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err, Next: "name the part for this plugin " + e.Name + ", as in piped's configuration"}
+	}
+	app, err := appfile.Load(overlay{os.DirFS(src.GetApplicationDirectory()), name, ours}, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &loaded{app: app, pipeline: stageNames(spec), commit: src.GetCommitHash()}, nil
+}
+
+func stageNames(spec *definition.Node) []string {
+	list := spec.Get("pipeline").Get("stages")
+	if list == nil {
+		return nil
+	}
+	var names []string
+	for _, item := range list.Items {
+		name := ""
+		if n := item.Get("name"); n != nil {
+			name = n.Text
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// part is the application file without what belongs to other plugins.
+func (e *entry) part(data []byte, spec *definition.Node) ([]byte, error) {
+	var others []block
+	if plugins := spec.Get("plugins"); plugins != nil && plugins.Kind == definition.Map {
+		if plugins.Get(e.Name) == nil {
+			return nil, fmt.Errorf("spec.plugins has no entry %s", e.Name)
+		}
+		for _, entry := range plugins.Entries {
+			if entry.Key != e.Name {
+				others = append(others, block{entry.Line, entry.Column})
+			}
+		}
+	}
+	names := stageNames(spec)
+	for i, name := range names {
+		if !slices.Contains(ourStages, name) && !strings.HasPrefix(name, "ECS_") {
+			item := spec.Get("pipeline").Get("stages").Items[i]
+			others = append(others, block{item.Line, 0})
+		}
+	}
+	if len(others) == 0 {
+		return data, nil
+	}
+	if out, ok := without(data, others); ok && e.fits(out, names) {
+		return out, nil
+	}
+	return e.rewritten(data)
+}
+
+// fits tells whether a file holds our stages and our part alone.
+func (e *entry) fits(data []byte, names []string) bool {
+	src, err := definition.Parse("", data)
+	if err != nil {
+		return false
+	}
+	spec := src.Root.Get("spec")
+	plugins := spec.Get("plugins")
+	return slices.Equal(stageNames(spec), slices.DeleteFunc(slices.Clone(names), foreign)) &&
+		(plugins == nil || len(plugins.Entries) == 1 && plugins.Entries[0].Key == e.Name)
+}
+
+func foreign(name string) bool {
+	return !slices.Contains(ourStages, name) && !strings.HasPrefix(name, "ECS_")
+}
+
+// block is where an entry of a map (by the column of its key) or of a list
+// (column 0) begins, in lines and columns from 1.
+type block struct{ line, column int }
+
+// without empties the lines of blocks in YAML's block style, so that every other
+// line keeps its number. It is false for other styles.
+func without(data []byte, blocks []block) ([]byte, bool) {
+	lines := bytes.Split(data, []byte("\n"))
+	for _, b := range blocks {
+		if b.line < 1 || b.line > len(lines) {
+			return nil, false
+		}
+		first := string(lines[b.line-1])
+		indent := len(first) - len(strings.TrimLeft(first, " "))
+		if b.column == 0 && !strings.HasPrefix(first[indent:], "- ") || b.column > 0 && b.column != indent+1 {
+			return nil, false
+		}
+		lines[b.line-1] = nil
+		for i := b.line; i < len(lines) && inside(string(lines[i]), indent); i++ {
+			lines[i] = nil
+		}
+	}
+	return bytes.Join(lines, []byte("\n")), true
+}
+
+// inside tells lines that belong to a block that begins at an indent.
+func inside(line string, indent int) bool {
+	text := strings.TrimLeft(line, " ")
+	return strings.TrimSpace(text) == "" || len(line)-len(text) > indent || strings.HasPrefix(text, "#")
+}
+
+// rewritten is the file written anew without other plugins' parts; its lines are
+// not those of the user's file any more.
+func (e *entry) rewritten(data []byte) ([]byte, error) {
+	var file map[string]any
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	spec, _ := file["spec"].(map[string]any)
+	if plugins, ok := spec["plugins"].(map[string]any); ok {
+		spec["plugins"] = map[string]any{e.Name: plugins[e.Name]}
+	}
+	if pipeline, ok := spec["pipeline"].(map[string]any); ok {
+		list, _ := pipeline["stages"].([]any)
+		pipeline["stages"] = slices.DeleteFunc(list, func(item any) bool {
+			stage, _ := item.(map[string]any)
+			name, _ := stage["name"].(string)
+			return foreign(name)
+		})
+	}
+	return yaml.MarshalWithOptions(file, yaml.JSON())
+}
+
+// overlay is a folder with one file replaced.
+type overlay struct {
+	fs.FS
+	name string
+	data []byte
+}
+
+func (o overlay) Open(name string) (fs.File, error) {
+	if path.Clean(name) != path.Clean(o.name) {
+		return o.FS.Open(name)
+	}
+	return &text{Reader: bytes.NewReader(o.data), name: path.Base(o.name), size: int64(len(o.data))}, nil
+}
+
+// text is a file in memory.
+type text struct {
+	*bytes.Reader
+	name string
+	size int64
+}
+
+func (t *text) Stat() (fs.FileInfo, error) { return info{t}, nil }
+func (t *text) Close() error               { return nil }
+
+type info struct{ *text }
+
+func (i info) Name() string     { return i.name }
+func (i info) Size() int64      { return i.size }
+func (info) Mode() fs.FileMode  { return 0o444 }
+func (info) ModTime() time.Time { return time.Time{} }
+func (info) IsDir() bool        { return false }
+func (info) Sys() any           { return nil }

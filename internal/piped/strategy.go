@@ -1,0 +1,56 @@
+package piped
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+)
+
+// DetermineStrategy wants the pipeline whenever what would run changes in any way,
+// the image or not. It works on the files alone, and on the bare deployment that
+// piped sends for a plan preview.
+func (p *plugin) DetermineStrategy(_ context.Context, r *contract.DetermineStrategyRequest) (*contract.DetermineStrategyResponse, error) {
+	target, err := p.entry.load(r.GetInput().GetTargetDeploymentSource())
+	if err != nil {
+		return nil, refused(err)
+	}
+	pipeline := func(why string) (*contract.DetermineStrategyResponse, error) {
+		return &contract.DetermineStrategyResponse{SyncStrategy: contract.SyncStrategy_PIPELINE, Summary: why}, nil
+	}
+	if r.GetInput().GetRunningDeploymentSource() == nil {
+		return pipeline("Sync progressively: nothing was deployed before")
+	}
+	running, err := p.entry.load(r.GetInput().GetRunningDeploymentSource())
+	if err != nil {
+		return pipeline("Sync progressively: the files of the running commit cannot be read: " + err.Error())
+	}
+	if changes := between(running.app, target.app); len(changes) > 0 {
+		return pipeline("Sync progressively: " + summary(changes))
+	}
+	return &contract.DetermineStrategyResponse{SyncStrategy: contract.SyncStrategy_QUICK_SYNC,
+		Summary: "Quick sync: neither the task definition nor the service definition changed"}, nil
+}
+
+// change is a difference between the files of two commits.
+type change struct {
+	of string
+	definition.Difference
+}
+
+func (c change) String() string { return fmt.Sprintf("%s: %s → %s", c.Path, c.Have, c.Want) }
+
+func summary(changes []change) string {
+	const most = 3
+	var all []string
+	for i, c := range changes {
+		if i == most {
+			all = append(all, fmt.Sprintf("and %d more", len(changes)-most))
+			break
+		}
+		all = append(all, c.String())
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,150 @@
+package piped
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+)
+
+// Tags that PipeCD's ECS plugins put on services and task sets.
+const (
+	tagManagedBy   = "pipecd-dev-managed-by"
+	tagPiped       = "pipecd-dev-piped"
+	tagApplication = "pipecd-dev-application"
+	tagCommit      = "pipecd-dev-commit-hash"
+)
+
+// makers are the values of tagManagedBy: v0's, and v1's, which is ours too, so that
+// the official plugin takes over what we made as we take over what it made.
+var makers = []string{"piped", "piped-ecs-plugin"}
+
+// ownTags are the tags of what a deployment makes; commit is the one that serves
+// when it is done.
+func ownTags(d *contract.Deployment, commit string) map[string]string {
+	tags := map[string]string{tagManagedBy: "piped-ecs-plugin"}
+	for key, value := range map[string]string{tagPiped: d.GetPipedId(), tagApplication: d.GetApplicationId(), tagCommit: commit} {
+		if value != "" {
+			tags[key] = value
+		}
+	}
+	return tags
+}
+
+// tagged is the application with more tags on its service, and so on its task
+// sets.
+func tagged(app *appfile.Application, tags map[string]string) *appfile.Application {
+	if app.Service == nil {
+		return app
+	}
+	a, s, in := *app, *app.Service, *app.Service.Input
+	in.Tags = slices.DeleteFunc(slices.Clone(in.Tags), func(t ecstypes.Tag) bool { return tags[aws.ToString(t.Key)] != "" })
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		in.Tags = append(in.Tags, ecstypes.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
+	}
+	s.Input, s.Given = &in, maps.Clone(s.Given)
+	s.Given["tags"] = true
+	a.Service = &s
+	return &a
+}
+
+// official tells tags of what a PipeCD plugin made for the application.
+func official(application string) func(map[string]string) bool {
+	return func(tags map[string]string) bool {
+		return slices.Contains(makers, tags[tagManagedBy]) && application != "" && tags[tagApplication] == application
+	}
+}
+
+// owned refuses a service that belongs to another application of PipeCD: two would
+// undo each other for ever.
+func owned(live *ecs.Live, d *contract.Deployment, service string) error {
+	if live == nil || live.Status != "ACTIVE" {
+		return nil
+	}
+	other := live.Tags[tagApplication]
+	if other == "" || other == d.GetApplicationId() || !slices.Contains(makers, live.Tags[tagManagedBy]) {
+		return nil
+	}
+	return &sluice.Error{Op: "use the service", Resource: service, Kind: sluice.Overtaken,
+		Err:  fmt.Errorf("it belongs to another application of PipeCD: its tag %s is %s, this one is %s", tagApplication, other, d.GetApplicationId()),
+		Next: "name another service; or, if the other application is gone, remove that tag from the service"}
+}
+
+// tagWriter writes tags of the service around stages, through the gate.
+type tagWriter struct {
+	hand       ecs.Service
+	deployment string
+	tell       func(sluice.Event)
+}
+
+// act makes a write of tags; it needs no claim, as those of stages do not.
+func (w tagWriter) act(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
+	id := sluice.NewActionID(w.deployment, "tags", a.Action)
+	result, err := call(account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}}))
+	wrote := sluice.Wrote{Action: id, Write: a.Actual, Result: result}
+	if err != nil {
+		err = sluice.Inner(err)
+		wrote.Cause = err.Error()
+	}
+	w.tell(wrote)
+	return err
+}
+
+// tidy removes the tags that the running commit's file gave and the target's gives
+// no more, if they still have the value that was given. Nobody else's are touched.
+func (w tagWriter) tidy(ctx context.Context, running, target *appfile.Application) error {
+	if running == nil || running.Service == nil || target.Service == nil {
+		return nil
+	}
+	want, had := tagMap(target.Service.Input.Tags), tagMap(running.Service.Input.Tags)
+	live, err := w.hand.Observe(ctx)
+	if err != nil || live == nil || live.Status != "ACTIVE" {
+		return err
+	}
+	var drop []string
+	for _, key := range slices.Sorted(maps.Keys(had)) {
+		_, kept := want[key]
+		if now, there := live.Tags[key]; !kept && there && now == had[key] {
+			drop = append(drop, key)
+		}
+	}
+	if len(drop) == 0 {
+		return nil
+	}
+	return w.hand.Untag(ctx, w.act, "remove dropped tags", live.ARN, drop...)
+}
+
+// restore puts the tags of the commit that serves again back on the service.
+func (w tagWriter) restore(ctx context.Context, tags map[string]string) error {
+	live, err := w.hand.Observe(ctx)
+	if err != nil || live == nil || live.Status != "ACTIVE" || tags[tagCommit] == "" {
+		return err
+	}
+	differing := map[string]string{}
+	for key, value := range tags {
+		if live.Tags[key] != value {
+			differing[key] = value
+		}
+	}
+	if _, ours := live.Tags[tagCommit]; !ours || len(differing) == 0 {
+		return nil // it was never tagged: nothing was changed
+	}
+	return w.hand.Tag(ctx, w.act, "tag what serves again", live.ARN, differing)
+}
+
+func tagMap(tags []ecstypes.Tag) map[string]string {
+	m := map[string]string{}
+	for _, t := range tags {
+		m[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return m
+}

@@ -1,0 +1,80 @@
+package piped
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+)
+
+// say puts an event into the words of a stage's log. An event without words is not
+// told.
+func say(ev sluice.Event) (contract.LogSeverity, string) {
+	const info, good, bad = contract.LogSeverity_INFO, contract.LogSeverity_SUCCESS, contract.LogSeverity_ERROR
+	switch e := ev.(type) {
+	case sluice.Waiting:
+		return info, "waiting for " + e.For + ": " + e.Detail
+	case sluice.Wrote:
+		return wrote(e)
+	case sluice.Adopted:
+		return info, "found " + e.Resource + ", made by an earlier attempt, and goes on with it"
+	case sluice.CapacityChanged:
+		return info, strings.TrimSpace(string(e.Variant)+" "+e.Revision) + ": " + capacity(e)
+	case sluice.TrafficShifted:
+		return good, fmt.Sprintf("weights read back: primary %d%% / canary %d%%, were %d / %d, on %s",
+			e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary, sluice.Plural(len(e.Rules), "rule"))
+	case sluice.FailureSeen:
+		return bad, fmt.Sprintf("%s of the %s: %s (task %s)", sluice.Plural(e.Count, "failure"), e.Variant, e.Cause, e.Task)
+	case sluice.Warned:
+		return info, "warning: " + e.Message
+	case sluice.Noted:
+		return info, e.Message
+	}
+	return info, ""
+}
+
+func wrote(e sluice.Wrote) (contract.LogSeverity, string) {
+	text := e.Operation + " " + short(e.Resource)
+	if e.Cause != "" {
+		return contract.LogSeverity_ERROR, text + ": not made: " + e.Cause
+	}
+	if e.Result != "" {
+		text += ": " + short(e.Result)
+	}
+	return contract.LogSeverity_INFO, text
+}
+
+// capacity is tasks and targets n/m.
+func capacity(e sluice.CapacityChanged) string {
+	text := fmt.Sprintf("%d/%d tasks running", e.Running, e.Desired)
+	if e.Pending > 0 {
+		text += fmt.Sprintf(", %d pending", e.Pending)
+	}
+	if e.Targets > 0 {
+		text += fmt.Sprintf(", targets healthy %d/%d", e.Healthy, e.Targets)
+	}
+	if e.Draining > 0 {
+		text += fmt.Sprintf(", %d draining", e.Draining)
+	}
+	return text
+}
+
+// displayed is what the stage shows on PipeCD's page beside its name.
+func displayed(ev sluice.Event) string {
+	switch e := ev.(type) {
+	case sluice.CapacityChanged:
+		return fmt.Sprintf("%s: %d/%d tasks, %d healthy", e.Variant, e.Running, e.Desired, e.Healthy)
+	case sluice.TrafficShifted:
+		return fmt.Sprintf("primary %d%% / canary %d%%", e.ToPrimary, e.ToCanary)
+	}
+	return ""
+}
+
+// short is an ARN without what every line would repeat.
+func short(resource string) string {
+	if parts := strings.SplitN(resource, ":", 6); len(parts) == 6 && parts[0] == "arn" {
+		return parts[5]
+	}
+	return resource
+}
