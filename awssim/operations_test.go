@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/applicationautoscaling"
 	"github.com/sluice-ecs/sluice/awssim/cloudwatch"
 	"github.com/sluice-ecs/sluice/awssim/cloudwatchlogs"
+	"github.com/sluice-ecs/sluice/awssim/codedeploy"
 	"github.com/sluice-ecs/sluice/awssim/ec2"
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/elbv2"
@@ -24,7 +25,8 @@ func TestEveryOperationIsListed(t *testing.T) {
 	listed := sim.now.Load().operations
 	for room, service := range map[string]any{
 		"application-autoscaling": (*applicationautoscaling.Service)(nil), "cloudwatch": (*cloudwatch.Service)(nil),
-		"logs": (*cloudwatchlogs.Service)(nil), "ec2": (*ec2.Service)(nil), "ecs": (*ecs.Service)(nil),
+		"codedeploy": (*codedeploy.Service)(nil),
+		"logs":       (*cloudwatchlogs.Service)(nil), "ec2": (*ec2.Service)(nil), "ecs": (*ecs.Service)(nil),
 		"elasticloadbalancing": (*elbv2.Service)(nil), "servicediscovery": (*servicediscovery.Service)(nil), "sts": (*sts.Service)(nil),
 	} {
 		methods := reflect.TypeOf(service)

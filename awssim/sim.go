@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/balancer"
 	"github.com/sluice-ecs/sluice/awssim/cloudwatch"
 	"github.com/sluice-ecs/sluice/awssim/cloudwatchlogs"
+	"github.com/sluice-ecs/sluice/awssim/codedeploy"
 	"github.com/sluice-ecs/sluice/awssim/dataplane"
 	"github.com/sluice-ecs/sluice/awssim/ec2"
 	"github.com/sluice-ecs/sluice/awssim/ecs"
@@ -19,6 +20,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/image"
 	"github.com/sluice-ecs/sluice/awssim/registry"
 	"github.com/sluice-ecs/sluice/awssim/servicediscovery"
+	"github.com/sluice-ecs/sluice/awssim/shifter"
 	"github.com/sluice-ecs/sluice/awssim/sts"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -72,6 +74,7 @@ type era struct {
 	faults          *fault.Set
 	ecs             *ecs.Service
 	elb             *elbv2.Service
+	deploy          *codedeploy.Service
 	law             *balancer.Law
 	names           *registry.Law
 	discovery       *servicediscovery.Service
@@ -123,8 +126,10 @@ func (s *Sim) begin(f *worldFile, start time.Time) *era {
 	e.elb, e.names = elbv2.New(e.world, e.law), registry.New(e.world)
 	e.discovery = servicediscovery.New(e.world, e.names)
 	e.faults = fault.New(e.world, o.Seed, e.ecs.Law().Crash)
+	e.deploy = codedeploy.New(e.world, shifter.New(e.world, e.ecs))
 	rooms := []wire.Room{e.ecs.Room(), e.elb.Room(), sts.Room(e.world), ec2.Room(e.world),
-		applicationautoscaling.Room(e.world), e.discovery.Room(), cloudwatch.Room(e.world), cloudwatchlogs.Room(e.world)}
+		applicationautoscaling.Room(e.world), e.discovery.Room(), cloudwatch.Room(e.world), cloudwatchlogs.Room(e.world),
+		e.deploy.Room()}
 	e.server, e.operations = wire.New(e.world, rooms...), operationsOf(rooms)
 	e.server.Faults(striker{e})
 	return e

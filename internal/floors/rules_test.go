@@ -89,7 +89,7 @@ var beside = []room{
 	simRoom("ecs", "scheduler"),
 	simRoom("elbv2", "balancer"),
 	simRoom("servicediscovery", "registry"),
-	simRoom("codedeploy", "shifter"),
+	withYAML(simRoom("codedeploy", "shifter")), // AppSpec content
 	simRoom("applicationautoscaling", "scaler"),
 	simRoom("sts"), simRoom("ec2"), simRoom("cloudwatch"), simRoom("cloudwatchlogs"), simRoom("vpclattice"),
 
@@ -111,6 +111,11 @@ func simRoom(name string, laws ...string) room {
 	for _, l := range laws {
 		r.also = append(r.also, "awssim/"+l)
 	}
+	return r
+}
+
+func withYAML(r room) room {
+	r.libs = append(r.libs, yaml)
 	return r
 }
 

@@ -1,0 +1,93 @@
+package codedeploy
+
+import (
+	"context"
+
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
+
+	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// CreateApplication makes an application of the compute platform ECS.
+func (s *Service) CreateApplication(ctx context.Context, in *awscd.CreateApplicationInput) (*awscd.CreateApplicationOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awscd.CreateApplicationOutput, error) {
+		if err := checkName(in.ApplicationName, "Application"); err != nil {
+			return nil, err
+		}
+		if in.ComputePlatform != cdtypes.ComputePlatformEcs {
+			return nil, world.Refuse("InvalidComputePlatformException", "The compute platform %q is not simulated; there is ECS", in.ComputePlatform)
+		}
+		st := shifter.StateOf(tx)
+		if _, ok := st.Applications.Get(*in.ApplicationName); ok {
+			return nil, world.Refuse("ApplicationAlreadyExistsException", "Application already exists: %s", *in.ApplicationName)
+		}
+		doc := &cdtypes.ApplicationInfo{ApplicationId: ptr(tx.NewUUID("application")), ApplicationName: ptr(*in.ApplicationName),
+			ComputePlatform: in.ComputePlatform, CreateTime: ptr(tx.Now())}
+		st.Applications.Put(*in.ApplicationName, &shifter.Application{Name: *in.ApplicationName, Doc: doc})
+		return &awscd.CreateApplicationOutput{ApplicationId: ptr(*doc.ApplicationId)}, nil
+	})
+}
+
+// DeleteApplication takes an application away with its groups. One that is not
+// there is no error.
+func (s *Service) DeleteApplication(ctx context.Context, in *awscd.DeleteApplicationInput) (*awscd.DeleteApplicationOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awscd.DeleteApplicationOutput, error) {
+		if err := checkName(in.ApplicationName, "Application"); err != nil {
+			return nil, err
+		}
+		st := shifter.StateOf(tx)
+		if a, ok := st.Applications.Get(*in.ApplicationName); ok {
+			a.Gone = true
+			st.Applications.Delete(a.Name)
+		}
+		return &awscd.DeleteApplicationOutput{}, nil
+	})
+}
+
+func showApplication(a *shifter.Application) *cdtypes.ApplicationInfo {
+	return wire.Clone(a.Doc.(*cdtypes.ApplicationInfo))
+}
+
+// GetApplication shows one application.
+func (s *Service) GetApplication(ctx context.Context, in *awscd.GetApplicationInput) (*awscd.GetApplicationOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awscd.GetApplicationOutput, error) {
+		a, err := application(tx, in.ApplicationName)
+		if err != nil {
+			return nil, err
+		}
+		return &awscd.GetApplicationOutput{Application: showApplication(a)}, nil
+	})
+}
+
+// BatchGetApplications shows up to 100 applications; one that is not there
+// refuses them all.
+func (s *Service) BatchGetApplications(ctx context.Context, in *awscd.BatchGetApplicationsInput) (*awscd.BatchGetApplicationsOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awscd.BatchGetApplicationsOutput, error) {
+		if len(in.ApplicationNames) == 0 {
+			return nil, world.Refuse("ApplicationNameRequiredException", "Application name is required")
+		}
+		if err := tooMany(len(in.ApplicationNames), mostAtOnce); err != nil {
+			return nil, err
+		}
+		out := &awscd.BatchGetApplicationsOutput{}
+		for _, name := range in.ApplicationNames {
+			a, err := application(tx, &name)
+			if err != nil {
+				return nil, err
+			}
+			out.ApplicationsInfo = append(out.ApplicationsInfo, *showApplication(a))
+		}
+		return out, nil
+	})
+}
+
+// ListApplications lists the names, 100 at a time.
+func (s *Service) ListApplications(ctx context.Context, in *awscd.ListApplicationsInput) (*awscd.ListApplicationsOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awscd.ListApplicationsOutput, error) {
+		names, next, err := page(shifter.StateOf(tx).Applications.Keys(), in.NextToken)
+		return &awscd.ListApplicationsOutput{Applications: names, NextToken: next}, err
+	})
+}

@@ -1,0 +1,93 @@
+package codedeploy
+
+import (
+	"context"
+	"unicode/utf8"
+
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
+
+	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// deploymentDoc is what no law reads of a deployment.
+type deploymentDoc struct {
+	Config, Description *string
+	Rollback            *cdtypes.AutoRollbackConfiguration
+	Alarms              *cdtypes.AlarmConfiguration // in the place of the group's
+	Group               *cdtypes.DeploymentGroupInfo
+	StopFailures        bool // ignoreApplicationStopFailures
+}
+
+// CreateDeployment starts a deployment. It has no token: two calls make two, if
+// the first has ended.
+func (s *Service) CreateDeployment(ctx context.Context, in *awscd.CreateDeploymentInput) (*awscd.CreateDeploymentOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentOutput, error) {
+		g, err := group(tx, in.ApplicationName, in.DeploymentGroupName)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkCreate(in); err != nil {
+			return nil, err
+		}
+		name, content, spec, err := readRevision(in.Revision)
+		if err != nil {
+			return nil, err
+		}
+		d, err := newDeployment(tx, g, wire.Clone(in))
+		if err != nil {
+			return nil, err
+		}
+		if active := g.Active(); active != nil {
+			return nil, world.Refuse("DeploymentLimitExceededException", "The Deployment Group '%s' already has an active Deployment '%s'", g.Name, active.ID)
+		}
+		d.Revision, d.Spec = name, spec
+		register(tx, g, name, content)
+		s.law.Begin(tx, g, d)
+		return &awscd.CreateDeploymentOutput{DeploymentId: ptr(d.ID)}, nil
+	})
+}
+
+func checkCreate(in *awscd.CreateDeploymentInput) error {
+	switch {
+	case utf8.RuneCountInString(val(in.Description)) > longestDescription:
+		return world.Refuse("DescriptionTooLongException", "The description has more than %d characters", longestDescription)
+	case in.TargetInstances != nil || in.UpdateOutdatedInstancesOnly:
+		return invalid("Target instances are not for the ECS compute platform")
+	}
+	return nil
+}
+
+// newDeployment is a deployment with its group's settings, and those that the
+// request puts in their place.
+func newDeployment(tx *world.Tx, g *shifter.Group, in *awscd.CreateDeploymentInput) (*shifter.Deployment, error) {
+	d := &shifter.Deployment{Settings: g.Settings}
+	doc := &deploymentDoc{Config: in.DeploymentConfigName, Description: in.Description, Rollback: in.AutoRollbackConfiguration,
+		Alarms: in.OverrideAlarmConfiguration, Group: wire.Clone(docOf(g)), StopFailures: in.IgnoreApplicationStopFailures}
+	d.Doc = doc
+	if doc.Config == nil {
+		doc.Config = doc.Group.DeploymentConfigName
+	}
+	c, err := config(tx, doc.Config)
+	if err != nil {
+		return nil, err
+	}
+	d.Settings.Routing = routingOf(c)
+	if doc.Rollback == nil {
+		doc.Rollback = doc.Group.AutoRollbackConfiguration
+	}
+	if d.Settings.RollbackOn, err = rollbackOn(doc.Rollback); err != nil {
+		return nil, err
+	}
+	if doc.Alarms != nil {
+		if d.Settings.Alarms, err = alarmsOf(doc.Alarms); err != nil {
+			return nil, err
+		}
+	}
+	if g.Successful != nil {
+		d.Previous = g.Successful.Revision
+	}
+	return d, nil
+}

@@ -1,0 +1,113 @@
+package codedeploy
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	longestName        = 100
+	longestDescription = 256
+	mostAtOnce         = 100 // BatchGetApplications, BatchGetDeploymentGroups
+	mostDeployments    = 25  // BatchGetDeployments, BatchGetDeploymentTargets
+	pageSize           = 100
+)
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_.+=,@-]+$`)
+
+// checkName refuses a name that is not there, or is none. what is "Application",
+// "DeploymentGroup" or "DeploymentConfig", as in CodeDeploy's error codes.
+func checkName(name *string, what string) error {
+	switch {
+	case val(name) == "":
+		return world.Refuse(what+"NameRequiredException", "%s name is required", what)
+	case len(*name) > longestName || !nameForm.MatchString(*name):
+		return world.Refuse("Invalid"+what+"NameException", "Value %s at '%s name' is not valid: 1 to %d letters, digits and _.+=,@-", *name, what, longestName)
+	}
+	return nil
+}
+
+func application(tx *world.Tx, name *string) (*shifter.Application, error) {
+	if err := checkName(name, "Application"); err != nil {
+		return nil, err
+	}
+	a, ok := shifter.StateOf(tx).Applications.Get(*name)
+	if !ok {
+		return nil, world.Refuse("ApplicationDoesNotExistException", "No application found for name: %s", *name)
+	}
+	return a, nil
+}
+
+func group(tx *world.Tx, app, name *string) (*shifter.Group, error) {
+	a, err := application(tx, app)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkName(name, "DeploymentGroup"); err != nil {
+		return nil, err
+	}
+	g, ok := a.Groups.Get(*name)
+	if !ok {
+		return nil, world.Refuse("DeploymentGroupDoesNotExistException", "No Deployment Group found for name: %s", *name)
+	}
+	return g, nil
+}
+
+var idForm = regexp.MustCompile(`^d-[A-Z0-9]{9}$`)
+
+func deployment(tx *world.Tx, id *string) (*shifter.Deployment, error) {
+	switch {
+	case val(id) == "":
+		return nil, world.Refuse("DeploymentIdRequiredException", "The deployment ID must be specified.")
+	case !idForm.MatchString(*id):
+		return nil, world.Refuse("InvalidDeploymentIdException", "Specified DeploymentId is not in the valid format: %s", *id)
+	}
+	d, ok := shifter.StateOf(tx).Deployments.Get(*id)
+	if !ok {
+		return nil, world.Refuse("DeploymentDoesNotExistException", "The deployment %s could not be found", *id)
+	}
+	return d, nil
+}
+
+// page cuts a page of names or ids.
+func page(items []string, token *string) ([]string, *string, error) {
+	part, next, err := wire.Page(items, token, 0, pageSize, pageSize, func(s string) string { return s })
+	if err != nil {
+		return nil, nil, world.Refuse("InvalidNextTokenException", "The specified next token is invalid")
+	}
+	if part == nil {
+		part = []string{}
+	}
+	return part, next, nil
+}
+
+func tooMany(n, most int) error {
+	if n > most {
+		return world.Refuse("BatchLimitExceededException", "The number of names or IDs must not exceed %d", most)
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) error {
+	return world.Refuse("InvalidInputException", format, args...)
+}
+
+// stamp is t, or nil where it never came.
+func stamp(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// text is s, or nil where it would be empty.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

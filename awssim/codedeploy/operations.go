@@ -1,0 +1,15 @@
+package codedeploy
+
+// operations are the methods that are calls of the API; a test of awssim holds
+// that none is missing. They are listed, and not looked up by reflection, so
+// that the linker can leave out what nobody calls.
+func (s *Service) operations() []any {
+	return []any{
+		s.BatchGetApplications, s.BatchGetDeploymentGroups, s.BatchGetDeploymentTargets, s.BatchGetDeployments, s.ContinueDeployment,
+		s.CreateApplication, s.CreateDeployment, s.CreateDeploymentConfig, s.CreateDeploymentGroup, s.DeleteApplication,
+		s.DeleteDeploymentConfig, s.DeleteDeploymentGroup, s.GetApplication, s.GetApplicationRevision, s.GetDeployment,
+		s.GetDeploymentConfig, s.GetDeploymentGroup, s.GetDeploymentTarget, s.ListApplications, s.ListDeploymentConfigs,
+		s.ListDeploymentGroups, s.ListDeploymentTargets, s.ListDeployments, s.PutLifecycleEventHookExecutionStatus,
+		s.SkipWaitTimeForInstanceTermination, s.StopDeployment, s.UpdateDeploymentGroup,
+	}
+}
