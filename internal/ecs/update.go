@@ -98,6 +98,8 @@ func (u *Update) set(member string, from any) {
 	switch {
 	case v.Type() == to.Type() && v.Kind() == reflect.Slice && v.IsNil():
 		v = reflect.MakeSlice(v.Type(), 0, 0)
+	case v.Type() == to.Type() && v.Kind() == reflect.Pointer && v.IsNil() && v.Type().Elem().Kind() == reflect.Int32:
+		v = reflect.New(v.Type().Elem()) // a number that AWS does not tell is 0
 	case to.Kind() == reflect.Pointer && v.Type() == to.Type().Elem():
 		p := reflect.New(v.Type())
 		p.Elem().Set(v)
