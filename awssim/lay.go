@@ -29,7 +29,11 @@ const lead = 10 * time.Minute
 //	      - port: 80
 //	        forward: {web-primary: 100, web-canary: 0}   # stickiness: 1h; or fixed: {status: 404, body: …}
 //	        rules: [{priority: 1, header: {X-Canary: always}, forward: {web-canary: 1}}]
+//	namespaces:
+//	  - name: shop.local       # kind: private (the default), public or http; id: may pin; so for services
+//	    services: [{name: api, records: {A: 10s}}]   # routing: weighted; health: none
 //	services:
+//	  - {name: api, count: 4, image: "sim/web:v1", port: 80, registry: api.shop.local}
 //	  - {name: web, count: 4, image: "sim/web:v1", port: 80, targetGroup: web-primary}  # controller: EXTERNAL or ECS
 //	images: {"shop:slow": {version: v1, latency: 50ms}}  # options as in image.Options
 //	knobs: {delays: none, provisioning: 2s..4s, throttle: true}
@@ -99,7 +103,7 @@ func (s *Sim) raise(f *worldFile, listening bool) (*era, error) {
 	}
 	e.clock.hold(start)
 	l := layer{era: e, file: f, ctx: wire.WithCaller(context.Background(), wire.Caller{AccessKey: e.account, Account: e.account}, e.region),
-		groups: map[string]string{}}
+		groups: map[string]string{}, names: map[string]string{}}
 	err := l.all()
 	e.clock.release()
 	if err != nil {

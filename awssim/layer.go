@@ -27,10 +27,11 @@ type layer struct {
 	vpc     string
 	subnets []string
 	groups  map[string]string // name -> ARN
+	names   map[string]string // registry -> ARN
 }
 
 func (l *layer) all() error {
-	for _, step := range []func() error{l.network, l.clusters, l.targetGroups, l.balancers, l.services} {
+	for _, step := range []func() error{l.network, l.clusters, l.targetGroups, l.balancers, l.namespaces, l.services} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -233,13 +234,17 @@ func (l *layer) service(svc serviceFile) error {
 	}
 	if controller == ecstypes.DeploymentControllerTypeEcs {
 		in.TaskDefinition, in.LaunchType, in.NetworkConfiguration, in.LoadBalancers = aws.String(definition), ecstypes.LaunchTypeFargate, network, lbs
+		if svc.Breaker {
+			in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: true, Rollback: true}}
+		}
+		in.ServiceRegistries = l.registries(svc)
 	}
 	if _, err := l.ecs.CreateService(l.ctx, in); err != nil || controller == ecstypes.DeploymentControllerTypeEcs {
 		return err
 	}
 	out, err := l.ecs.CreateTaskSet(l.ctx, &awsecs.CreateTaskSetInput{
 		Cluster: in.Cluster, Service: in.ServiceName, TaskDefinition: aws.String(definition), LaunchType: ecstypes.LaunchTypeFargate,
-		NetworkConfiguration: network, LoadBalancers: lbs, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
+		NetworkConfiguration: network, LoadBalancers: lbs, ServiceRegistries: l.registries(svc), Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
 	})
 	if err != nil {
 		return err
@@ -255,6 +260,9 @@ func (l *layer) definition(svc serviceFile) (arn string, err error) {
 	c := ecstypes.ContainerDefinition{
 		Name: aws.String(svc.Name), Image: aws.String(svc.Image), Essential: aws.Bool(true), StopTimeout: seconds(svc.StopTimeout),
 		PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(cmp.Or(svc.Port, 80)), Protocol: ecstypes.TransportProtocolTcp}},
+	}
+	if svc.ContainerCheck > 0 {
+		c.HealthCheck = &ecstypes.HealthCheck{Command: []string{"CMD-SHELL", "curl -f http://localhost/"}, Interval: seconds(svc.ContainerCheck)}
 	}
 	for _, k := range slices.Sorted(maps.Keys(svc.Environment)) {
 		c.Environment = append(c.Environment, ecstypes.KeyValuePair{Name: aws.String(k), Value: aws.String(svc.Environment[k])})

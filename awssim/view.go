@@ -23,6 +23,7 @@ type RegionView struct {
 	Clusters      []ClusterView  `json:"clusters"`
 	LoadBalancers []BalancerView `json:"loadBalancers"`
 	TargetGroups  []GroupView    `json:"targetGroups"`
+	Namespaces    []NameView     `json:"namespaces,omitempty"` // of Cloud Map
 }
 
 // ClusterView is a cluster with its services and standalone tasks.
@@ -136,6 +137,9 @@ func viewRegion(tx *world.Tx) RegionView {
 	}
 	for _, g := range tx.TargetGroups.All() {
 		v.TargetGroups = append(v.TargetGroups, viewGroup(g))
+	}
+	for _, n := range tx.Namespaces.All() {
+		v.Namespaces = append(v.Namespaces, viewNamespace(n))
 	}
 	return v
 }

@@ -28,6 +28,7 @@ type worldFile struct {
 	Clusters      []string                  `yaml:"clusters"`
 	LoadBalancers []balancerFile            `yaml:"loadBalancers"`
 	TargetGroups  []groupFile               `yaml:"targetGroups"`
+	Namespaces    []namespaceFile           `yaml:"namespaces"`
 	Services      []serviceFile             `yaml:"services"`
 	Faults        []string                  `yaml:"faults"`
 
@@ -90,17 +91,24 @@ type healthFile struct {
 }
 
 type serviceFile struct {
-	Name        string            `yaml:"name"`
-	Cluster     string            `yaml:"cluster"`
-	Controller  string            `yaml:"controller"`
-	Count       int32             `yaml:"count"`
-	Family      string            `yaml:"family"`
-	Image       string            `yaml:"image"`
-	Port        int32             `yaml:"port"`
-	TargetGroup string            `yaml:"targetGroup"`
-	Grace       time.Duration     `yaml:"grace"`
-	StopTimeout time.Duration     `yaml:"stopTimeout"`
-	Environment map[string]string `yaml:"environment"`
+	Name        string `yaml:"name"`
+	Cluster     string `yaml:"cluster"`
+	Controller  string `yaml:"controller"`
+	Count       int32  `yaml:"count"`
+	Family      string `yaml:"family"`
+	Image       string `yaml:"image"`
+	Port        int32  `yaml:"port"`
+	TargetGroup string `yaml:"targetGroup"`
+	// Registry is "<service>.<namespace>" of Cloud Map.
+	Registry string `yaml:"registry"`
+	// ContainerCheck is the interval of a health check of the container's own; 0:
+	// it has none.
+	ContainerCheck time.Duration     `yaml:"containerCheck"`
+	Grace          time.Duration     `yaml:"grace"`
+	StopTimeout    time.Duration     `yaml:"stopTimeout"`
+	Environment    map[string]string `yaml:"environment"`
+	// Breaker is the deployment circuit breaker, with rollback; controller ECS.
+	Breaker bool `yaml:"breaker"`
 }
 
 // readWorld reads a world file. Errors begin with file:line.
@@ -116,7 +124,7 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 			return nil, f.at(err)
 		}
 	}
-	for _, check := range []func() error{f.checkPlace, f.Knobs.check, f.checkImages, f.checkBalancers, f.checkGroups, f.checkServices} {
+	for _, check := range []func() error{f.checkPlace, f.Knobs.check, f.checkImages, f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices} {
 		if err := check(); err != nil {
 			return nil, f.at(err)
 		}
@@ -250,6 +258,10 @@ func (f *worldFile) groupNames() string {
 	for _, g := range f.TargetGroups {
 		names = append(names, g.Name)
 	}
+	return listed(names)
+}
+
+func listed(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
@@ -287,8 +299,12 @@ func (f *worldFile) checkServices() error {
 			return wrong(at, "image is missing")
 		case s.Controller != "" && s.Controller != "EXTERNAL" && s.Controller != "ECS":
 			return wrong(at+".controller", "%q is not simulated; there are EXTERNAL and ECS", s.Controller)
+		case s.Breaker && s.Controller != "ECS":
+			return wrong(at+".breaker", "only deployments of controller ECS have a circuit breaker")
 		case s.TargetGroup != "" && !slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == s.TargetGroup }):
 			return wrong(at+".targetGroup", "there is no target group %q; there are %s", s.TargetGroup, f.groupNames())
+		case s.Registry != "" && !slices.Contains(f.registryNames(), s.Registry):
+			return wrong(at+".registry", "there is no Cloud Map service %q; there are %s", s.Registry, listed(f.registryNames()))
 		}
 		if _, ok := f.catalog[s.Image]; !ok {
 			if _, err := image.Parse(s.Image); err != nil {

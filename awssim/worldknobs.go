@@ -24,6 +24,11 @@ type knobsFile struct {
 	LoadBalancerProvisioning string         `yaml:"loadBalancerProvisioning"`
 	DeployStep               string         `yaml:"deployStep"`
 	StaleReads               string         `yaml:"staleReads"`
+	RegistryOperation        string         `yaml:"registryOperation"`
+	DNSPropagation           string         `yaml:"dnsPropagation"`
+	RegistrationGap          string         `yaml:"registrationGap"`
+	CustomHealth             *time.Duration `yaml:"customHealth"`
+	ECSRestoresInstances     *bool          `yaml:"ecsRestoresInstances"`
 	RestartBackoff           *time.Duration `yaml:"restartBackoff"`
 	TaskSetLimit             int            `yaml:"taskSetLimit"`
 	Throttle                 *bool          `yaml:"throttle"`
@@ -45,6 +50,8 @@ func (k *knobsFile) ranges(to *world.Knobs) []struct {
 		{"weightPropagation", k.WeightPropagation, &to.WeightPropagation},
 		{"loadBalancerProvisioning", k.LoadBalancerProvisioning, &to.LoadBalancerProvisioning},
 		{"deployStep", k.DeployStep, &to.DeployStep}, {"staleReads", k.StaleReads, &to.StaleReads},
+		{"registryOperation", k.RegistryOperation, &to.RegistryOperation}, {"dnsPropagation", k.DNSPropagation, &to.DNSPropagation},
+		{"registrationGap", k.RegistrationGap, &to.RegistrationGap},
 	}
 }
 
@@ -89,6 +96,12 @@ func (f *worldFile) knobs(given *world.Knobs) *world.Knobs {
 		if r.value != "" {
 			*r.to, _ = readRange(r.value)
 		}
+	}
+	if f.Knobs.CustomHealth != nil {
+		k.CustomHealth = *f.Knobs.CustomHealth
+	}
+	if f.Knobs.ECSRestoresInstances != nil {
+		k.ECSRestoresInstances = *f.Knobs.ECSRestoresInstances
 	}
 	if f.Knobs.RestartBackoff != nil {
 		k.RestartBackoff = *f.Knobs.RestartBackoff

@@ -32,7 +32,7 @@ func (s *Scheduler) look(tx *world.Tx, svc *world.Service) {
 	}
 	serviceNote(svc).loops++
 	flush(tx, svc)
-	s.restore(tx, svc)
+	defer s.restore(tx, svc) // what was missing has been seen
 	if svc.Controller == "ECS" && svc.Status == "ACTIVE" {
 		s.turn(tx, svc)
 		return

@@ -22,7 +22,6 @@ func invalid(format string, args ...any) error { return world.Refuse("InvalidInp
 
 func constraint(value any, member, must string) error {
 	if value == nil {
-		value = "null"
 		return invalid("1 validation error detected: Value null at '%s' failed to satisfy constraint: %s", member, must)
 	}
 	return invalid("1 validation error detected: Value '%v' at '%s' failed to satisfy constraint: %s", value, member, must)

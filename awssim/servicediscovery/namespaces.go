@@ -13,9 +13,12 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-var (
-	httpName = regexp.MustCompile(`^[!-~]{1,1024}$`)
-	dnsName  = regexp.MustCompile(`^[!-~]{1,253}$`)
+var visible = regexp.MustCompile(`^[!-~]+$`)
+
+// Longest names of namespaces.
+const (
+	longestHTTPName = 1024
+	longestDNSName  = 253
 )
 
 // namespaceDoc is what no law reads of a namespace.
@@ -64,11 +67,11 @@ func (s *Service) CreatePublicDnsNamespace(ctx context.Context, in *awssd.Create
 }
 
 func (f founding) check() error {
-	pattern := dnsName
+	longest := longestDNSName
 	if f.kind == world.HTTPNamespace {
-		pattern = httpName
+		longest = longestHTTPName
 	}
-	if err := firstOf(matching(f.name, "name", pattern), within(f.description, "description", 1024), within(f.creator, "creatorRequestId", 64), checkTags(f.tags)); err != nil {
+	if err := firstOf(matching(f.name, "name", visible), within(f.name, "name", longest), within(f.description, "description", 1024), within(f.creator, "creatorRequestId", 64), checkTags(f.tags)); err != nil {
 		return err
 	}
 	if f.kind == world.PrivateNamespace {

@@ -1,0 +1,159 @@
+package awssim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+	sdtypes "github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+
+	"github.com/sluice-ecs/sluice/awssim/servicediscovery"
+)
+
+// namespaceFile is a namespace of Cloud Map.
+type namespaceFile struct {
+	Name     string         `yaml:"name"`
+	Kind     string         `yaml:"kind"` // private, public, http; private if empty
+	ID       string         `yaml:"id"`
+	Services []registryFile `yaml:"services"`
+}
+
+// registryFile is a service of Cloud Map.
+type registryFile struct {
+	Name    string                   `yaml:"name"`
+	ID      string                   `yaml:"id"`
+	Records map[string]time.Duration `yaml:"records"` // type -> TTL; none: by DiscoverInstances alone
+	Routing string                   `yaml:"routing"` // multivalue, weighted; multivalue if empty
+	Health  string                   `yaml:"health"`  // custom, none; custom if empty
+}
+
+func (f *worldFile) checkNamespaces() error {
+	for i, n := range f.Namespaces {
+		at := fmt.Sprintf("namespaces[%d]", i)
+		switch {
+		case n.Name == "":
+			return wrong(at, "name is missing")
+		case !slices.Contains([]string{"", "private", "public", "http"}, n.Kind):
+			return wrong(at+".kind", "%q is none of private, public and http", n.Kind)
+		case n.ID != "" && !strings.HasPrefix(n.ID, "ns-"):
+			return wrong(at+".id", "%q is no id of a namespace such as ns-0123456789abcdef", n.ID)
+		}
+		for j, r := range n.Services {
+			if err := r.check(fmt.Sprintf("%s.services[%d]", at, j)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r registryFile) check(at string) error {
+	switch {
+	case r.Name == "":
+		return wrong(at, "name is missing")
+	case r.ID != "" && !strings.HasPrefix(r.ID, "srv-"):
+		return wrong(at+".id", "%q is no id of a service such as srv-0123456789abcdef", r.ID)
+	case !slices.Contains([]string{"", "multivalue", "weighted"}, r.Routing):
+		return wrong(at+".routing", "%q is neither multivalue nor weighted", r.Routing)
+	case !slices.Contains([]string{"", "custom", "none"}, r.Health):
+		return wrong(at+".health", "%q is neither custom nor none", r.Health)
+	}
+	return nil
+}
+
+// registryNames are the Cloud Map services of the file, as "<service>.<namespace>".
+func (f *worldFile) registryNames() (names []string) {
+	for _, n := range f.Namespaces {
+		for _, r := range n.Services {
+			names = append(names, r.Name+"."+n.Name)
+		}
+	}
+	return names
+}
+
+func (l *layer) namespaces() error {
+	for i, n := range l.file.Namespaces {
+		at := fmt.Sprintf("namespaces[%d]", i)
+		id, err := l.namespace(n)
+		if err != nil {
+			return refused(at, err)
+		}
+		for j, r := range n.Services {
+			out, err := l.discovery.CreateService(servicediscovery.Lay(l.ctx, r.ID), r.input(id))
+			if err != nil {
+				return refused(fmt.Sprintf("%s.services[%d]", at, j), err)
+			}
+			l.names[r.Name+"."+n.Name] = *out.Service.Arn
+		}
+	}
+	return nil
+}
+
+// namespace makes one, at once, and is its id.
+func (l *layer) namespace(n namespaceFile) (*string, error) {
+	ctx := servicediscovery.Lay(l.ctx, n.ID)
+	var operation *string
+	switch n.Kind {
+	case "http":
+		out, err := l.discovery.CreateHttpNamespace(ctx, &awssd.CreateHttpNamespaceInput{Name: aws.String(n.Name)})
+		if err != nil {
+			return nil, err
+		}
+		operation = out.OperationId
+	case "public":
+		out, err := l.discovery.CreatePublicDnsNamespace(ctx, &awssd.CreatePublicDnsNamespaceInput{Name: aws.String(n.Name)})
+		if err != nil {
+			return nil, err
+		}
+		operation = out.OperationId
+	default:
+		out, err := l.discovery.CreatePrivateDnsNamespace(ctx, &awssd.CreatePrivateDnsNamespaceInput{Name: aws.String(n.Name), Vpc: aws.String(l.vpc)})
+		if err != nil {
+			return nil, err
+		}
+		operation = out.OperationId
+	}
+	out, err := l.discovery.GetOperation(ctx, &awssd.GetOperationInput{OperationId: operation})
+	if err != nil {
+		return nil, err
+	}
+	return aws.String(out.Operation.Targets["NAMESPACE"]), nil
+}
+
+func (r registryFile) input(namespace *string) *awssd.CreateServiceInput {
+	in := &awssd.CreateServiceInput{Name: aws.String(r.Name), NamespaceId: namespace}
+	if r.Health != "none" {
+		in.HealthCheckCustomConfig = &sdtypes.HealthCheckCustomConfig{}
+	}
+	if len(r.Records) == 0 {
+		return in
+	}
+	in.DnsConfig = &sdtypes.DnsConfig{RoutingPolicy: sdtypes.RoutingPolicy(strings.ToUpper(r.Routing))}
+	for _, kind := range slices.Sorted(maps.Keys(r.Records)) {
+		in.DnsConfig.DnsRecords = append(in.DnsConfig.DnsRecords, sdtypes.DnsRecord{
+			Type: sdtypes.RecordType(kind), TTL: aws.Int64(int64(r.Records[kind] / time.Second))})
+	}
+	return in
+}
+
+// registries are those of a service's tasks: with SRV records, of its port.
+func (l *layer) registries(svc serviceFile) []ecstypes.ServiceRegistry {
+	if svc.Registry == "" {
+		return nil
+	}
+	x := ecstypes.ServiceRegistry{RegistryArn: aws.String(l.names[svc.Registry])}
+	for _, n := range l.file.Namespaces {
+		for _, r := range n.Services {
+			if _, srv := r.Records["SRV"]; srv && r.Name+"."+n.Name == svc.Registry {
+				x.Port = aws.Int32(cmp.Or(svc.Port, 80))
+			}
+		}
+	}
+	return []ecstypes.ServiceRegistry{x}
+}
