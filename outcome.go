@@ -1,5 +1,7 @@
 package sluice
 
+import "slices"
+
 // Outcome is how a deployment or a wait ended. Verdicts, events, exit codes and
 // the Pulumi resource share this one list.
 type Outcome string
@@ -81,6 +83,21 @@ func (o Outcome) ExitCode() int {
 		return ExitUndecided
 	}
 	return ExitUsage
+}
+
+// severity orders exit codes from the worst to the best: what does not serve and
+// was not put back comes first.
+var severity = []int{ExitFailed, ExitUndecided, ExitDenied, ExitRolledBack, ExitSuperseded, ExitStopped, ExitUsage, ExitAwaitApprove, ExitChanges, ExitDone}
+
+// WorstExit is the exit code of a command on several services: the worst of
+// theirs, 0 if there is none.
+func WorstExit(codes ...int) int {
+	for _, worst := range severity {
+		if slices.Contains(codes, worst) {
+			return worst
+		}
+	}
+	return ExitDone
 }
 
 // Outcome is what an error of kind k makes of a deployment that is not rolled

@@ -83,6 +83,17 @@ func TestExitCodesAreDistinctWhereTheyMeanDifferentThings(t *testing.T) {
 	}
 }
 
+func TestTheWorstExitCodeWins(t *testing.T) {
+	for _, c := range []struct {
+		codes []int
+		want  int
+	}{{nil, 0}, {[]int{0, 0}, 0}, {[]int{0, 3, 8}, 3}, {[]int{3, 5, 9}, 5}, {[]int{6, 9}, 9}, {[]int{4, 6}, 6}} {
+		if got := WorstExit(c.codes...); got != c.want {
+			t.Errorf("of %v: %d, want %d", c.codes, got, c.want)
+		}
+	}
+}
+
 func TestEventsSurviveTheEnvelope(t *testing.T) {
 	events := []Event{
 		DeploymentStarted{Application: "web", Stages: []string{"ECS_SYNC"}}, DeploymentEnded{Outcome: RolledBack, Cause: "c"},
