@@ -20,6 +20,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"sim":     sim,    // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
 	"fault":   inject, // fault LINE: inject it
 	"remove":  remove, // remove CLUSTER SERVICE: somebody deletes it
+	"update":  update,  // update CLUSTER SERVICE IMAGE: somebody deploys an image; FORCE instead: a new deployment
+	"history": history, // history CLUSTER SERVICE: its service deployments, newest first
 	"claim":   claim,  // claim CLUSTER SERVICE ID: another machine deploys it
 	"edit":    edit,   // edit FILE OLD NEW: in place
 	"clear":   clearFaults,

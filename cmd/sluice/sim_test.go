@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"regexp"
 	"strconv"
@@ -100,6 +101,52 @@ func remove(ts *testscript.TestScript, neg bool, args []string) {
 	_, err := awsecs.NewFromConfig(theSim(ts).Config()).DeleteService(context.Background(),
 		&awsecs.DeleteServiceInput{Cluster: aws.String(args[0]), Service: aws.String(args[1]), Force: aws.Bool(true)})
 	ts.Check(err)
+}
+
+// update deploys an image as somebody else would: a revision like the service's
+// own with that image, and one UpdateService.
+func update(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: update cluster service image|FORCE")
+	}
+	ctx, api := context.Background(), awsecs.NewFromConfig(theSim(ts).Config())
+	in := &awsecs.UpdateServiceInput{Cluster: aws.String(args[0]), Service: aws.String(args[1]), ForceNewDeployment: args[2] == "FORCE"}
+	if !in.ForceNewDeployment {
+		in.TaskDefinition = aws.String(register(ts, api, args[0], args[1], args[2]))
+	}
+	_, err := api.UpdateService(ctx, in)
+	ts.Check(err)
+}
+
+func register(ts *testscript.TestScript, api *awsecs.Client, cluster, service, image string) (arn string) {
+	ctx := context.Background()
+	out, err := api.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String(cluster), Services: []string{service}})
+	ts.Check(err)
+	have, err := api.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: out.Services[0].TaskDefinition})
+	ts.Check(err)
+	td := have.TaskDefinition
+	td.ContainerDefinitions[0].Image = aws.String(image)
+	made, err := api.RegisterTaskDefinition(ctx, &awsecs.RegisterTaskDefinitionInput{Family: td.Family, NetworkMode: td.NetworkMode, Cpu: td.Cpu, Memory: td.Memory,
+		RequiresCompatibilities: td.RequiresCompatibilities, ExecutionRoleArn: td.ExecutionRoleArn, ContainerDefinitions: td.ContainerDefinitions})
+	ts.Check(err)
+	return *made.TaskDefinition.TaskDefinitionArn
+}
+
+// history writes a service's deployments as ECS keeps them, newest first:
+// "web:2 SUCCESSFUL".
+func history(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: history cluster service")
+	}
+	ctx, api := context.Background(), awsecs.NewFromConfig(theSim(ts).Config())
+	list, err := api.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String(args[0]), Service: aws.String(args[1])})
+	ts.Check(err)
+	for _, d := range list.ServiceDeployments {
+		rev, err := api.DescribeServiceRevisions(ctx, &awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: []string{*d.TargetServiceRevisionArn}})
+		ts.Check(err)
+		td := *rev.ServiceRevisions[0].TaskDefinition
+		fmt.Fprintln(ts.Stdout(), td[strings.LastIndexByte(td, '/')+1:], d.Status)
+	}
 }
 
 // claim puts the claim of another machine's deployment on a service.

@@ -141,9 +141,9 @@ func (b *board) stageLines(now time.Time, p paint) []string {
 			break // no rollback
 		}
 		what := b.plan.Stage(i)
-		text := fmt.Sprintf("%2d %s", i+1, pad(what.Name, 20)) + " " + stageWords(what)
+		text := fmt.Sprintf("%2d %s", i+1, pad(what.Name, 20)) + " " + stageWords(b.plan, what)
 		if i == len(b.plan.Stages) {
-			text = "   " + pad(what.Name, 20) + " " + stageWords(what)
+			text = "   " + pad(what.Name, 20) + " " + stageWords(b.plan, what)
 		}
 		all = append(all, b.mark(s, now, p)+text)
 	}
@@ -165,7 +165,11 @@ func (b *board) mark(s boardStage, now time.Time, p paint) string {
 // foot is what the stages have in common: variants, weights, failures.
 func (b *board) foot(p paint) []string {
 	var all []string
-	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
+	variants := []sluice.Variant{sluice.Primary, sluice.Canary}
+	if b.plan.Rolls() {
+		variants = variants[:1]
+	}
+	for _, v := range variants {
 		all = append(all, b.variant(v))
 	}
 	if b.current != "" {

@@ -8,14 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 func (p *program) deploy() *cobra.Command {
 	var at where
 	var o plan.Options
-	var noWait, force bool
+	var noWait, force, dry bool
 	c := &cobra.Command{
 		Use:   "deploy [DIR | -c FILE]",
 		Short: "Bring a service to what its files ask for",
@@ -23,10 +25,16 @@ func (p *program) deploy() *cobra.Command {
 
 It plans, and carries the plan out: capacity before traffic, traffic read back,
 drained before anything is taken away. A stage that fails leads back to what was.
+A service with deployment controller ECS rolls: one UpdateService, followed to the
+end of its deployment; if no circuit breaker of ECS takes back what fails, sluice
+does.
+
 Ctrl-C pauses at a safe point, and sluice resume goes on; Ctrl-C twice leaves at
 once, and sluice resume goes on all the same.`,
 		Example: `  sluice deploy examples/canary
-  sluice deploy --no-wait              return at the first wait or approval
+  sluice deploy --dry-run              the plan; nothing is written
+  sluice deploy --no-wait              return at the first wait or approval, or once a rolling update was asked for
+  sluice deploy --force-new-deployment new tasks of the same revision
   sluice deploy --output json | jq .   every event, as JSON Lines`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -34,15 +42,21 @@ once, and sluice resume goes on all the same.`,
 			if err != nil {
 				return err
 			}
+			if dry {
+				return p.runPlan(c.Context(), path, o, false)
+			}
 			return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, force)
 		},
 	}
 	at.register(c)
 	planFlags(c, &o)
-	c.Flags().BoolVar(&noWait, "no-wait", false, "return when a WAIT or an approval is reached (8: waits for approval)")
+	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing; the same as sluice plan")
 	return c
 }
+
+const noWaitHelp = "return when a WAIT or an approval is reached (8: waits for approval), or once a rolling update was asked for"
 
 func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, force bool) error {
 	pre, err := p.prepare(ctx, path, o)
@@ -60,6 +74,11 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	if !pre.plan.HasChanges() && !force {
 		return p.nothing(pre.plan)
 	}
+	return p.carryOut(ctx, j, pre, how)
+}
+
+// carryOut runs a plan as a new deployment.
+func (p *program) carryOut(ctx context.Context, j *journal.Journal, pre *prepared, how engine.Options) error {
 	p.brief(pre.plan)
 	e := p.engine(pre.account, pre.clock, j)
 	r := p.renderer(pre.plan, pre.clock)
@@ -104,7 +123,7 @@ func (p *program) brief(pl *plan.Plan) {
 	}
 	names := make([]string, 0, len(pl.Stages))
 	for _, s := range pl.Stages {
-		names = append(names, briefStage(s))
+		names = append(names, briefStage(pl, s))
 	}
 	fmt.Fprintf(w, "  %s: %s\n", sluice.Plural(len(pl.Stages), "stage"), strings.Join(names, ", "))
 	for _, s := range pl.Warnings {
@@ -116,8 +135,10 @@ func (p *program) brief(pl *plan.Plan) {
 	}
 }
 
-func briefStage(s plan.Stage) string {
+func briefStage(pl *plan.Plan, s plan.Stage) string {
 	switch {
+	case s.Name == appfile.StageSync && pl.Rolls():
+		return s.Name + ": " + rollWords(pl, s)
 	case s.Scale > 0:
 		return fmt.Sprintf("%s %d%%", s.Name, s.Scale)
 	case s.Weights != nil:

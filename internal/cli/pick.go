@@ -37,7 +37,7 @@ func (p *program) pick(ctx context.Context, j *journal.Journal, verb, path strin
 		return journal.Deployment{}, err
 	}
 	if err == nil && app.Service != nil {
-		return p.ofService(ctx, j, verb, app)
+		return p.ofService(ctx, j, verb, journal.Filter{Cluster: clusterOf(app), Service: *app.Service.Input.ServiceName, Region: app.Region})
 	}
 	open, err := j.Deployments(ctx, journal.Filter{Open: true})
 	if err != nil {
@@ -64,10 +64,12 @@ func (p *program) named(ctx context.Context, j *journal.Journal, id string) (jou
 	return d, err
 }
 
-// ofService is the newest deployment of the application's service. The same
-// name in another account or Region is another service.
-func (p *program) ofService(ctx context.Context, j *journal.Journal, verb string, app *appfile.Application) (journal.Deployment, error) {
-	f := journal.Filter{Cluster: clusterOf(app), Service: *app.Service.Input.ServiceName, Region: app.Region}
+// errNone: the journal knows no deployment of a service.
+var errNone = errors.New("no deployment of it")
+
+// ofService is the newest deployment of a service. The same name in another
+// account or Region is another service.
+func (p *program) ofService(ctx context.Context, j *journal.Journal, verb string, f journal.Filter) (journal.Deployment, error) {
 	if p.flags.region != "" {
 		f.Region = p.flags.region
 	}
@@ -77,7 +79,7 @@ func (p *program) ofService(ctx context.Context, j *journal.Journal, verb string
 	}
 	if len(all) == 0 {
 		return journal.Deployment{}, &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service, Kind: sluice.NotFound,
-			Err: fmt.Errorf("no deployment of it is in the journal %s", j.Path()), Next: "sluice deploy makes one; --state names another journal"}
+			Err: fmt.Errorf("%w is in the journal %s", errNone, j.Path()), Next: "sluice deploy makes one; --state names another journal"}
 	}
 	for _, d := range all {
 		if d.Account != all[0].Account || d.Region != all[0].Region {

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -42,8 +44,32 @@ of each stage and of the way back, and what to know before.`,
 }
 
 func planFlags(c *cobra.Command, o *plan.Options) {
+	c.Flags().BoolVar(&o.Force, "force-new-deployment", false, "a new deployment of a rolling service even if nothing changes")
+	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, whatever the file says")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "all at once, whatever the file's pipeline says")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "the file's pipeline, even on a first deployment")
+}
+
+// countFlag is a number of tasks that may be left out.
+type countFlag struct{ n **int }
+
+func (f countFlag) String() string {
+	if f.n == nil || *f.n == nil {
+		return ""
+	}
+	return strconv.Itoa(**f.n)
+}
+
+func (f countFlag) Type() string { return "number" }
+
+func (f countFlag) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return errors.New("it is a number of tasks, 0 or more")
+	}
+	count := int(n)
+	*f.n = &count
+	return nil
 }
 
 func (p *program) runPlan(ctx context.Context, path string, o plan.Options, detailed bool) error {
@@ -51,18 +77,22 @@ func (p *program) runPlan(ctx context.Context, path string, o plan.Options, deta
 	if err != nil {
 		return err
 	}
-	if err := p.warnOpen(ctx, pre.plan); err != nil {
-		return err
-	}
-	if p.flags.output == jsonOut {
-		err = json.NewEncoder(p.env.Out).Encode(planJSON{Plan: pre.plan})
-	} else {
-		err = planView{painter(p.env, p.env.Out)}.write(p.env.Out, pre.plan)
-	}
+	err = p.showPlan(ctx, pre.plan)
 	if err == nil && detailed && pre.plan.HasChanges() {
 		return exit(sluice.ExitChanges)
 	}
 	return err
+}
+
+// showPlan writes a plan, and nothing else.
+func (p *program) showPlan(ctx context.Context, pl *plan.Plan) error {
+	if err := p.warnOpen(ctx, pl); err != nil {
+		return err
+	}
+	if p.flags.output == jsonOut {
+		return json.NewEncoder(p.env.Out).Encode(planJSON{Plan: pl})
+	}
+	return planView{painter(p.env, p.env.Out)}.write(p.env.Out, pl)
 }
 
 // warnOpen adds the unfinished deployments that only the journal knows.

@@ -60,12 +60,12 @@ func (v planView) changes(b *bytes.Buffer, p *plan.Plan) {
 
 func (v planView) stages(b *bytes.Buffer, p *plan.Plan) {
 	title := "Stages"
-	if p.QuickSync {
+	if p.QuickSync && !p.Rolls() {
 		title += " (quick sync)"
 	}
 	fmt.Fprintf(b, "\n%s\n", v.bold(title))
 	for _, s := range p.Stages {
-		v.stage(b, fmt.Sprintf("%2d ", s.Index+1), s)
+		v.stage(b, fmt.Sprintf("%2d ", s.Index+1), p, s)
 	}
 	v.writes(b, "   at the end", p.Finish)
 	head := "\nIf a stage fails"
@@ -73,12 +73,12 @@ func (v planView) stages(b *bytes.Buffer, p *plan.Plan) {
 		head = "\nOnly if asked for (sluice rollback)"
 	}
 	fmt.Fprintln(b, v.bold(head))
-	v.stage(b, "   ", p.Rollback)
+	v.stage(b, "   ", p, p.Rollback)
 }
 
-func (v planView) stage(b *bytes.Buffer, number string, s plan.Stage) {
+func (v planView) stage(b *bytes.Buffer, number string, p *plan.Plan, s plan.Stage) {
 	line := number + s.Name
-	if what := stageWords(s); what != "" {
+	if what := stageWords(p, s); what != "" {
 		line += ": " + what
 	}
 	if s.Desc != "" {
@@ -119,9 +119,12 @@ func (v planView) list(b *bytes.Buffer, title string, items []string, color func
 }
 
 // stageWords is what a stage does, short.
-func stageWords(s plan.Stage) string {
+func stageWords(p *plan.Plan, s plan.Stage) string {
 	switch s.Name {
 	case appfile.StageSync:
+		if p.Rolls() {
+			return rollWords(p, s)
+		}
 		if s.Recreate {
 			return "stop the old tasks, then start the new revision"
 		}
@@ -138,6 +141,9 @@ func stageWords(s plan.Stage) string {
 	case appfile.StageCanaryClean:
 		return "take the canary away"
 	case appfile.StageRollback:
+		if p.Rolls() {
+			return "stop the deployment if it runs, and roll back to what was"
+		}
 		return "return to what was"
 	case appfile.StageWait:
 		return plan.Duration(s.Duration)
@@ -145,6 +151,17 @@ func stageWords(s plan.Stage) string {
 		return approvalWords(s.Approvals, s.Approvers)
 	}
 	return ""
+}
+
+// rollWords is what the one stage of a service does that ECS itself rolls.
+func rollWords(p *plan.Plan, s plan.Stage) string {
+	switch {
+	case s.Stop != "":
+		return "stop the deployment that runs: ECS returns to what was"
+	case p.Strategy != "":
+		return "ECS brings the new revision by its strategy " + p.Strategy
+	}
+	return "roll to the new revision"
 }
 
 func approvalWords(n int, by []string) string {

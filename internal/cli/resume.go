@@ -25,7 +25,7 @@ files again (DIR, -c FILE, or here). `+idHelp,
 		func(c *cobra.Command, path string, given bool) error {
 			return p.runResume(c.Context(), path, t.at.files(path), given, engine.Options{NoWait: t.noWait})
 		})
-	c.Flags().BoolVar(&t.noWait, "no-wait", false, "return when a WAIT or an approval is reached (8: waits for approval)")
+	c.Flags().BoolVar(&t.noWait, "no-wait", false, noWaitHelp)
 	return c
 }
 

@@ -2,50 +2,159 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
 )
+
+// rollbackOptions say what is rolled back, and to what.
+type rollbackOptions struct {
+	cluster, service string
+	to               string // family:revision; empty: what was
+	dry, noWait      bool
+}
 
 func (p *program) rollback() *cobra.Command {
 	t := task{verb: "rollback"}
+	var o rollbackOptions
 	c := p.command(&t, "Return to what was before a deployment",
 		`Return to what was before a deployment: its rules as they were, the old revision
 serving, nothing left of the new one. A deployment that runs is told to; one that
-was paused, killed or has ended is rolled back here.
+was paused, killed or has ended is rolled back here. Exit code 0 says that it was
+rolled back. `+idHelp+`
 
-Exit code 0 says that it was rolled back. `+idHelp,
+A rolling service that somebody else deployed is rolled back by ECS's own history,
+as a deployment of its own: one that runs is stopped and ECS returns to what was;
+else the last revision that succeeded is deployed again, with the network, load
+balancers and so on that it had. The desired count is left alone. --to names
+another revision.`,
 		`  sluice rollback
-  sluice rollback slc-01k0…`,
+  sluice rollback slc-01k0…
+  sluice rollback --cluster prod --service web
+  sluice rollback --cluster prod --service web --to web:41`,
 		func(c *cobra.Command, path string, given bool) error {
-			return p.runRollback(c.Context(), path, given, t.noWait)
+			return p.runRollback(c.Context(), path, given, o)
 		})
-	c.Flags().BoolVar(&t.noWait, "no-wait", false, "return once the process that runs the deployment was told")
+	f := c.Flags()
+	f.StringVar(&o.cluster, "cluster", "", "`name` or ARN of the cluster of --service (default: the account's default cluster)")
+	f.StringVar(&o.service, "service", "", "`name` or ARN of the service, instead of an application's folder")
+	f.StringVar(&o.to, "to", "", "`family:revision` to return to, of a rolling service")
+	f.BoolVar(&o.dry, "dry-run", false, "show the plan of a return by ECS's history and write nothing")
+	f.BoolVar(&o.noWait, "no-wait", false, "return once the process that runs the deployment was told, or the return was asked for")
 	return c
 }
 
-func (p *program) runRollback(ctx context.Context, path string, given, noWait bool) error {
-	t, err := p.take(ctx, "rollback", path, given)
+func (o rollbackOptions) check(path string, given bool) error {
+	wrong := func(why, next string) error {
+		return &sluice.Error{Op: "sluice rollback", Err: errors.New(why), Next: next}
+	}
+	switch {
+	case o.service == "" && o.cluster != "":
+		return wrong("--cluster without --service", "give --service NAME, or leave --cluster out")
+	case o.service != "" && given:
+		return wrong("the service is given twice: "+path+" and --service "+o.service, "give one of them")
+	case o.to != "" && isID(path):
+		return wrong("--to is for a service, and "+path+" is a deployment", "give the application's folder, or --cluster and --service")
+	}
+	return nil
+}
+
+func (p *program) runRollback(ctx context.Context, path string, given bool, o rollbackOptions) error {
+	if err := o.check(path, given); err != nil {
+		return err
+	}
+	j, err := p.journal()
 	if err != nil {
 		return err
 	}
-	defer t.journal.Close()
+	defer j.Close()
+	of, region, err := p.whose(path, given, o)
+	if err != nil {
+		return err
+	}
+	t := &taken{journal: j}
+	if t.deployment, err = p.lastOf(ctx, j, path, given, o, of); err == nil && o.to == "" {
+		return p.rollOursBack(ctx, t, of, o)
+	}
+	if of.Service == "" || err != nil && !errors.Is(err, errNone) {
+		return err
+	}
+	return p.rollByHistory(ctx, j, of, region, o)
+}
+
+// whose is the service that is meant; its name is empty if only the journal can
+// tell.
+func (p *program) whose(path string, given bool, o rollbackOptions) (of journal.Filter, region string, err error) {
+	if o.service != "" {
+		cluster := "default"
+		if o.cluster != "" {
+			cluster = sluice.ARNName(o.cluster)
+		}
+		return journal.Filter{Cluster: cluster, Service: sluice.ARNName(o.service)}, "", nil
+	}
+	if isID(path) {
+		return of, "", nil
+	}
+	app, err := p.application(path)
+	switch {
+	case err != nil && !given && absent(err) && o.to == "":
+		return of, "", nil
+	case err != nil || app.Service == nil:
+		return of, "", err
+	}
+	return journal.Filter{Cluster: clusterOf(app), Service: *app.Service.Input.ServiceName, Region: app.Region}, app.Region, nil
+}
+
+func (p *program) lastOf(ctx context.Context, j *journal.Journal, path string, given bool, o rollbackOptions, of journal.Filter) (journal.Deployment, error) {
+	if o.service != "" {
+		return p.ofService(ctx, j, "rollback", of)
+	}
+	return p.pick(ctx, j, "rollback", path, given)
+}
+
+// rollOursBack rolls a deployment of the journal back, unless somebody else
+// deployed the service since.
+func (p *program) rollOursBack(ctx context.Context, t *taken, of journal.Filter, o rollbackOptions) error {
+	if err := p.enter(ctx, t); err != nil {
+		return err
+	}
 	d := t.deployment
+	overtaken, err := p.overtaken(ctx, t)
+	if err != nil {
+		return err
+	}
+	if overtaken && of.Service != "" {
+		return p.rollByHistory(ctx, t.journal, of, d.Region, o)
+	}
 	if d.State == journal.Ended && d.Outcome == sluice.RolledBack {
 		p.say("nothing to roll back: " + summary(d, ""))
 		return nil
 	}
+	if o.dry {
+		return &sluice.Error{Op: "sluice rollback --dry-run", Resource: d.ID, Err: errors.New("the plan of a deployment holds the plan of its rollback already"),
+			Next: "sluice plan shows it; leave --dry-run out"}
+	}
 	if err := p.newest(ctx, t); err != nil {
 		return err
 	}
+	return p.orderBack(ctx, t, o.noWait)
+}
+
+// orderBack asks for the rollback and carries it out, or watches who does.
+func (p *program) orderBack(ctx context.Context, t *taken, noWait bool) error {
 	runs, err := p.runner(ctx, t)
 	if err != nil {
 		return err
 	}
-	e := p.engine(t.account, t.clock, t.journal)
+	d, e := t.deployment, p.engine(t.account, t.clock, t.journal)
 	if err := e.Command(ctx, d.ID, journal.Rollback, 0, p.who("")); err != nil {
 		return err
 	}
@@ -57,6 +166,69 @@ func (p *program) runRollback(ctx context.Context, path string, given, noWait bo
 		return nil
 	}
 	return p.lead(ctx, e, t, engine.Options{}, sluice.RolledBack)
+}
+
+// overtaken reports whether a rolling service that our last deployment left has
+// another revision by now: somebody else deployed it, and what was before ours is
+// not what was before theirs.
+func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
+	d := t.deployment
+	if d.State != journal.Ended || !t.plan.Rolls() {
+		return false, nil
+	}
+	left := t.plan.From
+	if d.Outcome == sluice.Succeeded {
+		events, err := t.journal.Events(ctx, d.ID, 0, 0)
+		if err != nil {
+			return false, err
+		}
+		left = serves(events)
+	} else if d.Outcome != sluice.RolledBack {
+		return false, nil
+	}
+	live, err := ecs.Service{API: t.account.ECS(), Cluster: d.Cluster, Name: d.Service}.Observe(ctx)
+	if err != nil || live == nil || live.Status != "ACTIVE" || left == "" {
+		return false, err
+	}
+	return live.Serving() != left, nil
+}
+
+// rollByHistory returns a rolling service to what ECS's history tells, as a
+// deployment of its own.
+func (p *program) rollByHistory(ctx context.Context, j *journal.Journal, of journal.Filter, region string, o rollbackOptions) error {
+	pre, nothing, err := p.prepareBack(ctx, of, region, o.to)
+	if err != nil {
+		return err
+	}
+	if nothing != "" {
+		p.say("nothing to roll back: " + of.Cluster + "/" + of.Service + ": " + nothing)
+		return nil
+	}
+	if o.dry {
+		return p.showPlan(ctx, pre.plan)
+	}
+	if err := p.held(ctx, j, pre); err != nil {
+		return err
+	}
+	if !pre.plan.HasChanges() {
+		p.say(fmt.Sprintf("nothing to roll back: %s/%s runs %s", of.Cluster, of.Service, pre.plan.From))
+		return nil
+	}
+	return p.carryOut(ctx, j, pre, engine.Options{NoWait: o.noWait})
+}
+
+func (p *program) prepareBack(ctx context.Context, of journal.Filter, region, to string) (pre *prepared, nothing string, err error) {
+	pre = &prepared{}
+	if pre.account, pre.clock, err = p.open(ctx, region); err != nil {
+		return nil, "", err
+	}
+	before, err := stage.SurveyBack(ctx, pre.account, pre.clock, of.Cluster, of.Service, to)
+	if err != nil || before.Back.Nothing != "" {
+		return nil, before.Back.Nothing, err
+	}
+	pre.live = before.Live
+	pre.plan, err = plan.MakeBack(of.Cluster, before.Live, before.Back, before.Task)
+	return pre, "", err
 }
 
 // newest refuses to roll back under a later deployment of the same service.

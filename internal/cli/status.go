@@ -164,7 +164,7 @@ func stagesOf(pl *plan.Plan, b *board) []treeStage {
 			break
 		}
 		what := pl.Stage(i)
-		all = append(all, treeStage{Number: i + 1, Name: what.Name, What: stageWords(what), Status: s.status})
+		all = append(all, treeStage{Number: i + 1, Name: what.Name, What: stageWords(pl, what), Status: s.status})
 	}
 	return all
 }

@@ -136,9 +136,12 @@ func wroteLine(e sluice.Wrote) line {
 }
 
 func capacityWords(e sluice.CapacityChanged) string {
-	text := fmt.Sprintf("%d of %d running, %d healthy", e.Running, e.Desired, e.Healthy)
+	text := fmt.Sprintf("%d of %d running", e.Running, e.Desired)
 	if e.Pending > 0 {
-		text = fmt.Sprintf("%d of %d running, %d pending, %d healthy", e.Running, e.Desired, e.Pending, e.Healthy)
+		text += fmt.Sprintf(", %d pending", e.Pending)
+	}
+	if e.TaskSet != "" || e.Targets > 0 {
+		text += fmt.Sprintf(", %d healthy", e.Healthy) // of a rolling service, targets are read only if something seems wrong
 	}
 	if e.Draining > 0 {
 		text += fmt.Sprintf(", %d draining", e.Draining)

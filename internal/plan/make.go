@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -93,8 +94,11 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 	if live.Identical != "" {
 		p.To = live.Identical
 	}
-	if p.From = live.serving(); p.rolls() {
+	if p.From = live.serving(); p.Rolls() {
 		p.Primary, p.Canary, p.Named = nil, nil, nil
+	}
+	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.Strategy != ecstypes.DeploymentStrategyRolling {
+		p.Strategy = string(c.Strategy)
 	}
 	p.place(live)
 	p.Finish = []sluice.Write{{Operation: "ecs:UntagResource", Resource: p.resource()}}

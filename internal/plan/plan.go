@@ -20,8 +20,9 @@ type Plan struct {
 	Cluster     string        `json:"cluster"` // name
 	Service     string        `json:"service"`
 	Access      sluice.Access `json:"access"`
-	Controller  string        `json:"controller"`      // ECS or EXTERNAL
-	Force       bool          `json:"force,omitempty"` // a new deployment even if nothing changes
+	Controller  string        `json:"controller"`         // ECS or EXTERNAL
+	Strategy    string        `json:"strategy,omitempty"` // of ECS, other than ROLLING: ECS shifts the traffic itself
+	Force       bool          `json:"force,omitempty"`    // a new deployment even if nothing changes
 
 	From      string `json:"from,omitempty"` // family:revision that serves; empty on a first deployment
 	To        string `json:"to"`             // family:revision, or the family if it will be registered
@@ -117,8 +118,8 @@ const (
 	OurDeployment = "service deployment of ours"
 )
 
-// rolls reports whether the service is deployed by ECS's own rolling update.
-func (p *Plan) rolls() bool { return p.Controller == controllerECS }
+// Rolls reports whether the service is deployed by ECS's own rolling update.
+func (p *Plan) Rolls() bool { return p.Controller == controllerECS }
 
 // Stage returns the stage at index; the rollback is at len(Stages).
 func (p *Plan) Stage(index int) Stage {

@@ -13,8 +13,8 @@ func (p *Plan) stage(index int, from appfile.Stage, live Live) Stage {
 	s := Stage{Index: index, Name: from.Name, Desc: from.Desc, Timeout: from.Timeout}
 	switch with := from.With.(type) {
 	case appfile.Sync:
-		s.Recreate = p.Recreate && !live.first() && !p.rolls()
-		if p.rolls() {
+		s.Recreate = p.Recreate && !live.first() && !p.Rolls()
+		if p.Rolls() {
 			p.prepare(&s, live)
 		} else {
 			p.sync(&s, live)
@@ -178,7 +178,7 @@ func (p *Plan) rollback(index int, live Live) Stage {
 		s.write("ecs:UpdateService", p.resource())
 	}
 	p.claim(&s)
-	if p.rolls() {
+	if p.Rolls() {
 		s.write("ecs:StopServiceDeployment", OurDeployment)
 		return s
 	}

@@ -19,7 +19,7 @@ func (p *Plan) warning(format string, args ...any) {
 // warn collects what a person should know before it starts.
 func (p *Plan) warn(app *appfile.Application, live Live) {
 	p.warnService(live)
-	if p.rolls() {
+	if p.Rolls() {
 		return
 	}
 	p.warnGroups(live)
@@ -50,7 +50,7 @@ func (p *Plan) warnService(live Live) {
 	if live.status() == "DRAINING" {
 		p.warning("the service is being deleted; the deployment waits until it is gone and creates it again")
 	}
-	if p.rolls() {
+	if p.Rolls() {
 		p.warnRolling(live)
 		return
 	}
