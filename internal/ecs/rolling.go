@@ -22,6 +22,13 @@ func (l *Live) PrimaryDeployment() (id, revision string) {
 	return "", ""
 }
 
+// DeploymentFailed reports whether ECS has given the newest deployment of a
+// rolling service up: it starts no more tasks.
+func (l *Live) DeploymentFailed() bool {
+	d := primaryDeployment(l.Raw)
+	return d != nil && d.RolloutState == ecstypes.DeploymentRolloutStateFailed
+}
+
 // Current is the ARN of the current service deployment; "" if AWS shows none.
 func (l *Live) Current() string { return aws.ToString(l.Raw.CurrentServiceDeployment) }
 

@@ -99,11 +99,31 @@ func (r *Run) revision(ctx context.Context) (ecs.Revision, error) {
 	if r.Plan.Registered() {
 		return ecs.Revision{ARN: r.Plan.To, Name: r.Plan.To}, nil
 	}
+	if err := r.registering(ctx); err != nil {
+		return rev, err
+	}
 	rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, r.task)
 	if err != nil {
 		return rev, err
 	}
 	return rev, save(ctx, r.Host, KeyRevision, rev)
+}
+
+// registering saves that the revision is about to be registered. If that was saved
+// before, a process was killed around the call, which has no identity: then AWS is
+// given time to show what the call made.
+func (r *Run) registering(ctx context.Context) error {
+	_, begun, err := r.Host.Load(ctx, keyRegister)
+	if err != nil {
+		return fmt.Errorf("read what was saved as %s: %w", keyRegister, err)
+	}
+	if !begun {
+		return text(ctx, r.Host, keyRegister, "true")
+	}
+	if _, err := ecs.Registered(ctx, r.Account.ECS(), r.task); err != nil {
+		return err
+	}
+	return r.pause(ctx, lag)
 }
 
 // updateService writes the members of the file that differ and that AWS lets

@@ -48,9 +48,15 @@ func (r *Run) newPrimary(ctx context.Context, rev ecs.Revision) (string, error) 
 	return set.ID, r.promote(ctx, set.ID, w.Label)
 }
 
-// promote makes the set PRIMARY unless it is already.
+// promote makes the set PRIMARY unless it is already. That it is must be seen
+// twice: the first answer may be of the time before another one was promoted.
 func (r *Run) promote(ctx context.Context, id, label string) error {
 	set, err := r.find(ctx, id)
+	if err == nil && set.Status == "PRIMARY" {
+		if err = r.current(ctx); err == nil {
+			set, err = r.find(ctx, id)
+		}
+	}
 	if err != nil || set.Status == "PRIMARY" {
 		return err
 	}

@@ -112,6 +112,9 @@ func (r *Run) backOut(ctx context.Context) error {
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
+	if err := r.current(ctx); err != nil {
+		return err
+	}
 	live, err := r.observe(ctx)
 	if err != nil {
 		return err

@@ -275,9 +275,10 @@ const rollbackLooks = 15
 func (r *Run) returnTo(ctx context.Context, live *ecs.Live, former string) error {
 	back := r.former.Attributes.Differing(live)
 	_, now := live.PrimaryDeployment()
+	failed := live.DeploymentFailed() // ECS gave the return up: it needs a new one
 	switch {
-	case now != former:
-		_, err := r.hand.Roll(ctx, r.act, "return to "+former, ecs.Revision{ARN: former, Name: former}, back, false)
+	case now != former || failed:
+		_, err := r.hand.Roll(ctx, r.act, "return to "+former, ecs.Revision{ARN: former, Name: former}, back, failed)
 		if err != nil {
 			return err
 		}

@@ -162,6 +162,20 @@ func (r *Run) pause(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
+// lag is how long AWS's answers may lag behind a write (Amazon ECS API Reference,
+// "eventual consistency"; seconds are observed).
+const lag = 6 * time.Second
+
+// current looks, and waits until the next look must show what stands now: our
+// last write may be of a moment ago, or of a process that was killed. It comes
+// before looks that decide that nothing is left to do.
+func (r *Run) current(ctx context.Context) error {
+	if _, err := r.observe(ctx); err != nil {
+		return err
+	}
+	return r.pause(ctx, lag)
+}
+
 func halted(r *Run, err error) error {
 	if sluice.KindOf(err) != "" {
 		return err

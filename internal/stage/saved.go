@@ -17,6 +17,7 @@ const (
 	KeyCanarySet    = "canary-task-set"
 	keyFormer       = "former"
 	KeyRevision     = "revision"
+	keyRegister     = "registering"
 	keyPrints       = "rule-prints"
 	keyShifted      = "shifted-at"
 	keyGeneration   = "canary-generation"
