@@ -150,6 +150,9 @@ func (f *field) ready(tx *world.Tx, g Group, weight int32) {
 		return
 	}
 	healthy := group.Count("healthy")
+	if f.lossy() {
+		return
+	}
 	if healthy == 0 {
 		f.violate("P4", "weight %d on %s, which has no healthy target", weight, g.Name())
 		return
@@ -298,6 +301,11 @@ func (f *field) judge() {
 	f.lossless()
 	f.named()
 	f.sleep(restFor)
+	for range 20 {
+		if f.beside > 0 {
+			f.sleep(restFor)
+		}
+	}
 	if r.Outcome != sluice.Succeeded && r.Outcome != sluice.RolledBack {
 		f.finish()
 	}
@@ -491,7 +499,7 @@ func (f *field) ruledAsBefore(tx *world.Tx, fresh bool) {
 		}
 		now := f.weighs(r)
 		switch {
-		case f.excuses(EditRule) && fresh:
+		case f.excuses(EditRule):
 		case fresh && now[1] == 0 && now[0] > 0 && sticky(was) == sticky(r.Actions) && len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups):
 		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) && sticky(was) == sticky(r.Actions):
 		default:

@@ -10,8 +10,11 @@ import (
 func Draw(seed uint64) Case {
 	d := &draws{seed * 0x9e3779b97f4a7c15}
 	c := Case{Seed: seed, World: d.world()}
-	c.Old = d.one("", "", "latency=200ms", "latency=2s", "latency=1s&term=3s")
+	c.Old = d.one("", "", "latency=200ms", "latency=1500ms", "latency=1s&term=3s")
 	c.New = d.version()
+	if d.chance(50) {
+		c.World.Grace = 3 * time.Minute
+	}
 	if c.World.Controller == "EXTERNAL" {
 		c.Pipeline = d.pipeline()
 	} else {

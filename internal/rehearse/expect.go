@@ -1,6 +1,9 @@
 package rehearse
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // What a case itself makes impossible to promise.
 
@@ -60,12 +63,13 @@ func (c Case) unsteady() bool {
 // mustSucceed: nothing that is wrong concerns the new version, and nobody asked
 // for another end.
 func (c Case) mustSucceed() bool {
-	return !c.mustFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && !c.faulty("slow-start") && c.Files == nil
+	return !c.mustFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && c.Full.Row == 0 && c.Files == nil &&
+		!c.faulty("throttle") && !(c.has("healthy-after=45s") && c.World.Grace < 2*time.Minute)
 }
 
 // mustName is what the cause of the failure must say; "" if it may say anything.
 func (c Case) mustName() string {
-	if len(c.Hands) > 0 || c.faulty("task-crash", "zone-lost", "no-capacity") || c.World.Controller != "EXTERNAL" {
+	if len(c.Hands)+len(c.Faults) > 0 || c.World.Controller != "EXTERNAL" {
 		return ""
 	}
 	switch {

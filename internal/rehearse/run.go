@@ -74,6 +74,7 @@ type field struct {
 	person  bool // a command is being written
 	outside bool // somebody else acts on the world
 	over    bool
+	beside  int          // second sluices at work
 	given   map[int]bool // hands that have acted
 	stages  map[string]time.Time
 	first   life // what the first process did
@@ -434,7 +435,9 @@ func (f *field) command(kind string) {
 
 // second is another machine's sluice that deploys the same service.
 func (f *field) second() {
+	f.beside++
 	f.clock.Go(func() {
+		defer func() { f.beside-- }()
 		end, err := f.elsewhere()
 		f.say("second: %s %s %v", end.Outcome, end.Cause, err)
 	})
