@@ -237,9 +237,6 @@ func (l *layer) service(svc serviceFile) error {
 		if svc.Breaker {
 			in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: true, Rollback: true}}
 		}
-		if svc.Breaker {
-			in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: true, Rollback: true}}
-		}
 		in.ServiceRegistries = l.registries(svc)
 	}
 	if _, err := l.ecs.CreateService(l.ctx, in); err != nil || controller == ecstypes.DeploymentControllerTypeEcs {

@@ -109,8 +109,6 @@ type serviceFile struct {
 	Environment    map[string]string `yaml:"environment"`
 	// Breaker is the deployment circuit breaker, with rollback; controller ECS.
 	Breaker bool `yaml:"breaker"`
-	// Breaker is the deployment circuit breaker, with rollback; controller ECS.
-	Breaker bool `yaml:"breaker"`
 }
 
 // readWorld reads a world file. Errors begin with file:line.
@@ -301,8 +299,6 @@ func (f *worldFile) checkServices() error {
 			return wrong(at, "image is missing")
 		case s.Controller != "" && s.Controller != "EXTERNAL" && s.Controller != "ECS":
 			return wrong(at+".controller", "%q is not simulated; there are EXTERNAL and ECS", s.Controller)
-		case s.Breaker && s.Controller != "ECS":
-			return wrong(at+".breaker", "only deployments of controller ECS have a circuit breaker")
 		case s.Breaker && s.Controller != "ECS":
 			return wrong(at+".breaker", "only deployments of controller ECS have a circuit breaker")
 		case s.TargetGroup != "" && !slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == s.TargetGroup }):
