@@ -103,7 +103,7 @@ func (s *Sim) raise(f *worldFile, listening bool) (*era, error) {
 	}
 	e.clock.hold(start)
 	l := layer{era: e, file: f, ctx: wire.WithCaller(context.Background(), wire.Caller{AccessKey: e.account, Account: e.account}, e.region),
-		groups: map[string]string{}, names: map[string]string{}}
+		groups: map[string]string{}, listeners: map[string]string{}, names: map[string]string{}}
 	err := l.all()
 	e.clock.release()
 	if err != nil {

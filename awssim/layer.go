@@ -27,11 +27,13 @@ type layer struct {
 	vpc     string
 	subnets []string
 	groups  map[string]string // name -> ARN
-	names   map[string]string // registry -> ARN
+	// listeners are by "<load balancer>:<port>".
+	listeners map[string]string
+	names     map[string]string // registry -> ARN
 }
 
 func (l *layer) all() error {
-	for _, step := range []func() error{l.network, l.clusters, l.targetGroups, l.balancers, l.namespaces, l.services} {
+	for _, step := range []func() error{l.network, l.clusters, l.targetGroups, l.balancers, l.namespaces, l.services, l.functions, l.applications, l.scaling} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -135,31 +137,34 @@ func (l *layer) balancers() error {
 			return refused(at, err)
 		}
 		for j, ls := range lb.Listeners {
-			if err := l.listener(fmt.Sprintf("%s.listeners[%d]", at, j), *out.LoadBalancers[0].LoadBalancerArn, ls); err != nil {
+			arn, err := l.listener(fmt.Sprintf("%s.listeners[%d]", at, j), *out.LoadBalancers[0].LoadBalancerArn, ls)
+			if err != nil {
 				return err
 			}
+			l.listeners[listenerName(lb.Name, ls.Port)] = arn
 		}
 	}
 	return nil
 }
 
-func (l *layer) listener(at, lb string, ls listenerFile) error {
+func (l *layer) listener(at, lb string, ls listenerFile) (arn string, err error) {
 	ctx, err := l.pin(ls.ARN, "elasticloadbalancing", "listener/app/")
 	if err != nil {
-		return refused(at, err)
+		return "", refused(at, err)
 	}
 	out, err := l.elb.CreateListener(ctx, &awselb.CreateListenerInput{
 		LoadBalancerArn: aws.String(lb), Port: aws.Int32(ls.Port), Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: l.action(ls.Action),
 	})
 	if err != nil {
-		return refused(at, err)
+		return "", refused(at, err)
 	}
+	arn = *out.Listeners[0].ListenerArn
 	for k, r := range ls.Rules {
-		if err := l.rule(*out.Listeners[0].ListenerArn, r); err != nil {
-			return refused(fmt.Sprintf("%s.rules[%d]", at, k), err)
+		if err := l.rule(arn, r); err != nil {
+			return "", refused(fmt.Sprintf("%s.rules[%d]", at, k), err)
 		}
 	}
-	return nil
+	return arn, nil
 }
 
 func (l *layer) rule(listener string, r ruleFile) error {
@@ -232,14 +237,14 @@ func (l *layer) service(svc serviceFile) error {
 		Cluster: aws.String(cluster), ServiceName: aws.String(svc.Name), DesiredCount: aws.Int32(svc.Count),
 		DeploymentController: &ecstypes.DeploymentController{Type: controller}, HealthCheckGracePeriodSeconds: seconds(svc.Grace),
 	}
-	if controller == ecstypes.DeploymentControllerTypeEcs {
+	if controller != ecstypes.DeploymentControllerTypeExternal {
 		in.TaskDefinition, in.LaunchType, in.NetworkConfiguration, in.LoadBalancers = aws.String(definition), ecstypes.LaunchTypeFargate, network, lbs
 		if svc.Breaker {
 			in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: true, Rollback: true}}
 		}
 		in.ServiceRegistries = l.registries(svc)
 	}
-	if _, err := l.ecs.CreateService(l.ctx, in); err != nil || controller == ecstypes.DeploymentControllerTypeEcs {
+	if _, err := l.ecs.CreateService(l.ctx, in); err != nil || controller != ecstypes.DeploymentControllerTypeExternal {
 		return err
 	}
 	out, err := l.ecs.CreateTaskSet(l.ctx, &awsecs.CreateTaskSetInput{

@@ -30,6 +30,10 @@ type worldFile struct {
 	TargetGroups  []groupFile               `yaml:"targetGroups"`
 	Namespaces    []namespaceFile           `yaml:"namespaces"`
 	Services      []serviceFile             `yaml:"services"`
+	Functions     []functionFile            `yaml:"functions"`
+	Configs       []configFile              `yaml:"deploymentConfigs"`
+	Applications  []applicationFile         `yaml:"applications"`
+	Scalable      []scalableFile            `yaml:"scalableTargets"`
 	Faults        []string                  `yaml:"faults"`
 
 	name    string
@@ -107,6 +111,9 @@ type serviceFile struct {
 	Grace          time.Duration     `yaml:"grace"`
 	StopTimeout    time.Duration     `yaml:"stopTimeout"`
 	Environment    map[string]string `yaml:"environment"`
+	// Demand is the CPU that callers ask of all tasks together, in percent of one
+	// task; absent: there is no such metric.
+	Demand *float64 `yaml:"demand"`
 	// Breaker is the deployment circuit breaker, with rollback; controller ECS.
 	Breaker bool `yaml:"breaker"`
 }
@@ -124,7 +131,7 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 			return nil, f.at(err)
 		}
 	}
-	for _, check := range []func() error{f.checkPlace, f.Knobs.check, f.checkImages, f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices} {
+	for _, check := range []func() error{f.checkPlace, f.Knobs.check, f.checkImages, f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkDeploy, f.checkScaling} {
 		if err := check(); err != nil {
 			return nil, f.at(err)
 		}
@@ -297,8 +304,8 @@ func (f *worldFile) checkServices() error {
 			return wrong(at+".cluster", "there is no cluster %q; there are %s", s.Cluster, strings.Join(f.Clusters, ", "))
 		case s.Image == "":
 			return wrong(at, "image is missing")
-		case s.Controller != "" && s.Controller != "EXTERNAL" && s.Controller != "ECS":
-			return wrong(at+".controller", "%q is not simulated; there are EXTERNAL and ECS", s.Controller)
+		case !slices.Contains([]string{"", "EXTERNAL", "ECS", "CODE_DEPLOY"}, s.Controller):
+			return wrong(at+".controller", "%q is not simulated; there are EXTERNAL, ECS and CODE_DEPLOY", s.Controller)
 		case s.Breaker && s.Controller != "ECS":
 			return wrong(at+".breaker", "only deployments of controller ECS have a circuit breaker")
 		case s.TargetGroup != "" && !slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == s.TargetGroup }):

@@ -16,6 +16,7 @@ package codedeploy
 
 import (
 	"context"
+	"strings"
 
 	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
 	smithy "github.com/aws/smithy-go"
@@ -39,8 +40,20 @@ func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "codedeploy", ServiceID: "CodeDeploy", Protocol: wire.JSON11, Target: "CodeDeploy_20141006",
 		Operations: s.operations(), LowerFirst: true, Errors: modelled(), Known: known(),
-		Names: map[string]string{"RevisionLocation.String_": "string"},
+		Names: names(),
 	}
+}
+
+// names are the members that the model writes with a capital letter, and one that
+// Go cannot call as the model does.
+func names() map[string]string {
+	all := map[string]string{"RevisionLocation.String_": "string"}
+	for _, n := range []string{"DeploymentOverview.Failed", "DeploymentOverview.InProgress", "DeploymentOverview.Pending", "DeploymentOverview.Ready",
+		"DeploymentOverview.Skipped", "DeploymentOverview.Succeeded", "Tag.Key", "Tag.Value", "EC2TagFilter.Key", "EC2TagFilter.Type",
+		"EC2TagFilter.Value", "TagFilter.Key", "TagFilter.Type", "TagFilter.Value"} {
+		_, all[n], _ = strings.Cut(n, ".")
+	}
+	return all
 }
 
 // modelled are the errors of CodeDeploy's model that the room answers with.

@@ -1,0 +1,105 @@
+package awssim
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// functions are the Lambda functions of the file. There is no API for them here.
+func (l *layer) functions() error {
+	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
+		for _, f := range l.file.Functions {
+			tx.Functions.Put(f.Name, &world.Function{Name: f.Name, Result: cmp.Or(f.Result, world.FunctionSucceeds), After: f.After})
+		}
+		return nil
+	})
+}
+
+func (l *layer) applications() error {
+	for i, c := range l.file.Configs {
+		in := &awscd.CreateDeploymentConfigInput{DeploymentConfigName: aws.String(c.Name), ComputePlatform: cdtypes.ComputePlatformEcs, TrafficRoutingConfig: c.routing()}
+		if _, err := l.deploy.CreateDeploymentConfig(l.ctx, in); err != nil {
+			return refused(fmt.Sprintf("deploymentConfigs[%d]", i), err)
+		}
+	}
+	for i, a := range l.file.Applications {
+		at := fmt.Sprintf("applications[%d]", i)
+		_, err := l.deploy.CreateApplication(l.ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String(a.Name), ComputePlatform: cdtypes.ComputePlatformEcs})
+		if err != nil {
+			return refused(at, err)
+		}
+		for j, g := range a.Groups {
+			if _, err := l.deploy.CreateDeploymentGroup(l.ctx, l.deploymentGroup(a.Name, g)); err != nil {
+				return refused(fmt.Sprintf("%s.groups[%d]", at, j), err)
+			}
+		}
+	}
+	return nil
+}
+
+func (c configFile) routing() *cdtypes.TrafficRoutingConfig {
+	every := int32(c.Every / time.Minute)
+	switch {
+	case c.Canary > 0:
+		return &cdtypes.TrafficRoutingConfig{Type: cdtypes.TrafficRoutingTypeTimeBasedCanary,
+			TimeBasedCanary: &cdtypes.TimeBasedCanary{CanaryPercentage: c.Canary, CanaryInterval: every}}
+	case c.Linear > 0:
+		return &cdtypes.TrafficRoutingConfig{Type: cdtypes.TrafficRoutingTypeTimeBasedLinear,
+			TimeBasedLinear: &cdtypes.TimeBasedLinear{LinearPercentage: c.Linear, LinearInterval: every}}
+	}
+	return nil
+}
+
+func (l *layer) deploymentGroup(application string, g deploymentGroupFile) *awscd.CreateDeploymentGroupInput {
+	pair := cdtypes.TargetGroupPairInfo{ProdTrafficRoute: &cdtypes.TrafficRoute{ListenerArns: []string{l.listeners[g.Listener]}}}
+	for _, name := range g.TargetGroups {
+		pair.TargetGroups = append(pair.TargetGroups, cdtypes.TargetGroupInfo{Name: aws.String(name)})
+	}
+	if g.TestListener != "" {
+		pair.TestTrafficRoute = &cdtypes.TrafficRoute{ListenerArns: []string{l.listeners[g.TestListener]}}
+	}
+	in := &awscd.CreateDeploymentGroupInput{
+		ApplicationName: aws.String(application), DeploymentGroupName: aws.String(g.Name), DeploymentConfigName: text(g.Config),
+		ServiceRoleArn:                   aws.String("arn:aws:iam::" + l.account + ":role/CodeDeployRole"),
+		EcsServices:                      []cdtypes.ECSService{{ClusterName: aws.String(cmp.Or(g.Cluster, l.file.Clusters[0])), ServiceName: aws.String(g.Service)}},
+		LoadBalancerInfo:                 &cdtypes.LoadBalancerInfo{TargetGroupPairInfoList: []cdtypes.TargetGroupPairInfo{pair}},
+		DeploymentStyle:                  &cdtypes.DeploymentStyle{DeploymentType: cdtypes.DeploymentTypeBlueGreen, DeploymentOption: cdtypes.DeploymentOptionWithTrafficControl},
+		BlueGreenDeploymentConfiguration: g.blueGreen(),
+	}
+	if len(g.Rollback) > 0 {
+		in.AutoRollbackConfiguration = &cdtypes.AutoRollbackConfiguration{Enabled: true}
+		for _, e := range g.Rollback {
+			in.AutoRollbackConfiguration.Events = append(in.AutoRollbackConfiguration.Events, cdtypes.AutoRollbackEvent(e))
+		}
+	}
+	if len(g.Alarms) > 0 {
+		in.AlarmConfiguration = &cdtypes.AlarmConfiguration{Enabled: true}
+		for _, name := range g.Alarms {
+			in.AlarmConfiguration.Alarms = append(in.AlarmConfiguration.Alarms, cdtypes.Alarm{Name: aws.String(name)})
+		}
+	}
+	return in
+}
+
+func (g deploymentGroupFile) blueGreen() *cdtypes.BlueGreenDeploymentConfiguration {
+	b := &cdtypes.BlueGreenDeploymentConfiguration{
+		DeploymentReadyOption: &cdtypes.DeploymentReadyOption{ActionOnTimeout: cdtypes.DeploymentReadyActionContinueDeployment},
+		TerminateBlueInstancesOnDeploymentSuccess: &cdtypes.BlueInstanceTerminationOption{
+			Action: cdtypes.InstanceActionTerminate, TerminationWaitTimeInMinutes: int32(g.Terminate / time.Minute)},
+	}
+	if g.Ready != nil {
+		b.DeploymentReadyOption = &cdtypes.DeploymentReadyOption{
+			ActionOnTimeout: cdtypes.DeploymentReadyActionStopDeployment, WaitTimeInMinutes: int32(*g.Ready / time.Minute)}
+	}
+	if g.KeepAlive {
+		b.TerminateBlueInstancesOnDeploymentSuccess = &cdtypes.BlueInstanceTerminationOption{Action: cdtypes.InstanceActionKeepAlive}
+	}
+	return b
+}
