@@ -113,7 +113,7 @@ func guard(next http.Handler, bound net.Addr) http.Handler {
 		if h, _, err := net.SplitHostPort(host); err == nil {
 			host = h
 		}
-		host = strings.Trim(host, "[]")
+		host = strings.TrimPrefix(strings.Trim(host, "[]"), "data-") // the SDK's prefix of DiscoverInstances
 		if host != own && !isLoopback(host) && !strings.HasSuffix(host, ".localhost") {
 			http.Error(w, fmt.Sprintf("the host %q is not this simulator's; use %s", r.Host, bound), http.StatusForbidden)
 			return

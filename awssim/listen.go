@@ -1,6 +1,7 @@
 package awssim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/dataplane"
+	"github.com/sluice-ecs/sluice/awssim/registry"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -25,6 +27,7 @@ type Listening struct {
 	closing  sync.Once
 	stop     func() bool // of ctx's AfterFunc
 	pump     *pump
+	dns      *dataplane.DNS
 }
 
 // Listen serves the APIs and /_sluice/ at addr ("127.0.0.1:0" chooses a port),
@@ -37,24 +40,33 @@ func (s *Sim) Listen(ctx context.Context, addr string) (*Listening, error) {
 	if s.live != nil {
 		return nil, fmt.Errorf("listen at %s: the simulator listens at %s already; close that first", addr, s.live.Addr())
 	}
-	if err := s.mayBind(addr); err != nil {
+	named := cmp.Or(s.options.DNS, "127.0.0.1:0")
+	if err := cmp.Or(s.mayBind(addr), s.mayBind(named)); err != nil {
 		return nil, err
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", addr, err)
 	}
-	if err := s.ready(); err != nil {
+	names, err := dataplane.ListenDNS(named, s.lookup, s.options.Seed)
+	if err == nil {
+		if err = s.ready(); err != nil {
+			names.Close()
+		}
+	}
+	if err != nil {
 		_ = l.Close()
 		return nil, err
 	}
-	at := &Listening{sim: s, listener: l}
+	at := &Listening{sim: s, listener: l, dns: names}
 	at.ctx, at.cancel = context.WithCancel(context.Background())
 	at.server = &http.Server{
 		Handler: guard(s.Handler(), l.Addr()), ReadHeaderTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return at.ctx },
 	}
 	s.live = at
+	address := names.Addr()
+	s.dns.Store(&address)
 	at.wake(s.now.Load())
 	at.wg.Go(func() { _ = at.server.Serve(l) })
 	at.stop = context.AfterFunc(ctx, at.Close)
@@ -98,6 +110,22 @@ func isLoopback(host string) bool {
 // Addr is where the APIs are served, as "host:port".
 func (l *Listening) Addr() string { return l.listener.Addr().String() }
 
+// DNS is where the names of Cloud Map's namespaces are answered, over UDP and TCP,
+// as "host:port". It stays through [Sim.Load] and [Sim.Reset].
+func (l *Listening) DNS() string { return l.dns.Addr() }
+
+// Dial connects to an address of a task, wherever its socket really is.
+func (l *Listening) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	if p := l.sim.now.Load().plane.Load(); p != nil {
+		return p.Dial(ctx, to)
+	}
+	return nil, net.ErrClosed
+}
+
+func (s *Sim) lookup(name string) (*registry.Table, *registry.Entry, string) {
+	return s.now.Load().names.Lookup(name)
+}
+
 // URL is the endpoint for clients.
 func (l *Listening) URL() string { return "http://" + l.Addr() }
 
@@ -107,12 +135,14 @@ func (l *Listening) Close() {
 	l.closing.Do(func() {
 		_ = l.server.Close()
 		l.cancel()
+		l.dns.Close()
 		l.sim.mu.Lock()
 		defer l.sim.mu.Unlock()
 		l.stop()
 		l.rest(l.sim.now.Load())
 		l.wg.Wait()
 		l.sim.live = nil
+		l.sim.dns.Store(nil)
 	})
 }
 

@@ -48,6 +48,9 @@ type Options struct {
 	// AllowRemote lets [Sim.Listen] bind an address outside loopback. There is no
 	// authentication.
 	AllowRemote bool
+	// DNS is where [Sim.Listen] answers the names of Cloud Map's namespaces;
+	// "127.0.0.1:0" if empty.
+	DNS string
 	// LogLimit keeps that many newest entries of the world's log; 0 keeps all.
 	LogLimit int
 	// Speed is how much faster than the machine's the Clock runs. It is only told
@@ -59,6 +62,7 @@ type Options struct {
 type Sim struct {
 	options Options
 	now     atomic.Pointer[era]
+	dns     atomic.Pointer[string] // where names are answered; nil: nowhere
 
 	mu   sync.Mutex // Load, Reset, Listen and Close, one at a time
 	file *worldFile // what Reset lays out again; nil: nothing

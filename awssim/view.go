@@ -11,7 +11,8 @@ import (
 // View is what stands in the world, for people and pages; see [Sim.View].
 type View struct {
 	Now     time.Time      `json:"now"`
-	Speed   float64        `json:"speed"` // of the clock, times the machine's
+	Speed   float64        `json:"speed"`         // of the clock, times the machine's
+	DNS     string         `json:"dns,omitempty"` // where Cloud Map's names are answered
 	Regions []RegionView   `json:"regions"`
 	Faults  []fault.Status `json:"faults"`
 }
@@ -121,6 +122,9 @@ func (s *Sim) View() View {
 	v := View{Speed: s.options.Speed, Regions: []RegionView{}, Faults: e.faults.List()}
 	if v.Speed == 0 {
 		v.Speed = 1
+	}
+	if at := s.dns.Load(); at != nil {
+		v.DNS = *at
 	}
 	e.world.Each(func(tx *world.Tx) { v.Regions = append(v.Regions, viewRegion(tx)) })
 	v.Now = e.world.Now()

@@ -1,5 +1,6 @@
 // Package dataplane is where the simulated AWS meets real sockets: load balancer
-// listeners, the tasks behind them, real health checks and programs of the host.
+// listeners, the tasks behind them, real health checks, programs of the host, and
+// the name server for Cloud Map's names.
 //
 // It carries out the world's effects, in their order, on one goroutine of its
 // own; what comes of them enters the world as a later step. It decides nothing
@@ -21,5 +22,6 @@
 // It does not speak HTTP/2 or TLS, does not spread over several nodes, and does
 // not retry a request on another target: Application Load Balancers do not.
 //
-// Start reading at [Plane], then front.go (listeners) and process.go (tasks).
+// Start reading at [Plane], then front.go (listeners), process.go (tasks) and
+// dns.go (names). [Caller] is a client that finds tasks by name.
 package dataplane

@@ -1,0 +1,195 @@
+package dataplane
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/sluice-ecs/sluice/awssim/registry"
+)
+
+// Names finds what a name is about; see [registry.Law.Lookup]. It takes no lock.
+type Names func(name string) (*registry.Table, *registry.Entry, string)
+
+// DNS is a name server on loopback for the names of Cloud Map, over UDP and TCP
+// at one port. It answers as a VPC's resolver would, and nothing else: names
+// outside the namespaces are REFUSED.
+type DNS struct {
+	names Names
+	seed  uint64
+	asked atomic.Uint64
+	addr  string
+	udp   *dns.Server
+	tcp   *dns.Server
+	wg    sync.WaitGroup
+}
+
+// negative is how long resolvers may keep that a name has no records: the
+// default of the SOA record in Cloud Map's hosted zones.
+const negative = 15
+
+// ListenDNS serves names at an address of loopback; port 0 chooses one.
+func ListenDNS(addr string, names Names, seed uint64) (*DNS, error) {
+	packets, stream, err := bindBoth(addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for DNS at %s: %w", addr, err)
+	}
+	d := &DNS{names: names, seed: seed, addr: packets.LocalAddr().String()}
+	d.udp = &dns.Server{PacketConn: packets, Handler: d}
+	d.tcp = &dns.Server{Listener: stream, Handler: d}
+	var started sync.WaitGroup
+	for _, s := range []*dns.Server{d.udp, d.tcp} {
+		started.Add(1)
+		s.NotifyStartedFunc = started.Done
+		d.wg.Go(func() { _ = s.ActivateAndServe() })
+	}
+	started.Wait()
+	return d, nil
+}
+
+// bindBoth finds a port that is free for UDP and TCP alike.
+func bindBoth(addr string) (packets net.PacketConn, stream net.Listener, err error) {
+	for range 20 {
+		packets, err = net.ListenPacket("udp", addr)
+		if err != nil {
+			return nil, nil, err
+		}
+		stream, err = net.Listen("tcp", packets.LocalAddr().String())
+		if err == nil {
+			return packets, stream, nil
+		}
+		_ = packets.Close()
+	}
+	return nil, nil, err
+}
+
+// Addr is where it listens, as "host:port".
+func (d *DNS) Addr() string { return d.addr }
+
+// Close ends the server.
+func (d *DNS) Close() {
+	_ = d.udp.Shutdown()
+	_ = d.tcp.Shutdown()
+	d.wg.Wait()
+}
+
+// ServeDNS answers one question.
+func (d *DNS) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
+	m := new(dns.Msg).SetReply(q)
+	m.RecursionAvailable, m.Compress = true, true
+	d.answer(m, q)
+	size := dns.MinMsgSize
+	if _, tcp := w.RemoteAddr().(*net.TCPAddr); tcp {
+		size = dns.MaxMsgSize
+	} else if o := q.IsEdns0(); o != nil {
+		size = max(size, int(o.UDPSize()))
+		m.SetEdns0(o.UDPSize(), false)
+	}
+	m.Truncate(size)
+	_ = w.WriteMsg(m)
+}
+
+func (d *DNS) answer(m, q *dns.Msg) {
+	if q.Opcode != dns.OpcodeQuery || len(q.Question) != 1 || q.Question[0].Qclass != dns.ClassINET {
+		m.Rcode = dns.RcodeNotImplemented
+		return
+	}
+	asked := q.Question[0]
+	t, e, instance := d.names(asked.Name)
+	switch {
+	case t == nil:
+		m.Rcode = dns.RcodeRefused
+		return
+	case e == nil:
+		if !strings.EqualFold(asked.Name, dns.Fqdn(t.Name)) {
+			m.Rcode = dns.RcodeNameError
+		}
+	case instance != "":
+		d.answerInstance(m, asked, e, instance)
+	default:
+		d.answerService(m, asked, e)
+	}
+	if len(m.Answer) == 0 {
+		m.Ns = append(m.Ns, soa(t))
+	}
+}
+
+// answerService gives records of a service; a name without any does not exist.
+func (d *DNS) answerService(m *dns.Msg, q dns.Question, e *registry.Entry) {
+	if len(e.Eligible("CNAME")) > 0 {
+		d.add(m, q, e, "CNAME")
+		return
+	}
+	d.add(m, q, e, dns.TypeToString[q.Qtype])
+	if len(m.Answer) > 0 {
+		return
+	}
+	for _, r := range e.Records {
+		if len(e.Eligible(r.Type)) > 0 {
+			return // it exists, without records of this type
+		}
+	}
+	m.Rcode = dns.RcodeNameError
+}
+
+func (d *DNS) add(m *dns.Msg, q dns.Question, e *registry.Entry, kind string) {
+	ttl, _ := e.TTL(kind)
+	n := d.asked.Add(1)
+	for _, v := range e.Answer(kind, func(i int) float64 { return d.draw(n, i) }) {
+		switch head := header(q.Name, kind, ttl); kind {
+		case "A":
+			m.Answer = append(m.Answer, &dns.A{Hdr: head, A: v.Address.AsSlice()})
+		case "AAAA":
+			m.Answer = append(m.Answer, &dns.AAAA{Hdr: head, AAAA: v.V6.AsSlice()})
+		case "CNAME":
+			m.Answer = append(m.Answer, &dns.CNAME{Hdr: head, Target: dns.Fqdn(v.CNAME)})
+		case "SRV":
+			target := v.ID + "." + q.Name
+			m.Answer = append(m.Answer, &dns.SRV{Hdr: head, Priority: 1, Weight: 1, Port: uint16(v.Port), Target: target})
+			if v.Address.IsValid() {
+				m.Extra = append(m.Extra, &dns.A{Hdr: header(target, "A", ttl), A: v.Address.AsSlice()})
+			}
+		}
+	}
+}
+
+// answerInstance gives the address of an instance of a service with SRV records.
+func (d *DNS) answerInstance(m *dns.Msg, q dns.Question, e *registry.Entry, id string) {
+	ttl, ok := e.TTL("SRV")
+	v := e.Served(id)
+	switch {
+	case !ok || v == nil:
+		m.Rcode = dns.RcodeNameError
+	case q.Qtype == dns.TypeA && v.Address.IsValid():
+		m.Answer = append(m.Answer, &dns.A{Hdr: header(q.Name, "A", ttl), A: v.Address.AsSlice()})
+	case q.Qtype == dns.TypeAAAA && v.V6.IsValid():
+		m.Answer = append(m.Answer, &dns.AAAA{Hdr: header(q.Name, "AAAA", ttl), AAAA: v.V6.AsSlice()})
+	}
+}
+
+func header(name, kind string, ttl time.Duration) dns.RR_Header {
+	return dns.RR_Header{Name: name, Rrtype: dns.StringToType[kind], Class: dns.ClassINET, Ttl: uint32(ttl / time.Second)}
+}
+
+func soa(t *registry.Table) dns.RR {
+	zone := dns.Fqdn(t.Name)
+	return &dns.SOA{Hdr: dns.RR_Header{Name: zone, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: negative},
+		Ns: "ns-1536.awsdns-00.co.uk.", Mbox: "awsdns-hostmaster.amazon.com.", Serial: 1, Refresh: 7200, Retry: 900, Expire: 1209600, Minttl: negative}
+}
+
+// draw is a number in [0,1) for a place in the n-th answer. Which question gets
+// which depends on how questions race, as with any name server.
+func (d *DNS) draw(n uint64, place int) float64 {
+	x := d.seed + n*0x9e3779b97f4a7c15 + uint64(place)*0xd1b54a32d192ed03
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	x ^= x >> 31
+	return float64(x>>11) / (1 << 53)
+}
