@@ -1,0 +1,187 @@
+// Package hosttest is one suite of tests for every [stage.Host]: what stages rely
+// on when they save, load and tell.
+//
+// Start reading at [Run].
+package hosttest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/stage"
+)
+
+// Subject is a host under test.
+type Subject struct {
+	// Open opens the host of one stage of one deployment, anew each time, as after a
+	// kill of every process.
+	Open func(t *testing.T) stage.Host
+	// Other opens the host of the same stage of another deployment.
+	Other func(t *testing.T) stage.Host
+	// Break makes every later Save of hosts fail. Nil: cannot be done.
+	Break func(t *testing.T)
+}
+
+// Run holds the host that fresh makes against all that stages rely on. fresh is
+// called for each test.
+func Run(t *testing.T, fresh func(t *testing.T) Subject) {
+	for name, test := range map[string]func(*testing.T, Subject){
+		"what was never saved is not there":       unsaved,
+		"the last value saved is the one loaded":  overwritten,
+		"values survive a kill":                   survives,
+		"values come back byte for byte":          exact,
+		"keys do not disturb each other":          apart,
+		"deployments do not disturb each other":   deployments,
+		"a value is the host's once it is saved":  copied,
+		"a cancelled save has saved or says so":   cancelled,
+		"the stage began when it began first":     began,
+		"events of every kind are taken":          events,
+		"a save that fails says so, and says why": broken,
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) { test(t, fresh(t)) })
+	}
+}
+
+func save(t *testing.T, h stage.Host, key, value string) {
+	t.Helper()
+	if err := h.Save(context.Background(), key, []byte(value)); err != nil {
+		t.Fatalf("save %s: %v", key, err)
+	}
+}
+
+func expect(t *testing.T, h stage.Host, key, value string) {
+	t.Helper()
+	got, ok, err := h.Load(context.Background(), key)
+	if err != nil || !ok || string(got) != value {
+		t.Errorf("load %s: %.80q %t %v, want %.80q", key, got, ok, err, value)
+	}
+}
+
+func absent(t *testing.T, h stage.Host, key string) {
+	t.Helper()
+	got, ok, err := h.Load(context.Background(), key)
+	if err != nil || ok || len(got) > 0 {
+		t.Errorf("load %s: %q %t %v, want nothing", key, got, ok, err)
+	}
+}
+
+func unsaved(t *testing.T, s Subject) { absent(t, s.Open(t), "former") }
+
+func overwritten(t *testing.T, s Subject) {
+	h := s.Open(t)
+	save(t, h, "rule-prints", "one")
+	save(t, h, "rule-prints", "two")
+	expect(t, h, "rule-prints", "two")
+	save(t, h, "rule-prints", "two")
+	expect(t, h, "rule-prints", "two")
+}
+
+func survives(t *testing.T, s Subject) {
+	save(t, s.Open(t), "former", `{"service":true}`)
+	save(t, s.Open(t), "revision", "web:2")
+	h := s.Open(t)
+	expect(t, h, "former", `{"service":true}`)
+	expect(t, h, "revision", "web:2")
+}
+
+// exact: values are JSON or text of a few kB; a deployment with many rules has more.
+func exact(t *testing.T, s Subject) {
+	values := map[string]string{
+		"empty": "", "null": "null", "text": "slc-1/canary/task set", "lines": "a\nb\r\n\tc ", "unicode": "größe → 100 %\u2028",
+		"json":  `{"a":[1,2.5,"<&>"],"b":null}`,
+		"large": strings.Repeat(`{"arn":"arn:aws:elasticloadbalancing:us-east-1:123456789012:listener-rule/app/web/1/2/3","weight":50},`, 400),
+		"looks": "gzip,base64:not that",
+	}
+	h := s.Open(t)
+	for key, value := range values {
+		save(t, h, key, value)
+	}
+	h = s.Open(t)
+	for key, value := range values {
+		expect(t, h, key, value)
+	}
+}
+
+func apart(t *testing.T, s Subject) {
+	h := s.Open(t)
+	save(t, h, stage.KeyCanaryGroup, "group")
+	save(t, h, stage.KeyCanaryShare, "10")
+	expect(t, h, stage.KeyCanaryGroup, "group")
+	expect(t, h, stage.KeyCanaryShare, "10")
+	absent(t, h, stage.KeyPrimaryShare)
+}
+
+func deployments(t *testing.T, s Subject) {
+	save(t, s.Open(t), "former", "mine")
+	other := s.Other(t)
+	absent(t, other, "former")
+	save(t, other, "former", "another's")
+	expect(t, s.Open(t), "former", "mine")
+}
+
+func copied(t *testing.T, s Subject) {
+	h := s.Open(t)
+	value := []byte("as it was")
+	if err := h.Save(context.Background(), "former", value); err != nil {
+		t.Fatal(err)
+	}
+	copy(value, bytes.Repeat([]byte("x"), len(value)))
+	expect(t, h, "former", "as it was")
+	got, _, _ := h.Load(context.Background(), "former")
+	copy(got, bytes.Repeat([]byte("x"), len(got)))
+	expect(t, h, "former", "as it was")
+}
+
+func cancelled(t *testing.T, s Subject) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Open(t).Save(ctx, "former", []byte("late")); err == nil {
+		expect(t, s.Open(t), "former", "late")
+	}
+}
+
+func began(t *testing.T, s Subject) {
+	first := s.Open(t).Began()
+	if first.IsZero() {
+		t.Error("it began at no time")
+	}
+	if again := s.Open(t).Began(); !again.Equal(first) {
+		t.Errorf("it began at %s, and after a kill at %s", first.Format(time.RFC3339Nano), again.Format(time.RFC3339Nano))
+	}
+}
+
+func events(t *testing.T, s Subject) {
+	h := s.Open(t)
+	write := sluice.Write{Operation: "ecs:CreateTaskSet", Resource: "prod/web"}
+	action := sluice.NewActionID("slc-1", "1 ECS_SYNC", "create new task set of primary")
+	for _, ev := range []sluice.Event{
+		sluice.Writing{Action: action, Write: write}, sluice.Wrote{Action: action, Write: write, Result: "ecs-svc/1"},
+		sluice.Writing{Action: action, Write: write}, sluice.Wrote{Action: action, Write: write, Cause: "refused"},
+		sluice.Adopted{Action: action, Resource: "ecs-svc/1"}, sluice.Waiting{For: "tasks", Detail: "1 of 2"},
+		sluice.CapacityChanged{Variant: sluice.Canary, Running: 1}, sluice.TrafficShifted{ToPrimary: 100, Rules: []string{"arn"}},
+		sluice.FailureSeen{Variant: sluice.Primary, Cause: "exit code 1", Count: 1}, sluice.Warned{Message: "w"},
+		sluice.Noted{Message: "several\n\nlines\n"}, sluice.Noted{}, sluice.Noted{Message: "\xff\xfe"},
+	} {
+		h.Emit(ev)
+	}
+	save(t, h, "former", "kept beside events")
+	expect(t, s.Open(t), "former", "kept beside events")
+}
+
+func broken(t *testing.T, s Subject) {
+	if s.Break == nil {
+		t.Skip("this host's memory cannot be broken")
+	}
+	h := s.Open(t)
+	save(t, h, "former", "before")
+	s.Break(t)
+	err := h.Save(context.Background(), "revision", []byte("web:2"))
+	if err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("save: %v, want why it failed", err)
+	}
+}
