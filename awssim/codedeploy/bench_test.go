@@ -19,6 +19,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
+var external = &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal}
+
 // hands are a clock that is moved by hand.
 type hands struct{ now time.Time }
 
@@ -73,7 +75,7 @@ applications:
 func newBench(t *testing.T, seed uint64, group, rest string) *bench {
 	t.Helper()
 	b := &bench{T: t, clock: &hands{time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}, ctx: t.Context()}
-	sim, err := awssim.New(awssim.Options{Clock: b.clock, Seed: seed, Strict: true})
+	sim, err := awssim.New(awssim.Options{Clock: b.clock, Seed: seed, Strict: true, Direct: seed%5 != 0})
 	b.ok(err)
 	b.ok(sim.Load("world.yaml", fmt.Appendf(nil, place, indent(group), rest)))
 	b.sim = sim
