@@ -84,6 +84,10 @@ func (p *program) waits(ctx context.Context, j *journal.Journal, d journal.Deplo
 		return err
 	}
 	p.say("waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
+	if what == engine.LeftToECS {
+		fmt.Fprintf(p.env.Err, "next: sluice resume %s follows it; so does sluice wait --cluster %s --service %s\n", d.ID, d.Cluster, d.Service)
+		return nil
+	}
 	if approval {
 		fmt.Fprintf(p.env.Err, "next: sluice approve %s, then sluice resume %s\n", d.ID, d.ID)
 		return exit(sluice.ExitAwaitApprove)

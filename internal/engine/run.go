@@ -194,6 +194,9 @@ func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journ
 	return row, r.Journal.SetState(ctx, r.d.ID, journal.Running)
 }
 
+// LeftToECS is what a deployment waits for that was left to ECS.
+const LeftToECS = "ECS to end it"
+
 // handedOver leaves the deployment to ECS: the claim is given back, since nothing
 // is written until somebody resumes it, and the journal says that it waits.
 func (r *run) handedOver(ctx context.Context, s plan.Stage, left error) (waiting string, err error) {
@@ -206,7 +209,7 @@ func (r *run) handedOver(ctx context.Context, s plan.Stage, left error) (waiting
 	if err := r.Journal.SetState(ctx, r.d.ID, journal.Waiting); err != nil {
 		return "", err
 	}
-	return "ECS to end it", r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: "ECS to end it", Detail: sluice.Inner(left).Error()})
+	return LeftToECS, r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: LeftToECS, Detail: sluice.Inner(left).Error()})
 }
 
 // lacksFiles: without the values that the journal does not keep, only a

@@ -58,7 +58,7 @@ func (r *Run) roll(ctx context.Context) error {
 		return err
 	}
 	if r.Stage.Stop != "" {
-		if live, err = r.stopOther(ctx, live, rev); err != nil {
+		if live, err = r.stop(ctx, live, r.Stage.Stop, r.Stage.Stop); err != nil {
 			return err
 		}
 	}
@@ -197,17 +197,17 @@ func (r *Run) rollBack(ctx context.Context, live *ecs.Live) error {
 		r.warn("there was no deployment before: the service is left as it is")
 		return nil
 	}
-	ours, _, err := saved[ecs.Revision](ctx, r.Host, KeyRevision)
+	was, begun, err := saved[asked](ctx, r.Host, keyAsked)
 	if err != nil {
 		return err
 	}
-	if _, now := live.PrimaryDeployment(); now == ours.Name && now != former {
-		running, err := r.hand.Running(ctx)
+	if begun && was.leads(live) {
+		running, err := r.running(ctx, was)
 		if err != nil {
 			return err
 		}
 		if running != "" {
-			if live, err = r.stopRunning(ctx, running, former); err != nil {
+			if live, err = r.stop(ctx, live, plan.OurDeployment, running); err != nil {
 				return err
 			}
 		}
@@ -215,49 +215,77 @@ func (r *Run) rollBack(ctx context.Context, live *ecs.Live) error {
 	return r.returnTo(ctx, live, former)
 }
 
-// stopRunning asks ECS to roll the running deployment back and waits until the
-// former revision is the one that is to serve.
-func (r *Run) stopRunning(ctx context.Context, running, former string) (*ecs.Live, error) {
-	stopped, err := r.hand.StopDeployment(ctx, r.act, plan.OurDeployment, running)
+// leads reports whether the PRIMARY deployment is ours. It may be of the same
+// revision as the one before, so that only its id tells.
+func (a asked) leads(live *ecs.Live) bool {
+	now, _ := live.PrimaryDeployment()
+	return now != a.Before && (a.Deployment == "" || now == a.Deployment)
+}
+
+// running is the ARN of our service deployment if it is known; one that is over
+// is left alone by [Run.stop]. Else it is what runs.
+func (r *Run) running(ctx context.Context, ours asked) (string, error) {
+	if ours.ARN != "" {
+		return ours.ARN, nil
+	}
+	return r.hand.Running(ctx)
+}
+
+// stopped is which service deployment was stopped, and which deployment was the
+// PRIMARY one then: that another one is tells that ECS went back.
+type stopped struct {
+	ARN     string `json:"arn"`
+	Primary string `json:"primary"` // id
+}
+
+// stop asks ECS to roll a service deployment back that runs, and waits until the
+// former deployment is the one that is to serve. A second run finds it on its way
+// back already; one that is over is left as it is.
+func (r *Run) stop(ctx context.Context, live *ecs.Live, label, arn string) (*ecs.Live, error) {
+	rec, err := r.hand.Record(ctx, arn)
 	if err != nil {
 		return nil, err
 	}
-	if !stopped {
-		return r.observe(ctx)
-	}
-	return r.awaitReturn(ctx, former)
-}
-
-// stopOther is stopRunning for a deployment that somebody else started. A
-// second run finds it on its way back already, or over.
-func (r *Run) stopOther(ctx context.Context, live *ecs.Live, rev ecs.Revision) (*ecs.Live, error) {
-	rec, err := r.hand.Record(ctx, r.Stage.Stop)
-	switch {
-	case err != nil:
-		return nil, err
-	case rec.Status == "PENDING" || rec.Status == "IN_PROGRESS":
-		stopped, err := r.hand.StopDeployment(ctx, r.act, r.Stage.Stop, r.Stage.Stop)
-		if err != nil {
-			return nil, err
-		}
-		if !stopped {
-			return r.observe(ctx)
-		}
-	case rec.Status != "ROLLBACK_REQUESTED" && rec.Status != "ROLLBACK_IN_PROGRESS":
+	switch rec.Status {
+	case "PENDING", "IN_PROGRESS", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
+	default:
 		return live, nil
 	}
-	return r.awaitReturn(ctx, rev.Name)
+	was, ok, err := saved[stopped](ctx, r.Host, keyStopped)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || was.ARN != arn {
+		was.ARN = arn
+		if !isReturning(rec.Status) {
+			was.Primary, _ = live.PrimaryDeployment()
+		}
+		if err := save(ctx, r.Host, keyStopped, was); err != nil {
+			return nil, err
+		}
+	}
+	if !isReturning(rec.Status) {
+		if _, err := r.hand.StopDeployment(ctx, r.act, label, arn); err != nil {
+			return nil, err
+		}
+	}
+	return r.awaitReturn(ctx, was)
 }
 
-// awaitReturn looks until the revision is the one that is to serve, as long as a
+func isReturning(status string) bool {
+	return status == "ROLLBACK_REQUESTED" || status == "ROLLBACK_IN_PROGRESS"
+}
+
+// awaitReturn looks until another deployment is the PRIMARY one, as long as a
 // rollback may take to begin.
-func (r *Run) awaitReturn(ctx context.Context, revision string) (*ecs.Live, error) {
+func (r *Run) awaitReturn(ctx context.Context, was stopped) (*ecs.Live, error) {
 	for n := 1; ; n++ {
 		live, err := r.observe(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if _, now := live.PrimaryDeployment(); now == revision || n == rollbackLooks {
+		now, _ := live.PrimaryDeployment()
+		if now != was.Primary || n == rollbackLooks {
 			return live, nil
 		}
 		if err := r.pause(ctx, claimSettle); err != nil {

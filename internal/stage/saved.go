@@ -22,6 +22,7 @@ const (
 	keyShifted      = "shifted-at"
 	keyGeneration   = "canary-generation"
 	keyAsked        = "asked"
+	keyStopped      = "stopped"
 	keyKeptOld      = "kept-old"
 )
 
