@@ -126,8 +126,8 @@ func (r *rig) begin(running, target source, withs ...*contract.BuildPipelineSync
 		Id: fmt.Sprintf("11111111-2222-3333-4444-%012d", r.number), ApplicationId: "app-1", ApplicationName: "web", PipedId: "piped-1", ProjectId: "project-1",
 		GitPath:               &contract.ApplicationGitPath{Repo: &contract.ApplicationGitRepository{Id: "repo"}, Path: "web"},
 		DeployTargetsByPlugin: map[string]*contract.DeployTargets{"ecs": {DeployTargets: []string{"dt"}}},
-		Trigger: &contract.DeploymentTrigger{Timestamp: now, Commit: &contract.Commit{Hash: d.target.CommitHash, Message: "m", Author: "a", Branch: "main", CreatedAt: now}},
-		RunningCommitHash: "h1", CreatedAt: now, UpdatedAt: now, Status: contract.DeploymentStatus_DEPLOYMENT_RUNNING,
+		Trigger:               &contract.DeploymentTrigger{Timestamp: now, Commit: &contract.Commit{Hash: d.target.CommitHash, Message: "m", Author: "a", Branch: "main", CreatedAt: now}},
+		RunningCommitHash:     "h1", CreatedAt: now, UpdatedAt: now, Status: contract.DeploymentStatus_DEPLOYMENT_RUNNING,
 	}
 	if d.pipeline {
 		d.Stages = got(r.plugin.BuildPipelineSyncStages(context.Background(), &contract.BuildPipelineSyncStagesRequest{Rollback: true, Stages: withs}))(r).GetStages()

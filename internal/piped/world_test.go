@@ -1,0 +1,75 @@
+package piped_test
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+const (
+	listenerARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener/app/web/0123456789abcdef/0123456789abcdef"
+	primaryARN  = group + "web-primary/0123456789abcdef"
+	canaryARN   = group + "web-canary/fedcba9876543210"
+)
+
+// service is the service web as AWS shows it; zero if there is none.
+func (r *rig) service() ecstypes.Service {
+	r.Helper()
+	out := got(r.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"},
+		Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(r)
+	if len(out.Services) == 0 {
+		return ecstypes.Service{}
+	}
+	return out.Services[0]
+}
+
+// tag tags the service, as somebody else would.
+func (r *rig) tag(key, value string) {
+	r.Helper()
+	got(r.ecs.TagResource(context.Background(), &awsecs.TagResourceInput{ResourceArn: r.service().ServiceArn,
+		Tags: []ecstypes.Tag{{Key: aws.String(key), Value: aws.String(value)}}}))(r)
+}
+
+// definitions are the ACTIVE revisions of the family web.
+func (r *rig) definitions() []string {
+	r.Helper()
+	return got(r.ecs.ListTaskDefinitions(context.Background(), &awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String("web")}))(r).TaskDefinitionArns
+}
+
+// taskSet makes a task set as another tool would.
+func (r *rig) taskSet(definition string, percent float64, tags map[string]string, groupARN string) string {
+	r.Helper()
+	in := &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: aws.String(definition),
+		LaunchType: ecstypes.LaunchTypeFargate, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: percent},
+		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-0123456789abcdef0"}}},
+		LoadBalancers:        []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(groupARN), ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}}
+	for k, v := range tags {
+		in.Tags = append(in.Tags, ecstypes.Tag{Key: aws.String(k), Value: aws.String(v)})
+	}
+	return *got(r.ecs.CreateTaskSet(context.Background(), in))(r).TaskSet.Id
+}
+
+// rule adds a rule to the listener.
+func (r *rig) rule(priority int32, path string, action elbtypes.Action) string {
+	r.Helper()
+	return *got(r.elb.CreateRule(context.Background(), &awselb.CreateRuleInput{ListenerArn: aws.String(listenerARN), Priority: aws.Int32(priority),
+		Actions: []elbtypes.Action{action}, Conditions: []elbtypes.RuleCondition{{Field: aws.String("path-pattern"), Values: []string{path}}}}))(r).Rules[0].RuleArn
+}
+
+func (r *rig) actions(rule string) []elbtypes.Action {
+	r.Helper()
+	return got(r.elb.DescribeRules(context.Background(), &awselb.DescribeRulesInput{RuleArns: []string{rule}}))(r).Rules[0].Actions
+}
+
+func both(primary, canary int32, sticky bool) elbtypes.Action {
+	f := &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{
+		{TargetGroupArn: aws.String(primaryARN), Weight: aws.Int32(primary)}, {TargetGroupArn: aws.String(canaryARN), Weight: aws.Int32(canary)}}}
+	if sticky {
+		f.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: aws.Int32(300)}
+	}
+	return elbtypes.Action{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: f}
+}
