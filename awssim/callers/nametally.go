@@ -1,0 +1,347 @@
+package callers
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// NameTally is what has become of a name caller's requests.
+type NameTally struct {
+	caller NameCaller
+	name   string
+	w      *world.World
+
+	since   time.Time // accounted up to here
+	answers []found   // oldest first; the last is what is found now
+	hosts   world.Ordered[*host]
+	report  NameReport
+}
+
+// NameReport says what became of a name caller's requests.
+type NameReport struct {
+	Report
+	// Bare are the times at which a lookup found nothing that answers, although
+	// older answers may still have been good.
+	Bare []Bare
+}
+
+// Bare is a time at which the name was no use.
+type Bare struct {
+	From, Till time.Time // the same if it did not last
+	Why        string
+}
+
+const (
+	noRecord  = "the name has no record"
+	allGone   = "every record points at a task that does not answer"
+	refuses   = "the task refuses connections"
+	cutShort  = "the task went away while requests were in flight"
+	badStatus = "the image answers this status"
+)
+
+func hostName(v *registry.View, port int32) string { return fmt.Sprintf("%s:%d", v.Address, port) }
+
+// Published accounts up to now and goes on with what is found from now on.
+func (t *NameTally) Published(tx *world.Tx, table *registry.Table) {
+	t.account(tx.Now())
+	t.find(tx, table)
+	t.bare(tx.Now(), tx.Now())
+}
+
+// Task accounts up to now and looks at the task again.
+func (t *NameTally) Task(tx *world.Tx, task *world.Task) {
+	for _, h := range t.hosts.All() {
+		if h.task == task {
+			t.account(tx.Now())
+			t.relook(h, tx.Now())
+			t.bare(tx.Now(), tx.Now())
+		}
+	}
+}
+
+// find takes in what is found from now on, and forgets what nobody keeps.
+func (t *NameTally) find(tx *world.Tx, table *registry.Table) {
+	f := t.lookup(tx, table)
+	if n := len(t.answers); n > 0 {
+		last := &t.answers[n-1]
+		if last.one == f.one && last.keep == f.keep && slices.Equal(last.hosts, f.hosts) {
+			return
+		}
+		if last.from.Equal(f.from) {
+			t.answers = t.answers[:n-1] // nobody asked in no time
+		}
+	}
+	t.answers = append(t.answers, f)
+	t.forget(tx.Now())
+	t.report.note(tx.Now(), t.streams(f), t.caller.Rate)
+}
+
+// streams are the shares of those who look up now.
+func (t *NameTally) streams(f found) (out []stream) {
+	d := balancer.Decision{Group: t.name}
+	for _, h := range f.hosts {
+		out = append(out, stream{share: 1 / float64(len(f.hosts)), decision: d, host: h})
+	}
+	if len(out) == 0 {
+		out = []stream{{share: 1, decision: d}}
+	}
+	return out
+}
+
+// forget drops answers and hosts that nobody keeps any more.
+func (t *NameTally) forget(now time.Time) {
+	for len(t.answers) > 1 && !t.answers[1].from.Add(t.longest()).After(now) {
+		t.answers = t.answers[1:]
+	}
+	for _, key := range t.hosts.Keys() {
+		h, _ := t.hosts.Get(key)
+		if !slices.ContainsFunc(t.answers, func(f found) bool { return slices.Contains(f.hosts, h) }) && !h.running {
+			t.hosts.Delete(key)
+		}
+	}
+}
+
+// longest is how long what was found may be used, at most.
+func (t *NameTally) longest() (d time.Duration) {
+	for _, f := range t.answers {
+		d = max(d, f.keep)
+	}
+	return d + t.caller.KeepAlive
+}
+
+// relook takes in a host's present state. Requests in flight are lost if its task
+// has just gone away, unless it was asked to: then it answers what it has begun.
+func (t *NameTally) relook(h *host, now time.Time) {
+	was := h.running && !h.dead
+	h.look()
+	if was && h.answer(now) == 0 {
+		t.die(h, now)
+	}
+}
+
+func (t *NameTally) die(h *host, at time.Time) {
+	h.dead = true
+	if !h.task.SignalledAt.IsZero() && !killed(h) {
+		h.recent = nil
+		return
+	}
+	lost := h.cut(at)
+	if lost == 0 {
+		return
+	}
+	t.report.add(Line{Group: t.name, Version: version(h), Status: 200}, -lost)
+	t.report.add(Line{Group: t.name, Version: version(h)}, lost)
+	t.report.fail(Failure{At: at, Cause: cutShort, Group: t.name, Target: h.address, Requests: lost})
+}
+
+func killed(h *host) bool {
+	c := h.task.ContainerFor(h.port)
+	return c != nil && c.ExitCode != nil && *c.ExitCode == 137
+}
+
+// account adds up what the requests of (since, now] became.
+func (t *NameTally) account(now time.Time) {
+	for t.since.Before(now) {
+		to := t.until(now)
+		t.span(t.since, to)
+		t.since = to
+	}
+}
+
+// until is the end of the next span in which no answer of a task changes and no
+// kind of answer starts or ceases to be kept: shares change evenly within it.
+func (t *NameTally) until(now time.Time) time.Time {
+	to := now
+	sooner := func(at time.Time) {
+		if at.After(t.since) && at.Before(to) {
+			to = at
+		}
+	}
+	for _, f := range t.answers[1:] {
+		sooner(f.from.Add(t.longest()))
+		for _, g := range t.answers {
+			sooner(f.from.Add(g.keep))
+		}
+	}
+	if len(t.answers) > 1 && t.since.Before(t.answers[len(t.answers)-1].from.Add(t.longest())) {
+		sooner(t.since.Add(ramp)) // what is in flight follows the shares
+	}
+	for _, h := range t.hosts.All() {
+		for _, at := range h.turns(t.since, to) {
+			sooner(at)
+		}
+	}
+	return to
+}
+
+// span accounts a span.
+func (t *NameTally) span(from, to time.Time) {
+	t.report.Requests += t.caller.Rate * to.Sub(from).Seconds()
+	well := map[*host]float64{}
+	for i, f := range t.answers {
+		fresh, stale := t.weights(i, from, to)
+		t.spread(f, from, fresh*t.caller.Rate, well)
+		t.reuse(f, from, stale*t.caller.Rate, well)
+	}
+	for _, h := range t.hosts.All() {
+		if n := well[h]; n > 0 {
+			h.remember(piece{from, to, n / to.Sub(from).Seconds()})
+		}
+		if !h.dead && h.running && h.answer(to) == 0 {
+			t.die(h, to)
+		}
+	}
+	t.bare(from, to)
+}
+
+// weights are how many seconds' worth of requests of a span go by the answers
+// that were found in the i-th time: those that are still kept, and those whose
+// connections alone are.
+func (t *NameTally) weights(i int, from, to time.Time) (fresh, stale float64) {
+	f, all := t.answers[i], t.longest()
+	till := time.Time{}
+	if i < len(t.answers)-1 {
+		till = t.answers[i+1].from
+	}
+	if all == 0 {
+		if till.IsZero() {
+			return to.Sub(from).Seconds(), 0
+		}
+		return 0, 0
+	}
+	part := func(within time.Duration) float64 {
+		mean := (overlap(f.from, till, from, within) + overlap(f.from, till, to, within)) / 2
+		return mean / all.Seconds() * to.Sub(from).Seconds()
+	}
+	fresh = part(all - t.caller.KeepAlive)
+	return fresh, part(all) - fresh
+}
+
+// overlap is how many of the last seconds before at lie in [from, till), or
+// [from, at] if till is zero.
+func overlap(from, till, at time.Time, last time.Duration) float64 {
+	if till.IsZero() || till.After(at) {
+		till = at
+	}
+	if begin := at.Add(-last); begin.After(from) {
+		from = begin
+	}
+	return max(till.Sub(from).Seconds(), 0)
+}
+
+// spread gives requests to the hosts of an answer evenly.
+func (t *NameTally) spread(f found, from time.Time, n float64, well map[*host]float64) {
+	if n <= 0 {
+		return
+	}
+	if len(f.hosts) == 0 {
+		t.lost(Line{Group: t.name}, from, n, noRecord, "")
+		return
+	}
+	for _, h := range f.hosts {
+		t.ask(f, h, from, n/float64(len(f.hosts)), well)
+	}
+}
+
+// ask sends requests to one host of an answer; where it refuses, a caller that
+// tries again goes to another one of the answer, each as likely.
+func (t *NameTally) ask(f found, h *host, from time.Time, n float64, well map[*host]float64) {
+	if h.answer(from) != 0 {
+		t.answered(h, from, n, well)
+		return
+	}
+	if !t.caller.Retry || f.one || len(f.hosts) < 2 {
+		t.lost(Line{Group: t.name, Version: version(h)}, from, n, refuses, h.address)
+		return
+	}
+	each := n / float64(len(f.hosts)-1)
+	for _, other := range f.hosts {
+		switch {
+		case other == h:
+		case other.answer(from) != 0:
+			t.answered(other, from, each, well)
+		default:
+			t.lost(Line{Group: t.name, Version: version(h)}, from, each, refuses, h.address)
+		}
+	}
+}
+
+// reuse sends requests over connections that are older than the answer that led
+// to them; where the task has closed them, by what is found now.
+func (t *NameTally) reuse(f found, from time.Time, n float64, well map[*host]float64) {
+	if n <= 0 {
+		return
+	}
+	now := t.answers[len(t.answers)-1]
+	if len(f.hosts) == 0 {
+		t.spread(now, from, n, well)
+		return
+	}
+	for _, h := range f.hosts {
+		if part := n / float64(len(f.hosts)); h.answer(from) != 0 {
+			t.answered(h, from, part, well)
+		} else {
+			t.spread(now, from, part, well)
+		}
+	}
+}
+
+// answered counts requests that a task takes.
+func (t *NameTally) answered(h *host, from time.Time, n float64, well map[*host]float64) {
+	line := Line{Group: t.name, Version: version(h), Status: h.answer(from)}
+	if line.Failed() {
+		t.lost(line, from, n, badStatus, h.address)
+		return
+	}
+	bad := n * h.does.ErrorRate
+	t.report.add(line, n-bad)
+	well[h] += n - bad
+	if bad > 0 {
+		line.Status = 500
+		t.lost(line, from, bad, "the image answers errors", h.address)
+	}
+}
+
+func (t *NameTally) lost(l Line, from time.Time, n float64, cause, target string) {
+	t.report.add(l, n)
+	t.report.fail(Failure{At: from, Cause: cause, Group: l.Group, Target: target, Requests: n})
+}
+
+// bare notes whether what is found in a time is no use.
+func (t *NameTally) bare(from, to time.Time) {
+	why := allGone
+	f := t.answers[len(t.answers)-1]
+	if len(f.hosts) == 0 {
+		why = noRecord
+	}
+	for _, h := range f.hosts {
+		if h.answer(from) != 0 {
+			return
+		}
+	}
+	if n := len(t.report.Bare); n > 0 {
+		if b := &t.report.Bare[n-1]; b.Why == why && !b.Till.Before(from) {
+			b.Till = to
+			return
+		}
+	}
+	t.report.Bare = append(t.report.Bare, Bare{from, to, why})
+}
+
+// Report is the tally up to the world's now.
+func (t *NameTally) Report() NameReport {
+	var out NameReport
+	_ = t.w.Do(t.caller.Key, func(tx *world.Tx) error {
+		t.account(tx.Now())
+		out = t.report
+		out.Lines, out.First = slices.Clone(out.Lines), slices.Clone(out.First)
+		out.History, out.Worst, out.Bare = slices.Clone(out.History), slices.Clone(out.Worst), slices.Clone(out.Bare)
+		return nil
+	})
+	return out
+}
