@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,7 @@ func (p *program) deploy() *cobra.Command {
 	var o plan.Options
 	var noWait, force, dry bool
 	c := &cobra.Command{
-		Use:   "deploy [DIR | -c FILE]",
+		Use:   "deploy [DIR… | -c FILE]",
 		Short: "Bring a service to what its files ask for",
 		Long: `Bring a service to what its files ask for.
 
@@ -32,20 +33,26 @@ does.
 Ctrl-C pauses at a safe point, and sluice resume goes on; Ctrl-C twice leaves at
 once, and sluice resume goes on all the same.`,
 		Example: `  sluice deploy examples/canary
+  sluice deploy web api worker         one after the other; exits with the worst of their codes
   sluice deploy --dry-run              the plan; nothing is written
   sluice deploy --no-wait              return at the first wait or approval, or once a rolling update was asked for
   sluice deploy --force-new-deployment new tasks of the same revision
   sluice deploy --output json | jq .   every event, as JSON Lines`,
-		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.path(c, args)
 			if err != nil {
 				return err
 			}
-			if dry {
-				return p.runPlan(c.Context(), path, o, false)
+			one := func(path string) error {
+				if dry {
+					return p.runPlan(c.Context(), path, o, false)
+				}
+				return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, force)
 			}
-			return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, force)
+			if len(args) > 1 {
+				return p.each(c.Context(), args, one)
+			}
+			return one(path)
 		},
 	}
 	at.register(c)
@@ -54,6 +61,29 @@ once, and sluice resume goes on all the same.`,
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing; the same as sluice plan")
 	return c
+}
+
+// each deploys several applications, one after the other, and ends with the
+// worst of their exit codes. One that fails does not keep the others back; an
+// interrupt does.
+func (p *program) each(ctx context.Context, paths []string, one func(path string) error) error {
+	var codes []int
+	for _, path := range paths {
+		if ctx.Err() != nil {
+			return exit(sluice.ExitStopped)
+		}
+		fmt.Fprintf(p.env.Err, "%s\n", path)
+		err := one(path)
+		var ended exit
+		switch {
+		case errors.As(err, &ended):
+			codes = append(codes, int(ended))
+		case err != nil:
+			p.tell(err)
+			codes = append(codes, exitCode(err))
+		}
+	}
+	return code(sluice.WorstExit(codes...))
 }
 
 const noWaitHelp = "return when a WAIT or an approval is reached (8: waits for approval), or once a rolling update was asked for"

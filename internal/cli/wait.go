@@ -109,31 +109,23 @@ func (p *program) waitAll(ctx context.Context, a *account.Account, c clock.Clock
 	return results
 }
 
-// gravity orders exit codes: what a caller has to know first.
-var gravity = []int{sluice.ExitFailed, sluice.ExitRolledBack, sluice.ExitSuperseded, sluice.ExitStopped, sluice.ExitUndecided}
-
-// waitCode is the exit code of several waits: an error first, then the gravest
+// waitCode is the exit code of several waits: an error first, then the worst
 // outcome.
 func waitCode(ctx context.Context, results []waited) error {
 	if ctx.Err() != nil {
 		return &sluice.Error{Op: "wait", Kind: sluice.Halted, Err: context.Cause(ctx), Next: "the deployment goes on; wait for it again at any time"}
 	}
 	var errs []error
-	codes := map[int]bool{}
+	var codes []int
 	for _, r := range results {
 		if r.err != nil {
 			errs = append(errs, r.err)
 			continue
 		}
-		codes[r.seen.Verdict.Outcome.ExitCode()] = true
+		codes = append(codes, r.seen.Verdict.Outcome.ExitCode())
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	for _, n := range gravity {
-		if codes[n] {
-			return code(n)
-		}
-	}
-	return nil
+	return code(sluice.WorstExit(codes...))
 }
