@@ -13,9 +13,11 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
 // subject is the service that is looked at.
@@ -23,7 +25,12 @@ type subject struct {
 	cluster, service string
 	primary, canary  string // target groups; empty: none
 	named            []string
+	events           int // how many to show; below 0: as many as suit the service
 }
+
+// usualEvents are as many events as are shown of a rolling service; those of task
+// sets tell little that the sets do not.
+const usualEvents = 5
 
 func subjectOf(p *plan.Plan) subject {
 	s := subject{cluster: p.Cluster, service: p.Service, named: p.Named}
@@ -62,6 +69,12 @@ type tree struct {
 	Sets       []treeSet  `json:"taskSets,omitempty"`
 	Left       []treeLeft `json:"otherTargets,omitempty"`
 	Problem    string     `json:"problem,omitempty"` // why there are no rules
+
+	Current *treeCurrent  `json:"serviceDeployment,omitempty"`
+	Rolling []treeRolling `json:"deployments,omitempty"` // of controller ECS
+	Causes  []waitCause   `json:"causes,omitempty"`      // of failures, while a deployment is under way or was taken back
+	Logs    []verdict.Log `json:"logs,omitempty"`
+	Events  []treeEvent   `json:"events,omitempty"` // newest first
 
 	Deployment *treeDeployment `json:"deployment,omitempty"`
 }
@@ -116,13 +129,41 @@ func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tre
 	for _, set := range live.TaskSets {
 		t.Sets = append(t.Sets, setOf(set, s))
 	}
+	rolls := live.Controller == "ECS" && live.Status == "ACTIVE"
+	if rolls {
+		t.rolling(live)
+	}
 	if err := t.tasks(ctx, a, s); err != nil {
 		return t, err
+	}
+	if s.events < 0 {
+		s.events = 0
+		if rolls {
+			s.events = usualEvents
+		}
+	}
+	t.events(live.Raw.Events, s.events)
+	if rolls {
+		c, _, err := p.clock()
+		if err != nil {
+			return t, err
+		}
+		return t, t.lookRolling(ctx, a, c, hand, live)
 	}
 	if err := t.targets(ctx, a, s); err != nil {
 		return t, err
 	}
 	return t, t.rules(ctx, a, s)
+}
+
+func (t *tree) lookRolling(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service, live *ecs.Live) error {
+	if err := t.groups(ctx, a, live.Raw.LoadBalancers); err != nil {
+		return err
+	}
+	if err := t.current(ctx, hand, live.Current()); err != nil {
+		return err
+	}
+	return t.causes(ctx, a, c)
 }
 
 func setOf(ts sluice.TaskSet, s subject) treeSet {
@@ -165,17 +206,27 @@ func (t *tree) tasks(ctx context.Context, a *account.Account, s subject) error {
 			t.place(task)
 		}
 	}
+	byID := func(a, b treeTask) int { return strings.Compare(a.ID, b.ID) }
 	for i := range t.Sets {
-		slices.SortFunc(t.Sets[i].Tasks, func(a, b treeTask) int { return strings.Compare(a.ID, b.ID) })
+		slices.SortFunc(t.Sets[i].Tasks, byID)
+	}
+	for i := range t.Rolling {
+		slices.SortFunc(t.Rolling[i].Tasks, byID)
 	}
 	return nil
 }
 
 func (t *tree) place(task ecstypes.Task) {
+	by := aws.ToString(task.StartedBy)
+	leaf := treeTask{ID: sluice.ARNName(aws.ToString(task.TaskArn)), Status: aws.ToString(task.LastStatus), Address: address(task)}
 	for i := range t.Sets {
-		if t.Sets[i].ID == aws.ToString(task.StartedBy) {
-			t.Sets[i].Tasks = append(t.Sets[i].Tasks, treeTask{ID: sluice.ARNName(aws.ToString(task.TaskArn)),
-				Status: aws.ToString(task.LastStatus), Address: address(task)})
+		if t.Sets[i].ID == by {
+			t.Sets[i].Tasks = append(t.Sets[i].Tasks, leaf)
+		}
+	}
+	for i := range t.Rolling {
+		if t.Rolling[i].ID == by {
+			t.Rolling[i].Tasks = append(t.Rolling[i].Tasks, leaf)
 		}
 	}
 }

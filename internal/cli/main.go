@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
@@ -34,6 +35,7 @@ type program struct {
 
 	time   clock.Clock // see clock
 	scaled bool
+	opened map[string]*account.Account // by Region; see open
 
 	// onInterrupt is called at the first Ctrl-C; nil: nothing is said.
 	onInterrupt atomic.Pointer[func()]

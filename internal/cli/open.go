@@ -30,6 +30,9 @@ func (p *program) open(ctx context.Context, region string) (*account.Account, cl
 	if p.flags.region != "" {
 		region = p.flags.region
 	}
+	if a := p.opened[region]; a != nil {
+		return a, c, nil
+	}
 	a, err := account.Open(ctx, account.Config{
 		Region: region, Profile: p.flags.profile, AssumeRole: p.flags.role, EndpointURL: p.flags.endpoint,
 		HTTPClient: p.env.HTTPClient, Credentials: p.env.Credentials, APIOptions: p.env.APIOptions, Clock: c, Draw: p.draw,
@@ -39,6 +42,12 @@ func (p *program) open(ctx context.Context, region string) (*account.Account, cl
 	}
 	if scaled {
 		err = a.SpeedAllowed()
+	}
+	if err == nil {
+		if p.opened == nil {
+			p.opened = map[string]*account.Account{}
+		}
+		p.opened[region] = a
 	}
 	return a, c, err
 }

@@ -15,16 +15,27 @@ import (
 
 func (p *program) status() *cobra.Command {
 	t := task{verb: "status"}
-	return p.command(&t, "Show a service as it stands, and its deployment",
+	events, follow := -1, false
+	c := p.command(&t, "Show a service as it stands, and its deployment",
 		`Show a service as it stands: its task sets, tasks and targets, the weights asked and
-those that the rules have, and the deployment that runs or ran last. It reads only.
-`+idHelp,
+those that the rules have, and the deployment that runs or ran last; of a rolling
+service ECS's deployments, why tasks fail, and its newest events. It reads only.
+
+With --watch it is shown anew after each change: to the end of the deployment that
+runs, or until Ctrl-C if none runs. `+idHelp,
 		`  sluice status
   sluice status examples/canary
+  sluice status --watch --events 20
   sluice status --output json | jq .taskSets`,
 		func(c *cobra.Command, path string, given bool) error {
-			return p.runStatus(c.Context(), path, given)
+			if events < 0 && c.Flags().Changed("events") {
+				return &sluice.Error{Op: "sluice status", Err: errors.New("--events is below 0"), Next: "give 0 or more"}
+			}
+			return p.runStatus(c.Context(), path, given, events, follow)
 		})
+	c.Flags().IntVar(&events, "events", -1, "how many of the service's newest events to show (default 5 of a rolling service, else none)")
+	c.Flags().BoolVar(&follow, "watch", false, "show it anew after each change")
+	return c
 }
 
 // treeDeployment is the newest deployment of the service.
@@ -48,7 +59,7 @@ type treeStage struct {
 	Status string `json:"status,omitempty"` // empty: not begun
 }
 
-func (p *program) runStatus(ctx context.Context, path string, given bool) error {
+func (p *program) runStatus(ctx context.Context, path string, given bool, events int, follow bool) error {
 	j, err := p.journalIfAny()
 	if err != nil {
 		return err
@@ -56,7 +67,10 @@ func (p *program) runStatus(ctx context.Context, path string, given bool) error 
 	if j != nil {
 		defer j.Close()
 	}
-	t, err := p.stand(ctx, j, path, given)
+	if follow {
+		return p.watchStatus(ctx, j, path, given, events)
+	}
+	t, err := p.stand(ctx, j, path, given, events)
 	if err != nil {
 		return err
 	}
@@ -67,9 +81,9 @@ func (p *program) runStatus(ctx context.Context, path string, given bool) error 
 }
 
 // stand looks at the service of an application, or of a deployment.
-func (p *program) stand(ctx context.Context, j *journal.Journal, path string, given bool) (*tree, error) {
+func (p *program) stand(ctx context.Context, j *journal.Journal, path string, given bool, events int) (*tree, error) {
 	if !isID(path) {
-		if t, found, err := p.standOf(ctx, j, path, given); found || err != nil {
+		if t, found, err := p.standOf(ctx, j, path, given, events); found || err != nil {
 			return t, err
 		}
 	}
@@ -85,7 +99,9 @@ func (p *program) stand(ctx context.Context, j *journal.Journal, path string, gi
 	if err := p.enter(ctx, t); err != nil {
 		return nil, err
 	}
-	out, err := p.look(ctx, t.account, subjectOf(t.plan))
+	s := subjectOf(t.plan)
+	s.events = events
+	out, err := p.look(ctx, t.account, s)
 	if err == nil {
 		out.Deployment, err = p.deploymentOf(ctx, t)
 	}
@@ -94,7 +110,7 @@ func (p *program) stand(ctx context.Context, j *journal.Journal, path string, gi
 
 // standOf looks at the service of the application at a path; found is false if
 // there is no application file.
-func (p *program) standOf(ctx context.Context, j *journal.Journal, path string, given bool) (t *tree, found bool, err error) {
+func (p *program) standOf(ctx context.Context, j *journal.Journal, path string, given bool, events int) (t *tree, found bool, err error) {
 	app, err := p.application(path)
 	switch {
 	case err != nil && !given && absent(err):
@@ -109,6 +125,7 @@ func (p *program) standOf(ctx context.Context, j *journal.Journal, path string, 
 		return nil, false, err
 	}
 	s := subjectIn(app)
+	s.events = events
 	if t, err = p.look(ctx, a, s); err != nil || j == nil {
 		return t, true, err
 	}

@@ -24,9 +24,11 @@ func (v treeView) write(w io.Writer, t *tree) error {
 	for _, s := range t.Sets {
 		v.set(&b, s)
 	}
+	v.rolling(&b, t)
 	for _, l := range t.Left {
 		fmt.Fprintf(&b, "target %s of %s: %s\n", l.Address, l.Group, l.State)
 	}
+	v.why(&b, t)
 	if t.Problem != "" {
 		fmt.Fprintln(&b, v.warn("warning: "+t.Problem))
 	}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+// treeRolling is one deployment of a service that ECS rolls.
+type treeRolling struct {
+	ID       string     `json:"id"`
+	Status   string     `json:"status"` // PRIMARY, ACTIVE
+	State    string     `json:"rolloutState,omitempty"`
+	Reason   string     `json:"rolloutStateReason,omitempty"`
+	Revision string     `json:"revision"`
+	Desired  int        `json:"desired"`
+	Running  int        `json:"running"`
+	Pending  int        `json:"pending"`
+	Failed   int        `json:"failed"`
+	Tasks    []treeTask `json:"tasks,omitempty"`
+}
+
+// treeCurrent is the current service deployment, as ECS's history has it.
+type treeCurrent struct {
+	ARN      string    `json:"arn"`
+	Status   string    `json:"status"`
+	Reason   string    `json:"reason,omitempty"`
+	Revision string    `json:"revision,omitempty"`
+	BackTo   string    `json:"backTo,omitempty"` // of a rollback
+	Stage    string    `json:"lifecycleStage,omitempty"`
+	Weight   float64   `json:"weight,omitempty"` // percent of the traffic, while a native strategy shifts it
+	Hook     string    `json:"awaitingHook,omitempty"`
+	Expires  time.Time `json:"hookExpiresAt,omitzero"`
+	Failures int       `json:"breakerFailures,omitempty"`
+	Limit    int       `json:"breakerThreshold,omitempty"`
+	Alarms   []string  `json:"alarms,omitempty"` // that fired
+}
+
+type treeEvent struct {
+	At      time.Time `json:"at"`
+	Message string    `json:"message"`
+}
+
+// rolling adds what a service has that ECS itself deploys.
+func (t *tree) rolling(live *ecs.Live) {
+	for _, d := range live.Raw.Deployments {
+		t.Rolling = append(t.Rolling, treeRolling{ID: aws.ToString(d.Id), Status: aws.ToString(d.Status), State: string(d.RolloutState),
+			Reason: aws.ToString(d.RolloutStateReason), Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)),
+			Desired: int(d.DesiredCount), Running: int(d.RunningCount), Pending: int(d.PendingCount), Failed: int(d.FailedTasks)})
+	}
+}
+
+// current reads the record of the current service deployment. An AWS without a
+// history, or a role that may not read it, is no error.
+func (t *tree) current(ctx context.Context, hand ecs.Service, arn string) error {
+	if arn == "" {
+		return nil
+	}
+	rec, err := hand.Record(ctx, arn)
+	if err != nil && ecs.Unsupported(err) {
+		t.Problem = "the service deployment cannot be read: " + err.Error()
+		return nil
+	}
+	if err != nil || rec.ARN == "" {
+		return err
+	}
+	c := &treeCurrent{ARN: arn, Status: rec.Status, Reason: rec.Reason, Revision: rec.Revision, BackTo: rec.BackTo, Stage: rec.Stage,
+		Failures: rec.Breaker.Failures, Limit: rec.Breaker.Threshold, Alarms: rec.Alarms}
+	if rec.RollbackReason != "" {
+		c.Reason = rec.RollbackReason
+	}
+	if rec.Weight < 100 {
+		c.Weight = rec.Weight
+	}
+	for _, h := range rec.Hooks {
+		if h.Status == "AWAITING_ACTION" {
+			c.Hook, c.Expires = h.ID, h.ExpiresAt
+		}
+	}
+	t.Current = c
+	return nil
+}
+
+func (t *tree) events(all []ecstypes.ServiceEvent, n int) {
+	for _, e := range all[:min(n, len(all))] {
+		t.Events = append(t.Events, treeEvent{At: aws.ToTime(e.CreatedAt), Message: aws.ToString(e.Message)})
+	}
+}
+
+// groups ties the targets of a rolling service's target groups to its tasks.
+func (t *tree) groups(ctx context.Context, a *account.Account, lbs []ecstypes.LoadBalancer) error {
+	var groups []string
+	for _, lb := range lbs {
+		if arn := aws.ToString(lb.TargetGroupArn); arn != "" && !slices.Contains(groups, arn) {
+			groups = append(groups, arn)
+		}
+	}
+	for _, group := range groups {
+		targets, err := alb.Health(ctx, a.ELB(), group)
+		if err != nil {
+			return err
+		}
+		for _, target := range targets {
+			if !t.tieRolling(target) {
+				t.Left = append(t.Left, treeLeft{Group: groupName(group), Address: target.ID, State: targetWords(target)})
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tree) tieRolling(target sluice.Target) bool {
+	for i := range t.Rolling {
+		for j := range t.Rolling[i].Tasks {
+			if task := &t.Rolling[i].Tasks[j]; task.Address == target.ID {
+				task.Target = targetWords(target)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unsettled reports whether a deployment of the service is under way, or was
+// taken back: then there are causes to tell.
+func (t *tree) unsettled() bool {
+	if t.Current != nil && strings.HasPrefix(t.Current.Status, "ROLLBACK") {
+		return true
+	}
+	return t.moving() || slices.ContainsFunc(t.Rolling, func(d treeRolling) bool { return d.State == "FAILED" })
+}
+
+// moving reports whether ECS is about a deployment of the service.
+func (t *tree) moving() bool {
+	if t.Current != nil {
+		switch t.Current.Status {
+		case "PENDING", "IN_PROGRESS", "STOP_REQUESTED", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.Rolling, func(d treeRolling) bool { return d.State == "IN_PROGRESS" })
+}
+
+// causes asks for a verdict of one look, for the reasons that it gives.
+func (t *tree) causes(ctx context.Context, a *account.Account, c clock.Clock) error {
+	if !t.unsettled() {
+		return nil
+	}
+	target := watch.Target{Cluster: t.Cluster, Service: t.Service, Wanted: verdict.Wanted{Timeout: time.Nanosecond}}
+	if t.Current != nil {
+		target.Deployment = t.Current.ARN
+	}
+	seen, err := watch.New(a, c).Wait(ctx, target, nil)
+	if err != nil {
+		return err
+	}
+	for _, k := range seen.Verdict.Causes {
+		t.Causes = append(t.Causes, waitCause{k.Kind, k.Text, k.Count, k.Task, k.Kind.Advice()})
+	}
+	t.Logs = seen.Verdict.Logs
+	return nil
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// statusEvery is how often a status that is watched is read.
+const statusEvery = 2 * time.Second
+
+// screenful shows a status in place on a terminal, and anew after each change
+// elsewhere.
+type screenful struct {
+	program *program
+	last    string
+	drawn   int // lines on the terminal
+}
+
+// watchStatus shows the status until the deployment that runs has ended, or, if
+// none runs, until Ctrl-C.
+func (p *program) watchStatus(ctx context.Context, j *journal.Journal, path string, given bool, events int) error {
+	c, _, err := p.clock()
+	if err != nil {
+		return err
+	}
+	s, ran := &screenful{program: p}, false
+	for {
+		t, err := p.stand(ctx, j, path, given, events)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && !passing(err):
+			return err
+		case err != nil:
+			fmt.Fprintln(p.env.Err, "not read: "+err.Error())
+		default:
+			if err := s.show(t, c.Now()); err != nil {
+				return err
+			}
+			if ran && !t.busy() {
+				return nil
+			}
+			ran = ran || t.busy()
+		}
+		if c.Sleep(ctx, statusEvery) != nil {
+			return nil
+		}
+	}
+}
+
+// passing reports whether a read may well succeed if it is repeated.
+func passing(err error) bool {
+	return sluice.KindOf(err) == sluice.Throttled || errors.Is(err, sluice.ErrUnanswered)
+}
+
+// busy reports whether a deployment runs: ours, or one of ECS.
+func (t *tree) busy() bool {
+	return t.Deployment != nil && t.Deployment.Runner != "" || t.moving()
+}
+
+func (s *screenful) show(t *tree, now time.Time) error {
+	out := s.program.env.Out
+	var b bytes.Buffer
+	if s.program.flags.output == jsonOut {
+		if err := json.NewEncoder(&b).Encode(t); err != nil {
+			return err
+		}
+	} else if err := (treeView{painter(s.program.env, out)}).write(&b, t); err != nil {
+		return err
+	}
+	if b.String() == s.last {
+		return nil
+	}
+	s.last = b.String()
+	switch {
+	case s.program.flags.output == jsonOut:
+	case s.program.env.IsTerminal(out):
+		return s.redraw(b.String())
+	default:
+		if _, err := fmt.Fprintln(out, "--- "+stamp(now)); err != nil {
+			return err
+		}
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// redraw overwrites what it drew before. Lines that the terminal would break, and
+// more of them than it has, would leave remains.
+func (s *screenful) redraw(text string) error {
+	width, height := s.program.env.Size(s.program.env.Out)
+	rows := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if height > 1 && len(rows) > height-1 {
+		rows = rows[:height-1]
+	}
+	for i := range rows {
+		rows[i] = clip(rows[i], width)
+	}
+	up := ""
+	if s.drawn > 0 {
+		up = fmt.Sprintf("\x1b[%dA\r\x1b[J", s.drawn)
+	}
+	s.drawn = len(rows)
+	_, err := fmt.Fprint(s.program.env.Out, up+strings.Join(rows, "\n")+"\n")
+	return err
+}

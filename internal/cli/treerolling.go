@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// rolling shows the deployments of a service that ECS itself deploys.
+func (v treeView) rolling(b *bytes.Buffer, t *tree) {
+	if c := t.Current; c != nil {
+		fmt.Fprintf(b, "service deployment %s: %s\n", sluice.ARNName(c.ARN), v.bold(c.Status)+currentWords(c))
+	}
+	for _, d := range t.Rolling {
+		fmt.Fprintf(b, "%s deployment %s of %s: %s, %d of %d running, %d pending, %d failed\n",
+			v.bold(d.Status), d.ID, d.Revision, orDash(d.State), d.Running, d.Desired, d.Pending, d.Failed)
+		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+		for _, task := range d.Tasks {
+			fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))
+		}
+		w.Flush()
+	}
+}
+
+func currentWords(c *treeCurrent) string {
+	text := ""
+	if c.Revision != "" {
+		text += ", brings " + c.Revision
+	}
+	if c.BackTo != "" {
+		text += ", back to " + c.BackTo
+	}
+	if c.Stage != "" {
+		text += ", " + c.Stage
+	}
+	if c.Weight > 0 {
+		text += fmt.Sprintf(" with %g%% of the traffic", c.Weight)
+	}
+	if c.Failures > 0 {
+		text += fmt.Sprintf(", circuit breaker at %d of %d failures", c.Failures, c.Limit)
+	}
+	for _, a := range c.Alarms {
+		text += ", alarm " + a + " fired"
+	}
+	if c.Hook != "" {
+		text += ", waiting: hook " + c.Hook + " awaits an answer"
+	}
+	if !c.Expires.IsZero() {
+		text += " until " + stamp(c.Expires)
+	}
+	if c.Reason != "" {
+		text += ": " + c.Reason
+	}
+	return text
+}
+
+// why shows failing causes, what the container said last, and events.
+func (v treeView) why(b *bytes.Buffer, t *tree) {
+	for _, c := range t.Causes {
+		text := c.Text
+		if c.Task != "" {
+			text = fmt.Sprintf("%s stopped: %s (task %s)", sluice.Plural(c.Count, "task"), c.Text, c.Task)
+		}
+		fmt.Fprintf(b, "%s\n  next: %s\n", v.bad(text), c.Next)
+	}
+	for _, l := range t.Logs {
+		for _, line := range l.Lines {
+			fmt.Fprintf(b, "  %s\n", v.dim("log of "+l.Container+": "+line))
+		}
+	}
+	for i, e := range t.Events {
+		if i == 0 {
+			fmt.Fprintln(b, "events")
+		}
+		fmt.Fprintf(b, "  %s  %s\n", v.dim(stamp(e.At)), e.Message)
+	}
+}
