@@ -220,6 +220,24 @@ func TestAnInstanceTakenOutByHand(t *testing.T) {
 	}
 }
 
+func TestAnAsynchronousOperationFails(t *testing.T) {
+	n := newNames(t, awssim.Options{}, "")
+	if err := n.Inject("failed-operation servicediscovery:Deregister* times=1"); err != nil {
+		t.Fatal(err)
+	}
+	id := sorted(n.found())[0]
+	for _, want := range []int{4, 3} {
+		n.takeOut(id)
+		n.pass(6 * time.Second)
+		if got := n.found(); len(got) != want {
+			t.Errorf("%d instances, want %d", len(got), want)
+		}
+	}
+	if f := n.Faults(); f[0].Struck != 1 || !f[0].Over {
+		t.Errorf("%+v", f)
+	}
+}
+
 const taskSets = `
 clusters: [prod]
 namespaces: [{name: shop.local, services: [{name: api, records: {SRV: 10s}}]}]

@@ -129,6 +129,7 @@ func (s *Sim) begin(f *worldFile, start time.Time) *era {
 	e.ecs, e.law = ecs.New(e.world), balancer.New(e.world)
 	e.elb, e.names = elbv2.New(e.world, e.law), registry.New(e.world)
 	e.discovery = servicediscovery.New(e.world, e.names)
+	e.names.Fails(func(tx *world.Tx, call string) bool { return e.faults.Fails("servicediscovery", call, tx.Now()) })
 	e.faults = fault.New(e.world, o.Seed, e.ecs.Law().Crash)
 	e.deploy = codedeploy.New(e.world, shifter.New(e.world, e.ecs))
 	rooms := []wire.Room{e.ecs.Room(), e.elb.Room(), sts.Room(e.world), ec2.Room(e.world),

@@ -18,6 +18,7 @@ const (
 	Stale              Kind = "stale"               // a read answers what was true that long ago
 	Latency            Kind = "latency"             // the call takes that much longer
 	ExpiredCredentials Kind = "expired-credentials" // the call is answered ExpiredToken
+	FailedOperation    Kind = "failed-operation"    // the call is answered; what it began asynchronously ends in FAIL
 	SlowStart          Kind = "slow-start"          // tasks of a service take that much longer to start
 	NoCapacity         Kind = "no-capacity"         // no task can be placed in a cluster
 	ZoneLost           Kind = "zone-lost"           // tasks in an Availability Zone die, none can start there

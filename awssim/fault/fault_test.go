@@ -25,6 +25,7 @@ func TestLinesPrintBack(t *testing.T) {
 		"task-crash web count=1 exit=137",
 		"task-crash web count=2 exit=0 after=1h",
 		"expired-credentials times=1",
+		"failed-operation servicediscovery:RegisterInstance times=1",
 	} {
 		f, err := fault.Parse(line)
 		if err != nil || f.String() != line {
@@ -55,7 +56,7 @@ func TestEveryParsedFaultPrintsBack(t *testing.T) {
 
 func TestBadLinesNameTheWordAndWhatIsKnown(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                                  "the line is empty; known are 5xx, expired-credentials, latency",
+		"":                                  "the line is empty; known are 5xx, expired-credentials, failed-operation, latency",
 		"throtle ecs:CreateTaskSet":         `"throtle" is no kind of fault; known are 5xx,`,
 		"throttle":                          "throttle: names no operation",
 		"throttle times=3":                  "throttle: names no operation",

@@ -28,6 +28,7 @@ var (
 		Stale:              {on: "operation", needs: []string{"by"}, accepts: ofCall},
 		Latency:            {on: "operation", needs: []string{"by"}, accepts: ofCall},
 		ExpiredCredentials: {accepts: ofCall},
+		FailedOperation:    {on: "operation", accepts: ofCall},
 		SlowStart:          {on: "service", needs: []string{"by"}, accepts: inWorld},
 		NoCapacity:         {on: "cluster", accepts: inWorld},
 		ZoneLost:           {on: "Availability Zone", accepts: inWorld},
@@ -48,6 +49,7 @@ var (
 //	stale ecs:Describe* by=5s
 //	latency ecs:* by=300ms
 //	expired-credentials times=1
+//	failed-operation servicediscovery:RegisterInstance times=1
 //	slow-start web by=30s
 //	no-capacity prod for=60s
 //	zone-lost us-east-1a after=10s

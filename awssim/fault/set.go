@@ -89,7 +89,7 @@ func (s *Set) Strike(service, operation string, now time.Time) (f Fault, latency
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.active {
-		if !a.ofCalls() || f.Kind != "" && a.Kind != Latency || !a.holds(now) || !a.Matches(service, operation) || !s.hits(a) {
+		if !a.ofCalls() || a.Kind == FailedOperation || f.Kind != "" && a.Kind != Latency || !a.holds(now) || !a.Matches(service, operation) || !s.hits(a) {
 			continue
 		}
 		if a.Kind == Latency {
@@ -99,6 +99,18 @@ func (s *Set) Strike(service, operation string, now time.Time) (f Fault, latency
 		f = a.Fault
 	}
 	return f, latency
+}
+
+// Fails reports whether what a call began asynchronously fails at its end, now.
+func (s *Set) Fails(service, operation string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.active {
+		if a.Kind == FailedOperation && a.holds(now) && a.Matches(service, operation) && s.hits(a) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Set) hits(a *active) bool {

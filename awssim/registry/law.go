@@ -14,7 +14,7 @@ import (
 // Law is Cloud Map in a world. Make one per world, before its first step.
 type Law struct {
 	tables atomic.Pointer[[]*Table] // of every Region, in the order of creation
-	fails  func(tx *world.Tx, kind string) string
+	fails  func(tx *world.Tx, call string) bool
 }
 
 // New adds the law to a world.

@@ -10,6 +10,7 @@ import (
 type Operation struct {
 	ID       string
 	Type     string // REGISTER_INSTANCE, …
+	Call     string // that began it: RegisterInstance, …
 	Status   string // SUBMITTED, PENDING, SUCCESS, FAIL
 	About    string // what it works on; one operation at a time does
 	Targets  map[string]string
@@ -24,9 +25,9 @@ type Operation struct {
 // operationsKept is how many ended operations are remembered.
 const operationsKept = 2000
 
-// Fails asks f of every operation that ends whether it fails, and with which
-// error code of Cloud Map ("" if not). Nil asks nobody.
-func (l *Law) Fails(f func(tx *world.Tx, kind string) string) { l.fails = f }
+// Fails asks f of every operation that ends, by the call that began it, whether
+// it fails. Nil asks nobody.
+func (l *Law) Fails(f func(tx *world.Tx, call string) bool) { l.fails = f }
 
 // Begin starts an operation; do is its effect, at its end. A refusal of do fails
 // it. With atOnce, and where operations take no time, it has ended when Begin
@@ -55,9 +56,8 @@ func (o *Operation) turn(tx *world.Tx, status string) {
 func (l *Law) finish(tx *world.Tx, o *Operation, do func(*world.Tx) *world.Refusal) {
 	s := stateOf(tx)
 	delete(s.pending, o.About)
-	if l.fails != nil {
-		o.Code = l.fails(tx, o.Type)
-		o.Message = "The operation failed."
+	if l.fails != nil && l.fails(tx, o.Call) {
+		o.Code, o.Message = "INTERNAL_FAILURE", "The operation failed."
 	}
 	if o.Code == "" {
 		if ref := do(tx); ref != nil {
@@ -69,7 +69,6 @@ func (l *Law) finish(tx *world.Tx, o *Operation, do func(*world.Tx) *world.Refus
 		o.turn(tx, "FAIL")
 		tx.Log("operation", o.Type, "%s failed: %s", o.About, o.Code)
 	} else {
-		o.Message = ""
 		o.turn(tx, "SUCCESS")
 	}
 	s.trim()

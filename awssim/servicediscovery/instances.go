@@ -33,7 +33,7 @@ func (s *Service) RegisterInstance(ctx context.Context, in *awssd.RegisterInstan
 			return nil, err
 		}
 		attributes, creator := maps.Clone(in.Attributes), val(in.CreatorRequestId)
-		op := s.begin(ctx, tx, registry.Operation{Type: "REGISTER_INSTANCE", About: about, Targets: targetsOf(r, id), Creator: creator},
+		op := s.begin(ctx, tx, registry.Operation{Type: "REGISTER_INSTANCE", Call: "RegisterInstance", About: about, Targets: targetsOf(r, id), Creator: creator},
 			func(tx *world.Tx) *world.Refusal {
 				if r.Gone {
 					return world.Refuse("INTERNAL_FAILURE", "The service is gone.")
@@ -77,7 +77,7 @@ func (s *Service) DeregisterInstance(ctx context.Context, in *awssd.DeregisterIn
 		if err := s.busy(tx, about, "DEREGISTER_INSTANCE"); err != nil {
 			return nil, err
 		}
-		op := s.begin(ctx, tx, registry.Operation{Type: "DEREGISTER_INSTANCE", About: about, Targets: targetsOf(i.Registry, i.ID)},
+		op := s.begin(ctx, tx, registry.Operation{Type: "DEREGISTER_INSTANCE", Call: "DeregisterInstance", About: about, Targets: targetsOf(i.Registry, i.ID)},
 			func(tx *world.Tx) *world.Refusal {
 				if now, ok := i.Registry.Instances.Get(i.ID); ok {
 					tx.Withdraw(now)

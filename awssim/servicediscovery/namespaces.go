@@ -32,6 +32,11 @@ type namespaceDoc struct {
 
 func docOfNamespace(n *world.Namespace) *namespaceDoc { return n.Doc.(*namespaceDoc) }
 
+// kindOf are the kinds as calls name them.
+var kindOf = map[string]string{
+	world.HTTPNamespace: "HttpNamespace", world.PrivateNamespace: "PrivateDnsNamespace", world.PublicNamespace: "PublicDnsNamespace",
+}
+
 // founding is a namespace that somebody asks for.
 type founding struct {
 	kind                            string
@@ -97,7 +102,7 @@ func (s *Service) found(ctx context.Context, f founding) (*string, error) {
 			return nil, err
 		}
 		n := f.namespace(ctx, tx)
-		return s.begin(ctx, tx, registry.Operation{Type: "CREATE_NAMESPACE", About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(f.creator)},
+		return s.begin(ctx, tx, registry.Operation{Type: "CREATE_NAMESPACE", Call: "Create" + kindOf[f.kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(f.creator)},
 			func(tx *world.Tx) *world.Refusal { return raise(tx, n) }), nil
 	})
 }
@@ -149,7 +154,7 @@ func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespace
 		if err := s.busy(tx, about, "DELETE_NAMESPACE"); err != nil {
 			return nil, err
 		}
-		op := s.begin(ctx, tx, registry.Operation{Type: "DELETE_NAMESPACE", About: about, Targets: map[string]string{"NAMESPACE": n.ID}},
+		op := s.begin(ctx, tx, registry.Operation{Type: "DELETE_NAMESPACE", Call: "DeleteNamespace", About: about, Targets: map[string]string{"NAMESPACE": n.ID}},
 			func(tx *world.Tx) *world.Refusal {
 				if n.Registries.Len() > 0 {
 					return world.Refuse("INTERNAL_FAILURE", "Namespace has associated services.")
@@ -216,7 +221,7 @@ func (s *Service) amend(ctx context.Context, kind string, id, description *strin
 		if soa != nil {
 			doc.soa = *soa
 		}
-		return s.begin(ctx, tx, registry.Operation{Type: "UPDATE_NAMESPACE", About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(creator)},
+		return s.begin(ctx, tx, registry.Operation{Type: "UPDATE_NAMESPACE", Call: "Update" + kindOf[kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(creator)},
 			func(tx *world.Tx) *world.Refusal {
 				doc.tags = docOfNamespace(n).tags
 				n.Doc = &doc

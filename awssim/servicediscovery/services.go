@@ -185,7 +185,7 @@ func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInpu
 		if c.Description != nil {
 			doc.description = *c.Description
 		}
-		op := s.begin(ctx, tx, registry.Operation{Type: "UPDATE_SERVICE", About: about, Targets: map[string]string{"SERVICE": r.ID}},
+		op := s.begin(ctx, tx, registry.Operation{Type: "UPDATE_SERVICE", Call: "UpdateService", About: about, Targets: map[string]string{"SERVICE": r.ID}},
 			func(tx *world.Tx) *world.Refusal { return change(tx, r, doc, records) })
 		return &awssd.UpdateServiceOutput{OperationId: op}, nil
 	})
