@@ -222,12 +222,12 @@ func (p *program) prepareBack(ctx context.Context, of journal.Filter, region, to
 	if pre.account, pre.clock, err = p.open(ctx, region); err != nil {
 		return nil, "", err
 	}
-	before, err := stage.SurveyBack(ctx, pre.account, pre.clock, of.Cluster, of.Service, to)
-	if err != nil || before.Back.Nothing != "" {
-		return nil, before.Back.Nothing, err
+	var back plan.Return
+	pre.live, back, err = stage.SurveyBack(ctx, pre.account, pre.clock, of.Cluster, of.Service, to)
+	if err != nil || back.Nothing != "" {
+		return nil, back.Nothing, err
 	}
-	pre.live = before.Live
-	pre.plan, err = plan.MakeBack(of.Cluster, before.Live, before.Back, before.Task)
+	pre.plan, err = plan.MakeBack(of.Cluster, pre.live, back)
 	return pre, "", err
 }
 

@@ -34,9 +34,36 @@ func (s Service) History(ctx context.Context) ([]ecstypes.ServiceDeploymentBrief
 	return all, nil
 }
 
-// ServiceRevisions reads service revisions by ARN. Those that AWS does not keep
-// any more are left out.
-func (s Service) ServiceRevisions(ctx context.Context, arns []string) (map[string]*ecstypes.ServiceRevision, error) {
+// Past is one service deployment of the history.
+type Past struct {
+	ARN, Status string
+	Revision    *ecstypes.ServiceRevision // that it brings; nil: AWS does not tell it any more
+}
+
+// Past is the history with the service revisions that it brought.
+func (s Service) Past(ctx context.Context) ([]Past, error) {
+	briefs, err := s.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var arns []string
+	for _, b := range briefs {
+		if arn := aws.ToString(b.TargetServiceRevisionArn); arn != "" && !slices.Contains(arns, arn) {
+			arns = append(arns, arn)
+		}
+	}
+	revisions, err := s.revisions(ctx, arns)
+	past := make([]Past, 0, len(briefs))
+	for _, b := range briefs {
+		past = append(past, Past{ARN: aws.ToString(b.ServiceDeploymentArn), Status: string(b.Status),
+			Revision: revisions[aws.ToString(b.TargetServiceRevisionArn)]})
+	}
+	return past, err
+}
+
+// revisions reads service revisions by ARN. Those that AWS does not keep any more
+// are left out.
+func (s Service) revisions(ctx context.Context, arns []string) (map[string]*ecstypes.ServiceRevision, error) {
 	found := map[string]*ecstypes.ServiceRevision{}
 	for batch := range slices.Chunk(arns, RecordBatch) {
 		out, err := s.API.DescribeServiceRevisions(ctx, &awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: batch})

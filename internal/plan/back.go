@@ -39,8 +39,11 @@ func (p Past) runs() bool {
 type Return struct {
 	To       string                    // family:revision
 	Revision *ecstypes.ServiceRevision // whose attributes are restored; nil: not known, they stay
-	Stop     string                    // ARN of the service deployment that runs and is stopped first
-	Nothing  string                    // not empty: there is nothing to roll back, and why
+	// Definition is the task definition of To, read by who surveys; nil if there is
+	// nothing to roll back.
+	Definition *ecstypes.TaskDefinition
+	Stop       string // ARN of the service deployment that runs and is stopped first
+	Nothing    string // not empty: there is nothing to roll back, and why
 }
 
 // Back decides by a service's history, newest first, what a rollback returns to:
@@ -105,6 +108,12 @@ func orUnknown(revision string) string {
 	return revision
 }
 
+// KeepsHistory reports whether ECS keeps a history of the service: it does for its
+// own controller alone.
+func (l Live) KeepsHistory() bool {
+	return l.status() == "ACTIVE" && refuseBack("", l.Service) == nil
+}
+
 func refuseBack(cluster string, s *ecstypes.Service) error {
 	problem := func(kind sluice.Kind, next, format string, args ...any) error {
 		resource := cluster
@@ -138,8 +147,8 @@ const backDeadline = 10 * time.Minute
 // MakeBack plans a return as a deployment like others: to the registered task
 // definition, with the attributes of its service revision. The desired count is
 // left alone. A return that fails is not taken back by itself.
-func MakeBack(cluster string, live Live, back Return, task *ecstypes.TaskDefinition) (*Plan, error) {
-	name := aws.ToString(live.Service.ServiceName)
+func MakeBack(cluster string, live Live, back Return) (*Plan, error) {
+	name, task := aws.ToString(live.Service.ServiceName), back.Definition
 	if task.Status == ecstypes.TaskDefinitionStatusInactive {
 		return nil, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.Conflict,
 			Err:  fmt.Errorf("task definition %s is INACTIVE: AWS starts no deployment of it", back.To),
