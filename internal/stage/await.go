@@ -17,6 +17,8 @@ import (
 type told struct {
 	capacity sluice.CapacityChanged
 	failure  sluice.FailureSeen
+	course   string          // what ECS was about
+	once     map[string]bool // see [Run.once]
 }
 
 // watched is one task set under observation.

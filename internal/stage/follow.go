@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -87,7 +88,7 @@ func (r *Run) guard(ctx context.Context) error {
 	return err
 }
 
-// seen tells what a look at a rolling deployment showed.
+// seen tells what a look at a deployment of ECS's showed, each thing once.
 func (r *Run) seen(s watch.Seen) {
 	v := s.Verdict
 	c := sluice.CapacityChanged{Variant: sluice.Primary, Revision: v.Revision, Desired: v.Counts.Desired, Pending: v.Counts.Pending,
@@ -97,17 +98,53 @@ func (r *Run) seen(s watch.Seen) {
 		r.Host.Emit(c)
 	}
 	for _, k := range v.Causes {
-		f := sluice.FailureSeen{Variant: sluice.Primary, Cause: k.Text, Count: k.Count, Task: k.Task}
-		if f != r.told.failure {
-			r.told.failure = f
-			r.Host.Emit(f)
+		if r.once(fmt.Sprint("cause ", k.Text, k.Count)) {
+			r.Host.Emit(sluice.FailureSeen{Variant: sluice.Primary, Cause: k.Text, Count: k.Count, Task: k.Task})
 		}
 	}
 	for _, l := range v.Logs {
-		for _, line := range l.Lines {
-			r.note("%s: %s", l.Container, line)
+		for i, line := range l.Lines {
+			if r.once(fmt.Sprint("log ", l.Task, " ", i, line)) {
+				r.note("log of %s: %s", l.Container, line)
+			}
 		}
 	}
+	for _, u := range v.Unread {
+		if r.once("unread " + u) {
+			r.warn("not read: %s", u)
+		}
+	}
+	if what := courseOf(s); what != "" && v.State == verdict.Progressing && what != r.told.course {
+		r.told.course = what
+		r.Host.Emit(sluice.Waiting{For: "ECS", Detail: what})
+	}
+}
+
+// once is true the first time that it is asked for what.
+func (r *Run) once(what string) bool {
+	if r.told.once[what] {
+		return false
+	}
+	if r.told.once == nil {
+		r.told.once = map[string]bool{}
+	}
+	r.told.once[what] = true
+	return true
+}
+
+// courseOf is what ECS is about, where the counts of tasks do not tell: the
+// stages and hooks of a strategy of its own, a rollback.
+func courseOf(s watch.Seen) string {
+	parts := strings.Split(s.Verdict.Detail, "; ")
+	if s.Service != nil && s.Service.Strategy != "" && s.Service.Strategy != "ROLLING" {
+		return strings.Join(parts[min(1, len(parts)):], "; ")
+	}
+	for _, p := range parts {
+		if strings.HasPrefix(p, "rolling back") {
+			return p
+		}
+	}
+	return ""
 }
 
 // ended makes an error of every end but success.
