@@ -33,7 +33,7 @@ type layer struct {
 }
 
 func (l *layer) all() error {
-	for _, step := range []func() error{l.network, l.clusters, l.targetGroups, l.balancers, l.namespaces, l.services, l.functions, l.applications, l.scaling} {
+	for _, step := range []func() error{l.network, l.clusters, l.targetGroups, l.balancers, l.namespaces, l.services, l.functions, l.applications, l.scalable} {
 		if err := step(); err != nil {
 			return err
 		}

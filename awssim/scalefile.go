@@ -1,9 +1,16 @@
 package awssim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // scalableFile is a scalable target of Application Auto Scaling.
@@ -45,4 +52,43 @@ func (f *worldFile) checkScaling() error {
 	return nil
 }
 
-func (l *layer) scaling() error { return nil }
+// scalable registers the file's targets and policies, and says what the services'
+// callers ask of them.
+func (l *layer) scalable() error {
+	for i, s := range l.file.Scalable {
+		if err := l.scalableTarget(s); err != nil {
+			return refused(fmt.Sprintf("scalableTargets[%d]", i), err)
+		}
+	}
+	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
+		for _, f := range l.file.Services {
+			svc, ok := tx.Services.Get(cmp.Or(f.Cluster, l.file.Clusters[0]) + "/" + f.Name)
+			if ok && f.Demand != nil {
+				tx.SetDemand(svc, *f.Demand)
+			}
+		}
+		return nil
+	})
+}
+
+func (l *layer) scalableTarget(s scalableFile) error {
+	id := aws.String("service/" + cmp.Or(s.Cluster, l.file.Clusters[0]) + "/" + s.Service)
+	has := func(x string) *bool { return aws.Bool(slices.Contains(s.Suspended, x)) }
+	_, err := l.scaling.RegisterScalableTarget(l.ctx, &awsaas.RegisterScalableTargetInput{
+		ServiceNamespace: aastypes.ServiceNamespaceEcs, ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ResourceId: id,
+		MinCapacity: aws.Int32(s.Min), MaxCapacity: aws.Int32(s.Max), SuspendedState: &aastypes.SuspendedState{
+			DynamicScalingInSuspended: has("in"), DynamicScalingOutSuspended: has("out"), ScheduledScalingSuspended: has("scheduled")},
+	})
+	if err != nil || s.Policy == nil {
+		return err
+	}
+	p := s.Policy
+	_, err = l.scaling.PutScalingPolicy(l.ctx, &awsaas.PutScalingPolicyInput{
+		PolicyName: aws.String(p.Name), PolicyType: aastypes.PolicyTypeTargetTrackingScaling, ResourceId: id,
+		ServiceNamespace: aastypes.ServiceNamespaceEcs, ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
+		TargetTrackingScalingPolicyConfiguration: &aastypes.TargetTrackingScalingPolicyConfiguration{
+			TargetValue: aws.Float64(p.Target), ScaleInCooldown: seconds(p.ScaleIn), ScaleOutCooldown: seconds(p.ScaleOut), DisableScaleIn: aws.Bool(p.DisableScaleIn),
+			PredefinedMetricSpecification: &aastypes.PredefinedMetricSpecification{PredefinedMetricType: aastypes.MetricTypeECSServiceAverageCPUUtilization}},
+	})
+	return err
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/fault"
 	"github.com/sluice-ecs/sluice/awssim/image"
 	"github.com/sluice-ecs/sluice/awssim/registry"
+	"github.com/sluice-ecs/sluice/awssim/scaler"
 	"github.com/sluice-ecs/sluice/awssim/servicediscovery"
 	"github.com/sluice-ecs/sluice/awssim/shifter"
 	"github.com/sluice-ecs/sluice/awssim/sts"
@@ -79,6 +80,7 @@ type era struct {
 	ecs             *ecs.Service
 	elb             *elbv2.Service
 	deploy          *codedeploy.Service
+	scaling         *applicationautoscaling.Service
 	law             *balancer.Law
 	names           *registry.Law
 	discovery       *servicediscovery.Service
@@ -132,8 +134,9 @@ func (s *Sim) begin(f *worldFile, start time.Time) *era {
 	e.names.Fails(func(tx *world.Tx, call string) bool { return e.faults.Fails("servicediscovery", call, tx.Now()) })
 	e.faults = fault.New(e.world, o.Seed, e.ecs.Law().Crash)
 	e.deploy = codedeploy.New(e.world, shifter.New(e.world, e.ecs))
+	e.scaling = applicationautoscaling.New(e.world, scaler.New(e.world, e.ecs))
 	rooms := []wire.Room{e.ecs.Room(), e.elb.Room(), sts.Room(e.world), ec2.Room(e.world),
-		applicationautoscaling.Room(e.world), e.discovery.Room(), cloudwatch.Room(e.world), cloudwatchlogs.Room(e.world),
+		e.scaling.Room(), e.discovery.Room(), cloudwatch.Room(e.world), cloudwatchlogs.Room(e.world),
 		e.deploy.Room()}
 	e.server, e.operations = wire.New(e.world, rooms...), operationsOf(rooms)
 	e.server.Faults(striker{e})

@@ -18,7 +18,6 @@ type question struct {
 	resources []string
 	many      string // what resources is called, or ""
 	max       *int32
-	token     *string
 }
 
 func (q question) check() error {
@@ -51,9 +50,6 @@ func (q question) checkResources() error {
 		if q.namespace == "ecs" && (strings.Count(id, "/") != 2 || !strings.HasPrefix(id, "service/")) {
 			return world.Refuse("ValidationException", "Unsupported service namespace, resource type or scalable dimension")
 		}
-	}
-	if q.token != nil {
-		return world.Refuse("InvalidNextTokenException", "The next token supplied is invalid")
 	}
 	return nil
 }

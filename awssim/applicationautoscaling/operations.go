@@ -5,9 +5,15 @@ package applicationautoscaling
 // that the linker can leave out what nobody calls.
 func (s *Service) operations() []any {
 	return []any{
+		s.DeleteScalingPolicy,
+		s.DeleteScheduledAction,
+		s.DeregisterScalableTarget,
 		s.DescribeScalableTargets,
 		s.DescribeScalingActivities,
 		s.DescribeScalingPolicies,
 		s.DescribeScheduledActions,
+		s.PutScalingPolicy,
+		s.PutScheduledAction,
+		s.RegisterScalableTarget,
 	}
 }

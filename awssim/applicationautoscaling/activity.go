@@ -1,0 +1,38 @@
+package applicationautoscaling
+
+import (
+	"context"
+
+	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+
+	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// DescribeScalingActivities shows what was scaled and why, the newest first.
+// Activities that came to nothing are not made.
+func (s *Service) DescribeScalingActivities(ctx context.Context, in *awsaas.DescribeScalingActivitiesInput) (*awsaas.DescribeScalingActivitiesOutput, error) {
+	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScalingActivitiesOutput, error) {
+		all := []aastypes.ScalingActivity{}
+		for _, a := range scaler.StateOf(tx).Activities {
+			if q.namespace == aastypes.ServiceNamespaceEcs && q.isAbout(a.Target) {
+				all = append(all, showActivity(a))
+			}
+		}
+		page, next, err := cut(all, in.NextToken, in.MaxResults, func(a aastypes.ScalingActivity) string { return *a.ActivityId })
+		return &awsaas.DescribeScalingActivitiesOutput{ScalingActivities: page, NextToken: next}, err
+	})
+}
+
+func showActivity(a *scaler.Activity) aastypes.ScalingActivity {
+	return aastypes.ScalingActivity{
+		ActivityId: ptr(a.ID), Cause: ptr(a.Cause), Description: ptr(a.Description), ResourceId: ptr("service/" + a.Target), ScalableDimension: serviceCount,
+		ServiceNamespace: aastypes.ServiceNamespaceEcs, StartTime: ptr(a.At), EndTime: ptr(a.At), StatusCode: aastypes.ScalingActivityStatusCodeSuccessful,
+		StatusMessage: ptr("Successfully set desired count. Change successfully fulfilled by ecs."),
+	}
+}

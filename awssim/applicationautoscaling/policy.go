@@ -1,0 +1,166 @@
+package applicationautoscaling
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+
+	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// cooldown is ECS's when a policy names none (User Guide, "Target tracking
+// scaling policies").
+const cooldown = 300 * time.Second
+
+// PutScalingPolicy makes a policy or replaces it. Only target tracking on
+// ECSServiceAverageCPUUtilization is carried out; the others are kept.
+func (s *Service) PutScalingPolicy(ctx context.Context, in *awsaas.PutScalingPolicyInput) (*awsaas.PutScalingPolicyOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.PutScalingPolicyOutput, error) {
+		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+		if err != nil {
+			return nil, err
+		}
+		doc, err := policyOf(wire.Clone(in))
+		if err != nil {
+			return nil, err
+		}
+		p := &scaler.Policy{Name: *in.PolicyName, CreatedAt: tx.Now(), Doc: doc, Tracking: trackingOf(doc)}
+		if old, ok := t.Policies.Get(p.Name); ok {
+			if old.Doc.(*aastypes.ScalingPolicy).PolicyType != doc.PolicyType {
+				return nil, invalid("The type of a scaling policy cannot be changed")
+			}
+			p.ARN, p.CreatedAt, p.High, p.Low = old.ARN, old.CreatedAt, old.High, old.Low
+		} else {
+			name(tx, t, p, doc)
+		}
+		s.law.Put(tx, t, p)
+		return &awsaas.PutScalingPolicyOutput{PolicyARN: ptr(p.ARN), Alarms: alarms(tx.Region, p)}, nil
+	})
+}
+
+// name gives a new policy its ARN and the names of its alarms.
+func name(tx *world.Tx, t *scaler.Target, p *scaler.Policy, doc *aastypes.ScalingPolicy) {
+	p.ARN = tx.ARN("autoscaling", "scalingPolicy:"+tx.NewUUID("scaling policy")+":resource/ecs/service/"+t.ID+":policyName/"+p.Name)
+	if doc.PolicyType == aastypes.PolicyTypeTargetTrackingScaling {
+		p.High = "TargetTracking-service/" + t.ID + "-AlarmHigh-" + tx.NewUUID("policy alarm")
+		p.Low = "TargetTracking-service/" + t.ID + "-AlarmLow-" + tx.NewUUID("policy alarm")
+	}
+}
+
+func alarms(r *world.Region, p *scaler.Policy) []aastypes.Alarm {
+	all := []aastypes.Alarm{}
+	for _, name := range []string{p.High, p.Low} {
+		if name != "" {
+			all = append(all, aastypes.Alarm{AlarmName: ptr(name), AlarmARN: ptr(r.ARN("cloudwatch", "alarm:"+name))})
+		}
+	}
+	return all
+}
+
+// policyOf checks a policy.
+func policyOf(in *awsaas.PutScalingPolicyInput) (*aastypes.ScalingPolicy, error) {
+	kind := in.PolicyType
+	if kind == "" {
+		kind = aastypes.PolicyTypeStepScaling
+	}
+	if n := len(val(in.PolicyName)); n < 1 || n > 256 {
+		return nil, constraint("'"+val(in.PolicyName)+"'", "policyName", "Member must have length between 1 and 256")
+	}
+	tracking, step := in.TargetTrackingScalingPolicyConfiguration, in.StepScalingPolicyConfiguration
+	switch {
+	case kind == aastypes.PolicyTypePredictiveScaling:
+		return nil, invalid("Predictive scaling: not simulated.")
+	case !slices.Contains(kind.Values(), kind):
+		return nil, constraint("'"+string(kind)+"'", "policyType", "Member must satisfy enum value set: "+set(kind.Values()))
+	case kind == aastypes.PolicyTypeTargetTrackingScaling && (tracking == nil || step != nil), kind == aastypes.PolicyTypeStepScaling && (step == nil || tracking != nil):
+		return nil, invalid("The configuration does not agree with the policy type %s", kind)
+	}
+	if tracking != nil {
+		if err := checkTracking(tracking); err != nil {
+			return nil, err
+		}
+	}
+	return &aastypes.ScalingPolicy{PolicyName: in.PolicyName, PolicyType: kind, ResourceId: in.ResourceId, ScalableDimension: in.ScalableDimension,
+		ServiceNamespace: in.ServiceNamespace, TargetTrackingScalingPolicyConfiguration: tracking, StepScalingPolicyConfiguration: step}, nil
+}
+
+func checkTracking(c *aastypes.TargetTrackingScalingPolicyConfiguration) error {
+	switch {
+	case c.TargetValue == nil:
+		return constraint("null", "targetTrackingScalingPolicyConfiguration.targetValue", "Member must not be null")
+	case *c.TargetValue <= 0:
+		return invalid("The target value must be greater than 0")
+	case (c.PredefinedMetricSpecification == nil) == (c.CustomizedMetricSpecification == nil):
+		return invalid("Exactly one of the predefined and the customized metric specification must be given")
+	case val(c.ScaleInCooldown) < 0 || val(c.ScaleOutCooldown) < 0:
+		return invalid("Cooldowns must not be negative")
+	}
+	if m := c.PredefinedMetricSpecification; m != nil {
+		switch m.PredefinedMetricType {
+		case aastypes.MetricTypeECSServiceAverageCPUUtilization, aastypes.MetricTypeECSServiceAverageMemoryUtilization, aastypes.MetricTypeALBRequestCountPerTarget:
+		default:
+			return invalid("The metric type %s is not for the namespace ecs", m.PredefinedMetricType)
+		}
+	}
+	return nil
+}
+
+// trackingOf is what the scaler carries out, or nil.
+func trackingOf(p *aastypes.ScalingPolicy) *scaler.Tracking {
+	c := p.TargetTrackingScalingPolicyConfiguration
+	if c == nil || c.PredefinedMetricSpecification == nil || c.PredefinedMetricSpecification.PredefinedMetricType != aastypes.MetricTypeECSServiceAverageCPUUtilization {
+		return nil
+	}
+	return &scaler.Tracking{Target: *c.TargetValue, In: lasting(c.ScaleInCooldown), Out: lasting(c.ScaleOutCooldown), DisableScaleIn: val(c.DisableScaleIn)}
+}
+
+func lasting(seconds *int32) time.Duration {
+	if seconds == nil {
+		return cooldown
+	}
+	return time.Duration(*seconds) * time.Second
+}
+
+// DeleteScalingPolicy takes a policy away.
+func (s *Service) DeleteScalingPolicy(ctx context.Context, in *awsaas.DeleteScalingPolicyInput) (*awsaas.DeleteScalingPolicyOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.DeleteScalingPolicyOutput, error) {
+		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := t.Policies.Get(val(in.PolicyName)); !ok {
+			return nil, world.Refuse("ObjectNotFoundException", "No scaling policy found for service namespace: ecs, resource ID: %s, scalable dimension: %s, policy name: %s",
+				*in.ResourceId, serviceCount, val(in.PolicyName))
+		}
+		t.Policies.Delete(*in.PolicyName)
+		return &awsaas.DeleteScalingPolicyOutput{}, nil
+	})
+}
+
+// DescribeScalingPolicies shows policies, 50 at a time unless fewer are asked
+// for.
+func (s *Service) DescribeScalingPolicies(ctx context.Context, in *awsaas.DescribeScalingPoliciesInput) (*awsaas.DescribeScalingPoliciesOutput, error) {
+	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScalingPoliciesOutput, error) {
+		all := []aastypes.ScalingPolicy{}
+		for _, t := range q.targets(tx) {
+			for _, p := range t.Policies.All() {
+				if len(in.PolicyNames) == 0 || slices.Contains(in.PolicyNames, p.Name) {
+					d := wire.Clone(*p.Doc.(*aastypes.ScalingPolicy))
+					d.PolicyARN, d.CreationTime, d.Alarms = ptr(p.ARN), ptr(p.CreatedAt), alarms(tx.Region, p)
+					all = append(all, d)
+				}
+			}
+		}
+		page, next, err := cut(all, in.NextToken, in.MaxResults, func(p aastypes.ScalingPolicy) string { return *p.PolicyARN })
+		return &awsaas.DescribeScalingPoliciesOutput{ScalingPolicies: page, NextToken: next}, err
+	})
+}

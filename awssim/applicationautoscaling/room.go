@@ -1,0 +1,62 @@
+// Package applicationautoscaling is the room of Application Auto Scaling, for the
+// desired count of services of Amazon ECS: scalable targets, scaling policies,
+// scheduled actions and what came of them.
+//
+// The room checks input, calls the scaler and shapes output; what is scaled, and
+// when, is the scaler's. Of other services and dimensions every list is empty and
+// registering is refused. It does not simulate predictive scaling, tags, and the
+// alarms in CloudWatch that belong to a policy (their names and ARNs are shown).
+//
+// Start reading at [Service.RegisterScalableTarget] in target.go.
+package applicationautoscaling
+
+import (
+	"context"
+
+	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+	smithy "github.com/aws/smithy-go"
+
+	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Service is the room.
+type Service struct {
+	world *world.World
+	law   *scaler.Scaler
+}
+
+// New makes the room over the scaler of w.
+func New(w *world.World, law *scaler.Scaler) *Service { return &Service{w, law} }
+
+// Room is the room with what wire must know of Application Auto Scaling.
+func (s *Service) Room() wire.Room {
+	return wire.Room{
+		Name: "application-autoscaling", ServiceID: "Application Auto Scaling", Protocol: wire.JSON11,
+		Target: "AnyScaleFrontendService", Operations: s.operations(),
+		Known: []string{"GetPredictiveScalingForecast", "ListTagsForResource", "TagResource", "UntagResource"},
+		Errors: []smithy.APIError{&aastypes.ConcurrentUpdateException{}, &aastypes.FailedResourceAccessException{},
+			&aastypes.InternalServiceException{}, &aastypes.InvalidNextTokenException{}, &aastypes.LimitExceededException{},
+			&aastypes.ObjectNotFoundException{}, &aastypes.ResourceNotFoundException{}, &aastypes.TooManyTagsException{},
+			&aastypes.ValidationException{}},
+	}
+}
+
+// call runs f as one step of the caller's Region.
+func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
+	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
+		out, err = f(tx)
+		return err
+	})
+	return out, err
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func val[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

@@ -1,0 +1,96 @@
+package applicationautoscaling
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+
+	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// PutScheduledAction makes a scheduled action or replaces it: at(…) and rate(…)
+// are carried out, cron(…) is kept.
+func (s *Service) PutScheduledAction(ctx context.Context, in *awsaas.PutScheduledActionInput) (*awsaas.PutScheduledActionOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.PutScheduledActionOutput, error) {
+		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(val(in.ScheduledActionName)); n < 1 || n > 256 {
+			return nil, constraint("'"+val(in.ScheduledActionName)+"'", "scheduledActionName", "Member must have length between 1 and 256")
+		}
+		if in.ScalableTargetAction == nil || in.ScalableTargetAction.MinCapacity == nil && in.ScalableTargetAction.MaxCapacity == nil {
+			return nil, invalid("A scheduled action needs a minimum or a maximum capacity")
+		}
+		zone, err := time.LoadLocation(val(in.Timezone))
+		if err != nil {
+			return nil, invalid("Unknown time zone %s", *in.Timezone)
+		}
+		at, every, err := scaler.ReadSchedule(val(in.Schedule), zone)
+		if err != nil {
+			return nil, invalid("%s", err)
+		}
+		s.law.Plan(tx, t, actionOf(tx, t, wire.Clone(in)), at, every)
+		return &awsaas.PutScheduledActionOutput{}, nil
+	})
+}
+
+func actionOf(tx *world.Tx, t *scaler.Target, in *awsaas.PutScheduledActionInput) *scaler.Scheduled {
+	doc := &aastypes.ScheduledAction{
+		CreationTime: ptr(tx.Now()), EndTime: in.EndTime, ResourceId: in.ResourceId, ScalableDimension: in.ScalableDimension,
+		ScalableTargetAction: in.ScalableTargetAction, Schedule: in.Schedule, ScheduledActionName: in.ScheduledActionName,
+		ServiceNamespace: in.ServiceNamespace, StartTime: in.StartTime, Timezone: in.Timezone,
+		ScheduledActionARN: ptr(tx.ARN("autoscaling", "scheduledAction:"+tx.NewUUID("scheduled action")+":resource/ecs/service/"+t.ID+":scheduledActionName/"+*in.ScheduledActionName)),
+	}
+	a := &scaler.Scheduled{Name: *in.ScheduledActionName, Schedule: *in.Schedule, Start: val(in.StartTime), End: val(in.EndTime), CreatedAt: tx.Now(), Doc: doc}
+	if n := in.ScalableTargetAction.MinCapacity; n != nil {
+		a.Min = ptr(int(*n))
+	}
+	if n := in.ScalableTargetAction.MaxCapacity; n != nil {
+		a.Max = ptr(int(*n))
+	}
+	return a
+}
+
+// DeleteScheduledAction takes a scheduled action away.
+func (s *Service) DeleteScheduledAction(ctx context.Context, in *awsaas.DeleteScheduledActionInput) (*awsaas.DeleteScheduledActionOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.DeleteScheduledActionOutput, error) {
+		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+		if err != nil {
+			return nil, err
+		}
+		a, ok := t.Scheduled.Get(val(in.ScheduledActionName))
+		if !ok {
+			return nil, world.Refuse("ObjectNotFoundException", "No scheduled action found for service namespace: ecs, resource ID: %s, scheduled action name: %s",
+				*in.ResourceId, val(in.ScheduledActionName))
+		}
+		s.law.Unplan(tx, t, a)
+		return &awsaas.DeleteScheduledActionOutput{}, nil
+	})
+}
+
+// DescribeScheduledActions shows scheduled actions, 50 at a time unless fewer are
+// asked for.
+func (s *Service) DescribeScheduledActions(ctx context.Context, in *awsaas.DescribeScheduledActionsInput) (*awsaas.DescribeScheduledActionsOutput, error) {
+	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScheduledActionsOutput, error) {
+		all := []aastypes.ScheduledAction{}
+		for _, t := range q.targets(tx) {
+			for _, a := range t.Scheduled.All() {
+				if len(in.ScheduledActionNames) == 0 || slices.Contains(in.ScheduledActionNames, a.Name) {
+					all = append(all, wire.Clone(*a.Doc.(*aastypes.ScheduledAction)))
+				}
+			}
+		}
+		page, next, err := cut(all, in.NextToken, in.MaxResults, func(a aastypes.ScheduledAction) string { return *a.ScheduledActionARN })
+		return &awsaas.DescribeScheduledActionsOutput{ScheduledActions: page, NextToken: next}, err
+	})
+}

@@ -1,0 +1,183 @@
+package applicationautoscaling
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+
+	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	serviceCount = aastypes.ScalableDimensionECSServiceDesiredCount
+	pageSize     = 50
+)
+
+// RegisterScalableTarget makes a target or changes it. Every call pulls the
+// desired count into the bounds at once.
+func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.RegisterScalableTargetInput) (*awsaas.RegisterScalableTargetOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.RegisterScalableTargetOutput, error) {
+		id, err := resourceOf(in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+		if err != nil {
+			return nil, err
+		}
+		old, ok := scaler.StateOf(tx).Targets.Get(id)
+		t := old
+		if !ok {
+			t = &scaler.Target{ID: id, CreatedAt: tx.Now(), Doc: role(tx, in.RoleARN)}
+		}
+		lo, hi, err := bounds(t, ok, in)
+		if err != nil {
+			return nil, err
+		}
+		if svc, there := tx.Services.Get(id); !ok && (!there || svc.Status != "ACTIVE") {
+			return nil, invalid("ECS service doesn't exist: %s", *in.ResourceId)
+		}
+		if !ok {
+			t.ARN = tx.ARN("application-autoscaling", "scalable-target/0ec5"+tx.NewHex("scalable target", 32))
+			scaler.StateOf(tx).Targets.Put(id, t)
+		}
+		s.law.Bound(tx, t, lo, hi, suspension(t.Suspended, in.SuspendedState))
+		return &awsaas.RegisterScalableTargetOutput{ScalableTargetARN: ptr(t.ARN)}, nil
+	})
+}
+
+func role(tx *world.Tx, given *string) string {
+	if val(given) != "" {
+		return *given
+	}
+	return "arn:aws:iam::" + tx.Key.Account + ":role/aws-service-role/ecs.application-autoscaling.amazonaws.com/AWSServiceRoleForApplicationAutoScaling_ECSService"
+}
+
+// bounds are those of the target with what is given laid over.
+func bounds(t *scaler.Target, there bool, in *awsaas.RegisterScalableTargetInput) (lo, hi int, err error) {
+	if !there && (in.MinCapacity == nil || in.MaxCapacity == nil) {
+		return 0, 0, invalid("The minimum and the maximum capacity must be specified for a scalable target that is not registered yet")
+	}
+	lo, hi = t.Min, t.Max
+	if in.MinCapacity != nil {
+		lo = int(*in.MinCapacity)
+	}
+	if in.MaxCapacity != nil {
+		hi = int(*in.MaxCapacity)
+	}
+	switch {
+	case lo < 0 || hi < 0:
+		return 0, 0, invalid("Capacities must not be negative")
+	case lo > hi:
+		return 0, 0, invalid("Maximum capacity cannot be less than minimum capacity")
+	}
+	return lo, hi, nil
+}
+
+// suspension is what is suspended from now on. AWS does not say what a structure
+// does to members that it leaves out: here they become false.
+func suspension(old scaler.Suspended, in *aastypes.SuspendedState) scaler.Suspended {
+	if in == nil {
+		return old
+	}
+	return scaler.Suspended{In: val(in.DynamicScalingInSuspended), Out: val(in.DynamicScalingOutSuspended), Scheduled: val(in.ScheduledScalingSuspended)}
+}
+
+// DeregisterScalableTarget takes a target away with its policies and actions.
+func (s *Service) DeregisterScalableTarget(ctx context.Context, in *awsaas.DeregisterScalableTargetInput) (*awsaas.DeregisterScalableTargetOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.DeregisterScalableTargetOutput, error) {
+		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+		if err != nil {
+			return nil, err
+		}
+		s.law.Remove(tx, t)
+		return &awsaas.DeregisterScalableTargetOutput{}, nil
+	})
+}
+
+// target finds a registered target.
+func target(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (*scaler.Target, error) {
+	id, err := resourceOf(ns, dim, resource)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := scaler.StateOf(tx).Targets.Get(id)
+	if !ok {
+		return nil, world.Refuse("ObjectNotFoundException", "No scalable target registered for service namespace: %s, resource ID: %s, scalable dimension: %s", ns, *resource, dim)
+	}
+	return t, nil
+}
+
+// DescribeScalableTargets shows targets, 50 at a time unless fewer are asked for.
+func (s *Service) DescribeScalableTargets(ctx context.Context, in *awsaas.DescribeScalableTargetsInput) (*awsaas.DescribeScalableTargetsOutput, error) {
+	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resources: in.ResourceIds, many: "resourceIds", max: in.MaxResults}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScalableTargetsOutput, error) {
+		all := []aastypes.ScalableTarget{}
+		for _, t := range q.targets(tx) {
+			all = append(all, showTarget(t))
+		}
+		page, next, err := cut(all, in.NextToken, in.MaxResults, func(t aastypes.ScalableTarget) string { return *t.ResourceId })
+		return &awsaas.DescribeScalableTargetsOutput{ScalableTargets: page, NextToken: next}, err
+	})
+}
+
+func showTarget(t *scaler.Target) aastypes.ScalableTarget {
+	return aastypes.ScalableTarget{
+		CreationTime: ptr(t.CreatedAt), MinCapacity: ptr(int32(t.Min)), MaxCapacity: ptr(int32(t.Max)), ResourceId: ptr("service/" + t.ID), RoleARN: ptr(t.Doc.(string)),
+		ScalableDimension: serviceCount, ScalableTargetARN: ptr(t.ARN), ServiceNamespace: aastypes.ServiceNamespaceEcs,
+		SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: ptr(t.Suspended.In), DynamicScalingOutSuspended: ptr(t.Suspended.Out),
+			ScheduledScalingSuspended: ptr(t.Suspended.Scheduled)},
+	}
+}
+
+// targets are those that a question is about.
+func (q question) targets(tx *world.Tx) (all []*scaler.Target) {
+	if q.namespace != aastypes.ServiceNamespaceEcs || q.dimension != "" && q.dimension != serviceCount {
+		return nil
+	}
+	for _, t := range scaler.StateOf(tx).Targets.All() {
+		if q.isAbout(t.ID) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func (q question) isAbout(id string) bool {
+	if q.resource != nil {
+		return *q.resource == "service/"+id
+	}
+	return len(q.resources) == 0 || slices.Contains(q.resources, "service/"+id)
+}
+
+// cut is a page of a list.
+func cut[T any](all []T, token *string, most *int32, id func(T) string) ([]T, *string, error) {
+	page, next, err := wire.Page(all, token, int(val(most)), pageSize, pageSize, id)
+	if err != nil {
+		return nil, nil, world.Refuse("InvalidNextTokenException", "The next token supplied is invalid")
+	}
+	return page, next, nil
+}
+
+// resourceOf is "<cluster>/<service>" of a write's key.
+func resourceOf(ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (string, error) {
+	if resource == nil {
+		return "", constraint("null", "resourceId", "Member must not be null")
+	}
+	q := question{namespace: ns, dimension: dim, resource: resource}
+	if err := q.check(); err != nil {
+		return "", err
+	}
+	if ns != aastypes.ServiceNamespaceEcs || dim != serviceCount {
+		return "", invalid("%s: not simulated; there is %s", dim, serviceCount)
+	}
+	return strings.TrimPrefix(*resource, "service/"), nil
+}
+
+func invalid(format string, args ...any) error {
+	return world.Refuse("ValidationException", format, args...)
+}

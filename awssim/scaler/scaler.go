@@ -1,0 +1,158 @@
+// Package scaler is what Application Auto Scaling does by itself for services of
+// Amazon ECS: it keeps the desired count within the bounds of a scalable target,
+// follows a target-tracking policy on the average CPU utilization, and carries out
+// scheduled actions.
+//
+// It is a law over [world]. Facts that only Application Auto Scaling has are its
+// [State]. Utilization is modelled: [world.Service.Demand] shared over the tasks
+// that run, of all task sets together, 100 percent at most. Without a demand
+// there is no metric, and nothing is scaled by it.
+//
+// While ECS or CodeDeploy deploys a service, scale-in waits; with the controller
+// EXTERNAL it does not (Developer Guide, "Automatically scale your Amazon ECS
+// service").
+//
+// It does not evaluate step scaling, other metrics, cron schedules and forecasts,
+// and its alarms are not CloudWatch's.
+//
+// Start reading at [Scaler.Bound], then track.go.
+package scaler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// ECS is what Application Auto Scaling asks of Amazon ECS.
+type ECS interface {
+	SetDesired(tx *world.Tx, svc *world.Service, desired int)
+}
+
+// Scaler is the law.
+type Scaler struct{ ecs ECS }
+
+// New makes the law of a world and lets it watch. Call it once per world, before
+// the first step.
+func New(w *world.World, ecs ECS) *Scaler {
+	s := &Scaler{ecs: ecs}
+	w.Watch(func(tx *world.Tx, c world.Change) {
+		if svc, ok := c.Object.(*world.Service); ok {
+			if t, ok := StateOf(tx).Targets.Get(svc.ID()); ok {
+				s.arm(tx, t)
+			}
+		}
+	})
+	return s
+}
+
+// State is what Application Auto Scaling keeps in one Region.
+type State struct {
+	Targets    world.Ordered[*Target] // by "<cluster>/<service>"
+	Activities []*Activity            // the newest first
+}
+
+// StateOf is the state of the step's Region.
+func StateOf(tx *world.Tx) *State { return world.Room[State](tx.Region, "scaler") }
+
+// Target is a scalable target: the desired count of one service.
+type Target struct {
+	ID, ARN   string // ID: "<cluster>/<service>"
+	Min, Max  int
+	Suspended Suspended
+	CreatedAt time.Time
+	Policies  world.Ordered[*Policy]    // by name
+	Scheduled world.Ordered[*Scheduled] // by name
+	Doc       any
+
+	tick            world.Event
+	wentOut, wentIn time.Time
+}
+
+// Suspended says what is not done.
+type Suspended struct{ In, Out, Scheduled bool }
+
+// Policy is a scaling policy. Tracking is nil where nothing is evaluated.
+type Policy struct {
+	Name, ARN string
+	Tracking  *Tracking
+	CreatedAt time.Time
+	High, Low string // names of its alarms, "" if it has none
+	Doc       any
+
+	above, below int // how many minutes in a row
+}
+
+// Tracking keeps the average CPU utilization near a value, in percent.
+type Tracking struct {
+	Target         float64
+	Out, In        time.Duration // cooldowns
+	DisableScaleIn bool
+}
+
+// Activity is a change of the desired count.
+type Activity struct {
+	ID, Target         string
+	Description, Cause string
+	At                 time.Time
+	Desired            int
+}
+
+// activitiesKept is how many the world remembers; AWS keeps those of six weeks.
+const activitiesKept = 500
+
+// Bound changes a target's bounds and suspensions, and pulls the desired count
+// into the bounds at once, as every RegisterScalableTarget does. What is resumed
+// acts at once if its alarm is raised.
+func (s *Scaler) Bound(tx *world.Tx, t *Target, lo, hi int, suspended Suspended) {
+	was := t.Suspended
+	t.Min, t.Max, t.Suspended = lo, hi, suspended
+	tx.Log("scalable target", t.ID, "%d to %d, suspended %+v", lo, hi, suspended)
+	s.clamp(tx, t)
+	if was.In && !suspended.In || was.Out && !suspended.Out {
+		s.act(tx, t)
+	}
+	s.arm(tx, t)
+}
+
+// Remove takes a target away with what belongs to it.
+func (s *Scaler) Remove(tx *world.Tx, t *Target) {
+	tx.Cancel(t.tick)
+	for _, a := range t.Scheduled.All() {
+		tx.Cancel(a.next)
+	}
+	StateOf(tx).Targets.Delete(t.ID)
+	tx.Log("scalable target", t.ID, "gone")
+}
+
+// service is the ACTIVE service of a target, or nil.
+func (t *Target) service(tx *world.Tx) *world.Service {
+	svc, ok := tx.Services.Get(t.ID)
+	if !ok || svc.Status != "ACTIVE" {
+		return nil
+	}
+	return svc
+}
+
+func (s *Scaler) clamp(tx *world.Tx, t *Target) {
+	svc := t.service(tx)
+	switch {
+	case svc == nil:
+	case svc.Desired < t.Min:
+		s.set(tx, t, svc, t.Min, fmt.Sprintf("minimum capacity was set to %d", t.Min))
+	case svc.Desired > t.Max:
+		s.set(tx, t, svc, t.Max, fmt.Sprintf("maximum capacity was set to %d", t.Max))
+	}
+}
+
+// set changes the desired count and writes down why.
+func (s *Scaler) set(tx *world.Tx, t *Target, svc *world.Service, desired int, cause string) {
+	st := StateOf(tx)
+	a := &Activity{ID: tx.NewUUID("scaling activity"), Target: t.ID, At: tx.Now(), Desired: desired, Cause: cause,
+		Description: fmt.Sprintf("Setting desired count to %d.", desired)}
+	st.Activities = append([]*Activity{a}, st.Activities...)
+	st.Activities = st.Activities[:min(len(st.Activities), activitiesKept)]
+	tx.Log("scalable target", t.ID, "desired %d -> %d: %s", svc.Desired, desired, cause)
+	s.ecs.SetDesired(tx, svc, desired)
+}

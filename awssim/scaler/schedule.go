@@ -1,0 +1,112 @@
+package scaler
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Scheduled changes a target's bounds at a time, or every so often. nil leaves a
+// bound as it is.
+type Scheduled struct {
+	Name, Schedule string
+	Min, Max       *int
+	Start, End     time.Time // zero: from now, for ever
+	CreatedAt      time.Time
+	Doc            any
+
+	at    time.Time
+	every time.Duration
+	next  world.Event
+}
+
+// ReadSchedule understands at(yyyy-mm-ddThh:mm:ss), in a zone, and rate(n unit).
+// Both are zero for cron(…), which is kept and never carried out.
+func ReadSchedule(text string, zone *time.Location) (at time.Time, every time.Duration, err error) {
+	kind, rest, ok := strings.Cut(strings.TrimSuffix(text, ")"), "(")
+	if !ok || !strings.HasSuffix(text, ")") {
+		return at, 0, fmt.Errorf("schedule %q is none of at(…), rate(…) and cron(…)", text)
+	}
+	switch kind {
+	case "at":
+		at, err = time.ParseInLocation("2006-01-02T15:04:05", rest, zone)
+		return at, 0, err
+	case "rate":
+		every, err = rate(rest)
+		return at, every, err
+	case "cron":
+		return at, 0, nil
+	}
+	return at, 0, fmt.Errorf("schedule %q is none of at(…), rate(…) and cron(…)", text)
+}
+
+func rate(text string) (time.Duration, error) {
+	number, unit, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(number)
+	units := []struct {
+		name string
+		d    time.Duration
+	}{{"minute", time.Minute}, {"hour", time.Hour}, {"day", 24 * time.Hour}}
+	for _, u := range units {
+		if strings.TrimSuffix(unit, "s") == u.name && err == nil && n > 0 {
+			return time.Duration(n) * u.d, nil
+		}
+	}
+	return 0, fmt.Errorf("rate(%s) is no number of minutes, hours or days", text)
+}
+
+// Plan adds a scheduled action to a target, in the place of one of that name.
+func (s *Scaler) Plan(tx *world.Tx, t *Target, a *Scheduled, at time.Time, every time.Duration) {
+	if old, ok := t.Scheduled.Get(a.Name); ok {
+		tx.Cancel(old.next)
+	}
+	a.at, a.every = at, every
+	t.Scheduled.Put(a.Name, a)
+	switch {
+	case !at.IsZero() && at.After(tx.Now()):
+		s.await(tx, t, a, at)
+	case every > 0:
+		first := tx.Now()
+		if a.Start.After(first) {
+			first = a.Start
+		}
+		s.await(tx, t, a, first.Add(every))
+	}
+}
+
+// Unplan takes a scheduled action away.
+func (s *Scaler) Unplan(tx *world.Tx, t *Target, a *Scheduled) {
+	tx.Cancel(a.next)
+	t.Scheduled.Delete(a.Name)
+}
+
+func (s *Scaler) await(tx *world.Tx, t *Target, a *Scheduled, at time.Time) {
+	if !a.End.IsZero() && at.After(a.End) {
+		return
+	}
+	a.next = tx.At(at, func(tx *world.Tx) {
+		s.carryOut(tx, t, a)
+		if a.every > 0 {
+			s.await(tx, t, a, tx.Now().Add(a.every))
+		}
+	})
+}
+
+// carryOut sets the bounds, unless scheduled scaling is suspended: what is missed
+// is not made up for.
+func (s *Scaler) carryOut(tx *world.Tx, t *Target, a *Scheduled) {
+	if t.Suspended.Scheduled {
+		return
+	}
+	lo, hi := t.Min, t.Max
+	if a.Min != nil {
+		lo = *a.Min
+	}
+	if a.Max != nil {
+		hi = *a.Max
+	}
+	s.Bound(tx, t, lo, max(lo, hi), t.Suspended)
+}

@@ -1,0 +1,156 @@
+package scaler
+
+import (
+	"math"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const (
+	period = time.Minute // of the metric
+	// A policy's alarms: three minutes above the target raise the one, fifteen
+	// below 90 percent of it the other (User Guide, "Target tracking scaling
+	// policies"; seen on alarms of AWS).
+	highMinutes, lowMinutes = 3, 15
+	lowShare                = 0.9
+)
+
+// Put adds a policy to a target, or changes it: then its alarms begin anew.
+func (s *Scaler) Put(tx *world.Tx, t *Target, p *Policy) {
+	t.Policies.Put(p.Name, p)
+	tx.Log("scalable target", t.ID, "policy %s", p.Name)
+	s.arm(tx, t)
+}
+
+// arm looks at the metric every minute, while there is one and a policy on it.
+func (s *Scaler) arm(tx *world.Tx, t *Target) {
+	svc := t.service(tx)
+	if t.tick.Pending() || svc == nil || svc.Demand == nil || !t.tracks() {
+		return
+	}
+	t.tick = tx.After(period, func(tx *world.Tx) {
+		s.measure(tx, t)
+		s.act(tx, t)
+		s.arm(tx, t)
+	})
+}
+
+func (t *Target) tracks() bool {
+	for _, p := range t.Policies.All() {
+		if p.tracked() {
+			return true
+		}
+	}
+	return false
+}
+
+// Utilization is the average CPU utilization of a service's tasks, in percent; ok
+// is false where there is no metric.
+func Utilization(svc *world.Service) (percent float64, ok bool) {
+	n := svc.Running()
+	if svc.Demand == nil || n == 0 {
+		return 0, false
+	}
+	return min(100, *svc.Demand/float64(n)), true
+}
+
+// measure takes in one minute of the metric.
+func (s *Scaler) measure(tx *world.Tx, t *Target) {
+	svc := t.service(tx)
+	if svc == nil {
+		return
+	}
+	u, ok := Utilization(svc)
+	for _, p := range t.Policies.All() {
+		if p.Tracking == nil {
+			continue
+		}
+		p.above, p.below = count(p.above, ok && u > p.Tracking.Target), count(p.below, ok && u < lowShare*p.Tracking.Target)
+	}
+}
+
+func count(n int, breached bool) int {
+	if breached {
+		return n + 1
+	}
+	return 0
+}
+
+// act does what raised alarms ask for: out to the largest count that a policy
+// wants, in only where every policy wants it.
+func (s *Scaler) act(tx *world.Tx, t *Target) {
+	svc := t.service(tx)
+	if svc == nil {
+		return
+	}
+	u, ok := Utilization(svc)
+	if !ok {
+		return
+	}
+	if p, n := t.most(svc, u, (*Policy).raisedHigh); p != nil && n > svc.Desired {
+		s.out(tx, t, svc, p, n)
+		return
+	}
+	if p, n := t.most(svc, u, (*Policy).tracked); p != nil && n < svc.Desired && t.agreedLow() {
+		s.in(tx, t, svc, p, n)
+	}
+}
+
+// most is the policy that wants the largest count, of those for which f holds.
+func (t *Target) most(svc *world.Service, u float64, f func(*Policy) bool) (by *Policy, want int) {
+	for _, p := range t.Policies.All() {
+		if !p.tracked() || !f(p) {
+			continue
+		}
+		n := min(max(int(math.Ceil(float64(svc.Desired)*u/p.Tracking.Target-1e-9)), t.Min), t.Max)
+		if by == nil || n > want {
+			by, want = p, n
+		}
+	}
+	return by, want
+}
+
+// agreedLow reports whether every policy would scale in.
+func (t *Target) agreedLow() bool {
+	for _, p := range t.Policies.All() {
+		if p.tracked() && (!p.raisedLow() || p.Tracking.DisableScaleIn) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Policy) tracked() bool    { return p.Tracking != nil }
+func (p *Policy) raisedHigh() bool { return p.above >= highMinutes }
+func (p *Policy) raisedLow() bool  { return p.below >= lowMinutes }
+
+func (s *Scaler) out(tx *world.Tx, t *Target, svc *world.Service, p *Policy, want int) {
+	if t.Suspended.Out || tx.Now().Before(t.wentOut.Add(p.Tracking.Out)) {
+		return
+	}
+	t.wentOut = tx.Now()
+	s.set(tx, t, svc, want, "monitor alarm "+p.High+" in state ALARM triggered policy "+p.Name)
+}
+
+func (s *Scaler) in(tx *world.Tx, t *Target, svc *world.Service, p *Policy, want int) {
+	cool := tx.Now().Before(t.wentIn.Add(p.Tracking.In)) || tx.Now().Before(t.wentOut.Add(p.Tracking.Out))
+	if t.Suspended.In || cool || isDeployed(svc) {
+		return
+	}
+	t.wentIn = tx.Now()
+	s.set(tx, t, svc, want, "monitor alarm "+p.Low+" in state ALARM triggered policy "+p.Name)
+}
+
+// isDeployed reports whether ECS or CodeDeploy is at work on a service. The owner
+// of a service with controller EXTERNAL has to see to that himself.
+func isDeployed(svc *world.Service) bool {
+	switch svc.Controller {
+	case "ECS":
+		p := svc.Primary()
+		return p != nil && p.RolloutState == "IN_PROGRESS"
+	case "CODE_DEPLOY":
+		return svc.DeployedBy != ""
+	}
+	return false
+}
