@@ -23,6 +23,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/sluice-ecs/sluice/awssim"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = f.Value.Set("10") // they wait for AWS most of the time
+		_ = f.Value.Set("24") // they wait for AWS most of the time
 	}
 	os.Exit(built(m))
 }
@@ -134,7 +135,7 @@ services:
 
 const rolling = `
 services:
-  - {name: web, cluster: prod, count: 2, image: sim/web:v1, port: 80, targetGroup: web-primary}
+  - {name: web, cluster: prod, controller: ECS, count: 2, image: sim/web:v1, port: 80, targetGroup: web-primary}
 `
 
 // quick is an AWS that starts and stops tasks without the usual delays.
@@ -219,11 +220,14 @@ func (r *rig) launch(entry string) *process {
 	return p
 }
 
+// often is how a piped that waits for its plugin looks for it.
+var often = grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1, MaxDelay: 20 * time.Millisecond}, MinConnectTimeout: time.Second})
+
 func (p *process) dial(t testing.TB) {
 	t.Helper()
 	var e struct{ Port int }
 	must(t, json.Unmarshal([]byte(p.entry), &e))
-	p.conn = got(grpc.NewClient(fmt.Sprintf("passthrough:///localhost:%d", e.Port), grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
+	p.conn = got(grpc.NewClient(fmt.Sprintf("passthrough:///localhost:%d", e.Port), grpc.WithTransportCredentials(insecure.NewCredentials()), often))(t)
 	p.DeploymentServiceClient = contract.NewDeploymentServiceClient(p.conn)
 	p.live, p.preview = contract.NewLivestateServiceClient(p.conn), contract.NewPlanPreviewServiceClient(p.conn)
 	stages, err := p.FetchDefinedStages(context.Background(), &contract.FetchDefinedStagesRequest{}, grpc.WaitForReady(true))

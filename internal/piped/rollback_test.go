@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
 // After each stage another plugin's stage fails: the rollback puts back what was,
@@ -159,5 +157,3 @@ func (r *rig) commit(hash string, is bool) {
 		r.Errorf("tagged with commit %q, want %q", got, hash)
 	}
 }
-
-var _ = contract.StageStatus_STAGE_SUCCESS

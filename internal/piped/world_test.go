@@ -2,6 +2,12 @@ package piped_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -72,4 +78,35 @@ func both(primary, canary int32, sticky bool) elbtypes.Action {
 		f.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: aws.Int32(300)}
 	}
 	return elbtypes.Action{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: f}
+}
+
+// counted puts a counter between the plugin and AWS, and returns how often an
+// operation of ECS was called.
+func (r *rig) counted() func(operation string) int {
+	r.Helper()
+	var mu sync.Mutex
+	count := map[string]int{}
+	proxy := httputil.NewSingleHostReverseProxy(got(url.Parse(r.url))(r))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		count[q.Header.Get("X-Amz-Target")]++
+		mu.Unlock()
+		proxy.ServeHTTP(w, q)
+	}))
+	r.Cleanup(s.Close)
+	r.url = s.URL
+	r.restart()
+	return func(operation string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return count["AmazonEC2ContainerServiceV20141113."+operation]
+	}
+}
+
+// pass lets time pass on the world's clock.
+func (r *rig) pass(text string) {
+	r.Helper()
+	d := got(time.ParseDuration(text))(r)
+	end := r.sim.View().Now.Add(d)
+	until(r, text+" to pass", func() bool { return r.sim.View().Now.After(end) })
 }

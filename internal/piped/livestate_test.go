@@ -1,0 +1,148 @@
+package piped_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+)
+
+// look asks for the live state as piped does once a minute.
+func (r *rig) look(src *contract.DeploymentSource) *contract.GetLivestateResponse {
+	r.Helper()
+	out := got(r.plugin.live.GetLivestate(context.Background(), &contract.GetLivestateRequest{PipedId: "piped-1", ApplicationId: "app-1",
+		ApplicationName: "web", DeploySource: src, DeployTargets: []string{"dt"}}))(r)
+	must(r, contract.Check(out))
+	return out
+}
+
+// inSync wants a status, and a reason that tells of what.
+func (r *rig) inSync(src *contract.DeploymentSource, status contract.ApplicationSyncStatus, tells ...string) {
+	r.Helper()
+	s := r.look(src).GetSyncState()
+	if s.GetStatus() != status {
+		r.Errorf("%s (%s): %s, want %s", s.GetStatus(), s.GetShortReason(), s.GetReason(), status)
+	}
+	for _, text := range tells {
+		if !strings.Contains(s.GetReason(), text) {
+			r.Errorf("the reason does not tell %q: %s", text, s.GetReason())
+		}
+	}
+}
+
+const (
+	inSync  = contract.ApplicationSyncStatus_SYNCED
+	drifted = contract.ApplicationSyncStatus_OUT_OF_SYNC
+)
+
+func TestLiveStateShowsServiceTaskSetsAndTasks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, external+quick)
+	out := r.look(source{image: "sim/web:v1"}.write(t)).GetApplicationLiveState()
+	count := map[string]int{}
+	parent := map[string]string{}
+	for _, s := range out.GetResources() {
+		count[s.GetResourceType()]++
+		parent[s.GetResourceType()] = strings.Join(s.GetParentIds(), ",")
+		if s.GetDeployTarget() != "dt" || s.GetPluginName() != "ecs" || s.GetHealthStatus() != contract.ResourceState_HEALTHY {
+			t.Errorf("%v", s)
+		}
+	}
+	if fmt.Sprint(count) != "map[ECS:Service:1 ECS:Task:2 ECS:TaskSet:1]" || parent["ECS:Service"] != "" ||
+		!strings.Contains(parent["ECS:TaskSet"], ":service/prod/web") || !strings.Contains(parent["ECS:Task"], ":task-set/prod/web/") {
+		t.Errorf("%v %v", count, parent)
+	}
+	if out.GetHealthStatus() != contract.ApplicationLiveState_HEALTHY {
+		t.Error(out.GetHealthStatus())
+	}
+}
+
+// What differs is told field by field, AWS's defaults known; the commit plays no
+// part.
+func TestHazard15DriftIsOfFieldsNotOfCommits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, external+quick)
+	d := r.begin(source{image: "sim/web:v1"}, source{})
+	d.all()
+	r.inSync(source{hash: "another"}.write(t), inSync)
+	r.inSync(source{task: taskFile + "    essential: true\n"}.write(t), inSync)
+	r.inSync(source{image: "sim/web:v3"}.write(t), drifted, "task definition containerDefinitions[web].image: is sim/web:v2, should be sim/web:v3")
+	got(r.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), DesiredCount: aws.Int32(5)}))(t)
+	r.inSync(source{}.write(t), inSync)
+	r.inSync(source{service: serviceFile + "desiredCount: 2\n"}.write(t), drifted, "service desiredCount: is 5, should be 2")
+	r.inSync(source{app: appFile("  unknown: 1\n")}.write(t), contract.ApplicationSyncStatus_INVALID_CONFIG, `unknown key "unknown"`)
+	r.inSync(source{service: strings.Replace(serviceFile, "serviceName: web", "serviceName: none", 1)}.write(t), drifted, "there is no service none")
+}
+
+// A rolled back application differs from its files; one that is deployed now is
+// neither.
+func TestLiveStateWithinADeployment(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, external+quick)
+	d := r.usual()
+	d.run(d.forward()[0])
+	r.inSync(source{}.write(t), contract.ApplicationSyncStatus_DEPLOYING, "holds the service")
+	d.run(d.back())
+	r.inSync(source{}.write(t), drifted, "containerDefinitions[web].image: is sim/web:v1, should be sim/web:v2")
+}
+
+// One DescribeServices takes ten applications along.
+func TestHazard14ReadsAreShared(t *testing.T) {
+	t.Parallel()
+	services := "\nservices:\n"
+	const many = 20
+	for i := range many {
+		services += fmt.Sprintf("  - {name: web%d, cluster: prod, controller: EXTERNAL, count: 1, image: sim/web:v1, port: 80, targetGroup: web-primary}\n", i)
+	}
+	r := newRig(t, services+quick)
+	var sources []*contract.DeploymentSource
+	for i := range many {
+		sources = append(sources, source{image: "sim/web:v1", service: strings.Replace(serviceFile, "serviceName: web", fmt.Sprintf("serviceName: web%d", i), 1)}.write(t))
+	}
+	calls := r.counted()
+	round := func() int {
+		before := calls("DescribeServices")
+		for _, s := range sources {
+			r.look(s)
+		}
+		return calls("DescribeServices") - before
+	}
+	round()
+	r.pass("1m")
+	if n := round(); n > many/2 { // package watch tests the exact number, in virtual time
+		t.Errorf("%d calls of DescribeServices for %d applications", n, many)
+	}
+}
+
+func TestPlanPreview(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, external+quick)
+	env := "    environment: [{name: KEY, value: secret-%s}]\n"
+	ask := func(running, target *contract.DeploymentSource) *contract.PlanPreviewResult {
+		out := got(r.plugin.preview.GetPlanPreview(context.Background(), &contract.GetPlanPreviewRequest{ApplicationId: "app-1", ApplicationName: "web",
+			PipedId: "piped-1", DeployTargets: []string{"dt"}, RunningDeploymentSource: running, TargetDeploymentSource: target}))(t)
+		return out.GetResults()[0]
+	}
+	v1, v2 := source{image: "sim/web:v1", task: taskFile + fmt.Sprintf(env, "one")}.write(t), source{task: taskFile + fmt.Sprintf(env, "two")}.write(t)
+	p := ask(v1, v2)
+	text := string(p.GetDetails())
+	for _, want := range []string{"-  image: sim/web:v1", "+  image: sim/web:v2", "not shown (changed)", "2 ECS_TRAFFIC_ROUTING", "default rule of port 80: primary 90 / canary 10"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the preview does not show %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "secret-") || p.GetSummary() != "2 changes" || p.GetNoChange() || p.GetDeployTarget() != "dt" {
+		t.Errorf("%s %t:\n%s", p.GetSummary(), p.GetNoChange(), text)
+	}
+	if p := ask(v2, v2); !p.GetNoChange() || p.GetSummary() != "0 changes" {
+		t.Errorf("%s %t", p.GetSummary(), p.GetNoChange())
+	}
+	if p := ask(nil, v2); p.GetSummary() != "first deployment" || !strings.Contains(string(p.GetDetails()), "+serviceName: web") {
+		t.Errorf("%s\n%s", p.GetSummary(), p.GetDetails())
+	}
+}
