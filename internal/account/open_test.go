@@ -179,6 +179,41 @@ func TestWebIdentityPassesTheGate(t *testing.T) {
 	equal(t, "session", w.forms[0].Get("RoleSessionName"), "sluice-deploy")
 }
 
+// Token, role and credentials file given instead of taken from the environment, as
+// each deploy target of a plugin has its own.
+func TestGivenTokenAndCredentialsFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"token": "jwt", "credentials": "[ci]\naws_access_key_id = AKIDGIVEN\naws_secret_access_key = s\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bare(t, "")
+	w, err := open(&wire{}, func(c *account.Config) {
+		c.Region, c.AssumeRole, c.TokenFile = "us-east-1", roleARN, filepath.Join(dir, "token")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := describe(context.Background(), w); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "sent", w.ops(), "AssumeRoleWithWebIdentity DescribeServices")
+	equal(t, "seen by the gate", len(w.calls), 2)
+	equal(t, "session", w.forms[0].Get("RoleSessionName"), "sluice-deploy")
+
+	w, err = open(&wire{}, func(c *account.Config) {
+		c.Region, c.Profile, c.CredentialsFile = "us-east-1", "ci", filepath.Join(dir, "credentials")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := describe(context.Background(), w); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "signed by", w.keys[0], "AKIDGIVEN")
+}
+
 func TestRefusedProfileRoleIsTriedOnce(t *testing.T) {
 	bare(t, "[profile prod]\nrole_arn = "+roleARN+"\ncredential_source = Environment\nregion = us-east-1\n", key, "AWS_SECRET_ACCESS_KEY=s")
 	w := &wire{answer: always(func(op string) *http.Response { return bad(op, 403, "AccessDenied", "no") })}
