@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
@@ -24,6 +25,7 @@ type clients struct {
 	sts       *awssts.Client
 	logs      *awslogs.Client
 	alarms    *awscw.Client
+	deploy    *awscd.Client
 	endpoints []string
 }
 
@@ -45,6 +47,9 @@ func (c *clients) STS() *awssts.Client { return c.sts }
 // CloudWatch is the gated client of Amazon CloudWatch.
 func (c *clients) CloudWatch() *awscw.Client { return c.alarms }
 
+// CodeDeploy is the gated client of AWS CodeDeploy.
+func (c *clients) CodeDeploy() *awscd.Client { return c.deploy }
+
 // Logs is the gated client of CloudWatch Logs.
 func (c *clients) Logs() *awslogs.Client { return c.logs }
 
@@ -63,10 +68,11 @@ func (b *builder) take(r *role) {
 }
 
 func (b *builder) all() clients {
-	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts(), logs: b.logs(), alarms: b.alarms()}
+	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts(), logs: b.logs(), alarms: b.alarms(), deploy: b.deploy()}
 	for _, e := range []*string{
 		c.ecs.Options().BaseEndpoint, c.elb.Options().BaseEndpoint, c.cloudMap.Options().BaseEndpoint,
 		c.scaling.Options().BaseEndpoint, c.sts.Options().BaseEndpoint, c.logs.Options().BaseEndpoint, c.alarms.Options().BaseEndpoint,
+		c.deploy.Options().BaseEndpoint,
 	} {
 		c.endpoints = append(c.endpoints, aws.ToString(e))
 	}
@@ -115,6 +121,13 @@ func (b *builder) alarms() *awscw.Client {
 	return awscw.NewFromConfig(b.shared, func(o *awscw.Options) {
 		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
 		o.APIOptions = b.apiOptions("cloudwatch", &o.BaseEndpoint, o.APIOptions)
+	})
+}
+
+func (b *builder) deploy() *awscd.Client {
+	return awscd.NewFromConfig(b.shared, func(o *awscd.Options) {
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.APIOptions = b.apiOptions("codedeploy", &o.BaseEndpoint, o.APIOptions)
 	})
 }
 

@@ -61,7 +61,7 @@ var (
 )
 
 // Cloud Map documents only its discovery calls; behind the others stand Route
-// 53's 5 requests a second. Application Auto Scaling and STS document nothing
+// 53's 5 requests a second. Application Auto Scaling, CodeDeploy and STS document nothing
 // here: the numbers are ours.
 var (
 	mapDiscover = bucket{"cloud map discover", 2000, 1000}
@@ -69,6 +69,8 @@ var (
 	mapRead     = bucket{"cloud map read", 40, 20}
 	scalingRead = bucket{"autoscaling read", 20, 10}
 	scalingEdit = bucket{"autoscaling modify", 10, 5}
+	deployRead  = bucket{"codedeploy read", 20, 10}
+	deployEdit  = bucket{"codedeploy modify", 5, 2}
 	stsAll      = bucket{"sts", 50, 20}
 )
 
@@ -117,6 +119,8 @@ func bucketsOf(operation string) []bucket {
 		return []bucket{mapBucket(name)}
 	case "application-autoscaling":
 		return []bucket{either(name, scalingRead, scalingEdit)}
+	case "codedeploy":
+		return []bucket{either(name, deployRead, deployEdit)}
 	case "cloudwatch", "logs":
 		return []bucket{watchBucket(service, name)}
 	}

@@ -23,9 +23,9 @@ import (
 // and it is the only way to run on a virtual clock: the SDK's own chain waits in
 // real time.
 type Config struct {
-	Region      string // "us-east-1"; empty: as the SDK finds it
-	Profile     string // of the shared config files; empty: AWS_PROFILE or default
-	AssumeRole  string // ARN of a role to take on over the credentials found
+	Region     string // "us-east-1"; empty: as the SDK finds it
+	Profile    string // of the shared config files; empty: AWS_PROFILE or default
+	AssumeRole string // ARN of a role to take on over the credentials found
 
 	// CredentialsFile is read instead of the shared credentials file; empty: as the
 	// SDK finds it.

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
@@ -23,6 +24,7 @@ import (
 //   - task definitions: family, or family:revision
 //   - RunTask, StopTask: "<cluster>/<family:revision>", "<cluster>/<task id>"
 //   - Cloud Map instances: "<service id>/<instance id>"
+//   - CodeDeploy: "<application>/<deployment group>" to create, then the deployment's id
 //   - the rest: the ARN or id in the request; CreateRule the listener's
 func ResourceOf(operation string, input any) (string, bool) {
 	row, ok := writes[operation]
@@ -65,8 +67,8 @@ func tokened(token *string) bool { return aws.ToString(token) != "" }
 
 // writes is the one table of what may be written at all, never changed at run
 // time. Not repeated when unanswered: what makes something without identity
-// (RegisterTaskDefinition, CreateRule, a forced new deployment), what steps
-// forward (ContinueServiceDeployment), and DeleteService, whose name could by
+// (RegisterTaskDefinition, CreateRule, CreateDeployment, a forced new deployment),
+// what steps forward (ContinueServiceDeployment, ContinueDeployment), and DeleteService, whose name could by
 // then be a new service's.
 var writes = map[string]row{
 	"ecs:CreateService": write(func(i *awsecs.CreateServiceInput) string { return service(i.Cluster, i.ServiceName) },
@@ -113,6 +115,12 @@ var writes = map[string]row{
 	"application-autoscaling:RegisterScalableTarget": write(func(i *applicationautoscaling.RegisterScalableTargetInput) string {
 		return aws.ToString(i.ResourceId)
 	}, always),
+
+	"codedeploy:CreateDeployment": write(func(i *awscd.CreateDeploymentInput) string {
+		return deploymentGroup(i.ApplicationName, i.DeploymentGroupName)
+	}, nil),
+	"codedeploy:StopDeployment":     write(func(i *awscd.StopDeploymentInput) string { return aws.ToString(i.DeploymentId) }, always),
+	"codedeploy:ContinueDeployment": write(func(i *awscd.ContinueDeploymentInput) string { return aws.ToString(i.DeploymentId) }, nil),
 }
 
 // read names the resource of the commonest reads, for their errors only.
@@ -146,8 +154,24 @@ func read(input any) string {
 		return logs(i.LogGroupName, i.LogGroupIdentifier, few(i.LogStreamNames))
 	case *awslogs.DescribeLogStreamsInput:
 		return logs(i.LogGroupName, i.LogGroupIdentifier, "")
+	case *awscd.GetDeploymentInput:
+		return aws.ToString(i.DeploymentId)
+	case *awscd.BatchGetDeploymentsInput:
+		return few(i.DeploymentIds)
+	case *awscd.BatchGetDeploymentTargetsInput:
+		return aws.ToString(i.DeploymentId)
+	case *awscd.ListDeploymentsInput:
+		return deploymentGroup(i.ApplicationName, i.DeploymentGroupName)
 	}
 	return ""
+}
+
+// deploymentGroup is "<application>/<deployment group>".
+func deploymentGroup(application, group *string) string {
+	if aws.ToString(application) == "" || aws.ToString(group) == "" {
+		return ""
+	}
+	return *application + "/" + *group
 }
 
 // logs is "<log group> <streams>".

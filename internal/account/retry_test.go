@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -152,6 +153,15 @@ var writes = []write{
 		return sent(w.Scaling().RegisterScalableTarget(ctx, &applicationautoscaling.RegisterScalableTargetInput{
 			ResourceId: ptr("service/prod/web"), ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount, ServiceNamespace: aastypes.ServiceNamespaceEcs,
 		}))
+	}},
+	{"codedeploy:CreateDeployment shop/web", false, func(ctx context.Context, w *world) error {
+		return sent(w.CodeDeploy().CreateDeployment(ctx, &awscd.CreateDeploymentInput{ApplicationName: ptr("shop"), DeploymentGroupName: ptr("web")}))
+	}},
+	{"codedeploy:StopDeployment d-ABCDEFGHI", true, func(ctx context.Context, w *world) error {
+		return sent(w.CodeDeploy().StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: ptr("d-ABCDEFGHI")}))
+	}},
+	{"codedeploy:ContinueDeployment d-ABCDEFGHI", false, func(ctx context.Context, w *world) error {
+		return sent(w.CodeDeploy().ContinueDeployment(ctx, &awscd.ContinueDeploymentInput{DeploymentId: ptr("d-ABCDEFGHI")}))
 	}},
 }
 
