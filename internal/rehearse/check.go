@@ -27,10 +27,13 @@ type facts struct {
 	made      map[string]string // external id -> id of the task set
 	seconds   []*plan.Plan      // of second sluices
 	secondRan bool
+	taken     time.Time           // when somebody else took the claim
+	edited    map[string][2]int32 // by somebody else
 }
 
 func (s *facts) make() {
 	s.atFirst, s.weights, s.made = map[string][]world.Action{}, map[string][2]int32{}, map[string]string{}
+	s.edited = map[string][2]int32{}
 }
 
 // remember takes down how the world is before anybody acts.
@@ -124,6 +127,11 @@ func (f *field) weighed(tx *world.Tx, r *world.Rule) {
 	}
 	now := f.weighs(r)
 	f.weights[r.ARN] = now
+	if f.outside {
+		f.edited[r.ARN] = now
+	} else if now != was && f.edited[r.ARN] == was && was[0]+was[1] == 1000 {
+		f.violate("P7", "weights %d and %d of %s, which somebody else had set, were overwritten with %d and %d", was[0], was[1], r.Name(), now[0], now[1])
+	}
 	if now == was || f.outside || f.second1() {
 		return
 	}
@@ -182,8 +190,19 @@ func (f *field) called(c account.Call) {
 	}
 }
 
-// wrote sees the writes that reached AWS.
-func (f *field) wrote(string) {}
+// claimHolds is how long a claim that was seen may still be written by.
+const claimHolds = 2 * time.Minute
+
+// wrote sees the writes that reached AWS: none follows once another deployment
+// has had the claim for a while.
+func (f *field) wrote(operation string) {
+	if f.taken.IsZero() || f.over || operation == "RegisterTaskDefinition" {
+		return
+	}
+	if since := f.clock.Now().Sub(f.taken); since > claimHolds {
+		f.violate("P7", "%s %s after another deployment took the claim", operation, since)
+	}
+}
 
 // planned reports whether the stage of an action lists the write, whose resource
 // may be one that the plan could only describe.

@@ -8,7 +8,7 @@ import (
 // Draw is the case of a seed: a world, a valid pipeline, a version that is good or
 // bad, and what goes wrong.
 func Draw(seed uint64) Case {
-	d := &draws{seed * 0x9e3779b97f4a7c15}
+	d := &draws{(&draws{seed}).next()}
 	c := Case{Seed: seed, World: d.world()}
 	c.Old = d.one("", "", "latency=200ms", "latency=1500ms", "latency=1s&term=3s")
 	c.New = d.version()
@@ -196,7 +196,7 @@ func (d *draws) hand(c Case) Hand {
 	case 4:
 		h.Does = Pause
 	case 5:
-		h.Does = EditRule + " 100 0"
+		h.Does = EditRule + d.one(" 100 0", " 999 1")
 		if c.World.Controller == "ECS" {
 			h.Does = Rollback
 		}

@@ -39,7 +39,9 @@ func (f *field) do(h Hand) {
 		f.ask("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskDefinition": "web:1", "forceNewDeployment": true})
 	case TakeClaim:
 		other := plan.Claim{Deployment: plan.IDPrefix + "other", Until: f.clock.Now().Add(24 * time.Hour)}
-		f.ask("TagResource", map[string]any{"resourceArn": f.serviceARN(), "tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}})
+		if f.ask("TagResource", map[string]any{"resourceArn": f.serviceARN(), "tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}}) {
+			f.taken = f.clock.Now()
+		}
 	case Second:
 		f.second()
 	default:
@@ -47,19 +49,19 @@ func (f *field) do(h Hand) {
 	}
 }
 
-// ask calls ECS as somebody with another tool would.
-func (f *field) ask(operation string, in map[string]any) {
+// ask calls ECS as somebody with another tool would, and tells whether it was done.
+func (f *field) ask(operation string, in map[string]any) bool {
 	f.outside = true
 	defer func() { f.outside = false }()
 	body, err := json.Marshal(in)
 	if err != nil {
 		f.broken("%s: %v", operation, err)
-		return
+		return false
 	}
 	r, err := http.NewRequest("POST", awssim.Endpoint+"/", bytes.NewReader(body))
 	if err != nil {
 		f.broken("%s: %v", operation, err)
-		return
+		return false
 	}
 	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113."+operation)
@@ -67,12 +69,14 @@ func (f *field) ask(operation string, in map[string]any) {
 	out, err := f.sim.HTTPClient().Do(r)
 	if err != nil {
 		f.say("outside: %s: %v", operation, err)
-		return
+		return false
 	}
 	defer out.Body.Close()
 	if text, _ := io.ReadAll(out.Body); out.StatusCode != http.StatusOK {
 		f.say("outside: %s: %d %s", operation, out.StatusCode, text)
+		return false
 	}
+	return true
 }
 
 func (f *field) serviceARN() string {

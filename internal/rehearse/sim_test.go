@@ -3,7 +3,9 @@ package rehearse
 import (
 	"flag"
 	"fmt"
+	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,43 +13,83 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 500, "how many seeds are simulated")
-	first = flag.Uint64("first", 1, "the first of them")
+	seeds  = flag.Uint64("seeds", 500, "how many seeds are simulated")
+	shrink = flag.Bool("shrink", true, "make a case that breaks a promise small, and write it down")
+	first  = flag.Uint64("first", 1, "the first of them")
 )
 
 // codecEvery is how often a case is run through the wire's codec too.
 const codecEvery = 20
 
-// TestSimulation runs many drawn cases and holds each against the promises.
+// TestSimulation runs many drawn cases and holds each against the promises. The
+// first that breaks one is made small and told as a scenario file.
 func TestSimulation(t *testing.T) {
 	began := time.Now()
-	var next atomic.Uint64
+	var next, done atomic.Uint64
 	next.Store(*first)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for seed := next.Add(1) - 1; seed < *first+*seeds && !t.Failed(); seed = next.Add(1) - 1 {
-				simulate(t, seed)
+				if c, bad := simulate(seed); bad != "" {
+					t.Errorf("after %d seeds\n%s%s", done.Load()+1, c, bad)
+					written(t, c)
+				}
+				done.Add(1)
 			}
 		})
 	}
 	wg.Wait()
-	t.Logf("%d seeds, %.0f a minute", *seeds, float64(*seeds)/time.Since(began).Minutes())
+	t.Logf("%d seeds, %.0f a minute", done.Load(), float64(done.Load())/time.Since(began).Minutes())
 }
 
-func simulate(t *testing.T, seed uint64) {
+// simulate runs the case of a seed and tells what is wrong with it.
+func simulate(seed uint64) (Case, string) {
 	c := Draw(seed)
 	r := Run(c)
 	if len(r.Violations) > 0 {
-		t.Errorf("%s%v\n%s: %s; %s", c, r.Violations, r.Outcome, r.Cause, r.State)
-		return
+		return c, fmt.Sprintf("%v\n%s: %s; %s", r.Violations, r.Outcome, r.Cause, r.State)
+	}
+	if d := unlikeUnbroken(c, r); d != "" {
+		return c, d
 	}
 	if seed%codecEvery != 0 {
-		return
+		return c, ""
 	}
 	c.Codec = true
 	if d := difference(r, Run(c)); d != "" {
-		t.Errorf("%sthrough the codec: %s", c, d)
+		return c, "through the codec: " + d
+	}
+	return c, ""
+}
+
+// unlikeUnbroken compares a case in which sluice was killed, and nothing else
+// happened that depends on the time, with the same without a kill (P5).
+func unlikeUnbroken(c Case, r Result) string {
+	if len(c.Kills) == 0 || len(c.Faults) > 0 || c.Full.Row > 0 || c.lossy() || slices.ContainsFunc(c.Hands, func(h Hand) bool { return h.Stage == 0 || h.Does != Rollback }) {
+		return ""
+	}
+	c.Kills = nil
+	u := Run(c)
+	if u.Outcome != r.Outcome || u.State != r.State {
+		return fmt.Sprintf("[P5: %s; %s; not killed: %s; %s]", r.Outcome, r.State, u.Outcome, u.State)
+	}
+	return ""
+}
+
+// written leaves the case, made small, as a file that [TestScenarios] plays.
+func written(t *testing.T, c Case) {
+	if !*shrink {
+		return
+	}
+	c = Shrink(c, Broken)
+	c.Says = []string{fmt.Sprintf("Found by seed %d. What happened: …", c.Seed)}
+	file := fmt.Sprintf("testdata/seed-%d.txt", c.Seed)
+	t.Logf("made small:\n%s", c)
+	if err := os.WriteFile(file, []byte(c.String()), 0o600); err != nil {
+		t.Error(err)
+	} else {
+		t.Logf("written as %s", file)
 	}
 }
 

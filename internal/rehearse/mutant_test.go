@@ -1,0 +1,150 @@
+package rehearse
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var everyMutant = flag.Bool("mutants", false, "try every broken rule, not the first alone")
+
+// mutant is one rule of the engine, broken: text of a source file and what takes
+// its place. Nothing of it is in any build: the compiler is given the changed file
+// by an overlay.
+type mutant struct{ what, file, old, new string }
+
+// mutants are the rules whose loss the simulation must notice.
+var mutants = []mutant{
+	{"weight before health", "internal/stage/await.go",
+		"\tif r.Hasty {\n", "\tif true {\n"},
+	{"one healthy task is enough", "internal/verdict/capacity.go",
+		"return n.Healthy >= max(n.Desired, c.minimum)", "return n.Healthy >= 1"},
+	{"the drain is skipped", "internal/stage/retire.go",
+		"\treturn r.awaitEmpty(ctx, set.ID, \"the \"+label)\n", "\treturn nil\n"},
+	{"capacity goes before every node knows the weights", "internal/stage/saved.go",
+		"\treturn r.pause(ctx, at.Add(propagation).Sub(r.Clock.Now()))\n", "\t_ = at\n\treturn nil\n"},
+	{"traffic is not taken before the canary goes", "internal/stage/canaryclean.go",
+		"\tif err := r.takeTraffic(ctx); err != nil {\n\t\treturn err\n\t}\n", ""},
+	{"what was is not saved before the first write", "internal/stage/former.go",
+		"\t\tif err := save(ctx, r.Host, keyFormer, f); err != nil {\n\t\t\treturn err\n\t\t}\n", ""},
+	{"the canary is forgotten by the clean", "internal/stage/canaryclean.go",
+		"\tif set != nil {\n", "\tif set != nil && r == nil {\n"},
+	{"the canary is forgotten by the rollback", "internal/stage/rollback.go",
+		"\tif err != nil || canary == nil {\n", "\tif err != nil || canary != nil || canary == nil {\n"},
+	{"the new primary is forgotten by the rollback", "internal/stage/rollback.go",
+		"set != nil && set.Status != \"PRIMARY\" {", "set == nil && set.Status != \"PRIMARY\" {"},
+	{"the rollback restores 100 / 0 in the place of what was", "internal/stage/rules.go",
+		"r.rules.Write(ctx, r.act, live[i], was.Actions)", "r.router().Driver.Set(ctx, r.act, route.Path{ID: was.ARN}, sluice.CanaryShare(0))"},
+	{"a create is tried again without identity", "internal/ecs/taskset.go",
+		"ExternalId: aws.String(string(w.By)), ClientToken: aws.String(w.By.Token()),", "ExternalId: aws.String(string(w.By)),"},
+	{"what was made is not looked for", "internal/ecs/taskset.go",
+		"if have := l.Made(w.By); have != nil && have.Status != \"DRAINING\" {", "if have := l.Made(w.By); have != nil && have.Status == \"\" {"},
+	{"all task sets are deleted after the promotion", "internal/stage/primaryrollout.go",
+		"\t\tif err := r.retireStanding(ctx, old, plan.OldPrimarySet); err != nil {", "\t\tif err := r.retireOthers(ctx, set); err != nil {"},
+	{"the new primary is not promoted", "internal/stage/primaryrollout.go",
+		"\treturn set.ID, r.promote(ctx, set.ID, w.Label)\n", "\treturn set.ID, nil\n"},
+	{"the old primary goes before the new one is healthy", "internal/stage/primaryrollout.go",
+		"\tif err := r.awaitNew(ctx, sluice.Primary, set.ID, 0); err != nil {\n\t\treturn \"\", err\n\t}\n\treturn set.ID", "\treturn set.ID"},
+	{"the claim is not given back", "internal/engine/wait.go",
+		"\tif err := r.release(ctx); err != nil {\n", "\tif err := error(nil); err != nil {\n"},
+	{"a claim of somebody else is passed over", "internal/stage/claim.go",
+		"\t\tif !r.claim.seen.IsZero() && now.Sub(r.claim.seen) <= claimStale {\n", "\t\tif r != nil {\n"},
+	{"a rule that somebody edited is overwritten", "internal/stage/rules.go",
+		"\tif !slices.Contains(prints[arn], live) {\n", "\tif len(live) == 0 {\n"},
+	{"stickiness is lost when weights move", "internal/route/alb/rule.go",
+		"\t\t\tconfig.TargetGroupStickinessConfig = a.ForwardConfig.TargetGroupStickinessConfig\n", ""},
+	{"weights do not sum to the whole", "internal/route/alb/rule.go",
+		"Weight: aws.Int32(int32(g.Weight))", "Weight: aws.Int32(int32(min(g.Weight+1, 100)))"},
+	{"secrets stand in the journal", "internal/plan/secret.go",
+		"\tif kept.Task, lost = withoutSecrets(p.Task); lost {\n", "\tif _, lost = withoutSecrets(p.Task); lost {\n"},
+	{"the cause of a failure is not told", "internal/stage/await.go",
+		"max(v.Counts.Desired, v.Cause.Count), v.Cause.Text,", "max(v.Counts.Desired, v.Cause.Count), \"some\","},
+	{"a second look at what lags is left out", "internal/stage/run.go",
+		"\treturn r.pause(ctx, lag)\n", "\treturn nil\n"},
+	{"the plan forgets a write", "internal/plan/stages.go",
+		"\ts.write(\"ecs:UpdateServicePrimaryTaskSet\", NewPrimarySet)\n\tif !s.KeepOld", "\tif !s.KeepOld"},
+}
+
+const root = "../.."
+
+func (m mutant) source() (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, m.file))
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(text), m.old); n != 1 {
+		return "", fmt.Errorf("%s: what it changes in %s stands there %d times, not once", m.what, m.file, n)
+	}
+	return strings.Replace(string(text), m.old, m.new, 1), nil
+}
+
+// Each broken rule still has the text that it breaks.
+func TestMutantsApply(t *testing.T) {
+	for _, m := range mutants {
+		if _, err := m.source(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The checkers see every broken rule within a thousand seeds: if they saw none,
+// the simulation would prove nothing.
+func TestMutantsAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles")
+	}
+	list := mutants[:1]
+	if *everyMutant {
+		list = mutants
+	}
+	for _, m := range list {
+		t.Run(m.what, func(t *testing.T) { m.caught(t) })
+	}
+}
+
+var foundAt = regexp.MustCompile(`(?s)after (\d+) seeds.*?\[(P\d: [^\n]*)`)
+
+func (m mutant) caught(t *testing.T) {
+	binary := m.build(t)
+	cmd := exec.Command(binary, "-test.run", "^TestSimulation$", "-seeds", "1000", "-shrink=false")
+	out, err := cmd.CombinedOutput()
+	found := foundAt.FindSubmatch(out)
+	if err == nil || found == nil {
+		t.Fatalf("not caught in 1000 seeds: %v\n%s", err, out)
+	}
+	t.Logf("caught after %s seeds by %.160s", found[1], found[2])
+}
+
+// build compiles this package's tests with the broken source.
+func (m mutant) build(t *testing.T) string {
+	t.Helper()
+	source, err := m.source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	changed, overlay, binary := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutant.test")
+	original, err := filepath.Abs(filepath.Join(root, m.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, data := range map[string][]byte{changed: []byte(source), overlay: text} {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}

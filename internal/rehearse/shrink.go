@@ -1,0 +1,87 @@
+package rehearse
+
+import "strings"
+
+// Shrink makes a case that breaks a promise as small as it can: it leaves away
+// faults, hands, kills, stages and traits of the world one by one, as long as the
+// same promise is broken. breaks tells which one a case breaks, "" for none; see
+// [Broken].
+func Shrink(c Case, breaks func(Case) string) Case {
+	promise := breaks(c)
+	if promise == "" {
+		return c
+	}
+	for smaller := true; smaller; {
+		smaller = false
+		for _, try := range lesser(c) {
+			if breaks(try) == promise {
+				c, smaller = try, true
+				break
+			}
+		}
+	}
+	return c
+}
+
+// Broken is the first promise that a case breaks, "P1" to "P7", or "".
+func Broken(c Case) string {
+	for _, v := range Run(c).Violations {
+		if promise, _, _ := strings.Cut(v, ":"); promise != "rehearsal" {
+			return promise
+		}
+	}
+	return ""
+}
+
+// lesser are the cases with one thing less.
+func lesser(c Case) (all []Case) {
+	keep := func(change func(*Case)) {
+		less := c
+		less.World.Listeners = []Listener{c.World.Listeners[0]}
+		less.World.Listeners[0].Rules = append([]Rule(nil), c.World.Listeners[0].Rules...)
+		change(&less)
+		if less.String() != c.String() {
+			all = append(all, less)
+		}
+	}
+	for i := range c.Faults {
+		keep(func(l *Case) { l.Faults = without(c.Faults, i) })
+	}
+	for i := range c.Kills {
+		keep(func(l *Case) { l.Kills = without(c.Kills, i) })
+	}
+	for i := range c.Hands {
+		keep(func(l *Case) { l.Hands = without(c.Hands, i) })
+	}
+	keep(func(l *Case) { l.Full = Full{} })
+	for i := range c.Pipeline {
+		keep(func(l *Case) { l.Pipeline = without(c.Pipeline, i); l.Hands = earlier(c.Hands, i+1) })
+	}
+	keep(func(l *Case) { l.Old = "" })
+	keep(func(l *Case) { l.New = "" })
+	keep(func(l *Case) { l.Codec = false })
+	plain := Plain()
+	for _, trait := range strings.Fields(plain.words()) {
+		name, value, _ := strings.Cut(trait, "=")
+		if name != "controller" {
+			keep(func(l *Case) { _ = l.World.set(name, value) })
+		}
+	}
+	keep(func(l *Case) { l.World.Tasks = 1 })
+	return all
+}
+
+// earlier moves the hands that wait for a later stage than one that goes.
+func earlier(hands []Hand, gone int) []Hand {
+	all := append([]Hand(nil), hands...)
+	for i := range all {
+		if all[i].Stage >= gone && all[i].Stage > 1 {
+			all[i].Stage--
+		}
+	}
+	return all
+}
+
+func without[T any](list []T, i int) []T {
+	return append(append([]T(nil), list[:i]...), list[i+1:]...)
+}
