@@ -2,6 +2,9 @@
 # make test     what must pass before a change goes in; needs Go and nothing else
 # make check    the slower looks: staticcheck, cross builds, go.mod, binary size
 # make demo     a canary release on the local AWS, with real requests
+# make sim      deployments of many seeds, with faults: SEEDS=2000 SEED_START=1
+# make kill     deployments killed before and after every write and every row
+# make mutants  broken rules, each of which the simulation must notice
 # make bench    the figures that are promised, with their targets
 # make clean    take away what was built
 
@@ -10,6 +13,8 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 MAX_MB      = 35
 BENCH      ?=
+SEEDS      ?= 2000
+SEED_START ?= 1
 
 # As users get it: without C, without the symbol tables of debuggers. One setting
 # for everything, so that nothing is compiled twice.
@@ -19,7 +24,7 @@ RELEASE     = $(GO) build -ldflags='-s -w'
 # Every file that make or an editor did not leave here, with its checksum.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt floors generated test demo bench figures check cross tidy size clean
+.PHONY: all build vet staticcheck fmt floors generated test sim kill mutants demo bench figures check cross tidy size clean
 
 all: build staticcheck test
 
@@ -51,6 +56,17 @@ generated:
 
 test: fmt floors generated vet
 	$(GO) test ./...
+
+# A seed that breaks a promise is made small and written to
+# internal/rehearse/testdata, where the tests find it.
+sim:
+	$(GO) test ./internal/rehearse -run '^TestSimulation$$' -count=1 -timeout 12h -v -seeds $(SEEDS) -first $(SEED_START)
+
+kill:
+	$(GO) test ./internal/rehearse -run '^TestKilledAnywhere$$' -count=1 -timeout 2h -v -kills
+
+mutants:
+	$(GO) test ./internal/rehearse -run '^TestMutants' -count=1 -timeout 2h -v -mutants
 
 demo:
 	$(GO) run ./cmd/sluice demo
