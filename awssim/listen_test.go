@@ -159,6 +159,8 @@ func TestWebPagesAndForeignNamesAreRefused(t *testing.T) {
 		{"/_sluice/world", "localhost:" + port, "", 200, ""},
 		{"/_sluice/world", "data-servicediscovery.localhost:" + port, "", 200, ""},
 		{"/_sluice/world", "[::1]:" + port, "", 200, ""},
+		{"/_sluice/world", "data-127.0.0.1:" + port, "", 200, ""},
+		{"/_sluice/world", "data-example.com:" + port, "", 403, "is not this simulator's"},
 	} {
 		status, body := fetch(t, "GET", l.URL()+c.path, "", func(r *http.Request) {
 			if c.host != "" {

@@ -159,23 +159,11 @@ func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInpu
 		if err != nil {
 			return nil, err
 		}
-		c, records := in.Service, []world.RecordType(nil)
-		if c.DnsConfig != nil {
-			policy := sdtypes.RoutingPolicy("")
-			if r.Weighted {
-				policy = sdtypes.RoutingPolicyWeighted
-			}
-			if !r.Namespace.HasDNS() {
-				return nil, invalid("DnsConfig is not supported for services in HTTP namespaces.")
-			}
-			if err := checkRecords(c.DnsConfig.DnsRecords, policy); err != nil {
-				return nil, err
-			}
-			records = recordsOf(c.DnsConfig.DnsRecords)
+		records, err := checkChange(r, in.Service)
+		if err != nil {
+			return nil, err
 		}
-		if c.HealthCheckConfig != nil && (r.Custom || r.Namespace.Kind != world.PublicNamespace) {
-			return nil, invalid("HealthCheckConfig is not supported for this service.")
-		}
+		c := in.Service
 		about := "service " + r.ID
 		if err := s.busy(tx, about, "UPDATE_SERVICE"); err != nil {
 			return nil, err
@@ -189,6 +177,27 @@ func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInpu
 			func(tx *world.Tx) *world.Refusal { return change(tx, r, doc, records) })
 		return &awssd.UpdateServiceOutput{OperationId: op}, nil
 	})
+}
+
+// checkChange checks a service's update and is the records that it leaves.
+func checkChange(r *world.Registry, c *sdtypes.ServiceChange) ([]world.RecordType, error) {
+	if c.HealthCheckConfig != nil && (r.Custom || r.Namespace.Kind != world.PublicNamespace) {
+		return nil, invalid("HealthCheckConfig is not supported for this service.")
+	}
+	if c.DnsConfig == nil {
+		return nil, nil
+	}
+	if !r.Namespace.HasDNS() {
+		return nil, invalid("DnsConfig is not supported for services in HTTP namespaces.")
+	}
+	policy := sdtypes.RoutingPolicy("")
+	if r.Weighted {
+		policy = sdtypes.RoutingPolicyWeighted
+	}
+	if err := checkRecords(c.DnsConfig.DnsRecords, policy); err != nil {
+		return nil, err
+	}
+	return recordsOf(c.DnsConfig.DnsRecords), nil
 }
 
 // change is the end of a service's update.
