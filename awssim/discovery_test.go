@@ -3,6 +3,7 @@ package awssim_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -342,5 +343,41 @@ func TestDiscoveryIsTheSameTwice(t *testing.T) {
 	}
 	if run() != run() {
 		t.Error("the logs differ")
+	}
+}
+
+// Every instance is as likely as any other to come first in an answer, however
+// many there are.
+func TestResolvedSharesFollowTheCounts(t *testing.T) {
+	for _, n := range []int{4, 10, 20} {
+		s := newNames(t, awssim.Options{}, "")
+		for i := 4; i < n; i++ {
+			if _, err := s.sd.RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: aws.String("srv-0123456789abcdef"), InstanceId: aws.String(fmt.Sprint("own-", i)),
+				Attributes: map[string]string{"AWS_INSTANCE_IPV4": fmt.Sprint("127.17.0.", i)}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.pass(10 * time.Second)
+		first := map[string]int{}
+		const lookups = 20_000
+		for range lookups {
+			found, ttl := s.Resolve("api.shop.local.", "A")
+			if len(found) != min(n, 8) || ttl != 10*time.Second {
+				t.Fatal(found, ttl)
+			}
+			first[found[0].Addr().String()]++
+		}
+		want := lookups / float64(n)
+		for _, a := range sorted(first) {
+			if d := math.Abs(float64(first[a]) - want); d > 5*math.Sqrt(want) {
+				t.Errorf("%s of %d came first %d times, expected %.0f", a, n, first[a], want)
+			}
+		}
+		if len(first) != n {
+			t.Errorf("%d of %d ever came first", len(first), n)
+		}
+	}
+	if found, _ := newNames(t, awssim.Options{}, "").Resolve("none.shop.local", "A"); len(found) != 0 {
+		t.Error(found)
 	}
 }
