@@ -35,6 +35,13 @@ const lead = 10 * time.Minute
 //	services:
 //	  - {name: api, count: 4, image: "sim/web:v1", port: 80, registry: api.shop.local}
 //	  - {name: web, count: 4, image: "sim/web:v1", port: 80, targetGroup: web-primary}  # controller: EXTERNAL or ECS
+//	  - {name: pay, count: 2, image: "sim/pay:v1", targetGroup: pay-a, controller: CODE_DEPLOY, demand: 120}  # CPU asked for, in percent of a task
+//	functions: [{name: validate, result: succeed, after: 5s}]  # or fail, hang: what hooks of deployments call
+//	deploymentConfigs: [{name: Half, canary: 50, every: 1m}]   # or linear
+//	applications:
+//	  - name: pay              # config:, ready: 10m (wait for ContinueDeployment), terminate: 5m or keepAlive, rollback: [DEPLOYMENT_FAILURE], alarms:
+//	    groups: [{name: pay, service: pay, targetGroups: [pay-a, pay-b], listener: "web:80", testListener: "web:8080"}]
+//	scalableTargets: [{service: pay, min: 2, max: 8, suspended: [in], policy: {name: cpu, target: 50}}]
 //	images: {"shop:slow": {version: v1, latency: 50ms}}  # options as in image.Options
 //	knobs: {delays: none, provisioning: 2s..4s, throttle: true}
 //	faults: ["throttle ecs:CreateTaskSet times=1"]

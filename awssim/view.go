@@ -25,6 +25,10 @@ type RegionView struct {
 	LoadBalancers []BalancerView `json:"loadBalancers"`
 	TargetGroups  []GroupView    `json:"targetGroups"`
 	Namespaces    []NameView     `json:"namespaces,omitempty"` // of Cloud Map
+	// Deployments are CodeDeploy's newest twenty, newest first.
+	Deployments []DeploymentView `json:"deployments,omitempty"`
+	Functions   []FunctionView   `json:"functions,omitempty"`
+	Scalable    []ScalableView   `json:"scalableTargets,omitempty"`
 }
 
 // ClusterView is a cluster with its services and standalone tasks.
@@ -145,6 +149,7 @@ func viewRegion(tx *world.Tx) RegionView {
 	for _, n := range tx.Namespaces.All() {
 		v.Namespaces = append(v.Namespaces, viewNamespace(n))
 	}
+	viewDeploy(tx, &v)
 	return v
 }
 

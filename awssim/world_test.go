@@ -131,7 +131,7 @@ func TestWorldFileErrorsNameFileAndLine(t *testing.T) {
 		"clusters: prod\n":                   "world.yaml:1: ",
 		"clusters: [prod]\nservices:\n  - {name: web, image: nginx}\n":                                                         `world.yaml:3: services[0].image: image "nginx" is not one of the simulator's`,
 		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    cluster: tset\n":                               `world.yaml:5: services[0].cluster: there is no cluster "tset"; there are prod`,
-		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    controller: MINE\n":                     `world.yaml:5: services[0].controller: "MINE" is not simulated`,
+		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    controller: MINE\n":                            `world.yaml:5: services[0].controller: "MINE" is not simulated`,
 		"clusters: [prod]\nservices:\n  - name: web\n    image: sim/web:v1\n    targetGroup: x\n":                              `world.yaml:5: services[0].targetGroup: there is no target group "x"; there are none`,
 		"targetGroups:\n  - name: a\n  - port: 80\n":                                                                           "world.yaml:3: targetGroups[1]: name is missing",
 		"targetGroups: [{name: a}]\nloadBalancers:\n  - name: x\n    listeners:\n      - port: 80\n        forward: {b: 1}\n":  `world.yaml:6: loadBalancers[0].listeners[0].forward: there is no target group "b"; there are a`,

@@ -26,7 +26,9 @@ var limits = map[string]limit{
 	"discover": {2000, 1000}, "discover revision": {3000, 3000},
 	"cloudwatch alarms": {9, 9}, "cloudwatch data": {50, 50}, "cloudwatch put": {500, 500}, "cloudwatch statistics": {400, 400},
 	"cloudwatch alarm modify": {3, 3},
-	"logs groups":             {10, 10}, "logs group modify": {10, 10}, "logs stream modify": {50, 50}, "logs streams": {25, 25},
+	"codedeploy read":         {20, 10}, "codedeploy modify": {10, 2}, // ours: AWS documents none
+	"autoscaling read": {20, 10}, "autoscaling modify": {10, 5}, // ours as well
+	"logs groups": {10, 10}, "logs group modify": {10, 10}, "logs stream modify": {50, 50}, "logs streams": {25, 25},
 	"logs get": {25, 25}, "logs filter": {5, 5}, "logs put": {5000, 5000}, "logs retention": {5, 5},
 }
 
@@ -87,10 +89,25 @@ func bucketsOf(service, operation string) []string {
 			return []string{"discover revision"}
 		}
 	}
+	switch service {
+	case "codedeploy":
+		return []string{"codedeploy " + readOrModify(operation)}
+	case "application-autoscaling":
+		return []string{"autoscaling " + readOrModify(operation)}
+	}
 	if b, ok := otherBuckets[service+" "+operation]; ok {
 		return []string{b}
 	}
 	return nil
+}
+
+func readOrModify(operation string) string {
+	for _, word := range []string{"Describe", "Get", "List", "BatchGet"} {
+		if strings.HasPrefix(operation, word) {
+			return "read"
+		}
+	}
+	return "modify"
 }
 
 func elbBucket(operation string) string {
