@@ -341,7 +341,7 @@ func TestDiscoveryIsTheSameTwice(t *testing.T) {
 		_ = n.World().WriteLog(&b)
 		return b.String()
 	}
-	if run() != run() {
+	if a, b := run(), run(); a != b {
 		t.Error("the logs differ")
 	}
 }
