@@ -104,7 +104,20 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	if !pre.plan.HasChanges() && !force {
 		return p.nothing(pre.plan)
 	}
+	if how.NoWait && pre.plan.Rolls() && pre.plan.Strategy == "" && !breaks(pre) {
+		pre.plan.Warnings = append(pre.plan.Warnings, "the service has no circuit breaker that rolls back, and with --no-wait sluice does not watch: nobody takes back what fails")
+	}
 	return p.carryOut(ctx, j, pre, how)
+}
+
+// breaks reports whether ECS takes back what fails, as the files ask or else as
+// the service is.
+func breaks(pre *prepared) bool {
+	c := pre.app.Service.Input.DeploymentConfiguration
+	if c == nil && pre.live.Service != nil {
+		c = pre.live.Service.DeploymentConfiguration
+	}
+	return c != nil && c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable && c.DeploymentCircuitBreaker.Rollback
 }
 
 // carryOut runs a plan as a new deployment.
