@@ -106,11 +106,11 @@ func TestHazard14ReadsAreShared(t *testing.T) {
 	}
 	calls := r.counted()
 	round := func() int {
-		before := calls("DescribeServices")
+		before := calls()["ecs:DescribeServices"]
 		for _, s := range sources {
 			r.look(s)
 		}
-		return calls("DescribeServices") - before
+		return calls()["ecs:DescribeServices"] - before
 	}
 	round()
 	r.pass("1m")

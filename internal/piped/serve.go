@@ -9,15 +9,17 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
@@ -190,15 +192,21 @@ func leave(s *grpc.Server, stop context.CancelCauseFunc, grace time.Duration) {
 		grace = orphanGrace
 		stop(errOrphaned)
 	}
-	var once sync.Once
-	late := time.AfterFunc(grace, func() { once.Do(s.Stop) })
+	late := time.AfterFunc(grace, s.Stop)
 	defer late.Stop()
 	s.GracefulStop()
 }
 
-// until makes every call end with the server.
+// until makes every call end with the server. A panic ends its call alone: piped
+// starts no plugin again that died.
 func until(stopping context.Context) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	return func(ctx context.Context, req any, to *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (out any, err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				fmt.Fprintf(os.Stderr, "piped-plugin-sluice: %s: %v\n%s", to.FullMethod, r, debug.Stack())
+				err = status.Errorf(codes.Internal, "a defect of the plugin, please report it: %v", r)
+			}
+		}()
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(stopping, func() { cancel(context.Cause(stopping)) })()

@@ -1,11 +1,15 @@
 package piped_test
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,27 +84,44 @@ func both(primary, canary int32, sticky bool) elbtypes.Action {
 	return elbtypes.Action{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: f}
 }
 
-// counted puts a counter between the plugin and AWS, and returns how often an
-// operation of ECS was called.
-func (r *rig) counted() func(operation string) int {
+// counted puts a counter between the plugin and AWS, and returns how often each
+// operation was called, by its name in policies.
+func (r *rig) counted() func() map[string]int {
 	r.Helper()
 	var mu sync.Mutex
 	count := map[string]int{}
 	proxy := httputil.NewSingleHostReverseProxy(got(url.Parse(r.url))(r))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		q.Body = io.NopCloser(bytes.NewReader(body))
 		mu.Lock()
-		count[q.Header.Get("X-Amz-Target")]++
+		count[action(q, body)]++
 		mu.Unlock()
 		proxy.ServeHTTP(w, q)
 	}))
 	r.Cleanup(s.Close)
 	r.url = s.URL
 	r.restart()
-	return func(operation string) int {
+	return func() map[string]int {
 		mu.Lock()
 		defer mu.Unlock()
-		return count["AmazonEC2ContainerServiceV20141113."+operation]
+		return maps.Clone(count)
 	}
+}
+
+// action is the operation of a request as policies call it: the service that it is
+// signed for, and its name.
+func action(q *http.Request, body []byte) string {
+	scope := strings.Split(q.Header.Get("Authorization"), "/")
+	if len(scope) < 4 {
+		return ""
+	}
+	_, name, ok := strings.Cut(q.Header.Get("X-Amz-Target"), ".")
+	if !ok {
+		form, _ := url.ParseQuery(string(body))
+		name = form.Get("Action")
+	}
+	return scope[3] + ":" + name
 }
 
 // pass lets time pass on the world's clock.
