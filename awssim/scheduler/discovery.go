@@ -72,7 +72,7 @@ func attributesOf(tx *world.Tx, t *world.Task, r *world.Registry, e world.Enrolm
 	}
 	if r.Custom {
 		a[world.AttributeInit] = "HEALTHY"
-		if isChecked(t) && t.Health != "HEALTHY" {
+		if isChecked(t) && worstCheck(t) != "HEALTHY" {
 			a[world.AttributeInit] = "UNHEALTHY"
 		}
 	}
@@ -118,16 +118,32 @@ func (s *Scheduler) vouch(tx *world.Tx, t *world.Task) {
 	if t.Set == nil || len(t.Set.Enrolled) == 0 || !isChecked(t) || t.LastStatus != "RUNNING" {
 		return
 	}
-	switch t.Health {
+	switch worstCheck(t) {
 	case "UNHEALTHY":
 		s.tellRecords(tx, t, "UNHEALTHY")
 	case "HEALTHY":
 		s.gap(tx, t, func(tx *world.Tx) {
-			if t.Health == "HEALTHY" {
+			if worstCheck(t) == "HEALTHY" {
 				s.tellRecords(tx, t, "HEALTHY")
 			}
 		})
 	}
+}
+
+// worstCheck is how the containers are that have a check, the worst of them. Others,
+// which keep a task at UNKNOWN, do not count for Cloud Map.
+func worstCheck(t *world.Task) string {
+	health := "HEALTHY"
+	for _, c := range t.Containers {
+		switch {
+		case c.Spec.Health == nil:
+		case c.Health == "UNHEALTHY":
+			return "UNHEALTHY"
+		case c.Health != "HEALTHY":
+			health = "UNKNOWN"
+		}
+	}
+	return health
 }
 
 func (s *Scheduler) tellRecords(tx *world.Tx, t *world.Task, health string) {
