@@ -228,3 +228,20 @@ func TestConfigurations(t *testing.T) {
 	_, err = b.DeleteDeploymentConfig(b.ctx, &awscd.DeleteDeploymentConfigInput{DeploymentConfigName: aws.String("thirds")})
 	b.ok(err)
 }
+
+// A reply that is lost leaves a deployment, which its description tells apart.
+func TestALostReplyLeavesADeployment(t *testing.T) {
+	b := newBench(t, 5, "", `faults: ["lost-reply codedeploy:CreateDeployment times=1"]`)
+	in := input(appspec(b.register("sim/web:v2")))
+	in.Description = aws.String("sluice 01J/deploy")
+	if _, err := b.CreateDeployment(b.ctx, in); err == nil {
+		t.Fatal("the reply was not lost")
+	}
+	_, err := b.CreateDeployment(b.ctx, in)
+	b.refused(err, "DeploymentLimitExceededException", "already has an active Deployment")
+	l, err := b.ListDeployments(b.ctx, &awscd.ListDeploymentsInput{})
+	b.ok(err)
+	if len(l.Deployments) != 1 || *b.get(l.Deployments[0]).Description != "sluice 01J/deploy" {
+		t.Errorf("%v", l.Deployments)
+	}
+}

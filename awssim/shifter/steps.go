@@ -1,6 +1,7 @@
 package shifter
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -34,7 +35,7 @@ func lifecycle(d *Deployment) []step {
 		step{"AfterAllowTraffic", (*Shifter).hook}, step{"", (*Shifter).terminate})
 }
 
-// Delay is how long CodeDeploy takes from one step to the next.
+// delay is how long CodeDeploy takes from one step to the next.
 func (s *Shifter) delay(tx *world.Tx, d *Deployment) time.Duration {
 	k := tx.Knobs().DeployStep
 	d.polls++
@@ -182,19 +183,11 @@ func (s *Shifter) hookFailed(tx *world.Tx, d *Deployment, code, message string) 
 
 // lastPart is the name in a function's ARN, without a version.
 func lastPart(function string) string {
-	const sep = ":function:"
-	for i := 0; i+len(sep) <= len(function); i++ {
-		if function[i:i+len(sep)] == sep {
-			function = function[i+len(sep):]
-			break
-		}
+	if _, name, ok := strings.Cut(function, ":function:"); ok {
+		function = name
 	}
-	for i := range len(function) {
-		if function[i] == ':' {
-			return function[:i]
-		}
-	}
-	return function
+	name, _, _ := strings.Cut(function, ":")
+	return name
 }
 
 // awaitReady waits for ContinueDeployment.
