@@ -139,6 +139,7 @@ func (c *crowd) end() {
 func TestCallersByNameOverSockets(t *testing.T) {
 	for name, o := range map[string]dataplane.CallerOptions{"plain": {}, "keep-alive": {KeepAlive: 5 * time.Second}, "retry": {Retry: true}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			clock := newFast(80)
 			s := newSim(t, awssim.Options{Clock: clock})
 			// A busy machine is no reason to miss the end of a task: a minute is left.
