@@ -27,13 +27,14 @@ type facts struct {
 	made      map[string]string // external id -> id of the task set
 	seconds   []*plan.Plan      // of second sluices
 	secondRan bool
+	deleted   map[string]bool     // task sets, by id
 	taken     time.Time           // when somebody else took the claim
 	edited    map[string][2]int32 // by somebody else
 }
 
 func (s *facts) make() {
 	s.atFirst, s.weights, s.made = map[string][]world.Action{}, map[string][2]int32{}, map[string]string{}
-	s.edited = map[string][2]int32{}
+	s.edited, s.deleted = map[string][2]int32{}, map[string]bool{}
 }
 
 // remember takes down how the world is before anybody acts.
@@ -104,6 +105,19 @@ func (f *field) step(tx *world.Tx, c world.Change) {
 		}
 	case *world.TaskSet:
 		f.unique(o)
+		f.emptied(o)
+	}
+}
+
+// emptied: a task set is deleted after its connections have ended, not before:
+// weight down, drain, capacity down, delete (P1).
+func (f *field) emptied(ts *world.TaskSet) {
+	if ts.Status != "DRAINING" || f.deleted[ts.ID] || f.outside || ts.Service.Status != "ACTIVE" || ts.Service.Controller != "EXTERNAL" || f.faulty("stale") {
+		return
+	}
+	f.deleted[ts.ID] = true
+	if n := ts.Count((*world.Task).Running); n > 0 {
+		f.violate("P1", "task set %s was deleted while %d of its tasks ran", ts.ID, n)
 	}
 }
 

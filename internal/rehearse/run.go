@@ -27,7 +27,7 @@ import (
 
 // dawn is when every rehearsal begins, so that the same case gives the same bytes.
 // It lies after the machine's now, with which the SDK compares credentials.
-var dawn = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+func dawn() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // Rate is the requests per second that callers make on each path.
 const Rate = 200
@@ -86,7 +86,7 @@ type field struct {
 
 // Run plays a case to its end and holds it against the promises.
 func Run(c Case) (r Result) {
-	f := &field{Case: c, clock: clock.NewVirtual(dawn), given: map[int]bool{}, stages: map[string]time.Time{}}
+	f := &field{Case: c, clock: clock.NewVirtual(dawn()), given: map[int]bool{}, stages: map[string]time.Time{}}
 	f.facts.make()
 	defer func() {
 		if p := recover(); p != nil {
@@ -359,7 +359,7 @@ func (f *field) runOnce() (end engine.Ended, err error, died bool) {
 
 // watch sees each event as it is journaled.
 func (f *field) watch(e sluice.Envelope) {
-	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(dawn).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
+	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(dawn()).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
 	switch ev := e.Open().(type) {
 	case sluice.StageStarted:
 		if _, begun := f.stages[e.Stage]; !begun {
@@ -492,7 +492,7 @@ func (f *field) sleep(d time.Duration) {
 }
 
 func (f *field) say(format string, args ...any) {
-	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(dawn).Round(time.Millisecond), fmt.Sprintf(format, args...))
+	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(dawn()).Round(time.Millisecond), fmt.Sprintf(format, args...))
 }
 
 // broken is a rehearsal that is at fault itself, or found a defect of the simulator.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -21,6 +22,10 @@ type Place struct {
 	Target    string // target type: ip, instance, …
 	Drain     int    // deregistration delay, in seconds
 	Listeners []string
+
+	// How its targets are checked: how often, and how many answers in a row count.
+	Interval, Timeout            time.Duration
+	HealthyAfter, UnhealthyAfter int
 }
 
 // Find looks up the target groups, in the order asked, in one call.
@@ -45,7 +50,9 @@ func placeOf(groups []elbtypes.TargetGroup, arn string) (Place, error) {
 		if aws.ToString(g.TargetGroupArn) != arn {
 			continue
 		}
-		p := Place{Group: arn, Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType)}
+		p := Place{Group: arn, Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType),
+			Interval: time.Duration(aws.ToInt32(g.HealthCheckIntervalSeconds)) * time.Second, Timeout: time.Duration(aws.ToInt32(g.HealthCheckTimeoutSeconds)) * time.Second,
+			HealthyAfter: int(aws.ToInt32(g.HealthyThresholdCount)), UnhealthyAfter: int(aws.ToInt32(g.UnhealthyThresholdCount))}
 		if len(g.LoadBalancerArns) > 0 {
 			p.Balancer = g.LoadBalancerArns[0]
 		}

@@ -1,0 +1,157 @@
+package rehearse
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Scenario is one thing that may happen to a deployment.
+type Scenario struct {
+	Name string // "crash-loop"
+	Says string // a sentence's worth of words
+	// Bad: what happens loses requests whatever a deployment does; it must still
+	// end safely.
+	Bad    bool
+	change func(c *Case, stages int)
+}
+
+// Catalogue is what a pipeline is rehearsed against, in the order of the table.
+func Catalogue() []Scenario {
+	version := func(options string) func(*Case, int) { return func(c *Case, _ int) { c.New = options } }
+	faults := func(lines ...string) func(*Case, int) {
+		return func(c *Case, _ int) {
+			for _, l := range lines {
+				c.Faults = append(c.Faults, strings.NewReplacer("SERVICE", c.World.Service, "CLUSTER", c.World.Cluster, "ZONE", c.World.Region+"a").Replace(l))
+			}
+		}
+	}
+	kills := func(all ...Kill) func(*Case, int) { return func(c *Case, _ int) { c.Kills = all } }
+	at := func(d time.Duration, does string) func(*Case, int) {
+		return func(c *Case, _ int) { c.Hands = []Hand{{At: d, Does: does}} }
+	}
+	half := func(c *Case, stages int) int { return max(1, stages/2) }
+	return []Scenario{
+		{"good", "the new version is good", false, version("")},
+		{"slow-requests", "requests last 1.5 s, on both versions", false, func(c *Case, _ int) { c.Old, c.New = "latency=1500ms", "latency=1500ms" }},
+		{"slow-start", "tasks take two minutes longer to start", false, faults("slow-start SERVICE by=120s")},
+		{"slow-boot", "the new version answers 503 for its first 20 s", false, version("healthy-after=20s")},
+		{"crash-loop", "the new version exits 2 s after its start", false, version("healthy-after=1h&crash-after=2s&exit=1")},
+		{"never-healthy", "the new version fails its health check: a wrong path, a missing setting", false, version("never-healthy=true")},
+		{"no-image", "the new version's image cannot be pulled", false, version("noboot=true")},
+		{"no-secret", "a secret of the new version cannot be read", false, version("no-secret=true")},
+		{"unhealthy-after-30s", "the new version is healthy, then fails its health check", true, version("unhealthy-after=30s")},
+		{"crash-after-90s", "the new version is healthy, then exits", true, version("crash-after=90s&exit=1")},
+		{"out-of-memory", "the new version runs out of memory a minute after its start", true, version("oom-after=60s")},
+		{"errors", "the new version answers one request in twenty with 500", true, version("errors=5%")},
+		{"task-lost", "a serving task dies meanwhile", true, faults("task-crash SERVICE count=1 exit=137 after=60s")},
+		{"zone-lost", "an Availability Zone goes, for ten minutes", true, faults("zone-lost ZONE after=60s for=10m")},
+		{"no-capacity", "no task can be placed for five minutes", false, faults("no-capacity CLUSTER after=5s for=5m")},
+		{"no-capacity-for-good", "no task can be placed any more", false, faults("no-capacity CLUSTER after=5s for=6h")},
+		{"throttling", "AWS refuses three calls in ten for their rate", false, faults("throttle *:* p=0.3")},
+		{"server-errors", "AWS answers one call in ten with 500", false, faults("5xx *:* p=0.1")},
+		{"lost-replies", "one reply in ten is lost after AWS has acted", false, faults("lost-reply *:* p=0.1")},
+		{"stale-reads", "AWS's answers lag four seconds behind", false, faults("stale ecs:* by=4s p=0.5", "stale elasticloadbalancing:DescribeTargetHealth by=4s p=0.5")},
+		{"slow-calls", "every call takes a second", false, faults("latency *:* by=1s")},
+		{"credentials-expire", "the credentials expire and are renewed a quarter of an hour later", false, faults("expired-credentials after=60s for=15m")},
+		{"killed", "sluice is killed after a write, before it hears of it", false, kills(Kill{N: 4, After: true})},
+		{"killed-thrice", "sluice is killed three times", false, kills(Kill{N: 3}, Kill{Row: true, N: 20, After: true}, Kill{N: 2, After: true})},
+		{"disk-full", "the journal's disk is full for a while", false, func(c *Case, _ int) { c.Full = Full{Row: 30, For: 3} }},
+		{"scale-in", "somebody halves the desired count meanwhile", false, func(c *Case, _ int) {
+			c.Hands = []Hand{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", Scale, max(1, c.World.Tasks/2))}}
+		}},
+		{"scale-out", "somebody doubles the desired count meanwhile", false, func(c *Case, _ int) {
+			c.Hands = []Hand{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", Scale, 2*c.World.Tasks)}}
+		}},
+		{"rule-edited", "somebody's Terraform puts the listener rule back in the middle", false, func(c *Case, n int) {
+			if c.World.Canary.ARN != "" {
+				c.Hands = []Hand{{Stage: half(c, n), Does: EditRule + " 100 0"}}
+			}
+		}},
+		{"rollback-midway", "a person rolls back half way", false, func(c *Case, n int) { c.Hands = []Hand{{Stage: half(c, n), Does: Rollback}} }},
+		{"rollback-at-the-end", "a person rolls back after the last stage", false, func(c *Case, n int) { c.Hands = []Hand{{Stage: n, Does: Rollback}} }},
+		{"two-at-once", "a second sluice on another machine deploys the same service", false, at(30*time.Second, Second)},
+		{"claim-taken", "another deployment puts its claim on the service", false, at(60*time.Second, TakeClaim)},
+		{"service-deleted", "somebody deletes the service", true, at(60*time.Second, DeleteService)},
+	}
+}
+
+// On is the case of the scenario: an application's files in a world.
+func (s Scenario) On(base Case, stages int) Case {
+	s.change(&base, stages)
+	return base
+}
+
+// Row is what became of a scenario, the worst of its seeds.
+type Row struct {
+	Scenario     string         `json:"scenario"`
+	Says         string         `json:"says"`
+	Outcome      sluice.Outcome `json:"outcome"`
+	Cause        string         `json:"cause,omitempty"`
+	Requests     float64        `json:"requests"`
+	Failed       float64        `json:"failed"`
+	WorstShare   float64        `json:"worstShare"`            // of the new version, 0 to 1
+	TimeToSafety time.Duration  `json:"timeToSafety"`          // nanoseconds
+	Took         time.Duration  `json:"took"`                  // nanoseconds
+	Safe         bool           `json:"safe"`                  // it ended as promised
+	Flawed       []string       `json:"violations,omitempty"`  // why not
+	Better       []string       `json:"couldBetter,omitempty"` // what could be better
+	Seed         uint64         `json:"seed"`                  // that shows it
+	Losses       []string       `json:"losses,omitempty"`
+}
+
+// RowOf judges a result.
+func (s Scenario) RowOf(c Case, r Result) Row {
+	row := Row{Scenario: s.Name, Says: s.Says, Outcome: r.Outcome, Cause: r.Cause, Requests: r.Requests, Failed: r.Failed, WorstShare: r.WorstShare,
+		TimeToSafety: r.TimeToSafety, Took: r.Took, Flawed: r.Violations, Seed: c.Seed, Losses: r.Losses}
+	switch r.Outcome {
+	case sluice.Succeeded, sluice.RolledBack:
+	case sluice.Superseded, sluice.Gone, sluice.Failed:
+		// Said, and finished by a rollback in the rehearsal itself.
+	case "":
+		row.Flawed = append(row.Flawed, "it cannot be deployed: "+r.Cause)
+	default:
+		row.Flawed = append(row.Flawed, "it ended in between: "+string(r.Outcome))
+	}
+	if r.Failed > 1e-6 && !s.Bad && !c.lossy() && len(r.Violations) == 0 {
+		row.Flawed = append(row.Flawed, "requests were lost")
+	}
+	row.Safe = len(row.Flawed) == 0
+	row.Better = s.better(c, r)
+	return row
+}
+
+// Worse reports whether a is the row to show of the two.
+func (a Row) Worse(b Row) bool {
+	switch {
+	case a.Safe != b.Safe:
+		return !a.Safe
+	case a.Failed != b.Failed:
+		return a.Failed > b.Failed
+	}
+	return a.TimeToSafety > b.TimeToSafety
+}
+
+// better is what the result says about the application, not about sluice.
+func (s Scenario) better(c Case, r Result) (all []string) {
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	switch {
+	case s.Name == "slow-requests" && r.Failed > 0:
+		say("a deregistration delay of %s cuts requests off that last 1.5 s", c.World.Primary.Drain)
+	case s.Name == "slow-start" && r.Outcome != sluice.Succeeded:
+		say("tasks that start two minutes late are given up: raise progressDeadline")
+	case s.Name == "slow-boot" && r.Outcome != sluice.Succeeded:
+		say("a version that needs 20 s is taken for a bad one: set healthCheckGracePeriodSeconds (now %s)", c.World.Grace)
+	case s.Name == "errors" && r.Outcome == sluice.Succeeded:
+		say("nothing looks at errors: the health check passes and everybody gets them")
+	case s.Bad && r.Outcome == sluice.Succeeded && c.has("unhealthy-after", "crash-after", "oom-after"):
+		say("it succeeded with a version that fails after a while: a WAIT of some minutes between the shares would have shown it")
+	case s.Bad && r.WorstShare > 0.5 && c.has("unhealthy-after", "crash-after", "oom-after"):
+		say("%.0f%% of the requests met the bad version: a smaller share first, and a WAIT of a minute, would have shown it", 100*r.WorstShare)
+	case s.Name == "good" && r.Failed > 0:
+		say("requests are lost even when all is well: see minimumHealthyPercent, recreate and the stop of the old tasks")
+	}
+	return all
+}
