@@ -144,6 +144,7 @@ func (p *program) verbs() []verb {
 		{groupLook, p.status()},
 		{groupLook, p.history()},
 		{groupLook, p.wait()},
+		{groupLocal, p.rehearse()},
 		{groupLocal, p.sim()},
 		{groupLocal, p.demo()},
 		{groupLocal, p.schema()},

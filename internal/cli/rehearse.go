@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
+)
+
+// rehearsing is one run of the verb.
+type rehearsing struct {
+	*program
+	fromLive bool
+	faults   string
+	seeds    int
+	format   string
+}
+
+func (p *program) rehearse() *cobra.Command {
+	r := &rehearsing{program: p}
+	var at where
+	c := &cobra.Command{
+		Use:   "rehearse [DIR | -c FILE]",
+		Short: "Deploy in a local AWS of the service's shape, against everything that may go wrong",
+		Long: `Deploy in a local AWS of the service's shape, against everything that may go wrong.
+
+It takes your own pipeline, rollback included, through each scenario of a catalogue
+in virtual time: bad versions, lost zones, throttling, expired credentials, a sluice
+that is killed, people who edit the same rule. It counts the requests that would
+have been lost, the share that the new version had, and how long it took until it
+had none. Nothing real is touched.
+
+The world has the shape of the files; --from-live takes the counts, the timings of
+health checks and drains and the rules from the service that runs, by reads alone.
+
+Exit code 1 if a scenario loses requests that a deployment need not lose, or does not
+end safely.`,
+		Example: `  sluice rehearse examples/canary
+  sluice rehearse --from-live --seeds 10
+  sluice rehearse --faults crash-loop,zone-lost,killed
+  sluice rehearse --output markdown >> "$GITHUB_STEP_SUMMARY"`,
+		Args: atMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.path(c, args)
+			if err != nil {
+				return err
+			}
+			return r.run(c.Context(), path)
+		},
+	}
+	at.register(c)
+	c.Flags().BoolVar(&r.fromLive, "from-live", false, "the world has the shape of the service that runs (reads only)")
+	c.Flags().StringVar(&r.faults, "faults", "all", "`names` of scenarios with commas between, or all")
+	c.Flags().IntVar(&r.seeds, "seeds", 3, "worlds per scenario; the worst is shown")
+	c.Flags().StringVar(&r.format, "output", "text", "text, json or markdown")
+	return c
+}
+
+func (r *rehearsing) run(ctx context.Context, path string) error {
+	scenarios, err := r.scenarios()
+	if err != nil {
+		return err
+	}
+	base, app, err := r.base(ctx, path)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shape(base.World), Advice: rehearsals.Advice(base.World, app),
+		Rows: r.all(base, scenarios, len(app.Pipeline))}
+	report.Took = time.Since(began)
+	if err := r.print(report); err != nil {
+		return err
+	}
+	if report.unsafe() > 0 {
+		return exit(sluice.ExitUsage)
+	}
+	return nil
+}
+
+// scenarios are those asked for.
+func (r *rehearsing) scenarios() ([]rehearsals.Scenario, error) {
+	wrong := func(err error) error {
+		return &sluice.Error{Op: "sluice rehearse", Err: err, Next: "sluice rehearse --help"}
+	}
+	if r.format != "text" && r.format != "json" && r.format != "markdown" {
+		return nil, wrong(fmt.Errorf("--output is text, json or markdown, not %q", r.format))
+	}
+	if r.seeds < 1 {
+		return nil, wrong(errors.New("--seeds is at least 1"))
+	}
+	all := rehearsals.Catalogue()
+	if r.faults == "all" {
+		return all, nil
+	}
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	var chosen []rehearsals.Scenario
+	for _, name := range strings.Split(r.faults, ",") {
+		i := slices.Index(names, strings.TrimSpace(name))
+		if i < 0 {
+			return nil, wrong(fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(names, ", ")))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// base is the case that every scenario changes: the files in their world.
+func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *appfile.Application, error) {
+	app, err := r.application(path)
+	if err != nil {
+		return rehearsals.Case{}, nil, err
+	}
+	if app.Service == nil {
+		_, err := plan.Make(app, plan.Live{}, plan.Options{}) // it says why that cannot be deployed
+		return rehearsals.Case{}, nil, err
+	}
+	c := rehearsals.Case{Pipeline: nil}
+	if c.Files, c.File, err = r.files(path); err != nil {
+		return c, nil, err
+	}
+	if !r.fromLive {
+		c.World, err = rehearsals.FromFiles(app)
+		return c, app, err
+	}
+	account, clock, err := r.open(ctx, app.Region)
+	if err != nil {
+		return c, nil, err
+	}
+	c.World, err = rehearsals.FromLive(ctx, account, clock, app)
+	return c, app, err
+}
+
+// files is where the application's files are read from.
+func (r *rehearsing) files(path string) (fs.FS, string, error) {
+	wd, err := r.env.Getwd()
+	if err != nil {
+		return nil, "", &sluice.Error{Op: "find the working directory", Err: err}
+	}
+	abs := path
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(wd, path)
+	}
+	if rel, err := filepath.Rel(wd, abs); err == nil && filepath.IsLocal(rel) {
+		return r.env.FS(wd), filepath.ToSlash(rel), nil
+	}
+	if info, err := fs.Stat(r.env.FS(filepath.Dir(abs)), filepath.Base(abs)); err == nil && info.IsDir() {
+		return r.env.FS(abs), ".", nil
+	}
+	return r.env.FS(filepath.Dir(abs)), filepath.Base(abs), nil
+}
+
+// all plays every scenario with every seed, on all processors.
+func (r *rehearsing) all(base rehearsals.Case, scenarios []rehearsals.Scenario, stages int) []rehearsals.Row {
+	rows := make([]rehearsals.Row, len(scenarios))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wait sync.WaitGroup
+	for i, s := range scenarios {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			for seed := range r.seeds {
+				c := s.On(base, max(1, stages))
+				c.Seed = uint64(seed + 1)
+				row := s.RowOf(c, rehearsals.Run(c))
+				if seed == 0 || row.Worse(rows[i]) {
+					rows[i] = row
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return rows
+}
+
+// shape says in a line what the world is like.
+func (r *rehearsing) shape(w rehearsals.World) string {
+	from := "as the files say, else with AWS's defaults"
+	if r.fromLive {
+		from = "as it runs now"
+	}
+	s := fmt.Sprintf("%s, controller %s", sluice.Plural(w.Tasks, "task"), w.Controller)
+	if w.Primary.ARN != "" {
+		s += fmt.Sprintf(", health checks every %s (%d must pass), drain %s", plan.Duration(w.Primary.Interval), w.Primary.Healthy, plan.Duration(w.Primary.Drain))
+	}
+	return s + "; " + from
+}
+
+// rehearsalReport is what the verb prints.
+type rehearsalReport struct {
+	Service string           `json:"service"`
+	Shape   string           `json:"shape"`
+	Rows    []rehearsals.Row `json:"scenarios"`
+	Advice  []string         `json:"advice"`
+	Took    time.Duration    `json:"-"`
+}
+
+func (r rehearsalReport) unsafe() (n int) {
+	for _, row := range r.Rows {
+		if !row.Safe {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *rehearsing) print(report rehearsalReport) error {
+	var err error
+	switch r.format {
+	case "json":
+		enc := json.NewEncoder(r.env.Out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(report)
+	case "markdown":
+		_, err = fmt.Fprint(r.env.Out, report.markdown())
+	default:
+		_, err = fmt.Fprint(r.env.Out, report.text(painter(r.env, r.env.Out)))
+	}
+	return err
+}
