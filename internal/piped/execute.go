@@ -2,9 +2,12 @@ package piped
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -55,6 +58,7 @@ func (p *plugin) execute(ctx context.Context, in *contract.ExecutePluginInput, l
 	if in.GetRunningDeploymentSource() != nil {
 		running, _ = p.entry.load(in.GetRunningDeploymentSource()) // it only tells of tags that were given
 	}
+	var failed []error
 	for _, name := range targets {
 		t := &turn{plugin: p, in: in, log: log, target: target, running: running, failed: err}
 		t.host = &host{piped: p.piped, plugin: p.entry.Name, deployment: in.GetDeployment().GetId(), tell: log.event}
@@ -63,10 +67,13 @@ func (p *plugin) execute(ctx context.Context, in *contract.ExecutePluginInput, l
 			log.write(contract.LogSeverity_INFO, "deploy target "+name)
 		}
 		if err := t.run(ctx, name); err != nil {
-			return inTarget(name, len(targets), err)
+			failed = append(failed, inTarget(name, len(targets), err))
+		}
+		if len(failed) > 0 && !t.rollsBack() { // a rollback goes on to what it can put back
+			break
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 func inTarget(name string, of int, err error) error {
@@ -190,13 +197,38 @@ func (t *turn) find() int {
 	return i
 }
 
-// own refuses another application's service.
+// own refuses another application's service, and takes a claim away that an
+// earlier deployment of this application left: piped runs one at a time, and does
+// not tell when one is over.
 func (t *turn) own(ctx context.Context) error {
 	live, err := t.hand().Observe(ctx)
-	if err != nil {
+	if err != nil || live == nil || live.Status != "ACTIVE" {
 		return err
 	}
-	return owned(live, t.in.GetDeployment(), t.hand().Resource())
+	if err := owned(live, t.in.GetDeployment(), t.hand().Resource()); err != nil {
+		return err
+	}
+	k, err := plan.ParseClaim(live.Tags[plan.ClaimTag])
+	if err != nil || k.Deployment == t.id() || !strings.HasPrefix(k.Deployment, idOf(t.in.GetDeployment().GetApplicationId(), "")) {
+		return nil
+	}
+	t.log.write(contract.LogSeverity_INFO, "deployment "+k.Deployment+" of this application is over and left its claim on the service")
+	return t.tags().hand.Untag(ctx, t.tags().act, "remove a claim that was left", live.ARN, plan.ClaimTag)
+}
+
+// id names the deployment in claims and in what it makes.
+func (t *turn) id() string {
+	return idOf(t.in.GetDeployment().GetApplicationId(), t.in.GetDeployment().GetId())
+}
+
+// idOf begins alike for all deployments of an application.
+func idOf(application, deployment string) string {
+	sum := sha256.Sum256([]byte(application))
+	return plan.IDPrefix + hex.EncodeToString(sum[:4]) + "-" + deployment
+}
+
+func (t *turn) tags() tagWriter {
+	return tagWriter{hand: t.hand(), deployment: t.id(), tell: t.log.event}
 }
 
 func (t *turn) hand() ecs.Service {
@@ -223,12 +255,12 @@ func (t *turn) open(ctx context.Context) (*stage.Run, error) {
 		}
 	}
 	return stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: t.index,
-		Deployment: plan.IDPrefix + t.in.GetDeployment().GetId(), Host: t.host, Ours: func(id string) bool { return slices.Contains(left, id) }})
+		Deployment: t.id(), Host: t.host, Ours: func(id string) bool { return slices.Contains(left, id) }})
 }
 
 // after is what comes once the stage's own work is done.
 func (t *turn) after(ctx context.Context) error {
-	w := tagWriter{hand: t.hand(), deployment: plan.IDPrefix + t.in.GetDeployment().GetId(), tell: t.log.event}
+	w := t.tags()
 	switch t.in.GetStage().GetName() {
 	case appfile.StageSync, appfile.StagePrimaryRollout:
 		if t.running != nil {
@@ -243,15 +275,20 @@ func (t *turn) after(ctx context.Context) error {
 // over tells whether nothing of ours comes after this stage: the claim on the
 // service is given back then.
 func (t *turn) over(err error) bool {
-	if t.rollsBack() || err == nil {
+	if t.rollsBack() {
+		return true
+	}
+	all := t.in.GetDeployment().GetStages()
+	if err != nil {
+		planned := slices.ContainsFunc(all, (*contract.PipelineStage).GetRollback)
+		return !planned && (len(all) > 0 || !t.target.app.AutoRollback)
+	}
+	if len(all) == 0 {
 		return t.index >= len(t.plan.Stages)-1
 	}
-	for _, s := range t.in.GetDeployment().GetStages() {
-		if s.GetRollback() {
-			return false
-		}
-	}
-	return len(t.in.GetDeployment().GetStages()) > 0 || !t.target.app.AutoRollback
+	return !slices.ContainsFunc(all, func(s *contract.PipelineStage) bool {
+		return !s.GetRollback() && s.GetIndex() > t.in.GetStage().GetIndex() && slices.Contains(ourStages, s.GetName())
+	})
 }
 
 // release gives the claim back. That it cannot be is no failure of the deployment:
@@ -259,7 +296,7 @@ func (t *turn) over(err error) bool {
 func (t *turn) release(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	w, err := stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: len(t.plan.Stages),
-		Deployment: plan.IDPrefix + t.in.GetDeployment().GetId(), Host: t.host})
+		Deployment: t.id(), Host: t.host})
 	if err == nil {
 		err = w.Release(ctx)
 	}

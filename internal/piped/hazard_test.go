@@ -222,6 +222,22 @@ func TestHazard18ServiceOfAnotherIsRefused(t *testing.T) {
 	}
 }
 
+// A deployment that ended without a stage of ours left its claim: the next one of
+// the application goes on all the same, and removes what it left.
+func TestNextDeploymentTakesOverWhatWasLeft(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, external+quick)
+	r.flow()
+	d := r.usual()
+	d.run(d.forward()[0])
+	d.run(d.forward()[1])
+	next := r.begin(source{image: "sim/web:v1"}, source{image: "sim/web:v3"})
+	next.all()
+	r.want(serves("v3"))
+	r.noneLost()
+	r.free()
+}
+
 // A value that cannot be saved stops the stage before the write.
 func TestFailedSaveStopsTheStage(t *testing.T) {
 	t.Parallel()

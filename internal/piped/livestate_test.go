@@ -142,6 +142,10 @@ func TestPlanPreview(t *testing.T) {
 	if p := ask(v2, v2); !p.GetNoChange() || p.GetSummary() != "0 changes" {
 		t.Errorf("%s %t", p.GetSummary(), p.GetNoChange())
 	}
+	alone := source{app: strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", "", 1)}.write(t)
+	if text := string(ask(nil, alone).GetDetails()); !strings.Contains(text, "+family: web") || !strings.Contains(text, "standalone tasks are not deployed") {
+		t.Errorf("a standalone task:\n%s", text)
+	}
 	if p := ask(nil, v2); p.GetSummary() != "first deployment" || !strings.Contains(string(p.GetDetails()), "+serviceName: web") {
 		t.Errorf("%s\n%s", p.GetSummary(), p.GetDetails())
 	}
