@@ -7,9 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/sluice-ecs/sluice/awssim/fault"
+	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
 // Handler serves the AWS APIs and the simulator's own control under /_sluice/ at
@@ -22,6 +24,7 @@ import (
 //	GET    /_sluice/faults         the faults, as JSON
 //	POST   /_sluice/faults         inject faults, one per line; all or none
 //	DELETE /_sluice/faults         end all faults
+//	POST   /_sluice/demand         "<cluster>/<service> <percent>" per line: CPU asked for, in percent of a task
 //
 // Requests with an Origin header are refused: a page in a browser has no business
 // here.
@@ -40,8 +43,9 @@ func (s *Sim) Handler() http.Handler {
 		s.ClearFaults()
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("POST /_sluice/demand", s.serveDemand)
 	mux.HandleFunc("/_sluice/", func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, "there is no "+r.Method+" "+r.URL.Path+"; there are reset, world, traffic, traffic/reset and faults", http.StatusNotFound)
+		http.Error(w, "there is no "+r.Method+" "+r.URL.Path+"; there are reset, world, traffic, traffic/reset, faults and demand", http.StatusNotFound)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -74,6 +78,47 @@ func (s *Sim) serveInject(w http.ResponseWriter, r *http.Request) {
 		e.faults.Inject(f)
 	}
 	writeJSON(w, e.faults.List())
+}
+
+// serveDemand changes what the callers of services ask of them, all or none.
+func (s *Sim) serveDemand(w http.ResponseWriter, r *http.Request) {
+	e := s.now.Load()
+	err := e.world.Do(world.Key{Account: e.account, Region: e.region}, func(tx *world.Tx) error {
+		return setDemands(tx, io.LimitReader(r.Body, 1<<20))
+	})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func setDemands(tx *world.Tx, body io.Reader) error {
+	type demand struct {
+		of      *world.Service
+		percent float64
+	}
+	var all []demand
+	lines := bufio.NewScanner(body)
+	for n := 1; lines.Scan(); n++ {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		id, value, _ := strings.Cut(strings.TrimSpace(lines.Text()), " ")
+		svc, ok := tx.Services.Get(id)
+		percent, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		switch {
+		case !ok:
+			return fmt.Errorf("line %d: there is no service %q; write <cluster>/<service> <percent>", n, id)
+		case err != nil || !(percent >= 0 && percent <= 1e9):
+			return fmt.Errorf("line %d: %q is no percentage of a task's CPU", n, value)
+		}
+		all = append(all, demand{svc, percent})
+	}
+	for _, d := range all {
+		tx.SetDemand(d.of, d.percent)
+	}
+	return lines.Err()
 }
 
 // readFaults reads a fault per line; empty lines and lines that begin with # are

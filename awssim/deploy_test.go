@@ -1,6 +1,7 @@
 package awssim_test
 
 import (
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -79,5 +80,36 @@ func TestCodeDeployIsThrottledWhereAsked(t *testing.T) {
 	clock.move(time.Second)
 	if n := list(); n != 10 {
 		t.Errorf("%d a second later", n)
+	}
+}
+
+func TestDemandIsSetByHand(t *testing.T) {
+	file, err := os.ReadFile("../examples/codedeploy/world.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := newHands()
+	s := newSim(t, awssim.Options{Clock: clock})
+	load(t, s, string(file))
+	post := func(body string) (int, string) {
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, httptest.NewRequest("POST", "http://127.0.0.1/_sluice/demand", strings.NewReader(body)))
+		return w.Code, w.Body.String()
+	}
+	if code, text := post("prod/web 300\nprod/none 1\n"); code != 400 || !strings.Contains(text, `line 2: there is no service "prod/none"`) {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, text := post("prod/web much\n"); code != 400 || !strings.Contains(text, `"much" is no percentage`) {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, text := post("prod/web 400\n"); code != 204 {
+		t.Errorf("%d %s", code, text)
+	}
+	for range 5 {
+		clock.move(time.Minute)
+		s.World().Advance()
+	}
+	if n := s.View().Regions[0].Clusters[0].Services[0].Desired; n != 8 {
+		t.Errorf("desired %d", n)
 	}
 }
