@@ -150,3 +150,42 @@ func TestReturnToARevisionThatIsInactiveIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// AWS's answers may be old and its reply may be lost: forced or not, one
+// deployment is made, and it is the one that is followed.
+func TestRollingWithOldAnswersIsOneDeployment(t *testing.T) {
+	for name, c := range map[string]struct {
+		image  string
+		force  bool
+		faults []string
+	}{
+		"old answers":                      {"sim/web:v2", false, []string{"stale ecs:DescribeServices by=5s"}},
+		"lost reply, old answers":          {"sim/web:v2", false, []string{"lost-reply ecs:UpdateService times=1", "stale ecs:DescribeServices by=5s"}},
+		"forced, old answers":              {"sim/web:v1", true, []string{"stale ecs:DescribeServices by=5s"}},
+		"forced, lost reply, old answers":  {"sim/web:v1", true, []string{"lost-reply ecs:UpdateService times=1", "stale ecs:DescribeServices by=5s"}},
+		"forced, never sent, old answers":  {"sim/web:v1", true, []string{"no-send ecs:UpdateService times=1", "stale ecs:DescribeServices by=5s"}},
+		"forced, refused once, throttling": {"sim/web:v1", true, []string{"5xx ecs:UpdateService times=1", "throttle ecs:DescribeServices times=5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rolls(t, func(b *bench) {
+				ctx := context.Background()
+				must(b, b.clock.Sleep(ctx, time.Minute))
+				p := got(b.plan(b.rolling(c.image, breaker), plan.Options{Force: c.force}))(b)
+				id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+				b.deployed() // old answers are among those that were given
+				must(b, b.clock.Sleep(ctx, 10*time.Second))
+				for _, f := range c.faults {
+					must(b, b.sim.Inject(f))
+				}
+				end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
+				b.sim.ClearFaults()
+				b.rolled(end, sluice.Succeeded, "", "PRIMARY "+c.image+" COMPLETED 4 running")
+				list := got(b.ecs.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("prod"), Service: aws.String("web")}))(b)
+				if n := len(list.ServiceDeployments); n != 2 {
+					b.Errorf("%d service deployments, want the first and ours\n%s", n, b.log())
+				}
+				b.noneLost()
+			})
+		})
+	}
+}
