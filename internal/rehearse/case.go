@@ -120,9 +120,9 @@ func (k Kill) String() string {
 // words are the traits of a drawn world.
 func (w World) words() string {
 	r := w.Listeners[0].Rules[0]
-	return fmt.Sprintf("controller=%s tasks=%d zones=%d interval=%s healthy=%d unhealthy=%d drain=%s rules=%d weight=%d/%d alone=%t sticky=%s grace=%s others=%t",
+	return fmt.Sprintf("controller=%s tasks=%d zones=%d interval=%s healthy=%d unhealthy=%d drain=%s rules=%d weight=%d/%d alone=%t sticky=%s grace=%s nodes=%s others=%t",
 		w.Controller, w.Tasks, len(w.Subnets), w.Primary.Interval, w.Primary.Healthy, w.Primary.Unhealthy, w.Primary.Drain,
-		len(w.Listeners[0].Rules), r.Primary, r.Canary, r.Alone, r.Sticky, w.Grace, w.Others)
+		len(w.Listeners[0].Rules), r.Primary, r.Canary, r.Alone, r.Sticky, w.Grace, w.Nodes, w.Others)
 }
 
 // set applies one trait.
@@ -158,6 +158,8 @@ func (w *World) set(name, value string) (err error) {
 		w.Listeners[0].Rules[0].Sticky = duration()
 	case "grace":
 		w.Grace = duration()
+	case "nodes":
+		w.Nodes = duration()
 	case "others":
 		w.Others = value == "true"
 	default:

@@ -79,6 +79,9 @@ func (d *draws) world() World {
 	if w.Controller == "EXTERNAL" {
 		d.rules(&w)
 	}
+	if d.chance(30) {
+		w.Nodes = 9 * time.Second
+	}
 	w.Others = d.chance(50)
 	return w
 }

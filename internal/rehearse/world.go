@@ -18,6 +18,7 @@ type World struct {
 	Primary, Canary  Group    // no Canary: ARN ""
 	Listeners        []Listener
 	Grace            time.Duration // healthCheckGracePeriodSeconds
+	Nodes            time.Duration // how long a changed rule may take to reach every node; 0: as usual
 	Others           bool          // another team's service, group and rule stand beside
 }
 
@@ -95,7 +96,11 @@ func (w World) File(serving string) []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("account: %q\nregion: %s\nsubnets: [%s]\nclusters: [%s]", w.Account, w.Region, strings.Join(w.Subnets, ", "), w.Cluster)
-	line("knobs: {throttle: true}\ntargetGroups:")
+	knobs := "throttle: true"
+	if w.Nodes > 0 {
+		knobs += fmt.Sprintf(", weightPropagation: 0s..%s", w.Nodes)
+	}
+	line("knobs: {%s}\ntargetGroups:", knobs)
 	w.Primary.file(line, w.Port)
 	if w.Canary.ARN != "" {
 		w.Canary.file(line, w.Port)

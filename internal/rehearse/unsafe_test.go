@@ -1,0 +1,100 @@
+package rehearse
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// usafe is a configuration that should not go to production, and what says so: a
+// line of advice, or a scenario that is not safe or has advice of its own.
+type usafe struct {
+	name   string
+	change func(c *Case, files fstest.MapFS)
+	says   string // in what is told
+	in     string // the scenario that shows it; "": advice that needs none
+}
+
+func edit(file, old, new string) func(*Case, fstest.MapFS) {
+	return func(_ *Case, files fstest.MapFS) {
+		files[file] = &fstest.MapFile{Data: []byte(strings.Replace(string(files[file].Data), old, new, 1))}
+	}
+}
+
+var unsafeOnes = []usafe{
+	{"a drain of 0 and requests that last", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 }, "cuts requests off", "slow-requests"},
+	{"a drain of 0", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 }, "every request in flight is cut off", ""},
+	{"a drain of five minutes", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain = 5 * time.Minute }, "each removal of tasks take that long", ""},
+	{"one task", func(c *Case, _ fstest.MapFS) { c.World.Tasks = 1 }, "nothing serves", ""},
+	{"one zone", func(c *Case, _ fstest.MapFS) { c.World.Subnets = subnets(1) }, "one zone", ""},
+	{"health checks that are seldom", func(c *Case, _ fstest.MapFS) { c.World.Primary.Interval = 30 * time.Second }, "health checks every 30s", ""},
+	{"a health check's timeout as long as its interval", func(c *Case, _ fstest.MapFS) { c.World.Primary.Timeout = 5 * time.Second }, "is not shorter than its interval", ""},
+	{"a progress deadline shorter than a start", edit("sluice.yaml", "progressDeadline: 10m0s", "progressDeadline: 20s"), "progressDeadline 20s is shorter", ""},
+	{"a progress deadline shorter than a slow start", edit("sluice.yaml", "progressDeadline: 10m0s", "progressDeadline: 100s"), "raise progressDeadline", "slow-start"},
+	{"no pipeline", func(c *Case, files fstest.MapFS) {
+		text, _, _ := strings.Cut(string(files["sluice.yaml"].Data), "pipeline:")
+		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(text)}
+	}, "every request goes to the new version at once", ""},
+	{"a pipeline that leaves its canary", edit("sluice.yaml", "    - {name: ECS_CANARY_CLEAN}\n", ""), "leaves the canary running", ""},
+	{"a pipeline that looks at nothing", func(*Case, fstest.MapFS) {}, "a WAIT of some minutes", "unhealthy-after-30s"},
+	{"no rollback", edit("sluice.yaml", "name: web\n", "name: web\nplanner: {autoRollback: false}\n"), "autoRollback is off", ""},
+	{"a health check path that is wrong", func(*Case, fstest.MapFS) {}, "health checks in", "never-healthy"},
+}
+
+// Configurations that lose requests or time are told, in every run.
+func TestUnsafeConfigurationsAreTold(t *testing.T) {
+	for _, u := range unsafeOnes {
+		t.Run(u.name, func(t *testing.T) {
+			t.Parallel()
+			base := Case{World: Plain(), Pipeline: canary}
+			files := base.files().(fstest.MapFS)
+			u.change(&base, files)
+			base.Files, base.File = fs.FS(files), "sluice.yaml"
+			app, err := appfile.Load(files, "sluice.yaml", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := strings.Join(Advice(base.World, app), "\n")
+			if s := scenario(u.in); s != nil {
+				c := s.On(base, len(app.Pipeline))
+				row := s.RowOf(c, Run(c))
+				told = fmt.Sprintf("%v\n%v\n%s", row.Better, row.Flawed, row.Cause)
+			}
+			if !strings.Contains(told, u.says) {
+				t.Errorf("it does not say %q:\n%s", u.says, told)
+			}
+		})
+	}
+}
+
+func scenario(name string) *Scenario {
+	for _, s := range Catalogue() {
+		if s.Name == name {
+			return &s
+		}
+	}
+	return nil
+}
+
+// A sound configuration is safe in every scenario.
+func TestSoundConfigurationIsSafeInEveryScenario(t *testing.T) {
+	for name, pipeline := range map[string][]string{"canary": canary, "blue/green": blueGreen, "quick sync": nil} {
+		base := Case{World: Plain(), Pipeline: pipeline}
+		base.Files, base.File = base.files(), "sluice.yaml"
+		for _, s := range Catalogue() {
+			t.Run(name+"/"+s.Name, func(t *testing.T) {
+				t.Parallel()
+				c := s.On(base, max(1, len(pipeline)))
+				r := Run(c)
+				if row := s.RowOf(c, r); !row.Safe {
+					t.Errorf("%s: %s; %v\n%s", row.Outcome, row.Cause, row.Flawed, r.Log)
+				}
+			})
+		}
+	}
+}
