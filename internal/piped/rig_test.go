@@ -99,7 +99,6 @@ type rig struct {
 	plugin *process
 	load   *load
 	number int // of deployments
-	stop   func()
 }
 
 // world is the local AWS of the tests: web at v1, behind a load balancer.
