@@ -16,14 +16,14 @@ import (
 
 // commands are those of the scripts, beside testscript's own.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"exits":   exits,  // exits CODE sluice …: run it, and want that exit code
-	"sim":     sim,    // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
-	"fault":   inject, // fault LINE: inject it
-	"remove":  remove, // remove CLUSTER SERVICE: somebody deletes it
+	"exits":   exits,   // exits CODE sluice …: run it, and want that exit code
+	"sim":     sim,     // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
+	"fault":   inject,  // fault LINE: inject it
+	"remove":  remove,  // remove CLUSTER SERVICE: somebody deletes it
 	"update":  update,  // update CLUSTER SERVICE IMAGE: somebody deploys an image; FORCE instead: a new deployment
 	"history": history, // history CLUSTER SERVICE: its service deployments, newest first
-	"claim":   claim,  // claim CLUSTER SERVICE ID: another machine deploys it
-	"edit":    edit,   // edit FILE OLD NEW: in place
+	"claim":   claim,   // claim CLUSTER SERVICE ID: another machine deploys it
+	"edit":    edit,    // edit FILE OLD NEW: in place
 	"clear":   clearFaults,
 	"traffic": traffic, // traffic BALANCER N: send requests; stdout counts the answers
 	"start":   start,   // start NAME sluice …: run it beside the script

@@ -71,4 +71,6 @@ func (s *Service) give(name string, given bool, set func()) {
 }
 
 // pinned: LATEST is not the version that it was then, and cannot be compared.
-func pinned(version *string) bool { return aws.ToString(version) != "" && aws.ToString(version) != "LATEST" }
+func pinned(version *string) bool {
+	return aws.ToString(version) != "" && aws.ToString(version) != "LATEST"
+}
