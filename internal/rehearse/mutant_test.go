@@ -38,7 +38,7 @@ var mutants = []mutant{
 	{"the canary is forgotten by the rollback", "internal/stage/rollback.go",
 		"\tif err != nil || canary == nil {\n", "\tif err != nil || canary != nil || canary == nil {\n"},
 	{"the new primary is forgotten by the rollback", "internal/stage/rollback.go",
-		"set != nil && set.Status != \"PRIMARY\" {", "set == nil && set.Status != \"PRIMARY\" {"},
+		"set != nil && set.Status != \"PRIMARY\" {", "set != nil && set.Status == \"\" {"},
 	{"the rollback restores 100 / 0 in the place of what was", "internal/stage/rules.go",
 		"r.rules.Write(ctx, r.act, live[i], was.Actions)", "r.router().Driver.Set(ctx, r.act, route.Path{ID: was.ARN}, sluice.CanaryShare(0))"},
 	{"a create is tried again without identity", "internal/ecs/taskset.go",

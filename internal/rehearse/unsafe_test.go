@@ -11,9 +11,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// usafe is a configuration that should not go to production, and what says so: a
+// flawed is a configuration that should not go to production, and what says so: a
 // line of advice, or a scenario that is not safe or has advice of its own.
-type usafe struct {
+type flawed struct {
 	name   string
 	change func(c *Case, files fstest.MapFS)
 	says   string // in what is told
@@ -26,7 +26,7 @@ func edit(file, old, new string) func(*Case, fstest.MapFS) {
 	}
 }
 
-var unsafeOnes = []usafe{
+var unsafeOnes = []flawed{
 	{"a drain of 0 and requests that last", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 }, "cuts requests off", "slow-requests"},
 	{"a drain of 0", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 }, "every request in flight is cut off", ""},
 	{"a drain of five minutes", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain = 5 * time.Minute }, "each removal of tasks take that long", ""},
