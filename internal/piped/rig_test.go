@@ -111,12 +111,12 @@ targetGroups:
   - name: web-primary
     arn: arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-primary/0123456789abcdef
     port: 80
-    deregistrationDelay: 5s
+    deregistrationDelay: 20s
     healthCheck: {path: /, interval: 5s, timeout: 4s, healthy: 2, unhealthy: 2}
   - name: web-canary
     arn: arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web-canary/fedcba9876543210
     port: 80
-    deregistrationDelay: 5s
+    deregistrationDelay: 20s
     healthCheck: {path: /, interval: 5s, timeout: 4s, healthy: 2, unhealthy: 2}
 loadBalancers:
   - name: web
@@ -180,10 +180,21 @@ func (r *rig) entry(targets ...string) string {
 	return string(got(json.Marshal(e))(r))
 }
 
+// ports are given out once each, below those that systems give out by themselves: a
+// port that is taken before the plugin binds it would lead to another test's plugin.
+var ports atomic.Int32
+
 func freePort(t testing.TB) int {
-	l := got(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Helper()
+	for range 1000 {
+		port := 16000 + os.Getpid()%100*100 + int(ports.Add(1))%100
+		if l, err := net.Listen("tcp", fmt.Sprintf("localhost:%d", port)); err == nil {
+			_ = l.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
 }
 
 // environ is what the plugin inherits from piped.
