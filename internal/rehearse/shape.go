@@ -232,7 +232,9 @@ func Advice(w World, app *appfile.Application) (all []string) {
 	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.MinimumHealthyPercent != nil && *c.MinimumHealthyPercent < 100 {
 		say("minimumHealthyPercent %d lets ECS stop serving tasks before new ones serve", *c.MinimumHealthyPercent)
 	}
-	pipelineAdvice(app, say)
+	if w.Controller != "ECS" { // ECS's own update goes in batches
+		pipelineAdvice(app, say)
+	}
 	return all
 }
 
