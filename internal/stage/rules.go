@@ -39,7 +39,16 @@ func (r *Run) intend(ctx context.Context, arn, name, live, next string) error {
 	if !slices.Contains(prints[arn], next) {
 		prints[arn] = append(prints[arn], next)
 	}
-	return save(ctx, r.Host, keyPrints, prints)
+	if err := save(ctx, r.Host, keyPrints, prints); err != nil {
+		return err
+	}
+	return r.shifting(ctx)
+}
+
+// shifting saves when weights were written last. It is saved before the write
+// too: killed right after it, nobody would know that the nodes may lag.
+func (r *Run) shifting(ctx context.Context) error {
+	return save(ctx, r.Host, keyShifted, r.Clock.Now())
 }
 
 func (r *Run) edited(arn, name string) error {
@@ -79,7 +88,7 @@ func (r *Run) extend(ctx context.Context) error {
 func (r *Run) shift(ctx context.Context, to sluice.Weights) error {
 	done, err := r.router().Shift(ctx, r.act, to)
 	if len(done.Written) > 0 {
-		if err := save(ctx, r.Host, keyShifted, r.Clock.Now()); err != nil {
+		if err := r.shifting(ctx); err != nil {
 			return err
 		}
 	}
@@ -131,6 +140,9 @@ func (r *Run) restoreRules(ctx context.Context) (edited []alb.Rule, err error) {
 			r.warn("the %s (%s) was edited by somebody else and is left as it is", was.Name(), was.ARN)
 			edited = append(edited, live[i])
 		default:
+			if err := r.shifting(ctx); err != nil {
+				return edited, err
+			}
 			if err := r.rules.Write(ctx, r.act, live[i], was.Actions); err != nil {
 				return edited, err
 			}
@@ -141,7 +153,7 @@ func (r *Run) restoreRules(ctx context.Context) (edited []alb.Rule, err error) {
 		return edited, nil
 	}
 	r.note("restored %s", sluice.Plural(written, "listener rule"))
-	return edited, save(ctx, r.Host, keyShifted, r.Clock.Now())
+	return edited, r.shifting(ctx)
 }
 
 // sendsToCanary reports whether a rule gives the canary group weight.
