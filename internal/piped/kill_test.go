@@ -83,7 +83,7 @@ func TestKilledAtEverySave(t *testing.T) {
 			r := newRig(t, external+quick)
 			r.flow()
 			kills := r.killing(func(told func(string)) {
-				r.piped.set(func() { r.piped.put = func(key, value string) { told(key + value) } })
+				r.piped.set(func() { r.piped.put = func(key, value string) { told(key + timeless(key, value)) } })
 			}, o.stages)
 			if kills < 10 {
 				t.Errorf("only %d kills", kills)
@@ -91,6 +91,15 @@ func TestKilledAtEverySave(t *testing.T) {
 			r.ended(o.version)
 		})
 	}
+}
+
+// timeless is the value without what is another one in each attempt: killed at
+// each of those, no stage would ever end.
+func timeless(key, value string) string {
+	if strings.HasSuffix(key, "shifted-at") {
+		return ""
+	}
+	return value
 }
 
 // The plugin is killed after every write that it makes.
