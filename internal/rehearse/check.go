@@ -473,6 +473,9 @@ func (f *field) tags() map[string]string {
 // stands: exactly one version serves, with all its tasks, and the rules, tags and
 // groups are as they were or as planned.
 func (f *field) stands(fresh bool) {
+	if f.excuses(DeleteService) {
+		return
+	}
 	want := "old"
 	if fresh || f.secondRan {
 		want = "new"
