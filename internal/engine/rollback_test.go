@@ -91,3 +91,20 @@ func TestAbortLeavesItAsItStands(t *testing.T) {
 		b.expect(end, sluice.Stopped, "aborted", "ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; primary 50 canary 50")
 	})
 }
+
+// What an abort left can still be put back.
+func TestRollbackAfterAbort(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		ctx := context.Background()
+		id := b.start(b.files("sim/web:v2", held(2)))
+		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
+		if end := got(b.engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Stopped {
+			b.Fatalf("%s: %s", end.Outcome, end.Cause)
+		}
+		must(b, b.engine.Reopen(ctx, id))
+		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
+		b.noneLost()
+	})
+}
