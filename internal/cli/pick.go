@@ -46,7 +46,7 @@ func (p *program) pick(ctx context.Context, j *journal.Journal, verb, path strin
 	if len(open) == 1 {
 		return open[0], nil
 	}
-	return journal.Deployment{}, p.which(verb, "here is no application file, and "+sluice.Plural(len(open), "deployment")+" not ended", open)
+	return journal.Deployment{}, p.which(verb, "here is no application file, and "+underWay(len(open)), open)
 }
 
 // absent reports whether there is no application file at all.
@@ -108,4 +108,15 @@ func (p *program) which(verb, why string, all []journal.Deployment) error {
 		next = "sluice history lists the deployments"
 	}
 	return &sluice.Error{Op: "find the deployment", Kind: sluice.NotFound, Err: errors.New(b.String()), Next: next}
+}
+
+// underWay says how many deployments have not ended.
+func underWay(n int) string {
+	switch n {
+	case 0:
+		return "no deployment is under way"
+	case 1:
+		return "1 deployment is under way"
+	}
+	return fmt.Sprintf("%d deployments are under way", n)
 }
