@@ -52,7 +52,7 @@ func flows() map[string]Case {
 }
 
 // sampled is the step between kill points outside of make kill.
-const sampled = 61
+const sampled = 61 * lighter
 
 // Killed before and after each write and each row of the journal, and started
 // again, a deployment ends as the one that was not killed, no request is lost and

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	seeds  = flag.Uint64("seeds", 500, "how many seeds are simulated")
+	seeds  = flag.Uint64("seeds", 500/lighter, "how many seeds are simulated")
 	shrink = flag.Bool("shrink", true, "make a case that breaks a promise small, and write it down")
 	first  = flag.Uint64("first", 1, "the first of them")
 )
