@@ -8,13 +8,14 @@ import (
 
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/awssim/world/worldtest"
 )
 
 // The room is called directly here: neither a request nor an answer that its
 // owner changes afterwards may reach the world.
 func TestRequestsAndAnswersAreNotTheWorlds(t *testing.T) {
-	b := newStand(world.Options{})
-	room, ctx := ecs.New(b.World), world.WithKey(t.Context(), key)
+	b := worldtest.NewStand(world.Options{})
+	room, ctx := ecs.New(b.World), world.WithKey(t.Context(), worldtest.Key)
 	group := b.Group("blue")
 	must(room.CreateCluster(ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("web")}))(t)
 	reg := fargate("api", "sim/web:v1")
@@ -31,7 +32,7 @@ func TestRequestsAndAnswersAreNotTheWorlds(t *testing.T) {
 	in.NetworkConfiguration.AwsvpcConfiguration.SecurityGroups[0] = "changed"
 	got := must(room.DescribeTaskSets(ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api")}))(t).TaskSets[0]
 	v := got.NetworkConfiguration.AwsvpcConfiguration
-	if *got.LoadBalancers[0].ContainerPort != 8080 || v.Subnets[0] != subnets[0] || v.SecurityGroups[0] != "sg-1" {
+	if *got.LoadBalancers[0].ContainerPort != 8080 || v.Subnets[0] != worldtest.Subnets[0] || v.SecurityGroups[0] != "sg-1" {
 		t.Errorf("the task set became %+v %+v", got.LoadBalancers, v)
 	}
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/wire"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/awssim/world/worldtest"
 )
 
 // bench is a world with the room, and the SDK's own client on it: real codec,
 // no sockets.
 type bench struct {
-	*stand
+	*worldtest.Stand
 	*awsecs.Client
 	t     *testing.T
 	ctx   context.Context
@@ -36,11 +37,11 @@ func (t transport) Do(r *http.Request) (*http.Response, error) { return t.server
 
 func newBench(t *testing.T, o world.Options) *bench {
 	t.Helper()
-	b := &bench{stand: newStand(o), t: t, ctx: t.Context()}
+	b := &bench{Stand: worldtest.NewStand(o), t: t, ctx: t.Context()}
 	b.room = ecs.New(b.World)
 	b.Client = awsecs.NewFromConfig(aws.Config{
-		Region: key.Region, HTTPClient: transport{wire.New(b.World, b.room.Room())},
-		Credentials:  credentials.NewStaticCredentialsProvider(key.Account, "secret", ""),
+		Region: worldtest.Key.Region, HTTPClient: transport{wire.New(b.World, b.room.Room())},
+		Credentials:  credentials.NewStaticCredentialsProvider(worldtest.Key.Account, "secret", ""),
 		BaseEndpoint: aws.String("http://sim"), Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 	})
 	b.blue, b.green = b.Group("blue"), b.Group("green")
@@ -93,7 +94,7 @@ func fargate(family, image string) *awsecs.RegisterTaskDefinitionInput {
 }
 
 func network() *ecstypes.NetworkConfiguration {
-	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets, SecurityGroups: []string{"sg-1"}}}
+	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: worldtest.Subnets, SecurityGroups: []string{"sg-1"}}}
 }
 
 func behind(group string) []ecstypes.LoadBalancer {

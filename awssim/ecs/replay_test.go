@@ -13,11 +13,12 @@ import (
 
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/awssim/world/worldtest"
 )
 
 // program is a user who calls at random.
 type program struct {
-	b    *stand
+	b    *worldtest.Stand
 	room *ecs.Service
 	ctx  context.Context
 	r    *rand.Rand
@@ -176,8 +177,8 @@ func (p *program) observe() {
 
 // play runs a program of n calls and returns the world's log.
 func play(t *testing.T, seed uint64, n int) string {
-	b := newStand(world.Options{Seed: seed})
-	p := &program{b: b, room: ecs.New(b.World), ctx: world.WithKey(t.Context(), key), r: rand.New(rand.NewPCG(seed, 1))}
+	b := worldtest.NewStand(world.Options{Seed: seed})
+	p := &program{b: b, room: ecs.New(b.World), ctx: world.WithKey(t.Context(), worldtest.Key), r: rand.New(rand.NewPCG(seed, 1))}
 	b.Group("blue")
 	b.Group("green")
 	if _, err := p.room.CreateCluster(p.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("web")}); err != nil {

@@ -11,6 +11,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/awssim/world/worldtest"
 )
 
 // rolling makes service api with that configuration and awaits its first
@@ -268,7 +269,7 @@ func TestWhatStartsADeployment(t *testing.T) {
 	}
 	for name, in := range map[string]*awsecs.UpdateServiceInput{
 		"force": {ForceNewDeployment: true}, "another group": {LoadBalancers: behind(b.green)}, "none": {LoadBalancers: []ecstypes.LoadBalancer{}},
-		"another network": {NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets[:1]}}},
+		"another network": {NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: worldtest.Subnets[:1]}}},
 	} {
 		s := b.update(in)
 		if *s.CurrentServiceDeployment == current {

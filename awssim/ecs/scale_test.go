@@ -10,13 +10,14 @@ import (
 
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/awssim/world/worldtest"
 )
 
 // many fills a world with services of so many tasks each and lets them settle.
-func many(tb testing.TB, services, tasks int) *stand {
+func many(tb testing.TB, services, tasks int) *worldtest.Stand {
 	tb.Helper()
-	b := newStand(world.Options{LogLimit: 1000})
-	room, ctx := ecs.New(b.World), world.WithKey(tb.Context(), key)
+	b := worldtest.NewStand(world.Options{LogLimit: 1000})
+	room, ctx := ecs.New(b.World), world.WithKey(tb.Context(), worldtest.Key)
 	fatal := func(err error) {
 		if err != nil {
 			tb.Fatal(err)

@@ -18,13 +18,14 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/elbv2"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/awssim/world/worldtest"
 )
 
 // street is ECS behind the real law of load balancers, under requests.
 type street struct {
 	*testing.T
 	ctx   context.Context
-	clock handClock
+	now   time.Time
 	w     *world.World
 	room  *ecs.Service
 	law   *balancer.Law
@@ -32,11 +33,11 @@ type street struct {
 	group string
 }
 
-func (s *street) Now() time.Time                             { return s.clock.now }
+func (s *street) Now() time.Time                             { return s.now }
 func (s *street) Sleep(context.Context, time.Duration) error { return nil }
 
 func newStreet(t *testing.T, seed uint64) *street {
-	s := &street{T: t, ctx: world.WithKey(t.Context(), key), clock: handClock{dawn}}
+	s := &street{T: t, ctx: world.WithKey(t.Context(), worldtest.Key), now: worldtest.Dawn()}
 	s.w = world.New(world.Options{Clock: s, Seed: seed, Strict: true})
 	s.law = balancer.New(s.w)
 	s.room = ecs.New(s.w)
@@ -44,12 +45,12 @@ func newStreet(t *testing.T, seed uint64) *street {
 	s.w.Found(func(tx *world.Tx) {
 		base := world.DefaultNetwork(tx.Index).Addr().As4()
 		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1", Default: true})
-		for i, id := range subnets {
+		for i, id := range worldtest.Subnets {
 			base[2] = byte(16 * i)
 			tx.Subnets.Put(id, &world.Subnet{ID: id, VPC: "vpc-1", Zone: tx.Key.Region + string(rune('a'+i)), CIDR: netip.PrefixFrom(netip.AddrFrom4(base), 20), Default: true})
 		}
 	})
-	lb := must(elb.CreateLoadBalancer(s.ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("edge"), Subnets: subnets}))(t)
+	lb := must(elb.CreateLoadBalancer(s.ctx, &awselb.CreateLoadBalancerInput{Name: aws.String("edge"), Subnets: worldtest.Subnets}))(t)
 	s.lb = *lb.LoadBalancers[0].LoadBalancerArn
 	g := must(elb.CreateTargetGroup(s.ctx, &awselb.CreateTargetGroupInput{Name: aws.String("web"), Protocol: "HTTP", Port: aws.Int32(8080),
 		VpcId: aws.String("vpc-1"), TargetType: "ip", HealthCheckIntervalSeconds: aws.Int32(10)}))(t)
@@ -65,8 +66,8 @@ func newStreet(t *testing.T, seed uint64) *street {
 
 // pass lets time go by in steps, as a client that looks now and then.
 func (s *street) pass(d time.Duration) {
-	for end := s.clock.now.Add(d); s.clock.now.Before(end); {
-		s.clock.now = s.clock.now.Add(time.Second)
+	for end := s.now.Add(d); s.now.Before(end); {
+		s.now = s.now.Add(time.Second)
 		s.w.Advance()
 	}
 }
@@ -100,7 +101,7 @@ func (s *street) roll(image string) string {
 }
 
 func (s *street) call() *callers.Tally {
-	return callers.Attach(s.w, s.law, callers.Caller{Key: key, Balancer: s.lb, Port: 80, Rate: 500, Request: balancer.Request{Method: "GET", Path: "/"}})
+	return callers.Attach(s.w, s.law, callers.Caller{Key: worldtest.Key, Balancer: s.lb, Port: 80, Rate: 500, Request: balancer.Request{Method: "GET", Path: "/"}})
 }
 
 // A rolling update to a good version loses no request of 500 a second, and a bad
@@ -148,7 +149,7 @@ func TestACrashingVersionLosesRequests(t *testing.T) {
 // tasks is left, without losing a request.
 func TestAnAlarmRollsBackUnderTraffic(t *testing.T) {
 	s := newStreet(t, 5)
-	_ = s.w.Do(key, func(tx *world.Tx) error {
+	_ = s.w.Do(worldtest.Key, func(tx *world.Tx) error {
 		tx.AddAlarm(&world.Alarm{Name: "5xx", State: "OK", Period: time.Minute, EvaluationPeriods: 3})
 		return nil
 	})
@@ -159,7 +160,7 @@ func TestAnAlarmRollsBackUnderTraffic(t *testing.T) {
 	must(s.room.UpdateService(s.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskDefinition: s.register("sim/web:v2-latency-50ms")}))(t)
 	s.pass(150 * time.Second)
 	before := calls.Report()
-	_ = s.w.Do(key, func(tx *world.Tx) error {
+	_ = s.w.Do(worldtest.Key, func(tx *world.Tx) error {
 		a, _ := tx.Alarms.Get("5xx")
 		tx.SetAlarm(a, "ALARM", "", "")
 		return nil

@@ -7,11 +7,12 @@ import (
 
 	"github.com/sluice-ecs/sluice/awssim/scheduler"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/awssim/world/worldtest"
 )
 
 // bench is a world with a scheduler and one cluster.
 type bench struct {
-	*stand
+	*worldtest.Stand
 	t     *testing.T
 	law   *scheduler.Scheduler
 	group string
@@ -19,7 +20,7 @@ type bench struct {
 
 func newBench(t *testing.T, o world.Options) *bench {
 	t.Helper()
-	b := &bench{stand: newStand(o), t: t}
+	b := &bench{Stand: worldtest.NewStand(o), t: t}
 	b.law = scheduler.New(b.World)
 	b.Do(func(tx *world.Tx) {
 		tx.Clusters.Put("web", &world.Cluster{Name: "web", ARN: tx.ARN("ecs", "cluster/web"), Status: "ACTIVE"})
@@ -44,7 +45,7 @@ func (b *bench) set(svc *world.Service, image string, scale float64, edit ...fun
 		def := &world.TaskDefinition{Family: "api", Revision: 1, NetworkMode: "awsvpc", Containers: []world.ContainerSpec{{
 			Name: "web", Image: image, Essential: true, Ports: []world.Port{{Container: 8080}}, StopTimeout: 30 * time.Second}}}
 		ts = &world.TaskSet{ID: "ecs-svc/" + tx.NewDigits("set", 19), Service: svc, Definition: def, Status: "ACTIVE", Scale: scale,
-			Subnets: subnets, LaunchType: "FARGATE",
+			Subnets: worldtest.Subnets, LaunchType: "FARGATE",
 			Attached: []world.Attachment{{TargetGroup: b.group, Container: "web", ContainerPort: 8080}}}
 		for _, f := range edit {
 			f(ts)

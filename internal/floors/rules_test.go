@@ -82,6 +82,7 @@ var house = []room{
 var beside = []room{
 	{pkg: "awssim/image", free: true},
 	{pkg: "awssim/world", also: []string{"awssim/image"}},
+	{pkg: "awssim/world/worldtest", also: []string{"awssim/world"}},
 	{pkg: "awssim/fault", also: []string{"awssim/image", "awssim/world"}},
 
 	law("scheduler"), law("balancer"), law("registry"), law("shifter"), law("scaler"),

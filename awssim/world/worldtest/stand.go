@@ -1,4 +1,8 @@
-package scheduler_test
+// Package worldtest is a stand to test laws and rooms on: a world whose clock is
+// moved by hand, with a network and a balancer that does as little as it can.
+//
+// Start reading at [NewStand].
+package worldtest
 
 import (
 	"context"
@@ -10,37 +14,37 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// dawn is the time at which the clocks of tests begin.
-var dawn = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+// Dawn is the time at which the clocks of tests begin.
+func Dawn() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// handClock is moved by [stand.Run].
-type handClock struct{ now time.Time }
+// HandClock is moved by [Stand.Run].
+type HandClock struct{ now time.Time }
 
 // Now is the clock's time.
-func (c *handClock) Now() time.Time { return c.now }
+func (c *HandClock) Now() time.Time { return c.now }
 
 // Sleep is not for tests of laws.
-func (c *handClock) Sleep(context.Context, time.Duration) error { panic("nobody sleeps here") }
+func (c *HandClock) Sleep(context.Context, time.Duration) error { panic("nobody sleeps here") }
 
-// key is the account and Region of tests.
-var key = world.Key{Account: "123456789012", Region: "eu-west-1"}
+// Key is the account and Region of tests.
+var Key = world.Key{Account: "123456789012", Region: "eu-west-1"}
 
-// subnets are the subnets of the network, in zones eu-west-1a, b and c.
-var subnets = []string{"subnet-a", "subnet-b", "subnet-c"}
+// Subnets are the subnets of the network, in zones eu-west-1a, b and c.
+var Subnets = []string{"subnet-a", "subnet-b", "subnet-c"}
 
-// stand is a world to test on: a clock that is moved by hand, a network, and a
+// Stand is a world to test on: a clock that is moved by hand, a network, and a
 // load balancer that does no more than make targets healthy and let drains end.
 // The real balancer is a law of its own and would only be in the way.
-type stand struct {
+type Stand struct {
 	World *world.World
-	Clock *handClock
+	Clock *HandClock
 	// FirstCheck and Drain are how long a target is initial, and draining.
 	FirstCheck, Drain time.Duration
 }
 
-// newStand makes a strict world with a network and the stand-in balancer.
-func newStand(o world.Options) *stand {
-	b := &stand{Clock: &handClock{dawn}, FirstCheck: 10 * time.Second, Drain: 30 * time.Second}
+// NewStand makes a strict world with a network and the stand-in balancer.
+func NewStand(o world.Options) *Stand {
+	b := &Stand{Clock: &HandClock{Dawn()}, FirstCheck: 10 * time.Second, Drain: 30 * time.Second}
 	o.Clock, o.Strict = b.Clock, true
 	b.World = world.New(o)
 	b.World.Found(lay)
@@ -49,7 +53,7 @@ func newStand(o world.Options) *stand {
 }
 
 func lay(tx *world.Tx) {
-	for i, id := range subnets {
+	for i, id := range Subnets {
 		zone := tx.Key.Region + string(rune('a'+i))
 		cidr := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i), 0, 0}), 17)
 		tx.Subnets.Put(id, &world.Subnet{ID: id, VPC: "vpc-1", Zone: zone, CIDR: cidr})
@@ -57,7 +61,7 @@ func lay(tx *world.Tx) {
 }
 
 // balance makes targets healthy, or as their image answers, and ends drains.
-func (b *stand) balance(tx *world.Tx, c world.Change) {
+func (b *Stand) balance(tx *world.Tx, c world.Change) {
 	t, ok := c.Object.(*world.Target)
 	if !ok {
 		return
@@ -92,23 +96,23 @@ func check(tx *world.Tx, t *world.Target) {
 	tx.SetTarget(t, "healthy", "", "")
 }
 
-// Do runs f as a step on the Region of [key].
-func (b *stand) Do(f func(*world.Tx)) {
-	_ = b.World.Do(key, func(tx *world.Tx) error {
+// Do runs f as a step on the Region of [Key].
+func (b *Stand) Do(f func(*world.Tx)) {
+	_ = b.World.Do(Key, func(tx *world.Tx) error {
 		f(tx)
 		return nil
 	})
 }
 
 // Run moves the clock on by d, running what falls due.
-func (b *stand) Run(d time.Duration) {
+func (b *Stand) Run(d time.Duration) {
 	b.Clock.now = b.Clock.now.Add(d)
 	b.World.Advance()
 }
 
 // Until moves the clock on, event by event, until f holds; it gives up after
 // limit or when nothing is due any more.
-func (b *stand) Until(limit time.Duration, f func() bool) error {
+func (b *Stand) Until(limit time.Duration, f func() bool) error {
 	end := b.Clock.now.Add(limit)
 	for {
 		if f() {
@@ -124,7 +128,7 @@ func (b *stand) Until(limit time.Duration, f func() bool) error {
 }
 
 // Group adds a target group that is behind a load balancer.
-func (b *stand) Group(name string) (arn string) {
+func (b *Stand) Group(name string) (arn string) {
 	b.Do(func(tx *world.Tx) {
 		arn = tx.ARN("elasticloadbalancing", "targetgroup/"+name+"/0123456789abcdef")
 		tx.TargetGroups.Put(arn, &world.TargetGroup{ARN: arn, Name: name, Protocol: "HTTP", Port: 80, VPC: "vpc-1", TargetType: "ip", Balancer: "lb"})
@@ -133,7 +137,7 @@ func (b *stand) Group(name string) (arn string) {
 }
 
 // Log is the world's log as text.
-func (b *stand) Log() string {
+func (b *Stand) Log() string {
 	var s strings.Builder
 	_ = b.World.WriteLog(&s)
 	return s.String()
