@@ -15,37 +15,55 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
+// acts is what a [Hand] may do: its first word, and how it is done. A new one
+// joins here, gets its word beside the others of case.go, and its share in
+// [drawnHands].
+func acts() map[string]func(f *field, args []int) {
+	return map[string]func(*field, []int){
+		Rollback: func(f *field, _ []int) { f.command(Rollback) },
+		Abort:    func(f *field, _ []int) { f.command(Abort) },
+		Pause: func(f *field, _ []int) {
+			f.command(Pause)
+			f.clock.Go(func() { f.after(time.Minute, func() { f.command("resume") }) })
+		},
+		EditRule: func(f *field, args []int) { f.edit(int32(args[0]), int32(args[1])) },
+		Scale: func(f *field, args []int) {
+			f.ask("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "desiredCount": args[0]})
+		},
+		DeleteService: func(f *field, _ []int) {
+			f.ask("DeleteService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "force": true})
+		},
+		Update: func(f *field, _ []int) {
+			f.ask("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskDefinition": "web:1", "forceNewDeployment": true})
+		},
+		TakeClaim: func(f *field, _ []int) { f.takeClaim() },
+		Second:    func(f *field, _ []int) { f.second() },
+	}
+}
+
 // do carries out what a hand does, now.
 func (f *field) do(h Hand) {
 	f.say("hand: %s", h.Does)
 	words := strings.Fields(h.Does)
-	numbers := make([]int, len(words))
-	for i, w := range words {
-		fmt.Sscan(w, &numbers[i])
-	}
-	switch words[0] {
-	case Rollback, Abort:
-		f.command(words[0])
-	case Pause:
-		f.command(Pause)
-		f.clock.Go(func() { f.after(time.Minute, func() { f.command("resume") }) })
-	case EditRule:
-		f.edit(int32(numbers[1]), int32(numbers[2]))
-	case Scale:
-		f.ask("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "desiredCount": numbers[1]})
-	case DeleteService:
-		f.ask("DeleteService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "force": true})
-	case Update:
-		f.ask("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskDefinition": "web:1", "forceNewDeployment": true})
-	case TakeClaim:
-		other := plan.Claim{Deployment: plan.IDPrefix + "other", Until: f.clock.Now().Add(24 * time.Hour)}
-		if f.ask("TagResource", map[string]any{"resourceArn": f.serviceARN(), "tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}}) {
-			f.taken = f.clock.Now()
+	args := make([]int, len(words)-1)
+	for i, w := range words[1:] {
+		if _, err := fmt.Sscan(w, &args[i]); err != nil {
+			f.broken("%s: %v", h.Does, err)
+			return
 		}
-	case Second:
-		f.second()
-	default:
+	}
+	act, ok := acts()[words[0]]
+	if !ok {
 		f.broken("the case asks for a hand that there is not: %s", h.Does)
+		return
+	}
+	act(f, args)
+}
+
+func (f *field) takeClaim() {
+	other := plan.Claim{Deployment: plan.IDPrefix + "other", Until: f.clock.Now().Add(24 * time.Hour)}
+	if f.ask("TagResource", map[string]any{"resourceArn": f.serviceARN(), "tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}}) {
+		f.taken = f.clock.Now()
 	}
 }
 

@@ -51,7 +51,7 @@ func TestUnsafeConfigurationsAreTold(t *testing.T) {
 	for _, u := range unsafeOnes {
 		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()
-			base := Case{World: Plain(), Pipeline: canary}
+			base := Case{World: Plain(), Pipeline: canary()}
 			files := base.files().(fstest.MapFS)
 			u.change(&base, files)
 			base.Files, base.File = fs.FS(files), "sluice.yaml"
@@ -83,7 +83,7 @@ func scenario(name string) *Scenario {
 
 // A sound configuration is safe in every scenario.
 func TestSoundConfigurationIsSafeInEveryScenario(t *testing.T) {
-	for name, pipeline := range map[string][]string{"canary": canary, "blue/green": blueGreen, "quick sync": nil} {
+	for name, pipeline := range map[string][]string{"canary": canary(), "blue/green": blueGreen(), "quick sync": nil} {
 		base := Case{World: Plain(), Pipeline: pipeline}
 		base.Files, base.File = base.files(), "sluice.yaml"
 		for _, s := range Catalogue() {

@@ -1,0 +1,113 @@
+package rehearse
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing/fstest"
+	"time"
+)
+
+// Images of drawn applications; what they do stands in the catalogue of the world.
+const (
+	oldImage = "sim/rehearsal:old"
+	newImage = "sim/rehearsal:new"
+)
+
+// secret stands in the environment of drawn applications; no event and no row may
+// hold it (P6).
+const secret = "s3cr3t-of-the-environment"
+
+// draft is a drawn application on the way to its files, in YAML.
+type draft struct {
+	app, input, pipeline strings.Builder // of the application file; input is indented by two
+	service, task        strings.Builder // the definitions
+}
+
+func line(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
+
+// parts write the files, each what its side of the case asks for. What a new
+// trait or field asks of the files is a part of its own.
+func parts() []func(Case, *draft) {
+	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.graceParts, Case.stages}
+}
+
+// files are the application of a drawn case.
+func (c Case) files() fs.FS {
+	var d draft
+	for _, part := range parts() {
+		part(c, &d)
+	}
+	text := func(parts ...string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(strings.Join(parts, ""))} }
+	return fstest.MapFS{
+		"sluice.yaml":     text(d.app.String(), "input:\n", d.input.String(), d.pipeline.String()),
+		"servicedef.yaml": text(d.service.String()),
+		"taskdef.yaml":    text(d.task.String()),
+	}
+}
+
+func (c Case) names(d *draft) {
+	w := c.World
+	line(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", w.Service, w.Region, w.Cluster, cmp.Or(c.Deadline, 10*time.Minute))
+	line(&d.input, "  taskDefinitionFile: taskdef.yaml\n  serviceDefinitionFile: servicedef.yaml")
+	line(&d.service, "serviceName: %s\ncluster: %s\nlaunchType: FARGATE\nnetworkConfiguration: {awsvpcConfiguration: {subnets: [%s]}}",
+		w.Service, w.Cluster, strings.Join(w.Subnets, ", "))
+}
+
+func (c Case) container(d *draft) {
+	line(&d.task, "family: web\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:\n  - name: web\n    image: %s\n"+
+		"    portMappings: [{containerPort: %d}]\n    environment: [{name: PASSWORD, value: %s}]", newImage, c.World.Port, secret)
+}
+
+func (c Case) taskSetParts(d *draft) {
+	w := c.World
+	if w.Controller != "EXTERNAL" {
+		return
+	}
+	line(&d.service, "deploymentController: {type: EXTERNAL}")
+	line(&d.input, "  targetGroups:")
+	for _, g := range []struct {
+		name string
+		Group
+	}{{"primary", w.Primary}, {"canary", w.Canary}} {
+		line(&d.input, "    %s: {targetGroupArn: %q, containerName: web, containerPort: %d}", g.name, g.ARN, w.Port)
+	}
+}
+
+func (c Case) rollingParts(d *draft) {
+	if c.World.Controller == "ECS" {
+		line(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
+		line(&d.service, "deploymentConfiguration: {deploymentCircuitBreaker: {enable: %t, rollback: %t}}", c.Breaker, c.Breaker)
+	}
+}
+
+func (c Case) graceParts(d *draft) {
+	if c.World.Grace > 0 {
+		line(&d.service, "healthCheckGracePeriodSeconds: %d", int(c.World.Grace.Seconds()))
+	}
+}
+
+func (c Case) stages(d *draft) {
+	if len(c.Pipeline) == 0 {
+		return
+	}
+	line(&d.pipeline, "pipeline:\n  stages:")
+	for _, s := range c.Pipeline {
+		line(&d.pipeline, "    - %s", stageYAML(s))
+	}
+}
+
+// stageYAML turns "ECS_CANARY_ROLLOUT scale=50" into a stage of the file.
+func stageYAML(s string) string {
+	words := strings.Fields(s)
+	var with []string
+	for _, w := range words[1:] {
+		k, v, _ := strings.Cut(w, "=")
+		with = append(with, k+": "+v)
+	}
+	if len(with) == 0 {
+		return "{name: " + words[0] + "}"
+	}
+	return "{name: " + words[0] + ", with: {" + strings.Join(with, ", ") + "}}"
+}

@@ -1,0 +1,90 @@
+package rehearse
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// facts are what the checkers have seen.
+type facts struct {
+	atFirst   map[string][]world.Action // of the rules that forward to our groups
+	weights   map[string][2]int32       // of those rules, as of the last change
+	others    string                    // how other people's things stood
+	old       string                    // id of the task set that served
+	desired   int
+	made      map[string]string // external id -> id of the task set
+	seconds   []*plan.Plan      // of second sluices
+	secondRan bool
+	deleted   map[string]bool     // task sets, by id
+	taken     time.Time           // when somebody else took the claim
+	edited    map[string][2]int32 // by somebody else
+}
+
+func (s *facts) make() {
+	s.atFirst, s.weights, s.made = map[string][]world.Action{}, map[string][2]int32{}, map[string]string{}
+	s.edited, s.deleted = map[string][2]int32{}, map[string]bool{}
+}
+
+// remember takes down how the world is before anybody acts.
+func (f *field) remember(tx *world.Tx) {
+	for _, r := range f.ruled(tx) {
+		f.atFirst[r.ARN] = slices.Clone(r.Actions)
+		f.weights[r.ARN] = f.weighs(r)
+	}
+	if s := f.service(tx); s != nil {
+		f.desired = s.Desired
+		if p := s.Primary(); p != nil {
+			f.old = p.ID
+		}
+	}
+	f.others = f.foreign(tx)
+}
+
+func (f *field) service(tx *world.Tx) *world.Service {
+	s, _ := tx.Services.Get(f.World.Cluster + "/" + f.World.Service)
+	return s
+}
+
+// weighs are a rule's weights on our two groups.
+func (f *field) weighs(r *world.Rule) (w [2]int32) {
+	if fw := r.Forwards(); fw != nil {
+		for _, s := range fw.Groups {
+			switch s.Group {
+			case f.World.Primary.ARN:
+				w[0] = s.Weight
+			case f.World.Canary.ARN:
+				w[1] = s.Weight
+			}
+		}
+	}
+	return w
+}
+
+// foreign is everything that is not ours to touch, as text.
+func (f *field) foreign(tx *world.Tx) string {
+	var b strings.Builder
+	for _, r := range tx.Rules.Values() {
+		if _, ours := f.atFirst[r.ARN]; ours {
+			fmt.Fprintf(&b, "%s %d %v\n", r.Name(), r.Priority, r.Conditions)
+			continue
+		}
+		fmt.Fprintf(&b, "%s %d %v %s\n", r.Name(), r.Priority, r.Conditions, world.ActionsText(r.Actions))
+	}
+	for _, s := range tx.Services.Values() {
+		if s.Name == f.World.Service && s.Cluster.Name == f.World.Cluster {
+			continue
+		}
+		fmt.Fprintf(&b, "%s %d", s.ID(), s.Desired)
+		for _, ts := range s.TaskSets {
+			fmt.Fprintf(&b, " %s %s", ts.ID, ts.Status)
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "%d target groups, %d load balancers", len(tx.TargetGroups.Keys()), len(tx.LoadBalancers.Keys()))
+	return b.String()
+}

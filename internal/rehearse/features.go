@@ -1,0 +1,120 @@
+package rehearse
+
+import (
+	"fmt"
+	"time"
+)
+
+// feature is something that a drawn case may have beside its kind.
+type feature struct {
+	name    string          // of its draws too
+	percent int             // of the cases that can have it
+	of      func(Case) bool // that can; nil: every one
+	draw    func(*draws, *Case)
+}
+
+// features are all of them, drawn one after the other. A new one joins at the end;
+// its draws are its own, so that the other features of a seed stay as they are.
+func features() []feature {
+	return []feature{
+		{"versions", 100, nil, func(d *draws, c *Case) {
+			c.Old = d.one("", "", "latency=200ms", "latency=1500ms", "latency=1s&term=3s")
+			c.New = d.version()
+			c.Deadline = 10 * time.Minute
+		}},
+		{"grace", 50, nil, func(_ *draws, c *Case) { c.World.Grace = 3 * time.Minute }},
+		{"late nodes", 30, nil, func(_ *draws, c *Case) { c.World.Nodes = 9 * time.Second }},
+		{"others", 50, nil, func(_ *draws, c *Case) { c.World.Others = true }},
+		{"a fault of calls", 67, nil, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.callFault()) }},
+		{"another fault of calls", 33, nil, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.callFault()) }},
+		{"a fault of the world", 20, nil, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.worldFault()) }},
+		{"a hand", 25, nil, func(d *draws, c *Case) { c.Hands = append(c.Hands, d.hand(*c)) }},
+		{"a kill", 45, nil, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
+		{"another kill", 50, func(c Case) bool { return len(c.Kills) > 0 }, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
+		{"a full disk", 8, nil, func(d *draws, c *Case) { c.Full = Full{Row: 1 + d.upTo(120), For: 1 + d.upTo(4)} }},
+	}
+}
+
+var operations = []string{"*:*", "ecs:*", "ecs:CreateTaskSet", "ecs:UpdateTaskSet", "ecs:DeleteTaskSet", "ecs:UpdateServicePrimaryTaskSet", "ecs:RegisterTaskDefinition",
+	"ecs:UpdateService", "ecs:TagResource", "ecs:UntagResource", "ecs:DescribeServices", "elasticloadbalancing:*", "elasticloadbalancing:ModifyListener",
+	"elasticloadbalancing:ModifyRule", "elasticloadbalancing:DescribeTargetHealth", "elasticloadbalancing:DescribeRules"}
+
+func (d *draws) callFault() string {
+	on := operations[d.upTo(len(operations)-1)]
+	switch d.upTo(7) {
+	case 0:
+		return fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3))
+	case 1:
+		return fmt.Sprintf("5xx %s p=0.%d", on, 1+d.upTo(1))
+	case 2:
+		return fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(1))
+	case 3:
+		return fmt.Sprintf("no-send %s p=0.%d", on, 1+d.upTo(1))
+	case 4:
+		return fmt.Sprintf("stale %s by=%ds p=0.5", d.one("ecs:*", "ecs:DescribeServices", "elasticloadbalancing:DescribeTargetHealth"), 1+d.upTo(4))
+	case 5:
+		return fmt.Sprintf("latency %s by=%dms", on, 100*(1+d.upTo(20)))
+	case 6:
+		return fmt.Sprintf("expired-credentials after=%ds for=%ds", 1+d.upTo(150), 60*(1+d.upTo(60)))
+	}
+	return fmt.Sprintf("throttle %s for=%ds", on, 1+d.upTo(90))
+}
+
+func (d *draws) worldFault() string {
+	after := 1 + d.upTo(240)
+	switch d.upTo(3) {
+	case 0:
+		return fmt.Sprintf("task-crash web count=%d exit=137 after=%ds", 1+d.upTo(2), after)
+	case 1:
+		return fmt.Sprintf("zone-lost us-east-1%s after=%ds for=%ds", d.one("a", "b"), after, 60*(1+d.upTo(20)))
+	case 2:
+		return fmt.Sprintf("no-capacity prod after=%ds for=%ds", after, 60*(1+d.upTo(20)))
+	}
+	return fmt.Sprintf("slow-start web by=%ds", 30*(1+d.upTo(5)))
+}
+
+// drawnHand is what somebody may do meanwhile, with its share of all.
+type drawnHand struct {
+	share int
+	of    func(Case) bool // nil: in every case
+	does  func(*draws) string
+}
+
+func always(does string) func(*draws) string { return func(*draws) string { return does } }
+
+func drawnHands() []drawnHand {
+	return []drawnHand{
+		{3, nil, always(Rollback)},
+		{1, nil, always(Abort)},
+		{1, nil, always(Pause)},
+		{1, func(c Case) bool { return c.World.Controller == "EXTERNAL" }, func(d *draws) string { return EditRule + d.one(" 100 0", " 999 1") }},
+		{1, nil, func(d *draws) string { return fmt.Sprintf("%s %d", Scale, 1+d.upTo(7)) }},
+		{1, nil, always(DeleteService)},
+		{1, nil, always(TakeClaim)},
+		{1, nil, always(Second)},
+	}
+}
+
+func (d *draws) hand(c Case) Hand {
+	h := Hand{At: time.Duration(1+d.upTo(300)) * time.Second}
+	if n := len(c.Pipeline); n > 0 && d.chance(40) {
+		h = Hand{Stage: 1 + d.upTo(n-1)}
+	}
+	var lots []drawnHand
+	for _, x := range drawnHands() {
+		for range x.share {
+			if x.of == nil || x.of(c) {
+				lots = append(lots, x)
+			}
+		}
+	}
+	h.Does = lots[d.upTo(len(lots)-1)].does(d)
+	return h
+}
+
+func (d *draws) kill() Kill {
+	if d.chance(50) {
+		return Kill{N: 1 + d.upTo(20), After: d.chance(50)}
+	}
+	return Kill{Row: true, N: 1 + d.upTo(170), After: d.chance(50)}
+}

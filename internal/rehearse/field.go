@@ -1,0 +1,191 @@
+package rehearse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// field is one rehearsal under way.
+type field struct {
+	Case
+	clock   *clock.Virtual
+	sim     *awssim.Sim
+	tallies []*callers.Tally
+	journal *journal.Journal
+	life    *life
+	account *account.Account
+	engine  *engine.Engine
+	plan    *plan.Plan
+	task    *appfile.Application
+	id      string
+	began   time.Time
+
+	person  bool // a command is being written
+	outside bool // somebody else acts on the world
+	over    bool
+	beside  int          // second sluices at work
+	given   map[int]bool // hands that have acted
+	stages  map[string]time.Time
+	first   life // what the first process did
+	lives   int
+	log     strings.Builder
+	result  Result
+	facts
+}
+
+// lay builds the world, its callers and a journal.
+func (f *field) lay() (err error) {
+	images, serving, err := f.images()
+	if err != nil {
+		return err
+	}
+	f.sim, err = awssim.New(awssim.Options{Clock: f.clock, Seed: f.Seed, Images: images, Strict: true, Direct: !f.Codec, Account: f.World.Account, Region: f.World.Region})
+	if err != nil {
+		return err
+	}
+	if err := f.sim.Load("world.yaml", f.World.File(serving)); err != nil {
+		return err
+	}
+	f.inWorld(f.remember)
+	f.sim.World().Check(world.Check{Name: "rehearsal", Each: func(tx *world.Tx, c world.Change) error { f.step(tx, c); return nil }})
+	f.World.rules(func(l Listener, r Rule) {
+		f.tallies = append(f.tallies, callers.Attach(f.sim.World(), f.sim.Balancer(), callers.Caller{Key: f.key(), Balancer: f.World.Balancer, Port: l.Port,
+			Request: balancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: strings.TrimSuffix(r.Path, "*")}, Rate: Rate}))
+	})
+	if f.journal, err = journal.Open(journal.Memory, f.clock); err != nil {
+		return err
+	}
+	f.journal.Around(func(op string, write func() error) error {
+		if f.person || f.life == nil || f.over {
+			return write()
+		}
+		return f.life.row(op, write)
+	})
+	return nil
+}
+
+// images says what the two versions do.
+func (f *field) images() (image.Catalog, string, error) {
+	old, err := behaviour("old", f.Old)
+	if err != nil {
+		return nil, "", err
+	}
+	fresh, err := behaviour("new", f.New)
+	if err != nil {
+		return nil, "", err
+	}
+	catalogue := image.Catalog{oldImage: old, newImage: fresh}
+	if f.Files == nil {
+		return catalogue, oldImage, nil
+	}
+	app, err := f.load()
+	if err != nil {
+		return nil, "", err
+	}
+	for _, c := range app.Task.Input.ContainerDefinitions {
+		if c.Image != nil {
+			catalogue[*c.Image] = image.Behaviour{Version: "beside"}
+		}
+	}
+	if i := mainImage(app); i != "" {
+		catalogue[i] = fresh
+	}
+	return catalogue, oldImage, nil
+}
+
+func behaviour(version, options string) (image.Behaviour, error) {
+	ref := "sim/web:" + version
+	if options != "" {
+		ref += "?" + options
+	}
+	return image.Parse(ref)
+}
+
+// mainImage is the image of the container that takes requests, else of the first
+// essential one.
+func mainImage(app *appfile.Application) string {
+	name, fallback := "", ""
+	if app.Primary != nil {
+		name = app.Primary.Container
+	} else if app.Service != nil && len(app.Service.Input.LoadBalancers) > 0 && app.Service.Input.LoadBalancers[0].ContainerName != nil {
+		name = *app.Service.Input.LoadBalancers[0].ContainerName
+	}
+	for _, c := range app.Task.Input.ContainerDefinitions {
+		switch {
+		case c.Image == nil || c.Name == nil:
+		case *c.Name == name:
+			return *c.Image
+		case fallback == "" && (c.Essential == nil || *c.Essential):
+			fallback = *c.Image
+		}
+	}
+	return fallback
+}
+
+// load reads the application: the user's own, fitted to the world, or the drawn.
+func (f *field) load() (*appfile.Application, error) {
+	none := func(string) (string, bool) { return "", false }
+	if f.Files == nil {
+		return appfile.Load(f.files(), "sluice.yaml", none)
+	}
+	app, err := appfile.Load(f.Files, f.File, none)
+	if err != nil || app.Service == nil {
+		return app, err
+	}
+	if n := app.Service.Input.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil {
+		n.AwsvpcConfiguration.Subnets = f.World.Subnets
+	}
+	return app, nil
+}
+
+// open is an account on the world, through a process's seams if it has one.
+func (f *field) open(c clock.Clock, l *life) (*account.Account, error) {
+	cfg := f.sim.Config()
+	a := account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: f.sim.HTTPClient(), Clock: c,
+		APIOptions: f.sim.APIOptions()}
+	if l != nil {
+		a.APIOptions = append(append([]func(*middleware.Stack) error{}, a.APIOptions...), l.middleware)
+		a.OnCall = f.called
+	}
+	return account.Open(context.Background(), a)
+}
+
+func (f *field) say(format string, args ...any) {
+	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(dawn()).Round(time.Millisecond), fmt.Sprintf(format, args...))
+}
+
+// broken is a rehearsal that is at fault itself, or found a defect of the simulator.
+func (f *field) broken(format string, args ...any) { f.violate("rehearsal", format, args...) }
+
+func (f *field) violate(promise, format string, args ...any) {
+	text := promise + ": " + fmt.Sprintf(format, args...)
+	f.say("violated: %s", text)
+	f.result.Violations = append(f.result.Violations, text)
+}
+
+// kept are the rows of the deployment as they stand in the journal.
+func (f *field) kept() (string, error) {
+	ctx := context.Background()
+	d, err := f.journal.Deployment(ctx, f.id)
+	events, err2 := f.journal.Events(ctx, f.id, 0, 0)
+	text, err3 := json.Marshal(events)
+	return string(d.Plan) + d.Cause + string(text), errors.Join(err, err2, err3)
+}

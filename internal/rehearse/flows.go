@@ -1,0 +1,71 @@
+package rehearse
+
+import "fmt"
+
+// Flow is one course that a deployment can take from its start to its end.
+type Flow struct {
+	Name string
+	Case Case
+}
+
+// canary and blueGreen are pipelines of task sets.
+func canary() []string {
+	return []string{"ECS_CANARY_ROLLOUT scale=50", "ECS_TRAFFIC_ROUTING canary=10", "ECS_TRAFFIC_ROUTING canary=50",
+		"ECS_PRIMARY_ROLLOUT", "ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN"}
+}
+
+func blueGreen() []string {
+	return []string{"ECS_CANARY_ROLLOUT scale=100", "ECS_TRAFFIC_ROUTING canary=100", "ECS_PRIMARY_ROLLOUT keepOld=true",
+		"ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN"}
+}
+
+// crashes is a version that never gets healthy.
+const crashes = "healthy-after=1h&crash-after=2s&exit=3"
+
+// Flows are all courses. Each is killed before and after every one of its writes
+// and rows, simulated and as a real process. A way of deploying is not finished
+// before it has joined here, with its rollback from each stage: see the package
+// comment.
+func Flows() []Flow {
+	with := func(changes ...func(*Case)) Case {
+		c := Case{World: Plain()}
+		c.World.Others = true
+		for _, change := range changes {
+			change(&c)
+		}
+		return c
+	}
+	of := func(stages []string) func(*Case) { return func(c *Case) { c.Pipeline = stages } }
+	bad := func(c *Case) { c.New = crashes }
+	alone := func(c *Case) { c.World.Listeners[0].Rules[0].Alone = true }
+	rolling := func(c *Case) { c.World.Controller = "ECS" }
+	breaker := func(c *Case) { c.Breaker = true }
+	all := []Flow{
+		{"canary", with(of(canary()))},
+		{"canary of an extended rule", with(of(canary()), alone)},
+		{"canary that crashes", with(of(canary()), bad)},
+		{"blue/green", with(of(blueGreen()))},
+		{"quick sync", with()},
+		{"quick sync that crashes", with(bad)},
+		{"rolling", with(rolling, breaker)},
+		{"rolling, back by ECS", with(rolling, breaker, bad)},
+		{"rolling, back by us", with(rolling, bad)},
+		{"rolling, back on demand", with(rolling, backAfter(1))},
+	}
+	return append(append(all, backFromEach("canary", with(of(canary())))...), backFromEach("blue/green", with(of(blueGreen())))...)
+}
+
+// backAfter is a person who asks for a rollback as soon as the n-th stage ended.
+func backAfter(n int) func(*Case) {
+	return func(c *Case) { c.Hands = []Hand{{Stage: n, Does: Rollback}} }
+}
+
+// backFromEach are the rollbacks from each stage of a pipeline.
+func backFromEach(name string, c Case) (all []Flow) {
+	for i := range c.Pipeline {
+		back := c
+		backAfter(i + 1)(&back)
+		all = append(all, Flow{fmt.Sprintf("%s, back after stage %d", name, i+1), back})
+	}
+	return all
+}

@@ -1,0 +1,98 @@
+package rehearse
+
+import (
+	"fmt"
+	"time"
+)
+
+// kind is a way of deploying that drawn cases have: how the service is made, how
+// requests reach it, who moves them. A seed has exactly one.
+type kind struct {
+	name  string
+	share int // of a hundred seeds
+	draw  func(*draws, *Case)
+}
+
+// kinds are all ways, their shares a hundred together. A new way of deploying
+// joins here, see the package comment.
+func kinds() []kind {
+	return []kind{
+		{"task sets", 80, (*draws).taskSets},
+		{"rolling", 20, (*draws).rolling},
+	}
+}
+
+// kindOf is the kind of the n-th of a hundred seeds.
+func kindOf(n int) kind {
+	for _, k := range kinds() {
+		if n -= k.share; n < 0 {
+			return k
+		}
+	}
+	return kinds()[0]
+}
+
+func (d *draws) taskSets(c *Case) {
+	d.rules(&c.World)
+	c.Pipeline = d.pipeline()
+}
+
+func (d *draws) rolling(c *Case) {
+	c.World.Controller = "ECS"
+	c.Breaker = d.chance(60)
+}
+
+func (d *draws) rules(w *World) {
+	if d.chance(30) {
+		w.spread(2 + d.upTo(1))
+	}
+	r := &w.Listeners[0].Rules[0]
+	r.Primary = []int{100, 100, 100, 1, 50}[d.upTo(4)]
+	r.Alone = d.chance(15)
+	if d.chance(20) {
+		r.Sticky = d.span(time.Minute, time.Hour)
+	}
+}
+
+func (d *draws) pipeline() (stages []string) {
+	if d.chance(15) {
+		return nil
+	}
+	add := func(format string, args ...any) { stages = append(stages, fmt.Sprintf(format, args...)) }
+	if d.chance(25) { // blue/green
+		add("ECS_CANARY_ROLLOUT scale=100")
+		add("ECS_TRAFFIC_ROUTING canary=100")
+		d.wait(add)
+		add("ECS_PRIMARY_ROLLOUT keepOld=%t", d.chance(60))
+		add("ECS_TRAFFIC_ROUTING primary=100")
+		add("ECS_CANARY_CLEAN")
+		return stages
+	}
+	add("ECS_CANARY_ROLLOUT scale=%d", 1+d.upTo(99))
+	share := 0
+	for range d.upTo(3) {
+		share = min(100, share+1+d.upTo(40))
+		add("ECS_TRAFFIC_ROUTING canary=%d", share)
+		d.wait(add)
+	}
+	if share > 0 && d.chance(15) { // looked at, and taken away again before the rollout
+		add("ECS_TRAFFIC_ROUTING primary=100")
+		add("ECS_CANARY_CLEAN")
+		if d.chance(50) {
+			add("ECS_CANARY_ROLLOUT scale=%d", 1+d.upTo(99))
+			add("ECS_TRAFFIC_ROUTING canary=%d", 1+d.upTo(50))
+		}
+	}
+	add("ECS_PRIMARY_ROLLOUT keepOld=%t", d.chance(25))
+	if d.chance(85) {
+		add("ECS_TRAFFIC_ROUTING primary=100")
+	}
+	add("ECS_CANARY_CLEAN")
+	return stages
+}
+
+func (d *draws) wait(add func(string, ...any)) {
+	if d.chance(35) {
+		add("WAIT duration=%s", d.span(10*time.Second, 3*time.Minute, 40*time.Minute))
+	}
+}

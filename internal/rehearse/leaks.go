@@ -1,0 +1,94 @@
+package rehearse
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// unique: what an action makes, it makes once (P3).
+func (f *field) unique(ts *world.TaskSet) {
+	if ts.ExternalID == "" {
+		return
+	}
+	if id, ok := f.made[ts.ExternalID]; ok && id != ts.ID {
+		f.violate("P3", "the task set of %s was made twice: %s and %s", ts.ExternalID, id, ts.ID)
+	}
+	f.made[ts.ExternalID] = ts.ID
+}
+
+func (f *field) tags() map[string]string {
+	a, err := f.open(f.clock, nil)
+	if err != nil {
+		f.broken("open the account: %v", err)
+		return nil
+	}
+	live, err := ecs.Service{API: a.ECS(), Cluster: f.World.Cluster, Name: f.World.Service}.Observe(context.Background())
+	if err != nil {
+		f.broken("look at the service: %v", err)
+	}
+	if live == nil {
+		return nil
+	}
+	return live.Tags
+}
+
+// ruledAsBefore: every rule is as it was; after a success the weights may be
+// another way of sending everything to the primary.
+func (f *field) ruledAsBefore(tx *world.Tx, fresh bool) {
+	for arn, was := range f.atFirst {
+		r, ok := tx.Rules.Get(arn)
+		if !ok {
+			f.violate("P3", "rule %s is gone", arn)
+			continue
+		}
+		now := f.weighs(r)
+		switch {
+		case f.excuses(EditRule):
+		case fresh && now[1] == 0 && now[0] > 0 && sticky(was) == sticky(r.Actions) && len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups):
+		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) && sticky(was) == sticky(r.Actions):
+		default:
+			f.violate("P3", "rule %s is %s (sticky %d); it was %s (sticky %d)", r.Name(), world.ActionsText(r.Actions), sticky(r.Actions), world.ActionsText(was), sticky(was))
+		}
+	}
+}
+
+func sticky(actions []world.Action) int32 {
+	for _, a := range actions {
+		if a.Forward != nil && a.Forward.Sticky {
+			return a.Forward.StickySeconds
+		}
+	}
+	return 0
+}
+
+// drained: our groups hold the targets of the tasks that serve, and no others.
+func (f *field) drained(tx *world.Tx, s *world.Service) {
+	for _, g := range []Group{f.World.Primary, f.World.Canary} {
+		group, ok := tx.TargetGroups.Get(g.ARN)
+		if !ok {
+			continue
+		}
+		for _, t := range group.Targets {
+			if t.Task != nil && t.Task.Set != nil && f.second1() && strings.HasPrefix(t.Task.Set.ExternalID, plan.IDPrefix+"second") {
+				continue
+			}
+			if t.Task == nil || t.Task.Set == nil || t.Task.Set != s.Primary() {
+				f.violate("P3", "target %s of %s is left over (%s)", t.ID, group.Name, t.State)
+			}
+		}
+	}
+}
+
+func revisions(tx *world.Tx) int {
+	n := 0
+	for _, d := range tx.TaskDefinitions.Values() {
+		if d.Family != "others" {
+			n++
+		}
+	}
+	return n
+}

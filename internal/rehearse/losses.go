@@ -1,0 +1,85 @@
+package rehearse
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// tell sums up what the callers got while the deployment ran.
+func (f *field) tell() {
+	r := &f.result
+	r.Took = f.clock.Now().Sub(f.began)
+	r.Writes, r.Rows = f.first.writes, f.first.rows
+	for _, t := range f.tallies {
+		report := t.Report()
+		r.Requests += report.Requests
+		r.Failed += report.Failed
+		for _, l := range report.First {
+			if len(r.Losses) < 5 {
+				r.Losses = append(r.Losses, fmt.Sprintf("%s after the start: %.1f requests: %s (%s %s)", l.At.Sub(f.began).Round(time.Second), l.Requests, l.Cause, l.Group, l.Target))
+			}
+		}
+		for _, w := range report.Worst {
+			if w.Version == "new" {
+				r.WorstShare = max(r.WorstShare, w.Share)
+			}
+		}
+		f.exposure(report)
+	}
+}
+
+// exposure is how long the new version had requests, and when it had none again.
+func (f *field) exposure(report callers.Report) {
+	var first, last time.Time
+	var exposed time.Duration
+	with := false
+	until := f.clock.Now()
+	for i, h := range report.History {
+		share := 0.0
+		for _, s := range h.Shares {
+			if s.Version == "new" {
+				share += s.Share
+			}
+		}
+		end := until
+		if i+1 < len(report.History) {
+			end = report.History[i+1].At
+		}
+		with = share > 0
+		if !with {
+			continue
+		}
+		if first.IsZero() {
+			first = h.At
+		}
+		last = end
+		exposed += end.Sub(h.At)
+	}
+	f.result.Exposed = max(f.result.Exposed, exposed)
+	if !with && !first.IsZero() {
+		f.result.TimeToSafety = max(f.result.TimeToSafety, last.Sub(first))
+	}
+}
+
+// lossless: no request is lost to the deployment (P1).
+func (f *field) lossless() {
+	if r := f.result; r.Failed > 1e-6 && !f.lossy() {
+		f.violate("P1", "%.1f of %.0f requests failed: %s", r.Failed, r.Requests, strings.Join(r.Losses, "; "))
+	}
+}
+
+// emptied: a task set is deleted after its connections have ended, not before:
+// weight down, drain, capacity down, delete (P1).
+func (f *field) emptied(ts *world.TaskSet) {
+	if ts.Status != "DRAINING" || f.deleted[ts.ID] || f.outside || ts.Service.Status != "ACTIVE" || ts.Service.Controller != "EXTERNAL" || f.faulty("stale") {
+		return
+	}
+	f.deleted[ts.ID] = true
+	if n := ts.Count((*world.Task).Running); n > 0 {
+		f.violate("P1", "task set %s was deleted while %d of its tasks ran", ts.ID, n)
+	}
+}

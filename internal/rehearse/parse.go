@@ -1,0 +1,87 @@
+package rehearse
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Parse reads a case; errors begin with the line's number.
+func Parse(text string) (Case, error) {
+	c := Case{World: Plain()}
+	for i, line := range strings.Split(text, "\n") {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if err := c.line(word, strings.TrimSpace(rest)); err != nil {
+			return c, fmt.Errorf("line %d: %w", i+1, err)
+		}
+	}
+	return c, nil
+}
+
+func (c *Case) line(word, rest string) (err error) {
+	switch word {
+	case "":
+	case "#":
+		c.Says = append(c.Says, rest)
+	case "seed":
+		c.Seed, err = strconv.ParseUint(rest, 10, 64)
+	case "world":
+		return c.traits(rest)
+	case "old":
+		c.Old = rest
+	case "new":
+		c.New = rest
+	case "breaker":
+		c.Breaker = true
+	case "codec":
+		c.Codec = true
+	case "deadline":
+		c.Deadline, err = time.ParseDuration(rest)
+	case "stage":
+		c.Pipeline = append(c.Pipeline, rest)
+	case "fault":
+		c.Faults = append(c.Faults, rest)
+	case "at", "after-stage":
+		return c.hand(word, rest)
+	case "kill":
+		return c.killAt(rest)
+	case "full":
+		_, err = fmt.Sscanf(rest, "row=%d for=%d", &c.Full.Row, &c.Full.For)
+	default:
+		err = fmt.Errorf("%q is no word of a case", word)
+	}
+	return err
+}
+
+func (c *Case) traits(rest string) error {
+	for _, w := range strings.Fields(rest) {
+		name, value, _ := strings.Cut(w, "=")
+		if err := c.World.set(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Case) hand(word, rest string) (err error) {
+	when, does, _ := strings.Cut(rest, " ")
+	h := Hand{Does: does}
+	if word == "at" {
+		h.At, err = time.ParseDuration(when)
+	} else {
+		h.Stage, err = strconv.Atoi(when)
+	}
+	c.Hands = append(c.Hands, h)
+	return err
+}
+
+func (c *Case) killAt(rest string) error {
+	var when, what string
+	var n int
+	if _, err := fmt.Sscanf(rest, "%s %s %d", &when, &what, &n); err != nil {
+		return err
+	}
+	c.Kills = append(c.Kills, Kill{Row: what == "row", N: n, After: when == "after"})
+	return nil
+}

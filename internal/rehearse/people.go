@@ -1,0 +1,100 @@
+package rehearse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// watch sees each event as it is journaled.
+func (f *field) watch(e sluice.Envelope) {
+	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(dawn()).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
+	switch ev := e.Open().(type) {
+	case sluice.StageStarted:
+		if _, begun := f.stages[e.Stage]; !begun {
+			f.stages[e.Stage] = e.At
+		}
+	case sluice.StageEnded:
+		f.result.Stages = append(f.result.Stages, Took{e.Stage, e.At.Sub(f.stages[e.Stage])})
+		f.stageEnded(ev.Index + 1)
+	case sluice.ApprovalAwaited:
+		f.approve(ev)
+	}
+}
+
+// approve answers for as many people as are missing.
+func (f *field) approve(ev sluice.ApprovalAwaited) {
+	f.person = true
+	defer func() { f.person = false }()
+	for n := range ev.Missing {
+		by := fmt.Sprintf("person %d", n+1)
+		if n < len(ev.Approvers) {
+			by = ev.Approvers[n]
+		}
+		_, err := f.journal.Command(context.Background(), journal.Command{Deployment: f.id, Kind: journal.Approve, Stage: fmt.Sprint(ev.Index), By: by})
+		if err != nil {
+			f.broken("approve: %v", err)
+		}
+	}
+}
+
+// hands lets those act whose time comes.
+func (f *field) hands() {
+	for i, h := range f.Hands {
+		if h.Stage == 0 {
+			f.clock.Go(func() { f.after(h.At, func() { f.once(i) }) })
+		}
+	}
+}
+
+func (f *field) once(i int) {
+	if !f.given[i] {
+		f.given[i] = true
+		f.do(f.Hands[i])
+	}
+}
+
+func (f *field) stageEnded(n int) {
+	for i, h := range f.Hands {
+		if h.Stage == n {
+			f.once(i)
+		}
+	}
+}
+
+// catchUp lets the hands act that wait for a stage whose end only a dead process
+// has seen.
+func (f *field) catchUp() error {
+	stages, err := f.journal.Stages(context.Background(), f.id)
+	for _, s := range stages {
+		if s.Status == journal.StageDone {
+			f.stageEnded(s.Index + 1)
+		}
+	}
+	return err
+}
+
+func (f *field) command(kind string) {
+	f.person = true
+	defer func() { f.person = false }()
+	if _, err := f.journal.Command(context.Background(), journal.Command{Deployment: f.id, Kind: kind, By: "somebody"}); err != nil {
+		f.broken("%s: %v", kind, err)
+	}
+}
+
+// after does something later, unless the rehearsal is over.
+func (f *field) after(d time.Duration, do func()) {
+	f.sleep(d)
+	if !f.over {
+		do()
+	}
+}
+
+func (f *field) sleep(d time.Duration) {
+	if err := f.clock.Sleep(context.Background(), d); err != nil {
+		f.broken("sleep: %v", err)
+	}
+}

@@ -1,0 +1,87 @@
+package rehearse
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// called sees each attempt of ours (P7).
+func (f *field) called(c account.Call) {
+	if !c.Write || f.over {
+		return
+	}
+	w := sluice.Write{Operation: c.Service + ":" + c.Operation, Resource: c.Resource}
+	if !f.planned(c.Action, w) {
+		f.violate("P7", "%s is not in the plan of its stage (%s)", w, c.Action)
+	}
+}
+
+// claimHolds is how long a claim that was seen may still be written by.
+const claimHolds = 2 * time.Minute
+
+// wrote sees the writes that reached AWS: none follows once another deployment
+// has had the claim for a while.
+func (f *field) wrote(operation string) {
+	if f.taken.IsZero() || f.over || operation == "RegisterTaskDefinition" {
+		return
+	}
+	if since := f.clock.Now().Sub(f.taken); since > claimHolds {
+		f.violate("P7", "%s %s after another deployment took the claim", operation, since)
+	}
+}
+
+// planned reports whether the stage of an action lists the write, whose resource
+// may be one that the plan could only describe.
+func (f *field) planned(action sluice.ActionID, w sluice.Write) bool {
+	for _, x := range f.listed(action) {
+		if x.Operation != w.Operation {
+			continue
+		}
+		switch x.Resource {
+		case w.Resource, plan.OurDeployment:
+			return true
+		case plan.OldPrimarySet:
+			if w.Resource == f.old {
+				return true
+			}
+		case plan.CanarySet, plan.NewPrimarySet, plan.RestoredSet, plan.OtherSets:
+			if f.ours(w.Resource) {
+				return true
+			}
+		}
+		if strings.HasSuffix(w.Resource, "/"+x.Resource) || strings.HasSuffix(x.Resource, w.Resource) {
+			return true
+		}
+		if w.Operation == "ecs:RegisterTaskDefinition" || strings.HasPrefix(w.Operation, "ecs:Tag") || strings.HasPrefix(w.Operation, "ecs:Untag") {
+			return true // by ARN
+		}
+	}
+	return false
+}
+
+// listed are the writes that the stage of an action may make.
+func (f *field) listed(action sluice.ActionID) []sluice.Write {
+	parts := strings.Split(string(action), "/")
+	if len(parts) > 1 {
+		if n, err := strconv.Atoi(strings.Fields(parts[1] + " x")[0]); err == nil && n <= len(f.plan.Stages) {
+			return append(slices.Clone(f.plan.Stage(n).Writes), f.plan.Finish...)
+		}
+	}
+	return nil
+}
+
+// ours reports whether a task set was made by this deployment.
+func (f *field) ours(id string) bool {
+	for external, made := range f.made {
+		if made == id && plan.Ours(external) {
+			return true
+		}
+	}
+	return false
+}

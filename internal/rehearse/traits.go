@@ -1,0 +1,109 @@
+package rehearse
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// trait is a property of a drawn world, as a word of a case's text: name=value. A
+// case that does not have the word has what [Plain] has, so a new trait changes no
+// case that is written down.
+type trait struct {
+	name string
+	get  func(World) string
+	set  func(*World, string) error
+}
+
+// traits are all of them, in the order of the text. A new one joins at the end;
+// [Shrink] tries each in its plain form by itself.
+func traits() []trait {
+	return []trait{
+		word("controller", func(w *World) *string { return &w.Controller }),
+		number("tasks", func(w *World) []*int { return []*int{&w.Tasks} }),
+		{"zones", func(w World) string { return strconv.Itoa(len(w.Subnets)) }, func(w *World, v string) error {
+			n, err := strconv.Atoi(v)
+			w.Subnets = subnets(n)
+			return err
+		}},
+		span("interval", func(w *World) []*time.Duration { return []*time.Duration{&w.Primary.Interval, &w.Canary.Interval} }),
+		number("healthy", func(w *World) []*int { return []*int{&w.Primary.Healthy, &w.Canary.Healthy} }),
+		number("unhealthy", func(w *World) []*int { return []*int{&w.Primary.Unhealthy, &w.Canary.Unhealthy} }),
+		span("drain", func(w *World) []*time.Duration { return []*time.Duration{&w.Primary.Drain, &w.Canary.Drain} }),
+		{"rules", func(w World) string { return strconv.Itoa(len(w.Listeners[0].Rules)) }, func(w *World, v string) error {
+			n, err := strconv.Atoi(v)
+			w.spread(n)
+			return err
+		}},
+		{"weight", func(w World) string {
+			r := w.Listeners[0].Rules[0]
+			return fmt.Sprintf("%d/%d", r.Primary, r.Canary)
+		}, func(w *World, v string) error {
+			r := &w.Listeners[0].Rules[0]
+			_, err := fmt.Sscanf(v, "%d/%d", &r.Primary, &r.Canary)
+			return err
+		}},
+		yesNo("alone", func(w *World) *bool { return &w.Listeners[0].Rules[0].Alone }),
+		span("sticky", func(w *World) []*time.Duration { return []*time.Duration{&w.Listeners[0].Rules[0].Sticky} }),
+		span("grace", func(w *World) []*time.Duration { return []*time.Duration{&w.Grace} }),
+		span("nodes", func(w *World) []*time.Duration { return []*time.Duration{&w.Nodes} }),
+		yesNo("others", func(w *World) *bool { return &w.Others }),
+	}
+}
+
+func word(name string, at func(*World) *string) trait {
+	return trait{name, func(w World) string { return *at(&w) }, func(w *World, v string) error { *at(w) = v; return nil }}
+}
+
+func yesNo(name string, at func(*World) *bool) trait {
+	return trait{name, func(w World) string { return strconv.FormatBool(*at(&w)) }, func(w *World, v string) error { *at(w) = v == "true"; return nil }}
+}
+
+// number is a trait that stands in one place or in several, all alike.
+func number(name string, at func(*World) []*int) trait {
+	return trait{name, func(w World) string { return strconv.Itoa(*at(&w)[0]) }, func(w *World, v string) error {
+		n, err := strconv.Atoi(v)
+		for _, p := range at(w) {
+			*p = n
+		}
+		return err
+	}}
+}
+
+func span(name string, at func(*World) []*time.Duration) trait {
+	return trait{name, func(w World) string { return at(&w)[0].String() }, func(w *World, v string) error {
+		d, err := time.ParseDuration(v)
+		for _, p := range at(w) {
+			*p = d
+		}
+		return err
+	}}
+}
+
+// words are the traits of a drawn world.
+func (w World) words() string {
+	var all []string
+	for _, t := range traits() {
+		all = append(all, t.name+"="+t.get(w))
+	}
+	return strings.Join(all, " ")
+}
+
+// set applies one trait.
+func (w *World) set(name, value string) error {
+	for _, t := range traits() {
+		if t.name == name {
+			return t.set(w, value)
+		}
+	}
+	return fmt.Errorf("a world has no %q", name)
+}
+
+// spread gives the listener n rules: the default one, and others with a path.
+func (w *World) spread(n int) {
+	w.Listeners[0].Rules = w.Listeners[0].Rules[:1]
+	for i := 1; i < n; i++ {
+		w.Listeners[0].Rules = append(w.Listeners[0].Rules, Rule{Priority: i * 10, Path: fmt.Sprintf("/part%d", i), Primary: 100})
+	}
+}

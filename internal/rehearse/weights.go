@@ -1,0 +1,68 @@
+package rehearse
+
+import (
+	"slices"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// weighed: a share that grows is on a group that can take it, and the shares sum
+// to the whole (P4).
+func (f *field) weighed(tx *world.Tx, r *world.Rule) {
+	was, ours := f.weights[r.ARN]
+	if !ours {
+		return
+	}
+	now := f.weighs(r)
+	f.weights[r.ARN] = now
+	if f.outside {
+		f.edited[r.ARN] = now
+	} else if now != was && f.edited[r.ARN] == was && was[0]+was[1] == 1000 {
+		f.violate("P7", "weights %d and %d of %s, which somebody else had set, were overwritten with %d and %d", was[0], was[1], r.Name(), now[0], now[1])
+	}
+	if now == was || f.outside || f.second1() {
+		return
+	}
+	first := f.weighs(&world.Rule{Actions: f.atFirst[r.ARN]})
+	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] {
+		f.violate("P4", "weights %d and %d of %s do not sum to the whole", now[0], now[1], r.Name())
+	}
+	for i, g := range []Group{f.World.Primary, f.World.Canary} {
+		if now[i] > was[i] || now[i] > 0 && was[i] == 0 {
+			f.ready(tx, g, now[i])
+		}
+	}
+}
+
+// second1 reports whether a second sluice works too; its writes are its own.
+func (f *field) second1() bool { return len(f.seconds) > 0 }
+
+// ready: the group has a healthy target for each task that its task set should
+// have, unless the world itself is in trouble; then at least one.
+func (f *field) ready(tx *world.Tx, g Group, weight int32) {
+	group, ok := tx.TargetGroups.Get(g.ARN)
+	if !ok {
+		f.violate("P4", "weight %d on %s, which is gone", weight, g.Name())
+		return
+	}
+	healthy := group.Count("healthy")
+	if f.lossy() {
+		return
+	}
+	if healthy == 0 {
+		f.violate("P4", "weight %d on %s, which has no healthy target", weight, g.Name())
+		return
+	}
+	if f.unsteady() {
+		return
+	}
+	want := 0
+	for _, ts := range f.service(tx).TaskSets {
+		if ts.Status != "DRAINING" && slices.ContainsFunc(ts.Attached, func(a world.Attachment) bool { return a.TargetGroup == g.ARN }) && ts.Computed > want {
+			want = ts.Computed
+		}
+	}
+	if healthy < want {
+		f.violate("P4", "weight %d on %s, which has %d healthy targets of %d", weight, g.Name(), healthy, want)
+	}
+}
