@@ -48,6 +48,11 @@ func (r *Run) awaitNew(ctx context.Context, v sluice.Variant, id string, minimum
 	return r.await(ctx, v, id, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum).Twice())
 }
 
+// awaitBack is awaitNew for what served before the deployment.
+func (r *Run) awaitBack(ctx context.Context, id string) error {
+	return r.await(ctx, sluice.Primary, id, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, 0).Twice().Patient())
+}
+
 func (r *Run) await(ctx context.Context, v sluice.Variant, id string, judge verdict.Capacity) error {
 	if r.Hasty {
 		return nil

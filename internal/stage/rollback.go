@@ -74,7 +74,7 @@ func (r *Run) reviveOld(ctx context.Context, set, was sluice.TaskSet) error {
 		if err := r.sets.Scale(ctx, r.act, set, plan.OldPrimarySet, int(was.Scale)); err != nil {
 			return err
 		}
-		if err := r.awaitNew(ctx, sluice.Primary, set.ID, 0); err != nil {
+		if err := r.awaitBack(ctx, set.ID); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (r *Run) restartOld(ctx context.Context, was sluice.TaskSet) error {
 	if err != nil {
 		return err
 	}
-	if err := r.awaitNew(ctx, sluice.Primary, set.ID, 0); err != nil {
+	if err := r.awaitBack(ctx, set.ID); err != nil {
 		return err
 	}
 	if err := r.promote(ctx, set.ID, plan.RestoredSet); err != nil {

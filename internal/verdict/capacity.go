@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -111,6 +112,14 @@ const confirmWhole = 2 * time.Second
 // it: AWS's answers may lag, and a task in a crash loop is healthy for a moment.
 func (c Capacity) Twice() Capacity {
 	c.sure = true
+	return c
+}
+
+// Patient makes a judge that no number of failures ends, only the deadline: for
+// what served before, since there is nothing else to return to, and ECS starts
+// its tasks again.
+func (c Capacity) Patient() Capacity {
+	c.failAfter = math.MaxInt
 	return c
 }
 

@@ -103,3 +103,17 @@ func TestCausesAreNamedTheSameForTasksThatFailedAlike(t *testing.T) {
 		t.Errorf("%q, want %q", text, want)
 	}
 }
+
+// What served before is waited for whatever stops; only that nothing moves any
+// more ends it.
+func TestPatience(t *testing.T) {
+	c, v := Await(t0, time.Minute, 1).Patient(), Verdict{}
+	crashes := []sluice.StoppedTask{crashed("a"), crashed("b"), crashed("c"), crashed("d")}
+	c, v = c.See(look{0, 2, 0, 0, 0, 0, crashes}.observation())
+	if v.State != Progressing || v.Cause.Count != 4 {
+		t.Errorf("four crashes: %s, cause %q ×%d", v.State, v.Cause.Text, v.Cause.Count)
+	}
+	if _, v = c.See(look{time.Minute, 2, 0, 0, 0, 0, nil}.observation()); v.State != Stalling || v.Cause.Count != 4 {
+		t.Errorf("nothing moved for the deadline: %s, cause ×%d", v.State, v.Cause.Count)
+	}
+}
