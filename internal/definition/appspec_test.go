@@ -1,0 +1,97 @@
+package definition_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+const webARN = "arn:aws:ecs:us-east-1:123456789012:task-definition/web:2"
+
+func balanced() *awsecs.CreateServiceInput {
+	return &awsecs.CreateServiceInput{ServiceName: aws.String("web"), LoadBalancers: []ecstypes.LoadBalancer{
+		{TargetGroupArn: aws.String("arn:blue"), ContainerName: aws.String("app"), ContainerPort: aws.Int32(8080)},
+		{TargetGroupArn: aws.String("arn:other"), ContainerName: aws.String("side"), ContainerPort: aws.Int32(9090)}}}
+}
+
+func TestAnAppSpecHasAllThatCodeDeployTakes(t *testing.T) {
+	in := balanced()
+	in.PlatformVersion = aws.String("1.4.0")
+	in.NetworkConfiguration = &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{
+		Subnets: []string{"subnet-1", "subnet-2"}, SecurityGroups: []string{"sg-1"}}}
+	in.CapacityProviderStrategy = []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String("FARGATE_SPOT"), Base: 1, Weight: 3}}
+	var hooks, back []definition.Hook
+	for _, e := range definition.HookEvents() {
+		hooks = append([]definition.Hook{{Event: e, Function: "check-<" + e + ">"}}, hooks...)
+		back = append(back, definition.Hook{Event: e, Function: "check-<" + e + ">"})
+	}
+	spec, err := definition.NewAppSpec(in, webARN, hooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"version":0.0,"Resources":[{"TargetService":{"Type":"AWS::ECS::Service","Properties":{"TaskDefinition":"` + webARN + `",` +
+		`"LoadBalancerInfo":{"ContainerName":"app","ContainerPort":8080},"PlatformVersion":"1.4.0",` +
+		`"NetworkConfiguration":{"AwsvpcConfiguration":{"Subnets":["subnet-1","subnet-2"],"SecurityGroups":["sg-1"],"AssignPublicIp":"DISABLED"}},` +
+		`"CapacityProviderStrategy":[{"Base":1,"CapacityProvider":"FARGATE_SPOT","Weight":3}]}}}],"Hooks":[{"BeforeInstall":"check-<BeforeInstall>"},` +
+		`{"AfterInstall":"check-<AfterInstall>"},{"AfterAllowTestTraffic":"check-<AfterAllowTestTraffic>"},` +
+		`{"BeforeAllowTraffic":"check-<BeforeAllowTraffic>"},{"AfterAllowTraffic":"check-<AfterAllowTraffic>"}]}`
+	if spec.Content != want {
+		t.Errorf("got  %s\nwant %s", spec.Content, want)
+	}
+	if sum := sha256.Sum256([]byte(spec.Content)); spec.SHA256 != hex.EncodeToString(sum[:]) {
+		t.Error(spec.SHA256)
+	}
+	td, read, err := definition.ReadAppSpec(spec.Content)
+	if err != nil || td != webARN || fmt.Sprint(read) != fmt.Sprint(back) {
+		t.Errorf("%s %v %v", td, read, err)
+	}
+}
+
+func TestAnAppSpecInYAMLIsRead(t *testing.T) {
+	td, hooks, err := definition.ReadAppSpec("version: 0.0\nResources:\n  - TargetService:\n      Type: AWS::ECS::Service\n      Properties:\n        TaskDefinition: " + webARN + "\nHooks:\n  - BeforeInstall: look\n")
+	if err != nil || td != webARN || len(hooks) != 1 || hooks[0].Function != "look" {
+		t.Errorf("%s %v %v", td, hooks, err)
+	}
+	for _, wrong := range []string{"", "[", "version: 0.0", "Resources: 3"} {
+		if _, _, err := definition.ReadAppSpec(wrong); err == nil {
+			t.Errorf("%q was read", wrong)
+		}
+	}
+}
+
+func TestAppSpecsThatCodeDeployWouldRefuse(t *testing.T) {
+	many := make([]string, 8000)
+	for i := range many {
+		many[i] = fmt.Sprint("subnet-0123456789", i)
+	}
+	for want, change := range map[string]func(in *awsecs.CreateServiceInput, hooks *[]definition.Hook, arn *string){
+		"no load balancer": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) { in.LoadBalancers = nil },
+		"has no target group": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) {
+			in.LoadBalancers[0].TargetGroupArn = nil
+		},
+		"no container and port": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) {
+			in.LoadBalancers[0].ContainerPort = nil
+		},
+		"is no ARN":                            func(_ *awsecs.CreateServiceInput, _ *[]definition.Hook, arn *string) { *arn = "web:2" },
+		"Install is no lifecycle event":        func(_ *awsecs.CreateServiceInput, h *[]definition.Hook, _ *string) { (*h)[0].Event = "Install" },
+		"names no Lambda function":             func(_ *awsecs.CreateServiceInput, h *[]definition.Hook, _ *string) { (*h)[0].Function = "" },
+		"BeforeInstall has more than one hook": func(_ *awsecs.CreateServiceInput, h *[]definition.Hook, _ *string) { *h = append(*h, (*h)[0]) },
+		"bytes; at most": func(in *awsecs.CreateServiceInput, _ *[]definition.Hook, _ *string) {
+			in.NetworkConfiguration = &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: many}}
+		},
+	} {
+		in, hooks, arn := balanced(), []definition.Hook{{Event: "BeforeInstall", Function: "look"}}, webARN
+		change(in, &hooks, &arn)
+		if _, err := definition.NewAppSpec(in, arn, hooks); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
