@@ -1,0 +1,217 @@
+package codedeploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Start is a deployment that there should be.
+type Start struct {
+	Group    Group
+	Config   string // deployment configuration; empty: the group's
+	AppSpec  definition.AppSpec
+	By       sluice.ActionID // its identity
+	Rollback []string        // events after which it is rolled back; nil: the group's settings stand
+	Sure     bool            // no earlier attempt can have made it: it is not looked for first
+}
+
+// ErrBusy is in the tree of an error that tells of somebody else's deployment.
+var ErrBusy = errors.New("another deployment of the group is running")
+
+// description carries the identity.
+func description(by sluice.ActionID) string { return "sluice " + string(by) }
+
+// Ensure finds the deployment that carries the action's ID, or creates it. found is
+// true if it had been there. Somebody else's deployment that runs is an error of
+// kind Overtaken with its id: CodeDeploy takes one per group at a time.
+func (h Hand) Ensure(ctx context.Context, act sluice.Act, s Start) (id string, found bool, err error) {
+	for attempt := 1; ; attempt++ {
+		if !s.Sure || attempt > 1 {
+			if id, err = h.Made(ctx, s.Group, s.By); id != "" || err != nil {
+				return id, true, err
+			}
+		}
+		id, err = h.create(ctx, act, s)
+		var busy *cdtypes.DeploymentLimitExceededException
+		switch {
+		case errors.As(err, &busy):
+			return h.busy(ctx, s)
+		case err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3:
+			return id, false, err
+		}
+	}
+}
+
+func (h Hand) create(ctx context.Context, act sluice.Act, s Start) (id string, err error) {
+	in := &awscd.CreateDeploymentInput{
+		ApplicationName: aws.String(s.Group.Application), DeploymentGroupName: aws.String(s.Group.Name), Description: aws.String(description(s.By)),
+		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
+			AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(s.AppSpec.Content), Sha256: aws.String(s.AppSpec.SHA256)}},
+	}
+	if s.Config != "" {
+		in.DeploymentConfigName = aws.String(s.Config)
+	}
+	if s.Rollback != nil {
+		in.AutoRollbackConfiguration = rollbackOn(s.Rollback)
+	}
+	w := sluice.Write{Operation: "codedeploy:CreateDeployment", Resource: s.Group.String()}
+	err = act(ctx, sluice.Attempt{Action: "create deployment", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
+		out, err := h.API.CreateDeployment(ctx, in)
+		if err != nil {
+			return "", err
+		}
+		id = aws.ToString(out.DeploymentId)
+		return id, nil
+	})
+	return id, err
+}
+
+func rollbackOn(events []string) *cdtypes.AutoRollbackConfiguration {
+	c := &cdtypes.AutoRollbackConfiguration{Enabled: len(events) > 0}
+	for _, e := range events {
+		c.Events = append(c.Events, cdtypes.AutoRollbackEvent(e))
+	}
+	return c
+}
+
+// CheckEvents refuses events after which CodeDeploy does not roll back.
+func CheckEvents(events []string) error {
+	known := cdtypes.AutoRollbackEvent("").Values()
+	for i, e := range events {
+		if !slices.Contains(known, cdtypes.AutoRollbackEvent(e)) {
+			names := make([]string, 0, len(known))
+			for _, k := range known {
+				names = append(names, string(k))
+			}
+			return fmt.Errorf("%q is no event after which CodeDeploy rolls back; there are %s", e, strings.Join(names, ", "))
+		}
+		if slices.Contains(events[:i], e) {
+			return fmt.Errorf("the event %s is given twice", e)
+		}
+	}
+	return nil
+}
+
+// busy tells whose deployment runs: ours, if CodeDeploy knew it before it answered
+// the list of deployments with it.
+func (h Hand) busy(ctx context.Context, s Start) (id string, found bool, err error) {
+	if id, err = h.Made(ctx, s.Group, s.By); id != "" || err != nil {
+		return id, true, err
+	}
+	other, err := h.Running(ctx, s.Group)
+	if err != nil {
+		return "", false, err
+	}
+	return "", false, Busy(s.Group, other)
+}
+
+// Busy is the error that a deployment of somebody else runs; id may be empty.
+func Busy(g Group, id string) error {
+	next := "wait for it: sluice wait --deployment " + id + "; or stop it: aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + id
+	if id == "" {
+		next = "deploy again"
+	}
+	return &sluice.Error{Op: "create a deployment", Resource: g.String(), Kind: sluice.Overtaken,
+		Err: fmt.Errorf("%w: %s", ErrBusy, orUnknown(id)), Next: next}
+}
+
+func orUnknown(id string) string {
+	if id == "" {
+		return "it ended meanwhile"
+	}
+	return id
+}
+
+// pages is how many pages of a hundred deployments are looked through for one of
+// ours. AWS lists the newest first, and one that is older has long been replaced.
+const pages = 5
+
+// Made is the id of the group's deployment that carries the action's ID; empty if
+// there is none.
+func (h Hand) Made(ctx context.Context, g Group, by sluice.ActionID) (string, error) {
+	in := &awscd.ListDeploymentsInput{ApplicationName: aws.String(g.Application), DeploymentGroupName: aws.String(g.Name)}
+	for range pages {
+		out, err := h.API.ListDeployments(ctx, in)
+		if err != nil {
+			return "", fmt.Errorf("look for our deployment of %s: %w", g, sluice.Inner(err))
+		}
+		for ids := range slices.Chunk(out.Deployments, batchDeployments) {
+			all, err := h.batch(ctx, ids)
+			if err != nil {
+				return "", err
+			}
+			for _, d := range all {
+				if d.Description == description(by) {
+					return d.ID, nil
+				}
+			}
+		}
+		if in.NextToken = out.NextToken; aws.ToString(in.NextToken) == "" {
+			break
+		}
+	}
+	return "", nil
+}
+
+// Stop asks CodeDeploy to end a deployment, and to roll it back if back is set; it
+// takes a moment, and the rollback is a deployment of its own. label is how the plan
+// calls the deployment. One that is over already is no error: stopped is false then.
+func (h Hand) Stop(ctx context.Context, act sluice.Act, label, id string, back bool) (stopped bool, err error) {
+	a := sluice.Attempt{Action: "stop " + label,
+		Planned: sluice.Write{Operation: "codedeploy:StopDeployment", Resource: label},
+		Actual:  sluice.Write{Operation: "codedeploy:StopDeployment", Resource: id}}
+	err = act(ctx, a, func(ctx context.Context) (string, error) {
+		out, err := h.API.StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: aws.String(id), AutoRollbackEnabled: aws.Bool(back)})
+		var over *cdtypes.DeploymentAlreadyCompletedException
+		if errors.As(err, &over) {
+			return "over already", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		stopped = true
+		return string(out.Status), nil
+	})
+	return stopped, err
+}
+
+// Continue ends the wait before production traffic is shifted, or with termination
+// that before the original task set is deleted. One that does not wait (any more)
+// is no error: continued is false then. The call steps forward, so that one whose
+// answer was lost is not repeated: a look tells whether it took effect.
+func (h Hand) Continue(ctx context.Context, act sluice.Act, label, id string, termination bool) (continued bool, err error) {
+	wait := cdtypes.DeploymentWaitTypeReadyWait
+	if termination {
+		wait = cdtypes.DeploymentWaitTypeTerminationWait
+	}
+	a := sluice.Attempt{Action: "continue " + label,
+		Planned: sluice.Write{Operation: "codedeploy:ContinueDeployment", Resource: label},
+		Actual:  sluice.Write{Operation: "codedeploy:ContinueDeployment", Resource: id}}
+	err = act(ctx, a, func(ctx context.Context) (string, error) {
+		_, err := h.API.ContinueDeployment(ctx, &awscd.ContinueDeploymentInput{DeploymentId: aws.String(id), DeploymentWaitType: wait})
+		var over *cdtypes.DeploymentAlreadyCompletedException
+		var early *cdtypes.DeploymentIsNotInReadyStateException
+		if errors.As(err, &over) || errors.As(err, &early) {
+			return "it does not wait", nil
+		}
+		continued = err == nil
+		return string(wait), err
+	})
+	if errors.Is(err, sluice.ErrUnanswered) && !termination {
+		d, look := h.Get(ctx, id)
+		if look == nil && d != nil && d.Status != string(cdtypes.DeploymentStatusReady) {
+			return true, nil
+		}
+	}
+	return continued, err
+}

@@ -1,0 +1,194 @@
+package codedeploy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Hand is the hand on the CodeDeploy of one account and Region.
+type Hand struct{ API *awscd.Client }
+
+// Group names a deployment group.
+type Group struct{ Application, Name string }
+
+// String is "<application>/<group>", as the gate and the plan name the group.
+func (g Group) String() string { return g.Application + "/" + g.Name }
+
+// Past is a deployment that a group remembers.
+type Past struct{ ID, Status string }
+
+// Ended reports whether the deployment is over, or there is none.
+func (p Past) Ended() bool {
+	return p.ID == "" || !slices.Contains(running(), cdtypes.DeploymentStatus(p.Status))
+}
+
+// running are the statuses of deployments that have not ended.
+func running() []cdtypes.DeploymentStatus {
+	return []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusCreated, cdtypes.DeploymentStatusQueued, cdtypes.DeploymentStatusInProgress,
+		cdtypes.DeploymentStatusBaking, cdtypes.DeploymentStatusReady}
+}
+
+// Settings are those of a deployment group, as AWS has it.
+type Settings struct {
+	Group
+	Cluster, Service       string   // names
+	Config                 string   // deployment configuration
+	TargetGroups           []string // two names
+	Listener, TestListener string   // ARNs
+	RollbackEvents         []string // nil: it does not roll back by itself
+	Alarms                 []string // nil: none is watched
+	Ready                  time.Duration
+	Terminate              time.Duration
+	KeepBlue               bool
+	Last, LastGood         Past
+	LastRevision           string // SHA-256 of the AppSpec that LastGood brought; empty: not known
+}
+
+// key is "<cluster>/<service>".
+func (s Settings) key() string { return serviceKey(s.Cluster, s.Service) }
+
+func serviceKey(cluster, service string) string {
+	return cmp.Or(sluice.ARNName(cluster), "default") + "/" + sluice.ARNName(service)
+}
+
+// settings are those of an ECS deployment group; ok is false for any other.
+func settings(g cdtypes.DeploymentGroupInfo) (s Settings, ok bool) {
+	if len(g.EcsServices) == 0 {
+		return s, false
+	}
+	s = Settings{Group: Group{aws.ToString(g.ApplicationName), aws.ToString(g.DeploymentGroupName)}, Config: aws.ToString(g.DeploymentConfigName),
+		Cluster: sluice.ARNName(aws.ToString(g.EcsServices[0].ClusterName)), Service: sluice.ARNName(aws.ToString(g.EcsServices[0].ServiceName)),
+		RollbackEvents: eventsOf(g.AutoRollbackConfiguration), Alarms: alarmsOf(g.AlarmConfiguration),
+		Last: past(g.LastAttemptedDeployment), LastGood: past(g.LastSuccessfulDeployment), LastRevision: hashOf(g.TargetRevision)}
+	s.Ready, s.Terminate, s.KeepBlue = waits(g.BlueGreenDeploymentConfiguration)
+	s.routes(g.LoadBalancerInfo)
+	return s, true
+}
+
+func (s *Settings) routes(info *cdtypes.LoadBalancerInfo) {
+	if info == nil || len(info.TargetGroupPairInfoList) == 0 {
+		return
+	}
+	pair := info.TargetGroupPairInfoList[0]
+	for _, g := range pair.TargetGroups {
+		s.TargetGroups = append(s.TargetGroups, aws.ToString(g.Name))
+	}
+	s.Listener, s.TestListener = listener(pair.ProdTrafficRoute), listener(pair.TestTrafficRoute)
+}
+
+func listener(r *cdtypes.TrafficRoute) string {
+	if r == nil || len(r.ListenerArns) == 0 {
+		return ""
+	}
+	return r.ListenerArns[0]
+}
+
+func past(d *cdtypes.LastDeploymentInfo) Past {
+	if d == nil {
+		return Past{}
+	}
+	return Past{aws.ToString(d.DeploymentId), string(d.Status)}
+}
+
+func eventsOf(c *cdtypes.AutoRollbackConfiguration) []string {
+	if c == nil || !c.Enabled {
+		return nil
+	}
+	var all []string
+	for _, e := range c.Events {
+		all = append(all, string(e))
+	}
+	return all
+}
+
+func alarmsOf(c *cdtypes.AlarmConfiguration) []string {
+	if c == nil || !c.Enabled {
+		return nil
+	}
+	var all []string
+	for _, a := range c.Alarms {
+		all = append(all, aws.ToString(a.Name))
+	}
+	return all
+}
+
+// waits are how long a deployment stays ready before it is stopped (0: it goes on),
+// and how long the original task set is kept.
+func waits(c *cdtypes.BlueGreenDeploymentConfiguration) (ready, terminate time.Duration, keep bool) {
+	if c == nil {
+		return 0, 0, false
+	}
+	if r := c.DeploymentReadyOption; r != nil && r.ActionOnTimeout == cdtypes.DeploymentReadyActionStopDeployment {
+		ready = time.Duration(r.WaitTimeInMinutes) * time.Minute
+	}
+	if t := c.TerminateBlueInstancesOnDeploymentSuccess; t != nil {
+		terminate, keep = time.Duration(t.TerminationWaitTimeInMinutes)*time.Minute, t.Action == cdtypes.InstanceActionKeepAlive
+	}
+	return ready, terminate, keep
+}
+
+func hashOf(r *cdtypes.RevisionLocation) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.AppSpecContent != nil:
+		return aws.ToString(r.AppSpecContent.Sha256)
+	case r.String_ != nil:
+		return aws.ToString(r.String_.Sha256)
+	}
+	return ""
+}
+
+// Named reads a deployment group by its name and refuses one of another service.
+// It is of kind NotFound if there is no such group.
+func (h Hand) Named(ctx context.Context, g Group, cluster, service string) (Settings, error) {
+	all, err := h.groups(ctx, g.Application, []string{g.Name})
+	var missing *cdtypes.ApplicationDoesNotExistException
+	if errors.As(err, &missing) {
+		return Settings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound, Err: errors.New("CodeDeploy has no such application here"),
+			Next: "check codedeploy.applicationName, and the Region; sluice makes no applications"}
+	}
+	if err != nil {
+		return Settings{}, fmt.Errorf("look for deployment group %s: %w", g, sluice.Inner(err))
+	}
+	if len(all) == 0 {
+		return Settings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound, Err: errors.New("the application has no such deployment group of an ECS service"),
+			Next: "check codedeploy.deploymentGroupName; sluice makes no deployment groups"}
+	}
+	if have := all[0]; have.key() != serviceKey(cluster, service) {
+		return Settings{}, &sluice.Error{Op: "use deployment group " + g.String(), Resource: serviceKey(cluster, service),
+			Err: fmt.Errorf("it deploys service %s", have.key()), Next: "name the deployment group of this service, or leave codedeploy out: it is found"}
+	}
+	return all[0], nil
+}
+
+// batchGroups is how many names BatchGetDeploymentGroups and BatchGetApplications
+// take (CodeDeploy API Reference).
+const batchGroups = 100
+
+// groups reads those of an application's groups that deploy ECS services.
+func (h Hand) groups(ctx context.Context, application string, names []string) ([]Settings, error) {
+	var all []Settings
+	for batch := range slices.Chunk(names, batchGroups) {
+		out, err := h.API.BatchGetDeploymentGroups(ctx, &awscd.BatchGetDeploymentGroupsInput{ApplicationName: aws.String(application), DeploymentGroupNames: batch})
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range out.DeploymentGroupsInfo {
+			if s, ok := settings(g); ok {
+				all = append(all, s)
+			}
+		}
+	}
+	return all, nil
+}

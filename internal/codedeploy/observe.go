@@ -1,0 +1,239 @@
+package codedeploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
+	cdtypes "github.com/aws/aws-sdk-go-v2/service/codedeploy/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// Get looks at a deployment; nil if AWS does not know it.
+func (h Hand) Get(ctx context.Context, id string) (*verdict.CodeDeployment, error) {
+	out, err := h.API.GetDeployment(ctx, &awscd.GetDeploymentInput{DeploymentId: aws.String(id)})
+	if absent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at deployment %s: %w", id, sluice.Inner(err))
+	}
+	if out.DeploymentInfo == nil {
+		return nil, nil
+	}
+	return deployment(*out.DeploymentInfo), nil
+}
+
+func deployment(i cdtypes.DeploymentInfo) *verdict.CodeDeployment {
+	d := &verdict.CodeDeployment{
+		ID: aws.ToString(i.DeploymentId), Application: aws.ToString(i.ApplicationName), Group: aws.ToString(i.DeploymentGroupName),
+		Config: aws.ToString(i.DeploymentConfigName), Creator: string(i.Creator), Description: aws.ToString(i.Description), Status: string(i.Status),
+		RollbackOn: eventsOf(i.AutoRollbackConfiguration), Alarms: alarmsOf(i.OverrideAlarmConfiguration), SHA256: hashOf(i.Revision),
+		Terminating: i.InstanceTerminationWaitTimeStarted, CreatedAt: aws.ToTime(i.CreateTime), StartedAt: aws.ToTime(i.StartTime), EndedAt: aws.ToTime(i.CompleteTime),
+	}
+	d.Ready, d.Terminate, d.KeepBlue = waits(i.BlueGreenDeploymentConfiguration)
+	if e := i.ErrorInformation; e != nil {
+		d.Code, d.Message = string(e.Code), aws.ToString(e.Message)
+	}
+	if r := i.RollbackInfo; r != nil {
+		d.RollbackID, d.RollbackOf, d.RollbackMessage = aws.ToString(r.RollbackDeploymentId), aws.ToString(r.RollbackTriggeringDeploymentId), aws.ToString(r.RollbackMessage)
+	}
+	return d
+}
+
+// Target looks at the service in a deployment: lifecycle events, traffic, both task
+// sets. nil: AWS shows no target, or not yet.
+func (h Hand) Target(ctx context.Context, id, cluster, service string) (*verdict.CodeTarget, error) {
+	target := strings.Replace(serviceKey(cluster, service), "/", ":", 1)
+	t, err := h.targets(ctx, id, []string{target})
+	var other *cdtypes.DeploymentTargetDoesNotExistException
+	var wrong *cdtypes.InvalidDeploymentTargetIdException
+	if errors.As(err, &other) || errors.As(err, &wrong) {
+		t, err = h.listed(ctx, id)
+	}
+	if starting(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at the target of deployment %s: %w", id, sluice.Inner(err))
+	}
+	return t, nil
+}
+
+// starting: the deployment is not there, or not that far.
+func starting(err error) bool {
+	var early *cdtypes.DeploymentNotStartedException
+	return absent(err) || errors.As(err, &early)
+}
+
+// listed asks for the target's id first.
+func (h Hand) listed(ctx context.Context, id string) (*verdict.CodeTarget, error) {
+	out, err := h.API.ListDeploymentTargets(ctx, &awscd.ListDeploymentTargetsInput{DeploymentId: aws.String(id)})
+	if err != nil || len(out.TargetIds) == 0 {
+		return nil, err
+	}
+	return h.targets(ctx, id, out.TargetIds[:1])
+}
+
+func (h Hand) targets(ctx context.Context, id string, targets []string) (*verdict.CodeTarget, error) {
+	out, err := h.API.BatchGetDeploymentTargets(ctx, &awscd.BatchGetDeploymentTargetsInput{DeploymentId: aws.String(id), TargetIds: targets})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range out.DeploymentTargets {
+		if t.EcsTarget != nil {
+			return target(id, *t.EcsTarget), nil
+		}
+	}
+	return nil, nil
+}
+
+func target(id string, e cdtypes.ECSTarget) *verdict.CodeTarget {
+	t := &verdict.CodeTarget{Deployment: id, Status: string(e.Status)}
+	for _, l := range e.LifecycleEvents {
+		ev := verdict.LifecycleEvent{Name: aws.ToString(l.LifecycleEventName), Status: string(l.Status), StartedAt: aws.ToTime(l.StartTime), EndedAt: aws.ToTime(l.EndTime)}
+		if d := l.Diagnostics; d != nil && d.ErrorCode != cdtypes.LifecycleErrorCodeSuccess {
+			ev.Function, ev.Code, ev.Message = aws.ToString(d.ScriptName), string(d.ErrorCode), aws.ToString(d.Message)
+		}
+		t.Events = append(t.Events, ev)
+	}
+	for _, s := range e.TaskSetsInfo {
+		set := &verdict.CodeSet{ID: aws.ToString(s.Identifer), Status: aws.ToString(s.Status), Weight: s.TrafficWeight,
+			Desired: int(s.DesiredCount), Pending: int(s.PendingCount), Running: int(s.RunningCount)}
+		if s.TargetGroup != nil {
+			set.Group = aws.ToString(s.TargetGroup.Name)
+		}
+		if s.TaskSetLabel == cdtypes.TargetLabelGreen {
+			t.Green = set
+		} else {
+			t.Blue = set
+		}
+	}
+	return t
+}
+
+// RevisionOf is the ARN of the task definition that a deployment brings; empty if
+// AWS does not tell.
+func (h Hand) RevisionOf(ctx context.Context, d *verdict.CodeDeployment) (string, error) {
+	return h.Content(ctx, d.Application, d.SHA256)
+}
+
+// Content is the ARN of the task definition in an application's revision, which is
+// known by the SHA-256 of its AppSpec; empty if AWS does not keep it.
+func (h Hand) Content(ctx context.Context, application, sha256 string) (string, error) {
+	if sha256 == "" {
+		return "", nil
+	}
+	out, err := h.API.GetApplicationRevision(ctx, &awscd.GetApplicationRevisionInput{ApplicationName: aws.String(application),
+		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent, AppSpecContent: &cdtypes.AppSpecContent{Sha256: aws.String(sha256)}}})
+	var gone *cdtypes.RevisionDoesNotExistException
+	if errors.As(err, &gone) || absent(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the AppSpec of application %s: %w", application, sluice.Inner(err))
+	}
+	if out.Revision == nil || out.Revision.AppSpecContent == nil {
+		return "", nil
+	}
+	arn, _, err := definition.ReadAppSpec(aws.ToString(out.Revision.AppSpecContent.Content))
+	if err != nil {
+		return "", &sluice.Error{Op: "read the AppSpec of application " + application, Err: err}
+	}
+	return arn, nil
+}
+
+// Running is the id of the group's deployment that has not ended; empty if there
+// is none.
+func (h Hand) Running(ctx context.Context, g Group) (string, error) {
+	ids, err := h.list(ctx, &g, running())
+	if err != nil || len(ids) == 0 {
+		return "", err
+	}
+	return ids[0], nil
+}
+
+// RunningOf is the id of the deployment of a service that has not ended, whatever
+// its group; empty if there is none. It asks what is under way in the account, which
+// is less than all groups that there are.
+func (h Hand) RunningOf(ctx context.Context, cluster, service string) (string, error) {
+	ids, err := h.list(ctx, nil, running())
+	if err != nil {
+		return "", err
+	}
+	all, err := h.batch(ctx, ids)
+	if err != nil {
+		return "", err
+	}
+	for _, d := range all {
+		groups, err := h.groups(ctx, d.Application, []string{d.Group})
+		if err != nil && !absent(err) {
+			return "", fmt.Errorf("read deployment group %s/%s: %w", d.Application, d.Group, sluice.Inner(err))
+		}
+		if len(groups) == 1 && groups[0].key() == serviceKey(cluster, service) {
+			return d.ID, nil
+		}
+	}
+	return "", nil
+}
+
+// batchDeployments is how many ids BatchGetDeployments takes (CodeDeploy API
+// Reference).
+const batchDeployments = 25
+
+// batch reads deployments; those that are not of ECS are left out.
+func (h Hand) batch(ctx context.Context, ids []string) ([]*verdict.CodeDeployment, error) {
+	var all []*verdict.CodeDeployment
+	for some := range slices.Chunk(ids, batchDeployments) {
+		out, err := h.API.BatchGetDeployments(ctx, &awscd.BatchGetDeploymentsInput{DeploymentIds: some})
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", sluice.Plural(len(some), "deployment"), sluice.Inner(err))
+		}
+		for _, i := range out.DeploymentsInfo {
+			if i.ComputePlatform == cdtypes.ComputePlatformEcs {
+				all = append(all, deployment(i))
+			}
+		}
+	}
+	return all, nil
+}
+
+// list is the ids of deployments, of a group or of the account, the newest first as
+// AWS lists them.
+func (h Hand) list(ctx context.Context, g *Group, statuses []cdtypes.DeploymentStatus) ([]string, error) {
+	in := &awscd.ListDeploymentsInput{IncludeOnlyStatuses: statuses}
+	of := "the account"
+	if g != nil {
+		in.ApplicationName, in.DeploymentGroupName, of = aws.String(g.Application), aws.String(g.Name), g.String()
+	}
+	var all []string
+	for {
+		out, err := h.API.ListDeployments(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("list the deployments of %s: %w", of, sluice.Inner(err))
+		}
+		all = append(all, out.Deployments...)
+		if in.NextToken = out.NextToken; aws.ToString(in.NextToken) == "" {
+			return all, nil
+		}
+	}
+}
+
+// ConsoleURL is the page of a deployment in AWS's console.
+func ConsoleURL(region, id string) string {
+	console := "console.aws.amazon.com"
+	switch {
+	case strings.HasPrefix(region, "cn-"):
+		console = "console.amazonaws.cn"
+	case strings.HasPrefix(region, "us-gov-"):
+		console = "console.amazonaws-us-gov.com"
+	}
+	return fmt.Sprintf("https://%s.%s/codesuite/codedeploy/deployments/%s?region=%s", region, console, id, region)
+}

@@ -1,0 +1,104 @@
+package verdict
+
+import "time"
+
+// CodeDeployment is what CodeDeploy shows of a deployment. Its times are AWS's.
+type CodeDeployment struct {
+	ID                 string // "d-XXXXXXXXX"
+	Application, Group string
+	Config             string // name of the deployment configuration
+	Creator            string // user, codeDeployRollback …
+	Description        string
+	Status             string // Created, Queued, InProgress, Baking, Ready, Succeeded, Failed, Stopped
+	Code, Message      string // of errorInformation
+
+	RollbackID      string   // of the deployment that rolls this one back
+	RollbackOf      string   // of the deployment that this one rolls back
+	RollbackMessage string   // what CodeDeploy says of its rollback
+	RollbackOn      []string // events that are followed by a rollback; nil: none is
+	Alarms          []string // that stop it
+
+	SHA256      string        // of its AppSpec; empty: not known
+	Ready       time.Duration // how long it waits for somebody to continue it, then it is stopped; 0: it goes on by itself
+	Terminate   time.Duration // how long the original task set is kept after all traffic has left it
+	KeepBlue    bool          // the original task set is not deleted at all
+	Terminating bool          // that wait has begun
+
+	CreatedAt, StartedAt, EndedAt time.Time
+}
+
+// Ended reports whether nothing more comes of the deployment itself; a rollback is
+// a deployment of its own.
+func (d CodeDeployment) Ended() bool {
+	return d.Status == "Succeeded" || d.Status == "Failed" || d.Status == "Stopped"
+}
+
+// IsRollback reports whether CodeDeploy made it to take another back.
+func (d CodeDeployment) IsRollback() bool {
+	return d.RollbackOf != "" || d.Creator == "codeDeployRollback"
+}
+
+// CodeTarget is the service in a CodeDeploy deployment: how far it is.
+type CodeTarget struct {
+	Deployment  string // id
+	Status      string // Pending, InProgress, Ready, Succeeded, Failed, Skipped, Unknown
+	Events      []LifecycleEvent
+	Blue, Green *CodeSet // the original and the replacement task set; nil: none yet
+}
+
+// LifecycleEvent is one part of a deployment.
+type LifecycleEvent struct {
+	Name, Status       string // Pending, InProgress, Succeeded, Failed, Skipped, Unknown
+	Function           string // of its hook, if that failed
+	Code, Message      string // why it failed
+	StartedAt, EndedAt time.Time
+}
+
+// CodeSet is a task set in a deployment.
+type CodeSet struct {
+	ID                        string // "ecs-svc/<digits>"
+	Status                    string // PRIMARY, ACTIVE, DRAINING
+	Group                     string // name of its target group
+	Weight                    float64
+	Desired, Pending, Running int
+	Revision                  string // family:revision; empty: not known
+}
+
+// Event is the lifecycle event of that name, or nil.
+func (t *CodeTarget) Event(name string) *LifecycleEvent {
+	if t == nil {
+		return nil
+	}
+	for i := range t.Events {
+		if t.Events[i].Name == name {
+			return &t.Events[i]
+		}
+	}
+	return nil
+}
+
+// Current is the lifecycle event that is under way, or nil.
+func (t *CodeTarget) Current() *LifecycleEvent {
+	if t == nil {
+		return nil
+	}
+	for i := range t.Events {
+		if t.Events[i].Status == "InProgress" {
+			return &t.Events[i]
+		}
+	}
+	return nil
+}
+
+// Failed is the lifecycle event that failed, or nil.
+func (t *CodeTarget) Failed() *LifecycleEvent {
+	if t == nil {
+		return nil
+	}
+	for i := range t.Events {
+		if t.Events[i].Status == "Failed" {
+			return &t.Events[i]
+		}
+	}
+	return nil
+}
