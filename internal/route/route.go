@@ -20,7 +20,7 @@ type Path struct {
 	ID      string         // the ARN of the rule
 	Name    string         // for people: "rule 10 of port 80"
 	Weights sluice.Weights // live; not Valid if they are no whole percentages
-	Print   string         // fingerprint of everything the driver would write back
+	Print   string         // fingerprint of everything the driver would write
 }
 
 // Driver steers one access type.
@@ -59,7 +59,7 @@ func (r Router) Shift(ctx context.Context, act sluice.Act, to sluice.Weights) (S
 	}
 	done := Shift{From: common(before), To: to}
 	for _, p := range before {
-		if p.Weights == to {
+		if r.at(p, to) {
 			continue
 		}
 		if err := r.set(ctx, act, p, to); err != nil {
@@ -69,6 +69,18 @@ func (r Router) Shift(ctx context.Context, act sluice.Act, to sluice.Weights) (S
 	}
 	done.Paths, err = r.verify(ctx, to)
 	return done, err
+}
+
+// at reports whether the path has the weights, or is as near to them as it can be.
+func (r Router) at(p Path, to sluice.Weights) bool {
+	return p.Weights == to || r.Driver.Intent(p, to) == p.Print
+}
+
+func shown(w sluice.Weights) string {
+	if !w.Valid() {
+		return "something else"
+	}
+	return w.String()
 }
 
 func (r Router) set(ctx context.Context, act sluice.Act, p Path, to sluice.Weights) error {
@@ -87,11 +99,11 @@ func (r Router) verify(ctx context.Context, to sluice.Weights) ([]Path, error) {
 		return nil, err
 	}
 	for _, p := range after {
-		if p.Weights != to {
+		if !r.at(p, to) {
 			return after, &sluice.Error{
 				Op: "read back the traffic shift", Resource: p.ID, Kind: sluice.OutsideChange,
-				Err:  fmt.Errorf("asked for %s, AWS shows %s", to, p.Weights),
-				Next: "somebody else may be writing to the same rule; stop that, then run sluice resume",
+				Err:  fmt.Errorf("asked for %s, AWS shows %s on %s", to, shown(p.Weights), p.Name),
+				Next: "somebody else may be writing to the same place; stop that, then run sluice resume",
 			}
 		}
 	}

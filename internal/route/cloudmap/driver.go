@@ -1,0 +1,225 @@
+package cloudmap
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route"
+)
+
+// Labels under which a plan lists the writes to instances.
+const (
+	CanaryInstances  = plan.CanaryInstances
+	PrimaryInstances = plan.PrimaryInstances
+)
+
+// OwnPrefix begins the id of every instance that sluice registers.
+const OwnPrefix = "slc-"
+
+// Own begins the ids of the instances of one deployment.
+func Own(deployment string) string {
+	sum := sha256.Sum256([]byte(deployment))
+	return OwnPrefix + hex.EncodeToString(sum[:8]) + "-"
+}
+
+// Driver steers one name. It implements [route.Driver]: the name is its only path.
+type Driver struct {
+	Names
+	Place Place
+	Own   string // see [Own]
+	// Tasks reads the tasks of both variants, and the service's desired count.
+	Tasks func(ctx context.Context) (all []Task, desired int, err error)
+	// Stands reports whether a task of any service that may have a canary of an
+	// earlier deployment runs. Nil: none does.
+	Stands func(task string) bool
+	// Taken are the primary's instances that are taken out, with the attributes
+	// under which they are put back. Keep saves it before they are.
+	Taken map[string]map[string]string
+	Keep  func(ctx context.Context, taken map[string]map[string]string) error
+
+	live            scene           // of the last look
+	seenOut, seenIn map[string]bool // instances, as looks have shown them
+}
+
+// Now is who was found at the last look, and Pool who could be.
+func (d *Driver) Now() plan.Split { return now(d.live.members) }
+
+// Pool is who could be found at the last look.
+func (d *Driver) Pool() plan.Pool { return pool(d.live.members, d.live.desired) }
+
+// Foreign are the instances, as of the last look, that are neither ECS's nor ours.
+func (d *Driver) Foreign() []string { return d.live.foreign }
+
+// Found are the ids of a variant's instances at the last look, well or not.
+func (d *Driver) Found(v sluice.Variant) (ids []string) {
+	for _, m := range d.live.members {
+		if m.Variant == v && m.in {
+			ids = append(ids, m.instance)
+		}
+	}
+	return ids
+}
+
+// Paths is the name. Its weights are valid only if no other split of the tasks
+// would come nearer to them.
+func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
+	s, err := d.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := after(s.members, change{})
+	if len(found) == 0 && len(s.members) == 0 {
+		return nil, &sluice.Error{Op: "look at " + d.Registry.FullName(), Resource: d.Registry.ID, Kind: sluice.NotFound,
+			Err: errors.New("no task of the service runs, so that nobody can be found"), Next: "see the service: sluice status"}
+	}
+	p := route.Path{ID: d.Registry.ARN, Name: d.Registry.FullName(), Print: printOf(found)}
+	if n := now(s.members); n.All() > 0 && n.Canary*100%n.All() == 0 {
+		if w := sluice.CanaryShare(n.Canary * 100 / n.All()); d.Intent(p, w) == p.Print {
+			p.Weights = w
+		}
+	}
+	return []route.Path{p}, nil
+}
+
+// Intent is the fingerprint of who is found at the weights.
+func (d *Driver) Intent(_ route.Path, to sluice.Weights) string {
+	return printOf(after(d.live.members, decide(d.live.members, d.live.desired, to)))
+}
+
+func printOf(ids []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Set brings the name to the weights: what enters is registered and answered,
+// then what leaves is deregistered, so that the name is never empty. That
+// instances of the primary are taken out is saved before it is done.
+func (d *Driver) Set(ctx context.Context, act sluice.Act, _ route.Path, to sluice.Weights) error {
+	c := decide(d.live.members, d.live.desired, to)
+	if to.Canary() > 0 && pool(d.live.members, d.live.desired).Canary == 0 {
+		return &sluice.Error{Op: "let the canary be found under " + d.Registry.FullName(), Resource: d.Registry.ID, Kind: sluice.Conflict,
+			Err: errors.New("no task of the canary is well"), Next: "see the canary: sluice status"}
+	}
+	return d.apply(ctx, act, c)
+}
+
+func (d *Driver) apply(ctx context.Context, act sluice.Act, c change) error {
+	if err := d.putIn(ctx, act, c); err != nil {
+		return err
+	}
+	return d.takeOut(ctx, act, c)
+}
+
+func (d *Driver) putIn(ctx context.Context, act sluice.Act, c change) error {
+	var enter, back []Instance
+	for _, m := range c.enter {
+		enter = append(enter, Instance{ID: m.instance, Attributes: m.Attributes(d.Registry, d.Place)})
+	}
+	for _, m := range c.back {
+		back = append(back, Instance{ID: m.instance, Attributes: d.Taken[m.instance]})
+	}
+	if err := d.Register(ctx, act, CanaryInstances, enter); err != nil {
+		return err
+	}
+	if err := d.Register(ctx, act, PrimaryInstances, back); err != nil {
+		return err
+	}
+	return d.forget(ctx, back)
+}
+
+// forget drops from what is taken out what is found again.
+func (d *Driver) forget(ctx context.Context, back []Instance) error {
+	if len(back) == 0 {
+		return nil
+	}
+	for _, i := range back {
+		delete(d.Taken, i.ID)
+		delete(d.seenOut, i.ID)
+	}
+	return d.Keep(ctx, d.Taken)
+}
+
+func (d *Driver) takeOut(ctx context.Context, act sluice.Act, c change) error {
+	var leave, out []string
+	for _, m := range c.leave {
+		leave = append(leave, m.instance)
+		delete(d.seenIn, m.instance)
+	}
+	for _, m := range c.takeOut {
+		out = append(out, m.instance)
+	}
+	if err := d.intend(ctx, out); err != nil {
+		return err
+	}
+	if err := d.Deregister(ctx, act, CanaryInstances, leave); err != nil {
+		return err
+	}
+	return d.Deregister(ctx, act, PrimaryInstances, out)
+}
+
+// intend saves the attributes of instances that are about to be taken out, and
+// drops those of tasks that are gone.
+func (d *Driver) intend(ctx context.Context, out []string) error {
+	if len(out) == 0 {
+		return nil
+	}
+	instances, err := d.Instances(ctx)
+	if err != nil {
+		return err
+	}
+	stand := map[string]bool{}
+	for _, m := range d.live.members {
+		stand[m.instance] = true
+	}
+	maps.DeleteFunc(d.Taken, func(id string, _ map[string]string) bool { return !stand[id] })
+	for _, i := range instances {
+		if slices.Contains(out, i.ID) {
+			d.Taken[i.ID] = i.Attributes
+		}
+	}
+	return d.Keep(ctx, d.Taken)
+}
+
+// Sweep deregisters instances of ours whose task runs no more, and returns how
+// many there were.
+func (d *Driver) Sweep(ctx context.Context, act sluice.Act) (int, error) {
+	s, err := d.look(ctx)
+	if err != nil || len(s.dead) == 0 {
+		return 0, err
+	}
+	if err := d.Deregister(ctx, act, CanaryInstances, s.dead); err != nil {
+		return 0, fmt.Errorf("sweep dead instances: %w", err)
+	}
+	return len(s.dead), nil
+}
+
+// Hold is one look that brings the name back to the weights as tasks come and go.
+// It tells what it did.
+func (d *Driver) Hold(ctx context.Context, act sluice.Act, to sluice.Weights) (Held, error) {
+	if _, err := d.Sweep(ctx, act); err != nil {
+		return Held{}, err
+	}
+	c := decide(d.live.members, d.live.desired, to)
+	h := Held{Entered: len(c.enter) + len(c.back), Left: len(c.leave) + len(c.takeOut)}
+	for _, m := range c.takeOut {
+		h.Taken = append(h.Taken, m.instance)
+	}
+	if c.none() {
+		return h, nil
+	}
+	return h, d.apply(ctx, act, c)
+}
+
+// Held is what a look of [Driver.Hold] did.
+type Held struct {
+	Entered, Left int
+	Taken         []string // instances of the primary that were taken out
+}

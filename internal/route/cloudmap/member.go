@@ -1,0 +1,178 @@
+package cloudmap
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// Attributes that ECS gives its instances (ECS Developer Guide, "Use service
+// discovery to connect Amazon ECS services with DNS names").
+const (
+	initHealth = "AWS_INIT_HEALTH_STATUS"
+	addressOf  = "AWS_INSTANCE_IPV4"
+	portOf     = "AWS_INSTANCE_PORT"
+)
+
+// Task is a task of a variant, as ECS shows it.
+type Task struct {
+	ID         string // the last part of its ARN, under which ECS registers it
+	Variant    sluice.Variant
+	Address    string // private IPv4 address
+	Zone       string
+	Family     string // of its task definition
+	ExternalID string // of its task set
+	Leaves     bool   // it is to be replaced: others are preferred
+	Well       bool   // it runs, and no health check of ECS's says otherwise
+}
+
+// Place is what the attributes of an instance say of where its task belongs.
+type Place struct {
+	Cluster, Service, Region string
+}
+
+// Attributes are those that ECS would give the task's instance, but for
+// EC2_INSTANCE_ID.
+func (t Task) Attributes(r plan.Registry, p Place) map[string]string {
+	a := map[string]string{addressOf: t.Address, "AVAILABILITY_ZONE": t.Zone, "REGION": p.Region,
+		"ECS_SERVICE_NAME": p.Service, "ECS_CLUSTER_NAME": p.Cluster, "ECS_TASK_DEFINITION_FAMILY": t.Family}
+	if r.Port != 0 {
+		a[portOf] = strconv.Itoa(int(r.Port))
+	}
+	if t.ExternalID != "" {
+		a["ECS_TASK_SET_EXTERNAL_ID"] = t.ExternalID
+	}
+	return a
+}
+
+// member is a task that is found under the name, or could be.
+type member struct {
+	Task
+	instance string // its id
+	in       bool   // registered
+	healthy  bool   // as Cloud Map has it; true if it is not registered
+	taken    bool   // of the primary: we took it out
+}
+
+// ready reports whether callers may be sent to it.
+func (m member) ready() bool {
+	if m.Variant == sluice.Canary {
+		return m.Well && m.healthy
+	}
+	return m.Well && m.healthy && (m.in || m.taken)
+}
+
+// change is what to do, in this order: who is to be found is registered and
+// answered before anybody is taken out.
+type change struct {
+	enter   []member // canary
+	back    []member // primary, that we took out
+	leave   []member // canary
+	takeOut []member // primary
+}
+
+func (c change) none() bool { return len(c.enter)+len(c.back)+len(c.leave)+len(c.takeOut) == 0 }
+
+// pool counts who could be found.
+func pool(all []member, desired int) plan.Pool {
+	p := plan.Pool{Desired: desired}
+	for _, m := range all {
+		switch {
+		case !m.ready():
+		case m.Variant == sluice.Canary:
+			p.Canary++
+		default:
+			p.Primary++
+		}
+	}
+	return p
+}
+
+// now is who is found.
+func now(all []member) plan.Split {
+	var s plan.Split
+	for _, m := range all {
+		switch {
+		case !m.in || !m.ready():
+		case m.Variant == sluice.Canary:
+			s.Canary++
+		default:
+			s.Primary++
+		}
+	}
+	return s
+}
+
+// decide says what brings the members to the weights.
+func decide(all []member, desired int, to sluice.Weights) change {
+	want := pool(all, desired).Nearest(to)
+	var c change
+	c.enter, c.leave = chosen(all, sluice.Canary, want.Canary, true)
+	c.back, c.takeOut = chosen(all, sluice.Primary, want.Primary, want.Primary == 0)
+	return c
+}
+
+// chosen picks n of a variant to be found: those that stay rather than those that
+// leave, those that are found rather than others. With strict, those that are
+// registered and not ready are taken out too; of the primary they are ECS's
+// business as long as some of it are to be found.
+func chosen(all []member, v sluice.Variant, n int, strict bool) (enter, leave []member) {
+	var ready []member
+	for _, m := range all {
+		switch {
+		case m.Variant != v:
+		case m.ready():
+			ready = append(ready, m)
+		case m.in && strict:
+			leave = append(leave, m)
+		}
+	}
+	slices.SortStableFunc(ready, func(a, b member) int {
+		return cmp.Or(first(a.Leaves, b.Leaves), first(b.in, a.in), cmp.Compare(a.instance, b.instance))
+	})
+	for i, m := range ready {
+		switch {
+		case i < n && !m.in:
+			enter = append(enter, m)
+		case i >= n && m.in:
+			leave = append(leave, m)
+		}
+	}
+	return enter, leave
+}
+
+// first orders what is not before what is.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// after is the ids that are found once the change is made.
+func after(all []member, c change) []string {
+	found := map[string]bool{}
+	for _, m := range all {
+		found[m.instance] = m.in && m.ready()
+	}
+	for _, m := range append(slices.Clone(c.enter), c.back...) {
+		found[m.instance] = true
+	}
+	for _, m := range append(slices.Clone(c.leave), c.takeOut...) {
+		found[m.instance] = false
+	}
+	var ids []string
+	for _, m := range all {
+		if found[m.instance] {
+			ids = append(ids, m.instance)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
