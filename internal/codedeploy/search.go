@@ -159,7 +159,7 @@ func (h Hand) Find(ctx context.Context, want Group, cluster, service string, by 
 		return h.Named(ctx, want, cluster, service)
 	}
 	if want == (Group{}) {
-		if s, ok, err := h.follow(ctx, by, cluster, service); ok || err != nil {
+		if s, ok, err := h.GroupBy(ctx, by, cluster, service); ok || err != nil {
 			return s, err
 		}
 	}
@@ -177,9 +177,10 @@ func (h Hand) Find(ctx context.Context, want Group, cluster, service string, by 
 	return x.Of(cluster, service, want)
 }
 
-// follow asks which group made the newest of the deployments that AWS still knows.
+// GroupBy asks which group made the newest of the deployments that AWS still knows.
 // One service is in one group only (CodeDeploy quotas), so that this is the group.
-func (h Hand) follow(ctx context.Context, by []string, cluster, service string) (s Settings, ok bool, err error) {
+// ok is false if that does not tell.
+func (h Hand) GroupBy(ctx context.Context, by []string, cluster, service string) (s Settings, ok bool, err error) {
 	for _, id := range by {
 		if !strings.HasPrefix(id, "d-") {
 			continue

@@ -37,6 +37,8 @@ type Observation struct {
 	Logs    []Log
 	Unread  []string // what could not be read, and why
 	Blind   bool     // the history of deployments cannot be read at all
+
+	Code CodeLook // of a CodeDeploy deployment, for [BlueGreen]
 }
 
 // Verdict is the judgement so far.

@@ -102,3 +102,18 @@ func (t *CodeTarget) Failed() *LifecycleEvent {
 	}
 	return nil
 }
+
+// Since are the lifecycle events whose status is not what it was.
+func (t *CodeTarget) Since(old *CodeTarget) []LifecycleEvent {
+	var news []LifecycleEvent
+	if t == nil {
+		return nil
+	}
+	for _, e := range t.Events {
+		was := old.Event(e.Name)
+		if was == nil && e.Status != "Pending" || was != nil && was.Status != e.Status {
+			news = append(news, e)
+		}
+	}
+	return news
+}

@@ -23,6 +23,12 @@ const (
 	AlarmFired      CauseKind = "alarm"
 	BreakerFired    CauseKind = "circuit breaker"
 	NoRoom          CauseKind = "deployment configuration"
+	HookFailed      CauseKind = "hook"
+	NotContinued    CauseKind = "not continued"
+	GroupMissing    CauseKind = "deployment group"
+	GroupRole       CauseKind = "service role"
+	GroupRoutes     CauseKind = "listeners"
+	ECSRefused      CauseKind = "refused by ECS"
 	OtherCause      CauseKind = "other"
 )
 
@@ -45,6 +51,12 @@ var advices = map[CauseKind]string{
 	AlarmFired:      "look at what the alarm measures; it fired while the new version took over",
 	BreakerFired:    "see the stopped tasks: aws ecs list-tasks --desired-status STOPPED",
 	NoRoom:          "lower minimumHealthyPercent or raise maximumPercent: with this desired count they leave no room to stop or start a task",
+	HookFailed:      "read the log of the hook's function; it has to call PutLifecycleEventHookExecutionStatus with Succeeded within an hour",
+	NotContinued:    "continue the next one in time: aws deploy continue-deployment --deployment-wait-type READY_WAIT",
+	GroupMissing:    "see that the service and its CodeDeploy application and deployment group are there, then deploy again",
+	GroupRole:       "give the deployment group's service role what AWSCodeDeployRoleForECS allows, and iam:PassRole for the task's roles",
+	GroupRoutes:     "see that the production listener forwards to one of the deployment group's two target groups, and the test listener too",
+	ECSRefused:      "change what ECS refuses: the task definition, network, platform version or capacity providers of the AppSpec",
 	OtherCause:      "see what AWS says of the stopped tasks: aws ecs describe-tasks",
 }
 

@@ -27,8 +27,7 @@ type asked struct {
 	fallenAt time.Time // likewise the stopped tasks
 	againAt  time.Time // and once more after that
 	probedAt string    // the print at which target health was read for want of movement
-	silent   []string  // containers and causes whose logs were read
-	empty    int       // readings of a log that held nothing yet
+	hearing
 }
 
 const (
@@ -36,8 +35,6 @@ const (
 	lookAfter, lookOnceMore = 5 * time.Second, 20 * time.Second
 	// stages of a native strategy are in the record alone.
 	stagesEvery = 10 * time.Second
-	// emptyReads is how often a log that is still empty is read again.
-	emptyReads = 5
 	// unwellFor is how long all tasks may run without the deployment being done
 	// before their targets are looked at.
 	unwellFor = 15 * time.Second
@@ -56,22 +53,6 @@ func (r Rollout) Needs(s *Service, now time.Time) Needs {
 	n.Fallen = r.needFallen(s, now)
 	if len(s.Groups) > 0 && (n.Fallen && r.sick(s) || r.unwell(s, now)) {
 		n.Targets = s.Groups
-	}
-	return n
-}
-
-// Explain is what to read to explain what was judged: the last lines of a
-// container that failed, once for each cause.
-func (r Rollout) Explain() Needs {
-	var n Needs
-	for _, c := range r.causes {
-		if c.Task == "" || c.Container == "" || slices.Contains(r.silent, c.Container+" "+c.Text) {
-			continue
-		}
-		i := slices.IndexFunc(r.fallen, func(t Stopped) bool { return t.ID == c.Task })
-		if i >= 0 && r.fallen[i].ExitCode != nil {
-			n.Logs = append(n.Logs, r.fallen[i])
-		}
 	}
 	return n
 }
@@ -213,16 +194,7 @@ func (r Rollout) unwell(s *Service, now time.Time) bool {
 
 // answered notes what was read.
 func (r *Rollout) answered(o Observation) {
-	for _, l := range o.Logs {
-		if len(l.Lines) == 0 && l.Err == "" && r.empty < emptyReads {
-			r.empty++ // what was printed arrives a moment later
-			continue
-		}
-		i := slices.IndexFunc(r.causes, func(c Cause) bool { return c.Task == l.Task })
-		if i >= 0 {
-			r.silent = append(slices.Clone(r.silent), l.Container+" "+r.causes[i].Text)
-		}
-	}
+	r.hearing = r.heard(r.ledger, o.Logs)
 	s := o.Service
 	if s == nil {
 		return

@@ -13,9 +13,12 @@ import (
 // deployment that is current at the first look.
 type Wanted struct {
 	Revision   string // family:revision that has to serve
-	Deployment string // ARN or id of a service deployment, "ecs-svc/<digits>", or a task set's ARN
+	Deployment string // ARN or id of a service deployment, "ecs-svc/<digits>", a task set's ARN, or "d-XXXXXXXXX" of CodeDeploy
 
 	Inactive bool // the task definition of Revision is INACTIVE: no new deployment can bring it
+
+	Fresh     bool // the CodeDeploy deployment was made a moment ago: nothing is to be seen yet
+	Returning bool // the CodeDeploy deployment was stopped so that it is rolled back
 
 	Timeout   time.Duration // hard, from the first look on; 0: none
 	Deadline  time.Duration // without progress; 0: none

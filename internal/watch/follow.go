@@ -47,6 +47,8 @@ func (f *follower) run(ctx, reading context.Context) (Seen, error) {
 			return f.giveUp(err), nil
 		case err == nil && seen.Verdict.State == verdict.Ended:
 			return seen, nil
+		case errors.Is(err, errCode):
+			return f.runCode(ctx, reading)
 		case err == nil:
 			due = seen.At.Add(seen.Verdict.NextLook)
 		case hopeless(err):
@@ -70,9 +72,8 @@ func (f *follower) look(ctx context.Context, due time.Time) (Seen, error) {
 		return f.seen(verdict.Verdict{}), err
 	}
 	if s != nil && s.Controller == "CODE_DEPLOY" {
-		return f.seen(verdict.Verdict{}), &sluice.Error{Op: "wait for a deployment", Resource: f.target.Name(),
-			Err:  errors.New("its deployment controller is CODE_DEPLOY, whose deployments are not followed yet"),
-			Next: "aws deploy wait deployment-successful"}
+		f.last = s
+		return f.seen(verdict.Verdict{}), errCode
 	}
 	f.last = s
 	o := verdict.Observation{At: f.now(), Service: s}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
@@ -21,6 +22,7 @@ type Watch struct {
 	account *account.Account
 	clock   clock.Clock
 	records *ecs.Records
+	groups  *board[codedeploy.Index]
 
 	mu       sync.Mutex
 	clusters map[string]*boards
@@ -34,7 +36,9 @@ type boards struct {
 
 // New is a watch that reads nothing until somebody waits.
 func New(a *account.Account, c clock.Clock) *Watch {
-	return &Watch{account: a, clock: c, records: ecs.NewRecords(a.ECS()), clusters: map[string]*boards{}}
+	w := &Watch{account: a, clock: c, records: ecs.NewRecords(a.ECS()), clusters: map[string]*boards{}}
+	w.groups = &board[codedeploy.Index]{clock: c, size: 1, read: w.search}
+	return w
 }
 
 // Target is whose deployment is waited for.
@@ -43,8 +47,16 @@ type Target struct {
 	verdict.Wanted
 }
 
-// Name is "<cluster>/<service>".
-func (t Target) Name() string { return t.hand(nil).Resource() }
+// Name is "<cluster>/<service>", or the deployment if that alone is named.
+func (t Target) Name() string {
+	if t.Service == "" {
+		return "deployment " + t.Deployment
+	}
+	return t.hand(nil).Resource()
+}
+
+// isCode reports whether a deployment of CodeDeploy is named.
+func (t Target) isCode() bool { return strings.HasPrefix(t.Deployment, "d-") }
 
 // Seen is a look that changed something, or the last one.
 type Seen struct {
@@ -52,6 +64,10 @@ type Seen struct {
 	At      time.Time
 	Service *verdict.Service // nil: there is none, or it was never read
 	Verdict verdict.Verdict
+
+	// Of a CodeDeploy deployment, or of its rollback once there is one; nil: not read.
+	Code   *verdict.CodeDeployment
+	Course *verdict.CodeTarget
 }
 
 // late is how long after its hard limit a wait may still be reading.
@@ -75,13 +91,16 @@ func (w *Watch) Wait(ctx context.Context, t Target, tell func(Seen)) (Seen, erro
 		reading, cancel = w.clock.WithTimeout(ctx, t.Timeout+late)
 		defer cancel()
 	}
+	if t.isCode() {
+		return f.runCode(ctx, reading)
+	}
 	return f.run(ctx, reading)
 }
 
 // follower prepares a wait: names become what AWS's answers are compared with.
 func (w *Watch) follower(ctx context.Context, t Target, tell func(Seen)) (*follower, error) {
 	t.Service = sluice.ARNName(t.Service)
-	if t.Service == "" {
+	if t.Service == "" && !t.isCode() {
 		return nil, &sluice.Error{Op: "wait for a deployment", Err: errors.New("no service given")}
 	}
 	f := &follower{watch: w, target: t, boards: w.of(t.Cluster), tell: tell}
@@ -125,6 +144,9 @@ func (f *follower) resolve(ctx context.Context) error {
 		return nil
 	}
 	f.target.Revision = sluice.RevisionOf(asked)
+	if f.target.isCode() {
+		return nil // the deployment says which one it brings
+	}
 	td, err := ecs.Definition(ctx, f.watch.account.ECS(), asked)
 	switch {
 	case err == nil:

@@ -1,0 +1,423 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// BlueGreen judges a deployment of CodeDeploy to its end, and one that is rolled
+// back to the end of its rollback, which is a deployment of its own. It is a value;
+// make one with [FollowBlueGreen].
+type BlueGreen struct {
+	want  Wanted
+	began time.Time // our clock
+
+	main, back leg // the deployment, and its rollback
+	revision   string
+	from       string // revision that serves before
+	service    *Service
+	looked     time.Time // the first look
+	ended      time.Time // it was seen to have failed
+	stood      bool      // it had ended at the first look
+	explained  bool      // what explains an end was asked for
+	ledger
+	hearing
+	codePace
+
+	unread []string
+	over   *ending
+}
+
+// leg is one CodeDeploy deployment.
+type leg struct {
+	id string
+	d  *CodeDeployment // nil: not read
+	t  *CodeTarget
+}
+
+// CodeLook is what was read of a CodeDeploy deployment.
+type CodeLook struct {
+	Asked      CodeNeeds
+	Deployment *CodeDeployment // nil: not asked for, or AWS does not know it
+	Target     *CodeTarget     // nil: not asked for, or there is none yet
+	Revision   string          // family:revision that it brings; empty: not asked for, or not known
+	Idle       bool            // no deployment of CodeDeploy stands behind what the service shows
+}
+
+// CodeNeeds is what to read at a look.
+type CodeNeeds struct {
+	Deployment string // id of a deployment; empty: none
+	Target     string // id of the deployment whose target to read
+	Revision   bool   // what the deployment brings
+	Service    bool   // the service itself
+	Fallen     bool   // its stopped tasks
+}
+
+// FollowBlueGreen starts a judge of the deployment that w names.
+func FollowBlueGreen(now time.Time, w Wanted) BlueGreen {
+	if w.FailAfter <= 0 {
+		w.FailAfter = FailAfter
+	}
+	return BlueGreen{want: w, began: now, main: leg{id: w.Deployment}, revision: w.Revision, codePace: codePace{changed: now, moved: now}}
+}
+
+// Follow names the deployment to follow, if none was named.
+func (b BlueGreen) Follow(id string) BlueGreen {
+	b.main.id, b.want.Deployment = id, id
+	return b
+}
+
+// Follows reports whether a deployment is followed already.
+func (b BlueGreen) Follows() bool { return b.main.id != "" }
+
+// Began is when the wait began.
+func (b BlueGreen) Began() time.Time { return b.began }
+
+// First is how long to wait before the first look.
+func (b BlueGreen) First() time.Duration {
+	if b.want.Fresh {
+		return firstLook
+	}
+	return 0
+}
+
+// leg is what is followed now.
+func (b *BlueGreen) leg() *leg {
+	if b.back.id != "" {
+		return &b.back
+	}
+	return &b.main
+}
+
+// Needs says what to read at a look: the target, which shows how far it is, and
+// the deployment itself only where that alone does not do.
+func (b BlueGreen) Needs(now time.Time) CodeNeeds {
+	var n CodeNeeds
+	l := b.leg()
+	switch {
+	case b.over != nil || b.main.id == "":
+		return n
+	case b.ending() && !b.explained:
+		n.Service, n.Fallen = true, b.green() != nil
+	case l.over():
+		n.Deployment = l.id // for its rollback
+	case l.d == nil && (b.want.Revision == "" || l == &b.back):
+		n.Deployment, n.Target = l.id, l.id
+	case l.finishing(), l.lacking(), b.looks > 1 && l.t == nil && l.d == nil:
+		n.Deployment = l.id
+	default:
+		n.Target = l.id
+	}
+	n.Revision = b.revision == "" && l == &b.main && (l.d != nil || n.Deployment != "") && !b.asked.Revision
+	if b.hurt(now) {
+		n.Service, n.Fallen = true, true
+	}
+	return n
+}
+
+// IDs are the deployment and its rollback; empty: none.
+func (b BlueGreen) IDs() (id, rollback string) { return b.main.id, b.back.id }
+
+// over reports whether the deployment is known to have ended.
+func (l *leg) over() bool { return l.d != nil && l.d.Ended() }
+
+// finishing: every lifecycle event is over; only the status tells more.
+func (l *leg) finishing() bool {
+	if l.t == nil || len(l.t.Events) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(l.t.Events, func(e LifecycleEvent) bool { return e.Status != "Succeeded" && e.Status != "Skipped" })
+}
+
+// lacking: the target tells something that only the deployment explains.
+func (l *leg) lacking() bool {
+	if l.t == nil {
+		return false
+	}
+	switch l.t.Status {
+	case "Succeeded", "Failed", "Skipped", "Unknown":
+		return true
+	case "Ready":
+		return l.d == nil || l.d.Status != "Ready"
+	}
+	return l.t.Failed() != nil
+}
+
+// See adds an observation.
+func (b BlueGreen) See(o Observation) (BlueGreen, Verdict) {
+	b.learn(o)
+	if b.over == nil {
+		b.over = b.judge(o)
+		b.walk(o.At)
+	}
+	v := b.verdict(o)
+	b.hearing = b.heard(b.ledger, o.Logs)
+	return b, v
+}
+
+// GiveUp ends the wait at its hard limit without another observation.
+func (b BlueGreen) GiveUp(now time.Time, why string) (BlueGreen, Verdict) {
+	if b.over == nil {
+		b.over = &ending{outcome: sluice.TimedOut, why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", b.want.Timeout, why), "; ")}
+	}
+	return b, b.verdict(Observation{At: now})
+}
+
+// Explain are the failed tasks whose last lines to read.
+func (b BlueGreen) Explain() []Stopped { return b.unheard(b.ledger) }
+
+// Shown are the deployment and its target as they were read last; of the rollback,
+// if there is one.
+func (b BlueGreen) Shown() (*CodeDeployment, *CodeTarget) { return b.leg().d, b.leg().t }
+
+// learn takes in what was read.
+func (b *BlueGreen) learn(o Observation) {
+	look, unread := o.Code, b.main.d == nil
+	if b.looks++; b.looked.IsZero() {
+		b.looked = o.At
+	}
+	for _, l := range []*leg{&b.main, &b.back} {
+		if look.Deployment != nil && look.Deployment.ID == l.id {
+			l.d = look.Deployment
+		}
+		if look.Target != nil && look.Target.Deployment == l.id {
+			l.t = look.Target
+		}
+	}
+	b.stood = b.stood || unread && b.main.over() && o.At.Sub(b.looked) < busy
+	b.revision = firstNonEmpty(b.revision, look.Revision)
+	b.explained = b.explained || b.ending() && look.Asked.Service
+	for _, u := range o.Unread {
+		if !slices.Contains(b.unread, u) {
+			b.unread = append(slices.Clone(b.unread), u)
+		}
+	}
+	b.recall(o)
+	b.noteAsked(look.Asked, o.At)
+	if d := b.main.d; d != nil && d.RollbackID != "" {
+		b.back.id = d.RollbackID
+	}
+}
+
+// recall takes in the service and its tasks.
+func (b *BlueGreen) recall(o Observation) {
+	if s := o.Service; s != nil {
+		b.service = s
+		b.name(s)
+	}
+	var said map[string]string
+	if b.service != nil {
+		said = probes(b.service.Events)
+	}
+	b.ledger = b.add(slices.DeleteFunc(slices.Clone(o.Fallen), func(t Stopped) bool { return !b.ours(t) }), said)
+	b.ledger = b.hear(o.Logs, said)
+	if e := b.main.t.Event("Install"); e != nil && e.Status == "Succeeded" {
+		b.ledger = b.forgive()
+	}
+}
+
+// name learns the revisions of both task sets from the service.
+func (b *BlueGreen) name(s *Service) {
+	green, blue := b.sets()
+	for _, ts := range s.TaskSets {
+		switch {
+		case b.main.id != "" && ts.ExternalID == b.main.id, green != nil && ts.ID == green.ID:
+			b.revision = firstNonEmpty(b.revision, ts.Revision)
+		case blue != nil && ts.ID == blue.ID, blue == nil && ts.Status == "PRIMARY":
+			b.from = ts.Revision
+		}
+	}
+}
+
+// ours reports whether a task is of the replacement task set.
+func (b *BlueGreen) ours(t Stopped) bool {
+	g := b.green()
+	return g != nil && t.Deployment == g.ID || b.revision != "" && t.Revision == b.revision && b.revision != b.from
+}
+
+// sets are the replacement and the original task set; of the deployment itself,
+// which knows both, not of its rollback.
+func (b *BlueGreen) sets() (green, blue *CodeSet) {
+	for _, t := range []*CodeTarget{b.back.t, b.main.t} {
+		if t != nil && (t.Green != nil || t.Blue != nil) {
+			return t.Green, t.Blue
+		}
+	}
+	return nil, nil
+}
+
+func (b *BlueGreen) green() *CodeSet {
+	g, _ := b.sets()
+	return g
+}
+
+// judge says how it ended; nil if it has not.
+func (b *BlueGreen) judge(o Observation) *ending {
+	end := b.fate(o)
+	if end == nil {
+		end = b.looping()
+	}
+	if end == nil {
+		end = b.limits(o.At)
+	}
+	return end
+}
+
+func (b *BlueGreen) fate(o Observation) *ending {
+	if b.main.id == "" {
+		return b.unmade(o)
+	}
+	unknown := o.Code.Asked.Deployment == b.main.id && b.main.d == nil && b.main.t == nil
+	if unknown && o.At.Sub(b.began) >= settle {
+		return &ending{outcome: sluice.Gone, why: "CodeDeploy knows no deployment " + b.main.id + " here", next: "check the deployment's id and the Region"}
+	}
+	switch {
+	case !b.main.over():
+		return nil
+	case b.main.d.Status == "Succeeded":
+		return b.served()
+	case b.ending() && !b.explained:
+		return nil
+	case b.back.id != "":
+		return b.returned()
+	}
+	return b.unreturned(o.At)
+}
+
+// unmade judges a service that CodeDeploy has not deployed: what it was made with
+// serves, or the wait goes on.
+func (b *BlueGreen) unmade(o Observation) *ending {
+	s := b.service
+	if s == nil || s.Status != "ACTIVE" {
+		if !o.At.Before(b.began.Add(settle)) {
+			return &ending{outcome: sluice.Gone, why: "there is no such service", next: "check cluster, service name and Region; create the service, then wait again"}
+		}
+		return nil
+	}
+	p := s.primarySet()
+	if !o.Code.Idle || p == nil || !steady(p) || b.want.Revision != "" && p.Revision != b.want.Revision {
+		return nil
+	}
+	b.revision = p.Revision
+	return &ending{outcome: sluice.Succeeded, why: "CodeDeploy has not deployed it since it was made"}
+}
+
+// ending: it, or its rollback, has ended, and not with the new revision serving.
+// Success after a look that showed an end is also looked at once more, at the
+// service.
+func (b *BlueGreen) ending() bool {
+	switch {
+	case !b.main.over():
+		return false
+	case b.main.d.Status == "Succeeded":
+		return b.stood
+	case b.back.id != "":
+		return b.back.over()
+	}
+	return true
+}
+
+// served: it succeeded. One that had ended before the wait began may have been
+// replaced since.
+func (b *BlueGreen) served() *ending {
+	if b.stood && !b.explained {
+		return nil
+	}
+	if s := b.service; b.stood && s != nil && !b.main.d.IsRollback() {
+		p := s.primarySet()
+		if p != nil && p.ExternalID != "" && p.ExternalID != b.main.id && p.Revision != b.revision {
+			return overtaken(p.Revision)
+		}
+	}
+	end := &ending{outcome: sluice.Succeeded}
+	if b.main.d.IsRollback() {
+		end.why = "it took deployment " + firstNonEmpty(b.main.d.RollbackOf, "before it") + " back"
+	}
+	return end
+}
+
+// returned: the rollback has ended, or not.
+func (b *BlueGreen) returned() *ending {
+	switch {
+	case !b.back.over():
+		return nil
+	case b.back.d.Status == "Succeeded":
+		return &ending{outcome: sluice.RolledBack, by: b.from, why: b.reason()}
+	}
+	return &ending{outcome: sluice.Failed, why: fmt.Sprintf("%s; its rollback %s ended %s: %s", b.reason(), b.back.id, b.back.d.Status, b.back.d.Message),
+		next: "see where the traffic is: sluice status; then deploy again"}
+}
+
+// unreturned: it failed or was stopped, and CodeDeploy names no rollback. AWS's
+// answers may lag, so that one that should follow is waited for.
+func (b *BlueGreen) unreturned(now time.Time) *ending {
+	d, patience := b.main.d, time.Duration(0)
+	switch {
+	case d.RollbackMessage != "":
+	case b.expected():
+		patience = rollsBackWithin
+	case d.Code == "MANUAL_STOP":
+		patience = confirm // whoever stopped it may have asked for a rollback
+	}
+	if b.ended.IsZero() {
+		b.ended = now
+	}
+	if now.Sub(b.ended) < patience {
+		return nil
+	}
+	outcome := sluice.Failed
+	if d.Code == "MANUAL_STOP" {
+		outcome = sluice.Stopped
+	}
+	why := b.reason()
+	if d.RollbackMessage != "" {
+		why += "; " + d.RollbackMessage
+	}
+	return &ending{outcome: outcome, why: strings.TrimPrefix(why, "; ")}
+}
+
+// expected reports whether its settings say that a rollback follows.
+func (b *BlueGreen) expected() bool {
+	d := b.main.d
+	event := "DEPLOYMENT_FAILURE"
+	switch d.Code {
+	case "MANUAL_STOP":
+		event = "DEPLOYMENT_STOP_ON_REQUEST"
+	case "ALARM_ACTIVE":
+		event = "DEPLOYMENT_STOP_ON_ALARM"
+	}
+	return b.want.Returning || slices.Contains(d.RollbackOn, event)
+}
+
+// looping: tasks of the replacement fail over and over for one cause. CodeDeploy
+// has no circuit breaker: it waits an hour.
+func (b *BlueGreen) looping() *ending {
+	c := b.leading()
+	if c.Count < b.want.FailAfter || b.main.over() {
+		return nil
+	}
+	return &ending{outcome: sluice.Failed, why: "CodeDeploy goes on waiting for up to an hour", next: c.Kind.Advice() + "; and end the deployment: aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + b.main.id}
+}
+
+// limits ends a wait that AWS does not end.
+func (b *BlueGreen) limits(now time.Time) *ending {
+	if b.want.Timeout > 0 && now.Sub(b.began) >= b.want.Timeout {
+		return &ending{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", b.want.Timeout)}
+	}
+	if b.want.Deadline > 0 && !b.patient() && now.Sub(b.moved) >= b.want.Deadline {
+		return &ending{outcome: sluice.Stalled, why: fmt.Sprintf("nothing moved for %s", b.want.Deadline)}
+	}
+	return nil
+}
+
+// patient: it stands still because it is told to: it waits for a person, for the
+// next step of its configuration, or for the end of the original task set.
+func (b *BlueGreen) patient() bool {
+	l := b.leg()
+	shifting := l.t.Event("AllowTraffic")
+	return l.t != nil && l.t.Status == "Ready" || l.d != nil && l.d.Status == "Ready" || l.finishing() || shifting != nil && shifting.Status == "InProgress"
+}

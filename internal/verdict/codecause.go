@@ -1,0 +1,83 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// codeKinds class what CodeDeploy names as the error of a deployment (CodeDeploy API
+// Reference, ErrorInformation).
+var codeKinds = map[string]CauseKind{
+	"HOOK_EXECUTION_FAILURE":   HookFailed,
+	"ALARM_ACTIVE":             AlarmFired,
+	"DEPLOYMENT_GROUP_MISSING": GroupMissing, "APPLICATION_MISSING": GroupMissing, "INVALID_ECS_SERVICE": GroupMissing,
+	"IAM_ROLE_MISSING": GroupRole, "IAM_ROLE_PERMISSIONS": GroupRole, "OVER_MAX_INSTANCES": NoCapacity,
+	"ELASTIC_LOAD_BALANCING_INVALID": GroupRoutes, "ELB_INVALID_INSTANCE": GroupRoutes,
+	"ECS_UPDATE_ERROR": ECSRefused, "THROTTLED": Throttled, "RESOURCE_LIMIT_EXCEEDED": NoCapacity,
+}
+
+// codeCause is why CodeDeploy says that a deployment did not succeed. A stop by a
+// person has no cause.
+func codeCause(d *CodeDeployment, t *CodeTarget) (Cause, bool) {
+	if d == nil || d.Code == "" || d.Code == "MANUAL_STOP" {
+		return hookCause(t)
+	}
+	c := Cause{Kind: codeKinds[d.Code], Text: strings.TrimSuffix(firstNonEmpty(d.Message, d.Code), "."), Count: 1, sign: true}
+	switch {
+	case c.Kind == HookFailed:
+		if hook, ok := hookCause(t); ok {
+			return hook, true
+		}
+	case d.Code == "TIMEOUT" && waited(d, t):
+		c.Kind, c.Text = NotContinued, fmt.Sprintf("nobody continued it within %s", d.Ready)
+	case d.Code == "TIMEOUT":
+		c.Kind = SlowStart
+	case c.Kind == "":
+		c.Kind = OtherCause
+	}
+	return c, true
+}
+
+// hookCause is the lifecycle event that failed.
+func hookCause(t *CodeTarget) (Cause, bool) {
+	e := t.Failed()
+	if e == nil || e.Message == "" && e.Function == "" {
+		return Cause{}, false
+	}
+	text := "hook " + e.Name
+	if e.Function != "" && !strings.Contains(e.Message, e.Function) {
+		text += " (" + e.Function + ")"
+	}
+	return Cause{Kind: HookFailed, Text: strings.TrimSuffix(text+": "+strings.TrimSuffix(firstNonEmpty(e.Message, e.Code), "."), ": "), Count: 1, sign: true}, true
+}
+
+// waited reports whether the deployment stood ready when its time was over.
+func waited(d *CodeDeployment, t *CodeTarget) bool {
+	e := t.Event("BeforeAllowTraffic")
+	return d.Ready > 0 && t.succeeded("AfterInstall") && e != nil && e.StartedAt.IsZero()
+}
+
+// begun is when the deployment began, in AWS's time.
+func (l *leg) begun() (at time.Time) {
+	if l.d != nil {
+		return l.d.CreatedAt
+	}
+	if l.t != nil && len(l.t.Events) > 0 {
+		return l.t.Events[0].StartedAt
+	}
+	return at
+}
+
+// lastEnd is when the newest lifecycle event ended, in AWS's time.
+func (l *leg) lastEnd() (at time.Time) {
+	if l.t == nil {
+		return at
+	}
+	for _, e := range l.t.Events {
+		if e.EndedAt.After(at) {
+			at = e.EndedAt
+		}
+	}
+	return at
+}

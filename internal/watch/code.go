@@ -1,0 +1,246 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/codedeploy"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// errCode: CodeDeploy deploys the service, so that its deployment is followed there.
+var errCode = errors.New("the deployment controller is CODE_DEPLOY")
+
+// codeFollower is one wait for a deployment of CodeDeploy.
+type codeFollower struct {
+	*follower
+	hand  codedeploy.Hand
+	judge verdict.BlueGreen
+}
+
+// runCode looks until the verdict ends, as run does.
+func (f *follower) runCode(ctx, reading context.Context) (Seen, error) {
+	c := &codeFollower{follower: f, hand: codedeploy.Hand{API: f.watch.account.CodeDeploy()}, judge: f.codeJudge()}
+	_ = f.watch.clock.Sleep(reading, c.judge.First()) // ends early with the wait
+	for {
+		seen, err := c.look(reading)
+		wait := seen.Verdict.NextLook
+		switch {
+		case ctx.Err() != nil:
+			return c.seen(f.stands), context.Cause(ctx)
+		case reading.Err() != nil:
+			return c.giveUp(err), nil
+		case err == nil && seen.Verdict.State == verdict.Ended:
+			return seen, nil
+		case err != nil && hopeless(err):
+			return seen, err
+		case err != nil:
+			f.unread = append(f.unread, err.Error())
+			if wait = f.left(again); wait <= 0 {
+				return c.giveUp(err), nil
+			}
+		}
+		_ = f.watch.clock.Sleep(reading, wait) // ends early with the wait
+	}
+}
+
+// codeJudge judges from when the wait began: a moment ago, if the service had to be
+// looked at first.
+func (f *follower) codeJudge() verdict.BlueGreen {
+	return verdict.FollowBlueGreen(f.judge.Began(), f.target.Wanted)
+}
+
+// left is how long to wait, at most until the hard limit; 0 if that has passed.
+func (f *follower) left(wait time.Duration) time.Duration {
+	if f.target.Timeout <= 0 {
+		return wait
+	}
+	return min(wait, f.judge.Began().Add(f.target.Timeout).Sub(f.now()))
+}
+
+func (c *codeFollower) seen(v verdict.Verdict) Seen {
+	s := c.follower.seen(v)
+	s.Code, s.Course = c.judge.Shown()
+	return s
+}
+
+// giveUp ends the wait at its limit without another look.
+func (c *codeFollower) giveUp(err error) Seen {
+	why := ""
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		why = err.Error()
+	}
+	var v verdict.Verdict
+	c.judge, v = c.judge.GiveUp(c.now(), why)
+	s := c.seen(v)
+	c.show(s)
+	return s
+}
+
+// look reads what is needed and judges.
+func (c *codeFollower) look(ctx context.Context) (Seen, error) {
+	o := verdict.Observation{At: c.now()}
+	if !c.judge.Follows() {
+		if err := c.choose(ctx, &o); err != nil {
+			return c.seen(c.stands), err
+		}
+	}
+	n := c.judge.Needs(o.At)
+	o.Code.Asked = n
+	if err := c.readCode(ctx, n, &o); err != nil {
+		return c.seen(c.stands), err
+	}
+	c.readService(ctx, n, &o)
+	o.At, o.Unread, c.unread = c.now(), append(o.Unread, c.unread...), nil
+	var v verdict.Verdict
+	c.judge, v = c.judge.See(o)
+	if tasks := c.judge.Explain(); len(tasks) > 0 {
+		c.judge, v = c.judge.See(verdict.Observation{At: o.At, Service: o.Service, Logs: c.logs(ctx, tasks), Code: verdict.CodeLook{Asked: n}})
+	}
+	c.stands = v
+	s := c.seen(v)
+	c.show(s)
+	return s, nil
+}
+
+// readCode reads the deployment and its target.
+func (c *codeFollower) readCode(ctx context.Context, n verdict.CodeNeeds, o *verdict.Observation) (err error) {
+	if n.Deployment != "" {
+		if o.Code.Deployment, err = c.hand.Get(ctx, n.Deployment); err != nil {
+			return err
+		}
+	}
+	if n.Target != "" {
+		if o.Code.Target, err = c.hand.Target(ctx, n.Target, c.target.Cluster, c.target.Service); err != nil {
+			return err
+		}
+	}
+	d := o.Code.Deployment
+	if d == nil {
+		d, _ = c.judge.Shown()
+	}
+	if n.Revision && d != nil {
+		arn, err := c.hand.RevisionOf(ctx, d)
+		if c.failed(o, "the AppSpec", err); err == nil {
+			o.Code.Revision = sluice.RevisionOf(arn)
+		}
+	}
+	return nil
+}
+
+// readService reads the service and its stopped tasks. What fails is left out.
+func (c *codeFollower) readService(ctx context.Context, n verdict.CodeNeeds, o *verdict.Observation) {
+	if c.target.Service == "" {
+		return
+	}
+	if n.Service && o.Service == nil {
+		s, _, err := c.boards.services.get(ctx, c.target.Service, c.now())
+		if c.failed(o, "the service", err); err == nil {
+			o.Service, c.last = s, s
+		}
+	}
+	if n.Fallen && !c.mute.fallen {
+		fallen, err := c.fallen.Update(ctx, c.target.hand(c.watch))
+		c.mute.fallen = c.failed(o, "stopped tasks", err)
+		o.Fallen = fallen
+	}
+}
+
+// choose finds the deployment that is waited for, by the service: the one that is
+// under way, else the newest. With a revision it is the one that brings it.
+func (c *codeFollower) choose(ctx context.Context, o *verdict.Observation) error {
+	s, _, err := c.boards.services.get(ctx, c.target.Service, c.now())
+	if err != nil || s == nil {
+		return err
+	}
+	o.Service, c.last = s, s
+	d, err := c.newest(ctx, s)
+	if err != nil {
+		return err
+	}
+	o.Code.Idle = d == nil
+	if d == nil {
+		return nil
+	}
+	if d.RollbackOf != "" { // it is judged by what it takes back
+		if d, err = c.hand.Get(ctx, d.RollbackOf); err != nil || d == nil {
+			return err
+		}
+	}
+	if want := c.target.Revision; want != "" {
+		return c.chooseRevision(ctx, s, d, want)
+	}
+	c.judge = c.judge.Follow(d.ID)
+	return nil
+}
+
+// chooseRevision follows the deployment if it brings the revision, else the one that
+// brought what serves, if that is it.
+func (c *codeFollower) chooseRevision(ctx context.Context, s *verdict.Service, d *verdict.CodeDeployment, want string) error {
+	arn, err := c.hand.RevisionOf(ctx, d)
+	if err != nil {
+		return err
+	}
+	if sluice.RevisionOf(arn) == want {
+		c.judge = c.judge.Follow(d.ID)
+		return nil
+	}
+	for _, ts := range s.TaskSets {
+		if ts.Status == "PRIMARY" && ts.Revision == want && ts.ExternalID != "" && d.Ended() {
+			c.judge = c.judge.Follow(ts.ExternalID)
+		}
+	}
+	return nil
+}
+
+// newest is the deployment of the service that is under way, else the one that was
+// attempted last; nil if CodeDeploy never deployed it.
+func (c *codeFollower) newest(ctx context.Context, s *verdict.Service) (*verdict.CodeDeployment, error) {
+	id, err := c.hand.RunningOf(ctx, s.Cluster, s.Name)
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		g, err := c.groupOf(ctx, s)
+		if err != nil || g.Last.ID == "" {
+			return nil, err
+		}
+		id = g.Last.ID
+	}
+	return c.hand.Get(ctx, id)
+}
+
+// groupOf is the deployment group of the service; the zero Settings if it has none.
+// One search of the account answers for all that wait.
+func (c *codeFollower) groupOf(ctx context.Context, s *verdict.Service) (codedeploy.Settings, error) {
+	var by []string
+	for _, ts := range s.TaskSets {
+		by = append(by, ts.ExternalID)
+	}
+	g, ok, err := c.hand.GroupBy(ctx, by, s.Cluster, s.Name)
+	if ok || err != nil {
+		return g, err
+	}
+	x, _, err := c.watch.groups.get(ctx, "", c.now())
+	if err != nil {
+		return g, err
+	}
+	g, err = x.Of(s.Cluster, s.Name, codedeploy.Group{})
+	if kind := sluice.KindOf(err); kind == sluice.NotFound || kind == sluice.Conflict {
+		c.unread = append(c.unread, err.Error())
+		return g, nil
+	}
+	return g, err
+}
+
+// search answers every question with the one index.
+func (w *Watch) search(ctx context.Context, keys []string) (map[string]codedeploy.Index, error) {
+	x, err := codedeploy.Hand{API: w.account.CodeDeploy()}.Search(ctx)
+	found := map[string]codedeploy.Index{}
+	for _, k := range keys {
+		found[k] = x
+	}
+	return found, err
+}
