@@ -14,6 +14,7 @@ const (
 	StagePrimaryRollout = "ECS_PRIMARY_ROLLOUT"
 	StageCanaryClean    = "ECS_CANARY_CLEAN"
 	StageRollback       = "ECS_ROLLBACK"
+	StageAdopt          = "ECS_ADOPT"
 	StageWait           = "WAIT"
 	StageApproval       = "WAIT_APPROVAL"
 )
@@ -56,6 +57,10 @@ type CanaryClean struct{}
 // itself where a rollback is wanted.
 type Rollback struct{}
 
+// Adopt clears away what a deployment left whose journal is lost (ECS_ADOPT). No
+// file names it: it comes before the others where a person asks for it.
+type Adopt struct{}
+
 // Wait lets time pass (WAIT).
 type Wait struct {
 	Duration time.Duration
@@ -73,5 +78,6 @@ func (TrafficRouting) options() {}
 func (PrimaryRollout) options() {}
 func (CanaryClean) options()    {}
 func (Rollback) options()       {}
+func (Adopt) options()          {}
 func (Wait) options()           {}
 func (Approval) options()       {}

@@ -18,6 +18,7 @@ import (
 func (p *program) deploy() *cobra.Command {
 	var at where
 	var o plan.Options
+	var l leave
 	var noWait, force, dry bool
 	c := &cobra.Command{
 		Use:   "deploy [DIR… | -c FILE]",
@@ -37,6 +38,8 @@ once, and sluice resume goes on all the same.`,
   sluice deploy --dry-run              the plan; nothing is written
   sluice deploy --no-wait              return at the first wait or approval, or once a rolling update was asked for
   sluice deploy --force-new-deployment new tasks of the same revision
+  sluice deploy --take-over            end the deployment that holds the service, and deploy
+  sluice deploy --adopt                clear away what a deployment left whose journal is lost, and deploy
   sluice deploy --output json | jq .   every event, as JSON Lines`,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.path(c, args)
@@ -45,9 +48,10 @@ once, and sluice resume goes on all the same.`,
 			}
 			one := func(path string) error {
 				if dry {
+					o.Adopt = l.adopt
 					return p.runPlan(c.Context(), path, o, false)
 				}
-				return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, force)
+				return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, l, force)
 			}
 			if len(args) > 1 {
 				return p.each(c.Context(), args, one)
@@ -57,6 +61,7 @@ once, and sluice resume goes on all the same.`,
 	}
 	at.register(c)
 	planFlags(c, &o)
+	l.register(c)
 	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing; the same as sluice plan")
@@ -88,7 +93,7 @@ func (p *program) each(ctx context.Context, paths []string, one func(path string
 
 const noWaitHelp = "return when a WAIT or an approval is reached (8: waits for approval), or once a rolling update was asked for"
 
-func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, force bool) error {
+func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, l leave, force bool) error {
 	pre, err := p.prepare(ctx, path, o)
 	if err != nil {
 		return err
@@ -98,8 +103,14 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 		return err
 	}
 	defer j.Close()
-	if err := p.held(ctx, j, pre); err != nil {
+	if err := p.free(ctx, j, pre, l); err != nil {
 		return err
+	}
+	if pre.plan.Adopts() && !pre.plan.Deploys() && !force {
+		pre.options.Only = true
+		if err := pre.remake(); err != nil {
+			return err
+		}
 	}
 	if !pre.plan.HasChanges() && !force {
 		return p.nothing(pre.plan)

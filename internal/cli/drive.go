@@ -47,7 +47,7 @@ func (p *program) conclude(ctx context.Context, j *journal.Journal, ended engine
 	ctx = context.WithoutCancel(ctx)
 	d := ended.Deployment
 	switch {
-	case errors.Is(err, journal.ErrHeld):
+	case errors.Is(err, journal.ErrHeld), errors.Is(err, engine.ErrTakenOver):
 		return err
 	case d.State == journal.Ended:
 		return errors.Join(err, p.over(ctx, j, d, want))

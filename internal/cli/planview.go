@@ -121,6 +121,8 @@ func (v planView) list(b *bytes.Buffer, title string, items []string, color func
 // stageWords is what a stage does, short.
 func stageWords(p *plan.Plan, s plan.Stage) string {
 	switch s.Name {
+	case appfile.StageAdopt:
+		return "all traffic to the primary, other task sets of ours removed"
 	case appfile.StageSync:
 		if p.Rolls() {
 			return rollWords(p, s)

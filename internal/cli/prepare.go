@@ -19,8 +19,41 @@ type prepared struct {
 	account *account.Account
 	clock   clock.Clock
 	live    plan.Live
+	options plan.Options
 	plan    *plan.Plan
+	back    *plan.Return // of a return by ECS's history: that is planned, and no files
+	of      journal.Filter
+	to      string
 }
+
+// survey reads AWS, and plans.
+func (p *prepared) survey(ctx context.Context) (err error) {
+	if p.back != nil {
+		live, back, err := stage.SurveyBack(ctx, p.account, p.clock, p.of.Cluster, p.of.Service, p.to)
+		if p.live, p.back = live, &back; err != nil || back.Nothing != "" {
+			return err
+		}
+		return p.remake()
+	}
+	if p.live, err = stage.Survey(ctx, p.account, p.clock, p.app); err != nil {
+		return err
+	}
+	return p.remake()
+}
+
+// remake plans again by the options.
+func (p *prepared) remake() (err error) {
+	if p.back != nil {
+		if p.plan, err = plan.MakeBack(p.of.Cluster, p.live, *p.back); err == nil {
+			p.plan.TakeOver = p.options.TakeOver
+		}
+		return err
+	}
+	p.plan, err = plan.Make(p.app, p.live, p.options)
+	return err
+}
+
+func (p *prepared) service() string { return p.plan.Cluster + "/" + p.plan.Service }
 
 // prepare reads the files and AWS, and plans. It writes nothing.
 func (p *program) prepare(ctx context.Context, path string, o plan.Options) (*prepared, error) {
@@ -35,15 +68,11 @@ func (p *program) prepare(ctx context.Context, path string, o plan.Options) (*pr
 	if o.QuickSync && o.Pipeline {
 		return nil, &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
 	}
-	out := &prepared{app: app}
+	out := &prepared{app: app, options: o}
 	if out.account, out.clock, err = p.open(ctx, app.Region); err != nil {
 		return nil, err
 	}
-	if out.live, err = stage.Survey(ctx, out.account, out.clock, app); err != nil {
-		return nil, err
-	}
-	out.plan, err = plan.Make(app, out.live, o)
-	return out, err
+	return out, out.survey(ctx)
 }
 
 // openOnes are the deployments of the plan's service that have not ended.
@@ -52,36 +81,4 @@ func openOnes(ctx context.Context, j *journal.Journal, pl *plan.Plan) ([]journal
 		return nil, nil
 	}
 	return j.Deployments(ctx, journal.Filter{Account: pl.Account, Region: pl.Region, Cluster: pl.Cluster, Service: pl.Service, Open: true})
-}
-
-// held is the error of a service that another deployment holds: one of this
-// journal that has not ended, or one of another machine by its claim.
-func (p *program) held(ctx context.Context, j *journal.Journal, pre *prepared) error {
-	op, service := "start a deployment", pre.plan.Cluster+"/"+pre.plan.Service
-	open, err := openOnes(ctx, j, pre.plan)
-	if err != nil {
-		return err
-	}
-	if len(open) > 0 {
-		id := open[0].ID
-		return &sluice.Error{Op: op, Resource: service, Kind: sluice.Overtaken,
-			Err:  fmt.Errorf("deployment %s of it is %s", id, open[0].State),
-			Next: "end it first: sluice resume " + id + ", sluice rollback " + id + " or sluice abort " + id}
-	}
-	if pre.live.Claim == "" {
-		return nil
-	}
-	claim, err := plan.ParseClaim(pre.live.Claim)
-	if err != nil {
-		return &sluice.Error{Op: op, Resource: service, Kind: sluice.Overtaken, Err: err,
-			Next: "remove the tag " + plan.ClaimTag + " from the service if nobody deploys it"}
-	}
-	if d, err := j.Deployment(ctx, claim.Deployment); err == nil {
-		return &sluice.Error{Op: op, Resource: service, Kind: sluice.Overtaken,
-			Err:  fmt.Errorf("deployment %s of it has ended (%s), but could not give its claim back; it runs out at %s", d.ID, d.Outcome, stamp(claim.Until)),
-			Next: "wait until then, or remove the tag " + plan.ClaimTag + " from the service"}
-	}
-	return &sluice.Error{Op: op, Resource: service, Kind: sluice.Overtaken,
-		Err:  fmt.Errorf("deployment %s holds it until %s, and it is not in this journal (%s): another machine runs it", claim.Deployment, stamp(claim.Until), p.statePath()),
-		Next: "wait for it to end, or go on where its journal is; the claim runs out by itself"}
 }

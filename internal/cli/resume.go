@@ -13,6 +13,7 @@ import (
 
 func (p *program) resume() *cobra.Command {
 	t := task{verb: "resume", open: true}
+	var l leave
 	c := p.command(&t, "Go on with a deployment that was paused or killed",
 		`Go on with a deployment that was paused, killed or left waiting.
 
@@ -21,10 +22,12 @@ again what the deployment had made. Values of environments are not kept in the
 journal: if the task definition is not registered yet, they are read from the
 files again (DIR, -c FILE, or here). `+idHelp,
 		`  sluice resume
+  sluice resume --take-over            from the process that runs it
   sluice resume slc-01k0…`,
 		func(c *cobra.Command, path string, given bool) error {
-			return p.runResume(c.Context(), path, t.at.files(path), given, engine.Options{NoWait: t.noWait})
+			return p.runResume(c.Context(), path, t.at.files(path), given, engine.Options{NoWait: t.noWait}, l)
 		})
+	l.take(c, "take it from the process that runs it, or from the deployment of another machine that holds the service")
 	c.Flags().BoolVar(&t.noWait, "no-wait", false, noWaitHelp)
 	return c
 }
@@ -33,7 +36,7 @@ files again (DIR, -c FILE, or here). `+idHelp,
 const idHelp = `Without an ID it is the newest deployment of the
 application here, or else the only one that has not ended.`
 
-func (p *program) runResume(ctx context.Context, path, files string, given bool, o engine.Options) error {
+func (p *program) runResume(ctx context.Context, path, files string, given bool, o engine.Options, l leave) error {
 	t, err := p.take(ctx, "resume", path, given)
 	if err != nil {
 		return err
@@ -48,11 +51,16 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 	if err != nil {
 		return err
 	}
-	if runs != "" {
+	if runs != "" && !l.takeOver {
 		return &sluice.Error{Op: "resume the deployment", Resource: d.ID, Kind: sluice.Overtaken,
-			Err: fmt.Errorf("process %s runs it", runs), Next: "wait for it; sluice status shows how far it is"}
+			Err: fmt.Errorf("process %s runs it", runs), Next: "wait for it; sluice status shows how far it is; --take-over takes it from there"}
 	}
 	e := p.engine(t.account, t.clock, t.journal)
+	if l.takeOver {
+		if err := p.takeAll(ctx, e, t); err != nil {
+			return err
+		}
+	}
 	if err := e.Command(ctx, d.ID, journal.Resume, 0, p.who("")); err != nil {
 		return err
 	}

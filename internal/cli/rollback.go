@@ -12,7 +12,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
 // rollbackOptions say what is rolled back, and to what.
@@ -20,6 +19,7 @@ type rollbackOptions struct {
 	cluster, service string
 	to               string // family:revision; empty: what was
 	dry, noWait      bool
+	adopt            bool // without the journal
 }
 
 func (p *program) rollback() *cobra.Command {
@@ -48,6 +48,7 @@ another revision.`,
 	f.StringVar(&o.service, "service", "", "`name` or ARN of the service, instead of an application's folder")
 	f.StringVar(&o.to, "to", "", "`family:revision` to return to, of a rolling service")
 	f.BoolVar(&o.dry, "dry-run", false, "show the plan of a return by ECS's history and write nothing")
+	f.BoolVar(&o.adopt, "adopt", false, "where the journal is lost: all traffic to the primary, what sluice made beside it removed")
 	f.BoolVar(&o.noWait, "no-wait", false, "return once the process that runs the deployment was told, or the return was asked for")
 	return c
 }
@@ -86,6 +87,9 @@ func (p *program) runRollback(ctx context.Context, path string, given bool, o ro
 	}
 	if of.Service == "" || err != nil && !errors.Is(err, errNone) {
 		return err
+	}
+	if o.adopt && o.service == "" && err != nil {
+		return p.adoptOnly(ctx, j, path, o)
 	}
 	return p.rollByHistory(ctx, j, of, region, o)
 }
@@ -193,6 +197,25 @@ func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
 	return live.Serving() != left, nil
 }
 
+// adoptOnly clears away what a deployment left whose journal is lost, and deploys
+// nothing.
+func (p *program) adoptOnly(ctx context.Context, j *journal.Journal, path string, o rollbackOptions) error {
+	pre, err := p.prepare(ctx, path, plan.Options{Adopt: true, Only: true})
+	if err != nil {
+		return err
+	}
+	if pre.plan.Rolls() {
+		return p.rollByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service}, pre.app.Region, o)
+	}
+	if o.dry {
+		return p.showPlan(ctx, pre.plan)
+	}
+	if err := p.free(ctx, j, pre, leave{adopt: true}); err != nil {
+		return err
+	}
+	return p.carryOut(ctx, j, pre, engine.Options{})
+}
+
 // rollByHistory returns a rolling service to what ECS's history tells, as a
 // deployment of its own.
 func (p *program) rollByHistory(ctx context.Context, j *journal.Journal, of journal.Filter, region string, o rollbackOptions) error {
@@ -207,7 +230,7 @@ func (p *program) rollByHistory(ctx context.Context, j *journal.Journal, of jour
 	if o.dry {
 		return p.showPlan(ctx, pre.plan)
 	}
-	if err := p.held(ctx, j, pre); err != nil {
+	if err := p.free(ctx, j, pre, leave{adopt: o.adopt}); err != nil {
 		return err
 	}
 	if !pre.plan.HasChanges() {
@@ -218,17 +241,12 @@ func (p *program) rollByHistory(ctx context.Context, j *journal.Journal, of jour
 }
 
 func (p *program) prepareBack(ctx context.Context, of journal.Filter, region, to string) (pre *prepared, nothing string, err error) {
-	pre = &prepared{}
+	pre = &prepared{of: of, to: to, back: &plan.Return{}}
 	if pre.account, pre.clock, err = p.open(ctx, region); err != nil {
 		return nil, "", err
 	}
-	var back plan.Return
-	pre.live, back, err = stage.SurveyBack(ctx, pre.account, pre.clock, of.Cluster, of.Service, to)
-	if err != nil || back.Nothing != "" {
-		return nil, back.Nothing, err
-	}
-	pre.plan, err = plan.MakeBack(of.Cluster, pre.live, back)
-	return pre, "", err
+	err = pre.survey(ctx)
+	return pre, pre.back.Nothing, err
 }
 
 // newest refuses to roll back under a later deployment of the same service.

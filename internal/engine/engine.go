@@ -206,7 +206,7 @@ type lease struct {
 
 func (l *lease) renew(ctx context.Context, now time.Time) error {
 	if now.Sub(l.renewed) < leaseFor/4 {
-		return nil
+		return l.journal.Holds(ctx, l.resource, l.owner, l.fence)
 	}
 	if err := l.journal.Renew(ctx, l.resource, l.owner, l.fence, leaseFor); err != nil {
 		return err

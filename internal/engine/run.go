@@ -41,6 +41,9 @@ func (e *Engine) Run(ctx context.Context, id string, o Options) (Ended, error) {
 	}
 	defer l.release(ctx)
 	r := &run{Engine: e, d: d, plan: p, lease: l, opts: o}
+	if r.since, err = e.newest(ctx, id); err != nil {
+		return Ended{Deployment: d}, err
+	}
 	if err := r.tellResumed(ctx); err != nil {
 		return Ended{Deployment: d}, err
 	}
@@ -56,6 +59,7 @@ type run struct {
 	plan  *plan.Plan
 	lease *lease
 	opts  Options
+	since int64  // Seq of the last command when it began
 	told  string // what is being waited for, told once
 }
 
@@ -72,6 +76,9 @@ func (r *run) loop(ctx context.Context) (waiting string, err error) {
 	for {
 		if ctx.Err() != nil {
 			return "", r.pause(ctx, context.Cause(ctx).Error())
+		}
+		if err := r.mine(ctx); err != nil {
+			return "", err
 		}
 		step, err := r.next(ctx)
 		if err != nil {
@@ -166,6 +173,8 @@ func (r *run) stage(ctx context.Context, step plan.Step) (more bool, waiting str
 	switch kind := sluice.KindOf(err); {
 	case err == nil:
 		return true, "", r.ended(ctx, s, journal.StageDone, nil)
+	case errors.Is(err, ErrTakenOver):
+		return false, "", err
 	case errors.Is(err, stage.ErrHandedOver):
 		waiting, err = r.handedOver(ctx, s, err)
 		return false, waiting, err
@@ -251,7 +260,7 @@ func (r *run) execute(ctx context.Context, s plan.Stage, began time.Time) error 
 // interrupt is asked at every look of a stage.
 func (r *run) interrupt(ctx context.Context, s plan.Stage) error {
 	now := r.Clock.Now()
-	if err := r.lease.renew(ctx, now); err != nil {
+	if err := r.mine(ctx); err != nil {
 		return err
 	}
 	if limit := r.plan.Timeout; limit > 0 && s.Index < len(r.plan.Stages) && now.Sub(r.d.Began) > limit {

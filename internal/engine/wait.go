@@ -28,7 +28,7 @@ func (r *run) wait(ctx context.Context, step plan.Step) (more bool, waiting stri
 	if err := r.Clock.Sleep(ctx, d); err != nil {
 		return false, "", r.pause(ctx, err.Error())
 	}
-	return true, "", r.lease.renew(ctx, r.Clock.Now())
+	return true, "", r.mine(ctx)
 }
 
 func describe(s plan.Stage, step plan.Step) string {

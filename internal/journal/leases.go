@@ -68,6 +68,42 @@ func (j *Journal) Acquire(ctx context.Context, resource, owner string, ttl time.
 	return fence, nil
 }
 
+// Seize takes the lease for ttl whoever holds it, and says from whom; from is
+// empty if nobody held it. The former holder gets [ErrLost] from then on.
+func (j *Journal) Seize(ctx context.Context, resource, owner string, ttl time.Duration) (from string, err error) {
+	const op = "take the lease over"
+	err = j.write(ctx, op, resource, func(tx *tx) error {
+		held, now := lease{}, j.now()
+		err := tx.row(`SELECT owner, fence, until FROM leases WHERE resource = ?`, resource).Scan(&held.owner, &held.fence, &held.until)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if held.owner != owner && held.until > now {
+			from = held.owner
+		}
+		return tx.exec(`INSERT INTO leases (resource, owner, fence, until) VALUES (?, ?, ?, ?)
+			ON CONFLICT (resource) DO UPDATE SET owner = excluded.owner, fence = excluded.fence, until = excluded.until`,
+			resource, owner, held.fence+1, now+ttl.Nanoseconds())
+	})
+	return from, err
+}
+
+// Holds is [ErrLost] if the lease is not owner's under fence any more. It writes
+// nothing. A lease that has run out and that nobody took is still held.
+func (j *Journal) Holds(ctx context.Context, resource, owner string, fence int64) error {
+	const op = "look at the lease"
+	all, err := list(ctx, j, op, resource, scanLease, `SELECT owner, fence, until FROM leases WHERE resource = ?`, resource)
+	if err == nil && (len(all) == 0 || all[0].owner != owner || all[0].fence != fence) {
+		return lost(op, resource)
+	}
+	return err
+}
+
+func lost(op, resource string) error {
+	return &sluice.Error{Op: op, Resource: resource, Kind: sluice.LostClaim, Err: ErrLost,
+		Next: "see who runs the deployment now, before going on with it here"}
+}
+
 func heldBy(op, resource string, l lease) error {
 	return &sluice.Error{
 		Op: op, Resource: resource, Kind: sluice.Overtaken,
@@ -93,8 +129,7 @@ func (j *Journal) holding(ctx context.Context, op, resource, owner string, fence
 		err := tx.must(`UPDATE leases SET owner = ?, until = ? WHERE resource = ? AND owner = ? AND fence = ?`,
 			then, until, resource, owner, fence)
 		if errors.Is(err, ErrNotFound) {
-			return &sluice.Error{Op: op, Resource: resource, Kind: sluice.LostClaim, Err: ErrLost,
-				Next: "see who runs the deployment now, before going on with it here"}
+			return lost(op, resource)
 		}
 		return err
 	})

@@ -7,25 +7,30 @@ import (
 )
 
 // ClaimTag is the tag on the service that says who deploys it:
-// "<deployment> <until>", until as RFC 3339 in UTC.
+// "<deployment> <until>", until as RFC 3339 in UTC, and after them, if there was
+// one, the id of the task set that served before the deployment.
 const ClaimTag = "sluice:deployment"
 
 // Claim is who deploys a service, and until when the claim holds.
 type Claim struct {
 	Deployment string
 	Until      time.Time
+	Former     string // id of the task set that served; may be empty
 }
 
-func (c Claim) String() string { return c.Deployment + " " + c.Until.UTC().Format(time.RFC3339) }
+func (c Claim) String() string {
+	return strings.TrimSuffix(c.Deployment+" "+c.Until.UTC().Format(time.RFC3339)+" "+c.Former, " ")
+}
 
 // ParseClaim reads the value of the claim tag.
 func ParseClaim(value string) (Claim, error) {
-	id, until, ok := strings.Cut(value, " ")
+	id, rest, ok := strings.Cut(value, " ")
+	until, former, _ := strings.Cut(rest, " ")
 	t, err := time.Parse(time.RFC3339, until)
 	if !ok || err != nil {
 		return Claim{}, fmt.Errorf("tag %s has the value %q, not \"<deployment> <until>\"", ClaimTag, value)
 	}
-	return Claim{id, t}, nil
+	return Claim{id, t, former}, nil
 }
 
 // IDPrefix begins the ID of every deployment, and so the externalId of every

@@ -18,6 +18,7 @@ type Live struct {
 	Definition *ecstypes.TaskDefinition // that serves; nil: there is none
 	Identical  string                   // newest revision of the family if it equals the file's; else empty
 	Claim      string                   // value of the claim tag, if somebody holds one now
+	Lost       Claim                    // what the claim tag says, though it may have run out
 
 	Primary, Canary *Place        // nil: the file names no such group
 	Steered         []sluice.Rule // forward to exactly our two groups

@@ -20,6 +20,10 @@ type Options struct {
 	Pipeline  bool // --pipeline: the pipeline even on a first deployment
 	Force     bool // --force-new-deployment: a rolling deployment even if nothing changes
 	Tasks     *int // --tasks: the desired count, over the file's
+
+	TakeOver string // --take-over: the claim of that deployment, or of that value, may be taken
+	Adopt    bool   // --adopt: what a deployment left whose journal is lost is cleared away first
+	Only     bool   // and nothing else is done
 }
 
 // Make plans the deployment of an application onto what AWS has. Its errors are
@@ -39,6 +43,7 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 		p.QuickSync = true
 		stages = []appfile.Stage{{Name: appfile.StageSync, With: appfile.Sync{}, Timeout: app.Timeout}}
 	}
+	stages = o.before(stages, app)
 	if err := p.check(stages, live); err != nil {
 		return nil, err
 	}
@@ -47,7 +52,13 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 	}
 	p.spread()
 	p.Rollback = p.rollback(len(stages), live)
-	p.Changes = changes(app, live)
+	if p.Changes = changes(app, live); o.Only {
+		p.Changes, p.To = nil, p.From
+	}
+	if p.TakeOver = o.TakeOver; o.Adopt {
+		p.adopt(&p.Rollback, live)
+		p.Changes = append(p.left(live), p.Changes...)
+	}
 	if p.Force = o.Force; p.Force {
 		p.Changes = append(p.Changes, Change{Of: "service", Path: "forceNewDeployment", Have: "-", Want: "a new deployment"})
 	}

@@ -180,8 +180,11 @@ func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Comm
 		return Step{Do: Finish, Outcome: sluice.RolledBack, Cause: cause}
 	case Failed:
 		outcome := sluice.Failed
-		if back.Kind == sluice.NotFound {
+		switch back.Kind {
+		case sluice.NotFound:
 			outcome = sluice.Gone
+		case sluice.Overtaken, sluice.LostClaim:
+			outcome = sluice.Superseded
 		}
 		return Step{Do: Finish, Outcome: outcome, Cause: joinCauses(cause, "rollback: "+back.Cause)}
 	}

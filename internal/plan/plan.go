@@ -27,6 +27,7 @@ type Plan struct {
 	From      string `json:"from,omitempty"` // family:revision that serves; empty on a first deployment
 	To        string `json:"to"`             // family:revision, or the family if it will be registered
 	QuickSync bool   `json:"quickSync"`
+	TakeOver  string `json:"takeOver,omitempty"` // deployment, or value of the claim tag, from which the service may be taken
 
 	Stages       []Stage `json:"stages"`
 	Rollback     Stage   `json:"rollback"`
@@ -115,6 +116,7 @@ const (
 	OldPrimarySet = "old task set of primary"
 	RestoredSet   = "restored task set of primary"
 	OtherSets     = "other task sets of ours"
+	ServingSet    = "task set that is PRIMARY"
 	OurDeployment = "service deployment of ours"
 )
 

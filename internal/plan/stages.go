@@ -30,6 +30,8 @@ func (p *Plan) stage(index int, from appfile.Stage, live Live) Stage {
 		p.primaryRollout(&s, live)
 	case appfile.CanaryClean:
 		p.canaryClean(&s, live)
+	case appfile.Adopt:
+		p.adopt(&s, live)
 	case appfile.Wait:
 		s.Duration = with.Duration
 	case appfile.Approval:

@@ -28,23 +28,25 @@ type claim struct {
 	seen  time.Time // when it was seen to be ours, by our clock
 	until time.Time
 	other string // value of somebody else's claim, if that was seen
+
+	passed string // value that we took over: an answer that shows it is old
 }
 
 // see takes in the tags of a look.
 func (c *claim) see(tags map[string]string, deployment string, now time.Time) {
 	value, ok := tags[plan.ClaimTag]
-	if !ok {
-		*c = claim{}
+	passed := c.passed
+	*c = claim{passed: passed}
+	if !ok || value == passed {
 		return
 	}
 	k, err := plan.ParseClaim(value)
 	switch {
 	case err == nil && k.Deployment == deployment:
-		*c = claim{seen: now, until: k.Until}
-	case err == nil && k.Until.Before(now):
-		*c = claim{} // somebody's that has run out
+		c.seen, c.until = now, k.Until
+	case err == nil && k.Until.Before(now): // somebody's that has run out
 	default:
-		*c = claim{other: value}
+		c.other = value
 	}
 }
 
@@ -77,7 +79,7 @@ func (r *Run) lost() error {
 		why = "it is held by " + r.claim.other
 	}
 	return &sluice.Error{Op: "keep the claim on the service", Resource: r.hand.Resource(), Kind: sluice.LostClaim,
-		Err: fmt.Errorf("tag %s: %s", plan.ClaimTag, why), Next: "see who deploys it: sluice status; then run sluice resume"}
+		Err: fmt.Errorf("tag %s: %s", plan.ClaimTag, why), Next: "see who deploys it: sluice status; sluice deploy --take-over takes the service back"}
 }
 
 // renew looks at the claim again if that was long ago, and writes it anew in
@@ -127,10 +129,15 @@ func (r *Run) seek(ctx context.Context) (*ecs.Live, error) {
 func (r *Run) hold(ctx context.Context, live *ecs.Live) error {
 	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
 	if r.claim.other != "" {
-		return r.taken()
+		if err := r.passOver(ctx); err != nil {
+			return err
+		}
 	}
 	if r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
-		return nil
+		return r.waitOut(ctx)
+	}
+	if err := r.notLost(ctx); err != nil {
+		return err
 	}
 	if err := r.tagClaim(ctx, live); err != nil {
 		return err
@@ -144,12 +151,36 @@ func (r *Run) hold(ctx context.Context, live *ecs.Live) error {
 	if r.claim.other != "" {
 		return r.taken()
 	}
-	return nil
+	return r.waitOut(ctx)
+}
+
+// notLost refuses to claim the service a second time if the tag is gone that was
+// ours: somebody else took it, and has given it back by now. One that ran out
+// still stands.
+func (r *Run) notLost(ctx context.Context) error {
+	held, _, err := saved[bool](ctx, r.Host, keyHeld)
+	if err != nil {
+		return err
+	}
+	if held && r.claim.seen.IsZero() && r.claim.passed == "" {
+		_, err = r.seek(ctx)
+	}
+	return err
+}
+
+// remainsOurs remembers that the claim was seen to be ours.
+func (r *Run) remainsOurs(ctx context.Context) error {
+	r.holding = true
+	held, _, err := saved[bool](ctx, r.Host, keyHeld)
+	if err != nil || held {
+		return err
+	}
+	return save(ctx, r.Host, keyHeld, true)
 }
 
 func (r *Run) taken() error {
 	return &sluice.Error{Op: "claim the service", Resource: r.hand.Resource(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("another deployment holds it: %s", r.claim.other), Next: "wait for it to end; sluice status shows it"}
+		Err: fmt.Errorf("another deployment holds it: %s", r.claim.other), Next: "wait for it to end; sluice status shows it; --take-over ends it"}
 }
 
 // newClaim is the tag of a claim from now on.
@@ -158,12 +189,12 @@ func (r *Run) newClaim() map[string]string {
 }
 
 func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
-	k := plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor)}
+	k := plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor), Former: r.oldPrimary()}
 	err := r.hand.Tag(ctx, r.act, "claim the service", live.ARN, map[string]string{plan.ClaimTag: k.String()})
 	if err != nil {
 		return err
 	}
-	r.claim = claim{seen: r.Clock.Now(), until: k.Until}
+	r.claim.seen, r.claim.until, r.claim.other = r.Clock.Now(), k.Until, ""
 	return nil
 }
 
@@ -181,6 +212,9 @@ func (r *Run) Release(ctx context.Context) error {
 	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
 	if r.claim.seen.IsZero() {
 		return nil
+	}
+	if err := save(ctx, r.Host, keyHeld, false); err != nil {
+		return err
 	}
 	err = r.hand.Untag(ctx, r.act, "give the claim back", live.ARN, plan.ClaimTag)
 	if errors.Is(err, sluice.ErrUnanswered) {

@@ -16,6 +16,9 @@ import (
 // healthy.
 func (r *Run) rollback(ctx context.Context) error {
 	former, ok, err := saved[Former](ctx, r.Host, keyFormer)
+	if err == nil && !ok && r.Plan.Adopts() {
+		return r.adopt(ctx) // nothing else was written, and that is the safe side
+	}
 	if err != nil || !ok {
 		return err // nothing was written
 	}

@@ -86,7 +86,11 @@ func (r *Run) extend(ctx context.Context) error {
 
 // shift brings every rule to the weights, reads them back and tells.
 func (r *Run) shift(ctx context.Context, to sluice.Weights) error {
-	done, err := r.router().Shift(ctx, r.act, to)
+	return r.shiftBy(ctx, r.router(), to)
+}
+
+func (r *Run) shiftBy(ctx context.Context, router route.Router, to sluice.Weights) error {
+	done, err := router.Shift(ctx, r.act, to)
 	if len(done.Written) > 0 {
 		if err := r.shifting(ctx); err != nil {
 			return err

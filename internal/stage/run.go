@@ -65,6 +65,7 @@ type Run struct {
 	rules   *alb.Driver
 	former  *Former
 	claim   claim
+	holding bool // the claim was ours in this stage
 	told    told
 }
 
@@ -139,6 +140,8 @@ func (r *Run) body() (func(context.Context) error, error) {
 		return r.canaryClean, nil
 	case appfile.StageRollback:
 		return r.rollback, nil
+	case appfile.StageAdopt:
+		return r.adopt, nil
 	}
 	return nil, fmt.Errorf("stage %s has nothing to run", r.Stage.Name)
 }
@@ -234,7 +237,9 @@ func (r *Run) observe(ctx context.Context) (*ecs.Live, error) {
 	if live == nil || live.Status != "ACTIVE" {
 		return nil, r.deleted()
 	}
-	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
+	if r.claim.see(live.Tags, r.Deployment, r.Clock.Now()); r.holding && r.claim.other != "" {
+		return nil, r.lost()
+	}
 	return live, r.keep(ctx, live)
 }
 

@@ -24,6 +24,12 @@ const (
 	keyAsked        = "asked"
 	keyStopped      = "stopped"
 	keyKeptOld      = "kept-old"
+	keySeized       = "taken-over"
+	keyLeft         = "left-by"
+	keyHeld         = "claimed"
+	// KeyTakeOver is whose claim a person let this deployment take over when it was
+	// resumed.
+	KeyTakeOver = "take-over"
 )
 
 // saved loads a value as JSON; ok is false if it was never saved.

@@ -71,7 +71,7 @@ func surveyNow(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.
 	}
 	live.Service, live.TaskSets = &now.Raw, now.TaskSets
 	if value, ok := now.Tags[plan.ClaimTag]; ok {
-		if k, err := plan.ParseClaim(value); err != nil || k.Until.After(c.Now()) {
+		if live.Lost, err = plan.ParseClaim(value); err != nil || live.Lost.Until.After(c.Now()) {
 			live.Claim = value
 		}
 	}

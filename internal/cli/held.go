@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
+)
+
+// leave is what a person lets a deployment do to others of the same service.
+type leave struct {
+	takeOver bool // end the one that holds it
+	adopt    bool // clear away what one left whose journal is not here
+}
+
+func (l *leave) register(c *cobra.Command) {
+	l.take(c, "end the deployment that holds the service, wherever it runs, and go on; what it left is cleared away first")
+	l.adoption(c)
+}
+
+func (l *leave) take(c *cobra.Command, says string) {
+	c.Flags().BoolVar(&l.takeOver, "take-over", false, says)
+}
+
+func (l *leave) adoption(c *cobra.Command) {
+	c.Flags().BoolVar(&l.adopt, "adopt", false, "clear away what a deployment left whose journal is lost: all traffic to the primary, its canary removed")
+}
+
+// free makes the service free for a new deployment, as far as leave was given:
+// one of this journal is stopped and rolled back, the claim of another machine's
+// is taken, what a lost one left is planned to be cleared away. Without leave it
+// is an error that says who holds the service.
+func (p *program) free(ctx context.Context, j *journal.Journal, pre *prepared, l leave) error {
+	open, err := openOnes(ctx, j, pre.plan)
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		if !l.takeOver {
+			return p.underway(ctx, j, pre, open[0])
+		}
+		return p.supersede(ctx, j, pre, open[0])
+	}
+	if ended, err := p.unreturned(ctx, j, pre); ended != nil || err != nil {
+		if err == nil && !l.takeOver && !l.adopt {
+			err = ended
+		}
+		if err != nil {
+			return err
+		}
+	}
+	marks := plan.Left(pre.live, func(id string) bool {
+		_, err := j.Deployment(ctx, id)
+		return err == nil
+	})
+	if !marks.None() && !l.takeOver && !l.adopt {
+		return p.marked(pre, marks)
+	}
+	pre.options.TakeOver, pre.options.Adopt = claimant(pre.live.Claim), l.adopt || !marks.None()
+	return pre.remake()
+}
+
+// claimant is how a plan names whose claim may be taken.
+func claimant(claim string) string {
+	if k, err := plan.ParseClaim(claim); err == nil {
+		return k.Deployment
+	}
+	return claim
+}
+
+const startOp = "start a deployment"
+
+func (p *program) underway(ctx context.Context, j *journal.Journal, pre *prepared, d journal.Deployment) error {
+	who := "no process runs it now"
+	owner, _, err := j.Holder(ctx, engine.Resource(d.Account, d.Region, d.Cluster, d.Service))
+	if err != nil {
+		return err
+	}
+	if owner != "" && p.ownerAlive(owner) {
+		who = "process " + owner + " runs it"
+	}
+	return &sluice.Error{Op: startOp, Resource: pre.service(), Kind: sluice.Overtaken,
+		Err:  fmt.Errorf("deployment %s of it is %s; %s", d.ID, d.State, who),
+		Next: fmt.Sprintf("end it first: sluice resume %s, sluice rollback %s or sluice abort %s; or sluice deploy --take-over rolls it back and deploys", d.ID, d.ID, d.ID)}
+}
+
+// unreturned is the error of a deployment of this journal that has ended and
+// could not give its claim back.
+func (p *program) unreturned(ctx context.Context, j *journal.Journal, pre *prepared) (held, err error) {
+	claim, err := plan.ParseClaim(pre.live.Claim)
+	if pre.live.Claim == "" || err != nil {
+		return nil, nil
+	}
+	d, err := j.Deployment(ctx, claim.Deployment)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, nil
+	}
+	return &sluice.Error{Op: startOp, Resource: pre.service(), Kind: sluice.Overtaken,
+		Err:  fmt.Errorf("deployment %s of it has ended (%s), but could not give its claim back; it runs out at %s", d.ID, d.Outcome, stamp(claim.Until)),
+		Next: "take it with --take-over, or wait until then"}, err
+}
+
+// marked is the error of a service that carries marks of a deployment that is not
+// in this journal: another machine runs it, or did and is gone.
+func (p *program) marked(pre *prepared, m plan.Marks) error {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: startOp, Resource: pre.service(), Kind: sluice.Overtaken, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	k, err := plan.ParseClaim(m.Claim)
+	switch {
+	case m.Claim == "":
+		return problem("go on where its journal is; if that is lost, --adopt clears away what it left and deploys",
+			"a deployment that is not in this journal (%s) has left: %s", p.statePath(), m)
+	case err != nil:
+		return problem("remove the tag from the service if nobody deploys it, or give --take-over", "%w", err)
+	}
+	return problem("wait for it to end, or go on where its journal is; --take-over ends it; if that machine is gone, --adopt clears away what it left and deploys",
+		"deployment %s holds it until %s, and it is not in this journal (%s): another machine runs it%s", k.Deployment, stamp(k.Until), p.statePath(), left(m))
+}
+
+// left is what a deployment has left beside its claim.
+func left(m plan.Marks) string {
+	if len(m.Sets) == 0 {
+		return ""
+	}
+	m.Claim = ""
+	return "; so far it has made: " + m.String()
+}
+
+// supersede ends a deployment of this journal, whichever process runs it, by its
+// rollback: what was before it is known here. Then the new one is planned anew.
+func (p *program) supersede(ctx context.Context, j *journal.Journal, pre *prepared, d journal.Deployment) error {
+	t := &taken{journal: j, deployment: d, account: pre.account, clock: pre.clock}
+	var err error
+	if t.plan, err = planOf(d); err != nil {
+		return err
+	}
+	e := p.engine(pre.account, pre.clock, j)
+	if err := p.takeFrom(ctx, e, d); err != nil {
+		return err
+	}
+	if err := e.Command(ctx, d.ID, journal.Rollback, 0, p.who("")); err != nil {
+		return err
+	}
+	r := p.renderer(t.plan, t.clock)
+	if _, err := recall(ctx, t, r); err != nil {
+		r.close()
+		return err
+	}
+	if err := p.drive(ctx, e, r, d.ID, engine.Options{}, sluice.RolledBack); err != nil {
+		return err
+	}
+	return pre.survey(ctx)
+}
+
+// takeFrom stops the process that runs a deployment, and says whom it was taken
+// from and why.
+func (p *program) takeFrom(ctx context.Context, e *engine.Engine, d journal.Deployment) error {
+	from, err := e.TakeOver(ctx, d.ID, p.who("")+", process "+p.owner())
+	if err != nil {
+		return err
+	}
+	if from == "" {
+		from = "nobody: no process runs it"
+	} else {
+		from = "process " + from
+	}
+	fmt.Fprintf(p.env.Err, "took deployment %s (%s) over from %s, because --take-over asks for it\n", d.ID, d.State, from)
+	return nil
+}
+
+// takeAll takes a deployment from the process that runs it, and lets it take the
+// claim of another machine's deployment, if one holds the service by now.
+func (p *program) takeAll(ctx context.Context, e *engine.Engine, t *taken) error {
+	d := t.deployment
+	if err := p.takeFrom(ctx, e, d); err != nil {
+		return err
+	}
+	live, err := ecs.Service{API: t.account.ECS(), Cluster: d.Cluster, Name: d.Service}.Observe(ctx)
+	if err != nil || live == nil {
+		return err
+	}
+	value := live.Tags[plan.ClaimTag]
+	if value == "" || claimant(value) == d.ID {
+		return nil
+	}
+	return t.journal.Save(ctx, d.ID, stage.KeyTakeOver, []byte(claimant(value)))
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// ErrTakenOver is in the tree of [Engine.Run]'s error when another process took
+// the deployment over. Nothing more is written here, neither to AWS nor to the
+// deployment's rows: they are the other's.
+var ErrTakenOver = errors.New("another process took the deployment over")
+
+// noticeFor is how long the process that runs a deployment has to stop at a safe
+// point, before its lease is taken from it. It looks for commands before each
+// write and every few seconds.
+const noticeFor = 30 * time.Second
+
+// TakeOver takes a deployment from the process that runs it, which stops at its
+// next look or write. It returns the name of that process, or "" if none ran it.
+// [Engine.Run] may follow.
+func (e *Engine) TakeOver(ctx context.Context, id, by string) (from string, err error) {
+	d, err := e.Journal.Deployment(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	resource := Resource(d.Account, d.Region, d.Cluster, d.Service)
+	from, err = e.runner(ctx, resource)
+	if err != nil || from == "" {
+		return "", err
+	}
+	if _, err := e.Journal.Command(ctx, journal.Command{Deployment: id, Kind: journal.TakeOver, By: by}); err != nil {
+		return "", err
+	}
+	for end := e.Clock.Now().Add(noticeFor); e.Clock.Now().Before(end); {
+		if now, err := e.runner(ctx, resource); err != nil || now != from {
+			return from, err
+		}
+		if err := e.Clock.Sleep(ctx, pollCommands); err != nil {
+			return "", err
+		}
+	}
+	_, err = e.Journal.Seize(ctx, resource, e.Owner, leaseFor)
+	return from, err
+}
+
+// runner is the process that holds the lease and lives, or "".
+func (e *Engine) runner(ctx context.Context, resource string) (string, error) {
+	owner, _, err := e.Journal.Holder(ctx, resource)
+	if err != nil || e.Alive != nil && !e.Alive(owner) {
+		return "", err
+	}
+	return owner, nil
+}
+
+// newest is the Seq of the last command of a deployment; those after it are for
+// the engine that runs it now.
+func (e *Engine) newest(ctx context.Context, id string) (int64, error) {
+	rows, err := e.Journal.Commands(ctx, id, 0)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	return rows[len(rows)-1].Seq, nil
+}
+
+// mine is an error once another process took the deployment over: by a command,
+// or by the lease.
+func (r *run) mine(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := r.lease.renew(ctx, r.Clock.Now()); errors.Is(err, journal.ErrLost) {
+		return r.takenOver("the lease of this process was taken")
+	} else if err != nil {
+		return err
+	}
+	rows, err := r.Journal.Commands(ctx, r.d.ID, r.since)
+	if err != nil {
+		return err
+	}
+	for _, c := range rows {
+		if c.Kind == journal.TakeOver {
+			return r.takenOver(c.By + " asked for it")
+		}
+	}
+	return nil
+}
+
+func (r *run) takenOver(why string) error {
+	return &sluice.Error{Op: "run " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service, Kind: sluice.LostClaim,
+		Err: fmt.Errorf("%w: %s", ErrTakenOver, why), Next: "sluice status shows how it goes on there"}
+}

@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// Marks are what deployments of sluice left on a service which are not in the
+// journal at hand: another machine runs one, or the machine that did is gone.
+type Marks struct {
+	Claim string           // value of the claim tag; empty: nobody holds it
+	Sets  []sluice.TaskSet // task sets of ours that are not PRIMARY
+}
+
+// Left finds the marks on a service; known tells the deployments of the journal.
+// A PRIMARY task set is no mark, whoever made it: it is what serves.
+func Left(live Live, known func(deployment string) bool) Marks {
+	var m Marks
+	if k, err := ParseClaim(live.Claim); live.Claim != "" && (err != nil || !known(k.Deployment)) {
+		m.Claim = live.Claim
+	}
+	for _, ts := range live.TaskSets {
+		maker := sluice.ActionID(ts.ExternalID).Deployment()
+		if ts.ID == live.Lost.Former {
+			maker = live.Lost.Deployment
+		}
+		if !LeftOver(ts, live.Lost.Former) || known(maker) {
+			continue
+		}
+		m.Sets = append(m.Sets, ts)
+	}
+	return m
+}
+
+// LeftOver reports whether a task set stands beside what serves and is one of
+// ours, or the one that served before a deployment of ours: former is its id.
+func LeftOver(ts sluice.TaskSet, former string) bool {
+	return (Ours(ts.ExternalID) || former != "" && ts.ID == former) && ts.Status != "PRIMARY" && ts.Status != "DRAINING"
+}
+
+// None reports whether nothing was left.
+func (m Marks) None() bool { return m.Claim == "" && len(m.Sets) == 0 }
+
+// String lists the task sets for people.
+func (m Marks) String() string {
+	var parts []string
+	for _, ts := range m.Sets {
+		made := "served before"
+		if by := sluice.ActionID(ts.ExternalID).Deployment(); by != "" {
+			made = "made by " + by
+		}
+		parts = append(parts, fmt.Sprintf("task set %s of %s (%s)", ts.ID, ts.Revision, made))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// adopt is the plan of the stage that clears away what was left: all traffic to
+// the primary, our other task sets removed.
+func (p *Plan) adopt(s *Stage, live Live) {
+	p.claim(s)
+	if p.Rolls() {
+		return
+	}
+	s.write("ecs:UpdateTaskSet", ServingSet)
+	p.routes(s, live, sluice.CanaryShare(0))
+	s.retire(OtherSets)
+}
+
+// Adopts reports whether the plan begins by clearing away what another
+// deployment left.
+func (p *Plan) Adopts() bool {
+	return len(p.Stages) > 0 && p.Stages[0].Name == appfile.StageAdopt
+}
+
+// ofLeft is what a [Change] is of that an adoption makes.
+const ofLeft = "left behind"
+
+// left are the changes that an adoption makes.
+func (p *Plan) left(live Live) (all []Change) {
+	if live.Claim != "" {
+		all = append(all, Change{Of: ofLeft, Path: ClaimTag, Have: live.Claim, Want: "this deployment's"})
+	}
+	for _, ts := range live.TaskSets {
+		if LeftOver(ts, live.Lost.Former) && !p.Rolls() {
+			all = append(all, Change{Of: ofLeft, Path: "task set " + ts.ID, Have: ts.Revision, Want: "-"})
+		}
+	}
+	return all
+}
+
+// Deploys reports whether deploying would change anything but what was left
+// behind.
+func (p *Plan) Deploys() bool {
+	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Of != ofLeft })
+}
+
+// before is the stages with those that a person asked to put before them.
+func (o Options) before(stages []appfile.Stage, app *appfile.Application) []appfile.Stage {
+	if !o.Adopt {
+		return stages
+	}
+	adopt := appfile.Stage{Name: appfile.StageAdopt, With: appfile.Adopt{}, Timeout: app.Timeout, Desc: "clear away what a deployment left whose journal is not here"}
+	if o.Only {
+		return []appfile.Stage{adopt}
+	}
+	return append([]appfile.Stage{adopt}, stages...)
+}
