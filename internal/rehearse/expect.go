@@ -64,13 +64,7 @@ func (c Case) unsteady() bool {
 // for another end.
 func (c Case) mustSucceed() bool {
 	return !c.mustFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && c.Full.Row == 0 && c.Files == nil &&
-		!c.faulty("throttle") && !c.impatient()
-}
-
-// impatient: the grace period ends before a version that needs 45 s has passed as
-// many checks as count, so that ECS may take it for a bad one.
-func (c Case) impatient() bool {
-	return c.has("healthy-after=45s") && c.World.Grace < 45*time.Second+time.Duration(c.World.Primary.Healthy+1)*c.World.Primary.Interval
+		!c.faulty("throttle") && !(c.has("healthy-after=45s") && c.World.Grace < 2*time.Minute)
 }
 
 // mustName is what the cause of the failure must say; "" if it may say anything.

@@ -7,7 +7,6 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/route"
 )
 
 // adopt clears away what a deployment left whose journal is lost: the service is
@@ -30,14 +29,15 @@ func (r *Run) adopt(ctx context.Context) error {
 		r.note("ECS goes on with what was asked of it; nothing else of another deployment can be left on a rolling service")
 		return nil
 	}
-	if live, err = r.observe(ctx); err != nil {
+	serving, err := r.hosting.standing(ctx, sluice.Primary)
+	if err != nil {
 		return err
 	}
-	if live.Primary() == nil {
+	if serving == nil {
 		r.note("no task set is PRIMARY: what is left is removed once the new one serves")
 		return nil
 	}
-	if err := r.allToPrimary(ctx, live); err != nil {
+	if err := r.allToPrimary(ctx, *serving); err != nil {
 		return err
 	}
 	return r.retireLeft(ctx, left.Former)
@@ -57,72 +57,45 @@ func (r *Run) leftBy(ctx context.Context, live *ecs.Live) (plan.Claim, error) {
 	return left, save(ctx, r.Host, keyLeft, left)
 }
 
-// allToPrimary sends every request to the PRIMARY task set, once that can take
-// them. Rules keep the shape that they have.
-func (r *Run) allToPrimary(ctx context.Context, live *ecs.Live) error {
-	serving := live.Primary()
-	if serving.Scale == 0 {
-		if err := r.sets.Scale(ctx, r.act, *serving, plan.ServingSet, 100); err != nil {
-			return err
-		}
-	}
-	sends, err := r.anySends(ctx)
-	if err != nil || !sends && serving.Scale != 0 {
+// allToPrimary sends every request to what is PRIMARY, once that can take them.
+// The way there keeps the shape that it has.
+func (r *Run) allToPrimary(ctx context.Context, serving member) error {
+	revived, err := r.hosting.revive(ctx, serving)
+	if err != nil {
 		return err
 	}
-	if r.Plan.Canary != nil && serving.TargetGroup == r.Plan.Canary.ARN {
+	sends, err := r.access.sends(ctx)
+	if err != nil || !sends && !revived {
+		return err
+	}
+	if serving.TargetGroup != "" && serving.TargetGroup == r.access.attach(sluice.Canary).TargetGroup {
 		return &sluice.Error{Op: "adopt the service", Resource: serving.ID, Kind: sluice.Conflict,
 			Err:  fmt.Errorf("the PRIMARY task set is in the canary's target group: sending everything to the primary's would lose it"),
 			Next: "give the service a PRIMARY task set in the primary's target group by hand"}
 	}
-	if err := r.awaitHealthy(ctx, sluice.Primary, serving.ID, 1); err != nil || !sends {
+	if err := r.awaitHealthy(ctx, serving, 1); err != nil || !sends {
 		return err
 	}
-	asFound := route.Router{Driver: r.rules, Check: func(ctx context.Context, _ route.Path, _ string) error { return r.shifting(ctx) }}
-	if err := r.shiftBy(ctx, asFound, sluice.CanaryShare(0)); err != nil {
-		return err
-	}
-	r.warn("exact former weights are unknown without the journal: everything goes to the primary now")
-	return nil
+	return r.access.seize(ctx)
 }
 
-// anySends reports whether a rule of ours gives the canary group weight.
-func (r *Run) anySends(ctx context.Context) (bool, error) {
-	if len(r.Plan.Listeners) == 0 {
-		return false, nil
-	}
-	choice, err := r.rules.Choose(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, rule := range choice.Steered {
-		if r.sendsToCanary(rule) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// retireLeft drains and removes every task set of ours that is not PRIMARY.
-// former is the id of the one that served before, which the lost deployment would
+// retireLeft drains and removes everything of ours that lost deployments left.
+// former is the id of what had served before, which the lost deployment would
 // have removed.
 func (r *Run) retireLeft(ctx context.Context, former string) error {
-	if err := r.settle(ctx); err != nil {
+	if err := r.access.settle(ctx); err != nil {
 		return err
 	}
 	if err := r.current(ctx); err != nil {
 		return err
 	}
-	live, err := r.observe(ctx)
+	left, err := r.hosting.left(ctx, former)
 	if err != nil {
 		return err
 	}
-	for _, set := range live.TaskSets {
-		if !plan.LeftOver(set, former) {
-			continue
-		}
-		r.note("task set %s of %s was left behind: it is removed", set.ID, set.Revision)
-		if err := r.retire(ctx, set, plan.OtherSets); err != nil {
+	for _, m := range left {
+		r.note("%s %s of %s was left behind: it is removed", r.hosting.kind(), m.ID, m.Revision)
+		if err := r.retire(ctx, m); err != nil {
 			return err
 		}
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
-	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
@@ -21,45 +19,46 @@ type told struct {
 	once     map[string]bool // see [Run.once]
 }
 
-// watched is one task set under observation.
+// watched is a member under observation.
 type watched struct {
-	variant sluice.Variant
-	id      string // of the task set
+	member
 	mine    ecs.Roster
+	leaving ecs.Leaving
 	stopped ecs.Stoppages
 	read    time.Time // when stopped tasks were read last
 	running int       // how many ran at the last look
 }
 
-func watching(v sluice.Variant, id string) *watched {
-	return &watched{variant: v, id: id}
-}
+func watching(m member) *watched { return &watched{member: m} }
 
-// awaitHealthy returns when every task that the set should have runs and its
-// target is healthy, at least minimum of them; or with the reason why that will
-// not be.
-func (r *Run) awaitHealthy(ctx context.Context, v sluice.Variant, id string, minimum int) error {
-	return r.await(ctx, v, id, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum))
+// awaitHealthy returns when every task that the member should have runs and
+// callers can be sent to it, at least minimum of them; or with the reason why
+// that will not be.
+func (r *Run) awaitHealthy(ctx context.Context, m member, minimum int) error {
+	return r.await(ctx, m, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum))
 }
 
 // awaitNew is awaitHealthy for tasks that have just been started: one look that
 // finds them healthy is not believed.
-func (r *Run) awaitNew(ctx context.Context, v sluice.Variant, id string, minimum int) error {
-	return r.await(ctx, v, id, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum).Twice())
+func (r *Run) awaitNew(ctx context.Context, m member, minimum int) error {
+	return r.await(ctx, m, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum).Twice())
 }
 
 // awaitBack is awaitNew for what served before the deployment.
-func (r *Run) awaitBack(ctx context.Context, id string) error {
-	return r.await(ctx, sluice.Primary, id, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, 0).Twice().Patient())
+func (r *Run) awaitBack(ctx context.Context, m member) error {
+	return r.await(ctx, m, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, 0).Twice().Patient())
 }
 
-func (r *Run) await(ctx context.Context, v sluice.Variant, id string, judge verdict.Capacity) error {
+func (r *Run) await(ctx context.Context, m member, judge verdict.Capacity) error {
 	if r.Hasty {
 		return nil
 	}
-	w := watching(v, id)
+	w := watching(m)
 	for {
-		o, err := r.observeSet(ctx, w)
+		if err := r.access.tend(ctx); err != nil {
+			return err
+		}
+		o, err := r.observeMember(ctx, w)
 		if err != nil {
 			return err
 		}
@@ -80,69 +79,59 @@ func (r *Run) await(ctx context.Context, v sluice.Variant, id string, judge verd
 	}
 }
 
-// find looks at a task set that was there. AWS's answers lag behind its writes
-// by seconds, so that it is missing once does not mean that it is gone.
-func (r *Run) find(ctx context.Context, id string) (sluice.TaskSet, error) {
+// find looks at a member that was there. AWS's answers lag behind its writes by
+// seconds, so that it is missing once does not mean that it is gone.
+func (r *Run) find(ctx context.Context, m member) (member, error) {
 	const looks, apart = 6, 2 * time.Second
 	for n := 1; ; n++ {
-		live, err := r.observe(ctx)
+		now, err := r.hosting.again(ctx, m)
 		if err != nil {
-			return sluice.TaskSet{}, err
+			return m, err
 		}
-		if set := live.TaskSet(id); set != nil && set.Status != "DRAINING" {
-			return *set, nil
+		if now != nil && now.Status != "DRAINING" {
+			return *now, nil
 		}
 		if n == looks {
-			return sluice.TaskSet{}, &sluice.Error{Op: "look at the task set", Resource: id, Kind: sluice.OutsideChange,
+			return m, &sluice.Error{Op: "look at the " + m.label, Resource: m.ID, Kind: sluice.OutsideChange,
 				Err: errors.New("somebody deleted it during the deployment"), Next: "find out who; then deploy again"}
 		}
 		if err := r.pause(ctx, apart); err != nil {
-			return sluice.TaskSet{}, err
+			return m, err
 		}
 	}
 }
 
-// observeSet is one look at a task set: the set, its targets, its stopped tasks.
-func (r *Run) observeSet(ctx context.Context, w *watched) (verdict.Observation, error) {
-	set, err := r.find(ctx, w.id)
+// observeMember is one look at a member: its counts, its targets, its stopped
+// tasks.
+func (r *Run) observeMember(ctx context.Context, w *watched) (verdict.Observation, error) {
+	now, err := r.find(ctx, w.member)
 	if err != nil {
 		return verdict.Observation{}, err
 	}
-	o := verdict.Observation{At: r.Clock.Now(), Set: &set}
-	if o.Stopped, err = r.newlyStopped(ctx, w, set); err != nil {
+	o := verdict.Observation{At: r.Clock.Now(), Set: &now.TaskSet}
+	if o.Stopped, err = r.newlyStopped(ctx, w, now); err != nil {
 		return o, err
 	}
-	if o.Set.TargetGroup == "" {
-		return o, nil
-	}
-	if o.Targets, err = alb.Health(ctx, r.Account.ELB(), o.Set.TargetGroup); err != nil {
-		return o, err
-	}
-	o.Targets = append([]sluice.Target{}, o.Targets...)
-	if err := w.mine.Update(ctx, r.hand, *o.Set); err != nil {
-		return o, err
-	}
-	o.Mine = w.mine.Has
-	return o, nil
+	return o, r.access.see(ctx, w, &o)
 }
 
 // stoppedEvery is how long failures may go unread while the counts do not tell
 // of them: a task that never runs is replaced without a trace in the counts.
 const stoppedEvery = 6 * time.Second
 
-func (r *Run) newlyStopped(ctx context.Context, w *watched, set sluice.TaskSet) ([]sluice.StoppedTask, error) {
+func (r *Run) newlyStopped(ctx context.Context, w *watched, set member) ([]sluice.StoppedTask, error) {
 	now, fewer := r.Clock.Now(), set.Running < w.running
 	w.running = set.Running
 	if !fewer && now.Sub(w.read) < stoppedEvery {
 		return nil, nil
 	}
 	w.read = now
-	return w.stopped.Update(ctx, r.hand, w.id)
+	return w.stopped.Update(ctx, w.of, w.ID)
 }
 
 func (r *Run) tell(w *watched, o verdict.Observation, v verdict.Verdict) {
 	n := v.Counts
-	c := sluice.CapacityChanged{Variant: w.variant, TaskSet: w.id, Revision: o.Set.Revision,
+	c := sluice.CapacityChanged{Variant: w.variant, TaskSet: w.ID, Revision: o.Set.Revision,
 		Desired: n.Desired, Pending: n.Pending, Running: n.Running, Healthy: n.Healthy, Draining: n.Draining, Targets: n.Targets}
 	if c != r.told.capacity {
 		r.told.capacity = c
@@ -157,7 +146,7 @@ func (r *Run) tell(w *watched, o verdict.Observation, v verdict.Verdict) {
 
 func (r *Run) unhealthy(w *watched, v verdict.Verdict) error {
 	return &sluice.Error{
-		Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.id, Kind: sluice.Unhealthy,
+		Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.ID, Kind: sluice.Unhealthy,
 		Err:  fmt.Errorf("%d of %d tasks stopped: %s (task %s)", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count), v.Cause.Text, v.Cause.Task),
 		Next: "aws ecs describe-tasks --cluster " + r.Plan.Cluster + " --tasks " + v.Cause.Task + "; fix the image or its health check and deploy again",
 	}
@@ -172,62 +161,8 @@ func (r *Run) stalled(w *watched, v verdict.Verdict) error {
 	if v.Counts.Unhealthy > 0 || v.Cause.Count > 0 {
 		kind = sluice.Unhealthy
 	}
-	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.id, Kind: kind, Err: why,
+	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.ID, Kind: kind, Err: why,
 		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " + r.Plan.Service + "; or raise progressDeadline"}
-}
-
-// awaitEmpty returns when the set has no running task and none of its targets
-// is left in the target group: connections have ended.
-func (r *Run) awaitEmpty(ctx context.Context, id, label string) error {
-	var leaving ecs.Leaving
-	return r.awaitGone(ctx, label+" to drain", func(ctx context.Context) (string, error) {
-		live, err := r.observe(ctx)
-		if err != nil {
-			return "", err
-		}
-		set := live.TaskSet(id)
-		if set == nil {
-			return "", nil
-		}
-		draining, err := r.draining(ctx, *set, &leaving)
-		if err != nil || set.Running+set.Pending+draining == 0 {
-			return "", err
-		}
-		return fmt.Sprintf("%s running, %s draining", sluice.Plural(set.Running+set.Pending, "task"), sluice.Plural(draining, "target")), nil
-	})
-}
-
-// draining counts the draining targets of the set: others may drain in the same
-// target group at the same time.
-func (r *Run) draining(ctx context.Context, set sluice.TaskSet, leaving *ecs.Leaving) (int, error) {
-	if set.TargetGroup == "" {
-		return 0, nil
-	}
-	targets, err := alb.Health(ctx, r.Account.ELB(), set.TargetGroup)
-	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return t.State != "draining" })
-	if err != nil || len(targets) == 0 {
-		return 0, err
-	}
-	if err := leaving.Update(ctx, r.hand, set.ID); err != nil {
-		return 0, err
-	}
-	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return leaving.Other(t.ID) })
-	return len(targets), nil
-}
-
-// awaitDeleted returns when AWS lists the set no more.
-func (r *Run) awaitDeleted(ctx context.Context, id, label string) error {
-	return r.awaitGone(ctx, label+" to be deleted", func(ctx context.Context) (string, error) {
-		live, err := r.observe(ctx)
-		if err != nil {
-			return "", err
-		}
-		set := live.TaskSet(id)
-		if set == nil {
-			return "", nil
-		}
-		return fmt.Sprintf("%s, %s running", set.Status, sluice.Plural(set.Running, "task")), nil
-	})
 }
 
 // awaitGone looks until rest says that nothing is left. The deadline is pushed
@@ -235,6 +170,9 @@ func (r *Run) awaitDeleted(ctx context.Context, id, label string) error {
 func (r *Run) awaitGone(ctx context.Context, what string, rest func(context.Context) (string, error)) error {
 	last, moved := "", r.Clock.Now()
 	for {
+		if err := r.access.tend(ctx); err != nil {
+			return err
+		}
 		detail, err := rest(ctx)
 		if err != nil || detail == "" {
 			return err

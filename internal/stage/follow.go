@@ -81,6 +81,9 @@ func (r *Run) guard(ctx context.Context) error {
 	if err := r.look(ctx); err != nil {
 		return err
 	}
+	if err := r.access.tend(ctx); err != nil {
+		return err
+	}
 	if r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
 		return nil
 	}

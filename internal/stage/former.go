@@ -45,13 +45,6 @@ func (r *Run) take(ctx context.Context, live *ecs.Live) (Former, error) {
 		f.Primary, f.Revision = live.Primary(), live.Serving()
 		f.Attributes = ecs.Differing(r.service, live).Former(live)
 	}
-	if len(r.Plan.Listeners) == 0 {
-		return f, nil
-	}
-	choice, err := r.rules.Choose(ctx)
-	if err != nil {
-		return f, err
-	}
-	f.Rules = choice.Rules()
-	return f, nil
+	err := r.access.remember(ctx, &f)
+	return f, err
 }

@@ -37,11 +37,14 @@ func (r *Run) begin(ctx context.Context) (*ecs.Live, error) {
 		return nil, r.deleted()
 	}
 	if live == nil {
-		if live, err = r.createService(ctx); err != nil {
+		if live, err = r.hosting.create(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return live, r.hold(ctx, live)
+	if err := r.hold(ctx, live); err != nil {
+		return nil, err
+	}
+	return live, r.access.begin(ctx)
 }
 
 // standing is the service if it is ACTIVE, nil if it must be created. A service
@@ -79,14 +82,6 @@ func (r *Run) controlled(live *ecs.Live) error {
 	return &sluice.Error{Op: "use the service", Resource: r.hand.Resource(), Kind: sluice.Conflict,
 		Err:  fmt.Errorf("its deployment controller is %s, the plan was made for %s", live.Controller, r.Plan.Controller),
 		Next: "deploy again, with the controller that the service has"}
-}
-
-func (r *Run) createService(ctx context.Context) (*ecs.Live, error) {
-	id := sluice.NewActionID(r.Deployment, "service", "create")
-	if err := r.hand.Create(ctx, r.act, id, *r.service.Input, r.newClaim()); err != nil {
-		return nil, err
-	}
-	return r.observe(ctx)
 }
 
 // revision is the revision of this deployment, registered if need be. It is

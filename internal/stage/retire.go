@@ -2,57 +2,63 @@ package stage
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// retire takes a task set away without losing a request: capacity to zero (ECS
-// deregisters the targets and stops the tasks once connections have ended),
-// wait until the targets are gone, delete, wait until AWS lists it no more.
-func (r *Run) retire(ctx context.Context, set sluice.TaskSet, label string) error {
-	if set.Status != "DRAINING" {
-		if err := r.empty(ctx, set, label); err != nil {
+// retire takes a member away without losing a request: nobody is sent to it any
+// more, capacity to zero (ECS deregisters targets and stops the tasks once
+// connections have ended), wait until nothing is left, delete, wait until AWS
+// lists it no more.
+func (r *Run) retire(ctx context.Context, m member) error {
+	if m.Status != "DRAINING" {
+		if err := r.empty(ctx, m); err != nil {
 			return err
 		}
-		if err := r.sets.Delete(ctx, r.act, set, label); err != nil {
+		if err := r.hosting.remove(ctx, m); err != nil {
 			return err
 		}
 	}
-	return r.awaitDeleted(ctx, set.ID, "the "+label)
+	return r.awaitDeleted(ctx, m)
 }
 
-// empty scales a set to zero and waits until its connections have ended.
-func (r *Run) empty(ctx context.Context, set sluice.TaskSet, label string) error {
-	if set.Scale != 0 {
-		if err := r.sets.Scale(ctx, r.act, set, label, 0); err != nil {
-			return err
-		}
-	}
-	return r.awaitEmpty(ctx, set.ID, "the "+label)
-}
-
-// retireStanding retires the set of that id if it still stands.
-func (r *Run) retireStanding(ctx context.Context, id, label string) error {
-	if id == "" {
-		return nil
-	}
-	live, err := r.observe(ctx)
-	if err != nil {
+// empty takes a member's capacity to zero and waits until its connections have
+// ended.
+func (r *Run) empty(ctx context.Context, m member) error {
+	if err := r.access.part(ctx, m); err != nil {
 		return err
 	}
-	set := live.TaskSet(id)
-	if set == nil {
-		return nil
+	if err := r.hosting.zero(ctx, m); err != nil {
+		return err
 	}
-	return r.retire(ctx, *set, label)
+	return r.awaitEmpty(ctx, m)
 }
 
-// ensureSet makes the task set or finds it, and tells which.
-func (r *Run) ensureSet(ctx context.Context, w ecs.Wanted) (sluice.TaskSet, error) {
-	set, found, err := r.sets.EnsureSet(ctx, r.act, w)
-	if err == nil && found {
-		r.Host.Emit(sluice.Adopted{Action: w.By, Resource: set.ID})
-	}
-	return set, err
+// awaitEmpty returns when the member has no running task and nothing of it is
+// left in the way that requests take.
+func (r *Run) awaitEmpty(ctx context.Context, m member) error {
+	w := watching(m)
+	return r.awaitGone(ctx, "the "+m.label+" to drain", func(ctx context.Context) (string, error) {
+		now, err := r.hosting.again(ctx, m)
+		if err != nil || now == nil {
+			return "", err
+		}
+		left, err := r.access.left(ctx, w)
+		if err != nil || now.Running+now.Pending+left == 0 {
+			return "", err
+		}
+		return fmt.Sprintf("%s running, %s draining", sluice.Plural(now.Running+now.Pending, "task"), sluice.Plural(left, "target")), nil
+	})
+}
+
+// awaitDeleted returns when AWS lists the member no more.
+func (r *Run) awaitDeleted(ctx context.Context, m member) error {
+	return r.awaitGone(ctx, "the "+m.label+" to be deleted", func(ctx context.Context) (string, error) {
+		now, err := r.hosting.again(ctx, m)
+		if err != nil || now == nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s, %s running", now.Status, sluice.Plural(now.Running, "task")), nil
+	})
 }

@@ -14,13 +14,13 @@ import (
 // prints are the fingerprints of each rule that are ours: as it was before the
 // deployment, and as we have written it since. Any other means that somebody
 // else edited the rule.
-func (r *Run) prints(ctx context.Context) (map[string][]string, error) {
-	prints, ok, err := saved[map[string][]string](ctx, r.Host, keyPrints)
+func (b balanced) prints(ctx context.Context) (map[string][]string, error) {
+	prints, ok, err := saved[map[string][]string](ctx, b.Host, keyPrints)
 	if err != nil || ok {
 		return prints, err
 	}
 	prints = map[string][]string{}
-	for _, rule := range r.former.Rules {
+	for _, rule := range b.former.Rules {
 		prints[rule.ARN] = []string{alb.Print(rule.Actions)}
 	}
 	return prints, nil
@@ -28,71 +28,81 @@ func (r *Run) prints(ctx context.Context) (map[string][]string, error) {
 
 // intend saves that a rule is about to become ours in another shape, after
 // seeing that nobody else changed it.
-func (r *Run) intend(ctx context.Context, arn, name, live, next string) error {
-	prints, err := r.prints(ctx)
+func (b balanced) intend(ctx context.Context, arn, name, live, next string) error {
+	prints, err := b.prints(ctx)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(prints[arn], live) {
-		return r.edited(arn, name)
+		return b.edited(arn, name)
 	}
 	if !slices.Contains(prints[arn], next) {
 		prints[arn] = append(prints[arn], next)
 	}
-	if err := save(ctx, r.Host, keyPrints, prints); err != nil {
+	if err := save(ctx, b.Host, keyPrints, prints); err != nil {
 		return err
 	}
-	return r.shifting(ctx)
+	return b.shifting(ctx)
 }
 
 // shifting saves when weights were written last. It is saved before the write
 // too: killed right after it, nobody would know that the nodes may lag.
-func (r *Run) shifting(ctx context.Context) error {
-	return save(ctx, r.Host, keyShifted, r.Clock.Now())
+func (b balanced) shifting(ctx context.Context) error {
+	return save(ctx, b.Host, keyShifted, b.Clock.Now())
 }
 
-func (r *Run) edited(arn, name string) error {
+func (b balanced) edited(arn, name string) error {
 	return &sluice.Error{Op: "write the " + name, Resource: arn, Kind: sluice.OutsideChange,
 		Err:  errors.New("somebody else edited it since the deployment began; it is not overwritten"),
 		Next: "look at it: aws elbv2 describe-rules --rule-arns " + arn + "; put it back, then run sluice resume or sluice rollback"}
 }
 
-func (r *Run) router() route.Router {
-	return route.Router{Driver: r.rules, Check: func(ctx context.Context, p route.Path, intent string) error {
-		return r.intend(ctx, p.ID, p.Name, p.Print, intent)
+func (b balanced) router() route.Router {
+	return route.Router{Driver: b.rules, Check: func(ctx context.Context, p route.Path, intent string) error {
+		return b.intend(ctx, p.ID, p.Name, p.Print, intent)
 	}}
 }
 
-// extend puts the canary group at weight 0 beside the primary on the rules that
+// ready puts the canary group at weight 0 beside the primary on the rules that
 // hold the primary alone: AWS refuses a task set whose group hangs on no
 // listener, and checks the health of groups at weight 0 too.
-func (r *Run) extend(ctx context.Context) error {
-	choice, err := r.rules.Choose(ctx)
+func (b balanced) ready(ctx context.Context) error {
+	choice, err := b.rules.Choose(ctx)
 	if err != nil || len(choice.Extend) == 0 {
 		return err
 	}
 	for _, rule := range choice.Extend {
-		actions := r.rules.Extended(rule)
-		if err := r.intend(ctx, rule.ARN, rule.Name(), alb.Print(rule.Actions), alb.Print(actions)); err != nil {
+		actions := b.rules.Extended(rule)
+		if err := b.intend(ctx, rule.ARN, rule.Name(), alb.Print(rule.Actions), alb.Print(actions)); err != nil {
 			return err
 		}
-		if err := r.rules.Write(ctx, r.act, rule, actions); err != nil {
+		if err := b.rules.Write(ctx, b.act, rule, actions); err != nil {
 			return err
 		}
 	}
-	r.note("added the canary target group at weight 0 to %s", sluice.Plural(len(choice.Extend), "listener rule"))
+	b.note("added the canary target group at weight 0 to %s", sluice.Plural(len(choice.Extend), "listener rule"))
 	return nil
 }
 
 // shift brings every rule to the weights, reads them back and tells.
-func (r *Run) shift(ctx context.Context, to sluice.Weights) error {
-	return r.shiftBy(ctx, r.router(), to)
+func (b balanced) shift(ctx context.Context, to sluice.Weights) error {
+	return b.shiftBy(ctx, b.router(), to)
 }
 
-func (r *Run) shiftBy(ctx context.Context, router route.Router, to sluice.Weights) error {
-	done, err := router.Shift(ctx, r.act, to)
+// seize moves all weight to the primary on the rules as they are found.
+func (b balanced) seize(ctx context.Context) error {
+	asFound := route.Router{Driver: b.rules, Check: func(ctx context.Context, _ route.Path, _ string) error { return b.shifting(ctx) }}
+	if err := b.shiftBy(ctx, asFound, sluice.CanaryShare(0)); err != nil {
+		return err
+	}
+	b.warn("exact former weights are unknown without the journal: everything goes to the primary now")
+	return nil
+}
+
+func (b balanced) shiftBy(ctx context.Context, router route.Router, to sluice.Weights) error {
+	done, err := router.Shift(ctx, b.act, to)
 	if len(done.Written) > 0 {
-		if err := r.shifting(ctx); err != nil {
+		if err := b.shifting(ctx); err != nil {
 			return err
 		}
 	}
@@ -103,9 +113,9 @@ func (r *Run) shiftBy(ctx context.Context, router route.Router, to sluice.Weight
 	for _, p := range done.Paths {
 		all = append(all, p.ID)
 	}
-	r.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
+	b.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
 		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: all})
-	r.note("Modified %s%s", sluice.Plural(len(done.Written), "listener rule"), listed(done.Written))
+	b.note("Modified %s%s", sluice.Plural(len(done.Written), "listener rule"), listed(done.Written))
 	return nil
 }
 
@@ -116,55 +126,63 @@ func listed(arns []string) string {
 	return ": " + strings.Join(arns, ", ")
 }
 
-// restoreRules gives every rule its former actions back. Rules that somebody
-// else edited are left and returned.
-func (r *Run) restoreRules(ctx context.Context) (edited []alb.Rule, err error) {
-	if len(r.former.Rules) == 0 {
-		return nil, nil
+// restore gives every rule its former actions back. Rules that somebody else
+// edited are left.
+func (b balanced) restore(ctx context.Context) error {
+	if len(b.former.Rules) == 0 {
+		return nil
 	}
-	prints, err := r.prints(ctx)
+	prints, err := b.prints(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	live, err := r.rules.Rules(ctx)
+	live, err := b.rules.Rules(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	written := 0
-	for _, was := range r.former.Rules {
-		i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
-		if i < 0 {
-			r.warn("the %s is gone: somebody else deleted it", was.Name())
-			continue
+	for _, was := range b.former.Rules {
+		wrote, err := b.restoreRule(ctx, was, live, prints[was.ARN])
+		if err != nil {
+			return err
 		}
-		now, before := alb.Print(live[i].Actions), alb.Print(was.Actions)
-		switch {
-		case now == before:
-		case !slices.Contains(prints[was.ARN], now):
-			r.warn("the %s (%s) was edited by somebody else and is left as it is", was.Name(), was.ARN)
-			edited = append(edited, live[i])
-		default:
-			if err := r.shifting(ctx); err != nil {
-				return edited, err
-			}
-			if err := r.rules.Write(ctx, r.act, live[i], was.Actions); err != nil {
-				return edited, err
-			}
+		if wrote {
 			written++
 		}
 	}
 	if written == 0 {
-		return edited, nil
+		return nil
 	}
-	r.note("restored %s", sluice.Plural(written, "listener rule"))
-	return edited, r.shifting(ctx)
+	b.note("restored %s", sluice.Plural(written, "listener rule"))
+	return b.shifting(ctx)
+}
+
+// restoreRule writes one rule back if it is still as one of our prints.
+func (b balanced) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule, prints []string) (wrote bool, err error) {
+	i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+	if i < 0 {
+		b.warn("the %s is gone: somebody else deleted it", was.Name())
+		return false, nil
+	}
+	now, before := alb.Print(live[i].Actions), alb.Print(was.Actions)
+	switch {
+	case now == before:
+		return false, nil
+	case !slices.Contains(prints, now):
+		b.warn("the %s (%s) was edited by somebody else and is left as it is", was.Name(), was.ARN)
+		return false, nil
+	}
+	if err := b.shifting(ctx); err != nil {
+		return false, err
+	}
+	return true, b.rules.Write(ctx, b.act, live[i], was.Actions)
 }
 
 // sendsToCanary reports whether a rule gives the canary group weight.
-func (r *Run) sendsToCanary(rule alb.Rule) bool {
-	if r.Plan.Canary == nil {
+func (b balanced) sendsToCanary(rule alb.Rule) bool {
+	if b.Plan.Canary == nil {
 		return false
 	}
-	w, _ := rule.Weight(r.Plan.Canary.ARN)
+	w, _ := rule.Weight(b.Plan.Canary.ARN)
 	return w > 0
 }

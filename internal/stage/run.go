@@ -13,7 +13,6 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
-	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
 // Host is what a stage runs in: the engine's journal, or another system's
@@ -61,8 +60,8 @@ type Run struct {
 	task    *definition.Task
 	service *definition.Service
 	hand    ecs.Service
-	sets    ecs.TaskSets
-	rules   *alb.Driver
+	hosting hosting
+	access  access
 	former  *Former
 	claim   claim
 	holding bool // the claim was ours in this stage
@@ -81,21 +80,17 @@ func Open(c Config) (*Run, error) {
 	}
 	r := &Run{Config: c, Stage: c.Plan.Stage(c.Index), task: task, service: service}
 	r.hand = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service}
-	r.sets = ecs.TaskSets{Service: r.hand, Template: *service.Input}
-	r.rules = &alb.Driver{API: c.Account.ELB(), Pair: pair(c.Plan), Listeners: c.Plan.Listeners}
+	r.hosting = taskSets{Run: r, sets: ecs.TaskSets{Service: r.hand, Template: *service.Input}}
+	r.access = r.open()
 	return r, nil
 }
 
-func pair(p *plan.Plan) alb.Pair {
-	var out alb.Pair
-	if p.Primary != nil {
-		out.Primary = p.Primary.ARN
+// open is the access type of the plan.
+func (r *Run) open() access {
+	if r.Plan.Access == sluice.ELB && r.Plan.Primary != nil {
+		return r.openBalanced()
 	}
-	if p.Canary != nil {
-		out.Canary = p.Canary.ARN
-	}
-	out.Named = p.Named
-	return out
+	return unrouted{}
 }
 
 // Execute runs the stage to its end. An error of [sluice.Kind] Halted means that

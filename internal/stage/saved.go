@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 )
 
 // Keys under which stages save. The first five are PipeCD's, with its meaning.
@@ -64,18 +63,4 @@ func text(ctx context.Context, h Host, key, v string) error {
 		return fmt.Errorf("save %s before the write: %w", key, err)
 	}
 	return nil
-}
-
-// propagation is how long after a change of weights a load balancer's nodes may
-// still go by the old ones. AWS shows nothing of it and documents no bound;
-// seconds are observed.
-const propagation = 10 * time.Second
-
-// settle waits until every node must know the weights that were written last.
-func (r *Run) settle(ctx context.Context) error {
-	at, ok, err := saved[time.Time](ctx, r.Host, keyShifted)
-	if err != nil || !ok {
-		return err
-	}
-	return r.pause(ctx, at.Add(propagation).Sub(r.Clock.Now()))
 }

@@ -1,0 +1,206 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// balanced is the access through an Application Load Balancer: the weights of two
+// target groups on its listener rules. What it does to the rules is in rules.go.
+type balanced struct {
+	*Run
+	rules *alb.Driver
+}
+
+func (r *Run) openBalanced() balanced {
+	return balanced{Run: r, rules: &alb.Driver{API: r.Account.ELB(), Pair: pair(r.Plan), Listeners: r.Plan.Listeners}}
+}
+
+func pair(p *plan.Plan) alb.Pair {
+	var out alb.Pair
+	if p.Primary != nil {
+		out.Primary = p.Primary.ARN
+	}
+	if p.Canary != nil {
+		out.Canary = p.Canary.ARN
+	}
+	out.Named = p.Named
+	return out
+}
+
+func (b balanced) remember(ctx context.Context, f *Former) error {
+	if len(b.Plan.Listeners) == 0 {
+		return nil
+	}
+	choice, err := b.rules.Choose(ctx)
+	f.Rules = choice.Rules()
+	return err
+}
+
+func (b balanced) begin(context.Context) error { return nil }
+
+func (b balanced) attach(v sluice.Variant) ecs.Attachment {
+	g := b.Plan.Primary
+	if v == sluice.Canary {
+		g = b.Plan.Canary
+	}
+	if g == nil {
+		return ecs.Attachment{}
+	}
+	return ecs.Attachment{TargetGroup: g.ARN, Container: g.Container, Port: g.Port}
+}
+
+// announce saves what the stage is about to do: the canary's group, the
+// percentages, the listeners, in this order.
+func (b balanced) announce(ctx context.Context, to sluice.Weights) error {
+	if err := text(ctx, b.Host, KeyCanaryGroup, b.Plan.Canary.ARN); err != nil {
+		return err
+	}
+	if err := text(ctx, b.Host, KeyPrimaryShare, strconv.Itoa(to.Primary())); err != nil {
+		return err
+	}
+	if err := text(ctx, b.Host, KeyCanaryShare, strconv.Itoa(to.Canary())); err != nil {
+		return err
+	}
+	return b.listeners(ctx)
+}
+
+// listeners uses the listeners that an earlier stage saved, else those of the
+// plan. Their rules are read anew in any case.
+func (b balanced) listeners(ctx context.Context) error {
+	cached, ok, err := b.Host.Load(ctx, KeyListeners)
+	if err != nil {
+		return fmt.Errorf("read what was saved as %s: %w", KeyListeners, err)
+	}
+	if ok && len(cached) > 0 {
+		b.rules.Listeners = strings.Split(string(cached), ",")
+		return nil
+	}
+	if len(b.rules.Listeners) == 0 {
+		return &sluice.Error{Op: "find the listeners", Resource: b.Plan.Primary.ARN, Kind: sluice.NotFound, Err: errors.New("no listener forwards to the primary target group"),
+			Next: "add both target groups to a listener rule"}
+	}
+	return text(ctx, b.Host, KeyListeners, strings.Join(b.rules.Listeners, ","))
+}
+
+// sends reports whether a rule gives the canary group weight.
+func (b balanced) sends(ctx context.Context) (bool, error) {
+	if b.Plan.Canary == nil || len(b.Plan.Listeners) == 0 {
+		return false, nil
+	}
+	choice, err := b.rules.Choose(ctx)
+	return slices.ContainsFunc(choice.Steered, b.sendsToCanary), err
+}
+
+// propagation is how long after a change of weights a load balancer's nodes may
+// still go by the old ones. AWS shows nothing of it and documents no bound;
+// seconds are observed.
+const propagation = 10 * time.Second
+
+// settle waits until every node must know the weights that were written last.
+func (b balanced) settle(ctx context.Context) error {
+	at, ok, err := saved[time.Time](ctx, b.Host, keyShifted)
+	if err != nil || !ok {
+		return err
+	}
+	return b.pause(ctx, at.Add(propagation).Sub(b.Clock.Now()))
+}
+
+// part has nothing to do: ECS deregisters the targets of tasks before it stops
+// them.
+func (b balanced) part(context.Context, member) error { return nil }
+
+func (b balanced) tend(context.Context) error { return nil }
+
+// see reads the health of the member's targets: others may stand in the same
+// target group.
+func (b balanced) see(ctx context.Context, w *watched, o *verdict.Observation) error {
+	if o.Set.TargetGroup == "" {
+		return nil
+	}
+	targets, err := alb.Health(ctx, b.Account.ELB(), o.Set.TargetGroup)
+	if err != nil {
+		return err
+	}
+	o.Targets = append([]sluice.Target{}, targets...)
+	if err := w.mine.Update(ctx, w.of, *o.Set); err != nil {
+		return err
+	}
+	o.Mine = w.mine.Has
+	return nil
+}
+
+// left counts the draining targets of the member: others may drain in the same
+// target group at the same time.
+func (b balanced) left(ctx context.Context, w *watched) (int, error) {
+	if w.TargetGroup == "" {
+		return 0, nil
+	}
+	targets, err := alb.Health(ctx, b.Account.ELB(), w.TargetGroup)
+	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return t.State != "draining" })
+	if err != nil || len(targets) == 0 {
+		return 0, err
+	}
+	if err := w.leaving.Update(ctx, w.of, w.ID); err != nil {
+		return 0, err
+	}
+	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return w.leaving.Other(t.ID) })
+	return len(targets), nil
+}
+
+// reshape gives rules that were extended their former actions back, and the
+// others the former weights if those were all on the primary.
+func (b balanced) reshape(ctx context.Context) error {
+	live, err := b.rules.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	for _, was := range b.former.Rules {
+		if b.sendsToCanary(was) {
+			continue
+		}
+		for _, now := range live {
+			if now.ARN != was.ARN || alb.Print(now.Actions) == alb.Print(was.Actions) {
+				continue
+			}
+			if err := b.intend(ctx, now.ARN, now.Name(), alb.Print(now.Actions), alb.Print(was.Actions)); err != nil {
+				return err
+			}
+			if err := b.rules.Write(ctx, b.act, now, was.Actions); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// released refuses to take the canary away while a rule still sends to it:
+// somebody else edited that rule, and it was not overwritten.
+func (b balanced) released(ctx context.Context, canary member) error {
+	if len(b.former.Rules) == 0 {
+		return nil
+	}
+	live, err := b.rules.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	for _, rule := range live {
+		if w, ok := rule.Weight(b.Plan.Canary.ARN); ok && w > 0 {
+			return &sluice.Error{Op: "take the canary away", Resource: canary.ID, Kind: sluice.OutsideChange,
+				Err:  fmt.Errorf("the %s, edited by somebody else, sends requests to it (weight %d): %w", rule.Name(), w, errors.New("the canary is left running")),
+				Next: "set the canary's weight on that rule to 0, then run sluice rollback again"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package stage
+
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// restore returns to the old primary. If it still stands, traffic goes back at
+// once; else its revision is started first, and traffic stays where it is until
+// that is healthy.
+func (t taskSets) restore(ctx context.Context, live *ecs.Live) error {
+	if err := t.restoreAttributes(ctx); err != nil {
+		return err
+	}
+	old := t.former.Primary
+	if old == nil {
+		return t.access.restore(ctx)
+	}
+	if set := live.TaskSet(old.ID); set != nil && set.Status != "DRAINING" {
+		return t.reviveOld(ctx, *set, *old)
+	}
+	return t.restartOld(ctx, *old)
+}
+
+func (t taskSets) restoreAttributes(ctx context.Context) error {
+	if len(t.former.Attributes.Members) == 0 || !t.former.Service {
+		return nil
+	}
+	return t.hand.Update(ctx, t.act, "restore service", t.former.Attributes)
+}
+
+// reviveOld returns to the old primary, which still stands. It may have been
+// scaled down already.
+func (t taskSets) reviveOld(ctx context.Context, set, was sluice.TaskSet) error {
+	m := t.member(set, sluice.Primary, plan.OldPrimarySet)
+	if set.Scale != was.Scale {
+		if err := t.sets.Scale(ctx, t.act, set, m.label, int(was.Scale)); err != nil {
+			return err
+		}
+		if err := t.awaitBack(ctx, m); err != nil {
+			return err
+		}
+	}
+	if err := t.access.restore(ctx); err != nil {
+		return err
+	}
+	return t.promote(ctx, m)
+}
+
+// restartOld starts the old revision again, since its task set is gone.
+func (t taskSets) restartOld(ctx context.Context, was sluice.TaskSet) error {
+	t.note("the old primary %s is gone: starting %s again", was.ID, was.Revision)
+	attachment := t.access.attach(sluice.Primary)
+	if was.TargetGroup != "" {
+		attachment.TargetGroup = was.TargetGroup
+	}
+	m, err := t.ensure(ctx, sluice.Primary, ecs.Wanted{By: t.restoredID(), Label: plan.RestoredSet, Scale: int(was.Scale), Attach: attachment,
+		Revision: ecs.Revision{ARN: was.Revision, Name: was.Revision}})
+	if err != nil {
+		return err
+	}
+	if err := t.awaitBack(ctx, m); err != nil {
+		return err
+	}
+	if err := t.promote(ctx, m); err != nil {
+		return err
+	}
+	return t.access.restore(ctx)
+}
+
+func (t taskSets) revive(ctx context.Context, m member) (bool, error) {
+	if m.Scale != 0 {
+		return false, nil
+	}
+	return true, t.sets.Scale(ctx, t.act, m.TaskSet, plan.ServingSet, 100)
+}
+
+func (t taskSets) left(ctx context.Context, former string) ([]member, error) {
+	live, err := t.observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []member
+	for _, set := range live.TaskSets {
+		if plan.LeftOver(set, former) {
+			all = append(all, t.member(set, sluice.Canary, plan.OtherSets))
+		}
+	}
+	return all, nil
+}

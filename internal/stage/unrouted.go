@@ -1,0 +1,36 @@
+package stage
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// unrouted is the access of a service that nobody calls: a worker that takes its
+// work from a queue. There is nothing to move, so that no share can be asked for.
+type unrouted struct{}
+
+func (unrouted) remember(context.Context, *Former) error     { return nil }
+func (unrouted) begin(context.Context) error                 { return nil }
+func (unrouted) attach(sluice.Variant) ecs.Attachment        { return ecs.Attachment{} }
+func (unrouted) ready(context.Context) error                 { return nil }
+func (unrouted) sends(context.Context) (bool, error)         { return false, nil }
+func (unrouted) seize(context.Context) error                 { return nil }
+func (unrouted) settle(context.Context) error                { return nil }
+func (unrouted) part(context.Context, member) error          { return nil }
+func (unrouted) tend(context.Context) error                  { return nil }
+func (unrouted) left(context.Context, *watched) (int, error) { return 0, nil }
+func (unrouted) reshape(context.Context) error               { return nil }
+func (unrouted) restore(context.Context) error               { return nil }
+func (unrouted) released(context.Context, member) error      { return nil }
+
+func (unrouted) see(context.Context, *watched, *verdict.Observation) error { return nil }
+
+func (unrouted) announce(context.Context, sluice.Weights) error { return errUnrouted }
+
+func (unrouted) shift(context.Context, sluice.Weights) error { return errUnrouted }
+
+var errUnrouted = errors.New("nobody calls the service: there are no shares to move")
