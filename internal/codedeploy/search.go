@@ -33,17 +33,24 @@ func (h Hand) Search(ctx context.Context) (Index, error) {
 }
 
 func (h Hand) searchIn(ctx context.Context, applications []string) (Index, error) {
-	x := Index{byService: map[string][]Settings{}, searched: len(applications)}
+	var all []Settings
 	for _, a := range applications {
 		found, err := h.groupsOf(ctx, a)
 		if err != nil {
-			return x, err
+			return Index{}, err
 		}
-		for _, s := range found {
-			x.byService[s.key()] = append(x.byService[s.key()], s)
-		}
+		all = append(all, found...)
 	}
-	return x, nil
+	return IndexOf(len(applications), all...), nil
+}
+
+// IndexOf is the index of what a search of so many applications found.
+func IndexOf(applications int, groups ...Settings) Index {
+	x := Index{byService: map[string][]Settings{}, searched: applications}
+	for _, s := range groups {
+		x.byService[s.key()] = append(x.byService[s.key()], s)
+	}
+	return x
 }
 
 // applications are the names of those for ECS.
