@@ -122,8 +122,15 @@ func (b BlueGreen) Needs(now time.Time) CodeNeeds {
 // IDs are the deployment and its rollback; empty: none.
 func (b BlueGreen) IDs() (id, rollback string) { return b.main.id, b.back.id }
 
-// over reports whether the deployment is known to have ended.
-func (l *leg) over() bool { return l.d != nil && l.d.Ended() }
+// over reports whether the deployment is known to have ended. A target that
+// succeeded is the end of a deployment, as it has but one; why one failed or was
+// stopped only the deployment tells.
+func (l *leg) over() bool { return l.d != nil && l.d.Ended() || l.good() }
+
+// good reports whether it is known to have succeeded.
+func (l *leg) good() bool {
+	return l.d != nil && l.d.Status == "Succeeded" || l.t != nil && l.t.Status == "Succeeded" && (l.d == nil || !l.d.Ended())
+}
 
 // finishing: every lifecycle event is over; only the status tells more.
 func (l *leg) finishing() bool {
@@ -139,7 +146,7 @@ func (l *leg) lacking() bool {
 		return false
 	}
 	switch l.t.Status {
-	case "Succeeded", "Failed", "Skipped", "Unknown":
+	case "Failed", "Skipped", "Unknown":
 		return true
 	case "Ready":
 		return l.d == nil || l.d.Status != "Ready"
@@ -176,7 +183,7 @@ func (b BlueGreen) Shown() (*CodeDeployment, *CodeTarget) { return b.leg().d, b.
 
 // learn takes in what was read.
 func (b *BlueGreen) learn(o Observation) {
-	look, unread := o.Code, b.main.d == nil
+	look, unread := o.Code, !b.main.over()
 	if b.looks++; b.looked.IsZero() {
 		b.looked = o.At
 	}
@@ -278,7 +285,7 @@ func (b *BlueGreen) fate(o Observation) *ending {
 	switch {
 	case !b.main.over():
 		return nil
-	case b.main.d.Status == "Succeeded":
+	case b.main.good():
 		return b.served()
 	case b.ending() && !b.explained:
 		return nil
@@ -313,7 +320,7 @@ func (b *BlueGreen) ending() bool {
 	switch {
 	case !b.main.over():
 		return false
-	case b.main.d.Status == "Succeeded":
+	case b.main.good():
 		return b.stood
 	case b.back.id != "":
 		return b.back.over()
@@ -327,14 +334,15 @@ func (b *BlueGreen) served() *ending {
 	if b.stood && !b.explained {
 		return nil
 	}
-	if s := b.service; b.stood && s != nil && !b.main.d.IsRollback() {
+	rollback := b.main.d != nil && b.main.d.IsRollback()
+	if s := b.service; b.stood && s != nil && !rollback {
 		p := s.primarySet()
 		if p != nil && p.ExternalID != "" && p.ExternalID != b.main.id && p.Revision != b.revision {
 			return overtaken(p.Revision)
 		}
 	}
 	end := &ending{outcome: sluice.Succeeded}
-	if b.main.d.IsRollback() {
+	if rollback {
 		end.why = "it took deployment " + firstNonEmpty(b.main.d.RollbackOf, "before it") + " back"
 	}
 	return end
@@ -345,7 +353,7 @@ func (b *BlueGreen) returned() *ending {
 	switch {
 	case !b.back.over():
 		return nil
-	case b.back.d.Status == "Succeeded":
+	case b.back.good():
 		return &ending{outcome: sluice.RolledBack, by: b.from, why: b.reason()}
 	}
 	return &ending{outcome: sluice.Failed, why: fmt.Sprintf("%s; its rollback %s ended %s: %s", b.reason(), b.back.id, b.back.d.Status, b.back.d.Message),

@@ -24,10 +24,11 @@ type codePace struct {
 const (
 	// firstLook is how long nothing is to be seen of a new deployment: CodeDeploy
 	// takes seconds for its first step.
-	firstLook = 6 * time.Second
-	// nextEvent is between looks while a lifecycle event is under way that may end
-	// at any time; nearEnd when only the status is missing.
-	nextEvent, nearEnd = 4 * time.Second, 2 * time.Second
+	firstLook = 8 * time.Second
+	// nextEvent is between looks while a lifecycle event is under way with which the
+	// deployment may end; installs while its tasks start, after which there are
+	// others; nearEnd when only the status is missing.
+	nextEvent, installs, nearEnd = 4 * time.Second, 6 * time.Second, 2 * time.Second
 	// slow is for what takes minutes by its nature: a wait for a person, steps of
 	// traffic, tasks that do not start, an original task set that is kept.
 	slow = 10 * time.Second
@@ -154,8 +155,16 @@ func (b *BlueGreen) rhythm(now time.Time) time.Duration {
 		return max(nextEvent, min(slow, still/4))
 	case still >= 2*time.Minute:
 		return slow
+	case b.installing():
+		return installs
 	}
 	return nextEvent
+}
+
+// installing: the replacement starts, and has not got all its tasks.
+func (b *BlueGreen) installing() bool {
+	e, g := b.main.t.Event("Install"), b.green()
+	return e != nil && e.Status == "InProgress" && (g == nil || g.Running < g.Desired) && !b.main.over()
 }
 
 // toTheEnd: all is done but the original task set may be kept for minutes. It is

@@ -124,6 +124,8 @@ func (l *leg) course() string {
 	switch e := l.t.Current(); {
 	case status == "Ready":
 		return l.readyWords()
+	case l.good():
+		return "Succeeded"
 	case l.over():
 		return status
 	case e != nil:

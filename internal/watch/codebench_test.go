@@ -21,13 +21,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// codeWorld has service web, which CodeDeploy deploys; %s are lines of its deployment
-// group, and of the rest of the file.
+// codeWorld has service web, which CodeDeploy deploys; %s are more knobs, lines of
+// its deployment group, and of the rest of the file.
 const codeWorld = `
 account: "123456789012"
 region: us-east-1
 clusters: [prod]
-knobs: {loadBalancerProvisioning: 1s}
+knobs: {loadBalancerProvisioning: 1s%s}
 targetGroups:
   - {name: web-a, port: 8080, deregistrationDelay: 10s, healthCheck: {interval: 5s, timeout: 2s, healthy: 2, unhealthy: 2}}
   - {name: web-b, port: 8080, deregistrationDelay: 10s, healthCheck: {interval: 5s, timeout: 2s, healthy: 2, unhealthy: 2}}
@@ -64,6 +64,7 @@ type codeBench struct {
 type codeOptions struct {
 	seed        uint64
 	group, rest string
+	knobs       string
 }
 
 func onCode(t testing.TB, o codeOptions, f func(*codeBench)) {
@@ -80,7 +81,7 @@ func newCodeBench(t testing.TB, v *clock.Virtual, o codeOptions) *codeBench {
 	if o.group != "" {
 		group = "        " + strings.ReplaceAll(o.group, "\n", "\n        ")
 	}
-	must(t, sim.Load("world.yaml", fmt.Appendf(nil, codeWorld, group, o.rest)))
+	must(t, sim.Load("world.yaml", fmt.Appendf(nil, codeWorld, o.knobs, group, o.rest)))
 	cfg := sim.Config()
 	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg)}
 	a, err := account.Open(context.Background(), account.Config{
@@ -94,11 +95,21 @@ func newCodeBench(t testing.TB, v *clock.Virtual, o codeOptions) *codeBench {
 // bring starts a deployment of an image; hooks are event, function, event …
 func (b *codeBench) bring(image, config string, hooks ...string) (id string) {
 	b.Helper()
+	return b.start(b.bringable(image), config, hooks...)
+}
+
+// bringable registers a revision of web and returns its ARN.
+func (b *codeBench) bringable(image string) string {
+	b.Helper()
 	td := got(b.ecs.RegisterTaskDefinition(context.Background(), &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
 		Cpu: aws.String("256"), Memory: aws.String("512"), RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String(image), Essential: aws.Bool(true),
-			PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}}}}}))(b)
-	return b.start(*td.TaskDefinition.TaskDefinitionArn, config, hooks...)
+		ContainerDefinitions: b.containers(image)}))(b)
+	return *td.TaskDefinition.TaskDefinitionArn
+}
+
+func (b *codeBench) containers(image string) []ecstypes.ContainerDefinition {
+	return []ecstypes.ContainerDefinition{{Name: aws.String("web"), Image: aws.String(image), Essential: aws.Bool(true), Memory: aws.Int32(512),
+		PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(8080)}}}}
 }
 
 func (b *codeBench) start(arn, config string, hooks ...string) (id string) {
@@ -163,4 +174,16 @@ func (b *codeBench) is(v verdict.Verdict, outcome sluice.Outcome, by string, kin
 			b.Errorf("%q is not in %q\n%s", w, v.Detail, strings.Join(b.seen, "\n"))
 		}
 	}
+}
+
+// weight is the percentage of the traffic at the replacement of a deployment.
+func (b *codeBench) weight(id string) float64 {
+	b.Helper()
+	out := got(b.BatchGetDeploymentTargets(context.Background(), &awscd.BatchGetDeploymentTargetsInput{DeploymentId: &id, TargetIds: []string{"prod:web"}}))(b)
+	for _, s := range out.DeploymentTargets[0].EcsTarget.TaskSetsInfo {
+		if s.TaskSetLabel == cdtypes.TargetLabelGreen {
+			return s.TrafficWeight
+		}
+	}
+	return 0
 }
