@@ -52,12 +52,37 @@ type Application struct {
 	ProgressDeadline time.Duration // how long nothing may move
 	Timeout          time.Duration // hard limit of a deployment
 
+	Scaling    Scaling
 	Standalone Standalone
 
 	// Notes are sentences for the person who deploys, to be told once.
 	Notes []string
 	// Source holds the SHA-256 in hex of every file read, by path.
 	Source map[string]string
+}
+
+// Scaling is what becomes of auto scaling. Files can only ask for Suspend; who
+// deploys by hand can ask for the rest.
+type Scaling struct {
+	Suspend  bool // all of it, while the deployment runs
+	Leave    bool // it may stay suspended while nobody runs the deployment
+	Resume   bool // nothing is suspended in the end, whatever was before
+	Min, Max *int // bounds from now on; nil: as they are
+}
+
+// Asked reports whether anything is asked for.
+func (s Scaling) Asked() bool { return s.Suspend || s.Resume || s.Min != nil || s.Max != nil }
+
+// With is s with what else is asked for.
+func (s Scaling) With(more Scaling) Scaling {
+	s.Suspend, s.Leave, s.Resume = s.Suspend || more.Suspend, s.Leave || more.Leave, s.Resume || more.Resume
+	if more.Min != nil {
+		s.Min = more.Min
+	}
+	if more.Max != nil {
+		s.Max = more.Max
+	}
+	return s
 }
 
 // TargetGroup is one side of the load balancer. Container and Port are empty

@@ -30,6 +30,7 @@ func (l *loader) fill(spec *definition.Node) {
 	app.Labels = labelsOf(spec.Get("labels"))
 	app.Timeout = spanOr(spec.Get("timeout"), defaultTimeout)
 	app.ProgressDeadline = spanOr(spec.Get("progressDeadline"), spanOr(input.Get("progressDeadline"), defaultProgressTime))
+	app.Scaling.Suspend = flagOr(spec.Get("suspendAutoScaling"), flagOr(input.Get("suspendAutoScaling"), false))
 	app.Recreate = flagOr(ecs.Get("quickSync").Get("recreate"), false)
 	app.Access = accessOf(input)
 	app.Primary = groupOf(input.Get("targetGroups").Get("primary"))

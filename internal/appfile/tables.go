@@ -32,6 +32,7 @@ func specShape(f Format) shape {
 			honoured("region", shape{kind: text}, "The AWS Region; --region goes before it."),
 			honoured("cluster", shape{kind: text}, "The cluster, by name or ARN, where the service definition names none."),
 			honoured("progressDeadline", shape{kind: span}, deadlineSays),
+			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays),
 			refused("hosting", noHosting))
 	}
 	return shape{kind: object, keys: append(keys, providerKeys()...)}
@@ -40,6 +41,7 @@ func specShape(f Format) shape {
 const (
 	noRegion     = "The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION."
 	noHosting    = "This sluice knows one hosting, two task sets of one service: leave the key out."
+	suspendSays  = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the end; false if not given."
 	deadlineSays = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not given."
 )
 
@@ -115,9 +117,11 @@ func inputShape(f Format) shape {
 		keys = append(keys, honoured("autoRollback", shape{kind: flag}, "Whether a deployment that fails is rolled back; planner.autoRollback if not given."))
 	}
 	if f == Sluice {
-		keys = append(keys, refused("progressDeadline", "In sluice.yaml progressDeadline stands at the top."))
+		keys = append(keys, refused("progressDeadline", "In sluice.yaml progressDeadline stands at the top."),
+			refused("suspendAutoScaling", "In sluice.yaml suspendAutoScaling stands at the top."))
 	} else {
-		keys = append(keys, honoured("progressDeadline", shape{kind: span}, deadlineSays))
+		keys = append(keys, honoured("progressDeadline", shape{kind: span}, deadlineSays),
+			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays))
 	}
 	return shape{kind: object, keys: keys, single: []string{"accessType", "ecsAccessType"}}
 }

@@ -113,6 +113,7 @@ var whys = map[string]string{
 	"elasticloadbalancing:DescribeTargetGroups":          "both target groups, for the plan",
 	"elasticloadbalancing:DescribeLoadBalancers":         "the load balancer of each, for the plan: a Network Load Balancer is refused",
 	"elasticloadbalancing:DescribeTargetGroupAttributes": "the deregistration delay of each, for the plan: how long a drain may take",
+	"application-autoscaling:DescribeScalableTargets":    "whether the service is auto scaled, for the plan: AWS does not hold scale-in back for task sets; and how it is, if a deployment suspends it, in each stage",
 	"ecs:TagResource":                                    "the claim, before anything else",
 	"ecs:RegisterTaskDefinition":                         "the new revision",
 	"ecs:CreateTaskSet":                                  "the canary; the new primary",

@@ -32,7 +32,11 @@ end of its deployment; if no circuit breaker of ECS takes back what fails, sluic
 does.
 
 Ctrl-C pauses at a safe point, and sluice resume goes on; Ctrl-C twice leaves at
-once, and sluice resume goes on all the same.`,
+once, and sluice resume goes on all the same.
+
+Auto scaling that is suspended for the deployment is given back exactly as it was
+whenever nobody runs the deployment any more: at its end, however it ends, and at
+Ctrl-C; sluice resume suspends it again.`,
 		Example: `  sluice deploy examples/canary
   sluice deploy web api worker         one after the other; exits with the worst of their codes
   sluice deploy --dry-run              the plan; nothing is written
@@ -63,6 +67,7 @@ once, and sluice resume goes on all the same.`,
 	planFlags(c, &o)
 	l.register(c)
 	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
+	c.Flags().BoolVar(&o.Scaling.Leave, "leave-suspended", false, "with --no-wait, auto scaling may stay suspended until sluice resume")
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing; the same as sluice plan")
 	return c
@@ -114,6 +119,9 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	}
 	if !pre.plan.HasChanges() && !force {
 		return p.nothing(pre.plan)
+	}
+	if err := leavesSuspended(pre.plan, how.NoWait); err != nil {
+		return err
 	}
 	if how.NoWait && pre.plan.Rolls() && pre.plan.Strategy == "" && !breaks(pre) {
 		pre.plan.Warnings = append(pre.plan.Warnings, "the service has no circuit breaker that rolls back, and with --no-wait sluice does not watch: nobody takes back what fails")

@@ -56,19 +56,20 @@ func subjectIn(app *appfile.Application) subject {
 
 // tree is a service as it stands, from the service down to its targets.
 type tree struct {
-	Cluster    string     `json:"cluster"`
-	Service    string     `json:"service"`
-	Region     string     `json:"region"`
-	Status     string     `json:"status"` // empty: there is none
-	Controller string     `json:"controller,omitempty"`
-	Desired    int        `json:"desired"`
-	Running    int        `json:"running"`
-	Pending    int        `json:"pending"`
-	Claim      string     `json:"claim,omitempty"`
-	Rules      []treeRule `json:"rules,omitempty"`
-	Sets       []treeSet  `json:"taskSets,omitempty"`
-	Left       []treeLeft `json:"otherTargets,omitempty"`
-	Problem    string     `json:"problem,omitempty"` // why there are no rules
+	Cluster    string        `json:"cluster"`
+	Service    string        `json:"service"`
+	Region     string        `json:"region"`
+	Status     string        `json:"status"` // empty: there is none
+	Controller string        `json:"controller,omitempty"`
+	Desired    int           `json:"desired"`
+	Running    int           `json:"running"`
+	Pending    int           `json:"pending"`
+	Claim      string        `json:"claim,omitempty"`
+	Scaling    []treeScaling `json:"autoScaling,omitempty"`
+	Rules      []treeRule    `json:"rules,omitempty"`
+	Sets       []treeSet     `json:"taskSets,omitempty"`
+	Left       []treeLeft    `json:"otherTargets,omitempty"`
+	Problem    string        `json:"problem,omitempty"` // why there are no rules
 
 	Current *treeCurrent  `json:"serviceDeployment,omitempty"`
 	Rolling []treeRolling `json:"deployments,omitempty"` // of controller ECS
@@ -126,6 +127,9 @@ func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tre
 	}
 	t.Status, t.Controller, t.Claim = live.Status, live.Controller, live.Tags[plan.ClaimTag]
 	t.Desired, t.Running, t.Pending = live.Desired, live.Running, live.Pending
+	if err := t.scaling(ctx, a, s, live); err != nil {
+		return t, err
+	}
 	for _, set := range live.TaskSets {
 		t.Sets = append(t.Sets, setOf(set, s))
 	}

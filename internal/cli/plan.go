@@ -48,6 +48,7 @@ func planFlags(c *cobra.Command, o *plan.Options) {
 	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, whatever the file says")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "all at once, whatever the file's pipeline says")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "the file's pipeline, even on a first deployment")
+	scalingFlags(c, &o.Scaling)
 }
 
 // countFlag is a number of tasks that may be left out.

@@ -147,6 +147,8 @@ func stageWords(p *plan.Plan, s plan.Stage) string {
 			return "stop the deployment if it runs, and roll back to what was"
 		}
 		return "return to what was"
+	case plan.StageScaling:
+		return "set auto scaling, and nothing else"
 	case appfile.StageWait:
 		return plan.Duration(s.Duration)
 	case appfile.StageApproval:

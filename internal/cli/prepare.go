@@ -68,6 +68,7 @@ func (p *program) prepare(ctx context.Context, path string, o plan.Options) (*pr
 	if o.QuickSync && o.Pipeline {
 		return nil, &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
 	}
+	app.Scaling = app.Scaling.With(o.Scaling)
 	out := &prepared{app: app, options: o}
 	if out.account, out.clock, err = p.open(ctx, app.Region); err != nil {
 		return nil, err

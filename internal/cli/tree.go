@@ -19,6 +19,7 @@ func (v treeView) write(w io.Writer, t *tree) error {
 		fmt.Fprintf(&b, "service %s in %s: %s, %d desired, %d running, %d pending (controller %s)\n",
 			v.bold(t.Cluster+"/"+t.Service), t.Region, t.Status, t.Desired, t.Running, t.Pending, t.Controller)
 	}
+	v.scaling(&b, t)
 	v.deployment(&b, t)
 	v.rules(&b, t)
 	for _, s := range t.Sets {

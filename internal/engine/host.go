@@ -51,13 +51,61 @@ func (h *host) Emit(ev sluice.Event) {
 
 // release gives the claim on the service back.
 func (r *run) release(ctx context.Context) error {
-	index := len(r.plan.Stages)
-	h := &host{engine: r.Engine, deployment: r.d.ID, began: r.Clock.Now()}
-	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: index, Deployment: r.d.ID, Host: h})
+	w, err := r.around()
 	if err != nil {
 		return err
 	}
 	return w.Release(ctx)
+}
+
+// around is what is done around the stages, by leave of the plan's rollback.
+func (r *run) around() (*stage.Run, error) {
+	h := &host{engine: r.Engine, deployment: r.d.ID, began: r.Clock.Now()}
+	return stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: len(r.plan.Stages), Deployment: r.d.ID, Host: h})
+}
+
+// giveBack gives auto scaling back.
+func (r *run) giveBack(ctx context.Context) error {
+	w, err := r.around()
+	if err != nil {
+		return err
+	}
+	return w.GiveBack(context.WithoutCancel(ctx))
+}
+
+// leave gives auto scaling back because nobody runs the deployment from now on.
+// That it cannot be is told, and does not keep anybody from leaving.
+func (r *run) leave(ctx context.Context) error {
+	err := r.giveBack(ctx)
+	if err == nil {
+		return nil
+	}
+	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling stays suspended until sluice resume, rollback or abort: " + err.Error()})
+}
+
+// leaveWaiting is leave for a deployment that waits for people, time or ECS.
+func (r *run) leaveWaiting(ctx context.Context) error {
+	if s := r.plan.Scaling; s != nil && s.Leave {
+		return nil
+	}
+	return r.leave(ctx)
+}
+
+// again holds auto scaling again, once, that was given back when the deployment
+// was left. A wait goes on without it.
+func (r *run) again(ctx context.Context) error {
+	if r.held {
+		return nil
+	}
+	r.held = true
+	w, err := r.around()
+	if err == nil {
+		err = w.Again(ctx)
+	}
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling is at work while the deployment waits: " + err.Error()})
 }
 
 var _ stage.Host = (*host)(nil)

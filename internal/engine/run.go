@@ -61,6 +61,7 @@ type run struct {
 	opts  Options
 	since int64  // Seq of the last command when it began
 	told  string // what is being waited for, told once
+	held  bool   // auto scaling was held again, if it was given back
 }
 
 // tellResumed tells that a deployment which had begun goes on.
@@ -210,6 +211,9 @@ const LeftToECS = "ECS to end it"
 // is written until somebody resumes it, and the journal says that it waits.
 func (r *run) handedOver(ctx context.Context, s plan.Stage, left error) (waiting string, err error) {
 	ctx = context.WithoutCancel(ctx)
+	if err := r.leaveWaiting(ctx); err != nil {
+		return "", err
+	}
 	if err := r.release(ctx); err != nil {
 		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {
 			return "", err
@@ -296,7 +300,12 @@ func (r *run) ended(ctx context.Context, s plan.Stage, status string, cause erro
 	return r.emit(ctx, r.d.ID, label(s), ev)
 }
 
+// pause leaves the deployment so that it can be resumed.
 func (r *run) pause(ctx context.Context, why string) error {
+	return errors.Join(r.leave(ctx), r.paused(ctx, why))
+}
+
+func (r *run) paused(ctx context.Context, why string) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := r.Journal.SetState(ctx, r.d.ID, journal.Paused); err != nil {
 		return err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,7 +20,10 @@ func (r *run) wait(ctx context.Context, step plan.Step) (more bool, waiting stri
 		return false, "", err
 	}
 	if r.opts.NoWait {
-		return false, what, nil
+		return false, what, r.leaveWaiting(ctx)
+	}
+	if err := r.again(ctx); err != nil {
+		return false, "", err
 	}
 	d := pollCommands
 	if step.Do == plan.WaitUntil {
@@ -79,6 +83,9 @@ func (r *run) begun(ctx context.Context, index int) (bool, error) {
 // finish gives the claim back and writes down how it ended.
 func (r *run) finish(ctx context.Context, step plan.Step) error {
 	ctx = context.WithoutCancel(ctx)
+	if err := r.giveBack(ctx); err != nil {
+		return errors.Join(r.paused(ctx, err.Error()), err)
+	}
 	if err := r.release(ctx); err != nil {
 		// The claim runs out by itself; the deployment is over all the same.
 		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {

@@ -291,13 +291,17 @@ func (t *turn) over(err error) bool {
 	})
 }
 
-// release gives the claim back. That it cannot be is no failure of the deployment:
-// it runs out by itself.
+// release gives auto scaling back, then the claim. That the claim cannot be is no
+// failure of the deployment: it runs out by itself.
 func (t *turn) release(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	w, err := stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: len(t.plan.Stages),
 		Deployment: t.id(), Host: t.host})
 	if err == nil {
+		if err := w.GiveBack(ctx); err != nil {
+			t.log.event(sluice.Warned{Message: "auto scaling is not given back: " + err.Error()})
+			return // with the claim, so that the next deployment finds both
+		}
 		err = w.Release(ctx)
 	}
 	if err != nil {

@@ -41,6 +41,8 @@ type ground struct {
 	Steered  []sluice.Rule `json:"steered,omitempty"`
 	Extend   []sluice.Rule `json:"extend,omitempty"`
 	RulesErr string        `json:"rulesErr,omitempty"`
+
+	Scaling *plan.LiveScaling `json:"scaling,omitempty"`
 }
 
 // given is a task set that there was.
@@ -55,7 +57,7 @@ type given struct {
 
 func groundOf(l plan.Live, quick bool) ground {
 	g := ground{Quick: quick, Account: l.Account, Region: l.Region, Identical: l.Identical,
-		Primary: l.Primary, Canary: l.Canary, Steered: l.Steered, Extend: l.Extend}
+		Primary: l.Primary, Canary: l.Canary, Steered: l.Steered, Extend: l.Extend, Scaling: l.Scaling}
 	if l.RulesErr != nil {
 		g.RulesErr = l.RulesErr.Error()
 	}
@@ -77,7 +79,7 @@ func groundOf(l plan.Live, quick bool) ground {
 // live is what [plan.Make] is given again.
 func (g ground) live() plan.Live {
 	l := plan.Live{Account: g.Account, Region: g.Region, Identical: g.Identical,
-		Primary: g.Primary, Canary: g.Canary, Steered: g.Steered, Extend: g.Extend}
+		Primary: g.Primary, Canary: g.Canary, Steered: g.Steered, Extend: g.Extend, Scaling: g.Scaling}
 	if g.RulesErr != "" {
 		l.RulesErr = errors.New(g.RulesErr)
 	}

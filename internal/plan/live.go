@@ -19,11 +19,21 @@ type Live struct {
 	Identical  string                   // newest revision of the family if it equals the file's; else empty
 	Claim      string                   // value of the claim tag, if somebody holds one now
 	Lost       Claim                    // what the claim tag says, though it may have run out
+	Tags       map[string]string        // of the service
 
 	Primary, Canary *Place        // nil: the file names no such group
 	Steered         []sluice.Rule // forward to exactly our two groups
 	Extend          []sluice.Rule // forward to the primary alone
 	RulesErr        error         // why no rule could be chosen
+
+	Scaling *LiveScaling // nil: nobody asked, because nothing depends on it
+}
+
+// LiveScaling is what Application Auto Scaling has of the service.
+type LiveScaling struct {
+	Targets []sluice.Scalable `json:"targets,omitempty"`
+	Left    string            `json:"left,omitempty"`   // value of [ScalingTag], if a deployment left it behind
+	Denied  string            `json:"denied,omitempty"` // why it could not be read
 }
 
 // Place is where a target group hangs.

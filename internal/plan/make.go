@@ -24,6 +24,9 @@ type Options struct {
 	TakeOver string // --take-over: the claim of that deployment, or of that value, may be taken
 	Adopt    bool   // --adopt: what a deployment left whose journal is lost is cleared away first
 	Only     bool   // and nothing else is done
+	// Scaling is asked for besides what the file asks. Who surveys has to know too:
+	// see [appfile.Scaling.With].
+	Scaling appfile.Scaling
 }
 
 // Make plans the deployment of an application onto what AWS has. Its errors are
@@ -47,6 +50,9 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 	if err := p.check(stages, live); err != nil {
 		return nil, err
 	}
+	if err := p.scaling(app.Scaling.With(o.Scaling), live); err != nil {
+		return nil, err
+	}
 	for i, s := range stages {
 		p.Stages = append(p.Stages, p.stage(i, s, live))
 	}
@@ -63,6 +69,7 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 		p.Changes = append(p.Changes, Change{Of: "service", Path: "forceNewDeployment", Have: "-", Want: "a new deployment"})
 	}
 	p.warn(app, live)
+	p.scalingOnly(app, live, o)
 	return p, nil
 }
 

@@ -48,6 +48,8 @@ type Plan struct {
 	Extends    bool            `json:"extends,omitempty"`   // the canary group joins rules that hold the primary alone
 	Drain      time.Duration   `json:"drain,omitempty"`     // longest deregistration delay of the two groups
 
+	Scaling *Scaling `json:"scaling,omitempty"` // nil: auto scaling is left alone
+
 	Changes  []Change       `json:"changes,omitempty"`
 	Finish   []sluice.Write `json:"finish,omitempty"` // after the last stage: the claim is given back
 	Warnings []string       `json:"warnings,omitempty"`

@@ -49,7 +49,10 @@ func (s *Stage) write(operation string, resources ...string) {
 }
 
 // claim: a stage that writes keeps the claim alive.
-func (p *Plan) claim(s *Stage) { s.write("ecs:TagResource", p.resource()) }
+func (p *Plan) claim(s *Stage) {
+	s.write("ecs:TagResource", p.resource())
+	p.scales(s)
+}
 
 // found is what every stage that makes a task set may have to do first: register
 // the revision, create the service.

@@ -54,7 +54,7 @@ func (c *claim) see(tags map[string]string, deployment string, now time.Time) {
 // claim itself, the creation of the service, and registering a revision, which
 // changes nothing that serves, need none.
 func (r *Run) held(a sluice.Attempt) func(time.Time) error {
-	if !needsClaim(a) {
+	if r.unclaimed || !needsClaim(a) {
 		return nil
 	}
 	return func(now time.Time) error {
@@ -85,7 +85,7 @@ func (r *Run) lost() error {
 // renew looks at the claim again if that was long ago, and writes it anew in
 // good time.
 func (r *Run) renew(ctx context.Context, a sluice.Attempt) error {
-	if !needsClaim(a) {
+	if r.unclaimed || !needsClaim(a) {
 		return nil
 	}
 	now := r.Clock.Now()
@@ -125,8 +125,16 @@ func (r *Run) seek(ctx context.Context) (*ecs.Live, error) {
 	}
 }
 
-// hold claims the service, or finds it claimed by this deployment.
+// hold claims the service and, first thing then, auto scaling.
 func (r *Run) hold(ctx context.Context, live *ecs.Live) error {
+	if err := r.own(ctx, live); err != nil {
+		return err
+	}
+	return r.scale(ctx, live)
+}
+
+// own claims the service, or finds it claimed by this deployment.
+func (r *Run) own(ctx context.Context, live *ecs.Live) error {
 	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
 	if r.claim.other != "" {
 		if err := r.passOver(ctx); err != nil {

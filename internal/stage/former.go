@@ -16,6 +16,8 @@ type Former struct {
 	Revision   string          `json:"revision,omitempty"` // that served, family:revision
 	Rules      []alb.Rule      `json:"rules,omitempty"`    // whole
 	Attributes ecs.Update      `json:"attributes"`         // members that the deployment changes
+
+	Scaling []sluice.Scalable `json:"scaling,omitempty"` // if the deployment holds it
 }
 
 // remember loads Former, or takes and saves it now.
@@ -46,5 +48,8 @@ func (r *Run) take(ctx context.Context, live *ecs.Live) (Former, error) {
 		f.Attributes = ecs.Differing(r.service, live).Former(live)
 	}
 	err := r.access.remember(ctx, &f)
+	if err == nil {
+		f.Scaling, err = r.formerScaling(ctx, live)
+	}
 	return f, err
 }

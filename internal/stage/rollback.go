@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // rollback returns to what was: shares, capacity, service attributes, exactly as
@@ -30,7 +31,10 @@ func (r *Run) rollback(ctx context.Context) error {
 	if err := r.remember(ctx, live); err != nil {
 		return err
 	}
-	if err := r.hold(ctx, live); err != nil {
+	if err := r.scalesBack(ctx); err != nil {
+		return err
+	}
+	if err := r.hold(ctx, live); err != nil || r.Plan.Stages[0].Name == plan.StageScaling {
 		return err
 	}
 	if r.Plan.Controller == controllerECS {

@@ -66,6 +66,8 @@ type Run struct {
 	claim   claim
 	holding bool // the claim was ours in this stage
 	told    told
+
+	unclaimed bool // the service is gone: writes need no claim on it
 }
 
 // Open builds the hands of a stage. It calls nobody.
@@ -120,6 +122,8 @@ const controllerECS = "ECS"
 
 func (r *Run) body() (func(context.Context) error, error) {
 	switch r.Stage.Name {
+	case plan.StageScaling:
+		return r.scaleOnly, nil
 	case appfile.StageSync:
 		if r.Plan.Controller == controllerECS {
 			return r.roll, nil

@@ -28,7 +28,9 @@ const (
 	keyHeld         = "claimed"
 	// KeyTakeOver is whose claim a person let this deployment take over when it was
 	// resumed.
-	KeyTakeOver = "take-over"
+	KeyTakeOver    = "take-over"
+	keyScaling     = "scaling"
+	keyScalingBack = "scaling-back"
 )
 
 // saved loads a value as JSON; ok is false if it was never saved.

@@ -28,6 +28,9 @@ func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile
 	if err := surveyService(ctx, a, c, app, &live); err != nil {
 		return live, err
 	}
+	if err := surveyScaling(ctx, a, app, &live); err != nil {
+		return live, err
+	}
 	return live, surveyTraffic(ctx, a, app, &live)
 }
 
@@ -69,7 +72,7 @@ func surveyNow(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.
 	if err != nil || now == nil {
 		return err
 	}
-	live.Service, live.TaskSets = &now.Raw, now.TaskSets
+	live.Service, live.TaskSets, live.Tags = &now.Raw, now.TaskSets, now.Tags
 	if value, ok := now.Tags[plan.ClaimTag]; ok {
 		if live.Lost, err = plan.ParseClaim(value); err != nil || live.Lost.Until.After(c.Now()) {
 			live.Claim = value

@@ -1,0 +1,199 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// ScalingTag is the tag on the service that says how its auto scaling was
+// suspended before a deployment suspended it ([sluice.Suspensions]), for whoever
+// comes after one that died with its journal.
+const ScalingTag = "sluice:auto-scaling"
+
+// StageScaling sets what is asked of auto scaling and nothing else. Files cannot
+// name it: a plan has it where nothing else changes.
+const StageScaling = "AUTO_SCALING"
+
+// Scaling is what a deployment does to the scalable targets of its service.
+type Scaling struct {
+	Suspend bool `json:"suspend,omitempty"` // all of it, while the deployment runs
+	Leave   bool `json:"leave,omitempty"`   // it may stay so while nobody runs the deployment
+	Resume  bool `json:"resume,omitempty"`  // nothing is suspended in the end
+	Min     *int `json:"min,omitempty"`     // the bounds from now on; nil: as they are
+	Max     *int `json:"max,omitempty"`
+
+	// Left is the value of [ScalingTag] that a lost deployment left; what it notes
+	// is given back in the end, whatever else is asked for.
+	Left string `json:"left,omitempty"`
+}
+
+// Notes reports whether the tag may stand on the service while the deployment runs.
+func (s *Scaling) Notes() bool { return s.Suspend || s.Left != "" }
+
+// Asked is a target as the deployment sets it when it begins.
+func (s *Scaling) Asked(t sluice.Scalable) sluice.Scalable {
+	t = s.bounded(t)
+	if s.Suspend {
+		t.Suspended = sluice.AllSuspended
+	}
+	return t
+}
+
+// Goal is a target as a deployment leaves it, of what it was before.
+func (s *Scaling) Goal(was sluice.Scalable) sluice.Scalable {
+	was = s.bounded(was)
+	if s.Resume {
+		was.Suspended = sluice.Suspension{}
+	}
+	return was
+}
+
+func (s *Scaling) bounded(t sluice.Scalable) sluice.Scalable {
+	if s.Min != nil {
+		t.Min = *s.Min
+	}
+	if s.Max != nil {
+		t.Max = *s.Max
+	}
+	return t
+}
+
+// scaling plans what is asked of auto scaling, as far as there is any.
+func (p *Plan) scaling(a appfile.Scaling, live Live) error {
+	have := live.Scaling
+	if have == nil || !a.Asked() && (have.Left == "" || len(have.Targets) == 0) {
+		return nil
+	}
+	if have.Denied != "" {
+		return &sluice.Error{Op: "plan the suspension of auto scaling", Resource: p.resource(), Kind: sluice.Denied, Err: fmt.Errorf("its scalable targets cannot be read: %s", have.Denied),
+			Next: "allow application-autoscaling:DescribeScalableTargets and application-autoscaling:RegisterScalableTarget, or leave auto scaling alone"}
+	}
+	if len(have.Targets) == 0 {
+		p.Notes = append(p.Notes, "the service is not auto scaled (Application Auto Scaling has no scalable target of it): there is nothing to suspend or to set")
+		return nil
+	}
+	p.Scaling = &Scaling{Suspend: a.Suspend, Leave: a.Leave, Resume: a.Resume, Min: a.Min, Max: a.Max, Left: have.Left}
+	p.Finish = append([]sluice.Write{{Operation: "ecs:TagResource", Resource: p.resource()}, p.scaled()}, p.Finish...)
+	for _, t := range have.Targets {
+		if to := p.Scaling.Goal(t); to.Min > to.Max {
+			return &sluice.Error{Op: "plan the bounds of auto scaling", Resource: p.scaled().Resource, Kind: sluice.Conflict,
+				Err: fmt.Errorf("the minimum of %d would be above the maximum of %d", to.Min, to.Max), Next: "give both --auto-scaling-min and --auto-scaling-max"}
+		}
+	}
+	return nil
+}
+
+// scaled is the write of a scalable target; every one of a service has its name.
+func (p *Plan) scaled() sluice.Write {
+	return sluice.Write{Operation: "application-autoscaling:RegisterScalableTarget", Resource: "service/" + p.resource()}
+}
+
+// scales: each stage that claims the service may find scaling at work again, and
+// sees to it first.
+func (p *Plan) scales(s *Stage) {
+	if p.Scaling != nil {
+		w := p.scaled()
+		s.write(w.Operation, w.Resource)
+	}
+}
+
+// scalingChanges are what stays changed of the scalable targets.
+func (p *Plan) scalingChanges(live Live) (all []Change) {
+	if p.Scaling == nil {
+		return nil
+	}
+	for i, was := range live.Scaling.before() {
+		if now := live.Scaling.Targets[i].Suspended; now != was.Suspended {
+			all = append(all, Change{Of: ofLeft, Path: "suspension of auto scaling", Have: now.String(), Want: was.Suspended.String()})
+		}
+		to := p.Scaling.Goal(was)
+		for _, c := range []Change{
+			{Path: "minCapacity", Have: strconv.Itoa(was.Min), Want: strconv.Itoa(to.Min)},
+			{Path: "maxCapacity", Have: strconv.Itoa(was.Max), Want: strconv.Itoa(to.Max)},
+			{Path: "suspended", Have: was.Suspended.String(), Want: to.Suspended.String()},
+		} {
+			if c.Have != c.Want {
+				c.Of = "auto scaling"
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// before are the targets as they were before a deployment that left its
+// suspension behind.
+func (l *LiveScaling) before() []sluice.Scalable { return Before(l.Targets, l.Left) }
+
+// Before are targets as the value of [ScalingTag] says that they were, where they
+// still are as a deployment sets them. Without the tag, as they are.
+func Before(now []sluice.Scalable, tag string) []sluice.Scalable {
+	were, err := sluice.ParseSuspensions(tag)
+	if err != nil {
+		were = nil
+	}
+	out := append([]sluice.Scalable(nil), now...)
+	for i, t := range out {
+		if was, ok := were[t.Dimension]; ok && t.Suspended == sluice.AllSuspended {
+			out[i].Suspended = was
+		}
+	}
+	return out
+}
+
+// scalingOnly cuts a plan down that would run a whole pipeline for a change of
+// nothing but auto scaling.
+func (p *Plan) scalingOnly(app *appfile.Application, live Live, o Options) {
+	changes := p.scalingChanges(live)
+	p.Changes = append(p.Changes, changes...)
+	p.warnScaling(app, live)
+	if len(changes) == 0 || len(changes) != len(p.Changes) || o.Force || o.Adopt {
+		return
+	}
+	s := Stage{Name: StageScaling}
+	p.claim(&s)
+	p.Stages = []Stage{s}
+	p.Rollback = Stage{Index: 1, Name: appfile.StageRollback}
+	p.claim(&p.Rollback)
+}
+
+// warnScaling tells what auto scaling may do to the deployment, and the deployment
+// to it.
+func (p *Plan) warnScaling(app *appfile.Application, live Live) {
+	have := live.Scaling
+	if have == nil {
+		return
+	}
+	if p.Scaling == nil {
+		p.warnAtWork(have)
+		return
+	}
+	if have.Left != "" && have.Left != sluice.Suspensions(have.Targets) {
+		p.warning("a deployment that did not end left auto scaling suspended; it is given back as it was before that one: %s", have.Left)
+	}
+	for _, t := range have.Targets {
+		to := p.Scaling.Asked(t)
+		if n := p.desired(app, live); to != t && live.status() == "ACTIVE" && clamped(n, to) != n {
+			p.warning("the desired count is %d, outside of the bounds of auto scaling (%d to %d): AWS sets it to %d as soon as anything of the scalable target is written, its suspension too",
+				n, to.Min, to.Max, clamped(n, to))
+		}
+		if n := app.Service.Input.DesiredCount; n != nil && clamped(int(*n), to) != int(*n) {
+			p.warning("the file asks for %d tasks, outside of the bounds of auto scaling (%d to %d): AWS sets the count to %d when scaling is given back", *n, to.Min, to.Max, clamped(int(*n), to))
+		}
+	}
+}
+
+func clamped(n int, t sluice.Scalable) int { return min(max(n, t.Min), t.Max) }
+
+// warnAtWork: AWS holds scale-in back while ECS or CodeDeploy deploys, and not
+// while we do (Developer Guide, "Automatically scale your Amazon ECS service").
+func (p *Plan) warnAtWork(have *LiveScaling) {
+	for _, t := range have.Targets {
+		if !t.Suspended.In && !p.Rolls() {
+			p.warning("auto scaling is at work (%d to %d tasks) and may scale in while traffic moves: AWS does not hold it back for deployments of controller %s; --suspend-auto-scaling does", t.Min, t.Max, p.Controller)
+		}
+	}
+}

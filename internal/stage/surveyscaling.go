@@ -1,0 +1,33 @@
+package stage
+
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/autoscaling"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// surveyScaling reads the scalable targets where something depends on them: the
+// file asks for it, traffic moves while AWS does not hold scale-in back, or a lost
+// deployment left them suspended. Leave to read them is not asked of who does not
+// need it.
+func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {
+	left := live.Tags[plan.ScalingTag]
+	if !app.Scaling.Asked() && !external(app) && left == "" {
+		return nil
+	}
+	cluster := app.Cluster
+	if cluster == "" {
+		cluster = "default"
+	}
+	live.Scaling = &plan.LiveScaling{Left: left}
+	var err error
+	live.Scaling.Targets, err = autoscaling.Service{API: a.Scaling(), Cluster: cluster, Name: *app.Service.Input.ServiceName}.Observe(ctx)
+	if sluice.KindOf(err) == sluice.Denied {
+		live.Scaling.Denied, err = sluice.Inner(err).Error(), nil
+	}
+	return err
+}

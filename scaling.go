@@ -1,0 +1,83 @@
+package sluice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Scalable is a scalable target of Application Auto Scaling at one look: one
+// dimension of a service, with its bounds and with what is suspended of it.
+type Scalable struct {
+	Dimension string     `json:"dimension"` // "ecs:service:DesiredCount"
+	Min       int        `json:"min"`       // tasks
+	Max       int        `json:"max"`
+	Suspended Suspension `json:"suspended,omitzero"`
+}
+
+// Suspension is what Application Auto Scaling does not do. The zero value is
+// scaling that is at work.
+type Suspension struct {
+	In        bool `json:"in,omitempty"`        // by policies
+	Out       bool `json:"out,omitempty"`       // by policies
+	Scheduled bool `json:"scheduled,omitempty"` // by scheduled actions
+}
+
+// AllSuspended is scaling that does nothing.
+var AllSuspended = Suspension{In: true, Out: true, Scheduled: true}
+
+// noneSuspended is the word for the zero value.
+const noneSuspended = "none"
+
+// String is "none", or what is suspended: "in, out, scheduled".
+func (s Suspension) String() string {
+	if words := s.words(); len(words) > 0 {
+		return strings.Join(words, ", ")
+	}
+	return noneSuspended
+}
+
+func (s Suspension) words() (all []string) {
+	for _, w := range []struct {
+		is   bool
+		word string
+	}{{s.In, "in"}, {s.Out, "out"}, {s.Scheduled, "scheduled"}} {
+		if w.is {
+			all = append(all, w.word)
+		}
+	}
+	return all
+}
+
+// Suspensions writes down how targets are suspended in one line that the value of
+// a tag can hold: "ecs:service:DesiredCount=in+out", one word per target.
+func Suspensions(all []Scalable) string {
+	var words []string
+	for _, t := range all {
+		state := noneSuspended
+		if w := t.Suspended.words(); len(w) > 0 {
+			state = strings.Join(w, "+")
+		}
+		words = append(words, t.Dimension+"="+state)
+	}
+	return strings.Join(words, " ")
+}
+
+// ParseSuspensions reads what [Suspensions] wrote, by dimension.
+func ParseSuspensions(line string) (map[string]Suspension, error) {
+	all := map[string]Suspension{}
+	for _, word := range strings.Fields(line) {
+		dimension, state, ok := strings.Cut(word, "=")
+		if !ok {
+			return nil, fmt.Errorf("%q is not \"<dimension>=<what is suspended>\"", word)
+		}
+		words := strings.Split(state, "+")
+		for _, w := range words {
+			if !slices.Contains([]string{noneSuspended, "in", "out", "scheduled"}, w) {
+				return nil, fmt.Errorf("%q: %q is none of none, in, out, scheduled", word, w)
+			}
+		}
+		all[dimension] = Suspension{In: slices.Contains(words, "in"), Out: slices.Contains(words, "out"), Scheduled: slices.Contains(words, "scheduled")}
+	}
+	return all, nil
+}
