@@ -3,7 +3,8 @@
 # make check    the slower looks: staticcheck, cross builds, go.mod, binary size
 # make demo     a canary release on the local AWS, with real requests
 # make sim      deployments of many seeds, with faults: SEEDS=2000 SEED_START=1
-# make kill     deployments killed before and after every write and every row
+# make kill     deployments killed before and after every write and every row,
+#               simulated, and by SIGKILL at every write (make kill-real alone)
 # make mutants  broken rules, each of which the simulation must notice
 # make bench    the figures that are promised, with their targets
 # make clean    take away what was built
@@ -24,7 +25,7 @@ RELEASE     = $(GO) build -ldflags='-s -w'
 # Every file that make or an editor did not leave here, with its checksum.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt floors generated test sim kill mutants demo bench figures check cross tidy size clean
+.PHONY: all build vet staticcheck fmt floors generated test sim kill kill-real mutants demo bench figures check cross tidy size clean
 
 all: build staticcheck test
 
@@ -62,8 +63,11 @@ test: fmt floors generated vet
 sim:
 	$(GO) test ./internal/rehearse -run '^TestSimulation$$' -count=1 -timeout 12h -v -seeds $(SEEDS) -first $(SEED_START)
 
-kill:
+kill: kill-real
 	$(GO) test ./internal/rehearse -run '^TestKilledAnywhere$$' -count=1 -timeout 2h -v -kills
+
+kill-real:
+	$(GO) test ./cmd/sluice -run '^TestKilledForReal$$' -count=1 -timeout 2h -v -kills
 
 mutants:
 	$(GO) test ./internal/rehearse -run '^TestMutants' -count=1 -timeout 2h -v -mutants

@@ -2,37 +2,43 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/cli"
 )
 
-// killAt names when the command kills itself with SIGKILL, for scripts alone:
-// "before CreateTaskSet" (not sent), "after CreateTaskSet" (done, reply unread).
+// killAt names when the command kills itself with SIGKILL, for tests alone:
+// "before CreateTaskSet" (not sent), "after CreateTaskSet" (done, reply unread),
+// "before #3" (the third write of this process).
 const killAt = "SLUICE_SCRIPT_KILL"
 
-// wrapped is the environment of the command in scripts.
+// wrapped is the environment of the command in scripts and tests.
 func wrapped(env cli.Env) cli.Env {
 	when, operation, ok := strings.Cut(os.Getenv(killAt), " ")
 	if ok {
-		env.HTTPClient = killer{awshttp.NewBuildableClient(), when, operation}
+		env.HTTPClient = &killer{next: awshttp.NewBuildableClient(), when: when, operation: operation}
 	}
-	return env
+	return grounded(env)
 }
 
 type killer struct {
 	next            aws.HTTPClient
 	when, operation string
+	writes          int // so far
 }
 
-func (k killer) Do(r *http.Request) (*http.Response, error) {
-	hit := k.is(r)
+func (k *killer) Do(r *http.Request) (*http.Response, error) {
+	hit := k.is(operationOf(r))
 	if hit && k.when == "before" {
 		kill()
 	}
@@ -43,18 +49,44 @@ func (k killer) Do(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// is tells the operation by the header of the JSON services, or by the form of
-// the query services.
-func (k killer) is(r *http.Request) bool {
-	if target := r.Header.Get("X-Amz-Target"); target != "" {
-		return strings.HasSuffix(target, "."+k.operation)
+func (k *killer) is(operation string) bool {
+	if operation == "" || !account.IsWrite(operation) {
+		return false
+	}
+	k.writes++
+	count()
+	if n, ok := strings.CutPrefix(k.operation, "#"); ok {
+		return n == strconv.Itoa(k.writes)
+	}
+	return operation == k.operation
+}
+
+// countedIn names a file that gets a byte for each write, for tests alone.
+const countedIn = "SLUICE_SCRIPT_WRITES"
+
+func count() {
+	if f, err := os.OpenFile(os.Getenv(countedIn), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		_, _ = f.WriteString("w")
+		_ = f.Close()
+	}
+}
+
+// operationOf tells the operation by the header of the JSON services, or by the
+// form of the query services; "" if it cannot.
+func operationOf(r *http.Request) string {
+	if _, operation, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
+		return operation
 	}
 	if r.Body == nil {
-		return false
+		return ""
 	}
 	form, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(form))
-	return err == nil && bytes.Contains(form, []byte("Action="+k.operation+"&"))
+	if err != nil {
+		return ""
+	}
+	values, _ := url.ParseQuery(string(form))
+	return values.Get("Action")
 }
 
 // kill ends this process as a machine that fails does.
@@ -64,6 +96,7 @@ func kill() {
 		err = p.Kill()
 	}
 	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(137)
 	}
 	select {}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -11,10 +12,16 @@ import (
 )
 
 // The scripts run this binary again as sluice: the command line whole, with what
-// [wrapped] puts into its seams.
+// [wrapped] puts into its seams; and as a world of its own, see [serveGround].
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"sluice": func() { os.Exit(cli.Main(wrapped(cli.OS()))) },
+		"ground": func() {
+			if err := serveGround(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
 	})
 }
 

@@ -33,8 +33,9 @@ func parts() []func(Case, *draft) {
 	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.graceParts, Case.stages}
 }
 
-// files are the application of a drawn case.
-func (c Case) files() fs.FS {
+// Application is the folder of a drawn case's files; the application file is
+// sluice.yaml.
+func (c Case) Application() fs.FS {
 	var d draft
 	for _, part := range parts() {
 		part(c, &d)

@@ -26,7 +26,7 @@ import (
 // field is one rehearsal under way.
 type field struct {
 	Case
-	clock   *clock.Virtual
+	clock   clock.Clock
 	sim     *awssim.Sim
 	tallies []*callers.Tally
 	journal *journal.Journal
@@ -36,7 +36,8 @@ type field struct {
 	plan    *plan.Plan
 	task    *appfile.Application
 	id      string
-	began   time.Time
+	from    time.Time // of the world
+	began   time.Time // of the deployment
 
 	person  bool // a command is being written
 	outside bool // somebody else acts on the world
@@ -51,7 +52,13 @@ type field struct {
 	facts
 }
 
-// lay builds the world, its callers and a journal.
+func newField(c Case, k clock.Clock) *field {
+	f := &field{Case: c, clock: k, from: k.Now(), given: map[int]bool{}, stages: map[string]time.Time{}}
+	f.facts.make()
+	return f
+}
+
+// lay builds the world and its callers.
 func (f *field) lay() (err error) {
 	images, serving, err := f.images()
 	if err != nil {
@@ -70,6 +77,11 @@ func (f *field) lay() (err error) {
 		f.tallies = append(f.tallies, callers.Attach(f.sim.World(), f.sim.Balancer(), callers.Caller{Key: f.key(), Balancer: f.World.Balancer, Port: l.Port,
 			Request: balancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: strings.TrimSuffix(r.Path, "*")}, Rate: Rate}))
 	})
+	return nil
+}
+
+// remembers opens the journal, whose rows can be where a process dies.
+func (f *field) remembers() (err error) {
 	if f.journal, err = journal.Open(journal.Memory, f.clock); err != nil {
 		return err
 	}
@@ -144,7 +156,7 @@ func mainImage(app *appfile.Application) string {
 func (f *field) load() (*appfile.Application, error) {
 	none := func(string) (string, bool) { return "", false }
 	if f.Files == nil {
-		return appfile.Load(f.files(), "sluice.yaml", none)
+		return appfile.Load(f.Application(), "sluice.yaml", none)
 	}
 	app, err := appfile.Load(f.Files, f.File, none)
 	if err != nil || app.Service == nil {
@@ -169,7 +181,7 @@ func (f *field) open(c clock.Clock, l *life) (*account.Account, error) {
 }
 
 func (f *field) say(format string, args ...any) {
-	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(dawn()).Round(time.Millisecond), fmt.Sprintf(format, args...))
+	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(f.from).Round(time.Millisecond), fmt.Sprintf(format, args...))
 }
 
 // broken is a rehearsal that is at fault itself, or found a defect of the simulator.

@@ -30,7 +30,7 @@ var errFull = errors.New("database or disk is full")
 //
 // It is a [clock.Clock].
 type life struct {
-	real         *clock.Virtual
+	real         clock.Clock
 	kill         Kill // N 0: it lives on
 	full         Full
 	writes, rows int

@@ -11,7 +11,7 @@ import (
 
 // watch sees each event as it is journaled.
 func (f *field) watch(e sluice.Envelope) {
-	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(dawn()).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
+	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(f.from).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
 	switch ev := e.Open().(type) {
 	case sluice.StageStarted:
 		if _, begun := f.stages[e.Stage]; !begun {

@@ -40,8 +40,8 @@ type Took struct {
 
 // Run plays a case to its end and holds it against the promises.
 func Run(c Case) (r Result) {
-	f := &field{Case: c, clock: clock.NewVirtual(dawn()), given: map[int]bool{}, stages: map[string]time.Time{}}
-	f.facts.make()
+	virtual := clock.NewVirtual(dawn())
+	f := newField(c, virtual)
 	defer func() {
 		if p := recover(); p != nil {
 			f.broken("panic: %v", p)
@@ -49,7 +49,7 @@ func Run(c Case) (r Result) {
 			r.Log = f.log.String()
 		}
 	}()
-	f.clock.Run(f.play)
+	virtual.Run(f.play)
 	f.result.Log = f.log.String()
 	return f.result
 }
@@ -58,6 +58,10 @@ func Run(c Case) (r Result) {
 func (f *field) play() {
 	if err := f.lay(); err != nil {
 		f.broken("the world cannot be laid: %v", err)
+		return
+	}
+	if err := f.remembers(); err != nil {
+		f.broken("the journal cannot be opened: %v", err)
 		return
 	}
 	defer f.journal.Close()

@@ -52,7 +52,7 @@ func TestUnsafeConfigurationsAreTold(t *testing.T) {
 		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()
 			base := Case{World: Plain(), Pipeline: canary()}
-			files := base.files().(fstest.MapFS)
+			files := base.Application().(fstest.MapFS)
 			u.change(&base, files)
 			base.Files, base.File = fs.FS(files), "sluice.yaml"
 			app, err := appfile.Load(files, "sluice.yaml", nil)
@@ -85,7 +85,7 @@ func scenario(name string) *Scenario {
 func TestSoundConfigurationIsSafeInEveryScenario(t *testing.T) {
 	for name, pipeline := range map[string][]string{"canary": canary(), "blue/green": blueGreen(), "quick sync": nil} {
 		base := Case{World: Plain(), Pipeline: pipeline}
-		base.Files, base.File = base.files(), "sluice.yaml"
+		base.Files, base.File = base.Application(), "sluice.yaml"
 		for _, s := range Catalogue() {
 			t.Run(name+"/"+s.Name, func(t *testing.T) {
 				t.Parallel()

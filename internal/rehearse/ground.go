@@ -1,0 +1,83 @@
+package rehearse
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/clock"
+)
+
+// Ground is the world of a case by itself, with its callers, for a sluice that
+// runs in a process of its own and can really be killed. Its methods may be called
+// at any time from anywhere.
+type Ground struct {
+	mu    sync.Mutex
+	field *field
+	clock *leaping
+}
+
+// NewGround lays the world of a drawn case. Calls go through the wire's codec, in
+// the time of k.
+func NewGround(c Case, k clock.Clock) (*Ground, error) {
+	c.Codec = true
+	g := &Ground{clock: &leaping{Clock: k}}
+	g.field = newField(c, g.clock)
+	if err := g.field.lay(); err != nil {
+		return nil, err
+	}
+	g.field.began = k.Now()
+	return g, nil
+}
+
+// Handler answers the AWS APIs.
+func (g *Ground) Handler() http.Handler { return g.field.sim.Handler() }
+
+// StageEnded lets those act who waited for the end of the n-th stage, counted
+// from 1. It returns what people ask of sluice itself: rollback, abort, pause. Told
+// again, nothing more happens.
+func (g *Ground) StageEnded(n int) (commands []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, h := range g.field.Hands {
+		if h.Stage != n || g.field.given[i] {
+			continue
+		}
+		switch h.Does {
+		case Rollback, Abort, Pause:
+			g.field.given[i] = true
+			commands = append(commands, h.Does)
+		default:
+			g.field.once(i)
+		}
+	}
+	return commands
+}
+
+// Judge tells what came of a deployment that ended: what its callers got, how the
+// service stands once the world has come to rest, and which promises were broken.
+func (g *Ground) Judge(o sluice.Outcome, cause string) Result {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f := g.field
+	f.result.Outcome, f.result.Cause, f.over = o, cause, true
+	f.inWorld(func(*world.Tx) {}) // up to now
+	f.tell()
+	f.lossless()
+	g.clock.ahead.Add(int64(restFor))
+	f.ended(o)
+	f.result.Log = f.log.String()
+	return f.result
+}
+
+// leaping is a clock that can be put forward, for a world that nobody works on any
+// more.
+type leaping struct {
+	clock.Clock
+	ahead atomic.Int64
+}
+
+func (l *leaping) Now() time.Time { return l.Clock.Now().Add(time.Duration(l.ahead.Load())) }
