@@ -121,7 +121,7 @@ func (s source) same(o source) bool {
 	return s.container == o.container && s.reachable == o.reachable && s.running == o.running &&
 		s.started.Equal(o.started) && s.signalled.Equal(o.signalled) &&
 		a.HealthyAfter == b.HealthyAfter && a.UnhealthyAfter == b.UnhealthyAfter && a.NeverHealthy == b.NeverHealthy &&
-		a.Latency == b.Latency && a.CrashAfter == b.CrashAfter && a.ServesAfterTerm == b.ServesAfterTerm && a.IgnoresTerm == b.IgnoresTerm
+		a.Checked() == b.Checked() && a.CrashAfter == b.CrashAfter && a.ServesAfterTerm == b.ServesAfterTerm && a.IgnoresTerm == b.IgnoresTerm
 }
 
 // probe is the result of a check that begins at that time.
@@ -136,7 +136,7 @@ func (s source) probe(at time.Time, c *check) result {
 	if status == 0 {
 		return refused()
 	}
-	return c.judge(status, s.does.Latency)
+	return c.judge(status, s.does.Checked())
 }
 
 func moment(started, signalled, at time.Time) image.Moment {

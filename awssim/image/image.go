@@ -26,6 +26,7 @@ type Behaviour struct {
 	UnhealthyAfter time.Duration
 	NeverHealthy   bool          // answers 503 for ever
 	Latency        time.Duration // of each answer
+	CheckLatency   time.Duration // of answers to health checks, if it is not Latency
 	ErrorRate      float64       // share of requests answered 500
 	CrashAfter     time.Duration // 0: never
 	ExitCode       int           // of the crash, or of a job that ends
@@ -47,6 +48,14 @@ type Behaviour struct {
 // Listens reports whether something listens on a port that the container's
 // definition names.
 func (b Behaviour) Listens(port int32) bool { return b.Listen == 0 || b.Listen == port }
+
+// Checked is how long an answer to a health check takes.
+func (b Behaviour) Checked() time.Duration {
+	if b.CheckLatency > 0 {
+		return b.CheckLatency
+	}
+	return b.Latency
+}
 
 // Modelled reports whether answers follow from the behaviour alone.
 func (b Behaviour) Modelled() bool { return b.Handler == nil && len(b.Command) == 0 }

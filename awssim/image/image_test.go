@@ -13,11 +13,12 @@ import (
 func TestParse(t *testing.T) {
 	s := time.Second
 	for ref, want := range map[string]image.Behaviour{
-		"sim/web:v1":                                              {Version: "v1"},
-		"sim/web":                                                 {Version: "latest"},
-		"localhost:5000/sim/web":                                  {Version: "latest"},
-		"localhost:5000/sim/web:v3":                               {Version: "v3"},
-		"sim/web:v2-beta":                                         {Version: "v2-beta"},
+		"sim/web:v1":                {Version: "v1"},
+		"sim/web":                   {Version: "latest"},
+		"localhost:5000/sim/web":    {Version: "latest"},
+		"localhost:5000/sim/web:v3": {Version: "v3"},
+		"sim/web:v2-beta":           {Version: "v2-beta"},
+		"sim/web:v2?latency=20s&check-latency=5ms":                {Version: "v2", Latency: 20 * time.Second, CheckLatency: 5 * time.Millisecond},
 		"sim/web:v2?latency=20ms&errors=1%":                       {Version: "v2", Latency: 20 * time.Millisecond, ErrorRate: .01},
 		"sim/web:v2?errors=1%25":                                  {Version: "v2", ErrorRate: .01},
 		"sim/web:v2-errors-0.25":                                  {Version: "v2", ErrorRate: .25},
@@ -49,14 +50,14 @@ func same(a, b image.Behaviour) bool {
 		return false
 	}
 	type flat struct {
-		v, no             string
-		sd, h, u, l, c, t time.Duration
-		never, ignores    bool
-		rate              float64
-		exit              int
+		v, no                 string
+		sd, h, u, l, cl, c, t time.Duration
+		never, ignores        bool
+		rate                  float64
+		exit                  int
 	}
 	f := func(b image.Behaviour) flat {
-		return flat{b.Version, b.NoBoot, b.StartDelay, b.HealthyAfter, b.UnhealthyAfter, b.Latency, b.CrashAfter,
+		return flat{b.Version, b.NoBoot, b.StartDelay, b.HealthyAfter, b.UnhealthyAfter, b.Latency, b.CheckLatency, b.CrashAfter,
 			b.ServesAfterTerm, b.NeverHealthy, b.IgnoresTerm, b.ErrorRate, b.ExitCode}
 	}
 	return f(a) == f(b)
@@ -78,7 +79,7 @@ func TestParseRefuses(t *testing.T) {
 		"sim/web:":                               "version after the colon is missing",
 		"sim/web@sha256:00":                      "no digest",
 		"sim/web:never-healthy":                  "needs a version before its options, as in v1-never-healthy",
-		"sim/web:v1?speed=3":                     "option speed: not known; known are crash-after, errors,",
+		"sim/web:v1?speed=3":                     "option speed: not known; known are check-latency, crash-after, errors,",
 		"sim/web:v1?latency=-5s":                 `option latency: "-5s" is not a duration`,
 		"sim/web:v1-latency":                     `option latency: "" is not a duration`,
 		"sim/web:v1?crash-after=0s":              "must be more than 0",

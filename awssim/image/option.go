@@ -17,6 +17,7 @@ var Options = map[string]string{
 	"unhealthy-after": "answers 503 from that long after its start",
 	"never-healthy":   "answers 503 for ever",
 	"latency":         "of each answer",
+	"check-latency":   "of answers to health checks; latency if not given",
 	"errors":          "share of requests answered 500, as 1% or 0.01",
 	"crash-after":     "exits that long after its start",
 	"exit":            "exit code of the crash, 0 to 255 (1 by default)",
@@ -94,6 +95,8 @@ func (b *Behaviour) set(name, value string) (err error) {
 		b.NeverHealthy, err = flag(value)
 	case "latency":
 		b.Latency, err = duration(value)
+	case "check-latency":
+		b.CheckLatency, err = positive(value)
 	case "errors":
 		b.ErrorRate, err = share(value)
 	case "crash-after":

@@ -54,6 +54,7 @@ type Application struct {
 
 	Scaling    Scaling
 	Standalone Standalone
+	Rehearsal  *Rehearsal // nil: the file says nothing of it
 
 	// Notes are sentences for the person who deploys, to be told once.
 	Notes []string

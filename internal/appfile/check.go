@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
@@ -46,7 +47,7 @@ func (c *checker) value(n *definition.Node, s shape, path string) {
 		c.choice(n, s, path)
 	case text, flag:
 		c.kind(n, map[kind]definition.NodeKind{text: definition.Text, flag: definition.Bool}[s.kind], path)
-	case whole, percent, span:
+	case whole, percent, span, delay:
 		c.measure(n, s, path)
 	}
 }
@@ -218,6 +219,10 @@ func (c *checker) measure(n *definition.Node, s shape, path string) {
 	case span:
 		_, ok = spanOf(n)
 		want = `a duration above zero, such as "90s", "10m" or "1h30m"`
+	case delay:
+		d, isTime := delayOf(n)
+		low, high := time.Duration(s.min)*time.Second, time.Duration(s.max)*time.Second
+		ok, want = isTime && d >= low && d <= high, fmt.Sprintf("a duration from %s to %s", low, high)
 	}
 	if ok {
 		return

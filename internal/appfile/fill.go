@@ -37,6 +37,7 @@ func (l *loader) fill(spec *definition.Node) {
 	app.Canary = groupOf(input.Get("targetGroups").Get("canary"))
 	app.ListenerRules = textsOf(input.Get("listenerRules"))
 	app.Standalone = standaloneOf(input, app.Format)
+	app.Rehearsal = l.rehearsal(ecs.Get("rehearse"))
 
 	l.autoRollback(spec, input)
 	l.pipeline(spec.Get("pipeline").Get("stages"))

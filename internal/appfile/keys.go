@@ -42,6 +42,7 @@ const (
 	whole               // a whole number
 	percent             // a whole number, or text like "10%"
 	span                // a duration like "10m"
+	delay               // a duration from min to max seconds
 	choice              // one of several words
 	stages              // the stages of a pipeline
 	plugins             // PipeCD v1's map of plugins
@@ -53,7 +54,7 @@ type shape struct {
 	keys     []key         // of an object
 	single   []string      // keys of an object of which at most one is given
 	of       *shape        // of a list
-	min, max int64         // of a whole number or percent
+	min, max int64         // of a whole number, a percent or a delay
 	words    []string      // of a choice
 	refused  []refusedWord // words of a choice that are refused with a sentence
 	remark   string        // said where the value is refused

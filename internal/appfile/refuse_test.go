@@ -30,6 +30,24 @@ func samples() []sample {
 		{name: "v0's timeout within", file: v0 + "  pipeline: {stages: [{name: ECS_SYNC, id: x, with: {timeout: 1h30m, skipOn: {paths: [a]}}}]}\n"},
 		{name: "fractions of durations", file: "timeout: 1.5h\nprogressDeadline: 90s\n"},
 		{
+			name: "a world to rehearse in",
+			file: "rehearse:\n  tasks: 8\n  zones: 2\n  start: 45s\n  healthCheck: {interval: 10s, healthy: 3}\n  deregistrationDelay: 0s\n  requests: {rate: 50, duration: 2s}\n  autoscaling: {min: 2, max: 20}\n",
+		},
+		{
+			name: "a health check that AWS does not have", beyond: true,
+			file: "rehearse:\n  healthCheck: {interval: 1s}\n",
+			want: `app.pipecd.yaml:2:27: rehearse.healthCheck.interval is a duration from 5s to 5m0s, and this is 1s
+   2 |   healthCheck: {interval: 1s}
+     |                           ^`,
+		},
+		{
+			name: "autoscaling upside down", beyond: true,
+			file: "rehearse:\n  autoscaling: {min: 5, max: 2}\n",
+			want: `app.pipecd.yaml:2:22: rehearse.autoscaling.min 5 is above max 2
+   2 |   autoscaling: {min: 5, max: 2}
+     |                      ^`,
+		},
+		{
 			name: "a key misspelt",
 			file: v0 + "  input:\n    taskDefinitonFile: a.json\n",
 			want: `app.pipecd.yaml:5:5: unknown key "taskDefinitonFile" in spec.input

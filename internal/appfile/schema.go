@@ -8,6 +8,7 @@ import (
 // Schema is the JSON Schema (draft 2020-12) of application files: both envelopes
 // of PipeCD and sluice.yaml. It is made from the tables that [Load] reads by. It
 // cannot say what needs arithmetic or another file: that shares sum to 100, that
+// a duration lies between two others, that
 // there are as many approvers as have to approve, that definitions exist.
 func Schema() []byte {
 	defs := map[string]any{
@@ -75,7 +76,7 @@ func schemaOf(s shape, f Format) map[string]any {
 		return map[string]any{"type": []string{"string", "null"}}
 	case flag:
 		return map[string]any{"type": []string{"boolean", "null"}}
-	case whole, percent, span:
+	case whole, percent, span, delay:
 		return measureSchema(s)
 	}
 	return map[string]any{}
@@ -144,8 +145,12 @@ func measureSchema(s shape) map[string]any {
 			map[string]any{"type": "null"},
 		}}
 	}
+	const parts = `([0-9]+(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h)|\.[0-9]+(ns|us|µs|μs|ms|s|m|h))+`
+	if s.kind == delay && s.min == 0 {
+		return map[string]any{"type": []string{"string", "null"}, "pattern": `^\+?(0|` + parts + `)$`}
+	}
 	return map[string]any{"type": []string{"string", "null"}, "allOf": []any{
-		map[string]any{"pattern": `^\+?([0-9]+(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h)|\.[0-9]+(ns|us|µs|μs|ms|s|m|h))+$`},
+		map[string]any{"pattern": `^\+?` + parts + `$`},
 		map[string]any{"pattern": "[1-9]"},
 	}}
 }

@@ -92,7 +92,7 @@ func TestSchemaAgreesOnEveryKey(t *testing.T) {
 					continue
 				}
 				_, err := Load(files("app.pipecd.yaml", file), ".", nil)
-				if err != nil && (strings.Contains(err.Error(), "no file") || strings.Contains(err.Error(), "approvers names")) {
+				if err != nil && (strings.Contains(err.Error(), "no file") || strings.Contains(err.Error(), "approvers names") || strings.Contains(err.Error(), "is a duration from")) {
 					continue
 				}
 				if said := valid(t, schema, []byte(file)); (err == nil) != (said == nil) {
@@ -118,7 +118,7 @@ func placed(f Format, path, value string) (string, bool) {
 	head, rest, inStage := strings.Cut(path, "pipeline.stages[")
 	if !inStage {
 		inner := nested(path, value)
-		if f == PipeCDv1 && (strings.HasPrefix(path, "input") || strings.HasPrefix(path, "quickSync")) {
+		if f == PipeCDv1 && (strings.HasPrefix(path, "input") || strings.HasPrefix(path, "quickSync") || strings.HasPrefix(path, "rehearse")) {
 			inner = "{plugins: {ecs: " + inner + "}}"
 		}
 		return enveloped(f, inner), true

@@ -91,6 +91,7 @@ func ecsKeys(f Format) []key {
 		honoured("quickSync", shape{kind: object, keys: []key{
 			honoured("recreate", shape{kind: flag}, "Stop the old tasks before the new ones start: requests are lost meanwhile."),
 		}}, "How ECS_SYNC works."),
+		honoured("rehearse", rehearsalShape(), "The world that sluice rehearse deploys in, where it is not as the files and AWS's defaults say."),
 	}
 }
 

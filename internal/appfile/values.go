@@ -34,6 +34,15 @@ func spanOf(n *definition.Node) (time.Duration, bool) {
 	return d, err == nil && d > 0
 }
 
+// delayOf is a duration of zero or more.
+func delayOf(n *definition.Node) (time.Duration, bool) {
+	if n == nil || n.Kind != definition.Text {
+		return 0, false
+	}
+	d, err := time.ParseDuration(n.Text)
+	return d, err == nil && !strings.HasPrefix(n.Text, "-")
+}
+
 func spanOr(n *definition.Node, other time.Duration) time.Duration {
 	if d, ok := spanOf(n); ok {
 		return d

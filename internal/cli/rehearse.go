@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,8 +81,8 @@ func (r *rehearsing) run(ctx context.Context, path string) error {
 		return err
 	}
 	began := time.Now()
-	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shape(base.World), Advice: rehearsals.Advice(base.World, app),
-		Rows: r.all(base, scenarios, len(app.Pipeline))}
+	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shape(base.World),
+		Advice: append(rehearsals.Advice(base.World, app), rehearsals.Measured(base)...), Rows: r.all(base, scenarios, len(app.Pipeline))}
 	report.Took = time.Since(began)
 	if err := r.print(report); err != nil {
 		return err
@@ -199,6 +200,15 @@ func (r *rehearsing) shape(w rehearsals.World) string {
 	s := fmt.Sprintf("%s, controller %s", sluice.Plural(w.Tasks, "task"), w.Controller)
 	if w.Primary.ARN != "" {
 		s += fmt.Sprintf(", health checks every %s (%d must pass), drain %s", plan.Duration(w.Primary.Interval), w.Primary.Healthy, plan.Duration(w.Primary.Drain))
+	}
+	if w.Start > 0 || w.Boot > 0 {
+		s += fmt.Sprintf(", tasks run after %s and answer %s later", plan.Duration(w.Start), plan.Duration(w.Boot))
+	}
+	if w.Rate > 0 || w.Lasts > 0 {
+		s += fmt.Sprintf(", %d requests/s that last %s", cmp.Or(w.Rate, rehearsals.Rate), plan.Duration(w.Lasts))
+	}
+	if w.Scaling.Max > 0 {
+		s += fmt.Sprintf(", autoscaling from %d to %d", w.Scaling.Min, w.Scaling.Max)
 	}
 	return s + "; " + from
 }

@@ -39,7 +39,9 @@ type Task struct {
 	Health    string // HEALTHY, UNHEALTHY, UNKNOWN: of its containers' health checks
 	Revision  string // family:revision
 	Address   string // private address; empty before it has one
+	Zone      string // Availability Zone
 	CreatedAt time.Time
+	StartedAt time.Time // zero before it runs
 }
 
 // Tasks are the tasks of the service that are to run.
@@ -54,7 +56,7 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 		all = append(all, Task{
 			ARN: aws.ToString(t.TaskArn), ID: sluice.ARNName(aws.ToString(t.TaskArn)), StartedBy: aws.ToString(t.StartedBy),
 			Status: aws.ToString(t.LastStatus), Health: string(t.HealthStatus), Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
-			Address: addressOf(t), CreatedAt: aws.ToTime(t.CreatedAt),
+			Address: addressOf(t), Zone: aws.ToString(t.AvailabilityZone), CreatedAt: aws.ToTime(t.CreatedAt), StartedAt: aws.ToTime(t.StartedAt),
 		})
 	}
 	return all, err

@@ -35,7 +35,7 @@ func Catalogue() []Scenario {
 	half := func(c *Case, stages int) int { return max(1, stages/2) }
 	return []Scenario{
 		{"good", "the new version is good", false, version("")},
-		{"slow-requests", "requests last 1.5 s, on both versions", false, func(c *Case, _ int) { c.Old, c.New = "latency=1500ms", "latency=1500ms" }},
+		{"slow-requests", "requests last 1.5 s, on both versions", false, func(c *Case, _ int) { c.World.Lasts = max(slow, c.World.Lasts) }},
 		{"slow-start", "tasks take two minutes longer to start", false, faults("slow-start SERVICE by=120s")},
 		{"slow-boot", "the new version answers 503 for its first 20 s", false, version("healthy-after=20s")},
 		{"crash-loop", "the new version exits 2 s after its start", false, version("healthy-after=1h&crash-after=2s&exit=1")},
@@ -123,6 +123,15 @@ func (s Scenario) RowOf(c Case, r Result) Row {
 	return row
 }
 
+// cuts is how long requests last that the deregistration delay cuts off; 0 if it
+// lets them end.
+func (c Case) cuts() time.Duration {
+	if c.World.Primary.ARN == "" || c.World.Lasts <= c.World.Primary.Drain {
+		return 0
+	}
+	return c.World.Lasts
+}
+
 // Worse reports whether a is the row to show of the two.
 func (a Row) Worse(b Row) bool {
 	switch {
@@ -138,8 +147,8 @@ func (a Row) Worse(b Row) bool {
 func (s Scenario) better(c Case, r Result) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	switch {
-	case s.Name == "slow-requests" && r.Failed > 0:
-		say("a deregistration delay of %s cuts requests off that last 1.5 s", c.World.Primary.Drain)
+	case !s.Bad && r.Failed > 0 && c.cuts() > 0:
+		say("a deregistration delay of %s cuts requests off that last %s: %[2]s or more would lose none", c.World.Primary.Drain, c.cuts())
 	case s.Name == "slow-start" && r.Outcome != sluice.Succeeded:
 		say("tasks that start two minutes late are given up: raise progressDeadline")
 	case s.Name == "slow-boot" && r.Outcome != sluice.Succeeded:

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,7 +76,7 @@ func (f *field) lay() (err error) {
 	f.sim.World().Check(world.Check{Name: "rehearsal", Each: func(tx *world.Tx, c world.Change) error { f.step(tx, c); return nil }})
 	f.World.rules(func(l Listener, r Rule) {
 		f.tallies = append(f.tallies, callers.Attach(f.sim.World(), f.sim.Balancer(), callers.Caller{Key: f.key(), Balancer: f.World.Balancer, Port: l.Port,
-			Request: balancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: strings.TrimSuffix(r.Path, "*")}, Rate: Rate}))
+			Request: balancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate))}))
 	})
 	return nil
 }
@@ -96,11 +97,11 @@ func (f *field) remembers() (err error) {
 
 // images says what the two versions do.
 func (f *field) images() (image.Catalog, string, error) {
-	old, err := behaviour("old", f.Old)
+	old, err := f.behaviour("old", f.Old)
 	if err != nil {
 		return nil, "", err
 	}
-	fresh, err := behaviour("new", f.New)
+	fresh, err := f.behaviour("new", f.New)
 	if err != nil {
 		return nil, "", err
 	}
@@ -123,10 +124,25 @@ func (f *field) images() (image.Catalog, string, error) {
 	return catalogue, oldImage, nil
 }
 
-func behaviour(version, options string) (image.Behaviour, error) {
-	ref := "sim/web:" + version
+// behaviour is a version's: its own options, else the world's.
+func (f *field) behaviour(version, options string) (image.Behaviour, error) {
+	var all []string
 	if options != "" {
-		ref += "?" + options
+		all = append(all, options)
+	}
+	usual := func(name string, d time.Duration) {
+		if d > 0 && !strings.Contains("&"+options, "&"+name+"=") {
+			all = append(all, name+"="+d.String())
+		}
+	}
+	usual("latency", f.World.Lasts)
+	if f.World.Lasts > 0 {
+		usual("check-latency", time.Millisecond) // nobody lets a health check last as long as a request
+	}
+	usual("healthy-after", f.World.Boot)
+	ref := "sim/web:" + version
+	if len(all) > 0 {
+		ref += "?" + strings.Join(all, "&")
 	}
 	return image.Parse(ref)
 }

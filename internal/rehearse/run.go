@@ -11,7 +11,8 @@ import (
 // It lies after the machine's now, with which the SDK compares credentials.
 func dawn() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Rate is the requests per second that callers make on each path.
+// Rate is the requests per second that callers make on each path, if the world
+// does not say.
 const Rate = 200
 
 // Result is what came of a rehearsal.

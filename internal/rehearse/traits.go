@@ -49,6 +49,14 @@ func traits() []trait {
 		span("grace", func(w *World) []*time.Duration { return []*time.Duration{&w.Grace} }),
 		span("nodes", func(w *World) []*time.Duration { return []*time.Duration{&w.Nodes} }),
 		yesNo("others", func(w *World) *bool { return &w.Others }),
+		span("start", func(w *World) []*time.Duration { return []*time.Duration{&w.Start} }),
+		span("boot", func(w *World) []*time.Duration { return []*time.Duration{&w.Boot} }),
+		number("rate", func(w *World) []*int { return []*int{&w.Rate} }),
+		span("lasts", func(w *World) []*time.Duration { return []*time.Duration{&w.Lasts} }),
+		{"scaling", func(w World) string { return fmt.Sprintf("%d-%d", w.Scaling.Min, w.Scaling.Max) }, func(w *World, v string) error {
+			_, err := fmt.Sscanf(v, "%d-%d", &w.Scaling.Min, &w.Scaling.Max)
+			return err
+		}},
 	}
 }
 

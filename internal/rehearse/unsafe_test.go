@@ -29,10 +29,10 @@ func edit(file, old, new string) func(*Case, fstest.MapFS) {
 var unsafeOnes = []flawed{
 	{"a drain of 0 and requests that last", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 }, "cuts requests off", "slow-requests"},
 	{"a drain of 0", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 }, "every request in flight is cut off", ""},
-	{"a drain of five minutes", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain = 5 * time.Minute }, "each removal of tasks take that long", ""},
+	{"a drain of five minutes", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain = 5 * time.Minute }, "deregistration delay 5m makes step 4 ECS_PRIMARY_ROLLOUT take", ""},
 	{"one task", func(c *Case, _ fstest.MapFS) { c.World.Tasks = 1 }, "nothing serves", ""},
 	{"one zone", func(c *Case, _ fstest.MapFS) { c.World.Subnets = subnets(1) }, "one zone", ""},
-	{"health checks that are seldom", func(c *Case, _ fstest.MapFS) { c.World.Primary.Interval = 30 * time.Second }, "health checks every 30s", ""},
+	{"health checks that are seldom", func(c *Case, _ fstest.MapFS) { c.World.Primary.Interval = 30 * time.Second }, "a task that hangs gets requests for 1m more, until 2 health checks 30s apart", ""},
 	{"a health check's timeout as long as its interval", func(c *Case, _ fstest.MapFS) { c.World.Primary.Timeout = 5 * time.Second }, "is not shorter than its interval", ""},
 	{"a progress deadline shorter than a start", edit("sluice.yaml", "progressDeadline: 10m0s", "progressDeadline: 20s"), "progressDeadline 20s is shorter", ""},
 	{"a progress deadline shorter than a slow start", edit("sluice.yaml", "progressDeadline: 10m0s", "progressDeadline: 100s"), "raise progressDeadline", "slow-start"},
@@ -59,7 +59,7 @@ func TestUnsafeConfigurationsAreTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := strings.Join(Advice(base.World, app), "\n")
+			told := strings.Join(append(Advice(base.World, app), Measured(base)...), "\n")
 			if s := scenario(u.in); s != nil {
 				c := s.On(base, len(app.Pipeline))
 				row := s.RowOf(c, Run(c))

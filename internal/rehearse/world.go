@@ -20,7 +20,19 @@ type World struct {
 	Grace            time.Duration // healthCheckGracePeriodSeconds
 	Nodes            time.Duration // how long a changed rule may take to reach every node; 0: as usual
 	Others           bool          // another team's service, group and rule stand beside
+	Start            time.Duration // of a task, from its launch until it runs; 0: as seen on AWS
+	Boot             time.Duration // from then until it answers; versions that say otherwise go before it
+	Rate             int           // requests per second on each path; 0: [Rate]
+	Lasts            time.Duration // a request; versions that say otherwise go before it
+	Scaling          Scaling
 }
+
+// Scaling is Application Auto Scaling of the desired count, by a policy that keeps
+// the CPU where it is. Max 0: there is none.
+type Scaling struct{ Min, Max int }
+
+// scaledAt is the share of a task's CPU, in percent, that the policy keeps.
+const scaledAt = 60
 
 // Group is a target group with its timings.
 type Group struct {
@@ -100,6 +112,9 @@ func (w World) File(serving string) []byte {
 	if w.Nodes > 0 {
 		knobs += fmt.Sprintf(", weightPropagation: 0s..%s", w.Nodes)
 	}
+	if w.Start > 0 {
+		knobs += fmt.Sprintf(", provisioning: 0s, pending: %s, activating: 0s", w.Start)
+	}
 	line("knobs: {%s}\ntargetGroups:", knobs)
 	w.Primary.file(line, w.Port)
 	if w.Canary.ARN != "" {
@@ -118,10 +133,16 @@ func (w World) File(serving string) []byte {
 	if w.Primary.ARN != "" {
 		group = ", targetGroup: " + w.Primary.Name()
 	}
+	if w.Scaling.Max > 0 {
+		group += fmt.Sprintf(", demand: %d", scaledAt*w.Tasks)
+	}
 	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, grace: %s%s}",
 		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Grace, group)
 	if w.Others {
 		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80, targetGroup: others}")
+	}
+	if s := w.Scaling; s.Max > 0 {
+		line("scalableTargets:\n  - {service: %s, min: %d, max: %d, policy: {name: cpu, target: %d}}", w.Service, s.Min, s.Max, scaledAt)
 	}
 	return []byte(b.String())
 }

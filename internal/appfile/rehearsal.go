@@ -1,0 +1,88 @@
+package appfile
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Rehearsal is the world that an application is rehearsed in, as far as its file
+// says: nil is not said. Sources of the ranges: Elastic Load Balancing API
+// Reference, CreateTargetGroup and ModifyTargetGroupAttributes.
+type Rehearsal struct {
+	Tasks, Zones *int
+	Start        *time.Duration // of a task, from its launch until it runs
+	Boot         *time.Duration // from then until it answers
+
+	Interval, Timeout  *time.Duration // of health checks
+	Healthy, Unhealthy *int           // answers in a row
+	Drain              *time.Duration // deregistration delay
+	Propagation        *time.Duration // of changed weights to all nodes of the load balancer
+
+	Rate     *int           // requests per second on each path
+	Duration *time.Duration // of a request
+
+	MinTasks, MaxTasks *int // of a scalable target
+}
+
+func rehearsalShape() shape {
+	count := func(max int64) shape { return shape{kind: whole, min: 1, max: max} }
+	answers := shape{kind: whole, min: 2, max: 10}
+	between := func(min, max int64) shape { return shape{kind: delay, min: min, max: max} }
+	return shape{kind: object, keys: []key{
+		honoured("tasks", count(500), "The desired count."),
+		honoured("zones", count(3), "In how many Availability Zones tasks stand."),
+		honoured("start", between(0, 3600), "How long a task takes from its launch until it runs: network, image, start."),
+		honoured("boot", between(0, 3600), "How long a task that runs answers 503 before it answers."),
+		honoured("healthCheck", shape{kind: object, keys: []key{
+			honoured("interval", between(5, 300), "Between two health checks of a target."),
+			honoured("timeout", between(2, 120), "After which a health check counts as failed."),
+			honoured("healthy", answers, "How many checks in a row must pass."),
+			honoured("unhealthy", answers, "How many in a row must fail."),
+		}}, "The health checks of both target groups."),
+		honoured("deregistrationDelay", between(0, 3600), "How long connections may go on that a leaving task has."),
+		honoured("weightPropagation", between(0, 60), "How long a changed weight takes at most to reach every node of the load balancer."),
+		honoured("requests", shape{kind: object, keys: []key{
+			honoured("rate", count(100_000), "Requests per second on each path; 200 if not given."),
+			honoured("duration", between(0, 3600), "How long a request lasts."),
+		}}, "The callers."),
+		honoured("autoscaling", shape{kind: object, keys: []key{
+			needed("min", shape{kind: whole, min: 0, max: 500}, "The least desired count."),
+			needed("max", count(500), "The highest."),
+		}}, "Application Auto Scaling sets the desired count."),
+	}}
+}
+
+// rehearsal takes the values of a checked key.
+func (l *loader) rehearsal(n *definition.Node) *Rehearsal {
+	if !given(n) {
+		return nil
+	}
+	check, requests, scaling := n.Get("healthCheck"), n.Get("requests"), n.Get("autoscaling")
+	r := &Rehearsal{
+		Tasks: countOf(n.Get("tasks")), Zones: countOf(n.Get("zones")), Start: delayIn(n.Get("start")), Boot: delayIn(n.Get("boot")),
+		Interval: delayIn(check.Get("interval")), Timeout: delayIn(check.Get("timeout")), Healthy: countOf(check.Get("healthy")), Unhealthy: countOf(check.Get("unhealthy")),
+		Drain: delayIn(n.Get("deregistrationDelay")), Propagation: delayIn(n.Get("weightPropagation")),
+		Rate: countOf(requests.Get("rate")), Duration: delayIn(requests.Get("duration")),
+		MinTasks: countOf(scaling.Get("min")), MaxTasks: countOf(scaling.Get("max")),
+	}
+	if r.MinTasks != nil && r.MaxTasks != nil && *r.MinTasks > *r.MaxTasks {
+		l.problems = append(l.problems, l.src.At(scaling.Get("min"), "rehearse.autoscaling.min %d is above max %d", *r.MinTasks, *r.MaxTasks))
+	}
+	return r
+}
+
+func countOf(n *definition.Node) *int {
+	if !given(n) {
+		return nil
+	}
+	i := int(wholeOr(n, 0))
+	return &i
+}
+
+func delayIn(n *definition.Node) *time.Duration {
+	if d, ok := delayOf(n); ok {
+		return &d
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package rehearse
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// slow is how long requests last at least where it is tried whether any are cut off.
+const slow = 1500 * time.Millisecond
+
+// worthwhile is the least saving of a step that is told.
+const worthwhile = 15 * time.Second
+
+// Measured tells what a shorter deregistration delay would save, if it does: it is
+// tried on a good release under slow requests, of which none may be lost.
+func Measured(base Case) []string {
+	shorter := max(30*time.Second, (2 * base.World.Lasts).Round(time.Second))
+	if base.World.Primary.ARN == "" || base.World.Primary.Drain <= shorter {
+		return nil
+	}
+	base.New, base.Old, base.Seed = "", "", 1
+	base.World.Lasts = max(base.World.Lasts, slow)
+	other := base
+	other.World.Primary.Drain, other.World.Canary.Drain = shorter, shorter
+	now, then := Run(base), Run(other)
+	was, is, saved := longest(now.Stages, then.Stages)
+	if now.Outcome != sluice.Succeeded || then.Outcome != now.Outcome || len(then.Violations) > 0 || then.Failed > now.Failed || saved < worthwhile {
+		return nil
+	}
+	return []string{fmt.Sprintf("deregistration delay %s makes step %s take %s, and the deployment %s: with %s it is %s and %s, and nothing would be lost here, where requests last %s",
+		short(base.World.Primary.Drain), was.Stage, short(was.For), short(now.Took), short(shorter), short(is.For), short(then.Took), base.World.Lasts)}
+}
+
+// longest is the stage whose length differs the most.
+func longest(now, then []Took) (was, is Took, saved time.Duration) {
+	for _, n := range now {
+		i := slices.IndexFunc(then, func(t Took) bool { return t.Stage == n.Stage })
+		if i >= 0 && n.For-then[i].For > saved {
+			was, is, saved = n, then[i], n.For-then[i].For
+		}
+	}
+	return was, is, saved
+}
+
+// short is a duration for people: "5m", "1m30s".
+func short(d time.Duration) string {
+	return strings.Replace(d.Round(time.Second).String(), "m0s", "m", 1)
+}

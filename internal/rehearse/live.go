@@ -1,0 +1,155 @@
+package rehearse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+	"github.com/sluice-ecs/sluice/internal/stage"
+)
+
+// FromLive is the world in the shape of the service that runs: counts, zones, how
+// long its tasks took to start, timings of health checks and drains, rules with
+// their weights; what the application file says of it goes before. It reads and
+// writes nothing.
+func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (World, error) {
+	w, err := fromFiles(app)
+	if err != nil {
+		return w, err
+	}
+	live, err := stage.Survey(ctx, a, c, app)
+	if err != nil {
+		return w, err
+	}
+	w.Account, w.Region = live.Account, live.Region
+	if live.Service == nil {
+		return w, &sluice.Error{Op: "take the shape of the service", Resource: w.Cluster + "/" + w.Service, Kind: sluice.NotFound,
+			Err: fmt.Errorf("it does not exist"), Next: "leave --from-live away: the files are rehearsed in a world of the usual shape"}
+	}
+	w.Tasks = int(live.Service.DesiredCount)
+	if err := w.timed(ctx, a); err != nil {
+		return w, err
+	}
+	if d := live.Service.DeploymentController; d != nil {
+		w.Controller = string(d.Type)
+	}
+	if s := live.Service.HealthCheckGracePeriodSeconds; s != nil {
+		w.Grace = time.Duration(*s) * time.Second
+	}
+	if err := w.measure(ctx, a); err != nil {
+		return w, err
+	}
+	w.say(app.Rehearsal)
+	return w, nil
+}
+
+// timed takes from the tasks that run how long they took to start, and in how many
+// zones they stand.
+func (w *World) timed(ctx context.Context, a *account.Account) error {
+	tasks, err := ecs.Service{API: a.ECS(), Cluster: w.Cluster, Name: w.Service}.Tasks(ctx)
+	if err != nil {
+		return err
+	}
+	zones := map[string]bool{}
+	var starts []time.Duration
+	for _, t := range tasks {
+		if t.Zone != "" {
+			zones[t.Zone] = true
+		}
+		if took := t.StartedAt.Sub(t.CreatedAt); !t.StartedAt.IsZero() && took > 0 {
+			starts = append(starts, took)
+		}
+	}
+	if n := min(len(zones), 3); n > 0 {
+		w.Subnets = subnets(n)
+	}
+	if len(starts) > 0 {
+		slices.Sort(starts)
+		w.Start = starts[len(starts)/2].Round(time.Second)
+	}
+	return nil
+}
+
+// measure takes timings and rules from the load balancer.
+func (w *World) measure(ctx context.Context, a *account.Account) error {
+	if w.Primary.ARN == "" {
+		return nil
+	}
+	var listeners []string
+	for _, g := range []*Group{&w.Primary, &w.Canary} {
+		if g.ARN == "" {
+			continue
+		}
+		places, err := alb.Find(ctx, a.ELB(), g.ARN)
+		if err != nil {
+			return err
+		}
+		p := places[0]
+		if err := p.Attach(ctx, a.ELB()); err != nil {
+			return err
+		}
+		g.Interval, g.Timeout, g.Healthy, g.Unhealthy = p.Interval, p.Timeout, p.HealthyAfter, p.UnhealthyAfter
+		if p.Balancer != "" {
+			g.Drain = time.Duration(p.Drain) * time.Second
+		}
+		if g == &w.Primary {
+			w.Balancer, listeners = p.Balancer, p.Listeners
+		}
+	}
+	if w.Balancer == "" {
+		return nil
+	}
+	return w.ruled(ctx, a, listeners)
+}
+
+func (w *World) ruled(ctx context.Context, a *account.Account, listeners []string) error {
+	d := &alb.Driver{API: a.ELB(), Pair: alb.Pair{Primary: w.Primary.ARN, Canary: w.Canary.ARN}, Listeners: listeners}
+	rules, err := d.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	byListener := map[string]int{}
+	var found []Listener
+	for _, r := range rules {
+		primary, ok := r.Weight(w.Primary.ARN)
+		canary, paired := r.Weight(w.Canary.ARN)
+		if !ok || len(r.Forward) > 2 || len(r.Forward) == 2 && !paired {
+			continue
+		}
+		i, known := byListener[r.Listener]
+		if !known {
+			i = len(found)
+			byListener[r.Listener] = i
+			found = append(found, Listener{ARN: r.Listener, Port: int32(r.Port)})
+		}
+		n := len(found[i].Rules) + 1
+		rule := Rule{ARN: r.ARN, Priority: 10 * n, Path: fmt.Sprintf("/rule%d", n), Primary: primary, Canary: canary, Alone: len(r.Forward) == 1, Sticky: stickiness(r)}
+		if r.Default() {
+			rule.Priority, rule.Path, rule.ARN = 0, "/", ""
+		}
+		found[i].Rules = append(found[i].Rules, rule)
+	}
+	if len(found) > 0 {
+		w.Listeners = found
+	}
+	return nil
+}
+
+func stickiness(r alb.Rule) time.Duration {
+	for _, a := range r.Actions {
+		if a.ForwardConfig == nil || a.ForwardConfig.TargetGroupStickinessConfig == nil {
+			continue
+		}
+		if s := a.ForwardConfig.TargetGroupStickinessConfig; s.Enabled != nil && *s.Enabled && s.DurationSeconds != nil {
+			return time.Duration(*s.DurationSeconds) * time.Second
+		}
+	}
+	return 0
+}

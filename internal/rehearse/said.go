@@ -1,0 +1,48 @@
+package rehearse
+
+import (
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// say changes a world to what an application file says of it.
+func (w *World) say(r *appfile.Rehearsal) {
+	if r == nil {
+		return
+	}
+	put(r.Tasks, &w.Tasks)
+	if r.Zones != nil {
+		w.Subnets = subnets(*r.Zones)
+	}
+	put(r.Start, &w.Start)
+	put(r.Boot, &w.Boot)
+	put(r.Propagation, &w.Nodes)
+	put(r.Rate, &w.Rate)
+	put(r.Duration, &w.Lasts)
+	put(r.MinTasks, &w.Scaling.Min)
+	put(r.MaxTasks, &w.Scaling.Max)
+	for _, g := range []*Group{&w.Primary, &w.Canary} {
+		if g.ARN != "" {
+			g.say(r)
+		}
+	}
+}
+
+func (g *Group) say(r *appfile.Rehearsal) {
+	put(r.Interval, &g.Interval)
+	put(r.Timeout, &g.Timeout)
+	if r.Timeout == nil && g.Timeout >= g.Interval {
+		g.Timeout = g.Interval - time.Second // AWS wants it shorter
+	}
+	put(r.Healthy, &g.Healthy)
+	put(r.Unhealthy, &g.Unhealthy)
+	put(r.Drain, &g.Drain)
+}
+
+// put sets what is said.
+func put[T any](said *T, to *T) {
+	if said != nil {
+		*to = *said
+	}
+}
