@@ -39,9 +39,11 @@ type Application struct {
 	Cluster string // name or ARN; from the application file, else from the service definition
 	Labels  map[string]string
 
-	Access  sluice.Access
-	Task    *definition.Task
-	Service *definition.Service // nil: a standalone task
+	Access sluice.Access
+	// AccessGiven: the file names the access type.
+	AccessGiven bool
+	Task        *definition.Task
+	Service     *definition.Service // nil: a standalone task
 
 	Primary, Canary *TargetGroup // nil if not given
 	ListenerRules   []string     // ARNs of the only rules to write; empty: found by themselves

@@ -33,6 +33,7 @@ func (l *loader) fill(spec *definition.Node) {
 	app.Scaling.Suspend = flagOr(spec.Get("suspendAutoScaling"), flagOr(input.Get("suspendAutoScaling"), false))
 	app.Recreate = flagOr(ecs.Get("quickSync").Get("recreate"), false)
 	app.Access = accessOf(input)
+	app.AccessGiven = given(input.Get("accessType")) || given(input.Get("ecsAccessType"))
 	app.Primary = groupOf(input.Get("targetGroups").Get("primary"))
 	app.Canary = groupOf(input.Get("targetGroups").Get("canary"))
 	app.ListenerRules = textsOf(input.Get("listenerRules"))
@@ -159,5 +160,5 @@ func (l *loader) routing(st Stage, with *definition.Node) Options {
 		l.app.Notes = append(l.app.Notes, fmt.Sprintf(
 			"line %d: primary 0 gives the canary all traffic; PipeCD takes it for primary 100, canary 0", st.Line))
 	}
-	return TrafficRouting{Weights: weights}
+	return TrafficRouting{Weights: weights, Exact: flagOr(with.Get("exact"), false)}
 }

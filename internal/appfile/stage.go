@@ -43,6 +43,9 @@ type CanaryRollout struct {
 // TrafficRouting moves the weights (ECS_TRAFFIC_ROUTING).
 type TrafficRouting struct {
 	Weights sluice.Weights
+	// Exact starts extra canary tasks where a share is made by counts and those
+	// that there are cannot make it.
+	Exact bool
 }
 
 // PrimaryRollout makes the new revision the primary (ECS_PRIMARY_ROLLOUT).

@@ -36,6 +36,7 @@ func stageKinds(f Format) []stageKind {
 		{StageTrafficRouting, Honoured, "Moves the weights of primary and canary.", []key{
 			honoured("primary", shape{kind: percent, max: 100, remark: routingRemark}, "The primary's share in percent, 0 to 100; the canary has the rest."),
 			honoured("canary", shape{kind: percent, max: 100, remark: routingRemark}, "The canary's share in percent, 0 to 100; the primary has the rest."),
+			honoured("exact", shape{kind: flag}, "With service discovery: start as many extra canary tasks as the exact share takes."),
 		}},
 		{StagePrimaryRollout, Honoured, "Makes the new revision the primary and deletes the old primary.", []key{
 			honoured("keepOld", shape{kind: flag}, "Keep the old primary warm until the canary is cleaned, for a rollback without a start."),

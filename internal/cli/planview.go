@@ -88,6 +88,9 @@ func (v planView) stage(b *bytes.Buffer, number string, p *plan.Plan, s plan.Sta
 	for _, r := range s.Routes {
 		fmt.Fprintf(b, "     %s %s\n", pad(r.Name, 24), r.Weights)
 	}
+	if s.Share != nil {
+		fmt.Fprintf(b, "     %s\n", s.Share)
+	}
 	v.writeList(b, s.Writes)
 }
 

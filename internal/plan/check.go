@@ -38,7 +38,7 @@ func (p *Plan) checkStage(i int, s appfile.Stage, live Live, canary bool) error 
 			return problem("put ECS_CANARY_ROLLOUT before it", "it sends %d%% to the canary, but no stage before it starts one: those requests would be lost", with.Weights.Canary())
 		}
 	}
-	if steers && (p.Canary == nil || p.Canary.ARN == "") {
+	if steers && !p.Discovered() && (p.Canary == nil || p.Canary.ARN == "") {
 		return problem("name the target group under input.targetGroups.canary.targetGroupArn", "it needs a canary target group, and the file names none")
 	}
 	if (steers || s.Name == appfile.StageCanaryClean) && live.RulesErr != nil {

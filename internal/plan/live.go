@@ -26,6 +26,9 @@ type Live struct {
 	Extend          []sluice.Rule // forward to the primary alone
 	RulesErr        error         // why no rule could be chosen
 
+	Registry  *Registry // that the file names; nil: none, or it is not steered
+	Strangers []string  // instances in it that are neither ECS's nor ours
+
 	Scaling *LiveScaling // nil: nobody asked, because nothing depends on it
 }
 

@@ -58,6 +58,9 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 	}
 	p.spread()
 	p.Rollback = p.rollback(len(stages), live)
+	if err := p.discover(p.desired(app, live)); err != nil {
+		return nil, err
+	}
 	if p.Changes = changes(app, live); o.Only {
 		p.Changes, p.To = nil, p.From
 	}
@@ -119,6 +122,9 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 		p.Strategy = string(c.Strategy)
 	}
 	p.place(live)
+	if app.Access == sluice.ServiceDiscovery {
+		p.Registry = live.Registry
+	}
 	p.Finish = []sluice.Write{{Operation: "ecs:UntagResource", Resource: p.resource()}}
 	return p, nil
 }

@@ -47,6 +47,7 @@ type Plan struct {
 	Listeners  []string        `json:"listeners,omitempty"` // ARNs
 	Extends    bool            `json:"extends,omitempty"`   // the canary group joins rules that hold the primary alone
 	Drain      time.Duration   `json:"drain,omitempty"`     // longest deregistration delay of the two groups
+	Registry   *Registry       `json:"registry,omitempty"`  // of a service that is found by a name
 
 	Scaling *Scaling `json:"scaling,omitempty"` // nil: auto scaling is left alone
 
@@ -80,6 +81,8 @@ type Stage struct {
 
 	Scale     int             `json:"scale,omitempty"`    // ECS_CANARY_ROLLOUT, percent
 	Weights   *sluice.Weights `json:"weights,omitempty"`  // ECS_TRAFFIC_ROUTING
+	Exact     bool            `json:"exact,omitempty"`    // ECS_TRAFFIC_ROUTING: extra canary tasks for the exact share
+	Share     *Share          `json:"share,omitempty"`    // ECS_TRAFFIC_ROUTING by counts: what it achieves
 	KeepOld   bool            `json:"keepOld,omitempty"`  // ECS_PRIMARY_ROLLOUT
 	Recreate  bool            `json:"recreate,omitempty"` // ECS_SYNC
 	Stop      string          `json:"stop,omitempty"`     // ECS_SYNC: ARN of the service deployment that is stopped first

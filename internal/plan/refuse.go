@@ -41,6 +41,9 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	if err := refuseController(controllerOf(app), live); err != nil {
 		return err
 	}
+	if err := refuseBoth(app); err != nil {
+		return err
+	}
 	switch controllerOf(app) {
 	case controllerECS:
 		return nil
@@ -50,6 +53,8 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	switch {
 	case o.Force:
 		return problem("leave --force-new-deployment out; --force runs the stages again", "AWS forces new deployments of services with controller ECS only")
+	case app.Access == sluice.ServiceDiscovery:
+		return refuseDiscovery(app, live)
 	case app.Access != sluice.ELB:
 		return problem("use accessType ELB with target groups", "access type %s is not deployed by this version of sluice", app.Access)
 	case app.Primary == nil || app.Primary.ARN == "":

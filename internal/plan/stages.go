@@ -23,7 +23,7 @@ func (p *Plan) stage(index int, from appfile.Stage, live Live) Stage {
 		s.Scale = with.Scale
 		p.canaryRollout(&s, live)
 	case appfile.TrafficRouting:
-		s.Weights = &with.Weights
+		s.Weights, s.Exact = &with.Weights, with.Exact
 		p.route(&s, live, with.Weights)
 	case appfile.PrimaryRollout:
 		s.KeepOld = with.KeepOld

@@ -19,6 +19,7 @@ func (p *Plan) warning(format string, args ...any) {
 // warn collects what a person should know before it starts.
 func (p *Plan) warn(app *appfile.Application, live Live) {
 	p.warnService(live)
+	p.warnDiscovery(app, live)
 	if p.Rolls() {
 		return
 	}

@@ -31,6 +31,9 @@ func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile
 	if err := surveyScaling(ctx, a, app, &live); err != nil {
 		return live, err
 	}
+	if err := surveyNames(ctx, a, c, app, &live); err != nil {
+		return live, err
+	}
 	return live, surveyTraffic(ctx, a, app, &live)
 }
 

@@ -64,6 +64,9 @@ func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
 	return s
 }
 
+// Stranger reports whether an id is neither one of ECS's nor one of ours.
+func Stranger(id string) bool { return !isTask(id) && !strings.HasPrefix(id, OwnPrefix) }
+
 // isTask reports whether an id is one that ECS gives.
 func isTask(id string) bool {
 	return len(id) == 32 && strings.Trim(id, "0123456789abcdef") == ""

@@ -1,0 +1,286 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// Share is what a routing stage can achieve where shares are made by counts.
+type Share struct {
+	Name   string  `json:"name"`            // that callers look up
+	Tasks  Split   `json:"tasks"`           // that are found then
+	Asked  int     `json:"asked"`           // percent of canary
+	Bound  float64 `json:"bound"`           // percent: half a task
+	Raised bool    `json:"raised"`          // a variant was asked for less than half a task, and has one
+	Reach  int     `json:"reach,omitempty"` // the number of tasks that would reach the asked share exactly; 0: these do
+	Extra  int     `json:"extra,omitempty"` // canary tasks started beyond its scale
+	Out    int     `json:"out,omitempty"`   // primary tasks that run and are not found
+}
+
+func (s Share) String() string {
+	text := fmt.Sprintf("%d of %s found under %s", s.Tasks.Canary, sluice.Plural(s.Tasks.All(), "task"), s.Name)
+	text += fmt.Sprintf(" canary: %.3g%%", s.Tasks.Percent())
+	if s.Reach == 0 {
+		return text
+	}
+	return text + fmt.Sprintf(" for the asked %d%%; half a task is %.3g%%; %s would reach it", s.Asked, s.Bound, sluice.Plural(s.Reach, "task"))
+}
+
+// Discovered reports whether callers find the service by a name of Cloud Map.
+func (p *Plan) Discovered() bool { return p.Registry != nil }
+
+// shares works out what each routing stage achieves, with as many tasks as it
+// will find, and what is started beyond the scale for it.
+func (p *Plan) shares(desired int) error {
+	canary := 0
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		switch {
+		case s.Name == appfile.StageCanaryRollout:
+			canary = scaled(desired, s.Scale)
+		case s.Name == appfile.StageCanaryClean, s.Name == appfile.StageSync:
+			canary = 0
+		case s.Weights == nil || s.Weights.Canary() == 0:
+		default:
+			share, err := p.share(*s, desired, canary)
+			if err != nil {
+				return err
+			}
+			s.Share, canary = share, canary+share.Extra
+		}
+	}
+	return nil
+}
+
+// scaled is how many tasks that percentage of the desired count is; ECS rounds up.
+func scaled(desired, percent int) int {
+	return int(math.Ceil(float64(desired*percent)/100 - 1e-9))
+}
+
+func (p *Plan) share(s Stage, desired, canary int) (*Share, error) {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.resource(), Err: fmt.Errorf(format, args...), Next: next}
+	}
+	w, pool := *s.Weights, Pool{Primary: desired, Canary: canary, Desired: desired}
+	out := &Share{Name: p.Registry.FullName(), Asked: w.Canary()}
+	if s.Exact {
+		exactly, ok := pool.Exactly(w)
+		switch {
+		case !ok:
+			return nil, problem(fmt.Sprintf("leave exact out, or raise the desired count to %d", exactly.Primary),
+				"exact: true asks for exactly %d%%, which %d of %d tasks are: the service has %d", w.Canary(), exactly.Canary, exactly.All(), desired)
+		case exactly.Canary > desired && !p.Rolls():
+			return nil, problem("leave exact out, or raise the desired count",
+				"exact: true takes %d canary tasks, and a task set has at most the desired count (%d)", exactly.Canary, desired)
+		}
+		out.Extra = max(0, exactly.Canary-canary)
+		pool.Canary += out.Extra
+	}
+	if pool.Canary == 0 {
+		return nil, problem("raise the desired count", "the canary has no task: the desired count is %d", desired)
+	}
+	if w.Primary() == 0 && pool.Canary < desired {
+		return nil, problem("start the canary with scale: 100, or give exact: true",
+			"the canary is to be found alone, with %d of the %d tasks that the service has", pool.Canary, desired)
+	}
+	out.Tasks = pool.Nearest(w)
+	out.Bound, out.Raised = out.Tasks.Bound(), out.Tasks.Raised(w)
+	out.Out = desired - out.Tasks.Primary
+	if !out.Tasks.Exact(w) {
+		out.Reach = Reach(w)
+	}
+	return out, nil
+}
+
+// instances lists the writes to Cloud Map of a stage. weight is the canary's share
+// when it begins: it is kept while tasks come and go.
+func (p *Plan) instances(s *Stage, weight int) {
+	if p.Rolls() && p.QuickSync {
+		return // ECS's own update, which takes care of the instances
+	}
+	const register, deregister = "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance"
+	steers := weight > 0
+	switch s.Name {
+	case appfile.StageTrafficRouting, appfile.StageCanaryClean:
+		steers = true
+	case appfile.StageSync, appfile.StagePrimaryRollout, appfile.StageRollback:
+		s.write(register, PrimaryInstances)
+		s.write(deregister, PrimaryInstances)
+	case appfile.StageCanaryRollout:
+	default:
+		return
+	}
+	if steers && s.Name != appfile.StageRollback {
+		s.write(register, CanaryInstances, PrimaryInstances)
+		s.write(deregister, PrimaryInstances)
+	}
+	s.write(deregister, CanaryInstances)
+}
+
+// discover completes the stages of a service that is found by a name.
+func (p *Plan) discover(desired int) error {
+	if !p.Discovered() {
+		return nil
+	}
+	weight := 0
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		p.instances(s, weight)
+		switch {
+		case s.Weights != nil:
+			weight = s.Weights.Canary()
+		case s.Name == appfile.StageCanaryClean, s.Name == appfile.StageSync:
+			weight = 0
+		}
+	}
+	p.instances(&p.Rollback, 100)
+	return p.shares(desired)
+}
+
+// refuseDiscovery finds what cannot be found by a name.
+func refuseDiscovery(app *appfile.Application, live Live) error {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	registries := app.Service.Input.ServiceRegistries
+	switch {
+	case len(registries) == 0:
+		return problem("add serviceRegistries: [{registryArn: …}] to the service definition, or use accessType ELB",
+			"access type %s needs a service registry, and the service definition names none", app.Access)
+	case len(registries) > 1:
+		return problem("name one", "the service definition names %d service registries, and ECS takes one", len(registries))
+	case app.Task.Input.NetworkMode != ecstypes.NetworkModeAwsvpc:
+		return problem("use networkMode: awsvpc, in which each task has an address of its own",
+			"network mode %s: its tasks are found by the host's address and a port that changes, which sluice does not steer", orBridge(app.Task.Input.NetworkMode))
+	case live.Registry == nil:
+		return problem("run it again", "the service registry was not looked up")
+	}
+	if now := live.registered(); now != "" && now != live.Registry.ARN {
+		return problem("deploy with the registry that the service has, or create a new service",
+			"the service is found under the registry %s, the file names %s: callers of the old name would be lost", sluice.ARNName(now), sluice.ARNName(live.Registry.ARN))
+	}
+	return nil
+}
+
+func orBridge(m ecstypes.NetworkMode) ecstypes.NetworkMode {
+	if m == "" {
+		return ecstypes.NetworkModeBridge
+	}
+	return m
+}
+
+// registered is the ARN of the registry of what serves now, or "".
+func (l Live) registered() string {
+	if l.first() {
+		return ""
+	}
+	for _, ts := range l.Service.TaskSets {
+		if aws.ToString(ts.Status) == "PRIMARY" && len(ts.ServiceRegistries) > 0 {
+			return aws.ToString(ts.ServiceRegistries[0].RegistryArn)
+		}
+	}
+	if len(l.Service.ServiceRegistries) > 0 {
+		return aws.ToString(l.Service.ServiceRegistries[0].RegistryArn)
+	}
+	return ""
+}
+
+// refuseBoth: a service with a load balancer and a registry has two ways in, of
+// which one can be steered.
+func refuseBoth(app *appfile.Application) error {
+	balanced := app.Primary != nil || len(app.Service.Input.LoadBalancers) > 0
+	if app.AccessGiven || !balanced || len(app.Service.Input.ServiceRegistries) == 0 {
+		return nil
+	}
+	if controllerOf(app) == controllerECS && len(app.Pipeline) == 0 {
+		return nil // ECS's own update, which steers neither
+	}
+	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
+		Err:  fmt.Errorf("callers reach the service through a load balancer and by a name of Cloud Map: which of them is to be steered?"),
+		Next: "say it: accessType: ELB or accessType: SERVICE_DISCOVERY; the other way then reaches new tasks as soon as they run"}
+}
+
+// warnDiscovery tells what a name of Cloud Map cannot do.
+func (p *Plan) warnDiscovery(app *appfile.Application, live Live) {
+	if !p.Discovered() {
+		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 {
+			p.warning("callers by the name of the service registry reach every new task, the canary's too, as soon as it runs: accessType ELB steers the load balancer alone")
+		}
+		return
+	}
+	r := p.Registry
+	if p.Primary != nil || len(app.Service.Input.LoadBalancers) > 0 {
+		p.warning("callers through the load balancer reach new tasks of the primary as soon as they are healthy: accessType %s steers the name alone", p.Access)
+	}
+	if !r.HasDNS() {
+		p.warning("%s has no records in DNS: it is found by DiscoverInstances alone, and how long callers keep what they found is theirs; sluice waits %s before tasks stop", r.FullName(), Duration(r.Forget()))
+	}
+	if r.Route53 {
+		p.warning("instances of %s have a health check of Route 53's, which sluice cannot read", r.FullName())
+	}
+	if len(live.Strangers) > 0 {
+		p.warning("%s under %s: neither ECS's nor sluice's; they take their part of the answers", sluice.Plural(len(live.Strangers), "instance"), r.FullName())
+	}
+	if !slices.ContainsFunc(app.Task.Input.ContainerDefinitions, func(c ecstypes.ContainerDefinition) bool { return c.HealthCheck != nil }) {
+		p.warning("no container has a health check: ECS lets callers find a new task of the primary before anybody knows whether it answers")
+	}
+	p.warnShare()
+	p.warnRollout(app)
+}
+
+// warnShare tells where a share is not what was asked for.
+func (p *Plan) warnShare() {
+	for _, s := range p.Stages {
+		switch {
+		case s.Share == nil || s.Share.Reach == 0 && s.Share.Extra == 0:
+		case s.Share.Extra > 0:
+			p.warning("stage %d starts %s more than the scale says, so that the share is exactly %d%%", s.Index+1, sluice.Plural(s.Share.Extra, "canary task"), s.Share.Asked)
+		case s.Share.Raised:
+			p.warning("stage %d asks for %d%%, less than one task: it is raised to one (%s)", s.Index+1, s.Share.Asked, s.Share)
+		case math.Abs(s.Share.Tasks.Percent()-float64(s.Share.Asked)) > s.Share.Bound+1e-9:
+			p.warning("stage %d: %s; a larger canary comes nearer (scale, or exact: true)", s.Index+1, s.Share)
+		}
+	}
+}
+
+// warnRollout: with controller ECS the old tasks are ECS's to stop. It deregisters
+// them and sends the stop signal without waiting for anybody who still has the
+// address (published reports).
+func (p *Plan) warnRollout(app *appfile.Application) {
+	weight, paused := 0, false
+	for _, s := range p.Stages {
+		switch {
+		case s.Weights != nil:
+			weight = s.Weights.Canary()
+		case s.Name == appfile.StageWait, s.Name == appfile.StageApproval:
+			paused = paused || weight > 0
+		case p.Rolls() && weight < 100 && (s.Name == appfile.StagePrimaryRollout || s.Name == appfile.StageSync):
+			p.warning("stage %d: ECS stops old tasks without waiting for callers who still have their address: requests are lost unless the image serves on for %s after SIGTERM%s",
+				s.Index+1, Duration(p.Registry.TTL()), p.blueGreenInstead(app))
+		}
+	}
+	if paused {
+		p.warning("between stages nobody watches: the record of a canary task that dies meanwhile stays until the next stage begins, and a primary task that is replaced is found again")
+	}
+}
+
+func (p *Plan) blueGreenInstead(app *appfile.Application) string {
+	text := ""
+	for _, c := range app.Task.Input.ContainerDefinitions {
+		stop := aws.ToInt32(c.StopTimeout)
+		if stop == 0 {
+			stop = 30
+		}
+		if float64(stop) < p.Registry.TTL().Seconds() {
+			text += fmt.Sprintf("; container %s is killed %d s after it", aws.ToString(c.Name), stop)
+		}
+	}
+	return text + "; Blue/Green (scale: 100, canary: 100) takes them out of the name first"
+}
