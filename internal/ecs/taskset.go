@@ -27,6 +27,8 @@ type Attachment struct {
 	TargetGroup string // ARN
 	Container   string
 	Port        int32
+	// Unregistered keeps the tasks out of the service's registries.
+	Unregistered bool
 }
 
 // Wanted is a task set that there should be.
@@ -77,6 +79,9 @@ func (t TaskSets) create(ctx context.Context, act sluice.Act, w Wanted) (set slu
 		NetworkConfiguration: t.Template.NetworkConfiguration, PlatformVersion: t.Template.PlatformVersion,
 		ServiceRegistries: t.Template.ServiceRegistries, CapacityProviderStrategy: t.Template.CapacityProviderStrategy,
 		LaunchType: t.Template.LaunchType, Tags: t.Template.Tags,
+	}
+	if w.Attach.Unregistered {
+		in.ServiceRegistries = nil
 	}
 	if w.Attach.TargetGroup != "" {
 		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(w.Attach.TargetGroup),

@@ -42,6 +42,27 @@ type Task struct {
 	Zone      string // Availability Zone
 	CreatedAt time.Time
 	StartedAt time.Time // zero before it runs
+	// Containers is the health of each, by name.
+	Containers map[string]string
+}
+
+// Unwell are the healths of its containers that are not HEALTHY.
+func (t Task) Unwell() []string {
+	var all []string
+	for _, health := range t.Containers {
+		if health != "HEALTHY" {
+			all = append(all, health)
+		}
+	}
+	return all
+}
+
+func healths(t ecstypes.Task) map[string]string {
+	all := make(map[string]string, len(t.Containers))
+	for _, c := range t.Containers {
+		all[aws.ToString(c.Name)] = string(c.HealthStatus)
+	}
+	return all
 }
 
 // Tasks are the tasks of the service that are to run.
@@ -57,6 +78,7 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 			ARN: aws.ToString(t.TaskArn), ID: sluice.ARNName(aws.ToString(t.TaskArn)), StartedBy: aws.ToString(t.StartedBy),
 			Status: aws.ToString(t.LastStatus), Health: string(t.HealthStatus), Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
 			Address: addressOf(t), Zone: aws.ToString(t.AvailabilityZone), CreatedAt: aws.ToTime(t.CreatedAt), StartedAt: aws.ToTime(t.StartedAt),
+			Containers: healths(t),
 		})
 	}
 	return all, err

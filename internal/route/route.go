@@ -10,10 +10,15 @@ package route
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sluice-ecs/sluice"
 )
+
+// ErrOtherwise is in the tree of the error of a shift that was written and is not
+// what AWS shows.
+var ErrOtherwise = errors.New("AWS shows")
 
 // Path is one way on which requests reach the service: a listener rule, a name.
 type Path struct {
@@ -102,7 +107,7 @@ func (r Router) verify(ctx context.Context, to sluice.Weights) ([]Path, error) {
 		if !r.at(p, to) {
 			return after, &sluice.Error{
 				Op: "read back the traffic shift", Resource: p.ID, Kind: sluice.OutsideChange,
-				Err:  fmt.Errorf("asked for %s, AWS shows %s on %s", to, shown(p.Weights), p.Name),
+				Err:  fmt.Errorf("asked for %s, %w %s on %s", to, ErrOtherwise, shown(p.Weights), p.Name),
 				Next: "somebody else may be writing to the same place; stop that, then run sluice resume",
 			}
 		}

@@ -50,6 +50,9 @@ type Config struct {
 	// that requests are lost without those waits; nothing that a user can reach
 	// sets it.
 	Hasty bool
+	// Abrupt ends every wait for callers to forget an address at once. It is for
+	// tests, as Hasty is.
+	Abrupt bool
 }
 
 // Run is one stage at work: the hands, the clock and the step.
@@ -89,6 +92,9 @@ func Open(c Config) (*Run, error) {
 
 // open is the access type of the plan.
 func (r *Run) open() access {
+	if r.Plan.Discovered() && !(r.Plan.Rolls() && r.Plan.QuickSync) {
+		return r.openDiscovered()
+	}
 	if r.Plan.Access == sluice.ELB && r.Plan.Primary != nil {
 		return r.openBalanced()
 	}

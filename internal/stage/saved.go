@@ -26,6 +26,8 @@ const (
 	keySeized       = "taken-over"
 	keyLeft         = "left-by"
 	keyHeld         = "claimed"
+	keyShareHeld    = "held-share"
+	keyTaken        = "taken-out"
 	// KeyTakeOver is whose claim a person let this deployment take over when it was
 	// resumed.
 	KeyTakeOver    = "take-over"

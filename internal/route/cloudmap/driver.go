@@ -45,6 +45,9 @@ type Driver struct {
 	Taken map[string]map[string]string
 	Keep  func(ctx context.Context, taken map[string]map[string]string) error
 
+	// Lenient lets be what others did: a rollback brings everything back anyway.
+	Lenient bool
+
 	live            scene           // of the last look
 	seenOut, seenIn map[string]bool // instances, as looks have shown them
 }
@@ -66,6 +69,44 @@ func (d *Driver) Found(v sluice.Variant) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// IsReady reports whether callers can be sent to a task of the primary, as of the
+// last look: it is found, or it was taken out and is well.
+func (d *Driver) IsReady(task string) bool {
+	return slices.ContainsFunc(d.live.members, func(m member) bool {
+		return m.Variant == sluice.Primary && m.ID == task && m.ready()
+	})
+}
+
+// InstancesOf are the ids under which a task is registered, as of the last look.
+func (d *Driver) InstancesOf(task string) []string {
+	var ids []string
+	for id := range d.live.all {
+		if id == task || strings.HasPrefix(id, OwnPrefix) && strings.HasSuffix(id, "-"+task) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Look reads tasks and instances, and returns how many are found.
+func (d *Driver) Look(ctx context.Context) (plan.Split, error) {
+	_, err := d.look(ctx)
+	return d.Now(), err
+}
+
+// Leave takes instances of a variant out that are not to come back.
+func (d *Driver) Leave(ctx context.Context, act sluice.Act, v sluice.Variant, ids []string) error {
+	label := PrimaryInstances
+	if v == sluice.Canary {
+		label = CanaryInstances
+	}
+	for _, id := range ids {
+		delete(d.seenIn, id)
+	}
+	return d.Deregister(ctx, act, label, ids)
 }
 
 // Paths is the name. Its weights are valid only if no other split of the tasks
@@ -210,7 +251,7 @@ func (d *Driver) Hold(ctx context.Context, act sluice.Act, to sluice.Weights) (H
 	c := decide(d.live.members, d.live.desired, to)
 	h := Held{Entered: len(c.enter) + len(c.back), Left: len(c.leave) + len(c.takeOut)}
 	for _, m := range c.takeOut {
-		h.Taken = append(h.Taken, m.instance)
+		h.Taken = append(h.Taken, Taken{m.instance, m.healthy})
 	}
 	if c.none() {
 		return h, nil
@@ -221,5 +262,11 @@ func (d *Driver) Hold(ctx context.Context, act sluice.Act, to sluice.Weights) (H
 // Held is what a look of [Driver.Hold] did.
 type Held struct {
 	Entered, Left int
-	Taken         []string // instances of the primary that were taken out
+	Taken         []Taken
+}
+
+// Taken is an instance of the primary that was taken out.
+type Taken struct {
+	ID      string
+	Healthy bool // callers could find it
 }

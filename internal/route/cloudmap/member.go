@@ -108,11 +108,27 @@ func now(all []member) plan.Split {
 
 // decide says what brings the members to the weights.
 func decide(all []member, desired int, to sluice.Weights) change {
+	all = staying(all, desired)
 	want := pool(all, desired).Nearest(to)
 	var c change
 	c.enter, c.leave = chosen(all, sluice.Canary, want.Canary, true)
 	c.back, c.takeOut = chosen(all, sluice.Primary, want.Primary, want.Primary == 0)
 	return c
+}
+
+// staying leaves out who is to go and is out already, where enough others are
+// there: what served before is not put back beside what serves now.
+func staying(all []member, desired int) []member {
+	n := 0
+	for _, m := range all {
+		if m.Variant == sluice.Primary && !m.Leaves && m.ready() {
+			n++
+		}
+	}
+	if n == 0 || n < desired {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.Leaves && !m.in })
 }
 
 // chosen picks n of a variant to be found: those that stay rather than those that

@@ -1,0 +1,352 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route"
+	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// discovered is the access by a name of Cloud Map: shares are how many tasks of
+// each variant are found. The canary is registered by us; the primary by ECS, and
+// taken out only as far as a share demands it. Who its tasks are stands in
+// discoveredtasks.go.
+type discovered struct {
+	*Run
+	names  *cloudmap.Driver
+	loaded bool // what was saved is in names
+	back   bool // the rollback has restored the name
+	seen   map[string]time.Time
+	looked time.Time
+}
+
+func (r *Run) openDiscovered() *discovered {
+	d := &discovered{Run: r, seen: map[string]time.Time{}}
+	d.names = &cloudmap.Driver{Own: cloudmap.Own(r.Deployment), Tasks: d.crowd, Keep: d.keepTaken, Taken: map[string]map[string]string{},
+		Place: cloudmap.Place{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Region: r.Plan.Region}}
+	d.names.Names = cloudmap.Names{API: r.Account.CloudMap(), Registry: *r.Plan.Registry, Pause: r.pause, Token: d.token}
+	return d
+}
+
+// token is another one each time: an instance may be registered, taken out and
+// registered again.
+func (d *discovered) token(action string) string {
+	return d.action(action + " at " + d.Clock.Now().UTC().Format(time.RFC3339Nano)).Token()
+}
+
+func (d *discovered) remember(context.Context, *Former) error { return nil }
+
+// begin takes away the records of canary tasks that died while nobody watched.
+func (d *discovered) begin(ctx context.Context) error {
+	if err := d.load(ctx); err != nil {
+		return err
+	}
+	n, err := d.names.Sweep(ctx, d.act)
+	if n > 0 {
+		d.note("swept %s of canary tasks that run no more", sluice.Plural(n, "record"))
+	}
+	if all := d.names.Foreign(); len(all) > 0 && d.once("foreign") {
+		d.warn("%s under %s (%s …): neither ECS's nor sluice's; they take their part of the answers", sluice.Plural(len(all), "instance"), d.names.Registry.FullName(), all[0])
+	}
+	return err
+}
+
+// load takes up what was saved.
+func (d *discovered) load(ctx context.Context) error {
+	if d.loaded {
+		return nil
+	}
+	t, ok, err := saved[takenOut](ctx, d.Host, keyTaken)
+	if err != nil {
+		return err
+	}
+	if ok {
+		d.names.Taken = t.whole()
+	}
+	if d.Stage.Index == len(d.Plan.Stages) {
+		d.names.Tries, d.names.Lenient = 3, true
+	}
+	d.loaded = true
+	return nil
+}
+
+// attach: the canary's tasks are ours to register. A load balancer that the
+// service has besides keeps its primary target group.
+func (d *discovered) attach(v sluice.Variant) ecs.Attachment {
+	if v == sluice.Canary {
+		return ecs.Attachment{Unregistered: true}
+	}
+	if g := d.Plan.Primary; g != nil {
+		return ecs.Attachment{TargetGroup: g.ARN, Container: g.Container, Port: g.Port}
+	}
+	return ecs.Attachment{}
+}
+
+func (d *discovered) announce(ctx context.Context, to sluice.Weights) error {
+	if err := text(ctx, d.Host, KeyPrimaryShare, strconv.Itoa(to.Primary())); err != nil {
+		return err
+	}
+	return text(ctx, d.Host, KeyCanaryShare, strconv.Itoa(to.Canary()))
+}
+
+func (d *discovered) ready(context.Context) error { return nil }
+
+// shift brings the counts to the weights. That they are moving is saved first;
+// from then on they are held while tasks come and go.
+func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
+	if err := d.load(ctx); err != nil {
+		return err
+	}
+	if err := d.enough(ctx, to); err != nil {
+		return err
+	}
+	if err := save(ctx, d.Host, keyShareHeld, to.Canary()); err != nil {
+		return err
+	}
+	done, err := d.move(ctx, to)
+	if err != nil {
+		return err
+	}
+	d.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
+		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: []string{d.names.Registry.ARN}})
+	now := d.names.Now()
+	d.note("%d of %s found under %s canary: %.3g%%", now.Canary, sluice.Plural(now.All(), "task"), d.names.Registry.FullName(), now.Percent())
+	return nil
+}
+
+// moves is how often a shift is begun anew because tasks came or went meanwhile.
+const moves = 5
+
+func (d *discovered) move(ctx context.Context, to sluice.Weights) (route.Shift, error) {
+	for n := 1; ; n++ {
+		if err := d.shifting(ctx); err != nil {
+			return route.Shift{}, err
+		}
+		done, err := route.Router{Driver: d.names}.Shift(ctx, d.act, to)
+		if saving := d.shifting(ctx); err == nil && saving != nil && len(done.Written) > 0 {
+			return done, saving
+		}
+		if !errors.Is(err, route.ErrOtherwise) || n == moves {
+			return done, err
+		}
+	}
+}
+
+// enough starts the canary tasks that the exact share takes, where that is asked.
+func (d *discovered) enough(ctx context.Context, to sluice.Weights) error {
+	asked := d.Stage.Weights != nil && *d.Stage.Weights == to
+	if !asked || !d.Stage.Exact && to.Primary() > 0 {
+		return nil
+	}
+	if _, err := d.names.Paths(ctx); err != nil {
+		return err
+	}
+	pool := d.names.Pool()
+	want, ok := pool.Exactly(to)
+	switch {
+	case want.Canary <= pool.Canary:
+		return nil
+	case !d.Stage.Exact:
+		return &sluice.Error{Op: "let the canary alone be found under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID, Kind: sluice.Conflict,
+			Err:  fmt.Errorf("%s of it can be found, and the service has %d by now", sluice.Plural(pool.Canary, "task"), pool.Desired),
+			Next: "roll the canary out again with scale: 100, or give exact: true"}
+	case !ok:
+		d.warn("exactly %d%% takes %d primary tasks, and there are %d by now", to.Canary(), want.Primary, pool.Primary)
+		return nil
+	}
+	rev, err := d.revision(ctx)
+	if err != nil {
+		return err
+	}
+	canary, err := d.hosting.ensureCanary(ctx, rev, (100*want.Canary+pool.Desired-1)/pool.Desired)
+	if err != nil {
+		return err
+	}
+	return d.awaitNew(ctx, canary, want.Canary)
+}
+
+// sends: the canary is found, or some of the primary is not because of it.
+func (d *discovered) sends(ctx context.Context) (bool, error) {
+	if err := d.load(ctx); err != nil {
+		return false, err
+	}
+	if _, err := d.names.Look(ctx); err != nil {
+		return false, err
+	}
+	return len(d.names.Found(sluice.Canary))+len(d.names.Taken) > 0, nil
+}
+
+// settle waits until nobody goes any more to what was taken out last: name servers
+// follow, then the answers that callers keep run out. Nothing shows when.
+func (d *discovered) settle(ctx context.Context) error {
+	at, ok, err := saved[time.Time](ctx, d.Host, keyShifted)
+	if err != nil || !ok || d.Abrupt {
+		return err
+	}
+	until := at.Add(d.names.Registry.Forget())
+	for told := false; d.Clock.Now().Before(until); told = true {
+		if !told {
+			d.Host.Emit(sluice.Waiting{For: "callers to forget the addresses", Detail: d.names.Registry.FullName(), Until: until})
+		}
+		if err := d.tend(ctx); err != nil {
+			return err
+		}
+		if err := d.pause(ctx, min(guardEvery, until.Sub(d.Clock.Now()))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part takes every instance of the member's tasks out, others being found, and
+// waits until callers have forgotten them.
+func (d *discovered) part(ctx context.Context, m member) error {
+	if err := d.tend(ctx); err != nil {
+		return err
+	}
+	found, err := d.foundOf(ctx, m)
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		if d.names.Now().All() <= len(found) && !d.Stage.Recreate {
+			return &sluice.Error{Op: "take the " + m.label + " out of " + d.names.Registry.FullName(), Resource: m.ID, Kind: sluice.OutsideChange,
+				Err: errors.New("nobody else is found there: the name would be empty"), Next: "see which tasks of the service run: sluice status; then run sluice resume"}
+		}
+		if err := d.shifting(ctx); err != nil {
+			return err
+		}
+		if err := d.names.Leave(ctx, d.act, m.variant, found); err != nil {
+			return err
+		}
+		if err := d.shifting(ctx); err != nil {
+			return err
+		}
+	}
+	return d.settle(ctx)
+}
+
+// tend holds the share while tasks come and go. In a rollback it begins when the
+// name has been restored.
+func (d *discovered) tend(ctx context.Context) error {
+	held, ok, err := saved[int](ctx, d.Host, keyShareHeld)
+	if err != nil || !ok || held == 0 {
+		return err
+	}
+	if err := d.load(ctx); err != nil {
+		return err
+	}
+	if d.names.Lenient {
+		return nil
+	}
+	before := d.looked
+	did, err := d.names.Hold(ctx, d.act, sluice.CanaryShare(held))
+	if did.Left > 0 && err == nil {
+		err = d.shifting(ctx)
+	}
+	d.tellWindow(did, before)
+	return err
+}
+
+// tellWindow tells how long new tasks of the primary were found before they were
+// taken out: ECS registers them as soon as they run.
+func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
+	n, longest := 0, time.Duration(0)
+	for _, t := range did.Taken {
+		if _, known := d.seen[t.ID]; known {
+			continue
+		}
+		n++
+		if t.Healthy && !before.IsZero() {
+			longest = max(longest, d.Clock.Now().Sub(before))
+		}
+	}
+	if n > 0 && before.IsZero() {
+		d.note("took %s of the primary out of %s, found since nobody looked", sluice.Plural(n, "task"), d.names.Registry.FullName())
+	} else if n > 0 {
+		d.note("took %s of the primary out of %s; callers could find them for %s at most", sluice.Plural(n, "new task"), d.names.Registry.FullName(), plan.Duration(longest))
+	}
+	for _, id := range d.names.Found(sluice.Primary) {
+		d.seen[id] = d.Clock.Now()
+	}
+}
+
+func (d *discovered) see(ctx context.Context, w *watched, o *verdict.Observation) error {
+	if err := d.load(ctx); err != nil {
+		return err
+	}
+	states, err := d.states(ctx, w.member)
+	o.Targets = states
+	return err
+}
+
+func (d *discovered) left(ctx context.Context, w *watched) (int, error) {
+	found, err := d.foundOf(ctx, w.member)
+	return len(found), err
+}
+
+func (d *discovered) reshape(context.Context) error { return nil }
+
+// restore lets all of the primary be found again and the canary no more. The new
+// primary, where it stands beside what served before, is not put back.
+func (d *discovered) restore(ctx context.Context) error {
+	if err := d.load(ctx); err != nil {
+		return err
+	}
+	sends, err := d.sends(ctx)
+	if err != nil || !sends {
+		return err
+	}
+	return d.shift(ctx, sluice.CanaryShare(0))
+}
+
+func (d *discovered) released(context.Context, member) error { return nil }
+
+// takenOut is what is saved of instances that are taken out: attributes that all
+// of them have once, the others by instance.
+type takenOut struct {
+	All  map[string]string            `json:"all,omitempty"`
+	Each map[string]map[string]string `json:"each,omitempty"`
+}
+
+func (d *discovered) keepTaken(ctx context.Context, taken map[string]map[string]string) error {
+	return save(ctx, d.Host, keyTaken, packed(taken))
+}
+
+func packed(taken map[string]map[string]string) takenOut {
+	t := takenOut{Each: map[string]map[string]string{}}
+	ids := slices.Sorted(maps.Keys(taken))
+	if len(ids) > 0 {
+		t.All = maps.Clone(taken[ids[0]])
+	}
+	for _, id := range ids {
+		maps.DeleteFunc(t.All, func(k, v string) bool { w, ok := taken[id][k]; return !ok || w != v })
+	}
+	for _, id := range ids {
+		t.Each[id] = maps.Clone(taken[id])
+		maps.DeleteFunc(t.Each[id], func(k, _ string) bool { _, all := t.All[k]; return all })
+	}
+	return t
+}
+
+func (t takenOut) whole() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for id, each := range t.Each {
+		out[id] = maps.Clone(t.All)
+		if out[id] == nil {
+			out[id] = map[string]string{}
+		}
+		maps.Copy(out[id], each)
+	}
+	return out
+}

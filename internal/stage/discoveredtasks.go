@@ -1,0 +1,142 @@
+package stage
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
+)
+
+// crowd are the tasks of both variants, as the name's driver takes them.
+func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired int, err error) {
+	live, err := d.observe(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	leaves, err := d.leaving(ctx, live)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
+		tasks, err := d.hosting.tasks(ctx, v)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, t := range tasks {
+			if t.Address == "" {
+				continue
+			}
+			x := cloudmap.Task{ID: t.ID, Variant: v, Address: t.Address, Zone: t.Zone, Family: familyOf(t.Revision), Well: d.isWell(t)}
+			if set := live.TaskSet(t.StartedBy); set != nil {
+				x.ExternalID = set.ExternalID
+			}
+			x.Leaves = v == sluice.Primary && leaves(t)
+			all = append(all, x)
+		}
+	}
+	d.looked = d.Clock.Now()
+	return all, live.Desired, nil
+}
+
+func familyOf(revision string) string {
+	for i := len(revision) - 1; i >= 0; i-- {
+		if revision[i] == ':' {
+			return revision[:i]
+		}
+	}
+	return revision
+}
+
+// isWell: it runs, and every container of it that has a health check is HEALTHY.
+// What else a task says is UNKNOWN for ever where one essential container has no
+// check (ECS Developer Guide, "Determine Amazon ECS task health using container
+// health checks").
+func (d *discovered) isWell(t ecs.Task) bool {
+	if t.Status != "RUNNING" || t.Health == "UNHEALTHY" {
+		return false
+	}
+	for _, c := range d.task.Input.ContainerDefinitions {
+		name := aws.ToString(c.Name)
+		if c.HealthCheck != nil && t.Containers[name] != "HEALTHY" && d.isNew(t) {
+			return false
+		}
+	}
+	return !slices.Contains(t.Unwell(), "UNHEALTHY")
+}
+
+// isNew reports whether the task is not of the revision that served before.
+func (d *discovered) isNew(t ecs.Task) bool {
+	return d.former == nil || t.Revision != d.former.Revision
+}
+
+// leaving tells which of the primary's tasks are to go: in a rollback those that
+// the deployment made, else those of what served before.
+func (d *discovered) leaving(ctx context.Context, live *ecs.Live) (func(ecs.Task) bool, error) {
+	if d.Stage.Index == len(d.Plan.Stages) {
+		made, err := d.hosting.made(ctx)
+		return func(t ecs.Task) bool {
+			return slices.ContainsFunc(made, func(m member) bool { return m.ID == t.StartedBy })
+		}, err
+	}
+	if old := d.oldPrimary(); old != "" {
+		return func(t ecs.Task) bool { return t.StartedBy == old }, nil
+	}
+	now, _ := live.PrimaryDeployment()
+	return func(t ecs.Task) bool { return now != "" && t.StartedBy != now }, nil
+}
+
+// of reports whether a task belongs to a member.
+func (m member) runs(t ecs.Task) bool { return t.StartedBy == m.ID }
+
+// foundOf are the instances of a member's tasks that are registered.
+func (d *discovered) foundOf(ctx context.Context, m member) ([]string, error) {
+	if err := d.load(ctx); err != nil {
+		return nil, err
+	}
+	tasks, err := m.of.Tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.names.Look(ctx); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, t := range tasks {
+		if m.runs(t) {
+			ids = append(ids, d.names.InstancesOf(t.ID)...)
+		}
+	}
+	return ids, nil
+}
+
+// states are the member's tasks as a verdict takes targets: healthy are those that
+// callers can be sent to. A new primary that ECS registers is healthy when it is
+// found, unless we keep it out.
+func (d *discovered) states(ctx context.Context, m member) ([]sluice.Target, error) {
+	tasks, err := m.of.Tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.names.Look(ctx); err != nil {
+		return nil, err
+	}
+	all := []sluice.Target{}
+	for _, t := range tasks {
+		if !m.runs(t) {
+			continue
+		}
+		x := sluice.Target{ID: t.Address, State: "initial", Description: "it is not found under " + d.names.Registry.FullName() + " yet"}
+		switch {
+		case t.Health == "UNHEALTHY":
+			x.State, x.Description = "unhealthy", "a container health check fails"
+		case d.isWell(t) && (m.variant == sluice.Canary || d.names.IsReady(t.ID)):
+			x.State, x.Description = "healthy", ""
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
