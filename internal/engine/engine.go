@@ -36,6 +36,8 @@ type Engine struct {
 	Watch func(sluice.Envelope)
 	// Hasty is [stage.Config.Hasty]: for tests of the proof alone.
 	Hasty bool
+	// Abrupt is [stage.Config.Abrupt].
+	Abrupt bool
 }
 
 // Options change how a run behaves.

@@ -249,7 +249,7 @@ func unlessHalted(err error) error {
 
 func (r *run) execute(ctx context.Context, s plan.Stage, began time.Time) error {
 	h := &host{engine: r.Engine, deployment: r.d.ID, stage: label(s), began: began}
-	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, Hasty: r.Hasty,
+	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, Hasty: r.Hasty, Abrupt: r.Abrupt,
 		Leave:     r.opts.NoWait && s.Index < len(r.plan.Stages),
 		Interrupt: func(ctx context.Context) error { return r.interrupt(ctx, s) }})
 	if err != nil {

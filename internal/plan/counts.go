@@ -9,7 +9,7 @@ import "github.com/sluice-ecs/sluice"
 // Pool is the tasks that can be found under a name.
 type Pool struct {
 	Primary, Canary int // tasks that run and are well
-	Desired         int // the service's desired count: fewer are not to be found
+	Desired         int // the service's desired count: fewer are not to be found, nor more of the primary
 }
 
 // Split is how many tasks of each variant are found.
@@ -63,7 +63,8 @@ func (s Split) nearer(o Split, w sluice.Weights) bool {
 // Nearest is the split of the pool that comes nearest to the weights. Of the
 // primary it takes out only so many that no fewer tasks than desired are found,
 // but for a canary that has everything; a share above zero is at least one task.
-// It is never empty unless the pool is.
+// It is never empty unless the pool is. Of a primary with more tasks than desired,
+// as during a rollout, no more than desired count, so that the split stays.
 func (p Pool) Nearest(w sluice.Weights) Split {
 	switch {
 	case w.Canary() == 0 || p.Canary == 0:
@@ -71,6 +72,7 @@ func (p Pool) Nearest(w sluice.Weights) Split {
 	case w.Primary() == 0 || p.Primary == 0:
 		return Split{Canary: p.Canary}
 	}
+	p.Primary = min(p.Primary, max(1, p.Desired)) // during a rollout there are up to twice as many
 	best := Split{}
 	for n := 1; n <= p.Canary; n++ {
 		even := n * w.Primary() / w.Canary()

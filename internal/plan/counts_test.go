@@ -55,7 +55,7 @@ func TestNearestHoldsItsPromises(t *testing.T) {
 		if s.All() == 0 && p.Primary+p.Canary > 0 {
 			t.Fatalf("%+v at %s: nobody is found", p, w)
 		}
-		if s.Primary < p.Primary && w.Primary() > 0 && s.All() < p.Desired {
+		if s.Primary < min(p.Primary, p.Desired) && w.Primary() > 0 && s.All() < p.Desired {
 			t.Fatalf("%+v at %s: %+v takes primaries out below the desired count", p, w, s)
 		}
 		if w.Canary() > 0 && p.Canary > 0 && s.Canary == 0 {
@@ -63,9 +63,9 @@ func TestNearestHoldsItsPromises(t *testing.T) {
 		}
 		off := math.Abs(s.Percent() - float64(w.Canary()))
 		for n := 1; n <= p.Canary && w.Canary() > 0 && w.Primary() > 0 && p.Primary > 0; n++ {
-			for m := 1; m <= p.Primary; m++ {
+			for m := 1; m <= min(p.Primary, p.Desired); m++ {
 				other := Split{m, n}
-				if (m == p.Primary || other.All() >= p.Desired) && math.Abs(other.Percent()-float64(w.Canary())) < off-1e-9 {
+				if (m == min(p.Primary, p.Desired) || other.All() >= p.Desired) && math.Abs(other.Percent()-float64(w.Canary())) < off-1e-9 {
 					t.Fatalf("%+v at %s: %+v is nearer than %+v", p, w, other, s)
 				}
 			}

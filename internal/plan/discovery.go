@@ -25,8 +25,7 @@ type Share struct {
 }
 
 func (s Share) String() string {
-	text := fmt.Sprintf("%d of %s found under %s", s.Tasks.Canary, sluice.Plural(s.Tasks.All(), "task"), s.Name)
-	text += fmt.Sprintf(" canary: %.3g%%", s.Tasks.Percent())
+	text := fmt.Sprintf("%s finds %s, %d of canary: %.3g%%", s.Name, sluice.Plural(s.Tasks.All(), "task"), s.Tasks.Canary, s.Tasks.Percent())
 	if s.Reach == 0 {
 		return text
 	}

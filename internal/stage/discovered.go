@@ -24,14 +24,13 @@ import (
 type discovered struct {
 	*Run
 	names  *cloudmap.Driver
-	loaded bool // what was saved is in names
-	back   bool // the rollback has restored the name
-	seen   map[string]time.Time
-	looked time.Time
+	loaded bool            // what was saved is in names
+	seen   map[string]bool // instances of the primary that a look has shown
+	looked time.Time       // when that was last
 }
 
 func (r *Run) openDiscovered() *discovered {
-	d := &discovered{Run: r, seen: map[string]time.Time{}}
+	d := &discovered{Run: r, seen: map[string]bool{}}
 	d.names = &cloudmap.Driver{Own: cloudmap.Own(r.Deployment), Tasks: d.crowd, Keep: d.keepTaken, Taken: map[string]map[string]string{},
 		Place: cloudmap.Place{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Region: r.Plan.Region}}
 	d.names.Names = cloudmap.Names{API: r.Account.CloudMap(), Registry: *r.Plan.Registry, Pause: r.pause, Token: d.token}
@@ -120,7 +119,7 @@ func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 	d.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
 		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: []string{d.names.Registry.ARN}})
 	now := d.names.Now()
-	d.note("%d of %s found under %s canary: %.3g%%", now.Canary, sluice.Plural(now.All(), "task"), d.names.Registry.FullName(), now.Percent())
+	d.note("%s finds %s, %d of canary: %.3g%%", d.names.Registry.FullName(), sluice.Plural(now.All(), "task"), now.Canary, now.Percent())
 	return nil
 }
 
@@ -129,17 +128,40 @@ const moves = 5
 
 func (d *discovered) move(ctx context.Context, to sluice.Weights) (route.Shift, error) {
 	for n := 1; ; n++ {
-		if err := d.shifting(ctx); err != nil {
+		if err := d.moving(ctx); err != nil {
 			return route.Shift{}, err
 		}
 		done, err := route.Router{Driver: d.names}.Shift(ctx, d.act, to)
-		if saving := d.shifting(ctx); err == nil && saving != nil && len(done.Written) > 0 {
+		if saving := d.moving(ctx); err == nil && saving != nil && len(done.Written) > 0 {
 			return done, saving
 		}
 		if !errors.Is(err, route.ErrOtherwise) || n == moves {
 			return done, err
 		}
 	}
+}
+
+// moving saves when counts were changed last, before and after: killed in between,
+// nobody would know that callers may still have old answers.
+func (d *discovered) moving(ctx context.Context) error {
+	return save(ctx, d.Host, keyShifted, d.Clock.Now())
+}
+
+// seize lets every task of the primary that runs be found, whoever took it out,
+// and nothing that any sluice registered.
+func (d *discovered) seize(ctx context.Context) error {
+	if err := d.load(ctx); err != nil {
+		return err
+	}
+	if err := d.moving(ctx); err != nil {
+		return err
+	}
+	n, err := d.names.Seize(ctx, d.act)
+	if err == nil && n > 0 {
+		d.note("%s under %s changed: all of the primary is found, and it alone", sluice.Plural(n, "record"), d.names.Registry.FullName())
+		err = d.moving(ctx)
+	}
+	return err
 }
 
 // enough starts the canary tasks that the exact share takes, where that is asked.
@@ -183,7 +205,7 @@ func (d *discovered) sends(ctx context.Context) (bool, error) {
 	if _, err := d.names.Look(ctx); err != nil {
 		return false, err
 	}
-	return len(d.names.Found(sluice.Canary))+len(d.names.Taken) > 0, nil
+	return d.names.Ours()+d.names.Out() > 0, nil
 }
 
 // settle waits until nobody goes any more to what was taken out last: name servers
@@ -223,13 +245,13 @@ func (d *discovered) part(ctx context.Context, m member) error {
 			return &sluice.Error{Op: "take the " + m.label + " out of " + d.names.Registry.FullName(), Resource: m.ID, Kind: sluice.OutsideChange,
 				Err: errors.New("nobody else is found there: the name would be empty"), Next: "see which tasks of the service run: sluice status; then run sluice resume"}
 		}
-		if err := d.shifting(ctx); err != nil {
+		if err := d.moving(ctx); err != nil {
 			return err
 		}
 		if err := d.names.Leave(ctx, d.act, m.variant, found); err != nil {
 			return err
 		}
-		if err := d.shifting(ctx); err != nil {
+		if err := d.moving(ctx); err != nil {
 			return err
 		}
 	}
@@ -252,7 +274,7 @@ func (d *discovered) tend(ctx context.Context) error {
 	before := d.looked
 	did, err := d.names.Hold(ctx, d.act, sluice.CanaryShare(held))
 	if did.Left > 0 && err == nil {
-		err = d.shifting(ctx)
+		err = d.moving(ctx)
 	}
 	d.tellWindow(did, before)
 	return err
@@ -263,7 +285,7 @@ func (d *discovered) tend(ctx context.Context) error {
 func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
 	n, longest := 0, time.Duration(0)
 	for _, t := range did.Taken {
-		if _, known := d.seen[t.ID]; known {
+		if d.seen[t.ID] {
 			continue
 		}
 		n++
@@ -277,7 +299,7 @@ func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
 		d.note("took %s of the primary out of %s; callers could find them for %s at most", sluice.Plural(n, "new task"), d.names.Registry.FullName(), plan.Duration(longest))
 	}
 	for _, id := range d.names.Found(sluice.Primary) {
-		d.seen[id] = d.Clock.Now()
+		d.seen[id] = true
 	}
 }
 

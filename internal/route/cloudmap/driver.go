@@ -37,9 +37,6 @@ type Driver struct {
 	Own   string // see [Own]
 	// Tasks reads the tasks of both variants, and the service's desired count.
 	Tasks func(ctx context.Context) (all []Task, desired int, err error)
-	// Stands reports whether a task of any service that may have a canary of an
-	// earlier deployment runs. Nil: none does.
-	Stands func(task string) bool
 	// Taken are the primary's instances that are taken out, with the attributes
 	// under which they are put back. Keep saves it before they are.
 	Taken map[string]map[string]string
@@ -69,6 +66,54 @@ func (d *Driver) Found(v sluice.Variant) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// Out is how many tasks of the primary run and are taken out, as of the last look.
+func (d *Driver) Out() (n int) {
+	for _, m := range d.live.members {
+		if m.taken && !m.in {
+			n++
+		}
+	}
+	return n
+}
+
+// Ours is how many instances any sluice has registered, as of the last look.
+func (d *Driver) Ours() (n int) {
+	for id := range d.live.all {
+		if strings.HasPrefix(id, OwnPrefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// Seize lets every well task of the primary be found, and nothing that sluice has
+// registered, where nobody knows what was taken out. It returns how many instances
+// it changed.
+func (d *Driver) Seize(ctx context.Context, act sluice.Act) (int, error) {
+	s, err := d.look(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var c change
+	for _, m := range s.members {
+		if m.Variant == sluice.Primary && m.Well && !m.in {
+			d.Taken[m.instance] = m.Attributes(d.Registry, d.Place)
+			c.back = append(c.back, m)
+		}
+	}
+	if err := d.putIn(ctx, act, c); err != nil {
+		return 0, err
+	}
+	var ours []string
+	for id := range s.all {
+		if strings.HasPrefix(id, OwnPrefix) {
+			ours = append(ours, id)
+		}
+	}
+	slices.Sort(ours)
+	return len(ours) + len(c.back), d.Leave(ctx, act, sluice.Canary, ours)
 }
 
 // IsReady reports whether callers can be sent to a task of the primary, as of the

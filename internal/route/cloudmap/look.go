@@ -40,14 +40,14 @@ func (d *Driver) look(ctx context.Context) (scene, error) {
 }
 
 func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
-	byID, known := map[string]Instance{}, map[string]bool{}
+	byID, known, runs := map[string]Instance{}, map[string]bool{}, map[string]bool{}
 	s.all = map[string]bool{}
 	for _, i := range instances {
 		byID[i.ID], s.all[i.ID] = i, true
 	}
 	for _, t := range tasks {
 		m := member{Task: t, instance: d.instance(t), healthy: true}
-		known[m.instance] = true
+		known[m.instance], runs[t.ID] = true, true
 		_, m.taken = d.Taken[m.instance]
 		if i, ok := byID[m.instance]; ok {
 			m.in, m.healthy = true, i.Healthy
@@ -57,7 +57,7 @@ func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
 	for _, i := range instances {
 		switch {
 		case known[i.ID]:
-		case strings.HasPrefix(i.ID, OwnPrefix) && d.mayBury(i.ID):
+		case strings.HasPrefix(i.ID, OwnPrefix) && !runs[taskOf(i.ID)]:
 			s.dead = append(s.dead, i.ID)
 		case !isTask(i.ID):
 			s.foreign = append(s.foreign, i.ID)
@@ -74,11 +74,8 @@ func isTask(id string) bool {
 	return len(id) == 32 && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// mayBury: what this deployment registered, and what no task stands behind that
-// an earlier one did.
-func (d *Driver) mayBury(id string) bool {
-	return strings.HasPrefix(id, d.Own) || d.Stands == nil || !d.Stands(id[strings.LastIndexByte(id, '-')+1:])
-}
+// taskOf is the task behind an instance of ours.
+func taskOf(id string) string { return id[strings.LastIndexByte(id, '-')+1:] }
 
 // instance is the id under which a task is found: ECS's for the primary, one of
 // ours for the canary. It is fit for a label of DNS, as SRV records need.
