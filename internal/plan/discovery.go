@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
@@ -30,6 +29,20 @@ func (s Share) String() string {
 		return text
 	}
 	return text + fmt.Sprintf(" for the asked %d%%; half a task is %.3g%%; %s would reach it", s.Asked, s.Bound, sluice.Plural(s.Reach, "task"))
+}
+
+// RegistryOf is the service registry that the file names, and the port that ECS
+// registers in it: given as such or as a container's, which under awsvpc is the
+// same. ok is false where no name is to be steered.
+func RegistryOf(app *appfile.Application) (arn string, port int32, ok bool) {
+	all := app.Service.Input.ServiceRegistries
+	if app.Access != sluice.ServiceDiscovery || len(all) != 1 {
+		return "", 0, false
+	}
+	if all[0].Port != nil {
+		return aws.ToString(all[0].RegistryArn), *all[0].Port, true
+	}
+	return aws.ToString(all[0].RegistryArn), aws.ToInt32(all[0].ContainerPort), true
 }
 
 // Discovered reports whether callers find the service by a name of Cloud Map.
@@ -227,7 +240,7 @@ func (p *Plan) warnDiscovery(app *appfile.Application, live Live) {
 	if len(live.Strangers) > 0 {
 		p.warning("%s under %s: neither ECS's nor sluice's; they take their part of the answers", sluice.Plural(len(live.Strangers), "instance"), r.FullName())
 	}
-	if !slices.ContainsFunc(app.Task.Input.ContainerDefinitions, func(c ecstypes.ContainerDefinition) bool { return c.HealthCheck != nil }) {
+	if len(app.Task.Checked()) == 0 {
 		p.warning("no container has a health check: ECS lets callers find a new task of the primary before anybody knows whether it answers")
 	}
 	p.warnShare()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
@@ -59,9 +57,8 @@ func (d *discovered) isWell(t ecs.Task) bool {
 	if t.Status != "RUNNING" || t.Health == "UNHEALTHY" {
 		return false
 	}
-	for _, c := range d.task.Input.ContainerDefinitions {
-		name := aws.ToString(c.Name)
-		if c.HealthCheck != nil && t.Containers[name] != "HEALTHY" && d.isNew(t) {
+	for _, name := range d.task.Checked() {
+		if t.Containers[name] != "HEALTHY" && d.isNew(t) {
 			return false
 		}
 	}
