@@ -52,7 +52,7 @@ var mutants = []mutant{
 	{"the claim is not given back", "internal/engine/wait.go",
 		"\tif err := r.release(ctx); err != nil {\n", "\tif err := error(nil); err != nil {\n"},
 	{"a claim of somebody else is passed over", "internal/stage/claim.go",
-		"\t\tif !r.claim.seen.IsZero() && now.Sub(r.claim.seen) <= claimStale {\n", "\t\tif r != nil {\n"},
+		"case err == nil && k.Deployment == deployment:", "case err == nil:"},
 	{"a rule that somebody edited is overwritten", "internal/stage/rules.go",
 		"\tif !slices.Contains(prints[arn], live) {\n", "\tif len(live) == 0 {\n"},
 	{"stickiness is lost when weights move", "internal/route/alb/rule.go",
@@ -110,13 +110,17 @@ var foundAt = regexp.MustCompile(`(?s)after (\d+) seeds.*?\[(P\d: [^\n]*)`)
 
 func (m mutant) caught(t *testing.T) {
 	binary := m.build(t)
-	cmd := exec.Command(binary, "-test.run", "^TestSimulation$", "-seeds", "1000", "-shrink=false")
+	cmd := exec.Command(binary, "-test.run", "^TestSimulation$", "-seeds", "1000", "-written", t.TempDir())
 	out, err := cmd.CombinedOutput()
 	found := foundAt.FindSubmatch(out)
 	if err == nil || found == nil {
 		t.Fatalf("not caught in 1000 seeds: %v\n%s", err, out)
 	}
 	t.Logf("caught after %s seeds by %.160s", found[1], found[2])
+	if _, small, ok := strings.Cut(string(out), "made small:\n"); ok {
+		small, _, _ = strings.Cut(small, "written as")
+		t.Logf("its scenario:\n%s", small)
+	}
 }
 
 // build compiles this package's tests with the broken source.

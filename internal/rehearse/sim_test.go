@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -16,6 +17,7 @@ import (
 var (
 	seeds  = flag.Uint64("seeds", 500/lighter, "how many seeds are simulated")
 	shrink = flag.Bool("shrink", true, "make a case that breaks a promise small, and write it down")
+	into   = flag.String("written", "testdata", "the folder where it is written down")
 	first  = flag.Uint64("first", 1, "the first of them")
 )
 
@@ -85,7 +87,7 @@ func written(t *testing.T, c Case) {
 	}
 	c = Shrink(c, Broken)
 	c.Says = []string{fmt.Sprintf("Found by seed %d. What happened: …", c.Seed)}
-	file := fmt.Sprintf("testdata/seed-%d.txt", c.Seed)
+	file := filepath.Join(*into, fmt.Sprintf("seed-%d.txt", c.Seed))
 	t.Logf("made small:\n%s", c)
 	if err := os.WriteFile(file, []byte(c.String()), 0o600); err != nil {
 		t.Error(err)

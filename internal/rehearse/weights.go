@@ -20,7 +20,13 @@ func (f *field) weighed(tx *world.Tx, r *world.Rule) {
 	} else if now != was && f.edited[r.ARN] == was && was[0]+was[1] == 1000 {
 		f.violate("P7", "weights %d and %d of %s, which somebody else had set, were overwritten with %d and %d", was[0], was[1], r.Name(), now[0], now[1])
 	}
-	if now == was || f.outside || f.second1() {
+	if f.outside || f.second1() {
+		return
+	}
+	if first := sticky(f.atFirst[r.ARN]); sticky(r.Actions) != first && !f.excuses(EditRule) {
+		f.violate("P3", "rule %s had a stickiness of %d s, and has %d s while its weights move", r.Name(), first, sticky(r.Actions))
+	}
+	if now == was {
 		return
 	}
 	first := f.weighs(&world.Rule{Actions: f.atFirst[r.ARN]})
