@@ -74,6 +74,7 @@ var eventKinds = map[string]func([]byte) (Event, error){
 	Adopted{}.kind():           decodeAs[Adopted],
 	CapacityChanged{}.kind():   decodeAs[CapacityChanged],
 	TrafficShifted{}.kind():    decodeAs[TrafficShifted],
+	LifecycleChanged{}.kind():  decodeAs[LifecycleChanged],
 	FailureSeen{}.kind():       decodeAs[FailureSeen],
 	Warned{}.kind():            decodeAs[Warned],
 	Noted{}.kind():             decodeAs[Noted],
@@ -198,6 +199,14 @@ type TrafficShifted struct {
 	Rules       []string `json:"rules"`
 }
 
+// LifecycleChanged: a lifecycle event of a deployment of CodeDeploy began or ended.
+type LifecycleChanged struct {
+	Deployment string `json:"codeDeployment"` // "d-XXXXXXXXX"
+	Name       string `json:"name"`           // BeforeInstall … AfterAllowTraffic
+	Status     string `json:"status"`         // InProgress, Succeeded, Failed, Skipped
+	Message    string `json:"message,omitempty"`
+}
+
 // FailureSeen: tasks or targets failed for one cause; told when the count grows.
 type FailureSeen struct {
 	Variant Variant `json:"variant"`
@@ -231,6 +240,7 @@ func (Wrote) kind() string             { return "wrote" }
 func (Adopted) kind() string           { return "adopted" }
 func (CapacityChanged) kind() string   { return "capacityChanged" }
 func (TrafficShifted) kind() string    { return "trafficShifted" }
+func (LifecycleChanged) kind() string  { return "lifecycleChanged" }
 func (FailureSeen) kind() string       { return "failureSeen" }
 func (Warned) kind() string            { return "warned" }
 func (Noted) kind() string             { return "noted" }

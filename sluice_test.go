@@ -102,6 +102,7 @@ func TestEventsSurviveTheEnvelope(t *testing.T) {
 		Waiting{For: "x", Until: time.Unix(5, 0).UTC()}, Writing{Action: "a/b/c", Write: Write{"ecs:X", "r"}},
 		Wrote{Action: "a/b/c", Write: Write{"ecs:X", "r"}, Result: "ok"}, Adopted{Action: "a/b/c", Resource: "r"},
 		CapacityChanged{Variant: Canary, Desired: 3}, TrafficShifted{ToPrimary: 90, ToCanary: 10, Rules: []string{"arn"}},
+		LifecycleChanged{Deployment: "d-123456789", Name: "AfterInstall", Status: "Failed", Message: "why"},
 		FailureSeen{Variant: Canary, Cause: "exit code 1", Count: 2}, Warned{Message: "m"}, Noted{Message: "m"},
 	}
 	if len(events) != len(eventKinds) {

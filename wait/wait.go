@@ -2,8 +2,8 @@
 // ended: succeeded, rolled back, superseded, failed and so on, and why.
 //
 // It does what `sluice wait` does, for programs. The deployment may have been
-// started by anything, before, during or after the call; rolling updates and task
-// sets are followed. It reads only.
+// started by anything, before, during or after the call; rolling updates, task
+// sets and deployments of CodeDeploy are followed. It reads only.
 //
 // Start reading at [For].
 package wait
@@ -23,7 +23,7 @@ import (
 )
 
 // Options say which deployment is waited for, and in which account. Only Service
-// is required.
+// is required, and not even that where Deployment is one of CodeDeploy.
 type Options struct {
 	Cluster string // name or ARN; empty is the default cluster
 	Service string // name or ARN
@@ -32,8 +32,8 @@ type Options struct {
 	// for until it appears; if it serves already, that is success at once.
 	TaskDefinition string
 	// Deployment is the ARN or ID of a service deployment, or "ecs-svc/<number>" of
-	// a deployment or a task set. With neither it is the deployment that is current
-	// at the first look.
+	// a deployment or a task set, or "d-XXXXXXXXX" of CodeDeploy. With neither it is
+	// the deployment that is current at the first look.
 	Deployment string
 
 	Timeout          time.Duration // hard limit; 0 is 3 minutes
@@ -59,7 +59,7 @@ type Options struct {
 type Result struct {
 	Outcome    sluice.Outcome
 	Revision   string // family:revision that was waited for
-	Deployment string // ARN of its service deployment, else "ecs-svc/<number>"
+	Deployment string // ARN of its service deployment, "ecs-svc/<number>", or "d-XXXXXXXXX" of CodeDeploy
 	By         string // family:revision that was rolled back to, or that superseded it
 	Detail     string // for people, one line
 	Next       string // what to do, one sentence; empty after success
@@ -90,9 +90,8 @@ func (r Result) Succeeded() bool { return r.Outcome == sluice.Succeeded }
 // Result, and every outcome but [sluice.Succeeded] is one to act on.
 //
 // The error is a *[sluice.Error] when nothing can be judged: no credentials, a
-// refusal by AWS, a cluster or task definition that does not exist, a deployment
-// controller that is not followed (CODE_DEPLOY). When ctx ends, it is ctx's
-// cause, with the Result as last seen; the deployment goes on.
+// refusal by AWS, a cluster or task definition that does not exist. When ctx ends, it
+// is ctx's cause, with the Result as last seen; the deployment goes on.
 func For(ctx context.Context, o Options) (Result, error) {
 	o.fill()
 	a, err := account.Open(ctx, account.Config{

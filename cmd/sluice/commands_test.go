@@ -16,22 +16,23 @@ import (
 
 // commands are those of the scripts, beside testscript's own.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"exits":     exits,     // exits CODE sluice …: run it, and want that exit code
-	"sim":       sim,       // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
-	"fault":     inject,    // fault LINE: inject it
-	"remove":    remove,    // remove CLUSTER SERVICE: somebody deletes it
-	"update":    update,    // update CLUSTER SERVICE IMAGE: somebody deploys an image; FORCE instead: a new deployment
-	"history":   history,   // history CLUSTER SERVICE: its service deployments, newest first
-	"claim":     claim,     // claim CLUSTER SERVICE ID: another machine deploys it
-	"autoscale": autoscale, // autoscale CLUSTER SERVICE MIN MAX [in] [out] [scheduled]: somebody registers it so
-	"targets":   targets,   // targets: the scalable targets, as AWS describes them
-	"edit":      edit,      // edit FILE OLD NEW: in place
-	"clear":     clearFaults,
-	"traffic":   traffic, // traffic BALANCER N: send requests; stdout counts the answers
-	"start":     start,   // start NAME sluice …: run it beside the script
-	"until":     until,   // until NAME REGEXP: wait for it in what NAME wrote
-	"signal":    signal,  // signal NAME INT|KILL
-	"finish":    finish,  // finish NAME CODE: wait for its end
+	"exits":      exits,      // exits CODE sluice …: run it, and want that exit code
+	"sim":        sim,        // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
+	"fault":      inject,     // fault LINE: inject it
+	"remove":     remove,     // remove CLUSTER SERVICE: somebody deletes it
+	"update":     update,     // update CLUSTER SERVICE IMAGE: somebody deploys an image; FORCE instead: a new deployment
+	"history":    history,    // history CLUSTER SERVICE: its service deployments, newest first
+	"claim":      claim,      // claim CLUSTER SERVICE ID: another machine deploys it
+	"autoscale":  autoscale,  // autoscale CLUSTER SERVICE MIN MAX [in] [out] [scheduled]: somebody registers it so
+	"targets":    targets,    // targets: the scalable targets, as AWS describes them
+	"codedeploy": codedeploy, // codedeploy start|stop|continue …: somebody else at CodeDeploy
+	"edit":       edit,       // edit FILE OLD NEW: in place
+	"clear":      clearFaults,
+	"traffic":    traffic, // traffic BALANCER N: send requests; stdout counts the answers
+	"start":      start,   // start NAME sluice …: run it beside the script
+	"until":      until,   // until NAME REGEXP: wait for it in what NAME wrote
+	"signal":     signal,  // signal NAME INT|KILL
+	"finish":     finish,  // finish NAME CODE: wait for its end
 }
 
 // exits runs a command and wants its exit code.

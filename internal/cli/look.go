@@ -78,6 +78,8 @@ type tree struct {
 	Events  []treeEvent   `json:"events,omitempty"` // newest first
 
 	Deployment *treeDeployment `json:"deployment,omitempty"`
+
+	Code []treeCode `json:"codeDeployments,omitempty"` // of controller CODE_DEPLOY: the newest, and its rollback
 }
 
 // treeRule is a rule with the weights that it has; nil: none of that group.
@@ -98,6 +100,7 @@ type treeSet struct {
 	Running  int        `json:"running"`
 	Pending  int        `json:"pending"`
 	Steady   bool       `json:"steady"`
+	Weight   *float64   `json:"weight,omitempty"` // percent of the traffic, by CodeDeploy
 	Tasks    []treeTask `json:"tasks,omitempty"`
 
 	group string
@@ -147,10 +150,13 @@ func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tre
 		}
 	}
 	t.events(live.Raw.Events, s.events)
-	if rolls {
+	if rolls || live.Controller == "CODE_DEPLOY" && live.Status == "ACTIVE" {
 		c, _, err := p.clock()
 		if err != nil {
 			return t, err
+		}
+		if !rolls {
+			return t, t.lookCode(ctx, a, c)
 		}
 		return t, t.lookRolling(ctx, a, c, hand, live)
 	}

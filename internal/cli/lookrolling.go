@@ -142,7 +142,7 @@ func (t *tree) unsettled() bool {
 	return t.moving() || slices.ContainsFunc(t.Rolling, func(d treeRolling) bool { return d.State == "FAILED" })
 }
 
-// moving reports whether ECS is about a deployment of the service.
+// moving reports whether AWS is about a deployment of the service.
 func (t *tree) moving() bool {
 	if t.Current != nil {
 		switch t.Current.Status {
@@ -150,7 +150,8 @@ func (t *tree) moving() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(t.Rolling, func(d treeRolling) bool { return d.State == "IN_PROGRESS" })
+	return slices.ContainsFunc(t.Rolling, func(d treeRolling) bool { return d.State == "IN_PROGRESS" }) ||
+		slices.ContainsFunc(t.Code, func(d treeCode) bool { return !d.over() })
 }
 
 // causes asks for a verdict of one look, for the reasons that it gives.
@@ -166,9 +167,14 @@ func (t *tree) causes(ctx context.Context, a *account.Account, c clock.Clock) er
 	if err != nil {
 		return err
 	}
-	for _, k := range seen.Verdict.Causes {
+	t.explain(seen.Verdict)
+	return nil
+}
+
+// explain takes over the causes of a verdict.
+func (t *tree) explain(v verdict.Verdict) {
+	for _, k := range v.Causes {
 		t.Causes = append(t.Causes, waitCause{k.Kind, k.Text, k.Count, k.Task, k.Kind.Advice()})
 	}
-	t.Logs = seen.Verdict.Logs
-	return nil
+	t.Logs = v.Logs
 }

@@ -19,7 +19,9 @@ func (p *program) status() *cobra.Command {
 	c := p.command(&t, "Show a service as it stands, and its deployment",
 		`Show a service as it stands: its task sets, tasks and targets, the weights asked and
 those that the rules have, and the deployment that runs or ran last; of a rolling
-service ECS's deployments, why tasks fail, and its newest events. It reads only.
+service ECS's deployments, why tasks fail, and its newest events; of one that CodeDeploy
+deploys the deployment with its lifecycle, and both task sets with their traffic. It reads
+only.
 
 With --watch it is shown anew after each change: to the end of the deployment that
 runs, or until Ctrl-C if none runs. `+idHelp,

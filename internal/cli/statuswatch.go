@@ -61,7 +61,7 @@ func passing(err error) bool {
 	return sluice.KindOf(err) == sluice.Throttled || errors.Is(err, sluice.ErrUnanswered)
 }
 
-// busy reports whether a deployment runs: ours, or one of ECS.
+// busy reports whether a deployment runs: ours, or one of AWS's.
 func (t *tree) busy() bool {
 	return t.Deployment != nil && t.Deployment.Runner != "" || t.moving()
 }

@@ -22,6 +22,7 @@ func (v treeView) write(w io.Writer, t *tree) error {
 	v.scaling(&b, t)
 	v.deployment(&b, t)
 	v.rules(&b, t)
+	v.code(&b, t)
 	for _, s := range t.Sets {
 		v.set(&b, s)
 	}
@@ -124,7 +125,11 @@ func (v treeView) set(b *bytes.Buffer, s treeSet) {
 	if s.Steady {
 		steady = ", steady"
 	}
-	fmt.Fprintf(b, "task set %s (%s, %s) of %s: %g%%, %d of %d running%s\n", s.ID, v.bold(role), s.Status, s.Revision, s.Scale, s.Running, s.Desired, steady)
+	share := fmt.Sprintf("%g%%", s.Scale)
+	if s.Weight != nil {
+		share = fmt.Sprintf("%g%% of the traffic", *s.Weight)
+	}
+	fmt.Fprintf(b, "task set %s (%s, %s) of %s: %s, %d of %d running%s\n", s.ID, v.bold(role), s.Status, s.Revision, share, s.Running, s.Desired, steady)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, task := range s.Tasks {
 		fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))

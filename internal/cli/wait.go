@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,15 +31,17 @@ func (p *program) wait() *cobra.Command {
 		Use:   "wait --cluster NAME --service NAME [flags]",
 		Short: "Wait for a deployment that anything started, and tell how it ended",
 		Long: `Wait for a deployment of ECS services and tell how it ended: succeeded, rolled back,
-superseded and so on, and why. Whatever started it, before, during or after; rolling
-updates and task sets. It reads only.
+superseded and so on, and why. Whatever started it, before, during or after: rolling
+updates, task sets, and deployments of CodeDeploy, whose rollback is followed to its own
+end. It reads only.
 
 Without --task-definition or --deployment it is the deployment that is current at the
 first look. With --task-definition it waits for that revision to appear and to serve;
 if it serves already, that is success at once.`,
 		Example: `  sluice wait --cluster prod --service web
   sluice wait --cluster prod --service web --task-definition web:42 --timeout 10m
-  sluice wait --cluster prod --service web --service api --output json`,
+  sluice wait --cluster prod --service web --service api --output json
+  sluice wait --deployment d-ABCDEF123`,
 		Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error { return p.runWait(c.Context(), o) },
 	}
@@ -46,7 +49,7 @@ if it serves already, that is success at once.`,
 	f.StringVar(&o.cluster, "cluster", "", "`name` or ARN of the cluster (default: the account's default cluster)")
 	f.StringArrayVar(&o.services, "service", nil, "`name` or ARN of a service; may be given several times")
 	f.StringVar(&o.definition, "task-definition", "", "`family:revision` or ARN that has to serve")
-	f.StringVar(&o.deployment, "deployment", "", "`ID` or ARN of a service deployment, or ecs-svc/<number> of a deployment or task set")
+	f.StringVar(&o.deployment, "deployment", "", "`ID` or ARN of a service deployment, ecs-svc/<number> of a deployment or task set, or d-XXXX of CodeDeploy, which needs no --service")
 	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "hard limit; the exit code is then 9")
 	f.DurationVar(&o.deadline, "progress-deadline", 10*time.Minute, "limit without any progress")
 	f.IntVar(&o.failAfter, "fail-after", verdict.FailAfter, "tasks stopped of one cause that end the wait, where no circuit breaker does")
@@ -59,7 +62,7 @@ func (o waitOptions) check() error {
 		return &sluice.Error{Op: "sluice wait", Err: errors.New(why), Next: next}
 	}
 	switch {
-	case len(o.services) == 0:
+	case len(o.services) == 0 && !strings.HasPrefix(o.deployment, "d-"):
 		return wrong("no service given", "give --service NAME")
 	case o.deployment != "" && len(o.services) > 1:
 		return wrong("a deployment is of one service, and several are given", "give one --service, or leave --deployment out")
@@ -76,6 +79,9 @@ func (o waitOptions) check() error {
 func (p *program) runWait(ctx context.Context, o waitOptions) error {
 	if err := o.check(); err != nil {
 		return err
+	}
+	if len(o.services) == 0 {
+		o.services = []string{""} // the deployment says whose it is
 	}
 	a, c, err := p.open(ctx, "")
 	if err != nil {

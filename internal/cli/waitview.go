@@ -32,6 +32,7 @@ type waitTold struct {
 	logs   map[string]bool
 	unread int
 	seq    int64
+	course *verdict.CodeTarget
 }
 
 func (p *program) newWaitView(several bool, began time.Time) *waitView {
@@ -59,7 +60,7 @@ func (v *waitView) see(s watch.Seen) {
 
 // news are the events of a look: what was not told before.
 func (t *waitTold) news(s watch.Seen) []sluice.Event {
-	var all []sluice.Event
+	all := t.lifecycle(s.Course)
 	for _, c := range s.Verdict.Causes {
 		if t.counts[c.Text] < c.Count {
 			t.counts[c.Text] = c.Count
@@ -85,6 +86,21 @@ func (t *waitTold) news(s watch.Seen) []sluice.Event {
 		all = append(all, sluice.Waiting{For: s.Target.Name(), Detail: s.Verdict.Detail})
 	}
 	t.detail = s.Verdict.Detail
+	return all
+}
+
+// lifecycle are the parts of a CodeDeploy deployment that began or ended.
+func (t *waitTold) lifecycle(now *verdict.CodeTarget) (all []sluice.Event) {
+	if now == nil {
+		return nil
+	}
+	if t.course != nil && t.course.Deployment != now.Deployment {
+		t.course = nil
+	}
+	for _, e := range now.Since(t.course) {
+		all = append(all, sluice.LifecycleChanged{Deployment: now.Deployment, Name: e.Name, Status: e.Status, Message: e.Message})
+	}
+	t.course = now
 	return all
 }
 
@@ -122,12 +138,26 @@ func waitWords(e sluice.Event) line {
 			text = fmt.Sprintf("%s stopped: %s (task %s)", sluice.Plural(e.Count, "task"), e.Cause, e.Task)
 		}
 		return line{failure, text}
+	case sluice.LifecycleChanged:
+		return lifecycleWords(e)
 	case sluice.Noted:
 		return line{faint, e.Message}
 	case sluice.Warned:
 		return line{warning, "warning: " + e.Message}
 	}
 	return line{}
+}
+
+// lifecycleWords are "AfterInstall: Failed: why".
+func lifecycleWords(e sluice.LifecycleChanged) line {
+	l := line{faint, e.Name + ": " + e.Status}
+	if e.Message != "" {
+		l.text += ": " + e.Message
+	}
+	if e.Status == "Failed" {
+		l.level = failure
+	}
+	return l
 }
 
 // waitResult is how the wait for one service ended, as JSON.

@@ -69,6 +69,8 @@ func sayStep(ev sluice.Event) line {
 		return line{plain, string(e.Variant) + " " + e.Revision + ": " + capacityWords(e)}
 	case sluice.TrafficShifted:
 		return line{success, shiftWords(e)}
+	case sluice.LifecycleChanged:
+		return lifecycleWords(e)
 	case sluice.FailureSeen:
 		return line{failure, failureWords(e)}
 	case sluice.Warned:

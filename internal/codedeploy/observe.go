@@ -49,20 +49,27 @@ func deployment(i cdtypes.DeploymentInfo) *verdict.CodeDeployment {
 }
 
 // Target looks at the service in a deployment: lifecycle events, traffic, both task
-// sets. nil: AWS shows no target, or not yet.
+// sets. nil: AWS shows no target, or not yet. Without a service it is asked for first.
 func (h Hand) Target(ctx context.Context, id, cluster, service string) (*verdict.CodeTarget, error) {
-	target := strings.Replace(serviceKey(cluster, service), "/", ":", 1)
-	t, err := h.targets(ctx, id, []string{target})
+	if service == "" {
+		return h.told(h.listed(ctx, id))
+	}
+	t, err := h.targets(ctx, id, []string{strings.Replace(serviceKey(cluster, service), "/", ":", 1)})
 	var other *cdtypes.DeploymentTargetDoesNotExistException
 	var wrong *cdtypes.InvalidDeploymentTargetIdException
 	if errors.As(err, &other) || errors.As(err, &wrong) {
 		t, err = h.listed(ctx, id)
 	}
+	return h.told(t, err)
+}
+
+// told: no target yet is no error.
+func (h Hand) told(t *verdict.CodeTarget, err error) (*verdict.CodeTarget, error) {
 	if starting(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at the target of deployment %s: %w", id, sluice.Inner(err))
+		return nil, fmt.Errorf("look at a deployment's target: %w", sluice.Inner(err))
 	}
 	return t, nil
 }
@@ -96,7 +103,7 @@ func (h Hand) targets(ctx context.Context, id string, targets []string) (*verdic
 }
 
 func target(id string, e cdtypes.ECSTarget) *verdict.CodeTarget {
-	t := &verdict.CodeTarget{Deployment: id, Status: string(e.Status)}
+	t := &verdict.CodeTarget{Deployment: id, Name: aws.ToString(e.TargetId), Status: string(e.Status)}
 	for _, l := range e.LifecycleEvents {
 		ev := verdict.LifecycleEvent{Name: aws.ToString(l.LifecycleEventName), Status: string(l.Status), StartedAt: aws.ToTime(l.StartTime), EndedAt: aws.ToTime(l.EndTime)}
 		if d := l.Diagnostics; d != nil && d.ErrorCode != cdtypes.LifecycleErrorCodeSuccess {

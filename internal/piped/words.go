@@ -24,6 +24,8 @@ func say(ev sluice.Event) (contract.LogSeverity, string) {
 	case sluice.TrafficShifted:
 		return good, fmt.Sprintf("weights read back: primary %d%% / canary %d%%, were %d / %d, on %s",
 			e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary, sluice.Plural(len(e.Rules), "rule"))
+	case sluice.LifecycleChanged:
+		return info, strings.TrimSuffix(e.Name+": "+e.Status+": "+e.Message, ": ")
 	case sluice.FailureSeen:
 		return bad, fmt.Sprintf("%s of the %s: %s (task %s)", sluice.Plural(e.Count, "failure"), e.Variant, e.Cause, e.Task)
 	case sluice.Warned:

@@ -116,6 +116,7 @@ func (b BlueGreen) Needs(now time.Time) CodeNeeds {
 	if b.hurt(now) {
 		n.Service, n.Fallen = true, true
 	}
+	n.Service = n.Service || b.looks == 0 && b.want.Revision == "" // for the names of the revisions
 	return n
 }
 
@@ -132,9 +133,10 @@ func (l *leg) good() bool {
 	return l.d != nil && l.d.Status == "Succeeded" || l.t != nil && l.t.Status == "Succeeded" && (l.d == nil || !l.d.Ended())
 }
 
-// finishing: every lifecycle event is over; only the status tells more.
+// finishing: all traffic is moved and every lifecycle event is over; only the status
+// tells more.
 func (l *leg) finishing() bool {
-	if l.t == nil || len(l.t.Events) == 0 {
+	if l.t == nil || !l.t.succeeded("AllowTraffic") {
 		return false
 	}
 	return !slices.ContainsFunc(l.t.Events, func(e LifecycleEvent) bool { return e.Status != "Succeeded" && e.Status != "Skipped" })
@@ -178,8 +180,13 @@ func (b BlueGreen) GiveUp(now time.Time, why string) (BlueGreen, Verdict) {
 func (b BlueGreen) Explain() []Stopped { return b.unheard(b.ledger) }
 
 // Shown are the deployment and its target as they were read last; of the rollback,
-// if there is one.
-func (b BlueGreen) Shown() (*CodeDeployment, *CodeTarget) { return b.leg().d, b.leg().t }
+// once that was read.
+func (b BlueGreen) Shown() (*CodeDeployment, *CodeTarget) {
+	if b.back.d != nil {
+		return b.back.d, b.back.t
+	}
+	return b.main.d, b.main.t
+}
 
 // learn takes in what was read.
 func (b *BlueGreen) learn(o Observation) {

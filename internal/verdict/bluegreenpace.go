@@ -66,7 +66,7 @@ func (b *BlueGreen) noteAsked(n CodeNeeds, now time.Time) {
 
 // fresh reports whether n has something that was not asked for at the last look.
 func (b *BlueGreen) fresh(n CodeNeeds) bool {
-	return n.Deployment != "" && n.Deployment != b.asked.Deployment && n.Target == "" ||
+	return n.Deployment != "" && n.Deployment != b.asked.Deployment ||
 		n.Service && !b.asked.Service || n.Fallen && !b.asked.Fallen || n.Revision
 }
 
@@ -122,6 +122,9 @@ func (b *BlueGreen) hurt(now time.Time) bool {
 	install := b.main.t.Event("Install")
 	if install == nil || install.Status != "InProgress" || b.green() == nil || b.main.over() {
 		return false
+	}
+	if b.want.Once {
+		return b.fallenAt.IsZero()
 	}
 	since := now.Sub(b.fallenAt)
 	return b.fell && since >= busy || now.Sub(b.moved) >= hungFor && since >= hungFor || b.leading().Count > 0 && since >= nextEvent

@@ -41,6 +41,7 @@ func (d CodeDeployment) IsRollback() bool {
 // CodeTarget is the service in a CodeDeploy deployment: how far it is.
 type CodeTarget struct {
 	Deployment  string // id
+	Name        string // "<cluster>:<service>"
 	Status      string // Pending, InProgress, Ready, Succeeded, Failed, Skipped, Unknown
 	Events      []LifecycleEvent
 	Blue, Green *CodeSet // the original and the replacement task set; nil: none yet

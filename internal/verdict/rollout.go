@@ -19,6 +19,7 @@ type Wanted struct {
 
 	Fresh     bool // the CodeDeploy deployment was made a moment ago: nothing is to be seen yet
 	Returning bool // the CodeDeploy deployment was stopped so that it is rolled back
+	Once      bool // nobody waits: what would explain a failure is read at once
 
 	Timeout   time.Duration // hard, from the first look on; 0: none
 	Deadline  time.Duration // without progress; 0: none

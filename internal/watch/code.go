@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -18,11 +19,30 @@ type codeFollower struct {
 	*follower
 	hand  codedeploy.Hand
 	judge verdict.BlueGreen
+	of    Target // whose deployment it is, once that is known
+	brief bool   // the account is not searched for the group of a service
+}
+
+// Code looks once at the CodeDeploy deployment of a service: the one that is under
+// way, else the newest that its task sets tell of. Code is nil if there is none.
+func (w *Watch) Code(ctx context.Context, cluster, service string) (Seen, error) {
+	f, err := w.follower(ctx, Target{Cluster: cluster, Service: service, Wanted: verdict.Wanted{Once: true}}, nil)
+	if err != nil {
+		return Seen{}, err
+	}
+	c := f.codeFollower()
+	c.brief = true
+	for {
+		s, err := c.look(ctx)
+		if err != nil || s.Verdict.NextLook > 0 || s.Verdict.State == verdict.Ended {
+			return s, err
+		}
+	}
 }
 
 // runCode looks until the verdict ends, as run does.
 func (f *follower) runCode(ctx, reading context.Context) (Seen, error) {
-	c := &codeFollower{follower: f, hand: codedeploy.Hand{API: f.watch.account.CodeDeploy()}, judge: f.codeJudge()}
+	c := f.codeFollower()
 	_ = f.watch.clock.Sleep(reading, c.judge.First()) // ends early with the wait
 	for {
 		seen, err := c.look(reading)
@@ -46,10 +66,11 @@ func (f *follower) runCode(ctx, reading context.Context) (Seen, error) {
 	}
 }
 
-// codeJudge judges from when the wait began: a moment ago, if the service had to be
-// looked at first.
-func (f *follower) codeJudge() verdict.BlueGreen {
-	return verdict.FollowBlueGreen(f.judge.Began(), f.target.Wanted)
+// codeFollower judges from when the wait began: a moment ago, if the service had to
+// be looked at first.
+func (f *follower) codeFollower() *codeFollower {
+	return &codeFollower{follower: f, hand: codedeploy.Hand{API: f.watch.account.CodeDeploy()}, of: f.target,
+		judge: verdict.FollowBlueGreen(f.judge.Began(), f.target.Wanted)}
 }
 
 // left is how long to wait, at most until the hard limit; 0 if that has passed.
@@ -113,9 +134,10 @@ func (c *codeFollower) readCode(ctx context.Context, n verdict.CodeNeeds, o *ver
 		}
 	}
 	if n.Target != "" {
-		if o.Code.Target, err = c.hand.Target(ctx, n.Target, c.target.Cluster, c.target.Service); err != nil {
+		if o.Code.Target, err = c.hand.Target(ctx, n.Target, c.of.Cluster, c.of.Service); err != nil {
 			return err
 		}
+		c.learn(o.Code.Target)
 	}
 	d := o.Code.Deployment
 	if d == nil {
@@ -130,19 +152,30 @@ func (c *codeFollower) readCode(ctx context.Context, n verdict.CodeNeeds, o *ver
 	return nil
 }
 
+// learn whose deployment it is, if only its id was given.
+func (c *codeFollower) learn(t *verdict.CodeTarget) {
+	if t == nil || c.of.Service != "" {
+		return
+	}
+	if cluster, service, ok := strings.Cut(t.Name, ":"); ok {
+		c.of.Cluster, c.of.Service = cluster, service
+		c.boards = c.watch.of(cluster)
+	}
+}
+
 // readService reads the service and its stopped tasks. What fails is left out.
 func (c *codeFollower) readService(ctx context.Context, n verdict.CodeNeeds, o *verdict.Observation) {
-	if c.target.Service == "" {
+	if c.of.Service == "" {
 		return
 	}
 	if n.Service && o.Service == nil {
-		s, _, err := c.boards.services.get(ctx, c.target.Service, c.now())
+		s, _, err := c.boards.services.get(ctx, c.of.Service, c.now())
 		if c.failed(o, "the service", err); err == nil {
 			o.Service, c.last = s, s
 		}
 	}
 	if n.Fallen && !c.mute.fallen {
-		fallen, err := c.fallen.Update(ctx, c.target.hand(c.watch))
+		fallen, err := c.fallen.Update(ctx, c.of.hand(c.watch))
 		c.mute.fallen = c.failed(o, "stopped tasks", err)
 		o.Fallen = fallen
 	}
@@ -220,7 +253,7 @@ func (c *codeFollower) groupOf(ctx context.Context, s *verdict.Service) (codedep
 		by = append(by, ts.ExternalID)
 	}
 	g, ok, err := c.hand.GroupBy(ctx, by, s.Cluster, s.Name)
-	if ok || err != nil {
+	if ok || err != nil || c.brief {
 		return g, err
 	}
 	x, _, err := c.watch.groups.get(ctx, "", c.now())
