@@ -112,7 +112,11 @@ func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 	if err := save(ctx, d.Host, keyShareHeld, to.Canary()); err != nil {
 		return err
 	}
+	first := len(d.names.Taken) == 0
 	done, err := d.move(ctx, to)
+	if err == nil && first {
+		err = d.staysOut(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -122,6 +126,24 @@ func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 	d.note("%s finds %s, %d of canary: %.3g%%", d.names.Registry.FullName(), sluice.Plural(now.All(), "task"), now.Canary, now.Percent())
 	return nil
 }
+
+// staysOut watches, before the first shift that takes instances of ECS's out is
+// claimed, whether ECS puts them back: AWS does not say. Its scheduler comes round
+// within seconds.
+func (d *discovered) staysOut(ctx context.Context) error {
+	for until := d.Clock.Now().Add(watchOut); d.names.Out() > 0 && d.Clock.Now().Before(until); {
+		if err := d.pause(ctx, guardEvery); err != nil {
+			return err
+		}
+		if _, err := d.names.Look(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watchOut is how long it is watched whether ECS undoes what was taken out.
+const watchOut = 30 * time.Second
 
 // moves is how often a shift is begun anew because tasks came or went meanwhile.
 const moves = 5
@@ -136,6 +158,9 @@ func (d *discovered) move(ctx context.Context, to sluice.Weights) (route.Shift, 
 			return done, saving
 		}
 		if !errors.Is(err, route.ErrOtherwise) || n == moves {
+			return done, err
+		}
+		if err := d.pause(ctx, lag); err != nil { // the look may have been of the past
 			return done, err
 		}
 	}
