@@ -97,6 +97,7 @@ func TestNamedUnderFaults(t *testing.T) {
 				byName(t, named{}, func(b *nameBench) {
 					must(b, b.sim.Inject(c.fault))
 					end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2", pipeline), engine.Options{}))(b)
+					b.sim.ClearFaults()
 					b.ends(end, c.outcome, c.cause, c.end, "4 primary, 0 canary")
 					if b.nobodyLost(); b.Failed() {
 						b.Errorf("%s", flow)

@@ -72,6 +72,11 @@ func (d *discovered) load(ctx context.Context) error {
 	if ok {
 		d.names.Taken = t.whole()
 	}
+	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
+	if err != nil {
+		return err
+	}
+	d.names.Holds = held > 0
 	if d.Stage.Index == len(d.Plan.Stages) {
 		d.names.Tries, d.names.Lenient = 3, true
 	}
@@ -112,6 +117,7 @@ func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 	if err := save(ctx, d.Host, keyShareHeld, to.Canary()); err != nil {
 		return err
 	}
+	d.names.Holds = to.Canary() > 0
 	first := len(d.names.Taken) == 0
 	done, err := d.move(ctx, to)
 	if err == nil && first {
@@ -154,6 +160,9 @@ func (d *discovered) move(ctx context.Context, to sluice.Weights) (route.Shift, 
 			return route.Shift{}, err
 		}
 		done, err := route.Router{Driver: d.names}.Shift(ctx, d.act, to)
+		if err == nil {
+			err = d.reached(to)
+		}
 		if saving := d.moving(ctx); err == nil && saving != nil && len(done.Written) > 0 {
 			return done, saving
 		}
@@ -187,6 +196,18 @@ func (d *discovered) seize(ctx context.Context) error {
 		err = d.moving(ctx)
 	}
 	return err
+}
+
+// reached refuses a shift that is as near as the tasks allow and yet not what was
+// asked: with nobody else to be found, the other variant stays.
+func (d *discovered) reached(to sluice.Weights) error {
+	now := d.names.Now()
+	if (now.Canary > 0) == (to.Canary() > 0) && (now.Primary > 0) == (to.Primary() > 0) {
+		return nil
+	}
+	return &sluice.Error{Op: "shift what is found under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID, Kind: sluice.Conflict,
+		Err:  fmt.Errorf("asked for %s, %w %s of the primary and %s of the canary", to, route.ErrOtherwise, sluice.Plural(now.Primary, "task"), sluice.Plural(now.Canary, "task")),
+		Next: "the others are not well: see them with sluice status, then run sluice resume or sluice rollback"}
 }
 
 // enough starts the canary tasks that the exact share takes, where that is asked.
@@ -259,6 +280,9 @@ func (d *discovered) settle(ctx context.Context) error {
 // waits until callers have forgotten them.
 func (d *discovered) part(ctx context.Context, m member) error {
 	if err := d.tend(ctx); err != nil {
+		return err
+	}
+	if err := d.current(ctx); err != nil {
 		return err
 	}
 	found, err := d.foundOf(ctx, m)

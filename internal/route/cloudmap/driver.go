@@ -42,11 +42,14 @@ type Driver struct {
 	Taken map[string]map[string]string
 	Keep  func(ctx context.Context, taken map[string]map[string]string) error
 
+	// Holds: some of the canary are to be found; that one is not any more is told.
+	Holds bool
 	// Lenient lets be what others did: a rollback brings everything back anyway.
 	Lenient bool
 
 	live            scene           // of the last look
 	seenOut, seenIn map[string]bool // instances, as looks have shown them
+	left            map[string]bool // of the canary, that we took out
 }
 
 // Now is who was found at the last look, and Pool who could be.
@@ -148,9 +151,7 @@ func (d *Driver) Leave(ctx context.Context, act sluice.Act, v sluice.Variant, id
 	if v == sluice.Canary {
 		label = CanaryInstances
 	}
-	for _, id := range ids {
-		delete(d.seenIn, id)
-	}
+	d.leaves(ids)
 	return d.Deregister(ctx, act, label, ids)
 }
 
@@ -207,6 +208,7 @@ func (d *Driver) apply(ctx context.Context, act sluice.Act, c change) error {
 func (d *Driver) putIn(ctx context.Context, act sluice.Act, c change) error {
 	var enter, back []Instance
 	for _, m := range c.enter {
+		delete(d.left, m.instance)
 		enter = append(enter, Instance{ID: m.instance, Attributes: m.Attributes(d.Registry, d.Place)})
 	}
 	for _, m := range c.back {
@@ -237,8 +239,8 @@ func (d *Driver) takeOut(ctx context.Context, act sluice.Act, c change) error {
 	var leave, out []string
 	for _, m := range c.leave {
 		leave = append(leave, m.instance)
-		delete(d.seenIn, m.instance)
 	}
+	d.leaves(leave)
 	for _, m := range c.takeOut {
 		out = append(out, m.instance)
 	}
@@ -249,6 +251,18 @@ func (d *Driver) takeOut(ctx context.Context, act sluice.Act, c change) error {
 		return err
 	}
 	return d.Deregister(ctx, act, PrimaryInstances, out)
+}
+
+// leaves remembers that it is us who take instances out: a look may still show
+// them afterwards.
+func (d *Driver) leaves(ids []string) {
+	if d.left == nil {
+		d.left = map[string]bool{}
+	}
+	for _, id := range ids {
+		d.left[id] = true
+		delete(d.seenIn, id)
+	}
 }
 
 // intend saves the attributes of instances that are about to be taken out, and

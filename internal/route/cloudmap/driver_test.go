@@ -200,6 +200,7 @@ func TestDeadCanariesAreSweptAndStrangersAreToldOf(t *testing.T) {
 func TestSomebodyElseTakesTheCanaryOut(t *testing.T) {
 	on(t, usual(), func(b *bed) {
 		d := b.driver()
+		d.Holds = true
 		if _, err := (route.Router{Driver: d}).Shift(context.Background(), free, sluice.CanaryShare(50)); err != nil {
 			t.Fatal(err)
 		}

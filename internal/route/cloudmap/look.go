@@ -130,7 +130,7 @@ func (d *Driver) changed(s scene) (back, gone []string) {
 		switch {
 		case m.Variant == sluice.Primary && m.in && m.taken && d.seenOut[m.instance]:
 			back = append(back, m.instance)
-		case m.Variant == sluice.Canary && !m.in && m.Well && d.seenIn[m.instance]:
+		case d.Holds && m.Variant == sluice.Canary && !m.in && m.Well && d.seenIn[m.instance]:
 			gone = append(gone, m.instance)
 		}
 	}
@@ -146,7 +146,7 @@ func (d *Driver) note(s scene) {
 		switch {
 		case m.Variant == sluice.Primary && m.taken && !m.in:
 			d.seenOut[m.instance] = true
-		case m.Variant == sluice.Canary && m.in:
+		case m.Variant == sluice.Canary && m.in && !d.left[m.instance]:
 			d.seenIn[m.instance] = true
 		}
 	}
