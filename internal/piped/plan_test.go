@@ -99,7 +99,7 @@ func TestBadInputIsAnsweredWithASentence(t *testing.T) {
 		"a wrong type":           {source{app: strings.Replace(appFile(pipeline), "scale: 50", "scale: much", 1)}, nil, "scale is a whole percentage"},
 		"another plugin's name":  {source{app: strings.Replace(appFile(pipeline), "    ecs:\n", "    other:\n", 1)}, nil, "spec.plugins has no entry ecs"},
 		"an unknown stage":       {source{app: strings.Replace(appFile(pipeline), "ECS_CANARY_CLEAN", "ECS_CANARY_CLEANUP", 1)}, nil, "unknown stage"},
-		"service discovery":      {source{app: strings.Replace(appFile(pipeline), "      input:\n", "      input:\n        accessType: SERVICE_DISCOVERY\n", 1)}, nil, "access type SERVICE_DISCOVERY is not deployed by this version"},
+		"service discovery":      {source{app: strings.Replace(appFile(pipeline), "      input:\n", "      input:\n        accessType: SERVICE_DISCOVERY\n", 1)}, nil, "access type SERVICE_DISCOVERY needs a service registry"},
 		"code deploy":            {source{service: strings.Replace(serviceFile, "EXTERNAL", "CODE_DEPLOY", 1)}, nil, "CODE_DEPLOY"},
 		"no deploy target":       {source{}, func(d *deployment) { d.DeployTargetsByPlugin = nil }, "has no deploy target of plugin ecs"},
 		"unknown deploy target":  {source{}, func(d *deployment) { d.DeployTargetsByPlugin["ecs"].DeployTargets[0] = "mars" }, "plugin ecs has none of that name"},
