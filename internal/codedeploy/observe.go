@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -179,16 +180,34 @@ func (h Hand) RunningOf(ctx context.Context, cluster, service string) (string, e
 	if err != nil {
 		return "", err
 	}
+	groups, err := h.groupsBehind(ctx, all)
 	for _, d := range all {
-		groups, err := h.groups(ctx, d.Application, []string{d.Group})
-		if err != nil && !absent(err) {
-			return "", fmt.Errorf("read deployment group %s/%s: %w", d.Application, d.Group, sluice.Inner(err))
-		}
-		if len(groups) == 1 && groups[0].key() == serviceKey(cluster, service) {
+		if groups[Group{d.Application, d.Group}] == serviceKey(cluster, service) {
 			return d.ID, nil
 		}
 	}
-	return "", nil
+	return "", err
+}
+
+// groupsBehind tells whose service the group of each deployment deploys, as
+// "<cluster>/<service>": one call for each application.
+func (h Hand) groupsBehind(ctx context.Context, all []*verdict.CodeDeployment) (map[Group]string, error) {
+	names, found := map[string][]string{}, map[Group]string{}
+	for _, d := range all {
+		if !slices.Contains(names[d.Application], d.Group) {
+			names[d.Application] = append(names[d.Application], d.Group)
+		}
+	}
+	for _, application := range slices.Sorted(maps.Keys(names)) {
+		groups, err := h.groups(ctx, application, names[application])
+		if err != nil && !absent(err) {
+			return found, fmt.Errorf("read the deployment groups of %s: %w", application, sluice.Inner(err))
+		}
+		for _, s := range groups {
+			found[s.Group] = s.key()
+		}
+	}
+	return found, nil
 }
 
 // batchDeployments is how many ids BatchGetDeployments takes (CodeDeploy API

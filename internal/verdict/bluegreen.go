@@ -22,6 +22,7 @@ type BlueGreen struct {
 	service    *Service
 	looked     time.Time // the first look
 	ended      time.Time // it was seen to have failed
+	unknown    time.Time // AWS does not know it (any more)
 	stood      bool      // it had ended at the first look
 	explained  bool      // what explains an end was asked for
 	ledger
@@ -105,7 +106,7 @@ func (b BlueGreen) Needs(now time.Time) CodeNeeds {
 		n.Service, n.Fallen = true, b.green() != nil
 	case l.over():
 		n.Deployment = l.id // for its rollback
-	case l.d == nil && (b.want.Revision == "" || l == &b.back):
+	case l.d == nil && (b.want.Revision == "" || l == &b.back), l.d != nil && l.t == nil:
 		n.Deployment, n.Target = l.id, l.id
 	case l.finishing(), l.lacking(), b.looks > 1 && l.t == nil && l.d == nil:
 		n.Deployment = l.id
@@ -285,8 +286,7 @@ func (b *BlueGreen) fate(o Observation) *ending {
 	if b.main.id == "" {
 		return b.unmade(o)
 	}
-	unknown := o.Code.Asked.Deployment == b.main.id && b.main.d == nil && b.main.t == nil
-	if unknown && o.At.Sub(b.began) >= settle {
+	if b.vanished(o) {
 		return &ending{outcome: sluice.Gone, why: "CodeDeploy knows no deployment " + b.main.id + " here", next: "check the deployment's id and the Region"}
 	}
 	switch {
@@ -300,6 +300,19 @@ func (b *BlueGreen) fate(o Observation) *ending {
 		return b.returned()
 	}
 	return b.unreturned(o.At)
+}
+
+// vanished reports whether AWS has not known the deployment for as long as its
+// answers may lag.
+func (b *BlueGreen) vanished(o Observation) bool {
+	look := o.Code
+	switch {
+	case look.Deployment != nil || look.Target != nil:
+		b.unknown = time.Time{}
+	case look.Asked.Deployment == b.main.id && b.unknown.IsZero():
+		b.unknown = o.At
+	}
+	return !b.unknown.IsZero() && o.At.Sub(b.unknown) >= settle
 }
 
 // unmade judges a service that CodeDeploy has not deployed: what it was made with

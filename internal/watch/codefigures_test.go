@@ -79,7 +79,6 @@ func TestCallsOfAShortCodeDeployment(t *testing.T) {
 	slices.Sort(took)
 	slices.Sort(lasted)
 	slices.Sort(calls)
-	t.Logf("took %v, lasted %v, calls %v", took, lasted, calls)
 	t.Logf("median lag %s, worst %s; %d calls in %s in the median", took[20], took[39], calls[20], lasted[20].Round(time.Second))
 	if took[20] > 2*time.Second || calls[20] > 5 {
 		t.Errorf("median lag %s, %d calls", took[20], calls[20])
