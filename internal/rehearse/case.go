@@ -18,6 +18,7 @@ type Case struct {
 	// sync, or the rolling update of a service with controller ECS.
 	Pipeline []string
 	Breaker  bool          // a rolling service has ECS's circuit breaker with rollback
+	Suspend  bool          // the files ask for suspendAutoScaling
 	Deadline time.Duration // progressDeadline
 	Faults   []string      // lines of awssim/fault, from the start of the deployment
 	Hands    []Hand        // people, and others
@@ -50,6 +51,7 @@ const (
 	DeleteService = "delete-service" // somebody does
 	TakeClaim     = "take-claim"     // another deployment puts its claim on the service
 	Second        = "second"         // a second sluice, with a journal of its own, deploys the same
+	ResumeScaling = "resume-scaling" // somebody resumes auto scaling
 	Update        = "update"         // somebody updates the service (rolling: to the old revision)
 )
 
@@ -71,6 +73,9 @@ func (c Case) String() string {
 	}
 	if c.Breaker {
 		line("breaker")
+	}
+	if c.Suspend {
+		line("suspends")
 	}
 	if c.Deadline != 0 {
 		line("deadline %s", c.Deadline)

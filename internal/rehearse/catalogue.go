@@ -65,6 +65,9 @@ func Catalogue() []Scenario {
 		{"scale-out", "somebody doubles the desired count meanwhile", false, func(c *Case, _ int) {
 			c.Hands = []Hand{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", Scale, 2*c.World.Tasks)}}
 		}},
+		{"auto-scale-in", "auto scaling takes tasks away meanwhile", false, func(c *Case, _ int) {
+			c.World.Scaling = Scaling{Min: max(1, c.World.Tasks/2), Max: 2 * c.World.Tasks, Load: 30, Since: 14 * time.Minute}
+		}},
 		{"rule-edited", "somebody's Terraform puts the listener rule back in the middle", false, func(c *Case, n int) {
 			if c.World.Canary.ARN != "" {
 				c.Hands = []Hand{{Stage: half(c, n), Does: EditRule + " 100 0"}}

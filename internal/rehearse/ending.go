@@ -53,6 +53,7 @@ func (f *field) ended(o sluice.Outcome) {
 	if o != sluice.Succeeded && f.mustSucceed() {
 		f.violate("P2", "it ended %s though nothing was wrong with the new version: %s", o, f.result.Cause)
 	}
+	f.scaledAsBefore()
 	f.result.State = f.state()
 }
 
@@ -99,10 +100,11 @@ func (f *field) alone(s *world.Service, want string) {
 	if v := f.version(p); v != want {
 		f.violate("P2", "version %s serves, not %s", v, want)
 	}
-	if s.Desired != f.desired && !f.excuses(Scale) {
+	moves := f.World.Scaling.moves()
+	if s.Desired != f.desired && !f.excuses(Scale) && !moves {
 		f.violate("P3", "the desired count is %d; it was %d", s.Desired, f.desired)
 	}
-	if n := p.Count((*world.Task).Running); n != s.Desired && !(want == "new" && f.lossy()) {
+	if n := p.Count((*world.Task).Running); n != s.Desired && !(want == "new" && f.lossy()) && !moves {
 		f.violate("P2", "%d of %d tasks run", n, s.Desired)
 	}
 	if p.Scale != 100 && s.Controller == "EXTERNAL" {
@@ -136,6 +138,9 @@ func (f *field) state() string {
 		slices.Sort(parts)
 		for _, r := range f.ruled(tx) {
 			parts = append(parts, world.ActionsText(r.Actions))
+		}
+		if s := scalingOf(tx); s != "" {
+			parts = append(parts, s)
 		}
 	})
 	for k := range f.tags() {

@@ -57,7 +57,7 @@ func (c Case) mustFail() bool {
 
 // unsteady: tasks may fall between a look and a write.
 func (c Case) unsteady() bool {
-	return c.lossy() || c.faulty("no-capacity", "slow-start", "stale") || c.excuses(Scale) || c.late()
+	return c.lossy() || c.faulty("no-capacity", "slow-start", "stale") || c.excuses(Scale) || c.late() || c.scales()
 }
 
 // mustSucceed: nothing that is wrong concerns the new version, and nobody asked

@@ -17,6 +17,7 @@ type facts struct {
 	others    string                    // how other people's things stood
 	old       string                    // id of the task set that served
 	desired   int
+	scaling   string            // the scalable targets, as they must be in the end
 	made      map[string]string // external id -> id of the task set
 	seconds   []*plan.Plan      // of second sluices
 	secondRan bool
@@ -42,7 +43,7 @@ func (f *field) remember(tx *world.Tx) {
 			f.old = p.ID
 		}
 	}
-	f.others = f.foreign(tx)
+	f.others, f.scaling = f.foreign(tx), scalingOf(tx)
 }
 
 func (f *field) service(tx *world.Tx) *world.Service {

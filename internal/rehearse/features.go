@@ -32,6 +32,13 @@ func features() []feature {
 		{"a kill", 45, nil, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
 		{"another kill", 50, func(c Case) bool { return len(c.Kills) > 0 }, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
 		{"a full disk", 8, nil, func(d *draws, c *Case) { c.Full = Full{Row: 1 + d.upTo(120), For: 1 + d.upTo(4)} }},
+		{"auto scaling", 35, nil, (*draws).drawScaling},
+		{"a fault of auto scaling", 35, func(c Case) bool { return c.World.Scaling.Max > 0 }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.scalingFault()) }},
+		{"a hand on auto scaling", 15, func(c Case) bool { return c.World.Scaling.Max > 0 && len(c.Hands) == 0 }, func(d *draws, c *Case) {
+			h := d.hand(*c)
+			h.Does = ResumeScaling
+			c.Hands = append(c.Hands, h)
+		}},
 	}
 }
 

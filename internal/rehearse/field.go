@@ -72,6 +72,7 @@ func (f *field) lay() (err error) {
 	if err := f.sim.Load("world.yaml", f.World.File(serving)); err != nil {
 		return err
 	}
+	f.sleep(f.World.Scaling.Since)
 	f.inWorld(f.remember)
 	f.sim.World().Check(world.Check{Name: "rehearsal", Each: func(tx *world.Tx, c world.Change) error { f.step(tx, c); return nil }})
 	f.World.rules(func(l Listener, r Rule) {

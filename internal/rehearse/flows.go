@@ -39,6 +39,9 @@ func Flows() []Flow {
 	bad := func(c *Case) { c.New = crashes }
 	alone := func(c *Case) { c.World.Listeners[0].Rules[0].Alone = true }
 	rolling := func(c *Case) { c.World.Controller = "ECS" }
+	suspends := func(c *Case) {
+		c.Suspend, c.World.Scaling = true, Scaling{Min: 2, Max: 8, Was: "scheduled"}
+	}
 	breaker := func(c *Case) { c.Breaker = true }
 	all := []Flow{
 		{"canary", with(of(canary()))},
@@ -50,6 +53,11 @@ func Flows() []Flow {
 		{"rolling", with(rolling, breaker)},
 		{"rolling, back by ECS", with(rolling, breaker, bad)},
 		{"rolling, back by us", with(rolling, bad)},
+		{"canary that suspends auto scaling", with(of(canary()), suspends)},
+		{"canary that suspends auto scaling and crashes", with(of(canary()), suspends, bad)},
+		{"canary that suspends auto scaling, back after stage 4", with(of(canary()), suspends, backAfter(4))},
+		{"rolling that suspends auto scaling", with(rolling, breaker, suspends)},
+		{"rolling that suspends auto scaling, back by us", with(rolling, bad, suspends)},
 		{"rolling, back on demand", with(rolling, backAfter(1))},
 	}
 	return append(append(all, backFromEach("canary", with(of(canary())))...), backFromEach("blue/green", with(of(blueGreen())))...)

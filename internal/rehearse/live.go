@@ -46,6 +46,7 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	if err := w.measure(ctx, a); err != nil {
 		return w, err
 	}
+	w.scaled(live.Scaling)
 	w.say(app.Rehearsal)
 	return w, nil
 }

@@ -65,6 +65,17 @@ var mutants = []mutant{
 		"max(v.Counts.Desired, v.Cause.Count), v.Cause.Text,", "max(v.Counts.Desired, v.Cause.Count), \"some\","},
 	{"a second look at what lags is left out", "internal/stage/run.go",
 		"\treturn r.pause(ctx, lag)\n", "\treturn nil\n"},
+	{"suspension is not given back", "internal/engine/wait.go",
+		"\tif err := r.giveBack(ctx); err != nil {\n\t\treturn errors.Join", "\tif err := error(nil); err != nil {\n\t\treturn errors.Join"},
+	{"what was suspended before is saved after the write", "internal/stage/scaling.go",
+		"\t\tbase := plan.Before(now, live.Tags[plan.ScalingTag])\n\t\tif r.former != nil {\n\t\t\tbase = r.former.Scaling\n\t\t}\n" +
+			"\t\th = scaling{Base: base, Ours: r.asked(base, now)}\n\t}\n\th.Phase = setting\n" +
+			"\tif err := save(ctx, r.Host, keyScaling, h); err != nil {\n\t\treturn err\n\t}\n",
+		"\t\th = scaling{Base: now, Ours: r.asked(now, now)}\n\t}\n"},
+	{"scaling that somebody resumed is overwritten", "internal/autoscaling/settle.go",
+		"\tdefault:\n\t\treturn true\n", "\tdefault:\n\t\t*to = goal\n"},
+	{"scaling is not suspended before traffic moves", "internal/stage/claim.go",
+		"\treturn r.scale(ctx, live)\n", "\treturn nil\n"},
 	{"the plan forgets a write", "internal/plan/stages.go",
 		"\ts.write(\"ecs:UpdateServicePrimaryTaskSet\", NewPrimarySet)\n\tif !s.KeepOld", "\tif !s.KeepOld"},
 }

@@ -36,8 +36,9 @@ func acts() map[string]func(f *field, args []int) {
 		Update: func(f *field, _ []int) {
 			f.ask("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskDefinition": "web:1", "forceNewDeployment": true})
 		},
-		TakeClaim: func(f *field, _ []int) { f.takeClaim() },
-		Second:    func(f *field, _ []int) { f.second() },
+		ResumeScaling: func(f *field, _ []int) { f.resumeScaling() },
+		TakeClaim:     func(f *field, _ []int) { f.takeClaim() },
+		Second:        func(f *field, _ []int) { f.second() },
 	}
 }
 

@@ -34,6 +34,8 @@ func (c *Case) line(word, rest string) (err error) {
 		c.New = rest
 	case "breaker":
 		c.Breaker = true
+	case "suspends":
+		c.Suspend = true
 	case "codec":
 		c.Codec = true
 	case "deadline":

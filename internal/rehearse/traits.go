@@ -57,6 +57,9 @@ func traits() []trait {
 			_, err := fmt.Sscanf(v, "%d-%d", &w.Scaling.Min, &w.Scaling.Max)
 			return err
 		}},
+		number("load", func(w *World) []*int { return []*int{&w.Scaling.Load} }),
+		word("suspended", func(w *World) *string { return &w.Scaling.Was }),
+		span("since", func(w *World) []*time.Duration { return []*time.Duration{&w.Scaling.Since} }),
 	}
 }
 

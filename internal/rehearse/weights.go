@@ -29,6 +29,7 @@ func (f *field) weighed(tx *world.Tx, r *world.Rule) {
 	if now == was {
 		return
 	}
+	f.held(tx)
 	first := f.weighs(&world.Rule{Actions: f.atFirst[r.ARN]})
 	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] {
 		f.violate("P4", "weights %d and %d of %s do not sum to the whole", now[0], now[1], r.Name())

@@ -27,13 +27,6 @@ type World struct {
 	Scaling          Scaling
 }
 
-// Scaling is Application Auto Scaling of the desired count, by a policy that keeps
-// the CPU where it is. Max 0: there is none.
-type Scaling struct{ Min, Max int }
-
-// scaledAt is the share of a task's CPU, in percent, that the policy keeps.
-const scaledAt = 60
-
 // Group is a target group with its timings.
 type Group struct {
 	ARN                string
@@ -133,17 +126,13 @@ func (w World) File(serving string) []byte {
 	if w.Primary.ARN != "" {
 		group = ", targetGroup: " + w.Primary.Name()
 	}
-	if w.Scaling.Max > 0 {
-		group += fmt.Sprintf(", demand: %d", scaledAt*w.Tasks)
-	}
+	group += w.Scaling.service(w.Tasks)
 	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, grace: %s%s}",
 		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Grace, group)
 	if w.Others {
 		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80, targetGroup: others}")
 	}
-	if s := w.Scaling; s.Max > 0 {
-		line("scalableTargets:\n  - {service: %s, min: %d, max: %d, policy: {name: cpu, target: %d}}", w.Service, s.Min, s.Max, scaledAt)
-	}
+	w.Scaling.file(line, w.Service)
 	return []byte(b.String())
 }
 
