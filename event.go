@@ -76,6 +76,9 @@ var eventKinds = map[string]func([]byte) (Event, error){
 	TrafficShifted{}.kind():    decodeAs[TrafficShifted],
 	LifecycleChanged{}.kind():  decodeAs[LifecycleChanged],
 	FailureSeen{}.kind():       decodeAs[FailureSeen],
+	TaskChanged{}.kind():       decodeAs[TaskChanged],
+	TaskEnded{}.kind():         decodeAs[TaskEnded],
+	Printed{}.kind():           decodeAs[Printed],
 	Warned{}.kind():            decodeAs[Warned],
 	Noted{}.kind():             decodeAs[Noted],
 }

@@ -54,9 +54,10 @@ type Application struct {
 	ProgressDeadline time.Duration // how long nothing may move
 	Timeout          time.Duration // hard limit of a deployment
 
-	Scaling    Scaling
-	Standalone Standalone
-	Rehearsal  *Rehearsal // nil: the file says nothing of it
+	Scaling       Scaling
+	Standalone    Standalone
+	Rehearsal     *Rehearsal // nil: the file says nothing of it
+	Before, After []Step     // tasks that are run before and after the stages
 
 	// Notes are sentences for the person who deploys, to be told once.
 	Notes []string
@@ -97,12 +98,17 @@ type TargetGroup struct {
 	LoadBalancerName string // Classic load balancers only; PipeCD v0 has the key
 }
 
-// Standalone is how a task without a service is run.
+// Standalone is how a task without a service is run, and one beside a service.
 type Standalone struct {
 	Run            bool // false: only register the task definition
 	ClusterARN     string
-	LaunchType     string
+	LaunchType     string // FARGATE if the file gives no other and no capacity provider
 	Subnets        []string
 	SecurityGroups []string
 	AssignPublicIP string // ENABLED or DISABLED; empty: AWS decides
+
+	// RunTask is what the file gives of RunTask's request itself. It goes before
+	// the fields above and before the service definition. Never nil.
+	RunTask        *definition.Run
+	WatchContainer string // whose exit code decides; empty: the first essential one
 }

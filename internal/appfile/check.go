@@ -45,6 +45,10 @@ func (c *checker) value(n *definition.Node, s shape, path string) {
 		c.plugins(n, path)
 	case choice:
 		c.choice(n, s, path)
+	case word:
+		c.word(n, path)
+	case request:
+		c.kind(n, definition.Map, path)
 	case text, flag:
 		c.kind(n, map[kind]definition.NodeKind{text: definition.Text, flag: definition.Bool}[s.kind], path)
 	case whole, percent, span, delay:
@@ -136,6 +140,9 @@ func (c *checker) home(name string) string {
 	}
 	for _, k := range keysOf(specShape(c.format), root, c.format) {
 		at, ok := strings.CutSuffix(k.Path, "."+name)
+		if at == "before[]" || at == "after[]" {
+			continue // their keys have another home for most
+		}
 		if k.Path == name {
 			at, ok = "the top of the file", true
 		}

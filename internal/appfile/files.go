@@ -26,15 +26,19 @@ func (l *loader) definitions(spec, input *definition.Node) {
 }
 
 func (l *loader) task(at *definition.Node, name, what string) {
+	l.app.Task = l.decodeTask(at, name, what)
+}
+
+func (l *loader) decodeTask(at *definition.Node, name, what string) *definition.Task {
 	file, data, ok := l.named(at, name, what)
 	if !ok {
-		return
+		return nil
 	}
 	task, err := definition.DecodeTask(file, data)
 	if err != nil {
 		l.others = append(l.others, err)
 	}
-	l.app.Task = task
+	return task
 }
 
 func (l *loader) service(at *definition.Node, name string) {

@@ -39,6 +39,8 @@ func (l *loader) fill(spec *definition.Node) {
 	app.ListenerRules = textsOf(input.Get("listenerRules"))
 	app.Standalone = standaloneOf(input, app.Format)
 	app.Rehearsal = l.rehearsal(ecs.Get("rehearse"))
+	l.standaloneRun(input)
+	app.Before, app.After = l.steps(spec.Get("before"), "before"), l.steps(spec.Get("after"), "after")
 
 	l.autoRollback(spec, input)
 	l.pipeline(spec.Get("pipeline").Get("stages"))
@@ -95,6 +97,7 @@ func standaloneOf(input *definition.Node, f Format) Standalone {
 		Subnets:        textsOf(vpc.Get("subnets")),
 		SecurityGroups: textsOf(vpc.Get("securityGroups")),
 		AssignPublicIP: textOf(vpc.Get("assignPublicIp")),
+		WatchContainer: textOf(input.Get("watchContainer")),
 	}
 }
 

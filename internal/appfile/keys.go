@@ -44,6 +44,8 @@ const (
 	span                // a duration like "10m"
 	delay               // a duration from min to max seconds
 	choice              // one of several words
+	word                // text that names a step
+	request             // members of AWS's RunTask request
 	stages              // the stages of a pipeline
 	plugins             // PipeCD v1's map of plugins
 )
@@ -130,6 +132,8 @@ func keysOf(s shape, path string, f Format) []Key {
 			all = append(all, Key{Path: at, List: k.list, Sentence: k.says})
 			all = append(all, keysOf(k.shape, at, f)...)
 		}
+	case list:
+		return keysOf(*s.of, path+"[]", f)
 	case choice:
 		for _, r := range s.refused {
 			all = append(all, Key{Path: path + "=" + r.word, List: Refused, Sentence: r.says})

@@ -40,6 +40,7 @@ func Load(fsys fs.FS, name string, lookup func(key string) (string, bool)) (*App
 	if l.src, err = definition.Parse(file, data); err != nil {
 		return nil, err
 	}
+	l.src.HideSecrets()
 	l.application()
 	if err := errors.Join(definition.JoinProblems(l.problems), errors.Join(l.others...)); err != nil {
 		return nil, flat(err)

@@ -117,7 +117,7 @@ func TestSimpleIsQuickSync(t *testing.T) {
 
 func TestStandalone(t *testing.T) {
 	app := load(t, "v0/standalone")
-	want := Standalone{Run: true, ClusterARN: "arn:aws:ecs:ap-northeast-1:123456789012:cluster/test-cluster", LaunchType: "FARGATE",
+	want := Standalone{RunTask: app.Standalone.RunTask, Run: true, ClusterARN: "arn:aws:ecs:ap-northeast-1:123456789012:cluster/test-cluster", LaunchType: "FARGATE",
 		Subnets: []string{"subnet-YYYY"}, SecurityGroups: []string{"sg-YYYY"}, AssignPublicIP: "ENABLED"}
 	if app.Service != nil || !reflect.DeepEqual(app.Standalone, want) || app.Cluster != want.ClusterARN {
 		t.Errorf("%+v", app)
@@ -257,3 +257,48 @@ pipeline.stages[ROLLBACK] pipeline.stages[ECS_ROLLBACK] pipeline.stages[WAIT].wi
 pipeline.stages[WAIT_APPROVAL].with.approvers pipeline.stages[WAIT_APPROVAL].with.minApproverNum pipeline.stages[ANALYSIS] pipeline.stages[SCRIPT_RUN]
 region profile credentialsFile roleARN tokenFile
 `
+
+func TestStepsAndRunTask(t *testing.T) {
+	fsys := files("sluice.yaml", `
+input:
+  runTask:
+    count: 3
+    capacityProviderStrategy: [{capacityProvider: FARGATE_SPOT, weight: 1}]
+    overrides: {containerOverrides: [{name: web, command: [./job], environment: [{name: A, value: b}]}]}
+  watchContainer: web
+before:
+  - {name: migrate, taskDefinitionFile: taskdef.json, timeout: 20m, runTask: {overrides: {cpu: "512"}}}
+after:
+  - {name: smoke, rollback: true, watchContainer: web}
+`)
+	app, err := Load(fsys, "sluice.yaml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := app.Standalone.RunTask.Input
+	if *in.Count != 3 || *in.CapacityProviderStrategy[0].CapacityProvider != "FARGATE_SPOT" || in.Overrides.ContainerOverrides[0].Command[0] != "./job" ||
+		app.Standalone.LaunchType != "" || app.Standalone.WatchContainer != "web" {
+		t.Errorf("%+v", app.Standalone)
+	}
+	b, a := app.Before[0], app.After[0]
+	if b.Name != "migrate" || b.Task == nil || b.Timeout != 20*time.Minute || *b.Run.Input.Overrides.Cpu != "512" || a.Name != "smoke" || !a.Rollback || a.Task != nil {
+		t.Errorf("%+v %+v", b, a)
+	}
+	for file, want := range map[string]string{
+		"input: {runTask: {clientToken: x}}\n":                                                     "input.runTask.clientToken is not given here: sluice sets it",
+		"input: {runTask: {cuont: 1}}\n":                                                           `unknown key "cuont" in input.runTask`,
+		"input: {runTask: {count: 0}}\n":                                                           "input.runTask.count is a whole number from 1, and this is 0",
+		"before: [{name: a}, {name: a}]\n":                                                         "before[1].name: a is given twice",
+		"before: [{name: a b}]\n":                                                                  `has 1 to 40 letters, digits, - and _, and this is "a b"`,
+		"before: [{name: a, rollback: true}]\n":                                                    `unknown key "rollback" in before[]`,
+		"before: [{name: a, taskDefinitionFile: none.yaml}]\n":                                     "there is no file none.yaml",
+		"input: {runTask: {overrides: {containerOverrides: [{cpu: 1}]}}}\n":                        "an entry of containerOverrides has no name",
+		"input: {runTask: {propagateTags: SERVICE}}\n":                                             "propagateTags cannot be SERVICE",
+		v0 + "  before: [{name: a}]\n":                                                             "spec.before is refused. PipeCD has its own stages",
+		"input: {launchType: EC2, runTask: {capacityProviderStrategy: [{capacityProvider: x}]}}\n": "exclude each other",
+	} {
+		if _, err := Load(files("sluice.yaml", file), "sluice.yaml", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}

@@ -74,6 +74,10 @@ func schemaOf(s shape, f Format) map[string]any {
 		return nullable(map[string]any{"type": "string", "enum": s.words})
 	case text:
 		return map[string]any{"type": []string{"string", "null"}}
+	case word:
+		return map[string]any{"type": []string{"string", "null"}, "pattern": "^[A-Za-z0-9_-]{1,40}$"}
+	case request:
+		return requestSchema()
 	case flag:
 		return map[string]any{"type": []string{"boolean", "null"}}
 	case whole, percent, span, delay:

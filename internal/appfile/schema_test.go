@@ -134,6 +134,9 @@ func placed(f Format, path, value string) (string, bool) {
 
 func nested(path, value string) string {
 	for _, name := range reversed(strings.Split(path, ".")) {
+		if entry, ok := strings.CutSuffix(name, "[]"); ok {
+			name, value = entry, "["+value+"]"
+		}
 		value = "{" + name + ": " + value + "}"
 	}
 	return value

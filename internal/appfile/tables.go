@@ -15,6 +15,7 @@ func specShape(f Format) shape {
 		}}, "The pipeline. None: quick sync."),
 		honoured("timeout", shape{kind: span}, "The hard limit of a deployment; 6h if not given."),
 	}
+	keys = append(keys, stepKeys(f)...)
 	keys = append(keys, pipedsKeys()...)
 	switch f {
 	case PipeCDv0:
@@ -105,6 +106,8 @@ func inputShape(f Format) shape {
 		honoured("accessType", accessShape(), "How callers reach the service; ELB if not given."),
 		honoured("ecsAccessType", accessShape(), "Another name of accessType."),
 		honoured("awsvpcConfiguration", shape{kind: object, keys: networkKeys()}, "The network of a standalone task."),
+		honoured("runTask", shape{kind: request}, runTaskSays),
+		honoured("watchContainer", shape{kind: text}, watchSays),
 		honoured("targetGroups", shape{kind: object, keys: []key{
 			honoured("primary", groupShape(f), "The target group of the primary."),
 			honoured("canary", groupShape(f), "The target group of the canary."),

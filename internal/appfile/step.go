@@ -1,0 +1,116 @@
+package appfile
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Step is a task that a deployment runs before or after its stages, such as a
+// migration of a database.
+type Step struct {
+	Name           string
+	Task           *definition.Task // nil: the deployment's own
+	Run            *definition.Run  // never nil
+	WatchContainer string           // whose exit code decides; empty: the first essential one
+	Timeout        time.Duration    // hard limit
+	Rollback       bool             // of a step after the stages: its failure rolls back
+	Line           int              // of the entry in the application file
+}
+
+// stepShape is an entry of before or after.
+func stepShape(more ...key) shape {
+	keys := []key{
+		needed("name", shape{kind: word}, "The step's name: letters, digits, - and _."),
+		honoured("taskDefinitionFile", shape{kind: text}, "The step's own task definition, relative to this file. None: the deployment's own new revision."),
+		honoured("runTask", shape{kind: request}, runTaskSays),
+		honoured("watchContainer", shape{kind: text}, watchSays),
+		honoured("timeout", shape{kind: span}, "The hard limit of the step; 6h if not given. The task itself is not stopped."),
+	}
+	return shape{kind: list, of: &shape{kind: object, keys: append(keys, more...)}}
+}
+
+const (
+	runTaskSays = "Members of AWS's RunTask request: count, overrides, capacityProviderStrategy, networkConfiguration, tags and so on. " +
+		"What it leaves out is as the service definition, launchType and awsvpcConfiguration say."
+	watchSays = "The container whose exit code decides; the first essential one if not given."
+	noSteps   = "PipeCD has its own stages before and after; sluice.yaml has this key."
+)
+
+func stepKeys(f Format) []key {
+	if f != Sluice {
+		return []key{refused("before", noSteps), refused("after", noSteps)}
+	}
+	return []key{
+		honoured("before", stepShape(), "Tasks that are run to their end before the first stage. One that fails ends the deployment before the service is changed."),
+		honoured("after", stepShape(
+			honoured("rollback", shape{kind: flag}, "Whether the step's failure rolls the deployment back; false if not given.")),
+			"Tasks that are run to their end after the last stage."),
+	}
+}
+
+// steps takes the entries of before or after.
+func (l *loader) steps(n *definition.Node, where string) (all []Step) {
+	if n == nil || n.Kind != definition.List {
+		return nil
+	}
+	seen := map[string]bool{}
+	for i, item := range n.Items {
+		at := fmt.Sprintf("%s[%d]", where, i)
+		if item.Kind != definition.Map {
+			continue
+		}
+		s := Step{Name: textOf(item.Get("name")), WatchContainer: textOf(item.Get("watchContainer")), Line: item.Line,
+			Timeout: spanOr(item.Get("timeout"), defaultTimeout), Rollback: flagOr(item.Get("rollback"), false)}
+		if seen[s.Name] && s.Name != "" {
+			l.refuse(l.src.At(item.Get("name"), "%s.name: %s is given twice", at, s.Name))
+		}
+		seen[s.Name] = true
+		s.Run = l.runTask(item.Get("runTask"), at+".runTask")
+		if file := item.Get("taskDefinitionFile"); textOf(file) != "" {
+			s.Task = l.decodeTask(file, file.Text, at+".taskDefinitionFile")
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// word refuses a step's name that ECS would not take into startedBy.
+func (c *checker) word(n *definition.Node, path string) {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+	if !c.kind(n, definition.Text, path) || n.Text != "" && len(n.Text) <= 40 && strings.Trim(n.Text, letters) == "" {
+		return
+	}
+	c.at(n, "%s has 1 to 40 letters, digits, - and _, and this is %q", path, n.Text)
+}
+
+// requestSchema knows the members of RunTask's request by name alone.
+func requestSchema() map[string]any {
+	properties := map[string]any{}
+	for _, name := range definition.RunMembers() {
+		properties[name] = map[string]any{}
+	}
+	return map[string]any{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
+}
+
+// standaloneRun takes input.runTask. A capacity provider takes the place of the
+// launch type, unless the file gives both.
+func (l *loader) standaloneRun(input *definition.Node) {
+	s := &l.app.Standalone
+	s.RunTask = l.runTask(input.Get("runTask"), "input.runTask")
+	if len(s.RunTask.Input.CapacityProviderStrategy) == 0 {
+		return
+	}
+	if n := input.Get("launchType"); given(n) {
+		l.refuse(l.src.At(n, "input.launchType and input.runTask.capacityProviderStrategy exclude each other"))
+	}
+	s.LaunchType = ""
+}
+
+func (l *loader) runTask(n *definition.Node, where string) *definition.Run {
+	run, problems := definition.DecodeRun(l.src, n, where)
+	l.problems = append(l.problems, problems...)
+	return run
+}

@@ -1,0 +1,88 @@
+package definition
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+// Run is how tasks are run, in the shape of RunTask's request.
+type Run struct {
+	Input *awsecs.RunTaskInput
+}
+
+// notAsked are the members of RunTask's request that are not the file's to give.
+func notAsked(member string) string {
+	switch member {
+	case "clientToken", "startedBy":
+		return "sluice sets it, to find what it started again"
+	case "taskDefinition":
+		return "it is the one that the application names"
+	case "cluster":
+		return "it is the application's: cluster, or input.clusterArn"
+	case "referenceId":
+		return "AWS's own services use it"
+	}
+	return ""
+}
+
+// RunMembers are the members of RunTask's request that a file may give.
+func RunMembers() []string {
+	return slices.DeleteFunc(names(members(reflect.TypeFor[awsecs.RunTaskInput]())), func(m string) bool { return notAsked(m) != "" })
+}
+
+// DecodeRun reads how tasks are run from a part of another file, named where in
+// errors. src must hide what may be secret, see [Source.HideSecrets].
+func DecodeRun(src *Source, n *Node, where string) (*Run, []*Problem) {
+	d := &decoder{src: src}
+	in := &awsecs.RunTaskInput{}
+	if n != nil && n.Kind != Null {
+		d.root(n, reflect.ValueOf(in).Elem(), top{what: where})
+		for _, e := range n.Entries {
+			if m, ok := named(members(reflect.TypeFor[awsecs.RunTaskInput]()), e.Key); ok && notAsked(m.name) != "" {
+				d.refuse(src.AtKey(e, "%s.%s is not given here: %s", where, m.name, notAsked(m.name)))
+			}
+		}
+		d.runs(n, in, where)
+	}
+	return &Run{Input: in}, d.problems
+}
+
+// runs refuses what RunTask would.
+func (d *decoder) runs(n *Node, in *awsecs.RunTaskInput, where string) {
+	if c := getFold(n, "count"); in.Count != nil && *in.Count < 1 {
+		d.refuse(d.src.At(c, "%s.count is a whole number from 1, and this is %d", where, *in.Count))
+	}
+	if in.PropagateTags == "SERVICE" {
+		d.refuse(d.src.At(getFold(n, "propagateTags"), "%s.propagateTags cannot be SERVICE: a task that no service starts has none (TASK_DEFINITION, NONE)", where))
+	}
+	if in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0 {
+		d.refuse(d.src.At(n, "%s: launchType and capacityProviderStrategy exclude each other", where))
+	}
+	if o := getFold(n, "overrides"); in.Overrides != nil && slices.ContainsFunc(in.Overrides.ContainerOverrides, unnamed) {
+		d.refuse(d.src.At(o, "%s.overrides: an entry of containerOverrides has no name", where))
+	}
+}
+
+// ReadRun reads back what [Run.JSON] wrote, or overrides that a person gave, as
+// RunTask's request. file is only named in errors.
+func ReadRun(file string, data []byte) (*Run, error) {
+	src, err := Parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	src.HideSecrets()
+	run, problems := DecodeRun(src, src.Root, file)
+	return run, JoinProblems(problems)
+}
+
+// JSON is the request as [ReadRun] reads it back. It holds the values of
+// environments.
+func (r *Run) JSON() ([]byte, error) {
+	return json.Marshal(written(reflect.ValueOf(r.Input)))
+}
+
+func unnamed(o ecstypes.ContainerOverride) bool { return o.Name == nil || *o.Name == "" }

@@ -1,0 +1,64 @@
+package sluice
+
+import (
+	"fmt"
+	"time"
+)
+
+// TaskChanged: a task that a stage runs has another status.
+type TaskChanged struct {
+	Task     string `json:"task"` // its id
+	Revision string `json:"revision,omitempty"`
+	Status   string `json:"status"` // AWS's: PROVISIONING … STOPPED
+}
+
+// TaskEnded: a task that a stage ran has stopped.
+type TaskEnded struct {
+	Task       string           `json:"task"` // its id
+	Revision   string           `json:"revision,omitempty"`
+	StopCode   string           `json:"stopCode,omitempty"` // EssentialContainerExited, TaskFailedToStart …
+	Reason     string           `json:"reason,omitempty"`
+	Containers []ContainerEnded `json:"containers"` // in the order of the task definition, as far as AWS keeps it
+}
+
+// ContainerEnded is how a container of a task ended. ExitCode is nil if it never
+// ran.
+type ContainerEnded struct {
+	Name     string `json:"name"`
+	ExitCode *int   `json:"exitCode"`
+	Reason   string `json:"reason,omitempty"` // OutOfMemoryError: …
+}
+
+// Container finds a container by name.
+func (t TaskEnded) Container(name string) (ContainerEnded, bool) {
+	for _, c := range t.Containers {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return ContainerEnded{}, false
+}
+
+func (c ContainerEnded) String() string {
+	text := "container " + c.Name + " never ran"
+	if c.ExitCode != nil {
+		text = fmt.Sprintf("container %s exited with %d", c.Name, *c.ExitCode)
+	}
+	if c.Reason != "" {
+		text += ": " + c.Reason
+	}
+	return text
+}
+
+// Printed: a line that a container printed. It is shown and not kept: its Seq is
+// 0, and no journal has it.
+type Printed struct {
+	Task      string    `json:"task"` // its id
+	Container string    `json:"container"`
+	At        time.Time `json:"at"` // by the clock of its log
+	Line      string    `json:"line"`
+}
+
+func (TaskChanged) kind() string { return "taskChanged" }
+func (TaskEnded) kind() string   { return "taskEnded" }
+func (Printed) kind() string     { return "printed" }
