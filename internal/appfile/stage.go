@@ -17,6 +17,8 @@ const (
 	StageAdopt          = "ECS_ADOPT"
 	StageWait           = "WAIT"
 	StageApproval       = "WAIT_APPROVAL"
+	StageRunTask        = "RUN_TASK" // no file names it: before, after, and tasks without a service
+	StageRegister       = "REGISTER" // likewise: runStandaloneTask false
 )
 
 // Stage is one entry of a pipeline.

@@ -17,6 +17,7 @@ type Live struct {
 	TaskSets   []sluice.TaskSet         // of the service
 	Definition *ecstypes.TaskDefinition // that serves; nil: there is none
 	Identical  string                   // newest revision of the family if it equals the file's; else empty
+	Steps      map[string]string        // the same of the steps' own definitions, by "before/<name>" and "after/<name>"
 	Claim      string                   // value of the claim tag, if somebody holds one now
 	Lost       Claim                    // what the claim tag says, though it may have run out
 	Tags       map[string]string        // of the service

@@ -33,6 +33,9 @@ type Options struct {
 // about the files or about a state that sluice cannot start from; nothing has
 // been written then.
 func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
+	if app.Service == nil {
+		return makeStandalone(app, live, o)
+	}
 	if err := refuse(app, live, o); err != nil {
 		return nil, err
 	}
@@ -56,11 +59,16 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 	for i, s := range stages {
 		p.Stages = append(p.Stages, p.stage(i, s, live))
 	}
-	p.spread()
 	p.Rollback = p.rollback(len(stages), live)
 	if err := p.discover(p.desired(app, live)); err != nil {
 		return nil, err
 	}
+	if !o.Only {
+		if err := p.steps(app, live); err != nil {
+			return nil, err
+		}
+	}
+	p.spread()
 	if p.Changes = changes(app, live); o.Only {
 		p.Changes, p.To = nil, p.From
 	}

@@ -167,10 +167,25 @@ func afterFailure(p *Plan, r Result) Step {
 	case sluice.Overtaken, sluice.LostClaim, sluice.Halted:
 		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
 	}
+	if t := p.Stages[r.Index].Task; t != nil && !t.Rollback {
+		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause + t.leaves()}
+	}
 	if !p.AutoRollback {
 		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
 	}
 	return Step{Do: RunStage, Index: len(p.Stages), Cause: r.Cause}
+}
+
+// leaves says how a step that failed leaves the service: what it did itself
+// cannot be rolled back.
+func (t *Task) leaves() string {
+	switch t.When {
+	case StepBefore:
+		return "; the service was not changed"
+	case StepAfter:
+		return "; the new revision stays"
+	}
+	return ""
 }
 
 func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Command) Step {

@@ -20,9 +20,10 @@ type Plan struct {
 	Cluster     string        `json:"cluster"` // name
 	Service     string        `json:"service"`
 	Access      sluice.Access `json:"access"`
-	Controller  string        `json:"controller"`         // ECS or EXTERNAL
-	Strategy    string        `json:"strategy,omitempty"` // of ECS, other than ROLLING: ECS shifts the traffic itself
-	Force       bool          `json:"force,omitempty"`    // a new deployment even if nothing changes
+	Controller  string        `json:"controller"`           // ECS or EXTERNAL
+	Strategy    string        `json:"strategy,omitempty"`   // of ECS, other than ROLLING: ECS shifts the traffic itself
+	Force       bool          `json:"force,omitempty"`      // a new deployment even if nothing changes
+	Standalone  bool          `json:"standalone,omitempty"` // a task without a service: Service is "family:<family>", and there is no controller
 
 	From      string `json:"from,omitempty"` // family:revision that serves; empty on a first deployment
 	To        string `json:"to"`             // family:revision, or the family if it will be registered
@@ -89,6 +90,7 @@ type Stage struct {
 	Duration  time.Duration   `json:"duration,omitempty"` // WAIT
 	Approvers []string        `json:"approvers,omitempty"`
 	Approvals int             `json:"approvals,omitempty"` // WAIT_APPROVAL: how many must say yes
+	Task      *Task           `json:"task,omitempty"`      // RUN_TASK
 
 	Routes []Route        `json:"routes,omitempty"` // rules and their weights after the stage
 	Writes []sluice.Write `json:"writes,omitempty"`

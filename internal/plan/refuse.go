@@ -30,9 +30,6 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
 	}
-	if app.Service == nil {
-		return problem("give input.serviceDefinitionFile", "standalone tasks are not deployed by this version of sluice")
-	}
 	if controllerOf(app) == controllerECS {
 		if err := refusePipeline(app, o); err != nil {
 			return err

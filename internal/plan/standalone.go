@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// groupOf names what a standalone task's deployment is about, where the name of a
+// service stands otherwise: the group that AWS gives such tasks.
+func groupOf(app *appfile.Application) string {
+	return "family:" + aws.ToString(app.Task.Input.Family)
+}
+
+// makeStandalone plans the deployment of an application without a service: its
+// definition is registered, and unless the file says otherwise its task is run.
+func makeStandalone(app *appfile.Application, live Live, o Options) (*Plan, error) {
+	if err := refuseStandalone(app, o); err != nil {
+		return nil, err
+	}
+	if app.Standalone.Run {
+		p, err := MakeRun(app, live, RunOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return p, p.steps(app, live)
+	}
+	p, err := frameAlone(app, live)
+	if err != nil {
+		return nil, err
+	}
+	s := Stage{Name: appfile.StageRegister, Timeout: app.Timeout}
+	if live.Identical == "" {
+		s.write("ecs:RegisterTaskDefinition", p.To)
+	}
+	p.Stages = []Stage{s}
+	if live.Identical == "" {
+		p.Changes = appendDifferences(nil, "task definition", alone(app, live))
+	}
+	return p.ended(), nil
+}
+
+func refuseStandalone(app *appfile.Application, o Options) error {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	switch {
+	case o.Tasks != nil:
+		return problem("sluice run --count N", "a task without a service has no desired count")
+	case o.Force:
+		return problem("leave it out: a task is run each time", "--force-new-deployment is for services")
+	}
+	for i, s := range app.Pipeline {
+		if _, ok := s.With.(appfile.Sync); !ok && !o.QuickSync {
+			return problem("leave the pipeline out, or give input.serviceDefinitionFile if there is a service",
+				"stage %d %s: a task without a service is registered and run, nothing else", i+1, s.Name)
+		}
+	}
+	return nil
+}
+
+// frameAlone is the plan of a task without its stages.
+func frameAlone(app *appfile.Application, live Live) (*Plan, error) {
+	task, err := app.Task.JSON()
+	if err != nil {
+		return nil, fmt.Errorf("task definition: %w", err)
+	}
+	p := &Plan{
+		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region, Standalone: true, Access: sluice.NoAccess,
+		Cluster: sluice.ARNName(app.Cluster), Service: groupOf(app), QuickSync: true,
+		ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
+		Task: task, Digest: definition.Digest(app.Task), To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
+	}
+	if p.Application == "" {
+		p.Application = p.To
+	}
+	if p.Cluster == "" {
+		p.Cluster = "default"
+	}
+	if live.Definition != nil {
+		p.From = sluice.RevisionOf(aws.ToString(live.Definition.TaskDefinitionArn))
+	}
+	if live.Identical != "" {
+		p.To = live.Identical
+	}
+	return p, nil
+}
+
+// ended gives a plan of tasks its rollback, which has nothing to put back.
+func (p *Plan) ended() *Plan {
+	p.Rollback = Stage{Index: len(p.Stages), Name: appfile.StageRollback}
+	return p
+}
+
+// alone is how the newest revision differs from the file.
+func alone(app *appfile.Application, live Live) []definition.Difference {
+	if live.Definition == nil {
+		return []definition.Difference{{Path: "family", Have: "not registered", Want: *app.Task.Input.Family}}
+	}
+	return definition.CompareTask(app.Task, live.Definition)
+}
+
+// steps puts the stages of before and after around those that the plan has. What
+// a lost deployment left is cleared away before anything else.
+func (p *Plan) steps(app *appfile.Application, live Live) error {
+	if len(app.Before)+len(app.After) == 0 {
+		return nil
+	}
+	rest := slices.IndexFunc(p.Stages, func(s Stage) bool { return s.Name != appfile.StageAdopt })
+	all := slices.Clone(p.Stages[:max(rest, 0)])
+	add := func(when string, steps []appfile.Step) error {
+		for _, s := range steps {
+			t, err := stepTask(app, when, s)
+			if err != nil {
+				return err
+			}
+			if to := live.Steps[stepKey(when, s.Name)]; to != "" {
+				t.To = to
+			}
+			all = append(all, p.taskStage(len(all), t, s.Timeout, live))
+		}
+		return nil
+	}
+	if err := add(StepBefore, app.Before); err != nil {
+		return err
+	}
+	for _, s := range p.Stages[max(rest, 0):] {
+		s.Index = len(all)
+		all = append(all, s)
+	}
+	if err := add(StepAfter, app.After); err != nil {
+		return err
+	}
+	p.Stages = all
+	p.Rollback.Index = len(all)
+	return nil
+}
+
+func stepTask(app *appfile.Application, when string, s appfile.Step) (*Task, error) {
+	t, err := newTask(app, when, s.Task, s.Run, s.WatchContainer)
+	if err != nil {
+		return nil, fmt.Errorf("step %s: %w", s.Name, err)
+	}
+	t.Step, t.Rollback = s.Name, s.Rollback
+	return t, nil
+}
+
+// taskStage is a stage that runs a task, with its writes.
+func (p *Plan) taskStage(index int, t *Task, timeout time.Duration, live Live) Stage {
+	s := Stage{Index: index, Name: appfile.StageRunTask, Timeout: timeout, Task: t}
+	to, registered := p.To, live.Identical != ""
+	if t.Own() {
+		to, registered = t.To, t.Registered()
+	}
+	if !registered {
+		s.write("ecs:RegisterTaskDefinition", to)
+	}
+	s.write("ecs:RunTask", p.Cluster+"/"+to)
+	if !p.Standalone && (t.When == StepAfter || live.status() == "ACTIVE") {
+		p.claim(&s)
+	}
+	return s
+}

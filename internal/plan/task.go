@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Task is what a RUN_TASK stage runs.
+type Task struct {
+	Step     string `json:"step,omitempty"`     // its name in the file; empty: the application's own task
+	When     string `json:"when,omitempty"`     // StepBefore or StepAfter; empty: it is what is deployed
+	Rollback bool   `json:"rollback,omitempty"` // of a step: its failure rolls the deployment back
+
+	Definition json.RawMessage `json:"taskDefinition,omitempty"` // its own, request shape; empty: the deployment's
+	To         string          `json:"to,omitempty"`             // of its own definition: family:revision, or the family if it will be registered
+	Request    json.RawMessage `json:"request"`                  // RunTask's, but for what the stage sets
+	Count      int             `json:"count"`
+	Watch      string          `json:"watchContainer"`     // whose exit code decides
+	Digest     string          `json:"digest"`             // of definition and request, before anything was left out
+	Redacted   bool            `json:"redacted,omitempty"` // see [Plan.Kept]
+}
+
+// When a step runs.
+const (
+	StepBefore = "before"
+	StepAfter  = "after"
+)
+
+// Own reports whether the task has a definition of its own.
+func (t *Task) Own() bool { return len(t.Definition) > 0 }
+
+// Registered reports whether a definition of its own needs no registering.
+func (t *Task) Registered() bool { return strings.Contains(t.To, ":") }
+
+// DecodeTask reads back the task's own definition.
+func (t *Task) DecodeTask() (*definition.Task, error) {
+	return definition.DecodeTask("task definition of the step", t.Definition)
+}
+
+// DecodeRequest reads back RunTask's request.
+func (t *Task) DecodeRequest() (*awsecs.RunTaskInput, error) {
+	run, err := definition.ReadRun("the request of the plan", t.Request)
+	if err != nil {
+		return nil, err
+	}
+	return run.Input, nil
+}
+
+func stepKey(when, name string) string { return when + "/" + name }
+
+// newTask is what a stage runs, by the files alone. when is empty for the
+// application's own task.
+func newTask(app *appfile.Application, when string, own *definition.Task, given *definition.Run, watch string) (*Task, error) {
+	def := app.Task
+	if own != nil {
+		def = own
+	}
+	in := request(app, given.Input, when)
+	t := &Task{When: when, Count: int(aws.ToInt32(in.Count)), Watch: watch}
+	in.Count = nil
+	if err := t.check(app.File, def, in); err != nil {
+		return nil, err
+	}
+	t.Watch = cmp.Or(t.Watch, firstEssential(def))
+	var err error
+	if t.Request, err = (&definition.Run{Input: in}).JSON(); err != nil {
+		return nil, fmt.Errorf("request of RunTask: %w", err)
+	}
+	if own != nil {
+		t.To = aws.ToString(own.Input.Family)
+		if t.Definition, err = own.JSON(); err != nil {
+			return nil, fmt.Errorf("task definition: %w", err)
+		}
+	}
+	sum := sha256.Sum256(append(append([]byte{}, t.Definition...), t.Request...))
+	t.Digest = hex.EncodeToString(sum[:])
+	return t, nil
+}
+
+// check refuses containers that the definition does not have, which AWS would
+// only find out at the call.
+func (t *Task) check(file string, def *definition.Task, in *awsecs.RunTaskInput) error {
+	var named []string
+	if in.Overrides != nil {
+		for _, o := range in.Overrides.ContainerOverrides {
+			named = append(named, aws.ToString(o.Name))
+		}
+	}
+	if t.Watch != "" {
+		named = append(named, t.Watch)
+	}
+	var have []string
+	for _, c := range def.Input.ContainerDefinitions {
+		have = append(have, aws.ToString(c.Name))
+	}
+	for _, n := range named {
+		if !slices.Contains(have, n) {
+			return &sluice.Error{Op: "plan", Resource: file, Err: fmt.Errorf("task definition %s has no container %q", aws.ToString(def.Input.Family), n),
+				Next: "name one of: " + strings.Join(have, ", ")}
+		}
+	}
+	return nil
+}
+
+// firstEssential is the first container whose end is the task's.
+func firstEssential(def *definition.Task) string {
+	all := def.Input.ContainerDefinitions
+	i := slices.IndexFunc(all, func(c ecstypes.ContainerDefinition) bool { return c.Essential == nil || *c.Essential })
+	return aws.ToString(all[max(i, 0)].Name)
+}
+
+// request is RunTask's request: what is given, over the service definition, or
+// over PipeCD's keys of standalone tasks. Of input.runTask a step has only where
+// tasks run.
+func request(app *appfile.Application, given *awsecs.RunTaskInput, when string) *awsecs.RunTaskInput {
+	base := &awsecs.RunTaskInput{Count: aws.Int32(1)}
+	if app.Service != nil {
+		s := app.Service.Input
+		base.NetworkConfiguration, base.PlatformVersion = s.NetworkConfiguration, s.PlatformVersion
+		base.LaunchType, base.CapacityProviderStrategy = s.LaunchType, s.CapacityProviderStrategy
+	} else {
+		base.LaunchType = ecstypes.LaunchType(app.Standalone.LaunchType)
+		base.NetworkConfiguration = network(app.Standalone)
+	}
+	return overlay(overlay(base, ofApplication(app.Standalone.RunTask, when)), given)
+}
+
+func ofApplication(run *definition.Run, when string) *awsecs.RunTaskInput {
+	if run == nil || when == "" {
+		return runInput(run)
+	}
+	in := run.Input
+	return &awsecs.RunTaskInput{NetworkConfiguration: in.NetworkConfiguration, LaunchType: in.LaunchType,
+		CapacityProviderStrategy: in.CapacityProviderStrategy, PlatformVersion: in.PlatformVersion}
+}
+
+func runInput(run *definition.Run) *awsecs.RunTaskInput {
+	if run == nil {
+		return nil
+	}
+	return run.Input
+}
+
+// network is PipeCD's awsvpcConfiguration.
+func network(s appfile.Standalone) *ecstypes.NetworkConfiguration {
+	if len(s.Subnets) == 0 {
+		return nil
+	}
+	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{
+		Subnets: s.Subnets, SecurityGroups: s.SecurityGroups, AssignPublicIp: ecstypes.AssignPublicIp(s.AssignPublicIP)}}
+}
+
+// RunOptions are how somebody wants tasks to be run now.
+type RunOptions struct {
+	Given *definition.Run // over what the files give; nil: nothing
+	Watch string          // the container whose exit code decides
+}
+
+// MakeRun plans a run of the application's task, of a service's too.
+func MakeRun(app *appfile.Application, live Live, o RunOptions) (*Plan, error) {
+	p, err := frameAlone(app, live)
+	if err != nil {
+		return nil, err
+	}
+	if o.Given == nil {
+		o.Given = &definition.Run{Input: &awsecs.RunTaskInput{}}
+	}
+	t, err := newTask(app, "", nil, o.Given, cmp.Or(o.Watch, app.Standalone.WatchContainer))
+	if err != nil {
+		return nil, err
+	}
+	p.Stages = []Stage{p.taskStage(0, t, app.Timeout, live)}
+	p.Changes = append(appendDifferences(nil, "task definition", alone(app, live)), Change{Of: "task", Path: "run", Have: "-", Want: count(t.Count) + " of " + p.To})
+	return p.ended(), nil
+}
