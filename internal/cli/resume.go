@@ -73,14 +73,14 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 // supply gives the engine the values of environments, which the journal does not
 // keep. Whether they are needed, and what to do without them, the engine says.
 func (p *program) supply(ctx context.Context, e *engine.Engine, t *taken, files string) error {
-	if !t.plan.Redacted {
+	if !t.plan.Lacks() {
 		return nil
 	}
 	app, err := p.application(files)
-	if err != nil || app.Task == nil {
+	if err != nil {
 		return nil
 	}
-	_, err = e.Supply(ctx, t.deployment.ID, app.Task)
+	_, err = e.Supply(ctx, t.deployment.ID, app)
 	return err
 }
 

@@ -22,15 +22,23 @@ type Revision struct {
 // Registered looks for the newest active revision of the family; the zero
 // Revision if there is none or it differs from want.
 func Registered(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
-	have, err := newest(ctx, api, aws.ToString(want.Input.Family))
-	if err != nil || have == nil || len(definition.CompareTask(want, have)) > 0 {
+	have, err := Newest(ctx, api, aws.ToString(want.Input.Family))
+	if err != nil || have == nil {
 		return Revision{}, err
 	}
-	return revision(have), nil
+	return Same(want, have), nil
 }
 
-// newest is the newest ACTIVE revision of a family, or nil.
-func newest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
+// Same is the revision that have is, the zero Revision if it differs from want.
+func Same(want *definition.Task, have *ecstypes.TaskDefinition) Revision {
+	if len(definition.CompareTask(want, have)) > 0 {
+		return Revision{}
+	}
+	return revision(have)
+}
+
+// Newest is the newest ACTIVE revision of a family, or nil.
+func Newest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
 	list, err := api.ListTaskDefinitions(ctx, &awsecs.ListTaskDefinitionsInput{
 		FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, MaxResults: aws.Int32(1)})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
-	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -93,12 +93,11 @@ func (e *Engine) keep(id string, p *plan.Plan) {
 	e.whole[id] = p
 }
 
-// Supply gives a deployment the task definition of its files again, for the
-// values that the journal does not keep. It reports whether it is the one that
-// was planned.
-func (e *Engine) Supply(ctx context.Context, id string, task *definition.Task) (bool, error) {
+// Supply gives a deployment its files again, for the values that the journal does
+// not keep. It reports whether the task definition is the one that was planned.
+func (e *Engine) Supply(ctx context.Context, id string, app *appfile.Application) (bool, error) {
 	p, err := e.Plan(ctx, id)
-	if err != nil || !p.Supply(task) {
+	if err != nil || !p.Supply(app) {
 		return false, err
 	}
 	e.keep(id, p)
@@ -179,6 +178,16 @@ func (e *Engine) emit(ctx context.Context, deployment, stage string, ev sluice.E
 		e.Watch(env)
 	}
 	return err
+}
+
+// show tells the watcher what is not kept.
+func (e *Engine) show(deployment, stage string, ev sluice.Event) {
+	if e.Watch == nil {
+		return
+	}
+	env := sluice.Seal(deployment, stage, ev)
+	env.At = e.Clock.Now()
+	e.Watch(env)
 }
 
 // hold takes the lease of the deployment's service. A lease of a process that

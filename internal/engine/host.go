@@ -32,13 +32,17 @@ func (h *host) Save(ctx context.Context, key string, value []byte) error {
 
 func (h *host) Began() time.Time { return h.began }
 
-// Emit journals the event; writes leave a row of their own as evidence.
+// Emit journals the event; writes leave a row of their own as evidence. What
+// containers print is shown and not kept.
 func (h *host) Emit(ev sluice.Event) {
 	if h.failed != nil {
 		return
 	}
 	ctx := context.Background()
 	switch ev := ev.(type) {
+	case sluice.Printed:
+		h.engine.show(h.deployment, h.stage, ev)
+		return
 	case sluice.Writing:
 		h.failed = h.engine.Journal.BeginAction(ctx, ev.Action, ev.Write)
 	case sluice.Wrote:

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
@@ -9,7 +11,11 @@ func (p *Plan) DecodeTask() (*definition.Task, error) {
 	return definition.DecodeTask("task definition of the plan", p.Task)
 }
 
-// DecodeService reads back the service definition of the plan.
+// DecodeService reads back the service definition of the plan; that of a
+// standalone task is empty.
 func (p *Plan) DecodeService() (*definition.Service, error) {
+	if p.Standalone {
+		return &definition.Service{Input: &awsecs.CreateServiceInput{}}, nil
+	}
 	return definition.DecodeService("service definition of the plan", p.Definition)
 }

@@ -120,7 +120,7 @@ func (p *Plan) steps(app *appfile.Application, live Live) error {
 			if err != nil {
 				return err
 			}
-			if to := live.Steps[stepKey(when, s.Name)]; to != "" {
+			if to := live.Steps[StepKey(when, s.Name)]; to != "" {
 				t.To = to
 			}
 			all = append(all, p.taskStage(len(all), t, s.Timeout, live))

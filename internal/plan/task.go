@@ -59,7 +59,8 @@ func (t *Task) DecodeRequest() (*awsecs.RunTaskInput, error) {
 	return run.Input, nil
 }
 
-func stepKey(when, name string) string { return when + "/" + name }
+// StepKey names a step in [Live.Steps] and in what its tasks are started by.
+func StepKey(when, name string) string { return when + "/" + name }
 
 // newTask is what a stage runs, by the files alone. when is empty for the
 // application's own task.

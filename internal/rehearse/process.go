@@ -73,7 +73,7 @@ func (f *field) born() (err error) {
 	if f.id == "" {
 		return nil
 	}
-	if _, err := f.engine.Supply(context.Background(), f.id, f.task.Task); err != nil {
+	if _, err := f.engine.Supply(context.Background(), f.id, f.task); err != nil {
 		return err
 	}
 	return f.catchUp()

@@ -54,7 +54,7 @@ func (c *claim) see(tags map[string]string, deployment string, now time.Time) {
 // claim itself, the creation of the service, and registering a revision, which
 // changes nothing that serves, need none.
 func (r *Run) held(a sluice.Attempt) func(time.Time) error {
-	if r.unclaimed || !needsClaim(a) {
+	if r.unclaimed || !r.needsClaim(a) {
 		return nil
 	}
 	return func(now time.Time) error {
@@ -65,8 +65,10 @@ func (r *Run) held(a sluice.Attempt) func(time.Time) error {
 	}
 }
 
-func needsClaim(a sluice.Attempt) bool {
+func (r *Run) needsClaim(a sluice.Attempt) bool {
 	switch a.Planned.Operation {
+	case "ecs:RunTask":
+		return r.step
 	case "ecs:TagResource", "ecs:UntagResource", "ecs:CreateService", "ecs:RegisterTaskDefinition":
 		return false
 	}
@@ -85,7 +87,7 @@ func (r *Run) lost() error {
 // renew looks at the claim again if that was long ago, and writes it anew in
 // good time.
 func (r *Run) renew(ctx context.Context, a sluice.Attempt) error {
-	if r.unclaimed || !needsClaim(a) {
+	if r.unclaimed || !r.needsClaim(a) {
 		return nil
 	}
 	now := r.Clock.Now()
@@ -209,6 +211,9 @@ func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
 // Release gives the claim back, after the last stage. A service that is gone,
 // or a claim that is not ours, is left alone.
 func (r *Run) Release(ctx context.Context) error {
+	if r.Plan.Standalone {
+		return nil // there is nothing to claim
+	}
 	r.Stage.Writes = append(r.Stage.Writes, r.Plan.Finish...)
 	live, err := r.hand.Observe(ctx)
 	if err != nil {

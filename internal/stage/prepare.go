@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
@@ -87,35 +88,41 @@ func (r *Run) controlled(live *ecs.Live) error {
 // revision is the revision of this deployment, registered if need be. It is
 // saved, so that every stage uses the same one.
 func (r *Run) revision(ctx context.Context) (ecs.Revision, error) {
-	rev, ok, err := saved[ecs.Revision](ctx, r.Host, KeyRevision)
-	if err != nil || ok {
-		return rev, err
-	}
 	if r.Plan.Registered() {
 		return ecs.Revision{ARN: r.Plan.To, Name: r.Plan.To}, nil
 	}
-	if err := r.registering(ctx); err != nil {
+	return r.registered(ctx, r.task, KeyRevision, keyRegister)
+}
+
+// registered is the revision saved under key, registered if need be; begun is
+// the key under which it is saved that it is about to be.
+func (r *Run) registered(ctx context.Context, task *definition.Task, key, begun string) (ecs.Revision, error) {
+	rev, ok, err := saved[ecs.Revision](ctx, r.Host, key)
+	if err != nil || ok {
 		return rev, err
 	}
-	rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, r.task)
+	if err := r.registering(ctx, task, begun); err != nil {
+		return rev, err
+	}
+	rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, task)
 	if err != nil {
 		return rev, err
 	}
-	return rev, save(ctx, r.Host, KeyRevision, rev)
+	return rev, save(ctx, r.Host, key, rev)
 }
 
 // registering saves that the revision is about to be registered. If that was saved
 // before, a process was killed around the call, which has no identity: then AWS is
 // given time to show what the call made.
-func (r *Run) registering(ctx context.Context) error {
-	_, begun, err := r.Host.Load(ctx, keyRegister)
+func (r *Run) registering(ctx context.Context, task *definition.Task, key string) error {
+	_, begun, err := r.Host.Load(ctx, key)
 	if err != nil {
-		return fmt.Errorf("read what was saved as %s: %w", keyRegister, err)
+		return fmt.Errorf("read what was saved as %s: %w", key, err)
 	}
 	if !begun {
-		return text(ctx, r.Host, keyRegister, "true")
+		return text(ctx, r.Host, key, "true")
 	}
-	if _, err := ecs.Registered(ctx, r.Account.ECS(), r.task); err != nil {
+	if _, err := ecs.Registered(ctx, r.Account.ECS(), task); err != nil {
 		return err
 	}
 	return r.pause(ctx, lag)

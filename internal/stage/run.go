@@ -68,6 +68,7 @@ type Run struct {
 	former  *Former
 	claim   claim
 	holding bool // the claim was ours in this stage
+	step    bool // it runs a task under the claim on the service
 	told    told
 
 	unclaimed bool // the service is gone: writes need no claim on it
@@ -147,6 +148,10 @@ func (r *Run) body() (func(context.Context) error, error) {
 		return r.rollback, nil
 	case appfile.StageAdopt:
 		return r.adopt, nil
+	case appfile.StageRunTask:
+		return r.runTask, nil
+	case appfile.StageRegister:
+		return r.register, nil
 	}
 	return nil, fmt.Errorf("stage %s has nothing to run", r.Stage.Name)
 }

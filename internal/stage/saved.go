@@ -33,6 +33,9 @@ const (
 	KeyTakeOver    = "take-over"
 	keyScaling     = "scaling"
 	keyScalingBack = "scaling-back"
+	keyTasks       = "tasks of "       // and the stage's index
+	keyOwnRevision = "revision of "    // likewise
+	keyOwnRegister = "registering of " // likewise
 )
 
 // saved loads a value as JSON; ok is false if it was never saved.

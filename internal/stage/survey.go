@@ -22,8 +22,14 @@ func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile
 	if err != nil {
 		return live, err
 	}
-	if live.Account, err = a.ID(ctx); err != nil || app.Service == nil {
+	if live.Account, err = a.ID(ctx); err != nil {
 		return live, err
+	}
+	if err := surveySteps(ctx, a, app, &live); err != nil {
+		return live, err
+	}
+	if app.Service == nil {
+		return live, surveyAlone(ctx, a, app, &live)
 	}
 	if err := surveyService(ctx, a, c, app, &live); err != nil {
 		return live, err

@@ -1,0 +1,157 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// RunBatch is how many tasks one RunTask starts (ECS API Reference).
+const RunBatch = 10
+
+// Tasks is the hand for tasks that no service keeps.
+type Tasks struct {
+	API     *awsecs.Client
+	Cluster string // name or ARN
+	Family  string // of their task definition
+}
+
+// Launch is one call of RunTask. The same Action makes the same tasks, however
+// often it is asked for, as long as ECS remembers it: 24 hours, or an hour longer
+// than the tasks live, whichever is less ("Ensuring idempotency").
+type Launch struct {
+	ID        sluice.ActionID
+	Planned   sluice.Write
+	StartedBy string // at most 128 characters; see [Tasks.Find]
+	Revision  Revision
+	Count     int // at most RunBatch
+	Request   awsecs.RunTaskInput
+}
+
+// Launched is what came of a [Launch]: the ids of the tasks, and why there are
+// fewer than asked for, a word of ECS for each that is missing.
+type Launched struct {
+	Tasks   []string
+	Missing []string
+}
+
+// Run starts tasks. That an earlier call with the same identity and other
+// parameters had started some is told by AWS, and those are the answer.
+func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch) (out Launched, err error) {
+	in := l.Request
+	in.Cluster, in.TaskDefinition, in.Count = aws.String(t.Cluster), aws.String(l.Revision.ARN), aws.Int32(int32(l.Count))
+	in.ClientToken, in.StartedBy = aws.String(l.ID.Token()), aws.String(l.StartedBy)
+	a := sluice.Attempt{Action: action, Planned: l.Planned,
+		Actual: sluice.Write{Operation: "ecs:RunTask", Resource: sluice.ARNName(t.Cluster) + "/" + l.Revision.Name}}
+	err = act(ctx, a, func(ctx context.Context) (string, error) {
+		answer, err := t.API.RunTask(ctx, &in)
+		var before *ecstypes.ConflictException
+		if errors.As(err, &before) && len(before.ResourceIds) > 0 {
+			out.Tasks = idsOf(before.ResourceIds)
+			return strings.Join(out.Tasks, " ") + ", started before", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		for _, task := range answer.Tasks {
+			out.Tasks = append(out.Tasks, sluice.ARNName(aws.ToString(task.TaskArn)))
+		}
+		for _, f := range answer.Failures {
+			out.Missing = append(out.Missing, failureWords(f))
+		}
+		return orNone(strings.Join(out.Tasks, " ")), nil
+	})
+	return out, err
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "no task"
+	}
+	return s
+}
+
+func failureWords(f ecstypes.Failure) string {
+	words := aws.ToString(f.Reason)
+	if d := aws.ToString(f.Detail); d != "" {
+		words += ": " + d
+	}
+	return words
+}
+
+func idsOf(arns []string) []string {
+	var ids []string
+	for _, arn := range arns {
+		ids = append(ids, sluice.ARNName(arn))
+	}
+	return ids
+}
+
+// Find looks for the tasks that carry startedBy, those that run and those that
+// ECS still remembers for about an hour after they stopped. By startedBy alone
+// ECS lists only what is to run; stopped tasks are listed by their family.
+func (t Tasks) Find(ctx context.Context, startedBy string) ([]string, error) {
+	s := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}
+	running, err := s.list(ctx, awsecs.ListTasksInput{StartedBy: aws.String(startedBy)})
+	if err != nil {
+		return nil, err
+	}
+	stopped, err := s.list(ctx, awsecs.ListTasksInput{Family: aws.String(t.Family), DesiredStatus: ecstypes.DesiredStatusStopped})
+	if err != nil {
+		return nil, err
+	}
+	tasks, err := s.describe(ctx, stopped)
+	for _, x := range tasks {
+		if aws.ToString(x.StartedBy) == startedBy {
+			running = append(running, aws.ToString(x.TaskArn))
+		}
+	}
+	ids := idsOf(running)
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
+// Ran is a task that was run, at one look.
+type Ran struct {
+	ID     string
+	Status string            // PROVISIONING … STOPPED
+	Ended  *sluice.TaskEnded // once it is STOPPED
+	At     time.Time         // when it stopped
+}
+
+// Look reads tasks by id. Those that ECS does not know (yet, or any more) are not
+// in the answer.
+func (t Tasks) Look(ctx context.Context, ids []string) ([]Ran, error) {
+	all, err := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}.describe(ctx, ids)
+	var out []Ran
+	for _, x := range all {
+		task := Ran{ID: sluice.ARNName(aws.ToString(x.TaskArn)), Status: aws.ToString(x.LastStatus), At: aws.ToTime(x.StoppedAt)}
+		if task.Status == "STOPPED" {
+			task.Ended = taskEnded(x)
+		}
+		out = append(out, task)
+	}
+	return out, err
+}
+
+func taskEnded(t ecstypes.Task) *sluice.TaskEnded {
+	e := &sluice.TaskEnded{Task: sluice.ARNName(aws.ToString(t.TaskArn)), Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
+		StopCode: string(t.StopCode), Reason: aws.ToString(t.StoppedReason)}
+	for _, c := range t.Containers {
+		end := sluice.ContainerEnded{Name: aws.ToString(c.Name), Reason: aws.ToString(c.Reason)}
+		if c.ExitCode != nil {
+			code := int(*c.ExitCode)
+			end.ExitCode = &code
+		}
+		e.Containers = append(e.Containers, end)
+	}
+	return e
+}

@@ -1,0 +1,63 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	logstypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Tail reads what a container prints, from the first line on.
+type Tail struct {
+	Place LogPlace
+	next  *string // where the next read goes on
+}
+
+// LogLine is a line that a container printed.
+type LogLine struct {
+	At   time.Time
+	Text string
+}
+
+// tailPages bounds the pages of one read; what is left comes with the next.
+const tailPages = 20
+
+// Read reads the lines that came since the last read. A log that does not exist
+// yet has none.
+func (t *Tail) Read(ctx context.Context, api *awslogs.Client) ([]LogLine, error) {
+	var all []LogLine
+	for range tailPages {
+		out, err := api.GetLogEvents(ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String(t.Place.Group), LogStreamName: aws.String(t.Place.Stream),
+			StartFromHead: aws.Bool(true), NextToken: t.next}, t.region)
+		var missing *logstypes.ResourceNotFoundException
+		switch {
+		case errors.As(err, &missing):
+			return all, nil
+		case err != nil:
+			return all, fmt.Errorf("read log %s: %w", t.Place, sluice.Inner(err))
+		}
+		for _, e := range out.Events {
+			all = append(all, LogLine{time.UnixMilli(aws.ToInt64(e.Timestamp)).UTC(), strings.TrimRight(aws.ToString(e.Message), "\r\n")})
+		}
+		// At the end of a log its token comes back unchanged.
+		if end := aws.ToString(out.NextForwardToken) == aws.ToString(t.next); end || len(out.Events) == 0 {
+			t.next = out.NextForwardToken
+			return all, nil
+		}
+		t.next = out.NextForwardToken
+	}
+	return all, nil
+}
+
+func (t *Tail) region(o *awslogs.Options) {
+	if t.Place.Region != "" {
+		o.Region = t.Place.Region
+	}
+}

@@ -1,0 +1,60 @@
+package stage
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// SurveyRun reads what the plan of a run needs to know. It writes nothing.
+func SurveyRun(ctx context.Context, a *account.Account, _ clock.Clock, app *appfile.Application) (plan.Live, error) {
+	live := plan.Live{Region: a.Region()}
+	err := elsewhere(app, a.Region())
+	if err != nil {
+		return live, err
+	}
+	if live.Account, err = a.ID(ctx); err != nil {
+		return live, err
+	}
+	return live, surveyAlone(ctx, a, app, &live)
+}
+
+// surveyAlone reads the newest revision of the family.
+func surveyAlone(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) (err error) {
+	live.Definition, err = ecs.Newest(ctx, a.ECS(), aws.ToString(app.Task.Input.Family))
+	if err != nil || live.Definition == nil {
+		return err
+	}
+	live.Identical = ecs.Same(app.Task, live.Definition).Name
+	return nil
+}
+
+// surveySteps reads which definitions of the steps are registered.
+func surveySteps(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {
+	read := func(when string, steps []appfile.Step) error {
+		for _, s := range steps {
+			if s.Task == nil {
+				continue
+			}
+			rev, err := ecs.Registered(ctx, a.ECS(), s.Task)
+			if err != nil {
+				return err
+			}
+			if live.Steps == nil {
+				live.Steps = map[string]string{}
+			}
+			live.Steps[plan.StepKey(when, s.Name)] = rev.Name
+		}
+		return nil
+	}
+	if err := read(plan.StepBefore, app.Before); err != nil {
+		return err
+	}
+	return read(plan.StepAfter, app.After)
+}

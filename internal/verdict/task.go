@@ -1,0 +1,53 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// TaskFailure says why a task that was run to its end is no success, "" if it is
+// one: it came to its end by itself, and the watched container exited with 0.
+// Sidecars that ECS stops then exit as they like.
+func TaskFailure(t sluice.TaskEnded, watch string) string {
+	c, known := t.Container(watch)
+	switch {
+	case t.StopCode == "TaskFailedToStart":
+		return "it did not start: " + firstNonEmpty(reasonOf(t), t.Reason, "no reason given")
+	case t.StopCode != "" && t.StopCode != "EssentialContainerExited":
+		return fmt.Sprintf("it was stopped (%s): %s", t.StopCode, firstNonEmpty(t.Reason, "no reason given"))
+	case !known:
+		return "container " + watch + " is none of its containers"
+	case c.ExitCode == nil || *c.ExitCode != 0:
+		return taskExit(c)
+	}
+	return ""
+}
+
+func taskExit(c sluice.ContainerEnded) string {
+	text := c.String()
+	if c.ExitCode == nil {
+		return text
+	}
+	if meaning := exitMeaning(*c.ExitCode); meaning != "" {
+		text = strings.Replace(text, fmt.Sprintf("exited with %d", *c.ExitCode), fmt.Sprintf("exited with %d (%s)", *c.ExitCode, meaning), 1)
+	}
+	return text
+}
+
+func reasonOf(t sluice.TaskEnded) string {
+	for _, c := range t.Containers {
+		if c.Reason != "" {
+			return c.Reason
+		}
+	}
+	return ""
+}
+
+// NextTaskLook is when to look again at tasks that are run to their end, by how
+// long nothing has changed.
+func NextTaskLook(still time.Duration) time.Duration {
+	return min(max(still/5, time.Second), 10*time.Second)
+}
