@@ -104,6 +104,7 @@ func TestEventsSurviveTheEnvelope(t *testing.T) {
 		CapacityChanged{Variant: Canary, Desired: 3}, TrafficShifted{ToPrimary: 90, ToCanary: 10, Rules: []string{"arn"}},
 		LifecycleChanged{Deployment: "d-123456789", Name: "AfterInstall", Status: "Failed", Message: "why"},
 		FailureSeen{Variant: Canary, Cause: "exit code 1", Count: 2}, Warned{Message: "m"}, Noted{Message: "m"},
+		TaskChanged{Task: "t", Status: "RUNNING"}, TaskEnded{Task: "t", Containers: []ContainerEnded{{Name: "web", Reason: "r"}}}, Printed{Task: "t", Line: "l"},
 	}
 	if len(events) != len(eventKinds) {
 		t.Errorf("%d events are tried, %d kinds exist", len(events), len(eventKinds))

@@ -18,7 +18,7 @@ type TaskEnded struct {
 	Revision   string           `json:"revision,omitempty"`
 	StopCode   string           `json:"stopCode,omitempty"` // EssentialContainerExited, TaskFailedToStart …
 	Reason     string           `json:"reason,omitempty"`
-	Containers []ContainerEnded `json:"containers"` // in the order of the task definition, as far as AWS keeps it
+	Containers []ContainerEnded `json:"containers"` // name, exitCode (null: it never ran) and reason of each
 }
 
 // ContainerEnded is how a container of a task ended. ExitCode is nil if it never

@@ -198,22 +198,55 @@ func (f *worldFile) checkPlace() error {
 func (f *worldFile) checkImages() error {
 	f.catalog = image.Catalog{}
 	for _, ref := range slices.Sorted(maps.Keys(f.Images)) {
-		b := image.Behaviour{Version: ref[strings.LastIndexByte(ref, ':')+1:]}
-		options := f.Images[ref]
-		for _, name := range slices.Sorted(maps.Keys(options)) {
-			value := fmt.Sprint(options[name])
-			if name == "version" {
-				b.Version = value
-				continue
-			}
-			if err := b.Set(name, value); err != nil {
-				return wrong("images", "%s: %w", ref, err)
-			}
+		b, err := behaviour(ref[strings.LastIndexByte(ref, ':')+1:], f.Images[ref])
+		if err != nil {
+			return wrong("images", "%s: %w", ref, err)
 		}
-		b.Settle(options["exit"] != nil)
 		f.catalog[ref] = b
 	}
 	return nil
+}
+
+// behaviour is what options say, and those under commands for each of them.
+func behaviour(version string, options map[string]any) (image.Behaviour, error) {
+	b := image.Behaviour{Version: version}
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		switch value := options[name]; name {
+		case "version":
+			b.Version = fmt.Sprint(value)
+		case "commands":
+			var err error
+			if b.Commands, err = commands(version, value); err != nil {
+				return b, err
+			}
+		default:
+			if err := b.Set(name, fmt.Sprint(value)); err != nil {
+				return b, err
+			}
+		}
+	}
+	b.Settle(options["exit"] != nil)
+	return b, nil
+}
+
+func commands(version string, value any) (map[string]image.Behaviour, error) {
+	all, ok := value.(map[string]any)
+	if !ok {
+		return nil, errors.New("commands is not a map of commands")
+	}
+	out := map[string]image.Behaviour{}
+	for _, command := range slices.Sorted(maps.Keys(all)) {
+		options, ok := all[command].(map[string]any)
+		if !ok && all[command] != nil {
+			return nil, fmt.Errorf("command %q is not a map of options", command)
+		}
+		b, err := behaviour(version, options)
+		if err != nil {
+			return nil, fmt.Errorf("command %q: %w", command, err)
+		}
+		out[strings.Join(strings.Fields(command), " ")] = b
+	}
+	return out, nil
 }
 
 func (f *worldFile) checkBalancers() error {

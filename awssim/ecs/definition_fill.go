@@ -122,7 +122,7 @@ func specsOf(d *ecstypes.TaskDefinition) []world.ContainerSpec {
 
 func specOf(c *ecstypes.ContainerDefinition) world.ContainerSpec {
 	s := world.ContainerSpec{
-		Name: *c.Name, Image: *c.Image, Essential: *c.Essential, Environment: map[string]string{},
+		Name: *c.Name, Image: *c.Image, Essential: *c.Essential, Command: clone(c.Command), Environment: map[string]string{},
 		StopTimeout: 30 * time.Second, Health: healthOf(c.HealthCheck), Log: logOf(c.LogConfiguration),
 	}
 	if c.StopTimeout != nil {

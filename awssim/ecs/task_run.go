@@ -154,8 +154,8 @@ func runDoc(w *workload, in *awsecs.RunTaskInput) *taskDoc {
 	return d
 }
 
-// overridden are the containers of a definition with a caller's environment set
-// over theirs; nil where nothing is overridden.
+// overridden are the containers of a definition with a caller's environment and
+// commands over theirs; nil where nothing is overridden.
 func overridden(d *world.TaskDefinition, o *ecstypes.TaskOverride) []world.ContainerSpec {
 	if o == nil {
 		return nil
@@ -171,6 +171,9 @@ func overridden(d *world.TaskDefinition, o *ecstypes.TaskOverride) []world.Conta
 				env[val(e.Name)] = val(e.Value)
 			}
 			specs[i].Environment = env
+			if x.Command != nil {
+				specs[i].Command = clone(x.Command)
+			}
 		}
 	}
 	return specs

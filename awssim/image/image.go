@@ -12,6 +12,7 @@ package image
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,10 @@ type Behaviour struct {
 	// is set, else when it starts.
 	Prints []string
 
+	// Commands are what the image does instead when it is started with another
+	// command, by its words joined with spaces.
+	Commands map[string]Behaviour
+
 	Handler http.Handler // a Go handler; not modelled
 	Command []string     // a program of the host; not modelled
 }
@@ -55,6 +60,15 @@ func (b Behaviour) Checked() time.Duration {
 		return b.CheckLatency
 	}
 	return b.Latency
+}
+
+// Started is what the image does when it is started with a command. One that it
+// does not know changes nothing.
+func (b Behaviour) Started(command []string) Behaviour {
+	if c, ok := b.Commands[strings.Join(command, " ")]; ok && len(command) > 0 {
+		return c
+	}
+	return b
 }
 
 // Modelled reports whether answers follow from the behaviour alone.

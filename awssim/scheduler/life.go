@@ -43,7 +43,7 @@ func (s *Scheduler) Start(tx *world.Tx, l Launch) *world.Task {
 		if !ok && b.NoBoot == "" {
 			b.NoBoot = "CannotPullContainerError: pull image manifest has been retried 1 time(s): failed to resolve ref " + spec.Image + ": not found"
 		}
-		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b, Status: "PENDING", Health: "UNKNOWN"})
+		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b.Started(spec.Command), Status: "PENDING", Health: "UNKNOWN"})
 	}
 	tx.Tasks.Put(t.ARN, t)
 	if l.Set != nil {

@@ -69,6 +69,9 @@ func (p *program) stands(ctx context.Context, t *taken) error {
 	if err := (treeView{painter(p.env, p.env.Out)}).write(p.env.Out, tree); err != nil {
 		return err
 	}
+	if t.plan.Standalone {
+		return nil
+	}
 	fmt.Fprintf(p.env.Err, "next: sluice rollback %s returns to what was\n", t.deployment.ID)
 	return nil
 }

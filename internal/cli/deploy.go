@@ -164,6 +164,9 @@ func (p *program) trigger() string {
 // nothing says that nothing changes.
 func (p *program) nothing(pl *plan.Plan) error {
 	message := fmt.Sprintf("No changes: %s/%s runs %s, as the files ask.", pl.Cluster, pl.Service, pl.From)
+	if pl.Standalone {
+		message = fmt.Sprintf("No changes: %s is registered, as the files ask.", pl.To)
+	}
 	if p.flags.output == jsonOut {
 		r := &jsonLines{w: p.env.Out}
 		r.event(sluice.Seal("", "", sluice.Noted{Message: message}))
@@ -201,6 +204,8 @@ func briefStage(pl *plan.Plan, s plan.Stage) string {
 	switch {
 	case s.Name == appfile.StageSync && pl.Rolls():
 		return s.Name + ": " + rollWords(pl, s)
+	case s.Task != nil && s.Task.Step != "":
+		return s.Name + " " + s.Task.Step
 	case s.Scale > 0:
 		return fmt.Sprintf("%s %d%%", s.Name, s.Scale)
 	case s.Weights != nil:

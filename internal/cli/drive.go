@@ -18,6 +18,8 @@ func (p *program) renderer(pl *plan.Plan, c clock.Clock) renderer {
 	switch {
 	case p.flags.output == jsonOut:
 		return &jsonLines{w: p.env.Out, notes: p.env.Err}
+	case pl.Standalone:
+		return &lines{w: p.env.Err, out: p.env.Out, paint: p.paint, groups: p.onGitHub()}
 	case p.env.IsTerminal(p.env.Err) && !p.onGitHub():
 		return newLive(p.env.Err, p.paint, newBoard(pl), c, func() (int, int) { return p.env.Size(p.env.Err) })
 	}
@@ -74,6 +76,10 @@ func interrupted(err error) bool {
 
 // goOn prints how an unfinished deployment goes on.
 func (p *program) goOn(d journal.Deployment) {
+	if isRun(d.Service) {
+		fmt.Fprintf(p.env.Err, "next: sluice resume %s waits for the end; sluice abort %s ends the waiting, and stops no task\n", d.ID, d.ID)
+		return
+	}
 	fmt.Fprintf(p.env.Err, "next: sluice resume %s goes on; sluice rollback %s returns to what was; sluice abort %s leaves it as it stands\n", d.ID, d.ID, d.ID)
 }
 
@@ -84,6 +90,10 @@ func (p *program) waits(ctx context.Context, j *journal.Journal, d journal.Deplo
 		return err
 	}
 	p.say("waiting for " + what + ": " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
+	if what == engine.LeftToECS && isRun(d.Service) {
+		fmt.Fprintf(p.env.Err, "next: sluice resume %s waits for the end\n", d.ID)
+		return nil
+	}
 	if what == engine.LeftToECS {
 		fmt.Fprintf(p.env.Err, "next: sluice resume %s follows it; so does sluice wait --cluster %s --service %s\n", d.ID, d.Cluster, d.Service)
 		return nil
@@ -103,7 +113,11 @@ func (p *program) over(ctx context.Context, j *journal.Journal, d journal.Deploy
 	if err != nil {
 		return err
 	}
-	p.say(summary(d, serves(events)))
+	if isRun(d.Service) {
+		p.say(summaryOf(d, ranWords(events)))
+	} else {
+		p.say(summary(d, serves(events)))
+	}
 	if d.Next != "" && d.Outcome != want {
 		fmt.Fprintln(p.env.Err, "next: "+d.Next)
 	}
@@ -121,9 +135,17 @@ func (p *program) say(s string) {
 }
 
 func summary(d journal.Deployment, revision string) string {
+	if revision != "" {
+		revision = " runs " + revision
+	}
+	return summaryOf(d, revision)
+}
+
+// summaryOf is how a deployment ended, with what a success brought.
+func summaryOf(d journal.Deployment, brought string) string {
 	s := string(d.Outcome) + ": " + d.Cluster + "/" + d.Service
-	if d.Outcome == sluice.Succeeded && revision != "" {
-		s += " runs " + revision
+	if d.Outcome == sluice.Succeeded {
+		s += brought
 	}
 	s += " (" + d.ID + ", " + took(d.Ended.Sub(d.Began)) + ")"
 	if d.Cause != "" {

@@ -39,6 +39,9 @@ func (l *leave) adoption(c *cobra.Command) {
 // is taken, what a lost one left is planned to be cleared away. Without leave it
 // is an error that says who holds the service.
 func (p *program) free(ctx context.Context, j *journal.Journal, pre *prepared, l leave) error {
+	if pre.plan.Standalone {
+		return p.freeToRun(ctx, j, pre)
+	}
 	open, err := openOnes(ctx, j, pre.plan)
 	if err != nil {
 		return err

@@ -69,10 +69,7 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, limit
 }
 
 func serviceFilter(f journal.Filter, app *appfile.Application) journal.Filter {
-	f.Cluster = clusterOf(app)
-	if app.Service != nil {
-		f.Service = *app.Service.Input.ServiceName
-	}
+	f.Cluster, f.Service = clusterOf(app), nameOf(app)
 	return f
 }
 

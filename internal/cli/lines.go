@@ -25,6 +25,7 @@ type renderer interface {
 // lines writes one line per change: the time since the first event, the words.
 type lines struct {
 	w      io.Writer
+	out    io.Writer // what containers print goes here; nil: among the lines
 	paint  paint
 	groups bool // GitHub Actions: stages fold, warnings and errors are annotated
 	began  time.Time
@@ -37,6 +38,10 @@ func (l *lines) event(e sluice.Envelope) {
 		l.began = e.At
 	}
 	ev, words := e.Open(), say(e)
+	if printed, ok := ev.(sluice.Printed); ok {
+		l.print(printed)
+		return
+	}
 	if words.text == "" || words.text == l.last {
 		return // it changed in what is not shown
 	}
@@ -48,6 +53,16 @@ func (l *lines) event(e sluice.Envelope) {
 	if ended, ok := ev.(sluice.StageEnded); ok && ended.Next != "" {
 		fmt.Fprintf(l.w, "%s   next: %s\n", elapsed(e.At.Sub(l.began)), ended.Next)
 	}
+}
+
+// print shows what a container printed: as it is, if it is what the verb is
+// there for.
+func (l *lines) print(p sluice.Printed) {
+	if l.out != nil {
+		fmt.Fprintln(l.out, p.Line)
+		return
+	}
+	fmt.Fprintln(l.w, l.paint.dim("        "+p.Container+" | "+p.Line))
 }
 
 func (l *lines) recall(e sluice.Envelope) {

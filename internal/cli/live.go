@@ -57,7 +57,7 @@ func (l *live) event(e sluice.Envelope) {
 	defer l.mu.Unlock()
 	l.board.see(e)
 	switch ev := e.Open().(type) {
-	case sluice.DeploymentStarted, sluice.Warned, sluice.RollbackStarted:
+	case sluice.DeploymentStarted, sluice.Warned, sluice.RollbackStarted, sluice.TaskEnded, sluice.Printed:
 		l.above(colored(l.paint, say(e)))
 	case sluice.StageEnded:
 		if ev.Status == "failed" {

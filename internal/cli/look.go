@@ -44,7 +44,7 @@ func subjectOf(p *plan.Plan) subject {
 }
 
 func subjectIn(app *appfile.Application) subject {
-	s := subject{cluster: clusterOf(app), service: *app.Service.Input.ServiceName, named: app.ListenerRules}
+	s := subject{cluster: clusterOf(app), service: nameOf(app), named: app.ListenerRules}
 	if app.Primary != nil {
 		s.primary = app.Primary.ARN
 	}
@@ -76,6 +76,8 @@ type tree struct {
 	Causes  []waitCause   `json:"causes,omitempty"`      // of failures, while a deployment is under way or was taken back
 	Logs    []verdict.Log `json:"logs,omitempty"`
 	Events  []treeEvent   `json:"events,omitempty"` // newest first
+
+	Tasks []treeRun `json:"tasks,omitempty"` // of a family, without a service
 
 	Deployment *treeDeployment `json:"deployment,omitempty"`
 
@@ -123,6 +125,9 @@ type treeLeft struct {
 // look reads a service whole. It writes nothing.
 func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tree, error) {
 	t := &tree{Cluster: s.cluster, Service: s.service, Region: a.Region()}
+	if isRun(s.service) {
+		return t, t.lookRuns(ctx, a)
+	}
 	hand := ecs.Service{API: a.ECS(), Cluster: s.cluster, Name: s.service}
 	live, err := hand.Observe(ctx)
 	if err != nil || live == nil {

@@ -137,6 +137,7 @@ func (p *program) verbs() []verb {
 	return []verb{
 		{groupDeploy, p.plan()},
 		{groupDeploy, p.deploy()},
+		{groupDeploy, p.runVerb()},
 		{groupDeploy, p.resume()},
 		{groupDeploy, p.rollback()},
 		{groupDeploy, p.abort()},

@@ -36,8 +36,8 @@ func (p *program) pick(ctx context.Context, j *journal.Journal, verb, path strin
 	if err != nil && (given || !absent(err)) {
 		return journal.Deployment{}, err
 	}
-	if err == nil && app.Service != nil {
-		return p.ofService(ctx, j, verb, journal.Filter{Cluster: clusterOf(app), Service: *app.Service.Input.ServiceName, Region: app.Region})
+	if err == nil {
+		return p.ofService(ctx, j, verb, journal.Filter{Cluster: clusterOf(app), Service: nameOf(app), Region: app.Region})
 	}
 	open, err := j.Deployments(ctx, journal.Filter{Open: true})
 	if err != nil {

@@ -35,6 +35,9 @@ func revisions(p *plan.Plan) string {
 	}
 	switch p.From {
 	case "":
+		if p.Standalone {
+			return to
+		}
 		return to + ", nothing serves yet"
 	case p.To:
 		return to
@@ -60,7 +63,7 @@ func (v planView) changes(b *bytes.Buffer, p *plan.Plan) {
 
 func (v planView) stages(b *bytes.Buffer, p *plan.Plan) {
 	title := "Stages"
-	if p.QuickSync && !p.Rolls() {
+	if p.QuickSync && !p.Rolls() && !p.Standalone {
 		title += " (quick sync)"
 	}
 	fmt.Fprintf(b, "\n%s\n", v.bold(title))
@@ -68,6 +71,9 @@ func (v planView) stages(b *bytes.Buffer, p *plan.Plan) {
 		v.stage(b, fmt.Sprintf("%2d ", s.Index+1), p, s)
 	}
 	v.writes(b, "   at the end", p.Finish)
+	if p.Standalone {
+		return // what a task did is not taken back
+	}
 	head := "\nIf a stage fails"
 	if !p.AutoRollback {
 		head = "\nOnly if asked for (sluice rollback)"
@@ -152,6 +158,10 @@ func stageWords(p *plan.Plan, s plan.Stage) string {
 		return "return to what was"
 	case plan.StageScaling:
 		return "set auto scaling, and nothing else"
+	case appfile.StageRunTask:
+		return runWords(p, s.Task)
+	case appfile.StageRegister:
+		return "register the task definition, and run nothing"
 	case appfile.StageWait:
 		return plan.Duration(s.Duration)
 	case appfile.StageApproval:

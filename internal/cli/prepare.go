@@ -61,10 +61,6 @@ func (p *program) prepare(ctx context.Context, path string, o plan.Options) (*pr
 	if err != nil {
 		return nil, err
 	}
-	if app.Service == nil {
-		_, err := plan.Make(app, plan.Live{}, o) // it says why that cannot be deployed
-		return nil, err
-	}
 	if o.QuickSync && o.Pipeline {
 		return nil, &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
 	}

@@ -308,15 +308,19 @@ func fieldTable(t *testing.T, name string) string {
 }
 
 func eventPages(t *testing.T) string {
+	return eventsIn(t, "event.go") + eventsIn(t, "taskevent.go")
+}
+
+func eventsIn(t *testing.T, name string) string {
 	var b strings.Builder
-	file := source(t, "event.go")
+	file := source(t, name)
 	for _, d := range file.Decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok || g.Tok != token.TYPE {
 			continue
 		}
 		name := g.Specs[0].(*ast.TypeSpec).Name.Name
-		if name == "Envelope" || name == "Event" || name == "Unknown" {
+		if name == "Envelope" || name == "Event" || name == "Unknown" || name == "ContainerEnded" {
 			continue
 		}
 		kind := strings.ToLower(name[:1]) + name[1:]
@@ -423,7 +427,7 @@ func structOf(t *testing.T, file *ast.File, name string) (all []*ast.Field) {
 var remarks = map[string]string{
 	"account":                                "whose state it is, 12 digits in quotes",
 	"settled":                                "`true`, the default: it has been there for ten minutes; `false`: everything begins now",
-	"images":                                 "images by name, with the options below and `version`",
+	"images":                                 "images by name, with the options below, `version`, and `commands`: what the image does when it is started with another command, by that command",
 	"knobs":                                  "delays, below",
 	"faults":                                 "lines, below",
 	"subnets":                                "ids of the default network's subnets, at most three",

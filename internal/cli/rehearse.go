@@ -130,7 +130,7 @@ func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *a
 		return rehearsals.Case{}, nil, err
 	}
 	if app.Service == nil {
-		_, err := plan.Make(app, plan.Live{}, plan.Options{}) // it says why that cannot be deployed
+		_, err := rehearsals.FromFiles(app) // it says why that cannot be rehearsed
 		return rehearsals.Case{}, nil, err
 	}
 	c := rehearsals.Case{Pipeline: nil}

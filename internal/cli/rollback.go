@@ -131,6 +131,10 @@ func (p *program) rollOursBack(ctx context.Context, t *taken, of journal.Filter,
 		return err
 	}
 	d := t.deployment
+	if t.plan.Standalone {
+		return &sluice.Error{Op: "roll the deployment back", Resource: d.ID, Err: errors.New("it ran a task: what a task did cannot be taken back"),
+			Next: "sluice status names the tasks; aws ecs stop-task stops one that still runs"}
+	}
 	overtaken, err := p.overtaken(ctx, t)
 	if err != nil {
 		return err

@@ -119,8 +119,6 @@ func (p *program) standOf(ctx context.Context, j *journal.Journal, path string, 
 		return nil, false, nil
 	case err != nil:
 		return nil, false, err
-	case app.Service == nil:
-		return nil, false, &sluice.Error{Op: "show the status", Resource: app.File, Err: errors.New("it is a task without a service")}
 	}
 	a, _, err := p.open(ctx, app.Region)
 	if err != nil {

@@ -13,7 +13,9 @@ type treeView struct{ paint }
 
 func (v treeView) write(w io.Writer, t *tree) error {
 	var b bytes.Buffer
-	if t.Status == "" {
+	if isRun(t.Service) {
+		v.runs(&b, t)
+	} else if t.Status == "" {
 		fmt.Fprintf(&b, "service %s/%s in %s: there is none\n", t.Cluster, t.Service, t.Region)
 	} else {
 		fmt.Fprintf(&b, "service %s in %s: %s, %d desired, %d running, %d pending (controller %s)\n",

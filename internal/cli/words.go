@@ -71,6 +71,12 @@ func sayStep(ev sluice.Event) line {
 		return line{success, shiftWords(e)}
 	case sluice.LifecycleChanged:
 		return lifecycleWords(e)
+	case sluice.TaskChanged:
+		return line{plain, "task " + e.Task + ": " + e.Status}
+	case sluice.TaskEnded:
+		return taskEndedLine(e)
+	case sluice.Printed:
+		return line{faint, e.Container + " | " + e.Line}
 	case sluice.FailureSeen:
 		return line{failure, failureWords(e)}
 	case sluice.Warned:
@@ -162,6 +168,22 @@ func failureWords(e sluice.FailureSeen) string {
 		text += " (task " + e.Task + ")"
 	}
 	return text
+}
+
+func taskEndedLine(e sluice.TaskEnded) line {
+	var all []string
+	l := success
+	for _, c := range e.Containers {
+		all = append(all, c.String())
+		if c.ExitCode == nil || *c.ExitCode != 0 {
+			l = failure
+		}
+	}
+	text := "task " + e.Task + " ended: " + strings.Join(all, ", ")
+	if e.StopCode != "EssentialContainerExited" && e.Reason != "" {
+		text += " (" + e.Reason + ")"
+	}
+	return line{l, text}
 }
 
 // short is an ARN without what every line would repeat.

@@ -79,6 +79,22 @@ func ReadRun(file string, data []byte) (*Run, error) {
 	return run, JoinProblems(problems)
 }
 
+// ReadOverrides reads RunTask's overrides as a person gives them, JSON or YAML.
+func ReadOverrides(file string, data []byte) (*ecstypes.TaskOverride, error) {
+	src, err := Parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	src.HideSecrets()
+	d := &decoder{src: src}
+	out := &ecstypes.TaskOverride{}
+	d.root(src.Root, reflect.ValueOf(out).Elem(), top{what: "the overrides", textual: []string{"cpu", "memory"}})
+	if slices.ContainsFunc(out.ContainerOverrides, unnamed) {
+		d.refuse(src.At(src.Root, "an entry of containerOverrides has no name"))
+	}
+	return out, JoinProblems(d.problems)
+}
+
 // JSON is the request as [ReadRun] reads it back. It holds the values of
 // environments.
 func (r *Run) JSON() ([]byte, error) {

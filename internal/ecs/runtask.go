@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -119,12 +118,34 @@ func (t Tasks) Find(ctx context.Context, startedBy string) ([]string, error) {
 	return slices.Compact(ids), err
 }
 
+// OfFamily reads the tasks of the family that no service keeps, those that run
+// and those that stopped within about an hour.
+func (t Tasks) OfFamily(ctx context.Context) ([]Ran, error) {
+	s := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}
+	var ids []string
+	for _, d := range []ecstypes.DesiredStatus{ecstypes.DesiredStatusRunning, ecstypes.DesiredStatusStopped} {
+		arns, err := s.list(ctx, awsecs.ListTasksInput{Family: aws.String(t.Family), DesiredStatus: d})
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, arns...)
+	}
+	all, err := s.describe(ctx, ids)
+	var out []Ran
+	for _, x := range all {
+		if !strings.HasPrefix(aws.ToString(x.Group), "service:") {
+			out = append(out, ran(x))
+		}
+	}
+	return out, err
+}
+
 // Ran is a task that was run, at one look.
 type Ran struct {
-	ID     string
-	Status string            // PROVISIONING … STOPPED
-	Ended  *sluice.TaskEnded // once it is STOPPED
-	At     time.Time         // when it stopped
+	ID        string
+	Status    string // PROVISIONING … STOPPED
+	StartedBy string
+	Ended     *sluice.TaskEnded // once it is STOPPED
 }
 
 // Look reads tasks by id. Those that ECS does not know (yet, or any more) are not
@@ -133,13 +154,17 @@ func (t Tasks) Look(ctx context.Context, ids []string) ([]Ran, error) {
 	all, err := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}.describe(ctx, ids)
 	var out []Ran
 	for _, x := range all {
-		task := Ran{ID: sluice.ARNName(aws.ToString(x.TaskArn)), Status: aws.ToString(x.LastStatus), At: aws.ToTime(x.StoppedAt)}
-		if task.Status == "STOPPED" {
-			task.Ended = taskEnded(x)
-		}
-		out = append(out, task)
+		out = append(out, ran(x))
 	}
 	return out, err
+}
+
+func ran(t ecstypes.Task) Ran {
+	r := Ran{ID: sluice.ARNName(aws.ToString(t.TaskArn)), Status: aws.ToString(t.LastStatus), StartedBy: aws.ToString(t.StartedBy)}
+	if r.Status == "STOPPED" {
+		r.Ended = taskEnded(t)
+	}
+	return r
 }
 
 func taskEnded(t ecstypes.Task) *sluice.TaskEnded {

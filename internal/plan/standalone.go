@@ -12,10 +12,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// groupOf names what a standalone task's deployment is about, where the name of a
-// service stands otherwise: the group that AWS gives such tasks.
-func groupOf(app *appfile.Application) string {
-	return "family:" + aws.ToString(app.Task.Input.Family)
+// GroupPrefix begins what a run of tasks is about, where the name of a service
+// stands otherwise: the group that AWS gives tasks without a service.
+const GroupPrefix = "family:"
+
+// GroupOf is the group of an application's tasks that no service keeps.
+func GroupOf(app *appfile.Application) string {
+	return GroupPrefix + aws.ToString(app.Task.Input.Family)
 }
 
 // makeStandalone plans the deployment of an application without a service: its
@@ -73,7 +76,7 @@ func frameAlone(app *appfile.Application, live Live) (*Plan, error) {
 	}
 	p := &Plan{
 		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region, Standalone: true, Access: sluice.NoAccess,
-		Cluster: sluice.ARNName(app.Cluster), Service: groupOf(app), QuickSync: true,
+		Cluster: sluice.ARNName(app.Cluster), Service: GroupOf(app), QuickSync: true,
 		ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
 	}

@@ -168,6 +168,8 @@ func network(s appfile.Standalone) *ecstypes.NetworkConfiguration {
 type RunOptions struct {
 	Given *definition.Run // over what the files give; nil: nothing
 	Watch string          // the container whose exit code decides
+	// Command is that container's command, over its own. Empty: its own.
+	Command []string
 }
 
 // MakeRun plans a run of the application's task, of a service's too.
@@ -179,11 +181,21 @@ func MakeRun(app *appfile.Application, live Live, o RunOptions) (*Plan, error) {
 	if o.Given == nil {
 		o.Given = &definition.Run{Input: &awsecs.RunTaskInput{}}
 	}
-	t, err := newTask(app, "", nil, o.Given, cmp.Or(o.Watch, app.Standalone.WatchContainer))
+	o.Watch = cmp.Or(o.Watch, app.Standalone.WatchContainer)
+	if len(o.Command) > 0 {
+		o.Given = commanded(o.Given, cmp.Or(o.Watch, firstEssential(app.Task)), o.Command)
+	}
+	t, err := newTask(app, "", nil, o.Given, o.Watch)
 	if err != nil {
 		return nil, err
 	}
 	p.Stages = []Stage{p.taskStage(0, t, app.Timeout, live)}
 	p.Changes = append(appendDifferences(nil, "task definition", alone(app, live)), Change{Of: "task", Path: "run", Have: "-", Want: count(t.Count) + " of " + p.To})
 	return p.ended(), nil
+}
+
+// commanded is what is given with another command of one container.
+func commanded(given *definition.Run, name string, words []string) *definition.Run {
+	over := &awsecs.RunTaskInput{Overrides: &ecstypes.TaskOverride{ContainerOverrides: []ecstypes.ContainerOverride{{Name: &name, Command: words}}}}
+	return &definition.Run{Input: overlay(given.Input, over)}
 }

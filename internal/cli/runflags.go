@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	"github.com/spf13/pflag"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// runFlags are how a person wants tasks to be run.
+type runFlags struct {
+	count           int
+	words           []string // after --
+	commands, env   []string
+	overrides, file string
+	tags            []string
+	watch           string
+}
+
+func (o *runFlags) register(f *pflag.FlagSet) {
+	f.IntVar(&o.count, "count", 0, "how many tasks (default: the file's runTask.count, or 1)")
+	f.StringArrayVar(&o.commands, "command", nil, "`CONTAINER=COMMAND` in place of its own, words apart by spaces or as a JSON list; may be given again")
+	f.StringArrayVar(&o.env, "env", nil, "`CONTAINER=NAME=VALUE` in its environment; may be given again")
+	f.StringVar(&o.overrides, "overrides", "", "`JSON` of RunTask's overrides")
+	f.StringVar(&o.file, "overrides-file", "", "`file` of RunTask's overrides, JSON or YAML")
+	f.StringArrayVar(&o.tags, "tags", nil, "`KEY=VALUE,…` on the tasks; may be given again")
+	f.StringVar(&o.watch, "watch-container", "", "`name` of the container whose exit code decides (default: the first essential one)")
+}
+
+// options are the flags in RunTask's own shape.
+func (o runFlags) options(p *program) (plan.RunOptions, error) {
+	in := &awsecs.RunTaskInput{}
+	if o.count != 0 {
+		if o.count < 1 {
+			return plan.RunOptions{}, wrongRun("--count is below 1", "give 1 or more")
+		}
+		in.Count = aws.Int32(int32(o.count))
+	}
+	var err error
+	if in.Overrides, err = o.taskOverride(p); err != nil {
+		return plan.RunOptions{}, err
+	}
+	if in.Tags, err = tagsOf(o.tags); err != nil {
+		return plan.RunOptions{}, err
+	}
+	return plan.RunOptions{Given: &definition.Run{Input: in}, Watch: o.watch, Command: o.words}, nil
+}
+
+func wrongRun(why, next string) error {
+	return &sluice.Error{Op: "sluice run", Err: errors.New(why), Next: next}
+}
+
+// taskOverride is the JSON or file of overrides, with the commands and the
+// environment over it.
+func (o runFlags) taskOverride(p *program) (*ecstypes.TaskOverride, error) {
+	out, err := o.given(p)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range o.commands {
+		name, words, err := commandOf(c)
+		if err != nil {
+			return nil, err
+		}
+		containerOf(out, name).Command = words
+	}
+	for _, e := range o.env {
+		name, rest, ok := strings.Cut(e, "=")
+		key, value, also := strings.Cut(rest, "=")
+		if !ok || !also || name == "" || key == "" {
+			return nil, wrongRun("--env is not CONTAINER=NAME=VALUE", "give, for example, --env web=DRY_RUN=1")
+		}
+		c := containerOf(out, name)
+		c.Environment = append(c.Environment, ecstypes.KeyValuePair{Name: &key, Value: &value})
+	}
+	return out, nil
+}
+
+// given are the overrides of --overrides or --overrides-file.
+func (o runFlags) given(p *program) (*ecstypes.TaskOverride, error) {
+	name, data := "--overrides", []byte(o.overrides)
+	switch {
+	case o.file != "" && o.overrides != "":
+		return nil, wrongRun("--overrides and --overrides-file are both given", "give one of them")
+	case o.file == "" && o.overrides == "":
+		return &ecstypes.TaskOverride{}, nil
+	case o.file != "":
+		abs, err := p.absolute(o.file)
+		if err == nil {
+			data, err = fs.ReadFile(p.env.FS(filepath.Dir(abs)), filepath.Base(abs))
+		}
+		if err != nil {
+			return nil, &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err}
+		}
+		name = o.file
+	}
+	return definition.ReadOverrides(name, data)
+}
+
+func (p *program) absolute(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	wd, err := p.env.Getwd()
+	return filepath.Join(wd, path), err
+}
+
+// commandOf reads "web=rake db:migrate" or `web=["rake","db:migrate"]`.
+func commandOf(s string) (container string, words []string, err error) {
+	container, text, ok := strings.Cut(s, "=")
+	if !ok || container == "" || strings.TrimSpace(text) == "" {
+		return "", nil, wrongRun("--command is not CONTAINER=COMMAND", `give, for example, --command web="rake db:migrate"`)
+	}
+	if strings.HasPrefix(text, "[") {
+		if err := json.Unmarshal([]byte(text), &words); err != nil {
+			return "", nil, wrongRun(fmt.Sprintf("--command of %s: %v", container, err), "give a JSON list of text")
+		}
+		return container, words, nil
+	}
+	if strings.ContainsAny(text, `'"\`) {
+		return "", nil, wrongRun("--command of "+container+" has quotes", `write a JSON list: --command `+container+`='["sh","-c","…"]', or give the command after --`)
+	}
+	return container, strings.Fields(text), nil
+}
+
+func containerOf(o *ecstypes.TaskOverride, name string) *ecstypes.ContainerOverride {
+	i := slices.IndexFunc(o.ContainerOverrides, func(c ecstypes.ContainerOverride) bool { return aws.ToString(c.Name) == name })
+	if i < 0 {
+		i = len(o.ContainerOverrides)
+		o.ContainerOverrides = append(o.ContainerOverrides, ecstypes.ContainerOverride{Name: &name})
+	}
+	return &o.ContainerOverrides[i]
+}
+
+func tagsOf(flags []string) (all []ecstypes.Tag, err error) {
+	for _, f := range flags {
+		for pair := range strings.SplitSeq(f, ",") {
+			key, value, ok := strings.Cut(pair, "=")
+			if !ok || key == "" {
+				return nil, wrongRun("--tags is not KEY=VALUE,…", "give, for example, --tags team=data,cost=42")
+			}
+			all = append(all, ecstypes.Tag{Key: &key, Value: &value})
+		}
+	}
+	return all, nil
+}

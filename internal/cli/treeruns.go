@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// treeRun is a task of a family that no service keeps.
+type treeRun struct {
+	ID        string            `json:"id"`
+	Status    string            `json:"status"`
+	StartedBy string            `json:"startedBy,omitempty"`
+	Ended     *sluice.TaskEnded `json:"ended,omitempty"`
+}
+
+// lookRuns reads the tasks of a family that no service keeps: those that run, and
+// those that stopped within the hour that ECS remembers.
+func (t *tree) lookRuns(ctx context.Context, a *account.Account) error {
+	hand := ecs.Tasks{API: a.ECS(), Cluster: t.Cluster, Family: strings.TrimPrefix(t.Service, plan.GroupPrefix)}
+	all, err := hand.OfFamily(ctx)
+	for _, r := range all {
+		t.Tasks = append(t.Tasks, treeRun{ID: r.ID, Status: r.Status, StartedBy: r.StartedBy, Ended: r.Ended})
+	}
+	slices.SortFunc(t.Tasks, func(a, b treeRun) int { return strings.Compare(a.ID, b.ID) })
+	return err
+}
+
+func (v treeView) runs(b *bytes.Buffer, t *tree) {
+	running := 0
+	for _, r := range t.Tasks {
+		if r.Ended == nil {
+			running++
+		}
+	}
+	fmt.Fprintf(b, "tasks of %s in %s: %d running, %d stopped within the hour\n", v.bold(t.Cluster+"/"+t.Service), t.Region, running, len(t.Tasks)-running)
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, r := range t.Tasks {
+		end := "-"
+		if r.Ended != nil {
+			var all []string
+			for _, c := range r.Ended.Containers {
+				all = append(all, c.String())
+			}
+			end = strings.Join(all, ", ")
+		}
+		fmt.Fprintf(w, "  task %s\t%s\tby %s\t%s\n", r.ID, r.Status, orDash(r.StartedBy), end)
+	}
+	w.Flush()
+}
