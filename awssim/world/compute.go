@@ -30,7 +30,7 @@ type ContainerSpec struct {
 	Ports       []Port
 	Health      *ContainerHealth
 	StopTimeout time.Duration // 30 s by default
-	Command     []string // in place of the image's own; empty: that
+	Command     []string      // in place of the image's own; empty: that
 	Environment map[string]string
 	Log         *ContainerLog // nil: its output goes nowhere
 }
