@@ -11,6 +11,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
 // RunBatch is how many tasks one RunTask starts (ECS API Reference).
@@ -32,7 +33,7 @@ type Launch struct {
 	StartedBy string // at most 128 characters; see [Tasks.Find]
 	Revision  Revision
 	Count     int // at most RunBatch
-	Request   awsecs.RunTaskInput
+	Request   *definition.Run
 }
 
 // Launched is what came of a [Launch]: the ids of the tasks, and why there are
@@ -45,7 +46,7 @@ type Launched struct {
 // Run starts tasks. That an earlier call with the same identity and other
 // parameters had started some is told by AWS, and those are the answer.
 func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch) (out Launched, err error) {
-	in := l.Request
+	in := *l.Request.Input
 	in.Cluster, in.TaskDefinition, in.Count = aws.String(t.Cluster), aws.String(l.Revision.ARN), aws.Int32(int32(l.Count))
 	in.ClientToken, in.StartedBy = aws.String(l.ID.Token()), aws.String(l.StartedBy)
 	a := sluice.Attempt{Action: action, Planned: l.Planned,

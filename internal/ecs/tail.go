@@ -10,9 +10,28 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awslogs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	logstypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 )
+
+// Output is where a container of a task prints to, or why that cannot be read.
+type Output struct {
+	Container string
+	Place     LogPlace
+	Err       error
+}
+
+// Outputs are those of every container of a task, by its task definition.
+func Outputs(td *ecstypes.TaskDefinition, task string) []Output {
+	var all []Output
+	for _, c := range td.ContainerDefinitions {
+		o := Output{Container: aws.ToString(c.Name)}
+		o.Place, o.Err = LogsOf(td, o.Container, task)
+		all = append(all, o)
+	}
+	return all
+}
 
 // Tail reads what a container prints, from the first line on.
 type Tail struct {

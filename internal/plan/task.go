@@ -51,12 +51,8 @@ func (t *Task) DecodeTask() (*definition.Task, error) {
 }
 
 // DecodeRequest reads back RunTask's request.
-func (t *Task) DecodeRequest() (*awsecs.RunTaskInput, error) {
-	run, err := definition.ReadRun("the request of the plan", t.Request)
-	if err != nil {
-		return nil, err
-	}
-	return run.Input, nil
+func (t *Task) DecodeRequest() (*definition.Run, error) {
+	return definition.ReadRun("the request of the plan", t.Request)
 }
 
 // StepKey names a step in [Live.Steps] and in what its tasks are started by.

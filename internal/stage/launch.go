@@ -94,7 +94,7 @@ func (r *Run) callRunTask(ctx context.Context, j *job, l *launched) (ecs.Launche
 		action += fmt.Sprintf(" %d", l.Attempt)
 	}
 	return j.tasks.Run(ctx, r.act, action, ecs.Launch{ID: r.action(action), Planned: j.planned, StartedBy: j.startedBy,
-		Revision: j.revision, Count: l.Asked, Request: *j.request})
+		Revision: j.revision, Count: l.Asked, Request: j.request})
 }
 
 // took saves what a call started. Where ECS had no room for all, it is asked

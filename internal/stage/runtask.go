@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
-
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -71,7 +70,7 @@ type job struct {
 	*plan.Task
 	tasks     ecs.Tasks
 	revision  ecs.Revision
-	request   *awsecs.RunTaskInput
+	request   *definition.Run
 	planned   sluice.Write
 	startedBy string
 }

@@ -3,8 +3,6 @@ package stage
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -27,7 +25,7 @@ func SurveyRun(ctx context.Context, a *account.Account, _ clock.Clock, app *appf
 
 // surveyAlone reads the newest revision of the family.
 func surveyAlone(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) (err error) {
-	live.Definition, err = ecs.Newest(ctx, a.ECS(), aws.ToString(app.Task.Input.Family))
+	live.Definition, err = ecs.Newest(ctx, a.ECS(), *app.Task.Input.Family)
 	if err != nil || live.Definition == nil {
 		return err
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
@@ -93,19 +91,17 @@ func (t *tails) open(ctx context.Context, id string) error {
 		t.opened, t.places = map[string][]*tail{}, map[string]string{}
 	}
 	t.opened[id] = []*tail{}
-	for _, c := range td.ContainerDefinitions {
-		name := aws.ToString(c.Name)
-		place, err := ecs.LogsOf(td, name, id)
-		if err != nil {
-			if name == v.Watch && v.once("log of "+name) {
-				v.note("%v: what it prints is not shown", err)
+	for _, o := range ecs.Outputs(td, id) {
+		if o.Err != nil {
+			if o.Container == v.Watch && v.once("log of "+o.Container) {
+				v.note("%v: what it prints is not shown", o.Err)
 			}
 			continue
 		}
-		if name == v.Watch {
-			t.places[id] = fmt.Sprintf("aws logs tail %s --log-stream-names %s", place.Group, place.Stream)
+		if o.Container == v.Watch {
+			t.places[id] = fmt.Sprintf("aws logs tail %s --log-stream-names %s", o.Place.Group, o.Place.Stream)
 		}
-		t.opened[id] = append(t.opened[id], &tail{Tail: ecs.Tail{Place: place}, task: id, container: name})
+		t.opened[id] = append(t.opened[id], &tail{Tail: ecs.Tail{Place: o.Place}, task: id, container: o.Container})
 	}
 	return nil
 }
