@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
 func (p *program) plan() *cobra.Command {
@@ -24,7 +25,8 @@ func (p *program) plan() *cobra.Command {
 
 It reads the files and AWS and writes nothing: what changes in the task definition
 and the service, the stages with the weights they leave on each rule, every write
-of each stage and of the way back, and what to know before.`,
+of each stage and of the way back, what to know before, and about how long it will
+take, with what that rests on.`,
 		Example: `  sluice plan examples/canary
   sluice plan --detailed-exitcode      2 if something would change
   sluice plan --output json | jq .changes`,
@@ -78,22 +80,40 @@ func (p *program) runPlan(ctx context.Context, path string, o plan.Options, deta
 	if err != nil {
 		return err
 	}
-	err = p.showPlan(ctx, pre.plan)
+	err = p.showPlan(ctx, pre.plan, forecastOf(ctx, pre))
 	if err == nil && detailed && pre.plan.HasChanges() {
 		return exit(sluice.ExitChanges)
 	}
 	return err
 }
 
-// showPlan writes a plan, and nothing else.
-func (p *program) showPlan(ctx context.Context, pl *plan.Plan) error {
+// showPlan writes a plan with its forecast, if there is one, and nothing else.
+func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *plan.Forecast) error {
 	if err := p.warnOpen(ctx, pl); err != nil {
 		return err
 	}
 	if p.flags.output == jsonOut {
-		return json.NewEncoder(p.env.Out).Encode(planJSON{Plan: pl})
+		return json.NewEncoder(p.env.Out).Encode(planJSON{Plan: pl, Forecast: f})
 	}
-	return planView{painter(p.env, p.env.Out)}.write(p.env.Out, pl)
+	v := planView{painter(p.env, p.env.Out)}
+	if err := v.write(p.env.Out, pl); err != nil || f == nil {
+		return err
+	}
+	return v.forecast(p.env.Out, pl, *f)
+}
+
+// forecastOf says how long a plan will take that changes something. What cannot be
+// read of the service is told, and the usual taken.
+func forecastOf(ctx context.Context, pre *prepared) *plan.Forecast {
+	if !pre.plan.HasChanges() {
+		return nil
+	}
+	t, err := stage.Timings(ctx, pre.account, pre.plan, pre.live)
+	f := pre.plan.Forecast(t)
+	if err != nil {
+		f.Assumes = append(f.Assumes, fmt.Sprintf("the service is as usual, which could not be read: %v", err))
+	}
+	return &f
 }
 
 // warnOpen adds the unfinished deployments that only the journal knows.
@@ -116,4 +136,5 @@ type planJSON struct {
 	*plan.Plan
 	Task       json.RawMessage `json:"taskDefinition,omitempty"`
 	Definition json.RawMessage `json:"serviceDefinition,omitempty"`
+	Forecast   *plan.Forecast  `json:"forecast,omitempty"`
 }

@@ -212,7 +212,7 @@ func (p *program) adoptOnly(ctx context.Context, j *journal.Journal, path string
 		return p.rollByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service}, pre.app.Region, o)
 	}
 	if o.dry {
-		return p.showPlan(ctx, pre.plan)
+		return p.showPlan(ctx, pre.plan, nil)
 	}
 	if err := p.free(ctx, j, pre, leave{adopt: true}); err != nil {
 		return err
@@ -232,7 +232,7 @@ func (p *program) rollByHistory(ctx context.Context, j *journal.Journal, of jour
 		return nil
 	}
 	if o.dry {
-		return p.showPlan(ctx, pre.plan)
+		return p.showPlan(ctx, pre.plan, nil)
 	}
 	if err := p.free(ctx, j, pre, leave{adopt: o.adopt}); err != nil {
 		return err

@@ -3,6 +3,7 @@ package ecs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -82,6 +83,28 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 		})
 	}
 	return all, err
+}
+
+// Launched is how long the tasks of the service that run took from their creation
+// until they ran, the median; 0 if none runs. zones is in how many Availability Zones
+// tasks stand.
+func (s Service) Launched(ctx context.Context) (start time.Duration, zones int, err error) {
+	tasks, err := s.Tasks(ctx)
+	seen := map[string]bool{}
+	var all []time.Duration
+	for _, t := range tasks {
+		if t.Zone != "" {
+			seen[t.Zone] = true
+		}
+		if took := t.StartedAt.Sub(t.CreatedAt); !t.StartedAt.IsZero() && took > 0 {
+			all = append(all, took)
+		}
+	}
+	if len(all) > 0 {
+		slices.Sort(all)
+		start = all[len(all)/2].Round(time.Second)
+	}
+	return start, len(seen), err
 }
 
 // TaskSetsTagged are the ids of the service's task sets whose tags fit.

@@ -3,7 +3,6 @@ package rehearse
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -54,28 +53,12 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 // timed takes from the tasks that run how long they took to start, and in how many
 // zones they stand.
 func (w *World) timed(ctx context.Context, a *account.Account) error {
-	tasks, err := ecs.Service{API: a.ECS(), Cluster: w.Cluster, Name: w.Service}.Tasks(ctx)
-	if err != nil {
-		return err
+	start, zones, err := ecs.Service{API: a.ECS(), Cluster: w.Cluster, Name: w.Service}.Launched(ctx)
+	if zones > 0 {
+		w.Subnets = subnets(min(zones, 3))
 	}
-	zones := map[string]bool{}
-	var starts []time.Duration
-	for _, t := range tasks {
-		if t.Zone != "" {
-			zones[t.Zone] = true
-		}
-		if took := t.StartedAt.Sub(t.CreatedAt); !t.StartedAt.IsZero() && took > 0 {
-			starts = append(starts, took)
-		}
-	}
-	if n := min(len(zones), 3); n > 0 {
-		w.Subnets = subnets(n)
-	}
-	if len(starts) > 0 {
-		slices.Sort(starts)
-		w.Start = starts[len(starts)/2].Round(time.Second)
-	}
-	return nil
+	w.Start = start
+	return err
 }
 
 // measure takes timings and rules from the load balancer.

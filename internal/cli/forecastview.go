@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// forecast writes how long a plan will take, and what that rests on.
+func (v planView) forecast(w io.Writer, p *plan.Plan, f plan.Forecast) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "\n%s\n  about %s", v.bold("Forecast"), plan.Duration(f.Took))
+	longest := 0
+	for i, d := range f.Stages {
+		if d > f.Stages[longest] {
+			longest = i
+		}
+	}
+	if len(f.Stages) > 1 {
+		fmt.Fprintf(&b, ", of which %d %s takes %s", longest+1, p.Stages[longest].Name, plan.Duration(f.Stages[longest]))
+	}
+	b.WriteByte('\n')
+	for _, s := range f.Assumes {
+		fmt.Fprintf(&b, "  - if %s\n", s)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

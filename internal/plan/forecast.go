@@ -1,0 +1,180 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// Timings are what a forecast takes from the service that runs.
+type Timings struct {
+	Start time.Duration // from the launch of a task until it runs; 0: not known
+	Tasks int           // desired count
+	Drain time.Duration // deregistration delay, where the plan does not know it
+}
+
+// Forecast is how long a deployment of a good version will take, as far as that
+// does not lie with people.
+type Forecast struct {
+	Took   time.Duration   `json:"took"`   // nanoseconds
+	Stages []time.Duration `json:"stages"` // of the plan, likewise
+	// Assumes are sentences on what it rests on.
+	Assumes []string `json:"assumes"`
+}
+
+// What AWS and sluice take beside starts and drains. AWS documents none of it; these
+// are as seen on AWS, and what the local AWS does by default.
+const (
+	usualStart = 34 * time.Second // of a task on Fargate, small image
+	schedules  = 5 * time.Second  // until ECS acts on what was asked
+	registers  = 5 * time.Second  // from running to healthy: target registration, first check
+	notices    = 3 * time.Second  // sluice's looks: healthy is believed at the second one
+	claims     = 2 * time.Second  // before the first write: see the claim settle
+	spreads    = 10 * time.Second // before capacity goes: every node knows the weights
+	stops      = 6 * time.Second  // from the end of the drain until the task has stopped
+	forgets    = 18 * time.Second // until ECS lists a deleted task set no more
+)
+
+// Forecast says how long the plan takes with those timings.
+func (p *Plan) Forecast(t Timings) Forecast {
+	f := forecast{plan: p, start: t.Start, tasks: max(1, t.Tasks), drain: max(p.Drain, t.Drain)}
+	if r := p.Registry; r != nil {
+		f.drain = r.Forget()
+	}
+	if f.start == 0 {
+		f.start = usualStart
+	}
+	var out Forecast
+	for i, s := range p.Stages {
+		d := f.stage(s)
+		if i == 0 {
+			d += claims
+		}
+		out.Stages = append(out.Stages, d)
+		out.Took += d
+	}
+	out.Assumes = f.assumes(t.Start > 0)
+	return out
+}
+
+type forecast struct {
+	plan    *Plan
+	start   time.Duration
+	tasks   int
+	drain   time.Duration // how long callers may be on a task that leaves
+	shifted bool          // weights have moved lately
+	kept    bool          // the old primary stays for the clean
+}
+
+func (f *forecast) stage(s Stage) time.Duration {
+	switch s.Name {
+	case appfile.StageWait:
+		f.shifted = false
+		return s.Duration
+	case appfile.StageApproval:
+		f.shifted = false
+		return 0
+	case appfile.StageCanaryRollout:
+		return f.rise()
+	case appfile.StageTrafficRouting:
+		return f.shift()
+	case appfile.StagePrimaryRollout:
+		if f.plan.Rolls() {
+			return f.roll()
+		}
+		if f.kept = s.KeepOld; f.kept {
+			return f.rise()
+		}
+		return f.rise() + f.fall()
+	case appfile.StageCanaryClean:
+		if f.kept {
+			return f.settle() + 2*f.fall()
+		}
+		return f.settle() + f.fall()
+	case appfile.StageSync:
+		if f.plan.Rolls() {
+			return f.roll()
+		}
+		return f.rise() + spreads + f.fall()
+	}
+	return 0
+}
+
+// rise is from the create until new tasks are healthy.
+func (f *forecast) rise() time.Duration {
+	f.shifted = false
+	return schedules + f.start + registers + notices
+}
+
+// fall is from the write that takes capacity away until it is gone.
+func (f *forecast) fall() time.Duration {
+	return f.drain + stops + notices + forgets
+}
+
+func (f *forecast) shift() time.Duration {
+	f.shifted = true
+	return time.Second
+}
+
+// settle is the wait for weights that moved a moment ago.
+func (f *forecast) settle() time.Duration {
+	if f.shifted {
+		return spreads
+	}
+	return 0
+}
+
+// roll is a rolling update of ECS's own, in batches.
+func (f *forecast) roll() time.Duration {
+	f.shifted = false
+	n, ahead := f.batches()
+	one := schedules + f.start + registers
+	if !ahead { // old tasks leave before new ones come
+		one += f.drain + stops
+	}
+	return time.Duration(n)*one + f.drain + stops + forgets + notices
+}
+
+// batches is in how many steps tasks are replaced, and whether new ones come before
+// old ones go (ECS Developer Guide, "Deployment configuration").
+func (f *forecast) batches() (n int, ahead bool) {
+	least, most := 100, 200
+	if s, err := f.plan.DecodeService(); err == nil && s.Input.DeploymentConfiguration != nil {
+		c := s.Input.DeploymentConfiguration
+		least, most = int(aws.ToInt32(or(c.MinimumHealthyPercent, 100))), int(aws.ToInt32(or(c.MaximumPercent, 200)))
+	}
+	floor, ceiling := (f.tasks*least+99)/100, f.tasks*most/100
+	if extra := ceiling - f.tasks; extra > 0 {
+		return (f.tasks + extra - 1) / extra, true
+	}
+	return (f.tasks + max(1, f.tasks-floor) - 1) / max(1, f.tasks-floor), false
+}
+
+func or[T any](p *T, other T) *T {
+	if p == nil {
+		return &other
+	}
+	return p
+}
+
+func (f *forecast) assumes(measured bool) (all []string) {
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	from := "as is usual"
+	if measured {
+		from = "as those that run did"
+	}
+	say("the new version is good, and its tasks run %s after their launch, %s", Duration(f.start), from)
+	if f.drain > 0 {
+		say("callers take %s to leave a task that goes", Duration(f.drain))
+	}
+	for _, s := range f.plan.Stages {
+		if s.Name == appfile.StageApproval {
+			say("people approve at once")
+			break
+		}
+	}
+	return all
+}

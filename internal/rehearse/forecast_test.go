@@ -1,0 +1,51 @@
+package rehearse
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// The forecast of a plan is near the length of the same deployment as it is
+// simulated: within a fifth, or half a minute if that is more.
+func TestForecastIsNearTheSimulatedLength(t *testing.T) {
+	changes := map[string]func(*Case){
+		"usual":     func(*Case) {},
+		"AWS's own": func(c *Case) { c.World.Primary.Drain, c.World.Canary.Drain = 5*time.Minute, 5*time.Minute },
+		"slow":      func(c *Case) { c.World.Start, c.World.Tasks = 3*time.Minute, 12 },
+		"one task":  func(c *Case) { c.World.Tasks = 1 },
+	}
+	for _, f := range Flows() {
+		if f.Case.New != "" || len(f.Case.Hands) > 0 {
+			continue
+		}
+		for name, change := range changes {
+			t.Run(f.Name+", "+name, func(t *testing.T) {
+				t.Parallel()
+				c := f.Case
+				c.World.Listeners = Plain().Listeners
+				change(&c)
+				p, r := planned(c)
+				if r.Outcome != sluice.Succeeded {
+					t.Fatalf("%s: %s", r.Outcome, r.Cause)
+				}
+				said := p.Forecast(plan.Timings{Start: c.World.Start, Tasks: c.World.Tasks, Drain: c.World.Primary.Drain})
+				t.Logf("%s, forecast %s %v; %v", r.Took, said.Took, said.Stages, r.Stages)
+				if off := (said.Took - r.Took).Abs(); off > max(r.Took/5, 30*time.Second) {
+					t.Errorf("it took %s, and the forecast is %s", r.Took, said.Took)
+				}
+			})
+		}
+	}
+}
+
+// planned is a case's plan and what came of it.
+func planned(c Case) (*plan.Plan, Result) {
+	virtual := clock.NewVirtual(dawn())
+	f := newField(c, virtual)
+	virtual.Run(f.play)
+	return f.plan, f.result
+}

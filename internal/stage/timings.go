@@ -1,0 +1,40 @@
+package stage
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+)
+
+// Timings reads what a forecast of the plan's length needs to know. It writes
+// nothing.
+func Timings(ctx context.Context, a *account.Account, p *plan.Plan, live plan.Live) (t plan.Timings, err error) {
+	if live.Service == nil {
+		return t, nil
+	}
+	t.Tasks = int(live.Service.DesiredCount)
+	if t.Start, _, err = (ecs.Service{API: a.ECS(), Cluster: p.Cluster, Name: p.Service}).Launched(ctx); err != nil {
+		return t, err
+	}
+	if p.Drain > 0 {
+		return t, nil
+	}
+	for _, lb := range live.Service.LoadBalancers {
+		if lb.TargetGroupArn == nil {
+			continue
+		}
+		places, err := alb.Find(ctx, a.ELB(), *lb.TargetGroupArn)
+		if err != nil {
+			return t, err
+		}
+		if err := places[0].Attach(ctx, a.ELB()); err != nil {
+			return t, err
+		}
+		t.Drain = max(t.Drain, time.Duration(places[0].Drain)*time.Second)
+	}
+	return t, nil
+}
