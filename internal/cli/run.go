@@ -65,7 +65,7 @@ func (p *program) runRun(ctx context.Context, path string, o runFlags, noWait, d
 		return err
 	}
 	if dry {
-		return p.showPlan(ctx, pre.plan)
+		return p.showPlan(ctx, pre.plan, nil)
 	}
 	j, err := p.journal()
 	if err != nil {
