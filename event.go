@@ -193,13 +193,14 @@ type CapacityChanged struct {
 	Targets  int     `json:"targets"`
 }
 
-// TrafficShifted: the weights were changed and read back.
+// TrafficShifted: the weights were changed and read back. Rules is empty where
+// CodeDeploy moves the traffic.
 type TrafficShifted struct {
 	FromPrimary int      `json:"fromPrimary"`
 	FromCanary  int      `json:"fromCanary"`
 	ToPrimary   int      `json:"toPrimary"`
 	ToCanary    int      `json:"toCanary"`
-	Rules       []string `json:"rules"`
+	Rules       []string `json:"rules,omitempty"`
 }
 
 // LifecycleChanged: a lifecycle event of a deployment of CodeDeploy began or ended.

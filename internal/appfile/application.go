@@ -59,6 +59,9 @@ type Application struct {
 	Rehearsal     *Rehearsal // nil: the file says nothing of it
 	Before, After []Step     // tasks that are run before and after the stages
 
+	CodeDeploy CodeDeploy        // of a service whose controller is CODE_DEPLOY
+	Hooks      []definition.Hook // of its AppSpec, in the order of the file
+
 	// Notes are sentences for the person who deploys, to be told once.
 	Notes []string
 	// Source holds the SHA-256 in hex of every file read, by path.
@@ -96,6 +99,14 @@ type TargetGroup struct {
 	Container        string
 	Port             int32
 	LoadBalancerName string // Classic load balancers only; PipeCD v0 has the key
+}
+
+// CodeDeploy names what deploys a service whose controller is CODE_DEPLOY. What
+// the file leaves out is found by the service.
+type CodeDeploy struct {
+	Application string
+	Group       string
+	Config      string // deployment configuration; empty: the group's own
 }
 
 // Standalone is how a task without a service is run, and one beside a service.

@@ -88,6 +88,9 @@ func (c *checker) object(n *definition.Node, s shape, path string) {
 		}
 	}
 	c.single(n, s)
+	if s.one && len(n.Entries) != 1 || s.one && !given(n.Entries[0].Value) {
+		c.at(n, "%s has exactly one entry", orFile(path))
+	}
 }
 
 func orFile(path string) string {

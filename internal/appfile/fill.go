@@ -41,6 +41,7 @@ func (l *loader) fill(spec *definition.Node) {
 	app.Rehearsal = l.rehearsal(ecs.Get("rehearse"))
 	l.standaloneRun(input)
 	app.Before, app.After = l.steps(spec.Get("before"), "before"), l.steps(spec.Get("after"), "after")
+	l.codeDeploy(spec, input)
 
 	l.autoRollback(spec, input)
 	l.pipeline(spec.Get("pipeline").Get("stages"))

@@ -55,6 +55,7 @@ type shape struct {
 	kind     kind
 	keys     []key         // of an object
 	single   []string      // keys of an object of which at most one is given
+	one      bool          // an object has exactly one entry
 	of       *shape        // of a list
 	min, max int64         // of a whole number, a percent or a delay
 	words    []string      // of a choice

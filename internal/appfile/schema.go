@@ -114,8 +114,10 @@ func objectSchema(s shape, f Format) map[string]any {
 			continue
 		}
 		property := schemaOf(k.shape, f)
-		if k.needed {
+		if k.needed || s.one {
 			property = filled(property)
+		}
+		if k.needed {
 			required = append(required, k.name)
 		}
 		property["description"] = k.says
@@ -124,6 +126,9 @@ func objectSchema(s shape, f Format) map[string]any {
 	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
 		out["required"] = required
+	}
+	if s.one {
+		out["minProperties"], out["maxProperties"] = 1, 1
 	}
 	if len(s.single) == 2 {
 		out["not"] = map[string]any{"type": "object", "required": s.single, "properties": map[string]any{

@@ -35,6 +35,7 @@ func specShape(f Format) shape {
 			honoured("progressDeadline", shape{kind: span}, deadlineSays),
 			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays),
 			refused("hosting", noHosting))
+		keys = append(keys, codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: append(keys, providerKeys()...)}
 }
@@ -122,10 +123,12 @@ func inputShape(f Format) shape {
 	}
 	if f == Sluice {
 		keys = append(keys, refused("progressDeadline", "In sluice.yaml progressDeadline stands at the top."),
-			refused("suspendAutoScaling", "In sluice.yaml suspendAutoScaling stands at the top."))
+			refused("suspendAutoScaling", "In sluice.yaml suspendAutoScaling stands at the top."),
+			refused("codedeploy", "In sluice.yaml codedeploy stands at the top."), refused("appspec", "In sluice.yaml appspec stands at the top."))
 	} else {
 		keys = append(keys, honoured("progressDeadline", shape{kind: span}, deadlineSays),
 			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays))
+		keys = append(keys, codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: keys, single: []string{"accessType", "ecsAccessType"}}
 }

@@ -29,7 +29,8 @@ It plans, and carries the plan out: capacity before traffic, traffic read back,
 drained before anything is taken away. A stage that fails leads back to what was.
 A service with deployment controller ECS rolls: one UpdateService, followed to the
 end of its deployment; if no circuit breaker of ECS takes back what fails, sluice
-does.
+does. One with controller CODE_DEPLOY is deployed by CodeDeploy: one deployment of
+its group, followed to its end or to that of its rollback.
 
 Ctrl-C pauses at a safe point, and sluice resume goes on; Ctrl-C twice leaves at
 once, and sluice resume goes on all the same.
@@ -44,6 +45,7 @@ Ctrl-C; sluice resume suspends it again.`,
   sluice deploy --force-new-deployment new tasks of the same revision
   sluice deploy --take-over            end the deployment that holds the service, and deploy
   sluice deploy --adopt                clear away what a deployment left whose journal is lost, and deploy
+  sluice deploy --rollback-events DEPLOYMENT_FAILURE,DEPLOYMENT_STOP_ON_ALARM
   sluice deploy --output json | jq .   every event, as JSON Lines`,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.path(c, args)
@@ -66,6 +68,7 @@ Ctrl-C; sluice resume suspends it again.`,
 	at.register(c)
 	planFlags(c, &o)
 	l.register(c)
+	c.Flags().Var(eventsFlag{&o.RollbackEvents}, "rollback-events", "after what CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, DEPLOYMENT_STOP_ON_REQUEST (default: what the deployment group says)")
 	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
 	c.Flags().BoolVar(&o.Scaling.Leave, "leave-suspended", false, "with --no-wait, auto scaling may stay suspended until sluice resume")
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
@@ -96,7 +99,7 @@ func (p *program) each(ctx context.Context, paths []string, one func(path string
 	return code(sluice.WorstExit(codes...))
 }
 
-const noWaitHelp = "return when a WAIT or an approval is reached (8: waits for approval), or once a rolling update was asked for"
+const noWaitHelp = "return when a WAIT or an approval is reached (8: waits for approval), or once ECS or CodeDeploy was asked for a deployment"
 
 func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, l leave, force bool) error {
 	pre, err := p.prepare(ctx, path, o)
@@ -125,6 +128,9 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	}
 	if how.NoWait && pre.plan.Rolls() && pre.plan.Strategy == "" && !breaks(pre) {
 		pre.plan.Warnings = append(pre.plan.Warnings, "the service has no circuit breaker that rolls back, and with --no-wait sluice does not watch: nobody takes back what fails")
+	}
+	if how.NoWait {
+		warnUnwatched(pre.plan)
 	}
 	return p.carryOut(ctx, j, pre, how)
 }
@@ -206,6 +212,8 @@ func briefStage(pl *plan.Plan, s plan.Stage) string {
 		return s.Name + ": " + rollWords(pl, s)
 	case s.Task != nil && s.Task.Step != "":
 		return s.Name + " " + s.Task.Step
+	case s.Name == appfile.StageSync && pl.ByCodeDeploy():
+		return s.Name + ": " + shiftStageWords(pl, s)
 	case s.Scale > 0:
 		return fmt.Sprintf("%s %d%%", s.Name, s.Scale)
 	case s.Weights != nil:

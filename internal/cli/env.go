@@ -52,6 +52,9 @@ type Env struct {
 	PID   int
 	Alive func(pid int) bool // a process of this machine
 
+	// Browse opens a page in the browser, if the machine has one; nil: never.
+	Browse func(url string)
+
 	IsTerminal func(io.Writer) bool
 	Size       func(io.Writer) (width, height int) // of a terminal; 0 is unknown
 }
@@ -67,7 +70,7 @@ func OS() Env {
 		Rand: rand.Reader, OpenJournal: journal.Open, StateDir: filepath.Join(xdg.StateHome, "sluice"),
 		Getwd: os.Getwd, FS: os.DirFS, Notify: notify,
 		Host: strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), Alive: alive,
-		IsTerminal: isTerminal, Size: size,
+		Browse: browse, IsTerminal: isTerminal, Size: size,
 	}
 }
 

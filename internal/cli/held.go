@@ -68,7 +68,10 @@ func (p *program) free(ctx context.Context, j *journal.Journal, pre *prepared, l
 		return p.marked(pre, marks)
 	}
 	pre.options.TakeOver, pre.options.Adopt = claimant(pre.live.Claim), l.adopt || !marks.None()
-	return pre.remake()
+	if err := pre.remake(); err != nil {
+		return err
+	}
+	return busy(pre)
 }
 
 // claimant is how a plan names whose claim may be taken.

@@ -145,6 +145,7 @@ func (p *program) verbs() []verb {
 		{groupLook, p.status()},
 		{groupLook, p.history()},
 		{groupLook, p.wait()},
+		{groupLook, p.appspec()},
 		{groupLocal, p.rehearse()},
 		{groupLocal, p.sim()},
 		{groupLocal, p.demo()},

@@ -46,7 +46,7 @@ take, with what that rests on.`,
 }
 
 func planFlags(c *cobra.Command, o *plan.Options) {
-	c.Flags().BoolVar(&o.Force, "force-new-deployment", false, "a new deployment of a rolling service even if nothing changes")
+	c.Flags().BoolVar(&o.Force, "force-new-deployment", false, "a new deployment of ECS's or CodeDeploy's even if nothing changes")
 	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, whatever the file says")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "all at once, whatever the file's pipeline says")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "the file's pipeline, even on a first deployment")

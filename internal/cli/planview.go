@@ -19,6 +19,7 @@ func (v planView) write(w io.Writer, p *plan.Plan) error {
 	fmt.Fprintf(&b, "%s in %s, account %s: %s\n", v.bold(p.Cluster+"/"+p.Service), p.Region, p.Account, revisions(p))
 	v.changes(&b, p)
 	if p.HasChanges() {
+		v.codeDeploy(&b, p)
 		v.stages(&b, p)
 	}
 	v.list(&b, "Warnings", p.Warnings, v.warn)
@@ -63,7 +64,7 @@ func (v planView) changes(b *bytes.Buffer, p *plan.Plan) {
 
 func (v planView) stages(b *bytes.Buffer, p *plan.Plan) {
 	title := "Stages"
-	if p.QuickSync && !p.Rolls() && !p.Standalone {
+	if p.QuickSync && !p.Rolls() && !p.Standalone && !p.ByCodeDeploy() {
 		title += " (quick sync)"
 	}
 	fmt.Fprintf(b, "\n%s\n", v.bold(title))
@@ -136,6 +137,9 @@ func stageWords(p *plan.Plan, s plan.Stage) string {
 		if p.Rolls() {
 			return rollWords(p, s)
 		}
+		if p.ByCodeDeploy() {
+			return shiftStageWords(p, s)
+		}
 		if s.Recreate {
 			return "stop the old tasks, then start the new revision"
 		}
@@ -154,6 +158,9 @@ func stageWords(p *plan.Plan, s plan.Stage) string {
 	case appfile.StageRollback:
 		if p.Rolls() {
 			return "stop the deployment if it runs, and roll back to what was"
+		}
+		if p.ByCodeDeploy() {
+			return "stop the deployment with CodeDeploy's rollback if it runs, else deploy what was once more"
 		}
 		return "return to what was"
 	case plan.StageScaling:

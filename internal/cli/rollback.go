@@ -35,7 +35,9 @@ A rolling service that somebody else deployed is rolled back by ECS's own histor
 as a deployment of its own: one that runs is stopped and ECS returns to what was;
 else the last revision that succeeded is deployed again, with the network, load
 balancers and so on that it had. The desired count is left alone. --to names
-another revision.`,
+another revision. One that CodeDeploy deploys likewise: a deployment that runs is
+stopped with its rollback; else the last revision that a deployment brought well is
+deployed once more, all at once.`,
 		`  sluice rollback
   sluice rollback slc-01k0…
   sluice rollback --cluster prod --service web
@@ -46,7 +48,7 @@ another revision.`,
 	f := c.Flags()
 	f.StringVar(&o.cluster, "cluster", "", "`name` or ARN of the cluster of --service (default: the account's default cluster)")
 	f.StringVar(&o.service, "service", "", "`name` or ARN of the service, instead of an application's folder")
-	f.StringVar(&o.to, "to", "", "`family:revision` to return to, of a rolling service")
+	f.StringVar(&o.to, "to", "", "`family:revision` to return to, of a service that ECS or CodeDeploy deploys")
 	f.BoolVar(&o.dry, "dry-run", false, "show the plan of a return by ECS's history and write nothing")
 	f.BoolVar(&o.adopt, "adopt", false, "where the journal is lost: all traffic to the primary, what sluice made beside it removed")
 	f.BoolVar(&o.noWait, "no-wait", false, "return once the process that runs the deployment was told, or the return was asked for")
@@ -176,12 +178,12 @@ func (p *program) orderBack(ctx context.Context, t *taken, noWait bool) error {
 	return p.lead(ctx, e, t, engine.Options{}, sluice.RolledBack)
 }
 
-// overtaken reports whether a rolling service that our last deployment left has
+// overtaken reports whether a service of ECS's or CodeDeploy's that our last deployment left has
 // another revision by now: somebody else deployed it, and what was before ours is
 // not what was before theirs.
 func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
 	d := t.deployment
-	if d.State != journal.Ended || !t.plan.Rolls() {
+	if d.State != journal.Ended || !t.plan.Rolls() && !t.plan.ByCodeDeploy() {
 		return false, nil
 	}
 	left := t.plan.From

@@ -158,6 +158,9 @@ func capacityWords(e sluice.CapacityChanged) string {
 }
 
 func shiftWords(e sluice.TrafficShifted) string {
+	if len(e.Rules) == 0 {
+		return fmt.Sprintf("traffic is primary %d / canary %d, was %d / %d", e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary)
+	}
 	return fmt.Sprintf("weights are primary %d / canary %d, were %d / %d, on %s", e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary,
 		sluice.Plural(len(e.Rules), "rule"))
 }

@@ -22,6 +22,7 @@ type Start struct {
 	AppSpec  definition.AppSpec
 	By       sluice.ActionID // its identity
 	Rollback []string        // events after which it is rolled back; nil: the group's settings stand
+	NoAlarms bool            // no alarm stops it, whatever the group says
 	Sure     bool            // no earlier attempt can have made it: it is not looked for first
 }
 
@@ -63,6 +64,9 @@ func (h Hand) create(ctx context.Context, act sluice.Act, s Start) (id string, e
 	}
 	if s.Rollback != nil {
 		in.AutoRollbackConfiguration = rollbackOn(s.Rollback)
+	}
+	if s.NoAlarms {
+		in.OverrideAlarmConfiguration = &cdtypes.AlarmConfiguration{}
 	}
 	w := sluice.Write{Operation: "codedeploy:CreateDeployment", Resource: s.Group.String()}
 	err = act(ctx, sluice.Attempt{Action: "create deployment", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {

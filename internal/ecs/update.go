@@ -33,6 +33,13 @@ var updatable = map[string][]string{
 		"serviceConnectConfiguration", "volumeConfigurations", "vpcLatticeConfigurations"},
 }
 
+func updatableUnder(controller string) []string {
+	if controller == "CODE_DEPLOY" {
+		return definition.UpdatedUnderCodeDeploy()
+	}
+	return updatable[controller]
+}
+
 // Differing is the update that brings the live service to the file, as far as
 // AWS lets it change under the service's controller.
 func Differing(file *definition.Service, live *Live) Update {
@@ -42,7 +49,7 @@ func Differing(file *definition.Service, live *Live) Update {
 		if i := strings.IndexAny(member, ".["); i >= 0 {
 			member = member[:i]
 		}
-		if slices.Contains(updatable[live.Controller], member) && !slices.Contains(u.Members, member) {
+		if slices.Contains(updatableUnder(live.Controller), member) && !slices.Contains(u.Members, member) {
 			u.set(member, *file.Input)
 		}
 	}

@@ -155,6 +155,9 @@ func MakeBack(cluster string, live Live, back Return) (*Plan, error) {
 			Next: "register it again, or name another: sluice rollback --to family:revision"}
 	}
 	live.Identical = back.To
+	if live.ByCodeDeploy() {
+		return makeBackShift(cluster, live, back)
+	}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
 		Task: definition.TaskOf(task), Service: definition.ServiceOf(name, back.Revision, live.Service), ProgressDeadline: backDeadline,
 		Notes: []string{fmt.Sprintf("the desired count (%d) is left alone", live.Service.DesiredCount)}}

@@ -19,11 +19,13 @@ func changes(app *appfile.Application, live Live) []Change {
 	}
 	if live.Service == nil || live.status() == "INACTIVE" {
 		all = append(all, Change{Of: "service", Path: "serviceName", Have: "does not exist", Want: *app.Service.Input.ServiceName})
+	} else if controllerOf(app) == controllerCodeDeploy {
+		all = appendDifferences(all, "service", definition.CompareBlueGreen(app.Service, live.Service))
 	} else {
 		all = appendDifferences(all, "service", definition.CompareService(app.Service, live.Service))
 		all = appendDifferences(all, "service", taskSetDifferences(app, live))
 	}
-	if controllerOf(app) == controllerECS {
+	if controllerOf(app) != controllerExternal {
 		return all
 	}
 	return append(all, leftovers(app, live)...)

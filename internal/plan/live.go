@@ -31,6 +31,9 @@ type Live struct {
 	Strangers []string  // instances in it that are neither ECS's nor ours
 
 	Scaling *LiveScaling // nil: nobody asked, because nothing depends on it
+
+	Deployer    *Deployer // deployment group of a service with controller CODE_DEPLOY; nil: none is needed
+	DeployerErr error     // why none could be chosen
 }
 
 // LiveScaling is what Application Auto Scaling has of the service.

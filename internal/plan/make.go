@@ -18,7 +18,7 @@ import (
 type Options struct {
 	QuickSync bool // --quick-sync: all at once, whatever the file says
 	Pipeline  bool // --pipeline: the pipeline even on a first deployment
-	Force     bool // --force-new-deployment: a rolling deployment even if nothing changes
+	Force     bool // --force-new-deployment: a deployment of ECS's or CodeDeploy's even if nothing changes
 	Tasks     *int // --tasks: the desired count, over the file's
 
 	TakeOver string // --take-over: the claim of that deployment, or of that value, may be taken
@@ -27,6 +27,9 @@ type Options struct {
 	// Scaling is asked for besides what the file asks. Who surveys has to know too:
 	// see [appfile.Scaling.With].
 	Scaling appfile.Scaling
+	// RollbackEvents are after what CodeDeploy rolls back by itself; nil: what the
+	// deployment group says.
+	RollbackEvents []string
 }
 
 // Make plans the deployment of an application onto what AWS has. Its errors are
@@ -50,6 +53,11 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 		stages = []appfile.Stage{{Name: appfile.StageSync, With: appfile.Sync{}, Timeout: app.Timeout}}
 	}
 	stages = o.before(stages, app)
+	if p.ByCodeDeploy() {
+		if err := p.blueGreen(app, live, o); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.check(stages, live); err != nil {
 		return nil, err
 	}
@@ -123,7 +131,7 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 	if live.Identical != "" {
 		p.To = live.Identical
 	}
-	if p.From = live.serving(); p.Rolls() {
+	if p.From = live.serving(); p.Controller != controllerExternal {
 		p.Primary, p.Canary, p.Named = nil, nil, nil
 	}
 	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.Strategy != ecstypes.DeploymentStrategyRolling {

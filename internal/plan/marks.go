@@ -62,7 +62,7 @@ func (m Marks) String() string {
 // the primary, our other task sets removed.
 func (p *Plan) adopt(s *Stage, live Live) {
 	p.claim(s)
-	if p.Rolls() {
+	if p.Rolls() || p.ByCodeDeploy() {
 		return
 	}
 	s.write("ecs:UpdateTaskSet", ServingSet)
@@ -85,7 +85,7 @@ func (p *Plan) left(live Live) (all []Change) {
 		all = append(all, Change{Of: ofLeft, Path: ClaimTag, Have: live.Claim, Want: "this deployment's"})
 	}
 	for _, ts := range live.TaskSets {
-		if LeftOver(ts, live.Lost.Former) && !p.Rolls() {
+		if LeftOver(ts, live.Lost.Former) && !p.Rolls() && !p.ByCodeDeploy() {
 			all = append(all, Change{Of: ofLeft, Path: "task set " + ts.ID, Have: ts.Revision, Want: "-"})
 		}
 	}

@@ -20,7 +20,7 @@ type Plan struct {
 	Cluster     string        `json:"cluster"` // name
 	Service     string        `json:"service"`
 	Access      sluice.Access `json:"access"`
-	Controller  string        `json:"controller"`           // ECS or EXTERNAL
+	Controller  string        `json:"controller"`           // ECS, CODE_DEPLOY or EXTERNAL
 	Strategy    string        `json:"strategy,omitempty"`   // of ECS, other than ROLLING: ECS shifts the traffic itself
 	Force       bool          `json:"force,omitempty"`      // a new deployment even if nothing changes
 	Standalone  bool          `json:"standalone,omitempty"` // a task without a service: Service is "family:<family>", and there is no controller
@@ -50,7 +50,8 @@ type Plan struct {
 	Drain      time.Duration   `json:"drain,omitempty"`     // longest deregistration delay of the two groups
 	Registry   *Registry       `json:"registry,omitempty"`  // of a service that is found by a name
 
-	Scaling *Scaling `json:"scaling,omitempty"` // nil: auto scaling is left alone
+	Scaling    *Scaling    `json:"scaling,omitempty"`    // nil: auto scaling is left alone
+	CodeDeploy *CodeDeploy `json:"codeDeploy,omitempty"` // controller CODE_DEPLOY
 
 	Changes  []Change       `json:"changes,omitempty"`
 	Finish   []sluice.Write `json:"finish,omitempty"` // after the last stage: the claim is given back
@@ -125,6 +126,8 @@ const (
 	OtherSets     = "other task sets of ours"
 	ServingSet    = "task set that is PRIMARY"
 	OurDeployment = "service deployment of ours"
+	OurShift      = "CodeDeploy deployment of ours"
+	ReturnShift   = "CodeDeploy deployment that returns"
 )
 
 // Rolls reports whether the service is deployed by ECS's own rolling update.

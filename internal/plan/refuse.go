@@ -30,10 +30,13 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
 	}
-	if controllerOf(app) == controllerECS {
+	if controllerOf(app) != controllerExternal {
 		if err := refusePipeline(app, o); err != nil {
 			return err
 		}
+	}
+	if len(o.RollbackEvents) > 0 && controllerOf(app) != controllerCodeDeploy {
+		return problem("leave --rollback-events out", "rollback events are CodeDeploy's, and the service definition has deployment controller %s", controllerOf(app))
 	}
 	if err := refuseController(controllerOf(app), live); err != nil {
 		return err
@@ -45,11 +48,11 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	case controllerECS:
 		return nil
 	case controllerCodeDeploy:
-		return problem("deploy it with CodeDeploy, or use controller ECS or EXTERNAL", "controller CODE_DEPLOY is not deployed by this version of sluice")
+		return refuseCodeDeploy(app, live)
 	}
 	switch {
 	case o.Force:
-		return problem("leave --force-new-deployment out; --force runs the stages again", "AWS forces new deployments of services with controller ECS only")
+		return problem("leave --force-new-deployment out; --force runs the stages again", "AWS forces no new deployments of services with controller EXTERNAL")
 	case app.Access == sluice.ServiceDiscovery:
 		return refuseDiscovery(app, live)
 	case app.Access != sluice.ELB:
@@ -60,7 +63,7 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	return refuseGroups(app, live)
 }
 
-// refusePipeline: a rolling service has no task sets for a canary.
+// refusePipeline: only under controller EXTERNAL are task sets ours to make.
 func refusePipeline(app *appfile.Application, o Options) error {
 	if o.QuickSync {
 		return nil
@@ -70,8 +73,16 @@ func refusePipeline(app *appfile.Application, o Options) error {
 		case appfile.Sync, appfile.Wait, appfile.Approval:
 			continue
 		}
+		op := fmt.Sprintf("plan stage %d %s", i+1, s.Name)
+		if controllerOf(app) == controllerCodeDeploy {
+			return &sluice.Error{
+				Op: op, Resource: app.File,
+				Err:  fmt.Errorf("the service definition has deployment controller CODE_DEPLOY, whose task sets and traffic are CodeDeploy's; a canary by our task sets needs EXTERNAL"),
+				Next: "leave the pipeline out (--quick-sync) and name a canary under codedeploy.deploymentConfigName, such as CodeDeployDefault.ECSCanary10Percent5Minutes; or write `deploymentController: {type: EXTERNAL}` in the service definition",
+			}
+		}
 		return &sluice.Error{
-			Op: fmt.Sprintf("plan stage %d %s", i+1, s.Name), Resource: app.File,
+			Op: op, Resource: app.File,
 			Err:  fmt.Errorf("the service definition has deployment controller ECS, which rolls; a canary by task sets needs EXTERNAL"),
 			Next: "write `deploymentController: {type: EXTERNAL}` in the service definition, or leave the pipeline out (--quick-sync)",
 		}

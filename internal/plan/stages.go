@@ -13,10 +13,13 @@ func (p *Plan) stage(index int, from appfile.Stage, live Live) Stage {
 	s := Stage{Index: index, Name: from.Name, Desc: from.Desc, Timeout: from.Timeout}
 	switch with := from.With.(type) {
 	case appfile.Sync:
-		s.Recreate = p.Recreate && !live.first() && !p.Rolls()
-		if p.Rolls() {
+		s.Recreate = p.Recreate && !live.first() && p.Controller == controllerExternal
+		switch {
+		case p.Rolls():
 			p.prepare(&s, live)
-		} else {
+		case p.ByCodeDeploy():
+			p.shift(&s, live)
+		default:
 			p.sync(&s, live)
 		}
 	case appfile.CanaryRollout:
@@ -179,6 +182,10 @@ func (p *Plan) spread() {
 // rollback is the plan of the way back.
 func (p *Plan) rollback(index int, live Live) Stage {
 	s := Stage{Index: index, Name: appfile.StageRollback}
+	if p.ByCodeDeploy() {
+		p.shiftBack(&s)
+		return s
+	}
 	if live.Service != nil && live.status() == "ACTIVE" {
 		s.write("ecs:UpdateService", p.resource())
 	}

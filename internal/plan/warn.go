@@ -20,7 +20,10 @@ func (p *Plan) warning(format string, args ...any) {
 func (p *Plan) warn(app *appfile.Application, live Live) {
 	p.warnService(live)
 	p.warnDiscovery(app, live)
-	if p.Rolls() {
+	if p.ByCodeDeploy() {
+		p.warnShift(live)
+	}
+	if p.Controller != controllerExternal {
 		return
 	}
 	p.warnGroups(live)
@@ -53,6 +56,8 @@ func (p *Plan) warnService(live Live) {
 	}
 	if p.Rolls() {
 		p.warnRolling(live)
+	}
+	if p.Controller != controllerExternal {
 		return
 	}
 	for _, ts := range live.TaskSets {

@@ -25,8 +25,12 @@ func (r *Run) adopt(ctx context.Context) error {
 	if err := r.hold(ctx, live); err != nil {
 		return err
 	}
-	if r.Plan.Rolls() {
+	switch {
+	case r.Plan.Rolls():
 		r.note("ECS goes on with what was asked of it; nothing else of another deployment can be left on a rolling service")
+		return nil
+	case r.Plan.ByCodeDeploy():
+		r.note("CodeDeploy goes on with what was asked of it; nothing else of another deployment can be left on a service that it deploys")
 		return nil
 	}
 	serving, err := r.hosting.standing(ctx, sluice.Primary)

@@ -15,8 +15,10 @@ import (
 type told struct {
 	capacity sluice.CapacityChanged
 	failure  sluice.FailureSeen
-	course   string          // what ECS was about
-	once     map[string]bool // see [Run.once]
+	course   string                                    // what ECS was about
+	once     map[string]bool                           // see [Run.once]
+	sets     map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
+	share    int                                       // percent of the traffic at the canary, by CodeDeploy
 }
 
 // watched is a member under observation.

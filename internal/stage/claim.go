@@ -71,6 +71,8 @@ func (r *Run) needsClaim(a sluice.Attempt) bool {
 		return r.step
 	case "ecs:TagResource", "ecs:UntagResource", "ecs:CreateService", "ecs:RegisterTaskDefinition":
 		return false
+	case "codedeploy:CreateDeployment", "codedeploy:StopDeployment", "codedeploy:ContinueDeployment":
+		return false // CodeDeploy has one deployment at a time per group, and the others name theirs
 	}
 	return true
 }
@@ -211,8 +213,8 @@ func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
 // Release gives the claim back, after the last stage. A service that is gone,
 // or a claim that is not ours, is left alone.
 func (r *Run) Release(ctx context.Context) error {
-	if r.Plan.Standalone {
-		return nil // there is nothing to claim
+	if r.Plan.Standalone || len(r.Plan.Finish) == 0 {
+		return nil // there is nothing to claim, or there was no need
 	}
 	r.Stage.Writes = append(r.Stage.Writes, r.Plan.Finish...)
 	live, err := r.hand.Observe(ctx)

@@ -84,8 +84,8 @@ func (r *Run) guard(ctx context.Context) error {
 	if err := r.access.tend(ctx); err != nil {
 		return err
 	}
-	if r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
-		return nil
+	if r.claim.until.IsZero() || r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
+		return nil // none is held, or it holds
 	}
 	_, err := r.observe(ctx)
 	return err
@@ -100,6 +100,15 @@ func (r *Run) seen(s watch.Seen) {
 		r.told.capacity = c
 		r.Host.Emit(c)
 	}
+	r.tellReasons(v)
+	if what := courseOf(s); what != "" && v.State == verdict.Progressing && what != r.told.course {
+		r.told.course = what
+		r.Host.Emit(sluice.Waiting{For: "ECS", Detail: what})
+	}
+}
+
+// tellReasons tells why tasks fail, what they said last, and what could not be read.
+func (r *Run) tellReasons(v verdict.Verdict) {
 	for _, k := range v.Causes {
 		if r.once(fmt.Sprint("cause ", k.Text, k.Count)) {
 			r.Host.Emit(sluice.FailureSeen{Variant: sluice.Primary, Cause: k.Text, Count: k.Count, Task: k.Task})
@@ -116,10 +125,6 @@ func (r *Run) seen(s watch.Seen) {
 		if r.once("unread " + u) {
 			r.warn("not read: %s", u)
 		}
-	}
-	if what := courseOf(s); what != "" && v.State == verdict.Progressing && what != r.told.course {
-		r.told.course = what
-		r.Host.Emit(sluice.Waiting{For: "ECS", Detail: what})
 	}
 }
 

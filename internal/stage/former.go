@@ -18,6 +18,9 @@ type Former struct {
 	Attributes ecs.Update      `json:"attributes"`         // members that the deployment changes
 
 	Scaling []sluice.Scalable `json:"scaling,omitempty"` // if the deployment holds it
+	// Spec is, under controller CODE_DEPLOY, what would deploy the PRIMARY task set
+	// again: its task definition, load balancer, network, capacity.
+	Spec *ecs.Setting `json:"spec,omitempty"`
 }
 
 // remember loads Former, or takes and saves it now.
@@ -46,6 +49,9 @@ func (r *Run) take(ctx context.Context, live *ecs.Live) (Former, error) {
 	if f.Service {
 		f.Primary, f.Revision = live.Primary(), live.Serving()
 		f.Attributes = ecs.Differing(r.service, live).Former(live)
+		if r.Plan.ByCodeDeploy() {
+			f.Spec = live.Setting()
+		}
 	}
 	err := r.access.remember(ctx, &f)
 	if err == nil {

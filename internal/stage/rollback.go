@@ -34,6 +34,9 @@ func (r *Run) rollback(ctx context.Context) error {
 	if err := r.scalesBack(ctx); err != nil {
 		return err
 	}
+	if r.Plan.ByCodeDeploy() && r.Plan.Stages[0].Name != plan.StageScaling {
+		return r.shiftBack(ctx, live)
+	}
 	if err := r.hold(ctx, live); err != nil || r.Plan.Stages[0].Name == plan.StageScaling {
 		return err
 	}

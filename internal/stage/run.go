@@ -124,7 +124,8 @@ func (r *Run) Execute(ctx context.Context) error {
 	return err
 }
 
-// controllerECS rolls; any other controller that a plan has is EXTERNAL.
+// controllerECS rolls, CodeDeploy shifts; any other controller that a plan has is
+// EXTERNAL.
 const controllerECS = "ECS"
 
 func (r *Run) body() (func(context.Context) error, error) {
@@ -134,6 +135,9 @@ func (r *Run) body() (func(context.Context) error, error) {
 	case appfile.StageSync:
 		if r.Plan.Controller == controllerECS {
 			return r.roll, nil
+		}
+		if r.Plan.ByCodeDeploy() {
+			return r.blueGreen, nil
 		}
 		return r.sync, nil
 	case appfile.StageCanaryRollout:

@@ -22,6 +22,8 @@ const (
 	keyGeneration   = "canary-generation"
 	keyAsked        = "asked"
 	keyStopped      = "stopped"
+	keyShift        = "codedeploy"
+	keyReturn       = "codedeploy-return"
 	keyKeptOld      = "kept-old"
 	keySeized       = "taken-over"
 	keyLeft         = "left-by"

@@ -40,6 +40,7 @@ func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile
 	if err := surveyNames(ctx, a, c, app, &live); err != nil {
 		return live, err
 	}
+	surveyDeployer(ctx, a, app, &live)
 	return live, surveyTraffic(ctx, a, app, &live)
 }
 
@@ -63,16 +64,19 @@ func elsewhere(app *appfile.Application, region string) error {
 }
 
 func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
-	cluster := app.Cluster
-	if cluster == "" {
-		cluster = "default"
-	}
-	if err := surveyNow(ctx, a, c, ecs.Service{API: a.ECS(), Cluster: cluster, Name: *app.Service.Input.ServiceName}, live); err != nil {
+	if err := surveyNow(ctx, a, c, ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}, live); err != nil {
 		return err
 	}
 	rev, err := ecs.Registered(ctx, a.ECS(), app.Task)
 	live.Identical = rev.Name
 	return err
+}
+
+func clusterOf(app *appfile.Application) string {
+	if app.Cluster == "" {
+		return "default"
+	}
+	return app.Cluster
 }
 
 // surveyNow reads the service as it stands and the definition that serves.

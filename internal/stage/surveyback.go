@@ -23,6 +23,10 @@ func SurveyBack(ctx context.Context, a *account.Account, c clock.Clock, cluster,
 	if err := surveyNow(ctx, a, c, hand, &live); err != nil {
 		return live, back, err
 	}
+	if live.ByCodeDeploy() {
+		back, err = surveyBackShift(ctx, a, hand, &live, to)
+		return live, back, err
+	}
 	var past []plan.Past
 	if live.KeepsHistory() {
 		all, err := hand.Past(ctx)

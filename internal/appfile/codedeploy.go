@@ -1,0 +1,56 @@
+package appfile
+
+import (
+	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// codeDeployKeys are for services that AWS CodeDeploy deploys.
+func codeDeployKeys() []key {
+	return []key{
+		honoured("codedeploy", shape{kind: object, keys: []key{
+			honoured("applicationName", shape{kind: text}, "The application of CodeDeploy. None: the one with a deployment group for the service."),
+			honoured("deploymentGroupName", shape{kind: text}, "The deployment group. None: the one for the service."),
+			honoured("deploymentConfigName", shape{kind: text}, "The deployment configuration, such as CodeDeployDefault.ECSCanary10Percent5Minutes. None: the deployment group's own."),
+		}}, "What deploys a service with deployment controller CODE_DEPLOY."),
+		honoured("appspec", shape{kind: object, keys: []key{
+			honoured("Hooks", shape{kind: list, of: hookShape()}, "Lambda functions that CodeDeploy calls, one per lifecycle event: "+strings.Join(definition.HookEvents(), ", ")+"."),
+		}}, "What the AppSpec has beside the definitions."),
+	}
+}
+
+// hookShape is one hook: a lifecycle event with its function.
+func hookShape() *shape {
+	s := &shape{kind: object, one: true}
+	for _, event := range definition.HookEvents() {
+		s.keys = append(s.keys, honoured(event, shape{kind: text}, "A Lambda function, by name or ARN."))
+	}
+	return s
+}
+
+// codeDeploy takes what deploys the service, and the hooks.
+func (l *loader) codeDeploy(spec, input *definition.Node) {
+	of, hooks := spec.Get("codedeploy"), spec.Get("appspec").Get("Hooks")
+	if l.app.Format != Sluice {
+		of, hooks = input.Get("codedeploy"), input.Get("appspec").Get("Hooks")
+	}
+	l.app.CodeDeploy = CodeDeploy{
+		Application: textOf(of.Get("applicationName")),
+		Group:       textOf(of.Get("deploymentGroupName")),
+		Config:      textOf(of.Get("deploymentConfigName")),
+	}
+	if hooks == nil {
+		return
+	}
+	seen := map[string]bool{}
+	for _, item := range hooks.Items {
+		for _, e := range item.Entries {
+			if seen[e.Key] {
+				l.refuse(l.src.AtKey(e, "%s has a hook already: CodeDeploy calls one function per lifecycle event", e.Key))
+			}
+			seen[e.Key] = true
+			l.app.Hooks = append(l.app.Hooks, definition.Hook{Event: e.Key, Function: textOf(e.Value)})
+		}
+	}
+}

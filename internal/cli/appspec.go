@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+)
+
+// unregistered stands for a task definition that has no revision yet, as AWS's own
+// pipelines write it.
+const unregistered = "<TASK_DEFINITION>"
+
+func (p *program) appspec() *cobra.Command {
+	var at where
+	var of string
+	c := &cobra.Command{
+		Use:   "appspec [DIR | -c FILE]",
+		Short: "Print the AppSpec by which CodeDeploy would deploy",
+		Long: `Print the AppSpec by which CodeDeploy would deploy a service with deployment
+controller CODE_DEPLOY: the task definition, the container and port of its first load
+balancer, its network and capacity, and the hooks. In text it is YAML; with --output
+json it is byte for byte what sluice deploy sends.
+
+The task definition is the registered revision that equals the files; if there is
+none yet, ` + unregistered + ` stands in its place. --task-definition names another.`,
+		Example: `  sluice appspec examples/codedeploy
+  sluice appspec --task-definition current
+  sluice appspec --task-definition web:41 --output json`,
+		Args: atMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, _, err := at.path(c, args)
+			if err != nil {
+				return err
+			}
+			return p.runAppSpec(c.Context(), path, of)
+		},
+	}
+	at.register(c)
+	c.Flags().StringVar(&of, "task-definition", "", "latest (of the family), current (that serves), or a `family:revision` or ARN")
+	return c
+}
+
+func (p *program) runAppSpec(ctx context.Context, path, of string) error {
+	app, err := p.application(path)
+	if err != nil {
+		return err
+	}
+	if app.Service == nil {
+		return &sluice.Error{Op: "print the AppSpec", Resource: app.File, Err: errors.New("it is a standalone task, and CodeDeploy deploys services"), Next: "give input.serviceDefinitionFile"}
+	}
+	arn, err := p.specTask(ctx, app, of)
+	if err != nil {
+		return err
+	}
+	made := arn
+	if arn == "" {
+		made = "arn:" + unregistered
+	}
+	spec, err := definition.NewAppSpec(app.Service.Input, made, app.Hooks)
+	if err != nil {
+		return err
+	}
+	content := spec.Content
+	if arn == "" {
+		content = strings.Replace(content, made, unregistered, 1)
+		fmt.Fprintf(p.env.Err, "note: no revision of %s equals the files yet; sluice deploy registers one\n", *app.Task.Input.Family)
+	}
+	if p.flags.output == jsonOut {
+		fmt.Fprintln(p.env.Out, content)
+		return nil
+	}
+	text, err := yaml.JSONToYAML([]byte(content))
+	if err == nil {
+		_, err = p.env.Out.Write(text)
+	}
+	return err
+}
+
+// specTask is the ARN of the task definition for an AppSpec; empty if none is
+// registered.
+func (p *program) specTask(ctx context.Context, app *appfile.Application, of string) (string, error) {
+	a, _, err := p.open(ctx, app.Region)
+	if err != nil {
+		return "", err
+	}
+	switch of {
+	case "":
+		rev, err := ecs.Registered(ctx, a.ECS(), app.Task)
+		return rev.ARN, err
+	case "latest":
+		of = *app.Task.Input.Family
+	case "current":
+		live, err := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}.Observe(ctx)
+		if err != nil {
+			return "", err
+		}
+		if of = ""; live != nil {
+			of = live.Serving()
+		}
+		if of == "" {
+			return "", &sluice.Error{Op: "print the AppSpec", Resource: clusterOf(app) + "/" + *app.Service.Input.ServiceName, Kind: sluice.NotFound,
+				Err: errors.New("nothing serves"), Next: "leave --task-definition out"}
+		}
+	}
+	td, err := ecs.Definition(ctx, a.ECS(), of)
+	if err != nil {
+		return "", err
+	}
+	return *td.TaskDefinitionArn, nil
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/codedeploy"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// eventsFlag is a list of events of CodeDeploy, checked where it is given.
+type eventsFlag struct{ events *[]string }
+
+func (f eventsFlag) String() string {
+	if f.events == nil {
+		return ""
+	}
+	return strings.Join(*f.events, ",")
+}
+
+func (f eventsFlag) Type() string { return "events" }
+
+func (f eventsFlag) Set(s string) error {
+	var all []string
+	for _, e := range strings.Split(s, ",") {
+		all = append(all, strings.TrimSpace(e))
+	}
+	if err := codedeploy.CheckEvents(all); err != nil {
+		return err
+	}
+	*f.events = all
+	return nil
+}
+
+// busy is the error of a service whose deployment group has a deployment that
+// runs: CodeDeploy would refuse another.
+func busy(pre *prepared) error {
+	c, d := pre.plan.CodeDeploy, pre.live.Deployer
+	if c == nil || d == nil || d.Running == "" || !c.Deploys {
+		return nil
+	}
+	return codedeploy.Busy(codedeploy.Group{Application: c.Application, Name: c.Group}, d.Running)
+}
+
+// warnUnwatched warns of a deployment that nobody takes back.
+func warnUnwatched(pl *plan.Plan) {
+	if c := pl.CodeDeploy; c != nil && c.Deploys && !slices.Contains(c.RollsBackOn, "DEPLOYMENT_FAILURE") {
+		pl.Warnings = append(pl.Warnings, "CodeDeploy does not roll back after a failure (--rollback-events), and with --no-wait sluice does not watch: nobody takes back what fails")
+	}
+}
+
+// shiftStageWords is what the one stage of a service does that CodeDeploy deploys.
+func shiftStageWords(p *plan.Plan, s plan.Stage) string {
+	c := p.CodeDeploy
+	switch {
+	case s.Lists(sluice.Write{Operation: "ecs:CreateService", Resource: p.Cluster + "/" + p.Service}):
+		return "create the service"
+	case !c.Deploys:
+		return "change the service's attributes; CodeDeploy is asked for nothing"
+	}
+	return "CodeDeploy brings the new revision by " + c.ConfigUsed
+}
+
+// codeDeploy shows what CodeDeploy is asked for.
+func (v planView) codeDeploy(b *bytes.Buffer, p *plan.Plan) {
+	c := p.CodeDeploy
+	if c == nil || !c.Deploys {
+		return
+	}
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "  %s %s\n", pad(name, 16), fmt.Sprintf(format, args...))
+	}
+	of := func(own bool) string {
+		if own {
+			return ""
+		}
+		return " (the group's)"
+	}
+	fmt.Fprintf(b, "\n%s\n", v.bold("CodeDeploy"))
+	row("deployment group", "%s", c.Name())
+	row("configuration", "%s%s", c.ConfigUsed, of(c.Config != ""))
+	events := "nothing: CodeDeploy does not roll back by itself, sluice does"
+	if len(c.RollsBackOn) > 0 {
+		events = strings.Join(c.RollsBackOn, ", ")
+	}
+	row("rolls back on", "%s%s", events, of(len(c.RollbackEvents) > 0))
+	for _, h := range c.Hooks {
+		row("hook", "%s: %s", h.Event, h.Function)
+	}
+	if c.AppSpec == "" {
+		row("AppSpec", "SHA-256 known once %s is registered", p.To)
+		return
+	}
+	row("AppSpec", "SHA-256 %s", c.AppSpec)
+}
+
+// browsing is show, and opens CodeDeploy's page of a deployment when it was
+// created, for people who look at AWS itself.
+func (p *program) browsing(a *account.Account, show func(sluice.Envelope)) func(sluice.Envelope) {
+	if p.env.Browse == nil || !p.env.IsTerminal(p.env.Out) || !p.env.IsTerminal(p.env.Err) || !isAWS(a.Endpoints()) {
+		return show
+	}
+	return func(e sluice.Envelope) {
+		show(e)
+		if w, ok := e.Open().(sluice.Wrote); ok && w.Operation == "codedeploy:CreateDeployment" && w.Cause == "" {
+			p.env.Browse(codedeploy.ConsoleURL(a.Region(), w.Result))
+		}
+	}
+}
+
+// isAWS reports whether no service has an endpoint of somebody else.
+func isAWS(endpoints []string) bool {
+	return !slices.ContainsFunc(endpoints, func(e string) bool { return e != "" })
+}
+
+// browse opens a page with the machine's own command, if there is one. That it
+// does not open is no error: the address was printed.
+func browse(url string) {
+	for _, name := range []string{"open", "xdg-open"} {
+		if path, err := exec.LookPath(name); err == nil {
+			c := exec.Command(path, url)
+			if c.Start() == nil {
+				go c.Wait() // its end is of no interest, but its remains are
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package definition
+
+import (
+	"slices"
+	"strings"
+
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+// UpdatedUnderCodeDeploy are the members of a service that UpdateService changes
+// under controller CODE_DEPLOY (ECS API Reference, UpdateService; that
+// enableExecuteCommand is one of them is observed).
+func UpdatedUnderCodeDeploy() []string {
+	return []string{"desiredCount", "deploymentConfiguration", "healthCheckGracePeriodSeconds", "placementConstraints", "placementStrategy",
+		"enableECSManagedTags", "enableExecuteCommand", "propagateTags"}
+}
+
+// InAppSpec are the members of a service that an AppSpec changes (CodeDeploy User
+// Guide, "AppSpec 'resources' section for Amazon ECS deployments").
+func InAppSpec() []string {
+	return []string{"networkConfiguration", "platformVersion", "capacityProviderStrategy", "loadBalancers"}
+}
+
+// CompareBlueGreen is what differs between a service definition and a service
+// that CodeDeploy deploys, sorted by path: CompareService, with what belongs to
+// task sets held against the PRIMARY one. Its target group is not compared: the
+// two of a deployment group take turns.
+func CompareBlueGreen(want *Service, have *ecstypes.Service) []Difference {
+	set := primarySet(have)
+	if set == nil {
+		set = &ecstypes.TaskSet{LoadBalancers: have.LoadBalancers}
+	}
+	var all []Difference
+	for _, d := range CompareService(want, have) {
+		if c := classOf(Member(d.Path)); c != ofTaskSet && c != ofGroups && c != ofDeployment {
+			all = append(all, d)
+		}
+	}
+	all = append(all, CompareTaskSet(want, set)...)
+	all = append(all, compareBalancer(want, set)...)
+	slices.SortStableFunc(all, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// Member is the top-level member of a path: "networkConfiguration" of
+// "networkConfiguration.awsvpcConfiguration.subnets".
+func Member(path string) string {
+	if i := strings.IndexAny(path, ".["); i >= 0 {
+		return path[:i]
+	}
+	return path
+}
+
+func primarySet(s *ecstypes.Service) *ecstypes.TaskSet {
+	for i, ts := range s.TaskSets {
+		if ts.Status != nil && *ts.Status == "PRIMARY" {
+			return &s.TaskSets[i]
+		}
+	}
+	return nil
+}
+
+// compareBalancer compares the container and the port behind the first load
+// balancer.
+func compareBalancer(want *Service, have *ecstypes.TaskSet) []Difference {
+	if !want.Given["loadBalancers"] || len(want.Input.LoadBalancers) == 0 || len(have.LoadBalancers) == 0 {
+		return nil
+	}
+	only := func(lb ecstypes.LoadBalancer) map[string]any {
+		all := treeOf(&lb)
+		return map[string]any{"containerName": all["containerName"], "containerPort": all["containerPort"]}
+	}
+	c := comparison{rules: serviceRules()}
+	c.values(only(want.Input.LoadBalancers[0]), only(have.LoadBalancers[0]), "loadBalancers", "loadBalancers")
+	return c.found
+}

@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// ByCodeDeploy reports whether the live service is deployed by AWS CodeDeploy.
+func (l Live) ByCodeDeploy() bool {
+	return l.status() == "ACTIVE" && l.Service.DeploymentController != nil && l.Service.DeploymentController.Type == controllerCodeDeploy
+}
+
+// BackShift decides what a rollback returns to of a service that CodeDeploy deploys:
+// the revision named in to; else what stands beside the deployment that runs; else
+// what the newest other deployment that succeeded brought, which before tells.
+func BackShift(cluster string, live Live, to, before string) (Return, error) {
+	name := aws.ToString(live.Service.ServiceName)
+	back := Return{To: to, Stop: live.Deployer.Running}
+	if to != "" {
+		return back, nil
+	}
+	if back.Stop == "" {
+		back.To = before
+	}
+	for _, ts := range live.TaskSets {
+		if back.Stop != "" && ts.Status != "DRAINING" && ts.ExternalID != back.Stop {
+			back.To = ts.Revision
+		}
+	}
+	if back.To == "" {
+		return back, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,
+			Err:  errors.New("CodeDeploy tells of no other deployment of it that succeeded"),
+			Next: fmt.Sprintf("name a revision: sluice rollback --cluster %s --service %s --to family:revision", cluster, name)}
+	}
+	return back, nil
+}
+
+// makeBackShift plans the return of a service that CodeDeploy deploys: the
+// deployment that runs is stopped with its rollback, and if that does not lead to
+// the revision, it is deployed once more, all at once.
+func makeBackShift(cluster string, live Live, back Return) (*Plan, error) {
+	name := aws.ToString(live.Service.ServiceName)
+	service := &definition.Service{Input: &awsecs.CreateServiceInput{ServiceName: &name, LoadBalancers: balancersOf(live.Service),
+		DeploymentController: &ecstypes.DeploymentController{Type: controllerCodeDeploy}}, Given: map[string]bool{"serviceName": true}}
+	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
+		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: backDeadline, CodeDeploy: appfile.CodeDeploy{Config: allAtOnce},
+		Notes: []string{fmt.Sprintf("the desired count (%d) and the service's other attributes are left alone; no hook is called", live.Service.DesiredCount)}}
+	live.Deployer.Running = "" // it is stopped first, or there is none
+	p, err := Make(app, live, Options{Force: back.Stop != "" && back.To == live.serving()})
+	if err != nil {
+		return nil, err
+	}
+	p.CodeDeploy.Returns = true
+	s := &p.Stages[0]
+	if p.CodeDeploy.Ready {
+		s.write("codedeploy:ContinueDeployment", ReturnShift)
+	}
+	if back.Stop != "" {
+		s.Stop = back.Stop
+		s.write("codedeploy:StopDeployment", back.Stop)
+		p.Changes = append(p.Changes, Change{Of: "CodeDeploy deployment", Path: back.Stop, Have: "runs", Want: "rolled back"})
+	}
+	return p, nil
+}
+
+func balancersOf(s *ecstypes.Service) []ecstypes.LoadBalancer {
+	for _, ts := range s.TaskSets {
+		if aws.ToString(ts.Status) == "PRIMARY" {
+			return ts.LoadBalancers
+		}
+	}
+	return s.LoadBalancers
+}

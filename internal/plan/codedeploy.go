@@ -1,0 +1,229 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// Deployer is the deployment group of CodeDeploy that deploys a service, as AWS
+// has it.
+type Deployer struct {
+	Application, Group, Config string
+
+	TargetGroups   []string // the names of the two
+	Listener       string   // ARN
+	TestListener   string   // ARN; empty: there is none
+	RollbackEvents []string // after which it rolls back by itself
+	Alarms         []string
+	Ready          time.Duration // how long it waits for somebody to continue; 0: it does not
+	Terminate      time.Duration // how long the original task set is kept
+	Running        string        // id of its deployment that has not ended; empty: none
+}
+
+// CodeDeploy is how CodeDeploy is asked for a deployment.
+type CodeDeploy struct {
+	Application    string            `json:"application,omitempty"` // empty: the service is created, and nothing is asked of CodeDeploy
+	Group          string            `json:"deploymentGroup,omitempty"`
+	Config         string            `json:"deploymentConfig,omitempty"` // empty: the group's
+	ConfigUsed     string            `json:"deploymentConfigUsed,omitempty"`
+	RollbackEvents []string          `json:"rollbackEvents,omitempty"` // nil: the group's settings stand
+	RollsBackOn    []string          `json:"rollsBackOn,omitempty"`    // the events that hold
+	Hooks          []definition.Hook `json:"hooks,omitempty"`
+	AppSpec        string            `json:"appSpec,omitempty"`       // SHA-256 of its content in hex, if the revision is registered
+	Deploys        bool              `json:"deploys,omitempty"`       // a deployment is needed; else attributes only
+	Ready          bool              `json:"waitsForReady,omitempty"` // the group waits for somebody to continue
+	Returns        bool              `json:"returns,omitempty"`       // to a revision that served before: see makeBackShift
+}
+
+// Name is "<application>/<deployment group>", as writes name it.
+func (c CodeDeploy) Name() string { return c.Application + "/" + c.Group }
+
+// ByCodeDeploy reports whether the service is deployed by AWS CodeDeploy.
+func (p *Plan) ByCodeDeploy() bool { return p.Controller == controllerCodeDeploy }
+
+// breakerRule says why the member is refused.
+const breakerRule = "deploymentConfiguration.deploymentCircuitBreaker is defined, and the deploymentCircuitBreaker feature can only be used with ECS rolling updates"
+
+// refuseCodeDeploy finds what CodeDeploy cannot deploy.
+func refuseCodeDeploy(app *appfile.Application, live Live) error {
+	in := app.Service.Input
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: app.Service.File, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	if c := in.DeploymentConfiguration; c != nil && c.DeploymentCircuitBreaker != nil {
+		return problem("delete the entire element deploymentCircuitBreaker", breakerRule)
+	}
+	if len(in.LoadBalancers) == 0 {
+		return problem("give loadBalancers in the service definition, or use controller ECS",
+			"the service has no load balancer, and AWS CodeDeploy deploys no service without a target group")
+	}
+	if live.Service == nil || live.status() != "ACTIVE" {
+		return nil
+	}
+	if fixed := fixedMembers(app, live); len(fixed) > 0 {
+		return problem("make the file as the service is, or delete the service and create it anew",
+			"AWS changes %s of no service with deployment controller CODE_DEPLOY, neither by UpdateService nor by CodeDeploy, and the file asks for another value", strings.Join(fixed, ", "))
+	}
+	if live.DeployerErr != nil {
+		return live.DeployerErr
+	}
+	return refuseGroupOf(app, live)
+}
+
+// fixedMembers are the members that differ and that nothing changes.
+func fixedMembers(app *appfile.Application, live Live) []string {
+	var fixed []string
+	for _, d := range definition.CompareBlueGreen(app.Service, live.Service) {
+		m := definition.Member(d.Path)
+		if m == "tags" || slices.Contains(definition.UpdatedUnderCodeDeploy(), m) || slices.Contains(definition.InAppSpec(), m) {
+			continue
+		}
+		if !slices.Contains(fixed, m) {
+			fixed = append(fixed, m)
+		}
+	}
+	return fixed
+}
+
+// refuseGroupOf: the file's target group is one of the two that take turns.
+func refuseGroupOf(app *appfile.Application, live Live) error {
+	d := live.Deployer
+	if d == nil || len(d.TargetGroups) == 0 {
+		return nil
+	}
+	arn := aws.ToString(app.Service.Input.LoadBalancers[0].TargetGroupArn)
+	parts := strings.Split(arn, "/")
+	if len(parts) < 2 || slices.Contains(d.TargetGroups, parts[1]) {
+		return nil
+	}
+	return &sluice.Error{Op: "plan", Resource: app.Service.File, Kind: sluice.Conflict,
+		Err:  fmt.Errorf("target group %s is none of those of deployment group %s/%s: %s", parts[1], d.Application, d.Group, strings.Join(d.TargetGroups, ", ")),
+		Next: "name one of them under loadBalancers; they take turns, so that either will do"}
+}
+
+// blueGreen is how CodeDeploy is asked, and the AppSpec.
+func (p *Plan) blueGreen(app *appfile.Application, live Live, o Options) error {
+	c := &CodeDeploy{Config: app.CodeDeploy.Config, RollbackEvents: o.RollbackEvents, Hooks: app.Hooks}
+	p.CodeDeploy = c
+	if d := live.Deployer; d != nil {
+		c.Application, c.Group, c.Ready = d.Application, d.Group, d.Ready > 0
+		c.ConfigUsed, c.RollsBackOn = c.Config, o.RollbackEvents
+		if c.Config == "" {
+			c.ConfigUsed = d.Config
+		}
+		if len(o.RollbackEvents) == 0 {
+			c.RollsBackOn = d.RollbackEvents
+		}
+	}
+	spec, err := definition.NewAppSpec(app.Service.Input, live.taskARN(p.To), app.Hooks)
+	if err != nil {
+		return err
+	}
+	if p.Registered() {
+		c.AppSpec = spec.SHA256
+	}
+	c.Deploys = c.Application != "" && (o.Force || deploys(app, live))
+	return nil
+}
+
+// deploys reports whether what an AppSpec brings differs.
+func deploys(app *appfile.Application, live Live) bool {
+	if live.Definition == nil || len(definition.CompareTask(app.Task, live.Definition)) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(definition.CompareBlueGreen(app.Service, live.Service), func(d definition.Difference) bool {
+		return slices.Contains(definition.InAppSpec(), definition.Member(d.Path))
+	})
+}
+
+// taskARN is the ARN of a task definition; one that is not registered yet has a
+// number of usual length.
+func (l Live) taskARN(name string) string {
+	if !strings.Contains(name, ":") {
+		name += ":1000000"
+	}
+	partition := "aws"
+	if l.Service != nil {
+		if parts := strings.Split(aws.ToString(l.Service.ServiceArn), ":"); len(parts) > 1 {
+			partition = parts[1]
+		}
+	}
+	return fmt.Sprintf("arn:%s:ecs:%s:%s:task-definition/%s", partition, l.Region, l.Account, name)
+}
+
+// shift lists the writes of a deployment by CodeDeploy. The claim is needed only
+// where something else is written: CodeDeploy has one deployment at a time per
+// group, so that creating it is the claim.
+func (p *Plan) shift(s *Stage, live Live) {
+	if p.creates(live) {
+		p.found(s, live)
+		return
+	}
+	if p.CodeDeploy.Deploys && live.Identical == "" {
+		s.write("ecs:RegisterTaskDefinition", p.To)
+	}
+	if p.updates(live) {
+		s.write("ecs:UpdateService", p.resource())
+	}
+	if p.updates(live) || p.tags(live) || p.Scaling != nil || live.Claim != "" {
+		p.claim(s)
+	}
+	if p.CodeDeploy.Deploys {
+		s.write("codedeploy:CreateDeployment", p.CodeDeploy.Name())
+	}
+}
+
+func (p *Plan) creates(live Live) bool { return live.Service == nil || live.status() != "ACTIVE" }
+
+// updates reports whether UpdateService has something to change.
+func (p *Plan) updates(live Live) bool {
+	return p.differs(live, func(m string) bool { return slices.Contains(definition.UpdatedUnderCodeDeploy(), m) })
+}
+
+func (p *Plan) tags(live Live) bool {
+	return p.differs(live, func(m string) bool { return m == "tags" })
+}
+
+func (p *Plan) differs(live Live, is func(member string) bool) bool {
+	service, err := p.DecodeService()
+	if err != nil || p.creates(live) {
+		return false
+	}
+	return slices.ContainsFunc(definition.CompareBlueGreen(service, live.Service), func(d definition.Difference) bool { return is(definition.Member(d.Path)) })
+}
+
+// shiftBack lists the writes of the way back: the deployment is stopped, or the
+// former revision deployed once more, and attributes restored.
+func (p *Plan) shiftBack(s *Stage) {
+	claims := false
+	for _, forward := range p.Stages {
+		for _, w := range forward.Writes {
+			switch w.Operation {
+			case "ecs:TagResource":
+				claims = true
+				p.claim(s)
+			case "ecs:UpdateService":
+				s.write(w.Operation, w.Resource)
+			}
+		}
+	}
+	if !claims {
+		p.Finish = nil
+	}
+	if !p.CodeDeploy.Deploys {
+		return
+	}
+	s.write("codedeploy:StopDeployment", OurShift)
+	s.write("codedeploy:CreateDeployment", p.CodeDeploy.Name())
+	if p.CodeDeploy.Ready {
+		s.write("codedeploy:ContinueDeployment", ReturnShift)
+	}
+}

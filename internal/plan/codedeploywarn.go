@@ -1,0 +1,39 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// allAtOnce is the predefined configuration that shifts no traffic by parts, and
+// the only one of them that Network Load Balancers have.
+const allAtOnce = "CodeDeployDefault.ECSAllAtOnce"
+
+// warnShift tells what a deployment group does that a person may not expect.
+func (p *Plan) warnShift(live Live) {
+	c, d := p.CodeDeploy, live.Deployer
+	switch {
+	case p.creates(live):
+		p.warning("the service is created: CodeDeploy deploys from the next time on, once a deployment group names the service; a rollback would leave the service as it is then")
+		return
+	case !c.Deploys || d == nil:
+		return
+	}
+	if d.Running != "" {
+		p.warning("deployment %s of CodeDeploy runs on %s now, and a group has one at a time: this one is refused until that has ended", d.Running, c.Name())
+	}
+	if strings.Contains(d.Listener, ":listener/net/") && c.ConfigUsed != allAtOnce {
+		p.warning("the listener is a Network Load Balancer's, which %s does not fit: CodeDeploy moves its traffic all at once only", c.ConfigUsed)
+	}
+	if d.Ready > 0 {
+		p.warning("before traffic moves, CodeDeploy waits up to %s for somebody to continue, and stops otherwise: aws deploy continue-deployment --deployment-wait-type READY_WAIT --deployment-id ID", Duration(d.Ready))
+	}
+	if d.Terminate > 0 {
+		p.warning("the original task set is kept for %s after the shift, and the deployment ends only then", Duration(d.Terminate))
+	}
+	if d.TestListener == "" && slices.ContainsFunc(c.Hooks, func(h definition.Hook) bool { return h.Event == "AfterAllowTestTraffic" }) {
+		p.warning("the hook AfterAllowTestTraffic is not called: deployment group %s has no test listener", c.Name())
+	}
+}

@@ -1,0 +1,185 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/codedeploy"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+)
+
+// shifted is the deployment that CodeDeploy was asked for. Its identity is the
+// action's, in its description; the id is known once AWS has answered or it was
+// found.
+type shifted struct {
+	Deployment string `json:"deployment,omitempty"`
+}
+
+// blueGreen brings a service with controller CODE_DEPLOY to the new revision: its
+// attributes first, then one deployment of CodeDeploy, followed to its end.
+func (r *Run) blueGreen(ctx context.Context) error {
+	live, err := r.beginShift(ctx)
+	if err != nil {
+		return err
+	}
+	if live == nil || !r.former.Service {
+		return r.firstService(ctx, live)
+	}
+	if err := r.shiftAttributes(ctx, live); err != nil {
+		return err
+	}
+	if !r.Plan.CodeDeploy.Deploys {
+		return r.awaitCount(ctx)
+	}
+	if r.Stage.Stop != "" {
+		if done, err := r.stopOther(ctx); done || err != nil {
+			return err
+		}
+	}
+	rev, err := r.revision(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := r.askCodeDeploy(ctx, live, rev)
+	switch {
+	case err != nil:
+		return err
+	case r.Leave:
+		return r.leave(rev, asked{Deployment: d.ID})
+	case r.Plan.CodeDeploy.Returns:
+		return r.followReturn(ctx, rev.Name, d)
+	}
+	return r.followShift(ctx, rev.Name, d)
+}
+
+// beginShift remembers what was, and claims the service if the stage writes to it
+// itself. A deployment of CodeDeploy needs no claim: a group has one at a time.
+func (r *Run) beginShift(ctx context.Context) (*ecs.Live, error) {
+	live, err := r.standing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.remember(ctx, live); err != nil {
+		return nil, err
+	}
+	if live == nil && r.former.Service {
+		return nil, r.deleted()
+	}
+	switch {
+	case live == nil:
+		return nil, nil
+	case r.claims():
+		return live, r.hold(ctx, live)
+	}
+	if r.claim.see(live.Tags, r.Deployment, r.Clock.Now()); r.claim.other != "" {
+		return nil, r.taken()
+	}
+	return live, nil
+}
+
+// claims reports whether the plan of the stage has the claim among its writes.
+func (r *Run) claims() bool {
+	return r.Stage.Lists(sluice.Write{Operation: "ecs:TagResource", Resource: r.hand.Resource()})
+}
+
+// firstService creates the service, and waits until its first tasks are healthy.
+// There is nothing for CodeDeploy to replace.
+func (r *Run) firstService(ctx context.Context, live *ecs.Live) error {
+	rev, err := r.revision(ctx)
+	if err != nil {
+		return err
+	}
+	if live == nil {
+		id := sluice.NewActionID(r.Deployment, "service", "create")
+		if err := r.hand.CreateRolling(ctx, r.act, id, *r.service.Input, rev, r.newClaim()); err != nil {
+			return err
+		}
+		if live, err = r.observe(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.hold(ctx, live); err != nil {
+		return err
+	}
+	first := live.Primary()
+	if first == nil || first.Revision != rev.Name {
+		return &sluice.Error{Op: "create the service", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
+			Err: fmt.Errorf("somebody else deployed %s to it meanwhile", live.Serving()), Next: "deploy again: CodeDeploy brings the revision then"}
+	}
+	if r.Leave {
+		return r.leave(rev, asked{Deployment: first.ID})
+	}
+	return r.awaitNew(ctx, member{TaskSet: *first, variant: sluice.Primary, label: "task set of primary", of: r.hand}, 0)
+}
+
+// shiftAttributes changes what UpdateService changes under CODE_DEPLOY, and the
+// file's tags, as far as the plan lists it.
+func (r *Run) shiftAttributes(ctx context.Context, live *ecs.Live) error {
+	u, tags := ecs.Differing(r.service, live), ecs.DifferingTags(r.service, live)
+	if len(u.Members) > 0 && r.Stage.Lists(sluice.Write{Operation: "ecs:UpdateService", Resource: r.hand.Resource()}) {
+		if err := r.hand.Update(ctx, r.act, "update service", u); err != nil {
+			return err
+		}
+		r.note("updated the service: %s", strings.Join(u.Members, ", "))
+	}
+	if len(tags) == 0 || !r.claims() {
+		return nil
+	}
+	return r.hand.Tag(ctx, r.act, "tag service", live.ARN, tags)
+}
+
+// askCodeDeploy creates the deployment, unless an earlier attempt did.
+func (r *Run) askCodeDeploy(ctx context.Context, live *ecs.Live, rev ecs.Revision) (made, error) {
+	spec, err := definition.NewAppSpec(r.service.Input, live.ARNOf(rev), r.Plan.CodeDeploy.Hooks)
+	if err != nil {
+		return made{}, err
+	}
+	c := r.Plan.CodeDeploy
+	s := codedeploy.Start{Config: c.Config, AppSpec: spec, By: r.shiftID(), Rollback: c.RollbackEvents}
+	if c.Returns {
+		s.Rollback, s.NoAlarms = []string{}, true
+	}
+	return r.ensureShift(ctx, keyShift, s)
+}
+
+// ensureShift creates a deployment once: that it is about to be is saved before,
+// its id after.
+func (r *Run) ensureShift(ctx context.Context, key string, s codedeploy.Start) (made, error) {
+	was, begun, err := saved[shifted](ctx, r.Host, key)
+	if err != nil || was.Deployment != "" {
+		return made{ID: was.Deployment}, err
+	}
+	if s.Sure = !begun; s.Sure {
+		if err := save(ctx, r.Host, key, was); err != nil {
+			return made{}, err
+		}
+	} else if err := r.pause(ctx, lag); err != nil { // what a killed process asked for must show
+		return made{}, err
+	}
+	s.Group = codedeploy.Group{Application: r.Plan.CodeDeploy.Application, Name: r.Plan.CodeDeploy.Group}
+	id, found, err := r.deployer().Ensure(ctx, r.act, s)
+	if err != nil {
+		return made{}, err
+	}
+	if found {
+		r.Host.Emit(sluice.Adopted{Action: s.By, Resource: id})
+	}
+	r.note("CodeDeploy deployment %s: %s", id, codedeploy.ConsoleURL(r.Plan.Region, id))
+	return made{ID: id, Fresh: !found}, save(ctx, r.Host, key, shifted{Deployment: id})
+}
+
+func (r *Run) deployer() codedeploy.Hand { return codedeploy.Hand{API: r.Account.CodeDeploy()} }
+
+// The identities of the deployments that CodeDeploy is asked for: one forward, one
+// back.
+
+func (r *Run) shiftID() sluice.ActionID {
+	return sluice.NewActionID(r.Deployment, "codedeploy", "deployment")
+}
+
+func (r *Run) returnID() sluice.ActionID {
+	return sluice.NewActionID(r.Deployment, "rollback", "deployment")
+}

@@ -1,0 +1,175 @@
+package stage
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/codedeploy"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+)
+
+// shiftBack returns a service that CodeDeploy deploys to what was: a deployment
+// that runs is stopped and rolled back by CodeDeploy; else the former revision is
+// deployed once more. Then the attributes are restored.
+func (r *Run) shiftBack(ctx context.Context, live *ecs.Live) error {
+	if !r.former.Service {
+		r.warn("there was no service before: it is left as it is")
+		return nil
+	}
+	if r.claims() {
+		if err := r.hold(ctx, live); err != nil {
+			return err
+		}
+	}
+	if r.Plan.CodeDeploy.Deploys {
+		if err := r.undoShift(ctx); err != nil {
+			return err
+		}
+	}
+	return r.restoreShifted(ctx)
+}
+
+// undoShift makes what served before serve alone again.
+func (r *Run) undoShift(ctx context.Context) error {
+	id, err := r.ourShift(ctx)
+	if err != nil || id == "" {
+		return err // CodeDeploy was asked for nothing
+	}
+	status, err := r.endShift(ctx, plan.OurShift, id)
+	if err != nil {
+		return err
+	}
+	if status != "Succeeded" { // else what serves is known, whatever a look that lags says
+		if err := r.current(ctx); err != nil {
+			return err
+		}
+		live, err := r.observe(ctx)
+		if err != nil || live.Serving() == r.former.Revision && !stands(live, id) {
+			return err
+		}
+	}
+	return r.shiftAgain(ctx)
+}
+
+// ourShift is the id of the deployment that was asked for; empty if none was made.
+func (r *Run) ourShift(ctx context.Context) (string, error) {
+	was, begun, err := saved[shifted](ctx, r.Host, keyShift)
+	if err != nil || !begun || was.Deployment != "" {
+		return was.Deployment, err
+	}
+	if err := r.pause(ctx, lag); err != nil { // what a killed process asked for must show
+		return "", err
+	}
+	group := codedeploy.Group{Application: r.Plan.CodeDeploy.Application, Name: r.Plan.CodeDeploy.Group}
+	id, err := r.deployer().Made(ctx, group, r.shiftID())
+	if err != nil || id == "" {
+		return "", err
+	}
+	return id, save(ctx, r.Host, keyShift, shifted{Deployment: id})
+}
+
+// stopOther stops somebody else's deployment with its rollback. done is true if that
+// leads to what the plan wants.
+func (r *Run) stopOther(ctx context.Context) (done bool, err error) {
+	if _, begun, err := saved[shifted](ctx, r.Host, keyShift); begun || err != nil {
+		return false, err // that was done, and did not do
+	}
+	if _, err := r.endShift(ctx, r.Stage.Stop, r.Stage.Stop); err != nil {
+		return false, err
+	}
+	if err := r.current(ctx); err != nil {
+		return false, err
+	}
+	live, err := r.observe(ctx)
+	if err != nil {
+		return false, err
+	}
+	return live.Serving() == r.Plan.To && !stands(live, r.Stage.Stop), nil
+}
+
+// endShift stops a deployment with its rollback if it runs, follows a rollback to
+// its end, and returns how the deployment ended; empty if AWS does not know it any
+// more. label is how the plan names it.
+func (r *Run) endShift(ctx context.Context, label, id string) (status string, err error) {
+	if err := r.look(ctx); err != nil {
+		return "", err
+	}
+	d, err := r.deployer().Get(ctx, id)
+	if err != nil || d == nil || d.Ended() && d.RollbackID == "" {
+		return statusOf(d), err
+	}
+	if !d.Ended() {
+		if _, err := r.deployer().Stop(ctx, r.act, label, id, true); err != nil {
+			return "", err
+		}
+	}
+	last, err := r.followBack(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	switch v := last.Verdict; v.Outcome {
+	case sluice.RolledBack:
+		return "Stopped", nil
+	case sluice.Succeeded, sluice.Stopped, sluice.Failed, sluice.Gone:
+		d, err := r.deployer().Get(ctx, id)
+		return statusOf(d), err
+	default:
+		return "", r.ended(r.former.Revision, v)
+	}
+}
+
+// stands reports whether a task set of a deployment stands beside the one that
+// serves.
+func stands(live *ecs.Live, deployment string) bool {
+	for _, ts := range live.TaskSets {
+		if ts.ExternalID == deployment && ts.Status == "ACTIVE" {
+			return true
+		}
+	}
+	return false
+}
+
+// shiftAgain deploys the former revision as it was: at once, since all of it is
+// healthy before any traffic moves; without hooks, which judge new versions; and
+// not stopped by an alarm that the version it replaces has raised.
+func (r *Run) shiftAgain(ctx context.Context) error {
+	f := r.former
+	if f.Spec == nil {
+		return &sluice.Error{Op: "return to what was", Resource: r.hand.Resource(), Kind: sluice.NotFound,
+			Err: errors.New("nothing served before"), Next: "deploy a version that does"}
+	}
+	spec, err := definition.NewAppSpec(f.Spec.Input, *f.Spec.Input.TaskDefinition, nil)
+	if err != nil {
+		return err
+	}
+	start := codedeploy.Start{Config: allAtOnce, AppSpec: spec, By: r.returnID(), Rollback: []string{}, NoAlarms: true}
+	d, err := r.ensureShift(ctx, keyReturn, start)
+	if err != nil {
+		return err
+	}
+	return r.followReturn(ctx, f.Revision, d)
+}
+
+func statusOf(d *verdict.CodeDeployment) string {
+	if d == nil {
+		return ""
+	}
+	return d.Status
+}
+
+const allAtOnce = "CodeDeployDefault.ECSAllAtOnce"
+
+// restoreShifted restores the attributes that the deployment changed.
+func (r *Run) restoreShifted(ctx context.Context) error {
+	if len(r.former.Attributes.Members) == 0 || !r.Stage.Lists(sluice.Write{Operation: "ecs:UpdateService", Resource: r.hand.Resource()}) {
+		return nil
+	}
+	if err := r.hand.Update(ctx, r.act, "restore service", r.former.Attributes); err != nil {
+		return err
+	}
+	return r.awaitCount(ctx)
+}

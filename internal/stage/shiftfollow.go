@@ -1,0 +1,149 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+// made is a deployment of CodeDeploy, and whether it was created a moment ago.
+type made struct {
+	ID    string
+	Fresh bool
+}
+
+// followShift waits until CodeDeploy's deployment has ended. Only success is no
+// error: what CodeDeploy rolled back by itself is a failure with its cause.
+func (r *Run) followShift(ctx context.Context, revision string, d made) error {
+	last, err := r.watchShift(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, Fresh: d.Fresh}, nil)
+	if err != nil {
+		return err
+	}
+	return r.shiftEnded(revision, last)
+}
+
+// followBack waits until a deployment that was stopped has ended, and its rollback.
+func (r *Run) followBack(ctx context.Context, id string) (watch.Seen, error) {
+	return r.watchShift(ctx, verdict.Wanted{Deployment: id, Returning: true}, nil)
+}
+
+// followReturn waits until the former revision was deployed once more. Where the
+// group waits for a person before traffic moves, it is continued: what it brings has
+// served before.
+func (r *Run) followReturn(ctx context.Context, revision string, d made) error {
+	last, err := r.watchShift(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, Fresh: d.Fresh}, func(ctx context.Context, s watch.Seen) error {
+		if !isReady(s) {
+			return nil
+		}
+		_, err := r.deployer().Continue(ctx, r.act, plan.ReturnShift, d.ID, false)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.shiftEnded(revision, last)
+}
+
+func isReady(s watch.Seen) bool {
+	return s.Code != nil && s.Code.Status == "Ready" || s.Course != nil && s.Course.Status == "Ready"
+}
+
+// watchShift follows a deployment and tells what changes. also, if not nil, acts on
+// what was seen; its error ends the wait.
+func (r *Run) watchShift(ctx context.Context, want verdict.Wanted, also func(context.Context, watch.Seen) error) (last watch.Seen, err error) {
+	want.Deadline = r.Plan.ProgressDeadline
+	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Wanted: want}
+	err = r.beside(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		var acted, err error
+		last, err = watch.New(r.Account, r.Clock).Wait(ctx, target, func(s watch.Seen) {
+			r.seenShift(want, s)
+			if also == nil || acted != nil {
+				return
+			}
+			if acted = also(ctx, s); acted != nil {
+				cancel(acted)
+			}
+		})
+		if acted != nil {
+			return acted
+		}
+		return err
+	})
+	return last, err
+}
+
+// shiftEnded makes an error of every end but success.
+func (r *Run) shiftEnded(revision string, last watch.Seen) error {
+	v := last.Verdict
+	if v.Outcome != sluice.Succeeded {
+		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: r.hand.Resource(), Kind: kindOf(v.Outcome), Err: errors.New(v.Detail), Next: v.Next}
+	}
+	if c := last.Course; c != nil && c.Green != nil {
+		r.tellSet(sluice.Primary, revision, *c.Green)
+	} else {
+		r.Host.Emit(sluice.CapacityChanged{Variant: sluice.Primary, Revision: revision})
+	}
+	return nil
+}
+
+// seenShift tells what a look at a deployment of CodeDeploy showed, each thing once.
+func (r *Run) seenShift(want verdict.Wanted, s watch.Seen) {
+	if c := s.Course; c != nil {
+		r.tellLifecycle(*c)
+		if c.Blue != nil {
+			r.tellSet(sluice.Primary, r.former.Revision, *c.Blue)
+		}
+		if c.Green != nil {
+			r.tellSet(sluice.Canary, want.Revision, *c.Green)
+			r.tellTraffic(int(c.Green.Weight))
+		}
+	}
+	r.tellReasons(s.Verdict)
+	if waits := isReady(s) || s.Code != nil && s.Code.Terminating; waits && s.Verdict.State == verdict.Progressing && s.Verdict.Detail != r.told.course {
+		r.told.course = s.Verdict.Detail
+		r.Host.Emit(sluice.Waiting{For: "CodeDeploy", Detail: s.Verdict.Detail})
+	}
+}
+
+// tellLifecycle tells which lifecycle events began and ended. What was skipped is no
+// news.
+func (r *Run) tellLifecycle(c verdict.CodeTarget) {
+	for _, e := range c.Events {
+		switch e.Status {
+		case "Pending", "Skipped", "Unknown":
+			continue
+		}
+		if r.once(fmt.Sprint("lifecycle ", c.Deployment, e.Name, e.Status)) {
+			r.Host.Emit(sluice.LifecycleChanged{Deployment: c.Deployment, Name: e.Name, Status: e.Status, Message: e.Message})
+		}
+	}
+}
+
+func (r *Run) tellSet(v sluice.Variant, revision string, s verdict.CodeSet) {
+	if s.Revision != "" {
+		revision = s.Revision
+	}
+	c := sluice.CapacityChanged{Variant: v, Revision: revision, Desired: s.Desired, Pending: s.Pending, Running: s.Running}
+	if r.told.sets[v] == c {
+		return
+	}
+	if r.told.sets == nil {
+		r.told.sets = map[sluice.Variant]sluice.CapacityChanged{}
+	}
+	r.told.sets[v] = c
+	r.Host.Emit(c)
+}
+
+func (r *Run) tellTraffic(canary int) {
+	if was := r.told.share; was != canary {
+		r.told.share = canary
+		r.Host.Emit(sluice.TrafficShifted{FromPrimary: 100 - was, FromCanary: was, ToPrimary: 100 - canary, ToCanary: canary})
+	}
+}

@@ -1,0 +1,83 @@
+package stage
+
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/codedeploy"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// surveyDeployer finds the deployment group of a service that CodeDeploy deploys, or
+// why there is none to choose. A service that does not exist yet needs none.
+func surveyDeployer(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) {
+	if !asksCodeDeploy(app) || live.Service == nil || live.Service.Status == nil || *live.Service.Status != "ACTIVE" {
+		return
+	}
+	if c := live.Service.DeploymentController; c == nil || c.Type != "CODE_DEPLOY" {
+		return // the plan refuses it
+	}
+	want := codedeploy.Group{Application: app.CodeDeploy.Application, Name: app.CodeDeploy.Group}
+	s, err := codedeploy.Hand{API: a.CodeDeploy()}.Find(ctx, want, clusterOf(app), *app.Service.Input.ServiceName, makers(live))
+	if live.DeployerErr = err; err == nil {
+		live.Deployer = deployerOf(s)
+	}
+}
+
+// asksCodeDeploy reports whether the file asks for controller CODE_DEPLOY.
+func asksCodeDeploy(app *appfile.Application) bool {
+	c := app.Service.Input.DeploymentController
+	return c != nil && c.Type == "CODE_DEPLOY"
+}
+
+// makers are the deployments that made the service's task sets, the newest first.
+func makers(live *plan.Live) []string {
+	var all []string
+	for _, ts := range live.TaskSets {
+		if ts.ExternalID != "" {
+			all = append(all, ts.ExternalID)
+		}
+	}
+	return all
+}
+
+func deployerOf(s codedeploy.Settings) *plan.Deployer {
+	d := &plan.Deployer{Application: s.Application, Group: s.Name, Config: s.Config, TargetGroups: s.TargetGroups, Listener: s.Listener,
+		TestListener: s.TestListener, RollbackEvents: s.RollbackEvents, Alarms: s.Alarms, Ready: s.Ready, Terminate: s.Terminate}
+	if s.KeepBlue {
+		d.Terminate = 0
+	}
+	if !s.Last.Ended() {
+		d.Running = s.Last.ID
+	}
+	return d
+}
+
+// surveyBackShift finds what a rollback returns to of a service that CodeDeploy
+// deploys and that somebody else deployed.
+func surveyBackShift(ctx context.Context, a *account.Account, hand ecs.Service, live *plan.Live, to string) (plan.Return, error) {
+	cd := codedeploy.Hand{API: a.CodeDeploy()}
+	s, err := cd.Find(ctx, codedeploy.Group{}, hand.Cluster, hand.Name, makers(live))
+	if err != nil {
+		return plan.Return{}, err
+	}
+	live.Deployer = deployerOf(s)
+	before := ""
+	if to == "" && live.Deployer.Running == "" && live.Definition != nil {
+		serves := sluice.RevisionOf(*live.Definition.TaskDefinitionArn)
+		arn, err := cd.Before(ctx, s.Group, func(arn string) bool { return sluice.RevisionOf(arn) == serves })
+		if err != nil {
+			return plan.Return{}, err
+		}
+		before = sluice.RevisionOf(arn)
+	}
+	back, err := plan.BackShift(sluice.ARNName(hand.Cluster), *live, to, before)
+	if err != nil {
+		return back, err
+	}
+	back.Definition, err = ecs.Definition(ctx, a.ECS(), back.To)
+	return back, err
+}
