@@ -2,6 +2,7 @@ package account
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -122,6 +123,9 @@ var writes = map[string]row{
 	"codedeploy:StopDeployment":     write(func(i *awscd.StopDeploymentInput) string { return aws.ToString(i.DeploymentId) }, always),
 	"codedeploy:ContinueDeployment": write(func(i *awscd.ContinueDeploymentInput) string { return aws.ToString(i.DeploymentId) }, nil),
 }
+
+// Writes are all operations that the gate lets out at all, sorted: "ecs:CreateTaskSet".
+func Writes() []string { return slices.Sorted(maps.Keys(writes)) }
 
 // read names the resource of the commonest reads, for their errors only.
 func read(input any) string {
