@@ -29,6 +29,19 @@ const (
 	NoAccess Access = "NONE"
 )
 
+// OnOutside is what follows if somebody else changes what a deployment steers
+// while it runs.
+type OnOutside string
+
+const (
+	// StopOnChange ends the deployment and takes traffic to the safe side.
+	StopOnChange OnOutside = "stop"
+	// ReassertChange writes ours again and goes on.
+	ReassertChange OnOutside = "reassert"
+	// AdoptChange takes theirs for ours and goes on.
+	AdoptChange OnOutside = "adopt"
+)
+
 // Weights are the shares of traffic of the two variants, in percent. They
 // always sum to 100. The zero value is not valid; use [NewWeights].
 type Weights struct {

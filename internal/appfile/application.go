@@ -53,6 +53,7 @@ type Application struct {
 	AutoRollback     bool
 	ProgressDeadline time.Duration // how long nothing may move
 	Timeout          time.Duration // hard limit of a deployment
+	OnOutsideChange  sluice.OnOutside
 
 	Scaling       Scaling
 	Standalone    Standalone

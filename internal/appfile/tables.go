@@ -2,6 +2,8 @@ package appfile
 
 import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
 )
 
 // specShape is what stands under spec, or at the top of sluice.yaml.
@@ -34,6 +36,7 @@ func specShape(f Format) shape {
 			honoured("cluster", shape{kind: text}, "The cluster, by name or ARN, where the service definition names none."),
 			honoured("progressDeadline", shape{kind: span}, deadlineSays),
 			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays),
+			honoured("onOutsideChange", outsideShape(), outsideSays),
 			refused("hosting", noHosting))
 		keys = append(keys, codeDeployKeys()...)
 	}
@@ -45,7 +48,12 @@ const (
 	noHosting    = "This sluice knows one hosting, two task sets of one service: leave the key out."
 	suspendSays  = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the end; false if not given."
 	deadlineSays = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not given."
+	outsideSays  = "What follows if somebody else changes what a deployment steers while it runs: stop (the default) ends it on the safe side, reassert writes ours again, adopt takes theirs over."
 )
+
+func outsideShape() shape {
+	return shape{kind: choice, words: []string{string(sluice.StopOnChange), string(sluice.ReassertChange), string(sluice.AdoptChange)}}
+}
 
 func plannerKeys() []key {
 	return []key{
@@ -124,10 +132,12 @@ func inputShape(f Format) shape {
 	if f == Sluice {
 		keys = append(keys, refused("progressDeadline", "In sluice.yaml progressDeadline stands at the top."),
 			refused("suspendAutoScaling", "In sluice.yaml suspendAutoScaling stands at the top."),
-			refused("codedeploy", "In sluice.yaml codedeploy stands at the top."), refused("appspec", "In sluice.yaml appspec stands at the top."))
+			refused("codedeploy", "In sluice.yaml codedeploy stands at the top."), refused("appspec", "In sluice.yaml appspec stands at the top."),
+			refused("onOutsideChange", "In sluice.yaml onOutsideChange stands at the top."))
 	} else {
 		keys = append(keys, honoured("progressDeadline", shape{kind: span}, deadlineSays),
-			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays))
+			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays),
+			honoured("onOutsideChange", outsideShape(), outsideSays))
 		keys = append(keys, codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: keys, single: []string{"accessType", "ecsAccessType"}}

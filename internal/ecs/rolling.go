@@ -65,6 +65,16 @@ func (s Service) Roll(ctx context.Context, act sluice.Act, action string, rev Re
 	return now, err
 }
 
+// Groups are the ARNs of the target groups of a rolling service.
+func (l *Live) Groups() (all []string) {
+	for _, lb := range l.Raw.LoadBalancers {
+		if arn := aws.ToString(lb.TargetGroupArn); arn != "" {
+			all = append(all, arn)
+		}
+	}
+	return all
+}
+
 // Lists reports whether the service still lists the deployment with that id.
 func (l *Live) Lists(id string) bool {
 	return slices.ContainsFunc(l.Raw.Deployments, func(d ecstypes.Deployment) bool { return aws.ToString(d.Id) == id })

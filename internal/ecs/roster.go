@@ -50,6 +50,22 @@ func (r *Roster) Update(ctx context.Context, s Service, set sluice.TaskSet) erro
 	return err
 }
 
+// Cover is Update for looks that are far apart: a task may have taken another's
+// place without the counts telling, and then fewer of the targets are known than
+// tasks run.
+func (r *Roster) Cover(ctx context.Context, s Service, set sluice.TaskSet, targets []sluice.Target) error {
+	known := 0
+	for _, t := range targets {
+		if r.Has(t.ID) {
+			known++
+		}
+	}
+	if known < set.Running {
+		r.at = counts{-1, -1}
+	}
+	return r.Update(ctx, s, set)
+}
+
 // addressOf is the private address of a task's network interface; empty before
 // it has one, and for network modes other than awsvpc.
 func addressOf(t ecstypes.Task) string {

@@ -84,6 +84,23 @@ func (u Update) Differing(live *Live) Update {
 	return out
 }
 
+// Counted is the update to a desired count.
+func Counted(n int) Update {
+	u := Update{Members: []string{"desiredCount"}}
+	u.Values.DesiredCount = aws.Int32(int32(n))
+	return u
+}
+
+// Without is u without a member.
+func (u Update) Without(member string) (out Update) {
+	for _, m := range u.Members {
+		if m != member {
+			out.set(m, u.Values)
+		}
+	}
+	return out
+}
+
 func primaryDeployment(s ecstypes.Service) *ecstypes.Deployment {
 	for i, d := range s.Deployments {
 		if aws.ToString(d.Status) == "PRIMARY" {

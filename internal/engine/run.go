@@ -62,6 +62,7 @@ type run struct {
 	since int64  // Seq of the last command when it began
 	told  string // what is being waited for, told once
 	held  bool   // auto scaling was held again, if it was given back
+	bake  *bake  // of the stage that waits
 }
 
 // tellResumed tells that a deployment which had begun goes on.
@@ -114,7 +115,7 @@ func (r *run) next(ctx context.Context) (plan.Step, error) {
 	}
 	var results []plan.Result
 	for _, s := range stages {
-		results = append(results, plan.Result{Index: s.Index, Status: plan.Status(s.Status), Began: s.Began, Kind: s.Kind, Cause: s.Cause})
+		results = append(results, plan.Result{Index: s.Index, Status: plan.Status(s.Status), Began: s.Began, Kind: s.Kind, Cause: s.Cause, Trouble: r.bake.troubleOf(s.Index)})
 	}
 	commands, err := r.commands(ctx)
 	return plan.Next(r.plan, results, commands, r.Clock.Now()), err
@@ -170,7 +171,11 @@ func (r *run) stage(ctx context.Context, step plan.Step) (more bool, waiting str
 	if err != nil {
 		return false, "", err
 	}
-	err = r.execute(ctx, s, row.Began)
+	return r.concluded(ctx, s, r.execute(ctx, s, row.Began))
+}
+
+// concluded writes down how a stage ended, and whether the run goes on.
+func (r *run) concluded(ctx context.Context, s plan.Stage, err error) (more bool, waiting string, _ error) {
 	switch kind := sluice.KindOf(err); {
 	case err == nil:
 		return true, "", r.ended(ctx, s, journal.StageDone, nil)
@@ -248,10 +253,7 @@ func unlessHalted(err error) error {
 }
 
 func (r *run) execute(ctx context.Context, s plan.Stage, began time.Time) error {
-	h := &host{engine: r.Engine, deployment: r.d.ID, stage: label(s), began: began}
-	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, Hasty: r.Hasty, Abrupt: r.Abrupt,
-		Leave:     r.opts.NoWait && s.Index < len(r.plan.Stages),
-		Interrupt: func(ctx context.Context) error { return r.interrupt(ctx, s) }})
+	w, h, err := r.open(s, began)
 	if err != nil {
 		return err
 	}
@@ -259,6 +261,15 @@ func (r *run) execute(ctx context.Context, s plan.Stage, began time.Time) error 
 		return err
 	}
 	return h.failed
+}
+
+// open is a stage at work in this engine.
+func (r *run) open(s plan.Stage, began time.Time) (*stage.Run, *host, error) {
+	h := &host{engine: r.Engine, deployment: r.d.ID, stage: label(s), began: began}
+	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, Hasty: r.Hasty,
+		Leave:     r.opts.NoWait && s.Index < len(r.plan.Stages),
+		Interrupt: func(ctx context.Context) error { return r.interrupt(ctx, s) }})
+	return w, h, err
 }
 
 // interrupt is asked at every look of a stage.

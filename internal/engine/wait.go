@@ -25,6 +25,9 @@ func (r *run) wait(ctx context.Context, step plan.Step) (more bool, waiting stri
 	if err := r.again(ctx); err != nil {
 		return false, "", err
 	}
+	if err := r.look(ctx, s); err != nil {
+		return r.concluded(ctx, s, err)
+	}
 	d := pollCommands
 	if step.Do == plan.WaitUntil {
 		d = min(d, max(step.Until.Sub(r.Clock.Now()), time.Millisecond))
@@ -36,6 +39,9 @@ func (r *run) wait(ctx context.Context, step plan.Step) (more bool, waiting stri
 }
 
 func describe(s plan.Stage, step plan.Step) string {
+	if step.Trouble != "" {
+		return fmt.Sprintf("what serves to be whole again (stage %d)", s.Index+1)
+	}
 	if step.Do == plan.AwaitApproval {
 		return fmt.Sprintf("%s of stage %d", sluice.Plural(step.Missing, "approval"), s.Index+1)
 	}
@@ -48,11 +54,11 @@ func (r *run) announce(ctx context.Context, s plan.Stage, step plan.Step, what s
 		return nil
 	}
 	r.told = what
-	begun, err := r.begun(ctx, s.Index)
+	row, err := r.row(ctx, s.Index)
 	if err != nil {
 		return err
 	}
-	if !begun {
+	if row.Attempts == 0 {
 		row, err := r.Journal.BeginStage(ctx, r.d.ID, s.Index, s.Name)
 		if err != nil {
 			return err
@@ -67,17 +73,21 @@ func (r *run) announce(ctx context.Context, s plan.Stage, step plan.Step, what s
 	if step.Do == plan.AwaitApproval {
 		return r.emit(ctx, r.d.ID, label(s), sluice.ApprovalAwaited{Index: s.Index, Approvers: s.Approvers, Missing: step.Missing})
 	}
+	if step.Trouble != "" {
+		return r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: "what serves to be whole again", Detail: step.Trouble})
+	}
 	return r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: plan.Duration(s.Duration) + " to pass", Until: step.Until})
 }
 
-func (r *run) begun(ctx context.Context, index int) (bool, error) {
+// row is how the stage stands in the journal; its zero value if it was not begun.
+func (r *run) row(ctx context.Context, index int) (row journal.Stage, err error) {
 	stages, err := r.Journal.Stages(ctx, r.d.ID)
 	for _, s := range stages {
 		if s.Index == index {
-			return true, err
+			row = s
 		}
 	}
-	return false, err
+	return row, err
 }
 
 // finish gives the claim back and writes down how it ended.

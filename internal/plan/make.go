@@ -76,6 +76,7 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 			return nil, err
 		}
 	}
+	p.guard(live)
 	p.spread()
 	if p.Changes = changes(app, live); o.Only {
 		p.Changes, p.To = nil, p.From
@@ -118,7 +119,7 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 	p := &Plan{
 		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region,
 		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName), Access: app.Access, Controller: controllerOf(app),
-		AutoRollback: app.AutoRollback, Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
+		AutoRollback: app.AutoRollback, OnOutsideChange: app.OnOutsideChange, Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: group(app.Primary), Canary: group(app.Canary),
 		Named: app.ListenerRules, To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
 	}

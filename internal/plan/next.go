@@ -24,6 +24,9 @@ type Result struct {
 	Began  time.Time
 	Kind   sluice.Kind // of a failure
 	Cause  string      // of a failure
+	// Trouble is why a WAIT or an approval must not pass yet though its time has:
+	// what serves is not as healthy as it was. Who watches it knows; empty: it is.
+	Trouble string
 }
 
 // Command is what a person asked of a running deployment.
@@ -48,6 +51,7 @@ type Step struct {
 	Index   int       // of the stage; len(Stages) is the rollback
 	Until   time.Time // WaitUntil
 	Missing int       // AwaitApproval: how many must still say yes
+	Trouble string    // WaitUntil: why the stage does not pass though its time has
 	Passed  []int     // WAIT and WAIT_APPROVAL stages that are over by now
 
 	Outcome sluice.Outcome // Finish
@@ -122,9 +126,15 @@ func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time)
 			if until := r.Began.Add(s.Duration); now.Before(until) {
 				return Step{Do: WaitUntil, Index: s.Index, Until: until, Passed: passed}
 			}
+			if r.Trouble != "" {
+				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleFor), Trouble: r.Trouble, Passed: passed}
+			}
 		case s.Name == appfile.StageApproval:
 			if n := missing(s, commands); n > 0 {
 				return Step{Do: AwaitApproval, Index: s.Index, Missing: n, Passed: passed}
+			}
+			if r.Trouble != "" {
+				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleFor), Trouble: r.Trouble, Passed: passed}
 			}
 		default:
 			return Step{Do: RunStage, Index: s.Index, Passed: passed}
@@ -133,6 +143,10 @@ func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time)
 	}
 	return Step{Do: Finish, Outcome: sluice.Succeeded, Passed: passed}
 }
+
+// troubleFor is how long a wait is held on for at a time while what serves is in
+// trouble.
+const troubleFor = time.Second
 
 // missing is how many people must still approve the stage.
 func missing(s Stage, commands []Command) int {

@@ -33,7 +33,9 @@ type Plan struct {
 	Stages       []Stage `json:"stages"`
 	Rollback     Stage   `json:"rollback"`
 	AutoRollback bool    `json:"autoRollback"`
-	Recreate     bool    `json:"recreate,omitempty"` // a sync stops the old tasks first
+	// OnOutsideChange is what follows a change of somebody else's; empty is stop.
+	OnOutsideChange sluice.OnOutside `json:"onOutsideChange,omitempty"`
+	Recreate        bool             `json:"recreate,omitempty"` // a sync stops the old tasks first
 
 	ProgressDeadline time.Duration `json:"progressDeadline"` // nanoseconds
 	Timeout          time.Duration `json:"timeout,omitempty"`

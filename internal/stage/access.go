@@ -36,6 +36,12 @@ type access interface {
 	// begin is called when a stage has claimed the service, before its own work:
 	// the time to sweep what was left while nobody watched.
 	begin(ctx context.Context) error
+	// heed answers what others made of the way since it was written last, as
+	// onOutsideChange says: at the beginning of a stage and while it waits.
+	heed(ctx context.Context) error
+	// weight is the share that callers give the variant; watched is false if nobody
+	// can tell whether it is healthy.
+	weight(v sluice.Variant) (share int, watched bool)
 	// attach is what the tasks of a variant are tied to when they are started.
 	attach(v sluice.Variant) ecs.Attachment
 

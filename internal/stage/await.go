@@ -29,6 +29,7 @@ type watched struct {
 	stopped ecs.Stoppages
 	read    time.Time // when stopped tasks were read last
 	running int       // how many ran at the last look
+	far     bool      // looks are far apart: tasks may have changed places between
 }
 
 func watching(m member) *watched { return &watched{member: m} }

@@ -134,7 +134,13 @@ func (b balanced) see(ctx context.Context, w *watched, o *verdict.Observation) e
 		return err
 	}
 	o.Targets = append([]sluice.Target{}, targets...)
-	if err := w.mine.Update(ctx, w.of, *o.Set); err != nil {
+	learn := w.mine.Update
+	if w.far {
+		learn = func(ctx context.Context, of ecs.Service, set sluice.TaskSet) error {
+			return w.mine.Cover(ctx, of, set, o.Targets)
+		}
+	}
+	if err := learn(ctx, w.of, *o.Set); err != nil {
 		return err
 	}
 	o.Mine = w.mine.Has

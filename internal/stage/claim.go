@@ -115,6 +115,9 @@ func (r *Run) keep(ctx context.Context, live *ecs.Live) error {
 // seek looks for our claim. Somebody else's is an answer; none at all may be an
 // answer that lags behind our write, so it is looked for again.
 func (r *Run) seek(ctx context.Context) (*ecs.Live, error) {
+	heeding := r.heeding
+	r.heeding = false // a write is about to be made: one thing at a time
+	defer func() { r.heeding = heeding }()
 	for n := 1; ; n++ {
 		live, err := r.observe(ctx)
 		if err != nil || !r.claim.seen.IsZero() {

@@ -45,6 +45,10 @@ func (d *discovered) token(action string) string {
 
 func (d *discovered) remember(context.Context, *Former) error { return nil }
 
+// heed has nothing to compare yet: shares are kept by [discovered.tend] at every
+// look, so that an instance that somebody took away is registered again.
+func (d *discovered) heed(context.Context) error { return nil }
+
 // begin takes away the records of canary tasks that died while nobody watched.
 func (d *discovered) begin(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {

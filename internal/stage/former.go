@@ -16,6 +16,7 @@ type Former struct {
 	Revision   string          `json:"revision,omitempty"` // that served, family:revision
 	Rules      []alb.Rule      `json:"rules,omitempty"`    // whole
 	Attributes ecs.Update      `json:"attributes"`         // members that the deployment changes
+	Desired    int             `json:"desired,omitempty"`  // count
 
 	Scaling []sluice.Scalable `json:"scaling,omitempty"` // if the deployment holds it
 	// Spec is, under controller CODE_DEPLOY, what would deploy the PRIMARY task set
@@ -47,7 +48,7 @@ func (r *Run) remember(ctx context.Context, live *ecs.Live) error {
 func (r *Run) take(ctx context.Context, live *ecs.Live) (Former, error) {
 	f := Former{Service: live != nil && live.Status == "ACTIVE"}
 	if f.Service {
-		f.Primary, f.Revision = live.Primary(), live.Serving()
+		f.Primary, f.Revision, f.Desired = live.Primary(), live.Serving(), live.Desired
 		f.Attributes = ecs.Differing(r.service, live).Former(live)
 		if r.Plan.ByCodeDeploy() {
 			f.Spec = live.Setting()

@@ -61,6 +61,10 @@ type hosting interface {
 	// left are the members of ours that lost deployments left behind. former is the
 	// ID of the one that had served before them.
 	left(ctx context.Context, former string) ([]member, error)
+	// foreign is what somebody else made of the members that the stage leaves alone.
+	foreign(x *expectation, live *ecs.Live) []change
+	// undo brings a member that somebody else scaled or promoted back.
+	undo(ctx context.Context, c change) error
 	// made are the members that the deployment made and that do not serve any more.
 	made(ctx context.Context) ([]member, error)
 }

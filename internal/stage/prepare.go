@@ -45,7 +45,10 @@ func (r *Run) begin(ctx context.Context) (*ecs.Live, error) {
 	if err := r.hold(ctx, live); err != nil {
 		return nil, err
 	}
-	return live, r.access.begin(ctx)
+	if err := r.access.begin(ctx); err != nil {
+		return nil, err
+	}
+	return r.attend(ctx, live)
 }
 
 // standing is the service if it is ACTIVE, nil if it must be created. A service
@@ -132,6 +135,9 @@ func (r *Run) registering(ctx context.Context, task *definition.Task, key string
 // change under EXTERNAL, and the file's tags.
 func (r *Run) updateService(ctx context.Context, live *ecs.Live) error {
 	u := ecs.Differing(r.service, live)
+	if r.expected != nil && r.expected.accepted.Desired != nil {
+		u = u.Without("desiredCount")
+	}
 	if len(u.Members) > 0 {
 		if err := r.hand.Update(ctx, r.act, "update service", u); err != nil {
 			return err

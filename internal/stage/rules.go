@@ -11,35 +11,58 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
-// prints are the fingerprints of each rule that are ours: as it was before the
-// deployment, and as we have written it since. Any other means that somebody
-// else edited the rule.
-func (b balanced) prints(ctx context.Context) (map[string][]string, error) {
-	prints, ok, err := saved[map[string][]string](ctx, b.Host, keyPrints)
+// mark is the fingerprint that a rule has from us: of what was written last, and
+// of what was before that, as long as nobody knows whether the write took effect.
+// Any other means that somebody else edited the rule.
+type mark struct {
+	Is    string `json:"is"`
+	Was   string `json:"was,omitempty"`
+	Stage int    `json:"stage"` // that wrote it
+}
+
+// ours reports whether a fingerprint is ours as seen from a stage. A stage that is
+// over has read back what it wrote.
+func (m mark) ours(print string, stage int, back bool) bool {
+	return print == m.Is || print == m.Was && (back || stage == m.Stage)
+}
+
+// then is the mark once another shape is about to be written.
+func (m mark) then(live, next string, stage int) mark {
+	if next == m.Is && stage == m.Stage {
+		return m
+	}
+	return mark{Is: next, Was: live, Stage: stage}
+}
+
+func (b balanced) marks(ctx context.Context) (map[string]mark, error) {
+	marks, ok, err := saved[map[string]mark](ctx, b.Host, keyPrints)
 	if err != nil || ok {
-		return prints, err
+		return marks, err
 	}
-	prints = map[string][]string{}
+	marks = map[string]mark{}
 	for _, rule := range b.former.Rules {
-		prints[rule.ARN] = []string{alb.Print(rule.Actions)}
+		marks[rule.ARN] = mark{Is: alb.Print(rule.Actions), Stage: -1}
 	}
-	return prints, nil
+	return marks, nil
 }
 
 // intend saves that a rule is about to become ours in another shape, after
 // seeing that nobody else changed it.
 func (b balanced) intend(ctx context.Context, arn, name, live, next string) error {
-	prints, err := b.prints(ctx)
+	marks, err := b.marks(ctx)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(prints[arn], live) {
-		return b.edited(arn, name)
+	if !marks[arn].ours(live, b.Stage.Index, false) {
+		if err := b.ruleEdited(ctx, arn, name); err != nil {
+			return err
+		}
+		if marks, err = b.marks(ctx); err != nil {
+			return err
+		}
 	}
-	if !slices.Contains(prints[arn], next) {
-		prints[arn] = append(prints[arn], next)
-	}
-	if err := save(ctx, b.Host, keyPrints, prints); err != nil {
+	marks[arn] = marks[arn].then(live, next, b.Stage.Index)
+	if err := save(ctx, b.Host, keyPrints, marks); err != nil {
 		return err
 	}
 	return b.shifting(ctx)
@@ -132,7 +155,7 @@ func (b balanced) restore(ctx context.Context) error {
 	if len(b.former.Rules) == 0 {
 		return nil
 	}
-	prints, err := b.prints(ctx)
+	marks, err := b.marks(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,7 +165,7 @@ func (b balanced) restore(ctx context.Context) error {
 	}
 	written := 0
 	for _, was := range b.former.Rules {
-		wrote, err := b.restoreRule(ctx, was, live, prints[was.ARN])
+		wrote, err := b.restoreRule(ctx, was, live, marks[was.ARN])
 		if err != nil {
 			return err
 		}
@@ -157,8 +180,8 @@ func (b balanced) restore(ctx context.Context) error {
 	return b.shifting(ctx)
 }
 
-// restoreRule writes one rule back if it is still as one of our prints.
-func (b balanced) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule, prints []string) (wrote bool, err error) {
+// restoreRule writes one rule back if it is still as we left it.
+func (b balanced) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule, last mark) (wrote bool, err error) {
 	i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
 	if i < 0 {
 		b.warn("the %s is gone: somebody else deleted it", was.Name())
@@ -168,7 +191,7 @@ func (b balanced) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule
 	switch {
 	case now == before:
 		return false, nil
-	case !slices.Contains(prints, now):
+	case !last.ours(now, b.Stage.Index, true):
 		b.warn("the %s (%s) was edited by somebody else and is left as it is", was.Name(), was.ARN)
 		return false, nil
 	}

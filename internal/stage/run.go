@@ -60,16 +60,18 @@ type Run struct {
 	Config
 	Stage plan.Stage
 
-	task    *definition.Task
-	service *definition.Service
-	hand    ecs.Service
-	hosting hosting
-	access  access
-	former  *Former
-	claim   claim
-	holding bool // the claim was ours in this stage
-	step    bool // it runs a task under the claim on the service
-	told    told
+	task     *definition.Task
+	service  *definition.Service
+	hand     ecs.Service
+	hosting  hosting
+	access   access
+	former   *Former
+	claim    claim
+	holding  bool // the claim was ours in this stage
+	heeding  bool // what others change is noticed at each look
+	expected *expectation
+	step     bool // it runs a task under the claim on the service
+	told     told
 
 	unclaimed bool // the service is gone: writes need no claim on it
 }
@@ -254,7 +256,10 @@ func (r *Run) observe(ctx context.Context) (*ecs.Live, error) {
 	if r.claim.see(live.Tags, r.Deployment, r.Clock.Now()); r.holding && r.claim.other != "" {
 		return nil, r.lost()
 	}
-	return live, r.keep(ctx, live)
+	if err := r.keep(ctx, live); err != nil {
+		return nil, err
+	}
+	return r.heed(ctx, live)
 }
 
 func (r *Run) deleted() error {

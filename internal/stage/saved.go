@@ -30,6 +30,7 @@ const (
 	keyHeld         = "claimed"
 	keyShareHeld    = "held-share"
 	keyTaken        = "taken-out"
+	keyAccepted     = "accepted"
 	// KeyTakeOver is whose claim a person let this deployment take over when it was
 	// resumed.
 	KeyTakeOver    = "take-over"

@@ -12,7 +12,7 @@ import (
 // once; else its revision is started first, and traffic stays where it is until
 // that is healthy.
 func (t taskSets) restore(ctx context.Context, live *ecs.Live) error {
-	if err := t.restoreAttributes(ctx); err != nil {
+	if err := t.restoreAttributes(ctx, live); err != nil {
 		return err
 	}
 	old := t.former.Primary
@@ -25,11 +25,18 @@ func (t taskSets) restore(ctx context.Context, live *ecs.Live) error {
 	return t.restartOld(ctx, *old)
 }
 
-func (t taskSets) restoreAttributes(ctx context.Context) error {
+func (t taskSets) restoreAttributes(ctx context.Context, live *ecs.Live) error {
 	if len(t.former.Attributes.Members) == 0 || !t.former.Service {
 		return nil
 	}
-	return t.hand.Update(ctx, t.act, "restore service", t.former.Attributes)
+	u := t.former.Attributes
+	if set := t.countGiven(); set != nil && live.Desired != *set && live.Desired != t.former.Desired {
+		t.warn("the desired count (%d) was set by somebody else and is left as it is", live.Desired)
+		if u = u.Without("desiredCount"); len(u.Members) == 0 {
+			return nil
+		}
+	}
+	return t.hand.Update(ctx, t.act, "restore service", u)
 }
 
 // reviveOld returns to the old primary, which still stands. It may have been

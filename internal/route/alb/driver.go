@@ -158,6 +158,48 @@ func (d *Driver) weighted(r Rule, to sluice.Weights) []elbtypes.Action {
 	return forwardTo(r.Actions, groups)
 }
 
+// Weighted is a rule with the weights. One that forwards to the primary alone gets
+// the canary beside it.
+func (d *Driver) Weighted(r Rule, to sluice.Weights) Rule {
+	if r.alone(d.Pair.Primary) {
+		r.Forward = []sluice.Share{{Group: d.Pair.Primary}, {Group: d.Pair.Canary}}
+	}
+	r.Actions = d.weighted(r, to)
+	r.Forward = shares(r.Actions)
+	return r
+}
+
+// Shaped is a rule in the shape with that fingerprint: its own one, or one with
+// some of the weights.
+func (d *Driver) Shaped(r Rule, print string, weights []sluice.Weights) (Rule, bool) {
+	if Print(r.Actions) == print {
+		return r, true
+	}
+	for _, w := range weights {
+		if x := d.Weighted(r, w); Print(x.Actions) == print {
+			return x, true
+		}
+	}
+	return r, false
+}
+
+// Weight is the most that a rule gave a target group at the last look, and whether
+// any forwards to it.
+func (d *Driver) Weight(group string) (most int, wired bool) {
+	for _, r := range d.live {
+		if w, ok := r.Weight(group); ok {
+			most, wired = max(most, w), true
+		}
+	}
+	return most, wired
+}
+
+// Ours reports whether a rule forwards to the primary alone, or to exactly our two
+// groups.
+func (d *Driver) Ours(r Rule) bool {
+	return r.alone(d.Pair.Primary) || r.pairs(d.Pair.Primary, d.Pair.Canary)
+}
+
 // Extended is the actions of a rule that forwards to the primary alone, with the
 // canary at weight 0 beside it.
 func (d *Driver) Extended(r Rule) []elbtypes.Action {

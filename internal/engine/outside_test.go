@@ -1,0 +1,247 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// watched is a pipeline with a wait in which somebody else acts.
+const watchedPipeline = `
+pipeline:
+  stages:
+    - {name: ECS_CANARY_ROLLOUT, with: {scale: 50}}
+    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}
+    - {name: WAIT, with: {duration: 10m}}
+    - {name: ECS_PRIMARY_ROLLOUT}
+    - {name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}
+    - {name: ECS_CANARY_CLEAN}
+`
+
+// with adds lines to a file of the application.
+func with(files fstest.MapFS, file, lines string) fstest.MapFS {
+	files[file] = &fstest.MapFile{Data: append(files[file].Data, []byte(lines)...)}
+	return files
+}
+
+// set is the id of the task set with the image, or of the PRIMARY one if image is
+// empty.
+func (b *bench) set(primary bool) *string {
+	b.Helper()
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
+	for _, ts := range out.Services[0].TaskSets {
+		if (*ts.Status == "PRIMARY") == primary {
+			return ts.Id
+		}
+	}
+	b.Fatal("there is no such task set")
+	return nil
+}
+
+func (b *bench) setRule(primary, canary int32) {
+	b.Helper()
+	actions := b.forward(canary < 0)
+	if canary >= 0 {
+		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(primary), aws.Int32(canary)
+	}
+	got(b.elb.ModifyListener(context.Background(), &awselb.ModifyListenerInput{ListenerArn: aws.String(b.listener), DefaultActions: actions}))(b)
+}
+
+func (b *bench) scaleSet(primary bool, percent float64) {
+	b.Helper()
+	got(b.ecs.UpdateTaskSet(context.Background(), &awsecs.UpdateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskSet: b.set(primary),
+		Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: percent}}))(b)
+}
+
+func (b *bench) deleteSet(primary bool) {
+	b.Helper()
+	got(b.ecs.DeleteTaskSet(context.Background(), &awsecs.DeleteTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskSet: b.set(primary), Force: aws.Bool(true)}))(b)
+}
+
+func (b *bench) promoteCanary() {
+	b.Helper()
+	got(b.ecs.UpdateServicePrimaryTaskSet(context.Background(), &awsecs.UpdateServicePrimaryTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), PrimaryTaskSet: b.set(false)}))(b)
+}
+
+func (b *bench) count(n int32) {
+	b.Helper()
+	got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), DesiredCount: aws.Int32(n)}))(b)
+}
+
+// cell is what becomes of a deployment under one policy.
+type cell struct {
+	outcome sluice.Outcome
+	says    string // in the events
+	state   string
+}
+
+// Each object that somebody else may change, under each policy: the table of
+// docs/operations.md.
+func TestOutsideChange(t *testing.T) {
+	const six = "PRIMARY sim/web:v2 100% 6 running; primary 100 canary 0"
+	back := func(says string) cell { return cell{sluice.RolledBack, says, servesV1} }
+	on2 := func(says string) cell { return cell{sluice.Succeeded, says, servesV2} }
+	for name, c := range map[string]struct {
+		do                    func(*bench)
+		file, lines           string // added to the application
+		stop, reassert, adopt cell
+		loses                 bool // what was done loses requests itself
+	}{
+		"a rule is put back": {do: func(b *bench) { b.setRule(100, 0) },
+			stop: back("somebody else edited it"), reassert: on2("it is written again"), adopt: on2("a rollback returns to it")},
+		"a rule gets other weights": {do: func(b *bench) { b.setRule(70, 30) },
+			stop:     cell{sluice.Failed, "edited by somebody else", "ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; primary 70 canary 30"},
+			reassert: on2("it is written again"), adopt: on2("a rollback returns to it")},
+		"a rule loses the canary group": {do: func(b *bench) { b.setRule(100, -1) },
+			stop:     cell{sluice.RolledBack, "somebody else edited it", "PRIMARY sim/web:v1 100% 4 running; primary 1"},
+			reassert: on2("it is written again"), adopt: cell{sluice.Succeeded, "a rollback returns to it", "PRIMARY sim/web:v2 100% 4 running; primary 1"}},
+		"the canary is scaled": {do: func(b *bench) { b.scaleSet(false, 25) },
+			stop: back("scaled from 50% to 25%"), reassert: on2("it is undone"), adopt: on2("it stays")},
+		"the canary is scaled to nothing": {do: func(b *bench) { b.scaleSet(false, 0) }, loses: true,
+			stop: back("scaled from 50% to 0%"), reassert: on2("it is undone"), adopt: on2("it stays")},
+		"the canary is deleted": {do: func(b *bench) { b.deleteSet(false) }, loses: true,
+			stop: back("task set of canary was deleted"), reassert: on2("it is undone"), adopt: on2("it stays")},
+		"the canary is promoted": {do: func(b *bench) { b.promoteCanary() },
+			stop: back("was made PRIMARY"), reassert: on2("it is undone"), adopt: on2("it stays")},
+		"what serves is scaled": {do: func(b *bench) { b.scaleSet(true, 50) },
+			stop: back("scaled from 100% to 50%"), reassert: on2("it is undone"), adopt: on2("it stays")},
+		"what serves is deleted": {do: func(b *bench) { b.promoteCanary(); b.deleteSet(false) }, loses: true,
+			stop: back("was deleted"), reassert: back("was deleted"), adopt: back("was deleted")},
+		"the desired count, which the file gives": {do: func(b *bench) { b.count(6) }, file: "servicedef.yaml", lines: "desiredCount: 4\n",
+			stop:     cell{sluice.RolledBack, "the desired count was set from 4 to 6", "PRIMARY sim/web:v1 100% 6 running; primary 100 canary 0"},
+			reassert: on2("it is undone"), adopt: cell{sluice.Succeeded, "it stays", six}},
+		"the desired count, which others set": {do: func(b *bench) { b.count(6) },
+			stop: cell{sluice.Succeeded, "", six}, reassert: cell{sluice.Succeeded, "", six}, adopt: cell{sluice.Succeeded, "", six}},
+	} {
+		for policy, want := range map[sluice.OnOutside]cell{sluice.StopOnChange: c.stop, sluice.ReassertChange: c.reassert, sluice.AdoptChange: c.adopt} {
+			t.Run(name+"/"+string(policy), func(t *testing.T) {
+				t.Parallel()
+				on(t, options{}, func(b *bench) {
+					ctx := context.Background()
+					files := with(b.files("sim/web:v2", watchedPipeline), "sluice.yaml", "onOutsideChange: "+string(policy)+"\n")
+					if c.file != "" {
+						with(files, c.file, c.lines)
+					}
+					ran := b.beside(b.engine, b.start(files))
+					b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
+					must(b, b.clock.Sleep(ctx, time.Minute))
+					did := b.clock.Now()
+					c.do(b)
+					b.until("it is over", func() bool { return ran.done })
+					must(b, ran.err)
+					b.expect(ran.Ended, want.outcome, "", want.state)
+					if !strings.Contains(b.log(), want.says) {
+						b.Errorf("nobody is told %q\n%s", want.says, b.log())
+					}
+					if want.outcome == sluice.RolledBack && ran.Ended.Deployment.Ended.Sub(did) > 8*time.Minute {
+						b.Errorf("it was noticed %s later, after the wait\n%s", ran.Ended.Deployment.Ended.Sub(did), b.log())
+					}
+					if !c.loses {
+						b.noneLost()
+					}
+				})
+			})
+		}
+	}
+}
+
+// A service that somebody deletes is gone under any policy, and noticed during the
+// wait.
+func TestServiceDeletedDuringAWait(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		ran := b.beside(b.engine, b.start(with(b.files("sim/web:v2", watchedPipeline), "sluice.yaml", "onOutsideChange: reassert\n")))
+		b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
+		began := b.clock.Now()
+		got(b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), Force: aws.Bool(true)}))(b)
+		b.until("it is over", func() bool { return ran.done })
+		if ran.Outcome != sluice.Gone || b.clock.Now().Sub(began) > 2*time.Minute {
+			b.Errorf("%s: %s, after %s\n%s", ran.Outcome, ran.Cause, b.clock.Now().Sub(began), b.log())
+		}
+	})
+}
+
+// A version that is healthy first and fails while time passes is taken back before
+// the wait is over, with the reason.
+func TestVersionThatFailsDuringAWaitIsTakenBack(t *testing.T) {
+	approval := strings.Replace(watchedPipeline, "{name: WAIT, with: {duration: 10m}}", "{name: WAIT_APPROVAL}", 1)
+	for name, c := range map[string]struct{ image, pipeline, cause string }{
+		"unhealthy":             {"sim/web:v2?unhealthy-after=60s", watchedPipeline, "Health checks failed"},
+		"crashes":               {"sim/web:v2?crash-after=70s&exit=3", watchedPipeline, "exit code 3"},
+		"out of memory":         {"sim/web:v2?oom-after=70s", watchedPipeline, "OutOfMemoryError"},
+		"awaiting an approval":  {"sim/web:v2?unhealthy-after=60s", approval, "Health checks failed"},
+		"before it has traffic": {"sim/web:v2?crash-after=70s&exit=3", strings.Replace(watchedPipeline, "    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}\n", "", 1), "exit code 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			on(t, options{}, func(b *bench) {
+				ran := b.beside(b.engine, b.start(b.files(c.image, c.pipeline)))
+				b.until("it is over", func() bool { return ran.done })
+				b.expect(ran.Ended, sluice.RolledBack, c.cause, servesV1)
+				if strings.Contains(b.log(), "ECS_PRIMARY_ROLLOUT] stageStarted") {
+					b.Errorf("it came past the wait\n%s", b.log())
+				}
+			})
+		})
+	}
+}
+
+// One task that falls and comes back is no failure, and the wait does not pass
+// while it is missing.
+func TestTaskLostDuringAWaitIsWaitedFor(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		ran := b.beside(b.engine, b.start(b.files("sim/web:v2", strings.Replace(watchedPipeline, "10m", "2m", 1))))
+		b.until("the wait", func() bool { return strings.Contains(b.log(), "2m0s to pass") })
+		must(b, b.clock.Sleep(context.Background(), 110*time.Second))
+		tasks := got(b.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"), StartedBy: b.set(false)}))(b)
+		got(b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(tasks.TaskArns[0])}))(b)
+		b.until("it is over", func() bool { return ran.done })
+		b.expect(ran.Ended, sluice.Succeeded, "", servesV2)
+		if !strings.Contains(b.log(), "what serves to be whole again") {
+			b.Errorf("it did not wait\n%s", b.log())
+		}
+	})
+}
+
+// While a long wait lasts nothing is read more often than it helps, and the claim
+// is kept.
+func TestWaitReadsLittle(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		ctx := context.Background()
+		ran := b.beside(b.engine, b.start(b.files("sim/web:v2", strings.Replace(watchedPipeline, "10m", "2h", 1))))
+		b.until("the wait", func() bool { return strings.Contains(b.log(), "2h0m0s to pass") })
+		must(b, b.clock.Sleep(ctx, 10*time.Minute))
+		b.calls = nil
+		must(b, b.clock.Sleep(ctx, time.Hour))
+		if n := len(b.calls); n < 3*180 || n > 5*180 {
+			b.Errorf("%d calls in an hour", n)
+		}
+		if ran.done || !strings.Contains(b.state(), "tag sluice:deployment") {
+			b.Errorf("%s: %s", ran.Outcome, ran.Cause)
+		}
+		must(b, b.engine.Command(ctx, "slc-0001", journal.Rollback, 0, "ann"))
+		b.until("it is over", func() bool { return ran.done })
+		b.expect(ran.Ended, sluice.RolledBack, "", servesV1)
+	})
+}
+
+// A rolling service is watched while time passes, too.
+func TestRollingServiceIsWatchedDuringAWait(t *testing.T) {
+	const waits = "pipeline: {stages: [{name: ECS_SYNC}, {name: WAIT, with: {duration: 10m}}]}\n"
+	rolls(t, func(b *bench) {
+		ran := b.beside(b.engine, b.start(with(b.rolling("sim/web:v2?unhealthy-after=90s", breaker), "sluice.yaml", waits)))
+		b.until("it is over", func() bool { return ran.done })
+		if ran.Outcome != sluice.RolledBack || !strings.HasSuffix(b.deployed(), "PRIMARY sim/web:v1 COMPLETED 4 running") {
+			b.Errorf("%s: %s; %s\n%s", ran.Outcome, ran.Cause, b.deployed(), b.log())
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package plan
+
+import (
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// guard lists what a stage may write beside its own work: a wait keeps the claim
+// alive, and with onOutsideChange: reassert whatever stands is brought back to
+// what it should be.
+func (p *Plan) guard(live Live) {
+	canary, primary := false, false
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		if s.Waits() {
+			p.claim(s)
+		}
+		switch p.OnOutsideChange {
+		case sluice.ReassertChange:
+			p.reassert(s, live, canary, primary)
+		case sluice.AdoptChange:
+			p.steer(s, live)
+		}
+		switch s.Name {
+		case appfile.StageCanaryRollout:
+			canary = true
+		case appfile.StageCanaryClean:
+			canary = false
+		case appfile.StagePrimaryRollout:
+			primary = true
+		case appfile.StageSync:
+			canary, primary = false, true
+		}
+	}
+}
+
+// Waits reports whether the stage lets time pass or people answer.
+func (s Stage) Waits() bool { return s.Name == appfile.StageWait || s.Name == appfile.StageApproval }
+
+// reassert lists the writes that bring back what stands when the stage begins.
+func (p *Plan) reassert(s *Stage, live Live, canary, primary bool) {
+	if s.Name == appfile.StageAdopt {
+		return
+	}
+	s.write("ecs:UpdateService", p.resource())
+	p.steer(s, live)
+	if p.Rolls() {
+		return
+	}
+	if canary {
+		s.write("ecs:UpdateTaskSet", CanarySet)
+		s.write("ecs:CreateTaskSet", p.resource())
+	}
+	label := OldPrimarySet
+	if primary {
+		label = NewPrimarySet
+	}
+	if primary || live.primary() != nil {
+		s.write("ecs:UpdateTaskSet", label)
+		s.write("ecs:UpdateServicePrimaryTaskSet", label)
+	}
+}
+
+// steer lists what takes requests from a canary that can take none any more.
+func (p *Plan) steer(s *Stage, live Live) {
+	p.claim(s)
+	for _, r := range live.rules() {
+		w := ruleWrite(r)
+		s.write(w.Operation, w.Resource)
+	}
+}

@@ -1,0 +1,242 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// attend begins to watch for what others change: the rules now, task sets and
+// counts at every look of the stage from now on.
+func (r *Run) attend(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
+	if err := r.access.heed(ctx); err != nil {
+		return nil, err
+	}
+	r.heeding = true
+	return r.heed(ctx, live)
+}
+
+// expects is what looks of this stage should show.
+func (r *Run) expects(ctx context.Context) (*expectation, error) {
+	if r.expected != nil {
+		return r.expected, nil
+	}
+	x := &expectation{before: standingAfter(r.Plan, r.Stage.Index-1), after: standingAfter(r.Plan, r.Stage.Index),
+		former: *r.former, fresh: r.newPrimaryID()}
+	var err error
+	if x.canary, err = r.canaryID(ctx); err != nil {
+		return nil, err
+	}
+	if x.accepted, _, err = saved[accepted](ctx, r.Host, keyAccepted); err != nil {
+		return nil, err
+	}
+	x.desired = r.countWanted(x)
+	r.expected = x
+	return x, nil
+}
+
+// countWanted is the desired count if it is ours: the file gives it. Otherwise
+// autoscaling and people set it, and task sets follow by their percentages.
+func (r *Run) countWanted(x *expectation) *int {
+	switch {
+	case !r.service.Given["desiredCount"] || !x.former.Service || x.before.fresh != x.after.fresh:
+		return nil
+	case x.accepted.Desired != nil:
+		return x.accepted.Desired
+	case x.before.fresh:
+		return r.countGiven()
+	}
+	return &x.former.Desired
+}
+
+// countGiven is the desired count of the file, if it gives one.
+func (r *Run) countGiven() *int {
+	if !r.service.Given["desiredCount"] || r.service.Input.DesiredCount == nil {
+		return nil
+	}
+	n := int(*r.service.Input.DesiredCount)
+	return &n
+}
+
+// foreign is what others changed, as a look shows it.
+func (r *Run) foreign(x *expectation, live *ecs.Live) []change {
+	all := r.hosting.foreign(x, live)
+	if x.desired != nil && live.Desired != *x.desired {
+		all = append(all, change{did: wasCounted, have: float64(live.Desired), want: float64(*x.desired)})
+	}
+	return all
+}
+
+// heed answers what others changed since the last look, and returns the look to go
+// on with. What one look shows is believed if a second one does, once AWS's
+// answers must be those of now.
+func (r *Run) heed(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
+	if !r.heeding {
+		return live, nil
+	}
+	x, err := r.expects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := r.foreign(x, live)
+	if len(found) == 0 {
+		return live, nil
+	}
+	r.heeding = false
+	defer func() { r.heeding = true }()
+	if err := r.pause(ctx, lag); err != nil {
+		return nil, err
+	}
+	if live, err = r.observe(ctx); err != nil {
+		return nil, err
+	}
+	found = both(found, r.foreign(x, live))
+	for _, c := range found {
+		if err := r.answer(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	if len(found) == 0 {
+		return live, nil
+	}
+	return r.observe(ctx)
+}
+
+// answer does what onOutsideChange says about a change.
+func (r *Run) answer(ctx context.Context, c change) error {
+	policy := r.Plan.OnOutsideChange
+	serves := c.label != plan.CanarySet
+	if serves && (c.did == wasDeleted || c.did == wasScaled && c.have == 0) {
+		policy = sluice.StopOnChange // what serves is gone: there is nothing to go on with
+	}
+	switch policy {
+	case sluice.ReassertChange:
+		r.warn("somebody else's change: %s; it is undone (onOutsideChange: reassert)", c)
+		return r.undo(ctx, c)
+	case sluice.AdoptChange:
+		r.warn("somebody else's change: %s; it stays (onOutsideChange: adopt)", c)
+		return r.accept(ctx, c)
+	}
+	return &sluice.Error{Op: "look at the service", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
+		Err:  errors.New(c.String() + " by somebody else during the deployment"),
+		Next: "find out who; then deploy again. onOutsideChange: reassert or adopt goes on in spite of it"}
+}
+
+// undo makes it ours again.
+func (r *Run) undo(ctx context.Context, c change) error {
+	switch c.did {
+	case wasDeleted:
+		return r.remakeCanary(ctx)
+	case wasCounted:
+		return r.hand.Update(ctx, r.act, "set the desired count", ecs.Counted(int(c.want)))
+	}
+	bare := c.label == plan.CanarySet && c.did == wasScaled && c.have == 0
+	return r.withoutTraffic(ctx, bare, func() error { return r.hosting.undo(ctx, c) })
+}
+
+// remakeCanary makes a canary in the place of one that was deleted, and gives it
+// its share of requests back once it is healthy. It is another generation: AWS
+// would answer the first one's token with the first one.
+func (r *Run) remakeCanary(ctx context.Context) error {
+	return r.withoutTraffic(ctx, true, func() error {
+		n, _, err := saved[int](ctx, r.Host, keyGeneration)
+		if err != nil {
+			return err
+		}
+		if err := save(ctx, r.Host, keyGeneration, n+1); err != nil {
+			return err
+		}
+		r.expected = nil
+		rev, err := r.revision(ctx)
+		if err != nil {
+			return err
+		}
+		if err := r.rollingOut(ctx); err != nil {
+			return err
+		}
+		canary, err := r.hosting.ensureCanary(ctx, rev, standingAfter(r.Plan, r.Stage.Index-1).canary)
+		if err != nil {
+			return err
+		}
+		return r.awaitNew(ctx, canary, 1)
+	})
+}
+
+// withoutTraffic takes the canary's requests away while f makes it whole.
+func (r *Run) withoutTraffic(ctx context.Context, take bool, f func() error) error {
+	back, moved := weightsAfter(r.Plan, r.Stage.Index-1)
+	if !take || !moved || back.Canary() == 0 {
+		return f()
+	}
+	if err := r.takeTraffic(ctx); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	return r.access.shift(ctx, back)
+}
+
+// accept takes it for ours. A canary that can take no requests any more gets none.
+func (r *Run) accept(ctx context.Context, c change) error {
+	a := r.expected.accepted
+	switch c.did {
+	case wasDeleted:
+		a.Gone = append(slices.Clone(a.Gone), c.label)
+	case wasScaled:
+		scales := map[string]float64{c.set.ID: c.have}
+		for id, s := range a.Scales {
+			if id != c.set.ID {
+				scales[id] = s
+			}
+		}
+		a.Scales = scales
+	case wasPromoted:
+		a.Primary = c.set.ID
+	case wasCounted:
+		n := int(c.have)
+		a.Desired = &n
+	}
+	if err := save(ctx, r.Host, keyAccepted, a); err != nil {
+		return err
+	}
+	r.expected.accepted = a
+	r.expected.desired = r.countWanted(r.expected)
+	if err := r.formerly(ctx, c); err != nil {
+		return err
+	}
+	if c.label == plan.CanarySet && (c.did == wasDeleted || c.have == 0 && c.did == wasScaled) {
+		return r.takeTraffic(ctx)
+	}
+	return nil
+}
+
+// formerly makes what was accepted what a rollback returns to.
+func (r *Run) formerly(ctx context.Context, c change) error {
+	f := *r.former
+	switch {
+	case c.did == wasScaled && c.label == plan.OldPrimarySet:
+		p := *f.Primary
+		p.Scale = c.have
+		f.Primary = &p
+	case c.did == wasCounted:
+		f.Desired, f.Attributes = int(c.have), f.Attributes.Without("desiredCount")
+	default:
+		return nil
+	}
+	r.former, r.expected.former = &f, f
+	return save(ctx, r.Host, keyFormer, f)
+}
+
+// weight is the share that the stages so far have given the variant.
+func (r *Run) weight(v sluice.Variant) (share int, watched bool) {
+	w, moved := weightsAfter(r.Plan, min(r.Stage.Index, len(r.Plan.Stages)-1))
+	if !moved {
+		w = sluice.CanaryShare(0)
+	}
+	return w.Of(v), true
+}

@@ -1,0 +1,195 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/route/alb"
+)
+
+// heed answers what others made of the rules since we wrote them.
+func (b balanced) heed(ctx context.Context) error {
+	if len(b.former.Rules) == 0 {
+		return nil
+	}
+	edited, err := b.editedRules(ctx)
+	if err != nil || len(edited) == 0 {
+		return err
+	}
+	if err := b.pause(ctx, lag); err != nil {
+		return err
+	}
+	again, err := b.editedRules(ctx)
+	if err != nil {
+		return err
+	}
+	for _, was := range edited {
+		if i := slices.IndexFunc(again, func(e editedRule) bool { return e.was.ARN == was.was.ARN }); i >= 0 {
+			if err := b.answerRule(ctx, again[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// editedRule is a rule that somebody else edited, as it was and as it is; now is
+// nil if it is gone.
+type editedRule struct {
+	was alb.Rule
+	now *alb.Rule
+}
+
+func (b balanced) editedRules(ctx context.Context) (all []editedRule, err error) {
+	marks, err := b.marks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live, err := b.rules.Rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, was := range b.former.Rules {
+		i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+		switch {
+		case i < 0:
+			all = append(all, editedRule{was: was})
+		case !marks[was.ARN].ours(alb.Print(live[i].Actions), b.Stage.Index, false):
+			all = append(all, editedRule{was, &live[i]})
+		}
+	}
+	return all, nil
+}
+
+// answerRule does what onOutsideChange says about a rule. One that was deleted
+// cannot be made again: its priority and conditions are not ours.
+func (b balanced) answerRule(ctx context.Context, e editedRule) error {
+	switch {
+	case b.Plan.OnOutsideChange == sluice.AdoptChange:
+		return b.adoptRule(ctx, e)
+	case e.now == nil:
+		return &sluice.Error{Op: "look at the " + e.was.Name(), Resource: e.was.ARN, Kind: sluice.OutsideChange,
+			Err: errors.New("somebody else deleted it during the deployment"), Next: "put it back, then deploy again"}
+	case b.Plan.OnOutsideChange == sluice.ReassertChange:
+		return b.reassertRule(ctx, e)
+	}
+	return b.edited(e.was.ARN, e.was.Name())
+}
+
+// ruleEdited answers an edit that was seen just before a write: with reassert and
+// adopt the write goes on.
+func (b balanced) ruleEdited(ctx context.Context, arn, name string) error {
+	if p := b.Plan.OnOutsideChange; p != sluice.ReassertChange && p != sluice.AdoptChange {
+		return b.edited(arn, name)
+	}
+	edited, err := b.editedRules(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range edited {
+		if e.was.ARN != arn || e.now == nil {
+			continue
+		}
+		if b.Plan.OnOutsideChange == sluice.AdoptChange {
+			return b.adoptRule(ctx, e)
+		}
+		b.warn("the %s was edited by somebody else; it is written again (onOutsideChange: reassert)", name)
+	}
+	return nil
+}
+
+// reassertRule writes the rule as we had written it last, once the side that gets
+// requests by it can take them.
+func (b balanced) reassertRule(ctx context.Context, e editedRule) error {
+	marks, err := b.marks(ctx)
+	if err != nil {
+		return err
+	}
+	ours, known := b.rules.Shaped(e.was, marks[e.was.ARN].Is, b.weights())
+	if !known {
+		return b.edited(e.was.ARN, e.was.Name())
+	}
+	if b.sendsToCanary(ours) {
+		if err := b.rewire(ctx, e); err != nil {
+			return err
+		}
+		if err := b.awaitServing(ctx, sluice.Canary); err != nil {
+			return err
+		}
+	}
+	b.warn("the %s was edited by somebody else; it is written again (onOutsideChange: reassert)", e.was.Name())
+	if err := b.shifting(ctx); err != nil {
+		return err
+	}
+	if err := b.rules.Write(ctx, b.act, *e.now, ours.Actions); err != nil {
+		return err
+	}
+	return b.shifting(ctx)
+}
+
+// rewire puts the canary's group at weight 0 on a rule that has lost it: AWS checks
+// the health of targets only in groups that a listener forwards to.
+func (b balanced) rewire(ctx context.Context, e editedRule) error {
+	if _, has := e.now.Weight(b.Plan.Canary.ARN); has {
+		return nil
+	}
+	return b.rules.Write(ctx, b.act, *e.now, b.rules.Weighted(e.was, sluice.CanaryShare(0)).Actions)
+}
+
+// weights are all that the plan's stages give a rule.
+func (b balanced) weights() []sluice.Weights {
+	all := []sluice.Weights{sluice.CanaryShare(0)}
+	for _, s := range b.Plan.Stages {
+		if s.Weights != nil {
+			all = append(all, *s.Weights)
+		}
+	}
+	return all
+}
+
+// adoptRule makes the rule as somebody else wrote it what a rollback returns to.
+// Its share for our canary goes to the primary then, because the canary goes. One
+// that does not forward to us any more is not ours any more.
+func (b balanced) adoptRule(ctx context.Context, e editedRule) error {
+	marks, err := b.marks(ctx)
+	if err != nil {
+		return err
+	}
+	f := *b.former
+	f.Rules = slices.DeleteFunc(slices.Clone(f.Rules), func(x alb.Rule) bool { return x.ARN == e.was.ARN })
+	delete(marks, e.was.ARN)
+	stays := e.now != nil && b.rules.Ours(*e.now)
+	if stays {
+		base := *e.now
+		if b.sendsToCanary(base) && !b.sendsToCanary(e.was) {
+			base = b.rules.Weighted(base, sluice.CanaryShare(0))
+		}
+		f.Rules = append(f.Rules, base)
+		marks[e.was.ARN] = mark{Is: alb.Print(e.now.Actions), Stage: -1}
+	}
+	if err := save(ctx, b.Host, keyPrints, marks); err != nil {
+		return err
+	}
+	if err := save(ctx, b.Host, keyFormer, f); err != nil {
+		return err
+	}
+	b.former, b.expected = &f, nil
+	if !stays {
+		b.warn("the %s is not ours any more: somebody else took it (onOutsideChange: adopt)", e.was.Name())
+		return nil
+	}
+	b.warn("the %s was edited by somebody else; it stays so, and a rollback returns to it (onOutsideChange: adopt)", e.was.Name())
+	return nil
+}
+
+// weight is the most that a rule gives the variant; watched is false if none
+// forwards to its target group, so that nobody checks its health.
+func (b balanced) weight(v sluice.Variant) (most int, watched bool) {
+	group := b.attach(v).TargetGroup
+	if group == "" || len(b.former.Rules) == 0 {
+		return b.Run.weight(v)
+	}
+	return b.rules.Weight(group)
+}
