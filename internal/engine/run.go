@@ -266,7 +266,7 @@ func (r *run) execute(ctx context.Context, s plan.Stage, began time.Time) error 
 // open is a stage at work in this engine.
 func (r *run) open(s plan.Stage, began time.Time) (*stage.Run, *host, error) {
 	h := &host{engine: r.Engine, deployment: r.d.ID, stage: label(s), began: began}
-	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, Hasty: r.Hasty,
+	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, Hasty: r.Hasty, Abrupt: r.Abrupt,
 		Leave:     r.opts.NoWait && s.Index < len(r.plan.Stages),
 		Interrupt: func(ctx context.Context) error { return r.interrupt(ctx, s) }})
 	return w, h, err
