@@ -30,7 +30,7 @@ func line(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, forma
 // parts write the files, each what its side of the case asks for. What a new
 // trait or field asks of the files is a part of its own.
 func parts() []func(Case, *draft) {
-	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.graceParts, Case.suspendParts, Case.stages}
+	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.namedParts, Case.graceParts, Case.suspendParts, Case.stages}
 }
 
 // Application is the folder of a drawn case's files; the application file is
@@ -63,7 +63,7 @@ func (c Case) container(d *draft) {
 
 func (c Case) taskSetParts(d *draft) {
 	w := c.World
-	if w.Controller != "EXTERNAL" {
+	if w.Controller != "EXTERNAL" || w.byName() {
 		return
 	}
 	line(&d.service, "deploymentController: {type: EXTERNAL}")
@@ -77,7 +77,7 @@ func (c Case) taskSetParts(d *draft) {
 }
 
 func (c Case) rollingParts(d *draft) {
-	if c.World.Controller == "ECS" {
+	if c.World.Controller == "ECS" && !c.World.byName() {
 		line(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
 		line(&d.service, "deploymentConfiguration: {deploymentCircuitBreaker: {enable: %t, rollback: %t}}", c.Breaker, c.Breaker)
 	}

@@ -52,6 +52,8 @@ const (
 	TakeClaim     = "take-claim"     // another deployment puts its claim on the service
 	Second        = "second"         // a second sluice, with a journal of its own, deploys the same
 	ResumeScaling = "resume-scaling" // somebody resumes auto scaling
+	TakeOut       = "take-out"       // <n>: somebody deregisters an instance of the name
+	PutIn         = "put-in"         // somebody registers an address that is no task's
 	Update        = "update"         // somebody updates the service (rolling: to the old revision)
 )
 

@@ -76,6 +76,7 @@ func (f *field) stands(fresh bool) {
 		f.alone(s, want)
 		f.ruledAsBefore(tx, fresh)
 		f.drained(tx, s)
+		f.registered(tx, s)
 		if n := revisions(tx); n > 2 {
 			f.violate("P3", "%d revisions were registered", n-1)
 		}
@@ -141,6 +142,9 @@ func (f *field) state() string {
 		}
 		if s := scalingOf(tx); s != "" {
 			parts = append(parts, s)
+		}
+		if f.World.byName() {
+			parts = append(parts, f.foundWords(tx))
 		}
 	})
 	for k := range f.tags() {

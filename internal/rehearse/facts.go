@@ -24,6 +24,7 @@ type facts struct {
 	deleted   map[string]bool     // task sets, by id
 	taken     time.Time           // when somebody else took the claim
 	edited    map[string][2]int32 // by somebody else
+	bare      []string            // when the name was no use
 }
 
 func (s *facts) make() {

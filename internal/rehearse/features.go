@@ -31,6 +31,7 @@ func features() []feature {
 		{"a hand", 25, nil, func(d *draws, c *Case) { c.Hands = append(c.Hands, d.hand(*c)) }},
 		{"a kill", 45, nil, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
 		{"another kill", 50, func(c Case) bool { return len(c.Kills) > 0 }, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
+		{"a fault of the map", 40, func(c Case) bool { return c.World.byName() }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.mapFault()) }},
 		{"a full disk", 8, nil, func(d *draws, c *Case) { c.Full = Full{Row: 1 + d.upTo(120), For: 1 + d.upTo(4)} }},
 		{"auto scaling", 35, nil, (*draws).drawScaling},
 		{"a fault of auto scaling", 35, func(c Case) bool { return c.World.Scaling.Max > 0 }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.scalingFault()) }},
@@ -94,11 +95,13 @@ func drawnHands() []drawnHand {
 		{3, nil, always(Rollback)},
 		{1, nil, always(Abort)},
 		{1, nil, always(Pause)},
-		{1, func(c Case) bool { return c.World.Controller == "EXTERNAL" }, func(d *draws) string { return EditRule + d.one(" 100 0", " 999 1") }},
+		{1, func(c Case) bool { return c.World.Controller == "EXTERNAL" && !c.World.byName() }, func(d *draws) string { return EditRule + d.one(" 100 0", " 999 1") }},
 		{1, nil, func(d *draws) string { return fmt.Sprintf("%s %d", Scale, 1+d.upTo(7)) }},
 		{1, nil, always(DeleteService)},
 		{1, nil, always(TakeClaim)},
 		{1, nil, always(Second)},
+		{1, func(c Case) bool { return c.World.byName() }, func(d *draws) string { return fmt.Sprintf("%s %d", TakeOut, d.upTo(7)) }},
+		{1, func(c Case) bool { return c.World.byName() }, always(PutIn)},
 	}
 }
 

@@ -30,6 +30,7 @@ type field struct {
 	clock   clock.Clock
 	sim     *awssim.Sim
 	tallies []*callers.Tally
+	byNames []*callers.NameTally
 	journal *journal.Journal
 	life    *life
 	account *account.Account
@@ -79,6 +80,9 @@ func (f *field) lay() (err error) {
 		f.tallies = append(f.tallies, callers.Attach(f.sim.World(), f.sim.Balancer(), callers.Caller{Key: f.key(), Balancer: f.World.Balancer, Port: l.Port,
 			Request: balancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate))}))
 	})
+	if f.World.byName() {
+		f.callByName()
+	}
 	return nil
 }
 

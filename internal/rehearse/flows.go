@@ -60,7 +60,8 @@ func Flows() []Flow {
 		{"rolling that suspends auto scaling, back by us", with(rolling, bad, suspends)},
 		{"rolling, back on demand", with(rolling, backAfter(1))},
 	}
-	return append(append(all, backFromEach("canary", with(of(canary())))...), backFromEach("blue/green", with(of(blueGreen())))...)
+	all = append(append(all, backFromEach("canary", with(of(canary())))...), backFromEach("blue/green", with(of(blueGreen())))...)
+	return append(all, namedFlows(with)...)
 }
 
 // backAfter is a person who asks for a rollback as soon as the n-th stage ended.

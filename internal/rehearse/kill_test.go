@@ -26,6 +26,9 @@ func TestKilledAnywhere(t *testing.T) {
 			continue
 		}
 		kills := killsOf(unbroken)
+		if c.World.byName() && !*everyKill {
+			kills = fewer(kills)
+		}
 		points += len(kills)
 		for _, k := range kills {
 			slots <- struct{}{}
@@ -42,6 +45,14 @@ func TestKilledAnywhere(t *testing.T) {
 	if points < 150 {
 		t.Errorf("only %d kill points", points)
 	}
+}
+
+// fewer are some of the points: courses by a name have many writes and long waits.
+func fewer(all []Kill) (some []Kill) {
+	for i := 0; i < len(all); i += 23 * lighter {
+		some = append(some, all[i])
+	}
+	return some
 }
 
 func killsOf(r Result) (all []Kill) {

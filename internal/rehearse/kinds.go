@@ -17,7 +17,8 @@ type kind struct {
 // joins here, see the package comment.
 func kinds() []kind {
 	return []kind{
-		{"task sets", 80, (*draws).taskSets},
+		{"task sets", 65, (*draws).taskSets},
+		{"by name", 15, (*draws).byName},
 		{"rolling", 20, (*draws).rolling},
 	}
 }

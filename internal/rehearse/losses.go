@@ -14,8 +14,7 @@ func (f *field) tell() {
 	r := &f.result
 	r.Took = f.clock.Now().Sub(f.began)
 	r.Writes, r.Rows = f.first.writes, f.first.rows
-	for _, t := range f.tallies {
-		report := t.Report()
+	for _, report := range f.reports() {
 		r.Requests += report.Requests
 		r.Failed += report.Failed
 		for _, l := range report.First {
@@ -70,6 +69,7 @@ func (f *field) lossless() {
 	if r := f.result; r.Failed > 1e-6 && !f.lossy() {
 		f.violate("P1", "%.1f of %.0f requests failed: %s", r.Failed, r.Requests, strings.Join(r.Losses, "; "))
 	}
+	f.filled()
 }
 
 // emptied: a task set is deleted after its connections have ended, not before:

@@ -39,6 +39,8 @@ func acts() map[string]func(f *field, args []int) {
 		ResumeScaling: func(f *field, _ []int) { f.resumeScaling() },
 		TakeClaim:     func(f *field, _ []int) { f.takeClaim() },
 		Second:        func(f *field, _ []int) { f.second() },
+		TakeOut:       func(f *field, args []int) { f.takeOut(args[0]) },
+		PutIn:         func(f *field, _ []int) { f.putIn() },
 	}
 }
 

@@ -50,6 +50,10 @@ func (f *field) planned(action sluice.ActionID, w sluice.Write) bool {
 			if w.Resource == f.old {
 				return true
 			}
+		case plan.CanaryInstances, plan.PrimaryInstances:
+			if strings.Contains(w.Resource, "/"+plan.IDPrefix) == (x.Resource == plan.CanaryInstances) {
+				return true
+			}
 		case plan.CanarySet, plan.NewPrimarySet, plan.RestoredSet, plan.OtherSets:
 			if f.ours(w.Resource) {
 				return true

@@ -60,6 +60,8 @@ func traits() []trait {
 		number("load", func(w *World) []*int { return []*int{&w.Scaling.Load} }),
 		word("suspended", func(w *World) *string { return &w.Scaling.Was }),
 		span("since", func(w *World) []*time.Duration { return []*time.Duration{&w.Scaling.Since} }),
+		span("ttl", func(w *World) []*time.Duration { return []*time.Duration{&w.TTL} }),
+		span("check", func(w *World) []*time.Duration { return []*time.Duration{&w.Check} }),
 	}
 }
 

@@ -25,6 +25,8 @@ type World struct {
 	Rate             int           // requests per second on each path; 0: [Rate]
 	Lasts            time.Duration // a request; versions that say otherwise go before it
 	Scaling          Scaling
+	TTL              time.Duration // of its records, if callers find it by a name; 0: they come through the load balancer
+	Check            time.Duration // interval of a health check of the container's own; 0: none
 }
 
 // Group is a target group with its timings.
@@ -88,6 +90,9 @@ func subnets(n int) []string {
 
 // rules are all rules of all listeners with their ports.
 func (w World) rules(each func(Listener, Rule)) {
+	if w.byName() {
+		return
+	}
 	for _, l := range w.Listeners {
 		for _, r := range l.Rules {
 			each(l, r)
@@ -107,6 +112,11 @@ func (w World) File(serving string) []byte {
 	}
 	if w.Start > 0 {
 		knobs += fmt.Sprintf(", provisioning: 0s, pending: %s, activating: 0s", w.Start)
+	}
+	if w.byName() {
+		line("knobs: {%s}", knobs)
+		w.named(line, serving)
+		return []byte(b.String())
 	}
 	line("knobs: {%s}\ntargetGroups:", knobs)
 	w.Primary.file(line, w.Port)

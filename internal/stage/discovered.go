@@ -26,7 +26,9 @@ type discovered struct {
 	names  *cloudmap.Driver
 	loaded bool            // what was saved is in names
 	seen   map[string]bool // instances of the primary that a look has shown
-	looked time.Time       // when that was last
+	looked time.Time       // when the last look was
+	stale  bool            // something was written since
+	tasks  []ecs.Task      // of both variants, as of the last look
 }
 
 func (r *Run) openDiscovered() *discovered {
@@ -54,7 +56,7 @@ func (d *discovered) begin(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
 		return err
 	}
-	n, err := d.names.Sweep(ctx, d.act)
+	n, err := d.names.Sweep(ctx, d.write)
 	if n > 0 {
 		d.note("swept %s of canary tasks that run no more", sluice.Plural(n, "record"))
 	}
@@ -163,7 +165,7 @@ func (d *discovered) move(ctx context.Context, to sluice.Weights) (route.Shift, 
 		if err := d.moving(ctx); err != nil {
 			return route.Shift{}, err
 		}
-		done, err := route.Router{Driver: d.names}.Shift(ctx, d.act, to)
+		done, err := route.Router{Driver: d.names}.Shift(ctx, d.write, to)
 		if err == nil {
 			err = d.reached(to)
 		}
@@ -194,7 +196,7 @@ func (d *discovered) seize(ctx context.Context) error {
 	if err := d.moving(ctx); err != nil {
 		return err
 	}
-	n, err := d.names.Seize(ctx, d.act)
+	n, err := d.names.Seize(ctx, d.write)
 	if err == nil && n > 0 {
 		d.note("%s under %s changed: all of the primary is found, and it alone", sluice.Plural(n, "record"), d.names.Registry.FullName())
 		err = d.moving(ctx)
@@ -252,7 +254,7 @@ func (d *discovered) sends(ctx context.Context) (bool, error) {
 	if err := d.load(ctx); err != nil {
 		return false, err
 	}
-	if _, err := d.names.Look(ctx); err != nil {
+	if err := d.lookAt(ctx); err != nil {
 		return false, err
 	}
 	return d.names.Ours()+d.names.Out() > 0, nil
@@ -273,7 +275,7 @@ func (d *discovered) settle(ctx context.Context) error {
 		if err := d.tend(ctx); err != nil {
 			return err
 		}
-		if err := d.pause(ctx, min(guardEvery, until.Sub(d.Clock.Now()))); err != nil {
+		if err := d.pause(ctx, min(lookAgain(time.Minute), until.Sub(d.Clock.Now()))); err != nil {
 			return err
 		}
 	}
@@ -301,7 +303,7 @@ func (d *discovered) part(ctx context.Context, m member) error {
 		if err := d.moving(ctx); err != nil {
 			return err
 		}
-		if err := d.names.Leave(ctx, d.act, m.variant, found); err != nil {
+		if err := d.names.Leave(ctx, d.write, m.variant, found); err != nil {
 			return err
 		}
 		if err := d.moving(ctx); err != nil {
@@ -325,7 +327,7 @@ func (d *discovered) tend(ctx context.Context) error {
 		return nil
 	}
 	before := d.looked
-	did, err := d.names.Hold(ctx, d.act, sluice.CanaryShare(held))
+	did, err := d.names.Hold(ctx, d.write, sluice.CanaryShare(held))
 	if did.Left > 0 && err == nil {
 		err = d.moving(ctx)
 	}

@@ -3,11 +3,31 @@ package stage
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
+
+// write makes a write; what was seen before is of the past then.
+func (d *discovered) write(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
+	d.stale = true
+	return d.act(ctx, a, call)
+}
+
+// oneLook is how long what was seen is good for: tend and what follows it in one
+// turn of a wait are one look.
+const oneLook = time.Second
+
+// lookAt looks at tasks and name, unless that was done just now.
+func (d *discovered) lookAt(ctx context.Context) error {
+	if !d.stale && !d.looked.IsZero() && d.Clock.Now().Sub(d.looked) < oneLook {
+		return nil
+	}
+	_, err := d.names.Look(ctx)
+	return err
+}
 
 // crowd are the tasks of both variants, as the name's driver takes them.
 func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired int, err error) {
@@ -19,11 +39,13 @@ func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired in
 	if err != nil {
 		return nil, 0, err
 	}
+	d.tasks = nil
 	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
 		tasks, err := d.hosting.tasks(ctx, v)
 		if err != nil {
 			return nil, 0, err
 		}
+		d.tasks = append(d.tasks, tasks...)
 		for _, t := range tasks {
 			if t.Address == "" {
 				continue
@@ -36,7 +58,7 @@ func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired in
 			all = append(all, x)
 		}
 	}
-	d.looked = d.Clock.Now()
+	d.looked, d.stale = d.Clock.Now(), false
 	return all, live.Desired, nil
 }
 
@@ -94,15 +116,11 @@ func (d *discovered) foundOf(ctx context.Context, m member) ([]string, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
-	tasks, err := m.of.Tasks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := d.names.Look(ctx); err != nil {
+	if err := d.lookAt(ctx); err != nil {
 		return nil, err
 	}
 	var ids []string
-	for _, t := range tasks {
+	for _, t := range d.tasks {
 		if m.runs(t) {
 			ids = append(ids, d.names.InstancesOf(t.ID)...)
 		}
@@ -114,15 +132,11 @@ func (d *discovered) foundOf(ctx context.Context, m member) ([]string, error) {
 // callers can be sent to. A new primary that ECS registers is healthy when it is
 // found, unless we keep it out.
 func (d *discovered) states(ctx context.Context, m member) ([]sluice.Target, error) {
-	tasks, err := m.of.Tasks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := d.names.Look(ctx); err != nil {
+	if err := d.lookAt(ctx); err != nil {
 		return nil, err
 	}
 	all := []sluice.Target{}
-	for _, t := range tasks {
+	for _, t := range d.tasks {
 		if !m.runs(t) {
 			continue
 		}

@@ -199,7 +199,7 @@ func (t taskSets) again(ctx context.Context, m member) (*member, error) {
 
 func (t taskSets) tasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error) {
 	canary, err := t.standing(ctx, sluice.Canary)
-	if err != nil {
+	if err != nil || canary == nil && v == sluice.Canary {
 		return nil, err
 	}
 	all, err := t.hand.Tasks(ctx)
