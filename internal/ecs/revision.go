@@ -50,6 +50,16 @@ func Newest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.T
 	return Definition(ctx, api, list.TaskDefinitionArns[0])
 }
 
+// Latest is Newest in one call where there is a revision, which is what a family's
+// name stands for (API Reference, DescribeTaskDefinition).
+func Latest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
+	td, err := Definition(ctx, api, family)
+	if err != nil && Refused(err) {
+		return Newest(ctx, api, family) // it tells none from a refusal
+	}
+	return td, err
+}
+
 // Definition reads a task definition by ARN or family:revision.
 func Definition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes.TaskDefinition, error) {
 	out, err := api.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String(name)})
@@ -73,14 +83,16 @@ func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, wan
 		if err != nil || rev.ARN != "" {
 			return rev, err
 		}
-		rev, err = register(ctx, api, act, want)
+		rev, err = Register(ctx, api, act, want)
 		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3 {
 			return rev, err
 		}
 	}
 }
 
-func register(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task) (rev Revision, err error) {
+// Register registers want without a look. Registering has no identity: whoever
+// gets no answer has to look.
+func Register(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task) (rev Revision, err error) {
 	w := sluice.Write{Operation: "ecs:RegisterTaskDefinition", Resource: aws.ToString(want.Input.Family)}
 	err = act(ctx, sluice.Attempt{Action: "register task definition", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
 		in := *want.Input

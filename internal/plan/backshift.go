@@ -49,7 +49,7 @@ func BackShift(cluster string, live Live, to, before string) (Return, error) {
 func makeBackShift(cluster string, live Live, back Return) (*Plan, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	service := &definition.Service{Input: &awsecs.CreateServiceInput{ServiceName: &name, LoadBalancers: balancersOf(live.Service),
-		DeploymentController: &ecstypes.DeploymentController{Type: controllerCodeDeploy}}, Given: map[string]bool{"serviceName": true}}
+		DeploymentController: &ecstypes.DeploymentController{Type: controllerCodeDeploy}}, Given: map[string]bool{"serviceName": true, "loadBalancers": true, "deploymentController": true}}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
 		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: backDeadline, CodeDeploy: appfile.CodeDeploy{Config: allAtOnce},
 		Notes: []string{fmt.Sprintf("the desired count (%d) and the service's other attributes are left alone; no hook is called", live.Service.DesiredCount)}}

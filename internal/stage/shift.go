@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -39,7 +40,7 @@ func (r *Run) blueGreen(ctx context.Context) error {
 			return err
 		}
 	}
-	rev, err := r.revision(ctx)
+	rev, err := r.shiftRevision(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,6 +79,30 @@ func (r *Run) beginShift(ctx context.Context) (*ecs.Live, error) {
 		return nil, r.taken()
 	}
 	return live, nil
+}
+
+// shiftRevision is the revision of this deployment. At first it is registered
+// without another look: the plan was made by one, and a second revision of the same
+// would do no harm.
+func (r *Run) shiftRevision(ctx context.Context) (ecs.Revision, error) {
+	_, begun, err := r.Host.Load(ctx, keyRegister)
+	if err != nil {
+		return ecs.Revision{}, fmt.Errorf("read what was saved as %s: %w", keyRegister, err)
+	}
+	if begun || r.Plan.Registered() {
+		return r.revision(ctx)
+	}
+	if err := text(ctx, r.Host, keyRegister, "true"); err != nil {
+		return ecs.Revision{}, err
+	}
+	rev, err := ecs.Register(ctx, r.Account.ECS(), r.act, r.task)
+	switch {
+	case errors.Is(err, sluice.ErrUnanswered):
+		return r.revision(ctx) // it looks first
+	case err != nil:
+		return rev, err
+	}
+	return rev, save(ctx, r.Host, KeyRevision, rev)
 }
 
 // claims reports whether the plan of the stage has the claim among its writes.

@@ -22,7 +22,7 @@ func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile
 	if err != nil {
 		return live, err
 	}
-	if live.Account, err = a.ID(ctx); err != nil {
+	if live.Account, err = accountOf(ctx, a, c, app, &live); err != nil {
 		return live, err
 	}
 	if err := surveySteps(ctx, a, app, &live); err != nil {
@@ -31,8 +31,10 @@ func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile
 	if app.Service == nil {
 		return live, surveyAlone(ctx, a, app, &live)
 	}
-	if err := surveyService(ctx, a, c, app, &live); err != nil {
-		return live, err
+	if live.Service == nil {
+		if err := surveyService(ctx, a, c, app, &live); err != nil {
+			return live, err
+		}
 	}
 	if err := surveyScaling(ctx, a, app, &live); err != nil {
 		return live, err
@@ -85,16 +87,24 @@ func surveyNow(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.
 	if err != nil || now == nil {
 		return err
 	}
-	live.Service, live.TaskSets, live.Tags = &now.Raw, now.TaskSets, now.Tags
-	if value, ok := now.Tags[plan.ClaimTag]; ok {
-		if live.Lost, err = plan.ParseClaim(value); err != nil || live.Lost.Until.After(c.Now()) {
-			live.Claim = value
-		}
-	}
+	standsNow(live, now, c)
 	if serving := now.Serving(); serving != "" && now.Status == "ACTIVE" {
 		live.Definition, err = ecs.Definition(ctx, a.ECS(), serving)
 	}
 	return err
+}
+
+// standsNow takes in the service as it stands.
+func standsNow(live *plan.Live, now *ecs.Live, c clock.Clock) {
+	live.Service, live.TaskSets, live.Tags = &now.Raw, now.TaskSets, now.Tags
+	value, ok := now.Tags[plan.ClaimTag]
+	if !ok {
+		return
+	}
+	var err error
+	if live.Lost, err = plan.ParseClaim(value); err != nil || live.Lost.Until.After(c.Now()) {
+		live.Claim = value
+	}
 }
 
 func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {

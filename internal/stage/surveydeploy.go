@@ -2,10 +2,12 @@ package stage
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -25,6 +27,49 @@ func surveyDeployer(ctx context.Context, a *account.Account, app *appfile.Applic
 	if live.DeployerErr = err; err == nil {
 		live.Deployer = deployerOf(s)
 	}
+}
+
+// accountOf is the account. A service that CodeDeploy deploys has it in its ARN, so
+// that it is looked at first, and nobody is asked who we are.
+func accountOf(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) (string, error) {
+	if app.Service == nil || !asksCodeDeploy(app) {
+		return a.ID(ctx)
+	}
+	if err := surveyShifted(ctx, a, c, app, live); err != nil {
+		return "", err
+	}
+	if live.Service != nil && live.Service.ServiceArn != nil {
+		if parts := strings.Split(*live.Service.ServiceArn, ":"); len(parts) > 4 && parts[4] != "" {
+			return parts[4], nil
+		}
+	}
+	return a.ID(ctx)
+}
+
+// surveyShifted is surveyService in as few calls as can be: the newest revision of
+// the family is nearly always the one that serves.
+func surveyShifted(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
+	now, err := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}.Observe(ctx)
+	if err != nil || now == nil {
+		return err
+	}
+	standsNow(live, now, c)
+	newest, err := ecs.Latest(ctx, a.ECS(), *app.Task.Input.Family)
+	if err != nil {
+		return err
+	}
+	if newest != nil {
+		live.Identical = ecs.Same(app.Task, newest).Name
+	}
+	serving := now.Serving()
+	switch {
+	case serving == "" || now.Status != "ACTIVE":
+	case newest != nil && sluice.RevisionOf(*newest.TaskDefinitionArn) == serving:
+		live.Definition = newest
+	default:
+		live.Definition, err = ecs.Definition(ctx, a.ECS(), serving)
+	}
+	return err
 }
 
 // asksCodeDeploy reports whether the file asks for controller CODE_DEPLOY.
