@@ -245,3 +245,39 @@ func TestRollingServiceIsWatchedDuringAWait(t *testing.T) {
 		}
 	})
 }
+
+// Somebody else deploys a service while ECS rolls it for us.
+func TestRollingServiceUpdatedByOthers(t *testing.T) {
+	for policy, want := range map[sluice.OnOutside]struct {
+		outcome sluice.Outcome
+		state   string
+	}{
+		sluice.StopOnChange:   {sluice.Superseded, "PRIMARY sim/web:v3 COMPLETED 4 running"},
+		sluice.ReassertChange: {sluice.Succeeded, rolledV2},
+		sluice.AdoptChange:    {sluice.Succeeded, "PRIMARY sim/web:v3 COMPLETED 4 running"},
+	} {
+		for name, more := range map[string]string{"while it rolls": "", "in a wait": "pipeline: {stages: [{name: ECS_SYNC}, {name: WAIT, with: {duration: 10m}}]}\n"} {
+			t.Run(string(policy)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				rolls(t, func(b *bench) {
+					ctx := context.Background()
+					files := with(b.rolling("sim/web:v2", breaker), "sluice.yaml", more+"onOutsideChange: "+string(policy)+"\n")
+					ran := b.beside(b.engine, b.start(files))
+					if more == "" {
+						must(b, b.clock.Sleep(ctx, 30*time.Second))
+					} else {
+						b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
+						must(b, b.clock.Sleep(ctx, time.Minute))
+					}
+					td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v3")))(b)
+					got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
+					b.until("it is over", func() bool { return ran.done })
+					must(b, ran.err)
+					must(b, b.clock.Sleep(ctx, 10*time.Minute))
+					b.rolled(ran.Ended, want.outcome, "", want.state)
+					b.noneLost()
+				})
+			})
+		}
+	}
+}

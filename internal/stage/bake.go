@@ -58,8 +58,11 @@ func (b *Bake) Look(ctx context.Context) (next time.Duration, trouble string, er
 			return 0, "", err
 		}
 	}
-	if r.Plan.Rolls() {
+	switch {
+	case r.Plan.Rolls():
 		return b.rolling(ctx, live)
+	case r.Plan.ByCodeDeploy():
+		return quietLook, "", nil
 	}
 	if err := r.access.tend(ctx); err != nil {
 		return 0, "", err
@@ -195,8 +198,7 @@ func (b *Bake) rolling(ctx context.Context, live *ecs.Live) (next time.Duration,
 	}
 	id, revision := live.PrimaryDeployment()
 	if id != ours.Deployment {
-		return 0, "", &sluice.Error{Op: "watch the service", Resource: r.hand.Resource(), Kind: sluice.Overtaken,
-			Err: fmt.Errorf("another deployment (%s of %s) took the place of ours (%s)", id, revision, ours.Deployment), Next: "sluice status shows what runs"}
+		return 0, "", r.displacedWhileWaiting(ctx, live, ours)
 	}
 	set := sluice.TaskSet{ID: id, Revision: revision, Desired: live.Desired, Running: live.Running, Pending: live.Pending, Steady: true}
 	s := b.side(member{TaskSet: set, variant: sluice.Primary, label: plan.OurDeployment, of: r.hand}, true)

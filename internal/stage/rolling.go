@@ -68,10 +68,7 @@ func (r *Run) roll(ctx context.Context) error {
 	if r.Leave {
 		return r.leave(rev, ours)
 	}
-	if live, err = r.observe(ctx); err != nil {
-		return err
-	}
-	return r.follow(ctx, rev.Name, ours.name(live))
+	return r.followOurs(ctx, rev, ours)
 }
 
 func (r *Run) leave(rev ecs.Revision, ours asked) error {
