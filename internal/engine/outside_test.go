@@ -281,3 +281,27 @@ func TestRollingServiceUpdatedByOthers(t *testing.T) {
 		}
 	}
 }
+
+// Somebody else lets auto scaling go on that the deployment had suspended.
+func TestScalingResumedByOthersDuringAWait(t *testing.T) {
+	for policy, want := range map[sluice.OnOutside]sluice.Outcome{sluice.StopOnChange: sluice.RolledBack, sluice.ReassertChange: sluice.Succeeded, sluice.AdoptChange: sluice.Succeeded} {
+		on(t, options{}, func(b *bench) {
+			b.scalable(2, 8, sluice.Suspension{Out: true})
+			ran := b.beside(b.engine, b.start(b.files("sim/web:v2", suspends+watchedPipeline+"onOutsideChange: "+string(policy)+"\n")))
+			b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
+			b.scalable(2, 8, sluice.Suspension{})
+			must(b, b.clock.Sleep(context.Background(), time.Minute))
+			if s := b.suspension(); (s == sluice.AllSuspended) != (policy == sluice.ReassertChange) && policy != sluice.StopOnChange {
+				b.Errorf("%s: a minute later suspended is %s", policy, s)
+			}
+			b.until("it is over", func() bool { return ran.done })
+			if must(b, ran.err); ran.Outcome != want {
+				b.Errorf("%s: %s %s\n%s", policy, ran.Outcome, ran.Cause, b.log())
+			}
+			if s := b.suspension(); s == sluice.AllSuspended {
+				b.Errorf("%s: it is still suspended", policy)
+			}
+			b.noneLost()
+		})
+	}
+}

@@ -200,12 +200,12 @@ func (b *bench) scaled(files fstest.MapFS, s appfile.Scaling) (*plan.Plan, error
 	return b.plan(files, plan.Options{Scaling: s})
 }
 
-// What somebody else changes meanwhile is told and stays.
+// What somebody else changes meanwhile is told and stays, if it is adopted.
 func TestScalingThatSomebodyElseChangesIsNotOverwritten(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
 		b.scalable(2, 8, sluice.Suspension{Out: true})
-		id := b.start(b.files("sim/web:v2", suspends+strings.Replace(canaryPipeline, "ECS_PRIMARY_ROLLOUT}", "ECS_PRIMARY_ROLLOUT}\n    - {name: WAIT_APPROVAL}", 1)))
+		id := b.start(b.files("sim/web:v2", "onOutsideChange: adopt\n"+suspends+strings.Replace(canaryPipeline, "ECS_PRIMARY_ROLLOUT}", "ECS_PRIMARY_ROLLOUT}\n    - {name: WAIT_APPROVAL}", 1)))
 		b.clock.Go(func() {
 			b.until("it waits", func() bool { return got(b.journal.Deployment(ctx, id))(b).State == journal.Waiting })
 			b.scalable(3, 9, sluice.Suspension{In: true})

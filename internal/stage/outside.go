@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -126,6 +127,23 @@ func (r *Run) answer(ctx context.Context, c change) error {
 	}
 	return &sluice.Error{Op: "look at the service", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
 		Err:  errors.New(c.String() + " by somebody else during the deployment"),
+		Next: "find out who; then deploy again. onOutsideChange: reassert or adopt goes on in spite of it"}
+}
+
+// answerScaling is answer for a scalable target.
+func (r *Run) answerScaling(ctx context.Context, now, ours sluice.Scalable, undone []string) error {
+	policy := r.Plan.OnOutsideChange
+	what := strings.Join(undone, ", ")
+	switch {
+	case r.Stage.Index >= len(r.Plan.Stages), policy == sluice.AdoptChange:
+		r.foreignScaling(undone)
+		return nil
+	case policy == sluice.ReassertChange:
+		r.warn("somebody else's change of the auto scaling of %s: %s; it is undone (onOutsideChange: reassert)", r.hand.Resource(), what)
+		return r.scaler().Set(ctx, r.act, "set auto scaling", now, ours)
+	}
+	return &sluice.Error{Op: "look at auto scaling", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
+		Err:  errors.New("somebody else changed it during the deployment: " + what),
 		Next: "find out who; then deploy again. onOutsideChange: reassert or adopt goes on in spite of it"}
 }
 

@@ -138,8 +138,8 @@ func (r *Run) setScaling(ctx context.Context, live *ecs.Live, h scaling, now []s
 	return nil
 }
 
-// keepScaling tells if somebody changed what we had set. It is not set again:
-// whoever resumes scaling while a deployment runs has a reason.
+// keepScaling answers if somebody changed what we had set, as onOutsideChange says.
+// A rollback does not mind: it gives scaling back in any case.
 func (r *Run) keepScaling(ctx context.Context, h scaling, now []sluice.Scalable) error {
 	if !differs(h.Ours, now) {
 		return nil
@@ -157,7 +157,11 @@ func (r *Run) keepScaling(ctx context.Context, h scaling, now []sluice.Scalable)
 			r.foreignScaling([]string{ours.Dimension + " is registered no more"})
 			continue
 		}
-		r.foreignScaling(autoscaling.Undone(t, h.Base[i], ours))
+		if undone := autoscaling.Undone(t, h.Base[i], ours); len(undone) > 0 {
+			if err := r.answerScaling(ctx, t, ours, undone); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
