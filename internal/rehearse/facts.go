@@ -25,11 +25,13 @@ type facts struct {
 	taken     time.Time           // when somebody else took the claim
 	edited    map[string][2]int32 // by somebody else
 	bare      []string            // when the name was no use
+	told      map[string]bool     // failures
 }
 
 func (s *facts) make() {
 	s.atFirst, s.weights, s.made = map[string][]world.Action{}, map[string][2]int32{}, map[string]string{}
 	s.edited, s.deleted = map[string][2]int32{}, map[string]bool{}
+	s.told = map[string]bool{}
 }
 
 // remember takes down how the world is before anybody acts.

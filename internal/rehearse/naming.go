@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
@@ -23,4 +24,14 @@ func (f *field) named() {
 	if strings.Contains(kept, secret) || strings.Contains(f.log.String(), secret) {
 		f.violate("P6", "a value of the environment stands in the journal or in an event")
 	}
+}
+
+// news: an event is told on change, not at each look; a process tells of a failure
+// once (P6).
+func (f *field) news(e sluice.Envelope, ev sluice.FailureSeen) {
+	key := fmt.Sprint(f.lives, " ", e.Stage, " ", ev)
+	if f.told[key] {
+		f.violate("P6", "it is told again: %s of %s, counted %d", ev.Cause, ev.Variant, ev.Count)
+	}
+	f.told[key] = true
 }

@@ -20,6 +20,8 @@ func (f *field) watch(e sluice.Envelope) {
 	case sluice.StageEnded:
 		f.result.Stages = append(f.result.Stages, Took{e.Stage, e.At.Sub(f.stages[e.Stage])})
 		f.stageEnded(ev.Index + 1)
+	case sluice.FailureSeen:
+		f.news(e, ev)
 	case sluice.ApprovalAwaited:
 		f.approve(ev)
 	}

@@ -14,7 +14,7 @@ import (
 // told is what was emitted last, so that an event is emitted on change only.
 type told struct {
 	capacity sluice.CapacityChanged
-	failure  sluice.FailureSeen
+	failures map[string]int                            // how often each cause was counted
 	course   string                                    // what ECS was about
 	once     map[string]bool                           // see [Run.once]
 	sets     map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
@@ -140,11 +140,23 @@ func (r *Run) tell(w *watched, o verdict.Observation, v verdict.Verdict) {
 		r.told.capacity = c
 		r.Host.Emit(c)
 	}
-	f := sluice.FailureSeen{Variant: w.variant, Cause: v.Cause.Text, Count: v.Cause.Count, Task: v.Cause.Task}
-	if v.Cause.Count > 0 && f != r.told.failure {
-		r.told.failure = f
-		r.Host.Emit(f)
+	if v.Cause.Count > 0 {
+		r.fail(sluice.FailureSeen{Variant: w.variant, Cause: v.Cause.Text, Count: v.Cause.Count, Task: v.Cause.Task})
 	}
+}
+
+// fail tells of a failure whose count has changed. Causes may take turns in what is
+// looked at: each has its own count.
+func (r *Run) fail(f sluice.FailureSeen) {
+	cause := string(f.Variant) + " " + f.Cause
+	if r.told.failures[cause] == f.Count {
+		return
+	}
+	if r.told.failures == nil {
+		r.told.failures = map[string]int{}
+	}
+	r.told.failures[cause] = f.Count
+	r.Host.Emit(f)
 }
 
 func (r *Run) unhealthy(w *watched, v verdict.Verdict) error {

@@ -110,9 +110,7 @@ func (r *Run) seen(s watch.Seen) {
 // tellReasons tells why tasks fail, what they said last, and what could not be read.
 func (r *Run) tellReasons(v verdict.Verdict) {
 	for _, k := range v.Causes {
-		if r.once(fmt.Sprint("cause ", k.Text, k.Count)) {
-			r.Host.Emit(sluice.FailureSeen{Variant: sluice.Primary, Cause: k.Text, Count: k.Count, Task: k.Task})
-		}
+		r.fail(sluice.FailureSeen{Variant: sluice.Primary, Cause: k.Text, Count: k.Count, Task: k.Task})
 	}
 	for _, l := range v.Logs {
 		for i, line := range l.Lines {
