@@ -28,6 +28,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"codedeploy": codedeploy, // codedeploy start|stop|continue …: somebody else at CodeDeploy
 	"edit":       edit,       // edit FILE OLD NEW: in place
 	"clear":      clearFaults,
+	"lookups":    lookups, // lookups NAME PORT N: look it up and ask; stdout counts the answers
 	"traffic":    traffic, // traffic BALANCER N: send requests; stdout counts the answers
 	"start":      start,   // start NAME sluice …: run it beside the script
 	"until":      until,   // until NAME REGEXP: wait for it in what NAME wrote

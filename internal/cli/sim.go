@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"path/filepath"
 	"strconv"
 
@@ -62,7 +63,7 @@ func (p *program) runSim(ctx context.Context, o simOptions) error {
 		return &sluice.Error{Op: "serve the local AWS", Err: err, Next: "give another address: --listen 127.0.0.1:0 chooses a free port"}
 	}
 	defer at.Close()
-	tellSim(p.env.Out, s, at.URL(), o)
+	tellSim(p.env.Out, s, at, o)
 	<-ctx.Done()
 	return nil
 }
@@ -102,7 +103,8 @@ func (p *program) readFile(path string) ([]byte, error) {
 }
 
 // tellSim prints what to export in another terminal, and what there is.
-func tellSim(w io.Writer, s *awssim.Sim, url string, o simOptions) {
+func tellSim(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions) {
+	url := at.URL()
 	speed := strconv.FormatFloat(o.speed, 'g', -1, 64)
 	fmt.Fprintf(w, "# a local AWS at %s, account %s, %s", url, s.Account(), s.Region())
 	if o.speed != 1 {
@@ -118,8 +120,27 @@ func tellSim(w io.Writer, s *awssim.Sim, url string, o simOptions) {
 			}
 		}
 	}
+	tellNames(w, s, at.DNS())
 	fmt.Fprintf(w, "# look: curl %s/_sluice/world and /_sluice/traffic; break: POST lines to /_sluice/faults; begin anew: POST /_sluice/reset\n", url)
 	fmt.Fprintln(w, "# Ctrl-C ends it")
+}
+
+// tellNames prints how the names of Cloud Map are looked up: the name server of the
+// local AWS answers for them, as the resolver of a VPC would.
+func tellNames(w io.Writer, s *awssim.Sim, server string) {
+	host, port, err := net.SplitHostPort(server)
+	if err != nil {
+		return
+	}
+	for _, r := range s.View().Regions {
+		for _, n := range r.Namespaces {
+			for _, x := range n.Services {
+				if len(x.Records) > 0 {
+					fmt.Fprintf(w, "# name %s.%s: dig @%s -p %s %[1]s.%[2]s\n", x.Name, n.Name, host, port)
+				}
+			}
+		}
+	}
 }
 
 // reachedAt is where a listener takes requests.

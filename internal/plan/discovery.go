@@ -51,14 +51,19 @@ func (p *Plan) Discovered() bool { return p.Registry != nil }
 // shares works out what each routing stage achieves, with as many tasks as it
 // will find, and what is started beyond the scale for it.
 func (p *Plan) shares(desired int) error {
-	canary := 0
+	canary, found := 0, false
 	for i := range p.Stages {
 		s := &p.Stages[i]
+		if s.Weights != nil {
+			found = s.Weights.Canary() > 0
+		}
 		switch {
+		case s.Name == appfile.StageCanaryRollout && found: // it is not made smaller then
+			canary = max(canary, scaled(desired, s.Scale))
 		case s.Name == appfile.StageCanaryRollout:
 			canary = scaled(desired, s.Scale)
 		case s.Name == appfile.StageCanaryClean, s.Name == appfile.StageSync:
-			canary = 0
+			canary, found = 0, false
 		case s.Weights == nil || s.Weights.Canary() == 0:
 		default:
 			share, err := p.share(*s, desired, canary)

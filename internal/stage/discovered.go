@@ -109,7 +109,27 @@ func (d *discovered) announce(ctx context.Context, to sluice.Weights) error {
 	return text(ctx, d.Host, KeyCanaryShare, strconv.Itoa(to.Canary()))
 }
 
-func (d *discovered) ready(context.Context) error { return nil }
+// ready keeps a canary that is found at its size: which of its tasks a smaller
+// scale would stop is ECS's to choose, and ECS waits for no caller.
+func (d *discovered) ready(ctx context.Context) error {
+	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
+	if err != nil || held == 0 || d.Stage.Scale == 0 {
+		return err
+	}
+	live, err := d.observe(ctx)
+	if err != nil || live.Desired == 0 {
+		return err
+	}
+	canary, err := d.hosting.standing(ctx, sluice.Canary)
+	if err != nil || canary == nil {
+		return err
+	}
+	if now := (100*canary.Desired + live.Desired - 1) / live.Desired; now > d.Stage.Scale {
+		d.note("the canary keeps %s: callers find them, and a scale of %d%% would stop some", sluice.Plural(canary.Desired, "task"), d.Stage.Scale)
+		d.Stage.Scale = now
+	}
+	return nil
+}
 
 // shift brings the counts to the weights. That they are moving is saved first;
 // from then on they are held while tasks come and go.
