@@ -27,8 +27,9 @@ const (
 	firstLook = 8 * time.Second
 	// nextEvent is between looks while a lifecycle event is under way with which the
 	// deployment may end; installs while its tasks start, after which there are
-	// others; nearEnd when only the status is missing.
-	nextEvent, installs, nearEnd = 4 * time.Second, 6 * time.Second, 2 * time.Second
+	// others; closes once all traffic is moved; nearEnd when only the status is
+	// missing.
+	nextEvent, installs, closes, nearEnd = 4 * time.Second, 6 * time.Second, 3 * time.Second, 2 * time.Second
 	// slow is for what takes minutes by its nature: a wait for a person, steps of
 	// traffic, tasks that do not start, an original task set that is kept.
 	slow = 10 * time.Second
@@ -160,8 +161,16 @@ func (b *BlueGreen) rhythm(now time.Time) time.Duration {
 		return slow
 	case b.installing():
 		return installs
+	case b.closing():
+		return closes
 	}
 	return nextEvent
+}
+
+// closing: all traffic is at the replacement, or goes there at once.
+func (b *BlueGreen) closing() bool {
+	g := b.green()
+	return b.back.id == "" && g != nil && g.Weight == 100
 }
 
 // installing: the replacement starts, and has not got all its tasks.
