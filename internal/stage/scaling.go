@@ -141,7 +141,7 @@ func (r *Run) setScaling(ctx context.Context, live *ecs.Live, h scaling, now []s
 // keepScaling answers if somebody changed what we had set, as onOutsideChange says.
 // A rollback does not mind: it gives scaling back in any case.
 func (r *Run) keepScaling(ctx context.Context, h scaling, now []sluice.Scalable) error {
-	if !differs(h.Ours, now) {
+	if !undone(h, now) {
 		return nil
 	}
 	if err := r.pause(ctx, lag); err != nil { // it may be an answer from before our write
@@ -157,8 +157,8 @@ func (r *Run) keepScaling(ctx context.Context, h scaling, now []sluice.Scalable)
 			r.foreignScaling([]string{ours.Dimension + " is registered no more"})
 			continue
 		}
-		if undone := autoscaling.Undone(t, h.Base[i], ours); len(undone) > 0 {
-			if err := r.answerScaling(ctx, t, ours, undone); err != nil {
+		if what := autoscaling.Undone(t, h.Base[i], ours); len(what) > 0 {
+			if err := r.answerScaling(ctx, t, ours, what); err != nil {
 				return err
 			}
 		}
@@ -166,9 +166,10 @@ func (r *Run) keepScaling(ctx context.Context, h scaling, now []sluice.Scalable)
 	return nil
 }
 
-func differs(ours, now []sluice.Scalable) bool {
-	for _, o := range ours {
-		if t, ok := autoscaling.Of(now, o.Dimension); !ok || t != o {
+// undone reports whether a look shows something of what we set otherwise.
+func undone(h scaling, now []sluice.Scalable) bool {
+	for i, ours := range h.Ours {
+		if t, ok := autoscaling.Of(now, ours.Dimension); !ok || len(autoscaling.Undone(t, h.Base[i], ours)) > 0 {
 			return true
 		}
 	}
