@@ -29,6 +29,17 @@ const (
 	Sluice Format = "sluice.yaml"
 )
 
+// Hosting is where the canary lives beside the primary.
+type Hosting string
+
+const (
+	// TaskSets: primary and canary are task sets of one service, whose deployment
+	// controller is EXTERNAL.
+	TaskSets Hosting = "taskSets"
+	// Services: the canary is a service of its own beside one with controller ECS.
+	Services Hosting = "services"
+)
+
 // Application is the files of one ECS service, or of one standalone task.
 type Application struct {
 	File   string // the application file, as a path in the file system given to [Load]
@@ -42,6 +53,7 @@ type Application struct {
 	Access sluice.Access
 	// AccessGiven: the file names the access type.
 	AccessGiven bool
+	Hosting     Hosting // empty if not given
 	Task        *definition.Task
 	Service     *definition.Service // nil: a standalone task
 

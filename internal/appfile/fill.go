@@ -35,6 +35,7 @@ func (l *loader) fill(spec *definition.Node) {
 	app.Recreate = flagOr(ecs.Get("quickSync").Get("recreate"), false)
 	app.Access = accessOf(input)
 	app.AccessGiven = given(input.Get("accessType")) || given(input.Get("ecsAccessType"))
+	app.Hosting = Hosting(textOf(input.Get("hosting")))
 	app.Primary = groupOf(input.Get("targetGroups").Get("primary"))
 	app.Canary = groupOf(input.Get("targetGroups").Get("canary"))
 	app.ListenerRules = textsOf(input.Get("listenerRules"))
@@ -74,6 +75,8 @@ func accessOf(input *definition.Node) sluice.Access {
 	switch textOr(input.Get("accessType"), textOf(input.Get("ecsAccessType"))) {
 	case "SERVICE_DISCOVERY", "ECS_SERVICE_DISCOVERY":
 		return sluice.ServiceDiscovery
+	case "NONE":
+		return sluice.NoAccess
 	}
 	return sluice.ELB
 }

@@ -101,7 +101,7 @@ did you mean "ECSApp"?`,
 		{
 			name: "an access type misspelt",
 			file: v0 + "  input: {ecsAccessType: SERVICE_DISCOVRY}\n",
-			want: `app.pipecd.yaml:4:26: spec.input.ecsAccessType cannot be "SERVICE_DISCOVRY": it is one of ELB, SERVICE_DISCOVERY, ECS_SERVICE_DISCOVERY
+			want: `app.pipecd.yaml:4:26: spec.input.ecsAccessType cannot be "SERVICE_DISCOVRY": it is one of ELB, SERVICE_DISCOVERY, ECS_SERVICE_DISCOVERY, NONE
    4 |   input: {ecsAccessType: SERVICE_DISCOVRY}
      |                          ^
 did you mean "SERVICE_DISCOVERY"?`,
@@ -123,7 +123,7 @@ did you mean "SERVICE_DISCOVERY"?`,
 		{
 			name: "hosting",
 			file: "hosting: services\n",
-			want: `app.pipecd.yaml:1:1: hosting is refused. This sluice knows one hosting, two task sets of one service: leave the key out.
+			want: `app.pipecd.yaml:1:1: unknown key "hosting" in the file: it belongs under input
    1 | hosting: services
      | ^`,
 		},

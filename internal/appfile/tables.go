@@ -36,8 +36,7 @@ func specShape(f Format) shape {
 			honoured("cluster", shape{kind: text}, "The cluster, by name or ARN, where the service definition names none."),
 			honoured("progressDeadline", shape{kind: span}, deadlineSays),
 			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays),
-			honoured("onOutsideChange", outsideShape(), outsideSays),
-			refused("hosting", noHosting))
+			honoured("onOutsideChange", outsideShape(), outsideSays))
 		keys = append(keys, codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: append(keys, providerKeys()...)}
@@ -45,7 +44,6 @@ func specShape(f Format) shape {
 
 const (
 	noRegion     = "The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION."
-	noHosting    = "This sluice knows one hosting, two task sets of one service: leave the key out."
 	suspendSays  = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the end; false if not given."
 	deadlineSays = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not given."
 	outsideSays  = "What follows if somebody else changes what a deployment steers while it runs: stop (the default) ends it on the safe side, reassert writes ours again, adopt takes theirs over."
@@ -112,7 +110,7 @@ func inputShape(f Format) shape {
 		honoured("runStandaloneTask", shape{kind: flag}, "Whether a standalone task is run, or only its definition registered. If not given: true, in PipeCD v1 false."),
 		honoured("clusterArn", shape{kind: text}, "The cluster of a standalone task."),
 		honoured("launchType", shape{kind: choice, words: launchTypes()}, "The launch type of a standalone task; FARGATE if not given."),
-		honoured("accessType", accessShape(), "How callers reach the service; ELB if not given."),
+		honoured("accessType", accessShape(), "How callers reach the service, or NONE: nobody calls it; ELB if not given."),
 		honoured("ecsAccessType", accessShape(), "Another name of accessType."),
 		honoured("awsvpcConfiguration", shape{kind: object, keys: networkKeys()}, "The network of a standalone task."),
 		honoured("runTask", shape{kind: request}, runTaskSays),
@@ -122,7 +120,7 @@ func inputShape(f Format) shape {
 			honoured("canary", groupShape(f), "The target group of the canary."),
 		}}, "The two target groups of the service."),
 		honoured("listenerRules", shape{kind: list, of: &shape{kind: text}}, "ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target groups."),
-		refused("hosting", noHosting),
+		honoured("hosting", shape{kind: choice, words: []string{string(TaskSets), string(Services)}}, "Where the canary lives: a task set of the service (controller EXTERNAL), or a second service named <service>-canary (controller ECS). If not given: by the controller."),
 	}
 	if f == PipeCDv1 {
 		keys = append(keys, refused("autoRollback", "PipeCD v1 has planner.autoRollback for it."))
@@ -169,7 +167,7 @@ func groupShape(f Format) shape {
 func accessShape() shape {
 	return shape{
 		kind:  choice,
-		words: []string{"ELB", "SERVICE_DISCOVERY", "ECS_SERVICE_DISCOVERY"},
+		words: []string{"ELB", "SERVICE_DISCOVERY", "ECS_SERVICE_DISCOVERY", "NONE"},
 		refused: []refusedWord{{
 			"APP_MESH",
 			"AWS ended App Mesh on 2026-09-30; a load balancer with weighted target groups (ELB), or ECS's own deployment strategies, replace it",

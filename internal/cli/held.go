@@ -134,10 +134,9 @@ func (p *program) marked(pre *prepared, m plan.Marks) error {
 
 // left is what a deployment has left beside its claim.
 func left(m plan.Marks) string {
-	if len(m.Sets) == 0 {
+	if m.Claim = ""; m.None() {
 		return ""
 	}
-	m.Claim = ""
 	return "; so far it has made: " + m.String()
 }
 

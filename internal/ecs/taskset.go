@@ -31,6 +31,14 @@ type Attachment struct {
 	Unregistered bool
 }
 
+// balancers is the attachment as AWS takes it; nil for none.
+func (a Attachment) balancers() []ecstypes.LoadBalancer {
+	if a.TargetGroup == "" {
+		return nil
+	}
+	return []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(a.TargetGroup), ContainerName: aws.String(a.Container), ContainerPort: aws.Int32(a.Port)}}
+}
+
 // Wanted is a task set that there should be.
 type Wanted struct {
 	By       sluice.ActionID // its identity: externalId and client token
@@ -83,10 +91,7 @@ func (t TaskSets) create(ctx context.Context, act sluice.Act, w Wanted) (set slu
 	if w.Attach.Unregistered {
 		in.ServiceRegistries = nil
 	}
-	if w.Attach.TargetGroup != "" {
-		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(w.Attach.TargetGroup),
-			ContainerName: aws.String(w.Attach.Container), ContainerPort: aws.Int32(w.Attach.Port)}}
-	}
+	in.LoadBalancers = w.Attach.balancers()
 	service := sluice.Write{Operation: "ecs:CreateTaskSet", Resource: t.Resource()}
 	a := sluice.Attempt{Action: "create " + w.Label, Planned: service, Actual: service}
 	err = act(ctx, a, func(ctx context.Context) (string, error) {

@@ -25,7 +25,7 @@ func changes(app *appfile.Application, live Live) []Change {
 		all = appendDifferences(all, "service", definition.CompareService(app.Service, live.Service))
 		all = appendDifferences(all, "service", taskSetDifferences(app, live))
 	}
-	if controllerOf(app) != controllerExternal {
+	if controllerOf(app) == controllerCodeDeploy {
 		return all
 	}
 	return append(all, leftovers(app, live)...)
@@ -50,13 +50,13 @@ func appendDifferences(all []Change, of string, diffs []definition.Difference) [
 
 // leftovers are a canary that an earlier deployment left, and weights on it.
 func leftovers(app *appfile.Application, live Live) []Change {
-	var all []Change
+	all := besideLeft(live)
 	for _, ts := range live.TaskSets {
 		if Ours(ts.ExternalID) && ts.Status == "ACTIVE" {
 			all = append(all, Change{Of: "task sets", Path: ts.ID, Have: fmt.Sprintf("%s of %s, %d running", ts.Status, ts.Revision, ts.Running), Want: "none"})
 		}
 	}
-	if app.Canary == nil {
+	if app.Canary == nil || HostingOf(app) == "" {
 		return all
 	}
 	for _, r := range live.Steered {

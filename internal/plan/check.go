@@ -38,7 +38,7 @@ func (p *Plan) checkStage(i int, s appfile.Stage, live Live, canary bool) error 
 			return problem("put ECS_CANARY_ROLLOUT before it", "it sends %d%% to the canary, but no stage before it starts one: those requests would be lost", with.Weights.Canary())
 		}
 	}
-	if steers && !p.Discovered() && (p.Canary == nil || p.Canary.ARN == "") {
+	if steers && p.Access == sluice.ELB && (p.Canary == nil || p.Canary.ARN == "") {
 		return problem("name the target group under input.targetGroups.canary.targetGroupArn", "it needs a canary target group, and the file names none")
 	}
 	if (steers || s.Name == appfile.StageCanaryClean) && live.RulesErr != nil {
@@ -49,6 +49,10 @@ func (p *Plan) checkStage(i int, s appfile.Stage, live Live, canary bool) error 
 
 // canaryStands reports whether a canary of an earlier deployment is there.
 func (p *Plan) canaryStands(live Live) bool {
+	if p.Beside() {
+		made, stands := live.besideStands()
+		return stands && Ours(made) && live.Beside.RunningCount > 0
+	}
 	for _, ts := range live.TaskSets {
 		if p.Canary != nil && ts.TargetGroup == p.Canary.ARN && ts.Status != "DRAINING" && ts.Running > 0 {
 			return true

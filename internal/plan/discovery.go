@@ -119,7 +119,7 @@ func (p *Plan) share(s Stage, desired, canary int) (*Share, error) {
 // instances lists the writes to Cloud Map of a stage. weight is the canary's share
 // when it begins: it is kept while tasks come and go.
 func (p *Plan) instances(s *Stage, weight int) {
-	if p.Rolls() && p.QuickSync {
+	if p.Rolls() && !p.Beside() {
 		return // ECS's own update, which takes care of the instances
 	}
 	const register, deregister = "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance"
@@ -227,7 +227,7 @@ func refuseBoth(app *appfile.Application) error {
 // warnDiscovery tells what a name of Cloud Map cannot do.
 func (p *Plan) warnDiscovery(app *appfile.Application, live Live) {
 	if !p.Discovered() {
-		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 {
+		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 && !p.Beside() {
 			p.warning("callers by the name of the service registry reach every new task, the canary's too, as soon as it runs: accessType ELB steers the load balancer alone")
 		}
 		return

@@ -42,7 +42,7 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 	if err := refuse(app, live, o); err != nil {
 		return nil, err
 	}
-	app = counted(app, o.Tasks)
+	app = balanced(counted(app, o.Tasks), live)
 	p, err := frame(app, live)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 	}
 	p := &Plan{
 		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region,
-		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName), Access: app.Access, Controller: controllerOf(app),
+		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName), Access: accessOf(app), Controller: controllerOf(app), Hosting: HostingOf(app),
 		AutoRollback: app.AutoRollback, OnOutsideChange: app.OnOutsideChange, Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: group(app.Primary), Canary: group(app.Canary),
 		Named: app.ListenerRules, To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
@@ -132,7 +132,7 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 	if live.Identical != "" {
 		p.To = live.Identical
 	}
-	if p.From = live.serving(); p.Controller != controllerExternal {
+	if p.From = live.serving(); p.Hosting == "" {
 		p.Primary, p.Canary, p.Named = nil, nil, nil
 	}
 	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.Strategy != ecstypes.DeploymentStrategyRolling {

@@ -14,6 +14,8 @@ import (
 type Marks struct {
 	Claim string           // value of the claim tag; empty: nobody holds it
 	Sets  []sluice.TaskSet // task sets of ours that are not PRIMARY
+	// Beside is who made the canary service that stands; empty: none does.
+	Beside string
 }
 
 // Left finds the marks on a service; known tells the deployments of the journal.
@@ -22,6 +24,9 @@ func Left(live Live, known func(deployment string) bool) Marks {
 	var m Marks
 	if k, err := ParseClaim(live.Claim); live.Claim != "" && (err != nil || !known(k.Deployment)) {
 		m.Claim = live.Claim
+	}
+	if made, stands := live.besideStands(); stands && Ours(made) && !known(sluice.ActionID(made).Deployment()) {
+		m.Beside = sluice.ActionID(made).Deployment()
 	}
 	for _, ts := range live.TaskSets {
 		maker := sluice.ActionID(ts.ExternalID).Deployment()
@@ -43,11 +48,14 @@ func LeftOver(ts sluice.TaskSet, former string) bool {
 }
 
 // None reports whether nothing was left.
-func (m Marks) None() bool { return m.Claim == "" && len(m.Sets) == 0 }
+func (m Marks) None() bool { return m.Claim == "" && len(m.Sets) == 0 && m.Beside == "" }
 
-// String lists the task sets for people.
+// String lists what stands, for people.
 func (m Marks) String() string {
 	var parts []string
+	if m.Beside != "" {
+		parts = append(parts, "a canary service (made by "+m.Beside+")")
+	}
 	for _, ts := range m.Sets {
 		made := "served before"
 		if by := sluice.ActionID(ts.ExternalID).Deployment(); by != "" {
@@ -62,6 +70,10 @@ func (m Marks) String() string {
 // the primary, our other task sets removed.
 func (p *Plan) adopt(s *Stage, live Live) {
 	p.claim(s)
+	if p.Beside() {
+		p.routes(s, live, sluice.CanaryShare(0))
+		p.besideRetire(s)
+	}
 	if p.Rolls() || p.ByCodeDeploy() {
 		return
 	}

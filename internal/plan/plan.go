@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // Schema names the shape of a [Plan] in JSON.
@@ -13,17 +14,18 @@ const Schema = "sluice.plan/1"
 // Plan is a pipeline applied to what AWS has now. It is complete: a stage needs
 // no file beside it, so that a resume does the same even if the files changed.
 type Plan struct {
-	Schema      string        `json:"schema"`
-	Application string        `json:"application"`
-	Account     string        `json:"account"`
-	Region      string        `json:"region"`
-	Cluster     string        `json:"cluster"` // name
-	Service     string        `json:"service"`
-	Access      sluice.Access `json:"access"`
-	Controller  string        `json:"controller"`           // ECS, CODE_DEPLOY or EXTERNAL
-	Strategy    string        `json:"strategy,omitempty"`   // of ECS, other than ROLLING: ECS shifts the traffic itself
-	Force       bool          `json:"force,omitempty"`      // a new deployment even if nothing changes
-	Standalone  bool          `json:"standalone,omitempty"` // a task without a service: Service is "family:<family>", and there is no controller
+	Schema      string          `json:"schema"`
+	Application string          `json:"application"`
+	Account     string          `json:"account"`
+	Region      string          `json:"region"`
+	Cluster     string          `json:"cluster"` // name
+	Service     string          `json:"service"`
+	Access      sluice.Access   `json:"access"`
+	Controller  string          `json:"controller"`           // ECS, CODE_DEPLOY or EXTERNAL
+	Hosting     appfile.Hosting `json:"hosting,omitempty"`    // where the canary lives; empty: there is none
+	Strategy    string          `json:"strategy,omitempty"`   // of ECS, other than ROLLING: ECS shifts the traffic itself
+	Force       bool            `json:"force,omitempty"`      // a new deployment even if nothing changes
+	Standalone  bool            `json:"standalone,omitempty"` // a task without a service: Service is "family:<family>", and there is no controller
 
 	From      string `json:"from,omitempty"` // family:revision that serves; empty on a first deployment
 	To        string `json:"to"`             // family:revision, or the family if it will be registered
@@ -132,7 +134,7 @@ const (
 	ReturnShift   = "CodeDeploy deployment that returns"
 )
 
-// Rolls reports whether the service is deployed by ECS's own rolling update.
+// Rolls reports whether the primary is deployed by ECS's own rolling update.
 func (p *Plan) Rolls() bool { return p.Controller == controllerECS }
 
 // Stage returns the stage at index; the rollback is at len(Stages).

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -30,7 +31,7 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
 	}
-	if controllerOf(app) != controllerExternal {
+	if controllerOf(app) == controllerCodeDeploy {
 		if err := refusePipeline(app, o); err != nil {
 			return err
 		}
@@ -44,50 +45,35 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	if err := refuseBoth(app); err != nil {
 		return err
 	}
+	if err := refuseHosting(app, live, o); err != nil {
+		return err
+	}
 	switch controllerOf(app) {
 	case controllerECS:
-		return nil
+		if HostingOf(app) == "" {
+			return nil
+		}
 	case controllerCodeDeploy:
 		return refuseCodeDeploy(app, live)
+	default:
+		if o.Force {
+			return problem("leave --force-new-deployment out; --force runs the stages again", "AWS forces no new deployments of services with controller EXTERNAL")
+		}
 	}
-	switch {
-	case o.Force:
-		return problem("leave --force-new-deployment out; --force runs the stages again", "AWS forces no new deployments of services with controller EXTERNAL")
-	case app.Access == sluice.ServiceDiscovery:
-		return refuseDiscovery(app, live)
-	case app.Access != sluice.ELB:
-		return problem("use accessType ELB with target groups", "access type %s is not deployed by this version of sluice", app.Access)
-	case app.Primary == nil || app.Primary.ARN == "":
-		return problem("name the target group under input.targetGroups.primary.targetGroupArn", "accessType ELB needs a primary target group")
-	}
-	return refuseGroups(app, live)
+	return refuseAccess(app, live, o)
 }
 
-// refusePipeline: only under controller EXTERNAL are task sets ours to make.
+// refusePipeline: CodeDeploy makes task sets and moves traffic by itself.
 func refusePipeline(app *appfile.Application, o Options) error {
-	if o.QuickSync {
+	i := slices.IndexFunc(app.Pipeline, ofVariants)
+	if i < 0 || o.QuickSync {
 		return nil
 	}
-	for i, s := range app.Pipeline {
-		switch s.With.(type) {
-		case appfile.Sync, appfile.Wait, appfile.Approval:
-			continue
-		}
-		op := fmt.Sprintf("plan stage %d %s", i+1, s.Name)
-		if controllerOf(app) == controllerCodeDeploy {
-			return &sluice.Error{
-				Op: op, Resource: app.File,
-				Err:  fmt.Errorf("the service definition has deployment controller CODE_DEPLOY, whose task sets and traffic are CodeDeploy's; a canary by our task sets needs EXTERNAL"),
-				Next: "leave the pipeline out (--quick-sync) and name a canary under codedeploy.deploymentConfigName, such as CodeDeployDefault.ECSCanary10Percent5Minutes; or write `deploymentController: {type: EXTERNAL}` in the service definition",
-			}
-		}
-		return &sluice.Error{
-			Op: op, Resource: app.File,
-			Err:  fmt.Errorf("the service definition has deployment controller ECS, which rolls; a canary by task sets needs EXTERNAL"),
-			Next: "write `deploymentController: {type: EXTERNAL}` in the service definition, or leave the pipeline out (--quick-sync)",
-		}
+	return &sluice.Error{
+		Op: fmt.Sprintf("plan stage %d %s", i+1, app.Pipeline[i].Name), Resource: app.File,
+		Err:  fmt.Errorf("the service definition has deployment controller CODE_DEPLOY, whose task sets and traffic are CodeDeploy's; a canary by our task sets needs EXTERNAL"),
+		Next: "leave the pipeline out (--quick-sync) and name a canary under codedeploy.deploymentConfigName, such as CodeDeployDefault.ECSCanary10Percent5Minutes; or write `deploymentController: {type: EXTERNAL}` in the service definition",
 	}
-	return nil
 }
 
 // refuseController: a file and a live service of different controllers. AWS
@@ -106,6 +92,8 @@ func refuseController(want string, live Live) error {
 	}
 	next := "AWS can switch it in place while no deployment runs: aws ecs update-service --deployment-controller type=" + want
 	switch {
+	case want == controllerECS && have == controllerExternal:
+		next = "write `deploymentController: {type: EXTERNAL}` in the service definition; or: " + next
 	case want == controllerCodeDeploy:
 		next = "AWS does not switch a service to CODE_DEPLOY: delete the service and create it again, or change the file"
 	case have == controllerECS:

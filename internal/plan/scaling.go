@@ -192,7 +192,7 @@ func clamped(n int, t sluice.Scalable) int { return min(max(n, t.Min), t.Max) }
 // while we do (Developer Guide, "Automatically scale your Amazon ECS service").
 func (p *Plan) warnAtWork(have *LiveScaling) {
 	for _, t := range have.Targets {
-		if !t.Suspended.In && p.Controller == controllerExternal {
+		if !t.Suspended.In && p.Hosting != "" {
 			p.warning("auto scaling is at work (%d to %d tasks) and may scale in while traffic moves: AWS does not hold it back for deployments of controller %s; --suspend-auto-scaling does", t.Min, t.Max, p.Controller)
 		}
 	}

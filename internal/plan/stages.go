@@ -14,12 +14,9 @@ func (p *Plan) stage(index int, from appfile.Stage, live Live) Stage {
 	switch with := from.With.(type) {
 	case appfile.Sync:
 		s.Recreate = p.Recreate && !live.first() && p.Controller == controllerExternal
-		switch {
-		case p.Rolls():
-			p.prepare(&s, live)
-		case p.ByCodeDeploy():
+		if p.ByCodeDeploy() {
 			p.shift(&s, live)
-		default:
+		} else {
 			p.sync(&s, live)
 		}
 	case appfile.CanaryRollout:
@@ -77,6 +74,13 @@ func (p *Plan) prepare(s *Stage, live Live) {
 
 func (p *Plan) sync(s *Stage, live Live) {
 	p.prepare(s, live)
+	if p.Beside() {
+		p.routes(s, live, sluice.CanaryShare(0))
+		p.besideRetire(s)
+	}
+	if p.Rolls() {
+		return
+	}
 	if s.Recreate {
 		s.write("ecs:UpdateTaskSet", OldPrimarySet)
 	}
@@ -99,6 +103,10 @@ func (p *Plan) canaryRollout(s *Stage, live Live) {
 		p.routes(s, live, sluice.CanaryShare(0))
 	}
 	p.found(s, live)
+	if p.Beside() {
+		p.besideRollout(s)
+		return
+	}
 	s.write("ecs:CreateTaskSet", p.resource())
 	s.write("ecs:UpdateTaskSet", CanarySet)
 }
@@ -145,6 +153,9 @@ func ruleWrite(r sluice.Rule) sluice.Write {
 
 func (p *Plan) primaryRollout(s *Stage, live Live) {
 	p.prepare(s, live)
+	if p.Rolls() {
+		return
+	}
 	s.write("ecs:CreateTaskSet", p.resource())
 	s.write("ecs:UpdateTaskSet", NewPrimarySet)
 	s.write("ecs:UpdateServicePrimaryTaskSet", NewPrimarySet)
@@ -155,7 +166,11 @@ func (p *Plan) primaryRollout(s *Stage, live Live) {
 
 func (p *Plan) canaryClean(s *Stage, live Live) {
 	p.routes(s, live, sluice.CanaryShare(0))
-	s.retire(CanarySet)
+	if p.Beside() {
+		p.besideRetire(s)
+	} else {
+		s.retire(CanarySet)
+	}
 	p.claim(s)
 }
 
@@ -169,7 +184,7 @@ func (p *Plan) spread() {
 		s := &p.Stages[i]
 		s.Writes = slices.DeleteFunc(s.Writes, func(w sluice.Write) bool { return done[w] })
 		for _, w := range s.Writes {
-			once := w.Operation == "ecs:RegisterTaskDefinition" || w.Operation == "ecs:CreateService"
+			once := w.Operation == "ecs:RegisterTaskDefinition" || w.Operation == "ecs:CreateService" && w.Resource == p.resource()
 			done[w] = done[w] || once
 		}
 		if kept && s.Name == appfile.StageCanaryClean {
@@ -190,13 +205,16 @@ func (p *Plan) rollback(index int, live Live) Stage {
 		s.write("ecs:UpdateService", p.resource())
 	}
 	p.claim(&s)
-	if p.Rolls() {
-		s.write("ecs:StopServiceDeployment", OurDeployment)
-		return s
-	}
 	p.routes(&s, live, sluice.CanaryShare(0))
 	for i := range s.Routes {
 		s.Routes[i].Weights = formerWeights(live, p)
+	}
+	if p.Beside() {
+		p.besideRetire(&s)
+	}
+	if p.Rolls() {
+		s.write("ecs:StopServiceDeployment", OurDeployment)
+		return s
 	}
 	if live.primary() != nil {
 		s.write("ecs:UpdateTaskSet", OldPrimarySet)

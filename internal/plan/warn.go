@@ -23,13 +23,17 @@ func (p *Plan) warn(app *appfile.Application, live Live) {
 	if p.ByCodeDeploy() {
 		p.warnShift(live)
 	}
-	if p.Controller != controllerExternal {
+	if p.Hosting == "" {
 		return
+	}
+	p.warnWays(app, live)
+	if p.Beside() {
+		p.warnBeside(app, live)
 	}
 	p.warnGroups(live)
 	p.warnShares(p.desired(app, live))
 	p.warnEnd()
-	if live.first() {
+	if live.first() && !p.Rolls() {
 		p.warning("nothing serves yet: nothing is deleted, and a rollback would leave the service without a serving task set")
 	}
 	if len(app.Pipeline) > 0 && p.QuickSync && live.first() {

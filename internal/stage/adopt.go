@@ -26,7 +26,7 @@ func (r *Run) adopt(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case r.Plan.Rolls():
+	case r.Plan.Rolls() && !r.Plan.Beside():
 		r.note("ECS goes on with what was asked of it; nothing else of another deployment can be left on a rolling service")
 		return nil
 	case r.Plan.ByCodeDeploy():

@@ -133,7 +133,9 @@ func (b balanced) see(ctx context.Context, w *watched, o *verdict.Observation) e
 	if err != nil {
 		return err
 	}
-	o.Targets = append([]sluice.Target{}, targets...)
+	if o.Targets = append([]sluice.Target{}, targets...); w.alone {
+		return nil
+	}
 	learn := w.mine.Update
 	if w.far {
 		learn = func(ctx context.Context, of ecs.Service, set sluice.TaskSet) error {
@@ -155,8 +157,8 @@ func (b balanced) left(ctx context.Context, w *watched) (int, error) {
 	}
 	targets, err := alb.Health(ctx, b.Account.ELB(), w.TargetGroup)
 	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return t.State != "draining" })
-	if err != nil || len(targets) == 0 {
-		return 0, err
+	if err != nil || len(targets) == 0 || w.alone {
+		return len(targets), err
 	}
 	if err := w.leaving.Update(ctx, w.of, w.ID); err != nil {
 		return 0, err

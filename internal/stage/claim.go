@@ -69,10 +69,12 @@ func (r *Run) needsClaim(a sluice.Attempt) bool {
 	switch a.Planned.Operation {
 	case "ecs:RunTask":
 		return r.step
-	case "ecs:TagResource", "ecs:UntagResource", "ecs:CreateService", "ecs:RegisterTaskDefinition":
+	case "ecs:RegisterTaskDefinition":
 		return false
 	case "codedeploy:CreateDeployment", "codedeploy:StopDeployment", "codedeploy:ContinueDeployment":
 		return false // CodeDeploy has one deployment at a time per group, and the others name theirs
+	case "ecs:TagResource", "ecs:UntagResource", "ecs:CreateService":
+		return a.Planned.Resource != r.hand.Resource() // of the canary service: by leave of the other
 	}
 	return true
 }

@@ -14,6 +14,7 @@ type member struct {
 	variant        sluice.Variant // that it runs
 	label          string         // how the plan calls it: "task set of canary"
 	of             ecs.Service    // the service that its tasks belong to
+	alone          bool           // no other task stands in its target group
 }
 
 // hosting is where the variants live. Stages speak of variants and leave what

@@ -23,9 +23,9 @@ func (r *Run) restoredID() sluice.ActionID {
 func (r *Run) canaryID(ctx context.Context) (sluice.ActionID, error) {
 	n, _, err := saved[int](ctx, r.Host, keyGeneration)
 	if n == 0 {
-		return sluice.NewActionID(r.Deployment, "canary", "task set"), err
+		return sluice.NewActionID(r.Deployment, "canary", r.hosting.kind()), err
 	}
-	return sluice.NewActionID(r.Deployment, fmt.Sprintf("canary %d", n+1), "task set"), err
+	return sluice.NewActionID(r.Deployment, fmt.Sprintf("canary %d", n+1), r.hosting.kind()), err
 }
 
 // oldPrimary is the id of the task set that served before, or "".

@@ -40,7 +40,7 @@ func (r *Run) rollback(ctx context.Context) error {
 	if err := r.hold(ctx, live); err != nil || r.Plan.Stages[0].Name == plan.StageScaling {
 		return err
 	}
-	if r.Plan.Controller == controllerECS {
+	if r.Plan.Rolls() && !r.Plan.Beside() {
 		return r.rollBack(ctx, live)
 	}
 	if err := r.hosting.restore(ctx, live); err != nil {

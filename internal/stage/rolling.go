@@ -52,10 +52,15 @@ var ErrHandedOver = errors.New("handed over to ECS")
 // roll brings a service with controller ECS to the new revision by ECS's own
 // rolling update: one UpdateService, then its deployment is followed to its end.
 func (r *Run) roll(ctx context.Context) error {
-	live, rev, err := r.prepareRolling(ctx)
+	live, rev, err := r.prepare(ctx)
 	if err != nil {
 		return err
 	}
+	return r.rollTo(ctx, live, rev)
+}
+
+// rollTo asks ECS to bring the service to the revision and follows it.
+func (r *Run) rollTo(ctx context.Context, live *ecs.Live, rev ecs.Revision) (err error) {
 	if r.Stage.Stop != "" {
 		if live, err = r.stop(ctx, live, r.Stage.Stop, r.Stage.Stop); err != nil {
 			return err
@@ -65,7 +70,7 @@ func (r *Run) roll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.Leave {
+	if r.Leave && !r.Plan.Beside() {
 		return r.leave(rev, ours)
 	}
 	return r.followOurs(ctx, rev, ours)
@@ -74,38 +79,6 @@ func (r *Run) roll(ctx context.Context) error {
 func (r *Run) leave(rev ecs.Revision, ours asked) error {
 	return &sluice.Error{Op: "roll to " + rev.Name, Resource: r.hand.Resource(), Kind: sluice.Halted,
 		Err: fmt.Errorf("deployment %s: %w", ours.Deployment, ErrHandedOver), Next: "sluice wait tells how it ends"}
-}
-
-// prepareRolling remembers what was, registers the revision, creates the service
-// if there is none, and claims it. The claim comes after the registration only
-// for a service that does not exist yet.
-func (r *Run) prepareRolling(ctx context.Context) (*ecs.Live, ecs.Revision, error) {
-	live, err := r.standing(ctx)
-	if err != nil {
-		return nil, ecs.Revision{}, err
-	}
-	if err := r.remember(ctx, live); err != nil {
-		return nil, ecs.Revision{}, err
-	}
-	if live != nil {
-		if err := r.hold(ctx, live); err != nil {
-			return nil, ecs.Revision{}, err
-		}
-	} else if r.former.Service {
-		return nil, ecs.Revision{}, r.deleted()
-	}
-	rev, err := r.revision(ctx)
-	if err != nil || live != nil {
-		return live, rev, err
-	}
-	id := sluice.NewActionID(r.Deployment, "service", "create")
-	if err := r.hand.CreateRolling(ctx, r.act, id, *r.service.Input, rev, r.newClaim()); err != nil {
-		return nil, rev, err
-	}
-	if live, err = r.observe(ctx); err != nil {
-		return nil, rev, err
-	}
-	return live, rev, r.hold(ctx, live)
 }
 
 // ask updates the service unless that was done, and tells the deployment that

@@ -89,13 +89,16 @@ func Open(c Config) (*Run, error) {
 	r := &Run{Config: c, Stage: c.Plan.Stage(c.Index), task: task, service: service}
 	r.hand = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service}
 	r.hosting = taskSets{Run: r, sets: ecs.TaskSets{Service: r.hand, Template: *service.Input}}
+	if r.Plan.Rolls() {
+		r.hosting = r.openServices()
+	}
 	r.access = r.open()
 	return r, nil
 }
 
 // open is the access type of the plan.
 func (r *Run) open() access {
-	if r.Plan.Discovered() && !(r.Plan.Rolls() && r.Plan.QuickSync) {
+	if r.Plan.Discovered() && (r.Plan.Beside() || !r.Plan.Rolls()) {
 		return r.openDiscovered()
 	}
 	if r.Plan.Access == sluice.ELB && r.Plan.Primary != nil {
@@ -126,16 +129,12 @@ func (r *Run) Execute(ctx context.Context) error {
 	return err
 }
 
-// controllerECS rolls, CodeDeploy shifts; any other controller that a plan has is
-// EXTERNAL.
-const controllerECS = "ECS"
-
 func (r *Run) body() (func(context.Context) error, error) {
 	switch r.Stage.Name {
 	case plan.StageScaling:
 		return r.scaleOnly, nil
 	case appfile.StageSync:
-		if r.Plan.Controller == controllerECS {
+		if r.Plan.Rolls() && !r.Plan.Beside() {
 			return r.roll, nil
 		}
 		if r.Plan.ByCodeDeploy() {

@@ -66,8 +66,14 @@ func elsewhere(app *appfile.Application, region string) error {
 }
 
 func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
-	if err := surveyNow(ctx, a, c, ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}, live); err != nil {
+	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
+	if err := surveyNow(ctx, a, c, hand, live); err != nil {
 		return err
+	}
+	if plan.HostingOf(app) == appfile.Services {
+		if err := surveyBeside(ctx, hand, live); err != nil {
+			return err
+		}
 	}
 	rev, err := ecs.Registered(ctx, a.ECS(), app.Task)
 	live.Identical = rev.Name
@@ -79,6 +85,16 @@ func clusterOf(app *appfile.Application) string {
 		return "default"
 	}
 	return app.Cluster
+}
+
+// surveyBeside reads the canary service, if there is one.
+func surveyBeside(ctx context.Context, primary ecs.Service, live *plan.Live) error {
+	primary.Name = plan.BesideName(primary.Name)
+	now, err := primary.Observe(ctx)
+	if err == nil && (now.Stands() || now.Goes()) {
+		live.Beside = &now.Raw
+	}
+	return err
 }
 
 // surveyNow reads the service as it stands and the definition that serves.
@@ -108,7 +124,7 @@ func standsNow(live *plan.Live, now *ecs.Live, c clock.Clock) {
 }
 
 func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {
-	if app.Access != sluice.ELB || app.Primary == nil || app.Primary.ARN == "" || !external(app) {
+	if app.Access != sluice.ELB || app.Primary == nil || app.Primary.ARN == "" || plan.HostingOf(app) == "" {
 		return nil
 	}
 	groups := []string{app.Primary.ARN}
@@ -133,12 +149,6 @@ func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Applica
 		}
 	}
 	return surveyRules(ctx, a, app, places, live)
-}
-
-// external reports whether the file asks for task sets, whose traffic is ours.
-func external(app *appfile.Application) bool {
-	c := app.Service.Input.DeploymentController
-	return c != nil && c.Type == "EXTERNAL"
 }
 
 func surveyGroup(ctx context.Context, a *account.Account, p alb.Place) (*plan.Place, error) {

@@ -16,7 +16,7 @@ import (
 // need it.
 func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {
 	left := live.Tags[plan.ScalingTag]
-	if !app.Scaling.Asked() && !external(app) && left == "" {
+	if !app.Scaling.Asked() && plan.HostingOf(app) == "" && left == "" {
 		return nil
 	}
 	cluster := app.Cluster

@@ -1,0 +1,107 @@
+package definition
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Beside is the definition of a second service that runs a proposed change beside
+// a service with deployment controller ECS: as the file says, and where it says
+// nothing as the live service is. Name, task definition, count, target group,
+// token and tags are for who creates it.
+//
+// What would bring it requests at once, or let ECS act on it by itself, is left
+// out; dropped tells of each such thing, as a sentence for people.
+func Beside(want *Service, have *ecstypes.Service) (in awsecs.CreateServiceInput, dropped []string) {
+	in = whole(want, have)
+	drop := func(what, why string) { dropped = append(dropped, what+": "+why) }
+	if c := in.ServiceConnectConfiguration; c != nil && len(c.Services) > 0 {
+		drop("endpoints of Service Connect ("+endpoints(c)+")", "callers would be sent to it at once; it only calls others through Service Connect")
+		client := *c
+		client.Services = nil
+		in.ServiceConnectConfiguration = &client
+	}
+	if n := len(in.VpcLatticeConfigurations); n > 0 {
+		drop(sluice.Plural(n, "target group")+" of VPC Lattice", "callers would be sent to it at once")
+	}
+	if n := len(in.LoadBalancers); n > 1 {
+		drop(sluice.Plural(n-1, "further target group"), "its tasks are in the canary target group alone")
+	}
+	if n := len(in.ServiceRegistries); n > 0 {
+		drop(sluice.Plural(n, "service registry"), "ECS would register its tasks as soon as they start")
+	}
+	dropped = append(dropped, watchedBy(in.DeploymentConfiguration)...)
+	in.VpcLatticeConfigurations, in.LoadBalancers, in.ServiceRegistries = nil, nil, nil
+	in.DeploymentConfiguration = plainDeployment(in.DeploymentConfiguration)
+	in.DeploymentController = nil // AWS's default is ECS
+	in.ServiceName, in.TaskDefinition, in.DesiredCount, in.ClientToken, in.Tags = nil, nil, nil, nil, want.Input.Tags
+	return in, dropped
+}
+
+// whole is the file's definition, filled up from the live service.
+func whole(want *Service, have *ecstypes.Service) awsecs.CreateServiceInput {
+	in := *want.Input
+	to := reflect.ValueOf(&in).Elem()
+	live, deployment := reflect.ValueOf(have).Elem(), reflect.ValueOf(primaryDeployment(have))
+	for _, m := range members(to.Type()) {
+		if want.Given[m.name] || replaces(want.Given, m.name) {
+			continue
+		}
+		name := to.Type().Field(m.index).Name
+		from := live.FieldByName(name)
+		if !from.IsValid() && !deployment.IsNil() {
+			from = deployment.Elem().FieldByName(name)
+		}
+		if from.IsValid() && from.Type() == to.Field(m.index).Type() {
+			to.Field(m.index).Set(from)
+		}
+	}
+	if len(in.CapacityProviderStrategy) > 0 {
+		in.LaunchType = ""
+	}
+	if in.LaunchType == ecstypes.LaunchTypeEc2 {
+		in.PlatformVersion = nil
+	}
+	return in
+}
+
+// replaces: launch type and capacity providers exclude each other.
+func replaces(given map[string]bool, name string) bool {
+	return name == "launchType" && given["capacityProviderStrategy"] || name == "capacityProviderStrategy" && given["launchType"]
+}
+
+// watchedBy tells of the alarms and hooks of a configuration.
+func watchedBy(c *ecstypes.DeploymentConfiguration) (dropped []string) {
+	if c == nil {
+		return nil
+	}
+	if a := c.Alarms; a != nil && a.Enable {
+		dropped = append(dropped, "alarms ("+strings.Join(a.AlarmNames, ", ")+"): they watch the deployments of the service, not of its canary")
+	}
+	if n := len(c.LifecycleHooks); n > 0 {
+		dropped = append(dropped, sluice.Plural(n, "lifecycle hook")+": they run in the deployments of the service, not of its canary")
+	}
+	return dropped
+}
+
+// plainDeployment keeps how many tasks may come and go at a time.
+func plainDeployment(c *ecstypes.DeploymentConfiguration) *ecstypes.DeploymentConfiguration {
+	if c == nil || c.MinimumHealthyPercent == nil && c.MaximumPercent == nil {
+		return nil
+	}
+	return &ecstypes.DeploymentConfiguration{MinimumHealthyPercent: c.MinimumHealthyPercent, MaximumPercent: c.MaximumPercent}
+}
+
+func endpoints(c *ecstypes.ServiceConnectConfiguration) string {
+	var names []string
+	for _, s := range c.Services {
+		names = append(names, aws.ToString(s.PortName))
+	}
+	return strings.Join(names, ", ")
+}

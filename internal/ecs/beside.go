@@ -1,0 +1,198 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// Beside hosts the canary as a service of its own beside one that ECS rolls. Its
+// name is the other's with a suffix; that it is ours, and which action made it,
+// is written on it as [plan.CanaryTag].
+type Beside struct{ Service }
+
+// WantedBeside is a canary service that there should be.
+type WantedBeside struct {
+	By       sluice.ActionID           // its identity: tag and client token
+	Template awsecs.CreateServiceInput // see definition.Beside
+	Revision Revision
+	Count    int // of tasks
+	Attach   Attachment
+}
+
+// Maker is the action that made the service, or took it over; "" if it is not
+// ours.
+func (l *Live) Maker() sluice.ActionID {
+	if made := l.Tags[plan.CanaryTag]; plan.Ours(made) {
+		return sluice.ActionID(made)
+	}
+	return ""
+}
+
+// Stands reports whether the service is there and not being deleted.
+func (l *Live) Stands() bool { return l != nil && l.Status == "ACTIVE" }
+
+// Goes reports whether the service is being deleted.
+func (l *Live) Goes() bool { return l != nil && l.Status == "DRAINING" }
+
+// EnsureService finds the canary service and brings it to the revision and the
+// count, or creates it. One that an earlier deployment left is taken over, with
+// the requests that it gets; one that is not ours is refused. found tells whether
+// it was this action's already.
+func (b Beside) EnsureService(ctx context.Context, act sluice.Act, w WantedBeside) (now *Live, found bool, err error) {
+	for attempt := 1; ; attempt++ {
+		live, err := b.Observe(ctx)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case live.Stands():
+			return b.bring(ctx, act, live, w)
+		}
+		now, err = b.create(ctx, act, w)
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3 {
+			return now, false, err
+		}
+	}
+}
+
+func (b Beside) create(ctx context.Context, act sluice.Act, w WantedBeside) (now *Live, err error) {
+	in := w.Template
+	in.Cluster, in.ServiceName, in.ClientToken = aws.String(b.Cluster), aws.String(b.Name), aws.String(w.By.Token())
+	in.TaskDefinition, in.DesiredCount = aws.String(w.Revision.ARN), aws.Int32(int32(w.Count))
+	in.Tags = mergeTags(in.Tags, b.marks(w))
+	if in.LoadBalancers = w.Attach.balancers(); in.LoadBalancers == nil {
+		in.HealthCheckGracePeriodSeconds = nil // AWS refuses it without a load balancer
+	}
+	write := sluice.Write{Operation: "ecs:CreateService", Resource: b.Resource()}
+	err = act(ctx, sluice.Attempt{Action: "create canary service", Planned: write, Actual: write}, func(ctx context.Context) (string, error) {
+		out, err := b.API.CreateService(ctx, &in)
+		if err != nil {
+			return "", err
+		}
+		now = live(*out.Service)
+		return fmt.Sprintf("%s at %s", w.Revision.Name, sluice.Plural(w.Count, "task")), nil
+	})
+	return now, err
+}
+
+func (b Beside) marks(w WantedBeside) map[string]string {
+	return map[string]string{plan.CanaryTag: string(w.By)}
+}
+
+// bring makes a service that stands the one that is wanted.
+func (b Beside) bring(ctx context.Context, act sluice.Act, now *Live, w WantedBeside) (*Live, bool, error) {
+	maker := now.Maker()
+	if maker == "" {
+		return nil, false, &sluice.Error{Op: "create the canary service", Resource: b.Resource(), Kind: sluice.Conflict,
+			Err: errors.New("a service of that name is there and not sluice's"), Next: "rename that service, or the one that is deployed"}
+	}
+	if maker != w.By {
+		if err := b.Tag(ctx, act, "take the canary service over", now.ARN, b.marks(w)); err != nil {
+			return nil, false, err
+		}
+	}
+	if _, revision := now.PrimaryDeployment(); revision == w.Revision.Name && now.Desired == w.Count && now.in(w.Attach) {
+		return now, maker == w.By, nil
+	}
+	in := awsecs.UpdateServiceInput{Cluster: aws.String(b.Cluster), Service: aws.String(b.Name),
+		TaskDefinition: aws.String(w.Revision.ARN), DesiredCount: aws.Int32(int32(w.Count))}
+	if !now.in(w.Attach) {
+		in.LoadBalancers = append([]ecstypes.LoadBalancer{}, w.Attach.balancers()...)
+	}
+	after, err := b.update(ctx, act, "bring the canary service to "+w.Revision.Name, in)
+	if after == nil {
+		after = now
+	}
+	return after, maker == w.By, err
+}
+
+// in reports whether the service's tasks are in the target group, and in no other.
+func (l *Live) in(a Attachment) bool {
+	var groups []string
+	for _, lb := range l.Raw.LoadBalancers {
+		groups = append(groups, aws.ToString(lb.TargetGroupArn))
+	}
+	if a.TargetGroup == "" {
+		return len(groups) == 0
+	}
+	return len(groups) == 1 && groups[0] == a.TargetGroup
+}
+
+// Count sets how many tasks the canary service has.
+func (b Beside) Count(ctx context.Context, act sluice.Act, count int) error {
+	_, err := b.update(ctx, act, "scale the canary service", awsecs.UpdateServiceInput{
+		Cluster: aws.String(b.Cluster), Service: aws.String(b.Name), DesiredCount: aws.Int32(int32(count))})
+	return err
+}
+
+func (b Beside) update(ctx context.Context, act sluice.Act, action string, in awsecs.UpdateServiceInput) (now *Live, err error) {
+	w := sluice.Write{Operation: "ecs:UpdateService", Resource: b.Resource()}
+	err = act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
+		out, err := b.API.UpdateService(ctx, &in)
+		if err == nil && out.Service != nil {
+			now = live(*out.Service)
+		}
+		return sluice.Plural(int(aws.ToInt32(in.DesiredCount)), "task"), err
+	})
+	return now, err
+}
+
+// Remove deletes the canary service. One that is gone is no error. An answer that
+// was lost is looked for: the name could be a new service's by then, so that only
+// one that is still the maker's is deleted again.
+func (b Beside) Remove(ctx context.Context, act sluice.Act, maker sluice.ActionID) error {
+	for attempt := 1; ; attempt++ {
+		err := b.delete(ctx, act)
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3 {
+			return err
+		}
+		now, err := b.Observe(ctx)
+		if err != nil || !now.Stands() || now.Maker() != maker {
+			return err
+		}
+	}
+}
+
+func (b Beside) delete(ctx context.Context, act sluice.Act) error {
+	w := sluice.Write{Operation: "ecs:DeleteService", Resource: b.Resource()}
+	return act(ctx, sluice.Attempt{Action: "delete canary service", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
+		_, err := b.API.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String(b.Cluster), Service: aws.String(b.Name), Force: aws.Bool(true)})
+		var gone *ecstypes.ServiceNotFoundException
+		var going *ecstypes.ServiceNotActiveException
+		if errors.As(err, &gone) || errors.As(err, &going) {
+			return "gone already", nil
+		}
+		return "DRAINING", err
+	})
+}
+
+// AsSet is the newest deployment of a rolling service in the shape of a task set:
+// its counts, and the id that its tasks say they were started by. Tasks of older
+// deployments count as pending: the service is not whole while they are there.
+// ok is false while AWS lists no deployment of it.
+func (l *Live) AsSet() (set sluice.TaskSet, ok bool) {
+	d := primaryDeployment(l.Raw)
+	if d == nil {
+		return sluice.TaskSet{ARN: l.ARN, Status: l.Status, Desired: l.Desired, Running: l.Running, Pending: l.Pending}, false
+	}
+	set = sluice.TaskSet{ID: aws.ToString(d.Id), ARN: l.ARN, Status: l.Status, Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)),
+		ExternalID: string(l.Maker()), Scale: 100, Desired: l.Desired, Running: int(d.RunningCount), Pending: int(d.PendingCount),
+		CreatedAt: aws.ToTime(d.CreatedAt), Tags: l.Tags}
+	for _, other := range l.Raw.Deployments {
+		if aws.ToString(other.Id) != set.ID {
+			set.Pending += int(other.RunningCount + other.PendingCount)
+		}
+	}
+	set.Steady = len(l.Raw.Deployments) == 1 && set.Running == set.Desired && set.Pending == 0 && d.RolloutState == ecstypes.DeploymentRolloutStateCompleted
+	if len(l.Raw.LoadBalancers) > 0 {
+		set.TargetGroup = aws.ToString(l.Raw.LoadBalancers[0].TargetGroupArn)
+	}
+	return set, true
+}

@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// accessOf is how callers reach the service. PipeCD v0 has no word for a service
+// that nobody calls: there, ELB without a target group is one.
+func accessOf(app *appfile.Application) sluice.Access {
+	without := app.Primary == nil && app.Canary == nil && app.Service != nil && len(app.Service.Input.LoadBalancers) == 0
+	if app.Access == sluice.ELB && app.Format == appfile.PipeCDv0 && without {
+		return sluice.NoAccess
+	}
+	return app.Access
+}
+
+// refuseAccess finds what cannot be steered.
+func refuseAccess(app *appfile.Application, live Live, o Options) error {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	if !o.QuickSync {
+		if err := refuseConnect(app, live); err != nil {
+			return err
+		}
+	}
+	switch access := accessOf(app); access {
+	case sluice.NoAccess:
+		if i := slices.IndexFunc(app.Pipeline, routes); i >= 0 && !o.QuickSync {
+			return problem("leave the stage out; or name how callers reach the service under input.accessType", "stage %d moves traffic, and nobody calls the service (access type %s)", i+1, access)
+		}
+		return nil
+	case sluice.ServiceDiscovery:
+		return refuseDiscovery(app, live)
+	case sluice.ELB:
+		return refuseELB(app, live, problem)
+	default:
+		return problem("use accessType ELB with target groups", "access type %s is not deployed by this version of sluice", access)
+	}
+}
+
+func refuseELB(app *appfile.Application, live Live, problem func(next, format string, args ...any) error) error {
+	if app.Primary == nil || app.Primary.ARN == "" {
+		return problem("name the target group under input.targetGroups.primary.targetGroupArn; or write accessType: NONE if nobody calls the service", "accessType ELB needs a primary target group")
+	}
+	if err := refuseGroups(app, live); err != nil || HostingOf(app) != appfile.Services {
+		return err
+	}
+	return refuseBesideGroups(app, live)
+}
+
+func routes(s appfile.Stage) bool {
+	_, ok := s.With.(appfile.TrafficRouting)
+	return ok
+}
+
+// ways are the ways on which callers reach a service, as far as its files and AWS
+// tell.
+type ways struct{ discovery, connect bool }
+
+func waysOf(app *appfile.Application, live Live) ways {
+	in := app.Service.Input
+	w := ways{discovery: len(in.ServiceRegistries) > 0, connect: connects(in.ServiceConnectConfiguration)}
+	if live.Service == nil || live.status() != "ACTIVE" {
+		return w
+	}
+	given := app.Service.Given
+	if !given["serviceRegistries"] {
+		w.discovery = len(live.Service.ServiceRegistries) > 0
+	}
+	if !given["serviceConnectConfiguration"] {
+		w.connect = connects(connectionOf(live.Service))
+	}
+	return w
+}
+
+// connects reports whether callers reach the service through Service Connect; one
+// that only calls others has no endpoints.
+func connects(c *ecstypes.ServiceConnectConfiguration) bool {
+	return c != nil && c.Enabled && len(c.Services) > 0
+}
+
+func connectionOf(s *ecstypes.Service) *ecstypes.ServiceConnectConfiguration {
+	for _, d := range s.Deployments {
+		if aws.ToString(d.Status) == "PRIMARY" {
+			return d.ServiceConnectConfiguration
+		}
+	}
+	return nil
+}
+
+// refuseConnect: nobody but ECS sets the shares of Service Connect. Only who names
+// another way may steer that beside it.
+func refuseConnect(app *appfile.Application, live Live) error {
+	if app.AccessGiven || !slices.ContainsFunc(app.Pipeline, routes) || !waysOf(app, live).connect {
+		return nil
+	}
+	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
+		Err:  errors.New("callers reach the service through Service Connect, whose shares nobody but ECS can set"),
+		Next: "use ECS's own strategies, which Service Connect follows (deploymentConfiguration.strategy BLUE_GREEN, LINEAR or CANARY, and no pipeline); or name the way to steer under input.accessType, if callers come on another one too"}
+}
+
+// warnWays tells who is not steered.
+func (p *Plan) warnWays(app *appfile.Application, live Live) {
+	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Weights != nil }) {
+		return
+	}
+	w := waysOf(app, live)
+	if w.discovery && p.Access == sluice.ELB && p.Beside() {
+		p.warning("callers through service discovery are not steered: they go to the primary, whose new tasks get requests as soon as they run")
+	}
+	if w.connect {
+		p.warning("callers through Service Connect are not steered: they go to the primary, whose new tasks get requests as soon as they are healthy")
+	}
+}

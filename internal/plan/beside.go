@@ -1,0 +1,213 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
+)
+
+// The second service of a hosting by services.
+const (
+	besideSuffix = "-canary"
+	// CanaryTag is the tag on a canary service: the ID of the action that made it,
+	// or took it over.
+	CanaryTag = "sluice:canary"
+	// longestName is how long a service's name may be (ECS API Reference,
+	// CreateService).
+	longestName = 255
+)
+
+// BesideName is the name of the service that runs the canary of another.
+func BesideName(service string) string { return service + besideSuffix }
+
+// HostingOf is where the canary of an application lives; empty if its files want
+// none: a service that ECS rolls and nothing else.
+func HostingOf(app *appfile.Application) appfile.Hosting {
+	if app.Service == nil {
+		return ""
+	}
+	switch controllerOf(app) {
+	case controllerExternal:
+		return appfile.TaskSets
+	case controllerECS:
+		if app.Hosting == appfile.Services || slices.ContainsFunc(app.Pipeline, ofVariants) {
+			return appfile.Services
+		}
+	}
+	return ""
+}
+
+// ofVariants reports whether a stage is about primary and canary, not about the
+// service whole.
+func ofVariants(s appfile.Stage) bool {
+	switch s.With.(type) {
+	case appfile.CanaryRollout, appfile.TrafficRouting, appfile.PrimaryRollout, appfile.CanaryClean:
+		return true
+	}
+	return false
+}
+
+// Beside reports whether the canary is a service of its own.
+func (p *Plan) Beside() bool { return p.Hosting == appfile.Services }
+
+// besideResource is the canary service, as plans name it.
+func (p *Plan) besideResource() string { return p.Cluster + "/" + BesideName(p.Service) }
+
+// besideStands is the tag of the canary service if one is there that is not being
+// deleted.
+func (l Live) besideStands() (made string, stands bool) {
+	if l.Beside == nil || aws.ToString(l.Beside.Status) != "ACTIVE" {
+		return "", false
+	}
+	for _, t := range l.Beside.Tags {
+		if aws.ToString(t.Key) == CanaryTag {
+			return aws.ToString(t.Value), true
+		}
+	}
+	return "", true
+}
+
+// The writes of stages. Those of the primary are a rolling update's.
+
+func (p *Plan) besideRollout(s *Stage) {
+	s.write("ecs:CreateService", p.besideResource())
+	s.write("ecs:UpdateService", p.besideResource())
+	s.write("ecs:TagResource", p.besideResource())
+}
+
+// besideRetire takes the canary service away.
+func (p *Plan) besideRetire(s *Stage) {
+	s.write("ecs:UpdateService", p.besideResource())
+	s.write("ecs:DeleteService", p.besideResource())
+}
+
+// refuseHosting finds what the deployment controller cannot carry.
+func refuseHosting(app *appfile.Application, live Live, o Options) error {
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	controller := controllerOf(app)
+	switch {
+	case app.Hosting == appfile.Services && controller != controllerECS:
+		return problem("write hosting: taskSets, or leave it out", "hosting services needs deployment controller ECS, and the service has %s", controller)
+	case app.Hosting == appfile.TaskSets && controller != controllerExternal:
+		return problem("write hosting: services for a canary beside it, or leave it out", "hosting taskSets needs deployment controller EXTERNAL, and the service has %s", controller)
+	case HostingOf(app) == appfile.Services:
+		return refuseBeside(app, live, o)
+	}
+	return nil
+}
+
+// refuseBeside finds what a service beside another cannot do.
+func refuseBeside(app *appfile.Application, live Live, o Options) error {
+	in := app.Service.Input
+	name := aws.ToString(in.ServiceName)
+	problem := func(next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	strategy := strategyOf(app, live)
+	switch {
+	case len(BesideName(name)) > longestName:
+		return problem("give the service a shorter name", "the canary would be service %s, whose name has %d characters; AWS allows %d", BesideName(name), len(BesideName(name)), longestName)
+	case in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon || live.Service != nil && live.Service.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon:
+		return problem("leave the pipeline out (--quick-sync)", "the service is a DAEMON: one task on each instance, so that no share of it can be a canary")
+	case strategy != "" && strategy != ecstypes.DeploymentStrategyRolling:
+		return problem("leave the stages of canary and primary out, or use strategy ROLLING", "with deployment strategy %s ECS shifts the traffic by itself, between target groups of its own choice", strategy)
+	case live.first() && o.Pipeline && !o.QuickSync:
+		return problem("leave --pipeline out", "nothing serves yet: there is nothing for a canary to stand beside")
+	}
+	for i, s := range app.Pipeline {
+		if with, ok := s.With.(appfile.PrimaryRollout); ok && with.KeepOld {
+			return problem("leave keepOld out; a rollback starts the former revision again", "stage %d keeps the old primary, but the service is rolled by ECS, which leaves none", i+1)
+		}
+	}
+	return refuseStranger(name, live)
+}
+
+// refuseStranger: a service that has the canary's name by chance.
+func refuseStranger(name string, live Live) error {
+	made, stands := live.besideStands()
+	if !stands || Ours(made) {
+		return nil
+	}
+	return &sluice.Error{Op: "plan", Resource: aws.ToString(live.Beside.ServiceArn), Kind: sluice.Conflict,
+		Err:  fmt.Errorf("the canary of %s would be service %s, which is there and not sluice's (it has no tag %s of ours)", name, BesideName(name), CanaryTag),
+		Next: "rename that service, or the one that is deployed"}
+}
+
+// strategyOf is the deployment strategy that the service will have.
+func strategyOf(app *appfile.Application, live Live) ecstypes.DeploymentStrategy {
+	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.Strategy != "" {
+		return c.Strategy
+	}
+	if live.Service != nil && live.status() == "ACTIVE" && live.Service.DeploymentConfiguration != nil {
+		return live.Service.DeploymentConfiguration.Strategy
+	}
+	return ""
+}
+
+// behind reports whether the live service's tasks are in the target group.
+func (l Live) behind(group string) bool {
+	return slices.ContainsFunc(l.Service.LoadBalancers, func(lb ecstypes.LoadBalancer) bool { return aws.ToString(lb.TargetGroupArn) == group })
+}
+
+// refuseBesideGroups: the two services stand in one target group each.
+func refuseBesideGroups(app *appfile.Application, live Live) error {
+	if live.first() || live.Service == nil {
+		return nil
+	}
+	problem := func(group, next, format string, args ...any) error {
+		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
+	}
+	switch {
+	case !live.behind(app.Primary.ARN):
+		return problem(app.Primary.ARN, "name the target group of the service under input.targetGroups.primary.targetGroupArn", "the tasks of the service are not in the primary target group")
+	case app.Canary != nil && live.behind(app.Canary.ARN):
+		return problem(app.Canary.ARN, "create a target group for the canary", "the tasks of the service are in the canary target group")
+	}
+	return nil
+}
+
+// balanced is the application whose new service is put into its target group,
+// where the service definition names none.
+func balanced(app *appfile.Application, live Live) *appfile.Application {
+	if HostingOf(app) != appfile.Services || !live.first() || app.Primary == nil || app.Primary.Container == "" || len(app.Service.Input.LoadBalancers) > 0 {
+		return app
+	}
+	a, s, in := *app, *app.Service, *app.Service.Input
+	in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(app.Primary.ARN),
+		ContainerName: aws.String(app.Primary.Container), ContainerPort: aws.Int32(app.Primary.Port)}}
+	s.Input = &in
+	a.Service = &s
+	return &a
+}
+
+// warnBeside tells what the canary service has not.
+func (p *Plan) warnBeside(app *appfile.Application, live Live) {
+	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageCanaryRollout }) || live.Service == nil {
+		return
+	}
+	_, dropped := definition.Beside(app.Service, live.Service)
+	for _, d := range dropped {
+		p.warning("the canary service is made without %s", d)
+	}
+	if made, stands := live.besideStands(); stands {
+		p.warning("canary service %s stands (made by %s): it is brought to this revision, with what traffic it has", BesideName(p.Service), sluice.ActionID(made).Deployment())
+	}
+}
+
+// besideLeft is the canary service if an earlier deployment left it.
+func besideLeft(live Live) []Change {
+	made, stands := live.besideStands()
+	if !stands || !Ours(made) {
+		return nil
+	}
+	return []Change{{Of: "canary service", Path: aws.ToString(live.Beside.ServiceName),
+		Have: fmt.Sprintf("%s, %d running", sluice.RevisionOf(aws.ToString(live.Beside.TaskDefinition)), live.Beside.RunningCount), Want: "none"}}
+}

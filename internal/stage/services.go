@@ -1,0 +1,215 @@
+package stage
+
+import (
+	"context"
+	"math"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// services hosts the variants as two services with deployment controller ECS: the
+// primary is the service itself, which ECS rolls; the canary is a second one
+// beside it.
+type services struct {
+	*Run
+	beside ecs.Beside
+}
+
+func (r *Run) openServices() services {
+	hand := r.hand
+	hand.Name = plan.BesideName(r.hand.Name)
+	return services{Run: r, beside: ecs.Beside{Service: hand}}
+}
+
+func (services) kind() string { return "service" }
+
+func (s services) create(ctx context.Context) (*ecs.Live, error) {
+	rev, err := s.revision(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id := sluice.NewActionID(s.Deployment, "service", "create")
+	if err := s.hand.CreateRolling(ctx, s.act, id, *s.service.Input, rev, s.newClaim()); err != nil {
+		return nil, err
+	}
+	return s.observe(ctx)
+}
+
+func (s services) ensureCanary(ctx context.Context, rev ecs.Revision, scale int) (member, error) {
+	by, err := s.canaryID(ctx)
+	if err != nil {
+		return member{}, err
+	}
+	if err := s.awaitName(ctx); err != nil {
+		return member{}, err
+	}
+	primary, err := s.observe(ctx)
+	if err != nil {
+		return member{}, err
+	}
+	template, _ := definition.Beside(s.service, &primary.Raw)
+	live, found, err := s.beside.EnsureService(ctx, s.act, ecs.WantedBeside{By: by, Template: template, Revision: rev,
+		Count: shareOf(primary.Desired, scale), Attach: s.access.attach(sluice.Canary)})
+	if err != nil {
+		return member{}, err
+	}
+	if found {
+		s.Host.Emit(sluice.Adopted{Action: by, Resource: s.beside.Resource()})
+	}
+	m := s.canaryOf(live)
+	m.Revision = rev.Name
+	return m, nil
+}
+
+// shareOf is how many tasks a percentage of the desired count is: at least one,
+// rounded up as AWS does for task sets.
+func shareOf(desired, percent int) int {
+	return max(1, int(math.Ceil(float64(desired*percent)/100-1e-9)))
+}
+
+// awaitName waits until a canary service that is being deleted has given its name
+// free: AWS creates none of that name before.
+func (s services) awaitName(ctx context.Context) error {
+	return s.awaitGone(ctx, "the former canary service to be gone", func(ctx context.Context) (string, error) {
+		if err := s.look(ctx); err != nil {
+			return "", err
+		}
+		live, err := s.beside.Observe(ctx)
+		if err != nil || !live.Goes() {
+			return "", err
+		}
+		return live.Status, nil
+	})
+}
+
+// startPrimary lets ECS roll the service to the revision and follows it to its
+// end.
+func (s services) startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revision) (member, error) {
+	if err := s.rollTo(ctx, live, rev); err != nil {
+		return member{}, err
+	}
+	live, err := s.observe(ctx)
+	if err != nil {
+		return member{}, err
+	}
+	return s.primaryOf(live), nil
+}
+
+// retireOld has nothing to do: a rolling update takes the old tasks away.
+func (services) retireOld(context.Context, member) error { return nil }
+
+func (services) retireKept(context.Context) error { return nil }
+
+// retireOthers retires the canary service, whichever deployment of ours made it.
+func (s services) retireOthers(ctx context.Context, _ member) error {
+	canary, err := s.standing(ctx, sluice.Canary)
+	if err != nil || canary == nil {
+		return err
+	}
+	return s.retire(ctx, *canary)
+}
+
+func (s services) standing(ctx context.Context, v sluice.Variant) (*member, error) {
+	live, err := s.observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := s.primaryOf(live)
+	if v == sluice.Canary {
+		if live, err = s.beside.Observe(ctx); err != nil || !live.Stands() && !live.Goes() || live.Maker() == "" {
+			return nil, err
+		}
+		m = s.canaryOf(live)
+	}
+	return &m, nil
+}
+
+// primaryOf is the service itself, canaryOf the second one, each alone in its
+// target group.
+func (s services) primaryOf(live *ecs.Live) member {
+	set, _ := live.AsSet()
+	return member{TaskSet: set, variant: sluice.Primary, label: "service " + s.hand.Name, of: s.hand, alone: true}
+}
+
+func (s services) canaryOf(live *ecs.Live) member {
+	set, _ := live.AsSet()
+	return member{TaskSet: set, variant: sluice.Canary, label: "canary service", of: s.beside.Service, alone: true}
+}
+
+// again looks at a member. Until AWS shows the revision that it was just brought
+// to, it has no task of it: an answer may lag behind the write.
+func (s services) again(ctx context.Context, m member) (*member, error) {
+	primary, err := s.observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if m.variant == sluice.Primary {
+		now := s.primaryOf(primary)
+		return &now, nil
+	}
+	live, err := s.beside.Observe(ctx)
+	if err != nil || live == nil || live.Status == "INACTIVE" {
+		return nil, err
+	}
+	now := s.canaryOf(live)
+	if now.Revision != m.Revision && now.Desired > 0 {
+		now.Running, now.Pending, now.Steady = 0, now.Desired, false
+	}
+	return &now, nil
+}
+
+func (s services) tasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error) {
+	if v == sluice.Canary {
+		return s.beside.Tasks(ctx)
+	}
+	return s.hand.Tasks(ctx)
+}
+
+func (s services) zero(ctx context.Context, m member) error {
+	if m.Desired == 0 {
+		return nil
+	}
+	return s.beside.Count(ctx, s.act, 0)
+}
+
+func (s services) remove(ctx context.Context, m member) error {
+	return s.beside.Remove(ctx, s.act, sluice.ActionID(m.ExternalID))
+}
+
+// restore returns a service that was rolled to its former revision; one that was
+// not is left alone. Traffic goes back when that serves.
+func (s services) restore(ctx context.Context, live *ecs.Live) error {
+	_, begun, err := s.Host.Load(ctx, keyAsked)
+	if err != nil {
+		return err
+	}
+	if begun {
+		if err := s.rollBack(ctx, live); err != nil {
+			return err
+		}
+	}
+	return s.access.restore(ctx)
+}
+
+func (services) revive(context.Context, member) (bool, error) { return false, nil }
+
+// left is the canary service: a rolling service has nothing else of ours.
+func (s services) left(ctx context.Context, _ string) ([]member, error) {
+	canary, err := s.standing(ctx, sluice.Canary)
+	if err != nil || canary == nil {
+		return nil, err
+	}
+	return []member{*canary}, nil
+}
+
+// made is the canary service if this deployment made it, or took it over.
+func (s services) made(ctx context.Context) ([]member, error) {
+	canary, err := s.standing(ctx, sluice.Canary)
+	if err != nil || canary == nil || sluice.ActionID(canary.ExternalID).Deployment() != s.Deployment {
+		return nil, err
+	}
+	return []member{*canary}, nil
+}
