@@ -30,7 +30,7 @@ func line(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, forma
 // parts write the files, each what its side of the case asks for. What a new
 // trait or field asks of the files is a part of its own.
 func parts() []func(Case, *draft) {
-	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.namedParts, Case.graceParts, Case.suspendParts, Case.stages}
+	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.besideParts, Case.namedParts, Case.graceParts, Case.suspendParts, Case.stages}
 }
 
 // Application is the folder of a drawn case's files; the application file is
@@ -62,11 +62,14 @@ func (c Case) container(d *draft) {
 }
 
 func (c Case) taskSetParts(d *draft) {
-	w := c.World
-	if w.Controller != "EXTERNAL" || w.byName() {
-		return
+	if c.World.Controller == "EXTERNAL" && !c.World.byName() {
+		line(&d.service, "deploymentController: {type: EXTERNAL}")
+		c.groups(d)
 	}
-	line(&d.service, "deploymentController: {type: EXTERNAL}")
+}
+
+func (c Case) groups(d *draft) {
+	w := c.World
 	line(&d.input, "  targetGroups:")
 	for _, g := range []struct {
 		name string

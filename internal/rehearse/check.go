@@ -14,6 +14,8 @@ func (f *field) step(tx *world.Tx, c world.Change) {
 		for _, r := range o.Rules {
 			f.weighed(tx, r)
 		}
+	case *world.Service:
+		f.besideEmptied(o)
 	case *world.TaskSet:
 		f.unique(o)
 		f.emptied(o)

@@ -74,6 +74,7 @@ func (f *field) stands(fresh bool) {
 			return
 		}
 		f.alone(s, want)
+		f.besideGone(tx)
 		f.ruledAsBefore(tx, fresh)
 		f.drained(tx, s)
 		f.registered(tx, s)

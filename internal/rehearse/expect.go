@@ -75,7 +75,7 @@ func (c Case) mustSucceed() bool {
 
 // mustName is what the cause of the failure must say; "" if it may say anything.
 func (c Case) mustName() string {
-	if len(c.Hands)+len(c.Faults) > 0 || c.Full.Row > 0 || c.World.Controller != "EXTERNAL" {
+	if len(c.Hands)+len(c.Faults) > 0 || c.Full.Row > 0 || c.World.Controller != "EXTERNAL" && !c.hostsBeside() {
 		return ""
 	}
 	switch {

@@ -80,7 +80,7 @@ func (f *field) foreign(tx *world.Tx) string {
 		fmt.Fprintf(&b, "%s %d %v %s\n", r.Name(), r.Priority, r.Conditions, world.ActionsText(r.Actions))
 	}
 	for _, s := range tx.Services.Values() {
-		if s.Name == f.World.Service && s.Cluster.Name == f.World.Cluster {
+		if s == f.service(tx) || s == f.canaryService(tx) {
 			continue
 		}
 		fmt.Fprintf(&b, "%s %d", s.ID(), s.Desired)

@@ -44,7 +44,7 @@ func features() []feature {
 }
 
 var operations = []string{"*:*", "ecs:*", "ecs:CreateTaskSet", "ecs:UpdateTaskSet", "ecs:DeleteTaskSet", "ecs:UpdateServicePrimaryTaskSet", "ecs:RegisterTaskDefinition",
-	"ecs:UpdateService", "ecs:TagResource", "ecs:UntagResource", "ecs:DescribeServices", "elasticloadbalancing:*", "elasticloadbalancing:ModifyListener",
+	"ecs:UpdateService", "ecs:CreateService", "ecs:DeleteService", "ecs:TagResource", "ecs:UntagResource", "ecs:DescribeServices", "elasticloadbalancing:*", "elasticloadbalancing:ModifyListener",
 	"elasticloadbalancing:ModifyRule", "elasticloadbalancing:DescribeTargetHealth", "elasticloadbalancing:DescribeRules"}
 
 func (d *draws) callFault() string {
@@ -95,7 +95,7 @@ func drawnHands() []drawnHand {
 		{3, nil, always(Rollback)},
 		{1, nil, always(Abort)},
 		{1, nil, always(Pause)},
-		{1, func(c Case) bool { return c.World.Controller == "EXTERNAL" && !c.World.byName() }, func(d *draws) string { return EditRule + d.one(" 100 0", " 999 1") }},
+		{1, func(c Case) bool { return (c.World.Controller == "EXTERNAL" || c.hostsBeside()) && !c.World.byName() }, func(d *draws) string { return EditRule + d.one(" 100 0", " 999 1") }},
 		{1, nil, func(d *draws) string { return fmt.Sprintf("%s %d", Scale, 1+d.upTo(7)) }},
 		{1, nil, always(DeleteService)},
 		{1, nil, always(TakeClaim)},

@@ -1,6 +1,9 @@
 package rehearse
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Flow is one course that a deployment can take from its start to its end.
 type Flow struct {
@@ -17,6 +20,15 @@ func canary() []string {
 func blueGreen() []string {
 	return []string{"ECS_CANARY_ROLLOUT scale=100", "ECS_TRAFFIC_ROUTING canary=100", "ECS_PRIMARY_ROLLOUT keepOld=true",
 		"ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN"}
+}
+
+// rolled is a pipeline for a service that ECS rolls, which keeps no old primary.
+func rolled(stages []string) (all []string) {
+	for _, s := range stages {
+		s, _, _ = strings.Cut(s, " keepOld=")
+		all = append(all, s)
+	}
+	return all
 }
 
 // crashes is a version that never gets healthy.
@@ -42,6 +54,7 @@ func Flows() []Flow {
 	suspends := func(c *Case) {
 		c.Suspend, c.World.Scaling = true, Scaling{Min: 2, Max: 8, Was: "scheduled"}
 	}
+	beside := func(c *Case) { rolling(c); c.World.Beside = true }
 	breaker := func(c *Case) { c.Breaker = true }
 	all := []Flow{
 		{"canary", with(of(canary()))},
@@ -59,8 +72,17 @@ func Flows() []Flow {
 		{"rolling that suspends auto scaling", with(rolling, breaker, suspends)},
 		{"rolling that suspends auto scaling, back by us", with(rolling, bad, suspends)},
 		{"rolling, back on demand", with(rolling, backAfter(1))},
+		{"beside: canary", with(rolling, of(canary()))},
+		{"beside: canary of an extended rule", with(rolling, of(canary()), alone)},
+		{"beside: canary that crashes", with(rolling, of(canary()), bad)},
+		{"beside: blue/green", with(beside, breaker, of(rolled(blueGreen())))},
+		{"beside: quick sync", with(beside)},
+		{"beside: quick sync that crashes", with(beside, breaker, bad)},
 	}
-	all = append(append(all, backFromEach("canary", with(of(canary())))...), backFromEach("blue/green", with(of(blueGreen())))...)
+	for _, x := range []Flow{{"canary", with(of(canary()))}, {"blue/green", with(of(blueGreen()))},
+		{"beside: canary", with(rolling, of(canary()))}, {"beside: blue/green", with(rolling, of(rolled(blueGreen())))}} {
+		all = append(all, backFromEach(x.Name, x.Case)...)
+	}
 	return append(all, namedFlows(with)...)
 }
 

@@ -17,9 +17,10 @@ type kind struct {
 // joins here, see the package comment.
 func kinds() []kind {
 	return []kind{
-		{"task sets", 65, (*draws).taskSets},
+		{"task sets", 50, (*draws).taskSets},
 		{"by name", 15, (*draws).byName},
-		{"rolling", 20, (*draws).rolling},
+		{"rolling", 15, (*draws).rolling},
+		{"a service beside", 20, (*draws).services},
 	}
 }
 
@@ -41,6 +42,13 @@ func (d *draws) taskSets(c *Case) {
 func (d *draws) rolling(c *Case) {
 	c.World.Controller = "ECS"
 	c.Breaker = d.chance(60)
+}
+
+func (d *draws) services(c *Case) {
+	d.rolling(c)
+	d.rules(&c.World)
+	c.Pipeline = rolled(d.pipeline())
+	c.World.Beside = len(c.Pipeline) == 0 || d.chance(50)
 }
 
 func (d *draws) rules(w *World) {

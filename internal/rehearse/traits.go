@@ -49,6 +49,7 @@ func traits() []trait {
 		span("grace", func(w *World) []*time.Duration { return []*time.Duration{&w.Grace} }),
 		span("nodes", func(w *World) []*time.Duration { return []*time.Duration{&w.Nodes} }),
 		yesNo("others", func(w *World) *bool { return &w.Others }),
+		yesNo("beside", func(w *World) *bool { return &w.Beside }),
 		span("start", func(w *World) []*time.Duration { return []*time.Duration{&w.Start} }),
 		span("boot", func(w *World) []*time.Duration { return []*time.Duration{&w.Boot} }),
 		number("rate", func(w *World) []*int { return []*int{&w.Rate} }),

@@ -64,7 +64,7 @@ func (f *field) ready(tx *world.Tx, g Group, weight int32) {
 		return
 	}
 	want := 0
-	for _, ts := range f.service(tx).TaskSets {
+	for _, ts := range f.sets(tx) {
 		if ts.Status != "DRAINING" && slices.ContainsFunc(ts.Attached, func(a world.Attachment) bool { return a.TargetGroup == g.ARN }) && ts.Computed > want {
 			want = ts.Computed
 		}

@@ -27,6 +27,7 @@ type World struct {
 	Scaling          Scaling
 	TTL              time.Duration // of its records, if callers find it by a name; 0: they come through the load balancer
 	Check            time.Duration // interval of a health check of the container's own; 0: none
+	Beside           bool          // the file says hosting: services
 }
 
 // Group is a target group with its timings.

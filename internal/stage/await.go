@@ -95,7 +95,7 @@ func (r *Run) find(ctx context.Context, m member) (member, error) {
 			return *now, nil
 		}
 		if n == looks {
-			return m, &sluice.Error{Op: "look at the " + m.label, Resource: m.ID, Kind: sluice.OutsideChange,
+			return m, &sluice.Error{Op: "look at the " + m.label, Resource: m.resource(), Kind: sluice.OutsideChange,
 				Err: errors.New("somebody deleted it during the deployment"), Next: "find out who; then deploy again"}
 		}
 		if err := r.pause(ctx, apart); err != nil {
@@ -161,7 +161,7 @@ func (r *Run) fail(f sluice.FailureSeen) {
 
 func (r *Run) unhealthy(w *watched, v verdict.Verdict) error {
 	return &sluice.Error{
-		Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.ID, Kind: sluice.Unhealthy,
+		Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resource(), Kind: sluice.Unhealthy,
 		Err:  fmt.Errorf("%d of %d tasks stopped: %s (task %s)", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count), v.Cause.Text, v.Cause.Task),
 		Next: "aws ecs describe-tasks --cluster " + r.Plan.Cluster + " --tasks " + v.Cause.Task + "; fix the image or its health check and deploy again",
 	}
@@ -176,7 +176,7 @@ func (r *Run) stalled(w *watched, v verdict.Verdict) error {
 	if v.Counts.Unhealthy > 0 || v.Cause.Count > 0 {
 		kind = sluice.Unhealthy
 	}
-	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.ID, Kind: kind, Err: why,
+	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resource(), Kind: kind, Err: why,
 		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " + r.Plan.Service + "; or raise progressDeadline"}
 }
 

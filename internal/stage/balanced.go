@@ -205,7 +205,7 @@ func (b balanced) released(ctx context.Context, canary member) error {
 	}
 	for _, rule := range live {
 		if w, ok := rule.Weight(b.Plan.Canary.ARN); ok && w > 0 {
-			return &sluice.Error{Op: "take the canary away", Resource: canary.ID, Kind: sluice.OutsideChange,
+			return &sluice.Error{Op: "take the canary away", Resource: canary.resource(), Kind: sluice.OutsideChange,
 				Err:  fmt.Errorf("the %s, edited by somebody else, sends requests to it (weight %d): %w", rule.Name(), w, errors.New("the canary is left running")),
 				Next: "set the canary's weight on that rule to 0, then run sluice rollback again"}
 		}

@@ -17,6 +17,14 @@ type member struct {
 	alone          bool           // no other task stands in its target group
 }
 
+// resource is how errors name a member.
+func (m member) resource() string {
+	if m.alone {
+		return m.of.Resource()
+	}
+	return m.ID
+}
+
 // hosting is where the variants live. Stages speak of variants and leave what
 // they are made of to it; the order in which capacity and traffic move is theirs.
 //
