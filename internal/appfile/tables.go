@@ -120,7 +120,7 @@ func inputShape(f Format) shape {
 			honoured("canary", groupShape(f), "The target group of the canary."),
 		}}, "The two target groups of the service."),
 		honoured("listenerRules", shape{kind: list, of: &shape{kind: text}}, "ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target groups."),
-		honoured("hosting", shape{kind: choice, words: []string{string(TaskSets), string(Services)}}, "Where the canary lives: a task set of the service (controller EXTERNAL), or a second service named <service>-canary (controller ECS). If not given: by the controller."),
+		honoured("hosting", shape{kind: choice, words: []string{string(TaskSets), string(Services)}}, "Where the canary lives: a task set of the service (controller EXTERNAL), or a second service of its name with -canary (controller ECS). If not given: by the controller."),
 	}
 	if f == PipeCDv1 {
 		keys = append(keys, refused("autoRollback", "PipeCD v1 has planner.autoRollback for it."))
