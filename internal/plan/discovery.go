@@ -71,9 +71,19 @@ func (p *Plan) shares(desired int) error {
 				return err
 			}
 			s.Share, canary = share, canary+share.Extra
+			if s.Exact {
+				p.enlarges(s)
+			}
 		}
 	}
 	return nil
+}
+
+// enlarges lists the write that gives the canary more tasks.
+func (p *Plan) enlarges(s *Stage) {
+	if !p.Rolls() {
+		s.write("ecs:UpdateTaskSet", CanarySet)
+	}
 }
 
 // scaled is how many tasks that percentage of the desired count is; ECS rounds up.

@@ -124,11 +124,33 @@ func (d *discovered) ready(ctx context.Context) error {
 	if err != nil || canary == nil {
 		return err
 	}
-	if now := (100*canary.Desired + live.Desired - 1) / live.Desired; now > d.Stage.Scale {
-		d.note("the canary keeps %s: callers find them, and a scale of %d%% would stop some", sluice.Plural(canary.Desired, "task"), d.Stage.Scale)
-		d.Stage.Scale = now
+	now := (100*canary.Desired + live.Desired - 1) / live.Desired
+	if set := int(canary.Scale); (live.Desired*set+99)/100 == canary.Desired {
+		now = set
 	}
-	return nil
+	if now <= d.Stage.Scale {
+		return nil
+	}
+	d.note("the canary keeps %s: callers find them, and a scale of %d%% would stop some", sluice.Plural(canary.Desired, "task"), d.Stage.Scale)
+	d.Stage.Scale = now
+	return d.sized(ctx, *canary, now)
+}
+
+// sized remembers that a canary has another scale than the plan's stage gave it, so
+// that it is not taken for somebody else's doing.
+func (d *discovered) sized(ctx context.Context, canary member, scale int) error {
+	a, _, err := saved[accepted](ctx, d.Host, keyAccepted)
+	if err != nil {
+		return err
+	}
+	scales := map[string]float64{canary.ID: float64(scale)}
+	for id, s := range a.Scales {
+		if id != canary.ID {
+			scales[id] = s
+		}
+	}
+	a.Scales, d.expected = scales, nil
+	return save(ctx, d.Host, keyAccepted, a)
 }
 
 // shift brings the counts to the weights. That they are moving is saved first;
@@ -262,7 +284,15 @@ func (d *discovered) enough(ctx context.Context, to sluice.Weights) error {
 	if err != nil {
 		return err
 	}
-	canary, err := d.hosting.ensureCanary(ctx, rev, (100*want.Canary+pool.Desired-1)/pool.Desired)
+	standing, err := d.hosting.standing(ctx, sluice.Canary)
+	if err != nil || standing == nil {
+		return err
+	}
+	scale := (100*want.Canary + pool.Desired - 1) / pool.Desired
+	if err := d.sized(ctx, *standing, scale); err != nil {
+		return err
+	}
+	canary, err := d.hosting.ensureCanary(ctx, rev, scale)
 	if err != nil {
 		return err
 	}

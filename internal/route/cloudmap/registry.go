@@ -18,7 +18,8 @@ import (
 func Find(ctx context.Context, api *awssd.Client, arn string, port int32) (plan.Registry, error) {
 	got, err := api.GetService(ctx, &awssd.GetServiceInput{Id: aws.String(sluice.ARNName(arn))})
 	if err != nil {
-		return plan.Registry{}, fmt.Errorf("look up service registry: %w", sluice.Inner(err))
+		return plan.Registry{}, &sluice.Error{Op: "look up the service registry", Resource: arn, Kind: sluice.KindOf(err), Err: sluice.Inner(err),
+			Next: "check serviceRegistries in the service definition, and the Region: aws servicediscovery list-services"}
 	}
 	r := registryOf(got.Service)
 	r.Port = port
