@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +22,8 @@ import (
 )
 
 var everyKill = flag.Bool("kills", false, "kill at every write of every flow, not at a sample of them")
+
+var ofFlows = flag.String("flows", "", "regular expression of the flows' names")
 
 // atOnce is how many deployments run beside each other: they mostly wait.
 const atOnce = 8
@@ -40,6 +44,7 @@ func TestKilledForReal(t *testing.T) {
 	if !*everyKill {
 		flows = flows[:1]
 	}
+	flows = slices.DeleteFunc(flows, func(f rehearse.Flow) bool { return !regexp.MustCompile(*ofFlows).MatchString(f.Name) })
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	slots, points := make(chan struct{}, atOnce), 0

@@ -141,7 +141,9 @@ func (f *field) state() string {
 		for _, r := range f.ruled(tx) {
 			parts = append(parts, world.ActionsText(r.Actions))
 		}
-		if s := scalingOf(tx); s != "" {
+		if s := scalingOf(tx); s != "" && s == f.scaling {
+			parts = append(parts, "auto scaling as it should be")
+		} else if s != "" {
 			parts = append(parts, s)
 		}
 		if f.World.byName() {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,8 +19,18 @@ var (
 	seeds  = flag.Uint64("seeds", 500/lighter, "how many seeds are simulated")
 	shrink = flag.Bool("shrink", true, "make a case that breaks a promise small, and write it down")
 	into   = flag.String("written", "testdata", "the folder where it is written down")
-	first  = flag.Uint64("first", 1, "the first of them")
+	first  = flag.Uint64("first", fromEnv(), "the first of them; SLUICE_SEED_START if that is set")
 )
+
+// fromEnv is where the seeds begin in runs that nobody gives flags: CI begins
+// elsewhere each time.
+func fromEnv() uint64 {
+	n, err := strconv.ParseUint(os.Getenv("SLUICE_SEED_START"), 10, 64)
+	if err != nil {
+		return 1
+	}
+	return n
+}
 
 // codecEvery is how often a case is run through the wire's codec too.
 const codecEvery = 20
