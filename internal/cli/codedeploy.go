@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -45,6 +46,16 @@ func busy(pre *prepared) error {
 		return nil
 	}
 	return codedeploy.Busy(codedeploy.Group{Application: c.Application, Name: c.Group}, d.Running)
+}
+
+// otherShift reports whether a deployment of CodeDeploy runs, after ours has ended.
+func otherShift(ctx context.Context, t *taken) (bool, error) {
+	c := t.plan.CodeDeploy
+	if c == nil || c.Application == "" {
+		return false, nil
+	}
+	id, err := codedeploy.Hand{API: t.account.CodeDeploy()}.Running(ctx, codedeploy.Group{Application: c.Application, Name: c.Group})
+	return id != "", err
 }
 
 // warnUnwatched warns of a deployment that nobody takes back.

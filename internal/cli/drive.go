@@ -94,7 +94,7 @@ func (p *program) waits(ctx context.Context, j *journal.Journal, d journal.Deplo
 		fmt.Fprintf(p.env.Err, "next: sluice resume %s waits for the end\n", d.ID)
 		return nil
 	}
-	if what == engine.LeftToECS {
+	if what == engine.LeftToECS || what == engine.LeftToCodeDeploy {
 		fmt.Fprintf(p.env.Err, "next: sluice resume %s follows it; so does sluice wait --cluster %s --service %s\n", d.ID, d.Cluster, d.Service)
 		return nil
 	}

@@ -200,6 +200,9 @@ func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
 	if err != nil || live == nil || live.Status != "ACTIVE" || left == "" {
 		return false, err
 	}
+	if other, err := otherShift(ctx, t); other || err != nil {
+		return other, err
+	}
 	return live.Serving() != left, nil
 }
 

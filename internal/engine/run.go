@@ -209,8 +209,11 @@ func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journ
 	return row, r.Journal.SetState(ctx, r.d.ID, journal.Running)
 }
 
-// LeftToECS is what a deployment waits for that was left to ECS.
-const LeftToECS = "ECS to end it"
+// What a deployment waits for that was left to ECS, or to CodeDeploy.
+const (
+	LeftToECS        = "ECS to end it"
+	LeftToCodeDeploy = "CodeDeploy to end it"
+)
 
 // handedOver leaves the deployment to ECS: the claim is given back, since nothing
 // is written until somebody resumes it, and the journal says that it waits.
@@ -227,7 +230,11 @@ func (r *run) handedOver(ctx context.Context, s plan.Stage, left error) (waiting
 	if err := r.Journal.SetState(ctx, r.d.ID, journal.Waiting); err != nil {
 		return "", err
 	}
-	return LeftToECS, r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: LeftToECS, Detail: sluice.Inner(left).Error()})
+	to := LeftToECS
+	if r.plan.ByCodeDeploy() {
+		to = LeftToCodeDeploy
+	}
+	return to, r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: to, Detail: sluice.Inner(left).Error()})
 }
 
 // lacksFiles: without the values that the journal does not keep, only a

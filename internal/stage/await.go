@@ -18,6 +18,7 @@ type told struct {
 	course   string                                    // what ECS was about
 	once     map[string]bool                           // see [Run.once]
 	sets     map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
+	canary   string                                    // revision of it, by CodeDeploy
 	share    int                                       // percent of the traffic at the canary, by CodeDeploy
 }
 

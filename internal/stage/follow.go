@@ -100,7 +100,7 @@ func (r *Run) seen(s watch.Seen) {
 		r.told.capacity = c
 		r.Host.Emit(c)
 	}
-	r.tellReasons(v)
+	r.tellReasons(sluice.Primary, v)
 	if what := courseOf(s); what != "" && v.State == verdict.Progressing && what != r.told.course {
 		r.told.course = what
 		r.Host.Emit(sluice.Waiting{For: "ECS", Detail: what})
@@ -108,9 +108,9 @@ func (r *Run) seen(s watch.Seen) {
 }
 
 // tellReasons tells why tasks fail, what they said last, and what could not be read.
-func (r *Run) tellReasons(v verdict.Verdict) {
+func (r *Run) tellReasons(of sluice.Variant, v verdict.Verdict) {
 	for _, k := range v.Causes {
-		r.fail(sluice.FailureSeen{Variant: sluice.Primary, Cause: k.Text, Count: k.Count, Task: k.Task})
+		r.fail(sluice.FailureSeen{Variant: of, Cause: k.Text, Count: k.Count, Task: k.Task})
 	}
 	for _, l := range v.Logs {
 		for i, line := range l.Lines {

@@ -46,8 +46,8 @@ func (a asked) name(live *ecs.Live) string {
 }
 
 // ErrHandedOver is that a stage has asked for all that it writes and leaves the
-// rest to ECS, because its host wants so. Executed again, it follows.
-var ErrHandedOver = errors.New("handed over to ECS")
+// rest to ECS or CodeDeploy, because its host wants so. Executed again, it follows.
+var ErrHandedOver = errors.New("handed over to AWS")
 
 // roll brings a service with controller ECS to the new revision by ECS's own
 // rolling update: one UpdateService, then its deployment is followed to its end.

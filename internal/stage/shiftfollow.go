@@ -1,11 +1,14 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/watch"
@@ -29,6 +32,11 @@ func (r *Run) followShift(ctx context.Context, revision string, d made) error {
 
 // followBack waits until a deployment that was stopped has ended, and its rollback.
 func (r *Run) followBack(ctx context.Context, id string) (watch.Seen, error) {
+	rev, _, err := saved[ecs.Revision](ctx, r.Host, KeyRevision)
+	if err != nil {
+		return watch.Seen{}, err
+	}
+	r.told.canary = rev.Name
 	return r.watchShift(ctx, verdict.Wanted{Deployment: id, Returning: true}, nil)
 }
 
@@ -83,7 +91,11 @@ func (r *Run) watchShift(ctx context.Context, want verdict.Wanted, also func(con
 func (r *Run) shiftEnded(revision string, last watch.Seen) error {
 	v := last.Verdict
 	if v.Outcome != sluice.Succeeded {
-		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: r.hand.Resource(), Kind: kindOf(v.Outcome), Err: errors.New(v.Detail), Next: v.Next}
+		next := v.Next
+		if r.Plan.AutoRollback {
+			next, _, _ = strings.Cut(next, "; and end the deployment: ") // it is ended by the rollback
+		}
+		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: r.hand.Resource(), Kind: kindOf(v.Outcome), Err: errors.New(v.Detail), Next: next}
 	}
 	if c := last.Course; c != nil && c.Green != nil {
 		r.tellSet(sluice.Primary, revision, *c.Green)
@@ -101,11 +113,11 @@ func (r *Run) seenShift(want verdict.Wanted, s watch.Seen) {
 			r.tellSet(sluice.Primary, r.former.Revision, *c.Blue)
 		}
 		if c.Green != nil {
-			r.tellSet(sluice.Canary, want.Revision, *c.Green)
+			r.tellSet(sluice.Canary, cmp.Or(want.Revision, r.told.canary, r.Plan.To), *c.Green)
 			r.tellTraffic(int(c.Green.Weight))
 		}
 	}
-	r.tellReasons(s.Verdict)
+	r.tellReasons(sluice.Canary, s.Verdict)
 	if waits := isReady(s) || s.Code != nil && s.Code.Terminating; waits && s.Verdict.State == verdict.Progressing && s.Verdict.Detail != r.told.course {
 		r.told.course = s.Verdict.Detail
 		r.Host.Emit(sluice.Waiting{For: "CodeDeploy", Detail: s.Verdict.Detail})
