@@ -12,6 +12,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/sluice-ecs/sluice/awssim/image"
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -105,6 +106,37 @@ func TestRunTaskOncePerToken(t *testing.T) {
 	if !errors.As(err, &conflict) || len(conflict.ResourceIds) != 2 || conflict.ResourceIds[0] != *one.Tasks[0].TaskArn {
 		t.Errorf("%v %+v", err, conflict)
 	}
+}
+
+// ECS forgets a token of RunTask an hour after the task's end: asked again, it
+// starts another one.
+func TestRunTaskForgetsItsTokenWithTheTask(t *testing.T) {
+	b := newBench(t, world.Options{})
+	b.register("sim/job:v1-crash-after-1m-exit-0")
+	one := must(b.RunTask(b.ctx, runInput("api", 1)))(t)
+	b.awaitTask(*one.Tasks[0].TaskArn, "STOPPED")
+	b.Run(50 * time.Minute)
+	if again := must(b.RunTask(b.ctx, runInput("api", 1)))(t); *again.Tasks[0].TaskArn != *one.Tasks[0].TaskArn {
+		t.Error("within the hour another task was started")
+	}
+	b.Run(11 * time.Minute)
+	if again := must(b.RunTask(b.ctx, runInput("api", 1)))(t); *again.Tasks[0].TaskArn == *one.Tasks[0].TaskArn {
+		t.Error("after the hour no other task was started")
+	}
+}
+
+// An image does what its command says, the definition's or the caller's.
+func TestRunTaskWithAnotherCommand(t *testing.T) {
+	job := image.Behaviour{Version: "job", CrashAfter: time.Second, ExitCode: 4}
+	b := newBench(t, world.Options{Images: image.Catalog{"shop:v1": {Version: "v1", Commands: map[string]image.Behaviour{"./job now": job}}}})
+	b.register("shop:v1")
+	in := runInput("api", 1)
+	in.Overrides = &ecstypes.TaskOverride{ContainerOverrides: []ecstypes.ContainerOverride{{Name: aws.String("web"), Command: []string{"./job", "now"}}}}
+	if x := b.awaitTask(*must(b.RunTask(b.ctx, in))(t).Tasks[0].TaskArn, "STOPPED"); *x.Containers[0].ExitCode != 4 {
+		t.Errorf("exit code %d", *x.Containers[0].ExitCode)
+	}
+	in.Overrides, in.ClientToken = nil, aws.String("token-2")
+	b.awaitTask(*must(b.RunTask(b.ctx, in))(t).Tasks[0].TaskArn, "RUNNING")
 }
 
 func TestRunTaskRefusals(t *testing.T) {

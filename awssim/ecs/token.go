@@ -1,6 +1,8 @@
 package ecs
 
 import (
+	"time"
+
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
@@ -8,11 +10,29 @@ import (
 type token struct {
 	print string   // of the parameters
 	arns  []string // what the first call made
+	at    time.Time
+}
+
+// tasksKept is how long RunTask's tokens are remembered at most; those of tasks
+// that ECS has forgotten, an hour after they stopped, go with them.
+const tasksKept = 24 * time.Hour
+
+// forgotten reports whether ECS remembers a token of RunTask no more.
+func (t token) forgotten(tx *world.Tx, op string) bool {
+	if op != "RunTask" {
+		return false
+	}
+	for _, arn := range t.arns {
+		if _, known := tx.Tasks.Get(arn); known {
+			return tx.Now().Sub(t.at) > tasksKept
+		}
+	}
+	return len(t.arns) > 0 || tx.Now().Sub(t.at) > tasksKept
 }
 
 // repeated finds what an earlier call with the same token made; ok is false if
-// there was none. The same token with other parameters is refused. Tokens are
-// remembered for ever; a token counts within its cluster.
+// there was none. The same token with other parameters is refused. Tokens but for
+// RunTask's are remembered for ever; a token counts within its cluster.
 func repeated(tx *world.Tx, op, cluster, given, print string, conflict func([]string) error) (arns []string, ok bool, err error) {
 	if given == "" {
 		return nil, false, nil
@@ -21,6 +41,9 @@ func repeated(tx *world.Tx, op, cluster, given, print string, conflict func([]st
 		return nil, false, err
 	}
 	t, ok := stateOf(tx).tokens.Get(op + " " + cluster + " " + given)
+	if ok && t.forgotten(tx, op) {
+		return nil, false, nil
+	}
 	if ok && t.print != print {
 		return nil, false, conflict(t.arns)
 	}
@@ -29,7 +52,7 @@ func repeated(tx *world.Tx, op, cluster, given, print string, conflict func([]st
 
 func remember(tx *world.Tx, op, cluster, given, print string, arns ...string) {
 	if given != "" {
-		stateOf(tx).tokens.Put(op+" "+cluster+" "+given, token{print, arns})
+		stateOf(tx).tokens.Put(op+" "+cluster+" "+given, token{print, arns, tx.Now()})
 	}
 }
 

@@ -93,7 +93,7 @@ func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *plan.Forecast)
 		return err
 	}
 	if p.flags.output == jsonOut {
-		return json.NewEncoder(p.env.Out).Encode(planJSON{Plan: pl, Forecast: f})
+		return json.NewEncoder(p.env.Out).Encode(shown(pl, f))
 	}
 	v := planView{painter(p.env, p.env.Out)}
 	if err := v.write(p.env.Out, pl); err != nil || f == nil {
@@ -105,7 +105,7 @@ func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *plan.Forecast)
 // forecastOf says how long a plan will take that changes something. What cannot be
 // read of the service is told, and the usual taken.
 func forecastOf(ctx context.Context, pre *prepared) *plan.Forecast {
-	if !pre.plan.HasChanges() {
+	if !pre.plan.HasChanges() || pre.plan.Standalone {
 		return nil
 	}
 	t, err := stage.Timings(ctx, pre.account, pre.plan, pre.live)
@@ -137,4 +137,16 @@ type planJSON struct {
 	Task       json.RawMessage `json:"taskDefinition,omitempty"`
 	Definition json.RawMessage `json:"serviceDefinition,omitempty"`
 	Forecast   *plan.Forecast  `json:"forecast,omitempty"`
+}
+
+// shown is a plan that may be printed: of what its tasks are run with, the values
+// of environments are left out too.
+func shown(pl *plan.Plan, f *plan.Forecast) planJSON {
+	kept := pl.Kept()
+	for i := range kept.Stages {
+		if t := kept.Stages[i].Task; t != nil {
+			t.Definition = nil
+		}
+	}
+	return planJSON{Plan: kept, Forecast: f}
 }

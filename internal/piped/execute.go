@@ -187,6 +187,9 @@ func (t *turn) find() int {
 	if t.rollsBack() {
 		return len(t.plan.Stages)
 	}
+	if t.plan.Standalone && t.in.GetStage().GetName() == appfile.StageSync {
+		return 0 // its stage has a name of ours: RUN_TASK or REGISTER
+	}
 	i := 0
 	if !t.ground.Quick {
 		i = indexOf(t.target.pipeline, int(t.in.GetStage().GetIndex()))
@@ -201,6 +204,9 @@ func (t *turn) find() int {
 // earlier deployment of this application left: piped runs one at a time, and does
 // not tell when one is over.
 func (t *turn) own(ctx context.Context) error {
+	if t.plan.Standalone {
+		return nil
+	}
 	live, err := t.hand().Observe(ctx)
 	if err != nil || live == nil || live.Status != "ACTIVE" {
 		return err
@@ -260,6 +266,9 @@ func (t *turn) open(ctx context.Context) (*stage.Run, error) {
 
 // after is what comes once the stage's own work is done.
 func (t *turn) after(ctx context.Context) error {
+	if t.plan.Standalone {
+		return nil
+	}
 	w := t.tags()
 	switch t.in.GetStage().GetName() {
 	case appfile.StageSync, appfile.StagePrimaryRollout:

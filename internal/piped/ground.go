@@ -109,10 +109,6 @@ func (g ground) plan(app *appfile.Application) (*plan.Plan, error) {
 
 // take looks at AWS and makes a plan; nothing is saved if there can be none.
 func take(ctx context.Context, pl *place, p *plugin, app *appfile.Application, quick bool) (ground, *plan.Plan, error) {
-	if app.Service == nil {
-		return ground{}, nil, &sluice.Error{Op: "plan", Resource: app.File, Err: errors.New("standalone tasks are not deployed by this version of the plugin"),
-			Next: "run it with sluice run, or give input.serviceDefinitionFile"}
-	}
 	live, err := stage.Survey(ctx, pl.account, p.clock, app)
 	if err != nil {
 		return ground{}, nil, err

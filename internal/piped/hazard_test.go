@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
@@ -172,16 +173,50 @@ func TestHazard12CanaryLeavesTheServiceAlone(t *testing.T) {
 	}
 }
 
-// A standalone task is refused with a sentence, before anything is touched.
-func TestHazard13StandaloneTaskIsRefused(t *testing.T) {
+// A standalone task is run: exactly the revision that was registered, with
+// PipeCD's tags, watched to its end, its exit code and what it printed told. Run
+// again after a kill, it is found and not doubled. There is nothing to roll back.
+func TestHazard13StandaloneTaskIsRunAndObserved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
-	app := strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", "        runStandaloneTask: true\n", 1)
-	d := r.begin(source{image: "sim/web:v1"}, source{app: app})
-	if log := d.fails(d.Stages[0]); !strings.Contains(log, "standalone tasks are not deployed by this version") {
+	app := strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", `        runStandaloneTask: true
+        clusterArn: arn:aws:ecs:us-east-1:123456789012:cluster/prod
+        awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]}
+`, 1)
+	job := strings.Replace(taskFile, "family: web", "family: job", 1)
+	d := r.begin(source{image: "sim/web:v1"}, source{app: app, task: job, image: "sim/web:v1-crash-after-3s-exit-0"})
+	d.run(d.Stages[0])
+	log := r.piped.text(d.Stages[0].GetId())
+	for _, want := range []string{"RegisterTaskDefinition job: job:1", "RunTask prod/job:1", "ended: container web exited with 0"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+	d.run(d.Stages[0]) // piped asks again for what it does not know the end of
+	d.run(d.back())
+	out := got(r.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"), Family: aws.String("job"), DesiredStatus: "STOPPED"}))(t)
+	if len(out.TaskArns) != 1 {
+		t.Fatalf("%d tasks ran", len(out.TaskArns))
+	}
+	tasks := got(r.ecs.DescribeTasks(context.Background(), &awsecs.DescribeTasksInput{Cluster: aws.String("prod"), Tasks: out.TaskArns, Include: []ecstypes.TaskField{ecstypes.TaskFieldTags}}))(t)
+	if task := tasks.Tasks[0]; !strings.HasSuffix(*task.TaskDefinitionArn, "job:1") || tagOf(task.Tags, "pipecd-dev-application") != "app-1" {
+		t.Errorf("%s %v", *task.TaskDefinitionArn, task.Tags)
+	}
+
+	d = r.begin(source{image: "sim/web:v1"}, source{app: app, task: job, image: "sim/web:v1-crash-after-3s-exit-3"})
+	if log := d.fails(d.Stages[0]); !strings.Contains(log, "container web exited with 3") {
 		t.Errorf("log:\n%s", log)
 	}
 	r.want(serves("v1"))
+}
+
+func tagOf(tags []ecstypes.Tag, key string) string {
+	for _, t := range tags {
+		if aws.ToString(t.Key) == key {
+			return aws.ToString(t.Value)
+		}
+	}
+	return ""
 }
 
 // A desired count of 0 is written, not taken for none.

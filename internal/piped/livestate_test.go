@@ -143,7 +143,7 @@ func TestPlanPreview(t *testing.T) {
 		t.Errorf("%s %t", p.GetSummary(), p.GetNoChange())
 	}
 	alone := source{app: strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", "", 1)}.write(t)
-	if text := string(ask(nil, alone).GetDetails()); !strings.Contains(text, "+family: web") || !strings.Contains(text, "standalone tasks are not deployed") {
+	if text := string(ask(nil, alone).GetDetails()); !strings.Contains(text, "+family: web") || !strings.Contains(text, "#   1 REGISTER") {
 		t.Errorf("a standalone task:\n%s", text)
 	}
 	if p := ask(nil, v2); p.GetSummary() != "first deployment" || !strings.Contains(string(p.GetDetails()), "+serviceName: web") {

@@ -149,6 +149,12 @@ func TestPolicyOfTheDocumentationIsEnough(t *testing.T) {
 			d.all()
 			d.run(d.back())
 		},
+		"standalone": func(r *rig) {
+			app := strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", "        runStandaloneTask: true\n        clusterArn: prod\n"+
+				"        awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]}\n", 1)
+			d := r.begin(source{image: "sim/web:v1"}, source{app: app, task: strings.Replace(taskFile, "family: web", "family: job", 1), image: "sim/web:v1-crash-after-1s-exit-0"})
+			d.all()
+		},
 		"first": func(r *rig) {
 			d := r.begin(source{}, source{service: serviceFile + "desiredCount: 1\n"})
 			d.all()

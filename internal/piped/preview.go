@@ -93,6 +93,9 @@ func (p *plugin) steps(ctx context.Context, target string, app *appfile.Applicat
 }
 
 func options(s plan.Stage) string {
+	if s.Task != nil {
+		return ": " + sluice.Plural(s.Task.Count, "task") + " to the end"
+	}
 	if s.Scale > 0 {
 		return fmt.Sprintf(" %d%%", s.Scale)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
@@ -41,20 +42,29 @@ func ownTags(d *contract.Deployment, commit string) map[string]string {
 }
 
 // tagged is the application with more tags on its service, and so on its task
-// sets.
+// sets; without a service, on the tasks that are run.
 func tagged(app *appfile.Application, tags map[string]string) *appfile.Application {
+	a := *app
 	if app.Service == nil {
-		return app
+		in := *app.Standalone.RunTask.Input
+		in.Tags = withTags(in.Tags, tags)
+		a.Standalone.RunTask = &definition.Run{Input: &in}
+		return &a
 	}
-	a, s, in := *app, *app.Service, *app.Service.Input
-	in.Tags = slices.DeleteFunc(slices.Clone(in.Tags), func(t ecstypes.Tag) bool { return tags[aws.ToString(t.Key)] != "" })
-	for _, key := range slices.Sorted(maps.Keys(tags)) {
-		in.Tags = append(in.Tags, ecstypes.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
-	}
+	s, in := *app.Service, *app.Service.Input
+	in.Tags = withTags(in.Tags, tags)
 	s.Input, s.Given = &in, maps.Clone(s.Given)
 	s.Given["tags"] = true
 	a.Service = &s
 	return &a
+}
+
+func withTags(all []ecstypes.Tag, tags map[string]string) []ecstypes.Tag {
+	all = slices.DeleteFunc(slices.Clone(all), func(t ecstypes.Tag) bool { return tags[aws.ToString(t.Key)] != "" })
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		all = append(all, ecstypes.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
+	}
+	return all
 }
 
 // official tells tags of what a PipeCD plugin made for the application.

@@ -26,6 +26,12 @@ func say(ev sluice.Event) (contract.LogSeverity, string) {
 			e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary, sluice.Plural(len(e.Rules), "rule"))
 	case sluice.LifecycleChanged:
 		return info, strings.TrimSuffix(e.Name+": "+e.Status+": "+e.Message, ": ")
+	case sluice.TaskChanged:
+		return info, "task " + e.Task + " of " + e.Revision + ": " + e.Status
+	case sluice.TaskEnded:
+		return taskEnded(e)
+	case sluice.Printed:
+		return info, e.Container + " | " + e.Line
 	case sluice.FailureSeen:
 		return bad, fmt.Sprintf("%s of the %s: %s (task %s)", sluice.Plural(e.Count, "failure"), e.Variant, e.Cause, e.Task)
 	case sluice.Warned:
@@ -45,6 +51,17 @@ func wrote(e sluice.Wrote) (contract.LogSeverity, string) {
 		text += ": " + short(e.Result)
 	}
 	return contract.LogSeverity_INFO, text
+}
+
+func taskEnded(e sluice.TaskEnded) (contract.LogSeverity, string) {
+	severity, text := contract.LogSeverity_SUCCESS, "task "+e.Task+" ended"
+	for i, c := range e.Containers {
+		text += map[bool]string{true: ": ", false: ", "}[i == 0] + c.String()
+		if c.ExitCode == nil || *c.ExitCode != 0 {
+			severity = contract.LogSeverity_ERROR
+		}
+	}
+	return severity, text
 }
 
 // capacity is tasks and targets n/m.
@@ -67,6 +84,8 @@ func displayed(ev sluice.Event) string {
 	switch e := ev.(type) {
 	case sluice.CapacityChanged:
 		return fmt.Sprintf("%s: %d/%d tasks, %d healthy", e.Variant, e.Running, e.Desired, e.Healthy)
+	case sluice.TaskChanged:
+		return "task " + e.Status
 	case sluice.TrafficShifted:
 		return fmt.Sprintf("primary %d%% / canary %d%%", e.ToPrimary, e.ToCanary)
 	}

@@ -77,6 +77,9 @@ func (f *forecast) stage(s Stage) time.Duration {
 	case appfile.StageApproval:
 		f.shifted = false
 		return 0
+	case appfile.StageRunTask:
+		f.shifted = false
+		return f.start
 	case appfile.StageCanaryRollout:
 		return f.rise()
 	case appfile.StageTrafficRouting:
@@ -174,6 +177,11 @@ func (f *forecast) assumes(measured bool) (all []string) {
 		if s.Name == appfile.StageApproval {
 			say("people approve at once")
 			break
+		}
+	}
+	for _, s := range f.plan.Stages {
+		if s.Task != nil {
+			say("the work of step %s takes no time", s.Task.Step)
 		}
 	}
 	return all

@@ -23,6 +23,7 @@ const secret = "s3cr3t-of-the-environment"
 type draft struct {
 	app, input, pipeline strings.Builder // of the application file; input is indented by two
 	service, task        strings.Builder // the definitions
+	before, after        strings.Builder // those of the steps
 }
 
 func line(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
@@ -30,7 +31,7 @@ func line(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, forma
 // parts write the files, each what its side of the case asks for. What a new
 // trait or field asks of the files is a part of its own.
 func parts() []func(Case, *draft) {
-	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.besideParts, Case.namedParts, Case.graceParts, Case.suspendParts, Case.stages}
+	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.besideParts, Case.namedParts, Case.graceParts, Case.suspendParts, Case.stages, Case.stepParts}
 }
 
 // Application is the folder of a drawn case's files; the application file is
@@ -45,6 +46,8 @@ func (c Case) Application() fs.FS {
 		"sluice.yaml":     text(d.app.String(), "input:\n", d.input.String(), d.pipeline.String()),
 		"servicedef.yaml": text(d.service.String()),
 		"taskdef.yaml":    text(d.task.String()),
+		"before.yaml":     text(d.before.String()),
+		"after.yaml":      text(d.after.String()),
 	}
 }
 

@@ -19,6 +19,8 @@ type Case struct {
 	Pipeline []string
 	Breaker  bool          // a rolling service has ECS's circuit breaker with rollback
 	Suspend  bool          // the files ask for suspendAutoScaling
+	Before   string        // a task that is run before the stages, as options of its image
+	After    string        // one after them; its failure rolls back if this begins with "rollback&"
 	Deadline time.Duration // progressDeadline
 	Faults   []string      // lines of awssim/fault, from the start of the deployment
 	Hands    []Hand        // people, and others
@@ -78,6 +80,12 @@ func (c Case) String() string {
 	}
 	if c.Suspend {
 		line("suspends")
+	}
+	if c.Before != "" {
+		line("task-before %s", c.Before)
+	}
+	if c.After != "" {
+		line("task-after %s", c.After)
 	}
 	if c.Deadline != 0 {
 		line("deadline %s", c.Deadline)

@@ -19,6 +19,8 @@ func (f *field) step(tx *world.Tx, c world.Change) {
 	case *world.TaskSet:
 		f.unique(o)
 		f.emptied(o)
+	case *world.Task:
+		f.ranOnce(o)
 	}
 }
 

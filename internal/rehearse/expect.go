@@ -69,7 +69,7 @@ func (c Case) unsteady() bool {
 // mustSucceed: nothing that is wrong concerns the new version, and nobody asked
 // for another end.
 func (c Case) mustSucceed() bool {
-	return !c.mustFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && c.Full.Row == 0 && c.Files == nil &&
+	return !c.mustFail() && !c.stepsMayFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && c.Full.Row == 0 && c.Files == nil &&
 		!c.faulty("throttle") && !c.outlivesGrace()
 }
 
@@ -82,7 +82,7 @@ func (c Case) outlivesGrace() bool {
 
 // mustName is what the cause of the failure must say; "" if it may say anything.
 func (c Case) mustName() string {
-	if len(c.Hands)+len(c.Faults) > 0 || c.Full.Row > 0 || c.World.Controller != "EXTERNAL" && !c.hostsBeside() {
+	if c.Before != "" || c.After != "" || len(c.Hands)+len(c.Faults) > 0 || c.Full.Row > 0 || c.World.Controller != "EXTERNAL" && !c.hostsBeside() {
 		return ""
 	}
 	switch {

@@ -19,6 +19,7 @@ type facts struct {
 	desired   int
 	scaling   string            // the scalable targets, as they must be in the end
 	made      map[string]string // external id -> id of the task set
+	ran       map[string]string // who started a task of a step -> id of the task
 	seconds   []*plan.Plan      // of second sluices
 	secondRan bool
 	deleted   map[string]bool     // task sets, by id
@@ -30,6 +31,7 @@ type facts struct {
 
 func (s *facts) make() {
 	s.atFirst, s.weights, s.made = map[string][]world.Action{}, map[string][2]int32{}, map[string]string{}
+	s.ran = map[string]string{}
 	s.edited, s.deleted = map[string][2]int32{}, map[string]bool{}
 	s.told = map[string]bool{}
 }

@@ -33,6 +33,8 @@ func features() []feature {
 		{"another kill", 50, func(c Case) bool { return len(c.Kills) > 0 }, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
 		{"a fault of the map", 40, func(c Case) bool { return c.World.byName() }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.mapFault()) }},
 		{"a full disk", 8, nil, func(d *draws, c *Case) { c.Full = Full{Row: 1 + d.upTo(120), For: 1 + d.upTo(4)} }},
+		{"a task before", 15, nil, func(d *draws, c *Case) { c.Before = d.step() }},
+		{"a task after", 12, nil, func(d *draws, c *Case) { c.After = d.one("", "rollback&") + d.step() }},
 		{"auto scaling", 35, nil, (*draws).drawScaling},
 		{"a fault of auto scaling", 35, func(c Case) bool { return c.World.Scaling.Max > 0 }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.scalingFault()) }},
 		{"a hand on auto scaling", 15, func(c Case) bool { return c.World.Scaling.Max > 0 && len(c.Hands) == 0 }, func(d *draws, c *Case) {

@@ -112,7 +112,7 @@ func (f *field) images() (image.Catalog, string, error) {
 	}
 	catalogue := image.Catalog{oldImage: old, newImage: fresh}
 	if f.Files == nil {
-		return catalogue, oldImage, nil
+		return catalogue, oldImage, f.stepImages(catalogue)
 	}
 	app, err := f.load()
 	if err != nil {
@@ -126,6 +126,7 @@ func (f *field) images() (image.Catalog, string, error) {
 	if i := mainImage(app); i != "" {
 		catalogue[i] = fresh
 	}
+	endSteps(catalogue, app)
 	return catalogue, oldImage, nil
 }
 

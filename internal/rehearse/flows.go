@@ -3,6 +3,7 @@ package rehearse
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Flow is one course that a deployment can take from its start to its end.
@@ -56,6 +57,9 @@ func Flows() []Flow {
 	}
 	beside := func(c *Case) { rolling(c); c.World.Beside = true }
 	breaker := func(c *Case) { c.Breaker = true }
+	steps := func(before, after string) func(*Case) {
+		return func(c *Case) { c.Before, c.After = before, after }
+	}
 	all := []Flow{
 		{"canary", with(of(canary()))},
 		{"canary of an extended rule", with(of(canary()), alone)},
@@ -78,6 +82,11 @@ func Flows() []Flow {
 		{"beside: blue/green", with(beside, breaker, of(rolled(blueGreen())))},
 		{"beside: quick sync", with(beside)},
 		{"beside: quick sync that crashes", with(beside, breaker, bad)},
+		{"steps before and after", with(steps(ends0, ends0))},
+		{"steps, the first fails", with(rolling, steps(ends3, ends0))},
+		{"steps, the last fails and stays", with(steps(ends0, ends3))},
+		{"steps, the last fails and rolls back", with(rolling, breaker, steps("", "rollback&"+ends3))},
+		{"steps, back during the first", with(steps("crash-after=45m&exit=0", ""), func(c *Case) { c.Hands = []Hand{{At: 3 * time.Minute, Does: Rollback}} })},
 	}
 	for _, x := range []Flow{{"canary", with(of(canary()))}, {"blue/green", with(of(blueGreen()))},
 		{"beside: canary", with(rolling, of(canary()))}, {"beside: blue/green", with(rolling, of(rolled(blueGreen())))}} {

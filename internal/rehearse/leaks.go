@@ -86,7 +86,7 @@ func (f *field) drained(tx *world.Tx, s *world.Service) {
 func revisions(tx *world.Tx) int {
 	n := 0
 	for _, d := range tx.TaskDefinitions.Values() {
-		if d.Family != "others" {
+		if d.Family != "others" && d.Family != stepBefore && d.Family != stepAfter {
 			n++
 		}
 	}

@@ -36,6 +36,10 @@ func (c *Case) line(word, rest string) (err error) {
 		c.Breaker = true
 	case "suspends":
 		c.Suspend = true
+	case "task-before":
+		c.Before = rest
+	case "task-after":
+		c.After = rest
 	case "codec":
 		c.Codec = true
 	case "deadline":

@@ -59,6 +59,9 @@ func (f *field) planned(action sluice.ActionID, w sluice.Write) bool {
 				return true
 			}
 		}
+		if w.Operation == "ecs:RunTask" && strings.HasPrefix(w.Resource, x.Resource+":") {
+			return true // the plan knew the family alone
+		}
 		if strings.HasSuffix(w.Resource, "/"+x.Resource) || strings.HasSuffix(x.Resource, w.Resource) {
 			return true
 		}

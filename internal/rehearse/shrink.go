@@ -61,6 +61,8 @@ func lesser(c Case) (all []Case) {
 		}
 		keep(func(l *Case) { l.Pipeline = without(c.Pipeline, i); l.Hands = earlier(c.Hands, i+1) })
 	}
+	keep(func(l *Case) { l.Before = "" })
+	keep(func(l *Case) { l.After = "" })
 	keep(func(l *Case) { l.Old = "" })
 	keep(func(l *Case) { l.New = "" })
 	keep(func(l *Case) { l.Codec = false })

@@ -45,17 +45,20 @@ func (r *Run) register(ctx context.Context) error {
 	return err
 }
 
-// holdForStep claims the service of a step. Where there is none yet, there is
-// nothing to claim.
+// holdForStep remembers what was and claims the service of a step. Where there was
+// none when the plan was made, there is nothing to claim yet.
 func (r *Run) holdForStep(ctx context.Context) error {
-	if !r.Stage.Lists(sluice.Write{Operation: "ecs:TagResource", Resource: r.hand.Resource()}) {
+	if r.Plan.Standalone {
 		return nil
 	}
 	live, err := r.standing(ctx)
 	if err != nil {
 		return err
 	}
-	if live == nil && r.Stage.Task.When == plan.StepBefore {
+	if err := r.remember(ctx, live); err != nil {
+		return err
+	}
+	if !r.Stage.Lists(sluice.Write{Operation: "ecs:TagResource", Resource: r.hand.Resource()}) {
 		return nil
 	}
 	if live == nil {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	claimEvery  = 5 * time.Minute // the claim is looked at during a task that takes long
-	missingTime = time.Minute     // how long ECS may not know a task that it has just started
+	claimEvery  = time.Minute // the claim is looked at during a task that takes long
+	missingTime = time.Minute // how long ECS may not know a task that it has just started
 )
 
 // vigil is the wait for tasks to end.

@@ -1,0 +1,116 @@
+package rehearse
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/image"
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// Families of the tasks that are run before and after the stages, which are the
+// steps' names too.
+const (
+	stepBefore = "before"
+	stepAfter  = "after"
+)
+
+// ends0 and ends3 are tasks of steps that succeed and fail.
+const (
+	ends0 = "crash-after=20s&exit=0"
+	ends3 = "crash-after=20s&exit=3"
+)
+
+func (d *draws) step() string {
+	return d.one(ends0, ends0, "crash-after=45m&exit=0", "start-delay=30s&"+ends0, ends3, "noboot=true")
+}
+
+// rollsBack cuts off whether a failure of the step after the stages rolls back.
+func (c Case) rollsBack() (options string, rollback bool) {
+	return strings.CutPrefix(c.After, "rollback&")
+}
+
+func (c Case) stepParts(d *draft) {
+	task := func(name string) string {
+		return "family: " + name + "\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:\n  - name: " + name +
+			"\n    image: sim/rehearsal:" + name + "\n    environment: [{name: PASSWORD, value: " + secret + "}]\n"
+	}
+	if c.Before != "" {
+		d.before.WriteString(task(stepBefore))
+		line(&d.pipeline, "before: [{name: %s, taskDefinitionFile: before.yaml}]", stepBefore)
+	}
+	if c.After != "" {
+		_, rollback := c.rollsBack()
+		d.after.WriteString(task(stepAfter))
+		line(&d.pipeline, "after: [{name: %s, taskDefinitionFile: after.yaml, rollback: %t, runTask: {overrides: {containerOverrides: [{name: %[1]s, environment: [{name: TOKEN, value: %[3]s}]}]}}}]",
+			stepAfter, rollback, secret)
+	}
+}
+
+// stepImages says what the tasks of the steps do.
+func (f *field) stepImages(all image.Catalog) error {
+	after, _ := f.rollsBack()
+	for name, options := range map[string]string{stepBefore: f.Before, stepAfter: after} {
+		b, err := image.Parse("sim/step:v1?" + options)
+		if err != nil {
+			return err
+		}
+		all["sim/rehearsal:"+name] = b
+	}
+	return nil
+}
+
+// endSteps lets the tasks of a user's own steps succeed: those with a definition
+// of their own, and the new version with the commands that steps give it.
+func endSteps(all image.Catalog, app *appfile.Application) {
+	done := image.Behaviour{Version: "step", CrashAfter: 20 * time.Second}
+	for _, s := range append(append([]appfile.Step{}, app.Before...), app.After...) {
+		if s.Task != nil {
+			for _, c := range s.Task.Input.ContainerDefinitions {
+				if c.Image != nil {
+					all[*c.Image] = done
+				}
+			}
+			continue
+		}
+		if s.Run.Input.Overrides == nil {
+			continue
+		}
+		for _, o := range s.Run.Input.Overrides.ContainerOverrides {
+			command(all, mainImage(app), o.Command, done)
+		}
+	}
+}
+
+func command(all image.Catalog, name string, words []string, does image.Behaviour) {
+	b, ok := all[name]
+	if !ok || len(words) == 0 {
+		return
+	}
+	commands := map[string]image.Behaviour{strings.Join(words, " "): does}
+	for k, v := range b.Commands {
+		commands[k] = v
+	}
+	b.Commands = commands
+	all[name] = b
+}
+
+// ranOnce: a step's task is run once for each deployment (P5).
+func (f *field) ranOnce(t *world.Task) {
+	if t.Service != nil || t.StartedBy == "" {
+		return
+	}
+	if id, ok := f.ran[t.StartedBy]; ok && id != t.ID {
+		f.violate("P5", "a task of %s was run twice: %s and %s", t.StartedBy, id, t.ID)
+	}
+	f.ran[t.StartedBy] = t.ID
+}
+
+// stepsMayFail: a step fails by itself, or ECS may have forgotten how it ended by
+// the time that somebody asks again.
+func (c Case) stepsMayFail() bool {
+	options, _ := c.rollsBack()
+	text := c.Before + " " + options
+	return strings.Contains(text, "exit=3") || strings.Contains(text, "noboot") || c.Before+c.After != "" && c.faulty("expired-credentials")
+}
