@@ -14,6 +14,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 MAX_MB      = 35
 BENCH      ?=
+ONLY       ?=
 SEEDS      ?= 2000
 SEED_START ?= 1
 
@@ -76,10 +77,11 @@ demo:
 	$(GO) run ./cmd/sluice demo
 
 # The figures that are promised, with their targets; what they mean is in
-# docs/benchmarks.md, which make figures writes anew. A quarter of an hour.
+# docs/benchmarks.md, which make figures writes anew. Three quarters of an hour;
+# ONLY=rehearse measures those figures alone whose names match.
 # make bench BENCH=./internal/clock lists the benchmarks of a package instead
 # (BENCH=./... of all): time per operation and what else each reports.
-FIGURES = $(GO) test ./internal/cli -run '^TestFigures$$' -figures -count=1 -timeout 1h -v
+FIGURES = $(GO) test ./internal/cli -run '^TestFigures$$' -figures -only '$(ONLY)' -count=1 -timeout 2h -v
 
 bench:
 ifeq ($(BENCH),)

@@ -40,6 +40,7 @@ const codecEvery = 20
 func TestSimulation(t *testing.T) {
 	began := time.Now()
 	var next, done atomic.Uint64
+	played.Store(0)
 	next.Store(*first)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -54,13 +55,21 @@ func TestSimulation(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d seeds, %.0f a minute", done.Load(), float64(done.Load())/time.Since(began).Minutes())
+	t.Logf("%d seeds, %d deployments, %.0f a minute", done.Load(), played.Load(), float64(played.Load())/time.Since(began).Minutes())
+}
+
+// played counts the deployments of TestSimulation.
+var played atomic.Uint64
+
+func play(c Case) Result {
+	played.Add(1)
+	return Run(c)
 }
 
 // simulate runs the case of a seed and tells what is wrong with it.
 func simulate(seed uint64) (Case, string) {
 	c := Draw(seed)
-	r := Run(c)
+	r := play(c)
 	if len(r.Violations) > 0 {
 		return c, fmt.Sprintf("%v\n%s: %s; %s", r.Violations, r.Outcome, r.Cause, r.State)
 	}
@@ -71,7 +80,7 @@ func simulate(seed uint64) (Case, string) {
 		return c, ""
 	}
 	c.Codec = true
-	if d := difference(r, Run(c)); d != "" {
+	if d := difference(r, play(c)); d != "" {
 		return c, "through the codec: " + d
 	}
 	return c, ""
@@ -84,7 +93,7 @@ func unlikeUnbroken(c Case, r Result) string {
 		return ""
 	}
 	c.Kills = nil
-	u := Run(c)
+	u := play(c)
 	if u.Outcome != r.Outcome || u.State != r.State {
 		return fmt.Sprintf("[P5: %s; %s; not killed: %s; %s]", r.Outcome, r.State, u.Outcome, u.State)
 	}

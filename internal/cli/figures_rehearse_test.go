@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// simulationFigures are those of the machinery that kills and breaks sluice.
+func simulationFigures() []figure {
+	return []figure{
+		{"drawn deployments without a broken promise, 2,000 seeds", "all", simulated},
+		{"of them, in virtual time under faults", "≥ 1,000 per minute", simulatedRate},
+		{"killed in simulation at every write and row: the same end", "all of ≥ 150", points("./internal/rehearse", "TestKilledAnywhere")},
+		{"killed by SIGKILL at every write: the same end", "all", points("./cmd/sluice", "TestKilledForReal")},
+		{"broken rules that the simulation notices in 1,000 seeds", "all of ≥ 15", brokenRules},
+		{"sluice rehearse: a pipeline of 45 minutes, all scenarios", "< 60 s", rehearseTime},
+	}
+}
+
+// tested runs tests of a package with flags and returns what they print.
+func tested(t *testing.T, pkg, name string, flags ...string) (out string, ok bool) {
+	t.Helper()
+	c := exec.Command("go", append([]string{"test", pkg, "-run", "^" + name + "$", "-count=1", "-timeout", "2h", "-v"}, flags...)...)
+	c.Dir = "../.."
+	text, err := c.CombinedOutput()
+	if err != nil {
+		t.Logf("%s", text)
+	}
+	return string(text), err == nil
+}
+
+// simulation is one run for two figures.
+func simulation(t *testing.T) (out string, ok bool) {
+	return tested(t, "./internal/rehearse", "TestSimulation", "-seeds", "2000")
+}
+
+func simulated(t *testing.T) result {
+	out, ok := simulation(t)
+	return result{found(out, `(\d+ seeds, \d+ deployments)`), 0, ok}
+}
+
+func simulatedRate(t *testing.T) result {
+	out, _ := simulation(t)
+	rate, _ := strconv.ParseFloat(found(out, `deployments, (\d+) a minute`), 64)
+	return least(rate, 1000, "per minute")
+}
+
+func found(out, what string) string {
+	if m := regexp.MustCompile(what).FindStringSubmatch(out); m != nil {
+		return m[1]
+	}
+	return "nothing"
+}
+
+func points(pkg, name string) func(*testing.T) result {
+	return func(t *testing.T) result {
+		out, ok := tested(t, pkg, name, "-kills")
+		n, _ := strconv.Atoi(found(out, `(\d+) kill points`))
+		return result{fmt.Sprintf("%d of %[1]d", n), 0, ok && n >= 150}
+	}
+}
+
+func brokenRules(t *testing.T) result {
+	out, _ := tested(t, "./internal/rehearse", "TestMutantsAreCaught", "-mutants")
+	caught, all := strings.Count(out, "    --- PASS: TestMutantsAreCaught/"), strings.Count(out, "=== RUN   TestMutantsAreCaught/")
+	return result{fmt.Sprintf("%d of %d", caught, all), 0, caught == all && all >= 15}
+}
+
+// rehearseTime is the canary of the examples with waits of half an hour in all,
+// past AWS's usual drains: three quarters of an hour.
+func rehearseTime(t *testing.T) result {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../examples/canary")); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "app.pipecd.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer := strings.NewReplacer("duration: 10s", "duration: 16m", "      - name: ECS_PRIMARY_ROLLOUT\n",
+		"      - {name: WAIT, with: {duration: 16m30s}}\n      - name: ECS_PRIMARY_ROLLOUT\n").Replace(string(text))
+	if err := os.WriteFile(file, []byte(longer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(built(t), "rehearse", dir)
+	began := time.Now()
+	out, err := c.CombinedOutput()
+	took := time.Since(began)
+	good, _ := time.ParseDuration(found(string(out), `good +succeeded .* (\S+)\n`))
+	if err != nil || good < 45*time.Minute {
+		t.Fatalf("%v, %s\n%s", err, good, out)
+	}
+	return most(took.Seconds(), 60, "s")
+}
