@@ -67,10 +67,13 @@ type Application struct {
 	Timeout          time.Duration // hard limit of a deployment
 	OnOutsideChange  sluice.OnOutside
 
-	Scaling       Scaling
-	Standalone    Standalone
-	Rehearsal     *Rehearsal // nil: the file says nothing of it
-	Before, After []Step     // tasks that are run before and after the stages
+	Scaling Scaling
+	// KeepDefinitions is how many of the newest task definitions stay registered;
+	// 0: all of them.
+	KeepDefinitions int
+	Standalone      Standalone
+	Rehearsal       *Rehearsal // nil: the file says nothing of it
+	Before, After   []Step     // tasks that are run before and after the stages
 
 	CodeDeploy CodeDeploy        // of a service whose controller is CODE_DEPLOY
 	Hooks      []definition.Hook // of its AppSpec, in the order of the file

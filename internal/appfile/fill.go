@@ -31,6 +31,7 @@ func (l *loader) fill(spec *definition.Node) {
 	app.Timeout = spanOr(spec.Get("timeout"), defaultTimeout)
 	app.ProgressDeadline = spanOr(spec.Get("progressDeadline"), spanOr(input.Get("progressDeadline"), defaultProgressTime))
 	app.Scaling.Suspend = flagOr(spec.Get("suspendAutoScaling"), flagOr(input.Get("suspendAutoScaling"), false))
+	app.KeepDefinitions = int(wholeOr(input.Get("keepTaskDefinitions"), 0))
 	app.OnOutsideChange = sluice.OnOutside(textOr(spec.Get("onOutsideChange"), textOr(input.Get("onOutsideChange"), string(sluice.StopOnChange))))
 	app.Recreate = flagOr(ecs.Get("quickSync").Get("recreate"), false)
 	app.Access = accessOf(input)

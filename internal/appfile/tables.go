@@ -44,6 +44,8 @@ func specShape(f Format) shape {
 
 const (
 	noRegion     = "The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION."
+	keepSays     = "How many of the newest task definitions of the family stay registered. Older ones are deregistered after a success, if sluice registered them for this service and no task runs them. All if not given."
+	keepRemark   = "what served before is kept for a rollback"
 	suspendSays  = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the end; false if not given."
 	deadlineSays = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not given."
 	outsideSays  = "What follows if somebody else changes what a deployment steers while it runs: stop (the default) ends it on the safe side, reassert writes ours again, adopt takes theirs over."
@@ -119,6 +121,7 @@ func inputShape(f Format) shape {
 			honoured("primary", groupShape(f), "The target group of the primary."),
 			honoured("canary", groupShape(f), "The target group of the canary."),
 		}}, "The two target groups of the service."),
+		honoured("keepTaskDefinitions", shape{kind: whole, min: 2, max: 1000, remark: keepRemark}, keepSays),
 		honoured("listenerRules", shape{kind: list, of: &shape{kind: text}}, "ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target groups."),
 		honoured("hosting", shape{kind: choice, words: []string{string(TaskSets), string(Services)}}, "Where the canary lives: a task set of the service (controller EXTERNAL), or a second service of its name with -canary (controller ECS). If not given: by the controller."),
 	}

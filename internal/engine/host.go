@@ -77,6 +77,19 @@ func (r *run) giveBack(ctx context.Context) error {
 	return w.GiveBack(context.WithoutCancel(ctx))
 }
 
+// tidy deregisters old task definitions after a success. That they stay is worth a
+// word, and changes nothing about the deployment.
+func (r *run) tidy(ctx context.Context) error {
+	w, err := r.around()
+	if err == nil {
+		err = w.Tidy(ctx)
+	}
+	if err == nil {
+		return nil
+	}
+	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "old task definitions stay: " + err.Error()})
+}
+
 // leave gives auto scaling back because nobody runs the deployment from now on.
 // That it cannot be is told, and does not keep anybody from leaving.
 func (r *run) leave(ctx context.Context) error {

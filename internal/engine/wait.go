@@ -93,6 +93,11 @@ func (r *run) row(ctx context.Context, index int) (row journal.Stage, err error)
 // finish gives the claim back and writes down how it ended.
 func (r *run) finish(ctx context.Context, step plan.Step) error {
 	ctx = context.WithoutCancel(ctx)
+	if step.Outcome == sluice.Succeeded {
+		if err := r.tidy(ctx); err != nil {
+			return err
+		}
+	}
 	if err := r.giveBack(ctx); err != nil {
 		return errors.Join(r.paused(ctx, err.Error()), err)
 	}

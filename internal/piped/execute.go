@@ -126,7 +126,7 @@ func (t *turn) run(ctx context.Context, target string) (err error) {
 		err = t.after(ctx)
 	}
 	if t.over(err) {
-		t.release(ctx)
+		t.release(ctx, err == nil && !t.rollsBack())
 	}
 	return err
 }
@@ -302,10 +302,15 @@ func (t *turn) over(err error) bool {
 
 // release gives auto scaling back, then the claim. That the claim cannot be is no
 // failure of the deployment: it runs out by itself.
-func (t *turn) release(ctx context.Context) {
+func (t *turn) release(ctx context.Context, succeeded bool) {
 	ctx = context.WithoutCancel(ctx)
 	w, err := stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: len(t.plan.Stages),
 		Deployment: t.id(), Host: t.host})
+	if err == nil && succeeded {
+		if err := w.Tidy(ctx); err != nil {
+			t.log.event(sluice.Warned{Message: "old task definitions stay: " + err.Error()})
+		}
+	}
 	if err == nil {
 		if err := w.GiveBack(ctx); err != nil {
 			t.log.event(sluice.Warned{Message: "auto scaling is not given back: " + err.Error()})

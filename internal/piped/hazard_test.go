@@ -143,7 +143,8 @@ func TestHazard10OnlyOurTagsAreRemoved(t *testing.T) {
 	}
 }
 
-// Task definitions stay: others may run them.
+// Task definitions stay: others may run them. Only if the file says how many to
+// keep, older ones of ours go that nothing runs.
 func TestHazard11TaskDefinitionsStay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
@@ -151,6 +152,15 @@ func TestHazard11TaskDefinitionsStay(t *testing.T) {
 	d.all()
 	if n := len(r.definitions()); n != 2 {
 		t.Errorf("%d revisions are ACTIVE, want both", n)
+	}
+
+	keep := strings.Replace(appFile(pipeline), "      input:\n", "      input:\n        keepTaskDefinitions: 2\n", 1)
+	for v := 3; v <= 6; v++ {
+		d = r.begin(source{image: fmt.Sprintf("sim/web:v%d", v-1)}, source{image: fmt.Sprintf("sim/web:v%d", v), app: keep})
+		d.all()
+	}
+	if n := len(r.definitions()); n != 4 { // the two of before, which are not signed, and the newest two
+		t.Errorf("%d revisions are ACTIVE, want four", n)
 	}
 }
 

@@ -89,6 +89,7 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 		p.Changes = append(p.Changes, Change{Of: "service", Path: "forceNewDeployment", Have: "-", Want: "a new deployment"})
 	}
 	p.warn(app, live)
+	p.keeps(app)
 	p.scalingOnly(app, live, o)
 	return p, nil
 }

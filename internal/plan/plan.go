@@ -54,8 +54,9 @@ type Plan struct {
 	Drain      time.Duration   `json:"drain,omitempty"`     // longest deregistration delay of the two groups
 	Registry   *Registry       `json:"registry,omitempty"`  // of a service that is found by a name
 
-	Scaling    *Scaling    `json:"scaling,omitempty"`    // nil: auto scaling is left alone
-	CodeDeploy *CodeDeploy `json:"codeDeploy,omitempty"` // controller CODE_DEPLOY
+	KeepDefinitions int         `json:"keepTaskDefinitions,omitempty"` // how many of the newest; 0: all
+	Scaling         *Scaling    `json:"scaling,omitempty"`             // nil: auto scaling is left alone
+	CodeDeploy      *CodeDeploy `json:"codeDeploy,omitempty"`          // controller CODE_DEPLOY
 
 	Changes  []Change       `json:"changes,omitempty"`
 	Finish   []sluice.Write `json:"finish,omitempty"` // after the last stage: the claim is given back

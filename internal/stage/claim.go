@@ -69,7 +69,7 @@ func (r *Run) needsClaim(a sluice.Attempt) bool {
 	switch a.Planned.Operation {
 	case "ecs:RunTask":
 		return r.step
-	case "ecs:RegisterTaskDefinition":
+	case "ecs:RegisterTaskDefinition", "ecs:DeregisterTaskDefinition":
 		return false
 	case "codedeploy:CreateDeployment", "codedeploy:StopDeployment", "codedeploy:ContinueDeployment":
 		return false // CodeDeploy has one deployment at a time per group, and the others name theirs

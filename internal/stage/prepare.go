@@ -107,7 +107,7 @@ func (r *Run) registered(ctx context.Context, task *definition.Task, key, begun 
 	if err := r.registering(ctx, task, begun); err != nil {
 		return rev, err
 	}
-	rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, task)
+	rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, r.signed(task))
 	if err != nil {
 		return rev, err
 	}

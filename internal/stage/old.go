@@ -1,0 +1,69 @@
+package stage
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// oldAtMost bounds what one deployment looks at: each costs a read, and the next
+// deployment goes on.
+const oldAtMost = 20
+
+// Tidy deregisters old task definitions after a success, if the plan says so: those
+// of this service that nothing uses. What served before stays whatever its
+// number is, for a rollback.
+func (r *Run) Tidy(ctx context.Context) error {
+	if r.Plan.KeepDefinitions == 0 {
+		return nil
+	}
+	r.Stage.Writes = append(r.Stage.Writes, r.Plan.Finish...)
+	old, err := ecs.Older(ctx, r.Account.ECS(), r.family(), r.Plan.KeepDefinitions, oldAtMost)
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	used, err := r.hand.Uses(ctx, r.family())
+	if err != nil {
+		return err
+	}
+	used[r.Plan.From] = true
+	n := 0
+	for _, rev := range old {
+		if used[rev.Name] {
+			continue
+		}
+		ours, err := ecs.TaggedRevision(ctx, r.Account.ECS(), rev, plan.DefinitionTag, r.hand.Resource())
+		if err != nil {
+			return err
+		}
+		if !ours {
+			continue
+		}
+		if err := ecs.Deregister(ctx, r.Account.ECS(), r.act, plan.OldDefinitions, rev); err != nil {
+			return err
+		}
+		n++
+	}
+	if n > 0 {
+		r.note("deregistered %s", sluice.Plural(n, "old task definition"))
+	}
+	return nil
+}
+
+func (r *Run) family() string {
+	family, _, _ := strings.Cut(r.Plan.To, ":")
+	return family
+}
+
+// signed is the task definition with the tag that says whose it is, where that is
+// to be known one day.
+func (r *Run) signed(task *definition.Task) *definition.Task {
+	if r.Plan.KeepDefinitions == 0 {
+		return task
+	}
+	return ecs.Signed(task, plan.DefinitionTag, r.hand.Resource())
+}
