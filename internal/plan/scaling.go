@@ -193,7 +193,7 @@ func clamped(n int, t sluice.Scalable) int { return min(max(n, t.Min), t.Max) }
 func (p *Plan) warnAtWork(have *LiveScaling) {
 	for _, t := range have.Targets {
 		if !t.Suspended.In && p.Hosting != "" {
-			p.warning("auto scaling is at work (%d to %d tasks) and may scale in while traffic moves: AWS does not hold it back for deployments of controller %s; --suspend-auto-scaling does", t.Min, t.Max, p.Controller)
+			p.warning("auto scaling is at work (%d to %d tasks) and may scale in while traffic moves: AWS holds it back only while ECS or CodeDeploy deploys the service; --suspend-auto-scaling does", t.Min, t.Max)
 		}
 	}
 }
