@@ -54,6 +54,7 @@ type named struct {
 	knobs      string
 	seed       uint64
 	records    string // A if not given
+	image      string // options of the image that serves
 }
 
 // nameBench is a bench on the service "api", found as api.shop.local.
@@ -97,9 +98,9 @@ region: us-east-1
 subnets: [subnet-0123456789abcdef0]
 clusters: [prod]
 namespaces: [{name: shop.local, kind: private, services: [{name: api, id: srv-0123456789abcdef, records: {%s: %s}, health: custom}]}]
-services: [{name: api, cluster: prod, controller: %s, count: %d, image: "sim/api:v1", port: 8080, registry: api.shop.local, stopTimeout: 90s%s}]
+services: [{name: api, cluster: prod, controller: %s, count: %d, image: "sim/api:v1%s", port: 8080, registry: api.shop.local, stopTimeout: 90s%s}]
 knobs: {%s}
-`, o.records, o.ttl, o.controller, o.count, check, o.knobs)
+`, o.records, o.ttl, o.controller, o.count, o.image, check, o.knobs)
 }
 
 func newNameBench(t testing.TB, v *clock.Virtual, o named) *nameBench {

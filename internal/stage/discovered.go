@@ -378,6 +378,9 @@ func (d *discovered) tend(ctx context.Context) error {
 	}
 	before := d.looked
 	did, err := d.names.Hold(ctx, d.write, sluice.CanaryShare(held))
+	if errors.Is(err, route.ErrOtherwise) {
+		err = nil // a task ended meanwhile: the next look takes it from there
+	}
 	if did.Left > 0 && err == nil {
 		err = d.moving(ctx)
 	}

@@ -86,8 +86,12 @@ func (s services) awaitName(ctx context.Context) error {
 }
 
 // startPrimary lets ECS roll the service to the revision and follows it to its
-// end.
+// end. ECS stops the old tasks when it likes, so that nobody may be sent to those
+// any more that do not serve.
 func (s services) startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revision) (member, error) {
+	if err := s.access.settle(ctx); err != nil {
+		return member{}, err
+	}
 	if err := s.rollTo(ctx, live, rev); err != nil {
 		return member{}, err
 	}
@@ -162,10 +166,14 @@ func (s services) again(ctx context.Context, m member) (*member, error) {
 }
 
 func (s services) tasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error) {
-	if v == sluice.Canary {
-		return s.beside.Tasks(ctx)
+	if v == sluice.Primary {
+		return s.hand.Tasks(ctx)
 	}
-	return s.hand.Tasks(ctx)
+	all, err := s.beside.Tasks(ctx)
+	if sluice.KindOf(err) == sluice.NotFound {
+		return nil, nil // there is no canary service
+	}
+	return all, err
 }
 
 func (s services) zero(ctx context.Context, m member) error {

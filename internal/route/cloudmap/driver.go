@@ -49,7 +49,7 @@ type Driver struct {
 
 	live            scene           // of the last look
 	seenOut, seenIn map[string]bool // instances, as looks have shown them
-	left            map[string]bool // of the canary, that we took out
+	left            map[string]bool // that are not to come back
 }
 
 // Now is who was found at the last look, and Pool who could be.
@@ -145,11 +145,14 @@ func (d *Driver) Look(ctx context.Context) (plan.Split, error) {
 	return d.Now(), err
 }
 
-// Leave takes instances of a variant out that are not to come back.
+// Leave takes instances of a variant out that are not to come back while this
+// driver works; one that returns to what was can put those of the primary back.
 func (d *Driver) Leave(ctx context.Context, act sluice.Act, v sluice.Variant, ids []string) error {
 	label := PrimaryInstances
 	if v == sluice.Canary {
 		label = CanaryInstances
+	} else if err := d.intend(ctx, ids); err != nil {
+		return err
 	}
 	d.leaves(ids)
 	return d.Deregister(ctx, act, label, ids)

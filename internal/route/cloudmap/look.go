@@ -48,7 +48,9 @@ func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
 	for _, t := range tasks {
 		m := member{Task: t, instance: d.instance(t), healthy: true}
 		known[m.instance], runs[t.ID] = true, true
-		_, m.taken = d.Taken[m.instance]
+		if _, out := d.Taken[m.instance]; out {
+			m.taken = !d.left[m.instance]
+		}
 		if i, ok := byID[m.instance]; ok {
 			m.in, m.healthy = true, i.Healthy
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route"
 )
 
 // Names is the hand for the instances of one registry.
@@ -158,9 +159,15 @@ func (n Names) shown(ctx context.Context, all []string, there bool) error {
 		if len(wrong) == 0 {
 			return nil
 		}
-		if try == looks {
+		gone := false
+		if there && try%5 == 0 {
+			if gone, err = n.gone(ctx, wrong); err != nil {
+				return err
+			}
+		}
+		if try == looks || gone {
 			return &sluice.Error{Op: "read back what is found under " + n.Registry.FullName(), Resource: n.Registry.ID + "/" + wrong[0], Kind: sluice.Stall,
-				Err:  fmt.Errorf("AWS says that it is done, and DiscoverInstances does not show it for %s", sluice.Plural(len(wrong), "instance")),
+				Err:  fmt.Errorf("what was asked for is done, and %w otherwise for %s", route.ErrOtherwise, sluice.Plural(len(wrong), "instance")),
 				Next: "look: aws servicediscovery discover-instances --namespace-name " + n.Registry.Namespace + " --service-name " + n.Registry.Name}
 		}
 		if err := n.Pause(ctx, apart); err != nil {
@@ -168,6 +175,15 @@ func (n Names) shown(ctx context.Context, all []string, there bool) error {
 		}
 	}
 	return nil
+}
+
+// gone reports whether one of the instances is not listed any more: its task ended
+// meanwhile, and ECS took it out.
+func (n Names) gone(ctx context.Context, all []string) (bool, error) {
+	listed, err := n.Instances(ctx)
+	return slices.ContainsFunc(all, func(id string) bool {
+		return !slices.ContainsFunc(listed, func(i Instance) bool { return i.ID == id })
+	}), err
 }
 
 // discover are the ids that callers find, whatever their health.
