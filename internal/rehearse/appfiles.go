@@ -54,6 +54,9 @@ func (c Case) Application() fs.FS {
 func (c Case) names(d *draft) {
 	w := c.World
 	line(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", w.Service, w.Region, w.Cluster, cmp.Or(c.Deadline, 10*time.Minute))
+	if c.Outside != "" {
+		line(&d.app, "onOutsideChange: %s", c.Outside)
+	}
 	line(&d.input, "  taskDefinitionFile: taskdef.yaml\n  serviceDefinitionFile: servicedef.yaml")
 	line(&d.service, "serviceName: %s\ncluster: %s\nlaunchType: FARGATE\nnetworkConfiguration: {awsvpcConfiguration: {subnets: [%s]}}",
 		w.Service, w.Cluster, strings.Join(w.Subnets, ", "))

@@ -21,6 +21,7 @@ type Case struct {
 	Suspend  bool          // the files ask for suspendAutoScaling
 	Before   string        // a task that is run before the stages, as options of its image
 	After    string        // one after them; its failure rolls back if this begins with "rollback&"
+	Outside  string        // onOutsideChange; empty is stop
 	Deadline time.Duration // progressDeadline
 	Faults   []string      // lines of awssim/fault, from the start of the deployment
 	Hands    []Hand        // people, and others
@@ -56,6 +57,10 @@ const (
 	ResumeScaling = "resume-scaling" // somebody resumes auto scaling
 	TakeOut       = "take-out"       // <n>: somebody deregisters an instance of the name
 	PutIn         = "put-in"         // somebody registers an address that is no task's
+	ScaleCanary   = "scale-canary"   // <percent>: somebody scales the task set beside the one that serves
+	DeleteCanary  = "delete-canary"  // likewise
+	PromoteCanary = "promote-canary" // likewise
+	TakeOver      = "take-over"      // a second sluice takes the service over, clears it and deploys the same
 	Update        = "update"         // somebody updates the service (rolling: to the old revision)
 )
 
@@ -86,6 +91,9 @@ func (c Case) String() string {
 	}
 	if c.After != "" {
 		line("task-after %s", c.After)
+	}
+	if c.Outside != "" {
+		line("outside %s", c.Outside)
 	}
 	if c.Deadline != 0 {
 		line("deadline %s", c.Deadline)

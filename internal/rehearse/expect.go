@@ -41,7 +41,7 @@ func (c Case) has(options ...string) bool {
 
 // lossy: requests are lost whatever a deployment does.
 func (c Case) lossy() bool {
-	return c.faulty("task-crash", "zone-lost") || c.excuses(DeleteService) || c.excuses(EditRule) || c.excuses(Update) ||
+	return c.faulty("task-crash", "zone-lost") || c.excuses(DeleteService) || c.excuses(EditRule) || c.excuses(Update) || c.excuses(DeleteCanary) ||
 		c.has("unhealthy-after", "errors", "oom-after") || c.late() || c.lossyByName()
 }
 
@@ -63,7 +63,7 @@ func (c Case) mustFail() bool {
 
 // unsteady: tasks may fall between a look and a write.
 func (c Case) unsteady() bool {
-	return c.lossy() || c.faulty("no-capacity", "slow-start", "stale", "failed-operation") || c.excuses(TakeOut) || c.excuses(Scale) || c.late() || c.scales()
+	return c.lossy() || c.faulty("no-capacity", "slow-start", "stale", "failed-operation") || c.excuses(TakeOut) || c.excuses(Scale) || c.excuses(ScaleCanary) || c.excuses(PromoteCanary) || c.late() || c.scales()
 }
 
 // mustSucceed: nothing that is wrong concerns the new version, and nobody asked

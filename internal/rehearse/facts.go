@@ -27,6 +27,8 @@ type facts struct {
 	edited    map[string][2]int32 // by somebody else
 	bare      []string            // when the name was no use
 	told      map[string]bool     // failures
+
+	scaledAtFirst string // scaling, before anybody acted
 }
 
 func (s *facts) make() {
@@ -49,6 +51,7 @@ func (f *field) remember(tx *world.Tx) {
 		}
 	}
 	f.others, f.scaling = f.foreign(tx), scalingOf(tx)
+	f.scaledAtFirst = f.scaling
 }
 
 func (f *field) service(tx *world.Tx) *world.Service {

@@ -42,6 +42,8 @@ func features() []feature {
 			h.Does = ResumeScaling
 			c.Hands = append(c.Hands, h)
 		}},
+		{"what follows a change of others", 50, nil, func(d *draws, c *Case) { c.Outside = d.one("reassert", "adopt") }},
+		{"a hand on what is steered", 20, func(c Case) bool { return len(c.Hands) == 0 && len(c.Pipeline) > 0 && !c.World.byName() }, (*draws).steeredHand},
 	}
 }
 
@@ -105,6 +107,26 @@ func drawnHands() []drawnHand {
 		{1, func(c Case) bool { return c.World.byName() }, func(d *draws) string { return fmt.Sprintf("%s %d", TakeOut, d.upTo(7)) }},
 		{1, func(c Case) bool { return c.World.byName() }, always(PutIn)},
 	}
+}
+
+// steeredHand is somebody who changes what the deployment steers.
+func (d *draws) steeredHand(c *Case) {
+	h := d.hand(*c)
+	switch d.upTo(6) {
+	case 0, 1:
+		h.Does = EditRule + " 999 1"
+	case 2:
+		h.Does = EditRule + " 100 0"
+	case 3:
+		h.Does = fmt.Sprintf("%s %d", ScaleCanary, 1+d.upTo(99))
+	case 4:
+		h.Does = DeleteCanary
+	case 5:
+		h.Does = PromoteCanary
+	default:
+		h.Does = TakeOver
+	}
+	c.Hands = append(c.Hands, h)
 }
 
 func (d *draws) hand(c Case) Hand {

@@ -95,6 +95,25 @@ func Flows() []Flow {
 	return append(all, namedFlows(with)...)
 }
 
+// OutsideFlows are courses in which somebody else changes what is steered, and the
+// deployment goes on. What others do cannot be repeated in a process of its own, so
+// that these are killed in the simulation alone.
+func OutsideFlows() []Flow {
+	with := func(policy, does string) Case {
+		c := Case{World: Plain(), Outside: policy, Hands: []Hand{{Stage: 2, Does: does}}}
+		c.Pipeline = append(canary()[:2:2], append([]string{"WAIT duration=2m"}, canary()[2:]...)...)
+		return c
+	}
+	return []Flow{
+		{"canary, a rule edited and written again", with("reassert", EditRule+" 999 1")},
+		{"canary, a rule edited and adopted", with("adopt", EditRule+" 999 1")},
+		{"canary promoted by others, and back", with("reassert", PromoteCanary)},
+		{"canary scaled by others, and back", with("reassert", ScaleCanary+" 80")},
+		{"canary scaled by others, and adopted", with("adopt", ScaleCanary+" 80")},
+		{"canary promoted by others, rolled back", with("", PromoteCanary)},
+	}
+}
+
 // backAfter is a person who asks for a rollback as soon as the n-th stage ended.
 func backAfter(n int) func(*Case) {
 	return func(c *Case) { c.Hands = []Hand{{Stage: n, Does: Rollback}} }

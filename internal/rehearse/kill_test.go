@@ -18,7 +18,7 @@ const sampled = 61 * lighter
 func TestKilledAnywhere(t *testing.T) {
 	points, slots := 0, make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all sync.WaitGroup
-	for _, fl := range Flows() {
+	for _, fl := range append(Flows(), OutsideFlows()...) {
 		name, c := fl.Name, fl.Case
 		unbroken := Run(c)
 		if len(unbroken.Violations) > 0 {

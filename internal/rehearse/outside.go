@@ -39,6 +39,12 @@ func acts() map[string]func(f *field, args []int) {
 		ResumeScaling: func(f *field, _ []int) { f.resumeScaling() },
 		TakeClaim:     func(f *field, _ []int) { f.takeClaim() },
 		Second:        func(f *field, _ []int) { f.second() },
+		TakeOver:      func(f *field, _ []int) { f.takeOver() },
+		ScaleCanary: func(f *field, args []int) {
+			f.onCanary("UpdateTaskSet", map[string]any{"scale": map[string]any{"unit": "PERCENT", "value": args[0]}})
+		},
+		DeleteCanary:  func(f *field, _ []int) { f.onCanary("DeleteTaskSet", map[string]any{"force": true}) },
+		PromoteCanary: func(f *field, _ []int) { f.onCanary("UpdateServicePrimaryTaskSet", nil) },
 		TakeOut:       func(f *field, args []int) { f.takeOut(args[0]) },
 		PutIn:         func(f *field, _ []int) { f.putIn() },
 	}
@@ -68,6 +74,32 @@ func (f *field) takeClaim() {
 	if f.ask("TagResource", map[string]any{"resourceArn": f.serviceARN(), "tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}}) {
 		f.taken = f.clock.Now()
 	}
+}
+
+// onCanary does something to the task set beside the one that serves, if one
+// stands.
+func (f *field) onCanary(operation string, in map[string]any) {
+	id := ""
+	f.inWorld(func(tx *world.Tx) {
+		if s := f.service(tx); s != nil {
+			for _, ts := range s.TaskSets {
+				if ts.Status == "ACTIVE" && ts.Scale > 0 {
+					id = ts.ID
+				}
+			}
+		}
+	})
+	if id == "" {
+		return
+	}
+	all := map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskSet": id}
+	if operation == "UpdateServicePrimaryTaskSet" {
+		all = map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "primaryTaskSet": id}
+	}
+	for k, v := range in {
+		all[k] = v
+	}
+	f.ask(operation, all)
 }
 
 // ask calls ECS as somebody with another tool would, and tells whether it was done.

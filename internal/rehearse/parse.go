@@ -40,6 +40,8 @@ func (c *Case) line(word, rest string) (err error) {
 		c.Before = rest
 	case "task-after":
 		c.After = rest
+	case "outside":
+		c.Outside = rest
 	case "codec":
 		c.Codec = true
 	case "deadline":

@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -11,16 +12,24 @@ import (
 )
 
 // second is another machine's sluice that deploys the same service.
-func (f *field) second() {
+func (f *field) second() { f.anotherSluice(plan.Options{}) }
+
+// takeOver is another machine's sluice that takes the service over.
+func (f *field) takeOver() {
+	f.anotherSluice(plan.Options{TakeOver: f.id, Adopt: true})
+	f.taken = f.clock.Now().Add(time.Minute) // by then its claim stands
+}
+
+func (f *field) anotherSluice(o plan.Options) {
 	f.beside++
 	f.clock.Go(func() {
 		defer func() { f.beside-- }()
-		end, err := f.elsewhere()
+		end, err := f.elsewhere(o)
 		f.say("second: %s %s %v", end.Outcome, end.Cause, err)
 	})
 }
 
-func (f *field) elsewhere() (engine.Ended, error) {
+func (f *field) elsewhere(o plan.Options) (engine.Ended, error) {
 	ctx := context.Background()
 	a, err := f.open(f.clock, nil)
 	if err != nil {
@@ -40,7 +49,7 @@ func (f *field) elsewhere() (engine.Ended, error) {
 	if err != nil {
 		return engine.Ended{}, err
 	}
-	p, err := plan.Make(app, live, plan.Options{})
+	p, err := plan.Make(app, live, o)
 	if err != nil {
 		return engine.Ended{}, err
 	}
