@@ -22,6 +22,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"remove":     remove,     // remove CLUSTER SERVICE: somebody deletes it
 	"update":     update,     // update CLUSTER SERVICE IMAGE: somebody deploys an image; FORCE instead: a new deployment
 	"history":    history,    // history CLUSTER SERVICE: its service deployments, newest first
+	"weights":    weights,    // weights BALANCER PRIMARY CANARY: somebody sets them on the default rule
 	"claim":      claim,      // claim CLUSTER SERVICE ID: another machine deploys it
 	"autoscale":  autoscale,  // autoscale CLUSTER SERVICE MIN MAX [in] [out] [scheduled]: somebody registers it so
 	"targets":    targets,    // targets: the scalable targets, as AWS describes them
