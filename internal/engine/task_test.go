@@ -194,8 +194,8 @@ func TestALostAnswerOfRunTask(t *testing.T) {
 	}
 }
 
-// Killed before and after each write and each row of the journal, and run again,
-// the task has run once and its end is told.
+// Killed before and after each write, and run again, the task has run once and its
+// end is told.
 func TestARunKilledAnywhereRunsItsTaskOnce(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for n, more := 1, true; more; n++ {
@@ -205,6 +205,35 @@ func TestARunKilledAnywhereRunsItsTaskOnce(t *testing.T) {
 				g := b.mortal(n, after)
 				at := b.dies(id)
 				g.left = -1
+				if more = at != ""; !more {
+					return
+				}
+				end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
+				b.endedWith(end, sluice.Failed, "container job exited with 3")
+				b.expectRan("job by slc-0001/run")
+			})
+		}
+	}
+}
+
+// The same of the journal's rows, of which every third is tried.
+func TestARunKilledAtARowRunsItsTaskOnce(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for n, more := 1, true; more; n += 3 {
+			on(t, options{}, func(b *bench) {
+				id, rows := b.start(b.standalone(exits3, "")), 0
+				b.journal.Around(func(op string, write func() error) error {
+					if rows++; rows == n && !after {
+						panic(killed{"before " + op})
+					}
+					err := write()
+					if rows == n {
+						panic(killed{"after " + op})
+					}
+					return err
+				})
+				at := b.dies(id)
+				b.journal.Around(func(_ string, write func() error) error { return write() })
 				if more = at != ""; !more {
 					return
 				}

@@ -46,6 +46,9 @@ func (f *field) ended(o sluice.Outcome) {
 		if f.mustFail() {
 			f.violate("P2", "it succeeded with a version that cannot serve")
 		}
+		if f.stepsFail() {
+			f.violate("P2", "it succeeded though a step of it failed")
+		}
 		f.stands(true)
 	case sluice.RolledBack:
 		f.stands(false)

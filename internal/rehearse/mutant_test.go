@@ -65,6 +65,8 @@ var mutants = []mutant{
 		"Weight: aws.Int32(int32(g.Weight))", "Weight: aws.Int32(int32(min(g.Weight+1, 100)))"},
 	{"secrets stand in the journal", "internal/plan/secret.go",
 		"\tif kept.Task, lost = withoutSecrets(p.Task); lost {\n", "\tif _, lost = withoutSecrets(p.Task); lost {\n"},
+	{"a step that failed is passed over", "internal/stage/taskend.go",
+		"\tif len(failed) == 0 {\n", "\tif v != nil {\n"},
 	{"the cause of a failure is not told", "internal/stage/await.go",
 		"max(v.Counts.Desired, v.Cause.Count), v.Cause.Text,", "max(v.Counts.Desired, v.Cause.Count), \"some\","},
 	{"a failure is told at every look", "internal/stage/await.go",
