@@ -75,6 +75,7 @@ func Flows() []Flow {
 		{"canary that suspends auto scaling, back after stage 4", with(of(canary()), suspends, backAfter(4))},
 		{"rolling that suspends auto scaling", with(rolling, breaker, suspends)},
 		{"rolling that suspends auto scaling, back by us", with(rolling, bad, suspends)},
+		{"beside: canary that suspends auto scaling", with(rolling, of(canary()), suspends)},
 		{"rolling, back on demand", with(rolling, backAfter(1))},
 		{"beside: canary", with(rolling, of(canary()))},
 		{"beside: canary of an extended rule", with(rolling, of(canary()), alone)},
