@@ -166,7 +166,7 @@ func (b *board) mark(s boardStage, now time.Time, p paint) string {
 func (b *board) foot(p paint) []string {
 	var all []string
 	variants := []sluice.Variant{sluice.Primary, sluice.Canary}
-	if b.plan.Rolls() {
+	if b.plan.Rolls() && !b.plan.Beside() {
 		variants = variants[:1]
 	}
 	for _, v := range variants {

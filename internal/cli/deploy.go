@@ -126,7 +126,7 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	if err := leavesSuspended(pre.plan, how.NoWait); err != nil {
 		return err
 	}
-	if how.NoWait && pre.plan.Rolls() && pre.plan.Strategy == "" && !breaks(pre) {
+	if how.NoWait && pre.plan.Rolls() && !pre.plan.Beside() && pre.plan.Strategy == "" && !breaks(pre) {
 		pre.plan.Warnings = append(pre.plan.Warnings, "the service has no circuit breaker that rolls back, and with --no-wait sluice does not watch: nobody takes back what fails")
 	}
 	if how.NoWait {

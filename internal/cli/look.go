@@ -72,8 +72,9 @@ type tree struct {
 	Problem    string        `json:"problem,omitempty"` // why there are no rules
 
 	Current *treeCurrent  `json:"serviceDeployment,omitempty"`
-	Rolling []treeRolling `json:"deployments,omitempty"` // of controller ECS
-	Causes  []waitCause   `json:"causes,omitempty"`      // of failures, while a deployment is under way or was taken back
+	Beside  *treeBeside   `json:"canaryService,omitempty"` // of controller ECS
+	Rolling []treeRolling `json:"deployments,omitempty"`   // of controller ECS
+	Causes  []waitCause   `json:"causes,omitempty"`        // of failures, while a deployment is under way or was taken back
 	Logs    []verdict.Log `json:"logs,omitempty"`
 	Events  []treeEvent   `json:"events,omitempty"` // newest first
 
@@ -163,7 +164,13 @@ func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tre
 		if !rolls {
 			return t, t.lookCode(ctx, a, c)
 		}
-		return t, t.lookRolling(ctx, a, c, hand, live)
+		if err := t.lookRolling(ctx, a, c, hand, live); err != nil {
+			return t, err
+		}
+		if err := t.beside(ctx, a, s); err != nil {
+			return t, err
+		}
+		return t, t.rules(ctx, a, s)
 	}
 	if err := t.targets(ctx, a, s); err != nil {
 		return t, err

@@ -132,7 +132,7 @@ func (v planView) list(b *bytes.Buffer, title string, items []string, color func
 func stageWords(p *plan.Plan, s plan.Stage) string {
 	switch s.Name {
 	case appfile.StageAdopt:
-		return "all traffic to the primary, other task sets of ours removed"
+		return "all traffic to the primary, everything else of ours removed"
 	case appfile.StageSync:
 		if p.Rolls() {
 			return rollWords(p, s)
@@ -145,6 +145,9 @@ func stageWords(p *plan.Plan, s plan.Stage) string {
 		}
 		return "the new revision takes over at once"
 	case appfile.StageCanaryRollout:
+		if p.Beside() {
+			return fmt.Sprintf("start the canary at %d%%, as service %s", s.Scale, plan.BesideName(p.Service))
+		}
 		return fmt.Sprintf("start the canary at %d%%", s.Scale)
 	case appfile.StageTrafficRouting:
 		return s.Weights.String()
@@ -152,10 +155,16 @@ func stageWords(p *plan.Plan, s plan.Stage) string {
 		if s.KeepOld {
 			return "the new revision becomes primary; the old one stays until the clean"
 		}
+		if p.Rolls() {
+			return "ECS rolls the service to the new revision"
+		}
 		return "the new revision becomes primary"
 	case appfile.StageCanaryClean:
 		return "take the canary away"
 	case appfile.StageRollback:
+		if p.Beside() {
+			return "return to what was; a service that was rolled goes back first"
+		}
 		if p.Rolls() {
 			return "stop the deployment if it runs, and roll back to what was"
 		}

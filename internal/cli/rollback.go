@@ -213,7 +213,7 @@ func (p *program) adoptOnly(ctx context.Context, j *journal.Journal, path string
 	if err != nil {
 		return err
 	}
-	if pre.plan.Rolls() {
+	if pre.plan.Rolls() && !pre.plan.Beside() {
 		return p.rollByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service}, pre.app.Region, o)
 	}
 	if o.dry {

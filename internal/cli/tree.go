@@ -29,6 +29,7 @@ func (v treeView) write(w io.Writer, t *tree) error {
 		v.set(&b, s)
 	}
 	v.rolling(&b, t)
+	v.beside(&b, t)
 	for _, l := range t.Left {
 		fmt.Fprintf(&b, "target %s of %s: %s\n", l.Address, l.Group, l.State)
 	}

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -62,6 +63,8 @@ func (b *Bake) Look(ctx context.Context) (next time.Duration, trouble string, er
 		return 0, "", err
 	}
 	switch {
+	case r.Plan.Beside():
+		return b.beside(ctx, live)
 	case r.Plan.Rolls():
 		return b.rolling(ctx, live)
 	case r.Plan.ByCodeDeploy():
@@ -107,21 +110,12 @@ func (b *Bake) scaling(ctx context.Context) error {
 
 // look looks at the canary and at the new primary, as far as they stand.
 func (b *Bake) look(ctx context.Context) (next time.Duration, trouble string, err error) {
-	r := b.run
 	next = quietLook
 	for _, v := range []sluice.Variant{sluice.Canary, sluice.Primary} {
-		if v == sluice.Primary && !standingAfter(r.Plan, r.Stage.Index).fresh {
+		if v == sluice.Primary && !standingAfter(b.run.Plan, b.run.Stage.Index).fresh {
 			continue // it is the old version: no fault of the new one's
 		}
-		m, err := r.hosting.standing(ctx, v)
-		if err != nil {
-			return 0, "", err
-		}
-		share, watched := r.access.weight(v)
-		if m == nil || m.Status == "DRAINING" || m.Scale == 0 || !watched {
-			continue
-		}
-		after, why, err := b.member(ctx, b.side(*m, share > 0))
+		after, why, err := b.variant(ctx, v)
 		if err != nil {
 			return 0, "", err
 		}
@@ -130,6 +124,35 @@ func (b *Bake) look(ctx context.Context) (next time.Duration, trouble string, er
 		}
 	}
 	return next, trouble, nil
+}
+
+// variant looks at one variant if it stands and has tasks.
+func (b *Bake) variant(ctx context.Context, v sluice.Variant) (next time.Duration, trouble string, err error) {
+	m, err := b.run.hosting.standing(ctx, v)
+	if err != nil {
+		return 0, "", err
+	}
+	share, watched := b.run.access.weight(v)
+	if m == nil || m.Status == "DRAINING" || m.Scale == 0 || !watched {
+		return quietLook, "", nil
+	}
+	return b.member(ctx, b.side(*m, share > 0))
+}
+
+// beside looks at a canary service, and at the service that ECS rolled.
+func (b *Bake) beside(ctx context.Context, live *ecs.Live) (next time.Duration, trouble string, err error) {
+	if err := b.run.access.tend(ctx); err != nil {
+		return 0, "", err
+	}
+	if _, err = b.run.attend(ctx, live); err != nil {
+		return 0, "", err
+	}
+	next, trouble, err = b.variant(ctx, sluice.Canary)
+	if err != nil {
+		return 0, "", err
+	}
+	after, why, err := b.rolling(ctx, live)
+	return min(next, after), cmp.Or(trouble, why), err
 }
 
 // member looks at one member that was just seen.
@@ -151,10 +174,14 @@ func (b *Bake) member(ctx context.Context, s *side) (next time.Duration, trouble
 func (b *Bake) fallen(ctx context.Context, s *side, o verdict.Observation, mine func(verdict.Stopped) bool) error {
 	fewer := o.Set.Running < max(s.running, o.Set.Desired)
 	s.running = o.Set.Running
-	if !fewer && o.At.Sub(b.read) < fallenEvery {
+	read := &b.read
+	if s.alone {
+		read = &s.read // of a service of its own
+	}
+	if !fewer && o.At.Sub(*read) < fallenEvery {
 		return nil
 	}
-	b.read = o.At
+	*read = o.At
 	all, err := b.fell.Update(ctx, s.of)
 	for _, f := range all {
 		for _, x := range b.sides {

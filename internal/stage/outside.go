@@ -14,6 +14,9 @@ import (
 // attend begins to watch for what others change: the rules now, task sets and
 // counts at every look of the stage from now on.
 func (r *Run) attend(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
+	if r.Plan.Beside() {
+		return live, r.access.heed(ctx)
+	}
 	if r.Plan.Rolls() || r.Plan.ByCodeDeploy() {
 		return live, nil // what they have under way is theirs to change
 	}

@@ -1,0 +1,196 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// hosted is an application whose service ECS rolls and whose canary is a service
+// of its own; more goes into its service definition.
+func (b *bench) hosted(image, pipeline, more string) fstest.MapFS {
+	files := b.rolling(image, more)
+	files["sluice.yaml"] = b.files(image, pipeline)["sluice.yaml"]
+	return files
+}
+
+// canaryService is the canary service as AWS shows it, nil if none stands.
+func (b *bench) canaryService() *ecstypes.Service {
+	b.Helper()
+	out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web-canary"}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(b)
+	if len(out.Services) == 0 || *out.Services[0].Status == "INACTIVE" {
+		return nil
+	}
+	return &out.Services[0]
+}
+
+// pipelined is a pipeline with those stages.
+func pipelined(stages ...string) string {
+	return "\npipeline:\n  stages:\n    - " + strings.Join(stages, "\n    - ") + "\n"
+}
+
+const (
+	half     = "{name: ECS_CANARY_ROLLOUT, with: {scale: 50}}"
+	fifth    = "{name: ECS_TRAFFIC_ROUTING, with: {canary: 20}}"
+	roll     = "{name: ECS_PRIMARY_ROLLOUT}"
+	home     = "{name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}"
+	clean    = "{name: ECS_CANARY_CLEAN}"
+	approval = "{name: WAIT_APPROVAL}"
+)
+
+func (b *bench) went(end engine.Ended, outcome sluice.Outcome, cause, state string) {
+	b.Helper()
+	b.rolled(end, outcome, cause, state)
+	if s := b.canaryService(); s != nil {
+		b.Errorf("%s is left over", *s.ServiceName)
+	}
+	if w := b.weights(); w != "primary 100 canary 0" {
+		b.Errorf("weights: %s", w)
+	}
+	b.noneLost()
+}
+
+// guarded reports whether ECS acts on the service's deployments by itself.
+func guarded(c *ecstypes.DeploymentConfiguration) bool {
+	return c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable || c.Alarms != nil && c.Alarms.Enable || len(c.LifecycleHooks) > 0
+}
+
+func TestCanaryServiceIsTheServiceWithoutWhatActsByItself(t *testing.T) {
+	rolls(t, func(b *bench) {
+		ctx := context.Background()
+		id := b.start(b.hosted("sim/web:v2", pipelined(half, fifth, approval, roll, home, clean), breaker))
+		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		s := b.canaryService()
+		if s == nil {
+			b.Fatalf("no canary service\n%s", b.log())
+		}
+		if s.DesiredCount != 2 || len(s.LoadBalancers) != 1 || *s.LoadBalancers[0].TargetGroupArn != b.canary || guarded(s.DeploymentConfiguration) ||
+			s.LaunchType != ecstypes.LaunchTypeFargate || len(s.NetworkConfiguration.AwsvpcConfiguration.Subnets) == 0 {
+			b.Errorf("the canary service: %+v", s)
+		}
+		if tag := s.Tags[0]; *tag.Key != plan.CanaryTag || !strings.HasPrefix(*tag.Value, id+"/") {
+			b.Errorf("tag %s = %s", *tag.Key, *tag.Value)
+		}
+		if w := b.weights(); w != "primary 80 canary 20" {
+			b.Errorf("weights: %s", w)
+		}
+		must(b, b.engine.Command(ctx, id, journal.Approve, 2, "ann"))
+		b.went(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", rolledV2)
+	})
+}
+
+// A second rollout brings the same service to its scale; after a clean it is
+// another one.
+func TestSecondCanaryRolloutKeepsTheService(t *testing.T) {
+	rolls(t, func(b *bench) {
+		all := "{name: ECS_CANARY_ROLLOUT, with: {scale: 100}}"
+		end := b.deploy(b.hosted("sim/web:v2", pipelined(half, all, fifth, home, clean, half, roll, clean), breaker))
+		b.went(end, sluice.Succeeded, "", rolledV2)
+		made := 0
+		for _, c := range b.calls {
+			if strings.HasSuffix(c.Operation, "CreateService") {
+				made++
+			}
+		}
+		if made != 2 {
+			b.Errorf("%d services were created, not one before the clean and one after\n%s", made, b.log())
+		}
+	})
+}
+
+// What an aborted deployment left is taken over, with the requests that it gets;
+// a rollback of the second one then takes it away.
+func TestCanaryServiceThatWasLeftIsTakenOver(t *testing.T) {
+	rolls(t, func(b *bench) {
+		ctx := context.Background()
+		id := b.start(b.hosted("sim/web:v2", pipelined(half, approval, clean), breaker))
+		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
+		got(b.engine.Run(ctx, id, engine.Options{}))(b)
+		before := b.canaryService()
+		p, err := b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{})
+		must(b, err)
+		if w := strings.Join(p.Warnings, "\n"); !strings.Contains(w, "canary service web-canary stands (made by "+id+")") {
+			b.Errorf("warnings: %s", w)
+		}
+		second := b.start(b.hosted("sim/web:v3", pipelined(half, fifth, approval, roll, home, clean), breaker))
+		got(b.engine.Run(ctx, second, engine.Options{NoWait: true}))(b)
+		if now := b.canaryService(); now == nil || !now.CreatedAt.Equal(*before.CreatedAt) || *now.TaskDefinition == *before.TaskDefinition || now.Deployments[0].RunningCount != 2 {
+			b.Errorf("it was not taken over: %+v\n%s", now, b.log())
+		}
+		must(b, b.engine.Command(ctx, second, journal.Rollback, 0, "ann"))
+		b.went(got(b.engine.Run(ctx, second, engine.Options{}))(b), sluice.RolledBack, "", rolledV1)
+	})
+}
+
+func TestQuickSyncTakesAStandingCanaryServiceAway(t *testing.T) {
+	rolls(t, func(b *bench) {
+		ctx := context.Background()
+		id := b.start(b.hosted("sim/web:v2", pipelined(half, fifth, approval, clean), breaker))
+		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
+		must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
+		got(b.engine.Run(ctx, id, engine.Options{}))(b)
+		p, err := b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{QuickSync: true})
+		must(b, err)
+		end := got(b.engine.Run(ctx, got(b.engine.Start(ctx, p, engine.ByHand))(b), engine.Options{}))(b)
+		b.went(end, sluice.Succeeded, "", strings.ReplaceAll(rolledV2, "v2", "v3"))
+	})
+}
+
+func TestServiceOfThatNameThatIsNotOursIsRefused(t *testing.T) {
+	rolls(t, func(b *bench) {
+		_, err := b.ecs.CreateService(context.Background(), &awsecs.CreateServiceInput{Cluster: aws.String("prod"), ServiceName: aws.String("web-canary"),
+			TaskDefinition: aws.String("web:1"), LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: b.network(), DesiredCount: aws.Int32(1)})
+		must(b, err)
+		_, err = b.plan(b.hosted("sim/web:v2", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{})
+		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "not sluice's") {
+			b.Errorf("%v", err)
+		}
+	})
+}
+
+// Nobody calls a worker: its canary is started and taken away, and no share is
+// asked for. Nothing but the counts tells that it is well.
+func TestWorkersRollOutWithoutRouting(t *testing.T) {
+	worker := func(files fstest.MapFS) fstest.MapFS {
+		text := string(files["sluice.yaml"].Data)
+		before, rest, _ := strings.Cut(text, "  targetGroups:")
+		_, after, _ := strings.Cut(rest, "\npipeline:")
+		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(before + "  accessType: NONE\npipeline:" + after)}
+		service, _, _ := strings.Cut(string(files["servicedef.yaml"].Data), "loadBalancers:")
+		files["servicedef.yaml"] = &fstest.MapFile{Data: []byte(service)}
+		return files
+	}
+	pipeline := pipelined(half, roll, clean)
+	for name, files := range map[string]func(*bench, string) fstest.MapFS{
+		"services":  func(b *bench, image string) fstest.MapFS { return worker(b.hosted(image, pipeline, "")) },
+		"task sets": func(b *bench, image string) fstest.MapFS { return worker(b.files(image, pipeline)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			on(t, options{noService: true}, func(b *bench) {
+				for _, image := range []string{"sim/web:v1", "sim/web:v2"} {
+					if end := b.deploy(files(b, image)); end.Outcome != sluice.Succeeded {
+						b.Fatalf("%s: %s %s\n%s", image, end.Outcome, end.Cause, b.log())
+					}
+				}
+				end := b.deploy(files(b, "sim/web:v3?crash-after=2s&exit=3&healthy-after=1h"))
+				if end.Outcome != sluice.RolledBack || !strings.Contains(end.Cause, "exit code 3") {
+					b.Errorf("%s: %s", end.Outcome, end.Cause)
+				}
+				if s := b.canaryService(); s != nil {
+					b.Error("the canary service is left over")
+				}
+			})
+		})
+	}
+}
