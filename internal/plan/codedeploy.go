@@ -40,6 +40,7 @@ type CodeDeploy struct {
 	AppSpec        string            `json:"appSpec,omitempty"`       // SHA-256 of its content in hex, if the revision is registered
 	Deploys        bool              `json:"deploys,omitempty"`       // a deployment is needed; else attributes only
 	Ready          bool              `json:"waitsForReady,omitempty"` // the group waits for somebody to continue
+	Keeps          time.Duration     `json:"keepsOriginal,omitempty"` // how long the original task set stays after the shift
 	Returns        bool              `json:"returns,omitempty"`       // to a revision that served before: see makeBackShift
 }
 
@@ -114,7 +115,7 @@ func (p *Plan) blueGreen(app *appfile.Application, live Live, o Options) error {
 	c := &CodeDeploy{Config: app.CodeDeploy.Config, RollbackEvents: o.RollbackEvents, Hooks: app.Hooks}
 	p.CodeDeploy = c
 	if d := live.Deployer; d != nil {
-		c.Application, c.Group, c.Ready = d.Application, d.Group, d.Ready > 0
+		c.Application, c.Group, c.Ready, c.Keeps = d.Application, d.Group, d.Ready > 0, d.Terminate
 		c.ConfigUsed, c.RollsBackOn = c.Config, o.RollbackEvents
 		if c.Config == "" {
 			c.ConfigUsed = d.Config

@@ -98,6 +98,9 @@ func (f *forecast) stage(s Stage) time.Duration {
 		}
 		return f.settle() + f.fall()
 	case appfile.StageSync:
+		if f.plan.ByCodeDeploy() {
+			return f.byCodeDeploy()
+		}
 		if f.plan.Rolls() {
 			return f.roll()
 		}
@@ -184,5 +187,5 @@ func (f *forecast) assumes(measured bool) (all []string) {
 			say("the work of step %s takes no time", s.Task.Step)
 		}
 	}
-	return all
+	return append(all, f.assumesShift()...)
 }

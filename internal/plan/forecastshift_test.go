@@ -1,0 +1,33 @@
+package plan
+
+import (
+	"testing"
+	"time"
+)
+
+func TestShiftTakes(t *testing.T) {
+	const m = time.Minute
+	for config, want := range map[string]time.Duration{
+		"CodeDeployDefault.ECSAllAtOnce":                    0,
+		"CodeDeployDefault.ECSCanary10Percent5Minutes":      5 * m,
+		"CodeDeployDefault.ECSCanary10Percent15Minutes":     15 * m,
+		"CodeDeployDefault.ECSLinear10PercentEvery1Minutes": 9 * m,
+		"CodeDeployDefault.ECSLinear10PercentEvery3Minutes": 27 * m,
+	} {
+		if got, ok := shiftTakes(config); got != want || !ok {
+			t.Errorf("%s: %s %v, want %s", config, got, ok, want)
+		}
+	}
+	if _, ok := shiftTakes("Half"); ok {
+		t.Error("nobody can tell how long Half takes")
+	}
+}
+
+func TestForecastOfABlueGreenDeployment(t *testing.T) {
+	p := &Plan{Controller: controllerCodeDeploy, Stages: []Stage{{Name: "ECS_SYNC"}},
+		CodeDeploy: &CodeDeploy{Deploys: true, ConfigUsed: "CodeDeployDefault.ECSCanary10Percent5Minutes", Keeps: 10 * time.Minute}}
+	f := p.Forecast(Timings{Start: 30 * time.Second, Tasks: 4})
+	if f.Took < 16*time.Minute || f.Took > 17*time.Minute {
+		t.Errorf("%s: five minutes of shift, ten of keeping, a start", f.Took)
+	}
+}
