@@ -309,3 +309,32 @@ func TestManyWaitsShareOneSearch(t *testing.T) {
 		}
 	})
 }
+
+// TestACodeWaitMayBeginAtAnyTime: by the service, while a hook runs before anything was
+// installed, while it is rolled back, and after that.
+func TestACodeWaitMayBeginAtAnyTime(t *testing.T) {
+	onCode(t, codeOptions{seed: 18, group: onFailure}, func(b *codeBench) {
+		b.bring("sim/web:v2", "", "BeforeInstall", "approve")
+		b.sleep(5 * time.Second)
+		b.is(b.follow(verdict.Wanted{}), sluice.Succeeded, "", "", "web:2 serves")
+		id := b.bring("sim/web:v3", "", "AfterAllowTraffic", "refuse")
+		b.until("it is rolled back", func() bool { r := b.get(id).RollbackInfo; return r != nil && r.RollbackDeploymentId != nil })
+		v := b.follow(verdict.Wanted{})
+		b.is(v, sluice.RolledBack, "web:2", verdict.HookFailed)
+		if v.Deployment != id {
+			t.Errorf("it followed %s, not %s", v.Deployment, id)
+		}
+		b.is(b.follow(verdict.Wanted{Revision: "web:3"}), sluice.RolledBack, "web:2", verdict.HookFailed)
+		b.is(b.follow(verdict.Wanted{Revision: "web:2"}), sluice.Succeeded, "", "")
+	})
+}
+
+// TestAWrongClockChangesNothingOfACodeWait: AWS's times are not compared with ours.
+func TestAWrongClockChangesNothingOfACodeWait(t *testing.T) {
+	for _, skew := range []time.Duration{-4 * time.Minute, 4 * time.Minute} {
+		onCode(t, codeOptions{seed: 19, group: onFailure + "\nterminate: 2m", skew: skew}, func(b *codeBench) {
+			b.is(b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v2", "half"), Deadline: 5 * time.Minute}), sluice.Succeeded, "", "", "web:2 serves")
+			b.is(b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v3", "", "AfterInstall", "refuse")}), sluice.RolledBack, "web:2", verdict.HookFailed)
+		})
+	}
+}

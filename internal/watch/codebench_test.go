@@ -65,6 +65,7 @@ type codeOptions struct {
 	seed        uint64
 	group, rest string
 	knobs       string
+	skew        time.Duration // of our clock
 }
 
 func onCode(t testing.TB, o codeOptions, f func(*codeBench)) {
@@ -84,11 +85,12 @@ func newCodeBench(t testing.TB, v *clock.Virtual, o codeOptions) *codeBench {
 	must(t, sim.Load("world.yaml", fmt.Appendf(nil, codeWorld, o.knobs, group, o.rest)))
 	cfg := sim.Config()
 	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg)}
+	ours := skewed{v, o.skew}
 	a, err := account.Open(context.Background(), account.Config{
 		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: sim.HTTPClient(), APIOptions: sim.APIOptions(),
-		Clock: v, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
+		Clock: ours, OnCall: func(c account.Call) { b.calls = append(b.calls, c) }})
 	must(t, err)
-	b.watch = watch.New(a, v)
+	b.watch = watch.New(a, ours)
 	return &codeBench{b, awscd.NewFromConfig(cfg, func(o *awscd.Options) { o.Retryer = aws.NopRetryer{} })}
 }
 
