@@ -428,7 +428,15 @@ func (b *BlueGreen) looping() *ending {
 	if c.Count < b.want.FailAfter || b.main.over() {
 		return nil
 	}
-	return &ending{outcome: sluice.Failed, why: "CodeDeploy goes on waiting for up to an hour", next: c.Kind.Advice() + "; and end the deployment: aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + b.main.id}
+	return &ending{outcome: sluice.Failed, why: "CodeDeploy goes on waiting for up to an hour", next: c.Kind.Advice() + "; and end the deployment: " + b.wayBack()}
+}
+
+// wayBack is the command that stops the deployment and rolls it back.
+func (b *BlueGreen) wayBack() string {
+	if s := b.service; s != nil && s.Cluster != "" {
+		return fmt.Sprintf("sluice rollback --cluster %s --service %s", s.Cluster, s.Name)
+	}
+	return "aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + b.main.id
 }
 
 // limits ends a wait that AWS does not end.

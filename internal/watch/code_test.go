@@ -183,7 +183,7 @@ func TestTasksOfTheReplacementThatFail(t *testing.T) {
 				id := b.bring(c.image, "")
 				v := b.follow(verdict.Wanted{Deployment: id})
 				b.is(v, sluice.Failed, "", c.kind, "web:2 failed: ", c.words, "CodeDeploy goes on waiting for up to an hour")
-				if d := b.get(id); d.Status != cdtypes.DeploymentStatusInProgress || !strings.Contains(v.Next, id) {
+				if d := b.get(id); d.Status != cdtypes.DeploymentStatusInProgress || !strings.HasSuffix(v.Next, "sluice rollback --cluster prod --service web") {
 					t.Errorf("%s, next: %s", d.Status, v.Next)
 				}
 				b.stop(id, true)
