@@ -45,10 +45,13 @@ func (c Case) lossy() bool {
 		c.has("unhealthy-after", "errors", "oom-after") || c.late() || c.lossyByName()
 }
 
-// lossyByName: ECS scales in without waiting for anybody who has the address, and
-// an address that somebody made up leads nowhere.
+// lossyByName: ECS scales in, and rolls, without waiting for anybody who has the
+// address, so that images must serve on after SIGTERM; an address that somebody made
+// up leads nowhere.
 func (c Case) lossyByName() bool {
-	return c.World.byName() && (c.excuses(Scale) || c.excuses(PutIn))
+	const servesOn = "term=30s"
+	rolls := c.World.Controller == "ECS" && (c.Old != servesOn || c.New != servesOn)
+	return c.World.byName() && (rolls || c.excuses(Scale) || c.excuses(PutIn))
 }
 
 // late: the new version gets healthy before it crashes.

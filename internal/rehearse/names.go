@@ -154,6 +154,9 @@ func (f *field) putIn() {
 // byName draws a service that is found by a name, and its pipeline.
 func (d *draws) byName(c *Case) {
 	c.World.TTL, c.World.Check = d.span(5*time.Second, 10*time.Second, time.Minute), 5*time.Second
+	if d.chance(30) {
+		c.World.Controller, c.Breaker = "ECS", d.chance(50)
+	}
 	if d.chance(10) {
 		return // quick sync
 	}
@@ -162,7 +165,7 @@ func (d *draws) byName(c *Case) {
 		add("ECS_CANARY_ROLLOUT scale=100")
 		add("ECS_TRAFFIC_ROUTING canary=100")
 		d.wait(add)
-		add("ECS_PRIMARY_ROLLOUT keepOld=%t", d.chance(30))
+		add("ECS_PRIMARY_ROLLOUT keepOld=%t", d.chance(30) && c.World.Controller != "ECS")
 		add("ECS_TRAFFIC_ROUTING primary=100")
 		add("ECS_CANARY_CLEAN")
 		return
@@ -177,7 +180,7 @@ func (d *draws) byName(c *Case) {
 	if d.chance(20) {
 		add("ECS_CANARY_ROLLOUT scale=%d", 1+d.upTo(99))
 	}
-	add("ECS_PRIMARY_ROLLOUT keepOld=%t", d.chance(20))
+	add("ECS_PRIMARY_ROLLOUT keepOld=%t", d.chance(20) && c.World.Controller != "ECS")
 	if d.chance(85) {
 		add("ECS_TRAFFIC_ROUTING primary=100")
 	}
@@ -215,5 +218,12 @@ func namedFlows(with func(...func(*Case)) Case) []Flow {
 		{"blue/green by name", with(named, blueGreen)},
 		{"quick sync by name", with(named)},
 	}
-	return append(append(all, backFromEach("canary by name", with(named, canary))...), backFromEach("blue/green by name", with(named, blueGreen))...)
+	// ECS stops the tasks of a rolling service without waiting for any TTL.
+	beside := func(c *Case) { named(c); c.World.Controller, c.Old, c.New = "ECS", "term=30s", "term=30s" }
+	all = append(all, Flow{"beside: canary by name", with(beside, canary)}, Flow{"beside: blue/green by name", with(beside, blueGreen)})
+	for _, f := range []Flow{{"canary by name", with(named, canary)}, {"blue/green by name", with(named, blueGreen)},
+		{"beside: canary by name", with(beside, canary)}, {"beside: blue/green by name", with(beside, blueGreen)}} {
+		all = append(all, backFromEach(f.Name, f.Case)...)
+	}
+	return all
 }
