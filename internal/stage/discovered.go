@@ -401,14 +401,24 @@ func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
 			longest = max(longest, d.Clock.Now().Sub(before))
 		}
 	}
-	if n > 0 && before.IsZero() {
-		d.note("took %s of the primary out of %s, found since nobody looked", sluice.Plural(n, "task"), d.names.Registry.FullName())
-	} else if n > 0 {
-		d.note("took %s of the primary out of %s; callers could find them for %s at most", sluice.Plural(n, "new task"), d.names.Registry.FullName(), plan.Duration(longest))
+	if n > 0 {
+		d.note("took %s of the primary out of %s; %s", sluice.Plural(n, "new task"), d.names.Registry.FullName(), foundFor(longest, before.IsZero()))
 	}
 	for _, id := range d.names.Found(sluice.Primary) {
 		d.seen[id] = true
 	}
+}
+
+// foundFor is how long callers could find tasks; unwatched: since before the first
+// look.
+func foundFor(longest time.Duration, unwatched bool) string {
+	switch {
+	case unwatched:
+		return "callers could find them since nobody looked"
+	case longest == 0:
+		return "no caller could find them: a container health check held them UNHEALTHY"
+	}
+	return "callers could find them for " + plan.Duration(longest) + " at most"
 }
 
 func (d *discovered) see(ctx context.Context, w *watched, o *verdict.Observation) error {
