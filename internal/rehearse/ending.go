@@ -81,7 +81,7 @@ func (f *field) stands(fresh bool) {
 		f.ruledAsBefore(tx, fresh)
 		f.drained(tx, s)
 		f.registered(tx, s)
-		if n := revisions(tx); n > 2 {
+		if n := f.revisions(tx); n > 2 {
 			f.violate("P3", "%d revisions were registered", n-1)
 		}
 	})

@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -83,10 +84,11 @@ func (f *field) drained(tx *world.Tx, s *world.Service) {
 	}
 }
 
-func revisions(tx *world.Tx) int {
-	n := 0
+// revisions are those of the service; steps have definitions of their own.
+func (f *field) revisions(tx *world.Tx) int {
+	n, beside := 0, f.stepFamilies()
 	for _, d := range tx.TaskDefinitions.Values() {
-		if d.Family != "others" && d.Family != stepBefore && d.Family != stepAfter {
+		if d.Family != "others" && !slices.Contains(beside, d.Family) {
 			n++
 		}
 	}

@@ -61,6 +61,19 @@ func (f *field) stepImages(all image.Catalog) error {
 	return nil
 }
 
+// stepFamilies are the families of the steps' own definitions.
+func (f *field) stepFamilies() (all []string) {
+	if f.task == nil {
+		return nil
+	}
+	for _, s := range append(append([]appfile.Step{}, f.task.Before...), f.task.After...) {
+		if s.Task != nil {
+			all = append(all, *s.Task.Input.Family)
+		}
+	}
+	return all
+}
+
 // endSteps lets the tasks of a user's own steps succeed: those with a definition
 // of their own, and the new version with the commands that steps give it.
 func endSteps(all image.Catalog, app *appfile.Application) {
