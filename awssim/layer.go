@@ -239,9 +239,7 @@ func (l *layer) service(svc serviceFile) error {
 	}
 	if controller != ecstypes.DeploymentControllerTypeExternal {
 		in.TaskDefinition, in.LaunchType, in.NetworkConfiguration, in.LoadBalancers = aws.String(definition), ecstypes.LaunchTypeFargate, network, lbs
-		if svc.Breaker {
-			in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: true, Rollback: true}}
-		}
+		in.DeploymentConfiguration = svc.configuration()
 		in.ServiceRegistries = l.registries(svc)
 	}
 	if _, err := l.ecs.CreateService(l.ctx, in); err != nil || controller != ecstypes.DeploymentControllerTypeExternal {
@@ -313,3 +311,15 @@ func count(n int32) *int32 {
 }
 
 func seconds(d time.Duration) *int32 { return count(int32(d / time.Second)) }
+
+// configuration is what the file says of the service's rolling deployments.
+func (f serviceFile) configuration() *ecstypes.DeploymentConfiguration {
+	if !f.Breaker && f.MinPercent == nil && f.MaxPercent == nil {
+		return nil
+	}
+	c := &ecstypes.DeploymentConfiguration{MinimumHealthyPercent: f.MinPercent, MaximumPercent: f.MaxPercent}
+	if f.Breaker {
+		c.DeploymentCircuitBreaker = &ecstypes.DeploymentCircuitBreaker{Enable: true, Rollback: true}
+	}
+	return c
+}

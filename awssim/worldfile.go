@@ -116,6 +116,12 @@ type serviceFile struct {
 	Demand *float64 `yaml:"demand"`
 	// Breaker is the deployment circuit breaker, with rollback; controller ECS.
 	Breaker bool `yaml:"breaker"`
+	// MinPercent is the least that must run while a deployment rolls, in percent;
+	// controller ECS.
+	MinPercent *int32 `yaml:"minimumHealthyPercent"`
+	// MaxPercent is the most that may run while a deployment rolls, in percent;
+	// controller ECS.
+	MaxPercent *int32 `yaml:"maximumPercent"`
 }
 
 // readWorld reads a world file. Errors begin with file:line.
@@ -339,6 +345,8 @@ func (f *worldFile) checkServices() error {
 			return wrong(at, "image is missing")
 		case !slices.Contains([]string{"", "EXTERNAL", "ECS", "CODE_DEPLOY"}, s.Controller):
 			return wrong(at+".controller", "%q is not simulated; there are EXTERNAL, ECS and CODE_DEPLOY", s.Controller)
+		case (s.MinPercent != nil || s.MaxPercent != nil) && s.Controller != "ECS":
+			return wrong(at, "minimumHealthyPercent and maximumPercent are for controller ECS")
 		case s.Breaker && s.Controller != "ECS":
 			return wrong(at+".breaker", "only deployments of controller ECS have a circuit breaker")
 		case s.TargetGroup != "" && !slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == s.TargetGroup }):

@@ -133,19 +133,21 @@ func (f *forecast) settle() time.Duration {
 	return 0
 }
 
-// roll is a rolling update of ECS's own, in batches.
+// roll is a rolling update of ECS's own, in batches: the next begins when the tasks of
+// the one before are healthy, while those that go still drain.
 func (f *forecast) roll() time.Duration {
 	f.shifted = false
 	n, ahead := f.batches()
-	one := schedules + f.start + registers
-	if !ahead { // old tasks leave before new ones come
-		one += f.drain + stops
+	one, last := f.start+registers, f.drain+stops
+	if !ahead { // the old ones of the last batch go while its new ones come
+		last = max(0, last-one)
 	}
-	return time.Duration(n)*one + f.drain + stops + forgets + notices
+	return schedules + time.Duration(n)*one + last + forgets + notices
 }
 
-// batches is in how many steps tasks are replaced, and whether new ones come before
-// old ones go (ECS Developer Guide, "Deployment configuration").
+// batches is in how many steps tasks are replaced: as many at once as may be added,
+// else as may be missing (ECS Developer Guide, "Deployment configuration"). ahead:
+// new ones come before old ones go.
 func (f *forecast) batches() (n int, ahead bool) {
 	least, most := 100, 200
 	if s, err := f.plan.DecodeService(); err == nil && s.Input.DeploymentConfiguration != nil {
@@ -153,10 +155,8 @@ func (f *forecast) batches() (n int, ahead bool) {
 		least, most = int(aws.ToInt32(or(c.MinimumHealthyPercent, 100))), int(aws.ToInt32(or(c.MaximumPercent, 200)))
 	}
 	floor, ceiling := (f.tasks*least+99)/100, f.tasks*most/100
-	if extra := ceiling - f.tasks; extra > 0 {
-		return (f.tasks + extra - 1) / extra, true
-	}
-	return (f.tasks + max(1, f.tasks-floor) - 1) / max(1, f.tasks-floor), false
+	atOnce := max(1, ceiling-floor)
+	return (f.tasks + atOnce - 1) / atOnce, ceiling > f.tasks
 }
 
 func or[T any](p *T, other T) *T {

@@ -88,7 +88,11 @@ func (c Case) groups(d *draft) {
 func (c Case) rollingParts(d *draft) {
 	if c.World.Controller == "ECS" && !c.World.byName() {
 		line(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
-		line(&d.service, "deploymentConfiguration: {deploymentCircuitBreaker: {enable: %t, rollback: %t}}", c.Breaker, c.Breaker)
+		percents := ""
+		if p := c.World.Percents; p != (Percents{}) {
+			percents = fmt.Sprintf("minimumHealthyPercent: %d, maximumPercent: %d, ", p.Least, p.Most)
+		}
+		line(&d.service, "deploymentConfiguration: {%sdeploymentCircuitBreaker: {enable: %t, rollback: %t}}", percents, c.Breaker, c.Breaker)
 	}
 }
 

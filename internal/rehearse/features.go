@@ -44,6 +44,9 @@ func features() []feature {
 		}},
 		{"what follows a change of others", 50, nil, func(d *draws, c *Case) { c.Outside = d.one("reassert", "adopt") }},
 		{"a hand on what is steered", 20, func(c Case) bool { return len(c.Hands) == 0 && len(c.Pipeline) > 0 && !c.World.byName() }, (*draws).steeredHand},
+		{"batches", 40, func(c Case) bool { return c.World.Controller == "ECS" && !c.World.byName() && c.World.Tasks > 1 }, func(d *draws, c *Case) {
+			c.World.Percents = []Percents{{50, 100}, {50, 200}, {100, 150}, {50, 150}}[d.upTo(3)]
+		}},
 	}
 }
 

@@ -39,6 +39,9 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	if d := live.Service.DeploymentController; d != nil {
 		w.Controller = string(d.Type)
 	}
+	if c := live.Service.DeploymentConfiguration; c != nil && w.Controller == "ECS" && c.MinimumHealthyPercent != nil && c.MaximumPercent != nil {
+		w.Percents = Percents{int(*c.MinimumHealthyPercent), int(*c.MaximumPercent)}
+	}
 	if s := live.Service.HealthCheckGracePeriodSeconds; s != nil {
 		w.Grace = time.Duration(*s) * time.Second
 	}

@@ -63,6 +63,10 @@ func traits() []trait {
 		span("since", func(w *World) []*time.Duration { return []*time.Duration{&w.Scaling.Since} }),
 		span("ttl", func(w *World) []*time.Duration { return []*time.Duration{&w.TTL} }),
 		span("check", func(w *World) []*time.Duration { return []*time.Duration{&w.Check} }),
+		{"percents", func(w World) string { return fmt.Sprintf("%d-%d", w.Percents.Least, w.Percents.Most) }, func(w *World, v string) error {
+			_, err := fmt.Sscanf(v, "%d-%d", &w.Percents.Least, &w.Percents.Most)
+			return err
+		}},
 	}
 }
 

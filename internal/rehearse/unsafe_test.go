@@ -3,6 +3,7 @@ package rehearse
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -43,6 +44,10 @@ var unsafeOnes = []flawed{
 	{"a pipeline that leaves its canary", edit("sluice.yaml", "    - {name: ECS_CANARY_CLEAN}\n", ""), "leaves the canary running", ""},
 	{"a pipeline that looks at nothing", func(*Case, fstest.MapFS) {}, "a WAIT of some minutes", "unhealthy-after-30s"},
 	{"no rollback", edit("sluice.yaml", "name: web\n", "name: web\nplanner: {autoRollback: false}\n"), "autoRollback is off", ""},
+	{"nothing need be healthy", func(c *Case, files fstest.MapFS) {
+		c.Pipeline, c.World.Controller, c.World.Percents = nil, "ECS", Percents{0, 100}
+		maps.Copy(files, c.Application().(fstest.MapFS))
+	}, "requests failed", "good"},
 	{"a health check path that is wrong", func(*Case, fstest.MapFS) {}, "health checks in", "never-healthy"},
 }
 

@@ -25,10 +25,15 @@ type World struct {
 	Rate             int           // requests per second on each path; 0: [Rate]
 	Lasts            time.Duration // a request; versions that say otherwise go before it
 	Scaling          Scaling
+	Percents         Percents
 	TTL              time.Duration // of its records, if callers find it by a name; 0: they come through the load balancer
 	Check            time.Duration // interval of a health check of the container's own; 0: none
 	Beside           bool          // the file says hosting: services
 }
+
+// Percents are the limits of a rolling deployment, minimumHealthyPercent and
+// maximumPercent; zero: as AWS has them by default, 100 and 200.
+type Percents struct{ Least, Most int }
 
 // Group is a target group with its timings.
 type Group struct {
@@ -138,6 +143,9 @@ func (w World) File(serving string) []byte {
 		group = ", targetGroup: " + w.Primary.Name()
 	}
 	group += w.Scaling.service(w.Tasks)
+	if w.Percents != (Percents{}) {
+		group += fmt.Sprintf(", minimumHealthyPercent: %d, maximumPercent: %d", w.Percents.Least, w.Percents.Most)
+	}
 	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, grace: %s%s}",
 		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Grace, group)
 	if w.Others {
