@@ -108,12 +108,12 @@ func TestSecondCanaryRolloutKeepsTheService(t *testing.T) {
 	})
 }
 
-// What an aborted deployment left is taken over, with the requests that it gets;
-// a rollback of the second one then takes it away.
+// What an aborted deployment left is taken over, with the requests that it gets; a
+// rollback gives it back as it was.
 func TestCanaryServiceThatWasLeftIsTakenOver(t *testing.T) {
 	rolls(t, func(b *bench) {
 		ctx := context.Background()
-		id := b.start(b.hosted("sim/web:v2", pipelined(half, approval, clean), breaker))
+		id := b.start(b.hosted("sim/web:v2", pipelined(half, "{name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}", approval, clean), breaker))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
 		got(b.engine.Run(ctx, id, engine.Options{}))(b)
@@ -129,7 +129,14 @@ func TestCanaryServiceThatWasLeftIsTakenOver(t *testing.T) {
 			b.Errorf("it was not taken over: %+v\n%s", now, b.log())
 		}
 		must(b, b.engine.Command(ctx, second, journal.Rollback, 0, "ann"))
-		b.went(got(b.engine.Run(ctx, second, engine.Options{}))(b), sluice.RolledBack, "", rolledV1)
+		b.rolled(got(b.engine.Run(ctx, second, engine.Options{}))(b), sluice.RolledBack, "", rolledV1)
+		if now := b.canaryService(); now == nil || *now.TaskDefinition != *before.TaskDefinition || now.DesiredCount != before.DesiredCount || *now.Tags[0].Value != *before.Tags[0].Value {
+			b.Errorf("it is not what it was: %+v\n%s", now, b.log())
+		}
+		if w := b.weights(); w != "primary 90 canary 10" {
+			b.Errorf("weights: %s", w)
+		}
+		b.noneLost()
 	})
 }
 
@@ -193,4 +200,31 @@ func TestWorkersRollOutWithoutRouting(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Wherever the machine was lost with its journal: the canary service goes, requests
+// go to the service, and the deployment that follows carries on.
+func TestCanaryServiceIsAdoptedWhereTheJournalIsLost(t *testing.T) {
+	for n, more := 2, true; more; n += 2 {
+		rolls(t, func(b *bench) { more = b.besideAdopted(n) })
+	}
+}
+
+func (b *bench) besideAdopted(n int) (more bool) {
+	files := b.hosted("sim/web:v2", canaryPipeline, breaker)
+	id := b.start(files)
+	g := b.mortal(n, true)
+	at := b.dies(id)
+	g.left = -1
+	if at == "" {
+		return false
+	}
+	ctx := context.Background()
+	p := got(b.plan(files, plan.Options{TakeOver: id, Adopt: true}))(b)
+	e := b.elsewhere()
+	b.went(got(e.Run(ctx, got(e.Start(ctx, p, engine.ByHand))(b), engine.Options{}))(b), sluice.Succeeded, "", rolledV2)
+	if b.Failed() {
+		b.Logf("lost at %s (write %d)", at, n)
+	}
+	return !b.Failed()
 }

@@ -87,6 +87,16 @@ func (p *Plan) besideRetire(s *Stage) {
 	s.write("ecs:DeleteService", p.besideResource())
 }
 
+// besideReturn takes the canary service away in a rollback, or makes it again what
+// an earlier deployment had left.
+func (p *Plan) besideReturn(s *Stage, live Live) {
+	if _, stands := live.besideStands(); stands {
+		p.besideRollout(s)
+		return
+	}
+	p.besideRetire(s)
+}
+
 // refuseHosting finds what the deployment controller cannot carry.
 func refuseHosting(app *appfile.Application, live Live, o Options) error {
 	problem := func(next, format string, args ...any) error {

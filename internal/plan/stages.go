@@ -210,7 +210,7 @@ func (p *Plan) rollback(index int, live Live) Stage {
 		s.Routes[i].Weights = formerWeights(live, p)
 	}
 	if p.Beside() {
-		p.besideRetire(&s)
+		p.besideReturn(&s, live)
 	}
 	if p.Rolls() {
 		s.write("ecs:StopServiceDeployment", OurDeployment)

@@ -18,6 +18,9 @@ type Former struct {
 	Attributes ecs.Update      `json:"attributes"`         // members that the deployment changes
 	Desired    int             `json:"desired,omitempty"`  // count
 
+	// Canary is the canary service that an earlier deployment had left.
+	Canary *formerCanary `json:"canary,omitempty"`
+
 	Scaling []sluice.Scalable `json:"scaling,omitempty"` // if the deployment holds it
 	// Spec is, under controller CODE_DEPLOY, what would deploy the PRIMARY task set
 	// again: its task definition, load balancer, network, capacity.
@@ -55,6 +58,9 @@ func (r *Run) take(ctx context.Context, live *ecs.Live) (Former, error) {
 		}
 	}
 	err := r.access.remember(ctx, &f)
+	if err == nil {
+		f.Canary, err = r.hosting.remember(ctx)
+	}
 	if err == nil {
 		f.Scaling, err = r.formerScaling(ctx, live)
 	}

@@ -33,6 +33,9 @@ func (m member) resource() string {
 type hosting interface {
 	// kind is what a variant is made of, for people: "task set".
 	kind() string
+	// remember is the canary that stands before the first write, where this hosting
+	// would take it over; nil: none.
+	remember(ctx context.Context) (*formerCanary, error)
 	// create makes the service, which does not exist, and looks at it.
 	create(ctx context.Context) (*ecs.Live, error)
 	// ensureCanary finds the canary of this deployment and brings it to the scale,

@@ -188,36 +188,12 @@ func (s services) remove(ctx context.Context, m member) error {
 	return s.beside.Remove(ctx, s.act, sluice.ActionID(m.ExternalID))
 }
 
-// restore returns a service that was rolled to its former revision; one that was
-// not is left alone. Traffic goes back when that serves.
-func (s services) restore(ctx context.Context, live *ecs.Live) error {
-	_, begun, err := s.Host.Load(ctx, keyAsked)
-	if err != nil {
-		return err
-	}
-	if begun {
-		if err := s.rollBack(ctx, live); err != nil {
-			return err
-		}
-	}
-	return s.access.restore(ctx)
-}
-
 func (services) revive(context.Context, member) (bool, error) { return false, nil }
 
 // left is the canary service: a rolling service has nothing else of ours.
 func (s services) left(ctx context.Context, _ string) ([]member, error) {
 	canary, err := s.standing(ctx, sluice.Canary)
 	if err != nil || canary == nil {
-		return nil, err
-	}
-	return []member{*canary}, nil
-}
-
-// made is the canary service if this deployment made it, or took it over.
-func (s services) made(ctx context.Context) ([]member, error) {
-	canary, err := s.standing(ctx, sluice.Canary)
-	if err != nil || canary == nil || sluice.ActionID(canary.ExternalID).Deployment() != s.Deployment {
 		return nil, err
 	}
 	return []member{*canary}, nil

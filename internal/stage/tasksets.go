@@ -22,6 +22,9 @@ func (t taskSets) member(set sluice.TaskSet, v sluice.Variant, label string) mem
 	return member{TaskSet: set, variant: v, label: label, of: t.hand}
 }
 
+// remember has nothing to tell: what an earlier deployment left stays beside.
+func (taskSets) remember(context.Context) (*formerCanary, error) { return nil, nil }
+
 func (t taskSets) create(ctx context.Context) (*ecs.Live, error) {
 	id := sluice.NewActionID(t.Deployment, "service", "create")
 	if err := t.hand.Create(ctx, t.act, id, *t.service.Input, t.newClaim()); err != nil {

@@ -1,0 +1,92 @@
+package stage
+
+import (
+	"context"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+)
+
+// formerCanary is a canary service as an earlier deployment left it.
+type formerCanary struct {
+	By       sluice.ActionID `json:"by"`       // who made it
+	Revision string          `json:"revision"` // family:revision
+	Count    int             `json:"count"`
+}
+
+func (s services) remember(ctx context.Context) (*formerCanary, error) {
+	if !s.Plan.Beside() {
+		return nil, nil
+	}
+	live, err := s.beside.Observe(ctx)
+	if err != nil || !live.Stands() || live.Maker() == "" {
+		return nil, err
+	}
+	_, revision := live.PrimaryDeployment()
+	return &formerCanary{By: live.Maker(), Revision: revision, Count: live.Desired}, nil
+}
+
+// restore returns a service that was rolled to its former revision; one that was
+// not is left alone. Traffic goes back when what it goes to can take it.
+func (s services) restore(ctx context.Context, live *ecs.Live) error {
+	_, begun, err := s.Host.Load(ctx, keyAsked)
+	if err != nil {
+		return err
+	}
+	if begun {
+		if err := s.rollBack(ctx, live); err != nil {
+			return err
+		}
+	}
+	if err := s.restoreCanary(ctx); err != nil {
+		return err
+	}
+	return s.access.restore(ctx)
+}
+
+// restoreCanary brings the canary service that stood before back to what it was:
+// the former shares may be its own.
+func (s services) restoreCanary(ctx context.Context) error {
+	was := s.former.Canary
+	if was == nil {
+		return nil
+	}
+	if err := s.awaitName(ctx); err != nil {
+		return err
+	}
+	now, err := s.beside.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	by := was.By
+	if !now.Stands() {
+		by = s.restoredID() // AWS would answer the former token with the service that is gone
+	}
+	primary, err := s.observe(ctx)
+	if err != nil {
+		return err
+	}
+	template, _ := definition.Beside(s.service, &primary.Raw)
+	now, _, err = s.beside.EnsureService(ctx, s.act, ecs.WantedBeside{By: by, Template: template, Count: was.Count, Attach: s.access.attach(sluice.Canary),
+		Revision: ecs.Revision{ARN: was.Revision, Name: was.Revision}})
+	if err != nil {
+		return err
+	}
+	m := s.canaryOf(now)
+	m.Revision = was.Revision
+	return s.awaitBack(ctx, m)
+}
+
+// made is the canary service if this deployment made it. One that it took over is
+// what it was by now.
+func (s services) made(ctx context.Context) ([]member, error) {
+	if s.former.Canary != nil {
+		return nil, nil
+	}
+	canary, err := s.standing(ctx, sluice.Canary)
+	if err != nil || canary == nil || sluice.ActionID(canary.ExternalID).Deployment() != s.Deployment {
+		return nil, err
+	}
+	return []member{*canary}, nil
+}
