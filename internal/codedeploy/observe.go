@@ -36,8 +36,8 @@ func deployment(i cdtypes.DeploymentInfo) *verdict.CodeDeployment {
 	d := &verdict.CodeDeployment{
 		ID: aws.ToString(i.DeploymentId), Application: aws.ToString(i.ApplicationName), Group: aws.ToString(i.DeploymentGroupName),
 		Config: aws.ToString(i.DeploymentConfigName), Creator: string(i.Creator), Description: aws.ToString(i.Description), Status: string(i.Status),
-		RollbackOn: eventsOf(i.AutoRollbackConfiguration), Alarms: alarmsOf(i.OverrideAlarmConfiguration), SHA256: hashOf(i.Revision),
-		Terminating: i.InstanceTerminationWaitTimeStarted, CreatedAt: aws.ToTime(i.CreateTime), StartedAt: aws.ToTime(i.StartTime), EndedAt: aws.ToTime(i.CompleteTime),
+		RollbackOn: eventsOf(i.AutoRollbackConfiguration), SHA256: hashOf(i.Revision),
+		Terminating: i.InstanceTerminationWaitTimeStarted, CreatedAt: aws.ToTime(i.CreateTime), EndedAt: aws.ToTime(i.CompleteTime),
 	}
 	d.Ready, d.Terminate, d.KeepBlue = waits(i.BlueGreenDeploymentConfiguration)
 	if e := i.ErrorInformation; e != nil {

@@ -16,7 +16,6 @@ type CodeDeployment struct {
 	RollbackOf      string   // of the deployment that this one rolls back
 	RollbackMessage string   // what CodeDeploy says of its rollback
 	RollbackOn      []string // events that are followed by a rollback; nil: none is
-	Alarms          []string // that stop it
 
 	SHA256      string        // of its AppSpec; empty: not known
 	Ready       time.Duration // how long it waits for somebody to continue it, then it is stopped; 0: it goes on by itself
@@ -24,7 +23,7 @@ type CodeDeployment struct {
 	KeepBlue    bool          // the original task set is not deleted at all
 	Terminating bool          // that wait has begun
 
-	CreatedAt, StartedAt, EndedAt time.Time
+	CreatedAt, EndedAt time.Time
 }
 
 // Ended reports whether nothing more comes of the deployment itself; a rollback is
