@@ -102,13 +102,13 @@ func rehearsed(ctx context.Context, a *account.Account, c clock.Clock) (*plan.Pl
 // call too many.
 var whys = map[string]string{
 	"sts:GetCallerIdentity":                              "whose account it is, once, for the plan",
-	"ecs:DescribeServices":                               "the look: service, task sets, counts and our claim in one read, every two to ten seconds while something moves; before a write, if the claim was last seen more than 30 s ago; after a write, to read back what was made",
+	"ecs:DescribeServices":                               "the look: service, task sets, counts and our claim in one read, every two to ten seconds while something moves; before a write, if the claim was last seen more than 30 s ago; after a write, to read back what was made; while a wait lasts, every 5 to 20 s, to watch what serves",
 	"ecs:ListTasks":                                      "stopped tasks, for the cause of a failure, every 6 s at most while tasks start; the running tasks of a set when their number changed",
 	"ecs:DescribeTasks":                                  "the addresses of a set's tasks, to tell its targets from those of another set in the same target group; and why a task stopped",
 	"ecs:ListTaskDefinitions":                            "the newest revision of the family: an identical one is not registered again",
 	"ecs:DescribeTaskDefinition":                         "that revision, and the one that serves, to compare them",
 	"elasticloadbalancing:DescribeTargetHealth":          "healthy is what the load balancer says, at every look at a set that starts or drains",
-	"elasticloadbalancing:DescribeRules":                 "the rules as they are: for the plan, before each write, read back after it, and at the end",
+	"elasticloadbalancing:DescribeRules":                 "the rules as they are: for the plan, at the beginning of each stage and while a wait lasts, before each write, read back after it, and at the end",
 	"elasticloadbalancing:DescribeListeners":             "the load balancer's listeners, for the plan; their ports, once in each stage that reads rules",
 	"elasticloadbalancing:DescribeTargetGroups":          "both target groups, for the plan",
 	"elasticloadbalancing:DescribeLoadBalancers":         "the load balancer of each, for the plan: a Network Load Balancer is refused",

@@ -222,3 +222,32 @@ func TestAdoptionLeavesWhatIsNotOurs(t *testing.T) {
 		}
 	})
 }
+
+// An adoption that is killed at any write and resumed ends the same.
+func TestAdoptionKilledAtEveryWriteAndResumed(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for n, more := 1, true; more; n++ {
+			on(t, options{}, func(b *bench) { more = b.adoptionKilled(n, after) })
+		}
+	}
+}
+
+func (b *bench) adoptionKilled(n int, after bool) (more bool) {
+	ctx := context.Background()
+	lost := b.start(b.files("sim/web:v2", held(2)))
+	got(b.engine.Run(ctx, lost, engine.Options{NoWait: true}))(b)
+	b.engine = b.elsewhere()
+	second, _ := b.takeFrom(b.engine, "sim/web:v3", lost)
+	g := b.mortal(n, after)
+	at := b.dies(second)
+	g.left = -1
+	if at == "" || n > 8 { // the writes after the adoption are those of any deployment
+		return false
+	}
+	end := got(b.engine.Run(ctx, second, engine.Options{}))(b)
+	if want := "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0"; end.Outcome != sluice.Succeeded || b.state() != want {
+		b.Errorf("killed %s (write %d): %s %s; %s, want %s\n%s", at, n, end.Outcome, end.Cause, b.state(), want, b.log())
+	}
+	b.noneLost()
+	return true
+}
