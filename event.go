@@ -3,6 +3,7 @@ package sluice
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -227,6 +228,14 @@ type Warned struct {
 // Noted: a line of the log.
 type Noted struct {
 	Message string `json:"message"`
+}
+
+// Way is what a share was moved on: "rule", or "name" of Cloud Map.
+func (e TrafficShifted) Way() string {
+	if len(e.Rules) > 0 && strings.Contains(e.Rules[0], ":servicediscovery:") {
+		return "name"
+	}
+	return "rule"
 }
 
 func (DeploymentStarted) kind() string { return "deploymentStarted" }

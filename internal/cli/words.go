@@ -162,7 +162,7 @@ func shiftWords(e sluice.TrafficShifted) string {
 		return fmt.Sprintf("traffic is primary %d / canary %d, was %d / %d", e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary)
 	}
 	return fmt.Sprintf("weights are primary %d / canary %d, were %d / %d, on %s", e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary,
-		sluice.Plural(len(e.Rules), "rule"))
+		sluice.Plural(len(e.Rules), e.Way()))
 }
 
 func failureWords(e sluice.FailureSeen) string {

@@ -42,7 +42,8 @@ type ground struct {
 	Extend   []sluice.Rule `json:"extend,omitempty"`
 	RulesErr string        `json:"rulesErr,omitempty"`
 
-	Scaling *plan.LiveScaling `json:"scaling,omitempty"`
+	Scaling  *plan.LiveScaling `json:"scaling,omitempty"`
+	Registry *plan.Registry    `json:"registry,omitempty"`
 }
 
 // given is a task set that there was.
@@ -57,7 +58,7 @@ type given struct {
 
 func groundOf(l plan.Live, quick bool) ground {
 	g := ground{Quick: quick, Account: l.Account, Region: l.Region, Identical: l.Identical,
-		Primary: l.Primary, Canary: l.Canary, Steered: l.Steered, Extend: l.Extend, Scaling: l.Scaling}
+		Primary: l.Primary, Canary: l.Canary, Steered: l.Steered, Extend: l.Extend, Scaling: l.Scaling, Registry: l.Registry}
 	if l.RulesErr != nil {
 		g.RulesErr = l.RulesErr.Error()
 	}
@@ -79,7 +80,7 @@ func groundOf(l plan.Live, quick bool) ground {
 // live is what [plan.Make] is given again.
 func (g ground) live() plan.Live {
 	l := plan.Live{Account: g.Account, Region: g.Region, Identical: g.Identical,
-		Primary: g.Primary, Canary: g.Canary, Steered: g.Steered, Extend: g.Extend, Scaling: g.Scaling}
+		Primary: g.Primary, Canary: g.Canary, Steered: g.Steered, Extend: g.Extend, Scaling: g.Scaling, Registry: g.Registry}
 	if g.RulesErr != "" {
 		l.RulesErr = errors.New(g.RulesErr)
 	}
