@@ -31,6 +31,7 @@ type Journal struct {
 	clock  clock.Clock
 	writer *sql.DB // one connection
 	reader *sql.DB // the same in memory
+	asked  statements
 	around func(op string, write func() error) error
 }
 
@@ -121,7 +122,7 @@ func uri(path string) (string, error) {
 
 // Close closes the journal. What was written stays.
 func (j *Journal) Close() error {
-	var errs []error
+	errs := []error{j.asked.close()}
 	if j.reader != nil && j.reader != j.writer {
 		errs = append(errs, j.reader.Close())
 	}

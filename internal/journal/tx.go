@@ -102,7 +102,7 @@ func list[T any](ctx context.Context, j *Journal, op, resource string, scan func
 	if ctx.Err() != nil {
 		return nil, j.explain(op, resource, context.Cause(ctx))
 	}
-	all, err := collect(context.WithoutCancel(ctx), j.reader, scan, query, args...)
+	all, err := collect(context.WithoutCancel(ctx), j, scan, query, args...)
 	if err != nil {
 		return nil, j.explain(op, resource, err)
 	}
@@ -112,8 +112,8 @@ func list[T any](ctx context.Context, j *Journal, op, resource string, scan func
 // scanner is a row to be read.
 type scanner interface{ Scan(into ...any) error }
 
-func collect[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := db.QueryContext(ctx, query, args...)
+func collect[T any](ctx context.Context, j *Journal, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := j.asked.query(ctx, j.reader, query, args...)
 	if err != nil {
 		return nil, err
 	}
