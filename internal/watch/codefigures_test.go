@@ -1,12 +1,14 @@
 package watch_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
 // TestFromTheEndOfACodeDeploymentToTheVerdict: over many seeds, successes, failures,
@@ -83,4 +85,33 @@ func TestCallsOfAShortCodeDeployment(t *testing.T) {
 	if took[20] > 2*time.Second || calls[20] > 5 {
 		t.Errorf("median lag %s, %d calls", took[20], calls[20])
 	}
+}
+
+// TestTheFirstCauseOfACodeDeploymentIsNamedSoon: at most 30 s after the first task of
+// the replacement has failed.
+func TestTheFirstCauseOfACodeDeploymentIsNamedSoon(t *testing.T) {
+	worst := time.Duration(0)
+	for _, image := range []string{crash, "sim/web:v2?noboot", "sim/web:v2?never-healthy"} {
+		for seed := range 10 {
+			onCode(t, codeOptions{seed: uint64(seed)}, func(b *codeBench) {
+				id := b.bring(image, "")
+				var named time.Time
+				_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: verdict.Wanted{Deployment: id, Revision: "web:2", Fresh: true, Timeout: time.Hour}}, func(s watch.Seen) {
+					if named.IsZero() && s.Verdict.Cause.Task != "" {
+						named = s.At
+					}
+				})
+				must(b, err)
+				first := b.firstStopped("web:2") // zero: named while it was still stopping
+				d := named.Sub(first)
+				if !first.IsZero() {
+					worst = max(worst, d)
+				}
+				if named.IsZero() || !first.IsZero() && d > 30*time.Second {
+					t.Errorf("%s, seed %d: named %s after the first stopped task", image, seed, d)
+				}
+			})
+		}
+	}
+	t.Logf("%s at most", worst)
 }
