@@ -17,10 +17,11 @@ type kind struct {
 // joins here, see the package comment.
 func kinds() []kind {
 	return []kind{
-		{"task sets", 50, (*draws).taskSets},
+		{"task sets", 40, (*draws).taskSets},
 		{"by name", 15, (*draws).byName},
 		{"rolling", 15, (*draws).rolling},
 		{"a service beside", 20, (*draws).services},
+		{"by CodeDeploy", 10, (*draws).shifted},
 	}
 }
 

@@ -44,7 +44,7 @@ func (f *field) planned(action sluice.ActionID, w sluice.Write) bool {
 			continue
 		}
 		switch x.Resource {
-		case w.Resource, plan.OldDefinitions, plan.OurDeployment:
+		case w.Resource, plan.OldDefinitions, plan.OurDeployment, plan.OurShift, plan.ReturnShift:
 			return true
 		case plan.OldPrimarySet:
 			if w.Resource == f.old {

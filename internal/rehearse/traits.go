@@ -67,6 +67,9 @@ func traits() []trait {
 			_, err := fmt.Sscanf(v, "%d-%d", &w.Percents.Least, &w.Percents.Most)
 			return err
 		}},
+		word("config", func(w *World) *string { return &w.Config }),
+		yesNo("undo", func(w *World) *bool { return &w.Undo }),
+		span("keep", func(w *World) []*time.Duration { return []*time.Duration{&w.Keep} }),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 type World struct {
 	Account, Region  string
 	Cluster, Service string
-	Controller       string   // EXTERNAL or ECS
+	Controller       string   // EXTERNAL, ECS or CODE_DEPLOY
 	Tasks            int      // desired count
 	Subnets          []string // ids, one per zone, at most three
 	Port             int32    // of the containers
@@ -29,6 +29,9 @@ type World struct {
 	TTL              time.Duration // of its records, if callers find it by a name; 0: they come through the load balancer
 	Check            time.Duration // interval of a health check of the container's own; 0: none
 	Beside           bool          // the file says hosting: services
+	Config           string        // of its deployment group, under controller CODE_DEPLOY; empty: all at once
+	Undo             bool          // the group rolls back what fails
+	Keep             time.Duration // the group keeps the original task set so long
 }
 
 // Percents are the limits of a rolling deployment, minimumHealthyPercent and
@@ -151,6 +154,7 @@ func (w World) File(serving string) []byte {
 	if w.Others {
 		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80, targetGroup: others}")
 	}
+	w.deployers(line)
 	w.Scaling.file(line, w.Service)
 	return []byte(b.String())
 }

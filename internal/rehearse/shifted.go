@@ -1,0 +1,102 @@
+package rehearse
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/shifter"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Services that CodeDeploy deploys.
+
+// byCodeDeploy reports whether CodeDeploy deploys the service.
+func (w World) byCodeDeploy() bool { return w.Controller == "CODE_DEPLOY" }
+
+// shifted draws what CodeDeploy does with the traffic, and whether its group takes
+// back what fails.
+func (d *draws) shifted(c *Case) {
+	w := &c.World
+	w.Controller = "CODE_DEPLOY"
+	w.Config = d.one("", "", "CodeDeployDefault.ECSCanary10Percent5Minutes", "CodeDeployDefault.ECSLinear10PercentEvery1Minutes")
+	w.Undo = d.chance(50)
+	w.Keep = d.span(0, 0, 5*time.Minute)
+}
+
+// shiftFault strikes the calls on CodeDeploy.
+func (d *draws) shiftFault() string {
+	on := d.one("codedeploy:*", "codedeploy:CreateDeployment", "codedeploy:StopDeployment", "codedeploy:BatchGetDeploymentTargets", "codedeploy:GetDeployment")
+	return []string{
+		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s p=0.2", on), fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(2)),
+		fmt.Sprintf("no-send %s p=0.2", on), fmt.Sprintf("stale codedeploy:* by=%ds p=0.5", 1+d.upTo(4)), fmt.Sprintf("throttle %s for=%ds", on, 1+d.upTo(120)),
+	}[d.upTo(5)]
+}
+
+// deployers are the application and the deployment group in the file of the world.
+func (w World) deployers(line func(string, ...any)) {
+	if !w.byCodeDeploy() {
+		return
+	}
+	more := ""
+	if w.Config != "" {
+		more += ", config: " + w.Config
+	}
+	if w.Undo {
+		more += ", rollback: [DEPLOYMENT_FAILURE]"
+	}
+	if w.Keep > 0 {
+		more += ", terminate: " + w.Keep.String()
+	}
+	line("applications:\n  - name: shop\n    groups:\n      - {name: web, cluster: %s, service: %s, targetGroups: [%s, %s], listener: \"%s:%d\"%s}",
+		w.Cluster, w.Service, w.Primary.Name(), w.Canary.Name(), balancerName(w.Balancer), w.Listeners[0].Port, more)
+}
+
+func (c Case) shiftedParts(d *draft) {
+	if !c.World.byCodeDeploy() {
+		return
+	}
+	line(&d.service, "deploymentController: {type: CODE_DEPLOY}")
+	line(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
+}
+
+// shiftedFlows are the courses of services that CodeDeploy deploys.
+func shiftedFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []Flow {
+	shifts := func(c *Case) { c.World.Controller = "CODE_DEPLOY" }
+	steps := func(c *Case) { c.World.Config = "CodeDeployDefault.ECSCanary10Percent5Minutes" }
+	undo := func(c *Case) { c.World.Undo = true }
+	grace := func(c *Case) { c.World.Grace = time.Minute }
+	during := func(after time.Duration) func(*Case) {
+		return func(c *Case) { c.Hands = []Hand{{At: after, Does: Rollback}} }
+	}
+	return []Flow{
+		{"CodeDeploy", with(shifts)},
+		{"CodeDeploy, a share first", with(shifts, steps)},
+		{"CodeDeploy, attributes too", with(shifts, grace)},
+		{"CodeDeploy, back by us", with(shifts, bad)},
+		{"CodeDeploy, back by CodeDeploy", with(shifts, bad, undo)},
+		{"CodeDeploy, back while it installs", with(shifts, grace, during(40*time.Second))},
+		{"CodeDeploy, back with a share moved", with(shifts, steps, during(3*time.Minute))},
+		{"CodeDeploy, back on demand", with(shifts, grace, backAfter(1))},
+		{"CodeDeploy that suspends auto scaling, back on demand", with(shifts, suspends, backAfter(1))},
+	}
+}
+
+// askedOnce: CodeDeploy is asked for one deployment forward and one back, whatever
+// answers were lost and whoever died (P3).
+func (f *field) askedOnce(tx *world.Tx) {
+	if !f.World.byCodeDeploy() || f.second1() {
+		return
+	}
+	asked := map[string]int{}
+	for _, d := range shifter.StateOf(tx).Deployments.Values() {
+		if d.Creator == shifter.ByUser {
+			asked[d.Spec.Definition[strings.LastIndex(d.Spec.Definition, "/")+1:]]++
+		}
+	}
+	for revision, n := range asked {
+		if n > 1 {
+			f.violate("P3", "CodeDeploy was asked %d times for a deployment of %s", n, revision)
+		}
+	}
+}
