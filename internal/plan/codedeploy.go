@@ -204,20 +204,12 @@ func (p *Plan) differs(live Live, is func(member string) bool) bool {
 // shiftBack lists the writes of the way back: the deployment is stopped, or the
 // former revision deployed once more, and attributes restored.
 func (p *Plan) shiftBack(s *Stage) {
-	claims := false
 	for _, forward := range p.Stages {
 		for _, w := range forward.Writes {
-			switch w.Operation {
-			case "ecs:TagResource":
-				claims = true
-				p.claim(s)
-			case "ecs:UpdateService":
+			if w.Operation == "ecs:UpdateService" {
 				s.write(w.Operation, w.Resource)
 			}
 		}
-	}
-	if !claims {
-		p.Finish = nil
 	}
 	if !p.CodeDeploy.Deploys {
 		return
@@ -227,4 +219,21 @@ func (p *Plan) shiftBack(s *Stage) {
 	if p.CodeDeploy.Ready {
 		s.write("codedeploy:ContinueDeployment", ReturnShift)
 	}
+}
+
+// claimsOrNot: if one stage of a deployment by CodeDeploy needs the claim, all keep
+// it; if none does, there is none to give back.
+func (p *Plan) claimsOrNot() {
+	if !p.ByCodeDeploy() {
+		return
+	}
+	tag := sluice.Write{Operation: "ecs:TagResource", Resource: p.resource()}
+	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Lists(tag) }) {
+		p.Finish = nil
+		return
+	}
+	for i := range p.Stages {
+		p.claim(&p.Stages[i])
+	}
+	p.claim(&p.Rollback)
 }

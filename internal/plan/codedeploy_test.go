@@ -92,7 +92,7 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 			back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
 		"attributes too": {edits: []string{attributes}, live: blueGreenLive(), finish: 1,
 			forward: "ecs:RegisterTaskDefinition web\necs:UpdateService prod/web\necs:TagResource prod/web\ncodedeploy:CreateDeployment shop/web",
-			back:    "ecs:UpdateService prod/web\necs:TagResource prod/web\ncodedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
+			back:    "ecs:UpdateService prod/web\ncodedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web\necs:TagResource prod/web"},
 		"attributes alone": {edits: []string{attributes, "sim/web:v2|sim/web:v1"}, live: blueGreenLive(func(l *Live) { l.Identical = "web:1" }), finish: 1,
 			forward: "ecs:UpdateService prod/web\necs:TagResource prod/web", back: "ecs:UpdateService prod/web\necs:TagResource prod/web"},
 		"another platform alone": {edits: []string{"sim/web:v2|sim/web:v1", "serviceName: web|serviceName: web\nplatformVersion: 1.3.0"}, live: blueGreenLive(func(l *Live) { l.Identical = "web:1" }),

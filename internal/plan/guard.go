@@ -12,11 +12,11 @@ func (p *Plan) guard(live Live) {
 	canary, primary := false, false
 	for i := range p.Stages {
 		s := &p.Stages[i]
-		if s.Waits() && len(p.Finish) > 0 {
-			p.claim(s)
-		}
 		if p.ByCodeDeploy() {
 			continue // what CodeDeploy has under way is its own to change
+		}
+		if s.Waits() {
+			p.claim(s)
 		}
 		switch p.OnOutsideChange {
 		case sluice.ReassertChange:

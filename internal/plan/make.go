@@ -77,6 +77,7 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 		}
 	}
 	p.guard(live)
+	p.claimsOrNot()
 	p.spread()
 	if p.Changes = changes(app, live); o.Only {
 		p.Changes, p.To = nil, p.From
