@@ -305,3 +305,39 @@ func TestScalingResumedByOthersDuringAWait(t *testing.T) {
 		})
 	}
 }
+
+// A canary service that somebody deletes or empties while time passes.
+func TestCanaryServiceChangedByOthersDuringAWait(t *testing.T) {
+	name := aws.String("web-canary")
+	for what, do := range map[string]func(*bench){
+		"deleted": func(b *bench) {
+			got(b.ecs.DeleteService(context.Background(), &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: name, Force: aws.Bool(true)}))(b)
+		},
+		"emptied": func(b *bench) {
+			got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: name, DesiredCount: aws.Int32(0)}))(b)
+		},
+	} {
+		for policy, outcome := range map[sluice.OnOutside]sluice.Outcome{sluice.StopOnChange: sluice.RolledBack, sluice.ReassertChange: sluice.Succeeded, sluice.AdoptChange: sluice.Succeeded} {
+			t.Run(what+"/"+string(policy), func(t *testing.T) {
+				rolls(t, func(b *bench) {
+					wait := "{name: WAIT, with: {duration: 10m}}"
+					files := with(b.hosted("sim/web:v2", pipelined(half, fifth, wait, roll, home, clean), breaker), "sluice.yaml", "onOutsideChange: "+string(policy)+"\n")
+					ran := b.beside(b.engine, b.start(files))
+					b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
+					must(b, b.clock.Sleep(context.Background(), time.Minute))
+					do(b)
+					b.until("it is over", func() bool { return ran.done })
+					must(b, ran.err)
+					want := rolledV2
+					if outcome == sluice.RolledBack {
+						want = rolledV1
+					}
+					b.rolled(ran.Ended, outcome, "", want)
+					if s := b.canaryService(); s != nil && *s.Status == "ACTIVE" {
+						b.Errorf("%s is left over", *s.ServiceName)
+					}
+				})
+			})
+		}
+	}
+}

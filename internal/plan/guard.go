@@ -47,6 +47,11 @@ func (p *Plan) reassert(s *Stage, live Live, canary, primary bool) {
 	}
 	s.write("ecs:UpdateService", p.resource())
 	p.steer(s, live)
+	if p.Beside() && canary {
+		s.write("ecs:CreateService", p.besideResource())
+		s.write("ecs:UpdateService", p.besideResource())
+		s.write("ecs:TagResource", p.besideResource())
+	}
 	if p.Rolls() {
 		return
 	}

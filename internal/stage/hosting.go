@@ -74,7 +74,7 @@ type hosting interface {
 	// ID of the one that had served before them.
 	left(ctx context.Context, former string) ([]member, error)
 	// foreign is what somebody else made of the members that the stage leaves alone.
-	foreign(x *expectation, live *ecs.Live) []change
+	foreign(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error)
 	// undo brings a member that somebody else scaled or promoted back.
 	undo(ctx context.Context, c change) error
 	// made are the members that the deployment made and that do not serve any more.

@@ -14,10 +14,7 @@ import (
 // attend begins to watch for what others change: the rules now, task sets and
 // counts at every look of the stage from now on.
 func (r *Run) attend(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
-	if r.Plan.Beside() {
-		return live, r.access.heed(ctx)
-	}
-	if r.Plan.Rolls() || r.Plan.ByCodeDeploy() {
+	if r.Plan.Rolls() && !r.Plan.Beside() || r.Plan.ByCodeDeploy() {
 		return live, nil // what they have under way is theirs to change
 	}
 	if err := r.access.heed(ctx); err != nil {
@@ -69,13 +66,13 @@ func (r *Run) countGiven() *int {
 	return &n
 }
 
-// foreign is what others changed, as a look shows it.
-func (r *Run) foreign(x *expectation, live *ecs.Live) []change {
-	all := r.hosting.foreign(x, live)
+// changed is what others changed, as a look shows it.
+func (r *Run) changed(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error) {
+	all, err := r.hosting.foreign(ctx, x, live)
 	if x.desired != nil && live.Desired != *x.desired {
 		all = append(all, change{did: wasCounted, have: float64(live.Desired), want: float64(*x.desired)})
 	}
-	return all
+	return all, err
 }
 
 // heed answers what others changed since the last look, and returns the look to go
@@ -89,9 +86,9 @@ func (r *Run) heed(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := r.foreign(x, live)
-	if len(found) == 0 {
-		return live, nil
+	found, err := r.changed(ctx, x, live)
+	if err != nil || len(found) == 0 {
+		return live, err
 	}
 	r.heeding = false
 	defer func() { r.heeding = true }()
@@ -101,7 +98,11 @@ func (r *Run) heed(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	if live, err = r.observe(ctx); err != nil {
 		return nil, err
 	}
-	found = both(found, r.foreign(x, live))
+	again, err := r.changed(ctx, x, live)
+	if err != nil {
+		return nil, err
+	}
+	found = both(found, again)
 	for _, c := range found {
 		if err := r.answer(ctx, c); err != nil {
 			return nil, err
@@ -123,7 +124,7 @@ func (r *Run) answer(ctx context.Context, c change) error {
 	switch policy {
 	case sluice.ReassertChange:
 		r.warn("somebody else's change: %s; it is undone (onOutsideChange: reassert)", c)
-		return r.undo(ctx, c)
+		return r.undoes(ctx, c)
 	case sluice.AdoptChange:
 		r.warn("somebody else's change: %s; it stays (onOutsideChange: adopt)", c)
 		return r.accept(ctx, c)
@@ -150,8 +151,8 @@ func (r *Run) answerScaling(ctx context.Context, now, ours sluice.Scalable, undo
 		Next: "find out who; then deploy again. onOutsideChange: reassert or adopt goes on in spite of it"}
 }
 
-// undo makes it ours again.
-func (r *Run) undo(ctx context.Context, c change) error {
+// undoes makes it ours again.
+func (r *Run) undoes(ctx context.Context, c change) error {
 	switch c.did {
 	case wasDeleted:
 		return r.remakeCanary(ctx)

@@ -2,7 +2,6 @@ package stage
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/sluice-ecs/sluice"
@@ -197,12 +196,4 @@ func (s services) left(ctx context.Context, _ string) ([]member, error) {
 		return nil, err
 	}
 	return []member{*canary}, nil
-}
-
-// foreign is nothing: what ECS has under way is its own to change, and a canary
-// service that is gone is seen by who waits for it.
-func (services) foreign(*expectation, *ecs.Live) []change { return nil }
-
-func (services) undo(_ context.Context, c change) error {
-	return fmt.Errorf("%s: nothing of a rolling service is undone", c)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // foreign tells task sets that were deleted, scaled or promoted by somebody else.
-func (t taskSets) foreign(x *expectation, live *ecs.Live) (all []change) {
+func (t taskSets) foreign(_ context.Context, x *expectation, live *ecs.Live) (all []change, _ error) {
 	look := func(label string, set *sluice.TaskSet, scale float64) {
 		switch {
 		case slices.Contains(x.accepted.Gone, label):
@@ -38,7 +38,7 @@ func (t taskSets) foreign(x *expectation, live *ecs.Live) (all []change) {
 	if b.fresh == a.fresh {
 		all = append(all, t.promoted(x, live)...)
 	}
-	return all
+	return all, nil
 }
 
 // promoted tells of a task set that is PRIMARY and should not be.
