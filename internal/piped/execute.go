@@ -254,7 +254,7 @@ func (t *turn) explain() {
 // open makes the stage ready. Task sets that the official plugin left are ours.
 func (t *turn) open(ctx context.Context) (*stage.Run, error) {
 	var left []string
-	if t.plan.Stage(t.index).Name == appfile.StageSync && t.ground.Status == "ACTIVE" && t.ground.Controller == "EXTERNAL" {
+	if t.plan.Stage(t.index).Name == appfile.StageSync && t.ground.external() {
 		var err error
 		if left, err = t.hand().TaskSetsTagged(ctx, official(t.in.GetDeployment().GetApplicationId())); err != nil {
 			return nil, err

@@ -1,7 +1,10 @@
 package piped
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,85 +25,73 @@ const keyGround = "ground"
 
 // ground is what AWS had when the deployment began, as far as its plan depends on
 // it. With the files of the target commit it gives the same plan in every stage and
-// every attempt, in a few hundred bytes where the plan would take tens of thousands.
+// every attempt. It is saved packed, in a few hundred bytes where the plan would take
+// tens of thousands.
 type ground struct {
-	Quick   bool   `json:"quick,omitempty"`
-	Account string `json:"account"`
-	Region  string `json:"region"`
-
-	Status     string  `json:"status,omitempty"` // of the service; empty: there is none
-	ARN        string  `json:"arn,omitempty"`
-	Controller string  `json:"controller,omitempty"`
-	Desired    int32   `json:"desired,omitempty"`
-	Sets       []given `json:"sets,omitempty"`
-	Serving    string  `json:"serving,omitempty"`   // ARN of the task definition
-	Identical  string  `json:"identical,omitempty"` // newest revision, if it is the file's
-
-	Primary  *plan.Place   `json:"primary,omitempty"`
-	Canary   *plan.Place   `json:"canary,omitempty"`
-	Steered  []sluice.Rule `json:"steered,omitempty"`
-	Extend   []sluice.Rule `json:"extend,omitempty"`
-	RulesErr string        `json:"rulesErr,omitempty"`
-
-	Scaling  *plan.LiveScaling `json:"scaling,omitempty"`
-	Registry *plan.Registry    `json:"registry,omitempty"`
-}
-
-// given is a task set that there was.
-type given struct {
-	ID       string `json:"id"`
-	Status   string `json:"status"`
-	Revision string `json:"revision"`
-	By       string `json:"by,omitempty"`
-	Group    string `json:"group,omitempty"`
-	Running  int    `json:"running,omitempty"`
+	Quick bool `json:"quick,omitempty"`
+	// Live is what was seen; of the task definition that serves only its ARN, since
+	// the rest of it may be secret.
+	Live                  plan.Live `json:"live"`
+	RulesErr, DeployerErr string    `json:",omitempty"`
 }
 
 func groundOf(l plan.Live, quick bool) ground {
-	g := ground{Quick: quick, Account: l.Account, Region: l.Region, Identical: l.Identical,
-		Primary: l.Primary, Canary: l.Canary, Steered: l.Steered, Extend: l.Extend, Scaling: l.Scaling, Registry: l.Registry}
-	if l.RulesErr != nil {
-		g.RulesErr = l.RulesErr.Error()
-	}
-	if s := l.Service; s != nil {
-		g.Status, g.ARN, g.Desired, g.Controller = aws.ToString(s.Status), aws.ToString(s.ServiceArn), s.DesiredCount, "ECS"
-		if s.DeploymentController != nil {
-			g.Controller = string(s.DeploymentController.Type)
-		}
-	}
-	for _, ts := range l.TaskSets {
-		g.Sets = append(g.Sets, given{ID: ts.ID, Status: ts.Status, Revision: ts.Revision, By: ts.ExternalID, Group: ts.TargetGroup, Running: ts.Running})
-	}
+	g := ground{Quick: quick, RulesErr: textOf(l.RulesErr), DeployerErr: textOf(l.DeployerErr)}
+	l.RulesErr, l.DeployerErr = nil, nil
+	l.Service, l.Beside = trimmed(l.Service), trimmed(l.Beside)
 	if l.Definition != nil {
-		g.Serving = aws.ToString(l.Definition.TaskDefinitionArn)
+		l.Definition = &ecstypes.TaskDefinition{TaskDefinitionArn: l.Definition.TaskDefinitionArn}
 	}
+	g.Live = l
 	return g
 }
 
-// live is what [plan.Make] is given again.
-func (g ground) live() plan.Live {
-	l := plan.Live{Account: g.Account, Region: g.Region, Identical: g.Identical,
-		Primary: g.Primary, Canary: g.Canary, Steered: g.Steered, Extend: g.Extend, Scaling: g.Scaling, Registry: g.Registry}
-	if g.RulesErr != "" {
-		l.RulesErr = errors.New(g.RulesErr)
+// trimmed is a service without its events, which are long and which no plan reads.
+func trimmed(s *ecstypes.Service) *ecstypes.Service {
+	if s == nil {
+		return nil
 	}
-	if g.Status != "" {
-		l.Service = &ecstypes.Service{Status: aws.String(g.Status), ServiceArn: aws.String(g.ARN), DesiredCount: g.Desired,
-			DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerType(g.Controller)}}
+	less := *s
+	less.Events = nil
+	return &less
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
 	}
-	for _, s := range g.Sets {
-		l.TaskSets = append(l.TaskSets, sluice.TaskSet{ID: s.ID, Status: s.Status, Revision: s.Revision, ExternalID: s.By, TargetGroup: s.Group, Running: s.Running})
+	return err.Error()
+}
+
+func errorOf(text string) error {
+	if text == "" {
+		return nil
 	}
-	if g.Serving != "" {
-		l.Definition = &ecstypes.TaskDefinition{TaskDefinitionArn: aws.String(g.Serving)}
+	return errors.New(text)
+}
+
+// live is what [plan.Make] is given again. What serves is what the file says if its
+// revision is that of the file.
+func (g ground) live(app *appfile.Application) plan.Live {
+	l := g.Live
+	l.RulesErr, l.DeployerErr = errorOf(g.RulesErr), errorOf(g.DeployerErr)
+	if d := l.Definition; d != nil && l.Identical != "" && sluice.RevisionOf(aws.ToString(d.TaskDefinitionArn)) == l.Identical {
+		l.Definition = asTask(app.Task)
+		l.Definition.TaskDefinitionArn = d.TaskDefinitionArn
 	}
 	return l
+}
+
+// external reports whether there was a service made of task sets.
+func (g ground) external() bool {
+	s := g.Live.Service
+	return s != nil && aws.ToString(s.Status) == "ACTIVE" && s.DeploymentController != nil && s.DeploymentController.Type == ecstypes.DeploymentControllerTypeExternal
 }
 
 // plan makes the plan of the deployment. Its list of changes is left out: it
 // compares with what the ground does not hold.
 func (g ground) plan(app *appfile.Application) (*plan.Plan, error) {
-	p, err := plan.Make(app, g.live(), plan.Options{QuickSync: g.Quick, Pipeline: !g.Quick})
+	p, err := plan.Make(app, g.live(app), plan.Options{QuickSync: g.Quick, Pipeline: !g.Quick})
 	if err != nil {
 		return nil, err
 	}
@@ -125,18 +116,37 @@ func loadGround(ctx context.Context, h *host) (g ground, ok bool, err error) {
 	if err != nil || !ok {
 		return g, false, err
 	}
-	if err := json.Unmarshal(data, &g); err != nil {
+	if err := unpack(data, &g); err != nil {
 		return g, false, fmt.Errorf("read what was saved as %s: %w", keyGround, err)
 	}
 	return g, true, nil
 }
 
 func saveGround(ctx context.Context, h *host, g ground) error {
-	data, err := json.Marshal(g)
+	data, err := pack(g)
 	if err != nil {
 		return err
 	}
 	return h.Save(ctx, keyGround, data)
+}
+
+// pack is a value as compressed JSON, in base64: metadata are text.
+func pack(v any) ([]byte, error) {
+	var b bytes.Buffer
+	text := base64.NewEncoder(base64.StdEncoding, &b)
+	z := gzip.NewWriter(text)
+	if err := errors.Join(json.NewEncoder(z).Encode(v), z.Close(), text.Close()); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func unpack(data []byte, v any) error {
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(data)))
+	if err != nil {
+		return err
+	}
+	return json.NewDecoder(z).Decode(v)
 }
 
 // indexOf is the place of a stage among ours: piped counts all plugins' stages.
