@@ -29,9 +29,12 @@ func (r *Run) expects(ctx context.Context) (*expectation, error) {
 	if r.expected != nil {
 		return r.expected, nil
 	}
-	x := &expectation{before: standingAfter(r.Plan, r.Stage.Index-1), after: standingAfter(r.Plan, r.Stage.Index),
+	before, err := r.preceding(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := &expectation{before: standingAfter(r.Plan, before), after: standingAfter(r.Plan, r.Stage.Index),
 		former: *r.former, fresh: r.newPrimaryID()}
-	var err error
 	if x.canary, err = r.canaryID(ctx); err != nil {
 		return nil, err
 	}

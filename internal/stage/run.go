@@ -114,6 +114,14 @@ func (r *Run) Execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.within(ctx, run); err != nil {
+		return err
+	}
+	return r.done(ctx)
+}
+
+// within ends the stage at its timeout, if it has one.
+func (r *Run) within(ctx context.Context, run func(context.Context) error) error {
 	limit := r.Stage.Timeout
 	if limit <= 0 {
 		return run(ctx)
@@ -121,7 +129,7 @@ func (r *Run) Execute(ctx context.Context) error {
 	left := r.Host.Began().Add(limit).Sub(r.Clock.Now())
 	timed, cancel := r.Clock.WithTimeout(ctx, left)
 	defer cancel()
-	err = run(timed)
+	err := run(timed)
 	if err != nil && timed.Err() != nil && ctx.Err() == nil {
 		return &sluice.Error{Op: r.Stage.Name, Resource: r.hand.Resource(), Kind: sluice.Stall,
 			Err: fmt.Errorf("the stage's timeout of %s passed: %w", limit, err), Next: "raise the stage's timeout, or see what it waited for: sluice status"}

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -33,6 +34,22 @@ func standingAfter(p *plan.Plan, index int) standing {
 		}
 	}
 	return s
+}
+
+// done saves that the stage has ended: only what stages have left behind is missed
+// if it is not there, and a host may run a stage before another one has ended.
+func (r *Run) done(ctx context.Context) error {
+	n, _, err := saved[int](ctx, r.Host, keyDone)
+	if err != nil || r.Stage.Index < n || r.Stage.Index >= len(r.Plan.Stages) {
+		return err
+	}
+	return save(ctx, r.Host, keyDone, r.Stage.Index+1)
+}
+
+// preceding is the index of the last stage whose work this one finds.
+func (r *Run) preceding(ctx context.Context) (int, error) {
+	n, _, err := saved[int](ctx, r.Host, keyDone)
+	return min(n, r.Stage.Index) - 1, err
 }
 
 // weightsAfter are the weights that the stages up to index leave; ok is false if
