@@ -26,6 +26,9 @@ func (f *field) anotherSluice(o plan.Options) {
 		defer func() { f.beside-- }()
 		end, err := f.elsewhere(o)
 		f.say("second: %s %s %v", end.Outcome, end.Cause, err)
+		if err != nil && len(f.seconds) == 0 {
+			f.taken = time.Time{} // it did not come as far as to take anything
+		}
 	})
 }
 
