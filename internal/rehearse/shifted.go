@@ -21,7 +21,7 @@ func (d *draws) shifted(c *Case) {
 	w.Controller = "CODE_DEPLOY"
 	w.Config = d.one("", "", "CodeDeployDefault.ECSCanary10Percent5Minutes", "CodeDeployDefault.ECSLinear10PercentEvery1Minutes")
 	w.Undo = d.chance(50)
-	w.Keep = d.span(0, 0, 5*time.Minute)
+	w.Keep, w.Managed = d.span(0, 0, 5*time.Minute), d.chance(40)
 }
 
 // shiftFault strikes the calls on CodeDeploy.
@@ -58,6 +58,9 @@ func (c Case) shiftedParts(d *draft) {
 	}
 	line(&d.service, "deploymentController: {type: CODE_DEPLOY}")
 	line(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
+	if c.World.Managed {
+		line(&d.service, "enableECSManagedTags: true")
+	}
 }
 
 // shiftedFlows are the courses of services that CodeDeploy deploys.
@@ -65,19 +68,19 @@ func shiftedFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []F
 	shifts := func(c *Case) { c.World.Controller = "CODE_DEPLOY" }
 	steps := func(c *Case) { c.World.Config = "CodeDeployDefault.ECSCanary10Percent5Minutes" }
 	undo := func(c *Case) { c.World.Undo = true }
-	grace := func(c *Case) { c.World.Grace = time.Minute }
+	managed := func(c *Case) { c.World.Managed = true }
 	during := func(after time.Duration) func(*Case) {
 		return func(c *Case) { c.Hands = []Hand{{At: after, Does: Rollback}} }
 	}
 	return []Flow{
 		{"CodeDeploy", with(shifts)},
 		{"CodeDeploy, a share first", with(shifts, steps)},
-		{"CodeDeploy, attributes too", with(shifts, grace)},
+		{"CodeDeploy, attributes too", with(shifts, managed)},
 		{"CodeDeploy, back by us", with(shifts, bad)},
 		{"CodeDeploy, back by CodeDeploy", with(shifts, bad, undo)},
-		{"CodeDeploy, back while it installs", with(shifts, grace, during(40*time.Second))},
+		{"CodeDeploy, back while it installs", with(shifts, managed, during(40*time.Second))},
 		{"CodeDeploy, back with a share moved", with(shifts, steps, during(3*time.Minute))},
-		{"CodeDeploy, back on demand", with(shifts, grace, backAfter(1))},
+		{"CodeDeploy, back on demand", with(shifts, managed, backAfter(1))},
 		{"CodeDeploy that suspends auto scaling, back on demand", with(shifts, suspends, backAfter(1))},
 	}
 }

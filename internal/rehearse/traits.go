@@ -70,6 +70,7 @@ func traits() []trait {
 		word("config", func(w *World) *string { return &w.Config }),
 		yesNo("undo", func(w *World) *bool { return &w.Undo }),
 		span("keep", func(w *World) []*time.Duration { return []*time.Duration{&w.Keep} }),
+		yesNo("managed", func(w *World) *bool { return &w.Managed }),
 	}
 }
 

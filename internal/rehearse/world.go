@@ -32,6 +32,7 @@ type World struct {
 	Config           string        // of its deployment group, under controller CODE_DEPLOY; empty: all at once
 	Undo             bool          // the group rolls back what fails
 	Keep             time.Duration // the group keeps the original task set so long
+	Managed          bool          // under controller CODE_DEPLOY the file asks for enableECSManagedTags, which the service has not
 }
 
 // Percents are the limits of a rolling deployment, minimumHealthyPercent and
