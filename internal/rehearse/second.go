@@ -2,7 +2,6 @@ package rehearse
 
 import (
 	"context"
-	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -17,7 +16,6 @@ func (f *field) second() { f.anotherSluice(plan.Options{}) }
 // takeOver is another machine's sluice that takes the service over.
 func (f *field) takeOver() {
 	f.anotherSluice(plan.Options{TakeOver: f.id, Adopt: true})
-	f.taken = f.clock.Now().Add(time.Minute) // by then its claim stands
 }
 
 func (f *field) anotherSluice(o plan.Options) {
@@ -26,10 +24,16 @@ func (f *field) anotherSluice(o plan.Options) {
 		defer func() { f.beside-- }()
 		end, err := f.elsewhere(o)
 		f.say("second: %s %s %v", end.Outcome, end.Cause, err)
-		if err != nil && len(f.seconds) == 0 {
-			f.taken = time.Time{} // it did not come as far as to take anything
-		}
 	})
+}
+
+// takes notes when a second sluice that takes over has put its claim on the
+// service.
+func (f *field) takes(o plan.Options, e sluice.Envelope) {
+	w, wrote := e.Open().(sluice.Wrote)
+	if wrote && o.TakeOver != "" && f.taken.IsZero() && w.Operation == "ecs:TagResource" && w.Cause == "" {
+		f.taken = e.At
+	}
 }
 
 func (f *field) elsewhere(o plan.Options) (engine.Ended, error) {
@@ -43,7 +47,8 @@ func (f *field) elsewhere(o plan.Options) (engine.Ended, error) {
 		return engine.Ended{}, err
 	}
 	defer j.Close()
-	e := &engine.Engine{Journal: j, Account: a, Clock: f.clock, Owner: "elsewhere/1", NewID: func() string { return plan.IDPrefix + "second" }}
+	e := &engine.Engine{Journal: j, Account: a, Clock: f.clock, Owner: "elsewhere/1", NewID: func() string { return plan.IDPrefix + "second" },
+		Watch: func(ev sluice.Envelope) { f.takes(o, ev) }}
 	app, err := f.load()
 	if err != nil {
 		return engine.Ended{}, err
