@@ -346,7 +346,7 @@ func (d *discovered) part(ctx context.Context, m member) error {
 		return err
 	}
 	if len(found) > 0 {
-		if d.names.Now().All() <= len(found) && !d.Stage.Recreate {
+		if !d.names.Beside(found) && !d.Stage.Recreate {
 			return &sluice.Error{Op: "take the " + m.label + " out of " + d.names.Registry.FullName(), Resource: m.ID, Kind: sluice.OutsideChange,
 				Err: errors.New("nobody else is found there: the name would be empty"), Next: "see which tasks of the service run: sluice status; then run sluice resume"}
 		}

@@ -139,6 +139,11 @@ func (d *Driver) InstancesOf(task string) []string {
 	return ids
 }
 
+// Beside reports whether callers find anybody but the instances, as of the last look.
+func (d *Driver) Beside(ids []string) bool {
+	return slices.ContainsFunc(d.live.members, func(m member) bool { return m.in && m.ready() && !slices.Contains(ids, m.instance) })
+}
+
 // Look reads tasks and instances, and returns how many are found.
 func (d *Driver) Look(ctx context.Context) (plan.Split, error) {
 	_, err := d.look(ctx)
