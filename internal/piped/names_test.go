@@ -9,7 +9,7 @@ import (
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 )
 
-const named = `
+const foundByName = `
 namespaces: [{name: shop.local, kind: private, services: [{name: web, id: srv-0123456789abcdef, records: {A: 5s}, health: custom}]}]
 services:
   - {name: web, cluster: prod, controller: EXTERNAL, count: 2, image: sim/web:v1, port: 80, registry: web.shop.local}
@@ -19,7 +19,7 @@ services:
 // of PipeCD's RFC, and so does its rollback.
 func TestServiceFoundByAName(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, named)
+	r := newRig(t, foundByName)
 	app := appFile(pipeline)
 	app = app[:strings.Index(app, "        targetGroups:")] + "        ecsAccessType: ECS_SERVICE_DISCOVERY\n" + app[strings.Index(app, "\n  pipeline:")+1:]
 	service := serviceFile + "serviceRegistries: [{registryArn: \"arn:aws:servicediscovery:us-east-1:123456789012:service/srv-0123456789abcdef\"}]\n"

@@ -89,12 +89,10 @@ var mutants = []mutant{
 	{"scaling is not suspended before traffic moves", "internal/stage/claim.go",
 		"\treturn r.scale(ctx, live)\n", "\treturn nil\n"},
 	{"tasks stop while callers have their addresses", "internal/stage/discovered.go",
-		"\tif err != nil || !ok || d.Abrupt {\n", "\tif true {\n"},
+		"\tif err != nil || !ok || d.Abrupt {\n", "\tif err != nil || !ok || ok {\n"},
 	{"who leaves the name goes before who enters it", "internal/route/cloudmap/driver.go",
 		"\tif err := d.putIn(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn d.takeOut(ctx, act, c)\n",
 		"\tif err := d.takeOut(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn d.putIn(ctx, act, c)\n"},
-	{"the share is not held while tasks come and go", "internal/stage/discovered.go",
-		"\tif err != nil || !ok || held == 0 {\n", "\tif err != nil || !ok || held >= 0 {\n"},
 	{"the plan forgets a write", "internal/plan/stages.go",
 		"\ts.write(\"ecs:UpdateServicePrimaryTaskSet\", NewPrimarySet)\n\tif !s.KeepOld", "\tif !s.KeepOld"},
 }
