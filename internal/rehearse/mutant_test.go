@@ -60,7 +60,7 @@ var mutants = []mutant{
 	{"a rule that somebody edited is overwritten", "internal/stage/rules.go",
 		"\treturn print == m.Is ||", "\treturn print != \"\" || print == m.Is ||"},
 	{"what others change of task sets is not noticed", "internal/stage/tasksetsoutside.go",
-		"\t\tall = append(all, t.promoted(x, live)...)\n\t}\n\treturn all\n", "\t}\n\treturn nil\n"},
+		"\t\tall = append(all, t.promoted(x, live)...)\n\t}\n\treturn all, nil\n", "\t}\n\treturn nil, nil\n"},
 	{"who took the service over does not wait", "internal/stage/takeover.go",
 		"\treturn r.pause(ctx, s.At.Add(claimStale).Sub(r.Clock.Now()))\n", "\treturn nil\n"},
 	{"stickiness is lost when weights move", "internal/route/alb/rule.go",
