@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
-	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -112,14 +111,14 @@ func (v planView) codeDeploy(b *bytes.Buffer, p *plan.Plan) {
 
 // browsing is show, and opens CodeDeploy's page of a deployment when it was
 // created, for people who look at AWS itself.
-func (p *program) browsing(a *account.Account, show func(sluice.Envelope)) func(sluice.Envelope) {
-	if p.env.Browse == nil || !p.env.IsTerminal(p.env.Out) || !p.env.IsTerminal(p.env.Err) || !isAWS(a.Endpoints()) {
+func (p *program) browsing(region string, endpoints []string, show func(sluice.Envelope)) func(sluice.Envelope) {
+	if p.env.Browse == nil || !p.env.IsTerminal(p.env.Out) || !p.env.IsTerminal(p.env.Err) || !isAWS(endpoints) {
 		return show
 	}
 	return func(e sluice.Envelope) {
 		show(e)
 		if w, ok := e.Open().(sluice.Wrote); ok && w.Operation == "codedeploy:CreateDeployment" && w.Cause == "" {
-			p.env.Browse(codedeploy.ConsoleURL(a.Region(), w.Result))
+			p.env.Browse(codedeploy.ConsoleURL(region, w.Result))
 		}
 	}
 }

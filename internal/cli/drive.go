@@ -37,7 +37,7 @@ func (p *program) hold(r renderer, says string) func() {
 // want is the outcome that the verb is there to bring about.
 func (p *program) drive(ctx context.Context, e *engine.Engine, r renderer, id string, o engine.Options, want sluice.Outcome) error {
 	release := p.hold(r, "pausing at a safe point; Ctrl-C again leaves at once")
-	e.Watch = p.browsing(e.Account, r.event)
+	e.Watch = p.browsing(e.Account.Region(), e.Account.Endpoints(), r.event)
 	ended, err := e.Run(ctx, id, o)
 	release()
 	r.close()
