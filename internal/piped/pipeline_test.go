@@ -138,3 +138,23 @@ func TestPipeCDsKeysAreKept(t *testing.T) {
 		t.Errorf("displayed %q", text)
 	}
 }
+
+// With a pipeline the canary is a service of its own beside the one that ECS rolls.
+func TestPipelineBesideARollingService(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rolling)
+	r.flow()
+	d := r.begin(source{image: "sim/web:v1", service: rollingFile}, source{service: rollingFile}, stagesOf()...)
+	for _, s := range d.forward() {
+		d.run(s)
+	}
+	if state := r.state(); !strings.Contains(state, "PRIMARY sim/web:v2 100% 2 running") || strings.Contains(state, "v1") || !strings.Contains(state, "canary 0") {
+		t.Error(state)
+	}
+	d.run(d.back())
+	if state := r.state(); !strings.Contains(state, "sim/web:v1") || strings.Contains(state, "v2") {
+		t.Errorf("%s\n%s", state, r.piped.text(d.back().GetId()))
+	}
+	r.noneLost()
+	r.free()
+}
