@@ -7,19 +7,52 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/callers"
 	"github.com/sluice-ecs/sluice/awssim/registry"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // What a world has whose service callers find by a name of Cloud Map.
 
 const (
-	registryID  = "srv-0123456789abcdef"
-	registryARN = "arn:aws:servicediscovery:us-east-1:123456789012:service/" + registryID
-	namespace   = "shop.local"
+	usualRegistry = "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-0123456789abcdef"
+	namespace     = "shop.local"
+	usualTTL      = time.Minute // what the console of ECS proposes
 )
+
+// registry is the ARN of the Cloud Map service.
+func (w World) registry() string { return cmp.Or(w.Registry, usualRegistry) }
+
+// names takes the shape from the files of a service that is found by a name.
+func (w *World) names(app *appfile.Application) {
+	arn, port, ok := plan.RegistryOf(app)
+	if !ok {
+		return
+	}
+	w.TTL, w.Registry = usualTTL, arn
+	if parts := strings.Split(arn, ":"); len(parts) > 5 {
+		w.Region, w.Account = parts[3], parts[4]
+	}
+	for _, c := range app.Task.Input.ContainerDefinitions {
+		if c.HealthCheck != nil && w.Check == 0 {
+			w.Check = 30 * time.Second // AWS's default
+			if c.HealthCheck.Interval != nil {
+				w.Check = time.Duration(*c.HealthCheck.Interval) * time.Second
+			}
+		}
+		for _, p := range c.PortMappings {
+			if port == 0 && p.ContainerPort != nil {
+				port = *p.ContainerPort
+			}
+		}
+	}
+	if port > 0 {
+		w.Port = port
+	}
+}
 
 // byName reports whether callers find the service by a name, and not through a load
 // balancer.
@@ -27,7 +60,7 @@ func (w World) byName() bool { return w.TTL > 0 }
 
 // named is the part of the simulator's file.
 func (w World) named(line func(string, ...any), serving string) {
-	line("namespaces:\n  - {name: %s, kind: private, services: [{name: %s, id: %s, records: {A: %s}, health: custom}]}", namespace, w.Service, registryID, w.TTL)
+	line("namespaces:\n  - {name: %s, kind: private, services: [{name: %s, id: %s, records: {A: %s}, health: custom}]}", namespace, w.Service, sluice.ARNName(w.registry()), w.TTL)
 	check := ""
 	if w.Check > 0 {
 		check = fmt.Sprintf(", containerCheck: %s", w.Check)
@@ -45,7 +78,7 @@ func (c Case) namedParts(d *draft) {
 		return
 	}
 	line(&d.input, "  accessType: SERVICE_DISCOVERY")
-	line(&d.service, "deploymentController: {type: %s}\nserviceRegistries: [{registryArn: %q}]", c.World.Controller, registryARN)
+	line(&d.service, "deploymentController: {type: %s}\nserviceRegistries: [{registryArn: %q}]", c.World.Controller, c.World.registry())
 	line(&d.task, "    stopTimeout: 120")
 	if c.World.Check > 0 {
 		line(&d.task, "    healthCheck: {command: [CMD, 'true'], interval: %d}", int(c.World.Check.Seconds()))
@@ -88,7 +121,7 @@ func (f *field) filled() {
 
 // found are the instances under the name, in order.
 func (f *field) found(tx *world.Tx) (ids []string) {
-	if r, ok := tx.Registries.Get(registryARN); ok {
+	if r, ok := tx.Registries.Get(f.World.registry()); ok {
 		ids = r.Instances.Keys()
 	}
 	slices.Sort(ids)
@@ -131,7 +164,7 @@ func (f *field) foundWords(tx *world.Tx) string {
 // found.
 func (f *field) takeOut(n int) {
 	f.inWorld(func(tx *world.Tx) {
-		r, ok := tx.Registries.Get(registryARN)
+		r, ok := tx.Registries.Get(f.World.registry())
 		ids := f.found(tx)
 		if !ok || len(ids) < 2 {
 			return
@@ -145,7 +178,7 @@ func (f *field) takeOut(n int) {
 // putIn registers an address that is no task's.
 func (f *field) putIn() {
 	f.inWorld(func(tx *world.Tx) {
-		if r, ok := tx.Registries.Get(registryARN); ok {
+		if r, ok := tx.Registries.Get(f.World.registry()); ok {
 			tx.Enrol(r, "by-hand", map[string]string{world.AttributeIPv4: "10.255.255.1"})
 		}
 	})

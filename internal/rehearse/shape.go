@@ -45,6 +45,7 @@ func fromFiles(app *appfile.Application) (World, error) {
 	}
 	w.groups(app)
 	w.listeners(app)
+	w.names(app)
 	return w, nil
 }
 

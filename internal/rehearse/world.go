@@ -28,6 +28,7 @@ type World struct {
 	Percents         Percents
 	TTL              time.Duration // of its records, if callers find it by a name; 0: they come through the load balancer
 	Check            time.Duration // interval of a health check of the container's own; 0: none
+	Registry         string        // ARN of the Cloud Map service; empty: one of the usual shape
 	Beside           bool          // the file says hosting: services
 	Config           string        // of its deployment group, under controller CODE_DEPLOY; empty: all at once
 	Undo             bool          // the group rolls back what fails
