@@ -18,20 +18,26 @@ type mark struct {
 	Is    string `json:"is"`
 	Was   string `json:"was,omitempty"`
 	Stage int    `json:"stage"` // that wrote it
+	// Late are shapes that were asked for by a call whose answer nobody saw: a process
+	// was killed in it, and AWS may carry it out after what was asked for since.
+	Late []string `json:"late,omitempty"`
 }
 
 // ours reports whether a fingerprint is ours as seen from a stage. A stage that is
 // over has read back what it wrote.
 func (m mark) ours(print string, stage int, back bool) bool {
-	return print == m.Is || print == m.Was && (back || stage == m.Stage)
+	return print == m.Is || print == m.Was && (back || stage == m.Stage) || slices.Contains(m.Late, print)
 }
 
 // then is the mark once another shape is about to be written.
 func (m mark) then(live, next string, stage int) mark {
-	if next == m.Is && stage == m.Stage {
-		return m
+	if next != m.Is || stage != m.Stage {
+		return mark{Is: next, Was: live, Stage: stage, Late: m.Late}
 	}
-	return mark{Is: next, Was: live, Stage: stage}
+	if !slices.Contains(m.Late, next) {
+		m.Late = append(slices.Clone(m.Late), next)
+	}
+	return m
 }
 
 func (b balanced) marks(ctx context.Context) (map[string]mark, error) {
