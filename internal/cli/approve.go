@@ -22,7 +22,8 @@ func (p *program) approve() *cobra.Command {
 		`Approve a stage that waits for people. Who and when stands in the journal.
 
 The process that runs the deployment goes on by itself; if none does, sluice
-resume goes on. `+idHelp,
+resume goes on. A deployment of CodeDeploy that waits before traffic moves is
+continued. `+idHelp,
 		`  sluice approve
   sluice approve --stage 3 --by ana`,
 		func(c *cobra.Command, path string, given bool) error {
@@ -46,6 +47,11 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	pl, err := planOf(d)
 	if err != nil {
 		return err
+	}
+	if stage == 0 && pl.ByCodeDeploy() && d.State != journal.Ended {
+		if done, err := p.continueShift(ctx, j, d); done || err != nil {
+			return err
+		}
 	}
 	s, yes, err := approvable(ctx, j, d, pl, stage)
 	if err != nil {

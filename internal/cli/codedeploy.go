@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
+	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
@@ -55,6 +56,20 @@ func otherShift(ctx context.Context, t *taken) (bool, error) {
 	}
 	id, err := codedeploy.Hand{API: t.account.CodeDeploy()}.Running(ctx, codedeploy.Group{Application: c.Application, Name: c.Group})
 	return id != "", err
+}
+
+// continueShift continues a deployment of CodeDeploy that waits for a person; done is
+// false if none does.
+func (p *program) continueShift(ctx context.Context, j *journal.Journal, d journal.Deployment) (done bool, err error) {
+	t := &taken{journal: j, deployment: d}
+	if err := p.enter(ctx, t); err != nil {
+		return false, err
+	}
+	done, err = p.engine(t.account, t.clock, j).Continue(ctx, d.ID)
+	if done {
+		p.say("continued: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
+	}
+	return done, err
 }
 
 // warnUnwatched warns of a deployment that nobody takes back.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
@@ -123,6 +124,31 @@ func (r *run) again(ctx context.Context) error {
 		return nil
 	}
 	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling is at work while the deployment waits: " + err.Error()})
+}
+
+// Continue lets CodeDeploy go on with a deployment that waits for a person before
+// traffic moves, whoever runs it. continued is false if it does not wait.
+func (e *Engine) Continue(ctx context.Context, id string) (continued bool, err error) {
+	d, err := e.Journal.Deployment(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	p, err := decode(d)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range p.Stages {
+		if !s.Lists(sluice.Write{Operation: "codedeploy:ContinueDeployment", Resource: plan.OurShift}) {
+			continue
+		}
+		h := &host{engine: e, deployment: id, stage: label(s), began: e.Clock.Now()}
+		w, err := stage.Open(stage.Config{Account: e.Account, Clock: e.Clock, Plan: p, Index: s.Index, Deployment: id, Host: h})
+		if err != nil {
+			return false, err
+		}
+		return w.Continue(ctx)
+	}
+	return false, nil
 }
 
 var _ stage.Host = (*host)(nil)

@@ -180,6 +180,9 @@ func (p *Plan) shift(s *Stage, live Live) {
 	if p.CodeDeploy.Deploys {
 		s.write("codedeploy:CreateDeployment", p.CodeDeploy.Name())
 	}
+	if p.CodeDeploy.Deploys && p.CodeDeploy.Ready {
+		s.write("codedeploy:ContinueDeployment", OurShift) // sluice approve
+	}
 }
 
 func (p *Plan) creates(live Live) bool { return live.Service == nil || live.status() != "ACTIVE" }

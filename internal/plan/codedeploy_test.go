@@ -99,7 +99,7 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 			forward: "codedeploy:CreateDeployment shop/web", back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
 		"nothing, forced": {edits: []string{"sim/web:v2|sim/web:v1"}, live: blueGreenLive(func(l *Live) { l.Identical = "web:1" }), o: Options{Force: true},
 			forward: "codedeploy:CreateDeployment shop/web", back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
-		"a group that waits": {live: blueGreenLive(func(l *Live) { l.Deployer.Ready = time.Hour }), forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment shop/web",
+		"a group that waits": {live: blueGreenLive(func(l *Live) { l.Deployer.Ready = time.Hour }), forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment of ours",
 			back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment that returns"},
 		"a service that does not exist": {live: Live{Account: "123456789012", Region: "us-east-1"}, finish: 1,
 			forward: "ecs:RegisterTaskDefinition web\necs:CreateService prod/web\necs:TagResource prod/web", back: "ecs:TagResource prod/web"},

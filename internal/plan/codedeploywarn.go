@@ -28,7 +28,7 @@ func (p *Plan) warnShift(live Live) {
 		p.warning("the listener is a Network Load Balancer's, which %s does not fit: CodeDeploy moves its traffic all at once only", c.ConfigUsed)
 	}
 	if d.Ready > 0 {
-		p.warning("before traffic moves, CodeDeploy waits up to %s for somebody to continue, and stops otherwise: aws deploy continue-deployment --deployment-wait-type READY_WAIT --deployment-id ID", Duration(d.Ready))
+		p.warning("before traffic moves, CodeDeploy waits up to %s for somebody to continue, and stops otherwise: sluice approve continues it", Duration(d.Ready))
 	}
 	if d.Terminate > 0 {
 		p.warning("the original task set is kept for %s after the shift, and the deployment ends only then", Duration(d.Terminate))

@@ -57,6 +57,16 @@ func (r *Run) followReturn(ctx context.Context, revision string, d made) error {
 	return r.shiftEnded(revision, last)
 }
 
+// Continue lets a deployment of CodeDeploy go on that waits for a person before
+// traffic moves. continued is false if it does not wait, or there is none.
+func (r *Run) Continue(ctx context.Context) (continued bool, err error) {
+	was, _, err := saved[shifted](ctx, r.Host, keyShift)
+	if err != nil || was.Deployment == "" {
+		return false, err
+	}
+	return r.deployer().Continue(ctx, r.act, plan.OurShift, was.Deployment, false)
+}
+
 func isReady(s watch.Seen) bool {
 	return s.Code != nil && s.Code.Status == "Ready" || s.Course != nil && s.Course.Status == "Ready"
 }
