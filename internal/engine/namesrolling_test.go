@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -91,5 +93,26 @@ func TestNamedBlueGreenNeedsNoGraceOfTheImage(t *testing.T) {
 				b.Errorf("%s: %.1f requests were lost", flow, lost)
 			}
 		})
+	}
+}
+
+// Whatever AWS draws, nobody is lost; RUNS says how many worlds of each are tried.
+func TestNamedFlowsInManyWorlds(t *testing.T) {
+	runs, err := strconv.Atoi(os.Getenv("RUNS"))
+	if err != nil {
+		runs = 1
+	}
+	for seed := range uint64(runs) {
+		for _, controller := range []string{"EXTERNAL", "ECS"} {
+			for _, pipeline := range []string{namedCanary, namedBlueGreen} {
+				byName(t, named{controller: controller, seed: seed + 2, image: "?term=80s", ttl: []time.Duration{10 * time.Second, time.Minute}[seed%2]}, func(b *nameBench) {
+					end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2?term=80s", pipeline), engine.Options{}))(b)
+					if end.Outcome != sluice.Succeeded || b.found() != "4 primary, 0 canary" {
+						b.Errorf("seed %d: %s %s, %s", seed, end.Outcome, end.Cause, b.found())
+					}
+					b.nobodyLost()
+				})
+			}
+		}
 	}
 }
