@@ -124,6 +124,15 @@ func TestNamedExactShareStartsMoreTasks(t *testing.T) {
 	})
 }
 
+func TestNamedExactShareBesideRolling(t *testing.T) {
+	byName(t, named{controller: "ECS"}, func(b *nameBench) {
+		b.heldAt(routed(25, 60, ", exact: true"))
+		if b.found() != "2 primary, 3 canary" || b.rolls() != "api sim/api:v1 4;api-canary sim/api:v2 3;" {
+			t.Errorf("%s; %s", b.found(), b.rolls())
+		}
+	})
+}
+
 func TestNamedPlansAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		pipeline, cause, old, text string

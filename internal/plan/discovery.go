@@ -81,9 +81,11 @@ func (p *Plan) shares(desired int) error {
 
 // enlarges lists the write that gives the canary more tasks.
 func (p *Plan) enlarges(s *Stage) {
-	if !p.Rolls() {
-		s.write("ecs:UpdateTaskSet", CanarySet)
+	if p.Beside() {
+		s.write("ecs:UpdateService", p.besideResource())
+		return
 	}
+	s.write("ecs:UpdateTaskSet", CanarySet)
 }
 
 // scaled is how many tasks that percentage of the desired count is; ECS rounds up.
