@@ -27,8 +27,8 @@ type Injected struct {
 	// DropReply carries the call out and ends the connection without an answer.
 	DropReply bool
 	// StaleBy answers a read as of that long ago; writes are not touched. What
-	// is served is the newest answer to the same question that is that old;
-	// where nobody asked then, the fresh one.
+	// is served is the newest answer to the same question that is that old, at most
+	// twice as old; where nobody asked then, the fresh one.
 	StaleBy time.Duration
 }
 

@@ -104,6 +104,13 @@ func TestStaleReadsAnswerThePast(t *testing.T) {
 	if got := ask(); got != "new" {
 		t.Errorf("nobody asked 11 s ago: want the fresh answer, got %s", got)
 	}
+	s.after(time.Second)
+	s.answers("newest", nil)
+	inject["DescribeServices"] = wire.Injected{StaleBy: 400 * time.Millisecond}
+	if got := ask(); got != "newest" {
+		t.Errorf("what is known is of 1 s ago, which is too long for 400 ms: got %s", got)
+	}
+	s.answers("new", nil)
 	delete(inject, "DescribeServices")
 	if got := ask(); got != "new" {
 		t.Errorf("without a fault: got %s", got)

@@ -53,12 +53,13 @@ func (s *regionState) remember(question string, a answer) {
 	s.answers.Put(question, append(kept, a))
 }
 
-// recall is the newest answer that is at least age old.
+// recall is the newest answer that is at least age old; false if it is more than
+// twice as old.
 func (s *regionState) recall(question string, now time.Time, age time.Duration) (answer, bool) {
 	kept, _ := s.answers.Get(question)
 	for i := len(kept) - 1; i >= 0; i-- {
-		if now.Sub(kept[i].at) >= age {
-			return kept[i], true
+		if old := now.Sub(kept[i].at); old >= age {
+			return kept[i], old <= 2*age
 		}
 	}
 	return answer{}, false

@@ -112,7 +112,7 @@ func (f *field) alone(s *world.Service, want string) {
 	if n := p.Count((*world.Task).Running); n != s.Desired && !(want == "new" && f.lossy()) && !moves {
 		f.violate("P2", "%d of %d tasks run", n, s.Desired)
 	}
-	if p.Scale != 100 && s.Controller == "EXTERNAL" {
+	if p.Scale != 100 && s.Controller == "EXTERNAL" && !(f.Outside == "adopt" && f.excuses(ScaleCanary)) {
 		f.violate("P3", "the task set that serves is at %g%%", p.Scale)
 	}
 }

@@ -24,7 +24,8 @@ type facts struct {
 	secondRan bool
 	deleted   map[string]bool     // task sets, by id
 	taken     time.Time           // when somebody else took the claim
-	edited    map[string][2]int32 // by somebody else
+	begun     bool                // sluice has written something
+	edited    map[string][2]int32 // by somebody else since then
 	bare      []string            // when the name was no use
 	told      map[string]bool     // failures
 

@@ -28,6 +28,7 @@ const claimHolds = 2 * time.Minute
 // wrote sees the writes that reached AWS: none follows once another deployment
 // has had the claim for a while.
 func (f *field) wrote(operation string) {
+	f.begun = true
 	if f.taken.IsZero() || f.over || operation == "RegisterTaskDefinition" {
 		return
 	}

@@ -146,11 +146,11 @@ func (r *Run) tell(w *watched, o verdict.Observation, v verdict.Verdict) {
 	}
 }
 
-// fail tells of a failure whose count has changed. Causes may take turns in what is
-// looked at: each has its own count.
+// fail tells of a failure whose count has grown. Causes may take turns in what is
+// looked at: each has its own count. A count that falls is of an answer that lags.
 func (r *Run) fail(f sluice.FailureSeen) {
 	cause := string(f.Variant) + " " + f.Cause
-	if r.told.failures[cause] == f.Count {
+	if r.told.failures[cause] >= f.Count {
 		return
 	}
 	if r.told.failures == nil {

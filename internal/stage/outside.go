@@ -121,8 +121,11 @@ func (r *Run) heed(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 func (r *Run) answer(ctx context.Context, c change) error {
 	policy := r.Plan.OnOutsideChange
 	serves := c.label != plan.CanarySet
-	if serves && (c.did == wasDeleted || c.did == wasScaled && c.have == 0) {
+	switch {
+	case serves && (c.did == wasDeleted || c.did == wasScaled && c.have == 0):
 		policy = sluice.StopOnChange // what serves is gone: there is nothing to go on with
+	case c.did == wasPromoted && policy == sluice.AdoptChange && c.set.ExternalID == string(r.expected.canary):
+		policy = sluice.StopOnChange // the pipeline takes the canary away: it cannot be PRIMARY
 	}
 	switch policy {
 	case sluice.ReassertChange:
