@@ -124,8 +124,8 @@ func (r *Run) answer(ctx context.Context, c change) error {
 	switch {
 	case serves && (c.did == wasDeleted || c.did == wasScaled && c.have == 0):
 		policy = sluice.StopOnChange // what serves is gone: there is nothing to go on with
-	case c.did == wasPromoted && policy == sluice.AdoptChange && c.set.ExternalID == string(r.expected.canary):
-		policy = sluice.StopOnChange // the pipeline takes the canary away: it cannot be PRIMARY
+	case c.did == wasPromoted && policy == sluice.AdoptChange && c.label == plan.NewPrimarySet && c.set.ExternalID == string(r.expected.canary):
+		policy = sluice.StopOnChange // the pipeline takes the canary away, and promotes nothing any more
 	}
 	switch policy {
 	case sluice.ReassertChange:

@@ -233,9 +233,10 @@ func (c Capacity) judge(o Observation, n Counts) Verdict {
 	return v
 }
 
-// whole: every task that the set should have is running and its target healthy.
+// whole: every task that the set should have is running and its target healthy. One
+// more than it should have is a replacement: ECS has given up the one beside it.
 func (c Capacity) whole(o Observation, n Counts) bool {
-	if o.Set == nil || n.Desired < c.minimum || n.Running < n.Desired || n.Pending > 0 {
+	if o.Set == nil || n.Desired < c.minimum || n.Running != n.Desired || n.Pending > 0 {
 		return false
 	}
 	if o.Targets == nil {
