@@ -40,6 +40,15 @@ type Past struct {
 	Revision    *ecstypes.ServiceRevision // that it brings; nil: AWS does not tell it any more
 }
 
+// Brings is the task definition that it brings, family:revision; empty if AWS does not
+// tell it any more.
+func (p Past) Brings() string {
+	if p.Revision == nil {
+		return ""
+	}
+	return sluice.RevisionOf(aws.ToString(p.Revision.TaskDefinition))
+}
+
 // Past is the history with the service revisions that it brought.
 func (s Service) Past(ctx context.Context) ([]Past, error) {
 	briefs, err := s.History(ctx)

@@ -13,6 +13,11 @@ import (
 // write makes a write; what was seen before is of the past then.
 func (d *discovered) write(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
 	d.stale = true
+	if a.Planned.Operation == "servicediscovery:DeregisterInstance" {
+		if err := d.moving(ctx); err != nil {
+			return err
+		}
+	}
 	return d.act(ctx, a, call)
 }
 

@@ -89,7 +89,13 @@ func (r *Run) ask(ctx context.Context, live *ecs.Live, rev ecs.Revision) (asked,
 	case err != nil || ok && was.Deployment != "":
 		return was, err
 	case ok && was.took(live):
-		return r.knows(ctx, was.ours(live))
+		ours, found, err := r.recall(ctx, was, live, rev)
+		if err != nil {
+			return was, err
+		}
+		if found {
+			return r.knows(ctx, ours)
+		}
 	}
 	u := ecs.Differing(r.service, live)
 	before, revision := live.PrimaryDeployment()
@@ -103,6 +109,26 @@ func (r *Run) ask(ctx context.Context, live *ecs.Live, rev ecs.Revision) (asked,
 		}
 	}
 	return r.knows(ctx, was.ours(live))
+}
+
+// recall tells our deployment some time after the call. What is PRIMARY by then may
+// be what ECS went back to, or somebody else's: then ours is found in the history,
+// as the newest since that brings the revision. None means that the call was lost.
+func (r *Run) recall(ctx context.Context, was asked, live *ecs.Live, rev ecs.Revision) (ours asked, found bool, err error) {
+	if _, revision := live.PrimaryDeployment(); revision == rev.Name {
+		return was.ours(live), true, nil
+	}
+	past, err := r.hand.Past(ctx)
+	for _, p := range past {
+		if p.ARN == was.Current {
+			break
+		}
+		if p.Brings() == rev.Name {
+			was.Deployment, was.ARN = p.ARN, p.ARN
+			return was, true, nil
+		}
+	}
+	return was, false, err
 }
 
 // knows saves which deployment is ours, and sets the file's tags.
