@@ -67,7 +67,7 @@ func (f *field) stands(fresh bool) {
 		return
 	}
 	want := "old"
-	if fresh || f.secondRan {
+	if fresh || f.secondNew {
 		want = "new"
 	}
 	f.inWorld(func(tx *world.Tx) {

@@ -17,11 +17,12 @@ type facts struct {
 	others    string                    // how other people's things stood
 	old       string                    // id of the task set that served
 	desired   int
-	scaling   string            // the scalable targets, as they must be in the end
-	made      map[string]string // external id -> id of the task set
-	ran       map[string]string // who started a task of a step -> id of the task
-	seconds   []*plan.Plan      // of second sluices
-	secondRan bool
+	scaling   string              // the scalable targets, as they must be in the end
+	made      map[string]string   // external id -> id of the task set
+	ran       map[string]string   // who started a task of a step -> id of the task
+	seconds   []*plan.Plan        // of second sluices
+	secondRan bool                // to an end of its own
+	secondNew bool                // which was the new version
 	deleted   map[string]bool     // task sets, by id
 	taken     time.Time           // when somebody else took the claim
 	begun     bool                // sluice has written something
