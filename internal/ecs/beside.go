@@ -56,7 +56,7 @@ func (b Beside) EnsureService(ctx context.Context, act sluice.Act, w WantedBesid
 			return b.bring(ctx, act, live, w)
 		}
 		now, err = b.create(ctx, act, w)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3 {
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == tries {
 			return now, false, err
 		}
 	}
@@ -150,7 +150,7 @@ func (b Beside) update(ctx context.Context, act sluice.Act, action string, in aw
 func (b Beside) Remove(ctx context.Context, act sluice.Act, maker sluice.ActionID) error {
 	for attempt := 1; ; attempt++ {
 		err := b.delete(ctx, act)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3 {
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == tries {
 			return err
 		}
 		now, err := b.Observe(ctx)

@@ -74,6 +74,10 @@ func revision(td *ecstypes.TaskDefinition) Revision {
 	return Revision{ARN: arn, Name: sluice.RevisionOf(arn)}
 }
 
+// tries is how often a thing is made whose making was not answered. It is looked for
+// before each, so that a bad network makes nothing twice.
+const tries = 8
+
 // EnsureRevision finds want among the revisions or registers it. Registering
 // has no identity: an answer that is lost is looked for, and only if AWS has not
 // got the revision is it registered again.
@@ -84,7 +88,7 @@ func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, wan
 			return rev, err
 		}
 		rev, err = Register(ctx, api, act, want)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3 {
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == tries {
 			return rev, err
 		}
 	}

@@ -68,7 +68,7 @@ func (t TaskSets) EnsureSet(ctx context.Context, act sluice.Act, w Wanted) (set 
 			return *have, true, err
 		}
 		set, err = t.create(ctx, act, w)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3 {
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == tries {
 			return set, false, err
 		}
 	}
