@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 func (r *Run) follow(ctx context.Context, revision, deployment string) error {
 	w := watch.New(r.Account, r.Clock)
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service,
-		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, Deadline: r.Plan.ProgressDeadline}}
+		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, Deadline: r.Plan.ProgressDeadline, FailAfter: r.patience()}}
 	var last watch.Seen
 	err := r.beside(ctx, func(ctx context.Context) (err error) {
 		last, err = w.Wait(ctx, target, r.seen)
@@ -31,6 +32,15 @@ func (r *Run) follow(ctx context.Context, revision, deployment string) error {
 		return err
 	}
 	return r.awaitCount(ctx)
+}
+
+// patience is how many failures of one cause end the wait, 0 for as many as usual. In
+// a rollback none do: there is nothing else to return to, and AWS starts tasks again.
+func (r *Run) patience() int {
+	if r.Stage.Index >= len(r.Plan.Stages) {
+		return math.MaxInt
+	}
+	return 0
 }
 
 // awaitCount waits until as many tasks run as should: a changed desired count is
