@@ -86,7 +86,7 @@ func got[T any](out T, err error) func(testing.TB) T {
 }
 
 // speed is how much faster than the machine's time runs.
-const speed = 40
+const speed = 25
 
 // rig is a local AWS under a load of requests, piped's side, and the plugin.
 type rig struct {
