@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
 // wait lets time pass for WAIT, or people answer for WAIT_APPROVAL, in steps
@@ -101,7 +102,10 @@ func (r *run) finish(ctx context.Context, step plan.Step) error {
 	if err := r.giveBack(ctx); err != nil {
 		return errors.Join(r.paused(ctx, err.Error()), err)
 	}
-	if err := r.release(ctx); err != nil {
+	switch err := r.release(ctx); {
+	case errors.Is(err, stage.ErrNotSaved):
+		return errors.Join(r.paused(ctx, err.Error()), err)
+	case err != nil:
 		// The claim runs out by itself; the deployment is over all the same.
 		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {
 			return err

@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -62,16 +63,31 @@ func save(ctx context.Context, h Host, key string, v any) error {
 	if err == nil {
 		err = h.Save(context.WithoutCancel(ctx), key, data)
 	}
-	if err != nil {
-		return fmt.Errorf("save %s before the write: %w", key, err)
-	}
-	return nil
+	return notSaved(key, err)
 }
 
 // text saves a value as plain text, as PipeCD's metadata are.
 func text(ctx context.Context, h Host, key, v string) error {
-	if err := h.Save(context.WithoutCancel(ctx), key, []byte(v)); err != nil {
-		return fmt.Errorf("save %s before the write: %w", key, err)
-	}
-	return nil
+	return notSaved(key, h.Save(context.WithoutCancel(ctx), key, []byte(v)))
 }
+
+// ErrNotSaved says that what had to be remembered could not be: nothing was
+// written, and the same can be tried again once the Host saves.
+var ErrNotSaved = errors.New("not saved")
+
+func notSaved(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &unsaved{key: key, err: err}
+}
+
+// unsaved is the failure to save the value of a key.
+type unsaved struct {
+	key string
+	err error
+}
+
+func (e *unsaved) Error() string        { return "save " + e.key + " before the write: " + e.err.Error() }
+func (e *unsaved) Unwrap() error        { return e.err }
+func (e *unsaved) Is(target error) bool { return target == ErrNotSaved }
