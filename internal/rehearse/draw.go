@@ -11,7 +11,7 @@ import (
 func Draw(seed uint64) Case {
 	c := Case{Seed: seed, World: Plain()}
 	drawn(seed, "world").world(&c.World)
-	k := kindOf(drawn(seed, "kind").upTo(99))
+	k := kindOfSeed(seed)
 	k.draw(drawn(seed, k.name), &c)
 	for _, f := range features() {
 		d := drawn(seed, f.name)

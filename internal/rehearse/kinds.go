@@ -35,6 +35,8 @@ func kindOf(n int) kind {
 	return kinds()[0]
 }
 
+func kindOfSeed(seed uint64) kind { return kindOf(drawn(seed, "kind").upTo(99)) }
+
 func (d *draws) taskSets(c *Case) {
 	d.rules(&c.World)
 	c.Pipeline = d.pipeline()

@@ -20,6 +20,7 @@ var (
 	shrink = flag.Bool("shrink", true, "make a case that breaks a promise small, and write it down")
 	into   = flag.String("written", "testdata", "the folder where it is written down")
 	first  = flag.Uint64("first", fromEnv(), "the first of them; SLUICE_SEED_START if that is set")
+	ways   = flag.String("kinds", "", "a regular expression: seeds of other kinds are passed over")
 )
 
 // fromEnv is where the seeds begin in runs that nobody gives flags: CI begins
@@ -41,12 +42,12 @@ func TestSimulation(t *testing.T) {
 	began := time.Now()
 	var next, done atomic.Uint64
 	played.Store(0)
-	next.Store(*first)
+	all := seedsOf(t, regexp.MustCompile(*ways))
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for seed := next.Add(1) - 1; seed < *first+*seeds && !t.Failed(); seed = next.Add(1) - 1 {
-				if c, bad := simulate(seed); bad != "" {
+			for n := next.Add(1) - 1; n < uint64(len(all)) && !t.Failed(); n = next.Add(1) - 1 {
+				if c, bad := simulate(all[n]); bad != "" {
 					t.Errorf("after %d seeds\n%s%s", done.Load()+1, c, bad)
 					written(t, c)
 				}
@@ -56,6 +57,19 @@ func TestSimulation(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d seeds, %d deployments, %.0f a minute", done.Load(), played.Load(), float64(played.Load())/time.Since(began).Minutes())
+}
+
+// seedsOf are the first seeds whose kind the expression matches.
+func seedsOf(t *testing.T, of *regexp.Regexp) (all []uint64) {
+	if !slices.ContainsFunc(kinds(), func(k kind) bool { return k.share > 0 && of.MatchString(k.name) }) {
+		t.Fatalf("no kind matches %s", of)
+	}
+	for seed := *first; uint64(len(all)) < *seeds; seed++ {
+		if of.MatchString(kindOfSeed(seed).name) {
+			all = append(all, seed)
+		}
+	}
+	return all
 }
 
 // played counts the deployments of TestSimulation.
