@@ -2,7 +2,8 @@
 # make test     what must pass before a change goes in; needs Go and nothing else
 # make check    the slower looks: staticcheck, cross builds, go.mod, binary size
 # make demo     a canary release on the local AWS, with real requests
-# make sim      deployments of many seeds, with faults: SEEDS=2000 SEED_START=1
+# make sim      deployments of many seeds, with faults: SEEDS=2000 SEED_START=1,
+#               KINDS=CodeDeploy draws those alone
 # make kill     deployments killed before and after every write and every row,
 #               simulated, and by SIGKILL at every write (make kill-real alone)
 # make mutants  broken rules, each of which the simulation must notice
@@ -17,6 +18,7 @@ BENCH      ?=
 ONLY       ?=
 SEEDS      ?= 2000
 SEED_START ?= 1
+KINDS      ?=
 
 # As users get it: without C, without the symbol tables of debuggers. One setting
 # for everything, so that nothing is compiled twice.
@@ -62,7 +64,7 @@ test: fmt floors generated vet
 # A seed that breaks a promise is made small and written to
 # internal/rehearse/testdata, where the tests find it.
 sim:
-	$(GO) test ./internal/rehearse -run '^TestSimulation$$' -count=1 -timeout 12h -v -seeds $(SEEDS) -first $(SEED_START)
+	$(GO) test ./internal/rehearse -run '^TestSimulation$$' -count=1 -timeout 12h -v -seeds $(SEEDS) -first $(SEED_START) -kinds '$(KINDS)'
 
 kill: kill-real
 	$(GO) test ./internal/rehearse -run '^TestKilledAnywhere$$' -count=1 -timeout 2h -v -kills
