@@ -124,8 +124,8 @@ func (r *Run) answer(ctx context.Context, c change) error {
 	switch {
 	case serves && (c.did == wasDeleted || c.did == wasScaled && c.have == 0):
 		policy = sluice.StopOnChange // what serves is gone: there is nothing to go on with
-	case c.did == wasPromoted && policy == sluice.AdoptChange && c.label == plan.NewPrimarySet && c.set.ExternalID == string(r.expected.canary):
-		policy = sluice.StopOnChange // the pipeline takes the canary away, and promotes nothing any more
+	case c.did == wasPromoted && policy == sluice.AdoptChange && c.label == plan.NewPrimarySet && r.goes(c.set):
+		policy = sluice.StopOnChange // and nothing is promoted any more
 	}
 	switch policy {
 	case sluice.ReassertChange:
@@ -135,9 +135,18 @@ func (r *Run) answer(ctx context.Context, c change) error {
 		r.warn("somebody else's change: %s; it stays (onOutsideChange: adopt)", c)
 		return r.accept(ctx, c)
 	}
+	next := "find out who; then deploy again"
+	if r.Plan.OnOutsideChange == sluice.StopOnChange {
+		next += ". onOutsideChange: reassert or adopt goes on in spite of it"
+	}
 	return &sluice.Error{Op: "look at the service", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
-		Err:  errors.New(c.String() + " by somebody else during the deployment"),
-		Next: "find out who; then deploy again. onOutsideChange: reassert or adopt goes on in spite of it"}
+		Err: errors.New(c.String() + " by somebody else during the deployment"), Next: next}
+}
+
+// goes reports whether the pipeline takes a task set away: the canary, and what was
+// PRIMARY before.
+func (r *Run) goes(set sluice.TaskSet) bool {
+	return set.ExternalID == string(r.expected.canary) || set.ID == r.oldPrimary()
 }
 
 // answerScaling is answer for a scalable target.
