@@ -168,7 +168,7 @@ func TestNamedPlanWarns(t *testing.T) {
 	byName(t, named{}, func(b *nameBench) {
 		p := got(b.plan(b.files("sim/api:v2", routed(25, 5, "")), plan.Options{}))(b)
 		text := strings.Join(p.Warnings, "\n")
-		for _, want := range []string{"less than one task: it is raised to one", "no container has a health check", "between stages nobody watches"} {
+		for _, want := range []string{"less than one task: it is raised to one", "no container has a health check", "while nobody watches"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("not warned of: %s\n%s", want, text)
 			}

@@ -142,8 +142,14 @@ func (p *Plan) instances(s *Stage, weight int) {
 	case appfile.StageSync, appfile.StagePrimaryRollout, appfile.StageRollback:
 		s.write(register, PrimaryInstances)
 		s.write(deregister, PrimaryInstances)
-	case appfile.StageCanaryRollout:
+	case appfile.StageCanaryRollout, appfile.StageWait, appfile.StageApproval:
 	default:
+		return
+	}
+	if p.OnOutsideChange == sluice.ReassertChange && s.Name != appfile.StageRollback {
+		s.write(register, PrimaryInstances) // one that somebody else took out
+	}
+	if s.Waits() && !steers {
 		return
 	}
 	if steers && s.Name != appfile.StageRollback {
@@ -296,7 +302,7 @@ func (p *Plan) warnRollout(app *appfile.Application) {
 		}
 	}
 	if paused {
-		p.warning("between stages nobody watches: the record of a canary task that dies meanwhile stays until the next stage begins, and a primary task that is replaced is found again")
+		p.warning("while nobody watches (--no-wait, a pause, PipeCD's own WAIT): the record of a canary task that dies stays until the next stage begins, and a primary task that is replaced is found again")
 	}
 }
 

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,13 +29,15 @@ type discovered struct {
 	seen   map[string]bool // instances of the primary that a look has shown
 	looked time.Time       // when the last look was
 	stale  bool            // something was written since
+	undone map[string]int  // how often an instance was taken out again
+	back   int             // how often any was
 	tasks  []ecs.Task      // of both variants, as of the last look
 }
 
 func (r *Run) openDiscovered() *discovered {
-	d := &discovered{Run: r, seen: map[string]bool{}}
+	d := &discovered{Run: r, seen: map[string]bool{}, undone: map[string]int{}}
 	d.names = &cloudmap.Driver{Own: cloudmap.Own(r.Deployment), Tasks: d.crowd, Keep: d.keepTaken, Taken: map[string]map[string]string{},
-		Place: cloudmap.Place{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Region: r.Plan.Region}}
+		Answer: d.answerRecords, Place: cloudmap.Place{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Region: r.Plan.Region}}
 	d.names.Names = cloudmap.Names{API: r.Account.CloudMap(), Registry: *r.Plan.Registry, Pause: r.pause, Token: d.token}
 	return d
 }
@@ -45,12 +48,6 @@ func (d *discovered) token(action string) string {
 	return d.action(action + " at " + d.Clock.Now().UTC().Format(time.RFC3339Nano)).Token()
 }
 
-func (d *discovered) remember(context.Context, *Former) error { return nil }
-
-// heed has nothing to compare yet: shares are kept by [discovered.tend] at every
-// look, so that an instance that somebody took away is registered again.
-func (d *discovered) heed(context.Context) error { return nil }
-
 // begin takes away the records of canary tasks that died while nobody watched.
 func (d *discovered) begin(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
@@ -60,9 +57,7 @@ func (d *discovered) begin(ctx context.Context) error {
 	if n > 0 {
 		d.note("swept %s of canary tasks that run no more", sluice.Plural(n, "record"))
 	}
-	if all := d.names.Foreign(); len(all) > 0 && d.once("foreign") {
-		d.warn("%s under %s (%s …): neither ECS's nor sluice's; they take their part of the answers", sluice.Plural(len(all), "instance"), d.names.Registry.FullName(), all[0])
-	}
+	d.tellStrangers()
 	return err
 }
 
@@ -80,6 +75,9 @@ func (d *discovered) load(ctx context.Context) error {
 	}
 	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
 	if err != nil {
+		return err
+	}
+	if err := d.loadTheirs(ctx); err != nil {
 		return err
 	}
 	d.names.Holds = held > 0
@@ -165,11 +163,14 @@ func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 	if err := save(ctx, d.Host, keyShareHeld, to.Canary()); err != nil {
 		return err
 	}
+	if err := d.ours(ctx); err != nil {
+		return err
+	}
 	d.names.Holds = to.Canary() > 0
 	first := len(d.names.Taken) == 0
 	done, err := d.move(ctx, to)
 	if err == nil && first {
-		err = d.staysOut(ctx)
+		err = cmp.Or(d.staysOut(ctx, to), d.reached(to))
 	}
 	if err != nil {
 		return err
@@ -184,13 +185,17 @@ func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 // staysOut watches, before the first shift that takes instances of ECS's out is
 // claimed, whether ECS puts them back: AWS does not say. Its scheduler comes round
 // within seconds.
-func (d *discovered) staysOut(ctx context.Context) error {
+func (d *discovered) staysOut(ctx context.Context, to sluice.Weights) error {
+	again := d.back
 	for until := d.Clock.Now().Add(watchOut); d.names.Out() > 0 && d.Clock.Now().Before(until); {
 		if err := d.pause(ctx, guardEvery); err != nil {
 			return err
 		}
-		if _, err := d.names.Look(ctx); err != nil {
+		if err := d.keepTo(ctx, to); err != nil {
 			return err
+		}
+		if d.back > again {
+			again, until = d.back, d.Clock.Now().Add(watchOut)
 		}
 	}
 	return nil
@@ -376,14 +381,20 @@ func (d *discovered) tend(ctx context.Context) error {
 	if d.names.Lenient {
 		return nil
 	}
+	return d.keepTo(ctx, sluice.CanaryShare(held))
+}
+
+// keepTo is one look that brings the counts back to the weights.
+func (d *discovered) keepTo(ctx context.Context, to sluice.Weights) error {
 	before := d.looked
-	did, err := d.names.Hold(ctx, d.write, sluice.CanaryShare(held))
+	did, err := d.names.Hold(ctx, d.write, to)
 	if errors.Is(err, route.ErrOtherwise) {
 		err = nil // a task ended meanwhile: the next look takes it from there
 	}
 	if did.Left > 0 && err == nil {
 		err = d.moving(ctx)
 	}
+	d.tellStrangers()
 	d.tellWindow(did, before)
 	return err
 }

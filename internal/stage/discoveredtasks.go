@@ -55,7 +55,7 @@ func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired in
 			if t.Address == "" {
 				continue
 			}
-			x := cloudmap.Task{ID: t.ID, Variant: v, Address: t.Address, Zone: t.Zone, Family: familyOf(t.Revision), Well: d.isWell(t)}
+			x := cloudmap.Task{ID: t.ID, Variant: v, Address: t.Address, Zone: t.Zone, Family: familyOf(t.Revision), Well: d.isWell(t), Age: d.age(t)}
 			if set := live.TaskSet(t.StartedBy); set != nil {
 				x.ExternalID = set.ExternalID
 			}

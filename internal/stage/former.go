@@ -18,6 +18,10 @@ type Former struct {
 	Attributes ecs.Update      `json:"attributes"`         // members that the deployment changes
 	Desired    int             `json:"desired,omitempty"`  // count
 
+	// Absent are the primary's instances that were not found under the name, or that
+	// somebody else took out since (onOutsideChange: adopt).
+	Absent []string `json:"absent,omitempty"`
+
 	// Canary is the canary service that an earlier deployment had left.
 	Canary *formerCanary `json:"canary,omitempty"`
 

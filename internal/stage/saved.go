@@ -31,6 +31,7 @@ const (
 	keyHeld         = "claimed"
 	keyShareHeld    = "held-share"
 	keyTaken        = "taken-out"
+	keyTheirs       = "left-as-they-are"
 	keyAccepted     = "accepted"
 	keyDone         = "done" // how many of the plan's stages
 	// KeyTakeOver is whose claim a person let this deployment take over when it was

@@ -42,6 +42,13 @@ type Driver struct {
 	Taken map[string]map[string]string
 	Keep  func(ctx context.Context, taken map[string]map[string]string) error
 
+	// Theirs are instances that are as somebody else wants them and stay so, found or
+	// not.
+	Theirs map[string]bool
+	// Answer says what follows from what others did: an error, or the driver goes on
+	// once [Driver.Reassert] was called or the instances are Theirs. Nil: an error.
+	Answer func(ctx context.Context, o Outside) error
+
 	// Holds: some of the canary are to be found; that one is not any more is told.
 	Holds bool
 	// Lenient lets be what others did: a rollback brings everything back anyway.
@@ -120,10 +127,11 @@ func (d *Driver) Seize(ctx context.Context, act sluice.Act) (int, error) {
 }
 
 // IsReady reports whether callers can be sent to a task of the primary, as of the
-// last look: it is found, or it was taken out and is well.
+// last look: it is found, or it was taken out, by whomever, and is well.
 func (d *Driver) IsReady(task string) bool {
 	return slices.ContainsFunc(d.live.members, func(m member) bool {
-		return m.Variant == sluice.Primary && m.ID == task && m.ready()
+		aside := !m.in && m.Well && (m.theirs || d.Lenient && m.Age > enrolled)
+		return m.Variant == sluice.Primary && m.ID == task && (m.ready() || aside)
 	})
 }
 

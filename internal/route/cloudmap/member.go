@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -23,10 +24,11 @@ type Task struct {
 	Variant    sluice.Variant
 	Address    string // private IPv4 address
 	Zone       string
-	Family     string // of its task definition
-	ExternalID string // of its task set
-	Leaves     bool   // it is to be replaced: others are preferred
-	Well       bool   // it runs, and no health check of ECS's says otherwise
+	Family     string        // of its task definition
+	ExternalID string        // of its task set
+	Leaves     bool          // it is to be replaced: others are preferred
+	Well       bool          // it runs, and no health check of ECS's says otherwise
+	Age        time.Duration // since it runs; 0 if that is not known
 }
 
 // Place is what the attributes of an instance say of where its task belongs.
@@ -54,11 +56,16 @@ type member struct {
 	instance string // its id
 	in       bool   // registered
 	healthy  bool   // as Cloud Map has it; true if it is not registered
-	taken    bool   // of the primary: we took it out
+	out      bool   // of the primary: we took it out
+	taken    bool   // likewise, and it may come back
+	theirs   bool   // it is as somebody else wants it, and stays so
 }
 
 // ready reports whether callers may be sent to it.
 func (m member) ready() bool {
+	if m.theirs && !m.in {
+		return false
+	}
 	if m.Variant == sluice.Canary {
 		return m.Well && m.healthy
 	}
@@ -131,8 +138,8 @@ func staying(all []member, desired int) []member {
 	return slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.Leaves && !m.in })
 }
 
-// chosen picks n of a variant to be found: those that stay rather than those that
-// leave, those that are found rather than others. With strict, those that are
+// chosen picks n of a variant to be found: those that somebody else wants found,
+// those that stay rather than those that leave, those that are found rather than others. With strict, those that are
 // registered and not ready are taken out too; of the primary they are ECS's
 // business as long as some of it are to be found.
 func chosen(all []member, v sluice.Variant, n int, strict bool) (enter, leave []member) {
@@ -147,13 +154,13 @@ func chosen(all []member, v sluice.Variant, n int, strict bool) (enter, leave []
 		}
 	}
 	slices.SortStableFunc(ready, func(a, b member) int {
-		return cmp.Or(first(a.Leaves, b.Leaves), first(b.in, a.in), cmp.Compare(a.instance, b.instance))
+		return cmp.Or(first(b.theirs, a.theirs), first(a.Leaves, b.Leaves), first(b.in, a.in), cmp.Compare(a.instance, b.instance))
 	})
 	for i, m := range ready {
 		switch {
 		case i < n && !m.in:
 			enter = append(enter, m)
-		case i >= n && m.in:
+		case i >= n && m.in && !m.theirs:
 			leave = append(leave, m)
 		}
 	}

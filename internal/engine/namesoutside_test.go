@@ -1,0 +1,160 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// namedWait is a canary by name with time in which others act.
+const namedWait = `
+pipeline:
+  stages:
+    - {name: ECS_CANARY_ROLLOUT, with: {scale: 50}}
+    - {name: ECS_TRAFFIC_ROUTING, with: {canary: 25}}
+    - {name: WAIT, with: {duration: 10m}}
+    - {name: ECS_PRIMARY_ROLLOUT}
+    - {name: ECS_TRAFFIC_ROUTING, with: {primary: 100}}
+    - {name: ECS_CANARY_CLEAN}
+`
+
+const apiRegistry = "srv-0123456789abcdef"
+
+// instances are the ids that are found, of the canary or not.
+func (b *nameBench) instances(canary bool) (ids []string) {
+	b.Helper()
+	out := got(b.sd.ListInstances(context.Background(), &awssd.ListInstancesInput{ServiceId: aws.String(apiRegistry)}))(b)
+	for _, i := range out.Instances {
+		if strings.HasPrefix(*i.Id, plan.IDPrefix) == canary {
+			ids = append(ids, *i.Id)
+		}
+	}
+	return ids
+}
+
+func (b *nameBench) takeOut(id string) {
+	b.Helper()
+	got(b.sd.DeregisterInstance(context.Background(), &awssd.DeregisterInstanceInput{ServiceId: aws.String(apiRegistry), InstanceId: aws.String(id)}))(b)
+}
+
+func (b *nameBench) putIn(id, address string) {
+	b.Helper()
+	got(b.sd.RegisterInstance(context.Background(), &awssd.RegisterInstanceInput{ServiceId: aws.String(apiRegistry), InstanceId: aws.String(id), CreatorRequestId: aws.String(id),
+		Attributes: map[string]string{"AWS_INSTANCE_IPV4": address}}))(b)
+}
+
+// hidden is a task of the primary that runs and is not found, and its address.
+func (b *nameBench) hidden() (id, address string) {
+	b.Helper()
+	tasks := got(b.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"), ServiceName: aws.String("api")}))(b)
+	found := strings.Join(append(b.instances(false), b.instances(true)...), " ")
+	for _, t := range got(b.ecs.DescribeTasks(context.Background(), &awsecs.DescribeTasksInput{Cluster: aws.String("prod"), Tasks: tasks.TaskArns}))(b).Tasks {
+		if !strings.Contains(found, sluice.ARNName(*t.TaskArn)) && !strings.HasSuffix(*t.TaskDefinitionArn, ":2") {
+			for _, d := range t.Attachments[0].Details {
+				if *d.Name == "privateIPv4Address" {
+					return sluice.ARNName(*t.TaskArn), *d.Value
+				}
+			}
+		}
+	}
+	b.Fatal("every task of the primary is found")
+	return "", ""
+}
+
+// Each record that somebody else may take out or put in, under each policy and on
+// both hostings: the table of docs/operations.md.
+func TestNamedOutsideChange(t *testing.T) {
+	type cell struct {
+		outcome          sluice.Outcome
+		says, soon, ends string // in the events; who is found a minute and a half later, and in the end
+	}
+	const all, held = "4 primary, 0 canary", "3 primary, 1 canary"
+	for name, c := range map[string]struct {
+		do                    func(*nameBench)
+		stop, reassert, adopt cell
+	}{
+		"a record of the primary is taken out": {do: func(b *nameBench) { b.takeOut(b.instances(false)[0]) },
+			stop:     cell{sluice.RolledBack, "1 instance of the primary was deregistered", "", "3 primary, 0 canary"},
+			reassert: cell{sluice.Succeeded, "of the primary was deregistered (", held, all}, adopt: cell{sluice.Succeeded, "it stays", held, all}},
+		"the record of the canary is taken out": {do: func(b *nameBench) { b.takeOut(b.instances(true)[0]) },
+			stop:     cell{sluice.RolledBack, "1 instance of the canary was deregistered", "", all},
+			reassert: cell{sluice.Succeeded, "it is undone", held, all}, adopt: cell{sluice.Succeeded, "it stays", held, all}},
+		"a record that we took out is put in": {do: func(b *nameBench) { b.putIn(b.hidden()) },
+			stop:     cell{sluice.RolledBack, "came back", "", all},
+			reassert: cell{sluice.Succeeded, "it is undone", held, all}, adopt: cell{sluice.Succeeded, "it stays", held, all}},
+	} {
+		for policy, want := range map[sluice.OnOutside]cell{sluice.StopOnChange: c.stop, sluice.ReassertChange: c.reassert, sluice.AdoptChange: c.adopt} {
+			for _, controller := range []string{"EXTERNAL", "ECS"} {
+				t.Run(fmt.Sprintf("%s/%s/%s", name, policy, controller), func(t *testing.T) {
+					t.Parallel()
+					byName(t, named{controller: controller, image: "?term=80s"}, func(b *nameBench) {
+						ctx := context.Background()
+						files := with(b.files("sim/api:v2?term=80s", namedWait), "sluice.yaml", "onOutsideChange: "+string(policy)+"\n")
+						ran := b.beside(b.engine, b.start(files))
+						b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
+						must(b, b.clock.Sleep(ctx, 2*time.Minute))
+						c.do(b)
+						must(b, b.clock.Sleep(ctx, 90*time.Second))
+						if want.soon != "" && b.found() != want.soon {
+							b.Errorf("soon after %s are found, want %s", b.found(), want.soon)
+						}
+						b.until("it is over", func() bool { return ran.done })
+						must(b, ran.err)
+						if ran.Ended.Outcome != want.outcome || b.found() != want.ends || !strings.Contains(b.log(), want.says) {
+							b.Errorf("%s: %s; %s; want %s, %q, %s\n%s", ran.Ended.Outcome, ran.Ended.Cause, b.found(), want.outcome, want.says, want.ends, b.log())
+						}
+						b.nobodyLost()
+					})
+				})
+			}
+		}
+	}
+}
+
+// An address that is nobody's of ours is told of as soon as it is seen, and left,
+// whatever the policy: whoever registered it takes it away.
+func TestNamedStrangerIsToldOfAndLeft(t *testing.T) {
+	for _, policy := range []sluice.OnOutside{sluice.StopOnChange, sluice.ReassertChange, sluice.AdoptChange} {
+		byName(t, named{}, func(b *nameBench) {
+			ran := b.beside(b.engine, b.start(with(b.files("sim/api:v2", namedWait), "sluice.yaml", "onOutsideChange: "+string(policy)+"\n")))
+			b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
+			b.putIn("by-hand", "10.255.255.1")
+			must(b, b.clock.Sleep(context.Background(), time.Minute))
+			if !strings.Contains(b.log(), "instance by-hand under api.shop.local is neither ECS's nor sluice's") {
+				b.Errorf("%s: nobody is told\n%s", policy, b.log())
+			}
+			b.until("it is over", func() bool { return ran.done })
+			if ran.Outcome != sluice.Succeeded || b.found() != "5 primary, 0 canary" {
+				b.Errorf("%s: %s: %s; %s", policy, ran.Outcome, ran.Cause, b.found())
+			}
+		})
+	}
+}
+
+// While a wait lasts, the share is held as tasks of the canary die and come again.
+func TestNamedShareIsHeldDuringAWait(t *testing.T) {
+	byName(t, named{}, func(b *nameBench) {
+		ran := b.beside(b.engine, b.start(b.files("sim/api:v2", namedWait)))
+		b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
+		must(b, b.clock.Sleep(context.Background(), time.Minute))
+		dies := b.instances(true)[0]
+		got(b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(dies[strings.LastIndex(dies, "-")+1:])}))(b)
+		must(b, b.clock.Sleep(context.Background(), 3*time.Minute))
+		if now := b.instances(true); b.found() != "3 primary, 1 canary" || now[0] == dies {
+			b.Errorf("%s, %v\n%s", b.found(), now, b.log())
+		}
+		b.until("it is over", func() bool { return ran.done })
+		if ran.Outcome != sluice.Succeeded || strings.Contains(b.log(), "not read while waiting") {
+			b.Errorf("%s: %s\n%s", ran.Outcome, ran.Cause, b.log())
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package stage
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
+)
+
+// remember takes which tasks are not found before the deployment: somebody had
+// taken them out, and that stays so.
+func (d *discovered) remember(ctx context.Context, f *Former) error {
+	if !f.Service {
+		return nil
+	}
+	tasks, err := d.hand.Tasks(ctx)
+	if err != nil {
+		return err
+	}
+	instances, err := d.names.Instances(ctx)
+	for _, t := range tasks {
+		if !slices.ContainsFunc(instances, func(i cloudmap.Instance) bool { return i.ID == t.ID }) {
+			f.Absent = append(f.Absent, t.ID)
+		}
+	}
+	return err
+}
+
+// heed looks at the name; what others did to it is answered by
+// [discovered.answerRecords].
+func (d *discovered) heed(ctx context.Context) error {
+	if err := d.load(ctx); err != nil || d.names.Lenient {
+		return err
+	}
+	err := d.lookAt(ctx)
+	d.tellStrangers()
+	return err
+}
+
+// theirs are instances that stay as somebody else left them.
+type theirs struct {
+	IDs []string `json:"ids"`
+}
+
+// loadTheirs takes up what stays as it is: what was not found at first, for the
+// whole deployment; what was adopted, until shares are moved again.
+func (d *discovered) loadTheirs(ctx context.Context) error {
+	t, _, err := saved[theirs](ctx, d.Host, keyTheirs)
+	d.names.Theirs = map[string]bool{}
+	for _, id := range append(t.IDs, d.absent()...) {
+		d.names.Theirs[id] = true
+	}
+	return err
+}
+
+func (d *discovered) absent() []string {
+	if d.former == nil {
+		return nil
+	}
+	return d.former.Absent
+}
+
+// ours ends what was adopted: shares are moved, and instances with them.
+func (d *discovered) ours(ctx context.Context) error {
+	if t, _, err := saved[theirs](ctx, d.Host, keyTheirs); err != nil || len(t.IDs) == 0 {
+		return err
+	}
+	if err := save(ctx, d.Host, keyTheirs, theirs{}); err != nil {
+		return err
+	}
+	return d.loadTheirs(ctx)
+}
+
+// answerRecords does what onOutsideChange says about instances that somebody else
+// took out or put in.
+func (d *discovered) answerRecords(ctx context.Context, o cloudmap.Outside) error {
+	switch d.Plan.OnOutsideChange {
+	case sluice.ReassertChange:
+		return d.reassertRecords(ctx, o)
+	case sluice.AdoptChange:
+		d.warn("somebody else's change: %s; it stays (onOutsideChange: adopt)", o)
+		return d.adoptRecords(ctx, o)
+	}
+	return o.Err()
+}
+
+// reassertRecords takes out again what came back, so often: ECS, or two that
+// insist, would go on for ever.
+func (d *discovered) reassertRecords(ctx context.Context, o cloudmap.Outside) error {
+	d.back += len(o.Back)
+	for _, id := range o.Back {
+		if d.undone[id]++; d.undone[id] > reassertions {
+			return o.Err()
+		}
+	}
+	d.warn("somebody else's change: %s; it is undone (onOutsideChange: reassert)", o)
+	return d.names.Reassert(ctx, d.write, o)
+}
+
+func (d *discovered) adoptRecords(ctx context.Context, o cloudmap.Outside) error {
+	if len(o.Missing) > 0 {
+		f := *d.former
+		f.Absent = append(slices.Clone(f.Absent), o.Missing...)
+		if err := save(ctx, d.Host, keyFormer, f); err != nil {
+			return err
+		}
+		d.former = &f
+	}
+	if len(o.Back)+len(o.Gone) > 0 {
+		t, _, err := saved[theirs](ctx, d.Host, keyTheirs)
+		if err != nil {
+			return err
+		}
+		t.IDs = append(append(t.IDs, o.Back...), o.Gone...)
+		if err := save(ctx, d.Host, keyTheirs, t); err != nil {
+			return err
+		}
+	}
+	if err := d.names.Adopt(ctx, o); err != nil {
+		return err
+	}
+	return d.loadTheirs(ctx)
+}
+
+// tellStrangers tells of instances that are neither ECS's nor ours. They are left:
+// whoever registered them takes them away.
+func (d *discovered) tellStrangers() {
+	for _, id := range d.names.Foreign() {
+		if d.once("stranger " + id) {
+			d.warn("instance %s under %s is neither ECS's nor sluice's: it takes its part of the answers", id, d.names.Registry.FullName())
+		}
+	}
+}
+
+// age is how long a task has run.
+func (d *discovered) age(t ecs.Task) (age time.Duration) {
+	if t.StartedAt.IsZero() {
+		return 0
+	}
+	return d.Clock.Now().Sub(t.StartedAt)
+}
