@@ -106,7 +106,15 @@ func OutsideFlows() []Flow {
 		c.Pipeline = append(canary()[:2:2], append([]string{"WAIT duration=2m"}, canary()[2:]...)...)
 		return c
 	}
+	named := func(policy string) Case {
+		c := with(policy, TakeOut+" 1")
+		c.World.TTL, c.World.Check = 10*time.Second, 5*time.Second
+		return c
+	}
 	return []Flow{
+		{"by name, a record taken out and put back", named("reassert")},
+		{"by name, a record taken out, and adopted", named("adopt")},
+		{"by name, a record taken out, rolled back", named("")},
 		{"canary, a rule edited and written again", with("reassert", EditRule+" 999 1")},
 		{"canary, a rule edited and adopted", with("adopt", EditRule+" 999 1")},
 		{"canary promoted by others, and back", with("reassert", PromoteCanary)},

@@ -131,7 +131,7 @@ func (f *field) found(tx *world.Tx) (ids []string) {
 // registered: the tasks that serve are found, as ECS registers them, and nobody
 // else (P3).
 func (f *field) registered(tx *world.Tx, s *world.Service) {
-	if !f.World.byName() || f.excuses(TakeOut) || f.excuses(PutIn) || f.second1() {
+	if !f.World.byName() || f.takenOut() || f.excuses(PutIn) || f.second1() {
 		return
 	}
 	var want []string
@@ -146,6 +146,16 @@ func (f *field) registered(tx *world.Tx, s *world.Service) {
 	if got := f.found(tx); !slices.Equal(got, want) && !f.lossy() {
 		f.violate("P3", "%v are found; %v serve", got, want)
 	}
+}
+
+// takenOut: somebody deregisters an instance, and that stays so, or comes when nobody
+// looks any more.
+func (f *field) takenOut() bool {
+	undone := f.Outside == "reassert" && f.result.Outcome == sluice.Succeeded && (f.World.Controller != "ECS" || f.hostsBeside())
+	return slices.ContainsFunc(f.Hands, func(h Hand) bool {
+		watched := h.Stage > 0 && h.Stage < len(f.Pipeline)
+		return strings.HasPrefix(h.Does, TakeOut) && !(undone && watched)
+	})
 }
 
 // foundWords is who is found, for the state of a service.

@@ -449,7 +449,9 @@ func (d *discovered) left(ctx context.Context, w *watched) (int, error) {
 func (d *discovered) reshape(context.Context) error { return nil }
 
 // restore lets all of the primary be found again and the canary no more. The new
-// primary, where it stands beside what served before, is not put back.
+// primary, where it stands beside what served before, is not put back. If somebody
+// else took out all that could be found of the primary, it is registered again: the
+// name would be empty.
 func (d *discovered) restore(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
 		return err
@@ -457,6 +459,9 @@ func (d *discovered) restore(ctx context.Context) error {
 	sends, err := d.sends(ctx)
 	if err != nil || !sends {
 		return err
+	}
+	if d.names.Pool().Primary == 0 {
+		return d.seize(ctx)
 	}
 	return d.shift(ctx, sluice.CanaryShare(0))
 }
