@@ -2,6 +2,7 @@ package applicationautoscaling
 
 import (
 	"context"
+	"strings"
 
 	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
@@ -33,6 +34,6 @@ func showActivity(a *scaler.Activity) aastypes.ScalingActivity {
 	return aastypes.ScalingActivity{
 		ActivityId: ptr(a.ID), Cause: ptr(a.Cause), Description: ptr(a.Description), ResourceId: ptr("service/" + a.Target), ScalableDimension: serviceCount,
 		ServiceNamespace: aastypes.ServiceNamespaceEcs, StartTime: ptr(a.At), EndTime: ptr(a.At), StatusCode: aastypes.ScalingActivityStatusCodeSuccessful,
-		StatusMessage: ptr("Successfully set desired count. Change successfully fulfilled by ecs."),
+		StatusMessage: ptr("Successfully " + strings.TrimSuffix(strings.Replace(a.Description, "Setting", "set", 1), ".") + ". Change successfully fulfilled by ecs."),
 	}
 }

@@ -353,12 +353,49 @@ func TestTheWorldFileHasTargets(t *testing.T) {
 	}
 }
 
+func TestAResourceIsEnoughToAskFor(t *testing.T) {
+	b := newBench(t, "ECS", "scalableTargets:\n  - {service: web, min: 2, max: 3, policy: {name: cpu, target: 50}}\n")
+	acts, err := b.DescribeScalingActivities(b.ctx, &awsaas.DescribeScalingActivitiesInput{ServiceNamespace: "ecs", ResourceId: web})
+	b.ok(err)
+	policies, err := b.DescribeScalingPolicies(b.ctx, &awsaas.DescribeScalingPoliciesInput{ServiceNamespace: "ecs", ResourceId: web})
+	b.ok(err)
+	if len(acts.ScalingActivities) != 1 || len(policies.ScalingPolicies) != 1 {
+		t.Fatalf("%+v, %+v", acts, policies)
+	}
+	if m := *acts.ScalingActivities[0].StatusMessage; m != "Successfully set desired count to 3. Change successfully fulfilled by ecs." {
+		t.Error(m)
+	}
+}
+
+func TestTagsOfTargets(t *testing.T) {
+	b := newBench(t, "ECS", "")
+	in := &awsaas.RegisterScalableTargetInput{ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount", ResourceId: web,
+		MinCapacity: aws.Int32(1), MaxCapacity: aws.Int32(8), Tags: map[string]string{"team": "shop", "env": "prod"}}
+	r, err := b.RegisterScalableTarget(b.ctx, in)
+	b.ok(err)
+	_, err = b.TagResource(b.ctx, &awsaas.TagResourceInput{ResourceARN: r.ScalableTargetARN, Tags: map[string]string{"env": "test"}})
+	b.ok(err)
+	_, err = b.UntagResource(b.ctx, &awsaas.UntagResourceInput{ResourceARN: r.ScalableTargetARN, TagKeys: []string{"team", "none"}})
+	b.ok(err)
+	list, err := b.ListTagsForResource(b.ctx, &awsaas.ListTagsForResourceInput{ResourceARN: r.ScalableTargetARN})
+	b.ok(err)
+	if len(list.Tags) != 1 || list.Tags["env"] != "test" {
+		t.Error(list.Tags)
+	}
+	in.Tags = map[string]string{"aws:x": ""}
+	_, err = b.RegisterScalableTarget(b.ctx, in)
+	refused(t, err, "ValidationException", "aws:")
+	_, err = b.ListTagsForResource(b.ctx, &awsaas.ListTagsForResourceInput{ResourceARN: aws.String("arn:aws:none")})
+	refused(t, err, "ResourceNotFoundException", "arn:aws:none")
+}
+
 func TestRefusedCalls(t *testing.T) {
 	b := newBench(t, "ECS", "")
 	for text, in := range map[string]*awsaas.DescribeScalableTargetsInput{
 		"enum value set: [ecs,":               {ServiceNamespace: "nope"},
 		"'scalableDimension' failed":          {ServiceNamespace: "ecs", ScalableDimension: "nope"},
 		"Unsupported service namespace":       {ServiceNamespace: "ecs", ScalableDimension: "dynamodb:table:ReadCapacityUnits"},
+		"The resource ID must be specified":   {ServiceNamespace: "ecs", ScalableDimension: "ecs:service:DesiredCount"},
 		"Unsupported service namespace, reso": {ServiceNamespace: "ecs", ResourceIds: []string{"c/s"}},
 		"'maxResults'":                        {ServiceNamespace: "ecs", MaxResults: aws.Int32(51)},
 	} {

@@ -2,7 +2,6 @@ package applicationautoscaling
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	aastypes "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
@@ -24,16 +23,14 @@ func (q question) check() error {
 	switch {
 	case q.namespace == "":
 		return constraint("null", "serviceNamespace", "Member must not be null")
-	case !slices.Contains(q.namespace.Values(), q.namespace):
-		return constraint(fmt.Sprintf("'%s'", q.namespace), "serviceNamespace", "Member must satisfy enum value set: "+set(q.namespace.Values()))
-	case q.dimension != "" && !slices.Contains(q.dimension.Values(), q.dimension):
-		return constraint(fmt.Sprintf("'%s'", q.dimension), "scalableDimension", "Member must satisfy enum value set: "+set(q.dimension.Values()))
 	case q.dimension != "" && !strings.HasPrefix(string(q.dimension), string(q.namespace)+":"):
 		return world.Refuse("ValidationException", "Unsupported service namespace, resource type or scalable dimension")
 	case q.max != nil && (*q.max < 1 || *q.max > 50):
 		return world.Refuse("ValidationException", "Value %d at 'maxResults' failed to satisfy constraint: Member must have value between 1 and 50", *q.max)
 	case len(q.resources) > 50:
 		return constraint(fmt.Sprint(q.resources), q.many, "Member must have length less than or equal to 50")
+	case q.dimension != "" && q.resource == nil && len(q.resources) == 0:
+		return world.Refuse("ValidationException", "The resource ID must be specified when the scalable dimension is specified")
 	}
 	return q.checkResources()
 }
@@ -41,9 +38,6 @@ func (q question) check() error {
 func (q question) checkResources() error {
 	ids := q.resources
 	if q.resource != nil {
-		if q.dimension == "" {
-			return world.Refuse("ValidationException", "The scalable dimension must be specified when the resource ID is specified")
-		}
 		ids = []string{*q.resource}
 	}
 	for _, id := range ids {
@@ -52,14 +46,6 @@ func (q question) checkResources() error {
 		}
 	}
 	return nil
-}
-
-func set[T ~string](values []T) string {
-	var s []string
-	for _, v := range values {
-		s = append(s, string(v))
-	}
-	return "[" + strings.Join(s, ", ") + "]"
 }
 
 func constraint(value, member, text string) error {

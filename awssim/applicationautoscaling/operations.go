@@ -12,8 +12,11 @@ func (s *Service) operations() []any {
 		s.DescribeScalingActivities,
 		s.DescribeScalingPolicies,
 		s.DescribeScheduledActions,
+		s.ListTagsForResource,
 		s.PutScalingPolicy,
 		s.PutScheduledAction,
 		s.RegisterScalableTarget,
+		s.TagResource,
+		s.UntagResource,
 	}
 }

@@ -4,7 +4,7 @@
 //
 // The room checks input, calls the scaler and shapes output; what is scaled, and
 // when, is the scaler's. Of other services and dimensions every list is empty and
-// registering is refused. It does not simulate predictive scaling, tags, and the
+// registering is refused. It does not simulate predictive scaling and the
 // alarms in CloudWatch that belong to a policy (their names and ARNs are shown).
 //
 // Start reading at [Service.RegisterScalableTarget] in target.go.
@@ -34,8 +34,8 @@ func New(w *world.World, law *scaler.Scaler) *Service { return &Service{w, law} 
 func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "application-autoscaling", ServiceID: "Application Auto Scaling", Protocol: wire.JSON11,
-		Target: "AnyScaleFrontendService", Operations: s.operations(),
-		Known: []string{"GetPredictiveScalingForecast", "ListTagsForResource", "TagResource", "UntagResource"},
+		Target: "AnyScaleFrontendService", BadEnum: "ValidationException", Operations: s.operations(),
+		Known: []string{"GetPredictiveScalingForecast"},
 		Errors: []smithy.APIError{&aastypes.ConcurrentUpdateException{}, &aastypes.FailedResourceAccessException{},
 			&aastypes.InternalServiceException{}, &aastypes.InvalidNextTokenException{}, &aastypes.LimitExceededException{},
 			&aastypes.ObjectNotFoundException{}, &aastypes.ResourceNotFoundException{}, &aastypes.TooManyTagsException{},

@@ -29,7 +29,7 @@ func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.Registe
 		old, ok := scaler.StateOf(tx).Targets.Get(id)
 		t := old
 		if !ok {
-			t = &scaler.Target{ID: id, CreatedAt: tx.Now(), Doc: role(tx, in.RoleARN)}
+			t = &scaler.Target{ID: id, CreatedAt: tx.Now(), Doc: &targetDoc{role: role(tx, in.RoleARN), tags: map[string]string{}}}
 		}
 		lo, hi, err := bounds(t, ok, in)
 		if err != nil {
@@ -37,6 +37,9 @@ func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.Registe
 		}
 		if svc, there := tx.Services.Get(id); !ok && (!there || svc.Status != "ACTIVE") {
 			return nil, invalid("ECS service doesn't exist: %s", *in.ResourceId)
+		}
+		if err := addTags(t, in.Tags); err != nil {
+			return nil, err
 		}
 		if !ok {
 			t.ARN = tx.ARN("application-autoscaling", "scalable-target/0ec5"+tx.NewHex("scalable target", 32))
@@ -127,7 +130,7 @@ func (s *Service) DescribeScalableTargets(ctx context.Context, in *awsaas.Descri
 
 func showTarget(t *scaler.Target) aastypes.ScalableTarget {
 	return aastypes.ScalableTarget{
-		CreationTime: ptr(t.CreatedAt), MinCapacity: ptr(int32(t.Min)), MaxCapacity: ptr(int32(t.Max)), ResourceId: ptr("service/" + t.ID), RoleARN: ptr(t.Doc.(string)),
+		CreationTime: ptr(t.CreatedAt), MinCapacity: ptr(int32(t.Min)), MaxCapacity: ptr(int32(t.Max)), ResourceId: ptr("service/" + t.ID), RoleARN: ptr(docOf(t).role),
 		ScalableDimension: serviceCount, ScalableTargetARN: ptr(t.ARN), ServiceNamespace: aastypes.ServiceNamespaceEcs,
 		SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: ptr(t.Suspended.In), DynamicScalingOutSuspended: ptr(t.Suspended.Out),
 			ScheduledScalingSuspended: ptr(t.Suspended.Scheduled)},
@@ -165,8 +168,11 @@ func cut[T any](all []T, token *string, most *int32, id func(T) string) ([]T, *s
 
 // resourceOf is "<cluster>/<service>" of a write's key.
 func resourceOf(ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (string, error) {
-	if resource == nil {
+	switch {
+	case resource == nil:
 		return "", constraint("null", "resourceId", "Member must not be null")
+	case dim == "":
+		return "", constraint("null", "scalableDimension", "Member must not be null")
 	}
 	q := question{namespace: ns, dimension: dim, resource: resource}
 	if err := q.check(); err != nil {

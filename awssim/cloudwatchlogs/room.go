@@ -38,7 +38,7 @@ func New(w *world.World) *Service {
 func Room(w *world.World) wire.Room {
 	return wire.Room{
 		Name: "logs", ServiceID: "CloudWatch Logs", Protocol: wire.JSON11, Target: "Logs_20140328",
-		LowerFirst: true, Operations: New(w).operations(), Errors: modelled(), Known: known(),
+		LowerFirst: true, BadEnum: "InvalidParameterException", Operations: New(w).operations(), Errors: modelled(), Known: known(),
 	}
 }
 

@@ -24,6 +24,9 @@ func (s *Service) CreateApplication(ctx context.Context, in *awscd.CreateApplica
 		if _, ok := st.Applications.Get(*in.ApplicationName); ok {
 			return nil, world.Refuse("ApplicationAlreadyExistsException", "Application already exists: %s", *in.ApplicationName)
 		}
+		if err := setTags(tx, arnOf(tx, *in.ApplicationName, ""), in.Tags); err != nil {
+			return nil, err
+		}
 		doc := &cdtypes.ApplicationInfo{ApplicationId: ptr(tx.NewUUID("application")), ApplicationName: ptr(*in.ApplicationName),
 			ComputePlatform: in.ComputePlatform, CreateTime: ptr(tx.Now())}
 		st.Applications.Put(*in.ApplicationName, &shifter.Application{Name: *in.ApplicationName, Doc: doc})
@@ -42,6 +45,10 @@ func (s *Service) DeleteApplication(ctx context.Context, in *awscd.DeleteApplica
 		if a, ok := st.Applications.Get(*in.ApplicationName); ok {
 			a.Gone = true
 			st.Applications.Delete(a.Name)
+			forget(tx, arnOf(tx, a.Name, ""))
+			for _, g := range a.Groups.Keys() {
+				forget(tx, arnOf(tx, a.Name, g))
+			}
 		}
 		return &awscd.DeleteApplicationOutput{}, nil
 	})

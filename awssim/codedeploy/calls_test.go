@@ -176,6 +176,37 @@ func TestDeploymentsAreListed(t *testing.T) {
 	}
 }
 
+func TestTags(t *testing.T) {
+	b := newBench(t, 1, "", "")
+	tag := func(k, v string) cdtypes.Tag { return cdtypes.Tag{Key: &k, Value: &v} }
+	_, err := b.CreateApplication(b.ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String("other"), ComputePlatform: "ECS", Tags: []cdtypes.Tag{tag("a", "1"), tag("b", "1")}})
+	b.ok(err)
+	app, group := aws.String("arn:aws:codedeploy:us-east-1:123456789012:application:other"), aws.String("arn:aws:codedeploy:us-east-1:123456789012:deploymentgroup:shop/web")
+	tags := func(arn *string) (s string) {
+		out, err := b.ListTagsForResource(b.ctx, &awscd.ListTagsForResourceInput{ResourceArn: arn})
+		b.ok(err)
+		for _, t := range out.Tags {
+			s += *t.Key + "=" + *t.Value + " "
+		}
+		return s
+	}
+	_, err = b.TagResource(b.ctx, &awscd.TagResourceInput{ResourceArn: app, Tags: []cdtypes.Tag{tag("a", "2")}})
+	b.ok(err)
+	_, err = b.UntagResource(b.ctx, &awscd.UntagResourceInput{ResourceArn: app, TagKeys: []string{"b", "none"}})
+	b.ok(err)
+	_, err = b.TagResource(b.ctx, &awscd.TagResourceInput{ResourceArn: group, Tags: []cdtypes.Tag{tag("g", "1")}})
+	b.ok(err)
+	if tags(app) != "a=2 " || tags(group) != "g=1 " {
+		t.Error(tags(app), tags(group))
+	}
+	_, err = b.TagResource(b.ctx, &awscd.TagResourceInput{ResourceArn: app, Tags: []cdtypes.Tag{tag("aws:x", "2")}})
+	b.refused(err, "InvalidTagsToAddException", "")
+	_, err = b.DeleteApplication(b.ctx, &awscd.DeleteApplicationInput{ApplicationName: aws.String("other")})
+	b.ok(err)
+	_, err = b.ListTagsForResource(b.ctx, &awscd.ListTagsForResourceInput{ResourceArn: app})
+	b.refused(err, "InvalidArnException", "does not exist")
+}
+
 func TestGroupsAreRefused(t *testing.T) {
 	b := newBench(t, 1, "", "")
 	g, err := b.GetDeploymentGroup(b.ctx, &awscd.GetDeploymentGroupInput{ApplicationName: aws.String("shop"), DeploymentGroupName: aws.String("web")})

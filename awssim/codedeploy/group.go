@@ -45,6 +45,9 @@ func (s *Service) CreateDeploymentGroup(ctx context.Context, in *awscd.CreateDep
 		if g.Settings, err = settingsOf(tx, g, doc); err != nil {
 			return nil, err
 		}
+		if err := setTags(tx, arnOf(tx, a.Name, g.Name), in.Tags); err != nil {
+			return nil, err
+		}
 		doc.DeploymentGroupId = ptr(tx.NewUUID("deployment group"))
 		a.Groups.Put(g.Name, g)
 		return &awscd.CreateDeploymentGroupOutput{DeploymentGroupId: ptr(*doc.DeploymentGroupId)}, nil
@@ -119,6 +122,7 @@ func (s *Service) DeleteDeploymentGroup(ctx context.Context, in *awscd.DeleteDep
 		if g, err := group(tx, in.ApplicationName, in.DeploymentGroupName); err == nil {
 			g.Gone = true
 			g.Application.Groups.Delete(g.Name)
+			forget(tx, arnOf(tx, g.Application.Name, g.Name))
 		}
 		return &awscd.DeleteDeploymentGroupOutput{}, nil
 	})
@@ -126,6 +130,8 @@ func (s *Service) DeleteDeploymentGroup(ctx context.Context, in *awscd.DeleteDep
 
 func showGroup(g *shifter.Group) *cdtypes.DeploymentGroupInfo {
 	d := wire.Clone(docOf(g))
+	d.AutoScalingGroups, d.TriggerConfigurations = []cdtypes.AutoScalingGroup{}, []cdtypes.TriggerConfig{}
+	d.Ec2TagFilters, d.OnPremisesInstanceTagFilters = []cdtypes.EC2TagFilter{}, []cdtypes.TagFilter{}
 	d.LastAttemptedDeployment, d.LastSuccessfulDeployment = lastOf(g.Attempted), lastOf(g.Successful)
 	if g.Successful != nil {
 		d.TargetRevision = location(g.Successful.Revision)

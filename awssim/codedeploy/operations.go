@@ -9,7 +9,8 @@ func (s *Service) operations() []any {
 		s.CreateApplication, s.CreateDeployment, s.CreateDeploymentConfig, s.CreateDeploymentGroup, s.DeleteApplication,
 		s.DeleteDeploymentConfig, s.DeleteDeploymentGroup, s.GetApplication, s.GetApplicationRevision, s.GetDeployment,
 		s.GetDeploymentConfig, s.GetDeploymentGroup, s.GetDeploymentTarget, s.ListApplications, s.ListDeploymentConfigs,
-		s.ListDeploymentGroups, s.ListDeploymentTargets, s.ListDeployments, s.PutLifecycleEventHookExecutionStatus,
-		s.SkipWaitTimeForInstanceTermination, s.StopDeployment, s.UpdateDeploymentGroup,
+		s.ListDeploymentGroups, s.ListDeploymentTargets, s.ListDeployments, s.ListTagsForResource, s.PutLifecycleEventHookExecutionStatus,
+		s.SkipWaitTimeForInstanceTermination, s.StopDeployment, s.TagResource, s.UntagResource,
+		s.UpdateDeploymentGroup,
 	}
 }

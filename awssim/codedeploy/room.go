@@ -50,7 +50,9 @@ func names() map[string]string {
 	all := map[string]string{"RevisionLocation.String_": "string"}
 	for _, n := range []string{"DeploymentOverview.Failed", "DeploymentOverview.InProgress", "DeploymentOverview.Pending", "DeploymentOverview.Ready",
 		"DeploymentOverview.Skipped", "DeploymentOverview.Succeeded", "Tag.Key", "Tag.Value", "EC2TagFilter.Key", "EC2TagFilter.Type",
-		"EC2TagFilter.Value", "TagFilter.Key", "TagFilter.Type", "TagFilter.Value"} {
+		"EC2TagFilter.Value", "TagFilter.Key", "TagFilter.Type", "TagFilter.Value", "TagResourceInput.ResourceArn",
+		"TagResourceInput.Tags", "UntagResourceInput.ResourceArn", "UntagResourceInput.TagKeys", "ListTagsForResourceInput.ResourceArn",
+		"ListTagsForResourceInput.NextToken", "ListTagsForResourceOutput.Tags", "ListTagsForResourceOutput.NextToken"} {
 		_, all[n], _ = strings.Cut(n, ".")
 	}
 	return all
@@ -79,6 +81,7 @@ func modelled() []smithy.APIError {
 		&cdtypes.InvalidTargetFilterNameException{}, &cdtypes.InvalidTargetGroupPairException{}, &cdtypes.InvalidTimeRangeException{},
 		&cdtypes.InvalidTrafficRoutingConfigurationException{}, &cdtypes.LifecycleEventAlreadyCompletedException{},
 		&cdtypes.RevisionDoesNotExistException{}, &cdtypes.RevisionRequiredException{}, &cdtypes.RoleRequiredException{},
+		&cdtypes.InvalidArnException{}, &cdtypes.InvalidTagsToAddException{}, &cdtypes.ResourceArnRequiredException{}, &cdtypes.TagLimitExceededException{},
 		&cdtypes.ThrottlingException{}, &cdtypes.UnsupportedActionForDeploymentTypeException{},
 	}
 }
@@ -89,8 +92,8 @@ func known() []string {
 		"AddTagsToOnPremisesInstances", "BatchGetApplicationRevisions", "BatchGetDeploymentInstances", "BatchGetOnPremisesInstances",
 		"DeleteGitHubAccountToken", "DeleteResourcesByExternalId", "DeregisterOnPremisesInstance", "GetDeploymentInstance",
 		"GetOnPremisesInstance", "ListApplicationRevisions", "ListDeploymentInstances", "ListGitHubAccountTokenNames",
-		"ListOnPremisesInstances", "ListTagsForResource", "RegisterApplicationRevision", "RegisterOnPremisesInstance",
-		"RemoveTagsFromOnPremisesInstances", "TagResource", "UntagResource", "UpdateApplication",
+		"ListOnPremisesInstances", "RegisterApplicationRevision", "RegisterOnPremisesInstance",
+		"RemoveTagsFromOnPremisesInstances", "UpdateApplication",
 	}
 }
 
@@ -107,6 +110,7 @@ func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) 
 type state struct {
 	configs   world.Ordered[*cdtypes.DeploymentConfigInfo] // custom ones, by name
 	revisions world.Ordered[*revision]                     // by "<application> <sha256>"
+	tags      map[string][]cdtypes.Tag                     // by ARN, of applications and groups
 }
 
 func stateOf(tx *world.Tx) *state { return world.Room[state](tx.Region, "codedeploy") }

@@ -87,9 +87,10 @@ func showCluster(tx *world.Tx, c *world.Cluster, include []ecstypes.ClusterField
 		d.Settings = []ecstypes.ClusterSetting{}
 	}
 	if !has(include, "TAGS") {
-		d.Tags = []ecstypes.Tag{}
+		d.Tags = nil
 	}
-	d.Statistics = []ecstypes.KeyValuePair{}
+	d.Tags, d.Statistics = orEmpty(d.Tags), []ecstypes.KeyValuePair{}
+	d.CapacityProviders, d.DefaultCapacityProviderStrategy = orEmpty(d.CapacityProviders), orEmpty(d.DefaultCapacityProviderStrategy)
 	return &d
 }
 

@@ -118,7 +118,7 @@ func TestNoContainerInstances(t *testing.T) {
 	}
 }
 
-func TestUnknownOperationsAnswerAsAWSDoes(t *testing.T) {
+func TestWhatIsNotSimulatedIsSaid(t *testing.T) {
 	b := newBench(t, world.Options{})
-	refused(b.GetTaskProtection(b.ctx, &awsecs.GetTaskProtectionInput{Cluster: aws.String("web")}))(t, "UnknownOperationException", "UnknownError")
+	refused(b.GetTaskProtection(b.ctx, &awsecs.GetTaskProtectionInput{Cluster: aws.String("web")}))(t, "UnknownOperationException", "ecs:GetTaskProtection: not simulated.")
 }

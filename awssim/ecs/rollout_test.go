@@ -316,7 +316,7 @@ func TestDeploymentConfigurationsAreRefused(t *testing.T) {
 		{threshold("BOUNDED_PERCENT", 101), "The value of a BOUNDED_PERCENT threshold must be between 1 and 100."},
 		{threshold("UNBOUNDED_PERCENT", 0), "The value of a UNBOUNDED_PERCENT threshold must be between 1 and 100."},
 		{threshold("COUNT", 0), "The value of a COUNT threshold must be at least 1."},
-		{threshold("HALF", 1), "Invalid threshold type: HALF"},
+		{threshold("HALF", 1), "1 validation error detected: Value 'HALF' at 'deploymentConfiguration.deploymentCircuitBreaker.thresholdConfiguration.type' failed to satisfy constraint: Member must satisfy enum value set: [COUNT, BOUNDED_PERCENT, UNBOUNDED_PERCENT]"},
 		{&config{Alarms: &ecstypes.DeploymentAlarms{Enable: true, AlarmNames: []string{}}}, "alarmNames can not be empty when deployment alarms are enabled."},
 		{early(nil, "BLOCKING"), "healthyPercent must be specified when early success criteria are enabled."},
 		{early(aws.Int32(101), "BLOCKING"), "healthyPercent must be between 0 and 100."},

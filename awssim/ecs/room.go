@@ -16,7 +16,7 @@ func Room(w *world.World) wire.Room { return New(w).Room() }
 func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
-		Operations: s.operations(), LowerFirst: true, Errors: modelled(), Unions: unions(), Known: known(),
+		BadEnum: "InvalidParameterException", Operations: s.operations(), LowerFirst: true, Errors: modelled(), Unions: unions(), Known: known(),
 		Document: func(v any) any { return ecsdocument.NewLazyDocument(v) },
 	}
 }

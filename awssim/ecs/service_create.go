@@ -128,8 +128,6 @@ func checkCreate(in *awsecs.CreateServiceInput, controller string) error {
 		return invalid("Service name can not be blank.")
 	case !nameForm.MatchString(*in.ServiceName):
 		return invalid("Invalid service name.")
-	case controller != "ECS" && controller != "EXTERNAL" && controller != "CODE_DEPLOY":
-		return invalid("Invalid deployment controller type: %s", controller)
 	case in.SchedulingStrategy == "DAEMON":
 		return checkDaemon(in, controller)
 	case val(in.DesiredCount) < 0:
@@ -168,6 +166,8 @@ func checkNotSimulated(in *awsecs.CreateServiceInput) error {
 		return unsimulated("EBS volumes of services")
 	case len(in.GatewayConnectors) > 0:
 		return unsimulated("Service gateways")
+	case in.Monitoring != nil:
+		return unsimulated("Monitoring of services")
 	}
 	return nil
 }
@@ -218,6 +218,12 @@ func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceI
 		platform: in.PlatformVersion, network: in.NetworkConfiguration, balancers: in.LoadBalancers}
 	if err := w.check(tx, svc.Cluster, mostGroups); err != nil {
 		return nil, err
+	}
+	if err := w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy); err != nil {
+		return nil, err
+	}
+	if val(in.Role) != "" {
+		return nil, invalid("You cannot specify an IAM role for services that require a service linked role.")
 	}
 	if in.HealthCheckGracePeriodSeconds != nil && *in.HealthCheckGracePeriodSeconds > 0 && !graced(w) {
 		return nil, invalid("Health check grace period is only valid for services configured to use load balancers")

@@ -35,6 +35,7 @@ func merged(svc *world.Service, controller string, in *ecstypes.DeploymentConfig
 		next = &ecstypes.DeploymentConfiguration{}
 		if controller == "ECS" {
 			next.Strategy, next.BakeTimeInMinutes = "ROLLING", ptr(int32(0))
+			next.DeploymentCircuitBreaker = &ecstypes.DeploymentCircuitBreaker{}
 		}
 	}
 	lo, hi := int32(svc.MinPercent), int32(svc.MaxPercent)
@@ -109,8 +110,6 @@ func checkThreshold(b *ecstypes.DeploymentCircuitBreaker) error {
 		if t.Value < 1 {
 			return invalid("The value of a COUNT threshold must be at least 1.")
 		}
-	default:
-		return invalid("Invalid threshold type: %s", t.Type)
 	}
 	return nil
 }

@@ -24,8 +24,6 @@ func (s *Service) checkSwitch(svc *world.Service, in *awsecs.UpdateServiceInput,
 	switch {
 	case to == "CODE_DEPLOY":
 		return unsimulated("Changing the deployment controller from " + svc.Controller + " to CODE_DEPLOY")
-	case to != "ECS" && to != "EXTERNAL":
-		return invalid("Invalid deployment controller type: %s", to)
 	case s.isBusy(svc):
 		return invalid("Unable to update the deployment controller from %s to %s while a deployment is in progress.", svc.Controller, to)
 	case to == "ECS":
@@ -65,6 +63,9 @@ func (s *Service) switchTo(tx *world.Tx, svc *world.Service, to string) {
 	c := d.DeploymentConfiguration
 	if c.Strategy = "ROLLING"; c.BakeTimeInMinutes == nil {
 		c.BakeTimeInMinutes = ptr(int32(0))
+	}
+	if c.DeploymentCircuitBreaker == nil {
+		c.DeploymentCircuitBreaker = &ecstypes.DeploymentCircuitBreaker{}
 	}
 	s.law.SetRules(tx, svc, rulesOf(c))
 	s.law.TakeOver(tx, svc)

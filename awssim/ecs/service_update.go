@@ -89,6 +89,8 @@ func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool
 		return unsimulated("EBS volumes of services")
 	case len(in.GatewayConnectors) > 0:
 		return unsimulated("Service gateways")
+	case in.Monitoring != nil:
+		return unsimulated("Monitoring of services")
 	}
 	switch controller {
 	case "EXTERNAL":

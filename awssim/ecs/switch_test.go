@@ -57,7 +57,7 @@ func TestSwitchesAreRefused(t *testing.T) {
 		return &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DeploymentController: controller(c)}
 	}
 	refused(b.UpdateService(b.ctx, to("CODE_DEPLOY")))(t, "UnsupportedFeatureException", "Changing the deployment controller from ECS to CODE_DEPLOY: not simulated.")
-	refused(b.UpdateService(b.ctx, to("MINE")))(t, invalid, "Invalid deployment controller type: MINE")
+	refused(b.UpdateService(b.ctx, to("MINE")))(t, invalid, "1 validation error detected: Value 'MINE' at 'deploymentController.type' failed to satisfy constraint: Member must satisfy enum value set: [ECS, CODE_DEPLOY, EXTERNAL]")
 	refused(b.UpdateService(b.ctx, to("EXTERNAL")))(t, invalid, "Unable to update the deployment controller from ECS to EXTERNAL: alarms, circuit breaker, early success criteria and strategies other than ROLLING are only supported with the ECS deployment controller.")
 	b.deploy("sim/web:v2")
 	refused(b.UpdateService(b.ctx, to("EXTERNAL")))(t, invalid, "Unable to update the deployment controller from ECS to EXTERNAL while a deployment is in progress.")

@@ -24,6 +24,17 @@ func taskIn(tx *world.Tx, c *world.Cluster, id string) (*world.Task, bool) {
 	return t, true
 }
 
+// checkTaskIDs refuses what cannot be the id of a task: those of today have 32
+// characters, those of before 2019 had 36.
+func checkTaskIDs(ids ...string) error {
+	for _, id := range ids {
+		if n := len(lastOf(id)); n != 32 && n != 36 {
+			return invalid("taskId length should be one of [32,36]")
+		}
+	}
+	return nil
+}
+
 // DescribeTasks shows up to 100 tasks by id or ARN; stopped ones for an hour.
 func (s *Service) DescribeTasks(ctx context.Context, in *awsecs.DescribeTasksInput) (*awsecs.DescribeTasksOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTasksOutput, error) {
@@ -35,6 +46,9 @@ func (s *Service) DescribeTasks(ctx context.Context, in *awsecs.DescribeTasksInp
 			return nil, invalid("Tasks cannot be empty.")
 		case len(in.Tasks) > mostTasks:
 			return nil, invalid("Tasks cannot have more than %d elements.", mostTasks)
+		}
+		if err := checkTaskIDs(in.Tasks...); err != nil {
+			return nil, err
 		}
 		out := &awsecs.DescribeTasksOutput{Tasks: []ecstypes.Task{}, Failures: []ecstypes.Failure{}}
 		for _, id := range in.Tasks {
@@ -84,9 +98,6 @@ func filterOf(tx *world.Tx, c *world.Cluster, in *awsecs.ListTasksInput) (func(*
 	desired := string(in.DesiredStatus)
 	if desired == "" {
 		desired = "RUNNING"
-	}
-	if desired != "RUNNING" && desired != "STOPPED" && desired != "PENDING" {
-		return nil, invalid("Invalid desired status: %s", desired)
 	}
 	var group string
 	if id := val(in.ServiceName); id != "" {

@@ -86,7 +86,10 @@ func checkRun(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*workloa
 	}
 	w := &workload{definition: d, launchType: in.LaunchType, strategy: in.CapacityProviderStrategy,
 		platform: in.PlatformVersion, network: in.NetworkConfiguration}
-	return w, w.check(tx, c, 0)
+	if err := w.check(tx, c, 0); err != nil {
+		return nil, err
+	}
+	return w, w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy)
 }
 
 func checkOverrides(d *world.TaskDefinition, o *ecstypes.TaskOverride) error {
@@ -204,6 +207,9 @@ func (s *Service) StopTask(ctx context.Context, in *awsecs.StopTaskInput) (*awse
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.StopTaskOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
+			return nil, err
+		}
+		if err := checkTaskIDs(val(in.Task)); err != nil {
 			return nil, err
 		}
 		t, ok := taskIn(tx, c, val(in.Task))

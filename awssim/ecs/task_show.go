@@ -34,6 +34,7 @@ func showTask(t *world.Task, tags bool) *ecstypes.Task {
 		if def.EphemeralStorage != nil {
 			d.EphemeralStorage = clone(def.EphemeralStorage)
 		}
+		d.FargateEphemeralStorage = &ecstypes.TaskEphemeralStorage{SizeInGiB: d.EphemeralStorage.SizeInGiB}
 	}
 	for _, c := range t.Containers {
 		d.Containers = append(d.Containers, showContainer(t, c))

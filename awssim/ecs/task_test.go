@@ -181,7 +181,7 @@ func TestStopTask(t *testing.T) {
 	}
 	b.awaitTask(arn, "STOPPED")
 	must(b.StopTask(b.ctx, stop))(t)
-	stop.Task = aws.String("0123")
+	stop.Task = aws.String("00000000000000000000000000000000")
 	refused(b.StopTask(b.ctx, stop))(t, invalid, "The referenced task was not found.")
 	must(b.DeleteCluster(b.ctx, &awsecs.DeleteClusterInput{Cluster: aws.String("web")}))(t)
 }

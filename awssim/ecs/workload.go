@@ -71,8 +71,36 @@ func (w *workload) checkLaunch(tx *world.Tx, c *world.Cluster) error {
 	if w.launchType == "FARGATE" && !has(docOfDefinition(w.definition).def.Compatibilities, "FARGATE") {
 		return invalid("Task definition does not support launch_type FARGATE.")
 	}
-	if w.launchType == "FARGATE" && w.platform == nil {
+	return w.checkPlatform()
+}
+
+// platforms are the platform versions of Linux on Fargate (Developer Guide,
+// "Fargate platform versions").
+var platforms = []string{"LATEST", "1.4.0", "1.3.0", "1.2.0", "1.1.0", "1.0.0"}
+
+func (w *workload) checkPlatform() error {
+	switch {
+	case w.launchType != "FARGATE" && w.provider != "":
+		w.platform = nil
+	case w.launchType != "FARGATE" && val(w.platform) != "":
+		return invalid("The platform version must be null when specifying an EC2 launch type.")
+	case w.launchType != "FARGATE":
+	case val(w.platform) == "":
 		w.platform = ptr("LATEST")
+	case !has(platforms, *w.platform):
+		return world.Refuse("PlatformUnknownException", "The specified platform does not exist.")
+	}
+	return nil
+}
+
+// checkPlacement refuses what places tasks on instances where there are none.
+func (w *workload) checkPlacement(constraints []ecstypes.PlacementConstraint, strategy []ecstypes.PlacementStrategy) error {
+	switch {
+	case w.launchType != "FARGATE":
+	case len(constraints) > 0:
+		return invalid("Placement constraints are not supported with FARGATE launch type.")
+	case len(strategy) > 0:
+		return invalid("Placement strategies are not supported with FARGATE launch type.")
 	}
 	return nil
 }

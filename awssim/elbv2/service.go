@@ -50,7 +50,7 @@ func Room(w *world.World, law *balancer.Law) wire.Room { return New(w, law).Room
 func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query, Version: "2015-12-01",
-		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", Operations: s.operations(),
+		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", BadEnum: "ValidationError", Operations: s.operations(),
 		Known: []string{"AddListenerCertificates", "RemoveListenerCertificates", "AddTrustStoreRevocations", "CreateTrustStore",
 			"DeleteSharedTrustStoreAssociation", "DeleteTrustStore", "DescribeCapacityReservation", "DescribeTrustStoreAssociations",
 			"DescribeTrustStoreRevocations", "DescribeTrustStores", "GetResourcePolicy", "GetTrustStoreCaCertificatesBundle",

@@ -40,7 +40,7 @@ func Room(w *world.World) wire.Room { return New(w, registry.New(w)).Room() }
 func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "servicediscovery", ServiceID: "ServiceDiscovery", Protocol: wire.JSON11,
-		Target: "Route53AutoNaming_v20170314", Operations: s.operations(),
+		Target: "Route53AutoNaming_v20170314", BadEnum: "InvalidInput", Operations: s.operations(),
 		Errors: []smithy.APIError{&sdtypes.CustomHealthNotFound{}, &sdtypes.DuplicateRequest{}, &sdtypes.InstanceNotFound{},
 			&sdtypes.InvalidInput{}, &sdtypes.NamespaceAlreadyExists{}, &sdtypes.NamespaceNotFound{}, &sdtypes.OperationNotFound{},
 			&sdtypes.RequestLimitExceeded{}, &sdtypes.ResourceInUse{}, &sdtypes.ResourceLimitExceeded{},

@@ -74,6 +74,9 @@ func (s *Server) perform(r *http.Request, rm *room, q *request, operation string
 	default:
 		c.in, ref = form{rm.Protocol}.decode(in, q.values)
 	}
+	if ref == nil {
+		ref = rm.stray(in, c.in.Elem())
+	}
 	if ref == nil && rm.Protocol == EC2Query && strings.EqualFold(q.values.Get("DryRun"), "true") {
 		ref = &world.Refusal{Code: "DryRunOperation", Status: 412,
 			Message: "Request would have succeeded, but DryRun flag is set."}

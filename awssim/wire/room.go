@@ -52,6 +52,9 @@ type Room struct {
 	// query protocols. (Through the codec, some SDK clients type an error only
 	// where the operation's own model names it; Call types it everywhere.)
 	Errors []smithy.APIError
+	// BadEnum is the code of the refusal of a value that an enumeration of the
+	// model does not have. Empty: the room itself looks at such values.
+	BadEnum string
 	// QueryCodes are the codes that errors had when the service spoke query alone,
 	// by their types: "InvalidFormatFault" -> "InvalidFormat". They are sent in
 	// every protocol: query-compatible clients show them instead of the type.

@@ -169,7 +169,12 @@ func (s *Server) Call(ctx context.Context, serviceID, operation string, input an
 	if p := reflect.ValueOf(input); !p.IsNil() {
 		v.Elem().Set(in.copied(p.Elem()))
 	}
-	got, err := s.pass(&call{ctx: ctx, key: key, room: r, op: o, in: v})
+	c := &call{ctx: ctx, key: key, room: r, op: o, in: v}
+	if ref := r.stray(in, v.Elem()); ref != nil {
+		s.log(c, ref.Error())
+		return nil, r.asSDK(ref, id)
+	}
+	got, err := s.pass(c)
 	if err == errDropped {
 		return nil, &smithyhttp.RequestSendError{Err: &url.Error{Op: "Post", URL: "direct:", Err: io.EOF}}
 	}
@@ -190,7 +195,8 @@ func (s *Server) roomWith(is func(*room) bool) *room {
 	return nil
 }
 
-// unknown refuses an operation that the room has not.
+// unknown refuses an operation that the room has not. AWS says nothing but the
+// code; here the message tells what AWS has and this local one has not.
 func (s *Server) unknown(r *room, key world.Key, operation string) *world.Refusal {
 	if r.known[operation] && !s.quiet.Load() {
 		_ = s.world.Do(key, func(tx *world.Tx) error {
@@ -198,13 +204,17 @@ func (s *Server) unknown(r *room, key world.Key, operation string) *world.Refusa
 			return nil
 		})
 	}
+	text := "The action " + operation + " is not valid for this web service."
+	if r.known[operation] {
+		text = r.Name + ":" + operation + ": not simulated."
+	}
 	switch {
 	case r.Protocol == CBOR:
-		return &world.Refusal{Code: "UnknownOperationException", Status: http.StatusNotFound}
+		return &world.Refusal{Code: "UnknownOperationException", Message: text, Status: http.StatusNotFound}
 	case r.Protocol.json():
-		return &world.Refusal{Code: "UnknownOperationException"}
+		return &world.Refusal{Code: "UnknownOperationException", Message: text}
 	}
-	return world.Refuse("InvalidAction", "The action %s is not valid for this web service.", operation)
+	return &world.Refusal{Code: "InvalidAction", Message: text}
 }
 
 // nextID is a request id: unlike any other of this server, the same in a replay.

@@ -34,6 +34,7 @@ type shape struct {
 	elem   *shape         // list, map, pointer
 	fields []field        // struct; union: one per member
 	byName map[string]int // input name -> index into fields
+	values []string       // of an enumeration
 
 	document func(any) any // makes documents, nil if the room has none
 }
@@ -84,7 +85,7 @@ func (c *codec) shapeOf(t reflect.Type) *shape {
 func (c *codec) fill(s *shape, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.String:
-		s.kind = kindString
+		s.kind, s.values = kindString, valuesOf(t)
 	case reflect.Bool:
 		s.kind = kindBool
 	case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:

@@ -1,0 +1,87 @@
+package applicationautoscaling
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	awsaas "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+
+	"github.com/sluice-ecs/sluice/awssim/scaler"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+const mostTags = 50
+
+// targetDoc is what the law does not read of a target.
+type targetDoc struct {
+	role string
+	tags map[string]string
+}
+
+func docOf(t *scaler.Target) *targetDoc { return t.Doc.(*targetDoc) }
+
+// addTags lays tags over those of a target; none are added if one is refused.
+func addTags(t *scaler.Target, tags map[string]string) error {
+	next := maps.Clone(docOf(t).tags)
+	maps.Copy(next, tags)
+	for k := range tags {
+		if k == "" || len(k) > 128 || strings.HasPrefix(strings.ToLower(k), "aws:") {
+			return invalid("The tag key is not valid: a key has 1 to 128 characters and does not begin with aws:")
+		}
+	}
+	if len(next) > mostTags {
+		return world.Refuse("TooManyTagsException", "The resource can have at most %d tags", mostTags)
+	}
+	docOf(t).tags = next
+	return nil
+}
+
+func targetByARN(tx *world.Tx, arn *string) (*scaler.Target, error) {
+	if val(arn) == "" {
+		return nil, constraint("null", "resourceARN", "Member must not be null")
+	}
+	for _, t := range scaler.StateOf(tx).Targets.All() {
+		if t.ARN == *arn {
+			return t, nil
+		}
+	}
+	return nil, &world.Refusal{Code: "ResourceNotFoundException", Message: "No scalable target found for ARN: " + *arn,
+		Fields: map[string]any{"ResourceName": *arn}}
+}
+
+// TagResource adds tags to a scalable target, or changes their values.
+func (s *Service) TagResource(ctx context.Context, in *awsaas.TagResourceInput) (*awsaas.TagResourceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.TagResourceOutput, error) {
+		t, err := targetByARN(tx, in.ResourceARN)
+		if err != nil {
+			return nil, err
+		}
+		return &awsaas.TagResourceOutput{}, addTags(t, in.Tags)
+	})
+}
+
+// UntagResource removes tags; keys that are not there are passed over.
+func (s *Service) UntagResource(ctx context.Context, in *awsaas.UntagResourceInput) (*awsaas.UntagResourceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.UntagResourceOutput, error) {
+		t, err := targetByARN(tx, in.ResourceARN)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range in.TagKeys {
+			delete(docOf(t).tags, k)
+		}
+		return &awsaas.UntagResourceOutput{}, nil
+	})
+}
+
+// ListTagsForResource shows a scalable target's tags.
+func (s *Service) ListTagsForResource(ctx context.Context, in *awsaas.ListTagsForResourceInput) (*awsaas.ListTagsForResourceOutput, error) {
+	return call(ctx, s, func(tx *world.Tx) (*awsaas.ListTagsForResourceOutput, error) {
+		t, err := targetByARN(tx, in.ResourceARN)
+		if err != nil {
+			return nil, err
+		}
+		return &awsaas.ListTagsForResourceOutput{Tags: maps.Clone(docOf(t).tags)}, nil
+	})
+}

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// valuesOf are the values of an enumeration of the SDK, nil of a plain string.
+func valuesOf(t reflect.Type) []string {
+	if t.PkgPath() == "" {
+		return nil
+	}
+	m := reflect.Zero(t).MethodByName("Values")
+	if !m.IsValid() || m.Type().NumIn() != 0 || m.Type().NumOut() != 1 || m.Type().Out(0) != reflect.SliceOf(t) {
+		return nil
+	}
+	list := m.Call(nil)[0]
+	values := make([]string, list.Len())
+	for i := range values {
+		values[i] = list.Index(i).String()
+	}
+	return values
+}
+
+// stray refuses the first value of an input that its enumeration does not have.
+func (r *room) stray(in *shape, v reflect.Value) *world.Refusal {
+	if r.BadEnum == "" {
+		return nil
+	}
+	if text := in.stray(v, ""); text != "" {
+		return &world.Refusal{Code: r.BadEnum, Message: "1 validation error detected: " + text}
+	}
+	return nil
+}
+
+// stray is AWS's sentence about the first such value in v, or "".
+func (s *shape) stray(v reflect.Value, path string) string {
+	switch s.kind {
+	case kindString:
+		if x := v.String(); s.values != nil && x != "" && !slices.Contains(s.values, x) {
+			return "Value '" + x + "' at '" + path + "' failed to satisfy constraint: " + s.constraint()
+		}
+	case kindPointer:
+		if !v.IsNil() {
+			return s.elem.stray(v.Elem(), path)
+		}
+	case kindList:
+		return s.strayMember(v, path)
+	case kindStruct:
+		for i := range s.fields {
+			f := &s.fields[i]
+			if text := f.shape.stray(v.Field(f.index), under(path, f.in)); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// strayMember: a list of values is named whole, one of structures by its
+// member's path.
+func (s *shape) strayMember(v reflect.Value, path string) string {
+	if s.elem.kind == kindString && s.elem.values == nil {
+		return ""
+	}
+	for i := range v.Len() {
+		text := s.elem.stray(v.Index(i), path+"."+strconv.Itoa(i+1)+".member")
+		if text == "" {
+			continue
+		}
+		if s.elem.kind == kindString {
+			return "Value '[" + joined(v) + "]' at '" + path + "' failed to satisfy constraint: Member must satisfy constraint: [" + s.elem.constraint() + "]"
+		}
+		return text
+	}
+	return ""
+}
+
+func (s *shape) constraint() string {
+	return "Member must satisfy enum value set: [" + strings.Join(s.values, ", ") + "]"
+}
+
+func joined(v reflect.Value) string {
+	words := make([]string, v.Len())
+	for i := range words {
+		words[i] = v.Index(i).String()
+	}
+	return strings.Join(words, ", ")
+}
+
+func under(path, name string) string {
+	name = lowerFirst(name)
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
