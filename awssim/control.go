@@ -19,6 +19,7 @@ import (
 //
 //	POST   /_sluice/reset          as at start: the world file again, no faults
 //	GET    /_sluice/world          what stands in the world, as JSON
+//	GET    /_sluice/time           the world's time and how much faster than the machine's it runs, as JSON
 //	GET    /_sluice/traffic        requests by listener, group, version and outcome
 //	POST   /_sluice/traffic/reset  count anew
 //	GET    /_sluice/faults         the faults, as JSON
@@ -32,6 +33,7 @@ func (s *Sim) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /_sluice/reset", s.serveReset)
 	mux.HandleFunc("GET /_sluice/world", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.View()) })
+	mux.HandleFunc("GET /_sluice/time", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Time()) })
 	mux.HandleFunc("GET /_sluice/traffic", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Traffic()) })
 	mux.HandleFunc("POST /_sluice/traffic/reset", func(w http.ResponseWriter, _ *http.Request) {
 		s.ResetTraffic()
@@ -45,7 +47,7 @@ func (s *Sim) Handler() http.Handler {
 	})
 	mux.HandleFunc("POST /_sluice/demand", s.serveDemand)
 	mux.HandleFunc("/_sluice/", func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, "there is no "+r.Method+" "+r.URL.Path+"; there are reset, world, traffic, traffic/reset, faults and demand", http.StatusNotFound)
+		http.Error(w, "there is no "+r.Method+" "+r.URL.Path+"; there are reset, world, time, traffic, traffic/reset, faults and demand", http.StatusNotFound)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -105,6 +105,10 @@ func TestControl(t *testing.T) {
 		rule.Weights[0].Weight != 100 || rule.Weights[1].Group != canaryARN || r.LoadBalancers[0].Listeners[0].Bound == "" {
 		t.Errorf("%s", body)
 	}
+	var now awssim.TimeView
+	if status, body := fetch(t, "GET", control+"time", ""); status != 200 || json.Unmarshal([]byte(body), &now) != nil || now.Speed != 1 || now.Now.Before(v.Now) {
+		t.Errorf("%d %s", status, body)
+	}
 	if status, body := fetch(t, "POST", control+"faults", "# three times\nthrottle ecs:CreateTaskSet times=3\n\nlatency sts:* by=1s\n"); status != 200 || len(s.Faults()) != 2 {
 		t.Errorf("%d %s", status, body)
 	}
@@ -117,7 +121,7 @@ func TestControl(t *testing.T) {
 	if status, _ := fetch(t, "DELETE", control+"faults", ""); status != 204 || len(s.Faults()) != 0 {
 		t.Errorf("%d %v", status, s.Faults())
 	}
-	if status, body := fetch(t, "GET", control+"wrold", ""); status != 404 || !strings.Contains(body, "there are reset, world, traffic") {
+	if status, body := fetch(t, "GET", control+"wrold", ""); status != 404 || !strings.Contains(body, "there are reset, world, time, traffic") {
 		t.Errorf("%d %s", status, body)
 	}
 }

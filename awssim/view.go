@@ -1,6 +1,7 @@
 package awssim
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -120,13 +121,21 @@ type TargetView struct {
 	Task   string `json:"task,omitempty"` // id
 }
 
+// TimeView is the world's time.
+type TimeView struct {
+	Now   time.Time `json:"now"`
+	Speed float64   `json:"speed"` // of the clock, times the machine's
+}
+
+// Time is what the world's clock shows now.
+func (s *Sim) Time() TimeView {
+	return TimeView{Now: s.now.Load().world.Now(), Speed: cmp.Or(s.options.Speed, 1)}
+}
+
 // View is what stands in every Region now.
 func (s *Sim) View() View {
 	e := s.now.Load()
-	v := View{Speed: s.options.Speed, Regions: []RegionView{}, Faults: e.faults.List()}
-	if v.Speed == 0 {
-		v.Speed = 1
-	}
+	v := View{Speed: cmp.Or(s.options.Speed, 1), Regions: []RegionView{}, Faults: e.faults.List()}
 	if at := s.dns.Load(); at != nil {
 		v.DNS = *at
 	}

@@ -1,7 +1,8 @@
 // Package clock is where time comes from: one interface and three clocks.
 //
 // [Real] is the machine's time, for production. [Scaled] runs a fixed number of
-// times faster, for the demo and for `sluice sim --speed`. [Virtual] is a
+// times faster, for the demo and for `sluice sim --speed`; [Following] does so too,
+// and is set by another clock all along. [Virtual] is a
 // cooperative scheduler for rehearsal and simulation: exactly one actor runs at
 // any moment, the others are parked in Sleep, and when all are parked time jumps
 // to the next thing that is due. Running code takes no virtual time.

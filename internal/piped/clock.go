@@ -15,8 +15,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// openClock is the machine's time, or with SLUICE_SPEED a faster one set by the
-// local AWS, so that a plugin that is started again has the same time.
+// openClock is the machine's time, or with SLUICE_SPEED a faster one that follows
+// the local AWS's: a plugin that is started again has the same time, and where the
+// machine is behind, neither of the two runs away from the other.
 func openClock(getenv func(string) string) (c clock.Clock, scaled bool, err error) {
 	text := getenv("SLUICE_SPEED")
 	if text == "" || text == "1" {
@@ -26,32 +27,21 @@ func openClock(getenv func(string) string) (c clock.Clock, scaled bool, err erro
 	if err != nil || !(speed > 0) || math.IsInf(speed, 0) {
 		return nil, false, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text), Next: "unset SLUICE_SPEED"}
 	}
-	c = clock.Scaled(speed)
-	if now, ok := simTime(getenv("AWS_ENDPOINT_URL")); ok {
-		return set{c, now.Sub(c.Now())}, true, nil
+	endpoint := getenv("AWS_ENDPOINT_URL")
+	if !account.IsLoopback(endpoint) {
+		return clock.Scaled(speed), true, nil
 	}
-	return c, true, nil
+	return clock.Following(speed, func() (time.Time, bool) { return simTime(endpoint) }), true, nil
 }
-
-// set is a clock that was set to another time.
-type set struct {
-	clock.Clock
-	by time.Duration
-}
-
-func (s set) Now() time.Time { return s.Clock.Now().Add(s.by) }
 
 // askTime is how long the local AWS may take to tell the time.
 const askTime = 2 * time.Second
 
 // simTime asks the local AWS what time it is; false if there is none.
 func simTime(endpoint string) (time.Time, bool) {
-	if !account.IsLoopback(endpoint) {
-		return time.Time{}, false
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(endpoint, "/")+"/_sluice/world", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(endpoint, "/")+"/_sluice/time", nil)
 	if err != nil {
 		return time.Time{}, false
 	}
@@ -60,7 +50,7 @@ func simTime(endpoint string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	defer resp.Body.Close()
-	var world struct{ Now time.Time }
-	err = json.NewDecoder(resp.Body).Decode(&world)
-	return world.Now, err == nil && !world.Now.IsZero()
+	var told struct{ Now time.Time }
+	err = json.NewDecoder(resp.Body).Decode(&told)
+	return told.Now, err == nil && !told.Now.IsZero()
 }

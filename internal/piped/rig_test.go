@@ -27,7 +27,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/sluice-ecs/sluice/awssim"
-	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
@@ -85,13 +84,18 @@ func got[T any](out T, err error) func(testing.TB) T {
 	}
 }
 
-// speed is how much faster than the machine's time runs.
-const speed = 25
+const (
+	// speed is how much faster than the machine's time runs, at most.
+	speed = 25
+	// between is the world's time between two requests of the callers.
+	between = 250 * time.Millisecond
+)
 
 // rig is a local AWS under a load of requests, piped's side, and the plugin.
 type rig struct {
 	testing.TB
 	sim    *awssim.Sim
+	clock  *pace
 	url    string
 	ecs    *awsecs.Client
 	elb    *awselb.Client
@@ -142,12 +146,13 @@ const quick = "\nknobs: {delays: none}\n"
 
 func newRig(t testing.TB, more string) *rig {
 	t.Helper()
-	s := got(awssim.New(awssim.Options{Clock: clock.Scaled(speed), Seed: 1, Speed: speed, Strict: true}))(t)
+	p := newPace(t)
+	s := got(awssim.New(awssim.Options{Clock: p, Seed: 1, Speed: speed, Strict: true}))(t)
 	must(t, s.Load("world.yaml", []byte(world+more)))
 	at := got(s.Listen(context.Background(), "127.0.0.1:0"))(t)
 	t.Cleanup(at.Close)
 	cfg := s.Config()
-	r := &rig{TB: t, sim: s, url: at.URL(), ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), piped: newFake(t)}
+	r := &rig{TB: t, sim: s, clock: p, url: at.URL(), ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), piped: newFake(t)}
 	r.plugin = r.launch(r.entry("dt"))
 	t.Cleanup(r.end)
 	return r
@@ -262,8 +267,9 @@ func (r *rig) restart() {
 	r.plugin = r.launch(r.plugin.entry)
 }
 
-// load sends requests to the load balancer all along.
+// load sends requests to the load balancer all along, one after the other.
 type load struct {
+	clock        *pace
 	sent, failed atomic.Int64
 	first        sync.Once
 	why          string
@@ -275,7 +281,7 @@ func (r *rig) flow() {
 	for _, lb := range r.sim.View().Regions[0].LoadBalancers {
 		at = lb.Listeners[0].Bound
 	}
-	l := &load{quit: make(chan struct{}), done: make(chan struct{})}
+	l := &load{clock: r.clock, quit: make(chan struct{}), done: make(chan struct{})}
 	r.load = l
 	go l.run("http://" + at + "/")
 }
@@ -283,15 +289,13 @@ func (r *rig) flow() {
 func (l *load) run(url string) {
 	defer close(l.done)
 	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{}}
-	pace := time.NewTicker(10 * time.Millisecond)
-	defer pace.Stop()
-	for {
-		select {
-		case <-l.quit:
-			return
-		case <-pace.C:
-			l.one(client, url)
-		}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-l.quit
+		cancel()
+	}()
+	for l.clock.Sleep(ctx, between) == nil {
+		l.clock.request(func() { l.one(client, url) })
 	}
 }
 
