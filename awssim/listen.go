@@ -30,6 +30,10 @@ type Listening struct {
 	dns      *dataplane.DNS
 }
 
+// ErrRemote is in the tree of the error about an address outside loopback, unless
+// [Options.AllowRemote] is set.
+var ErrRemote = errors.New("only loopback addresses such as 127.0.0.1:4566, because the simulator has no authentication")
+
 // Listen serves the APIs and /_sluice/ at addr ("127.0.0.1:0" chooses a port),
 // lets the world follow the clock by itself, and opens the sockets of load
 // balancers and tasks. It ends at Close or with ctx. An address outside loopback
@@ -96,7 +100,7 @@ func (s *Sim) mayBind(addr string) error {
 	if s.options.AllowRemote || isLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("listen at %q: only loopback addresses such as 127.0.0.1:4566, because the simulator has no authentication; Options.AllowRemote lifts this", addr)
+	return fmt.Errorf("listen at %q: %w", addr, ErrRemote)
 }
 
 func isLoopback(host string) bool {

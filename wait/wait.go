@@ -90,8 +90,9 @@ func (r Result) Succeeded() bool { return r.Outcome == sluice.Succeeded }
 // Result, and every outcome but [sluice.Succeeded] is one to act on.
 //
 // The error is a *[sluice.Error] when nothing can be judged: no credentials, a
-// refusal by AWS, a cluster or task definition that does not exist. When ctx ends, it
-// is ctx's cause, with the Result as last seen; the deployment goes on.
+// refusal by AWS, an endpoint that cannot be reached at the first look, a cluster or
+// task definition that does not exist. When ctx ends, it is ctx's cause, with the Result
+// as last seen; the deployment goes on.
 func For(ctx context.Context, o Options) (Result, error) {
 	o.fill()
 	a, err := account.Open(ctx, account.Config{

@@ -124,15 +124,21 @@ func classOfStatus(status int) class {
 	return refused
 }
 
-// classOfTransport is for attempts without a readable reply.
-func classOfTransport(err error) class {
+// Unsent reports whether a request never left: nothing answers at the endpoint's
+// address, or its name is unknown.
+func Unsent(err error) bool {
 	var dial *net.OpError
 	var dns *net.DNSError
+	return errors.As(err, &dns) || errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect")
+}
+
+// classOfTransport is for attempts without a readable reply.
+func classOfTransport(err error) class {
 	var send *smithyhttp.RequestSendError
 	var garbled *smithy.DeserializationError
 	var network net.Error
 	switch {
-	case errors.As(err, &dns), errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect"):
+	case Unsent(err):
 		return unsent
 	case errors.As(err, &send), errors.As(err, &garbled), errors.As(err, &network),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

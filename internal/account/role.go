@@ -121,7 +121,11 @@ func assumed(arn string, err error) error {
 	if !errors.As(err, &told) {
 		return &sluice.Error{Op: "take on role", Resource: arn, Err: err}
 	}
-	return &sluice.Error{Op: "take on role", Resource: arn, Kind: told.Kind, Err: told.Err, Next: told.Next}
+	next := told.Next
+	if next == "" {
+		next = "check the role's ARN, and that its trust policy lets the identity in use take it on"
+	}
+	return &sluice.Error{Op: "take on role", Resource: arn, Kind: told.Kind, Err: told.Err, Next: next}
 }
 
 // roleAccount is the account number in a role's ARN, or "".

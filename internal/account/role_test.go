@@ -118,6 +118,13 @@ func TestRefusedRoleIsNamed(t *testing.T) {
 	})
 }
 
+func TestARoleThatIsNoneIsNamed(t *testing.T) {
+	w := &wire{answer: always(func(op string) *http.Response { return bad(op, 400, "ValidationError", "foo is invalid") })}
+	inside(t, w, asRole, func(ctx context.Context, w *world) {
+		equal(t, "next", sluice.NextStep(describe(ctx, w)), "check the role's ARN, and that its trust policy lets the identity in use take it on")
+	})
+}
+
 func TestThrottledRoleStaysThrottled(t *testing.T) {
 	inside(t, &wire{answer: always(throttle)}, asRole, func(ctx context.Context, w *world) {
 		equal(t, "kind", sluice.KindOf(describe(ctx, w)), sluice.Throttled)

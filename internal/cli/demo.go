@@ -85,14 +85,17 @@ with --break means rolled back; with 5 if a request failed.`,
 }
 
 func (d *demo) check() error {
+	wrong := func(format string, args ...any) error {
+		return &sluice.Error{Op: "sluice demo", Err: fmt.Errorf(format, args...), Next: "sluice demo --help"}
+	}
 	if _, ok := broken[d.broken]; d.broken != "" && !ok {
-		return &sluice.Error{Op: "sluice demo", Err: fmt.Errorf("--break %s: it is one of %s", d.broken, strings.Join(slices.Sorted(maps.Keys(broken)), ", "))}
+		return wrong("--break %s: it is one of %s", d.broken, strings.Join(slices.Sorted(maps.Keys(broken)), ", "))
 	}
 	if !(d.speed >= 1 && d.speed <= 60) {
-		return &sluice.Error{Op: "sluice demo", Err: fmt.Errorf("--speed %g: it is 1 to 60; beyond that AWS's seconds are no longer than requests", d.speed)}
+		return wrong("--speed %g: it is 1 to 60; beyond that AWS's seconds are no longer than requests", d.speed)
 	}
 	if !(d.rate >= 1 && d.rate <= 5000) {
-		return &sluice.Error{Op: "sluice demo", Err: fmt.Errorf("--rate %g: it is 1 to 5000", d.rate)}
+		return wrong("--rate %g: it is 1 to 5000", d.rate)
 	}
 	return nil
 }

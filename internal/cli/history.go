@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -41,6 +42,9 @@ named, else all. With an ID, list what happened in that deployment.`,
 }
 
 func (p *program) runHistory(ctx context.Context, path string, given bool, limit int) error {
+	if limit < 0 {
+		return &sluice.Error{Op: "sluice history", Err: errors.New("--limit is below 0"), Next: "0 is all"}
+	}
 	j, err := p.journalIfAny()
 	if err != nil {
 		return err

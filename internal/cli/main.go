@@ -92,6 +92,7 @@ const (
 )
 
 func (p *program) root() *cobra.Command {
+	version := false
 	cobra.EnableCommandSorting = false // verbs stand in the order in which they are used
 	root := &cobra.Command{
 		Use:   "sluice",
@@ -109,8 +110,14 @@ the traffic, the new primary, and the way back if something fails.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noVerb,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if version {
+				return p.tellVersion()
+			}
+			return c.Help()
+		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(misused)
 	root.AddGroup(
 		&cobra.Group{ID: groupDeploy, Title: "Deploy:"},

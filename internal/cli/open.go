@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -122,9 +123,38 @@ func (p *program) application(path string) (*appfile.Application, error) {
 		return appfile.Load(p.env.FS(wd), filepath.ToSlash(rel), p.lookup)
 	}
 	if info, err := fs.Stat(p.env.FS(filepath.Dir(abs)), filepath.Base(abs)); err == nil && info.IsDir() {
-		return appfile.Load(p.env.FS(abs), ".", p.lookup)
+		return outside(filepath.Clean(path))(appfile.Load(p.env.FS(abs), ".", p.lookup))
 	}
-	return appfile.Load(p.env.FS(filepath.Dir(abs)), filepath.Base(abs), p.lookup)
+	return outside(filepath.Dir(path))(appfile.Load(p.env.FS(filepath.Dir(abs)), filepath.Base(abs), p.lookup))
+}
+
+// outside names the files of an application that is not under the working folder as
+// the person did: by the folder that was given.
+func outside(folder string) func(*appfile.Application, error) (*appfile.Application, error) {
+	named := func(file string) string { return filepath.ToSlash(filepath.Join(folder, file)) }
+	return func(app *appfile.Application, err error) (*appfile.Application, error) {
+		for _, e := range apart(err) {
+			var problem *definition.Problem
+			var told *sluice.Error
+			switch {
+			case errors.As(e, &problem):
+				problem.File = named(problem.File)
+			case errors.As(e, &told) && told.Resource != "":
+				told.Resource = named(told.Resource)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		app.File = named(app.File)
+		if app.Task != nil {
+			app.Task.File = named(app.Task.File)
+		}
+		if app.Service != nil {
+			app.Service.File = named(app.Service.File)
+		}
+		return app, nil
+	}
 }
 
 func (p *program) lookup(key string) (string, bool) {

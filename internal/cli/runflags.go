@@ -21,7 +21,7 @@ import (
 
 // runFlags are how a person wants tasks to be run.
 type runFlags struct {
-	count           int
+	count           *int
 	words           []string // after --
 	commands, env   []string
 	overrides, file string
@@ -30,7 +30,7 @@ type runFlags struct {
 }
 
 func (o *runFlags) register(f *pflag.FlagSet) {
-	f.IntVar(&o.count, "count", 0, "how many tasks (default: the file's runTask.count, or 1)")
+	f.Var(countFlag{&o.count}, "count", "how many tasks (default: the file's runTask.count, or 1)")
 	f.StringArrayVar(&o.commands, "command", nil, "`CONTAINER=COMMAND` in place of its own, words apart by spaces or as a JSON list; may be given again")
 	f.StringArrayVar(&o.env, "env", nil, "`CONTAINER=NAME=VALUE` in its environment; may be given again")
 	f.StringVar(&o.overrides, "overrides", "", "`JSON` of RunTask's overrides")
@@ -42,11 +42,11 @@ func (o *runFlags) register(f *pflag.FlagSet) {
 // options are the flags in RunTask's own shape.
 func (o runFlags) options(p *program) (plan.RunOptions, error) {
 	in := &awsecs.RunTaskInput{}
-	if o.count != 0 {
-		if o.count < 1 {
+	if o.count != nil {
+		if *o.count < 1 {
 			return plan.RunOptions{}, wrongRun("--count is below 1", "give 1 or more")
 		}
-		in.Count = aws.Int32(int32(o.count))
+		in.Count = aws.Int32(int32(*o.count))
 	}
 	var err error
 	if in.Overrides, err = o.taskOverride(p); err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -59,6 +60,9 @@ func (p *program) runSim(ctx context.Context, o simOptions) error {
 		return err
 	}
 	at, err := s.Listen(ctx, o.listen)
+	if errors.Is(err, awssim.ErrRemote) {
+		return &sluice.Error{Op: "serve the local AWS", Err: err, Next: "give an address such as 127.0.0.1:4566, or --allow-remote to let everybody in"}
+	}
 	if err != nil {
 		return &sluice.Error{Op: "serve the local AWS", Err: err, Next: "give another address: --listen 127.0.0.1:0 chooses a free port"}
 	}

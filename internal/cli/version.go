@@ -24,16 +24,18 @@ func (p *program) version() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Args:  atMost(0),
-		RunE: func(*cobra.Command, []string) error {
-			info, _ := debug.ReadBuildInfo()
-			b := buildOf(info)
-			if p.flags.output == jsonOut {
-				return json.NewEncoder(p.env.Out).Encode(b)
-			}
-			fmt.Fprintln(p.env.Out, b)
-			return nil
-		},
+		RunE:  func(*cobra.Command, []string) error { return p.tellVersion() },
 	}
+}
+
+func (p *program) tellVersion() error {
+	info, _ := debug.ReadBuildInfo()
+	b := buildOf(info)
+	if p.flags.output == jsonOut {
+		return json.NewEncoder(p.env.Out).Encode(b)
+	}
+	fmt.Fprintln(p.env.Out, b)
+	return nil
 }
 
 func buildOf(info *debug.BuildInfo) build {

@@ -22,6 +22,14 @@ type Cluster struct {
 	Name string // name or ARN; empty is AWS's default
 }
 
+// called is the cluster's name for people.
+func (c Cluster) called() string {
+	if c.Name == "" {
+		return "default"
+	}
+	return sluice.ARNName(c.Name)
+}
+
 // Look reads up to [ServiceBatch] services by name in one call. Those that AWS
 // does not know are not in the result.
 func (c Cluster) Look(ctx context.Context, names []string) (map[string]*verdict.Service, error) {
@@ -31,7 +39,7 @@ func (c Cluster) Look(ctx context.Context, names []string) (map[string]*verdict.
 	}
 	out, err := c.API.DescribeServices(ctx, in)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), sluice.ARNName(c.Name), sluice.Inner(err))
+		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.called(), sluice.Inner(err))
 	}
 	found := make(map[string]*verdict.Service, len(out.Services))
 	for _, s := range out.Services {

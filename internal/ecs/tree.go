@@ -22,7 +22,7 @@ func (c Cluster) Services(ctx context.Context, names []string) (map[string]*Live
 	}
 	out, err := c.API.DescribeServices(ctx, in)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), sluice.ARNName(c.Name), sluice.Inner(err))
+		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.called(), sluice.Inner(err))
 	}
 	found := make(map[string]*Live, len(out.Services))
 	for _, s := range out.Services {

@@ -134,6 +134,15 @@ func refused(t *testing.T, path, why, next string) {
 }
 
 // A full disk must be told, and must leave what was there.
+func TestAPlaceThatCannotBeIsTold(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+	_, err := journal.Open(filepath.Join(file, "journal.sqlite"), newTicking())
+	if next := sluice.NextStep(err); !strings.Contains(next, "--state FILE") {
+		t.Errorf("%v, next: %q", err, next)
+	}
+}
+
 func TestFullDiskIsTold(t *testing.T) {
 	for _, path := range []string{journal.Memory, tempFile(t)} {
 		j := open(t, path, newTicking())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"time"
 
 	"modernc.org/sqlite"
@@ -175,6 +176,11 @@ func (j *Journal) explain(op, resource string, err error) error {
 
 func (j *Journal) explainSQLite(e *sluice.Error) {
 	var s *sqlite.Error
+	var file *fs.PathError
+	if errors.As(e.Err, &file) {
+		e.Next = "make " + j.path + " and its folder writable, or name another journal with --state FILE"
+		return
+	}
 	if !errors.As(e.Err, &s) {
 		return
 	}

@@ -191,7 +191,7 @@ func (b *BlueGreen) sentence(v Verdict) string {
 	if b.over.why != "" {
 		why = append(why, strings.TrimSuffix(b.over.why, "."))
 	}
-	if v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled {
+	if b.looks > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled) {
 		why = append(why, "last seen: "+b.stand())
 	}
 	if where := b.torn(v.Outcome); where != "" {

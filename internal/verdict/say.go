@@ -141,6 +141,8 @@ func (r *Rollout) stand(o Observation) string {
 		s = r.last
 	}
 	switch {
+	case s == nil && r.looks == 0:
+		return "nothing could be read yet"
 	case s == nil:
 		return "the service is not there"
 	case !r.bound:
@@ -250,7 +252,7 @@ func (r *Rollout) sentence(v Verdict) string {
 	if r.over.why != "" {
 		why = append(why, strings.TrimSuffix(r.over.why, "."))
 	}
-	if v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled {
+	if r.looks > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled) {
 		why = append(why, "last seen: "+v.Detail)
 	}
 	return strings.TrimSuffix(what+outcomeWords(v.Outcome, v.By)+": "+strings.Join(why, "; "), ": ")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
@@ -54,7 +55,7 @@ func (f *follower) runCode(ctx, reading context.Context) (Seen, error) {
 			return c.giveUp(err), nil
 		case err == nil && seen.Verdict.State == verdict.Ended:
 			return seen, nil
-		case err != nil && hopeless(err):
+		case err != nil && (hopeless(err) || !c.heard && account.Unsent(err)):
 			return seen, err
 		case err != nil:
 			f.unread = append(f.unread, err.Error())
@@ -113,6 +114,7 @@ func (c *codeFollower) look(ctx context.Context) (Seen, error) {
 	if err := c.readCode(ctx, n, &o); err != nil {
 		return c.seen(c.stands), err
 	}
+	c.heard = true
 	c.readService(ctx, n, &o)
 	o.At, o.Unread, c.unread = c.now(), append(o.Unread, c.unread...), nil
 	var v verdict.Verdict

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
@@ -26,6 +27,7 @@ type follower struct {
 	told   string   // of the last Seen
 	unread []string // to be told with the next look
 	mute   muted
+	heard  bool // AWS has answered
 }
 
 // muted is what AWS does not let us read: asking again is of no use.
@@ -51,7 +53,7 @@ func (f *follower) run(ctx, reading context.Context) (Seen, error) {
 			return f.runCode(ctx, reading)
 		case err == nil:
 			due = seen.At.Add(seen.Verdict.NextLook)
-		case hopeless(err):
+		case hopeless(err), !f.heard && account.Unsent(err):
 			return seen, err
 		default:
 			f.unread = append(f.unread, err.Error())
@@ -71,6 +73,7 @@ func (f *follower) look(ctx context.Context, due time.Time) (Seen, error) {
 	if err != nil {
 		return f.seen(verdict.Verdict{}), err
 	}
+	f.heard = true
 	if s != nil && s.Controller == "CODE_DEPLOY" {
 		f.last = s
 		return f.seen(verdict.Verdict{}), errCode

@@ -78,8 +78,9 @@ const late = 2 * time.Second
 // changed something that people would want to know, the last one included.
 //
 // An error means that nothing can be judged: a wrong name of a cluster or task
-// definition, a refusal by AWS, a controller that is not followed, or the end of
-// ctx. A read that fails otherwise is repeated until the limit.
+// definition, a refusal by AWS, an endpoint that cannot be reached at the first look,
+// a controller that is not followed, or the end of ctx. A read that fails otherwise is
+// repeated until the limit.
 func (w *Watch) Wait(ctx context.Context, t Target, tell func(Seen)) (Seen, error) {
 	f, err := w.follower(ctx, t, tell)
 	if err != nil {
@@ -153,6 +154,8 @@ func (f *follower) resolve(ctx context.Context) error {
 		f.target.Revision = fmt.Sprintf("%s:%d", *td.Family, td.Revision)
 		f.target.Inactive = td.Status == "INACTIVE"
 		return nil
+	case account.Unsent(err):
+		return err
 	case sluice.KindOf(err) == sluice.Denied && strings.Contains(f.target.Revision, ":"):
 		f.unread = append(f.unread, err.Error())
 		return nil
