@@ -36,8 +36,8 @@ type Case struct {
 	QuickSync bool
 }
 
-// Hand is what somebody does meanwhile: at a time after the start, or as soon as a
-// stage has ended.
+// Hand is what somebody does meanwhile: at a time after the start, or after a stage
+// has ended.
 type Hand struct {
 	At    time.Duration
 	Stage int // counted from 1; 0: by time
@@ -120,7 +120,10 @@ func (c Case) String() string {
 }
 
 func (h Hand) String() string {
-	if h.Stage > 0 {
+	switch {
+	case h.Stage > 0 && h.At > 0:
+		return fmt.Sprintf("after-stage %d+%s %s", h.Stage, h.At, h.Does)
+	case h.Stage > 0:
 		return fmt.Sprintf("after-stage %d %s", h.Stage, h.Does)
 	}
 	return fmt.Sprintf("at %s %s", h.At, h.Does)

@@ -12,23 +12,27 @@ import (
 
 // facts are what the checkers have seen.
 type facts struct {
-	atFirst   map[string][]world.Action // of the rules that forward to our groups
-	weights   map[string][2]int32       // of those rules, as of the last change
-	others    string                    // how other people's things stood
-	old       string                    // id of the task set that served
-	desired   int
-	scaling   string              // the scalable targets, as they must be in the end
-	made      map[string]string   // external id -> id of the task set
-	ran       map[string]string   // who started a task of a step -> id of the task
-	seconds   []*plan.Plan        // of second sluices
-	secondRan bool                // to an end of its own
-	secondNew bool                // which was the new version
-	deleted   map[string]bool     // task sets, by id
-	taken     time.Time           // when somebody else took the claim
-	begun     bool                // sluice has written something
-	edited    map[string][2]int32 // by somebody else since then
-	bare      []string            // when the name was no use
-	told      map[string]bool     // failures
+	atFirst    map[string][]world.Action // of the rules that forward to our groups
+	weights    map[string][2]int32       // of those rules, as of the last change
+	others     string                    // how other people's things stood
+	old        string                    // id of the task set that served
+	desired    int
+	scaling    string              // the scalable targets, as they must be in the end
+	made       map[string]string   // external id -> id of the task set
+	ran        map[string]string   // who started a task of a step -> id of the task
+	seconds    []*plan.Plan        // of second sluices
+	secondRan  bool                // to an end of its own
+	secondNew  bool                // which was the new version
+	deleted    map[string]bool     // task sets, by id
+	taken      time.Time           // when somebody else took the claim
+	seized     time.Time           // when a second sluice took the claim of the first
+	unreleased bool                // AWS answered no call that gives the claim back: it runs out
+	begun      bool                // sluice has written something
+	edited     map[string][2]int32 // by somebody else since then
+	bare       []string            // when the name was no use
+	told       map[string]bool     // failures
+
+	strange time.Time // when somebody else gave a rule weights that are nobody's of ours
 
 	scaledAtFirst string // scaling, before anybody acted
 }

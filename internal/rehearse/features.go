@@ -47,6 +47,9 @@ func features() []feature {
 		{"batches", 40, func(c Case) bool { return c.World.Controller == "ECS" && !c.World.byName() && c.World.Tasks > 1 }, func(d *draws, c *Case) {
 			c.World.Percents = []Percents{{50, 100}, {50, 200}, {100, 150}, {50, 150}}[d.upTo(3)]
 		}},
+		{"a hand in the middle of a stage", 50, func(c Case) bool { return len(c.Hands) == 1 && c.Hands[0].Stage > 0 }, func(d *draws, c *Case) {
+			c.Hands[0].At = time.Duration(5+d.upTo(85)) * time.Second
+		}},
 		{"a fault of CodeDeploy", 45, func(c Case) bool { return c.World.byCodeDeploy() }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.shiftFault()) }},
 	}
 }

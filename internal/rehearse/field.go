@@ -46,6 +46,7 @@ type field struct {
 	over    bool
 	beside  int          // second sluices at work
 	given   map[int]bool // hands that have acted
+	asked   map[int]bool // hands that act soon
 	stages  map[string]time.Time
 	first   life // what the first process did
 	lives   int
@@ -55,7 +56,7 @@ type field struct {
 }
 
 func newField(c Case, k clock.Clock) *field {
-	f := &field{Case: c, clock: k, from: k.Now(), given: map[int]bool{}, stages: map[string]time.Time{}}
+	f := &field{Case: c, clock: k, from: k.Now(), given: map[int]bool{}, asked: map[int]bool{}, stages: map[string]time.Time{}}
 	f.facts.make()
 	return f
 }

@@ -111,10 +111,17 @@ func OutsideFlows() []Flow {
 		c.World.TTL, c.World.Check = 10*time.Second, 5*time.Second
 		return c
 	}
+	within := func(stage int, policy, does string) Case { // in the middle of a stage
+		return Case{World: Plain(), Outside: policy, Pipeline: canary(), Hands: []Hand{{Stage: stage - 1, At: 15 * time.Second, Does: does}}}
+	}
 	return []Flow{
 		{"by name, a record taken out and put back", named("reassert")},
 		{"by name, a record taken out, and adopted", named("adopt")},
 		{"by name, a record taken out, rolled back", named("")},
+		{"canary, a rule edited in the primary rollout and written again", within(4, "reassert", EditRule+" 999 1")},
+		{"canary, a rule edited in the primary rollout and adopted", within(4, "adopt", EditRule+" 999 1")},
+		{"canary, a rule edited in the primary rollout, rolled back", within(4, "", EditRule+" 100 0")},
+		{"canary, promoted by others in the primary rollout, and back", within(4, "reassert", PromoteCanary)},
 		{"canary, a rule edited and written again", with("reassert", EditRule+" 999 1")},
 		{"canary, a rule edited and adopted", with("adopt", EditRule+" 999 1")},
 		{"canary promoted by others, and back", with("reassert", PromoteCanary)},

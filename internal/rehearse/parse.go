@@ -77,6 +77,10 @@ func (c *Case) hand(word, rest string) (err error) {
 	h := Hand{Does: does}
 	if word == "at" {
 		h.At, err = time.ParseDuration(when)
+	} else if n, later, ok := strings.Cut(when, "+"); ok {
+		if h.At, err = time.ParseDuration(later); err == nil {
+			h.Stage, err = strconv.Atoi(n)
+		}
 	} else {
 		h.Stage, err = strconv.Atoi(when)
 	}

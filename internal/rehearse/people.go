@@ -12,6 +12,7 @@ import (
 // watch sees each event as it is journaled.
 func (f *field) watch(e sluice.Envelope) {
 	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(f.from).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
+	f.noticing(e)
 	switch ev := e.Open().(type) {
 	case sluice.StageStarted:
 		if _, begun := f.stages[e.Stage]; !begun {
@@ -20,6 +21,10 @@ func (f *field) watch(e sluice.Envelope) {
 	case sluice.StageEnded:
 		f.result.Stages = append(f.result.Stages, Took{e.Stage, e.At.Sub(f.stages[e.Stage])})
 		f.stageEnded(ev.Index + 1)
+	case sluice.Wrote:
+		if ev.Operation == "ecs:UntagResource" {
+			f.unreleased = ev.Cause != "" && f.faulty("5xx", "no-send")
+		}
 	case sluice.FailureSeen:
 		f.news(e, ev)
 	case sluice.ApprovalAwaited:
@@ -59,9 +64,20 @@ func (f *field) once(i int) {
 	}
 }
 
+// soon lets a hand act that waits some time after the end of a stage.
+func (f *field) soon(i int) {
+	if !f.asked[i] {
+		f.asked[i] = true
+		f.clock.Go(func() { f.after(f.Hands[i].At, func() { f.once(i) }) })
+	}
+}
+
 func (f *field) stageEnded(n int) {
 	for i, h := range f.Hands {
-		if h.Stage == n {
+		switch {
+		case h.Stage == n && h.At > 0:
+			f.soon(i)
+		case h.Stage == n:
 			f.once(i)
 		}
 	}

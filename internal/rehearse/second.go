@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
@@ -31,8 +32,24 @@ func (f *field) anotherSluice(o plan.Options) {
 // service.
 func (f *field) takes(o plan.Options, e sluice.Envelope) {
 	w, wrote := e.Open().(sluice.Wrote)
+	f.waitsOut(e)
 	if wrote && o.TakeOver != "" && f.taken.IsZero() && w.Operation == "ecs:TagResource" && w.Cause == "" {
 		f.taken = e.At
+	}
+}
+
+// waitsOut: who takes a service over writes nothing while the former holder may
+// still write (P2).
+func (f *field) waitsOut(e sluice.Envelope) {
+	switch ev := e.Open().(type) {
+	case sluice.Warned:
+		if strings.Contains(ev.Message, "is taken over from") {
+			f.seized = e.At
+		}
+	case sluice.Writing:
+		if since := e.At.Sub(f.seized); !f.seized.IsZero() && since < claimHolds && ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
+			f.violate("P2", "who took the service over wrote %s after %s: the former holder may write until %s have passed", ev.Operation, since, claimHolds)
+		}
 	}
 }
 

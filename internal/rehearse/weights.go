@@ -18,6 +18,7 @@ func (f *field) weighed(tx *world.Tx, r *world.Rule) {
 	if f.outside {
 		if f.begun { // before that it is how the rule was
 			f.edited[r.ARN] = now
+			f.strangely(r, now)
 		}
 	} else if now != was && f.edited[r.ARN] == was && was[0]+was[1] == 1000 && f.Outside == "" {
 		f.violate("P7", "weights %d and %d of %s, which somebody else had set, were overwritten with %d and %d", was[0], was[1], r.Name(), now[0], now[1])

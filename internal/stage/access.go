@@ -37,8 +37,11 @@ type access interface {
 	// the time to sweep what was left while nobody watched.
 	begin(ctx context.Context) error
 	// heed answers what others made of the way since it was written last, as
-	// onOutsideChange says: at the beginning of a stage and while it waits.
+	// onOutsideChange says: at the beginning of a stage, and whenever it differs.
 	heed(ctx context.Context) error
+	// differs reports whether there is anything to heed, by one cheap look. In
+	// [Run.follow] it runs beside the wait, as tend does.
+	differs(ctx context.Context) (bool, error)
 	// weight is the share that callers give the variant; watched is false if nobody
 	// can tell whether it is healthy.
 	weight(v sluice.Variant) (share int, watched bool)

@@ -59,7 +59,7 @@ func (r *Run) await(ctx context.Context, m member, judge verdict.Capacity) error
 	}
 	w := watching(m)
 	for {
-		if err := r.access.tend(ctx); err != nil {
+		if err := r.tend(ctx); err != nil {
 			return err
 		}
 		o, err := r.observeMember(ctx, w)
@@ -81,6 +81,14 @@ func (r *Run) await(ctx context.Context, m member, judge verdict.Capacity) error
 			return err
 		}
 	}
+}
+
+// tend is what every look of every wait begins with.
+func (r *Run) tend(ctx context.Context) error {
+	if err := r.access.tend(ctx); err != nil {
+		return err
+	}
+	return r.compare(ctx)
 }
 
 // find looks at a member that was there. AWS's answers lag behind its writes by
@@ -186,7 +194,7 @@ func (r *Run) stalled(w *watched, v verdict.Verdict) error {
 func (r *Run) awaitGone(ctx context.Context, what string, rest func(context.Context) (string, error)) error {
 	last, moved := "", r.Clock.Now()
 	for {
-		if err := r.access.tend(ctx); err != nil {
+		if err := r.tend(ctx); err != nil {
 			return err
 		}
 		detail, err := rest(ctx)

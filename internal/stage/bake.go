@@ -59,7 +59,7 @@ func (b *Bake) Look(ctx context.Context) (next time.Duration, trouble string, er
 			return 0, "", err
 		}
 	}
-	if err := b.scaling(ctx); err != nil {
+	if err := r.heedScaling(ctx); err != nil {
 		return 0, "", err
 	}
 	switch {
@@ -89,23 +89,6 @@ func (b *Bake) begin(ctx context.Context) (bool, error) {
 	r.former = &former
 	r.holding, _, err = saved[bool](ctx, r.Host, keyHeld)
 	return true, err
-}
-
-// scaling looks at auto scaling while the deployment holds it.
-func (b *Bake) scaling(ctx context.Context) error {
-	r := b.run
-	if r.Plan.Scaling == nil {
-		return nil
-	}
-	h, ok, err := saved[scaling](ctx, r.Host, keyScaling)
-	if err != nil || !ok || h.Phase != set {
-		return err
-	}
-	now, err := r.scaler().Observe(ctx)
-	if err != nil {
-		return err
-	}
-	return r.keepScaling(ctx, h, now)
 }
 
 // look looks at the canary and at the new primary, as far as they stand.

@@ -16,6 +16,7 @@ func (r *Run) canaryClean(ctx context.Context) error {
 	if err := r.takeTraffic(ctx); err != nil {
 		return err
 	}
+	r.leaving = true
 	canary, err := r.hosting.standing(ctx, sluice.Canary)
 	if err != nil {
 		return err

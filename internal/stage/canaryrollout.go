@@ -22,6 +22,7 @@ func (r *Run) canaryRollout(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.grown = true
 	return r.awaitNew(ctx, canary, 1)
 }
 

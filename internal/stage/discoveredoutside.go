@@ -40,6 +40,9 @@ func (d *discovered) heed(ctx context.Context) error {
 	return err
 }
 
+// differs leaves it to [discovered.tend], which answers at every look.
+func (d *discovered) differs(context.Context) (bool, error) { return false, nil }
+
 // theirs are instances that stay as somebody else left them.
 type theirs struct {
 	IDs []string `json:"ids"`

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,8 +61,20 @@ func (r *Run) awaitCount(ctx context.Context) error {
 const guardEvery = 2 * time.Second
 
 // beside runs work and looks meanwhile whether to go on; if not, work is
-// cancelled with the reason.
+// cancelled with the reason. What others changed is answered between two runs of it.
 func (r *Run) beside(ctx context.Context, work func(context.Context) error) error {
+	for {
+		err := r.guarded(ctx, work)
+		if !errors.Is(err, errDiffers) {
+			return err
+		}
+		if err := r.answerBeside(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Run) guarded(ctx context.Context, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var err error
@@ -93,6 +106,9 @@ func (r *Run) guard(ctx context.Context) error {
 	}
 	if err := r.access.tend(ctx); err != nil {
 		return err
+	}
+	if differs, err := r.differs(ctx); err != nil || differs {
+		return cmp.Or(err, errDiffers)
 	}
 	if r.claim.until.IsZero() || r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
 		return nil // none is held, or it holds

@@ -20,7 +20,7 @@ func (r *Run) attend(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	if err := r.access.heed(ctx); err != nil {
 		return nil, err
 	}
-	r.heeding = true
+	r.heeding, r.compared = true, r.Clock.Now()
 	return r.heed(ctx, live)
 }
 

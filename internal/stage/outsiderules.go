@@ -35,6 +35,14 @@ func (b balanced) heed(ctx context.Context) error {
 	return nil
 }
 
+func (b balanced) differs(ctx context.Context) (bool, error) {
+	if len(b.former.Rules) == 0 {
+		return false, nil
+	}
+	edited, err := b.editedRules(ctx)
+	return len(edited) > 0, err
+}
+
 // editedRule is a rule that somebody else edited, as it was and as it is; now is
 // nil if it is gone.
 type editedRule struct {

@@ -17,16 +17,17 @@ import (
 type mark struct {
 	Is    string `json:"is"`
 	Was   string `json:"was,omitempty"`
-	Stage int    `json:"stage"` // that wrote it
+	Stage int    `json:"stage"`           // that wrote it
+	Known bool   `json:"known,omitempty"` // it was read back: what was before is ours no more
 	// Late are shapes that were asked for by a call whose answer nobody saw: a process
 	// was killed in it, and AWS may carry it out after what was asked for since.
 	Late []string `json:"late,omitempty"`
 }
 
 // ours reports whether a fingerprint is ours as seen from a stage. A stage that is
-// over has read back what it wrote.
+// over has read back what it wrote. To go back, an answer that lags is ours too.
 func (m mark) ours(print string, stage int, back bool) bool {
-	return print == m.Is || print == m.Was && (back || stage == m.Stage) || slices.Contains(m.Late, print)
+	return print == m.Is || print == m.Was && (back || stage == m.Stage && !m.Known) || slices.Contains(m.Late, print)
 }
 
 // then is the mark once another shape is about to be written.
@@ -37,6 +38,7 @@ func (m mark) then(live, next string, stage int) mark {
 	if !slices.Contains(m.Late, next) {
 		m.Late = append(slices.Clone(m.Late), next)
 	}
+	m.Known = false
 	return m
 }
 
@@ -115,7 +117,29 @@ func (b balanced) ready(ctx context.Context) error {
 
 // shift brings every rule to the weights, reads them back and tells.
 func (b balanced) shift(ctx context.Context, to sluice.Weights) error {
-	return b.shiftBy(ctx, b.router(), to)
+	if err := b.shiftBy(ctx, b.router(), to); err != nil {
+		return err
+	}
+	return b.known(ctx)
+}
+
+// known saves that what this stage wrote was read back.
+func (b balanced) known(ctx context.Context) error {
+	marks, err := b.marks(ctx)
+	if err != nil {
+		return err
+	}
+	news := false
+	for arn, m := range marks {
+		if m.Stage == b.Stage.Index && !m.Known {
+			m.Known, news = true, true
+			marks[arn] = m
+		}
+	}
+	if !news {
+		return nil
+	}
+	return save(ctx, b.Host, keyPrints, marks)
 }
 
 // seize moves all weight to the primary on the rules as they are found.

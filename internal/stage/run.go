@@ -70,7 +70,10 @@ type Run struct {
 	holding  bool // the claim was ours in this stage
 	heeding  bool // what others change is noticed at each look
 	expected *expectation
-	step     bool // it runs a task under the claim on the service
+	compared time.Time // when rules and auto scaling were compared last
+	grown    bool      // the canary was brought to its scale by this stage
+	leaving  bool      // the canary is to get no request any more in this stage
+	step     bool      // it runs a task under the claim on the service
 	told     told
 
 	unclaimed bool // the service is gone: writes need no claim on it

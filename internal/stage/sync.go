@@ -16,6 +16,7 @@ func (r *Run) sync(ctx context.Context) error {
 	if err := r.takeTraffic(ctx); err != nil {
 		return err
 	}
+	r.leaving = true
 	if err := r.hosting.retireOthers(ctx, primary); err != nil {
 		return err
 	}

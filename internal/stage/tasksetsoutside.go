@@ -10,51 +10,67 @@ import (
 )
 
 // foreign tells task sets that were deleted, scaled or promoted by somebody else.
-func (t taskSets) foreign(_ context.Context, x *expectation, live *ecs.Live) (all []change, _ error) {
-	look := func(label string, set *sluice.TaskSet, scale float64) {
-		switch {
-		case slices.Contains(x.accepted.Gone, label):
-		case set == nil || set.Status == "DRAINING":
-			all = append(all, change{did: wasDeleted, label: label})
-		default:
-			if s, ok := x.accepted.Scales[set.ID]; ok {
-				scale = s
-			}
-			if set.Scale != scale {
-				all = append(all, change{did: wasScaled, label: label, set: *set, have: set.Scale, want: scale})
-			}
-		}
-	}
+func (t taskSets) foreign(_ context.Context, x *expectation, live *ecs.Live) ([]change, error) {
+	s := sight{x: x, live: live}
 	b, a := x.before, x.after
 	if b.canary > 0 && b.canary == a.canary {
-		look(plan.CanarySet, live.Made(x.canary), float64(b.canary))
+		s.stands(plan.CanarySet, live.Made(x.canary), float64(b.canary))
+	} else if set := live.Made(x.canary); t.grown && set != nil {
+		s.stands(plan.CanarySet, set, float64(a.canary))
 	}
-	if b.fresh && a.fresh {
-		look(plan.NewPrimarySet, live.Made(x.fresh), 100)
+	fresh := live.Made(x.fresh)
+	starts := a.fresh && !b.fresh // in this stage
+	promoted := starts && fresh != nil && fresh.Status == "PRIMARY"
+	if b.fresh && a.fresh || promoted {
+		s.stands(plan.NewPrimarySet, fresh, 100)
 	}
-	if was := x.former.Primary; was != nil && b.old && a.old {
-		look(plan.OldPrimarySet, live.TaskSet(was.ID), was.Scale)
+	if promoted {
+		return s.all, nil // what served before is the stage's to take away
 	}
-	if b.fresh == a.fresh {
-		all = append(all, t.promoted(x, live)...)
+	if was := x.former.Primary; was != nil && b.old && (a.old || starts && !t.Stage.Recreate) {
+		s.stands(plan.OldPrimarySet, live.TaskSet(was.ID), was.Scale)
 	}
-	return all, nil
+	s.serves(fresh)
+	return s.all, nil
 }
 
-// promoted tells of a task set that is PRIMARY and should not be.
-func (t taskSets) promoted(x *expectation, live *ecs.Live) []change {
-	label, wanted := plan.NewPrimarySet, live.Made(x.fresh)
-	if !x.before.fresh {
-		if label = plan.OldPrimarySet; x.former.Primary == nil {
-			return nil
+// sight is what one look shows against what should stand.
+type sight struct {
+	x    *expectation
+	live *ecs.Live
+	all  []change
+}
+
+// stands compares a task set with the scale that it should have.
+func (s *sight) stands(label string, set *sluice.TaskSet, scale float64) {
+	switch {
+	case slices.Contains(s.x.accepted.Gone, label):
+	case set == nil || set.Status == "DRAINING":
+		s.all = append(s.all, change{did: wasDeleted, label: label})
+	default:
+		if kept, ok := s.x.accepted.Scales[set.ID]; ok {
+			scale = kept
 		}
-		wanted = live.TaskSet(x.former.Primary.ID)
+		if set.Scale != scale {
+			s.all = append(s.all, change{did: wasScaled, label: label, set: *set, have: set.Scale, want: scale})
+		}
 	}
-	now := live.Primary()
-	if wanted == nil || now == nil || now.ID == wanted.ID || now.ID == x.accepted.Primary {
-		return nil
+}
+
+// serves tells of a task set that is PRIMARY and should not be.
+func (s *sight) serves(fresh *sluice.TaskSet) {
+	label, wanted := plan.NewPrimarySet, fresh
+	if !s.x.before.fresh {
+		if label = plan.OldPrimarySet; s.x.former.Primary == nil {
+			return
+		}
+		wanted = s.live.TaskSet(s.x.former.Primary.ID)
 	}
-	return []change{{did: wasPromoted, label: label, set: *now, of: wanted.ID}}
+	now := s.live.Primary()
+	if wanted == nil || now == nil || now.ID == wanted.ID || now.ID == s.x.accepted.Primary {
+		return
+	}
+	s.all = append(s.all, change{did: wasPromoted, label: label, set: *now, of: wanted.ID})
 }
 
 // undo scales a task set as it should be, or promotes the one that should be

@@ -15,6 +15,7 @@ type unrouted struct{}
 
 func (unrouted) remember(context.Context, *Former) error     { return nil }
 func (unrouted) heed(context.Context) error                  { return nil }
+func (unrouted) differs(context.Context) (bool, error)       { return false, nil }
 func (unrouted) weight(sluice.Variant) (int, bool)           { return 0, true }
 func (unrouted) begin(context.Context) error                 { return nil }
 func (unrouted) attach(sluice.Variant) ecs.Attachment        { return ecs.Attachment{} }
