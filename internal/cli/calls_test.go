@@ -108,12 +108,12 @@ var whys = map[string]string{
 	"ecs:ListTaskDefinitions":                            "the newest revision of the family: an identical one is not registered again",
 	"ecs:DescribeTaskDefinition":                         "that revision, and the one that serves, to compare them",
 	"elasticloadbalancing:DescribeTargetHealth":          "healthy is what the load balancer says, at every look at a set that starts or drains",
-	"elasticloadbalancing:DescribeRules":                 "the rules as they are: for the plan, at the beginning of each stage and while a wait lasts, before each write, read back after it, and at the end",
+	"elasticloadbalancing:DescribeRules":                 "the rules as they are: for the plan, at the beginning of each stage, every 10 s at most while it waits, before each write, read back after it, and at the end; at every look of a `WAIT`",
 	"elasticloadbalancing:DescribeListeners":             "the load balancer's listeners, for the plan; their ports, once in each stage that reads rules",
 	"elasticloadbalancing:DescribeTargetGroups":          "both target groups, for the plan",
 	"elasticloadbalancing:DescribeLoadBalancers":         "the load balancer of each, for the plan: a Network Load Balancer is refused",
 	"elasticloadbalancing:DescribeTargetGroupAttributes": "the deregistration delay of each, for the plan: how long a drain may take",
-	"application-autoscaling:DescribeScalableTargets":    "whether the service is auto scaled, for the plan: AWS does not hold scale-in back for task sets; and how it is, if a deployment suspends it, in each stage",
+	"application-autoscaling:DescribeScalableTargets":    "whether the service is auto scaled, for the plan: AWS does not hold scale-in back for task sets; and how it is, if a deployment suspends it, in each stage, every 10 s at most",
 	"ecs:TagResource":                                    "the claim, before anything else",
 	"ecs:RegisterTaskDefinition":                         "the new revision",
 	"ecs:CreateTaskSet":                                  "the canary; the new primary",
@@ -140,6 +140,11 @@ func TestEveryCallHasItsReason(t *testing.T) {
 			t.Errorf("%s has a reason and is not called", op)
 		}
 	}
+}
+
+// TestReferenceOfCalls holds docs/benchmarks.md to what is called.
+func TestReferenceOfCalls(t *testing.T) {
+	referencePage(t, "../benchmarks.md", map[string]string{"calls": callTable(rehearse(t))})
 }
 
 // callTable is every call of a pipeline, the most frequent first.

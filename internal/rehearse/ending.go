@@ -170,8 +170,9 @@ func (f *field) version(ts *world.TaskSet) string {
 	return "new"
 }
 
-// unanswered: what is made is asked for some times at most, and the network of the
-// case can be so bad that none of them was answered. It goes back then.
+// unanswered: what is made or read is asked for some times at most, and the network
+// of the case can be so bad that none of them was answered. It goes back then.
 func (f *field) unanswered() bool {
-	return f.faulty("no-send", "5xx") && strings.Contains(f.result.Cause, sluice.ErrUnanswered.Error())
+	c := f.result.Cause
+	return f.faulty("no-send", "5xx") && (strings.Contains(c, sluice.ErrUnanswered.Error()) || strings.HasSuffix(c, "at attempt 6"))
 }

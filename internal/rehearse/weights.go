@@ -20,7 +20,7 @@ func (f *field) weighed(tx *world.Tx, r *world.Rule) {
 			f.edited[r.ARN] = now
 			f.strangely(r, now)
 		}
-	} else if now != was && f.edited[r.ARN] == was && was[0]+was[1] == 1000 && f.Outside == "" {
+	} else if now != was && f.edited[r.ARN] == was && was[0]+was[1] == 1000 && f.Outside == "" && f.accepts(tx, f.World.Canary) {
 		f.violate("P7", "weights %d and %d of %s, which somebody else had set, were overwritten with %d and %d", was[0], was[1], r.Name(), now[0], now[1])
 	}
 	if f.outside || f.second1() {
@@ -42,6 +42,12 @@ func (f *field) weighed(tx *world.Tx, r *world.Rule) {
 			f.ready(tx, g, now[i])
 		}
 	}
+}
+
+// accepts reports whether something in the group takes requests.
+func (f *field) accepts(tx *world.Tx, g Group) bool {
+	group, ok := tx.TargetGroups.Get(g.ARN)
+	return ok && group.Count("healthy") > 0
 }
 
 // second1 reports whether a second sluice works too; its writes are its own.

@@ -78,6 +78,9 @@ type access interface {
 
 	// reshape undoes what ready did, once the canary is gone.
 	reshape(ctx context.Context) error
+	// spare takes a share away from the canary that somebody else gave it and that
+	// leads nowhere, because the canary is empty by now: a rollback begins with it.
+	spare(ctx context.Context) error
 	// restore brings back what [Former] has. What somebody else changed meanwhile
 	// is told and left.
 	restore(ctx context.Context) error

@@ -43,6 +43,9 @@ func (d *discovered) heed(ctx context.Context) error {
 // differs leaves it to [discovered.tend], which answers at every look.
 func (d *discovered) differs(context.Context) (bool, error) { return false, nil }
 
+// spare has nothing to do: nobody is sent to an instance that is gone.
+func (d *discovered) spare(context.Context) error { return nil }
+
 // theirs are instances that stay as somebody else left them.
 type theirs struct {
 	IDs []string `json:"ids"`

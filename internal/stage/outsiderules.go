@@ -14,14 +14,14 @@ func (b balanced) heed(ctx context.Context) error {
 	if len(b.former.Rules) == 0 {
 		return nil
 	}
-	edited, err := b.editedRules(ctx)
+	edited, err := b.editedRules(ctx, false)
 	if err != nil || len(edited) == 0 {
 		return err
 	}
 	if err := b.pause(ctx, lag); err != nil {
 		return err
 	}
-	again, err := b.editedRules(ctx)
+	again, err := b.editedRules(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (b balanced) differs(ctx context.Context) (bool, error) {
 	if len(b.former.Rules) == 0 {
 		return false, nil
 	}
-	edited, err := b.editedRules(ctx)
+	edited, err := b.editedRules(ctx, false)
 	return len(edited) > 0, err
 }
 
@@ -50,7 +50,9 @@ type editedRule struct {
 	now *alb.Rule
 }
 
-func (b balanced) editedRules(ctx context.Context) (all []editedRule, err error) {
+// editedRules are the rules in a shape that is not ours. To go back, an answer that
+// lags is ours too.
+func (b balanced) editedRules(ctx context.Context, back bool) (all []editedRule, err error) {
 	marks, err := b.marks(ctx)
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func (b balanced) editedRules(ctx context.Context) (all []editedRule, err error)
 		switch {
 		case i < 0:
 			all = append(all, editedRule{was: was})
-		case !marks[was.ARN].ours(alb.Print(live[i].Actions), b.Stage.Index, false):
+		case !marks[was.ARN].ours(alb.Print(live[i].Actions), b.Stage.Index, back):
 			all = append(all, editedRule{was, &live[i]})
 		}
 	}
@@ -92,7 +94,7 @@ func (b balanced) ruleEdited(ctx context.Context, arn, name string) error {
 	if p := b.Plan.OnOutsideChange; p != sluice.ReassertChange && p != sluice.AdoptChange {
 		return b.edited(arn, name)
 	}
-	edited, err := b.editedRules(ctx)
+	edited, err := b.editedRules(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -190,6 +192,49 @@ func (b balanced) adoptRule(ctx context.Context, e editedRule) error {
 	}
 	b.warn("the %s was edited by somebody else; it stays so, and a rollback returns to it (onOutsideChange: adopt)", e.was.Name())
 	return nil
+}
+
+// spare moves what an edited rule sends to an empty canary to the primary, where
+// something serves. Who edited it did not mean to lose requests; with targets the
+// canary would be left to that rule.
+func (b balanced) spare(ctx context.Context) error {
+	if b.Plan.Canary == nil || len(b.former.Rules) == 0 {
+		return nil
+	}
+	edited, err := b.editedRules(ctx, true)
+	edited = slices.DeleteFunc(edited, func(e editedRule) bool {
+		return e.now == nil || !b.sendsToCanary(*e.now) || !b.rules.Ours(*e.now) || !b.Stage.Lists(alb.WriteOf(*e.now))
+	})
+	if err != nil || len(edited) == 0 {
+		return err
+	}
+	if lost, err := b.leadsNowhere(ctx); err != nil || !lost {
+		return err
+	}
+	for _, e := range edited {
+		b.warn("the %s was edited by somebody else and sends requests to the canary, which is empty: they go to the primary now", e.was.Name())
+		if err := b.shifting(ctx); err != nil {
+			return err
+		}
+		if err := b.rules.Write(ctx, b.act, *e.now, b.rules.Weighted(*e.now, sluice.CanaryShare(0)).Actions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leadsNowhere reports whether nothing in the canary's group takes requests while
+// something in the primary's does.
+func (b balanced) leadsNowhere(ctx context.Context) (bool, error) {
+	takes := func(group string) (bool, error) {
+		targets, err := alb.Health(ctx, b.Account.ELB(), group)
+		return slices.ContainsFunc(targets, func(t sluice.Target) bool { return t.State == "healthy" }), err
+	}
+	canary, err := takes(b.Plan.Canary.ARN)
+	if err != nil || canary {
+		return false, err
+	}
+	return takes(b.Plan.Primary.ARN)
 }
 
 // weight is the most that a rule gives the variant; watched is false if none

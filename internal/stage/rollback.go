@@ -43,6 +43,9 @@ func (r *Run) rollback(ctx context.Context) error {
 	if r.Plan.Rolls() && !r.Plan.Beside() {
 		return r.rollBack(ctx, live)
 	}
+	if err := r.access.spare(ctx); err != nil {
+		return err
+	}
 	if err := r.hosting.restore(ctx, live); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ func (unrouted) part(context.Context, member) error          { return nil }
 func (unrouted) tend(context.Context) error                  { return nil }
 func (unrouted) left(context.Context, *watched) (int, error) { return 0, nil }
 func (unrouted) reshape(context.Context) error               { return nil }
+func (unrouted) spare(context.Context) error                 { return nil }
 func (unrouted) restore(context.Context) error               { return nil }
 func (unrouted) released(context.Context, member) error      { return nil }
 
