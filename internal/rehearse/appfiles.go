@@ -31,7 +31,7 @@ func line(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, forma
 // parts write the files, each what its side of the case asks for. What a new
 // trait or field asks of the files is a part of its own.
 func parts() []func(Case, *draft) {
-	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.besideParts, Case.shiftedParts, Case.namedParts, Case.graceParts, Case.suspendParts, Case.stages, Case.stepParts}
+	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.besideParts, Case.shiftedParts, Case.hookParts, Case.namedParts, Case.graceParts, Case.suspendParts, Case.stages, Case.stepParts}
 }
 
 // Application is the folder of a drawn case's files; the application file is

@@ -62,6 +62,9 @@ const (
 	PromoteCanary = "promote-canary" // likewise
 	TakeOver      = "take-over"      // a second sluice takes the service over, clears it and deploys the same
 	Update        = "update"         // somebody updates the service (rolling: to the old revision)
+	Continue      = "continue"       // from then on somebody lets CodeDeploy go on as soon as it waits
+	StopShift     = "stop-shift"     // <0 or 1>: somebody stops CodeDeploy's deployment, without or with its rollback
+	Alarm         = "alarm"          // the alarm is raised that CodeDeploy watches
 )
 
 // String is the case as text; [Parse] reads it back. A case with a user's own

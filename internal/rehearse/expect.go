@@ -61,7 +61,7 @@ func (c Case) late() bool {
 
 // mustFail: the new version can never serve.
 func (c Case) mustFail() bool {
-	return c.has("never-healthy", "noboot", "no-secret", "no-role", "exec-format", "healthy-after=1h")
+	return c.has("never-healthy", "noboot", "no-secret", "no-role", "exec-format", "healthy-after=1h") || c.World.refused()
 }
 
 // unsteady: tasks may fall between a look and a write.
@@ -73,7 +73,7 @@ func (c Case) unsteady() bool {
 // for another end.
 func (c Case) mustSucceed() bool {
 	return !c.mustFail() && !c.stepsMayFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && c.Full.Row == 0 && c.Files == nil &&
-		!c.faulty("throttle") && !c.outlivesGrace()
+		!c.faulty("throttle") && !c.outlivesGrace() && c.World.Ready == 0
 }
 
 // outlivesGrace: a version that starts slowly may count as unhealthy before the

@@ -28,6 +28,7 @@ type facts struct {
 	seized     time.Time           // when a second sluice took the claim of the first
 	unreleased bool                // AWS answered no call that gives the claim back: it runs out
 	begun      bool                // sluice has written something
+	paused     bool                // sluice has left the deployment, to go on later
 	edited     map[string][2]int32 // by somebody else since then
 	bare       []string            // when the name was no use
 	told       map[string]bool     // failures

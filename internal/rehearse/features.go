@@ -51,6 +51,8 @@ func features() []feature {
 			c.Hands[0].At = time.Duration(5+d.upTo(85)) * time.Second
 		}},
 		{"a fault of CodeDeploy", 45, func(c Case) bool { return c.World.byCodeDeploy() }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.shiftFault()) }},
+		{"what CodeDeploy asks before it goes on", 60, func(c Case) bool { return c.World.byCodeDeploy() }, (*draws).asks},
+		{"a hand on CodeDeploy", 20, func(c Case) bool { return c.World.byCodeDeploy() && len(c.Hands) == 0 }, (*draws).shiftHand},
 	}
 }
 

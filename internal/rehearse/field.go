@@ -75,6 +75,7 @@ func (f *field) lay() (err error) {
 		return err
 	}
 	f.sleep(f.World.Scaling.Since)
+	f.inWorld(f.quiet)
 	f.inWorld(f.remember)
 	f.sim.World().Check(world.Check{Name: "rehearsal", Each: func(tx *world.Tx, c world.Change) error { f.step(tx, c); return nil }})
 	f.World.rules(func(l Listener, r Rule) {

@@ -45,6 +45,9 @@ func acts() map[string]func(f *field, args []int) {
 		},
 		DeleteCanary:  func(f *field, _ []int) { f.onCanary("DeleteTaskSet", map[string]any{"force": true}) },
 		PromoteCanary: func(f *field, _ []int) { f.onCanary("UpdateServicePrimaryTaskSet", nil) },
+		Continue:      func(f *field, _ []int) { f.continues() },
+		StopShift:     func(f *field, args []int) { f.stopShift(args[0] > 0) },
+		Alarm:         func(f *field, _ []int) { f.alarm() },
 		TakeOut:       func(f *field, args []int) { f.takeOut(args[0]) },
 		PutIn:         func(f *field, _ []int) { f.putIn() },
 	}
@@ -104,6 +107,12 @@ func (f *field) onCanary(operation string, in map[string]any) {
 
 // ask calls ECS as somebody with another tool would, and tells whether it was done.
 func (f *field) ask(operation string, in map[string]any) bool {
+	return f.askOf("AmazonEC2ContainerServiceV20141113."+operation, in)
+}
+
+// askOf calls the operation of the target, "<prefix of the API>.<operation>".
+func (f *field) askOf(target string, in map[string]any) bool {
+	_, operation, _ := strings.Cut(target, ".")
 	f.outside = true
 	defer func() { f.outside = false }()
 	body, err := json.Marshal(in)
@@ -117,7 +126,7 @@ func (f *field) ask(operation string, in map[string]any) bool {
 		return false
 	}
 	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113."+operation)
+	r.Header.Set("X-Amz-Target", target)
 	r.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/20990101/%s/ecs/aws4_request, SignedHeaders=host, Signature=0", f.World.Account, f.World.Region))
 	out, err := f.sim.HTTPClient().Do(r)
 	if err != nil {

@@ -106,6 +106,7 @@ func (f *field) untilEnded() {
 			wait = restart
 			f.say("killed %s", f.life.at)
 		} else {
+			f.paused = true
 			f.say("left: %s %v", end.State, err)
 		}
 		if n == tries {

@@ -121,9 +121,10 @@ func (f *field) scaledAsBefore() {
 }
 
 // held: while traffic moves, auto scaling is suspended if the files ask for it (P3:
-// suspensions are as planned).
+// suspensions are as planned). A sluice that has to leave gives it back, and CodeDeploy
+// goes on by itself.
 func (f *field) held(tx *world.Tx) {
-	if !f.Suspend || len(f.Hands) > 0 || f.over {
+	if !f.Suspend || len(f.Hands) > 0 || f.over || f.paused && f.World.byCodeDeploy() {
 		return
 	}
 	for _, t := range scaler.StateOf(tx).Targets.Values() {

@@ -43,11 +43,12 @@ func (w World) deployers(line func(string, ...any)) {
 		more += ", config: " + w.Config
 	}
 	if w.Undo {
-		more += ", rollback: [DEPLOYMENT_FAILURE]"
+		more += ", rollback: [DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM]"
 	}
 	if w.Keep > 0 {
 		more += ", terminate: " + w.Keep.String()
 	}
+	more += w.asking()
 	line("applications:\n  - name: shop\n    groups:\n      - {name: web, cluster: %s, service: %s, targetGroups: [%s, %s], listener: \"%s:%d\"%s}",
 		w.Cluster, w.Service, w.Primary.Name(), w.Canary.Name(), balancerName(w.Balancer), w.Listeners[0].Port, more)
 }
@@ -86,14 +87,15 @@ func shiftedFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []F
 }
 
 // askedOnce: CodeDeploy is asked for one deployment forward and one back, whatever
-// answers were lost and whoever died (P3).
+// answers were lost and whoever died (P3). One back that came to nothing does not count.
 func (f *field) askedOnce(tx *world.Tx) {
 	if !f.World.byCodeDeploy() || f.second1() {
 		return
 	}
 	asked := map[string]int{}
 	for _, d := range shifter.StateOf(tx).Deployments.Values() {
-		if d.Creator == shifter.ByUser {
+		back := d.Spec.Definition[strings.LastIndex(d.Spec.Definition, "/")+1:] == "web:1"
+		if d.Creator == shifter.ByUser && !(back && (d.Status == shifter.Stopped || d.Status == shifter.Failed)) {
 			asked[d.Spec.Definition[strings.LastIndex(d.Spec.Definition, "/")+1:]]++
 		}
 	}

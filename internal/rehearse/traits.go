@@ -71,6 +71,10 @@ func traits() []trait {
 		yesNo("undo", func(w *World) *bool { return &w.Undo }),
 		span("keep", func(w *World) []*time.Duration { return []*time.Duration{&w.Keep} }),
 		yesNo("managed", func(w *World) *bool { return &w.Managed }),
+		span("ready", func(w *World) []*time.Duration { return []*time.Duration{&w.Ready} }),
+		yesNo("test", func(w *World) *bool { return &w.Test }),
+		word("hooks", func(w *World) *string { return &w.Hooks }),
+		yesNo("alarm", func(w *World) *bool { return &w.Alarm }),
 	}
 }
 

@@ -34,6 +34,10 @@ type World struct {
 	Undo             bool          // the group rolls back what fails
 	Keep             time.Duration // the group keeps the original task set so long
 	Managed          bool          // under controller CODE_DEPLOY the file asks for enableECSManagedTags, which the service has not
+	Ready            time.Duration // the group waits so long for somebody to continue before traffic moves; 0: it goes on
+	Test             bool          // it has a test listener
+	Hooks            string        // what the functions of all five lifecycle events say, see hooked; empty: there are none
+	Alarm            bool          // it watches an alarm, which is quiet at first
 }
 
 // Percents are the limits of a rolling deployment, minimumHealthyPercent and
@@ -142,6 +146,7 @@ func (w World) File(serving string) []byte {
 		for _, l := range w.Listeners {
 			w.listener(line, l)
 		}
+		w.testListener(line)
 	}
 	group := ""
 	if w.Primary.ARN != "" {
@@ -157,6 +162,7 @@ func (w World) File(serving string) []byte {
 		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80, targetGroup: others}")
 	}
 	w.deployers(line)
+	w.functions(line)
 	w.Scaling.file(line, w.Service)
 	return []byte(b.String())
 }

@@ -17,6 +17,7 @@ import (
 // found.
 type shifted struct {
 	Deployment string `json:"deployment,omitempty"`
+	Turn       int    `json:"turn,omitempty"` // which of those that return, from 0
 }
 
 // blueGreen brings a service with controller CODE_DEPLOY to the new revision: its
@@ -193,18 +194,23 @@ func (r *Run) ensureShift(ctx context.Context, key string, s codedeploy.Start) (
 		r.Host.Emit(sluice.Adopted{Action: s.By, Resource: id})
 	}
 	r.note("CodeDeploy deployment %s: %s", id, codedeploy.ConsoleURL(r.Plan.Region, id))
-	return made{ID: id, Fresh: !found}, save(ctx, r.Host, key, shifted{Deployment: id})
+	was.Deployment = id
+	return made{ID: id, Fresh: !found}, save(ctx, r.Host, key, was)
 }
 
 func (r *Run) deployer() codedeploy.Hand { return codedeploy.Hand{API: r.Account.CodeDeploy()} }
 
 // The identities of the deployments that CodeDeploy is asked for: one forward, one
-// back.
+// back, or another if that came to nothing.
 
 func (r *Run) shiftID() sluice.ActionID {
 	return sluice.NewActionID(r.Deployment, "codedeploy", "deployment")
 }
 
-func (r *Run) returnID() sluice.ActionID {
-	return sluice.NewActionID(r.Deployment, "rollback", "deployment")
+func (r *Run) returnID(turn int) sluice.ActionID {
+	what := "deployment"
+	if turn > 0 {
+		what += fmt.Sprintf(" %d", turn+1)
+	}
+	return sluice.NewActionID(r.Deployment, "rollback", what)
 }

@@ -33,8 +33,16 @@ func (r *Run) shiftBack(ctx context.Context, live *ecs.Live) error {
 	return r.restoreShifted(ctx)
 }
 
-// undoShift makes what served before serve alone again.
+// undoShift makes what served before serve alone again. Once the former revision was
+// asked for, that is what decides: its own task set stands beside the other then.
 func (r *Run) undoShift(ctx context.Context) error {
+	_, begun, err := saved[shifted](ctx, r.Host, keyReturn)
+	switch {
+	case err != nil:
+		return err
+	case begun:
+		return r.shiftAgain(ctx)
+	}
 	id, err := r.ourShift(ctx)
 	if err != nil || id == "" {
 		return err // CodeDeploy was asked for nothing
@@ -146,12 +154,37 @@ func (r *Run) shiftAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	start := codedeploy.Start{Config: allAtOnce, AppSpec: spec, By: r.returnID(), Rollback: []string{}, NoAlarms: true}
+	turn, err := r.returnTurn(ctx)
+	if err != nil {
+		return err
+	}
+	start := codedeploy.Start{Config: allAtOnce, AppSpec: spec, By: r.returnID(turn), Rollback: []string{}, NoAlarms: true}
 	d, err := r.ensureShift(ctx, keyReturn, start)
 	if err != nil {
 		return err
 	}
 	return r.followReturn(ctx, f.Revision, d)
+}
+
+// returnTurn is the number of the deployment that returns, from 0: one that came to
+// nothing, since nobody continued it in time or somebody stopped it, is followed by
+// another one.
+func (r *Run) returnTurn(ctx context.Context) (int, error) {
+	was, _, err := saved[shifted](ctx, r.Host, keyReturn)
+	if err != nil || was.Deployment == "" {
+		return was.Turn, err
+	}
+	d, err := r.deployer().Get(ctx, was.Deployment)
+	if err != nil || d == nil || !d.Ended() || d.Status == "Succeeded" {
+		return was.Turn, err
+	}
+	if d.RollbackID != "" {
+		if _, err := r.followBack(ctx, d.ID); err != nil {
+			return 0, err
+		}
+	}
+	next := shifted{Turn: was.Turn + 1}
+	return next.Turn, save(ctx, r.Host, keyReturn, next)
 }
 
 func statusOf(d *verdict.CodeDeployment) string {

@@ -44,11 +44,11 @@ func (r *Run) followBack(ctx context.Context, id string) (watch.Seen, error) {
 // group waits for a person before traffic moves, it is continued: what it brings has
 // served before.
 func (r *Run) followReturn(ctx context.Context, revision string, d made) error {
-	last, err := r.watchShift(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, Fresh: d.Fresh}, func(ctx context.Context, s watch.Seen) error {
-		if !isReady(s) {
-			return nil
+	continued := false
+	last, err := r.watchShift(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, Fresh: d.Fresh}, func(ctx context.Context, s watch.Seen) (err error) {
+		if isReady(s) && !continued {
+			continued, err = r.deployer().Continue(ctx, r.act, plan.ReturnShift, d.ID, false)
 		}
-		_, err := r.deployer().Continue(ctx, r.act, plan.ReturnShift, d.ID, false)
 		return err
 	})
 	if err != nil {
