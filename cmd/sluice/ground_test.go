@@ -59,6 +59,9 @@ func groundHandler(g *rehearse.Ground) http.Handler {
 		n, _ := strconv.Atoi(r.FormValue("stage"))
 		_ = json.NewEncoder(w).Encode(g.StageEnded(n))
 	})
+	mux.HandleFunc("POST /_ground/due", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(g.Due())
+	})
 	mux.HandleFunc("POST /_ground/judge", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(g.Judge(sluice.Outcome(r.FormValue("outcome")), r.FormValue("cause")))
 	})

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -124,6 +125,9 @@ func play(ctx context.Context, c rehearse.Case, kill string) (a attempt) {
 		return a
 	}
 	s := &sluices{dir: dir, ground: g.at, counted: filepath.Join(dir, "writes")}
+	gone, people := s.people(ctx, c)
+	defer people.Wait()
+	defer close(gone)
 	a.err = s.run(ctx, kill, "deploy")
 	d, err := s.deployment(ctx)
 	for n := 0; a.err == nil && err == nil && d.State != journal.Ended && n < 10; n++ {
@@ -167,6 +171,50 @@ func (s *sluices) run(ctx context.Context, kill string, args ...string) error {
 		s.kills++
 	}
 	return nil
+}
+
+// people act in their time, as from another terminal, until gone is closed.
+func (s *sluices) people(ctx context.Context, c rehearse.Case) (gone chan struct{}, all *sync.WaitGroup) {
+	gone, all = make(chan struct{}), &sync.WaitGroup{}
+	if !slices.ContainsFunc(c.Hands, func(h rehearse.Hand) bool { return h.Stage == 0 }) {
+		return gone, all
+	}
+	all.Go(func() {
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		var d journal.Deployment
+		var asked []string
+		for {
+			select {
+			case <-gone:
+				return
+			case <-tick.C:
+			}
+			if d.ID == "" {
+				d, _ = s.deployment(ctx) // not begun: none
+				continue
+			}
+			var due []string
+			if tellGround(s.ground, "due", nil, &due) == nil {
+				asked = append(asked, due...)
+			}
+			for len(asked) > 0 && s.ask(ctx, d.ID, asked[0]) == nil {
+				asked = asked[1:]
+			}
+		}
+	})
+	return gone, all
+}
+
+// ask puts a command into the journal.
+func (s *sluices) ask(ctx context.Context, id, kind string) error {
+	j, err := journal.Open(s.journal(), clock.Real())
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	_, err = j.Command(ctx, journal.Command{Deployment: id, Kind: kind, By: "somebody"})
+	return err
 }
 
 // machine is what of this machine's environment a process needs: nothing that

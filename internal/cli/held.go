@@ -47,7 +47,13 @@ func (p *program) free(ctx context.Context, j *journal.Journal, pre *prepared, l
 		return err
 	}
 	if len(open) > 0 {
-		if !l.takeOver {
+		over, err := p.settle(ctx, j, pre, open[0])
+		switch {
+		case err != nil:
+			return err
+		case over:
+			return p.free(ctx, j, pre, l)
+		case !l.takeOver:
 			return p.underway(ctx, j, pre, open[0])
 		}
 		return p.supersede(ctx, j, pre, open[0])

@@ -156,7 +156,7 @@ func CheckHooks(hooks []Hook) error {
 		case !slices.Contains(HookEvents(), h.Event):
 			return fmt.Errorf("%s is no lifecycle event that can have a hook; there are %s", h.Event, strings.Join(HookEvents(), ", "))
 		case h.Function == "":
-			return fmt.Errorf("the hook of %s names no Lambda function", h.Event)
+			return fmt.Errorf("the hook of %s names no Lambda function: give its name or ARN, or leave the hook out", h.Event)
 		case seen[h.Event]:
 			return fmt.Errorf("the lifecycle event %s has more than one hook", h.Event)
 		}

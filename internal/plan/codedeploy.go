@@ -54,7 +54,7 @@ func (p *Plan) ByCodeDeploy() bool { return p.Controller == controllerCodeDeploy
 const breakerRule = "deploymentConfiguration.deploymentCircuitBreaker is defined, and the deploymentCircuitBreaker feature can only be used with ECS rolling updates"
 
 // refuseCodeDeploy finds what CodeDeploy cannot deploy.
-func refuseCodeDeploy(app *appfile.Application, live Live) error {
+func refuseCodeDeploy(app *appfile.Application, live Live, o Options) error {
 	in := app.Service.Input
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.Service.File, Err: fmt.Errorf(format, args...), Next: next}
@@ -73,8 +73,8 @@ func refuseCodeDeploy(app *appfile.Application, live Live) error {
 		return problem("make the file as the service is, or delete the service and create it anew",
 			"AWS changes %s of no service with deployment controller CODE_DEPLOY, neither by UpdateService nor by CodeDeploy, and the file asks for another value", strings.Join(fixed, ", "))
 	}
-	if live.DeployerErr != nil {
-		return live.DeployerErr
+	if live.DeployerErr != nil && (o.Force || deploys(app, live)) {
+		return live.DeployerErr // the service's own attributes need no group
 	}
 	return refuseGroupOf(app, live)
 }

@@ -68,6 +68,15 @@ func TestRefusedUnderCodeDeploy(t *testing.T) {
 	}
 }
 
+// Attributes are the service's own: they are changed, though nothing deploys it.
+func TestAttributesNeedNoDeploymentGroup(t *testing.T) {
+	alone := blueGreenLive(func(l *Live) { l.Deployer, l.DeployerErr = nil, errors.New("none of the groups deploys it") })
+	p, err := Make(blueGreenApp(t, "", "serviceName: web|serviceName: web\nhealthCheckGracePeriodSeconds: 60", "image: sim/web:v2|image: sim/web:v1"), alone, Options{})
+	if err != nil || !strings.Contains(strings.Join(p.Warnings, "\n"), "none of the groups deploys it") || strings.Contains(writesOf(p.Stages[0]), "codedeploy:") {
+		t.Fatalf("%v %+v", err, p)
+	}
+}
+
 func writesOf(s Stage) string {
 	var all []string
 	for _, w := range s.Writes {

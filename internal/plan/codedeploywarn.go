@@ -18,6 +18,9 @@ func (p *Plan) warnShift(live Live) {
 	case p.creates(live):
 		p.warning("the service is created: CodeDeploy deploys from the next time on, once a deployment group names the service; a rollback would leave the service as it is then")
 		return
+	case live.DeployerErr != nil:
+		p.warning("a new version cannot be deployed yet: %v", live.DeployerErr)
+		return
 	case !c.Deploys || d == nil:
 		return
 	}

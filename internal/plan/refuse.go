@@ -54,7 +54,7 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 			return nil
 		}
 	case controllerCodeDeploy:
-		return refuseCodeDeploy(app, live)
+		return refuseCodeDeploy(app, live, o)
 	default:
 		if o.Force {
 			return problem("leave --force-new-deployment out; --force runs the stages again", "AWS forces no new deployments of services with controller EXTERNAL")

@@ -36,11 +36,12 @@ type Case struct {
 	QuickSync bool
 }
 
-// Hand is what somebody does meanwhile: at a time after the start, or after a stage
-// has ended.
+// Hand is what somebody does meanwhile: at a time after the start, after a stage has
+// ended, or once CodeDeploy has begun a lifecycle event.
 type Hand struct {
 	At    time.Duration
-	Stage int // counted from 1; 0: by time
+	Stage int    // counted from 1; 0: by time
+	Event string // "AllowTraffic"; empty: by time
 	Does  string
 }
 
@@ -128,6 +129,8 @@ func (h Hand) String() string {
 		return fmt.Sprintf("after-stage %d+%s %s", h.Stage, h.At, h.Does)
 	case h.Stage > 0:
 		return fmt.Sprintf("after-stage %d %s", h.Stage, h.Does)
+	case h.Event != "":
+		return fmt.Sprintf("at-event %s %s", h.Event, h.Does)
 	}
 	return fmt.Sprintf("at %s %s", h.At, h.Does)
 }

@@ -18,6 +18,7 @@ type Ground struct {
 	mu    sync.Mutex
 	field *field
 	clock *leaping
+	began time.Time // the deployment; zero: not known yet
 }
 
 // NewGround lays the world of a drawn case. Calls go through the wire's codec, in
@@ -43,18 +44,43 @@ func (g *Ground) StageEnded(n int) (commands []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i, h := range g.field.Hands {
-		if h.Stage != n || g.field.given[i] {
-			continue
-		}
-		switch h.Does {
-		case Rollback, Abort, Pause:
-			g.field.given[i] = true
-			commands = append(commands, h.Does)
-		default:
-			g.field.once(i)
+		if h.Stage == n {
+			commands = append(commands, g.acts(i)...)
 		}
 	}
 	return commands
+}
+
+// Due lets those act whose time has come, and returns what people ask of sluice
+// itself. It is asked again and again, first as soon as there is a deployment.
+func (g *Ground) Due() (commands []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.began.IsZero() {
+		g.began = g.clock.Now()
+	}
+	for i, h := range g.field.Hands {
+		if h.Event != "" && g.field.eventBegan(h.Event) || h.Event == "" && h.Stage == 0 && g.clock.Now().Sub(g.began) >= h.At {
+			commands = append(commands, g.acts(i)...)
+		}
+	}
+	return commands
+}
+
+// acts lets a hand act once, one that continues as often as it is asked.
+func (g *Ground) acts(i int) (commands []string) {
+	given, does := g.field.given[i], g.field.Hands[i].Does
+	g.field.given[i] = true
+	switch {
+	case does == Continue:
+		g.field.letGoOn()
+	case given:
+	case does == Rollback, does == Abort, does == Pause:
+		return []string{does}
+	default:
+		g.field.do(g.field.Hands[i])
+	}
+	return nil
 }
 
 // Judge tells what came of a deployment that ended: what its callers got, how the

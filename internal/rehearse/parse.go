@@ -50,7 +50,7 @@ func (c *Case) line(word, rest string) (err error) {
 		c.Pipeline = append(c.Pipeline, rest)
 	case "fault":
 		c.Faults = append(c.Faults, rest)
-	case "at", "after-stage":
+	case "at", "after-stage", "at-event":
 		return c.hand(word, rest)
 	case "kill":
 		return c.killAt(rest)
@@ -75,14 +75,16 @@ func (c *Case) traits(rest string) error {
 func (c *Case) hand(word, rest string) (err error) {
 	when, does, _ := strings.Cut(rest, " ")
 	h := Hand{Does: does}
-	if word == "at" {
+	switch word {
+	case "at":
 		h.At, err = time.ParseDuration(when)
-	} else if n, later, ok := strings.Cut(when, "+"); ok {
-		if h.At, err = time.ParseDuration(later); err == nil {
-			h.Stage, err = strconv.Atoi(n)
+	case "at-event":
+		h.Event = when
+	default:
+		n, later, ok := strings.Cut(when, "+")
+		if h.Stage, err = strconv.Atoi(n); err == nil && ok {
+			h.At, err = time.ParseDuration(later)
 		}
-	} else {
-		h.Stage, err = strconv.Atoi(when)
 	}
 	c.Hands = append(c.Hands, h)
 	return err

@@ -51,7 +51,10 @@ func (f *field) approve(ev sluice.ApprovalAwaited) {
 // hands lets those act whose time comes.
 func (f *field) hands() {
 	for i, h := range f.Hands {
-		if h.Stage == 0 {
+		switch {
+		case h.Event != "":
+			f.clock.Go(func() { f.onceBegun(h.Event, func() { f.once(i) }) })
+		case h.Stage == 0:
 			f.clock.Go(func() { f.after(h.At, func() { f.once(i) }) })
 		}
 	}

@@ -122,11 +122,36 @@ func (f *field) alarm() {
 func (f *field) continues() {
 	f.clock.Go(func() {
 		for ; !f.over; f.sleep(7 * time.Second) {
-			for _, id := range f.shifts(shifter.Ready) {
-				f.askOf("CodeDeploy_20141006.ContinueDeployment", map[string]any{"deploymentId": id, "deploymentWaitType": "READY_WAIT"})
-			}
+			f.letGoOn()
 		}
 	})
+}
+
+func (f *field) letGoOn() {
+	for _, id := range f.shifts(shifter.Ready) {
+		f.askOf("CodeDeploy_20141006.ContinueDeployment", map[string]any{"deploymentId": id, "deploymentWaitType": "READY_WAIT"})
+	}
+}
+
+// onceBegun does something as soon as a deployment of ours has begun the lifecycle
+// event.
+func (f *field) onceBegun(event string, do func()) {
+	for ; !f.over; f.sleep(3 * time.Second) {
+		if f.eventBegan(event) {
+			do()
+			return
+		}
+	}
+}
+
+func (f *field) eventBegan(event string) (began bool) {
+	f.inWorld(func(tx *world.Tx) {
+		for _, d := range shifter.StateOf(tx).Deployments.Values() {
+			e := d.Event(event)
+			began = began || e != nil && !e.Start.IsZero()
+		}
+	})
+	return began
 }
 
 // stopShift stops what CodeDeploy is at, as in its console.

@@ -70,18 +70,36 @@ func shiftedFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []F
 	steps := func(c *Case) { c.World.Config = "CodeDeployDefault.ECSCanary10Percent5Minutes" }
 	undo := func(c *Case) { c.World.Undo = true }
 	managed := func(c *Case) { c.World.Managed = true }
-	during := func(after time.Duration) func(*Case) {
-		return func(c *Case) { c.Hands = []Hand{{At: after, Does: Rollback}} }
+	during := func(event, does string) func(*Case) {
+		return func(c *Case) { c.Hands = append(c.Hands, Hand{Event: event, Does: does}) }
 	}
+	asks := func(ready time.Duration, hooks string) func(*Case) {
+		return func(c *Case) {
+			c.World.Ready, c.World.Hooks, c.World.Test, c.World.Alarm = ready, hooks, hooks != "", true
+		}
+	}
+	continued := func(c *Case) { c.Hands = append(c.Hands, Hand{Does: Continue}) }
 	return []Flow{
 		{"CodeDeploy", with(shifts)},
 		{"CodeDeploy, a share first", with(shifts, steps)},
 		{"CodeDeploy, attributes too", with(shifts, managed)},
 		{"CodeDeploy, back by us", with(shifts, bad)},
 		{"CodeDeploy, back by CodeDeploy", with(shifts, bad, undo)},
-		{"CodeDeploy, back while it installs", with(shifts, managed, during(40*time.Second))},
-		{"CodeDeploy, back with a share moved", with(shifts, steps, during(3*time.Minute))},
+		{"CodeDeploy, back while it installs", with(shifts, managed, during("Install", Rollback))},
+		{"CodeDeploy, back with a share moved", with(shifts, steps, during("AllowTraffic", Rollback))},
 		{"CodeDeploy, back on demand", with(shifts, managed, backAfter(1))},
+		{"CodeDeploy, hooks, continued by a person", with(shifts, asks(20*time.Minute, agree), continued)},
+		{"CodeDeploy, continued by a person, back on demand", with(shifts, asks(20*time.Minute, ""), backAfter(1), continued)},
+		{"CodeDeploy, continued by nobody", with(shifts, asks(10*time.Minute, ""))},
+		{"CodeDeploy, a hook refuses", with(shifts, undo, asks(0, "fail:AfterAllowTestTraffic"))},
+		{"CodeDeploy, a hook refuses all traffic", with(shifts, managed, asks(0, "fail:AfterAllowTraffic"))},
+		{"CodeDeploy, an alarm", with(shifts, steps, asks(0, ""), during("AllowTraffic", Alarm))},
+		{"CodeDeploy, stopped by somebody", with(shifts, steps, during("AllowTraffic", StopShift+" 0"))},
+		{"CodeDeploy, stopped and rolled back by somebody", with(shifts, steps, during("AllowTraffic", StopShift+" 1"))},
+		{"CodeDeploy that suspends auto scaling", with(shifts, suspends)},
+		{"CodeDeploy that suspends auto scaling, back by us", with(shifts, suspends, bad)},
+		{"CodeDeploy that suspends auto scaling, back by CodeDeploy", with(shifts, suspends, bad, undo)},
+		{"CodeDeploy that suspends auto scaling, back with a share moved", with(shifts, suspends, steps, during("AllowTraffic", Rollback))},
 		{"CodeDeploy that suspends auto scaling, back on demand", with(shifts, suspends, backAfter(1))},
 	}
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/verdict"
+	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
 // asked is what was so before a rolling deployment was asked for, and which one
@@ -66,19 +69,36 @@ func (r *Run) rollTo(ctx context.Context, live *ecs.Live, rev ecs.Revision) (err
 			return err
 		}
 	}
+	was, _, err := saved[asked](ctx, r.Host, keyAsked)
+	if err != nil {
+		return err
+	}
 	ours, err := r.ask(ctx, live, rev)
 	if err != nil {
 		return err
 	}
-	if r.Leave && !r.Plan.Beside() {
-		return r.leave(rev, ours)
+	if r.Leave && !r.Plan.Beside() && (was.Deployment == "" || !r.endedWell(ctx, verdict.Wanted{Revision: rev.Name, Deployment: ours.Deployment})) {
+		return r.leave(rev, ours.Deployment)
 	}
 	return r.followOurs(ctx, rev, ours)
 }
 
-func (r *Run) leave(rev ecs.Revision, ours asked) error {
-	return &sluice.Error{Op: "roll to " + rev.Name, Resource: r.hand.Resource(), Kind: sluice.Halted,
-		Err: fmt.Errorf("deployment %s: %w", ours.Deployment, ErrHandedOver), Next: "sluice wait tells how it ends"}
+// leave leaves a deployment to AWS, whose name there is given.
+func (r *Run) leave(rev ecs.Revision, deployment string) error {
+	return &sluice.Error{Op: "bring " + rev.Name, Resource: r.hand.Resource(), Kind: sluice.Halted,
+		Err: fmt.Errorf("deployment %s: %w", deployment, ErrHandedOver), Next: "sluice wait tells how it ends"}
+}
+
+// leftLook is for how long it is looked at what was left to AWS.
+const leftLook = 5 * time.Second
+
+// endedWell reports whether a deployment that was left to AWS before has succeeded
+// by now. One that goes on, or failed, is left as it is.
+func (r *Run) endedWell(ctx context.Context, want verdict.Wanted) bool {
+	want.Timeout = leftLook
+	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Wanted: want}
+	last, err := watch.New(r.Account, r.Clock).Wait(ctx, target, func(watch.Seen) {})
+	return err == nil && last.Verdict.Outcome == sluice.Succeeded
 }
 
 // ask updates the service unless that was done, and tells the deployment that

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
 // shifted is the deployment that CodeDeploy was asked for. Its identity is the
@@ -49,8 +50,8 @@ func (r *Run) blueGreen(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Leave:
-		return r.leave(rev, asked{Deployment: d.ID})
+	case r.Leave && (d.Fresh || !r.endedWell(ctx, verdict.Wanted{Revision: rev.Name, Deployment: d.ID})):
+		return r.leave(rev, d.ID)
 	case r.Plan.CodeDeploy.Returns:
 		return r.followReturn(ctx, rev.Name, d)
 	}
@@ -118,7 +119,8 @@ func (r *Run) firstService(ctx context.Context, live *ecs.Live) error {
 	if err != nil {
 		return err
 	}
-	if live == nil {
+	fresh := live == nil
+	if fresh {
 		id := sluice.NewActionID(r.Deployment, "service", "create")
 		if err := r.hand.CreateRolling(ctx, r.act, id, *r.service.Input, rev, r.newClaim()); err != nil {
 			return err
@@ -135,8 +137,8 @@ func (r *Run) firstService(ctx context.Context, live *ecs.Live) error {
 		return &sluice.Error{Op: "create the service", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
 			Err: fmt.Errorf("somebody else deployed %s to it meanwhile", live.Serving()), Next: "deploy again: CodeDeploy brings the revision then"}
 	}
-	if r.Leave {
-		return r.leave(rev, asked{Deployment: first.ID})
+	if r.Leave && (fresh || !r.endedWell(ctx, verdict.Wanted{Revision: rev.Name})) {
+		return r.leave(rev, first.ID)
 	}
 	return r.awaitNew(ctx, member{TaskSet: *first, variant: sluice.Primary, label: "task set of primary", of: r.hand}, 0)
 }

@@ -158,6 +158,12 @@ func (r *Run) shiftAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if _, err := r.observe(ctx); err != nil {
+		return err
+	}
+	if r.claim.other != "" {
+		return r.taken() // whoever claimed it since decides what serves
+	}
 	start := codedeploy.Start{Config: allAtOnce, AppSpec: spec, By: r.returnID(turn), Rollback: []string{}, NoAlarms: true}
 	d, err := r.ensureShift(ctx, keyReturn, start)
 	if err != nil {

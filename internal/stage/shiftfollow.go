@@ -32,18 +32,26 @@ func (r *Run) followShift(ctx context.Context, revision string, d made) error {
 
 // followBack waits until a deployment that was stopped has ended, and its rollback.
 func (r *Run) followBack(ctx context.Context, id string) (watch.Seen, error) {
-	rev, _, err := saved[ecs.Revision](ctx, r.Host, KeyRevision)
-	if err != nil {
+	if err := r.recallRevision(ctx); err != nil {
 		return watch.Seen{}, err
 	}
-	r.told.canary = rev.Name
 	return r.watchShift(ctx, verdict.Wanted{Deployment: id, Returning: true}, nil)
+}
+
+// recallRevision learns what the deployment brought, for what is told of it.
+func (r *Run) recallRevision(ctx context.Context) error {
+	rev, _, err := saved[ecs.Revision](ctx, r.Host, KeyRevision)
+	r.told.canary = rev.Name
+	return err
 }
 
 // followReturn waits until the former revision was deployed once more. Where the
 // group waits for a person before traffic moves, it is continued: what it brings has
 // served before.
 func (r *Run) followReturn(ctx context.Context, revision string, d made) error {
+	if err := r.recallRevision(ctx); err != nil {
+		return err
+	}
 	continued := false
 	last, err := r.watchShift(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, Fresh: d.Fresh}, func(ctx context.Context, s watch.Seen) (err error) {
 		if isReady(s) && !continued {
@@ -120,7 +128,11 @@ func (r *Run) seenShift(want verdict.Wanted, s watch.Seen) {
 	if c := s.Course; c != nil {
 		r.tellLifecycle(*c)
 		if c.Blue != nil {
-			r.tellSet(sluice.Primary, r.former.Revision, *c.Blue)
+			before := r.former.Revision
+			if want.Revision == before { // it returns: what was brought is what goes
+				before = cmp.Or(r.told.canary, before)
+			}
+			r.tellSet(sluice.Primary, before, *c.Blue)
 		}
 		if c.Green != nil {
 			r.tellSet(sluice.Canary, cmp.Or(want.Revision, r.told.canary, r.Plan.To), *c.Green)

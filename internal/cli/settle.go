@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// settle ends a deployment that was left to AWS, with --no-wait, and has succeeded
+// there since: nobody needs to resume it before the next one. over is false if it
+// goes on, did not succeed, or somebody looks after it.
+func (p *program) settle(ctx context.Context, j *journal.Journal, pre *prepared, d journal.Deployment) (over bool, err error) {
+	to, err := leftTo(ctx, j, d)
+	if err != nil || to == "" {
+		return false, err
+	}
+	if runs, err := p.runner(ctx, &taken{journal: j, deployment: d}); err != nil || runs != "" {
+		return false, err
+	}
+	ended, err := p.engine(pre.account, pre.clock, j).Run(ctx, d.ID, engine.Options{NoWait: true})
+	if err != nil || ended.Outcome != sluice.Succeeded {
+		return false, err
+	}
+	fmt.Fprintf(p.env.Err, "deployment %s, which was left to %s, has succeeded\n", d.ID, to)
+	return true, pre.survey(ctx)
+}
+
+// leftTo is who a deployment was left to with --no-wait, ECS or CodeDeploy; empty if
+// it was not.
+func leftTo(ctx context.Context, j *journal.Journal, d journal.Deployment) (string, error) {
+	if d.State != journal.Waiting {
+		return "", nil
+	}
+	events, err := j.Events(ctx, d.ID, 0, 0)
+	for i := len(events) - 1; err == nil && i >= 0; i-- {
+		if w, ok := events[i].Open().(sluice.Waiting); ok {
+			return map[string]string{engine.LeftToECS: "ECS", engine.LeftToCodeDeploy: "CodeDeploy"}[w.For], nil
+		}
+	}
+	return "", err
+}
