@@ -41,7 +41,7 @@ func (r *Run) followBack(ctx context.Context, id string) (watch.Seen, error) {
 // recallRevision learns what the deployment brought, for what is told of it.
 func (r *Run) recallRevision(ctx context.Context) error {
 	rev, _, err := saved[ecs.Revision](ctx, r.Host, KeyRevision)
-	r.told.canary = rev.Name
+	r.told.canary = cmp.Or(rev.Name, r.Plan.To)
 	return err
 }
 
