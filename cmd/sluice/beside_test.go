@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -100,16 +101,18 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 // signal interrupts or kills a command beside the script.
 func signal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: signal name INT|KILL")
+		ts.Fatalf("usage: signal name INT|HUP|KILL")
 	}
 	b := named(ts, args[0])
 	switch args[1] {
 	case "INT":
 		ts.Check(b.cmd.Process.Signal(os.Interrupt))
+	case "HUP":
+		ts.Check(b.cmd.Process.Signal(syscall.SIGHUP))
 	case "KILL":
 		ts.Check(b.cmd.Process.Kill())
 	default:
-		ts.Fatalf("%s is neither INT nor KILL", args[1])
+		ts.Fatalf("%s is none of INT, HUP and KILL", args[1])
 	}
 }
 

@@ -33,7 +33,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"traffic":    traffic, // traffic BALANCER N: send requests; stdout counts the answers
 	"start":      start,   // start NAME sluice …: run it beside the script
 	"until":      until,   // until NAME REGEXP: wait for it in what NAME wrote
-	"signal":     signal,  // signal NAME INT|KILL
+	"signal":     signal,  // signal NAME INT|HUP|KILL
 	"finish":     finish,  // finish NAME CODE: wait for its end
 }
 

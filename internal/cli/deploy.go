@@ -33,7 +33,8 @@ does. One with controller CODE_DEPLOY is deployed by CodeDeploy: one deployment 
 its group, followed to its end or to that of its rollback.
 
 Ctrl-C pauses at a safe point, and sluice resume goes on; Ctrl-C twice leaves at
-once, and sluice resume goes on all the same.
+once, and sluice resume goes on all the same. A terminal that goes away pauses it too,
+unless nohup holds it; a pipe that nobody reads any more does not.
 
 Auto scaling that is suspended for the deployment is given back exactly as it was
 whenever nobody runs the deployment any more: at its end, however it ends, and at

@@ -44,6 +44,9 @@ type Env struct {
 	Getwd func() (string, error)
 	FS    func(dir string) fs.FS
 
+	// Outlive lets the process live on when nobody reads what it writes any more.
+	Outlive func()
+
 	// Notify sends the signals that ask to stop, until stop is called.
 	Notify func(chan<- os.Signal) (stop func())
 
@@ -68,16 +71,24 @@ func OS() Env {
 	return Env{
 		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
 		Rand: rand.Reader, OpenJournal: journal.Open, StateDir: filepath.Join(xdg.StateHome, "sluice"),
-		Getwd: os.Getwd, FS: os.DirFS, Notify: notify,
+		Getwd: os.Getwd, FS: os.DirFS, Notify: notify, Outlive: outlive,
 		Host: strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), Alive: alive,
 		Browse: browse, IsTerminal: isTerminal, Size: size,
 	}
 }
 
+// notify counts a terminal that goes away as an interrupt, unless nohup said that it
+// may.
 func notify(c chan<- os.Signal) func() {
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(c, syscall.SIGHUP)
+	}
 	return func() { signal.Stop(c) }
 }
+
+// outlive: without it a write to a pipe that nobody reads ends the process.
+func outlive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // userName is who runs this, for people; it proves nothing.
 func userName() string {

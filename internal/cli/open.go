@@ -62,8 +62,16 @@ func (p *program) draw() float64 {
 	return float64(binary.LittleEndian.Uint64(b[:])>>11) / (1 << 53)
 }
 
-// journal opens the journal, making it if need be.
+// journal opens the journal, making it if need be, for a verb that carries something
+// out: that does not end because nobody reads what it says.
 func (p *program) journal() (*journal.Journal, error) {
+	if p.env.Outlive != nil {
+		p.env.Outlive()
+	}
+	return p.openJournal()
+}
+
+func (p *program) openJournal() (*journal.Journal, error) {
 	c, _, err := p.clock()
 	if err != nil {
 		return nil, err
@@ -82,7 +90,7 @@ func (p *program) journalIfAny() (*journal.Journal, error) {
 			return nil, nil
 		}
 	}
-	return p.journal()
+	return p.openJournal()
 }
 
 // engine runs deployments of the account on the journal.
