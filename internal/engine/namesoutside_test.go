@@ -158,3 +158,28 @@ func TestNamedShareIsHeldDuringAWait(t *testing.T) {
 		}
 	})
 }
+
+// A canary service that is found by a name is scaled by somebody: what is stopped for
+// it again is out of the name, and forgotten, before.
+func TestNamedCanaryServiceScaledByOthers(t *testing.T) {
+	for count, soon := range map[int32]string{4: "3 primary, 1 canary", 1: "3 primary, 1 canary"} {
+		byName(t, named{controller: "ECS", image: "?term=80s"}, func(b *nameBench) {
+			ctx := context.Background()
+			ran := b.beside(b.engine, b.start(with(b.files("sim/api:v2", namedWait), "sluice.yaml", "onOutsideChange: reassert\n")))
+			b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
+			got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api-canary"), DesiredCount: aws.Int32(count)}))(b)
+			must(b, b.clock.Sleep(ctx, 4*time.Minute))
+			now := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"api-canary"}}))(b).Services[0]
+			if now.DesiredCount != 2 || b.found() != soon {
+				b.Errorf("%d: %d tasks, %s\n%s", count, now.DesiredCount, b.found(), b.log())
+			}
+			b.until("it is over", func() bool { return ran.done })
+			if ran.Outcome != sluice.Succeeded {
+				b.Errorf("%d: %s: %s\n%s", count, ran.Outcome, ran.Cause, b.log())
+			}
+			if count > 2 { // somebody's own scaling in waits for no caller
+				b.nobodyLost()
+			}
+		})
+	}
+}

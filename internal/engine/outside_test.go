@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -336,6 +337,38 @@ func TestCanaryServiceChangedByOthersDuringAWait(t *testing.T) {
 					if s := b.canaryService(); s != nil && *s.Status == "ACTIVE" {
 						b.Errorf("%s is left over", *s.ServiceName)
 					}
+				})
+			})
+		}
+	}
+}
+
+// A canary service that somebody scales while time passes, up or down.
+func TestCanaryServiceScaledByOthersDuringAWait(t *testing.T) {
+	for count, scaled := range map[int32]string{3: "from 2 tasks to 3", 1: "from 2 tasks to 1"} {
+		for policy, c := range map[sluice.OnOutside]struct {
+			outcome sluice.Outcome
+			ends    string
+			soon    int32 // tasks of the canary service a minute and a half later
+		}{sluice.StopOnChange: {sluice.RolledBack, rolledV1, 0}, sluice.ReassertChange: {sluice.Succeeded, rolledV2, 2}, sluice.AdoptChange: {sluice.Succeeded, rolledV2, count}} {
+			t.Run(fmt.Sprintf("%d/%s", count, policy), func(t *testing.T) {
+				rolls(t, func(b *bench) {
+					wait := "{name: WAIT, with: {duration: 10m}}"
+					files := with(b.hosted("sim/web:v2", pipelined(half, fifth, wait, roll, home, clean), breaker), "sluice.yaml", "onOutsideChange: "+string(policy)+"\n")
+					ran := b.beside(b.engine, b.start(files))
+					b.until("the wait", func() bool { return strings.Contains(b.log(), "10m0s to pass") })
+					got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web-canary"), DesiredCount: aws.Int32(count)}))(b)
+					must(b, b.clock.Sleep(context.Background(), 90*time.Second))
+					if s := b.canaryService(); policy != sluice.StopOnChange && s.DesiredCount != c.soon {
+						b.Errorf("a minute and a half later it has %d tasks, want %d", s.DesiredCount, c.soon)
+					}
+					b.until("it is over", func() bool { return ran.done })
+					must(b, ran.err)
+					b.rolled(ran.Ended, c.outcome, "", c.ends)
+					if !strings.Contains(b.log(), "the canary service was scaled "+scaled) {
+						b.Errorf("nobody is told\n%s", b.log())
+					}
+					b.noneLost()
 				})
 			})
 		}

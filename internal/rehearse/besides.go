@@ -30,6 +30,19 @@ func (f *field) canaryService(tx *world.Tx) *world.Service {
 	return s
 }
 
+// onBeside does something to the canary service, if one stands.
+func (f *field) onBeside(operation string, in map[string]any) {
+	stands := false
+	f.inWorld(func(tx *world.Tx) {
+		s := f.canaryService(tx)
+		stands = s != nil && s.Status == "ACTIVE"
+	})
+	if stands {
+		in["cluster"], in["service"] = f.World.Cluster, plan.BesideName(f.World.Service)
+		f.ask(operation, in)
+	}
+}
+
 // sets are the task sets and deployments of both variants, whatever hosts them.
 func (f *field) sets(tx *world.Tx) (all []*world.TaskSet) {
 	for _, s := range []*world.Service{f.service(tx), f.canaryService(tx)} {

@@ -41,9 +41,19 @@ func acts() map[string]func(f *field, args []int) {
 		Second:        func(f *field, _ []int) { f.second() },
 		TakeOver:      func(f *field, _ []int) { f.takeOver() },
 		ScaleCanary: func(f *field, args []int) {
+			if f.hostsBeside() {
+				f.onBeside("UpdateService", map[string]any{"desiredCount": 1 + args[0]*f.World.Tasks/100})
+				return
+			}
 			f.onCanary("UpdateTaskSet", map[string]any{"scale": map[string]any{"unit": "PERCENT", "value": args[0]}})
 		},
-		DeleteCanary:  func(f *field, _ []int) { f.onCanary("DeleteTaskSet", map[string]any{"force": true}) },
+		DeleteCanary: func(f *field, _ []int) {
+			if f.hostsBeside() {
+				f.onBeside("DeleteService", map[string]any{"force": true})
+				return
+			}
+			f.onCanary("DeleteTaskSet", map[string]any{"force": true})
+		},
 		PromoteCanary: func(f *field, _ []int) { f.onCanary("UpdateServicePrimaryTaskSet", nil) },
 		Continue:      func(f *field, _ []int) { f.continues() },
 		StopShift:     func(f *field, args []int) { f.stopShift(args[0] > 0) },

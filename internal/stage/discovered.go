@@ -37,7 +37,7 @@ type discovered struct {
 func (r *Run) openDiscovered() *discovered {
 	d := &discovered{Run: r, seen: map[string]bool{}, undone: map[string]int{}}
 	d.names = &cloudmap.Driver{Own: cloudmap.Own(r.Deployment), Tasks: d.crowd, Keep: d.keepTaken, Taken: map[string]map[string]string{},
-		Answer: d.answerRecords, Place: cloudmap.Place{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Region: r.Plan.Region}}
+		KeepIn: d.keepIn, Answer: d.answerRecords, Place: cloudmap.Place{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Region: r.Plan.Region}}
 	d.names.Names = cloudmap.Names{API: r.Account.CloudMap(), Registry: *r.Plan.Registry, Pause: r.pause, Token: d.token}
 	return d
 }
@@ -78,6 +78,9 @@ func (d *discovered) load(ctx context.Context) error {
 		return err
 	}
 	if err := d.loadTheirs(ctx); err != nil {
+		return err
+	}
+	if err := d.loadIn(ctx); err != nil {
 		return err
 	}
 	d.names.Holds = held > 0
@@ -304,7 +307,8 @@ func (d *discovered) enough(ctx context.Context, to sluice.Weights) error {
 	return d.awaitNew(ctx, canary, want.Canary)
 }
 
-// sends: the canary is found, or some of the primary is not because of it.
+// sends: the canary is found, or is to be, or some of the primary is not because of
+// it.
 func (d *discovered) sends(ctx context.Context) (bool, error) {
 	if err := d.load(ctx); err != nil {
 		return false, err
@@ -312,7 +316,8 @@ func (d *discovered) sends(ctx context.Context) (bool, error) {
 	if err := d.lookAt(ctx); err != nil {
 		return false, err
 	}
-	return d.names.Ours()+d.names.Out() > 0, nil
+	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
+	return held+d.names.Ours()+d.names.Out() > 0, err
 }
 
 // settle waits until nobody goes any more to what was taken out last: name servers
@@ -350,6 +355,7 @@ func (d *discovered) part(ctx context.Context, m member) error {
 	if err != nil {
 		return err
 	}
+	d.names.Part(d.tasksOf(m))
 	if len(found) > 0 {
 		if !d.names.Beside(found) && !d.Stage.Recreate {
 			return &sluice.Error{Op: "take the " + m.label + " out of " + d.names.Registry.FullName(), Resource: m.ID, Kind: sluice.OutsideChange,

@@ -2,7 +2,9 @@ package stage
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -125,12 +127,20 @@ func (d *discovered) foundOf(ctx context.Context, m member) ([]string, error) {
 		return nil, err
 	}
 	var ids []string
-	for _, t := range d.tasks {
-		if m.runs(t) {
-			ids = append(ids, d.names.InstancesOf(t.ID)...)
-		}
+	for _, task := range d.tasksOf(m) {
+		ids = append(ids, d.names.InstancesOf(task)...)
 	}
 	return ids, nil
+}
+
+// tasksOf are the ids of a member's tasks, as of the last look.
+func (d *discovered) tasksOf(m member) (ids []string) {
+	for _, t := range d.tasks {
+		if m.runs(t) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
 }
 
 // states are the member's tasks as a verdict takes targets: healthy are those that
@@ -155,4 +165,23 @@ func (d *discovered) states(ctx context.Context, m member) ([]sluice.Target, err
 		all = append(all, x)
 	}
 	return all, nil
+}
+
+// loadIn takes up which instances of the canary were registered; keepIn saves them,
+// without what all their ids begin with.
+func (d *discovered) loadIn(ctx context.Context) error {
+	ids, _, err := saved[[]string](ctx, d.Host, keyIn)
+	d.names.In = map[string]bool{}
+	for _, id := range ids {
+		d.names.In[d.names.Own+id] = true
+	}
+	return err
+}
+
+func (d *discovered) keepIn(ctx context.Context) error {
+	ids := []string{}
+	for _, id := range slices.Sorted(maps.Keys(d.names.In)) {
+		ids = append(ids, strings.TrimPrefix(id, d.names.Own))
+	}
+	return save(ctx, d.Host, keyIn, ids)
 }

@@ -174,7 +174,8 @@ func (r *Run) undoes(ctx context.Context, c change) error {
 	case wasCounted:
 		return r.hand.Update(ctx, r.act, "set the desired count", ecs.Counted(int(c.want)))
 	}
-	bare := c.label == plan.CanarySet && c.did == wasScaled && c.have == 0
+	shrinks := c.have > c.want && r.Plan.Discovered() // ECS stops tasks whose addresses callers have
+	bare := c.label == plan.CanarySet && c.did == wasScaled && (c.have == 0 || shrinks)
 	return r.withoutTraffic(ctx, bare, func() error { return r.hosting.undo(ctx, c) })
 }
 

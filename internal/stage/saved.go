@@ -31,7 +31,9 @@ const (
 	keyHeld         = "claimed"
 	keyShareHeld    = "held-share"
 	keyTaken        = "taken-out"
+	keyIn           = "put-in"
 	keyTheirs       = "left-as-they-are"
+	keyCanaryCount  = "canary-count"
 	keyAccepted     = "accepted"
 	keyDone         = "done" // how many of the plan's stages
 	// KeyTakeOver is whose claim a person let this deployment take over when it was

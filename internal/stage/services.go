@@ -50,9 +50,13 @@ func (s services) ensureCanary(ctx context.Context, rev ecs.Revision, scale int)
 	if err != nil {
 		return member{}, err
 	}
+	count := shareOf(primary.Desired, scale)
+	if err := s.counts(ctx, count); err != nil {
+		return member{}, err
+	}
 	template, _ := definition.Beside(s.service, &primary.Raw)
 	live, found, err := s.beside.EnsureService(ctx, s.act, ecs.WantedBeside{By: by, Template: template, Revision: rev,
-		Count: shareOf(primary.Desired, scale), Attach: s.access.attach(sluice.Canary)})
+		Count: count, Attach: s.access.attach(sluice.Canary)})
 	if err != nil {
 		return member{}, err
 	}

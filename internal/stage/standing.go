@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -97,6 +98,8 @@ const (
 type change struct {
 	did        string // wasDeleted …
 	label      string // of the task set, as plans call it
+	name       string // as people call it, if that is another
+	tasks      bool   // have and want are tasks, not percent
 	set        sluice.TaskSet
 	of         string  // wasPromoted: id of the one that should be PRIMARY
 	have, want float64 // scale in percent, or desired count
@@ -105,8 +108,11 @@ type change struct {
 func (c change) String() string {
 	switch c.did {
 	case wasDeleted:
-		return "the " + c.label + " was deleted"
+		return "the " + cmp.Or(c.name, c.label) + " was deleted"
 	case wasScaled:
+		if c.tasks {
+			return fmt.Sprintf("the %s was scaled from %s to %g", c.name, sluice.Plural(int(c.want), "task"), c.have)
+		}
 		return fmt.Sprintf("the %s (%s) was scaled from %g%% to %g%%", c.label, c.set.ID, c.want, c.have)
 	case wasPromoted:
 		return fmt.Sprintf("task set %s was made PRIMARY in the place of the %s", c.set.ID, c.label)

@@ -42,6 +42,10 @@ type Driver struct {
 	Taken map[string]map[string]string
 	Keep  func(ctx context.Context, taken map[string]map[string]string) error
 
+	// In are the canary's instances that we registered. KeepIn saves them: once they
+	// are found, and before they are taken out.
+	In     map[string]bool
+	KeepIn func(ctx context.Context) error
 	// Theirs are instances that are as somebody else wants them and stay so, found or
 	// not.
 	Theirs map[string]bool
@@ -167,8 +171,21 @@ func (d *Driver) Leave(ctx context.Context, act sluice.Act, v sluice.Variant, id
 	} else if err := d.intend(ctx, ids); err != nil {
 		return err
 	}
-	d.leaves(ids)
+	if err := d.leaves(ctx, ids); err != nil {
+		return err
+	}
 	return d.Deregister(ctx, act, label, ids)
+}
+
+// Part remembers that tasks of the primary are about to stop: none of them is put
+// back any more, found or not.
+func (d *Driver) Part(tasks []string) {
+	if d.left == nil {
+		d.left = map[string]bool{}
+	}
+	for _, id := range tasks {
+		d.left[id] = true
+	}
 }
 
 // Paths is the name. Its weights are valid only if no other split of the tasks
@@ -233,10 +250,34 @@ func (d *Driver) putIn(ctx context.Context, act sluice.Act, c change) error {
 	if err := d.Register(ctx, act, CanaryInstances, enter); err != nil {
 		return err
 	}
+	if err := d.entered(ctx, enter); err != nil {
+		return err
+	}
 	if err := d.Register(ctx, act, PrimaryInstances, back); err != nil {
 		return err
 	}
 	return d.forget(ctx, back)
+}
+
+// entered saves which instances of the canary are found by now.
+func (d *Driver) entered(ctx context.Context, all []Instance) error {
+	if len(all) == 0 {
+		return nil
+	}
+	if d.In == nil {
+		d.In = map[string]bool{}
+	}
+	for _, i := range all {
+		d.In[i.ID] = true
+	}
+	return d.keepIn(ctx)
+}
+
+func (d *Driver) keepIn(ctx context.Context) error {
+	if d.KeepIn == nil {
+		return nil
+	}
+	return d.KeepIn(ctx)
 }
 
 // forget drops from what is taken out what is found again.
@@ -256,7 +297,9 @@ func (d *Driver) takeOut(ctx context.Context, act sluice.Act, c change) error {
 	for _, m := range c.leave {
 		leave = append(leave, m.instance)
 	}
-	d.leaves(leave)
+	if err := d.leaves(ctx, leave); err != nil {
+		return err
+	}
 	for _, m := range c.takeOut {
 		out = append(out, m.instance)
 	}
@@ -271,14 +314,20 @@ func (d *Driver) takeOut(ctx context.Context, act sluice.Act, c change) error {
 
 // leaves remembers that it is us who take instances out: a look may still show
 // them afterwards.
-func (d *Driver) leaves(ids []string) {
+func (d *Driver) leaves(ctx context.Context, ids []string) error {
 	if d.left == nil {
 		d.left = map[string]bool{}
 	}
+	n := len(d.In)
 	for _, id := range ids {
 		d.left[id] = true
 		delete(d.seenIn, id)
+		delete(d.In, id)
 	}
+	if len(d.In) == n {
+		return nil
+	}
+	return d.keepIn(ctx)
 }
 
 // intend saves the attributes of instances that are about to be taken out, and

@@ -117,7 +117,7 @@ func (d *Driver) outside(s scene) Outside {
 		switch {
 		case m.theirs:
 		case m.Variant == sluice.Canary:
-			if d.Holds && !m.in && m.Well && d.seenIn[m.instance] {
+			if d.Holds && !m.in && m.Well && (d.seenIn[m.instance] || d.In[m.instance]) {
 				o.Gone = append(o.Gone, m.instance)
 			}
 		case m.in && m.taken && d.seenOut[m.instance]:
@@ -177,6 +177,7 @@ func (d *Driver) Adopt(ctx context.Context, o Outside) error {
 func (d *Driver) unsee(o Outside) {
 	for _, id := range append(slices.Clone(o.Gone), o.Missing...) {
 		delete(d.seenIn, id)
+		delete(d.In, id)
 	}
 	for _, id := range o.Back {
 		delete(d.seenOut, id)
