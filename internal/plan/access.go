@@ -64,17 +64,20 @@ func routes(s appfile.Stage) bool {
 
 // ways are the ways on which callers reach a service, as far as its files and AWS
 // tell.
-type ways struct{ discovery, connect bool }
+type ways struct{ balancer, discovery, connect bool }
 
 func waysOf(app *appfile.Application, live Live) ways {
 	in := app.Service.Input
-	w := ways{discovery: len(in.ServiceRegistries) > 0, connect: connects(in.ServiceConnectConfiguration)}
+	w := ways{balancer: app.Primary != nil || len(in.LoadBalancers) > 0, discovery: len(in.ServiceRegistries) > 0, connect: connects(in.ServiceConnectConfiguration)}
 	if live.Service == nil || live.status() != "ACTIVE" {
 		return w
 	}
 	given := app.Service.Given
 	if !given["serviceRegistries"] {
-		w.discovery = len(live.Service.ServiceRegistries) > 0
+		w.discovery = live.registered() != ""
+	}
+	if !given["loadBalancers"] {
+		w.balancer = w.balancer || live.balanced()
 	}
 	if !given["serviceConnectConfiguration"] {
 		w.connect = connects(connectionOf(live.Service))

@@ -192,8 +192,9 @@ func refuseDiscovery(app *appfile.Application, live Live) error {
 	case len(registries) > 1:
 		return problem("name one", "the service definition names %d service registries, and ECS takes one", len(registries))
 	case app.Task.Input.NetworkMode != ecstypes.NetworkModeAwsvpc:
-		return problem("use networkMode: awsvpc, in which each task has an address of its own",
-			"network mode %s: its tasks are found by the host's address and a port that changes, which sluice does not steer", orBridge(app.Task.Input.NetworkMode))
+		return problem("use networkMode: awsvpc, in which each task has an address of its own, with launch type EC2 too",
+			"network mode %s: its tasks are found by the address of their container instance%s, in SRV records alone, which sluice does not steer",
+			orBridge(app.Task.Input.NetworkMode), hostPort(app.Task.Input.NetworkMode))
 	case live.Registry == nil:
 		return problem("run it again", "the service registry was not looked up")
 	}
@@ -209,6 +210,17 @@ func orBridge(m ecstypes.NetworkMode) ecstypes.NetworkMode {
 		return ecstypes.NetworkModeBridge
 	}
 	return m
+}
+
+// hostPort is how tasks of a network mode without addresses of their own differ.
+func hostPort(m ecstypes.NetworkMode) string {
+	switch m {
+	case ecstypes.NetworkModeHost:
+		return " and a port of its own that one task of it can have"
+	case ecstypes.NetworkModeNone:
+		return ""
+	}
+	return " and a port that is another one for each task"
 }
 
 // registered is the ARN of the registry of what serves now, or "".
@@ -227,11 +239,24 @@ func (l Live) registered() string {
 	return ""
 }
 
-// refuseBoth: a service with a load balancer and a registry has two ways in, of
-// which one can be steered.
-func refuseBoth(app *appfile.Application) error {
-	balanced := app.Primary != nil || len(app.Service.Input.LoadBalancers) > 0
-	if app.AccessGiven || !balanced || len(app.Service.Input.ServiceRegistries) == 0 {
+// balanced reports whether what serves now is in a target group.
+func (l Live) balanced() bool {
+	if l.first() {
+		return false
+	}
+	for _, ts := range l.Service.TaskSets {
+		if aws.ToString(ts.Status) == "PRIMARY" && len(ts.LoadBalancers) > 0 {
+			return true
+		}
+	}
+	return len(l.Service.LoadBalancers) > 0
+}
+
+// refuseBoth: a service with a load balancer and a registry, by its files or as it
+// runs, has two ways in, of which one can be steered.
+func refuseBoth(app *appfile.Application, live Live) error {
+	w := waysOf(app, live)
+	if app.AccessGiven || !w.balancer || !w.discovery {
 		return nil
 	}
 	if controllerOf(app) == controllerECS && len(app.Pipeline) == 0 {
@@ -245,13 +270,16 @@ func refuseBoth(app *appfile.Application) error {
 // warnDiscovery tells what a name of Cloud Map cannot do.
 func (p *Plan) warnDiscovery(app *appfile.Application, live Live) {
 	if !p.Discovered() {
+		if now := live.registered(); now != "" && !p.Rolls() && len(app.Service.Input.ServiceRegistries) == 0 {
+			p.warning("callers by the name of the service registry %s will find no new task: the service definition names no registry", sluice.ARNName(now))
+		}
 		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 && !p.Beside() {
 			p.warning("callers by the name of the service registry reach every new task, the canary's too, as soon as it runs: accessType ELB steers the load balancer alone")
 		}
 		return
 	}
 	r := p.Registry
-	if p.Primary != nil || len(app.Service.Input.LoadBalancers) > 0 {
+	if waysOf(app, live).balancer {
 		p.warning("callers through the load balancer reach new tasks of the primary as soon as they are healthy: accessType %s steers the name alone", p.Access)
 	}
 	if !r.HasDNS() {

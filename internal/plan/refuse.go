@@ -42,7 +42,7 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	if err := refuseController(controllerOf(app), live); err != nil {
 		return err
 	}
-	if err := refuseBoth(app); err != nil {
+	if err := refuseBoth(app, live); err != nil {
 		return err
 	}
 	if err := refuseHosting(app, live, o); err != nil {
