@@ -153,7 +153,7 @@ func (f *field) registered(tx *world.Tx, s *world.Service) {
 func (f *field) takenOut() bool {
 	undone := f.Outside == "reassert" && f.result.Outcome == sluice.Succeeded && (f.World.Controller != "ECS" || f.hostsBeside())
 	return slices.ContainsFunc(f.Hands, func(h Hand) bool {
-		watched := h.Stage > 0 && h.Stage < len(f.Pipeline)
+		watched := h.Stage > 0 && h.At == 0 && h.Stage < len(f.Pipeline)
 		return strings.HasPrefix(h.Does, TakeOut) && !(undone && watched)
 	})
 }

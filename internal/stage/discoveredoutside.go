@@ -40,8 +40,18 @@ func (d *discovered) heed(ctx context.Context) error {
 	return err
 }
 
-// differs leaves it to [discovered.tend], which answers at every look.
-func (d *discovered) differs(context.Context) (bool, error) { return false, nil }
+// differs looks where no share is held; else [discovered.tend] answers at every
+// look.
+func (d *discovered) differs(ctx context.Context) (bool, error) {
+	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
+	if err != nil || held > 0 {
+		return false, err
+	}
+	if err := d.load(ctx); err != nil || d.names.Lenient {
+		return false, err
+	}
+	return d.names.Differs(ctx)
+}
 
 // spare has nothing to do: nobody is sent to an instance that is gone.
 func (d *discovered) spare(context.Context) error { return nil }

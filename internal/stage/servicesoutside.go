@@ -41,7 +41,8 @@ const canaryServiceKey = "canary service"
 // foreign tells of a canary service that somebody else deleted or scaled. What ECS
 // has under way on the service itself is its own to change.
 func (s services) foreign(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error) {
-	if x.before.canary == 0 || x.before.canary != x.after.canary || slices.Contains(x.accepted.Gone, plan.CanarySet) {
+	stood := x.before.canary > 0 && x.before.canary == x.after.canary
+	if !stood && !s.grown || slices.Contains(x.accepted.Gone, plan.CanarySet) {
 		return nil, nil
 	}
 	canary, err := s.beside.Observe(ctx)
@@ -49,7 +50,11 @@ func (s services) foreign(ctx context.Context, x *expectation, live *ecs.Live) (
 		return nil, err
 	}
 	c := change{label: plan.CanarySet, name: "canary service", tasks: true, set: sluice.TaskSet{ID: canaryServiceKey}}
-	if !canary.Stands() {
+	switch {
+	case canary.Stands():
+	case !stood:
+		return nil, nil // it is missed when it is looked at
+	default:
 		c.did = wasDeleted
 		return []change{c}, nil
 	}
@@ -62,13 +67,13 @@ func (s services) foreign(ctx context.Context, x *expectation, live *ecs.Live) (
 }
 
 // countedCanary is how many tasks the canary service should have. With ours it is
-// this stage that gives them.
+// this stage that gives them, and has not yet.
 func (s services) countedCanary(ctx context.Context, x *expectation) (want int, ours bool, err error) {
 	if n, theirs := x.accepted.Scales[canaryServiceKey]; theirs {
 		return int(n), false, nil
 	}
 	c, ok, err := saved[counted](ctx, s.Host, keyCanaryCount)
-	return c.Tasks, !ok || c.Stage == s.Stage.Index, err
+	return c.Tasks, !ok || c.Stage == s.Stage.Index && !s.grown, err
 }
 
 // undo gives the canary service its tasks again.

@@ -78,6 +78,12 @@ const (
 	enrolled = 2 * time.Minute
 )
 
+// Differs looks whether others seem to have done anything, and answers nothing.
+func (d *Driver) Differs(ctx context.Context) (bool, error) {
+	s, err := d.see(ctx)
+	return err == nil && !d.outside(s).none(), err
+}
+
 // watch notices what others did, once a second look confirms it: an answer of the
 // past looks the same.
 func (d *Driver) watch(ctx context.Context) error {
