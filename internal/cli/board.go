@@ -33,8 +33,23 @@ func newBoard(p *plan.Plan) *board {
 	if len(p.Rollback.Routes) > 0 {
 		b.live = p.Rollback.Routes[0].Weights
 		b.asked = b.live
+	} else if p.Discovered() {
+		b.live, b.asked = sluice.CanaryShare(0), sluice.CanaryShare(0)
 	}
 	return b
+}
+
+// asks is what a stage asks for: weights of rules, or a share by a name.
+func asks(p *plan.Plan, s plan.Stage) (w sluice.Weights, ok bool) {
+	switch {
+	case len(s.Routes) > 0:
+		return s.Routes[0].Weights, true
+	case !p.Discovered():
+		return w, false
+	case s.Weights != nil:
+		return *s.Weights, true
+	}
+	return sluice.CanaryShare(0), s.Name == appfile.StageCanaryClean || s.Name == appfile.StageSync || s.Name == appfile.StageRollback
 }
 
 // see takes in an event.
@@ -75,8 +90,8 @@ func (b *board) start(index int, at time.Time) {
 		s.began = at
 	}
 	s.status, b.current, b.ended = "running", "", time.Time{}
-	if routes := b.plan.Stage(index).Routes; len(routes) > 0 {
-		b.asked = routes[0].Weights
+	if w, ok := asks(b.plan, b.plan.Stage(index)); ok {
+		b.asked = w
 	}
 }
 

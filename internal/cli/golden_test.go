@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -193,4 +194,20 @@ func TestTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "tree.txt", out.String())
+}
+
+// Who is found under a name, of which variant, and who should not be.
+func TestTreeOfAName(t *testing.T) {
+	const p, c = "0000000000000000000000000000000", "1111111111111111111111111111111"
+	running := map[string]sluice.Variant{p + "1": sluice.Primary, p + "2": sluice.Primary, p + "3": sluice.Primary, c + "1": sluice.Canary, c + "2": sluice.Canary}
+	registry := plan.Registry{ARN: "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-1", Name: "api", Namespace: "shop.local"}
+	instances := []cloudmap.Instance{{ID: p + "1", Healthy: true}, {ID: p + "2"}, {ID: cloudmap.Own("slc-1") + c + "1", Healthy: true}, {ID: cloudmap.Own("slc-1") + c + "9", Healthy: true}, {ID: "by-hand", Healthy: true}}
+	asked := sluice.CanaryShare(25)
+	tr := &tree{Cluster: "prod", Service: "api", Region: "us-east-1", Status: "ACTIVE", Controller: "EXTERNAL", Desired: 3, Running: 5,
+		Names: []treeName{nameOfTasks(registry, instances, running)}, Deployment: &treeDeployment{ID: "slc-1", State: "running", From: "api:1", To: "api:2", Asked: &asked}}
+	var out bytes.Buffer
+	if err := (treeView{}).write(&out, tr); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "treename.txt", out.String())
 }

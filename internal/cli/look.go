@@ -67,6 +67,7 @@ type tree struct {
 	Claim      string        `json:"claim,omitempty"`
 	Scaling    []treeScaling `json:"autoScaling,omitempty"`
 	Rules      []treeRule    `json:"rules,omitempty"`
+	Names      []treeName    `json:"names,omitempty"` // of Cloud Map
 	Sets       []treeSet     `json:"taskSets,omitempty"`
 	Left       []treeLeft    `json:"otherTargets,omitempty"`
 	Problem    string        `json:"problem,omitempty"` // why there are no rules
@@ -170,9 +171,10 @@ func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tre
 		if err := t.beside(ctx, a, s); err != nil {
 			return t, err
 		}
-		return t, t.rules(ctx, a, s)
+	} else if err := t.targets(ctx, a, s); err != nil {
+		return t, err
 	}
-	if err := t.targets(ctx, a, s); err != nil {
+	if err := t.names(ctx, a, live); err != nil {
 		return t, err
 	}
 	return t, t.rules(ctx, a, s)
@@ -194,7 +196,7 @@ func setOf(ts sluice.TaskSet, s subject) treeSet {
 	switch {
 	case ts.Status == "PRIMARY":
 		out.Role = string(sluice.Primary)
-	case ts.TargetGroup != "" && ts.TargetGroup == s.canary:
+	case ts.TargetGroup != "" && ts.TargetGroup == s.canary, canarys(ts.ExternalID):
 		out.Role = string(sluice.Canary)
 	case plan.Ours(ts.ExternalID) && ts.TargetGroup == s.primary:
 		out.Role = "next primary"
@@ -203,6 +205,13 @@ func setOf(ts sluice.TaskSet, s subject) treeSet {
 		}
 	}
 	return out
+}
+
+// canarys reports whether an identity is of a canary that sluice made: with nothing
+// in the way of requests, nothing else tells.
+func canarys(made string) bool {
+	_, stage, _ := strings.Cut(made, "/")
+	return plan.Ours(made) && strings.HasPrefix(stage, string(sluice.Canary))
 }
 
 // tasks reads the service's tasks; each knows by startedBy which set it is of.

@@ -18,8 +18,8 @@ func (p *program) status() *cobra.Command {
 	events, follow := -1, false
 	c := p.command(&t, "Show a service as it stands, and its deployment",
 		`Show a service as it stands: its task sets, tasks and targets, the weights asked and
-those that the rules have, and the deployment that runs or ran last; of a rolling
-service ECS's deployments, why tasks fail, and its newest events; of one that CodeDeploy
+those that the rules have, who is found under its names of Cloud Map, and the deployment
+that runs or ran last; of a rolling service ECS's deployments, why tasks fail, and its newest events; of one that CodeDeploy
 deploys the deployment with its lifecycle, and both task sets with their traffic. It reads
 only.
 

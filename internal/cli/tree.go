@@ -24,6 +24,7 @@ func (v treeView) write(w io.Writer, t *tree) error {
 	v.scaling(&b, t)
 	v.deployment(&b, t)
 	v.rules(&b, t)
+	v.names(&b, t)
 	v.code(&b, t)
 	for _, s := range t.Sets {
 		v.set(&b, s)
