@@ -80,6 +80,9 @@ func (r *rehearsing) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	if scenarios, err = r.happening(scenarios, app); err != nil {
+		return err
+	}
 	began := time.Now()
 	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shape(base.World),
 		Advice: append(rehearsals.Advice(base.World, app), rehearsals.Measured(base)...), Rows: r.all(base, scenarios, len(app.Pipeline))}
@@ -121,6 +124,21 @@ func (r *rehearsing) scenarios() ([]rehearsals.Scenario, error) {
 		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
+}
+
+// happening are the scenarios that can happen to the application. One that was asked
+// for by name and cannot is an error.
+func (r *rehearsing) happening(all []rehearsals.Scenario, app *appfile.Application) (some []rehearsals.Scenario, err error) {
+	for _, s := range all {
+		switch {
+		case s.Of(app):
+			some = append(some, s)
+		case r.faults != "all":
+			return nil, &sluice.Error{Op: "sluice rehearse", Resource: app.File, Err: fmt.Errorf("scenario %s cannot happen to it: %s", s.Name, s.Says),
+				Next: "it has no such steps; add them under before or after, or leave the scenario out"}
+		}
+	}
+	return some, nil
 }
 
 // base is the case that every scenario changes: the files in their world.

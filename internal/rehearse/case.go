@@ -32,6 +32,7 @@ type Case struct {
 	// Files and File are the user's own application, in the place of Pipeline.
 	Files fs.FS
 	File  string
+	Fails string // the first of its steps before, or after, the stages fails: [stepBefore], [stepAfter]
 	// Options of the plan.
 	QuickSync bool
 }

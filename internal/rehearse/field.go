@@ -128,7 +128,7 @@ func (f *field) images() (image.Catalog, string, error) {
 	if i := mainImage(app); i != "" {
 		catalogue[i] = fresh
 	}
-	endSteps(catalogue, app)
+	endSteps(catalogue, app, f.Fails)
 	return catalogue, oldImage, nil
 }
 

@@ -74,25 +74,39 @@ func (f *field) stepFamilies() (all []string) {
 	return all
 }
 
-// endSteps lets the tasks of a user's own steps succeed: those with a definition
-// of their own, and the new version with the commands that steps give it.
-func endSteps(all image.Catalog, app *appfile.Application) {
-	done := image.Behaviour{Version: "step", CrashAfter: 20 * time.Second}
-	for _, s := range append(append([]appfile.Step{}, app.Before...), app.After...) {
-		if s.Task != nil {
-			for _, c := range s.Task.Input.ContainerDefinitions {
-				if c.Image != nil {
-					all[*c.Image] = done
-				}
+// endSteps lets the tasks of a user's own steps end: those with a definition of their
+// own, and the new version with the commands that steps give it. They succeed, but
+// for the first of the side that fails.
+func endSteps(all image.Catalog, app *appfile.Application, fails string) {
+	for side, steps := range map[string][]appfile.Step{stepBefore: app.Before, stepAfter: app.After} {
+		for i, s := range steps {
+			ends := image.Behaviour{Version: "step", CrashAfter: 20 * time.Second}
+			if side == fails && i == 0 {
+				ends.ExitCode = 3
 			}
-			continue
+			endStep(all, mainImage(app), s, ends)
 		}
-		if s.Run.Input.Overrides == nil {
-			continue
+	}
+}
+
+func endStep(all image.Catalog, served string, s appfile.Step, ends image.Behaviour) {
+	if s.Task != nil {
+		for _, c := range s.Task.Input.ContainerDefinitions {
+			switch {
+			case c.Image == nil:
+			case *c.Image == served: // the version itself, with another command
+				command(all, served, c.Command, ends)
+			default:
+				all[*c.Image] = ends
+			}
 		}
-		for _, o := range s.Run.Input.Overrides.ContainerOverrides {
-			command(all, mainImage(app), o.Command, done)
-		}
+		return
+	}
+	if s.Run.Input.Overrides == nil {
+		return
+	}
+	for _, o := range s.Run.Input.Overrides.ContainerOverrides {
+		command(all, served, o.Command, ends)
 	}
 }
 
@@ -123,7 +137,7 @@ func (f *field) ranOnce(t *world.Task) {
 // stepsFail: a step fails by itself.
 func (c Case) stepsFail() bool {
 	text := c.Before + " " + c.After
-	return strings.Contains(text, "exit=3") || strings.Contains(text, "noboot")
+	return c.Fails != "" || strings.Contains(text, "exit=3") || strings.Contains(text, "noboot")
 }
 
 // stepsMayFail: besides, ECS may have forgotten how a step ended by the time that
