@@ -28,6 +28,7 @@ func TestCheckNamesTheFieldThatPipedWouldRefuse(t *testing.T) {
 		{stage(func(*contract.PipelineStage) {}), ""},
 		{stage(func(s *contract.PipelineStage) { s.UpdatedAt = -1 }), "stages[0].updated_at"},
 		{stage(func(s *contract.PipelineStage) { s.Status = 99 }), "stages[0].status is 99, which has no name"},
+		{stage(func(s *contract.PipelineStage) { s.AvailableOperation = 9 }), "stages[0].available_operation is 9, which has no name"},
 		{stage(func(s *contract.PipelineStage) { s.CompletedAt = -1 }), "stages[0].completed_at is -1, below 0"},
 		{&contract.ExecuteStageRequest{}, "input is not set"},
 		{&contract.ApplicationGitPath{Repo: &contract.ApplicationGitRepository{Id: "r"}, Path: "/web"}, "path does not fit"},

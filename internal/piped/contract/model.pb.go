@@ -2200,7 +2200,7 @@ const file_contract_model_proto_rawDesc = "" +
 	"\tS3_OBJECT\x10\x02\x12\x0e\n" +
 	"\n" +
 	"GIT_SOURCE\x10\x03\x12\x14\n" +
-	"\x10TERRAFORM_MODULE\x10\x04\"\xcf\x05\n" +
+	"\x10TERRAFORM_MODULE\x10\x04\"\xd7\x05\n" +
 	"\rPipelineStage\x12\x16\n" +
 	"\x02id\x18\x01 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\x02id\x12\x1a\n" +
 	"\x04name\x18\x02 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\x04name\x12\x12\n" +
@@ -2221,12 +2221,12 @@ const file_contract_model_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x0e \x01(\x03B\x06\xca\xdb\x18\x02\x18\x01R\tcreatedAt\x12%\n" +
 	"\n" +
-	"updated_at\x18\x0f \x01(\x03B\x06\xca\xdb\x18\x02\x18\x01R\tupdatedAt\x12G\n" +
-	"\x13available_operation\x18\x10 \x01(\x0e2\x16.model.ManualOperationR\x12availableOperation\x121\n" +
+	"updated_at\x18\x0f \x01(\x03B\x06\xca\xdb\x18\x02\x18\x01R\tupdatedAt\x12O\n" +
+	"\x13available_operation\x18\x10 \x01(\x0e2\x16.model.ManualOperationB\x06\xca\xdb\x18\x02(\x01R\x12availableOperation\x121\n" +
 	"\x14authorized_operators\x18\x11 \x03(\tR\x13authorizedOperators\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb2\f\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xba\f\n" +
 	"\n" +
 	"Deployment\x12\x16\n" +
 	"\x02id\x18\x01 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\x02id\x12-\n" +
@@ -2234,8 +2234,8 @@ const file_contract_model_proto_rawDesc = "" +
 	"\x10application_name\x18\x03 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\x0fapplicationName\x12!\n" +
 	"\bpiped_id\x18\x05 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\apipedId\x12%\n" +
 	"\n" +
-	"project_id\x18\x06 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\tprojectId\x12*\n" +
-	"\x04kind\x18\a \x01(\x0e2\x16.model.ApplicationKindR\x04kind\x12<\n" +
+	"project_id\x18\x06 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\tprojectId\x122\n" +
+	"\x04kind\x18\a \x01(\x0e2\x16.model.ApplicationKindB\x06\xca\xdb\x18\x02(\x01R\x04kind\x12<\n" +
 	"\bgit_path\x18\b \x01(\v2\x19.model.ApplicationGitPathB\x06\xca\xdb\x18\x02\b\x01R\agitPath\x12%\n" +
 	"\x0ecloud_provider\x18\t \x01(\tR\rcloudProvider\x125\n" +
 	"\x06labels\x18\n" +
@@ -2313,10 +2313,10 @@ const file_contract_model_proto_rawDesc = "" +
 	"\x03log\x18\x02 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\x03log\x126\n" +
 	"\bseverity\x18\x03 \x01(\x0e2\x12.model.LogSeverityB\x06\xca\xdb\x18\x02(\x01R\bseverity\x12%\n" +
 	"\n" +
-	"created_at\x18\x0e \x01(\x03B\x06\xca\xdb\x18\x02\x18\x01R\tcreatedAt\"\xca\x01\n" +
+	"created_at\x18\x0e \x01(\x03B\x06\xca\xdb\x18\x02\x18\x01R\tcreatedAt\"\xc2\x01\n" +
 	"\x14ApplicationLiveState\x122\n" +
-	"\tresources\x18\x01 \x03(\v2\x14.model.ResourceStateR\tresources\x12O\n" +
-	"\rhealth_status\x18\x02 \x01(\x0e2\".model.ApplicationLiveState.StatusB\x06\xca\xdb\x18\x02(\x01R\fhealthStatus\"-\n" +
+	"\tresources\x18\x01 \x03(\v2\x14.model.ResourceStateR\tresources\x12G\n" +
+	"\rhealth_status\x18\x02 \x01(\x0e2\".model.ApplicationLiveState.StatusR\fhealthStatus\"-\n" +
 	"\x06Status\x12\v\n" +
 	"\aUNKNOWN\x10\x00\x12\v\n" +
 	"\aHEALTHY\x10\x01\x12\t\n" +
@@ -2350,7 +2350,7 @@ const file_contract_model_proto_rawDesc = "" +
 	"\fshort_reason\x18\x02 \x01(\tR\vshortReason\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12,\n" +
 	"\x12head_deployment_id\x18\x04 \x01(\tR\x10headDeploymentId\x12$\n" +
-	"\ttimestamp\x18\x05 \x01(\x03B\x06\xca\xdb\x18\x02\x18\x01R\ttimestamp\"\x8a\b\n" +
+	"\ttimestamp\x18\x05 \x01(\x03B\x06\xca\xdb\x18\x02\x18\x01R\ttimestamp\"\xaa\b\n" +
 	"\aCommand\x12\x16\n" +
 	"\x02id\x18\x01 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\x02id\x12!\n" +
 	"\bpiped_id\x18\x02 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\apipedId\x12%\n" +
@@ -2361,17 +2361,17 @@ const file_contract_model_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\a \x01(\tR\tprojectId\x12,\n" +
 	"\x06status\x18\x14 \x01(\x0e2\x14.model.CommandStatusR\x06status\x128\n" +
-	"\bmetadata\x18\x15 \x03(\v2\x1c.model.Command.MetadataEntryR\bmetadata\x12\x1d\n" +
+	"\bmetadata\x18\x15 \x03(\v2\x1c.model.Command.MetadataEntryR\bmetadata\x12%\n" +
 	"\n" +
-	"handled_at\x18\x16 \x01(\x03R\thandledAt\x12'\n" +
-	"\x04type\x18\x1e \x01(\x0e2\x13.model.Command.TypeR\x04type\x12@\n" +
+	"handled_at\x18\x16 \x01(\x03B\x06\xca\xdb\x18\x02 \x01R\thandledAt\x12/\n" +
+	"\x04type\x18\x1e \x01(\x0e2\x13.model.Command.TypeB\x06\xca\xdb\x18\x02(\x01R\x04type\x12@\n" +
 	"\rapprove_stage\x18\" \x01(\v2\x1b.model.Command.ApproveStageR\fapproveStage\x127\n" +
 	"\n" +
-	"skip_stage\x18% \x01(\v2\x18.model.Command.SkipStageR\tskipStage\x12\x1d\n" +
+	"skip_stage\x18% \x01(\v2\x18.model.Command.SkipStageR\tskipStage\x12%\n" +
 	"\n" +
-	"created_at\x18d \x01(\x03R\tcreatedAt\x12\x1d\n" +
+	"created_at\x18d \x01(\x03B\x06\xca\xdb\x18\x02\x18\x01R\tcreatedAt\x12%\n" +
 	"\n" +
-	"updated_at\x18e \x01(\x03R\tupdatedAt\x1a^\n" +
+	"updated_at\x18e \x01(\x03B\x06\xca\xdb\x18\x02\x18\x01R\tupdatedAt\x1a^\n" +
 	"\fApproveStage\x12+\n" +
 	"\rdeployment_id\x18\x01 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\fdeploymentId\x12!\n" +
 	"\bstage_id\x18\x02 \x01(\tB\x06\xca\xdb\x18\x02\x10\x01R\astageId\x1a[\n" +
