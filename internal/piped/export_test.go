@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
@@ -20,4 +22,16 @@ func NewHost(t *testing.T, c contract.PluginServiceClient, deployment string, s 
 		t.Fatal(err)
 	}
 	return h
+}
+
+// NewPlugin is a plugin in the process of the test, which says what its time is and
+// how it gets to AWS and to piped.
+func NewPlugin(t testing.TB, entry string, c clock.Clock, connect func(context.Context) (*account.Account, error), p contract.PluginServiceClient) contract.DeploymentServiceServer {
+	t.Helper()
+	e, err := readEntry(entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := func(ctx context.Context, _ access) (*account.Account, error) { return connect(ctx) }
+	return &plugin{entry: e, clock: c, places: newPlaces(e, c, to), piped: p}
 }

@@ -45,8 +45,12 @@ type logged struct {
 	complete bool
 }
 
+func bareFake() *fake {
+	return &fake{known: map[string]bool{}, metadata: map[string]string{}, stages: map[string]map[string]string{}, logs: map[string]*logged{}}
+}
+
 func newFake(t testing.TB) *fake {
-	f := &fake{known: map[string]bool{}, metadata: map[string]string{}, stages: map[string]map[string]string{}, logs: map[string]*logged{}}
+	f := bareFake()
 	f.start(t, "127.0.0.1:0")
 	t.Cleanup(func() { f.stop() })
 	return f

@@ -183,17 +183,23 @@ func TestHazard12CanaryLeavesTheServiceAlone(t *testing.T) {
 	}
 }
 
+// standalone is an application without a service, and jobFile what it runs.
+func standalone() string {
+	return strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", `        runStandaloneTask: true
+        clusterArn: arn:aws:ecs:us-east-1:123456789012:cluster/prod
+        awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]}
+`, 1)
+}
+
+func jobFile() string { return strings.Replace(taskFile, "family: web", "family: job", 1) }
+
 // A standalone task is run: exactly the revision that was registered, with
 // PipeCD's tags, watched to its end, its exit code and what it printed told. Run
 // again after a kill, it is found and not doubled. There is nothing to roll back.
 func TestHazard13StandaloneTaskIsRunAndObserved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, external+quick)
-	app := strings.Replace(appFile(""), "        serviceDefinitionFile: servicedef.yaml\n", `        runStandaloneTask: true
-        clusterArn: arn:aws:ecs:us-east-1:123456789012:cluster/prod
-        awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]}
-`, 1)
-	job := strings.Replace(taskFile, "family: web", "family: job", 1)
+	app, job := standalone(), jobFile()
 	d := r.begin(source{image: "sim/web:v1"}, source{app: app, task: job, image: "sim/web:v1-crash-after-3s-exit-0"})
 	d.run(d.Stages[0])
 	log := r.piped.text(d.Stages[0].GetId())

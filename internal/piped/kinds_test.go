@@ -90,14 +90,17 @@ func (r *rig) addresses(image string) (all []string) {
 	return all
 }
 
+// byName is an application file without target groups.
+func byName(app string) string {
+	from, to := strings.Index(app, "        targetGroups:"), strings.Index(app, "  pipeline:")
+	return app[:from] + "        accessType: SERVICE_DISCOVERY\n" + app[to-1:]
+}
+
 // Behind a name of Cloud Map the canary joins the primary, and is alone never.
 func TestPipelineBehindAName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, named)
-	app := appFile(pipeline)
-	from, to := strings.Index(app, "        targetGroups:"), strings.Index(app, "  pipeline:")
-	app = app[:from] + "        accessType: SERVICE_DISCOVERY\n" + app[to-1:]
-	service := serviceFile + registry
+	app, service := byName(appFile(pipeline)), serviceFile+registry
 	d := r.begin(source{image: "sim/web:v1", app: app, service: service}, source{app: app, service: service}, stagesOf()...)
 	for i, s := range d.forward() {
 		before := r.found()
@@ -125,16 +128,19 @@ applications:
       - {name: web, cluster: prod, service: web, targetGroups: [web-primary, web-canary], listener: web:80, rollback: [DEPLOYMENT_FAILURE]}
 `
 
+func shiftedFile() string {
+	return strings.Replace(serviceFile, "EXTERNAL", "CODE_DEPLOY", 1) + `loadBalancers:
+  - {targetGroupArn: "` + primaryARN + `", containerName: web, containerPort: 80}
+`
+}
+
 // A service that CodeDeploy deploys is brought to the new version by CodeDeploy, and
 // back by a rollback.
 func TestServiceThatCodeDeployDeploys(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shifted)
 	r.flow()
-	app := appFile("")
-	service := strings.Replace(serviceFile, "EXTERNAL", "CODE_DEPLOY", 1) + `loadBalancers:
-  - {targetGroupArn: "` + primaryARN + `", containerName: web, containerPort: 80}
-`
+	app, service := appFile(""), shiftedFile()
 	d := r.begin(source{image: "sim/web:v1", app: app, service: service}, source{app: app, service: service})
 	d.run(d.Stages[0])
 	log := r.piped.text(d.Stages[0].GetId())

@@ -67,11 +67,11 @@ func (l *stageLog) write(severity contract.LogSeverity, message string) {
 	l.nudge()
 }
 
-// block numbers a line by the machine's milliseconds, so that the lines of a later
-// attempt come after those of an earlier one.
+// block numbers a line by the machine's microseconds, so that the lines of a later
+// attempt come after those of an earlier one, however many those are.
 func (l *stageLog) block(severity contract.LogSeverity, line string) *contract.LogBlock {
 	now := time.Now()
-	l.last = max(l.last+1, now.UnixMilli())
+	l.last = max(l.last+1, now.UnixMicro())
 	return &contract.LogBlock{Index: l.last, Log: line, Severity: severity, CreatedAt: now.Unix()}
 }
 

@@ -49,17 +49,35 @@ func (p *place) definition(ctx context.Context, revision string) (*ecstypes.Task
 // places opens deploy targets when they are first needed: a plugin starts without
 // a call to AWS.
 type places struct {
-	entry  *entry
-	clock  clock.Clock
-	scaled bool
-	limits *account.Limits
+	entry   *entry
+	clock   clock.Clock
+	connect connect
 
 	mu   sync.Mutex
 	open map[string]*place
 }
 
-func newPlaces(e *entry, c clock.Clock, scaled bool) *places {
-	return &places{entry: e, clock: c, scaled: scaled, limits: account.NewLimits(), open: map[string]*place{}}
+// connect opens the account and Region of a deploy target.
+type connect func(context.Context, access) (*account.Account, error)
+
+func newPlaces(e *entry, c clock.Clock, to connect) *places {
+	return &places{entry: e, clock: c, connect: to, open: map[string]*place{}}
+}
+
+// toAWS connects as the deploy targets say, all under the same limits. A clock that
+// is scaled is for the local AWS alone.
+func toAWS(c clock.Clock, scaled bool) connect {
+	limits := account.NewLimits()
+	return func(ctx context.Context, to access) (*account.Account, error) {
+		a, err := account.Open(ctx, account.Config{
+			Region: to.Region, Profile: to.Profile, CredentialsFile: to.CredentialsFile,
+			AssumeRole: to.RoleARN, TokenFile: to.TokenFile, Clock: c, Draw: rand.Float64, Limits: limits,
+		})
+		if err == nil && scaled {
+			err = a.SpeedAllowed()
+		}
+		return a, err
+	}
 }
 
 func (p *places) get(ctx context.Context, name string) (*place, error) {
@@ -72,17 +90,9 @@ func (p *places) get(ctx context.Context, name string) (*place, error) {
 	if have, ok := p.open[name]; ok {
 		return have, nil
 	}
-	a, err := account.Open(ctx, account.Config{
-		Region: t.access.Region, Profile: t.access.Profile, CredentialsFile: t.access.CredentialsFile,
-		AssumeRole: t.access.RoleARN, TokenFile: t.access.TokenFile, Clock: p.clock, Draw: rand.Float64, Limits: p.limits,
-	})
+	a, err := p.connect(ctx, t.access)
 	if err != nil {
 		return nil, err
-	}
-	if p.scaled {
-		if err := a.SpeedAllowed(); err != nil {
-			return nil, err
-		}
 	}
 	opened := &place{name: name, account: a, shelf: watch.NewShelf(a, p.clock, shelfLife), definitions: map[string]*ecstypes.TaskDefinition{}}
 	p.open[name] = opened

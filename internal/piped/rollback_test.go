@@ -132,8 +132,13 @@ func until(t testing.TB, what string, so func() bool) {
 // tags are those of the service.
 func (r *rig) tags() map[string]string {
 	r.Helper()
+	return r.tagsOf("web")
+}
+
+func (r *rig) tagsOf(service string) map[string]string {
+	r.Helper()
 	tags := map[string]string{}
-	for _, t := range r.service().Tags {
+	for _, t := range r.serviceOf(service).Tags {
 		tags[*t.Key] = *t.Value
 	}
 	return tags

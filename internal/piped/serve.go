@@ -121,7 +121,7 @@ func run(f flags) error {
 		return err
 	}
 	defer conn.Close()
-	p := &plugin{entry: e, clock: c, places: newPlaces(e, c, scaled), piped: contract.NewPluginServiceClient(conn)}
+	p := &plugin{entry: e, clock: c, places: newPlaces(e, c, toAWS(c, scaled)), piped: contract.NewPluginServiceClient(conn)}
 	l, err := listen(e.Port)
 	if err != nil {
 		return err

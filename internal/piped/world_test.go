@@ -29,7 +29,12 @@ const (
 // service is the service web as AWS shows it; zero if there is none.
 func (r *rig) service() ecstypes.Service {
 	r.Helper()
-	out := got(r.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"},
+	return r.serviceOf("web")
+}
+
+func (r *rig) serviceOf(name string) ecstypes.Service {
+	r.Helper()
+	out := got(r.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{name},
 		Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}))(r)
 	if len(out.Services) == 0 {
 		return ecstypes.Service{}

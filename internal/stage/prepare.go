@@ -144,9 +144,5 @@ func (r *Run) updateService(ctx context.Context, live *ecs.Live) error {
 		}
 		r.note("updated the service: %s", strings.Join(u.Members, ", "))
 	}
-	tags := ecs.DifferingTags(r.service, live)
-	if len(tags) == 0 {
-		return nil
-	}
-	return r.hand.Tag(ctx, r.act, "tag service", live.ARN, tags)
+	return r.tagService(ctx, live)
 }

@@ -106,8 +106,10 @@ func (r *Run) endedWell(ctx context.Context, want verdict.Wanted) bool {
 func (r *Run) ask(ctx context.Context, live *ecs.Live, rev ecs.Revision) (asked, error) {
 	was, ok, err := saved[asked](ctx, r.Host, keyAsked)
 	switch {
-	case err != nil || ok && was.Deployment != "":
+	case err != nil:
 		return was, err
+	case ok && was.Deployment != "":
+		return was, r.tagService(ctx, live)
 	case ok && was.took(live):
 		ours, found, err := r.recall(ctx, was, live, rev)
 		if err != nil {
@@ -160,10 +162,16 @@ func (r *Run) knows(ctx context.Context, ours asked) (asked, error) {
 	if err != nil {
 		return ours, err
 	}
-	if tags := ecs.DifferingTags(r.service, live); len(tags) > 0 {
-		err = r.hand.Tag(ctx, r.act, "tag service", live.ARN, tags)
+	return ours, r.tagService(ctx, live)
+}
+
+// tagService sets the file's tags that the service lacks.
+func (r *Run) tagService(ctx context.Context, live *ecs.Live) error {
+	tags := ecs.DifferingTags(r.service, live)
+	if len(tags) == 0 {
+		return nil
 	}
-	return ours, err
+	return r.hand.Tag(ctx, r.act, "tag service", live.ARN, tags)
 }
 
 // rollOnce makes the call and returns what AWS has now. Forcing has no identity

@@ -31,17 +31,35 @@ func (n Names) each(ctx context.Context, act sluice.Act, operation, label string
 		for _, i := range left {
 			id, err := n.begin(ctx, act, operation, label, ids[i], func(ctx context.Context) (*string, error) { return call(ctx, i) })
 			if err != nil {
+				n.settle(ctx, all)
 				return err
 			}
 			all = append(all, begun{i, id})
 		}
 		failed, err := n.end(ctx, all, ids)
+		if ctx.Err() != nil {
+			n.settle(ctx, all)
+		}
 		if err != nil && (try >= n.Tries || len(failed) == 0) {
 			return err
 		}
 		left = failed
 	}
 	return nil
+}
+
+// settle lets operations end though we stop: what comes next may look at once, and
+// must not see what is about to change.
+func (n Names) settle(ctx context.Context, all []begun) {
+	ctx = context.WithoutCancel(ctx)
+	for _, b := range all {
+		if b.id == "" {
+			continue
+		}
+		if _, err := n.await(ctx, b.id); err != nil {
+			return
+		}
+	}
 }
 
 // busyLooks is how often an instance that another operation works on is tried.

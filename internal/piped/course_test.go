@@ -1,0 +1,252 @@
+package piped_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/awssim/balancer"
+	"github.com/sluice-ecs/sluice/awssim/callers"
+	awsworld "github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/piped"
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
+)
+
+// course is a way that a deployment can take in piped. What is said of the world,
+// the files and the image is said as in the other tests.
+type course struct {
+	world  string
+	target source
+	stages []*contract.BuildPipelineSyncStagesRequest_StageConfig // none: quick sync
+	back   int                                                    // rolled back when so many stages are done; 0: not
+}
+
+// courses are all ways that the plugin knows.
+func courses() map[string]course {
+	crash := "sim/web:v2?healthy-after=1h&crash-after=2s&exit=3"
+	quickly := appFile("")
+	names := byName(appFile(pipeline))
+	all := map[string]course{
+		"task sets":                     {world: external, stages: stagesOf()},
+		"task sets, a crash":            {world: external, target: source{image: crash}, stages: stagesOf()},
+		"task sets, quick":              {world: external},
+		"task sets, quick, a crash":     {world: external, target: source{image: crash}},
+		"task sets, with auto scaling":  {world: autoscaled, target: suspending(), stages: stagesOf()},
+		"beside":                        {world: rolling, target: source{service: rollingFile}, stages: stagesOf()},
+		"beside, a crash":               {world: rolling, target: source{service: rollingFile, image: crash}, stages: stagesOf()},
+		"rolling":                       {world: rolling, target: source{app: quickly, service: rollingFile}},
+		"rolling, a crash":              {world: rolling, target: source{app: quickly, service: rollingFile, image: crash}},
+		"rolling, back":                 {world: rolling, target: source{app: quickly, service: rollingFile}, back: 1},
+		"by name":                       {world: named, target: source{app: names, service: serviceFile + registry}, stages: stagesOf()},
+		"CodeDeploy":                    {world: shifted, target: source{app: quickly, service: shiftedFile()}},
+		"CodeDeploy, back":              {world: shifted, target: source{app: quickly, service: shiftedFile()}, back: 1},
+		"standalone":                    {target: source{app: standalone(), task: jobFile(), image: "sim/web:v1-crash-after-3s-exit-0"}},
+		"standalone, a task that fails": {target: source{app: standalone(), task: jobFile(), image: "sim/web:v1-crash-after-3s-exit-3"}},
+		"the first deployment":          {target: source{service: serviceFile + "desiredCount: 2\n"}},
+	}
+	for _, name := range []string{"task sets", "task sets, with auto scaling", "beside", "by name"} {
+		for n := 1; n <= 5; n++ {
+			back := all[name]
+			back.back = n
+			all[fmt.Sprintf("%s, back after stage %d", name, n)] = back
+		}
+	}
+	return all
+}
+
+// played is what came of a course.
+type played struct {
+	ends          []string // of stages, in order
+	stands        string
+	failed        float64 // requests
+	writes, saves int     // of the first process
+	log           string
+}
+
+// same tells whether two courses came to the same end.
+func (p played) same(o played) bool {
+	return slices.Equal(p.ends, o.ends) && p.stands == o.stands && p.failed == o.failed
+}
+
+func (p played) String() string {
+	return fmt.Sprintf("%s\n  %s\n  %.1f requests failed", strings.Join(p.ends, ", "), p.stands, p.failed)
+}
+
+// stand is a world without sockets, in virtual time, with piped's side and a plugin
+// that dies once.
+type stand struct {
+	*rig
+	course
+	time  clock.Clock
+	life  *life
+	first *life
+	entry string
+	lost  func() float64 // requests
+}
+
+// dawn lies after the machine's now, against which the SDK holds credentials.
+func dawn() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// play plays a course with a plugin that dies at a point, and is started again.
+func (c course) play(t *testing.T, at point) (out played) {
+	t.Helper()
+	v := clock.NewVirtual(dawn())
+	v.Run(func() { out = c.lay(t, v).play(at) })
+	return out
+}
+
+func (c course) lay(t *testing.T, v clock.Clock) *stand {
+	t.Helper()
+	sim := got(awssim.New(awssim.Options{Clock: v, Seed: 1, Strict: true, Direct: true}))(t)
+	must(t, sim.Load("world.yaml", []byte(world+c.world)))
+	cfg := sim.Config()
+	s := &stand{course: c, time: v, rig: &rig{TB: t, sim: sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), piped: bareFake()}}
+	s.entry = `{"name":"ecs","url":"file:///plugin","port":1,"deployTargets":[{"name":"dt","config":{"region":"us-east-1"}}]}`
+	s.call()
+	return s
+}
+
+// call lets callers call from now on, if anybody is there.
+func (s *stand) call() {
+	if s.world == "" {
+		s.lost = func() float64 { return 0 }
+		return
+	}
+	key := awsworld.Key{Account: s.sim.Account(), Region: s.sim.Region()}
+	if strings.Contains(s.world, "namespaces") {
+		t := callers.AttachByName(s.sim.World(), s.sim.Registry(), callers.NameCaller{Key: key, Namespace: "shop.local", Service: "api", Port: 80, Rate: 100})
+		s.lost = func() float64 { return t.Report().Failed }
+		return
+	}
+	t := callers.Attach(s.sim.World(), s.sim.Balancer(), callers.Caller{Key: key, Balancer: s.sim.View().Regions[0].LoadBalancers[0].ARN, Port: 80,
+		Request: balancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: "/"}, Rate: 100})
+	s.lost = func() float64 { return t.Report().Failed }
+}
+
+// born starts the plugin.
+func (s *stand) born(at point) {
+	l := &life{real: s.time, fake: s.rig.piped, at: at}
+	if s.first == nil {
+		s.first = l
+	}
+	s.life = l
+	s.plugin = &process{DeploymentServiceClient: here{plugin: piped.NewPlugin(s, s.entry, l, s.connect, l)}}
+}
+
+func (s *stand) connect(ctx context.Context) (*account.Account, error) {
+	cfg := s.sim.Config()
+	return account.Open(ctx, account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: s.sim.HTTPClient(),
+		Clock: s.life, APIOptions: append([]func(*middleware.Stack) error{}, append(s.sim.APIOptions(), s.life.middleware)...)})
+}
+
+func (s *stand) play(at point) (out played) {
+	s.born(at)
+	was := s.target
+	was.image = "sim/web:v1"
+	d := s.begin(was, s.target, s.course.stages...)
+	if s.world == "" && !strings.Contains(s.target.app, "runStandaloneTask") {
+		d.running = nil
+	}
+	back := false
+	for i, st := range d.forward() {
+		status := s.insist(d, st)
+		out.ends = append(out.ends, st.GetName()+" "+status.String())
+		if back = status != contract.StageStatus_STAGE_SUCCESS || s.back == i+1 || s.first.over; back {
+			break
+		}
+	}
+	if back {
+		out.ends = append(out.ends, "ECS_ROLLBACK "+s.insist(d, d.back()).String())
+	}
+	out.failed = s.lost()
+	_ = s.time.Sleep(context.Background(), time.Minute)
+	out.stands, out.writes, out.saves = s.stands(), s.first.writes, s.first.saves
+	for _, st := range d.Stages {
+		out.log += st.GetName() + ":\n" + s.rig.piped.text(st.GetId()) + "\n"
+	}
+	for _, w := range s.rig.piped.wrong {
+		s.Errorf("piped would refuse: %s", w)
+	}
+	return out
+}
+
+// insist has a stage executed, and again by a plugin that was started again if it
+// was killed, as piped does.
+func (s *stand) insist(d *deployment, st *contract.PipelineStage) contract.StageStatus {
+	for range 10 {
+		status, died := s.attempt(d, st)
+		if !died {
+			return status
+		}
+		_ = s.time.Sleep(context.Background(), 5*time.Second)
+		s.born(point{})
+	}
+	return contract.StageStatus_STAGE_NOT_STARTED_YET
+}
+
+func (s *stand) attempt(d *deployment, st *contract.PipelineStage) (status contract.StageStatus, died bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			rest(r)
+			died = true
+		}
+	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.life.cancel = cancel
+	status, err := d.execute(ctx, st)
+	if err != nil {
+		s.Errorf("%s: %v", st.GetName(), err)
+	}
+	return status, s.life.dead
+}
+
+// stands is all that a deployment could leave: services and task sets, weights, tags,
+// revisions, tasks that were run, records of names, and what scales.
+func (s *stand) stands() string {
+	all := []string{s.state(), fmt.Sprintf("%d revisions, %d tasks were run", len(s.family("web"))+len(s.family("job")), s.ran())}
+	for _, c := range s.sim.View().Regions[0].Clusters {
+		for _, svc := range c.Services {
+			if svc.Status != "INACTIVE" {
+				all = append(all, fmt.Sprintf("%s %s of %d, tags %v", svc.Name, svc.Status, svc.Desired, s.tagsOf(svc.Name)))
+			}
+		}
+	}
+	if strings.Contains(s.world, "namespaces") {
+		n := len(s.found())
+		s.only(s.found())
+		all = append(all, fmt.Sprintf("%d are found", n))
+	}
+	if strings.Contains(s.world, "scalableTargets") {
+		all = append(all, s.targets())
+	}
+	return strings.Join(all, "; ")
+}
+
+// only wants every address that is found to be a running task's.
+func (s *stand) only(found []string) {
+	for _, at := range found {
+		if !slices.Contains(append(s.addresses("sim/web:v1"), s.addresses("sim/web:v2")...), at) {
+			s.Errorf("%s is found, and nobody is there", at)
+		}
+	}
+}
+
+func (s *stand) family(name string) []string {
+	return got(s.ecs.ListTaskDefinitions(context.Background(), &awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String(name)}))(s).TaskDefinitionArns
+}
+
+func (s *stand) ran() int {
+	return len(got(s.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"), Family: aws.String("job"), DesiredStatus: "STOPPED"}))(s).TaskArns)
+}
