@@ -78,6 +78,16 @@ func (b *board) see(e sluice.Envelope) {
 		b.current = ""
 	case sluice.DeploymentEnded:
 		b.ended, b.current = e.At, ""
+		b.halt(e.At)
+	}
+}
+
+// halt: a stage that was under way when the deployment ended ended with it.
+func (b *board) halt(at time.Time) {
+	for i := range b.stages {
+		if s := &b.stages[i]; s.status == "running" {
+			s.status, s.ended = "stopped", at
+		}
 	}
 }
 
