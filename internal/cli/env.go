@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/adrg/xdg"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -50,6 +51,11 @@ type Env struct {
 	// Notify sends the signals that ask to stop, until stop is called.
 	Notify func(chan<- os.Signal) (stop func())
 
+	// Twin is how soon after the first a second signal is the same one: timeout sends
+	// its signal to the command and to the group that the command is in, and npm and
+	// others pass on a Ctrl-C that the terminal has sent to everybody.
+	Twin time.Duration
+
 	Host  string // of this machine, in names of who holds or approves
 	User  string
 	PID   int
@@ -71,7 +77,7 @@ func OS() Env {
 	return Env{
 		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
 		Rand: rand.Reader, OpenJournal: journal.Open, StateDir: filepath.Join(xdg.StateHome, "sluice"),
-		Getwd: os.Getwd, FS: os.DirFS, Notify: notify, Outlive: outlive,
+		Getwd: os.Getwd, FS: os.DirFS, Notify: notify, Twin: 250 * time.Millisecond, Outlive: outlive,
 		Host: strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), Alive: alive,
 		Browse: browse, IsTerminal: isTerminal, Size: size,
 	}
@@ -129,8 +135,10 @@ func (e Env) interrupts(ctx context.Context, first func()) (context.Context, <-c
 	go func() {
 		<-signals
 		first()
+		at := time.Now()
 		cancel(errInterrupted)
-		<-signals
+		for <-signals; time.Since(at) < e.Twin; <-signals {
+		}
 		close(twice)
 	}()
 	return ctx, twice

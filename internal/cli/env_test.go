@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestASignalThatArrivesTwiceIsOne(t *testing.T) {
+	var signals chan<- os.Signal
+	e := Env{Twin: time.Hour, Notify: func(c chan<- os.Signal) func() { signals = c; return func() {} }}
+	ctx, twice := e.interrupts(context.Background(), func() {})
+	for range 5 { // two fit into the channel: three have been taken
+		signals <- syscall.SIGTERM
+	}
+	<-ctx.Done()
+	select {
+	case <-twice:
+		t.Error("it counts as two")
+	default:
+	}
+	e.Twin = 0
+	_, twice = e.interrupts(context.Background(), func() {})
+	signals <- syscall.SIGTERM
+	signals <- syscall.SIGTERM
+	<-twice
+}
