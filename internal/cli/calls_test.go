@@ -108,7 +108,7 @@ var whys = map[string]string{
 	"ecs:ListTaskDefinitions":                            "the newest revision of the family: an identical one is not registered again",
 	"ecs:DescribeTaskDefinition":                         "that revision, and the one that serves, to compare them",
 	"elasticloadbalancing:DescribeTargetHealth":          "healthy is what the load balancer says, at every look at a set that starts or drains",
-	"elasticloadbalancing:DescribeRules":                 "the rules as they are: for the plan, at the beginning of each stage, every 10 s at most while it waits, before each write, read back after it, and at the end; at every look of a `WAIT`",
+	"elasticloadbalancing:DescribeRules":                 "the rules as they are: for the plan, at the beginning of each stage, every 10 s at most while it or a `WAIT` lasts, before each write, read back after it, and at the end",
 	"elasticloadbalancing:DescribeListeners":             "the load balancer's listeners, for the plan; their ports, once in each stage that reads rules",
 	"elasticloadbalancing:DescribeTargetGroups":          "both target groups, for the plan",
 	"elasticloadbalancing:DescribeLoadBalancers":         "the load balancer of each, for the plan: a Network Load Balancer is refused",

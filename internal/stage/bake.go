@@ -59,7 +59,7 @@ func (b *Bake) Look(ctx context.Context) (next time.Duration, trouble string, er
 			return 0, "", err
 		}
 	}
-	if err := r.heedScaling(ctx); err != nil {
+	if live, err = b.heed(ctx, live); err != nil {
 		return 0, "", err
 	}
 	switch {
@@ -70,13 +70,23 @@ func (b *Bake) Look(ctx context.Context) (next time.Duration, trouble string, er
 	case r.Plan.ByCodeDeploy():
 		return quietLook, "", nil
 	}
+	return b.look(ctx, live)
+}
+
+// heed answers what others changed. What a look at the service shows is compared at
+// each; the rest as often as a stage does.
+func (b *Bake) heed(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
+	r := b.run
+	if r.Plan.Rolls() && !r.Plan.Beside() || r.Plan.ByCodeDeploy() {
+		return live, r.compare(ctx)
+	}
 	if err := r.access.tend(ctx); err != nil {
-		return 0, "", err
+		return nil, err
 	}
-	if _, err = r.attend(ctx, live); err != nil {
-		return 0, "", err
+	if r.heeding {
+		return live, r.compare(ctx)
 	}
-	return b.look(ctx)
+	return r.attend(ctx, live)
 }
 
 // begin loads what the stages before have saved.
@@ -91,14 +101,14 @@ func (b *Bake) begin(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// look looks at the canary and at the new primary, as far as they stand.
-func (b *Bake) look(ctx context.Context) (next time.Duration, trouble string, err error) {
+// look judges the canary and the new primary, as far as they stand.
+func (b *Bake) look(ctx context.Context, live *ecs.Live) (next time.Duration, trouble string, err error) {
 	next = quietLook
 	for _, v := range []sluice.Variant{sluice.Canary, sluice.Primary} {
 		if v == sluice.Primary && !standingAfter(b.run.Plan, b.run.Stage.Index).fresh {
 			continue // it is the old version: no fault of the new one's
 		}
-		after, why, err := b.variant(ctx, v)
+		after, why, err := b.variant(ctx, live, v)
 		if err != nil {
 			return 0, "", err
 		}
@@ -109,9 +119,9 @@ func (b *Bake) look(ctx context.Context) (next time.Duration, trouble string, er
 	return next, trouble, nil
 }
 
-// variant looks at one variant if it stands and has tasks.
-func (b *Bake) variant(ctx context.Context, v sluice.Variant) (next time.Duration, trouble string, err error) {
-	m, err := b.run.hosting.standing(ctx, v)
+// variant judges one variant if it stands and has tasks.
+func (b *Bake) variant(ctx context.Context, live *ecs.Live, v sluice.Variant) (next time.Duration, trouble string, err error) {
+	m, err := b.run.hosting.among(ctx, live, v)
 	if err != nil {
 		return 0, "", err
 	}
@@ -124,13 +134,7 @@ func (b *Bake) variant(ctx context.Context, v sluice.Variant) (next time.Duratio
 
 // beside looks at a canary service, and at the service that ECS rolled.
 func (b *Bake) beside(ctx context.Context, live *ecs.Live) (next time.Duration, trouble string, err error) {
-	if err := b.run.access.tend(ctx); err != nil {
-		return 0, "", err
-	}
-	if _, err = b.run.attend(ctx, live); err != nil {
-		return 0, "", err
-	}
-	next, trouble, err = b.variant(ctx, sluice.Canary)
+	next, trouble, err = b.variant(ctx, live, sluice.Canary)
 	if err != nil {
 		return 0, "", err
 	}

@@ -54,6 +54,8 @@ type hosting interface {
 	// standing is the member that runs the variant; nil if there is none. The
 	// canary is that of this deployment.
 	standing(ctx context.Context, v sluice.Variant) (*member, error)
+	// among is the same, of the service as it was just seen.
+	among(ctx context.Context, live *ecs.Live, v sluice.Variant) (*member, error)
 	// again is one more look at a member; nil if it is gone. One that is being
 	// deleted has status DRAINING.
 	again(ctx context.Context, m member) (*member, error)

@@ -125,6 +125,10 @@ func (s services) standing(ctx context.Context, v sluice.Variant) (*member, erro
 	if err != nil {
 		return nil, err
 	}
+	return s.among(ctx, live, v)
+}
+
+func (s services) among(ctx context.Context, live *ecs.Live, v sluice.Variant) (_ *member, err error) {
 	m := s.primaryOf(live)
 	if v == sluice.Canary {
 		if live, err = s.beside.Observe(ctx); err != nil || !live.Stands() && !live.Goes() || live.Maker() == "" {

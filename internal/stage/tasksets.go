@@ -165,6 +165,10 @@ func (t taskSets) standing(ctx context.Context, v sluice.Variant) (*member, erro
 	if err != nil {
 		return nil, err
 	}
+	return t.among(ctx, live, v)
+}
+
+func (t taskSets) among(ctx context.Context, live *ecs.Live, v sluice.Variant) (_ *member, err error) {
 	set, label := live.Primary(), plan.NewPrimarySet
 	if v == sluice.Canary {
 		label = plan.CanarySet
