@@ -102,10 +102,13 @@ type Decision struct {
 
 	// Cookies are to be set on the answer of the target.
 	Cookies []*http.Cookie
+
+	connection bool // a network load balancer sends connections on: it answers nothing itself
 }
 
-// Decide routes one request that came in at a listener's port. It takes no lock
-// and, without stickiness, allocates nothing.
+// Decide routes one request that came in at a listener's port; at a network load
+// balancer's, one connection. It takes no lock and, without stickiness, allocates
+// nothing.
 func (t *Table) Decide(port int32, r Request, d Draw) Decision {
 	if r.At.IsZero() {
 		r.At = t.At
@@ -124,15 +127,12 @@ func (t *Table) Decide(port int32, r Request, d Draw) Decision {
 
 // enter finds the listener, or says why there is none.
 func (t *Table) enter(port int32) (*listenerView, Decision) {
-	switch {
-	case t.Type == "network":
-		return nil, Decision{Kind: Refuse, Reason: "network load balancers are not simulated"}
-	case t.State != "active":
+	if t.State != "active" {
 		return nil, Decision{Kind: Refuse, Reason: "the load balancer is " + t.State}
 	}
 	for _, l := range t.listeners {
 		if l.port == port {
-			return l, Decision{Listener: l.arn}
+			return l, Decision{Listener: l.arn, connection: t.Type == "network"}
 		}
 	}
 	return nil, Decision{Kind: Refuse, Reason: "no listener on this port"}
@@ -161,6 +161,10 @@ func (t *Table) forward(f *forwardView, dec Decision, r *Request, d Draw) Decisi
 }
 
 func unavailable(dec Decision, reason string) Decision {
+	if dec.connection {
+		dec.Kind, dec.Reason = Refuse, reason
+		return dec
+	}
 	dec.Kind, dec.Status, dec.Reason = Unavailable, http.StatusServiceUnavailable, reason
 	return dec
 }

@@ -366,3 +366,26 @@ func TestSameSeedSameReport(t *testing.T) {
 		t.Errorf("%+v\n%+v", a, b)
 	}
 }
+
+// A network load balancer sends connections on by its listener's default rule, and
+// answers none itself.
+func TestANetworkLoadBalancerAnswersNothingItself(t *testing.T) {
+	b := newBench(t)
+	web := b.group("web")
+	b.lb.Type = "network"
+	b.weigh(web, 1)
+	task := b.start(web, "sim/web:v1")
+	calls := b.call(100)
+	b.pass(time.Minute)
+	b.do(func(tx *world.Tx) { tx.Deregister(web, task.Address.String(), 80) })
+	b.pass(time.Minute)
+	r := calls.Report()
+	if r.Requests != 12000 || r.Version("v1") != 6000 || r.Failed != 6000 {
+		t.Errorf("%+v", r)
+	}
+	for _, l := range r.Lines {
+		if l.Status == 503 {
+			t.Errorf("%+v", l)
+		}
+	}
+}

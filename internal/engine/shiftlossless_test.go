@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
@@ -15,6 +17,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/callers"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
@@ -106,19 +109,58 @@ func (b *bench) shiftAnd(id, how string, at float64) (end engine.Ended) {
 	return end
 }
 
+// TestANetworkLoadBalancerLosesNoRequest: 300 connections a second, all switched at
+// once, there and back.
+func TestANetworkLoadBalancerLosesNoRequest(t *testing.T) {
+	for name, c := range map[string]struct {
+		hooks, group, how string
+		serves            string
+		outcome           sluice.Outcome
+	}{
+		"there":                {serves: "v2", outcome: sluice.Succeeded},
+		"there and back":       {serves: "v1", how: "afterwards", outcome: sluice.RolledBack},
+		"a hook says no":       {serves: "v1", hooks: hooks("AfterAllowTraffic: refuse"), outcome: sluice.RolledBack},
+		"and CodeDeploy rolls": {serves: "v1", hooks: hooks("AfterAllowTraffic: refuse"), group: "DEPLOYMENT_FAILURE", outcome: sluice.RolledBack},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range *runs {
+				onShifts(t, shiftOptions{seed: uint64(seed)}, func(b *bench) {
+					b.flow(c.group)
+					b.tally = callers.Attach(b.sim.World(), b.sim.Balancer(), callers.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 300})
+					must(b, b.clock.Sleep(context.Background(), 10*time.Second))
+					end := b.shiftAnd(b.start(b.viaFlow("sim/web:v2?latency=20ms", config("CodeDeployDefault.ECSAllAtOnce")+c.hooks)), c.how, 0)
+					must(b, b.clock.Sleep(context.Background(), time.Minute))
+					if serves := "PRIMARY sim/web:" + c.serves + " 1 running"; end.Outcome != c.outcome || b.standing("flow") != serves {
+						b.Fatalf("seed %d: %s: %s; %s\n%s", seed, end.Outcome, end.Cause, b.standing("flow"), b.log())
+					}
+					b.noneLost()
+					if r := b.tally.Report(); r.Requests < 30_000 || r.Version("v2") < 0.01*r.Requests {
+						b.Errorf("seed %d: v2 answered %.0f of %.0f", seed, r.Version("v2"), r.Requests)
+					}
+				})
+			}
+		})
+	}
+}
+
+// viaFlow is an application of service flow.
+func (b *bench) viaFlow(image, more string) fstest.MapFS {
+	files := b.viaCodeDeploy(image, more)
+	files["servicedef.yaml"].Data = bytes.Replace(files["servicedef.yaml"].Data, []byte("serviceName: web"), []byte("serviceName: flow"), 1)
+	return files
+}
+
 // TestANetworkLoadBalancerIsSwitchedAtOnce: CodeDeploy takes no other configuration
-// for it, which turns out in the deployment. Its requests are not simulated.
+// for it, which turns out in the deployment.
 func TestANetworkLoadBalancerIsSwitchedAtOnce(t *testing.T) {
 	for _, atOnce := range []bool{true, false} {
 		onShifts(t, shiftOptions{seed: 1, group: backOnFailure}, func(b *bench) {
-			b.flow()
+			b.flow("")
 			name, want, serves := "half", sluice.Failed, "PRIMARY sim/web:v1 1 running"
 			if atOnce {
 				name, want, serves = "CodeDeployDefault.ECSAllAtOnce", sluice.Succeeded, "PRIMARY sim/web:v2 1 running"
 			}
-			files := b.viaCodeDeploy("sim/web:v2", config(name))
-			files["servicedef.yaml"].Data = []byte(strings.Replace(string(files["servicedef.yaml"].Data), "serviceName: web", "serviceName: flow", 1))
-			end := b.deploy(files)
+			end := b.deploy(b.viaFlow("sim/web:v2", config(name)))
 			must(b, b.clock.Sleep(context.Background(), time.Minute))
 			if end.Outcome != want && (atOnce || end.Outcome != sluice.RolledBack) || b.standing("flow") != serves {
 				b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.standing("flow"), b.log())
@@ -130,8 +172,9 @@ func TestANetworkLoadBalancerIsSwitchedAtOnce(t *testing.T) {
 	}
 }
 
-// flow makes service flow behind a Network Load Balancer, with its deployment group.
-func (b *bench) flow() {
+// flow makes service flow behind a Network Load Balancer, with its deployment group,
+// which rolls back on the event, if one is given.
+func (b *bench) flow(rollback string) {
 	b.Helper()
 	ctx := context.Background()
 	lb := got(b.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: ptr("flow"), Type: elbtypes.LoadBalancerTypeEnumNetwork, Subnets: b.subnets()[:2]}))(b)
@@ -148,7 +191,11 @@ func (b *bench) flow() {
 	got(b.ecs.CreateService(ctx, &awsecs.CreateServiceInput{Cluster: ptr("prod"), ServiceName: ptr("flow"), DesiredCount: ptr(int32(1)), TaskDefinition: ptr("web"), LaunchType: "FARGATE",
 		NetworkConfiguration: b.network(), DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeCodeDeploy},
 		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: &b.primary, ContainerName: ptr("web"), ContainerPort: ptr(int32(8080))}}}))(b)
-	got(b.code().CreateDeploymentGroup(ctx, &awscd.CreateDeploymentGroupInput{ApplicationName: ptr("shop"), DeploymentGroupName: ptr("flow"),
+	back := &cdtypes.AutoRollbackConfiguration{Enabled: rollback != ""}
+	if back.Enabled {
+		back.Events = []cdtypes.AutoRollbackEvent{cdtypes.AutoRollbackEvent(rollback)}
+	}
+	got(b.code().CreateDeploymentGroup(ctx, &awscd.CreateDeploymentGroupInput{ApplicationName: ptr("shop"), DeploymentGroupName: ptr("flow"), AutoRollbackConfiguration: back,
 		ServiceRoleArn:   ptr("arn:aws:iam::123456789012:role/deploy"),
 		EcsServices:      []cdtypes.ECSService{{ClusterName: ptr("prod"), ServiceName: ptr("flow")}},
 		DeploymentStyle:  &cdtypes.DeploymentStyle{DeploymentType: "BLUE_GREEN", DeploymentOption: "WITH_TRAFFIC_CONTROL"},

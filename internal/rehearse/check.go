@@ -45,6 +45,7 @@ func (f *field) judge() {
 	f.ended(r.Outcome)
 	f.inWorld(func(tx *world.Tx) {
 		f.askedOnce(tx)
+		f.tookBack(tx)
 		if now := f.foreign(tx); now != f.others && !f.excuses(DeleteService) {
 			f.violate("P3", "what is not ours has changed:\n%s\nbefore:\n%s", now, f.others)
 		}

@@ -85,6 +85,7 @@ func (f *field) stands(fresh bool) {
 			f.violate("P3", "%d revisions were registered", n-1)
 		}
 	})
+	f.attributed(fresh)
 	for k, v := range f.tags() {
 		if k == plan.ClaimTag && !strings.Contains(v, "second") && !f.excuses(TakeClaim) && !f.faulty("expired-credentials") && !f.unreleased {
 			f.violate("P3", "the claim was not given back: %s", v)

@@ -52,7 +52,8 @@ func features() []feature {
 		}},
 		{"a fault of CodeDeploy", 45, func(c Case) bool { return c.World.byCodeDeploy() }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.shiftFault()) }},
 		{"what CodeDeploy asks before it goes on", 60, func(c Case) bool { return c.World.byCodeDeploy() }, (*draws).asks},
-		{"a hand on CodeDeploy", 20, func(c Case) bool { return c.World.byCodeDeploy() && len(c.Hands) == 0 }, (*draws).shiftHand},
+		{"a kill at a write of CodeDeploy's", 25, func(c Case) bool { return c.World.byCodeDeploy() && len(c.Kills) == 0 }, func(d *draws, c *Case) { c.Kills = append(c.Kills, Kill{N: 1 + d.upTo(8), After: d.chance(50)}) }},
+		{"a hand on CodeDeploy", 30, func(c Case) bool { return c.World.byCodeDeploy() && len(c.Hands) == 0 }, (*draws).shiftHand},
 	}
 }
 

@@ -22,6 +22,14 @@ func (f *field) unique(ts *world.TaskSet) {
 }
 
 func (f *field) tags() map[string]string {
+	if live := f.live(); live != nil {
+		return live.Tags
+	}
+	return nil
+}
+
+// live is the service as AWS shows it; nil if there is none.
+func (f *field) live() *ecs.Live {
 	a, err := f.open(f.clock, nil)
 	if err != nil {
 		f.broken("open the account: %v", err)
@@ -31,10 +39,7 @@ func (f *field) tags() map[string]string {
 	if err != nil {
 		f.broken("look at the service: %v", err)
 	}
-	if live == nil {
-		return nil
-	}
-	return live.Tags
+	return live
 }
 
 // ruledAsBefore: every rule is as it was; after a success the weights may be

@@ -30,7 +30,7 @@ func (d *draws) asks(c *Case) {
 func (d *draws) shiftHand(c *Case) {
 	h := d.hand(*c)
 	h.Does = fmt.Sprintf("%s %d", StopShift, d.upTo(1))
-	if c.World.Alarm && d.chance(50) {
+	if c.World.Alarm && d.chance(70) {
 		h.Does = Alarm
 	}
 	c.Hands = append(c.Hands, h)

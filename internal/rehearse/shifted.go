@@ -104,6 +104,30 @@ func shiftedFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []F
 	}
 }
 
+// tookBack: what sluice stops is stopped with its rollback, which is the fastest way
+// back: the replacement that it leaves standing would take requests until another
+// deployment is over (P2).
+func (f *field) tookBack(tx *world.Tx) {
+	if f.excuses(StopShift) {
+		return
+	}
+	for _, d := range shifter.StateOf(tx).Deployments.Values() {
+		if w := d.Failure; w != nil && w.Code == "MANUAL_STOP" && d.Green != nil && d.RollbackID == "" && d.Creator == shifter.ByUser {
+			f.violate("P2", "CodeDeploy's deployment %s was stopped without its rollback", d.ID)
+		}
+	}
+}
+
+// attributed: a service that was brought back has the attributes that it had (P3).
+func (f *field) attributed(fresh bool) {
+	if !f.World.Managed || fresh || f.second1() {
+		return
+	}
+	if live := f.live(); live != nil && live.Raw.EnableECSManagedTags {
+		f.violate("P3", "enableECSManagedTags is true; it was false")
+	}
+}
+
 // askedOnce: CodeDeploy is asked for one deployment forward and one back, whatever
 // answers were lost and whoever died (P3). One back that came to nothing does not count.
 func (f *field) askedOnce(tx *world.Tx) {
