@@ -43,7 +43,7 @@ func (b *bench) meanwhile(percent float64, do func() error) {
 // again, whether CodeDeploy rolls back by itself or not.
 func TestAHookThatDoesNotSayYes(t *testing.T) {
 	for hook, words := range map[string]string{"AfterInstall: refuse": "The Lambda function refuse reported Failed", "AfterAllowTraffic: refuse": "The Lambda function refuse reported Failed",
-		"BeforeInstall: nobody": "The Lambda function nobody was not found", "BeforeAllowTraffic: hang": "nothing moved for 10m0s"} {
+		"BeforeInstall: nobody": "The Lambda function nobody was not found", "BeforeAllowTraffic: hang": "the function of hook BeforeAllowTraffic has said nothing for 10m0s"} {
 		for _, group := range []string{"", backOnFailure} {
 			t.Run(hook+" "+group, func(t *testing.T) {
 				onGroup(t, group, func(b *bench) {

@@ -143,7 +143,7 @@ func (f *field) state() string {
 		}
 		slices.Sort(parts)
 		for _, r := range f.ruled(tx) {
-			parts = append(parts, world.ActionsText(r.Actions))
+			parts = append(parts, f.routed(s, r))
 		}
 		if s := scalingOf(tx); s != "" && s == f.scaling {
 			parts = append(parts, "auto scaling as it should be")

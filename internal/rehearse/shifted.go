@@ -128,6 +128,19 @@ func (f *field) attributed(fresh bool) {
 	}
 }
 
+// routed is what a rule does, as text. Under CodeDeploy the two groups take turns: what
+// counts is whether the one that serves has it all.
+func (f *field) routed(s *world.Service, r *world.Rule) string {
+	p, w := s.Primary(), f.weighs(r)
+	if !f.World.byCodeDeploy() || p == nil || len(p.Attached) == 0 || w[0]+w[1] != max(w[0], w[1]) {
+		return world.ActionsText(r.Actions)
+	}
+	if serving := p.Attached[0].TargetGroup; serving == f.World.Primary.ARN && w[0] > 0 || serving == f.World.Canary.ARN && w[1] > 0 {
+		return "all to what serves"
+	}
+	return world.ActionsText(r.Actions)
+}
+
 // askedOnce: CodeDeploy is asked for one deployment forward and one back, whatever
 // answers were lost and whoever died (P3). One back that came to nothing does not count.
 func (f *field) askedOnce(tx *world.Tx) {

@@ -145,6 +145,11 @@ func (r *Run) hold(ctx context.Context, live *ecs.Live) error {
 // own claims the service, or finds it claimed by this deployment.
 func (r *Run) own(ctx context.Context, live *ecs.Live) error {
 	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
+	if r.claim.seen.IsZero() {
+		if err := r.lookLately(ctx); err != nil {
+			return err
+		}
+	}
 	if r.claim.other != "" {
 		if err := r.passOver(ctx); err != nil {
 			return err
@@ -169,6 +174,21 @@ func (r *Run) own(ctx context.Context, live *ecs.Live) error {
 		return r.taken()
 	}
 	return r.waitOut(ctx)
+}
+
+// lookLately looks for a claim once more if the last look is old: what else was read
+// since may have taken its time, and somebody else may have claimed the service.
+func (r *Run) lookLately(ctx context.Context) error {
+	if r.Clock.Now().Sub(r.looked) <= claimSettle {
+		return nil
+	}
+	live, err := r.hand.Observe(ctx)
+	if err != nil || live == nil {
+		return err
+	}
+	r.looked = r.Clock.Now()
+	r.claim.see(live.Tags, r.Deployment, r.looked)
+	return nil
 }
 
 // notLost refuses to claim the service a second time if the tag is gone that was

@@ -63,6 +63,7 @@ func (r *Run) standing(ctx context.Context) (*ecs.Live, error) {
 		if err != nil {
 			return nil, err
 		}
+		r.looked = r.Clock.Now()
 		switch {
 		case live == nil || live.Status == "INACTIVE":
 			return nil, nil

@@ -67,8 +67,9 @@ type Run struct {
 	access   access
 	former   *Former
 	claim    claim
-	holding  bool // the claim was ours in this stage
-	heeding  bool // what others change is noticed at each look
+	looked   time.Time // at the service
+	holding  bool      // the claim was ours in this stage
+	heeding  bool      // what others change is noticed at each look
 	expected *expectation
 	compared time.Time // when rules and auto scaling were compared last
 	grown    bool      // the canary was brought to its scale by this stage
@@ -260,6 +261,7 @@ func (r *Run) observe(ctx context.Context) (*ecs.Live, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.looked = r.Clock.Now()
 	if live == nil || live.Status != "ACTIVE" {
 		return nil, r.deleted()
 	}

@@ -265,6 +265,7 @@ func (r *Run) mayGiveBack(ctx context.Context) (*ecs.Live, error) {
 		r.unclaimed = true
 		return nil, nil
 	}
+	r.looked = r.Clock.Now()
 	err = r.own(ctx, live)
 	if sluice.KindOf(err) == sluice.LostClaim && r.claim.other == "" {
 		r.unclaimed, err = true, nil

@@ -445,10 +445,25 @@ func (b *BlueGreen) limits(now time.Time) *ending {
 		return &ending{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", b.want.Timeout)}
 	}
 	if b.want.Deadline > 0 && !b.patient() && now.Sub(b.moved) >= b.want.Deadline {
-		return &ending{outcome: sluice.Stalled, why: fmt.Sprintf("nothing moved for %s", b.want.Deadline)}
+		return b.stalled()
 	}
 	return nil
 }
+
+// stalled: nothing moved. If the function of a hook is waited for, that is why: any
+// other part of those events takes a moment only.
+func (b *BlueGreen) stalled() *ending {
+	end := &ending{outcome: sluice.Stalled, why: fmt.Sprintf("nothing moved for %s", b.want.Deadline)}
+	if e := b.leg().t.Current(); e != nil && slices.Contains(hooked, e.Name) {
+		end.why = fmt.Sprintf("the function of hook %s has said nothing for %s", e.Name, b.want.Deadline)
+		end.next = HookFailed.Advice()
+	}
+	return end
+}
+
+// hooked are the lifecycle events in which CodeDeploy does nothing but call a
+// function (CodeDeploy User Guide, "AppSpec 'hooks' section").
+var hooked = []string{"BeforeInstall", "AfterInstall", "AfterAllowTestTraffic", "BeforeAllowTraffic", "AfterAllowTraffic"}
 
 // patient: it stands still because it is told to: it waits for a person, for the
 // next step of its configuration, or for the end of the original task set.

@@ -49,7 +49,11 @@ func hookCause(t *CodeTarget) (Cause, bool) {
 	if e.Function != "" && !strings.Contains(e.Message, e.Function) {
 		text += " (" + e.Function + ")"
 	}
-	return Cause{Kind: HookFailed, Text: strings.TrimSuffix(text+": "+strings.TrimSuffix(firstNonEmpty(e.Message, e.Code), "."), ": "), Count: 1, sign: true}, true
+	kind := HookFailed
+	if e.Code == "ScriptMissing" {
+		kind = HookMissing
+	}
+	return Cause{Kind: kind, Text: strings.TrimSuffix(text+": "+strings.TrimSuffix(firstNonEmpty(e.Message, e.Code), "."), ": "), Count: 1, sign: true}, true
 }
 
 // waited reports whether the deployment stood ready when its time was over.

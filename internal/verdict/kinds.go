@@ -24,6 +24,7 @@ const (
 	BreakerFired    CauseKind = "circuit breaker"
 	NoRoom          CauseKind = "deployment configuration"
 	HookFailed      CauseKind = "hook"
+	HookMissing     CauseKind = "no such hook"
 	NotContinued    CauseKind = "not continued"
 	GroupMissing    CauseKind = "deployment group"
 	GroupRole       CauseKind = "service role"
@@ -52,6 +53,7 @@ var advices = map[CauseKind]string{
 	BreakerFired:    "see the stopped tasks: aws ecs list-tasks --desired-status STOPPED",
 	NoRoom:          "lower minimumHealthyPercent or raise maximumPercent: with this desired count they leave no room to stop or start a task",
 	HookFailed:      "read the log of the hook's function; it has to call PutLifecycleEventHookExecutionStatus with Succeeded within an hour",
+	HookMissing:     "make the Lambda function, or name one that there is for this lifecycle event",
 	NotContinued:    "continue the next one in time: aws deploy continue-deployment --deployment-wait-type READY_WAIT",
 	GroupMissing:    "see that the service and its CodeDeploy application and deployment group are there, then deploy again",
 	GroupRole:       "give the deployment group's service role what AWSCodeDeployRoleForECS allows, and iam:PassRole for the task's roles",

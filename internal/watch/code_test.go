@@ -73,10 +73,14 @@ func TestARevisionIsWaitedFor(t *testing.T) {
 
 func TestAHookThatFails(t *testing.T) {
 	for function, words := range map[string]string{"refuse": "reported Failed", "nobody": "was not found"} {
+		kind := verdict.HookFailed
+		if function == "nobody" {
+			kind = verdict.HookMissing
+		}
 		for _, event := range []string{"BeforeInstall", "AfterInstall", "BeforeAllowTraffic", "AfterAllowTraffic"} {
 			onCode(t, codeOptions{seed: 3}, func(b *codeBench) {
 				v := b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v2", "", event, function)})
-				b.is(v, sluice.Failed, "", verdict.HookFailed, "hook "+event, function, words)
+				b.is(v, sluice.Failed, "", kind, "hook "+event, function, words)
 				if torn := strings.Contains(v.Detail, "100% of the traffic is at web:2, 0% at web:1"); torn != (event == "AfterAllowTraffic") {
 					t.Errorf("%s: %s", event, v.Detail)
 				}
@@ -84,10 +88,10 @@ func TestAHookThatFails(t *testing.T) {
 			onCode(t, codeOptions{seed: 4, group: onFailure}, func(b *codeBench) {
 				v := b.follow(verdict.Wanted{Deployment: b.bring("sim/web:v2", "", event, function)})
 				if event == "BeforeInstall" { // nothing was made yet
-					b.is(v, sluice.Failed, "", verdict.HookFailed, "cannot be rolled back")
+					b.is(v, sluice.Failed, "", kind, "cannot be rolled back")
 					return
 				}
-				b.is(v, sluice.RolledBack, "web:1", verdict.HookFailed, "web:2 was rolled back to web:1: hook "+event)
+				b.is(v, sluice.RolledBack, "web:1", kind, "web:2 was rolled back to web:1: hook "+event)
 			})
 		}
 	}
@@ -96,7 +100,7 @@ func TestAHookThatFails(t *testing.T) {
 func TestAHookThatHangs(t *testing.T) {
 	onCode(t, codeOptions{seed: 5}, func(b *codeBench) {
 		id := b.bring("sim/web:v2", "", "AfterInstall", "hang")
-		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 10 * time.Minute}), sluice.Stalled, "", "", "nothing moved for 10m0s", "AfterInstall")
+		b.is(b.follow(verdict.Wanted{Deployment: id, Deadline: 10 * time.Minute}), sluice.Stalled, "", "", "the function of hook AfterInstall has said nothing for 10m0s")
 		b.is(b.follow(verdict.Wanted{Deployment: id}), sluice.Failed, "", verdict.HookFailed, "did not report a status within 3600 seconds")
 	})
 }
