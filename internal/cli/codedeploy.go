@@ -88,6 +88,12 @@ func shiftStageWords(p *plan.Plan, s plan.Stage) string {
 	case !c.Deploys:
 		return "change the service's attributes; CodeDeploy is asked for nothing"
 	}
+	if c.Returns && s.Stop != "" {
+		return "stop " + s.Stop + " with CodeDeploy's rollback; if that does not lead to " + p.To + ", CodeDeploy brings it once more"
+	}
+	if c.Returns {
+		return "CodeDeploy brings " + p.To + " once more"
+	}
 	return "CodeDeploy brings the new revision by " + c.ConfigUsed
 }
 
@@ -113,7 +119,10 @@ func (v planView) codeDeploy(b *bytes.Buffer, p *plan.Plan) {
 	if len(c.RollsBackOn) > 0 {
 		events = strings.Join(c.RollsBackOn, ", ")
 	}
-	row("rolls back on", "%s%s", events, of(len(c.RollbackEvents) > 0))
+	if events += of(len(c.RollbackEvents) > 0); c.Returns {
+		events = "nothing: what it brings has served before"
+	}
+	row("rolls back on", "%s", events)
 	for _, h := range c.Hooks {
 		row("hook", "%s: %s", h.Event, h.Function)
 	}

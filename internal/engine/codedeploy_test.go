@@ -329,30 +329,52 @@ func (b *bench) shiftKilled(n int, after bool, files fstest.MapFS, want string) 
 	return true
 }
 
-// What CodeDeploy's own history tells is enough to go back without a journal.
+// What CodeDeploy's own history tells is enough to go back without a journal, also if
+// sluice is killed before or after any of its writes on that way.
 func TestCodeDeployReturnByHistory(t *testing.T) {
-	for name, running := range map[string]bool{"after the end": false, "while it runs": true} {
-		t.Run(name, func(t *testing.T) {
-			shifts(t, shop{}, func(b *bench) {
-				ctx := context.Background()
-				b.deployByHand("sim/web:v2")
-				b.until("v2 serves", func() bool { return !running && b.stands() == shiftedV2 || running })
-				if !running {
-					b.deployByHand("sim/web:v3")
-					b.until("v3 serves", func() bool { return b.stands() == "PRIMARY sim/web:v3 4 running" })
-				} else {
-					must(b, b.clock.Sleep(ctx, 30*time.Second))
+	for name, c := range map[string]struct {
+		running bool
+		want    string
+		shifts  int // of CodeDeploy, rollbacks left out
+	}{
+		"after the end": {false, "succeeded: " + shiftedV2, 3},
+		"while it runs": {true, "succeeded: " + shiftedV1, 1},
+	} {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/after=%v", name, after), func(t *testing.T) {
+				t.Parallel()
+				for n, more := 1, true; more; n++ {
+					shifts(t, shop{}, func(b *bench) {
+						id := b.startReturn(c.running)
+						g := b.mortal(n, after)
+						at := b.dies(id)
+						g.left, more = -1, at != ""
+						end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
+						if state := fmt.Sprintf("%s: %s", end.Outcome, b.stands()); state != c.want || b.shiftCount() != c.shifts {
+							b.Errorf("killed %s (write %d): %s (%s), %d deployments of CodeDeploy; want %s and %d\n%s", at, n, state, end.Cause, b.shiftCount(), c.want, c.shifts, b.log())
+						}
+						b.noneLost()
+					})
 				}
-				live, back, err := stage.SurveyBack(ctx, b.account, b.clock, "prod", "web", "")
-				must(b, err)
-				p := got(plan.MakeBack("prod", live, back))(b)
-				id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
-				want := shiftedV2
-				if running {
-					want = shiftedV1
-				}
-				b.ends(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", want)
 			})
-		})
+		}
 	}
+}
+
+// startReturn lets others deploy v2, and v3 after it unless v2 still runs, and starts
+// the return by the history.
+func (b *bench) startReturn(running bool) (id string) {
+	b.Helper()
+	ctx := context.Background()
+	b.deployByHand("sim/web:v2")
+	if running {
+		must(b, b.clock.Sleep(ctx, 30*time.Second))
+	} else {
+		b.until("v2 serves", func() bool { return b.stands() == shiftedV2 })
+		b.deployByHand("sim/web:v3")
+		b.until("v3 serves", func() bool { return b.stands() == "PRIMARY sim/web:v3 4 running" })
+	}
+	live, back, err := stage.SurveyBack(ctx, b.account, b.clock, "prod", "web", "")
+	must(b, err)
+	return got(b.engine.Start(ctx, got(plan.MakeBack("prod", live, back))(b), engine.ByHand))(b)
 }
