@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,13 +164,41 @@ func wrong(path, format string, args ...any) error {
 func (f *worldFile) at(err error) error {
 	var y yaml.Error
 	if errors.As(err, &y) && y.GetToken() != nil {
-		return fmt.Errorf("%s:%d: %s", f.name, y.GetToken().Position.Line, y.GetMessage())
+		return fmt.Errorf("%s:%d: %s", f.name, y.GetToken().Position.Line, said(y))
 	}
 	var m *misplaced
 	if errors.As(err, &m) {
 		return fmt.Errorf("%s:%d: %w", f.name, f.line(m.path), err)
 	}
 	return fmt.Errorf("%s: %w", f.name, err)
+}
+
+// said is what a YAML error says, in the words of the file.
+func said(err yaml.Error) string {
+	var t *yaml.TypeError
+	var n *yaml.UnexpectedNodeTypeError
+	switch {
+	case errors.As(err, &t):
+		return fmt.Sprintf("%q stands where %s is expected", t.Token.Value, called(t.DstType))
+	case errors.As(err, &n):
+		return strings.NewReplacer("sequence", "a list", "mapping", "a map", "string", "text", " was used where ", " stands where ").Replace(err.GetMessage())
+	}
+	return err.GetMessage()
+}
+
+// called is a Go type in the words of a world file.
+func called(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64, reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a map"
+	}
+	return "text"
 }
 
 // line is where a path stands, or the nearest that stands above it.
@@ -184,11 +214,13 @@ func (f *worldFile) line(path string) int {
 	return 1
 }
 
+var regionForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
 func (f *worldFile) checkPlace() error {
 	switch {
 	case f.Account != "" && !isAccount(f.Account):
 		return wrong("account", "%q is not 12 digits; write it in quotes", f.Account)
-	case strings.ContainsAny(f.Region, " /:"):
+	case f.Region != "" && !regionForm.MatchString(f.Region):
 		return wrong("region", "%q is no Region", f.Region)
 	case len(f.Subnets) > 3:
 		return wrong("subnets", "at most 3: one per zone of the default network")

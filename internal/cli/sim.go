@@ -90,7 +90,7 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 		return nil, &sluice.Error{Op: "read the world file", Resource: o.world, Err: err, Next: "give --world a file such as examples/canary/world.yaml"}
 	}
 	if err := s.Load(o.world, data); err != nil {
-		return nil, &sluice.Error{Op: "lay out the world", Err: err}
+		return nil, &sluice.Error{Op: "lay out the world", Err: err, Next: "correct the world file; docs/reference/sim.md has every key"}
 	}
 	return s, nil
 }
