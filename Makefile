@@ -68,6 +68,7 @@ sim:
 
 kill: kill-real
 	$(GO) test ./internal/rehearse -run '^TestKilledAnywhere$$' -count=1 -timeout 2h -v -kills
+	$(GO) test ./internal/piped -run 'Killed|Refused|CancelledAnywhere' -count=1 -timeout 2h -v -kills
 
 kill-real:
 	$(GO) test ./cmd/sluice -run '^TestKilledForReal$$' -count=1 -timeout 2h -v -kills

@@ -32,7 +32,7 @@ func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageReque
 		log.write(contract.LogSeverity_SUCCESS, "done")
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_SUCCESS}, nil
 	case ctx.Err() != nil:
-		log.write(contract.LogSeverity_ERROR, "stopped: "+context.Cause(ctx).Error()+"; what was made is found by the next attempt, or undone by the rollback")
+		log.write(contract.LogSeverity_ERROR, "stopped: "+whyStopped(ctx)+"; what was made is found by the next attempt, or undone by the rollback")
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_CANCELLED, Message: err.Error()}, nil
 	}
 	log.write(contract.LogSeverity_ERROR, "failed: "+err.Error())
@@ -40,6 +40,15 @@ func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageReque
 		log.write(contract.LogSeverity_ERROR, "next: "+next)
 	}
 	return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_FAILURE, Message: err.Error()}, nil
+}
+
+// whyStopped is who ended a stage: we ourselves, or piped, which ends its call for a
+// person, at a stage's timeout and when it is stopped itself.
+func whyStopped(ctx context.Context) string {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause.Error()
+	}
+	return "piped ended the stage: it was cancelled, its timeout passed, or piped is being stopped"
 }
 
 func (p *plugin) execute(ctx context.Context, in *contract.ExecutePluginInput, log *stageLog) error {

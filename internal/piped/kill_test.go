@@ -2,25 +2,29 @@ package piped_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
-// killer kills the plugin once for each thing that it is told.
+// killer kills the plugin for each thing that it is told, the first few times.
 type killer struct {
 	mu    sync.Mutex
-	seen  map[string]bool
+	seen  map[string]int
+	most  int // times for each
 	kills int
 	now   func()
 }
 
-func (k *killer) told(what string) {
+// told reports whether the plugin was killed.
+func (k *killer) told(what string) bool {
 	k.mu.Lock()
-	fresh := !k.seen[what]
-	k.seen[what] = true
+	k.seen[what]++
+	fresh := k.seen[what] <= k.most
 	if fresh {
 		k.kills++
 	}
@@ -28,6 +32,17 @@ func (k *killer) told(what string) {
 	if fresh {
 		k.now()
 	}
+	return fresh
+}
+
+// killer kills the plugin by a signal that it cannot see, and returns when it is
+// dead.
+func (r *rig) killer(most int) *killer {
+	return &killer{seen: map[string]int{}, most: most, now: func() {
+		p := r.plugin
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}}
 }
 
 // insist executes a stage again and again, as pipeds that are started again do,
@@ -39,22 +54,11 @@ func (d *deployment) insist(s *contract.PipelineStage) {
 		switch {
 		case err == nil && status == contract.StageStatus_STAGE_SUCCESS:
 			return
-		case err == nil || n > 60:
+		case err == nil || n > 200:
 			d.rig.Fatalf("%s: %s %v\n%s\n%s", s.GetName(), status, err, d.rig.piped.text(s.GetId()), d.rig.plugin.out)
 		}
 		d.rig.restart()
 	}
-}
-
-// killing runs a deployment with the plugin killed at everything that arm tells it,
-// and returns how often that was.
-func (r *rig) killing(arm func(told func(string)), stages func(d *deployment)) int {
-	r.Helper()
-	d := r.usual()
-	k := &killer{seen: map[string]bool{}, now: func() { _ = r.plugin.cmd.Process.Kill() }}
-	arm(k.told)
-	stages(d)
-	return k.kills
 }
 
 func all(d *deployment) {
@@ -73,8 +77,10 @@ func backAfter(n int) func(*deployment) {
 	}
 }
 
-// The plugin is killed right after every value that it saves, and every stage is
-// executed again from the start: the end is that of a run without kills.
+// The plugin is killed before and after every value that it saves, and every stage
+// is executed again from the start: the end is that of a run without kills. In
+// virtual time this is done at every point of every course (TestKilledAnywhereInPiped);
+// here real processes die.
 func TestKilledAtEverySave(t *testing.T) {
 	t.Parallel()
 	for name, o := range ends() {
@@ -82,11 +88,14 @@ func TestKilledAtEverySave(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, external+quick)
 			r.flow()
-			kills := r.killing(func(told func(string)) {
-				r.piped.set(func() { r.piped.put = func(key, value string) { told(key + timeless(key, value)) } })
-			}, o.stages)
-			if kills < 10 {
-				t.Errorf("only %d kills", kills)
+			d, k := r.usual(), r.killer(1)
+			r.piped.set(func() {
+				r.piped.lost = func(key, value string) bool { return *everyKill && k.told("before "+key+timeless(key, value)) }
+				r.piped.put = func(key, value string) { k.told("after " + key + timeless(key, value)) }
+			})
+			o.stages(d)
+			if k.kills < 10 {
+				t.Errorf("only %d kills", k.kills)
 			}
 			r.ended(o.version)
 		})
@@ -96,32 +105,40 @@ func TestKilledAtEverySave(t *testing.T) {
 // timeless is the value without what is another one in each attempt: killed at
 // each of those, no stage would ever end.
 func timeless(key, value string) string {
-	if strings.HasSuffix(key, "shifted-at") {
+	if strings.HasSuffix(key, "shifted-at") || strings.HasSuffix(key, "claimed") {
 		return ""
 	}
 	return value
 }
 
-// The plugin is killed after every write that it makes.
-func TestKilledAfterEveryWrite(t *testing.T) {
+// The plugin is killed before each kind of write reaches AWS, and between the call
+// and its answer: AWS has done what was asked, and nobody heard of it.
+func TestKilledBetweenCallAndAnswer(t *testing.T) {
 	t.Parallel()
 	for name, o := range ends() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, external+quick)
 			r.flow()
-			kills := r.killing(func(told func(string)) {
-				r.piped.set(func() {
-					r.piped.line = func(stage, line string) {
-						if written(line) {
-							told(stage + line)
-						}
-					}
-				})
-			}, o.stages)
-			if kills < 5 {
-				t.Errorf("only %d kills", kills)
+			k := r.killer(map[bool]int{true: 6, false: 1}[*everyKill])
+			r.through(func(call string, pass func() http.Handler) http.Handler {
+				if !account.IsWrite(call) {
+					return pass()
+				}
+				if k.told("before " + call) {
+					return nil
+				}
+				answer := pass()
+				if k.told("after " + call) {
+					return nil
+				}
+				return answer
+			})
+			o.stages(r.usual())
+			if k.kills < 10 {
+				t.Errorf("only %d kills", k.kills)
 			}
+			t.Logf("%d kills", k.kills)
 			r.ended(o.version)
 		})
 	}

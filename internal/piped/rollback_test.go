@@ -69,6 +69,9 @@ func TestCancelledStageIsUndone(t *testing.T) {
 			_, _ = d.execute(ctx, s)
 			cancel()
 			until(t, "the stage's log to be complete", func() bool { return r.piped.completeLog(s.GetId()) == nil })
+			if log := r.piped.text(s.GetId()); !strings.Contains(log, "done") && !strings.Contains(log, "stopped: piped ended the stage") {
+				t.Errorf("log:\n%s", log)
+			}
 			d.run(d.back())
 			r.want(serves("v1"))
 			r.noneLost()

@@ -50,9 +50,9 @@ func TestScalingIsSuspendedAcrossStagesAndGivenBack(t *testing.T) {
 			d.run(d.back())
 		},
 		"killed": func(d *deployment, each func()) {
-			k := &killer{seen: map[string]bool{}, now: func() { _ = d.rig.plugin.cmd.Process.Kill() }}
+			k := d.rig.killer(1)
 			for i, s := range d.forward() {
-				d.rig.onLine(s.GetId(), "application-autoscaling:", k.told)
+				d.rig.onLine(s.GetId(), "application-autoscaling:", func(line string) { k.told(line) })
 				d.insist(s)
 				if i == 0 {
 					each()

@@ -89,24 +89,51 @@ func both(primary, canary int32, sticky bool) elbtypes.Action {
 	return elbtypes.Action{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: f}
 }
 
-// counted puts a counter between the plugin and AWS, and returns how often each
-// operation was called, by its name in policies.
-func (r *rig) counted() func() map[string]int {
+// through puts somebody between the plugin and AWS, who is told the operation of each
+// request by its name in policies. pass hands the request on and returns the answer;
+// no answer cuts the connection.
+func (r *rig) through(answer func(call string, pass func() http.Handler) http.Handler) {
 	r.Helper()
-	var mu sync.Mutex
-	count := map[string]int{}
 	proxy := httputil.NewSingleHostReverseProxy(got(url.Parse(r.url))(r))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
-		q.Body = io.NopCloser(bytes.NewReader(body))
-		mu.Lock()
-		count[action(q, body)]++
-		mu.Unlock()
-		proxy.ServeHTTP(w, q)
+		h := answer(action(q, body), func() http.Handler {
+			q.Body = io.NopCloser(bytes.NewReader(body))
+			kept := httptest.NewRecorder()
+			proxy.ServeHTTP(kept, q.WithContext(context.WithoutCancel(q.Context())))
+			return replay{kept}
+		})
+		if h == nil {
+			panic(http.ErrAbortHandler)
+		}
+		h.ServeHTTP(w, q)
 	}))
 	r.Cleanup(s.Close)
 	r.url = s.URL
 	r.restart()
+}
+
+// replay gives an answer that was kept.
+type replay struct{ kept *httptest.ResponseRecorder }
+
+func (a replay) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	maps.Copy(w.Header(), a.kept.Header())
+	w.WriteHeader(a.kept.Code)
+	_, _ = w.Write(a.kept.Body.Bytes())
+}
+
+// counted puts a counter between the plugin and AWS, and returns how often each
+// operation was called.
+func (r *rig) counted() func() map[string]int {
+	r.Helper()
+	var mu sync.Mutex
+	count := map[string]int{}
+	r.through(func(call string, pass func() http.Handler) http.Handler {
+		mu.Lock()
+		count[call]++
+		mu.Unlock()
+		return pass()
+	})
 	return func() map[string]int {
 		mu.Lock()
 		defer mu.Unlock()
