@@ -126,6 +126,16 @@ func (l *Listening) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, erro
 	return nil, net.ErrClosed
 }
 
+// Flush waits until sockets and programs are as the world has had them so far. A
+// clock that is held by a test can wait for it, so that a machine that is busy does
+// not let the world run ahead of them.
+func (l *Listening) Flush(ctx context.Context) error {
+	if p := l.sim.now.Load().plane.Load(); p != nil {
+		return p.Flush(ctx)
+	}
+	return net.ErrClosed
+}
+
 func (s *Sim) lookup(name string) (*registry.Table, *registry.Entry, string) {
 	return s.now.Load().names.Lookup(name)
 }

@@ -4,15 +4,19 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
 var everyKill = flag.Bool("kills", false, "kill at every point, not at a sample of them")
+
+var firstSeed = flag.Uint64("first", 1, "the first seed of TestKilledAgainAndAgain")
 
 // sampled is the step between kill points without that flag.
 const sampled = 61
@@ -38,6 +42,34 @@ func TestKilledAnywhereInPiped(t *testing.T) {
 		}
 	}
 	t.Logf("%d kill points", points)
+}
+
+// Killed again and again, and away for seconds or minutes each time, the end is the
+// same too.
+func TestKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(12)
+	if *everyKill {
+		seeds = 2000
+	}
+	names := slices.Sorted(maps.Keys(courses()))
+	for seed := *firstSeed; seed < *firstSeed+seeds; seed++ {
+		draw := rand.New(rand.NewPCG(seed, 0))
+		name := names[draw.IntN(len(names))]
+		c := courses()[name]
+		var at []point
+		for range draw.IntN(60) {
+			at = append(at, point{n: 1 + draw.IntN(3), save: draw.IntN(3) == 0, after: draw.IntN(2) == 0})
+		}
+		v := clock.NewVirtual(dawn())
+		var end played
+		v.Run(func() {
+			end = c.lay(t, v).play(at, func() time.Duration { return time.Duration(1+draw.IntN(120)) * time.Second })
+		})
+		if whole := c.play(t, point{}); !end.same(whole) {
+			t.Errorf("seed %d, %s, %v: %s\nnot killed: %s\n%s", seed, name, at, end, whole, end.log)
+		}
+	}
 }
 
 // A save that piped cannot make stops the stage before the write that it is for, and

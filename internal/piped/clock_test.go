@@ -18,18 +18,25 @@ const (
 // pace is the world's clock in these tests. It moves by beats, and a beat that comes
 // late is not made up for: where the machine has no time for the test, none passes in
 // the world either. It also stands still while a request is open for longer than its
-// patience. So what a caller sees never depends on how busy the machine is: a request
-// that AWS would have long answered is not cut by the end of a drain.
+// patience, and until the world's sockets have followed it. So what a caller sees never
+// depends on how busy the machine is: a request that AWS would have long answered is
+// not cut by the end of a drain.
 type pace struct {
 	mu     sync.Mutex
 	now    time.Time
 	asleep map[chan struct{}]time.Time // until when
 	open   int                         // beats that the open request has taken; -1 if there is none
 	speed  time.Duration
+	follow func() // waits for the sockets of the world
 }
 
-func newPace(t testing.TB) *pace {
-	p := &pace{now: time.Now(), asleep: map[chan struct{}]time.Time{}, open: -1, speed: speed}
+func newPace() *pace {
+	return &pace{now: time.Now(), asleep: map[chan struct{}]time.Time{}, open: -1, speed: speed}
+}
+
+// start lets time pass until the end of the test.
+func (p *pace) start(t testing.TB, follow func()) {
+	p.follow = follow
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -39,6 +46,7 @@ func newPace(t testing.TB) *pace {
 			select {
 			case <-at.C:
 				p.beat()
+				p.follow()
 			case <-quit:
 				return
 			}
@@ -48,7 +56,6 @@ func newPace(t testing.TB) *pace {
 		close(quit)
 		<-done
 	})
-	return p
 }
 
 func (p *pace) beat() {
@@ -116,7 +123,7 @@ func (p *pace) set(change func()) {
 
 // A world whose request is open waits for it, and does not make up for it later.
 func TestWorldWaitsForOpenRequests(t *testing.T) {
-	p := &pace{now: time.Now(), asleep: map[chan struct{}]time.Time{}, open: -1, speed: speed}
+	p := newPace()
 	began := p.now
 	p.request(func() {
 		for range 1000 {

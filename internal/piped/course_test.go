@@ -91,6 +91,8 @@ type stand struct {
 	time  clock.Clock
 	life  *life
 	first *life
+	at    []point // of the lives to come
+	away  func() time.Duration
 	entry string
 	lost  func() float64 // requests
 }
@@ -98,11 +100,12 @@ type stand struct {
 // dawn lies after the machine's now, against which the SDK holds credentials.
 func dawn() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// play plays a course with a plugin that dies at a point, and is started again.
-func (c course) play(t *testing.T, at point) (out played) {
+// play plays a course with a plugin that dies at a point, and is started again; then
+// at the next, counted from there.
+func (c course) play(t *testing.T, at ...point) (out played) {
 	t.Helper()
 	v := clock.NewVirtual(dawn())
-	v.Run(func() { out = c.lay(t, v).play(at) })
+	v.Run(func() { out = c.lay(t, v).play(at, func() time.Duration { return 5 * time.Second }) })
 	return out
 }
 
@@ -135,8 +138,11 @@ func (s *stand) call() {
 }
 
 // born starts the plugin.
-func (s *stand) born(at point) {
-	l := &life{real: s.time, fake: s.rig.piped, at: at}
+func (s *stand) born() {
+	l := &life{real: s.time, fake: s.rig.piped}
+	if len(s.at) > 0 {
+		l.at, s.at = s.at[0], s.at[1:]
+	}
 	if s.first == nil {
 		s.first = l
 	}
@@ -150,8 +156,9 @@ func (s *stand) connect(ctx context.Context) (*account.Account, error) {
 		Clock: s.life, APIOptions: append([]func(*middleware.Stack) error{}, append(s.sim.APIOptions(), s.life.middleware)...)})
 }
 
-func (s *stand) play(at point) (out played) {
-	s.born(at)
+func (s *stand) play(at []point, away func() time.Duration) (out played) {
+	s.at, s.away = at, away
+	s.born()
 	was := s.target
 	was.image = "sim/web:v1"
 	d := s.begin(was, s.target, s.course.stages...)
@@ -184,15 +191,14 @@ func (s *stand) play(at point) (out played) {
 // insist has a stage executed, and again by a plugin that was started again if it
 // was killed, as piped does.
 func (s *stand) insist(d *deployment, st *contract.PipelineStage) contract.StageStatus {
-	for range 10 {
+	for {
 		status, died := s.attempt(d, st)
 		if !died {
 			return status
 		}
-		_ = s.time.Sleep(context.Background(), 5*time.Second)
-		s.born(point{})
+		_ = s.time.Sleep(context.Background(), s.away())
+		s.born()
 	}
-	return contract.StageStatus_STAGE_NOT_STARTED_YET
 }
 
 func (s *stand) attempt(d *deployment, st *contract.PipelineStage) (status contract.StageStatus, died bool) {

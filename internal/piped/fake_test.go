@@ -33,7 +33,7 @@ type fake struct {
 	wrong    []string                     // what piped would have refused or mixed up
 
 	putErr func(key string) error          // a Put that fails
-	lost   func(key, value string) bool    // told before each Put; true: it never came
+	lost   func(key string) bool           // told before each Put; true: it never came
 	put    func(key, value string)         // told after each Put
 	line   func(stage string, line string) // told of each new line
 }
@@ -118,7 +118,7 @@ func (f *fake) PutDeploymentPluginMetadata(_ context.Context, r *contract.PutDep
 	f.mu.Lock()
 	fails, told, lost := f.putErr, f.put, f.lost
 	f.mu.Unlock()
-	if lost != nil && lost(r.GetKey(), r.GetValue()) {
+	if lost != nil && lost(r.GetKey()) {
 		return nil, status.Error(codes.Canceled, "whoever asked is dead")
 	}
 	f.mu.Lock()

@@ -90,7 +90,7 @@ func TestKilledAtEverySave(t *testing.T) {
 			r.flow()
 			d, k := r.usual(), r.killer(1)
 			r.piped.set(func() {
-				r.piped.lost = func(key, value string) bool { return *everyKill && k.told("before "+key+timeless(key, value)) }
+				r.piped.lost = func(key string) bool { return *everyKill && k.told("before "+key) }
 				r.piped.put = func(key, value string) { k.told("after " + key + timeless(key, value)) }
 			})
 			o.stages(d)

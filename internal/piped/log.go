@@ -144,6 +144,9 @@ func (l *stageLog) checkpoint(complete bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), endWait)
 	defer cancel()
 	all := parts(l.since)
+	if complete && len(all) == 0 {
+		all = append(all, nil)
+	}
 	for i, part := range all {
 		r := &contract.ReportStageLogsFromLastCheckpointRequest{DeploymentId: l.deployment, StageId: l.stage.GetId(),
 			RetriedCount: l.stage.GetRetriedCount(), Blocks: part, Completed: complete && i == len(all)-1}

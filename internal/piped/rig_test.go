@@ -146,11 +146,12 @@ const quick = "\nknobs: {delays: none}\n"
 
 func newRig(t testing.TB, more string) *rig {
 	t.Helper()
-	p := newPace(t)
+	p := newPace()
 	s := got(awssim.New(awssim.Options{Clock: p, Seed: 1, Speed: speed, Strict: true}))(t)
 	must(t, s.Load("world.yaml", []byte(world+more)))
 	at := got(s.Listen(context.Background(), "127.0.0.1:0"))(t)
 	t.Cleanup(at.Close)
+	p.start(t, func() { _ = at.Flush(context.Background()) })
 	cfg := s.Config()
 	r := &rig{TB: t, sim: s, clock: p, url: at.URL(), ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), piped: newFake(t)}
 	r.plugin = r.launch(r.entry("dt"))
@@ -273,6 +274,7 @@ type load struct {
 	sent, failed atomic.Int64
 	first        sync.Once
 	why          string
+	state        func() string
 	quit, done   chan struct{}
 }
 
@@ -281,7 +283,7 @@ func (r *rig) flow() {
 	for _, lb := range r.sim.View().Regions[0].LoadBalancers {
 		at = lb.Listeners[0].Bound
 	}
-	l := &load{clock: r.clock, quit: make(chan struct{}), done: make(chan struct{})}
+	l := &load{clock: r.clock, state: r.state, quit: make(chan struct{}), done: make(chan struct{})}
 	r.load = l
 	go l.run("http://" + at + "/")
 }
@@ -311,7 +313,7 @@ func (l *load) one(client *http.Client, url string) {
 	}
 	if err != nil {
 		l.failed.Add(1)
-		l.first.Do(func() { l.why = err.Error() })
+		l.first.Do(func() { l.why = err.Error() + " when it stood so: " + l.state() })
 	}
 }
 
