@@ -54,6 +54,7 @@ type named struct {
 	knobs      string
 	seed       uint64
 	records    string // A if not given
+	kind       string // of the namespace; private if not given
 	image      string // options of the image that serves
 }
 
@@ -79,6 +80,9 @@ func byName(t testing.TB, o named, f func(*nameBench)) {
 	if o.records == "" {
 		o.records = "A"
 	}
+	if o.kind == "" {
+		o.kind = "private"
+	}
 	v := clock.NewVirtual(dawn)
 	v.Run(func() {
 		b := newNameBench(t, v, o)
@@ -92,15 +96,19 @@ func (o named) file() string {
 	if o.check > 0 {
 		check = fmt.Sprintf(", containerCheck: %s", o.check)
 	}
+	records := fmt.Sprintf("records: {%s: %s}, ", o.records, o.ttl)
+	if o.kind == "http" {
+		records = ""
+	}
 	return fmt.Sprintf(`
 account: "123456789012"
 region: us-east-1
 subnets: [subnet-0123456789abcdef0]
 clusters: [prod]
-namespaces: [{name: shop.local, kind: private, services: [{name: api, id: srv-0123456789abcdef, records: {%s: %s}, health: custom}]}]
+namespaces: [{name: shop.local, kind: %s, services: [{name: api, id: srv-0123456789abcdef, %shealth: custom}]}]
 services: [{name: api, cluster: prod, controller: %s, count: %d, image: "sim/api:v1%s", port: 8080, registry: api.shop.local, stopTimeout: 90s%s}]
 knobs: {%s}
-`, o.records, o.ttl, o.controller, o.count, o.image, check, o.knobs)
+`, o.kind, records, o.controller, o.count, o.image, check, o.knobs)
 }
 
 func newNameBench(t testing.TB, v *clock.Virtual, o named) *nameBench {
@@ -126,6 +134,9 @@ func newNameBench(t testing.TB, v *clock.Virtual, o named) *nameBench {
 		"DiscoverInstances":         {Poll: 20 * time.Second, Query: registry.Query{Health: registry.HealthyOrAll}},
 		"DiscoverInstances, healty": {Poll: 5 * time.Second, Query: registry.Query{Health: registry.OnlyHealthy}},
 	} {
+		if o.kind == "http" && c.Poll == 0 {
+			continue // the name has no records
+		}
 		c.Key, c.Namespace, c.Service, c.Port, c.Rate = here, "shop.local", "api", 8080, 300
 		n.tallies[name] = callers.AttachByName(sim.World(), sim.Registry(), c)
 	}

@@ -159,6 +159,8 @@ func (d *discovered) states(ctx context.Context, m member) ([]sluice.Target, err
 		switch {
 		case t.Health == "UNHEALTHY":
 			x.State, x.Description = "unhealthy", "a container health check fails"
+		case d.names.IsSick(t.ID):
+			x.State, x.Description = "unhealthy", "its record under "+d.names.Registry.FullName()+" is UNHEALTHY"
 		case d.isWell(t) && (m.variant == sluice.Canary || d.names.IsReady(t.ID)):
 			x.State, x.Description = "healthy", ""
 		}

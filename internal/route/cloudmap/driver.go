@@ -139,6 +139,14 @@ func (d *Driver) IsReady(task string) bool {
 	})
 }
 
+// IsSick reports whether a task of the canary is found, as of the last look, and its
+// record says UNHEALTHY: somebody said so, since we registered it HEALTHY.
+func (d *Driver) IsSick(task string) bool {
+	return slices.ContainsFunc(d.live.members, func(m member) bool {
+		return m.Variant == sluice.Canary && m.ID == task && m.in && !m.healthy
+	})
+}
+
 // InstancesOf are the ids under which a task is registered, as of the last look.
 func (d *Driver) InstancesOf(task string) []string {
 	var ids []string

@@ -118,8 +118,8 @@ func decide(all []member, desired int, to sluice.Weights) change {
 	all = staying(all, desired)
 	want := pool(all, desired).Nearest(to)
 	var c change
-	c.enter, c.leave = chosen(all, sluice.Canary, want.Canary, true)
-	c.back, c.takeOut = chosen(all, sluice.Primary, want.Primary, want.Primary == 0)
+	c.enter, c.leave = chosen(all, sluice.Canary, want.Canary, func(m member) bool { return !m.Well || to.Canary() == 0 })
+	c.back, c.takeOut = chosen(all, sluice.Primary, want.Primary, func(member) bool { return want.Primary == 0 })
 	return c
 }
 
@@ -139,17 +139,19 @@ func staying(all []member, desired int) []member {
 }
 
 // chosen picks n of a variant to be found: those that somebody else wants found,
-// those that stay rather than those that leave, those that are found rather than others. With strict, those that are
-// registered and not ready are taken out too; of the primary they are ECS's
-// business as long as some of it are to be found.
-func chosen(all []member, v sluice.Variant, n int, strict bool) (enter, leave []member) {
+// those that stay rather than those that leave, those that are found rather than
+// others. Of those that are registered and not ready, goes says which are taken out
+// too: of the primary they are ECS's business as long as some of it are to be found; a
+// canary that somebody else has told to be UNHEALTHY is not found, and would be
+// HEALTHY if it were registered again.
+func chosen(all []member, v sluice.Variant, n int, goes func(member) bool) (enter, leave []member) {
 	var ready []member
 	for _, m := range all {
 		switch {
 		case m.Variant != v:
 		case m.ready():
 			ready = append(ready, m)
-		case m.in && strict:
+		case m.in && goes(m):
 			leave = append(leave, m)
 		}
 	}

@@ -31,6 +31,7 @@ func TestDecide(t *testing.T) {
 	}
 	old := func(m member) member { m.Leaves = true; return m }
 	sick := func(m member) member { m.healthy = false; return m }
+	unwell := func(m member) member { m.Well = false; return m }
 	for name, c := range map[string]struct {
 		all    []member
 		to     int
@@ -44,7 +45,9 @@ func TestDecide(t *testing.T) {
 		"no canary left: the primary comes back":        {[]member{primary("p1", false, true), primary("p2", false, true)}, 100, "[] [p1 p2] [] []"},
 		"new tasks of the primary before old ones":      {[]member{old(primary("o1", true, false)), primary("n1", true, false), canary("c1", true)}, 50, "[] [] [] []"},
 		"what leaves and is out is not put back":        {[]member{old(primary("o1", false, true)), old(primary("o2", false, true)), primary("n1", false, true), primary("n2", false, true), primary("n3", false, true), primary("n4", false, true), canary("c1", true)}, 0, "[] [n1 n2 n3 n4] [slc-c1] []"},
-		"a sick canary is taken out":                    {append(four(), sick(canary("c1", true))), 50, "[] [] [slc-c1] []"},
+		"a canary that fails is taken out":              {append(four(), unwell(canary("c1", true))), 50, "[] [] [slc-c1] []"},
+		"one that is told to be UNHEALTHY stays so":     {append(four(), sick(canary("c1", true))), 50, "[] [] [] []"},
+		"and leaves with the others":                    {append(four(), sick(canary("c1", true))), 0, "[] [] [slc-c1] []"},
 		"ECS's own unhealthy records are left":          {append(four(), sick(primary("p5", true, false))), 0, "[] [] [] []"},
 		"but not if the canary is to be alone":          {[]member{sick(primary("p1", true, false)), canary("c1", true), canary("c2", true), canary("c3", true), canary("c4", true)}, 100, "[] [] [] [p1]"},
 		"what somebody else took out stays out":         {append(four()[:3], primary("p4", false, false)), 0, "[] [] [] []"},
