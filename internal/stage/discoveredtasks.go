@@ -46,14 +46,14 @@ func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired in
 	if err != nil {
 		return nil, 0, err
 	}
+	every, err := d.hosting.everyTask(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
 	d.tasks = nil
 	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
-		tasks, err := d.hosting.tasks(ctx, v)
-		if err != nil {
-			return nil, 0, err
-		}
-		d.tasks = append(d.tasks, tasks...)
-		for _, t := range tasks {
+		d.tasks = append(d.tasks, every[v]...)
+		for _, t := range every[v] {
 			if t.Address == "" {
 				continue
 			}

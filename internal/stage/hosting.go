@@ -62,6 +62,8 @@ type hosting interface {
 	// tasks are those that run the variant now, of every revision: what callers can
 	// be sent to. For the primary that is the old and the new one.
 	tasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error)
+	// everyTask is tasks for both variants, with as few reads as that takes.
+	everyTask(ctx context.Context) (map[sluice.Variant][]ecs.Task, error)
 	// zero takes a member's capacity away; the access type has let go of it.
 	zero(ctx context.Context, m member) error
 	// remove deletes a member that is empty.

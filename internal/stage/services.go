@@ -184,6 +184,18 @@ func (s services) tasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, erro
 	return all, err
 }
 
+func (s services) everyTask(ctx context.Context) (map[sluice.Variant][]ecs.Task, error) {
+	all := map[sluice.Variant][]ecs.Task{}
+	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
+		tasks, err := s.tasks(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		all[v] = tasks
+	}
+	return all, nil
+}
+
 func (s services) zero(ctx context.Context, m member) error {
 	if m.Desired == 0 {
 		return nil

@@ -2,7 +2,6 @@ package stage
 
 import (
 	"context"
-	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -205,14 +204,26 @@ func (t taskSets) again(ctx context.Context, m member) (*member, error) {
 }
 
 func (t taskSets) tasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error) {
+	all, err := t.everyTask(ctx)
+	return all[v], err
+}
+
+// everyTask tells by one listing which variant each task runs.
+func (t taskSets) everyTask(ctx context.Context) (map[sluice.Variant][]ecs.Task, error) {
 	canary, err := t.standing(ctx, sluice.Canary)
-	if err != nil || canary == nil && v == sluice.Canary {
+	if err != nil {
 		return nil, err
 	}
-	all, err := t.hand.Tasks(ctx)
-	return slices.DeleteFunc(all, func(task ecs.Task) bool {
-		return (canary != nil && task.StartedBy == canary.ID) != (v == sluice.Canary)
-	}), err
+	tasks, err := t.hand.Tasks(ctx)
+	all := map[sluice.Variant][]ecs.Task{}
+	for _, task := range tasks {
+		v := sluice.Primary
+		if canary != nil && task.StartedBy == canary.ID {
+			v = sluice.Canary
+		}
+		all[v] = append(all[v], task)
+	}
+	return all, err
 }
 
 func (t taskSets) zero(ctx context.Context, m member) error {
