@@ -123,7 +123,7 @@ func (d *Driver) outside(s scene) Outside {
 		switch {
 		case m.theirs:
 		case m.Variant == sluice.Canary:
-			if d.Holds && !m.in && m.Well && (d.seenIn[m.instance] || d.In[m.instance]) {
+			if d.Holds && !m.in && m.Well && d.In[m.instance] {
 				o.Gone = append(o.Gone, m.instance)
 			}
 		case m.in && m.taken && d.seenOut[m.instance]:
@@ -135,14 +135,16 @@ func (d *Driver) outside(s scene) Outside {
 	return o
 }
 
-// note remembers what a look has shown.
+// note remembers what a look has shown. Of the canary it is known from what was saved:
+// a process may have been killed that was taking an instance out.
 func (d *Driver) note() {
 	if d.seenOut == nil {
 		d.seenOut, d.seenIn = map[string]bool{}, map[string]bool{}
 	}
 	for _, m := range d.live.members {
 		switch {
-		case m.Variant == sluice.Primary && m.taken && !m.in:
+		case m.Variant == sluice.Canary:
+		case m.taken && !m.in:
 			d.seenOut[m.instance] = true
 		case m.in && !m.out && !d.left[m.instance]:
 			d.seenIn[m.instance] = true
