@@ -116,6 +116,9 @@ func (t *turn) run(ctx context.Context, target string) (err error) {
 	if t.ground, t.begun, err = loadGround(ctx, t.host); err != nil {
 		return err
 	}
+	if err := t.officials(ctx); err != nil {
+		return err
+	}
 	if t.rollsBack() && !t.begun {
 		t.log.write(contract.LogSeverity_INFO, "nothing was changed, so that nothing is to be put back")
 		return nil
@@ -126,7 +129,7 @@ func (t *turn) run(ctx context.Context, target string) (err error) {
 	if err := t.prepare(ctx); err != nil {
 		return err
 	}
-	w, err := t.open(ctx)
+	w, err := t.open()
 	if err != nil {
 		return err
 	}
@@ -142,6 +145,32 @@ func (t *turn) run(ctx context.Context, target string) (err error) {
 
 func (t *turn) rollsBack() bool { return t.in.GetStage().GetName() == appfile.StageRollback }
 
+// officialKeys are metadata that PipeCD's ECS plugin writes as it goes. We write some
+// of them too, but never before our own.
+var officialKeys = []string{"canary-task-set", "current-listeners", "canary-target-group-arn"}
+
+// officials refuses a deployment that the official plugin began: piped was given
+// this one in the middle of it. To put nothing back would be told as a success.
+func (t *turn) officials(ctx context.Context) error {
+	if t.begun {
+		return nil
+	}
+	h := *t.host
+	h.prefix = ""
+	for _, key := range officialKeys {
+		if _, there, err := h.Load(ctx, key); err != nil || !there {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		return &sluice.Error{Op: "run stage " + t.in.GetStage().GetName(), Kind: sluice.Conflict,
+			Err:  fmt.Errorf("another plugin began this deployment: it has metadata %s and none of ours", key),
+			Next: "give piped the former plugin back until it has ended; or deploy again: ECS_SYNC puts all traffic on the primary and removes what is left"}
+	}
+	return nil
+}
+
 // prepare makes the plan: from what was saved, or, in the first stage of the
 // deployment, from what AWS has now, which is saved.
 func (t *turn) prepare(ctx context.Context) (err error) {
@@ -149,7 +178,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	if t.begun {
 		t.plan, err = t.ground.plan(t.app)
 	} else {
-		t.ground, t.plan, err = take(ctx, t.place, t.plugin, t.app, t.quick())
+		t.ground, t.plan, err = take(ctx, t.place, t.plugin, t.app, t.in.GetDeployment().GetApplicationId(), t.quick())
 	}
 	if err != nil {
 		return err
@@ -261,13 +290,10 @@ func (t *turn) explain() {
 }
 
 // open makes the stage ready. Task sets that the official plugin left are ours.
-func (t *turn) open(ctx context.Context) (*stage.Run, error) {
+func (t *turn) open() (*stage.Run, error) {
 	var left []string
-	if t.plan.Stage(t.index).Name == appfile.StageSync && t.ground.external() {
-		var err error
-		if left, err = t.hand().TaskSetsTagged(ctx, official(t.in.GetDeployment().GetApplicationId())); err != nil {
-			return nil, err
-		}
+	if t.plan.Stage(t.index).Name == appfile.StageSync {
+		left = t.ground.Live.Left
 	}
 	return stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: t.index,
 		Deployment: t.id(), Host: t.host, Ours: func(id string) bool { return slices.Contains(left, id) }})

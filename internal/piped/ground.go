@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
@@ -99,13 +100,20 @@ func (g ground) plan(app *appfile.Application) (*plan.Plan, error) {
 	return p, nil
 }
 
-// take looks at AWS and makes a plan; nothing is saved if there can be none.
-func take(ctx context.Context, pl *place, p *plugin, app *appfile.Application, quick bool) (ground, *plan.Plan, error) {
+// take looks at AWS and makes a plan for an application of PipeCD. Task sets that the
+// official plugin left of it are ours to remove; nothing is saved if there can be none.
+func take(ctx context.Context, pl *place, p *plugin, app *appfile.Application, application string, quick bool) (ground, *plan.Plan, error) {
 	live, err := stage.Survey(ctx, pl.account, p.clock, app)
 	if err != nil {
 		return ground{}, nil, err
 	}
 	g := groundOf(live, quick)
+	if g.external() {
+		hand := ecs.Service{API: pl.account.ECS(), Cluster: clusterOf(app), Name: aws.ToString(app.Service.Input.ServiceName)}
+		if g.Live.Left, err = hand.TaskSetsTagged(ctx, official(application)); err != nil {
+			return ground{}, nil, err
+		}
+	}
 	made, err := g.plan(app)
 	return g, made, err
 }

@@ -31,6 +31,11 @@ func TestHazard02LeftTaskSetsAreRemoved(t *testing.T) {
 	others := r.taskSet("web:1", 50, tags, canaryARN)
 	d := r.begin(source{image: "sim/web:v1"}, source{})
 	d.all()
+	for id, tells := range map[string]string{left: "was left by an earlier deployment: ECS_SYNC removes it", others: "not sluice's; it is left alone"} {
+		if log := r.piped.text(d.Stages[0].GetId()); !strings.Contains(log, "task set "+id+" (web:1) "+tells) && !strings.Contains(log, "task set "+id+" (web:1) is ACTIVE and "+tells) {
+			t.Errorf("the log does not tell that %s %s:\n%s", id, tells, log)
+		}
+	}
 	state := ""
 	for _, ts := range r.service().TaskSets {
 		if *ts.Status != "DRAINING" {

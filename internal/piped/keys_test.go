@@ -1,10 +1,14 @@
 package piped
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
 
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
@@ -145,6 +149,45 @@ func TestDeployTargetsAsOfficiallyConfigured(t *testing.T) {
 		}
 		if to, err := e.target("dt"); err != nil || to.access.Region != "us-east-1" {
 			t.Errorf("%s: %+v %v", config, to, err)
+		}
+	}
+}
+
+// The example is whole: its entry starts the plugin, its application is read, and its
+// pipeline needs no other plugin.
+func TestExampleIsWhole(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join("..", "..", "examples", "pipecd")
+	var file struct {
+		Spec struct{ Plugins []map[string]any }
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "piped.yaml"))
+	if err == nil {
+		err = yaml.Unmarshal(text, &file)
+	}
+	if err != nil || len(file.Spec.Plugins) != 1 {
+		t.Fatalf("%v %v", file, err)
+	}
+	line, err := json.Marshal(file.Spec.Plugins[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := readEntry(string(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(folder, "repository", "web")
+	app, err := os.ReadFile(filepath.Join(dir, "app.pipecd.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := e.load(&contract.DeploymentSource{ApplicationDirectory: dir, ApplicationConfig: app, ApplicationConfigFilename: "app.pipecd.yaml"})
+	if err != nil {
+		t.Fatal(explained(err))
+	}
+	for _, stage := range out.pipeline {
+		if !slices.Contains(ourStages, stage) {
+			t.Errorf("stage %s needs a plugin that piped.yaml does not have", stage)
 		}
 	}
 }

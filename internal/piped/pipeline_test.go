@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
 func TestPipelineGoesFromV1ToV2WithoutLosingARequest(t *testing.T) {
@@ -157,4 +159,21 @@ func TestPipelineBesideARollingService(t *testing.T) {
 	}
 	r.noneLost()
 	r.free()
+}
+
+// A deployment that the official plugin began, which piped hands over in the middle,
+// is not taken for one that changed nothing.
+func TestDeploymentOfTheOfficialPluginIsToldApart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, external+quick)
+	for _, key := range []string{"canary-task-set", "current-listeners"} {
+		d := r.usual()
+		r.piped.set(func() { r.piped.metadata[d.Id+"/ecs/"+key] = "{}" })
+		for _, s := range []*contract.PipelineStage{d.forward()[4], d.back()} {
+			if log := d.fails(s); !strings.Contains(log, "another plugin began this deployment: it has metadata "+key) || written(log) {
+				t.Errorf("log of %s:\n%s", s.GetName(), log)
+			}
+		}
+	}
+	r.want(serves("v1"))
 }

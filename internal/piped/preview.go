@@ -41,7 +41,7 @@ func (p *plugin) GetPlanPreview(ctx context.Context, r *contract.GetPlanPreviewR
 	answer := &contract.GetPlanPreviewResponse{}
 	for _, name := range r.GetDeployTargets() {
 		answer.Results = append(answer.Results, &contract.PlanPreviewResult{DeployTarget: name, Summary: head, NoChange: running != nil && changes == 0,
-			Details: []byte(diff + p.steps(ctx, name, target.app)), DiffLanguage: "diff"})
+			Details: []byte(diff + p.steps(ctx, name, r.GetApplicationId(), target.app)), DiffLanguage: "diff"})
 	}
 	if len(answer.Results) == 0 {
 		return nil, refused(&sluice.Error{Op: "preview", Resource: r.GetApplicationName(),
@@ -73,8 +73,8 @@ func diffOf(running, target *appfile.Application) (string, error) {
 }
 
 // steps are the stages with the weights that they leave, and what to think of.
-func (p *plugin) steps(ctx context.Context, target string, app *appfile.Application) string {
-	made, err := p.planOf(ctx, target, app)
+func (p *plugin) steps(ctx context.Context, target, application string, app *appfile.Application) string {
+	made, err := p.planOf(ctx, target, application, app)
 	if err != nil {
 		return "\n# no plan for " + target + ": " + strings.ReplaceAll(explained(err), "\n", "\n# ") + "\n"
 	}
@@ -102,12 +102,12 @@ func options(s plan.Stage) string {
 	return ""
 }
 
-func (p *plugin) planOf(ctx context.Context, target string, app *appfile.Application) (*plan.Plan, error) {
+func (p *plugin) planOf(ctx context.Context, target, application string, app *appfile.Application) (*plan.Plan, error) {
 	pl, err := p.places.get(ctx, target)
 	if err != nil {
 		return nil, err
 	}
-	_, made, err := take(ctx, pl, p, app, len(app.Pipeline) == 0)
+	_, made, err := take(ctx, pl, p, app, application, len(app.Pipeline) == 0)
 	return made, err
 }
 

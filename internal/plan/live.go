@@ -15,6 +15,7 @@ type Live struct {
 
 	Service    *ecstypes.Service        // nil: there is none
 	TaskSets   []sluice.TaskSet         // of the service
+	Left       []string                 // ids of those that no sluice made and ECS_SYNC removes all the same
 	Beside     *ecstypes.Service        // the canary's, of a hosting by services; nil: there is none
 	Definition *ecstypes.TaskDefinition // that serves; nil: there is none
 	Identical  string                   // newest revision of the family if it equals the file's; else empty

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -65,7 +66,11 @@ func (p *Plan) warnService(live Live) {
 		return
 	}
 	for _, ts := range live.TaskSets {
-		if ts.Status == "ACTIVE" && !Ours(ts.ExternalID) {
+		switch {
+		case ts.Status != "ACTIVE" || Ours(ts.ExternalID):
+		case slices.Contains(live.Left, ts.ID) && slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageSync }):
+			p.warning("task set %s (%s) was left by an earlier deployment: ECS_SYNC removes it", ts.ID, ts.Revision)
+		default:
 			p.warning("task set %s (%s) is ACTIVE and not sluice's; it is left alone", ts.ID, ts.Revision)
 		}
 	}
