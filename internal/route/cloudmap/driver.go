@@ -338,24 +338,20 @@ func (d *Driver) leaves(ctx context.Context, ids []string) error {
 	return d.keepIn(ctx)
 }
 
-// intend saves the attributes of instances that are about to be taken out, and
-// drops those of tasks that are gone.
+// intend saves the attributes of instances that are about to be taken out, as the
+// look showed them that found them, and drops those of tasks that are gone.
 func (d *Driver) intend(ctx context.Context, out []string) error {
 	if len(out) == 0 {
 		return nil
-	}
-	instances, err := d.Instances(ctx)
-	if err != nil {
-		return err
 	}
 	stand := map[string]bool{}
 	for _, m := range d.live.members {
 		stand[m.instance] = true
 	}
 	maps.DeleteFunc(d.Taken, func(id string, _ map[string]string) bool { return !stand[id] })
-	for _, i := range instances {
-		if slices.Contains(out, i.ID) {
-			d.Taken[i.ID] = i.Attributes
+	for _, id := range out {
+		if i, ok := d.live.all[id]; ok {
+			d.Taken[id] = i.Attributes
 		}
 	}
 	return d.Keep(ctx, d.Taken)

@@ -13,9 +13,9 @@ import (
 type scene struct {
 	members []member
 	desired int
-	all     map[string]bool // ids of every instance
-	dead    []string        // instances of ours whose task runs no more
-	foreign []string        // instances that are neither ECS's nor ours
+	all     map[string]Instance // by id
+	dead    []string            // instances of ours whose task runs no more
+	foreign []string            // instances that are neither ECS's nor ours
 }
 
 // look reads tasks and instances and tells what does not belong to this
@@ -48,10 +48,10 @@ func (d *Driver) see(ctx context.Context) (scene, error) {
 }
 
 func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
-	byID, known, runs := map[string]Instance{}, map[string]bool{}, map[string]bool{}
-	s.all = map[string]bool{}
+	known, runs := map[string]bool{}, map[string]bool{}
+	s.all = map[string]Instance{}
 	for _, i := range instances {
-		byID[i.ID], s.all[i.ID] = i, true
+		s.all[i.ID] = i
 	}
 	for _, t := range tasks {
 		m := member{Task: t, instance: d.instance(t), healthy: true}
@@ -60,7 +60,7 @@ func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
 			m.taken = !d.left[m.instance]
 		}
 		m.theirs = d.Theirs[m.instance]
-		if i, ok := byID[m.instance]; ok {
+		if i, ok := s.all[m.instance]; ok {
 			m.in, m.healthy = true, i.Healthy
 		}
 		s.members = append(s.members, m)
