@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
-	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 	"github.com/sluice-ecs/sluice/internal/verdict"
@@ -59,36 +56,6 @@ func (d *discovered) begin(ctx context.Context) error {
 	}
 	d.tellStrangers()
 	return err
-}
-
-// load takes up what was saved.
-func (d *discovered) load(ctx context.Context) error {
-	if d.loaded {
-		return nil
-	}
-	t, ok, err := saved[takenOut](ctx, d.Host, keyTaken)
-	if err != nil {
-		return err
-	}
-	if ok {
-		d.names.Taken = t.whole()
-	}
-	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
-	if err != nil {
-		return err
-	}
-	if err := d.loadTheirs(ctx); err != nil {
-		return err
-	}
-	if err := d.loadIn(ctx); err != nil {
-		return err
-	}
-	d.names.Holds = held > 0
-	if d.Stage.Index == len(d.Plan.Stages) {
-		d.names.Tries, d.names.Lenient = 3, true
-	}
-	d.loaded = true
-	return nil
 }
 
 // attach: the canary's tasks are ours to register. A load balancer that the
@@ -374,70 +341,6 @@ func (d *discovered) part(ctx context.Context, m member) error {
 	return d.settle(ctx)
 }
 
-// tend holds the share while tasks come and go. In a rollback it begins when the
-// name has been restored.
-func (d *discovered) tend(ctx context.Context) error {
-	held, ok, err := saved[int](ctx, d.Host, keyShareHeld)
-	if err != nil || !ok || held == 0 {
-		return err
-	}
-	if err := d.load(ctx); err != nil {
-		return err
-	}
-	if d.names.Lenient {
-		return nil
-	}
-	return d.keepTo(ctx, sluice.CanaryShare(held))
-}
-
-// keepTo is one look that brings the counts back to the weights.
-func (d *discovered) keepTo(ctx context.Context, to sluice.Weights) error {
-	before := d.looked
-	did, err := d.names.Hold(ctx, d.write, to)
-	if errors.Is(err, route.ErrOtherwise) {
-		err = nil // a task ended meanwhile: the next look takes it from there
-	}
-	if did.Left > 0 && err == nil {
-		err = d.moving(ctx)
-	}
-	d.tellStrangers()
-	d.tellWindow(did, before)
-	return err
-}
-
-// tellWindow tells how long new tasks of the primary were found before they were
-// taken out: ECS registers them as soon as they run.
-func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
-	n, longest := 0, time.Duration(0)
-	for _, t := range did.Taken {
-		if d.seen[t.ID] {
-			continue
-		}
-		n++
-		if t.Healthy && !before.IsZero() {
-			longest = max(longest, d.Clock.Now().Sub(before))
-		}
-	}
-	if n > 0 {
-		d.note("took %s of the primary out of %s; %s", sluice.Plural(n, "new task"), d.names.Registry.FullName(), foundFor(longest, before.IsZero()))
-	}
-	for _, id := range d.names.Found(sluice.Primary) {
-		d.seen[id] = true
-	}
-}
-
-// foundFor is how long callers could find tasks; unwatched: since before the first
-// look.
-func foundFor(longest time.Duration, unwatched bool) string {
-	switch {
-	case unwatched:
-		return "callers could find them since nobody looked"
-	case longest == 0:
-		return "no caller could find them: a container health check held them UNHEALTHY"
-	}
-	return "callers could find them for " + plan.Duration(longest) + " at most"
-}
-
 func (d *discovered) see(ctx context.Context, w *watched, o *verdict.Observation) error {
 	if err := d.load(ctx); err != nil {
 		return err
@@ -473,42 +376,3 @@ func (d *discovered) restore(ctx context.Context) error {
 }
 
 func (d *discovered) released(context.Context, member) error { return nil }
-
-// takenOut is what is saved of instances that are taken out: attributes that all
-// of them have once, the others by instance.
-type takenOut struct {
-	All  map[string]string            `json:"all,omitempty"`
-	Each map[string]map[string]string `json:"each,omitempty"`
-}
-
-func (d *discovered) keepTaken(ctx context.Context, taken map[string]map[string]string) error {
-	return save(ctx, d.Host, keyTaken, packed(taken))
-}
-
-func packed(taken map[string]map[string]string) takenOut {
-	t := takenOut{Each: map[string]map[string]string{}}
-	ids := slices.Sorted(maps.Keys(taken))
-	if len(ids) > 0 {
-		t.All = maps.Clone(taken[ids[0]])
-	}
-	for _, id := range ids {
-		maps.DeleteFunc(t.All, func(k, v string) bool { w, ok := taken[id][k]; return !ok || w != v })
-	}
-	for _, id := range ids {
-		t.Each[id] = maps.Clone(taken[id])
-		maps.DeleteFunc(t.Each[id], func(k, _ string) bool { _, all := t.All[k]; return all })
-	}
-	return t
-}
-
-func (t takenOut) whole() map[string]map[string]string {
-	out := map[string]map[string]string{}
-	for id, each := range t.Each {
-		out[id] = maps.Clone(t.All)
-		if out[id] == nil {
-			out[id] = map[string]string{}
-		}
-		maps.Copy(out[id], each)
-	}
-	return out
-}

@@ -56,40 +56,6 @@ func (d *discovered) differs(ctx context.Context) (bool, error) {
 // spare has nothing to do: nobody is sent to an instance that is gone.
 func (d *discovered) spare(context.Context) error { return nil }
 
-// theirs are instances that stay as somebody else left them.
-type theirs struct {
-	IDs []string `json:"ids"`
-}
-
-// loadTheirs takes up what stays as it is: what was not found at first, for the
-// whole deployment; what was adopted, until shares are moved again.
-func (d *discovered) loadTheirs(ctx context.Context) error {
-	t, _, err := saved[theirs](ctx, d.Host, keyTheirs)
-	d.names.Theirs = map[string]bool{}
-	for _, id := range append(t.IDs, d.absent()...) {
-		d.names.Theirs[id] = true
-	}
-	return err
-}
-
-func (d *discovered) absent() []string {
-	if d.former == nil {
-		return nil
-	}
-	return d.former.Absent
-}
-
-// ours ends what was adopted: shares are moved, and instances with them.
-func (d *discovered) ours(ctx context.Context) error {
-	if t, _, err := saved[theirs](ctx, d.Host, keyTheirs); err != nil || len(t.IDs) == 0 {
-		return err
-	}
-	if err := save(ctx, d.Host, keyTheirs, theirs{}); err != nil {
-		return err
-	}
-	return d.loadTheirs(ctx)
-}
-
 // answerRecords does what onOutsideChange says about instances that somebody else
 // took out or put in.
 func (d *discovered) answerRecords(ctx context.Context, o cloudmap.Outside) error {

@@ -2,9 +2,7 @@ package stage
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -167,23 +165,4 @@ func (d *discovered) states(ctx context.Context, m member) ([]sluice.Target, err
 		all = append(all, x)
 	}
 	return all, nil
-}
-
-// loadIn takes up which instances of the canary were registered; keepIn saves them,
-// without what all their ids begin with.
-func (d *discovered) loadIn(ctx context.Context) error {
-	ids, _, err := saved[[]string](ctx, d.Host, keyIn)
-	d.names.In = map[string]bool{}
-	for _, id := range ids {
-		d.names.In[d.names.Own+id] = true
-	}
-	return err
-}
-
-func (d *discovered) keepIn(ctx context.Context) error {
-	ids := []string{}
-	for _, id := range slices.Sorted(maps.Keys(d.names.In)) {
-		ids = append(ids, strings.TrimPrefix(id, d.names.Own))
-	}
-	return save(ctx, d.Host, keyIn, ids)
 }

@@ -1,0 +1,133 @@
+package stage
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// What is saved of the instances of a name: which we took out, which we put in, and
+// which stay as somebody else left them.
+
+// load takes up what was saved.
+func (d *discovered) load(ctx context.Context) error {
+	if d.loaded {
+		return nil
+	}
+	t, ok, err := saved[takenOut](ctx, d.Host, keyTaken)
+	if err != nil {
+		return err
+	}
+	if ok {
+		d.names.Taken = t.whole()
+	}
+	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
+	if err != nil {
+		return err
+	}
+	if err := d.loadTheirs(ctx); err != nil {
+		return err
+	}
+	if err := d.loadIn(ctx); err != nil {
+		return err
+	}
+	d.names.Holds = held > 0
+	if d.Stage.Index == len(d.Plan.Stages) {
+		d.names.Tries, d.names.Lenient = 3, true
+	}
+	d.loaded = true
+	return nil
+}
+
+// loadIn takes up which instances of the canary were registered; keepIn saves them,
+// without what all their ids begin with.
+func (d *discovered) loadIn(ctx context.Context) error {
+	ids, _, err := saved[[]string](ctx, d.Host, keyIn)
+	d.names.In = map[string]bool{}
+	for _, id := range ids {
+		d.names.In[d.names.Own+id] = true
+	}
+	return err
+}
+
+func (d *discovered) keepIn(ctx context.Context) error {
+	ids := []string{}
+	for _, id := range slices.Sorted(maps.Keys(d.names.In)) {
+		ids = append(ids, strings.TrimPrefix(id, d.names.Own))
+	}
+	return save(ctx, d.Host, keyIn, ids)
+}
+
+// theirs are instances that stay as somebody else left them.
+type theirs struct {
+	IDs []string `json:"ids"`
+}
+
+// loadTheirs takes up what stays as it is: what was not found at first, for the
+// whole deployment; what was adopted, until shares are moved again.
+func (d *discovered) loadTheirs(ctx context.Context) error {
+	t, _, err := saved[theirs](ctx, d.Host, keyTheirs)
+	d.names.Theirs = map[string]bool{}
+	for _, id := range append(t.IDs, d.absent()...) {
+		d.names.Theirs[id] = true
+	}
+	return err
+}
+
+func (d *discovered) absent() []string {
+	if d.former == nil {
+		return nil
+	}
+	return d.former.Absent
+}
+
+// ours ends what was adopted: shares are moved, and instances with them.
+func (d *discovered) ours(ctx context.Context) error {
+	if t, _, err := saved[theirs](ctx, d.Host, keyTheirs); err != nil || len(t.IDs) == 0 {
+		return err
+	}
+	if err := save(ctx, d.Host, keyTheirs, theirs{}); err != nil {
+		return err
+	}
+	return d.loadTheirs(ctx)
+}
+
+// takenOut is what is saved of instances that are taken out: attributes that all
+// of them have once, the others by instance.
+type takenOut struct {
+	All  map[string]string            `json:"all,omitempty"`
+	Each map[string]map[string]string `json:"each,omitempty"`
+}
+
+func (d *discovered) keepTaken(ctx context.Context, taken map[string]map[string]string) error {
+	return save(ctx, d.Host, keyTaken, packed(taken))
+}
+
+func packed(taken map[string]map[string]string) takenOut {
+	t := takenOut{Each: map[string]map[string]string{}}
+	ids := slices.Sorted(maps.Keys(taken))
+	if len(ids) > 0 {
+		t.All = maps.Clone(taken[ids[0]])
+	}
+	for _, id := range ids {
+		maps.DeleteFunc(t.All, func(k, v string) bool { w, ok := taken[id][k]; return !ok || w != v })
+	}
+	for _, id := range ids {
+		t.Each[id] = maps.Clone(taken[id])
+		maps.DeleteFunc(t.Each[id], func(k, _ string) bool { _, all := t.All[k]; return all })
+	}
+	return t
+}
+
+func (t takenOut) whole() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for id, each := range t.Each {
+		out[id] = maps.Clone(t.All)
+		if out[id] == nil {
+			out[id] = map[string]string{}
+		}
+		maps.Copy(out[id], each)
+	}
+	return out
+}
