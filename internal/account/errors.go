@@ -169,6 +169,8 @@ func (g gate) advice(r request, f fault) string {
 		return g.reach(f.err)
 	case expired(code):
 		return "log in again, or renew the session token"
+	case f.kind() == sluice.NotFound:
+		return "check its name, and that it is in this account and Region"
 	case f.kind() != sluice.Denied:
 		return ""
 	case strings.HasPrefix(code, "AccessDenied"), code == "UnauthorizedOperation", code == "NotAuthorized", code == "":

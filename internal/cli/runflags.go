@@ -102,7 +102,7 @@ func (o runFlags) given(p *program) (*ecstypes.TaskOverride, error) {
 			data, err = fs.ReadFile(p.env.FS(filepath.Dir(abs)), filepath.Base(abs))
 		}
 		if err != nil {
-			return nil, &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err}
+			return nil, &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err, Next: "give --overrides-file a file of RunTask's overrides, JSON or YAML"}
 		}
 		name = o.file
 	}

@@ -64,7 +64,11 @@ func Latest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.T
 func Definition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes.TaskDefinition, error) {
 	out, err := api.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String(name)})
 	if err != nil {
-		return nil, fmt.Errorf("read task definition %s: %w", name, sluice.Inner(err))
+		next := sluice.NextStep(err)
+		if next == "" && Refused(err) {
+			next = "give family:revision or the ARN of a registered task definition"
+		}
+		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: sluice.Inner(err), Next: next}
 	}
 	return out.TaskDefinition, nil
 }

@@ -20,6 +20,7 @@ func (p *Plan) warning(format string, args ...any) {
 // warn collects what a person should know before it starts.
 func (p *Plan) warn(app *appfile.Application, live Live) {
 	p.warnService(live)
+	p.warnIdle(app, live)
 	p.warnDiscovery(app, live)
 	if p.ByCodeDeploy() {
 		p.warnShift(live)
@@ -50,6 +51,17 @@ func (p *Plan) desired(app *appfile.Application, live Live) int {
 		return int(*n)
 	}
 	return 1
+}
+
+// warnIdle: a service that is to run no task shows nothing.
+func (p *Plan) warnIdle(app *appfile.Application, live Live) {
+	n := p.desired(app, live)
+	if given := app.Service.Input.DesiredCount; given != nil {
+		n = int(*given)
+	}
+	if p.Rolls() && n == 0 {
+		p.warning("the desired count is 0: no task runs, callers get no answer, and nothing shows whether the revision works")
+	}
 }
 
 func (p *Plan) warnService(live Live) {

@@ -20,7 +20,7 @@ import (
 func (r *Run) follow(ctx context.Context, revision, deployment string) error {
 	w := watch.New(r.Account, r.Clock)
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service,
-		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, Deadline: r.Plan.ProgressDeadline, FailAfter: r.patience()}}
+		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, Deadline: r.Plan.ProgressDeadline, FailAfter: r.patience(), Empty: r.idle()}}
 	var last watch.Seen
 	err := r.beside(ctx, func(ctx context.Context) (err error) {
 		last, err = w.Wait(ctx, target, r.seen)
@@ -33,6 +33,15 @@ func (r *Run) follow(ctx context.Context, revision, deployment string) error {
 		return err
 	}
 	return r.awaitCount(ctx)
+}
+
+// idle reports whether the service is to run no task: as the files ask, else, and in
+// a rollback, as it was.
+func (r *Run) idle() bool {
+	if back := r.Stage.Index >= len(r.Plan.Stages); !back && r.service != nil && r.service.Input.DesiredCount != nil {
+		return *r.service.Input.DesiredCount == 0
+	}
+	return r.former != nil && r.former.Service && r.former.Desired == 0
 }
 
 // patience is how many failures of one cause end the wait, 0 for as many as usual. In

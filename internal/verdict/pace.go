@@ -126,7 +126,7 @@ func (r *Rollout) near(now time.Time) bool {
 // limits ends a wait that AWS does not end.
 func (r *Rollout) limits(o Observation) *ending {
 	s := o.Service
-	if s != nil && hold(&r.since.none, s.Desired == 0 && s.Status == "ACTIVE", o.At) >= confirm {
+	if s != nil && hold(&r.since.none, s.Desired == 0 && s.Status == "ACTIVE" && !r.want.Empty, o.At) >= confirm {
 		return r.scaledAway(s)
 	}
 	if s != nil && r.bound {

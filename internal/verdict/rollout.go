@@ -19,6 +19,7 @@ type Wanted struct {
 
 	Fresh     bool // the CodeDeploy deployment was made a moment ago: nothing is to be seen yet
 	Returning bool // the CodeDeploy deployment was stopped so that it is rolled back
+	Empty     bool // the service is to run no task: that its deployment ends well is enough
 	Once      bool // nobody waits: what would explain a failure is read at once
 
 	Timeout   time.Duration // hard, from the first look on; 0: none
@@ -178,7 +179,7 @@ func recordIn(o Observation, arn string) *Record {
 // judge says how it ended; nil if it has not.
 func (r *Rollout) judge(o Observation) *ending {
 	end := r.fate(o)
-	if end != nil && end.outcome == sluice.Succeeded && o.Service.Desired == 0 {
+	if end != nil && end.outcome == sluice.Succeeded && o.Service.Desired == 0 && !r.want.Empty {
 		end = nil // nobody runs it
 	}
 	if end == nil {
