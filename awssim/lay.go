@@ -18,7 +18,7 @@ const lead = 10 * time.Minute
 //
 //	account: "123456789012"    # and region; those of Options if left out
 //	region: us-east-1
-//	subnets: [subnet-…]        # ids for the default network's, in zones a, b, c
+//	subnets: [subnet-…]        # ids for the default network's, in zones a, b, c; services stand in these
 //	clusters: [prod]
 //	targetGroups:
 //	  - {name: web-primary, arn: …, port: 80, deregistrationDelay: 10s, healthCheck: {interval: 5s}}

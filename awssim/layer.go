@@ -220,13 +220,22 @@ func (l *layer) services() error {
 	return nil
 }
 
+// stands is where services have their tasks: in the subnets that the file names, else
+// in all.
+func (l *layer) stands() []string {
+	if len(l.file.Subnets) > 0 {
+		return l.file.Subnets
+	}
+	return l.subnets
+}
+
 func (l *layer) service(svc serviceFile) error {
 	cluster := cmp.Or(svc.Cluster, l.file.Clusters[0])
 	definition, err := l.definition(svc)
 	if err != nil {
 		return err
 	}
-	network := &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.subnets}}
+	network := &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.stands()}}
 	var lbs []ecstypes.LoadBalancer
 	if svc.TargetGroup != "" {
 		lbs = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(l.groups[svc.TargetGroup]),

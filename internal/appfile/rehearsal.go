@@ -13,6 +13,8 @@ type Rehearsal struct {
 	Tasks, Zones *int
 	Start        *time.Duration // of a task, from its launch until it runs
 	Boot         *time.Duration // from then until it answers
+	Stop         *time.Duration // how long it answers on once it is told to stop
+	TTL          *time.Duration // of the records of a name
 
 	Interval, Timeout  *time.Duration // of health checks
 	Healthy, Unhealthy *int           // answers in a row
@@ -34,6 +36,8 @@ func rehearsalShape() shape {
 		honoured("zones", count(3), "In how many Availability Zones tasks stand."),
 		honoured("start", between(0, 3600), "How long a task takes from its launch until it runs: network, image, start."),
 		honoured("boot", between(0, 3600), "How long a task that runs answers 503 before it answers."),
+		honoured("servesAfterStop", between(0, 120), "How long a task goes on answering once it is told to stop (SIGTERM)."),
+		honoured("ttl", between(1, 3600), "How long callers keep the addresses that a name of Cloud Map leads to; 60s if not given."),
 		honoured("healthCheck", shape{kind: object, keys: []key{
 			honoured("interval", between(5, 300), "Between two health checks of a target."),
 			honoured("timeout", between(2, 120), "After which a health check counts as failed."),
@@ -61,6 +65,7 @@ func (l *loader) rehearsal(n *definition.Node) *Rehearsal {
 	check, requests, scaling := n.Get("healthCheck"), n.Get("requests"), n.Get("autoscaling")
 	r := &Rehearsal{
 		Tasks: countOf(n.Get("tasks")), Zones: countOf(n.Get("zones")), Start: delayIn(n.Get("start")), Boot: delayIn(n.Get("boot")),
+		Stop: delayIn(n.Get("servesAfterStop")), TTL: delayIn(n.Get("ttl")),
 		Interval: delayIn(check.Get("interval")), Timeout: delayIn(check.Get("timeout")), Healthy: countOf(check.Get("healthy")), Unhealthy: countOf(check.Get("unhealthy")),
 		Drain: delayIn(n.Get("deregistrationDelay")), Propagation: delayIn(n.Get("weightPropagation")),
 		Rate: countOf(requests.Get("rate")), Duration: delayIn(requests.Get("duration")),

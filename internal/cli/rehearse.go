@@ -80,12 +80,15 @@ func (r *rehearsing) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if scenarios, err = r.happening(scenarios, app); err != nil {
+	if scenarios, err = r.happening(scenarios, app, base); err != nil {
+		return err
+	}
+	if err := rehearsals.Laid(base); err != nil {
 		return err
 	}
 	began := time.Now()
 	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shape(base.World),
-		Advice: append(rehearsals.Advice(base.World, app), rehearsals.Measured(base)...), Rows: r.all(base, scenarios, len(app.Pipeline))}
+		Advice: append(append([]string{}, rehearsals.Advice(base.World, app)...), rehearsals.Measured(base)...), Rows: r.all(base, scenarios, len(app.Pipeline))}
 	report.Took = time.Since(began)
 	if err := r.print(report); err != nil {
 		return err
@@ -128,14 +131,14 @@ func (r *rehearsing) scenarios() ([]rehearsals.Scenario, error) {
 
 // happening are the scenarios that can happen to the application. One that was asked
 // for by name and cannot is an error.
-func (r *rehearsing) happening(all []rehearsals.Scenario, app *appfile.Application) (some []rehearsals.Scenario, err error) {
+func (r *rehearsing) happening(all []rehearsals.Scenario, app *appfile.Application, base rehearsals.Case) (some []rehearsals.Scenario, err error) {
 	for _, s := range all {
 		switch {
-		case s.Of(app):
+		case s.Of(app) && s.Tries(base, max(1, len(app.Pipeline))):
 			some = append(some, s)
 		case r.faults != "all":
 			return nil, &sluice.Error{Op: "sluice rehearse", Resource: app.File, Err: fmt.Errorf("scenario %s cannot happen to it: %s", s.Name, s.Says),
-				Next: "it has no such steps; add them under before or after, or leave the scenario out"}
+				Next: "leave the scenario out, or --faults all: what cannot happen is left out then"}
 		}
 	}
 	return some, nil
@@ -151,7 +154,7 @@ func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *a
 		_, err := rehearsals.FromFiles(app) // it says why that cannot be rehearsed
 		return rehearsals.Case{}, nil, err
 	}
-	c := rehearsals.Case{Pipeline: nil}
+	c := rehearsals.Case{Lookup: r.lookup}
 	if c.Files, c.File, err = r.files(path); err != nil {
 		return c, nil, err
 	}
@@ -220,15 +223,31 @@ func (r *rehearsing) shape(w rehearsals.World) string {
 		s += fmt.Sprintf(", health checks every %s (%d must pass), drain %s", plan.Duration(w.Primary.Interval), w.Primary.Healthy, plan.Duration(w.Primary.Drain))
 	}
 	if w.Start > 0 || w.Boot > 0 {
-		s += fmt.Sprintf(", tasks run after %s and answer %s later", plan.Duration(w.Start), plan.Duration(w.Boot))
+		s += fmt.Sprintf(", tasks run after %s", plan.Duration(w.Start))
 	}
-	if w.Rate > 0 || w.Lasts > 0 {
-		s += fmt.Sprintf(", %d requests/s that last %s", cmp.Or(w.Rate, rehearsals.Rate), plan.Duration(w.Lasts))
+	if w.Boot > 0 {
+		s += fmt.Sprintf(" and answer %s later", plan.Duration(w.Boot))
 	}
+	if w.Percents != (rehearsals.Percents{}) {
+		s += fmt.Sprintf(", %d%% to %d%% of them while ECS rolls", w.Percents.Least, w.Percents.Most)
+	}
+	s += ", " + requests(w)
 	if w.Scaling.Max > 0 {
 		s += fmt.Sprintf(", autoscaling from %d to %d", w.Scaling.Min, w.Scaling.Max)
 	}
 	return s + "; " + from
+}
+
+// requests says what the callers do, on each path.
+func requests(w rehearsals.World) string {
+	s := fmt.Sprintf("%d requests/s", cmp.Or(w.Rate, rehearsals.Rate))
+	if w.Lasts > 0 {
+		s += " that last " + plan.Duration(w.Lasts)
+	}
+	if w.Rate == 0 {
+		s += " (assumed; rehearse.requests in the file says it)"
+	}
+	return s
 }
 
 // rehearsalReport is what the verb prints.

@@ -33,7 +33,12 @@ func Advice(w World, app *appfile.Application) (all []string) {
 	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.MinimumHealthyPercent != nil && *c.MinimumHealthyPercent < 100 {
 		say("minimumHealthyPercent %d lets ECS stop serving tasks before new ones serve", *c.MinimumHealthyPercent)
 	}
-	if w.Controller != "ECS" { // ECS's own update goes in batches
+	switch {
+	case w.byCodeDeploy():
+		if w.Config == "" || w.Config == "CodeDeployDefault.ECSAllAtOnce" {
+			say("CodeDeploy moves every request to the new version at once: a deployment configuration such as CodeDeployDefault.ECSCanary10Percent5Minutes moves a share first")
+		}
+	case w.Controller != "ECS": // ECS's own update goes in batches
 		pipelineAdvice(app, say)
 	}
 	return all

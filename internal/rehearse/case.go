@@ -30,9 +30,10 @@ type Case struct {
 	Codec    bool // through the wire's codec
 
 	// Files and File are the user's own application, in the place of Pipeline.
-	Files fs.FS
-	File  string
-	Fails string // the first of its steps before, or after, the stages fails: [stepBefore], [stepAfter]
+	Files  fs.FS
+	File   string
+	Fails  string                      // the first of its steps before, or after, the stages fails: [stepBefore], [stepAfter]
+	Lookup func(string) (string, bool) // of the environment, for files that ask for it; nil: there is none
 	// Options of the plan.
 	QuickSync bool
 }

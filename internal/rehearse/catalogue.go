@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -75,8 +76,8 @@ func Catalogue() []Scenario {
 			c.World.Scaling = Scaling{Min: max(1, c.World.Tasks/2), Max: 2 * c.World.Tasks, Load: 30, Since: 14 * time.Minute}
 		}, nil},
 		{"rule-edited", "somebody's Terraform puts the listener rule back in the middle", false, func(c *Case, n int) {
-			if c.World.Canary.ARN != "" {
-				c.Hands = []Hand{{Stage: half(c, n), Does: EditRule + " 100 0"}}
+			if c.World.Canary.ARN != "" && !c.World.byCodeDeploy() {
+				c.Hands = []Hand{{Stage: half(c, n), At: 5 * time.Second, Does: EditRule + " 100 0"}}
 			}
 		}, nil},
 		{"rollback-midway", "a person rolls back half way", false, func(c *Case, n int) { c.Hands = []Hand{{Stage: half(c, n), Does: Rollback}} }, nil},
@@ -94,6 +95,13 @@ func Catalogue() []Scenario {
 func (s Scenario) On(base Case, stages int) Case {
 	s.change(&base, stages)
 	return base
+}
+
+// Tries reports whether the scenario changes anything of a case: nobody edits a rule
+// where there is none of ours.
+func (s Scenario) Tries(base Case, stages int) bool {
+	base.Files, base.Lookup = nil, nil
+	return s.Name == "good" || !reflect.DeepEqual(s.On(base, stages), base)
 }
 
 // Row is what became of a scenario, the worst of its seeds.
@@ -153,26 +161,4 @@ func (a Row) Worse(b Row) bool {
 		return a.Failed > b.Failed
 	}
 	return a.TimeToSafety > b.TimeToSafety
-}
-
-// better is what the result says about the application, not about sluice.
-func (s Scenario) better(c Case, r Result) (all []string) {
-	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	switch {
-	case !s.Bad && r.Failed > 0 && c.cuts() > 0:
-		say("a deregistration delay of %s cuts requests off that last %s: %[2]s or more would lose none", c.World.Primary.Drain, c.cuts())
-	case s.Name == "slow-start" && r.Outcome != sluice.Succeeded:
-		say("tasks that start two minutes late are given up: raise progressDeadline")
-	case s.Name == "slow-boot" && r.Outcome != sluice.Succeeded:
-		say("a version that needs 20 s is taken for a bad one: set healthCheckGracePeriodSeconds (now %s)", c.World.Grace)
-	case s.Name == "errors" && r.Outcome == sluice.Succeeded:
-		say("nothing looks at errors: the health check passes and everybody gets them")
-	case s.Bad && r.Outcome == sluice.Succeeded && c.has("unhealthy-after", "crash-after", "oom-after"):
-		say("it succeeded with a version that fails after a while: a WAIT of some minutes between the shares would have shown it")
-	case s.Bad && r.WorstShare > 0.5 && c.has("unhealthy-after", "crash-after", "oom-after"):
-		say("%.0f%% of the requests met the bad version: a smaller share first, and a WAIT of a minute, would have shown it", 100*r.WorstShare)
-	case s.Name == "good" && r.Failed > 0:
-		say("requests are lost even when all is well: see minimumHealthyPercent, recreate and the stop of the old tasks")
-	}
-	return all
 }

@@ -50,9 +50,13 @@ func (c Case) lossy() bool {
 // up leads nowhere.
 func (c Case) lossyByName() bool {
 	const servesOn = "term=30s"
-	rolls := c.World.Controller == "ECS" && (c.Old != servesOn || c.New != servesOn)
+	rolls := c.World.Controller == "ECS" && (c.Old != servesOn || c.New != servesOn) && c.World.Stop < c.forgets()
 	return c.World.byName() && (rolls || c.excuses(Scale) || c.excuses(PutIn))
 }
+
+// forgets is how long callers may send requests to an address after its task was told
+// to stop: ECS takes its record away at the same time.
+func (c Case) forgets() time.Duration { return c.World.TTL + 15*time.Second }
 
 // late: the new version gets healthy before it crashes.
 func (c Case) late() bool {

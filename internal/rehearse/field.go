@@ -148,6 +148,7 @@ func (f *field) behaviour(version, options string) (image.Behaviour, error) {
 		usual("check-latency", time.Millisecond) // nobody lets a health check last as long as a request
 	}
 	usual("healthy-after", f.World.Boot)
+	usual("term", f.World.Stop)
 	ref := "sim/web:" + version
 	if len(all) > 0 {
 		ref += "?" + strings.Join(all, "&")
@@ -176,13 +177,20 @@ func mainImage(app *appfile.Application) string {
 	return fallback
 }
 
-// load reads the application: the user's own, fitted to the world, or the drawn.
-func (f *field) load() (*appfile.Application, error) {
-	none := func(string) (string, bool) { return "", false }
-	if f.Files == nil {
-		return appfile.Load(f.Application(), "sluice.yaml", none)
+// app reads the application: the user's own, or the drawn.
+func (c Case) app() (*appfile.Application, error) {
+	if c.Files == nil {
+		return appfile.Load(c.Application(), "sluice.yaml", nil)
 	}
-	app, err := appfile.Load(f.Files, f.File, none)
+	return appfile.Load(c.Files, c.File, c.Lookup)
+}
+
+// load reads the application, fitted to the world if it is the user's own.
+func (f *field) load() (*appfile.Application, error) {
+	app, err := f.app()
+	if f.Files == nil {
+		return app, err
+	}
 	if err != nil || app.Service == nil {
 		return app, err
 	}

@@ -3,6 +3,7 @@ package rehearse
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -16,7 +17,7 @@ import (
 
 // FromLive is the world in the shape of the service that runs: counts, zones, how
 // long its tasks took to start, timings of health checks and drains, rules with
-// their weights; what the application file says of it goes before. It reads and
+// their weights, auto scaling, requests; what the application file says of it goes before. It reads and
 // writes nothing.
 func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (World, error) {
 	w, err := fromFiles(app)
@@ -48,7 +49,11 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	if live.Registry != nil && live.Registry.TTL() > 0 {
 		w.TTL = live.Registry.TTL()
 	}
+	w.deployed(live.Deployer)
 	if err := w.measure(ctx, a); err != nil {
+		return w, err
+	}
+	if err := w.asked(ctx, a, c.Now()); err != nil {
 		return w, err
 	}
 	w.scaled(live.Scaling)
@@ -97,6 +102,27 @@ func (w *World) measure(ctx context.Context, a *account.Account) error {
 		return nil
 	}
 	return w.ruled(ctx, a, listeners)
+}
+
+// asked takes from CloudWatch how many requests there are and how long they last. Who
+// may not read that is told that nothing was found.
+func (w *World) asked(ctx context.Context, a *account.Account, now time.Time) error {
+	if w.Balancer == "" {
+		return nil
+	}
+	l, err := alb.Requests(ctx, a.CloudWatch(), w.Balancer, w.Primary.ARN, now)
+	if sluice.KindOf(err) == sluice.Denied {
+		return nil
+	}
+	paths := 0
+	for _, at := range w.Listeners {
+		paths += len(at.Rules)
+	}
+	if l.PerSecond > 0 {
+		w.Rate = max(1, int(math.Round(l.PerSecond/float64(max(1, paths)))))
+	}
+	w.Lasts = l.Longest
+	return err
 }
 
 func (w *World) ruled(ctx context.Context, a *account.Account, listeners []string) error {

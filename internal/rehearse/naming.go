@@ -14,7 +14,7 @@ func (f *field) named() {
 	if r.Outcome != sluice.Succeeded && r.Cause == "" {
 		f.violate("P6", "it ended %q without a cause", r.Outcome)
 	}
-	if words := f.mustName(); words != "" && !strings.Contains(r.Cause, words) {
+	if words := f.mustName(); words != "" && !strings.Contains(strings.ToLower(r.Cause), strings.ToLower(words)) {
 		f.violate("P6", "the cause does not name %q: %s", words, r.Cause)
 	}
 	kept, err := f.kept()

@@ -55,6 +55,17 @@ func Run(c Case) (r Result) {
 	return f.result
 }
 
+// Laid returns why the world of a case cannot be made, if it cannot.
+func Laid(c Case) (err error) {
+	virtual := clock.NewVirtual(dawn())
+	virtual.Run(func() { err = newField(c, virtual).lay() })
+	if err == nil {
+		return nil
+	}
+	return &sluice.Error{Op: "make a world of this shape", Resource: c.World.Cluster + "/" + c.World.Service, Err: err,
+		Next: "--from-live takes the shape of the service that runs; what the file's key rehearse says goes before"}
+}
+
 // play is the whole rehearsal, as the clock's first actor.
 func (f *field) play() {
 	if err := f.lay(); err != nil {

@@ -17,6 +17,10 @@ func (w *World) say(r *appfile.Rehearsal) {
 	}
 	put(r.Start, &w.Start)
 	put(r.Boot, &w.Boot)
+	put(r.Stop, &w.Stop)
+	if w.byName() {
+		put(r.TTL, &w.TTL)
+	}
 	put(r.Propagation, &w.Nodes)
 	put(r.Rate, &w.Rate)
 	put(r.Duration, &w.Lasts)

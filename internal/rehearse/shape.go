@@ -20,7 +20,8 @@ func FromFiles(app *appfile.Application) (World, error) {
 
 func fromFiles(app *appfile.Application) (World, error) {
 	if app.Service == nil {
-		return World{}, &sluice.Error{Op: "rehearse", Resource: app.File, Err: fmt.Errorf("it is a standalone task: there is no service to deploy")}
+		return World{}, &sluice.Error{Op: "rehearse", Resource: app.File, Err: fmt.Errorf("it is a standalone task: there is no service to deploy"),
+			Next: "sluice plan shows what it would run"}
 	}
 	in := app.Service.Input
 	w := World{Account: "123456789012", Region: "us-east-1", Cluster: sluice.ARNName(app.Cluster), Controller: "ECS", Tasks: 2, Port: 80, Subnets: subnets(2)}
@@ -44,6 +45,7 @@ func fromFiles(app *appfile.Application) (World, error) {
 		w.Subnets = n.AwsvpcConfiguration.Subnets[:min(3, len(n.AwsvpcConfiguration.Subnets))]
 	}
 	w.groups(app)
+	w.deployer(app)
 	w.listeners(app)
 	w.names(app)
 	return w, nil

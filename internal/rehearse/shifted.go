@@ -33,26 +33,6 @@ func (d *draws) shiftFault() string {
 	}[d.upTo(5)]
 }
 
-// deployers are the application and the deployment group in the file of the world.
-func (w World) deployers(line func(string, ...any)) {
-	if !w.byCodeDeploy() {
-		return
-	}
-	more := ""
-	if w.Config != "" {
-		more += ", config: " + w.Config
-	}
-	if w.Undo {
-		more += ", rollback: [DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM]"
-	}
-	if w.Keep > 0 {
-		more += ", terminate: " + w.Keep.String()
-	}
-	more += w.asking()
-	line("applications:\n  - name: shop\n    groups:\n      - {name: web, cluster: %s, service: %s, targetGroups: [%s, %s], listener: \"%s:%d\"%s}",
-		w.Cluster, w.Service, w.Primary.Name(), w.Canary.Name(), balancerName(w.Balancer), w.Listeners[0].Port, more)
-}
-
 func (c Case) shiftedParts(d *draft) {
 	if !c.World.byCodeDeploy() {
 		return

@@ -70,6 +70,7 @@ func traits() []trait {
 		word("config", func(w *World) *string { return &w.Config }),
 		yesNo("undo", func(w *World) *bool { return &w.Undo }),
 		span("keep", func(w *World) []*time.Duration { return []*time.Duration{&w.Keep} }),
+		span("stop", func(w *World) []*time.Duration { return []*time.Duration{&w.Stop} }),
 		yesNo("managed", func(w *World) *bool { return &w.Managed }),
 		span("ready", func(w *World) []*time.Duration { return []*time.Duration{&w.Ready} }),
 		yesNo("test", func(w *World) *bool { return &w.Test }),

@@ -22,6 +22,7 @@ type World struct {
 	Others           bool          // another team's service, group and rule stand beside
 	Start            time.Duration // of a task, from its launch until it runs; 0: as seen on AWS
 	Boot             time.Duration // from then until it answers; versions that say otherwise go before it
+	Stop             time.Duration // a task answers on once it is told to stop; versions that say otherwise go before it
 	Rate             int           // requests per second on each path; 0: [Rate]
 	Lasts            time.Duration // a request; versions that say otherwise go before it
 	Scaling          Scaling
@@ -31,6 +32,7 @@ type World struct {
 	Registry         string        // ARN of the Cloud Map service; empty: one of the usual shape
 	Beside           bool          // the file says hosting: services
 	Config           string        // of its deployment group, under controller CODE_DEPLOY; empty: all at once
+	Deployer         Deployer
 	Undo             bool          // the group rolls back what fails
 	Keep             time.Duration // the group keeps the original task set so long
 	Managed          bool          // under controller CODE_DEPLOY the file asks for enableECSManagedTags, which the service has not

@@ -1,0 +1,53 @@
+package alb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscw "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Load is what a target group was asked for.
+type Load struct {
+	PerSecond float64       // in the busiest minute
+	Longest   time.Duration // until an answer began
+}
+
+// Requests reads from CloudWatch what a target group was asked for in the hour before
+// now. It is the zero value where nothing is told: AWS tells minutes without requests
+// by leaving them out (Elastic Load Balancing, "CloudWatch metrics for your
+// Application Load Balancer").
+func Requests(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time) (l Load, err error) {
+	if l.PerSecond, err = most(ctx, api, balancer, group, now, "RequestCount", cwtypes.StatisticSum); err != nil {
+		return Load{}, err
+	}
+	longest, err := most(ctx, api, balancer, group, now, "TargetResponseTime", cwtypes.StatisticMaximum)
+	l.PerSecond /= 60
+	l.Longest = time.Duration(longest * float64(time.Second)).Round(time.Millisecond)
+	return l, err
+}
+
+// most is the highest of a statistic's minutes in the last hour.
+func most(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time, metric string, s cwtypes.Statistic) (v float64, err error) {
+	_, name, _ := strings.Cut(balancer, ":loadbalancer/")
+	now = now.Truncate(time.Minute)
+	out, err := api.GetMetricStatistics(ctx, &awscw.GetMetricStatisticsInput{
+		Namespace: aws.String("AWS/ApplicationELB"), MetricName: aws.String(metric), Statistics: []cwtypes.Statistic{s}, Period: aws.Int32(60),
+		StartTime: aws.Time(now.Add(-time.Hour)), EndTime: aws.Time(now),
+		Dimensions: []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String(name)},
+			{Name: aws.String("TargetGroup"), Value: aws.String(group[strings.LastIndex(group, ":")+1:])}},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", metric, sluice.Inner(err))
+	}
+	for _, d := range out.Datapoints {
+		v = max(v, aws.ToFloat64(d.Sum), aws.ToFloat64(d.Maximum))
+	}
+	return v, nil
+}
