@@ -54,6 +54,7 @@ func refused(path string, err error) error {
 func (l *layer) network() error {
 	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		all := tx.Subnets.Values()
+		slices.SortFunc(all, func(a, b *world.Subnet) int { return cmp.Compare(a.Zone, b.Zone) })
 		for i, n := range all {
 			tx.Subnets.Delete(n.ID)
 			if i < len(l.file.Subnets) {

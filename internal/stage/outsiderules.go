@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/sluice-ecs/sluice"
@@ -85,7 +86,22 @@ func (b balanced) answerRule(ctx context.Context, e editedRule) error {
 	case b.Plan.OnOutsideChange == sluice.ReassertChange:
 		return b.reassertRule(ctx, e)
 	}
-	return b.edited(e.was.ARN, e.was.Name())
+	return b.stopped(ctx, e)
+}
+
+// stopped tells how an edited rule is and how it should be.
+func (b balanced) stopped(ctx context.Context, e editedRule) error {
+	marks, err := b.marks(ctx)
+	if err != nil {
+		return err
+	}
+	was := ""
+	if ours, known := b.rules.Shaped(e.was, marks[e.was.ARN].Is, b.weights()); known {
+		was = ", where we had left " + ours.Says()
+	}
+	return &sluice.Error{Op: "look at the " + e.was.Name(), Resource: e.was.ARN, Kind: sluice.OutsideChange,
+		Err:  fmt.Errorf("somebody else edited it since the deployment began: it forwards to %s%s; it is not overwritten", e.now.Says(), was),
+		Next: "find out who, and put it back. onOutsideChange: reassert or adopt goes on in spite of it"}
 }
 
 // ruleEdited answers an edit that was seen just before a write: with reassert and

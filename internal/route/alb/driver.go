@@ -237,6 +237,14 @@ func WriteOf(r Rule) sluice.Write {
 	return sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: r.ARN}
 }
 
+// Says is where a rule forwards to: "web-primary 90, web-canary 10".
+func (r Rule) Says() string {
+	if s := describe(r.Forward); s != "" {
+		return s
+	}
+	return "no target group"
+}
+
 func describe(groups []sluice.Share) string {
 	text := ""
 	for i, g := range groups {
