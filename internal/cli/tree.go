@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"text/tabwriter"
+
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // treeView writes a service as it stands for people.
@@ -46,7 +48,7 @@ func (v treeView) deployment(b *bytes.Buffer, t *tree) {
 	d := t.Deployment
 	if d == nil {
 		if t.Claim != "" {
-			fmt.Fprintf(b, "deployment of another journal holds it: %s\n", t.Claim)
+			fmt.Fprintf(b, "deployment of another journal holds it: %s\n", plan.HeldBy(t.Claim))
 		}
 		return
 	}

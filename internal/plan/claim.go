@@ -22,6 +22,15 @@ func (c Claim) String() string {
 	return strings.TrimSuffix(c.Deployment+" "+c.Until.UTC().Format(time.RFC3339)+" "+c.Former, " ")
 }
 
+// HeldBy words the value of a claim tag for people: whose it is, and until when.
+func HeldBy(value string) string {
+	c, err := ParseClaim(value)
+	if err != nil {
+		return value
+	}
+	return c.Deployment + " until " + c.Until.UTC().Format("2006-01-02 15:04:05Z")
+}
+
 // ParseClaim reads the value of the claim tag.
 func ParseClaim(value string) (Claim, error) {
 	id, rest, ok := strings.Cut(value, " ")

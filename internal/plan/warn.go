@@ -66,7 +66,7 @@ func (p *Plan) warnIdle(app *appfile.Application, live Live) {
 
 func (p *Plan) warnService(live Live) {
 	if live.Claim != "" {
-		p.warning("another deployment holds the service: %s", live.Claim)
+		p.warning("another deployment holds the service: %s", HeldBy(live.Claim))
 	}
 	if live.status() == "DRAINING" {
 		p.warning("the service is being deleted; the deployment waits until it is gone and creates it again")
@@ -79,7 +79,7 @@ func (p *Plan) warnService(live Live) {
 	}
 	for _, ts := range live.TaskSets {
 		switch {
-		case ts.Status != "ACTIVE" || Ours(ts.ExternalID):
+		case ts.Status != "ACTIVE" || Ours(ts.ExternalID) || p.Adopts() && LeftOver(ts, live.Lost.Former):
 		case slices.Contains(live.Left, ts.ID) && slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageSync }):
 			p.warning("task set %s (%s) was left by an earlier deployment: ECS_SYNC removes it", ts.ID, ts.Revision)
 		default:

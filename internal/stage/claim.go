@@ -82,7 +82,7 @@ func (r *Run) needsClaim(a sluice.Attempt) bool {
 func (r *Run) lost() error {
 	why := "the tag is gone"
 	if r.claim.other != "" {
-		why = "it is held by " + r.claim.other
+		why = "it is held by " + plan.HeldBy(r.claim.other)
 	}
 	return &sluice.Error{Op: "keep the claim on the service", Resource: r.hand.Resource(), Kind: sluice.LostClaim,
 		Err: fmt.Errorf("tag %s: %s", plan.ClaimTag, why), Next: "see who deploys it: sluice status; sluice deploy --take-over takes the service back"}
@@ -217,7 +217,7 @@ func (r *Run) remainsOurs(ctx context.Context) error {
 
 func (r *Run) taken() error {
 	return &sluice.Error{Op: "claim the service", Resource: r.hand.Resource(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("another deployment holds it: %s", r.claim.other), Next: "wait for it to end; sluice status shows it; --take-over ends it"}
+		Err: fmt.Errorf("another deployment holds it: %s", plan.HeldBy(r.claim.other)), Next: "wait for it to end; sluice status shows it; --take-over ends it"}
 }
 
 // newClaim is the tag of a claim from now on.

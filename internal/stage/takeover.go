@@ -33,7 +33,7 @@ func (r *Run) passOver(ctx context.Context) error {
 		if err := save(ctx, r.Host, keySeized, seized{From: from, At: r.Clock.Now()}); err != nil {
 			return err
 		}
-		r.warn("the service is taken over from %s, which holds it; waiting %s: until then it must have noticed", from, claimStale)
+		r.warn("the service is taken over from %s, which holds it; waiting %s: until then it must have noticed", plan.HeldBy(from), claimStale)
 	}
 	r.claim = claim{passed: from}
 	return nil
