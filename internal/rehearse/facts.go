@@ -36,6 +36,8 @@ type facts struct {
 	strange time.Time // when somebody else gave a rule weights that are nobody's of ours
 
 	scaledAtFirst string // scaling, before anybody acted
+	setting       bool   // sluice is writing it
+	crossed       string // scaling, before somebody changed it while sluice was writing it
 }
 
 func (s *facts) make() {

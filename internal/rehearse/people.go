@@ -21,7 +21,10 @@ func (f *field) watch(e sluice.Envelope) {
 	case sluice.StageEnded:
 		f.result.Stages = append(f.result.Stages, Took{e.Stage, e.At.Sub(f.stages[e.Stage])})
 		f.stageEnded(ev.Index + 1)
+	case sluice.Writing:
+		f.setting = ev.Operation == setsScaling
 	case sluice.Wrote:
+		f.setting = false
 		if ev.Operation == "ecs:UntagResource" {
 			f.unreleased = ev.Cause != "" && f.faulty("5xx", "no-send")
 		}
