@@ -9,8 +9,8 @@ import (
 )
 
 // access is how callers reach the service: what a stage must know of the way on
-// which requests come, whatever hosts the variants. balanced.go (listener rules)
-// and unrouted.go (nobody calls) implement it.
+// which requests come, whatever hosts the variants. balanced.go (listener rules),
+// discovered.go (names of Cloud Map) and unrouted.go (nobody calls) implement it.
 //
 // # Write a driver
 //
