@@ -171,7 +171,7 @@ func (f *field) foundWords(tx *world.Tx) string {
 }
 
 // takeOut deregisters an instance, as somebody by hand: the n-th of those that are
-// found.
+// found. Who leaves nobody that is well loses requests alone.
 func (f *field) takeOut(n int) {
 	f.inWorld(func(tx *world.Tx) {
 		r, ok := tx.Registries.Get(f.World.registry())
@@ -179,7 +179,9 @@ func (f *field) takeOut(n int) {
 		if !ok || len(ids) < 2 {
 			return
 		}
-		if i, ok := r.Instances.Get(ids[n%len(ids)]); ok {
+		out := ids[n%len(ids)]
+		well := slices.ContainsFunc(r.Instances.Values(), func(i *world.Instance) bool { return i.ID != out && i.Health == "HEALTHY" })
+		if i, ok := r.Instances.Get(out); ok && well {
 			tx.Withdraw(i)
 		}
 	})
