@@ -68,6 +68,9 @@ func newBalancer(tx *world.Tx, in *awselb.CreateLoadBalancerInput) (*world.LoadB
 	if strings.HasPrefix(*in.Name, "internal-") {
 		return nil, invalid("Load balancer name '%s' cannot begin with 'internal-'", *in.Name)
 	}
+	if err := checkAddresses(in); err != nil {
+		return nil, err
+	}
 	lb := &world.LoadBalancer{Name: *in.Name, Type: string(in.Type)}
 	switch in.Type {
 	case "":
@@ -89,6 +92,19 @@ func newBalancer(tx *world.Tx, in *awselb.CreateLoadBalancerInput) (*world.LoadB
 	}
 	lb.Doc, lb.Attributes = d, defaults(balancerAttributes(lb.Type))
 	return lb, setSubnets(tx, lb, in.Subnets, in.SubnetMappings)
+}
+
+// checkAddresses refuses addresses that are not drawn from the subnets.
+func checkAddresses(in *awselb.CreateLoadBalancerInput) error {
+	if val(in.CustomerOwnedIpv4Pool) != "" || in.IpamPools != nil || in.EnablePrefixForIpv6SourceNat == "on" {
+		return invalid("Address pools of load balancers are not simulated")
+	}
+	for _, m := range in.SubnetMappings {
+		if val(m.AllocationId) != "" || val(m.PrivateIPv4Address) != "" || val(m.IPv6Address) != "" || val(m.SourceNatIpv6Prefix) != "" {
+			return invalid("Addresses of load balancers that are chosen are not simulated")
+		}
+	}
+	return nil
 }
 
 // setSubnets checks subnets and gives the load balancer their zones.

@@ -146,6 +146,10 @@ func TestLoadBalancers(t *testing.T) {
 	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.Scheme = "internal" }), "DuplicateLoadBalancerName", "'edge'")
 	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.Subnets = []string{"subnet-a"} }), "ValidationError", "two different Availability Zones")
 	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.Subnets = []string{"subnet-z"} }), "SubnetNotFound", "subnet-z")
+	b.refused(create(func(in *awselb.CreateLoadBalancerInput) { in.CustomerOwnedIpv4Pool = aws.String("pool") }), "ValidationError", "not simulated")
+	b.refused(create(func(in *awselb.CreateLoadBalancerInput) {
+		in.Subnets, in.SubnetMappings = nil, []elbtypes.SubnetMapping{{SubnetId: aws.String("subnet-a"), AllocationId: aws.String("eipalloc-1")}}
+	}), "ValidationError", "not simulated")
 	b.ok(create(func(in *awselb.CreateLoadBalancerInput) { in.Name, in.Type = aws.String("flow"), "network" }))
 	out, err := b.DescribeLoadBalancers(b.ctx, &awselb.DescribeLoadBalancersInput{})
 	b.ok(err)
