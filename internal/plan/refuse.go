@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -61,6 +62,24 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 		}
 	}
 	return refuseAccess(app, live, o)
+}
+
+// idle reports whether the service is to run no task, as the file asks, else as it is.
+func idle(app *appfile.Application, live Live) bool {
+	if n := app.Service.Input.DesiredCount; n != nil {
+		return *n == 0
+	}
+	return live.Service != nil && live.status() == "ACTIVE" && live.Service.DesiredCount == 0
+}
+
+// refuseIdle: task sets that are to have no task cannot take each other's place.
+func refuseIdle(app *appfile.Application, live Live) error {
+	if controllerOf(app) != controllerExternal || !idle(app, live) {
+		return nil
+	}
+	return &sluice.Error{Op: "plan", Resource: app.File,
+		Err:  errors.New("the desired count is 0: without a task no new task set gets healthy, and the old one would end before it"),
+		Next: "give --tasks 1 or more; aws ecs update-service --desired-count 0 takes a service to rest"}
 }
 
 // refusePipeline: CodeDeploy makes task sets and moves traffic by itself.

@@ -55,11 +55,7 @@ func (p *Plan) desired(app *appfile.Application, live Live) int {
 
 // warnIdle: a service that is to run no task shows nothing.
 func (p *Plan) warnIdle(app *appfile.Application, live Live) {
-	n := p.desired(app, live)
-	if given := app.Service.Input.DesiredCount; given != nil {
-		n = int(*given)
-	}
-	if p.Rolls() && n == 0 {
+	if p.Rolls() && idle(app, live) {
 		p.warning("the desired count is 0: no task runs, callers get no answer, and nothing shows whether the revision works")
 	}
 }
