@@ -40,6 +40,12 @@ func Catalogue() []Scenario {
 	}
 	step := func(side string) func(*Case, int) { return func(c *Case, _ int) { c.Fails = side } }
 	half := func(c *Case, stages int) int { return max(1, stages/2) }
+	midway := func(c *Case, stages int) []Hand {
+		if c.World.byCodeDeploy() { // it has one stage, which CodeDeploy takes through its events
+			return []Hand{{Event: "AllowTraffic", Does: Rollback}}
+		}
+		return []Hand{{Stage: half(c, stages), Does: Rollback}}
+	}
 	all := []Scenario{
 		{"good", "the new version is good", false, version(""), nil},
 		{"slow-requests", "requests last 1.5 s, on both versions", false, func(c *Case, _ int) { c.World.Lasts = max(slow, c.World.Lasts) }, nil},
@@ -80,7 +86,7 @@ func Catalogue() []Scenario {
 				c.Hands = []Hand{{Stage: half(c, n), At: 5 * time.Second, Does: EditRule + " 100 0"}}
 			}
 		}, nil},
-		{"rollback-midway", "a person rolls back half way", false, func(c *Case, n int) { c.Hands = []Hand{{Stage: half(c, n), Does: Rollback}} }, nil},
+		{"rollback-midway", "a person rolls back half way", false, func(c *Case, n int) { c.Hands = midway(c, n) }, nil},
 		{"rollback-at-the-end", "a person rolls back after the last stage", false, func(c *Case, n int) { c.Hands = []Hand{{Stage: n, Does: Rollback}} }, nil},
 		{"two-at-once", "a second sluice on another machine deploys the same service", false, at(30*time.Second, Second), nil},
 		{"claim-taken", "another deployment puts its claim on the service", false, at(60*time.Second, TakeClaim), nil},

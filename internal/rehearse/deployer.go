@@ -55,7 +55,7 @@ func (w *World) deployed(d *plan.Deployer) {
 		w.configured(d.Config)
 	}
 	w.Undo = slices.Contains(d.RollbackEvents, "DEPLOYMENT_FAILURE")
-	w.Keep = d.Terminate.Round(time.Minute)
+	w.Keep, w.Ready = d.Terminate.Round(time.Minute), d.Ready
 	for _, name := range d.TargetGroups {
 		if name != w.Primary.Name() {
 			w.Canary.ARN = strings.Replace(w.Primary.ARN, "/"+w.Primary.Name()+"/", "/"+name+"/", 1)

@@ -117,11 +117,11 @@ func (f *field) onCanary(operation string, in map[string]any) {
 
 // ask calls ECS as somebody with another tool would, and tells whether it was done.
 func (f *field) ask(operation string, in map[string]any) bool {
-	return f.askOf("AmazonEC2ContainerServiceV20141113."+operation, in)
+	return f.askOf("ecs", "AmazonEC2ContainerServiceV20141113."+operation, in)
 }
 
-// askOf calls the operation of the target, "<prefix of the API>.<operation>".
-func (f *field) askOf(target string, in map[string]any) bool {
+// askOf calls a service's operation by its target, "<prefix of the API>.<operation>".
+func (f *field) askOf(service, target string, in map[string]any) bool {
 	_, operation, _ := strings.Cut(target, ".")
 	f.outside = true
 	defer func() { f.outside = false }()
@@ -137,7 +137,7 @@ func (f *field) askOf(target string, in map[string]any) bool {
 	}
 	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	r.Header.Set("X-Amz-Target", target)
-	r.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/20990101/%s/ecs/aws4_request, SignedHeaders=host, Signature=0", f.World.Account, f.World.Region))
+	r.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/20990101/%s/%s/aws4_request, SignedHeaders=host, Signature=0", f.World.Account, f.World.Region, service))
 	out, err := f.sim.HTTPClient().Do(r)
 	if err != nil {
 		f.say("outside: %s: %v", operation, err)
@@ -146,6 +146,9 @@ func (f *field) askOf(target string, in map[string]any) bool {
 	defer out.Body.Close()
 	if text, _ := io.ReadAll(out.Body); out.StatusCode != http.StatusOK {
 		f.say("outside: %s: %d %s", operation, out.StatusCode, text)
+		if bytes.Contains(text, []byte("UnknownOperation")) {
+			f.broken("%s is no operation", target)
+		}
 		return false
 	}
 	return true

@@ -53,6 +53,9 @@ func (f *field) approve(ev sluice.ApprovalAwaited) {
 
 // hands lets those act whose time comes.
 func (f *field) hands() {
+	if f.Files != nil && f.World.Ready > 0 {
+		f.continues() // as they approve
+	}
 	for i, h := range f.Hands {
 		switch {
 		case h.Event != "":

@@ -129,7 +129,7 @@ func (f *field) continues() {
 
 func (f *field) letGoOn() {
 	for _, id := range f.shifts(shifter.Ready) {
-		f.askOf("CodeDeploy_20141006.ContinueDeployment", map[string]any{"deploymentId": id, "deploymentWaitType": "READY_WAIT"})
+		f.askOf("codedeploy", "CodeDeploy_20141006.ContinueDeployment", map[string]any{"deploymentId": id, "deploymentWaitType": "READY_WAIT"})
 	}
 }
 
@@ -157,7 +157,7 @@ func (f *field) eventBegan(event string) (began bool) {
 // stopShift stops what CodeDeploy is at, as in its console.
 func (f *field) stopShift(back bool) {
 	for _, id := range f.shifts(shifter.InProgress, shifter.Ready, shifter.Created) {
-		f.askOf("CodeDeploy_20141006.StopDeployment", map[string]any{"deploymentId": id, "autoRollbackEnabled": back})
+		f.askOf("codedeploy", "CodeDeploy_20141006.StopDeployment", map[string]any{"deploymentId": id, "autoRollbackEnabled": back})
 	}
 }
 
