@@ -88,7 +88,7 @@ func shiftedFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []F
 // back: the replacement that it leaves standing would take requests until another
 // deployment is over (P2).
 func (f *field) tookBack(tx *world.Tx) {
-	if f.excuses(StopShift) {
+	if f.excuses(StopShift) || f.excuses(DeleteService) {
 		return
 	}
 	for _, d := range shifter.StateOf(tx).Deployments.Values() {
