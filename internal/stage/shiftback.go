@@ -169,6 +169,14 @@ func (r *Run) shiftAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !d.Fresh { // of an earlier attempt, whose end nobody has seen
+		switch next, err := r.returnTurn(ctx); {
+		case err != nil:
+			return err
+		case next != turn:
+			return r.shiftAgain(ctx)
+		}
+	}
 	return r.followReturn(ctx, f.Revision, d)
 }
 
