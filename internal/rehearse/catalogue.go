@@ -87,7 +87,7 @@ func Catalogue() []Scenario {
 			}
 		}, nil},
 		{"rollback-midway", "a person rolls back half way", false, func(c *Case, n int) { c.Hands = midway(c, n) }, nil},
-		{"rollback-at-the-end", "a person rolls back after the last stage", false, func(c *Case, n int) { c.Hands = []Hand{{Stage: n, Does: Rollback}} }, nil},
+		{"rollback-at-the-end", "a person rolls back after the last stage", false, func(c *Case, n int) { c.Hands = []Hand{{Stage: max(n, 1), Does: Rollback}} }, nil},
 		{"two-at-once", "a second sluice on another machine deploys the same service", false, at(30*time.Second, Second), nil},
 		{"claim-taken", "another deployment puts its claim on the service", false, at(60*time.Second, TakeClaim), nil},
 		{"service-deleted", "somebody deletes the service", true, at(60*time.Second, DeleteService), nil},
