@@ -81,6 +81,9 @@ type hosting interface {
 	foreign(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error)
 	// undo brings a member that somebody else scaled or promoted back.
 	undo(ctx context.Context, c change) error
+	// stays makes what was returned to primary again if somebody promoted in its place
+	// what is about to be taken away.
+	stays(ctx context.Context) error
 	// made are the members that the deployment made and that do not serve any more.
 	made(ctx context.Context) ([]member, error)
 }

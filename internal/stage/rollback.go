@@ -60,6 +60,9 @@ func (r *Run) backOut(ctx context.Context) error {
 	if err := r.current(ctx); err != nil {
 		return err
 	}
+	if err := r.hosting.stays(ctx); err != nil {
+		return err
+	}
 	made, err := r.hosting.made(ctx)
 	if err != nil {
 		return err

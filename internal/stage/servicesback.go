@@ -78,6 +78,9 @@ func (s services) restoreCanary(ctx context.Context) error {
 	return s.awaitBack(ctx, m)
 }
 
+// stays has nothing to do: nobody promotes a service.
+func (s services) stays(context.Context) error { return nil }
+
 // made is the canary service if this deployment made it. One that it took over is
 // what it was by now.
 func (s services) made(ctx context.Context) ([]member, error) {

@@ -78,6 +78,45 @@ func (t taskSets) restartOld(ctx context.Context, was sluice.TaskSet) error {
 	return t.access.restore(ctx)
 }
 
+// stays promotes what was returned to once more if somebody promoted meanwhile what is
+// about to be taken away.
+func (t taskSets) stays(ctx context.Context) error {
+	live, err := t.observe(ctx)
+	if err != nil {
+		return err
+	}
+	canary, err := t.canarySet(ctx, live)
+	if err != nil {
+		return err
+	}
+	now, back := live.Primary(), t.returnedTo(live)
+	ours := now != nil && (now.ExternalID == string(t.newPrimaryID()) || canary != nil && now.ID == canary.ID)
+	if !ours || back == nil {
+		return nil
+	}
+	m := t.member(*back, sluice.Primary, plan.OldPrimarySet)
+	if back.ID != t.former.Primary.ID {
+		m.label = plan.RestoredSet
+	}
+	t.warn("somebody else's change: task set %s was made PRIMARY during the rollback; it is taken away, and %s is PRIMARY again", now.ID, back.ID)
+	if err := t.promote(ctx, m); err != nil {
+		return err
+	}
+	return t.current(ctx)
+}
+
+// returnedTo is the task set to which the rollback returned: the old primary, or the
+// one that was started in its place.
+func (t taskSets) returnedTo(live *ecs.Live) *sluice.TaskSet {
+	if t.former.Primary == nil {
+		return nil
+	}
+	if old := live.TaskSet(t.former.Primary.ID); old != nil && old.Status != "DRAINING" {
+		return old
+	}
+	return live.Made(t.restoredID())
+}
+
 func (t taskSets) revive(ctx context.Context, m member) (bool, error) {
 	if m.Scale != 0 {
 		return false, nil
