@@ -55,12 +55,12 @@ func (h *host) Emit(ev sluice.Event) {
 }
 
 // release gives the claim on the service back.
-func (r *run) release(ctx context.Context) error {
+func (r *run) release(ctx context.Context, contested bool) error {
 	w, err := r.around()
 	if err != nil {
 		return err
 	}
-	return w.Release(ctx)
+	return w.Release(ctx, contested)
 }
 
 // around is what is done around the stages, by leave of the plan's rollback.

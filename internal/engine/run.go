@@ -222,7 +222,7 @@ func (r *run) handedOver(ctx context.Context, s plan.Stage, left error) (waiting
 	if err := r.leaveWaiting(ctx); err != nil {
 		return "", err
 	}
-	if err := r.release(ctx); err != nil {
+	if err := r.release(ctx, false); err != nil {
 		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {
 			return "", err
 		}

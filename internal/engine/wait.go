@@ -102,7 +102,7 @@ func (r *run) finish(ctx context.Context, step plan.Step) error {
 	if err := r.giveBack(ctx); err != nil {
 		return errors.Join(r.paused(ctx, err.Error()), err)
 	}
-	switch err := r.release(ctx); {
+	switch err := r.release(ctx, step.Outcome == sluice.Superseded); {
 	case errors.Is(err, stage.ErrNotSaved):
 		return errors.Join(r.paused(ctx, err.Error()), err)
 	case err != nil:

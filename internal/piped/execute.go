@@ -138,7 +138,7 @@ func (t *turn) run(ctx context.Context, target string) (err error) {
 		err = t.after(ctx)
 	}
 	if t.over(err) {
-		t.release(ctx, err == nil && !t.rollsBack())
+		t.release(ctx, err)
 	}
 	return err
 }
@@ -337,11 +337,11 @@ func (t *turn) over(err error) bool {
 
 // release gives auto scaling back, then the claim. That the claim cannot be is no
 // failure of the deployment: it runs out by itself.
-func (t *turn) release(ctx context.Context, succeeded bool) {
+func (t *turn) release(ctx context.Context, ended error) {
 	ctx = context.WithoutCancel(ctx)
 	w, err := stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: len(t.plan.Stages),
 		Deployment: t.id(), Host: t.host})
-	if err == nil && succeeded {
+	if err == nil && ended == nil && !t.rollsBack() {
 		if err := w.Tidy(ctx); err != nil {
 			t.log.event(sluice.Warned{Message: "old task definitions stay: " + err.Error()})
 		}
@@ -351,7 +351,8 @@ func (t *turn) release(ctx context.Context, succeeded bool) {
 			t.log.event(sluice.Warned{Message: "auto scaling is not given back: " + err.Error()})
 			return // with the claim, so that the next deployment finds both
 		}
-		err = w.Release(ctx)
+		kind := sluice.KindOf(ended)
+		err = w.Release(ctx, kind == sluice.LostClaim || kind == sluice.Overtaken)
 	}
 	if err != nil {
 		t.log.event(sluice.Warned{Message: "the claim on the service is not given back, it runs out by itself: " + err.Error()})

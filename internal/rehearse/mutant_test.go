@@ -54,7 +54,7 @@ var mutants = []mutant{
 	{"the old primary goes before the new one is healthy", "internal/stage/tasksets.go",
 		"\tif err := t.awaitNew(ctx, m, 0); err != nil {\n\t\treturn m, err\n\t}\n\treturn m,", "\treturn m,"},
 	{"the claim is not given back", "internal/engine/wait.go",
-		"\tswitch err := r.release(ctx); {\n", "\tswitch err := error(nil); {\n"},
+		"\tswitch err := r.release(ctx, step.Outcome == sluice.Superseded); {\n", "\tswitch err := error(nil); {\n"},
 	{"a claim of somebody else is passed over", "internal/stage/claim.go",
 		"case err == nil && k.Deployment == deployment:", "case err == nil:"},
 	{"a rule that somebody edited is overwritten", "internal/stage/rules.go",

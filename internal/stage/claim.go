@@ -236,10 +236,16 @@ func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
 }
 
 // Release gives the claim back, after the last stage. A service that is gone,
-// or a claim that is not ours, is left alone.
-func (r *Run) Release(ctx context.Context) error {
+// or a claim that is not ours, is left alone. contested tells that somebody else's was
+// seen: a look that lags would show ours, and theirs would be given back.
+func (r *Run) Release(ctx context.Context, contested bool) error {
 	if r.Plan.Standalone || len(r.Plan.Finish) == 0 {
 		return nil // there is nothing to claim, or there was no need
+	}
+	if contested {
+		if err := r.pause(ctx, lag); err != nil {
+			return err
+		}
 	}
 	r.Stage.Writes = append(r.Stage.Writes, r.Plan.Finish...)
 	live, err := r.hand.Observe(ctx)

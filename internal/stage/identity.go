@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sluice-ecs/sluice"
@@ -14,8 +15,26 @@ func (r *Run) newPrimaryID() sluice.ActionID {
 	return sluice.NewActionID(r.Deployment, "primary", "task set")
 }
 
-func (r *Run) restoredID() sluice.ActionID {
-	return sluice.NewActionID(r.Deployment, "rollback", "task set")
+// restoredID changes if what was made was deleted by somebody: AWS would answer its
+// token with what is gone.
+func (r *Run) restoredID(ctx context.Context) (sluice.ActionID, error) {
+	n, _, err := saved[int](ctx, r.Host, keyRestored)
+	if n == 0 {
+		return sluice.NewActionID(r.Deployment, "rollback", "task set"), err
+	}
+	return sluice.NewActionID(r.Deployment, fmt.Sprintf("rollback %d", n+1), "task set"), err
+}
+
+// restoredAgain makes way for another one if what was restored was deleted.
+func (r *Run) restoredAgain(ctx context.Context, err error) error {
+	if sluice.KindOf(err) != sluice.OutsideChange {
+		return err
+	}
+	n, _, failed := saved[int](ctx, r.Host, keyRestored)
+	if failed == nil {
+		failed = save(ctx, r.Host, keyRestored, n+1)
+	}
+	return errors.Join(err, failed)
 }
 
 // canaryID changes after a clean: a pipeline may roll out a second canary, and

@@ -45,10 +45,11 @@ func (b balanced) differs(ctx context.Context) (bool, error) {
 }
 
 // editedRule is a rule that somebody else edited, as it was and as it is; now is
-// nil if it is gone.
+// nil if it is gone. One that joined was none of ours: the plan does not write it.
 type editedRule struct {
-	was alb.Rule
-	now *alb.Rule
+	was    alb.Rule
+	now    *alb.Rule
+	joined bool
 }
 
 // editedRules are the rules in a shape that is not ours. To go back, an answer that
@@ -68,16 +69,34 @@ func (b balanced) editedRules(ctx context.Context, back bool) (all []editedRule,
 		case i < 0:
 			all = append(all, editedRule{was: was})
 		case !marks[was.ARN].ours(alb.Print(live[i].Actions), b.Stage.Index, back):
-			all = append(all, editedRule{was, &live[i]})
+			all = append(all, editedRule{was: was, now: &live[i]})
 		}
 	}
-	return all, nil
+	if back {
+		return all, nil
+	}
+	return append(all, b.joined(live)...), nil
+}
+
+// joined are rules that forward to both of our groups and did not when the deployment
+// began: their requests would reach the canary, whatever share the plan gives it.
+func (b balanced) joined(live []alb.Rule) (all []editedRule) {
+	for i, r := range live {
+		if b.rules.Steers(r) && !slices.ContainsFunc(b.former.Rules, func(x alb.Rule) bool { return x.ARN == r.ARN }) {
+			all = append(all, editedRule{was: r, now: &live[i], joined: true})
+		}
+	}
+	return all
 }
 
 // answerRule does what onOutsideChange says about a rule. One that was deleted
 // cannot be made again: its priority and conditions are not ours.
 func (b balanced) answerRule(ctx context.Context, e editedRule) error {
 	switch {
+	case e.joined:
+		return &sluice.Error{Op: "look at the " + e.now.Name(), Resource: e.now.ARN, Kind: sluice.OutsideChange,
+			Err:  fmt.Errorf("somebody else made it forward to %s since the deployment began; the plan does not steer it", e.now.Says()),
+			Next: "find out who, and take the canary's target group off it; then deploy again"}
 	case b.Plan.OnOutsideChange == sluice.AdoptChange:
 		return b.adoptRule(ctx, e)
 	case e.now == nil:

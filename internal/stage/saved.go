@@ -20,6 +20,7 @@ const (
 	keyRegister     = "registering"
 	keyPrints       = "rule-prints"
 	keyShifted      = "shifted-at"
+	keyRestored     = "restored-generation"
 	keyGeneration   = "canary-generation"
 	keyAsked        = "asked"
 	keyStopped      = "stopped"

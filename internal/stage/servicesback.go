@@ -61,7 +61,9 @@ func (s services) restoreCanary(ctx context.Context) error {
 	}
 	by := was.By
 	if !now.Stands() {
-		by = s.restoredID() // AWS would answer the former token with the service that is gone
+		if by, err = s.restoredID(ctx); err != nil { // AWS would answer the former token with the service that is gone
+			return err
+		}
 	}
 	primary, err := s.observe(ctx)
 	if err != nil {
@@ -75,7 +77,7 @@ func (s services) restoreCanary(ctx context.Context) error {
 	}
 	m := s.canaryOf(now)
 	m.Revision = was.Revision
-	return s.awaitBack(ctx, m)
+	return s.restoredAgain(ctx, s.awaitBack(ctx, m))
 }
 
 // stays has nothing to do: nobody promotes a service.

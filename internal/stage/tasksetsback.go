@@ -64,13 +64,17 @@ func (t taskSets) restartOld(ctx context.Context, was sluice.TaskSet) error {
 	if was.TargetGroup != "" {
 		attachment.TargetGroup = was.TargetGroup
 	}
-	m, err := t.ensure(ctx, sluice.Primary, ecs.Wanted{By: t.restoredID(), Label: plan.RestoredSet, Scale: int(was.Scale), Attach: attachment,
+	by, err := t.restoredID(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := t.ensure(ctx, sluice.Primary, ecs.Wanted{By: by, Label: plan.RestoredSet, Scale: int(was.Scale), Attach: attachment,
 		Revision: ecs.Revision{ARN: was.Revision, Name: was.Revision}})
 	if err != nil {
 		return err
 	}
 	if err := t.awaitBack(ctx, m); err != nil {
-		return err
+		return t.restoredAgain(ctx, err)
 	}
 	if err := t.promote(ctx, m); err != nil {
 		return err
@@ -89,7 +93,11 @@ func (t taskSets) stays(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, back := live.Primary(), t.returnedTo(live)
+	restored, err := t.restoredID(ctx)
+	if err != nil {
+		return err
+	}
+	now, back := live.Primary(), t.returnedTo(live, restored)
 	ours := now != nil && (now.ExternalID == string(t.newPrimaryID()) || canary != nil && now.ID == canary.ID)
 	if !ours || back == nil {
 		return nil
@@ -107,14 +115,14 @@ func (t taskSets) stays(ctx context.Context) error {
 
 // returnedTo is the task set to which the rollback returned: the old primary, or the
 // one that was started in its place.
-func (t taskSets) returnedTo(live *ecs.Live) *sluice.TaskSet {
+func (t taskSets) returnedTo(live *ecs.Live, restored sluice.ActionID) *sluice.TaskSet {
 	if t.former.Primary == nil {
 		return nil
 	}
 	if old := live.TaskSet(t.former.Primary.ID); old != nil && old.Status != "DRAINING" {
 		return old
 	}
-	return live.Made(t.restoredID())
+	return live.Made(restored)
 }
 
 func (t taskSets) revive(ctx context.Context, m member) (bool, error) {

@@ -200,6 +200,12 @@ func (d *Driver) Ours(r Rule) bool {
 	return r.alone(d.Pair.Primary) || r.pairs(d.Pair.Primary, d.Pair.Canary)
 }
 
+// Steers reports whether a rule is among those that shares are written to, because it
+// forwards to exactly our two groups; never where the file names the rules.
+func (d *Driver) Steers(r Rule) bool {
+	return len(d.Pair.Named) == 0 && r.pairs(d.Pair.Primary, d.Pair.Canary)
+}
+
 // Extended is the actions of a rule that forwards to the primary alone, with the
 // canary at weight 0 beside it.
 func (d *Driver) Extended(r Rule) []elbtypes.Action {
