@@ -77,8 +77,6 @@ var mutants = []mutant{
 		"max(v.Counts.Desired, v.Cause.Count), v.Cause.Text,", "max(v.Counts.Desired, v.Cause.Count), \"some\","},
 	{"a failure is told at every look", "internal/stage/await.go",
 		"\tif r.told.failures[cause] >= f.Count {\n", "\tif f.Count == 0 {\n"},
-	{"a second look at what lags is left out", "internal/stage/run.go",
-		"\treturn r.pause(ctx, lag)\n", "\treturn nil\n"},
 	{"suspension is not given back", "internal/engine/wait.go",
 		"\tif err := r.giveBack(ctx); err != nil {\n\t\treturn errors.Join", "\tif err := error(nil); err != nil {\n\t\treturn errors.Join"},
 	{"what was suspended before is saved after the write", "internal/stage/scaling.go",
