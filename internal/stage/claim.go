@@ -20,6 +20,8 @@ const (
 	claimFresh  = 30 * time.Second // looked at again before a write if seen longer ago
 	claimStale  = 2 * time.Minute  // no write at all if seen longer ago
 	claimSettle = 2 * time.Second  // before the tag that was written is read back
+	claimLook   = 10 * time.Second // it is written this long after a look at most
+	claimTries  = 30               // looks and writes before AWS does not take it
 	claimLooks  = 5                // before a claim that is not seen counts as lost
 )
 
@@ -54,6 +56,9 @@ func (c *claim) see(tags map[string]string, deployment string, now time.Time) {
 // claim itself, the creation of the service, and registering a revision, which
 // changes nothing that serves, need none.
 func (r *Run) held(a sluice.Attempt) func(time.Time) error {
+	if a.Action == claimAction {
+		return r.lookedLately
+	}
 	if r.unclaimed || !r.needsClaim(a) {
 		return nil
 	}
@@ -63,6 +68,22 @@ func (r *Run) held(a sluice.Attempt) func(time.Time) error {
 		}
 		return r.lost()
 	}
+}
+
+// claimAction is the action that writes the claim.
+const claimAction = "claim the service"
+
+// errLongAgo says that a claim was not written, because the look that showed nobody
+// else's was long ago: AWS throttles, and who claimed the service meanwhile would be
+// overwritten.
+var errLongAgo = errors.New("the last look at the claim was long ago")
+
+// lookedLately lets the claim be written soon after a look alone.
+func (r *Run) lookedLately(now time.Time) error {
+	if now.Sub(r.looked) <= claimLook {
+		return nil
+	}
+	return errLongAgo
 }
 
 func (r *Run) needsClaim(a sluice.Attempt) bool {
@@ -182,6 +203,11 @@ func (r *Run) lookLately(ctx context.Context) error {
 	if r.Clock.Now().Sub(r.looked) <= claimSettle {
 		return nil
 	}
+	return r.seeClaim(ctx)
+}
+
+// seeClaim looks who claims the service.
+func (r *Run) seeClaim(ctx context.Context) error {
 	live, err := r.hand.Observe(ctx)
 	if err != nil || live == nil {
 		return err
@@ -225,14 +251,28 @@ func (r *Run) newClaim() map[string]string {
 	return map[string]string{plan.ClaimTag: plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor)}.String()}
 }
 
+// tagClaim writes the claim, on a look that is not long ago.
 func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
-	k := plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor), Former: r.oldPrimary()}
-	err := r.hand.Tag(ctx, r.act, "claim the service", live.ARN, map[string]string{plan.ClaimTag: k.String()})
-	if err != nil {
-		return err
+	for n := 1; ; n++ {
+		k := plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor), Former: r.oldPrimary()}
+		err := r.hand.Tag(ctx, r.act, claimAction, live.ARN, map[string]string{plan.ClaimTag: k.String()})
+		if err == nil {
+			r.claim.seen, r.claim.until, r.claim.other = r.Clock.Now(), k.Until, ""
+			return nil
+		}
+		if !errors.Is(err, errLongAgo) || n == claimTries {
+			return err
+		}
+		if err := r.seeClaim(ctx); err != nil {
+			return err
+		}
+		switch {
+		case r.claim.other != "" && r.holding:
+			return r.lost()
+		case r.claim.other != "":
+			return r.taken()
+		}
 	}
-	r.claim.seen, r.claim.until, r.claim.other = r.Clock.Now(), k.Until, ""
-	return nil
 }
 
 // Release gives the claim back, after the last stage. A service that is gone,
