@@ -154,7 +154,7 @@ var foundAt = regexp.MustCompile(`(?s)after (\d+) seeds.*?\[(P\d: [^\n]*)`)
 
 func (m mutant) caught(t *testing.T) {
 	binary := m.build(t)
-	cmd := exec.Command(binary, "-test.run", "^TestSimulation$", "-seeds", "1000", "-written", t.TempDir())
+	cmd := exec.Command(binary, "-test.run", "^TestSimulation$", "-seeds", "1000", "-kinds", m.kinds(), "-written", t.TempDir())
 	out, err := cmd.CombinedOutput()
 	found := foundAt.FindSubmatch(out)
 	if err == nil || found == nil {
@@ -165,6 +165,14 @@ func (m mutant) caught(t *testing.T) {
 		small, _, _ = strings.Cut(small, "written as")
 		t.Logf("its scenario:\n%s", small)
 	}
+}
+
+// kinds are the kinds of services that the rule is about, as -kinds takes them.
+func (m mutant) kinds() string {
+	if strings.Contains(m.what, "CodeDeploy") {
+		return "CodeDeploy"
+	}
+	return ""
 }
 
 // build compiles this package's tests with the broken source.
