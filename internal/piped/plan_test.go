@@ -128,7 +128,8 @@ func TestStartsAtOnce(t *testing.T) {
 		r.plugin = r.launch(r.plugin.entry)
 		best = min(best, time.Since(began))
 	}
-	if best > time.Second { // 200 ms on a machine that does nothing else
+	t.Logf("it took %s", best)
+	if *timed && best > 200*time.Millisecond {
 		t.Errorf("it took %s", best)
 	}
 	if size := got(os.Stat(binary))(t).Size(); size > 35_000_000 {

@@ -72,7 +72,7 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 		return nil, err
 	}
 	if !o.Only {
-		if err := refuseIdle(app, live); err != nil {
+		if err := p.refuseIdle(app, live); err != nil {
 			return nil, err
 		}
 		if err := p.steps(app, live); err != nil {

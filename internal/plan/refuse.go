@@ -72,14 +72,15 @@ func idle(app *appfile.Application, live Live) bool {
 	return live.Service != nil && live.status() == "ACTIVE" && live.Service.DesiredCount == 0
 }
 
-// refuseIdle: task sets that are to have no task cannot take each other's place.
-func refuseIdle(app *appfile.Application, live Live) error {
-	if controllerOf(app) != controllerExternal || !idle(app, live) {
+// refuseIdle: where no task is to run, no canary of a pipeline can get healthy. Quick
+// sync does what the file asks for.
+func (p *Plan) refuseIdle(app *appfile.Application, live Live) error {
+	if p.QuickSync || controllerOf(app) != controllerExternal || !idle(app, live) {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File,
-		Err:  errors.New("the desired count is 0: without a task no new task set gets healthy, and the old one would end before it"),
-		Next: "give --tasks 1 or more; aws ecs update-service --desired-count 0 takes a service to rest"}
+		Err:  errors.New("the desired count is 0: without a task no task set of a pipeline gets healthy"),
+		Next: "give --tasks 1 or more; or --quick-sync, which takes the service to rest"}
 }
 
 // refusePipeline: CodeDeploy makes task sets and moves traffic by itself.

@@ -55,7 +55,7 @@ func (p *Plan) desired(app *appfile.Application, live Live) int {
 
 // warnIdle: a service that is to run no task shows nothing.
 func (p *Plan) warnIdle(app *appfile.Application, live Live) {
-	if p.Rolls() && idle(app, live) {
+	if (p.Rolls() || p.QuickSync) && idle(app, live) {
 		p.warning("the desired count is 0: no task runs, callers get no answer, and nothing shows whether the revision works")
 	}
 }
