@@ -19,7 +19,7 @@ type host struct {
 }
 
 func (h *host) Load(ctx context.Context, key string) ([]byte, bool, error) {
-	return h.engine.Journal.Load(ctx, h.deployment, key)
+	return h.engine.Journal.Load(context.WithoutCancel(ctx), h.deployment, key)
 }
 
 // Save fails if an earlier event could not be kept: the journal is not to be

@@ -82,11 +82,11 @@ func (r *run) loop(ctx context.Context) (waiting string, err error) {
 		if err := r.mine(ctx); err != nil {
 			return "", err
 		}
-		step, err := r.next(ctx)
+		step, err := r.next(context.WithoutCancel(ctx)) // an interrupt is heard between steps
 		if err != nil {
 			return "", err
 		}
-		if err := r.pass(ctx, step.Passed); err != nil {
+		if err := r.pass(context.WithoutCancel(ctx), step.Passed); err != nil {
 			return "", err
 		}
 		var more bool
@@ -194,6 +194,7 @@ func (r *run) concluded(ctx context.Context, s plan.Stage, err error) (more bool
 }
 
 func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journal.Stage, error) {
+	ctx = context.WithoutCancel(ctx)
 	row, err := r.Journal.BeginStage(ctx, r.d.ID, s.Index, s.Name)
 	if err != nil {
 		return row, err

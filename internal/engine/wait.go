@@ -17,7 +17,7 @@ import (
 func (r *run) wait(ctx context.Context, step plan.Step) (more bool, waiting string, err error) {
 	s := r.plan.Stages[step.Index]
 	what := describe(s, step)
-	if err := r.announce(ctx, s, step, what); err != nil {
+	if err := r.announce(context.WithoutCancel(ctx), s, step, what); err != nil {
 		return false, "", err
 	}
 	if r.opts.NoWait {
@@ -82,7 +82,7 @@ func (r *run) announce(ctx context.Context, s plan.Stage, step plan.Step, what s
 
 // row is how the stage stands in the journal; its zero value if it was not begun.
 func (r *run) row(ctx context.Context, index int) (row journal.Stage, err error) {
-	stages, err := r.Journal.Stages(ctx, r.d.ID)
+	stages, err := r.Journal.Stages(context.WithoutCancel(ctx), r.d.ID)
 	for _, s := range stages {
 		if s.Index == index {
 			row = s
