@@ -30,6 +30,7 @@ type facts struct {
 	begun      bool                // sluice has written something
 	paused     bool                // sluice has left the deployment, to go on later
 	edited     map[string][2]int32 // by somebody else since then
+	editedAt   time.Time           // the last time
 	bare       []string            // when the name was no use
 	told       map[string]bool     // failures
 

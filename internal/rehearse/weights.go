@@ -2,9 +2,14 @@ package rehearse
 
 import (
 	"slices"
+	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
+
+// unseenFor is how long an edit may be unseen by a write that is under way: AWS has no
+// compare-and-set for rules. A look is followed by its write within ten seconds.
+const unseenFor = 12 * time.Second
 
 // weighed: a share that grows is on a group that can take it, and the shares sum
 // to the whole (P4).
@@ -17,10 +22,11 @@ func (f *field) weighed(tx *world.Tx, r *world.Rule) {
 	f.weights[r.ARN] = now
 	if f.outside {
 		if f.begun { // before that it is how the rule was
-			f.edited[r.ARN] = now
+			f.edited[r.ARN], f.editedAt = now, f.clock.Now()
 			f.strangely(r, now)
 		}
-	} else if now != was && f.edited[r.ARN] == was && was[0]+was[1] == 1000 && f.Outside == "" && f.accepts(tx, f.World.Canary) {
+	} else if now != was && f.edited[r.ARN] == was && was[0]+was[1] == 1000 && f.Outside == "" && f.accepts(tx, f.World.Canary) &&
+		f.clock.Now().Sub(f.editedAt) > unseenFor {
 		f.violate("P7", "weights %d and %d of %s, which somebody else had set, were overwritten with %d and %d", was[0], was[1], r.Name(), now[0], now[1])
 	}
 	if f.outside || f.second1() {

@@ -20,8 +20,6 @@ const (
 	claimFresh  = 30 * time.Second // looked at again before a write if seen longer ago
 	claimStale  = 2 * time.Minute  // no write at all if seen longer ago
 	claimSettle = 2 * time.Second  // before the tag that was written is read back
-	claimLook   = 10 * time.Second // it is written this long after a look at most
-	claimTries  = 30               // looks and writes before AWS does not take it
 	claimLooks  = 5                // before a claim that is not seen counts as lost
 )
 
@@ -52,38 +50,25 @@ func (c *claim) see(tags map[string]string, deployment string, now time.Time) {
 	}
 }
 
-// held tells the gate whether the claim was seen recently. The write of the
-// claim itself, the creation of the service, and registering a revision, which
-// changes nothing that serves, need none.
-func (r *Run) held(a sluice.Attempt) func(time.Time) error {
-	if a.Action == claimAction {
-		return r.lookedLately
-	}
-	if r.unclaimed || !r.needsClaim(a) {
+// held tells the gate whether the claim was seen recently, and the look that the write
+// relies on was made lately. The write of the claim itself, the creation of the
+// service, and registering a revision, which changes nothing that serves, need no
+// claim.
+func (r *Run) held(ctx context.Context, a sluice.Attempt) func(time.Time) error {
+	on, relies := ctx.Value(lookKey{}).(time.Time)
+	claimed := !r.unclaimed && r.needsClaim(a)
+	if !relies && !claimed {
 		return nil
 	}
 	return func(now time.Time) error {
-		if !r.claim.seen.IsZero() && now.Sub(r.claim.seen) <= claimStale {
+		switch {
+		case relies && now.Sub(on) > lately:
+			return errLongAgo
+		case !claimed, !r.claim.seen.IsZero() && now.Sub(r.claim.seen) <= claimStale:
 			return nil
 		}
 		return r.lost()
 	}
-}
-
-// claimAction is the action that writes the claim.
-const claimAction = "claim the service"
-
-// errLongAgo says that a claim was not written, because the look that showed nobody
-// else's was long ago: AWS throttles, and who claimed the service meanwhile would be
-// overwritten.
-var errLongAgo = errors.New("the last look at the claim was long ago")
-
-// lookedLately lets the claim be written soon after a look alone.
-func (r *Run) lookedLately(now time.Time) error {
-	if now.Sub(r.looked) <= claimLook {
-		return nil
-	}
-	return errLongAgo
 }
 
 func (r *Run) needsClaim(a sluice.Attempt) bool {
@@ -255,12 +240,12 @@ func (r *Run) newClaim() map[string]string {
 func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
 	for n := 1; ; n++ {
 		k := plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor), Former: r.oldPrimary()}
-		err := r.hand.Tag(ctx, r.act, claimAction, live.ARN, map[string]string{plan.ClaimTag: k.String()})
+		err := r.hand.Tag(relying(ctx, r.looked), r.act, "claim the service", live.ARN, map[string]string{plan.ClaimTag: k.String()})
 		if err == nil {
 			r.claim.seen, r.claim.until, r.claim.other = r.Clock.Now(), k.Until, ""
 			return nil
 		}
-		if !errors.Is(err, errLongAgo) || n == claimTries {
+		if !retake(n, err) {
 			return err
 		}
 		if err := r.seeClaim(ctx); err != nil {

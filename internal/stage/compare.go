@@ -28,7 +28,7 @@ func (r *Run) compare(ctx context.Context) error {
 // looks if that was long ago, and answers nothing. What a rollback finds it leaves.
 func (r *Run) differs(ctx context.Context) (bool, error) {
 	now := r.Clock.Now()
-	if !r.holding || r.Stage.Index >= len(r.Plan.Stages) || now.Sub(r.compared) < compareEvery {
+	if !r.holding || r.returns() || now.Sub(r.compared) < compareEvery {
 		return false, nil
 	}
 	r.compared = now

@@ -33,7 +33,7 @@ func (d *discovered) load(ctx context.Context) error {
 		return err
 	}
 	d.names.Holds = held > 0
-	if d.Stage.Index == len(d.Plan.Stages) {
+	if d.returns() {
 		d.names.Tries, d.names.Lenient = 3, true
 	}
 	d.loaded = true

@@ -100,7 +100,7 @@ func (d *discovered) isNew(t ecs.Task) bool {
 // leaving tells which of the primary's tasks are to go: in a rollback those that
 // the deployment made, else those of what served before.
 func (d *discovered) leaving(ctx context.Context, live *ecs.Live) (func(ecs.Task) bool, error) {
-	if d.Stage.Index == len(d.Plan.Stages) {
+	if d.returns() {
 		made, err := d.hosting.made(ctx)
 		return func(t ecs.Task) bool {
 			return slices.ContainsFunc(made, func(m member) bool { return m.ID == t.StartedBy })

@@ -38,7 +38,7 @@ func (r *Run) follow(ctx context.Context, revision, deployment string) error {
 // idle reports whether the service is to run no task: as the files ask, else, and in
 // a rollback, as it was.
 func (r *Run) idle() bool {
-	if back := r.Stage.Index >= len(r.Plan.Stages); !back && r.service != nil && r.service.Input.DesiredCount != nil {
+	if !r.returns() && r.service != nil && r.service.Input.DesiredCount != nil {
 		return *r.service.Input.DesiredCount == 0
 	}
 	return r.former != nil && r.former.Service && r.former.Desired == 0
@@ -47,7 +47,7 @@ func (r *Run) idle() bool {
 // patience is how many failures of one cause end the wait, 0 for as many as usual. In
 // a rollback none do: there is nothing else to return to, and AWS starts tasks again.
 func (r *Run) patience() int {
-	if r.Stage.Index >= len(r.Plan.Stages) {
+	if r.returns() {
 		return math.MaxInt
 	}
 	return 0

@@ -154,7 +154,7 @@ func (r *Run) answerScaling(ctx context.Context, now, ours sluice.Scalable, undo
 	policy := r.Plan.OnOutsideChange
 	what := strings.Join(undone, ", ")
 	switch {
-	case r.Stage.Index >= len(r.Plan.Stages), policy == sluice.AdoptChange:
+	case r.returns(), policy == sluice.AdoptChange:
 		r.foreignScaling(undone)
 		return nil
 	case policy == sluice.ReassertChange:

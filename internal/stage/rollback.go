@@ -7,6 +7,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
+// returns reports whether the stage is the rollback, which comes after the others.
+func (r *Run) returns() bool { return r.Stage.Index >= len(r.Plan.Stages) }
+
 // rollback returns to what was: shares, capacity, service attributes, exactly as
 // remembered. If what served before still stands, traffic goes back at once; else
 // it is started first and traffic stays where it is until that is healthy.

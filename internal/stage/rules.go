@@ -153,7 +153,7 @@ func (b balanced) seize(ctx context.Context) error {
 }
 
 func (b balanced) shiftBy(ctx context.Context, router route.Router, to sluice.Weights) error {
-	done, err := router.Shift(ctx, b.act, to)
+	done, err := b.shiftLately(ctx, router, to)
 	if len(done.Written) > 0 {
 		if err := b.shifting(ctx); err != nil {
 			return err
@@ -170,6 +170,21 @@ func (b balanced) shiftBy(ctx context.Context, router route.Router, to sluice.We
 		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: all})
 	b.note("Modified %s%s", sluice.Plural(len(done.Written), "listener rule"), listed(done.Written))
 	return nil
+}
+
+// shiftLately reads the rules again where AWS was slow to take a write: who edited one
+// meanwhile is not overwritten.
+func (b balanced) shiftLately(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
+	var all route.Shift
+	for n := 1; ; n++ {
+		done, err := router.Shift(relying(ctx, b.Clock.Now()), b.act, to)
+		if n > 1 {
+			done.From, done.Written = all.From, append(all.Written, done.Written...)
+		}
+		if all = done; !retake(n, err) {
+			return all, err
+		}
+	}
 }
 
 func listed(arns []string) string {

@@ -228,7 +228,7 @@ func (r *Run) act(ctx context.Context, a sluice.Attempt, call func(context.Conte
 	}
 	id := r.action(a.Action)
 	r.Host.Emit(sluice.Writing{Action: id, Write: a.Actual})
-	permitted := account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}, Held: r.held(a)})
+	permitted := account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}, Held: r.held(ctx, a)})
 	result, err := call(permitted)
 	wrote := sluice.Wrote{Action: id, Write: a.Actual, Result: result}
 	if err != nil {

@@ -41,7 +41,7 @@ func standingAfter(p *plan.Plan, index int) standing {
 // if it is not there, and a host may run a stage before another one has ended.
 func (r *Run) done(ctx context.Context) error {
 	n, _, err := saved[int](ctx, r.Host, keyDone)
-	if err != nil || r.Stage.Index < n || r.Stage.Index >= len(r.Plan.Stages) {
+	if err != nil || r.Stage.Index < n || r.returns() {
 		return err
 	}
 	return save(ctx, r.Host, keyDone, r.Stage.Index+1)
