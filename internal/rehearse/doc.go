@@ -31,8 +31,8 @@
 //     naming.go P6, planned.go P7. A check that looks at each change of the world
 //     is called by step, one that looks at the end by judge, both in check.go. What
 //     a case makes impossible to promise stands in expect.go, as narrow as can be.
-//   - Rules of it that must not break: rows of mutants in mutant_test.go, each of
-//     which the simulation must notice within a thousand seeds.
+//   - Rules of it that must not break: a row of mutantsOf in mutant_test.go, with
+//     its kinds, each of which the simulation must notice within a thousand seeds.
 //   - For users: a scenario of [Catalogue] if something new can happen to it, and
 //     its shape in [FromFiles] and [FromLive].
 //

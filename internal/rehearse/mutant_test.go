@@ -19,7 +19,17 @@ var everyMutant = flag.Bool("mutants", false, "try every broken rule, not the fi
 // by an overlay.
 type mutant struct{ what, file, old, new string }
 
-// mutants are the rules whose loss the simulation must notice.
+// mutantsOf are the rules whose loss the simulation must notice, by the kinds of
+// services that they are about, as -kinds takes them.
+var mutantsOf = []struct {
+	kinds string
+	rules []mutant
+}{
+	{"", mutants},
+	{"CodeDeploy", shiftedMutants},
+}
+
+// mutants are rules of more than one kind.
 var mutants = []mutant{
 	{"weight before health", "internal/stage/await.go",
 		"\tif r.Hasty {\n", "\tif true {\n"},
@@ -93,22 +103,6 @@ var mutants = []mutant{
 	{"who leaves the name goes before who enters it", "internal/route/cloudmap/driver.go",
 		"\tif err := d.putIn(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn d.takeOut(ctx, act, c)\n",
 		"\tif err := d.takeOut(ctx, act, c); err != nil {\n\t\treturn err\n\t}\n\treturn d.putIn(ctx, act, c)\n"},
-	{"a deployment of CodeDeploy has no identity", "internal/codedeploy/deploy.go",
-		"Description: aws.String(description(s.By)),\n", "Description: aws.String(\"sluice\"),\n"},
-	{"a deployment of CodeDeploy is stopped without its rollback", "internal/codedeploy/deploy.go",
-		"AutoRollbackEnabled: aws.Bool(back)}", "AutoRollbackEnabled: aws.Bool(back && id == \"\")}"},
-	{"a revision is registered twice", "internal/stage/shift.go",
-		"\tif begun || r.Plan.Registered() {\n", "\tif begun && r == nil || r.Plan.Registered() {\n"},
-	{"what returns by CodeDeploy waits for a person", "internal/stage/shiftfollow.go",
-		"\t\tif isReady(s) && !continued {\n", "\t\tif isReady(s) && continued {\n"},
-	{"an alarm stops what returns by CodeDeploy", "internal/stage/shiftback.go",
-		"NoAlarms: true}", "NoAlarms: false}"},
-	{"hooks judge what returns by CodeDeploy", "internal/stage/shiftback.go",
-		"definition.NewAppSpec(f.Spec.Input, *f.Spec.Input.TaskDefinition, nil)", "definition.NewAppSpec(f.Spec.Input, *f.Spec.Input.TaskDefinition, r.Plan.CodeDeploy.Hooks)"},
-	{"attributes are not restored after CodeDeploy", "internal/stage/shiftback.go",
-		"\tif len(r.former.Attributes.Members) == 0 ||", "\tif len(r.former.Attributes.Members) >= 0 ||"},
-	{"what CodeDeploy says of the end is not heard", "internal/stage/shiftfollow.go",
-		"\tif v.Outcome != sluice.Succeeded {\n", "\tif v.Outcome == sluice.Stalled {\n"},
 	{"the plan forgets a write", "internal/plan/stages.go",
 		"\ts.write(\"ecs:UpdateServicePrimaryTaskSet\", NewPrimarySet)\n\tif !s.KeepOld", "\tif !s.KeepOld"},
 }
@@ -128,9 +122,11 @@ func (m mutant) source() (string, error) {
 
 // Each broken rule still has the text that it breaks.
 func TestMutantsApply(t *testing.T) {
-	for _, m := range mutants {
-		if _, err := m.source(); err != nil {
-			t.Error(err)
+	for _, of := range mutantsOf {
+		for _, m := range of.rules {
+			if _, err := m.source(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
@@ -141,20 +137,20 @@ func TestMutantsAreCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles")
 	}
-	list := mutants[:1]
-	if *everyMutant {
-		list = mutants
-	}
-	for _, m := range list {
-		t.Run(m.what, func(t *testing.T) { m.caught(t) })
+	for i, of := range mutantsOf {
+		for j, m := range of.rules {
+			if *everyMutant || i+j == 0 {
+				t.Run(m.what, func(t *testing.T) { m.caught(t, of.kinds) })
+			}
+		}
 	}
 }
 
 var foundAt = regexp.MustCompile(`(?s)after (\d+) seeds.*?\[(P\d: [^\n]*)`)
 
-func (m mutant) caught(t *testing.T) {
+func (m mutant) caught(t *testing.T, kinds string) {
 	binary := m.build(t)
-	cmd := exec.Command(binary, "-test.run", "^TestSimulation$", "-seeds", "1000", "-kinds", m.kinds(), "-written", t.TempDir())
+	cmd := exec.Command(binary, "-test.run", "^TestSimulation$", "-seeds", "1000", "-kinds", kinds, "-written", t.TempDir())
 	out, err := cmd.CombinedOutput()
 	found := foundAt.FindSubmatch(out)
 	if err == nil || found == nil {
@@ -165,14 +161,6 @@ func (m mutant) caught(t *testing.T) {
 		small, _, _ = strings.Cut(small, "written as")
 		t.Logf("its scenario:\n%s", small)
 	}
-}
-
-// kinds are the kinds of services that the rule is about, as -kinds takes them.
-func (m mutant) kinds() string {
-	if strings.Contains(m.what, "CodeDeploy") {
-		return "CodeDeploy"
-	}
-	return ""
 }
 
 // build compiles this package's tests with the broken source.
