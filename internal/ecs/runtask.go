@@ -69,7 +69,20 @@ func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch)
 		}
 		return orNone(strings.Join(out.Tasks, " ")), nil
 	})
-	return out, err
+	return out, refusedRun(err)
+}
+
+// refusedRun adds where to mend what AWS does not take. The request is the files'.
+func refusedRun(err error) error {
+	var invalid *ecstypes.InvalidParameterException
+	var client *ecstypes.ClientException
+	var told *sluice.Error
+	if !errors.As(err, &invalid) && !errors.As(err, &client) || sluice.NextStep(err) != "" || !errors.As(err, &told) {
+		return err
+	}
+	with := *told
+	with.Next = "mend what AWS names, in the task definition, in awsvpcConfiguration or under runTask; nothing was started"
+	return &with
 }
 
 func orNone(s string) string {

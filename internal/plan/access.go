@@ -35,7 +35,11 @@ func refuseAccess(app *appfile.Application, live Live, o Options) error {
 	switch access := accessOf(app); access {
 	case sluice.NoAccess:
 		if i := slices.IndexFunc(app.Pipeline, routes); i >= 0 && !o.QuickSync {
-			return problem("leave the stage out; or name how callers reach the service under input.accessType", "stage %d moves traffic, and nobody calls the service (access type %s)", i+1, access)
+			if app.Access == sluice.ELB { // v0's
+				return problem("leave the stage out; or "+wayToSteer(app, live), "stage %d moves traffic, and no target group is named", i+1)
+			}
+			return problem("leave the stage out; or write under input how callers reach the service: accessType: "+wayThereIs(app, live),
+				"stage %d moves traffic, and nobody calls the service (access type %s)", i+1, access)
 		}
 		return nil
 	case sluice.ServiceDiscovery:
@@ -49,12 +53,35 @@ func refuseAccess(app *appfile.Application, live Live, o Options) error {
 
 func refuseELB(app *appfile.Application, live Live, problem func(next, format string, args ...any) error) error {
 	if app.Primary == nil || app.Primary.ARN == "" {
-		return problem("name the target group under input.targetGroups.primary.targetGroupArn; or write accessType: NONE if nobody calls the service", "accessType ELB needs a primary target group")
+		return problem(wayToSteer(app, live)+"; or write accessType: NONE if nobody calls the service", "accessType ELB needs a primary target group")
 	}
 	if err := refuseGroups(app, live); err != nil || HostingOf(app) != appfile.Services {
 		return err
 	}
 	return refuseBesideGroups(app, live)
+}
+
+// wayToSteer is what to write so that there is something to steer: what the
+// service has.
+func wayToSteer(app *appfile.Application, live Live) string {
+	switch w := waysOf(app, live); {
+	case w.discovery && !w.balancer:
+		return "write accessType: SERVICE_DISCOVERY under input, since callers find the service by the name of its service registry"
+	case w.discovery:
+		return "name the target group under input.targetGroups.primary.targetGroupArn, or write accessType: SERVICE_DISCOVERY under input to steer the service registry's name"
+	}
+	return "name the target group under input.targetGroups.primary.targetGroupArn"
+}
+
+// wayThereIs is the access type of what the service has.
+func wayThereIs(app *appfile.Application, live Live) string {
+	switch w := waysOf(app, live); {
+	case w.discovery && !w.balancer:
+		return string(sluice.ServiceDiscovery)
+	case w.balancer && !w.discovery:
+		return string(sluice.ELB)
+	}
+	return string(sluice.ELB) + " or " + string(sluice.ServiceDiscovery)
 }
 
 func routes(s appfile.Stage) bool {
@@ -109,6 +136,28 @@ func refuseConnect(app *appfile.Application, live Live) error {
 	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
 		Err:  errors.New("callers reach the service through Service Connect, whose shares nobody but ECS can set"),
 		Next: "use ECS's own strategies, which Service Connect follows (deploymentConfiguration.strategy BLUE_GREEN, LINEAR or CANARY, and no pipeline); or name the way to steer under input.accessType, if callers come on another one too"}
+}
+
+// warnUnsteered tells who reaches new tasks of a service that nobody is said to
+// call: the files, or AWS, know better.
+func (p *Plan) warnUnsteered(app *appfile.Application, live Live) {
+	if p.Access != sluice.NoAccess {
+		return
+	}
+	w := waysOf(app, live)
+	if w.balancer {
+		p.warning("no traffic is steered (access type NONE), and the service is behind a load balancer: requests reach new tasks of the primary as soon as they are healthy")
+	}
+	if w.discovery {
+		who := "new tasks of the primary as soon as they run"
+		if !p.Beside() && len(app.Pipeline) > 0 && len(app.Service.Input.ServiceRegistries) > 0 {
+			who = "every new task as soon as it runs, the canary's too"
+		}
+		p.warning("no traffic is steered (access type NONE), and the service has a service registry: callers by its name find %s (accessType: SERVICE_DISCOVERY steers them)", who)
+	}
+	if w.connect {
+		p.warning("no traffic is steered (access type NONE), and callers come through Service Connect: requests reach new tasks of the primary as soon as they are healthy")
+	}
 }
 
 // warnWays tells who is not steered.

@@ -71,6 +71,9 @@ func newTask(app *appfile.Application, when string, own *definition.Task, given 
 	if err := t.check(app.File, def, in); err != nil {
 		return nil, err
 	}
+	if err := connected(app, def, in); err != nil {
+		return nil, err
+	}
 	t.Watch = cmp.Or(t.Watch, firstEssential(def))
 	var err error
 	if t.Request, err = (&definition.Run{Input: in}).JSON(); err != nil {
@@ -110,6 +113,20 @@ func (t *Task) check(file string, def *definition.Task, in *awsecs.RunTaskInput)
 		}
 	}
 	return nil
+}
+
+// connected refuses a task that is to have an address of its own and no network to
+// have it in: AWS says so at the call, when the revision is registered already.
+func connected(app *appfile.Application, def *definition.Task, in *awsecs.RunTaskInput) error {
+	if def.Input.NetworkMode != ecstypes.NetworkModeAwsvpc || in.NetworkConfiguration != nil {
+		return nil
+	}
+	next := "give input.awsvpcConfiguration: {subnets: […]}"
+	if app.Service != nil {
+		next = "give networkConfiguration in the service definition, or under runTask"
+	}
+	return &sluice.Error{Op: "plan", Resource: app.File, Next: next,
+		Err: fmt.Errorf("task definition %s has network mode awsvpc, and nothing says in which subnets its task is to run", aws.ToString(def.Input.Family))}
 }
 
 // firstEssential is the first container whose end is the task's.

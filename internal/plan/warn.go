@@ -22,6 +22,7 @@ func (p *Plan) warn(app *appfile.Application, live Live) {
 	p.warnService(live)
 	p.warnIdle(app, live)
 	p.warnDiscovery(app, live)
+	p.warnUnsteered(app, live)
 	if p.ByCodeDeploy() {
 		p.warnShift(live)
 	}

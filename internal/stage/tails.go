@@ -99,7 +99,7 @@ func (t *tails) open(ctx context.Context, id string) error {
 			continue
 		}
 		if o.Container == v.Watch {
-			t.places[id] = fmt.Sprintf("aws logs tail %s --log-stream-names %s", o.Place.Group, o.Place.Stream)
+			t.places[id] = logCommand(o.Place)
 		}
 		t.opened[id] = append(t.opened[id], &tail{Tail: ecs.Tail{Place: o.Place}, task: id, container: o.Container})
 	}
@@ -138,4 +138,15 @@ func (t *tails) where(id string) string {
 		return place
 	}
 	return strings.TrimSpace(t.vigil.describe(id))
+}
+
+// logCommand prints what a container printed, whenever that was: aws logs tail
+// shows no more than the last ten minutes, and the first version of the command
+// line has no such command.
+func logCommand(p ecs.LogPlace) string {
+	place := fmt.Sprintf("--log-group-name %s --log-stream-name %s", p.Group, p.Stream)
+	if p.Region != "" {
+		place += " --region " + p.Region
+	}
+	return "aws logs get-log-events " + place + " --start-from-head --query 'events[].[message]' --output text"
 }

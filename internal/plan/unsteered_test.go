@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+const noAccess = "input:|input:\n  accessType: NONE"
+
+const rollsOut = `
+pipeline:
+  stages:
+    - {name: ECS_CANARY_ROLLOUT, with: {scale: 50}}
+    - {name: ECS_PRIMARY_ROLLOUT}
+    - {name: ECS_CANARY_CLEAN}
+`
+
+// Who says that nobody calls a service is told who does.
+func TestCallersOfWhatNobodyIsSaidToCall(t *testing.T) {
+	const connected = "serviceName: web|serviceName: web\nserviceConnectConfiguration: {enabled: true, namespace: shop, services: [{portName: http}]}"
+	for name, c := range map[string]struct {
+		pipeline string
+		edits    []string
+		live     Live
+		warns    string // empty: nothing of the kind
+	}{
+		"nobody does":                {rollsOut, []string{noAccess, ungrouped}, live(), ""},
+		"a load balancer":            {rollsOut, []string{noAccess}, live(), "the service is behind a load balancer: requests reach new tasks of the primary"},
+		"a load balancer in AWS":     {rollsOut, []string{noAccess, ungrouped}, live(inService(cloudMap), inGroup), "the service is behind a load balancer: requests reach new tasks of the primary"},
+		"a name, of task sets":       {rollsOut, []string{noAccess, ungrouped, awsvpc, registered}, live(inService(cloudMap)), "callers by its name find every new task as soon as it runs, the canary's too"},
+		"a name, of a service":       {rollsOut, []string{noAccess, ungrouped, awsvpc, registered, "EXTERNAL|ECS"}, rollingLive(inService(cloudMap)), "callers by its name find new tasks of the primary as soon as they run"},
+		"a name, in a quick sync":    {"", []string{noAccess, ungrouped, awsvpc, registered, "EXTERNAL|ECS"}, rollingLive(inService(cloudMap)), "accessType: SERVICE_DISCOVERY steers them"},
+		"Service Connect":            {rollsOut, []string{noAccess, ungrouped, connected, "EXTERNAL|ECS"}, rollingLive(), "callers come through Service Connect"},
+		"one that is steered is not": {threeSteps, []string{steersName, awsvpc, registered, ungrouped}, foundLive(), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Make(app(t, c.pipeline, c.edits...), c.live, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(p.Warnings, "\n")
+			if told := strings.Contains(all, "no traffic is steered"); told != (c.warns != "") || !strings.Contains(all, c.warns) {
+				t.Errorf("want a warning of %q:\n%s", c.warns, all)
+			}
+		})
+	}
+}
+
+// The way to go on is named after what the service has.
+func TestTheWayToSteerIsNamed(t *testing.T) {
+	nowhere := live(inService(cloudMap))
+	for name, c := range map[string]struct {
+		format appfile.Format
+		edits  []string
+		live   Live
+		err    string
+		next   string
+	}{
+		"no access, and a name":             {edits: []string{noAccess, ungrouped, awsvpc, registered}, live: nowhere, err: "nobody calls the service (access type NONE)", next: "accessType: SERVICE_DISCOVERY"},
+		"no access, and a load balancer":    {edits: []string{noAccess}, live: live(), err: "nobody calls the service (access type NONE)", next: "accessType: ELB"},
+		"no access, and nothing":            {edits: []string{noAccess, ungrouped}, live: live(), err: "nobody calls the service (access type NONE)", next: "accessType: ELB or SERVICE_DISCOVERY"},
+		"no group, and a name":              {edits: []string{ungrouped, awsvpc, registered}, live: nowhere, err: "accessType ELB needs a primary target group", next: "write accessType: SERVICE_DISCOVERY under input"},
+		"no group":                          {edits: []string{ungrouped}, live: live(), err: "accessType ELB needs a primary target group", next: "name the target group"},
+		"no group in PipeCD v0":             {format: appfile.PipeCDv0, edits: []string{ungrouped}, live: live(), err: "stage 2 moves traffic, and no target group is named", next: "name the target group"},
+		"no group in PipeCD v0, and a name": {format: appfile.PipeCDv0, edits: []string{ungrouped, awsvpc, registered}, live: nowhere, err: "stage 2 moves traffic, and no target group is named", next: "write accessType: SERVICE_DISCOVERY under input"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := app(t, threeSteps, c.edits...)
+			if c.format != "" {
+				a.Format = c.format
+			}
+			_, err := Make(a, c.live, Options{})
+			if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(sluice.NextStep(err), c.next) {
+				t.Errorf("error %v\nnext %q\nwant %q, next %q", err, sluice.NextStep(err), c.err, c.next)
+			}
+		})
+	}
+}
+
+// AWS refuses a task of network mode awsvpc without subnets only when it is called:
+// the revision would be registered by then.
+func TestATaskWithoutANetworkIsRefused(t *testing.T) {
+	alone := func(app string) *appfile.Application {
+		a := job(t, app, "serviceName: web\n")
+		a.Task.Input.NetworkMode = "awsvpc"
+		return a
+	}
+	const served = "  serviceDefinitionFile: servicedef.yaml\n"
+	for name, c := range map[string]struct{ app, next string }{
+		"a task by itself": {alonePart, "awsvpcConfiguration"},
+		"of a service":     {alonePart + served, "networkConfiguration in the service definition"},
+	} {
+		_, err := MakeRun(alone(c.app), Live{}, RunOptions{})
+		if err == nil || !strings.Contains(err.Error(), "in which subnets") || !strings.Contains(sluice.NextStep(err), c.next) {
+			t.Errorf("%s: %v\nnext %q", name, err, sluice.NextStep(err))
+		}
+	}
+	if _, err := MakeRun(alone(alonePart+"  awsvpcConfiguration: {subnets: [subnet-1]}\n"), Live{}, RunOptions{}); err != nil {
+		t.Errorf("with subnets: %v", err)
+	}
+}
