@@ -139,7 +139,7 @@ func (p *Plan) instances(s *Stage, weight int) {
 	switch s.Name {
 	case appfile.StageTrafficRouting, appfile.StageCanaryClean:
 		steers = true
-	case appfile.StageSync, appfile.StagePrimaryRollout, appfile.StageRollback:
+	case appfile.StageSync, appfile.StagePrimaryRollout, appfile.StageRollback, appfile.StageAdopt:
 		s.write(register, PrimaryInstances)
 		s.write(deregister, PrimaryInstances)
 	case appfile.StageCanaryRollout, appfile.StageWait, appfile.StageApproval:

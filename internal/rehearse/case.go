@@ -60,6 +60,8 @@ const (
 	ResumeScaling = "resume-scaling" // somebody resumes auto scaling
 	TakeOut       = "take-out"       // <n>: somebody deregisters an instance of the name
 	PutIn         = "put-in"         // somebody registers an address that is no task's
+	PutBack       = "put-back"       // somebody, or ECS, registers a task of the name again that is not found
+	SayUnwell     = "say-unwell"     // <n>: somebody tells Cloud Map that an instance of the name is UNHEALTHY
 	ScaleCanary   = "scale-canary"   // <percent>: somebody scales the task set beside the one that serves
 	DeleteCanary  = "delete-canary"  // likewise
 	PromoteCanary = "promote-canary" // likewise

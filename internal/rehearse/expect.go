@@ -45,19 +45,6 @@ func (c Case) lossy() bool {
 		c.has("unhealthy-after", "errors", "oom-after") || c.late() || c.lossyByName()
 }
 
-// lossyByName: ECS scales in, and rolls, without waiting for anybody who has the
-// address, so that images must serve on after SIGTERM; an address that somebody made
-// up leads nowhere.
-func (c Case) lossyByName() bool {
-	const servesOn = "term=30s"
-	rolls := c.World.Controller == "ECS" && (c.Old != servesOn || c.New != servesOn) && c.World.Stop < c.forgets()
-	return c.World.byName() && (rolls || c.excuses(Scale) || c.excuses(PutIn))
-}
-
-// forgets is how long callers may send requests to an address after its task was told
-// to stop: ECS takes its record away at the same time.
-func (c Case) forgets() time.Duration { return c.World.TTL + 15*time.Second }
-
 // late: the new version gets healthy before it crashes.
 func (c Case) late() bool {
 	return c.has("crash-after") && !c.has("healthy-after=1h")
@@ -70,14 +57,14 @@ func (c Case) mustFail() bool {
 
 // unsteady: tasks may fall between a look and a write.
 func (c Case) unsteady() bool {
-	return c.lossy() || c.faulty("no-capacity", "slow-start", "stale", "failed-operation") || c.excuses(TakeOut) || c.excuses(Scale) || c.excuses(ScaleCanary) || c.excuses(PromoteCanary) || c.late() || c.scales()
+	return c.lossy() || c.faulty("no-capacity", "slow-start", "stale", "failed-operation") || c.excuses(TakeOut) || c.excuses(Scale) || c.excuses(ScaleCanary) || c.excuses(PromoteCanary) || c.excuses(SayUnwell) || c.late() || c.scales()
 }
 
 // mustSucceed: nothing that is wrong concerns the new version, and nobody asked
 // for another end.
 func (c Case) mustSucceed() bool {
 	return !c.mustFail() && !c.stepsMayFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && c.Full.Row == 0 && c.Files == nil &&
-		!c.faulty("throttle") && !c.outlivesGrace() && c.World.Ready == 0
+		!c.faulty("throttle") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores
 }
 
 // outlivesGrace: a version that starts slowly may count as unhealthy before the

@@ -35,6 +35,7 @@ type facts struct {
 	told       map[string]bool     // failures
 
 	strange time.Time // when somebody else gave a rule weights that are nobody's of ours
+	touched touched   // the record that somebody else changed, until it is noticed
 
 	scaledAtFirst string // scaling, before anybody acted
 	setting       bool   // sluice is writing it

@@ -54,6 +54,12 @@ func features() []feature {
 		{"what CodeDeploy asks before it goes on", 60, func(c Case) bool { return c.World.byCodeDeploy() }, (*draws).asks},
 		{"a kill at a write of CodeDeploy's", 25, func(c Case) bool { return c.World.byCodeDeploy() && len(c.Kills) == 0 }, func(d *draws, c *Case) { c.Kills = append(c.Kills, Kill{N: 1 + d.upTo(8), After: d.chance(50)}) }},
 		{"a hand on CodeDeploy", 30, func(c Case) bool { return c.World.byCodeDeploy() && len(c.Hands) == 0 }, (*draws).shiftHand},
+		{"how a name is found", 35, func(c Case) bool { return c.World.byName() }, (*draws).naming},
+		{"versions that serve on", 60, func(c Case) bool { return c.World.byName() }, func(_ *draws, c *Case) { c.World.Stop = 110 * time.Second }},
+		{"records that ECS puts back", 12, func(c Case) bool { return c.World.byName() && len(c.Pipeline) > 0 }, func(_ *draws, c *Case) { c.World.Naming.Restores = true }},
+		{"more tasks than DNS answers", 12, func(c Case) bool { return c.World.byName() && c.World.Scaling.Max == 0 }, func(d *draws, c *Case) { c.World.Tasks = 9 + d.upTo(3) }},
+		{"an exact share", 25, func(c Case) bool { return c.World.byName() && c.World.Scaling.Max == 0 }, (*draws).exact},
+		{"a hand on what is found", 40, func(c Case) bool { return c.World.byName() && len(c.Hands) == 0 && len(c.Pipeline) > 0 }, (*draws).foundHand},
 	}
 }
 

@@ -46,9 +46,7 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	if s := live.Service.HealthCheckGracePeriodSeconds; s != nil {
 		w.Grace = time.Duration(*s) * time.Second
 	}
-	if live.Registry != nil && live.Registry.TTL() > 0 {
-		w.TTL = live.Registry.TTL()
-	}
+	w.found(live.Registry)
 	w.deployed(live.Deployer)
 	if err := w.measure(ctx, a); err != nil {
 		return w, err

@@ -60,6 +60,8 @@ func acts() map[string]func(f *field, args []int) {
 		Alarm:         func(f *field, _ []int) { f.alarm() },
 		TakeOut:       func(f *field, args []int) { f.takeOut(args[0]) },
 		PutIn:         func(f *field, _ []int) { f.putIn() },
+		PutBack:       func(f *field, _ []int) { f.putBackIn() },
+		SayUnwell:     func(f *field, args []int) { f.sayUnwell(args[0]) },
 	}
 }
 

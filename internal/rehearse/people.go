@@ -13,6 +13,7 @@ import (
 func (f *field) watch(e sluice.Envelope) {
 	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(f.from).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
 	f.noticing(e)
+	f.noticingNames(e)
 	switch ev := e.Open().(type) {
 	case sluice.StageStarted:
 		if _, begun := f.stages[e.Stage]; !begun {
@@ -30,6 +31,8 @@ func (f *field) watch(e sluice.Envelope) {
 		}
 	case sluice.FailureSeen:
 		f.news(e, ev)
+	case sluice.TrafficShifted:
+		f.claimed(e, ev)
 	case sluice.ApprovalAwaited:
 		f.approve(ev)
 	}

@@ -76,6 +76,9 @@ func traits() []trait {
 		yesNo("test", func(w *World) *bool { return &w.Test }),
 		word("hooks", func(w *World) *string { return &w.Hooks }),
 		yesNo("alarm", func(w *World) *bool { return &w.Alarm }),
+		word("records", func(w *World) *string { return &w.Naming.Records }),
+		yesNo("http", func(w *World) *bool { return &w.Naming.HTTP }),
+		yesNo("restores", func(w *World) *bool { return &w.Naming.Restores }),
 	}
 }
 

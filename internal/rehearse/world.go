@@ -30,8 +30,9 @@ type World struct {
 	TTL              time.Duration // of its records, if callers find it by a name; 0: they come through the load balancer
 	Check            time.Duration // interval of a health check of the container's own; 0: none
 	Registry         string        // ARN of the Cloud Map service; empty: one of the usual shape
-	Beside           bool          // the file says hosting: services
-	Config           string        // of its deployment group, under controller CODE_DEPLOY; empty: all at once
+	Naming           Naming
+	Beside           bool   // the file says hosting: services
+	Config           string // of its deployment group, under controller CODE_DEPLOY; empty: all at once
 	Deployer         Deployer
 	Undo             bool          // the group rolls back what fails
 	Keep             time.Duration // the group keeps the original task set so long
@@ -129,6 +130,9 @@ func (w World) File(serving string) []byte {
 	}
 	if w.Start > 0 {
 		knobs += fmt.Sprintf(", provisioning: 0s, pending: %s, activating: 0s", w.Start)
+	}
+	if w.Naming.Restores {
+		knobs += ", ecsRestoresInstances: true"
 	}
 	if w.byName() {
 		line("knobs: {%s}", knobs)

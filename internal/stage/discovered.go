@@ -309,52 +309,6 @@ func (d *discovered) settle(ctx context.Context) error {
 	return nil
 }
 
-// part takes every instance of the member's tasks out, others being found, and
-// waits until callers have forgotten them. A task that was late is found meanwhile:
-// it is taken out likewise.
-func (d *discovered) part(ctx context.Context, m member) error {
-	if err := d.tend(ctx); err != nil {
-		return err
-	}
-	if err := d.current(ctx); err != nil {
-		return err
-	}
-	const rounds = 4 // ECS registers each task once
-	for n := range rounds {
-		found, err := d.foundOf(ctx, m)
-		if err != nil {
-			return err
-		}
-		if d.names.Part(d.tasksOf(m)); len(found) > 0 {
-			err = d.leave(ctx, m, found)
-		} else if n > 0 {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := d.settle(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// leave takes those instances out, if others are found.
-func (d *discovered) leave(ctx context.Context, m member, found []string) error {
-	if !d.names.Beside(found) && !d.Stage.Recreate {
-		return &sluice.Error{Op: "take the " + m.label + " out of " + d.names.Registry.FullName(), Resource: m.ID, Kind: sluice.OutsideChange,
-			Err: errors.New("nobody else is found there: the name would be empty"), Next: "see which tasks of the service run: sluice status; then run sluice resume"}
-	}
-	if err := d.moving(ctx); err != nil {
-		return err
-	}
-	if err := d.names.Leave(ctx, d.write, m.variant, found); err != nil {
-		return err
-	}
-	return d.moving(ctx)
-}
-
 func (d *discovered) see(ctx context.Context, w *watched, o *verdict.Observation) error {
 	if err := d.load(ctx); err != nil {
 		return err

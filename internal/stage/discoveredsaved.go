@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
 // What is saved of the instances of a name: which we took out, which we put in, and
@@ -33,7 +35,7 @@ func (d *discovered) load(ctx context.Context) error {
 		return err
 	}
 	d.names.Holds = held > 0
-	if d.returns() {
+	if d.returns() || d.Stage.Name == appfile.StageAdopt { // who cannot know what it was like compares nothing either
 		d.names.Tries, d.names.Lenient = 3, true
 	}
 	d.loaded = true

@@ -86,7 +86,7 @@ func (s services) stays(context.Context) error { return nil }
 // made is the canary service if this deployment made it. One that it took over is
 // what it was by now.
 func (s services) made(ctx context.Context) ([]member, error) {
-	if s.former.Canary != nil {
+	if s.former != nil && s.former.Canary != nil {
 		return nil, nil
 	}
 	canary, err := s.standing(ctx, sluice.Canary)

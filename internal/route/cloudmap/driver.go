@@ -316,7 +316,11 @@ func (d *Driver) takeOut(ctx context.Context, act sluice.Act, c change) error {
 	if err := d.Deregister(ctx, act, CanaryInstances, leave); err != nil {
 		return err
 	}
-	return d.Deregister(ctx, act, PrimaryInstances, out)
+	err := d.Deregister(ctx, act, PrimaryInstances, out)
+	if err == nil || errors.Is(err, route.ErrOtherwise) {
+		d.wereOut(out)
+	}
+	return err
 }
 
 // leaves remembers that it is us who take instances out: a look may still show

@@ -159,13 +159,13 @@ func (n Names) shown(ctx context.Context, all []string, there bool) error {
 		if len(wrong) == 0 {
 			return nil
 		}
-		gone := false
-		if there && try%5 == 0 {
-			if gone, err = n.gone(ctx, wrong); err != nil {
+		otherwise := false
+		if try%5 == 0 {
+			if otherwise, err = n.otherwise(ctx, wrong, there); err != nil {
 				return err
 			}
 		}
-		if try == looks || gone {
+		if try == looks || otherwise {
 			return &sluice.Error{Op: "read back what is found under " + n.Registry.FullName(), Resource: n.Registry.ID + "/" + wrong[0], Kind: sluice.Stall,
 				Err:  fmt.Errorf("what was asked for is done, and %w otherwise for %s", route.ErrOtherwise, sluice.Plural(len(wrong), "instance")),
 				Next: "look: aws servicediscovery discover-instances --namespace-name " + n.Registry.Namespace + " --service-name " + n.Registry.Name}
@@ -177,12 +177,13 @@ func (n Names) shown(ctx context.Context, all []string, there bool) error {
 	return nil
 }
 
-// gone reports whether one of the instances is not listed any more: its task ended
-// meanwhile, and ECS took it out.
-func (n Names) gone(ctx context.Context, all []string) (bool, error) {
+// otherwise reports whether one of the instances is not listed any more, since its
+// task ended meanwhile and ECS took it out; or is listed again, since ECS or somebody
+// else registered it.
+func (n Names) otherwise(ctx context.Context, all []string, there bool) (bool, error) {
 	listed, err := n.Instances(ctx)
 	return slices.ContainsFunc(all, func(id string) bool {
-		return !slices.ContainsFunc(listed, func(i Instance) bool { return i.ID == id })
+		return there != slices.ContainsFunc(listed, func(i Instance) bool { return i.ID == id })
 	}), err
 }
 

@@ -135,12 +135,21 @@ func (d *Driver) outside(s scene) Outside {
 	return o
 }
 
-// note remembers what a look has shown. Of the canary it is known from what was saved:
-// a process may have been killed that was taking an instance out.
-func (d *Driver) note() {
+// wereOut remembers instances of the primary that Cloud Map has taken out, as its
+// operations say: who registers one again may be faster than the next look.
+func (d *Driver) wereOut(ids []string) {
 	if d.seenOut == nil {
 		d.seenOut, d.seenIn = map[string]bool{}, map[string]bool{}
 	}
+	for _, id := range ids {
+		d.seenOut[id] = true
+	}
+}
+
+// note remembers what a look has shown. Of the canary it is known from what was saved:
+// a process may have been killed that was taking an instance out.
+func (d *Driver) note() {
+	d.wereOut(nil)
 	for _, m := range d.live.members {
 		switch {
 		case m.Variant == sluice.Canary:

@@ -1,0 +1,109 @@
+package rehearse
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// claimed: a shift that is told has happened: the name finds the tasks that the plan
+// says, and nobody that it says is out (P4).
+func (f *field) claimed(e sluice.Envelope, ev sluice.TrafficShifted) {
+	if !f.World.byName() || len(f.Hands) > 0 || f.unsteady() || f.Outside == "adopt" && f.World.Naming.Restores {
+		return
+	}
+	f.inWorld(func(tx *world.Tx) {
+		s := f.split(tx)
+		share := f.shareOf(e.Stage)
+		switch {
+		case ev.ToCanary == 0 && s.Canary > 0, ev.ToPrimary == 0 && s.Primary > 0,
+			ev.ToCanary > 0 && ev.ToPrimary > 0 && share != nil && s != share.Tasks:
+			f.violate("P4", "a share of %d%% is told, and %d of the primary and %d of the canary are found", ev.ToCanary, s.Primary, s.Canary)
+		}
+	})
+}
+
+// split counts who is found.
+func (f *field) split(tx *world.Tx) (s plan.Split) {
+	for _, id := range f.found(tx) {
+		if strings.HasPrefix(id, plan.IDPrefix) {
+			s.Canary++
+		} else {
+			s.Primary++
+		}
+	}
+	return s
+}
+
+// shareOf is what the plan says of a stage's share: "2 ECS_TRAFFIC_ROUTING".
+func (f *field) shareOf(stage string) *plan.Share {
+	number, _, _ := strings.Cut(stage, " ")
+	n, err := strconv.Atoi(number)
+	if err != nil || n > len(f.plan.Stages) {
+		return nil
+	}
+	return f.plan.Stage(n - 1).Share
+}
+
+// touched is a record that somebody else took out, or put in, while sluice looked.
+type touched struct {
+	id string
+	in bool
+	at time.Time
+}
+
+// touches takes down what somebody else does to a record, if sluice must notice it:
+// a look has shown it before, or its task has run so long that ECS must have
+// registered it.
+func (f *field) touches(tx *world.Tx, id string, in bool) {
+	const enrolled = 2 * time.Minute
+	t := f.taskOf(tx, id)
+	if t != nil && f.attentive() && f.Hands[0].Stage > 0 && tx.Now().Sub(t.StartedAt) > enrolled {
+		f.touched = touched{id, in, tx.Now()}
+	}
+}
+
+// taskOf is the task that runs behind an instance, or nil.
+func (f *field) taskOf(tx *world.Tx, id string) *world.Task {
+	id = id[strings.LastIndexByte(id, '-')+1:]
+	for _, ts := range f.sets(tx) {
+		for _, t := range ts.Tasks {
+			if t.ID == id && t.Running() && t.DesiredStatus == "RUNNING" {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// noticingNames: what somebody else did to a record is told, or the record is moved
+// anyway, within two looks (P6).
+func (f *field) noticingNames(e sluice.Envelope) {
+	t := f.touched
+	if t.id == "" {
+		return
+	}
+	_, back := e.Open().(sluice.RollbackStarted)
+	if back || strings.Contains(string(e.Data), "somebody else") || strings.Contains(string(e.Data), t.id) {
+		f.touched = touched{}
+		return
+	}
+	late := e.At.Sub(t.at)
+	if late <= noticeWithin {
+		return
+	}
+	f.touched = touched{}
+	f.inWorld(func(tx *world.Tx) {
+		r, ok := tx.Registries.Get(f.World.registry())
+		if !ok || f.taskOf(tx, t.id) == nil {
+			return
+		}
+		if _, in := r.Instances.Get(t.id); in == t.in {
+			f.violate("P6", "what somebody else did to record %s was not noticed for %s, in %s", t.id, late, e.Stage)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package rehearse
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// byName draws a service that is found by a name, and its pipeline.
+func (d *draws) byName(c *Case) {
+	c.World.TTL, c.World.Check = d.span(5*time.Second, 10*time.Second, time.Minute), 5*time.Second
+	if d.chance(30) {
+		c.World.Controller, c.Breaker = "ECS", d.chance(50)
+	}
+	if d.chance(10) {
+		return // quick sync
+	}
+	add := func(format string, args ...any) { c.Pipeline = append(c.Pipeline, fmt.Sprintf(format, args...)) }
+	if d.chance(40) { // blue/green
+		add("ECS_CANARY_ROLLOUT scale=100")
+		add("ECS_TRAFFIC_ROUTING canary=100")
+		d.wait(add)
+		add("ECS_PRIMARY_ROLLOUT keepOld=%t", d.chance(30) && c.World.Controller != "ECS")
+		add("ECS_TRAFFIC_ROUTING primary=100")
+		add("ECS_CANARY_CLEAN")
+		return
+	}
+	add("ECS_CANARY_ROLLOUT scale=%d", 1+d.upTo(99))
+	share := 0
+	for range 1 + d.upTo(2) {
+		share = min(95, share+1+d.upTo(40))
+		add("ECS_TRAFFIC_ROUTING canary=%d", share)
+		d.wait(add)
+	}
+	if d.chance(20) {
+		add("ECS_CANARY_ROLLOUT scale=%d", 1+d.upTo(99))
+	}
+	add("ECS_PRIMARY_ROLLOUT keepOld=%t", d.chance(20) && c.World.Controller != "ECS")
+	if d.chance(85) {
+		add("ECS_TRAFFIC_ROUTING primary=100")
+	}
+	add("ECS_CANARY_CLEAN")
+}
+
+// naming draws callers other than those of A records.
+func (d *draws) naming(c *Case) {
+	if d.chance(60) {
+		c.World.Naming.Records = "SRV"
+	} else {
+		c.World.Naming.HTTP = true
+	}
+}
+
+// exact asks for a share that the primary's tasks can make exactly.
+func (d *draws) exact(c *Case) {
+	var all []int
+	for i, s := range c.Pipeline {
+		if strings.HasPrefix(s, "ECS_TRAFFIC_ROUTING canary=") && !strings.HasSuffix(s, "=100") {
+			all = append(all, i)
+		}
+	}
+	var shares []int
+	pool := plan.Pool{Primary: c.World.Tasks, Desired: c.World.Tasks}
+	for _, n := range []int{10, 20, 25, 40, 50, 60, 75, 80} {
+		if want, ok := pool.Exactly(sluice.CanaryShare(n)); ok && (want.Canary <= c.World.Tasks || c.hostsBeside()) { // what a task set can have
+			shares = append(shares, n)
+		}
+	}
+	if len(all) > 0 && len(shares) > 0 {
+		c.Pipeline[all[d.upTo(len(all)-1)]] = fmt.Sprintf("ECS_TRAFFIC_ROUTING canary=%d exact=true", shares[d.upTo(len(shares)-1)])
+	}
+}
+
+// foundHand is somebody who changes the canary, or who is found, while or after a
+// stage moves shares.
+func (d *draws) foundHand(c *Case) {
+	h := Hand{Stage: 1 + d.upTo(len(c.Pipeline)-1)}
+	if d.chance(60) {
+		h.At = time.Duration(5+d.upTo(145)) * time.Second
+	}
+	promotes := PromoteCanary
+	if c.hostsBeside() { // nobody promotes a service
+		promotes = DeleteCanary
+	}
+	h.Does = d.one(fmt.Sprintf("%s %d", ScaleCanary, 1+d.upTo(99)), DeleteCanary, promotes, TakeOver, PutBack, PutBack,
+		fmt.Sprintf("%s %d", TakeOut, d.upTo(7)), fmt.Sprintf("%s %d", SayUnwell, d.upTo(7)), fmt.Sprintf("%s %d", SayUnwell, d.upTo(7)),
+		fmt.Sprintf("%s %d", Scale, 1+d.upTo(7)))
+	c.Hands = append(c.Hands, h)
+}
+
+func (d *draws) mapFault() string {
+	on := d.one("servicediscovery:*", "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance", "servicediscovery:GetOperation",
+		"servicediscovery:DiscoverInstances", "servicediscovery:ListInstances")
+	switch d.upTo(5) {
+	case 0:
+		return fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3))
+	case 1:
+		return fmt.Sprintf("5xx %s p=0.%d", on, 1+d.upTo(1))
+	case 2:
+		return fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(1))
+	case 3:
+		return fmt.Sprintf("stale servicediscovery:* by=%ds p=0.5", 1+d.upTo(4))
+	case 4:
+		return fmt.Sprintf("failed-operation servicediscovery:* times=%d", 1+d.upTo(1))
+	}
+	return fmt.Sprintf("latency %s by=%dms", on, 100*(1+d.upTo(20)))
+}
+
+// namedFlows are the courses of a service that is found by a name.
+func namedFlows(with func(...func(*Case)) Case) []Flow {
+	of := func(stages ...string) func(*Case) { return func(c *Case) { c.Pipeline = stages } }
+	named := func(c *Case) { c.World.TTL, c.World.Check = 10*time.Second, 5*time.Second }
+	canary := of("ECS_CANARY_ROLLOUT scale=50", "ECS_TRAFFIC_ROUTING canary=25", "ECS_PRIMARY_ROLLOUT", "ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN")
+	blueGreen := of("ECS_CANARY_ROLLOUT scale=100", "ECS_TRAFFIC_ROUTING canary=100", "ECS_PRIMARY_ROLLOUT", "ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN")
+	all := []Flow{
+		{"canary by name", with(named, canary)},
+		{"canary by name, without a container check", with(named, canary, func(c *Case) { c.World.Check = 0 })},
+		{"canary by name that crashes", with(named, canary, func(c *Case) { c.New = crashes })},
+		{"blue/green by name", with(named, blueGreen)},
+		{"quick sync by name", with(named)},
+	}
+	// ECS stops the tasks of a rolling service without waiting for any TTL.
+	beside := func(c *Case) { named(c); c.World.Controller, c.Old, c.New = "ECS", "term=30s", "term=30s" }
+	all = append(all, Flow{"beside: canary by name", with(beside, canary)}, Flow{"beside: blue/green by name", with(beside, blueGreen)})
+	for _, f := range []Flow{{"canary by name", with(named, canary)}, {"blue/green by name", with(named, blueGreen)},
+		{"beside: canary by name", with(beside, canary)}, {"beside: blue/green by name", with(beside, blueGreen)}} {
+		all = append(all, backFromEach(f.Name, f.Case)...)
+	}
+	return all
+}

@@ -1,0 +1,143 @@
+package rehearse
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/callers"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Who is found under a name, and what others may do about it.
+
+// reports are what became of all callers' requests.
+func (f *field) reports() (all []callers.Report) {
+	for _, t := range f.tallies {
+		all = append(all, t.Report())
+	}
+	for _, t := range f.byNames {
+		r := t.Report()
+		all = append(all, r.Report)
+		for _, b := range r.Bare {
+			f.bare = append(f.bare, fmt.Sprintf("%s to %s after the start: %s", b.From.Sub(f.began).Round(time.Second), b.Till.Sub(f.began).Round(time.Second), b.Why))
+		}
+	}
+	return all
+}
+
+// filled: the name is never empty, and never points at stopped tasks alone (P1).
+func (f *field) filled() {
+	if len(f.bare) > 0 && !f.lossy() {
+		f.violate("P1", "the name was no use: %s", strings.Join(f.bare, "; "))
+	}
+}
+
+// found are the instances under the name, in order.
+func (f *field) found(tx *world.Tx) (ids []string) {
+	if r, ok := tx.Registries.Get(f.World.registry()); ok {
+		ids = r.Instances.Keys()
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// registered: the tasks that serve are found, as ECS registers them, and nobody
+// else (P3).
+func (f *field) registered(tx *world.Tx, s *world.Service) {
+	if !f.World.byName() || f.takenOut() || f.excuses(PutIn) || f.second1() {
+		return
+	}
+	var want []string
+	if p := s.Primary(); p != nil {
+		for _, t := range p.Tasks {
+			if t.Running() {
+				want = append(want, t.ID)
+			}
+		}
+	}
+	slices.Sort(want)
+	if got := f.found(tx); !slices.Equal(got, want) && !f.lossy() {
+		f.violate("P3", "%v are found; %v serve", got, want)
+	}
+}
+
+// takenOut: somebody deregisters an instance, and that stays so, or comes when nobody
+// looks any more.
+func (f *field) takenOut() bool {
+	undone := f.Outside == "reassert" && f.result.Outcome == sluice.Succeeded && (f.World.Controller != "ECS" || f.hostsBeside())
+	return slices.ContainsFunc(f.Hands, func(h Hand) bool {
+		watched := h.Stage > 0 && h.At == 0 && h.Stage < len(f.Pipeline)
+		return strings.HasPrefix(h.Does, TakeOut) && !(undone && watched)
+	})
+}
+
+// foundWords is who is found, for the state of a service.
+func (f *field) foundWords(tx *world.Tx) string {
+	s := f.split(tx)
+	return fmt.Sprintf("%d of the primary found, %d of the canary", s.Primary, s.Canary)
+}
+
+// takeOut deregisters an instance, as somebody by hand: the n-th of those that are
+// found. Who leaves nobody that is well loses requests alone.
+func (f *field) takeOut(n int) {
+	f.inWorld(func(tx *world.Tx) {
+		if i := f.spared(tx, n); i != nil {
+			tx.Withdraw(i)
+			f.touches(tx, i.ID, false)
+		}
+	})
+}
+
+// spared is the n-th of the instances, if others are well.
+func (f *field) spared(tx *world.Tx, n int) *world.Instance {
+	r, ok := tx.Registries.Get(f.World.registry())
+	ids := f.found(tx)
+	if !ok || len(ids) < 2 {
+		return nil
+	}
+	i, _ := r.Instances.Get(ids[n%len(ids)])
+	if slices.ContainsFunc(r.Instances.Values(), func(o *world.Instance) bool { return o != i && o.Health == "HEALTHY" }) {
+		return i
+	}
+	return nil
+}
+
+// putIn registers an address that is no task's.
+func (f *field) putIn() {
+	f.inWorld(func(tx *world.Tx) {
+		if r, ok := tx.Registries.Get(f.World.registry()); ok {
+			tx.Enrol(r, "by-hand", map[string]string{world.AttributeIPv4: "10.255.255.1"})
+		}
+	})
+}
+
+// putBackIn registers a task of the primary that runs and is not found, without the
+// attributes that ECS gives.
+func (f *field) putBackIn() {
+	f.inWorld(func(tx *world.Tx) {
+		r, ok := tx.Registries.Get(f.World.registry())
+		s := f.service(tx)
+		if !ok || s == nil || s.Primary() == nil {
+			return
+		}
+		for _, t := range s.Primary().Tasks {
+			if _, there := r.Instances.Get(t.ID); !there && t.Running() {
+				tx.Enrol(r, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(), world.AttributePort: fmt.Sprint(f.World.Port)})
+				f.touches(tx, t.ID, true)
+				return
+			}
+		}
+	})
+}
+
+// sayUnwell tells Cloud Map that the n-th instance is UNHEALTHY, if others are well.
+func (f *field) sayUnwell(n int) {
+	f.inWorld(func(tx *world.Tx) {
+		if i := f.spared(tx, n); i != nil {
+			f.sim.Registry().Tell(tx, i, "UNHEALTHY")
+		}
+	})
+}
