@@ -194,14 +194,22 @@ type CapacityChanged struct {
 	Targets  int     `json:"targets"`
 }
 
-// TrafficShifted: the weights were changed and read back. Rules is empty where
-// CodeDeploy moves the traffic.
+// TrafficShifted: the weights were changed and read back. Both of from are 0 where
+// they had been no whole shares. Rules is empty where CodeDeploy moves the traffic.
 type TrafficShifted struct {
 	FromPrimary int      `json:"fromPrimary"`
 	FromCanary  int      `json:"fromCanary"`
 	ToPrimary   int      `json:"toPrimary"`
 	ToCanary    int      `json:"toCanary"`
 	Rules       []string `json:"rules,omitempty"`
+}
+
+// Was is what the weights had been, for people.
+func (e TrafficShifted) Was() string {
+	if e.FromPrimary+e.FromCanary == 0 {
+		return "something else"
+	}
+	return fmt.Sprintf("%d / %d", e.FromPrimary, e.FromCanary)
 }
 
 // LifecycleChanged: a lifecycle event of a deployment of CodeDeploy began or ended.

@@ -159,9 +159,9 @@ func capacityWords(e sluice.CapacityChanged) string {
 
 func shiftWords(e sluice.TrafficShifted) string {
 	if len(e.Rules) == 0 {
-		return fmt.Sprintf("traffic is primary %d / canary %d, was %d / %d", e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary)
+		return fmt.Sprintf("traffic is primary %d / canary %d, was %s", e.ToPrimary, e.ToCanary, e.Was())
 	}
-	return fmt.Sprintf("weights are primary %d / canary %d, were %d / %d, on %s", e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary,
+	return fmt.Sprintf("weights are primary %d / canary %d, were %s, on %s", e.ToPrimary, e.ToCanary, e.Was(),
 		sluice.Plural(len(e.Rules), e.Way()))
 }
 

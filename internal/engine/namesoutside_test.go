@@ -83,10 +83,10 @@ func TestNamedOutsideChange(t *testing.T) {
 		stop, reassert, adopt cell
 	}{
 		"a record of the primary is taken out": {do: func(b *nameBench) { b.takeOut(b.instances(false)[0]) },
-			stop:     cell{sluice.RolledBack, "1 instance of the primary was deregistered", "", "3 primary, 0 canary"},
-			reassert: cell{sluice.Succeeded, "of the primary was deregistered (", held, all}, adopt: cell{sluice.Succeeded, "it stays", held, all}},
+			stop:     cell{sluice.RolledBack, "somebody deregistered 1 instance of the primary", "", "3 primary, 0 canary"},
+			reassert: cell{sluice.Succeeded, "of the primary (", held, all}, adopt: cell{sluice.Succeeded, "it stays", held, all}},
 		"the record of the canary is taken out": {do: func(b *nameBench) { b.takeOut(b.instances(true)[0]) },
-			stop:     cell{sluice.RolledBack, "1 instance of the canary was deregistered", "", all},
+			stop:     cell{sluice.RolledBack, "somebody deregistered 1 instance of the canary", "", all},
 			reassert: cell{sluice.Succeeded, "it is undone", held, all}, adopt: cell{sluice.Succeeded, "it stays", held, all}},
 		"a record that we took out is put in": {do: func(b *nameBench) { b.putIn(b.hidden()) },
 			stop:     cell{sluice.RolledBack, "came back", "", all},

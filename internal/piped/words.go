@@ -22,8 +22,8 @@ func say(ev sluice.Event) (contract.LogSeverity, string) {
 	case sluice.CapacityChanged:
 		return info, strings.TrimSpace(string(e.Variant)+" "+e.Revision) + ": " + capacity(e)
 	case sluice.TrafficShifted:
-		return good, fmt.Sprintf("weights read back: primary %d%% / canary %d%%, were %d / %d, on %s",
-			e.ToPrimary, e.ToCanary, e.FromPrimary, e.FromCanary, sluice.Plural(len(e.Rules), e.Way()))
+		return good, fmt.Sprintf("weights read back: primary %d%% / canary %d%%, were %s, on %s",
+			e.ToPrimary, e.ToCanary, e.Was(), sluice.Plural(len(e.Rules), e.Way()))
 	case sluice.LifecycleChanged:
 		return info, strings.TrimSuffix(e.Name+": "+e.Status+": "+e.Message, ": ")
 	case sluice.TaskChanged:

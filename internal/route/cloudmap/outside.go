@@ -38,9 +38,9 @@ func (o Outside) String() string {
 			parts = append(parts, fmt.Sprintf(format, sluice.Plural(len(ids), "instance"), named(ids)))
 		}
 	}
-	add(o.Back, "%s of the primary that was taken out came back (%s)")
-	add(o.Gone, "%s of the canary was deregistered (%s)")
-	add(o.Missing, "%s of the primary was deregistered (%s)")
+	add(o.Back, "%s of the primary, taken out, came back (%s)")
+	add(o.Gone, "somebody deregistered %s of the canary (%s)")
+	add(o.Missing, "somebody deregistered %s of the primary (%s)")
 	return strings.Join(parts, ", ") + " under " + o.Registry.FullName()
 }
 
@@ -55,7 +55,7 @@ func named(ids []string) string {
 
 // Err is the error of a deployment that does not go on in spite of it.
 func (o Outside) Err() error {
-	const either = "; onOutsideChange: reassert or adopt goes on in spite of it"
+	const either = ". onOutsideChange: reassert or adopt goes on in spite of it"
 	problem := func(op, id, why, next string) error {
 		return &sluice.Error{Op: op + " " + o.Registry.FullName(), Resource: o.Registry.ID + "/" + id, Kind: sluice.OutsideChange, Err: errors.New(why), Next: next}
 	}
@@ -64,9 +64,9 @@ func (o Outside) Err() error {
 		return problem("keep instances out of", o.Back[0], o.String()+": ECS or somebody else registers it again, so that its share cannot be held",
 			"find out who registers it; a share that takes no primary instance out (a larger scale, or a smaller share) needs none of this")
 	case len(o.Gone) > 0:
-		return problem("keep the canary found under", o.Gone[0], o.String()+" by somebody else", "find out who; then run sluice resume or sluice rollback"+either)
+		return problem("keep the canary found under", o.Gone[0], o.String(), "find out who; then deploy again"+either)
 	}
-	return problem("keep the primary found under", o.Missing[0], o.String()+" by somebody else, and its tasks run",
+	return problem("keep the primary found under", o.Missing[0], o.String()+", and its tasks run",
 		"find out who, and register it again or stop the task, which ECS replaces; then deploy again"+either)
 }
 

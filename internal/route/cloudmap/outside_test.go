@@ -1,0 +1,32 @@
+package cloudmap_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
+)
+
+// What somebody else did is told in a sentence that holds for one and for many, and
+// what to do next is possible: the deployment ends of it.
+func TestOutsideIsTold(t *testing.T) {
+	r := plan.Registry{ID: "srv-1", Name: "api", Namespace: "shop.local"}
+	for want, o := range map[string]cloudmap.Outside{
+		"1 instance of the primary, taken out, came back (a) under api.shop.local":    {Registry: r, Back: []string{"a"}},
+		"somebody deregistered 2 instances of the canary (a, b) under api.shop.local": {Registry: r, Gone: []string{"a", "b"}},
+		"somebody deregistered 1 instance of the primary (a) under api.shop.local":    {Registry: r, Missing: []string{"a"}},
+	} {
+		if o.String() != want {
+			t.Errorf("%q\nwant %q", o, want)
+		}
+		err := o.Err()
+		if !strings.Contains(err.Error(), want) || sluice.KindOf(err) != sluice.OutsideChange {
+			t.Errorf("%v", err)
+		}
+		if next := sluice.NextStep(err); next == "" || strings.Contains(next, "resume") {
+			t.Errorf("next %q", next)
+		}
+	}
+}
