@@ -56,7 +56,11 @@ func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
 		}
 	}
 	if n > 0 {
-		d.note("took %s of the primary out of %s; %s", sluice.Plural(n, "new task"), d.names.Registry.FullName(), foundFor(longest, before.IsZero()))
+		what := "new task"
+		if before.IsZero() {
+			what = "task" // one that was taken out before may have been put back
+		}
+		d.note("took %s of the primary out of %s; %s", sluice.Plural(n, what), d.names.Registry.FullName(), foundFor(longest, before.IsZero()))
 	}
 	for _, id := range d.names.Found(sluice.Primary) {
 		d.seen[id] = true
