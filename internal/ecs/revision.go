@@ -84,8 +84,9 @@ const tries = 8
 
 // EnsureRevision finds want among the revisions or registers it. Registering
 // has no identity: an answer that is lost is looked for, and only if AWS has not
-// got the revision is it registered again.
-func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task) (Revision, error) {
+// got the revision is it registered again. shown waits until AWS must show what such
+// a call made.
+func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task, shown func(context.Context) error) (Revision, error) {
 	for attempt := 1; ; attempt++ {
 		rev, err := Registered(ctx, api, want)
 		if err != nil || rev.ARN != "" {
@@ -93,6 +94,9 @@ func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, wan
 		}
 		rev, err = Register(ctx, api, act, want)
 		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == tries {
+			return rev, err
+		}
+		if err := shown(ctx); err != nil {
 			return rev, err
 		}
 	}

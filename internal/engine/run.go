@@ -186,6 +186,8 @@ func (r *run) concluded(ctx context.Context, s plan.Stage, err error) (more bool
 		return false, waiting, err
 	case kind == sluice.Halted && ctx.Err() == nil && r.commanded(ctx, s):
 		return true, "", nil // plan.Next knows what the command leads to
+	case (s.Task != nil || r.plan.Standalone) && errors.Is(err, journal.ErrUnusable):
+		return false, "", errors.Join(r.pause(ctx, err.Error()), err) // the task goes on, and how it ends can be told later
 	case kind == sluice.Halted, kind == sluice.Denied:
 		return false, "", errors.Join(r.pause(ctx, err.Error()), unlessHalted(err))
 	default:

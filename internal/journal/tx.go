@@ -20,6 +20,10 @@ var ErrNotFound = errors.New("the journal has no such entry")
 // ErrExists is in the tree of an error about a deployment that is there already.
 var ErrExists = errors.New("the journal has it already")
 
+// ErrUnusable is in the tree of an error by which the file could not be written or
+// read: a full disk, say. It tells nothing about what was to be written down.
+var ErrUnusable = errors.New("the journal cannot be written or read")
+
 // tx is a write transaction on the one writing connection.
 type tx struct {
 	ctx  context.Context
@@ -154,6 +158,13 @@ func instant(ns int64) time.Time {
 	return time.Unix(0, ns).UTC()
 }
 
+// unusable marks an error as [ErrUnusable].
+type unusable struct{ error }
+
+func (u unusable) Unwrap() error { return u.error }
+
+func (unusable) Is(target error) bool { return target == ErrUnusable }
+
 func (j *Journal) explain(op, resource string, err error) error {
 	e := &sluice.Error{Op: op, Resource: resource, Err: err}
 	var known *sluice.Error
@@ -168,8 +179,11 @@ func (j *Journal) explain(op, resource string, err error) error {
 		e.Next = "use the sluice that wrote it, or name another journal with --state FILE"
 	case errors.As(err, &foreign):
 		e.Next = "name another journal with --state FILE"
+	case errors.Is(err, ErrLost), errors.Is(err, ErrHeld):
 	default:
-		j.explainSQLite(e)
+		if j.explainSQLite(e); e.Kind == "" {
+			e.Err = unusable{e.Err}
+		}
 	}
 	return e
 }

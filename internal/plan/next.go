@@ -182,7 +182,7 @@ func afterFailure(p *Plan, r Result) Step {
 		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
 	}
 	if t := p.Stages[r.Index].Task; t != nil && !t.Rollback {
-		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause + t.leaves()}
+		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause + t.leaves(p.Standalone)}
 	}
 	if !p.AutoRollback {
 		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
@@ -192,11 +192,13 @@ func afterFailure(p *Plan, r Result) Step {
 
 // leaves says how a step that failed leaves the service: what it did itself
 // cannot be rolled back.
-func (t *Task) leaves() string {
-	switch t.When {
-	case StepBefore:
+func (t *Task) leaves(standalone bool) string {
+	switch {
+	case t.When == StepBefore && standalone:
+		return "; nothing else was run"
+	case t.When == StepBefore:
 		return "; the service was not changed"
-	case StepAfter:
+	case t.When == StepAfter:
 		return "; the new revision stays"
 	}
 	return ""

@@ -46,7 +46,7 @@ func makeStandalone(app *appfile.Application, live Live, o Options) (*Plan, erro
 	if live.Identical == "" {
 		p.Changes = appendDifferences(nil, "task definition", alone(app, live))
 	}
-	return p.ended(), nil
+	return p.ended(), p.steps(app, live)
 }
 
 func refuseStandalone(app *appfile.Application, o Options) error {

@@ -38,7 +38,11 @@ func parts() []func(Case, *draft) {
 // sluice.yaml.
 func (c Case) Application() fs.FS {
 	var d draft
-	for _, part := range parts() {
+	all := parts()
+	if c.byItself() {
+		all = jobParts()
+	}
+	for _, part := range all {
 		part(c, &d)
 	}
 	text := func(parts ...string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(strings.Join(parts, ""))} }
@@ -51,9 +55,12 @@ func (c Case) Application() fs.FS {
 	}
 }
 
+// patience is the progress deadline.
+func (c Case) patience() time.Duration { return cmp.Or(c.Deadline, 10*time.Minute) }
+
 func (c Case) names(d *draft) {
 	w := c.World
-	line(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", w.Service, w.Region, w.Cluster, cmp.Or(c.Deadline, 10*time.Minute))
+	line(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", w.Service, w.Region, w.Cluster, c.patience())
 	if c.Outside != "" {
 		line(&d.app, "onOutsideChange: %s", c.Outside)
 	}

@@ -21,6 +21,8 @@ type Case struct {
 	Suspend  bool          // the files ask for suspendAutoScaling
 	Before   string        // a task that is run before the stages, as options of its image
 	After    string        // one after them; its failure rolls back if this begins with "rollback&"
+	Job      Job           // in the place of a service
+	Away     time.Duration // after each kill, until somebody goes on; 0: [restart]
 	Outside  string        // onOutsideChange; empty is stop
 	Deadline time.Duration // progressDeadline
 	Faults   []string      // lines of awssim/fault, from the start of the deployment
@@ -70,6 +72,8 @@ const (
 	Continue      = "continue"       // from then on somebody lets CodeDeploy go on as soon as it waits
 	StopShift     = "stop-shift"     // <0 or 1>: somebody stops CodeDeploy's deployment, without or with its rollback
 	Alarm         = "alarm"          // the alarm is raised that CodeDeploy watches
+	StopTask      = "stop-task"      // somebody stops a task that was run
+	Register      = "register"       // somebody registers another revision of such a task
 )
 
 // String is the case as text; [Parse] reads it back. A case with a user's own
@@ -94,6 +98,9 @@ func (c Case) String() string {
 	if c.Suspend {
 		line("suspends")
 	}
+	if c.byItself() {
+		line("job %s", c.Job.words())
+	}
 	if c.Before != "" {
 		line("task-before %s", c.Before)
 	}
@@ -105,6 +112,9 @@ func (c Case) String() string {
 	}
 	if c.Deadline != 0 {
 		line("deadline %s", c.Deadline)
+	}
+	if c.Away != 0 {
+		line("away %s", c.Away)
 	}
 	if c.Codec {
 		line("codec")

@@ -39,7 +39,7 @@ func (f *field) judge() {
 			f.sleep(restFor)
 		}
 	}
-	if r.Outcome != sluice.Succeeded && r.Outcome != sluice.RolledBack {
+	if r.Outcome != sluice.Succeeded && r.Outcome != sluice.RolledBack && !f.byItself() {
 		f.finish()
 	}
 	f.ended(r.Outcome)

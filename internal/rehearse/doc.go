@@ -33,6 +33,8 @@
 //     a case makes impossible to promise stands in expect.go, as narrow as can be.
 //   - Rules of it that must not break: a row of mutantsOf in mutant_test.go, with
 //     its kinds, each of which the simulation must notice within a thousand seeds.
+//   - What has no service at all: job.go, its draws and courses in jobdraw.go, what must
+//     hold of it in jobends.go.
 //   - For users: a scenario of [Catalogue] if something new can happen to it, and
 //     its shape in [FromFiles] and [FromLive].
 //

@@ -41,6 +41,10 @@ func (f *field) finish() {
 
 // ended: fully new or fully old, and nothing left over (P2, P3).
 func (f *field) ended(o sluice.Outcome) {
+	if f.byItself() {
+		f.jobEnded(o)
+		return
+	}
 	switch o {
 	case sluice.Succeeded:
 		if f.mustFail() {

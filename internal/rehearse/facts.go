@@ -17,22 +17,22 @@ type facts struct {
 	others     string                    // how other people's things stood
 	old        string                    // id of the task set that served
 	desired    int
-	scaling    string              // the scalable targets, as they must be in the end
-	made       map[string]string   // external id -> id of the task set
-	ran        map[string]string   // who started a task of a step -> id of the task
-	seconds    []*plan.Plan        // of second sluices
-	secondRan  bool                // to an end of its own
-	secondNew  bool                // which was the new version
-	deleted    map[string]bool     // task sets, by id
-	taken      time.Time           // when somebody else took the claim
-	seized     time.Time           // when a second sluice took the claim of the first
-	unreleased bool                // AWS answered no call that gives the claim back: it runs out
-	begun      bool                // sluice has written something
-	paused     bool                // sluice has left the deployment, to go on later
-	edited     map[string][2]int32 // by somebody else since then
-	editedAt   time.Time           // the last time
-	bare       []string            // when the name was no use
-	told       map[string]bool     // failures
+	scaling    string                   // the scalable targets, as they must be in the end
+	made       map[string]string        // external id -> id of the task set
+	ran        map[string][]*world.Task // without a service, by who started them
+	seconds    []*plan.Plan             // of second sluices
+	secondRan  bool                     // to an end of its own
+	secondNew  bool                     // which was the new version
+	deleted    map[string]bool          // task sets, by id
+	taken      time.Time                // when somebody else took the claim
+	seized     time.Time                // when a second sluice took the claim of the first
+	unreleased bool                     // AWS answered no call that gives the claim back: it runs out
+	begun      bool                     // sluice has written something
+	paused     bool                     // sluice has left the deployment, to go on later
+	edited     map[string][2]int32      // by somebody else since then
+	editedAt   time.Time                // the last time
+	bare       []string                 // when the name was no use
+	told       map[string]bool          // failures
 
 	strange time.Time // when somebody else gave a rule weights that are nobody's of ours
 	touched touched   // the record that somebody else changed, until it is noticed
@@ -44,7 +44,7 @@ type facts struct {
 
 func (s *facts) make() {
 	s.atFirst, s.weights, s.made = map[string][]world.Action{}, map[string][2]int32{}, map[string]string{}
-	s.ran = map[string]string{}
+	s.ran = map[string][]*world.Task{}
 	s.edited, s.deleted = map[string][2]int32{}, map[string]bool{}
 	s.told = map[string]bool{}
 }

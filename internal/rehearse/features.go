@@ -17,7 +17,7 @@ type feature struct {
 // its draws are its own, so that the other features of a seed stay as they are.
 func features() []feature {
 	return []feature{
-		{"versions", 100, nil, func(d *draws, c *Case) {
+		{"versions", 100, served, func(d *draws, c *Case) {
 			c.Old = d.one("", "", "latency=200ms", "latency=1500ms", "latency=1s&term=3s")
 			c.New = d.version()
 			c.Deadline = 10 * time.Minute
@@ -27,7 +27,7 @@ func features() []feature {
 		{"others", 50, nil, func(_ *draws, c *Case) { c.World.Others = true }},
 		{"a fault of calls", 67, nil, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.callFault()) }},
 		{"another fault of calls", 33, nil, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.callFault()) }},
-		{"a fault of the world", 20, nil, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.worldFault()) }},
+		{"a fault of the world", 20, served, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.worldFault()) }},
 		{"a hand", 25, nil, func(d *draws, c *Case) { c.Hands = append(c.Hands, d.hand(*c)) }},
 		{"a kill", 45, nil, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
 		{"another kill", 50, func(c Case) bool { return len(c.Kills) > 0 }, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
@@ -35,14 +35,14 @@ func features() []feature {
 		{"a full disk", 8, nil, func(d *draws, c *Case) { c.Full = Full{Row: 1 + d.upTo(120), For: 1 + d.upTo(4)} }},
 		{"a task before", 15, nil, func(d *draws, c *Case) { c.Before = d.step() }},
 		{"a task after", 12, nil, func(d *draws, c *Case) { c.After = d.one("", "rollback&") + d.step() }},
-		{"auto scaling", 35, nil, (*draws).drawScaling},
+		{"auto scaling", 35, served, (*draws).drawScaling},
 		{"a fault of auto scaling", 35, func(c Case) bool { return c.World.Scaling.Max > 0 }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.scalingFault()) }},
 		{"a hand on auto scaling", 15, func(c Case) bool { return c.World.Scaling.Max > 0 && len(c.Hands) == 0 }, func(d *draws, c *Case) {
 			h := d.hand(*c)
 			h.Does = ResumeScaling
 			c.Hands = append(c.Hands, h)
 		}},
-		{"what follows a change of others", 50, nil, func(d *draws, c *Case) { c.Outside = d.one("reassert", "adopt") }},
+		{"what follows a change of others", 50, served, func(d *draws, c *Case) { c.Outside = d.one("reassert", "adopt") }},
 		{"a hand on what is steered", 20, func(c Case) bool { return len(c.Hands) == 0 && len(c.Pipeline) > 0 && !c.World.byName() }, (*draws).steeredHand},
 		{"batches", 40, func(c Case) bool { return c.World.Controller == "ECS" && !c.World.byName() && c.World.Tasks > 1 }, func(d *draws, c *Case) {
 			c.World.Percents = []Percents{{50, 100}, {50, 200}, {100, 150}, {50, 150}}[d.upTo(3)]
@@ -115,10 +115,12 @@ func drawnHands() []drawnHand {
 		{3, nil, always(Rollback)},
 		{1, nil, always(Abort)},
 		{1, nil, always(Pause)},
-		{1, func(c Case) bool { return (c.World.Controller == "EXTERNAL" || c.hostsBeside()) && !c.World.byName() }, func(d *draws) string { return EditRule + d.one(" 100 0", " 999 1") }},
-		{1, nil, func(d *draws) string { return fmt.Sprintf("%s %d", Scale, 1+d.upTo(7)) }},
-		{1, nil, always(DeleteService)},
-		{1, nil, always(TakeClaim)},
+		{1, func(c Case) bool {
+			return served(c) && (c.World.Controller == "EXTERNAL" || c.hostsBeside()) && !c.World.byName()
+		}, func(d *draws) string { return EditRule + d.one(" 100 0", " 999 1") }},
+		{1, served, func(d *draws) string { return fmt.Sprintf("%s %d", Scale, 1+d.upTo(7)) }},
+		{1, served, always(DeleteService)},
+		{1, served, always(TakeClaim)},
 		{1, nil, always(Second)},
 		{1, func(c Case) bool { return c.World.byName() }, func(d *draws) string { return fmt.Sprintf("%s %d", TakeOut, d.upTo(7)) }},
 		{1, func(c Case) bool { return c.World.byName() }, always(PutIn)},

@@ -74,6 +74,9 @@ func (f *field) lay() (err error) {
 	if err := f.sim.Load("world.yaml", f.World.File(serving)); err != nil {
 		return err
 	}
+	if err := f.layJob(); err != nil {
+		return err
+	}
 	f.sleep(f.World.Scaling.Since)
 	f.inWorld(f.quiet)
 	f.inWorld(f.remember)
@@ -114,7 +117,7 @@ func (f *field) images() (image.Catalog, string, error) {
 	}
 	catalogue := image.Catalog{oldImage: old, newImage: fresh}
 	if f.Files == nil {
-		return catalogue, oldImage, f.stepImages(catalogue)
+		return catalogue, oldImage, errors.Join(f.stepImages(catalogue), f.jobImages(catalogue))
 	}
 	app, err := f.load()
 	if err != nil {

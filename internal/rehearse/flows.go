@@ -93,6 +93,7 @@ func Flows() []Flow {
 		{"beside: canary", with(rolling, of(canary()))}, {"beside: blue/green", with(rolling, of(rolled(blueGreen())))}} {
 		all = append(all, backFromEach(x.Name, x.Case)...)
 	}
+	all = append(all, jobFlows(with)...)
 	all = append(all, shiftedFlows(with, bad, suspends)...)
 	return append(all, namedFlows(with)...)
 }

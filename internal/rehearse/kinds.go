@@ -17,7 +17,8 @@ type kind struct {
 // joins here, see the package comment.
 func kinds() []kind {
 	return []kind{
-		{"task sets", 40, (*draws).taskSets},
+		{"task sets", 35, (*draws).taskSets},
+		{"a task by itself", 5, (*draws).byItself},
 		{"by name", 15, (*draws).byName},
 		{"rolling", 15, (*draws).rolling},
 		{"a service beside", 20, (*draws).services},

@@ -94,7 +94,7 @@ func (f *field) drained(tx *world.Tx, s *world.Service) {
 func (f *field) revisions(tx *world.Tx) int {
 	n, beside := 0, f.stepFamilies()
 	for _, d := range tx.TaskDefinitions.Values() {
-		if d.Family != "others" && !slices.Contains(beside, d.Family) {
+		if d.Family != "others" && d.Family != jobFamily && !slices.Contains(beside, d.Family) {
 			n++
 		}
 	}

@@ -27,6 +27,7 @@ var mutantsOf = []struct {
 }{
 	{"", mutants},
 	{"CodeDeploy", shiftedMutants},
+	{"by itself", jobMutants},
 }
 
 // mutants are rules of more than one kind.

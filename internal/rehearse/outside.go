@@ -59,6 +59,8 @@ func acts() map[string]func(f *field, args []int) {
 		StopShift:     func(f *field, args []int) { f.stopShift(args[0] > 0) },
 		Alarm:         func(f *field, _ []int) { f.alarm() },
 		TakeOut:       func(f *field, args []int) { f.takeOut(args[0]) },
+		StopTask:      func(f *field, _ []int) { f.stopTask() },
+		Register:      func(f *field, _ []int) { f.registers() },
 		PutIn:         func(f *field, _ []int) { f.putIn() },
 		PutBack:       func(f *field, _ []int) { f.putBackIn() },
 		SayUnwell:     func(f *field, args []int) { f.sayUnwell(args[0]) },

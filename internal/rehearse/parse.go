@@ -36,6 +36,10 @@ func (c *Case) line(word, rest string) (err error) {
 		c.Breaker = true
 	case "suspends":
 		c.Suspend = true
+	case "job":
+		return c.Job.parse(rest)
+	case "away":
+		c.Away, err = time.ParseDuration(rest)
 	case "task-before":
 		c.Before = rest
 	case "task-after":

@@ -103,7 +103,7 @@ func (f *field) untilEnded() {
 		}
 		wait := patience
 		if died {
-			wait = restart
+			wait = max(restart, f.Away)
 			f.say("killed %s", f.life.at)
 		} else {
 			f.paused = true

@@ -84,7 +84,7 @@ func (f *field) elsewhere(o plan.Options) (engine.Ended, error) {
 		return engine.Ended{}, err
 	}
 	end, err := e.Run(ctx, id, engine.Options{})
-	f.secondNew = f.secondNew || end.Outcome == sluice.Succeeded
+	f.secondNew = f.secondNew || end.Outcome == sluice.Succeeded && !f.byItself()
 	f.secondRan = f.secondRan || end.Outcome == sluice.Succeeded || end.Outcome == sluice.RolledBack
 	return end, err
 }

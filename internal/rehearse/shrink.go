@@ -62,6 +62,7 @@ func lesser(c Case) (all []Case) {
 		keep(func(l *Case) { l.Pipeline = without(c.Pipeline, i); l.Hands = earlier(c.Hands, i+1) })
 	}
 	keep(func(l *Case) { l.Before = "" })
+	all = append(all, lesserJobs(c)...)
 	keep(func(l *Case) { l.After = "" })
 	keep(func(l *Case) { l.Old = "" })
 	keep(func(l *Case) { l.New = "" })

@@ -103,7 +103,7 @@ func simulate(seed uint64) (Case, string) {
 // unlikeUnbroken compares a case in which sluice was killed, and nothing else
 // happened that depends on the time, with the same without a kill (P5).
 func unlikeUnbroken(c Case, r Result) string {
-	if len(c.Kills) == 0 || len(c.Faults) > 0 || c.Full.Row > 0 || c.lossy() || c.World.Scaling.moves() || slices.ContainsFunc(c.Hands, func(h Hand) bool { return h.Stage == 0 || h.At > 0 || h.Does != Rollback }) {
+	if len(c.Kills) == 0 || len(c.Faults) > 0 || c.Full.Row > 0 || c.lossy() || c.Away > 0 || c.World.Scaling.moves() || slices.ContainsFunc(c.Hands, func(h Hand) bool { return h.Stage == 0 || h.At > 0 || h.Does != Rollback }) {
 		return ""
 	}
 	c.Kills = nil

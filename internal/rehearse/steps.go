@@ -1,12 +1,14 @@
 package rehearse
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/image"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // Families of the tasks that are run before and after the stages, which are the
@@ -63,8 +65,8 @@ func (f *field) stepImages(all image.Catalog) error {
 
 // stepFamilies are the families of the steps' own definitions.
 func (f *field) stepFamilies() (all []string) {
-	if f.task == nil {
-		return nil
+	if f.Files == nil {
+		return []string{stepBefore, stepAfter}
 	}
 	for _, s := range append(append([]appfile.Step{}, f.task.Before...), f.task.After...) {
 		if s.Task != nil {
@@ -123,15 +125,32 @@ func command(all image.Catalog, name string, words []string, does image.Behaviou
 	all[name] = b
 }
 
-// ranOnce: a step's task is run once for each deployment (P5).
+// ranOnce: a task is run once for each deployment, or as often as is asked for (P5).
 func (f *field) ranOnce(t *world.Task) {
-	if t.Service != nil || t.StartedBy == "" {
+	if t.Service != nil || t.StartedBy == "" || slices.Contains(f.ran[t.StartedBy], t) {
 		return
 	}
-	if id, ok := f.ran[t.StartedBy]; ok && id != t.ID {
-		f.violate("P5", "a task of %s was run twice: %s and %s", t.StartedBy, id, t.ID)
+	all := append(f.ran[t.StartedBy], t)
+	if most := f.timesAsked(t.StartedBy); len(all) > most {
+		f.violate("P5", "%d tasks of %s were started, which is asked for %d: %s", len(all), t.StartedBy, most, t.ID)
 	}
-	f.ran[t.StartedBy] = t.ID
+	f.ran[t.StartedBy] = all
+}
+
+// timesAsked is how many tasks a stage is to start, by whom they name.
+func (f *field) timesAsked(by string) int {
+	_, stage, _ := strings.Cut(by, "/")
+	if stage == "run" {
+		return f.Job.times()
+	}
+	if f.Files != nil {
+		for _, s := range f.plan.Stages {
+			if t := s.Task; t != nil && plan.StepKey(t.When, t.Step) == stage {
+				return t.Count
+			}
+		}
+	}
+	return 1
 }
 
 // stepsFail: a step fails by itself.

@@ -108,7 +108,7 @@ func (r *Run) registered(ctx context.Context, task *definition.Task, key, begun 
 	if err := r.registering(ctx, task, begun); err != nil {
 		return rev, err
 	}
-	rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, r.signed(task))
+	rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, r.signed(task), func(ctx context.Context) error { return r.shown(ctx, task) })
 	if err != nil {
 		return rev, err
 	}
@@ -126,6 +126,11 @@ func (r *Run) registering(ctx context.Context, task *definition.Task, key string
 	if !begun {
 		return text(ctx, r.Host, key, "true")
 	}
+	return r.shown(ctx, task)
+}
+
+// shown waits until AWS must show a revision whose registering was not answered.
+func (r *Run) shown(ctx context.Context, task *definition.Task) error {
 	if _, err := ecs.Registered(ctx, r.Account.ECS(), task); err != nil {
 		return err
 	}

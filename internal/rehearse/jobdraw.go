@@ -1,0 +1,107 @@
+package rehearse
+
+import (
+	"fmt"
+	"time"
+)
+
+// byItself draws a task without a service, and what goes wrong with it. Its writes and
+// rows are few, so that it has kills and a full disk of its own.
+func (d *draws) byItself(c *Case) {
+	c.Deadline = 10 * time.Minute
+	c.Job = Job{Count: []int{1, 1, 1, 2, 3, 10, 11, 23}[d.upTo(7)], Does: d.job(), Had: d.one("", "", hadOther, hadSame),
+		Provider: d.one("", "", "", "FARGATE", "FARGATE_SPOT"), Only: d.chance(10), Logs: d.chance(40)}
+	if d.chance(20) {
+		c.Job.Count = 1 + d.upTo(22)
+	}
+	if d.chance(25) && c.Job.Does != "exec-format=true" { // it ends by itself, before the first one does
+		c.Job.Side = d.one("crash-after=300ms&exit=0", "crash-after=300ms&exit=4")
+		c.Job.Watch = d.one("", jobSide, jobFamily)
+	}
+	for range d.upTo(2) {
+		c.Faults = append(c.Faults, d.jobFault())
+	}
+	if d.chance(10) { // it cannot be found at once, and only its token tells that it runs
+		c.Faults = append(c.Faults, fmt.Sprintf("lost-reply ecs:RunTask times=%d", 6+d.upTo(6)), "stale ecs:ListTasks by=9s")
+	}
+	if d.chance(12) {
+		c.Faults = append(c.Faults, "no-capacity "+c.World.Cluster+d.one("", fmt.Sprintf(" for=%ds", 10*(1+d.upTo(50))), fmt.Sprintf(" after=%ds for=5h", 1+d.upTo(8))))
+	}
+	if d.chance(20) {
+		c.Hands = append(c.Hands, Hand{At: time.Duration(1+d.upTo(60)) * time.Second, Does: d.one(StopTask, StopTask, Register, Register, Second, Abort, Rollback, Pause)})
+	}
+	for range d.upTo(2) {
+		c.Kills = append(c.Kills, Kill{Row: d.chance(60), N: 1 + d.upTo(9), After: d.chance(50)})
+	}
+	if len(c.Kills) > 0 && d.chance(30) {
+		c.Away = d.span(10*time.Minute, 40*time.Minute, 80*time.Minute)
+	}
+	if d.chance(10) {
+		c.Full = Full{Row: 1 + d.upTo(24), For: 1 + d.upTo(4)}
+	}
+}
+
+// job is what its container does.
+func (d *draws) job() string {
+	if d.chance(45) {
+		return d.one(ends0, "crash-after=1s&exit=0", "start-delay=30s&"+ends0, "crash-after=45m&exit=0&prints=row", "crash-after=3h&exit=0")
+	}
+	return d.one(ends3, "crash-after=1s&exit=255", "crash-after=45m&exit=3", "noboot=true", "no-secret=true", "no-role=true", "oom-after=20s", "exec-format=true",
+		"start-delay=40m&"+ends0, "crash-after=7h&exit=0")
+}
+
+// jobFault strikes the calls by which a task is run.
+func (d *draws) jobFault() string {
+	on := d.one("ecs:RunTask", "ecs:RunTask", "ecs:DescribeTasks", "ecs:ListTasks", "ecs:RegisterTaskDefinition", "ecs:DescribeTaskDefinition", "ecs:*", "logs:*")
+	return []string{
+		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s times=%d", on, 1+d.upTo(12)), fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(12)),
+		fmt.Sprintf("no-send %s p=0.2", on), d.one(fmt.Sprintf("stale ecs:* by=%ds p=0.5", 1+d.upTo(3)), fmt.Sprintf("stale %s by=%ds p=0.5", d.one("ecs:ListTasks", "ecs:DescribeTasks"), 1+d.upTo(8))),
+		fmt.Sprintf("latency %s by=%dms", on, 100*(1+d.upTo(20))), fmt.Sprintf("throttle %s for=%ds", on, 1+d.upTo(90)),
+	}[d.upTo(6)]
+}
+
+// jobFlows are the courses of a task by itself.
+func jobFlows(with func(...func(*Case)) Case) []Flow {
+	run := func(count int, does string) func(*Case) {
+		return func(c *Case) { c.Job = Job{Count: count, Does: does, Logs: true} }
+	}
+	at := func(d time.Duration, does string) func(*Case) {
+		return func(c *Case) { c.Hands = []Hand{{At: d, Does: does}} }
+	}
+	const long = "crash-after=45m&exit=0"
+	return []Flow{
+		{"by itself", with(run(1, ends0))},
+		{"by itself, it exits with 3", with(run(1, ends3))},
+		{"by itself, 23 tasks", with(run(23, ends0))},
+		{"by itself, it never boots", with(run(1, "noboot=true"))},
+		{"by itself, registered only", with(run(1, ends0), func(c *Case) { c.Job.Only = true })},
+		{"by itself, registered before", with(run(1, ends0), func(c *Case) { c.Job.Had = hadSame })},
+		{"by itself, another container decides", with(run(2, ends0), func(c *Case) { c.Job.Side, c.Job.Watch = "crash-after=5s&exit=4", jobSide })},
+		{"by itself, between steps", with(run(2, ends0), func(c *Case) { c.Before, c.After = ends0, ends3 })},
+		{"by itself, aborted while it runs", with(run(1, long), at(3*time.Minute, Abort))},
+		{"by itself, rolled back while it runs", with(run(1, long), at(3*time.Minute, Rollback))},
+	}
+}
+
+// lesserJobs are the cases with a plainer job; that it is one stays.
+func lesserJobs(c Case) (all []Case) {
+	if !c.byItself() {
+		return nil
+	}
+	for _, change := range []func(*Case){
+		func(l *Case) { l.Away = 0 },
+		func(l *Case) { l.Job.Count = 1 },
+		func(l *Case) { l.Job.Side, l.Job.Watch = "", "" },
+		func(l *Case) { l.Job.Provider = "" },
+		func(l *Case) { l.Job.Had = "" },
+		func(l *Case) { l.Job.Logs = false },
+		func(l *Case) { l.Job.Does = ends0 },
+	} {
+		less := c
+		change(&less)
+		if less.String() != c.String() {
+			all = append(all, less)
+		}
+	}
+	return all
+}
