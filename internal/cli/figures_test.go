@@ -92,6 +92,8 @@ func figures() []figure {
 		{"blue/green by CodeDeploy, 300 requests a second: runs without a failed request", "all", shiftRuns},
 		{"a deployment of 25 s by CodeDeploy, plan included: calls, median", "≤ 12", shiftCalls},
 		{"the same: its end is known after, median", "≤ 2 s", shiftLag},
+		{"callers by name, 300 requests a second each: runs without a failed request", "all", namedRuns},
+		{"shares by name, over 200,000 lookups each: measured for planned", "within the sampling interval", namedShares},
 		{"sluice sim: first answer after start", "< 200 ms", simStart},
 		{"sluice sim: DescribeServices over HTTP", "≥ 5,000/s", bench("./awssim", "DescribeServicesBare", "calls/s", func(f float64) result { return least(f, 5000, "/s") })},
 		{"the same with an SDK client beside it", "none", bench("./awssim", "DescribeServices", "calls/s", func(f float64) result { return result{number(f) + " /s", 0, true} })},

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,8 +11,12 @@ import (
 
 // shiftRuns lets CodeDeploy move traffic in every way, and back, twenty times each.
 func shiftRuns(t *testing.T) result {
-	out := goTest(t, "TestBlueGreenLosesNoRequest", "-runs", "20")
-	n := 20 * strings.Count(out, "--- PASS: TestBlueGreenLosesNoRequest/")
+	return lossless(t, "TestBlueGreenLosesNoRequest")
+}
+
+// lossless runs each way of a test of the engine twenty times.
+func lossless(t *testing.T, name string) result {
+	n := 20 * strings.Count(goTest(t, name, "-runs", "20"), "--- PASS: "+name+"/")
 	return result{fmt.Sprintf("%d of %d, in %d ways", n, n, n/20), 0, n > 0}
 }
 
@@ -37,14 +40,12 @@ func shiftCalls(t *testing.T) result { calls, _ := shiftFigures(t); return most(
 
 func shiftLag(t *testing.T) result { _, lag := shiftFigures(t); return most(lag, 2, "s") }
 
-// goTest runs a test of the engine and returns what it says.
+// goTest runs a test of the engine, which must pass, and returns what it says.
 func goTest(t *testing.T, name string, flags ...string) string {
 	t.Helper()
-	c := exec.Command("go", append([]string{"test", "./internal/engine", "-count=1", "-v", "-run", "^" + name + "$"}, flags...)...)
-	c.Dir = "../.."
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	out, ok := tested(t, "./internal/engine", name, flags...)
+	if !ok {
+		t.Fatal(name + " fails")
 	}
-	return string(out)
+	return out
 }

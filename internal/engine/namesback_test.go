@@ -2,41 +2,12 @@ package engine_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
-	"github.com/sluice-ecs/sluice/internal/journal"
 )
-
-// heldAfter is a pipeline with an approval behind its n-th stage.
-func heldAfter(pipeline string, n int) string {
-	lines := strings.Split(strings.TrimRight(pipeline, "\n"), "\n")
-	at := 3 + n
-	return strings.Join(append(append(append([]string{}, lines[:at]...), "    - {name: WAIT_APPROVAL}"), lines[at:]...), "\n") + "\n"
-}
-
-func TestNamedRollbackFromEachStage(t *testing.T) {
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen} {
-		for n := 1; n <= 5; n++ {
-			for _, ttl := range []time.Duration{10 * time.Second, time.Minute} {
-				t.Run(fmt.Sprintf("%s after stage %d, TTL %s", flow, n, ttl), func(t *testing.T) {
-					byName(t, named{ttl: ttl}, func(b *nameBench) {
-						ctx := context.Background()
-						id := b.startNamed("sim/api:v2", heldAfter(pipeline, n))
-						got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-						must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
-						b.ends(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", namedV1, "4 primary, 0 canary")
-						b.nobodyLost()
-					})
-				})
-			}
-		}
-	}
-}
 
 // The proof can fail: callers still have the addresses of tasks that are stopped
 // without waiting for them.

@@ -3,8 +3,6 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -13,7 +11,6 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/engine"
-	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
 // rolls tells what of a rolling service runs, and whether a canary stands beside it.
@@ -32,7 +29,6 @@ func (b *nameBench) rolls() string {
 }
 
 const (
-	rolledNamedV1 = "api sim/api:v1?term=80s 4;"
 	rolledNamedV2 = "api sim/api:v2?term=80s 4;"
 )
 
@@ -59,23 +55,6 @@ func TestNamedFlowsBesideRolling(t *testing.T) {
 	}
 }
 
-func TestNamedRollbackBesideRolling(t *testing.T) {
-	for flow, pipeline := range map[string]string{"canary": namedCanary, "blue/green": namedBlueGreen} {
-		for n := 1; n <= 5; n++ {
-			t.Run(fmt.Sprintf("%s after stage %d", flow, n), func(t *testing.T) {
-				byName(t, named{controller: "ECS", image: "?term=80s"}, func(b *nameBench) {
-					ctx := context.Background()
-					id := b.startNamed("sim/api:v2?term=80s", heldAfter(pipeline, n))
-					got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-					must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
-					b.rolledTo(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", rolledNamedV1)
-					b.nobodyLost()
-				})
-			})
-		}
-	}
-}
-
 // In Blue/Green the old tasks are out of the name, and forgotten, before ECS stops
 // them, whatever the image does about SIGTERM; in a canary flow they are not.
 func TestNamedBlueGreenNeedsNoGraceOfTheImage(t *testing.T) {
@@ -93,26 +72,5 @@ func TestNamedBlueGreenNeedsNoGraceOfTheImage(t *testing.T) {
 				b.Errorf("%s: %.1f requests were lost", flow, lost)
 			}
 		})
-	}
-}
-
-// Whatever AWS draws, nobody is lost; RUNS says how many worlds of each are tried.
-func TestNamedFlowsInManyWorlds(t *testing.T) {
-	runs, err := strconv.Atoi(os.Getenv("RUNS"))
-	if err != nil {
-		runs = 1
-	}
-	for seed := range uint64(runs) {
-		for _, controller := range []string{"EXTERNAL", "ECS"} {
-			for _, pipeline := range []string{namedCanary, namedBlueGreen} {
-				byName(t, named{controller: controller, seed: seed + 2, image: "?term=80s", ttl: []time.Duration{10 * time.Second, time.Minute}[seed%2]}, func(b *nameBench) {
-					end := got(b.engine.Run(context.Background(), b.startNamed("sim/api:v2?term=80s", pipeline), engine.Options{}))(b)
-					if end.Outcome != sluice.Succeeded || b.found() != "4 primary, 0 canary" {
-						b.Errorf("seed %d: %s %s, %s", seed, end.Outcome, end.Cause, b.found())
-					}
-					b.nobodyLost()
-				})
-			}
-		}
 	}
 }

@@ -2,10 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,15 +19,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// lookups is how often names are looked up to measure a share; LOOKUPS changes it.
-func lookups() int {
-	if n, err := strconv.Atoi(os.Getenv("LOOKUPS")); err == nil {
-		return n
-	}
-	return 20_000
-}
+var lookups = flag.Int("lookups", 20_000, "how often a name is looked up to measure a share")
 
-// held brings a deployment to its first approval.
+// heldAt brings a deployment to its first approval.
 func (b *nameBench) heldAt(pipeline string) (*plan.Plan, string) {
 	b.Helper()
 	p := got(b.plan(b.files("sim/api:v2", pipeline), plan.Options{}))(b)
@@ -65,26 +58,28 @@ pipeline:
 }
 
 // The share that callers have is the one that the plan prints, over DNS and over
-// DiscoverInstances.
+// DiscoverInstances, on both hostings.
 func TestNamedSharesAreThePlans(t *testing.T) {
 	for _, c := range []struct{ count, scale, percent, canary int }{{4, 25, 25, 1}, {10, 10, 10, 1}, {20, 15, 15, 3}, {20, 50, 50, 10}, {4, 25, 10, 1}} {
-		t.Run(fmt.Sprintf("%d%% of %d", c.percent, c.count), func(t *testing.T) {
-			byName(t, named{count: c.count}, func(b *nameBench) {
-				p, _ := b.heldAt(routed(c.scale, c.percent, ""))
-				share := p.Stages[1].Share
-				if share.Tasks.Canary != c.canary || fmt.Sprintf("%d primary, %d canary", share.Tasks.Primary, share.Tasks.Canary) != b.found() {
-					t.Errorf("planned %s, found %s", share, b.found())
-				}
-				b.measures(share)
+		for i, controller := range []string{"EXTERNAL", "ECS"} {
+			t.Run(fmt.Sprintf("%d%% of %d, %s", c.percent, c.count, controller), func(t *testing.T) {
+				byName(t, named{count: c.count, controller: controller, seed: uint64(i)}, func(b *nameBench) {
+					p, _ := b.heldAt(routed(c.scale, c.percent, ""))
+					share := p.Stages[1].Share
+					if share.Tasks.Canary != c.canary || fmt.Sprintf("%d primary, %d canary", share.Tasks.Primary, share.Tasks.Canary) != b.found() {
+						t.Errorf("planned %s, found %s", share, b.found())
+					}
+					b.measures(share)
+				})
 			})
-		})
+		}
 	}
 }
 
 func (b *nameBench) measures(share *plan.Share) {
 	b.Helper()
 	must(b, b.clock.Sleep(context.Background(), 5*time.Second)) // the name servers follow
-	ours, n, first := b.canaryAddresses(), lookups(), 0
+	ours, n, first := b.canaryAddresses(), *lookups, 0
 	for range n {
 		found, _ := b.sim.Resolve("api.shop.local.", "A")
 		if ours[found[0].Addr().String()] {
@@ -92,6 +87,7 @@ func (b *nameBench) measures(share *plan.Share) {
 		}
 	}
 	got, want := 100*float64(first)/float64(n), share.Tasks.Percent()
+	b.Logf("measured %.2f%%, planned %.2f%%", got, want)
 	if sampling := 500 * math.Sqrt(want/100*(1-want/100)/float64(n)); math.Abs(got-want) > sampling || math.Abs(got-float64(share.Asked)) > share.Bound+sampling && !share.Raised {
 		b.Errorf("over DNS %.2f%%: planned %.2f%%, asked %d%% within %.2f%%", got, want, share.Asked, share.Bound)
 	}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"strings"
@@ -22,7 +23,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-var runs = flag.Int("runs", 5, "how often each way of moving the traffic is tried")
+var runs = flag.Int("runs", 0, "how often each way of moving the traffic is tried; 0: as often as usual")
+
+// tries is how often each way is tried if that is usual.
+func tries(usual int) int { return cmp.Or(*runs, usual) }
 
 const backOnFailure = "rollback: [DEPLOYMENT_FAILURE]"
 
@@ -50,7 +54,7 @@ func TestBlueGreenLosesNoRequest(t *testing.T) {
 		"and nobody rolls it": {file: config("half") + hooks("AfterAllowTraffic: refuse"), outcome: sluice.RolledBack, least: 0.01},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range *runs {
+			for seed := range tries(5) {
 				onShifts(t, shiftOptions{seed: uint64(seed), group: c.group}, func(b *bench) {
 					must(b, b.clock.Sleep(context.Background(), 10*time.Second))
 					end := b.shiftAnd(b.start(b.viaCodeDeploy("sim/web:v2?latency=20ms", c.file)), c.how, c.stopAt)
@@ -123,7 +127,7 @@ func TestANetworkLoadBalancerLosesNoRequest(t *testing.T) {
 		"and CodeDeploy rolls": {serves: "v1", hooks: hooks("AfterAllowTraffic: refuse"), group: "DEPLOYMENT_FAILURE", outcome: sluice.RolledBack},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range *runs {
+			for seed := range tries(5) {
 				onShifts(t, shiftOptions{seed: uint64(seed)}, func(b *bench) {
 					b.flow(c.group)
 					b.tally = callers.Attach(b.sim.World(), b.sim.Balancer(), callers.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 300})

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// namedRuns lets callers by name go through each flow on each hosting, and back from
+// each stage, twenty times each.
+func namedRuns(t *testing.T) result { return lossless(t, "TestByNameLosesNoRequest") }
+
+var namedShare = regexp.MustCompile(`measured (\S+%), planned (\S+%)`)
+
+// namedShares are measured over 200,000 lookups each; the test judges them.
+func namedShares(t *testing.T) result {
+	var all []string
+	for _, m := range namedShare.FindAllStringSubmatch(goTest(t, "TestNamedSharesAreThePlans", "-lookups", "200000"), -1) {
+		all = append(all, m[1]+" for "+m[2])
+	}
+	slices.Sort(all)
+	return result{strings.Join(all, ", "), 0, len(all) > 0}
+}
