@@ -1,11 +1,16 @@
 package definition
 
-import "github.com/aws/aws-sdk-go-v2/aws"
+import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
 
 // Checked are the names of the containers that have a health check of their own.
-func (t *Task) Checked() []string {
-	var names []string
-	for _, c := range t.Input.ContainerDefinitions {
+func (t *Task) Checked() []string { return Checked(t.Input.ContainerDefinitions) }
+
+// Checked are the names of those containers that have a health check of their own.
+func Checked(all []ecstypes.ContainerDefinition) (names []string) {
+	for _, c := range all {
 		if c.HealthCheck != nil {
 			names = append(names, aws.ToString(c.Name))
 		}

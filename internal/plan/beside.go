@@ -88,13 +88,31 @@ func (p *Plan) besideRetire(s *Stage) {
 }
 
 // besideReturn takes the canary service away in a rollback, or makes it again what
-// an earlier deployment had left.
+// an earlier deployment had left; and before, it may have to serve.
 func (p *Plan) besideReturn(s *Stage, live Live) {
-	if _, stands := live.besideStands(); stands {
+	_, stands := live.besideStands()
+	if stands || p.Bridges() {
 		p.besideRollout(s)
-		return
 	}
-	p.besideRetire(s)
+	if !stands {
+		p.besideRetire(s)
+	}
+}
+
+// Bridges reports whether a rollback lets the former revision be found in the canary
+// service before ECS takes the new tasks from the service itself: ECS stops them without
+// waiting for callers who have their addresses. Blue/Green has promised to wait.
+func (p *Plan) Bridges() bool {
+	alone := false
+	for _, s := range p.Stages {
+		if s.Weights != nil {
+			alone = s.Weights.Primary() == 0
+		}
+		if alone && s.Name == appfile.StagePrimaryRollout {
+			return p.Discovered() && p.Beside()
+		}
+	}
+	return false
 }
 
 // refuseHosting finds what the deployment controller cannot carry.

@@ -152,6 +152,9 @@ func (p *Plan) instances(s *Stage, weight int) {
 	if s.Waits() && !steers {
 		return
 	}
+	if s.Name == appfile.StageRollback && p.Bridges() {
+		s.write(register, CanaryInstances)
+	}
 	if steers && s.Name != appfile.StageRollback {
 		s.write(register, CanaryInstances, PrimaryInstances)
 		s.write(deregister, PrimaryInstances)

@@ -122,11 +122,12 @@ func namedFlows(with func(...func(*Case)) Case) []Flow {
 		{"blue/green by name", with(named, blueGreen)},
 		{"quick sync by name", with(named)},
 	}
+	beside := func(c *Case) { named(c); c.World.Controller = "ECS" }
 	// ECS stops the tasks of a rolling service without waiting for any TTL.
-	beside := func(c *Case) { named(c); c.World.Controller, c.Old, c.New = "ECS", "term=30s", "term=30s" }
-	all = append(all, Flow{"beside: canary by name", with(beside, canary)}, Flow{"beside: blue/green by name", with(beside, blueGreen)})
+	servesOn := func(c *Case) { c.Old, c.New = "term=30s", "term=30s" }
+	all = append(all, Flow{"beside: canary by name", with(beside, servesOn, canary)}, Flow{"beside: blue/green by name", with(beside, blueGreen)})
 	for _, f := range []Flow{{"canary by name", with(named, canary)}, {"blue/green by name", with(named, blueGreen)},
-		{"beside: canary by name", with(beside, canary)}, {"beside: blue/green by name", with(beside, blueGreen)}} {
+		{"beside: canary by name", with(beside, servesOn, canary)}, {"beside: blue/green by name", with(beside, blueGreen)}} {
 		all = append(all, backFromEach(f.Name, f.Case)...)
 	}
 	return all

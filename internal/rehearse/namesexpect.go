@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,7 +19,14 @@ func (c Case) lossyByName() bool {
 // Where ECS puts back what is taken out, nobody can make callers forget a task of the
 // primary before it stops.
 func (c Case) stopsAtOnce() bool {
-	return c.World.Controller == "ECS" || c.World.Scaling.moves() || c.excuses(Scale) || c.excuses(ScaleCanary) || c.excuses(PutBack) || c.World.Naming.Restores
+	return c.World.Controller == "ECS" && !c.rollsUnseen() || c.World.Scaling.moves() || c.excuses(Scale) || c.excuses(ScaleCanary) || c.excuses(PutBack) || c.World.Naming.Restores
+}
+
+// rollsUnseen: the primary is rolled while the canary alone is found, there and back.
+// On the way back that takes room for a canary of the former version.
+func (c Case) rollsUnseen() bool {
+	alone := slices.ContainsFunc(c.Pipeline, func(s string) bool { return strings.HasSuffix(s, " canary=100") })
+	return alone && !c.faulty("no-capacity", "slow-start", "failed-operation") && !c.excuses(TakeOut)
 }
 
 // lingers: somebody else stops tasks of the canary, and nobody may be there who takes

@@ -81,6 +81,9 @@ type access interface {
 	// spare takes a share away from the canary that somebody else gave it and that
 	// leads nowhere, because the canary is empty by now: a rollback begins with it.
 	spare(ctx context.Context) error
+	// exposed reports whether callers have addresses of the primary's tasks that they
+	// use for a while after ECS, in a rollback of [services], has stopped those.
+	exposed(ctx context.Context) (bool, error)
 	// restore brings back what [Former] has. What somebody else changed meanwhile
 	// is told and left.
 	restore(ctx context.Context) error

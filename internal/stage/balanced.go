@@ -123,6 +123,9 @@ func (b balanced) part(context.Context, member) error { return nil }
 
 func (b balanced) tend(context.Context) error { return nil }
 
+// exposed: the load balancer knows at once which tasks are going.
+func (b balanced) exposed(context.Context) (bool, error) { return false, nil }
+
 // see reads the health of the member's targets: others may stand in the same
 // target group.
 func (b balanced) see(ctx context.Context, w *watched, o *verdict.Observation) error {

@@ -29,6 +29,7 @@ type discovered struct {
 	undone map[string]int  // how often an instance was taken out again
 	back   int             // how often any was
 	tasks  []ecs.Task      // of both variants, as of the last look
+	before []string        // containers with a health check, of the revision that served before; nil: not read
 }
 
 func (r *Run) openDiscovered() *discovered {
@@ -294,7 +295,8 @@ func (d *discovered) settle(ctx context.Context) error {
 	if err != nil || !ok || d.Abrupt {
 		return err
 	}
-	until := at.Add(d.names.Registry.Forget())
+	forget, last := d.names.Registry.Forget(), d.Clock.Now().Add(settles*d.names.Registry.Forget())
+	until := at.Add(forget)
 	for told := false; d.Clock.Now().Before(until); told = true {
 		if !told {
 			d.Host.Emit(sluice.Waiting{For: "callers to forget the addresses", Detail: d.names.Registry.FullName(), Until: until})
@@ -305,9 +307,19 @@ func (d *discovered) settle(ctx context.Context) error {
 		if err := d.pause(ctx, min(lookAgain(time.Minute), until.Sub(d.Clock.Now()))); err != nil {
 			return err
 		}
+		if at, _, err = saved[time.Time](ctx, d.Host, keyShifted); err != nil {
+			return err
+		}
+		if until = at.Add(forget); until.After(last) {
+			until = last
+		}
 	}
 	return nil
 }
+
+// settles is how many times as long it is waited at most while tasks come, are found
+// for a moment, and are taken out again.
+const settles = 3
 
 func (d *discovered) see(ctx context.Context, w *watched, o *verdict.Observation) error {
 	if err := d.load(ctx); err != nil {

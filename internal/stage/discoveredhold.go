@@ -21,7 +21,10 @@ func (d *discovered) tend(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
 		return err
 	}
-	if d.names.Lenient {
+	switch {
+	case d.names.Lenient && held == 100 && d.Plan.Bridges():
+		return d.keepNewOut(ctx)
+	case d.names.Lenient:
 		return nil
 	}
 	return d.keepTo(ctx, sluice.CanaryShare(held))

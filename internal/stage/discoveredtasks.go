@@ -84,8 +84,12 @@ func (d *discovered) isWell(t ecs.Task) bool {
 	if t.Status != "RUNNING" || t.Health == "UNHEALTHY" {
 		return false
 	}
-	for _, name := range d.task.Checked() {
-		if t.Containers[name] != "HEALTHY" && d.isNew(t) {
+	checked := d.before
+	if d.isNew(t) {
+		checked = d.task.Checked()
+	}
+	for _, name := range checked {
+		if t.Containers[name] != "HEALTHY" {
 			return false
 		}
 	}

@@ -35,6 +35,9 @@ func (s services) restore(ctx context.Context, live *ecs.Live) error {
 		return err
 	}
 	if begun {
+		if err := s.bridge(ctx); err != nil {
+			return err
+		}
 		if err := s.rollBack(ctx, live); err != nil {
 			return err
 		}

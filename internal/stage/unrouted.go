@@ -28,6 +28,7 @@ func (unrouted) tend(context.Context) error                  { return nil }
 func (unrouted) left(context.Context, *watched) (int, error) { return 0, nil }
 func (unrouted) reshape(context.Context) error               { return nil }
 func (unrouted) spare(context.Context) error                 { return nil }
+func (unrouted) exposed(context.Context) (bool, error)       { return false, nil }
 func (unrouted) restore(context.Context) error               { return nil }
 func (unrouted) released(context.Context, member) error      { return nil }
 
