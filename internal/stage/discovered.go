@@ -51,11 +51,17 @@ func (d *discovered) begin(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
 		return err
 	}
+	err := d.sweep(ctx)
+	d.tellStrangers()
+	return err
+}
+
+// sweep takes away the records of canary tasks that run no more.
+func (d *discovered) sweep(ctx context.Context) error {
 	n, err := d.names.Sweep(ctx, d.write)
 	if n > 0 {
 		d.note("swept %s of canary tasks that run no more", sluice.Plural(n, "record"))
 	}
-	d.tellStrangers()
 	return err
 }
 
@@ -343,6 +349,9 @@ func (d *discovered) reshape(context.Context) error { return nil }
 // name would be empty.
 func (d *discovered) restore(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
+		return err
+	}
+	if err := d.sweep(ctx); err != nil {
 		return err
 	}
 	sends, err := d.sends(ctx)
