@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"path/filepath"
 	"strconv"
 
@@ -127,24 +126,6 @@ func tellSim(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions) {
 	tellNames(w, s, at.DNS())
 	fmt.Fprintf(w, "# look: curl %s/_sluice/world and /_sluice/traffic; break: POST lines to /_sluice/faults; begin anew: POST /_sluice/reset\n", url)
 	fmt.Fprintln(w, "# Ctrl-C ends it")
-}
-
-// tellNames prints how the names of Cloud Map are looked up: the name server of the
-// local AWS answers for them, as the resolver of a VPC would.
-func tellNames(w io.Writer, s *awssim.Sim, server string) {
-	host, port, err := net.SplitHostPort(server)
-	if err != nil {
-		return
-	}
-	for _, r := range s.View().Regions {
-		for _, n := range r.Namespaces {
-			for _, x := range n.Services {
-				if len(x.Records) > 0 {
-					fmt.Fprintf(w, "# name %s.%s: dig @%s -p %s %[1]s.%[2]s\n", x.Name, n.Name, host, port)
-				}
-			}
-		}
-	}
 }
 
 // reachedAt is where a listener takes requests.

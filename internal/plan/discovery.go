@@ -294,6 +294,7 @@ func (p *Plan) warnDiscovery(app *appfile.Application, live Live) {
 	if len(live.Strangers) > 0 {
 		p.warning("%s under %s: neither ECS's nor sluice's; they take their part of the answers", sluice.Plural(len(live.Strangers), "instance"), r.FullName())
 	}
+	p.warnNeighbours(live)
 	if len(app.Task.Checked()) == 0 {
 		p.warning("no container has a health check: ECS lets callers find a new task of the primary before anybody knows whether it answers")
 	}
@@ -329,7 +330,7 @@ func (p *Plan) warnRollout(app *appfile.Application) {
 			paused = paused || weight > 0
 		case p.Rolls() && weight < 100 && (s.Name == appfile.StagePrimaryRollout || s.Name == appfile.StageSync):
 			p.warning("stage %d: ECS stops old tasks without waiting for callers who still have their address: requests are lost unless the image serves on for %s after SIGTERM%s",
-				s.Index+1, Duration(p.Registry.TTL()), p.blueGreenInstead(app))
+				s.Index+1, p.Registry.keptFor(), p.blueGreenInstead(app))
 		}
 	}
 	if paused {

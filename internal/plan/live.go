@@ -29,8 +29,9 @@ type Live struct {
 	Extend          []sluice.Rule // forward to the primary alone
 	RulesErr        error         // why no rule could be chosen
 
-	Registry  *Registry // that the file names; nil: none, or it is not steered
-	Strangers []string  // instances in it that are neither ECS's nor ours
+	Registry   *Registry // that the file names; nil: none, or it is not steered
+	Strangers  []string  // instances in it that are neither ECS's nor ours
+	Neighbours []string  // other ECS services, as cluster/service, whose tasks are in it
 
 	Scaling *LiveScaling // nil: nobody asked, because nothing depends on it
 

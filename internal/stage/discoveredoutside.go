@@ -115,6 +115,16 @@ func (d *discovered) tellStrangers() {
 			d.warn("instance %s under %s is neither ECS's nor sluice's: it takes its part of the answers", id, d.names.Registry.FullName())
 		}
 	}
+	d.tellNeighbours()
+}
+
+// tellNeighbours tells of other services that share the name.
+func (d *discovered) tellNeighbours() {
+	for _, service := range d.names.Neighbours() {
+		if d.once("neighbour " + service) {
+			d.warn("service %s is found under %s too: its tasks take their part of the answers, and shares are of %s alone", service, d.names.Registry.FullName(), d.Plan.Service)
+		}
+	}
 }
 
 // age is how long a task has run.

@@ -11,11 +11,12 @@ import (
 
 // scene is one look at the tasks and at the name.
 type scene struct {
-	members []member
-	desired int
-	all     map[string]Instance // by id
-	dead    []string            // instances of ours whose task runs no more
-	foreign []string            // instances that are neither ECS's nor ours
+	members    []member
+	desired    int
+	all        map[string]Instance // by id
+	dead       []string            // instances of ours whose task runs no more
+	foreign    []string            // instances that are neither ECS's nor ours
+	neighbours []string            // other ECS services that are found too
 }
 
 // look reads tasks and instances and tells what does not belong to this
@@ -49,7 +50,7 @@ func (d *Driver) see(ctx context.Context) (scene, error) {
 
 func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
 	known, runs := map[string]bool{}, map[string]bool{}
-	s.all = map[string]Instance{}
+	s.all, s.neighbours = map[string]Instance{}, Neighbours(instances, d.Place)
 	for _, i := range instances {
 		s.all[i.ID] = i
 	}
@@ -67,7 +68,7 @@ func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
 	}
 	for _, i := range instances {
 		switch {
-		case known[i.ID]:
+		case known[i.ID], neighbour(i, d.Place) != "":
 		case strings.HasPrefix(i.ID, OwnPrefix) && !runs[taskOf(i.ID)]:
 			s.dead = append(s.dead, i.ID)
 		case !isTask(i.ID):

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"slices"
+
+	"github.com/sluice-ecs/sluice/awssim"
+)
+
+// tellNames prints how the names of Cloud Map are looked up: the name server of the
+// local AWS answers for them, as the resolver of a VPC would.
+func tellNames(w io.Writer, s *awssim.Sim, server string) {
+	host, port, err := net.SplitHostPort(server)
+	if err != nil {
+		return
+	}
+	for _, r := range s.View().Regions {
+		for _, n := range r.Namespaces {
+			for _, x := range n.Services {
+				fmt.Fprintf(w, "# name %s.%s: %s\n", x.Name, n.Name, lookUp(n, x, host, port))
+			}
+		}
+	}
+}
+
+// lookUp is a command that finds the instances of a service of Cloud Map.
+func lookUp(n awssim.NameView, x awssim.RegistryView, host, port string) string {
+	if n.Kind == "HTTP" || len(x.Records) == 0 { // it has no records in DNS
+		return fmt.Sprintf("aws servicediscovery discover-instances --namespace-name %s --service-name %s", n.Name, x.Name)
+	}
+	dig := fmt.Sprintf("dig @%s -p %s %s.%s", host, port, x.Name, n.Name)
+	if _, ok := x.Records["A"]; !ok { // which dig asks for if not told
+		dig += " " + slices.Min(slices.Collect(maps.Keys(x.Records)))
+	}
+	return dig
+}

@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+)
+
+// Other services under the name are told of: no share counts them.
+func TestOtherServicesUnderTheName(t *testing.T) {
+	edits := []string{steersName, awsvpc, registered, ungrouped}
+	for want, others := range map[string][]string{
+		"1 other service found under web.shop.local too (prod/shop): their tasks take":             {"prod/shop"},
+		"2 other services found under web.shop.local too (other/web, prod/shop): their tasks take": {"other/web", "prod/shop"},
+	} {
+		p, err := Make(app(t, threeSteps, edits...), foundLive(func(l *Live) { l.Neighbours = others }), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, want) || !strings.Contains(all, "shares are of web alone") {
+			t.Errorf("no warning says %q:\n%s", want, all)
+		}
+	}
+}
+
+// How long callers keep what DiscoverInstances told them is theirs: no time is
+// named, and none is 0.
+func TestWithoutDNSNoTimeIsNamed(t *testing.T) {
+	onECS := func(l *Live) {
+		l.Service.DeploymentController.Type, l.TaskSets = "ECS", nil
+	}
+	for kind, want := range map[string]string{
+		"HTTP":        "serves on for as long as callers keep what they found, after SIGTERM",
+		"DNS_PRIVATE": "serves on for 10s after SIGTERM",
+	} {
+		p, err := Make(app(t, threeSteps, steersName, awsvpc, registered, ungrouped, "EXTERNAL|ECS"), foundLive(onECS, func(l *Live) { l.Registry.Kind = kind }), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, want) {
+			t.Errorf("no warning says %q:\n%s", want, all)
+		}
+	}
+}
