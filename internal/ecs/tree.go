@@ -75,6 +75,9 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 	tasks, err := s.describe(ctx, arns)
 	all := make([]Task, 0, len(tasks))
 	for _, t := range tasks {
+		if aws.ToString(t.DesiredStatus) == "STOPPED" {
+			continue // since it was listed
+		}
 		all = append(all, Task{
 			ARN: aws.ToString(t.TaskArn), ID: sluice.ARNName(aws.ToString(t.TaskArn)), StartedBy: aws.ToString(t.StartedBy),
 			Status: aws.ToString(t.LastStatus), Health: string(t.HealthStatus), Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
@@ -83,6 +86,20 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 		})
 	}
 	return all, err
+}
+
+// Stopped tells which of the tasks are to stop, or have stopped: ECS forgets them an hour
+// later.
+func (s Service) Stopped(ctx context.Context, ids []string) ([]string, error) {
+	tasks, err := s.describe(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return slices.ContainsFunc(tasks, func(t ecstypes.Task) bool {
+			return sluice.ARNName(aws.ToString(t.TaskArn)) == id && aws.ToString(t.DesiredStatus) != "STOPPED"
+		})
+	}), nil
 }
 
 // Launched is how long the tasks of the service that run took from their creation

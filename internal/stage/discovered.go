@@ -34,7 +34,7 @@ type discovered struct {
 
 func (r *Run) openDiscovered() *discovered {
 	d := &discovered{Run: r, seen: map[string]bool{}, undone: map[string]int{}}
-	d.names = &cloudmap.Driver{Own: cloudmap.Own(r.Deployment), Tasks: d.crowd, Keep: d.keepTaken, Taken: map[string]map[string]string{},
+	d.names = &cloudmap.Driver{Own: cloudmap.Own(r.Deployment), Tasks: d.crowd, Stopped: d.stopped, Keep: d.keepTaken, Taken: map[string]map[string]string{},
 		KeepIn: d.keepIn, Answer: d.answerRecords, Place: cloudmap.Place{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Region: r.Plan.Region}}
 	d.names.Names = cloudmap.Names{API: r.Account.CloudMap(), Registry: *r.Plan.Registry, Pause: r.pause, Token: d.token}
 	return d
@@ -56,11 +56,11 @@ func (d *discovered) begin(ctx context.Context) error {
 	return err
 }
 
-// sweep takes away the records of canary tasks that run no more.
+// sweep takes away the records of tasks that run no more.
 func (d *discovered) sweep(ctx context.Context) error {
 	n, err := d.names.Sweep(ctx, d.write)
 	if n > 0 {
-		d.note("swept %s of canary tasks that run no more", sluice.Plural(n, "record"))
+		d.note("swept %s of tasks that run no more", sluice.Plural(n, "record"))
 	}
 	return err
 }

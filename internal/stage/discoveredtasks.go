@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
 
@@ -65,6 +66,15 @@ func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired in
 	}
 	d.looked, d.stale = d.Clock.Now(), false
 	return all, live.Desired, nil
+}
+
+// stopped tells which of those tasks of the primary are to stop, or have, where the stage
+// may take their records away.
+func (d *discovered) stopped(ctx context.Context, tasks []string) ([]string, error) {
+	if !d.Stage.Lists(sluice.Write{Operation: "servicediscovery:DeregisterInstance", Resource: plan.PrimaryInstances}) {
+		return nil, nil
+	}
+	return d.hand.Stopped(ctx, tasks)
 }
 
 func familyOf(revision string) string {

@@ -36,6 +36,8 @@ type Driver struct {
 	Own   string // see [Own]
 	// Tasks reads the tasks of both variants, and the service's desired count.
 	Tasks func(ctx context.Context) (all []Task, desired int, err error)
+	// Stopped tells which of those tasks are to stop, or have; nil: nobody does.
+	Stopped func(ctx context.Context, tasks []string) ([]string, error)
 	// Taken are the primary's instances that are taken out, with the attributes
 	// under which they are put back. Keep saves it before they are.
 	Taken map[string]map[string]string

@@ -15,6 +15,7 @@ type scene struct {
 	desired    int
 	all        map[string]Instance // by id
 	dead       []string            // instances of ours whose task runs no more
+	stray      []string            // instances as ECS makes them, whose task is not among those that run
 	foreign    []string            // instances that are neither ECS's nor ours
 	neighbours []string            // other ECS services that are found too
 }
@@ -71,7 +72,9 @@ func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
 		case known[i.ID], neighbour(i, d.Place) != "":
 		case strings.HasPrefix(i.ID, OwnPrefix) && !runs[taskOf(i.ID)]:
 			s.dead = append(s.dead, i.ID)
-		case !isTask(i.ID):
+		case isTask(i.ID):
+			s.stray = append(s.stray, i.ID)
+		default:
 			s.foreign = append(s.foreign, i.ID)
 		}
 	}
