@@ -21,6 +21,8 @@ func (f *field) step(tx *world.Tx, c world.Change) {
 		f.emptied(o)
 	case *world.Task:
 		f.ranOnce(o)
+	case *world.Instance:
+		f.offShare(tx)
 	}
 }
 

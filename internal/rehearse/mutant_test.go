@@ -28,6 +28,7 @@ var mutantsOf = []struct {
 	{"", mutants},
 	{"CodeDeploy", shiftedMutants},
 	{"by itself", jobMutants},
+	{"by name", namedMutants},
 }
 
 // mutants are rules of more than one kind.

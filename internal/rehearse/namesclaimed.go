@@ -16,9 +16,13 @@ func (f *field) claimed(e sluice.Envelope, ev sluice.TrafficShifted) {
 	if !f.World.byName() || len(f.Hands) > 0 || f.unsteady() || f.Outside == "adopt" && f.World.Naming.Restores {
 		return
 	}
+	share := f.shareOf(e.Stage)
+	if share != nil && share.Out > 0 && f.World.Naming.Restores {
+		f.violate("P4", "a share of %d%% is told, and ECS puts back the %d of the primary that it takes out", ev.ToCanary, share.Out)
+	}
 	f.inWorld(func(tx *world.Tx) {
+		f.described(tx)
 		s := f.split(tx)
-		share := f.shareOf(e.Stage)
 		switch {
 		case ev.ToCanary == 0 && s.Canary > 0, ev.ToPrimary == 0 && s.Primary > 0,
 			ev.ToCanary > 0 && ev.ToPrimary > 0 && share != nil && s != share.Tasks:
@@ -30,7 +34,7 @@ func (f *field) claimed(e sluice.Envelope, ev sluice.TrafficShifted) {
 // split counts who is found.
 func (f *field) split(tx *world.Tx) (s plan.Split) {
 	for _, id := range f.found(tx) {
-		if strings.HasPrefix(id, plan.IDPrefix) {
+		if isOurs(id) {
 			s.Canary++
 		} else {
 			s.Primary++
@@ -80,15 +84,14 @@ func (f *field) taskOf(tx *world.Tx, id string) *world.Task {
 	return nil
 }
 
-// noticingNames: what somebody else did to a record is told, or the record is moved
-// anyway, within two looks (P6).
+// noticingNames: what somebody else did to a record is told within two looks (P6).
 func (f *field) noticingNames(e sluice.Envelope) {
 	t := f.touched
 	if t.id == "" {
 		return
 	}
 	_, back := e.Open().(sluice.RollbackStarted)
-	if back || strings.Contains(string(e.Data), "somebody else") || strings.Contains(string(e.Data), t.id) {
+	if back || strings.Contains(string(e.Data), "somebody else") {
 		f.touched = touched{}
 		return
 	}
@@ -98,11 +101,7 @@ func (f *field) noticingNames(e sluice.Envelope) {
 	}
 	f.touched = touched{}
 	f.inWorld(func(tx *world.Tx) {
-		r, ok := tx.Registries.Get(f.World.registry())
-		if !ok || f.taskOf(tx, t.id) == nil {
-			return
-		}
-		if _, in := r.Instances.Get(t.id); in == t.in {
+		if f.taskOf(tx, t.id) != nil {
 			f.violate("P6", "what somebody else did to record %s was not noticed for %s, in %s", t.id, late, e.Stage)
 		}
 	})

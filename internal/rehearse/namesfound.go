@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/callers"
 	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
 // Who is found under a name, and what others may do about it.
@@ -47,7 +48,13 @@ func (f *field) found(tx *world.Tx) (ids []string) {
 // registered: the tasks that serve are found, as ECS registers them, and nobody
 // else (P3).
 func (f *field) registered(tx *world.Tx, s *world.Service) {
-	if !f.World.byName() || f.takenOut() || f.excuses(PutIn) || f.second1() {
+	if !f.World.byName() || f.second1() {
+		return
+	}
+	if n := f.split(tx).Canary; n > 0 {
+		f.violate("P3", "%d records of the canary are left", n)
+	}
+	if f.takenOut() || f.excuses(PutIn) {
 		return
 	}
 	var want []string
@@ -62,6 +69,34 @@ func (f *field) registered(tx *world.Tx, s *world.Service) {
 	if got := f.found(tx); !slices.Equal(got, want) && !f.lossy() {
 		f.violate("P3", "%v are found; %v serve", got, want)
 	}
+	f.described(tx)
+}
+
+// described: each record says of its task what ECS says (P3).
+func (f *field) described(tx *world.Tx) {
+	r, ok := tx.Registries.Get(f.World.registry())
+	if !ok || f.excuses(PutBack) || f.excuses(PutIn) {
+		return
+	}
+	for _, i := range r.Instances.Values() {
+		t := f.taskOf(tx, i.ID)
+		if t == nil {
+			continue
+		}
+		want := map[string]string{world.AttributeIPv4: t.Address.String(), "AVAILABILITY_ZONE": t.Zone, "REGION": f.World.Region, "ECS_SERVICE_NAME": f.World.Service,
+			"ECS_CLUSTER_NAME": f.World.Cluster, "ECS_TASK_DEFINITION_FAMILY": t.Definition.Family}
+		if f.World.Naming.Records == "SRV" {
+			want[world.AttributePort] = fmt.Sprint(f.World.Port)
+		}
+		if id := t.Set.ExternalID; id != "" {
+			want["ECS_TASK_SET_EXTERNAL_ID"] = id
+		}
+		for k, v := range want {
+			if i.Attributes[k] != v {
+				f.violate("P3", "record %s has %s=%q; ECS would say %q", i.ID, k, i.Attributes[k], v)
+			}
+		}
+	}
 }
 
 // takenOut: somebody deregisters an instance, and that stays so, or comes when nobody
@@ -73,6 +108,9 @@ func (f *field) takenOut() bool {
 		return strings.HasPrefix(h.Does, TakeOut) && !(undone && watched)
 	})
 }
+
+// isOurs reports whether an instance is one that sluice registered.
+func isOurs(id string) bool { return strings.HasPrefix(id, plan.IDPrefix) }
 
 // foundWords is who is found, for the state of a service.
 func (f *field) foundWords(tx *world.Tx) string {

@@ -14,6 +14,7 @@ func (f *field) watch(e sluice.Envelope) {
 	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(f.from).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
 	f.noticing(e)
 	f.noticingNames(e)
+	f.keeping(e)
 	switch ev := e.Open().(type) {
 	case sluice.StageStarted:
 		if _, begun := f.stages[e.Stage]; !begun {

@@ -22,6 +22,9 @@ func (d *discovered) part(ctx context.Context, m member) error {
 	}
 	tried := map[string]int{}
 	for n := range rounds {
+		if _, err := d.names.Sweep(ctx, d.write); err != nil {
+			return err
+		}
 		found, err := d.foundOf(ctx, m)
 		if err != nil {
 			return err

@@ -39,7 +39,22 @@ func (d *discovered) load(ctx context.Context) error {
 		d.names.Tries, d.names.Lenient = 3, true
 	}
 	d.loaded = true
-	return nil
+	return d.loadOut(ctx)
+}
+
+// loadOut tells the driver, where a stage begins for the first time, that what the
+// stages before it took out was out: they have ended. A stage that was killed may have
+// saved what it was about to take out, and not have done it.
+func (d *discovered) loadOut(ctx context.Context) error {
+	if d.names.Lenient {
+		return nil
+	}
+	began, again, err := saved[int](ctx, d.Host, keyOutSince)
+	if err != nil || again && began == d.Stage.Index {
+		return err
+	}
+	d.names.WereOut(slices.Collect(maps.Keys(d.names.Taken)))
+	return save(ctx, d.Host, keyOutSince, d.Stage.Index)
 }
 
 // loadIn takes up which instances of the canary were registered; keepIn saves them,

@@ -197,8 +197,8 @@ func (d *Driver) Part(tasks []string) {
 	}
 }
 
-// Paths is the name. Its weights are valid only if no other split of the tasks
-// would come nearer to them.
+// Paths is the name. Its weights are valid only if nothing need be done for them: no
+// other split of the tasks would come nearer, and nobody who is not well is to leave.
 func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
 	s, err := d.look(ctx)
 	if err != nil {
@@ -211,7 +211,7 @@ func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
 	}
 	p := route.Path{ID: d.Registry.ARN, Name: d.Registry.FullName(), Print: printOf(found)}
 	if n := now(s.members); n.All() > 0 && n.Canary*100%n.All() == 0 {
-		if w := sluice.CanaryShare(n.Canary * 100 / n.All()); d.Intent(p, w) == p.Print {
+		if w := sluice.CanaryShare(n.Canary * 100 / n.All()); decide(s.members, s.desired, w).none() {
 			p.Weights = w
 		}
 	}
@@ -320,7 +320,7 @@ func (d *Driver) takeOut(ctx context.Context, act sluice.Act, c change) error {
 	}
 	err := d.Deregister(ctx, act, PrimaryInstances, out)
 	if err == nil || errors.Is(err, route.ErrOtherwise) {
-		d.wereOut(out)
+		d.WereOut(out)
 	}
 	return err
 }

@@ -135,9 +135,9 @@ func (d *Driver) outside(s scene) Outside {
 	return o
 }
 
-// wereOut remembers instances of the primary that Cloud Map has taken out, as its
+// WereOut remembers instances of the primary that Cloud Map has taken out, as its
 // operations say: who registers one again may be faster than the next look.
-func (d *Driver) wereOut(ids []string) {
+func (d *Driver) WereOut(ids []string) {
 	if d.seenOut == nil {
 		d.seenOut, d.seenIn = map[string]bool{}, map[string]bool{}
 	}
@@ -149,7 +149,7 @@ func (d *Driver) wereOut(ids []string) {
 // note remembers what a look has shown. Of the canary it is known from what was saved:
 // a process may have been killed that was taking an instance out.
 func (d *Driver) note() {
-	d.wereOut(nil)
+	d.WereOut(nil)
 	for _, m := range d.live.members {
 		switch {
 		case m.Variant == sluice.Canary:
