@@ -243,12 +243,13 @@ func (l *layer) service(svc serviceFile) error {
 			ContainerName: aws.String(svc.Name), ContainerPort: aws.Int32(cmp.Or(svc.Port, 80))}}
 	}
 	controller := ecstypes.DeploymentControllerType(cmp.Or(svc.Controller, "EXTERNAL"))
+	launch := ecstypes.LaunchType(cmp.Or(svc.LaunchType, "FARGATE"))
 	in := &awsecs.CreateServiceInput{
 		Cluster: aws.String(cluster), ServiceName: aws.String(svc.Name), DesiredCount: aws.Int32(svc.Count),
 		DeploymentController: &ecstypes.DeploymentController{Type: controller}, HealthCheckGracePeriodSeconds: seconds(svc.Grace),
 	}
 	if controller != ecstypes.DeploymentControllerTypeExternal {
-		in.TaskDefinition, in.LaunchType, in.NetworkConfiguration, in.LoadBalancers = aws.String(definition), ecstypes.LaunchTypeFargate, network, lbs
+		in.TaskDefinition, in.LaunchType, in.NetworkConfiguration, in.LoadBalancers = aws.String(definition), launch, network, lbs
 		in.DeploymentConfiguration = svc.configuration()
 		in.ServiceRegistries = l.registries(svc)
 	}
@@ -256,7 +257,7 @@ func (l *layer) service(svc serviceFile) error {
 		return err
 	}
 	out, err := l.ecs.CreateTaskSet(l.ctx, &awsecs.CreateTaskSetInput{
-		Cluster: in.Cluster, Service: in.ServiceName, TaskDefinition: aws.String(definition), LaunchType: ecstypes.LaunchTypeFargate,
+		Cluster: in.Cluster, Service: in.ServiceName, TaskDefinition: aws.String(definition), LaunchType: launch,
 		NetworkConfiguration: network, LoadBalancers: lbs, ServiceRegistries: l.registries(svc), Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
 	})
 	if err != nil {

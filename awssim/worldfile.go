@@ -105,6 +105,8 @@ type serviceFile struct {
 	Image       string `yaml:"image"`
 	Port        int32  `yaml:"port"`
 	TargetGroup string `yaml:"targetGroup"`
+	// LaunchType is FARGATE (the default) or EC2.
+	LaunchType string `yaml:"launchType"`
 	// Registry is "<service>.<namespace>" of Cloud Map.
 	Registry string `yaml:"registry"`
 	// ContainerCheck is the interval of a health check of the container's own; 0:
@@ -377,6 +379,8 @@ func (f *worldFile) checkServices() error {
 			return wrong(at, "image is missing")
 		case !slices.Contains([]string{"", "EXTERNAL", "ECS", "CODE_DEPLOY"}, s.Controller):
 			return wrong(at+".controller", "%q is not simulated; there are EXTERNAL, ECS and CODE_DEPLOY", s.Controller)
+		case !slices.Contains([]string{"", "FARGATE", "EC2"}, s.LaunchType):
+			return wrong(at+".launchType", "%q is neither FARGATE nor EC2", s.LaunchType)
 		case (s.MinPercent != nil || s.MaxPercent != nil) && s.Controller != "ECS":
 			return wrong(at, "minimumHealthyPercent and maximumPercent are for controller ECS")
 		case s.Breaker && s.Controller != "ECS":

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -67,6 +69,9 @@ func attributesOf(tx *world.Tx, t *world.Task, r *world.Registry, e world.Enrolm
 	if e.Port != 0 {
 		a[world.AttributePort] = strconv.Itoa(int(e.Port))
 	}
+	if t.LaunchType == "EC2" {
+		a["EC2_INSTANCE_ID"] = hostOf(t)
+	}
 	if t.Set.ExternalID != "" {
 		a["ECS_TASK_SET_EXTERNAL_ID"] = t.Set.ExternalID
 	}
@@ -77,6 +82,13 @@ func attributesOf(tx *world.Tx, t *world.Task, r *world.Registry, e world.Enrolm
 		}
 	}
 	return a
+}
+
+// hostOf is the id of the instance that a task of launch type EC2 stands on: there is
+// one in each zone of a cluster.
+func hostOf(t *world.Task) string {
+	sum := sha256.Sum256([]byte(t.Cluster.Name + " " + t.Zone))
+	return "i-" + hex.EncodeToString(sum[:])[:17]
 }
 
 // takeOut deregisters a task, whoever registered it under its id. It waits for

@@ -56,6 +56,7 @@ type named struct {
 	records    string // A if not given
 	kind       string // of the namespace; private if not given
 	image      string // options of the image that serves
+	launch     string // launch type; FARGATE if not given
 }
 
 // nameBench is a bench on the service "api", found as api.shop.local.
@@ -83,6 +84,9 @@ func byName(t testing.TB, o named, f func(*nameBench)) {
 	if o.kind == "" {
 		o.kind = "private"
 	}
+	if o.launch == "" {
+		o.launch = "FARGATE"
+	}
 	v := clock.NewVirtual(dawn)
 	v.Run(func() {
 		b := newNameBench(t, v, o)
@@ -106,9 +110,9 @@ region: us-east-1
 subnets: [subnet-0123456789abcdef0]
 clusters: [prod]
 namespaces: [{name: shop.local, kind: %s, services: [{name: api, id: srv-0123456789abcdef, %shealth: custom}]}]
-services: [{name: api, cluster: prod, controller: %s, count: %d, image: "sim/api:v1%s", port: 8080, registry: api.shop.local, stopTimeout: 90s%s}]
+services: [{name: api, cluster: prod, controller: %s, count: %d, image: "sim/api:v1%s", port: 8080, registry: api.shop.local, launchType: %s, stopTimeout: 90s%s}]
 knobs: {%s}
-`, o.kind, records, o.controller, o.count, o.image, check, o.knobs)
+`, o.kind, records, o.controller, o.count, o.image, o.launch, check, o.knobs)
 }
 
 func newNameBench(t testing.TB, v *clock.Virtual, o named) *nameBench {
@@ -166,7 +170,7 @@ input:
 		"taskdef.yaml": text(fmt.Sprintf(`
 family: api
 networkMode: awsvpc
-requiresCompatibilities: [FARGATE]
+requiresCompatibilities: [%s]
 cpu: 256
 memory: 512
 containerDefinitions:
@@ -174,15 +178,15 @@ containerDefinitions:
     image: %s
     stopTimeout: 90
     portMappings: [{containerPort: 8080}]%s
-`, image, check)),
+`, b.launch, image, check)),
 		"servicedef.yaml": text(fmt.Sprintf(`
 serviceName: api
 cluster: prod
-launchType: FARGATE
+launchType: %s
 deploymentController: {type: %s}
 serviceRegistries: [{registryArn: "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-0123456789abcdef"%s}]
 networkConfiguration: {awsvpcConfiguration: {subnets: [subnet-0123456789abcdef0]}}
-`, b.controller, port)),
+`, b.launch, b.controller, port)),
 	}
 }
 
