@@ -118,7 +118,7 @@ func (n Names) end(ctx context.Context, all []begun, ids []string) (failed []int
 		failed = append(failed, b.index)
 		if err == nil {
 			err = &sluice.Error{Op: "wait for Cloud Map's operation " + b.id, Resource: n.Registry.ID + "/" + ids[b.index], Err: errors.New(why),
-				Next: "see the operation: aws servicediscovery get-operation --operation-id " + b.id + "; then run sluice resume or deploy again"}
+				Next: "see the operation: aws servicediscovery get-operation --operation-id " + b.id + "; then deploy again"}
 		}
 	}
 	return failed, err

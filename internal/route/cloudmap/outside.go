@@ -61,8 +61,8 @@ func (o Outside) Err() error {
 	}
 	switch {
 	case len(o.Back) > 0:
-		return problem("keep instances out of", o.Back[0], o.String()+": ECS or somebody else registers it again, so that its share cannot be held",
-			"find out who registers it; a share that takes no primary instance out (a larger scale, or a smaller share) needs none of this")
+		return problem("keep instances out of", o.Back[0], o.String()+": ECS or somebody else registers them again, so that the share cannot be held",
+			"find out who; a share that takes no primary instance out (a larger scale, or a smaller share) needs none of this")
 	case len(o.Gone) > 0:
 		return problem("keep the canary found under", o.Gone[0], o.String(), "find out who; then deploy again"+either)
 	}
