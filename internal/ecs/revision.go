@@ -29,6 +29,26 @@ func Registered(ctx context.Context, api *awsecs.Client, want *definition.Task) 
 	return Same(want, have), nil
 }
 
+// recent is how many of the newest revisions are looked at for one whose registering
+// was not answered: others may register theirs right after it.
+const recent = 5
+
+// Recent looks for a revision among the newest of the family; the zero Revision if
+// none of them is want.
+func Recent(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
+	arns, err := newest(ctx, api, aws.ToString(want.Input.Family), recent)
+	for _, arn := range arns {
+		have, err := Definition(ctx, api, arn)
+		if err != nil {
+			return Revision{}, err
+		}
+		if rev := Same(want, have); rev.ARN != "" {
+			return rev, nil
+		}
+	}
+	return Revision{}, err
+}
+
 // Same is the revision that have is, the zero Revision if it differs from want.
 func Same(want *definition.Task, have *ecstypes.TaskDefinition) Revision {
 	if len(definition.CompareTask(want, have)) > 0 {
@@ -39,15 +59,21 @@ func Same(want *definition.Task, have *ecstypes.TaskDefinition) Revision {
 
 // Newest is the newest ACTIVE revision of a family, or nil.
 func Newest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
+	arns, err := newest(ctx, api, family, 1)
+	if err != nil || len(arns) == 0 {
+		return nil, err
+	}
+	return Definition(ctx, api, arns[0])
+}
+
+// newest are the ARNs of the newest ACTIVE revisions, at most so many.
+func newest(ctx context.Context, api *awsecs.Client, family string, most int32) ([]string, error) {
 	list, err := api.ListTaskDefinitions(ctx, &awsecs.ListTaskDefinitionsInput{
-		FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, MaxResults: aws.Int32(1)})
+		FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, MaxResults: aws.Int32(most)})
 	if err != nil {
 		return nil, fmt.Errorf("look for revisions of %s: %w", family, sluice.Inner(err))
 	}
-	if len(list.TaskDefinitionArns) == 0 {
-		return nil, nil
-	}
-	return Definition(ctx, api, list.TaskDefinitionArns[0])
+	return list.TaskDefinitionArns, nil
 }
 
 // Latest is Newest in one call where there is a revision, which is what a family's
@@ -85,8 +111,8 @@ const tries = 8
 // EnsureRevision finds want among the revisions or registers it. Registering
 // has no identity: an answer that is lost is looked for, and only if AWS has not
 // got the revision is it registered again. shown waits until AWS must show what such
-// a call made.
-func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task, shown func(context.Context) error) (Revision, error) {
+// a call made, and looks for it.
+func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task, shown func(context.Context) (Revision, error)) (Revision, error) {
 	for attempt := 1; ; attempt++ {
 		rev, err := Registered(ctx, api, want)
 		if err != nil || rev.ARN != "" {
@@ -96,7 +122,7 @@ func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, wan
 		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == tries {
 			return rev, err
 		}
-		if err := shown(ctx); err != nil {
+		if rev, err = shown(ctx); err != nil || rev.ARN != "" {
 			return rev, err
 		}
 	}

@@ -49,10 +49,8 @@ func (f *field) jobEnded(o sluice.Outcome) {
 // jobRegistered: one revision of the files at most, and it is the one that ran.
 func (f *field) jobRegistered(tx *world.Tx, o sluice.Outcome) {
 	n, most := len(jobRevisions(tx)), 1
-	if f.second1() || f.excuses(Register) && len(f.Kills)+len(f.Faults) > 0 {
-		// ECS takes the same twice, and a call has no identity: one of somebody else in
-		// between hides what came of it, since the newest revision alone is looked at.
-		most = 2
+	if f.second1() {
+		most = 2 // ECS takes the same twice, and nothing of a family can be claimed
 	}
 	if n > most || n == 0 && o == sluice.Succeeded {
 		f.violate("P3", "the task definition was registered %d times", n)
@@ -141,7 +139,7 @@ func (f *field) jobNamed(tasks []*world.Task) {
 			f.violate("P6", "task %s %s, which the cause does not say: %s", t.ID, how, cause)
 		}
 	}
-	if failed == 0 && !f.stepsMayFail() && !f.untold() && !strings.Contains(cause, "ECS had no room") {
+	if failed == 0 && !f.stepsFail() && !f.untold() && !strings.Contains(cause, "ECS had no room") {
 		f.violate("P2", "it failed though no task did: %s", cause)
 	}
 }
@@ -161,8 +159,8 @@ func (f *field) untold() bool {
 // jobExcused: something in the case decides about the end besides the tasks.
 func (f *field) jobExcused() bool {
 	late := f.parsed(f.Job.Does).StartDelay > f.patience() && (f.Away > 0 || f.paused) // who comes later may see it run
-	return late || f.untold() || f.Full.Row > 0 || f.excuses(Abort) || f.excuses(Rollback) || f.excuses(StopTask) ||
-		f.faulty("no-capacity") || f.faulty("expired-credentials") && f.Before+f.After != ""
+	return late || f.untold() || f.excuses(Abort) || f.excuses(Rollback) || f.excuses(StopTask) ||
+		f.faulty("no-capacity")
 }
 
 // jobMust is how it ends if nothing interferes.

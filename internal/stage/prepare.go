@@ -105,10 +105,9 @@ func (r *Run) registered(ctx context.Context, task *definition.Task, key, begun 
 	if err != nil || ok {
 		return rev, err
 	}
-	if err := r.registering(ctx, task, begun); err != nil {
-		return rev, err
+	if rev, err = r.registering(ctx, task, begun); err == nil && rev.ARN == "" {
+		rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, r.signed(task), func(ctx context.Context) (ecs.Revision, error) { return r.shown(ctx, task) })
 	}
-	rev, err = ecs.EnsureRevision(ctx, r.Account.ECS(), r.act, r.signed(task), func(ctx context.Context) error { return r.shown(ctx, task) })
 	if err != nil {
 		return rev, err
 	}
@@ -117,24 +116,28 @@ func (r *Run) registered(ctx context.Context, task *definition.Task, key, begun 
 
 // registering saves that the revision is about to be registered. If that was saved
 // before, a process was killed around the call, which has no identity: then AWS is
-// given time to show what the call made.
-func (r *Run) registering(ctx context.Context, task *definition.Task, key string) error {
+// given time to show what the call made, and that is the answer.
+func (r *Run) registering(ctx context.Context, task *definition.Task, key string) (ecs.Revision, error) {
 	_, begun, err := r.Host.Load(ctx, key)
 	if err != nil {
-		return fmt.Errorf("read what was saved as %s: %w", key, err)
+		return ecs.Revision{}, fmt.Errorf("read what was saved as %s: %w", key, err)
 	}
 	if !begun {
-		return text(ctx, r.Host, key, "true")
+		return ecs.Revision{}, text(ctx, r.Host, key, "true")
 	}
 	return r.shown(ctx, task)
 }
 
-// shown waits until AWS must show a revision whose registering was not answered.
-func (r *Run) shown(ctx context.Context, task *definition.Task) error {
-	if _, err := ecs.Registered(ctx, r.Account.ECS(), task); err != nil {
-		return err
+// shown looks for a revision whose registering was not answered, now and once AWS must
+// show it.
+func (r *Run) shown(ctx context.Context, task *definition.Task) (ecs.Revision, error) {
+	if rev, err := ecs.Recent(ctx, r.Account.ECS(), task); err != nil || rev.ARN != "" {
+		return rev, err
 	}
-	return r.pause(ctx, lag)
+	if err := r.pause(ctx, lag); err != nil {
+		return ecs.Revision{}, err
+	}
+	return ecs.Recent(ctx, r.Account.ECS(), task)
 }
 
 // updateService writes the members of the file that differ and that AWS lets
