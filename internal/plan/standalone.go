@@ -43,10 +43,19 @@ func makeStandalone(app *appfile.Application, live Live, o Options) (*Plan, erro
 		s.write("ecs:RegisterTaskDefinition", p.To)
 	}
 	p.Stages = []Stage{s}
+	p.Notes = append(slices.Clone(p.Notes), "the task is not run: runStandaloneTask is false"+byDefault(app)+"; sluice run runs it, and runStandaloneTask: true runs it with each deployment")
 	if live.Identical == "" {
 		p.Changes = appendDifferences(nil, "task definition", alone(app, live))
 	}
 	return p.ended(), p.steps(app, live)
+}
+
+// byDefault: in PipeCD v1 that is what a file says that says nothing.
+func byDefault(app *appfile.Application) string {
+	if app.Format == appfile.PipeCDv1 {
+		return " (PipeCD v1's default)"
+	}
+	return ""
 }
 
 func refuseStandalone(app *appfile.Application, o Options) error {

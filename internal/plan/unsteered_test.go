@@ -79,26 +79,3 @@ func TestTheWayToSteerIsNamed(t *testing.T) {
 		})
 	}
 }
-
-// AWS refuses a task of network mode awsvpc without subnets only when it is called:
-// the revision would be registered by then.
-func TestATaskWithoutANetworkIsRefused(t *testing.T) {
-	alone := func(app string) *appfile.Application {
-		a := job(t, app, "serviceName: web\n")
-		a.Task.Input.NetworkMode = "awsvpc"
-		return a
-	}
-	const served = "  serviceDefinitionFile: servicedef.yaml\n"
-	for name, c := range map[string]struct{ app, next string }{
-		"a task by itself": {alonePart, "awsvpcConfiguration"},
-		"of a service":     {alonePart + served, "networkConfiguration in the service definition"},
-	} {
-		_, err := MakeRun(alone(c.app), Live{}, RunOptions{})
-		if err == nil || !strings.Contains(err.Error(), "in which subnets") || !strings.Contains(sluice.NextStep(err), c.next) {
-			t.Errorf("%s: %v\nnext %q", name, err, sluice.NextStep(err))
-		}
-	}
-	if _, err := MakeRun(alone(alonePart+"  awsvpcConfiguration: {subnets: [subnet-1]}\n"), Live{}, RunOptions{}); err != nil {
-		t.Errorf("with subnets: %v", err)
-	}
-}
