@@ -53,6 +53,9 @@ Ctrl-C; sluice resume suspends it again.`,
 			if err != nil {
 				return err
 			}
+			if o.Scaling.Leave && !noWait {
+				return errors.New("--leave-suspended goes with --no-wait: without it auto scaling is given back in the end")
+			}
 			one := func(path string) error {
 				if dry {
 					o.Adopt = l.adopt
