@@ -34,9 +34,10 @@ type facts struct {
 	bare       []string                 // when the name was no use
 	told       map[string]bool          // failures
 
-	strange  time.Time // when somebody else gave a rule weights that are nobody's of ours
-	promised promised  // the share that callers are to find
-	touched  touched   // the record that somebody else changed, until it is noticed
+	strange   time.Time // when somebody else gave a rule weights that are nobody's of ours
+	promised  promised  // the share that callers are to find
+	returning bool      // the rollback has begun
+	touched   touched   // the record that somebody else changed, until it is noticed
 
 	scaledAtFirst string // scaling, before anybody acted
 	setting       bool   // sluice is writing it

@@ -66,7 +66,7 @@ type touched struct {
 func (f *field) touches(tx *world.Tx, id string, in bool) {
 	const enrolled = 2 * time.Minute
 	t := f.taskOf(tx, id)
-	if t != nil && f.attentive() && f.Hands[0].Stage > 0 && tx.Now().Sub(t.StartedAt) > enrolled {
+	if t != nil && f.attentive() && !f.returning && f.Hands[0].Stage > 0 && tx.Now().Sub(t.StartedAt) > enrolled {
 		f.touched = touched{id, in, tx.Now()}
 	}
 }
@@ -87,10 +87,11 @@ func (f *field) taskOf(tx *world.Tx, id string) *world.Task {
 // noticingNames: what somebody else did to a record is told within two looks (P6).
 func (f *field) noticingNames(e sluice.Envelope) {
 	t := f.touched
+	_, back := e.Open().(sluice.RollbackStarted)
+	f.returning = f.returning || back // which compares nothing
 	if t.id == "" {
 		return
 	}
-	_, back := e.Open().(sluice.RollbackStarted)
 	if back || strings.Contains(string(e.Data), "somebody else") {
 		f.touched = touched{}
 		return

@@ -89,6 +89,9 @@ func (d *draws) foundHand(c *Case) {
 		fmt.Sprintf("%s %d", TakeOut, d.upTo(7)), fmt.Sprintf("%s %d", SayUnwell, d.upTo(7)), fmt.Sprintf("%s %d", SayUnwell, d.upTo(7)),
 		fmt.Sprintf("%s %d", Scale, 1+d.upTo(7)))
 	c.Hands = append(c.Hands, h)
+	if d.chance(50) { // where nothing else is wrong, it must be noticed at once
+		c.Faults, c.Kills, c.Full, c.Before, c.After = nil, nil, Full{}, "", ""
+	}
 }
 
 func (d *draws) mapFault() string {

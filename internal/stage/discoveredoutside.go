@@ -35,7 +35,7 @@ func (d *discovered) heed(ctx context.Context) error {
 	if err := d.load(ctx); err != nil || d.names.Lenient {
 		return err
 	}
-	err := d.lookAt(ctx)
+	_, err := d.names.Look(ctx) // a look just now may have been one that answers nothing
 	d.tellStrangers()
 	return err
 }
