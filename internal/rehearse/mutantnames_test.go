@@ -29,7 +29,7 @@ var namedMutants = []mutant{
 	{"a share is told that ECS undoes", "internal/stage/discovered.go",
 		"err = cmp.Or(d.staysOut(ctx, to), d.reached(to))", "err = cmp.Or(d.reached(to), d.reached(to))"},
 	{"records of canary tasks that died stay", "internal/route/cloudmap/hold.go",
-		"if err != nil || len(s.dead) == 0 {", "if err != nil || len(s.dead) >= 0 {"},
+		"err = d.clear(ctx, act, CanaryInstances, s.dead)", "err = d.clear(ctx, act, CanaryInstances, nil)"},
 	{"a share is not kept while tasks come and go", "internal/stage/discoveredhold.go",
 		"\tif err != nil || !ok || held == 0 {\n", "\tif err != nil || !ok || held >= 0 {\n"},
 	{"the new primary is found before its share", "internal/plan/counts.go",

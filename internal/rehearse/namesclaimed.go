@@ -92,7 +92,7 @@ func (f *field) noticingNames(e sluice.Envelope) {
 	if t.id == "" {
 		return
 	}
-	if back || strings.Contains(string(e.Data), "somebody else") {
+	if back || strings.Contains(string(e.Data), "somebody") {
 		f.touched = touched{}
 		return
 	}

@@ -307,7 +307,7 @@ func (d *discovered) settle(ctx context.Context) error {
 		if !told {
 			d.Host.Emit(sluice.Waiting{For: "callers to forget the addresses", Detail: d.names.Registry.FullName(), Until: until})
 		}
-		if err := d.tend(ctx); err != nil {
+		if err := d.Run.tend(ctx); err != nil {
 			return err
 		}
 		if err := d.pause(ctx, min(lookAgain(time.Minute), until.Sub(d.Clock.Now()))); err != nil {
