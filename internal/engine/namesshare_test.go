@@ -120,6 +120,16 @@ func TestNamedExactShareStartsMoreTasks(t *testing.T) {
 	})
 }
 
+// ECS rounds a task set's share of the desired count up.
+func TestNamedExactShareStartsNoTaskTooMany(t *testing.T) {
+	byName(t, named{count: 3}, func(b *nameBench) {
+		b.heldAt(routed(15, 50, ", exact: true"))
+		if b.found() != "2 primary, 2 canary" || b.sets() != "ACTIVE sim/api:v2 2, PRIMARY sim/api:v1 3" {
+			b.Errorf("%s; %s", b.found(), b.sets())
+		}
+	})
+}
+
 func TestNamedExactShareBesideRolling(t *testing.T) {
 	byName(t, named{controller: "ECS"}, func(b *nameBench) {
 		b.heldAt(routed(25, 60, ", exact: true"))

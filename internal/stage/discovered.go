@@ -99,7 +99,7 @@ func (d *discovered) ready(ctx context.Context) error {
 	if err != nil || canary == nil {
 		return err
 	}
-	now := (100*canary.Desired + live.Desired - 1) / live.Desired
+	now := percentOf(live.Desired, canary.Desired)
 	if set := int(canary.Scale); (live.Desired*set+99)/100 == canary.Desired {
 		now = set
 	}
@@ -270,7 +270,7 @@ func (d *discovered) enough(ctx context.Context, to sluice.Weights) error {
 	if err != nil || standing == nil {
 		return err
 	}
-	scale := (100*want.Canary + pool.Desired - 1) / pool.Desired
+	scale := percentOf(pool.Desired, want.Canary)
 	if err := d.sized(ctx, *standing, scale); err != nil {
 		return err
 	}

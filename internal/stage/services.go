@@ -74,6 +74,16 @@ func shareOf(desired, percent int) int {
 	return max(1, int(math.Ceil(float64(desired*percent)/100-1e-9)))
 }
 
+// percentOf is the percentage that is so many tasks; where none is, the least that is
+// more.
+func percentOf(desired, count int) int {
+	p := 100 * count / desired
+	if shareOf(desired, p) < count {
+		p++
+	}
+	return p
+}
+
 // awaitName waits until a canary service that is being deleted has given its name
 // free: AWS creates none of that name before.
 func (s services) awaitName(ctx context.Context) error {
