@@ -62,9 +62,12 @@ type touched struct {
 
 // touches takes down what somebody else does to a record, if sluice must notice it:
 // a look has shown it before, or its task has run so long that ECS must have
-// registered it.
+// registered it, and ECS does not put it back by itself.
 func (f *field) touches(tx *world.Tx, id string, in bool) {
 	const enrolled = 2 * time.Minute
+	if !in && f.World.Naming.Restores {
+		return
+	}
 	t := f.taskOf(tx, id)
 	if t != nil && f.attentive() && !f.returning && f.Hands[0].Stage > 0 && tx.Now().Sub(t.StartedAt) > enrolled {
 		f.touched = touched{id, in, tx.Now()}
