@@ -3,6 +3,7 @@ package rehearse
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -30,6 +31,8 @@ func (f *field) watch(e sluice.Envelope) {
 		if ev.Operation == "ecs:UntagResource" {
 			f.unreleased = ev.Cause != "" && f.faulty("5xx", "no-send")
 		}
+	case sluice.Warned:
+		f.unreleased = f.unreleased || strings.HasPrefix(ev.Message, "the claim on the service was not given back") && f.faulty("5xx", "no-send", "throttle")
 	case sluice.FailureSeen:
 		f.news(e, ev)
 	case sluice.TrafficShifted:
