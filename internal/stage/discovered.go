@@ -144,9 +144,8 @@ func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 		return err
 	}
 	d.names.Holds = to.Canary() > 0
-	first := len(d.names.Taken) == 0
 	done, err := d.move(ctx, to)
-	if err == nil && first {
+	if err == nil {
 		err = cmp.Or(d.staysOut(ctx, to), d.reached(to))
 	}
 	if err != nil {
@@ -163,6 +162,10 @@ func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 // claimed, whether ECS puts them back: AWS does not say. Its scheduler comes round
 // within seconds.
 func (d *discovered) staysOut(ctx context.Context, to sluice.Weights) error {
+	stay, _, err := saved[bool](ctx, d.Host, keyStaysOut)
+	if err != nil || stay || d.names.Out() == 0 {
+		return err
+	}
 	again := d.back
 	for until := d.Clock.Now().Add(watchOut); d.names.Out() > 0 && d.Clock.Now().Before(until); {
 		if err := d.pause(ctx, guardEvery); err != nil {
@@ -175,7 +178,7 @@ func (d *discovered) staysOut(ctx context.Context, to sluice.Weights) error {
 			again, until = d.back, d.Clock.Now().Add(watchOut)
 		}
 	}
-	return nil
+	return save(ctx, d.Host, keyStaysOut, true)
 }
 
 // watchOut is how long it is watched whether ECS undoes what was taken out.

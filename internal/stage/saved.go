@@ -32,6 +32,7 @@ const (
 	keyHeld         = "claimed"
 	keyShareHeld    = "held-share"
 	keyTaken        = "taken-out"
+	keyStaysOut     = "stays-out" // what was taken out was not put back by ECS
 	keyOutSince     = "out-since" // the index of a stage that began with what is taken out
 	keyIn           = "put-in"
 	keyTheirs       = "left-as-they-are"
