@@ -26,7 +26,7 @@ var namedMutants = []mutant{
 		"if d.Holds && !m.in && m.Well && d.In[m.instance] {", "if d.Holds && !m.in && m.Well && d.In[m.instance] && m.in {"},
 	{"what others put back in a name is not noticed", "internal/route/cloudmap/outside.go",
 		"case m.in && m.taken && d.seenOut[m.instance]:", "case m.in && m.taken && d.seenOut[m.instance] && !m.in:"},
-	{"a share is told that ECS undoes", "internal/stage/discovered.go",
+	{"a share is told that ECS undoes", "internal/stage/discoveredshift.go",
 		"err = cmp.Or(d.staysOut(ctx, to), d.reached(to))", "err = cmp.Or(d.reached(to), d.reached(to))"},
 	{"records of canary tasks that died stay", "internal/route/cloudmap/hold.go",
 		"d.clear(ctx, act, CanaryInstances, s.dead)", "d.clear(ctx, act, CanaryInstances, nil)"},
@@ -42,6 +42,6 @@ var namedMutants = []mutant{
 		"\t\treturn Split{Canary: p.Canary}\n", "\t\treturn Split{Canary: p.Canary, Primary: p.Primary - min(p.Primary, p.Desired)}\n"},
 	{"a share is not raised to one task", "internal/plan/counts.go",
 		"for n := 1; n <= p.Canary; n++ {", "for n := 2; n <= p.Canary; n++ {"},
-	{"an exact share starts no further tasks", "internal/stage/discovered.go",
+	{"an exact share starts no further tasks", "internal/stage/discoveredshift.go",
 		"case want.Canary <= pool.Canary:", "case want.Canary <= pool.Canary || d.Stage.Exact:"},
 }

@@ -1,24 +1,20 @@
 package stage
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
-	"github.com/sluice-ecs/sluice/internal/route"
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
 // discovered is the access by a name of Cloud Map: shares are how many tasks of
 // each variant are found. The canary is registered by us; the primary by ECS, and
-// taken out only as far as a share demands it. Who its tasks are stands in
-// discoveredtasks.go.
+// taken out only as far as a share demands it. Shares are moved in discoveredshift.go,
+// who its tasks are stands in discoveredtasks.go.
 type discovered struct {
 	*Run
 	names  *cloudmap.Driver
@@ -126,162 +122,6 @@ func (d *discovered) sized(ctx context.Context, canary member, scale int) error 
 	}
 	a.Scales, d.expected = scales, nil
 	return save(ctx, d.Host, keyAccepted, a)
-}
-
-// shift brings the counts to the weights. That they are moving is saved first;
-// from then on they are held while tasks come and go.
-func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
-	if err := d.load(ctx); err != nil {
-		return err
-	}
-	if err := d.enough(ctx, to); err != nil {
-		return err
-	}
-	if err := save(ctx, d.Host, keyShareHeld, to.Canary()); err != nil {
-		return err
-	}
-	if err := d.ours(ctx); err != nil {
-		return err
-	}
-	d.names.Holds = to.Canary() > 0
-	done, err := d.move(ctx, to)
-	if err == nil {
-		err = cmp.Or(d.staysOut(ctx, to), d.reached(to))
-	}
-	if err != nil {
-		return err
-	}
-	d.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
-		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: []string{d.names.Registry.ARN}})
-	now := d.names.Now()
-	d.note("%s finds %s, %d of canary: %.3g%%", d.names.Registry.FullName(), sluice.Plural(now.All(), "task"), now.Canary, now.Percent())
-	return nil
-}
-
-// staysOut watches, before the first shift that takes instances of ECS's out is
-// claimed, whether ECS puts them back: AWS does not say. Its scheduler comes round
-// within seconds.
-func (d *discovered) staysOut(ctx context.Context, to sluice.Weights) error {
-	stay, _, err := saved[bool](ctx, d.Host, keyStaysOut)
-	if err != nil || stay || d.names.Out() == 0 {
-		return err
-	}
-	again := d.back
-	for until := d.Clock.Now().Add(watchOut); d.names.Out() > 0 && d.Clock.Now().Before(until); {
-		if err := d.pause(ctx, guardEvery); err != nil {
-			return err
-		}
-		if err := d.keepTo(ctx, to); err != nil {
-			return err
-		}
-		if d.back > again {
-			again, until = d.back, d.Clock.Now().Add(watchOut)
-		}
-	}
-	return save(ctx, d.Host, keyStaysOut, true)
-}
-
-// watchOut is how long it is watched whether ECS undoes what was taken out.
-const watchOut = 30 * time.Second
-
-// moves is how often a shift is begun anew because tasks came or went meanwhile.
-const moves = 5
-
-func (d *discovered) move(ctx context.Context, to sluice.Weights) (route.Shift, error) {
-	for n := 1; ; n++ {
-		if err := d.moving(ctx); err != nil {
-			return route.Shift{}, err
-		}
-		done, err := route.Router{Driver: d.names}.Shift(ctx, d.write, to)
-		if err == nil {
-			err = d.reached(to)
-		}
-		if saving := d.moving(ctx); err == nil && saving != nil && len(done.Written) > 0 {
-			return done, saving
-		}
-		if !errors.Is(err, route.ErrOtherwise) || n == moves {
-			return done, err
-		}
-		if err := d.pause(ctx, lag); err != nil { // the look may have been of the past
-			return done, err
-		}
-	}
-}
-
-// moving saves when counts were changed last, before and after: killed in between,
-// nobody would know that callers may still have old answers.
-func (d *discovered) moving(ctx context.Context) error {
-	return save(ctx, d.Host, keyShifted, d.Clock.Now())
-}
-
-// seize lets every task of the primary that runs be found, whoever took it out,
-// and nothing that any sluice registered.
-func (d *discovered) seize(ctx context.Context) error {
-	if err := d.load(ctx); err != nil {
-		return err
-	}
-	if err := d.moving(ctx); err != nil {
-		return err
-	}
-	n, err := d.names.Seize(ctx, d.write)
-	if err == nil && n > 0 {
-		d.note("%s under %s changed: all of the primary is found, and it alone", sluice.Plural(n, "record"), d.names.Registry.FullName())
-		err = d.moving(ctx)
-	}
-	return err
-}
-
-// reached refuses a shift that is as near as the tasks allow and yet not what was
-// asked: with nobody else to be found, the other variant stays.
-func (d *discovered) reached(to sluice.Weights) error {
-	now := d.names.Now()
-	if (now.Canary > 0) == (to.Canary() > 0) && (now.Primary > 0) == (to.Primary() > 0) {
-		return nil
-	}
-	return &sluice.Error{Op: "shift what is found under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID, Kind: sluice.Conflict,
-		Err:  fmt.Errorf("asked for %s, %w %s of the primary and %s of the canary", to, route.ErrOtherwise, sluice.Plural(now.Primary, "task"), sluice.Plural(now.Canary, "task")),
-		Next: "the others are not well: see them with sluice status, then run sluice resume or sluice rollback"}
-}
-
-// enough starts the canary tasks that the exact share takes, where that is asked.
-func (d *discovered) enough(ctx context.Context, to sluice.Weights) error {
-	asked := d.Stage.Weights != nil && *d.Stage.Weights == to
-	if !asked || !d.Stage.Exact && to.Primary() > 0 {
-		return nil
-	}
-	if _, err := d.names.Paths(ctx); err != nil {
-		return err
-	}
-	pool := d.names.Pool()
-	want, ok := pool.Exactly(to)
-	switch {
-	case want.Canary <= pool.Canary:
-		return nil
-	case !d.Stage.Exact:
-		return &sluice.Error{Op: "let the canary alone be found under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID, Kind: sluice.Conflict,
-			Err:  fmt.Errorf("%s of it can be found, and the service has %d by now", sluice.Plural(pool.Canary, "task"), pool.Desired),
-			Next: "roll the canary out again with scale: 100, or give exact: true"}
-	case !ok:
-		d.warn("exactly %d%% takes %d primary tasks, and there are %d by now", to.Canary(), want.Primary, pool.Primary)
-		return nil
-	}
-	rev, err := d.revision(ctx)
-	if err != nil {
-		return err
-	}
-	standing, err := d.hosting.standing(ctx, sluice.Canary)
-	if err != nil || standing == nil {
-		return err
-	}
-	scale := percentOf(pool.Desired, want.Canary)
-	if err := d.sized(ctx, *standing, scale); err != nil {
-		return err
-	}
-	canary, err := d.hosting.ensureCanary(ctx, rev, scale)
-	if err != nil {
-		return err
-	}
-	return d.awaitNew(ctx, canary, want.Canary)
 }
 
 // sends: the canary is found, or is to be, or some of the primary is not because of
