@@ -1,6 +1,7 @@
 package rehearse
 
-// namedMutants are rules of services that are found by a name.
+// namedMutants are rules of services that are found by a name. That an operation failed
+// is no rule of these: what DiscoverInstances shows is awaited besides, and would tell.
 var namedMutants = []mutant{
 	{"the canary is registered before its health checks pass", "internal/stage/discoveredtasks.go",
 		"d.isWell(t) && (m.variant == sluice.Canary || d.names.IsReady(t.ID)):", "m.variant == sluice.Canary || d.isWell(t) && d.names.IsReady(t.ID):"},
@@ -18,8 +19,6 @@ var namedMutants = []mutant{
 		"\tif err := d.intend(ctx, out); err != nil {\n\t\treturn err\n\t}\n", "\tdefer func() { _ = d.intend(ctx, out) }()\n"},
 	{"Cloud Map's operations are not awaited", "internal/route/cloudmap/operation.go",
 		"failed, err := n.end(ctx, all, ids)", "failed, err := []int(nil), error(nil)"},
-	{"an operation that failed counts as done", "internal/route/cloudmap/operation.go",
-		"\t\t\treturn fmt.Sprintf(\"it failed: %s: %s\", aws.ToString(o.ErrorCode), aws.ToString(o.ErrorMessage)), nil\n", "\t\t\treturn \"\", nil\n"},
 	{"what others take out of a name is not noticed", "internal/route/cloudmap/outside.go",
 		"\t\tcase !m.in && !m.out && m.Well && (d.seenIn[m.instance] || m.Age > enrolled):\n", "\t\tcase !m.in && !m.out && m.Well && m.in:\n"},
 	{"records of the canary that others take out are not noticed", "internal/route/cloudmap/outside.go",
