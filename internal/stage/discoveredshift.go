@@ -31,6 +31,9 @@ func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 	if err == nil {
 		err = cmp.Or(d.staysOut(ctx, to), d.reached(to))
 	}
+	if err == nil {
+		err = d.names.Returned(ctx)
+	}
 	if err != nil {
 		return err
 	}

@@ -301,6 +301,21 @@ func (d *Driver) forget(ctx context.Context, back []Instance) error {
 	return d.Keep(ctx, d.Taken)
 }
 
+// Returned forgets of what was taken out those that the last look has found: a process
+// that put them back may have been killed before it forgot them.
+func (d *Driver) Returned(ctx context.Context) error { return d.returned(ctx, nil) }
+
+// returned leaves aside those that are about to be taken out.
+func (d *Driver) returned(ctx context.Context, leave []member) error {
+	var back []Instance
+	for _, m := range d.live.members {
+		if m.in && m.out && !slices.ContainsFunc(leave, func(l member) bool { return l.instance == m.instance }) {
+			back = append(back, Instance{ID: m.instance})
+		}
+	}
+	return d.forget(ctx, back)
+}
+
 func (d *Driver) takeOut(ctx context.Context, act sluice.Act, c change) error {
 	var leave, out []string
 	for _, m := range c.leave {

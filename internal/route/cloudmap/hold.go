@@ -55,8 +55,8 @@ func (d *Driver) Hold(ctx context.Context, act sluice.Act, to sluice.Weights) (H
 	for _, m := range c.takeOut {
 		h.Taken = append(h.Taken, Taken{m.instance, m.healthy})
 	}
-	if c.none() {
-		return h, nil
+	if err := d.returned(ctx, c.takeOut); err != nil || c.none() {
+		return h, err
 	}
 	return h, d.apply(ctx, act, c)
 }
