@@ -29,10 +29,11 @@ func (c Case) rollsUnseen() bool {
 	return alone && !c.faulty("no-capacity", "slow-start", "failed-operation") && !c.excuses(TakeOut)
 }
 
-// lingers: somebody else stops tasks of the canary, and nobody may be there who takes
-// their records out.
+// lingers: somebody else, or auto scaling, stops tasks of the canary, and nobody may be
+// there who takes their records out.
 func (c Case) lingers() bool {
-	return c.excuses(ScaleCanary) && len(c.Kills)+len(c.Faults)+c.Full.Row > 0
+	stops := c.excuses(ScaleCanary) || c.excuses(Scale) || c.World.Scaling.moves()
+	return stops && len(c.Kills)+len(c.Faults)+c.Full.Row > 0
 }
 
 // servesOn: both versions answer after SIGTERM until nobody has their address any
