@@ -16,6 +16,9 @@ func (r *Run) retire(ctx context.Context, m member) error {
 		if err := r.empty(ctx, m); err != nil {
 			return err
 		}
+		if err := r.stays(ctx); err != nil {
+			return err
+		}
 		if err := r.hosting.remove(ctx, m); err != nil {
 			return err
 		}
@@ -29,10 +32,22 @@ func (r *Run) empty(ctx context.Context, m member) error {
 	if err := r.access.part(ctx, m); err != nil {
 		return err
 	}
+	if err := r.stays(ctx); err != nil {
+		return err
+	}
 	if err := r.hosting.zero(ctx, m); err != nil {
 		return err
 	}
 	return r.awaitEmpty(ctx, m)
+}
+
+// stays looks, in a rollback, whether somebody made what is about to go PRIMARY
+// meanwhile: waits lie between the last look and the write.
+func (r *Run) stays(ctx context.Context) error {
+	if !r.returns() || r.former == nil {
+		return nil
+	}
+	return r.hosting.stays(ctx)
 }
 
 // awaitEmpty returns when the member has no running task and nothing of it is
