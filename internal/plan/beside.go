@@ -88,15 +88,13 @@ func (p *Plan) besideRetire(s *Stage) {
 }
 
 // besideReturn takes the canary service away in a rollback, or makes it again what
-// an earlier deployment had left; and before, it may have to serve.
+// an earlier deployment had left, which may be gone by the first write; and before, it
+// may have to serve.
 func (p *Plan) besideReturn(s *Stage, live Live) {
-	_, stands := live.besideStands()
-	if stands || p.Bridges() {
+	if _, stands := live.besideStands(); stands || p.Bridges() {
 		p.besideRollout(s)
 	}
-	if !stands {
-		p.besideRetire(s)
-	}
+	p.besideRetire(s)
 }
 
 // Bridges reports whether a rollback lets the former revision be found in the canary
