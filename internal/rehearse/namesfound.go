@@ -143,6 +143,13 @@ func (f *field) spared(tx *world.Tx, n int) *world.Instance {
 	return nil
 }
 
+// wellBeside: another task of the primary is well. To one whose only task somebody calls
+// unwell nobody could return.
+func (f *field) wellBeside(tx *world.Tx, i *world.Instance) bool {
+	r, _ := tx.Registries.Get(f.World.registry())
+	return slices.ContainsFunc(r.Instances.Values(), func(o *world.Instance) bool { return o != i && o.Health == "HEALTHY" && !isOurs(o.ID) })
+}
+
 // putIn registers an address that is no task's.
 func (f *field) putIn() {
 	f.inWorld(func(tx *world.Tx) {
@@ -174,7 +181,7 @@ func (f *field) putBackIn() {
 // sayUnwell tells Cloud Map that the n-th instance is UNHEALTHY, if others are well.
 func (f *field) sayUnwell(n int) {
 	f.inWorld(func(tx *world.Tx) {
-		if i := f.spared(tx, n); i != nil {
+		if i := f.spared(tx, n); i != nil && (isOurs(i.ID) || f.wellBeside(tx, i)) {
 			f.sim.Registry().Tell(tx, i, "UNHEALTHY")
 		}
 	})
