@@ -143,11 +143,15 @@ func (f *field) spared(tx *world.Tx, n int) *world.Instance {
 	return nil
 }
 
-// wellBeside: another task of the primary is well. To one whose only task somebody calls
-// unwell nobody could return.
+// wellBeside: another task of the same version of the primary is well. To one whose only
+// task somebody calls unwell nobody could return.
 func (f *field) wellBeside(tx *world.Tx, i *world.Instance) bool {
 	r, _ := tx.Registries.Get(f.World.registry())
-	return slices.ContainsFunc(r.Instances.Values(), func(o *world.Instance) bool { return o != i && o.Health == "HEALTHY" && !isOurs(o.ID) })
+	of := f.taskOf(tx, i.ID)
+	return of != nil && slices.ContainsFunc(r.Instances.Values(), func(o *world.Instance) bool {
+		t := f.taskOf(tx, o.ID)
+		return o != i && o.Health == "HEALTHY" && t != nil && t.Set == of.Set
+	})
 }
 
 // putIn registers an address that is no task's.
