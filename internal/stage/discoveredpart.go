@@ -22,7 +22,7 @@ func (d *discovered) part(ctx context.Context, m member) error {
 	}
 	tried := map[string]int{}
 	for n := range rounds {
-		if _, err := d.names.Sweep(ctx, d.write); err != nil {
+		if err := d.sweep(ctx); err != nil {
 			return err
 		}
 		found, err := d.foundOf(ctx, m)
