@@ -6,7 +6,8 @@
 #               KINDS=CodeDeploy draws those alone
 # make kill     deployments killed before and after every write and every row,
 #               simulated, and by SIGKILL at every write (make kill-real alone)
-# make mutants  broken rules, each of which the simulation must notice
+# make mutants  broken rules, for each of which a test or the simulation must fail:
+#               ONLY=journal runs those of one area; make test runs a tenth
 # make bench    the figures that are promised, with their targets
 # make clean    take away what was built
 
@@ -28,7 +29,7 @@ RELEASE     = $(GO) build -ldflags='-s -w'
 # Every file that make or an editor did not leave here, with its checksum.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt floors generated test sim kill kill-real mutants demo bench figures check cross tidy size clean
+.PHONY: all build vet staticcheck fmt floors generated test sim kill kill-real outages mutants demo bench figures check cross tidy size clean
 
 all: build staticcheck test
 
@@ -59,7 +60,7 @@ generated:
 		echo "generated files were stale; they are fresh now, look at them and check them in"; exit 1; fi
 
 test: fmt floors generated vet
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 # A seed that breaks a promise is made small and written to
 # internal/rehearse/testdata, where the tests find it.
@@ -70,11 +71,16 @@ kill: kill-real
 	$(GO) test ./internal/rehearse -run '^TestKilledAnywhere$$' -count=1 -timeout 2h -v -kills
 	$(GO) test ./internal/piped -run 'Killed|Refused|CancelledAnywhere' -count=1 -timeout 2h -v -kills
 
+# AWS's answers are taken away, or replaced by a proxy's, at 40 points of four deployments.
+outages:
+	$(GO) test ./internal/rehearse -run '^TestOutages$$' -count=1 -timeout 4h -v -outages
+
 kill-real:
 	$(GO) test ./cmd/sluice -run '^TestKilledForReal$$' -count=1 -timeout 2h -v -kills
 
 mutants:
-	$(GO) test ./internal/rehearse -run '^TestMutants' -count=1 -timeout 2h -v -mutants
+	$(GO) test ./internal/mutants -run '^TestMutations' -count=1 -timeout 8h -v -all -only '$(ONLY)' | grep -vE '^=== |PAUSE|CONT'
+	$(GO) test ./internal/rehearse -run '^TestMutants' -count=1 -timeout 8h -v -mutants -only '$(ONLY)'
 
 demo:
 	$(GO) run ./cmd/sluice demo

@@ -82,6 +82,7 @@ var eventKinds = map[string]func([]byte) (Event, error){
 	Printed{}.kind():           decodeAs[Printed],
 	Warned{}.kind():            decodeAs[Warned],
 	Noted{}.kind():             decodeAs[Noted],
+	Unanswered{}.kind():        decodeAs[Unanswered],
 }
 
 func decodeAs[E Event](data []byte) (Event, error) {
@@ -183,7 +184,7 @@ type Adopted struct {
 
 // CapacityChanged: tasks or targets of a variant changed.
 type CapacityChanged struct {
-	Variant  Variant `json:"variant"`
+	Variant  Variant `json:"variant"` // primary, canary, or leaving: a task set or deployment that is being removed
 	TaskSet  string  `json:"taskSet,omitempty"`
 	Revision string  `json:"revision,omitempty"`
 	Desired  int     `json:"desired"`
@@ -265,3 +266,4 @@ func (LifecycleChanged) kind() string  { return "lifecycleChanged" }
 func (FailureSeen) kind() string       { return "failureSeen" }
 func (Warned) kind() string            { return "warned" }
 func (Noted) kind() string             { return "noted" }
+func (Unanswered) kind() string        { return "unanswered" }

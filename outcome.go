@@ -21,7 +21,7 @@ const (
 	TimedOut Outcome = "timed out"
 	// Stopped: a person stopped it.
 	Stopped Outcome = "stopped"
-	// Gone: the service or what carried the deployment does not exist any more.
+	// Gone: the service or what carried the deployment does not exist any more, or no task is to run.
 	Gone Outcome = "gone"
 )
 
@@ -34,6 +34,8 @@ const (
 	Denied Kind = "denied"
 	// Throttled: AWS refused the rate, longer than the retry policy waits.
 	Throttled Kind = "throttled"
+	// Unreachable: AWS gave no answer, or one that is not AWS's: connection refused, timeout, 5xx, proxy page.
+	Unreachable Kind = "no answer"
 	// NotFound: the resource does not exist (any more).
 	NotFound Kind = "not found"
 	// Conflict: AWS's state forbids the call.
@@ -61,7 +63,7 @@ const (
 	ExitStopped      = 4 // stopped by a person
 	ExitFailed       = 5 // failed and not rolled back
 	ExitSuperseded   = 6 // superseded, or held by another
-	ExitDenied       = 7 // refused by AWS: credentials, permissions
+	ExitDenied       = 7 // no access to AWS: no answer, or credentials or permissions refused
 	ExitAwaitApprove = 8 // waiting for approval, with --no-wait
 	ExitUndecided    = 9 // ended undecided: timed out, stalled, gone
 )
@@ -114,11 +116,21 @@ func (k Kind) Outcome() Outcome {
 	return Failed
 }
 
+// CanResume reports whether an error of kind k says nothing about the
+// deployment: AWS could not be asked. The deployment pauses and can be resumed.
+func (k Kind) CanResume() bool {
+	switch k {
+	case Denied, Throttled, Unreachable:
+		return true
+	}
+	return false
+}
+
 // ExitCode is the exit code of a command that ends with an error of kind k
 // before any deployment began.
 func (k Kind) ExitCode() int {
 	switch k {
-	case Denied:
+	case Denied, Unreachable:
 		return ExitDenied
 	case Overtaken, LostClaim:
 		return ExitSuperseded

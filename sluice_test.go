@@ -103,7 +103,7 @@ func TestEventsSurviveTheEnvelope(t *testing.T) {
 		Wrote{Action: "a/b/c", Write: Write{"ecs:X", "r"}, Result: "ok"}, Adopted{Action: "a/b/c", Resource: "r"},
 		CapacityChanged{Variant: Canary, Desired: 3}, TrafficShifted{ToPrimary: 90, ToCanary: 10, Rules: []string{"arn"}},
 		LifecycleChanged{Deployment: "d-123456789", Name: "AfterInstall", Status: "Failed", Message: "why"},
-		FailureSeen{Variant: Canary, Cause: "exit code 1", Count: 2}, Warned{Message: "m"}, Noted{Message: "m"},
+		FailureSeen{Variant: Canary, Cause: "exit code 1", Count: 2}, Warned{Message: "m"}, Noted{Message: "m"}, Unanswered{Seconds: 20, Cause: "EOF"},
 		TaskChanged{Task: "t", Status: "RUNNING"}, TaskEnded{Task: "t", Containers: []ContainerEnded{{Name: "web", Reason: "r"}}}, Printed{Task: "t", Line: "l"},
 	}
 	if len(events) != len(eventKinds) {

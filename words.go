@@ -15,6 +15,9 @@ const (
 	Primary Variant = "primary"
 	// Canary is the proposed change, beside the primary.
 	Canary Variant = "canary"
+	// Leaving is in events of capacity only: a task set, or a deployment of ECS's, that is
+	// being removed.
+	Leaving Variant = "leaving"
 )
 
 // Access is how callers reach a service.
@@ -40,6 +43,20 @@ const (
 	ReassertChange OnOutside = "reassert"
 	// AdoptChange takes theirs for ours and goes on.
 	AdoptChange OnOutside = "adopt"
+)
+
+// OnTargets is what a deployment does about task sets and targets of others that get
+// requests from the target groups of the application.
+type OnTargets string
+
+const (
+	// StopOnTargets refuses the deployment before anything is written.
+	StopOnTargets OnTargets = "stop"
+	// AllowTargets deploys beside them; they keep their part of the requests.
+	AllowTargets OnTargets = "allow"
+	// RemoveTargets drains and deletes such task sets first. It does not deregister
+	// targets that are no task of the service.
+	RemoveTargets OnTargets = "remove"
 )
 
 // Weights are the shares of traffic of the two variants, in percent. They

@@ -2,6 +2,7 @@ package awssim
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -63,5 +64,9 @@ func (d direct) HandleSerialize(ctx context.Context, in middleware.SerializeInpu
 	}
 	ctx = wire.WithCaller(ctx, wire.Caller{AccessKey: e.account, Account: e.account}, region)
 	out.Result, err = e.server.Call(ctx, awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx), in.Parameters)
+	if errors.Is(err, wire.ErrNoAnswer) {
+		return out, meta, nil // what a proxy says: no request id
+	}
+	awsmiddleware.SetRequestIDMetadata(&meta, "direct")
 	return out, meta, err
 }

@@ -2,7 +2,9 @@ package awssim
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -46,9 +48,7 @@ func (s *Sim) Handler() http.Handler {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /_sluice/demand", s.serveDemand)
-	mux.HandleFunc("/_sluice/", func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, "there is no "+r.Method+" "+r.URL.Path+"; there are reset, world, time, traffic, traffic/reset, faults and demand", http.StatusNotFound)
-	})
+	mux.HandleFunc("/_sluice/", refuseControl)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Origin") != "":
@@ -61,6 +61,48 @@ func (s *Sim) Handler() http.Handler {
 	})
 }
 
+// controls are the paths of the control with their methods.
+var controls = [...][2]string{{"reset", "POST"}, {"world", "GET"}, {"time", "GET"}, {"traffic", "GET"}, {"traffic/reset", "POST"},
+	{"faults", "GET, POST, DELETE"}, {"demand", "POST"}}
+
+// refuseControl says which methods a path has, or which paths there are.
+func refuseControl(w http.ResponseWriter, r *http.Request) {
+	all := make([]string, 0, len(controls))
+	for _, c := range controls {
+		if r.URL.Path == "/_sluice/"+c[0] {
+			w.Header().Set("Allow", c[1])
+			http.Error(w, fmt.Sprintf("%s takes %s, not %s", r.URL.Path, c[1], r.Method), http.StatusMethodNotAllowed)
+			return
+		}
+		all = append(all, c[0]+" ("+c[1]+")")
+	}
+	http.Error(w, fmt.Sprintf("there is no %s %s; there are %s", r.Method, r.URL.Path, strings.Join(all, ", ")), http.StatusNotFound)
+}
+
+// Bounds of what the control reads.
+const (
+	largestControl = 1 << 20
+	longestLine    = bufio.MaxScanTokenSize
+)
+
+// controlBody is the body of a request to the control, whole.
+func controlBody(w http.ResponseWriter, r *http.Request) (io.Reader, bool) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestControl))
+	if err != nil {
+		http.Error(w, fmt.Sprintf("the body cannot be read, or has more than %d bytes", largestControl), http.StatusRequestEntityTooLarge)
+		return nil, false
+	}
+	return bytes.NewReader(data), true
+}
+
+// lineError says in plain words that a line is too long.
+func lineError(err error) error {
+	if errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("a line has more than %d bytes", longestLine)
+	}
+	return err
+}
+
 func (s *Sim) serveReset(w http.ResponseWriter, _ *http.Request) {
 	if err := s.Reset(); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -70,8 +112,12 @@ func (s *Sim) serveReset(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Sim) serveInject(w http.ResponseWriter, r *http.Request) {
+	body, ok := controlBody(w, r)
+	if !ok {
+		return
+	}
 	e := s.now.Load()
-	faults, err := e.readFaults(io.LimitReader(r.Body, 1<<20))
+	faults, err := e.readFaults(body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -84,9 +130,13 @@ func (s *Sim) serveInject(w http.ResponseWriter, r *http.Request) {
 
 // serveDemand changes what the callers of services ask of them, all or none.
 func (s *Sim) serveDemand(w http.ResponseWriter, r *http.Request) {
+	body, ok := controlBody(w, r)
+	if !ok {
+		return
+	}
 	e := s.now.Load()
 	err := e.world.Do(world.Key{Account: e.account, Region: e.region}, func(tx *world.Tx) error {
-		return setDemands(tx, io.LimitReader(r.Body, 1<<20))
+		return setDemands(tx, body)
 	})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -117,10 +167,13 @@ func setDemands(tx *world.Tx, body io.Reader) error {
 		}
 		all = append(all, demand{svc, percent})
 	}
+	if err := lines.Err(); err != nil {
+		return lineError(err)
+	}
 	for _, d := range all {
 		tx.SetDemand(d.of, d.percent)
 	}
-	return lines.Err()
+	return nil
 }
 
 // readFaults reads a fault per line; empty lines and lines that begin with # are
@@ -138,7 +191,7 @@ func (e *era) readFaults(r io.Reader) (faults []fault.Fault, err error) {
 		}
 		faults = append(faults, f)
 	}
-	return faults, lines.Err()
+	return faults, lineError(lines.Err())
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -13,8 +14,9 @@ var update = flag.Bool("update", false, "write FIDELITY.md anew from the parts")
 const fidelityHead = `# Fidelity
 
 What the simulated AWS does as AWS does, where AWS says so, and which test holds it; and what is not simulated. Where AWS is
-silent the simulator is less kind than AWS, behind a knob of its own. Each package keeps its part; this page is put together
-from them by ` + "`go test ./awssim -run TestFidelity -update`" + `.
+silent the simulator is less kind than AWS, behind a setting of its own (knobs in a world file): by default as much as was
+seen, and the simulation of sluice draws more. The program awssim/fidelity holds these rows against an AWS account. Each package
+keeps its part; this page is put together from them by ` + "`go test ./awssim -run TestFidelity -update`" + `.
 `
 
 // FIDELITY.md is the parts of the packages, and nothing else.
@@ -49,4 +51,41 @@ func titled(pkg, text string) string {
 		return "## " + strings.TrimLeft(text, "# ")
 	}
 	return "## " + pkg + "\n\n" + text
+}
+
+var testName = regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w+`)
+
+// Every row of FIDELITY.md names a test, and each test that it names exists.
+func TestEveryRowNamesATest(t *testing.T) {
+	files, err := filepath.Glob("*/*_test.go")
+	own, _ := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	for _, f := range append(files, own...) {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code.Write(text)
+	}
+	page, err := os.ReadFile("FIDELITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(page), "\n") {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| behaviour |") {
+			continue
+		}
+		names := testName.FindAllString(line, -1)
+		if len(names) == 0 {
+			t.Errorf("no test holds %s", line)
+		}
+		for _, n := range names {
+			if !strings.Contains(code.String(), "func "+n) {
+				t.Errorf("there is no test %s: %s", n, line)
+			}
+		}
+	}
 }

@@ -121,7 +121,7 @@ func TestControl(t *testing.T) {
 	if status, _ := fetch(t, "DELETE", control+"faults", ""); status != 204 || len(s.Faults()) != 0 {
 		t.Errorf("%d %v", status, s.Faults())
 	}
-	if status, body := fetch(t, "GET", control+"wrold", ""); status != 404 || !strings.Contains(body, "there are reset, world, time, traffic") {
+	if status, body := fetch(t, "GET", control+"wrold", ""); status != 404 || !strings.Contains(body, "there are reset (POST), world (GET)") {
 		t.Errorf("%d %s", status, body)
 	}
 }

@@ -1,8 +1,10 @@
 package awssim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -100,6 +102,8 @@ func (e striker) Before(_ world.Key, service, operation string, now time.Time) *
 		return &wire.Injected{DropRequest: true}
 	case fault.Stale:
 		return &wire.Injected{StaleBy: f.By}
+	case fault.Outage:
+		return &wire.Injected{Outage: wire.Outage(cmp.Or(f.As, fault.Refused)), Silence: func(ctx context.Context) { _ = e.clock.Sleep(ctx, time.Duration(math.MaxInt64)) }}
 	case fault.ExpiredCredentials:
 		return &wire.Injected{Refuse: expired(service)}
 	}

@@ -21,15 +21,23 @@ type knobsFile struct {
 	TargetRegistration       string         `yaml:"targetRegistration"`
 	FirstCheck               string         `yaml:"firstCheck"`
 	WeightPropagation        string         `yaml:"weightPropagation"`
+	TargetPropagation        string         `yaml:"targetPropagation"`
 	LoadBalancerProvisioning string         `yaml:"loadBalancerProvisioning"`
 	DeployStep               string         `yaml:"deployStep"`
+	ScaledOutLimit           *time.Duration `yaml:"scaledOutLimit"`
+	StabilityLag             string         `yaml:"stabilityLag"`
 	StaleReads               string         `yaml:"staleReads"`
 	RegistryOperation        string         `yaml:"registryOperation"`
+	InstanceHealthGap        string         `yaml:"instanceHealthGap"`
 	DNSPropagation           string         `yaml:"dnsPropagation"`
 	RegistrationGap          string         `yaml:"registrationGap"`
 	CustomHealth             *time.Duration `yaml:"customHealth"`
 	ECSRestoresInstances     *bool          `yaml:"ecsRestoresInstances"`
 	RestartBackoff           *time.Duration `yaml:"restartBackoff"`
+	TokenLifetime            *time.Duration `yaml:"tokenLifetime"`
+	TaskStartsPerMinute      *int           `yaml:"taskStartsPerMinute"`
+	FargateStartsPerSecond   *int           `yaml:"fargateStartsPerSecond"`
+	StartsWithoutLogGroup    *bool          `yaml:"startsWithoutLogGroup"`
 	TaskSetLimit             int            `yaml:"taskSetLimit"`
 	Throttle                 *bool          `yaml:"throttle"`
 }
@@ -51,7 +59,8 @@ func (k *knobsFile) ranges(to *world.Knobs) []struct {
 		{"loadBalancerProvisioning", k.LoadBalancerProvisioning, &to.LoadBalancerProvisioning},
 		{"deployStep", k.DeployStep, &to.DeployStep}, {"staleReads", k.StaleReads, &to.StaleReads},
 		{"registryOperation", k.RegistryOperation, &to.RegistryOperation}, {"dnsPropagation", k.DNSPropagation, &to.DNSPropagation},
-		{"registrationGap", k.RegistrationGap, &to.RegistrationGap},
+		{"registrationGap", k.RegistrationGap, &to.RegistrationGap}, {"targetPropagation", k.TargetPropagation, &to.TargetPropagation},
+		{"stabilityLag", k.StabilityLag, &to.StabilityLag}, {"instanceHealthGap", k.InstanceHealthGap, &to.InstanceHealthGap},
 	}
 }
 
@@ -63,6 +72,16 @@ func (k *knobsFile) check() error {
 	for _, r := range k.ranges(&to) {
 		if _, err := readRange(r.value); r.value != "" && err != nil {
 			return wrong("knobs."+r.name, "%w", err)
+		}
+	}
+	for name, d := range map[string]*time.Duration{"scaledOutLimit": k.ScaledOutLimit, "tokenLifetime": k.TokenLifetime} {
+		if d != nil && *d < 0 {
+			return wrong("knobs."+name, "%s is less than nothing", *d)
+		}
+	}
+	for name, n := range map[string]*int{"taskStartsPerMinute": k.TaskStartsPerMinute, "fargateStartsPerSecond": k.FargateStartsPerSecond} {
+		if n != nil && *n < 0 {
+			return wrong("knobs."+name, "%d is less than nothing", *n)
 		}
 	}
 	return nil
@@ -92,25 +111,32 @@ func (f *worldFile) knobs(given *world.Knobs) *world.Knobs {
 	case f.Knobs.Delays == "" && given != nil:
 		k = *given
 	}
+	if given != nil {
+		k.Throttle = given.Throttle
+	}
 	for _, r := range f.Knobs.ranges(&k) {
 		if r.value != "" {
 			*r.to, _ = readRange(r.value)
 		}
 	}
-	if f.Knobs.CustomHealth != nil {
-		k.CustomHealth = *f.Knobs.CustomHealth
-	}
-	if f.Knobs.ECSRestoresInstances != nil {
-		k.ECSRestoresInstances = *f.Knobs.ECSRestoresInstances
-	}
-	if f.Knobs.RestartBackoff != nil {
-		k.RestartBackoff = *f.Knobs.RestartBackoff
-	}
+	setGiven(&k.CustomHealth, f.Knobs.CustomHealth)
+	setGiven(&k.ECSRestoresInstances, f.Knobs.ECSRestoresInstances)
+	setGiven(&k.RestartBackoff, f.Knobs.RestartBackoff)
+	setGiven(&k.ScaledOutLimit, f.Knobs.ScaledOutLimit)
+	setGiven(&k.TokenLifetime, f.Knobs.TokenLifetime)
+	setGiven(&k.TaskStartsPerMinute, f.Knobs.TaskStartsPerMinute)
+	setGiven(&k.FargateStartsPerSecond, f.Knobs.FargateStartsPerSecond)
+	setGiven(&k.StartsWithoutLogGroup, f.Knobs.StartsWithoutLogGroup)
+	setGiven(&k.Throttle, f.Knobs.Throttle)
 	if f.Knobs.TaskSetLimit > 0 {
 		k.TaskSetLimit = f.Knobs.TaskSetLimit
 	}
-	if f.Knobs.Throttle != nil {
-		k.Throttle = *f.Knobs.Throttle
-	}
 	return &k
+}
+
+// setGiven sets what a file gives.
+func setGiven[T any](to *T, given *T) {
+	if given != nil {
+		*to = *given
+	}
 }

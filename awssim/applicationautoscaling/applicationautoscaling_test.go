@@ -424,3 +424,20 @@ func refused(t *testing.T, err error, code, text string) {
 		t.Errorf("got %v, want %s with %q", err, code, text)
 	}
 }
+
+// The metric must be above the target for three minutes, not for two.
+func TestScaleOutTakesThreeMinutes(t *testing.T) {
+	b := newBench(t, "ECS", "")
+	b.tracks()
+	b.demand(200)
+	b.pass(10 * time.Minute)
+	b.demand(320)
+	b.pass(2*time.Minute + 55*time.Second)
+	if n := b.desired(); n != 4 {
+		t.Errorf("less than three minutes above the target: %d", n)
+	}
+	b.pass(70 * time.Second)
+	if n := b.desired(); n != 7 {
+		t.Errorf("more than three minutes above the target: %d", n)
+	}
+}

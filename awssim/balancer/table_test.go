@@ -472,3 +472,71 @@ func BenchmarkIdleDay(b *testing.B) {
 		}
 	}
 }
+
+// Of three healthy and unhealthy targets 50 percent are two: the share is rounded up.
+func TestFailOpenRoundsUpItsPercentage(t *testing.T) {
+	b := newBench(t, nil)
+	g := b.group("web")
+	g.Attributes["target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage"] = "50"
+	b.listen(80, share(g, 1))
+	b.register(g, b.task("sim/web:v1"), b.task("sim/web:v1?never-healthy"), b.task("sim/web:v1?never-healthy"))
+	b.pass(time.Minute)
+	if v := b.table().Group(g.ARN); !v.FailOpen || len(v.Taking()) != 3 {
+		t.Errorf("one of three is healthy, 50 percent must be: %d take requests, fail open %v", len(v.Taking()), v.FailOpen)
+	}
+}
+
+// A target that is in its first checks takes requests when its group fails open, one
+// that is being registered does not.
+func TestFailOpenTakesTargetsInTheirFirstChecks(t *testing.T) {
+	b := newBench(t, func(k *world.Knobs) { k.TargetRegistration = world.Range{Min: 10 * time.Second, Max: 10 * time.Second} })
+	g := b.group("web")
+	b.listen(80, share(g, 1))
+	b.register(g, b.task("sim/web:v1?never-healthy"))
+	b.pass(5 * time.Second)
+	takes := func() int { return len(b.table().Group(g.ARN).Taking()) }
+	if takes() != 0 {
+		t.Errorf("%d targets that are being registered take requests", takes())
+	}
+	b.pass(10 * time.Second)
+	b.want(g, "initial Elb.InitialHealthChecking")
+	if takes() != 1 {
+		t.Errorf("%d targets in their first checks take requests, want the only one there is", takes())
+	}
+}
+
+// A deregistered target gets requests until the nodes know it, whatever the API
+// shows; one that was registered is checked once they know it.
+func TestTargetsPropagate(t *testing.T) {
+	b := newBench(t, func(k *world.Knobs) { k.TargetPropagation = world.Range{Min: 4 * time.Second, Max: 4 * time.Second} })
+	g := b.group("web")
+	b.listen(80, share(g, 1))
+	one, two := b.task("sim/web:v1"), b.task("sim/web:v1")
+	b.register(g, one, two)
+	takes := func() int { return len(b.table().Group(g.ARN).Taking()) }
+	b.pass(3 * time.Second)
+	b.want(g, "initial Elb.RegistrationInProgress, initial Elb.RegistrationInProgress")
+	b.pass(time.Second)
+	b.want(g, "healthy, healthy")
+	b.deregister(g, one)
+	b.want(g, "draining Target.DeregistrationInProgress, healthy")
+	b.pass(3 * time.Second)
+	if takes() != 2 {
+		t.Errorf("%d targets take requests 3 s after a deregistration, want both", takes())
+	}
+	b.pass(time.Second)
+	if takes() != 1 {
+		t.Errorf("%d targets take requests once the nodes know", takes())
+	}
+	b.do(func(tx *world.Tx) {
+		g.Attributes["deregistration_delay.timeout_seconds"] = "0"
+		tx.Changed(world.GroupChanged, g)
+	})
+	b.deregister(g, two)
+	if b.pass(time.Second); takes() != 1 {
+		t.Errorf("without a deregistration delay %d targets take requests a second later, want the one that is gone", takes())
+	}
+	if b.pass(4 * time.Second); takes() != 0 {
+		t.Errorf("%d targets take requests in the end", takes())
+	}
+}

@@ -148,6 +148,7 @@ func (l *Law) place(tx *world.Tx, s *state, g *groupNote, t *world.Target) {
 	n := s.noteOf(t)
 	if t.State == "draining" {
 		if n.phase != drains {
+			l.lag(tx, g, t)
 			l.drain(tx, t, n)
 		}
 		return
@@ -205,6 +206,8 @@ func (l *Law) register(tx *world.Tx, g *groupNote, t *world.Target, n *note) {
 	tx.SetTarget(t, "initial", registering, "Target registration is in progress")
 	k := tx.Knobs().TargetRegistration
 	d := tx.Between(k.Min, k.Max, "target registration", g.arn+t.ID, serial)
+	p := tx.Knobs().TargetPropagation
+	d += tx.Between(p.Min, p.Max, "target registration reaches the nodes", g.arn+t.ID, serial)
 	l.later(tx, t, n, d, func(tx *world.Tx) { l.begin(tx, t, n, serial) })
 }
 

@@ -18,6 +18,59 @@ type groupNote struct {
 	check  *check             // how its targets are checked, made ready
 	turn   *atomic.Uint64
 	serial int // registrations so far
+	former []former
+}
+
+// former is a target that was deregistered, as the nodes still know it.
+type former struct {
+	view TargetView
+	till time.Time
+}
+
+// formerOf is what the nodes still know of a target; nil if they know that it was
+// deregistered.
+func (n *groupNote) formerOf(id string, port int32, now time.Time) *former {
+	for i := range n.former {
+		if f := &n.former[i]; f.view.ID == id && f.view.Port == port && f.till.After(now) {
+			return f
+		}
+	}
+	return nil
+}
+
+// lag lets the nodes go on with a target that was just deregistered, if they sent
+// requests to it (knob TargetPropagation).
+func (l *Law) lag(tx *world.Tx, n *groupNote, t *world.Target) {
+	k := tx.Knobs().TargetPropagation
+	n.former = slices.DeleteFunc(n.former, func(f former) bool {
+		return !f.till.After(tx.Now()) || f.view.ID == t.ID && f.view.Port == t.Port
+	})
+	n.serial++
+	d := tx.Between(k.Min, k.Max, "target propagation", n.arn+t.ID, n.serial)
+	view := n.known(t)
+	if d <= 0 || view == nil {
+		return
+	}
+	n.former = append(n.former, former{*view, tx.Now().Add(d)})
+	tx.After(d, func(tx *world.Tx) {
+		stateOf(tx).views.add(n)
+		for _, b := range n.behind {
+			tx.Changed(world.NodesChanged, b.lb)
+		}
+	})
+}
+
+// known is a target as the nodes know it, if they send requests to it; else nil.
+func (n *groupNote) known(t *world.Target) *TargetView {
+	for _, b := range n.behind {
+		v := b.views[b.slot(n.arn)]
+		for _, i := range v.takes {
+			if x := &v.Targets[i]; x.ID == t.ID && x.Port == t.Port {
+				return x
+			}
+		}
+	}
+	return nil
 }
 
 func (s *state) groupAt(arn string) *groupNote {
@@ -44,21 +97,30 @@ func (s *state) group(g *world.TargetGroup) *groupNote {
 func (b *live) see(tx *world.Tx, n *groupNote) {
 	slot := b.slot(n.arn)
 	if g := n.group; g != nil {
-		b.views[slot] = viewOfGroup(tx, g, n.turn)
+		b.views[slot] = viewOfGroup(tx, g, n)
 		return
 	}
 	b.views[slot] = &GroupView{ARN: n.arn, hash: hashOf(n.arn), turn: n.turn}
 }
 
-func viewOfGroup(tx *world.Tx, g *world.TargetGroup, turn *atomic.Uint64) *GroupView {
+func viewOfGroup(tx *world.Tx, g *world.TargetGroup, n *groupNote) *GroupView {
 	v := &GroupView{
-		ARN: g.ARN, Name: g.Name, Targets: make([]TargetView, 0, len(g.Targets)), hash: hashOf(g.ARN), turn: turn,
+		ARN: g.ARN, Name: g.Name, Targets: make([]TargetView, 0, len(g.Targets)), hash: hashOf(g.ARN), turn: n.turn,
 		least:     g.Attributes["load_balancing.algorithm.type"] == "least_outstanding_requests",
 		sticky:    g.Attributes["stickiness.enabled"] == "true" && g.Attributes["stickiness.type"] == "lb_cookie",
 		stickyFor: seconds(g.Attributes["stickiness.lb_cookie.duration_seconds"], 86400),
 	}
 	for _, t := range g.Targets {
+		if f := n.formerOf(t.ID, t.Port, tx.Now()); f != nil && t.State == "draining" {
+			v.Targets = append(v.Targets, f.view)
+			continue
+		}
 		v.Targets = append(v.Targets, viewOfTarget(tx, t))
+	}
+	for _, f := range n.former {
+		if f.till.After(tx.Now()) && g.Find(f.view.ID, f.view.Port) == nil {
+			v.Targets = append(v.Targets, f.view)
+		}
 	}
 	v.open(g)
 	return v

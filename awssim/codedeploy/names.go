@@ -68,7 +68,7 @@ func deployment(tx *world.Tx, id *string) (*shifter.Deployment, error) {
 	}
 	d, ok := shifter.StateOf(tx).Deployments.Get(*id)
 	if !ok {
-		return nil, world.Refuse("DeploymentDoesNotExistException", "The deployment %s could not be found", *id)
+		return nil, noDeployment(*id)
 	}
 	return d, nil
 }
@@ -110,4 +110,8 @@ func text(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+func noDeployment(id string) *world.Refusal {
+	return world.Refuse("DeploymentDoesNotExistException", "The deployment %s could not be found", id)
 }

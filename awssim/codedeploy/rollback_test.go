@@ -215,3 +215,32 @@ func TestAServiceThatIsDeletedMeanwhile(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// AWS: a deployment may fail if its service is scaled out for more than five minutes.
+func TestAServiceThatIsScaledOutFailsTheDeployment(t *testing.T) {
+	scale := func(b *bench, n int32) {
+		_, err := b.ecs.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), DesiredCount: &n})
+		b.ok(err)
+	}
+	b := newBench(t, 2, "", "")
+	id := b.deploy("sim/web:v2?start-delay=7m", "half")
+	b.pass(time.Minute)
+	scale(b, 5)
+	b.pass(4*time.Minute + 50*time.Second)
+	if d := b.get(id); d.Status != cdtypes.DeploymentStatusInProgress {
+		t.Errorf("scaled out for less than five minutes: %s", d.Status)
+	}
+	b.pass(20 * time.Second)
+	if d := b.get(id); d.Status != cdtypes.DeploymentStatusFailed || d.ErrorInformation.Code != "ECS_UPDATE_ERROR" {
+		t.Errorf("scaled out for five minutes: %s %+v", d.Status, d.ErrorInformation)
+	}
+	b = newBench(t, 2, "", "")
+	id = b.deploy("sim/web:v2?start-delay=7m", "half")
+	b.pass(time.Minute)
+	scale(b, 5)
+	b.pass(4 * time.Minute)
+	scale(b, 3)
+	if d := b.ends(id); d.Status != cdtypes.DeploymentStatusSucceeded {
+		t.Errorf("scaled out and in again: %s %+v", d.Status, d.ErrorInformation)
+	}
+}

@@ -40,7 +40,7 @@ func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "codedeploy", ServiceID: "CodeDeploy", Protocol: wire.JSON11, Target: "CodeDeploy_20141006",
 		Operations: s.operations(), LowerFirst: true, Errors: modelled(), Known: known(),
-		Names: names(),
+		Names: names(), Missing: map[string]func(string) *world.Refusal{"GetDeployment": noDeployment},
 	}
 }
 

@@ -1,6 +1,7 @@
 package dataplane_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -343,6 +344,60 @@ func TestNothingConnectsOutsideLoopback(t *testing.T) {
 	b.do(func(tx *world.Tx) { tx.Register(g, "192.0.2.1", 80, "us-east-1a", nil) })
 	b.pass(10 * time.Second)
 	if got := b.get(l.Bound, "/"); got.status != 502 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A client that leaves before the answer is counted as one that the load balancer
+// logs with status 460, and not as failed.
+func TestAClientThatLeavesIsCountedAs460(t *testing.T) {
+	b := newBench(t)
+	g := b.group("web", 0)
+	l := b.listen(80, forward(share(g, 1)))
+	arrived, done := make(chan bool), make(chan bool)
+	b.register(g, b.taskOf(image.Behaviour{Version: "go", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			arrived <- true
+			<-done
+		}
+	})}, nil))
+	b.pass(5 * time.Second)
+	b.until("the probe has passed", func() bool { return b.get(l.Bound, "/").status == 200 })
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan bool)
+	go func() {
+		defer close(left)
+		b.get(l.Bound, "/slow", func(r *http.Request) { *r = *r.WithContext(ctx) })
+	}()
+	<-arrived
+	leave()
+	<-left
+	b.until("it is counted", func() bool { return b.outcomes()["client gone go"] == 1 })
+	close(done)
+	if tr := b.plane.Traffic(); tr.Statuses[460] != 1 || tr.Failed != 0 {
+		t.Errorf("%+v", tr)
+	}
+}
+
+// The world says that a task runs and is healthy before its process is started here. A
+// request that comes in between waits for the process; it is not lost with status 502.
+func TestRequestWaitsForAProcessThatTheWorldHasStarted(t *testing.T) {
+	b := newBench(t)
+	g := b.group("web", 0)
+	l := b.listen(80, forward(share(g, 1)))
+	does := image.Behaviour{Version: "v1"}
+	task := b.silent(does)
+	b.plane.HoldUntilFlush()
+	if err := b.w.Do(east, func(tx *world.Tx) error {
+		tx.Emit(world.StartProcess{Key: east, Task: task.ARN, TaskID: task.ID, Container: "web", Address: task.Address, Ports: []int32{8080}, Behaviour: does, At: tx.Now()})
+		tx.Register(g, task.Address.String(), 8080, "us-east-1a", task)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.move(time.Second)
+	b.w.Advance()
+	if got := b.get(l.Bound, "/"); got.status != 200 {
 		t.Errorf("%+v", got)
 	}
 }

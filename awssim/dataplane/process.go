@@ -118,8 +118,23 @@ func (ps *processes) tasks() []string {
 // dial connects to an address of the simulated network: to the container behind
 // it, wherever its socket is. An address that is no container's is connected to
 // as it is, if it is a loopback one: a target may be a server of the user's own.
+//
+// The world may be ahead: it says that a task runs, and effects are carried out one
+// after the other. A refusal is believed once all effects until now are carried out.
 func (p *Plane) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	if c := p.processes.at(to); c != nil {
+	before := p.processes.at(to)
+	conn, err := p.dialOnce(ctx, before, to)
+	if !refused(err) || p.Flush(ctx) != nil {
+		return conn, err
+	}
+	if now := p.processes.at(to); now != before {
+		return p.dialOnce(ctx, now, to)
+	}
+	return conn, err
+}
+
+func (p *Plane) dialOnce(ctx context.Context, c process, to netip.AddrPort) (net.Conn, error) {
+	if c != nil {
 		return c.dial(ctx, int32(to.Port()))
 	}
 	if p.taskAddress(to.Addr()) || !to.Addr().IsLoopback() {

@@ -37,6 +37,11 @@ func (t transport) Do(r *http.Request) (*http.Response, error) { return t.server
 
 func newBench(t *testing.T, o world.Options) *bench {
 	t.Helper()
+	if o.Knobs == nil {
+		k := world.DefaultKnobs()
+		k.StabilityLag = world.Range{} // tests wait by what is shown
+		o.Knobs = &k
+	}
 	b := &bench{Stand: worldtest.NewStand(o), t: t, ctx: t.Context()}
 	b.room = ecs.New(b.World)
 	b.Client = awsecs.NewFromConfig(aws.Config{

@@ -63,9 +63,10 @@ func (s *Service) Promote(tx *world.Tx, ts *world.TaskSet) { s.law.Promote(tx, t
 // Retire drains a task set, for CodeDeploy.
 func (s *Service) Retire(tx *world.Tx, ts *world.TaskSet) { s.law.Retire(tx, ts) }
 
-// SetDesired changes a service's desired count, for Application Auto Scaling.
+// SetDesired changes a service's desired count, for Application Auto Scaling, as far as
+// the quota of tasks per service lets it.
 func (s *Service) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
-	s.law.SetDesired(tx, svc, desired)
+	s.law.SetDesired(tx, svc, min(desired, mostOfService))
 }
 
 // firstSet makes the PRIMARY task set that a service with controller

@@ -22,7 +22,7 @@ func clusterOf(tx *world.Tx, id *string) (*world.Cluster, error) {
 // serviceIn finds a service of a cluster by name or ARN, whatever its status.
 func serviceIn(tx *world.Tx, c *world.Cluster, id string) (*world.Service, bool) {
 	s, ok := tx.Services.Get(c.Name + "/" + lastOf(id))
-	if !ok || isARN(id) && id != s.ARN {
+	if !ok || isARN(id) && id != s.ARN || !isARN(id) && id != s.Name {
 		return nil, false
 	}
 	return s, true

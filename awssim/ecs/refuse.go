@@ -16,6 +16,13 @@ func client(format string, args ...any) error {
 	return world.Refuse("ClientException", format, args...)
 }
 
+// mostOfService is how many tasks a service may have ("Amazon ECS service quotas").
+const mostOfService = 5000
+
+func tooManyTasks() error {
+	return invalid("Desired count can not be more than %d, the quota of tasks per service.", mostOfService)
+}
+
 // unsimulated is refused although AWS would do it.
 func unsimulated(what string) error {
 	return world.Refuse("UnsupportedFeatureException", "%s: not simulated.", what)

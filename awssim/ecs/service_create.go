@@ -132,6 +132,8 @@ func checkCreate(in *awsecs.CreateServiceInput, controller string) error {
 		return checkDaemon(in, controller)
 	case val(in.DesiredCount) < 0:
 		return invalid("Desired count can not be negative.")
+	case val(in.DesiredCount) > mostOfService:
+		return tooManyTasks()
 	case val(in.HealthCheckGracePeriodSeconds) < 0:
 		return invalid("healthCheckGracePeriodSeconds can not be negative.")
 	case in.DesiredCount == nil && controller != "EXTERNAL":

@@ -63,6 +63,23 @@ func TestExternalServicesRefuseUpdatesOfTaskSets(t *testing.T) {
 	}
 }
 
+// 5,000 tasks are the quota of a service: more of them would take the memory of the
+// machine.
+func TestTasksPerServiceAreLimited(t *testing.T) {
+	b := newBench(t, world.Options{})
+	b.external(1)
+	in := externalInput(1)
+	in.ServiceName, in.DesiredCount = aws.String("other"), aws.Int32(5001)
+	refused(b.CreateService(b.ctx, in))(t, invalid, "Desired count can not be more than 5000, the quota of tasks per service.")
+	update := &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DesiredCount: aws.Int32(100_000_000)}
+	refused(b.UpdateService(b.ctx, update))(t, invalid, "Desired count can not be more than 5000, the quota of tasks per service.")
+
+	out := must(b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"), Services: []string{"../api", "web/api"}}))(t)
+	if len(out.Services) != 0 || len(out.Failures) != 2 || *out.Failures[0].Reason != "MISSING" {
+		t.Errorf("%+v", out)
+	}
+}
+
 func TestCreateServiceTwice(t *testing.T) {
 	b := newBench(t, world.Options{})
 	first := b.external(1)

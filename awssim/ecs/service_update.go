@@ -79,6 +79,8 @@ func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool
 	switch {
 	case val(in.DesiredCount) < 0:
 		return invalid("Desired count can not be negative.")
+	case val(in.DesiredCount) > mostOfService:
+		return tooManyTasks()
 	case val(in.HealthCheckGracePeriodSeconds) < 0:
 		return invalid("healthCheckGracePeriodSeconds can not be negative.")
 	case in.ServiceConnectConfiguration != nil && in.ServiceConnectConfiguration.Enabled:

@@ -242,7 +242,7 @@ func showTaskSet(ts *world.TaskSet, tags bool) *ecstypes.TaskSet {
 	d.Scale = &ecstypes.Scale{Unit: "PERCENT", Value: ts.Scale}
 	d.ComputedDesiredCount, d.RunningCount, d.PendingCount = int32(ts.Computed), int32(running), int32(pending)
 	d.CreatedAt, d.UpdatedAt = stamp(ts.CreatedAt), stamp(ts.UpdatedAt)
-	d.StabilityStatus, d.StabilityStatusAt = ecstypes.StabilityStatus(ts.Stability), stamp(ts.StabilityAt)
+	d.StabilityStatus, d.StabilityStatusAt = ecstypes.StabilityStatus(ts.ShownStability), stamp(ts.StabilityAt)
 	return &d
 }
 

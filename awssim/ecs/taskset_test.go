@@ -217,3 +217,43 @@ func TestEventsAreTheNewestHundred(t *testing.T) {
 		t.Errorf("%d ids", len(ids))
 	}
 }
+
+// A fresh STEADY_STATE may be of the time before an update.
+func TestStabilityIsShownLater(t *testing.T) {
+	k := world.DefaultKnobs()
+	k.StabilityLag = world.Range{Min: 8 * time.Second, Max: 8 * time.Second}
+	b := newBench(t, world.Options{Knobs: &k})
+	b.external(2)
+	ts := b.set(b.register("sim/web:v1"), b.blue, 100)
+	b.steady(1)
+	b.Run(20 * time.Second)
+	if got := b.scale(ts, 50); got.ComputedDesiredCount != 1 || got.StabilityStatus != "STEADY_STATE" {
+		t.Errorf("at once: computed %d, %s", got.ComputedDesiredCount, got.StabilityStatus)
+	}
+	b.Run(7 * time.Second)
+	if got := b.service().TaskSets[0]; got.StabilityStatus != "STEADY_STATE" {
+		t.Errorf("7 s later: %s", got.StabilityStatus)
+	}
+	b.Run(time.Second)
+	if got := b.service().TaskSets[0]; got.StabilityStatus != "STABILIZING" {
+		t.Errorf("8 s later: %s", got.StabilityStatus)
+	}
+}
+
+func TestATokenIsForgotten(t *testing.T) {
+	k := world.DefaultKnobs()
+	k.TokenLifetime = time.Minute
+	b := newBench(t, world.Options{Knobs: &k})
+	b.external(1)
+	in := setInput(b.register("sim/web:v1"), b.blue, 100)
+	in.ClientToken = aws.String("f81d4fae-7dec-11d0-a765-00a0c91e6bf6")
+	one := must(b.CreateTaskSet(b.ctx, in))(t)
+	b.Run(50 * time.Second)
+	if two := must(b.CreateTaskSet(b.ctx, in))(t); *one.TaskSet.Id != *two.TaskSet.Id {
+		t.Errorf("%s and %s within a minute", *one.TaskSet.Id, *two.TaskSet.Id)
+	}
+	b.Run(20 * time.Second)
+	if three := must(b.CreateTaskSet(b.ctx, in))(t); *one.TaskSet.Id == *three.TaskSet.Id {
+		t.Error("the token is remembered for more than a minute")
+	}
+}

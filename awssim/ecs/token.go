@@ -17,10 +17,11 @@ type token struct {
 // that ECS has forgotten, an hour after they stopped, go with them.
 const tasksKept = 24 * time.Hour
 
-// forgotten reports whether ECS remembers a token of RunTask no more.
+// forgotten reports whether ECS remembers a token no more.
 func (t token) forgotten(tx *world.Tx, op string) bool {
 	if op != "RunTask" {
-		return false
+		lasts := tx.Knobs().TokenLifetime
+		return lasts > 0 && tx.Now().Sub(t.at) > lasts
 	}
 	for _, arn := range t.arns {
 		if _, known := tx.Tasks.Get(arn); known {
@@ -31,8 +32,8 @@ func (t token) forgotten(tx *world.Tx, op string) bool {
 }
 
 // repeated finds what an earlier call with the same token made; ok is false if
-// there was none. The same token with other parameters is refused. Tokens but for
-// RunTask's are remembered for ever; a token counts within its cluster.
+// there was none. The same token with other parameters is refused. A token counts
+// within its cluster, as long as it is remembered.
 func repeated(tx *world.Tx, op, cluster, given, print string, conflict func([]string) error) (arns []string, ok bool, err error) {
 	if given == "" {
 		return nil, false, nil

@@ -18,6 +18,7 @@ const (
 	Stale              Kind = "stale"               // a read answers what was true that long ago
 	Latency            Kind = "latency"             // the call takes that much longer
 	ExpiredCredentials Kind = "expired-credentials" // the call is answered ExpiredToken
+	Outage             Kind = "outage"              // the call gets no answer, or what as= says instead of one
 	FailedOperation    Kind = "failed-operation"    // the call is answered; what it began asynchronously ends in FAIL
 	SlowStart          Kind = "slow-start"          // tasks of a service take that much longer to start
 	NoCapacity         Kind = "no-capacity"         // no task can be placed in a cluster
@@ -30,6 +31,8 @@ type Fault struct {
 	Kind Kind
 	On   string // "ecs:CreateTaskSet", or the name of a service, cluster or zone; "" if the kind takes none
 
+	As    string  // what comes instead of an answer, of Outage: one of [Outages]
+	Skip  int     // calls that pass before it begins; For counts from the first that does not
 	Times int     // at most that often; 0 is without limit
 	P     float64 // chance per call, in (0, 1]; 0 is always
 	Count int     // tasks that crash
@@ -54,11 +57,15 @@ func (f Fault) String() string {
 }
 
 // optionOrder is the order in which options are printed.
-var optionOrder = []string{"times", "count", "exit", "p", "by", "after", "for"}
+var optionOrder = []string{"as", "skip", "times", "count", "exit", "p", "by", "after", "for"}
 
 // option is an option's value as text, "" if it was not given.
 func (f Fault) option(name string) string {
 	switch name {
+	case "as":
+		return f.As
+	case "skip":
+		return number(f.Skip)
 	case "times":
 		return number(f.Times)
 	case "count":
@@ -80,6 +87,24 @@ func (f Fault) option(name string) string {
 	}
 	return ""
 }
+
+// What comes instead of an answer. Only a truncated call has taken effect.
+const (
+	Refused   = "refused"   // the connection is refused
+	Closed    = "closed"    // the connection is closed
+	Silent    = "silent"    // nothing, until the caller gives up
+	Page      = "page"      // 502 with a page of HTML
+	Garbage   = "garbage"   // 200 with bytes that are no answer
+	Empty     = "empty"     // 200 without a body
+	Object    = "object"    // 200 with {}
+	Redirect  = "redirect"  // 302 to a login page
+	Untrusted = "untrusted" // TLS: an unknown certificate authority
+	Unread    = "unread"    // AWS's refusal; the connection breaks within its body
+	Truncated = "truncated" // AWS's answer; the connection breaks within its body
+)
+
+// Outages are the words that as= takes.
+var Outages = []string{Refused, Closed, Silent, Page, Garbage, Empty, Object, Redirect, Untrusted, Unread, Truncated}
 
 func number(n int) string {
 	if n == 0 {

@@ -25,6 +25,8 @@ func TestLinesPrintBack(t *testing.T) {
 		"task-crash web count=1 exit=137",
 		"task-crash web count=2 exit=0 after=1h",
 		"expired-credentials times=1",
+		"outage *:* as=page skip=40 for=30s",
+		"outage ecs:* as=refused times=3",
 		"failed-operation servicediscovery:RegisterInstance times=1",
 	} {
 		f, err := fault.Parse(line)
@@ -69,6 +71,7 @@ func TestBadLinesNameTheWordAndWhatIsKnown(t *testing.T) {
 		"throttle ecs:* times=0":            `option times: "0" is no whole number from 1`,
 		"throttle ecs:* times=1 times=2":    "option times is given twice",
 		"5xx ecs:* p=1.5":                   `option p: "1.5" is no chance above 0 and up to 1`,
+		"outage ecs:* as=fire":              `option as: "fire" is none of refused, closed,`,
 		"latency ecs:*":                     "latency: needs by=",
 		"latency ecs:* by=300":              `option by: "300" is no duration`,
 		"task-crash web exit=256":           `option exit: "256" is no whole number from 0 to 255`,

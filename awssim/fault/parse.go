@@ -28,6 +28,7 @@ var (
 		Stale:              {on: "operation", needs: []string{"by"}, accepts: ofCall},
 		Latency:            {on: "operation", needs: []string{"by"}, accepts: ofCall},
 		ExpiredCredentials: {accepts: ofCall},
+		Outage:             {on: "operation", accepts: append([]string{"as", "skip"}, ofCall...)},
 		FailedOperation:    {on: "operation", accepts: ofCall},
 		SlowStart:          {on: "service", needs: []string{"by"}, accepts: inWorld},
 		NoCapacity:         {on: "cluster", accepts: inWorld},
@@ -48,6 +49,7 @@ var (
 //	no-send elasticloadbalancing:ModifyRule times=1
 //	stale ecs:Describe* by=5s
 //	latency ecs:* by=300ms
+//	outage *:* as=page skip=40 for=30s
 //	expired-credentials times=1
 //	failed-operation servicediscovery:RegisterInstance times=1
 //	slow-start web by=30s
@@ -56,7 +58,8 @@ var (
 //	task-crash web count=1 exit=137
 //
 // An asterisk stands for any text. after= delays the beginning, for= ends it,
-// times= limits how often it strikes, p= is the chance per call.
+// times= limits how often it strikes, p= is the chance per call. skip= lets that many
+// calls pass first, and for= then counts from the first call that is struck.
 func Parse(line string) (Fault, error) {
 	f, err := parse(line)
 	if err != nil {
@@ -134,6 +137,12 @@ func (f *Fault) options(form form, words []string) error {
 
 func (f *Fault) set(name, value string) (err error) {
 	switch name {
+	case "as":
+		if f.As = value; !slices.Contains(Outages, value) {
+			err = fmt.Errorf("%q is none of %s", value, list(Outages))
+		}
+	case "skip":
+		f.Skip, err = whole(value, 1, 1<<31-1)
 	case "times":
 		f.Times, err = whole(value, 1, 1<<31-1)
 	case "count":

@@ -23,7 +23,9 @@ type Set struct {
 type active struct {
 	Fault
 	from   time.Time
-	calls  int // that it looked at
+	passed int       // calls that it let pass first
+	first  time.Time // when it struck first, after those
+	calls  int       // that it looked at
 	struck int
 	done   map[world.Key]bool // Regions in which the crashes have happened
 }
@@ -78,6 +80,9 @@ func (s *Set) List() []Status {
 
 func (a *active) begun(now time.Time) bool { return !now.Before(a.from.Add(a.After)) }
 func (a *active) ended(now time.Time) bool {
+	if a.Skip > 0 {
+		return a.For > 0 && !a.first.IsZero() && !now.Before(a.first.Add(a.For))
+	}
 	return a.For > 0 && !now.Before(a.from.Add(a.After+a.For))
 }
 func (a *active) holds(now time.Time) bool { return a.begun(now) && !a.ended(now) }
@@ -89,7 +94,7 @@ func (s *Set) Strike(service, operation string, now time.Time) (f Fault, latency
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.active {
-		if !a.ofCalls() || a.Kind == FailedOperation || f.Kind != "" && a.Kind != Latency || !a.holds(now) || !a.Matches(service, operation) || !s.hits(a) {
+		if !a.ofCalls() || a.Kind == FailedOperation || f.Kind != "" && a.Kind != Latency || !a.holds(now) || !a.Matches(service, operation) || a.passes(now) || !s.hits(a) {
 			continue
 		}
 		if a.Kind == Latency {
@@ -109,6 +114,18 @@ func (s *Set) Fails(service, operation string, now time.Time) bool {
 		if a.Kind == FailedOperation && a.holds(now) && a.Matches(service, operation) && s.hits(a) {
 			return true
 		}
+	}
+	return false
+}
+
+// passes reports whether the call is one of those that pass before the fault begins.
+func (a *active) passes(now time.Time) bool {
+	if a.passed < a.Skip {
+		a.passed++
+		return true
+	}
+	if a.first.IsZero() {
+		a.first = now
 	}
 	return false
 }

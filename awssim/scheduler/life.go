@@ -112,6 +112,11 @@ func (s *Scheduler) run(tx *world.Tx, t *world.Task) {
 			s.failToStart(tx, t, c.Behaviour.NoBoot)
 			return
 		}
+		if why := noLog(tx, t, c); why != "" {
+			c.Reason = why
+			s.failToStart(tx, t, why)
+			return
+		}
 	}
 	t.PullStoppedAt = tx.Now()
 	for i, c := range t.Containers {
@@ -128,6 +133,19 @@ func (s *Scheduler) run(tx *world.Tx, t *world.Task) {
 	s.register(tx, t)
 	s.enrol(tx, t)
 	s.beginChecks(tx, t)
+}
+
+// noLog is why a container's log driver cannot be started, in AWS's words: its log
+// group does not exist, and is not to be made.
+func noLog(tx *world.Tx, t *world.Task, c *world.Container) string {
+	if tx.Knobs().StartsWithoutLogGroup || !tx.LacksLogGroup(c.Spec.Log) {
+		return ""
+	}
+	const cause = "failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does not exist."
+	if t.LaunchType == "FARGATE" {
+		return "ResourceInitializationError: failed to validate logger args: create stream has been retried 1 times: " + cause + " : exit status 1"
+	}
+	return "CannotStartContainerError: Error response from daemon: failed to initialize logging driver: " + cause
 }
 
 func startProcess(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess {

@@ -142,3 +142,86 @@ func TestProcessesOfTheHostTellTheirExit(t *testing.T) {
 		t.Errorf("exit %d", *x.Containers[0].ExitCode)
 	}
 }
+
+// Failures in the start period are not counted; a task on Fargate is killed after
+// 120 s at most, one on EC2 when its stop timeout is over.
+func TestFailuresInTheStartPeriodDoNotCount(t *testing.T) {
+	b := newBench(t, world.Options{})
+	ts := b.set(b.service("EXTERNAL", 1), "sim/web:v1-healthy-after-45s", 100, checked(time.Minute))
+	b.until("RUNNING", time.Minute, func() bool { return running(ts) == 1 })
+	x := ts.Tasks[0]
+	b.until("judged", 2*time.Minute, func() bool { return x.Health != "UNKNOWN" })
+	if x.Health != "HEALTHY" {
+		t.Errorf("%s %s after its start, although its first minute does not count", x.Health, b.Clock.Now().Sub(x.StartedAt))
+	}
+}
+
+func TestTheStopTimeoutOnFargateIsTwoMinutesAtMost(t *testing.T) {
+	for launch, want := range map[string]time.Duration{"FARGATE": 2 * time.Minute, "EC2": 10 * time.Minute} {
+		b := newBench(t, world.Options{})
+		ts := b.set(b.service("EXTERNAL", 1), "sim/web:v1-ignores-term", 100, plain, func(ts *world.TaskSet) {
+			ts.LaunchType = launch
+			ts.Definition.Containers[0].StopTimeout = 10 * time.Minute
+		})
+		b.steady(ts)
+		x := ts.Tasks[0]
+		b.Do(func(tx *world.Tx) { b.law.Scale(tx, ts, 0) })
+		b.until("gone", 15*time.Minute, func() bool { return len(ts.Tasks) == 0 })
+		if d := x.ExecutionStoppedAt.Sub(x.SignalledAt); d != want {
+			t.Errorf("%s: killed %s after the signal, want %s", launch, d, want)
+		}
+	}
+}
+
+func TestATaskWithoutItsLogGroupDoesNotStart(t *testing.T) {
+	for launch, reason := range map[string]string{
+		"FARGATE": "ResourceInitializationError: failed to validate logger args: create stream has been retried 1 times: failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does not exist. : exit status 1",
+		"EC2":     "CannotStartContainerError: Error response from daemon: failed to initialize logging driver: failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does not exist.",
+	} {
+		for _, ignored := range []bool{false, true} {
+			k := world.DefaultKnobs()
+			k.StartsWithoutLogGroup = ignored
+			b := newBench(t, world.Options{Knobs: &k})
+			log := &world.ContainerLog{Group: "/ecs/api"}
+			ts := b.set(b.service("EXTERNAL", 1), "sim/web:v1", 100, plain, func(ts *world.TaskSet) {
+				ts.LaunchType, ts.Definition.Containers[0].Log = launch, log
+			})
+			if ignored {
+				b.steady(ts)
+				continue
+			}
+			b.until("stopped", 5*time.Minute, func() bool { return len(b.tasks()) > 0 && b.tasks()[0].LastStatus == "STOPPED" })
+			if x := b.tasks()[0]; x.StopCode != "TaskFailedToStart" || x.StoppedReason != reason || !x.StartedAt.IsZero() {
+				t.Errorf("%s: %s %s", launch, x.StopCode, x.StoppedReason)
+			}
+			b.Do(func(tx *world.Tx) { tx.AddLogGroup("/ecs/api") })
+			b.steady(ts)
+		}
+	}
+}
+
+func TestTaskStartsHaveAQuota(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit         func(*world.Knobs)
+		first, later int // started at once, and ten seconds later
+	}{
+		"of a service":  {func(k *world.Knobs) { k.TaskStartsPerMinute = 6 }, 6, 7},
+		"of Fargate":    {func(k *world.Knobs) { k.FargateStartsPerSecond = 1 }, 5, 15},
+		"without quota": {func(k *world.Knobs) { k.TaskStartsPerMinute, k.FargateStartsPerSecond = 0, 0 }, 20, 20},
+	} {
+		k := world.NoDelays()
+		k.SchedulerLoop = world.Range{Min: time.Second, Max: time.Second}
+		k.Provisioning = world.Range{Min: time.Hour, Max: time.Hour}
+		c.edit(&k)
+		b := newBench(t, world.Options{Knobs: &k})
+		ts := b.set(b.service("EXTERNAL", 20), "sim/web:v1", 100, plain)
+		b.Run(1500 * time.Millisecond)
+		if n := len(ts.Tasks); n != c.first {
+			t.Errorf("%s: %d tasks started at once, want %d", name, n, c.first)
+		}
+		b.Run(10 * time.Second)
+		if n := len(ts.Tasks); n != c.later {
+			t.Errorf("%s: %d tasks started ten seconds later, want %d", name, n, c.later)
+		}
+	}
+}

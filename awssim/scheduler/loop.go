@@ -129,7 +129,7 @@ func (s *Scheduler) assess(tx *world.Tx, ts *world.TaskSet) {
 	if status == ts.Stability {
 		return
 	}
-	ts.Stability = status
+	setStability(tx, ts, status)
 	tx.Log("task set", ts.ID, "%s", status)
 	if status == "STEADY_STATE" {
 		tell(tx, ts.Service, "(service %s, taskSet %s) has reached a steady state.", ts.Service.Name, ts.ID)
@@ -198,6 +198,25 @@ func (s *Scheduler) end(tx *world.Tx, svc *world.Service) {
 	tx.After(tx.Knobs().StoppedTaskRetention, func(tx *world.Tx) {
 		if now, ok := tx.Services.Get(svc.ID()); ok && now == svc {
 			tx.Services.Delete(svc.ID())
+		}
+	})
+}
+
+// setStability sets a task set's stability, and shows it after a moment (knob
+// StabilityLag). The newest one is shown in whatever order they arrive.
+func setStability(tx *world.Tx, ts *world.TaskSet, status string) {
+	n, k := setNote(ts), tx.Knobs().StabilityLag
+	ts.Stability = status
+	n.judged++
+	number := n.judged
+	lag := tx.Between(k.Min, k.Max, "stability", ts.ID, number)
+	if lag == 0 || ts.ShownStability == "" {
+		n.shown, ts.ShownStability = number, status
+		return
+	}
+	tx.After(lag, func(*world.Tx) {
+		if number > n.shown {
+			n.shown, ts.ShownStability = number, status
 		}
 	})
 }

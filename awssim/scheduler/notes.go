@@ -13,6 +13,7 @@ type serviceNotes struct {
 	tally  []tally // what happened since the last look, told together
 	steady bool    // the steady state has been told (controller ECS)
 	stuck  bool    // that a deployment cannot move has been told
+	starts allowance
 
 	// Of controller ECS:
 	rules    Rules
@@ -34,6 +35,8 @@ type setNotes struct {
 	failures int  // that the circuit breaker has counted
 	ran      bool // a task reached RUNNING: the circuit breaker's second stage
 	proven   bool // a task was healthy
+
+	judged, shown int // judgements of its stability, and the newest one that is shown
 }
 
 // taskNotes are its notes on a task.

@@ -46,6 +46,10 @@ func (s *Scheduler) launch(tx *world.Tx, ts *world.TaskSet, n int) (started int)
 			s.unplaced(tx, ts)
 			break
 		}
+		if at, ok := takeStart(tx, ts); !ok {
+			s.pokeAt(tx, svc, at)
+			break
+		}
 		perZone[sub.Zone]++
 		tasks = append(tasks, s.startIn(tx, ts, sub))
 	}

@@ -343,3 +343,59 @@ func TestACompletedRollingServiceIsAtRest(t *testing.T) {
 		t.Errorf("something is due at %s in a world at rest", at)
 	}
 }
+
+// Starts that failed before the first task ran are forgotten when one runs.
+func TestTheFirstTaskThatRunsSetsTheCountBack(t *testing.T) {
+	rules := on(true)
+	rules.Breaker.Type, rules.Breaker.Value = "COUNT", 4
+	b, svc, _ := rolling(t, 1, rules)
+	two := b.set(svc, "sim/web:v2-noboot", 100)
+	ended := func(code string) (n int) {
+		for _, x := range b.tasks() {
+			if x.Set == two && x.StopCode == code {
+				n++
+			}
+		}
+		return n
+	}
+	b.until("two starts that fail", time.Hour, func() bool { return ended("TaskFailedToStart") == 2 })
+	two.Definition.Containers[0].Image = "sim/web:v2-healthy-after-1h-crash-after-2s-exit-3"
+	b.status(svc, "ROLLBACK_SUCCESSFUL")
+	if n := ended("EssentialContainerExited"); ended("TaskFailedToStart") == 2 && n != 4 {
+		t.Errorf("%d crashes opened the circuit breaker, want four: the two failed starts before the first RUNNING task do not count", n)
+	}
+}
+
+// A rollback goes to a deployment that was completed, past one that was overtaken.
+func TestARollbackPassesOverWhatWasNeverCompleted(t *testing.T) {
+	b, svc, one := rolling(t, 1, on(true))
+	two := b.set(svc, "sim/web:v2-noboot", 100)
+	b.Run(20 * time.Second)
+	b.set(svc, "sim/web:v3-noboot", 100)
+	r := b.status(svc, "ROLLBACK_SUCCESSFUL")
+	if r.Back.To != one || two.RolloutState == "COMPLETED" {
+		t.Errorf("back to %s, which is %s; want the first deployment", r.Back.To.ID, r.Back.To.RolloutState)
+	}
+}
+
+// A rollback that fails is not rolled back, although an older deployment was
+// completed.
+func TestARollbackThatFailsTriesNoOlderDeployment(t *testing.T) {
+	rules := on(true)
+	b, svc, one := rolling(t, 1, rules)
+	two := b.set(svc, "sim/web:v2", 100)
+	b.until("the second", 30*time.Minute, func() bool { return two.RolloutState == "COMPLETED" && len(svc.TaskSets) == 1 })
+	rules.Bake = time.Hour
+	b.Do(func(tx *world.Tx) { b.law.SetRules(tx, svc, rules) })
+	b.set(svc, "sim/web:v3", 100)
+	b.until("the old tasks are gone", 20*time.Minute, func() bool { return len(svc.TaskSets) == 1 })
+	two.Definition.Containers[0].Image = "sim/web:v2-noboot"
+	b.Do(func(tx *world.Tx) { b.law.StopRollout(tx, b.newest(svc)) })
+	r := b.newest(svc)
+	b.until("an end", 2*time.Hour, func() bool {
+		return strings.HasPrefix(r.Status, "ROLLBACK_FAILED") || strings.HasPrefix(r.Status, "ROLLBACK_SUCC")
+	})
+	if r.Status != "ROLLBACK_FAILED" || r.Back.To != two || one.Status == "PRIMARY" {
+		t.Errorf("%s, back to %s", r.Status, r.Back.To.ID)
+	}
+}

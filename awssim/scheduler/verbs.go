@@ -71,7 +71,10 @@ func (s *Scheduler) wanted(ts *world.TaskSet) int {
 
 func (s *Scheduler) resize(tx *world.Tx, ts *world.TaskSet) {
 	ts.Computed = s.wanted(ts)
-	ts.Stability, ts.StabilityAt = "STABILIZING", tx.Now()
+	ts.StabilityAt = tx.Now()
+	if ts.Stability != "STABILIZING" {
+		setStability(tx, ts, "STABILIZING")
+	}
 	release(ts)
 	tx.Changed(world.TaskSetChanged, ts)
 }

@@ -170,10 +170,20 @@ func (s *Service) GetInstancesHealthStatus(ctx context.Context, in *awssd.GetIns
 		}
 		out := &awssd.GetInstancesHealthStatusOutput{Status: map[string]sdtypes.HealthStatus{}, NextToken: next}
 		for _, i := range page {
-			out.Status[i.ID] = shownHealth(r.Custom, i.Health == "HEALTHY")
+			if isHealthKnown(tx, i) {
+				out.Status[i.ID] = shownHealth(r.Custom, i.Health == "HEALTHY")
+			}
 		}
 		return out, nil
 	})
+}
+
+// isHealthKnown reports whether the brief delay is over that AWS names between the
+// registration of an instance and its health (knob InstanceHealthGap).
+func isHealthKnown(tx *world.Tx, i *world.Instance) bool {
+	k := tx.Knobs().InstanceHealthGap
+	gap := tx.Between(k.Min, k.Max, "instance health", i.Registry.ARN+i.ID, int(i.At.Unix()))
+	return tx.Now().Sub(i.At) >= gap
 }
 
 // shownHealth is UNKNOWN where nobody tells an instance's health.

@@ -3,6 +3,7 @@ package servicediscovery_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -306,6 +307,7 @@ func TestCustomHealthHoldsHalfAMinuteLater(t *testing.T) {
 	b := newBench(t, nil)
 	svc := b.service(b.private("shop.local"), "api")
 	b.done(b.register(svc.Id, "i", "127.16.0.5", "AWS_INIT_HEALTH_STATUS", "UNHEALTHY"))
+	b.pass(5 * time.Second) // its health is there by then
 	health := func() sdtypes.HealthStatus {
 		return must(b.GetInstancesHealthStatus(ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: svc.Id, Instances: []string{"i"}}))(t).Status["i"]
 	}
@@ -479,5 +481,92 @@ func TestTheSameSeedAndCallsGiveTheSameLog(t *testing.T) {
 	}
 	if a, b := run(), run(); a != b {
 		t.Errorf("%s\n----\n%s", a, b)
+	}
+}
+
+// AWS: "There's a brief delay between when you register an instance and when the
+// health status for the instance is available."
+func TestTheHealthOfANewInstanceIsNotThereAtOnce(t *testing.T) {
+	b := newBench(t, func(k *world.Knobs) { k.InstanceHealthGap = world.Range{Min: 5 * time.Second, Max: 5 * time.Second} })
+	svc := b.service(b.private("shop.local"), "api")
+	b.done(b.register(svc.Id, "old", "127.16.0.5"))
+	b.pass(10 * time.Second)
+	b.done(b.register(svc.Id, "new", "127.16.0.6"))
+	known := func(ids ...string) int {
+		return len(must(b.GetInstancesHealthStatus(ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: svc.Id, Instances: ids}))(t).Status)
+	}
+	if known() != 1 || known("new") != 0 || known("old", "new") != 1 {
+		t.Errorf("at once the health of %d, %d and %d instances is there", known(), known("new"), known("old", "new"))
+	}
+	b.pass(5 * time.Second)
+	if known() != 2 || known("new") != 1 {
+		t.Errorf("later the health of %d instances is there", known())
+	}
+}
+
+// Behind Cloud Map's writes stand Route 53's five requests a second.
+func TestWritesHaveARate(t *testing.T) {
+	b := newBench(t, nil)
+	svc := b.service(b.private("shop.local"), "api")
+	b.pass(time.Second)
+	throttled := newBench(t, func(k *world.Knobs) { k.Throttle = true })
+	other := throttled.service(throttled.private("shop.local"), "api")
+	throttled.pass(10 * time.Second)
+	for name, c := range map[string]struct {
+		b       *bench
+		service *string
+		passed  int
+	}{"with throttling": {throttled, other.Id, 5}, "without": {b, svc.Id, 20}} {
+		write := func() (passed int) {
+			for i := range 20 {
+				_, err := c.b.RegisterInstance(ctx, registration(c.service, fmt.Sprintf("%d-%d", c.b.now.Unix(), i), "127.16.0.5"))
+				if err == nil {
+					passed++
+					continue
+				}
+				says(t, err, "Rate exceeded")
+			}
+			return passed
+		}
+		if n := write(); n != c.passed {
+			t.Errorf("%s: %d of 20 registrations passed, want %d", name, n, c.passed)
+		}
+		c.b.pass(time.Second)
+		if n := write(); n != c.passed {
+			t.Errorf("%s: %d of 20 registrations passed a second later, want %d", name, n, c.passed)
+		}
+	}
+}
+
+// What is registered again begins with the health that its attributes name, whatever
+// it was before.
+func TestRegisteringAgainOverwritesTheHealth(t *testing.T) {
+	b := newBench(t, nil)
+	svc := b.service(b.private("shop.local"), "api")
+	health := func() sdtypes.HealthStatus {
+		b.pass(5 * time.Second)
+		return must(b.GetInstancesHealthStatus(ctx, &awssd.GetInstancesHealthStatusInput{ServiceId: svc.Id, Instances: []string{"i"}}))(t).Status["i"]
+	}
+	for _, want := range []string{"UNHEALTHY", "HEALTHY", "UNHEALTHY"} {
+		b.done(b.register(svc.Id, "i", "127.16.0.5", "AWS_INIT_HEALTH_STATUS", want))
+		if h := health(); string(h) != want {
+			t.Errorf("registered %s, it is %s", want, h)
+		}
+	}
+	b.done(b.register(svc.Id, "i", "127.16.0.5"))
+	if h := health(); h != "HEALTHY" {
+		t.Errorf("registered without a health, it is %s", h)
+	}
+}
+
+// AWS: the health filter "is ignored for services that don't have a health check
+// configured".
+func TestTheHealthFilterIsIgnoredWithoutHealthCheck(t *testing.T) {
+	b := newBench(t, nil)
+	svc := must(b.CreateService(ctx, &awssd.CreateServiceInput{Name: aws.String("api"), NamespaceId: b.private("shop.local"), DnsConfig: records(10, "A")}))(t).Service
+	b.done(b.register(svc.Id, "i", "127.16.0.5"))
+	out := must(b.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api"), HealthStatus: "UNHEALTHY"}))(t)
+	if len(out.Instances) != 1 {
+		t.Errorf("%d instances are found with the filter UNHEALTHY, want the one there is", len(out.Instances))
 	}
 }

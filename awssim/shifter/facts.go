@@ -172,6 +172,8 @@ type Deployment struct {
 	limit    world.Event // the end of its patience
 	polls    int
 	stopping bool
+	began    int         // the service's desired count when the deployment started
+	out      world.Event // the end of the time in which the service may be scaled out
 }
 
 // Ended reports whether nothing more comes of the deployment.

@@ -8,8 +8,8 @@
 // ECS for task sets through [ECS], and moves traffic by [world.Tx.SetActions], as
 // the API of the load balancer does; it never looks whether requests are answered.
 //
-// It does not simulate deployments to instances and Lambda, triggers, minimum
-// healthy hosts and the failure of deployments that are scaled out for long.
+// It does not simulate deployments to instances and Lambda, triggers and minimum
+// healthy hosts.
 //
 // Start reading at [Shifter.Begin], then steps.go (the order), install.go,
 // traffic.go, and end.go (how a deployment ends and is rolled back).
@@ -41,8 +41,11 @@ type Shifter struct{ ecs ECS }
 func New(w *world.World, ecs ECS) *Shifter {
 	s := &Shifter{ecs: ecs}
 	w.Watch(func(tx *world.Tx, c world.Change) {
-		if a, ok := c.Object.(*world.Alarm); ok {
-			s.alarmChanged(tx, a)
+		switch o := c.Object.(type) {
+		case *world.Alarm:
+			s.alarmChanged(tx, o)
+		case *world.Service:
+			s.scaled(tx, o)
 		}
 	})
 	w.Check(world.Check{Name: "a service is deployed by a deployment that goes on", Each: deployedByActive})
@@ -73,6 +76,9 @@ func (s *Shifter) open(tx *world.Tx, d *Deployment) {
 	tx.Log("deployment", d.ID, "created by %s for %s/%s", d.Creator, d.Group.Application.Name, d.Group.Name)
 	if d.Service == nil {
 		d.Service, _ = tx.Services.Get(d.Settings.Cluster + "/" + d.Settings.Service)
+	}
+	if d.Service != nil {
+		d.began = d.Service.Desired
 	}
 	s.hold(tx, d, d.ID)
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
@@ -16,6 +17,10 @@ type Faulter interface {
 type Injected struct {
 	// DropRequest ends the connection before the effect, without an answer.
 	DropRequest bool
+	// Outage is what comes instead of an answer; empty: an answer.
+	Outage Outage
+	// Silence blocks a call that is not answered until its context ends.
+	Silence func(context.Context)
 	// Refuse is the answer, without an effect.
 	Refuse *world.Refusal
 	// Throttle is the service's own way to say "Rate exceeded", without an
@@ -26,9 +31,10 @@ type Injected struct {
 	Status int
 	// DropReply carries the call out and ends the connection without an answer.
 	DropReply bool
-	// StaleBy answers a read as of that long ago; writes are not touched. What
-	// is served is the newest answer to the same question that is that old, at most
-	// twice as old; where nobody asked then, the fresh one.
+	// StaleBy answers a read as of that long ago; writes are not touched. The newest
+	// answer to the same question is served that is that old, at most twice as old.
+	// A question that was not asked then is answered as of then object by object: an
+	// object as an earlier answer to the operation showed it, none that is younger.
 	StaleBy time.Duration
 }
 

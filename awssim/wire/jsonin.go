@@ -26,7 +26,7 @@ func (s *shape) decodeJSON(body []byte) (reflect.Value, *world.Refusal) {
 	d.UseNumber()
 	var x any
 	if d.Decode(&x) != nil || d.Decode(new(any)) != io.EOF {
-		return v, unserializable("")
+		return v, unserializable("The body is not valid JSON")
 	}
 	if _, ok := x.(map[string]any); !ok {
 		return v, unserializable(kindOf(x) + " can not be converted to a structure")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"time"
 
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
@@ -26,12 +27,13 @@ type call struct {
 type course struct {
 	injected *Injected
 	ref      *world.Refusal
-	past     *answer // served instead of the fresh answer, which is remembered
-	record   string  // question under which the answer is remembered, or ""
+	past     *answer       // served instead of the fresh answer, which is remembered
+	age      time.Duration // the fresh answer is served as of that long ago; 0: as it is
+	record   string        // question under which the answer is remembered, or ""
 }
 
 // pass carries a call out: throttle, fault, stale read, room, log. The error is
-// a *world.Refusal or errDropped.
+// a *world.Refusal, an Outage or errDropped.
 func (s *Server) pass(c *call) (reflect.Value, error) {
 	var none reflect.Value
 	p := s.decide(c)
@@ -39,19 +41,28 @@ func (s *Server) pass(c *call) (reflect.Value, error) {
 		s.log(c, "dropped before the effect")
 		return none, errDropped
 	}
+	if o := p.injected.Outage; o != "" && !o.takesEffect() {
+		s.log(c, "not answered: "+string(o))
+		if o == "silent" {
+			p.injected.Silence(c.ctx)
+		}
+		return none, o
+	}
 	if p.ref != nil {
 		s.log(c, p.ref.Error())
 		return none, p.ref
 	}
 	var a answer
 	a.out, a.ref = s.invoke(c)
-	s.finish(c, p, a)
+	s.finish(c, &p, a)
 	if p.past != nil {
 		a = *p.past
 	}
 	switch {
 	case p.injected.DropReply:
 		return none, errDropped
+	case p.injected.Outage != "":
+		return none, p.injected.Outage
 	case a.ref != nil:
 		return none, a.ref
 	}
@@ -68,7 +79,7 @@ func (s *Server) decide(c *call) course {
 			p.ref = i.refusal()
 		}
 	}
-	if p.injected.DropRequest || p.ref != nil {
+	if p.injected.DropRequest || p.ref != nil || p.injected.Outage != "" && !p.injected.Outage.takesEffect() {
 		return p
 	}
 	_ = s.world.Do(c.key, func(tx *world.Tx) error {
@@ -96,9 +107,11 @@ func (s *Server) weigh(tx *world.Tx, c *call, p *course, faults bool) {
 	if age <= 0 {
 		return
 	}
-	if a, ok := state(tx).recall(p.record, tx.Now(), age); ok {
+	if a, ok := recall(&state(tx).answers, p.record, tx.Now(), age); ok {
 		p.past = &a
+		return
 	}
+	p.age = age
 }
 
 func throttled(c *call) *world.Refusal {
@@ -112,7 +125,7 @@ func state(tx *world.Tx) *regionState { return world.Room[regionState](tx.Region
 
 // finish remembers the answer and writes the line of the log. Rooms do not keep
 // what they return, and wire only reads it, so that no copy is needed.
-func (s *Server) finish(c *call, p course, a answer) {
+func (s *Server) finish(c *call, p *course, a answer) {
 	quiet := s.quiet.Load()
 	if quiet && p.record == "" {
 		return
@@ -120,10 +133,12 @@ func (s *Server) finish(c *call, p course, a answer) {
 	_ = s.world.Do(c.key, func(tx *world.Tx) error {
 		if p.record != "" {
 			a.at = tx.Now()
+			s.recallObjects(tx, c, p, a)
 			state(tx).remember(p.record, a)
+			state(tx).rememberObjects(c, a)
 		}
 		if !quiet {
-			tx.Log("call", c.room.Name+"."+c.op.name, "%s", outcome(p, a))
+			tx.Log("call", c.room.Name+"."+c.op.name, "%s", outcome(*p, a))
 		}
 		return nil
 	})
@@ -136,6 +151,9 @@ func outcome(p course, a answer) string {
 	}
 	if p.past != nil {
 		text += ", answered as of " + p.past.at.Format(timeFormat)
+	}
+	if o := p.injected.Outage; o != "" {
+		text += ", the reply is " + string(o)
 	}
 	if p.injected.DropReply {
 		text += ", reply dropped"

@@ -86,11 +86,12 @@ func (s *Server) perform(r *http.Request, rm *room, q *request, operation string
 		return rm.refusal(ref, id), nil
 	}
 	out, err := s.pass(c)
-	if err == errDropped {
+	var refusal *world.Refusal
+	if err != nil && !errors.As(err, &refusal) {
 		return reply{}, err
 	}
 	if err != nil {
-		return rm.refusal(err.(*world.Refusal), id), nil
+		return rm.refusal(refusal, id), nil
 	}
 	return rm.success(o, out, id), nil
 }

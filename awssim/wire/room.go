@@ -65,6 +65,9 @@ type Room struct {
 	// Document makes the SDK's document value from plain Go values, where the
 	// service has members of that kind (ecs/document.NewLazyDocument).
 	Document func(any) any
+	// Missing is the refusal of a read of one object that does not exist, by
+	// operation; a stale read of a new object is answered with it.
+	Missing map[string]func(id string) *world.Refusal
 	// Unsigned are operations that need no signature.
 	Unsigned []string
 	// Known are operations that AWS has and the room has not. They are answered

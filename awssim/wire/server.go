@@ -39,6 +39,7 @@ func New(w *world.World, rooms ...Room) *Server {
 	for _, r := range rooms {
 		s.rooms = append(s.rooms, newRoom(r))
 	}
+	w.Watch(noteBirth)
 	return s
 }
 
@@ -109,6 +110,10 @@ func xmlReply(status int, body []byte) reply {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := s.nextID()
 	a, err := s.answer(w, r, id)
+	if o, ok := err.(Outage); ok {
+		o.serve(w)
+		return
+	}
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -131,6 +136,9 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	id := s.nextID()
 	a, err := s.answer(nil, r, id)
+	if o, ok := err.(Outage); ok {
+		return o.roundTrip(r)
+	}
 	if err != nil {
 		return nil, io.EOF
 	}
@@ -175,6 +183,9 @@ func (s *Server) Call(ctx context.Context, serviceID, operation string, input an
 		return nil, r.asSDK(ref, id)
 	}
 	got, err := s.pass(c)
+	if o, ok := err.(Outage); ok {
+		return o.direct(ctx, reflect.New(out.typ).Interface())
+	}
 	if err == errDropped {
 		return nil, &smithyhttp.RequestSendError{Err: &url.Error{Op: "Post", URL: "direct:", Err: io.EOF}}
 	}

@@ -17,6 +17,8 @@ const (
 type regionState struct {
 	buckets map[string]*bucket
 	answers world.Ordered[[]answer] // by operation and canonical input
+	objects world.Ordered[[]answer] // by operation and the object's identity
+	births  births
 }
 
 // answer is what was once said to a question.
@@ -32,9 +34,11 @@ func (c *call) question() string {
 	return string(in.appendJSON([]byte(c.room.Name+"."+c.op.name+" "), c.in.Elem()))
 }
 
-// isRead goes by AWS's verbs.
+// IsRead reports by AWS's verbs whether an operation reads: whether it can be stale.
+func IsRead(operation string) bool { return isRead(operation) }
+
 func isRead(operation string) bool {
-	for _, verb := range []string{"Describe", "List", "Get", "Discover", "Filter"} {
+	for _, verb := range []string{"Describe", "List", "Get", "BatchGet", "Discover", "Filter", "Lookup"} {
 		if strings.HasPrefix(operation, verb) {
 			return true
 		}
@@ -42,21 +46,23 @@ func isRead(operation string) bool {
 	return false
 }
 
-func (s *regionState) remember(question string, a answer) {
-	kept, ok := s.answers.Get(question)
-	if !ok && s.answers.Len() >= questionsKept {
-		s.answers.Delete(s.answers.Keys()[0])
+func (s *regionState) remember(question string, a answer) { keep(&s.answers, question, a) }
+
+func keep(in *world.Ordered[[]answer], key string, a answer) {
+	kept, ok := in.Get(key)
+	if !ok && in.Len() >= questionsKept {
+		in.Delete(in.Keys()[0])
 	}
 	if len(kept) >= answersKept {
 		kept = append(kept[:0:0], kept[1:]...)
 	}
-	s.answers.Put(question, append(kept, a))
+	in.Put(key, append(kept, a))
 }
 
 // recall is the newest answer that is at least age old; false if it is more than
 // twice as old.
-func (s *regionState) recall(question string, now time.Time, age time.Duration) (answer, bool) {
-	kept, _ := s.answers.Get(question)
+func recall(from *world.Ordered[[]answer], key string, now time.Time, age time.Duration) (answer, bool) {
+	kept, _ := from.Get(key)
 	for i := len(kept) - 1; i >= 0; i-- {
 		if old := now.Sub(kept[i].at); old >= age {
 			return kept[i], old <= 2*age

@@ -23,6 +23,7 @@ var limits = map[string]limit{
 	"ecs capacity provider modify": {10, 1}, "ecs capacity provider read": {50, 20},
 	"ecs settings modify": {10, 1}, "ecs namespace": {10, 1},
 	"elb read": {200, 50}, "elb modify": {20, 3}, "elb registration": {20, 4}, "elb intensive": {10, 0.2}, "elb account": {40, 10},
+	"map modify": {5, 5}, "map read": {40, 20}, // Route 53's five a second stand behind the writes; the reads' are ours
 	"discover": {2000, 1000}, "discover revision": {3000, 3000},
 	"cloudwatch alarms": {9, 9}, "cloudwatch data": {50, 50}, "cloudwatch put": {500, 500}, "cloudwatch statistics": {400, 400},
 	"cloudwatch alarm modify": {3, 3},
@@ -88,6 +89,7 @@ func bucketsOf(service, operation string) []string {
 		case "DiscoverInstancesRevision":
 			return []string{"discover revision"}
 		}
+		return []string{"map " + readOrModify(operation)}
 	}
 	switch service {
 	case "codedeploy":

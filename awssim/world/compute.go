@@ -135,6 +135,8 @@ type TaskSet struct {
 
 	Stability   string // STABILIZING, STEADY_STATE
 	StabilityAt time.Time
+	// ShownStability is the stabilityStatus that the API shows: it may lag behind.
+	ShownStability string
 
 	RolloutState, RolloutReason string // controller ECS
 	FailedTasks                 int

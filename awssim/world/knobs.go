@@ -22,10 +22,21 @@ type Knobs struct {
 	FirstCheck Range
 	// WeightPropagation is how long a changed rule takes to reach the nodes.
 	WeightPropagation Range
+	// TargetPropagation is how long the nodes of a load balancer go on sending requests
+	// to a target that was deregistered, and how much later than the API they begin
+	// to check one that was registered. AWS names no time.
+	TargetPropagation Range
 	// LoadBalancerProvisioning is how long a load balancer is "provisioning".
 	LoadBalancerProvisioning Range
 	// DeployStep is how long CodeDeploy takes from one step of a deployment to the next.
 	DeployStep Range
+	// ScaledOutLimit is how long CodeDeploy goes on with a deployment of a service that
+	// has more tasks to run than at its start; then the deployment fails. AWS says: it
+	// may fail after five minutes. 0: it goes on.
+	ScaledOutLimit time.Duration
+	// StabilityLag is how much later than ECS knows it a task set's stabilityStatus
+	// is shown. AWS names no time.
+	StabilityLag Range
 	// StickyLeavesZeroWeight: a client with a group cookie leaves its group when
 	// the group's weight is set to 0. AWS does not say; by default it stays.
 	StickyLeavesZeroWeight bool
@@ -58,6 +69,9 @@ type Knobs struct {
 	// CustomHealth is how long after UpdateInstanceCustomHealthStatus an
 	// instance's health follows.
 	CustomHealth time.Duration
+	// InstanceHealthGap is how long after the registration of an instance its health is
+	// not in the answers of GetInstancesHealthStatus. AWS says: a brief delay.
+	InstanceHealthGap Range
 	// DNSPropagation is how long after a change in Cloud Map the name servers
 	// answer by it. AWS says seconds, up to about a minute.
 	DNSPropagation Range
@@ -71,6 +85,18 @@ type Knobs struct {
 	// it back at the next turn of its loop. AWS does not say; by default ECS never
 	// notices.
 	ECSRestoresInstances bool
+	// TokenLifetime is how long CreateService and CreateTaskSet remember a clientToken;
+	// 0: for ever. AWS names no time.
+	TokenLifetime time.Duration
+	// TaskStartsPerMinute is how many tasks ECS starts for one service in a minute; 0:
+	// without limit.
+	TaskStartsPerMinute int
+	// FargateStartsPerSecond is how many tasks an account starts on Fargate in a second,
+	// five seconds' worth at once; 0: without limit.
+	FargateStartsPerSecond int
+	// StartsWithoutLogGroup lets a task start whose log group does not exist and is
+	// not to be made: its output is lost. On AWS it does not start.
+	StartsWithoutLogGroup bool
 	// TaskSetLimit is how many task sets a service may have, draining included.
 	TaskSetLimit int
 	// Throttle applies AWS's documented token buckets to API calls.
@@ -90,6 +116,9 @@ func DefaultKnobs() Knobs {
 		TargetRegistration:       Range{1 * s, 3 * s},
 		FirstCheck:               Range{0, 5 * s},
 		WeightPropagation:        Range{0, 2 * s},
+		TargetPropagation:        Range{0, s},
+		ScaledOutLimit:           5 * time.Minute,
+		StabilityLag:             Range{0, s},
 		LoadBalancerProvisioning: Range{60 * s, 120 * s},
 		DeployStep:               Range{1 * s, 5 * s},
 		StoppedTaskRetention:     time.Hour,
@@ -97,8 +126,12 @@ func DefaultKnobs() Knobs {
 		HealthyWithoutCheck:      40 * s,
 		RegistryOperation:        Range{s, 5 * s},
 		CustomHealth:             30 * s,
+		InstanceHealthGap:        Range{0, 2 * s},
 		DNSPropagation:           Range{0, s},
 		RegistrationGap:          Range{0, 5 * s},
+		TokenLifetime:            time.Hour,
+		TaskStartsPerMinute:      500,
+		FargateStartsPerSecond:   20,
 		TaskSetLimit:             5,
 	}
 }

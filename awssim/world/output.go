@@ -119,6 +119,16 @@ func (tx *Tx) Print(t *Task, container, line string) {
 	}
 }
 
+// LacksLogGroup reports whether output would go to a group of this Region that does
+// not exist and is not to be made.
+func (tx *Tx) LacksLogGroup(to *ContainerLog) bool {
+	if to == nil || to.Group == "" || to.CreateGroup || to.Region != "" && to.Region != tx.Key.Region {
+		return false
+	}
+	_, ok := tx.LogGroups.Get(to.Group)
+	return !ok
+}
+
 func (tx *Tx) streamOf(t *Task, c *Container) *LogStream {
 	to := c.Spec.Log
 	if to == nil || to.Group == "" || to.Region != "" && to.Region != tx.Key.Region {

@@ -218,6 +218,9 @@ func (w *World) emit(e Effect) {
 	}
 }
 
+// Throttles reports whether API calls beyond AWS's rates are refused.
+func (w *World) Throttles() bool { return w.knobs.Throttle }
+
 // Listening reports whether effects are carried out: whether there are sockets.
 func (w *World) Listening() bool {
 	w.mu.Lock()

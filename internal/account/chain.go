@@ -103,11 +103,13 @@ func (c Config) gateWebIdentity(o *stscreds.WebIdentityRoleOptions) {
 // chainGate is the gate for the SDK's credential chain, which runs before it is
 // known whose rates it uses.
 func (c Config) chainGate() gate {
-	return gate{service: "sts", clock: c.Clock, draw: c.Draw, limits: c.Limits, owner: "credential chain", onCall: c.OnCall, endpoint: c.EndpointURL}
+	return gate{service: "sts", clock: c.Clock, draw: c.Draw, limits: c.Limits, owner: "credential chain", onCall: c.OnCall, endpoint: c.EndpointURL,
+		silence: &silence{}, onSilence: c.OnSilence}
 }
 
 func unreadable(c Config, err error) error {
-	told := &sluice.Error{Op: "read AWS configuration", Resource: c.Profile, Err: err}
+	told := &sluice.Error{Op: "read AWS configuration", Resource: c.Profile, Err: err,
+		Next: "check AWS_CA_BUNDLE, AWS_CONFIG_FILE and the files of AWS's configuration: aws configure list"}
 	var missing config.SharedConfigProfileNotExistError
 	if errors.As(err, &missing) {
 		told.Next = "give --profile the name of a profile that `aws configure list-profiles` shows"

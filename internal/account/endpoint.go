@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // IsLoopback reports whether the endpoint URL names this machine: localhost, a
@@ -31,7 +32,7 @@ func SpeedAllowed(endpoint string) error {
 	if IsLoopback(endpoint) {
 		return nil
 	}
-	where := endpoint
+	where := secret.URL(endpoint)
 	if where == "" {
 		where = "AWS"
 	}
@@ -44,7 +45,7 @@ func SpeedAllowed(endpoint string) error {
 }
 
 // checkEndpoint refuses what the SDK would only fail on at the first call. It
-// never prints a user name or password out of the URL.
+// never prints a user name, a password or a query out of the URL.
 func checkEndpoint(endpoint string) error {
 	if endpoint == "" {
 		return nil
@@ -54,19 +55,17 @@ func checkEndpoint(endpoint string) error {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		var e *url.Error
-		if errors.As(err, &e) {
-			err = e.Err
-		}
-		return wrong("", err)
+		return wrong("", errors.New("it is no URL")) // the parser's error quotes parts that may be secret
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return wrong(u.Redacted(), fmt.Errorf("scheme %q is neither http nor https", u.Scheme))
+		return wrong(secret.URL(endpoint), fmt.Errorf("scheme %q is neither http nor https", u.Scheme))
 	case u.Hostname() == "":
-		return wrong(u.Redacted(), errors.New("it has no host"))
+		return wrong(secret.URL(endpoint), errors.New("it has no host"))
 	case u.User != nil:
-		return wrong(u.Redacted(), errors.New("it carries a user name"))
+		return wrong(secret.URL(endpoint), errors.New("it carries a user name"))
+	case u.RawQuery != "" || u.Fragment != "":
+		return wrong(secret.URL(endpoint), errors.New("it carries a query, which AWS's APIs do not take"))
 	}
 	return nil
 }

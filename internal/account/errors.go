@@ -2,16 +2,21 @@ package account
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
+	"time"
 
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // said is why a call ended: short words over the errors behind them, which stay
@@ -52,6 +57,9 @@ func (g gate) failed(ctx context.Context, r request, f fault, n int, unanswered 
 	if n > 1 {
 		words += fmt.Sprintf(", at attempt %d", n)
 	}
+	if f.silent >= silenceTold && f.class != throttled {
+		words = fmt.Sprintf("no answer from AWS for %s: %s", f.silent.Round(time.Second), words)
+	}
 	return &sluice.Error{
 		Op:       r.operation,
 		Resource: r.resource,
@@ -81,14 +89,42 @@ func reason(ctx context.Context, f fault) (words string, behind []error) {
 		return "stopped before a reply came: " + end.Error(), append(behind, end)
 	case f.late:
 		return fmt.Sprintf("no reply within %s", attemptTimeout), behind
-	case errors.As(f.err, &api):
+	case errors.As(f.err, &api) && !isForeign(api):
 		return strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ") + requestID(f.err), behind
+	case isTLS(f.err):
+		return tlsReason(f.err), behind
 	case errors.As(f.err, &send):
 		return send.Err.Error(), behind
+	case errors.As(f.err, &reply) && status(reply) >= 300:
+		return fmt.Sprintf("HTTP %d, and no answer of AWS's%s", status(reply), redirection(reply)) + requestID(f.err), behind
 	case errors.As(f.err, &reply):
-		return fmt.Sprintf("HTTP %d: %v", status(reply), reply.Err) + requestID(f.err), behind
+		return fmt.Sprintf("HTTP %d, and the answer cannot be read", status(reply)) + requestID(f.err), behind
 	}
 	return f.err.Error(), behind
+}
+
+// redirection names the host to which an answer leads, if it leads anywhere. A sign-in
+// page of a network is such a host.
+func redirection(reply *smithyhttp.ResponseError) string {
+	where, err := url.Parse(reply.Response.Header.Get("Location"))
+	if err != nil || where.Host == "" {
+		return ""
+	}
+	return ": it leads to " + where.Host
+}
+
+// tlsReason names the authority that this machine does not trust.
+func tlsReason(err error) string {
+	var untrusted *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	if !errors.As(err, &untrusted) {
+		return "TLS: the endpoint does not speak TLS"
+	}
+	if errors.As(err, &unknown) && len(untrusted.UnverifiedCertificates) > 0 {
+		last := untrusted.UnverifiedCertificates[len(untrusted.UnverifiedCertificates)-1]
+		return fmt.Sprintf("TLS: this machine does not trust the certificate authority %q", last.Issuer.String())
+	}
+	return "TLS: " + untrusted.Err.Error()
 }
 
 // requestID is what AWS support asks for.
@@ -101,10 +137,12 @@ func requestID(err error) string {
 }
 
 func (f fault) kind() sluice.Kind {
-	if f.class == throttled {
+	switch f.class {
+	case throttled:
 		return sluice.Throttled
-	}
-	if f.class != refused {
+	case unsent, broken:
+		return sluice.Unreachable
+	case stopped:
 		return ""
 	}
 	kind := kindOf(f.code())
@@ -116,7 +154,7 @@ func (f fault) kind() sluice.Kind {
 
 func (f fault) code() string {
 	var api smithy.APIError
-	if errors.As(f.err, &api) {
+	if errors.As(f.err, &api) && !isForeign(api) {
 		return api.ErrorCode()
 	}
 	return ""
@@ -126,11 +164,6 @@ func (f fault) status() int {
 	var reply *smithyhttp.ResponseError
 	errors.As(f.err, &reply)
 	return status(reply)
-}
-
-// strange is a reply that no AWS service gives.
-func (f fault) strange() bool {
-	return f.class == refused && f.code() == "" && f.status() != 0
 }
 
 // kindOf reads AWS's error code, with or without the Exception that query
@@ -165,7 +198,7 @@ func (g gate) advice(r request, f fault) string {
 	switch {
 	case f.class == throttled:
 		return "wait, or find what else uses up this account's request rate in this Region"
-	case f.class == unsent, f.class == broken && f.code() == "", g.endpoint != "" && f.strange():
+	case f.class == unsent, f.class == broken && f.code() == "":
 		return g.reach(f.err)
 	case expired(code):
 		return "log in again, or renew the session token"
@@ -183,8 +216,10 @@ func (g gate) advice(r request, f fault) string {
 func (g gate) reach(err error) string {
 	var dns *net.DNSError
 	switch {
+	case isTLS(err):
+		return "add the certificate authority to the machine's trusted ones, or set AWS_CA_BUNDLE to its PEM file"
 	case g.endpoint != "":
-		return "check that " + g.endpoint + " answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
+		return "check that " + secret.URL(g.endpoint) + " answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile"
 	case errors.As(err, &dns):
 		return "check the Region's name and the network"
 	}

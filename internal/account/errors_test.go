@@ -64,7 +64,19 @@ func TestErrorReadsWell(t *testing.T) {
 		},
 		{
 			"not AWS", "http://127.0.0.1:8080", func(string) (*http.Response, error) { return reply(404, "<html>nginx"), nil },
-			"", "check that http://127.0.0.1:8080 answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile",
+			"ecs:CreateTaskSet (prod/web): HTTP 404, and no answer of AWS's (request id req-1), at attempt 6; no answer: the call may have taken effect", "check that http://127.0.0.1:8080 answers; it was set by --endpoint-url, AWS_ENDPOINT_URL or the profile",
+		},
+		{
+			"redirected", "", func(string) (*http.Response, error) {
+				return reply(302, "", "Location", "http://portal.test/login?token=secret"), nil
+			},
+			"ecs:CreateTaskSet (prod/web): HTTP 302, and no answer of AWS's: it leads to portal.test (request id req-1), at attempt 6; no answer: the call may have taken effect",
+			"check the network and the proxy settings",
+		},
+		{
+			"unknown authority", "", func(string) (*http.Response, error) { return nil, errUntrusted },
+			"ecs:CreateTaskSet (prod/web): TLS: this machine does not trust the certificate authority \"CN=Corp Root CA\", at attempt 4",
+			"add the certificate authority to the machine's trusted ones, or set AWS_CA_BUNDLE to its PEM file",
 		},
 		{
 			"throttled", "", func(op string) (*http.Response, error) { return throttle(op), nil },

@@ -95,7 +95,21 @@ func reply(status int, body string, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// good is an empty success in the protocol of the operation.
+// whole is what AWS always sends, of operations whose answer has members.
+var whole = map[string]string{
+	"DescribeServices": `{"services": [{}], "failures": []}`, "DescribeTasks": `{"tasks": [{}], "failures": []}`,
+	"CreateService": `{"service": {"serviceArn": "a"}}`, "UpdateService": `{"service": {"serviceArn": "a"}}`, "DeleteService": `{"service": {}}`,
+	"CreateTaskSet": `{"taskSet": {"id": "ecs-svc/1"}}`, "UpdateTaskSet": `{"taskSet": {}}`, "DeleteTaskSet": `{"taskSet": {}}`,
+	"UpdateServicePrimaryTaskSet": `{"taskSet": {}}`, "RegisterTaskDefinition": `{"taskDefinition": {"taskDefinitionArn": "a"}}`,
+	"DeregisterTaskDefinition": `{"taskDefinition": {}}`, "RunTask": `{"tasks": [{}], "failures": []}`, "StopTask": `{"task": {}}`,
+	"StopServiceDeployment": `{"serviceDeploymentArn": "a"}`, "ContinueServiceDeployment": `{"serviceDeploymentArn": "a"}`,
+	"RegisterInstance": `{"OperationId": "o"}`, "DeregisterInstance": `{"OperationId": "o"}`,
+	"CreateDeployment": `{"deploymentId": "d-1"}`, "StopDeployment": `{"status": "Pending"}`,
+	"DescribeRules": "<Rules><member/></Rules>", "ModifyRule": "<Rules><member/></Rules>", "CreateRule": "<Rules><member/></Rules>",
+	"ModifyListener": "<Listeners><member/></Listeners>", "ModifyTargetGroupAttributes": "<Attributes><member/></Attributes>",
+}
+
+// good is a success in the protocol of the operation.
 func good(op string) *http.Response {
 	switch op {
 	case "GetCallerIdentity":
@@ -106,12 +120,12 @@ func good(op string) *http.Response {
 		return session(op, "ASIAWEB", time.Now().Add(time.Hour))
 	}
 	if query(op) {
-		return xml(op, "")
+		return xml(op, whole[op])
 	}
 	if strings.Contains(op, "Alarm") {
 		return reply(200, "\xa0")
 	}
-	return reply(200, "{}")
+	return reply(200, cmp.Or(whole[op], "{}"))
 }
 
 func session(op, key string, until time.Time) *http.Response {

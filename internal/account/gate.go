@@ -37,6 +37,8 @@ type gate struct {
 	limits      *Limits
 	credentials aws.CredentialsProvider // nil: the SDK finds them in the attempt
 	onCall      func(Call)
+	silence     *silence // of calls that are not patient
+	onSilence   func(sluice.Unanswered)
 }
 
 // request is one call of a client, before it is sent.
@@ -79,13 +81,21 @@ func (g gate) HandleInitialize(ctx context.Context, in middleware.InitializeInpu
 	}
 	err = g.run(ctx, g.request(ctx, in.Parameters), func(ctx context.Context) error {
 		out, meta, err = next.HandleInitialize(ctx, in)
+		if err == nil {
+			err = incomplete(g.operation(ctx), in.Parameters, out.Result, meta)
+		}
 		return err
 	})
 	return out, meta, err
 }
 
+// operation is the one that ctx is about: "ecs:CreateTaskSet".
+func (g gate) operation(ctx context.Context) string {
+	return g.service + ":" + middleware.GetOperationName(ctx)
+}
+
 func (g gate) request(ctx context.Context, input any) request {
-	r := request{operation: g.service + ":" + middleware.GetOperationName(ctx), action: actionOf(ctx)}
+	r := request{operation: g.operation(ctx), action: actionOf(ctx)}
 	r.write = IsWrite(r.operation)
 	if !r.write {
 		r.repeat, r.resource = true, read(input)
@@ -102,18 +112,22 @@ func (g gate) run(ctx context.Context, r request, send func(context.Context) err
 		return err
 	}
 	var backoff time.Duration
-	unanswered := false
+	unanswered, p := false, patientOf(ctx)
 	for n := 1; ; n++ {
-		waited, err := g.ready(ctx, r, backoff)
+		waited, err := g.ready(ctx, r, p, backoff)
 		if err != nil {
 			return g.unsent(r, err, unanswered)
 		}
+		at := g.clock.Now()
 		f, ok := g.attempt(ctx, r, n, waited, send)
+		if ok || f.class == refused {
+			g.answered(p, r)
+		}
 		if ok {
 			return nil
 		}
 		unanswered = unanswered || r.write && f.class.unclear()
-		wait, again := f.next(n, g.draw)
+		wait, again := g.again(p, r, &f, n, at)
 		if !again || f.class.unclear() && !r.repeat {
 			return g.failed(ctx, r, f, n, unanswered)
 		}
@@ -121,11 +135,30 @@ func (g gate) run(ctx context.Context, r request, send func(context.Context) err
 	}
 }
 
+// again says whether the nth attempt, sent at that time, may be followed by another,
+// and after how long.
+func (g gate) again(p *Patient, r request, f *fault, n int, at time.Time) (time.Duration, bool) {
+	if f.class == refused || f.class == stopped {
+		return 0, false
+	}
+	since := g.unanswered(p, r, *f, at)
+	if p == nil {
+		return f.next(n, g.draw)
+	}
+	f.silent = g.clock.Now().Sub(since)
+	return p.next(n, *f, g.draw)
+}
+
 // ready returns when the next attempt may be sent: after the backoff, with
 // credentials, with our claim seen and with a token of each bucket. The claim is
 // asked again if the token had to be waited for.
-func (g gate) ready(ctx context.Context, r request, backoff time.Duration) (waited time.Duration, err error) {
-	if err := g.sleep(ctx, backoff); err != nil {
+func (g gate) ready(ctx context.Context, r request, p *Patient, backoff time.Duration) (waited time.Duration, err error) {
+	if p != nil && backoff > 0 {
+		err = p.rest(ctx, g, backoff)
+	} else {
+		err = g.sleep(ctx, backoff)
+	}
+	if err != nil {
 		return 0, err
 	}
 	if err := g.signedIn(ctx); err != nil {
@@ -134,15 +167,28 @@ func (g gate) ready(ctx context.Context, r request, backoff time.Duration) (wait
 	if err := r.held(g.clock.Now()); err != nil {
 		return 0, err
 	}
-	wait, give := g.limits.reserve(g.owner, r.operation, g.clock.Now())
-	if wait == 0 {
-		return backoff, nil
-	}
-	if err := g.sleep(ctx, wait); err != nil {
-		give(g.clock.Now())
+	wait, err := g.token(ctx, r)
+	if err != nil {
 		return 0, err
 	}
-	return backoff + wait, r.held(g.clock.Now())
+	return backoff + wait, nil
+}
+
+// token takes a token of each bucket. A write that must not be sent any more when it
+// has them keeps them for its next attempt.
+func (g gate) token(ctx context.Context, r request) (wait time.Duration, err error) {
+	if r.write && g.limits.usePaid(g.owner, r, g.clock.Now()) {
+		return 0, nil
+	}
+	wait, err = g.limits.pass(ctx, g, r.operation, r.priority(ctx))
+	if err != nil || wait == 0 {
+		return 0, err
+	}
+	if err := r.held(g.clock.Now()); err != nil {
+		g.limits.keepPaid(g.owner, r, g.clock.Now())
+		return 0, err
+	}
+	return wait, nil
 }
 
 // sleep waits for d, or tells at once that ctx has ended.
@@ -181,6 +227,7 @@ func (g gate) attempt(ctx context.Context, r request, n int, waited time.Duratio
 	tried, cancel := g.clock.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	at := g.clock.Now()
+	noteSent(ctx, r, at)
 	err := send(tried)
 	g.tell(r, Call{Attempt: n, At: at, Took: g.clock.Now().Sub(at), Waited: waited, Err: err})
 	if err == nil {

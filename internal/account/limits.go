@@ -4,8 +4,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // share is the part of AWS's documented rate and burst that one process takes.
@@ -17,12 +15,13 @@ const share = 0.5
 // category. The face makes one and gives it to every [Config]; the zero value is
 // not usable.
 type Limits struct {
-	mu      sync.Mutex
-	buckets map[string]*rate.Limiter
+	mu     sync.Mutex
+	queues map[string]*queue
+	paid   map[string]time.Time // writes that took their tokens and were not sent
 }
 
 // NewLimits are full buckets.
-func NewLimits() *Limits { return &Limits{buckets: map[string]*rate.Limiter{}} }
+func NewLimits() *Limits { return &Limits{queues: map[string]*queue{}, paid: map[string]time.Time{}} }
 
 // bucket is one of AWS's, as documented: burst tokens, refilled at rate per
 // second.
@@ -163,33 +162,4 @@ func either(name string, ifRead, ifWrite bucket) bucket {
 		return ifWrite
 	}
 	return ifRead
-}
-
-// reserve takes one token for the operation from each of its buckets and says
-// how long to wait before using it. give returns the tokens unused. Whoever
-// reserves first goes first, so on a virtual clock the order is always the same.
-func (l *Limits) reserve(owner, operation string, now time.Time) (wait time.Duration, give func(now time.Time)) {
-	var taken []*rate.Reservation
-	for _, b := range bucketsOf(operation) {
-		r := l.limiter(owner, b).ReserveN(now, 1)
-		taken = append(taken, r)
-		wait = max(wait, r.DelayFrom(now))
-	}
-	return wait, func(now time.Time) {
-		for _, r := range taken {
-			r.CancelAt(now)
-		}
-	}
-}
-
-func (l *Limits) limiter(owner string, b bucket) *rate.Limiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	key := owner + "\x00" + b.name
-	lim, ok := l.buckets[key]
-	if !ok {
-		lim = rate.NewLimiter(rate.Limit(b.rate*share), max(1, int(b.burst*share)))
-		l.buckets[key] = lim
-	}
-	return lim
 }

@@ -46,6 +46,9 @@ type Config struct {
 
 	APIOptions []func(*middleware.Stack) error // added to every client after the gate, so inside each attempt
 	OnCall     func(Call)                      // told after each attempt; may be called from several goroutines
+	// OnSilence is told when AWS has not answered for a while, and when it answers
+	// again, by calls that are not patient. May be called from several goroutines.
+	OnSilence func(sluice.Unanswered)
 }
 
 // Account holds the clients of one AWS account and Region. It is safe for use by
@@ -94,7 +97,8 @@ func (c Config) build(shared aws.Config, who string) *Account {
 		shared: shared,
 		forced: c.EndpointURL,
 		extra:  c.APIOptions,
-		gate:   gate{clock: c.Clock, draw: c.Draw, limits: c.Limits, owner: who + " " + shared.Region, onCall: c.OnCall, credentials: shared.Credentials},
+		gate: gate{clock: c.Clock, draw: c.Draw, limits: c.Limits, owner: who + " " + shared.Region, onCall: c.OnCall, credentials: shared.Credentials,
+			silence: &silence{}, onSilence: c.OnSilence},
 	}
 	if c.AssumeRole != "" && c.TokenFile == "" {
 		b.take(&role{arn: c.AssumeRole, session: c.sessionName(c.AssumeRole), clock: c.Clock, sts: b.sts()})

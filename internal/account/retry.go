@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"math"
@@ -18,16 +19,15 @@ import (
 
 const (
 	// attemptTimeout is for one request and its reply. AWS answers control-plane
-	// calls within seconds; 30 s is the time after which a load balancer on the
-	// way has given up too.
-	attemptTimeout = 30 * time.Second
+	// calls within seconds.
+	attemptTimeout = 20 * time.Second
 
 	// throttledAttempts rides out about a minute of refused rate, longer than
 	// AWS's buckets take to refill from empty.
 	throttledAttempts = 8
 	// brokenAttempts is for 5xx, lost connections and timeouts: a look that
 	// fails for good ends a deployment, so that one call in five may break and
-	// all of a long pipeline still go through; with 30 s each, three minutes.
+	// all of a long pipeline still go through; with 20 s each, two minutes.
 	brokenAttempts = 6
 	// unsentAttempts is for connections that were never made: a wrong endpoint
 	// should be told within seconds.
@@ -58,6 +58,7 @@ type fault struct {
 	class      class
 	err        error
 	late       bool          // no reply within attemptTimeout
+	silent     time.Duration // how long a patient call has had no answer
 	retryAfter time.Duration // asked for by the reply; 0 if not
 }
 
@@ -82,12 +83,15 @@ func classify(ctx, tried context.Context, err error) fault {
 	f := fault{err: err}
 	var api smithy.APIError
 	var reply *smithyhttp.ResponseError
-	isAPI, isReply := errors.As(err, &api), errors.As(err, &reply)
+	isReply := errors.As(err, &reply)
 	switch {
-	case isAPI:
+	case errors.As(err, &api) && !isForeign(api):
 		f.class = classOfReply(api, status(reply))
 	case isReply && status(reply) >= 300:
 		f.class = classOfStatus(status(reply))
+		if f.class == refused {
+			f.class = broken // AWS names an error in each of its refusals
+		}
 	case ctx.Err() != nil:
 		f.class = stopped
 	case tried.Err() != nil:
@@ -97,6 +101,12 @@ func classify(ctx, tried context.Context, err error) fault {
 	}
 	f.retryAfter = retryAfter(reply)
 	return f
+}
+
+// isForeign reports whether an answer names no error of AWS's: the SDK calls it
+// UnknownError. A redirect or the page of a proxy is such an answer.
+func isForeign(api smithy.APIError) bool {
+	return api.ErrorCode() == "" || api.ErrorCode() == "UnknownError"
 }
 
 func classOfReply(api smithy.APIError, status int) class {
@@ -125,11 +135,21 @@ func classOfStatus(status int) class {
 }
 
 // Unsent reports whether a request never left: nothing answers at the endpoint's
-// address, or its name is unknown.
+// address, its name is unknown, or it does not prove who it is (TLS).
 func Unsent(err error) bool {
+	if isTLS(err) {
+		return true
+	}
 	var dial *net.OpError
 	var dns *net.DNSError
 	return errors.As(err, &dns) || errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect")
+}
+
+// isTLS reports whether no TLS connection could be made.
+func isTLS(err error) bool {
+	var untrusted *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	return errors.As(err, &untrusted) || errors.As(err, &plain)
 }
 
 // classOfTransport is for attempts without a readable reply.
@@ -141,26 +161,37 @@ func classOfTransport(err error) class {
 	case Unsent(err):
 		return unsent
 	case errors.As(err, &send), errors.As(err, &garbled), errors.As(err, &network),
-		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errIncomplete):
 		return broken
 	}
 	return refused // the SDK could not make the request
 }
 
 // next says whether attempt number n may be followed by another, and after how
-// long: full jitter under an exponential ceiling, or what the reply asked for.
+// long, where no deployment is under way.
 func (f fault) next(n int, draw func() float64) (wait time.Duration, again bool) {
-	base, limit := brokenBase, brokenAttempts
+	limit := brokenAttempts
 	switch f.class {
-	case refused, stopped:
-		return 0, false
 	case throttled:
-		base, limit = throttledBase, throttledAttempts
+		limit = throttledAttempts
 	case unsent:
 		limit = unsentAttempts
 	}
 	if n >= limit {
 		return 0, false
+	}
+	return f.wait(n, draw)
+}
+
+// wait is how long to wait after attempt number n: full jitter under an exponential
+// ceiling, or what the reply asked for. It is false for what is never tried again.
+func (f fault) wait(n int, draw func() float64) (d time.Duration, again bool) {
+	base := brokenBase
+	switch f.class {
+	case refused, stopped:
+		return 0, false
+	case throttled:
+		base = throttledBase
 	}
 	ceiling := min(float64(maxBackoff), float64(base)*math.Pow(2, float64(n-1)))
 	jitter := 1.0

@@ -2,6 +2,9 @@ package account_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io"
@@ -165,6 +168,14 @@ var writes = []write{
 	}},
 }
 
+// cutBody is an answer that breaks off.
+type cutBody struct{}
+
+func (cutBody) Read([]byte) (int, error) { return 0, errors.New("use of closed network connection") }
+
+var errUntrusted = &tls.CertificateVerificationError{
+	UnverifiedCertificates: []*x509.Certificate{{Issuer: pkix.Name{CommonName: "Corp Root CA"}}}, Err: x509.UnknownAuthorityError{}}
+
 // failure is one way in which an attempt ends.
 type failure struct {
 	name     string
@@ -178,15 +189,23 @@ var failures = []failure{
 	{"throttled", always(throttle), 8, false, sluice.Throttled},
 	{"throttled by query code", always(func(op string) *http.Response { return bad(op, 400, "Throttling", "Rate exceeded") }), 8, false, sluice.Throttled},
 	{"429", always(func(op string) *http.Response { return bad(op, 429, "Weird", "slow") }), 8, false, sluice.Throttled},
-	{"500", always(broken), 6, true, ""},
-	{"503", always(func(op string) *http.Response { return bad(op, 503, "ServiceUnavailable", "x") }), 6, true, ""},
-	{"502 of a proxy", always(func(string) *http.Response { return reply(502, "<html>bad gateway") }), 6, true, ""},
+	{"500", always(broken), 6, true, sluice.Unreachable},
+	{"503", always(func(op string) *http.Response { return bad(op, 503, "ServiceUnavailable", "x") }), 6, true, sluice.Unreachable},
+	{"502 of a proxy", always(func(string) *http.Response { return reply(502, "<html>bad gateway") }), 6, true, sluice.Unreachable},
 	{"reset", func(string, int, *http.Request) (*http.Response, error) {
 		return nil, errors.New("connection reset by peer")
-	}, 6, true, ""},
-	{"cut", func(string, int, *http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, 6, true, ""},
-	{"garbled", always(func(string) *http.Response { return reply(200, `{"taskSet": [<`) }), 6, true, ""},
-	{"refused connection", func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }, 4, false, ""},
+	}, 6, true, sluice.Unreachable},
+	{"cut", func(string, int, *http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, 6, true, sluice.Unreachable},
+	{"garbled", always(func(string) *http.Response { return reply(200, `{"taskSet": [<`) }), 6, true, sluice.Unreachable},
+	{"refused connection", func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }, 4, false, sluice.Unreachable},
+	{"redirected", always(func(string) *http.Response { return reply(302, "", "Location", "http://portal.test/login") }), 6, true, sluice.Unreachable},
+	{"a refusal that cannot be read", always(func(string) *http.Response {
+		r := reply(400, "")
+		r.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), cutBody{}))
+		return r
+	}), 6, true, sluice.Unreachable},
+	{"a page that refuses", always(func(string) *http.Response { return reply(404, "<html>nginx") }), 6, true, sluice.Unreachable},
+	{"untrusted certificate", func(string, int, *http.Request) (*http.Response, error) { return nil, errUntrusted }, 4, false, sluice.Unreachable},
 	{"refused", always(func(op string) *http.Response { return bad(op, 400, "InvalidParameterException", "no") }), 1, false, ""},
 	{"quota", always(func(op string) *http.Response { return bad(op, 400, "LimitExceededException", "no") }), 1, false, ""},
 }
@@ -280,13 +299,13 @@ func silent(w *world) func(string, int, *http.Request) (*http.Response, error) {
 	}
 }
 
-func TestAttemptsEndAfterThirtySeconds(t *testing.T) {
+func TestAttemptsEndAfterTwentySeconds(t *testing.T) {
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 		w.answer = silent(w)
 		err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
 		equal(t, "attempts", len(w.calls), 6)
-		equal(t, "took", w.calls[0].Took, 30*time.Second)
-		equal(t, "text", told(t, err).Error(), "ecs:CreateTaskSet (prod/web): no reply within 30s, at attempt 6; no answer: the call may have taken effect")
+		equal(t, "took", w.calls[0].Took, 20*time.Second)
+		equal(t, "text", told(t, err).Error(), "ecs:CreateTaskSet (prod/web): no reply within 20s, at attempt 6; no answer: the call may have taken effect")
 		equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
 	})
 }

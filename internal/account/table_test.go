@@ -1,7 +1,10 @@
 package account
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +33,9 @@ func TestTablesNameRealOperations(t *testing.T) {
 		if !IsWrite(operation) {
 			t.Errorf("%s has a row but is a read", operation)
 		}
+	}
+	for operation := range answers {
+		real(operation)
 	}
 	for name := range ecsBuckets {
 		real("ecs:" + name)
@@ -71,5 +77,48 @@ func TestResourceOf(t *testing.T) {
 func TestShareIsSafe(t *testing.T) {
 	if elbAccount.rate*share >= 10 || share > 0.75 {
 		t.Errorf("share %v leaves nothing to others", share)
+	}
+}
+
+// called matches the calls of operations in sources.
+var called = regexp.MustCompile(`\.((?:Describe|List|Get|Discover|BatchGet|Filter|Assume)[A-Z][A-Za-z]+|TagResource|UntagResource)\(ctx, (?:&|in|input|q)`)
+
+// Every operation that is written or read has a row: what AWS always sends in its
+// answer.
+func TestEveryOperationHasAnAnswerRow(t *testing.T) {
+	names := map[string]bool{}
+	for operation := range answers {
+		_, name, _ := strings.Cut(operation, ":")
+		names[name] = true
+	}
+	for operation := range writes {
+		if answers[operation] == nil {
+			t.Errorf("%s is written and has no row", operation)
+		}
+	}
+	seen := 0
+	for _, dir := range []string{"account", "ecs", "codedeploy", "autoscaling", "route/alb", "route/cloudmap", "stage", "watch", "cli", "rehearse"} {
+		files, err := filepath.Glob("../" + dir + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range called.FindAllStringSubmatch(string(text), -1) {
+				seen++
+				if !names[m[1]] {
+					t.Errorf("%s calls %s, which has no row", f, m[1])
+				}
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d calls were found", seen)
 	}
 }

@@ -66,6 +66,7 @@ type Application struct {
 	ProgressDeadline time.Duration // how long nothing may move
 	Timeout          time.Duration // hard limit of a deployment
 	OnOutsideChange  sluice.OnOutside
+	OnOtherTargets   sluice.OnTargets
 
 	Scaling Scaling
 	// KeepDefinitions is how many of the newest task definitions stay registered;

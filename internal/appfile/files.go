@@ -2,9 +2,14 @@ package appfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
@@ -34,7 +39,7 @@ func (l *loader) decodeTask(at *definition.Node, name, what string) *definition.
 	if !ok {
 		return nil
 	}
-	task, err := definition.DecodeTask(file, data)
+	task, err := definition.LoadTask(file, data)
 	if err != nil {
 		l.others = append(l.others, err)
 	}
@@ -46,18 +51,70 @@ func (l *loader) service(at *definition.Node, name string) {
 	if !ok {
 		return
 	}
-	service, err := definition.DecodeService(file, data)
+	service, err := definition.LoadService(file, data)
 	if err != nil {
 		l.others = append(l.others, err)
 	}
 	l.app.Service = service
+	if service != nil && service.Input.TaskDefinition != nil {
+		l.app.Notes = append(l.app.Notes, fmt.Sprintf("taskDefinition in %s is not used: the task definition of the files is deployed", file))
+	}
+}
+
+// groups refuses a target group whose container or port the task definition does not
+// have: AWS says so at CreateTaskSet, when a revision is registered already.
+func (l *loader) groups(list *definition.Node) {
+	if l.app.Task == nil {
+		return
+	}
+	for _, n := range []*definition.Node{list.Get("primary"), list.Get("canary")} {
+		name, port := n.Get("containerName"), n.Get("containerPort")
+		if textOf(name) == "" {
+			continue
+		}
+		c := l.container(name.Text)
+		if c == nil {
+			p := l.src.At(name, "the task definition %s has no container %q", l.app.Task.File, name.Text)
+			p.Meant = definition.Nearest(name.Text, containerNames(l.app.Task))
+			l.refuse(p)
+			continue
+		}
+		if at := wholeOr(port, 0); at > 0 && !hasPort(c, at) {
+			l.refuse(l.src.At(port, "container %s of %s has no port mapping of port %d", name.Text, l.app.Task.File, at))
+		}
+	}
+}
+
+func (l *loader) container(name string) *ecstypes.ContainerDefinition {
+	all := l.app.Task.Input.ContainerDefinitions
+	for i := range all {
+		if aws.ToString(all[i].Name) == name {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+func containerNames(t *definition.Task) (names []string) {
+	for _, c := range t.Input.ContainerDefinitions {
+		names = append(names, aws.ToString(c.Name))
+	}
+	return names
+}
+
+// hasPort reports whether a container has a mapping of the port. A range of ports is
+// AWS's to judge, and a container without any mapping.
+func hasPort(c *ecstypes.ContainerDefinition, port int64) bool {
+	return len(c.PortMappings) == 0 || slices.ContainsFunc(c.PortMappings, func(m ecstypes.PortMapping) bool {
+		return m.ContainerPortRange != nil || int64(aws.ToInt32(m.ContainerPort)) == port
+	})
 }
 
 // named reads a file relative to the application file; what goes wrong is told
 // at the key that names it.
 func (l *loader) named(at *definition.Node, name, what string) (string, []byte, bool) {
 	file := path.Join(path.Dir(l.app.File), name)
-	if path.IsAbs(name) || !fs.ValidPath(file) {
+	if path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
 		l.refuse(l.src.At(at, "%s: %s leads out of the folder", what, name))
 		return "", nil, false
 	}

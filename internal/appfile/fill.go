@@ -33,6 +33,7 @@ func (l *loader) fill(spec *definition.Node) {
 	app.Scaling.Suspend = flagOr(spec.Get("suspendAutoScaling"), flagOr(input.Get("suspendAutoScaling"), false))
 	app.KeepDefinitions = int(wholeOr(input.Get("keepTaskDefinitions"), 0))
 	app.OnOutsideChange = sluice.OnOutside(textOr(spec.Get("onOutsideChange"), textOr(input.Get("onOutsideChange"), string(sluice.StopOnChange))))
+	app.OnOtherTargets = sluice.OnTargets(textOr(spec.Get("onOtherTargets"), textOr(input.Get("onOtherTargets"), string(sluice.StopOnTargets))))
 	app.Recreate = flagOr(ecs.Get("quickSync").Get("recreate"), false)
 	app.Access = accessOf(input)
 	app.AccessGiven = given(input.Get("accessType")) || given(input.Get("ecsAccessType"))
@@ -50,6 +51,27 @@ func (l *loader) fill(spec *definition.Node) {
 	l.pipeline(spec.Get("pipeline").Get("stages"))
 	l.definitions(spec, input)
 	l.cluster(spec.Get("cluster"))
+	l.groups(input.Get("targetGroups"))
+	l.waits(spec.Get("pipeline").Get("stages"))
+}
+
+// waits refuses a WAIT that the deployment's timeout does not let end.
+func (l *loader) waits(list *definition.Node) {
+	if list == nil {
+		return
+	}
+	left := l.app.Timeout
+	for i, s := range l.app.Pipeline {
+		w, ok := s.With.(Wait)
+		if !ok {
+			continue
+		}
+		if w.Duration > left {
+			l.refuse(l.src.At(list.Items[i], "the waits of the pipeline take longer than the deployment may: its timeout is %s", l.app.Timeout))
+			return
+		}
+		left -= w.Duration
+	}
 }
 
 func pluginOf(spec *definition.Node) *definition.Node {

@@ -35,7 +35,8 @@ func Load(fsys fs.FS, name string, lookup func(key string) (string, bool)) (*App
 	l := &loader{fsys: fsys, app: &Application{File: file, Source: map[string]string{}}}
 	data, err := l.read(file)
 	if err != nil {
-		return nil, &sluice.Error{Op: "read the application", Resource: file, Err: reason(err)}
+		return nil, &sluice.Error{Op: "read the application", Resource: file, Err: reason(err),
+			Next: "put a regular file into the folder of the application, under this name"}
 	}
 	if l.src, err = definition.Parse(file, data); err != nil {
 		return nil, err

@@ -36,7 +36,8 @@ func specShape(f Format) shape {
 			honoured("cluster", shape{kind: text}, "The cluster, by name or ARN, where the service definition names none."),
 			honoured("progressDeadline", shape{kind: span}, deadlineSays),
 			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays),
-			honoured("onOutsideChange", outsideShape(), outsideSays))
+			honoured("onOutsideChange", outsideShape(), outsideSays),
+			honoured("onOtherTargets", otherTargetsShape(), otherTargetsSays))
 		keys = append(keys, codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: append(keys, providerKeys()...)}
@@ -49,7 +50,13 @@ const (
 	suspendSays  = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the end; false if not given."
 	deadlineSays = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not given."
 	outsideSays  = "What follows if somebody else changes what a deployment steers while it runs: stop (the default) ends it on the safe side, reassert writes ours again, adopt takes theirs over."
+
+	otherTargetsSays = "What a deployment does about task sets and targets that sluice did not make and that get requests from the application's target groups: stop (the default) refuses to deploy, allow deploys beside them, remove first drains and deletes such task sets."
 )
+
+func otherTargetsShape() shape {
+	return shape{kind: choice, words: []string{string(sluice.StopOnTargets), string(sluice.AllowTargets), string(sluice.RemoveTargets)}}
+}
 
 func outsideShape() shape {
 	return shape{kind: choice, words: []string{string(sluice.StopOnChange), string(sluice.ReassertChange), string(sluice.AdoptChange)}}
@@ -134,11 +141,13 @@ func inputShape(f Format) shape {
 		keys = append(keys, refused("progressDeadline", "In sluice.yaml progressDeadline stands at the top."),
 			refused("suspendAutoScaling", "In sluice.yaml suspendAutoScaling stands at the top."),
 			refused("codedeploy", "In sluice.yaml codedeploy stands at the top."), refused("appspec", "In sluice.yaml appspec stands at the top."),
-			refused("onOutsideChange", "In sluice.yaml onOutsideChange stands at the top."))
+			refused("onOutsideChange", "In sluice.yaml onOutsideChange stands at the top."),
+			refused("onOtherTargets", "In sluice.yaml onOtherTargets is a key at the top."))
 	} else {
 		keys = append(keys, honoured("progressDeadline", shape{kind: span}, deadlineSays),
 			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays),
-			honoured("onOutsideChange", outsideShape(), outsideSays))
+			honoured("onOutsideChange", outsideShape(), outsideSays),
+			honoured("onOtherTargets", otherTargetsShape(), otherTargetsSays))
 		keys = append(keys, codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: keys, single: []string{"accessType", "ecsAccessType"}}

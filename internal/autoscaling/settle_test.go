@@ -47,3 +47,23 @@ func TestUndone(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// Each bound that was set is compared by itself: one that others change is named, and
+// one that was left as it was is not.
+func TestEachBoundIsComparedByItself(t *testing.T) {
+	was := sluice.Scalable{Min: 2, Max: 8}
+	for name, c := range map[string]struct {
+		ours, now sluice.Scalable
+		want      string
+	}{
+		"the maximum that was set":  {sluice.Scalable{Min: 2, Max: 12}, sluice.Scalable{Min: 2, Max: 10}, "the maximum is 10, not 12"},
+		"the minimum that was set":  {sluice.Scalable{Min: 4, Max: 8}, sluice.Scalable{Min: 3, Max: 8}, "the minimum is 3, not 4"},
+		"both":                      {sluice.Scalable{Min: 4, Max: 12}, sluice.Scalable{Min: 3, Max: 10}, "the minimum is 3, not 4; the maximum is 10, not 12"},
+		"the maximum that was left": {sluice.Scalable{Min: 4, Max: 8}, sluice.Scalable{Min: 4, Max: 10}, ""},
+		"the minimum that was left": {sluice.Scalable{Min: 2, Max: 12}, sluice.Scalable{Min: 3, Max: 12}, ""},
+	} {
+		if got := strings.Join(Undone(c.now, was, c.ours), "; "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -15,10 +14,11 @@ type board struct {
 	plan     *plan.Plan
 	began    time.Time
 	stages   []boardStage // the rollback last
-	variants map[sluice.Variant]sluice.CapacityChanged
+	rows     boardRows
 	live     sluice.Weights // read back last
 	asked    sluice.Weights
 	current  string // what is waited for or written
+	silent   string // that AWS does not answer; empty: it does
 	failures []sluice.FailureSeen
 	ended    time.Time // of the deployment; zero: it has not
 }
@@ -29,7 +29,7 @@ type boardStage struct {
 }
 
 func newBoard(p *plan.Plan) *board {
-	b := &board{plan: p, stages: make([]boardStage, len(p.Stages)+1), variants: map[sluice.Variant]sluice.CapacityChanged{}}
+	b := &board{plan: p, stages: make([]boardStage, len(p.Stages)+1), rows: rowsOf(p)}
 	if len(p.Rollback.Routes) > 0 {
 		b.live = p.Rollback.Routes[0].Weights
 		b.asked = b.live
@@ -58,12 +58,17 @@ func (b *board) see(e sluice.Envelope) {
 		b.began = e.At
 	}
 	switch ev := e.Open().(type) {
+	case sluice.Unanswered:
+		b.silent = ""
+		if !ev.Over {
+			b.silent = ev.Text()
+		}
 	case sluice.StageStarted:
 		b.start(ev.Index, e.At)
 	case sluice.StageEnded:
 		b.end(ev, e.At)
 	case sluice.CapacityChanged:
-		b.variants[ev.Variant] = ev
+		b.rows.see(ev)
 	case sluice.TrafficShifted:
 		if w, err := sluice.NewWeights(ev.ToPrimary, ev.ToCanary); err == nil {
 			b.live = w
@@ -72,6 +77,9 @@ func (b *board) see(e sluice.Envelope) {
 		b.fail(ev)
 	case sluice.Waiting, sluice.ApprovalAwaited, sluice.DeploymentPaused:
 		b.current = say(e).text
+		if _, ok := e.Open().(sluice.DeploymentPaused); ok {
+			b.silent = ""
+		}
 	case sluice.Writing:
 		b.current = ev.Operation + " " + short(ev.Resource)
 	case sluice.Wrote, sluice.Approved:
@@ -110,10 +118,18 @@ func (b *board) end(ev sluice.StageEnded, at time.Time) {
 		b.stages[ev.Index].status, b.stages[ev.Index].ended = ev.Status, at
 	}
 	b.current = ""
+	if ev.Status != "done" {
+		return
+	}
 	switch ev.Name {
 	case appfile.StageCanaryClean, appfile.StageSync, appfile.StageRollback:
-		if ev.Status == "done" {
-			delete(b.variants, sluice.Canary) // it was taken away
+		b.rows.settle(ev.Name == appfile.StageRollback, true)
+		if b.plan.ByCodeDeploy() && b.live.Valid() {
+			b.live = sluice.CanaryShare(0) // what CodeDeploy moved the traffic to is the primary now
+		}
+	case appfile.StagePrimaryRollout:
+		if ev.Index < len(b.plan.Stages) && !b.plan.Stages[ev.Index].KeepOld {
+			b.rows.settle(false, false)
 		}
 	}
 }
@@ -143,7 +159,7 @@ func (b *board) view(now time.Time, width, height int, p paint) []string {
 	}
 	all := append([]string{head}, append(stages, foot...)...)
 	for i := range all {
-		all[i] = clip(all[i], width)
+		all[i] = p.clip(all[i], width)
 	}
 	return all
 }
@@ -190,53 +206,15 @@ func (b *board) mark(s boardStage, now time.Time, p paint) string {
 // foot is what the stages have in common: variants, weights, failures.
 func (b *board) foot(p paint) []string {
 	var all []string
-	variants := []sluice.Variant{sluice.Primary, sluice.Canary}
-	if b.plan.Rolls() && !b.plan.Beside() {
-		variants = variants[:1]
-	}
-	for _, v := range variants {
-		all = append(all, b.variant(v))
-	}
+	all = append(all, b.rows.lines(b.asked, b.live, !b.plan.Rolls() || b.plan.Beside())...)
 	if b.current != "" {
 		all = append(all, "  "+p.dim(b.current))
+	}
+	if b.silent != "" {
+		all = append(all, "  "+p.bad(b.silent))
 	}
 	for _, f := range b.failures {
 		all = append(all, "  "+p.bad(failureWords(f)))
 	}
 	return all
-}
-
-func (b *board) variant(v sluice.Variant) string {
-	text := "  " + pad(string(v), 8)
-	weights := ""
-	if b.live.Valid() {
-		weights = fmt.Sprintf("asked %d%%, live %d%%", b.asked.Of(v), b.live.Of(v))
-	}
-	c, known := b.variants[v]
-	if !known {
-		return strings.TrimRight(text+pad("-", 44)+weights, " ")
-	}
-	return strings.TrimRight(text+pad(c.Revision+"  "+capacityWords(c), 44)+weights, " ")
-}
-
-// clip cuts a line that the terminal would break: the redraw counts lines.
-// Colours take no room.
-func clip(s string, width int) string {
-	if width <= 0 {
-		return s
-	}
-	room, escape := width, false
-	for i, r := range s {
-		switch {
-		case r == '\x1b':
-			escape = true
-		case escape:
-			escape = r != 'm'
-		case room == 0:
-			return s[:i] + "\x1b[0m"
-		default:
-			room--
-		}
-	}
-	return s
 }

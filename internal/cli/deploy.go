@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 func (p *program) deploy() *cobra.Command {
@@ -63,6 +65,9 @@ Ctrl-C; sluice resume suspends it again.`,
 				}
 				return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, l, force)
 			}
+			if err := p.refuseTwice(args); err != nil {
+				return err
+			}
 			if len(args) > 1 {
 				return p.each(c.Context(), args, one)
 			}
@@ -78,6 +83,22 @@ Ctrl-C; sluice resume suspends it again.`,
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing; the same as sluice plan")
 	return c
+}
+
+// refuseTwice refuses an application that is named twice, which is a slip.
+func (p *program) refuseTwice(paths []string) error {
+	seen := map[string]bool{}
+	for _, path := range paths {
+		abs, err := p.absolute(path)
+		if err != nil {
+			return &sluice.Error{Op: "find the working directory", Err: err}
+		}
+		if abs = filepath.Clean(abs); seen[abs] {
+			return &sluice.Error{Op: "sluice deploy", Resource: path, Err: errors.New("the application is named twice"), Next: "name each application once"}
+		}
+		seen[abs] = true
+	}
+	return nil
 }
 
 // each deploys several applications, one after the other, and ends with the
@@ -124,8 +145,13 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 			return err
 		}
 	}
+	if !force && !pre.options.Only {
+		if err := pre.judge(ctx); err != nil {
+			return err
+		}
+	}
 	if !pre.plan.HasChanges() && !force {
-		return p.nothing(pre.plan)
+		return p.unchanged(ctx, pre, how.NoWait)
 	}
 	if err := leavesSuspended(pre.plan, how.NoWait); err != nil {
 		return err
@@ -171,21 +197,6 @@ func (p *program) trigger() string {
 	return engine.ByHand
 }
 
-// nothing says that nothing changes.
-func (p *program) nothing(pl *plan.Plan) error {
-	message := fmt.Sprintf("No changes: %s/%s runs %s, as the files ask.", pl.Cluster, pl.Service, pl.From)
-	if pl.Standalone {
-		message = fmt.Sprintf("No changes: %s is registered, as the files ask.", pl.To)
-	}
-	if p.flags.output == jsonOut {
-		r := &jsonLines{w: p.env.Out}
-		r.event(sluice.Seal("", "", sluice.Noted{Message: message}))
-		return nil
-	}
-	p.say(message)
-	return nil
-}
-
 // brief is the short form of a plan, before it runs.
 func (p *program) brief(pl *plan.Plan) {
 	if p.flags.output == jsonOut {
@@ -194,7 +205,7 @@ func (p *program) brief(pl *plan.Plan) {
 	w := p.env.Err
 	fmt.Fprintf(w, "%s in %s: %s\n", p.paint.bold(pl.Cluster+"/"+pl.Service), pl.Region, revisions(pl))
 	for _, c := range pl.Changes {
-		fmt.Fprintf(w, "  %s %s: %s -> %s\n", c.Of, c.Path, c.Have, c.Want)
+		fmt.Fprintf(w, "  %s %s: %s -> %s\n", c.Of, printable.Line(c.Path), printable.Line(c.Have), printable.Line(c.Want))
 	}
 	names := make([]string, 0, len(pl.Stages))
 	for _, s := range pl.Stages {

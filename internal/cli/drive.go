@@ -58,7 +58,7 @@ func (p *program) conclude(ctx context.Context, j *journal.Journal, ended engine
 	case err != nil && !interrupted(err):
 		p.tell(err)
 		p.goOn(d)
-		return exit(exitCode(err))
+		return exit(pausedCode(err))
 	case d.State != journal.Paused:
 		// The interrupt came between two stages.
 		if err := j.SetState(ctx, d.ID, journal.Paused); err != nil {

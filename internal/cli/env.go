@@ -19,7 +19,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/journal"
+	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 // Env is the only door from the command line to what is outside. [OS] is the
@@ -66,6 +68,32 @@ type Env struct {
 
 	IsTerminal func(io.Writer) bool
 	Size       func(io.Writer) (width, height int) // of a terminal; 0 is unknown
+
+	own printable.Mark // of the codes that sluice writes; see printed
+}
+
+// longestLine is how many characters of a line of progress are written.
+const longestLine = 16 << 10
+
+// printed is the environment whose writers make all text printable, and let pass the
+// codes that sluice itself writes.
+func (e Env) printed() (Env, error) {
+	var err error
+	if e.own, err = printable.NewMark(e.Rand); err != nil {
+		return e, err
+	}
+	isTerminal, size := e.IsTerminal, e.Size
+	e.IsTerminal = func(w io.Writer) bool { return isTerminal(unwrapped(w)) }
+	e.Size = func(w io.Writer) (int, int) { return size(unwrapped(w)) }
+	e.Out, e.Err = printable.NewWriter(e.Out, e.own, 0), printable.NewWriter(e.Err, e.own, longestLine)
+	return e, nil
+}
+
+func unwrapped(w io.Writer) io.Writer {
+	if p, ok := w.(*printable.Writer); ok {
+		return p.Unwrap()
+	}
+	return w
 }
 
 // OS is the machine's environment.
@@ -77,7 +105,7 @@ func OS() Env {
 	return Env{
 		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
 		Rand: rand.Reader, OpenJournal: journal.Open, StateDir: filepath.Join(xdg.StateHome, "sluice"),
-		Getwd: os.Getwd, FS: os.DirFS, Notify: notify, Twin: 250 * time.Millisecond, Outlive: outlive,
+		Getwd: os.Getwd, FS: folder.New, Notify: notify, Twin: 250 * time.Millisecond, Outlive: outlive,
 		Host: strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), Alive: alive,
 		Browse: browse, IsTerminal: isTerminal, Size: size,
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
 // errInterrupted is the cause of a context that Ctrl-C ended.
@@ -21,6 +22,14 @@ func exitCode(err error) int {
 		return sluice.ExitDenied
 	}
 	return sluice.KindOf(err).ExitCode()
+}
+
+// pausedCode is the exit code of a deployment that an error paused.
+func pausedCode(err error) int {
+	if errors.Is(err, journal.ErrUnusable) {
+		return sluice.ExitStopped
+	}
+	return exitCode(err)
 }
 
 // anywhere reports whether an error of the kind is in err's tree.
@@ -54,7 +63,7 @@ func (p *program) tell(err error) {
 		}
 		problems++
 		fmt.Fprintln(p.env.Err, problem)
-		p.annotate(p.env.Err, "error", problem.Message, fmt.Sprintf("file=%s,line=%d,col=%d", problem.File, problem.Line, problem.Column))
+		p.annotate(p.env.Err, "error", problem.Message, placeOf(problem))
 	}
 	if problems > 0 {
 		fmt.Fprintf(p.env.Err, "%s in the files; nothing was written\n", sluice.Plural(problems, "problem"))
@@ -91,7 +100,7 @@ func apart(err error) []error {
 // annotate writes an annotation of GitHub Actions, if that is where we run.
 func (p *program) annotate(w io.Writer, level, message, place string) {
 	if p.flags.output == text && p.onGitHub() {
-		fmt.Fprintln(w, annotation(level, message, place))
+		fmt.Fprintln(w, p.paint.annotation(level, message, place))
 	}
 }
 
@@ -99,10 +108,17 @@ func (p *program) onGitHub() bool { return p.env.Getenv("GITHUB_ACTIONS") == "tr
 
 // annotation is a workflow command (GitHub documentation, "Workflow commands for
 // GitHub Actions"): percent, CR and LF are escaped.
-func annotation(level, message, place string) string {
+func (p paint) annotation(level, message, place string) string {
 	message = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(message)
 	if place != "" {
 		level += " " + place
 	}
-	return "::" + level + "::" + message
+	return p.own.Raw("::") + level + "::" + message
+}
+
+// placeOf is the place of a problem as a property of an annotation has it: colons and
+// commas of the file's name are escaped too.
+func placeOf(p *definition.Problem) string {
+	file := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(p.File)
+	return fmt.Sprintf("file=%s,line=%d,col=%d", file, p.Line, p.Column)
 }

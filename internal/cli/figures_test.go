@@ -94,6 +94,7 @@ func figures() []figure {
 		{"the same: its end is known after, median", "≤ 2 s", shiftLag},
 		{"callers by name, 300 requests a second each: runs without a failed request", "all", namedRuns},
 		{"shares by name, over 200,000 lookups each: measured for planned", "within the sampling interval", namedShares},
+		{"bad inputs refused: no hang, panic, secret, escape byte or write", "all, at least 200", badFigure},
 		{"sluice sim: first answer after start", "< 200 ms", simStart},
 		{"sluice sim: DescribeServices over HTTP", "≥ 5,000/s", bench("./awssim", "DescribeServicesBare", "calls/s", func(f float64) result { return least(f, 5000, "/s") })},
 		{"the same with an SDK client beside it", "none", bench("./awssim", "DescribeServices", "calls/s", func(f float64) result { return result{number(f) + " /s", 0, true} })},
@@ -102,6 +103,7 @@ func figures() []figure {
 		{"1,000 services with 10,000 tasks, listening", "< 1 GB", bench("./awssim", "ThousandServices", "MB-from-system", func(f float64) result { return most(f, 1000, "MB") })},
 		{"a pipeline of 5 minutes, in virtual time", "≥ 1,000 per minute", bench("./internal/engine", "Pipeline", "pipelines/min", func(f float64) result { return least(f, 1000, "per minute") })},
 		{"sluice's own time where AWS takes none", "< 1 s", bench("./internal/engine", "OwnTime", "own-ms/op", func(f float64) result { return most(f, 1000, "ms") })},
+		{"50 deployments at once in one account: succeeded without a failed request", "all", fiftyAtOnce},
 		{"binary", "< 35 MB", binarySize},
 		{"sluice version", "< 30 ms", versionTime},
 	}, simulationFigures()...)
@@ -381,6 +383,13 @@ func bench(pkg, name, unit string, judge func(float64) result) func(*testing.T) 
 		}
 		return judge(f)
 	}
+}
+
+// fiftyAtOnce compares fifty deployments with one alone.
+func fiftyAtOnce(t *testing.T) result {
+	got := goBench(t, "./internal/engine", "FiftyAtOnce", "1x")
+	n := func(unit string) float64 { f, _ := strconv.ParseFloat(got[unit], 64); return f }
+	return result{fmt.Sprintf("%.0f of 50, in %.1f min of AWS's time: %.1f times one alone", n("good/op"), n("virtual-min/op"), n("times-alone")), 0, n("good/op") == 50}
 }
 
 // goBench runs a benchmark and returns its figures by unit.

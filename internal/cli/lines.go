@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 // renderer shows events as they come.
@@ -49,10 +50,17 @@ func (l *lines) event(e sluice.Envelope) {
 	if l.groups && l.group(ev, words) {
 		return
 	}
-	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.dim(elapsed(e.At.Sub(l.began))), indent(ev), colored(l.paint, words))
+	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.dim(elapsed(e.At.Sub(l.began))), indent(ev), colored(l.paint, words.indented()))
 	if ended, ok := ev.(sluice.StageEnded); ok && ended.Next != "" {
 		fmt.Fprintf(l.w, "%s   next: %s\n", elapsed(e.At.Sub(l.began)), ended.Next)
 	}
+}
+
+// indented sets off further lines of a text, so that none of them looks like a line
+// of its own.
+func (l line) indented() line {
+	l.text = strings.ReplaceAll(l.text, "\n", "\n        ")
+	return l
 }
 
 // print shows what a container printed: as it is, if it is what the verb is
@@ -62,7 +70,7 @@ func (l *lines) print(p sluice.Printed) {
 		fmt.Fprintln(l.out, p.Line)
 		return
 	}
-	fmt.Fprintln(l.w, l.paint.dim("        "+p.Container+" | "+p.Line))
+	fmt.Fprintln(l.w, l.paint.dim("        "+printable.Line(p.Container+" | "+p.Line)))
 }
 
 func (l *lines) recall(e sluice.Envelope) {
@@ -84,20 +92,20 @@ func (l *lines) group(ev sluice.Event, words line) bool {
 	}
 	switch {
 	case starts:
-		fmt.Fprintln(l.w, "::group::"+words.text)
+		fmt.Fprintln(l.w, l.paint.own.Raw("::")+"group::"+printable.Line(words.text))
 		l.open = true
 		return true
 	case words.level == warning:
-		fmt.Fprintln(l.w, annotation("warning", strings.TrimPrefix(words.text, "warning: "), ""))
+		fmt.Fprintln(l.w, l.paint.annotation("warning", strings.TrimPrefix(words.text, "warning: "), ""))
 	case words.level == failure:
-		fmt.Fprintln(l.w, annotation("error", words.text, ""))
+		fmt.Fprintln(l.w, l.paint.annotation("error", words.text, ""))
 	}
 	return false
 }
 
 func (l *lines) fold() {
 	if l.open {
-		fmt.Fprintln(l.w, "::endgroup::")
+		fmt.Fprintln(l.w, l.paint.own.Raw("::")+"endgroup::")
 		l.open = false
 	}
 }

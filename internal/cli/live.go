@@ -74,10 +74,7 @@ func (l *live) above(s string) {
 
 // erase is what takes the board off the screen.
 func (l *live) erase() string {
-	if l.drawn == 0 {
-		return ""
-	}
-	up := fmt.Sprintf("\x1b[%dA\r\x1b[J", l.drawn)
+	up := l.paint.erase(l.drawn)
 	l.drawn = 0
 	return up
 }

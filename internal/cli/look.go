@@ -71,6 +71,8 @@ type tree struct {
 	Sets       []treeSet     `json:"taskSets,omitempty"`
 	Left       []treeLeft    `json:"otherTargets,omitempty"`
 	Problem    string        `json:"problem,omitempty"` // why there are no rules
+	// Undescribed is what gets requests, or was left, and is not described by the files.
+	Undescribed []string `json:"notDescribed,omitempty"`
 
 	Current *treeCurrent  `json:"serviceDeployment,omitempty"`
 	Beside  *treeBeside   `json:"canaryService,omitempty"` // of controller ECS
@@ -107,7 +109,9 @@ type treeSet struct {
 	Weight   *float64   `json:"weight,omitempty"` // percent of the traffic, by CodeDeploy
 	Tasks    []treeTask `json:"tasks,omitempty"`
 
-	group string
+	group    string
+	inGroups bool // it is in a target group of the application
+	ours     bool // sluice made it
 }
 
 type treeTask struct {
@@ -192,7 +196,8 @@ func (t *tree) lookRolling(ctx context.Context, a *account.Account, c clock.Cloc
 
 func setOf(ts sluice.TaskSet, s subject) treeSet {
 	out := treeSet{ID: ts.ID, Status: ts.Status, Revision: ts.Revision, Scale: ts.Scale, Desired: ts.Desired,
-		Running: ts.Running, Pending: ts.Pending, Steady: ts.Steady, group: ts.TargetGroup}
+		Running: ts.Running, Pending: ts.Pending, Steady: ts.Steady, group: ts.TargetGroup,
+		inGroups: ts.TargetGroup != "" && (ts.TargetGroup == s.primary || ts.TargetGroup == s.canary), ours: plan.Ours(ts.ExternalID)}
 	switch {
 	case ts.Status == "PRIMARY":
 		out.Role = string(sluice.Primary)

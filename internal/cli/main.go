@@ -7,14 +7,20 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 // Main runs the command line once and returns its exit code.
 func Main(env Env) int {
+	env, err := env.printed()
+	if err != nil {
+		return sluice.ExitUsage // without chance no ID can be made either
+	}
 	p := &program{env: env, paint: painter(env, env.Err)}
 	ctx, twice := env.interrupts(context.Background(), p.interrupted)
 	done := make(chan int, 1)
@@ -163,7 +169,21 @@ func (p *program) verbs() []verb {
 
 // misused tells what is wrong with a flag, and where the flags are listed.
 func misused(c *cobra.Command, err error) error {
-	return &sluice.Error{Op: c.CommandPath(), Err: err, Next: c.CommandPath() + " --help"}
+	return &sluice.Error{Op: c.CommandPath(), Err: plainly(err), Next: c.CommandPath() + " --help"}
+}
+
+// plainly says what a flag takes where Go's parsers only say that they failed.
+func plainly(err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	takes := map[string]string{"int": "a whole number", "uint64": "a whole number of 0 or more", "float64": "a number, such as 1 or 2.5",
+		"duration": "a duration, such as 90s, 10m or 1h30m", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+	if takes == "" {
+		return err
+	}
+	return fmt.Errorf("--%s is %q, and it takes %s", wrong.GetFlag().Name, printable.Clip(wrong.GetValue(), 60), takes)
 }
 
 func noVerb(c *cobra.Command, args []string) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	slashpath "path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/journal"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -37,6 +39,7 @@ func (p *program) open(ctx context.Context, region string) (*account.Account, cl
 	a, err := account.Open(ctx, account.Config{
 		Region: region, Profile: p.flags.profile, AssumeRole: p.flags.role, EndpointURL: p.flags.endpoint,
 		HTTPClient: p.env.HTTPClient, Credentials: p.env.Credentials, APIOptions: p.env.APIOptions, Clock: c, Draw: p.draw,
+		OnSilence: p.tellSilence,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -52,6 +55,9 @@ func (p *program) open(ctx context.Context, region string) (*account.Account, cl
 	}
 	return a, c, err
 }
+
+// tellSilence says that AWS does not answer, where no deployment tells it by an event.
+func (p *program) tellSilence(e sluice.Unanswered) { fmt.Fprintln(p.env.Err, e.Text()) }
 
 // draw is a number in [0,1).
 func (p *program) draw() float64 {
@@ -119,21 +125,43 @@ func (p *program) ownerAlive(owner string) bool {
 // application reads the application at a path. Its files are named as seen from
 // the working directory, if they lie under it.
 func (p *program) application(path string) (*appfile.Application, error) {
+	at, err := p.place(path)
+	if err != nil {
+		return nil, err
+	}
+	if at.local {
+		return appfile.Load(at.files, at.name, p.lookup)
+	}
+	return outside(at.folder)(appfile.Load(at.files, at.name, p.lookup))
+}
+
+// place is where an application is read from: its own folder, and nothing outside.
+type place struct {
+	files  fs.FS
+	name   string // of the application file or the folder, in files
+	local  bool   // the folder lies under the working directory, and files are named from there
+	folder string // as the person named it
+}
+
+func (p *program) place(path string) (place, error) {
+	abs, err := p.absolute(path)
+	if err != nil {
+		return place{}, &sluice.Error{Op: "find the working directory", Err: err}
+	}
+	at, dir := place{name: ".", folder: filepath.Clean(path)}, abs
+	if _, err := fs.Stat(p.env.FS(abs), "."); err != nil {
+		at.name, at.folder, dir = filepath.Base(abs), filepath.Dir(path), filepath.Dir(abs)
+	}
+	at.files = p.env.FS(dir)
 	wd, err := p.env.Getwd()
 	if err != nil {
-		return nil, &sluice.Error{Op: "find the working directory", Err: err}
+		return place{}, &sluice.Error{Op: "find the working directory", Err: err}
 	}
-	abs := path
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(wd, path)
+	if rel, err := filepath.Rel(wd, dir); err == nil && filepath.IsLocal(rel) {
+		rel = filepath.ToSlash(rel)
+		at.local, at.name, at.files = true, slashpath.Join(rel, at.name), folder.Named(rel, at.files)
 	}
-	if rel, err := filepath.Rel(wd, abs); err == nil && filepath.IsLocal(rel) {
-		return appfile.Load(p.env.FS(wd), filepath.ToSlash(rel), p.lookup)
-	}
-	if info, err := fs.Stat(p.env.FS(filepath.Dir(abs)), filepath.Base(abs)); err == nil && info.IsDir() {
-		return outside(filepath.Clean(path))(appfile.Load(p.env.FS(abs), ".", p.lookup))
-	}
-	return outside(filepath.Dir(path))(appfile.Load(p.env.FS(filepath.Dir(abs)), filepath.Base(abs), p.lookup))
+	return at, nil
 }
 
 // outside names the files of an application that is not under the working folder as

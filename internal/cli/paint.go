@@ -1,23 +1,29 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 // paint colours text, or leaves it as it is.
-type paint struct{ on bool }
+type paint struct {
+	on  bool
+	own printable.Mark // of each code
+}
 
 // painter colours only what goes to a terminal, and never with NO_COLOR set.
 func painter(env Env, w io.Writer) paint {
-	return paint{env.IsTerminal(w) && env.Getenv("NO_COLOR") == ""}
+	return paint{env.IsTerminal(w) && env.Getenv("NO_COLOR") == "", env.own}
 }
 
 func (p paint) with(code, s string) string {
 	if !p.on || s == "" {
 		return s
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+	return p.own.Code("["+code+"m") + s + p.own.Code("[0m")
 }
 
 func (p paint) bold(s string) string { return p.with("1", s) }
@@ -25,6 +31,42 @@ func (p paint) dim(s string) string  { return p.with("2", s) }
 func (p paint) bad(s string) string  { return p.with("31", s) }
 func (p paint) good(s string) string { return p.with("32", s) }
 func (p paint) warn(s string) string { return p.with("33", s) }
+
+// erase is what takes rows off the screen.
+func (p paint) erase(rows int) string {
+	if rows == 0 {
+		return ""
+	}
+	return p.own.Code(fmt.Sprintf("[%dA", rows)) + p.own.Raw("\r") + p.own.Code("[J")
+}
+
+// clip cuts a line that the terminal would break, and marks the cut: the redraw counts
+// lines. Colours take no room.
+func (p paint) clip(s string, width int) string {
+	if s = p.own.Line(s); width <= 0 {
+		return s
+	}
+	seen, at, escape, colored := 0, 0, false, false
+	for i, r := range s {
+		switch {
+		case r == '\x1b':
+			escape, colored = true, colored || seen < width
+		case escape:
+			escape = r != 'm'
+		default:
+			if seen++; seen == width {
+				at = i
+			}
+		}
+	}
+	switch {
+	case seen <= width:
+		return s
+	case colored:
+		return s[:at] + "…" + p.own.Code("[0m")
+	}
+	return s[:at] + "…"
+}
 
 // pad fills s with blanks up to a width; the paint comes after it.
 func pad(s string, width int) string {

@@ -80,8 +80,11 @@ func (p *program) runPlan(ctx context.Context, path string, o plan.Options, deta
 	if err != nil {
 		return err
 	}
+	if err := pre.judge(ctx); err != nil {
+		return err
+	}
 	err = p.showPlan(ctx, pre.plan, forecastOf(ctx, pre))
-	if err == nil && detailed && pre.plan.HasChanges() {
+	if err == nil && detailed && pre.plan.Acts() {
 		return exit(sluice.ExitChanges)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 // planView writes a plan for people.
@@ -49,6 +50,7 @@ func revisions(p *plan.Plan) string {
 func (v planView) changes(b *bytes.Buffer, p *plan.Plan) {
 	if !p.HasChanges() {
 		fmt.Fprintf(b, "\n%s %s/%s is as the files ask.\n", v.bold("No changes."), p.Cluster, p.Service)
+		fmt.Fprint(b, unchangedWords(p))
 		return
 	}
 	fmt.Fprintf(b, "\n%s\n", v.bold("Changes"))
@@ -58,7 +60,10 @@ func (v planView) changes(b *bytes.Buffer, p *plan.Plan) {
 			of = c.Of
 			fmt.Fprintf(b, "  %s\n", of)
 		}
-		fmt.Fprintf(b, "    %s\n      have  %s\n      want  %s\n", c.Path, v.bad(c.Have), v.good(c.Want))
+		fmt.Fprintf(b, "    %s\n      have  %s\n      want  %s\n", printable.Line(c.Path), v.bad(printable.Line(c.Have)), v.good(printable.Line(c.Want)))
+	}
+	if now := p.Current; now != nil && now.Does == plan.StartsAnew {
+		fmt.Fprintf(b, "  sluice deploy would start a new deployment: %s\n", now.Detail)
 	}
 }
 
@@ -89,7 +94,7 @@ func (v planView) stage(b *bytes.Buffer, number string, p *plan.Plan, s plan.Sta
 		line += ": " + what
 	}
 	if s.Desc != "" {
-		line += v.dim("  (" + s.Desc + ")")
+		line += v.dim("  (" + printable.Line(s.Desc) + ")")
 	}
 	fmt.Fprintln(b, line)
 	for _, r := range s.Routes {
@@ -114,7 +119,7 @@ func (v planView) writeList(b *bytes.Buffer, writes []sluice.Write) {
 		width = max(width, len(w.Operation))
 	}
 	for _, w := range writes {
-		fmt.Fprintf(b, "     %s  %s\n", v.dim(pad(w.Operation, width)), w.Resource)
+		fmt.Fprintf(b, "     %s  %s\n", v.dim(pad(w.Operation, width)), printable.Line(w.Resource))
 	}
 }
 
@@ -124,7 +129,7 @@ func (v planView) list(b *bytes.Buffer, title string, items []string, color func
 	}
 	fmt.Fprintf(b, "\n%s\n", v.bold(title))
 	for _, s := range items {
-		fmt.Fprintf(b, "  - %s\n", color(s))
+		fmt.Fprintf(b, "  - %s\n", color(strings.ReplaceAll(s, "\n", "\n    ")))
 	}
 }
 

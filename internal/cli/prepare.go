@@ -24,6 +24,7 @@ type prepared struct {
 	back    *plan.Return // of a return by ECS's history: that is planned, and no files
 	of      journal.Filter
 	to      string
+	left    func(context.Context, plan.Live) (plan.Claim, error) // see leftBy
 }
 
 // survey reads AWS, and plans.
@@ -37,6 +38,11 @@ func (p *prepared) survey(ctx context.Context) (err error) {
 	}
 	if p.live, err = stage.Survey(ctx, p.account, p.clock, p.app); err != nil {
 		return err
+	}
+	if p.left != nil && p.live.Lost.Former == "" {
+		if p.live.Lost, err = p.left(ctx, p.live); err != nil {
+			return err
+		}
 	}
 	return p.remake()
 }
@@ -53,10 +59,30 @@ func (p *prepared) remake() (err error) {
 	return err
 }
 
+// judge asks for the verdict on what runs, where the files ask for the revision that
+// is PRIMARY already, and plans a new deployment if AWS has given that revision up.
+func (p *prepared) judge(ctx context.Context) error {
+	now, err := stage.Judge(ctx, p.account, p.clock, p.plan, p.live)
+	if err != nil {
+		return fmt.Errorf("judge what runs: %w", err)
+	}
+	if now != nil && now.Does == plan.StartsAnew {
+		p.options.Restart = now.Detail
+		if err := p.remake(); err != nil {
+			return err
+		}
+	}
+	p.plan.Current = now
+	return nil
+}
+
 func (p *prepared) service() string { return p.plan.Cluster + "/" + p.plan.Service }
 
 // prepare reads the files and AWS, and plans. It writes nothing.
 func (p *program) prepare(ctx context.Context, path string, o plan.Options) (*prepared, error) {
+	if err := checkBounds(o.Scaling); err != nil {
+		return nil, err
+	}
 	app, err := p.application(path)
 	if err != nil {
 		return nil, err
@@ -65,11 +91,30 @@ func (p *program) prepare(ctx context.Context, path string, o plan.Options) (*pr
 		return nil, &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
 	}
 	app.Scaling = app.Scaling.With(o.Scaling)
-	out := &prepared{app: app, options: o}
+	out := &prepared{app: app, options: o, left: p.leftBy}
 	if out.account, out.clock, err = p.open(ctx, app.Region); err != nil {
 		return nil, err
 	}
 	return out, out.survey(ctx)
+}
+
+// leftBy is the deployment of this journal that made the PRIMARY task set, with what
+// served before it: an aborted one may have left that, and its claim is gone.
+func (p *program) leftBy(ctx context.Context, live plan.Live) (plan.Claim, error) {
+	made := live.PrimaryMadeBy()
+	if made == "" {
+		return live.Lost, nil
+	}
+	j, err := p.journalIfAny()
+	if err != nil || j == nil {
+		return live.Lost, err
+	}
+	defer j.Close()
+	former, err := stage.ServedBefore(func(key string) ([]byte, bool, error) { return j.Load(ctx, made, key) })
+	if err != nil || former == "" {
+		return live.Lost, err
+	}
+	return plan.Claim{Deployment: made, Former: former}, nil
 }
 
 // openOnes are the deployments of the plan's service that have not ended.

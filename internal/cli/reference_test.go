@@ -184,7 +184,7 @@ func fieldTable(t *testing.T, name string) string {
 }
 
 func eventPages(t *testing.T) string {
-	return eventsIn(t, "event.go") + eventsIn(t, "taskevent.go")
+	return eventsIn(t, "event.go") + eventsIn(t, "taskevent.go") + eventsIn(t, "unanswered.go")
 }
 
 func eventsIn(t *testing.T, name string) string {

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -155,9 +153,11 @@ func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *a
 		return rehearsals.Case{}, nil, err
 	}
 	c := rehearsals.Case{Lookup: r.lookup}
-	if c.Files, c.File, err = r.files(path); err != nil {
+	at, err := r.place(path)
+	if err != nil {
 		return c, nil, err
 	}
+	c.Files, c.File = at.files, at.name
 	if !r.fromLive {
 		c.World, err = rehearsals.FromFiles(app)
 		return c, app, err
@@ -168,25 +168,6 @@ func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *a
 	}
 	c.World, err = rehearsals.FromLive(ctx, account, clock, app)
 	return c, app, err
-}
-
-// files is where the application's files are read from.
-func (r *rehearsing) files(path string) (fs.FS, string, error) {
-	wd, err := r.env.Getwd()
-	if err != nil {
-		return nil, "", &sluice.Error{Op: "find the working directory", Err: err}
-	}
-	abs := path
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(wd, path)
-	}
-	if rel, err := filepath.Rel(wd, abs); err == nil && filepath.IsLocal(rel) {
-		return r.env.FS(wd), filepath.ToSlash(rel), nil
-	}
-	if info, err := fs.Stat(r.env.FS(filepath.Dir(abs)), filepath.Base(abs)); err == nil && info.IsDir() {
-		return r.env.FS(abs), ".", nil
-	}
-	return r.env.FS(filepath.Dir(abs)), filepath.Base(abs), nil
 }
 
 // all plays every scenario with every seed, on all processors.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -97,11 +96,8 @@ func (o runFlags) given(p *program) (*ecstypes.TaskOverride, error) {
 	case o.file == "" && o.overrides == "":
 		return &ecstypes.TaskOverride{}, nil
 	case o.file != "":
-		abs, err := p.absolute(o.file)
-		if err == nil {
-			data, err = fs.ReadFile(p.env.FS(filepath.Dir(abs)), filepath.Base(abs))
-		}
-		if err != nil {
+		var err error
+		if data, err = p.readFile(o.file); err != nil {
 			return nil, &sluice.Error{Op: "read the overrides", Resource: o.file, Err: err, Next: "give --overrides-file a file of RunTask's overrides, JSON or YAML"}
 		}
 		name = o.file

@@ -31,6 +31,16 @@ func scalingFlags(c *cobra.Command, s *appfile.Scaling) {
 	})
 }
 
+// checkBounds refuses bounds that exclude each other, also of a service that nothing
+// scales yet.
+func checkBounds(s appfile.Scaling) error {
+	if s.Min == nil || s.Max == nil || *s.Min <= *s.Max {
+		return nil
+	}
+	return &sluice.Error{Op: "set auto scaling", Err: fmt.Errorf("the minimum of %d is above the maximum of %d", *s.Min, *s.Max),
+		Next: "give --auto-scaling-min a number up to that of --auto-scaling-max"}
+}
+
 // leavesSuspended refuses to leave a deployment alone that would keep auto scaling
 // suspended until somebody comes back to it.
 func leavesSuspended(pl *plan.Plan, noWait bool) error {

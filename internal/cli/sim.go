@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
@@ -79,7 +80,9 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 	if o.speed != 1 {
 		c = clock.Scaled(o.speed)
 	}
-	s, err := awssim.New(awssim.Options{Clock: c, Seed: o.seed, Speed: o.speed, LogLimit: simLog,
+	knobs := world.DefaultKnobs()
+	knobs.Throttle = true // as on AWS; a world file may turn it off
+	s, err := awssim.New(awssim.Options{Clock: c, Knobs: &knobs, Seed: o.seed, Speed: o.speed, LogLimit: simLog,
 		AllowHostImages: o.hostImages, AllowRemote: o.allowRemote})
 	if err != nil || o.world == "" {
 		return s, err
@@ -94,15 +97,18 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 	return s, nil
 }
 
+// readFile reads a regular file that is named on the command line.
 func (p *program) readFile(path string) ([]byte, error) {
-	if !filepath.IsAbs(path) {
-		wd, err := p.env.Getwd()
-		if err != nil {
-			return nil, err
-		}
-		path = filepath.Join(wd, path)
+	abs, err := p.absolute(path)
+	if err != nil {
+		return nil, err
 	}
-	return fs.ReadFile(p.env.FS(filepath.Dir(path)), filepath.Base(path))
+	data, err := fs.ReadFile(p.env.FS(filepath.Dir(abs)), filepath.Base(abs))
+	var why *fs.PathError
+	if errors.As(err, &why) {
+		err = why.Err
+	}
+	return data, err
 }
 
 // tellSim prints what to export in another terminal, and what there is.
@@ -125,6 +131,9 @@ func tellSim(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions) {
 	}
 	tellNames(w, s, at.DNS())
 	fmt.Fprintf(w, "# look: curl %s/_sluice/world and /_sluice/traffic; break: POST lines to /_sluice/faults; begin anew: POST /_sluice/reset\n", url)
+	if s.World().Throttles() {
+		fmt.Fprintln(w, "# calls beyond AWS's rates are throttled, as on AWS; \"knobs: {throttle: false}\" in the world file turns that off")
+	}
 	fmt.Fprintln(w, "# Ctrl-C ends it")
 }
 

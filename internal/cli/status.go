@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,6 +78,7 @@ func (p *program) runStatus(ctx context.Context, path string, given bool, events
 		return err
 	}
 	if p.flags.output == jsonOut {
+		t.Undescribed = t.undescribed()
 		return json.NewEncoder(p.env.Out).Encode(t)
 	}
 	return treeView{painter(p.env, p.env.Out)}.write(p.env.Out, t)
@@ -168,7 +170,7 @@ func (p *program) deploymentOf(ctx context.Context, t *taken) (*treeDeployment, 
 	if b.asked.Valid() {
 		out.Asked = &b.asked
 	}
-	out.Waiting = b.current
+	out.Waiting = cmp.Or(b.silent, b.current)
 	out.Stages = stagesOf(t.plan, b)
 	out.Runner, err = p.runner(ctx, t)
 	return out, err

@@ -102,12 +102,9 @@ func (s *screenful) redraw(text string) error {
 		rows = rows[:height-1]
 	}
 	for i := range rows {
-		rows[i] = clip(rows[i], width)
+		rows[i] = s.program.paint.clip(rows[i], width)
 	}
-	up := ""
-	if s.drawn > 0 {
-		up = fmt.Sprintf("\x1b[%dA\r\x1b[J", s.drawn)
-	}
+	up := s.program.paint.erase(s.drawn)
 	s.drawn = len(rows)
 	_, err := fmt.Fprint(s.program.env.Out, up+strings.Join(rows, "\n")+"\n")
 	return err

@@ -36,6 +36,9 @@ func (v treeView) write(w io.Writer, t *tree) error {
 	for _, l := range t.Left {
 		fmt.Fprintf(&b, "target %s of %s: %s\n", l.Address, l.Group, l.State)
 	}
+	for _, text := range t.undescribed() {
+		fmt.Fprintln(&b, v.warn("warning: "+text))
+	}
 	v.why(&b, t)
 	if t.Problem != "" {
 		fmt.Fprintln(&b, v.warn("warning: "+t.Problem))

@@ -66,6 +66,9 @@ func sayStep(ev sluice.Event) line {
 	case sluice.Adopted:
 		return line{plain, "found " + e.Resource + ", made by an earlier attempt, and goes on with it"}
 	case sluice.CapacityChanged:
+		if e.Variant == sluice.Leaving {
+			return line{} // what is waited for is told
+		}
 		return line{plain, string(e.Variant) + " " + e.Revision + ": " + capacityWords(e)}
 	case sluice.TrafficShifted:
 		return line{success, shiftWords(e)}
@@ -83,6 +86,8 @@ func sayStep(ev sluice.Event) line {
 		return line{warning, "warning: " + e.Message}
 	case sluice.Noted:
 		return line{plain, e.Message}
+	case sluice.Unanswered:
+		return line{warning, e.Text()}
 	case sluice.Unknown:
 		return line{faint, e.Name + " " + compact(e.Data)}
 	}

@@ -37,3 +37,33 @@ func (h Hand) Before(ctx context.Context, g Group, not func(arn string) bool) (s
 	}
 	return "", nil
 }
+
+// Brought is the id of the newest ended deployment of the group that brought a task
+// definition which fits; empty if AWS keeps none. Rollbacks are left out, as in
+// [Hand.Before].
+func (h Hand) Brought(ctx context.Context, g Group, fits func(arn string) bool) (string, error) {
+	ids, err := h.list(ctx, &g, []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusSucceeded, cdtypes.DeploymentStatusFailed, cdtypes.DeploymentStatusStopped})
+	if err != nil {
+		return "", err
+	}
+	ids = ids[:min(len(ids), batchDeployments)]
+	all, err := h.batch(ctx, ids)
+	if err != nil {
+		return "", err
+	}
+	byID := map[string]*verdict.CodeDeployment{}
+	for _, d := range all {
+		byID[d.ID] = d
+	}
+	for _, id := range ids {
+		d := byID[id]
+		if d == nil || d.IsRollback() {
+			continue
+		}
+		arn, err := h.RevisionOf(ctx, d)
+		if err != nil || arn != "" && fits(arn) {
+			return id, err
+		}
+	}
+	return "", nil
+}

@@ -97,9 +97,9 @@ func TestWhatAWSFillsInIsNoDifference(t *testing.T) {
 func TestDifferencesOfATask(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"web:v1", "web:v2", "containerDefinitions[web].image: web:v2, not web:v1"},
-		{"value: one", "value: hunter2", "containerDefinitions[web].environment[A].value: changed, not not shown"},
-		{"{name: B, value: two}, ", "", "containerDefinitions[web].environment[B]: none, not {name: B, value: not shown}"},
-		{"options: {awslogs-group: web}", "options: {awslogs-group: api}", "containerDefinitions[web].logConfiguration.options.awslogs-group: changed, not not shown"},
+		{"value: one", "value: hunter2", "containerDefinitions[web].environment[A].value: (sensitive value changed), not (sensitive value)"},
+		{"{name: B, value: two}, ", "", "containerDefinitions[web].environment[B]: none, not {name: B, value: (sensitive value)}"},
+		{"options: {awslogs-group: web}", "options: {awslogs-group: api}", "containerDefinitions[web].logConfiguration.options.awslogs-group: api, not web"},
 		{"  essential: false\n", "", "containerDefinitions[side].essential: true (default), not false"},
 		{"containerPort: 80", "containerPort: 81", "containerDefinitions[web].portMappings[80/tcp]: none, not {containerPort: 80, hostPort: 80}\n" +
 			"containerDefinitions[web].portMappings[81/tcp]: {containerPort: 81, hostPort: 81}, not none"},

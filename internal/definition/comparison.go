@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // comparison collects the differences of two trees in normal form.
@@ -35,7 +37,7 @@ func (c *comparison) values(want, have any, path, shown string) {
 	}
 	d := Difference{shown, c.text(want, path), c.text(have, path)}
 	if want != nil && have != nil && d.Want == d.Have {
-		d.Want = "changed"
+		d.Want = changed(d.Want)
 	}
 	c.found = append(c.found, d)
 }
@@ -95,8 +97,22 @@ func (c *comparison) byName(how order, list any, path string) (map[string]any, b
 	return out, true
 }
 
-// notShown stands for a value that may be secret.
-const notShown = "not shown"
+// Sensitive stands for a value that may be secret, and SensitiveChanged for another one.
+const (
+	Sensitive        = "(sensitive value)"
+	SensitiveChanged = "(sensitive value changed)"
+)
+
+// changed tells a value from one that is shown alike.
+func changed(shown string) string {
+	switch {
+	case shown == Sensitive:
+		return SensitiveChanged
+	case strings.Contains(shown, secret.Stars):
+		return shown + " " + SensitiveChanged
+	}
+	return shown + " (changed)"
+}
 
 // text is a value for people, none of it secret, and not long.
 func (c *comparison) text(v any, path string) string {
@@ -114,12 +130,17 @@ func (c *comparison) text(v any, path string) string {
 }
 
 func (c *comparison) whole(v any, path string) string {
-	if secret(path) {
-		return notShown
+	if isSecret(path) {
+		return Sensitive
 	}
 	var parts []string
 	switch v := v.(type) {
+	case string:
+		return secret.Value(path, v)
 	case []any:
+		if words, ok := wordsOf(v); ok {
+			return "[" + strings.Join(secret.List(path, words), ", ") + "]"
+		}
 		for _, item := range v {
 			parts = append(parts, c.whole(item, path))
 		}
@@ -133,13 +154,34 @@ func (c *comparison) whole(v any, path string) string {
 	return fmt.Sprint(v)
 }
 
-// secret tells whether the value at a path may be secret: the values of
+// HoldsSecrets reports whether any value under the key may be secret: those of
 // environments, the options of log and volume drivers, a hook's details.
-func secret(path string) bool {
+func HoldsSecrets(key string) bool {
+	return key == "environment" || key == "options" || key == "driverOpts" || key == "hookDetails"
+}
+
+// isSecret reports whether the value at a path may be secret.
+func isSecret(path string) bool {
 	return strings.HasSuffix(path, ".environment.value") ||
-		strings.Contains(path, ".options.") ||
+		strings.Contains(path, ".options.") && !secret.IsHarmless(lastOf(path)) ||
 		strings.Contains(path, ".driverOpts.") ||
 		strings.HasSuffix(path, ".hookDetails")
+}
+
+// lastOf is the last name of a path.
+func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// wordsOf is a list of text.
+func wordsOf(list []any) ([]string, bool) {
+	out := make([]string, len(list))
+	for i, x := range list {
+		text, ok := x.(string)
+		if !ok {
+			return nil, false
+		}
+		out[i] = text
+	}
+	return out, true
 }
 
 // sameResource tells whether two texts name one thing where AWS takes a name and

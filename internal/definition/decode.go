@@ -13,6 +13,7 @@ import (
 // decoder fills structs of the SDK from nodes and collects what is wrong.
 type decoder struct {
 	src      *Source
+	strict   bool // values that AWS refuses are refused; otherwise AWS has them already
 	problems []*Problem
 }
 
@@ -266,6 +267,7 @@ func (d *decoder) text(n *Node, v reflect.Value, where string) {
 		d.notOneOf(n, where, known)
 		return
 	}
+	d.checkText(n, where)
 	v.SetString(n.Text)
 }
 
@@ -308,6 +310,7 @@ func (d *decoder) whole(n *Node, v reflect.Value, where string) {
 	case v.OverflowInt(i):
 		d.refuse(d.src.At(n, "%s: %s is beyond %d", where, n.Text, math.MaxInt32))
 	default:
+		d.checkNumber(n, i, where)
 		v.SetInt(i)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // place is a line and a column, from 1.
@@ -18,8 +20,14 @@ type span struct{ from, to place }
 
 // HideSecrets stars out, in the lines that problems show, every value under an
 // environment and under the options of log and volume drivers. Names stay.
+//
+// A file that is no map is no definition: nothing of it is shown.
 func (s *Source) HideSecrets() {
 	places := s.places()
+	if s.Root.Kind != Map {
+		s.hide(s.Root, places)
+		return
+	}
 	var walk func(n *Node)
 	walk = func(n *Node) {
 		for _, e := range n.Entries {
@@ -39,7 +47,10 @@ func (s *Source) HideSecrets() {
 // holdsSecrets tells whether values under a key may be secret, the key misspelt
 // or not.
 func holdsSecrets(key string) bool {
-	for _, k := range []string{"environment", "options", "driverOpts"} {
+	if secret.IsName(key) && !strings.EqualFold(key, "secrets") {
+		return true
+	}
+	for _, k := range []string{"environment", "options", "driverOpts", "hookDetails"} {
 		if distance(strings.ToLower(key), strings.ToLower(k)) <= 2 {
 			return true
 		}

@@ -11,12 +11,22 @@ import (
 // named in errors. What is wrong is told together, in the order of the file, as
 // joined [*Problem]s.
 func DecodeService(file string, data []byte) (*Service, error) {
+	return decodeService(file, data, false)
+}
+
+// LoadService is DecodeService for a file that AWS has not seen: values that AWS
+// refuses, such as a negative count, are problems too.
+func LoadService(file string, data []byte) (*Service, error) {
+	return decodeService(file, data, true)
+}
+
+func decodeService(file string, data []byte, strict bool) (*Service, error) {
 	src, err := Parse(file, data)
 	if err != nil {
 		return nil, err
 	}
 	src.HideSecrets()
-	d := &decoder{src: src}
+	d := &decoder{src: src, strict: strict}
 	in := &awsecs.CreateServiceInput{}
 	given := d.service(in)
 	if err := JoinProblems(d.problems); err != nil {

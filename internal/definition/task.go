@@ -11,13 +11,19 @@ import (
 // request or of what DescribeTaskDefinition answers, wrapped or not. file is
 // only named in errors. What is wrong is told together, in the order of the
 // file, as joined [*Problem]s.
-func DecodeTask(file string, data []byte) (*Task, error) {
+func DecodeTask(file string, data []byte) (*Task, error) { return decodeTask(file, data, false) }
+
+// LoadTask is DecodeTask for a file that AWS has not seen: values that AWS refuses,
+// such as a port of 99999, are problems too.
+func LoadTask(file string, data []byte) (*Task, error) { return decodeTask(file, data, true) }
+
+func decodeTask(file string, data []byte, strict bool) (*Task, error) {
 	src, err := Parse(file, data)
 	if err != nil {
 		return nil, err
 	}
 	src.HideSecrets()
-	d := &decoder{src: src}
+	d := &decoder{src: src, strict: strict}
 	in := &awsecs.RegisterTaskDefinitionInput{}
 	d.task(in)
 	if err := JoinProblems(d.problems); err != nil {
@@ -46,6 +52,7 @@ func (d *decoder) task(in *awsecs.RegisterTaskDefinitionInput) {
 	}
 	d.needed(body, given, what, "family", "containerDefinitions")
 	d.containers(getFold(body, "containerDefinitions"))
+	d.fargate(body, in)
 }
 
 // containers refuses containers without a name or an image, which AWS would.

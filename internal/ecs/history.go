@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -37,6 +38,7 @@ func (s Service) History(ctx context.Context) ([]ecstypes.ServiceDeploymentBrief
 // Past is one service deployment of the history.
 type Past struct {
 	ARN, Status string
+	CreatedAt   time.Time
 	Revision    *ecstypes.ServiceRevision // that it brings; nil: AWS does not tell it any more
 }
 
@@ -64,7 +66,7 @@ func (s Service) Past(ctx context.Context) ([]Past, error) {
 	revisions, err := s.revisions(ctx, arns)
 	past := make([]Past, 0, len(briefs))
 	for _, b := range briefs {
-		past = append(past, Past{ARN: aws.ToString(b.ServiceDeploymentArn), Status: string(b.Status),
+		past = append(past, Past{ARN: aws.ToString(b.ServiceDeploymentArn), Status: string(b.Status), CreatedAt: aws.ToTime(b.CreatedAt),
 			Revision: revisions[aws.ToString(b.TargetServiceRevisionArn)]})
 	}
 	return past, err

@@ -48,6 +48,9 @@ func (c Cluster) Look(ctx context.Context, names []string) (map[string]*verdict.
 	return found, nil
 }
 
+// Sight is the service as the verdict takes it.
+func (l *Live) Sight() *verdict.Service { return sight(l.Raw) }
+
 // sight is a service as the verdict takes it.
 func sight(s ecstypes.Service) *verdict.Service {
 	l := live(s)

@@ -137,7 +137,7 @@ func (r *Records) record(d ecstypes.ServiceDeployment) verdict.Record {
 func Refused(err error) bool {
 	var api smithy.APIError
 	var reply *smithyhttp.ResponseError
-	if errors.As(err, &reply) && reply.HTTPStatusCode() >= 500 {
+	if errors.As(err, &reply) && reply.HTTPStatusCode() >= 500 || sluice.KindOf(err) == sluice.Unreachable {
 		return false
 	}
 	return errors.As(err, &api) && api.ErrorFault() != smithy.FaultServer && api.ErrorCode() != "ServerException" && api.ErrorCode() != "InternalFailure"

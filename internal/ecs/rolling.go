@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -20,6 +21,21 @@ func (l *Live) PrimaryDeployment() (id, revision string) {
 		return aws.ToString(d.Id), sluice.RevisionOf(aws.ToString(d.TaskDefinition))
 	}
 	return "", ""
+}
+
+// PrimaryCreated is when AWS created the newest deployment of a rolling service; zero
+// if there is none.
+func (l *Live) PrimaryCreated() time.Time {
+	if d := primaryDeployment(l.Raw); d != nil {
+		return aws.ToTime(d.CreatedAt)
+	}
+	return time.Time{}
+}
+
+// DeploymentGoesOn reports whether ECS is still bringing the newest deployment.
+func (l *Live) DeploymentGoesOn() bool {
+	d := primaryDeployment(l.Raw)
+	return d != nil && d.RolloutState == ecstypes.DeploymentRolloutStateInProgress
 }
 
 // DeploymentFailed reports whether ECS has given the newest deployment of a

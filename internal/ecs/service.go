@@ -19,6 +19,9 @@ type Service struct {
 	API     *awsecs.Client
 	Cluster string // name or ARN
 	Name    string
+	// Confirm waits until a second read confirms that the service does not exist. Nil:
+	// one read is enough.
+	Confirm func(context.Context) error
 }
 
 // Live is what AWS shows of a service at one look.
@@ -37,17 +40,36 @@ type Live struct {
 // Resource is how the gate and the plan name the service: "<cluster>/<service>".
 func (s Service) Resource() string { return sluice.ARNName(s.Cluster) + "/" + s.Name }
 
-// Observe looks at the service; nil if there is none (any more).
+// Observe reads the service; nil if there is none (any more). That it does not exist,
+// or is being deleted, is AWS's statement in two reads if Confirm is set: one answer
+// may be of another time.
 func (s Service) Observe(ctx context.Context) (*Live, error) {
+	l, err := s.read(ctx)
+	if err != nil || l.Stands() || s.Confirm == nil {
+		return l, err
+	}
+	if err := s.Confirm(ctx); err != nil {
+		return nil, err
+	}
+	return s.read(ctx)
+}
+
+// read reads the service once.
+func (s Service) read(ctx context.Context) (*Live, error) {
 	out, err := s.API.DescribeServices(ctx, &awsecs.DescribeServicesInput{
 		Cluster: aws.String(s.Cluster), Services: []string{s.Name}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}})
 	if err != nil {
 		return nil, fmt.Errorf("look at service %s: %w", s.Resource(), sluice.Inner(err))
 	}
-	if len(out.Services) == 0 {
-		return nil, nil
+	if len(out.Services) > 0 {
+		return live(out.Services[0]), nil
 	}
-	return live(out.Services[0]), nil
+	for _, f := range out.Failures {
+		if why := aws.ToString(f.Reason); why != "" && why != "MISSING" {
+			return nil, &sluice.Error{Op: "read service", Resource: s.Resource(), Kind: sluice.Unreachable, Err: fmt.Errorf("AWS reports %s", why)}
+		}
+	}
+	return nil, nil
 }
 
 func live(s ecstypes.Service) *Live {

@@ -88,6 +88,31 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 	return all, err
 }
 
+// Addresses are the private addresses of the service's tasks, of those that are
+// stopping too. A service that does not exist has none.
+func (s Service) Addresses(ctx context.Context) (map[string]bool, error) {
+	all := map[string]bool{}
+	for _, status := range []ecstypes.DesiredStatus{ecstypes.DesiredStatusRunning, ecstypes.DesiredStatusStopped} {
+		arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: status})
+		if sluice.KindOf(err) == sluice.NotFound {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		tasks, err := s.describe(ctx, arns)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tasks {
+			if a := addressOf(t); a != "" {
+				all[a] = true
+			}
+		}
+	}
+	return all, nil
+}
+
 // Stopped tells which of the tasks are to stop, or have stopped: ECS forgets them an hour
 // later.
 func (s Service) Stopped(ctx context.Context, ids []string) ([]string, error) {

@@ -108,38 +108,6 @@ func TestSecondCanaryRolloutKeepsTheService(t *testing.T) {
 	})
 }
 
-// What an aborted deployment left is taken over, with the requests that it gets; a
-// rollback gives it back as it was.
-func TestCanaryServiceThatWasLeftIsTakenOver(t *testing.T) {
-	rolls(t, func(b *bench) {
-		ctx := context.Background()
-		id := b.start(b.hosted("sim/web:v2", pipelined(half, "{name: ECS_TRAFFIC_ROUTING, with: {canary: 10}}", approval, clean), breaker))
-		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
-		got(b.engine.Run(ctx, id, engine.Options{}))(b)
-		before := b.canaryService()
-		p, err := b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{})
-		must(b, err)
-		if w := strings.Join(p.Warnings, "\n"); !strings.Contains(w, "canary service web-canary stands (made by "+id+")") {
-			b.Errorf("warnings: %s", w)
-		}
-		second := b.start(b.hosted("sim/web:v3", pipelined(half, fifth, approval, roll, home, clean), breaker))
-		got(b.engine.Run(ctx, second, engine.Options{NoWait: true}))(b)
-		if now := b.canaryService(); now == nil || !now.CreatedAt.Equal(*before.CreatedAt) || *now.TaskDefinition == *before.TaskDefinition || now.Deployments[0].RunningCount != 2 {
-			b.Errorf("it was not taken over: %+v\n%s", now, b.log())
-		}
-		must(b, b.engine.Command(ctx, second, journal.Rollback, 0, "ann"))
-		b.rolled(got(b.engine.Run(ctx, second, engine.Options{}))(b), sluice.RolledBack, "", rolledV1)
-		if now := b.canaryService(); now == nil || *now.TaskDefinition != *before.TaskDefinition || now.DesiredCount != before.DesiredCount || *now.Tags[0].Value != *before.Tags[0].Value {
-			b.Errorf("it is not what it was: %+v\n%s", now, b.log())
-		}
-		if w := b.weights(); w != "primary 90 canary 10" {
-			b.Errorf("weights: %s", w)
-		}
-		b.noneLost()
-	})
-}
-
 func TestQuickSyncTakesAStandingCanaryServiceAway(t *testing.T) {
 	rolls(t, func(b *bench) {
 		ctx := context.Background()

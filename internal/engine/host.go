@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -56,22 +57,51 @@ func (h *host) Emit(ev sluice.Event) {
 
 // release gives the claim on the service back.
 func (r *run) release(ctx context.Context, contested bool) error {
-	w, err := r.around()
+	w, err := r.around(stage.Config{Ask: r.ask})
 	if err != nil {
 		return err
 	}
 	return w.Release(ctx, contested)
 }
 
+// confirmed is the end of a deployment as a last read of the service bears it out: if
+// the revision that the outcome names is not PRIMARY, it is not that outcome. The stage
+// gives the claim back by the same read. An error says that it cannot be told.
+func (r *run) confirmed(ctx context.Context, step plan.Step) (plan.Step, *stage.Run, error) {
+	w, err := r.around(stage.Config{Ask: r.ask})
+	if err != nil {
+		return step, nil, err
+	}
+	err = w.Confirm(ctx, step.Outcome)
+	switch sluice.KindOf(err) {
+	case sluice.Overtaken:
+		step.Outcome = sluice.Superseded
+	case sluice.NotFound:
+		step.Outcome = sluice.Gone
+	default:
+		return step, w, err
+	}
+	step.Cause = joined(step.Cause, err.Error())
+	return step, w, nil
+}
+
+func joined(cause, more string) string {
+	if cause == "" {
+		return more
+	}
+	return cause + "; " + more
+}
+
 // around is what is done around the stages, by leave of the plan's rollback.
-func (r *run) around() (*stage.Run, error) {
-	h := &host{engine: r.Engine, deployment: r.d.ID, began: r.Clock.Now()}
-	return stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: len(r.plan.Stages), Deployment: r.d.ID, Host: h})
+func (r *run) around(c stage.Config) (*stage.Run, error) {
+	c.Account, c.Clock, c.Plan, c.Index, c.Deployment = r.Account, r.Clock, r.plan, len(r.plan.Stages), r.d.ID
+	c.Host = &host{engine: r.Engine, deployment: r.d.ID, began: r.Clock.Now()}
+	return stage.Open(c)
 }
 
 // giveBack gives auto scaling back.
-func (r *run) giveBack(ctx context.Context) error {
-	w, err := r.around()
+func (r *run) giveBack(ctx context.Context, c stage.Config) error {
+	w, err := r.around(c)
 	if err != nil {
 		return err
 	}
@@ -79,22 +109,30 @@ func (r *run) giveBack(ctx context.Context) error {
 }
 
 // tidy deregisters old task definitions after a success. That they stay is worth a
-// word, and changes nothing about the deployment.
+// word, and changes nothing about the deployment. If AWS does not answer, the
+// deployment pauses.
 func (r *run) tidy(ctx context.Context) error {
-	w, err := r.around()
+	w, err := r.around(stage.Config{Ask: r.ask})
 	if err == nil {
 		err = w.Tidy(ctx)
 	}
-	if err == nil {
+	switch kind := sluice.KindOf(err); {
+	case err == nil:
 		return nil
+	case kind == sluice.Unreachable, kind == sluice.Throttled:
+		return errors.Join(r.paused(ctx, err.Error()), err)
 	}
 	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "old task definitions stay: " + err.Error()})
 }
 
+// leaveFor is how long a deployment that is being left tries to give auto scaling
+// back when AWS does not answer.
+const leaveFor = 20 * time.Second
+
 // leave gives auto scaling back because nobody runs the deployment from now on.
 // That it cannot be is told, and does not keep anybody from leaving.
 func (r *run) leave(ctx context.Context) error {
-	err := r.giveBack(ctx)
+	err := r.giveBack(ctx, stage.Config{Ask: func() error { return nil }, TryFor: leaveFor})
 	if err == nil {
 		return nil
 	}
@@ -116,7 +154,7 @@ func (r *run) again(ctx context.Context) error {
 		return nil
 	}
 	r.held = true
-	w, err := r.around()
+	w, err := r.around(stage.Config{Ask: r.ask})
 	if err == nil {
 		err = w.Again(ctx)
 	}

@@ -197,3 +197,49 @@ func TestNamedShareWhileSomebodyScales(t *testing.T) {
 		b.nobodyLost()
 	})
 }
+
+// A service that is scaled in while the canary has a share keeps its name filled,
+// whichever tasks ECS stops: the deployment goes on, or goes back.
+func TestNamedShareWhileTheServiceIsScaledIn(t *testing.T) {
+	const term = "?term=80s" // ECS stops tasks while callers have their addresses
+	for _, controller := range []string{"EXTERNAL", "ECS"} {
+		for _, share := range []int{36, 80, 100} {
+			for _, to := range []int32{1, 3} {
+				for _, does := range []string{"approve", "rollback"} {
+					t.Run(fmt.Sprintf("%s %d%% to %d, %s", controller, share, to, does), func(t *testing.T) {
+						t.Parallel()
+						for seed := range uint64(3) {
+							byName(t, named{controller: controller, count: 6, image: term, seed: seed}, func(b *nameBench) {
+								b.scaledIn(share, to, does, term)
+							})
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// scaledIn scales the service in while a share is held, and goes on at once.
+func (b *nameBench) scaledIn(share int, to int32, does, term string) {
+	ctx := context.Background()
+	p := got(b.plan(b.files("sim/api:v2"+term, routed(100, share, "")), plan.Options{}))(b)
+	id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+	if end := got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
+		b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
+	}
+	got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), DesiredCount: aws.Int32(to)}))(b)
+	if does == "approve" {
+		must(b, b.engine.Command(ctx, id, "approve", 2, "ann"))
+	} else {
+		must(b, b.engine.Command(ctx, id, does, 0, "ann"))
+	}
+	end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
+	if want := map[string]sluice.Outcome{"approve": sluice.Succeeded, "rollback": sluice.RolledBack}[does]; end.Outcome != want {
+		b.Fatalf("%s: %s, want %s\n%s", end.Outcome, end.Cause, want, b.log())
+	}
+	if want := fmt.Sprintf("%d primary, 0 canary", to); b.found() != want {
+		b.Errorf("%s, want %s\n%s", b.found(), want, b.log())
+	}
+	b.nobodyLost()
+}

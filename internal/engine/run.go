@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -41,6 +42,7 @@ func (e *Engine) Run(ctx context.Context, id string, o Options) (Ended, error) {
 	}
 	defer l.release(ctx)
 	r := &run{Engine: e, d: d, plan: p, lease: l, opts: o}
+	r.ask = func() error { return r.mayGoOn(ctx) }
 	if r.since, err = e.newest(ctx, id); err != nil {
 		return Ended{Deployment: d}, err
 	}
@@ -59,10 +61,11 @@ type run struct {
 	plan  *plan.Plan
 	lease *lease
 	opts  Options
-	since int64  // Seq of the last command when it began
-	told  string // what is being waited for, told once
-	held  bool   // auto scaling was held again, if it was given back
-	bake  *bake  // of the stage that waits
+	since int64        // Seq of the last command when it began
+	told  string       // what is being waited for, told once
+	held  bool         // auto scaling was held again, if it was given back
+	bake  *bake        // of the stage that waits
+	ask   func() error // whether a call without an answer is tried again
 }
 
 // tellResumed tells that a deployment which had begun goes on.
@@ -186,13 +189,41 @@ func (r *run) concluded(ctx context.Context, s plan.Stage, err error) (more bool
 		return false, waiting, err
 	case kind == sluice.Halted && ctx.Err() == nil && r.commanded(ctx, s):
 		return true, "", nil // plan.Next knows what the command leads to
-	case (s.Task != nil || r.plan.Standalone) && errors.Is(err, journal.ErrUnusable):
-		return false, "", errors.Join(r.pause(ctx, err.Error()), err) // the task goes on, and how it ends can be told later
-	case kind == sluice.Halted, kind == sluice.Denied:
+	case errors.Is(err, journal.ErrUnusable):
+		return false, "", r.stopWriting(ctx, err)
+	case kind == sluice.Halted, canResume(err):
 		return false, "", errors.Join(r.pause(ctx, err.Error()), unlessHalted(err))
 	default:
 		return true, "", r.ended(ctx, s, journal.StageFailed, err)
 	}
+}
+
+// stopWriting pauses because the journal cannot be written: that says nothing about the
+// deployment. Where the pause cannot be recorded either, the row still says running, and
+// a resume goes on in the same way.
+func (r *run) stopWriting(ctx context.Context, why error) error {
+	if err := r.pause(ctx, why.Error()); err != nil && !errors.Is(err, journal.ErrUnusable) {
+		return errors.Join(err, why)
+	}
+	return why
+}
+
+// canResume reports whether AWS could not be asked: that says nothing about the
+// deployment. Of several errors, one is enough.
+func canResume(err error) bool {
+	if sluice.KindOf(err).CanResume() {
+		return true
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	return ok && slices.ContainsFunc(joined.Unwrap(), canResume)
+}
+
+// mayGoOn is an error once the run is interrupted or taken over.
+func (r *run) mayGoOn(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return &sluice.Error{Op: "run " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service, Kind: sluice.Halted, Err: err}
+	}
+	return r.mine(ctx)
 }
 
 func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journal.Stage, error) {
@@ -243,15 +274,24 @@ func (r *run) handedOver(ctx context.Context, s plan.Stage, left error) (waiting
 // lacksFiles: without the values that the journal does not keep, only a
 // deployment whose revision is registered can go forward.
 func (r *run) lacksFiles(ctx context.Context, s plan.Stage) error {
-	if !r.plan.Redacted || r.plan.Registered() || s.Index == len(r.plan.Stages) {
+	if s.Index == len(r.plan.Stages) {
+		return nil
+	}
+	if r.plan.ServiceRedacted != "" {
+		return r.lacks("the journal keeps no secret values, and its service definition has some")
+	}
+	if !r.plan.Redacted || r.plan.Registered() {
 		return nil
 	}
 	_, registered, err := r.Journal.Load(ctx, r.d.ID, stage.KeyRevision)
 	if err != nil || registered {
 		return err
 	}
-	return &sluice.Error{Op: "resume " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service,
-		Err:  errors.New("its task definition is not registered yet, and the values of its environment are not kept in the journal"),
+	return r.lacks("its task definition is not registered yet, and the journal keeps neither the values of its environment nor other secrets")
+}
+
+func (r *run) lacks(why string) error {
+	return &sluice.Error{Op: "resume " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service, Err: errors.New(why),
 		Next: "run sluice resume in the folder of the application, with its files as they were; or sluice abort"}
 }
 

@@ -16,16 +16,18 @@ import (
 
 const secret = "hunter2-in-the-environment"
 
-// withSecret is an application whose environment holds a secret.
+// withSecret is an application whose environment, command and labels hold a secret.
 func (b *bench) withSecret() fstest.MapFS {
 	files := b.files("sim/web:v2", canaryPipeline)
 	def := files["taskdef.yaml"]
-	def.Data = append(def.Data, []byte("    environment: [{name: PASSWORD, value: "+secret+"}]\n")...)
+	def.Data = append(def.Data, []byte("    environment: [{name: PASSWORD, value: "+secret+"}]\n"+
+		"    command: [serve, --password="+secret+", --token, "+secret+", https://me:"+secret+"@example.com]\n"+
+		"    dockerLabels: {api.token: "+secret+"}\n")...)
 	return files
 }
 
-// No row of the journal and no event holds a value of an environment (P6); the
-// revision that is registered does.
+// No row of the journal and no event holds a value of an environment, or a secret of a
+// command or a label (P6); the revision that is registered does.
 func TestSecretsAreNotJournaled(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		path := filepath.Join(t.TempDir(), "journal.sqlite")

@@ -99,12 +99,16 @@ func (r *run) finish(ctx context.Context, step plan.Step) error {
 			return err
 		}
 	}
-	if err := r.giveBack(ctx); err != nil {
-		return errors.Join(r.paused(ctx, err.Error()), err)
+	if err := r.giveBack(ctx, stage.Config{Ask: r.ask}); err != nil {
+		return errors.Join(r.paused(ctx, err.Error()), unlessHalted(err))
 	}
-	switch err := r.release(ctx, step.Outcome == sluice.Superseded); {
-	case errors.Is(err, stage.ErrNotSaved):
-		return errors.Join(r.paused(ctx, err.Error()), err)
+	step, w, err := r.confirmed(ctx, step)
+	if err != nil {
+		return errors.Join(r.paused(ctx, err.Error()), unlessHalted(err))
+	}
+	switch err := w.Release(ctx, step.Outcome == sluice.Superseded); {
+	case errors.Is(err, stage.ErrNotSaved), hasNoAnswer(err):
+		return errors.Join(r.paused(ctx, err.Error()), unlessHalted(err))
 	case err != nil:
 		// The claim runs out by itself; the deployment is over all the same.
 		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {
@@ -118,6 +122,12 @@ func (r *run) finish(ctx context.Context, step plan.Step) error {
 	return r.Journal.End(ctx, r.d.ID, step.Outcome, step.Cause, next)
 }
 
+// hasNoAnswer reports whether a call was given up because AWS did not answer.
+func hasNoAnswer(err error) bool {
+	kind := sluice.KindOf(err)
+	return kind == sluice.Unreachable || kind == sluice.Throttled || kind == sluice.Halted
+}
+
 // advice is what a person should do now.
 func (r *run) advice(ctx context.Context, step plan.Step) string {
 	switch step.Outcome {
@@ -125,6 +135,10 @@ func (r *run) advice(ctx context.Context, step plan.Step) string {
 		return ""
 	case sluice.Stopped:
 		return "sluice status shows what stands; sluice rollback returns to what was"
+	case sluice.Gone:
+		if r.plan.Idle {
+			return "raise the desired count: sluice deploy --tasks 1"
+		}
 	}
 	events, err := r.Journal.Events(ctx, r.d.ID, 0, 0)
 	if err != nil {

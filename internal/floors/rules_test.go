@@ -35,6 +35,8 @@ type room struct {
 var house = []room{
 	{pkg: ".", floor: 0},
 	{pkg: "internal/clock", floor: 0, free: true},
+	{pkg: "internal/secret", floor: 0},
+	{pkg: "internal/printable", floor: 0, also: []string{"internal/secret"}},
 
 	{pkg: "internal/definition", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom, yaml}},
 	{pkg: "internal/appfile", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom, yaml, schema, "github.com/google/go-jsonnet", "github.com/fujiwara/tfstate-lookup"},
@@ -46,6 +48,7 @@ var house = []room{
 
 	{pkg: "internal/account", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},
 	{pkg: "internal/ecs", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/folder", floor: 2, under: []int{0}},
 	{pkg: "internal/codedeploy", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/autoscaling", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/route", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
@@ -69,6 +72,7 @@ var house = []room{
 		also: []string{"internal/piped/contract/..."}},
 	{pkg: "internal/pulumi", floor: 5, under: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
 	{pkg: "internal/floors", floor: 5, free: true},
+	{pkg: "internal/mutants", floor: 5, free: true},
 
 	{pkg: "wait", floor: 5, under: []int{3, 2, 1, 0}, libs: []string{sdkWords, smithy}},
 
@@ -100,6 +104,7 @@ var beside = []room{
 	{pkg: "awssim/callers", also: []string{"awssim/world", "awssim/image", "awssim/balancer", "awssim/registry"},
 		libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}},
 	{pkg: "awssim", also: []string{"awssim/..."}, libs: []string{sdk, smithy, yaml}, free: true},
+	{pkg: "awssim/fidelity", libs: []string{sdk, smithy}, free: true}, // its tests run it against awssim
 }
 
 func law(name string) room {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // Action is one change to AWS that was begun. It is evidence for people; what is
@@ -48,7 +49,7 @@ func (j *Journal) BeginAction(ctx context.Context, id sluice.ActionID, w sluice.
 // EndAction records what a change that was begun did, or why it failed.
 func (j *Journal) EndAction(ctx context.Context, id sluice.ActionID, result, cause string) error {
 	return j.write(ctx, "record the end of the action", string(id), func(tx *tx) error {
-		return tx.must(`UPDATE actions SET result = ?, cause = ?, ended = ? WHERE id = ?`, result, cause, j.now(), id)
+		return tx.must(`UPDATE actions SET result = ?, cause = ?, ended = ? WHERE id = ?`, secret.Mask(result), secret.Mask(cause), j.now(), id)
 	})
 }
 

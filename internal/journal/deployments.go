@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // State is where a deployment stands.
@@ -134,7 +135,7 @@ func (j *Journal) SetState(ctx context.Context, id string, s State) error {
 func (j *Journal) End(ctx context.Context, id string, o sluice.Outcome, cause, next string) error {
 	return j.write(ctx, "record the deployment's end", id, func(tx *tx) error {
 		return tx.must(`UPDATE deployments SET state = ?1, outcome = ?2, cause = ?3, next = ?4, ended = ?5, updated = ?5 WHERE id = ?6`,
-			Ended, o, cause, next, j.now(), id)
+			Ended, o, secret.Mask(cause), secret.Mask(next), j.now(), id)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 func scanEvent(row scanner) (sluice.Envelope, error) {
@@ -18,12 +19,16 @@ func scanEvent(row scanner) (sluice.Envelope, error) {
 	return e, err
 }
 
-// Append records an event, now, and returns it with its At and its Seq, which
-// counts per deployment from 1 without a gap.
+// Append records an event, now, and returns it as recorded: with its At, with its
+// Seq, which counts per deployment from 1 without a gap, and with what looks like a
+// secret masked.
 func (j *Journal) Append(ctx context.Context, e sluice.Envelope) (sluice.Envelope, error) {
 	err := j.write(ctx, "record the event "+e.Kind, e.Deployment, func(tx *tx) error {
 		now := j.now()
 		e.At = instant(now)
+		if len(e.Data) > 0 {
+			e.Data = []byte(secret.Mask(string(e.Data)))
+		}
 		err := tx.row(`SELECT coalesce(max(seq), 0) + 1 FROM events WHERE deployment = ?`, e.Deployment).Scan(&e.Seq)
 		if err != nil {
 			return err

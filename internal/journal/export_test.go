@@ -10,3 +10,13 @@ func (j *Journal) LimitPages(ctx context.Context, n int) error {
 	_, err := j.writer.ExecContext(ctx, fmt.Sprintf(`PRAGMA max_page_count = %d`, n))
 	return err
 }
+
+// FailCommits lets the COMMIT of every later Save fail, by a foreign key that SQLite
+// checks only then.
+func (j *Journal) FailCommits(ctx context.Context) error {
+	_, err := j.writer.ExecContext(ctx, `
+		CREATE TEMP TABLE parents (id INTEGER PRIMARY KEY);
+		CREATE TEMP TABLE children (id INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED);
+		CREATE TEMP TRIGGER orphan AFTER INSERT ON main.saved BEGIN INSERT INTO children VALUES (1); END`)
+	return err
+}

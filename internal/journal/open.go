@@ -33,6 +33,7 @@ type Journal struct {
 	reader *sql.DB // the same in memory
 	asked  statements
 	around func(op string, write func() error) error
+	file   os.FileInfo // the file that was opened; nil in memory
 }
 
 // Open opens the journal at path, making it (readable by its owner alone) and
@@ -72,8 +73,29 @@ func (j *Journal) open() error {
 	if err := j.migrate(context.Background()); err != nil {
 		return err
 	}
-	if j.path != Memory {
-		j.reader, err = connect(source+"&_query_only=1", 4)
+	if j.path == Memory {
+		return nil
+	}
+	if j.reader, err = connect(source+"&_query_only=1", 4); err != nil {
+		return err
+	}
+	j.file, err = os.Stat(j.path)
+	return err
+}
+
+// errReplaced says that the path does not lead to the open file any more. SQLite goes on
+// writing to the deleted file, and nothing of that remains.
+var errReplaced = errors.New("the journal file was deleted or replaced while this process runs: nothing more is recorded")
+
+// checkFile is an error if the path leads to another file than the open one.
+func (j *Journal) checkFile() error {
+	if j.file == nil {
+		return nil
+	}
+	now, err := os.Stat(j.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(j.file, now):
+		return errReplaced
 	}
 	return err
 }

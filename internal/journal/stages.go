@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
 // What a stage's Status may be.
@@ -79,7 +80,7 @@ func (j *Journal) EndStage(ctx context.Context, deployment string, index int, st
 			return err
 		}
 		return tx.must(`UPDATE stages SET status = ?, cause = ?, kind = ?, ended = ? WHERE deployment = ? AND place = ?`,
-			status, cause, kind, j.now(), deployment, index)
+			status, secret.Mask(cause), kind, j.now(), deployment, index)
 	})
 }
 

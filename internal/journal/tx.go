@@ -77,6 +77,9 @@ func (j *Journal) Around(f func(op string, write func() error) error) { j.around
 // goroutine of its own when ctx ends, and may throw away a memory database.
 func (j *Journal) within(ctx context.Context, f func(*tx) error) (err error) {
 	ctx = context.WithoutCancel(ctx)
+	if err := j.checkFile(); err != nil {
+		return err
+	}
 	conn, err := j.writer.Conn(ctx)
 	if err != nil {
 		return err
@@ -191,6 +194,10 @@ func (j *Journal) explain(op, resource string, err error) error {
 func (j *Journal) explainSQLite(e *sluice.Error) {
 	var s *sqlite.Error
 	var file *fs.PathError
+	if errors.Is(e.Err, errReplaced) {
+		e.Next = "put the file back at " + j.path + " and run sluice resume; without it, run sluice deploy --adopt in the application's folder"
+		return
+	}
 	if errors.As(e.Err, &file) {
 		e.Next = "make " + j.path + " and its folder writable, or name another journal with --state FILE"
 		return

@@ -10,19 +10,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/definition"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
 // drift compares what runs with the files, field by field, AWS's defaults known.
 // The commit does not matter: one that changes other files changes nothing here.
-func (p *plugin) drift(ctx context.Context, pl *place, app *appfile.Application, live *ecs.Live) (*contract.ApplicationSyncState, error) {
+func (p *plugin) drift(ctx context.Context, pl *place, app *appfile.Application, live *ecs.Live, addresses map[string]bool) (*contract.ApplicationSyncState, error) {
 	if k, err := plan.ParseClaim(live.Tags[plan.ClaimTag]); err == nil && k.Until.After(p.clock.Now()) {
 		return state(contract.ApplicationSyncStatus_DEPLOYING, "A deployment is under way", "deployment "+k.Deployment+" holds the service"), nil
 	}
-	diffs, err := differences(ctx, pl, app, live)
+	diffs, err := differences(ctx, pl, p.clock, app, live, addresses)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +34,7 @@ func (p *plugin) drift(ctx context.Context, pl *place, app *appfile.Application,
 	return state(contract.ApplicationSyncStatus_OUT_OF_SYNC, shortReason(diffs), reason(pl.name, diffs)), nil
 }
 
-func differences(ctx context.Context, pl *place, app *appfile.Application, live *ecs.Live) ([]change, error) {
+func differences(ctx context.Context, pl *place, c clock.Clock, app *appfile.Application, live *ecs.Live, addresses map[string]bool) ([]change, error) {
 	var all []change
 	add := func(of string, diffs []definition.Difference) {
 		for _, d := range diffs {
@@ -55,12 +57,40 @@ func differences(ctx context.Context, pl *place, app *appfile.Application, live 
 			add("task set", definition.CompareTaskSet(app.Service, ts))
 		}
 	}
+	beside, err := besides(ctx, pl, c, app, live, addresses)
+	for _, b := range beside {
+		add(b.Of, []definition.Difference{{Path: b.Path, Have: b.Have, Want: b.Want}})
+	}
+	return all, err
+}
+
+// besides are what gets requests, or was left, beside what the files describe: task sets,
+// a canary service, targets, weights.
+func besides(ctx context.Context, pl *place, c clock.Clock, app *appfile.Application, live *ecs.Live, addresses map[string]bool) ([]plan.Change, error) {
+	seen := plan.Live{Service: &live.Raw, TaskSets: live.TaskSets}
 	for _, ts := range live.TaskSets {
-		if ts.Status == "ACTIVE" && (plan.Ours(ts.ExternalID) || slices.Contains(makers, ts.Tags[tagManagedBy])) {
-			add("task set", []definition.Difference{{Path: ts.ID, Have: fmt.Sprintf("a canary of %s, %d running", ts.Revision, ts.Running), Want: "none"}})
+		if slices.Contains(makers, ts.Tags[tagManagedBy]) {
+			seen.Left = append(seen.Left, ts.ID)
 		}
 	}
-	return all, nil
+	if plan.HostingOf(app) == appfile.Services {
+		canary, err := pl.shelf.Service(ctx, clusterOf(app), plan.BesideName(aws.ToString(app.Service.Input.ServiceName)))
+		if err != nil {
+			return nil, err
+		}
+		if canary.Stands() {
+			seen.Beside = &canary.Raw
+		}
+	}
+	traffic, err := pl.trafficOf(ctx, c, app)
+	if err != nil {
+		return nil, err
+	}
+	if err := stage.SurveyRequests(ctx, pl.account, c, app, traffic, addresses, &seen); err != nil {
+		return nil, err
+	}
+	seen.Foreign = pl.twice(live.ARN, seen.Foreign)
+	return plan.Beside(app, seen), nil
 }
 
 func shortReason(diffs []change) string {

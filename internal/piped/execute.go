@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 	"github.com/sluice-ecs/sluice/internal/plan"
@@ -110,6 +113,7 @@ type turn struct {
 }
 
 func (t *turn) run(ctx context.Context, target string) (err error) {
+	ctx = t.patient(ctx, clock.Forever)
 	if t.place, err = t.plugin.places.get(ctx, target); err != nil {
 		return err
 	}
@@ -129,11 +133,13 @@ func (t *turn) run(ctx context.Context, target string) (err error) {
 	if err := t.prepare(ctx); err != nil {
 		return err
 	}
-	w, err := t.open()
+	w, err := t.open(t.index)
 	if err != nil {
 		return err
 	}
-	err = w.Execute(ctx)
+	if err = t.clear(ctx); err == nil {
+		err = w.Execute(ctx)
+	}
 	if err == nil {
 		err = t.after(ctx)
 	}
@@ -141,6 +147,13 @@ func (t *turn) run(ctx context.Context, target string) (err error) {
 		t.release(ctx, err)
 	}
 	return err
+}
+
+// patient makes calls try again when AWS gives no answer. piped cannot pause a
+// deployment, so a stage tries until piped ends it.
+func (t *turn) patient(ctx context.Context, budget time.Duration) context.Context {
+	return account.WithPatience(ctx, &account.Patient{Budget: budget, Ask: func() error { return context.Cause(ctx) },
+		Tell: func(e sluice.Unanswered) { t.log.event(e) }})
 }
 
 func (t *turn) rollsBack() bool { return t.in.GetStage().GetName() == appfile.StageRollback }
@@ -178,7 +191,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	if t.begun {
 		t.plan, err = t.ground.plan(t.app)
 	} else {
-		t.ground, t.plan, err = take(ctx, t.place, t.plugin, t.app, t.in.GetDeployment().GetApplicationId(), t.quick())
+		t.ground, t.plan, err = take(ctx, t.place, t.plugin, t.app, t.in.GetDeployment().GetApplicationId(), t.id(), t.quick())
 	}
 	if err != nil {
 		return err
@@ -229,8 +242,11 @@ func (t *turn) find() int {
 		return 0 // its stage has a name of ours: RUN_TASK or REGISTER
 	}
 	i := 0
+	if t.plan.Adopts() {
+		i++ // a stage that piped does not know, see clear
+	}
 	if !t.ground.Quick {
-		i = indexOf(t.target.pipeline, int(t.in.GetStage().GetIndex()))
+		i += indexOf(t.target.pipeline, int(t.in.GetStage().GetIndex()))
 	}
 	if i >= len(t.plan.Stages) || t.plan.Stages[i].Name != t.in.GetStage().GetName() {
 		return -1
@@ -252,12 +268,23 @@ func (t *turn) own(ctx context.Context) error {
 	if err := owned(live, t.in.GetDeployment(), t.hand().Resource()); err != nil {
 		return err
 	}
-	k, err := plan.ParseClaim(live.Tags[plan.ClaimTag])
-	if err != nil || k.Deployment == t.id() || !strings.HasPrefix(k.Deployment, idOf(t.in.GetDeployment().GetApplicationId(), "")) {
+	over := overClaim(live.Tags[plan.ClaimTag], t.in.GetDeployment().GetApplicationId(), t.id())
+	if over == "" {
 		return nil
 	}
-	t.log.write(contract.LogSeverity_INFO, "deployment "+k.Deployment+" of this application is over and left its claim on the service")
+	t.log.write(contract.LogSeverity_INFO, "deployment "+over+" of this application is over and left its claim on the service: the claim is removed")
 	return t.tags().hand.Untag(ctx, t.tags().act, "remove a claim that was left", live.ARN, plan.ClaimTag)
+}
+
+// overClaim is the earlier deployment of the application that left the claim; empty if
+// the claim is this deployment's or another application's. piped runs one deployment of
+// an application at a time, so that the earlier one is over.
+func overClaim(claim, application, deployment string) string {
+	k, err := plan.ParseClaim(claim)
+	if err != nil || k.Deployment == deployment || !strings.HasPrefix(k.Deployment, idOf(application, "")) {
+		return ""
+	}
+	return k.Deployment
 }
 
 // id names the deployment in claims and in what it makes.
@@ -289,14 +316,28 @@ func (t *turn) explain() {
 	}
 }
 
-// open makes the stage ready. Task sets that the official plugin left are ours.
-func (t *turn) open() (*stage.Run, error) {
-	var left []string
-	if t.plan.Stage(t.index).Name == appfile.StageSync {
-		left = t.ground.Live.Left
+// open makes a stage of the plan ready. Task sets that the official plugin left are
+// removed as ours are.
+func (t *turn) open(index int) (*stage.Run, error) {
+	left := t.ground.Live.Left
+	return stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: index,
+		Deployment: t.id(), Host: t.host, TryFor: clock.Forever, Ours: func(id string) bool { return slices.Contains(left, id) }})
+}
+
+// clear removes what earlier deployments left, before the first of our stages does its
+// work. piped has no stage for that. A rollback does it by itself if it must.
+func (t *turn) clear(ctx context.Context) error {
+	if !t.plan.Adopts() || t.rollsBack() {
+		return nil
 	}
-	return stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: t.index,
-		Deployment: t.id(), Host: t.host, Ours: func(id string) bool { return slices.Contains(left, id) }})
+	w, err := t.open(0)
+	if err != nil {
+		return err
+	}
+	if done, err := w.IsDone(ctx); err != nil || done {
+		return err
+	}
+	return w.Execute(ctx)
 }
 
 // after is what comes once the stage's own work is done.
@@ -340,7 +381,7 @@ func (t *turn) over(err error) bool {
 func (t *turn) release(ctx context.Context, ended error) {
 	ctx = context.WithoutCancel(ctx)
 	w, err := stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: len(t.plan.Stages),
-		Deployment: t.id(), Host: t.host})
+		Deployment: t.id(), Host: t.host, TryFor: account.Patience})
 	if err == nil && ended == nil && !t.rollsBack() {
 		if err := w.Tidy(ctx); err != nil {
 			t.log.event(sluice.Warned{Message: "old task definitions stay: " + err.Error()})

@@ -34,6 +34,8 @@ type ground struct {
 	// the rest of it may be secret.
 	Live                  plan.Live `json:"live"`
 	RulesErr, DeployerErr string    `json:",omitempty"`
+	// Restart is why a new deployment is started of the revision that is PRIMARY.
+	Restart string `json:"restart,omitempty"`
 }
 
 func groundOf(l plan.Live, quick bool) ground {
@@ -92,7 +94,7 @@ func (g ground) external() bool {
 // plan makes the plan of the deployment. Its list of changes is left out: it
 // compares with what the ground does not hold.
 func (g ground) plan(app *appfile.Application) (*plan.Plan, error) {
-	p, err := plan.Make(app, g.live(app), plan.Options{QuickSync: g.Quick, Pipeline: !g.Quick})
+	p, err := plan.Make(app, g.live(app), plan.Options{QuickSync: g.Quick, Pipeline: !g.Quick, Restart: g.Restart})
 	if err != nil {
 		return nil, err
 	}
@@ -102,10 +104,15 @@ func (g ground) plan(app *appfile.Application) (*plan.Plan, error) {
 
 // take looks at AWS and makes a plan for an application of PipeCD. Task sets that the
 // official plugin left of it are ours to remove; nothing is saved if there can be none.
-func take(ctx context.Context, pl *place, p *plugin, app *appfile.Application, application string, quick bool) (ground, *plan.Plan, error) {
+// deployment is the id of the one that begins; empty: the plan is a preview. A claim of an
+// earlier deployment does not hold the service against the one that begins.
+func take(ctx context.Context, pl *place, p *plugin, app *appfile.Application, application, deployment string, quick bool) (ground, *plan.Plan, error) {
 	live, err := stage.Survey(ctx, pl.account, p.clock, app)
 	if err != nil {
 		return ground{}, nil, err
+	}
+	if deployment != "" && overClaim(live.Claim, application, deployment) != "" {
+		live.Claim = ""
 	}
 	g := groundOf(live, quick)
 	if g.external() {
@@ -115,6 +122,15 @@ func take(ctx context.Context, pl *place, p *plugin, app *appfile.Application, a
 		}
 	}
 	made, err := g.plan(app)
+	if err != nil {
+		return g, made, err
+	}
+	now, err := stage.Judge(ctx, pl.account, p.clock, made, live)
+	if err != nil || now == nil || now.Does != plan.StartsAnew {
+		return g, made, err
+	}
+	g.Restart = now.Detail
+	made, err = g.plan(app)
 	return g, made, err
 }
 

@@ -28,7 +28,7 @@ func TestHazard02LeftTaskSetsAreRemoved(t *testing.T) {
 	tags := map[string]string{"pipecd-dev-managed-by": "piped", "pipecd-dev-application": "app-1"}
 	left := r.taskSet("web:1", 50, tags, canaryARN)
 	tags["pipecd-dev-application"] = "app-of-others"
-	others := r.taskSet("web:1", 50, tags, canaryARN)
+	others := r.taskSet("web:1", 50, tags, "")
 	d := r.begin(source{image: "sim/web:v1"}, source{})
 	d.all()
 	for id, tells := range map[string]string{left: "was left by an earlier deployment: ECS_SYNC removes it", others: "not sluice's; it is left alone"} {

@@ -1,6 +1,7 @@
 package piped_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -12,6 +13,24 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 	"github.com/sluice-ecs/sluice/internal/stage/hosttest"
 )
+
+// A value is saved whole though the stage is cancelled meanwhile: what AWS was asked
+// for before must be known afterwards.
+func TestSaveIsNotCutOffByCancellation(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.known["d-1"] = true
+	conn := got(grpc.NewClient("passthrough:///"+f.addr, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
+	t.Cleanup(func() { _ = conn.Close() })
+	h := piped.NewHost(t, contract.NewPluginServiceClient(conn), "d-1", &contract.PipelineStage{Id: "stage-1"})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	must(t, h.Save(ctx, "canary", []byte("ecs-svc/1")))
+	value, found, err := h.Load(context.Background(), "canary")
+	if err != nil || !found || string(value) != "ecs-svc/1" {
+		t.Errorf("%q %v %v", value, found, err)
+	}
+}
 
 func TestHostOnPipedsMetadata(t *testing.T) {
 	t.Parallel()

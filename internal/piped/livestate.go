@@ -68,11 +68,20 @@ func (p *plugin) livestate(ctx context.Context, target string, app *appfile.Appl
 	if err != nil {
 		return nil, unknown(err)
 	}
-	now, err := p.drift(ctx, pl, app, live)
+	now, err := p.drift(ctx, pl, app, live, addressesOf(tasks))
 	if err != nil {
 		now = unknown(err)
 	}
 	return resourcesOf(target, p.entry.Name, live, tasks), now
+}
+
+// addressesOf are the addresses of tasks.
+func addressesOf(tasks []ecs.Task) map[string]bool {
+	all := map[string]bool{}
+	for _, t := range tasks {
+		all[t.Address] = true
+	}
+	return all
 }
 
 func clusterOf(app *appfile.Application) string {

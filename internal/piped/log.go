@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 const (
@@ -54,15 +55,12 @@ func openLog(c contract.PluginServiceClient, deployment string, stage *contract.
 func (l *stageLog) write(severity contract.LogSeverity, message string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for line := range strings.Lines(message) {
-		line = strings.TrimRight(strings.ToValidUTF8(line, "?"), " \t\r\n")
+	for line := range strings.Lines(printable.Text(message)) {
+		line = strings.TrimRight(line, " \t\r\n")
 		if line == "" {
 			continue
 		}
-		if r := []rune(line); len(r) > longest {
-			line = string(r[:longest]) + " …"
-		}
-		l.fresh = append(l.fresh, l.block(severity, line))
+		l.fresh = append(l.fresh, l.block(severity, printable.Clip(line, longest)))
 	}
 	l.nudge()
 }
@@ -79,7 +77,7 @@ func (l *stageLog) block(severity contract.LogSeverity, line string) *contract.L
 func (l *stageLog) show(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.display = text
+	l.display = printable.Line(text)
 	l.nudge()
 }
 

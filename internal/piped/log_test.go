@@ -48,7 +48,7 @@ func TestEmptyLinesAreNeverSent(t *testing.T) {
 		"":                  "",
 		"\n \n\t\r\n":       "",
 		"a\n\n  \nb\r\n":    "a|b",
-		"\xff\xfe":          "?",
+		"\xff\xfe":          "\ufffd\ufffd",
 		"web | ":            "web |",
 		" indented stays  ": " indented stays",
 	} {

@@ -3,14 +3,18 @@ package piped
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice/internal/account"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/clock"
 	"github.com/sluice-ecs/sluice/internal/ecs"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
@@ -26,6 +30,56 @@ type place struct {
 
 	mu          sync.Mutex
 	definitions map[string]*ecstypes.TaskDefinition // by revision; they do not change
+	foreign     map[string][]plan.ForeignTarget     // by service, as of its last live state
+	traffic     map[string]readTraffic              // by the target groups and rules of an application
+}
+
+// readTraffic is a read of target groups and rules.
+type readTraffic struct {
+	at, found time.Time // of the read, and of the last look-up of the groups
+	*stage.Traffic
+}
+
+// placesLife is how long target groups and listeners are taken to be the same ones.
+const placesLife = 10 * time.Minute
+
+// trafficOf reads the targets and rules of an application. Applications with the same
+// target groups share a read, as they share the reads of services.
+func (p *place) trafficOf(ctx context.Context, c clock.Clock, app *appfile.Application) (*stage.Traffic, error) {
+	key := strings.Join(app.ListenerRules, " ")
+	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
+		if g != nil {
+			key += " " + g.ARN
+		}
+	}
+	p.mu.Lock()
+	have := p.traffic[key]
+	p.mu.Unlock()
+	now := c.Now()
+	if have.Traffic != nil && now.Sub(have.at) < shelfLife {
+		return have.Traffic, nil
+	}
+	if have.Traffic == nil || now.Sub(have.found) > placesLife {
+		have = readTraffic{found: now}
+	}
+	t, err := stage.ReadTraffic(ctx, p.account, app, have.Traffic)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.traffic[key] = readTraffic{at: now, found: have.found, Traffic: t}
+	return t, nil
+}
+
+// twice are the targets of others that the last live state of the service showed too:
+// one read may be older than the tasks that it is compared with.
+func (p *place) twice(service string, now []plan.ForeignTarget) []plan.ForeignTarget {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.foreign[service]
+	p.foreign[service] = now
+	return plan.BothForeign(before, now)
 }
 
 // definition reads a registered task definition, once.
@@ -94,7 +148,7 @@ func (p *places) get(ctx context.Context, name string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened := &place{name: name, account: a, shelf: watch.NewShelf(a, p.clock, shelfLife), definitions: map[string]*ecstypes.TaskDefinition{}}
+	opened := &place{name: name, account: a, shelf: watch.NewShelf(a, p.clock, shelfLife), definitions: map[string]*ecstypes.TaskDefinition{}, foreign: map[string][]plan.ForeignTarget{}, traffic: map[string]readTraffic{}}
 	p.open[name] = opened
 	return opened, nil
 }

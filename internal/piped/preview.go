@@ -107,7 +107,7 @@ func (p *plugin) planOf(ctx context.Context, target, application string, app *ap
 	if err != nil {
 		return nil, err
 	}
-	_, made, err := take(ctx, pl, p, app, application, len(app.Pipeline) == 0)
+	_, made, err := take(ctx, pl, p, app, application, "", len(app.Pipeline) == 0)
 	return made, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -276,6 +277,15 @@ type load struct {
 	why          string
 	state        func() string
 	quit, done   chan struct{}
+	mu           sync.Mutex
+	answers      map[string]int // by version
+}
+
+// versions are how many requests each version has answered.
+func (l *load) versions() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.answers)
 }
 
 func (r *rig) flow() {
@@ -283,7 +293,7 @@ func (r *rig) flow() {
 	for _, lb := range r.sim.View().Regions[0].LoadBalancers {
 		at = lb.Listeners[0].Bound
 	}
-	l := &load{clock: r.clock, state: r.state, quit: make(chan struct{}), done: make(chan struct{})}
+	l := &load{clock: r.clock, state: r.state, answers: map[string]int{}, quit: make(chan struct{}), done: make(chan struct{})}
 	r.load = l
 	go l.run("http://" + at + "/")
 }
@@ -307,6 +317,9 @@ func (l *load) one(client *http.Client, url string) {
 	if err == nil {
 		_, err = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
+		l.mu.Lock()
+		l.answers[resp.Header.Get("X-Sim-Version")]++
+		l.mu.Unlock()
 		if resp.StatusCode != http.StatusOK {
 			err = fmt.Errorf("status %d", resp.StatusCode)
 		}

@@ -1,66 +1,72 @@
 package piped
 
-import "fmt"
+import (
+	"fmt"
 
-// What is shown in place of values that may be secret.
-const (
-	notShown = "not shown"
-	changed  = "not shown (changed)"
+	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
-
-// secretKeys hold values that may be secret, as package definition knows them.
-var secretKeys = map[string]bool{"environment": true, "options": true, "driverOpts": true, "hookDetails": true}
 
 // hide replaces the values that may be secret in two trees: the same where they
 // are equal, and tells where they changed.
 func hide(was, now any) (any, any) {
 	before := map[string]string{}
-	collect(was, "", false, before)
-	return cover(was, "", false, nil), cover(now, "", false, before)
-}
-
-// collect takes the secret values of a tree by their path.
-func collect(v any, path string, secret bool, into map[string]string) {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, x := range v {
-			collect(x, path+"."+k, secret && k != "name" || secretKeys[k], into)
-		}
-	case []any:
-		for i, x := range v {
-			collect(x, path+label(x, i), secret, into)
-		}
-	default:
-		if secret {
-			into[path] = fmt.Sprint(v)
-		}
+	cover(was, "", false, func(path, value string) bool { before[path] = value; return false })
+	differs := func(path, value string) bool {
+		old, had := before[path]
+		return had && old != value
 	}
+	same := func(string, string) bool { return false }
+	return cover(was, "", false, same), cover(now, "", false, differs)
 }
 
-// cover is the tree with its secret values replaced; before has those to compare
-// with, nil compares nothing.
-func cover(v any, path string, secret bool, before map[string]string) any {
+// cover is the tree with its secret values replaced. hidden says that every value
+// here may be secret; differs tells whether such a value changed.
+func cover(v any, path string, hidden bool, differs func(path, value string) bool) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for k, x := range v {
-			out[k] = cover(x, path+"."+k, secret && k != "name" || secretKeys[k], before)
+			out[k] = cover(x, path+"."+k, hidden && k != "name" && !secret.IsHarmless(k) || definition.HoldsSecrets(k), differs)
 		}
 		return out
 	case []any:
-		out := make([]any, 0, len(v))
-		for i, x := range v {
-			out = append(out, cover(x, path+label(x, i), secret, before))
-		}
-		return out
+		return coverList(v, path, hidden, differs)
 	}
-	if !secret {
-		return v
+	text := fmt.Sprint(v)
+	switch shown := secret.Value(path, text); {
+	case hidden:
+		return told(definition.Sensitive, definition.SensitiveChanged, differs(path, text))
+	case shown != text:
+		return told(shown, shown+" "+definition.SensitiveChanged, differs(path, text))
 	}
-	if was, had := before[path]; had && was != fmt.Sprint(v) {
+	return v
+}
+
+func told(same, changed string, differs bool) string {
+	if differs {
 		return changed
 	}
-	return notShown
+	return same
+}
+
+// coverList covers the entries of a list, and what follows a word such as --password.
+func coverList(v []any, path string, hidden bool, differs func(path, value string) bool) []any {
+	words := make([]string, len(v))
+	for i, x := range v {
+		words[i], _ = x.(string)
+	}
+	shown := secret.List(path, words)
+	out := make([]any, 0, len(v))
+	for i, x := range v {
+		at := path + label(x, i)
+		if words[i] != shown[i] && !hidden {
+			out = append(out, told(shown[i], shown[i]+" "+definition.SensitiveChanged, differs(at, words[i])))
+			continue
+		}
+		out = append(out, cover(x, at, hidden, differs))
+	}
+	return out
 }
 
 // label is the place of an entry of a list: by its name, so that one that moved is

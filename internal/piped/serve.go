@@ -23,6 +23,7 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
+	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
 // flags are those of `start`. Of these piped gives the first two; the others are
@@ -91,6 +92,7 @@ func readFlags(args []string, to io.Writer) (flags, error) {
 // Main runs the plugin until it is told to stop or piped is gone, and returns the
 // exit code.
 func Main(args []string, stderr io.Writer) int {
+	stderr = printable.NewWriter(stderr, "", longest)
 	f, err := readFlags(args, stderr)
 	if err == nil {
 		err = run(f)
@@ -147,7 +149,7 @@ func listen(port int) (net.Listener, error) {
 func serve(f flags, p *plugin, l net.Listener) error {
 	stopping, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	options := []grpc.ServerOption{grpc.UnaryInterceptor(until(stopping))}
+	options := []grpc.ServerOption{grpc.ChainUnaryInterceptor(printed, until(stopping))}
 	if f.tls {
 		creds, err := credentials.NewServerTLSFromFile(f.cert, f.key)
 		if err != nil {
@@ -203,7 +205,7 @@ func until(stopping context.Context) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, to *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (out any, err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				fmt.Fprintf(os.Stderr, "piped-plugin-sluice: %s: %v\n%s", to.FullMethod, r, debug.Stack())
+				fmt.Fprintf(printable.NewWriter(os.Stderr, "", longest), "piped-plugin-sluice: %s: %v\n%s", to.FullMethod, r, debug.Stack())
 				err = status.Errorf(codes.Internal, "a defect of the plugin, please report it: %v", r)
 			}
 		}()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/folder"
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
@@ -50,7 +50,7 @@ func (e *entry) load(src *contract.DeploymentSource) (*loaded, error) {
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err, Next: "name the part for this plugin " + e.Name + ", as in piped's configuration"}
 	}
-	app, err := appfile.Load(overlay{os.DirFS(src.GetApplicationDirectory()), name, ours}, name, nil)
+	app, err := appfile.Load(overlay{folder.New(src.GetApplicationDirectory()), name, ours}, name, nil)
 	if err != nil {
 		return nil, err
 	}

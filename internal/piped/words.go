@@ -20,6 +20,9 @@ func say(ev sluice.Event) (contract.LogSeverity, string) {
 	case sluice.Adopted:
 		return info, "found " + e.Resource + ", made by an earlier attempt, and goes on with it"
 	case sluice.CapacityChanged:
+		if e.Variant == sluice.Leaving {
+			return info, "" // what is waited for is told
+		}
 		return info, strings.TrimSpace(string(e.Variant)+" "+e.Revision) + ": " + capacity(e)
 	case sluice.TrafficShifted:
 		return good, fmt.Sprintf("weights read back: primary %d%% / canary %d%%, were %s, on %s",
@@ -38,6 +41,8 @@ func say(ev sluice.Event) (contract.LogSeverity, string) {
 		return info, "warning: " + e.Message
 	case sluice.Noted:
 		return info, e.Message
+	case sluice.Unanswered:
+		return info, e.Text()
 	}
 	return info, ""
 }
@@ -83,6 +88,9 @@ func capacity(e sluice.CapacityChanged) string {
 func displayed(ev sluice.Event) string {
 	switch e := ev.(type) {
 	case sluice.CapacityChanged:
+		if e.Variant == sluice.Leaving {
+			return ""
+		}
 		return fmt.Sprintf("%s: %d/%d tasks, %d healthy", e.Variant, e.Running, e.Desired, e.Healthy)
 	case sluice.TaskChanged:
 		return "task " + e.Status

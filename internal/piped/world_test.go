@@ -61,7 +61,10 @@ func (r *rig) taskSet(definition string, percent float64, tags map[string]string
 	in := &awsecs.CreateTaskSetInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: aws.String(definition),
 		LaunchType: ecstypes.LaunchTypeFargate, Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: percent},
 		NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-0123456789abcdef0"}}},
-		LoadBalancers:        []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(groupARN), ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}}
+	}
+	if groupARN != "" {
+		in.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(groupARN), ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}
+	}
 	for k, v := range tags {
 		in.Tags = append(in.Tags, ecstypes.Tag{Key: aws.String(k), Value: aws.String(v)})
 	}

@@ -223,8 +223,8 @@ func (p *Plan) warnBeside(app *appfile.Application, live Live) {
 	for _, d := range dropped {
 		p.warning("the canary service is made without %s", d)
 	}
-	if made, stands := live.besideStands(); stands {
-		p.warning("canary service %s stands (made by %s): it is brought to this revision, with what traffic it has", BesideName(p.Service), sluice.ActionID(made).Deployment())
+	if made, stands := live.besideStands(); stands && p.Adopts() {
+		p.warning("canary service %s was left by an earlier deployment (%s): it is removed before the first stage", BesideName(p.Service), sluice.ActionID(made).Deployment())
 	}
 }
 

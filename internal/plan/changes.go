@@ -1,8 +1,7 @@
 package plan
 
 import (
-	"fmt"
-	"strconv"
+	"slices"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
@@ -25,10 +24,7 @@ func changes(app *appfile.Application, live Live) []Change {
 		all = appendDifferences(all, "service", definition.CompareService(app.Service, live.Service))
 		all = appendDifferences(all, "service", taskSetDifferences(app, live))
 	}
-	if controllerOf(app) == controllerCodeDeploy {
-		return all
-	}
-	return append(all, leftovers(app, live)...)
+	return all
 }
 
 func taskSetDifferences(app *appfile.Application, live Live) []definition.Difference {
@@ -48,20 +44,38 @@ func appendDifferences(all []Change, of string, diffs []definition.Difference) [
 	return all
 }
 
-// leftovers are a canary that an earlier deployment left, and weights on it.
-func leftovers(app *appfile.Application, live Live) []Change {
-	all := besideLeft(live)
-	for _, ts := range live.TaskSets {
-		if Ours(ts.ExternalID) && ts.Status == "ACTIVE" {
-			all = append(all, Change{Of: "task sets", Path: ts.ID, Have: fmt.Sprintf("%s of %s, %d running", ts.Status, ts.Revision, ts.Running), Want: "none"})
-		}
+// changed lists what the deployment changes: what earlier deployments left, as far as
+// it removes that, and the differences between the files and what runs.
+func (p *Plan) changed(app *appfile.Application, live Live, o Options) {
+	if p.Changes = changes(app, live); o.Only {
+		p.Changes, p.To = nil, p.From
 	}
-	if app.Canary == nil || HostingOf(app) == "" {
-		return all
+	switch {
+	case p.Adopts():
+		p.adopt(&p.Rollback, live)
+		p.Changes = append(p.left(app, live, o), p.Changes...)
+	case p.ByCodeDeploy(), p.Hosting == "":
+	case p.syncs():
+		p.Changes = append(append(p.Changes, leftOf(live, "none")...), weighted(app, live)...)
+	case p.takesAllBack():
+		p.Changes = append(p.Changes, weighted(app, live)...)
 	}
-	for _, r := range live.Steered {
-		if w, _ := r.Weight(app.Canary.ARN); w > 0 {
-			all = append(all, Change{Of: "traffic", Path: ruleName(r), Have: "canary weight " + strconv.Itoa(w), Want: "canary weight 0"})
+}
+
+// syncs reports whether a stage removes all but the new primary.
+func (p *Plan) syncs() bool {
+	return slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageSync })
+}
+
+// takesAllBack reports whether the primary has all traffic when the pipeline ends.
+func (p *Plan) takesAllBack() bool {
+	all := false
+	for _, s := range p.Stages {
+		switch {
+		case s.Weights != nil:
+			all = s.Weights.Canary() == 0
+		case s.Name == appfile.StageCanaryClean:
+			all = true
 		}
 	}
 	return all

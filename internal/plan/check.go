@@ -34,7 +34,7 @@ func (p *Plan) checkStage(i int, s appfile.Stage, live Live, canary bool) error 
 		steers = true
 	case appfile.TrafficRouting:
 		steers = true
-		if with.Weights.Canary() > 0 && !canary && !p.canaryStands(live) {
+		if with.Weights.Canary() > 0 && !canary {
 			return problem("put ECS_CANARY_ROLLOUT before it", "it sends %d%% to the canary, but no stage before it starts one: those requests would be lost", with.Weights.Canary())
 		}
 	}
@@ -45,18 +45,4 @@ func (p *Plan) checkStage(i int, s appfile.Stage, live Live, canary bool) error 
 		return fmt.Errorf("plan stage %d %s: %w", i+1, s.Name, live.RulesErr)
 	}
 	return nil
-}
-
-// canaryStands reports whether a canary of an earlier deployment is there.
-func (p *Plan) canaryStands(live Live) bool {
-	if p.Beside() {
-		made, stands := live.besideStands()
-		return stands && Ours(made) && live.Beside.RunningCount > 0
-	}
-	for _, ts := range live.TaskSets {
-		if p.Canary != nil && ts.TargetGroup == p.Canary.ARN && ts.Status != "DRAINING" && ts.Running > 0 {
-			return true
-		}
-	}
-	return false
 }

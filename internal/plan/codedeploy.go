@@ -73,7 +73,7 @@ func refuseCodeDeploy(app *appfile.Application, live Live, o Options) error {
 		return problem("make the file as the service is, or delete the service and create it anew",
 			"AWS changes %s of no service with deployment controller CODE_DEPLOY, neither by UpdateService nor by CodeDeploy, and the file asks for another value", strings.Join(fixed, ", "))
 	}
-	if live.DeployerErr != nil && (o.Force || deploys(app, live)) {
+	if live.DeployerErr != nil && (o.anew() || deploys(app, live)) {
 		return live.DeployerErr // the service's own attributes need no group
 	}
 	return refuseGroupOf(app, live)
@@ -131,7 +131,7 @@ func (p *Plan) blueGreen(app *appfile.Application, live Live, o Options) error {
 	if p.Registered() {
 		c.AppSpec = spec.SHA256
 	}
-	c.Deploys = c.Application != "" && (o.Force || deploys(app, live))
+	c.Deploys = c.Application != "" && (o.anew() || deploys(app, live))
 	return nil
 }
 

@@ -44,6 +44,25 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// Half of a task is not raised to one: the share that is made is as near as none.
+func TestRaisedIsLessThanHalfATask(t *testing.T) {
+	for _, c := range []struct {
+		split   Split
+		percent int
+		raised  bool
+	}{
+		{Split{9, 1}, 5, false},
+		{Split{8, 1}, 5, true},
+		{Split{1, 9}, 95, false},
+		{Split{1, 8}, 95, true},
+		{Split{9, 1}, 0, false},
+	} {
+		if got := c.split.Raised(sluice.CanaryShare(c.percent)); got != c.raised {
+			t.Errorf("%+v at %d%%: raised %v, want %v", c.split, c.percent, got, c.raised)
+		}
+	}
+}
+
 func TestNearestHoldsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Pool{rapid.IntRange(0, 30).Draw(t, "primary"), rapid.IntRange(0, 30).Draw(t, "canary"), rapid.IntRange(1, 30).Draw(t, "desired")}

@@ -93,10 +93,7 @@ func (f *forecast) stage(s Stage) time.Duration {
 		}
 		return f.rise() + f.fall()
 	case appfile.StageCanaryClean:
-		if f.kept {
-			return f.settle() + 2*f.fall()
-		}
-		return f.settle() + f.fall()
+		return f.settle() + f.fall() // the canary and a kept old primary drain together
 	case appfile.StageSync:
 		if f.plan.ByCodeDeploy() {
 			return f.byCodeDeploy()

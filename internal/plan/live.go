@@ -24,14 +24,18 @@ type Live struct {
 	Lost       Claim                    // what the claim tag says, though it may have run out
 	Tags       map[string]string        // of the service
 
-	Primary, Canary *Place        // nil: the file names no such group
-	Steered         []sluice.Rule // forward to exactly our two groups
-	Extend          []sluice.Rule // forward to the primary alone
-	RulesErr        error         // why no rule could be chosen
+	Primary, Canary *Place          // nil: the file names no such group
+	Steered         []sluice.Rule   // forward to exactly our two groups
+	Extend          []sluice.Rule   // forward to the primary alone
+	Marked          []sluice.Rule   // others that give the canary's group weight: no deployment writes them
+	Foreign         []ForeignTarget // in the application's target groups
+	RulesErr        error           // why no rule could be chosen
 
-	Registry   *Registry // that the file names; nil: none, or it is not steered
-	Strangers  []string  // instances in it that are neither ECS's nor ours
-	Neighbours []string  // other ECS services, as cluster/service, whose tasks are in it
+	Registry  *Registry // that the file names; nil: none, or it is not steered
+	Strangers []string  // instances in it that are neither ECS's nor ours
+	// LeftRecords is how many instances in it sluice registered for canaries of the service.
+	LeftRecords int
+	Neighbours  []string // other ECS services, as cluster/service, whose tasks are in it
 
 	Scaling *LiveScaling // nil: nobody asked, because nothing depends on it
 
@@ -66,6 +70,15 @@ func (l Live) primary() *sluice.TaskSet {
 		}
 	}
 	return nil
+}
+
+// PrimaryMadeBy is the deployment of sluice that made the PRIMARY task set; empty if none
+// did, or there is none.
+func (l Live) PrimaryMadeBy() string {
+	if ts := l.primary(); ts != nil && Ours(ts.ExternalID) {
+		return sluice.ActionID(ts.ExternalID).Deployment()
+	}
+	return ""
 }
 
 // serving is the revision that serves, family:revision, or "".

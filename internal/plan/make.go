@@ -21,6 +21,10 @@ type Options struct {
 	Force     bool // --force-new-deployment: a deployment of ECS's or CodeDeploy's even if nothing changes
 	Tasks     *int // --tasks: the desired count, over the file's
 
+	// Restart is why a new deployment is started though the revision of the files is
+	// PRIMARY already; empty: none is.
+	Restart string
+
 	TakeOver string // --take-over: the claim of that deployment, or of that value, may be taken
 	Adopt    bool   // --adopt: what a deployment left whose journal is lost is cleared away first
 	Only     bool   // and nothing else is done
@@ -48,17 +52,20 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 		return nil, err
 	}
 	stages := app.Pipeline
-	if o.QuickSync || len(stages) == 0 || live.first() && !o.Pipeline {
+	if o.QuickSync || len(stages) == 0 || live.first() && !o.Pipeline || o.Restart != "" && !o.Pipeline {
 		p.QuickSync = true
 		stages = []appfile.Stage{{Name: appfile.StageSync, With: appfile.Sync{}, Timeout: app.Timeout}}
 	}
-	stages = o.before(stages, app)
+	stages = o.before(stages, app, live)
 	if p.ByCodeDeploy() {
 		if err := p.blueGreen(app, live, o); err != nil {
 			return nil, err
 		}
 	}
 	if err := p.check(stages, live); err != nil {
+		return nil, err
+	}
+	if err := refuseOthers(app, live, o); err != nil {
 		return nil, err
 	}
 	if err := p.scaling(app.Scaling.With(o.Scaling), live); err != nil {
@@ -82,16 +89,14 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 	p.guard(live)
 	p.claimsOrNot()
 	p.spread()
-	if p.Changes = changes(app, live); o.Only {
-		p.Changes, p.To = nil, p.From
-	}
-	if p.TakeOver = o.TakeOver; o.Adopt {
-		p.adopt(&p.Rollback, live)
-		p.Changes = append(p.left(live), p.Changes...)
-	}
+	p.TakeOver, p.Former = o.TakeOver, live.formerLeft()
+	p.changed(app, live, o)
 	if p.Force = o.Force; p.Force {
 		p.Changes = append(p.Changes, Change{Of: "service", Path: "forceNewDeployment", Have: "-", Want: "a new deployment"})
 	}
+	p.restart(o)
+	p.Serving = live.servingNow()
+	p.Idle = idle(app, live) && !o.Only
 	p.warn(app, live)
 	p.keeps(app)
 	p.scalingOnly(app, live, o)
@@ -124,7 +129,7 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 	p := &Plan{
 		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region,
 		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName), Access: accessOf(app), Controller: controllerOf(app), Hosting: HostingOf(app),
-		AutoRollback: app.AutoRollback, OnOutsideChange: app.OnOutsideChange, Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
+		AutoRollback: app.AutoRollback, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets, Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: group(app.Primary), Canary: group(app.Canary),
 		Named: app.ListenerRules, To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
 	}

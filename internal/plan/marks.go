@@ -80,6 +80,9 @@ func (p *Plan) adopt(s *Stage, live Live) {
 	s.write("ecs:UpdateTaskSet", ServingSet)
 	p.routes(s, live, sluice.CanaryShare(0))
 	s.retire(OtherSets)
+	if p.OnOtherTargets == sluice.RemoveTargets {
+		s.retire(ForeignSets)
+	}
 }
 
 // Adopts reports whether the plan begins by clearing away what another
@@ -92,14 +95,23 @@ func (p *Plan) Adopts() bool {
 const ofLeft = "left behind"
 
 // left are the changes that an adoption makes.
-func (p *Plan) left(live Live) (all []Change) {
-	if live.Claim != "" {
+func (p *Plan) left(app *appfile.Application, live Live, o Options) (all []Change) {
+	if live.Claim != "" && o.Adopt {
 		all = append(all, Change{Of: ofLeft, Path: ClaimTag, Have: live.Claim, Want: "this deployment's"})
 	}
-	for _, ts := range live.TaskSets {
-		if LeftOver(ts, live.Lost.Former) && !p.Rolls() && !p.ByCodeDeploy() {
-			all = append(all, Change{Of: ofLeft, Path: "task set " + ts.ID, Have: ts.Revision, Want: "-"})
+	if p.Hosting == "" {
+		return all
+	}
+	for _, c := range leftOf(live, "-") {
+		all = append(all, Change{Of: ofLeft, Path: c.Of + " " + c.Path, Have: c.Have, Want: c.Want})
+	}
+	if app.OnOtherTargets == sluice.RemoveTargets {
+		for _, ts := range live.foreignSets(app) {
+			all = append(all, Change{Of: ofLeft, Path: "task set " + ts.ID, Have: fmt.Sprintf("of %s, made by others, %d running", ts.Revision, ts.Running), Want: "-"})
 		}
+	}
+	for _, c := range weighted(app, live) {
+		all = append(all, Change{Of: ofLeft, Path: c.Of + " " + c.Path, Have: c.Have, Want: c.Want})
 	}
 	return all
 }
@@ -110,12 +122,17 @@ func (p *Plan) Deploys() bool {
 	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Of != ofLeft })
 }
 
-// before is the stages with those that a person asked to put before them.
-func (o Options) before(stages []appfile.Stage, app *appfile.Application) []appfile.Stage {
+// before is the stages with those that come before them: one that removes what earlier
+// deployments left, if there is anything or a person asks for it.
+func (o Options) before(stages []appfile.Stage, app *appfile.Application, live Live) []appfile.Stage {
+	says := "clear away what a deployment left whose journal is not here"
 	if !o.Adopt {
-		return stages
+		if !slices.ContainsFunc(stages, ofVariants) && !o.Only || !leaves(app, live) {
+			return stages
+		}
+		says = "remove what earlier deployments left"
 	}
-	adopt := appfile.Stage{Name: appfile.StageAdopt, With: appfile.Adopt{}, Timeout: app.Timeout, Desc: "clear away what a deployment left whose journal is not here"}
+	adopt := appfile.Stage{Name: appfile.StageAdopt, With: appfile.Adopt{}, Timeout: app.Timeout, Desc: says}
 	if o.Only {
 		return []appfile.Stage{adopt}
 	}

@@ -117,6 +117,8 @@ func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time)
 		switch {
 		case begun && r.Status == Done:
 			continue
+		case begun && r.Status == Failed && r.Kind.CanResume():
+			return Step{Do: RunStage, Index: s.Index, Passed: passed} // AWS could not be asked: that is no verdict
 		case begun && r.Status == Failed:
 			return afterFailure(p, r)
 		case s.Name == appfile.StageWait:
@@ -140,6 +142,9 @@ func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time)
 			return Step{Do: RunStage, Index: s.Index, Passed: passed}
 		}
 		passed = append(passed, s.Index)
+	}
+	if p.Idle {
+		return Step{Do: Finish, Outcome: sluice.Gone, Cause: p.idleCause(), Passed: passed}
 	}
 	return Step{Do: Finish, Outcome: sluice.Succeeded, Passed: passed}
 }
@@ -206,6 +211,9 @@ func (t *Task) leaves(standalone bool) string {
 
 func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Command) Step {
 	cause := failureOf(p, byIndex)
+	if back.Status == Failed && back.Kind.CanResume() {
+		back.Status = Running
+	}
 	switch back.Status {
 	case Done:
 		return Step{Do: Finish, Outcome: sluice.RolledBack, Cause: cause}

@@ -32,6 +32,8 @@ func TestNext(t *testing.T) {
 	yes := func(by string) Command { return Command{Kind: Approve, Stage: 2, By: by} }
 	manual := pipeline()
 	manual.AutoRollback = false
+	idle := pipeline()
+	idle.Idle, idle.Service = true, "web"
 	for name, c := range map[string]struct {
 		plan     *Plan
 		results  []Result
@@ -49,8 +51,10 @@ func TestNext(t *testing.T) {
 		"one approval of two":                 {results: []Result{done(0), done(1)}, commands: []Command{yes("ann")}, do: AwaitApproval, index: 2},
 		"the same person twice is one":        {results: []Result{done(0), done(1)}, commands: []Command{yes("ann"), yes("ann")}, do: AwaitApproval, index: 2},
 		"a stranger's approval is none":       {results: []Result{done(0), done(1)}, commands: []Command{yes("ann"), yes("mallory")}, do: AwaitApproval, index: 2},
+		"approvals of another stage are none": {results: []Result{done(0), done(1)}, commands: []Command{{Kind: Approve, Stage: 1, By: "ann"}, {Kind: Approve, Stage: 1, By: "bob"}}, do: AwaitApproval, index: 2},
 		"two approvals":                       {results: []Result{done(0), done(1)}, commands: []Command{yes("ann"), yes("bob")}, do: RunStage, index: 3},
 		"all done":                            {results: []Result{done(0), done(1), done(2), done(3)}, do: Finish, outcome: sluice.Succeeded},
+		"no task ran: no success":             {plan: idle, results: []Result{done(0), done(1), done(2), done(3)}, do: Finish, outcome: sluice.Gone},
 		"a failure is rolled back":            {results: []Result{failed(0, sluice.Unhealthy)}, do: RunStage, index: 4},
 		"a failure is left, if asked":         {plan: manual, results: []Result{failed(0, sluice.Unhealthy)}, do: Finish, outcome: sluice.Failed},
 		"a stall without rollback is one":     {plan: manual, results: []Result{failed(0, sluice.Stall)}, do: Finish, outcome: sluice.Stalled},
@@ -64,6 +68,8 @@ func TestNext(t *testing.T) {
 		"rollback after abort":                {results: []Result{done(0)}, commands: []Command{{Kind: Abort}, {Kind: RollbackNow}}, do: RunStage, index: 4},
 		"abort after rollback":                {results: []Result{done(0), {Index: 4, Status: Running}}, commands: []Command{{Kind: RollbackNow}, {Kind: Abort}}, do: Finish, outcome: sluice.Stopped},
 		"the service is gone":                 {results: []Result{failed(0, sluice.NotFound), failed(4, sluice.NotFound)}, do: Finish, outcome: sluice.Gone},
+		"a rollback pauses too":               {results: []Result{failed(0, sluice.Unhealthy), {Index: 4, Status: Running}}, commands: []Command{{Kind: Pause}}, do: Hold},
+		"a resumed rollback":                  {results: []Result{failed(0, sluice.Unhealthy), {Index: 4, Status: Running}}, commands: []Command{{Kind: Pause}, {Kind: Resume}}, do: RunStage, index: 4},
 		"paused":                              {results: []Result{done(0)}, commands: []Command{{Kind: Pause}}, do: Hold},
 		"resumed":                             {results: []Result{done(0)}, commands: []Command{{Kind: Pause}, {Kind: Resume}}, do: WaitUntil, index: 1},
 	} {

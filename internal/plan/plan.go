@@ -27,17 +27,23 @@ type Plan struct {
 	Force       bool            `json:"force,omitempty"`      // a new deployment even if nothing changes
 	Standalone  bool            `json:"standalone,omitempty"` // a task without a service: Service is "family:<family>", and there is no controller
 
-	From      string `json:"from,omitempty"` // family:revision that serves; empty on a first deployment
-	To        string `json:"to"`             // family:revision, or the family if it will be registered
-	QuickSync bool   `json:"quickSync"`
-	TakeOver  string `json:"takeOver,omitempty"` // deployment, or value of the claim tag, from which the service may be taken
+	From      string   `json:"from,omitempty"`    // family:revision that serves; empty on a first deployment
+	To        string   `json:"to"`                // family:revision, or the family if it will be registered
+	Serving   *Serving `json:"serving,omitempty"` // with how many tasks; nil: nothing serves
+	QuickSync bool     `json:"quickSync"`
+	TakeOver  string   `json:"takeOver,omitempty"` // deployment, or value of the claim tag, from which the service may be taken
 
 	Stages       []Stage `json:"stages"`
 	Rollback     Stage   `json:"rollback"`
 	AutoRollback bool    `json:"autoRollback"`
 	// OnOutsideChange is what follows a change of somebody else's; empty is stop.
 	OnOutsideChange sluice.OnOutside `json:"onOutsideChange,omitempty"`
-	Recreate        bool             `json:"recreate,omitempty"` // a sync stops the old tasks first
+	// OnOtherTargets is what follows targets of others in our groups; empty is stop.
+	OnOtherTargets sluice.OnTargets `json:"onOtherTargets,omitempty"`
+	// Former is the id of the task set that served before a deployment that did not
+	// end and left it; empty: there is none.
+	Former   string `json:"former,omitempty"`
+	Recreate bool   `json:"recreate,omitempty"` // a sync stops the old tasks first
 
 	ProgressDeadline time.Duration `json:"progressDeadline"` // nanoseconds
 	Timeout          time.Duration `json:"timeout,omitempty"`
@@ -46,18 +52,23 @@ type Plan struct {
 	Digest     string          `json:"digest"`             // of the task definition, see definition.Digest
 	Redacted   bool            `json:"redacted,omitempty"` // see [Plan.Kept]
 	Definition json.RawMessage `json:"serviceDefinition"`  // request shape
-	Primary    *Group          `json:"primary,omitempty"`
-	Canary     *Group          `json:"canary,omitempty"`
-	Named      []string        `json:"listenerRules,omitempty"`
-	Listeners  []string        `json:"listeners,omitempty"` // ARNs
-	Extends    bool            `json:"extends,omitempty"`   // the canary group joins rules that hold the primary alone
-	Drain      time.Duration   `json:"drain,omitempty"`     // longest deregistration delay of the two groups
-	Registry   *Registry       `json:"registry,omitempty"`  // of a service that is found by a name
+	// ServiceRedacted is set in a plan whose service definition lost values: the digest
+	// of the whole one.
+	ServiceRedacted string        `json:"serviceRedacted,omitempty"`
+	Primary         *Group        `json:"primary,omitempty"`
+	Canary          *Group        `json:"canary,omitempty"`
+	Named           []string      `json:"listenerRules,omitempty"`
+	Listeners       []string      `json:"listeners,omitempty"` // ARNs
+	Extends         bool          `json:"extends,omitempty"`   // the canary group joins rules that hold the primary alone
+	Drain           time.Duration `json:"drain,omitempty"`     // longest deregistration delay of the two groups
+	Registry        *Registry     `json:"registry,omitempty"`  // of a service that is found by a name
 
 	KeepDefinitions int         `json:"keepTaskDefinitions,omitempty"` // how many of the newest; 0: all
 	Scaling         *Scaling    `json:"scaling,omitempty"`             // nil: auto scaling is left alone
 	CodeDeploy      *CodeDeploy `json:"codeDeploy,omitempty"`          // controller CODE_DEPLOY
 
+	Idle     bool           `json:"idle,omitempty"`    // the service is to run no task, so that success cannot be shown
+	Current  *Current       `json:"current,omitempty"` // nil: not judged, because the files ask for another revision
 	Changes  []Change       `json:"changes,omitempty"`
 	Finish   []sluice.Write `json:"finish,omitempty"` // after the last stage: the claim is given back
 	Warnings []string       `json:"warnings,omitempty"`
@@ -129,6 +140,7 @@ const (
 	OldPrimarySet = "old task set of primary"
 	RestoredSet   = "restored task set of primary"
 	OtherSets     = "other task sets of ours"
+	ForeignSets   = "task sets of others in our target groups"
 	ServingSet    = "task set that is PRIMARY"
 	OurDeployment = "service deployment of ours"
 	OurShift      = "CodeDeploy deployment of ours"

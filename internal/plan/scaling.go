@@ -150,9 +150,10 @@ func (p *Plan) scalingOnly(app *appfile.Application, live Live, o Options) {
 	changes := p.scalingChanges(live)
 	p.Changes = append(p.Changes, changes...)
 	p.warnScaling(app, live)
-	if len(changes) == 0 || len(changes) != len(p.Changes) || o.Force || o.Adopt {
+	if len(changes) == 0 || len(changes) != len(p.Changes) || o.anew() || o.Adopt {
 		return
 	}
+	p.Idle = false // nothing is deployed
 	s := Stage{Name: StageScaling}
 	p.claim(&s)
 	p.Stages = []Stage{s}

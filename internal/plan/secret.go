@@ -1,23 +1,31 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/definition"
+	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// Kept is the plan as a journal may keep it: without the values of environments
-// and of the options of drivers, which may be secret. A plan that lost any is
-// Redacted and cannot register its task definition, a task that did cannot be
+// Kept is the plan as a journal may keep it: without the values of environments,
+// of the options of drivers, and of what looks like a secret elsewhere, see package
+// secret. A plan that lost any of its task definition is Redacted and cannot register its task definition, a task that did cannot be
 // started; [Plan.Supply] makes them whole again.
 func (p *Plan) Kept() *Plan {
 	kept := *p
 	var lost bool
 	if kept.Task, lost = withoutSecrets(p.Task); lost {
 		kept.Redacted = true
+	}
+	if len(p.Definition) > 0 && p.ServiceRedacted == "" {
+		if kept.Definition, lost = withoutSecrets(p.Definition); lost {
+			kept.ServiceRedacted = serviceDigest(p.Definition)
+		}
 	}
 	kept.Stages = slices.Clone(p.Stages)
 	for i := range kept.Stages {
@@ -44,7 +52,7 @@ func (t *Task) kept() *Task {
 
 // Lacks reports whether the plan lost anything that its files can give back.
 func (p *Plan) Lacks() bool {
-	return p.Redacted || slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Task != nil && s.Task.Redacted })
+	return p.Redacted || p.ServiceRedacted != "" || slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Task != nil && s.Task.Redacted })
 }
 
 // Supply gives a redacted plan the definitions of its files back, and its tasks
@@ -56,6 +64,9 @@ func (p *Plan) Supply(app *appfile.Application) bool {
 	}
 	whole, err := app.Task.JSON()
 	if err != nil {
+		return false
+	}
+	if p.ServiceRedacted != "" && !p.supplyService(app) {
 		return false
 	}
 	p.Task, p.Redacted = whole, false
@@ -113,20 +124,100 @@ func withoutSecrets(data json.RawMessage) (json.RawMessage, bool) {
 	return out, true
 }
 
-// empty walks to the values that may be secret; names of variables stay.
-func empty(v any, secret bool, lost *bool) {
+// empty walks to the values that may be secret; names of variables stay. hidden says
+// that every value here may be.
+func empty(v any, hidden bool, lost *bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
-			if text, ok := x.(string); ok && secret && k != "name" && text != "" {
-				v[k], *lost = "", true
+			if text, ok := x.(string); ok {
+				if isSecret(k, text, hidden) {
+					v[k], *lost = "", true
+				}
 				continue
 			}
-			empty(x, secret || k == "environment" || k == "options" || k == "driverOpts", lost)
+			if words, ok := wordsOf(x); ok {
+				v[k] = emptyWords(k, words, lost)
+				continue
+			}
+			empty(x, hidden || definition.HoldsSecrets(k), lost)
 		}
 	case []any:
 		for _, x := range v {
-			empty(x, secret, lost)
+			empty(x, hidden, lost)
 		}
 	}
+}
+
+func isSecret(key, text string, hidden bool) bool {
+	if hidden {
+		return key != "name" && text != "" && !secret.IsHarmless(key)
+	}
+	return secret.Value(key, text) != text
+}
+
+// wordsOf is a list of text, such as a command.
+func wordsOf(v any) ([]string, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	out := make([]string, len(list))
+	for i, x := range list {
+		if out[i], ok = x.(string); !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+func emptyWords(key string, words []string, lost *bool) []string {
+	shown := secret.List(key, words)
+	for i := range words {
+		if words[i] != shown[i] {
+			words[i], *lost = "", true
+		}
+	}
+	return words
+}
+
+// serviceDigest identifies a service definition, whatever its desired count: that can
+// be given beside the file.
+func serviceDigest(data json.RawMessage) string {
+	var v map[string]any
+	if json.Unmarshal(data, &v) != nil {
+		return ""
+	}
+	delete(v, "desiredCount")
+	text, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// supplyService gives the service definition its values back. The desired count stays
+// as it was planned.
+func (p *Plan) supplyService(app *appfile.Application) bool {
+	if app.Service == nil {
+		return false
+	}
+	data, err := app.Service.JSON()
+	if err != nil || serviceDigest(data) != p.ServiceRedacted {
+		return false
+	}
+	var whole, kept map[string]any
+	if json.Unmarshal(data, &whole) != nil || json.Unmarshal(p.Definition, &kept) != nil {
+		return false
+	}
+	delete(whole, "desiredCount")
+	if n, ok := kept["desiredCount"]; ok {
+		whole["desiredCount"] = n
+	}
+	if data, err = json.Marshal(whole); err != nil {
+		return false
+	}
+	p.Definition, p.ServiceRedacted = data, ""
+	return true
 }

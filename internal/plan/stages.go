@@ -89,6 +89,9 @@ func (p *Plan) sync(s *Stage, live Live) {
 	s.write("ecs:UpdateServicePrimaryTaskSet", NewPrimarySet)
 	p.routes(s, live, sluice.CanaryShare(0))
 	s.retire(OldPrimarySet, CanarySet, OtherSets)
+	if p.OnOtherTargets == sluice.RemoveTargets {
+		s.retire(ForeignSets)
+	}
 }
 
 func (s *Stage) retire(labels ...string) {

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"time"
 
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
@@ -19,7 +22,7 @@ func (p *Plan) warning(format string, args ...any) {
 
 // warn collects what a person should know before it starts.
 func (p *Plan) warn(app *appfile.Application, live Live) {
-	p.warnService(live)
+	p.warnService(app, live)
 	p.warnIdle(app, live)
 	p.warnDiscovery(app, live)
 	p.warnUnsteered(app, live)
@@ -61,7 +64,7 @@ func (p *Plan) warnIdle(app *appfile.Application, live Live) {
 	}
 }
 
-func (p *Plan) warnService(live Live) {
+func (p *Plan) warnService(app *appfile.Application, live Live) {
 	if live.Claim != "" {
 		p.warning("another deployment holds the service: %s", HeldBy(live.Claim))
 	}
@@ -76,11 +79,15 @@ func (p *Plan) warnService(live Live) {
 	}
 	for _, ts := range live.TaskSets {
 		switch {
-		case ts.Status != "ACTIVE" || Ours(ts.ExternalID) || p.Adopts() && LeftOver(ts, live.Lost.Former):
-		case slices.Contains(live.Left, ts.ID) && slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageSync }):
-			p.warning("task set %s (%s) was left by an earlier deployment: ECS_SYNC removes it", ts.ID, ts.Revision)
-		default:
+		case ts.Status != "ACTIVE":
+		case slices.ContainsFunc(live.leftSets(), func(x sluice.TaskSet) bool { return x.ID == ts.ID }):
+			p.warnLeft(ts)
+		case !slices.ContainsFunc(live.foreignSets(app), func(x sluice.TaskSet) bool { return x.ID == ts.ID }):
 			p.warning("task set %s (%s) is ACTIVE and not sluice's; it is left alone", ts.ID, ts.Revision)
+		case p.OnOtherTargets == sluice.RemoveTargets:
+			p.warning("task set %s (%s) is not sluice's and gets requests: it is drained and deleted (onOtherTargets: remove)", ts.ID, ts.Revision)
+		default:
+			p.warning("task set %s (%s) is not sluice's and gets requests beside the release (onOtherTargets: allow)", ts.ID, ts.Revision)
 		}
 	}
 	if need := len(live.TaskSets) + 2; need > taskSetLimit {
@@ -88,13 +95,32 @@ func (p *Plan) warnService(live Live) {
 	}
 }
 
+// warnLeft says which stage removes a task set that an earlier deployment left.
+func (p *Plan) warnLeft(ts sluice.TaskSet) {
+	switch {
+	case p.Adopts():
+		p.warning("task set %s (%s) was left by an earlier deployment: it is removed before the first stage", ts.ID, ts.Revision)
+	case p.syncs():
+		p.warning("task set %s (%s) was left by an earlier deployment: ECS_SYNC removes it", ts.ID, ts.Revision)
+	default:
+		p.warning("task set %s (%s) was left by an earlier deployment and stays: no task set is PRIMARY, so that it may be what serves", ts.ID, ts.Revision)
+	}
+}
+
 func (p *Plan) warnRolling(live Live) {
 	if live.first() {
 		p.warning("nothing serves yet: a rollback would leave the service without a serving deployment")
 	}
-	if live.Service != nil && len(live.Service.Deployments) > 1 {
+	if p.HasChanges() && live.rolling() {
 		p.warning("a deployment of the service is running now; this one takes its place")
 	}
+}
+
+// rolling reports whether ECS is rolling the service to a revision.
+func (l Live) rolling() bool {
+	return l.Service != nil && slices.ContainsFunc(l.Service.Deployments, func(d ecstypes.Deployment) bool {
+		return d.RolloutState == ecstypes.DeploymentRolloutStateInProgress
+	})
 }
 
 func (p *Plan) warnGroups(live Live) {
@@ -103,6 +129,9 @@ func (p *Plan) warnGroups(live Live) {
 	}
 	if g := live.Primary; g != nil && !live.first() && g.Healthy == 0 {
 		p.warning("the primary target group %s has no healthy target now (%d registered)", g.Name, g.Targets)
+	}
+	for _, r := range live.Marked {
+		p.warning("the %s always forwards to the canary target group: its requests reach the canary while one runs, and get 503 while none does; sluice does not write this rule", ruleName(r))
 	}
 	for _, g := range []*Place{live.Primary, live.Canary} {
 		if g != nil && g.Drain >= 5*time.Minute {

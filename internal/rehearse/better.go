@@ -26,6 +26,8 @@ func (s Scenario) better(c Case, r Result) (all []string) {
 		say("it succeeded with a version that fails after a while: %s", c.shown())
 	case s.Bad && late && r.WorstShare > 0.5:
 		say("%.0f%% of the requests met the bad version: %s", 100*r.WorstShare, c.shown())
+	case !s.Bad && r.Failed > 0 && c.World.byName() && c.answersLate():
+		say("callers find a task as soon as it runs, and this version answers later: a container health check (healthCheck) keeps its record UNHEALTHY until it answers")
 	case s.Name == "good" && r.Failed > 0 && c.World.byName():
 		say("ECS tells a task to stop when it takes its record away, and callers keep the address for %s more: a task that answers on for %s after SIGTERM loses none (if yours does, rehearse.servesAfterStop says so)",
 			short(c.World.TTL), short(c.forgets()))

@@ -41,11 +41,12 @@ type Case struct {
 }
 
 // Hand is what somebody does meanwhile: at a time after the start, after a stage has
-// ended, or once CodeDeploy has begun a lifecycle event.
+// ended or a write was answered, or once CodeDeploy has begun a lifecycle event.
 type Hand struct {
 	At    time.Duration
 	Stage int    // counted from 1; 0: by time
 	Event string // "AllowTraffic"; empty: by time
+	Write int    // of sluice, counted from 1; 0: by time
 	Does  string
 }
 
@@ -143,6 +144,8 @@ func (h Hand) String() string {
 		return fmt.Sprintf("after-stage %d+%s %s", h.Stage, h.At, h.Does)
 	case h.Stage > 0:
 		return fmt.Sprintf("after-stage %d %s", h.Stage, h.Does)
+	case h.Write > 0:
+		return fmt.Sprintf("after-write %d+%s %s", h.Write, h.At, h.Does)
 	case h.Event != "":
 		return fmt.Sprintf("at-event %s %s", h.Event, h.Does)
 	}

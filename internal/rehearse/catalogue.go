@@ -10,6 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
+// good is the scenario in which nothing happens: it has to succeed.
+const good = "good"
+
 // Scenario is one thing that may happen to a deployment.
 type Scenario struct {
 	Name string // "crash-loop"
@@ -47,7 +50,7 @@ func Catalogue() []Scenario {
 		return []Hand{{Stage: half(c, stages), Does: Rollback}}
 	}
 	all := []Scenario{
-		{"good", "the new version is good", false, version(""), nil},
+		{good, "the new version is good", false, version(""), nil},
 		{"slow-requests", "requests last 1.5 s, on both versions", false, func(c *Case, _ int) { c.World.Lasts = max(slow, c.World.Lasts) }, nil},
 		{"slow-start", "tasks take two minutes longer to start", false, faults("slow-start SERVICE by=120s"), nil},
 		{"slow-boot", "the new version answers 503 for its first 20 s", false, version("healthy-after=20s"), nil},
@@ -107,7 +110,7 @@ func (s Scenario) On(base Case, stages int) Case {
 // where there is none of ours.
 func (s Scenario) Tries(base Case, stages int) bool {
 	base.Files, base.Lookup = nil, nil
-	return s.Name == "good" || !reflect.DeepEqual(s.On(base, stages), base)
+	return s.Name == good || !reflect.DeepEqual(s.On(base, stages), base)
 }
 
 // Row is what became of a scenario, the worst of its seeds.
@@ -141,12 +144,28 @@ func (s Scenario) RowOf(c Case, r Result) Row {
 	default:
 		row.Flawed = append(row.Flawed, "it ended in between: "+string(r.Outcome))
 	}
+	row.Flawed = append(row.Flawed, s.notRehearsed(c, r)...)
 	if r.Failed > 1e-6 && !s.Bad && !c.lossy() && len(r.Violations) == 0 {
 		row.Flawed = append(row.Flawed, "requests were lost")
 	}
 	row.Safe = len(row.Flawed) == 0
 	row.Better = s.better(c, r)
 	return row
+}
+
+// notRehearsed is why a result shows nothing of the application: its deployment was
+// refused before AWS made anything of it, or ended badly though its version is good.
+func (s Scenario) notRehearsed(c Case, r Result) []string {
+	asked := r.Acted || c.Fails == stepBefore // the scenario itself ends it early
+	switch {
+	case r.Outcome == "":
+		return nil // told already
+	case !r.Started && !asked:
+		return []string{fmt.Sprintf("nothing was rehearsed: the deployment did not start (%s): %s", r.Outcome, r.Cause)}
+	case s.Name == good && r.Outcome != sluice.Succeeded:
+		return []string{fmt.Sprintf("a good version did not succeed (%s): %s", r.Outcome, r.Cause)}
+	}
+	return nil
 }
 
 // cuts is how long requests last that the deregistration delay cuts off; 0 if it

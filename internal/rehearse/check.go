@@ -17,6 +17,7 @@ func (f *field) step(tx *world.Tx, c world.Change) {
 	case *world.Service:
 		f.besideEmptied(o)
 	case *world.TaskSet:
+		f.noteStart(o)
 		f.unique(o)
 		f.emptied(o)
 	case *world.Task:

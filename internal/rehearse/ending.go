@@ -99,7 +99,7 @@ func (f *field) stands(fresh bool) {
 
 // alone: one task set, of the version that must serve.
 func (f *field) alone(s *world.Service, want string) {
-	if n := len(s.TaskSets) - f.besides(s); n != 1 {
+	if n := len(s.TaskSets) - f.besides(s) - f.strangers(s); n != 1 {
 		f.violate("P2", "%d task sets are left, not one", n)
 	}
 	p := s.Primary()

@@ -12,27 +12,30 @@ import (
 
 // facts are what the checkers have seen.
 type facts struct {
-	atFirst    map[string][]world.Action // of the rules that forward to our groups
-	weights    map[string][2]int32       // of those rules, as of the last change
-	others     string                    // how other people's things stood
-	old        string                    // id of the task set that served
-	desired    int
-	scaling    string                   // the scalable targets, as they must be in the end
-	made       map[string]string        // external id -> id of the task set
-	ran        map[string][]*world.Task // without a service, by who started them
-	seconds    []*plan.Plan             // of second sluices
-	secondRan  bool                     // to an end of its own
-	secondNew  bool                     // which was the new version
-	deleted    map[string]bool          // task sets, by id
-	taken      time.Time                // when somebody else took the claim
-	seized     time.Time                // when a second sluice took the claim of the first
-	unreleased bool                     // AWS answered no call that gives the claim back: it runs out
-	begun      bool                     // sluice has written something
-	paused     bool                     // sluice has left the deployment, to go on later
-	edited     map[string][2]int32      // by somebody else since then
-	editedAt   time.Time                // the last time
-	bare       []string                 // when the name was no use
-	told       map[string]bool          // failures
+	atFirst     map[string][]world.Action // of the rules that forward to our groups
+	weights     map[string][2]int32       // of those rules, as of the last change
+	others      string                    // how other people's things stood
+	old         string                    // id of the task set that served
+	setsAtFirst map[string]bool           // ids of the task sets and deployments at first
+	desired     int
+	scaling     string                   // the scalable targets, as they must be in the end
+	made        map[string]string        // external id -> id of the task set
+	ran         map[string][]*world.Task // without a service, by who started them
+	seconds     []*plan.Plan             // of second sluices
+	secondRan   bool                     // to an end of its own
+	secondNew   bool                     // which was the new version
+	deleted     map[string]bool          // task sets, by id
+	taken       time.Time                // when somebody else took the claim
+	seized      time.Time                // when a second sluice took the claim of the first
+	unreleased  bool                     // AWS answered no call that gives the claim back: it runs out
+	begun       bool                     // sluice has written something
+	paused      bool                     // sluice has left the deployment, to go on later
+	edited      map[string][2]int32      // by somebody else since then
+	editedAt    time.Time                // the last time
+	answered    int                      // writes of sluice, in all processes
+	swayed      time.Time                // when others last changed what is PRIMARY
+	bare        []string                 // when the name was no use
+	told        map[string]bool          // failures
 
 	strange   time.Time // when somebody else gave a rule weights that are nobody's of ours
 	promised  promised  // the share that callers are to find
@@ -48,7 +51,7 @@ func (s *facts) make() {
 	s.atFirst, s.weights, s.made = map[string][]world.Action{}, map[string][2]int32{}, map[string]string{}
 	s.ran = map[string][]*world.Task{}
 	s.edited, s.deleted = map[string][2]int32{}, map[string]bool{}
-	s.told = map[string]bool{}
+	s.told, s.setsAtFirst = map[string]bool{}, map[string]bool{}
 }
 
 // remember takes down how the world is before anybody acts.
@@ -56,6 +59,11 @@ func (f *field) remember(tx *world.Tx) {
 	for _, r := range f.ruled(tx) {
 		f.atFirst[r.ARN] = slices.Clone(r.Actions)
 		f.weights[r.ARN] = f.weighs(r)
+	}
+	for _, s := range tx.Services.Values() {
+		for _, ts := range s.TaskSets {
+			f.setsAtFirst[ts.ID] = true
+		}
 	}
 	if s := f.service(tx); s != nil {
 		f.desired = s.Desired
@@ -65,6 +73,13 @@ func (f *field) remember(tx *world.Tx) {
 	}
 	f.others, f.scaling = f.foreign(tx), scalingOf(tx)
 	f.scaledAtFirst = f.scaling
+}
+
+// noteStart notes that AWS has made a task set, or a deployment, of what is rehearsed.
+func (f *field) noteStart(ts *world.TaskSet) {
+	if !f.began.IsZero() && !f.setsAtFirst[ts.ID] {
+		f.result.Started = true
+	}
 }
 
 func (f *field) service(tx *world.Tx) *world.Service {
@@ -107,6 +122,7 @@ func (f *field) foreign(tx *world.Tx) string {
 		}
 		b.WriteByte('\n')
 	}
+	b.WriteString(f.strangeSets(tx))
 	fmt.Fprintf(&b, "%d target groups, %d load balancers", len(tx.TargetGroups.Keys()), len(tx.LoadBalancers.Keys()))
 	return b.String()
 }

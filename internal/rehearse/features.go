@@ -3,6 +3,8 @@ package rehearse
 import (
 	"fmt"
 	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/fault"
 )
 
 // feature is something that a drawn case may have beside its kind.
@@ -59,8 +61,33 @@ func features() []feature {
 		{"records that ECS puts back", 12, func(c Case) bool { return c.World.byName() && len(c.Pipeline) > 0 }, func(_ *draws, c *Case) { c.World.Naming.Restores = true }},
 		{"more tasks than DNS answers", 12, func(c Case) bool { return c.World.byName() && c.World.Scaling.Max == 0 }, func(d *draws, c *Case) { c.World.Tasks = 9 + d.upTo(3) }},
 		{"an exact share", 25, func(c Case) bool { return c.World.byName() && c.World.Scaling.Max == 0 }, (*draws).exact},
+		{"a rule that always sends to the canary", 20, Case.steersGroups, func(_ *draws, c *Case) { c.World.Marked = true }},
+		{"a canary that was left", 25, func(c Case) bool { return c.steersGroups() && len(c.Pipeline) > 0 && c.onlyCommands() }, func(_ *draws, c *Case) { c.World.Left = true }},
+		{"a task set of another tool", 15, func(c Case) bool {
+			return c.steersGroups() && c.World.Controller == "EXTERNAL" && c.onlyCommands()
+		}, func(_ *draws, c *Case) { c.World.Strange = true }},
 		{"a hand on what is found", 40, func(c Case) bool { return c.World.byName() && len(c.Hands) == 0 && len(c.Pipeline) > 0 }, (*draws).foundHand},
+		{"late targets", 40, func(c Case) bool { return !c.World.byName() }, func(d *draws, c *Case) {
+			c.World.Lags.Targets = min(d.span(2*time.Second, 3*time.Second, 4*time.Second), c.World.Primary.Drain-3*time.Second) // sluice covers the drain
+		}},
+		{"late stability", 35, nil, func(d *draws, c *Case) { c.World.Lags.Stability = d.span(3*time.Second, 10*time.Second) }},
+		{"late health of instances", 40, func(c Case) bool { return c.World.byName() }, func(d *draws, c *Case) { c.World.Lags.Health = 10 * time.Second }},
+		{"late names", 50, func(c Case) bool { return c.World.byName() }, func(d *draws, c *Case) {
+			c.World.Lags.Names = d.span(5*time.Second, 20*time.Second, 60*time.Second)
+		}},
+		{"tokens that are forgotten", 20, served, func(d *draws, c *Case) { c.World.Lags.Tokens = d.span(20*time.Second, time.Minute, 5*time.Minute) }},
+		{"few task starts", 15, served, func(d *draws, c *Case) { c.World.Lags.Starts = 3 + d.upTo(9) }},
+		{"stale reads of everything", 25, nil, func(d *draws, c *Case) {
+			c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.%d", d.one("*:*", "ecs:*", "codedeploy:*", "servicediscovery:*"), 1+d.upTo(4), 2+d.upTo(4)))
+		}},
+		{"a rollback right after a write", 25, func(c Case) bool { return served(c) && len(c.Hands) == 0 }, (*draws).rollbackAfterWrite},
+		{"an outage of AWS", 8, func(c Case) bool { return true }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.outage()) }},
 	}
+}
+
+// outage takes AWS's answers away for a time, or replaces them by what proxies say.
+func (d *draws) outage() string {
+	return fmt.Sprintf("outage %s as=%s after=%ds for=%ds", d.one("*:*", "*:*", "ecs:*", "elasticloadbalancing:*"), d.one(fault.Outages...), 1+d.upTo(240), 1+d.upTo(180))
 }
 
 var operations = []string{"*:*", "ecs:*", "ecs:CreateTaskSet", "ecs:UpdateTaskSet", "ecs:DeleteTaskSet", "ecs:UpdateServicePrimaryTaskSet", "ecs:RegisterTaskDefinition",

@@ -77,6 +77,7 @@ func (f *field) lay() (err error) {
 	if err := f.layJob(); err != nil {
 		return err
 	}
+	f.layLeft()
 	f.sleep(f.World.Scaling.Since)
 	f.inWorld(f.quiet)
 	f.inWorld(f.remember)
@@ -115,7 +116,7 @@ func (f *field) images() (image.Catalog, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	catalogue := image.Catalog{oldImage: old, newImage: fresh}
+	catalogue := image.Catalog{oldImage: old, newImage: fresh, leftImage: image.Behaviour{Version: "left"}}
 	if f.Files == nil {
 		return catalogue, oldImage, errors.Join(f.stepImages(catalogue), f.jobImages(catalogue))
 	}

@@ -70,6 +70,7 @@ func (f *field) lossless() {
 		f.violate("P1", "%.1f of %.0f requests failed: %s", r.Failed, r.Requests, strings.Join(r.Losses, "; "))
 	}
 	f.filled()
+	f.neverLeft()
 }
 
 // emptied: a task set is deleted after its connections have ended, not before:

@@ -12,7 +12,10 @@ import (
 	"testing"
 )
 
-var everyMutant = flag.Bool("mutants", false, "try every broken rule, not the first alone")
+var (
+	everyMutant = flag.Bool("mutants", false, "try every broken rule, not the first alone")
+	onlyMutants = flag.String("only", "", "with -mutants: the broken rules whose text or file contains this")
+)
 
 // mutant is one rule of the engine, broken: text of a source file and what takes
 // its place. Nothing of it is in any build: the compiler is given the changed file
@@ -38,7 +41,7 @@ var mutants = []mutant{
 	{"one healthy task is enough", "internal/verdict/capacity.go",
 		"return n.Healthy >= max(n.Desired, c.minimum)", "return n.Healthy >= 1"},
 	{"the drain is skipped", "internal/stage/retire.go",
-		"\treturn r.awaitEmpty(ctx, m)\n", "\treturn nil\n"},
+		"\treturn r.awaitEmpty(ctx, members)\n", "\treturn nil\n"},
 	{"capacity goes before every node knows the weights", "internal/stage/balanced.go",
 		"\treturn b.pause(ctx, at.Add(propagation).Sub(b.Clock.Now()))\n", "\t_ = at\n\treturn nil\n"},
 	{"traffic is not taken before the canary goes", "internal/stage/canaryclean.go",
@@ -66,7 +69,7 @@ var mutants = []mutant{
 	{"the old primary goes before the new one is healthy", "internal/stage/tasksets.go",
 		"\tif err := t.awaitNew(ctx, m, 0); err != nil {\n\t\treturn m, err\n\t}\n\treturn m,", "\treturn m,"},
 	{"the claim is not given back", "internal/engine/wait.go",
-		"\tswitch err := r.release(ctx, step.Outcome == sluice.Superseded); {\n", "\tswitch err := error(nil); {\n"},
+		"\tswitch err := w.Release(ctx, step.Outcome == sluice.Superseded); {\n", "\tswitch err := error(nil); {\n\tcase w == nil:\n"},
 	{"a claim of somebody else is passed over", "internal/stage/claim.go",
 		"case err == nil && k.Deployment == deployment:", "case err == nil:"},
 	{"a rule that somebody edited is overwritten", "internal/stage/rules.go",
@@ -90,7 +93,7 @@ var mutants = []mutant{
 	{"a failure is told at every look", "internal/stage/await.go",
 		"\tif r.told.failures[cause] >= f.Count {\n", "\tif f.Count == 0 {\n"},
 	{"suspension is not given back", "internal/engine/wait.go",
-		"\tif err := r.giveBack(ctx); err != nil {\n\t\treturn errors.Join", "\tif err := error(nil); err != nil {\n\t\treturn errors.Join"},
+		"\tif err := r.giveBack(ctx, stage.Config{Ask: r.ask}); err != nil {\n\t\treturn errors.Join", "\tif err := error(nil); err != nil {\n\t\treturn errors.Join"},
 	{"what was suspended before is saved after the write", "internal/stage/scaling.go",
 		"\t\tbase := plan.Before(now, live.Tags[plan.ScalingTag])\n\t\tif r.former != nil {\n\t\t\tbase = r.former.Scaling\n\t\t}\n" +
 			"\t\th = scaling{Base: base, Ours: r.asked(base, now)}\n\t}\n\th.Phase = setting\n" +
@@ -139,13 +142,24 @@ func TestMutantsAreCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles")
 	}
-	for i, of := range mutantsOf {
-		for j, m := range of.rules {
-			if *everyMutant || i+j == 0 {
+	n := 0
+	for _, of := range mutantsOf {
+		for _, m := range of.rules {
+			if m.isSelected(n) {
 				t.Run(m.what, func(t *testing.T) { m.caught(t, of.kinds) })
 			}
+			n++
 		}
 	}
+}
+
+// isSelected reports whether broken rule number n is tried: the first alone, or with
+// -mutants those that -only selects.
+func (m mutant) isSelected(n int) bool {
+	if *everyMutant {
+		return strings.Contains(m.what, *onlyMutants) || strings.Contains(m.file, *onlyMutants)
+	}
+	return n == 0
 }
 
 var foundAt = regexp.MustCompile(`(?s)after (\d+) seeds.*?\[(P\d: [^\n]*)`)

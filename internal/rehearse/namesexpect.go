@@ -12,7 +12,16 @@ import (
 // address, so that images must serve on after SIGTERM; an address that somebody made
 // up leads nowhere.
 func (c Case) lossyByName() bool {
-	return c.World.byName() && (c.excuses(PutIn) || c.stopsAtOnce() && !c.servesOn() || c.lingers())
+	return c.World.byName() && (c.excuses(PutIn) || c.stopsAtOnce() && !c.servesOn() || c.lingers() || c.answersLate())
+}
+
+// answersLate: a version runs before it answers, and has no container health check to say
+// so. ECS registers a task HEALTHY right after its start then, and neither AWS nor a
+// deployment sees when it answers ("Cloud Map registration starts UNHEALTHY and becomes
+// HEALTHY when the container health checks pass; without a container check right after
+// start": ECS Developer Guide, "Service discovery").
+func (c Case) answersLate() bool {
+	return c.World.Check == 0 && (c.World.Boot > 0 || c.has("healthy-after"))
 }
 
 // stopsAtOnce: ECS or somebody else may stop a task while callers have its address.

@@ -163,8 +163,9 @@ func (f *field) putIn() {
 	})
 }
 
-// putBackIn registers a task of the primary that runs and is not found, without the
-// attributes that ECS gives.
+// putBackIn registers a task of the primary that is well and is not registered, without
+// the attributes that ECS gives. A task that fails its container health check is left: its
+// record would be HEALTHY, and the requests that it fails are lost before sluice can look.
 func (f *field) putBackIn() {
 	f.inWorld(func(tx *world.Tx) {
 		r, ok := tx.Registries.Get(f.World.registry())
@@ -173,13 +174,19 @@ func (f *field) putBackIn() {
 			return
 		}
 		for _, t := range s.Primary().Tasks {
-			if _, there := r.Instances.Get(t.ID); !there && t.Running() {
+			if _, there := r.Instances.Get(t.ID); !there && t.Running() && passesChecks(t) {
 				tx.Enrol(r, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(), world.AttributePort: fmt.Sprint(f.World.Port)})
 				f.touches(tx, t.ID, true)
 				return
 			}
 		}
 	})
+}
+
+// passesChecks reports whether every container of the task that has a health check is
+// HEALTHY.
+func passesChecks(t *world.Task) bool {
+	return !slices.ContainsFunc(t.Containers, func(c *world.Container) bool { return c.Spec.Health != nil && c.Health != "HEALTHY" })
 }
 
 // sayUnwell tells Cloud Map that the n-th instance is UNHEALTHY, if others are well.

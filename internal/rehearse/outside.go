@@ -83,6 +83,10 @@ func (f *field) do(h Hand) {
 		f.broken("the case asks for a hand that there is not: %s", h.Does)
 		return
 	}
+	switch words[0] {
+	case Update, PromoteCanary, DeleteCanary, StopShift, Alarm, TakeOver, Second:
+		f.swayed = f.clock.Now()
+	}
 	act(f, args)
 }
 
@@ -195,7 +199,7 @@ func (f *field) putBack() {
 func (f *field) ruled(tx *world.Tx) (all []*world.Rule) {
 	for _, r := range tx.Rules.Values() {
 		fw := r.Forwards()
-		if fw == nil {
+		if fw == nil || f.World.Marked && r.Priority == markedPriority {
 			continue
 		}
 		if slices.ContainsFunc(fw.Groups, func(s world.Share) bool { return s.Group == f.World.Primary.ARN || s.Group == f.World.Canary.ARN }) {

@@ -54,7 +54,7 @@ func (c *Case) line(word, rest string) (err error) {
 		c.Pipeline = append(c.Pipeline, rest)
 	case "fault":
 		c.Faults = append(c.Faults, rest)
-	case "at", "after-stage", "at-event":
+	case "at", "after-stage", "after-write", "at-event":
 		return c.hand(word, rest)
 	case "kill":
 		return c.killAt(rest)
@@ -85,8 +85,12 @@ func (c *Case) hand(word, rest string) (err error) {
 	case "at-event":
 		h.Event = when
 	default:
+		of := &h.Stage
+		if word == "after-write" {
+			of = &h.Write
+		}
 		n, later, ok := strings.Cut(when, "+")
-		if h.Stage, err = strconv.Atoi(n); err == nil && ok {
+		if *of, err = strconv.Atoi(n); err == nil && ok {
 			h.At, err = time.ParseDuration(later)
 		}
 	}

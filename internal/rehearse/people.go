@@ -28,6 +28,7 @@ func (f *field) watch(e sluice.Envelope) {
 		f.setting = ev.Operation == setsScaling
 	case sluice.Wrote:
 		f.setting = false
+		f.writeAnswered()
 		if ev.Operation == "ecs:UntagResource" {
 			f.unreleased = ev.Cause != "" && f.faulty("5xx", "no-send")
 		}
@@ -37,6 +38,8 @@ func (f *field) watch(e sluice.Envelope) {
 		f.news(e, ev)
 	case sluice.TrafficShifted:
 		f.claimed(e, ev)
+	case sluice.DeploymentEnded:
+		f.endsAs(ev.Outcome)
 	case sluice.ApprovalAwaited:
 		f.approve(ev)
 	}
@@ -65,6 +68,7 @@ func (f *field) hands() {
 	}
 	for i, h := range f.Hands {
 		switch {
+		case h.Write > 0: // see writeAnswered
 		case h.Event != "":
 			f.clock.Go(func() { f.onceBegun(h.Event, func() { f.once(i) }) })
 		case h.Stage == 0:
@@ -88,9 +92,20 @@ func (f *field) soon(i int) {
 	}
 }
 
+// writeAnswered lets the hands act that wait for the end of a write.
+func (f *field) writeAnswered() {
+	f.answered++
+	for i, h := range f.Hands {
+		if h.Write == f.answered {
+			f.soon(i)
+		}
+	}
+}
+
 func (f *field) stageEnded(n int) {
 	for i, h := range f.Hands {
 		switch {
+		case h.Write > 0:
 		case h.Stage == n && h.At > 0:
 			f.soon(i)
 		case h.Stage == n:

@@ -13,6 +13,9 @@ import (
 
 // called sees each attempt of ours (P7).
 func (f *field) called(c account.Call) {
+	if f.id != "" && !f.over {
+		f.result.Calls++
+	}
 	if !c.Write || f.over {
 		return
 	}

@@ -106,7 +106,7 @@ func (f *field) untilEnded() {
 			wait = max(restart, f.Away)
 			f.say("killed %s", f.life.at)
 		} else {
-			f.paused = true
+			f.paused, f.result.Paused = true, true
 			f.say("left: %s %v", end.State, err)
 		}
 		if n == tries {

@@ -18,6 +18,8 @@ const Rate = 200
 // Result is what came of a rehearsal.
 type Result struct {
 	Outcome      sluice.Outcome // "" if there was no deployment to end
+	Started      bool           // AWS has made a deployment or a task set of it
+	Acted        bool           // another process or person did what may end it early
 	Cause, Next  string
 	Requests     float64       // made while the deployment ran
 	Failed       float64       // of them, lost
@@ -28,6 +30,8 @@ type Result struct {
 	Stages       []Took
 	State        string   // how the service stands afterwards, in a line
 	Violations   []string // of the promises, each beginning with its name: "P1: …"
+	Calls        int      // attempts of calls to AWS, by all processes
+	Paused       bool     // it was paused, or failed to run, and was taken up again
 	Writes, Rows int      // that the first process made: where a [Kill] can be
 	Losses       []string // the first requests that were lost, and why
 	Log          string   // events, hands and deaths, a line each
@@ -83,8 +87,19 @@ func (f *field) play() {
 	}
 	f.hands()
 	f.untilEnded()
-	f.over = true
+	f.over, f.result.Acted = true, f.wasEndedEarly()
 	f.tell()
 	f.sim.ClearFaults()
 	f.judge()
+}
+
+// wasEndedEarly reports whether a hand acted that may end a deployment before AWS makes
+// anything of it. A second deployment does not: it finds the claim.
+func (f *field) wasEndedEarly() bool {
+	for i := range f.given {
+		if f.Hands[i].Does != Second {
+			return true
+		}
+	}
+	return false
 }

@@ -79,6 +79,15 @@ func traits() []trait {
 		word("records", func(w *World) *string { return &w.Naming.Records }),
 		yesNo("http", func(w *World) *bool { return &w.Naming.HTTP }),
 		yesNo("restores", func(w *World) *bool { return &w.Naming.Restores }),
+		span("late-targets", func(w *World) []*time.Duration { return []*time.Duration{&w.Lags.Targets} }),
+		span("late-stability", func(w *World) []*time.Duration { return []*time.Duration{&w.Lags.Stability} }),
+		span("late-health", func(w *World) []*time.Duration { return []*time.Duration{&w.Lags.Health} }),
+		span("late-names", func(w *World) []*time.Duration { return []*time.Duration{&w.Lags.Names} }),
+		span("tokens-last", func(w *World) []*time.Duration { return []*time.Duration{&w.Lags.Tokens} }),
+		number("starts-a-minute", func(w *World) []*int { return []*int{&w.Lags.Starts} }),
+		yesNo("marked", func(w *World) *bool { return &w.Marked }),
+		yesNo("left", func(w *World) *bool { return &w.Left }),
+		yesNo("strange", func(w *World) *bool { return &w.Strange }),
 	}
 }
 

@@ -41,6 +41,41 @@ type World struct {
 	Test             bool          // it has a test listener
 	Hooks            string        // what the functions of all five lifecycle events say, see hooked; empty: there are none
 	Alarm            bool          // it watches an alarm, which is quiet at first
+	Lags             Lags
+	Marked           bool // a rule sends marked requests to the canary group alone
+	Left             bool // an earlier deployment left a canary
+	Strange          bool // another tool's task set, in none of the groups
+}
+
+// Lags are how late AWS is at most, where it documents no limit or a later one than
+// usual; 0: as usual.
+type Lags struct {
+	Targets   time.Duration // registered and deregistered targets reach the load balancer's nodes
+	Stability time.Duration // stabilityStatus of task sets
+	Health    time.Duration // of a new instance in Cloud Map
+	Names     time.Duration // name servers follow Cloud Map; AWS documents 60 s
+	Tokens    time.Duration // client tokens are remembered so long
+	Starts    int           // tasks of a service that start in a minute
+}
+
+// knobs are the lags as settings of a world file.
+func (l Lags) knobs() (text string) {
+	up := func(name string, d time.Duration) {
+		if d > 0 {
+			text += fmt.Sprintf(", %s: 0s..%s", name, d)
+		}
+	}
+	up("targetPropagation", l.Targets)
+	up("stabilityLag", l.Stability)
+	up("instanceHealthGap", l.Health)
+	up("dnsPropagation", l.Names)
+	if l.Tokens > 0 {
+		text += fmt.Sprintf(", tokenLifetime: %s", l.Tokens)
+	}
+	if l.Starts > 0 {
+		text += fmt.Sprintf(", taskStartsPerMinute: %d", l.Starts)
+	}
+	return text
 }
 
 // Percents are the limits of a rolling deployment, minimumHealthyPercent and
@@ -134,6 +169,7 @@ func (w World) File(serving string) []byte {
 	if w.Naming.Restores {
 		knobs += ", ecsRestoresInstances: true"
 	}
+	knobs += w.Lags.knobs()
 	if w.byName() {
 		line("knobs: {%s}", knobs)
 		w.named(line, serving)
@@ -200,6 +236,9 @@ func (w World) listener(line func(string, ...any), l Listener) {
 		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [%q], %s%s}", r.Priority, r.Path, strings.ReplaceAll(w.forward(r), "\n       ", ","), arn))
 	}
 	line("%s", fallback)
+	if w.Marked {
+		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [\"/marked\"], forward: {%s: 1}}", markedPriority, w.Canary.Name()))
+	}
 	if w.Others {
 		rules = append(rules, `          - {priority: 49000, path: ["/others"], forward: {others: 1}}`)
 	}

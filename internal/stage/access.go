@@ -62,9 +62,9 @@ type access interface {
 	sends(ctx context.Context) (bool, error)
 	// settle returns when every caller goes by the shares that were written last.
 	settle(ctx context.Context) error
-	// part lets go of a member whose capacity is about to go, and returns when no
-	// caller is sent to it any more.
-	part(ctx context.Context, m member) error
+	// part lets go of members whose capacity is about to go, and returns when no
+	// caller is sent to them any more.
+	part(ctx context.Context, members []member) error
 
 	// tend is called at every look of every wait of a stage: tasks come and go
 	// meanwhile, and shares may have to be kept. In [Run.follow] it runs beside the

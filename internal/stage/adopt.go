@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -44,7 +45,7 @@ func (r *Run) adopt(ctx context.Context) error {
 	if err := r.allToPrimary(ctx, *serving); err != nil {
 		return err
 	}
-	return r.retireLeft(ctx, left.Former)
+	return r.retireLeft(ctx, cmp.Or(left.Former, r.Plan.Former))
 }
 
 // leftBy is the claim that stood on the service before ours: it names the task set
@@ -99,9 +100,6 @@ func (r *Run) retireLeft(ctx context.Context, former string) error {
 	}
 	for _, m := range left {
 		r.note("%s %s of %s was left behind: it is removed", r.hosting.kind(), m.ID, m.Revision)
-		if err := r.retire(ctx, m); err != nil {
-			return err
-		}
 	}
-	return nil
+	return r.retire(ctx, left...)
 }

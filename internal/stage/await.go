@@ -18,6 +18,7 @@ type told struct {
 	course   string                                    // what ECS was about
 	once     map[string]bool                           // see [Run.once]
 	sets     map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
+	leaving  map[string]sluice.CapacityChanged         // by id, what is being removed
 	canary   string                                    // revision of it, by CodeDeploy
 	share    int                                       // percent of the traffic at the canary, by CodeDeploy
 }
@@ -94,7 +95,7 @@ func (r *Run) tend(ctx context.Context) error {
 // find looks at a member that was there. AWS's answers lag behind its writes by
 // seconds, so that it is missing once does not mean that it is gone.
 func (r *Run) find(ctx context.Context, m member) (member, error) {
-	const looks, apart = 6, 2 * time.Second
+	const apart = 2 * time.Second
 	for n := 1; ; n++ {
 		now, err := r.hosting.again(ctx, m)
 		if err != nil {
@@ -103,7 +104,7 @@ func (r *Run) find(ctx context.Context, m member) (member, error) {
 		if now != nil && now.Status != "DRAINING" {
 			return *now, nil
 		}
-		if n == looks {
+		if n > int(unseenFor/apart) {
 			return m, &sluice.Error{Op: "look at the " + m.label, Resource: m.resource(), Kind: sluice.OutsideChange,
 				Err: errors.New("somebody deleted it during the deployment"), Next: "find out who; then deploy again"}
 		}

@@ -21,6 +21,8 @@ type Bake struct {
 	sides []*side
 	fell  ecs.Fallen
 	read  time.Time // when what fell was read last
+
+	patient context.Context // of all looks, so that a silence is told once
 }
 
 // side is one task set of the new version that is watched.
@@ -45,6 +47,10 @@ const idle = 30 * time.Second
 // is not; an error ends the wait as a failure of its stage.
 func (b *Bake) Look(ctx context.Context) (next time.Duration, trouble string, err error) {
 	r := b.run
+	if b.patient == nil {
+		b.patient = r.patient(ctx)
+	}
+	ctx = b.patient
 	if !b.began {
 		if b.began, err = b.begin(ctx); err != nil || !b.began {
 			return idle, "", err
@@ -231,6 +237,9 @@ func (b *Bake) rolling(ctx context.Context, live *ecs.Live) (next time.Duration,
 		return quietLook, "", err
 	}
 	id, revision := live.PrimaryDeployment()
+	if r.Clock.Now().Sub(ours.At) < longAgo && !ours.shownIn(live) {
+		return quietLook, "", nil // the read is older than our own update
+	}
 	if id != ours.Deployment {
 		return 0, "", r.displacedWhileWaiting(ctx, live, ours)
 	}

@@ -24,7 +24,25 @@ type balanced struct {
 }
 
 func (r *Run) openBalanced() balanced {
-	return balanced{Run: r, rules: &alb.Driver{API: r.Account.ELB(), Pair: pair(r.Plan), Listeners: r.Plan.Listeners}}
+	b := balanced{Run: r, rules: &alb.Driver{API: r.Account.ELB(), Pair: pair(r.Plan), Listeners: r.Plan.Listeners}}
+	if r.returns() {
+		b.rules.Deleted = func(arn string) { r.lacks("listener", arn) }
+	}
+	return b
+}
+
+// isUnreachable reports whether all listeners were deleted: no request reaches the
+// target groups through them.
+func (b balanced) isUnreachable() bool { return b.returns() && b.rules.Unreachable() }
+
+// health reads the targets of a group. In a rollback a deleted group has none.
+func (b balanced) health(ctx context.Context, group string) ([]sluice.Target, error) {
+	targets, err := alb.Health(ctx, b.Account.ELB(), group)
+	if b.returns() && sluice.KindOf(err) == sluice.NotFound {
+		b.lacks("target group", group)
+		return nil, nil
+	}
+	return targets, err
 }
 
 func pair(p *plan.Plan) alb.Pair {
@@ -43,9 +61,28 @@ func (b balanced) remember(ctx context.Context, f *Former) error {
 	if len(b.Plan.Listeners) == 0 {
 		return nil
 	}
-	choice, err := b.rules.Choose(ctx)
+	rules, err := b.rules.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	choice, err := alb.Choose(rules, b.rules.Pair)
 	f.Rules = choice.Rules()
+	for _, r := range alb.Marked(rules, choice, b.rules.Pair) {
+		if f.Marked == nil {
+			f.Marked = map[string]string{}
+		}
+		f.Marked[r.ARN] = alb.Print(r.Actions)
+	}
 	return err
+}
+
+// asBefore reports whether a rule is as it was before the deployment.
+func (b balanced) asBefore(rule alb.Rule) bool {
+	print := alb.Print(rule.Actions)
+	if b.former.Marked[rule.ARN] == print {
+		return true
+	}
+	return slices.ContainsFunc(b.former.Rules, func(was alb.Rule) bool { return was.ARN == rule.ARN && alb.Print(was.Actions) == print })
 }
 
 func (b balanced) begin(context.Context) error { return nil }
@@ -119,7 +156,7 @@ func (b balanced) settle(ctx context.Context) error {
 
 // part has nothing to do: ECS deregisters the targets of tasks before it stops
 // them.
-func (b balanced) part(context.Context, member) error { return nil }
+func (balanced) part(context.Context, []member) error { return nil }
 
 func (b balanced) tend(context.Context) error { return nil }
 
@@ -132,9 +169,9 @@ func (b balanced) see(ctx context.Context, w *watched, o *verdict.Observation) e
 	if o.Set.TargetGroup == "" {
 		return nil
 	}
-	targets, err := alb.Health(ctx, b.Account.ELB(), o.Set.TargetGroup)
-	if err != nil {
-		return err
+	targets, err := b.health(ctx, o.Set.TargetGroup)
+	if err != nil || b.isUnreachable() {
+		return err // AWS checks the health of no target that no listener reaches
 	}
 	if o.Targets = append([]sluice.Target{}, targets...); w.alone {
 		return nil
@@ -158,7 +195,7 @@ func (b balanced) left(ctx context.Context, w *watched) (int, error) {
 	if w.TargetGroup == "" {
 		return 0, nil
 	}
-	targets, err := alb.Health(ctx, b.Account.ELB(), w.TargetGroup)
+	targets, err := b.health(ctx, w.TargetGroup)
 	targets = slices.DeleteFunc(targets, func(t sluice.Target) bool { return t.State != "draining" })
 	if err != nil || len(targets) == 0 || w.alone {
 		return len(targets), err
@@ -196,8 +233,9 @@ func (b balanced) reshape(ctx context.Context) error {
 	return nil
 }
 
-// released refuses to take the canary away while a rule still sends to it:
-// somebody else edited that rule, and it was not overwritten.
+// released refuses to remove the canary while a rule that was edited since the
+// deployment began sends requests to it. A rule that sent there before the deployment
+// is no such rule: its requests get what they got then.
 func (b balanced) released(ctx context.Context, canary member) error {
 	if len(b.former.Rules) == 0 {
 		return nil
@@ -207,11 +245,13 @@ func (b balanced) released(ctx context.Context, canary member) error {
 		return err
 	}
 	for _, rule := range live {
-		if w, ok := rule.Weight(b.Plan.Canary.ARN); ok && w > 0 {
-			return &sluice.Error{Op: "take the canary away", Resource: canary.resource(), Kind: sluice.OutsideChange,
-				Err:  fmt.Errorf("the %s, edited by somebody else, sends requests to it (weight %d): %w", rule.Name(), w, errors.New("the canary is left running")),
-				Next: "set the canary's weight on that rule to 0, then run sluice rollback again"}
+		w, ok := rule.Weight(b.Plan.Canary.ARN)
+		if !ok || w == 0 || b.asBefore(rule) {
+			continue
 		}
+		return &sluice.Error{Op: "take the canary away", Resource: canary.resource(), Kind: sluice.OutsideChange,
+			Err:  fmt.Errorf("the %s, edited by somebody else, sends requests to it (weight %d): %w", rule.Name(), w, errors.New("the canary is left running")),
+			Next: "set the canary's weight on that rule to 0, then run sluice rollback again"}
 	}
 	return nil
 }

@@ -17,16 +17,21 @@ func (r *Run) canaryClean(ctx context.Context) error {
 		return err
 	}
 	r.leaving = true
-	canary, err := r.hosting.standing(ctx, sluice.Canary)
+	canary, err := r.standingCanary(ctx)
+	if err != nil {
+		return err
+	}
+	goes, err := r.hosting.kept(ctx)
 	if err != nil {
 		return err
 	}
 	if canary != nil {
-		if err := r.retire(ctx, *canary); err != nil {
+		if err := r.access.released(ctx, *canary); err != nil {
 			return err
 		}
+		goes = append([]member{*canary}, goes...)
 	}
-	if err := r.hosting.retireKept(ctx); err != nil {
+	if err := r.retire(ctx, goes...); err != nil {
 		return err
 	}
 	if err := r.access.reshape(ctx); err != nil {
@@ -35,15 +40,40 @@ func (r *Run) canaryClean(ctx context.Context) error {
 	return r.nextGeneration(ctx)
 }
 
+// rolledOut is the canary of this deployment, and whether a rollout of it has begun.
+func (r *Run) rolledOut(ctx context.Context) (sluice.ActionID, bool, error) {
+	by, err := r.canaryID(ctx)
+	if err != nil {
+		return by, false, err
+	}
+	value, ok, err := r.Host.Load(ctx, KeyCanarySet)
+	return by, ok && string(value) == string(by), err
+}
+
+// standingCanary is the canary of this deployment; nil if there is none. That a read
+// does not show one proves something once the read must be newer than what made it.
+func (r *Run) standingCanary(ctx context.Context) (*member, error) {
+	_, rolledOut, err := r.rolledOut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		sent := r.Clock.Now()
+		m, err := r.hosting.standing(ctx, sluice.Canary)
+		if m != nil || err != nil || !rolledOut || sent.Sub(r.wrote) >= unseenFor {
+			return m, err
+		}
+		if err := r.pause(ctx, claimSettle); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // nextGeneration lets a later rollout of this deployment make a canary of its
 // own: the one of this generation is gone.
 func (r *Run) nextGeneration(ctx context.Context) error {
-	by, err := r.canaryID(ctx)
-	if err != nil {
-		return err
-	}
-	rolledOut, ok, err := r.Host.Load(ctx, KeyCanarySet)
-	if err != nil || !ok || string(rolledOut) != string(by) {
+	_, rolledOut, err := r.rolledOut(ctx)
+	if err != nil || !rolledOut {
 		return err
 	}
 	n, _, err := saved[int](ctx, r.Host, keyGeneration)

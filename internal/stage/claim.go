@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
@@ -55,19 +56,23 @@ func (c *claim) see(tags map[string]string, deployment string, now time.Time) {
 // service, and registering a revision, which changes nothing that serves, need no
 // claim.
 func (r *Run) held(ctx context.Context, a sluice.Attempt) func(time.Time) error {
-	on, relies := ctx.Value(lookKey{}).(time.Time)
+	on, relies := ctx.Value(relianceKey{}).(reliance)
 	claimed := !r.unclaimed && r.needsClaim(a)
 	if !relies && !claimed {
 		return nil
 	}
 	return func(now time.Time) error {
 		switch {
-		case relies && now.Sub(on) > lately:
-			return errLongAgo
-		case !claimed, !r.claim.seen.IsZero() && now.Sub(r.claim.seen) <= claimStale:
+		case relies && on.age(now) > lately:
+			return throttled(errLongAgo)
+		case !claimed:
 			return nil
+		case r.claim.seen.IsZero():
+			return r.lost()
+		case now.Sub(r.claim.seen) > claimStale:
+			return throttled(errClaimLongAgo)
 		}
-		return r.lost()
+		return nil
 	}
 }
 
@@ -92,6 +97,19 @@ func (r *Run) lost() error {
 	}
 	return &sluice.Error{Op: "keep the claim on the service", Resource: r.hand.Resource(), Kind: sluice.LostClaim,
 		Err: fmt.Errorf("tag %s: %s", plan.ClaimTag, why), Next: "see who deploys it: sluice status; sluice deploy --take-over takes the service back"}
+}
+
+// claimed makes a write. If it waited so long for its turn that the claim was read long
+// ago by then, the claim is read again first.
+func (r *Run) claimed(ctx context.Context, a sluice.Attempt, write func() (string, error)) (result string, err error) {
+	for n := 1; ; n++ {
+		if result, err = write(); n == retakes || !errors.Is(err, errClaimLongAgo) {
+			return result, err
+		}
+		if err := r.renew(beforeWrite(ctx, n+1), a); err != nil {
+			return "", err
+		}
+	}
 }
 
 // renew looks at the claim again if that was long ago, and writes it anew in
@@ -188,7 +206,7 @@ func (r *Run) lookLately(ctx context.Context) error {
 	if r.Clock.Now().Sub(r.looked) <= claimSettle {
 		return nil
 	}
-	return r.seeClaim(ctx)
+	return r.seeClaim(account.BeforeWrite(ctx))
 }
 
 // seeClaim looks who claims the service.
@@ -248,7 +266,7 @@ func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
 		if !retake(n, err) {
 			return err
 		}
-		if err := r.seeClaim(ctx); err != nil {
+		if err := r.seeClaim(beforeWrite(ctx, n+1)); err != nil {
 			return err
 		}
 		switch {
@@ -260,6 +278,32 @@ func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
 	}
 }
 
+// ownClaim is the service once a read shows our claim; nil if the claim is not ours. A
+// read without any claim may be older than ours.
+func (r *Run) ownClaim(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
+	held, _, err := saved[bool](ctx, r.Host, keyHeld)
+	if err != nil {
+		return nil, err
+	}
+	for live != nil {
+		r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
+		_, claimed := live.Tags[plan.ClaimTag]
+		if !r.claim.seen.IsZero() {
+			return live, nil
+		}
+		if claimed || !held || r.Clock.Now().Sub(r.wrote) >= unseenFor {
+			return nil, nil
+		}
+		if err := r.pause(ctx, claimSettle); err != nil {
+			return nil, err
+		}
+		if live, err = r.hand.Observe(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
 // Release gives the claim back, after the last stage. A service that is gone,
 // or a claim that is not ours, is left alone. contested tells that somebody else's was
 // seen: a look that lags would show ours, and theirs would be given back.
@@ -267,29 +311,29 @@ func (r *Run) Release(ctx context.Context, contested bool) error {
 	if r.Plan.Standalone || len(r.Plan.Finish) == 0 {
 		return nil // there is nothing to claim, or there was no need
 	}
+	ctx = r.patient(ctx)
 	if contested {
 		if err := r.pause(ctx, lag); err != nil {
 			return err
 		}
 	}
 	r.Stage.Writes = append(r.Stage.Writes, r.Plan.Finish...)
-	live, err := r.hand.Observe(ctx)
-	if err != nil {
-		return err
+	live := r.confirmed
+	if live == nil || contested {
+		var err error
+		if live, err = r.hand.Observe(ctx); err != nil {
+			return err
+		}
 	}
 	if live == nil || live.Status != "ACTIVE" {
 		return nil
 	}
-	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
-	if r.claim.seen.IsZero() {
-		return nil
+	live, err := r.ownClaim(ctx, live)
+	if err != nil || live == nil {
+		return err
 	}
 	if err := save(ctx, r.Host, keyHeld, false); err != nil {
 		return err
 	}
-	err = r.hand.Untag(ctx, r.act, "give the claim back", live.ARN, plan.ClaimTag)
-	if errors.Is(err, sluice.ErrUnanswered) {
-		return nil // it runs out by itself
-	}
-	return err
+	return r.hand.Untag(ctx, r.act, "give the claim back", live.ARN, plan.ClaimTag)
 }

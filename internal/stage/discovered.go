@@ -153,6 +153,9 @@ func (d *discovered) settle(ctx context.Context) error {
 		if err := d.Run.tend(ctx); err != nil {
 			return err
 		}
+		if err := d.sweepLate(ctx); err != nil {
+			return err
+		}
 		if err := d.pause(ctx, min(lookAgain(time.Minute), until.Sub(d.Clock.Now()))); err != nil {
 			return err
 		}
@@ -164,6 +167,19 @@ func (d *discovered) settle(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sweepLate takes records away that were put back while ECS told their tasks to stop: ECS
+// had taken them out before. Where a share is held, [discovered.tend] does so.
+func (d *discovered) sweepLate(ctx context.Context) error {
+	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
+	if err != nil || held > 0 && !d.names.Lenient {
+		return err
+	}
+	if err := d.load(ctx); err != nil {
+		return err
+	}
+	return d.sweep(ctx)
 }
 
 // settles is how many times as long it is waited at most while tasks come, are found

@@ -60,6 +60,9 @@ func (d *discovered) staysOut(ctx context.Context, to sluice.Weights) error {
 		if err := d.keepTo(ctx, to); err != nil {
 			return err
 		}
+		if err := d.lookAt(ctx); err != nil { // what came back was taken out after the last look
+			return err
+		}
 		if d.back > again {
 			again, until = d.back, d.Clock.Now().Add(watchOut)
 		}

@@ -49,6 +49,10 @@ func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired in
 	if err != nil {
 		return nil, 0, err
 	}
+	surplus, err := d.surplus(ctx, live, every)
+	if err != nil {
+		return nil, 0, err
+	}
 	d.tasks = nil
 	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
 		d.tasks = append(d.tasks, every[v]...)
@@ -56,7 +60,8 @@ func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired in
 			if t.Address == "" {
 				continue
 			}
-			x := cloudmap.Task{ID: t.ID, Variant: v, Address: t.Address, Zone: t.Zone, Family: familyOf(t.Revision), Well: d.isWell(t), Age: d.age(t)}
+			x := cloudmap.Task{ID: t.ID, Variant: v, Address: t.Address, Zone: t.Zone, Family: familyOf(t.Revision), Well: d.isWell(t), Age: d.age(t),
+				Group: t.StartedBy, Surplus: surplus[t.StartedBy]}
 			if set := live.TaskSet(t.StartedBy); set != nil {
 				x.ExternalID = set.ExternalID
 			}

@@ -11,16 +11,18 @@ import (
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
 // follow waits until the deployment of the revision has ended. Only success is
-// no error: what ECS rolled back by itself is a failure with its cause.
-func (r *Run) follow(ctx context.Context, revision, deployment string) error {
+// no error: what ECS rolled back by itself is a failure with its cause. Success is
+// believed once a read that is newer than our write shows that the revision serves.
+func (r *Run) follow(ctx context.Context, revision, deployment string, after proof) error {
 	w := watch.New(r.Account, r.Clock)
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service,
-		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, Deadline: r.Plan.ProgressDeadline, FailAfter: r.patience(), Empty: r.idle()}}
+		Wanted: verdict.Wanted{Revision: revision, Deployment: deployment, After: after.answered(), Deadline: r.Plan.ProgressDeadline, FailAfter: r.patience(), Empty: r.idle()}}
 	var last watch.Seen
 	err := r.beside(ctx, func(ctx context.Context) (err error) {
 		last, err = w.Wait(ctx, target, r.seen)
@@ -32,7 +34,33 @@ func (r *Run) follow(ctx context.Context, revision, deployment string) error {
 	if err := r.ended(revision, last.Verdict); err != nil {
 		return err
 	}
-	return r.awaitCount(ctx)
+	return r.awaitServed(ctx, revision, after)
+}
+
+// awaitServed waits until the revision is PRIMARY and as many tasks run as should. A
+// changed desired count is no deployment to ECS, so that the one that serves is
+// complete all along.
+func (r *Run) awaitServed(ctx context.Context, revision string, after proof) error {
+	return r.awaitGone(ctx, "the desired count", func(ctx context.Context) (string, error) {
+		live, err := r.readAfter(ctx, after)
+		if err != nil {
+			return "", err
+		}
+		id, serves := live.PrimaryDeployment()
+		switch {
+		case serves != revision:
+			return "", r.replaced(id, serves, revision)
+		case live.DeploymentGoesOn():
+			return fmt.Sprintf("deployment %s is in progress, %d of %d tasks running", id, live.Running, live.Desired), nil
+		}
+		return missingTasks(live), nil
+	})
+}
+
+// replaced says that another revision than the one that was followed is PRIMARY now.
+func (r *Run) replaced(id, serves, revision string) error {
+	return &sluice.Error{Op: "bring " + revision, Resource: r.hand.Resource(), Kind: sluice.Overtaken,
+		Err: fmt.Errorf("another deployment (%s of %s) took its place", id, serves), Next: "sluice status shows what runs"}
 }
 
 // idle reports whether the service is to run no task: as the files ask, else, and in
@@ -53,16 +81,23 @@ func (r *Run) patience() int {
 	return 0
 }
 
-// awaitCount waits until as many tasks run as should: a changed desired count is
-// no deployment to ECS, so that the one that serves is complete all along.
+// awaitCount waits until as many tasks run as should.
 func (r *Run) awaitCount(ctx context.Context) error {
 	return r.awaitGone(ctx, "the desired count", func(ctx context.Context) (string, error) {
 		live, err := r.observe(ctx)
-		if err != nil || live.Running == live.Desired && live.Pending == 0 {
+		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%d of %d tasks running", live.Running, live.Desired), nil
+		return missingTasks(live), nil
 	})
+}
+
+// missingTasks says how many tasks run, if that is not as many as should.
+func missingTasks(live *ecs.Live) string {
+	if live.Running == live.Desired && live.Pending == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d tasks running", live.Running, live.Desired)
 }
 
 // guardEvery is how often a long wait is interrupted to hear people's commands
@@ -131,6 +166,7 @@ func (r *Run) seen(s watch.Seen) {
 	v := s.Verdict
 	c := sluice.CapacityChanged{Variant: sluice.Primary, Revision: v.Revision, Desired: v.Counts.Desired, Pending: v.Counts.Pending,
 		Running: v.Counts.Running, Healthy: v.Counts.Healthy, Draining: v.Counts.Draining, Targets: v.Counts.Targets}
+	r.emitReplaced(s)
 	if c != r.told.capacity {
 		r.told.capacity = c
 		r.Host.Emit(c)
@@ -139,6 +175,18 @@ func (r *Run) seen(s watch.Seen) {
 	if what := courseOf(s); what != "" && v.State == verdict.Progressing && what != r.told.course {
 		r.told.course = what
 		r.Host.Emit(sluice.Waiting{For: "ECS", Detail: what})
+	}
+}
+
+// emitReplaced emits the counts of the deployments that the followed one replaces.
+func (r *Run) emitReplaced(s watch.Seen) {
+	if s.Service == nil {
+		return
+	}
+	for _, d := range s.Service.Deployments {
+		if d.Revision != s.Verdict.Revision {
+			r.emitOnce(sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: d.ID, Revision: d.Revision, Desired: d.Desired, Pending: d.Pending, Running: d.Running})
+		}
 	}
 }
 
@@ -190,8 +238,11 @@ func courseOf(s watch.Seen) string {
 
 // ended makes an error of every end but success.
 func (r *Run) ended(revision string, v verdict.Verdict) error {
-	if v.Outcome == sluice.Succeeded {
+	if v.Outcome == sluice.Succeeded && v.Revision == revision {
 		return nil
+	}
+	if v.Outcome == sluice.Succeeded {
+		return r.replaced(v.Deployment, v.Revision, revision)
 	}
 	return &sluice.Error{Op: "roll to " + revision, Resource: r.hand.Resource(), Kind: kindOf(v.Outcome), Err: errors.New(v.Detail), Next: v.Next}
 }

@@ -46,10 +46,10 @@ type hosting interface {
 	startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revision) (member, error)
 	// retireOld takes what served before away, or keeps it if the stage says so.
 	retireOld(ctx context.Context, primary member) error
-	// retireKept takes away what an earlier stage kept.
-	retireKept(ctx context.Context) error
-	// retireOthers takes everything of ours away but the primary.
-	retireOthers(ctx context.Context, primary member) error
+	// kept is what an earlier stage kept of what served before.
+	kept(ctx context.Context) ([]member, error)
+	// others are everything that a sync removes beside the primary.
+	others(ctx context.Context, primary member) ([]member, error)
 
 	// standing is the member that runs the variant; nil if there is none. The
 	// canary is that of this deployment.

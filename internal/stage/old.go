@@ -21,6 +21,7 @@ func (r *Run) Tidy(ctx context.Context) error {
 	if r.Plan.KeepDefinitions == 0 {
 		return nil
 	}
+	ctx = r.patient(ctx)
 	r.Stage.Writes = append(r.Stage.Writes, r.Plan.Finish...)
 	old, err := ecs.Older(ctx, r.Account.ECS(), r.family(), r.Plan.KeepDefinitions, oldAtMost)
 	if err != nil || len(old) == 0 {

@@ -3,19 +3,22 @@ package stage
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 )
 
-// retire takes a member away without losing a request: nobody is sent to it any
+// retire takes members away without losing a request: nobody is sent to them any
 // more, capacity to zero (ECS deregisters targets and stops the tasks once
 // connections have ended), wait until nothing is left, delete, wait until AWS
-// lists it no more.
-func (r *Run) retire(ctx context.Context, m member) error {
-	if m.Status != "DRAINING" {
-		if err := r.empty(ctx, m); err != nil {
-			return err
-		}
+// lists them no more. Several members drain at the same time.
+func (r *Run) retire(ctx context.Context, members ...member) error {
+	stands := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.Status == "DRAINING" })
+	if err := r.empty(ctx, stands...); err != nil {
+		return err
+	}
+	for _, m := range stands {
 		if err := r.stays(ctx); err != nil {
 			return err
 		}
@@ -23,22 +26,27 @@ func (r *Run) retire(ctx context.Context, m member) error {
 			return err
 		}
 	}
-	return r.awaitDeleted(ctx, m)
+	return r.awaitDeleted(ctx, members)
 }
 
-// empty takes a member's capacity to zero and waits until its connections have
+// empty takes the capacity of members to zero and waits until their connections have
 // ended.
-func (r *Run) empty(ctx context.Context, m member) error {
-	if err := r.access.part(ctx, m); err != nil {
+func (r *Run) empty(ctx context.Context, members ...member) error {
+	if len(members) == 0 {
+		return nil
+	}
+	if err := r.access.part(ctx, members); err != nil {
 		return err
 	}
-	if err := r.stays(ctx); err != nil {
-		return err
+	for _, m := range members {
+		if err := r.stays(ctx); err != nil {
+			return err
+		}
+		if err := r.hosting.zero(ctx, m); err != nil {
+			return err
+		}
 	}
-	if err := r.hosting.zero(ctx, m); err != nil {
-		return err
-	}
-	return r.awaitEmpty(ctx, m)
+	return r.awaitEmpty(ctx, members)
 }
 
 // stays looks, in a rollback, whether somebody made what is about to go PRIMARY
@@ -50,30 +58,94 @@ func (r *Run) stays(ctx context.Context) error {
 	return r.hosting.stays(ctx)
 }
 
-// awaitEmpty returns when the member has no running task and nothing of it is
-// left in the way that requests take.
-func (r *Run) awaitEmpty(ctx context.Context, m member) error {
-	w := watching(m)
-	return r.awaitGone(ctx, "the "+m.label+" to drain", func(ctx context.Context) (string, error) {
-		now, err := r.hosting.again(ctx, m)
-		if err != nil || now == nil {
-			return "", err
-		}
-		left, err := r.access.left(ctx, w)
-		if err != nil || now.Running+now.Pending+left == 0 {
-			return "", err
-		}
-		return fmt.Sprintf("%s running, %s draining", sluice.Plural(now.Running+now.Pending, "task"), sluice.Plural(left, "target")), nil
+// awaitEmpty returns when no member has a running task and nothing of them is left in
+// the way that requests take.
+func (r *Run) awaitEmpty(ctx context.Context, members []member) error {
+	all := make([]*watched, 0, len(members))
+	for _, m := range members {
+		all = append(all, watching(m))
+	}
+	return r.awaitGone(ctx, labelsOf(members)+" to drain", func(ctx context.Context) (string, error) {
+		return eachLeft(all, func(w *watched) (string, error) {
+			now, err := r.hosting.again(ctx, w.member)
+			if err != nil || now == nil {
+				return "", err
+			}
+			left, err := r.access.left(ctx, w)
+			if err == nil {
+				r.emitLeaving(w.member, *now, left)
+			}
+			if err != nil || now.Running+now.Pending+left == 0 {
+				return "", err
+			}
+			return fmt.Sprintf("%s running, %s draining", sluice.Plural(now.Running+now.Pending, "task"), sluice.Plural(left, "target")), nil
+		})
 	})
 }
 
-// awaitDeleted returns when AWS lists the member no more.
-func (r *Run) awaitDeleted(ctx context.Context, m member) error {
-	return r.awaitGone(ctx, "the "+m.label+" to be deleted", func(ctx context.Context) (string, error) {
-		now, err := r.hosting.again(ctx, m)
-		if err != nil || now == nil {
+// awaitDeleted returns when AWS lists none of the members any more.
+func (r *Run) awaitDeleted(ctx context.Context, members []member) error {
+	if len(members) == 0 {
+		return nil
+	}
+	all := make([]*watched, 0, len(members))
+	for _, m := range members {
+		all = append(all, watching(m))
+	}
+	return r.awaitGone(ctx, labelsOf(members)+" to be deleted", func(ctx context.Context) (string, error) {
+		return eachLeft(all, func(w *watched) (string, error) {
+			now, err := r.hosting.again(ctx, w.member)
+			if err != nil || now == nil {
+				return "", err
+			}
+			r.emitLeaving(w.member, *now, 0)
+			return fmt.Sprintf("%s, %s running", now.Status, sluice.Plural(now.Running, "task")), nil
+		})
+	})
+}
+
+// labelsOf names members for people: "the task set of canary".
+func labelsOf(members []member) string {
+	var all []string
+	for _, m := range members {
+		all = append(all, "the "+m.label)
+	}
+	return strings.Join(all, " and ")
+}
+
+// eachLeft says what rest says of the members of which something is left. It names
+// them where there are several.
+func eachLeft(all []*watched, rest func(*watched) (string, error)) (string, error) {
+	var left []string
+	for _, w := range all {
+		text, err := rest(w)
+		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%s, %s running", now.Status, sluice.Plural(now.Running, "task")), nil
-	})
+		if text != "" && len(all) > 1 {
+			text = w.label + ": " + text
+		}
+		if text != "" {
+			left = append(left, text)
+		}
+	}
+	return strings.Join(left, "; "), nil
+}
+
+// emitLeaving emits the counts of a member that is being removed, when they change.
+func (r *Run) emitLeaving(m, now member, draining int) {
+	r.emitOnce(sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: now.ID, Revision: m.Revision,
+		Desired: now.Desired, Pending: now.Pending, Running: now.Running, Draining: draining})
+}
+
+// emitOnce emits the counts of a task set or deployment if they are other than before.
+func (r *Run) emitOnce(c sluice.CapacityChanged) {
+	if r.told.leaving[c.TaskSet] == c {
+		return
+	}
+	if r.told.leaving == nil {
+		r.told.leaving = map[string]sluice.CapacityChanged{}
+	}
+	r.told.leaving[c.TaskSet] = c
+	r.Host.Emit(c)
 }

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,15 +23,51 @@ type asked struct {
 
 	Deployment string `json:"deployment,omitempty"` // id of ours; empty: not seen yet
 	ARN        string `json:"arn,omitempty"`        // of our service deployment, if AWS shows it
+
+	At      time.Time `json:"at,omitzero"`       // when the call was about to be made
+	Created time.Time `json:"created,omitzero"`  // our deployment, by AWS's time
+	Desired *int      `json:"desired,omitempty"` // count that AWS answered; nil: not answered
 }
 
-// ours tells our deployment from a look after the call.
+// ours tells our deployment from the answer of the call, or from a read after it.
 func (a asked) ours(live *ecs.Live) asked {
 	a.Deployment, _ = live.PrimaryDeployment()
+	a.Created, a.Desired = live.PrimaryCreated(), &live.Desired
 	if now := live.Current(); now != a.Current {
 		a.ARN = now
 	}
 	return a
+}
+
+// makes reports whether the call made a deployment: one that changes the desired count
+// alone makes none.
+func (a asked) makes() bool { return a.Deployment != "" && a.Deployment != a.Before }
+
+// proof is what a read must show to be newer than the call.
+func (a asked) proof(now time.Time) proof {
+	if now.Sub(a.At) >= longAgo {
+		return proof{}
+	}
+	if !a.makes() {
+		return proof{write: "the update of the service", at: a.At, shows: a.shownIn}
+	}
+	return proof{write: "deployment " + a.Deployment, at: a.At, told: a.written(), known: a.ARN != "" || !a.Created.IsZero()}
+}
+
+func (a asked) written() verdict.Written {
+	return verdict.Written{Deployment: a.Deployment, ARN: a.ARN, Created: a.Created}
+}
+
+// shownIn reports whether a read is newer than the call: it shows our deployment, or
+// one that began after it.
+func (a asked) shownIn(live *ecs.Live) bool {
+	switch {
+	case a.Deployment == "":
+		return a.took(live)
+	case !a.makes():
+		return live.Lists(a.Deployment) && (a.Desired == nil || live.Desired == *a.Desired)
+	}
+	return a.written().In(live.Sight())
 }
 
 // took reports whether a look shows that the call took effect.
@@ -65,7 +102,7 @@ func (r *Run) roll(ctx context.Context) error {
 // rollTo asks ECS to bring the service to the revision and follows it.
 func (r *Run) rollTo(ctx context.Context, live *ecs.Live, rev ecs.Revision) (err error) {
 	if r.Stage.Stop != "" {
-		if live, err = r.stop(ctx, live, r.Stage.Stop, r.Stage.Stop); err != nil {
+		if live, err = r.stopRunning(ctx, live); err != nil {
 			return err
 		}
 	}
@@ -121,7 +158,7 @@ func (r *Run) ask(ctx context.Context, live *ecs.Live, rev ecs.Revision) (asked,
 	}
 	u := ecs.Differing(r.service, live)
 	before, revision := live.PrimaryDeployment()
-	was = asked{Before: before, Current: live.Current()}
+	was = asked{Before: before, Current: live.Current(), At: r.Clock.Now()}
 	if revision != rev.Name || len(u.Members) > 0 || r.Plan.Force {
 		if err := save(ctx, r.Host, keyAsked, was); err != nil {
 			return was, err
@@ -146,7 +183,7 @@ func (r *Run) recall(ctx context.Context, was asked, live *ecs.Live, rev ecs.Rev
 			break
 		}
 		if p.Brings() == rev.Name {
-			was.Deployment, was.ARN = p.ARN, p.ARN
+			was.Deployment, was.ARN, was.Created = p.ARN, p.ARN, p.CreatedAt
 			return was, true, nil
 		}
 	}
@@ -178,6 +215,10 @@ func (r *Run) tagService(ctx context.Context, live *ecs.Live) error {
 // at all, so that an answer that was lost is looked for before anything is asked
 // again.
 func (r *Run) rollOnce(ctx context.Context, was asked, rev ecs.Revision, u ecs.Update) (*ecs.Live, error) {
+	done := func(live *ecs.Live) bool {
+		_, revision := live.PrimaryDeployment()
+		return was.took(live) || !r.Plan.Force && revision == rev.Name && len(u.Differing(live).Members) == 0
+	}
 	for attempt := 1; ; attempt++ {
 		live, err := r.hand.Roll(ctx, r.act, "roll to "+rev.Name, rev, u, r.Plan.Force)
 		if err == nil && live != nil {
@@ -186,27 +227,14 @@ func (r *Run) rollOnce(ctx context.Context, was asked, rev ecs.Revision, u ecs.U
 		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
 			return nil, err
 		}
-		live, lookErr := r.lookForOurs(ctx, was)
+		live, readErr := r.readAfter(ctx, proof{write: "the update of the service", at: r.Clock.Now(), shows: done})
 		switch {
-		case lookErr != nil:
-			return nil, lookErr
-		case err == nil || was.took(live):
+		case readErr != nil:
+			return nil, readErr
+		case done(live):
 			return live, nil
 		case attempt == 3:
-			return nil, err
-		}
-	}
-}
-
-// lookForOurs looks until our deployment shows; AWS's answers lag by seconds.
-func (r *Run) lookForOurs(ctx context.Context, was asked) (*ecs.Live, error) {
-	for n := 1; ; n++ {
-		if err := r.pause(ctx, claimSettle); err != nil {
-			return nil, err
-		}
-		live, err := r.observe(ctx)
-		if err != nil || was.took(live) || n == claimLooks {
-			return live, err
+			return nil, cmp.Or(err, r.neverShown(was.proof(r.Clock.Now())))
 		}
 	}
 }

@@ -16,11 +16,12 @@ const reassertions = 3
 // another meanwhile.
 func (r *Run) followOurs(ctx context.Context, rev ecs.Revision, ours asked) error {
 	for n := 0; ; n++ {
-		live, err := r.observe(ctx)
+		after := ours.proof(r.Clock.Now())
+		live, err := r.readAfter(ctx, after)
 		if err != nil {
 			return err
 		}
-		err = r.follow(ctx, rev.Name, ours.name(live))
+		err = r.follow(ctx, rev.Name, ours.name(live), after)
 		if sluice.KindOf(err) != sluice.Overtaken || n == reassertions {
 			return err
 		}

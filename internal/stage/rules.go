@@ -148,7 +148,7 @@ func (b balanced) seize(ctx context.Context) error {
 	if err := b.shiftBy(ctx, asFound, sluice.CanaryShare(0)); err != nil {
 		return err
 	}
-	b.warn("exact former weights are unknown without the journal: everything goes to the primary now")
+	b.warn("exact former weights are unknown: everything goes to the primary now")
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (b balanced) shiftBy(ctx context.Context, router route.Router, to sluice.We
 func (b balanced) shiftLately(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
 	var all route.Shift
 	for n := 1; ; n++ {
-		done, err := router.Shift(relying(ctx, b.Clock.Now()), b.act, to)
+		done, err := router.Shift(relyingOnReads(ctx, b.Clock.Now(), n), b.act, to)
 		if n > 1 {
 			done.From, done.Written = all.From, append(all.Written, done.Written...)
 		}
@@ -208,28 +208,65 @@ func (b balanced) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	written := 0
+	var written []alb.Rule
 	for _, was := range b.former.Rules {
 		wrote, err := b.restoreRule(ctx, was, live, marks[was.ARN])
 		if err != nil {
 			return err
 		}
 		if wrote {
-			written++
+			written = append(written, was)
 		}
 	}
-	if written == 0 {
+	if len(written) == 0 {
 		return nil
 	}
-	b.note("restored %s", sluice.Plural(written, "listener rule"))
+	b.emitRestored(live, written)
+	b.note("restored %s", sluice.Plural(len(written), "listener rule"))
 	return b.shifting(ctx)
+}
+
+// emitRestored emits the weights that the first restored rule has now, and had before.
+func (b balanced) emitRestored(before, written []alb.Rule) {
+	ev := sluice.TrafficShifted{}
+	for _, r := range written {
+		ev.Rules = append(ev.Rules, r.ARN)
+	}
+	to := b.sharesOf(written[0])
+	if ev.ToPrimary, ev.ToCanary = to.Primary(), to.Canary(); !to.Valid() {
+		return
+	}
+	if i := slices.IndexFunc(before, func(x alb.Rule) bool { return x.ARN == written[0].ARN }); i >= 0 {
+		from := b.sharesOf(before[i])
+		ev.FromPrimary, ev.FromCanary = from.Primary(), from.Canary()
+	}
+	b.Host.Emit(ev)
+}
+
+// sharesOf is how a rule splits requests between the two groups; not valid if that is
+// no whole percentage.
+func (b balanced) sharesOf(rule alb.Rule) sluice.Weights {
+	if b.Plan.Primary == nil {
+		return sluice.Weights{}
+	}
+	primary, _ := rule.Weight(b.Plan.Primary.ARN)
+	canary := 0
+	if b.Plan.Canary != nil {
+		canary, _ = rule.Weight(b.Plan.Canary.ARN)
+	}
+	if sum := primary + canary; sum > 0 && canary*100%sum == 0 {
+		return sluice.CanaryShare(canary * 100 / sum)
+	}
+	return sluice.Weights{}
 }
 
 // restoreRule writes one rule back if it is still as we left it.
 func (b balanced) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule, last mark) (wrote bool, err error) {
 	i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
 	if i < 0 {
-		b.warn("the %s is gone: somebody else deleted it", was.Name())
+		if !b.rules.Lacks(was.Listener) {
+			b.lacks("listener rule", was.ARN)
+		}
 		return false, nil
 	}
 	now, before := alb.Print(live[i].Actions), alb.Print(was.Actions)

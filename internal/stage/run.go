@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,11 @@ type Config struct {
 	// Leave ends a stage that ECS can carry on alone as soon as all was asked for;
 	// see [ErrHandedOver].
 	Leave bool
+	// TryFor is how long calls are tried again without any answer from AWS; see
+	// [account.Patient]. Zero: [account.Patience].
+	TryFor time.Duration
+	// Ask is asked between two attempts of a call without an answer. Nil: Interrupt.
+	Ask func() error
 	// Hasty ends every wait for health at once. It is for the tests which show
 	// that requests are lost without those waits; nothing that a user can reach
 	// sets it.
@@ -68,6 +74,7 @@ type Run struct {
 	former   *Former
 	claim    claim
 	looked   time.Time // at the service
+	wrote    time.Time // last, by this stage; when it was opened: others wrote before
 	holding  bool      // the claim was ours in this stage
 	heeding  bool      // what others change is noticed at each look
 	expected *expectation
@@ -76,8 +83,10 @@ type Run struct {
 	leaving  bool      // the canary is to get no request any more in this stage
 	step     bool      // it runs a task under the claim on the service
 	told     told
+	rest     []absent // what the rollback cannot restore
 
-	unclaimed bool // the service is gone: writes need no claim on it
+	confirmed *ecs.Live // the last read of the deployment, by [Run.Confirm]
+	unclaimed bool      // the service is gone: writes need no claim on it
 }
 
 // Open builds the hands of a stage. It calls nobody.
@@ -90,8 +99,9 @@ func Open(c Config) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Config: c, Stage: c.Plan.Stage(c.Index), task: task, service: service}
-	r.hand = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service}
+	r := &Run{Config: c, wrote: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service}
+	r.hand = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,
+		Confirm: func(ctx context.Context) error { return r.pause(ctx, lag) }}
 	r.hosting = taskSets{Run: r, sets: ecs.TaskSets{Service: r.hand, Template: *service.Input}}
 	if r.Plan.Rolls() {
 		r.hosting = r.openServices()
@@ -121,19 +131,19 @@ func (r *Run) Execute(ctx context.Context) error {
 	if err := r.within(ctx, run); err != nil {
 		return err
 	}
-	return r.done(ctx)
+	return r.done(r.patient(ctx))
 }
 
 // within ends the stage at its timeout, if it has one.
 func (r *Run) within(ctx context.Context, run func(context.Context) error) error {
 	limit := r.Stage.Timeout
 	if limit <= 0 {
-		return run(ctx)
+		return run(r.patient(ctx))
 	}
 	left := r.Host.Began().Add(limit).Sub(r.Clock.Now())
 	timed, cancel := r.Clock.WithTimeout(ctx, left)
 	defer cancel()
-	err := run(timed)
+	err := run(r.patient(timed))
 	if err != nil && timed.Err() != nil && ctx.Err() == nil {
 		return &sluice.Error{Op: r.Stage.Name, Resource: r.hand.Resource(), Kind: sluice.Stall,
 			Err: fmt.Errorf("the stage's timeout of %s passed: %w", limit, err), Next: "raise the stage's timeout, or see what it waited for: sluice status"}
@@ -171,6 +181,17 @@ func (r *Run) body() (func(context.Context) error, error) {
 		return r.register, nil
 	}
 	return nil, fmt.Errorf("stage %s has nothing to run", r.Stage.Name)
+}
+
+// patient makes the calls of the stage try again when AWS gives no answer. They end
+// with ctx, also those that ctx itself does not end.
+func (r *Run) patient(ctx context.Context) context.Context {
+	ask := r.Ask
+	if ask == nil {
+		ask = func() error { return r.look(ctx) }
+	}
+	return account.WithPatience(ctx, &account.Patient{Budget: cmp.Or(r.TryFor, account.Patience), Ask: ask,
+		Tell: func(e sluice.Unanswered) { r.Host.Emit(e) }})
 }
 
 // look is asked before each look at AWS: whether to go on at all.
@@ -223,13 +244,14 @@ func (r *Run) act(ctx context.Context, a sluice.Attempt, call func(context.Conte
 	if err := r.look(ctx); err != nil {
 		return err
 	}
-	if err := r.renew(ctx, a); err != nil {
+	if err := r.renew(account.BeforeWrite(ctx), a); err != nil {
 		return err
 	}
 	id := r.action(a.Action)
 	r.Host.Emit(sluice.Writing{Action: id, Write: a.Actual})
 	permitted := account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}, Held: r.held(ctx, a)})
-	result, err := call(permitted)
+	result, err := r.claimed(ctx, a, func() (string, error) { return call(permitted) })
+	r.wrote = r.Clock.Now()
 	wrote := sluice.Wrote{Action: id, Write: a.Actual, Result: result}
 	if err != nil {
 		err = sluice.Inner(err)

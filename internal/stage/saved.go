@@ -24,6 +24,7 @@ const (
 	keyGeneration   = "canary-generation"
 	keyAsked        = "asked"
 	keyStopped      = "stopped"
+	keyFresh        = "new-primary" // that its task set is about to be made, then that it is about to be PRIMARY
 	keyShift        = "codedeploy"
 	keyReturn       = "codedeploy-return"
 	keyKeptOld      = "kept-old"
@@ -42,6 +43,7 @@ const (
 	// KeyTakeOver is whose claim a person let this deployment take over when it was
 	// resumed.
 	KeyTakeOver    = "take-over"
+	keyRest        = "not-restored"
 	keyScaling     = "scaling"
 	keyScalingBack = "scaling-back"
 	keyTasks       = "tasks of "       // and the stage's index

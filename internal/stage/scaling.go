@@ -224,6 +224,7 @@ func (r *Run) GiveBack(ctx context.Context) error {
 	if err != nil || h.Phase == "" || h.Phase == returned {
 		return err
 	}
+	ctx = r.patient(ctx)
 	r.Stage.Writes = append(r.Stage.Writes, r.Plan.Finish...)
 	live, err := r.mayGiveBack(ctx)
 	if err == nil {
@@ -291,13 +292,21 @@ func (r *Run) returnScaling(ctx context.Context, h scaling, live *ecs.Live) erro
 			return err
 		}
 	}
-	if live != nil {
+	if live != nil && !r.forgotten(live) {
 		if err := r.forgetScaling(ctx, live.ARN); err != nil {
 			return err
 		}
 	}
 	h.Phase = returned
 	return save(ctx, r.Host, keyScaling, h)
+}
+
+// forgotten reports whether the note is gone with our claim: another deployment took the
+// claim, gave auto scaling back and removed the note. Without a claim sluice writes only
+// what differs.
+func (r *Run) forgotten(live *ecs.Live) bool {
+	_, noted := live.Tags[plan.ScalingTag]
+	return r.unclaimed && !noted
 }
 
 func (r *Run) forgetScaling(ctx context.Context, arn string) error {
@@ -360,6 +369,7 @@ func (r *Run) Again(ctx context.Context) error {
 	if err != nil || h.Phase != returned || !r.Plan.Scaling.Suspend {
 		return err
 	}
+	ctx = r.patient(ctx)
 	live, err := r.observe(ctx)
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ type services struct {
 func (r *Run) openServices() services {
 	hand := r.hand
 	hand.Name = plan.BesideName(r.hand.Name)
+	hand.Confirm = nil // most of the time there is none
 	return services{Run: r, beside: ecs.Beside{Service: hand}}
 }
 
@@ -119,16 +120,10 @@ func (s services) startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revi
 // retireOld has nothing to do: a rolling update takes the old tasks away.
 func (services) retireOld(context.Context, member) error { return nil }
 
-func (services) retireKept(context.Context) error { return nil }
+func (services) kept(context.Context) ([]member, error) { return nil, nil }
 
-// retireOthers retires the canary service, whichever deployment of ours made it.
-func (s services) retireOthers(ctx context.Context, _ member) error {
-	canary, err := s.standing(ctx, sluice.Canary)
-	if err != nil || canary == nil {
-		return err
-	}
-	return s.retire(ctx, *canary)
-}
+// others is the canary service, whichever deployment of ours made it.
+func (s services) others(ctx context.Context, _ member) ([]member, error) { return s.left(ctx, "") }
 
 func (s services) standing(ctx context.Context, v sluice.Variant) (*member, error) {
 	live, err := s.observe(ctx)

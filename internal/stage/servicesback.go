@@ -29,7 +29,7 @@ func (s services) remember(ctx context.Context) (*formerCanary, error) {
 
 // restore returns a service that was rolled to its former revision; one that was
 // not is left alone. Traffic goes back when what it goes to can take it.
-func (s services) restore(ctx context.Context, live *ecs.Live) error {
+func (s services) restore(ctx context.Context, _ *ecs.Live) error {
 	_, begun, err := s.Host.Load(ctx, keyAsked)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (s services) restore(ctx context.Context, live *ecs.Live) error {
 		if err := s.bridge(ctx); err != nil {
 			return err
 		}
-		if err := s.rollBack(ctx, live); err != nil {
+		if err := s.rollBack(ctx); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (s services) made(ctx context.Context) ([]member, error) {
 	if s.former != nil && s.former.Canary != nil {
 		return nil, nil
 	}
-	canary, err := s.standing(ctx, sluice.Canary)
+	canary, err := s.standingCanary(ctx)
 	if err != nil || canary == nil || sluice.ActionID(canary.ExternalID).Deployment() != s.Deployment {
 		return nil, err
 	}

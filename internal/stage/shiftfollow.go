@@ -82,7 +82,7 @@ func isReady(s watch.Seen) bool {
 // watchShift follows a deployment and tells what changes. also, if not nil, acts on
 // what was seen; its error ends the wait.
 func (r *Run) watchShift(ctx context.Context, want verdict.Wanted, also func(context.Context, watch.Seen) error) (last watch.Seen, err error) {
-	want.Deadline, want.FailAfter = r.Plan.ProgressDeadline, r.patience()
+	want.Deadline, want.FailAfter, want.Empty = r.Plan.ProgressDeadline, r.patience(), r.idle()
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Wanted: want}
 	err = r.beside(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)

@@ -47,6 +47,12 @@ func (r *Run) done(ctx context.Context) error {
 	return save(ctx, r.Host, keyDone, r.Stage.Index+1)
 }
 
+// IsDone reports whether the stage has ended.
+func (r *Run) IsDone(ctx context.Context) (bool, error) {
+	n, _, err := saved[int](ctx, r.Host, keyDone)
+	return n > r.Stage.Index, err
+}
+
 // preceding is the index of the last stage whose work this one finds.
 func (r *Run) preceding(ctx context.Context) (int, error) {
 	n, _, err := saved[int](ctx, r.Host, keyDone)

@@ -43,7 +43,11 @@ func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile
 		return live, err
 	}
 	surveyDeployer(ctx, a, app, &live)
-	return live, surveyTraffic(ctx, a, app, &live)
+	groups, err := surveyTraffic(ctx, a, app, &live)
+	if err != nil {
+		return live, err
+	}
+	return live, surveyForeign(ctx, a, c, app, groups, &live)
 }
 
 // elsewhere finds a resource of the file that lies in another Region than the
@@ -66,7 +70,8 @@ func elsewhere(app *appfile.Application, region string) error {
 }
 
 func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
-	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
+	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName,
+		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, lag) }}
 	if err := surveyNow(ctx, a, c, hand, live); err != nil {
 		return err
 	}
@@ -89,7 +94,7 @@ func clusterOf(app *appfile.Application) string {
 
 // surveyBeside reads the canary service, if there is one.
 func surveyBeside(ctx context.Context, primary ecs.Service, live *plan.Live) error {
-	primary.Name = plan.BesideName(primary.Name)
+	primary.Name, primary.Confirm = plan.BesideName(primary.Name), nil
 	now, err := primary.Observe(ctx)
 	if err == nil && (now.Stands() || now.Goes()) {
 		live.Beside = &now.Raw
@@ -123,47 +128,64 @@ func standsNow(live *plan.Live, now *ecs.Live, c clock.Clock) {
 	}
 }
 
-func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {
-	if app.Access != sluice.ELB || app.Primary == nil || app.Primary.ARN == "" || plan.HostingOf(app) == "" {
-		return nil
+// surveyTraffic reads the target groups of the application and the rules that forward to
+// them. It returns the groups with their targets.
+func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) ([]targetsOf, error) {
+	places, err := findPlaces(ctx, a, app)
+	if err != nil || len(places) == 0 {
+		return nil, err
 	}
-	groups := []string{app.Primary.ARN}
-	if app.Canary != nil && app.Canary.ARN != "" && app.Canary.ARN != app.Primary.ARN {
-		groups = append(groups, app.Canary.ARN)
-	}
-	places, err := alb.Find(ctx, a.ELB(), groups...)
-	if err != nil {
-		return err
-	}
-	for i := range places {
-		if err := places[i].Attach(ctx, a.ELB()); err != nil {
-			return err
-		}
-	}
-	if live.Primary, err = surveyGroup(ctx, a, places[0]); err != nil {
-		return err
-	}
-	if len(places) > 1 {
-		if live.Canary, err = surveyGroup(ctx, a, places[1]); err != nil {
-			return err
-		}
-	}
-	return surveyRules(ctx, a, app, places, live)
-}
-
-func surveyGroup(ctx context.Context, a *account.Account, p alb.Place) (*plan.Place, error) {
-	targets, err := alb.Health(ctx, a.ELB(), p.Group)
+	groups, err := readGroups(ctx, a, places)
 	if err != nil {
 		return nil, err
 	}
+	live.Primary = placeOf(groups[0])
+	if len(groups) > 1 {
+		live.Canary = placeOf(groups[1])
+	}
+	return groups, surveyRules(ctx, a, app, places, live)
+}
+
+// findPlaces finds the target groups of the application with their load balancer; none
+// if it steers none.
+func findPlaces(ctx context.Context, a *account.Account, app *appfile.Application) ([]alb.Place, error) {
+	if app.Access != sluice.ELB || app.Primary == nil || app.Primary.ARN == "" || plan.HostingOf(app) == "" {
+		return nil, nil
+	}
+	arns := []string{app.Primary.ARN}
+	if app.Canary != nil && app.Canary.ARN != "" && app.Canary.ARN != app.Primary.ARN {
+		arns = append(arns, app.Canary.ARN)
+	}
+	places, err := alb.Find(ctx, a.ELB(), arns...)
+	for i := range places {
+		if err := places[i].Attach(ctx, a.ELB()); err != nil {
+			return nil, err
+		}
+	}
+	return places, err
+}
+
+func readGroups(ctx context.Context, a *account.Account, places []alb.Place) (groups []targetsOf, err error) {
+	for _, p := range places {
+		targets, err := alb.Health(ctx, a.ELB(), p.Group)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, targetsOf{p, targets})
+	}
+	return groups, nil
+}
+
+func placeOf(g targetsOf) *plan.Place {
+	p := g.place
 	out := &plan.Place{Name: p.Name, Balancer: p.Balancer, Type: p.Type, Target: p.Target,
-		Drain: time.Duration(p.Drain) * time.Second, Listeners: p.Listeners, Targets: len(targets)}
-	for _, t := range targets {
+		Drain: time.Duration(p.Drain) * time.Second, Listeners: p.Listeners, Targets: len(g.targets)}
+	for _, t := range g.targets {
 		if t.State == "healthy" {
 			out.Healthy++
 		}
 	}
-	return out, nil
+	return out
 }
 
 func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.Place, live *plan.Live) error {
@@ -186,6 +208,9 @@ func surveyRules(ctx context.Context, a *account.Account, app *appfile.Applicati
 	}
 	for _, r := range choice.Extend {
 		live.Extend = append(live.Extend, r.Rule)
+	}
+	for _, r := range alb.Marked(rules, choice, pair) {
+		live.Marked = append(live.Marked, r.Rule)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func SurveyBack(ctx context.Context, a *account.Account, c clock.Clock, cluster,
 	if live.Account, err = a.ID(ctx); err != nil {
 		return live, back, err
 	}
-	hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service}
+	hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service, Confirm: func(ctx context.Context) error { return c.Sleep(ctx, lag) }}
 	if err := surveyNow(ctx, a, c, hand, &live); err != nil {
 		return live, back, err
 	}
@@ -34,7 +34,7 @@ func SurveyBack(ctx context.Context, a *account.Account, c clock.Clock, cluster,
 			return live, back, err
 		}
 		for _, p := range all {
-			past = append(past, plan.Past(p))
+			past = append(past, plan.Past{ARN: p.ARN, Status: p.Status, Revision: p.Revision})
 		}
 	}
 	back, err = plan.Back(sluice.ARNName(cluster), live.Service, past, to)

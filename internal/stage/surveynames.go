@@ -25,7 +25,8 @@ func surveyNames(ctx context.Context, a *account.Account, c clock.Clock, app *ap
 	live.Registry = &r
 	all, err := cloudmap.Names{API: a.CloudMap(), Registry: r, Pause: c.Sleep}.Instances(ctx)
 	cluster, service := plan.Whereabouts(app)
-	live.Neighbours = cloudmap.Neighbours(all, cloudmap.Place{Cluster: cluster, Service: service})
+	place := cloudmap.Place{Cluster: cluster, Service: service}
+	live.Neighbours, live.LeftRecords = cloudmap.Neighbours(all, place), cloudmap.OwnOf(all, place)
 	for _, i := range all {
 		if cloudmap.Stranger(i.ID) {
 			live.Strangers = append(live.Strangers, i.ID)

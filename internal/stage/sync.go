@@ -17,7 +17,11 @@ func (r *Run) sync(ctx context.Context) error {
 		return err
 	}
 	r.leaving = true
-	if err := r.hosting.retireOthers(ctx, primary); err != nil {
+	others, err := r.hosting.others(ctx, primary)
+	if err != nil {
+		return err
+	}
+	if err := r.retire(ctx, others...); err != nil {
 		return err
 	}
 	return r.awaitHealthy(ctx, primary, 0)

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -55,7 +56,13 @@ func (t taskSets) startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revi
 	if err := t.updateService(ctx, live); err != nil {
 		return member{}, err
 	}
+	if err := t.reaches(ctx, freshBegun); err != nil {
+		return member{}, err
+	}
 	if t.Stage.Recreate {
+		if err := t.reaches(ctx, freshEmptied); err != nil {
+			return member{}, err
+		}
 		if err := t.stopOld(ctx, live); err != nil {
 			return member{}, err
 		}
@@ -70,17 +77,47 @@ func (t taskSets) startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revi
 	return m, t.promote(ctx, m)
 }
 
-// promote makes the set PRIMARY unless it is already. That it is must be seen
-// twice: the first answer may be of the time before another one was promoted.
+// How far the new primary is, by what is saved before each write.
+const (
+	freshBegun    = "begun"    // its task set may be there
+	freshEmptied  = "emptied"  // and the old one scaled down (recreate)
+	freshPromoted = "promoted" // it may be PRIMARY, and the old one scaled down
+)
+
+// reaches saves that the new primary gets so far. A second run does not take it back.
+func (t taskSets) reaches(ctx context.Context, far string) error {
+	was, _, err := saved[string](ctx, t.Host, keyFresh)
+	order := []string{"", freshBegun, freshEmptied, freshPromoted}
+	if err != nil || slices.Index(order, was) >= slices.Index(order, far) {
+		return err
+	}
+	return save(ctx, t.Host, keyFresh, far)
+}
+
+// promote makes the set PRIMARY unless it is already. A read that shows it PRIMARY
+// proves nothing in a rollback if we promoted another one: it may be older than that.
 func (t taskSets) promote(ctx context.Context, m member) error {
+	far, _, err := saved[string](ctx, t.Host, keyFresh)
+	if err != nil {
+		return err
+	}
 	now, err := t.find(ctx, m)
-	if err == nil && now.Status == "PRIMARY" {
-		if err = t.current(ctx); err == nil {
-			now, err = t.find(ctx, m)
+	switch {
+	case err != nil:
+		return err
+	case t.returns() && far == freshPromoted: // AWS takes it twice
+	case now.Status == "PRIMARY":
+		if err := t.current(ctx); err != nil {
+			return err
+		}
+		if now, err = t.find(ctx, m); err != nil || now.Status == "PRIMARY" {
+			return err
 		}
 	}
-	if err != nil || now.Status == "PRIMARY" {
-		return err
+	if !t.returns() {
+		if err := t.reaches(ctx, freshPromoted); err != nil {
+			return err
+		}
 	}
 	return t.sets.Promote(ctx, t.act, now.TaskSet, m.label)
 }
@@ -106,39 +143,48 @@ func (t taskSets) retireOld(ctx context.Context, primary member) error {
 	return t.retireStanding(ctx, old)
 }
 
-func (t taskSets) retireKept(ctx context.Context) error {
+func (t taskSets) kept(ctx context.Context) ([]member, error) {
 	old, ok, err := saved[string](ctx, t.Host, keyKeptOld)
 	if err != nil || !ok {
-		return err
+		return nil, err
 	}
-	return t.retireStanding(ctx, old)
+	return t.oldStanding(ctx, old)
 }
 
 // retireStanding retires the old primary of that id if it still stands.
 func (t taskSets) retireStanding(ctx context.Context, id string) error {
+	old, err := t.oldStanding(ctx, id)
+	if err != nil {
+		return err
+	}
+	return t.retire(ctx, old...)
+}
+
+// oldStanding is the old primary of that id if it still stands.
+func (t taskSets) oldStanding(ctx context.Context, id string) ([]member, error) {
 	if id == "" {
-		return nil
+		return nil, nil
 	}
 	live, err := t.observe(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	set := live.TaskSet(id)
 	if set == nil {
-		return nil
+		return nil, nil
 	}
-	return t.retire(ctx, t.member(*set, sluice.Primary, plan.OldPrimarySet))
+	return []member{t.member(*set, sluice.Primary, plan.OldPrimarySet)}, nil
 }
 
-// retireOthers retires the old primary and every other task set of ours.
-func (t taskSets) retireOthers(ctx context.Context, primary member) error {
+// others are the old primary and every other task set that this deployment may remove.
+func (t taskSets) others(ctx context.Context, primary member) (all []member, err error) {
 	live, err := t.observe(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	canary, err := t.canarySet(ctx, live)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, set := range live.TaskSets {
 		m := t.member(set, sluice.Canary, plan.OtherSets)
@@ -149,14 +195,35 @@ func (t taskSets) retireOthers(ctx context.Context, primary member) error {
 			m.variant, m.label = sluice.Primary, plan.OldPrimarySet
 		case canary != nil && set.ID == canary.ID:
 			m.label = plan.CanarySet
-		case !plan.Ours(set.ExternalID) && (t.Ours == nil || !t.Ours(set.ID)):
+		case plan.Ours(set.ExternalID) || t.leftByFormer(set):
+		case t.theirs(set):
+			m.label = plan.ForeignSets
+		default:
 			continue
 		}
-		if err := t.retire(ctx, m); err != nil {
-			return err
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// leftByFormer reports whether a former tool of the application made a task set, or it
+// served before a deployment that did not end.
+func (t taskSets) leftByFormer(set sluice.TaskSet) bool {
+	return t.Ours != nil && t.Ours(set.ID) || t.Plan.Former != "" && set.ID == t.Plan.Former
+}
+
+// theirs reports whether a task set of others gets requests from our groups and is to be
+// removed (onOtherTargets: remove).
+func (t taskSets) theirs(set sluice.TaskSet) bool {
+	if t.Plan.OnOtherTargets != sluice.RemoveTargets || set.Status != "ACTIVE" || set.TargetGroup == "" {
+		return false
+	}
+	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
+		if set.TargetGroup == t.access.attach(v).TargetGroup {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 func (t taskSets) standing(ctx context.Context, v sluice.Variant) (*member, error) {
@@ -237,9 +304,21 @@ func (t taskSets) remove(ctx context.Context, m member) error {
 	return t.sets.Delete(ctx, t.act, m.TaskSet, m.label)
 }
 
-// made are the new primary, unless it serves, and the canary.
+// made are the new primary, unless it serves, and the canary. That a read does not show
+// one proves that it is gone once the read must be newer than what made it.
 func (t taskSets) made(ctx context.Context) ([]member, error) {
-	live, err := t.observe(ctx)
+	far, begun, err := saved[string](ctx, t.Host, keyFresh)
+	if err != nil {
+		return nil, err
+	}
+	canaryID, rolledOut, err := t.rolledOut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live, err := t.readAfter(ctx, proof{write: "the task sets of this deployment", at: t.wrote, shows: func(live *ecs.Live) bool {
+		fresh := live.Made(t.newPrimaryID())
+		return (!begun || fresh != nil && (far != freshPromoted || fresh.Status != "PRIMARY")) && (!rolledOut || live.Made(canaryID) != nil)
+	}})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package stage
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -20,30 +22,60 @@ func (t taskSets) restore(ctx context.Context, live *ecs.Live) error {
 		return t.access.restore(ctx)
 	}
 	if set := live.TaskSet(old.ID); set != nil && set.Status != "DRAINING" {
-		return t.reviveOld(ctx, *set, *old)
+		err := t.reviveOld(ctx, *set, *old)
+		if gone, readErr := t.leaves(ctx, err, old.ID); readErr != nil || !gone {
+			return err
+		}
 	}
 	return t.restartOld(ctx, *old)
+}
+
+// leaves reports whether the old primary is deleted, which a read did not show that was
+// older than the write that deleted it: AWS then refused what was asked of it.
+func (t taskSets) leaves(ctx context.Context, refused error, id string) (bool, error) {
+	_, begun, err := saved[string](ctx, t.Host, keyFresh)
+	if refused == nil || err != nil || !begun || sluice.KindOf(refused) != "" && sluice.KindOf(refused) != sluice.OutsideChange {
+		return false, err
+	}
+	goes := func(live *ecs.Live) bool {
+		set := live.TaskSet(id)
+		return set == nil || set.Status == "DRAINING"
+	}
+	live, err := t.readAfter(ctx, proof{write: "the deletion of task set " + id, at: t.Clock.Now(), shows: goes})
+	return err == nil && goes(live), err
 }
 
 func (t taskSets) restoreAttributes(ctx context.Context, live *ecs.Live) error {
 	if len(t.former.Attributes.Members) == 0 || !t.former.Service {
 		return nil
 	}
-	u := t.former.Attributes
-	if set := t.countGiven(); set != nil && live.Desired != *set && live.Desired != t.former.Desired {
-		t.warn("the desired count (%d) was set by somebody else and is left as it is", live.Desired)
-		if u = u.Without("desiredCount"); len(u.Members) == 0 {
-			return nil
-		}
+	u := t.formerAttributes(live)
+	if len(u.Members) == 0 {
+		return nil
 	}
 	return t.hand.Update(ctx, t.act, "restore service", u)
+}
+
+// formerAttributes are the attributes that a rollback writes back. A desired count that
+// is neither the file's nor the former one is set by others, and stays.
+func (r *Run) formerAttributes(live *ecs.Live) ecs.Update {
+	u, set := r.former.Attributes, r.countGiven()
+	if set == nil || !slices.Contains(u.Members, "desiredCount") || live.Desired == *set || live.Desired == r.former.Desired {
+		return u
+	}
+	r.warn("the desired count (%d) was set by others and is left as it is", live.Desired)
+	return u.Without("desiredCount")
 }
 
 // reviveOld returns to the old primary, which still stands. It may have been
 // scaled down already.
 func (t taskSets) reviveOld(ctx context.Context, set, was sluice.TaskSet) error {
 	m := t.member(set, sluice.Primary, plan.OldPrimarySet)
-	if set.Scale != was.Scale {
+	far, _, err := saved[string](ctx, t.Host, keyFresh)
+	if err != nil {
+		return err
+	}
+	if far == freshEmptied || far == freshPromoted || set.Scale != was.Scale { // a read may be older than our own scaling down
 		if err := t.sets.Scale(ctx, t.act, set, m.label, int(was.Scale)); err != nil {
 			return err
 		}
@@ -76,41 +108,103 @@ func (t taskSets) restartOld(ctx context.Context, was sluice.TaskSet) error {
 	if err := t.awaitBack(ctx, m); err != nil {
 		return t.restoredAgain(ctx, err)
 	}
+	if err := t.keepScale(ctx, m, was.Scale); err != nil {
+		return err
+	}
 	if err := t.promote(ctx, m); err != nil {
 		return err
 	}
 	return t.access.restore(ctx)
 }
 
-// stays promotes what was returned to once more if somebody promoted meanwhile what is
-// about to be taken away.
+// rescales is how often a task set is scaled again that others scale during a rollback.
+const rescales = 3
+
+// keepScale gives a task set its scale again if it was scaled during the rollback, and
+// waits until its tasks are healthy.
+func (t taskSets) keepScale(ctx context.Context, m member, scale float64) error {
+	for n := 1; ; n++ {
+		is := func(live *ecs.Live) bool {
+			set := live.TaskSet(m.ID)
+			return set != nil && set.Scale == scale
+		}
+		live, err := t.readAfter(ctx, proof{write: "the scale of the " + m.label, at: t.wrote, shows: is})
+		if err != nil || is(live) {
+			return err
+		}
+		now, err := t.find(ctx, m)
+		if err != nil || now.Scale == scale {
+			return err
+		}
+		if n > rescales {
+			return &sluice.Error{Op: "keep the scale of the " + m.label, Resource: m.ID, Kind: sluice.OutsideChange,
+				Err:  fmt.Errorf("it has %g%% again, and it was scaled to %g%% %d times", now.Scale, scale, rescales),
+				Next: "find out what scales it; then run sluice rollback"}
+		}
+		t.warn("somebody else's change: task set %s was scaled to %g%% during the rollback; it is scaled to %g%% again", m.ID, now.Scale, scale)
+		if err := t.sets.Scale(ctx, t.act, now.TaskSet, m.label, int(scale)); err != nil {
+			return err
+		}
+		if err := t.awaitBack(ctx, m); err != nil {
+			return err
+		}
+	}
+}
+
+// stays keeps what was returned to as it was: it is promoted once more if somebody
+// promoted meanwhile what is about to be taken away, and it has its scale.
 func (t taskSets) stays(ctx context.Context) error {
-	live, err := t.observe(ctx)
-	if err != nil {
-		return err
-	}
-	canary, err := t.canarySet(ctx, live)
-	if err != nil {
-		return err
-	}
 	restored, err := t.restoredID(ctx)
 	if err != nil {
 		return err
 	}
+	canaryID, err := t.canaryID(ctx)
+	if err != nil {
+		return err
+	}
+	ours := func(live *ecs.Live) bool {
+		now := live.Primary()
+		return now != nil && (now.ExternalID == string(t.newPrimaryID()) || now.ExternalID == string(canaryID))
+	}
+	live, err := t.readPromoted(ctx, func(live *ecs.Live) bool { return !ours(live) })
+	if err != nil {
+		return err
+	}
 	now, back := live.Primary(), t.returnedTo(live, restored)
-	ours := now != nil && (now.ExternalID == string(t.newPrimaryID()) || canary != nil && now.ID == canary.ID)
-	if !ours || back == nil {
+	if back == nil {
 		return nil
 	}
 	m := t.member(*back, sluice.Primary, plan.OldPrimarySet)
 	if back.ID != t.former.Primary.ID {
 		m.label = plan.RestoredSet
 	}
+	if !ours(live) {
+		return t.keepScale(ctx, m, t.former.Primary.Scale)
+	}
 	t.warn("somebody else's change: task set %s was made PRIMARY during the rollback; it is taken away, and %s is PRIMARY again", now.ID, back.ID)
 	if err := t.promote(ctx, m); err != nil {
 		return err
 	}
-	return t.current(ctx)
+	_, err = t.readAfter(ctx, proof{write: "task set " + back.ID + " as PRIMARY", at: t.Clock.Now(), shows: func(live *ecs.Live) bool {
+		return live.Primary() != nil && live.Primary().ID == back.ID
+	}})
+	if err != nil {
+		return err
+	}
+	return t.keepScale(ctx, m, t.former.Primary.Scale)
+}
+
+// readPromoted reads until a read shows what we promoted, if this deployment promoted a
+// task set: a read that does not may be older. After a time others have changed it.
+func (t taskSets) readPromoted(ctx context.Context, shows func(*ecs.Live) bool) (*ecs.Live, error) {
+	far, _, err := saved[string](ctx, t.Host, keyFresh)
+	if err != nil {
+		return nil, err
+	}
+	if far != freshPromoted {
+		return t.observe(ctx)
+	}
+	return t.readAfter(ctx, proof{write: "what we made PRIMARY", at: t.wrote, shows: shows})
 }
 
 // returnedTo is the task set to which the rollback returned: the old primary, or the
@@ -139,8 +233,12 @@ func (t taskSets) left(ctx context.Context, former string) ([]member, error) {
 	}
 	var all []member
 	for _, set := range live.TaskSets {
-		if plan.LeftOver(set, former) {
+		switch {
+		case set.Status == "PRIMARY", sluice.ActionID(set.ExternalID).Deployment() == t.Deployment:
+		case plan.LeftOver(set, former), set.Status == "ACTIVE" && t.leftByFormer(set):
 			all = append(all, t.member(set, sluice.Canary, plan.OtherSets))
+		case t.theirs(set):
+			all = append(all, t.member(set, sluice.Canary, plan.ForeignSets))
 		}
 	}
 	return all, nil

@@ -23,7 +23,7 @@ func (unrouted) ready(context.Context) error                 { return nil }
 func (unrouted) sends(context.Context) (bool, error)         { return false, nil }
 func (unrouted) seize(context.Context) error                 { return nil }
 func (unrouted) settle(context.Context) error                { return nil }
-func (unrouted) part(context.Context, member) error          { return nil }
+func (unrouted) part(context.Context, []member) error        { return nil }
 func (unrouted) tend(context.Context) error                  { return nil }
 func (unrouted) left(context.Context, *watched) (int, error) { return 0, nil }
 func (unrouted) reshape(context.Context) error               { return nil }

@@ -24,6 +24,7 @@ type BlueGreen struct {
 	ended      time.Time // it was seen to have failed
 	unknown    time.Time // AWS does not know it (any more)
 	stood      bool      // it had ended at the first look
+	past       bool      // it was found among those that were replaced
 	explained  bool      // what explains an end was asked for
 	ledger
 	hearing
@@ -72,8 +73,17 @@ func (b BlueGreen) Follow(id string) BlueGreen {
 	return b
 }
 
+// FollowPast names a deployment that has ended, and that another one has replaced.
+func (b BlueGreen) FollowPast(id string) BlueGreen {
+	b.past = true
+	return b.Follow(id)
+}
+
 // Follows reports whether a deployment is followed already.
 func (b BlueGreen) Follows() bool { return b.main.id != "" }
+
+// Lagging is for how long AWS's answers may lag behind its writes.
+const Lagging = settle
 
 // Began is when the wait began.
 func (b BlueGreen) Began() time.Time { return b.began }
@@ -104,6 +114,8 @@ func (b BlueGreen) Needs(now time.Time) CodeNeeds {
 		return n
 	case b.ending() && !b.explained:
 		n.Service, n.Fallen = true, b.green() != nil
+	case b.main.good() && b.explained:
+		n.Service = true // whether its tasks run
 	case l.over():
 		n.Deployment = l.id // for its rollback
 	case l.d == nil && (b.want.Revision == "" || l == &b.back), l.d != nil && l.t == nil:
@@ -203,7 +215,7 @@ func (b *BlueGreen) learn(o Observation) {
 			l.t = look.Target
 		}
 	}
-	b.stood = b.stood || unread && b.main.over() && o.At.Sub(b.looked) < busy
+	b.stood = b.stood || unread && b.main.over() && (b.past || o.At.Sub(b.looked) < busy)
 	b.revision = firstNonEmpty(b.revision, look.Revision)
 	b.explained = b.explained || b.ending() && look.Asked.Service
 	for _, u := range o.Unread {
@@ -325,9 +337,15 @@ func (b *BlueGreen) unmade(o Observation) *ending {
 		}
 		return nil
 	}
+	if o.Code.Idle && s.Desired == 0 && !b.want.Empty {
+		return noTask(s.Name)
+	}
 	p := s.primarySet()
 	if !o.Code.Idle || p == nil || !steady(p) || b.want.Revision != "" && p.Revision != b.want.Revision {
 		return nil
+	}
+	if o.At.Before(b.began.Add(settle)) {
+		return nil // a list that lags does not show a deployment of a moment ago
 	}
 	b.revision = p.Revision
 	return &ending{outcome: sluice.Succeeded, why: "CodeDeploy has not deployed it since it was made"}
@@ -357,15 +375,54 @@ func (b *BlueGreen) served() *ending {
 	rollback := b.main.d != nil && b.main.d.IsRollback()
 	if s := b.service; b.stood && s != nil && !rollback {
 		p := s.primarySet()
-		if p != nil && p.ExternalID != "" && p.ExternalID != b.main.id && p.Revision != b.revision {
+		if p != nil && (b.past || p.ExternalID != "" && p.ExternalID != b.main.id) && p.Revision != b.revision {
 			return overtaken(p.Revision)
 		}
+	}
+	if b.wantsNoTask() {
+		return noTask(b.serviceName())
+	}
+	if b.stood && !b.serves() {
+		return nil
 	}
 	end := &ending{outcome: sluice.Succeeded}
 	if rollback {
 		end.why = "it took deployment " + firstNonEmpty(b.main.d.RollbackOf, "before it") + " back"
 	}
 	return end
+}
+
+// wantsNoTask reports whether no task is to run, though one is waited for.
+func (b *BlueGreen) wantsNoTask() bool {
+	g := b.green()
+	switch {
+	case b.want.Empty:
+		return false
+	case b.stood && b.service != nil:
+		return b.service.Desired == 0
+	}
+	return g != nil && g.Desired == 0
+}
+
+// serviceName is the service's name, as far as it is known.
+func (b *BlueGreen) serviceName() string {
+	if b.service == nil {
+		return "the service"
+	}
+	return b.service.Name
+}
+
+// serves reports whether tasks of what was deployed run: one, or all of them where
+// that is judged.
+func (b *BlueGreen) serves() bool {
+	if b.service == nil {
+		return true
+	}
+	p := b.service.primarySet()
+	if p == nil || p.Desired == 0 {
+		return p != nil
+	}
+	return p.Running > 0 && !b.want.Serving || p.Running >= p.Desired && p.Pending == 0
 }
 
 // returned: the rollback has ended, or not.

@@ -22,6 +22,7 @@ type bond struct {
 	rolling  bool      // a rollback of it was seen
 	why      string    // of the rollback, as AWS says
 	from     string    // revision of the primary task set when it appeared
+	past     bool      // it was found in the history: another one has replaced it
 }
 
 // bind finds the wanted deployment, or learns more about it.
@@ -100,6 +101,10 @@ func (r *Rollout) chooseRevision(o Observation) {
 	}
 	if d != nil {
 		r.follow(s, d)
+		return
+	}
+	if r.recalled = r.recalled || o.Past.Read; o.Past.ARN != "" {
+		r.arn, r.revision, r.bound, r.past = o.Past.ARN, want, true, true
 	}
 }
 

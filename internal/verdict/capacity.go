@@ -36,9 +36,16 @@ type Observation struct {
 	Fallen  []Stopped // told for the first time
 	Logs    []Log
 	Unread  []string // what could not be read, and why
+	Past    Past     // what was found of a revision that has not appeared
 	Blind   bool     // the history of deployments cannot be read at all
 
 	Code CodeLook // of a CodeDeploy deployment, for [BlueGreen]
+}
+
+// Past is what the history of a service tells of a revision, once it was read.
+type Past struct {
+	Read bool
+	ARN  string // of the newest service deployment that brought it; empty: none
 }
 
 // Verdict is the judgement so far.

@@ -58,6 +58,7 @@ func TestCapacity(t *testing.T) {
 		"running is not healthy":                    {[]look{{0, 2, 0, 2, 0, 0, nil}}, Progressing},
 		"one of two healthy":                        {[]look{{0, 2, 0, 2, 1, 0, nil}}, Progressing},
 		"whole":                                     {[]look{{0, 2, 0, 2, 2, 0, nil}}, Healthy},
+		"more run than should":                      {[]look{{0, 2, 0, 3, 3, 0, nil}}, Progressing},
 		"no task wanted, one needed":                {[]look{{0, 0, 0, 0, 0, 0, nil}}, Progressing},
 		"three crashes of one cause":                {[]look{{0, 2, 0, 2, 0, 0, []sluice.StoppedTask{crashed("a"), crashed("b"), crashed("c")}}}, Failing},
 		"two crashes are not enough":                {[]look{{0, 2, 0, 2, 0, 0, []sluice.StoppedTask{crashed("a"), crashed("b")}}}, Progressing},
@@ -77,6 +78,21 @@ func TestCapacity(t *testing.T) {
 				t.Errorf("next look after %s", v.NextLook)
 			}
 		})
+	}
+}
+
+// Tasks that have just been started are healthy once two observations in a row say so.
+func TestHealthIsSeenTwice(t *testing.T) {
+	whole, sick := look{0, 2, 0, 2, 2, 0, nil}.observation(), look{0, 2, 0, 2, 1, 1, nil}.observation()
+	c := Await(t0, time.Minute, 1).Twice()
+	for i, step := range []struct {
+		o    Observation
+		want State
+	}{{whole, Progressing}, {sick, Progressing}, {whole, Progressing}, {whole, Healthy}} {
+		var v Verdict
+		if c, v = c.See(step.o); v.State != step.want {
+			t.Errorf("observation %d: %s, want %s", i+1, v.State, step.want)
+		}
 	}
 }
 

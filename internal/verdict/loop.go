@@ -21,8 +21,11 @@ func (r *Rollout) looping(s *Service) *ending {
 }
 
 // scaledAway: nobody runs the revision, so nothing shows whether it works.
-func (r *Rollout) scaledAway(s *Service) *ending {
-	return &ending{outcome: sluice.Gone, why: fmt.Sprintf("the desired count of %s is 0: no task shows whether it works", s.Name),
+func (r *Rollout) scaledAway(s *Service) *ending { return noTask(s.Name) }
+
+// noTask is the end of a wait for a service that is to run no task.
+func noTask(service string) *ending {
+	return &ending{outcome: sluice.Gone, why: fmt.Sprintf("the desired count of %s is 0: no task shows whether it works", service),
 		next: "raise the desired count, then wait again"}
 }
 

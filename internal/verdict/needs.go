@@ -13,11 +13,12 @@ type Needs struct {
 	Fallen  bool      // tasks that ended since the last reading
 	Targets []string  // ARNs of target groups whose health to read
 	Logs    []Stopped // tasks whose last lines to read
+	History string    // family:revision whose newest service deployment to find and read
 }
 
 // Any reports whether anything is needed.
 func (n Needs) Any() bool {
-	return len(n.Records)+len(n.Targets)+len(n.Logs) > 0 || n.Fallen
+	return len(n.Records)+len(n.Targets)+len(n.Logs) > 0 || n.Fallen || n.History != ""
 }
 
 // asked is what was read, and when.
@@ -49,12 +50,22 @@ func (r Rollout) Needs(s *Service, now time.Time) Needs {
 	var n Needs
 	if s.Controller != "EXTERNAL" && !r.blind {
 		n.Records = r.needRecords(s, now)
+		n.History = r.needHistory(now)
 	}
 	n.Fallen = r.needFallen(s, now)
 	if len(s.Groups) > 0 && (n.Fallen && r.sick(s) || r.unwell(s, now)) {
 		n.Targets = s.Groups
 	}
 	return n
+}
+
+// needHistory is the revision if it has not appeared for as long as AWS's answers may
+// lag: then it is looked up once whether it was deployed before and replaced.
+func (r Rollout) needHistory(now time.Time) string {
+	if r.bound || r.recalled || r.since.unseen.IsZero() || now.Sub(r.since.unseen) <= settle {
+		return ""
+	}
+	return r.want.Revision
 }
 
 // needRecords: of the followed deployment when the list of deployments changed,

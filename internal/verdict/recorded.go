@@ -129,7 +129,7 @@ func (r *Rollout) served(o Observation) *ending {
 // servedOnce: a newer deployment is current. Until it has replaced the tasks,
 // the followed revision serves.
 func (r *Rollout) servedOnce(o Observation) *ending {
-	if d := o.Service.of(r.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil {
+	if d := o.Service.of(r.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil && !r.past {
 		return &ending{outcome: sluice.Succeeded, why: "since then a newer deployment has begun"}
 	}
 	by, newer := r.newer(o)

@@ -17,10 +17,13 @@ type Wanted struct {
 
 	Inactive bool // the task definition of Revision is INACTIVE: no new deployment can bring it
 
+	After Written // observations that are older than this write are passed over
+
 	Fresh     bool // the CodeDeploy deployment was made a moment ago: nothing is to be seen yet
 	Returning bool // the CodeDeploy deployment was stopped so that it is rolled back
 	Empty     bool // the service is to run no task: that its deployment ends well is enough
 	Once      bool // nobody waits: what would explain a failure is read at once
+	Serving   bool // judged is what serves, not a change: every task has to run, and task sets that are not of a change may stay
 
 	Timeout   time.Duration // hard, from the first look on; 0: none
 	Deadline  time.Duration // without progress; 0: none
@@ -51,12 +54,13 @@ type Rollout struct {
 	ledger
 	pace
 
-	last    *Service
-	lastRec *Record
-	unread  []string
-	active  bool // the service was ACTIVE at a look
-	blind   bool // no history of deployments can be read
-	over    *ending
+	last     *Service
+	lastRec  *Record
+	unread   []string
+	active   bool // the service was ACTIVE at a look
+	recalled bool // the history was read for a revision that has not appeared
+	blind    bool // no history of deployments can be read
+	over     *ending
 	asked
 }
 
@@ -98,6 +102,10 @@ func (r Rollout) Began() time.Time { return r.began }
 
 // See adds an observation. After the end it only adds what explains it.
 func (r Rollout) See(o Observation) (Rollout, Verdict) {
+	if r.isOld(o) {
+		v := r.passOver(o)
+		return r, v
+	}
 	r.learn(o)
 	if r.over == nil {
 		r.over = r.judge(o)
@@ -182,10 +190,19 @@ func (r *Rollout) judge(o Observation) *ending {
 	if end != nil && end.outcome == sluice.Succeeded && o.Service.Desired == 0 && !r.want.Empty {
 		end = nil // nobody runs it
 	}
+	if end != nil && end.outcome == sluice.Succeeded && r.want.Serving && !r.whole(o.Service) {
+		end = nil // the verdict comes once it is whole again
+	}
 	if end == nil {
 		end = r.limits(o)
 	}
 	return end
+}
+
+// whole reports whether every task of the followed revision runs that should.
+func (r *Rollout) whole(s *Service) bool {
+	running, pending, _ := r.tasks(s)
+	return running >= s.Desired && pending == 0
 }
 
 // fate is what AWS shows.

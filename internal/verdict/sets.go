@@ -75,7 +75,7 @@ func steady(ts *sluice.TaskSet) bool {
 // leftover reports whether a set of this change is still to go: an older one, or
 // a canary of the same revision.
 func (r *Rollout) leftover(s *Service, p *sluice.TaskSet) bool {
-	return slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
+	return !r.want.Serving && slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
 		return ts.Status == "ACTIVE" && ts.ID != p.ID && (ts.Revision == r.revision || !ts.CreatedAt.After(r.created))
 	})
 }

@@ -69,7 +69,13 @@ func (s skewed) Now() time.Time { return s.Clock.Now().Add(s.by) }
 
 func newBench(t testing.TB, v *clock.Virtual, o options) *bench {
 	t.Helper()
-	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Knobs: o.knobs, Strict: true, Direct: !o.codec, Account: here.Account})
+	k := world.DefaultKnobs()
+	if o.knobs != nil {
+		k = *o.knobs
+	}
+	// A thousand services share one account here, and tasks start without a log group.
+	k.FargateStartsPerSecond, k.StartsWithoutLogGroup = 0, true
+	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Knobs: &k, Strict: true, Direct: !o.codec, Account: here.Account})
 	must(t, err)
 	cfg := sim.Config()
 	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg)}

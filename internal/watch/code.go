@@ -18,10 +18,11 @@ var errCode = errors.New("the deployment controller is CODE_DEPLOY")
 // codeFollower is one wait for a deployment of CodeDeploy.
 type codeFollower struct {
 	*follower
-	hand  codedeploy.Hand
-	judge verdict.BlueGreen
-	of    Target // whose deployment it is, once that is known
-	brief bool   // the account is not searched for the group of a service
+	hand     codedeploy.Hand
+	judge    verdict.BlueGreen
+	of       Target // whose deployment it is, once that is known
+	recalled bool   // those that were replaced were searched for the revision
+	brief    bool   // the account is not searched for the group of a service
 }
 
 // Code looks once at the CodeDeploy deployment of a service: the one that is under
@@ -55,7 +56,7 @@ func (f *follower) runCode(ctx, reading context.Context) (Seen, error) {
 			return c.giveUp(err), nil
 		case err == nil && seen.Verdict.State == verdict.Ended:
 			return seen, nil
-		case err != nil && (hopeless(err) || !c.heard && account.Unsent(err)):
+		case err != nil && (hopeless(err) || givenUp(ctx, err) || !c.heard && account.Unsent(err)):
 			return seen, err
 		case err != nil:
 			f.unread = append(f.unread, err.Error())
@@ -225,7 +226,24 @@ func (c *codeFollower) chooseRevision(ctx context.Context, s *verdict.Service, d
 	for _, ts := range s.TaskSets {
 		if ts.Status == "PRIMARY" && ts.Revision == want && ts.ExternalID != "" && d.Ended() {
 			c.judge = c.judge.Follow(ts.ExternalID)
+			return nil
 		}
+	}
+	return c.choosePast(ctx, d, want)
+}
+
+// choosePast follows the newest deployment that brought the revision and was replaced,
+// once the revision has not appeared for as long as AWS's answers may lag.
+func (c *codeFollower) choosePast(ctx context.Context, d *verdict.CodeDeployment, want string) error {
+	if c.recalled || !d.Ended() || c.now().Sub(c.judge.Began()) <= verdict.Lagging {
+		return nil
+	}
+	id, err := c.hand.Brought(ctx, codedeploy.Group{Application: d.Application, Name: d.Group}, func(arn string) bool { return sluice.RevisionOf(arn) == want })
+	if err != nil {
+		return err
+	}
+	if c.recalled = true; id != "" {
+		c.judge = c.judge.FollowPast(id)
 	}
 	return nil
 }

@@ -21,6 +21,9 @@ func (f *follower) read(ctx context.Context, n verdict.Needs, o *verdict.Observa
 	for _, arn := range n.Records {
 		f.readRecord(ctx, arn, o)
 	}
+	if n.History != "" {
+		f.readHistory(ctx, n.History, o)
+	}
 	if n.Fallen && !f.mute.fallen {
 		fallen, err := f.fallen.Update(ctx, f.target.hand(f.watch))
 		f.mute.fallen = f.failed(o, "stopped tasks", err)
@@ -43,6 +46,22 @@ func (f *follower) readRecord(ctx context.Context, arn string, o *verdict.Observ
 	}
 	if found {
 		o.Records = append(o.Records, rec)
+	}
+}
+
+// readHistory finds the newest service deployment that brought the revision, and reads
+// it.
+func (f *follower) readHistory(ctx context.Context, revision string, o *verdict.Observation) {
+	past, err := f.target.hand(f.watch).Past(ctx)
+	if o.Past.Read = err == nil || f.failed(o, "the history of service deployments", err); err != nil {
+		return
+	}
+	for _, p := range past {
+		if p.Brings() == revision {
+			o.Past.ARN = p.ARN
+			f.readRecord(ctx, p.ARN, o)
+			return
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func (f *follower) run(ctx, reading context.Context) (Seen, error) {
 			return f.runCode(ctx, reading)
 		case err == nil:
 			due = seen.At.Add(seen.Verdict.NextLook)
-		case hopeless(err), !f.heard && account.Unsent(err):
+		case hopeless(err), givenUp(ctx, err), !f.heard && account.Unsent(err):
 			return seen, err
 		default:
 			f.unread = append(f.unread, err.Error())
@@ -131,6 +131,11 @@ func (f *follower) show(s Seen) {
 	if f.tell != nil {
 		f.tell(s)
 	}
+}
+
+// givenUp reports whether a call was tried for minutes already.
+func givenUp(ctx context.Context, err error) bool {
+	return account.IsPatient(ctx) && sluice.KindOf(err).CanResume()
 }
 
 // hopeless reports whether a read that failed will fail again.

@@ -53,6 +53,19 @@ func Choose(rules []Rule, p Pair) (Choice, error) {
 	return c, nil
 }
 
+// Marked are the rules that give the canary group weight and are not among the chosen
+// ones: a header rule for tests, or a test listener. No deployment writes them.
+func Marked(rules []Rule, c Choice, p Pair) (marked []Rule) {
+	for _, r := range rules {
+		w, _ := r.Weight(p.Canary)
+		chosen := slices.ContainsFunc(c.Rules(), func(x Rule) bool { return x.ARN == r.ARN })
+		if p.Canary != "" && w > 0 && !chosen {
+			marked = append(marked, r)
+		}
+	}
+	return marked
+}
+
 func named(rules []Rule, p Pair) (Choice, error) {
 	var c Choice
 	for _, arn := range p.Named {

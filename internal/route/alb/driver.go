@@ -21,9 +21,21 @@ type Driver struct {
 	Pair      Pair
 	Listeners []string // ARNs to look at
 	Planned   func(Rule) sluice.Write
+	// Deleted is called with each listener that AWS says does not exist. Its rules are
+	// left out. Nil: such a listener is an error.
+	Deleted func(arn string)
 
 	live  []Rule              // of the last look
 	known []elbtypes.Listener // what Listeners are; read once, their port does not change
+	lost  []string            // listeners that do not exist
+}
+
+// Lacks reports whether the listener does not exist.
+func (d *Driver) Lacks(listener string) bool { return slices.Contains(d.lost, listener) }
+
+// Unreachable reports whether none of the listeners exists.
+func (d *Driver) Unreachable() bool {
+	return len(d.Listeners) > 0 && len(d.lost) == len(d.Listeners)
 }
 
 // Rules reads every rule of the listeners, in the order of listeners and
@@ -35,6 +47,9 @@ func (d *Driver) Rules(ctx context.Context) ([]Rule, error) {
 	var all []Rule
 	for _, l := range d.known {
 		rules, err := d.rulesOf(ctx, l)
+		if d.lose(aws.ToString(l.ListenerArn), err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -44,23 +59,55 @@ func (d *Driver) Rules(ctx context.Context) ([]Rule, error) {
 	return all, nil
 }
 
-// know reads the listeners once, in one call.
+// know reads the listeners once, in one call; one by one if one does not exist.
 func (d *Driver) know(ctx context.Context) error {
-	if len(d.known) > 0 || len(d.Listeners) == 0 {
+	if len(d.known)+len(d.lost) > 0 || len(d.Listeners) == 0 {
 		return nil
 	}
-	out, err := d.API.DescribeListeners(ctx, &awselb.DescribeListenersInput{ListenerArns: d.Listeners})
-	if err != nil {
-		return fmt.Errorf("read listeners: %w", sluice.Inner(err))
+	known, err := d.read(ctx, d.Listeners)
+	if err == nil || d.Deleted == nil || sluice.KindOf(err) != sluice.NotFound {
+		d.known = known
+		return err
 	}
 	for _, arn := range d.Listeners {
-		i := slices.IndexFunc(out.Listeners, func(l elbtypes.Listener) bool { return aws.ToString(l.ListenerArn) == arn })
-		if i < 0 {
-			return &sluice.Error{Op: "read listener", Resource: arn, Kind: sluice.NotFound, Err: errors.New("it does not exist any more")}
+		one, err := d.read(ctx, []string{arn})
+		if d.lose(arn, err) {
+			continue
 		}
-		d.known = append(d.known, out.Listeners[i])
+		if err != nil {
+			return err
+		}
+		d.known = append(d.known, one...)
 	}
 	return nil
+}
+
+// lose notes that a listener does not exist, if that is what err says and is allowed.
+func (d *Driver) lose(arn string, err error) bool {
+	if d.Deleted == nil || sluice.KindOf(err) != sluice.NotFound {
+		return false
+	}
+	if !d.Lacks(arn) {
+		d.lost = append(d.lost, arn)
+		d.Deleted(arn)
+	}
+	return true
+}
+
+func (d *Driver) read(ctx context.Context, arns []string) ([]elbtypes.Listener, error) {
+	out, err := d.API.DescribeListeners(ctx, &awselb.DescribeListenersInput{ListenerArns: arns})
+	if err != nil {
+		return nil, fmt.Errorf("read listeners: %w", sluice.Inner(err))
+	}
+	var all []elbtypes.Listener
+	for _, arn := range arns {
+		i := slices.IndexFunc(out.Listeners, func(l elbtypes.Listener) bool { return aws.ToString(l.ListenerArn) == arn })
+		if i < 0 {
+			return nil, &sluice.Error{Op: "read listener", Resource: arn, Kind: sluice.NotFound, Err: errors.New("it does not exist any more")}
+		}
+		all = append(all, out.Listeners[i])
+	}
+	return all, nil
 }
 
 func (d *Driver) rulesOf(ctx context.Context, l elbtypes.Listener) ([]Rule, error) {

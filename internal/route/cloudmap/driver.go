@@ -95,8 +95,8 @@ func (d *Driver) Out() (n int) {
 
 // Ours is how many instances any sluice has registered, as of the last look.
 func (d *Driver) Ours() (n int) {
-	for id := range d.live.all {
-		if strings.HasPrefix(id, OwnPrefix) {
+	for _, i := range d.live.all {
+		if isOwn(i, d.Place) {
 			n++
 		}
 	}
@@ -122,12 +122,15 @@ func (d *Driver) Seize(ctx context.Context, act sluice.Act) (int, error) {
 		return 0, err
 	}
 	var ours []string
-	for id := range s.all {
-		if strings.HasPrefix(id, OwnPrefix) {
-			ours = append(ours, id)
+	for _, i := range s.all {
+		if isOwn(i, d.Place) {
+			ours = append(ours, i.ID)
 		}
 	}
 	slices.Sort(ours)
+	if err := d.awaitOthers(ctx, ours); err != nil {
+		return len(c.back), err
+	}
 	return len(ours) + len(c.back), d.Leave(ctx, act, sluice.Canary, ours)
 }
 
@@ -160,9 +163,14 @@ func (d *Driver) InstancesOf(task string) []string {
 	return ids
 }
 
-// Beside reports whether callers find anybody but the instances, as of the last look.
+// Beside reports whether callers find others than the instances, as of the last look,
+// whichever tasks ECS stops.
 func (d *Driver) Beside(ids []string) bool {
-	return slices.ContainsFunc(d.live.members, func(m member) bool { return m.in && m.ready() && !slices.Contains(ids, m.instance) })
+	in := map[string]bool{}
+	for _, m := range d.live.members {
+		in[m.instance] = m.in && !slices.Contains(ids, m.instance)
+	}
+	return remaining(d.live.members, in) > 0
 }
 
 // Look reads tasks and instances, and returns how many are found.
@@ -262,10 +270,12 @@ func (d *Driver) putIn(ctx context.Context, act sluice.Act, c change) error {
 	if err := d.entered(ctx, enter); err != nil {
 		return err
 	}
-	if err := d.Register(ctx, act, PrimaryInstances, back); err != nil {
+	err := d.Register(ctx, act, PrimaryInstances, back)
+	if err != nil && !errors.Is(err, route.ErrOtherwise) {
 		return err
 	}
-	return d.forget(ctx, back)
+	// A task that ended meanwhile does not make the others come back by themselves.
+	return errors.Join(err, d.forget(ctx, back))
 }
 
 // entered saves which instances of the canary are found by now.

@@ -256,3 +256,33 @@ func TestFindTellsTheRegistry(t *testing.T) {
 		}
 	})
 }
+
+// A record that is UNHEALTHY is registered all the same. A shift to the canary alone that
+// finds it, and everything else done, deregisters it before it reports the share.
+func TestARecordThatIsNotWellLeavesBeforeAShareIsReported(t *testing.T) {
+	on(t, usual(), func(b *bed) {
+		if _, err := b.to(100); err != nil {
+			t.Fatal(err)
+		}
+		for id, attributes := range b.taken {
+			unwell := maps.Clone(attributes)
+			unwell["AWS_INIT_HEALTH_STATUS"] = "UNHEALTHY"
+			if _, err := b.sd.RegisterInstance(context.Background(), &awssd.RegisterInstanceInput{ServiceId: aws.String(registry), InstanceId: aws.String(id),
+				CreatorRequestId: aws.String("left by a process that was killed"), Attributes: unwell}); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		b.pass(10 * time.Second)
+		if len(b.found()) != 5 {
+			t.Fatalf("%d records, want the canary's four and one that is UNHEALTHY", len(b.found()))
+		}
+		done, err := b.to(100)
+		if err != nil || len(done.Written) != 1 {
+			t.Fatalf("%d paths were written, want the name: %v", len(done.Written), err)
+		}
+		if b.share() != 100 {
+			t.Errorf("%v are registered; the primary must not be", slices.Collect(maps.Keys(b.found())))
+		}
+	})
+}

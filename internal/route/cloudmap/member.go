@@ -29,6 +29,8 @@ type Task struct {
 	Leaves     bool          // it is to be replaced: others are preferred
 	Well       bool          // it runs, and no health check of ECS's says otherwise
 	Age        time.Duration // since it runs; 0 if that is not known
+	Group      string        // of which ECS chooses when it stops some: a task set, a deployment
+	Surplus    int           // how many tasks of its group ECS may still stop, since fewer are desired
 }
 
 // Place is what the attributes of an instance say of where its task belongs.
@@ -113,14 +115,16 @@ func now(all []member) plan.Split {
 	return s
 }
 
-// decide says what brings the members to the weights.
+// decide says what brings the members to the weights. A desired count that fell takes
+// nothing out by itself: ECS chooses which tasks it stops, and takes their records out.
 func decide(all []member, desired int, to sluice.Weights) change {
-	all = staying(all, desired)
-	want := pool(all, desired).Nearest(to)
+	still := running(all, desired)
+	all = staying(all, still)
+	want := pool(all, still).Nearest(to)
 	var c change
 	c.enter, c.leave = chosen(all, sluice.Canary, want.Canary, func(m member) bool { return !m.Well || to.Canary() == 0 })
 	c.back, c.takeOut = chosen(all, sluice.Primary, want.Primary, func(member) bool { return want.Primary == 0 })
-	return c
+	return secured(all, desired, to, c)
 }
 
 // staying leaves out who is to go and is out already, where enough others are
@@ -180,11 +184,12 @@ func first(a, b bool) int {
 	return 1
 }
 
-// after is the ids that are found once the change is made.
+// after is the ids that are registered once the change is made. It includes those that
+// are not well: one that must leave is a difference too.
 func after(all []member, c change) []string {
 	found := map[string]bool{}
 	for _, m := range all {
-		found[m.instance] = m.in && m.ready()
+		found[m.instance] = m.in
 	}
 	for _, m := range append(slices.Clone(c.enter), c.back...) {
 		found[m.instance] = true

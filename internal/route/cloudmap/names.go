@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -55,29 +56,36 @@ func (n Names) Instances(ctx context.Context) ([]Instance, error) {
 	if !n.Registry.Custom || len(all) == 0 {
 		return all, nil
 	}
-	sick, err := n.sick(ctx)
+	known, err := n.health(ctx)
 	for i := range all {
-		all[i].Healthy = !sick[all[i].ID]
+		all[i].Healthy = isHealthy(all[i].Attributes, known[all[i].ID])
 	}
 	return all, err
 }
 
-// sick are the instances whose custom health is UNHEALTHY.
-func (n Names) sick(ctx context.Context) (map[string]bool, error) {
+// isHealthy reports whether callers are sent to an instance of that custom health. AWS
+// shows the health of a new instance a moment after its registration (Cloud Map API
+// Reference, GetInstancesHealthStatus). Until then it is the one that it was registered
+// with, HEALTHY if none was given (RegisterInstance, AWS_INIT_HEALTH_STATUS).
+func isHealthy(attributes map[string]string, known sdtypes.HealthStatus) bool {
+	if known == "" {
+		known = sdtypes.HealthStatus(attributes[initHealth])
+	}
+	return known != sdtypes.HealthStatusUnhealthy
+}
+
+// health reads the custom health of the instances. One that is not known yet is missing.
+func (n Names) health(ctx context.Context) (map[string]sdtypes.HealthStatus, error) {
 	in := &awssd.GetInstancesHealthStatusInput{ServiceId: aws.String(n.Registry.ID), MaxResults: aws.Int32(100)}
-	sick := map[string]bool{}
+	all := map[string]sdtypes.HealthStatus{}
 	for {
 		out, err := n.API.GetInstancesHealthStatus(ctx, in)
 		if err != nil {
 			return nil, fmt.Errorf("read the health of the instances of %s: %w", n.Registry.FullName(), sluice.Inner(err))
 		}
-		for id, health := range out.Status {
-			if health == sdtypes.HealthStatusUnhealthy {
-				sick[id] = true
-			}
-		}
+		maps.Copy(all, out.Status)
 		if in.NextToken = out.NextToken; aws.ToString(in.NextToken) == "" {
-			return sick, nil
+			return all, nil
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cloudmap
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // neighbour is the ECS service, as cluster/service, whose task an instance is, if
@@ -14,6 +15,22 @@ func neighbour(i Instance, p Place) string {
 		return ""
 	}
 	return cluster + "/" + service
+}
+
+// isOwn reports whether any deployment of sluice registered an instance for the
+// service at p.
+func isOwn(i Instance, p Place) bool {
+	return strings.HasPrefix(i.ID, OwnPrefix) && neighbour(i, p) == ""
+}
+
+// OwnOf counts the instances that deployments of sluice registered for the service at p.
+func OwnOf(all []Instance, p Place) (n int) {
+	for _, i := range all {
+		if isOwn(i, p) {
+			n++
+		}
+	}
+	return n
 }
 
 // Neighbours are the other ECS services whose tasks are among the instances.

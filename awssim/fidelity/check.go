@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	smithy "github.com/aws/smithy-go"
+)
+
+// check is one row's comparison under way.
+type check struct {
+	ctx         context.Context
+	site        *site
+	differences []string
+	err         error // what kept it from being made
+}
+
+// stopped ends a check that cannot go on.
+type stopped struct{}
+
+func (c *check) run(f func(*check)) {
+	defer func() {
+		if x := recover(); x != nil {
+			if _, ok := x.(stopped); !ok {
+				panic(x)
+			}
+		}
+	}()
+	f(c)
+}
+
+// must ends the check if a call that it stands on failed.
+func (c *check) must(doing string, err error) {
+	if err != nil {
+		c.err = fmt.Errorf("%s: %w", doing, err)
+		panic(stopped{})
+	}
+}
+
+// same notes a difference unless AWS's value is the one of the local AWS.
+func (c *check) same(what string, got, want any) {
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		c.differences = append(c.differences, fmt.Sprintf("%s: AWS has %v, the local AWS %v", what, got, want))
+	}
+}
+
+// holds notes a difference unless something is so.
+func (c *check) holds(what string, is bool, got any) {
+	if !is {
+		c.differences = append(c.differences, fmt.Sprintf("%s: AWS does otherwise: %v", what, got))
+	}
+}
+
+// refused notes a difference unless a call was refused with one of the codes.
+func (c *check) refused(what string, err error, codes ...string) {
+	var api smithy.APIError
+	switch {
+	case err == nil:
+		c.differences = append(c.differences, fmt.Sprintf("%s: AWS accepts it, the local AWS refuses it with %s", what, strings.Join(codes, " or ")))
+	case !errors.As(err, &api):
+		c.must(what, err)
+	case !slices.Contains(codes, api.ErrorCode()):
+		c.differences = append(c.differences, fmt.Sprintf("%s: AWS refuses it with %s (%s), the local AWS with %s", what, api.ErrorCode(), api.ErrorMessage(), strings.Join(codes, " or ")))
+	}
+}
+
+// until waits, at most for a time, until something is so; it reports whether it was.
+func (c *check) until(limit time.Duration, is func() bool) bool {
+	for end := c.site.wait.Now().Add(limit); ; {
+		if is() {
+			return true
+		}
+		if !c.site.wait.Now().Before(end) {
+			return false
+		}
+		c.must("wait", c.site.wait.Sleep(c.ctx, 2*time.Second))
+	}
+}

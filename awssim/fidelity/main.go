@@ -1,0 +1,195 @@
+// Command fidelity holds the rows of FIDELITY.md against an AWS: against the local
+// one in its test, and against the real one by anyone who has an account.
+//
+//	go run ./awssim/fidelity --profile sandbox            # prints what it will make, and its cost
+//	go run ./awssim/fidelity --profile sandbox --yes      # makes it, compares, removes it
+//	go run ./awssim/fidelity --profile sandbox --clean    # removes what a killed run left behind
+//
+// It makes resources with a prefix and a tag of its own, starts no task, and removes
+// everything at the end, also after Ctrl-C. For each row it reports whether AWS
+// agrees, with the difference; rows that cannot be seen from outside are listed with
+// the reason. It uses nothing of sluice.
+//
+// Start reading at [run], then [rows], then any file that begins with check.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+)
+
+// options are what the command line asks for.
+type options struct {
+	profile, region, endpoint string
+	vpc                       string
+	subnets                   []string
+	balancer                  bool // make a load balancer, which costs money
+	yes, clean, list          bool
+	only                      *regexp.Regexp
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o, err := parse(os.Args[1:], os.Stderr)
+	if err != nil {
+		os.Exit(2)
+	}
+	cfg, err := load(ctx, o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fidelity: load the AWS configuration:", err)
+		os.Exit(1)
+	}
+	differs, err := run(ctx, o, cfg, machine{}, os.Stdout)
+	switch {
+	case errors.Is(err, errAsk):
+		fmt.Fprintln(os.Stderr, "next: run it again with --yes")
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "fidelity:", err)
+		os.Exit(1)
+	case differs > 0:
+		os.Exit(3)
+	}
+}
+
+func parse(args []string, out io.Writer) (o options, err error) {
+	f := flag.NewFlagSet("fidelity", flag.ContinueOnError)
+	f.SetOutput(out)
+	var subnets, only string
+	f.StringVar(&o.profile, "profile", "", "profile of the AWS configuration")
+	f.StringVar(&o.region, "region", "", "Region; that of the profile if empty")
+	f.StringVar(&o.endpoint, "endpoint", "", "endpoint URL, for a local AWS")
+	f.StringVar(&o.vpc, "vpc", "", "VPC for target groups; without it rows that need one are not checked")
+	f.StringVar(&subnets, "subnets", "", "two subnets of the VPC, comma-separated, for task sets and the load balancer")
+	f.BoolVar(&o.balancer, "balancer", false, "make a load balancer too (about 0.03 USD for an hour)")
+	f.BoolVar(&o.yes, "yes", false, "make the resources without asking")
+	f.BoolVar(&o.clean, "clean", false, "only remove what earlier runs left behind, found by its tag and its prefix")
+	f.BoolVar(&o.list, "list", false, "only list the rows, with the reason for those that are not checkable")
+	f.StringVar(&only, "only", "", "regular expression: only rows whose text matches")
+	if err = f.Parse(args); err != nil {
+		return o, err
+	}
+	if subnets != "" {
+		o.subnets = strings.Split(subnets, ",")
+	}
+	if o.only, err = regexp.Compile(only); err != nil {
+		fmt.Fprintln(out, "fidelity: --only:", err)
+	}
+	return o, err
+}
+
+func load(ctx context.Context, o options) (aws.Config, error) {
+	var with []func(*config.LoadOptions) error
+	if o.profile != "" {
+		with = append(with, config.WithSharedConfigProfile(o.profile))
+	}
+	if o.region != "" {
+		with = append(with, config.WithRegion(o.region))
+	}
+	if o.endpoint != "" {
+		with = append(with, config.WithBaseEndpoint(o.endpoint))
+	}
+	return config.LoadDefaultConfig(ctx, with...)
+}
+
+// waiter is the time that the program waits by.
+type waiter interface {
+	Now() time.Time
+	Sleep(context.Context, time.Duration) error
+}
+
+// machine is the machine's time.
+type machine struct{}
+
+func (machine) Now() time.Time { return time.Now() }
+
+func (machine) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// errAsk says that nothing was made, because it was not agreed to.
+var errAsk = errors.New("nothing was made")
+
+const cost = `Resources, all with prefix %q and tag %s, all removed at the end:
+  1 ECS cluster, 1 service without tasks, up to 6 task sets of scale 0, 3 task definitions   no cost
+  1 CodeDeploy application and 1 deployment configuration                                    no cost
+  1 Cloud Map HTTP namespace with 2 services and 2 instances                                 no cost
+  1 scalable target, 1 log group with 3 lines                                                no cost
+  1 CloudWatch alarm                                                                         0.10 USD a month, for a minute
+`
+
+const costGroups = `  4 target groups                                                                            no cost
+`
+
+const costBalancer = `  1 internal Application Load Balancer with 1 listener and 3 rules                           0.0225 USD an hour, for some minutes
+`
+
+// announce prints what will be made and what it costs.
+func announce(o options, out io.Writer, prefix string) {
+	fmt.Fprintf(out, cost, prefix, tagKey)
+	if o.vpc != "" {
+		fmt.Fprint(out, costGroups)
+	}
+	if o.balancer {
+		fmt.Fprint(out, costBalancer)
+	}
+}
+
+// run does what the options ask for. It returns in how many rows AWS differs.
+func run(ctx context.Context, o options, cfg aws.Config, w waiter, out io.Writer) (differs int, err error) {
+	all, err := rows()
+	if err != nil {
+		return 0, err
+	}
+	if o.list {
+		for _, r := range all {
+			fmt.Fprintln(out, r.listed())
+		}
+		return 0, nil
+	}
+	s := newSite(o, cfg, w)
+	if o.clean {
+		return 0, s.clean(ctx, out)
+	}
+	announce(o, out, s.prefix)
+	if !o.yes {
+		return 0, errAsk
+	}
+	defer func() {
+		if left := s.removeAll(ctx); left != nil {
+			err = errors.Join(err, fmt.Errorf("remove what was made: %w; next: run it again with --clean", left))
+		}
+	}()
+	for _, r := range all {
+		if !o.only.MatchString(r.text) {
+			continue
+		}
+		if ctx.Err() != nil {
+			return differs, fmt.Errorf("interrupted: %w", context.Cause(ctx))
+		}
+		if r.report(ctx, s, out) {
+			differs++
+		}
+	}
+	return differs, nil
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// page is the rows of FIDELITY.md, one per line: the section, a tab, the behaviour. A
+// test holds it against FIDELITY.md and writes it anew with -update.
+//
+//go:embed rows.txt
+var page string
+
+// row is one behaviour that FIDELITY.md states.
+type row struct {
+	section, text string
+	check         func(*check) // nil: not checkable
+	needs         string       // "vpc", "subnets" or "balancer": what the check needs beside an account
+	reason        string       // why it is not checkable
+}
+
+// check is a check of a row: the beginning of the row's text, what it needs, and
+// what it does.
+type checked struct {
+	begins, needs string
+	do            func(*check)
+}
+
+// rows are all of them, each with its check or the reason why there is none.
+func rows() (all []row, err error) {
+	checks := allChecks()
+	used := make([]int, len(checks))
+	for _, line := range strings.Split(strings.TrimSpace(page), "\n") {
+		section, text, _ := strings.Cut(line, "\t")
+		r := row{section: section, text: text}
+		for i, c := range checks {
+			if strings.HasPrefix(text, c.begins) {
+				r.check, r.needs = c.do, c.needs
+				used[i]++
+			}
+		}
+		if r.check == nil {
+			r.reason = reasonOf(r)
+		}
+		all = append(all, r)
+	}
+	for i, n := range used {
+		if n != 1 {
+			return nil, fmt.Errorf("the check %q is of %d rows of FIDELITY.md, not of one", checks[i].begins, n)
+		}
+	}
+	return all, nil
+}
+
+// reasons say why rows are not checkable, by the beginning of their text; then by
+// section.
+var reasons = []struct{ begins, why string }{
+	{"Names of members", "it is about the wire, which every other check goes through"},
+	{"Token buckets", "it would use up the rates that the account shares with others"},
+	{"DescribeAlarms 9", "it would use up the rates that the account shares with others"},
+	{"GetLogEvents 25", "it would use up the rates that the account shares with others"},
+	{"DiscoverInstances 1,000/s", "it would use up the rates that the account shares with others"},
+	{"Cloud Map's writes", "it would use up the rates that the account shares with others"},
+	{"Stale reads", "AWS does not say when it answers from the past"},
+	{"A question that was not asked before", "AWS does not say when it answers from the past"},
+	{"A lost request", "it is about networks"},
+	{"Quotas", "it would take hundreds of resources"},
+	{"Name servers", "it needs a resolver in the VPC"},
+	{"Answers:", "it needs a resolver in the VPC"},
+	{"SRV:", "it needs a resolver in the VPC"},
+	{"Names without records", "it needs a resolver in the VPC"},
+	{"GetMetricStatistics", "custom metrics cost money and take minutes to show"},
+	{"History:", "AWS writes the history minutes later"},
+	{"One seed", "it is not AWS's"},
+	{"An OIDC client secret", "it needs an identity provider"},
+}
+
+var sectionReasons = map[string]string{
+	"Application Auto Scaling":         "it needs tasks that run, under load, for minutes",
+	"CloudWatch":                       "it is about the protocols, which every other check goes through",
+	"CloudWatch Logs":                  "it needs tasks that run",
+	"CodeDeploy":                       "it needs tasks that run, a load balancer and an IAM role",
+	"Data plane":                       "it is about requests through a load balancer to tasks that run",
+	"ecs":                              "it needs tasks that run",
+	"Elastic Load Balancing v2":        "it is about requests through a load balancer to targets that answer",
+	"Cloud Map":                        "it needs tasks that run, or a resolver in the VPC",
+	"Protocols, credentials, networks": "it is about the wire, or about networks that the account shares",
+}
+
+func reasonOf(r row) string {
+	for _, x := range reasons {
+		if strings.HasPrefix(r.text, x.begins) {
+			return x.why
+		}
+	}
+	return sectionReasons[r.section]
+}
+
+func (r row) listed() string {
+	if r.check == nil {
+		return "not checkable  " + r.section + ": " + r.text + " (" + r.reason + ")"
+	}
+	needs := ""
+	if r.needs != "" {
+		needs = " (needs --" + r.needs + ")"
+	}
+	return "checked        " + r.section + ": " + r.text + needs
+}
+
+// report checks a row and prints what came of it; differs is whether AWS does
+// otherwise.
+func (r row) report(ctx context.Context, s *site, out io.Writer) (differs bool) {
+	say := func(word string) { fmt.Fprintf(out, "%-14s %s: %s\n", word, r.section, r.text) }
+	switch {
+	case r.check == nil:
+		say("not checkable")
+		fmt.Fprintf(out, "    %s\n", r.reason)
+		return false
+	case !s.has(r.needs):
+		say("not checked")
+		fmt.Fprintf(out, "    needs --%s\n", r.needs)
+		return false
+	}
+	c := &check{ctx: ctx, site: s}
+	c.run(r.check)
+	switch {
+	case c.err != nil:
+		say("failed")
+		fmt.Fprintf(out, "    %v\n", c.err)
+		return ctx.Err() == nil
+	case len(c.differences) > 0:
+		say("differs")
+		for _, d := range c.differences {
+			fmt.Fprintf(out, "    %s\n", d)
+		}
+		return true
+	}
+	say("agrees")
+	return false
+}

@@ -1,0 +1,286 @@
+package wire
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// longestYouth is how long the birth of an object is remembered: longer than any
+// stale read is old.
+const longestYouth = 10 * time.Minute
+
+// births are the objects that the world got lately, with the time of each.
+type births struct {
+	at    map[string]time.Time
+	order []string
+}
+
+// noteBirth notes the objects that reads show without the time of their creation.
+func noteBirth(tx *world.Tx, c world.Change) {
+	switch o := c.Object.(type) {
+	case *world.Service:
+		state(tx).born(o.ARN, o.CreatedAt, tx.Now())
+	case *world.TaskSet:
+		state(tx).born(o.ARN, o.CreatedAt, tx.Now())
+	case *world.Task:
+		state(tx).born(o.ARN, o.CreatedAt, tx.Now())
+	case *world.Instance:
+		state(tx).born(o.ID, o.At, tx.Now())
+	}
+}
+
+func (s *regionState) born(id string, at, now time.Time) {
+	b := &s.births
+	if id == "" || b.at[id].Equal(at) || now.Sub(at) > longestYouth {
+		return
+	}
+	for len(b.order) > 0 && now.Sub(b.at[b.order[0]]) > longestYouth {
+		delete(b.at, b.order[0])
+		b.order = b.order[1:]
+	}
+	if b.at == nil {
+		b.at = map[string]time.Time{}
+	}
+	if _, ok := b.at[id]; !ok {
+		b.order = append(b.order, id)
+	}
+	b.at[id] = at
+}
+
+// rememberObjects keeps the objects of an answer by themselves, so that another
+// question about one of them can be answered from the past too.
+func (s *regionState) rememberObjects(c *call, a answer) {
+	if a.ref != nil {
+		return
+	}
+	out := a.out.Elem()
+	for i := range out.NumField() {
+		for _, x := range objectsIn(out.Field(i)) {
+			if id := identityOf(x); id != "" {
+				keep(&s.objects, objectKey(c.op.name, x, id), answer{at: a.at, out: x})
+			}
+		}
+	}
+}
+
+func objectKey(operation string, x reflect.Value, id string) string {
+	return operation + " " + x.Type().Name() + " " + id
+}
+
+// objectsIn are the objects that a member of an answer holds.
+func objectsIn(v reflect.Value) (all []reflect.Value) {
+	switch {
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+		for i := range v.Len() {
+			all = append(all, v.Index(i))
+		}
+	case v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Kind() == reflect.Struct:
+		all = append(all, v.Elem())
+	}
+	return all
+}
+
+// identityOf is what tells an object from every other of the Region: its ARN, or
+// the id of a deployment or an instance; "" if it has neither.
+func identityOf(v reflect.Value) string {
+	name := v.Type().Name()
+	fields := []string{name + "Arn", "Arn", "DeploymentId"}
+	if strings.Contains(name, "Instance") {
+		fields = append(fields, "Id")
+	}
+	if name == "Failure" {
+		return ""
+	}
+	for _, field := range fields {
+		f := v.FieldByName(field)
+		if f.IsValid() && f.Type() == reflect.TypeFor[*string]() && !f.IsNil() {
+			return f.Elem().String()
+		}
+	}
+	return ""
+}
+
+// bornAt is when an object was made, as far as it or the world tells.
+func (s *regionState) bornAt(v reflect.Value) (time.Time, bool) {
+	for _, field := range []string{"CreatedAt", "CreateTime", "RegisteredAt"} {
+		f := v.FieldByName(field)
+		if f.IsValid() && f.Type() == reflect.TypeFor[*time.Time]() && !f.IsNil() {
+			return *f.Interface().(*time.Time), true
+		}
+	}
+	at, ok := s.births.at[identityOf(v)]
+	return at, ok
+}
+
+// past answers questions as of a time.
+type past struct {
+	*regionState
+	operation string
+	in        reflect.Value
+	absent    func(id string) *world.Refusal // of the operation; nil: it has none
+	now       time.Time
+	age       time.Duration
+	changed   bool     // the answer differs from the fresh one
+	missing   []string // identities of objects that were not there
+}
+
+// recallObjects answers a read whose question was not asked in the past.
+func (s *Server) recallObjects(tx *world.Tx, c *call, p *course, fresh answer) {
+	if p.age <= 0 || fresh.ref != nil {
+		return
+	}
+	w := &past{regionState: state(tx), operation: c.op.name, in: c.in.Elem(), absent: c.room.Missing[c.op.name], now: tx.Now(), age: p.age}
+	out := reflect.New(c.op.out)
+	out.Elem().Set(fresh.out.Elem())
+	for i := range out.Elem().NumField() {
+		if out.Elem().Type().Field(i).IsExported() {
+			w.rewrite(out.Elem().Field(i))
+		}
+	}
+	switch {
+	case !w.changed:
+		return
+	case len(w.missing) > 0 && w.absent != nil:
+		p.past = &answer{at: w.now.Add(-w.age), ref: w.absent(w.missing[0])}
+		return
+	}
+	w.fail(out.Elem())
+	p.past = &answer{at: w.now.Add(-w.age), out: out}
+}
+
+// rewrite makes a member of an answer what it was then.
+func (w *past) rewrite(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Slice:
+		w.rewriteList(v)
+	case reflect.Map:
+		w.rewriteMap(v)
+	case reflect.Pointer:
+		if len(objectsIn(v)) == 0 || w.absent == nil {
+			return
+		}
+		then, there := w.then(v.Elem())
+		if !there {
+			return // the whole answer is a refusal
+		}
+		to := reflect.New(v.Type().Elem())
+		to.Elem().Set(then)
+		v.Set(to)
+	}
+}
+
+func (w *past) rewriteList(v reflect.Value) {
+	list := reflect.MakeSlice(v.Type(), 0, v.Len())
+	for i := range v.Len() {
+		x := v.Index(i)
+		switch x.Kind() {
+		case reflect.String:
+			if at, ok := w.births.at[x.String()]; ok && w.isYoung(at) {
+				w.changed = true
+				continue
+			}
+		case reflect.Struct:
+			then, there := w.then(x)
+			if !there {
+				continue
+			}
+			x = then
+		}
+		list = reflect.Append(list, x)
+	}
+	if !v.IsNil() {
+		v.Set(list)
+	}
+}
+
+func (w *past) rewriteMap(v reflect.Value) {
+	if v.IsNil() || v.Type().Key().Kind() != reflect.String {
+		return
+	}
+	kept := reflect.MakeMap(v.Type())
+	for _, key := range v.MapKeys() {
+		if at, ok := w.births.at[key.String()]; ok && w.isYoung(at) {
+			w.changed = true
+			continue
+		}
+		kept.SetMapIndex(key, v.MapIndex(key))
+	}
+	v.Set(kept)
+}
+
+func (w *past) isYoung(at time.Time) bool { return w.now.Sub(at) < w.age }
+
+// then is an object as it was then; false if it was not there.
+func (w *past) then(x reflect.Value) (reflect.Value, bool) {
+	id := identityOf(x)
+	if id == "" {
+		return x, true
+	}
+	if at, ok := w.bornAt(x); ok && w.isYoung(at) {
+		w.changed, w.missing = true, append(w.missing, id)
+		return x, false
+	}
+	a, ok := recall(&w.objects, objectKey(w.operation, x, id), w.now, w.age)
+	if !ok {
+		return w.without(x), true
+	}
+	w.changed = true
+	then := reflect.New(x.Type()).Elem()
+	then.Set(a.out)
+	// An answer without the tags may stand for one that includes them.
+	if tags := then.FieldByName("Tags"); tags.IsValid() {
+		tags.Set(x.FieldByName("Tags"))
+	}
+	return then, true
+}
+
+// without is an object that no answer of then shows: as it is now, without the task
+// sets that are younger.
+func (w *past) without(x reflect.Value) reflect.Value {
+	sets := x.FieldByName("TaskSets")
+	if !sets.IsValid() || sets.Kind() != reflect.Slice {
+		return x
+	}
+	then := reflect.New(x.Type()).Elem()
+	then.Set(x)
+	missing := w.missing
+	w.rewriteList(then.FieldByName("TaskSets"))
+	w.missing = missing
+	return then
+}
+
+// fail lists the objects that were asked for and were not there among the failures
+// of an answer that has such a list.
+func (w *past) fail(out reflect.Value) {
+	list := out.FieldByName("Failures")
+	if !list.IsValid() || list.Kind() != reflect.Slice {
+		return
+	}
+	all := reflect.AppendSlice(reflect.MakeSlice(list.Type(), 0, 0), list)
+	for _, id := range w.missing {
+		if !w.isAskedFor(id) {
+			continue
+		}
+		f := reflect.New(list.Type().Elem()).Elem()
+		arn, reason := id, "MISSING"
+		f.FieldByName("Arn").Set(reflect.ValueOf(&arn))
+		f.FieldByName("Reason").Set(reflect.ValueOf(&reason))
+		all = reflect.Append(all, f)
+	}
+	list.Set(all)
+}
+
+// isAskedFor reports whether a list of the question has an object's ARN or its name.
+func (w *past) isAskedFor(id string) bool {
+	for i := range w.in.NumField() {
+		names, ok := w.in.Field(i).Interface().([]string)
+		if ok && slices.ContainsFunc(names, func(n string) bool { return n == id || strings.HasSuffix(id, "/"+n) }) {
+			return true
+		}
+	}
+	return false
+}

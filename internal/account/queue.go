@@ -1,0 +1,181 @@
+package account
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// priority says which of the calls that wait for a token gets the next one.
+type priority int
+
+const (
+	poll        priority = iota // a read; it leaves a quarter of each burst to the others
+	ahead                       // a write, and a read that a write depends on
+	outstanding                 // a read that a write depends on which has its tokens already
+)
+
+const (
+	// paidFor is how long the tokens of an unsent write stay its own. The write
+	// reads again what it depends on within this time.
+	paidFor = 30 * time.Second
+	// leastWait is the shortest wait for a token. A float that is rounded down
+	// would wait for nothing.
+	leastWait = time.Millisecond
+)
+
+type priorityKey struct{}
+
+// BeforeWrite marks reads under the context as reads that a write depends on.
+// They get their tokens before all polls.
+func BeforeWrite(ctx context.Context) context.Context { return withPriority(ctx, ahead) }
+
+// BeforeUnsentWrite marks reads under the context as reads that a write depends on,
+// after the write got its tokens and was not sent. They go before all other calls.
+func BeforeUnsentWrite(ctx context.Context) context.Context { return withPriority(ctx, outstanding) }
+
+func withPriority(ctx context.Context, p priority) context.Context {
+	return context.WithValue(ctx, priorityKey{}, max(p, priorityOf(ctx)))
+}
+
+func priorityOf(ctx context.Context) priority {
+	p, _ := ctx.Value(priorityKey{}).(priority)
+	return p
+}
+
+// priority is that of the request. Writes and the calls of the credential chain do
+// not wait for polls.
+func (r request) priority(ctx context.Context) priority {
+	if r.write || strings.HasPrefix(r.operation, "sts:") {
+		return max(ahead, priorityOf(ctx))
+	}
+	return priorityOf(ctx)
+}
+
+// queue is one bucket and the calls that wait for its tokens. The call with the
+// highest priority goes first; among equals, the one that came first.
+type queue struct {
+	tokens  *rate.Limiter
+	keep    float64 // tokens that polls leave
+	waiting []*turn
+}
+
+type turn struct{ priority priority }
+
+func newQueue(b bucket) *queue {
+	burst := max(1, int(b.burst*share))
+	return &queue{tokens: rate.NewLimiter(rate.Limit(b.rate*share), burst), keep: float64(burst / 4)}
+}
+
+func (q *queue) enter(p priority) *turn {
+	t := &turn{p}
+	i := slices.IndexFunc(q.waiting, func(x *turn) bool { return x.priority < p })
+	if i < 0 {
+		i = len(q.waiting)
+	}
+	q.waiting = slices.Insert(q.waiting, i, t)
+	return t
+}
+
+func (q *queue) leave(t *turn) {
+	q.waiting = slices.DeleteFunc(q.waiting, func(x *turn) bool { return x == t })
+}
+
+// take takes a token if it is t's turn. Otherwise it returns how long to wait before
+// asking again.
+func (q *queue) take(t *turn, now time.Time) (wait time.Duration) {
+	place := slices.Index(q.waiting, t)
+	need := float64(place + 1)
+	if t.priority == poll {
+		need += q.keep
+	}
+	missing := need - q.tokens.TokensAt(now)
+	if missing <= 1e-6 && place == 0 {
+		q.tokens.ReserveN(now, 1)
+		return 0
+	}
+	wait = time.Duration(missing / float64(q.tokens.Limit()) * float64(time.Second))
+	return max(wait.Round(time.Microsecond), leastWait)
+}
+
+// pass takes one token for the operation from each of its buckets, one bucket after
+// the other. It returns how long that took.
+func (l *Limits) pass(ctx context.Context, g gate, operation string, p priority) (waited time.Duration, err error) {
+	for _, b := range bucketsOf(operation) {
+		d, err := l.passOne(ctx, g, b, p)
+		if waited += d; err != nil {
+			return waited, err
+		}
+	}
+	return waited, nil
+}
+
+func (l *Limits) passOne(ctx context.Context, g gate, b bucket, p priority) (waited time.Duration, err error) {
+	q, t := l.enter(g.owner, b, p)
+	defer l.leave(q, t)
+	for {
+		wait := l.take(q, t, g.clock.Now())
+		if wait == 0 {
+			return waited, nil
+		}
+		if err := g.sleep(ctx, wait); err != nil {
+			return waited, err
+		}
+		waited += wait
+	}
+}
+
+func (l *Limits) enter(owner string, b bucket, p priority) (*queue, *turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := owner + "\x00" + b.name
+	q, ok := l.queues[key]
+	if !ok {
+		q = newQueue(b)
+		l.queues[key] = q
+	}
+	return q, q.enter(p)
+}
+
+func (l *Limits) leave(q *queue, t *turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q.leave(t)
+}
+
+func (l *Limits) take(q *queue, t *turn, now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return q.take(t, now)
+}
+
+// keepPaid remembers that a write took its tokens and was not sent. Its next attempt
+// is sent without waiting, so that a write whose reads are too old by its turn reads
+// again and keeps its place.
+func (l *Limits) keepPaid(owner string, r request, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, at := range l.paid {
+		if now.Sub(at) > paidFor {
+			delete(l.paid, key)
+		}
+	}
+	l.paid[r.paidKey(owner)] = now
+}
+
+// usePaid reports whether an earlier attempt of the write left its tokens.
+func (l *Limits) usePaid(owner string, r request, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := r.paidKey(owner)
+	at, ok := l.paid[key]
+	delete(l.paid, key)
+	return ok && now.Sub(at) <= paidFor
+}
+
+func (r request) paidKey(owner string) string {
+	return strings.Join([]string{owner, r.operation, r.resource, string(r.action.ID)}, "\x00")
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/stage"
+	"github.com/sluice-ecs/sluice/internal/watch"
+)
+
+// unchanged ends a deploy whose plan has no changes. It succeeds only if the verdict
+// of `sluice wait` is success; a deployment that still runs is followed to its own.
+func (p *program) unchanged(ctx context.Context, pre *prepared, noWait bool) error {
+	now := pre.plan.Current
+	switch {
+	case now == nil || now.Does == plan.DoesNothing:
+		return p.noChanges(noChangesText(pre.plan), sluice.ExitDone)
+	case now.Does == plan.DoesNotRun:
+		err := p.noChanges(fmt.Sprintf("No changes: %s has %s, as the files ask, but %s", pre.service(), pre.plan.To, now.Detail), sluice.ExitUndecided)
+		p.printNext(now.Next)
+		return err
+	}
+	if noWait && now.Outcome == "" {
+		err := p.noChanges(fmt.Sprintf("No changes: AWS is still bringing %s to %s: %s", pre.service(), pre.plan.To, now.Detail), sluice.ExitDone)
+		p.printNext(fmt.Sprintf("sluice wait --cluster %s --service %s tells how it ends", pre.plan.Cluster, pre.plan.Service))
+		return err
+	}
+	return p.followCurrent(ctx, pre)
+}
+
+// noChanges prints that nothing is written, as text or as an event.
+func (p *program) noChanges(message string, with int) error {
+	if p.flags.output == jsonOut {
+		r := &jsonLines{w: p.env.Out}
+		r.event(sluice.Seal("", "", sluice.Noted{Message: message}))
+		return code(with)
+	}
+	p.say(message)
+	return code(with)
+}
+
+// printNext prints what to do next, for people only.
+func (p *program) printNext(next string) {
+	if next != "" && p.flags.output == text {
+		fmt.Fprintln(p.env.Err, "next: "+next)
+	}
+}
+
+func noChangesText(pl *plan.Plan) string {
+	if pl.Standalone {
+		return fmt.Sprintf("No changes: %s is registered, as the files ask.", pl.To)
+	}
+	return fmt.Sprintf("No changes: %s/%s runs %s, as the files ask.", pl.Cluster, pl.Service, pl.From)
+}
+
+// followCurrent waits for the verdict on what AWS does already, and exits by it, as
+// `sluice wait` does.
+func (p *program) followCurrent(ctx context.Context, pre *prepared) error {
+	if p.flags.output == text {
+		fmt.Fprintf(p.env.Err, "No changes: the files ask for %s; following its deployment that runs\n", pre.plan.To)
+	}
+	v := p.newWaitView(false, pre.clock.Now())
+	var w waited
+	w.seen, w.err = watch.New(pre.account, pre.clock).Wait(ctx, stage.CurrentOf(pre.plan), v.see)
+	v.close([]waited{w})
+	return waitCode(ctx, []waited{w})
+}
+
+// unchangedWords are what a deployment would do where nothing changes.
+func unchangedWords(p *plan.Plan) string {
+	now := p.Current
+	switch {
+	case now == nil || now.Does == plan.DoesNothing:
+		return ""
+	case now.Does == plan.DoesNotRun:
+		return fmt.Sprintf("sluice deploy would change nothing and exit with %d: %s\n", sluice.ExitUndecided, now.Detail)
+	case now.Outcome != "":
+		return fmt.Sprintf("sluice deploy would change nothing and exit with %d: %s: %s\n", now.Outcome.ExitCode(), now.Outcome, now.Detail)
+	}
+	return fmt.Sprintf("sluice deploy would follow the running deployment of %s: %s\n", p.To, now.Detail)
+}

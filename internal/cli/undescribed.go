@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// undescribed are sentences on what gets requests, or was left by an earlier deployment,
+// and is not described by the files. While a deployment is under way its canary is.
+func (t *tree) undescribed() (all []string) {
+	if t.Claim != "" || t.Deployment != nil && t.Deployment.Outcome == "" {
+		return nil
+	}
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	for _, s := range t.Sets {
+		switch {
+		case s.Status != "ACTIVE":
+		case s.ours:
+			say("task set %s of %s was left by an earlier deployment: the next deployment removes it", s.ID, s.Revision)
+		case s.inGroups:
+			say("task set %s of %s gets requests, and sluice did not make it", s.ID, s.Revision)
+		}
+	}
+	if c := t.Beside; c != nil && c.Status == "ACTIVE" {
+		say("canary service %s of %s was left by an earlier deployment: the next deployment removes it", c.Service, c.Revision)
+	}
+	for _, l := range t.Left {
+		if !strings.HasPrefix(l.State, "draining") {
+			say("target %s of %s is no task of the service", l.Address, l.Group)
+		}
+	}
+	for _, r := range t.Rules {
+		if r.Canary != nil && *r.Canary > 0 {
+			say("the %s sends requests to the canary target group (weight %d)", r.Name, *r.Canary)
+		}
+	}
+	for _, n := range t.Names {
+		for _, f := range n.Found {
+			if f.Variant == sluice.Canary && f.Found > 0 {
+				say("%s finds %s that an earlier deployment left", n.Name, sluice.Plural(f.Found, "canary task"))
+			}
+		}
+	}
+	return all
+}

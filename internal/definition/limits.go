@@ -1,0 +1,93 @@
+package definition
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice-ecs/sluice/internal/printable"
+)
+
+// limit is what AWS demands of one value (ECS API Reference, "RegisterTaskDefinition",
+// "CreateService", "PortMapping", "HealthCheck"). AWS says so only at the call, when a
+// deployment has begun.
+type limit struct {
+	path     string // without indices, as the decoder names it
+	min, max int64
+}
+
+const anyMost = math.MaxInt32
+
+var limits = [...]limit{
+	{"desiredCount", 0, anyMost},
+	{"healthCheckGracePeriodSeconds", 0, anyMost},
+	{"deploymentConfiguration.minimumHealthyPercent", 0, anyMost},
+	{"deploymentConfiguration.maximumPercent", 0, anyMost},
+	{"loadBalancers[].containerPort", 1, 65535},
+	{"serviceRegistries[].containerPort", 0, 65535},
+	{"serviceRegistries[].port", 0, 65535},
+	{"containerDefinitions[].portMappings[].containerPort", 1, 65535},
+	{"containerDefinitions[].portMappings[].hostPort", 0, 65535},
+	{"containerDefinitions[].cpu", 0, anyMost},
+	{"containerDefinitions[].memory", 4, anyMost},
+	{"containerDefinitions[].memoryReservation", 4, anyMost},
+	{"containerDefinitions[].startTimeout", 0, anyMost},
+	{"containerDefinitions[].stopTimeout", 0, anyMost},
+	{"containerDefinitions[].healthCheck.interval", 5, 300},
+	{"containerDefinitions[].healthCheck.timeout", 2, 120},
+	{"containerDefinitions[].healthCheck.retries", 1, 10},
+	{"containerDefinitions[].healthCheck.startPeriod", 0, 300},
+	{"ephemeralStorage.sizeInGiB", 20, 200},
+}
+
+// nameShape is a name of ECS: of a family, a service, a container.
+var nameShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
+
+// IsName reports whether ECS takes the name for a service, a cluster, a family or a
+// container.
+func IsName(name string) bool { return nameShape.MatchString(name) }
+
+// nameds are the values that have to be names.
+var nameds = [...]string{"family", "serviceName", "containerDefinitions[].name"}
+
+// checkNumber refuses a number that AWS refuses.
+func (d *decoder) checkNumber(n *Node, value int64, where string) {
+	for _, l := range limits {
+		if !d.strict || l.path != where || value >= l.min && value <= l.max {
+			continue
+		}
+		if l.max == anyMost {
+			d.refuse(d.src.At(n, "%s is %d or more, and this is %d", where, l.min, value))
+			continue
+		}
+		d.refuse(d.src.At(n, "%s is a number from %d to %d, and this is %d", where, l.min, l.max, value))
+	}
+}
+
+// checkText refuses a text that AWS refuses.
+func (d *decoder) checkText(n *Node, where string) {
+	if !d.strict {
+		return
+	}
+	for _, path := range nameds {
+		if path == where && !IsName(n.Text) {
+			d.refuse(d.src.At(n, "%s has 1 to 255 of the characters A-Z a-z 0-9 _ -, and this is %s", where, shownName(n.Text)))
+		}
+	}
+	if where == "containerDefinitions[].image" && (n.Text == "" || strings.ContainsFunc(n.Text, printable.Obeyed) || strings.ContainsAny(n.Text, "\n\t")) {
+		d.refuse(d.src.At(n, "%s is the name of an image, and this is %s", where, shownName(n.Text)))
+	}
+}
+
+// shownName is a name that is none, short and in quotes.
+func shownName(name string) string {
+	if name == "" {
+		return "empty"
+	}
+	if n := utf8.RuneCountInString(name); n > 60 {
+		return fmt.Sprintf("%q … of %d characters", string([]rune(name)[:60]), n)
+	}
+	return fmt.Sprintf("%q", name)
+}

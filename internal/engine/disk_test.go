@@ -1,0 +1,68 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/engine"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+var errDiskFull = errors.New("no space left on device")
+
+// fills lets the disk be full at row n of the journal, for some rows.
+func (b *bench) fills(n, rows int) {
+	row := 0
+	b.journal.Around(func(_ string, write func() error) error {
+		if row++; row >= n && row < n+rows {
+			return errDiskFull
+		}
+		return write()
+	})
+}
+
+// outOfDisk runs a deployment whose journal cannot be written from row n on, and then
+// resumes it. It reports whether there was such a row.
+func (b *bench) outOfDisk(id string, n, rows int, state func() string, want string) bool {
+	b.Helper()
+	ctx := context.Background()
+	b.fills(n, rows)
+	end, err := b.engine.Run(ctx, id, engine.Options{})
+	b.journal.Around(func(_ string, write func() error) error { return write() })
+	if err == nil && end.State == journal.Ended {
+		return false
+	}
+	if !errors.Is(err, journal.ErrUnusable) {
+		b.Errorf("row %d: %v", n, err)
+	}
+	now := got(b.journal.Deployment(ctx, id))(b)
+	if now.State == journal.Ended {
+		b.Errorf("row %d: %s %s, want a pause", n, now.State, now.Outcome)
+	}
+	end = got(b.engine.Run(ctx, id, engine.Options{}))(b)
+	if end.Outcome != sluice.Succeeded || state() != want {
+		b.Errorf("row %d: %s: %s; %s\n%s", n, end.Outcome, end.Cause, state(), b.log())
+	}
+	b.noneLost()
+	return true
+}
+
+// A full disk says nothing about the deployment: it pauses, and goes on when there is
+// room again.
+func TestFullDiskPausesEveryKind(t *testing.T) {
+	const step = 23
+	for _, rows := range []int{1, 100000} {
+		for n, more := 2, true; more; n += step {
+			on(t, options{}, func(b *bench) {
+				more = b.outOfDisk(b.start(b.files("sim/web:v2", canaryPipeline)), n, rows, b.state, servesV2)
+			})
+		}
+		for n, more := 2, true; more; n += step {
+			rolls(t, func(b *bench) {
+				more = b.outOfDisk(b.start(b.hosted("sim/web:v2", pipelined(half, fifth, roll, home, clean), breaker)), n, rows, b.weights, "primary 100 canary 0")
+			})
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Limit is how many bytes of a file are read. AWS takes task definitions of 64 KiB
+// ("Amazon ECS service quotas").
+const Limit = 256 << 10
+
+// ErrOutside is in the tree of the error of a name or a symbolic link that leads
+// out of the folder.
+var ErrOutside = errors.New("it leads out of the folder")
+
+// FS is a folder of this machine. The zero value is no folder.
+type FS struct{ dir string }
+
+// New is the folder at a path.
+func New(dir string) fs.FS { return FS{dir} }
+
+// Open opens a regular file or a folder below the folder. A symbolic link is
+// followed as long as it stays inside.
+//
+// A file is looked at before it is opened, so that a named pipe blocks nothing,
+// and again afterwards, because it may have been exchanged.
+func (f FS) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, failed(name, ErrOutside)
+	}
+	root, err := f.root()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	local := filepath.FromSlash(name)
+	before, err := root.Stat(local)
+	if err != nil {
+		return nil, failed(name, inside(root, local, err))
+	}
+	if err := readable(before); err != nil {
+		return nil, failed(name, err)
+	}
+	opened, err := root.OpenFile(local, os.O_RDONLY|withoutBlocking, 0)
+	if err != nil {
+		return nil, failed(name, inside(root, local, err))
+	}
+	after, err := opened.Stat()
+	if err == nil {
+		err = readable(after)
+	}
+	if err != nil {
+		opened.Close()
+		return nil, failed(name, err)
+	}
+	if after.IsDir() {
+		return opened, nil
+	}
+	return &file{from: opened, left: Limit}, nil
+}
+
+// root opens the folder itself. What is no folder is not opened: a named pipe would
+// block.
+func (f FS) root() (*os.Root, error) {
+	info, err := os.Stat(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: f.dir, Err: errors.New("it is no folder")}
+	}
+	return os.OpenRoot(f.dir)
+}
+
+func failed(name string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return &fs.PathError{Op: "open", Path: name, Err: err}
+}
+
+// readable refuses what is neither a folder nor a regular file of a fitting size.
+func readable(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return nil
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("it is %s, and only regular files are read", kind(info.Mode()))
+	case info.Size() > Limit:
+		return fmt.Errorf("the file has %d bytes, and at most %d are read", info.Size(), Limit)
+	}
+	return nil
+}
+
+func kind(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "no regular file"
+}
+
+// inside replaces the error of a path that leaves the root, which package os does
+// not export, by [ErrOutside].
+func inside(root *os.Root, name string, err error) error {
+	var path, escape *fs.PathError
+	_, outside := root.Lstat("..")
+	if !errors.As(outside, &escape) || !errors.As(err, &path) || !errors.Is(path.Err, escape.Err) {
+		return err
+	}
+	if info, lerr := root.Lstat(name); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("it is a symbolic link, and %w", ErrOutside)
+	}
+	return ErrOutside
+}
+
+// Stat describes a file or a folder without opening it.
+func (f FS) Stat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, failed(name, ErrOutside)
+	}
+	root, err := f.root()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, failed(name, inside(root, filepath.FromSlash(name), err))
+	}
+	return info, nil
+}
+
+// file is an open file of which at most left bytes are read: the size that a file
+// system reports may be less than what it gives.
+type file struct {
+	from *os.File
+	left int
+}
+
+func (f *file) Stat() (fs.FileInfo, error) { return f.from.Stat() }
+func (f *file) Close() error               { return f.from.Close() }
+
+func (f *file) Read(p []byte) (int, error) {
+	n, err := f.from.Read(p[:min(len(p), max(f.left, 1))])
+	if n > f.left {
+		return 0, fmt.Errorf("the file has more than %d bytes, and at most that many are read", Limit)
+	}
+	f.left -= n
+	return n, err
+}

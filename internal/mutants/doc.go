@@ -1,0 +1,11 @@
+// Package mutants checks the tests. It breaks one rule of the source at a time and
+// requires that a test fails. A rule that can be broken without a failing test is a
+// survivor.
+//
+// The files in testdata list the mutations, one file for each area of the source.
+// The compiler reads the changed file through an overlay, so that no build contains a
+// mutation. `make test` runs a tenth of the list, another one for each state of the
+// source; `make mutants` runs all of it.
+//
+// Start reading at parse_test.go for the format, then at run_test.go.
+package mutants

@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+)
+
+// ForeignTarget is a target in one of the application's target groups that is no
+// task of the service.
+type ForeignTarget struct {
+	Group string `json:"group"` // name
+	ID    string `json:"id"`    // IP address
+	State string `json:"state"`
+}
+
+func (t ForeignTarget) String() string { return fmt.Sprintf("%s in %s (%s)", t.ID, t.Group, t.State) }
+
+// BothForeign are the targets that two reads show.
+func BothForeign(a, b []ForeignTarget) (all []ForeignTarget) {
+	for _, t := range b {
+		if slices.ContainsFunc(a, func(x ForeignTarget) bool { return x.Group == t.Group && x.ID == t.ID }) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// leftSets are the task sets that earlier deployments of the application left and
+// that a deployment may remove.
+func (l Live) leftSets() (all []sluice.TaskSet) {
+	for _, ts := range l.TaskSets {
+		if LeftOver(ts, l.Lost.Former) || slices.Contains(l.Left, ts.ID) && ts.Status == "ACTIVE" {
+			all = append(all, ts)
+		}
+	}
+	return all
+}
+
+// formerLeft is the id of what served before a deployment that did not end, if that
+// deployment left it.
+func (l Live) formerLeft() string {
+	for _, ts := range l.TaskSets {
+		if ts.ID == l.Lost.Former && LeftOver(ts, ts.ID) {
+			return ts.ID
+		}
+	}
+	return ""
+}
+
+// foreignSets are ACTIVE task sets that neither sluice nor a former tool of the
+// application made, and that get requests as the application's variants do.
+func (l Live) foreignSets(app *appfile.Application) (all []sluice.TaskSet) {
+	for _, ts := range l.TaskSets {
+		removable := slices.ContainsFunc(l.leftSets(), func(x sluice.TaskSet) bool { return x.ID == ts.ID })
+		idle := ts.Scale == 0 && ts.Running+ts.Pending == 0 // it gets no requests
+		if ts.Status == "ACTIVE" && !removable && !idle && l.reached(app, ts) {
+			all = append(all, ts)
+		}
+	}
+	return all
+}
+
+// reached reports whether requests reach a task set through the target groups or the
+// registry of the application.
+func (l Live) reached(app *appfile.Application, set sluice.TaskSet) bool {
+	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
+		if g != nil && g.ARN != "" && set.TargetGroup == g.ARN {
+			return true
+		}
+	}
+	if l.Registry == nil || l.Service == nil {
+		return false
+	}
+	for _, raw := range l.Service.TaskSets {
+		if aws.ToString(raw.Id) == set.ID && len(raw.ServiceRegistries) > 0 {
+			return aws.ToString(raw.ServiceRegistries[0].RegistryArn) == l.Registry.ARN
+		}
+	}
+	return false
+}
+
+// leaves reports whether earlier deployments left something that a pipeline removes
+// before its first stage. Without a PRIMARY task set nothing else may serve.
+func leaves(app *appfile.Application, live Live) bool {
+	switch HostingOf(app) {
+	case appfile.TaskSets:
+		theirs := app.OnOtherTargets == sluice.RemoveTargets && len(live.foreignSets(app)) > 0
+		return live.primary() != nil && (len(live.leftSets()) > 0 || theirs || live.LeftRecords > 0)
+	case appfile.Services:
+		made, stands := live.besideStands()
+		return stands && Ours(made) || live.LeftRecords > 0
+	}
+	return false
+}
+
+// refuseOthers stops a deployment beside task sets and targets of others that get
+// requests from the application's groups, unless its file allows them.
+func refuseOthers(app *appfile.Application, live Live, o Options) error {
+	if HostingOf(app) == "" || o.Only || app.OnOtherTargets == sluice.AllowTargets {
+		return nil
+	}
+	const allow = "onOtherTargets: allow in the application file to deploy beside it"
+	if sets := live.foreignSets(app); len(sets) > 0 && app.OnOtherTargets != sluice.RemoveTargets {
+		ts := sets[0]
+		cluster, service := Whereabouts(app)
+		return &sluice.Error{Op: "plan", Resource: cluster + "/" + service, Kind: sluice.Conflict,
+			Err: fmt.Errorf("task set %s of %s is ACTIVE with %s in %s, and sluice did not make it: it gets requests beside the release",
+				ts.ID, ts.Revision, sluice.Plural(ts.Running, "running task"), groupOf(ts)),
+			Next: fmt.Sprintf("delete it: aws ecs delete-task-set --cluster %s --service %s --task-set %s --force. Or write onOtherTargets: remove to have sluice drain and delete it, or %s",
+				cluster, service, ts.ID, allow)}
+	}
+	if len(live.Foreign) == 0 {
+		return nil
+	}
+	var all []string
+	for _, t := range live.Foreign {
+		all = append(all, t.String())
+	}
+	return &sluice.Error{Op: "plan", Resource: app.Primary.ARN, Kind: sluice.Conflict,
+		Err:  errors.New("targets that are no task of the service get requests from its target groups: " + strings.Join(all, ", ")),
+		Next: "deregister them: aws elbv2 deregister-targets --target-group-arn " + live.Foreign[0].arn(app) + " --targets Id=" + live.Foreign[0].ID + ". Or write " + allow}
+}
+
+// arn is the ARN of the target's group.
+func (t ForeignTarget) arn(app *appfile.Application) string {
+	if app.Canary != nil && groupName(app.Canary.ARN) == t.Group {
+		return app.Canary.ARN
+	}
+	return app.Primary.ARN
+}
+
+// groupOf is where the requests of a task set come from, for people.
+func groupOf(set sluice.TaskSet) string {
+	if set.TargetGroup == "" {
+		return "the service registry"
+	}
+	return "target group " + groupName(set.TargetGroup)
+}
+
+// groupName is the name in "…:targetgroup/<name>/<id>".
+func groupName(arn string) string {
+	_, rest, _ := strings.Cut(arn, ":targetgroup/")
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+// Beside are what gets requests, or would at the next release, and is not described
+// by the files: it compares nothing that a deployment under way has made.
+func Beside(app *appfile.Application, live Live) []Change {
+	all := leftOf(live, "none")
+	for _, ts := range live.foreignSets(app) {
+		all = append(all, Change{Of: "task set", Path: ts.ID, Have: fmt.Sprintf("of %s, made by others, %d running in %s", ts.Revision, ts.Running, groupOf(ts)), Want: "none"})
+	}
+	for _, t := range live.Foreign {
+		all = append(all, Change{Of: "target", Path: t.ID, Have: fmt.Sprintf("%s in target group %s, and no task of the service", t.State, t.Group), Want: "none"})
+	}
+	return append(all, weighted(app, live)...)
+}
+
+// leftOf are what earlier deployments left.
+func leftOf(live Live, want string) (all []Change) {
+	all = append(all, besideLeft(live)...)
+	for _, ts := range live.leftSets() {
+		all = append(all, Change{Of: "task set", Path: ts.ID, Have: fmt.Sprintf("a canary of %s, %d running", ts.Revision, ts.Running), Want: want})
+	}
+	if live.LeftRecords > 0 {
+		all = append(all, Change{Of: "instances", Path: live.Registry.FullName(), Have: fmt.Sprintf("%d of canaries", live.LeftRecords), Want: want})
+	}
+	return all
+}
+
+// weighted are the rules that give the canary weight.
+func weighted(app *appfile.Application, live Live) (all []Change) {
+	if app.Canary == nil || HostingOf(app) == "" {
+		return nil
+	}
+	for _, r := range live.Steered {
+		if w, _ := r.Weight(app.Canary.ARN); w > 0 {
+			all = append(all, Change{Of: "traffic", Path: ruleName(r), Have: fmt.Sprintf("canary weight %d", w), Want: "canary weight 0"})
+		}
+	}
+	return all
+}

@@ -1,0 +1,34 @@
+package plan
+
+import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// Serving is what is PRIMARY when the plan is made, with how many tasks.
+type Serving struct {
+	ID       string `json:"id"`       // of the task set or the deployment
+	Revision string `json:"revision"` // family:revision
+	Desired  int    `json:"desired"`
+	Running  int    `json:"running"`
+	Pending  int    `json:"pending,omitempty"`
+}
+
+// servingNow is the PRIMARY task set, else the PRIMARY deployment; nil if there is
+// none.
+func (l Live) servingNow() *Serving {
+	if ts := l.primary(); ts != nil {
+		return &Serving{ID: ts.ID, Revision: ts.Revision, Desired: ts.Desired, Running: ts.Running, Pending: ts.Pending}
+	}
+	if l.Service == nil || l.status() != "ACTIVE" {
+		return nil
+	}
+	for _, d := range l.Service.Deployments {
+		if aws.ToString(d.Status) == "PRIMARY" {
+			return &Serving{ID: aws.ToString(d.Id), Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)),
+				Desired: int(d.DesiredCount), Running: int(d.RunningCount), Pending: int(d.PendingCount)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package rehearse
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim/world"
+	"github.com/sluice-ecs/sluice/internal/appfile"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// swayedFor is how long after a change of others an end may be told that does not know
+// of it: AWS has no compare-and-set, and the claim is given back between.
+const swayedFor = 2 * time.Minute
+
+// endsAs asserts, in the moment in which the end of a deployment is told, that the
+// version that the outcome names is PRIMARY and serves (P2).
+func (f *field) endsAs(o sluice.Outcome) {
+	want, named := f.namedBy(o)
+	if !named || f.excuses(DeleteService) || f.second1() || !f.swayed.IsZero() && f.clock.Now().Sub(f.swayed) < swayedFor {
+		return
+	}
+	f.inWorld(func(tx *world.Tx) {
+		s := f.service(tx)
+		if s == nil || s.Primary() == nil {
+			f.violate("P2", "%q was told while nothing was PRIMARY", o)
+			return
+		}
+		p := s.Primary()
+		if v := f.version(p); v != want {
+			f.violate("P2", "%q was told while version %s was PRIMARY, not %s", o, v, want)
+		}
+		if p.Count((*world.Task).Running) == 0 && s.Desired > 0 && !f.lossy() {
+			f.violate("P2", "%q was told while version %s ran no task", o, want)
+		}
+	})
+}
+
+// namedBy is the version that an outcome says to serve.
+func (f *field) namedBy(o sluice.Outcome) (version string, named bool) {
+	if f.byItself() || f.plan == nil {
+		return "", false
+	}
+	switch {
+	case o == sluice.RolledBack && f.old != "":
+		return "old", true
+	case o == sluice.Succeeded && slices.ContainsFunc(f.plan.Stages, func(s plan.Stage) bool {
+		return s.Name == appfile.StageSync || s.Name == appfile.StagePrimaryRollout
+	}):
+		return "new", f.Files == nil || f.fresh()
+	}
+	return "", false
+}
+
+// fresh reports whether the deployment brings another version than the one that served.
+func (f *field) fresh() bool { return f.plan.From != f.plan.To }
+
+// rollbackAfterWrite is a person who asks for a rollback a moment after a write, most
+// often while AWS's answers are older than that.
+func (d *draws) rollbackAfterWrite(c *Case) {
+	c.Hands = append(c.Hands, Hand{Write: 1 + d.upTo(11), At: time.Duration(d.upTo(12)) * time.Second, Does: Rollback})
+	if d.chance(60) {
+		c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.5", d.one("ecs:*", "ecs:DescribeServices"), 1+d.upTo(13)))
+	}
+}

@@ -1,0 +1,189 @@
+package cloudmap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// When the desired count falls, ECS chooses which tasks it stops and takes their
+// records out (ECS Developer Guide, "Use service discovery to connect Amazon ECS
+// services with DNS names"). Until it has chosen, each record may be one of those that
+// go. A record is taken out only if enough others remain whichever ECS chooses.
+
+// remaining counts how many of the instances remain registered and well whichever tasks
+// ECS stops.
+func remaining(all []member, in map[string]bool) (n int) {
+	kept, surplus := map[string]int{}, map[string]int{}
+	for _, m := range all {
+		surplus[m.Group] = m.Surplus
+		if in[m.instance] && m.ready() {
+			kept[m.Group]++
+		}
+	}
+	for group, k := range kept {
+		n += max(0, k-surplus[group])
+	}
+	return n
+}
+
+// running is the desired count, or how many tasks of one group of the primary run if
+// those are more: ECS has not yet told the others to stop.
+func running(all []member, desired int) int {
+	size := map[string]int{}
+	for _, m := range all {
+		if m.Variant == sluice.Primary && m.Surplus > 0 {
+			size[m.Group]++
+		}
+	}
+	for _, n := range size {
+		desired = max(desired, n)
+	}
+	return desired
+}
+
+// lasting is the pool once ECS has stopped what is too many, if it stops those that are
+// well.
+func lasting(all []member, desired int) plan.Pool {
+	p := plan.Pool{Desired: desired}
+	every := map[string]bool{}
+	for _, m := range all {
+		every[m.instance] = true
+	}
+	p.Primary, p.Canary = remaining(of(all, sluice.Primary), every), remaining(of(all, sluice.Canary), every)
+	return p
+}
+
+// of selects the members of a variant.
+func of(all []member, v sluice.Variant) (some []member) {
+	for _, m := range all {
+		if m.Variant == v {
+			some = append(some, m)
+		}
+	}
+	return some
+}
+
+// secured changes c so that the split that the weights ask of the lasting tasks remains
+// whichever tasks ECS stops. It keeps records that would leave. It puts back tasks of
+// the primary, and registers no more of the canary: a share is not raised for it.
+func secured(all []member, desired int, to sluice.Weights, c change) change {
+	if !slices.ContainsFunc(all, func(m member) bool { return m.Surplus > 0 }) {
+		return c
+	}
+	last := lasting(all, desired)
+	if last.Primary+last.Canary == 0 && desired > 0 {
+		c.leave, c.takeOut = unready(c.leave), unready(c.takeOut)
+		return c
+	}
+	least := last.Nearest(to)
+	_, c.leave = c.keep(of(all, sluice.Canary), least.Canary, nil, c.leave)
+	back, out := c.keep(of(all, sluice.Primary), least.Primary, absent(of(all, sluice.Primary), c), c.takeOut)
+	c.back, c.takeOut = append(c.back, back...), out
+	return c
+}
+
+// unready selects the members to which no caller is sent.
+func unready(some []member) []member {
+	return slices.DeleteFunc(slices.Clone(some), func(m member) bool { return m.ready() })
+}
+
+// absent selects the members that could be registered, and are not after the change.
+func absent(all []member, c change) (some []member) {
+	for _, m := range all {
+		if m.ready() && !m.in && !slices.ContainsFunc(c.back, func(b member) bool { return b.instance == m.instance }) {
+			some = append(some, m)
+		}
+	}
+	return some
+}
+
+// keep lets members stay, then puts others back, until so many of the variant remain.
+// It returns those to put back, and those that still leave.
+func (c change) keep(all []member, least int, absent, leaving []member) (back, leave []member) {
+	in := map[string]bool{}
+	for _, id := range after(all, c) {
+		in[id] = true
+	}
+	leave = unready(leaving)
+	stays := slices.DeleteFunc(slices.Clone(leaving), func(m member) bool { return !m.ready() })
+	for _, m := range bySurplus(append(stays, absent...)) {
+		switch {
+		case remaining(all, in) >= least || m.Surplus > 0 && !helps(all, m.Group):
+			if m.in {
+				leave = append(leave, m)
+			}
+			continue
+		case !m.in:
+			back = append(back, m)
+		}
+		in[m.instance] = true
+	}
+	return back, inOrder(leave)
+}
+
+// helps reports whether any task of the group would remain if all of them were
+// registered.
+func helps(all []member, group string) bool {
+	every := map[string]bool{}
+	for _, m := range all {
+		every[m.instance] = m.Group == group
+	}
+	return remaining(all, every) > 0
+}
+
+// bySurplus orders members so that each one that is registered helps as soon as
+// possible: groups of which ECS stops few come first, and what is registered before
+// what is not.
+func bySurplus(all []member) []member {
+	slices.SortStableFunc(all, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.Surplus, b.Surplus), cmp.Compare(a.Group, b.Group), first(b.in, a.in), cmp.Compare(a.instance, b.instance))
+	})
+	return all
+}
+
+func inOrder(all []member) []member {
+	slices.SortStableFunc(all, func(a, b member) int { return cmp.Compare(a.instance, b.instance) })
+	return all
+}
+
+// AwaitOthers waits until callers find others than the instances whichever tasks ECS
+// stops. It reports false if that is still not so after the last look.
+func (d *Driver) AwaitOthers(ctx context.Context, ids []string) (bool, error) {
+	for n := 1; ; n++ {
+		if d.Beside(ids) || n == otherLooks {
+			return d.Beside(ids), nil
+		}
+		if err := d.Pause(ctx, settle); err != nil {
+			return false, err
+		}
+		if _, err := d.look(ctx); err != nil {
+			return false, err
+		}
+	}
+}
+
+// otherLooks is how often it is looked whether others remain: ECS stops the tasks that
+// are too many within seconds.
+const otherLooks = 5
+
+// awaitOthers is AwaitOthers where the canary leaves a name whose primary may be
+// stopped. A service without a desired task has nothing that could remain.
+func (d *Driver) awaitOthers(ctx context.Context, ids []string) error {
+	if len(ids) == 0 || !slices.ContainsFunc(d.live.members, func(m member) bool { return m.Surplus > 0 }) || d.live.desired == 0 {
+		return nil
+	}
+	if _, err := d.look(ctx); err != nil {
+		return err
+	}
+	remain, err := d.AwaitOthers(ctx, ids)
+	if err != nil || remain {
+		return err
+	}
+	return &sluice.Error{Op: "take the canary out of " + d.Registry.FullName(), Resource: d.Registry.ID, Kind: sluice.Conflict,
+		Err: errors.New("ECS may stop every other task that is registered there: the name would be empty"), Next: "see which tasks of the service run: sluice status; then run sluice resume"}
+}

@@ -1,0 +1,86 @@
+package secret
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// IsName reports whether values of this name are secrets by their name.
+func IsName(key string) bool { return secretName.MatchString(key) }
+
+// harmless are the options of log drivers that say where a log is, and no more.
+var harmless = [...]string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-stream", "awslogs-create-group",
+	"awslogs-datetime-format", "awslogs-multiline-pattern", "mode", "max-buffer-size", "max-size", "max-file"}
+
+// IsHarmless reports whether an option of a log driver may be shown.
+func IsHarmless(option string) bool { return slices.Contains(harmless[:], option) }
+
+// names are keys of definitions whose values name things.
+var names = [...]string{"name", "family", "image", "valueFrom", "containerName", "serviceName", "cluster"}
+
+// Value is a value of a definition as it may be shown: masked if its name or
+// what it looks like says that it is secret. key is its name, or a path that ends
+// with it.
+func Value(key, value string) string {
+	if value == "" || strings.HasPrefix(value, "arn:") || slices.Contains(names[:], key[strings.LastIndexByte(key, '.')+1:]) {
+		return value
+	}
+	if IsName(key) {
+		return Stars
+	}
+	return words.ReplaceAllStringFunc(Mask(value), func(word string) string {
+		if len(word) >= 24 && isRandom(word, 2) {
+			return Stars
+		}
+		return word
+	})
+}
+
+// List is the entries of a list as they may be shown, such as the words of a
+// command: also what follows --password is masked.
+func List(key string, values []string) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = Value(key, v)
+		if i > 0 && isFlag(values[i-1]) && !strings.HasPrefix(v, "-") {
+			out[i] = Stars
+		}
+	}
+	return out
+}
+
+func isFlag(word string) bool {
+	return strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && IsName(word)
+}
+
+// isRandom reports whether a word has upper and lower case, digits, and more
+// information per character than names and hexadecimal digests have.
+func isRandom(word string, minDigits int) bool {
+	upper, lower, digits := 0, 0, 0
+	for _, r := range word {
+		switch {
+		case unicode.IsUpper(r):
+			upper++
+		case unicode.IsLower(r):
+			lower++
+		case unicode.IsDigit(r):
+			digits++
+		}
+	}
+	return upper > 1 && lower > 1 && digits >= minDigits && entropy(word) > 4.1
+}
+
+// entropy is the information per character of a text, in bits.
+func entropy(text string) (bits float64) {
+	counts := map[rune]int{}
+	for _, r := range text {
+		counts[r]++
+	}
+	for _, n := range counts {
+		p := float64(n) / float64(len(text))
+		bits -= p * math.Log2(p)
+	}
+	return bits
+}

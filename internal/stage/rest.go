@@ -1,0 +1,79 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// absent is a resource that another process or a person deleted during the deployment,
+// so that a rollback cannot restore it.
+type absent struct {
+	What string `json:"what"` // "listener"
+	ARN  string `json:"arn"`
+}
+
+func (a absent) String() string { return a.What + " " + a.ARN }
+
+// lacks notes what a rollback cannot restore. It is reported once.
+func (r *Run) lacks(what, arn string) {
+	a := absent{what, arn}
+	if slices.Contains(r.rest, a) {
+		return
+	}
+	r.rest = append(r.rest, a)
+	r.warn("the %s was deleted during the deployment: it cannot be restored", a)
+}
+
+// reportRest ends a rollback that restored everything except deleted resources. The
+// first such rollback fails with the list of them. A rollback that a person asks for
+// after that ends the deployment.
+func (r *Run) reportRest(ctx context.Context) error {
+	if len(r.rest) == 0 {
+		return nil
+	}
+	known, _, err := saved[[]absent](ctx, r.Host, keyRest)
+	if err != nil || !slices.ContainsFunc(r.rest, func(a absent) bool { return !slices.Contains(known, a) }) {
+		return err
+	}
+	if err := save(ctx, r.Host, keyRest, r.rest); err != nil {
+		return err
+	}
+	return r.restError(errors.New("everything else is as it was before the deployment"))
+}
+
+func (r *Run) restError(why error) error {
+	var names []string
+	for _, a := range r.rest {
+		names = append(names, a.String())
+	}
+	return &sluice.Error{Op: "roll back", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
+		Err:  fmt.Errorf("deleted during the deployment, by another process or person: %s; %w", strings.Join(names, ", "), why),
+		Next: "create it again if requests need it; then run: sluice rollback " + r.Deployment}
+}
+
+// unrestored goes on after the former version could not be restored because deleted
+// resources keep it from starting. The canary is removed if no request can reach it.
+func (r *Run) unrestored(ctx context.Context, why error) error {
+	b, ok := r.access.(balanced)
+	if !ok || len(r.rest) == 0 || !b.isUnreachable() {
+		return why
+	}
+	made, err := r.hosting.made(ctx)
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	for _, m := range made {
+		if m.variant != sluice.Canary {
+			continue
+		}
+		if err := r.retire(ctx, m); err != nil {
+			return errors.Join(why, err)
+		}
+	}
+	return r.restError(why)
+}
