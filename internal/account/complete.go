@@ -123,7 +123,7 @@ var answers = map[string]lacks{
 		return o.TaskDefinition != nil && aws.ToString(o.TaskDefinition.TaskDefinitionArn) != ""
 	}),
 	"ecs:DeregisterTaskDefinition": has("taskDefinition", func(o *awsecs.DeregisterTaskDefinitionOutput) bool { return o.TaskDefinition != nil }),
-	"ecs:RunTask":                  has("tasks or failures", func(o *awsecs.RunTaskOutput) bool { return len(o.Tasks)+len(o.Failures) > 0 }),
+	"ecs:RunTask":                  has("tasks or failures", func(o *awsecs.RunTaskOutput) bool { return o.Tasks != nil || o.Failures != nil }),
 	"ecs:StopTask":                 has("task", func(o *awsecs.StopTaskOutput) bool { return o.Task != nil }),
 	"ecs:StopServiceDeployment":    has("serviceDeploymentArn", func(o *awsecs.StopServiceDeploymentOutput) bool { return aws.ToString(o.ServiceDeploymentArn) != "" }),
 	"ecs:ContinueServiceDeployment": has("serviceDeploymentArn", func(o *awsecs.ContinueServiceDeploymentOutput) bool {

@@ -67,6 +67,9 @@ func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch)
 		for _, f := range answer.Failures {
 			out.Missing = append(out.Missing, failureWords(f))
 		}
+		for len(out.Tasks)+len(out.Missing) < l.Count { // a token whose first call started nothing is answered so
+			out.Missing = append(out.Missing, "ECS started no task and gave no reason")
+		}
 		return orNone(strings.Join(out.Tasks, " ")), nil
 	})
 	return out, refusedRun(err)

@@ -236,16 +236,25 @@ func (b balanced) spare(ctx context.Context) error {
 	if b.Plan.Canary == nil || len(b.former.Rules) == 0 {
 		return nil
 	}
-	edited, err := b.editedRules(ctx, true)
-	edited = slices.DeleteFunc(edited, func(e editedRule) bool {
-		return e.now == nil || !b.sendsToCanary(*e.now) || !b.rules.Ours(*e.now) || !b.Stage.Lists(alb.WriteOf(*e.now))
-	})
-	if err != nil || len(edited) == 0 {
-		return err
+	for n := 1; ; n++ {
+		edited, err := b.leadingToCanary(ctx)
+		if err != nil || len(edited) == 0 {
+			return err
+		}
+		if lost, err := b.leadsNowhere(ctx); err != nil || !lost {
+			return err
+		}
+		if n == 2 {
+			return b.toPrimary(ctx, edited)
+		}
+		if err := b.pause(ctx, lag); err != nil { // the answers may be of before its targets were healthy
+			return err
+		}
 	}
-	if lost, err := b.leadsNowhere(ctx); err != nil || !lost {
-		return err
-	}
+}
+
+// toPrimary writes the rules so that the canary's share goes to the primary.
+func (b balanced) toPrimary(ctx context.Context, edited []editedRule) error {
 	for _, e := range edited {
 		b.warn("the %s was edited by somebody else and sends requests to the canary, which is empty: they go to the primary now", e.was.Name())
 		if err := b.shifting(ctx); err != nil {
@@ -256,6 +265,15 @@ func (b balanced) spare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// leadingToCanary are the rules of the stage that others edited and that send requests
+// to the canary.
+func (b balanced) leadingToCanary(ctx context.Context) ([]editedRule, error) {
+	edited, err := b.editedRules(ctx, true)
+	return slices.DeleteFunc(edited, func(e editedRule) bool {
+		return e.now == nil || !b.sendsToCanary(*e.now) || !b.rules.Ours(*e.now) || !b.Stage.Lists(alb.WriteOf(*e.now))
+	}), err
 }
 
 // leadsNowhere reports whether nothing in the canary's group takes requests while
