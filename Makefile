@@ -59,6 +59,8 @@ generated:
 	if [ "$$before" != "$$after" ]; then \
 		echo "generated files were stale; they are fresh now, look at them and check them in"; exit 1; fi
 
+# Memory is cheaper than minutes: the collector runs a quarter as often.
+test: export GOGC = 400
 test: fmt floors generated vet
 	$(GO) test -timeout 30m ./...
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -14,6 +15,7 @@ import (
 // The scripts run this binary again as sluice: the command line whole, with what
 // [wrapped] puts into its seams; and as a world of its own, see [serveGround].
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // they wait for the local AWS most of the time; a flag overrides it
 	testscript.Main(m, map[string]func(){
 		"sluice": func() { os.Exit(cli.Main(wrapped(cli.OS()))) },
 		"ground": func() {

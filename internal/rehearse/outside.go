@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -138,7 +139,9 @@ func (f *field) askOf(service, target string, in map[string]any) bool {
 		f.broken("%s: %v", operation, err)
 		return false
 	}
-	r, err := http.NewRequest("POST", awssim.Endpoint+"/", bytes.NewReader(body))
+	ctx, cancel := f.clock.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "POST", awssim.Endpoint+"/", bytes.NewReader(body))
 	if err != nil {
 		f.broken("%s: %v", operation, err)
 		return false
