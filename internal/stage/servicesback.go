@@ -16,7 +16,7 @@ type formerCanary struct {
 }
 
 func (s services) remember(ctx context.Context) (*formerCanary, error) {
-	if !s.Plan.Beside() {
+	if !s.Plan.Beside() || s.Plan.Adopts() { // ECS_ADOPT removes it first, which a late answer may not show
 		return nil, nil
 	}
 	live, err := s.beside.Observe(ctx)
