@@ -156,6 +156,19 @@ func TestWriteIsNotSentOnAClaimReadLongAgo(t *testing.T) {
 	})
 }
 
+// A write that AWS throttles for minutes says nothing about the claim: if the claim is
+// still ours, the deployment goes on.
+func TestWriteThatWaitedLongReadsItsClaimAgain(t *testing.T) {
+	on(t, options{}, func(b *bench) {
+		ran := b.beside(b.engine, b.start(b.files("sim/web:v2", canaryPipeline)))
+		must(b, b.sim.Inject("throttle ecs:CreateTaskSet for=150s"))
+		b.until("it is over", func() bool { return ran.done })
+		must(b, ran.err)
+		b.expect(ran.Ended, sluice.Succeeded, "", servesV2)
+		b.noneLost()
+	})
+}
+
 // A rule that another process edits while the write of the weights gets no answer keeps
 // that edit: the rule is read again before the next attempt.
 func TestWeightsAreNotSentOnARuleReadLongAgo(t *testing.T) {

@@ -12,8 +12,9 @@ import (
 
 var errDiskFull = errors.New("no space left on device")
 
-// fills lets the disk be full at row n of the journal, for some rows.
-func (b *bench) fills(n, rows int) {
+// fills lets the disk be full at row n of the journal, for some rows. reached tells
+// whether there was such a row.
+func (b *bench) fills(n, rows int) (reached func() bool) {
 	row := 0
 	b.journal.Around(func(_ string, write func() error) error {
 		if row++; row >= n && row < n+rows {
@@ -21,6 +22,7 @@ func (b *bench) fills(n, rows int) {
 		}
 		return write()
 	})
+	return func() bool { return row >= n }
 }
 
 // outOfDisk runs a deployment whose journal cannot be written from row n on, and then
@@ -28,11 +30,14 @@ func (b *bench) fills(n, rows int) {
 func (b *bench) outOfDisk(id string, n, rows int, state func() string, want string) bool {
 	b.Helper()
 	ctx := context.Background()
-	b.fills(n, rows)
+	reached := b.fills(n, rows)
 	end, err := b.engine.Run(ctx, id, engine.Options{})
 	b.journal.Around(func(_ string, write func() error) error { return write() })
 	if err == nil && end.State == journal.Ended {
-		return false
+		if end.Outcome != sluice.Succeeded {
+			b.Errorf("row %d: %s: %s, want a pause\n%s", n, end.Outcome, end.Cause, b.log())
+		}
+		return reached()
 	}
 	if !errors.Is(err, journal.ErrUnusable) {
 		b.Errorf("row %d: %v", n, err)

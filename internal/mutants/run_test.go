@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"go/parser"
 	"go/token"
@@ -101,7 +102,10 @@ func (m mutation) mustFail(t *testing.T) {
 	test.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+changed))
 	defer removeRapidFiles(test.Dir)
 	out, err := test.CombinedOutput()
+	var failed *exec.ExitError
 	switch {
+	case err != nil && !errors.As(err, &failed):
+		t.Fatalf("%s: %s does not run, so that it proves nothing: %v", m.where, m.pkg, err)
 	case strings.Contains(string(out), "no tests to run"):
 		t.Fatalf("%s: %s has no test that matches %s", m.where, m.pkg, m.run)
 	case err == nil:
