@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/route"
@@ -81,6 +82,23 @@ const (
 	partings = 2 // how often one instance is taken out for good
 )
 
+// othersRemain waits until others than the instances are registered, whichever tasks ECS
+// stops. A rollback registers tasks that somebody else took out, if no others are there:
+// it could never end otherwise.
+func (d *discovered) othersRemain(ctx context.Context, instances []string) (bool, error) {
+	remain, err := d.names.AwaitOthers(ctx, instances)
+	if err != nil || remain || !d.returns() {
+		return remain, err
+	}
+	back, err := d.names.Refill(ctx, d.write)
+	if err != nil || len(back) == 0 {
+		return false, err
+	}
+	d.warn("%s that somebody else deregistered (%s) is registered again under %s: no other would remain there",
+		sluice.Plural(len(back), "instance"), strings.Join(back, ", "), d.names.Registry.FullName())
+	return d.names.AwaitOthers(ctx, instances)
+}
+
 // leave takes those instances out, if others remain registered whichever tasks ECS
 // stops.
 func (d *discovered) leave(ctx context.Context, all []parting) error {
@@ -90,7 +108,7 @@ func (d *discovered) leave(ctx context.Context, all []parting) error {
 	}
 	remain, err := d.Stage.Recreate, error(nil)
 	if !remain {
-		remain, err = d.names.AwaitOthers(ctx, instances)
+		remain, err = d.othersRemain(ctx, instances)
 	}
 	switch {
 	case err != nil:

@@ -167,6 +167,29 @@ func (d *Driver) AwaitOthers(ctx context.Context, ids []string) (bool, error) {
 	}
 }
 
+// Refill registers the tasks of the primary that are well and not registered, whoever
+// took them out, but for those that are about to stop. A name that would be empty needs
+// them. It returns their ids.
+func (d *Driver) Refill(ctx context.Context, act sluice.Act) ([]string, error) {
+	o := Outside{Registry: d.Registry}
+	for _, m := range d.live.members {
+		if m.Variant == sluice.Primary && m.Well && !m.in && !d.left[m.instance] {
+			o.Missing = append(o.Missing, m.instance)
+		}
+	}
+	if len(o.Missing) == 0 {
+		return nil, nil
+	}
+	if err := d.Reassert(ctx, act, o); err != nil {
+		return nil, err
+	}
+	for _, id := range o.Missing {
+		delete(d.Theirs, id)
+	}
+	_, err := d.look(ctx)
+	return o.Missing, err
+}
+
 // otherLooks is how often it is looked whether others remain: ECS stops the tasks that
 // are too many within seconds.
 const otherLooks = 5
