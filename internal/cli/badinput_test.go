@@ -264,7 +264,7 @@ func (b badInput) refuse(t *testing.T, calls *recorder, sim *awssim.Sim) (proble
 		b.lay(t, dir)
 	}
 	args := append([]string{}, b.args...)
-	if args == nil || len(args) == 0 {
+	if len(args) == 0 {
 		args = []string{"plan", "DIR"}
 	}
 	for i := range args {

@@ -66,7 +66,6 @@ type forecast struct {
 	tasks   int
 	drain   time.Duration // how long callers may be on a task that leaves
 	shifted bool          // weights have moved lately
-	kept    bool          // the old primary stays for the clean
 }
 
 func (f *forecast) stage(s Stage) time.Duration {
@@ -88,7 +87,7 @@ func (f *forecast) stage(s Stage) time.Duration {
 		if f.plan.Rolls() {
 			return f.roll()
 		}
-		if f.kept = s.KeepOld; f.kept {
+		if s.KeepOld {
 			return f.rise()
 		}
 		return f.rise() + f.fall()

@@ -102,7 +102,7 @@ func (r *Run) roll(ctx context.Context) error {
 // rollTo asks ECS to bring the service to the revision and follows it.
 func (r *Run) rollTo(ctx context.Context, live *ecs.Live, rev ecs.Revision) (err error) {
 	if r.Stage.Stop != "" {
-		if live, err = r.stopRunning(ctx, live); err != nil {
+		if live, err = r.stopRunning(ctx); err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ type stopped struct {
 
 // stopRunning stops somebody else's deployment that the plan names, and returns what
 // AWS shows after it.
-func (r *Run) stopRunning(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
+func (r *Run) stopRunning(ctx context.Context) (*ecs.Live, error) {
 	arn := r.Stage.Stop
 	rec, err := r.hand.Record(ctx, arn)
 	if err != nil {
@@ -125,7 +125,8 @@ func (r *Run) stopRunning(ctx context.Context, live *ecs.Live) (*ecs.Live, error
 	after := proof{write: "deployment " + arn, at: r.Clock.Now(), shows: func(live *ecs.Live) bool {
 		return live.Current() == arn || !live.PrimaryCreated().Before(rec.CreatedAt)
 	}}
-	if live, err = r.readAfter(ctx, after); err != nil {
+	live, err := r.readAfter(ctx, after)
+	if err != nil {
 		return nil, err
 	}
 	return r.stop(ctx, live, after, arn, arn)
