@@ -61,7 +61,7 @@ Ctrl-C; sluice resume suspends it again.`,
 			one := func(path string) error {
 				if dry {
 					o.Adopt = l.adopt
-					return p.runPlan(c.Context(), path, o, false)
+					return p.runPlan(c.Context(), path, o, planShows{})
 				}
 				return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, l, force)
 			}

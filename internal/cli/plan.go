@@ -17,7 +17,7 @@ import (
 func (p *program) plan() *cobra.Command {
 	var at where
 	var o plan.Options
-	var detailed bool
+	var shows planShows
 	c := &cobra.Command{
 		Use:   "plan [DIR | -c FILE]",
 		Short: "Show what a deployment would change, and every write it would make",
@@ -26,23 +26,35 @@ func (p *program) plan() *cobra.Command {
 It reads the files and AWS and writes nothing: what changes in the task definition
 and the service, the stages with the weights they leave on each rule, every write
 of each stage and of the way back, what to know before, and about how long it will
-take, with what that rests on.`,
+take, with what that rests on.
+
+With --iam it prints the IAM policy that this deployment and its rollback need, as
+one JSON document: every write of the plan, what AWS asks for behind them, such as
+iam:PassRole, and every read, each on its resources.`,
 		Example: `  sluice plan examples/canary
   sluice plan --detailed-exitcode      2 if something would change
-  sluice plan --output json | jq .changes`,
+  sluice plan --output json | jq .changes
+  sluice plan --iam > policy.json      the permissions that it needs`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.path(c, args)
 			if err != nil {
 				return err
 			}
-			return p.runPlan(c.Context(), path, o, detailed)
+			return p.runPlan(c.Context(), path, o, shows)
 		},
 	}
 	at.register(c)
 	planFlags(c, &o)
-	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit 2 if there are changes")
+	c.Flags().BoolVar(&shows.detailed, "detailed-exitcode", false, "exit 2 if there are changes")
+	c.Flags().BoolVar(&shows.iam, "iam", false, "print the IAM policy that the deployment needs")
 	return c
+}
+
+// planShows is what `sluice plan` shows of a plan, and how it exits.
+type planShows struct {
+	detailed bool // exit code 2 if there are changes
+	iam      bool // the policy, and not the plan
 }
 
 func planFlags(c *cobra.Command, o *plan.Options) {
@@ -75,7 +87,7 @@ func (f countFlag) Set(s string) error {
 	return nil
 }
 
-func (p *program) runPlan(ctx context.Context, path string, o plan.Options, detailed bool) error {
+func (p *program) runPlan(ctx context.Context, path string, o plan.Options, shows planShows) error {
 	pre, err := p.prepare(ctx, path, o)
 	if err != nil {
 		return err
@@ -83,8 +95,12 @@ func (p *program) runPlan(ctx context.Context, path string, o plan.Options, deta
 	if err := pre.judge(ctx); err != nil {
 		return err
 	}
-	err = p.showPlan(ctx, pre.plan, forecastOf(ctx, pre))
-	if err == nil && detailed && pre.plan.Acts() {
+	if shows.iam {
+		err = p.showPolicy(pre)
+	} else {
+		err = p.showPlan(ctx, pre.plan, forecastOf(ctx, pre))
+	}
+	if err == nil && shows.detailed && pre.plan.Acts() {
 		return exit(sluice.ExitChanges)
 	}
 	return err

@@ -43,6 +43,7 @@ var house = []room{
 		also: []string{"internal/definition"}},
 	{pkg: "internal/plan", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom, "github.com/aymanbagabas/go-udiff"},
 		also: []string{"internal/definition", "internal/appfile"}},
+	{pkg: "internal/policy", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom}, also: []string{"internal/plan"}},
 	{pkg: "internal/verdict", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom}},
 	{pkg: "internal/journal", floor: 1, under: []int{0}, libs: []string{"modernc.org/sqlite"}},
 

@@ -216,7 +216,9 @@ func (p *Plan) rollback(index int, live Live) Stage {
 		p.besideReturn(&s, live)
 	}
 	if p.Rolls() {
-		s.write("ecs:StopServiceDeployment", OurDeployment)
+		if !live.first() { // else the service is left as it is
+			s.write("ecs:StopServiceDeployment", OurDeployment)
+		}
 		return s
 	}
 	if live.primary() != nil {

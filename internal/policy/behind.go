@@ -1,0 +1,183 @@
+package policy
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// behind allows what AWS asks for behind the plan's writes, of the same caller.
+func (b *builder) behind(definitions []definitionOf) error {
+	all := Writes(b.plan)
+	does := func(operation string) bool {
+		return slices.ContainsFunc(all, func(w sluice.Write) bool { return w.Operation == operation })
+	}
+	for _, d := range definitions {
+		b.behindDefinition(d, all)
+	}
+	if err := b.behindRuns(); err != nil {
+		return err
+	}
+	if err := b.behindService(does); err != nil {
+		return err
+	}
+	b.behindNames(does)
+	if does("application-autoscaling:RegisterScalableTarget") {
+		// Application Auto Scaling User Guide, "Identity-based policy examples": who
+		// registers a target needs the permissions of the target's service.
+		b.allow(changeService, ownService(b, ""), "ecs:UpdateService")
+	}
+	if does("codedeploy:CreateDeployment") {
+		b.behindShift()
+	}
+	return nil
+}
+
+// behindDefinition: who registers a task definition, or runs a task of one, passes its
+// roles to the tasks.
+func (b *builder) behindDefinition(d definitionOf, all []sluice.Write) {
+	registers := slices.Contains(all, sluice.Write{Operation: "ecs:RegisterTaskDefinition", Resource: d.family})
+	runs := slices.Contains(all, sluice.Write{Operation: "ecs:RunTask", Resource: b.plan.Cluster + "/" + d.family})
+	if registers || runs {
+		b.allow(passToTasks, b.roles(d.input.TaskRoleArn, d.input.ExecutionRoleArn), "iam:PassRole")
+	}
+	if registers && (len(d.input.Tags) > 0 || b.plan.KeepDefinitions > 0) {
+		b.allow(tagDefinitions, b.family(d.family), "ecs:TagResource")
+	}
+}
+
+// behindRuns: a request of RunTask may name roles of its own, and tags.
+func (b *builder) behindRuns() error {
+	for _, s := range b.plan.Stages {
+		if s.Task == nil {
+			continue
+		}
+		run, err := s.Task.DecodeRequest()
+		if err != nil {
+			return err
+		}
+		if o := run.Input.Overrides; o != nil {
+			b.allow(passToTasks, b.roles(o.TaskRoleArn, o.ExecutionRoleArn), "iam:PassRole")
+		}
+		if len(run.Input.Tags) > 0 {
+			b.allow(tagTasks, b.tasks(), "ecs:TagResource")
+		}
+		if err := b.rolesIn(s.Task.Request); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// behindService: roles with which ECS acts on behalf of the service, and tags on what
+// is made for it.
+func (b *builder) behindService(does func(operation string) bool) error {
+	if b.plan.Standalone {
+		return nil
+	}
+	service, err := b.plan.DecodeService()
+	if err != nil {
+		return err
+	}
+	if does("ecs:CreateTaskSet") && len(service.Input.Tags) > 0 {
+		b.allow(changeTaskSets, b.taskSets(), "ecs:TagResource")
+	}
+	if does("ecs:CreateService") {
+		b.allow(passToECS, b.roles(service.Input.Role), "iam:PassRole")
+	}
+	if does("ecs:CreateService") || does("ecs:UpdateService") {
+		return b.rolesIn(b.plan.Definition)
+	}
+	return nil
+}
+
+// behindNames: Cloud Map changes records and health checks of Route 53 for its caller
+// (AWS Cloud Map Developer Guide, "API permissions reference").
+func (b *builder) behindNames(does func(operation string) bool) {
+	r := b.plan.Registry
+	registers, deregisters := does("servicediscovery:RegisterInstance"), does("servicediscovery:DeregisterInstance")
+	if r == nil || !registers && !deregisters {
+		return
+	}
+	if registers {
+		b.allow(readAll, nil, "ec2:DescribeInstances")
+	}
+	if r.HasDNS() {
+		b.allow(keepRecords, []string{"arn:" + b.partition + ":route53:::hostedzone/*"}, "route53:ChangeResourceRecordSets")
+	}
+	if !r.Route53 {
+		return
+	}
+	b.allow(keepChecks, []string{"arn:" + b.partition + ":route53:::healthcheck/*"}, "route53:GetHealthCheck", "route53:UpdateHealthCheck")
+	if registers {
+		b.allow(createChecks, []string{everything}, "route53:CreateHealthCheck")
+	}
+	if deregisters {
+		b.allow(keepChecks, nil, "route53:DeleteHealthCheck")
+	}
+}
+
+// behindShift: CreateDeployment registers the AppSpec that it is given and reads the
+// deployment configuration, as its caller (CodeDeploy User Guide, "CodeDeploy permissions
+// reference").
+func (b *builder) behindShift() {
+	c := b.plan.CodeDeploy
+	b.allow(registerAppSpec, []string{b.arn("codedeploy", "application:"+c.Application)}, "codedeploy:RegisterApplicationRevision")
+	configs := []string{b.arn("codedeploy", "deploymentconfig:CodeDeployDefault.ECSAllAtOnce")} // a return's
+	if c.ConfigUsed != "" {
+		configs = append(configs, b.arn("codedeploy", "deploymentconfig:"+c.ConfigUsed))
+	}
+	b.allow(readConfigs, configs, "codedeploy:GetDeploymentConfig")
+}
+
+// roles are the ARNs of roles, which definitions name by ARN or by name.
+func (b *builder) roles(given ...*string) (all []string) {
+	for _, g := range given {
+		switch name := aws.ToString(g); {
+		case name == "":
+		case strings.HasPrefix(name, "arn:"):
+			all = append(all, name)
+		default:
+			all = append(all, b.arnIn("iam", "", "role/"+strings.TrimPrefix(name, "/")))
+		}
+	}
+	return all
+}
+
+// rolesIn allows to pass the roles that a request names anywhere as roleArn: for
+// volumes, lifecycle hooks, VPC Lattice, the traffic of ECS's own strategies, TLS of
+// Service Connect. ECS takes them on, not the tasks.
+func (b *builder) rolesIn(request json.RawMessage) error {
+	var whole any
+	if err := json.Unmarshal(request, &whole); err != nil {
+		return err
+	}
+	walk(whole, func(key, value string) {
+		if strings.EqualFold(key, "roleArn") {
+			b.allow(passToECS, b.roles(&value), "iam:PassRole")
+		}
+	})
+	return nil
+}
+
+// walk calls f for every text in a JSON value, with its key.
+func walk(v any, f func(key, value string)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, x := range v {
+			if s, ok := x.(string); ok {
+				f(key, s)
+				continue
+			}
+			walk(x, f)
+		}
+	case []any:
+		for _, x := range v {
+			walk(x, f)
+		}
+	}
+}

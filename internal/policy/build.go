@@ -1,0 +1,164 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/plan"
+)
+
+// everything is the resource of actions for which AWS cannot tell resources apart.
+const everything = "*"
+
+// builder collects the statements of one plan.
+type builder struct {
+	plan      *plan.Plan
+	live      plan.Live
+	partition string
+	found     map[string]*Statement // by Sid
+}
+
+// Of is the least policy under which the plan and its rollback can be carried out.
+func Of(p *plan.Plan, live plan.Live) (Document, error) {
+	b := &builder{plan: p, live: live, partition: partitionOf(p.Region), found: map[string]*Statement{}}
+	definitions, err := b.definitions()
+	if err != nil {
+		return Document{}, err
+	}
+	b.read(definitions)
+	for _, w := range Writes(p) {
+		if err := b.write(w); err != nil {
+			return Document{}, err
+		}
+	}
+	if err := b.behind(definitions); err != nil {
+		return Document{}, err
+	}
+	return b.document(), nil
+}
+
+// Writes are all writes that the plan lists, in its order, each once.
+func Writes(p *plan.Plan) (all []sluice.Write) {
+	add := func(writes []sluice.Write) {
+		for _, w := range writes {
+			if !slices.Contains(all, w) {
+				all = append(all, w)
+			}
+		}
+	}
+	for _, s := range p.Stages {
+		add(s.Writes)
+	}
+	add(p.Rollback.Writes)
+	add(p.Finish)
+	return all
+}
+
+// allow adds actions on resources to the statement of that name. All actions of a
+// statement are for the same types of resources.
+func (b *builder) allow(sid string, resources []string, actions ...string) {
+	s := b.found[sid]
+	if s == nil {
+		s = &Statement{Sid: sid, Effect: "Allow", Condition: conditions[sid]}
+		b.found[sid] = s
+	}
+	s.Action, s.Resource = merge(s.Action, actions), merge(s.Resource, resources)
+}
+
+// merge is the sorted union.
+func merge(have, more []string) []string {
+	all := append(slices.Clone(have), more...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// document puts the statements in the order in which people read them. One without a
+// resource allows nothing and is left out.
+func (b *builder) document() Document {
+	d := Document{Version: Version}
+	for _, s := range b.found {
+		if len(s.Resource) > 0 {
+			d.Statement = append(d.Statement, *s)
+		}
+	}
+	slices.SortFunc(d.Statement, func(x, y Statement) int {
+		return cmp.Or(slices.Index(order, x.Sid)-slices.Index(order, y.Sid), cmp.Compare(x.Sid, y.Sid))
+	})
+	return d
+}
+
+// arn is the ARN of a resource of the plan's Region and account.
+func (b *builder) arn(service, resource string) string {
+	return b.arnIn(service, b.plan.Region, resource)
+}
+
+func (b *builder) arnIn(service, region, resource string) string {
+	return strings.Join([]string{"arn", b.partition, service, region, b.plan.Account, resource}, ":")
+}
+
+// service is the ARN of a service, by "<cluster>/<service>"; that of the plan's own as
+// AWS has it.
+func (b *builder) service(name string) string {
+	if s := b.live.Service; s != nil && s.ServiceArn != nil && name == b.plan.Cluster+"/"+b.plan.Service {
+		return *s.ServiceArn
+	}
+	return b.arn("ecs", "service/"+name)
+}
+
+// services are the names of the service and of its canary service, as
+// "<cluster>/<service>".
+func (b *builder) services() []string {
+	p := b.plan
+	if p.Standalone {
+		return nil
+	}
+	names := []string{p.Cluster + "/" + p.Service}
+	if p.Beside() {
+		names = append(names, b.canary())
+	}
+	return names
+}
+
+// canary is the name of the canary service, as "<cluster>/<service>".
+func (b *builder) canary() string { return b.plan.Cluster + "/" + plan.BesideName(b.plan.Service) }
+
+// ofServices are ARNs of services with those of what they own, by type.
+func (b *builder) ofServices(types ...string) (all []string) {
+	for _, name := range b.services() {
+		all = append(all, b.service(name))
+		for _, t := range types {
+			all = append(all, b.arn("ecs", t+"/"+name+"/*"))
+		}
+	}
+	return all
+}
+
+func (b *builder) taskSets() []string {
+	return []string{b.arn("ecs", "task-set/"+b.plan.Cluster+"/"+b.plan.Service+"/*")}
+}
+
+func (b *builder) tasks() []string { return []string{b.arn("ecs", "task/"+b.plan.Cluster+"/*")} }
+
+// family is every revision of a task definition, by family or family:revision.
+func (b *builder) family(name string) []string {
+	name, _, _ = strings.Cut(name, ":")
+	return []string{b.arn("ecs", "task-definition/"+name+":*")}
+}
+
+// partitions are those of Regions other than AWS's commercial ones, by how the Region's
+// name begins (AWS General Reference, "Amazon Resource Names").
+var partitions = []struct{ region, partition string }{
+	{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-iso-", "aws-iso"}, {"us-isob-", "aws-iso-b"}, {"us-isof-", "aws-iso-f"}, {"eu-isoe-", "aws-iso-e"},
+	{"eusc-", "aws-eusc"},
+}
+
+func partitionOf(region string) string {
+	for _, p := range partitions {
+		if strings.HasPrefix(region, p.region) {
+			return p.partition
+		}
+	}
+	return "aws"
+}

@@ -1,0 +1,54 @@
+package policy
+
+// What statements are for, as their Sids say it.
+const (
+	readAll         = "ReadWhatHasNoResourceInIAM"
+	readServices    = "ReadServices"
+	readHistory     = "ReadServiceDeployments"
+	readTaskSets    = "ReadTaskSets"
+	readTasks       = "ReadTasks"
+	readLogs        = "ReadLogsOfTasks"
+	readRegistry    = "ReadRegistry"
+	readNamespaces  = "ReadNamespaces"
+	readGroups      = "ReadCodeDeployGroups"
+	readApplication = "ReadCodeDeployApplications"
+	readConfigs     = "ReadCodeDeployConfigurations"
+
+	claim           = "ClaimService"
+	tagCanary       = "TagCanaryService"
+	define          = "RegisterTaskDefinitions"
+	tagDefinitions  = "TagTaskDefinitions"
+	changeService   = "ChangeService"
+	changeCanary    = "ChangeCanaryService"
+	stopDeployment  = "StopServiceDeployments"
+	changeTaskSets  = "ChangeTaskSets"
+	runTasks        = "RunTasks"
+	tagTasks        = "TagTasks"
+	shiftRules      = "ShiftListenerRules"
+	shiftListeners  = "ShiftListeners"
+	registerNames   = "RegisterInstances"
+	keepRecords     = "ChangeRecordsOfInstances"
+	keepChecks      = "ChangeHealthChecksOfInstances"
+	createChecks    = "CreateHealthChecksOfInstances"
+	scale           = "SuspendAutoScaling"
+	createShift     = "CreateCodeDeployDeployments"
+	registerAppSpec = "RegisterAppSpecs"
+	steerShift      = "SteerCodeDeployDeployments"
+	passToTasks     = "PassRolesToTasks"
+	passToECS       = "PassRolesToECS"
+	forget          = "DeregisterOldTaskDefinitions"
+)
+
+// order is that of the statements: reads, then writes as a deployment makes them.
+var order = []string{
+	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces, readApplication, readGroups, readConfigs,
+	claim, tagCanary, define, tagDefinitions, changeService, changeCanary, changeTaskSets, stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,
+	registerNames, keepRecords, createChecks, keepChecks, scale, registerAppSpec, createShift, steerShift, passToTasks, passToECS, forget,
+}
+
+// conditions narrow what resources cannot.
+var conditions = map[string]map[string]map[string]string{
+	passToTasks: {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
+	passToECS:   {"StringEquals": {"iam:PassedToService": "ecs.amazonaws.com"}},
+	scale:       {"StringEquals": {"application-autoscaling:service-namespace": "ecs"}},
+}
