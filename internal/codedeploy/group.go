@@ -16,7 +16,12 @@ import (
 )
 
 // Hand is the hand on the CodeDeploy of one account and Region.
-type Hand struct{ API *awscd.Client }
+type Hand struct {
+	API *awscd.Client
+	// Confirm waits until a second read confirms that a deployment does not exist. Nil:
+	// one read is enough.
+	Confirm func(context.Context) error
+}
 
 // Group names a deployment group.
 type Group struct{ Application, Name string }

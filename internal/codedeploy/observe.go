@@ -17,8 +17,20 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// Get looks at a deployment; nil if AWS does not know it.
+// Get looks at a deployment; nil if AWS does not know it. That takes two answers if
+// Confirm is set.
 func (h Hand) Get(ctx context.Context, id string) (*verdict.CodeDeployment, error) {
+	d, err := h.get(ctx, id)
+	if d != nil || err != nil || h.Confirm == nil {
+		return d, err
+	}
+	if err := h.Confirm(ctx); err != nil {
+		return nil, err
+	}
+	return h.get(ctx, id)
+}
+
+func (h Hand) get(ctx context.Context, id string) (*verdict.CodeDeployment, error) {
 	out, err := h.API.GetDeployment(ctx, &awscd.GetDeploymentInput{DeploymentId: aws.String(id)})
 	if absent(err) {
 		return nil, nil

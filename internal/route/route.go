@@ -20,6 +20,19 @@ import (
 // what AWS shows.
 var ErrOtherwise = errors.New("AWS shows")
 
+// Twice reads again after confirm if a read says that what it reads does not exist: one
+// answer may be of another time. Nil: one read is enough.
+func Twice(ctx context.Context, confirm func(context.Context) error, read func() error) error {
+	err := read()
+	if sluice.KindOf(err) != sluice.NotFound || confirm == nil {
+		return err
+	}
+	if err := confirm(ctx); err != nil {
+		return err
+	}
+	return read()
+}
+
 // Path is one way on which requests reach the service: a listener rule, a name.
 type Path struct {
 	ID      string         // the ARN of the rule

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/plan"
+	"github.com/sluice-ecs/sluice/internal/route"
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
@@ -24,7 +25,7 @@ type balanced struct {
 }
 
 func (r *Run) openBalanced() balanced {
-	b := balanced{Run: r, rules: &alb.Driver{API: r.Account.ELB(), Pair: pair(r.Plan), Listeners: r.Plan.Listeners}}
+	b := balanced{Run: r, rules: &alb.Driver{API: r.Account.ELB(), Pair: pair(r.Plan), Listeners: r.Plan.Listeners, Confirm: r.secondLook}}
 	if r.returns() {
 		b.rules.Deleted = func(arn string) { r.lacks("listener", arn) }
 	}
@@ -36,8 +37,15 @@ func (r *Run) openBalanced() balanced {
 func (b balanced) isUnreachable() bool { return b.returns() && b.rules.Unreachable() }
 
 // health reads the targets of a group. In a rollback a deleted group has none.
-func (b balanced) health(ctx context.Context, group string) ([]sluice.Target, error) {
-	targets, err := alb.Health(ctx, b.Account.ELB(), group)
+func (b balanced) health(ctx context.Context, group string) (targets []sluice.Target, err error) {
+	confirm := b.secondLook
+	if slices.Contains(b.rest, absent{"target group", group}) {
+		confirm = nil
+	}
+	err = route.Twice(ctx, confirm, func() error {
+		targets, err = alb.Health(ctx, b.Account.ELB(), group)
+		return err
+	})
 	if b.returns() && sluice.KindOf(err) == sluice.NotFound {
 		b.lacks("target group", group)
 		return nil, nil
@@ -61,13 +69,9 @@ func (b balanced) remember(ctx context.Context, f *Former) error {
 	if len(b.Plan.Listeners) == 0 {
 		return nil
 	}
-	rules, err := b.rules.Rules(ctx)
-	if err != nil {
-		return err
-	}
-	choice, err := alb.Choose(rules, b.rules.Pair)
+	choice, err := b.rules.Choose(ctx)
 	f.Rules = choice.Rules()
-	for _, r := range alb.Marked(rules, choice, b.rules.Pair) {
+	for _, r := range alb.Marked(b.rules.Live(), choice, b.rules.Pair) {
 		if f.Marked == nil {
 			f.Marked = map[string]string{}
 		}

@@ -32,7 +32,7 @@ func (r *Run) openDiscovered() *discovered {
 	d := &discovered{Run: r, seen: map[string]bool{}, undone: map[string]int{}}
 	d.names = &cloudmap.Driver{Own: cloudmap.Own(r.Deployment), Tasks: d.crowd, Stopped: d.stopped, Keep: d.keepTaken, Taken: map[string]map[string]string{},
 		KeepIn: d.keepIn, Answer: d.answerRecords, Place: cloudmap.Place{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Region: r.Plan.Region}}
-	d.names.Names = cloudmap.Names{API: r.Account.CloudMap(), Registry: *r.Plan.Registry, Pause: r.pause, Token: d.token}
+	d.names.Names = cloudmap.Names{API: r.Account.CloudMap(), Registry: *r.Plan.Registry, Pause: r.pause, Confirm: r.secondLook, Token: d.token}
 	return d
 }
 

@@ -204,7 +204,7 @@ func (b balanced) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	live, err := b.rules.Rules(ctx)
+	live, err := b.readFormer(ctx)
 	if err != nil {
 		return err
 	}
@@ -224,6 +224,21 @@ func (b balanced) restore(ctx context.Context) error {
 	b.emitRestored(live, written)
 	b.note("restored %s", sluice.Plural(len(written), "listener rule"))
 	return b.shifting(ctx)
+}
+
+// readFormer reads the rules. That one of the former ones was deleted takes two answers.
+func (b balanced) readFormer(ctx context.Context) ([]alb.Rule, error) {
+	live, err := b.rules.Rules(ctx)
+	lacks := slices.ContainsFunc(b.former.Rules, func(was alb.Rule) bool {
+		return !b.rules.Lacks(was.Listener) && !slices.ContainsFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+	})
+	if err != nil || !lacks {
+		return live, err
+	}
+	if err := b.secondLook(ctx); err != nil {
+		return nil, err
+	}
+	return b.rules.Rules(ctx)
 }
 
 // emitRestored emits the weights that the first restored rule has now, and had before.

@@ -101,7 +101,7 @@ func Open(c Config) (*Run, error) {
 	}
 	r := &Run{Config: c, wrote: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service}
 	r.hand = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,
-		Confirm: func(ctx context.Context) error { return r.pause(ctx, lag) }}
+		Confirm: r.secondLook}
 	r.hosting = taskSets{Run: r, sets: ecs.TaskSets{Service: r.hand, Template: *service.Input}}
 	if r.Plan.Rolls() {
 		r.hosting = r.openServices()
@@ -226,6 +226,10 @@ func (r *Run) current(ctx context.Context) error {
 	}
 	return r.pause(ctx, lag)
 }
+
+// secondLook is what comes between two reads of which both must say that something does
+// not exist.
+func (r *Run) secondLook(ctx context.Context) error { return r.pause(ctx, lag) }
 
 func halted(r *Run, err error) error {
 	if sluice.KindOf(err) != "" {

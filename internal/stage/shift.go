@@ -200,7 +200,9 @@ func (r *Run) ensureShift(ctx context.Context, key string, s codedeploy.Start) (
 	return made{ID: id, Fresh: !found}, save(ctx, r.Host, key, was)
 }
 
-func (r *Run) deployer() codedeploy.Hand { return codedeploy.Hand{API: r.Account.CodeDeploy()} }
+func (r *Run) deployer() codedeploy.Hand {
+	return codedeploy.Hand{API: r.Account.CodeDeploy(), Confirm: r.secondLook}
+}
 
 // The identities of the deployments that CodeDeploy is asked for: one forward, one
 // back, or another if that came to nothing.

@@ -24,6 +24,9 @@ type Driver struct {
 	// Deleted is called with each listener that AWS says does not exist. Its rules are
 	// left out. Nil: such a listener is an error.
 	Deleted func(arn string)
+	// Confirm waits until a second read confirms that something does not exist. Nil:
+	// one read is enough.
+	Confirm func(context.Context) error
 
 	live  []Rule              // of the last look
 	known []elbtypes.Listener // what Listeners are; read once, their port does not change
@@ -58,6 +61,9 @@ func (d *Driver) Rules(ctx context.Context) ([]Rule, error) {
 	d.live = all
 	return all, nil
 }
+
+// Live are the rules of the last look.
+func (d *Driver) Live() []Rule { return d.live }
 
 // know reads the listeners once, in one call; one by one if one does not exist.
 func (d *Driver) know(ctx context.Context) error {
@@ -94,7 +100,16 @@ func (d *Driver) lose(arn string, err error) bool {
 	return true
 }
 
-func (d *Driver) read(ctx context.Context, arns []string) ([]elbtypes.Listener, error) {
+// read reads listeners. That one does not exist takes two answers.
+func (d *Driver) read(ctx context.Context, arns []string) (all []elbtypes.Listener, err error) {
+	err = route.Twice(ctx, d.Confirm, func() error {
+		all, err = d.readOnce(ctx, arns)
+		return err
+	})
+	return all, err
+}
+
+func (d *Driver) readOnce(ctx context.Context, arns []string) ([]elbtypes.Listener, error) {
 	out, err := d.API.DescribeListeners(ctx, &awselb.DescribeListenersInput{ListenerArns: arns})
 	if err != nil {
 		return nil, fmt.Errorf("read listeners: %w", sluice.Inner(err))
@@ -110,7 +125,21 @@ func (d *Driver) read(ctx context.Context, arns []string) ([]elbtypes.Listener, 
 	return all, nil
 }
 
-func (d *Driver) rulesOf(ctx context.Context, l elbtypes.Listener) ([]Rule, error) {
+// rulesOf reads the rules of a listener. That it does not exist takes two answers, if it
+// is not known by now.
+func (d *Driver) rulesOf(ctx context.Context, l elbtypes.Listener) (all []Rule, err error) {
+	confirm := d.Confirm
+	if d.Lacks(aws.ToString(l.ListenerArn)) {
+		confirm = nil
+	}
+	err = route.Twice(ctx, confirm, func() error {
+		all, err = d.rulesOnce(ctx, l)
+		return err
+	})
+	return all, err
+}
+
+func (d *Driver) rulesOnce(ctx context.Context, l elbtypes.Listener) ([]Rule, error) {
 	var all []Rule
 	in := &awselb.DescribeRulesInput{ListenerArn: l.ListenerArn, PageSize: aws.Int32(400)}
 	for {
@@ -138,13 +167,21 @@ func ruleOf(l elbtypes.Listener, r elbtypes.Rule) Rule {
 	}
 }
 
-// Choose reads the rules and picks ours.
+// Choose reads the rules and picks ours. That there is none takes two answers.
 func (d *Driver) Choose(ctx context.Context) (Choice, error) {
-	rules, err := d.Rules(ctx)
-	if err != nil {
-		return Choice{}, err
+	for n := 1; ; n++ {
+		rules, err := d.Rules(ctx)
+		if err != nil {
+			return Choice{}, err
+		}
+		c, err := Choose(rules, d.Pair)
+		if sluice.KindOf(err) != sluice.NotFound || d.Confirm == nil || n == 2 {
+			return c, err
+		}
+		if err := d.Confirm(ctx); err != nil {
+			return c, err
+		}
 	}
-	return Choose(rules, d.Pair)
 }
 
 // Paths are the rules that carry both groups.

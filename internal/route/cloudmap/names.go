@@ -23,6 +23,9 @@ type Names struct {
 	Registry plan.Registry
 	// Pause sleeps until the next look at an operation.
 	Pause func(ctx context.Context, d time.Duration) error
+	// Confirm waits until a second read confirms that the registry does not exist. Nil:
+	// one read is enough.
+	Confirm func(context.Context) error
 	// Token makes a creator request id, another one at each call: AWS takes a
 	// repeated one for the same request.
 	Token func(action string) string
@@ -37,12 +40,21 @@ type Instance struct {
 	Healthy    bool // without custom health always
 }
 
+// confirmed makes a read of the registry. That it does not exist takes two answers.
+func confirmed[In, Out any](ctx context.Context, n Names, in In, call func(context.Context, In, ...func(*awssd.Options)) (Out, error)) (out Out, err error) {
+	err = route.Twice(ctx, n.Confirm, func() error {
+		out, err = call(ctx, in)
+		return err
+	})
+	return out, err
+}
+
 // Instances lists the registry's instances, whatever their health.
 func (n Names) Instances(ctx context.Context) ([]Instance, error) {
 	in := &awssd.ListInstancesInput{ServiceId: aws.String(n.Registry.ID), MaxResults: aws.Int32(100)}
 	var all []Instance
 	for {
-		out, err := n.API.ListInstances(ctx, in)
+		out, err := confirmed(ctx, n, in, n.API.ListInstances)
 		if err != nil {
 			return nil, fmt.Errorf("list the instances of %s: %w", n.Registry.FullName(), sluice.Inner(err))
 		}
@@ -79,7 +91,7 @@ func (n Names) health(ctx context.Context) (map[string]sdtypes.HealthStatus, err
 	in := &awssd.GetInstancesHealthStatusInput{ServiceId: aws.String(n.Registry.ID), MaxResults: aws.Int32(100)}
 	all := map[string]sdtypes.HealthStatus{}
 	for {
-		out, err := n.API.GetInstancesHealthStatus(ctx, in)
+		out, err := confirmed(ctx, n, in, n.API.GetInstancesHealthStatus)
 		if err != nil {
 			return nil, fmt.Errorf("read the health of the instances of %s: %w", n.Registry.FullName(), sluice.Inner(err))
 		}
@@ -197,8 +209,8 @@ func (n Names) otherwise(ctx context.Context, all []string, there bool) (bool, e
 
 // discover are the ids that callers find, whatever their health.
 func (n Names) discover(ctx context.Context) (map[string]bool, error) {
-	out, err := n.API.DiscoverInstances(ctx, &awssd.DiscoverInstancesInput{NamespaceName: aws.String(n.Registry.Namespace), ServiceName: aws.String(n.Registry.Name),
-		HealthStatus: sdtypes.HealthStatusFilterAll, MaxResults: aws.Int32(1000)})
+	out, err := confirmed(ctx, n, &awssd.DiscoverInstancesInput{NamespaceName: aws.String(n.Registry.Namespace), ServiceName: aws.String(n.Registry.Name),
+		HealthStatus: sdtypes.HealthStatusFilterAll, MaxResults: aws.Int32(1000)}, n.API.DiscoverInstances)
 	if err != nil {
 		return nil, fmt.Errorf("ask what is found under %s: %w", n.Registry.FullName(), sluice.Inner(err))
 	}
