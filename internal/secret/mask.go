@@ -3,7 +3,9 @@ package secret
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // Stars stand for a secret.
@@ -39,26 +41,68 @@ var (
 	words = regexp.MustCompile(`[A-Za-z0-9+/_=-]+`)
 )
 
+// rule masks one kind of secret. Most texts hold none, and searching for substrings is
+// many times faster than matching expressions.
+type rule struct {
+	needs []string // lower case; a text with none of these has no match
+	mask  func(text string) string
+}
+
+// rules in the order in which they apply.
+var rules = []rule{
+	{[]string{"-----begin "}, func(text string) string { return keyPEM.ReplaceAllString(text, Stars) }},
+	{[]string{"://"}, func(text string) string { return userInfo.ReplaceAllString(text, "${1}"+Stars+"@") }},
+	{[]string{"bearer", "basic"}, func(text string) string { return bearer.ReplaceAllString(text, "${1}${2}"+Stars) }},
+	{stems, func(text string) string {
+		text = assigned.ReplaceAllString(text, "${1}"+Stars)
+		text = flagged.ReplaceAllString(text, "${1}${2}"+Stars)
+		text = keyed.ReplaceAllStringFunc(text, maskKeyed)
+		return pair.ReplaceAllString(text, "${1}"+Stars)
+	}},
+	{[]string{"a3t", "akia", "asia", "abia", "acca", "eyj", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "k_live_", "k_test_"},
+		func(text string) string { return shapes.ReplaceAllString(text, Stars) }},
+}
+
+// stems are in every [name].
+var stems = []string{"pass", "pwd", "secret", "token", "key", "credential", "auth", "signature"}
+
 // Mask replaces what looks like a secret in a text by [Stars]. The text may be JSON:
 // it stays valid.
 func Mask(text string) string {
 	if len(text) < 8 {
 		return text
 	}
-	text = keyPEM.ReplaceAllString(text, Stars)
-	text = userInfo.ReplaceAllString(text, "${1}"+Stars+"@")
-	text = bearer.ReplaceAllString(text, "${1}${2}"+Stars)
-	text = assigned.ReplaceAllString(text, "${1}"+Stars)
-	text = flagged.ReplaceAllString(text, "${1}${2}"+Stars)
-	text = keyed.ReplaceAllStringFunc(text, maskKeyed)
-	text = pair.ReplaceAllString(text, "${1}"+Stars)
-	text = shapes.ReplaceAllString(text, Stars)
+	lower := strings.ToLower(text)
+	ascii := !strings.ContainsFunc(text, func(c rune) bool { return c > unicode.MaxASCII }) // others match letters of rules too: ſ is an s
+	for _, r := range rules {
+		if !ascii || slices.ContainsFunc(r.needs, func(part string) bool { return strings.Contains(lower, part) }) {
+			text = r.mask(text)
+		}
+	}
+	if longestWord(text) < awsKeyLength {
+		return text
+	}
 	return words.ReplaceAllStringFunc(text, func(word string) string {
 		if isAWSKey(word) {
 			return Stars
 		}
 		return word
 	})
+}
+
+// longestWord is the length of the longest match of [words].
+func longestWord(text string) (longest int) {
+	n := 0
+	for i := range len(text) {
+		c := text[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("+/_=-", c) >= 0 {
+			n++
+			longest = max(longest, n)
+		} else {
+			n = 0
+		}
+	}
+	return longest
 }
 
 // URL is an address without its user, password, query and fragment.
@@ -90,5 +134,7 @@ func maskKeyed(text string) string {
 	return m[1] + Stars
 }
 
-// isAWSKey recognizes a secret access key of AWS: 40 random characters.
-func isAWSKey(word string) bool { return len(word) == 40 && isRandom(word, 1) }
+const awsKeyLength = 40
+
+// isAWSKey recognizes a secret access key of AWS: random characters.
+func isAWSKey(word string) bool { return len(word) == awsKeyLength && isRandom(word, 1) }
