@@ -16,6 +16,7 @@ import (
 
 // commands are those of the scripts, beside testscript's own.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"harmless":   harmless,   // harmless: the last command wrote no code for a terminal, no command for a CI system, no planted secret
 	"exits":      exits,      // exits CODE sluice …: run it, and want that exit code
 	"sim":        sim,        // sim WORLD [fast|KNOBS]: a local AWS, and the variables to reach it
 	"fault":      inject,     // fault LINE: inject it
@@ -52,6 +53,22 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if want := args[0]; want != strconv.Itoa(got) {
 		ts.Fatalf("exit code %d, not %s", got, want)
+	}
+}
+
+// harmful is what no terminal, CI system or log may get: characters that a terminal
+// obeys, lines that a CI system does, the secret that scripts plant.
+var harmful = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]|(?m:^\s*::)|##\[|PLANTED`)
+
+// harmless looks at what the last command wrote.
+func harmless(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: harmless")
+	}
+	for _, stream := range []string{"stdout", "stderr"} {
+		if text := ts.ReadFile(stream); harmful.MatchString(text) {
+			ts.Fatalf("%s has %q", stream, harmful.FindString(text))
+		}
 	}
 }
 
