@@ -42,6 +42,7 @@ const lead = 10 * time.Minute
 //	  - name: pay              # config:, ready: 10m (wait for ContinueDeployment), terminate: 5m or keepAlive, rollback: [DEPLOYMENT_FAILURE], alarms:
 //	    groups: [{name: pay, service: pay, targetGroups: [pay-a, pay-b], listener: "web:80", testListener: "web:8080"}]
 //	scalableTargets: [{service: pay, min: 2, max: 8, suspended: [in], policy: {name: cpu, target: 50}}]
+//	principals: [{arn: "arn:aws:iam::123456789012:role/deployer", policies: ['{"Statement": …}']}]  # boundary: likewise; what SimulatePrincipalPolicy decides by
 //	images: {"shop:slow": {version: v1, latency: 50ms}}  # options as in image.Options
 //	knobs: {delays: none, provisioning: 2s..4s, throttle: true}
 //	faults: ["throttle ecs:CreateTaskSet times=1"]

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/ec2"
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/elbv2"
+	"github.com/sluice-ecs/sluice/awssim/iam"
 	"github.com/sluice-ecs/sluice/awssim/servicediscovery"
 	"github.com/sluice-ecs/sluice/awssim/sts"
 )
@@ -28,6 +29,7 @@ func TestEveryOperationIsListed(t *testing.T) {
 		"codedeploy": (*codedeploy.Service)(nil),
 		"logs":       (*cloudwatchlogs.Service)(nil), "ec2": (*ec2.Service)(nil), "ecs": (*ecs.Service)(nil),
 		"elasticloadbalancing": (*elbv2.Service)(nil), "servicediscovery": (*servicediscovery.Service)(nil), "sts": (*sts.Service)(nil),
+		"iam": (*iam.Service)(nil),
 	} {
 		methods := reflect.TypeOf(service)
 		for i := range methods.NumMethod() {

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/ecs"
 	"github.com/sluice-ecs/sluice/awssim/elbv2"
 	"github.com/sluice-ecs/sluice/awssim/fault"
+	"github.com/sluice-ecs/sluice/awssim/iam"
 	"github.com/sluice-ecs/sluice/awssim/image"
 	"github.com/sluice-ecs/sluice/awssim/registry"
 	"github.com/sluice-ecs/sluice/awssim/scaler"
@@ -137,7 +138,7 @@ func (s *Sim) begin(f *worldFile, start time.Time) *era {
 	e.scaling = applicationautoscaling.New(e.world, scaler.New(e.world, e.ecs))
 	rooms := []wire.Room{e.ecs.Room(), e.elb.Room(), sts.Room(e.world), ec2.Room(e.world),
 		e.scaling.Room(), e.discovery.Room(), cloudwatch.Room(e.world), cloudwatchlogs.Room(e.world),
-		e.deploy.Room()}
+		e.deploy.Room(), iam.Room(f.principals)}
 	e.server, e.operations = wire.New(e.world, rooms...), operationsOf(rooms)
 	e.server.Faults(striker{e})
 	return e

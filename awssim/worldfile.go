@@ -16,6 +16,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/sluice-ecs/sluice/awssim/iam"
 	"github.com/sluice-ecs/sluice/awssim/image"
 )
 
@@ -36,11 +37,13 @@ type worldFile struct {
 	Configs       []configFile              `yaml:"deploymentConfigs"`
 	Applications  []applicationFile         `yaml:"applications"`
 	Scalable      []scalableFile            `yaml:"scalableTargets"`
+	Principals    []principalFile           `yaml:"principals"`
 	Faults        []string                  `yaml:"faults"`
 
-	name    string
-	tree    *ast.File
-	catalog image.Catalog
+	name       string
+	tree       *ast.File
+	catalog    image.Catalog
+	principals []iam.Principal
 }
 
 type balancerFile struct {
@@ -141,7 +144,7 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 			return nil, f.at(err)
 		}
 	}
-	for _, check := range []func() error{f.checkPlace, f.Knobs.check, f.checkImages, f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkDeploy, f.checkScaling} {
+	for _, check := range []func() error{f.checkPlace, f.Knobs.check, f.checkImages, f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkDeploy, f.checkScaling, f.checkPrincipals} {
 		if err := check(); err != nil {
 			return nil, f.at(err)
 		}

@@ -87,6 +87,7 @@ var sectionReasons = map[string]string{
 	"ecs":                              "it needs tasks that run",
 	"Elastic Load Balancing v2":        "it is about requests through a load balancer to targets that answer",
 	"Cloud Map":                        "it needs tasks that run, or a resolver in the VPC",
+	"IAM":                              "it needs principals whose policies are known",
 	"Protocols, credentials, networks": "it is about the wire, or about networks that the account shares",
 }
 

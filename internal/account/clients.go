@@ -10,6 +10,7 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/middleware"
@@ -26,6 +27,7 @@ type clients struct {
 	logs      *awslogs.Client
 	alarms    *awscw.Client
 	deploy    *awscd.Client
+	iam       *awsiam.Client
 	endpoints []string
 }
 
@@ -53,6 +55,9 @@ func (c *clients) CodeDeploy() *awscd.Client { return c.deploy }
 // Logs is the gated client of CloudWatch Logs.
 func (c *clients) Logs() *awslogs.Client { return c.logs }
 
+// IAM is the gated client of AWS IAM.
+func (c *clients) IAM() *awsiam.Client { return c.iam }
+
 // builder makes clients that differ only in their service.
 type builder struct {
 	shared aws.Config
@@ -68,11 +73,11 @@ func (b *builder) take(r *role) {
 }
 
 func (b *builder) all() clients {
-	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts(), logs: b.logs(), alarms: b.alarms(), deploy: b.deploy()}
+	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts(), logs: b.logs(), alarms: b.alarms(), deploy: b.deploy(), iam: b.iam()}
 	for _, e := range []*string{
 		c.ecs.Options().BaseEndpoint, c.elb.Options().BaseEndpoint, c.cloudMap.Options().BaseEndpoint,
 		c.scaling.Options().BaseEndpoint, c.sts.Options().BaseEndpoint, c.logs.Options().BaseEndpoint, c.alarms.Options().BaseEndpoint,
-		c.deploy.Options().BaseEndpoint,
+		c.deploy.Options().BaseEndpoint, c.iam.Options().BaseEndpoint,
 	} {
 		c.endpoints = append(c.endpoints, aws.ToString(e))
 	}
@@ -128,6 +133,13 @@ func (b *builder) deploy() *awscd.Client {
 	return awscd.NewFromConfig(b.shared, func(o *awscd.Options) {
 		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
 		o.APIOptions = b.apiOptions("codedeploy", &o.BaseEndpoint, o.APIOptions)
+	})
+}
+
+func (b *builder) iam() *awsiam.Client {
+	return awsiam.NewFromConfig(b.shared, func(o *awsiam.Options) {
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.APIOptions = b.apiOptions("iam", &o.BaseEndpoint, o.APIOptions)
 	})
 }
 

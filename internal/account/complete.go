@@ -12,6 +12,7 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/middleware"
@@ -187,6 +188,11 @@ var answers = map[string]lacks{
 	"cloudwatch:GetMetricStatistics": lists("Datapoints", func(o *awscw.GetMetricStatisticsOutput) bool { return o.Datapoints != nil }),
 	"logs:GetLogEvents":              lists("events", func(o *awslogs.GetLogEventsOutput) bool { return o.Events != nil }),
 	"logs:FilterLogEvents":           lists("events", func(o *awslogs.FilterLogEventsOutput) bool { return o.Events != nil }),
+
+	"iam:GetRole": has("Role", func(o *awsiam.GetRoleOutput) bool { return o.Role != nil && aws.ToString(o.Role.Arn) != "" }),
+	"iam:SimulatePrincipalPolicy": has("EvaluationResults", func(o *awsiam.SimulatePrincipalPolicyOutput) bool {
+		return len(o.EvaluationResults) > 0
+	}),
 
 	"sts:GetCallerIdentity":         has("Account", func(o *awssts.GetCallerIdentityOutput) bool { return aws.ToString(o.Account) != "" }),
 	"sts:AssumeRole":                has("Credentials", func(o *awssts.AssumeRoleOutput) bool { return o.Credentials != nil }),

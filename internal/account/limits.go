@@ -60,7 +60,7 @@ var (
 )
 
 // Cloud Map documents only its discovery calls; behind the others stand Route
-// 53's 5 requests a second. Application Auto Scaling, CodeDeploy and STS document nothing
+// 53's 5 requests a second. Application Auto Scaling, CodeDeploy, IAM and STS document nothing
 // here: the numbers are ours.
 var (
 	mapDiscover = bucket{"cloud map discover", 2000, 1000}
@@ -71,6 +71,7 @@ var (
 	deployRead  = bucket{"codedeploy read", 20, 10}
 	deployEdit  = bucket{"codedeploy modify", 5, 2}
 	stsAll      = bucket{"sts", 50, 20}
+	iamRead     = bucket{"iam read", 20, 10}
 )
 
 // CloudWatch and CloudWatch Logs, "service quotas", which name rates without
@@ -122,6 +123,8 @@ func bucketsOf(operation string) []bucket {
 		return []bucket{either(name, deployRead, deployEdit)}
 	case "cloudwatch", "logs":
 		return []bucket{watchBucket(service, name)}
+	case "iam":
+		return []bucket{iamRead}
 	}
 	return []bucket{stsAll}
 }

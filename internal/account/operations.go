@@ -13,6 +13,7 @@ import (
 	awscd "github.com/aws/aws-sdk-go-v2/service/codedeploy"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	awselb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 )
 
@@ -158,6 +159,8 @@ func read(input any) string {
 		return logs(i.LogGroupName, i.LogGroupIdentifier, few(i.LogStreamNames))
 	case *awslogs.DescribeLogStreamsInput:
 		return logs(i.LogGroupName, i.LogGroupIdentifier, "")
+	case *awsiam.SimulatePrincipalPolicyInput:
+		return aws.ToString(i.PolicySourceArn)
 	case *awscd.GetDeploymentInput:
 		return aws.ToString(i.DeploymentId)
 	case *awscd.BatchGetDeploymentsInput:

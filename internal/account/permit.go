@@ -41,7 +41,7 @@ func actionOf(ctx context.Context) Action {
 }
 
 // reading are the first words of operations that change nothing.
-var reading = []string{"Describe", "List", "Get", "Discover", "BatchGet", "Lookup", "Check", "Filter"}
+var reading = []string{"Describe", "List", "Get", "Discover", "BatchGet", "Lookup", "Check", "Filter", "Simulate"}
 
 // identity are operations that hand out credentials or tell who we are; they
 // change nothing that a plan could list.

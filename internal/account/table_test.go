@@ -20,6 +20,7 @@ func TestTablesNameRealOperations(t *testing.T) {
 		"servicediscovery": reflect.TypeOf((*clients).CloudMap).Out(0), "application-autoscaling": reflect.TypeOf((*clients).Scaling).Out(0),
 		"cloudwatch": reflect.TypeOf((*clients).CloudWatch).Out(0), "logs": reflect.TypeOf((*clients).Logs).Out(0),
 		"codedeploy": reflect.TypeOf((*clients).CodeDeploy).Out(0),
+		"iam":        reflect.TypeOf((*clients).IAM).Out(0),
 		"sts":        reflect.TypeOf((*clients).STS).Out(0),
 	}
 	real := func(operation string) {

@@ -1,21 +1,111 @@
 package cli
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/iam"
 	"github.com/sluice-ecs/sluice/internal/policy"
 )
 
-// showPolicy writes the IAM policy that a plan needs, and nothing else.
-func (p *program) showPolicy(pre *prepared) error {
+// checkShows refuses flags that mean nothing together.
+func checkShows(s planShows) error {
+	if s.check && !s.iam {
+		return &sluice.Error{Op: "sluice plan", Err: errors.New("--check checks the policy of --iam"), Next: "sluice plan --iam --check"}
+	}
+	return nil
+}
+
+// showPolicy writes the IAM policy that a plan needs, and nothing else; or what the
+// caller may not do of it.
+func (p *program) showPolicy(ctx context.Context, pre *prepared, check bool) error {
 	d, err := policy.Of(pre.plan, pre.live)
 	if err != nil {
 		return err
 	}
+	if check {
+		return p.checkPolicy(ctx, pre, d)
+	}
+	return p.writePolicy(d)
+}
+
+func (p *program) writePolicy(d policy.Document) error {
 	text, err := d.Text()
 	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(p.env.Out, text)
 	return err
+}
+
+// checkPolicy asks IAM about the caller. What is denied ends with the code of a
+// refusal; that AWS does not let us ask does not.
+func (p *program) checkPolicy(ctx context.Context, pre *prepared, d policy.Document) error {
+	c, err := iam.Hand{IAM: pre.account.IAM(), STS: pre.account.STS()}.Check(ctx, d)
+	if err != nil {
+		return fmt.Errorf("check the permissions: %w", err)
+	}
+	if p.flags.output == jsonOut {
+		err = json.NewEncoder(p.env.Out).Encode(shownCheck(c))
+	} else {
+		err = p.writeCheck(c)
+	}
+	if err == nil && len(c.Denied) > 0 {
+		return exit(sluice.ExitDenied)
+	}
+	return err
+}
+
+// writeCheck says what is denied, a line each, and the policy that would allow it.
+func (p *program) writeCheck(c iam.Checked) error {
+	if c.Unknown != "" {
+		_, err := fmt.Fprintf(p.env.Out, "the permissions are not checked: %s\n", c.Unknown)
+		return err
+	}
+	if len(c.Denied) == 0 {
+		_, err := fmt.Fprintf(p.env.Out, "%s may do everything that the deployment needs (%s checked)\n", c.Principal, sluice.Plural(c.Asked, "permission"))
+		return err
+	}
+	var b strings.Builder
+	for _, x := range c.Denied {
+		fmt.Fprintf(&b, "denied: %s on %s (%s)\n", x.Action, x.Resource, x.By)
+	}
+	fmt.Fprintf(&b, "%d of %s are denied to %s", len(c.Denied), sluice.Plural(c.Asked, "permission"), c.Principal)
+	if slices.ContainsFunc(c.Denied, func(x iam.Denied) bool { return x.Elsewhere }) {
+		b.WriteString("; where a Deny, a boundary or the organization forbids one, change that too")
+	}
+	b.WriteString("; this policy allows them:\n")
+	if _, err := io.WriteString(p.env.Out, b.String()); err != nil {
+		return err
+	}
+	return p.writePolicy(c.Missing)
+}
+
+// checkSchema names the shape of a check in JSON.
+const checkSchema = "sluice.permissions/1"
+
+// checkView is a check in JSON.
+type checkView struct {
+	Schema    string           `json:"schema"`
+	Principal string           `json:"principal,omitempty"`
+	Checked   int              `json:"checked"`
+	Unknown   string           `json:"unknown,omitempty"` // why they could not be checked
+	Denied    []iam.Denied     `json:"denied"`
+	Policy    *policy.Document `json:"policy,omitempty"` // that allows what is denied
+}
+
+func shownCheck(c iam.Checked) checkView {
+	v := checkView{Schema: checkSchema, Principal: c.Principal, Checked: c.Asked, Unknown: c.Unknown, Denied: c.Denied}
+	if len(c.Denied) > 0 {
+		v.Policy = &c.Missing
+	} else {
+		v.Denied = []iam.Denied{}
+	}
+	return v
 }

@@ -17,11 +17,12 @@ var (
 	// imported are IAM's names of services, by the names under which their clients are
 	// imported.
 	imported = map[string]string{"awsecs": "ecs", "awselb": "elasticloadbalancing", "awssd": "servicediscovery", "awscd": "codedeploy",
-		"awsaas": "application-autoscaling", "awslogs": "logs", "awscw": "cloudwatch", "awssts": "sts"}
+		"awsaas": "application-autoscaling", "awslogs": "logs", "awscw": "cloudwatch", "awssts": "sts", "awsiam": "iam"}
 	// others are reads of other verbs than those that plan and deploy.
 	others = map[string]string{
 		"cloudwatch:GetMetricStatistics": "sluice rehearse --from-live reads how many requests there are",
-		"iam:SimulatePrincipalPolicy":    "sluice plan --iam --check reads what the caller may do",
+		"iam:SimulatePrincipalPolicy":    "sluice plan --iam --check asks what the caller may do",
+		"iam:GetRole":                    "and for the path of its role",
 	}
 )
 

@@ -30,11 +30,13 @@ take, with what that rests on.
 
 With --iam it prints the IAM policy that this deployment and its rollback need, as
 one JSON document: every write of the plan, what AWS asks for behind them, such as
-iam:PassRole, and every read, each on its resources.`,
+iam:PassRole, and every read, each on its resources. With --check it asks IAM
+(SimulatePrincipalPolicy) which of them the caller lacks, and exits with 7 if any.`,
 		Example: `  sluice plan examples/canary
   sluice plan --detailed-exitcode      2 if something would change
   sluice plan --output json | jq .changes
-  sluice plan --iam > policy.json      the permissions that it needs`,
+  sluice plan --iam > policy.json      the permissions that it needs
+  sluice plan --iam --check            those of them that are denied to the caller`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, _, err := at.path(c, args)
@@ -48,6 +50,7 @@ iam:PassRole, and every read, each on its resources.`,
 	planFlags(c, &o)
 	c.Flags().BoolVar(&shows.detailed, "detailed-exitcode", false, "exit 2 if there are changes")
 	c.Flags().BoolVar(&shows.iam, "iam", false, "print the IAM policy that the deployment needs")
+	c.Flags().BoolVar(&shows.check, "check", false, "with --iam: ask IAM what of it the caller may not do")
 	return c
 }
 
@@ -55,6 +58,7 @@ iam:PassRole, and every read, each on its resources.`,
 type planShows struct {
 	detailed bool // exit code 2 if there are changes
 	iam      bool // the policy, and not the plan
+	check    bool // what of the policy the caller may not do
 }
 
 func planFlags(c *cobra.Command, o *plan.Options) {
@@ -88,6 +92,9 @@ func (f countFlag) Set(s string) error {
 }
 
 func (p *program) runPlan(ctx context.Context, path string, o plan.Options, shows planShows) error {
+	if err := checkShows(shows); err != nil {
+		return err
+	}
 	pre, err := p.prepare(ctx, path, o)
 	if err != nil {
 		return err
@@ -96,7 +103,7 @@ func (p *program) runPlan(ctx context.Context, path string, o plan.Options, show
 		return err
 	}
 	if shows.iam {
-		err = p.showPolicy(pre)
+		err = p.showPolicy(ctx, pre, shows.check)
 	} else {
 		err = p.showPlan(ctx, pre.plan, forecastOf(ctx, pre))
 	}

@@ -51,6 +51,7 @@ var house = []room{
 	{pkg: "internal/ecs", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/folder", floor: 2, under: []int{0}},
 	{pkg: "internal/codedeploy", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/iam", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/autoscaling", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/route", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
 	{pkg: "internal/route/...", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy, "github.com/miekg/dns"},
@@ -97,7 +98,7 @@ var beside = []room{
 	simRoom("servicediscovery", "registry"),
 	withYAML(simRoom("codedeploy", "shifter")), // AppSpec content
 	simRoom("applicationautoscaling", "scaler"),
-	simRoom("sts"), simRoom("ec2"), simRoom("cloudwatch"), simRoom("cloudwatchlogs"), simRoom("vpclattice"),
+	simRoom("sts"), simRoom("iam"), simRoom("ec2"), simRoom("cloudwatch"), simRoom("cloudwatchlogs"), simRoom("vpclattice"),
 
 	{pkg: "awssim/wire", also: []string{"awssim/world", "awssim/fault"}, libs: []string{sdk, smithy}, free: true},
 	{pkg: "awssim/dataplane", also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/balancer", "awssim/registry"},

@@ -1,0 +1,164 @@
+package iam
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
+)
+
+const (
+	allowed  = iamtypes.PolicyEvaluationDecisionTypeAllowed
+	implicit = iamtypes.PolicyEvaluationDecisionTypeImplicitDeny
+	explicit = iamtypes.PolicyEvaluationDecisionTypeExplicitDeny
+)
+
+// question is one action on one resource.
+type question struct {
+	action, resource string
+	context          map[string][]string // by key in lower case
+}
+
+// verdict is what policies say to a question.
+type verdict struct {
+	decision iamtypes.PolicyEvaluationDecisionType
+	by       []string // Sids, or numbers, of the statements that decided
+	missing  []string // context keys that conditions ask for and nobody gave
+	boundary *iamtypes.PermissionsBoundaryDecisionDetail
+}
+
+func (v verdict) matched() (all []iamtypes.Statement) {
+	for _, by := range v.by {
+		all = append(all, iamtypes.Statement{SourcePolicyId: aws.String(by), SourcePolicyType: iamtypes.PolicySourceTypeUserManaged})
+	}
+	return all
+}
+
+// decide: a Deny goes before any Allow, nothing is allowed by itself, and a boundary
+// allows nothing that the policies do not (IAM User Guide, "Policy evaluation logic").
+func (p Principal) decide(q question) verdict {
+	v := evaluate(p.Policies, q)
+	if p.Boundary == nil {
+		return v
+	}
+	b := evaluate([]Policy{*p.Boundary}, q)
+	v.boundary = &iamtypes.PermissionsBoundaryDecisionDetail{AllowedByPermissionsBoundary: b.decision == allowed}
+	if v.decision == allowed && b.decision != allowed {
+		v.decision, v.by = b.decision, b.by
+	}
+	return v
+}
+
+func evaluate(policies []Policy, q question) verdict {
+	v := verdict{decision: implicit}
+	var denies, allows []string
+	for _, p := range policies {
+		for _, s := range p.Statement {
+			fits, missing := s.fits(q)
+			for _, k := range missing {
+				if !slices.Contains(v.missing, k) {
+					v.missing = append(v.missing, k)
+				}
+			}
+			switch {
+			case !fits:
+			case s.Effect == "Deny":
+				denies = append(denies, s.Sid)
+			default:
+				allows = append(allows, s.Sid)
+			}
+		}
+	}
+	switch {
+	case len(denies) > 0:
+		v.decision, v.by = explicit, denies[:1]
+	case len(allows) > 0:
+		v.decision, v.by = allowed, allows
+	}
+	return v
+}
+
+// fits reports whether a statement is about the question; missing are the context keys
+// that it could not tell without.
+func (s Statement) fits(q question) (fits bool, missing []string) {
+	action := s.Action.has(q.action, strings.ToLower)
+	if len(s.NotAction) > 0 {
+		action = !s.NotAction.has(q.action, strings.ToLower)
+	}
+	resource := s.Resource.has(q.resource, same)
+	if len(s.NotResource) > 0 {
+		resource = !s.NotResource.has(q.resource, same)
+	}
+	if !action || !resource {
+		return false, nil
+	}
+	fits = true
+	for operator, keys := range s.Condition {
+		for key, want := range keys {
+			have, given := q.context[strings.ToLower(key)]
+			if !given {
+				missing = append(missing, key)
+			}
+			fits = fits && holds(operator, want, have, given)
+		}
+	}
+	slices.Sort(missing)
+	return fits, missing
+}
+
+func same(s string) string { return s }
+
+// has reports whether one of the patterns fits.
+func (l list) has(s string, fold func(string) string) bool {
+	return slices.ContainsFunc(l, func(pattern string) bool { return like(fold(pattern), fold(s)) })
+}
+
+// operators are those of conditions that are simulated; with IfExists a key that is not
+// given fits.
+var operators = map[string]func(want, have string) bool{
+	"StringEquals": func(w, h string) bool { return w == h }, "StringNotEquals": func(w, h string) bool { return w != h },
+	"StringLike": like, "StringNotLike": func(w, h string) bool { return !like(w, h) },
+	"ArnEquals": like, "ArnLike": like, "ArnNotEquals": func(w, h string) bool { return !like(w, h) }, "ArnNotLike": func(w, h string) bool { return !like(w, h) },
+}
+
+// holds: one of the values must fit, of a negated operator all; a key that is not there
+// fits negated operators alone.
+func holds(operator string, want, have list, given bool) bool {
+	name, ifExists := strings.CutSuffix(operator, "IfExists")
+	negated := strings.Contains(name, "Not")
+	if !given {
+		return ifExists || negated
+	}
+	for _, h := range have {
+		if negated {
+			if !slices.ContainsFunc(want, func(w string) bool { return !operators[name](w, h) }) {
+				continue
+			}
+			return false
+		}
+		if slices.ContainsFunc(want, func(w string) bool { return operators[name](w, h) }) {
+			return true
+		}
+	}
+	return negated
+}
+
+// like reports whether s fits a pattern with * and ?.
+func like(pattern, s string) bool {
+	for pattern != "" {
+		switch {
+		case pattern[0] == '*':
+			for i := 0; i <= len(s); i++ {
+				if like(pattern[1:], s[i:]) {
+					return true
+				}
+			}
+			return false
+		case s == "" || pattern[0] != '?' && pattern[0] != s[0]:
+			return false
+		}
+		pattern, s = pattern[1:], s[1:]
+	}
+	return s == ""
+}

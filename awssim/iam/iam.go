@@ -1,0 +1,128 @@
+// Package iam is the room of AWS Identity and Access Management, as far as who calls
+// asks what it may do: SimulatePrincipalPolicy, and GetRole.
+//
+// The policies are those that a world file gives its principals. They are simulated and
+// never enforced: no call of any room is refused by them. The user "sluice", which is the
+// caller unless a role was taken on, may do everything if the world says nothing of it.
+//
+// Start reading at [Service.SimulatePrincipalPolicy], then evaluate.go.
+package iam
+
+import (
+	"context"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
+	smithy "github.com/aws/smithy-go"
+
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// Principal is a user or a role with its policies.
+type Principal struct {
+	ARN      string
+	Policies []Policy
+	Boundary *Policy // nil: it has none
+}
+
+// name is that of the user or role, without its path.
+func (p Principal) name() string { return p.ARN[strings.LastIndexByte(p.ARN, '/')+1:] }
+
+// Service is the room.
+type Service struct{ principals []Principal }
+
+// New makes the room with the principals of a world.
+func New(principals []Principal) *Service { return &Service{principals: principals} }
+
+// Room is the room with what wire must know of IAM.
+func Room(principals []Principal) wire.Room {
+	return wire.Room{
+		Name: "iam", ServiceID: "IAM", Protocol: wire.Query, Version: "2010-05-08",
+		Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Operations: New(principals).operations(),
+		Known: []string{"SimulateCustomPolicy", "GetContextKeysForPrincipalPolicy", "GetContextKeysForCustomPolicy", "GetUser", "ListRoles", "ListUsers", "CreateRole",
+			"DeleteRole", "PutRolePolicy", "GetRolePolicy", "AttachRolePolicy", "ListAttachedRolePolicies", "ListRolePolicies", "PassRole", "CreateServiceLinkedRole"},
+		Errors: []smithy.APIError{&iamtypes.NoSuchEntityException{}, &iamtypes.InvalidInputException{}, &iamtypes.PolicyEvaluationException{},
+			&iamtypes.ServiceFailureException{}},
+	}
+}
+
+// operations are the methods that are calls of the API; a test of awssim holds that
+// none is missing.
+func (s *Service) operations() []any { return []any{s.GetRole, s.SimulatePrincipalPolicy} }
+
+// everything is the policy of a principal of which the world says nothing.
+func everything() Policy {
+	return Policy{Statement: []Statement{{Effect: "Allow", Action: list{"*"}, Resource: list{"*"}}}}
+}
+
+// principal finds a user or role by ARN. The default user is always there.
+func (s *Service) principal(ctx context.Context, arn string) (Principal, bool) {
+	for _, p := range s.principals {
+		if p.ARN == arn {
+			return p, true
+		}
+	}
+	return Principal{ARN: arn, Policies: []Policy{everything()}}, arn == userARN(ctx)
+}
+
+func userARN(ctx context.Context) string {
+	return "arn:aws:iam::" + world.KeyOf(ctx).Account + ":user/sluice"
+}
+
+// caller is who calls: the default user, or the role of its session. A role of which the
+// world says nothing may do everything.
+func (s *Service) caller(ctx context.Context) (arn string, policies Principal) {
+	c := wire.CallerOf(ctx)
+	if c.ARN == "" {
+		p, _ := s.principal(ctx, userARN(ctx))
+		return userARN(ctx), p
+	}
+	parts := strings.Split(c.ARN, "/") // arn:aws:sts::<account>:assumed-role/<role>/<session>
+	for _, p := range s.principals {
+		if strings.Contains(p.ARN, ":role/") && len(parts) > 1 && p.name() == parts[1] {
+			return c.ARN, p
+		}
+	}
+	return c.ARN, Principal{Policies: []Policy{everything()}}
+}
+
+// may refuses a call that the caller's policies do not allow.
+func (s *Service) may(ctx context.Context, action, resource string) error {
+	arn, p := s.caller(ctx)
+	if p.decide(question{action: action, resource: resource}).decision == allowed {
+		return nil
+	}
+	return &world.Refusal{Code: "AccessDenied", Status: 403, Message: "User: " + arn + " is not authorized to perform: " + action + " on resource: " + resource +
+		" because no identity-based policy allows the " + action + " action"}
+}
+
+// GetRole tells the ARN of a role, with its path.
+func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam.GetRoleOutput, error) {
+	if aws.ToString(in.RoleName) == "" {
+		return nil, missing("roleName")
+	}
+	account := world.KeyOf(ctx).Account
+	role := Principal{ARN: "arn:aws:iam::" + account + ":role/" + *in.RoleName}
+	found := false
+	for _, p := range s.principals {
+		if strings.HasPrefix(p.ARN, "arn:aws:iam::"+account+":role/") && p.name() == *in.RoleName {
+			role, found = p, true
+		}
+	}
+	if err := s.may(ctx, "iam:GetRole", role.ARN); err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, &world.Refusal{Code: "NoSuchEntity", Status: 404, Message: "The role with name " + *in.RoleName + " cannot be found."}
+	}
+	path := strings.TrimSuffix(role.ARN[strings.IndexByte(role.ARN, '/'):], role.name())
+	return &awsiam.GetRoleOutput{Role: &iamtypes.Role{Arn: &role.ARN, RoleName: in.RoleName, Path: &path, RoleId: aws.String("AROA" + strings.Repeat("0", 17)),
+		CreateDate: aws.Time(created())}}, nil
+}
+
+func missing(member string) error {
+	return world.Refuse("ValidationError", "1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", member)
+}

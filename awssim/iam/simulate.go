@@ -1,0 +1,127 @@
+package iam
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
+
+	"github.com/sluice-ecs/sluice/awssim/wire"
+	"github.com/sluice-ecs/sluice/awssim/world"
+)
+
+// created is when every role was made.
+func created() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// How many results a page has (API reference, SimulatePrincipalPolicy).
+const (
+	pageDefault = 100
+	pageMost    = 1000
+)
+
+var (
+	actionForm = regexp.MustCompile(`^[a-zA-Z0-9-]+:[a-zA-Z0-9*?]+$`)
+	entityForm = regexp.MustCompile(`^arn:aws[a-z-]*:iam::\d{12}:(user|group|role)/\S+$`)
+)
+
+// SimulatePrincipalPolicy decides by the policies of a user or role what it may do. Each
+// action has a result of its own, with one for each resource that was named.
+func (s *Service) SimulatePrincipalPolicy(ctx context.Context, in *awsiam.SimulatePrincipalPolicyInput) (*awsiam.SimulatePrincipalPolicyOutput, error) {
+	if err := checked(in); err != nil {
+		return nil, err
+	}
+	if err := s.may(ctx, "iam:SimulatePrincipalPolicy", *in.PolicySourceArn); err != nil {
+		return nil, err
+	}
+	p, ok := s.principal(ctx, *in.PolicySourceArn)
+	if !ok {
+		return nil, &world.Refusal{Code: "NoSuchEntity", Status: 404, Message: "The " + entityOf(*in.PolicySourceArn) + " cannot be found."}
+	}
+	more, err := parsed(in.PolicyInputList)
+	if err != nil {
+		return nil, err
+	}
+	p.Policies = append(p.Policies[:len(p.Policies):len(p.Policies)], more...)
+	var all []iamtypes.EvaluationResult
+	for _, a := range in.ActionNames {
+		all = append(all, p.simulate(a, in.ResourceArns, contextOf(in.ContextEntries)))
+	}
+	page, next, err := wire.Page(all, in.Marker, int(aws.ToInt32(in.MaxItems)), pageDefault, pageMost, nil)
+	if err != nil {
+		return nil, world.Refuse("InvalidInput", "Invalid Marker.")
+	}
+	return &awsiam.SimulatePrincipalPolicyOutput{EvaluationResults: page, IsTruncated: next != nil, Marker: next}, nil
+}
+
+// checked refuses input that AWS refuses, and what is not simulated.
+func checked(in *awsiam.SimulatePrincipalPolicyInput) error {
+	switch {
+	case in.PolicySourceArn == nil:
+		return missing("policySourceArn")
+	case !entityForm.MatchString(*in.PolicySourceArn):
+		return world.Refuse("InvalidInput", "Invalid Entity Arn: %s does not clearly define entity type and name.", *in.PolicySourceArn)
+	case len(in.ActionNames) == 0:
+		return missing("actionNames")
+	case in.ResourcePolicy != nil || in.ResourceHandlingOption != nil || len(in.PermissionsBoundaryPolicyInputList) > 0 || len(in.PolicyExclusionList) > 0 ||
+		in.CallerArn != nil && *in.CallerArn != *in.PolicySourceArn:
+		return world.Refuse("InvalidInput", "the local AWS simulates the policies of a principal alone: leave out ResourcePolicy, ResourceHandlingOption, PermissionsBoundaryPolicyInputList, PolicyExclusionList and another CallerArn")
+	case in.MaxItems != nil && (*in.MaxItems < 1 || *in.MaxItems > pageMost):
+		return world.Refuse("ValidationError", "1 validation error detected: Value '%d' at 'maxItems' failed to satisfy constraint: Member must have value between 1 and %d", *in.MaxItems, pageMost)
+	}
+	for _, a := range in.ActionNames {
+		if !actionForm.MatchString(a) {
+			return world.Refuse("InvalidInput", "Invalid action name %s.", a)
+		}
+	}
+	for _, r := range in.ResourceArns {
+		if r != "*" && !strings.HasPrefix(r, "arn:") {
+			return world.Refuse("InvalidInput", "%s is invalid", r)
+		}
+	}
+	return nil
+}
+
+// entityOf is "role deployer" of an ARN.
+func entityOf(arn string) string {
+	kind, rest, _ := strings.Cut(arn[strings.LastIndexByte(arn, ':')+1:], "/")
+	return kind + " with name " + rest[strings.LastIndexByte(rest, '/')+1:]
+}
+
+// contextOf are the values of keys, which have no case.
+func contextOf(entries []iamtypes.ContextEntry) map[string][]string {
+	all := map[string][]string{}
+	for _, e := range entries {
+		all[strings.ToLower(aws.ToString(e.ContextKeyName))] = e.ContextKeyValues
+	}
+	return all
+}
+
+// simulate is the result for an action. Without resources, and for "*", the action is
+// asked of all resources. With resources the result's own decision is the strictest, and
+// each has its own besides (API reference, EvaluationResult).
+func (p Principal) simulate(action string, resources []string, given map[string][]string) iamtypes.EvaluationResult {
+	named := len(resources) > 0 && !(len(resources) == 1 && resources[0] == "*")
+	if !named {
+		v := p.decide(question{action: action, resource: "*", context: given})
+		return iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"), EvalDecision: v.decision, MatchedStatements: v.matched(),
+			MissingContextValues: v.missing, PermissionsBoundaryDecisionDetail: v.boundary}
+	}
+	// AWS has the ARN template of the action's resource type here, which this room does
+	// not know; nobody may read it for a resource.
+	out := iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"), EvalDecision: allowed}
+	for _, r := range resources {
+		v := p.decide(question{action: action, resource: r, context: given})
+		out.ResourceSpecificResults = append(out.ResourceSpecificResults, iamtypes.ResourceSpecificResult{EvalResourceName: aws.String(r), EvalResourceDecision: v.decision,
+			MatchedStatements: v.matched(), MissingContextValues: v.missing, PermissionsBoundaryDecisionDetail: v.boundary})
+		if strictness[v.decision] > strictness[out.EvalDecision] {
+			out.EvalDecision = v.decision
+		}
+	}
+	return out
+}
+
+var strictness = map[iamtypes.PolicyEvaluationDecisionType]int{allowed: 0, implicit: 1, explicit: 2}

@@ -1,0 +1,44 @@
+package awssim
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/sluice-ecs/sluice/awssim/iam"
+)
+
+// principalFile is a user or a role of IAM with what it may do.
+type principalFile struct {
+	ARN      string   `yaml:"arn"`      // of a user or a role, with its path
+	Policies []string `yaml:"policies"` // policy documents in JSON; they are simulated, never enforced
+	Boundary string   `yaml:"boundary"` // the permissions boundary, a policy document in JSON
+}
+
+var principalForm = regexp.MustCompile(`^arn:aws:iam::\d{12}:(user|role)/[\w+=,.@/-]+$`)
+
+// checkPrincipals reads the policies.
+func (f *worldFile) checkPrincipals() error {
+	for i, p := range f.Principals {
+		at := fmt.Sprintf("principals[%d]", i)
+		if !principalForm.MatchString(p.ARN) {
+			return wrong(at, "%q is no ARN of a user or a role", p.ARN)
+		}
+		out := iam.Principal{ARN: p.ARN}
+		for j, text := range p.Policies {
+			policy, err := iam.Parse(text)
+			if err != nil {
+				return wrong(fmt.Sprintf("%s.policies[%d]", at, j), "%w", err)
+			}
+			out.Policies = append(out.Policies, policy)
+		}
+		if p.Boundary != "" {
+			policy, err := iam.Parse(p.Boundary)
+			if err != nil {
+				return wrong(at+".boundary", "%w", err)
+			}
+			out.Boundary = &policy
+		}
+		f.principals = append(f.principals, out)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package iam
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
+	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/sluice-ecs/sluice/internal/policy"
+)
+
+// Hand asks IAM about the caller.
+type Hand struct {
+	IAM *awsiam.Client
+	STS *awssts.Client
+}
+
+// Denied is an action that the caller may not do on a resource.
+type Denied struct {
+	Action   string `json:"action"`
+	Resource string `json:"resource"` // as the policy names it, a pattern too
+	Decision string `json:"decision"` // implicitDeny or explicitDeny
+	By       string `json:"by"`       // what denies it, for people
+	// Elsewhere: another policy than the one that lacks a statement must be changed too.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+}
+
+// Checked is what IAM says of a policy.
+type Checked struct {
+	Principal string          // ARN of the user or role; empty: IAM knows none
+	Asked     int             // pairs of an action and a resource
+	Denied    []Denied        // in the order of the policy
+	Missing   policy.Document // the part of the policy that allows them
+	Unknown   string          // why it could not be checked; empty: it was
+}
+
+// free are actions that need no permission (STS API Reference, GetCallerIdentity).
+var free = []string{"sts:GetCallerIdentity"}
+
+// Check asks which actions of a policy are denied to the caller. That IAM does not let
+// the caller ask is no error; Unknown tells it.
+func (h Hand) Check(ctx context.Context, d policy.Document) (Checked, error) {
+	c := Checked{Missing: policy.Document{Version: d.Version}}
+	var err error
+	if c.Principal, c.Unknown, err = h.principal(ctx); err != nil || c.Unknown != "" {
+		return c, err
+	}
+	for _, s := range d.Statement {
+		denied, err := h.statement(ctx, c.Principal, s)
+		if why := refusal(err, c.Principal); why != "" {
+			return Checked{Principal: c.Principal, Unknown: why}, nil
+		}
+		if err != nil {
+			return c, err
+		}
+		c.Asked += len(asked(s)) * len(s.Resource)
+		c.add(s, denied)
+	}
+	return c, nil
+}
+
+// asked are the actions of a statement that need a permission.
+func asked(s policy.Statement) []string {
+	return slices.DeleteFunc(slices.Clone(s.Action), func(a string) bool { return slices.Contains(free, a) })
+}
+
+// add notes what is denied of a statement, and the statement that would allow it.
+func (c *Checked) add(s policy.Statement, denied []Denied) {
+	if len(denied) == 0 {
+		return
+	}
+	c.Denied = append(c.Denied, denied...)
+	s.Action, s.Resource = nil, nil
+	for _, d := range denied {
+		s.Action, s.Resource = append(s.Action, d.Action), append(s.Resource, d.Resource)
+	}
+	for _, list := range []*[]string{&s.Action, &s.Resource} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	c.Missing.Statement = append(c.Missing.Statement, s)
+}
+
+// statement asks about one statement, page by page.
+func (h Hand) statement(ctx context.Context, principal string, s policy.Statement) (denied []Denied, err error) {
+	in := &awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(principal), ActionNames: asked(s), ContextEntries: contextOf(s)}
+	if len(in.ActionNames) == 0 {
+		return nil, nil
+	}
+	examples := map[string]string{} // resource of the simulation -> of the policy
+	for _, r := range s.Resource {
+		if r != "*" {
+			examples[example(r)] = r
+			in.ResourceArns = append(in.ResourceArns, example(r))
+		}
+	}
+	for {
+		out, err := h.IAM.SimulatePrincipalPolicy(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range out.EvaluationResults {
+			denied = append(denied, deniedBy(r, s, examples)...)
+		}
+		if in.Marker = out.Marker; !out.IsTruncated || aws.ToString(in.Marker) == "" {
+			return denied, nil
+		}
+	}
+}
+
+// deniedBy is what one answer denies. The decision for each resource counts where IAM
+// tells one: the result's own names no resource then, and is the strictest of them (IAM
+// API Reference, EvaluationResult).
+func deniedBy(r iamtypes.EvaluationResult, s policy.Statement, examples map[string]string) (all []Denied) {
+	deny := func(resource string, decision iamtypes.PolicyEvaluationDecisionType, boundary *iamtypes.PermissionsBoundaryDecisionDetail) {
+		if decision != iamtypes.PolicyEvaluationDecisionTypeAllowed {
+			by, elsewhere := reason(r, decision, boundary)
+			all = append(all, Denied{Action: aws.ToString(r.EvalActionName), Resource: resource, Decision: string(decision), By: by, Elsewhere: elsewhere})
+		}
+	}
+	for _, one := range r.ResourceSpecificResults {
+		if resource, ok := examples[aws.ToString(one.EvalResourceName)]; ok {
+			deny(resource, one.EvalResourceDecision, one.PermissionsBoundaryDecisionDetail)
+		}
+	}
+	if len(r.ResourceSpecificResults) == 0 {
+		for _, resource := range s.Resource {
+			deny(resource, r.EvalDecision, r.PermissionsBoundaryDecisionDetail)
+		}
+	}
+	return all
+}
+
+// reason is what denies an action, for people; elsewhere is whether a statement that
+// allows it is not enough.
+func reason(r iamtypes.EvaluationResult, decision iamtypes.PolicyEvaluationDecisionType, boundary *iamtypes.PermissionsBoundaryDecisionDetail) (by string, elsewhere bool) {
+	switch {
+	case r.OrganizationsDecisionDetail != nil && !r.OrganizationsDecisionDetail.AllowedByOrganizations:
+		return "a policy of the organization does not allow it", true
+	case boundary != nil && !boundary.AllowedByPermissionsBoundary:
+		return "the permissions boundary does not allow it", true
+	case decision == iamtypes.PolicyEvaluationDecisionTypeExplicitDeny:
+		return "a statement denies it, which goes before any that allows it", true
+	}
+	return "no statement allows it", false
+}
+
+// contextOf are the values of what conditions ask for, as the calls have them: those of
+// the statement, and of the cluster, which policies of others often name.
+func contextOf(s policy.Statement) (all []iamtypes.ContextEntry) {
+	add := func(key, value string) {
+		all = append(all, iamtypes.ContextEntry{ContextKeyName: aws.String(key), ContextKeyType: iamtypes.ContextKeyTypeEnumString, ContextKeyValues: []string{value}})
+	}
+	for _, values := range s.Condition {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			add(key, values[key])
+		}
+	}
+	for _, r := range s.Resource {
+		// arn:aws:ecs:<Region>:<account>:<type>/<cluster>/<name>
+		parts := strings.Split(r, ":")
+		if len(parts) != 6 || parts[2] != "ecs" {
+			continue
+		}
+		if names := strings.Split(parts[5], "/"); len(names) > 2 {
+			add("ecs:cluster", strings.Join(append(slices.Clone(parts[:5]), "cluster/"+names[1]), ":"))
+			break
+		}
+	}
+	return all
+}
+
+// example is a resource that fits a pattern: IAM takes an asterisk for a letter.
+func example(pattern string) string { return strings.ReplaceAll(pattern, "*", "1") }

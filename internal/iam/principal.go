@@ -1,0 +1,74 @@
+package iam
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
+	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
+	awssts "github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/sluice-ecs/sluice"
+)
+
+// principal is the ARN of the user or role that calls; or why IAM simulates none.
+func (h Hand) principal(ctx context.Context) (arn, unknown string, err error) {
+	out, err := h.STS.GetCallerIdentity(ctx, &awssts.GetCallerIdentityInput{})
+	if err != nil {
+		return "", "", err
+	}
+	caller := aws.ToString(out.Arn)
+	arn, role := principalOf(caller)
+	if arn == "" {
+		return "", fmt.Sprintf("IAM simulates users and roles, and the caller is %s", caller), nil
+	}
+	if role == "" {
+		return arn, "", nil
+	}
+	// The ARN of a session does not tell the path of its role.
+	got, err := h.IAM.GetRole(ctx, &awsiam.GetRoleInput{RoleName: aws.String(role)})
+	if err == nil {
+		return aws.ToString(got.Role.Arn), "", nil
+	}
+	if sluice.KindOf(err) == sluice.Denied {
+		return arn, "", nil // most roles have no path
+	}
+	if why := refusal(err, arn); why != "" {
+		return "", why, nil
+	}
+	return "", "", err
+}
+
+// principalOf is the ARN of a user, or of the role of a session with the role's name. It
+// is empty for the account itself and for federated users.
+func principalOf(caller string) (arn, role string) {
+	parts := strings.SplitN(caller, ":", 6)
+	if len(parts) < 6 {
+		return "", ""
+	}
+	switch kind, rest, _ := strings.Cut(parts[5], "/"); kind {
+	case "user":
+		return caller, ""
+	case "assumed-role":
+		role, _, _ = strings.Cut(rest, "/")
+		return strings.Join([]string{"arn", parts[1], "iam", "", parts[4], "role/" + role}, ":"), role
+	}
+	return "", ""
+}
+
+// refusal is why IAM does not simulate, in a sentence; empty for other errors.
+func refusal(err error, principal string) string {
+	var none *iamtypes.NoSuchEntityException
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &none):
+		return fmt.Sprintf("IAM does not know %s; the ARN of a session does not tell its role's path, which iam:GetRole does", principal)
+	case sluice.KindOf(err) == sluice.Denied:
+		return fmt.Sprintf("AWS does not let %s ask: it needs iam:SimulatePrincipalPolicy on itself", principal)
+	}
+	return ""
+}
