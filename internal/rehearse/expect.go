@@ -64,7 +64,22 @@ func (c Case) unsteady() bool {
 // for another end.
 func (c Case) mustSucceed() bool {
 	return !c.mustFail() && !c.stepsMayFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && c.Full.Row == 0 && c.Files == nil &&
-		!c.faulty("throttle") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores
+		!c.faulty("throttle") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores && !c.noRoom()
+}
+
+// noRoom: with a count that auto scaling may set, the limits of a rolling deployment
+// let ECS neither stop nor start a task.
+func (c Case) noRoom() bool {
+	p, s := c.World.Percents, c.World.Scaling
+	if p == (Percents{}) || !s.moves() {
+		return false
+	}
+	for n := s.Min; n <= s.Max; n++ {
+		if n*p.Most/100 <= n && (n*p.Least+99)/100 >= n {
+			return true
+		}
+	}
+	return false
 }
 
 // outlivesGrace: a version that starts slowly may count as unhealthy before the

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,7 +132,7 @@ func (r *Rollout) limits(o Observation) *ending {
 	}
 	if s != nil && r.bound {
 		for _, c := range signsIn(s.Events, r.created) {
-			if c.Kind == NoRoom && r.started(s) {
+			if c.Kind == NoRoom && r.needsRoom(s) {
 				return &ending{outcome: sluice.Stalled, why: "AWS can neither stop nor start a task", cause: &c}
 			}
 		}
@@ -146,8 +147,14 @@ func (r *Rollout) limits(o Observation) *ending {
 	return nil
 }
 
-// started reports whether the followed deployment is under way and not done.
-func (r *Rollout) started(s *Service) bool {
+// needsRoom reports whether the followed deployment is under way and has tasks left to
+// start or to stop. A rollback of a version that never got a task has none: what ECS
+// said of that version is no reason to end it.
+func (r *Rollout) needsRoom(s *Service) bool {
 	d := r.mine(s)
-	return d != nil && d.State == "IN_PROGRESS"
+	if d == nil || d.State != "IN_PROGRESS" {
+		return false
+	}
+	others := slices.ContainsFunc(s.Deployments, func(x Deployment) bool { return x.ID != d.ID && x.Running+x.Pending > 0 })
+	return others || d.Running != d.Desired
 }

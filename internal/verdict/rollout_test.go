@@ -282,3 +282,23 @@ func TestRolledBackBeforeTheWaitWithoutHistory(t *testing.T) {
 	end(t, v, sluice.RolledBack, "web:2")
 	end(t, watchIt(t, Wanted{}, at{0, s, nil, nil, blind}, at{3, s, nil, nil, nil}), sluice.RolledBack, "web:2")
 }
+
+// What ECS says of room to start and stop tasks is about a deployment that has tasks to
+// start or stop.
+func TestOnlyADeploymentWithTasksToMoveNeedsRoom(t *testing.T) {
+	const noRoom = "(service web) was unable to stop or start tasks during a deployment because of the service deployment configuration. Update the minimumHealthyPercent or maximumPercent value and try again."
+	for name, c := range map[string]struct {
+		mine, other int // running tasks
+		want        sluice.Outcome
+	}{
+		"nothing to move": {2, 0, ""},
+		"tasks to start":  {1, 0, sluice.Stalled},
+		"tasks to stop":   {2, 1, sluice.Stalled},
+	} {
+		s := service("", dep(1, "PRIMARY", "IN_PROGRESS", c.mine), dep(2, "ACTIVE", "IN_PROGRESS", c.other))
+		s.Events = []Event{{ID: "e1", Message: noRoom, At: aws.Add(90 * time.Second)}}
+		if v := watchIt(t, Wanted{Revision: "web:1"}, at{0, s, nil, nil, blind}, at{5, s, nil, nil, blind}); v.Outcome != c.want {
+			t.Errorf("%s: %q, want %q: %s", name, v.Outcome, c.want, v.Detail)
+		}
+	}
+}
