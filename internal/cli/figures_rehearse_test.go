@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 func simulationFigures() []figure {
 	drawn := &simulation{}
 	return []figure{
-		{"drawn deployments without a broken promise, 10,000 seeds", "all", drawn.kept},
+		{"drawn deployments without a broken promise, 20,000 seeds from five distant starts", "all", drawn.kept},
 		{"of them, in virtual time under faults", "≥ 1,000 per minute", drawn.rate},
 		{"killed in simulation at every write and row: the same end", "all of ≥ 150", points("./internal/rehearse", "TestKilledAnywhere")},
 		{"killed by SIGKILL at every write: the same end", "all", points("./cmd/sluice", "TestKilledForReal")},
@@ -37,28 +38,41 @@ func tested(t *testing.T, pkg, name string, flags ...string) (out string, ok boo
 	return string(text), err == nil
 }
 
-// simulation is one run for two figures.
+// simulation is the runs of two figures.
 type simulation struct {
-	out string
-	ok  bool
+	seeds, deployments int
+	rates              []float64 // deployments a minute, by start
+	ok                 bool
 }
+
+// starts are where the drawn seeds begin, 4,000 each.
+var starts = []string{"1", "100200300000", "31415926000", "271828182845000", "900000000000000"}
 
 // run simulates unless it was done.
 func (s *simulation) run(t *testing.T) {
-	if s.out == "" {
-		s.out, s.ok = tested(t, "./internal/rehearse", "TestSimulation", "-seeds", "10000")
+	if len(s.rates) > 0 {
+		return
+	}
+	s.ok = true
+	for _, start := range starts {
+		out, ok := tested(t, "./internal/rehearse", "TestSimulation", "-seeds", "4000", "-first", start)
+		number := func(what string) int { n, _ := strconv.Atoi(found(out, what)); return n }
+		s.ok = s.ok && ok
+		s.seeds, s.deployments = s.seeds+number(`(\d+) seeds`), s.deployments+number(`seeds, (\d+) deployments`)
+		s.rates = append(s.rates, float64(number(`deployments, (\d+) a minute`)))
 	}
 }
 
 func (s *simulation) kept(t *testing.T) result {
 	s.run(t)
-	return result{found(s.out, `(\d+ seeds, \d+ deployments)`), 0, s.ok}
+	return result{fmt.Sprintf("%d seeds, %d deployments", s.seeds, s.deployments), 0, s.ok}
 }
 
+// rate is that of the median start.
 func (s *simulation) rate(t *testing.T) result {
 	s.run(t)
-	rate, _ := strconv.ParseFloat(found(s.out, `deployments, (\d+) a minute`), 64)
-	return least(rate, 1000, "per minute")
+	slices.Sort(s.rates)
+	return least(s.rates[len(s.rates)/2], 1000, "per minute")
 }
 
 func found(out, what string) string {
