@@ -106,6 +106,10 @@ func (e striker) Before(_ world.Key, service, operation string, now time.Time) *
 		return &wire.Injected{Outage: wire.Outage(cmp.Or(f.As, fault.Refused)), Silence: func(ctx context.Context) { _ = e.clock.Sleep(ctx, time.Duration(math.MaxInt64)) }}
 	case fault.ExpiredCredentials:
 		return &wire.Injected{Refuse: expired(service)}
+	case fault.Denied:
+		return &wire.Injected{Refuse: denied(service, operation)}
+	case fault.Invalid:
+		return &wire.Injected{Refuse: invalid(service)}
 	}
 	return nil
 }
@@ -121,4 +125,35 @@ func expired(service string) *world.Refusal {
 		return &world.Refusal{Code: "RequestExpired", Message: "Request has expired."}
 	}
 	return &world.Refusal{Code: "ExpiredToken", Message: text, Status: 403}
+}
+
+// denied is the answer to an identity that no policy allows the operation. EC2 has a code
+// of its own for it.
+func denied(service, operation string) *world.Refusal {
+	text := "User is not authorized to perform: " + service + ":" + operation + " because no identity-based policy allows the " + service + ":" + operation + " action"
+	switch service {
+	case "ecs", "servicediscovery", "application-autoscaling", "codedeploy", "logs":
+		return &world.Refusal{Code: "AccessDeniedException", Message: text}
+	case "ec2":
+		return &world.Refusal{Code: "UnauthorizedOperation", Message: text, Status: 403}
+	}
+	return &world.Refusal{Code: "AccessDenied", Message: text, Status: 403}
+}
+
+// invalid is the refusal of a request for its parameters, as the service documents it.
+func invalid(service string) *world.Refusal {
+	const text = "The request is not valid"
+	switch service {
+	case "ecs", "logs":
+		return &world.Refusal{Code: "InvalidParameterException", Message: text}
+	case "servicediscovery":
+		return &world.Refusal{Code: "InvalidInput", Message: text}
+	case "codedeploy":
+		return &world.Refusal{Code: "InvalidInputException", Message: text}
+	case "application-autoscaling":
+		return &world.Refusal{Code: "ValidationException", Message: text}
+	case "ec2":
+		return &world.Refusal{Code: "InvalidParameterValue", Message: text}
+	}
+	return &world.Refusal{Code: "ValidationError", Message: text}
 }

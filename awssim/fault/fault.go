@@ -18,6 +18,8 @@ const (
 	Stale              Kind = "stale"               // a read answers what was true that long ago
 	Latency            Kind = "latency"             // the call takes that much longer
 	ExpiredCredentials Kind = "expired-credentials" // the call is answered ExpiredToken
+	Denied             Kind = "denied"              // the call is answered AccessDenied, before the effect
+	Invalid            Kind = "invalid"             // the call is refused for its parameters, before the effect
 	Outage             Kind = "outage"              // the call gets no answer, or what as= says instead of one
 	FailedOperation    Kind = "failed-operation"    // the call is answered; what it began asynchronously ends in FAIL
 	SlowStart          Kind = "slow-start"          // tasks of a service take that much longer to start

@@ -18,17 +18,20 @@ type form struct {
 
 var (
 	ofCall  = []string{"times", "p", "after", "for"}
+	skipped = append([]string{"skip"}, ofCall...)
 	inWorld = []string{"after", "for"}
 
 	forms = map[Kind]form{
 		Throttle:           {on: "operation", accepts: ofCall},
-		ServerError:        {on: "operation", accepts: ofCall},
+		ServerError:        {on: "operation", accepts: skipped},
 		LostReply:          {on: "operation", accepts: ofCall},
 		NoSend:             {on: "operation", accepts: ofCall},
 		Stale:              {on: "operation", needs: []string{"by"}, accepts: ofCall},
 		Latency:            {on: "operation", needs: []string{"by"}, accepts: ofCall},
 		ExpiredCredentials: {accepts: ofCall},
-		Outage:             {on: "operation", accepts: append([]string{"as", "skip"}, ofCall...)},
+		Denied:             {on: "operation", accepts: skipped},
+		Invalid:            {on: "operation", accepts: skipped},
+		Outage:             {on: "operation", accepts: append([]string{"as"}, skipped...)},
 		FailedOperation:    {on: "operation", accepts: ofCall},
 		SlowStart:          {on: "service", needs: []string{"by"}, accepts: inWorld},
 		NoCapacity:         {on: "cluster", accepts: inWorld},
@@ -51,6 +54,8 @@ var (
 //	latency ecs:* by=300ms
 //	outage *:* as=page skip=40 for=30s
 //	expired-credentials times=1
+//	denied ecs:DeleteTaskSet skip=1 times=1
+//	invalid elasticloadbalancing:ModifyRule times=1
 //	failed-operation servicediscovery:RegisterInstance times=1
 //	slow-start web by=30s
 //	no-capacity prod for=60s

@@ -39,6 +39,7 @@ func serveGround() error {
 	if err != nil {
 		return err
 	}
+	c.Codec = true
 	g, err := rehearse.NewGround(c, clock.Scaled(groundSpeed))
 	if err != nil {
 		return err

@@ -139,13 +139,10 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	if err := p.free(ctx, j, pre, l); err != nil {
 		return err
 	}
-	if pre.plan.Adopts() && !pre.plan.Deploys() && !force {
-		pre.options.Only = true
-		if err := pre.remake(); err != nil {
+	if !force {
+		if err := p.clearFirst(ctx, j, pre); err != nil {
 			return err
 		}
-	}
-	if !force && !pre.options.Only {
 		if err := pre.judge(ctx); err != nil {
 			return err
 		}
@@ -163,6 +160,23 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 		warnUnwatched(pre.plan)
 	}
 	return p.carryOut(ctx, j, pre, how)
+}
+
+// clearFirst clears away what a lost deployment left, as a deployment of its own, where
+// the files ask for nothing else. What runs is judged after that.
+func (p *program) clearFirst(ctx context.Context, j *journal.Journal, pre *prepared) error {
+	if !pre.plan.Adopts() || pre.plan.Deploys() {
+		return nil
+	}
+	pre.options.Only = true
+	if err := pre.remake(); err != nil {
+		return err
+	}
+	if err := p.carryOut(ctx, j, pre, engine.Options{}); err != nil {
+		return err
+	}
+	pre.options.Only, pre.options.Adopt, pre.options.TakeOver = false, false, ""
+	return pre.survey(ctx)
 }
 
 // breaks reports whether ECS takes back what fails, as the files ask or else as

@@ -118,7 +118,7 @@ func (p *program) over(ctx context.Context, j *journal.Journal, d journal.Deploy
 	} else {
 		p.say(summary(d, serves(events)))
 	}
-	if d.Next != "" && d.Outcome != want {
+	if d.Next != "" && (d.Outcome != want || d.Outcome == sluice.Succeeded || d.Outcome == sluice.RolledBack) {
 		fmt.Fprintln(p.env.Err, "next: "+d.Next)
 	}
 	if d.Outcome == want {

@@ -117,7 +117,7 @@ func (p *program) unreturned(ctx context.Context, j *journal.Journal, pre *prepa
 	}
 	return &sluice.Error{Op: startOp, Resource: pre.service(), Kind: sluice.Overtaken,
 		Err:  fmt.Errorf("deployment %s of it has ended (%s), but could not give its claim back; it runs out at %s", d.ID, d.Outcome, stamp(claim.Until)),
-		Next: "take it with --take-over, or wait until then"}, err
+		Next: "sluice resume " + d.ID + " gives it back; sluice deploy --take-over takes it; or wait until then"}, err
 }
 
 // marked is the error of a service that carries marks of a deployment that is not
@@ -129,12 +129,12 @@ func (p *program) marked(pre *prepared, m plan.Marks) error {
 	k, err := plan.ParseClaim(m.Claim)
 	switch {
 	case m.Claim == "":
-		return problem("go on where its journal is; if that is lost, --adopt clears away what it left and deploys",
+		return problem("go on where its journal is; if that is lost, sluice deploy --adopt clears away what it left and deploys",
 			"a deployment that is not in this journal (%s) has left: %s", p.statePath(), m)
 	case err != nil:
-		return problem("remove the tag from the service if nobody deploys it, or give --take-over", "%w", err)
+		return problem("remove the tag from the service if nobody deploys it, or sluice deploy --take-over", "%w", err)
 	}
-	return problem("wait for it to end, or go on where its journal is; --take-over ends it; if that machine is gone, --adopt clears away what it left and deploys",
+	return problem("wait for it to end, or go on where its journal is; sluice deploy --take-over ends it; if that machine is gone, sluice deploy --adopt clears away what it left and deploys",
 		"deployment %s holds it until %s, and it is not in this journal (%s): another machine runs it%s", k.Deployment, stamp(k.Until), p.statePath(), left(m))
 }
 

@@ -44,8 +44,7 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 	defer t.journal.Close()
 	d := t.deployment
 	if d.State == journal.Ended {
-		p.say("nothing to resume: " + summary(d, ""))
-		return code(d.Outcome.ExitCode())
+		return p.resumeEnded(ctx, t)
 	}
 	runs, err := p.runner(ctx, t)
 	if err != nil {
@@ -68,6 +67,20 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 		return err
 	}
 	return p.lead(ctx, e, t, o, sluice.Succeeded)
+}
+
+// resumeEnded gives the claim back that a deployment left. Nothing else of it goes on.
+func (p *program) resumeEnded(ctx context.Context, t *taken) error {
+	d := t.deployment
+	released, err := p.engine(t.account, t.clock, t.journal).ReleaseLeft(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	if released {
+		p.say("gave the claim on " + d.Cluster + "/" + d.Service + " back")
+	}
+	p.say("nothing to resume: " + summary(d, ""))
+	return code(d.Outcome.ExitCode())
 }
 
 // supply gives the engine the values of environments, which the journal does not

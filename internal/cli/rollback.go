@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/appfile"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 	"github.com/sluice-ecs/sluice/internal/engine"
 	"github.com/sluice-ecs/sluice/internal/journal"
@@ -141,7 +142,7 @@ func (p *program) rollOursBack(ctx context.Context, t *taken, of journal.Filter,
 	if err != nil {
 		return err
 	}
-	if overtaken && of.Service != "" {
+	if (overtaken || adopted(t)) && of.Service != "" {
 		return p.rollByHistory(ctx, t.journal, of, d.Region, o)
 	}
 	if d.State == journal.Ended && d.Outcome == sluice.RolledBack {
@@ -204,6 +205,15 @@ func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
 		return other, err
 	}
 	return live.Serving() != left, nil
+}
+
+// adopted reports whether all that our last deployment did was to take over a service that
+// AWS deploys: what was before that only AWS's history knows.
+func adopted(t *taken) bool {
+	if !t.plan.Rolls() && !t.plan.ByCodeDeploy() || t.plan.Beside() {
+		return false
+	}
+	return t.deployment.State == journal.Ended && len(t.plan.Stages) == 1 && t.plan.Stages[0].Name == appfile.StageAdopt
 }
 
 // adoptOnly clears away what a deployment left whose journal is lost, and deploys

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-ecs/sluice"
@@ -106,16 +108,17 @@ func (r *run) finish(ctx context.Context, step plan.Step) error {
 	if err != nil {
 		return errors.Join(r.paused(ctx, err.Error()), unlessHalted(err))
 	}
-	switch err := w.Release(ctx, step.Outcome == sluice.Superseded); {
-	case errors.Is(err, stage.ErrNotSaved), hasNoAnswer(err):
-		return errors.Join(r.paused(ctx, err.Error()), unlessHalted(err))
-	case err != nil:
-		// The claim runs out by itself; the deployment is over all the same.
-		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {
+	kept := w.Release(ctx, step.Outcome == sluice.Superseded)
+	switch {
+	case errors.Is(kept, stage.ErrNotSaved), hasNoAnswer(kept):
+		return errors.Join(r.paused(ctx, kept.Error()), unlessHalted(kept))
+	case kept != nil:
+		// The deployment is over all the same; [Engine.ReleaseLeft] gives the claim back.
+		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + kept.Error()}); err != nil {
 			return err
 		}
 	}
-	next := r.advice(ctx, step)
+	next := r.advice(ctx, step, kept)
 	if err := r.emit(ctx, r.d.ID, "", sluice.DeploymentEnded{Outcome: step.Outcome, Cause: step.Cause, Next: next}); err != nil {
 		return err
 	}
@@ -128,17 +131,39 @@ func hasNoAnswer(err error) bool {
 	return kind == sluice.Unreachable || kind == sluice.Throttled || kind == sluice.Halted
 }
 
-// advice is what a person should do now.
-func (r *run) advice(ctx context.Context, step plan.Step) string {
+// advice is what a person should do now. kept is why the claim was not given back.
+func (r *run) advice(ctx context.Context, step plan.Step, kept error) string {
+	var all []string
 	switch step.Outcome {
 	case sluice.Succeeded:
-		return ""
 	case sluice.Stopped:
-		return "sluice status shows what stands; sluice rollback returns to what was"
-	case sluice.Gone:
-		if r.plan.Idle {
-			return "raise the desired count: sluice deploy --tasks 1"
-		}
+		all = append(all, "sluice status shows what stands; sluice rollback returns to what was")
+	default:
+		all = append(all, r.advised(ctx, step))
+	}
+	if back := "sluice rollback " + r.d.ID; r.canReturn(step.Outcome) && !strings.Contains(all[0], back) {
+		all = append(all, back+" returns to what was")
+	}
+	if kept != nil {
+		all = append(all, sluice.NextStep(kept), "sluice resume "+r.d.ID+" gives the claim on the service back")
+	}
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
+}
+
+// canReturn reports whether the end of the deployment leaves something that a rollback
+// finishes.
+func (r *run) canReturn(o sluice.Outcome) bool {
+	switch o {
+	case sluice.Failed, sluice.Stalled, sluice.TimedOut:
+		return !r.plan.Standalone
+	}
+	return false
+}
+
+// advised is what the last stage that failed says.
+func (r *run) advised(ctx context.Context, step plan.Step) string {
+	if step.Outcome == sluice.Gone && r.plan.Idle {
+		return "raise the desired count: sluice deploy --tasks 1"
 	}
 	events, err := r.Journal.Events(ctx, r.d.ID, 0, 0)
 	if err != nil {
@@ -150,4 +175,27 @@ func (r *run) advice(ctx context.Context, step plan.Step) string {
 		}
 	}
 	return ""
+}
+
+// ReleaseLeft gives back the claim of a deployment that has ended and could not do so.
+// released is false if it has none.
+func (e *Engine) ReleaseLeft(ctx context.Context, id string) (released bool, err error) {
+	d, err := e.Journal.Deployment(ctx, id)
+	if err != nil || d.State != journal.Ended {
+		return false, err
+	}
+	p, err := e.complete(d)
+	if err != nil {
+		return false, err
+	}
+	l, err := e.hold(ctx, d)
+	if err != nil {
+		return false, err
+	}
+	defer l.release(ctx)
+	w, err := (&run{Engine: e, d: d, plan: p, lease: l}).around(stage.Config{Ask: ctx.Err})
+	if err != nil {
+		return false, err
+	}
+	return w.ReleaseLeft(ctx)
 }

@@ -128,7 +128,7 @@ func refuseBack(cluster string, s *ecstypes.Service) error {
 	case aws.ToString(s.Status) != "ACTIVE":
 		return problem(sluice.NotFound, "deploy it to create it anew", "the service is %s", aws.ToString(s.Status))
 	case s.DeploymentController != nil && s.DeploymentController.Type != "" && s.DeploymentController.Type != controllerECS:
-		return problem(sluice.NotFound, "roll it back where its journal is; --state names another journal; with the application's files, --adopt clears away what a lost deployment left",
+		return problem(sluice.NotFound, "roll it back where its journal is; --state names another journal; with the application's files, sluice rollback --adopt clears away what a lost deployment left",
 			"no deployment of it is in this journal, and ECS keeps no history for controller %s", s.DeploymentController.Type)
 	}
 	return nil

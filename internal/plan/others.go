@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/appfile"
@@ -75,15 +76,14 @@ func (l Live) reached(app *appfile.Application, set sluice.TaskSet) bool {
 			return true
 		}
 	}
-	if l.Registry == nil || l.Service == nil {
-		return false
-	}
-	for _, raw := range l.Service.TaskSets {
-		if aws.ToString(raw.Id) == set.ID && len(raw.ServiceRegistries) > 0 {
-			return aws.ToString(raw.ServiceRegistries[0].RegistryArn) == l.Registry.ARN
-		}
-	}
-	return false
+	return l.Registry != nil && l.Service != nil && RegisteredIn(*l.Registry, l.Service.TaskSets, set.ID)
+}
+
+// RegisteredIn reports whether ECS keeps the tasks of one of the task sets in the registry.
+func RegisteredIn(r Registry, sets []ecstypes.TaskSet, id string) bool {
+	return slices.ContainsFunc(sets, func(set ecstypes.TaskSet) bool {
+		return aws.ToString(set.Id) == id && len(set.ServiceRegistries) > 0 && aws.ToString(set.ServiceRegistries[0].RegistryArn) == r.ARN
+	})
 }
 
 // leaves reports whether earlier deployments left something that a pipeline removes

@@ -64,7 +64,7 @@ func (c Case) unsteady() bool {
 // for another end.
 func (c Case) mustSucceed() bool {
 	return !c.mustFail() && !c.stepsMayFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && c.Full.Row == 0 && c.Files == nil &&
-		!c.faulty("throttle") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores && !c.noRoom()
+		!c.faulty("throttle", "invalid") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores && !c.noRoom()
 }
 
 // noRoom: with a count that auto scaling may set, the limits of a rolling deployment

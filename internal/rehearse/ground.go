@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/clock"
@@ -21,10 +23,9 @@ type Ground struct {
 	began time.Time // the deployment; zero: not known yet
 }
 
-// NewGround lays the world of a drawn case. Calls go through the wire's codec, in
-// the time of k.
+// NewGround lays the world of a drawn case, in the time of k. Its [Ground.Handler] needs
+// [Case.Codec].
 func NewGround(c Case, k clock.Clock) (*Ground, error) {
-	c.Codec = true
 	g := &Ground{clock: &leaping{Clock: k}}
 	g.field = newField(c, g.clock)
 	if err := g.field.lay(); err != nil {
@@ -36,6 +37,33 @@ func NewGround(c Case, k clock.Clock) (*Ground, error) {
 
 // Handler answers the AWS APIs.
 func (g *Ground) Handler() http.Handler { return g.field.sim.Handler() }
+
+// Config is for clients in this process.
+func (g *Ground) Config() aws.Config { return g.field.sim.Config() }
+
+// Inject begins a fault, as one line of text.
+func (g *Ground) Inject(line string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.field.Faults = append(g.field.Faults, line)
+	return g.field.sim.Inject(line)
+}
+
+// ClearFaults ends all faults. It reports whether one of them has struck.
+func (g *Ground) ClearFaults() (struck bool) {
+	for _, f := range g.field.sim.Faults() {
+		struck = struck || f.Struck > 0
+	}
+	g.field.sim.ClearFaults()
+	return struck
+}
+
+// Asked notes what a person asked of sluice itself, beside what the case says.
+func (g *Ground) Asked(does string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.field.Hands = append(g.field.Hands, Hand{Does: does})
+}
 
 // StageEnded lets those act who waited for the end of the n-th stage, counted
 // from 1. It returns what people ask of sluice itself: rollback, abort, pause. Told

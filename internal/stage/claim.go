@@ -246,7 +246,7 @@ func (r *Run) remainsOurs(ctx context.Context) error {
 
 func (r *Run) taken() error {
 	return &sluice.Error{Op: "claim the service", Resource: r.hand.Resource(), Kind: sluice.Overtaken,
-		Err: fmt.Errorf("another deployment holds it: %s", plan.HeldBy(r.claim.other)), Next: "wait for it to end; sluice status shows it; --take-over ends it"}
+		Err: fmt.Errorf("another deployment holds it: %s", plan.HeldBy(r.claim.other)), Next: "wait for it to end; sluice status shows it; sluice deploy --take-over ends it"}
 }
 
 // newClaim is the tag of a claim from now on.
@@ -308,32 +308,42 @@ func (r *Run) ownClaim(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 // or a claim that is not ours, is left alone. contested tells that somebody else's was
 // seen: a look that lags would show ours, and theirs would be given back.
 func (r *Run) Release(ctx context.Context, contested bool) error {
+	_, err := r.release(ctx, contested)
+	return err
+}
+
+// ReleaseLeft is [Run.Release] once the deployment has ended: another one may have claimed
+// the service since. released is false if the claim on the service is not ours.
+func (r *Run) ReleaseLeft(ctx context.Context) (released bool, err error) {
+	return r.release(ctx, true)
+}
+
+func (r *Run) release(ctx context.Context, contested bool) (released bool, err error) {
 	if r.Plan.Standalone || len(r.Plan.Finish) == 0 {
-		return nil // there is nothing to claim, or there was no need
+		return false, nil // there is nothing to claim, or there was no need
 	}
 	ctx = r.patient(ctx)
 	if contested {
 		if err := r.pause(ctx, lag); err != nil {
-			return err
+			return false, err
 		}
 	}
 	r.Stage.Writes = append(r.Stage.Writes, r.Plan.Finish...)
 	live := r.confirmed
 	if live == nil || contested {
-		var err error
 		if live, err = r.hand.Observe(ctx); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if live == nil || live.Status != "ACTIVE" {
-		return nil
+		return false, nil
 	}
-	live, err := r.ownClaim(ctx, live)
+	live, err = r.ownClaim(ctx, live)
 	if err != nil || live == nil {
-		return err
+		return false, err
 	}
 	if err := save(ctx, r.Host, keyHeld, false); err != nil {
-		return err
+		return false, err
 	}
-	return r.hand.Untag(ctx, r.act, "give the claim back", live.ARN, plan.ClaimTag)
+	return true, r.hand.Untag(ctx, r.act, "give the claim back", live.ARN, plan.ClaimTag)
 }

@@ -244,7 +244,11 @@ func (r *Run) ended(revision string, v verdict.Verdict) error {
 	if v.Outcome == sluice.Succeeded {
 		return r.replaced(v.Deployment, v.Revision, revision)
 	}
-	return &sluice.Error{Op: "roll to " + revision, Resource: r.hand.Resource(), Kind: kindOf(v.Outcome), Err: errors.New(v.Detail), Next: v.Next}
+	next := v.Next
+	if r.Plan.AutoRollback {
+		next, _, _ = strings.Cut(next, ", or go back: ") // the rollback does
+	}
+	return &sluice.Error{Op: "roll to " + revision, Resource: r.hand.Resource(), Kind: kindOf(v.Outcome), Err: errors.New(v.Detail), Next: next}
 }
 
 // kindOf is what an end of a deployment that was followed makes of the stage.

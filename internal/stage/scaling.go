@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -359,7 +360,7 @@ func (r *Run) returnTarget(ctx context.Context, now []sluice.Scalable, ours, goa
 
 func stillSuspended(resource string, ours sluice.Scalable, err error) error {
 	return &sluice.Error{Op: "give auto scaling back", Resource: resource, Kind: sluice.KindOf(err),
-		Err: fmt.Errorf("suspended: %s: %w", ours.Suspended, err), Next: "sluice resume tries again"}
+		Err: fmt.Errorf("suspended: %s: %w", ours.Suspended, err), Next: cmp.Or(sluice.NextStep(err), "sluice resume tries again")}
 }
 
 // Again holds auto scaling again that was given back when the deployment was left:

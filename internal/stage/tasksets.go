@@ -196,7 +196,7 @@ func (t taskSets) others(ctx context.Context, primary member) (all []member, err
 		case canary != nil && set.ID == canary.ID:
 			m.label = plan.CanarySet
 		case plan.Ours(set.ExternalID) || t.leftByFormer(set):
-		case t.theirs(set):
+		case t.theirs(live, set):
 			m.label = plan.ForeignSets
 		default:
 			continue
@@ -212,10 +212,16 @@ func (t taskSets) leftByFormer(set sluice.TaskSet) bool {
 	return t.Ours != nil && t.Ours(set.ID) || t.Plan.Former != "" && set.ID == t.Plan.Former
 }
 
-// theirs reports whether a task set of others gets requests from our groups and is to be
-// removed (onOtherTargets: remove).
-func (t taskSets) theirs(set sluice.TaskSet) bool {
-	if t.Plan.OnOtherTargets != sluice.RemoveTargets || set.Status != "ACTIVE" || set.TargetGroup == "" {
+// theirs reports whether a task set of others gets requests from our groups or by our
+// name and is to be removed (onOtherTargets: remove).
+func (t taskSets) theirs(live *ecs.Live, set sluice.TaskSet) bool {
+	if t.Plan.OnOtherTargets != sluice.RemoveTargets || set.Status != "ACTIVE" {
+		return false
+	}
+	if t.Plan.Registry != nil && plan.RegisteredIn(*t.Plan.Registry, live.Raw.TaskSets, set.ID) {
+		return true
+	}
+	if set.TargetGroup == "" {
 		return false
 	}
 	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {

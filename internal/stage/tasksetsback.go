@@ -237,7 +237,7 @@ func (t taskSets) left(ctx context.Context, former string) ([]member, error) {
 		case set.Status == "PRIMARY", sluice.ActionID(set.ExternalID).Deployment() == t.Deployment:
 		case plan.LeftOver(set, former), set.Status == "ACTIVE" && t.leftByFormer(set):
 			all = append(all, t.member(set, sluice.Canary, plan.OtherSets))
-		case t.theirs(set):
+		case t.theirs(live, set):
 			all = append(all, t.member(set, sluice.Canary, plan.ForeignSets))
 		}
 	}

@@ -1,0 +1,396 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/folder"
+	"github.com/sluice-ecs/sluice/internal/journal"
+	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
+)
+
+var (
+	everyDenial = flag.Bool("denials", false, "deny and break every write of every flow, not a sample of them")
+	denialsOf   = flag.String("denied", "", "a regular expression: other denials are passed over")
+)
+
+// deniedFlows are the deployments whose writes are denied and broken.
+var deniedFlows = []string{"canary", "canary, back after stage 2", "canary, back after stage 5", "canary that suspends auto scaling",
+	"rolling", "rolling, back on demand", "rolling that suspends auto scaling", "beside: canary", "beside: canary, back after stage 4",
+	"canary that crashes", "rolling, back by us", "canary by name that crashes", "CodeDeploy, back by us",
+	"canary by name", "canary by name, back after stage 2", "beside: canary by name", "beside: canary by name, back after stage 2",
+	"CodeDeploy, a share first", "CodeDeploy, back on demand", "CodeDeploy that suspends auto scaling, back on demand"}
+
+// denialKinds are what AWS answers to a write; the line ends with how many of the same
+// pass first.
+var denialKinds = []string{"denied %s times=1", "denied %s", "invalid %s times=1", "invalid %s", "5xx %s"}
+
+// In the ordinary tests one of so many flows is played, and one of so many of its points.
+const (
+	sampledFlows   = 5
+	sampledDenials = 13
+)
+
+// denialWays are how each denial is followed: by the first, the second and the third of
+// the commands that are printed, and on another machine.
+const denialWays = 4
+
+// denialCommands are how many commands a run may take to its end.
+const denialCommands = 6
+
+// Each write of a deployment is denied, refused and left without an answer, once and
+// for good, one after the other. Every run ends well, or prints what to do next; once
+// the fault is over, the commands that are printed bring it to a clean end.
+func TestEachWriteDeniedInTurn(t *testing.T) {
+	only := regexp.MustCompile(*denialsOf)
+	var played, failed, advised int
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, d := range denials(t) {
+		if !only.MatchString(d.name + ": " + d.line) {
+			continue
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			wrong := d.play()
+			mu.Lock()
+			defer mu.Unlock()
+			played++
+			if len(d.commands) > 1 {
+				advised++
+			}
+			if len(wrong) > 0 {
+				failed++
+				t.Errorf("%s, %q: %s\n%s", d.name, d.line, strings.Join(wrong, "; "), d.said.String())
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d writes denied or broken: %d clean ends, %d of them by the commands that were printed", played, played-failed, advised)
+}
+
+// denials are those that this run plays: all, or a sample that SLUICE_SEED_START
+// chooses.
+func denials(t *testing.T) (all []*denial) {
+	t.Helper()
+	start, _ := strconv.ParseUint(os.Getenv("SLUICE_SEED_START"), 10, 64)
+	n := int(start / 1000 % (sampledFlows * sampledDenials))
+	for i, name := range deniedFlows {
+		if !*everyDenial && (i+n)%sampledFlows != 0 {
+			continue
+		}
+		f := flowCalled(t, name)
+		unbroken := &denial{name: f.Name, flow: f.Case}
+		if wrong := unbroken.play(); len(wrong) > 0 {
+			t.Fatalf("%s: %s\n%s", f.Name, strings.Join(wrong, "; "), unbroken.said.String())
+		}
+		for _, line := range denialLines(unbroken.writes) {
+			for way := range denialWays {
+				if n++; *everyDenial || n%(denialWays*sampledDenials) == 0 {
+					all = append(all, &denial{name: f.Name, flow: f.Case, line: line, turn: way, lost: way == denialWays-1})
+				}
+			}
+		}
+	}
+	return all
+}
+
+func flowCalled(t *testing.T, name string) rehearsals.Flow {
+	t.Helper()
+	all := rehearsals.Flows()
+	i := slices.IndexFunc(all, func(f rehearsals.Flow) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no flow %q", name)
+	}
+	return all[i]
+}
+
+// denialLines are the faults of a deployment that makes these writes.
+func denialLines(writes []string) (all []string) {
+	made := map[string]int{}
+	for _, w := range writes {
+		skip := ""
+		if n := made[w]; n > 0 {
+			skip = fmt.Sprintf(" skip=%d", n)
+		}
+		made[w]++
+		for _, kind := range denialKinds {
+			all = append(all, fmt.Sprintf(kind, w)+skip)
+		}
+	}
+	return all
+}
+
+// denial is one run of the command line, and of the commands that it prints.
+type denial struct {
+	name string
+	flow rehearsals.Case
+	line string // the fault; empty: none
+	turn int    // which of several commands is followed
+	lost bool   // the journal is, after the first command
+
+	removes bool // the application file says so by now
+
+	ground   *rehearsals.Ground
+	clock    *clock.Virtual
+	dir      string // of the journal
+	told     int    // stages whose end the world knows
+	said     strings.Builder
+	commands [][]string
+	writes   []string // of the whole deployment
+	wrong    []string
+}
+
+func (d *denial) play() []string {
+	var err error
+	memory := "/dev/shm" // where that is not, the disk will do
+	if _, err := os.Stat(memory); err != nil {
+		memory = ""
+	}
+	if d.dir, err = os.MkdirTemp(memory, "sluice-denied"); err != nil {
+		return []string{err.Error()}
+	}
+	defer os.RemoveAll(d.dir)
+	d.clock = clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	d.clock.Run(func() {
+		if err := d.deploy(); err != nil {
+			d.wrong = append(d.wrong, err.Error())
+		}
+	})
+	return d.wrong
+}
+
+func (d *denial) deploy() (err error) {
+	if d.ground, err = rehearsals.NewGround(d.flow, d.clock); err != nil {
+		return err
+	}
+	if d.line != "" {
+		if err := d.ground.Inject(d.line); err != nil {
+			return err
+		}
+	}
+	next := []string{"deploy"}
+	for range denialCommands {
+		code, printed := d.sluice(next)
+		if strings.Contains(printed, "has a defect") {
+			return errors.New("it panicked")
+		}
+		ended, err := d.deployment()
+		if err != nil {
+			return err
+		}
+		if strings.Contains(printed, "Or write "+removal) && !d.removes {
+			d.removes = true // as it says; then the same again
+			continue
+		}
+		offered := commandsIn(printed)
+		if len(offered) == 0 && (ended.Outcome == sluice.Succeeded || ended.Outcome == sluice.RolledBack) {
+			return d.judge(ended)
+		}
+		if len(offered) == 0 {
+			return fmt.Errorf("exit %d, %s %s: it prints no command that goes on", code, ended.State, ended.Outcome)
+		}
+		if err := d.allow(printed); err != nil {
+			return err
+		}
+		next = offered[d.turn%len(offered)]
+		if next[0] != "resume" {
+			d.ground.Asked(rehearsals.Rollback)
+		}
+		if d.lost && len(d.commands) == 1 {
+			if err := d.lose(); err != nil {
+				return err
+			}
+			next = []string{"deploy"}
+		}
+	}
+	return errors.New("the printed commands lead to no end")
+}
+
+// allow ends the fault: what the output asks to be allowed must be what is denied.
+func (d *denial) allow(printed string) error {
+	for _, m := range allowed.FindAllStringSubmatch(printed, -1) {
+		if !strings.HasPrefix(d.line, "denied "+m[1]) {
+			return fmt.Errorf("%s is to be allowed, and that was not denied", m[1])
+		}
+	}
+	if d.line != "" && strings.HasPrefix(d.line, "denied") && len(d.commands) == 1 && !allowed.MatchString(printed) {
+		return errors.New("it does not say what is to be allowed")
+	}
+	d.ground.ClearFaults()
+	return nil
+}
+
+var (
+	allowed = regexp.MustCompile(`allow (\S+:\S+) in the IAM policy`)
+	command = regexp.MustCompile(`\bsluice (deploy|resume|rollback|abort|approve)\b((?: (?:slc-\w+|--(?:cluster|service|to) [\w/:.-]*\w|--[a-z-]*[a-z]))*)`)
+)
+
+// commandsIn are the commands on the lines that say what is next, in their own words.
+func commandsIn(printed string) (all [][]string) {
+	for _, line := range strings.Split(printed, "\n") {
+		if !strings.HasPrefix(line, "next: ") {
+			continue
+		}
+		for _, m := range command.FindAllStringSubmatch(line, -1) {
+			all = append(all, append([]string{m[1]}, strings.Fields(m[2])...))
+		}
+	}
+	return all
+}
+
+// lose puts an empty journal in the place of the one that there was.
+func (d *denial) lose() error {
+	all, err := filepath.Glob(filepath.Join(d.dir, "journal.sqlite*"))
+	for _, file := range all {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
+}
+
+// judge holds the end against the promises.
+func (d *denial) judge(ended journal.Deployment) error {
+	if struck := d.ground.ClearFaults(); !struck && d.line != "" && len(d.commands) == 1 {
+		return errors.New("the fault struck no call")
+	}
+	if ended.Outcome == sluice.Succeeded && slices.Contains(d.commands[len(d.commands)-1], "rollback") {
+		ended.Outcome, ended.Cause = sluice.RolledBack, "by a deployment of its own"
+	}
+	r := d.ground.Judge(ended.Outcome, ended.Cause)
+	fmt.Fprintf(&d.said, "%s\n", r.State)
+	if len(r.Violations) > 0 {
+		return errors.New(strings.Join(r.Violations, "; "))
+	}
+	return nil
+}
+
+// sluice runs the command line once, as a process of its own would.
+func (d *denial) sluice(args []string) (code int, printed string) {
+	d.commands = append(d.commands, args)
+	var out bytes.Buffer
+	env, err := d.env(&out, args).printed()
+	if err != nil {
+		return sluice.ExitUsage, err.Error()
+	}
+	p := &program{env: env, paint: painter(env, env.Err)}
+	code = p.run(context.Background())
+	fmt.Fprintf(&d.said, "$ sluice %s\n%sexit %d\n", strings.Join(args, " "), out.String(), code)
+	return code, out.String()
+}
+
+func (d *denial) env(out io.Writer, args []string) Env {
+	cfg, pid := d.ground.Config(), 1000+len(d.commands)
+	return Env{
+		Args: args, In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) string { return "" },
+		Clock: d.clock, Rand: newChance(uint64(pid)), HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions, Credentials: cfg.Credentials,
+		OpenJournal: d.open, StateDir: d.dir, Getwd: func() (string, error) { return "/application", nil },
+		FS: func(dir string) fs.FS {
+			if dir == d.dir {
+				return folder.New(dir)
+			}
+			return d.application()
+		},
+		Host: "here", User: "somebody", PID: pid, Alive: func(p int) bool { return p == pid },
+		IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
+	}
+}
+
+// removal is what the application file says so that a task set of others is removed.
+const removal = "onOtherTargets: remove"
+
+func (d *denial) application() fs.FS {
+	files := d.flow.Application().(fstest.MapFS)
+	if d.removes {
+		app := files["sluice.yaml"]
+		app.Data = append(app.Data, []byte("\n"+removal+"\n")...)
+	}
+	return files
+}
+
+// chance gives the same bytes each time.
+type chance struct{ *rand.ChaCha8 }
+
+func newChance(n uint64) io.Reader { return chance{rand.NewChaCha8([32]byte{byte(n), byte(n >> 8)})} }
+
+// open opens the journal. The world is told of each stage that is done, and people ask
+// what they ask then.
+func (d *denial) open(path string, c clock.Clock) (*journal.Journal, error) {
+	j, err := journal.Open(path, c)
+	if err == nil {
+		j.Around(func(op string, write func() error) error {
+			if !strings.HasPrefix(op, "record the end of stage") {
+				return write()
+			}
+			return errors.Join(write(), d.tell(j))
+		})
+	}
+	return j, err
+}
+
+func (d *denial) tell(j *journal.Journal) error {
+	ctx := context.Background()
+	all, err := j.Deployments(ctx, journal.Filter{Limit: 1})
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	stages, err := j.Stages(ctx, all[0].ID)
+	if err != nil {
+		return err
+	}
+	done := len(stages)
+	if i := slices.IndexFunc(stages, func(s journal.Stage) bool { return s.Status != journal.StageDone }); i >= 0 {
+		done = i
+	}
+	for d.told < done {
+		d.told++
+		for _, does := range d.ground.StageEnded(d.told) {
+			if _, err := j.Command(ctx, journal.Command{Deployment: all[0].ID, Kind: does, By: "somebody"}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deployment is the newest of the journal, and notes what it wrote.
+func (d *denial) deployment() (last journal.Deployment, err error) {
+	ctx := context.Background()
+	j, err := journal.Open(filepath.Join(d.dir, "journal.sqlite"), d.clock)
+	if err != nil {
+		return last, err
+	}
+	defer j.Close()
+	all, err := j.Deployments(ctx, journal.Filter{})
+	if err != nil || len(all) == 0 {
+		return last, err
+	}
+	events, err := j.Events(ctx, all[0].ID, 0, 0)
+	d.writes = nil
+	for _, e := range events {
+		if w, ok := e.Open().(sluice.Writing); ok {
+			d.writes = append(d.writes, w.Operation)
+		}
+	}
+	return all[0], err
+}
