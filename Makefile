@@ -6,6 +6,8 @@
 #               KINDS=CodeDeploy draws those alone
 # make kill     deployments killed before and after every write and every row,
 #               simulated, and by SIGKILL at every write (make kill-real alone)
+# make denials  every write of a deployment denied, refused and left unanswered, and
+#               the commands that are printed then
 # make mutants  broken rules, for each of which a test or the simulation must fail:
 #               ONLY=journal runs those of one area; make test runs a tenth
 # make bench    the figures that are promised, with their targets
@@ -20,6 +22,7 @@ ONLY       ?=
 SEEDS      ?= 2000
 SEED_START ?= 1
 KINDS      ?=
+DENIED     ?=
 
 # As users get it: without C, without the symbol tables of debuggers. One setting
 # for everything, so that nothing is compiled twice.
@@ -29,7 +32,7 @@ RELEASE     = $(GO) build -ldflags='-s -w'
 # Every file that make or an editor did not leave here, with its checksum.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt floors generated test sim kill kill-real outages mutants demo bench figures check cross tidy size clean
+.PHONY: all build vet staticcheck fmt floors generated test sim kill kill-real outages denials mutants demo bench figures check cross tidy size clean
 
 all: build staticcheck test
 
@@ -76,6 +79,11 @@ kill: kill-real
 # AWS's answers are taken away, or replaced by a proxy's, at 40 points of four deployments.
 outages:
 	$(GO) test ./internal/rehearse -run '^TestOutages$$' -count=1 -timeout 4h -v -outages
+
+# Each write of a deployment is denied, refused for its parameters or left unanswered,
+# and the commands that sluice prints are executed. DENIED=name plays those that match.
+denials:
+	$(GO) test ./internal/cli -run '^TestEachWriteDeniedInTurn$$' -count=1 -timeout 4h -v -denials -denied '$(DENIED)'
 
 kill-real:
 	$(GO) test ./cmd/sluice -run '^TestKilledForReal$$' -count=1 -timeout 2h -v -kills

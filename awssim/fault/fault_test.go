@@ -26,6 +26,9 @@ func TestLinesPrintBack(t *testing.T) {
 		"task-crash web count=2 exit=0 after=1h",
 		"expired-credentials times=1",
 		"outage *:* as=page skip=40 for=30s",
+		"denied ecs:DeleteTaskSet skip=1 times=1",
+		"invalid elasticloadbalancing:ModifyRule times=1",
+		"5xx ecs:UpdateService skip=2",
 		"outage ecs:* as=refused times=3",
 		"failed-operation servicediscovery:RegisterInstance times=1",
 	} {

@@ -90,6 +90,26 @@ func TestEachWriteDeniedInTurn(t *testing.T) {
 	t.Logf("%d writes denied or broken: %d clean ends, %d of them by the commands that were printed", played, played-failed, advised)
 }
 
+// Denials that once led to an end without a way out, or to one that was not told.
+func TestDenialsThatLeftNoWayOut(t *testing.T) {
+	for _, c := range []struct {
+		flow, line string
+		lost       bool
+	}{
+		{flow: "canary, back after stage 2", line: "invalid ecs:DeleteTaskSet"},                                            // failed, and nothing was said
+		{flow: "rolling", line: "denied ecs:UntagResource"},                                                                // the claim stayed
+		{flow: "rolling that suspends auto scaling", line: "denied application-autoscaling:RegisterScalableTarget skip=1"}, // not what to allow
+		{flow: "rolling, back by us", line: "denied ecs:UntagResource"},                                                    // back again from what was back
+		{flow: "rolling, back by us", line: "denied ecs:StopServiceDeployment", lost: true},                                // adopted, over a version that crashes
+		{flow: "canary by name", line: "invalid ecs:UpdateTaskSet", lost: true},                                            // the task set of others stayed
+	} {
+		d := &denial{name: c.flow, flow: flowCalled(t, c.flow).Case, line: c.line, lost: c.lost}
+		if wrong := d.play(); len(wrong) > 0 {
+			t.Errorf("%s, %q: %s\n%s", d.name, d.line, strings.Join(wrong, "; "), d.said.String())
+		}
+	}
+}
+
 // denials are those that this run plays: all, or a sample that SLUICE_SEED_START
 // chooses.
 func denials(t *testing.T) (all []*denial) {

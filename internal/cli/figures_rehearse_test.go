@@ -21,6 +21,7 @@ func simulationFigures() []figure {
 		{"of them, in virtual time under faults", "≥ 1,000 per minute", drawn.rate},
 		{"killed in simulation at every write and row: the same end", "all of ≥ 150", points("./internal/rehearse", "TestKilledAnywhere")},
 		{"killed by SIGKILL at every write: the same end", "all", points("./cmd/sluice", "TestKilledForReal")},
+		{"each write denied, refused or unanswered: a clean end by the commands that are printed", "all", deniedWrites},
 		{"broken rules that the simulation notices in 1,000 seeds", "all of ≥ 15", brokenRules},
 		{"sluice rehearse: a pipeline of 45 minutes, all scenarios", "< 60 s", rehearseTime},
 	}
@@ -88,6 +89,15 @@ func points(pkg, name string) func(*testing.T) result {
 		n, _ := strconv.Atoi(found(out, `(\d+) kill points`))
 		return result{fmt.Sprintf("%d of %[1]d", n), 0, ok && n >= 150}
 	}
+}
+
+func deniedWrites(t *testing.T) result {
+	out, ok := tested(t, "./internal/cli", "TestEachWriteDeniedInTurn", "-denials")
+	m := regexp.MustCompile(`(\d+) writes denied or broken: (\d+) clean ends`).FindStringSubmatch(out)
+	if m == nil {
+		t.Fatal("it tells no numbers")
+	}
+	return result{m[2] + " of " + m[1], 0, ok && m[1] == m[2]}
 }
 
 func brokenRules(t *testing.T) result {

@@ -20,7 +20,8 @@ func (p *program) resume() *cobra.Command {
 It goes by the plan that was made then, whatever the files say now, and finds
 again what the deployment had made. Values of environments are not kept in the
 journal: if the task definition is not registered yet, they are read from the
-files again (DIR, -c FILE, or here). `+idHelp,
+files again (DIR, -c FILE, or here). Of a deployment that has ended it gives back the
+claim on the service, if that stayed. `+idHelp,
 		`  sluice resume
   sluice resume --take-over            from the process that runs it
   sluice resume slc-01k0…`,
