@@ -18,7 +18,7 @@ type form struct {
 
 var (
 	ofCall  = []string{"times", "p", "after", "for"}
-	skipped = append([]string{"skip"}, ofCall...)
+	skipped = []string{"skip", "times", "p", "after", "for"}
 	inWorld = []string{"after", "for"}
 
 	forms = map[Kind]form{

@@ -320,7 +320,7 @@ func (d *denial) sluice(args []string) (code int, printed string) {
 }
 
 func (d *denial) env(out io.Writer, args []string) Env {
-	cfg, pid := d.ground.Config(), 1000+len(d.commands)
+	cfg, pid := d.ground.Sim().Config(), 1000+len(d.commands)
 	return Env{
 		Args: args, In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) string { return "" },
 		Clock: d.clock, Rand: newChance(uint64(pid)), HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions, Credentials: cfg.Credentials,

@@ -6,9 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/awssim"
 	"github.com/sluice-ecs/sluice/awssim/world"
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
@@ -38,8 +37,8 @@ func NewGround(c Case, k clock.Clock) (*Ground, error) {
 // Handler answers the AWS APIs.
 func (g *Ground) Handler() http.Handler { return g.field.sim.Handler() }
 
-// Config is for clients in this process.
-func (g *Ground) Config() aws.Config { return g.field.sim.Config() }
+// Sim is the local AWS, for clients in this process.
+func (g *Ground) Sim() *awssim.Sim { return g.field.sim }
 
 // Inject begins a fault, as one line of text.
 func (g *Ground) Inject(line string) error {
