@@ -65,7 +65,7 @@ Ctrl-C; sluice resume suspends it again.`,
 				}
 				return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, l, force)
 			}
-			if err := p.refuseTwice(args); err != nil {
+			if err := p.refuseTwice("deploy", args); err != nil {
 				return err
 			}
 			if len(args) > 1 {
@@ -86,7 +86,7 @@ Ctrl-C; sluice resume suspends it again.`,
 }
 
 // refuseTwice refuses an application that is named twice, which is a slip.
-func (p *program) refuseTwice(paths []string) error {
+func (p *program) refuseTwice(verb string, paths []string) error {
 	seen := map[string]bool{}
 	for _, path := range paths {
 		abs, err := p.absolute(path)
@@ -94,14 +94,14 @@ func (p *program) refuseTwice(paths []string) error {
 			return &sluice.Error{Op: "find the working directory", Err: err}
 		}
 		if abs = filepath.Clean(abs); seen[abs] {
-			return &sluice.Error{Op: "sluice deploy", Resource: path, Err: errors.New("the application is named twice"), Next: "name each application once"}
+			return &sluice.Error{Op: "sluice " + verb, Resource: path, Err: errors.New("the application is named twice"), Next: "name each application once"}
 		}
 		seen[abs] = true
 	}
 	return nil
 }
 
-// each deploys several applications, one after the other, and ends with the
+// each does something for several applications, one after the other, and ends with the
 // worst of their exit codes. One that fails does not keep the others back; an
 // interrupt does.
 func (p *program) each(ctx context.Context, paths []string, one func(path string) error) error {

@@ -24,13 +24,16 @@ type rollbackOptions struct {
 }
 
 func (p *program) rollback() *cobra.Command {
-	t := task{verb: "rollback"}
+	t := task{verb: "rollback", several: true}
 	var o rollbackOptions
 	c := p.command(&t, "Return to what was before a deployment",
 		`Return to what was before a deployment: its rules as they were, the old revision
 serving, nothing left of the new one. A deployment that runs is told to; one that
 was paused, killed or has ended is rolled back here. Exit code 0 says that it was
 rolled back. `+idHelp+`
+
+Several are rolled back one after the other. One that fails does not keep the others
+back; it is told, and the exit code is the worst of theirs.
 
 A rolling service that somebody else deployed is rolled back by ECS's own history,
 as a deployment of its own: one that runs is stopped and ECS returns to what was;
@@ -41,6 +44,7 @@ stopped with its rollback; else the last revision that a deployment brought well
 deployed once more, all at once.`,
 		`  sluice rollback
   sluice rollback slc-01k0…
+  sluice rollback web api worker       one after the other; exits with the worst of their codes
   sluice rollback --cluster prod --service web
   sluice rollback --cluster prod --service web --to web:41`,
 		func(c *cobra.Command, path string, given bool) error {

@@ -17,10 +17,12 @@ import (
 
 // task is a verb on a deployment of the journal.
 type task struct {
-	verb   string
-	open   bool // it is for deployments that have not ended
-	at     where
-	noWait bool
+	verb string
+	open bool // it is for deployments that have not ended
+	// several may be named, one after the other
+	several bool
+	at      where
+	noWait  bool
 }
 
 // command is the cobra command of a verb on a deployment.
@@ -31,8 +33,17 @@ func (p *program) command(t *task, short, long, example string, run func(c *cobr
 			if err != nil {
 				return err
 			}
-			return run(c, path, given)
+			if len(args) < 2 {
+				return run(c, path, given)
+			}
+			if err := p.refuseTwice(t.verb, args); err != nil {
+				return err
+			}
+			return p.each(c.Context(), args, func(path string) error { return run(c, path, true) })
 		}}
+	if t.several {
+		c.Use, c.Args = t.verb+" [ID… | DIR… | -c FILE]", nil
+	}
 	t.at.register(c)
 	c.ValidArgsFunction = p.completeIDs(t.open)
 	return c
