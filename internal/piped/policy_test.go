@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sluice-ecs/sluice/internal/account"
+	iampolicy "github.com/sluice-ecs/sluice/internal/policy"
 )
 
 var update = flag.Bool("update", false, "write the generated policy into docs/pipecd.md")
@@ -108,12 +109,22 @@ func TestPolicyIsGenerated(t *testing.T) {
 	if len(reads) < 15 || len(writes) < 10 {
 		t.Fatalf("reads %q, writes %q", reads, writes)
 	}
+	var behind []string
+	for _, w := range writes {
+		for _, action := range iampolicy.Behind(w) {
+			if !slices.Contains(writes, action) && !slices.Contains(behind, action) {
+				behind = append(behind, action)
+			}
+		}
+	}
+	slices.Sort(behind)
 	text := got(json.MarshalIndent(struct {
 		Version   string
 		Statement []statement
 	}{"2012-10-17", []statement{
 		{Sid: "Read", Effect: "Allow", Action: reads, Resource: "*"},
 		{Sid: "Write", Effect: "Allow", Action: writes, Resource: "*"},
+		{Sid: "BehindWrites", Effect: "Allow", Action: behind, Resource: "*"},
 		{Sid: "RolesOfTasks", Effect: "Allow", Action: []string{"iam:PassRole"}, Resource: "arn:aws:iam::123456789012:role/ecsTaskExecutionRole",
 			Condition: map[string]map[string]string{"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}},
 	}}, "", "  "))(t)

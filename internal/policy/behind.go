@@ -27,12 +27,26 @@ func (b *builder) behind(definitions []definitionOf) error {
 	}
 	b.behindNames(does)
 	if does("application-autoscaling:RegisterScalableTarget") {
-		// Application Auto Scaling User Guide, "Identity-based policy examples": who
-		// registers a target needs the permissions of the target's service.
 		b.allow(changeService, ownService(b, ""), "ecs:UpdateService")
 	}
 	if does("codedeploy:CreateDeployment") {
 		b.behindShift()
+	}
+	return nil
+}
+
+// Behind are the actions that AWS asks for behind an operation, of the same caller; those
+// of tags and roles apart, which depend on the request.
+func Behind(operation string) []string {
+	switch operation {
+	case "servicediscovery:RegisterInstance": // AWS Cloud Map Developer Guide, "API permissions reference"
+		return []string{"ec2:DescribeInstances", "route53:ChangeResourceRecordSets", "route53:CreateHealthCheck", "route53:GetHealthCheck", "route53:UpdateHealthCheck"}
+	case "servicediscovery:DeregisterInstance":
+		return []string{"route53:ChangeResourceRecordSets", "route53:DeleteHealthCheck", "route53:GetHealthCheck", "route53:UpdateHealthCheck"}
+	case "codedeploy:CreateDeployment":
+		return []string{"codedeploy:GetDeploymentConfig", "codedeploy:RegisterApplicationRevision"}
+	case "application-autoscaling:RegisterScalableTarget": // Application Auto Scaling User Guide, "Identity-based policy examples"
+		return []string{"ecs:UpdateService"}
 	}
 	return nil
 }
