@@ -141,7 +141,7 @@ func (r *run) advice(ctx context.Context, step plan.Step, kept error) string {
 	default:
 		all = append(all, r.advised(ctx, step))
 	}
-	if back := "sluice rollback " + r.d.ID; r.canReturn(step.Outcome) && !strings.Contains(all[0], back) {
+	if back := "sluice rollback " + r.d.ID; r.canReturn(step.Outcome) && !strings.Contains(all[0], back) && !strings.Contains(all[0], "sluice deploy") {
 		all = append(all, back+" returns to what was")
 	}
 	if kept != nil {

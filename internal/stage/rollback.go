@@ -14,7 +14,7 @@ func (r *Run) returns() bool { return r.Stage.Index >= len(r.Plan.Stages) }
 // rollback returns to what was, and ends well only if what was serves.
 func (r *Run) rollback(ctx context.Context) error {
 	if err := r.returnToFormer(ctx); err != nil {
-		return err
+		return r.deregistered(ctx, err)
 	}
 	return r.Confirm(ctx, sluice.RolledBack)
 }
