@@ -99,6 +99,12 @@ func Definition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes
 	return out.TaskDefinition, nil
 }
 
+// Deregistered reports whether a revision is INACTIVE: ECS starts no task of it any more.
+func Deregistered(ctx context.Context, api *awsecs.Client, name string) (bool, error) {
+	td, err := Definition(ctx, api, name)
+	return err == nil && td.Status != ecstypes.TaskDefinitionStatusActive, err
+}
+
 func revision(td *ecstypes.TaskDefinition) Revision {
 	arn := aws.ToString(td.TaskDefinitionArn)
 	return Revision{ARN: arn, Name: sluice.RevisionOf(arn)}

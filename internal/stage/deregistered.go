@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
@@ -19,8 +17,7 @@ func (r *Run) deregistered(ctx context.Context, why error) error {
 	if kind := sluice.KindOf(why); kind != "" && kind != sluice.Conflict || r.former == nil || r.former.Revision == "" {
 		return why
 	}
-	td, err := ecs.Definition(ctx, r.Account.ECS(), r.former.Revision)
-	if err != nil || td.Status != ecstypes.TaskDefinitionStatusInactive {
+	if gone, err := ecs.Deregistered(ctx, r.Account.ECS(), r.former.Revision); err != nil || !gone {
 		return why
 	}
 	told := &sluice.Error{Op: "roll back", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
