@@ -107,17 +107,34 @@ func CheckEvents(events []string) error {
 }
 
 // busy tells whose deployment runs: ours, if CodeDeploy knew it before it answered
-// the list of deployments with it.
+// the list of deployments with it. Answers that do not show the one that runs are older
+// than the refusal.
 func (h Hand) busy(ctx context.Context, s Start) (id string, found bool, err error) {
-	if id, err = h.Made(ctx, s.Group, s.By); id != "" || err != nil {
-		return id, true, err
+	for n := 1; ; n++ {
+		if id, err = h.Made(ctx, s.Group, s.By); id != "" || err != nil {
+			return id, true, err
+		}
+		other, err := h.Running(ctx, s.Group)
+		if err != nil {
+			return "", false, err
+		}
+		d, err := h.get(ctx, other)
+		switch {
+		case err != nil:
+			return "", false, err
+		case d != nil && d.Description == description(s.By):
+			return other, true, nil
+		case d != nil || h.Confirm == nil || n == looksForBusy:
+			return "", false, Busy(s.Group, other)
+		}
+		if err := h.Confirm(ctx); err != nil {
+			return "", false, err
+		}
 	}
-	other, err := h.Running(ctx, s.Group)
-	if err != nil {
-		return "", false, err
-	}
-	return "", false, Busy(s.Group, other)
 }
+
+// looksForBusy is how often lists are read for the deployment that keeps a group busy.
+const looksForBusy = 5
 
 // Busy is the error that a deployment of somebody else runs; id may be empty.
 func Busy(g Group, id string) error {

@@ -31,6 +31,9 @@ func (h Hand) Get(ctx context.Context, id string) (*verdict.CodeDeployment, erro
 }
 
 func (h Hand) get(ctx context.Context, id string) (*verdict.CodeDeployment, error) {
+	if id == "" {
+		return nil, nil
+	}
 	out, err := h.API.GetDeployment(ctx, &awscd.GetDeploymentInput{DeploymentId: aws.String(id)})
 	if absent(err) {
 		return nil, nil

@@ -25,6 +25,7 @@ type WantedBeside struct {
 	Revision Revision
 	Count    int // of tasks
 	Attach   Attachment
+	Anew     bool // written also if a read shows it so: the read may be older than a write of ours
 }
 
 // Maker is the action that made the service, or took it over; "" if it is not
@@ -93,12 +94,12 @@ func (b Beside) bring(ctx context.Context, act sluice.Act, now *Live, w WantedBe
 		return nil, false, &sluice.Error{Op: "create the canary service", Resource: b.Resource(), Kind: sluice.Conflict,
 			Err: errors.New("a service of that name is there and not sluice's"), Next: "rename that service, or the one that is deployed"}
 	}
-	if maker != w.By {
+	if maker != w.By || w.Anew {
 		if err := b.Tag(ctx, act, "take the canary service over", now.ARN, b.marks(w)); err != nil {
 			return nil, false, err
 		}
 	}
-	if _, revision := now.PrimaryDeployment(); revision == w.Revision.Name && now.Desired == w.Count && now.in(w.Attach) {
+	if _, revision := now.PrimaryDeployment(); !w.Anew && revision == w.Revision.Name && now.Desired == w.Count && now.in(w.Attach) {
 		return now, maker == w.By, nil
 	}
 	in := awsecs.UpdateServiceInput{Cluster: aws.String(b.Cluster), Service: aws.String(b.Name),

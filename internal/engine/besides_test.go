@@ -134,18 +134,20 @@ func TestServiceOfThatNameThatIsNotOursIsRefused(t *testing.T) {
 	})
 }
 
+// worker is an application without its load balancer: nobody calls it.
+func worker(files fstest.MapFS) fstest.MapFS {
+	text := string(files["sluice.yaml"].Data)
+	before, rest, _ := strings.Cut(text, "  targetGroups:")
+	_, after, _ := strings.Cut(rest, "\npipeline:")
+	files["sluice.yaml"] = &fstest.MapFile{Data: []byte(before + "  accessType: NONE\npipeline:" + after)}
+	service, _, _ := strings.Cut(string(files["servicedef.yaml"].Data), "loadBalancers:")
+	files["servicedef.yaml"] = &fstest.MapFile{Data: []byte(service)}
+	return files
+}
+
 // Nobody calls a worker: its canary is started and taken away, and no share is
 // asked for. Nothing but the counts tells that it is well.
 func TestWorkersRollOutWithoutRouting(t *testing.T) {
-	worker := func(files fstest.MapFS) fstest.MapFS {
-		text := string(files["sluice.yaml"].Data)
-		before, rest, _ := strings.Cut(text, "  targetGroups:")
-		_, after, _ := strings.Cut(rest, "\npipeline:")
-		files["sluice.yaml"] = &fstest.MapFile{Data: []byte(before + "  accessType: NONE\npipeline:" + after)}
-		service, _, _ := strings.Cut(string(files["servicedef.yaml"].Data), "loadBalancers:")
-		files["servicedef.yaml"] = &fstest.MapFile{Data: []byte(service)}
-		return files
-	}
 	pipeline := pipelined(half, roll, clean)
 	for name, files := range map[string]func(*bench, string) fstest.MapFS{
 		"services":  func(b *bench, image string) fstest.MapFS { return worker(b.hosted(image, pipeline, "")) },

@@ -88,12 +88,10 @@ func (p *Plan) besideRetire(s *Stage) {
 }
 
 // besideReturn takes the canary service away in a rollback, or makes it again what
-// an earlier deployment had left, which may be gone by the first write; and before, it
-// may have to serve.
-func (p *Plan) besideReturn(s *Stage, live Live) {
-	if _, stands := live.besideStands(); stands || p.Bridges() {
-		p.besideRollout(s)
-	}
+// an earlier deployment had left, which may come or go until the first write; and before,
+// it may have to serve.
+func (p *Plan) besideReturn(s *Stage) {
+	p.besideRollout(s)
 	p.besideRetire(s)
 }
 

@@ -213,7 +213,7 @@ func (p *Plan) rollback(index int, live Live) Stage {
 		s.Routes[i].Weights = formerWeights(live, p)
 	}
 	if p.Beside() {
-		p.besideReturn(&s, live)
+		p.besideReturn(&s)
 	}
 	if p.Rolls() {
 		if !live.first() { // else the service is left as it is

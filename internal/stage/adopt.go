@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/ecs"
@@ -26,6 +27,7 @@ func (r *Run) adopt(ctx context.Context) error {
 	if err := r.hold(ctx, live); err != nil {
 		return err
 	}
+	claimed := r.wrote
 	switch {
 	case r.Plan.Rolls() && !r.Plan.Beside():
 		r.note("ECS goes on with what was asked of it; nothing else of another deployment can be left on a rolling service")
@@ -45,7 +47,7 @@ func (r *Run) adopt(ctx context.Context) error {
 	if err := r.allToPrimary(ctx, *serving); err != nil {
 		return err
 	}
-	return r.retireLeft(ctx, cmp.Or(left.Former, r.Plan.Former))
+	return r.retireLeft(ctx, cmp.Or(left.Former, r.Plan.Former), claimed)
 }
 
 // leftBy is the claim that stood on the service before ours: it names the task set
@@ -86,15 +88,17 @@ func (r *Run) allToPrimary(ctx context.Context, serving member) error {
 
 // retireLeft drains and removes everything of ours that lost deployments left.
 // former is the id of what had served before, which the lost deployment would
-// have removed.
-func (r *Run) retireLeft(ctx context.Context, former string) error {
+// have removed. AWS tells nothing of their writes, so that only time proves that a read
+// shows them: they wrote nothing after our claim.
+func (r *Run) retireLeft(ctx context.Context, former string, claimed time.Time) error {
 	if err := r.access.settle(ctx); err != nil {
 		return err
 	}
-	if err := r.current(ctx); err != nil {
+	live, err := r.readAfter(ctx, proof{write: "what lost deployments made", at: claimed, shows: func(*ecs.Live) bool { return false }})
+	if err != nil {
 		return err
 	}
-	left, err := r.hosting.left(ctx, former)
+	left, err := r.hosting.left(ctx, live, former)
 	if err != nil {
 		return err
 	}

@@ -135,13 +135,49 @@ func (b balanced) listeners(ctx context.Context) error {
 	return text(ctx, b.Host, KeyListeners, strings.Join(b.rules.Listeners, ","))
 }
 
-// sends reports whether a rule gives the canary group weight.
+// sends reports whether a rule gives the canary group weight. That none does is believed
+// of a read that is newer than the last write to the rules.
 func (b balanced) sends(ctx context.Context) (bool, error) {
 	if b.Plan.Canary == nil || len(b.Plan.Listeners) == 0 {
 		return false, nil
 	}
-	choice, err := b.rules.Choose(ctx)
-	return slices.ContainsFunc(choice.Steered, b.sendsToCanary), err
+	for {
+		sent := b.Clock.Now()
+		choice, err := b.rules.Choose(ctx)
+		if err != nil || slices.ContainsFunc(choice.Steered, b.sendsToCanary) {
+			return err == nil, err
+		}
+		if newer, err := b.isNewer(ctx, choice, sent); newer || err != nil {
+			return false, err
+		}
+		if err := b.pause(ctx, claimSettle); err != nil {
+			return false, err
+		}
+	}
+}
+
+// isNewer reports whether a read of the rules that was sent at a time is newer than the
+// last write to them: it shows each as it was left, or time has passed. Without a record
+// of what was before, a lost deployment may have written until now.
+func (b balanced) isNewer(ctx context.Context, choice alb.Choice, sent time.Time) (bool, error) {
+	at, wrote, err := saved[time.Time](ctx, b.Host, keyShifted)
+	if err != nil || b.former == nil {
+		return sent.Sub(b.wrote) >= unseenFor, err
+	}
+	marks, err := b.marks(ctx)
+	other := slices.ContainsFunc(choice.Rules(), func(r alb.Rule) bool { return marks[r.ARN].Is != alb.Print(r.Actions) })
+	return !wrote || !other || sent.Sub(at) >= unseenFor, err
+}
+
+// mayBeOld reports whether a rule, as a read shows it, is in a shape that we gave it
+// before or wrote a moment ago: the read may be older than our last write.
+func (b balanced) mayBeOld(ctx context.Context, rule alb.Rule) (bool, error) {
+	at, wrote, err := saved[time.Time](ctx, b.Host, keyShifted)
+	if err != nil || !wrote || b.Clock.Now().Sub(at) >= unseenFor {
+		return false, err
+	}
+	marks, err := b.marks(ctx)
+	return marks[rule.ARN].ours(alb.Print(rule.Actions), b.Stage.Index, true), err
 }
 
 // propagation is how long after a change of weights a load balancer's nodes may
@@ -244,18 +280,25 @@ func (b balanced) released(ctx context.Context, canary member) error {
 	if len(b.former.Rules) == 0 {
 		return nil
 	}
-	live, err := b.rules.Rules(ctx)
-	if err != nil {
-		return err
-	}
-	for _, rule := range live {
-		w, ok := rule.Weight(b.Plan.Canary.ARN)
-		if !ok || w == 0 || b.asBefore(rule) {
-			continue
+	for {
+		live, err := b.rules.Rules(ctx)
+		if err != nil {
+			return err
 		}
-		return &sluice.Error{Op: "take the canary away", Resource: canary.resource(), Kind: sluice.OutsideChange,
-			Err:  fmt.Errorf("the %s, edited by somebody else, sends requests to it (weight %d): %w", rule.Name(), w, errors.New("the canary is left running")),
-			Next: "set the canary's weight on that rule to 0, then run sluice rollback again"}
+		i := slices.IndexFunc(live, func(rule alb.Rule) bool { return b.sendsToCanary(rule) && !b.asBefore(rule) })
+		if i < 0 {
+			return nil
+		}
+		if old, err := b.mayBeOld(ctx, live[i]); err != nil {
+			return err
+		} else if !old {
+			w, _ := live[i].Weight(b.Plan.Canary.ARN)
+			return &sluice.Error{Op: "take the canary away", Resource: canary.resource(), Kind: sluice.OutsideChange,
+				Err:  fmt.Errorf("the %s, edited by somebody else, sends requests to it (weight %d): %w", live[i].Name(), w, errors.New("the canary is left running")),
+				Next: "set the canary's weight on that rule to 0, then run sluice rollback again"}
+		}
+		if err := b.pause(ctx, claimSettle); err != nil {
+			return err
+		}
 	}
-	return nil
 }

@@ -74,9 +74,10 @@ type hosting interface {
 	restore(ctx context.Context, live *ecs.Live) error
 	// revive gives a primary that has no capacity its own again, and tells so.
 	revive(ctx context.Context, m member) (revived bool, err error)
-	// left are the members of ours that lost deployments left behind. former is the
-	// ID of the one that had served before them.
-	left(ctx context.Context, former string) ([]member, error)
+	// left are the members of ours that lost deployments left behind, of the service as a
+	// read shows it that is newer than their writes. former is the ID of the one that had
+	// served before them.
+	left(ctx context.Context, live *ecs.Live, former string) ([]member, error)
 	// foreign is what somebody else made of the members that the stage leaves alone.
 	foreign(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error)
 	// undo brings a member that somebody else scaled or promoted back.

@@ -19,10 +19,7 @@ func (b balanced) heed(ctx context.Context) error {
 	if err != nil || len(edited) == 0 {
 		return err
 	}
-	if err := b.pause(ctx, lag); err != nil {
-		return err
-	}
-	again, err := b.editedRules(ctx, false)
+	again, err := b.editedStill(ctx)
 	if err != nil {
 		return err
 	}
@@ -34,6 +31,28 @@ func (b balanced) heed(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// editedStill are the edited rules once a read is no older than our last write.
+func (b balanced) editedStill(ctx context.Context) (all []editedRule, err error) {
+	for old := true; old; {
+		if err := b.pause(ctx, lag); err != nil {
+			return nil, err
+		}
+		if all, err = b.editedRules(ctx, false); err != nil {
+			return nil, err
+		}
+		old = false
+		for _, e := range all {
+			if e.now == nil || old {
+				continue
+			}
+			if old, err = b.mayBeOld(ctx, *e.now); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
 }
 
 func (b balanced) differs(ctx context.Context) (bool, error) {

@@ -153,7 +153,7 @@ func (b balanced) seize(ctx context.Context) error {
 }
 
 func (b balanced) shiftBy(ctx context.Context, router route.Router, to sluice.Weights) error {
-	done, err := b.shiftLately(ctx, router, to)
+	done, err := b.shiftShown(ctx, router, to)
 	if len(done.Written) > 0 {
 		if err := b.shifting(ctx); err != nil {
 			return err
@@ -170,6 +170,24 @@ func (b balanced) shiftBy(ctx context.Context, router route.Router, to sluice.We
 		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: all})
 	b.note("Modified %s%s", sluice.Plural(len(done.Written), "listener rule"), listed(done.Written))
 	return nil
+}
+
+// shiftShown shifts until a read shows the weights: one that does not may be older than
+// the write.
+func (b balanced) shiftShown(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
+	var all route.Shift
+	for n := 1; ; n++ {
+		done, err := b.shiftLately(ctx, router, to)
+		if n > 1 {
+			done.From, done.Written = all.From, append(all.Written, done.Written...)
+		}
+		if all = done; n == moves || !errors.Is(err, route.ErrOtherwise) {
+			return all, err
+		}
+		if err := b.pause(ctx, lag); err != nil {
+			return all, err
+		}
+	}
 }
 
 // shiftLately reads the rules again where AWS was slow to take a write: who edited one
@@ -226,9 +244,27 @@ func (b balanced) restore(ctx context.Context) error {
 	return b.shifting(ctx)
 }
 
-// readFormer reads the rules. That one of the former ones was deleted takes two answers.
-func (b balanced) readFormer(ctx context.Context) ([]alb.Rule, error) {
-	live, err := b.rules.Rules(ctx)
+// readFormer reads the rules until a read is newer than our last write to them. That one
+// of the former ones was deleted takes two answers.
+func (b balanced) readFormer(ctx context.Context) (live []alb.Rule, err error) {
+	for newer := false; !newer; {
+		sent := b.Clock.Now()
+		if live, err = b.rules.Rules(ctx); err != nil {
+			return nil, err
+		}
+		ours := slices.DeleteFunc(slices.Clone(live), func(x alb.Rule) bool {
+			return !slices.ContainsFunc(b.former.Rules, func(was alb.Rule) bool { return was.ARN == x.ARN })
+		})
+		if newer, err = b.isNewer(ctx, alb.Choice{Steered: ours}, sent); err != nil {
+			return nil, err
+		}
+		if newer {
+			break
+		}
+		if err := b.pause(ctx, claimSettle); err != nil {
+			return nil, err
+		}
+	}
 	lacks := slices.ContainsFunc(b.former.Rules, func(was alb.Rule) bool {
 		return !b.rules.Lacks(was.Listener) && !slices.ContainsFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
 	})

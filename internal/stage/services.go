@@ -123,7 +123,13 @@ func (services) retireOld(context.Context, member) error { return nil }
 func (services) kept(context.Context) ([]member, error) { return nil, nil }
 
 // others is the canary service, whichever deployment of ours made it.
-func (s services) others(ctx context.Context, _ member) ([]member, error) { return s.left(ctx, "") }
+func (s services) others(ctx context.Context, _ member) ([]member, error) {
+	live, err := s.observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.left(ctx, live, "")
+}
 
 func (s services) standing(ctx context.Context, v sluice.Variant) (*member, error) {
 	live, err := s.observe(ctx)
@@ -215,8 +221,8 @@ func (s services) remove(ctx context.Context, m member) error {
 func (services) revive(context.Context, member) (bool, error) { return false, nil }
 
 // left is the canary service: a rolling service has nothing else of ours.
-func (s services) left(ctx context.Context, _ string) ([]member, error) {
-	canary, err := s.standing(ctx, sluice.Canary)
+func (s services) left(ctx context.Context, live *ecs.Live, _ string) ([]member, error) {
+	canary, err := s.among(ctx, live, sluice.Canary)
 	if err != nil || canary == nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (s services) restoreCanary(ctx context.Context) error {
 	if err := s.awaitName(ctx); err != nil {
 		return err
 	}
-	now, err := s.beside.Observe(ctx)
+	now, err := s.observeFormer(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s services) restoreCanary(ctx context.Context) error {
 		return err
 	}
 	template, _ := definition.Beside(s.service, &primary.Raw)
-	now, _, err = s.beside.EnsureService(ctx, s.act, ecs.WantedBeside{By: by, Template: template, Count: was.Count, Attach: s.access.attach(sluice.Canary),
+	now, _, err = s.beside.EnsureService(ctx, s.act, ecs.WantedBeside{By: by, Template: template, Count: was.Count, Attach: s.access.attach(sluice.Canary), Anew: true,
 		Revision: ecs.Revision{ARN: was.Revision, Name: was.Revision}})
 	if err != nil {
 		return err
@@ -81,6 +81,31 @@ func (s services) restoreCanary(ctx context.Context) error {
 	m := s.canaryOf(now)
 	m.Revision = was.Revision
 	return s.restoredAgain(ctx, s.awaitBack(ctx, m))
+}
+
+// observeFormer looks at the canary service that stood before. It is there unless this
+// deployment deleted it, and then its own next one may be: a read that shows otherwise may
+// be older than our last write.
+func (s services) observeFormer(ctx context.Context) (*ecs.Live, error) {
+	deleted, _, err := saved[int](ctx, s.Host, keyGeneration)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := s.canaryID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for began := s.Clock.Now(); ; {
+		sent := s.Clock.Now()
+		now, err := s.beside.Observe(ctx)
+		isNewer := now.Stands() == (deleted == 0) || now.Stands() && now.Maker() == ours
+		if err != nil || isNewer || sent.Sub(began) >= unseenFor {
+			return now, err
+		}
+		if err := s.pause(ctx, claimSettle); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // stays has nothing to do: nobody promotes a service.

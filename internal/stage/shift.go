@@ -180,17 +180,21 @@ func (r *Run) ensureShift(ctx context.Context, key string, s codedeploy.Start) (
 	if err != nil || was.Deployment != "" {
 		return made{ID: was.Deployment}, err
 	}
-	if s.Sure = !begun; s.Sure {
-		if err := save(ctx, r.Host, key, was); err != nil {
-			return made{}, err
-		}
-	} else if err := r.pause(ctx, lag); err != nil { // what a killed process asked for must show
-		return made{}, err
+	id, found := "", false
+	if begun { // what a killed process asked for must show
+		id, err = r.findShift(ctx, s.By)
+		found = id != ""
+	} else {
+		err = save(ctx, r.Host, key, was)
 	}
-	s.Group = codedeploy.Group{Application: r.Plan.CodeDeploy.Application, Name: r.Plan.CodeDeploy.Group}
-	id, found, err := r.deployer().Ensure(ctx, r.act, s)
 	if err != nil {
 		return made{}, err
+	}
+	if s.Sure = true; !found {
+		s.Group = r.group()
+		if id, found, err = r.deployer().Ensure(ctx, r.act, s); err != nil {
+			return made{}, err
+		}
 	}
 	if found {
 		r.Host.Emit(sluice.Adopted{Action: s.By, Resource: id})
@@ -198,6 +202,10 @@ func (r *Run) ensureShift(ctx context.Context, key string, s codedeploy.Start) (
 	r.note("CodeDeploy deployment %s: %s", id, codedeploy.ConsoleURL(r.Plan.Region, id))
 	was.Deployment = id
 	return made{ID: id, Fresh: !found}, save(ctx, r.Host, key, was)
+}
+
+func (r *Run) group() codedeploy.Group {
+	return codedeploy.Group{Application: r.Plan.CodeDeploy.Application, Name: r.Plan.CodeDeploy.Group}
 }
 
 func (r *Run) deployer() codedeploy.Hand {

@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/sluice-ecs/sluice"
 	"github.com/sluice-ecs/sluice/internal/codedeploy"
@@ -47,20 +48,42 @@ func (r *Run) undoShift(ctx context.Context) error {
 	if err != nil || id == "" {
 		return err // CodeDeploy was asked for nothing
 	}
+	began := r.Clock.Now()
 	status, err := r.endShift(ctx, plan.OurShift, id)
 	if err != nil {
 		return err
 	}
 	if status != "Succeeded" { // else what serves is known, whatever a look that lags says
-		if err := r.current(ctx); err != nil {
-			return err
-		}
-		live, err := r.observe(ctx)
-		if err != nil || live.Serving() == r.former.Revision && !stands(live, id) {
+		if alone, err := r.servesAlone(ctx, r.former.Revision, id, began); alone || err != nil {
 			return err
 		}
 	}
 	return r.shiftAgain(ctx)
+}
+
+// servesAlone reports whether a revision serves and no task set of an ended deployment
+// stands beside it. A read that shows this may be older than that task set: it was made
+// before we saw the deployment ended, or stopped it. One that shows otherwise may be older
+// than the end.
+func (r *Run) servesAlone(ctx context.Context, revision, deployment string, began time.Time) (bool, error) {
+	ended := r.Clock.Now()
+	if r.wrote.After(began) {
+		began = r.wrote
+	}
+	for {
+		sent := r.Clock.Now()
+		live, err := r.observe(ctx)
+		if err != nil {
+			return false, err
+		}
+		alone := live.Serving() == revision && !stands(live, deployment)
+		if alone && sent.Sub(began) >= unseenFor || !alone && sent.Sub(ended) >= unseenFor {
+			return alone, nil
+		}
+		if err := r.pause(ctx, claimSettle); err != nil {
+			return false, err
+		}
+	}
 }
 
 // ourShift is the id of the deployment that was asked for; empty if none was made.
@@ -69,15 +92,26 @@ func (r *Run) ourShift(ctx context.Context) (string, error) {
 	if err != nil || !begun || was.Deployment != "" {
 		return was.Deployment, err
 	}
-	if err := r.pause(ctx, lag); err != nil { // what a killed process asked for must show
-		return "", err
-	}
-	group := codedeploy.Group{Application: r.Plan.CodeDeploy.Application, Name: r.Plan.CodeDeploy.Group}
-	id, err := r.deployer().Made(ctx, group, r.shiftID())
+	id, err := r.findShift(ctx, r.shiftID())
 	if err != nil || id == "" {
 		return "", err
 	}
 	return id, save(ctx, r.Host, keyShift, shifted{Deployment: id})
+}
+
+// findShift is the id of the deployment that a killed process may have asked for; empty
+// if AWS's answers do not show one although they must by now.
+func (r *Run) findShift(ctx context.Context, by sluice.ActionID) (string, error) {
+	for {
+		sent := r.Clock.Now()
+		id, err := r.deployer().Made(ctx, r.group(), by)
+		if id != "" || err != nil || sent.Sub(r.wrote) >= unseenFor {
+			return id, err
+		}
+		if err := r.pause(ctx, claimSettle); err != nil {
+			return "", err
+		}
+	}
 }
 
 // stopOther stops somebody else's deployment with its rollback. done is true if that
@@ -86,17 +120,11 @@ func (r *Run) stopOther(ctx context.Context) (done bool, err error) {
 	if _, begun, err := saved[shifted](ctx, r.Host, keyShift); begun || err != nil {
 		return false, err // that was done, and did not do
 	}
+	began := r.Clock.Now()
 	if _, err := r.endShift(ctx, r.Stage.Stop, r.Stage.Stop); err != nil {
 		return false, err
 	}
-	if err := r.current(ctx); err != nil {
-		return false, err
-	}
-	live, err := r.observe(ctx)
-	if err != nil {
-		return false, err
-	}
-	return live.Serving() == r.Plan.To && !stands(live, r.Stage.Stop), nil
+	return r.servesAlone(ctx, r.Plan.To, r.Stage.Stop, began)
 }
 
 // endShift stops a deployment with its rollback if it runs, follows a rollback to

@@ -226,11 +226,7 @@ func (t taskSets) revive(ctx context.Context, m member) (bool, error) {
 	return true, t.sets.Scale(ctx, t.act, m.TaskSet, plan.ServingSet, 100)
 }
 
-func (t taskSets) left(ctx context.Context, former string) ([]member, error) {
-	live, err := t.observe(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (t taskSets) left(_ context.Context, live *ecs.Live, former string) ([]member, error) {
 	var all []member
 	for _, set := range live.TaskSets {
 		switch {
