@@ -69,7 +69,7 @@ var mutants = []mutant{
 	{"the old primary goes before the new one is healthy", "internal/stage/tasksets.go",
 		"\tif err := t.awaitNew(ctx, m, 0); err != nil {\n\t\treturn m, err\n\t}\n\treturn m,", "\treturn m,"},
 	{"the claim is not given back", "internal/engine/wait.go",
-		"\tswitch err := w.Release(ctx, step.Outcome == sluice.Superseded); {\n", "\tswitch err := error(nil); {\n\tcase w == nil:\n"},
+		"\tkept := w.Release(ctx, step.Outcome == sluice.Superseded)\n", "\tkept := error(nil)\n\t_ = w\n"},
 	{"a claim of somebody else is passed over", "internal/stage/claim.go",
 		"case err == nil && k.Deployment == deployment:", "case err == nil:"},
 	{"a rule that somebody edited is overwritten", "internal/stage/rules.go",
