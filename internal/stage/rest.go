@@ -59,8 +59,7 @@ func (r *Run) restError(why error) error {
 // unrestored goes on after the former version could not be restored because deleted
 // resources keep it from starting. The canary is removed if no request can reach it.
 func (r *Run) unrestored(ctx context.Context, why error) error {
-	b, ok := r.access.(balanced)
-	if !ok || len(r.rest) == 0 || !b.isUnreachable() {
+	if len(r.rest) == 0 || !r.reachedByNobody() {
 		return why
 	}
 	made, err := r.hosting.made(ctx)
@@ -76,4 +75,31 @@ func (r *Run) unrestored(ctx context.Context, why error) error {
 		}
 	}
 	return r.restError(why)
+}
+
+// reachedByNobody reports whether what led requests to the service was deleted.
+func (r *Run) reachedByNobody() bool {
+	switch a := r.access.(type) {
+	case balanced:
+		return a.isUnreachable()
+	case unrouted:
+		return true
+	}
+	return false
+}
+
+// withoutName goes on without the name of the service in a rollback if its Cloud Map
+// service was deleted: no caller finds anything there.
+func (r *Run) withoutName(ctx context.Context) error {
+	d, ok := r.access.(*discovered)
+	if !ok {
+		return nil
+	}
+	_, err := d.names.Instances(ctx)
+	if sluice.KindOf(err) != sluice.NotFound {
+		return err
+	}
+	r.lacks("Cloud Map service", r.Plan.Registry.ARN)
+	r.access = unrouted{}
+	return nil
 }

@@ -40,6 +40,9 @@ func (r *Run) returnToFormer(ctx context.Context) error {
 	if live == nil {
 		return r.deleted()
 	}
+	if err := r.withoutName(ctx); err != nil {
+		return err
+	}
 	if err := r.remember(ctx, live); err != nil {
 		return err
 	}
