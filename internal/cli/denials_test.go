@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -303,8 +304,10 @@ func commandsIn(printed string) (all [][]string) {
 	return all
 }
 
-// lose puts an empty journal in the place of the one that there was.
+// lose puts an empty journal in the place of the one that there was. What people asked of
+// its deployment they do not ask of the next one: what was before, nobody knows any more.
 func (d *denial) lose() error {
+	d.told = math.MaxInt
 	all, err := filepath.Glob(filepath.Join(d.dir, "journal.sqlite*"))
 	for _, file := range all {
 		err = errors.Join(err, os.Remove(file))
