@@ -27,7 +27,7 @@ type clients struct {
 	logs      *awslogs.Client
 	alarms    *awscw.Client
 	deploy    *awscd.Client
-	iam       *awsiam.Client
+	built     builder // for clients that few programs need
 	endpoints []string
 }
 
@@ -55,8 +55,15 @@ func (c *clients) CodeDeploy() *awscd.Client { return c.deploy }
 // Logs is the gated client of CloudWatch Logs.
 func (c *clients) Logs() *awslogs.Client { return c.logs }
 
-// IAM is the gated client of AWS IAM.
-func (c *clients) IAM() *awsiam.Client { return c.iam }
+// IAM makes the gated client of AWS IAM. It is no method, because a program that calls
+// methods by reflection, as piped's plugin does, would hold all of that large client
+// without using it.
+func IAM(a *Account) *awsiam.Client {
+	return awsiam.NewFromConfig(a.built.shared, func(o *awsiam.Options) {
+		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
+		o.APIOptions = a.built.apiOptions("iam", &o.BaseEndpoint, o.APIOptions)
+	})
+}
 
 // builder makes clients that differ only in their service.
 type builder struct {
@@ -73,11 +80,11 @@ func (b *builder) take(r *role) {
 }
 
 func (b *builder) all() clients {
-	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts(), logs: b.logs(), alarms: b.alarms(), deploy: b.deploy(), iam: b.iam()}
+	c := clients{ecs: b.ecs(), elb: b.elb(), cloudMap: b.cloudMap(), scaling: b.scaling(), sts: b.sts(), logs: b.logs(), alarms: b.alarms(), deploy: b.deploy(), built: *b}
 	for _, e := range []*string{
 		c.ecs.Options().BaseEndpoint, c.elb.Options().BaseEndpoint, c.cloudMap.Options().BaseEndpoint,
 		c.scaling.Options().BaseEndpoint, c.sts.Options().BaseEndpoint, c.logs.Options().BaseEndpoint, c.alarms.Options().BaseEndpoint,
-		c.deploy.Options().BaseEndpoint, c.iam.Options().BaseEndpoint,
+		c.deploy.Options().BaseEndpoint,
 	} {
 		c.endpoints = append(c.endpoints, aws.ToString(e))
 	}
@@ -133,13 +140,6 @@ func (b *builder) deploy() *awscd.Client {
 	return awscd.NewFromConfig(b.shared, func(o *awscd.Options) {
 		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
 		o.APIOptions = b.apiOptions("codedeploy", &o.BaseEndpoint, o.APIOptions)
-	})
-}
-
-func (b *builder) iam() *awsiam.Client {
-	return awsiam.NewFromConfig(b.shared, func(o *awsiam.Options) {
-		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
-		o.APIOptions = b.apiOptions("iam", &o.BaseEndpoint, o.APIOptions)
 	})
 }
 

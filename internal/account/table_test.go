@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 )
 
 // Every name in the tables is an operation of its client, so that no typo makes
@@ -20,7 +21,7 @@ func TestTablesNameRealOperations(t *testing.T) {
 		"servicediscovery": reflect.TypeOf((*clients).CloudMap).Out(0), "application-autoscaling": reflect.TypeOf((*clients).Scaling).Out(0),
 		"cloudwatch": reflect.TypeOf((*clients).CloudWatch).Out(0), "logs": reflect.TypeOf((*clients).Logs).Out(0),
 		"codedeploy": reflect.TypeOf((*clients).CodeDeploy).Out(0),
-		"iam":        reflect.TypeOf((*clients).IAM).Out(0),
+		"iam":        reflect.TypeFor[*awsiam.Client](),
 		"sts":        reflect.TypeOf((*clients).STS).Out(0),
 	}
 	real := func(operation string) {

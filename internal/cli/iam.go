@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/account"
 	"github.com/sluice-ecs/sluice/internal/iam"
 	"github.com/sluice-ecs/sluice/internal/policy"
 )
@@ -47,7 +48,7 @@ func (p *program) writePolicy(d policy.Document) error {
 // checkPolicy asks IAM about the caller. What is denied ends with the code of a
 // refusal; that AWS does not let us ask does not.
 func (p *program) checkPolicy(ctx context.Context, pre *prepared, d policy.Document) error {
-	c, err := iam.Hand{IAM: pre.account.IAM(), STS: pre.account.STS()}.Check(ctx, d)
+	c, err := iam.Hand{IAM: account.IAM(pre.account), STS: pre.account.STS()}.Check(ctx, d)
 	if err != nil {
 		return fmt.Errorf("check the permissions: %w", err)
 	}

@@ -35,7 +35,7 @@ func check(t *testing.T, own string, s policy.Statement) (c iam.Checked) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err = iam.Hand{IAM: a.IAM(), STS: a.STS()}.Check(ctx, policy.Document{Version: policy.Version, Statement: []policy.Statement{s}})
+		c, err = iam.Hand{IAM: account.IAM(a), STS: a.STS()}.Check(ctx, policy.Document{Version: policy.Version, Statement: []policy.Statement{s}})
 		if err != nil {
 			t.Fatal(err)
 		}
