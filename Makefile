@@ -96,7 +96,7 @@ demo:
 	$(GO) run ./cmd/sluice demo
 
 # The figures that are promised, with their targets; what they mean is in
-# docs/benchmarks.md, which make figures writes anew. Three quarters of an hour;
+# docs/benchmarks.md, which make figures writes anew. Some hours;
 # ONLY=rehearse measures those figures alone whose names match.
 # make bench BENCH=./internal/clock lists the benchmarks of a package instead
 # (BENCH=./... of all): time per operation and what else each reports.

@@ -21,8 +21,10 @@ func simulationFigures() []figure {
 		{"of them, in virtual time under faults", "≥ 1,000 per minute", drawn.rate},
 		{"killed in simulation at every write and row: the same end", "all of ≥ 150", points("./internal/rehearse", "TestKilledAnywhere")},
 		{"killed by SIGKILL at every write: the same end", "all", points("./cmd/sluice", "TestKilledForReal")},
+		{"AWS's answers taken away or replaced by a proxy's: the requested end, no request lost", "all", outages},
 		{"each write denied, refused or unanswered: a clean end by the commands that are printed", "all", deniedWrites},
 		{"broken rules that the simulation notices in 1,000 seeds", "all of ≥ 15", brokenRules},
+		{"mutations that a test notices", "all", mutations},
 		{"sluice rehearse: a pipeline of 45 minutes, all scenarios", "< 60 s", rehearseTime},
 	}
 }
@@ -91,6 +93,15 @@ func points(pkg, name string) func(*testing.T) result {
 	}
 }
 
+func outages(t *testing.T) result {
+	out, ok := tested(t, "./internal/rehearse", "TestOutages", "-outages")
+	m := regexp.MustCompile(`(\d+) deployments interrupted: (\d+) ended as asked for.*; (\d+) of (\d+) requests lost`).FindStringSubmatch(out)
+	if m == nil {
+		t.Fatal("it tells no numbers")
+	}
+	return result{fmt.Sprintf("%s of %s, %s of %s requests lost", m[2], m[1], m[3], m[4]), 0, ok && m[1] == m[2] && m[3] == "0"}
+}
+
 func deniedWrites(t *testing.T) result {
 	out, ok := tested(t, "./internal/cli", "TestEachWriteDeniedInTurn", "-denials")
 	m := regexp.MustCompile(`(\d+) writes denied or broken: (\d+) clean ends`).FindStringSubmatch(out)
@@ -101,9 +112,18 @@ func deniedWrites(t *testing.T) result {
 }
 
 func brokenRules(t *testing.T) result {
-	out, _ := tested(t, "./internal/rehearse", "TestMutantsAreCaught", "-mutants")
-	caught, all := strings.Count(out, "    --- PASS: TestMutantsAreCaught/"), strings.Count(out, "=== RUN   TestMutantsAreCaught/")
-	return result{fmt.Sprintf("%d of %d", caught, all), 0, caught == all && all >= 15}
+	return caught(t, "./internal/rehearse", "TestMutantsAreCaught", "-mutants")
+}
+
+func mutations(t *testing.T) result {
+	return caught(t, "./internal/mutants", "TestMutationsAreCaught", "-all")
+}
+
+// caught counts the subtests of a test that break a rule each.
+func caught(t *testing.T, pkg, name, flag string) result {
+	out, ok := tested(t, pkg, name, flag)
+	n, all := strings.Count(out, "    --- PASS: "+name+"/"), strings.Count(out, "=== RUN   "+name+"/")
+	return result{fmt.Sprintf("%d of %d", n, all), 0, ok && n == all && all >= 15}
 }
 
 // rehearseTime is the canary of the examples with waits of half an hour in all,
