@@ -51,16 +51,18 @@ func (r *Run) rolledOut(ctx context.Context) (sluice.ActionID, bool, error) {
 }
 
 // standingCanary is the canary of this deployment; nil if there is none. That a read
-// does not show one proves something once the read must be newer than what made it.
+// does not show it, or shows one that an earlier deployment left, proves something once
+// the read must be newer than what made it.
 func (r *Run) standingCanary(ctx context.Context) (*member, error) {
-	_, rolledOut, err := r.rolledOut(ctx)
+	by, rolledOut, err := r.rolledOut(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for {
 		sent := r.Clock.Now()
 		m, err := r.hosting.standing(ctx, sluice.Canary)
-		if m != nil || err != nil || !rolledOut || sent.Sub(r.wrote) >= unseenFor {
+		isOurs := m != nil && m.ExternalID == string(by)
+		if isOurs || err != nil || !rolledOut || sent.Sub(r.wrote) >= unseenFor {
 			return m, err
 		}
 		if err := r.pause(ctx, claimSettle); err != nil {
