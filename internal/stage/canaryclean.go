@@ -53,22 +53,16 @@ func (r *Run) rolledOut(ctx context.Context) (sluice.ActionID, bool, error) {
 // standingCanary is the canary of this deployment; nil if there is none. That a read
 // does not show it, or shows one that an earlier deployment left, proves something once
 // the read must be newer than what made it.
-func (r *Run) standingCanary(ctx context.Context) (*member, error) {
+func (r *Run) standingCanary(ctx context.Context) (m *member, err error) {
 	by, rolledOut, err := r.rolledOut(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		sent := r.Clock.Now()
-		m, err := r.hosting.standing(ctx, sluice.Canary)
-		isOurs := m != nil && m.ExternalID == string(by)
-		if isOurs || err != nil || !rolledOut || sent.Sub(r.wrote) >= unseenFor {
-			return m, err
-		}
-		if err := r.pause(ctx, claimSettle); err != nil {
-			return nil, err
-		}
-	}
+	err = r.readUntil(ctx, r.wrote, func(ctx context.Context) (bool, error) {
+		m, err = r.hosting.standing(ctx, sluice.Canary)
+		return !rolledOut || m != nil && m.ExternalID == string(by), err
+	})
+	return m, err
 }
 
 // nextGeneration lets a later rollout of this deployment make a canary of its

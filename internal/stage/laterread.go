@@ -86,6 +86,21 @@ func (r *Run) awaitRead(ctx context.Context, p proof, read func(context.Context)
 	}
 }
 
+// readUntil repeats a read until it settles what is asked, or is sent so long after a
+// write without an identity that it is newer than that.
+func (r *Run) readUntil(ctx context.Context, wrote time.Time, read func(context.Context) (settled bool, err error)) error {
+	for {
+		sent := r.Clock.Now()
+		settled, err := read(ctx)
+		if settled || err != nil || sent.Sub(wrote) >= unseenFor {
+			return err
+		}
+		if err := r.pause(ctx, claimSettle); err != nil {
+			return err
+		}
+	}
+}
+
 func (r *Run) neverShown(p proof) error {
 	return &sluice.Error{Op: "read the service", Resource: r.hand.Resource(), Kind: sluice.Stall,
 		Err:  fmt.Errorf("for %s AWS's answers have not shown %s, which was written", shownWithin, p.write),

@@ -86,7 +86,7 @@ func (s services) restoreCanary(ctx context.Context) error {
 // observeFormer looks at the canary service that stood before. It is there unless this
 // deployment deleted it, and then its own next one may be: a read that shows otherwise may
 // be older than our last write.
-func (s services) observeFormer(ctx context.Context) (*ecs.Live, error) {
+func (s services) observeFormer(ctx context.Context) (now *ecs.Live, err error) {
 	deleted, _, err := saved[int](ctx, s.Host, keyGeneration)
 	if err != nil {
 		return nil, err
@@ -95,17 +95,11 @@ func (s services) observeFormer(ctx context.Context) (*ecs.Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	for began := s.Clock.Now(); ; {
-		sent := s.Clock.Now()
-		now, err := s.beside.Observe(ctx)
-		isNewer := now.Stands() == (deleted == 0) || now.Stands() && now.Maker() == ours
-		if err != nil || isNewer || sent.Sub(began) >= unseenFor {
-			return now, err
-		}
-		if err := s.pause(ctx, claimSettle); err != nil {
-			return nil, err
-		}
-	}
+	err = s.readUntil(ctx, s.Clock.Now(), func(ctx context.Context) (bool, error) {
+		now, err = s.beside.Observe(ctx)
+		return now.Stands() == (deleted == 0) || now.Stands() && now.Maker() == ours, err
+	})
+	return now, err
 }
 
 // stays has nothing to do: nobody promotes a service.

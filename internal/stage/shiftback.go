@@ -101,17 +101,12 @@ func (r *Run) ourShift(ctx context.Context) (string, error) {
 
 // findShift is the id of the deployment that a killed process may have asked for; empty
 // if AWS's answers do not show one although they must by now.
-func (r *Run) findShift(ctx context.Context, by sluice.ActionID) (string, error) {
-	for {
-		sent := r.Clock.Now()
-		id, err := r.deployer().Made(ctx, r.group(), by)
-		if id != "" || err != nil || sent.Sub(r.wrote) >= unseenFor {
-			return id, err
-		}
-		if err := r.pause(ctx, claimSettle); err != nil {
-			return "", err
-		}
-	}
+func (r *Run) findShift(ctx context.Context, by sluice.ActionID) (id string, err error) {
+	err = r.readUntil(ctx, r.wrote, func(ctx context.Context) (bool, error) {
+		id, err = r.deployer().Made(ctx, r.group(), by)
+		return id != "", err
+	})
+	return id, err
 }
 
 // stopOther stops somebody else's deployment with its rollback. done is true if that
