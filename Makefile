@@ -8,6 +8,8 @@
 #               simulated, and by SIGKILL at every write (make kill-real alone)
 # make denials  every write of a deployment denied, refused and left unanswered, and
 #               the commands that are printed then
+# make trace    what 2,000 drawn deployments write, save and emit, compared with what was
+#               recorded; RECORD=1 records it anew, SEED=7 INTO=folder writes one out
 # make mutants  broken rules, for each of which a test or the simulation must fail:
 #               ONLY=journal runs those of one area; make test runs a tenth
 # make bench    the figures that are promised, with their targets
@@ -23,16 +25,22 @@ SEEDS      ?= 2000
 SEED_START ?= 1
 KINDS      ?=
 DENIED     ?=
+RECORD     ?=
+SEED       ?=
+INTO       ?= testdata
 
 # As users get it: without C, without the symbol tables of debuggers. One setting
 # for everything, so that nothing is compiled twice.
 export CGO_ENABLED = 0
+
+# Memory is cheaper than minutes: the collector runs a quarter as often.
+export GOGC = 400
 RELEASE     = $(GO) build -ldflags='-s -w'
 
 # Every file that make or an editor did not leave here, with its checksum.
 FINGERPRINT = find . -type f -not -path './.git/*' -not -path './bin/*' -print | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cksum
 
-.PHONY: all build vet staticcheck fmt floors generated test sim kill kill-real outages denials mutants demo bench figures check cross tidy size clean
+.PHONY: all build vet staticcheck fmt floors generated test sim kill kill-real outages denials trace mutants demo bench figures check cross tidy size clean
 
 all: build staticcheck test
 
@@ -62,8 +70,6 @@ generated:
 	if [ "$$before" != "$$after" ]; then \
 		echo "generated files were stale; they are fresh now, look at them and check them in"; exit 1; fi
 
-# Memory is cheaper than minutes: the collector runs a quarter as often.
-test: export GOGC = 400
 test: fmt floors generated vet
 	$(GO) test -timeout 30m ./...
 
@@ -84,6 +90,10 @@ outages:
 # and the commands that sluice prints are executed. DENIED=name plays those that match.
 denials:
 	$(GO) test ./internal/cli -run '^TestEachWriteDeniedInTurn$$' -count=1 -timeout 4h -v -denials -denied '$(DENIED)'
+
+trace:
+	$(GO) test ./internal/rehearse -run '^TestTracesAreAsRecorded$$' -count=1 -timeout 1h -v -traces $(if $(RECORD),-record) $(if $(SEED),-trace $(SEED) -written $(abspath $(INTO)))
+	$(GO) test ./internal/cli -run '^TestExamplesPrint$$' -count=1 $(if $(RECORD),-update)
 
 kill-real:
 	$(GO) test ./cmd/sluice -run '^TestKilledForReal$$' -count=1 -timeout 2h -v -kills

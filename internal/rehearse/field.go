@@ -51,6 +51,7 @@ type field struct {
 	first   life // what the first process did
 	lives   int
 	log     strings.Builder
+	tracer  *tracer
 	result  Result
 	facts
 }
@@ -101,7 +102,11 @@ func (f *field) remembers() (err error) {
 		if f.person || f.life == nil || f.over {
 			return write()
 		}
-		return f.life.row(op, write)
+		return f.life.row(op, func() error {
+			err := write()
+			f.tracer.row(f, op)
+			return err
+		})
 	})
 	return nil
 }

@@ -36,6 +36,7 @@ type life struct {
 	writes, rows int
 	dead         bool
 	at           string // what it died of
+	writing      func(operation string, input any)
 	wrote        func(operation string)
 	end          context.CancelFunc
 }
@@ -126,6 +127,7 @@ func (l *life) middleware(stack *middleware.Stack) error {
 		if here && !l.kill.After {
 			l.die("before " + operation)
 		}
+		l.writing(operation, in.Parameters)
 		out, meta, err := next.HandleSerialize(ctx, in)
 		l.wrote(operation)
 		if here {

@@ -13,6 +13,7 @@ import (
 // watch sees each event as it is journaled.
 func (f *field) watch(e sluice.Envelope) {
 	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(f.from).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
+	f.tracer.event(e)
 	f.noticing(e)
 	f.noticingNames(e)
 	f.keeping(e)

@@ -53,7 +53,7 @@ func (f *field) refused(err error) {
 
 // born starts a process of sluice, which will die where the case says.
 func (f *field) born() (err error) {
-	l := &life{real: f.clock, wrote: f.wrote}
+	l := &life{real: f.clock, writing: f.tracer.write, wrote: f.wrote}
 	if f.lives < len(f.Kills) {
 		l.kill = f.Kills[f.lives]
 	}

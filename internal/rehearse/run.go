@@ -44,9 +44,12 @@ type Took struct {
 }
 
 // Run plays a case to its end and holds it against the promises.
-func Run(c Case) (r Result) {
+func Run(c Case) Result {
 	virtual := clock.NewVirtual(dawn())
-	f := newField(c, virtual)
+	return newField(c, virtual).run(virtual)
+}
+
+func (f *field) run(virtual *clock.Virtual) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.broken("panic: %v", p)

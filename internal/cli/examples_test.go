@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-ecs/sluice/awssim"
+	"github.com/sluice-ecs/sluice/internal/clock"
+	"github.com/sluice-ecs/sluice/internal/journal"
+)
+
+// playedExamples are all examples, each with the world file that its page names and the
+// commands that are run.
+var playedExamples = []struct {
+	name, world string
+	commands    []string // %s is the folder
+}{
+	{"beside-rolling", "beside-rolling", deployAndBack},
+	{"bluegreen", "canary", deployAndBack},
+	{"canary", "canary", deployAndBack},
+	{"codedeploy", "codedeploy", deployAndBack},
+	{"discovery", "discovery", deployAndBack},
+	{"discovery/bluegreen", "discovery", deployAndBack},
+	{"experiment", "canary", []string{"plan %s", "deploy %s --no-wait", "status %s", "approve %s", "resume", "history"}},
+	{"job", "job", []string{"plan %s", "plan %s --output json", "run %s", "status %s", "history"}},
+	{"migration", "migration", deployAndBack},
+	{"pipecd-v0", "canary", deployAndBack},
+	{"pipecd/repository/web", "canary", deployAndBack},
+	{"quicksync", "canary", deployAndBack},
+	{"rolling", "rolling", deployAndBack},
+}
+
+var deployAndBack = []string{"plan %s", "plan %s --output json", "deploy %s", "status %s", "deploy %s --dry-run", "rollback %s", "status %s", "history"}
+
+// TestExamplesPrint compares what the commands print, into a pipe, with testdata/examples.
+func TestExamplesPrint(t *testing.T) {
+	noMachine(t)
+	for _, e := range playedExamples {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			golden(t, filepath.Join("examples", strings.ReplaceAll(e.name, "/", "-")+".txt"), playExample(t, e.name, e.world, e.commands))
+		})
+	}
+}
+
+func TestEveryExampleIsPlayed(t *testing.T) {
+	played := map[string]bool{}
+	for _, e := range playedExamples {
+		played[e.name] = true
+	}
+	err := fs.WalkDir(os.DirFS("../../examples"), ".", func(path string, d fs.DirEntry, err error) error {
+		if dir := filepath.ToSlash(filepath.Dir(path)); (d.Name() == "sluice.yaml" || d.Name() == "app.pipecd.yaml") && !played[dir] {
+			t.Errorf("examples/%s is not played", dir)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// playExample runs the commands one after the other in virtual time.
+func playExample(t *testing.T, name, world string, commands []string) string {
+	t.Helper()
+	file := filepath.Join("../../examples", world, "world.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	virtual := clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	dir := t.TempDir()
+	random := rand.NewChaCha8([32]byte{1})
+	var out bytes.Buffer
+	virtual.Run(func() {
+		sim, err := awssim.New(awssim.Options{Clock: virtual, Seed: 1, Strict: true})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := sim.Load(file, text); err != nil {
+			t.Error(err)
+			return
+		}
+		cfg := sim.Config()
+		for i, line := range commands {
+			args := strings.Fields(strings.ReplaceAll(line, "%s", "examples/"+name))
+			out.WriteString("$ sluice " + strings.Join(args, " ") + "\n")
+			pid := 1000 + i
+			env, err := Env{
+				Args: args, In: strings.NewReader(""), Out: &out, Err: &out, Getenv: func(string) string { return "" },
+				Clock: virtual, Rand: random, HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions, Credentials: cfg.Credentials,
+				OpenJournal: journal.Open, StateDir: dir, Getwd: func() (string, error) { return "/work", nil },
+				FS:   func(dir string) fs.FS { return os.DirFS(strings.Replace(dir, "/work", "../..", 1)) },
+				Host: "here", User: "ana", PID: pid, Alive: func(p int) bool { return p == pid },
+				IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
+			}.printed()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			p := &program{env: env, paint: painter(env, env.Err)}
+			code := p.run(context.Background())
+			fmt.Fprintf(&out, "exit %d\n\n", code)
+		}
+	})
+	return strings.ReplaceAll(out.String(), dir, "STATE")
+}

@@ -1,0 +1,72 @@
+package rehearse
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/sluice-ecs/sluice"
+	"github.com/sluice-ecs/sluice/internal/clock"
+)
+
+// Trace is what a change of sluice's inside must not change: what one case wrote to AWS,
+// saved in the journal and emitted, in that order, and how it ended; a line each.
+type Trace struct{ Writes, Saved, Events, End string }
+
+// Digest is a trace in one line. Its four parts tell which part of two traces differs.
+func (t Trace) Digest() string {
+	of := func(text string) string { return fmt.Sprintf("%.5x", sha256.Sum256([]byte(text))) }
+	return fmt.Sprintf("writes %s saved %s events %s end %s", of(t.Writes), of(t.Saved), of(t.Events), of(t.End))
+}
+
+// Traced plays a case as [Run] does, and traces it.
+func Traced(c Case) (Result, Trace) {
+	virtual := clock.NewVirtual(dawn())
+	f := newField(c, virtual)
+	f.tracer = &tracer{}
+	r := f.run(virtual)
+	return r, f.tracer.trace(r)
+}
+
+// tracer writes a trace while a case is played. A nil tracer writes none.
+type tracer struct{ writes, saved, events strings.Builder }
+
+func (t *tracer) write(operation string, input any) {
+	if t == nil {
+		return
+	}
+	text, err := json.Marshal(input)
+	fmt.Fprintf(&t.writes, "%s %s%s\n", operation, text, orNothing(err))
+}
+
+// row sees each row of the journal once it is written.
+func (t *tracer) row(f *field, op string) {
+	key, isSaved := strings.CutPrefix(op, "save ")
+	if t == nil || !isSaved {
+		return
+	}
+	value, _, err := f.journal.Load(context.Background(), f.id, key)
+	fmt.Fprintf(&t.saved, "%s %s%s\n", key, value, orNothing(err))
+}
+
+func (t *tracer) event(e sluice.Envelope) {
+	if t != nil {
+		fmt.Fprintf(&t.events, "[%s] %s %s\n", e.Stage, e.Kind, e.Data)
+	}
+}
+
+// trace leaves out of the result how often AWS was read, and when.
+func (t *tracer) trace(r Result) Trace {
+	r.Calls, r.Log = 0, ""
+	end, err := json.MarshalIndent(r, "", " ")
+	return Trace{Writes: t.writes.String(), Saved: t.saved.String(), Events: t.events.String(), End: fmt.Sprintf("%s%s\n", end, orNothing(err))}
+}
+
+func orNothing(err error) string {
+	if err == nil {
+		return ""
+	}
+	return " " + err.Error()
+}
