@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Error answers four questions: doing what, to which resource, why, and what
-// to do next. Test its kind with [KindOf], never its text.
+// Error contains four facts: the operation, its resource, the cause, and what to do next. Test its
+// kind with [KindOf], never its text.
 type Error struct {
-	Op       string // what was being done, as a verb phrase: "shift traffic to 20% canary"
+	Op       string // the operation, as a verb phrase: "shift traffic to 20% canary"
 	Resource string // ARN or name; may be empty
-	Kind     Kind   // what follows from it; zero is an error of use
-	Err      error  // why
-	Next     string // what the reader should do; may be empty
+	Kind     Kind   // class of the error; zero is an error of use
+	Err      error  // the cause
+	Next     string // what the user should do; may be empty
 }
 
 func (e *Error) Error() string {
@@ -34,7 +34,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf is the kind of the outermost [Error] in err's tree that has one.
+// KindOf returns the kind of the outermost [Error] in err's tree that has one.
 func KindOf(err error) Kind {
 	for err != nil {
 		var e *Error
@@ -49,7 +49,7 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// NextStep is the advice of the outermost [Error] in err's tree that has one.
+// NextStep returns the advice of the outermost [Error] in err's tree that has one.
 func NextStep(err error) string {
 	for err != nil {
 		var e *Error
@@ -64,8 +64,8 @@ func NextStep(err error) string {
 	return ""
 }
 
-// Inner is the outermost [Error] in err's tree, or err if there is none. It
-// drops what an SDK wraps around the error that says everything already.
+// Inner returns the outermost [Error] in err's tree, or err if there is none. It removes the SDK's
+// wrapping around an error that is complete without it.
 func Inner(err error) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -74,7 +74,7 @@ func Inner(err error) error {
 	return err
 }
 
-// ErrUnanswered is in the tree of an error whose call may or may not have taken
-// effect: the reply was lost, or AWS answered 5xx. Who made a call without
-// identity looks before it is made again.
+// ErrUnanswered is in the tree of an error whose call may have taken effect: the response was lost,
+// or AWS returned 5xx. If the call has no identity, the caller reads the state before it repeats
+// the call.
 var ErrUnanswered = errors.New("no answer: the call may have taken effect")

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// EventSchema names the shape of [Envelope] and of the events in it. The first
-// line of `--output json` carries it.
+// EventSchema is the name of the format of [Envelope] and of the events in it. The first line of
+// `--output json` contains it.
 const EventSchema = "sluice.events/1"
 
-// Envelope is one event as it is journaled, printed and read back. Data is the
-// event's own JSON, so that a kind that this version does not know survives
-// reading and printing.
+// Envelope is one event as it is journaled, printed and read back. Data is the event's own JSON, so
+// an event of a kind unknown to this version survives reading and printing.
 type Envelope struct {
 	Schema     string          `json:"schema"`
 	Seq        int64           `json:"seq"` // per deployment, from 1, without gaps
@@ -24,11 +23,11 @@ type Envelope struct {
 	Data       json.RawMessage `json:"data"`
 }
 
-// Event is a typed fact about a deployment, emitted when something changed, not
-// each time somebody looked. The set is sealed.
+// Event is a typed event of a deployment. It is emitted when something changed, not at each poll.
+// The set of types is sealed.
 type Event interface{ kind() string }
 
-// Seal puts e into an envelope. Seq and At are the journal's to fill in.
+// Seal puts e into an envelope. The journal sets Seq and At.
 func Seal(deployment, stage string, e Event) Envelope {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -37,8 +36,8 @@ func Seal(deployment, stage string, e Event) Envelope {
 	return Envelope{Schema: EventSchema, Deployment: deployment, Stage: stage, Kind: e.kind(), Data: data}
 }
 
-// Open decodes the event in the envelope. A kind or a shape that this version
-// does not know comes back as [Unknown], never as an error.
+// Open decodes the event in the envelope. For a kind or a format unknown to this version it returns
+// [Unknown], never an error.
 func (e Envelope) Open() Event {
 	if decode, ok := eventKinds[e.Kind]; ok {
 		if ev, err := decode(e.Data); err == nil {
@@ -56,7 +55,7 @@ type Unknown struct {
 
 func (u Unknown) kind() string { return u.Name }
 
-// MarshalJSON writes the data as it came.
+// MarshalJSON writes the original data.
 func (u Unknown) MarshalJSON() ([]byte, error) { return u.Data, nil }
 
 var eventKinds = map[string]func([]byte) (Event, error){
@@ -91,36 +90,36 @@ func decodeAs[E Event](data []byte) (Event, error) {
 	return e, err
 }
 
-// DeploymentStarted: the plan is made, saved and about to run.
+// DeploymentStarted is emitted when the plan is saved and the deployment is about to run.
 type DeploymentStarted struct {
 	Application string   `json:"application"`
 	Cluster     string   `json:"cluster"`
 	Service     string   `json:"service"`
 	Region      string   `json:"region"`
 	Trigger     string   `json:"trigger"`
-	From        string   `json:"from,omitempty"` // task definition that serves, family:revision
-	To          string   `json:"to"`             // what is asked for: family:revision, or the family if not registered yet
+	From        string   `json:"from,omitempty"` // task definition that is PRIMARY, family:revision
+	To          string   `json:"to"`             // requested task definition: family:revision, or the family if not registered yet
 	Stages      []string `json:"stages"`
 }
 
-// DeploymentEnded: nothing more will be done.
+// DeploymentEnded is emitted when the deployment has ended; sluice makes no further changes for it.
 type DeploymentEnded struct {
 	Outcome Outcome `json:"outcome"`
 	Cause   string  `json:"cause,omitempty"`
 	Next    string  `json:"next,omitempty"`
 }
 
-// DeploymentPaused: the engine left; the deployment can be resumed.
+// DeploymentPaused is emitted when the process stopped running the deployment; it can be resumed.
 type DeploymentPaused struct {
 	Why string `json:"why"`
 }
 
-// DeploymentResumed: an engine took the deployment up again.
+// DeploymentResumed is emitted when a process resumes the deployment.
 type DeploymentResumed struct {
 	By string `json:"by"`
 }
 
-// StageStarted: a stage begins, or begins again after an interruption.
+// StageStarted is emitted when a stage begins, or begins again after an interruption.
 type StageStarted struct {
 	Index   int    `json:"index"`
 	Name    string `json:"name"`
@@ -128,7 +127,7 @@ type StageStarted struct {
 	Attempt int    `json:"attempt"`
 }
 
-// StageEnded: a stage is done, failed or skipped.
+// StageEnded is emitted when a stage is done, failed or skipped.
 type StageEnded struct {
 	Index  int    `json:"index"`
 	Name   string `json:"name"`
@@ -137,52 +136,52 @@ type StageEnded struct {
 	Next   string `json:"next,omitempty"`
 }
 
-// RollbackStarted: what was before is being put back.
+// RollbackStarted is emitted when the rollback to the previous state begins.
 type RollbackStarted struct {
 	Cause string `json:"cause"`
 }
 
-// ApprovalAwaited: a person has to say yes.
+// ApprovalAwaited is emitted when the deployment waits for a person's approval.
 type ApprovalAwaited struct {
 	Index     int      `json:"index"`
 	Approvers []string `json:"approvers,omitempty"`
 	Missing   int      `json:"missing"`
 }
 
-// Approved: a person said yes.
+// Approved is emitted when a person has approved.
 type Approved struct {
 	Index int    `json:"index"`
 	By    string `json:"by"`
 }
 
-// Waiting: something is being waited for; told again only when Detail changes.
+// Waiting is emitted when the deployment waits for something, and again only when Detail changes.
 type Waiting struct {
 	For    string    `json:"for"`
 	Detail string    `json:"detail,omitempty"`
 	Until  time.Time `json:"until,omitzero"`
 }
 
-// Writing: a change is about to be asked of AWS.
+// Writing is emitted when sluice is about to request a change from AWS.
 type Writing struct {
 	Action ActionID `json:"action"`
 	Write
 }
 
-// Wrote: AWS answered a change.
+// Wrote is emitted when AWS has responded to a change.
 type Wrote struct {
 	Action ActionID `json:"action"`
 	Write
-	Result string `json:"result,omitempty"` // what it made or left: an ID, a state
-	Cause  string `json:"cause,omitempty"`  // why it was not made
+	Result string `json:"result,omitempty"` // what the change created or changed: an ID, a state
+	Cause  string `json:"cause,omitempty"`  // why the change failed
 }
 
-// Adopted: something that an earlier attempt had made was found and is used.
+// Adopted is emitted when sluice finds and uses a resource that an earlier attempt created.
 type Adopted struct {
 	Action   ActionID `json:"action"`
 	Resource string   `json:"resource"`
 }
 
-// CapacityChanged: tasks or targets of a variant changed.
+// CapacityChanged is emitted when tasks or targets of a variant changed.
 type CapacityChanged struct {
 	Variant  Variant `json:"variant"` // primary, canary, or leaving: a task set or deployment that is being removed
 	TaskSet  string  `json:"taskSet,omitempty"`
@@ -195,8 +194,8 @@ type CapacityChanged struct {
 	Targets  int     `json:"targets"`
 }
 
-// TrafficShifted: the weights were changed and read back. Both of from are 0 where
-// they had been no whole shares. Rules is empty where CodeDeploy moves the traffic.
+// TrafficShifted is emitted when the weights were changed and read back. Both from values are 0 if
+// the earlier weights were no whole percentages. Rules is empty if CodeDeploy shifts the traffic.
 type TrafficShifted struct {
 	FromPrimary int      `json:"fromPrimary"`
 	FromCanary  int      `json:"fromCanary"`
@@ -205,7 +204,7 @@ type TrafficShifted struct {
 	Rules       []string `json:"rules,omitempty"`
 }
 
-// Was is what the weights had been, for people.
+// Was describes the previous weights, for users.
 func (e TrafficShifted) Was() string {
 	if e.FromPrimary+e.FromCanary == 0 {
 		return "something else"
@@ -213,7 +212,7 @@ func (e TrafficShifted) Was() string {
 	return fmt.Sprintf("%d / %d", e.FromPrimary, e.FromCanary)
 }
 
-// LifecycleChanged: a lifecycle event of a deployment of CodeDeploy began or ended.
+// LifecycleChanged is emitted when a lifecycle event of a CodeDeploy deployment began or ended.
 type LifecycleChanged struct {
 	Deployment string `json:"codeDeployment"` // "d-XXXXXXXXX"
 	Name       string `json:"name"`           // BeforeInstall … AfterAllowTraffic
@@ -221,7 +220,8 @@ type LifecycleChanged struct {
 	Message    string `json:"message,omitempty"`
 }
 
-// FailureSeen: tasks or targets failed for one cause; told when the count grows.
+// FailureSeen is emitted when tasks or targets failed with one cause, and again when the count
+// grows.
 type FailureSeen struct {
 	Variant Variant `json:"variant"`
 	Cause   string  `json:"cause"`
@@ -229,17 +229,17 @@ type FailureSeen struct {
 	Task    string  `json:"task,omitempty"`
 }
 
-// Warned: something that a person should know and that does not stop us.
+// Warned is emitted for a warning: a person should know it, and the deployment continues.
 type Warned struct {
 	Message string `json:"message"`
 }
 
-// Noted: a line of the log.
+// Noted is emitted for a line of the log.
 type Noted struct {
 	Message string `json:"message"`
 }
 
-// Way is what a share was moved on: "rule", or "name" of Cloud Map.
+// Way returns how the traffic is shifted: "rule", or "name" for Cloud Map.
 func (e TrafficShifted) Way() string {
 	if len(e.Rules) > 0 && strings.Contains(e.Rules[0], ":servicediscovery:") {
 		return "name"

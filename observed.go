@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// TaskSet is what AWS shows of a task set at one look.
+// TaskSet is a task set as AWS returns it at one poll.
 type TaskSet struct {
 	ID          string // "ecs-svc/<digits>"
 	ARN         string
 	Status      string // PRIMARY, ACTIVE, DRAINING
 	Revision    string // family:revision
-	ExternalID  string // the [ActionID] of who made it, if sluice did
+	ExternalID  string // the [ActionID] that created it, if sluice did
 	Scale       float64
 	Desired     int // computedDesiredCount
 	Pending     int
@@ -24,7 +24,7 @@ type TaskSet struct {
 	Tags        map[string]string
 }
 
-// Target is one target of a target group at one look.
+// Target is one target of a target group at one poll.
 type Target struct {
 	ID          string // IP address
 	Port        int32
@@ -33,12 +33,12 @@ type Target struct {
 	Description string
 }
 
-// StoppedTask is a task that ended, with what AWS says why.
+// StoppedTask is a task that stopped, with AWS's reason.
 type StoppedTask struct {
 	ID              string // the task's id, the last part of its ARN
 	StopCode        string // EssentialContainerExited, TaskFailedToStart …
 	StoppedReason   string
-	Container       string // the container that explains the end, if one does
+	Container       string // the container that explains the stop, if there is one
 	ContainerReason string
 	ExitCode        *int
 	StoppedAt       time.Time
@@ -50,7 +50,7 @@ type Share struct {
 	Weight int    `json:"weight"`
 }
 
-// Rule is what a listener rule forwards, at one look.
+// Rule is a listener rule's forward action at one poll.
 type Rule struct {
 	ARN      string  `json:"arn"`
 	Listener string  `json:"listener"`
@@ -60,7 +60,7 @@ type Rule struct {
 	Forward  []Share `json:"forward,omitempty"`
 }
 
-// Weight is the weight of a group in the rule, and whether the rule has it.
+// Weight returns the weight of a group in the rule, and whether the rule contains the group.
 func (r Rule) Weight(group string) (int, bool) {
 	for _, s := range r.Forward {
 		if s.Group == group {
@@ -70,31 +70,30 @@ func (r Rule) Weight(group string) (int, bool) {
 	return 0, false
 }
 
-// Attempt is a write that is about to be made: its action, how the plan listed
-// it, and what it is in fact.
+// Attempt is a write that is about to be made: its action, the planned write and the actual write.
 type Attempt struct {
 	Action  string // the last part of the [ActionID]
 	Planned Write  // as the plan lists it, perhaps symbolic
 	Actual  Write  // with the concrete resource
 }
 
-// Act makes a write: it refuses what the plan does not list, tells that it
-// begins, runs call with leave to make exactly that write, and tells the result.
-// Hands are given one by the stage that uses them.
+// Act makes a write. It refuses a write that is not in the plan. It emits that the write begins,
+// runs call with permission for exactly that write, and emits the result. The stage that uses an
+// adapter gives it an Act.
 type Act func(ctx context.Context, a Attempt, call func(context.Context) (result string, err error)) error
 
-// ARNName is the last part of an ARN, after its last slash or colon; a name is
-// returned as it is.
+// ARNName returns the last part of an ARN, after its last slash or colon. It returns a name
+// unchanged.
 func ARNName(arn string) string {
 	return arn[strings.LastIndexAny(arn, "/:")+1:]
 }
 
-// RevisionOf is family:revision of a task definition's ARN or name.
+// RevisionOf returns family:revision from a task definition's ARN or name.
 func RevisionOf(arn string) string {
 	return arn[strings.LastIndexByte(arn, '/')+1:]
 }
 
-// Plural writes a count with its noun: "1 task", "2 tasks".
+// Plural returns a count with its noun: "1 task", "2 tasks".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return fmt.Sprintf("%d %s", n, noun)

@@ -2,41 +2,43 @@ package sluice
 
 import "slices"
 
-// Outcome is how a deployment or a wait ended. Verdicts, events, exit codes and
-// the Pulumi resource share this one list.
+// Outcome is how a deployment or a wait ended. Verdicts, events, exit codes and the Pulumi resource
+// share this one list.
 type Outcome string
 
 const (
-	// Succeeded: the revision asked for serves.
+	// Succeeded: the requested revision serves.
 	Succeeded Outcome = "succeeded"
-	// Failed: it does not serve and was not rolled back.
+	// Failed: the revision does not serve and was not rolled back.
 	Failed Outcome = "failed"
-	// RolledBack: what served before serves again.
+	// RolledBack: the previous revision serves again.
 	RolledBack Outcome = "rolled back"
-	// Superseded: another deployment took its place or holds the service.
+	// Superseded: another deployment replaced it or holds the claim on the service.
 	Superseded Outcome = "superseded"
-	// Stalled: nothing moved until the progress deadline.
+	// Stalled: no progress until the progress deadline.
 	Stalled Outcome = "stalled"
 	// TimedOut: a hard limit passed before the end was known.
 	TimedOut Outcome = "timed out"
-	// Stopped: a person stopped it.
+	// Stopped: a person stopped the deployment.
 	Stopped Outcome = "stopped"
-	// Gone: the service or what carried the deployment does not exist any more, or no task is to run.
+	// Gone: the service, or the task set or deployment that was followed, no longer exists, or the
+	// desired count is 0.
 	Gone Outcome = "gone"
 )
 
-// Kind classes an error by what follows from it. The zero value is an error of
-// use: input, files, a precondition that does not hold.
+// Kind classifies an error by its consequence. The zero value is an error of use: input, files, a
+// precondition that is not met.
 type Kind string
 
 const (
-	// Denied: AWS refused credentials or permission.
+	// Denied: AWS refused the credentials or the permission.
 	Denied Kind = "denied"
-	// Throttled: AWS refused the rate, longer than the retry policy waits.
+	// Throttled: AWS throttled the calls for longer than the retry policy waits.
 	Throttled Kind = "throttled"
-	// Unreachable: AWS gave no answer, or one that is not AWS's: connection refused, timeout, 5xx, proxy page.
+	// Unreachable: AWS did not respond, or the response is not AWS's: connection refused, timeout,
+	// 5xx, proxy page.
 	Unreachable Kind = "no answer"
-	// NotFound: the resource does not exist (any more).
+	// NotFound: the resource does not exist, or no longer exists.
 	NotFound Kind = "not found"
 	// Conflict: AWS's state forbids the call.
 	Conflict Kind = "conflict"
@@ -44,13 +46,13 @@ const (
 	Unhealthy Kind = "unhealthy"
 	// Stall: no progress until the deadline.
 	Stall Kind = "stalled"
-	// Overtaken: another deployment took over.
+	// Overtaken: another deployment replaced this one.
 	Overtaken Kind = "superseded"
-	// OutsideChange: somebody else changed what we steer.
+	// OutsideChange: another process or person changed what the deployment controls.
 	OutsideChange Kind = "outside change"
-	// Halted: a person stopped it.
+	// Halted: a person stopped the deployment.
 	Halted Kind = "stopped"
-	// LostClaim: our claim on the service is no longer there.
+	// LostClaim: the deployment's claim on the service no longer exists.
 	LostClaim Kind = "lost claim"
 )
 
@@ -62,13 +64,13 @@ const (
 	ExitRolledBack   = 3 // failed and rolled back
 	ExitStopped      = 4 // stopped by a person
 	ExitFailed       = 5 // failed and not rolled back
-	ExitSuperseded   = 6 // superseded, or held by another
+	ExitSuperseded   = 6 // superseded, or another deployment holds the claim
 	ExitDenied       = 7 // no access to AWS: no answer, or credentials or permissions refused
 	ExitAwaitApprove = 8 // waiting for approval, with --no-wait
 	ExitUndecided    = 9 // ended undecided: timed out, stalled, gone
 )
 
-// ExitCode maps an outcome to the exit code. It is the one table.
+// ExitCode maps an outcome to the exit code. It is the only such table.
 func (o Outcome) ExitCode() int {
 	switch o {
 	case Succeeded:
@@ -87,12 +89,12 @@ func (o Outcome) ExitCode() int {
 	return ExitUsage
 }
 
-// severity orders exit codes from the worst to the best: what does not serve and
-// was not put back comes first.
+// exitSeverity orders exit codes from the worst to the best. A deployment that neither serves nor
+// was rolled back is the worst.
 var severity = []int{ExitFailed, ExitUndecided, ExitDenied, ExitRolledBack, ExitSuperseded, ExitStopped, ExitUsage, ExitAwaitApprove, ExitChanges, ExitDone}
 
-// WorstExit is the exit code of a command on several services: the worst of
-// theirs, 0 if there is none.
+// WorstExit returns the exit code of a command on several services: the worst of theirs, 0 if there
+// are none.
 func WorstExit(codes ...int) int {
 	for _, worst := range severity {
 		if slices.Contains(codes, worst) {
@@ -102,7 +104,7 @@ func WorstExit(codes ...int) int {
 	return ExitDone
 }
 
-// Outcome is what an error of kind k makes of a deployment that is not rolled
+// Outcome returns the outcome of a deployment that ends with an error of kind k and is not rolled
 // back.
 func (k Kind) Outcome() Outcome {
 	switch k {
@@ -116,8 +118,8 @@ func (k Kind) Outcome() Outcome {
 	return Failed
 }
 
-// CanResume reports whether an error of kind k says nothing about the
-// deployment: AWS could not be asked. The deployment pauses and can be resumed.
+// CanResume reports whether an error of kind k leaves the state of the deployment unknown, because
+// AWS could not be read. The deployment pauses and can be resumed.
 func (k Kind) CanResume() bool {
 	switch k {
 	case Denied, Throttled, Unreachable:
@@ -126,8 +128,8 @@ func (k Kind) CanResume() bool {
 	return false
 }
 
-// ExitCode is the exit code of a command that ends with an error of kind k
-// before any deployment began.
+// ExitCode returns the exit code of a command that ends with an error of kind k before any
+// deployment began.
 func (k Kind) ExitCode() int {
 	switch k {
 	case Denied, Unreachable:

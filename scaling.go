@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Scalable is a scalable target of Application Auto Scaling at one look: one
-// dimension of a service, with its bounds and with what is suspended of it.
+// Scalable is a scalable target of Application Auto Scaling at one poll: one dimension of a
+// service, with its bounds and its suspended activities.
 type Scalable struct {
 	Dimension string     `json:"dimension"` // "ecs:service:DesiredCount"
 	Min       int        `json:"min"`       // tasks
@@ -15,21 +15,21 @@ type Scalable struct {
 	Suspended Suspension `json:"suspended,omitzero"`
 }
 
-// Suspension is what Application Auto Scaling does not do. The zero value is
-// scaling that is at work.
+// Suspension lists the suspended activities of Application Auto Scaling. In the zero value, none is
+// suspended.
 type Suspension struct {
 	In        bool `json:"in,omitempty"`        // by policies
 	Out       bool `json:"out,omitempty"`       // by policies
 	Scheduled bool `json:"scheduled,omitempty"` // by scheduled actions
 }
 
-// AllSuspended is scaling that does nothing.
+// AllSuspended suspends all activities.
 var AllSuspended = Suspension{In: true, Out: true, Scheduled: true}
 
-// noneSuspended is the word for the zero value.
+// noneSuspended is the text of the zero value.
 const noneSuspended = "none"
 
-// String is "none", or what is suspended: "in, out, scheduled".
+// String returns "none", or the suspended activities: "in, out, scheduled".
 func (s Suspension) String() string {
 	if words := s.words(); len(words) > 0 {
 		return strings.Join(words, ", ")
@@ -49,8 +49,8 @@ func (s Suspension) words() (all []string) {
 	return all
 }
 
-// Suspensions writes down how targets are suspended in one line that the value of
-// a tag can hold: "ecs:service:DesiredCount=in+out", one word per target.
+// Suspensions returns the suspensions of targets in one line that fits into the value of a tag:
+// "ecs:service:DesiredCount=in+out", one word per target.
 func Suspensions(all []Scalable) string {
 	var words []string
 	for _, t := range all {
@@ -63,7 +63,7 @@ func Suspensions(all []Scalable) string {
 	return strings.Join(words, " ")
 }
 
-// ParseSuspensions reads what [Suspensions] wrote, by dimension.
+// ParseSuspensions parses the output of [Suspensions], by dimension.
 func ParseSuspensions(line string) (map[string]Suspension, error) {
 	all := map[string]Suspension{}
 	for _, word := range strings.Fields(line) {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// TaskChanged: a task that a stage runs has another status.
+// TaskChanged is emitted when a task that a stage runs has another status.
 type TaskChanged struct {
 	Task     string `json:"task"` // its id
 	Revision string `json:"revision,omitempty"`
 	Status   string `json:"status"` // AWS's: PROVISIONING … STOPPED
 }
 
-// TaskEnded: a task that a stage ran has stopped.
+// TaskEnded is emitted when a task that a stage ran has stopped.
 type TaskEnded struct {
 	Task       string           `json:"task"` // its id
 	Revision   string           `json:"revision,omitempty"`
@@ -29,7 +29,7 @@ type ContainerEnded struct {
 	Reason   string `json:"reason,omitempty"` // OutOfMemoryError: …
 }
 
-// Container finds a container by name.
+// Container returns a container by name.
 func (t TaskEnded) Container(name string) (ContainerEnded, bool) {
 	for _, c := range t.Containers {
 		if c.Name == name {
@@ -50,8 +50,8 @@ func (c ContainerEnded) String() string {
 	return text
 }
 
-// Printed: a line that a container printed. It is shown and not kept: its Seq is
-// 0, and no journal has it.
+// Printed is emitted for a line that a container printed. sluice shows the line and does not store
+// it: its Seq is 0, and no journal contains it.
 type Printed struct {
 	Task      string    `json:"task"` // its id
 	Container string    `json:"container"`

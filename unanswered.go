@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// Unanswered: AWS has given no answer for Seconds, or answers again (Over). It is
-// told once when the silence is noticed and once when it ends.
+// Unanswered is emitted when AWS has not responded for Seconds, and when it responds again (Over).
 type Unanswered struct {
-	Seconds int       `json:"seconds"`         // how long AWS has given no answer
-	Cause   string    `json:"cause,omitempty"` // of the last attempt: the operation and what came instead of an answer
+	Seconds int       `json:"seconds"`         // how long AWS has not responded
+	Cause   string    `json:"cause,omitempty"` // of the last attempt: the operation and its error
 	Until   time.Time `json:"until,omitzero"`  // when sluice stops trying and pauses; zero: it does not stop
-	Over    bool      `json:"over,omitempty"`  // AWS answers again
+	Over    bool      `json:"over,omitempty"`  // AWS responds again
 }
 
-// Text is the event in words.
+// Text describes the event for users.
 func (e Unanswered) Text() string {
 	lasted := time.Duration(e.Seconds) * time.Second
 	if e.Over {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// machine is the machine's own time.
+// systemClock is the clock of this machine.
 type machine struct{}
 
 func (machine) Now() time.Time { return time.Now() }
@@ -27,8 +27,8 @@ func (machine) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// held is a clock that can be held at a time of the past while a world file is
-// laid out, so that what the file describes has come to rest by now.
+// pausedClock is a clock that can be set to a past time while a world file is loaded. What the file
+// describes has then reached its steady state by now.
 type held struct {
 	world.Clock
 	at atomic.Pointer[time.Time]

@@ -12,12 +12,12 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/wire"
 )
 
-// Endpoint is where the clients of [Sim.Config] believe to be. Nothing listens
-// there: their requests never leave the process.
+// Endpoint is the endpoint of the clients of [Sim.Config]. No socket listens there: their requests
+// stay in the process.
 const Endpoint = "http://awssim.invalid"
 
-// Config is for SDK clients in this process: they call the APIs without a socket
-// or a goroutine, as [Sim.Account] in [Sim.Region].
+// Config returns the configuration for SDK clients in this process. They call the APIs without a
+// socket or a goroutine, as [Sim.Account] in [Sim.Region].
 func (s *Sim) Config() aws.Config {
 	return aws.Config{
 		Region: s.Region(), HTTPClient: s.HTTPClient(), BaseEndpoint: aws.String(Endpoint), APIOptions: s.APIOptions(),
@@ -27,8 +27,8 @@ func (s *Sim) Config() aws.Config {
 	}
 }
 
-// HTTPClient answers requests of SDK clients in this process, whatever host they
-// are for. A lost reply is an error, as it is on a socket.
+// HTTPClient returns a client that answers requests of SDK clients in this process, whatever their
+// host. A lost reply is an error, as on a socket.
 func (s *Sim) HTTPClient() aws.HTTPClient { return inProcess{s} }
 
 type inProcess struct{ sim *Sim }
@@ -37,10 +37,9 @@ func (c inProcess) Do(r *http.Request) (*http.Response, error) {
 	return c.sim.now.Load().server.RoundTrip(r)
 }
 
-// APIOptions are the middlewares of [Sim.Config], for callers that build their
-// own clients: none without [Options.Direct]; with it, one at the start of the
-// Serialize step that hands the input to the room, so that nothing is serialized,
-// signed, retried or sent.
+// APIOptions returns the middlewares of [Sim.Config], for callers that build their own clients.
+// Without [Options.Direct] there are none. With it there is one, at the start of the Serialize
+// step, which passes the input to the API: no request is serialized, signed, retried or sent.
 func (s *Sim) APIOptions() []func(*middleware.Stack) error {
 	if !s.options.Direct {
 		return nil
@@ -65,7 +64,7 @@ func (d direct) HandleSerialize(ctx context.Context, in middleware.SerializeInpu
 	ctx = wire.WithCaller(ctx, wire.Caller{AccessKey: e.account, Account: e.account}, region)
 	out.Result, err = e.server.Call(ctx, awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx), in.Parameters)
 	if errors.Is(err, wire.ErrNoAnswer) {
-		return out, meta, nil // what a proxy says: no request id
+		return out, meta, nil // a proxy's answer: no request id
 	}
 	awsmiddleware.SetRequestIDMetadata(&meta, "direct")
 	return out, meta, err

@@ -16,21 +16,19 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Handler serves the AWS APIs and the simulator's own control under /_sluice/ at
-// one endpoint:
+// Handler serves the AWS APIs and, under /_sluice/, the simulator's control API at one endpoint:
 //
-//	POST   /_sluice/reset          as at start: the world file again, no faults
-//	GET    /_sluice/world          what stands in the world, as JSON
+//	POST   /_sluice/reset          restores the state at start: the world file, no faults
+//	GET    /_sluice/world          the state of the world, as JSON
 //	GET    /_sluice/time           the world's time and how much faster than the machine's it runs, as JSON
 //	GET    /_sluice/traffic        requests by listener, group, version and outcome
-//	POST   /_sluice/traffic/reset  count anew
+//	POST   /_sluice/traffic/reset  resets the counts
 //	GET    /_sluice/faults         the faults, as JSON
-//	POST   /_sluice/faults         inject faults, one per line; all or none
-//	DELETE /_sluice/faults         end all faults
-//	POST   /_sluice/demand         "<cluster>/<service> <percent>" per line: CPU asked for, in percent of a task
+//	POST   /_sluice/faults         injects faults, one per line; all or none
+//	DELETE /_sluice/faults         ends all faults
+//	POST   /_sluice/demand         "<cluster>/<service> <percent>" per line: the CPU that callers request, in percent of a task
 //
-// Requests with an Origin header are refused: a page in a browser has no business
-// here.
+// Requests with an Origin header are rejected: the simulator is not for web pages.
 func (s *Sim) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /_sluice/reset", s.serveReset)
@@ -61,11 +59,12 @@ func (s *Sim) Handler() http.Handler {
 	})
 }
 
-// controls are the paths of the control with their methods.
+// controlPaths are the paths of the control API with their methods.
 var controls = [...][2]string{{"reset", "POST"}, {"world", "GET"}, {"time", "GET"}, {"traffic", "GET"}, {"traffic/reset", "POST"},
 	{"faults", "GET, POST, DELETE"}, {"demand", "POST"}}
 
-// refuseControl says which methods a path has, or which paths there are.
+// refuseControl answers a wrong request to the control API with the methods of its path, or with
+// the existing paths.
 func refuseControl(w http.ResponseWriter, r *http.Request) {
 	all := make([]string, 0, len(controls))
 	for _, c := range controls {
@@ -79,13 +78,13 @@ func refuseControl(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, fmt.Sprintf("there is no %s %s; there are %s", r.Method, r.URL.Path, strings.Join(all, ", ")), http.StatusNotFound)
 }
 
-// Bounds of what the control reads.
+// Limits of requests to the control API.
 const (
 	largestControl = 1 << 20
 	longestLine    = bufio.MaxScanTokenSize
 )
 
-// controlBody is the body of a request to the control, whole.
+// readControlBody returns the complete body of a request to the control API.
 func controlBody(w http.ResponseWriter, r *http.Request) (io.Reader, bool) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestControl))
 	if err != nil {
@@ -95,7 +94,7 @@ func controlBody(w http.ResponseWriter, r *http.Request) (io.Reader, bool) {
 	return bytes.NewReader(data), true
 }
 
-// lineError says in plain words that a line is too long.
+// lineError replaces the error for a line that is too long with a readable one.
 func lineError(err error) error {
 	if errors.Is(err, bufio.ErrTooLong) {
 		return fmt.Errorf("a line has more than %d bytes", longestLine)
@@ -128,7 +127,7 @@ func (s *Sim) serveInject(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, e.faults.List())
 }
 
-// serveDemand changes what the callers of services ask of them, all or none.
+// serveDemand changes the CPU that the callers of services request, for all lines or none.
 func (s *Sim) serveDemand(w http.ResponseWriter, r *http.Request) {
 	body, ok := controlBody(w, r)
 	if !ok {
@@ -176,8 +175,7 @@ func setDemands(tx *world.Tx, body io.Reader) error {
 	return nil
 }
 
-// readFaults reads a fault per line; empty lines and lines that begin with # are
-// passed over.
+// readFaults reads one fault per line; empty lines and lines that begin with # are ignored.
 func (e *era) readFaults(r io.Reader) (faults []fault.Fault, err error) {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
@@ -201,8 +199,8 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_ = enc.Encode(v)
 }
 
-// guard refuses requests for another host than the one that is listened at: a
-// name that a web page's owner points at loopback must not reach the APIs.
+// rejectOtherHosts rejects requests for a host other than the listening one. The owner of a web
+// page may point a name at loopback; such a name must not reach the APIs.
 func guard(next http.Handler, bound net.Addr) http.Handler {
 	own, _, _ := net.SplitHostPort(bound.String())
 	if !isLoopback(own) {

@@ -31,8 +31,8 @@ type deploymentGroupFile struct {
 	TestListener string         `yaml:"testListener"`
 	Config       string         `yaml:"config"`
 	Ready        *time.Duration `yaml:"ready"`     // wait for ContinueDeployment, then stop
-	Terminate    time.Duration  `yaml:"terminate"` // keep the original task set so long
-	KeepAlive    bool           `yaml:"keepAlive"` // or for ever
+	Terminate    time.Duration  `yaml:"terminate"` // keep the original task set that long
+	KeepAlive    bool           `yaml:"keepAlive"` // or without limit
 	Rollback     []string       `yaml:"rollback"`
 	Alarms       []string       `yaml:"alarms"`
 }

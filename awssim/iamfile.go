@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/iam"
 )
 
-// principalFile is a user or a role of IAM with what it may do.
+// principalFile is a user or a role of IAM with its permissions.
 type principalFile struct {
 	ARN      string   `yaml:"arn"`      // of a user or a role, with its path
 	Policies []string `yaml:"policies"` // policy documents in JSON; they are simulated, never enforced

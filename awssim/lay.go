@@ -10,48 +10,48 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// lead is how long before now a world file is laid out, so that what it describes
-// has come to rest: load balancers are provisioned, tasks run, targets are healthy.
+// leadTime is how long before now a world file is loaded, so that the world has reached its steady
+// state: load balancers are provisioned, tasks run, targets are healthy.
 const lead = 10 * time.Minute
 
-// Load replaces the world by the one that a file describes, in YAML:
+// Load replaces the world with the one that a YAML file describes:
 //
-//	account: "123456789012"    # and region; those of Options if left out
+//	account: "123456789012"    # and region; by default those of Options
 //	region: us-east-1
-//	subnets: [subnet-…]        # ids for the default network's, in zones a, b, c; services stand in these
+//	subnets: [subnet-…]        # ids of the default network's subnets, in zones a, b, c; services run in these
 //	clusters: [prod]
 //	targetGroups:
 //	  - {name: web-primary, arn: …, port: 80, deregistrationDelay: 10s, healthCheck: {interval: 5s}}
 //	  - {name: web-canary}
 //	loadBalancers:
-//	  - name: web              # arn: may pin; so for listeners, rules, groups
+//	  - name: web              # arn: pins the ARN; also for listeners, rules, groups
 //	    listeners:
 //	      - port: 80
 //	        forward: {web-primary: 100, web-canary: 0}   # stickiness: 1h; or fixed: {status: 404, body: …}
 //	        rules: [{priority: 1, header: {X-Canary: always}, forward: {web-canary: 1}}]
 //	namespaces:
-//	  - name: shop.local       # kind: private (the default), public or http; id: may pin; so for services
+//	  - name: shop.local       # kind: private (the default), public or http; id: pins the id; also for services
 //	    services: [{name: api, records: {A: 10s}}]   # routing: weighted; health: none
 //	services:
 //	  - {name: api, count: 4, image: "sim/web:v1", port: 80, registry: api.shop.local}
 //	  - {name: web, count: 4, image: "sim/web:v1", port: 80, targetGroup: web-primary}  # controller: EXTERNAL or ECS
-//	  - {name: pay, count: 2, image: "sim/pay:v1", targetGroup: pay-a, controller: CODE_DEPLOY, demand: 120}  # CPU asked for, in percent of a task
-//	functions: [{name: validate, result: succeed, after: 5s}]  # or fail, hang: what hooks of deployments call
+//	  - {name: pay, count: 2, image: "sim/pay:v1", targetGroup: pay-a, controller: CODE_DEPLOY, demand: 120}  # CPU that callers request, in percent of a task
+//	functions: [{name: validate, result: succeed, after: 5s}]  # or fail, hang: called by the hooks of deployments
 //	deploymentConfigs: [{name: Half, canary: 50, every: 1m}]   # or linear
 //	applications:
 //	  - name: pay              # config:, ready: 10m (wait for ContinueDeployment), terminate: 5m or keepAlive, rollback: [DEPLOYMENT_FAILURE], alarms:
 //	    groups: [{name: pay, service: pay, targetGroups: [pay-a, pay-b], listener: "web:80", testListener: "web:8080"}]
 //	scalableTargets: [{service: pay, min: 2, max: 8, suspended: [in], policy: {name: cpu, target: 50}}]
-//	principals: [{arn: "arn:aws:iam::123456789012:role/deployer", policies: ['{"Statement": …}']}]  # boundary: likewise; what SimulatePrincipalPolicy decides by
+//	principals: [{arn: "arn:aws:iam::123456789012:role/deployer", policies: ['{"Statement": …}']}]  # boundary: a policy document; SimulatePrincipalPolicy evaluates them
 //	images: {"shop:slow": {version: v1, latency: 50ms}}  # options as in image.Options
 //	knobs: {delays: none, provisioning: 2s..4s, throttle: true}
 //	faults: ["throttle ecs:CreateTaskSet times=1"]
-//	settled: true              # false: everything begins now
+//	settled: true              # false: all resources are created now
 //
-// It is made through the APIs, so that what they refuse is an error here. What it
-// describes has been there for ten minutes, unless settled is false: services run
-// and their targets are healthy. Errors begin with file:line; then the world stays
-// as it was. Sockets follow when the simulator listens.
+// Load creates the resources through the APIs, so an error of an API is an error here. Unless
+// settled is false, the resources have existed for ten minutes: services run and their targets are
+// healthy. Errors begin with file:line; after an error the world is unchanged. Sockets open when
+// the simulator listens.
 func (s *Sim) Load(file string, data []byte) error {
 	f, err := readWorld(file, data)
 	if err != nil {
@@ -66,8 +66,8 @@ func (s *Sim) Load(file string, data []byte) error {
 	return nil
 }
 
-// Reset makes the world as it was at start: the world file again, or nothing. No
-// fault, no traffic and no draw of the time before is left.
+// Reset restores the world as at start: the world file, or an empty world. Faults, traffic and
+// random numbers start again.
 func (s *Sim) Reset() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *Sim) Reset() error {
 	return s.replace(f)
 }
 
-// replace ends the world and begins the one of a file. s.mu is held.
+// replaceWorld ends the world and starts the one of a file. The caller must hold s.mu.
 func (s *Sim) replace(f *worldFile) error {
 	e, err := s.raise(f, s.live != nil)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *Sim) replace(f *worldFile) error {
 	return nil
 }
 
-// raise makes the world of a file. A world that will have sockets is told so from
-// its beginning: what its images do is then asked of them.
+// buildWorld creates the world of a file. A world that will have sockets is created with an effect
+// receiver, so that it asks the images for their answers over sockets.
 func (s *Sim) raise(f *worldFile, listening bool) (*era, error) {
 	start := s.options.Clock.Now()
 	if f.tree != nil && (f.Settled == nil || *f.Settled) {
@@ -128,8 +128,8 @@ func (s *Sim) raise(f *worldFile, listening bool) (*era, error) {
 	return e, nil
 }
 
-// asked reports whether the file's services have images whose answers can only be
-// had by asking.
+// hasUnmodelledImages reports whether the file's services have images whose answers only a request
+// can show.
 func (s *Sim) asked(f *worldFile) bool {
 	all := s.images(f)
 	return slices.ContainsFunc(f.Services, func(svc serviceFile) bool {

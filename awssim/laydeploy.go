@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// functions are the Lambda functions of the file. There is no API for them here.
+// addFunctions adds the Lambda functions of the file. The simulator has no API for them.
 func (l *layer) functions() error {
 	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		for _, f := range l.file.Functions {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// layer makes what a file describes, by the rooms' own methods.
+// worldBuilder creates the resources of a file by calling the methods of the APIs.
 type layer struct {
 	*era
 	file    *worldFile
@@ -27,7 +27,7 @@ type layer struct {
 	vpc     string
 	subnets []string
 	groups  map[string]string // name -> ARN
-	// listeners are by "<load balancer>:<port>".
+	// listenerARNs are by "<load balancer>:<port>".
 	listeners map[string]string
 	names     map[string]string // registry -> ARN
 }
@@ -41,7 +41,7 @@ func (l *layer) all() error {
 	return nil
 }
 
-// refused puts the place in the file before what a room answered.
+// withPath adds the place in the file to an API's error.
 func refused(path string, err error) error {
 	if err == nil {
 		return nil
@@ -49,8 +49,7 @@ func refused(path string, err error) error {
 	return &misplaced{path, err}
 }
 
-// network gives the default network's subnets their pinned ids. Nothing refers to
-// them yet.
+// pinSubnets gives the default network's subnets their pinned ids. No resource refers to them yet.
 func (l *layer) network() error {
 	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		all := tx.Subnets.Values()
@@ -221,8 +220,8 @@ func (l *layer) services() error {
 	return nil
 }
 
-// stands is where services have their tasks: in the subnets that the file names, else
-// in all.
+// taskSubnets returns the subnets in which services run their tasks: those that the file names,
+// otherwise all.
 func (l *layer) stands() []string {
 	if len(l.file.Subnets) > 0 {
 		return l.file.Subnets
@@ -293,7 +292,7 @@ func (l *layer) definition(svc serviceFile) (arn string, err error) {
 	return *out.TaskDefinition.TaskDefinitionArn, nil
 }
 
-// pin makes the next resource get an ARN, which must be one that AWS would give.
+// pinARN makes the next resource get the given ARN, which must be one that AWS would give.
 func (l *layer) pin(arn, service, resource string) (context.Context, error) {
 	if arn == "" {
 		return l.ctx, nil
@@ -305,7 +304,8 @@ func (l *layer) pin(arn, service, resource string) (context.Context, error) {
 	return elbv2.Pin(l.ctx, arn), nil
 }
 
-// text, count and seconds are the SDK's optional members: nil is not given.
+// optionalText, optionalCount and optionalSeconds return the SDK's optional fields; nil means not
+// given.
 
 func text(s string) *string {
 	if s == "" {
@@ -323,7 +323,8 @@ func count(n int32) *int32 {
 
 func seconds(d time.Duration) *int32 { return count(int32(d / time.Second)) }
 
-// configuration is what the file says of the service's rolling deployments.
+// deploymentConfiguration returns the configuration of the service's rolling deployments in the
+// file.
 func (f serviceFile) configuration() *ecstypes.DeploymentConfiguration {
 	if !f.Breaker && f.MinPercent == nil && f.MaxPercent == nil {
 		return nil

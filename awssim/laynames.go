@@ -28,7 +28,7 @@ type namespaceFile struct {
 type registryFile struct {
 	Name    string                   `yaml:"name"`
 	ID      string                   `yaml:"id"`
-	Records map[string]time.Duration `yaml:"records"` // type -> TTL; none: by DiscoverInstances alone
+	Records map[string]time.Duration `yaml:"records"` // type -> TTL; none: only DiscoverInstances returns the instances
 	Routing string                   `yaml:"routing"` // multivalue, weighted; multivalue if empty
 	Health  string                   `yaml:"health"`  // custom, none; custom if empty
 }
@@ -67,7 +67,7 @@ func (r registryFile) check(at string) error {
 	return nil
 }
 
-// registryNames are the Cloud Map services of the file, as "<service>.<namespace>".
+// registryNames returns the Cloud Map services of the file, as "<service>.<namespace>".
 func (f *worldFile) registryNames() (names []string) {
 	for _, n := range f.Namespaces {
 		for _, r := range n.Services {
@@ -95,7 +95,7 @@ func (l *layer) namespaces() error {
 	return nil
 }
 
-// namespace makes one, at once, and is its id.
+// createNamespace creates a namespace without the delay of AWS and returns its id.
 func (l *layer) namespace(n namespaceFile) (*string, error) {
 	ctx := servicediscovery.Lay(l.ctx, n.ID)
 	var operation *string
@@ -142,7 +142,8 @@ func (r registryFile) input(namespace *string) *awssd.CreateServiceInput {
 	return in
 }
 
-// registries are those of a service's tasks: with SRV records, of its port.
+// serviceRegistries returns the service registry of a service's tasks; with SRV records, with its
+// port.
 func (l *layer) registries(svc serviceFile) []ecstypes.ServiceRegistry {
 	if svc.Registry == "" {
 		return nil

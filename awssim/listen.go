@@ -25,19 +25,19 @@ type Listening struct {
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
 	closing  sync.Once
-	stop     func() bool // of ctx's AfterFunc
+	stop     func() bool // stops ctx's AfterFunc
 	pump     *pump
 	dns      *dataplane.DNS
 }
 
-// ErrRemote is in the tree of the error about an address outside loopback, unless
-// [Options.AllowRemote] is set.
+// ErrRemote is wrapped by the error for an address outside loopback, unless [Options.AllowRemote]
+// is set.
 var ErrRemote = errors.New("only loopback addresses such as 127.0.0.1:4566, because the simulator has no authentication")
 
-// Listen serves the APIs and /_sluice/ at addr ("127.0.0.1:0" chooses a port),
-// lets the world follow the clock by itself, and opens the sockets of load
-// balancers and tasks. It ends at Close or with ctx. An address outside loopback
-// is refused unless [Options.AllowRemote] is set.
+// Listen serves the APIs and /_sluice/ at addr ("127.0.0.1:0" chooses a port). From then on the
+// world follows the clock by itself, and the sockets of load balancers and tasks are open. It ends
+// at Close or with ctx. An address outside loopback is rejected unless [Options.AllowRemote] is
+// set.
 func (s *Sim) Listen(ctx context.Context, addr string) (*Listening, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +77,8 @@ func (s *Sim) Listen(ctx context.Context, addr string) (*Listening, error) {
 	return at, nil
 }
 
-// ready lays a world file out again if it has images that must be asked: without
-// sockets they counted as healthy.
+// rebuildForSockets builds the world of the file again if it has images that are not modelled:
+// without sockets they counted as healthy.
 func (s *Sim) ready() error {
 	if s.file == nil || !s.asked(s.file) {
 		return nil
@@ -91,7 +91,7 @@ func (s *Sim) ready() error {
 	return nil
 }
 
-// mayBind refuses what is not loopback.
+// checkAddress rejects an address outside loopback, unless AllowRemote is set.
 func (s *Sim) mayBind(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -111,14 +111,14 @@ func isLoopback(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// Addr is where the APIs are served, as "host:port".
+// Addr returns the address of the APIs, as "host:port".
 func (l *Listening) Addr() string { return l.listener.Addr().String() }
 
-// DNS is where the names of Cloud Map's namespaces are answered, over UDP and TCP,
-// as "host:port". It stays through [Sim.Load] and [Sim.Reset].
+// DNS returns the address of the name server for Cloud Map's namespaces, over UDP and TCP, as
+// "host:port". It stays the same through [Sim.Load] and [Sim.Reset].
 func (l *Listening) DNS() string { return l.dns.Addr() }
 
-// Dial connects to an address of a task, wherever its socket really is.
+// Dial connects to an address of a task. The task's socket may be at another address.
 func (l *Listening) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	if p := l.sim.now.Load().plane.Load(); p != nil {
 		return p.Dial(ctx, to)
@@ -126,9 +126,8 @@ func (l *Listening) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, erro
 	return nil, net.ErrClosed
 }
 
-// Flush waits until sockets and programs are as the world has had them so far. A
-// clock that is held by a test can wait for it, so that a machine that is busy does
-// not let the world run ahead of them.
+// Flush waits until sockets and programs match the present state of the world. A test that controls
+// the clock can wait for it, so that on a busy machine the world does not run ahead of them.
 func (l *Listening) Flush(ctx context.Context) error {
 	if p := l.sim.now.Load().plane.Load(); p != nil {
 		return p.Flush(ctx)
@@ -140,11 +139,11 @@ func (s *Sim) lookup(name string) (*registry.Table, *registry.Entry, string) {
 	return s.now.Load().names.Lookup(name)
 }
 
-// URL is the endpoint for clients.
+// URL returns the endpoint for clients.
 func (l *Listening) URL() string { return "http://" + l.Addr() }
 
-// Close ends every socket, program and goroutine of the simulator. The world
-// stays as it is; [Sim.Listen] may be called again.
+// Close ends every socket, program and goroutine of the simulator. The world stays unchanged;
+// [Sim.Listen] may be called again.
 func (l *Listening) Close() {
 	l.closing.Do(func() {
 		_ = l.server.Close()
@@ -160,15 +159,15 @@ func (l *Listening) Close() {
 	})
 }
 
-// wake brings a world to life: sockets, which are open when it returns, and time
-// that passes by itself.
+// startGeneration opens the sockets of a world and starts its pump. The sockets are open when it
+// returns.
 func (l *Listening) wake(e *era) {
 	e.plane.Store(dataplane.Start(dataplane.Options{World: e.world, Clock: e.clock, Seed: l.sim.options.Seed, Laws: e.laws()}))
 	l.pump = startPump(e.world, e.clock)
 	_ = e.plane.Load().Flush(l.ctx)
 }
 
-// rest undoes wake.
+// stopGeneration undoes startGeneration.
 func (l *Listening) rest(e *era) {
 	l.pump.stop()
 	if p := e.plane.Swap(nil); p != nil {
@@ -176,7 +175,7 @@ func (l *Listening) rest(e *era) {
 	}
 }
 
-// laws are the ways from the data plane into the world.
+// planeCallbacks returns the calls from the data plane into the world.
 func (e *era) laws() dataplane.Laws {
 	step := func(key world.Key, f func(tx *world.Tx)) {
 		_ = e.world.Do(key, func(tx *world.Tx) error { f(tx); return nil })
@@ -195,7 +194,7 @@ func (e *era) laws() dataplane.Laws {
 	}
 }
 
-// pump runs events as they fall due.
+// pump runs events when they are due.
 type pump struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -221,7 +220,7 @@ func (p *pump) stop() {
 
 var errNudged = errors.New("an event was scheduled before the others")
 
-// await sleeps until the next event is due, or an earlier one is scheduled.
+// sleepUntilDue sleeps until the next event is due, or until an earlier one is scheduled.
 func await(ctx context.Context, w *world.World, clock world.Clock) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	heard := make(chan struct{})

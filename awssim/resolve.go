@@ -8,14 +8,14 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Resolve is one answer of the name servers for a name of Cloud Map, as the next
-// caller without a cache would get it: addresses in the order of the answer, with
-// the port of SRV records (else 0), and how long they may be kept. kind is A,
-// AAAA or SRV. It needs no sockets, takes no time, and draws by the seed. The
-// list is empty where the name has no such record, or is nobody's.
+// Resolve returns one answer of the name servers for a Cloud Map name, as the next caller without a
+// cache gets it. It returns the addresses in the order of the answer, with the port of SRV records
+// (otherwise 0), and their TTL. kind is A, AAAA or SRV. Resolve needs no sockets and takes no time;
+// its random order follows the seed. The list is empty if the name does not exist or has no such
+// record.
 func (s *Sim) Resolve(name, kind string) (found []netip.AddrPort, ttl time.Duration) {
 	e := s.now.Load()
-	e.world.Advance() // what has fallen due is answered by
+	e.world.Advance() // run due events first
 	t, entry, _ := e.names.Lookup(name)
 	if entry == nil {
 		return nil, 0

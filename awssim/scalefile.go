@@ -52,8 +52,8 @@ func (f *worldFile) checkScaling() error {
 	return nil
 }
 
-// scalable registers the file's targets and policies, and says what the services'
-// callers ask of them.
+// createScalableTargets registers the file's targets and policies, and sets the CPU demand of its
+// services.
 func (l *layer) scalable() error {
 	for i, s := range l.file.Scalable {
 		if err := l.scalableTarget(s); err != nil {

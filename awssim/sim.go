@@ -28,35 +28,34 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Options make a simulator. The zero value is a real-time AWS with the delays
-// that were seen on AWS.
+// Options configure a simulator. The zero value is a real-time AWS with the delays seen on AWS.
 type Options struct {
-	Clock  world.Clock  // nil: the machine's
-	Seed   uint64       // every draw is keyed by it
-	Knobs  *world.Knobs // nil: [world.DefaultKnobs]; a world file may change them
+	Clock  world.Clock  // nil: the system clock
+	Seed   uint64       // every random number is keyed by it
+	Knobs  *world.Knobs // nil: [world.DefaultSettings]; a world file may change them
 	Images image.Catalog
 	// Account and Region are those of [Sim.Config]: "000000000000" and "us-east-1"
 	// if empty. A world file may name others.
 	Account, Region string
-	// Strict panics when a world check fails. Tests and simulation set it.
+	// Strict panics when an invariant of the world is violated. Tests and rehearsals set it.
 	Strict bool
-	// Direct lets the clients of [Sim.Config] hand their inputs to the rooms as
-	// they are, past the wire: six times faster, the same answers. Such calls act
-	// in Account, whatever credentials the client has.
+	// Direct lets the clients of [Sim.Config] pass their inputs to the APIs without encoding: six
+	// times faster, with the same answers. Such calls act in Account, whatever credentials the
+	// client has.
 	Direct bool
-	// AllowHostImages lets tasks of images "host:<command>" run that command on
-	// this machine. They need [Sim.Listen], and time that is real or scaled.
+	// AllowHostImages lets tasks with images "host:<command>" run that command on this machine.
+	// They need [Sim.Listen], and real or scaled time.
 	AllowHostImages bool
-	// AllowRemote lets [Sim.Listen] bind an address outside loopback. There is no
+	// AllowRemote allows [Sim.Listen] to bind an address outside loopback. The simulator has no
 	// authentication.
 	AllowRemote bool
-	// DNS is where [Sim.Listen] answers the names of Cloud Map's namespaces;
-	// "127.0.0.1:0" if empty.
+	// DNS is the address of [Sim.Listen]'s name server for Cloud Map's namespaces; "127.0.0.1:0" if
+	// empty.
 	DNS string
-	// LogLimit keeps that many newest entries of the world's log; 0 keeps all.
+	// LogLimit is how many of the newest entries the world's log keeps; 0 keeps all.
 	LogLimit int
-	// Speed is how much faster than the machine's the Clock runs. It is only told
-	// (GET /_sluice/world); 0 is 1.
+	// Speed is how much faster than the machine's the Clock runs. It is only reported (GET
+	// /_sluice/world); 0 is 1.
 	Speed float64
 }
 
@@ -64,14 +63,14 @@ type Options struct {
 type Sim struct {
 	options Options
 	now     atomic.Pointer[era]
-	dns     atomic.Pointer[string] // where names are answered; nil: nowhere
+	dns     atomic.Pointer[string] // address of the name server; nil: none
 
-	mu   sync.Mutex // Load, Reset, Listen and Close, one at a time
-	file *worldFile // what Reset lays out again; nil: nothing
+	mu   sync.Mutex // serializes Load, Reset, Listen and Close
+	file *worldFile // what Reset loads again; nil: an empty world
 	live *Listening
 }
 
-// era is a world from its beginning to the next reset, with all that serves it.
+// generation is a world from its start to the next reset, with everything that serves it.
 type era struct {
 	account, region string
 	clock           *held
@@ -89,7 +88,7 @@ type era struct {
 	plane           atomic.Pointer[dataplane.Plane]
 }
 
-// New makes a simulator with an empty world.
+// New creates a simulator with an empty world.
 func New(o Options) (*Sim, error) {
 	if o.Clock == nil {
 		o.Clock = machine{}
@@ -108,8 +107,8 @@ func New(o Options) (*Sim, error) {
 	return s, nil
 }
 
-// begin makes an empty world that starts at a time, with the knobs and images
-// that a world file adds.
+// newGeneration creates an empty world that starts at a time, with the settings and images that a
+// world file adds.
 func (s *Sim) begin(f *worldFile, start time.Time) *era {
 	o := s.options
 	e := &era{account: o.Account, region: o.Region, clock: &held{Clock: o.Clock}}
@@ -154,32 +153,32 @@ func (s *Sim) images(f *worldFile) image.Catalog {
 	return all
 }
 
-// World is the state behind the APIs. [Sim.Load] and [Sim.Reset] replace it.
+// World returns the state behind the APIs. [Sim.Load] and [Sim.Reset] replace it.
 func (s *Sim) World() *world.World { return s.now.Load().world }
 
-// Balancer is the law of the world's load balancers: their routing tables, and
-// what modelled callers follow.
+// Balancer returns the controller of the world's load balancers: their routing tables, which
+// modelled callers follow.
 func (s *Sim) Balancer() *balancer.Law { return s.now.Load().law }
 
-// Registry is the law of Cloud Map: what callers find, and what modelled callers
-// follow.
+// Registry returns the controller of Cloud Map: the instances that callers discover, which modelled
+// callers follow.
 func (s *Sim) Registry() *registry.Law { return s.now.Load().names }
 
-// Account and Region are those that [Sim.Config] calls in: an access key id of
-// twelve digits is that account.
+// Account returns the account that [Sim.Config] calls in: an access key id of twelve digits is that
+// account.
 func (s *Sim) Account() string { return s.now.Load().account }
 
-// Region is the Region that [Sim.Config] calls in.
+// Region returns the Region that [Sim.Config] calls in.
 func (s *Sim) Region() string { return s.now.Load().region }
 
 // ClearFaults ends all faults.
 func (s *Sim) ClearFaults() { s.now.Load().faults.Clear() }
 
-// Faults are those injected since the last [Sim.ClearFaults].
+// Faults returns the faults injected since the last [Sim.ClearFaults].
 func (s *Sim) Faults() []fault.Status { return s.now.Load().faults.List() }
 
-// Traffic is what became of the requests that load balancers took since they
-// listen, or since [Sim.ResetTraffic]. Without [Sim.Listen] there are none.
+// Traffic returns the results of the requests that load balancers took since they listen, or since
+// [Sim.ResetTraffic]. Without [Sim.Listen] there are none.
 func (s *Sim) Traffic() dataplane.Traffic {
 	if p := s.now.Load().plane.Load(); p != nil {
 		return p.Traffic()
@@ -187,7 +186,7 @@ func (s *Sim) Traffic() dataplane.Traffic {
 	return dataplane.Traffic{Statuses: map[int]int64{}, Rows: []dataplane.TrafficRow{}}
 }
 
-// ResetTraffic begins to count anew.
+// ResetTraffic resets the traffic counts.
 func (s *Sim) ResetTraffic() {
 	if p := s.now.Load().plane.Load(); p != nil {
 		p.ResetTraffic()

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Inject begins a fault, as one line of text; see [fault.Parse].
+// Inject starts a fault, as one line of text; see [fault.Parse].
 func (s *Sim) Inject(line string) error {
 	e := s.now.Load()
 	f, err := e.parse(line)
@@ -25,7 +25,7 @@ func (s *Sim) Inject(line string) error {
 	return nil
 }
 
-// parse reads a fault and refuses one that no call would ever meet.
+// parseFault reads a fault and rejects one that matches no operation.
 func (e *era) parse(line string) (fault.Fault, error) {
 	f, err := fault.Parse(line)
 	if err != nil || !strings.Contains(f.On, ":") {
@@ -49,7 +49,7 @@ func operationsOf(rooms []wire.Room) (all []operation) {
 	return all
 }
 
-// nearest is the operation whose name takes the fewest changes to be on.
+// nearestOperation returns the operation whose name takes the fewest changes to become on.
 func (e *era) nearest(on string) string {
 	best, fewest := "", len(on)+1
 	for _, o := range e.operations {
@@ -61,7 +61,7 @@ func (e *era) nearest(on string) string {
 	return best
 }
 
-// distance counts the letters to add, drop or replace.
+// editDistance counts the letters to add, drop or replace.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -82,10 +82,10 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// striker puts faults before the calls of a world.
+// faultInjector injects faults before the calls of a world.
 type striker struct{ *era }
 
-// Before is [wire.Faulter]. Latency has passed, by the clock, when it returns.
+// Before implements [wire.Faulter]. Latency has passed, by the clock, when it returns.
 func (e striker) Before(_ world.Key, service, operation string, now time.Time) *wire.Injected {
 	f, latency := e.faults.Strike(service, operation, now)
 	if latency > 0 {
@@ -114,7 +114,7 @@ func (e striker) Before(_ world.Key, service, operation string, now time.Time) *
 	return nil
 }
 
-// expired is the answer to credentials that are too old. The query services have
+// expiredCredentials returns the error for credentials that have expired. The query services have
 // another code for it than the JSON services.
 func expired(service string) *world.Refusal {
 	const text = "The security token included in the request is expired"
@@ -127,8 +127,8 @@ func expired(service string) *world.Refusal {
 	return &world.Refusal{Code: "ExpiredToken", Message: text, Status: 403}
 }
 
-// denied is the answer to an identity that no policy allows the operation. EC2 has a code
-// of its own for it.
+// accessDenied returns the error for an identity that no policy allows the operation. EC2 has its
+// own code for it.
 func denied(service, operation string) *world.Refusal {
 	text := "User is not authorized to perform: " + service + ":" + operation + " because no identity-based policy allows the " + service + ":" + operation + " action"
 	switch service {
@@ -140,7 +140,7 @@ func denied(service, operation string) *world.Refusal {
 	return &world.Refusal{Code: "AccessDenied", Message: text, Status: 403}
 }
 
-// invalid is the refusal of a request for its parameters, as the service documents it.
+// invalidParameters returns the service's documented error for invalid parameters.
 func invalid(service string) *world.Refusal {
 	const text = "The request is not valid"
 	switch service {

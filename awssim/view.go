@@ -9,11 +9,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// View is what stands in the world, for people and pages; see [Sim.View].
+// View is the state of the world, for people and pages; see [Sim.View].
 type View struct {
 	Now     time.Time      `json:"now"`
 	Speed   float64        `json:"speed"`         // of the clock, times the machine's
-	DNS     string         `json:"dns,omitempty"` // where Cloud Map's names are answered
+	DNS     string         `json:"dns,omitempty"` // address of the name server for Cloud Map
 	Regions []RegionView   `json:"regions"`
 	Faults  []fault.Status `json:"faults"`
 }
@@ -87,11 +87,11 @@ type BalancerView struct {
 type ListenerView struct {
 	ARN   string     `json:"arn"`
 	Port  int32      `json:"port"`
-	Bound string     `json:"bound,omitempty"` // where its socket is
+	Bound string     `json:"bound,omitempty"` // address of its socket
 	Rules []RuleView `json:"rules"`
 }
 
-// RuleView is a rule; its weights are those asked for, by group name.
+// RuleView is a rule; its weights are the requested ones, by group ARN.
 type RuleView struct {
 	ARN      string       `json:"arn"`
 	Priority int          `json:"priority"` // 0: default
@@ -127,12 +127,12 @@ type TimeView struct {
 	Speed float64   `json:"speed"` // of the clock, times the machine's
 }
 
-// Time is what the world's clock shows now.
+// Time returns the world's time.
 func (s *Sim) Time() TimeView {
 	return TimeView{Now: s.now.Load().world.Now(), Speed: cmp.Or(s.options.Speed, 1)}
 }
 
-// View is what stands in every Region now.
+// View returns the state of every Region.
 func (s *Sim) View() View {
 	e := s.now.Load()
 	v := View{Speed: cmp.Or(s.options.Speed, 1), Regions: []RegionView{}, Faults: e.faults.List()}

@@ -40,7 +40,7 @@ type ScalableView struct {
 	Suspended []string `json:"suspended,omitempty"` // in, out, scheduled
 }
 
-// viewDeploy shows what CodeDeploy and Application Auto Scaling have.
+// viewDeploy adds the state of CodeDeploy and Application Auto Scaling.
 func viewDeploy(tx *world.Tx, v *RegionView) {
 	all := shifter.StateOf(tx).Deployments.Values()
 	for i := range all[:min(20, len(all))] {

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/image"
 )
 
-// worldFile is what a world file says; see [Sim.Load].
+// worldFile is the content of a world file; see [Sim.Load].
 type worldFile struct {
 	Account       string                    `yaml:"account"`
 	Region        string                    `yaml:"region"`
@@ -112,21 +112,20 @@ type serviceFile struct {
 	LaunchType string `yaml:"launchType"`
 	// Registry is "<service>.<namespace>" of Cloud Map.
 	Registry string `yaml:"registry"`
-	// ContainerCheck is the interval of a health check of the container's own; 0:
-	// it has none.
+	// ContainerCheck is the interval of the container's own health check; 0: it has none.
 	ContainerCheck time.Duration     `yaml:"containerCheck"`
 	Grace          time.Duration     `yaml:"grace"`
 	StopTimeout    time.Duration     `yaml:"stopTimeout"`
 	Environment    map[string]string `yaml:"environment"`
-	// Demand is the CPU that callers ask of all tasks together, in percent of one
-	// task; absent: there is no such metric.
+	// Demand is the CPU that callers request of all tasks together, in percent of one task; absent:
+	// the metric does not exist.
 	Demand *float64 `yaml:"demand"`
 	// Breaker is the deployment circuit breaker, with rollback; controller ECS.
 	Breaker bool `yaml:"breaker"`
-	// MinPercent is the least that must run while a deployment rolls, in percent;
-	// controller ECS.
+	// MinPercent is the least percentage of tasks that must run during a rolling update; controller
+	// ECS.
 	MinPercent *int32 `yaml:"minimumHealthyPercent"`
-	// MaxPercent is the most that may run while a deployment rolls, in percent;
+	// MaxPercent is the greatest percentage of tasks that may run during a rolling update;
 	// controller ECS.
 	MaxPercent *int32 `yaml:"maximumPercent"`
 }
@@ -152,7 +151,7 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 	return f, nil
 }
 
-// misplaced is an error of the value at a path of the file.
+// pathError is an error of the value at a path of the file.
 type misplaced struct {
 	path string // "services[0].image"
 	err  error
@@ -165,7 +164,7 @@ func wrong(path, format string, args ...any) error {
 	return &misplaced{path, fmt.Errorf(format, args...)}
 }
 
-// at puts file and line before an error.
+// withLine adds file and line to an error.
 func (f *worldFile) at(err error) error {
 	var y yaml.Error
 	if errors.As(err, &y) && y.GetToken() != nil {
@@ -178,7 +177,7 @@ func (f *worldFile) at(err error) error {
 	return fmt.Errorf("%s: %w", f.name, err)
 }
 
-// said is what a YAML error says, in the words of the file.
+// yamlErrorText returns the text of a YAML error, in the words of the file.
 func said(err yaml.Error) string {
 	var t *yaml.TypeError
 	var n *yaml.UnexpectedNodeTypeError
@@ -191,7 +190,7 @@ func said(err yaml.Error) string {
 	return err.GetMessage()
 }
 
-// called is a Go type in the words of a world file.
+// typeText returns the name of a Go type in the words of a world file.
 func called(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -206,7 +205,7 @@ func called(t reflect.Type) string {
 	return "text"
 }
 
-// line is where a path stands, or the nearest that stands above it.
+// lineOf returns the line of a path, or of the nearest path above it in the file.
 func (f *worldFile) line(path string) int {
 	for path != "" {
 		if p, err := yaml.PathString("$." + path); err == nil {
@@ -250,7 +249,8 @@ func (f *worldFile) checkImages() error {
 	return nil
 }
 
-// behaviour is what options say, and those under commands for each of them.
+// imageBehaviour returns the behaviour for the options of an image, and for those of each of its
+// commands.
 func behaviour(version string, options map[string]any) (image.Behaviour, error) {
 	b := image.Behaviour{Version: version}
 	for _, name := range slices.Sorted(maps.Keys(options)) {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// knobsFile changes the world's delays. A delay is "5s", or "5s..12s".
+// settingsFile changes the world's delays. A delay is "5s", or "5s..12s".
 type knobsFile struct {
 	// Delays is "aws" (as seen on AWS, the default) or "none".
 	Delays                   string         `yaml:"delays"`
@@ -42,7 +42,7 @@ type knobsFile struct {
 	Throttle                 *bool          `yaml:"throttle"`
 }
 
-// ranges are the delays by name, with where each goes.
+// delayFields returns the delays by name, each with its place in the settings.
 func (k *knobsFile) ranges(to *world.Knobs) []struct {
 	name, value string
 	to          *world.Range
@@ -102,7 +102,7 @@ func readRange(s string) (r world.Range, err error) {
 	return r, nil
 }
 
-// knobs are the world's, with what the file changes.
+// worldSettings returns the world's settings, with the changes of the file.
 func (f *worldFile) knobs(given *world.Knobs) *world.Knobs {
 	k := world.DefaultKnobs()
 	switch {
@@ -134,7 +134,7 @@ func (f *worldFile) knobs(given *world.Knobs) *world.Knobs {
 	return &k
 }
 
-// setGiven sets what a file gives.
+// setGiven sets a value that the file gives.
 func setGiven[T any](to *T, given *T) {
 	if given != nil {
 		*to = *given

@@ -1,9 +1,9 @@
-// Package wait waits for a deployment of an Amazon ECS service and tells how it
-// ended: succeeded, rolled back, superseded, failed and so on, and why.
+// Package wait waits for a deployment of an Amazon ECS service and returns how it ended: succeeded,
+// rolled back, superseded, failed and so on, and why.
 //
-// It does what `sluice wait` does, for programs. The deployment may have been
-// started by anything, before, during or after the call; rolling updates, task
-// sets and deployments of CodeDeploy are followed. It reads only.
+// It does the same as `sluice wait`, for programs. Any tool may have started the deployment,
+// before, during or after the call. It follows rolling updates, task sets and CodeDeploy
+// deployments. It writes nothing.
 //
 // Start reading at [For].
 package wait
@@ -22,18 +22,18 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// Options say which deployment is waited for, and in which account. Only Service
-// is required, and not even that where Deployment is one of CodeDeploy.
+// Options select the deployment to wait for, and the account. Only Service is required; it is
+// optional if Deployment is one of CodeDeploy.
 type Options struct {
 	Cluster string // name or ARN; empty is the default cluster
 	Service string // name or ARN
 
-	// TaskDefinition is the family:revision or ARN that has to serve. It is waited
-	// for until it appears; if it serves already, that is success at once.
+	// TaskDefinition is the family:revision or ARN that must serve. For waits until it appears; if
+	// it already serves, For returns success immediately.
 	TaskDefinition string
 	// Deployment is the ARN or ID of a service deployment, or "ecs-svc/<number>" of
 	// a deployment or a task set, or "d-XXXXXXXXX" of CodeDeploy. With neither it is
-	// the deployment that is current at the first look.
+	// the deployment that is current at the first poll.
 	Deployment string
 
 	Timeout          time.Duration // hard limit; 0 is 3 minutes
@@ -42,42 +42,42 @@ type Options struct {
 
 	Region      string // empty: as the AWS SDK finds it
 	Profile     string // of the AWS config files
-	AssumeRole  string // ARN of a role to take on
+	AssumeRole  string // ARN of a role to assume
 	EndpointURL string // for every service; empty: AWS's own
 
 	Credentials aws.CredentialsProvider // nil: the AWS SDK's chain
 	HTTPClient  aws.HTTPClient          // nil: the AWS SDK's
 
-	// Progress is called for each look that changed something, by one goroutine.
+	// Progress is called for each poll that changed something, by one goroutine.
 	Progress func(Result)
 
 	clock      clock.Clock // nil: the machine's
 	apiOptions []func(*middleware.Stack) error
 }
 
-// Result is how it ended, or how it stands while Outcome is empty.
+// Result is how the deployment ended, or its current state while Outcome is empty.
 type Result struct {
 	Outcome    sluice.Outcome
 	Revision   string // family:revision that was waited for
 	Deployment string // ARN of its service deployment, "ecs-svc/<number>", or "d-XXXXXXXXX" of CodeDeploy
-	By         string // family:revision that was rolled back to, or that superseded it
-	Detail     string // for people, one line
-	Next       string // what to do, one sentence; empty after success
+	By         string // family:revision that serves after a rollback, or that superseded the deployment
+	Detail     string // for users, one line
+	Next       string // what the user should do, one sentence; empty after success
 	Reasons    []Reason
 	Logs       []Log
-	Unread     []string // what AWS did not let us read; the outcome stands without it
+	Unread     []string // what could not be read; the outcome is valid without it
 }
 
 // Reason is one cause of failure; the leading one comes first.
 type Reason struct {
 	Kind  string // "exit code", "image not found", "load balancer health check" …
-	Text  string // in AWS's words, as far as they are AWS's
-	Count int    // how often it was seen
-	Task  string // id of one task that failed so; may be empty
+	Text  string // in AWS's words where AWS gives the reason
+	Count int    // how often it occurred
+	Task  string // id of one task that failed with this cause; may be empty
 	Next  string // what to do about it, one sentence
 }
 
-// Log is the end of what the container of a failed task printed.
+// Log is the end of the output of a failed task's container.
 type Log struct {
 	Task, Container string
 	Lines           []string // oldest first, at most 10
@@ -86,13 +86,13 @@ type Log struct {
 // Succeeded reports whether the revision serves.
 func (r Result) Succeeded() bool { return r.Outcome == sluice.Succeeded }
 
-// For waits until the deployment has ended or the timeout has passed; both are a
-// Result, and every outcome but [sluice.Succeeded] is one to act on.
+// For waits until the deployment has ended or the timeout has passed. Both return a Result; every
+// outcome except [sluice.Succeeded] requires an action.
 //
-// The error is a *[sluice.Error] when nothing can be judged: no credentials, a
-// refusal by AWS, an endpoint that cannot be reached at the first look, a cluster or
-// task definition that does not exist. When ctx ends, it is ctx's cause, with the Result
-// as last seen; the deployment goes on.
+// The error is a *[sluice.Error] when no verdict is possible: no credentials, a denial by AWS, an
+// endpoint that cannot be reached at the first poll, a cluster or task definition that does not
+// exist. When ctx ends, the error is ctx's cause, and the Result is the last one; the deployment
+// continues.
 func For(ctx context.Context, o Options) (Result, error) {
 	o.fill()
 	a, err := account.Open(ctx, account.Config{

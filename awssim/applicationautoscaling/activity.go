@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// DescribeScalingActivities shows what was scaled and why, the newest first.
-// Activities that came to nothing are not made.
+// DescribeScalingActivities lists the scaling activities, newest first. An attempt without effect
+// creates no activity.
 func (s *Service) DescribeScalingActivities(ctx context.Context, in *awsaas.DescribeScalingActivitiesInput) (*awsaas.DescribeScalingActivitiesOutput, error) {
 	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
 	if err := q.check(); err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// question is what the describe calls have in common.
+// describeQuery holds the input members that the describe calls share.
 type question struct {
 	namespace aastypes.ServiceNamespace
 	dimension aastypes.ScalableDimension
 	resource  *string
 	resources []string
-	many      string // what resources is called, or ""
+	many      string // member name of resources, or ""
 	max       *int32
 }
 

@@ -13,12 +13,12 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// cooldown is ECS's when a policy names none (User Guide, "Target tracking
+// defaultCooldown is the cooldown of ECS if a policy names none (User Guide, "Target tracking
 // scaling policies").
 const cooldown = 300 * time.Second
 
-// PutScalingPolicy makes a policy or replaces it. Only target tracking on
-// ECSServiceAverageCPUUtilization is carried out; the others are kept.
+// PutScalingPolicy creates a policy or replaces it. Only target tracking on
+// ECSServiceAverageCPUUtilization is carried out; other policies are only stored.
 func (s *Service) PutScalingPolicy(ctx context.Context, in *awsaas.PutScalingPolicyInput) (*awsaas.PutScalingPolicyOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsaas.PutScalingPolicyOutput, error) {
 		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
@@ -43,7 +43,7 @@ func (s *Service) PutScalingPolicy(ctx context.Context, in *awsaas.PutScalingPol
 	})
 }
 
-// name gives a new policy its ARN and the names of its alarms.
+// nameNewPolicy sets the ARN of a new policy and the names of its alarms.
 func name(tx *world.Tx, t *scaler.Target, p *scaler.Policy, doc *aastypes.ScalingPolicy) {
 	p.ARN = tx.ARN("autoscaling", "scalingPolicy:"+tx.NewUUID("scaling policy")+":resource/ecs/service/"+t.ID+":policyName/"+p.Name)
 	if doc.PolicyType == aastypes.PolicyTypeTargetTrackingScaling {
@@ -62,7 +62,7 @@ func alarms(r *world.Region, p *scaler.Policy) []aastypes.Alarm {
 	return all
 }
 
-// policyOf checks a policy.
+// newPolicyDoc checks a policy and returns its description.
 func policyOf(in *awsaas.PutScalingPolicyInput) (*aastypes.ScalingPolicy, error) {
 	kind := in.PolicyType
 	if kind == "" {
@@ -108,7 +108,7 @@ func checkTracking(c *aastypes.TargetTrackingScalingPolicyConfiguration) error {
 	return nil
 }
 
-// trackingOf is what the scaler carries out, or nil.
+// trackingOf returns the configuration that the controller carries out, or nil.
 func trackingOf(p *aastypes.ScalingPolicy) *scaler.Tracking {
 	c := p.TargetTrackingScalingPolicyConfiguration
 	if c == nil || c.PredefinedMetricSpecification == nil || c.PredefinedMetricSpecification.PredefinedMetricType != aastypes.MetricTypeECSServiceAverageCPUUtilization {
@@ -124,7 +124,7 @@ func lasting(seconds *int32) time.Duration {
 	return time.Duration(*seconds) * time.Second
 }
 
-// DeleteScalingPolicy takes a policy away.
+// DeleteScalingPolicy deletes a policy.
 func (s *Service) DeleteScalingPolicy(ctx context.Context, in *awsaas.DeleteScalingPolicyInput) (*awsaas.DeleteScalingPolicyOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsaas.DeleteScalingPolicyOutput, error) {
 		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
@@ -140,8 +140,7 @@ func (s *Service) DeleteScalingPolicy(ctx context.Context, in *awsaas.DeleteScal
 	})
 }
 
-// DescribeScalingPolicies shows policies, 50 at a time unless fewer are asked
-// for.
+// DescribeScalingPolicies lists policies, up to 50 per page.
 func (s *Service) DescribeScalingPolicies(ctx context.Context, in *awsaas.DescribeScalingPoliciesInput) (*awsaas.DescribeScalingPoliciesOutput, error) {
 	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
 	if err := q.check(); err != nil {

@@ -1,11 +1,11 @@
-// Package applicationautoscaling is the room of Application Auto Scaling, for the
-// desired count of services of Amazon ECS: scalable targets, scaling policies,
-// scheduled actions and what came of them.
+// Package applicationautoscaling implements the API of Application Auto Scaling for the desired
+// count of services of Amazon ECS: scalable targets, scaling policies, scheduled actions and
+// scaling activities.
 //
-// The room checks input, calls the scaler and shapes output; what is scaled, and
-// when, is the scaler's. Of other services and dimensions every list is empty and
-// registering is refused. It does not simulate predictive scaling and the
-// alarms in CloudWatch that belong to a policy (their names and ARNs are shown).
+// It checks input, calls the controller (awssim/scaler) and shapes output. The controller decides
+// what is scaled, and when. For other services and dimensions every list is empty and registering
+// is refused. It does not simulate predictive scaling and a policy's CloudWatch alarms; only the
+// names and ARNs of the alarms are returned.
 //
 // Start reading at [Service.RegisterScalableTarget] in target.go.
 package applicationautoscaling
@@ -21,16 +21,16 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Service is the room.
+// Service implements the API of Application Auto Scaling.
 type Service struct {
 	world *world.World
 	law   *scaler.Scaler
 }
 
-// New makes the room over the scaler of w.
+// New creates the API over the controller of w.
 func New(w *world.World, law *scaler.Scaler) *Service { return &Service{w, law} }
 
-// Room is the room with what wire must know of Application Auto Scaling.
+// API returns the API in the form that wire serves.
 func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "application-autoscaling", ServiceID: "Application Auto Scaling", Protocol: wire.JSON11,
@@ -43,7 +43,7 @@ func (s *Service) Room() wire.Room {
 	}
 }
 
-// call runs f as one step of the caller's Region.
+// runStep runs f as one step of the caller's Region.
 func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		out, err = f(tx)

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// PutScheduledAction makes a scheduled action or replaces it: at(…) and rate(…)
-// are carried out, cron(…) is kept.
+// PutScheduledAction creates a scheduled action or replaces it. at(…) and rate(…) are carried out;
+// cron(…) is only stored.
 func (s *Service) PutScheduledAction(ctx context.Context, in *awsaas.PutScheduledActionInput) (*awsaas.PutScheduledActionOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsaas.PutScheduledActionOutput, error) {
 		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
@@ -57,7 +57,7 @@ func actionOf(tx *world.Tx, t *scaler.Target, in *awsaas.PutScheduledActionInput
 	return a
 }
 
-// DeleteScheduledAction takes a scheduled action away.
+// DeleteScheduledAction deletes a scheduled action.
 func (s *Service) DeleteScheduledAction(ctx context.Context, in *awsaas.DeleteScheduledActionInput) (*awsaas.DeleteScheduledActionOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsaas.DeleteScheduledActionOutput, error) {
 		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
@@ -74,8 +74,7 @@ func (s *Service) DeleteScheduledAction(ctx context.Context, in *awsaas.DeleteSc
 	})
 }
 
-// DescribeScheduledActions shows scheduled actions, 50 at a time unless fewer are
-// asked for.
+// DescribeScheduledActions lists scheduled actions, up to 50 per page.
 func (s *Service) DescribeScheduledActions(ctx context.Context, in *awsaas.DescribeScheduledActionsInput) (*awsaas.DescribeScheduledActionsOutput, error) {
 	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
 	if err := q.check(); err != nil {

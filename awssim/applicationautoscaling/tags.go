@@ -13,7 +13,7 @@ import (
 
 const mostTags = 50
 
-// targetDoc is what the law does not read of a target.
+// targetDoc holds the data of a target that no controller reads.
 type targetDoc struct {
 	role string
 	tags map[string]string
@@ -21,7 +21,7 @@ type targetDoc struct {
 
 func docOf(t *scaler.Target) *targetDoc { return t.Doc.(*targetDoc) }
 
-// addTags lays tags over those of a target; none are added if one is refused.
+// addTags adds tags to those of a target, or replaces their values. It adds none if one is refused.
 func addTags(t *scaler.Target, tags map[string]string) error {
 	next := maps.Clone(docOf(t).tags)
 	maps.Copy(next, tags)
@@ -61,7 +61,7 @@ func (s *Service) TagResource(ctx context.Context, in *awsaas.TagResourceInput) 
 	})
 }
 
-// UntagResource removes tags; keys that are not there are passed over.
+// UntagResource removes tags; it ignores missing keys.
 func (s *Service) UntagResource(ctx context.Context, in *awsaas.UntagResourceInput) (*awsaas.UntagResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsaas.UntagResourceOutput, error) {
 		t, err := targetByARN(tx, in.ResourceARN)
@@ -75,7 +75,7 @@ func (s *Service) UntagResource(ctx context.Context, in *awsaas.UntagResourceInp
 	})
 }
 
-// ListTagsForResource shows a scalable target's tags.
+// ListTagsForResource returns a scalable target's tags.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awsaas.ListTagsForResourceInput) (*awsaas.ListTagsForResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsaas.ListTagsForResourceOutput, error) {
 		t, err := targetByARN(tx, in.ResourceARN)

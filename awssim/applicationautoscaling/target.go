@@ -18,8 +18,8 @@ const (
 	pageSize     = 50
 )
 
-// RegisterScalableTarget makes a target or changes it. Every call pulls the
-// desired count into the bounds at once.
+// RegisterScalableTarget creates a target or changes it. Every call moves the desired count into
+// the bounds at once.
 func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.RegisterScalableTargetInput) (*awsaas.RegisterScalableTargetOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsaas.RegisterScalableTargetOutput, error) {
 		id, err := resourceOf(in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
@@ -57,7 +57,7 @@ func role(tx *world.Tx, given *string) string {
 	return "arn:aws:iam::" + tx.Key.Account + ":role/aws-service-role/ecs.application-autoscaling.amazonaws.com/AWSServiceRoleForApplicationAutoScaling_ECSService"
 }
 
-// bounds are those of the target with what is given laid over.
+// mergedBounds returns the target's bounds, overridden by the given ones.
 func bounds(t *scaler.Target, there bool, in *awsaas.RegisterScalableTargetInput) (lo, hi int, err error) {
 	if !there && (in.MinCapacity == nil || in.MaxCapacity == nil) {
 		return 0, 0, invalid("The minimum and the maximum capacity must be specified for a scalable target that is not registered yet")
@@ -78,8 +78,8 @@ func bounds(t *scaler.Target, there bool, in *awsaas.RegisterScalableTargetInput
 	return lo, hi, nil
 }
 
-// suspension is what is suspended from now on. AWS does not say what a structure
-// does to members that it leaves out: here they become false.
+// mergedSuspension returns the suspensions after the call. AWS does not document the effect of a
+// structure on members that it leaves out: here they become false.
 func suspension(old scaler.Suspended, in *aastypes.SuspendedState) scaler.Suspended {
 	if in == nil {
 		return old
@@ -87,7 +87,7 @@ func suspension(old scaler.Suspended, in *aastypes.SuspendedState) scaler.Suspen
 	return scaler.Suspended{In: val(in.DynamicScalingInSuspended), Out: val(in.DynamicScalingOutSuspended), Scheduled: val(in.ScheduledScalingSuspended)}
 }
 
-// DeregisterScalableTarget takes a target away with its policies and actions.
+// DeregisterScalableTarget deletes a target with its policies and actions.
 func (s *Service) DeregisterScalableTarget(ctx context.Context, in *awsaas.DeregisterScalableTargetInput) (*awsaas.DeregisterScalableTargetOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsaas.DeregisterScalableTargetOutput, error) {
 		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
@@ -99,7 +99,7 @@ func (s *Service) DeregisterScalableTarget(ctx context.Context, in *awsaas.Dereg
 	})
 }
 
-// target finds a registered target.
+// findTarget returns a registered target.
 func target(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (*scaler.Target, error) {
 	id, err := resourceOf(ns, dim, resource)
 	if err != nil {
@@ -112,7 +112,7 @@ func target(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.ScalableDim
 	return t, nil
 }
 
-// DescribeScalableTargets shows targets, 50 at a time unless fewer are asked for.
+// DescribeScalableTargets lists targets, up to 50 per page.
 func (s *Service) DescribeScalableTargets(ctx context.Context, in *awsaas.DescribeScalableTargetsInput) (*awsaas.DescribeScalableTargetsOutput, error) {
 	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resources: in.ResourceIds, many: "resourceIds", max: in.MaxResults}
 	if err := q.check(); err != nil {
@@ -137,7 +137,7 @@ func showTarget(t *scaler.Target) aastypes.ScalableTarget {
 	}
 }
 
-// targets are those that a question is about.
+// matchTargets returns the targets that match the query.
 func (q question) targets(tx *world.Tx) (all []*scaler.Target) {
 	if q.namespace != aastypes.ServiceNamespaceEcs || q.dimension != "" && q.dimension != serviceCount {
 		return nil
@@ -157,7 +157,7 @@ func (q question) isAbout(id string) bool {
 	return len(q.resources) == 0 || slices.Contains(q.resources, "service/"+id)
 }
 
-// cut is a page of a list.
+// pageOf returns one page of a list.
 func cut[T any](all []T, token *string, most *int32, id func(T) string) ([]T, *string, error) {
 	page, next, err := wire.Page(all, token, int(val(most)), pageSize, pageSize, id)
 	if err != nil {
@@ -166,7 +166,7 @@ func cut[T any](all []T, token *string, most *int32, id func(T) string) ([]T, *s
 	return page, next, nil
 }
 
-// resourceOf is "<cluster>/<service>" of a write's key.
+// resourceOf returns "<cluster>/<service>" for the key of a write call.
 func resourceOf(ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (string, error) {
 	switch {
 	case resource == nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// check is how the targets of a group are checked, made ready.
+// check is a prepared health check of a target group.
 type check struct {
 	enabled            bool
 	tcp                bool // a connection is enough
@@ -41,7 +41,7 @@ func checkOf(g *world.TargetGroup) *check {
 
 func (c *check) equal(o *check) bool { return o != nil && *c == *o }
 
-// at is the port that a target is checked at.
+// checkedPort returns the port on which a target is checked.
 func (c *check) at(t *world.Target) int32 {
 	if c.port != 0 {
 		return c.port
@@ -66,7 +66,7 @@ func Matches(matcher string, code int) bool {
 	return false
 }
 
-// result is the outcome of one check.
+// result is the outcome of one health check.
 type result struct {
 	ok           bool
 	reason, text string
@@ -79,7 +79,7 @@ func timedOut(c *check) result {
 
 func refused() result { return result{false, "Target.FailedHealthChecks", "Health checks failed", 0} }
 
-// judge is the result of an answer with that status after that time.
+// judgeStatus returns the result of an answer with that status after that time.
 func (c *check) judge(status int, took time.Duration) result {
 	switch {
 	case took >= c.timeout:
@@ -90,10 +90,10 @@ func (c *check) judge(status int, took time.Duration) result {
 	return result{false, "Target.ResponseCodeMismatch", fmt.Sprintf("Health checks failed with these codes: [%d]", status), took}
 }
 
-// source is what stands behind a target's checked port. From it and a time, a
-// modelled image's answer follows.
+// source is the process behind a target's checked port. From a source and a time, the answer of a
+// modelled image follows.
 type source struct {
-	container *world.Container // nil: nothing listens there
+	container *world.Container // nil if no container has the port
 	reachable bool             // there is a task with this address
 	running   bool
 	does      image.Behaviour
@@ -114,8 +114,8 @@ func sourceOf(t *world.Target, c *check) source {
 	return s
 }
 
-// same reports whether both answer alike at any time. Handlers and commands
-// never change during a container's life.
+// answersAlike reports whether both sources answer alike at any time. Handlers and commands never
+// change during a container's life.
 func (s source) same(o source) bool {
 	a, b := s.does, o.does
 	return s.container == o.container && s.reachable == o.reachable && s.running == o.running &&
@@ -124,7 +124,7 @@ func (s source) same(o source) bool {
 		a.Checked() == b.Checked() && a.CrashAfter == b.CrashAfter && a.ServesAfterTerm == b.ServesAfterTerm && a.IgnoresTerm == b.IgnoresTerm
 }
 
-// probe is the result of a check that begins at that time.
+// probeAt returns the result of a check that begins at that time.
 func (s source) probe(at time.Time, c *check) result {
 	switch {
 	case !s.reachable:
@@ -147,8 +147,8 @@ func moment(started, signalled, at time.Time) image.Moment {
 	return m
 }
 
-// nextChange is the next time after at from which probe may answer otherwise
-// without anybody's doing.
+// nextChange returns the next time after at from which [source.probeAt] may return another result
+// without an external change.
 func (s source) nextChange(at time.Time) (next time.Time, ok bool) {
 	if !s.running {
 		return time.Time{}, false

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// matcher is one condition of a rule, made ready. Its values are alternatives.
+// matcher is one prepared condition of a rule. Its values are alternatives.
 type matcher struct {
 	field  string
 	header string // canonical
@@ -26,8 +26,8 @@ type queryGlob struct {
 	value  glob
 }
 
-// matcherOf makes a condition ready. Values that cannot be read match nothing;
-// the room refuses them before.
+// matcherOf prepares a condition. Values that cannot be parsed match no request; the API handler
+// refuses them before.
 func matcherOf(c world.Condition) matcher {
 	m := matcher{field: c.Field, header: http.CanonicalHeaderKey(c.Header)}
 	for _, v := range c.Regex {
@@ -126,8 +126,8 @@ func unescape(s string) string {
 	return s
 }
 
-// glob is a pattern in which * stands for any characters, ? for one, and \ takes
-// the meaning off the next.
+// glob is a pattern: * matches any characters, ? matches one, and \ removes the meaning of the next
+// character.
 type glob struct {
 	pattern string
 	plain   bool // no wildcard: equality is enough
@@ -148,7 +148,7 @@ func (g *glob) match(s string) bool {
 	return g.walk(s)
 }
 
-// walk matches with one point to go back to: the last * and what it has eaten.
+// matchWildcards matches with one backtracking point: the last * and the text that it has consumed.
 func (g *glob) walk(s string) bool {
 	p, i, star, eaten := 0, 0, -1, 0
 	for i < len(s) {
@@ -172,8 +172,8 @@ func (g *glob) walk(s string) bool {
 	return p == len(g.pattern)
 }
 
-// at is the pattern's element at p: its character, its width (0 at the end) and
-// whether it is a wildcard.
+// elementAt returns the pattern's element at p: its character, its width (0 at the end) and whether
+// it is a wildcard.
 func (g *glob) at(p int) (c byte, width int, wild bool) {
 	if p >= len(g.pattern) {
 		return 0, 0, false

@@ -2,7 +2,7 @@ package balancer
 
 import "time"
 
-// standing is what the checks so far have made of a target.
+// healthState is the health of a target after the checks so far.
 type standing struct {
 	state        string // initial, healthy, unhealthy
 	reason, text string
@@ -10,7 +10,7 @@ type standing struct {
 	failed       int // in a row, while not unhealthy
 }
 
-// The reasons and texts of a target that has not been judged yet.
+// Reasons of a target before its first check result.
 const (
 	registering   = "Elb.RegistrationInProgress"
 	initialChecks = "Elb.InitialHealthChecking"
@@ -24,9 +24,8 @@ func (s standing) shows(o standing) bool {
 	return s.state == o.state && s.reason == o.reason && s.text == o.text
 }
 
-// after is the standing after one more check. One passing check is enough for a
-// target that has not been judged; the healthy threshold counts only for the way
-// back from unhealthy.
+// afterCheck returns the health state after one more check. One passing check is enough for a
+// target without a check result. The healthy threshold counts only for a target that was unhealthy.
 func (s standing) after(r result, c *check) standing {
 	switch {
 	case r.ok && s.state == "unhealthy":
@@ -45,9 +44,9 @@ func (s standing) after(r result, c *check) standing {
 	return standing{state: "unhealthy", reason: r.reason, text: r.text}
 }
 
-// course is a target's way through its checks: where it stands and when the next
-// check begins. While the source stays the same, all that will happen follows
-// from it, so that checks that change nothing need not be done one by one.
+// checkSchedule holds a target's health state and the time of its next check. While the source
+// stays the same, all later results follow from it. Checks that change nothing therefore need not
+// run one by one.
 type course struct {
 	standing
 	next  time.Time
@@ -55,9 +54,8 @@ type course struct {
 	check *check
 }
 
-// advance does the checks that end by limit, or all to come if forever is set,
-// up to the first one that changes what DescribeTargetHealth shows. It reports
-// when that is.
+// runChecks runs the checks that end by limit, or all later checks if forever is set. It stops at
+// the first check that changes the output of DescribeTargetHealth, and returns its time.
 func (c *course) advance(limit time.Time, forever bool) (at time.Time, changed bool) {
 	for {
 		r := c.src.probe(c.next, c.check)

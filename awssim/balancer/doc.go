@@ -1,20 +1,17 @@
-// Package balancer is what Elastic Load Balancing does by itself over time:
-// targets that are registered, checked, healthy, unhealthy and drained, rules
-// that reach the nodes a moment after they were written, and the routing of one
+// Package balancer simulates the behaviour of Elastic Load Balancing over time. It registers,
+// checks and drains targets, delays changed rules on their way to the nodes, and routes each
 // request.
 //
-// The routing lives in [Table], an immutable snapshot of one load balancer. Its
-// [Table.Decide] is the only routing code of the simulator: sockets and modelled
-// callers use the same. [Law] publishes a new table at each change; readers load
-// it without any lock.
+// [Table] does the routing. It is an immutable snapshot of one load balancer. [Table.Decide] is the
+// only routing code of the simulator; sockets and modelled callers both use it. [Controller]
+// publishes a new table at each change. Readers load it without a lock.
 //
-// Health checks of modelled images cost nothing while nothing changes: the law
-// works out at which check the next change of state will be and waits for that
-// one only. Images that are not modelled are probed through
-// [world.ProbeTarget] and [Law.Probed].
+// Health checks of modelled images cost no time while their result stays the same: the controller
+// calculates which check changes the state next, and waits only for that check. Images that are not
+// modelled are probed through [world.ProbeTarget] and [Controller.RecordProbe].
 //
-// The package knows no API: shapes, limits and refusals are the room's
-// (awssim/elbv2). It carries no request either; that is the data plane's.
+// The package has no API: awssim/elbv2 holds shapes, limits and refusals. It carries no requests:
+// awssim/dataplane does.
 //
-// Start reading at [Table.Decide], then at [Law].
+// Start reading at [Table.Decide], then at [Controller].
 package balancer

@@ -12,8 +12,8 @@ import (
 type GroupView struct {
 	ARN, Name string
 	Targets   []TargetView // in order of registration, draining ones too
-	// FailOpen: fewer targets are healthy than the group asks for, so that all of
-	// its targets take requests.
+	// FailOpen is set if fewer targets are healthy than the group requires. Then all of its targets
+	// take requests.
 	FailOpen bool
 
 	takes     []int // indexes of the targets that take new requests
@@ -25,15 +25,15 @@ type GroupView struct {
 	turn      *atomic.Uint64 // shared by all views of the group
 }
 
-// TargetView is a target in a [Table]. The facts about its task are those of the
-// time at which the table was published.
+// TargetView is a target in a [Table]. The data of its task is that of the time at which the table
+// was published.
 type TargetView struct {
 	ID      string // as registered: an address or an instance id
 	Port    int32
 	Zone    string
 	State   string
 	Reason  string
-	Address netip.Addr // where to connect; zero if nobody knows
+	Address netip.Addr // where to connect; zero if unknown
 
 	Task      string // ARN, "" if no task is behind the address
 	TaskID    string
@@ -46,7 +46,7 @@ type TargetView struct {
 	rampFrom, rampEnd time.Time
 }
 
-// Taking are the targets that take new requests, in order.
+// TakingTargets returns the targets that take new requests, in order.
 func (g *GroupView) Taking() []*TargetView {
 	out := make([]*TargetView, 0, len(g.takes))
 	for _, i := range g.takes {
@@ -55,7 +55,7 @@ func (g *GroupView) Taking() []*TargetView {
 	return out
 }
 
-// pick chooses among the targets that take requests; nil if there are none.
+// pickTarget chooses among the targets that take requests. It returns nil if there are none.
 func (g *GroupView) pick(at time.Time, d Draw) *TargetView {
 	n := len(g.takes)
 	switch {
@@ -71,8 +71,8 @@ func (g *GroupView) pick(at time.Time, d Draw) *TargetView {
 	return &g.Targets[g.takes[min(int(d.Target*float64(n)), n-1)]]
 }
 
-// idlest is the target with the fewest open requests; of several the next in
-// turn, or the one that is drawn.
+// pickLeastOutstanding returns the target with the fewest open requests. Among equal targets it
+// returns the next in turn, or the one at the random number.
 func (g *GroupView) idlest(d Draw) *TargetView {
 	n := len(g.takes)
 	first := int((g.turn.Add(1) - 1) % uint64(n))
@@ -89,7 +89,7 @@ func (g *GroupView) idlest(d Draw) *TargetView {
 	return best
 }
 
-// golden steps through [0,1) so that any number of steps is spread evenly.
+// goldenRatio steps through [0,1) so that any number of steps is spread evenly.
 const golden = 0.6180339887498949
 
 func (g *GroupView) pickRamping(at time.Time, d Draw) *TargetView {
@@ -110,8 +110,8 @@ func (g *GroupView) pickRamping(at time.Time, d Draw) *TargetView {
 	return &g.Targets[g.takes[len(g.takes)-1]]
 }
 
-// mass is the sum of the weights of the targets that take requests. It is never
-// 0 while there is one.
+// totalWeight returns the sum of the weights of the targets that take requests. It is above 0 while
+// there is such a target.
 func (g *GroupView) mass(at time.Time) float64 {
 	sum := 0.0
 	for _, i := range g.takes {
@@ -120,11 +120,11 @@ func (g *GroupView) mass(at time.Time) float64 {
 	return sum
 }
 
-// leastRamp is the share of a full one that a target in slow start begins with.
+// minRampWeight is the weight with which a target in slow start begins, relative to a full one.
 const leastRamp = 0.01
 
-// ramp is a target's weight among its peers: 1, or less during slow start, when
-// it grows linearly with time.
+// rampWeight returns a target's weight among its peers: 1, or less during slow start. Slow start
+// raises it linearly with time.
 func (t *TargetView) ramp(at time.Time) float64 {
 	if t.rampEnd.IsZero() || !at.Before(t.rampEnd) {
 		return 1

@@ -8,8 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Law is the load balancers of a world. Make one per world, before its first
-// step.
+// Controller runs the load balancers of a world. Create one per world, before its first step.
 type Law struct {
 	w      *world.World
 	tables sync.Map // tableKey -> *atomic.Pointer[Table]
@@ -20,7 +19,7 @@ type tableKey struct {
 	arn string
 }
 
-// New adds the law to a world.
+// New adds the controller to a world.
 func New(w *world.World) *Law {
 	l := &Law{w: w}
 	w.Watch(l.watch)
@@ -32,8 +31,8 @@ func New(w *world.World) *Law {
 	return l
 }
 
-// Table is what a load balancer routes by now; nil if there is no such load
-// balancer. It takes no lock of the world.
+// Table returns the current routing of a load balancer, or nil if the load balancer does not exist.
+// It takes no lock of the world.
 func (l *Law) Table(key world.Key, loadBalancerARN string) *Table {
 	if p, ok := l.tables.Load(tableKey{key, loadBalancerARN}); ok {
 		return p.(*atomic.Pointer[Table]).Load()
@@ -51,7 +50,7 @@ func (l *Law) store(key world.Key, arn string, t *Table) {
 	p.(*atomic.Pointer[Table]).Store(t)
 }
 
-// forget drops the tables of a Region that begins anew.
+// dropTables drops the tables of a Region that is created again.
 func (l *Law) forget(key world.Key) {
 	l.tables.Range(func(k, _ any) bool {
 		if k.(tableKey).key == key {
@@ -61,34 +60,35 @@ func (l *Law) forget(key world.Key) {
 	})
 }
 
-// Follower is told, within the step, what modelled callers need to know.
+// Follower receives, within the step, the changes that modelled callers need.
 type Follower interface {
-	// Published: the load balancer routes by t from now on; nil: it is gone.
+	// TablePublished reports that the load balancer routes by t from now on; nil means that it was
+	// deleted.
 	Published(tx *world.Tx, t *Table)
-	// Task: something about a task behind one of its targets has changed.
+	// TaskChanged reports a change of a task behind one of its targets.
 	Task(tx *world.Tx, t *world.Task)
 }
 
-// Follow tells f of everything that happens to a load balancer from now on, in
-// the order in which followers came.
+// AddFollower reports every later change of a load balancer to f. Followers are called in the order
+// in which they were added.
 func (l *Law) Follow(tx *world.Tx, loadBalancerARN string, f Follower) {
 	s := stateOf(tx)
 	s.followers[loadBalancerARN] = append(s.followers[loadBalancerARN], f)
 }
 
-// state is the law's own notes on a Region.
+// state is the private state of the controller in a Region.
 type state struct {
 	balancers map[string]*live           // by ARN
 	groups    map[string]*groupNote      // by ARN
 	targets   map[string][]*world.Target // by target id, and by the task's ARN
 	followers map[string][]Follower      // by load balancer ARN
 
-	listeners queue[*world.Listener] // written, not yet on their way to the nodes
-	views     queue[*groupNote]      // to be seen anew
+	listeners queue[*world.Listener] // written, not yet sent to the nodes
+	views     queue[*groupNote]      // to be built again
 	publish   queue[*live]
 	tasks     queue[*world.Task]
 
-	freed     []int // places of addresses that were given back
+	freed     []int // indexes of released addresses
 	addresses int
 }
 
@@ -101,7 +101,7 @@ func stateOf(tx *world.Tx) *state {
 	return s
 }
 
-// queue keeps each thing once, in the order in which they first came.
+// queue holds each value once, in the order in which they were first added.
 type queue[T comparable] struct {
 	in   map[T]bool
 	list []T
@@ -145,7 +145,7 @@ func (l *Law) watch(tx *world.Tx, c world.Change) {
 	}
 }
 
-// settle publishes what the step has changed. It changes no fact.
+// publishChanges publishes the changes of the step. It changes no resource.
 func (l *Law) settle(tx *world.Tx) {
 	s := stateOf(tx)
 	for _, n := range s.views.take() {

@@ -8,22 +8,22 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// live is a load balancer as its nodes know it, which may lag behind the facts.
+// nodeState is a load balancer as its nodes know it. It may lag behind the API state.
 type live struct {
 	lb        *world.LoadBalancer
 	gone      bool
 	listeners []*listenerView // by port
-	slots     map[string]int  // group ARN -> place in views; places are never given twice
+	slots     map[string]int  // group ARN -> index in views; an index is never used twice
 	views     []*GroupView    // by slot
-	refers    []string        // groups that the facts forward to
-	uses      []string        // groups that facts or nodes forward to
+	refers    []string        // groups that the rules in the API state forward to
+	uses      []string        // groups that the rules or the nodes forward to
 	writes    map[string]int  // listener ARN -> number of the newest write
 	reached   map[string]int  // listener ARN -> number of the write that the nodes have
 	version   int
 	told      map[int32]string // ports of the last ListenersChanged
 }
 
-// live is the law's side of a load balancer; nil for one that is long gone.
+// nodeStateOf returns the node state of a load balancer, or nil if the load balancer was deleted.
 func (s *state) live(tx *world.Tx, lb *world.LoadBalancer) *live {
 	b := s.balancers[lb.ARN]
 	if _, ok := tx.LoadBalancers.Get(lb.ARN); ok && b == nil {
@@ -43,8 +43,8 @@ func (b *live) slot(arn string) int {
 	return i
 }
 
-// listenerChanged waits until all writes of the step have been seen, so that a
-// listener written several times in one step is sent to the nodes once.
+// listenerChanged defers the work until all writes of the step are done. A listener that is written
+// several times in one step is thus sent to the nodes once.
 func (l *Law) listenerChanged(tx *world.Tx, s *state, kind world.ChangeKind, ls *world.Listener) {
 	switch {
 	case kind == world.NodesChanged:
@@ -57,9 +57,8 @@ func (l *Law) listenerChanged(tx *world.Tx, s *state, kind world.ChangeKind, ls 
 	}
 }
 
-// write sends what is written about a listener to the nodes. What they did not
-// know at all reaches them at once, a changed rule after a drawn delay; the
-// newest write wins in whatever order they arrive.
+// sendListener sends a written listener to the nodes. A new listener reaches them at once, a
+// changed rule after a random delay. The newest write wins, whatever the order of arrival.
 func (l *Law) write(tx *world.Tx, s *state, ls *world.Listener) {
 	b := s.live(tx, ls.Balancer)
 	if b == nil {
@@ -88,7 +87,7 @@ func (l *Law) write(tx *world.Tx, s *state, ls *world.Listener) {
 	})
 }
 
-// known is the listener as the nodes know it, or nil.
+// knownListener returns the listener as the nodes know it, or nil.
 func (b *live) known(arn string) *listenerView {
 	for _, v := range b.listeners {
 		if v.arn == arn {
@@ -98,7 +97,7 @@ func (b *live) known(arn string) *listenerView {
 	return nil
 }
 
-// reach makes the nodes route by a view from now on.
+// applyView makes the nodes route by a view from now on.
 func (l *Law) reach(tx *world.Tx, s *state, b *live, view *listenerView, n int) {
 	if n <= b.reached[view.arn] {
 		return
@@ -120,8 +119,8 @@ func (l *Law) drop(tx *world.Tx, s *state, b *live, arn string) {
 	s.publish.add(b)
 }
 
-// refer notes which groups the rules of a load balancer forward to: a group is
-// behind the one load balancer whose rules name it.
+// noteReferences records the groups to which the rules of a load balancer forward. A group belongs
+// to the one load balancer whose rules name it.
 func (l *Law) refer(tx *world.Tx, s *state, lb *world.LoadBalancer) {
 	b := s.live(tx, lb)
 	if b == nil {
@@ -163,8 +162,8 @@ func groupsOf(r *world.Rule) []string {
 	return out
 }
 
-// used notes which groups are in use: those that a rule names, or that nodes
-// still send requests to. Groups that came or went are looked at.
+// updateUses records the groups in use: those that a rule names, and those to which nodes still
+// send requests. It places the targets of added and removed groups again.
 func (l *Law) used(tx *world.Tx, s *state, b *live) {
 	now := slices.Clone(b.refers)
 	for _, v := range b.listeners {
@@ -200,7 +199,7 @@ func (l *Law) used(tx *world.Tx, s *state, b *live) {
 	}
 }
 
-// table is a new snapshot. Views that have not changed are shared with the last.
+// newTable returns a new snapshot. It shares unchanged views with the previous table.
 func (b *live) table(tx *world.Tx) *Table {
 	b.version++
 	k := tx.Knobs()
@@ -211,8 +210,8 @@ func (b *live) table(tx *world.Tx) *Table {
 	}
 }
 
-// balancerChanged follows a load balancer that came, became active, got or lost
-// listeners or zones, or went.
+// balancerChanged handles a load balancer that was created, became active, changed listeners or
+// zones, or was deleted.
 func (l *Law) balancerChanged(tx *world.Tx, s *state, lb *world.LoadBalancer) {
 	b := s.live(tx, lb)
 	if b == nil {
@@ -234,7 +233,7 @@ func (l *Law) balancerChanged(tx *world.Tx, s *state, lb *world.LoadBalancer) {
 	s.publish.add(b)
 }
 
-// tellListeners lets the data plane's sockets follow.
+// emitListeners reports the listeners to the data plane if their ports changed.
 func (b *live) tellListeners(tx *world.Tx) {
 	ports := map[int32]string{}
 	if b.lb.State == "active" && b.lb.Type != "network" {

@@ -9,9 +9,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Add puts a new load balancer into the world: it gets an address, a DNS name
-// and, after a drawn delay, becomes active. The caller fills in ARN, name, type,
-// zones, subnets and attributes.
+// Add creates a load balancer in the world. It sets an address and a DNS name, and makes it active
+// after a random delay. The caller sets ARN, name, type, zones, subnets and attributes.
 func (l *Law) Add(tx *world.Tx, lb *world.LoadBalancer) {
 	lb.Address = stateOf(tx).takeAddress(tx.Index)
 	lb.DNSName = lb.Address
@@ -41,7 +40,7 @@ func activate(tx *world.Tx, lb *world.LoadBalancer) {
 	tx.Changed(world.BalancerChanged, lb)
 }
 
-// Remove takes a load balancer and its listeners out of the world.
+// Remove deletes a load balancer and its listeners.
 func (l *Law) Remove(tx *world.Tx, lb *world.LoadBalancer) {
 	for _, ls := range slices.Clone(lb.Listeners) {
 		tx.RemoveListener(ls)
@@ -53,7 +52,7 @@ func (l *Law) Remove(tx *world.Tx, lb *world.LoadBalancer) {
 	tx.Changed(world.BalancerChanged, lb)
 }
 
-// amazonName is a DNS name as AWS gives it. It resolves to nothing here.
+// awsDNSName returns a DNS name in AWS's form. It does not resolve in the simulator.
 func amazonName(tx *world.Tx, lb *world.LoadBalancer) string {
 	digits := tx.NewDigits("load balancer name", 10)
 	if lb.Type == "network" {
@@ -62,8 +61,9 @@ func amazonName(tx *world.Tx, lb *world.LoadBalancer) string {
 	return lb.Name + "-" + digits + "." + tx.Key.Region + ".elb.amazonaws.com"
 }
 
-// The addresses of load balancers are the upper part of the default network:
-// 127.16.240.1 and upward. Freed ones are used again when the rest is gone.
+// balancerAddresses is the number of load balancer addresses. They are the upper part of the
+// default network, from 127.16.240.1 upward. Released addresses are used again when no other one is
+// free.
 const addressPlaces = 16*256 - 2
 
 func (s *state) takeAddress(region int) string {
@@ -95,10 +95,9 @@ func placeOf(address string) int {
 	return int(binary.BigEndian.Uint16(b[2:])) - 240*256
 }
 
-// Bound takes from the data plane where a listener's socket really is ("" for
-// nowhere). While all ports of a load balancer are bound at its own address and
-// at their own numbers, its DNS name is the plain address; else it is the
-// "host:port" of the first listener that had to move.
+// SetBound records where a listener's socket is; "" means that it has none. If all ports of a load
+// balancer are bound at its own address and at their own numbers, its DNS name is that address.
+// Otherwise it is the "host:port" of the first listener that is bound elsewhere.
 func (l *Law) Bound(tx *world.Tx, lbARN string, port int32, addr string) {
 	lb, ok := tx.LoadBalancers.Get(lbARN)
 	if !ok {

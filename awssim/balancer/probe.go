@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// mustProbe reports whether the target's answers can only be had by asking: its
-// image is a Go handler or a program of the host, and there is a data plane. In
-// virtual time such an image counts as one that answers 200.
+// mustProbe reports whether the target's answers must be measured: its image is a Go handler or a
+// program of the host, and there is a data plane. In virtual time such an image counts as one that
+// answers 200.
 func (l *Law) mustProbe(tx *world.Tx, t *world.Target, c *check) bool {
 	if !tx.Listening() || t.Task == nil {
 		return false
@@ -19,7 +19,7 @@ func (l *Law) mustProbe(tx *world.Tx, t *world.Target, c *check) bool {
 	return container != nil && !container.Behaviour.Modelled()
 }
 
-// ask has the data plane probe a target now, and again after each interval.
+// requestProbe makes the data plane probe a target now, and again after each interval.
 func (l *Law) ask(tx *world.Tx, t *world.Target, n *note) {
 	n.n++
 	c := n.course.check
@@ -34,8 +34,8 @@ func (l *Law) ask(tx *world.Tx, t *world.Target, n *note) {
 	l.later(tx, t, n, c.interval, func(tx *world.Tx) { l.ask(tx, t, n) })
 }
 
-// Probed takes the answer to a [world.ProbeTarget]: the status code, or why there
-// was none. A late answer to an earlier probe is ignored.
+// RecordProbe records the answer to a [world.ProbeTarget]: the status code, or the error. It
+// ignores the answer to an earlier probe.
 func (l *Law) Probed(tx *world.Tx, p world.ProbeTarget, status int, err error) {
 	g, ok := tx.TargetGroups.Get(p.Group)
 	if !ok {

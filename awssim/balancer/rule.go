@@ -24,7 +24,7 @@ type ruleView struct {
 	port       int32
 }
 
-// forwardView is a weighted forward; slots are places in Table.groups.
+// forwardView is a weighted forward. Its slots are indexes of Table.groups.
 type forwardView struct {
 	shares    []shareView
 	total     int64
@@ -37,8 +37,7 @@ type shareView struct {
 	weight int64
 }
 
-// viewOf makes the immutable view of a listener. slot gives a target group its
-// place.
+// viewOf builds the immutable view of a listener. slot returns the index of a target group.
 func viewOf(l *world.Listener, slot func(arn string) int) *listenerView {
 	v := &listenerView{arn: l.ARN, port: l.Port, rules: make([]ruleView, 0, len(l.Rules))}
 	for _, r := range l.Rules {
@@ -76,7 +75,7 @@ func forwardViewOf(f *world.Forward, slot func(string) int) *forwardView {
 	return v
 }
 
-// slots are the places of the groups that the listener forwards to.
+// groupSlots returns the indexes of the groups to which the listener forwards.
 func (l *listenerView) slots() []int {
 	var out []int
 	for _, r := range l.rules {
@@ -92,7 +91,7 @@ func (l *listenerView) slots() []int {
 	return out
 }
 
-// match is the first rule whose conditions all hold. The default rule has none.
+// firstRule returns the first rule whose conditions all match. The default rule has no condition.
 func (l *listenerView) match(r *Request) *ruleView {
 	for i := range l.rules {
 		if l.rules[i].holds(r) {
@@ -111,7 +110,7 @@ func (v *ruleView) holds(r *Request) bool {
 	return true
 }
 
-// answer is the decision of a rule that does not forward.
+// ownAnswer returns the decision of a rule that does not forward.
 func (v *ruleView) answer(dec Decision, r *Request) Decision {
 	dec.Rule = v.arn
 	switch {
@@ -125,7 +124,7 @@ func (v *ruleView) answer(dec Decision, r *Request) Decision {
 	return dec
 }
 
-// choose is the slot that x of [0,1) falls on, by weight; -1 if all weigh 0.
+// chooseSlot returns the slot at x of [0,1), by weight. It returns -1 if all weights are 0.
 func (f *forwardView) choose(x float64) int {
 	if f.total == 0 {
 		return -1
@@ -156,8 +155,8 @@ func (f *forwardView) fractions(t *Table) []GroupShare {
 	return out
 }
 
-// location fills in a redirect, with the placeholders that AWS knows. A part
-// that was not given stays the request's own.
+// redirectLocation fills in a redirect with AWS's placeholders. A part that the redirect leaves out
+// stays that of the request.
 func location(to *world.Redirect, r *Request, port int32) string {
 	host, ownPort := splitHost(r.Host)
 	if ownPort == "" {
@@ -179,7 +178,7 @@ func location(to *world.Redirect, r *Request, port int32) string {
 	return url
 }
 
-// splitHost cuts the port off a Host header.
+// splitHost splits the port from a Host header.
 func splitHost(host string) (name, port string) {
 	i := strings.LastIndexByte(host, ':')
 	if i < 0 || strings.HasSuffix(host, "]") {

@@ -2,14 +2,14 @@ package balancer
 
 import "time"
 
-// Outcome is one thing that can become of a request, and how likely it is.
+// Outcome is one possible result of a request, with its probability.
 type Outcome struct {
 	Share float64 // in (0,1]
 	Decision
 }
 
-// Shares is the exact distribution of [Table.Decide] over all draws: what the
-// requests of many callers like r become. The shares sum to 1.
+// Shares returns the exact distribution of [Table.Decide] over all random numbers, for many
+// requests like r. The shares sum to 1.
 func (t *Table) Shares(port int32, r Request) []Outcome {
 	if r.At.IsZero() {
 		r.At = t.At
@@ -26,7 +26,7 @@ func (t *Table) Shares(port int32, r Request) []Outcome {
 	return t.spread(rule.forward, dec, &r)
 }
 
-// spread is forward for every draw at once.
+// forwardShares is [Table.forwardRequest] for all random numbers together.
 func (t *Table) spread(f *forwardView, dec Decision, r *Request) []Outcome {
 	if slot, stuck := t.stuckGroup(f, r); stuck {
 		return t.groups[slot].spread(nil, 1, f, dec, r)
@@ -66,8 +66,8 @@ func (g *GroupView) spread(out []Outcome, share float64, f *forwardView, dec Dec
 	return out
 }
 
-// Ramps reports until when the shares of some group of the table move with time
-// because of slow start; zero if none does after at.
+// RampsUntil returns the time until which slow start changes the shares of a group in the table. It
+// returns zero if there is none after at.
 func (t *Table) Ramps(at time.Time) time.Time {
 	var till time.Time
 	for _, g := range t.groups {

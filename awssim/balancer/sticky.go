@@ -19,8 +19,8 @@ const (
 	TargetCookieCORS = "AWSALBCORS"
 )
 
-// stuckGroup is the slot of the group that the request's cookie names, if the
-// rule keeps clients in their group and the group is still one of the rule's.
+// stuckGroup returns the slot of the group that the request's cookie names. The rule must be
+// sticky, and the group must still belong to it.
 func (t *Table) stuckGroup(f *forwardView, r *Request) (slot int, ok bool) {
 	if !f.sticky || len(f.shares) < 2 {
 		return 0, false
@@ -40,8 +40,8 @@ func (t *Table) stuckGroup(f *forwardView, r *Request) (slot int, ok bool) {
 	return 0, false
 }
 
-// stuckTarget is the target that the request's cookie names, if the group keeps
-// clients with their target and the target takes requests.
+// stuckTarget returns the target that the request's cookie names. The group must be sticky, and the
+// target must take requests.
 func (g *GroupView) stuckTarget(r *Request) *TargetView {
 	if !g.sticky {
 		return nil
@@ -58,7 +58,7 @@ func (g *GroupView) stuckTarget(r *Request) *TargetView {
 	return nil
 }
 
-// cookies are those to set on the answer. AWS renews them with each answer.
+// stickyCookies returns the cookies to set on the answer. AWS renews them with each answer.
 func cookies(f *forwardView, g *GroupView, t *TargetView, r *Request) []*http.Cookie {
 	var out []*http.Cookie
 	if f.sticky && len(f.shares) > 1 {
@@ -78,8 +78,8 @@ func appendPair(out []*http.Cookie, name, cors string, hash uint64, r *Request, 
 	return append(out, own, &twin)
 }
 
-// cookieValue holds all that is needed to read it again, so that any node, and
-// any later table, understands it: what it names, and until when.
+// cookieValue encodes the group or target and the expiry. It needs no stored state: any node and
+// any later table can read it.
 func cookieValue(hash uint64, till time.Time) string {
 	var b [20]byte
 	binary.BigEndian.PutUint64(b[0:], hash)
@@ -88,8 +88,8 @@ func cookieValue(hash uint64, till time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// readCookie reads what a cookie of the request names. One that is broken or
-// too old counts as absent.
+// readCookie returns the hash in a cookie of the request. A broken or expired cookie counts as
+// absent.
 func readCookie(r *Request, names ...string) (hash uint64, ok bool) {
 	for _, name := range names {
 		for _, line := range r.Header["Cookie"] {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Table is all that one load balancer needs to route a request. It never
-// changes; a change of anything in it makes another table.
+// Table holds all data with which one load balancer routes requests. It is immutable; each change
+// creates another table.
 type Table struct {
 	Balancer string    // ARN
 	Type     string    // application, network
@@ -16,18 +16,18 @@ type Table struct {
 	Version  int       // counts the tables of this load balancer, from 1
 
 	listeners []*listenerView // by port
-	groups    []*GroupView    // by slot; nil where nothing refers to it any more
+	groups    []*GroupView    // by slot; nil if no rule refers to it
 	knobs     stickyKnobs
 }
 
-// stickyKnobs are the two things about stickiness that AWS does not document.
+// stickySettings are the two properties of stickiness that AWS does not document.
 type stickyKnobs struct {
 	keepsZeroWeight bool // a sticky client stays with its group at weight 0
 	keepsEmpty      bool // … and with a group that has no target left
 }
 
-// Request is what a decision reads of a request. Header holds canonical names,
-// as net/http has them.
+// Request holds the parts of a request that a decision reads. Header holds canonical names, as in
+// net/http.
 type Request struct {
 	Method   string
 	Scheme   string // http, https
@@ -39,7 +39,7 @@ type Request struct {
 	At       time.Time // zero: the time of the table
 }
 
-// RequestOf is the decision's view of an HTTP request that arrived at a socket.
+// RequestOf converts an HTTP request that arrived at a socket.
 func RequestOf(r *http.Request, at time.Time) Request {
 	scheme := "http"
 	if r.TLS != nil {
@@ -52,32 +52,32 @@ func RequestOf(r *http.Request, at time.Time) Request {
 	}
 }
 
-// InTurn as a target draw takes the group's targets one after the other.
+// InTurn as [Random].Target selects the group's targets one after the other.
 const InTurn = -1
 
-// Draw holds the numbers that stand for chance, evenly drawn from [0,1).
+// Random holds the random numbers of one decision, evenly distributed in [0,1).
 type Draw struct {
 	Group  float64 // which target group of a weighted forward
 	Target float64 // which target of the group; InTurn: the next one
-	// Outstanding, if set, is the number of requests that a target has open; it
-	// is asked in groups whose algorithm is least_outstanding_requests.
+	// Outstanding, if set, returns the number of open requests of a target. It is called for groups
+	// with the algorithm least_outstanding_requests.
 	Outstanding func(*TargetView) int
 }
 
-// Kind is what a load balancer does with a request.
+// Kind is the kind of a decision.
 type Kind uint8
 
 const (
-	// Refuse: nothing listens on that port.
+	// Refuse: no listener has that port.
 	Refuse Kind = iota
-	// Forward: the request goes to Decision.Target.
+	// Forward: the request is sent to Decision.Target.
 	Forward
 	// Redirect: answered with Decision.Location.
 	Redirect
 	// Fixed: answered with Decision.Body.
 	Fixed
-	// Unavailable: answered 503 by the load balancer itself, because the group
-	// has no target to send it to, or no group has weight.
+	// Unavailable: the load balancer itself answers 503, because the group has no target that takes
+	// requests, or all weights are 0.
 	Unavailable
 )
 
@@ -85,7 +85,7 @@ func (k Kind) String() string {
 	return [...]string{"refuse", "forward", "redirect", "fixed", "unavailable"}[k]
 }
 
-// Decision is what becomes of one request.
+// Decision is the routing result of one request.
 type Decision struct {
 	Kind     Kind
 	Listener string      // ARN
@@ -100,15 +100,14 @@ type Decision struct {
 	Body        string // for Fixed
 	Reason      string // for Refuse and Unavailable: a few words
 
-	// Cookies are to be set on the answer of the target.
+	// Cookies are the cookies to set on the target's answer.
 	Cookies []*http.Cookie
 
-	connection bool // a network load balancer sends connections on: it answers nothing itself
+	connection bool // set for a network load balancer, which forwards connections and never answers itself
 }
 
-// Decide routes one request that came in at a listener's port; at a network load
-// balancer's, one connection. It takes no lock and, without stickiness, allocates
-// nothing.
+// Decide routes one request that arrived at a listener's port; for a network load balancer, one
+// connection. It takes no lock. Without stickiness it allocates no memory.
 func (t *Table) Decide(port int32, r Request, d Draw) Decision {
 	if r.At.IsZero() {
 		r.At = t.At
@@ -125,7 +124,7 @@ func (t *Table) Decide(port int32, r Request, d Draw) Decision {
 	return t.forward(rule.forward, dec, &r, d)
 }
 
-// enter finds the listener, or says why there is none.
+// findListener returns the listener of a port, or a decision with the reason why there is none.
 func (t *Table) enter(port int32) (*listenerView, Decision) {
 	if t.State != "active" {
 		return nil, Decision{Kind: Refuse, Reason: "the load balancer is " + t.State}
@@ -138,7 +137,7 @@ func (t *Table) enter(port int32) (*listenerView, Decision) {
 	return nil, Decision{Kind: Refuse, Reason: "no listener on this port"}
 }
 
-// forward chooses the group, then the target.
+// forwardRequest chooses the group, then the target.
 func (t *Table) forward(f *forwardView, dec Decision, r *Request, d Draw) Decision {
 	slot, stuck := t.stuckGroup(f, r)
 	if !stuck {
@@ -169,7 +168,7 @@ func unavailable(dec Decision, reason string) Decision {
 	return dec
 }
 
-// Ports are the ports that a request can come in at, in ascending order.
+// Ports returns the listeners' ports in ascending order.
 func (t *Table) Ports() []int32 {
 	ports := make([]int32, 0, len(t.listeners))
 	for _, l := range t.listeners {
@@ -178,8 +177,8 @@ func (t *Table) Ports() []int32 {
 	return ports
 }
 
-// Group is the view of a target group that some rule forwards to, or nil. It
-// must not be changed.
+// Group returns the view of a target group to which a rule forwards, or nil. The caller must not
+// change it.
 func (t *Table) Group(arn string) *GroupView {
 	for _, g := range t.groups {
 		if g != nil && g.ARN == arn {
@@ -189,9 +188,8 @@ func (t *Table) Group(arn string) *GroupView {
 	return nil
 }
 
-// Weights are the shares that a rule gives to its groups in this table, as
-// fractions of the whole in the rule's order; nil for a rule that does not
-// forward or is not in the table.
+// Weights returns the shares of a rule's groups in this table, as fractions of the whole, in the
+// rule's order. It returns nil for a rule that does not forward or is not in the table.
 func (t *Table) Weights(rule string) []GroupShare {
 	for _, l := range t.listeners {
 		for _, r := range l.rules {
@@ -209,7 +207,7 @@ type GroupShare struct {
 	Share float64
 }
 
-// Groups are the views of all groups that rules forward to.
+// Groups returns the views of all groups to which rules forward.
 func (t *Table) Groups() []*GroupView {
 	out := make([]*GroupView, 0, len(t.groups))
 	for _, g := range t.groups {

@@ -7,28 +7,28 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// phase is what the law is doing about a target.
+// phase is the controller's current work on a target.
 type phase uint8
 
 const (
-	idle        phase = iota // not in use: nothing
-	registers                // the registration is under way
+	idle        phase = iota // the target is not in use
+	registers                // the registration is in progress
 	checks                   // checked by calculation
 	probes                   // checked by the data plane
 	drains                   // until the deregistration delay has passed
 	notRegarded              // health checks are switched off
 )
 
-// note is the law's notes on a target.
+// targetNote is the controller's private state of a target.
 type note struct {
 	phase             phase
-	event             world.Event // what comes next
+	event             world.Event // the next event
 	course            course
 	n                 int // probes so far
 	rampFrom, rampEnd time.Time
 }
 
-// noteOf is the note on a target; a target that was registered (again) has none.
+// noteOf returns the note of a target. A target that was registered (again) gets a new one.
 func (s *state) noteOf(t *world.Target) *note {
 	if n, ok := t.Law.(*note); ok {
 		return n
@@ -48,7 +48,7 @@ func (s *state) enter(key string, t *world.Target) {
 	}
 }
 
-// leave forgets a target.
+// dropTarget deletes the note of a target.
 func (s *state) leave(tx *world.Tx, t *world.Target) {
 	if n, ok := t.Law.(*note); ok {
 		tx.Cancel(n.event)
@@ -69,7 +69,7 @@ func (s *state) strike(key string, t *world.Target) {
 	s.targets[key] = rest
 }
 
-// behindTask are the targets that a task is behind, in order of registration.
+// targetsOfTask returns the targets of a task, in order of registration.
 func (s *state) behindTask(task *world.Task) []*world.Target {
 	var out []*world.Target
 	add := func(key string) {
@@ -99,7 +99,7 @@ func (l *Law) targetChanged(tx *world.Tx, s *state, t *world.Target) {
 	l.place(tx, s, n, t)
 }
 
-// taskChanged looks at the targets of a task again, since its answers may differ.
+// taskChanged checks the targets of a task again, because their answers may differ.
 func (l *Law) taskChanged(tx *world.Tx, s *state, task *world.Task) {
 	s.adopt(tx, task)
 	for _, t := range s.behindTask(task) {
@@ -111,7 +111,7 @@ func (l *Law) taskChanged(tx *world.Tx, s *state, task *world.Task) {
 	}
 }
 
-// adopt ties targets that were registered by address to a task that came later.
+// linkTask links targets that were registered by address to a task that started later.
 func (s *state) adopt(tx *world.Tx, task *world.Task) {
 	if !task.Address.IsValid() || tx.TasksByAddress[task.Address] != task {
 		return
@@ -124,8 +124,7 @@ func (s *state) adopt(tx *world.Tx, task *world.Task) {
 	}
 }
 
-// resettle looks at all targets of a group after something about the group's use
-// has changed.
+// placeTargets places all targets of a group again after a change of the group's use.
 func (l *Law) resettle(tx *world.Tx, s *state, n *groupNote) {
 	if n.group == nil {
 		return
@@ -136,14 +135,14 @@ func (l *Law) resettle(tx *world.Tx, s *state, n *groupNote) {
 	}
 }
 
-// The two ways in which a registered target gets no traffic and no checks.
+// Descriptions of a registered target that gets neither traffic nor checks.
 const (
 	notConfigured = "Target group is not configured to receive traffic from the load balancer"
 	zoneDisabled  = "Target is in an Availability Zone that is not enabled for the load balancer"
 )
 
-// place puts a target where it belongs: draining, unused, or on the way to being
-// checked. It does nothing to one that is there already.
+// placeTarget moves a target into its phase: draining, unused, or registering. It does not change a
+// target that is already in that phase.
 func (l *Law) place(tx *world.Tx, s *state, g *groupNote, t *world.Target) {
 	n := s.noteOf(t)
 	if t.State == "draining" {
@@ -169,7 +168,7 @@ func (l *Law) place(tx *world.Tx, s *state, g *groupNote, t *world.Target) {
 	}
 }
 
-// unused says why a target of the group is not in use, or nothing.
+// unusedReason returns why a target of the group is not in use, or "".
 func (g *groupNote) unused(t *world.Target) string {
 	why := notConfigured
 	for _, b := range g.behind {
@@ -184,8 +183,8 @@ func (g *groupNote) unused(t *world.Target) string {
 	return why
 }
 
-// later runs f after d unless the target is registered anew, or placed
-// elsewhere, before; at once if d is 0.
+// runLater runs f after d, at once if d is 0. It does not run f if the target is registered again
+// or placed elsewhere before.
 func (l *Law) later(tx *world.Tx, t *world.Target, n *note, d time.Duration, f func(*world.Tx)) {
 	tx.Cancel(n.event)
 	if d <= 0 {
@@ -211,7 +210,7 @@ func (l *Law) register(tx *world.Tx, g *groupNote, t *world.Target, n *note) {
 	l.later(tx, t, n, d, func(tx *world.Tx) { l.begin(tx, t, n, serial) })
 }
 
-// begin starts the checks of a target.
+// startChecks starts the health checks of a target.
 func (l *Law) begin(tx *world.Tx, t *world.Target, n *note, serial int) {
 	g := stateOf(tx).group(t.Group)
 	first := unjudged()
@@ -228,8 +227,8 @@ func (l *Law) begin(tx *world.Tx, t *world.Target, n *note, serial int) {
 	l.look(tx, t, n)
 }
 
-// look does the checks up to now, takes in what stands behind the target now,
-// and waits for the next check that will change its state.
+// advanceChecks runs the checks up to now, reads the target's current source, and waits for the
+// next check that changes the state.
 func (l *Law) look(tx *world.Tx, t *world.Target, n *note) {
 	for {
 		_, changed := n.course.advance(tx.Now(), false)
@@ -252,8 +251,8 @@ func (l *Law) look(tx *world.Tx, t *world.Target, n *note) {
 	}
 }
 
-// show writes the standing to the target, and lets one that became healthy
-// start slowly if the group wants that.
+// writeHealth writes the health state to the target. A target that became healthy enters slow start
+// if the group is configured for it.
 func (l *Law) show(tx *world.Tx, t *world.Target, n *note) {
 	st := n.course.standing
 	if st.state == "healthy" && t.State != "healthy" {
@@ -264,8 +263,8 @@ func (l *Law) show(tx *world.Tx, t *world.Target, n *note) {
 	tx.SetTarget(t, st.state, st.reason, st.text)
 }
 
-// slowStart is the end of a target's slow start; zero if it gets its full share
-// at once: it does where no healthy peer has finished its own.
+// slowStart returns the end of a target's slow start. It returns zero if the target gets its full
+// share at once: no healthy peer has finished its own slow start.
 func slowStart(tx *world.Tx, t *world.Target) time.Time {
 	d := seconds(t.Group.Attributes["slow_start.duration_seconds"], 0)
 	if d == 0 {
@@ -280,7 +279,7 @@ func slowStart(tx *world.Tx, t *world.Target) time.Time {
 	return time.Time{}
 }
 
-// recheck gives the targets of a group another health check.
+// changeCheck replaces the health check of a group's targets.
 func (l *Law) recheck(tx *world.Tx, s *state, g *groupNote, c *check) {
 	g.check = c
 	for _, t := range g.group.Targets {
@@ -303,9 +302,9 @@ func (l *Law) recheck(tx *world.Tx, s *state, g *groupNote, c *check) {
 	}
 }
 
-// drain waits for the deregistration delay, then removes the target and lets the
-// data plane close what is still open. The target is listed to the end of the
-// delay even if it is idle.
+// drainTarget waits for the deregistration delay, then removes the target and emits
+// [world.TargetGone], so that the data plane closes open connections. The target is listed until
+// the delay ends, even if it is idle.
 func (l *Law) drain(tx *world.Tx, t *world.Target, n *note) {
 	n.phase = drains
 	d := seconds(t.Group.Attributes["deregistration_delay.timeout_seconds"], 300)

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// truths are what must hold after every step about load balancers.
+// invariants returns the invariants of load balancers. They are checked after every step.
 func truths() []world.Check {
 	return []world.Check{
 		{Name: "weights are 0 to 999", Each: weightsInRange},
@@ -33,8 +33,8 @@ func weightsInRange(_ *world.Tx, c world.Change) error {
 	return nil
 }
 
-// noShareOnStopped: the task of a service has been deregistered before it is
-// STOPPED, so that no weight sends requests to it.
+// checkStoppedShare checks that the task of a service is deregistered before it is STOPPED, so that
+// no weight sends requests to it.
 func noShareOnStopped(tx *world.Tx, c world.Change) error {
 	task, ok := c.Object.(*world.Task)
 	if !ok || task.Service == nil || task.LastStatus != "STOPPED" {
@@ -49,7 +49,7 @@ func noShareOnStopped(tx *world.Tx, c world.Change) error {
 	return nil
 }
 
-// weighted reports whether some rule gives the group a share.
+// hasWeight reports whether a rule gives the group a weight above 0.
 func (n *groupNote) weighted() bool {
 	for _, b := range n.behind {
 		for _, l := range b.listeners {

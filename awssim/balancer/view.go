@@ -10,25 +10,25 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// groupNote is the law's notes on a target group.
+// groupNote is the controller's private state of a target group.
 type groupNote struct {
 	arn    string
-	group  *world.TargetGroup // nil once it is gone
-	behind []*live            // load balancers that use it
-	check  *check             // how its targets are checked, made ready
+	group  *world.TargetGroup // nil after it was deleted
+	behind []*live            // load balancers that use the group
+	check  *check             // prepared health check
 	turn   *atomic.Uint64
 	serial int // registrations so far
 	former []former
 }
 
-// former is a target that was deregistered, as the nodes still know it.
+// laggingTarget is a deregistered target to which the nodes still send requests.
 type former struct {
 	view TargetView
 	till time.Time
 }
 
-// formerOf is what the nodes still know of a target; nil if they know that it was
-// deregistered.
+// laggingOf returns the view of a deregistered target that the nodes still use. It returns nil if
+// they know of the deregistration.
 func (n *groupNote) formerOf(id string, port int32, now time.Time) *former {
 	for i := range n.former {
 		if f := &n.former[i]; f.view.ID == id && f.view.Port == port && f.till.After(now) {
@@ -38,8 +38,8 @@ func (n *groupNote) formerOf(id string, port int32, now time.Time) *former {
 	return nil
 }
 
-// lag lets the nodes go on with a target that was just deregistered, if they sent
-// requests to it (knob TargetPropagation).
+// keepAtNodes keeps a deregistered target in use at the nodes for the delay of the setting
+// TargetPropagation. It does so only if the nodes sent requests to the target.
 func (l *Law) lag(tx *world.Tx, n *groupNote, t *world.Target) {
 	k := tx.Knobs().TargetPropagation
 	n.former = slices.DeleteFunc(n.former, func(f former) bool {
@@ -60,7 +60,7 @@ func (l *Law) lag(tx *world.Tx, n *groupNote, t *world.Target) {
 	})
 }
 
-// known is a target as the nodes know it, if they send requests to it; else nil.
+// knownTarget returns the view of a target to which the nodes send requests, or nil.
 func (n *groupNote) known(t *world.Target) *TargetView {
 	for _, b := range n.behind {
 		v := b.views[b.slot(n.arn)]
@@ -93,7 +93,7 @@ func (s *state) group(g *world.TargetGroup) *groupNote {
 	return n
 }
 
-// see makes the group's view anew in one load balancer.
+// updateGroupView builds the group's view in one load balancer again.
 func (b *live) see(tx *world.Tx, n *groupNote) {
 	slot := b.slot(n.arn)
 	if g := n.group; g != nil {
@@ -126,8 +126,8 @@ func viewOfGroup(tx *world.Tx, g *world.TargetGroup, n *groupNote) *GroupView {
 	return v
 }
 
-// open decides which targets take requests: the healthy ones or, if there are
-// too few, all that are registered, checked and not draining (fail-open).
+// chooseTaking chooses the targets that take requests: the healthy ones or, if there are too few,
+// all that are registered, checked and not draining (fail-open).
 func (v *GroupView) open(g *world.TargetGroup) {
 	var healthy, all []int
 	for i := range v.Targets {
@@ -146,7 +146,7 @@ func (v *GroupView) open(g *world.TargetGroup) {
 	v.ramping = slices.ContainsFunc(v.takes, func(i int) bool { return !v.Targets[i].rampEnd.IsZero() })
 }
 
-// enough is how many healthy targets a group of n must have before it fails open.
+// minHealthyTargets returns the number of healthy targets below which a group of n fails open.
 func enough(g *world.TargetGroup, n int) int {
 	const prefix = "target_group_health.unhealthy_state_routing.minimum_healthy_targets."
 	want := 1
@@ -193,7 +193,7 @@ func seconds(s string, otherwise int) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// groupChanged follows a group that came, went or was set otherwise.
+// groupChanged handles a target group that was created, changed or deleted.
 func (l *Law) groupChanged(tx *world.Tx, s *state, g *world.TargetGroup) {
 	n := s.groupAt(g.ARN)
 	if _, ok := tx.TargetGroups.Get(g.ARN); !ok {

@@ -14,8 +14,8 @@ type Caller struct {
 	Rate     float64          // requests per second
 }
 
-// Attach lets a caller call from now on. Its tally grows with the world's time,
-// inside the steps in which something changes.
+// Attach starts a caller. Its tally grows with the world's time, inside the steps in which
+// something changes.
 func Attach(w *world.World, law *balancer.Law, c Caller) *Tally {
 	t := &Tally{caller: c, w: w, law: law}
 	_ = w.Do(c.Key, func(tx *world.Tx) error {

@@ -1,23 +1,20 @@
-// Package callers is the users of a simulated service in virtual time: so many
-// requests per second through a load balancer's listener, or to the tasks behind
-// a name, without sending one.
+// Package callers models the users of a simulated service in virtual time. A caller has a rate of
+// requests per second, through a load balancer's listener or to the tasks behind a name. No request
+// is sent.
 //
-// Between two changes every request has the same fate, so each interval is
-// accounted exactly: rate × share × what the target answers then. The shares
-// come from [balancer.Table.Shares], the distribution of the one routing
-// decision; the answers from the image's behaviour at each moment. Requests that
-// are in flight when their target goes away are lost too.
+// Between two changes every request has the same outcome, so each interval is accounted exactly:
+// rate × share × answer of the target. The shares come from [balancer.Table.Shares], the
+// distribution of the one routing decision. The answers come from the image's behaviour at each
+// moment. Requests in flight when their target stops are lost too.
 //
-// Callers by name ([NameCaller]) keep what they found for its TTL, or poll
-// DiscoverInstances. Who finds what comes from [registry.Entry.Eligible] and
-// [registry.Entry.Found], which every single answer is drawn from; each request is
-// accounted over all the answers that callers still keep, so that any share of a
-// task that refuses is a loss.
+// A caller by name ([NameCaller]) keeps an answer for its TTL, or polls DiscoverInstances. The
+// possible answers come from [registry.Entry.Eligible] and [registry.Entry.FindInstances], which
+// also produce every single answer. Each request is accounted over all answers that callers still
+// keep. Any share of a task that refuses is therefore a loss.
 //
-// It sends nothing over sockets (the data plane's Caller does). Through a load
-// balancer it models neither connections nor retries; cookies are what the
-// caller's request carries, a modelled caller does not take up new ones.
+// The package uses no sockets; dataplane.Caller does. Through a load balancer it models neither
+// connections nor retries. The caller's request carries its cookies; a modelled caller does not
+// store new ones.
 //
-// Start reading at [Attach], then [Tally.Report]; at [AttachByName], then
-// [NameTally.Report].
+// Start reading at [Attach], then [Tally.Report]; at [AttachByName], then [NameTally.Report].
 package callers

@@ -7,32 +7,30 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// NameCaller is a steady stream of equal requests to the tasks behind a name of
-// Cloud Map, by many clients that each keep what they found. They looked up
-// independently, so that at any moment the ages of what they keep are spread
-// evenly from nothing to as long as they keep it.
+// NameCaller is a steady stream of equal requests to the tasks behind a name of Cloud Map. Many
+// clients send them, and each keeps the answer of its own lookup. The lookups are independent, so
+// the ages of the kept answers are spread evenly from zero to the longest.
 type NameCaller struct {
 	Key                world.Key
 	Namespace, Service string
-	// Record is A ("" too) or SRV: they ask DNS, and keep an answer for its TTL.
+	// Record is A ("" too) or SRV. The clients query DNS and keep an answer for its TTL.
 	Record string
-	// Poll, if above zero, makes them ask DiscoverInstances so often instead, with
-	// Query.
+	// Poll, if above zero, makes the clients call DiscoverInstances at that interval instead of
+	// DNS, with Query.
 	Poll  time.Duration
 	Query registry.Query
-	// Port is the tasks' port; of SRV records and with Poll the instance's own is
-	// taken where it has one.
+	// Port is the tasks' port. With SRV records and with Poll, an instance's own port is used if it
+	// has one.
 	Port int32
-	// KeepAlive is how much longer than an answer a connection is kept. One that
-	// its task has closed is replaced by looking up anew.
+	// KeepAlive is the time for which a connection is kept after its answer has expired. A client
+	// whose connection was closed by the task looks up again.
 	KeepAlive time.Duration
-	// Retry tries another address of the same answer once where one refuses.
+	// Retry tries another address of the same answer once if one refuses.
 	Retry bool
 	Rate  float64 // requests per second
 }
 
-// AttachByName lets a caller call from now on. What it keeps at first is as if it
-// had always found what it finds now.
+// AttachByName starts a caller by name. Its first answer counts as kept for ever before.
 func AttachByName(w *world.World, law *registry.Law, c NameCaller) *NameTally {
 	if c.Record == "" {
 		c.Record = "A"
@@ -48,18 +46,18 @@ func AttachByName(w *world.World, law *registry.Law, c NameCaller) *NameTally {
 	return t
 }
 
-// always is longer than anything is kept.
+// longestUse is longer than any answer is kept.
 const always = 100 * 365 * 24 * time.Hour / 2
 
-// found is what a lookup finds from a time on.
+// lookupResult is the result of lookups from a time on.
 type found struct {
 	from  time.Time
 	keep  time.Duration
 	hosts []*host // each as likely as any other to come first
-	one   bool    // an answer holds one of them only
+	one   bool    // an answer holds only one of them
 }
 
-// found is what the caller's lookup finds in a table.
+// lookUpName returns the result of the caller's lookup in a table.
 func (t *NameTally) lookup(tx *world.Tx, table *registry.Table) found {
 	f := found{from: tx.Now(), keep: t.caller.Poll}
 	var e *registry.Entry
@@ -84,8 +82,8 @@ func (t *NameTally) lookup(tx *world.Tx, table *registry.Table) found {
 	return f
 }
 
-// hostOf is the task behind an instance's address, with its present state taken
-// in. Nobody may be there.
+// hostOf returns the host at an instance's address, with its current state. The host may have no
+// task.
 func (t *NameTally) hostOf(tx *world.Tx, v *registry.View) *host {
 	port := t.caller.Port
 	if v.Port != 0 && (t.caller.Poll > 0 || t.caller.Record == "SRV") {

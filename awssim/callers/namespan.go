@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// account adds up what the requests of (since, now] became.
+// accountUntil accounts the requests of (since, now].
 func (t *NameTally) account(now time.Time) {
 	for t.since.Before(now) {
 		to := t.until(now)
@@ -13,8 +13,8 @@ func (t *NameTally) account(now time.Time) {
 	}
 }
 
-// until is the end of the next span in which no answer of a task changes and no
-// kind of answer starts or ceases to be kept: shares change evenly within it.
+// spanEnd returns the end of the next span in which shares change evenly: no task changes its
+// answer, and no lookup result begins or ends to be kept.
 func (t *NameTally) until(now time.Time) time.Time {
 	to := now
 	sooner := func(at time.Time) {
@@ -29,7 +29,7 @@ func (t *NameTally) until(now time.Time) time.Time {
 		}
 	}
 	if len(t.answers) > 1 && t.since.Before(t.answers[len(t.answers)-1].from.Add(t.longest())) {
-		sooner(t.since.Add(ramp)) // what is in flight follows the shares
+		sooner(t.since.Add(ramp)) // requests in flight follow the shares
 	}
 	for _, h := range t.hosts.All() {
 		for _, at := range h.turns(t.since, to) {
@@ -39,7 +39,7 @@ func (t *NameTally) until(now time.Time) time.Time {
 	return to
 }
 
-// span accounts a span.
+// accountSpan accounts one span.
 func (t *NameTally) span(from, to time.Time) {
 	t.report.Requests += t.caller.Rate * to.Sub(from).Seconds()
 	well := map[*host]float64{}
@@ -59,9 +59,8 @@ func (t *NameTally) span(from, to time.Time) {
 	t.bare(from, to)
 }
 
-// weights are how many seconds' worth of requests of a span go by the answers
-// that were found in the i-th time: those that are still kept, and those whose
-// connections alone are.
+// answerWeights returns how many seconds' worth of a span's requests use the i-th lookup result:
+// those with a kept answer (fresh), and those with only a kept connection (stale).
 func (t *NameTally) weights(i int, from, to time.Time) (fresh, stale float64) {
 	f, all := t.answers[i], t.longest()
 	till := time.Time{}
@@ -82,8 +81,8 @@ func (t *NameTally) weights(i int, from, to time.Time) (fresh, stale float64) {
 	return fresh, part(all) - fresh
 }
 
-// overlap is how many of the last seconds before at lie in [from, till), or
-// [from, at] if till is zero.
+// overlapSeconds returns how many of the last seconds before at lie in [from, till), or in [from,
+// at] if till is zero.
 func overlap(from, till, at time.Time, last time.Duration) float64 {
 	if till.IsZero() || till.After(at) {
 		till = at
@@ -94,7 +93,7 @@ func overlap(from, till, at time.Time, last time.Duration) float64 {
 	return max(till.Sub(from).Seconds(), 0)
 }
 
-// spread gives requests to the hosts of an answer evenly.
+// spreadRequests distributes requests evenly over the hosts of a result.
 func (t *NameTally) spread(f found, from time.Time, n float64, well map[*host]float64) {
 	if n <= 0 {
 		return
@@ -108,8 +107,8 @@ func (t *NameTally) spread(f found, from time.Time, n float64, well map[*host]fl
 	}
 }
 
-// ask sends requests to one host of an answer; where it refuses, a caller that
-// tries again goes to another one of the answer, each as likely.
+// sendToHost sends requests to one host of a result. If the host refuses, a caller with Retry uses
+// another host of the result, each with equal probability.
 func (t *NameTally) ask(f found, h *host, from time.Time, n float64, well map[*host]float64) {
 	if h.answer(from) != 0 {
 		t.answered(h, from, n, well)
@@ -131,8 +130,8 @@ func (t *NameTally) ask(f found, h *host, from time.Time, n float64, well map[*h
 	}
 }
 
-// reuse sends requests over connections that are older than the answer that led
-// to them; where the task has closed them, by what is found now.
+// reuseConnections sends requests over connections that are older than their answer. If the task
+// has closed them, the requests use the current result.
 func (t *NameTally) reuse(f found, from time.Time, n float64, well map[*host]float64) {
 	if n <= 0 {
 		return
@@ -151,7 +150,7 @@ func (t *NameTally) reuse(f found, from time.Time, n float64, well map[*host]flo
 	}
 }
 
-// answered counts requests that a task takes.
+// countAnswered counts requests that a task answers.
 func (t *NameTally) answered(h *host, from time.Time, n float64, well map[*host]float64) {
 	line := Line{Group: t.name, Version: version(h), Status: h.answer(from)}
 	if line.Failed() {

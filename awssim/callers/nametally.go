@@ -10,29 +10,29 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// NameTally is what has become of a name caller's requests.
+// NameTally accounts the outcomes of a name caller's requests.
 type NameTally struct {
 	caller NameCaller
 	name   string
 	w      *world.World
 
 	since   time.Time // accounted up to here
-	answers []found   // oldest first; the last is what is found now
+	answers []found   // oldest first; the last is the current one
 	hosts   world.Ordered[*host]
 	report  NameReport
 }
 
-// NameReport says what became of a name caller's requests.
+// NameReport holds the outcomes of a name caller's requests.
 type NameReport struct {
 	Report
-	// Bare are the times at which a lookup found nothing that answers, although
-	// older answers may still have been good.
+	// Outages are the times at which a lookup returned no host that answers. Older answers may
+	// still have been usable.
 	Bare []Bare
 }
 
-// Bare is a time at which the name was no use.
+// Outage is a time at which the name had no usable record.
 type Bare struct {
-	From, Till time.Time // the same if it did not last
+	From, Till time.Time // equal if the outage had no duration
 	Why        string
 }
 
@@ -46,14 +46,14 @@ const (
 
 func hostName(v *registry.View, port int32) string { return fmt.Sprintf("%s:%d", v.Address, port) }
 
-// Published accounts up to now and goes on with what is found from now on.
+// TablePublished accounts up to now and continues with the new table.
 func (t *NameTally) Published(tx *world.Tx, table *registry.Table) {
 	t.account(tx.Now())
 	t.find(tx, table)
 	t.bare(tx.Now(), tx.Now())
 }
 
-// Task accounts up to now and looks at the task again.
+// TaskChanged accounts up to now and reads the task again.
 func (t *NameTally) Task(tx *world.Tx, task *world.Task) {
 	for _, h := range t.hosts.All() {
 		if h.task == task {
@@ -64,7 +64,7 @@ func (t *NameTally) Task(tx *world.Tx, task *world.Task) {
 	}
 }
 
-// find takes in what is found from now on, and forgets what nobody keeps.
+// updateAnswers adds the current lookup result and drops expired ones.
 func (t *NameTally) find(tx *world.Tx, table *registry.Table) {
 	f := t.lookup(tx, table)
 	if n := len(t.answers); n > 0 {
@@ -73,7 +73,7 @@ func (t *NameTally) find(tx *world.Tx, table *registry.Table) {
 			return
 		}
 		if last.from.Equal(f.from) {
-			t.answers = t.answers[:n-1] // nobody asked in no time
+			t.answers = t.answers[:n-1] // it was in effect for no time
 		}
 	}
 	t.answers = append(t.answers, f)
@@ -81,7 +81,7 @@ func (t *NameTally) find(tx *world.Tx, table *registry.Table) {
 	t.report.note(tx.Now(), t.streams(f), t.caller.Rate)
 }
 
-// streams are the shares of those who look up now.
+// streamsOf returns the shares of clients that look up now.
 func (t *NameTally) streams(f found) (out []stream) {
 	d := balancer.Decision{Group: t.name}
 	for _, h := range f.hosts {
@@ -93,7 +93,7 @@ func (t *NameTally) streams(f found) (out []stream) {
 	return out
 }
 
-// forget drops answers and hosts that nobody keeps any more.
+// dropExpired drops results and hosts that no client keeps any more.
 func (t *NameTally) forget(now time.Time) {
 	for len(t.answers) > 1 && !t.answers[1].from.Add(t.longest()).After(now) {
 		t.answers = t.answers[1:]
@@ -106,7 +106,7 @@ func (t *NameTally) forget(now time.Time) {
 	}
 }
 
-// longest is how long what was found may be used, at most.
+// maxAnswerAge returns the longest time for which a result may be used.
 func (t *NameTally) longest() (d time.Duration) {
 	for _, f := range t.answers {
 		d = max(d, f.keep)
@@ -114,8 +114,8 @@ func (t *NameTally) longest() (d time.Duration) {
 	return d + t.caller.KeepAlive
 }
 
-// relook takes in a host's present state. Requests in flight are lost if its task
-// has just gone away, unless it was asked to: then it answers what it has begun.
+// refreshHost reads a host's current state. Requests in flight are lost if its task just ended,
+// unless it had received SIGTERM: then it answers the requests that it has.
 func (t *NameTally) relook(h *host, now time.Time) {
 	was := h.running && !h.dead
 	h.look()
@@ -144,7 +144,7 @@ func killed(h *host) bool {
 	return c != nil && c.ExitCode != nil && *c.ExitCode == 137
 }
 
-// bare notes whether what is found in a time is no use.
+// noteOutage records an outage if the current result has no host that answers in the time.
 func (t *NameTally) bare(from, to time.Time) {
 	why := allGone
 	f := t.answers[len(t.answers)-1]
@@ -165,7 +165,7 @@ func (t *NameTally) bare(from, to time.Time) {
 	t.report.Bare = append(t.report.Bare, Bare{from, to, why})
 }
 
-// Report is the tally up to the world's now.
+// Report returns the tally up to the world's current time.
 func (t *NameTally) Report() NameReport {
 	var out NameReport
 	_ = t.w.Do(t.caller.Key, func(tx *world.Tx) error {

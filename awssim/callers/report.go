@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Report says what became of a caller's requests. Numbers are exact sums and
-// need not be whole.
+// Report holds the outcomes of a caller's requests. Numbers are exact sums and need not be whole.
 type Report struct {
 	Requests float64
 	Failed   float64
@@ -28,7 +27,7 @@ type Line struct {
 // Failed reports whether the caller lost the request: no answer, or a 5xx.
 func (l Line) Failed() bool { return l.Status == 0 || l.Status >= 500 }
 
-// Failure is requests that were lost in one way, at first at that time.
+// Failure counts requests that were lost for one cause. At is the time of the first.
 type Failure struct {
 	At       time.Time
 	Cause    string
@@ -44,20 +43,20 @@ type Extreme struct {
 	At      time.Time // when it first had it
 }
 
-// ShareChange is how requests are shared from a time on.
+// ShareChange is the distribution of requests from a time on.
 type ShareChange struct {
 	At     time.Time
 	Shares []VersionShare // by group and version
 }
 
-// VersionShare is the share of one version in one group. Version is "" where no
-// target is there to take the requests.
+// VersionShare is the share of one version in one group. Version is "" if no target takes the
+// requests.
 type VersionShare struct {
 	Group, Version string
 	Share          float64
 }
 
-// Version is the number of requests that a version answered well.
+// AnsweredBy returns the number of requests that a version answered without failure.
 func (r *Report) Version(version string) float64 {
 	sum := 0.0
 	for _, l := range r.Lines {
@@ -90,7 +89,7 @@ func compare(a, b Line) int {
 	return a.Status - b.Status
 }
 
-// fail notes a failure; one that goes on is one entry that grows.
+// addFailure records a failure. A repeated failure adds to its existing entry.
 func (r *Report) fail(f Failure) {
 	for i := range r.First {
 		if x := &r.First[i]; x.Cause == f.Cause && x.Group == f.Group && x.Target == f.Target {
@@ -103,7 +102,7 @@ func (r *Report) fail(f Failure) {
 	}
 }
 
-// note takes down the shares, if they are others than before.
+// noteShares records the shares if they differ from the previous ones.
 func (r *Report) note(at time.Time, streams []stream, rate float64) {
 	var shares []VersionShare
 	for _, s := range streams {
@@ -130,7 +129,7 @@ func (r *Report) note(at time.Time, streams []stream, rate float64) {
 	}
 }
 
-// alike is equality but for rounding.
+// sameShares reports whether the shares are equal apart from rounding.
 func alike(a, b []VersionShare) bool {
 	return slices.EqualFunc(a, b, func(x, y VersionShare) bool {
 		return x.Group == y.Group && x.Version == y.Version && x.Share-y.Share < 1e-9 && y.Share-x.Share < 1e-9

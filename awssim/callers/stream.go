@@ -8,21 +8,21 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// stream is the part of the requests that has one fate by routing: one target,
-// or one answer of the load balancer itself.
+// stream is the part of the requests with one outcome of the routing: one target, or one answer of
+// the load balancer itself.
 type stream struct {
 	share    float64
 	decision balancer.Decision
 	host     *host // nil if the load balancer answers itself
 }
 
-// host is a target that requests were sent to, with what was sent in the last
-// moments, which is lost if the target goes away.
+// host is a target that receives requests. It holds the requests of the last moments, which are
+// lost if the target stops.
 type host struct {
 	arn     string // of the task that the load balancer sees there
 	group   string // name
 	address string
-	task    *world.Task // nil if nobody knows what is behind the address
+	task    *world.Task // nil if no task has the address
 	port    int32
 	running bool // as of the last change
 	does    image.Behaviour
@@ -30,14 +30,14 @@ type host struct {
 	recent  []piece // newest last
 }
 
-// piece is a span of requests that were sent to a host and answered well, or
-// will be if it lives long enough.
+// sentSpan is a span of requests that a host answered without failure, or will answer if the host
+// lives long enough.
 type piece struct {
 	from, to time.Time
-	rate     float64 // well answered requests per second
+	rate     float64 // requests per second answered without failure
 }
 
-// look takes in what stands behind the host now.
+// readTask reads the current state of the host's task.
 func (h *host) look() {
 	h.running = false
 	if h.task == nil {
@@ -51,8 +51,8 @@ func (h *host) look() {
 	h.running = c.Status == "RUNNING" && !h.task.StartedAt.IsZero()
 }
 
-// moment is where the container is in its life at that time. The signal's time
-// is read when it is needed, so that one that came meanwhile counts from then.
+// momentAt returns the container's age and signal at that time. It reads the signal's time when
+// needed, so that a signal since the last read counts from its own time.
 func (h *host) moment(at time.Time) image.Moment {
 	m := image.Moment{SinceStart: at.Sub(h.task.StartedAt)}
 	if s := h.task.SignalledAt; !s.IsZero() && !at.Before(s) {
@@ -61,8 +61,8 @@ func (h *host) moment(at time.Time) image.Moment {
 	return m
 }
 
-// answer is the status that a request gets that begins at that time; 0 if its
-// connection is refused.
+// answerAt returns the status of a request that begins at that time; 0 if its connection is
+// refused.
 func (h *host) answer(at time.Time) int {
 	if !h.running {
 		return 0
@@ -70,7 +70,7 @@ func (h *host) answer(at time.Time) int {
 	return h.does.Answer(h.moment(at))
 }
 
-// turns are the times in (from, to) at which the host's answer may change.
+// answerChanges returns the times in (from, to) at which the host's answer may change.
 func (h *host) turns(from, to time.Time) []time.Time {
 	if !h.running {
 		return nil
@@ -89,7 +89,7 @@ func (h *host) turns(from, to time.Time) []time.Time {
 	return out
 }
 
-// remember notes well answered requests as long as they may be in flight.
+// addInFlight keeps requests answered without failure for as long as they may be in flight.
 func (h *host) remember(p piece) {
 	if h.does.Latency <= 0 || p.rate == 0 {
 		return
@@ -102,8 +102,8 @@ func (h *host) remember(p piece) {
 	h.recent = h.recent[keep:]
 }
 
-// cut is the number of requests that are in flight at that time, which is when
-// the host goes away.
+// takeInFlight returns the number of requests in flight at that time, when the host ends, and
+// clears them.
 func (h *host) cut(at time.Time) float64 {
 	begin, lost := at.Add(-h.does.Latency), 0.0
 	for _, p := range h.recent {

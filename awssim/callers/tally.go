@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Tally is what has become of a caller's requests.
+// Tally accounts the outcomes of a caller's requests.
 type Tally struct {
 	caller Caller
 	w      *world.World
@@ -18,19 +18,19 @@ type Tally struct {
 	since   time.Time // accounted up to here
 	table   *balancer.Table
 	streams []stream
-	hosts   world.Ordered[*host] // by key; those that get requests, or may still answer some
+	hosts   world.Ordered[*host] // by key; hosts that get requests, or may still answer some
 	report  Report
 }
 
 const firstFailures = 50 // kept in full
 
-// Published accounts up to now and goes on by the new table.
+// TablePublished accounts up to now and continues with the new table.
 func (t *Tally) Published(tx *world.Tx, table *balancer.Table) {
 	t.account(tx.Now())
 	t.route(tx, table)
 }
 
-// Task accounts up to now and looks at the task's targets again.
+// TaskChanged accounts up to now and reads the task's targets again.
 func (t *Tally) Task(tx *world.Tx, task *world.Task) {
 	t.account(tx.Now())
 	for _, h := range t.hosts.All() {
@@ -40,8 +40,8 @@ func (t *Tally) Task(tx *world.Tx, task *world.Task) {
 	}
 }
 
-// relook takes in a host's present state; requests in flight are lost if it has
-// just gone away.
+// refreshHost reads a host's current state. Requests in flight are lost if the host just stopped
+// answering.
 func (t *Tally) relook(h *host, now time.Time) {
 	was := h.running && !h.dead
 	h.look()
@@ -50,7 +50,7 @@ func (t *Tally) relook(h *host, now time.Time) {
 	}
 }
 
-// route makes the streams of a table.
+// routeBy builds the streams of a table.
 func (t *Tally) route(tx *world.Tx, table *balancer.Table) {
 	t.table = table
 	t.streams = t.streamsNow(tx)
@@ -58,7 +58,7 @@ func (t *Tally) route(tx *world.Tx, table *balancer.Table) {
 	t.report.note(tx.Now(), t.streams, t.caller.Rate)
 }
 
-// streamsNow is the distribution of the table, with a host for each target.
+// streamsNow returns the distribution of the table, with a host for each target.
 func (t *Tally) streamsNow(tx *world.Tx) []stream {
 	if t.table == nil {
 		return []stream{{share: 1, decision: balancer.Decision{Kind: balancer.Refuse, Reason: "there is no load balancer"}}}
@@ -76,7 +76,7 @@ func (t *Tally) streamsNow(tx *world.Tx) []stream {
 	return out
 }
 
-// hostOf is the host of a target, with its present state taken in.
+// hostOf returns the host of a target, with its current state.
 func (t *Tally) hostOf(tx *world.Tx, d balancer.Decision) *host {
 	key := hostKey(d.Group, d.Target)
 	h, ok := t.hosts.Get(key)
@@ -89,7 +89,7 @@ func (t *Tally) hostOf(tx *world.Tx, d balancer.Decision) *host {
 	return h
 }
 
-// taskOf is the task behind a target, or nil.
+// taskOf returns the task of a target, or nil.
 func taskOf(tx *world.Tx, v *balancer.TargetView) *world.Task {
 	if task, ok := tx.Tasks.Get(v.Task); ok {
 		return task
@@ -104,8 +104,8 @@ func hostKey(group string, v *balancer.TargetView) string {
 	return fmt.Sprintf("%s %s:%d", group, v.ID, v.Port)
 }
 
-// bury cuts what is in flight to targets that have left their group: the drain
-// is over, or they were cut off.
+// dropUnlistedHosts ends the requests in flight to targets that left their group, because the drain
+// ended or because they were cut off.
 func (t *Tally) bury(now time.Time) {
 	for _, key := range t.hosts.Keys() {
 		h, _ := t.hosts.Get(key)
@@ -131,7 +131,7 @@ func (t *Tally) listed(key string) bool {
 	return false
 }
 
-// die moves the requests that were in flight from answered to lost.
+// endHost moves the requests in flight from answered to lost.
 func (t *Tally) die(h *host, at time.Time, cause string) {
 	lost := h.cut(at)
 	h.dead = true
@@ -144,7 +144,7 @@ func (t *Tally) die(h *host, at time.Time, cause string) {
 	t.report.fail(Failure{At: at, Cause: cause, Group: h.group, Target: h.address, Requests: lost})
 }
 
-// account adds up what the requests of (since, now] became.
+// accountUntil accounts the requests of (since, now].
 func (t *Tally) account(now time.Time) {
 	for t.since.Before(now) {
 		to := t.until(now)
@@ -153,10 +153,10 @@ func (t *Tally) account(now time.Time) {
 	}
 }
 
-// ramp is how finely the shares of targets in slow start are followed.
+// rampStep is the time resolution of the shares of targets in slow start.
 const ramp = time.Second
 
-// until is the end of the next span in which neither shares nor answers change.
+// spanEnd returns the end of the next span in which neither shares nor answers change.
 func (t *Tally) until(now time.Time) time.Time {
 	to := now
 	if t.table != nil && t.table.Ramps(t.since).After(t.since) {
@@ -174,8 +174,8 @@ func (t *Tally) until(now time.Time) time.Time {
 	return to
 }
 
-// span accounts a time in which every answer is the same. Shares of targets in
-// slow start are those of its middle.
+// accountSpan accounts a span in which every answer is the same. Shares of targets in slow start
+// are those of its middle.
 func (t *Tally) span(from, to time.Time) {
 	if t.table != nil && t.table.Ramps(from).After(from) {
 		t.reshare(from.Add(to.Sub(from) / 2))
@@ -192,8 +192,7 @@ func (t *Tally) span(from, to time.Time) {
 	}
 }
 
-// reshare brings the shares of the streams up to date without changing them
-// otherwise.
+// updateShares updates only the shares of the streams.
 func (t *Tally) reshare(at time.Time) {
 	r := t.caller.Request
 	r.At = at
@@ -204,7 +203,7 @@ func (t *Tally) reshare(at time.Time) {
 	}
 }
 
-// stream accounts the requests of one stream in a span.
+// accountStream accounts the requests of one stream in a span.
 func (t *Tally) stream(s stream, from, to time.Time, n float64) {
 	group := groupName(t.table, s.decision.Group)
 	if s.host == nil {
@@ -255,7 +254,7 @@ func groupName(t *balancer.Table, arn string) string {
 	return arn
 }
 
-// Report is the tally up to the world's now.
+// Report returns the tally up to the world's current time.
 func (t *Tally) Report() Report {
 	var out Report
 	_ = t.w.Do(t.caller.Key, func(tx *world.Tx) error {

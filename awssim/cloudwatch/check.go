@@ -58,7 +58,7 @@ func checkMissing(treat *string) error {
 	return invalid("TreatMissingData was set to an invalid value. Valid values: breaching, notBreaching, ignore, missing")
 }
 
-// checkMath is for an alarm over metric math, which is kept and never evaluated.
+// checkMath checks an alarm over metric math, which is stored and never evaluated.
 func checkMath(in *awscw.PutMetricAlarmInput) error {
 	if in.MetricName != nil || in.Namespace != nil || in.Period != nil || in.Statistic != "" || in.ExtendedStatistic != nil || len(in.Dimensions) > 0 {
 		return combination("The parameters MetricName, Namespace, Dimensions, Period, Unit, Statistic and ExtendedStatistic must not be used with Metrics")
@@ -109,7 +109,7 @@ func days(seconds int) string {
 	return fmt.Sprintf("%d days", seconds/86_400)
 }
 
-// checkPeriod takes 10, 20, 30 and multiples of 60 seconds.
+// checkPeriod accepts 10, 20, 30 and multiples of 60 seconds.
 func checkPeriod(p int32, member string) error {
 	if p == 10 || p == 20 || p == 30 || p > 0 && p%60 == 0 {
 		return nil

@@ -24,10 +24,10 @@ const (
 	mostQueries  = 500
 )
 
-// metric is the points of one metric, by time.
+// metric holds the points of one metric, by time.
 type metric struct{ points []point }
 
-// point is a sample, or a set of samples that came together.
+// point is a sample, or a set of samples from one datum.
 type point struct {
 	at                   time.Time
 	count, sum, min, max float64
@@ -42,12 +42,12 @@ func (p *point) add(q point) {
 	p.min, p.max = min(p.min, q.min), max(p.max, q.max)
 }
 
-// metrics are those of a Region, by name.
+// metricStore holds the metrics of a Region, by name.
 type metrics struct{ all world.Ordered[*metric] }
 
 func metricsOf(tx *world.Tx) *metrics { return world.Room[metrics](tx.Region, "cloudwatch") }
 
-// nameOf identifies a metric: namespace, name and dimensions in any order.
+// metricKey returns the identity of a metric: namespace, name and dimensions in any order.
 func nameOf(namespace, name *string, dims []cwtypes.Dimension) string {
 	parts := make([]string, 0, len(dims))
 	for _, d := range dims {
@@ -57,8 +57,8 @@ func nameOf(namespace, name *string, dims []cwtypes.Dimension) string {
 	return val(namespace) + "\x00" + val(name) + "\x00" + strings.Join(parts, "\x00")
 }
 
-// PutMetricData keeps data for GetMetricStatistics and GetMetricData. On AWS it
-// takes minutes until they see it; here they do at once.
+// PutMetricData stores data for GetMetricStatistics and GetMetricData. On AWS the data becomes
+// visible after minutes, here at once.
 func (s *Service) PutMetricData(ctx context.Context, in *awscw.PutMetricDataInput) (*awscw.PutMetricDataOutput, error) {
 	if err := within(in.Namespace, "namespace", 255); err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func pointOf(d *cwtypes.MetricDatum) (p point) {
 	return p
 }
 
-// window is the time that a question is about: [from, to), in periods.
+// window is the time range of a query, [from, to), in periods.
 type window struct {
 	from, to time.Time
 	period   time.Duration
@@ -185,8 +185,8 @@ func windowOf(from, to *time.Time, period *int32, unit cwtypes.StandardUnit) (w 
 	return w, err
 }
 
-// sums are the points of a metric, those of one period together. Periods begin at
-// multiples of their length.
+// periodSums returns the points of a metric, summed per period. Periods begin at multiples of their
+// length.
 func (w window) sums(m *metric) []point {
 	var list []point
 	if m == nil {
@@ -205,7 +205,7 @@ func (w window) sums(m *metric) []point {
 	return list
 }
 
-// stat is one statistic of a point.
+// statisticValue returns one statistic of a point.
 func (p point) stat(name string) (float64, error) {
 	switch name {
 	case "SampleCount":

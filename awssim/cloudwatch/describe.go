@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// DescribeAlarms lists alarms by name. Names that no alarm has are passed over.
+// DescribeAlarms lists alarms by name. It ignores names without an alarm.
 func (s *Service) DescribeAlarms(ctx context.Context, in *awscw.DescribeAlarmsInput) (*awscw.DescribeAlarmsOutput, error) {
 	if err := checkQuestion(in); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func checkQuestion(in *awscw.DescribeAlarmsInput) error {
 	return ifGiven(in.StateValue, "stateValue", in.StateValue.Values())
 }
 
-// chosen are the alarms that are asked for, by name.
+// selectAlarms returns the requested alarms, by name.
 func chosen(tx *world.Tx, in *awscw.DescribeAlarmsInput) []*world.Alarm {
 	var list []*world.Alarm
 	for _, a := range tx.Alarms.Values() {
@@ -85,8 +85,8 @@ func show(a *world.Alarm) cwtypes.MetricAlarm {
 	return m
 }
 
-// DescribeAlarmHistory lists changes of state and of configuration, the newest
-// first unless asked otherwise. There are no entries of actions.
+// DescribeAlarmHistory lists changes of state and of configuration, newest first by default. It has
+// no entries for actions.
 func (s *Service) DescribeAlarmHistory(ctx context.Context, in *awscw.DescribeAlarmHistoryInput) (*awscw.DescribeAlarmHistoryOutput, error) {
 	if n := in.MaxRecords; n != nil && (*n < 1 || *n > 100) {
 		return nil, constraint(*n, "maxRecords", "Member must have value between 1 and 100")

@@ -20,7 +20,7 @@ const (
 	mostTags   = 50
 )
 
-// doc is what no law reads of an alarm.
+// alarmDoc holds the data of an alarm that no controller reads.
 type doc struct {
 	alarm cwtypes.MetricAlarm // without name, state and times
 	at    time.Time           // of the last change of its configuration
@@ -31,11 +31,11 @@ func docOf(a *world.Alarm) *doc {
 	if d, ok := a.Doc.(*doc); ok {
 		return d
 	}
-	return &doc{at: a.StateUpdated, alarm: cwtypes.MetricAlarm{ActionsEnabled: ptr(true)}} // a law or a test made it
+	return &doc{at: a.StateUpdated, alarm: cwtypes.MetricAlarm{ActionsEnabled: ptr(true)}} // a controller or a test created it
 }
 
-// PutMetricAlarm makes an alarm, which has insufficient data, or replaces the
-// configuration of one, whose state and tags stay.
+// PutMetricAlarm creates an alarm in the state INSUFFICIENT_DATA, or replaces an alarm's
+// configuration. A replaced alarm keeps its state and tags.
 func (s *Service) PutMetricAlarm(ctx context.Context, in *awscw.PutMetricAlarmInput) (*awscw.PutMetricAlarmOutput, error) {
 	if err := checkAlarm(in); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (s *Service) PutMetricAlarm(ctx context.Context, in *awscw.PutMetricAlarmIn
 	})
 }
 
-// shapeOf is the configuration that AWS describes afterwards.
+// shapeOf returns the configuration as AWS describes it afterwards.
 func shapeOf(in *awscw.PutMetricAlarmInput) cwtypes.MetricAlarm {
 	enabled := in.ActionsEnabled == nil || *in.ActionsEnabled
 	return cwtypes.MetricAlarm{
@@ -88,8 +88,8 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// SetAlarmState sets the state. On AWS it holds until the next evaluation; here
-// until it is set again.
+// SetAlarmState sets the state. On AWS it lasts until the next evaluation; here it lasts until the
+// next SetAlarmState.
 func (s *Service) SetAlarmState(ctx context.Context, in *awscw.SetAlarmStateInput) (*awscw.SetAlarmStateOutput, error) {
 	err := firstOf(within(in.AlarmName, "alarmName", 255), within(in.StateReason, "stateReason", 1023),
 		oneOf(in.StateValue, "stateValue", in.StateValue.Values()))
@@ -109,7 +109,7 @@ func (s *Service) SetAlarmState(ctx context.Context, in *awscw.SetAlarmStateInpu
 	})
 }
 
-// DeleteAlarms takes alarms away: all, or none if one is not there.
+// DeleteAlarms deletes all given alarms, or none if one of them does not exist.
 func (s *Service) DeleteAlarms(ctx context.Context, in *awscw.DeleteAlarmsInput) (*awscw.DeleteAlarmsOutput, error) {
 	if err := checkNames(in.AlarmNames); err != nil {
 		return nil, err
@@ -132,13 +132,12 @@ func (s *Service) DeleteAlarms(ctx context.Context, in *awscw.DeleteAlarmsInput)
 	})
 }
 
-// EnableAlarmActions turns actions on. Nothing follows from that here; alarms
-// that are not there are passed over.
+// EnableAlarmActions enables actions, which the simulator never runs. It ignores missing alarms.
 func (s *Service) EnableAlarmActions(ctx context.Context, in *awscw.EnableAlarmActionsInput) (*awscw.EnableAlarmActionsOutput, error) {
 	return nil, s.enable(ctx, in.AlarmNames, true)
 }
 
-// DisableAlarmActions turns them off.
+// DisableAlarmActions disables actions.
 func (s *Service) DisableAlarmActions(ctx context.Context, in *awscw.DisableAlarmActionsInput) (*awscw.DisableAlarmActionsOutput, error) {
 	return nil, s.enable(ctx, in.AlarmNames, false)
 }

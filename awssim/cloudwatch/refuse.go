@@ -11,7 +11,7 @@ func invalid(format string, args ...any) error {
 	return world.Refuse("ValidationError", format, args...)
 }
 
-// constraint is a violated constraint of the model, in AWS's words.
+// constraintViolation returns the error of a violated constraint of the model, in AWS's words.
 func constraint(value any, member, must string) error {
 	shown := "null"
 	if value != nil {
@@ -20,7 +20,7 @@ func constraint(value any, member, must string) error {
 	return invalid("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", shown, member, must)
 }
 
-// within checks the length of text, in characters.
+// checkLength checks the length of text, in characters.
 func within(s *string, member string, most int) error {
 	switch {
 	case s == nil:
@@ -66,14 +66,14 @@ func unsimulated(what string) error {
 	return world.Refuse("InvalidParameterValueException", "%s is not simulated", what)
 }
 
-// notFound has no text of its own on AWS.
+// alarmNotFound returns an error with the text "Unknown": AWS gives no text of its own.
 func notFound() error {
 	return &world.Refusal{Code: "ResourceNotFound", Message: "Unknown", Status: 404}
 }
 
 func badToken() error { return world.Refuse("InvalidNextToken", "Invalid nextToken") }
 
-// firstOf is the first refusal of several checks.
+// firstOf returns the first error of several checks.
 func firstOf(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

@@ -1,13 +1,13 @@
-// Package cloudwatch is the room of Amazon CloudWatch: alarms, and metric data as
-// far as reading back what was put.
+// Package cloudwatch implements the API of Amazon CloudWatch: alarms, and metric data as far as
+// reading back stored data.
 //
-// Alarms are facts of the world, which ECS's deployment alarms read. Their state
-// is what PutMetricAlarm began with or SetAlarmState set: metrics are never
-// evaluated, actions are never carried out. Composite and log alarms, dashboards,
-// insight rules, metric streams and metric math are not simulated.
+// Alarms are resources of the world, which ECS's deployment alarms read. PutMetricAlarm and
+// SetAlarmState set their state: metrics are never evaluated and actions are never carried out. It
+// does not simulate composite and log alarms, dashboards, insight rules, metric streams and metric
+// math.
 //
-// The service speaks three protocols: CBOR to the Go SDK, query to older clients,
-// awsJson 1.0 to others.
+// The service speaks three protocols: CBOR to the Go SDK, query to older clients, awsJson 1.0 to
+// others.
 //
 // Start reading at [Service.PutMetricAlarm] in put.go, then describe.go and data.go.
 package cloudwatch
@@ -22,13 +22,13 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Service is the room.
+// Service implements the API of CloudWatch.
 type Service struct{ world *world.World }
 
-// New makes the room over w.
+// New creates the API over w.
 func New(w *world.World) *Service { return &Service{world: w} }
 
-// Room is the room with what wire must know of CloudWatch.
+// NewAPI returns the API in the form that wire serves.
 func Room(w *world.World) wire.Room {
 	return wire.Room{
 		Name: "cloudwatch", Signing: "monitoring", ServiceID: "CloudWatch",
@@ -40,7 +40,7 @@ func Room(w *world.World) wire.Room {
 	}
 }
 
-// modelled are the errors of CloudWatch's model.
+// modelledErrors returns the errors of CloudWatch's model.
 func modelled() []smithy.APIError {
 	return []smithy.APIError{
 		&cwtypes.ConcurrentModificationException{}, &cwtypes.ConflictException{}, &cwtypes.InternalServiceFault{},
@@ -50,8 +50,8 @@ func modelled() []smithy.APIError {
 	}
 }
 
-// queryCodes are those of the time when CloudWatch spoke query alone (the
-// awsQueryError traits of its model).
+// queryCodes returns the older error codes of the query protocol (the awsQueryError traits of
+// CloudWatch's model).
 func queryCodes() map[string]string {
 	return map[string]string{
 		"InternalServiceFault": "InternalServiceError", "InvalidFormatFault": "InvalidFormat", "InvalidNextToken": "InvalidNextToken",
@@ -62,7 +62,7 @@ func queryCodes() map[string]string {
 	}
 }
 
-// known are operations that AWS has and the room has not.
+// unsimulatedOperations returns the operations of AWS that are not simulated.
 func known() []string {
 	return []string{
 		"AssociateDatasetKmsKey", "CreateResourceMetricsConfiguration", "DeleteAlarmMuteRule", "DeleteAnomalyDetector",
@@ -78,7 +78,7 @@ func known() []string {
 	}
 }
 
-// call runs f as one step of the caller's Region.
+// runStep runs f as one step of the caller's Region.
 func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		out, err = f(tx)

@@ -12,8 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// GetMetricStatistics sums up what was put of a metric. Percentiles are not
-// simulated.
+// GetMetricStatistics sums up the stored data of a metric. It does not simulate percentiles.
 func (s *Service) GetMetricStatistics(ctx context.Context, in *awscw.GetMetricStatisticsInput) (*awscw.GetMetricStatisticsOutput, error) {
 	err := firstOf(within(in.Namespace, "namespace", 255), within(in.MetricName, "metricName", 255), checkDimensions(in.Dimensions))
 	if err != nil {
@@ -70,8 +69,8 @@ func datapoint(p point, names []cwtypes.Statistic) (d cwtypes.Datapoint, err err
 	return d, nil
 }
 
-// GetMetricData sums up what was put of several metrics. Expressions are not
-// simulated and refused.
+// GetMetricData sums up the stored data of several metrics. It refuses expressions, which are not
+// simulated.
 func (s *Service) GetMetricData(ctx context.Context, in *awscw.GetMetricDataInput) (*awscw.GetMetricDataOutput, error) {
 	if err := checkQueries(in); err != nil {
 		return nil, err

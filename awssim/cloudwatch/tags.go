@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// ListTagsForResource shows an alarm's tags.
+// ListTagsForResource returns an alarm's tags.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awscw.ListTagsForResourceInput) (*awscw.ListTagsForResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscw.ListTagsForResourceOutput, error) {
 		a, err := byARN(tx, in.ResourceARN)
@@ -29,7 +29,7 @@ func (s *Service) TagResource(ctx context.Context, in *awscw.TagResourceInput) (
 	return nil, s.retag(ctx, in.ResourceARN, func(tags map[string]string) { maps.Copy(tags, tagsOf(in.Tags)) })
 }
 
-// UntagResource takes tags from an alarm.
+// UntagResource removes tags from an alarm.
 func (s *Service) UntagResource(ctx context.Context, in *awscw.UntagResourceInput) (*awscw.UntagResourceOutput, error) {
 	return nil, s.retag(ctx, in.ResourceARN, func(tags map[string]string) {
 		for _, k := range in.TagKeys {

@@ -52,7 +52,7 @@ func checkLimit(n *int32, most int32) error {
 	return nil
 }
 
-// groupNamed finds a group by its name.
+// groupNamed returns a group by its name.
 func groupNamed(tx *world.Tx, name *string) (*world.LogGroup, error) {
 	if err := checkName(name, "logGroupName", groupForm); err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func groupNamed(tx *world.Tx, name *string) (*world.LogGroup, error) {
 	return g, nil
 }
 
-// groupOf finds a group by the one of name and identifier (a name or an ARN
-// without ":*") that a call gives.
+// groupOf returns a group by name or by identifier (a name or an ARN without ":*"); a call gives
+// one of the two.
 func groupOf(tx *world.Tx, name, identifier *string) (*world.LogGroup, error) {
 	switch {
 	case name != nil && identifier != nil:

@@ -13,11 +13,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// searchedAtOnce is how many events one call looks at. A page may so be short or
-// empty although more follows, as on AWS.
+// maxSearched is the number of events that one call searches. A page may therefore be short or
+// empty although more events follow, as on AWS.
 const searchedAtOnce = 2000
 
-// found is an event with the stream that it is in.
+// foundEvent is an event with its stream.
 type found struct {
 	world.LogEvent
 	stream string
@@ -28,8 +28,8 @@ func foundIn(s *world.LogStream, e world.LogEvent) found {
 	return found{e, s.Name, fmt.Sprintf("%020d %010d %s", e.At.UnixMilli(), e.Seq, s.Name)}
 }
 
-// FilterLogEvents searches streams of a group, the oldest events first. Patterns
-// are terms: word, "several words", ?either ?or, -not.
+// FilterLogEvents searches streams of a group, oldest events first. Patterns consist of terms:
+// word, "several words", ?either ?or, -not.
 func (s *Service) FilterLogEvents(ctx context.Context, in *awslogs.FilterLogEventsInput) (*awslogs.FilterLogEventsOutput, error) {
 	if err := checkSearch(in); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func checkSearch(in *awslogs.FilterLogEventsInput) error {
 	return checkLimit(in.Limit, mostEvents)
 }
 
-// searched are the events that a search is about, in order.
+// searchEvents returns the events that a search covers, in order.
 func searched(tx *world.Tx, g *world.LogGroup, in *awslogs.FilterLogEventsInput) ([]found, error) {
 	for _, name := range in.LogStreamNames {
 		if _, ok := g.Streams.Get(name); !ok {
@@ -86,7 +86,7 @@ func searched(tx *world.Tx, g *world.LogGroup, in *awslogs.FilterLogEventsInput)
 	return list, nil
 }
 
-// matching is a page of what a search finds.
+// matchPage returns one page of the events that match.
 func matching(list []found, in *awslogs.FilterLogEventsInput, wanted pattern) (*awslogs.FilterLogEventsOutput, error) {
 	out := &awslogs.FilterLogEventsOutput{Events: []logstypes.FilteredLogEvent{}, SearchedLogStreams: []logstypes.SearchedLogStream{}}
 	i, err := resume(list, in.NextToken)
@@ -118,7 +118,7 @@ func (f found) show() logstypes.FilteredLogEvent {
 	}
 }
 
-// tokenMark begins the tokens of searches.
+// searchTokenPrefix begins the tokens of searches.
 const tokenMark = "s1 "
 
 func resume(list []found, token *string) (int, error) {
@@ -136,11 +136,11 @@ func resume(list []found, token *string) (int, error) {
 	return i, nil
 }
 
-// pattern is terms of a filter pattern.
+// pattern holds the terms of a filter pattern.
 type pattern struct{ all, any, none []string }
 
-// patternOf reads a filter pattern. JSON, space-delimited and regular expression
-// patterns are refused.
+// patternOf parses a filter pattern. It refuses JSON, space-delimited and regular expression
+// patterns.
 func patternOf(text string) (p pattern, err error) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") || strings.HasPrefix(text, "%") {
@@ -163,7 +163,7 @@ func patternOf(text string) (p pattern, err error) {
 	return p, nil
 }
 
-// cutTerm takes a word or a quoted text off the front.
+// cutTerm splits the first word or quoted text from the rest.
 func cutTerm(text string) (term, rest string, ok bool) {
 	if quoted, found := strings.CutPrefix(text, `"`); found {
 		return strings.Cut(quoted, `"`)
@@ -175,9 +175,8 @@ func cutTerm(text string) (term, rest string, ok bool) {
 	return text[:i], text[i:], i > 0
 }
 
-// matches reports whether a message has all, none and, if there are any
-// alternatives and nothing else is demanded, one of them: AWS does not read
-// ?terms beside others.
+// matches reports whether a message has all required terms and no excluded one. A pattern with only
+// ?terms needs one of them. AWS ignores ?terms beside others.
 func (p pattern) matches(message string) bool {
 	has := func(term string) bool { return strings.Contains(message, term) }
 	if slices.ContainsFunc(p.none, has) {

@@ -13,14 +13,14 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// doc is what no law reads of a group.
+// groupDoc holds the data of a group that no controller reads.
 type doc struct {
 	class logstypes.LogGroupClass
 	key   *string
 	tags  map[string]string
 }
 
-// docOf is a group's own, which a group that a container made has not got yet.
+// docOf returns a group's data. It creates the data for a group that a container created.
 func docOf(g *world.LogGroup) *doc {
 	d, ok := g.Doc.(*doc)
 	if !ok {
@@ -30,7 +30,7 @@ func docOf(g *world.LogGroup) *doc {
 	return d
 }
 
-// CreateLogGroup makes a group, whose events are kept for ever at first.
+// CreateLogGroup creates a group. Its events are kept for ever until a retention policy is set.
 func (s *Service) CreateLogGroup(ctx context.Context, in *awslogs.CreateLogGroupInput) (*awslogs.CreateLogGroupOutput, error) {
 	switch {
 	case val(in.DeletionProtectionEnabled):
@@ -60,7 +60,7 @@ func (s *Service) CreateLogGroup(ctx context.Context, in *awslogs.CreateLogGroup
 	})
 }
 
-// DeleteLogGroup takes a group away with all its events.
+// DeleteLogGroup deletes a group with all its events.
 func (s *Service) DeleteLogGroup(ctx context.Context, in *awslogs.DeleteLogGroupInput) (*awslogs.DeleteLogGroupOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awslogs.DeleteLogGroupOutput, error) {
 		g, err := groupNamed(tx, in.LogGroupName)
@@ -137,11 +137,10 @@ func stored(tx *world.Tx, g *world.LogGroup) (n int64) {
 	return n
 }
 
-// retentions are the days that a policy may name (API reference,
-// PutRetentionPolicy).
+// retentionChoices are the days that a policy may name (API reference, PutRetentionPolicy).
 var retentions = []int32{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
 
-// PutRetentionPolicy sets after how many days events vanish.
+// PutRetentionPolicy sets the number of days after which events are deleted.
 func (s *Service) PutRetentionPolicy(ctx context.Context, in *awslogs.PutRetentionPolicyInput) (*awslogs.PutRetentionPolicyOutput, error) {
 	if !slices.Contains(retentions, val(in.RetentionInDays)) {
 		return nil, invalid("1 validation error detected: Value at 'retentionInDays' failed to satisfy constraint: Member must be one of %v", retentions)
@@ -149,7 +148,7 @@ func (s *Service) PutRetentionPolicy(ctx context.Context, in *awslogs.PutRetenti
 	return nil, s.retain(ctx, in.LogGroupName, int(*in.RetentionInDays))
 }
 
-// DeleteRetentionPolicy lets events stay for ever.
+// DeleteRetentionPolicy keeps events for ever.
 func (s *Service) DeleteRetentionPolicy(ctx context.Context, in *awslogs.DeleteRetentionPolicyInput) (*awslogs.DeleteRetentionPolicyOutput, error) {
 	return nil, s.retain(ctx, in.LogGroupName, 0)
 }

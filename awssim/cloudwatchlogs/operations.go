@@ -1,8 +1,7 @@
 package cloudwatchlogs
 
-// operations are the methods that are calls of the API; a test of awssim holds
-// that none is missing. They are listed, and not looked up by reflection, so
-// that the linker can leave out what nobody calls.
+// apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
+// The list is not made by reflection, so that the linker can leave out unused calls.
 func (s *Service) operations() []any {
 	return []any{
 		s.CreateLogGroup,

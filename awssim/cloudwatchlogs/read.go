@@ -12,18 +12,18 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// place is between two events of a stream: before the event with that time and
+// streamPosition is a position between two events of a stream: before the event with that time and
 // number, or where it would be.
 type place struct{ at, seq int64 }
 
-// after reports whether the place is after an event.
+// isAfter reports whether the position is after an event.
 func (p place) after(e world.LogEvent) bool {
 	at := e.At.UnixMilli()
 	return at < p.at || at == p.at && int64(e.Seq) < p.seq
 }
 
-// token is a place in the form of AWS's tokens, "f/<56 digits>/s" forward and
-// "b/…" backward.
+// tokenFor returns the position in the form of AWS's tokens, "f/<56 digits>/s" forward and "b/…"
+// backward.
 func (p place) token(direction string) *string {
 	return ptr(fmt.Sprintf("%s/%037d%019d/s", direction, p.at, p.seq))
 }
@@ -43,9 +43,9 @@ func placeIn(token string) (p place, forward bool, err error) {
 
 func badToken() error { return invalid("The specified nextToken is invalid.") }
 
-// GetLogEvents reads a stream: the newest events, or from its head, then on from
-// the tokens, which stay the same at the end. A page is full here; on AWS it may
-// be short or empty though more events follow.
+// GetLogEvents reads a stream: the newest events, or from its head, then from the tokens, which
+// stay the same at the end. A page is full here; on AWS it may be short or empty although more
+// events follow.
 func (s *Service) GetLogEvents(ctx context.Context, in *awslogs.GetLogEventsInput) (*awslogs.GetLogEventsOutput, error) {
 	if err := checkLimit(in.Limit, mostEvents); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s *Service) GetLogEvents(ctx context.Context, in *awslogs.GetLogEventsInpu
 	})
 }
 
-// within are the events from the time start, to before the time end.
+// eventsBetween returns the events from the time start, to before the time end.
 func within(events []world.LogEvent, start, end *int64) []world.LogEvent {
 	from, to := 0, len(events)
 	for start != nil && from < to && events[from].At.UnixMilli() < *start {
@@ -80,7 +80,7 @@ func within(events []world.LogEvent, start, end *int64) []world.LogEvent {
 	return events[from:to]
 }
 
-// reading is how a page is taken.
+// pageRequest holds the parameters of one page.
 type reading struct {
 	head bool
 	most int
@@ -105,7 +105,7 @@ func (r reading) page(events []world.LogEvent, token *string) (*awslogs.GetLogEv
 	return shown(r.cut(events, cut, forward), p), nil
 }
 
-// cut takes as many events from one on, or before it, as a page holds.
+// takeEvents returns the events of one page, forward from a position or backward to it.
 func (r reading) cut(events []world.LogEvent, at int, forward bool) []world.LogEvent {
 	from, to := at, at
 	for size := 0; to-from < r.most; {
@@ -124,7 +124,7 @@ func (r reading) cut(events []world.LogEvent, at int, forward bool) []world.LogE
 	return events[from:to]
 }
 
-// shown is a page; an empty one leaves the tokens at the place where it stands.
+// pageOutput returns the output of a page. An empty page leaves both tokens at its position.
 func shown(events []world.LogEvent, stands place) *awslogs.GetLogEventsOutput {
 	out := &awslogs.GetLogEventsOutput{Events: []logstypes.OutputLogEvent{}}
 	first, last := stands, stands

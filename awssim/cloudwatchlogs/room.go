@@ -1,10 +1,9 @@
-// Package cloudwatchlogs is the room of Amazon CloudWatch Logs: groups, streams
-// and events, and the awslogs driver that brings what modelled containers print
-// into them.
+// Package cloudwatchlogs implements the API of Amazon CloudWatch Logs: groups, streams and events.
+// It also has the awslogs driver, which writes the output of modelled containers to streams.
 //
-// It does not simulate Logs Insights, live tail, subscriptions, metric filters,
-// transformers, exports or encryption, and only the plain terms of filter
-// patterns. Events are visible at once.
+// It does not simulate Logs Insights, live tail, subscriptions, metric filters, transformers,
+// exports and encryption. Of filter patterns it simulates only plain terms. Events are visible at
+// once.
 //
 // Start reading at [New], then group.go, write.go and read.go.
 package cloudwatchlogs
@@ -20,11 +19,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Service is the room.
+// Service implements the API of CloudWatch Logs.
 type Service struct{ world *world.World }
 
-// New makes the room over w and lets it hear what containers print. Call it once
-// per world, before the first step.
+// New creates the API over w and stores the output of containers. Call it once per world, before
+// the first step.
 func New(w *world.World) *Service {
 	w.Watch(func(tx *world.Tx, c world.Change) {
 		if t, ok := c.Object.(*world.Task); ok {
@@ -34,7 +33,7 @@ func New(w *world.World) *Service {
 	return &Service{world: w}
 }
 
-// Room is the room with what wire must know of CloudWatch Logs.
+// NewAPI returns the API in the form that wire serves.
 func Room(w *world.World) wire.Room {
 	return wire.Room{
 		Name: "logs", ServiceID: "CloudWatch Logs", Protocol: wire.JSON11, Target: "Logs_20140328",
@@ -42,7 +41,7 @@ func Room(w *world.World) wire.Room {
 	}
 }
 
-// modelled are the errors of the operations that the room has.
+// modelledErrors returns the errors of the simulated operations.
 func modelled() []smithy.APIError {
 	return []smithy.APIError{
 		&logstypes.AccessDeniedException{}, &logstypes.DataAlreadyAcceptedException{}, &logstypes.InvalidOperationException{},
@@ -53,8 +52,8 @@ func modelled() []smithy.APIError {
 	}
 }
 
-// known are operations of log groups, streams and queries that AWS has and the
-// room has not.
+// unsimulatedOperations returns the operations of AWS on log groups, streams and queries that are
+// not simulated.
 func known() []string {
 	return []string{
 		"AssociateKmsKey", "CreateExportTask", "DeleteMetricFilter", "DeleteResourcePolicy", "DeleteSubscriptionFilter",
@@ -65,7 +64,7 @@ func known() []string {
 	}
 }
 
-// call runs f as one step of the caller's Region.
+// runStep runs f as one step of the caller's Region.
 func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		out, err = f(tx)
@@ -84,7 +83,7 @@ func val[T any](p *T) T {
 	return *p
 }
 
-// millis is a time as this API writes it; nil where it never came.
+// unixMillis returns a time in the form of this API; nil for the zero time.
 func millis(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil

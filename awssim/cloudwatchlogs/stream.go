@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// CreateLogStream makes an empty stream.
+// CreateLogStream creates an empty stream.
 func (s *Service) CreateLogStream(ctx context.Context, in *awslogs.CreateLogStreamInput) (*awslogs.CreateLogStreamOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awslogs.CreateLogStreamOutput, error) {
 		if err := checkName(in.LogStreamName, "logStreamName", streamForm); err != nil {
@@ -32,8 +32,8 @@ func (s *Service) CreateLogStream(ctx context.Context, in *awslogs.CreateLogStre
 	})
 }
 
-// DeleteLogStream takes a stream away with its events. What its container prints
-// later makes it anew.
+// DeleteLogStream deletes a stream with its events. Later output of its container creates the
+// stream again.
 func (s *Service) DeleteLogStream(ctx context.Context, in *awslogs.DeleteLogStreamInput) (*awslogs.DeleteLogStreamOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awslogs.DeleteLogStreamOutput, error) {
 		g, err := groupNamed(tx, in.LogGroupName)
@@ -48,8 +48,8 @@ func (s *Service) DeleteLogStream(ctx context.Context, in *awslogs.DeleteLogStre
 	})
 }
 
-// DescribeLogStreams lists a group's streams, by name or by the time of their last
-// event, which is up to date here and up to an hour late on AWS.
+// DescribeLogStreams lists a group's streams, by name or by the time of their last event. That time
+// is current here; on AWS it lags by up to an hour.
 func (s *Service) DescribeLogStreams(ctx context.Context, in *awslogs.DescribeLogStreamsInput) (*awslogs.DescribeLogStreamsOutput, error) {
 	switch {
 	case in.OrderBy != "" && !slices.Contains(in.OrderBy.Values(), in.OrderBy):
@@ -94,7 +94,7 @@ func streams(tx *world.Tx, g *world.LogGroup, in *awslogs.DescribeLogStreamsInpu
 	return list
 }
 
-// lastOf is the time of a stream's last event, or zero.
+// lastEventTime returns the time of a stream's last event, or zero.
 func lastOf(tx *world.Tx, s *world.LogStream) time.Time {
 	if events := s.Kept(tx.Now()); len(events) > 0 {
 		return events[len(events)-1].At

@@ -19,7 +19,7 @@ func checkTags(tags map[string]string) error {
 	return nil
 }
 
-// byARN finds a group by its ARN, with or without ":*".
+// groupByARN returns a group by its ARN, with or without ":*".
 func byARN(tx *world.Tx, arn *string) (*world.LogGroup, error) {
 	name, ok := strings.CutPrefix(val(arn), tx.ARN("logs", "log-group:"))
 	g, there := tx.LogGroups.Get(strings.TrimSuffix(name, ":*"))
@@ -29,7 +29,7 @@ func byARN(tx *world.Tx, arn *string) (*world.LogGroup, error) {
 	return g, nil
 }
 
-// ListTagsForResource shows a group's tags.
+// ListTagsForResource returns a group's tags.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awslogs.ListTagsForResourceInput) (*awslogs.ListTagsForResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awslogs.ListTagsForResourceOutput, error) {
 		g, err := byARN(tx, in.ResourceArn)
@@ -57,7 +57,7 @@ func (s *Service) TagResource(ctx context.Context, in *awslogs.TagResourceInput)
 	})
 }
 
-// UntagResource takes tags from a group.
+// UntagResource removes tags from a group.
 func (s *Service) UntagResource(ctx context.Context, in *awslogs.UntagResourceInput) (*awslogs.UntagResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awslogs.UntagResourceOutput, error) {
 		g, err := byARN(tx, in.ResourceArn)

@@ -14,14 +14,14 @@ const (
 	mostEvents   = 10_000  // of a batch, and of a page
 	largestBatch = 1 << 20 // bytes, each event with its overhead
 	overhead     = 26      // bytes
-	// sequenceToken is what AWS still answers although it no longer reads it.
+	// sequenceToken is a token that AWS still returns although it no longer reads it.
 	sequenceToken = "49039859627183640528456138465734"
 )
 
 func weight(message string) int { return len(message) + overhead }
 
-// PutLogEvents adds events to a stream. They must be in the order of their times;
-// those too old or too new are left out and told.
+// PutLogEvents adds events to a stream. They must be in the order of their times. Events that are
+// too old or too new are left out and reported.
 func (s *Service) PutLogEvents(ctx context.Context, in *awslogs.PutLogEventsInput) (*awslogs.PutLogEventsOutput, error) {
 	if err := checkBatch(in.LogEvents); err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func checkBatch(events []logstypes.InputLogEvent) error {
 	return nil
 }
 
-// accepted are the events [from, to) that are neither older than 14 days or the
-// group's retention, nor more than two hours in the future.
+// acceptedRange returns the events [from, to) that are neither older than 14 days or the group's
+// retention, nor more than two hours in the future.
 func accepted(now time.Time, days int, events []logstypes.InputLogEvent) (from, to int, info *logstypes.RejectedLogEventsInfo) {
 	old, new := now.AddDate(0, 0, -14).UnixMilli(), now.Add(2*time.Hour).UnixMilli()
 	expired := old

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// CreateApplication makes an application of the compute platform ECS.
+// CreateApplication creates an application of the compute platform ECS.
 func (s *Service) CreateApplication(ctx context.Context, in *awscd.CreateApplicationInput) (*awscd.CreateApplicationOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.CreateApplicationOutput, error) {
 		if err := checkName(in.ApplicationName, "Application"); err != nil {
@@ -34,8 +34,7 @@ func (s *Service) CreateApplication(ctx context.Context, in *awscd.CreateApplica
 	})
 }
 
-// DeleteApplication takes an application away with its groups. One that is not
-// there is no error.
+// DeleteApplication deletes an application with its groups. A missing application is no error.
 func (s *Service) DeleteApplication(ctx context.Context, in *awscd.DeleteApplicationInput) (*awscd.DeleteApplicationOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.DeleteApplicationOutput, error) {
 		if err := checkName(in.ApplicationName, "Application"); err != nil {
@@ -58,7 +57,7 @@ func showApplication(a *shifter.Application) *cdtypes.ApplicationInfo {
 	return wire.Clone(a.Doc.(*cdtypes.ApplicationInfo))
 }
 
-// GetApplication shows one application.
+// GetApplication returns one application.
 func (s *Service) GetApplication(ctx context.Context, in *awscd.GetApplicationInput) (*awscd.GetApplicationOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.GetApplicationOutput, error) {
 		a, err := application(tx, in.ApplicationName)
@@ -69,8 +68,7 @@ func (s *Service) GetApplication(ctx context.Context, in *awscd.GetApplicationIn
 	})
 }
 
-// BatchGetApplications shows up to 100 applications; one that is not there
-// refuses them all.
+// BatchGetApplications returns up to 100 applications. It fails if one of them does not exist.
 func (s *Service) BatchGetApplications(ctx context.Context, in *awscd.BatchGetApplicationsInput) (*awscd.BatchGetApplicationsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.BatchGetApplicationsOutput, error) {
 		if len(in.ApplicationNames) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// longestAppSpec is in bytes. AWS documents no limit; this one is ours.
+// maxAppSpecBytes is the simulator's own limit; AWS documents none.
 const longestAppSpec = 100 << 10
 
 // appSpec is an AppSpec for ECS, in YAML or JSON (User Guide, "AppSpec file
@@ -56,8 +56,7 @@ func badRevision(format string, args ...any) error {
 	return world.Refuse("InvalidRevisionException", format, args...)
 }
 
-// readAppSpec reads an AppSpec. Whether ECS takes what it says turns out in the
-// deployment.
+// readAppSpec parses an AppSpec. ECS checks its values during the deployment.
 func readAppSpec(content string) (spec shifter.Spec, err error) {
 	if len(content) > longestAppSpec {
 		return spec, badRevision("The AppSpec content has %d bytes; at most %d are allowed", len(content), longestAppSpec)

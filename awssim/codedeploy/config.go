@@ -15,12 +15,12 @@ import (
 
 const (
 	allAtOnce = "CodeDeployDefault.ECSAllAtOnce"
-	// longestShift is how long a canary or linear shift may take altogether (User
-	// Guide, "CodeDeploy quotas": two days).
+	// maxShiftMinutes is the longest duration of a canary or linear shift (User Guide, "CodeDeploy
+	// quotas": two days).
 	longestShift = 2880
 )
 
-// predefined are CodeDeploy's own configurations for ECS.
+// predefinedConfigs returns CodeDeploy's own configurations for ECS.
 func predefined() []*cdtypes.DeploymentConfigInfo {
 	linear := func(every int32) *cdtypes.TrafficRoutingConfig {
 		return &cdtypes.TrafficRoutingConfig{Type: cdtypes.TrafficRoutingTypeTimeBasedLinear,
@@ -61,7 +61,7 @@ func config(tx *world.Tx, name *string) (*cdtypes.DeploymentConfigInfo, error) {
 	return nil, world.Refuse("DeploymentConfigDoesNotExistException", "No deployment configuration found for name: %s", *name)
 }
 
-// routingOf is what the shifter reads of a configuration.
+// routingOf converts a configuration for the controller.
 func routingOf(c *cdtypes.DeploymentConfigInfo) shifter.Routing {
 	switch r := c.TrafficRoutingConfig; r.Type {
 	case cdtypes.TrafficRoutingTypeTimeBasedCanary:
@@ -72,7 +72,7 @@ func routingOf(c *cdtypes.DeploymentConfigInfo) shifter.Routing {
 	return shifter.Routing{}
 }
 
-// CreateDeploymentConfig makes a canary, linear or all-at-once configuration.
+// CreateDeploymentConfig creates a canary, linear or all-at-once configuration.
 func (s *Service) CreateDeploymentConfig(ctx context.Context, in *awscd.CreateDeploymentConfigInput) (*awscd.CreateDeploymentConfigOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentConfigOutput, error) {
 		if err := checkConfig(tx, in); err != nil {
@@ -127,7 +127,7 @@ func checkRouting(r *cdtypes.TrafficRoutingConfig) error {
 	return nil
 }
 
-// DeleteDeploymentConfig takes a custom configuration away that no group uses.
+// DeleteDeploymentConfig deletes a custom configuration that no group uses.
 func (s *Service) DeleteDeploymentConfig(ctx context.Context, in *awscd.DeleteDeploymentConfigInput) (*awscd.DeleteDeploymentConfigOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.DeleteDeploymentConfigOutput, error) {
 		if err := checkName(in.DeploymentConfigName, "DeploymentConfig"); err != nil {
@@ -148,7 +148,7 @@ func (s *Service) DeleteDeploymentConfig(ctx context.Context, in *awscd.DeleteDe
 	})
 }
 
-// GetDeploymentConfig shows one configuration.
+// GetDeploymentConfig returns one configuration.
 func (s *Service) GetDeploymentConfig(ctx context.Context, in *awscd.GetDeploymentConfigInput) (*awscd.GetDeploymentConfigOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentConfigOutput, error) {
 		c, err := config(tx, in.DeploymentConfigName)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// ongoing is a deployment that has not ended.
+// findOngoing returns a deployment that has not ended.
 func ongoing(tx *world.Tx, id *string) (*shifter.Deployment, error) {
 	d, err := deployment(tx, id)
 	if err == nil && d.Ended() {
@@ -19,8 +19,8 @@ func ongoing(tx *world.Tx, id *string) (*shifter.Deployment, error) {
 	return d, err
 }
 
-// StopDeployment stops a deployment a moment later. Without AutoRollbackEnabled
-// the group's events decide whether it is rolled back.
+// StopDeployment stops a deployment after a delay. Without AutoRollbackEnabled the group's events
+// decide about the rollback.
 func (s *Service) StopDeployment(ctx context.Context, in *awscd.StopDeploymentInput) (*awscd.StopDeploymentOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.StopDeploymentOutput, error) {
 		d, err := ongoing(tx, in.DeploymentId)
@@ -37,9 +37,8 @@ func (s *Service) StopDeployment(ctx context.Context, in *awscd.StopDeploymentIn
 	})
 }
 
-// ContinueDeployment ends the wait before production traffic is shifted
-// (READY_WAIT), or that before the original task set is deleted
-// (TERMINATION_WAIT).
+// ContinueDeployment ends the wait before production traffic is shifted (READY_WAIT), or the wait
+// before the original task set is deleted (TERMINATION_WAIT).
 func (s *Service) ContinueDeployment(ctx context.Context, in *awscd.ContinueDeploymentInput) (*awscd.ContinueDeploymentOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.ContinueDeploymentOutput, error) {
 		d, err := ongoing(tx, in.DeploymentId)
@@ -62,8 +61,8 @@ func (s *Service) ContinueDeployment(ctx context.Context, in *awscd.ContinueDepl
 	})
 }
 
-// SkipWaitTimeForInstanceTermination is the former name of ContinueDeployment
-// with TERMINATION_WAIT.
+// SkipWaitTimeForInstanceTermination is the previous name of ContinueDeployment with
+// TERMINATION_WAIT.
 func (s *Service) SkipWaitTimeForInstanceTermination(ctx context.Context, in *awscd.SkipWaitTimeForInstanceTerminationInput) (*awscd.SkipWaitTimeForInstanceTerminationOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.SkipWaitTimeForInstanceTerminationOutput, error) {
 		d, err := ongoing(tx, in.DeploymentId)
@@ -77,7 +76,7 @@ func (s *Service) SkipWaitTimeForInstanceTermination(ctx context.Context, in *aw
 	})
 }
 
-// PutLifecycleEventHookExecutionStatus is what the function of a hook says.
+// PutLifecycleEventHookExecutionStatus takes the status that a hook's function reports.
 func (s *Service) PutLifecycleEventHookExecutionStatus(ctx context.Context, in *awscd.PutLifecycleEventHookExecutionStatusInput) (*awscd.PutLifecycleEventHookExecutionStatusOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.PutLifecycleEventHookExecutionStatusOutput, error) {
 		d, err := deployment(tx, in.DeploymentId)

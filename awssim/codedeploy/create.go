@@ -12,17 +12,17 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// deploymentDoc is what no law reads of a deployment.
+// deploymentDoc holds the data of a deployment that no controller reads.
 type deploymentDoc struct {
 	Config, Description *string
 	Rollback            *cdtypes.AutoRollbackConfiguration
-	Alarms              *cdtypes.AlarmConfiguration // in the place of the group's
+	Alarms              *cdtypes.AlarmConfiguration // instead of the group's
 	Group               *cdtypes.DeploymentGroupInfo
 	StopFailures        bool // ignoreApplicationStopFailures
 }
 
-// CreateDeployment starts a deployment. It has no token: two calls make two, if
-// the first has ended.
+// CreateDeployment starts a deployment. The call has no idempotency token: two calls create two
+// deployments, if the first has ended.
 func (s *Service) CreateDeployment(ctx context.Context, in *awscd.CreateDeploymentInput) (*awscd.CreateDeploymentOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentOutput, error) {
 		g, err := group(tx, in.ApplicationName, in.DeploymentGroupName)
@@ -60,8 +60,7 @@ func checkCreate(in *awscd.CreateDeploymentInput) error {
 	return nil
 }
 
-// newDeployment is a deployment with its group's settings, and those that the
-// request puts in their place.
+// newDeployment returns a deployment with its group's settings, overridden by the request.
 func newDeployment(tx *world.Tx, g *shifter.Group, in *awscd.CreateDeploymentInput) (*shifter.Deployment, error) {
 	d := &shifter.Deployment{Settings: g.Settings}
 	doc := &deploymentDoc{Config: in.DeploymentConfigName, Description: in.Description, Rollback: in.AutoRollbackConfiguration,

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// GetDeployment shows one deployment.
+// GetDeployment returns one deployment.
 func (s *Service) GetDeployment(ctx context.Context, in *awscd.GetDeploymentInput) (*awscd.GetDeploymentOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentOutput, error) {
 		d, err := deployment(tx, in.DeploymentId)
@@ -22,8 +22,7 @@ func (s *Service) GetDeployment(ctx context.Context, in *awscd.GetDeploymentInpu
 	})
 }
 
-// BatchGetDeployments shows up to 25 deployments; those that are not there are
-// left out.
+// BatchGetDeployments returns up to 25 deployments. It leaves out those that do not exist.
 func (s *Service) BatchGetDeployments(ctx context.Context, in *awscd.BatchGetDeploymentsInput) (*awscd.BatchGetDeploymentsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentsOutput, error) {
 		if len(in.DeploymentIds) == 0 {
@@ -75,7 +74,7 @@ func rollbackInfo(d *shifter.Deployment) *cdtypes.RollbackInfo {
 	return &cdtypes.RollbackInfo{RollbackDeploymentId: text(d.RollbackID), RollbackTriggeringDeploymentId: text(d.Triggered), RollbackMessage: ptr(d.RollbackMessage)}
 }
 
-// overview counts the one target of a deployment.
+// targetOverview counts the one target of a deployment.
 func overview(d *shifter.Deployment) *cdtypes.DeploymentOverview {
 	o := &cdtypes.DeploymentOverview{}
 	switch targetStatus(d) {
@@ -95,8 +94,7 @@ func overview(d *shifter.Deployment) *cdtypes.DeploymentOverview {
 	return o
 }
 
-// ListDeployments lists ids, the newest first: all of the Region, or those of a
-// group.
+// ListDeployments lists ids, newest first: all of the Region, or those of a group.
 func (s *Service) ListDeployments(ctx context.Context, in *awscd.ListDeploymentsInput) (*awscd.ListDeploymentsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentsOutput, error) {
 		g, err := listedGroup(tx, in)
@@ -150,7 +148,7 @@ func isListed(d *shifter.Deployment, in *awscd.ListDeploymentsInput) bool {
 		return false
 	}
 	if val(in.ExternalId) != "" {
-		return false // that of CloudFormation
+		return false // an ExternalId is set by CloudFormation
 	}
 	for _, st := range in.IncludeOnlyStatuses {
 		if string(st) == d.Status {

@@ -16,7 +16,7 @@ func docOf(g *shifter.Group) *cdtypes.DeploymentGroupInfo {
 	return g.Doc.(*cdtypes.DeploymentGroupInfo)
 }
 
-// CreateDeploymentGroup makes a group of one ECS service.
+// CreateDeploymentGroup creates a group of one ECS service.
 func (s *Service) CreateDeploymentGroup(ctx context.Context, in *awscd.CreateDeploymentGroupInput) (*awscd.CreateDeploymentGroupOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentGroupOutput, error) {
 		a, err := application(tx, in.ApplicationName)
@@ -64,8 +64,8 @@ func onlyECS(scaling []string, tags []cdtypes.EC2TagFilter, premises []cdtypes.T
 	return nil
 }
 
-// UpdateDeploymentGroup changes what is given. A deployment that goes on keeps
-// the settings it began with.
+// UpdateDeploymentGroup changes the given settings. A deployment in progress keeps the settings
+// with which it began.
 func (s *Service) UpdateDeploymentGroup(ctx context.Context, in *awscd.UpdateDeploymentGroupInput) (*awscd.UpdateDeploymentGroupOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.UpdateDeploymentGroupOutput, error) {
 		g, err := group(tx, in.ApplicationName, in.CurrentDeploymentGroupName)
@@ -109,8 +109,8 @@ func given[T any](v, old *T) *T {
 	return old
 }
 
-// DeleteDeploymentGroup takes a group away. A deployment of it that goes on
-// fails at its next step. One that is not there is no error.
+// DeleteDeploymentGroup deletes a group. A deployment of it in progress fails at its next step. A
+// missing group is no error.
 func (s *Service) DeleteDeploymentGroup(ctx context.Context, in *awscd.DeleteDeploymentGroupInput) (*awscd.DeleteDeploymentGroupOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.DeleteDeploymentGroupOutput, error) {
 		if err := checkName(in.ApplicationName, "Application"); err != nil {
@@ -146,7 +146,7 @@ func lastOf(d *shifter.Deployment) *cdtypes.LastDeploymentInfo {
 	return &cdtypes.LastDeploymentInfo{CreateTime: stamp(d.CreatedAt), DeploymentId: ptr(d.ID), EndTime: stamp(d.Completed), Status: cdtypes.DeploymentStatus(d.Status)}
 }
 
-// GetDeploymentGroup shows one group.
+// GetDeploymentGroup returns one group.
 func (s *Service) GetDeploymentGroup(ctx context.Context, in *awscd.GetDeploymentGroupInput) (*awscd.GetDeploymentGroupOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentGroupOutput, error) {
 		g, err := group(tx, in.ApplicationName, in.DeploymentGroupName)
@@ -157,8 +157,8 @@ func (s *Service) GetDeploymentGroup(ctx context.Context, in *awscd.GetDeploymen
 	})
 }
 
-// BatchGetDeploymentGroups shows up to 100 groups of an application; those that
-// are not there are told in ErrorMessage.
+// BatchGetDeploymentGroups returns up to 100 groups of an application. ErrorMessage lists those
+// that do not exist.
 func (s *Service) BatchGetDeploymentGroups(ctx context.Context, in *awscd.BatchGetDeploymentGroupsInput) (*awscd.BatchGetDeploymentGroupsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentGroupsOutput, error) {
 		a, err := application(tx, in.ApplicationName)

@@ -19,8 +19,8 @@ const (
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9_.+=,@-]+$`)
 
-// checkName refuses a name that is not there, or is none. what is "Application",
-// "DeploymentGroup" or "DeploymentConfig", as in CodeDeploy's error codes.
+// checkName refuses a missing or invalid name. what is "Application", "DeploymentGroup" or
+// "DeploymentConfig", as in CodeDeploy's error codes.
 func checkName(name *string, what string) error {
 	switch {
 	case val(name) == "":
@@ -73,7 +73,7 @@ func deployment(tx *world.Tx, id *string) (*shifter.Deployment, error) {
 	return d, nil
 }
 
-// page cuts a page of names or ids.
+// pageOf returns one page of names or ids.
 func page(items []string, token *string) ([]string, *string, error) {
 	part, next, err := wire.Page(items, token, 0, pageSize, pageSize, func(s string) string { return s })
 	if err != nil {
@@ -96,7 +96,7 @@ func invalid(format string, args ...any) error {
 	return world.Refuse("InvalidInputException", format, args...)
 }
 
-// stamp is t, or nil where it never came.
+// optionalTime returns t, or nil for the zero time.
 func stamp(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -104,7 +104,7 @@ func stamp(t time.Time) *time.Time {
 	return &t
 }
 
-// text is s, or nil where it would be empty.
+// optionalText returns s, or nil if it is empty.
 func text(s string) *string {
 	if s == "" {
 		return nil

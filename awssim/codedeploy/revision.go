@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// revision is AppSpec content that was deployed, known by its hash from then on.
+// revision is AppSpec content that was deployed. Its hash identifies it.
 type revision struct {
 	name                        shifter.Revision
 	content                     string
@@ -51,7 +51,7 @@ func readRevision(r *cdtypes.RevisionLocation) (name shifter.Revision, content s
 	return name, content, spec, err
 }
 
-// register remembers a deployed revision.
+// addRevision stores a deployed revision.
 func register(tx *world.Tx, g *shifter.Group, name shifter.Revision, content string) {
 	all, key := &stateOf(tx).revisions, g.Application.Name+" "+name.SHA256
 	r, ok := all.Get(key)
@@ -65,7 +65,7 @@ func register(tx *world.Tx, g *shifter.Group, name shifter.Revision, content str
 	}
 }
 
-// location shows a revision without its content, as GetDeployment does.
+// revisionLocation returns a revision without its content, as GetDeployment does.
 func location(r shifter.Revision) *cdtypes.RevisionLocation {
 	return locationWith(r, nil)
 }
@@ -83,7 +83,7 @@ func locationWith(r shifter.Revision, content *string) *cdtypes.RevisionLocation
 	return l
 }
 
-// GetApplicationRevision shows a revision with its content, found by its hash.
+// GetApplicationRevision returns a revision with its content, found by its hash.
 func (s *Service) GetApplicationRevision(ctx context.Context, in *awscd.GetApplicationRevisionInput) (*awscd.GetApplicationRevisionOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.GetApplicationRevisionOutput, error) {
 		a, err := application(tx, in.ApplicationName)

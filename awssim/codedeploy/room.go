@@ -1,15 +1,14 @@
-// Package codedeploy is the room of AWS CodeDeploy for services of Amazon ECS:
-// applications, deployment groups and configurations, deployments with their
-// targets, revisions of AppSpec content.
+// Package codedeploy implements the API of AWS CodeDeploy for services of Amazon ECS: applications,
+// deployment groups and configurations, deployments with their targets, revisions of AppSpec
+// content.
 //
-// The room checks input, calls the shifter and shapes output; what a deployment
-// does over time is the shifter's. Shapes are the SDK's own; what no law reads is
-// kept on the object (its Doc) and echoed.
+// It checks input, calls the controller (awssim/shifter) and shapes output. The controller runs a
+// deployment over time. Shapes are the SDK's own. Data that no controller reads is kept on the
+// object (its Doc) and echoed.
 //
-// It does not simulate deployments to servers and Lambda, revisions in S3 and
-// GitHub, triggers, on-premises instances and tags; those are refused in words,
-// or answered as unknown operations. FIDELITY.part.md lists what follows which
-// AWS page.
+// It does not simulate deployments to servers and Lambda, revisions in S3 and GitHub, triggers, and
+// on-premises instances and their tags. It refuses them with a message, or as unknown operations.
+// FIDELITY.part.md lists which behaviour follows which AWS page.
 //
 // Start reading at [Service.CreateDeployment] in create.go, then appspec.go.
 package codedeploy
@@ -26,16 +25,16 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Service is the room.
+// Service implements the API of CodeDeploy.
 type Service struct {
 	world *world.World
 	law   *shifter.Shifter
 }
 
-// New makes the room over the shifter of w.
+// New creates the API over the controller of w.
 func New(w *world.World, law *shifter.Shifter) *Service { return &Service{w, law} }
 
-// Room is the room with what wire must know of CodeDeploy.
+// API returns the API in the form that wire serves.
 func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "codedeploy", ServiceID: "CodeDeploy", Protocol: wire.JSON11, Target: "CodeDeploy_20141006",
@@ -44,8 +43,8 @@ func (s *Service) Room() wire.Room {
 	}
 }
 
-// names are the members that the model writes with a capital letter, and one that
-// Go cannot call as the model does.
+// memberNames returns the members that the model writes with a capital letter, and one whose Go
+// name differs from the model's.
 func names() map[string]string {
 	all := map[string]string{"RevisionLocation.String_": "string"}
 	for _, n := range []string{"DeploymentOverview.Failed", "DeploymentOverview.InProgress", "DeploymentOverview.Pending", "DeploymentOverview.Ready",
@@ -58,7 +57,7 @@ func names() map[string]string {
 	return all
 }
 
-// modelled are the errors of CodeDeploy's model that the room answers with.
+// modelledErrors returns the errors of CodeDeploy's model that the API answers with.
 func modelled() []smithy.APIError {
 	return []smithy.APIError{
 		&cdtypes.AlarmsLimitExceededException{}, &cdtypes.ApplicationAlreadyExistsException{}, &cdtypes.ApplicationDoesNotExistException{},
@@ -86,7 +85,7 @@ func modelled() []smithy.APIError {
 	}
 }
 
-// known are operations that AWS has and the room has not.
+// unsimulatedOperations returns the operations of AWS that are not simulated.
 func known() []string {
 	return []string{
 		"AddTagsToOnPremisesInstances", "BatchGetApplicationRevisions", "BatchGetDeploymentInstances", "BatchGetOnPremisesInstances",
@@ -97,7 +96,7 @@ func known() []string {
 	}
 }
 
-// call runs f as one step of the caller's Region.
+// runStep runs f as one step of the caller's Region.
 func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		out, err = f(tx)
@@ -106,7 +105,7 @@ func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) 
 	return out, err
 }
 
-// state is what the room keeps in one Region beside the shifter's.
+// state holds the API's own data in one Region, in addition to the controller's.
 type state struct {
 	configs   world.Ordered[*cdtypes.DeploymentConfigInfo] // custom ones, by name
 	revisions world.Ordered[*revision]                     // by "<application> <sha256>"

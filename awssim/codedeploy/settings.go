@@ -15,8 +15,8 @@ const (
 	mostAlarms  = 10
 )
 
-// settingsOf checks a group's description, fills in its defaults, and reads what
-// the shifter needs.
+// settingsOf checks a group's description, fills in its defaults, and returns the controller's
+// settings.
 func settingsOf(tx *world.Tx, g *shifter.Group, doc *cdtypes.DeploymentGroupInfo) (s shifter.Settings, err error) {
 	for _, step := range []func() error{
 		func() error { return checkStyle(doc.DeploymentStyle) },
@@ -49,7 +49,7 @@ func checkStyle(st *cdtypes.DeploymentStyle) error {
 	return nil
 }
 
-// readService finds the one service of a group, which may be in no other.
+// readService finds the one service of a group. The service must not be in another group.
 func readService(tx *world.Tx, g *shifter.Group, doc *cdtypes.DeploymentGroupInfo, s *shifter.Settings) error {
 	if len(doc.EcsServices) != 1 || val(doc.EcsServices[0].ServiceName) == "" || val(doc.EcsServices[0].ClusterName) == "" {
 		return world.Refuse("InvalidECSServiceException", "Exactly one ECS service, with its cluster, must be specified")
@@ -109,8 +109,8 @@ func checkListeners(tx *world.Tx, s *shifter.Settings) error {
 	return nil
 }
 
-// readBlueGreen fills in what AWS's console fills in: go on at once, delete the
-// original task set at once.
+// readBlueGreen fills in the defaults of AWS's console: continue at once, delete the original task
+// set at once.
 func readBlueGreen(doc *cdtypes.DeploymentGroupInfo, s *shifter.Settings) error {
 	b := doc.BlueGreenDeploymentConfiguration
 	if b == nil {

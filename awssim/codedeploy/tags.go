@@ -15,8 +15,8 @@ import (
 
 const mostTags = 50
 
-// arnOf is the ARN of an application, or of a group of it. CodeDeploy's ARNs
-// have a colon before the name.
+// arnOf returns the ARN of an application, or of a group of it. CodeDeploy's ARNs have a colon
+// before the name.
 func arnOf(tx *world.Tx, app, group string) string {
 	if group == "" {
 		return tx.ARN("codedeploy", "application:"+app)
@@ -24,7 +24,8 @@ func arnOf(tx *world.Tx, app, group string) string {
 	return tx.ARN("codedeploy", "deploymentgroup:"+app+"/"+group)
 }
 
-// setTags lays tags over those of a resource; none are added if one is refused.
+// setTags adds tags to those of a resource, or replaces their values. It adds none if one is
+// refused.
 func setTags(tx *world.Tx, arn string, tags []cdtypes.Tag) error {
 	st := stateOf(tx)
 	next := slices.Clone(st.tags[arn])
@@ -51,7 +52,7 @@ func setTags(tx *world.Tx, arn string, tags []cdtypes.Tag) error {
 
 func forget(tx *world.Tx, arn string) { delete(stateOf(tx).tags, arn) }
 
-// tagged finds the resource of an ARN.
+// checkTaggedARN refuses an ARN that names no existing application or group.
 func tagged(tx *world.Tx, arn *string) (string, error) {
 	if val(arn) == "" {
 		return "", world.Refuse("ResourceArnRequiredException", "The resource ARN is required.")
@@ -83,7 +84,7 @@ func (s *Service) TagResource(ctx context.Context, in *awscd.TagResourceInput) (
 	})
 }
 
-// UntagResource removes tags; keys that are not there are passed over.
+// UntagResource removes tags; it ignores missing keys.
 func (s *Service) UntagResource(ctx context.Context, in *awscd.UntagResourceInput) (*awscd.UntagResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.UntagResourceOutput, error) {
 		arn, err := tagged(tx, in.ResourceArn)
@@ -96,7 +97,7 @@ func (s *Service) UntagResource(ctx context.Context, in *awscd.UntagResourceInpu
 	})
 }
 
-// ListTagsForResource shows the tags of an application or a group.
+// ListTagsForResource returns the tags of an application or a group.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awscd.ListTagsForResourceInput) (*awscd.ListTagsForResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.ListTagsForResourceOutput, error) {
 		arn, err := tagged(tx, in.ResourceArn)

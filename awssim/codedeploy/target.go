@@ -47,7 +47,7 @@ func (s *Service) ListDeploymentTargets(ctx context.Context, in *awscd.ListDeplo
 	})
 }
 
-// GetDeploymentTarget shows the target.
+// GetDeploymentTarget returns the target.
 func (s *Service) GetDeploymentTarget(ctx context.Context, in *awscd.GetDeploymentTargetInput) (*awscd.GetDeploymentTargetOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentTargetOutput, error) {
 		d, err := deployment(tx, in.DeploymentId)
@@ -62,8 +62,7 @@ func (s *Service) GetDeploymentTarget(ctx context.Context, in *awscd.GetDeployme
 	})
 }
 
-// BatchGetDeploymentTargets shows up to 25 targets, of which an ECS deployment
-// has one.
+// BatchGetDeploymentTargets returns up to 25 targets, of which an ECS deployment has one.
 func (s *Service) BatchGetDeploymentTargets(ctx context.Context, in *awscd.BatchGetDeploymentTargetsInput) (*awscd.BatchGetDeploymentTargetsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentTargetsOutput, error) {
 		d, err := deployment(tx, in.DeploymentId)

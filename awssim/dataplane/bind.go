@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// eagerSockets is how many sockets of tasks are opened before anybody asks.
+// eagerSockets is the number of task sockets that are opened before the first request.
 const eagerSockets = 1000
 
-// budget counts the sockets of tasks against the process's file limit.
+// socketBudget counts the sockets of tasks against the process's file limit.
 type budget struct {
 	open  atomic.Int64
 	eager int64
@@ -23,8 +23,8 @@ func newBudget(files int64) *budget {
 func (b *budget) roomForEager() bool { return b.open.Load() < b.eager }
 func (b *budget) room() bool         { return b.open.Load() < b.most }
 
-// listen opens a socket at the address, or on 127.0.0.1 with a free port if that
-// address cannot be had. It never listens outside loopback.
+// listenLoopback opens a socket at the address, or on 127.0.0.1 with a free port if that address
+// cannot be bound. It never listens outside loopback.
 func listen(want netip.AddrPort) (net.Listener, error) {
 	if want.Addr().IsLoopback() {
 		if l, err := net.Listen("tcp", want.String()); err == nil {
@@ -34,7 +34,7 @@ func listen(want netip.AddrPort) (net.Listener, error) {
 	return net.Listen("tcp", "127.0.0.1:0")
 }
 
-// counted gives its place in the budget back once, at Close.
+// countedListener releases its place in the budget once, at Close.
 type counted struct {
 	net.Listener
 	budget *budget

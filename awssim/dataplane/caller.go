@@ -15,12 +15,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Lookup is how a caller finds the addresses behind a name, and for how long it
-// may keep them.
+// Lookup resolves a name to addresses. keep is the time for which the caller may use them.
 type Lookup func(ctx context.Context) (found []netip.AddrPort, keep time.Duration, err error)
 
-// ByDNS asks a name server for the A records of a name, whose tasks listen on
-// port; with port 0 for its SRV records. The lookup takes real time.
+// ByDNS queries a name server for the A records of a name, whose tasks listen on port. With port 0
+// it queries the SRV records. The lookup takes real time.
 func ByDNS(server, name string, port int32) Lookup {
 	kind := dns.TypeA
 	if port == 0 {
@@ -60,32 +59,31 @@ func readAnswer(m *dns.Msg, port int32) (found []netip.AddrPort, keep time.Durat
 	return found, keep, nil
 }
 
-// CallerOptions make a caller. Lookup, Dial and Clock are required.
+// CallerOptions configure a caller. Lookup, Dial and Clock are required.
 type CallerOptions struct {
 	Lookup Lookup
 	Dial   func(ctx context.Context, to netip.AddrPort) (net.Conn, error) // [Plane.Dial]
 	Clock  world.Clock
-	// KeepAlive is how long a connection is kept and used again; 0: never.
+	// KeepAlive is the time for which a connection is kept and used again; 0: none is kept.
 	KeepAlive time.Duration
-	// Retry tries the next address of the answer once where the first refuses.
+	// Retry tries the next address of the answer once if the first refuses.
 	Retry bool
 }
 
-// Caller calls a service by its name over sockets, as clients do: it keeps an
-// answer as long as it may, and takes its first address. It is safe for
-// concurrent use.
+// Caller calls a service by its name over sockets, as clients do. It keeps an answer for its TTL
+// and uses the first address. It is safe for concurrent use.
 type Caller struct {
 	o         CallerOptions
 	transport *http.Transport
 
 	mu    sync.Mutex
 	found []netip.AddrPort
-	till  time.Time // the answer may be kept
+	till  time.Time // end of the time for which the answer may be kept
 	kept  netip.AddrPort
-	close time.Time // the kept connection is given up
+	close time.Time // when the kept connection is dropped
 }
 
-// NewCaller makes a caller. Close ends its connections.
+// NewCaller creates a caller. Close ends its connections.
 func NewCaller(o CallerOptions) *Caller {
 	c := &Caller{o: o}
 	c.transport = &http.Transport{
@@ -115,7 +113,7 @@ func (c *Caller) Do(r *http.Request) (*http.Response, error) {
 	if err == nil || !refusedOrGone(err) {
 		return res, err
 	}
-	if c.forget(to[0]) { // a connection older than its answer: look up anew
+	if c.forget(to[0]) { // the connection outlived its answer: look up again
 		if to, err = c.choose(r.Context()); err != nil {
 			return nil, err
 		}
@@ -137,8 +135,8 @@ func (c *Caller) send(r *http.Request, to netip.AddrPort) (*http.Response, error
 	return c.transport.RoundTrip(r)
 }
 
-// choose is where to send the next request: first to the kept connection, else
-// to the addresses of an answer that may still be kept.
+// chooseAddresses returns the addresses for the next request: the kept connection first, otherwise
+// the addresses of a kept or new answer.
 func (c *Caller) choose(ctx context.Context) ([]netip.AddrPort, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,8 +169,7 @@ func others(all []netip.AddrPort, but netip.AddrPort) (out []netip.AddrPort) {
 	return out
 }
 
-// forget gives a kept address up, and reports whether the answer that it came
-// from may not be kept any longer.
+// dropKept drops a kept address. It reports whether the answer with that address has expired.
 func (c *Caller) forget(a netip.AddrPort) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,8 +179,7 @@ func (c *Caller) forget(a netip.AddrPort) bool {
 	return !c.o.Clock.Now().Before(c.till)
 }
 
-// Dial connects to an address of the simulated network, wherever its socket
-// really is.
+// Dial connects to an address of the simulated network, wherever its socket is.
 func (p *Plane) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	return p.dial(ctx, to)
 }

@@ -13,12 +13,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/registry"
 )
 
-// Names finds what a name is about; see [registry.Law.Lookup]. It takes no lock.
+// NameLookup returns what a name names; see [registry.Controller.LookUp]. It takes no lock.
 type Names func(name string) (*registry.Table, *registry.Entry, string)
 
-// DNS is a name server on loopback for the names of Cloud Map, over UDP and TCP
-// at one port. It answers as a VPC's resolver would, and nothing else: names
-// outside the namespaces are REFUSED.
+// DNS is a name server on loopback for the names of Cloud Map, over UDP and TCP on one port. It
+// answers as a VPC's resolver does. Names outside the namespaces are REFUSED.
 type DNS struct {
 	names Names
 	seed  uint64
@@ -29,11 +28,11 @@ type DNS struct {
 	wg    sync.WaitGroup
 }
 
-// negative is how long resolvers may keep that a name has no records: the
-// default of the SOA record in Cloud Map's hosted zones.
+// negativeTTL is the time in seconds for which resolvers may cache that a name has no records. It
+// is the default of the SOA record in Cloud Map's hosted zones.
 const negative = 15
 
-// ListenDNS serves names at an address of loopback; port 0 chooses one.
+// ListenDNS serves names at a loopback address; port 0 chooses a port.
 func ListenDNS(addr string, names Names, seed uint64) (*DNS, error) {
 	packets, stream, err := bindBoth(addr)
 	if err != nil {
@@ -52,7 +51,7 @@ func ListenDNS(addr string, names Names, seed uint64) (*DNS, error) {
 	return d, nil
 }
 
-// bindBoth finds a port that is free for UDP and TCP alike.
+// bindBoth binds a port that is free for both UDP and TCP.
 func bindBoth(addr string) (packets net.PacketConn, stream net.Listener, err error) {
 	for range 20 {
 		packets, err = net.ListenPacket("udp", addr)
@@ -68,10 +67,10 @@ func bindBoth(addr string) (packets net.PacketConn, stream net.Listener, err err
 	return nil, nil, err
 }
 
-// Addr is where it listens, as "host:port".
+// Addr returns the address of the server as "host:port".
 func (d *DNS) Addr() string { return d.addr }
 
-// Close ends the server.
+// Close stops the server.
 func (d *DNS) Close() {
 	_ = d.udp.Shutdown()
 	_ = d.tcp.Shutdown()
@@ -119,7 +118,7 @@ func (d *DNS) answer(m, q *dns.Msg) {
 	}
 }
 
-// answerService gives records of a service; a name without any does not exist.
+// answerService adds the records of a service. A name without records does not exist.
 func (d *DNS) answerService(m *dns.Msg, q dns.Question, e *registry.Entry) {
 	if len(e.Eligible("CNAME")) > 0 {
 		d.add(m, q, e, "CNAME")
@@ -131,7 +130,7 @@ func (d *DNS) answerService(m *dns.Msg, q dns.Question, e *registry.Entry) {
 	}
 	for _, r := range e.Records {
 		if len(e.Eligible(r.Type)) > 0 {
-			return // it exists, without records of this type
+			return // the name exists, without records of this type
 		}
 	}
 	m.Rcode = dns.RcodeNameError
@@ -158,7 +157,7 @@ func (d *DNS) add(m *dns.Msg, q dns.Question, e *registry.Entry, kind string) {
 	}
 }
 
-// answerInstance gives the address of an instance of a service with SRV records.
+// answerInstance adds the address of an instance of a service with SRV records.
 func (d *DNS) answerInstance(m *dns.Msg, q dns.Question, e *registry.Entry, id string) {
 	ttl, ok := e.TTL("SRV")
 	v := e.Served(id)
@@ -182,8 +181,8 @@ func soa(t *registry.Table) dns.RR {
 		Ns: "ns-1536.awsdns-00.co.uk.", Mbox: "awsdns-hostmaster.amazon.com.", Serial: 1, Refresh: 7200, Retry: 900, Expire: 1209600, Minttl: negative}
 }
 
-// draw is a number in [0,1) for a place in the n-th answer. Which question gets
-// which depends on how questions race, as with any name server.
+// randomAt returns a number in [0,1) for a position in the n-th answer. Concurrent questions get
+// their numbers in any order, as with any name server.
 func (d *DNS) draw(n uint64, place int) float64 {
 	x := d.seed + n*0x9e3779b97f4a7c15 + uint64(place)*0xd1b54a32d192ed03
 	x ^= x >> 30

@@ -2,6 +2,6 @@
 
 package dataplane
 
-// fileLimit is how many files and sockets the process may have open. Windows
-// knows no limit that matters here.
+// fileLimit returns the number of files and sockets that the process may have open. Windows has no
+// limit that matters here.
 func fileLimit() int64 { return 1 << 14 }

@@ -4,7 +4,7 @@ package dataplane
 
 import "syscall"
 
-// fileLimit is how many files and sockets the process may have open.
+// fileLimit returns the number of files and sockets that the process may have open.
 func fileLimit() int64 {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil || r.Cur > 1<<20 {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// flights are the requests on their way to targets.
+// inFlightSet holds the requests in flight to targets.
 type flights struct {
 	next   atomic.Uint32
 	shards [16]struct {
@@ -32,7 +32,7 @@ func (fs *flights) remove(fl *flight) {
 	delete(s.in, fl)
 }
 
-// idleSince ends the requests over which no byte has passed since then.
+// cancelIdleSince cancels the requests without a byte since that time.
 func (fs *flights) idleSince(nano int64) {
 	for i := range fs.shards {
 		s := &fs.shards[i]
@@ -46,7 +46,7 @@ func (fs *flights) idleSince(nano int64) {
 	}
 }
 
-// sweep looks for idle requests twelve times in an idle timeout, by the clock.
+// sweepIdle cancels idle requests. It checks twelve times per idle timeout, by the clock.
 func (fs *fronts) sweep() {
 	for fs.plane.clock.Sleep(fs.plane.ctx, idleTimeout/12) == nil {
 		fs.flights.idleSince(fs.plane.clock.Now().Add(-idleTimeout).UnixNano())

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// connectTimeout is how long a load balancer tries to reach a target.
-	// Loopback answers at once or not at all.
+	// connectTimeout is the time for which a load balancer tries to connect to a target. Loopback
+	// answers at once or never.
 	connectTimeout = 10 * time.Second
-	// idleTimeout is idle_timeout.timeout_seconds at its default: no byte either
-	// way for so long ends a request, by the clock.
+	// idleTimeout is the default of idle_timeout.timeout_seconds. A request without a byte in
+	// either direction for that time, by the clock, is ended.
 	idleTimeout = 60 * time.Second
-	// statusClientGone is what a load balancer logs when the client left first.
+	// statusClientGone is the status that a load balancer logs if the client left first.
 	statusClientGone = 460
 )
 
@@ -33,7 +33,7 @@ var (
 	errGone = errors.New("the target was deregistered and its drain is over")
 )
 
-// flight is one request on its way to a target.
+// inFlight is one request in flight to a target.
 type flight struct {
 	front  *front
 	dec    balancer.Decision
@@ -41,15 +41,14 @@ type flight struct {
 	cancel context.CancelCauseFunc
 	last   atomic.Int64 // UnixNano of the last byte
 	shard  int
-	told   cell // how it was counted
+	told   cell // the cell in which the request was counted
 }
 
 type flightKey struct{}
 
 func flightOf(ctx context.Context) *flight { return ctx.Value(flightKey{}).(*flight) }
 
-// forward carries a request to its target and the answer back. It is tried on no
-// other target.
+// forwardRequest sends a request to its target and the answer back. It tries no other target.
 func (f *front) forward(w http.ResponseWriter, r *http.Request, dec balancer.Decision) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	fs := f.plane.fronts
@@ -61,7 +60,7 @@ func (f *front) forward(w http.ResponseWriter, r *http.Request, dec balancer.Dec
 	defer func() {
 		fs.flights.remove(fl)
 		fl.seat.load.Add(-1)
-		if !whole { // the answer broke off after its head
+		if !whole { // the answer broke off after its header
 			fl.retell(r.Context())
 		}
 		cancel(nil)
@@ -72,13 +71,13 @@ func (f *front) forward(w http.ResponseWriter, r *http.Request, dec balancer.Dec
 
 func (fl *flight) touch() { fl.last.Store(fl.front.plane.clock.Now().UnixNano()) }
 
-// tell counts the request. That is done before the client sees the answer, so
-// that a client that is through finds all of its requests counted.
+// countOutcome counts the request. It runs before the client gets the answer, so that a client that
+// is done finds all of its requests counted.
 func (fl *flight) tell(outcome string, status int) {
 	fl.told = fl.front.count(fl.dec, outcome, status)
 }
 
-// retell counts the request as cut instead.
+// recountCut changes the request's outcome to cut, or to client gone.
 func (fl *flight) retell(client context.Context) {
 	if fl.told != (cell{}) {
 		fl.front.plane.traffic.add(fl.told, -1)
@@ -90,7 +89,7 @@ func (fl *flight) retell(client context.Context) {
 	fl.tell("cut", fl.told.status)
 }
 
-// newProxy is the reverse proxy of all listeners.
+// newProxy returns the reverse proxy of all listeners.
 func newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: rewrite, Transport: bySeat{}, ModifyResponse: answered, ErrorHandler: broken,
@@ -98,7 +97,7 @@ func newProxy() *httputil.ReverseProxy {
 	}
 }
 
-// bySeat sends a request over the connections of its target.
+// targetTransport sends a request over the connections of its target.
 type bySeat struct{}
 
 func (bySeat) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -116,7 +115,7 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(p []byte) { b.pool.Put(&p) }
 
-// rewrite makes the request that the target gets.
+// rewriteRequest builds the request for the target.
 func rewrite(r *httputil.ProxyRequest) {
 	fl := flightOf(r.In.Context())
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", fl.seat.host
@@ -135,8 +134,8 @@ func rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// trace is the X-Amzn-Trace-Id that the target gets: a new root, or the
-// caller's with a Self before it.
+// newTraceID returns the X-Amzn-Trace-Id for the target: a new root, or the caller's with a Self
+// before it.
 func (p *Plane) trace(given string) string {
 	id := fmt.Sprintf("1-%08x-%012x%012x", uint32(p.clock.Now().Unix()), uint64(p.draw()*(1<<48)), uint64(p.draw()*(1<<48)))
 	if strings.Contains(given, "Root=") {
@@ -145,7 +144,7 @@ func (p *Plane) trace(given string) string {
 	return "Root=" + id
 }
 
-// answered sees the head of the target's answer.
+// handleResponse counts the target's answer when its header arrives, and adds the cookies.
 func answered(r *http.Response) error {
 	fl := flightOf(r.Request.Context())
 	fl.touch()
@@ -162,7 +161,7 @@ func answered(r *http.Response) error {
 	return nil
 }
 
-// broken answers for a target that did not.
+// handleProxyError answers for a target that sent no answer.
 func broken(w http.ResponseWriter, r *http.Request, err error) {
 	fl := flightOf(r.Context())
 	outcome, status := "bad gateway", http.StatusBadGateway
@@ -183,7 +182,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// watched notes when bytes pass.
+// watchedBody records the time of each read byte.
 type watched struct {
 	io.ReadCloser
 	flight *flight

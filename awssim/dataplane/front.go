@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// fronts are the sockets of all load balancers.
+// listenerSockets holds the sockets of all load balancers.
 type fronts struct {
 	plane *Plane
 	mu    sync.Mutex
@@ -32,7 +32,7 @@ type frontKey struct {
 	port     int32
 }
 
-// front is one listener's socket.
+// listenerSocket is the socket of one listener.
 type front struct {
 	frontKey
 	plane    *Plane
@@ -45,7 +45,7 @@ func newFronts(p *Plane) *fronts {
 	return &fronts{plane: p, open: map[frontKey]*front{}, proxy: newProxy()}
 }
 
-// follow opens and closes sockets so that there is one per listener.
+// syncListeners opens and closes sockets so that each listener has one.
 func (fs *fronts) follow(e world.ListenersChanged) {
 	fs.mu.Lock()
 	var gone []*front
@@ -110,7 +110,7 @@ func (fs *fronts) close() {
 	fs.seats.drop(func(seatKey) bool { return true })
 }
 
-// gone cuts what is still open to a target whose drain has ended.
+// closeTarget closes the open connections to a target whose drain has ended.
 func (fs *fronts) gone(e world.TargetGone) { fs.seats.remove(seatKey{e.Group, e.ID, e.Port}) }
 
 // ServeHTTP routes one request as the load balancer does.
@@ -154,7 +154,7 @@ func (f *front) fixed(w http.ResponseWriter, dec balancer.Decision) {
 
 const serverName = "awselb/2.0"
 
-// reply is an answer of the load balancer's own, with its page.
+// writeOwnAnswer writes an answer of the load balancer itself, with its page.
 func (f *front) reply(w http.ResponseWriter, dec balancer.Decision, status int, outcome string) {
 	f.count(dec, outcome, status)
 	writePage(w, status)
@@ -173,7 +173,7 @@ func writePage(w http.ResponseWriter, status int) {
 		"</h1></center>\r\n</body>\r\n</html>\r\n"))
 }
 
-// cut ends the connection without an answer.
+// cutConnection closes the connection without an answer.
 func cut(w http.ResponseWriter) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

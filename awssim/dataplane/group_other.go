@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// Windows knows no SIGTERM: a program there is ended at once.
+// Windows has no SIGTERM: a program there is killed at once.
 
 func ownGroup(*exec.Cmd)            {}
 func termGroup(c *exec.Cmd)         { _ = c.Process.Kill() }

@@ -8,14 +8,13 @@ import (
 	"syscall"
 )
 
-// ownGroup lets the program lead a process group, so that its children get its
-// signals.
+// ownGroup makes the program the leader of a process group, so that its children get its signals.
 func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func termGroup(c *exec.Cmd) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
 func killGroup(c *exec.Cmd) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 
-// signalOf is the signal that ended a process, 0 if none did.
+// signalOf returns the signal that ended a process, or 0.
 func signalOf(s *os.ProcessState) int {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return int(w.Signal())

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// pipes is a listener without a socket.
+// pipeListener is a listener without a socket.
 type pipes struct {
 	waiting chan net.Conn
 	closed  chan struct{}
@@ -27,7 +27,7 @@ func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// Accept, Close and Addr are [net.Listener].
+// Accept, Close and Addr implement [net.Listener].
 
 func (p *pipes) Accept() (net.Conn, error) {
 	select {

@@ -12,23 +12,21 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Laws are the answers of the data plane to the world, and its one question.
-// None of them may be nil.
+// Callbacks connect the data plane to the world's controllers. All of them are required.
 type Laws struct {
-	// Table is the routing of a load balancer as it is now; it is asked at every
-	// request and takes no lock. Nil: the load balancer is gone.
+	// Table returns the current routing of a load balancer; nil means that it was deleted. It is
+	// called for every request and takes no lock.
 	Table func(key world.Key, balancer string) *balancer.Table
-	// Bound tells where a listener's socket is; "" if nowhere. Port 0 is about no
+	// Bound reports where a listener's socket is; "" means that it has none. Port 0 names no
 	// listener: the load balancer has a data plane now.
 	Bound func(key world.Key, balancer string, port int32, address string)
-	// Probed tells how a health check went: the status that came, or 0 and why
-	// none did.
+	// Probed reports the result of a health check: the status, or 0 and an error.
 	Probed func(e world.ProbeTarget, status int, err error)
-	// Exited tells that a program of the host has ended.
+	// Exited reports that a program of the host has ended.
 	Exited func(key world.Key, task, container string, code int)
 }
 
-// Options make a plane.
+// Options configure a plane.
 type Options struct {
 	World *world.World
 	Clock world.Clock
@@ -53,13 +51,13 @@ type Plane struct {
 	ctx        context.Context
 	cancel     context.CancelFunc
 	dispatched chan struct{} // closed when no more effects are carried out
-	mu         sync.Mutex    // guards closed, so that nothing starts after Close
+	mu         sync.Mutex    // guards closed, so that no goroutine starts after Close
 	closed     bool
 	wg         sync.WaitGroup
 }
 
-// Start makes a plane, lets it take over what stands in the world already, and
-// begins to carry out effects. Until Close it is the world's sink.
+// Start creates a plane, takes over the existing resources of the world, and begins to carry out
+// effects. Until Close it is the world's sink.
 func Start(o Options) *Plane {
 	p := &Plane{
 		world: o.World, clock: o.Clock, laws: o.Laws, seed: o.Seed, todo: newQueue[any](),
@@ -80,7 +78,7 @@ func Start(o Options) *Plane {
 func (p *Plane) Close() {
 	p.world.Sink(nil)
 	p.cancel()
-	<-p.dispatched // from here on nothing new is opened
+	<-p.dispatched // from here on no socket is opened
 	p.fronts.close()
 	p.killAll(p.processes.tasks())
 	p.mu.Lock()
@@ -89,7 +87,7 @@ func (p *Plane) Close() {
 	p.wg.Wait()
 }
 
-// Flush waits until every effect that the world has had so far is carried out.
+// Flush waits until all effects that the world has emitted so far are carried out.
 func (p *Plane) Flush(ctx context.Context) error {
 	done := make(chan struct{})
 	p.todo.put(func() { close(done) })
@@ -103,8 +101,7 @@ func (p *Plane) Flush(ctx context.Context) error {
 	}
 }
 
-// run starts f beside the caller; Close waits for it. After Close nothing is
-// started any more.
+// runAsync runs f in a goroutine; Close waits for it. After Close it starts no goroutine.
 func (p *Plane) run(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +115,7 @@ func (p *Plane) run(f func()) {
 	}()
 }
 
-// after runs f when d has passed by the clock, unless the plane is closed.
+// runAfter runs f after d by the clock, unless the plane is closed.
 func (p *Plane) after(d time.Duration, f func()) {
 	till := p.clock.Now().Add(d)
 	p.run(func() {
@@ -128,8 +125,8 @@ func (p *Plane) after(d time.Duration, f func()) {
 	})
 }
 
-// draw is the next of a seeded row of numbers in [0,1). Which request gets which
-// depends on how requests race, as with any real load balancer.
+// nextRandom returns the next number of a seeded sequence in [0,1). Concurrent requests get their
+// numbers in any order, as with any real load balancer.
 func (p *Plane) draw() float64 {
 	x := p.seed + p.drawn.Add(1)*0x9e3779b97f4a7c15
 	x ^= x >> 30
@@ -178,9 +175,8 @@ func (p *Plane) carryOut(e any) {
 	}
 }
 
-// Watch sees what the world says of tasks that end by themselves, for which it
-// asks nothing of the data plane. The owner of the world registers it, before
-// the first step, with [world.World.Watch].
+// Watch handles tasks that end by themselves, for which the world emits no effect. The owner of the
+// world registers it with [world.World.Watch] before the first step.
 func (p *Plane) Watch(_ *world.Tx, c world.Change) {
 	t, ok := c.Object.(*world.Task)
 	if !ok {
@@ -197,10 +193,10 @@ func (p *Plane) Watch(_ *world.Tx, c world.Change) {
 	}
 }
 
-// ending is a container that is no more, or a whole task.
+// containerEnd is a container or a whole task that ended.
 type ending struct {
 	task, container string
-	asked           bool // it ended after SIGTERM: open requests are finished
+	asked           bool // ended after SIGTERM: open requests are finished
 }
 
 func (p *Plane) end(e ending) {
@@ -243,7 +239,7 @@ func (p *Plane) killAll(tasks []string) {
 	}
 }
 
-// vanish ends all that belongs to a Region.
+// dropRegion ends all processes and sockets of a Region.
 func (p *Plane) vanish(key world.Key) {
 	var gone []string
 	for _, task := range p.processes.tasks() {
@@ -255,8 +251,8 @@ func (p *Plane) vanish(key world.Key) {
 	p.fronts.vanish(key)
 }
 
-// adopt hands over what stood in the world before there was a data plane, in
-// the form of the effects that would have made it.
+// takeOverWorld takes over the resources that exist before the data plane. It queues the effects
+// that would have created them.
 func (p *Plane) adopt(tx *world.Tx) {
 	for _, lb := range tx.LoadBalancers.All() {
 		e := world.ListenersChanged{Key: tx.Key, Balancer: lb.ARN, Address: lb.Address, Ports: map[int32]string{}}
@@ -265,7 +261,7 @@ func (p *Plane) adopt(tx *world.Tx) {
 				e.Ports[l.Port] = l.ARN
 			}
 		}
-		// Its name was Amazon's, which nobody here must look up.
+		// Its DNS name was Amazon's, which must not be looked up from here.
 		p.todo.put(func() { p.laws.Bound(e.Key, e.Balancer, 0, "") })
 		p.todo.put(e)
 	}
@@ -301,9 +297,8 @@ func startOf(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess
 	return e
 }
 
-// Address is where a container's port can really be reached, as "host:port";
-// "" if nothing is behind that address of the simulated network or its socket
-// is not open.
+// SocketAddress returns the real address of a container's port as "host:port". It returns "" if no
+// container has that address of the simulated network, or its socket is not open.
 func (p *Plane) Address(at netip.AddrPort) string {
 	switch c := p.processes.at(at).(type) {
 	case *served:
@@ -316,5 +311,5 @@ func (p *Plane) Address(at netip.AddrPort) string {
 	return ""
 }
 
-// Open is the number of requests that are on their way to a target now.
+// OpenRequests returns the number of requests in flight to targets.
 func (p *Plane) Open() int { return p.fronts.flights.len() }

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// probe makes one health check and tells how it went.
+// probeTarget runs one health check and reports its result.
 func (p *Plane) probe(e world.ProbeTarget) {
 	status, err := p.check(e)
 	if p.ctx.Err() == nil {

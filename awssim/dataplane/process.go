@@ -11,24 +11,24 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// errRefused is what a connection to a port gets behind which nothing listens.
+// errRefused is the error of a connection to a port without a listening process.
 var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 
-// process is a running container: answered for in here ([served]), or a program
-// of the host ([program]).
+// process is a running container: simulated in this process ([builtInTask]), or a program of the
+// host ([hostProgram]).
 type process interface {
-	// dial connects to one of its ports.
+	// dialPort connects to one of its ports.
 	dial(ctx context.Context, port int32) (net.Conn, error)
-	// open opens its sockets before anybody asks, if it has any to open.
+	// openSockets opens its sockets before the first request, if it has any.
 	open()
-	// term is SIGTERM, kill is SIGKILL.
+	// term sends SIGTERM, kill sends SIGKILL.
 	term()
 	kill()
-	// exit: the world says that it has ended by itself; asked, after SIGTERM.
+	// endByItself handles an end that the world reports; asked means that it came after SIGTERM.
 	exit(asked bool)
 }
 
-// processes are the running containers, by task and by address.
+// processes holds the running containers, by task and by address.
 type processes struct {
 	mu        sync.RWMutex
 	byTask    map[string]map[string]process // task ARN, container name
@@ -42,7 +42,7 @@ func newProcesses() *processes {
 	}
 }
 
-// add notes a container unless it is known already.
+// addContainer adds a container unless it is there already.
 func (ps *processes) add(e world.StartProcess, start func() process) process {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -72,7 +72,7 @@ func (ps *processes) of(task string) []process {
 	return all
 }
 
-// one is a container of a task, or nil.
+// processOf returns a container of a task, or nil.
 func (ps *processes) one(task, container string) process {
 	ps.mu.RLock()
 	defer ps.mu.RUnlock()
@@ -85,7 +85,7 @@ func (ps *processes) at(a netip.AddrPort) process {
 	return ps.byAddress[a]
 }
 
-// forget drops a task. Its address may belong to another one by now.
+// removeTask removes a task. Its address may belong to another task by now.
 func (ps *processes) forget(task string) []process {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -115,12 +115,12 @@ func (ps *processes) tasks() []string {
 	return all
 }
 
-// dial connects to an address of the simulated network: to the container behind
-// it, wherever its socket is. An address that is no container's is connected to
-// as it is, if it is a loopback one: a target may be a server of the user's own.
+// dialAddress connects to the container at an address of the simulated network, wherever its socket
+// is. A loopback address without a container is dialled directly: a target may be a server of the
+// user.
 //
-// The world may be ahead: it says that a task runs, and effects are carried out one
-// after the other. A refusal is believed once all effects until now are carried out.
+// The world may be ahead of the plane: it shows a running task before its effect is carried out. A
+// refusal is therefore accepted only after all effects so far are carried out.
 func (p *Plane) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	before := p.processes.at(to)
 	conn, err := p.dialOnce(ctx, before, to)
@@ -143,9 +143,8 @@ func (p *Plane) dialOnce(ctx context.Context, c process, to netip.AddrPort) (net
 	return p.dialer.DialContext(ctx, "tcp", to.String())
 }
 
-// taskAddress reports whether an address lies in a Region's default network,
-// where only tasks live: nothing of the machine's may answer there in the place
-// of a task that is gone.
+// isTaskAddress reports whether an address lies in a Region's default network, which only tasks
+// use. A process of the machine must not answer there in place of a stopped task.
 func (p *Plane) taskAddress(a netip.Addr) bool {
 	if !a.Is4() {
 		return false

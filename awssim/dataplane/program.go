@@ -17,19 +17,20 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// program is a container that is a program of the host.
+// hostProgram is a container that runs as a program of the host.
 //
-// It is told where to listen by PORT (on 127.0.0.1; a free port, since many
-// tasks share one machine), PORT_<containerPort> for each of several ports; the
-// task's own address leads there too, where it can be bound. It is told about
-// itself by SLUICE_TASK, SLUICE_CONTAINER, SLUICE_SERVICE and SLUICE_ADDRESS, the
-// task's address in the simulated network. Of the simulator's own environment it
-// gets no more than it takes to run: no credentials.
+// The variable PORT gives the port on 127.0.0.1 where it must listen: a free port, since many tasks
+// share one machine. With several ports there is PORT_<containerPort> for each. Where the task's
+// own address can be bound, it forwards to the program.
+//
+// The program also gets SLUICE_TASK, SLUICE_CONTAINER, SLUICE_SERVICE and SLUICE_ADDRESS, the
+// task's address in the simulated network. Of the simulator's environment it gets only the
+// variables that it needs to run: no credentials.
 type program struct {
 	plane *Plane
 	what  world.StartProcess
 	cmd   *exec.Cmd
-	ports map[int32]string // container port -> where it was told to listen
+	ports map[int32]string // container port -> address where the program must listen
 	ended chan struct{}
 
 	mu     sync.Mutex
@@ -37,11 +38,11 @@ type program struct {
 	over   bool
 }
 
-// inherited are the variables of the simulator's environment that programs get.
+// inheritedVariables are the variables of the simulator's environment that programs get.
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "SystemRoot", "PATHEXT", "COMSPEC"}
 
-// newProgram starts the program. If it cannot be started the container exits
-// with 127, as a shell would answer.
+// newHostProgram starts the program. If it cannot be started, the container exits with 127, as in a
+// shell.
 func newProgram(p *Plane, e world.StartProcess) *program {
 	g := &program{plane: p, what: e, ports: map[int32]string{}, ended: make(chan struct{})}
 	out := &lines{to: func(line string) { p.log(e, line) }}
@@ -52,8 +53,8 @@ func newProgram(p *Plane, e world.StartProcess) *program {
 		ownGroup(g.cmd)
 		err = g.cmd.Start()
 	}
-	// What follows enters the world, so it cannot be done here: the plane may be
-	// in the middle of a batch of effects.
+	// The next calls enter the world, so they run asynchronously: the plane may be in the middle of
+	// a batch of effects.
 	p.run(func() {
 		defer close(g.ended)
 		defer g.closeRelays()
@@ -69,14 +70,15 @@ func newProgram(p *Plane, e world.StartProcess) *program {
 
 func (g *program) wait(out *lines) {
 	err := g.cmd.Wait()
-	killGroup(g.cmd) // what it has left behind
+	killGroup(g.cmd) // its remaining children
 	out.flush()
 	if g.plane.ctx.Err() == nil {
 		g.plane.laws.Exited(g.what.Key, g.what.Task, g.what.Container, exitCode(err))
 	}
 }
 
-// exitCode is the code as ECS tells it: 128 plus the signal if one ended it.
+// exitCode returns the exit code as ECS reports it: 128 plus the signal if a signal ended the
+// program.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	switch {
@@ -134,7 +136,7 @@ func (g *program) dial(ctx context.Context, port int32) (net.Conn, error) {
 
 func (g *program) address(port int32) string { return g.ports[port] }
 
-// open lets the task's own address lead to the program.
+// openSockets forwards the task's own address to the program.
 func (g *program) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -181,8 +183,7 @@ func (g *program) running() bool {
 	}
 }
 
-// log writes a line of a container into the world's log and into its log
-// stream, if it has one.
+// logLine writes a line of a container to the world's log and to its log stream, if it has one.
 func (p *Plane) log(e world.StartProcess, line string) {
 	_ = p.world.Do(e.Key, func(tx *world.Tx) error {
 		tx.Log("output", e.TaskID, "%s", line)
@@ -193,14 +194,14 @@ func (p *Plane) log(e world.StartProcess, line string) {
 	})
 }
 
-// lines cuts what is written into lines.
+// lineWriter splits its input into lines.
 type lines struct {
 	to   func(string)
 	mu   sync.Mutex
 	rest []byte
 }
 
-// longest is how much of a line without an end is kept.
+// maxLineBytes is the longest line; a longer one is split.
 const longest = 16 << 10
 
 func (l *lines) Write(b []byte) (int, error) {

@@ -2,7 +2,7 @@ package dataplane
 
 import "sync"
 
-// queue is a line of values without an end: put never waits.
+// queue is an unbounded queue: put never blocks.
 type queue[T any] struct {
 	mu    sync.Mutex
 	items []T
@@ -21,7 +21,7 @@ func (q *queue[T]) put(v T) {
 	}
 }
 
-// take empties the queue.
+// takeAll returns all items and empties the queue.
 func (q *queue[T]) take() []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// relay is a program's socket at its task's own address: what connects there is
-// led to where the program really listens.
+// relay is a program's socket at its task's own address. It forwards each connection to the
+// program's real port.
 type relay struct {
 	program *program
 	port    int32
@@ -19,7 +19,7 @@ type relay struct {
 	ended bool
 }
 
-// newRelay opens the socket; nil where that address cannot be had.
+// newRelay opens the socket; nil if that address cannot be bound.
 func newRelay(g *program, port int32) *relay {
 	at := netip.AddrPortFrom(g.what.Address, uint16(port))
 	if !at.Addr().IsLoopback() || !g.plane.budget.room() {
@@ -44,7 +44,7 @@ func (r *relay) accept() {
 	}
 }
 
-// lead carries bytes both ways until both sides are through.
+// relayConn copies bytes in both directions until both sides are done.
 func (r *relay) lead(outer net.Conn) {
 	defer r.drop(outer)
 	inner, err := r.program.dial(r.program.plane.ctx, r.port)

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// seats are the targets that requests have gone to, each with its own
-// connections: when a target's drain ends, those and no others are cut.
+// targetPool holds the targets that got requests, each with its own connections. When a target's
+// drain ends, only its connections are closed.
 type seats struct {
 	at    sync.Map // seatKey -> *seat
 	loads sync.Map // netip.AddrPort -> *atomic.Int64: open requests
@@ -55,7 +55,7 @@ func (s *seats) loadOf(t *balancer.TargetView) *atomic.Int64 {
 	return v.(*atomic.Int64)
 }
 
-// outstanding is the number of requests that a target has open.
+// outstandingOf returns the number of open requests of a target.
 func (s *seats) outstanding(t *balancer.TargetView) int {
 	if v, ok := s.loads.Load(addressOf(t)); ok {
 		return int(v.(*atomic.Int64).Load())
@@ -82,7 +82,7 @@ func addressOf(t *balancer.TargetView) netip.AddrPort {
 	return netip.AddrPortFrom(t.Address, uint16(t.Port))
 }
 
-// idleConns is how many connections to a target are kept for later requests.
+// idleConns is the number of connections to a target that are kept for later requests.
 const idleConns = 256
 
 func newSeat(p *Plane, t *balancer.TargetView, load *atomic.Int64) *seat {
@@ -101,7 +101,7 @@ func newSeat(p *Plane, t *balancer.TargetView, load *atomic.Int64) *seat {
 	return s
 }
 
-// keep notes a connection for as long as it is open.
+// trackConn tracks a connection for as long as it is open.
 func (s *seat) keep(c net.Conn) net.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (k *kept) Close() error {
 	return k.Conn.Close()
 }
 
-// regionOf reads the account and Region off an ARN.
+// regionOf returns the account and Region of an ARN.
 func regionOf(arn string) world.Key {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) < 6 {

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// served is a container that this process answers for: a modelled image or a Go
-// handler of the library's user.
+// builtInTask is a container that this process simulates: a modelled image, or a Go handler of the
+// library's user.
 type served struct {
 	plane  *Plane
 	what   world.StartProcess
@@ -27,7 +27,7 @@ type served struct {
 	signal atomic.Int64 // UnixNano of SIGTERM, 0 before
 
 	mu      sync.Mutex
-	sockets map[int32]string // where a port is bound
+	sockets map[int32]string // address of each bound port
 	ended   bool             // new connections are refused
 }
 
@@ -40,8 +40,8 @@ func newServed(p *Plane, e world.StartProcess) *served {
 	return s
 }
 
-// silent drops what net/http has to say about broken connections; breaking them
-// is what a simulator is for.
+// silentLog drops the messages of net/http about broken connections, which the simulator breaks on
+// purpose.
 var silent = log.New(io.Discard, "", 0)
 
 func (s *served) open() {
@@ -54,7 +54,7 @@ func (s *served) open() {
 	}
 }
 
-// bind opens the port's socket, if it may. s.mu is held.
+// bindPort opens the port's socket if the budget allows it. The caller holds s.mu.
 func (s *served) bind(port int32) (address string, ok bool) {
 	if a, ok := s.sockets[port]; ok {
 		return a, true
@@ -86,8 +86,7 @@ func (s *served) dial(ctx context.Context, port int32) (net.Conn, error) {
 	return s.plane.dialer.DialContext(ctx, "tcp", address)
 }
 
-// way is how to reach the port: a socket's address, or pipes where there is no
-// socket to be had.
+// routeTo returns how to reach the port: a socket's address, or a pipe if no socket can be opened.
 func (s *served) way(port int32) (string, *pipes, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +103,8 @@ func (s *served) way(port int32) (string, *pipes, error) {
 	return "", s.pipes, nil
 }
 
-// term begins the end: the image serves on for its time, then refuses new
-// connections and finishes the requests that it has.
+// term starts the shutdown. The image serves for its configured time, then refuses new connections
+// and finishes its open requests.
 func (s *served) term() {
 	if s.signal.CompareAndSwap(0, s.plane.clock.Now().UnixNano()) && !s.what.Behaviour.IgnoresTerm {
 		s.plane.after(s.what.Behaviour.ServesAfterTerm, s.finish)
@@ -125,7 +124,7 @@ func (s *served) exit(asked bool) {
 	s.kill()
 }
 
-// kill breaks every connection, as the end of a process does.
+// kill closes every connection, as the end of a process does.
 func (s *served) kill() {
 	s.end()
 	_ = s.server.Close()
@@ -140,7 +139,7 @@ func (s *served) end() {
 	}
 }
 
-// moment is where the container is in its life, by the clock.
+// currentMoment returns the container's age and signal, by the clock.
 func (s *served) moment() image.Moment {
 	now := s.plane.clock.Now()
 	m := image.Moment{SinceStart: now.Sub(s.what.At)}
@@ -150,7 +149,7 @@ func (s *served) moment() image.Moment {
 	return m
 }
 
-// ServeHTTP answers as the image does at this time of its life.
+// ServeHTTP answers as the image does at its current age.
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b := s.what.Behaviour
 	w.Header().Set("X-Sim-Version", b.Version)
@@ -172,7 +171,7 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pass lets the latency pass by the clock; it reports false if the caller left.
+// waitLatency waits for the latency by the clock. It returns false if the caller left.
 func (s *served) pass(r *http.Request, latency time.Duration) bool {
 	if r.URL.Path == "/_slow" {
 		var ms int64

@@ -7,26 +7,26 @@ import (
 	"sync/atomic"
 )
 
-// Traffic is what became of requests since the last reset.
+// Traffic counts the outcomes of requests since the last reset.
 type Traffic struct {
 	Requests int64 `json:"requests"`
-	// Failed are those that no client of a healthy service should see: status
-	// 500 and above, refused connections, answers that broke off. What the
-	// client ended itself is not among them.
+	// Failed counts the requests that a client of a healthy service never sees: status 500 and
+	// above, refused connections, answers that broke off. Requests that the client ended are not
+	// counted.
 	Failed   int64         `json:"failed"`
 	Statuses map[int]int64 `json:"statuses"` // 0: no answer
 	Rows     []TrafficRow  `json:"rows"`
 }
 
-// TrafficRow counts requests of one listener that ended alike.
+// TrafficRow counts the requests of one listener with the same outcome.
 type TrafficRow struct {
 	Listener string `json:"listener"`          // ARN
 	Group    string `json:"group,omitempty"`   // ARN
 	Version  string `json:"version,omitempty"` // of the image behind the target
-	// Outcome is answered (by the target, with whatever status), unavailable
-	// (503, no target), refused by target and bad gateway (502), timeout (504),
-	// client gone (460), cut (the answer broke off), refused (the load balancer
-	// takes no connection), redirect, fixed or upgraded.
+	// Outcome is answered (by the target, with any status), redirect, fixed or upgraded. Failures
+	// are unavailable (503, no target), refused by target and bad gateway (502), and timeout (504).
+	// Broken connections are client gone (460), cut (the answer broke off), and refused (the load
+	// balancer takes no connection).
 	Outcome  string `json:"outcome"`
 	Status   int    `json:"status"`
 	Requests int64  `json:"requests"`
@@ -36,7 +36,7 @@ func (r TrafficRow) failed() bool {
 	return r.Outcome == "cut" || r.Outcome == "refused" || r.Status >= 500 && r.Outcome != "fixed"
 }
 
-// cell is what requests are counted by.
+// trafficCell is the key by which requests are counted.
 type cell struct {
 	listener, group, version, outcome string
 	status                            int
@@ -87,5 +87,5 @@ func (p *Plane) Traffic() Traffic {
 	return t
 }
 
-// ResetTraffic begins to count anew.
+// ResetTraffic clears the counts.
 func (p *Plane) ResetTraffic() { p.traffic.cells.Store(&sync.Map{}) }

@@ -8,11 +8,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// fields answers what a resource shows under a filter's name; ok is false for
-// names that filter nothing of its kind.
+// filterValues returns the values of a resource under a filter's name; ok is false for names that
+// its kind does not support.
 type fields func(name string) (values []string, ok bool)
 
-// accepts reports whether a resource meets all filters.
+// matchesFilters reports whether a resource matches all filters.
 func accepts(filters []Filter, tags []Tag, of fields) (bool, error) {
 	for _, f := range filters {
 		if f.Name == "" || len(f.Values) == 0 {
@@ -59,7 +59,7 @@ func anyLike(values, patterns []string) bool {
 	return false
 }
 
-// like compares with * for any text and ? for one character.
+// matchesPattern compares with a pattern: * matches any text, ? one character.
 func like(s, pattern string) bool {
 	for pattern != "" {
 		switch pattern[0] {
@@ -84,7 +84,7 @@ func like(s, pattern string) bool {
 	return s == ""
 }
 
-// paged cuts a page; lists without MaxResults are whole up to 1,000.
+// pageOf returns one page. A list without MaxResults has up to 1,000 items.
 func paged[T any](items []T, ids int, max *int32, token *string, id func(T) string) ([]T, *string, error) {
 	n := 0
 	switch {
@@ -106,7 +106,7 @@ func missing(parameter string) error {
 	return world.Refuse("MissingParameter", "The request must contain the parameter %s", parameter)
 }
 
-// chosen are the rows with the given ids, or all; an unknown id is refused.
+// selectRows returns the rows with the given ids, or all; it refuses an unknown id.
 func chosen[T any](o *world.Ordered[T], ids []string, unknown func(id string) error) ([]T, error) {
 	if len(ids) == 0 {
 		return o.Values(), nil

@@ -6,10 +6,9 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// found lays the default network: a VPC, its default security group, an
-// internet gateway, and three subnets of 4,096 addresses in zones a, b and c.
-// The upper part of the range stays free of subnets; load balancers take their
-// addresses there.
+// buildDefaultNetwork creates the default network: a VPC, its default security group, an internet
+// gateway, and three subnets of 4,096 addresses in zones a, b and c. The upper part of the range
+// has no subnet; load balancers take their addresses from it.
 func found(tx *world.Tx) {
 	d := deskOf(tx)
 	v := d.addVPC(world.DefaultNetwork(tx.Index), true)
@@ -22,5 +21,5 @@ func found(tx *world.Tx) {
 	d.gateways.Put(g.id, g)
 }
 
-// zonesOf are the Availability Zones of a Region.
+// zonesOf returns the Availability Zones of a Region.
 func zonesOf(region string) []string { return []string{region + "a", region + "b", region + "c"} }

@@ -9,18 +9,18 @@ import (
 // gateway is an internet gateway; vpc is "" while it is detached.
 type gateway struct{ id, vpc string }
 
-// CreateInternetGatewayInput asks for an internet gateway.
+// CreateInternetGatewayInput is the input of CreateInternetGateway.
 type CreateInternetGatewayInput struct {
 	TagSpecifications []TagSpecification `wire:"TagSpecification"`
 }
 
-// InternetGatewayOutput is the gateway that was made.
+// InternetGatewayOutput holds the created gateway.
 type InternetGatewayOutput struct{ InternetGateway InternetGateway }
 
-// GatewayInput names an internet gateway, and a VPC where it matters.
+// GatewayInput names an internet gateway, and a VPC for attach and detach.
 type GatewayInput struct{ InternetGatewayId, VpcId string }
 
-// DescribeInternetGatewaysInput asks for internet gateways.
+// DescribeInternetGatewaysInput selects internet gateways.
 type DescribeInternetGatewaysInput struct {
 	InternetGatewayIds []string `wire:"InternetGatewayId"`
 	Filters            []Filter `wire:"Filter"`
@@ -34,7 +34,7 @@ type DescribeInternetGatewaysOutput struct {
 	NextToken        *string
 }
 
-// CreateInternetGateway makes a gateway that is attached to nothing.
+// CreateInternetGateway creates a detached gateway.
 func (s *Service) CreateInternetGateway(ctx context.Context, in *CreateInternetGatewayInput) (*InternetGatewayOutput, error) {
 	tags, err := checkTags(in.TagSpecifications, "internet-gateway")
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Service) DescribeInternetGateways(ctx context.Context, in *DescribeInte
 	})
 }
 
-// AttachInternetGateway puts a gateway on a VPC that has none.
+// AttachInternetGateway attaches a gateway to a VPC that has none.
 func (s *Service) AttachInternetGateway(ctx context.Context, in *GatewayInput) (*Done, error) {
 	return done(), s.do(ctx, func(d desk) error {
 		g, err := d.gatewayAndVPC(in)
@@ -118,7 +118,7 @@ func (s *Service) AttachInternetGateway(ctx context.Context, in *GatewayInput) (
 	})
 }
 
-// DetachInternetGateway takes a gateway off its VPC.
+// DetachInternetGateway detaches a gateway from its VPC.
 func (s *Service) DetachInternetGateway(ctx context.Context, in *GatewayInput) (*Done, error) {
 	return done(), s.do(ctx, func(d desk) error {
 		g, err := d.gatewayAndVPC(in)

@@ -12,8 +12,8 @@ type group struct {
 	in, out                    []permission
 }
 
-// CreateSecurityGroupInput asks for a security group, in the default VPC if none
-// is named.
+// CreateSecurityGroupInput describes a new security group; the default VPC is used if none is
+// named.
 type CreateSecurityGroupInput struct {
 	GroupName         string
 	GroupDescription  string
@@ -21,7 +21,7 @@ type CreateSecurityGroupInput struct {
 	TagSpecifications []TagSpecification `wire:"TagSpecification"`
 }
 
-// CreateSecurityGroupOutput is the group that was made.
+// CreateSecurityGroupOutput holds the created group.
 type CreateSecurityGroupOutput struct {
 	Return           bool
 	GroupId          string
@@ -29,7 +29,7 @@ type CreateSecurityGroupOutput struct {
 	Tags             []Tag `wire:"tagSet"`
 }
 
-// DescribeSecurityGroupsInput asks for security groups.
+// DescribeSecurityGroupsInput selects security groups.
 type DescribeSecurityGroupsInput struct {
 	GroupIds   []string `wire:"GroupId"`
 	GroupNames []string `wire:"GroupName"`
@@ -48,13 +48,13 @@ type DescribeSecurityGroupsOutput struct {
 // VPC by name.
 type DeleteSecurityGroupInput struct{ GroupId, GroupName string }
 
-// DeleteSecurityGroupOutput says that it is done.
+// DeleteSecurityGroupOutput confirms the deletion.
 type DeleteSecurityGroupOutput struct {
 	Return  bool
 	GroupId string
 }
 
-// CreateSecurityGroup makes a security group that lets everything out.
+// CreateSecurityGroup creates a security group that allows all outbound traffic.
 func (s *Service) CreateSecurityGroup(ctx context.Context, in *CreateSecurityGroupInput) (*CreateSecurityGroupOutput, error) {
 	switch {
 	case in.GroupName == "":
@@ -90,7 +90,7 @@ func (s *Service) CreateSecurityGroup(ctx context.Context, in *CreateSecurityGro
 	})
 }
 
-// vpcOr is the VPC with that id, the default one without.
+// vpcOrDefault returns the VPC with that id, or the default VPC for "".
 func (d desk) vpcOr(id string) (string, error) {
 	if id != "" {
 		return id, d.exists(id)
@@ -135,8 +135,7 @@ func (g SecurityGroup) fields(name string) ([]string, bool) {
 	return permissionFields(name, g.IpPermissions, g.IpPermissionsEgress)
 }
 
-// DescribeSecurityGroups lists security groups. Names are looked for in the
-// default VPC.
+// DescribeSecurityGroups lists security groups. It searches names in the default VPC.
 func (s *Service) DescribeSecurityGroups(ctx context.Context, in *DescribeSecurityGroupsInput) (*DescribeSecurityGroupsOutput, error) {
 	out := &DescribeSecurityGroupsOutput{}
 	return out, s.do(ctx, func(d desk) error {
@@ -176,7 +175,7 @@ func (d desk) groupIDs(ids, names []string) ([]string, error) {
 	return ids, nil
 }
 
-// group finds a security group by id, or by name in the default VPC.
+// findGroup returns a security group by id, or by name in the default VPC.
 func (d desk) group(id, name string) (*group, error) {
 	if id != "" {
 		if err := d.exists(id); err != nil {
@@ -200,8 +199,8 @@ func (d desk) group(id, name string) (*group, error) {
 	return nil, world.Refuse("InvalidGroup.NotFound", "The security group '%s' does not exist in default VPC '%s'", name, vpc)
 }
 
-// DeleteSecurityGroup deletes a group that no other one lets in. Use by tasks
-// and load balancers is not looked at.
+// DeleteSecurityGroup deletes a group to which no other group refers. It does not check the use by
+// tasks and load balancers.
 func (s *Service) DeleteSecurityGroup(ctx context.Context, in *DeleteSecurityGroupInput) (*DeleteSecurityGroupOutput, error) {
 	out := &DeleteSecurityGroupOutput{Return: true}
 	return out, s.do(ctx, func(d desk) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// DescribeNetworkInterfacesInput asks for network interfaces.
+// DescribeNetworkInterfacesInput selects network interfaces.
 type DescribeNetworkInterfacesInput struct {
 	NetworkInterfaceIds []string `wire:"NetworkInterfaceId"`
 	Filters             []Filter `wire:"Filter"`
@@ -20,13 +20,12 @@ type DescribeNetworkInterfacesOutput struct {
 	NextToken         *string
 }
 
-// holdsAddress reports whether a task's network interface exists.
+// hasInterface reports whether a task's network interface exists.
 func holdsAddress(t *world.Task) bool {
 	return t.Address.IsValid() && t.Subnet != nil && t.LastStatus != "STOPPED"
 }
 
-// DescribeNetworkInterfaces lists the interfaces of tasks. Their security groups
-// are not shown.
+// DescribeNetworkInterfaces lists the interfaces of tasks, without their security groups.
 func (s *Service) DescribeNetworkInterfaces(ctx context.Context, in *DescribeNetworkInterfacesInput) (*DescribeNetworkInterfacesOutput, error) {
 	out := &DescribeNetworkInterfacesOutput{}
 	return out, s.do(ctx, func(d desk) error {

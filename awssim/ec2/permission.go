@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// permission is one rule of a security group: one protocol, one range of ports,
-// one peer. Ports are -1 where the protocol has none.
+// permission is one rule of a security group: one protocol, one port range, one peer. Ports are -1
+// if the protocol has none.
 type permission struct {
 	protocol          string
 	from, to          int32
@@ -30,7 +30,7 @@ const (
 	peerList
 )
 
-// PermissionsInput adds or takes away what a security group lets through.
+// PermissionsInput names permissions to add to a security group or to remove from it.
 type PermissionsInput struct {
 	GroupId       string
 	GroupName     string
@@ -42,7 +42,7 @@ type PermissionsInput struct {
 	SourceGroup   string `wire:"SourceSecurityGroupName"`
 }
 
-// SecurityGroupRule is one permission by its own id.
+// SecurityGroupRule is one permission with its own id.
 type SecurityGroupRule struct {
 	SecurityGroupRuleId string
 	GroupId             string
@@ -58,28 +58,28 @@ type SecurityGroupRule struct {
 	ReferencedGroupInfo *GroupPair
 }
 
-// PermissionsOutput says what was added.
+// PermissionsOutput holds the added permissions.
 type PermissionsOutput struct {
 	Return bool
 	Rules  []SecurityGroupRule `wire:"securityGroupRuleSet"`
 }
 
-// AuthorizeSecurityGroupIngress lets more in.
+// AuthorizeSecurityGroupIngress adds inbound permissions.
 func (s *Service) AuthorizeSecurityGroupIngress(ctx context.Context, in *PermissionsInput) (*PermissionsOutput, error) {
 	return s.authorize(ctx, in, false)
 }
 
-// AuthorizeSecurityGroupEgress lets more out.
+// AuthorizeSecurityGroupEgress adds outbound permissions.
 func (s *Service) AuthorizeSecurityGroupEgress(ctx context.Context, in *PermissionsInput) (*PermissionsOutput, error) {
 	return s.authorize(ctx, in, true)
 }
 
-// RevokeSecurityGroupIngress lets less in.
+// RevokeSecurityGroupIngress removes inbound permissions.
 func (s *Service) RevokeSecurityGroupIngress(ctx context.Context, in *PermissionsInput) (*Done, error) {
 	return s.revoke(ctx, in, false)
 }
 
-// RevokeSecurityGroupEgress lets less out.
+// RevokeSecurityGroupEgress removes outbound permissions.
 func (s *Service) RevokeSecurityGroupEgress(ctx context.Context, in *PermissionsInput) (*Done, error) {
 	return s.revoke(ctx, in, true)
 }
@@ -136,7 +136,7 @@ func (p permission) same(q permission) bool {
 	return p.protocol == q.protocol && p.from == q.from && p.to == q.to && p.kind == q.kind && p.peer == q.peer
 }
 
-// String is the rule in the words of AWS's error.
+// String returns the rule in the words of AWS's error.
 func (p permission) String() string {
 	if p.protocol == "-1" {
 		return fmt.Sprintf("peer: %s, ALL, ALLOW", p.peer)
@@ -144,7 +144,7 @@ func (p permission) String() string {
 	return fmt.Sprintf("peer: %s, %s, from port: %d, to port: %d, ALLOW", p.peer, strings.ToUpper(p.protocol), p.from, p.to)
 }
 
-// asked are the group and the permissions that an input names.
+// readPermissions returns the group and the permissions that an input names.
 func (d desk) asked(in *PermissionsInput) (*group, []permission, error) {
 	g, err := d.group(in.GroupId, in.GroupName)
 	if err != nil {
@@ -175,7 +175,7 @@ func (d desk) asked(in *PermissionsInput) (*group, []permission, error) {
 	return g, all, nil
 }
 
-// split makes a permission per peer.
+// splitByPeer returns one permission per peer.
 func (d desk) split(ip IpPermission) ([]permission, error) {
 	p, err := ported(ip)
 	if err != nil {
@@ -214,7 +214,7 @@ func (d desk) split(ip IpPermission) ([]permission, error) {
 
 var protocols = map[string]string{"6": "tcp", "17": "udp", "1": "icmp", "58": "icmpv6", "all": "-1"}
 
-// ported checks protocol and ports.
+// readPorts checks protocol and ports.
 func ported(ip IpPermission) (permission, error) {
 	p := permission{protocol: strings.ToLower(ip.IpProtocol), from: -1, to: -1}
 	if name, ok := protocols[p.protocol]; ok {
@@ -249,8 +249,8 @@ func ported(ip IpPermission) (permission, error) {
 	return p, nil
 }
 
-// merged describes permissions: those of one protocol and range of ports are
-// one, with several peers.
+// mergePermissions describes permissions. Those with the same protocol and port range become one,
+// with several peers.
 func (d desk) merged(ps []permission) []IpPermission {
 	all := []IpPermission{}
 	at := map[string]int{}
@@ -304,7 +304,7 @@ func (d desk) rule(g *group, p permission, egress bool) SecurityGroupRule {
 	return r
 }
 
-// permissionFields are the filters ip-permission.* and egress.ip-permission.*.
+// permissionValues returns the values for the filters ip-permission.* and egress.ip-permission.*.
 func permissionFields(name string, in, out []IpPermission) (values []string, ok bool) {
 	list := in
 	if rest, egress := strings.CutPrefix(name, "egress."); egress {

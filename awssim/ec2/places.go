@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// DescribeRegionsInput asks for Regions.
+// DescribeRegionsInput selects Regions.
 type DescribeRegionsInput struct {
 	RegionNames []string `wire:"RegionName"`
 	Filters     []Filter `wire:"Filter"`
@@ -21,7 +21,7 @@ type DescribeRegionsOutput struct {
 	Regions []Region `wire:"regionInfo"`
 }
 
-// DescribeAvailabilityZonesInput asks for the zones of the Region.
+// DescribeAvailabilityZonesInput selects zones of the Region.
 type DescribeAvailabilityZonesInput struct {
 	ZoneNames            []string `wire:"ZoneName"`
 	ZoneIds              []string `wire:"ZoneId"`
@@ -34,18 +34,18 @@ type DescribeAvailabilityZonesOutput struct {
 	Zones []Zone `wire:"availabilityZoneInfo"`
 }
 
-// DescribeAccountAttributesInput asks for attributes of the account.
+// DescribeAccountAttributesInput selects attributes of the account.
 type DescribeAccountAttributesInput struct {
 	AttributeNames []string `wire:"AttributeName"`
 }
 
-// AccountAttribute is one of them.
+// AccountAttribute is one attribute of the account.
 type AccountAttribute struct {
 	Name   string           `wire:"attributeName"`
 	Values []AttributeValue `wire:"attributeValueSet"`
 }
 
-// AttributeValue is a value of it.
+// AttributeValue is one value of an account attribute.
 type AttributeValue struct {
 	Value string `wire:"attributeValue"`
 }
@@ -55,13 +55,12 @@ type DescribeAccountAttributesOutput struct {
 	Attributes []AccountAttribute `wire:"accountAttributeSet"`
 }
 
-// regions are the Regions that are on without asking for them.
+// defaultRegions are the Regions that are enabled by default.
 var regions = []string{"ap-northeast-1", "ap-northeast-2", "ap-northeast-3", "ap-south-1", "ap-southeast-1", "ap-southeast-2",
 	"ca-central-1", "eu-central-1", "eu-north-1", "eu-west-1", "eu-west-2", "eu-west-3", "sa-east-1", "us-east-1", "us-east-2",
 	"us-west-1", "us-west-2"}
 
-// DescribeRegions lists the Regions; the one that is called is always among
-// them.
+// DescribeRegions lists the Regions; the called Region is always among them.
 func (s *Service) DescribeRegions(ctx context.Context, in *DescribeRegionsInput) (*DescribeRegionsOutput, error) {
 	names := regions
 	if here := world.KeyOf(ctx).Region; !slices.Contains(names, here) {
@@ -98,7 +97,7 @@ func (r Region) fields(name string) ([]string, bool) {
 	return nil, false
 }
 
-// zoneID is a zone's id in the manner of AWS's: "euw1-az1".
+// zoneID returns a zone's id in AWS's form: "euw1-az1".
 func zoneID(zone string) string {
 	region, letter := zone[:len(zone)-1], zone[len(zone)-1]
 	part := strings.Split(region, "-")
@@ -119,7 +118,7 @@ func zoneID(zone string) string {
 	return fmt.Sprintf("%s-az%d", b.String(), letter-'a'+1)
 }
 
-// DescribeAvailabilityZones lists the three zones; a lost one is impaired.
+// DescribeAvailabilityZones lists the three zones; a lost zone is impaired.
 func (s *Service) DescribeAvailabilityZones(ctx context.Context, in *DescribeAvailabilityZonesInput) (*DescribeAvailabilityZonesOutput, error) {
 	out := &DescribeAvailabilityZonesOutput{Zones: []Zone{}}
 	return out, s.do(ctx, func(d desk) error {
@@ -169,7 +168,7 @@ func (z Zone) fields(name string) ([]string, bool) {
 	return nil, false
 }
 
-// DescribeAccountAttributes answers the platform, the default VPC and limits.
+// DescribeAccountAttributes returns the platform, the default VPC and limits.
 func (s *Service) DescribeAccountAttributes(ctx context.Context, in *DescribeAccountAttributesInput) (*DescribeAccountAttributesOutput, error) {
 	out := &DescribeAccountAttributesOutput{Attributes: []AccountAttribute{}}
 	return out, s.do(ctx, func(d desk) error {

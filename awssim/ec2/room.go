@@ -1,14 +1,13 @@
-// Package ec2 is the room of Amazon EC2, as far as the clients of ECS and load
-// balancers need to get there: VPCs, subnets, security groups, internet
-// gateways, zones, tags, and the network interfaces of tasks. Networks route
-// nothing and security groups stop nobody; they exist, are checked and counted.
+// Package ec2 implements the part of the API of Amazon EC2 that clients of ECS and load balancers
+// need: VPCs, subnets, security groups, internet gateways, zones, tags, and the network interfaces
+// of tasks. These resources are checked and counted. Networks route no packets, and security groups
+// block no connections.
 //
-// Its inputs and outputs are small structs of its own, because the SDK's EC2
-// package is too large to compile with everything else; members are called as in
-// the EC2 API Reference.
+// Its inputs and outputs are small structs of its own, because the SDK's EC2 package is too large
+// to compile with everything else. Their members have the names of the EC2 API Reference.
 //
-// A default network is there from the start in every Region; see found.go. Start
-// reading at [Room], then vpc.go.
+// Every Region has a default network from the start; see found.go. Start reading at [NewAPI], then
+// vpc.go.
 package ec2
 
 import (
@@ -18,17 +17,17 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Service is the room.
+// Service implements the API of EC2.
 type Service struct{ world *world.World }
 
-// New makes the room over w and lays the default network of every Region that
-// is to come. It is called once per world, before the first step.
+// New creates the API over w, and the default network of every later Region. Call it once per
+// world, before the first step.
 func New(w *world.World) *Service {
 	w.Found(found)
 	return &Service{world: w}
 }
 
-// Room is the room with what wire must know of EC2. It calls [New].
+// NewAPI returns the API in the form that wire serves. It calls [New].
 func Room(w *world.World) wire.Room {
 	return wire.Room{
 		Name: "ec2", ServiceID: "EC2", Protocol: wire.EC2Query, Version: "2016-11-15",
@@ -39,23 +38,23 @@ func Room(w *world.World) wire.Room {
 	}
 }
 
-// state is what only this room knows of a Region.
+// state holds the API's own data of a Region.
 type state struct {
-	vpcs     world.Ordered[*vpc] // by id, beside tx.VPCs
+	vpcs     world.Ordered[*vpc] // by id, in addition to tx.VPCs
 	groups   world.Ordered[*group]
 	gateways world.Ordered[*gateway]
 	tags     world.Ordered[[]Tag] // by resource id
 	public   map[string]bool      // subnets with MapPublicIpOnLaunch
 }
 
-// vpc is what no law reads of a VPC.
+// vpc holds the data of a VPC that no controller reads.
 type vpc struct {
 	tenancy               string
 	dnsSupport, hostnames bool
 	addressMetrics        bool
 }
 
-// desk is one step of the room: the world's step and the room's own state.
+// regionDesk joins one step of the world with the API's own state of the Region.
 type desk struct {
 	*world.Tx
 	*state
@@ -67,10 +66,10 @@ func (s *Service) do(ctx context.Context, f func(d desk) error) error {
 	return s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error { return f(deskOf(tx)) })
 }
 
-// newID is a fresh id: "vpc-0123456789abcdef0".
+// newID returns a new id: "vpc-0123456789abcdef0".
 func (d desk) newID(prefix string) string { return prefix + "-" + d.NewHex(prefix, 17) }
 
-// Done is the output of calls that only say that it is done.
+// Done is the output of calls without a result.
 type Done struct{ Return bool }
 
 func done() *Done { return &Done{Return: true} }

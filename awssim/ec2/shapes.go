@@ -1,6 +1,6 @@
 package ec2
 
-// Filter narrows a list: values are alternatives, several filters all hold.
+// Filter restricts a list. Its values are alternatives; all filters must match.
 type Filter struct {
 	Name   string
 	Values []string `wire:"Value"`
@@ -12,7 +12,7 @@ type Tag struct {
 	Value *string
 }
 
-// TagSpecification tags what a call creates.
+// TagSpecification holds tags for the resource that a call creates.
 type TagSpecification struct {
 	ResourceType string
 	Tags         []Tag `wire:"Tag"`
@@ -73,7 +73,7 @@ type SecurityGroup struct {
 	Tags                []Tag `wire:"tagSet"`
 }
 
-// IpPermission is what a security group lets through.
+// IpPermission is the traffic that a security group allows for one protocol and port range.
 type IpPermission struct {
 	IpProtocol    string
 	FromPort      *int32
@@ -132,7 +132,7 @@ type Zone struct {
 	ZoneType           string
 }
 
-// TagDescription is a tag with what it hangs on.
+// TagDescription is a tag with its resource.
 type TagDescription struct {
 	ResourceId   string
 	ResourceType string

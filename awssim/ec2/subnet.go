@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// CreateSubnetInput asks for a subnet.
+// CreateSubnetInput describes a new subnet.
 type CreateSubnetInput struct {
 	VpcId              string
 	CidrBlock          string
@@ -19,10 +19,10 @@ type CreateSubnetInput struct {
 	TagSpecifications  []TagSpecification `wire:"TagSpecification"`
 }
 
-// SubnetOutput is the subnet that was made.
+// SubnetOutput holds the created subnet.
 type SubnetOutput struct{ Subnet Subnet }
 
-// DescribeSubnetsInput asks for subnets.
+// DescribeSubnetsInput selects subnets.
 type DescribeSubnetsInput struct {
 	SubnetIds  []string `wire:"SubnetId"`
 	Filters    []Filter `wire:"Filter"`
@@ -45,8 +45,7 @@ type ModifySubnetAttributeInput struct {
 	MapPublicIpOnLaunch *Flag
 }
 
-// CreateSubnet makes a subnet in one zone, the first of the Region if none is
-// named.
+// CreateSubnet creates a subnet in one zone; the first zone of the Region is used if none is named.
 func (s *Service) CreateSubnet(ctx context.Context, in *CreateSubnetInput) (*SubnetOutput, error) {
 	switch {
 	case in.VpcId == "":
@@ -78,7 +77,7 @@ func (s *Service) CreateSubnet(ctx context.Context, in *CreateSubnetInput) (*Sub
 	})
 }
 
-// fits refuses a range outside the VPC or over another subnet.
+// checkSubnetRange refuses a range outside the VPC or over another subnet.
 func (d desk) fits(vpc string, cidr netip.Prefix) error {
 	if err := d.exists(vpc); err != nil {
 		return err
@@ -126,7 +125,7 @@ func (d desk) setPublic(id string, public bool) {
 	d.public[id] = public
 }
 
-// subnet describes n. AWS keeps five addresses of every subnet for itself.
+// subnetOutput describes n. AWS reserves five addresses of every subnet.
 func (d desk) subnet(n *world.Subnet) Subnet {
 	used := 0
 	for _, t := range d.Tasks.All() {
@@ -191,7 +190,7 @@ func (s *Service) DescribeSubnets(ctx context.Context, in *DescribeSubnetsInput)
 	})
 }
 
-// DeleteSubnet deletes a subnet in which no task and no load balancer stands.
+// DeleteSubnet deletes a subnet without tasks and load balancers.
 func (s *Service) DeleteSubnet(ctx context.Context, in *DeleteSubnetInput) (*Done, error) {
 	if in.SubnetId == "" {
 		return nil, missing("subnetId")

@@ -13,14 +13,14 @@ type CreateTagsInput struct {
 	Tags        []Tag    `wire:"Tag"`
 }
 
-// DeleteTagsInput names resources and the tags to take away: by key, or by key
-// and value; none means all.
+// DeleteTagsInput names resources and the tags to remove: by key, or by key and value; an empty
+// list removes all.
 type DeleteTagsInput struct {
 	ResourceIds []string `wire:"ResourceId"`
 	Tags        []Tag    `wire:"Tag"`
 }
 
-// DescribeTagsInput asks for tags.
+// DescribeTagsInput selects tags.
 type DescribeTagsInput struct {
 	Filters    []Filter `wire:"Filter"`
 	MaxResults *int32
@@ -33,7 +33,7 @@ type DescribeTagsOutput struct {
 	NextToken *string
 }
 
-// kinds are the resources of this room by the prefix of their ids.
+// resourceKinds are the simulated kinds of resources, by the prefix of their ids.
 var kinds = []struct{ prefix, kind, code, noun string }{
 	{"vpc-", "vpc", "InvalidVpcID.NotFound", "vpc ID"},
 	{"subnet-", "subnet", "InvalidSubnetID.NotFound", "subnet ID"},
@@ -57,7 +57,7 @@ func (t Tag) text() string {
 	return *t.Value
 }
 
-// exists refuses an id of nothing.
+// checkExists refuses the id of a missing resource.
 func (d desk) exists(id string) error {
 	kind, notFound := kindOf(id)
 	ok := false
@@ -82,7 +82,7 @@ func (d desk) tagsOf(id string) []Tag {
 	return append([]Tag(nil), tags...)
 }
 
-// checkTags checks the tags that a new resource of a kind is to have.
+// checkTags checks the tags of a new resource of a kind.
 func checkTags(specs []TagSpecification, kind string) ([]Tag, error) {
 	var tags []Tag
 	for _, s := range specs {
@@ -163,7 +163,7 @@ func (s *Service) CreateTags(ctx context.Context, in *CreateTagsInput) (*Done, e
 	})
 }
 
-// DeleteTags takes tags away; tags that are not there are no error.
+// DeleteTags removes tags; it ignores missing tags.
 func (s *Service) DeleteTags(ctx context.Context, in *DeleteTagsInput) (*Done, error) {
 	if len(in.ResourceIds) == 0 {
 		return nil, missing("resourceIdSet")

@@ -8,17 +8,17 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// CreateVpcInput asks for a VPC.
+// CreateVpcInput describes a new VPC.
 type CreateVpcInput struct {
 	CidrBlock         string
 	InstanceTenancy   string
 	TagSpecifications []TagSpecification `wire:"TagSpecification"`
 }
 
-// VpcOutput is the VPC that was made.
+// VpcOutput holds the created VPC.
 type VpcOutput struct{ Vpc Vpc }
 
-// DescribeVpcsInput asks for VPCs.
+// DescribeVpcsInput selects VPCs.
 type DescribeVpcsInput struct {
 	VpcIds     []string `wire:"VpcId"`
 	Filters    []Filter `wire:"Filter"`
@@ -43,10 +43,10 @@ type ModifyVpcAttributeInput struct {
 	EnableNetworkAddressUsageMetrics *Flag
 }
 
-// DescribeVpcAttributeInput asks for one attribute of a VPC.
+// DescribeVpcAttributeInput names one attribute of a VPC.
 type DescribeVpcAttributeInput struct{ VpcId, Attribute string }
 
-// DescribeVpcAttributeOutput is that attribute.
+// DescribeVpcAttributeOutput holds that attribute.
 type DescribeVpcAttributeOutput struct {
 	VpcId                            string
 	EnableDnsSupport                 *Flag
@@ -54,7 +54,7 @@ type DescribeVpcAttributeOutput struct {
 	EnableNetworkAddressUsageMetrics *Flag
 }
 
-// CreateVpc makes a VPC with its default security group.
+// CreateVpc creates a VPC with its default security group.
 func (s *Service) CreateVpc(ctx context.Context, in *CreateVpcInput) (*VpcOutput, error) {
 	if in.CidrBlock == "" {
 		return nil, missing("cidrBlock")
@@ -82,8 +82,7 @@ func (s *Service) CreateVpc(ctx context.Context, in *CreateVpcInput) (*VpcOutput
 	})
 }
 
-// network reads a range of 16 to 65,536 addresses in canonical form, as AWS
-// makes it.
+// readCIDR parses a range of 16 to 65,536 addresses and returns it in canonical form, as AWS does.
 func network(cidr, code string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(cidr)
 	if err != nil || !p.Addr().Is4() {
@@ -158,8 +157,7 @@ func (s *Service) DescribeVpcs(ctx context.Context, in *DescribeVpcsInput) (*Des
 	})
 }
 
-// DeleteVpc deletes a VPC on which nothing depends; its default security group
-// goes with it.
+// DeleteVpc deletes a VPC without dependent resources, and its default security group.
 func (s *Service) DeleteVpc(ctx context.Context, in *DeleteVpcInput) (*Done, error) {
 	if in.VpcId == "" {
 		return nil, missing("vpcId")
@@ -236,7 +234,7 @@ func (s *Service) ModifyVpcAttribute(ctx context.Context, in *ModifyVpcAttribute
 	})
 }
 
-// DescribeVpcAttribute answers one attribute.
+// DescribeVpcAttribute returns one attribute.
 func (s *Service) DescribeVpcAttribute(ctx context.Context, in *DescribeVpcAttributeInput) (*DescribeVpcAttributeOutput, error) {
 	switch {
 	case in.VpcId == "":

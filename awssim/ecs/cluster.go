@@ -12,7 +12,7 @@ import (
 
 var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,255}$`)
 
-// CreateCluster makes a cluster; an ACTIVE one of that name is returned as it is.
+// CreateCluster creates a cluster. An ACTIVE cluster of that name is returned unchanged.
 func (s *Service) CreateCluster(ctx context.Context, in *awsecs.CreateClusterInput) (*awsecs.CreateClusterOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateClusterOutput, error) {
 		name := val(in.ClusterName)
@@ -73,7 +73,7 @@ func setClusterSettings(d *ecstypes.Cluster, settings []ecstypes.ClusterSetting)
 
 func docOfCluster(c *world.Cluster) *ecstypes.Cluster { return c.Doc.(*ecstypes.Cluster) }
 
-// everyField shows a cluster whole, as the calls that change one do.
+// everyField includes every part of a cluster, as the calls that change a cluster do.
 var everyField = []ecstypes.ClusterField{"ATTACHMENTS", "CONFIGURATIONS", "SETTINGS", "STATISTICS", "TAGS"}
 
 func showCluster(tx *world.Tx, c *world.Cluster, include []ecstypes.ClusterField) *ecstypes.Cluster {
@@ -120,7 +120,7 @@ func has[T comparable](list []T, x T) bool {
 	return false
 }
 
-// DescribeClusters shows up to 100 clusters by name or ARN, INACTIVE ones too.
+// DescribeClusters returns up to 100 clusters by name or ARN, including INACTIVE ones.
 func (s *Service) DescribeClusters(ctx context.Context, in *awsecs.DescribeClustersInput) (*awsecs.DescribeClustersOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeClustersOutput, error) {
 		if len(in.Clusters) > 100 {
@@ -180,7 +180,7 @@ func (s *Service) DeleteCluster(ctx context.Context, in *awsecs.DeleteClusterInp
 	})
 }
 
-// UpdateCluster changes settings, configuration and defaults that are given.
+// UpdateCluster changes the given settings, configuration and defaults.
 func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInput) (*awsecs.UpdateClusterOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
@@ -197,7 +197,7 @@ func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInp
 	})
 }
 
-// UpdateClusterSettings changes the settings that are given.
+// UpdateClusterSettings changes the given settings.
 func (s *Service) UpdateClusterSettings(ctx context.Context, in *awsecs.UpdateClusterSettingsInput) (*awsecs.UpdateClusterSettingsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterSettingsOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Replace makes the task set that CodeDeploy asks for, at 100 percent, beside
-// those of a service with controller CODE_DEPLOY. Refusals are ECS's own.
+// Replace creates the task set that CodeDeploy requests, at 100 percent, in addition to the other
+// task sets of a service with controller CODE_DEPLOY. Its errors are those of ECS.
 func (s *Service) Replace(tx *world.Tx, svc *world.Service, r world.Replacement) (*world.TaskSet, error) {
 	if svc.Status != "ACTIVE" || svc.Controller != "CODE_DEPLOY" {
 		return nil, invalid("Service was not ACTIVE, or its deployment controller is not CODE_DEPLOY.")
@@ -28,8 +28,8 @@ func (s *Service) Replace(tx *world.Tx, svc *world.Service, r world.Replacement)
 	return ts, nil
 }
 
-// replacementInput is a replacement as a request for a task set: what it leaves
-// out is as in the primary one.
+// replacementInput returns the request for the task set of a replacement. Empty fields are taken
+// from the primary task set.
 func replacementInput(svc *world.Service, r world.Replacement) *awsecs.CreateTaskSetInput {
 	in := &awsecs.CreateTaskSetInput{
 		TaskDefinition: ptr(r.Definition), ExternalId: ptr(r.ExternalID),
@@ -57,20 +57,19 @@ func replacementInput(svc *world.Service, r world.Replacement) *awsecs.CreateTas
 	return clone(in)
 }
 
-// Promote makes a task set of CodeDeploy's the PRIMARY one.
+// Promote makes a task set of CodeDeploy PRIMARY.
 func (s *Service) Promote(tx *world.Tx, ts *world.TaskSet) { s.law.Promote(tx, ts) }
 
 // Retire drains a task set, for CodeDeploy.
 func (s *Service) Retire(tx *world.Tx, ts *world.TaskSet) { s.law.Retire(tx, ts) }
 
-// SetDesired changes a service's desired count, for Application Auto Scaling, as far as
-// the quota of tasks per service lets it.
+// SetDesired changes a service's desired count for Application Auto Scaling, up to the quota of
+// tasks per service.
 func (s *Service) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
 	s.law.SetDesired(tx, svc, min(desired, mostOfService))
 }
 
-// firstSet makes the PRIMARY task set that a service with controller
-// CODE_DEPLOY starts with.
+// firstSet creates the first, PRIMARY task set of a service with controller CODE_DEPLOY.
 func firstSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*world.TaskSet, error) {
 	if len(in.LoadBalancers) != 1 {
 		return nil, invalid("Services with a CODE_DEPLOY deployment controller must have exactly one load balancer.")
@@ -86,9 +85,9 @@ func firstSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (
 
 const useCodeDeploy = " on services with a CODE_DEPLOY deployment controller. Use AWS CodeDeploy to trigger a new deployment."
 
-// checkUpdateCodeDeploy refuses what only a deployment of CodeDeploy changes
-// (API Reference, UpdateService: desired count, deployment configuration, grace
-// period, placement and tag settings may be).
+// checkUpdateCodeDeploy rejects changes that only a CodeDeploy deployment can make. Desired count,
+// deployment configuration, grace period, placement and tag settings may change (API Reference,
+// UpdateService).
 func checkUpdateCodeDeploy(in *awsecs.UpdateServiceInput) error {
 	if in.ForceNewDeployment {
 		return invalid("Cannot force a new deployment" + useCodeDeploy)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// clone is a deep copy of a value of the SDK's shapes. Unexported fields, which
-// hold nothing there, are copied as they are; a union's member is copied.
+// deepCopy returns a deep copy of a value of the SDK's types. Unexported fields, which are empty
+// there, are copied shallowly; the value of a union is copied deeply.
 func clone[T any](v T) T {
 	out := reflect.New(reflect.TypeFor[T]()).Elem()
 	copyInto(out, reflect.ValueOf(&v).Elem())
@@ -70,8 +70,8 @@ func copyStruct(dst, src reflect.Value) {
 	}
 }
 
-// fingerprint is the text that tells one request from another: equal parameters have
-// equal text, whatever order their maps have.
+// requestFingerprint returns a text that identifies a request: equal parameters have equal text,
+// whatever order their maps have.
 func fingerprint(in any) string {
 	b, err := json.Marshal(in)
 	if err != nil {
@@ -82,7 +82,7 @@ func fingerprint(in any) string {
 
 func ptr[T any](v T) *T { return &v }
 
-// val is what p points to, or the zero value.
+// val returns the value that p points to, or the zero value.
 func val[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -90,7 +90,7 @@ func val[T any](p *T) (v T) {
 	return v
 }
 
-// text is p, or nil where it would be empty: AWS leaves such members out.
+// optionalText returns a pointer to s, or nil if s is empty: AWS omits such fields.
 func text(s string) *string {
 	if s == "" {
 		return nil
@@ -98,7 +98,7 @@ func text(s string) *string {
 	return &s
 }
 
-// stamp is t, or nil where it never came.
+// optionalTime returns a pointer to t, or nil if t is zero.
 func stamp(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

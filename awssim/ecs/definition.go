@@ -12,14 +12,14 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// family is the revisions of one name. Numbers are never given out twice.
+// family holds the revisions of one name. A revision number is never used twice.
 type family struct {
 	name string
 	last int
 	revs []*world.TaskDefinition // oldest first
 }
 
-// newest is the latest ACTIVE revision, or nil.
+// newestActive returns the latest ACTIVE revision, or nil.
 func (f *family) newest() *world.TaskDefinition {
 	for i := len(f.revs) - 1; i >= 0; i-- {
 		if f.revs[i].Status == "ACTIVE" {
@@ -29,7 +29,7 @@ func (f *family) newest() *world.TaskDefinition {
 	return nil
 }
 
-// definitionDoc is what no law reads of a task definition.
+// definitionDoc holds the parts of a task definition that no controller reads.
 type definitionDoc struct {
 	def  ecstypes.TaskDefinition
 	tags []ecstypes.Tag
@@ -37,8 +37,7 @@ type definitionDoc struct {
 
 func docOfDefinition(d *world.TaskDefinition) *definitionDoc { return d.Doc.(*definitionDoc) }
 
-// definitionOf finds a revision by family (the newest ACTIVE), family:revision
-// or ARN; nil if there is none.
+// definitionOf returns a revision by family (the newest ACTIVE), family:revision or ARN, or nil.
 func definitionOf(tx *world.Tx, id string) *world.TaskDefinition {
 	if isARN(id) {
 		d, _ := tx.TaskDefinitions.Get(id)
@@ -61,8 +60,8 @@ func showDefinition(d *world.TaskDefinition) *ecstypes.TaskDefinition {
 	return &shown
 }
 
-// RegisterTaskDefinition adds a revision to a family. It is not idempotent: the
-// same definition twice makes two revisions.
+// RegisterTaskDefinition adds a revision to a family. It is not idempotent: the same definition
+// registered twice makes two revisions.
 func (s *Service) RegisterTaskDefinition(ctx context.Context, in *awsecs.RegisterTaskDefinitionInput) (*awsecs.RegisterTaskDefinitionOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.RegisterTaskDefinitionOutput, error) {
 		def, err := filled(clone(in))
@@ -99,7 +98,7 @@ func addRevision(tx *world.Tx, def *ecstypes.TaskDefinition) *world.TaskDefiniti
 	return d
 }
 
-// DescribeTaskDefinition shows a revision; tags only if asked for.
+// DescribeTaskDefinition returns a revision, with its tags if requested.
 func (s *Service) DescribeTaskDefinition(ctx context.Context, in *awsecs.DescribeTaskDefinitionInput) (*awsecs.DescribeTaskDefinitionOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTaskDefinitionOutput, error) {
 		d := definitionOf(tx, val(in.TaskDefinition))
@@ -114,7 +113,7 @@ func (s *Service) DescribeTaskDefinition(ctx context.Context, in *awsecs.Describ
 	})
 }
 
-// numbered finds the revision that a call names with its number.
+// numberedRevision returns the revision that a request names with its number.
 func numbered(tx *world.Tx, id string) (*world.TaskDefinition, error) {
 	if !isARN(id) {
 		_, rev, ok := strings.Cut(id, ":")
@@ -129,8 +128,8 @@ func numbered(tx *world.Tx, id string) (*world.TaskDefinition, error) {
 	return d, nil
 }
 
-// DeregisterTaskDefinition makes a revision INACTIVE. What runs it goes on, and
-// services and task sets that name it may still start tasks of it.
+// DeregisterTaskDefinition makes a revision INACTIVE. Its tasks continue to run, and services and
+// task sets that use it may still start tasks.
 func (s *Service) DeregisterTaskDefinition(ctx context.Context, in *awsecs.DeregisterTaskDefinitionInput) (*awsecs.DeregisterTaskDefinitionOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeregisterTaskDefinitionOutput, error) {
 		d, err := numbered(tx, val(in.TaskDefinition))
@@ -149,8 +148,8 @@ func (s *Service) DeregisterTaskDefinition(ctx context.Context, in *awsecs.Dereg
 	})
 }
 
-// DeleteTaskDefinitions marks up to 10 INACTIVE revisions for deletion. They stay
-// describable as DELETE_IN_PROGRESS.
+// DeleteTaskDefinitions requests the deletion of up to 10 INACTIVE revisions. Describe calls still
+// return them, as DELETE_IN_PROGRESS.
 func (s *Service) DeleteTaskDefinitions(ctx context.Context, in *awsecs.DeleteTaskDefinitionsInput) (*awsecs.DeleteTaskDefinitionsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteTaskDefinitionsOutput, error) {
 		if n := len(in.TaskDefinitions); n == 0 || n > 10 {

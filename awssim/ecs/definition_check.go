@@ -20,7 +20,7 @@ const (
 	fargateNeedsAtTask = "Fargate requires that '%s' be defined at the task level."
 )
 
-// checkDefinition refuses what AWS refuses of a registration.
+// checkDefinition rejects a registration that AWS rejects.
 func checkDefinition(in *awsecs.RegisterTaskDefinitionInput) error {
 	switch {
 	case val(in.Family) == "":
@@ -44,8 +44,8 @@ func checkDefinition(in *awsecs.RegisterTaskDefinitionInput) error {
 	return nil
 }
 
-// documentSize is the length of a request as clients write it: without members
-// that were not given.
+// documentSize returns the length of a request as clients write it: without the fields that were
+// not given.
 func documentSize(in any) int {
 	b, err := json.Marshal(in)
 	if err != nil || len(b) <= largestDefinition {
@@ -184,7 +184,7 @@ func checkFargate(in *awsecs.RegisterTaskDefinitionInput) error {
 	return nil
 }
 
-// units reads "1024", "1 vCPU" (1024) or "2 GB" (2048).
+// parseUnits reads "1024", "1 vCPU" (1024) or "2 GB" (2048).
 func units(s, unit string) (int, bool) {
 	n, large := strings.CutSuffix(strings.ToLower(strings.TrimSpace(s)), unit)
 	f, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
@@ -194,8 +194,8 @@ func units(s, unit string) (int, bool) {
 	return int(f), err == nil && f > 0 && f < math.MaxInt32 && f == math.Trunc(f)
 }
 
-// fargateSize reports whether Fargate has tasks of that CPU and memory
-// (Developer Guide, "Task size").
+// fargateSize reports whether Fargate supports that combination of CPU and memory (Developer Guide,
+// "Task size").
 func fargateSize(cpu, memory int) bool {
 	between := func(lo, hi, step int) bool { return memory >= lo && memory <= hi && memory%step == 0 }
 	switch cpu {

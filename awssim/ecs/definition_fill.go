@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// filled checks a registration, which it may keep, and makes the definition
-// that AWS describes afterwards: defaults filled in, empty lists for lists that
-// were not given.
+// buildDefinition checks a registration and returns the definition that AWS describes afterwards:
+// defaults filled in, and empty lists for lists that were not given. The result may keep parts of
+// the input.
 func filled(in *awsecs.RegisterTaskDefinitionInput) (*ecstypes.TaskDefinition, error) {
 	if err := checkDefinition(in); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func compatibilities(in *awsecs.RegisterTaskDefinitionInput, mode ecstypes.Netwo
 	return list
 }
 
-// attributes are some of those that AWS derives; no law reads them.
+// requiredAttributes returns some of the attributes that AWS derives; no controller reads them.
 func attributes(in *awsecs.RegisterTaskDefinitionInput, mode ecstypes.NetworkMode) []ecstypes.Attribute {
 	names := []string{"com.amazonaws.ecs.capability.docker-remote-api.1.18"}
 	if val(in.TaskRoleArn) != "" {
@@ -111,7 +111,7 @@ func attributes(in *awsecs.RegisterTaskDefinitionInput, mode ecstypes.NetworkMod
 	return list
 }
 
-// specsOf is what laws read of a filled definition's containers.
+// specsOf returns the containers of a filled definition as controllers read them.
 func specsOf(d *ecstypes.TaskDefinition) []world.ContainerSpec {
 	specs := make([]world.ContainerSpec, len(d.ContainerDefinitions))
 	for i := range d.ContainerDefinitions {

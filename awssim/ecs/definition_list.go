@@ -10,9 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// ListTaskDefinitions lists ARNs by family and revision, 100 at a time; ACTIVE
-// ones unless another status is asked for. familyPrefix is a whole family name,
-// as on AWS.
+// ListTaskDefinitions lists ARNs by family and revision, 100 at a time. It lists ACTIVE revisions
+// unless another status is requested. familyPrefix is a full family name, as on AWS.
 func (s *Service) ListTaskDefinitions(ctx context.Context, in *awsecs.ListTaskDefinitionsInput) (*awsecs.ListTaskDefinitionsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListTaskDefinitionsOutput, error) {
 		status := string(in.Status)
@@ -44,9 +43,8 @@ func sortedFamilies(tx *world.Tx) []*family {
 	return all
 }
 
-// ListTaskDefinitionFamilies lists names that begin with a prefix, 100 at a
-// time: those with an ACTIVE revision (ACTIVE), without (INACTIVE), or ALL,
-// which is what no status means.
+// ListTaskDefinitionFamilies lists names that begin with a prefix, 100 at a time. ACTIVE selects
+// families with an ACTIVE revision, INACTIVE those without. ALL, the default, selects both.
 func (s *Service) ListTaskDefinitionFamilies(ctx context.Context, in *awsecs.ListTaskDefinitionFamiliesInput) (*awsecs.ListTaskDefinitionFamiliesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListTaskDefinitionFamiliesOutput, error) {
 		var names []string

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// logOf is where the log driver awslogs sends a container's output; nil for any
-// other driver, whose output goes nowhere here.
+// logOf returns the log configuration of a container with the log driver awslogs, or nil. The
+// output of any other driver is dropped.
 func logOf(c *ecstypes.LogConfiguration) *world.ContainerLog {
 	if c == nil || c.LogDriver != ecstypes.LogDriverAwslogs {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// clusterOf finds an ACTIVE cluster by name or ARN; "default" if nobody said.
+// clusterOf returns an ACTIVE cluster by name or ARN; an empty id is "default".
 func clusterOf(tx *world.Tx, id *string) (*world.Cluster, error) {
 	name := val(id)
 	if name == "" {
@@ -19,7 +19,7 @@ func clusterOf(tx *world.Tx, id *string) (*world.Cluster, error) {
 	return c, nil
 }
 
-// serviceIn finds a service of a cluster by name or ARN, whatever its status.
+// serviceIn returns a service of a cluster by name or ARN, in any status.
 func serviceIn(tx *world.Tx, c *world.Cluster, id string) (*world.Service, bool) {
 	s, ok := tx.Services.Get(c.Name + "/" + lastOf(id))
 	if !ok || isARN(id) && id != s.ARN || !isARN(id) && id != s.Name {
@@ -28,7 +28,7 @@ func serviceIn(tx *world.Tx, c *world.Cluster, id string) (*world.Service, bool)
 	return s, true
 }
 
-// activeService finds the ACTIVE service that a call changes.
+// activeService returns the ACTIVE service that a request changes.
 func activeService(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 	c, err := clusterOf(tx, cluster)
 	if err != nil {
@@ -47,7 +47,7 @@ func activeService(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 	return s, nil
 }
 
-// externalService is an ACTIVE service that has task sets.
+// externalService returns an ACTIVE service with controller EXTERNAL, which may have task sets.
 func externalService(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 	s, err := activeService(tx, cluster, id)
 	if err == nil && s.Controller != "EXTERNAL" {
@@ -56,7 +56,7 @@ func externalService(tx *world.Tx, cluster, id *string) (*world.Service, error) 
 	return s, err
 }
 
-// taskSetIn finds a task set by id or ARN.
+// taskSetIn returns a task set by id or ARN.
 func taskSetIn(s *world.Service, id string) (*world.TaskSet, error) {
 	if !isARN(id) && !isSetID(id) || isARN(id) && !strings.HasPrefix(resource(id), "task-set/") {
 		return nil, invalid("Task Set Identifier is invalid")
@@ -74,8 +74,8 @@ func isSetID(id string) bool {
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// definitionFor finds the task definition that a call starts tasks from: by
-// family (the newest ACTIVE), family:revision or ARN.
+// definitionFor returns the ACTIVE task definition that a request starts tasks from: by family (the
+// newest ACTIVE), family:revision or ARN.
 func definitionFor(tx *world.Tx, id string) (*world.TaskDefinition, error) {
 	d := definitionOf(tx, id)
 	if d == nil {

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// historyKept is how long ended service deployments are shown.
+	// historyRetention is how long the API returns ended service deployments.
 	historyKept = 90 * 24 * time.Hour
 	mostHistory = 20
 )
 
-// rolloutDoc is what no law reads of a service deployment.
+// rolloutDoc holds the parts of a service deployment that no controller reads.
 type rolloutDoc struct {
 	arn           string
-	configuration *ecstypes.DeploymentConfiguration // as of its last change before the end
+	configuration *ecstypes.DeploymentConfiguration // of its last change before the end
 }
 
 func docOfRollout(r *scheduler.Rollout) *rolloutDoc { return r.Doc.(*rolloutDoc) }
 
-// record gives the newest service deployment its document and its revision.
+// recordDeployment adds the document and the revision of the newest service deployment.
 func (s *Service) record(tx *world.Tx, svc *world.Service) {
 	all := s.law.Rollouts(svc)
 	r := all[len(all)-1]
@@ -37,8 +37,8 @@ func (s *Service) record(tx *world.Tx, svc *world.Service) {
 	s.reconfigured(svc)
 }
 
-// reconfigured shows a deployment under way with the service's deployment
-// configuration: that is what it is judged by.
+// refreshConfiguration copies the service's deployment configuration to the running deployment:
+// that configuration decides its success.
 func (s *Service) reconfigured(svc *world.Service) {
 	all := s.law.Rollouts(svc)
 	if len(all) == 0 {
@@ -49,7 +49,7 @@ func (s *Service) reconfigured(svc *world.Service) {
 	}
 }
 
-// history is a service's deployments of the last 90 days, oldest first.
+// recentRollouts returns a service's deployments of the last 90 days, oldest first.
 func (s *Service) history(tx *world.Tx, svc *world.Service) []*scheduler.Rollout {
 	all := s.law.Rollouts(svc)
 	for len(all) > 0 && all[0].Ended() && tx.Now().Sub(all[0].CreatedAt) > historyKept {
@@ -58,7 +58,7 @@ func (s *Service) history(tx *world.Tx, svc *world.Service) []*scheduler.Rollout
 	return all
 }
 
-// recorded finds a service of any status whose controller keeps a history.
+// serviceWithHistory returns a service, in any status, whose controller keeps a history.
 func recorded(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 	c, err := clusterOf(tx, cluster)
 	if err != nil {
@@ -74,8 +74,8 @@ func recorded(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 	return svc, nil
 }
 
-// ListServiceDeployments lists a service's deployments, newest first, 20 at a
-// time unless asked for up to 100.
+// ListServiceDeployments lists a service's deployments, newest first, 20 at a time unless up to 100
+// are requested.
 func (s *Service) ListServiceDeployments(ctx context.Context, in *awsecs.ListServiceDeploymentsInput) (*awsecs.ListServiceDeploymentsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListServiceDeploymentsOutput, error) {
 		svc, err := recorded(tx, in.Cluster, in.Service)
@@ -108,8 +108,7 @@ func isAskedFor(r *scheduler.Rollout, in *awsecs.ListServiceDeploymentsInput) bo
 	return c == nil || (c.After == nil || r.CreatedAt.After(*c.After)) && (c.Before == nil || r.CreatedAt.Before(*c.Before))
 }
 
-// rolloutBy finds a service deployment that is still shown, by its ARN; nil if
-// there is none.
+// rolloutBy returns a service deployment by ARN, or nil if the API no longer returns it.
 func (s *Service) rolloutBy(tx *world.Tx, arn string) *scheduler.Rollout {
 	svc := serviceOfARN(tx, arn, "service-deployment")
 	if svc == nil {
@@ -123,7 +122,7 @@ func (s *Service) rolloutBy(tx *world.Tx, arn string) *scheduler.Rollout {
 	return nil
 }
 
-// serviceOfARN is the service that "<kind>/<cluster>/<service>/<id>" belongs to.
+// serviceOfARN returns the service of "<kind>/<cluster>/<service>/<id>".
 func serviceOfARN(tx *world.Tx, arn, kind string) *world.Service {
 	parts := strings.Split(resource(arn), "/")
 	if len(parts) != 4 || parts[0] != kind {
@@ -133,7 +132,7 @@ func serviceOfARN(tx *world.Tx, arn, kind string) *world.Service {
 	return svc
 }
 
-// DescribeServiceDeployments shows up to 20 deployments by ARN.
+// DescribeServiceDeployments returns up to 20 deployments by ARN.
 func (s *Service) DescribeServiceDeployments(ctx context.Context, in *awsecs.DescribeServiceDeploymentsInput) (*awsecs.DescribeServiceDeploymentsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServiceDeploymentsOutput, error) {
 		if n := len(in.ServiceDeploymentArns); n == 0 || n > mostHistory {
@@ -151,9 +150,9 @@ func (s *Service) DescribeServiceDeployments(ctx context.Context, in *awsecs.Des
 	})
 }
 
-// StopServiceDeployment rolls a service deployment back that is on its way,
-// whether or not its configuration asks for rollbacks. ABORT is in the model and
-// in no text.
+// StopServiceDeployment rolls back a running service deployment, even if its configuration has
+// rollbacks off. The stop type ABORT is in the SDK's model but not in AWS's documentation; it is
+// rejected.
 func (s *Service) StopServiceDeployment(ctx context.Context, in *awsecs.StopServiceDeploymentInput) (*awsecs.StopServiceDeploymentOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.StopServiceDeploymentOutput, error) {
 		if in.StopType != "" && in.StopType != ecstypes.StopServiceDeploymentStopTypeRollback {

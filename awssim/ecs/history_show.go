@@ -57,7 +57,7 @@ func summary(ts *world.TaskSet) ecstypes.ServiceRevisionSummary {
 		RunningTaskCount: int32(running), PendingTaskCount: int32(pending)}
 }
 
-// requested is how many tasks a deployment is to have in the end.
+// requestedTasks returns how many tasks a deployment has at its end.
 func requested(ts *world.TaskSet) int32 {
 	if ts.Status == "PRIMARY" {
 		return int32(ts.Computed)
@@ -65,7 +65,7 @@ func requested(ts *world.TaskSet) int32 {
 	return 0
 }
 
-// showCurrent points the service to its deployment and its revisions.
+// showCurrent adds the current deployment and the current revisions to the service.
 func (s *Service) showCurrent(d *ecstypes.Service, svc *world.Service) {
 	all := s.law.Rollouts(svc)
 	if len(all) == 0 {

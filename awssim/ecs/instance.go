@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// ListContainerInstances lists none: no cluster shows instances.
+// ListContainerInstances returns an empty list: the simulator has no container instances.
 func (s *Service) ListContainerInstances(ctx context.Context, in *awsecs.ListContainerInstancesInput) (*awsecs.ListContainerInstancesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListContainerInstancesOutput, error) {
 		_, err := clusterOf(tx, in.Cluster)
@@ -17,7 +17,7 @@ func (s *Service) ListContainerInstances(ctx context.Context, in *awsecs.ListCon
 	})
 }
 
-// DescribeContainerInstances finds none of up to 100.
+// DescribeContainerInstances returns a failure for each of up to 100 ids.
 func (s *Service) DescribeContainerInstances(ctx context.Context, in *awsecs.DescribeContainerInstancesInput) (*awsecs.DescribeContainerInstancesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeContainerInstancesOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)

@@ -1,8 +1,7 @@
 package ecs
 
-// operations are the methods that are calls of the API; a test of awssim holds
-// that none is missing. They are listed, and not looked up by reflection, so
-// that the linker can leave out what nobody calls.
+// apiOperations returns the methods that are operations of the API; a test of awssim checks that
+// the list is complete. The list avoids reflection, so that the linker can drop unused operations.
 func (s *Service) operations() []any {
 	return []any{
 		s.CreateCapacityProvider,

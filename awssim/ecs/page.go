@@ -4,12 +4,12 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/wire"
 )
 
-// pageOf cuts a page of names or ARNs: limit unless fewer are asked for.
+// pageOf returns a page of names or ARNs, limit items unless fewer are requested.
 func pageOf(items []string, next *string, max, limit int) ([]string, *string, error) {
 	return pageFrom(items, next, max, limit, limit)
 }
 
-// pageFrom is pageOf with a default that is smaller than the limit.
+// pageFrom is pageOf with a default page size that is smaller than the limit.
 func pageFrom(items []string, next *string, max, def, limit int) ([]string, *string, error) {
 	if max < 0 || max > limit {
 		return nil, nil, invalid("MaxResults must be between 1 and %d.", limit)

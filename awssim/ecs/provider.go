@@ -9,8 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// provider is a capacity provider. FARGATE and FARGATE_SPOT are there from the
-// start and cannot be changed.
+// provider is a capacity provider. FARGATE and FARGATE_SPOT always exist and cannot be changed.
 type provider struct {
 	doc        ecstypes.CapacityProvider
 	predefined bool
@@ -29,8 +28,8 @@ func providersOf(tx *world.Tx) *world.Ordered[*provider] {
 	return all
 }
 
-// checkProviders refuses capacity providers that are not there, and a strategy
-// over others than those of the cluster.
+// checkProviders rejects unknown capacity providers, and a strategy that uses other providers than
+// those of the cluster.
 func checkProviders(tx *world.Tx, names []string, strategy []ecstypes.CapacityProviderStrategyItem) error {
 	for _, n := range names {
 		if p, ok := providersOf(tx).Get(lastOf(n)); !ok || p.doc.Status != "ACTIVE" {
@@ -67,7 +66,7 @@ func showProvider(p *provider, tags bool) ecstypes.CapacityProvider {
 	return d
 }
 
-// CreateCapacityProvider makes a capacity provider of an Auto Scaling group.
+// CreateCapacityProvider creates a capacity provider for an Auto Scaling group.
 func (s *Service) CreateCapacityProvider(ctx context.Context, in *awsecs.CreateCapacityProviderInput) (*awsecs.CreateCapacityProviderOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateCapacityProviderOutput, error) {
 		name := val(in.Name)
@@ -95,7 +94,7 @@ func (s *Service) CreateCapacityProvider(ctx context.Context, in *awsecs.CreateC
 	})
 }
 
-// DescribeCapacityProviders shows those named, or all, 10 at a time.
+// DescribeCapacityProviders returns the named capacity providers, or all, 10 at a time.
 func (s *Service) DescribeCapacityProviders(ctx context.Context, in *awsecs.DescribeCapacityProvidersInput) (*awsecs.DescribeCapacityProvidersOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeCapacityProvidersOutput, error) {
 		out := &awsecs.DescribeCapacityProvidersOutput{CapacityProviders: []ecstypes.CapacityProvider{}, Failures: []ecstypes.Failure{}}
@@ -130,7 +129,7 @@ func ownProvider(tx *world.Tx, id *string) (*provider, error) {
 	return p, nil
 }
 
-// UpdateCapacityProvider changes the members that are given.
+// UpdateCapacityProvider changes the given fields.
 func (s *Service) UpdateCapacityProvider(ctx context.Context, in *awsecs.UpdateCapacityProviderInput) (*awsecs.UpdateCapacityProviderOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateCapacityProviderOutput, error) {
 		p, err := ownProvider(tx, in.Name)
@@ -154,7 +153,7 @@ func (s *Service) UpdateCapacityProvider(ctx context.Context, in *awsecs.UpdateC
 	})
 }
 
-// DeleteCapacityProvider removes one that no cluster uses.
+// DeleteCapacityProvider deletes a capacity provider that no cluster uses.
 func (s *Service) DeleteCapacityProvider(ctx context.Context, in *awsecs.DeleteCapacityProviderInput) (*awsecs.DeleteCapacityProviderOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteCapacityProviderOutput, error) {
 		p, err := ownProvider(tx, in.CapacityProvider)

@@ -16,14 +16,14 @@ func client(format string, args ...any) error {
 	return world.Refuse("ClientException", format, args...)
 }
 
-// mostOfService is how many tasks a service may have ("Amazon ECS service quotas").
+// maxServiceTasks is how many tasks a service may have ("Amazon ECS service quotas").
 const mostOfService = 5000
 
 func tooManyTasks() error {
 	return invalid("Desired count can not be more than %d, the quota of tasks per service.", mostOfService)
 }
 
-// unsimulated is refused although AWS would do it.
+// notSimulated is the error for a request that AWS would accept and the simulator does not support.
 func unsimulated(what string) error {
 	return world.Refuse("UnsupportedFeatureException", "%s: not simulated.", what)
 }
@@ -32,12 +32,12 @@ func missing(arn string) ecstypes.Failure {
 	return ecstypes.Failure{Arn: &arn, Reason: ptr("MISSING")}
 }
 
-// lastOf is what stands behind the last slash of an ARN, or the whole of a name.
+// lastSegment returns the text after the last slash of an ARN, or the whole name.
 func lastOf(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 func isARN(id string) bool { return strings.HasPrefix(id, "arn:") }
 
-// resource is the part of an ARN behind account and Region.
+// resourcePart returns the part of an ARN after account and Region.
 func resource(arn string) string {
 	parts := strings.SplitN(arn, ":", 6)
 	return parts[len(parts)-1]

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// enrol ties a task set (or deployment) to its service registry: one at most.
+// attachRegistry connects a task set (or deployment) to its service registry: at most one.
 func enrol(tx *world.Tx, ts *world.TaskSet, registries []ecstypes.ServiceRegistry) error {
 	if len(registries) > 1 {
 		return invalid("service registries can have at most 1 items.")
@@ -23,8 +23,8 @@ func enrol(tx *world.Tx, ts *world.TaskSet, registries []ecstypes.ServiceRegistr
 	return nil
 }
 
-// enrolment checks a service registry: SRV records need a port, given as such or
-// as a container's.
+// registryAttachment checks a service registry. SRV records need a port, given directly or as a
+// container's port.
 func enrolment(tx *world.Tx, d *world.TaskDefinition, x ecstypes.ServiceRegistry) (world.Enrolment, error) {
 	e := world.Enrolment{Registry: val(x.RegistryArn), Port: val(x.Port)}
 	if e.Registry == "" {

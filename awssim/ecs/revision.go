@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// revision is a service revision: what a deployment was asked to run, as it was
-// asked. It never changes.
+// revision is a service revision: the configuration of a deployment, as requested. It never
+// changes.
 type revision struct {
 	set   *world.TaskSet
 	shape ecstypes.ServiceRevision
@@ -43,7 +43,7 @@ func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {
 	return r
 }
 
-// revisionOf is the ARN of the revision that a deployment brings.
+// revisionOf returns the ARN of a deployment's revision, or "".
 func revisionOf(ts *world.TaskSet) string {
 	for _, r := range docOfService(ts.Service).revisions {
 		if r.set == ts {
@@ -53,7 +53,7 @@ func revisionOf(ts *world.TaskSet) string {
 	return ""
 }
 
-// forgetOld drops revisions that nothing shows any more.
+// dropOldRevisions deletes revisions that the API no longer returns.
 func (s *Service) forgetOld(tx *world.Tx, svc *world.Service) {
 	doc, used := docOfService(svc), map[*world.TaskSet]bool{}
 	for _, ts := range svc.TaskSets {
@@ -74,7 +74,7 @@ func (s *Service) forgetOld(tx *world.Tx, svc *world.Service) {
 	doc.revisions = left
 }
 
-// DescribeServiceRevisions shows up to 20 service revisions by ARN.
+// DescribeServiceRevisions returns up to 20 service revisions by ARN.
 func (s *Service) DescribeServiceRevisions(ctx context.Context, in *awsecs.DescribeServiceRevisionsInput) (*awsecs.DescribeServiceRevisionsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServiceRevisionsOutput, error) {
 		if n := len(in.ServiceRevisionArns); n == 0 || n > mostHistory {
@@ -92,7 +92,7 @@ func (s *Service) DescribeServiceRevisions(ctx context.Context, in *awsecs.Descr
 	})
 }
 
-// revisionBy finds a revision that is live or younger than 90 days.
+// revisionBy returns a revision that is in use or younger than 90 days, or nil.
 func revisionBy(tx *world.Tx, arn string) *revision {
 	svc := serviceOfARN(tx, arn, "service-revision")
 	if svc == nil || svc.Status == "INACTIVE" {

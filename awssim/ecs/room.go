@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Room is the room for a wire server over a fresh [Service] of w.
+// NewAPI returns the API over a new [Service] of w, for a wire server.
 func Room(w *world.World) wire.Room { return New(w).Room() }
 
-// Room is the room for a wire server.
+// API returns the service's API, for a wire server.
 func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
@@ -21,7 +21,7 @@ func (s *Service) Room() wire.Room {
 	}
 }
 
-// modelled are the errors of ECS's model.
+// modelledErrors returns the errors of ECS's model.
 func modelled() []smithy.APIError {
 	return []smithy.APIError{
 		&ecstypes.AccessDeniedException{}, &ecstypes.AttributeLimitExceededException{},
@@ -42,14 +42,14 @@ func modelled() []smithy.APIError {
 	}
 }
 
-// unions are the members of union types in the shapes that the room takes.
+// unionMembers returns the members of union types in the inputs that the API accepts.
 func unions() []any {
 	return []any{
 		&ecstypes.ServiceConnectContainerConfigurationMemberLogLevel{}, &ecstypes.SharingStrategyMemberNvidiaMps{},
 	}
 }
 
-// known are operations that AWS has and the room has not.
+// unsimulatedOperations returns the operations that AWS has and the simulator does not.
 func known() []string {
 	return []string{
 		"AssociateGatewayWithCluster", "ContinueServiceDeployment", "CreateDaemon", "CreateExpressGatewayService",

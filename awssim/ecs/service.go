@@ -1,19 +1,19 @@
-// Package ecs is Amazon ECS's API over the simulated world: clusters, capacity
-// providers, account settings, task definitions, services, task sets, tasks,
-// tags. Controllers EXTERNAL, CODE_DEPLOY, and ECS with rolling updates.
+// Package ecs implements Amazon ECS's API on the simulated world: clusters, capacity providers,
+// account settings, task definitions, services, task sets, tasks, tags. It supports the controllers
+// EXTERNAL and CODE_DEPLOY, and ECS with rolling updates.
 //
-// The room checks input, calls the scheduler's verbs and shapes output; what
-// ECS does over time is the scheduler's. Shapes are the SDK's own. What no law
-// reads is kept on the object (its Doc) and echoed; nothing that is kept or
-// returned points into a request or into the world.
+// The package checks input, calls the scheduler and builds output; the scheduler simulates what ECS
+// does over time. Requests and responses are the SDK's own types. Fields that no controller reads
+// are stored on the object (its Doc) and returned unchanged. Stored and returned values never point
+// into a request or into the world.
 //
-// It does not simulate container instances (tasks of launch type EC2 run on
-// instances that are always there and never shown), the native progressive
-// strategies, daemons, Service Connect, VPC Lattice, EBS volumes and task
-// protection; those are refused in words, or answered as unknown operations.
-// FIDELITY.part.md lists what follows which AWS page.
+// It does not simulate container instances: tasks of launch type EC2 run on instances that always
+// exist and that the API does not return. It does not simulate the native progressive strategies,
+// daemons, Service Connect, VPC Lattice, EBS volumes and task protection. Requests for those fail
+// with an explanation, or as unknown operations. FIDELITY.part.md lists which behaviour follows
+// which AWS page.
 //
-// Start reading at [New] and call, then taskset.go and service_create.go.
+// Start reading at [New] and runStep, then taskset.go and service_create.go.
 package ecs
 
 import (
@@ -23,26 +23,25 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Service is the room. Its methods of the form
-// func(ctx, *awsecs.XInput) (*awsecs.XOutput, error) are ECS's operations; the
-// account and Region are those of [world.KeyOf].
+// Service implements the API. Its methods of the form func(ctx, *awsecs.XInput) (*awsecs.XOutput,
+// error) are ECS's operations; they act in the account and Region of [world.KeyOf].
 type Service struct {
 	world *world.World
 	law   *scheduler.Scheduler
 }
 
-// New makes the room and its law. Call it once per world, before the first step.
+// New creates the API and its scheduler. Call it once per world, before the first step.
 func New(w *world.World) *Service {
 	s := &Service{world: w, law: scheduler.New(w)}
 	w.Watch(layTaskDoc)
 	return s
 }
 
-// Law is the scheduler under the room: the data plane tells it of exits, faults
-// crash tasks through it.
+// Scheduler returns the scheduler of the API. The data plane reports exits to it, and faults crash
+// tasks through it.
 func (s *Service) Law() *scheduler.Scheduler { return s.law }
 
-// state is what the room keeps in one Region beside the world's facts.
+// state is the API's private state in one Region.
 type state struct {
 	settings  world.Ordered[string] // "<principal>\x00<name>" -> value
 	providers world.Ordered[*provider]
@@ -52,7 +51,7 @@ type state struct {
 
 func stateOf(tx *world.Tx) *state { return world.Room[state](tx.Region, "ecs") }
 
-// call runs f as one step on the caller's Region.
+// runStep runs f as one step on the caller's Region.
 func call[O any](ctx context.Context, s *Service, f func(*world.Tx) (*O, error)) (*O, error) {
 	var out *O
 	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) (err error) {

@@ -9,20 +9,20 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// mostGroups is how many target groups a service with controller ECS may have.
+// maxTargetGroups is how many target groups a service with controller ECS may have.
 const mostGroups = 5
 
-// serviceDoc is what no law reads of a service.
+// serviceDoc holds the parts of a service that no controller reads.
 type serviceDoc struct {
-	shape     ecstypes.Service // members that are kept and echoed
+	shape     ecstypes.Service // fields that are stored and returned unchanged
 	print     string           // of the request that created it
 	revisions []*revision      // of its deployments, oldest first (controller ECS)
 }
 
 func docOfService(s *world.Service) *serviceDoc { return s.Doc.(*serviceDoc) }
 
-// CreateService makes a service. The same parameters again return the first
-// one; other parameters are refused while it is ACTIVE.
+// CreateService creates a service. A repeated request with the same parameters returns the first
+// service; other parameters are rejected while it is ACTIVE.
 func (s *Service) CreateService(ctx context.Context, in *awsecs.CreateServiceInput) (*awsecs.CreateServiceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateServiceOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
@@ -79,8 +79,8 @@ func sameService(old *world.Service, print string) (*world.Service, error) {
 	return old, nil
 }
 
-// newService checks a request and makes the service, without what its
-// deployments or task sets carry.
+// newService checks a request and creates the service, without the settings that belong to its
+// deployments or task sets.
 func newService(tx *world.Tx, c *world.Cluster, in *awsecs.CreateServiceInput) (*world.Service, error) {
 	controller := "ECS"
 	if in.DeploymentController != nil && in.DeploymentController.Type != "" {
@@ -174,7 +174,7 @@ func checkNotSimulated(in *awsecs.CreateServiceInput) error {
 	return nil
 }
 
-// checkExternal refuses what belongs to task sets.
+// checkExternal rejects settings that belong to task sets.
 func checkExternal(in *awsecs.CreateServiceInput) error {
 	for _, x := range []struct {
 		name string
@@ -194,8 +194,8 @@ func checkExternal(in *awsecs.CreateServiceInput) error {
 	return nil
 }
 
-// firstOf makes what a service starts with: a deployment, a task set, or with
-// controller EXTERNAL nothing.
+// firstOf creates the first deployment or task set of a service; with controller EXTERNAL it
+// returns nil.
 func firstOf(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*world.TaskSet, error) {
 	switch svc.Controller {
 	case "ECS":
@@ -206,8 +206,7 @@ func firstOf(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*
 	return nil, nil
 }
 
-// firstDeployment makes the deployment that a service with controller ECS
-// starts with.
+// firstDeployment creates the first deployment of a service with controller ECS.
 func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*world.TaskSet, error) {
 	if val(in.TaskDefinition) == "" {
 		return nil, invalid("Family should not be null or empty.")
@@ -234,7 +233,7 @@ func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceI
 	return ts, enrol(tx, ts, in.ServiceRegistries)
 }
 
-// graced reports whether a workload has any check that a grace period is for.
+// hasGraceChecks reports whether a workload has any check that a grace period applies to.
 func graced(w *workload) bool {
 	if len(w.attached) > 0 {
 		return true

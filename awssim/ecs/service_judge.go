@@ -15,8 +15,8 @@ const (
 	onlyForECS         = "Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the ECS deployment controller."
 )
 
-// setConfiguration keeps a deployment configuration and reads it; nil changes
-// nothing, an absent member keeps its value.
+// setConfiguration stores a deployment configuration and applies its percentages. Nil and absent
+// fields keep their values.
 func setConfiguration(svc *world.Service, controller string, in *ecstypes.DeploymentConfiguration) error {
 	next, err := merged(svc, controller, in)
 	if err != nil {
@@ -27,8 +27,8 @@ func setConfiguration(svc *world.Service, controller string, in *ecstypes.Deploy
 	return nil
 }
 
-// merged is a service's deployment configuration with what is given laid over,
-// as a controller takes it.
+// mergedConfiguration returns a service's deployment configuration with the given fields applied,
+// if the controller accepts them.
 func merged(svc *world.Service, controller string, in *ecstypes.DeploymentConfiguration) (*ecstypes.DeploymentConfiguration, error) {
 	next := clone(docOfService(svc).shape.DeploymentConfiguration)
 	if next == nil {
@@ -90,7 +90,8 @@ func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, lo
 	return checkThreshold(in.DeploymentCircuitBreaker)
 }
 
-// judges reports whether a configuration has what only the ECS controller does.
+// needsECSController reports whether a configuration uses a feature that only the ECS controller
+// has.
 func judges(c *ecstypes.DeploymentConfiguration) bool {
 	return c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable || c.Alarms != nil && c.Alarms.Enable ||
 		c.EarlySuccessCriteria != nil && c.EarlySuccessCriteria.Enable
@@ -130,7 +131,7 @@ func checkEarly(e *ecstypes.DeploymentEarlySuccessCriteria, lo int32) error {
 	return nil
 }
 
-// rulesOf is how the law judges by a deployment configuration.
+// rulesOf returns the scheduler's rules for a deployment configuration.
 func rulesOf(c *ecstypes.DeploymentConfiguration) (r scheduler.Rules) {
 	if b := c.DeploymentCircuitBreaker; b != nil {
 		r.Breaker = scheduler.Breaker{Enable: b.Enable, Rollback: b.Rollback, Cumulative: b.ResetOnHealthyTask != nil && !*b.ResetOnHealthyTask}

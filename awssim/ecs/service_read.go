@@ -9,11 +9,10 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// mostDescribed is how many services one DescribeServices takes.
+// maxDescribed is how many services one DescribeServices accepts.
 const mostDescribed = 10
 
-// DescribeServices shows up to 10 services by name or ARN; unknown ones are in
-// failures.
+// DescribeServices returns up to 10 services by name or ARN, and a failure for each unknown one.
 func (s *Service) DescribeServices(ctx context.Context, in *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServicesOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
@@ -42,8 +41,7 @@ func (s *Service) DescribeServices(ctx context.Context, in *awsecs.DescribeServi
 	})
 }
 
-// ListServices lists ACTIVE services of a cluster, 10 at a time unless asked for
-// up to 100.
+// ListServices lists the ACTIVE services of a cluster, 10 at a time unless up to 100 are requested.
 func (s *Service) ListServices(ctx context.Context, in *awsecs.ListServicesInput) (*awsecs.ListServicesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListServicesOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
@@ -75,7 +73,7 @@ func isListed(svc *world.Service, in *awsecs.ListServicesInput) bool {
 	return p != nil && p.LaunchType == string(in.LaunchType)
 }
 
-// ListServicesByNamespace lists none: no service is in a namespace.
+// ListServicesByNamespace returns an empty list: no service is in a namespace.
 func (s *Service) ListServicesByNamespace(ctx context.Context, in *awsecs.ListServicesByNamespaceInput) (*awsecs.ListServicesByNamespaceOutput, error) {
 	if val(in.Namespace) == "" {
 		return nil, invalid("Namespace can not be blank.")
@@ -102,8 +100,8 @@ func (s *Service) showService(svc *world.Service, tags bool) *ecstypes.Service {
 	return &d
 }
 
-// showPrimary repeats the primary task set's (or deployment's) workload on the
-// service; without one those members are empty.
+// showPrimary copies the workload of the primary task set (or deployment) to the service. Without a
+// primary those fields are empty.
 func showPrimary(d *ecstypes.Service, p *world.TaskSet) {
 	doc := clone(*docOfSet(p))
 	d.TaskDefinition, d.LaunchType = ptr(p.Definition.ARN), doc.LaunchType
@@ -118,8 +116,8 @@ func showPrimary(d *ecstypes.Service, p *world.TaskSet) {
 	}
 }
 
-// showSets shows task sets where the controller is EXTERNAL, deployments where
-// it is ECS; never both. Newest deployments come first.
+// showSets adds the deployments with controller ECS, newest first, and the task sets with any other
+// controller.
 func (s *Service) showSets(d *ecstypes.Service, svc *world.Service) {
 	d.Deployments = []ecstypes.Deployment{}
 	if svc.Controller != "ECS" {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// inPlace is the task set or deployment that stands for a service: the PRIMARY
-// one, or the only one, as after a switch to EXTERNAL. Nil if there is none.
+// currentSet returns the task set or deployment that represents a service: the PRIMARY one, or the
+// only one, as after a switch to EXTERNAL. It returns nil if there is none.
 func inPlace(svc *world.Service) *world.TaskSet {
 	if p := svc.Primary(); p != nil || len(svc.TaskSets) != 1 {
 		return p
@@ -18,8 +18,8 @@ func inPlace(svc *world.Service) *world.TaskSet {
 	return svc.TaskSets[0]
 }
 
-// checkSwitch refuses a change of the deployment controller that AWS refuses
-// (API Reference, UpdateService, deploymentController).
+// checkControllerSwitch rejects a change of the deployment controller that AWS rejects (API
+// Reference, UpdateService, deploymentController).
 func (s *Service) checkSwitch(svc *world.Service, in *awsecs.UpdateServiceInput, to string) error {
 	switch {
 	case to == "CODE_DEPLOY":
@@ -36,8 +36,8 @@ func (s *Service) checkSwitch(svc *world.Service, in *awsecs.UpdateServiceInput,
 	return err
 }
 
-// isBusy reports whether a service is between two states: with controller ECS a
-// deployment that is on its way, else more than one task set or CodeDeploy at work.
+// isBusy reports whether a service is being changed. With controller ECS that is a running
+// deployment; otherwise more than one task set or a CodeDeploy deployment.
 func (s *Service) isBusy(svc *world.Service) bool {
 	if all := s.law.Rollouts(svc); svc.Controller == "ECS" && len(all) > 0 && !all[len(all)-1].Ended() {
 		return true
@@ -45,7 +45,7 @@ func (s *Service) isBusy(svc *world.Service) bool {
 	return svc.DeployedBy != "" || len(svc.TaskSets) > 1 || len(svc.TaskSets) == 1 && svc.TaskSets[0].Status == "DRAINING"
 }
 
-// switchTo changes the deployment controller in place. What runs goes on.
+// switchController changes the deployment controller in place. Running tasks continue.
 func (s *Service) switchTo(tx *world.Tx, svc *world.Service, to string) {
 	d := &docOfService(svc).shape
 	d.DeploymentController.Type = ecstypes.DeploymentControllerType(to)

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// UpdateService changes a service; with controller ECS some members start a
-// rolling deployment. A null list leaves what is there, an empty one removes it.
+// UpdateService changes a service; with controller ECS some fields start a rolling deployment. A
+// null list keeps the present value, an empty list removes it.
 func (s *Service) UpdateService(ctx context.Context, in *awsecs.UpdateServiceInput) (*awsecs.UpdateServiceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateServiceOutput, error) {
 		svc, err := activeService(tx, in.Cluster, in.Service)
@@ -59,7 +59,7 @@ func (s *Service) updateService(tx *world.Tx, svc *world.Service, in *awsecs.Upd
 	return nil
 }
 
-// apply lets the law do what a checked update asks for.
+// applyUpdate calls the scheduler for a checked update.
 func (s *Service) apply(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput, next *world.TaskSet) {
 	if svc.Controller == "ECS" && in.DeploymentConfiguration != nil {
 		s.law.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
@@ -103,9 +103,9 @@ func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool
 	return nil
 }
 
-// checkUpdateExternal refuses all but desired count, grace period, placement,
-// tag settings and enableExecuteCommand. The texts follow those seen for
-// CODE_DEPLOY. The call that switches to EXTERNAL may turn the circuit breaker off.
+// checkUpdateExternal rejects all fields but desired count, grace period, placement, tag settings
+// and enableExecuteCommand. The error texts follow those seen for CODE_DEPLOY. The call that
+// switches to EXTERNAL may turn the circuit breaker off.
 func checkUpdateExternal(in *awsecs.UpdateServiceInput, switches bool) error {
 	if in.ForceNewDeployment {
 		return invalid("Cannot force a new deployment on services with a EXTERNAL deployment controller.")
@@ -132,15 +132,15 @@ func checkUpdateExternal(in *awsecs.UpdateServiceInput, switches bool) error {
 	return nil
 }
 
-// startsDeployment: these members start a deployment, others do not (API
-// Reference, UpdateService).
+// startsDeployment reports whether an update has a field that starts a deployment (API Reference,
+// UpdateService).
 func startsDeployment(in *awsecs.UpdateServiceInput) bool {
 	return in.TaskDefinition != nil || in.NetworkConfiguration != nil || in.PlatformVersion != nil || in.LoadBalancers != nil ||
 		in.ServiceRegistries != nil || in.ForceNewDeployment
 }
 
-// nextDeployment makes a deployment from the running one and what is given; nil
-// where that is the same, and nobody forces one.
+// nextDeployment creates a deployment from the running one and the given fields. It returns nil if
+// both are the same and no new deployment is forced.
 func nextDeployment(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput) (*world.TaskSet, error) {
 	running := inPlace(svc)
 	if running == nil && in.TaskDefinition == nil {
@@ -169,7 +169,7 @@ func nextDeployment(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceIn
 	return ts, nil
 }
 
-// sameWorkload compares what two deployments of one definition run with.
+// sameWorkload reports whether two deployments of one definition run with the same settings.
 func sameWorkload(a, b *world.TaskSet) bool {
 	x, y := clone(*docOfSet(a)), clone(*docOfSet(b))
 	x.CapacityProviderStrategy, y.CapacityProviderStrategy = nil, nil
@@ -187,7 +187,7 @@ func runningWorkload(ts *world.TaskSet) *workload {
 		platform: doc.PlatformVersion, network: doc.NetworkConfiguration, balancers: doc.LoadBalancers}
 }
 
-// overlay lays what an update gives over a workload.
+// mergeUpdate applies the fields of an update to a workload.
 func (w *workload) overlay(tx *world.Tx, in *awsecs.UpdateServiceInput) error {
 	if in.TaskDefinition != nil {
 		d, err := definitionFor(tx, *in.TaskDefinition)
@@ -211,8 +211,8 @@ func (w *workload) overlay(tx *world.Tx, in *awsecs.UpdateServiceInput) error {
 	return nil
 }
 
-// setShape keeps the given members that start no deployment; goesOn where the
-// running one goes on.
+// setShape stores the given fields that start no deployment. goesOn reports whether the running
+// deployment continues.
 func setShape(svc *world.Service, in *awsecs.UpdateServiceInput, goesOn bool) {
 	d := &docOfService(svc).shape
 	if in.HealthCheckGracePeriodSeconds != nil {
@@ -241,8 +241,8 @@ func setShape(svc *world.Service, in *awsecs.UpdateServiceInput, goesOn bool) {
 	}
 }
 
-// DeleteService drains a service. One that is scaled above 0, or that still has
-// task sets or a deployment on its way, needs force.
+// DeleteService drains a service. A service that is scaled above 0, or that has task sets or a
+// running deployment, needs force.
 func (s *Service) DeleteService(ctx context.Context, in *awsecs.DeleteServiceInput) (*awsecs.DeleteServiceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteServiceOutput, error) {
 		svc, err := activeService(tx, in.Cluster, in.Service)

@@ -33,12 +33,12 @@ func defaultSetting(name string) (string, bool) {
 	return "", false
 }
 
-// forAll is the principal under which account-wide defaults are kept.
+// allPrincipals is the principal under which account-wide defaults are stored.
 const forAll = ""
 
 func settingKey(principal, name string) string { return principal + "\x00" + name }
 
-// effective is the value of a setting for an account without settings of its
+// effectiveSetting returns the value of a setting for an account, without the settings of its
 // users.
 func effective(tx *world.Tx, name string) string {
 	if v, ok := stateOf(tx).settings.Get(settingKey(forAll, name)); ok {
@@ -68,7 +68,8 @@ func setting(tx *world.Tx, principal, name, value string) ecstypes.Setting {
 	return x
 }
 
-// ListAccountSettings lists what was set, or with effectiveSettings what holds.
+// ListAccountSettings lists the values that were set, or with effectiveSettings the values in
+// effect.
 func (s *Service) ListAccountSettings(ctx context.Context, in *awsecs.ListAccountSettingsInput) (*awsecs.ListAccountSettingsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListAccountSettingsOutput, error) {
 		principal := principalOf(tx, in.PrincipalArn)
@@ -93,7 +94,7 @@ func (s *Service) ListAccountSettings(ctx context.Context, in *awsecs.ListAccoun
 	})
 }
 
-// listed is the value of a setting for a principal, and whether it is shown.
+// listedSetting returns the value of a setting for a principal, and whether the list includes it.
 func listed(tx *world.Tx, principal, name string, whole bool) (string, bool) {
 	all := &stateOf(tx).settings
 	if v, ok := all.Get(settingKey(principal, name)); ok {
@@ -125,13 +126,13 @@ func (s *Service) PutAccountSetting(ctx context.Context, in *awsecs.PutAccountSe
 	return &awsecs.PutAccountSettingOutput{Setting: x}, err
 }
 
-// PutAccountSettingDefault sets a value for every principal without one of its own.
+// PutAccountSettingDefault sets a value for every principal without its own value.
 func (s *Service) PutAccountSettingDefault(ctx context.Context, in *awsecs.PutAccountSettingDefaultInput) (*awsecs.PutAccountSettingDefaultOutput, error) {
 	x, err := s.putSetting(ctx, func(*world.Tx) string { return forAll }, in.Name, in.Value)
 	return &awsecs.PutAccountSettingDefaultOutput{Setting: x}, err
 }
 
-// DeleteAccountSetting forgets a principal's own value.
+// DeleteAccountSetting deletes a principal's own value.
 func (s *Service) DeleteAccountSetting(ctx context.Context, in *awsecs.DeleteAccountSettingInput) (*awsecs.DeleteAccountSettingOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteAccountSettingOutput, error) {
 		if _, ok := defaultSetting(string(in.Name)); !ok {

@@ -17,7 +17,7 @@ const (
 	longestTagText = 256
 )
 
-// checkTags refuses tags that nobody may set.
+// checkTags rejects tags that AWS rejects.
 func checkTags(tags []ecstypes.Tag) error {
 	if len(tags) > mostTags {
 		return invalid("Too many tags: at most %d are allowed on a resource.", mostTags)
@@ -46,7 +46,7 @@ func reserved(key string) bool { return strings.HasPrefix(strings.ToLower(key), 
 
 func shownTags(tags []ecstypes.Tag) []ecstypes.Tag { return orEmpty(clone(tags)) }
 
-// tagsOf finds where the tags of a resource are kept.
+// tagsOf returns a pointer to the stored tags of a resource.
 func tagsOf(tx *world.Tx, arn string) (*[]ecstypes.Tag, error) {
 	kind, rest, _ := strings.Cut(resource(arn), "/")
 	if !strings.HasPrefix(arn, "arn:aws:ecs:") {
@@ -97,7 +97,7 @@ func taskSetByARN(tx *world.Tx, arn string) *world.TaskSet {
 	return nil
 }
 
-// TagResource sets tags, keeping others.
+// TagResource sets tags and keeps the others.
 func (s *Service) TagResource(ctx context.Context, in *awsecs.TagResourceInput) (*awsecs.TagResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.TagResourceOutput, error) {
 		tags, err := tagsOf(tx, val(in.ResourceArn))
@@ -119,7 +119,7 @@ func (s *Service) TagResource(ctx context.Context, in *awsecs.TagResourceInput) 
 	})
 }
 
-// merge sets the later tags over the earlier, into a list of its own.
+// mergeTags returns a new list: tags, with the values of more set over them.
 func merge(tags, more []ecstypes.Tag) []ecstypes.Tag {
 	merged := clone(tags)
 next:
@@ -135,7 +135,7 @@ next:
 	return merged
 }
 
-// own counts tags that are not AWS's.
+// countOwnTags counts the tags that AWS does not reserve.
 func own(tags []ecstypes.Tag) (n int) {
 	for _, t := range tags {
 		if !reserved(val(t.Key)) {
@@ -145,7 +145,7 @@ func own(tags []ecstypes.Tag) (n int) {
 	return n
 }
 
-// UntagResource removes tags; AWS's own cannot be removed.
+// UntagResource removes tags. AWS's own tags cannot be removed.
 func (s *Service) UntagResource(ctx context.Context, in *awsecs.UntagResourceInput) (*awsecs.UntagResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.UntagResourceOutput, error) {
 		tags, err := tagsOf(tx, val(in.ResourceArn))
@@ -168,7 +168,7 @@ func (s *Service) UntagResource(ctx context.Context, in *awsecs.UntagResourceInp
 	})
 }
 
-// ListTagsForResource shows a resource's tags.
+// ListTagsForResource returns a resource's tags.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awsecs.ListTagsForResourceInput) (*awsecs.ListTagsForResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListTagsForResourceOutput, error) {
 		tags, err := tagsOf(tx, val(in.ResourceArn))

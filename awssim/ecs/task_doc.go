@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// taskDoc is what no law reads of a task.
+// taskDoc holds the parts of a task that no controller reads.
 type taskDoc struct {
 	tags      []ecstypes.Tag
 	overrides *ecstypes.TaskOverride
@@ -17,8 +17,8 @@ type taskDoc struct {
 
 func docOfTask(t *world.Task) *taskDoc { return t.Doc.(*taskDoc) }
 
-// layTaskDoc gives each task that the scheduler starts its document: tags are
-// those of its start, later changes of the service do not reach it.
+// attachTaskDoc adds the document to each task that the scheduler starts. Its tags are those at its
+// start; later changes of the service do not affect them.
 func layTaskDoc(_ *world.Tx, c world.Change) {
 	t, ok := c.Object.(*world.Task)
 	if !ok || t.Doc != nil {

@@ -11,7 +11,7 @@ import (
 
 const mostTasks = 100
 
-// taskIn finds a task of a cluster by id or ARN.
+// taskIn returns a task of a cluster by id or ARN.
 func taskIn(tx *world.Tx, c *world.Cluster, id string) (*world.Task, bool) {
 	arn := id
 	if !isARN(id) {
@@ -24,8 +24,8 @@ func taskIn(tx *world.Tx, c *world.Cluster, id string) (*world.Task, bool) {
 	return t, true
 }
 
-// checkTaskIDs refuses what cannot be the id of a task: those of today have 32
-// characters, those of before 2019 had 36.
+// checkTaskIDs rejects ids that no task can have: task ids have 32 characters, or 36 if they were
+// created before 2019.
 func checkTaskIDs(ids ...string) error {
 	for _, id := range ids {
 		if n := len(lastOf(id)); n != 32 && n != 36 {
@@ -35,7 +35,7 @@ func checkTaskIDs(ids ...string) error {
 	return nil
 }
 
-// DescribeTasks shows up to 100 tasks by id or ARN; stopped ones for an hour.
+// DescribeTasks returns up to 100 tasks by id or ARN, including stopped ones for an hour.
 func (s *Service) DescribeTasks(ctx context.Context, in *awsecs.DescribeTasksInput) (*awsecs.DescribeTasksOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTasksOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
@@ -66,8 +66,8 @@ func (s *Service) DescribeTasks(ctx context.Context, in *awsecs.DescribeTasksInp
 	})
 }
 
-// ListTasks lists tasks of a cluster, 100 at a time; those that are to run
-// unless desiredStatus says otherwise. startedBy goes with no other filter.
+// ListTasks lists the tasks of a cluster, 100 at a time. It lists tasks with desired status RUNNING
+// unless desiredStatus is given. startedBy cannot be combined with another filter.
 func (s *Service) ListTasks(ctx context.Context, in *awsecs.ListTasksInput) (*awsecs.ListTasksOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListTasksOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)

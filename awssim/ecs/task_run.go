@@ -18,8 +18,8 @@ const (
 	largestOverrides = 8192
 )
 
-// RunTask starts up to 10 standalone tasks. Where they cannot be placed the call
-// succeeds and says so in failures.
+// RunTask starts up to 10 standalone tasks. If tasks cannot be placed, the call succeeds and lists
+// them in failures.
 func (s *Service) RunTask(ctx context.Context, in *awsecs.RunTaskInput) (*awsecs.RunTaskOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.RunTaskOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
@@ -111,7 +111,7 @@ next:
 	return nil
 }
 
-// place starts the tasks, spread over the subnets' zones.
+// placeTasks starts the tasks, spread over the zones of the subnets.
 func (s *Service) place(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput, out *awsecs.RunTaskOutput) (arns []string) {
 	group := val(in.Group)
 	if group == "" {
@@ -157,8 +157,8 @@ func runDoc(w *workload, in *awsecs.RunTaskInput) *taskDoc {
 	return d
 }
 
-// overridden are the containers of a definition with a caller's environment and
-// commands over theirs; nil where nothing is overridden.
+// overriddenContainers returns the containers of a definition with the overrides of environment and
+// command applied. It returns nil if there are no overrides.
 func overridden(d *world.TaskDefinition, o *ecstypes.TaskOverride) []world.ContainerSpec {
 	if o == nil {
 		return nil
@@ -182,7 +182,8 @@ func overridden(d *world.TaskDefinition, o *ecstypes.TaskOverride) []world.Conta
 	return specs
 }
 
-// StartTask would place tasks on container instances by name; none is there.
+// StartTask would place tasks on named container instances. It returns failures: the simulator has
+// no instances.
 func (s *Service) StartTask(ctx context.Context, in *awsecs.StartTaskInput) (*awsecs.StartTaskOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.StartTaskOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
@@ -202,7 +203,7 @@ func (s *Service) StartTask(ctx context.Context, in *awsecs.StartTaskInput) (*aw
 	})
 }
 
-// StopTask stops a task; one that has stopped is shown as it is.
+// StopTask stops a task. A stopped task is returned unchanged.
 func (s *Service) StopTask(ctx context.Context, in *awsecs.StopTaskInput) (*awsecs.StopTaskOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.StopTaskOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)

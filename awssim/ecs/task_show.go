@@ -66,7 +66,7 @@ next:
 	return o
 }
 
-// showInterface is the task's network interface; its ids follow from the task's.
+// showInterface returns the task's network interface; its ids are derived from the task's id.
 func showInterface(t *world.Task) ecstypes.Attachment {
 	a := ecstypes.Attachment{Id: ptr(attachmentOf(t)), Type: ptr("ElasticNetworkInterface"), Status: ptr(interfaceStatus(t))}
 	a.Details = []ecstypes.KeyValuePair{pair("subnetId", t.Subnet.ID)}
@@ -150,7 +150,7 @@ func fillSizes(d *ecstypes.Container, t *world.Task, c *world.Container) {
 	}
 }
 
-// digestOf stands for the digest of an image: the same for the same reference.
+// digestOf returns a simulated image digest: the same for the same reference.
 func digestOf(image string) string {
 	h := sha256.Sum256([]byte("image " + image))
 	return "sha256:" + hex.EncodeToString(h[:])

@@ -12,7 +12,7 @@ import (
 
 func docOfSet(ts *world.TaskSet) *ecstypes.TaskSet { return ts.Doc.(*ecstypes.TaskSet) }
 
-// CreateTaskSet starts a task set beside the others of an EXTERNAL service.
+// CreateTaskSet creates an additional task set of an EXTERNAL service.
 func (s *Service) CreateTaskSet(ctx context.Context, in *awsecs.CreateTaskSetInput) (*awsecs.CreateTaskSetOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateTaskSetOutput, error) {
 		svc, err := externalService(tx, in.Cluster, in.Service)
@@ -85,7 +85,7 @@ func newTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput)
 	return ts, enrol(tx, ts, in.ServiceRegistries)
 }
 
-// set makes the task set (or deployment) of a checked workload.
+// buildTaskSet creates the task set (or deployment) of a checked workload.
 func (w *workload) set(tx *world.Tx, svc *world.Service) *world.TaskSet {
 	doc := &ecstypes.TaskSet{
 		LaunchType: w.launchType, CapacityProviderStrategy: w.strategy, PlatformVersion: w.platform,
@@ -106,8 +106,8 @@ func (w *workload) set(tx *world.Tx, svc *world.Service) *world.TaskSet {
 	}
 }
 
-// scaleOf reads a scale. The SDK does not write the value 0, so a scale without
-// a value is 0 percent; no scale at all is missing percent.
+// parseScale reads a scale. The SDK omits the value 0, so a scale without a value is 0 percent. A
+// missing scale is missing percent.
 func scaleOf(sc *ecstypes.Scale, missing float64) (float64, error) {
 	if sc == nil {
 		return missing, nil
@@ -151,8 +151,7 @@ func taskSetOf(tx *world.Tx, cluster, service, id *string) (*world.TaskSet, erro
 	return taskSetIn(svc, val(id))
 }
 
-// UpdateServicePrimaryTaskSet makes a task set the PRIMARY one. Traffic is not
-// moved by it.
+// UpdateServicePrimaryTaskSet makes a task set PRIMARY. It does not move traffic.
 func (s *Service) UpdateServicePrimaryTaskSet(ctx context.Context, in *awsecs.UpdateServicePrimaryTaskSetInput) (*awsecs.UpdateServicePrimaryTaskSetOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateServicePrimaryTaskSetOutput, error) {
 		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.PrimaryTaskSet)
@@ -167,9 +166,9 @@ func (s *Service) UpdateServicePrimaryTaskSet(ctx context.Context, in *awsecs.Up
 	})
 }
 
-// DeleteTaskSet drains a task set; it vanishes when its tasks are gone. A
-// PRIMARY one needs force. Documentation asks force of every set above 0
-// percent, AWS was seen to take such without.
+// DeleteTaskSet drains a task set; it is deleted when its tasks have stopped. A PRIMARY one needs
+// force. The documentation requires force for every task set above 0 percent, but AWS accepted such
+// calls without force.
 func (s *Service) DeleteTaskSet(ctx context.Context, in *awsecs.DeleteTaskSetInput) (*awsecs.DeleteTaskSetOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteTaskSetOutput, error) {
 		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.TaskSet)
@@ -184,8 +183,7 @@ func (s *Service) DeleteTaskSet(ctx context.Context, in *awsecs.DeleteTaskSetInp
 	})
 }
 
-// DescribeTaskSets shows those named, or all of a service where the member is
-// absent.
+// DescribeTaskSets returns the named task sets, or all of a service if the field is absent.
 func (s *Service) DescribeTaskSets(ctx context.Context, in *awsecs.DescribeTaskSetsInput) (*awsecs.DescribeTaskSetsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTaskSetsOutput, error) {
 		svc, err := externalService(tx, in.Cluster, in.Service)

@@ -6,18 +6,18 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// token is a remembered idempotency token.
+// token is a stored idempotency token.
 type token struct {
-	print string   // of the parameters
-	arns  []string // what the first call made
+	print string   // of the request's parameters
+	arns  []string // created by the first call
 	at    time.Time
 }
 
-// tasksKept is how long RunTask's tokens are remembered at most; those of tasks
-// that ECS has forgotten, an hour after they stopped, go with them.
+// maxTokenAge is how long RunTask's tokens are kept at most. A token also expires when ECS no
+// longer returns its tasks, an hour after they stopped.
 const tasksKept = 24 * time.Hour
 
-// forgotten reports whether ECS remembers a token no more.
+// isExpired reports whether ECS has deleted a token.
 func (t token) forgotten(tx *world.Tx, op string) bool {
 	if op != "RunTask" {
 		lasts := tx.Knobs().TokenLifetime
@@ -31,9 +31,9 @@ func (t token) forgotten(tx *world.Tx, op string) bool {
 	return len(t.arns) > 0 || tx.Now().Sub(t.at) > tasksKept
 }
 
-// repeated finds what an earlier call with the same token made; ok is false if
-// there was none. The same token with other parameters is refused. A token counts
-// within its cluster, as long as it is remembered.
+// findRepeated returns the resources that an earlier call with the same token created; ok is false
+// if there was no such call. The same token with other parameters is an error. A token is valid
+// within its cluster until it expires.
 func repeated(tx *world.Tx, op, cluster, given, print string, conflict func([]string) error) (arns []string, ok bool, err error) {
 	if given == "" {
 		return nil, false, nil

@@ -13,8 +13,8 @@ const (
 	mostSecurityGroups = 5
 )
 
-// workload is what says how tasks run: of a task set, of a service with
-// controller ECS, of RunTask.
+// workload describes how the tasks of a task set, of a service with controller ECS, or of RunTask
+// run.
 type workload struct {
 	definition *world.TaskDefinition
 	launchType ecstypes.LaunchType
@@ -25,10 +25,10 @@ type workload struct {
 
 	subnets  []string
 	attached []world.Attachment
-	provider string // capacity provider that tasks are placed by, or ""
+	provider string // capacity provider that places the tasks, or ""
 }
 
-// check refuses a workload that AWS refuses, and fills in what follows from it.
+// checkWorkload rejects a workload that AWS rejects, and fills in the derived fields.
 func (w *workload) check(tx *world.Tx, c *world.Cluster, mostBalancers int) error {
 	for _, step := range []func() error{
 		func() error { return w.checkLaunch(tx, c) },
@@ -42,8 +42,8 @@ func (w *workload) check(tx *world.Tx, c *world.Cluster, mostBalancers int) erro
 	return nil
 }
 
-// checkLaunch settles launch type and capacity provider: without either the
-// cluster's default strategy holds, else EC2.
+// checkLaunch determines launch type and capacity provider. Without either, the cluster's default
+// strategy applies, otherwise EC2.
 func (w *workload) checkLaunch(tx *world.Tx, c *world.Cluster) error {
 	if w.launchType != "" && len(w.strategy) > 0 {
 		return invalid("Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
@@ -93,7 +93,7 @@ func (w *workload) checkPlatform() error {
 	return nil
 }
 
-// checkPlacement refuses what places tasks on instances where there are none.
+// checkPlacement rejects placement settings for tasks on Fargate, which has no instances.
 func (w *workload) checkPlacement(constraints []ecstypes.PlacementConstraint, strategy []ecstypes.PlacementStrategy) error {
 	switch {
 	case w.launchType != "FARGATE":
@@ -105,7 +105,7 @@ func (w *workload) checkPlacement(constraints []ecstypes.PlacementConstraint, st
 	return nil
 }
 
-// heaviest stands for the whole strategy: every task is placed by it.
+// heaviestProvider returns the item with the highest weight: the simulator places every task by it.
 func heaviest(s []ecstypes.CapacityProviderStrategyItem) ecstypes.CapacityProviderStrategyItem {
 	return slices.MaxFunc(s, func(a, b ecstypes.CapacityProviderStrategyItem) int { return int(a.Weight - b.Weight) })
 }

@@ -18,8 +18,8 @@ func badAction(format string, args ...any) error {
 	return world.Refuse("InvalidLoadBalancerAction", format, args...)
 }
 
-// newActions checks a list of actions for a rule of the listener and turns it
-// into facts. old is the rule that had actions before, or nil.
+// newActions checks a list of actions for a rule of the listener and converts it for the world. old
+// is the rule with the previous actions, or nil.
 func newActions(tx *world.Tx, l *world.Listener, in []elbtypes.Action, old *world.Rule) ([]world.Action, error) {
 	if len(in) == 0 {
 		return nil, invalid("At least one action must be specified")
@@ -51,7 +51,7 @@ func isFinal(t elbtypes.ActionTypeEnum) bool {
 	return t == elbtypes.ActionTypeEnumForward || t == elbtypes.ActionTypeEnumRedirect || t == elbtypes.ActionTypeEnumFixedResponse
 }
 
-// inOrder sorts actions by their Order, which several actions must have.
+// sortByOrder sorts actions by their Order. With several actions, each must have one.
 func inOrder(in []elbtypes.Action) ([]elbtypes.Action, error) {
 	seen := map[int32]bool{}
 	for _, a := range in {
@@ -111,7 +111,7 @@ func newForward(tx *world.Tx, l *world.Listener, a elbtypes.Action) (*world.Forw
 	return f, nil
 }
 
-// fits reports whether a group can stand behind the listener.
+// checkGroupFits refuses a group that the listener cannot forward to.
 func fits(l *world.Listener, g *world.TargetGroup) error {
 	if g.Balancer != "" && g.Balancer != l.Balancer.ARN {
 		return world.Refuse("TargetGroupAssociationLimit", "The following target groups cannot be associated with more than one load balancer: %s", g.ARN)
@@ -125,7 +125,7 @@ func fits(l *world.Listener, g *world.TargetGroup) error {
 	return nil
 }
 
-// sharesOf reads the two ways to write a forward.
+// sharesOf reads the two forms of a forward.
 func sharesOf(a elbtypes.Action) (*world.Forward, error) {
 	c := a.ForwardConfig
 	if c == nil || len(c.TargetGroups) == 0 {
@@ -181,8 +181,8 @@ func setSticky(f *world.Forward, c *elbtypes.TargetGroupStickinessConfig) error 
 	return nil
 }
 
-// checkGroupCount holds the groups of the load balancer, with the new actions in
-// place of the old, against its quota.
+// checkGroupCount checks the number of the load balancer's groups, with the new actions in place of
+// the old, against its quota.
 func checkGroupCount(l *world.Listener, actions []world.Action, old *world.Rule) error {
 	seen := map[string]bool{}
 	count := func(list []world.Action) {
@@ -264,7 +264,7 @@ func newFixed(c *elbtypes.FixedResponseActionConfig) (*world.Fixed, error) {
 	return f, nil
 }
 
-// shapeActions gives actions in the form in which AWS reads them back.
+// shapeActions returns actions in the form in which AWS returns them.
 func shapeActions(in []world.Action) []elbtypes.Action {
 	out := []elbtypes.Action{}
 	for _, a := range in {
@@ -291,8 +291,7 @@ func shapeActions(in []world.Action) []elbtypes.Action {
 	return out
 }
 
-// shapeForward names a single group in both ways, several only in the
-// configuration.
+// shapeForward writes a single group in both forms, several groups only in the configuration.
 func shapeForward(x *elbtypes.Action, f *world.Forward) {
 	c := &elbtypes.ForwardActionConfig{TargetGroupStickinessConfig: &elbtypes.TargetGroupStickinessConfig{Enabled: ptr(f.Sticky)}}
 	if f.Sticky {

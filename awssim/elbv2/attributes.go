@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// attribute is a key that a resource knows, with its default and what it takes.
+// attributeSpec is a key that a resource supports, with its default and its check.
 type attribute struct {
 	key, value string
 	takes      func(string) bool
@@ -40,8 +40,8 @@ func defaults(list []attribute) map[string]string {
 	return m
 }
 
-// change checks a change of attributes against what the resource knows and
-// returns the attributes as they then are.
+// changeAttributes checks a change of attributes against the supported ones and returns the
+// attributes after the change.
 func change(have map[string]string, list []attribute, keys, values []*string) (map[string]string, error) {
 	if len(keys) == 0 {
 		return nil, invalid("At least one attribute must be specified")
@@ -66,7 +66,7 @@ func change(have map[string]string, list []attribute, keys, values []*string) (m
 	return out, nil
 }
 
-// pairs lists attributes in the order in which the resource knows them.
+// listAttributes lists attributes in the order of their specs.
 func pairs[T any](have map[string]string, list []attribute, make func(k, v *string) T) []T {
 	out := []T{}
 	for _, a := range list {
@@ -118,7 +118,7 @@ func listenerAttributes(protocol string) []attribute {
 	return list
 }
 
-// The prefix of the keys that say when a group has too few healthy targets.
+// targetGroupHealth is the prefix of the keys for the minimum number of healthy targets of a group.
 const targetGroupHealth = "target_group_health."
 
 func groupAttributes(g *world.TargetGroup) []attribute {
@@ -150,8 +150,8 @@ func groupAttributes(g *world.TargetGroup) []attribute {
 
 func isHTTP(protocol string) bool { return protocol == "HTTP" || protocol == "HTTPS" || protocol == "" }
 
-// checkGroupAttributes holds a group's attributes against each other and against
-// the rules that the group is behind.
+// checkGroupAttributes checks a group's attributes against each other and against the rules that
+// forward to the group.
 func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]string) error {
 	algorithm := want["load_balancing.algorithm.type"]
 	switch {
@@ -198,7 +198,7 @@ func shapeBalancerAttributes(lb *world.LoadBalancer) []elbtypes.LoadBalancerAttr
 	})
 }
 
-// ModifyLoadBalancerAttributes changes those that are named.
+// ModifyLoadBalancerAttributes changes the named attributes.
 func (s *Service) ModifyLoadBalancerAttributes(ctx context.Context, in *awselb.ModifyLoadBalancerAttributesInput) (*awselb.ModifyLoadBalancerAttributesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyLoadBalancerAttributesOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
@@ -236,7 +236,7 @@ func shapeGroupAttributes(g *world.TargetGroup) []elbtypes.TargetGroupAttribute 
 	})
 }
 
-// ModifyTargetGroupAttributes changes those that are named.
+// ModifyTargetGroupAttributes changes the named attributes.
 func (s *Service) ModifyTargetGroupAttributes(ctx context.Context, in *awselb.ModifyTargetGroupAttributesInput) (*awselb.ModifyTargetGroupAttributesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyTargetGroupAttributesOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
@@ -260,8 +260,7 @@ func (s *Service) ModifyTargetGroupAttributes(ctx context.Context, in *awselb.Mo
 	})
 }
 
-// DescribeListenerAttributes lists a listener's attributes, which change nothing
-// in how requests are carried.
+// DescribeListenerAttributes lists a listener's attributes. They have no effect on requests.
 func (s *Service) DescribeListenerAttributes(ctx context.Context, in *awselb.DescribeListenerAttributesInput) (*awselb.DescribeListenerAttributesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenerAttributesOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
@@ -278,7 +277,7 @@ func shapeListenerAttributes(l *world.Listener) []elbtypes.ListenerAttribute {
 	})
 }
 
-// ModifyListenerAttributes changes those that are named.
+// ModifyListenerAttributes changes the named attributes.
 func (s *Service) ModifyListenerAttributes(ctx context.Context, in *awselb.ModifyListenerAttributesInput) (*awselb.ModifyListenerAttributesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyListenerAttributesOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)

@@ -14,7 +14,7 @@ import (
 
 const maxBalancers = 50 // per Region
 
-// balancerDoc is what the law does not read of a load balancer.
+// balancerDoc holds the data of a load balancer that no controller reads.
 type balancerDoc struct {
 	scheme  elbtypes.LoadBalancerSchemeEnum
 	ip      elbtypes.IpAddressType
@@ -29,8 +29,8 @@ type zone struct{ name, subnet string }
 
 func balancerOf(lb *world.LoadBalancer) *balancerDoc { return doc[balancerDoc](&lb.Doc) }
 
-// CreateLoadBalancer makes an application (or network) load balancer. A second
-// call with the same settings answers with the first one.
+// CreateLoadBalancer creates an application (or network) load balancer. A second call with the same
+// settings returns the first one.
 func (s *Service) CreateLoadBalancer(ctx context.Context, in *awselb.CreateLoadBalancerInput) (*awselb.CreateLoadBalancerOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.CreateLoadBalancerOutput, error) {
 		lb, err := newBalancer(tx, in)
@@ -94,7 +94,7 @@ func newBalancer(tx *world.Tx, in *awselb.CreateLoadBalancerInput) (*world.LoadB
 	return lb, setSubnets(tx, lb, in.Subnets, in.SubnetMappings)
 }
 
-// checkAddresses refuses addresses that are not drawn from the subnets.
+// checkAddresses refuses addresses that do not come from the subnets.
 func checkAddresses(in *awselb.CreateLoadBalancerInput) error {
 	if val(in.CustomerOwnedIpv4Pool) != "" || in.IpamPools != nil || in.EnablePrefixForIpv6SourceNat == "on" {
 		return invalid("Address pools of load balancers are not simulated")
@@ -107,7 +107,7 @@ func checkAddresses(in *awselb.CreateLoadBalancerInput) error {
 	return nil
 }
 
-// setSubnets checks subnets and gives the load balancer their zones.
+// setSubnets checks subnets and sets the load balancer's zones.
 func setSubnets(tx *world.Tx, lb *world.LoadBalancer, ids []string, mappings []elbtypes.SubnetMapping) error {
 	if len(ids) > 0 && len(mappings) > 0 {
 		return world.Refuse("InvalidConfigurationRequest", "You must specify either subnets or subnet mappings, not both")
@@ -204,7 +204,7 @@ func selectBalancers(tx *world.Tx, in *awselb.DescribeLoadBalancersInput) ([]*wo
 	return tx.LoadBalancers.Values(), nil
 }
 
-// each maps ids to things and stops at the first error.
+// mapEach maps ids to values and stops at the first error.
 func each[T any](ids []string, f func(string) (T, error)) ([]T, error) {
 	out := make([]T, 0, len(ids))
 	for _, id := range ids {
@@ -241,8 +241,8 @@ func shapeZones(zones []zone) []elbtypes.AvailabilityZone {
 	return out
 }
 
-// DeleteLoadBalancer deletes a load balancer with its listeners; the groups
-// stay. Deleting one that is not there succeeds.
+// DeleteLoadBalancer deletes a load balancer with its listeners and keeps the target groups.
+// Deleting a missing load balancer succeeds.
 func (s *Service) DeleteLoadBalancer(ctx context.Context, in *awselb.DeleteLoadBalancerInput) (*awselb.DeleteLoadBalancerOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.DeleteLoadBalancerOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
@@ -274,7 +274,7 @@ func (s *Service) SetSubnets(ctx context.Context, in *awselb.SetSubnetsInput) (*
 	})
 }
 
-// SetSecurityGroups replaces the security groups, which filter nothing here.
+// SetSecurityGroups replaces the security groups, which do not filter traffic here.
 func (s *Service) SetSecurityGroups(ctx context.Context, in *awselb.SetSecurityGroupsInput) (*awselb.SetSecurityGroupsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.SetSecurityGroupsOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
@@ -306,7 +306,7 @@ func (s *Service) SetIpAddressType(ctx context.Context, in *awselb.SetIpAddressT
 	})
 }
 
-// checkName holds a load balancer's or target group's name against AWS's rules.
+// checkName checks the name of a load balancer or target group against AWS's rules.
 func checkName(kind, name string) error {
 	switch {
 	case name == "":

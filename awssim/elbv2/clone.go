@@ -2,7 +2,7 @@ package elbv2
 
 import "reflect"
 
-// clone is a deep copy of a value of the SDK's shapes.
+// deepCopy returns a deep copy of a value of the SDK's shapes.
 func clone[T any](v T) T {
 	out := reflect.New(reflect.TypeFor[T]()).Elem()
 	copyInto(out, reflect.ValueOf(&v).Elem())

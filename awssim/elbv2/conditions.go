@@ -13,7 +13,7 @@ import (
 
 const maxConditionValues = 5 // per rule
 
-// newConditions checks the conditions of a rule and turns them into facts.
+// newConditions checks the conditions of a rule and converts them for the world.
 func newConditions(in []elbtypes.RuleCondition) ([]world.Condition, error) {
 	if len(in) == 0 {
 		return nil, invalid("A condition must be specified")
@@ -58,8 +58,8 @@ func headerName(c elbtypes.RuleCondition) string {
 	return val(c.HttpHeaderConfig.HttpHeaderName)
 }
 
-// configured is what the configuration that belongs to the field holds; others
-// are not looked at.
+// configuredValues returns the values of the configuration that belongs to the field. It ignores
+// other configurations.
 func configured(c elbtypes.RuleCondition) (values, regex []string, query []elbtypes.QueryStringKeyValuePair) {
 	switch field := val(c.Field); {
 	case field == "host-header" && c.HostHeaderConfig != nil:
@@ -122,7 +122,7 @@ func isRange(s string) bool {
 	return err == nil
 }
 
-// shapeConditions gives conditions as AWS reads them back: host and path also in
+// shapeConditions returns conditions in the form in which AWS returns them: host and path also in
 // the older form.
 func shapeConditions(in []world.Condition) []elbtypes.RuleCondition {
 	out := []elbtypes.RuleCondition{}

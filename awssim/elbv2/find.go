@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// findBalancer finds a load balancer by ARN.
+// findBalancer returns a load balancer by ARN.
 func findBalancer(tx *world.Tx, arn *string) (*world.LoadBalancer, error) {
 	if err := checkARN(arn, "loadbalancer/", "load balancer"); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func findRule(tx *world.Tx, arn *string) (*world.Rule, error) {
 	return nil, world.Refuse("RuleNotFound", "One or more rules not found")
 }
 
-// checkARN refuses what is not an ARN of that kind at all.
+// checkARN refuses text that is not an ARN of that kind.
 func checkARN(arn *string, kind, name string) error {
 	if arn == nil || *arn == "" {
 		return invalid("A %s ARN must be specified", name)
@@ -67,7 +67,7 @@ func val[T any](p *T) (v T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// given is a pointer to s, or nil for none.
+// optionalText returns a pointer to s, or nil for "".
 func given(s string) *string {
 	if s == "" {
 		return nil
@@ -75,8 +75,8 @@ func given(s string) *string {
 	return &s
 }
 
-// doc is what the room keeps on an object, made at first use: objects that
-// others put into the world have none.
+// apiDoc returns the API's own data of an object. It creates the data at first use: objects that
+// other packages created have none.
 func doc[T any](at *any) *T {
 	if d, ok := (*at).(*T); ok {
 		return d

@@ -15,7 +15,7 @@ import (
 
 const maxGroups = 3000 // per Region
 
-// groupDoc is what the law does not read of a target group.
+// groupDoc holds the data of a target group that no controller reads.
 type groupDoc struct {
 	version string // protocol version
 	ip      elbtypes.TargetGroupIpAddressTypeEnum
@@ -26,8 +26,8 @@ type groupDoc struct {
 
 func groupOf(g *world.TargetGroup) *groupDoc { return doc[groupDoc](&g.Doc) }
 
-// CreateTargetGroup makes a target group. A second call with the same settings
-// answers with the first one.
+// CreateTargetGroup creates a target group. A second call with the same settings returns the first
+// one.
 func (s *Service) CreateTargetGroup(ctx context.Context, in *awselb.CreateTargetGroupInput) (*awselb.CreateTargetGroupOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.CreateTargetGroupOutput, error) {
 		g, err := newGroup(tx, in)
@@ -109,7 +109,7 @@ func checkGroup(tx *world.Tx, g *world.TargetGroup) error {
 	return nil
 }
 
-// firstCheck is the health check that a group has unless told otherwise.
+// defaultCheck returns the default health check of a group.
 func firstCheck(g *world.TargetGroup) world.HealthCheck {
 	c := world.HealthCheck{
 		Enabled: g.TargetType != "lambda", Protocol: "HTTP", Path: "/", Port: "traffic-port",
@@ -131,7 +131,7 @@ type checkInput struct {
 	matcher            *elbtypes.Matcher
 }
 
-// setCheck changes what is given of a group's health check, if the whole is valid.
+// setCheck changes the given members of a group's health check, if the result is valid.
 func setCheck(g *world.TargetGroup, in checkInput) error {
 	c := g.Check
 	if in.protocol != "" {
@@ -236,8 +236,7 @@ func groupNamed(tx *world.Tx, name string) *world.TargetGroup {
 	return nil
 }
 
-// DescribeTargetGroups lists target groups: by ARN, by name, of a load balancer,
-// or all.
+// DescribeTargetGroups lists target groups: by ARN, by name, of a load balancer, or all.
 func (s *Service) DescribeTargetGroups(ctx context.Context, in *awselb.DescribeTargetGroupsInput) (*awselb.DescribeTargetGroupsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetGroupsOutput, error) {
 		list, err := selectGroups(tx, in)
@@ -301,7 +300,7 @@ func shapeGroup(g *world.TargetGroup) elbtypes.TargetGroup {
 	return out
 }
 
-// ModifyTargetGroup changes the health check; nothing else of a group can change.
+// ModifyTargetGroup changes the health check, the only part of a group that can change.
 func (s *Service) ModifyTargetGroup(ctx context.Context, in *awselb.ModifyTargetGroupInput) (*awselb.ModifyTargetGroupOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyTargetGroupOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
@@ -322,8 +321,7 @@ func (s *Service) ModifyTargetGroup(ctx context.Context, in *awselb.ModifyTarget
 	})
 }
 
-// DeleteTargetGroup deletes a group that no rule names. Deleting one that is not
-// there succeeds.
+// DeleteTargetGroup deletes a group that no rule names. Deleting a missing group succeeds.
 func (s *Service) DeleteTargetGroup(ctx context.Context, in *awselb.DeleteTargetGroupInput) (*awselb.DeleteTargetGroupOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.DeleteTargetGroupOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)

@@ -6,15 +6,14 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// guard is an action that comes before the forward: authentication or a token's
-// validation. Requests pass it unasked here. The client secret is kept and never
-// shown.
+// authAction is an action before the forward: authentication or a token's validation. Requests pass
+// it unchecked here. The client secret is stored and never returned.
 type guard struct {
 	action elbtypes.Action
 	secret string
 }
 
-// newGuard checks such an action. old is the rule whose secret may be used again.
+// newAuthAction checks such an action. old is the rule whose secret may be used again.
 func newGuard(l *world.Listener, a elbtypes.Action, old *world.Rule) (*guard, error) {
 	if l.Protocol != "HTTPS" {
 		return nil, badAction("Actions of type '%s' are supported only on HTTPS listeners", a.Type)
@@ -100,7 +99,7 @@ func (g *guard) cognito() error {
 	return nil
 }
 
-// shape puts the configuration, without its secret, into an answer.
+// shapeInto writes the configuration, without its secret, to an answer.
 func (g *guard) shape(x *elbtypes.Action) {
 	a := clone(g.action)
 	x.AuthenticateOidcConfig, x.AuthenticateCognitoConfig, x.JwtValidationConfig = a.AuthenticateOidcConfig, a.AuthenticateCognitoConfig, a.JwtValidationConfig

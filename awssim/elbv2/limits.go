@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// limits are the quotas of an account in a Region, as they are by default.
+// accountLimits returns the default quotas of an account in a Region.
 func limits() []elbtypes.Limit {
 	var out []elbtypes.Limit
 	for _, l := range []struct {
@@ -32,8 +32,7 @@ func limits() []elbtypes.Limit {
 	return out
 }
 
-// DescribeAccountLimits lists the quotas, which this room enforces as far as
-// they concern application load balancers.
+// DescribeAccountLimits lists the quotas. The API enforces those of application load balancers.
 func (s *Service) DescribeAccountLimits(ctx context.Context, in *awselb.DescribeAccountLimitsInput) (*awselb.DescribeAccountLimitsOutput, error) {
 	return call(ctx, s, func(*world.Tx) (*awselb.DescribeAccountLimitsOutput, error) {
 		list, next, err := page(limits(), in.Marker, in.PageSize, func(l elbtypes.Limit) string { return *l.Name })
@@ -41,7 +40,7 @@ func (s *Service) DescribeAccountLimits(ctx context.Context, in *awselb.Describe
 	})
 }
 
-// sslPolicies are a few of AWS's; listeners do no TLS here.
+// sslPolicies returns a few of AWS's policies; listeners use no TLS here.
 func sslPolicies() []elbtypes.SslPolicy {
 	policy := func(name string, protocols ...string) elbtypes.SslPolicy {
 		return elbtypes.SslPolicy{Name: ptr(name), SslProtocols: protocols, SupportedLoadBalancerTypes: []string{"application", "network"},
@@ -67,7 +66,7 @@ func sslPolicy(name string) *elbtypes.SslPolicy {
 	return nil
 }
 
-// DescribeSSLPolicies lists the policies that this room knows.
+// DescribeSSLPolicies lists the simulated policies.
 func (s *Service) DescribeSSLPolicies(ctx context.Context, in *awselb.DescribeSSLPoliciesInput) (*awselb.DescribeSSLPoliciesOutput, error) {
 	return call(ctx, s, func(*world.Tx) (*awselb.DescribeSSLPoliciesOutput, error) {
 		list := sslPolicies()

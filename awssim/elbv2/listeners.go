@@ -14,7 +14,7 @@ import (
 
 const maxListeners = 50 // per load balancer
 
-// listenerDoc is what the law does not read of a listener.
+// listenerDoc holds the data of a listener that no controller reads.
 type listenerDoc struct {
 	certificates []elbtypes.Certificate
 	policy       string
@@ -28,8 +28,8 @@ func listenerOf(l *world.Listener) *listenerDoc { return doc[listenerDoc](&l.Doc
 
 const defaultPolicy = "ELBSecurityPolicy-2016-08"
 
-// CreateListener opens a port of a load balancer. A second call with the same
-// settings answers with the first listener.
+// CreateListener opens a port of a load balancer. A second call with the same settings returns the
+// first listener.
 func (s *Service) CreateListener(ctx context.Context, in *awselb.CreateListenerInput) (*awselb.CreateListenerOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.CreateListenerOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
@@ -163,7 +163,7 @@ func shapeCertificates(in []elbtypes.Certificate) []elbtypes.Certificate {
 	return out
 }
 
-// ModifyListener changes what is given; DefaultActions replace the whole list.
+// ModifyListener changes the given members; DefaultActions replace the whole list.
 func (s *Service) ModifyListener(ctx context.Context, in *awselb.ModifyListenerInput) (*awselb.ModifyListenerOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyListenerOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
@@ -235,7 +235,7 @@ func (s *Service) DeleteListener(ctx context.Context, in *awselb.DeleteListenerI
 	})
 }
 
-// DescribeListenerCertificates answers with the listener's one certificate.
+// DescribeListenerCertificates returns the listener's one certificate.
 func (s *Service) DescribeListenerCertificates(ctx context.Context, in *awselb.DescribeListenerCertificatesInput) (*awselb.DescribeListenerCertificatesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenerCertificatesOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)

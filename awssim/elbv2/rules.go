@@ -16,7 +16,7 @@ const (
 	maxPriority = 50000
 )
 
-// ruleDoc is what the law does not read of a rule.
+// ruleDoc holds the data of a rule that no controller reads.
 type ruleDoc struct {
 	transforms []elbtypes.RuleTransform
 	tags       tags
@@ -28,7 +28,7 @@ func newRuleARN(tx *world.Tx, l *world.Listener) string {
 	return strings.Replace(l.ARN, ":listener/", ":listener-rule/", 1) + "/" + tx.NewHex("rule", 16)
 }
 
-// CreateRule puts a rule on a listener.
+// CreateRule adds a rule to a listener.
 func (s *Service) CreateRule(ctx context.Context, in *awselb.CreateRuleInput) (*awselb.CreateRuleOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.CreateRuleOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
@@ -93,7 +93,7 @@ func countRules(lb *world.LoadBalancer) int {
 	return n
 }
 
-// DescribeRules lists the rules of a listener, the default rule too, or by ARN.
+// DescribeRules lists the rules of a listener, including the default rule, or rules by ARN.
 func (s *Service) DescribeRules(ctx context.Context, in *awselb.DescribeRulesInput) (*awselb.DescribeRulesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeRulesOutput, error) {
 		list, err := selectRules(tx, in)
@@ -143,7 +143,7 @@ func shapeRule(r *world.Rule) elbtypes.Rule {
 	return out
 }
 
-// ModifyRule replaces the lists that are given, whole; what is left out stays.
+// ModifyRule replaces the given lists as a whole and keeps the others unchanged.
 func (s *Service) ModifyRule(ctx context.Context, in *awselb.ModifyRuleInput) (*awselb.ModifyRuleOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyRuleOutput, error) {
 		r, err := findRule(tx, in.RuleArn)
@@ -180,7 +180,7 @@ func (s *Service) ModifyRule(ctx context.Context, in *awselb.ModifyRuleInput) (*
 	})
 }
 
-// DeleteRule deletes a rule; the default rule goes only with its listener.
+// DeleteRule deletes a rule; the default rule is deleted only with its listener.
 func (s *Service) DeleteRule(ctx context.Context, in *awselb.DeleteRuleInput) (*awselb.DeleteRuleOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.DeleteRuleOutput, error) {
 		r, err := findRule(tx, in.RuleArn)
@@ -195,7 +195,7 @@ func (s *Service) DeleteRule(ctx context.Context, in *awselb.DeleteRuleInput) (*
 	})
 }
 
-// SetRulePriorities moves rules, all at once, so that two can change places.
+// SetRulePriorities changes the priorities of rules in one step, so that two rules can swap theirs.
 func (s *Service) SetRulePriorities(ctx context.Context, in *awselb.SetRulePrioritiesInput) (*awselb.SetRulePrioritiesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.SetRulePrioritiesOutput, error) {
 		if len(in.RulePriorities) == 0 {

@@ -1,19 +1,17 @@
-// Package elbv2 is the Elastic Load Balancing (v2) API over the simulated world:
-// load balancers, target groups, targets and their health, listeners, rules,
-// attributes, tags.
+// Package elbv2 implements the API of Elastic Load Balancing (v2) over the simulated world: load
+// balancers, target groups, targets and their health, listeners, rules, attributes, tags.
 //
-// The room checks input, calls the balancer's or the world's verbs and shapes
-// output. Shapes are the SDK's own; reads are normalised as AWS's are. What no
-// law reads (certificates, security policies, transforms, authenticate
-// configurations) is kept on the object's Doc and echoed. Nothing that is kept
-// or returned points into a request or into the world.
+// It checks input, calls the controller (awssim/balancer) or the world, and shapes output. Shapes
+// are the SDK's own. Reads are normalised as AWS's are. Data that no controller reads
+// (certificates, security policies, transforms, authenticate configurations) is kept on the
+// object's Doc and echoed. No stored or returned value points into a request or into the world.
 //
-// It does not simulate trust stores, capacity reservations, resource policies,
-// IP pools and several certificates per listener; those operations are answered
-// as unknown ones. Network load balancers exist as facts and carry no traffic.
-// FIDELITY.part.md says which behaviour follows which AWS page.
+// It does not simulate trust stores, capacity reservations, resource policies, IP pools and several
+// certificates per listener; it answers those operations as unknown ones. Network load balancers
+// exist as resources and carry no traffic. FIDELITY.part.md says which behaviour follows which AWS
+// page.
 //
-// Start reading at [New] and call, then rules.go and actions.go.
+// Start reading at [New] and runStep, then rules.go and actions.go.
 package elbv2
 
 import (
@@ -28,25 +26,23 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Service is the room. Its methods of the form
-// func(ctx, *awselb.XInput) (*awselb.XOutput, error) are the operations; the
-// account and Region are those of [world.KeyOf].
+// Service implements the API. Its methods of the form func(ctx, *awselb.XInput) (*awselb.XOutput,
+// error) are the operations; [world.KeyOf] gives the account and Region.
 type Service struct {
 	world *world.World
 	law   *balancer.Law
 }
 
-// New makes the room over the law of the same world.
+// New creates the API over the controller of the same world.
 func New(w *world.World, law *balancer.Law) *Service { return &Service{world: w, law: law} }
 
-// Law is the balancer under the room: sockets and modelled callers route by its
-// tables.
+// Controller returns the controller: sockets and modelled callers route by its tables.
 func (s *Service) Law() *balancer.Law { return s.law }
 
-// Room is the room over the law of the same world, as wire serves it.
+// NewAPI returns the API over the controller of the same world, in the form that wire serves.
 func Room(w *world.World, law *balancer.Law) wire.Room { return New(w, law).Room() }
 
-// Room is the room as wire serves it.
+// API returns the API in the form that wire serves.
 func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query, Version: "2015-12-01",
@@ -72,7 +68,7 @@ func (s *Service) Room() wire.Room {
 	}
 }
 
-// call runs f as one step on the caller's Region.
+// runStep runs f as one step on the caller's Region.
 func call[O any](ctx context.Context, s *Service, f func(*world.Tx) (*O, error)) (*O, error) {
 	var out *O
 	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) (err error) {
@@ -87,13 +83,13 @@ func call[O any](ctx context.Context, s *Service, f func(*world.Tx) (*O, error))
 
 type pinned struct{}
 
-// Pin has the next resource that a Create call with this context makes get that
-// ARN, for worlds that are laid from a file.
+// PinARN returns a context in which the next Create call gives its resource that ARN. It is for
+// worlds that are built from a file.
 func Pin(ctx context.Context, arn string) context.Context {
 	return context.WithValue(ctx, pinned{}, arn)
 }
 
-// arnOr is the pinned ARN, or the one that f makes.
+// arnOr returns the pinned ARN, or the one that f creates.
 func arnOr(ctx context.Context, f func() string) string {
 	if arn, ok := ctx.Value(pinned{}).(string); ok && arn != "" {
 		return arn
@@ -105,7 +101,7 @@ func invalid(format string, args ...any) error {
 	return world.Refuse("ValidationError", format, args...)
 }
 
-// page cuts a page of at most 400 items.
+// pageOf returns one page of at most 400 items.
 func page[T any](items []T, marker *string, size *int32, id func(T) string) ([]T, *string, error) {
 	n := 0
 	if size != nil {

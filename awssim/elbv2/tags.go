@@ -20,7 +20,7 @@ type tag struct{ key, value string }
 
 func newTags(in []elbtypes.Tag) (tags, error) { return tags(nil).with(in) }
 
-// with is t with more tags; a key that is there gets the new value.
+// withTags returns t with more tags; an existing key gets the new value.
 func (t tags) with(in []elbtypes.Tag) (tags, error) {
 	out := slices.Clone(t)
 	seen := map[string]bool{}
@@ -55,7 +55,7 @@ func (t tags) shape() []elbtypes.Tag {
 	return out
 }
 
-// tagsOf is where a resource's tags are kept.
+// tagsOf returns the stored tags of a resource.
 func tagsOf(tx *world.Tx, arn string) (*tags, error) {
 	_, kind, _ := strings.Cut(arn, ":elasticloadbalancing:")
 	parts := strings.SplitN(kind, ":", 3)
@@ -89,7 +89,7 @@ func tagsOf(tx *world.Tx, arn string) (*tags, error) {
 	return nil, invalid("'%s' is not a valid ARN of a load balancer, target group, listener or rule", arn)
 }
 
-// tagged finds the tags of all resources that a call names, before it changes any.
+// tagsOfAll returns the tags of all resources that a call names, before it changes any.
 func tagged(tx *world.Tx, arns []string) ([]*tags, error) {
 	if len(arns) == 0 || len(arns) > 20 {
 		return nil, invalid("From 1 to 20 resource ARNs must be specified")
@@ -117,7 +117,7 @@ func (s *Service) AddTags(ctx context.Context, in *awselb.AddTagsInput) (*awselb
 	})
 }
 
-// RemoveTags removes tags by key; absent ones do not matter.
+// RemoveTags removes tags by key; it ignores missing keys.
 func (s *Service) RemoveTags(ctx context.Context, in *awselb.RemoveTagsInput) (*awselb.RemoveTagsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.RemoveTagsOutput, error) {
 		all, err := tagged(tx, in.ResourceArns)

@@ -14,8 +14,8 @@ import (
 
 const maxTargets = 1000 // per group, and per load balancer
 
-// RegisterTargets adds targets to a group; those that drain are put back, those
-// that are registered stay as they are.
+// RegisterTargets adds targets to a group. It registers draining targets again, and keeps
+// registered targets unchanged.
 func (s *Service) RegisterTargets(ctx context.Context, in *awselb.RegisterTargetsInput) (*awselb.RegisterTargetsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.RegisterTargetsOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
@@ -45,7 +45,7 @@ func (s *Service) RegisterTargets(ctx context.Context, in *awselb.RegisterTarget
 	})
 }
 
-// behind is the number of targets behind a load balancer.
+// countTargets returns the number of targets of a load balancer.
 func behind(tx *world.Tx, arn string) int {
 	n := 0
 	if arn == "" {
@@ -91,7 +91,7 @@ func invalidTarget(format string, args ...any) error {
 	return world.Refuse("InvalidTarget", format, args...)
 }
 
-// standsAt is the zone of a target's address and the task that has it.
+// locateTarget returns the zone of a target's address, and the task that has the address.
 func standsAt(tx *world.Tx, id, zone string) (string, *world.Task) {
 	a, err := netip.ParseAddr(id)
 	if err != nil {
@@ -105,8 +105,8 @@ func standsAt(tx *world.Tx, id, zone string) (string, *world.Task) {
 	return zone, tx.TasksByAddress[a]
 }
 
-// DeregisterTargets starts the drain of targets. Targets that are not registered
-// do not matter; without a port, all ports of the target are meant.
+// DeregisterTargets starts the drain of targets. It ignores targets that are not registered.
+// Without a port, it drains all ports of the target.
 func (s *Service) DeregisterTargets(ctx context.Context, in *awselb.DeregisterTargetsInput) (*awselb.DeregisterTargetsOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.DeregisterTargetsOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
@@ -127,9 +127,8 @@ func (s *Service) DeregisterTargets(ctx context.Context, in *awselb.DeregisterTa
 	})
 }
 
-// DescribeTargetHealth lists the targets of a group with their health, draining
-// ones too; it is not paged. Targets that are asked for and not registered are
-// echoed as unused.
+// DescribeTargetHealth lists the targets of a group with their health, including draining ones. It
+// is not paged. Requested targets that are not registered are echoed as unused.
 func (s *Service) DescribeTargetHealth(ctx context.Context, in *awselb.DescribeTargetHealthInput) (*awselb.DescribeTargetHealthOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetHealthOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)

@@ -1,11 +1,10 @@
-// Package fault is what goes wrong on purpose, one line of text each: calls that
-// are throttled, lost or slow, and a world in which tasks crash, start slowly or
-// find no place.
+// Package fault injects faults, one line of text each: API calls that are throttled, lost or slow,
+// and tasks that crash, start slowly or cannot be placed.
 //
-// A line is parsed by [Parse] and printed back by [Fault.String]. A [Set] holds
-// the faults of one world: it says before every call what goes wrong with it, and it
-// writes [world.Troubles], which laws read. It knows no API and no protocol.
+// [Parse] reads a line and [Fault.String] prints it. A [Set] holds the faults of one world. It
+// decides before every call which fault applies, and it writes [world.ActiveFaults], which the
+// controllers read. The package has no API and no protocol.
 //
-// Chance is keyed: the n-th call that a fault looks at is struck or not by the
-// seed, the fault's line and n alone.
+// Chance is keyed: only the seed, the fault's line and n decide whether the n-th matching call gets
+// the fault.
 package fault

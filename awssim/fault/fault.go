@@ -15,13 +15,13 @@ const (
 	ServerError        Kind = "5xx"                 // the call is answered 500, before the effect
 	LostReply          Kind = "lost-reply"          // the call takes effect, the connection is cut before the reply
 	NoSend             Kind = "no-send"             // the connection is cut before the effect
-	Stale              Kind = "stale"               // a read answers what was true that long ago
+	Stale              Kind = "stale"               // a read returns the state of that long ago
 	Latency            Kind = "latency"             // the call takes that much longer
 	ExpiredCredentials Kind = "expired-credentials" // the call is answered ExpiredToken
 	Denied             Kind = "denied"              // the call is answered AccessDenied, before the effect
 	Invalid            Kind = "invalid"             // the call is refused for its parameters, before the effect
-	Outage             Kind = "outage"              // the call gets no answer, or what as= says instead of one
-	FailedOperation    Kind = "failed-operation"    // the call is answered; what it began asynchronously ends in FAIL
+	Outage             Kind = "outage"              // the call gets no answer, or the answer that as= names
+	FailedOperation    Kind = "failed-operation"    // the call is answered; the operation that it began ends in FAIL
 	SlowStart          Kind = "slow-start"          // tasks of a service take that much longer to start
 	NoCapacity         Kind = "no-capacity"         // no task can be placed in a cluster
 	ZoneLost           Kind = "zone-lost"           // tasks in an Availability Zone die, none can start there
@@ -33,9 +33,9 @@ type Fault struct {
 	Kind Kind
 	On   string // "ecs:CreateTaskSet", or the name of a service, cluster or zone; "" if the kind takes none
 
-	As    string  // what comes instead of an answer, of Outage: one of [Outages]
-	Skip  int     // calls that pass before it begins; For counts from the first that does not
-	Times int     // at most that often; 0 is without limit
+	As    string  // for Outage, the replacement of the answer: one of [Outages]
+	Skip  int     // matching calls without the fault first; For counts from the first call with it
+	Times int     // maximum number of hits; 0 is without limit
 	P     float64 // chance per call, in (0, 1]; 0 is always
 	Count int     // tasks that crash
 	Exit  int     // exit code of a crash
@@ -44,7 +44,7 @@ type Fault struct {
 	For   time.Duration // ends that long after it began; 0 is never
 }
 
-// String is the line that parses to f.
+// String returns the line that parses to f.
 func (f Fault) String() string {
 	words := []string{string(f.Kind)}
 	if f.On != "" {
@@ -61,7 +61,7 @@ func (f Fault) String() string {
 // optionOrder is the order in which options are printed.
 var optionOrder = []string{"as", "skip", "times", "count", "exit", "p", "by", "after", "for"}
 
-// option is an option's value as text, "" if it was not given.
+// optionText returns an option's value as text, "" if it was not given.
 func (f Fault) option(name string) string {
 	switch name {
 	case "as":
@@ -90,13 +90,13 @@ func (f Fault) option(name string) string {
 	return ""
 }
 
-// What comes instead of an answer. Only a truncated call has taken effect.
+// Values of as=, the replacements of an answer. Only a truncated call has taken effect.
 const (
 	Refused   = "refused"   // the connection is refused
 	Closed    = "closed"    // the connection is closed
-	Silent    = "silent"    // nothing, until the caller gives up
+	Silent    = "silent"    // no bytes, until the caller gives up
 	Page      = "page"      // 502 with a page of HTML
-	Garbage   = "garbage"   // 200 with bytes that are no answer
+	Garbage   = "garbage"   // 200 with invalid bytes
 	Empty     = "empty"     // 200 without a body
 	Object    = "object"    // 200 with {}
 	Redirect  = "redirect"  // 302 to a login page
@@ -105,7 +105,7 @@ const (
 	Truncated = "truncated" // AWS's answer; the connection breaks within its body
 )
 
-// Outages are the words that as= takes.
+// Outages lists the values of as=.
 var Outages = []string{Refused, Closed, Silent, Page, Garbage, Empty, Object, Redirect, Untrusted, Unread, Truncated}
 
 func number(n int) string {
@@ -115,7 +115,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// length prints a duration as people write it: 5m, not 5m0s.
+// durationText prints a duration in short form: 5m, not 5m0s.
 func length(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -130,8 +130,8 @@ func length(d time.Duration) string {
 	return s
 }
 
-// Matches reports whether a fault of calls is about this operation of this
-// service, as "ecs" and "CreateTaskSet".
+// Matches reports whether a fault of calls applies to this operation of this service, such as "ecs"
+// and "CreateTaskSet".
 func (f Fault) Matches(service, operation string) bool {
 	if f.Kind == ExpiredCredentials {
 		return true
@@ -140,12 +140,12 @@ func (f Fault) Matches(service, operation string) bool {
 	return matches(svc, service) && matches(op, operation)
 }
 
-// ofCalls reports whether the fault strikes API calls, not the world.
+// isOfCalls reports whether the fault applies to API calls, not to the world.
 func (f Fault) ofCalls() bool {
 	return f.Kind == ExpiredCredentials || forms[f.Kind].on == "operation"
 }
 
-// matches compares text with a pattern in which * stands for any text.
+// matchesPattern compares text with a pattern in which * matches any text.
 func matches(pattern, text string) bool {
 	head, rest, star := strings.Cut(pattern, "*")
 	if !star {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// form is what a kind of fault takes.
+// kindForm lists the parameters of a kind of fault.
 type form struct {
-	on      string   // what the second word names; "" if there is none
+	on      string   // the noun for the second word; "" if there is none
 	needs   []string // options that must be given
 	accepts []string // options that may be given
 }
@@ -39,8 +39,7 @@ var (
 		TaskCrash:          {on: "service", accepts: []string{"count", "exit", "after"}},
 	}
 
-	// services are the names that an operation may begin with: those that IAM
-	// policies use.
+	// serviceNames are the service names with which an operation may begin: those of IAM policies.
 	services = []string{"application-autoscaling", "cloudwatch", "codedeploy", "ec2", "ecs", "elasticloadbalancing", "logs", "servicediscovery", "sts"}
 )
 
@@ -62,9 +61,9 @@ var (
 //	zone-lost us-east-1a after=10s
 //	task-crash web count=1 exit=137
 //
-// An asterisk stands for any text. after= delays the beginning, for= ends it,
-// times= limits how often it strikes, p= is the chance per call. skip= lets that many
-// calls pass first, and for= then counts from the first call that is struck.
+// An asterisk matches any text. after= delays the beginning, for= limits the duration,
+// times= limits the number of hits, p= is the chance per call. skip= passes that many
+// calls first; for= then counts from the first call with the fault.
 func Parse(line string) (Fault, error) {
 	f, err := parse(line)
 	if err != nil {

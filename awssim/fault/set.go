@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Set is the faults of one world.
+// Set holds the faults of one world.
 type Set struct {
 	w     *world.World
 	seed  uint64
@@ -19,34 +19,33 @@ type Set struct {
 	active []*active
 }
 
-// active is an injected fault.
+// activeFault is an injected fault.
 type active struct {
 	Fault
 	from   time.Time
-	passed int       // calls that it let pass first
-	first  time.Time // when it struck first, after those
-	calls  int       // that it looked at
+	passed int       // calls that passed because of skip=
+	first  time.Time // time of the first hit after those
+	calls  int       // calls that it matched
 	struck int
-	done   map[world.Key]bool // Regions in which the crashes have happened
+	done   map[world.Key]bool // Regions in which its tasks have crashed
 }
 
-// Status is a fault as it stands.
+// Status is the current state of a fault.
 type Status struct {
 	Line   string `json:"fault"`
-	Struck int    `json:"struck"` // calls struck, or tasks crashed
-	Over   bool   `json:"over"`   // it will strike no more
+	Struck int    `json:"struck"` // calls hit, or tasks crashed
+	Over   bool   `json:"over"`   // no more hits will follow
 }
 
-// New makes the faults of a world; call it before the world's first step. crash
-// ends a running task, as the scheduler does.
+// New creates the faults of a world; call it before the world's first step. crash ends a running
+// task, as the scheduler does.
 func New(w *world.World, seed uint64, crash func(tx *world.Tx, t *world.Task, code int)) *Set {
 	s := &Set{w: w, seed: seed, crash: crash}
 	w.Found(s.lay)
 	return s
 }
 
-// Inject begins a fault. One of the world strikes in every Region there is, and
-// in those to come.
+// Inject starts a fault. A fault of the world applies in every existing Region and in later ones.
 func (s *Set) Inject(f Fault) {
 	a := &active{Fault: f, from: s.w.Now(), done: map[world.Key]bool{}}
 	s.mu.Lock()
@@ -65,7 +64,7 @@ func (s *Set) Clear() {
 	s.w.Each(s.trouble)
 }
 
-// List is the faults in the order in which they were injected.
+// List returns the faults in the order in which they were injected.
 func (s *Set) List() []Status {
 	now := s.w.Now()
 	s.mu.Lock()
@@ -87,9 +86,8 @@ func (a *active) ended(now time.Time) bool {
 }
 func (a *active) holds(now time.Time) bool { return a.begun(now) && !a.ended(now) }
 
-// Strike is what goes wrong with one call: how much longer it takes, and the
-// fault that strikes it, whose zero value is none. Latencies add up; of the
-// other faults the first that was injected strikes.
+// CallFault returns the fault of one call, whose zero value is none, and the added latency.
+// Latencies add up. Of the other faults, the first that was injected applies.
 func (s *Set) Strike(service, operation string, now time.Time) (f Fault, latency time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +104,8 @@ func (s *Set) Strike(service, operation string, now time.Time) (f Fault, latency
 	return f, latency
 }
 
-// Fails reports whether what a call began asynchronously fails at its end, now.
+// OperationFails reports whether the operation that a call began asynchronously fails at its end,
+// now.
 func (s *Set) Fails(service, operation string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +117,7 @@ func (s *Set) Fails(service, operation string, now time.Time) bool {
 	return false
 }
 
-// passes reports whether the call is one of those that pass before the fault begins.
+// letsPass reports whether the call is one of those that skip= passes.
 func (a *active) passes(now time.Time) bool {
 	if a.passed < a.Skip {
 		a.passed++

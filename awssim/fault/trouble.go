@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// lay brings the faults of the world to a Region that is new.
+// startInRegion schedules the faults of the world in a new Region.
 func (s *Set) lay(tx *world.Tx) {
 	for _, a := range s.ofWorld() {
 		s.schedule(tx, a)
@@ -20,7 +20,7 @@ func (s *Set) ofWorld() []*active {
 	return slices.DeleteFunc(slices.Clone(s.active), func(a *active) bool { return a.ofCalls() })
 }
 
-// schedule lets a fault begin and end in a Region.
+// scheduleFault schedules the begin and the end of a fault in a Region.
 func (s *Set) schedule(tx *world.Tx, a *active) {
 	at := func(when time.Time, f func(*world.Tx)) {
 		if when.After(tx.Now()) {
@@ -39,7 +39,7 @@ func (s *Set) schedule(tx *world.Tx, a *active) {
 	}
 }
 
-// trouble writes what the faults that hold now make of a Region.
+// writeActiveFaults writes the currently active faults to a Region.
 func (s *Set) trouble(tx *world.Tx) {
 	t := world.Troubles{NoCapacity: map[string]bool{}, ZonesLost: map[string]bool{}}
 	for _, a := range s.ofWorld() {
@@ -82,7 +82,7 @@ func (s *Set) crashTasks(tx *world.Tx, a *active) {
 	}
 }
 
-// mayCrash is true once per Region, and never after the fault was cleared.
+// mayCrash returns true once per Region, and never after the fault was cleared.
 func (s *Set) mayCrash(a *active, key world.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

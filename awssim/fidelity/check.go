@@ -11,15 +11,15 @@ import (
 	smithy "github.com/aws/smithy-go"
 )
 
-// check is one row's comparison under way.
+// rowRun is the comparison of one row in progress.
 type check struct {
 	ctx         context.Context
 	site        *site
 	differences []string
-	err         error // what kept it from being made
+	err         error // why the comparison could not be made
 }
 
-// stopped ends a check that cannot go on.
+// stopRun is the panic value that ends a run.
 type stopped struct{}
 
 func (c *check) run(f func(*check)) {
@@ -33,7 +33,7 @@ func (c *check) run(f func(*check)) {
 	f(c)
 }
 
-// must ends the check if a call that it stands on failed.
+// requireCall ends the run if a call that it depends on failed.
 func (c *check) must(doing string, err error) {
 	if err != nil {
 		c.err = fmt.Errorf("%s: %w", doing, err)
@@ -41,21 +41,21 @@ func (c *check) must(doing string, err error) {
 	}
 }
 
-// same notes a difference unless AWS's value is the one of the local AWS.
+// expectSame records a difference unless AWS returns the value of the local AWS.
 func (c *check) same(what string, got, want any) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		c.differences = append(c.differences, fmt.Sprintf("%s: AWS has %v, the local AWS %v", what, got, want))
 	}
 }
 
-// holds notes a difference unless something is so.
+// expectTrue records a difference unless the condition is true.
 func (c *check) holds(what string, is bool, got any) {
 	if !is {
 		c.differences = append(c.differences, fmt.Sprintf("%s: AWS does otherwise: %v", what, got))
 	}
 }
 
-// refused notes a difference unless a call was refused with one of the codes.
+// expectRefusal records a difference unless a call was refused with one of the codes.
 func (c *check) refused(what string, err error, codes ...string) {
 	var api smithy.APIError
 	switch {
@@ -68,7 +68,8 @@ func (c *check) refused(what string, err error, codes ...string) {
 	}
 }
 
-// until waits, at most for a time, until something is so; it reports whether it was.
+// waitUntil waits until the condition is true, at most until the limit. It reports whether the
+// condition was true.
 func (c *check) until(limit time.Duration, is func() bool) bool {
 	for end := c.site.wait.Now().Add(limit); ; {
 		if is() {

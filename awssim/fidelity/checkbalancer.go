@@ -66,7 +66,8 @@ func (c *check) forward(weights ...int32) []elbtypes.Action {
 	return []elbtypes.Action{{Type: "forward", ForwardConfig: f}}
 }
 
-// listener is the listener of the program's load balancer, which is made first.
+// listenerARN returns the listener of the program's load balancer. It creates both at the first
+// call.
 func (s *site) listener(c *check) string {
 	if s.objects.listener != "" {
 		return s.objects.listener

@@ -52,7 +52,7 @@ func taskSetLife(c *check) {
 	c.holds("a task set without tasks vanishes", c.until(2*time.Minute, func() bool { return c.statusOf(name, *one.Id) == "" }), c.statusOf(name, *one.Id))
 }
 
-// statusOf is the status of a task set, "" if there is none.
+// statusOf returns the status of a task set, "" if it does not exist.
 func (c *check) statusOf(service, id string) string {
 	s := c.site
 	out, err := s.ecs.DescribeTaskSets(c.ctx, &awsecs.DescribeTaskSetsInput{Cluster: ptr(s.cluster(c)), Service: &service, TaskSets: []string{id}})

@@ -24,7 +24,8 @@ func mapChecks() []checked {
 	}
 }
 
-// namespace is the id of the program's HTTP namespace.
+// httpNamespaceID returns the id of the program's HTTP namespace. It creates the namespace at the
+// first call.
 func (s *site) namespace(c *check) string {
 	if s.objects.namespace == "" {
 		name := s.prefix
@@ -37,7 +38,7 @@ func (s *site) namespace(c *check) string {
 	return s.objects.namespace
 }
 
-// done waits for the end of an operation.
+// waitOperation waits for the end of an operation.
 func (c *check) done(id *string) (op *sdtypes.Operation) {
 	c.holds("the operation ends", c.until(2*time.Minute, func() bool {
 		out, err := c.site.sd.GetOperation(c.ctx, &awssd.GetOperationInput{OperationId: id})
@@ -51,7 +52,7 @@ func (c *check) done(id *string) (op *sdtypes.Operation) {
 	return op
 }
 
-// registry is the id of a service in the program's namespace.
+// createRegistry creates a service in the program's namespace and returns its id.
 func (s *site) registry(c *check, name string, custom bool) string {
 	in := &awssd.CreateServiceInput{Name: &name, NamespaceId: ptr(s.namespace(c)), Tags: s.mapTags()}
 	if custom {

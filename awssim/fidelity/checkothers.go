@@ -39,7 +39,7 @@ func allChecks() []checked {
 	)
 }
 
-// target is the scalable target of the program's service.
+// registerTarget registers the scalable target of the program's service.
 func (s *site) target(c *check, edit func(*awsaas.RegisterScalableTargetInput)) error {
 	id := "service/" + s.cluster(c) + "/" + s.service(c)
 	s.remove("scalable target "+id, func(ctx context.Context) error { return s.removeTarget(ctx, id) })
@@ -77,7 +77,7 @@ func targetTags(c *check) {
 	c.refused("a tag that begins with aws:", c.site.target(c, func(in *awsaas.RegisterScalableTargetInput) { in.Tags = map[string]string{"aws:x": "y"} }), "ValidationException")
 }
 
-// alarm is the program's alarm, in its state after it was made.
+// createAlarm creates the program's alarm in its initial state and returns its name.
 func (s *site) alarm(c *check) string {
 	name := s.prefix
 	s.remove("alarm "+name, func(ctx context.Context) error { return s.removeAlarm(ctx, name) })
@@ -139,7 +139,7 @@ func periods(c *check) {
 	}
 }
 
-// logGroup is the program's log group with a stream s.
+// createLogGroup creates the program's log group with a stream s.
 func (s *site) logGroup(c *check) string {
 	name := s.prefix
 	s.remove("log group "+name, func(ctx context.Context) error {
@@ -211,7 +211,7 @@ func logGroups(c *check) {
 	c.refused("a retention of two days", err, "InvalidParameterException")
 }
 
-// application is the program's CodeDeploy application.
+// createApplication creates the program's CodeDeploy application.
 func (s *site) application(c *check) string {
 	name := s.prefix
 	s.remove("application "+name, func(ctx context.Context) error {

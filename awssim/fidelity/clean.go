@@ -17,13 +17,13 @@ import (
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 )
 
-// left is something that an earlier run left behind.
+// leftover is a resource of an earlier run.
 type left struct {
 	what string
 	do   func(context.Context) error
 }
 
-// clean removes what carries the program's tag, of every earlier run.
+// removeLeftovers removes all resources with the program's tag, of every earlier run.
 func (s *site) clean(ctx context.Context, out io.Writer) error {
 	var failed []error
 	for _, find := range []func(context.Context) ([]left, error){s.leftScaling, s.leftDeploy, s.leftClusters, s.leftDefinitions, s.leftBalancers, s.leftGroups, s.leftNamespaces, s.leftAlarms, s.leftLogs} {
@@ -106,8 +106,8 @@ func (s *site) leftGroups(ctx context.Context) (all []left, err error) {
 	return all, nil
 }
 
-// isTagged reports whether a resource of a load balancer is the program's. Only those
-// with its prefix are asked for.
+// isTagged reports whether a resource of a load balancer is the program's. It calls AWS only for
+// names with the program's prefix.
 func (s *site) isTagged(ctx context.Context, name, arn string) bool {
 	if !strings.HasPrefix(name, namePrefix) {
 		return false

@@ -1,16 +1,16 @@
-// Command fidelity holds the rows of FIDELITY.md against an AWS: against the local
-// one in its test, and against the real one by anyone who has an account.
+// Command fidelity checks the rows of FIDELITY.md against an AWS: against the local
+// one in its test, and against the real one for users with an account.
 //
-//	go run ./awssim/fidelity --profile sandbox            # prints what it will make, and its cost
-//	go run ./awssim/fidelity --profile sandbox --yes      # makes it, compares, removes it
-//	go run ./awssim/fidelity --profile sandbox --clean    # removes what a killed run left behind
+//	go run ./awssim/fidelity --profile sandbox            # prints the resources to create, and their cost
+//	go run ./awssim/fidelity --profile sandbox --yes      # creates them, compares, removes them
+//	go run ./awssim/fidelity --profile sandbox --clean    # removes leftovers of a killed run
 //
-// It makes resources with a prefix and a tag of its own, starts no task, and removes
+// It creates resources with its own prefix and tag, starts no task, and removes
 // everything at the end, also after Ctrl-C. For each row it reports whether AWS
-// agrees, with the difference; rows that cannot be seen from outside are listed with
-// the reason. It uses nothing of sluice.
+// agrees, with the difference. It lists rows that are not visible from outside with
+// the reason. It uses no package of sluice.
 //
-// Start reading at [run], then [rows], then any file that begins with check.
+// Start reading at [run], then [allRows], then any file that begins with check.
 package main
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// options are what the command line asks for.
+// options are the command-line options.
 type options struct {
 	profile, region, endpoint string
 	vpc                       string
@@ -105,13 +105,13 @@ func load(ctx context.Context, o options) (aws.Config, error) {
 	return config.LoadDefaultConfig(ctx, with...)
 }
 
-// waiter is the time that the program waits by.
+// waitClock is the clock by which the program waits.
 type waiter interface {
 	Now() time.Time
 	Sleep(context.Context, time.Duration) error
 }
 
-// machine is the machine's time.
+// systemClock is the machine's clock.
 type machine struct{}
 
 func (machine) Now() time.Time { return time.Now() }
@@ -127,7 +127,7 @@ func (machine) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// errAsk says that nothing was made, because it was not agreed to.
+// errNotConfirmed means that --yes is missing, so no resource was created.
 var errAsk = errors.New("nothing was made")
 
 const cost = `Resources, all with prefix %q and tag %s, all removed at the end:
@@ -144,7 +144,7 @@ const costGroups = `  4 target groups                                           
 const costBalancer = `  1 internal Application Load Balancer with 1 listener and 3 rules                           0.0225 USD an hour, for some minutes
 `
 
-// announce prints what will be made and what it costs.
+// printCost prints the resources to create and their cost.
 func announce(o options, out io.Writer, prefix string) {
 	fmt.Fprintf(out, cost, prefix, tagKey)
 	if o.vpc != "" {
@@ -155,7 +155,7 @@ func announce(o options, out io.Writer, prefix string) {
 	}
 }
 
-// run does what the options ask for. It returns in how many rows AWS differs.
+// run executes the options. It returns the number of rows in which AWS differs.
 func run(ctx context.Context, o options, cfg aws.Config, w waiter, out io.Writer) (differs int, err error) {
 	all, err := rows()
 	if err != nil {

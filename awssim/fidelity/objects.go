@@ -15,7 +15,7 @@ import (
 	smithy "github.com/aws/smithy-go"
 )
 
-// objects are what several rows share; "" is not made yet.
+// sharedObjects are resources that several rows share; "" means not created yet.
 type objects struct {
 	cluster, service, definition string
 	groups                       []string
@@ -49,7 +49,7 @@ func (s *site) deployTags() []cdtypes.Tag {
 	return []cdtypes.Tag{{Key: ptr(tagKey), Value: &s.prefix}}
 }
 
-// cluster is the program's cluster.
+// clusterName returns the program's cluster. It creates the cluster at the first call.
 func (s *site) cluster(c *check) string {
 	if s.objects.cluster == "" {
 		name := s.prefix
@@ -61,7 +61,8 @@ func (s *site) cluster(c *check) string {
 	return s.objects.cluster
 }
 
-// service is the program's service of controller EXTERNAL, without tasks.
+// serviceName returns the program's service of controller EXTERNAL, without tasks. It creates the
+// service at the first call.
 func (s *site) service(c *check) string {
 	if s.objects.service == "" {
 		s.objects.service = s.makeService(c, s.prefix)
@@ -82,7 +83,8 @@ func (s *site) external(c *check, name string) *awsecs.CreateServiceInput {
 		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal}, Tags: s.ecsTags()}
 }
 
-// definition is the program's task definition, with its revision.
+// definitionARN returns the program's task definition, with its revision. It registers the
+// definition if needed.
 func (s *site) definition(c *check) string {
 	if s.objects.definition == "" {
 		s.objects.definition = s.register(c)
@@ -100,7 +102,8 @@ func (s *site) register(c *check) string {
 	return aws.ToString(out.TaskDefinition.TaskDefinitionArn)
 }
 
-// set is a new task set of a service, which starts no task: the service wants none.
+// createTaskSet creates a task set of a service. It starts no task, because the service's desired
+// count is 0.
 func (s *site) set(c *check, service string, change func(*awsecs.CreateTaskSetInput)) (*ecstypes.TaskSet, error) {
 	in := &awsecs.CreateTaskSetInput{Cluster: aws.String(s.cluster(c)), Service: &service, TaskDefinition: aws.String(s.definition(c)),
 		LaunchType: "FARGATE", Scale: &ecstypes.Scale{Unit: "PERCENT"}, Tags: s.ecsTags(),
@@ -115,7 +118,7 @@ func (s *site) set(c *check, service string, change func(*awsecs.CreateTaskSetIn
 	return out.TaskSet, nil
 }
 
-// groups are the program's two target groups.
+// groupARNs returns the program's two target groups. It creates them at the first call.
 func (s *site) groups(c *check) []string {
 	for len(s.objects.groups) < 2 {
 		out, err := s.makeGroup(c, []string{"-a", "-b"}[len(s.objects.groups)], 80)

@@ -71,8 +71,8 @@ func (s *site) removeBalancer(ctx context.Context, name string) error {
 	return nil
 }
 
-// removeNamespace deletes a namespace with its services and their instances. What is
-// on its way out makes it fail; then it is tried again.
+// removeNamespace deletes a namespace with its services and their instances. It fails while a
+// deletion is in progress, and the caller tries again.
 func (s *site) removeNamespace(ctx context.Context, name string) error {
 	id, err := s.namespaceID(ctx, name)
 	if id == "" || err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// page is the rows of FIDELITY.md, one per line: the section, a tab, the behaviour. A
-// test holds it against FIDELITY.md and writes it anew with -update.
+// rowsText holds the rows of FIDELITY.md, one per line: the section, a tab, the behaviour. A
+// test compares it with FIDELITY.md and writes it again with -update.
 //
 //go:embed rows.txt
 var page string
@@ -18,18 +18,18 @@ var page string
 type row struct {
 	section, text string
 	check         func(*check) // nil: not checkable
-	needs         string       // "vpc", "subnets" or "balancer": what the check needs beside an account
+	needs         string       // "vpc", "subnets" or "balancer": option that the check needs besides an account
 	reason        string       // why it is not checkable
 }
 
-// check is a check of a row: the beginning of the row's text, what it needs, and
-// what it does.
+// rowCheck is the check of a row: the beginning of the row's text, the option that it needs, and
+// its function.
 type checked struct {
 	begins, needs string
 	do            func(*check)
 }
 
-// rows are all of them, each with its check or the reason why there is none.
+// allRows returns all rows, each with its check or the reason why it has none.
 func rows() (all []row, err error) {
 	checks := allChecks()
 	used := make([]int, len(checks))
@@ -55,8 +55,8 @@ func rows() (all []row, err error) {
 	return all, nil
 }
 
-// reasons say why rows are not checkable, by the beginning of their text; then by
-// section.
+// reasonsByText are the reasons why rows are not checkable, by the beginning of their text. They
+// precede reasonsBySection.
 var reasons = []struct{ begins, why string }{
 	{"Names of members", "it is about the wire, which every other check goes through"},
 	{"Token buckets", "it would use up the rates that the account shares with others"},
@@ -111,8 +111,7 @@ func (r row) listed() string {
 	return "checked        " + r.section + ": " + r.text + needs
 }
 
-// report checks a row and prints what came of it; differs is whether AWS does
-// otherwise.
+// reportResult checks a row and prints the result. It returns whether AWS differs.
 func (r row) report(ctx context.Context, s *site, out io.Writer) (differs bool) {
 	say := func(word string) { fmt.Fprintf(out, "%-14s %s: %s\n", word, r.section, r.text) }
 	switch {

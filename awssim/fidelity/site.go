@@ -17,13 +17,13 @@ import (
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 )
 
-// tagKey is the tag of everything that the program makes; its value is the prefix.
+// tagKey is the key of the tag on all resources of the program; its value is the prefix.
 const tagKey = "awssim-fidelity"
 
 // namePrefix begins every name.
 const namePrefix = "awssim-fid-"
 
-// site is an account with what the program has made in it.
+// site is an account with the resources that the program created in it.
 type site struct {
 	options
 	prefix string
@@ -40,7 +40,7 @@ type site struct {
 	objects objects
 }
 
-// removal takes something away that was made.
+// removal deletes a created resource.
 type removal struct {
 	what string
 	do   func(context.Context) error
@@ -52,7 +52,7 @@ func newSite(o options, cfg aws.Config, w waiter) *site {
 		aas: awsaas.NewFromConfig(cfg), cw: awscw.NewFromConfig(cfg), logs: awslogs.NewFromConfig(cfg)}
 }
 
-// has reports whether the site has what a row needs.
+// canCheck reports whether the site has the option that a row needs.
 func (s *site) has(what string) bool {
 	switch what {
 	case "vpc":
@@ -65,8 +65,8 @@ func (s *site) has(what string) bool {
 	return true
 }
 
-// remove notes how something that is about to be made is taken away again. It comes
-// before the call that makes it, so that a lost answer leaves nothing behind.
+// removeLater registers the removal of a resource. Call it before the call that creates the
+// resource, so that a lost answer leaves no resource.
 func (s *site) remove(what string, do func(context.Context) error) {
 	if slices.ContainsFunc(s.made, func(r removal) bool { return r.what == what }) {
 		return
@@ -74,8 +74,8 @@ func (s *site) remove(what string, do func(context.Context) error) {
 	s.made = append(s.made, removal{what, do})
 }
 
-// removeAll takes everything away that was made, the newest first, also after the
-// context of the checks has ended. What cannot be removed yet is tried again.
+// removeAll removes all created resources, newest first, also after the context of the checks has
+// ended. It tries again while a resource cannot be removed yet.
 func (s *site) removeAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Minute)
 	defer cancel()
@@ -89,8 +89,8 @@ func (s *site) removeAll(ctx context.Context) error {
 	return errors.Join(left...)
 }
 
-// insist removes something, again and again for two minutes: what still uses it may
-// be on its way out. What does not exist is removed.
+// removeWithRetry removes a resource and tries again for two minutes, because a dependent resource
+// may still be deleting. A missing resource counts as removed.
 func (s *site) insist(ctx context.Context, do func(context.Context) error) (err error) {
 	for end := s.wait.Now().Add(2 * time.Minute); ; {
 		if err = do(ctx); err == nil || isMissing(err) {

@@ -14,17 +14,17 @@ const (
 	explicit = iamtypes.PolicyEvaluationDecisionTypeExplicitDeny
 )
 
-// question is one action on one resource.
+// actionQuery is one action on one resource.
 type question struct {
 	action, resource string
 	context          map[string][]string // by key in lower case
 }
 
-// verdict is what policies say to a question.
+// policyDecision is the result of policies for an action query.
 type verdict struct {
 	decision iamtypes.PolicyEvaluationDecisionType
 	by       []string // Sids, or numbers, of the statements that decided
-	missing  []string // context keys that conditions ask for and nobody gave
+	missing  []string // context keys that conditions need and the request lacks
 	boundary *iamtypes.PermissionsBoundaryDecisionDetail
 }
 
@@ -35,8 +35,8 @@ func (v verdict) matched() (all []iamtypes.Statement) {
 	return all
 }
 
-// decide: a Deny goes before any Allow, nothing is allowed by itself, and a boundary
-// allows nothing that the policies do not (IAM User Guide, "Policy evaluation logic").
+// decideQuestion applies the rules of IAM: a Deny precedes any Allow, the default is an implicit
+// deny, and a boundary only limits the policies (IAM User Guide, "Policy evaluation logic").
 func (p Principal) decide(q question) verdict {
 	v := evaluate(p.Policies, q)
 	if p.Boundary == nil {
@@ -79,8 +79,8 @@ func evaluate(policies []Policy, q question) verdict {
 	return v
 }
 
-// fits reports whether a statement is about the question; missing are the context keys
-// that it could not tell without.
+// matchesQuestion reports whether a statement applies to the question. missing are the context keys
+// that its conditions need and the request lacks.
 func (s Statement) fits(q question) (fits bool, missing []string) {
 	action := s.Action.has(q.action, strings.ToLower)
 	if len(s.NotAction) > 0 {
@@ -109,21 +109,21 @@ func (s Statement) fits(q question) (fits bool, missing []string) {
 
 func same(s string) string { return s }
 
-// has reports whether one of the patterns fits.
+// matchesAny reports whether one of the patterns matches.
 func (l list) has(s string, fold func(string) string) bool {
 	return slices.ContainsFunc(l, func(pattern string) bool { return like(fold(pattern), fold(s)) })
 }
 
-// operators are those of conditions that are simulated; with IfExists a key that is not
-// given fits.
+// conditionOperators are the condition operators that are simulated. With IfExists, a missing key
+// matches.
 var operators = map[string]func(want, have string) bool{
 	"StringEquals": func(w, h string) bool { return w == h }, "StringNotEquals": func(w, h string) bool { return w != h },
 	"StringLike": like, "StringNotLike": func(w, h string) bool { return !like(w, h) },
 	"ArnEquals": like, "ArnLike": like, "ArnNotEquals": func(w, h string) bool { return !like(w, h) }, "ArnNotLike": func(w, h string) bool { return !like(w, h) },
 }
 
-// holds: one of the values must fit, of a negated operator all; a key that is not there
-// fits negated operators alone.
+// conditionHolds reports whether a condition is met: one of the values must match; for a negated
+// operator, all must. A missing key meets only negated operators.
 func holds(operator string, want, have list, given bool) bool {
 	name, ifExists := strings.CutSuffix(operator, "IfExists")
 	negated := strings.Contains(name, "Not")
@@ -144,7 +144,7 @@ func holds(operator string, want, have list, given bool) bool {
 	return negated
 }
 
-// like reports whether s fits a pattern with * and ?.
+// matchesPattern reports whether s matches a pattern with * and ?.
 func like(pattern, s string) bool {
 	for pattern != "" {
 		switch {

@@ -1,9 +1,9 @@
-// Package iam is the room of AWS Identity and Access Management, as far as who calls
-// asks what it may do: SimulatePrincipalPolicy, and GetRole.
+// Package iam implements a part of the API of AWS Identity and Access Management:
+// SimulatePrincipalPolicy and GetRole.
 //
-// The policies are those that a world file gives its principals. They are simulated and
-// never enforced: no call of any room is refused by them. The user "sluice", which is the
-// caller unless a role was taken on, may do everything if the world says nothing of it.
+// The policies are those that a world file gives its principals. They are simulated and never
+// enforced: no other API refuses a call by them. The caller is the user "sluice" unless a role was
+// assumed. That user may do everything if the world file has no policy for it.
 //
 // Start reading at [Service.SimulatePrincipalPolicy], then evaluate.go.
 package iam
@@ -28,16 +28,16 @@ type Principal struct {
 	Boundary *Policy // nil: it has none
 }
 
-// name is that of the user or role, without its path.
+// principalName returns the name of the user or role, without its path.
 func (p Principal) name() string { return p.ARN[strings.LastIndexByte(p.ARN, '/')+1:] }
 
-// Service is the room.
+// Service implements the API of IAM.
 type Service struct{ principals []Principal }
 
-// New makes the room with the principals of a world.
+// New creates the API with the principals of a world.
 func New(principals []Principal) *Service { return &Service{principals: principals} }
 
-// Room is the room with what wire must know of IAM.
+// NewAPI returns the API in the form that wire serves.
 func Room(principals []Principal) wire.Room {
 	return wire.Room{
 		Name: "iam", ServiceID: "IAM", Protocol: wire.Query, Version: "2010-05-08",
@@ -49,16 +49,15 @@ func Room(principals []Principal) wire.Room {
 	}
 }
 
-// operations are the methods that are calls of the API; a test of awssim holds that
-// none is missing.
+// apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
 func (s *Service) operations() []any { return []any{s.GetRole, s.SimulatePrincipalPolicy} }
 
-// everything is the policy of a principal of which the world says nothing.
+// allowEverything returns the policy of a principal that is not in the world file.
 func everything() Policy {
 	return Policy{Statement: []Statement{{Effect: "Allow", Action: list{"*"}, Resource: list{"*"}}}}
 }
 
-// principal finds a user or role by ARN. The default user is always there.
+// findPrincipal returns a user or role by ARN. The default user always exists.
 func (s *Service) principal(ctx context.Context, arn string) (Principal, bool) {
 	for _, p := range s.principals {
 		if p.ARN == arn {
@@ -72,8 +71,8 @@ func userARN(ctx context.Context) string {
 	return "arn:aws:iam::" + world.KeyOf(ctx).Account + ":user/sluice"
 }
 
-// caller is who calls: the default user, or the role of its session. A role of which the
-// world says nothing may do everything.
+// callerPrincipal returns the caller: the default user, or the role of its session. A role that is
+// not in the world file may do everything.
 func (s *Service) caller(ctx context.Context) (arn string, policies Principal) {
 	c := wire.CallerOf(ctx)
 	if c.ARN == "" {
@@ -89,7 +88,7 @@ func (s *Service) caller(ctx context.Context) (arn string, policies Principal) {
 	return c.ARN, Principal{Policies: []Policy{everything()}}
 }
 
-// may refuses a call that the caller's policies do not allow.
+// checkAllowed refuses a call that the caller's policies do not allow.
 func (s *Service) may(ctx context.Context, action, resource string) error {
 	arn, p := s.caller(ctx)
 	if p.decide(question{action: action, resource: resource}).decision == allowed {
@@ -99,7 +98,7 @@ func (s *Service) may(ctx context.Context, action, resource string) error {
 		" because no identity-based policy allows the " + action + " action"}
 }
 
-// GetRole tells the ARN of a role, with its path.
+// GetRole returns the ARN of a role, with its path.
 func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam.GetRoleOutput, error) {
 	if aws.ToString(in.RoleName) == "" {
 		return nil, missing("roleName")

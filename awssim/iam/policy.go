@@ -9,14 +9,14 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Policy is a policy document, as far as it is simulated.
+// Policy is a policy document, without the parts that are not simulated.
 type Policy struct {
 	Version   string `json:",omitempty"`
 	ID        string `json:"Id,omitempty"`
 	Statement statements
 }
 
-// Statement is one of a policy.
+// Statement is one statement of a policy.
 type Statement struct {
 	Sid         string                     `json:",omitempty"`
 	Effect      string                     // Allow or Deny
@@ -27,7 +27,7 @@ type Statement struct {
 	Condition   map[string]map[string]list `json:",omitempty"`
 }
 
-// list is one text or several.
+// list is one string or several.
 type list []string
 
 // UnmarshalJSON takes both.
@@ -88,7 +88,7 @@ func Parse(text string) (Policy, error) {
 	return p, nil
 }
 
-// parsed are policies of a request.
+// parsePolicies parses the policies of a request.
 func parsed(all []string) (out []Policy, err error) {
 	for _, text := range all {
 		p, err := Parse(text)

@@ -14,10 +14,10 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// created is when every role was made.
+// roleCreation returns the creation time of every role.
 func created() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// How many results a page has (API reference, SimulatePrincipalPolicy).
+// Page sizes (API reference, SimulatePrincipalPolicy).
 const (
 	pageDefault = 100
 	pageMost    = 1000
@@ -28,8 +28,8 @@ var (
 	entityForm = regexp.MustCompile(`^arn:aws[a-z-]*:iam::\d{12}:(user|group|role)/\S+$`)
 )
 
-// SimulatePrincipalPolicy decides by the policies of a user or role what it may do. Each
-// action has a result of its own, with one for each resource that was named.
+// SimulatePrincipalPolicy evaluates the policies of a user or role. Each action has its own result,
+// with one for each named resource.
 func (s *Service) SimulatePrincipalPolicy(ctx context.Context, in *awsiam.SimulatePrincipalPolicyInput) (*awsiam.SimulatePrincipalPolicyOutput, error) {
 	if err := checked(in); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *Service) SimulatePrincipalPolicy(ctx context.Context, in *awsiam.Simula
 	return &awsiam.SimulatePrincipalPolicyOutput{EvaluationResults: page, IsTruncated: next != nil, Marker: next}, nil
 }
 
-// checked refuses input that AWS refuses, and what is not simulated.
+// checkInput refuses input that AWS refuses, and input that is not simulated.
 func checked(in *awsiam.SimulatePrincipalPolicyInput) error {
 	switch {
 	case in.PolicySourceArn == nil:
@@ -85,13 +85,13 @@ func checked(in *awsiam.SimulatePrincipalPolicyInput) error {
 	return nil
 }
 
-// entityOf is "role deployer" of an ARN.
+// entityOf returns the words for an ARN's entity, such as "role with name deployer".
 func entityOf(arn string) string {
 	kind, rest, _ := strings.Cut(arn[strings.LastIndexByte(arn, ':')+1:], "/")
 	return kind + " with name " + rest[strings.LastIndexByte(rest, '/')+1:]
 }
 
-// contextOf are the values of keys, which have no case.
+// contextOf returns the values of context keys; keys have no case.
 func contextOf(entries []iamtypes.ContextEntry) map[string][]string {
 	all := map[string][]string{}
 	for _, e := range entries {
@@ -100,9 +100,9 @@ func contextOf(entries []iamtypes.ContextEntry) map[string][]string {
 	return all
 }
 
-// simulate is the result for an action. Without resources, and for "*", the action is
-// asked of all resources. With resources the result's own decision is the strictest, and
-// each has its own besides (API reference, EvaluationResult).
+// simulateAction returns the result for an action. Without resources, and for "*", the action is
+// evaluated on all resources. With resources, the result's own decision is the strictest, and each
+// resource has its own result (API reference, EvaluationResult).
 func (p Principal) simulate(action string, resources []string, given map[string][]string) iamtypes.EvaluationResult {
 	named := len(resources) > 0 && !(len(resources) == 1 && resources[0] == "*")
 	if !named {
@@ -110,8 +110,8 @@ func (p Principal) simulate(action string, resources []string, given map[string]
 		return iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"), EvalDecision: v.decision, MatchedStatements: v.matched(),
 			MissingContextValues: v.missing, PermissionsBoundaryDecisionDetail: v.boundary}
 	}
-	// AWS has the ARN template of the action's resource type here, which this room does
-	// not know; nobody may read it for a resource.
+	// AWS returns the ARN template of the action's resource type here, which this package does not
+	// know. A caller must not read it as a resource.
 	out := iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"), EvalDecision: allowed}
 	for _, r := range resources {
 		v := p.decide(question{action: action, resource: r, context: given})

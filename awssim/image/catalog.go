@@ -2,19 +2,18 @@ package image
 
 import "strings"
 
-// Catalog holds images by reference, beside the built-in sim/* ones. A reference
-// in it wins.
+// Catalog maps references to images, in addition to the built-in sim/* ones. Its entries take
+// precedence.
 type Catalog map[string]Behaviour
 
-// HostImages is the key that lets a catalogue start programs of the host. A
-// catalogue without it answers every host: reference with a container that
-// cannot be started, and says why.
+// HostImages is the key that allows a catalogue to start programs of the host. Without it, a host:
+// reference is a container that cannot start, with the reason.
 const HostImages = "host:"
 
 const hostImagesOff = "CannotStartContainerError: images of the host are off here; allow them with --allow-host-images (library: Options.AllowHostImages)"
 
-// Lookup is what the image of that reference does: from the catalogue, else by
-// [Parse]. ok is false for a reference that nobody knows.
+// Lookup returns the behaviour of the image of that reference: from the catalogue, otherwise by
+// [Parse]. ok is false for an unknown reference.
 func (c Catalog) Lookup(ref string) (b Behaviour, ok bool) {
 	if b, ok := c[ref]; ok && ref != HostImages {
 		return b, true

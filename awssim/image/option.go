@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Options are the words that an image reference understands, with what each
-// does; durations are as in Go ("500ms", "2m").
+// Options are the options of an image reference, with what each does; durations are as in Go
+// ("500ms", "2m").
 var Options = map[string]string{
 	"start-delay":     "added to the time before the task runs",
 	"healthy-after":   "answers 503 until that long after its start",
@@ -44,7 +44,7 @@ const (
 	execFormat  = "exec /usr/local/bin/app: exec format error"
 )
 
-// atOnce is how long a program that cannot run at all seems to.
+// instantExit is the simulated run time of a program that cannot be executed.
 const atOnce = 100 * time.Millisecond
 
 type option struct{ name, value string }
@@ -72,8 +72,8 @@ func (b *Behaviour) apply(opts []option) error {
 	return nil
 }
 
-// Settle fills in what follows from the options that were set: a crash has exit
-// code 1 where none was given.
+// FillDefaults fills in values that follow from other options: a crash has exit code 1 unless
+// another is given.
 func (b *Behaviour) Settle(exitGiven bool) {
 	switch {
 	case b.ExitReason == outOfMemory:
@@ -134,7 +134,7 @@ func (b *Behaviour) set(name, value string) (err error) {
 	return err
 }
 
-// crash makes the container exit, if value (a flag) is not false.
+// setCrash makes the container exit, if value (a flag) is not false.
 func (b *Behaviour) crash(after time.Duration, reason, says, value string) error {
 	on, err := flag(value)
 	if err != nil || !on {
@@ -150,7 +150,7 @@ func (b *Behaviour) crash(after time.Duration, reason, says, value string) error
 	return nil
 }
 
-// refuse makes the task fail before RUNNING, if value (a flag) is not false.
+// setNoBoot makes the task fail before RUNNING, if value (a flag) is not false.
 func (b *Behaviour) refuse(reason, value string) error {
 	on, err := flag(value)
 	if on {
@@ -175,7 +175,7 @@ func duration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// positive is a duration for which 0 would mean "never".
+// parsePositive reads a duration for which 0 would mean "never".
 func positive(s string) (time.Duration, error) {
 	d, err := duration(s)
 	if err == nil && d == 0 {

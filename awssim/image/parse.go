@@ -16,9 +16,8 @@ import (
 //	123456789012.dkr.ecr.eu-west-1.amazonaws.com/sim/web:v1   any registry before sim/
 //	host:./server --flag                a program of the host
 //
-// The options are listed in [Options]. Words of a tag that are no option belong
-// to the version: v2-beta is a version. A host command is split at spaces;
-// single or double quotes keep spaces together.
+// [Options] lists the options. Words of a tag that are no option belong to the version: v2-beta is
+// a version. A host command is split at spaces; single or double quotes keep spaces together.
 func Parse(ref string) (Behaviour, error) {
 	if cmd, ok := strings.CutPrefix(ref, HostImages); ok {
 		return parseHost(ref, cmd)
@@ -42,15 +41,14 @@ func Parse(ref string) (Behaviour, error) {
 	return b, nil
 }
 
-// ours reports whether a repository is sim/<name>, with or without a registry.
+// isSimImage reports whether a repository is sim/<name>, with or without a registry.
 func ours(repo string) bool {
 	words := strings.Split(repo, "/")
 	i := slices.Index(words, "sim")
 	return i >= 0 && i == len(words)-2 && words[i+1] != ""
 }
 
-// cutTag takes the tag off a name. A colon before a slash belongs to the
-// registry's port.
+// cutTag splits the tag from a name. A colon before a slash belongs to the registry's port.
 func cutTag(ref, name string) (repo, tag string, err error) {
 	if strings.Contains(name, "@") {
 		return "", "", fmt.Errorf("image %q: the simulator's images have no digest; name a version: sim/<name>:<version>", ref)
@@ -76,7 +74,7 @@ func parseHost(ref, cmd string) (Behaviour, error) {
 	return Behaviour{Version: words[0], Command: words}, nil
 }
 
-// splitWords splits at spaces that stand outside quotes.
+// splitWords splits at spaces that are outside quotes.
 func splitWords(s string) (words []string, err error) {
 	var word strings.Builder
 	var quote rune
@@ -108,8 +106,8 @@ func splitWords(s string) (words []string, err error) {
 	return words, nil
 }
 
-// splitTag takes options off a tag: "v2-crash-after-5s-exit-3" is version v2
-// with crash-after=5s and exit=3.
+// splitTag splits the options from a tag: "v2-crash-after-5s-exit-3" is version v2 with
+// crash-after=5s and exit=3.
 func splitTag(tag string) (version string, opts []option) {
 	words := strings.Split(tag, "-")
 	var head []string
@@ -132,8 +130,7 @@ func splitTag(tag string) (version string, opts []option) {
 	return strings.Join(head, "-"), opts
 }
 
-// optionAt is the longest option name that words begin with, and how many of
-// them it takes.
+// optionAt returns the longest option name that words begin with, and how many words it has.
 func optionAt(words []string) (name string, n int) {
 	for n := min(2, len(words)); n > 0; n-- {
 		name := strings.Join(words[:n], "-")
@@ -144,8 +141,8 @@ func optionAt(words []string) (name string, n int) {
 	return "", 0
 }
 
-// splitQuery reads a=b&c. A percent sign that begins no escape stands for
-// itself, so that errors=1% can be written as one says it.
+// splitQuery reads a=b&c. A percent sign that begins no escape is taken literally, so that
+// errors=1% is valid.
 func splitQuery(query string) (opts []option) {
 	for part := range strings.SplitSeq(query, "&") {
 		if part == "" {

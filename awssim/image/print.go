@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// neverRan reports whether the program could not even begin: then nothing but its
-// shell's complaint is printed.
+// cannotExecute reports whether the program cannot be executed: then only the error of its shell is
+// printed.
 func (b Behaviour) neverRan() bool {
 	return b.CrashAfter == atOnce && slices.Contains(b.Prints, execFormat)
 }
 
-// AtStart is what a container prints when it starts, line by line.
+// StartOutput returns the lines that a container prints when it starts.
 func (b Behaviour) AtStart() []string {
 	if b.neverRan() {
 		return nil
@@ -24,8 +24,8 @@ func (b Behaviour) AtStart() []string {
 	return lines
 }
 
-// AtExit is what it prints when it ends by itself with an exit code. Codes above
-// 127 are those of signals, which leave no time for a word.
+// ExitOutput returns the lines that a container prints when it ends by itself with an exit code.
+// Codes above 127 are those of signals, after which it prints nothing.
 func (b Behaviour) AtExit(code int) []string {
 	var lines []string
 	if b.CrashAfter > 0 {
@@ -37,7 +37,7 @@ func (b Behaviour) AtExit(code int) []string {
 	return lines
 }
 
-// lines splits the value of the option prints.
+// splitLines splits the value of the option prints.
 func lines(value string) ([]string, error) {
 	var all []string
 	for _, l := range strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == '|' }) {

@@ -8,20 +8,20 @@ const (
 	HealthyOrAll  = "HEALTHY_OR_ELSE_ALL"
 )
 
-// Query is what DiscoverInstances asks for.
+// Query holds the filters of DiscoverInstances.
 type Query struct {
-	// Health is ignored for services without health checks. "" is [All]: AWS does
-	// not say, and a caller that forgets it must expect sick instances.
+	// Health is ignored for services without health checks. "" means [AnyHealth]: AWS does not
+	// document the default, and a caller without a filter must expect unhealthy instances.
 	Health string
 	// Parameters are attributes that an instance must have, all of them.
 	Parameters map[string]string
-	// Optional are attributes that it should have: where some that are found have
-	// them all, only those are; else they mean nothing.
+	// Optional are preferred attributes. If some matching instances have them all, only those are
+	// returned. Otherwise they have no effect.
 	Optional map[string]string
 	Most     int // 100 if 0
 }
 
-// Found are the instances that a query is about, by registration. Each is as
+// FindInstances returns the instances that match a query, in order of registration. Each is as
 // likely as any other to come first in an answer.
 func (e *Entry) Found(q Query) []*View {
 	var all []*View
@@ -46,8 +46,8 @@ func (e *Entry) Found(q Query) []*View {
 	return all
 }
 
-// Discover is one answer to a query, in an order drawn by draw, which is asked
-// for a number in [0,1) per place.
+// DiscoverInstances returns one answer to a query, in random order. It calls draw for a number in
+// [0,1) per position.
 func (e *Entry) Discover(q Query, draw func(n int) float64) []*View {
 	all := shuffled(e.Found(q), draw)
 	most := q.Most

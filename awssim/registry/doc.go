@@ -1,19 +1,17 @@
-// Package registry is what AWS Cloud Map does by itself over time: operations
-// that end a moment after they were begun, health that follows half a minute
-// after it was told, and name servers that follow Cloud Map.
+// Package registry simulates the behaviour of AWS Cloud Map over time. Operations end a moment
+// after they began. Custom health changes half a minute after it was set. Name servers lag behind
+// Cloud Map.
 //
-// What callers find lives in [Table], an immutable snapshot of one namespace.
-// [Entry.Answer] and [Entry.Discover] are the only code that decides what an
-// answer holds: the DNS server, DiscoverInstances and modelled callers use the
-// same. [Law] publishes a new table at each change; readers load it without any
-// lock.
+// [Table] is an immutable snapshot of one namespace as callers see it. Only [Entry.AnswerQuestion]
+// and [Entry.DiscoverInstances] decide the contents of an answer. The DNS server, DiscoverInstances
+// and modelled callers all use them. [Controller] publishes a new table at each change. Readers
+// load it without a lock.
 //
-// The package knows no API: shapes, limits and refusals are the room's
-// (awssim/servicediscovery). It speaks no DNS either; that is the data plane's.
+// The package has no API: awssim/servicediscovery holds shapes, limits and refusals. It speaks no
+// DNS: awssim/dataplane does.
 //
-// It does not simulate Route 53 health checks, which only public namespaces can
-// have, nor hosted zones: instances of a registry with such a check are always
-// healthy.
+// It does not simulate hosted zones and Route 53 health checks, which only public namespaces can
+// have: instances of a registry with such a check are always healthy.
 //
-// Start reading at [Entry.Answer], then at [Law].
+// Start reading at [Entry.AnswerQuestion], then at [Controller].
 package registry

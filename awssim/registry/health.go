@@ -4,15 +4,15 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// told is a health that was told and does not hold yet.
+// pendingHealth is a custom health status that was set and is not in effect yet.
 type told struct {
 	health string
 	at     world.Event
 }
 
-// Tell is UpdateInstanceCustomHealthStatus: the instance has that health half a
-// minute later (knob CustomHealth). Telling the same again neither speeds it up
-// nor starts it anew; telling another takes it back.
+// SetCustomHealth implements UpdateInstanceCustomHealthStatus: the instance has that health half a
+// minute later (setting CustomHealth). Setting the same status again does not change the time.
+// Setting another status cancels the pending one.
 func (l *Law) Tell(tx *world.Tx, i *world.Instance, health string) {
 	s := stateOf(tx)
 	if t, ok := s.told[i]; ok {

@@ -11,13 +11,13 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Law is Cloud Map in a world. Make one per world, before its first step.
+// Controller runs Cloud Map in a world. Create one per world, before its first step.
 type Law struct {
 	tables atomic.Pointer[[]*Table] // of every Region, in the order of creation
 	fails  func(tx *world.Tx, call string) bool
 }
 
-// New adds the law to a world.
+// New adds the controller to a world.
 func New(w *world.World) *Law {
 	l := &Law{}
 	l.tables.Store(&[]*Table{})
@@ -30,11 +30,11 @@ func New(w *world.World) *Law {
 	return l
 }
 
-// Tables are all namespaces as they are found now. It takes no lock of the world.
+// Tables returns all namespaces as callers see them now. It takes no lock of the world.
 func (l *Law) Tables() []*Table { return *l.tables.Load() }
 
-// Table is the namespace of that name as it is found now; nil if there is none.
-// It takes no lock of the world.
+// Table returns the namespace of that name as callers see it now, or nil. It takes no lock of the
+// world.
 func (l *Law) Table(key world.Key, namespace string) *Table {
 	for _, t := range l.Tables() {
 		if t.Key == key && strings.EqualFold(t.Name, namespace) {
@@ -44,9 +44,8 @@ func (l *Law) Table(key world.Key, namespace string) *Table {
 	return nil
 }
 
-// Lookup finds what a name of DNS is about: the namespace that it lies in, the
-// service, and the instance that it names under the service. Each is nil or ""
-// where there is none. Where two Regions have the name, the first one answers.
+// LookUp returns the namespace, the service and the instance that a DNS name names. Each is nil or
+// "" if it does not exist. If two Regions have the name, the first one answers.
 func (l *Law) Lookup(name string) (t *Table, e *Entry, instance string) {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	for _, x := range l.Tables() {
@@ -73,16 +72,17 @@ func within(name, namespace string) bool {
 	return name == namespace || strings.HasSuffix(name, "."+namespace)
 }
 
-// Follower is told, within the step, what modelled callers need to know.
+// Follower receives, within the step, the changes that modelled callers need.
 type Follower interface {
-	// Published: the namespace is found as t from now on; nil: it is gone.
+	// TablePublished reports that callers see the namespace as t from now on; nil means that it was
+	// deleted.
 	Published(tx *world.Tx, t *Table)
-	// Task: something about a task has changed.
+	// TaskChanged reports a change of a task.
 	Task(tx *world.Tx, t *world.Task)
 }
 
-// Follow tells f of everything that happens to the namespace of that name, and
-// of every task, from now on, in the order in which followers came.
+// AddFollower reports every later change of the namespace, and of every task, to f. Followers are
+// called in the order in which they were added.
 func (l *Law) Follow(tx *world.Tx, namespace string, f Follower) {
 	s := stateOf(tx)
 	s.followers = append(s.followers, follower{strings.ToLower(namespace), f})
@@ -93,7 +93,7 @@ type follower struct {
 	Follower
 }
 
-// state is the law's own notes on a Region.
+// state is the private state of the controller in a Region.
 type state struct {
 	names      map[string]*names // by registry ARN
 	written    queue[*world.Registry]
@@ -101,11 +101,11 @@ type state struct {
 	tasks      queue[*world.Task]
 	followers  []follower
 	operations world.Ordered[*Operation]
-	pending    map[string]*Operation // by what they are about
+	pending    map[string]*Operation // by resource
 	told       map[*world.Instance]told
 }
 
-// names are what the name servers have of a registry.
+// servedNames are the records of a registry at the name servers.
 type names struct {
 	writes, reached int
 	served          []*View
@@ -148,7 +148,7 @@ func (l *Law) watch(tx *world.Tx, c world.Change) {
 	}
 }
 
-// settle publishes what the step has changed. It changes no fact.
+// publishChanges publishes the changes of the step. It changes no resource.
 func (l *Law) settle(tx *world.Tx) {
 	s := stateOf(tx)
 	for _, r := range s.written.take() {
@@ -164,8 +164,8 @@ func (l *Law) settle(tx *world.Tx) {
 	}
 }
 
-// write sends a registry's instances to the name servers, which have them after
-// a drawn delay; the newest write wins in whatever order they arrive.
+// sendInstances sends a registry's instances to the name servers, which serve them after a random
+// delay. The newest write wins, whatever the order of arrival.
 func (l *Law) write(tx *world.Tx, s *state, r *world.Registry) {
 	if r.Gone {
 		return
@@ -203,7 +203,7 @@ func viewOf(i *world.Instance) *View {
 	return v
 }
 
-// announce makes a namespace's present state the one that is found.
+// publishTable publishes the current state of a namespace to callers.
 func (l *Law) announce(tx *world.Tx, s *state, n *world.Namespace) {
 	var t *Table
 	if !n.Gone {
@@ -229,7 +229,7 @@ func tableOf(tx *world.Tx, s *state, n *world.Namespace) *Table {
 	return t
 }
 
-// store replaces a namespace's table; nil takes it away.
+// storeTable replaces a namespace's table; nil removes it.
 func (l *Law) store(key world.Key, id string, t *Table) {
 	list := slices.Clone(l.Tables())
 	i := slices.IndexFunc(list, func(x *Table) bool { return x.Key == key && x.ID == id })
@@ -244,13 +244,13 @@ func (l *Law) store(key world.Key, id string, t *Table) {
 	l.tables.Store(&list)
 }
 
-// forget drops the tables of a Region that begins anew.
+// dropTables drops the tables of a Region that is created again.
 func (l *Law) forget(key world.Key) {
 	list := slices.DeleteFunc(slices.Clone(l.Tables()), func(t *Table) bool { return t.Key == key })
 	l.tables.Store(&list)
 }
 
-// queue keeps each thing once, in the order in which they first came.
+// queue holds each value once, in the order in which they were first added.
 type queue[T comparable] struct {
 	in   map[T]bool
 	list []T

@@ -6,13 +6,13 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Operation is something that Cloud Map does after it has answered.
+// Operation is asynchronous work of Cloud Map, done after the API call was answered.
 type Operation struct {
 	ID       string
 	Type     string // REGISTER_INSTANCE, …
-	Call     string // that began it: RegisterInstance, …
+	Call     string // API call that began it: RegisterInstance, …
 	Status   string // SUBMITTED, PENDING, SUCCESS, FAIL
-	About    string // what it works on; one operation at a time does
+	About    string // resource that it changes; one operation at a time per resource
 	Targets  map[string]string
 	Code     string // of a failure
 	Message  string
@@ -22,16 +22,16 @@ type Operation struct {
 	finished bool
 }
 
-// operationsKept is how many ended operations are remembered.
+// maxOperations is the number of operations that are kept.
 const operationsKept = 2000
 
-// Fails asks f of every operation that ends, by the call that began it, whether
-// it fails. Nil asks nobody.
+// SetFailFunc sets a function that decides, for each operation that ends, whether it fails. The
+// function gets the API call that began the operation. nil means that no operation fails by it.
 func (l *Law) Fails(f func(tx *world.Tx, call string) bool) { l.fails = f }
 
-// Begin starts an operation; do is its effect, at its end. A refusal of do fails
-// it. With atOnce, and where operations take no time, it has ended when Begin
-// returns.
+// StartOperation starts an operation. do is its effect, at its end; a refusal of do fails the
+// operation. With atOnce, or if operations take no time, the operation has ended when
+// StartOperation returns.
 func (l *Law) Begin(tx *world.Tx, o Operation, atOnce bool, do func(*world.Tx) *world.Refusal) *Operation {
 	s, k := stateOf(tx), tx.Knobs().RegistryOperation
 	n := tx.Count("registry operation")
@@ -86,13 +86,13 @@ func (s *state) trim() {
 	}
 }
 
-// Pending is the operation that works on something now, or nil.
+// PendingOperation returns the operation in progress on a resource, or nil.
 func (l *Law) Pending(tx *world.Tx, about string) *Operation { return stateOf(tx).pending[about] }
 
-// Operation is the one with that id.
+// Operation returns the operation with that id.
 func (l *Law) Operation(tx *world.Tx, id string) (*Operation, bool) {
 	return stateOf(tx).operations.Get(id)
 }
 
-// Operations are those that are remembered, oldest first.
+// Operations returns the operations that are kept, oldest first.
 func (l *Law) Operations(tx *world.Tx) []*Operation { return stateOf(tx).operations.Values() }

@@ -9,11 +9,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// MostRecords is how many records an answer of a MULTIVALUE service holds (Cloud
-// Map Developer Guide, "Routing policy").
+// MaxMultivalue is the number of records in an answer of a MULTIVALUE service (Cloud Map Developer
+// Guide, "Routing policy").
 const MostRecords = 8
 
-// Table is a namespace as it is found from outside. It never changes.
+// Table is a namespace as callers see it. It is immutable.
 type Table struct {
 	Key     world.Key
 	ID      string
@@ -26,7 +26,7 @@ type Table struct {
 // HasDNS reports whether name servers answer for the namespace.
 func (t *Table) HasDNS() bool { return t.Kind != world.HTTPNamespace }
 
-// Entry is the service of that name, or nil. Names are unlike in case only.
+// Entry returns the service of that name, or nil. Names are compared without case.
 func (t *Table) Entry(name string) *Entry {
 	for _, e := range t.entries {
 		if strings.EqualFold(e.Name, name) {
@@ -36,7 +36,7 @@ func (t *Table) Entry(name string) *Entry {
 	return nil
 }
 
-// Entries are the services of the namespace, by name.
+// Entries returns the services of the namespace, by name.
 func (t *Table) Entries() []*Entry { return slices.Clone(t.entries) }
 
 // Entry is a service of a namespace.
@@ -52,7 +52,7 @@ type Entry struct {
 	served []*View // as the name servers have them
 }
 
-// View is an instance as it is found. It never changes.
+// View is an instance as callers see it. It is immutable.
 type View struct {
 	ID         string
 	Address    netip.Addr // AWS_INSTANCE_IPV4; zero if there is none
@@ -63,7 +63,7 @@ type View struct {
 	Attributes map[string]string // shared: not to be changed
 }
 
-// TTL is that of the records of a type; ok is false if there are none.
+// TTL returns the TTL of the records of a type; ok is false if there are none.
 func (e *Entry) TTL(kind string) (ttl time.Duration, ok bool) {
 	for _, r := range e.Records {
 		if r.Type == kind {
@@ -73,10 +73,9 @@ func (e *Entry) TTL(kind string) (ttl time.Duration, ok bool) {
 	return 0, false
 }
 
-// Eligible are the instances whose records of a type an answer may hold now: the
-// healthy ones; where none is healthy, all (ECS Developer Guide, "Use service
-// discovery"; Cloud Map Developer Guide, "Routing policy"). Each is as likely as
-// any other to come first.
+// Eligible returns the instances whose records of a type an answer may hold now: the healthy ones,
+// or all if none is healthy (ECS Developer Guide, "Use service discovery"; Cloud Map Developer
+// Guide, "Routing policy"). Each is as likely as any other to come first.
 func (e *Entry) Eligible(kind string) []*View {
 	if _, ok := e.TTL(kind); !ok {
 		return nil
@@ -97,8 +96,8 @@ func (e *Entry) Eligible(kind string) []*View {
 	return all
 }
 
-// Most is how many records an answer holds at most: one of a WEIGHTED service,
-// whose records all have the same weight.
+// MaxRecords returns the maximum number of records in an answer. For a WEIGHTED service it is one;
+// all its records have the same weight.
 func (e *Entry) Most() int {
 	if e.Weighted {
 		return 1
@@ -106,15 +105,14 @@ func (e *Entry) Most() int {
 	return MostRecords
 }
 
-// Answer is one answer of the name servers for records of a type: eligible
-// instances in an order drawn by draw, which is asked for a number in [0,1) per
-// place.
+// AnswerQuestion returns one answer of the name servers for records of a type: eligible instances
+// in random order. It calls draw for a number in [0,1) per position.
 func (e *Entry) Answer(kind string, draw func(n int) float64) []*View {
 	all := shuffled(e.Eligible(kind), draw)
 	return all[:min(len(all), e.Most())]
 }
 
-// Served is the instance of that id as the name servers have it, or nil.
+// ServedInstance returns the instance of that id as the name servers have it, or nil.
 func (e *Entry) Served(id string) *View {
 	for _, v := range e.served {
 		if strings.EqualFold(v.ID, id) {
@@ -138,7 +136,7 @@ func (v *View) has(kind string) bool {
 	return false
 }
 
-// shuffled is a new list in an order drawn for it.
+// shuffledViews returns a copy of a list in random order.
 func shuffled(list []*View, draw func(n int) float64) []*View {
 	out := slices.Clone(list)
 	for i := len(out) - 1; i > 0; i-- {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// truths are what must hold of Cloud Map's facts after every step.
+// invariants returns the invariants of Cloud Map. They are checked after every step.
 func truths() []world.Check {
 	return []world.Check{
 		{Name: "an instance belongs to its registry", Each: belongs},
@@ -28,8 +28,8 @@ func belongs(tx *world.Tx, c world.Change) error {
 	return nil
 }
 
-// stoppedIsOut looks when a task changes: what somebody registers under its id
-// later is theirs.
+// checkStoppedDeregistered checks that a stopped task is not registered. It runs only when the task
+// changes: another process may register an instance under the task's id later.
 func stoppedIsOut(tx *world.Tx, c world.Change) error {
 	t, ok := c.Object.(*world.Task)
 	if !ok || t.LastStatus != "STOPPED" || t.Set == nil {

@@ -1,21 +1,18 @@
-// Package scaler is what Application Auto Scaling does by itself for services of
-// Amazon ECS: it keeps the desired count within the bounds of a scalable target,
-// follows a target-tracking policy on the average CPU utilization, and carries out
-// scheduled actions.
+// Package scaler simulates the behaviour of Application Auto Scaling for services of Amazon ECS. It
+// keeps the desired count within the bounds of a scalable target, follows target-tracking policies
+// on the average CPU utilization, and carries out scheduled actions.
 //
-// It is a law over [world]. Facts that only Application Auto Scaling has are its
-// [State]. Utilization is modelled: [world.Service.Demand] shared over the tasks
-// that run, of all task sets together, 100 percent at most. Without a demand
-// there is no metric, and nothing is scaled by it.
+// It is a controller over [world]. Resources that only Application Auto Scaling has are in its
+// [State]. Utilization is modelled: [world.Service.Demand] divided by the running tasks of all task
+// sets, 100 percent at most. Without a demand there is no metric, and no policy scales.
 //
-// While ECS or CodeDeploy deploys a service, scale-in waits; with the controller
-// EXTERNAL it does not (Developer Guide, "Automatically scale your Amazon ECS
-// service").
+// While ECS or CodeDeploy deploys a service, scale-in waits. With the controller EXTERNAL it does
+// not wait (Developer Guide, "Automatically scale your Amazon ECS service").
 //
-// It does not evaluate step scaling, other metrics, cron schedules and forecasts,
-// and its alarms are not CloudWatch's.
+// It does not evaluate step scaling, other metrics, cron schedules and forecasts. Its alarms are
+// not in the simulated CloudWatch.
 //
-// Start reading at [Scaler.Bound], then track.go.
+// Start reading at [Controller.SetBounds], then track.go.
 package scaler
 
 import (
@@ -25,16 +22,16 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// ECS is what Application Auto Scaling asks of Amazon ECS.
+// ECS is the part of Amazon ECS that Application Auto Scaling calls.
 type ECS interface {
 	SetDesired(tx *world.Tx, svc *world.Service, desired int)
 }
 
-// Scaler is the law.
+// Controller scales the services of a world.
 type Scaler struct{ ecs ECS }
 
-// New makes the law of a world and lets it watch. Call it once per world, before
-// the first step.
+// New creates the controller of a world and watches the world's changes. Call it once per world,
+// before the first step.
 func New(w *world.World, ecs ECS) *Scaler {
 	s := &Scaler{ecs: ecs}
 	w.Watch(func(tx *world.Tx, c world.Change) {
@@ -47,13 +44,13 @@ func New(w *world.World, ecs ECS) *Scaler {
 	return s
 }
 
-// State is what Application Auto Scaling keeps in one Region.
+// State holds the resources of Application Auto Scaling in one Region.
 type State struct {
 	Targets    world.Ordered[*Target] // by "<cluster>/<service>"
-	Activities []*Activity            // the newest first
+	Activities []*Activity            // newest first
 }
 
-// StateOf is the state of the step's Region.
+// StateOf returns the state of the step's Region.
 func StateOf(tx *world.Tx) *State { return world.Room[State](tx.Region, "scaler") }
 
 // Target is a scalable target: the desired count of one service.
@@ -70,10 +67,10 @@ type Target struct {
 	wentOut, wentIn time.Time
 }
 
-// Suspended says what is not done.
+// Suspended marks the suspended kinds of scaling.
 type Suspended struct{ In, Out, Scheduled bool }
 
-// Policy is a scaling policy. Tracking is nil where nothing is evaluated.
+// Policy is a scaling policy. Tracking is nil if the policy is stored but not evaluated.
 type Policy struct {
 	Name, ARN string
 	Tracking  *Tracking
@@ -81,7 +78,7 @@ type Policy struct {
 	High, Low string // names of its alarms, "" if it has none
 	Doc       any
 
-	above, below int // how many minutes in a row
+	above, below int // consecutive minutes
 }
 
 // Tracking keeps the average CPU utilization near a value, in percent.
@@ -99,12 +96,12 @@ type Activity struct {
 	Desired            int
 }
 
-// activitiesKept is how many the world remembers; AWS keeps those of six weeks.
+// maxActivities is the number of activities that are kept; AWS keeps those of six weeks.
 const activitiesKept = 500
 
-// Bound changes a target's bounds and suspensions, and pulls the desired count
-// into the bounds at once, as every RegisterScalableTarget does. What is resumed
-// acts at once if its alarm is raised.
+// SetBounds changes a target's bounds and suspensions. It moves the desired count into the bounds
+// at once, as every RegisterScalableTarget does. A resumed direction acts at once if its alarm is
+// raised.
 func (s *Scaler) Bound(tx *world.Tx, t *Target, lo, hi int, suspended Suspended) {
 	was := t.Suspended
 	t.Min, t.Max, t.Suspended = lo, hi, suspended
@@ -116,7 +113,7 @@ func (s *Scaler) Bound(tx *world.Tx, t *Target, lo, hi int, suspended Suspended)
 	s.arm(tx, t)
 }
 
-// Remove takes a target away with what belongs to it.
+// RemoveTarget deletes a target with its policies and scheduled actions.
 func (s *Scaler) Remove(tx *world.Tx, t *Target) {
 	tx.Cancel(t.tick)
 	for _, a := range t.Scheduled.All() {
@@ -126,7 +123,7 @@ func (s *Scaler) Remove(tx *world.Tx, t *Target) {
 	tx.Log("scalable target", t.ID, "gone")
 }
 
-// service is the ACTIVE service of a target, or nil.
+// activeService returns the ACTIVE service of a target, or nil.
 func (t *Target) service(tx *world.Tx) *world.Service {
 	svc, ok := tx.Services.Get(t.ID)
 	if !ok || svc.Status != "ACTIVE" {
@@ -146,7 +143,7 @@ func (s *Scaler) clamp(tx *world.Tx, t *Target) {
 	}
 }
 
-// set changes the desired count and writes down why.
+// setDesired changes the desired count and records the activity.
 func (s *Scaler) set(tx *world.Tx, t *Target, svc *world.Service, desired int, cause string) {
 	st := StateOf(tx)
 	a := &Activity{ID: tx.NewUUID("scaling activity"), Target: t.ID, At: tx.Now(), Desired: desired, Cause: cause,

@@ -9,8 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Scheduled changes a target's bounds at a time, or every so often. nil leaves a
-// bound as it is.
+// Scheduled changes a target's bounds once or repeatedly. A nil bound is kept unchanged.
 type Scheduled struct {
 	Name, Schedule string
 	Min, Max       *int
@@ -23,8 +22,8 @@ type Scheduled struct {
 	next  world.Event
 }
 
-// ReadSchedule understands at(yyyy-mm-ddThh:mm:ss), in a zone, and rate(n unit).
-// Both are zero for cron(…), which is kept and never carried out.
+// ReadSchedule parses at(yyyy-mm-ddThh:mm:ss), in a zone, and rate(n unit). Both results are zero
+// for cron(…), which is stored and never carried out.
 func ReadSchedule(text string, zone *time.Location) (at time.Time, every time.Duration, err error) {
 	kind, rest, ok := strings.Cut(strings.TrimSuffix(text, ")"), "(")
 	if !ok || !strings.HasSuffix(text, ")") {
@@ -58,7 +57,7 @@ func rate(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("rate(%s) is no number of minutes, hours or days", text)
 }
 
-// Plan adds a scheduled action to a target, in the place of one of that name.
+// AddScheduled adds a scheduled action to a target. It replaces an action of the same name.
 func (s *Scaler) Plan(tx *world.Tx, t *Target, a *Scheduled, at time.Time, every time.Duration) {
 	if old, ok := t.Scheduled.Get(a.Name); ok {
 		tx.Cancel(old.next)
@@ -77,7 +76,7 @@ func (s *Scaler) Plan(tx *world.Tx, t *Target, a *Scheduled, at time.Time, every
 	}
 }
 
-// Unplan takes a scheduled action away.
+// RemoveScheduled deletes a scheduled action.
 func (s *Scaler) Unplan(tx *world.Tx, t *Target, a *Scheduled) {
 	tx.Cancel(a.next)
 	t.Scheduled.Delete(a.Name)
@@ -95,8 +94,8 @@ func (s *Scaler) await(tx *world.Tx, t *Target, a *Scheduled, at time.Time) {
 	})
 }
 
-// carryOut sets the bounds, unless scheduled scaling is suspended: what is missed
-// is not made up for.
+// runScheduled sets the bounds, unless scheduled scaling is suspended. A missed run is not repeated
+// later.
 func (s *Scaler) carryOut(tx *world.Tx, t *Target, a *Scheduled) {
 	if t.Suspended.Scheduled {
 		return

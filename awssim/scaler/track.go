@@ -9,21 +9,21 @@ import (
 
 const (
 	period = time.Minute // of the metric
-	// A policy's alarms: three minutes above the target raise the one, fifteen
-	// below 90 percent of it the other (User Guide, "Target tracking scaling
-	// policies"; seen on alarms of AWS).
+	// A policy's alarms: three minutes above the target raise the high alarm, fifteen below 90
+	// percent of it the low alarm (User Guide, "Target tracking scaling policies"; observed on
+	// alarms of AWS).
 	highMinutes, lowMinutes = 3, 15
 	lowShare                = 0.9
 )
 
-// Put adds a policy to a target, or changes it: then its alarms begin anew.
+// PutPolicy adds a policy to a target, or replaces it and resets its alarms.
 func (s *Scaler) Put(tx *world.Tx, t *Target, p *Policy) {
 	t.Policies.Put(p.Name, p)
 	tx.Log("scalable target", t.ID, "policy %s", p.Name)
 	s.arm(tx, t)
 }
 
-// arm looks at the metric every minute, while there is one and a policy on it.
+// scheduleCheck reads the metric every minute, while there is a metric and a policy on it.
 func (s *Scaler) arm(tx *world.Tx, t *Target) {
 	svc := t.service(tx)
 	if t.tick.Pending() || svc == nil || svc.Demand == nil || !t.tracks() {
@@ -45,8 +45,8 @@ func (t *Target) tracks() bool {
 	return false
 }
 
-// Utilization is the average CPU utilization of a service's tasks, in percent; ok
-// is false where there is no metric.
+// Utilization returns the average CPU utilization of a service's tasks, in percent; ok is false if
+// there is no metric.
 func Utilization(svc *world.Service) (percent float64, ok bool) {
 	n := svc.Running()
 	if svc.Demand == nil || n == 0 {
@@ -55,7 +55,7 @@ func Utilization(svc *world.Service) (percent float64, ok bool) {
 	return min(100, *svc.Demand/float64(n)), true
 }
 
-// measure takes in one minute of the metric.
+// countMinute counts one minute of the metric.
 func (s *Scaler) measure(tx *world.Tx, t *Target) {
 	svc := t.service(tx)
 	if svc == nil {
@@ -77,8 +77,8 @@ func count(n int, breached bool) int {
 	return 0
 }
 
-// act does what raised alarms ask for: out to the largest count that a policy
-// wants, in only where every policy wants it.
+// actOnAlarms scales for raised alarms: out to the largest count that a policy wants, in only if
+// every policy wants it.
 func (s *Scaler) act(tx *world.Tx, t *Target) {
 	svc := t.service(tx)
 	if svc == nil {
@@ -97,7 +97,7 @@ func (s *Scaler) act(tx *world.Tx, t *Target) {
 	}
 }
 
-// most is the policy that wants the largest count, of those for which f holds.
+// largestWanted returns the policy that wants the largest count, among those for which f is true.
 func (t *Target) most(svc *world.Service, u float64, f func(*Policy) bool) (by *Policy, want int) {
 	for _, p := range t.Policies.All() {
 		if !p.tracked() || !f(p) {
@@ -111,7 +111,7 @@ func (t *Target) most(svc *world.Service, u float64, f func(*Policy) bool) (by *
 	return by, want
 }
 
-// agreedLow reports whether every policy would scale in.
+// allScaleIn reports whether every policy would scale in.
 func (t *Target) agreedLow() bool {
 	for _, p := range t.Policies.All() {
 		if p.tracked() && (!p.raisedLow() || p.Tracking.DisableScaleIn) {
@@ -142,8 +142,8 @@ func (s *Scaler) in(tx *world.Tx, t *Target, svc *world.Service, p *Policy, want
 	s.set(tx, t, svc, want, "monitor alarm "+p.Low+" in state ALARM triggered policy "+p.Name)
 }
 
-// isDeployed reports whether ECS or CodeDeploy is at work on a service. The owner
-// of a service with controller EXTERNAL has to see to that himself.
+// isDeployed reports whether ECS or CodeDeploy is deploying a service. For a service with
+// controller EXTERNAL, its owner must suspend scaling.
 func isDeployed(svc *world.Service) bool {
 	switch svc.Controller {
 	case "ECS":

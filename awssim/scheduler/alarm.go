@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// shortestBake is the automatic bake time of alarms that say nothing of theirs.
+// minBakeTime is the automatic bake time of alarms without a period.
 const shortestBake = time.Minute
 
 func isRaised(tx *world.Tx, name string) bool {
@@ -15,9 +15,9 @@ func isRaised(tx *world.Tx, name string) bool {
 	return ok && a.State == world.AlarmRaised
 }
 
-// alarmed looks whether an alarm ends a rollout: from its first task on, until
-// it is over. One that was raised before the rollout is ignored all along, and
-// so is one that does not exist. A rollback is not watched.
+// checkAlarms records the alarms that end a rollout and reports whether there are any. It checks
+// from the rollout's first task to its end. It ignores alarms that do not exist and alarms that
+// were raised before the rollout. A rollback is not monitored.
 func (r *Rollout) alarmed(tx *world.Tx, a Alarms) bool {
 	if !a.Enable || !r.watching || r.Back != nil {
 		return false
@@ -30,8 +30,8 @@ func (r *Rollout) alarmed(tx *world.Tx, a Alarms) bool {
 	return len(r.raised) > 0
 }
 
-// bakeTime is how long a rollout is watched after its tasks were replaced: as
-// long as was asked for, else as long as its alarms need to judge.
+// bakeTime returns how long a rollout is monitored after its tasks were replaced: the configured
+// time, otherwise the longest evaluation time of its alarms.
 func bakeTime(tx *world.Tx, r Rules) time.Duration {
 	if r.Bake > 0 || !r.Alarms.Enable {
 		return r.Bake
@@ -45,7 +45,7 @@ func bakeTime(tx *world.Tx, r Rules) time.Duration {
 	return d
 }
 
-// alarmChanged wakes the services whose rollout an alarm watches.
+// alarmChanged schedules the services whose rollout the alarm monitors.
 func (s *Scheduler) alarmChanged(tx *world.Tx, a *world.Alarm) {
 	for _, svc := range tx.Services.All() {
 		r := latest(svc)

@@ -6,13 +6,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// longestHold is the longest wait between starts (Developer Guide, "Service
-// throttle logic").
+// maxBackoff is the longest wait between starts (Developer Guide, "Service throttle logic").
 const longestHold = 27 * time.Minute
 
-// startFailed counts a start that never reached RUNNING. Starts of one round
-// count once; from the second round in a row on, the next start is held back,
-// twice as long each time.
+// countFailedStart counts a start that did not reach RUNNING. All starts of one round count once.
+// From the second failed round in a row on, the next start waits, twice as long each time.
 func (s *Scheduler) startFailed(tx *world.Tx, t *world.Task) {
 	failed(t.Set)
 	n := setNote(t.Set)
@@ -31,7 +29,8 @@ func (s *Scheduler) startFailed(tx *world.Tx, t *world.Task) {
 	}
 }
 
-// hold is never nothing: starts that fail at once must not stop the world's time.
+// backoffDelay returns the wait after some doublings, at least one second: starts that fail
+// immediately must not stop the world's time.
 func hold(first time.Duration, doublings int) time.Duration {
 	d := max(first, time.Second)
 	for range doublings {
@@ -42,13 +41,13 @@ func hold(first time.Duration, doublings int) time.Duration {
 	return min(d, longestHold)
 }
 
-// startWorked ends the holding back: a task reached RUNNING.
+// noteStarted ends the backoff: a task reached RUNNING.
 func (s *Scheduler) startWorked(t *world.Task) {
 	release(t.Set)
 	ran(t)
 }
 
-// release forgets failed starts. Any change of the service does so too.
+// resetBackoff clears the failed starts. It is also called at any change of the service.
 func release(ts *world.TaskSet) {
 	n := setNote(ts)
 	n.failed, n.heldTill, n.impaired, n.noPlace, n.refused, n.unplaced = 0, time.Time{}, false, false, false, 0

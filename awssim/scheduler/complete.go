@@ -4,8 +4,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// complete removes deployments without tasks and ends the rollout of a PRIMARY
-// one that has what it needs and has baked.
+// completeDeployments deletes deployments without tasks. It completes the PRIMARY one's rollout
+// when the needed tasks are ready and the bake time is over.
 func (s *Scheduler) complete(tx *world.Tx, svc *world.Service, st stock, r *Rollout) {
 	vanishEmpty(tx, svc)
 	p, ready := st.primary, s.readyIn(tx, st.primary)
@@ -35,8 +35,8 @@ func vanishEmpty(tx *world.Tx, svc *world.Service) {
 	}
 }
 
-// early reports whether so many healthy tasks are an early success. A rollback
-// is none.
+// isEarlySuccess reports whether enough tasks are healthy for an early success. A rollback never
+// succeeds early.
 func early(svc *world.Service, r *Rollout, ready int) bool {
 	e := serviceNote(svc).rules.Early
 	if !e.Enable || r.Back != nil || ready < e.enough(svc.Desired) {
@@ -45,8 +45,8 @@ func early(svc *world.Service, r *Rollout, ready int) bool {
 	return e.Deferred || len(svc.TaskSets) == 1
 }
 
-// baked reports whether the bake time is over; the first question starts it. A
-// rollback needs none.
+// hasBaked reports whether the bake time is over; the first call starts it. A rollback has no bake
+// time.
 func (s *Scheduler) baked(tx *world.Tx, svc *world.Service, r *Rollout) bool {
 	d := bakeTime(tx, serviceNote(svc).rules)
 	if d <= 0 || r.Back != nil {
@@ -63,7 +63,7 @@ func (s *Scheduler) baked(tx *world.Tx, svc *world.Service, r *Rollout) bool {
 	return true
 }
 
-// succeed declares the deployment that a rollout brings forward completed.
+// completeRollout sets the current deployment of a rollout to COMPLETED.
 func (s *Scheduler) succeed(tx *world.Tx, svc *world.Service, r *Rollout) {
 	p := r.goal()
 	p.RolloutState, p.RolloutReason, p.UpdatedAt = "COMPLETED", "ECS deployment "+p.ID+" completed.", tx.Now()

@@ -1,11 +1,9 @@
 package scheduler
 
-// DesiredOf is computedDesiredCount: desired × percent / 100, rounded up, with a
-// guard against the noise of binary fractions (35 % of 20 is 7). percent is
-// 0–100.
+// ComputedCount returns computedDesiredCount: desired × percent / 100, rounded up, with a guard
+// against the error of binary fractions (35 % of 20 is 7). percent is 0–100.
 //
-// Source: API Reference, Scale; the guard is ours, AWS's arithmetic is not
-// documented.
+// Source: API Reference, Scale. The guard is an addition: AWS does not document its arithmetic.
 func DesiredOf(desired int, percent float64) int {
 	exact := float64(desired) * percent / 100
 	n := int(exact)
@@ -15,8 +13,8 @@ func DesiredOf(desired int, percent float64) int {
 	return n
 }
 
-// ceiling is the most tasks that maximumPercent allows, rounded down.
+// upperLimit returns the most tasks that maximumPercent allows, rounded down.
 func ceiling(desired, percent int) int { return desired * percent / 100 }
 
-// floor is the fewest that minimumHealthyPercent asks for, rounded up.
+// lowerLimit returns the fewest tasks that minimumHealthyPercent requires, rounded up.
 func floor(desired, percent int) int { return (desired*percent + 99) / 100 }

@@ -6,12 +6,12 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// cause is why a deployment is cut off, in AWS's words where they are published.
+// failureCause is why a deployment failed, in AWS's words if they are published.
 type cause struct {
 	rollback bool
-	event    string // behind "(service X) (deployment N) "
-	state    string // rolloutStateReason of what failed
-	back     string // rolloutStateReason of what is rolled back to, before its id
+	event    string // follows "(service X) (deployment N) "
+	state    string // rolloutStateReason of the failed deployment
+	back     string // rolloutStateReason of the restored deployment, before its id
 	status   string // statusReason of a rollback
 	stop     string // statusReason without one
 }
@@ -42,8 +42,8 @@ var (
 
 const noCandidate = "No rollback candidate was found to run the rollback."
 
-// cutOff ends a rollout that its monitors or a user have decided against. It
-// reports whether it did.
+// stopIfFailed ends a rollout that failed by its monitors or that a user stopped. It reports
+// whether the rollout ended.
 func (s *Scheduler) cutOff(tx *world.Tx, svc *world.Service, r *Rollout) bool {
 	if r == nil || !r.moves() || r.goal().RolloutState != "IN_PROGRESS" {
 		return false
@@ -67,8 +67,7 @@ func (s *Scheduler) cutOff(tx *world.Tx, svc *world.Service, r *Rollout) bool {
 	return true
 }
 
-// fail ends the deployment that a rollout brings forward. A rollback that fails
-// is not rolled back.
+// failRollout fails the current deployment of a rollout. A failed rollback is not rolled back.
 func (s *Scheduler) fail(tx *world.Tx, svc *world.Service, r *Rollout, c cause) {
 	failed := r.goal()
 	tell(tx, svc, "(service %s) (deployment %s) %s", svc.Name, failed.ID, c.event)
@@ -89,7 +88,7 @@ func (s *Scheduler) fail(tx *world.Tx, svc *world.Service, r *Rollout, c cause) 
 	tx.Changed(world.TaskSetChanged, failed)
 }
 
-// candidate is the most recent deployment that was completed.
+// rollbackTarget returns the newest COMPLETED deployment other than but, or nil.
 func candidate(svc *world.Service, but *world.TaskSet) *world.TaskSet {
 	all := serviceNote(svc).rollouts
 	for i := len(all) - 1; i >= 0; i-- {
@@ -100,8 +99,8 @@ func candidate(svc *world.Service, but *world.TaskSet) *world.TaskSet {
 	return nil
 }
 
-// rollBack makes a former deployment PRIMARY again. No new one is made: the same
-// rollout carries the way back, and tasks are replaced as in any rolling update.
+// rollBack makes an earlier deployment PRIMARY again. No new deployment is created: the same
+// rollout covers the rollback, and tasks are replaced as in any rolling update.
 func (s *Scheduler) rollBack(tx *world.Tx, svc *world.Service, r *Rollout, to *world.TaskSet, c cause) {
 	s.stepDown(tx, svc)
 	remove(svc, to)
@@ -118,8 +117,8 @@ func markFailed(tx *world.Tx, ts *world.TaskSet, reason string) {
 	tx.Changed(world.TaskSetChanged, ts)
 }
 
-// settleFailed marks what failed one turn after its rollback began: until then
-// it is shown in progress, as published answers show it.
+// failRolledBack sets a failed deployment to FAILED one loop turn after its rollback began. Until
+// then the API returns it as IN_PROGRESS, as published responses do.
 func settleFailed(tx *world.Tx, svc *world.Service) (settled bool) {
 	n := serviceNote(svc)
 	if n.failing == nil {
@@ -132,8 +131,7 @@ func settleFailed(tx *world.Tx, svc *world.Service) (settled bool) {
 	return true
 }
 
-// StopRollout asks for a rollback of a rollout that is on its way; ok is false
-// where it is not.
+// StopRollout requests a rollback of a running rollout; ok is false if the rollout does not run.
 func (s *Scheduler) StopRollout(tx *world.Tx, r *Rollout) (ok bool) {
 	if r.Status != "PENDING" && r.Status != "IN_PROGRESS" {
 		return false

@@ -8,15 +8,15 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// record is the scheduler's note on a task's instances in Cloud Map.
+// registration is the scheduler's state of a task's Cloud Map instances.
 type record struct {
 	made bool        // the task has been registered
-	next world.Event // the registration, or the news of its health, that is on its way
+	next world.Event // the pending registration or health report
 }
 
-// enrol registers a task that runs with the registries of its set: with a
-// container health check at once and UNHEALTHY, to become HEALTHY with the task;
-// else HEALTHY, a moment later (knob RegistrationGap).
+// registerInCloudMap registers a RUNNING task with the registries of its set. A task with a
+// container health check is registered immediately as UNHEALTHY and becomes HEALTHY with the task.
+// Any other task is registered as HEALTHY after the setting RegistrationGap.
 func (s *Scheduler) enrol(tx *world.Tx, t *world.Task) {
 	if t.Set == nil || len(t.Set.Enrolled) == 0 {
 		return
@@ -28,7 +28,7 @@ func (s *Scheduler) enrol(tx *world.Tx, t *world.Task) {
 	s.gap(tx, t, func(tx *world.Tx) { s.putIn(tx, t) })
 }
 
-// gap does something about a task's records a moment later, if it still runs.
+// afterRegistrationGap calls f after the setting RegistrationGap, if the task still runs.
 func (s *Scheduler) gap(tx *world.Tx, t *world.Task, f func(*world.Tx)) {
 	n, k := &taskNote(t).record, tx.Knobs().RegistrationGap
 	tx.Cancel(n.next)
@@ -44,7 +44,7 @@ func (s *Scheduler) gap(tx *world.Tx, t *world.Task, f func(*world.Tx)) {
 	})
 }
 
-// putIn registers what is not registered.
+// registerTask registers a task with each registry of its set that lacks it.
 func (s *Scheduler) putIn(tx *world.Tx, t *world.Task) {
 	taskNote(t).record.made = true
 	for _, e := range t.Set.Enrolled {
@@ -59,7 +59,7 @@ func (s *Scheduler) putIn(tx *world.Tx, t *world.Task) {
 	s.poke(tx, t.Service)
 }
 
-// attributesOf are those that ECS gives an instance (Developer Guide, "Use
+// instanceAttributes returns the attributes that ECS gives an instance (Developer Guide, "Use
 // service discovery to connect Amazon ECS services with DNS names").
 func attributesOf(tx *world.Tx, t *world.Task, r *world.Registry, e world.Enrolment) map[string]string {
 	a := map[string]string{
@@ -84,15 +84,15 @@ func attributesOf(tx *world.Tx, t *world.Task, r *world.Registry, e world.Enrolm
 	return a
 }
 
-// hostOf is the id of the instance that a task of launch type EC2 stands on: there is
-// one in each zone of a cluster.
+// hostID returns the id of the instance that runs a task of launch type EC2. A cluster has one
+// instance in each zone.
 func hostOf(t *world.Task) string {
 	sum := sha256.Sum256([]byte(t.Cluster.Name + " " + t.Zone))
 	return "i-" + hex.EncodeToString(sum[:])[:17]
 }
 
-// takeOut deregisters a task, whoever registered it under its id. It waits for
-// nobody who still has its address.
+// deregisterTask deregisters the instances with the task's id, whoever registered them. It does not
+// wait for callers that still cache the address.
 func (s *Scheduler) takeOut(tx *world.Tx, t *world.Task) {
 	tx.Cancel(taskNote(t).record.next)
 	for _, i := range recordsOf(tx, t) {
@@ -100,7 +100,7 @@ func (s *Scheduler) takeOut(tx *world.Tx, t *world.Task) {
 	}
 }
 
-// recordsOf are the instances of a task that are registered.
+// registeredInstances returns the registered instances of a task.
 func recordsOf(tx *world.Tx, t *world.Task) (all []*world.Instance) {
 	if t.Set == nil {
 		return nil
@@ -115,7 +115,7 @@ func recordsOf(tx *world.Tx, t *world.Task) (all []*world.Instance) {
 	return all
 }
 
-// places is how many of a set's registries are there.
+// countRegistries returns how many of a set's registries exist.
 func places(tx *world.Tx, ts *world.TaskSet) (n int) {
 	for _, e := range ts.Enrolled {
 		if _, ok := tx.Registries.Get(e.Registry); ok {
@@ -125,7 +125,7 @@ func places(tx *world.Tx, ts *world.TaskSet) (n int) {
 	return n
 }
 
-// vouch tells Cloud Map how a task with container health checks is.
+// reportHealth reports the health of a task with container health checks to Cloud Map.
 func (s *Scheduler) vouch(tx *world.Tx, t *world.Task) {
 	if t.Set == nil || len(t.Set.Enrolled) == 0 || !isChecked(t) || t.LastStatus != "RUNNING" {
 		return
@@ -142,8 +142,8 @@ func (s *Scheduler) vouch(tx *world.Tx, t *world.Task) {
 	}
 }
 
-// worstCheck is how the containers are that have a check, the worst of them. Others,
-// which keep a task at UNKNOWN, do not count for Cloud Map.
+// worstCheckedHealth returns the worst health of the containers that have a health check. Other
+// containers keep a task at UNKNOWN; Cloud Map ignores them.
 func worstCheck(t *world.Task) string {
 	health := "HEALTHY"
 	for _, c := range t.Containers {
@@ -164,9 +164,8 @@ func (s *Scheduler) tellRecords(tx *world.Tx, t *world.Task, health string) {
 	}
 }
 
-// isFound reports whether a task that runs is as healthy in Cloud Map as it
-// should be. A record that somebody took out is noticed only with the knob
-// ECSRestoresInstances: AWS does not say.
+// isRegistered reports whether the Cloud Map instances of a running task are HEALTHY. With the
+// setting ECSRestoresInstances a missing instance counts as well; AWS does not document this.
 func isFound(tx *world.Tx, t *world.Task) bool {
 	if t.Set == nil || len(t.Set.Enrolled) == 0 {
 		return true
@@ -183,7 +182,7 @@ func isFound(tx *world.Tx, t *world.Task) bool {
 	return true
 }
 
-// instanceChanged lets the services look again whose tasks are registered there.
+// instanceChanged schedules the service whose task is registered as the instance.
 func (s *Scheduler) instanceChanged(tx *world.Tx, i *world.Instance) {
 	t, ok := tx.Tasks.Get(tx.ARN("ecs", "task/"+i.Attributes["ECS_CLUSTER_NAME"]+"/"+i.ID))
 	if ok && t.Service != nil {
@@ -191,7 +190,7 @@ func (s *Scheduler) instanceChanged(tx *world.Tx, i *world.Instance) {
 	}
 }
 
-// restore puts back the records of running tasks that somebody took out.
+// restoreInstances registers the instances of running tasks again that another actor deregistered.
 func (s *Scheduler) restore(tx *world.Tx, svc *world.Service) {
 	if !tx.Knobs().ECSRestoresInstances {
 		return

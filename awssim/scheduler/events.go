@@ -7,10 +7,10 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// keptEvents is how many events a service shows, the newest first.
+// maxEvents is how many events a service keeps, newest first.
 const keptEvents = 100
 
-// tell adds an event to a service.
+// addEvent adds an event to a service.
 func tell(tx *world.Tx, svc *world.Service, format string, args ...any) {
 	e := world.ServiceEvent{ID: tx.NewUUID("event"), At: tx.Now(), Message: fmt.Sprintf(format, args...)}
 	old := svc.Events[:min(len(svc.Events), keptEvents-1)]
@@ -18,7 +18,7 @@ func tell(tx *world.Tx, svc *world.Service, format string, args ...any) {
 	tx.Log("event", svc.ID(), "%s", e.Message)
 }
 
-// tally counts what is told together at the scheduler's next look.
+// eventCount counts changes that are reported in one event at the scheduler's next turn.
 type tally struct {
 	what, of string
 	n        int
@@ -44,7 +44,7 @@ func countDraining(t *world.Task) {
 	}
 }
 
-// flush tells what was counted since the last look.
+// addCountedEvents adds the events for the changes counted since the last turn.
 func flush(tx *world.Tx, svc *world.Service) {
 	n := serviceNote(svc)
 	for _, c := range n.tally {
@@ -57,7 +57,7 @@ func flush(tx *world.Tx, svc *world.Service) {
 	n.tally = nil
 }
 
-// perEvent is how many tasks one event names.
+// tasksPerEvent is how many tasks one event names.
 const perEvent = 10
 
 func tellStarted(tx *world.Tx, svc *world.Service, tasks []*world.Task) {
@@ -82,8 +82,8 @@ func named(tasks []*world.Task) string {
 	return strings.Join(names, " ")
 }
 
-// tellAstray tells that somebody else took a running task's target away. The
-// scheduler does not put it back.
+// addMissingTargetEvent reports that another actor deregistered a running task's target. The
+// scheduler does not register the target again.
 func tellAstray(tx *world.Tx, t *world.Task, target *world.Target) {
 	if t.Set != nil && t.LastStatus == "RUNNING" && t.DesiredStatus == "RUNNING" {
 		tell(tx, t.Service, "(service %s) task set (%s) (task %s) is not healthy in target-group (%s) due to TARGET IS NOT FOUND",
@@ -91,8 +91,7 @@ func tellAstray(tx *world.Tx, t *world.Task, target *world.Target) {
 	}
 }
 
-// tellRefused tells, once until something changes, that no task can be launched
-// with the role that it should have.
+// addRoleEvent reports that the role of a task cannot be assumed, once until the service changes.
 func tellRefused(tx *world.Tx, t *world.Task, reason string) {
 	if n := setNote(t.Set); !n.refused && strings.HasPrefix(reason, "ECS was unable to assume the role") {
 		n.refused = true

@@ -4,8 +4,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Exited is told when a container whose image is a program of the host ended.
-// An unknown task or container, or one that has stopped, is ignored.
+// ProcessExited records that a container ended whose image is a program of the host. It ignores an
+// unknown task or container and one that has stopped.
 func (s *Scheduler) Exited(tx *world.Tx, taskARN, container string, code int) {
 	t, ok := tx.Tasks.Get(taskARN)
 	if !ok {
@@ -18,8 +18,8 @@ func (s *Scheduler) Exited(tx *world.Tx, taskARN, container string, code int) {
 	}
 }
 
-// Crash ends a running task's essential containers with an exit code, as a
-// fault. A task that does not run is left alone.
+// CrashTask ends a running task's essential containers with an exit code, as a fault. It ignores a
+// task that does not run.
 func (s *Scheduler) Crash(tx *world.Tx, t *world.Task, code int) {
 	for _, c := range t.Containers {
 		if c.Spec.Essential {
@@ -28,8 +28,8 @@ func (s *Scheduler) Crash(tx *world.Tx, t *world.Task, code int) {
 	}
 }
 
-// exit notes that a container ended. The first essential one takes the whole
-// task with it.
+// containerExited records that a container ended. The first essential container that ends stops the
+// whole task.
 func (s *Scheduler) exit(tx *world.Tx, t *world.Task, c *world.Container, code int, reason string) {
 	if c.Status != "RUNNING" {
 		return
@@ -50,8 +50,8 @@ func (s *Scheduler) exit(tx *world.Tx, t *world.Task, c *world.Container, code i
 	}
 }
 
-// fall is the end of a task that stopped by itself. Its targets are found out
-// and taken away a moment later; requests that reach them until then are lost.
+// stopWithoutDrain stops a task that ended by itself or lost its host. Its targets are deregistered
+// after the setting Deactivating; requests sent to them until then are lost.
 func (s *Scheduler) fall(tx *world.Tx, t *world.Task, code, reason string) {
 	if !s.condemn(tx, t, code, reason) {
 		return
@@ -63,7 +63,7 @@ func (s *Scheduler) fall(tx *world.Tx, t *world.Task, code, reason string) {
 	})
 }
 
-// lose takes a task down with the zone that it stands in.
+// stopInLostZone stops a task whose zone is lost.
 func (s *Scheduler) lose(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		if c.Status == "RUNNING" {

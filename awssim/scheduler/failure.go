@@ -4,10 +4,9 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// failed counts a task of a set that could not be placed, never ran, ended
-// before it was healthy or was stopped as sick. failedTasks is no longer counted
-// once a task ran well; the circuit breaker goes on counting, until the end of
-// the rollout.
+// countFailure counts a failed task of a set: one that could not be placed, did not run, ended
+// before it was healthy, or was stopped as unhealthy. failedTasks is not counted after a task was
+// healthy. The circuit breaker counts until the end of the rollout.
 func failed(ts *world.TaskSet) {
 	n := setNote(ts)
 	if !n.proven {
@@ -18,15 +17,14 @@ func failed(ts *world.TaskSet) {
 	}
 }
 
-// exited counts a task whose essential container ended by itself before the task
-// was ever healthy.
+// countExit counts a task whose essential container ended by itself before the task was healthy.
 func exited(tx *world.Tx, t *world.Task) {
 	if t.Set != nil && !taskNote(t).proven && !tx.Knobs().BreakerIgnoresExits {
 		failed(t.Set)
 	}
 }
 
-// ran ends the first stage of the circuit breaker: a task reached RUNNING.
+// noteRunning ends the first stage of the circuit breaker: a task reached RUNNING.
 func ran(t *world.Task) {
 	n := setNote(t.Set)
 	if !n.ran {
@@ -35,7 +33,7 @@ func ran(t *world.Task) {
 	}
 }
 
-// prove notes that a task is healthy for the first time.
+// noteHealthy records that a task is healthy for the first time.
 func prove(t *world.Task) {
 	n := taskNote(t)
 	if n.proven {
@@ -52,8 +50,8 @@ func forgive(ts *world.TaskSet) {
 	}
 }
 
-// unplaced counts a start that no place was found for. A circuit breaker that
-// watches makes the scheduler try again by itself; else it waits for a change.
+// countUnplaced counts a start that could not be placed. With an enabled circuit breaker the
+// scheduler tries again by itself; otherwise it waits for a change.
 func (s *Scheduler) unplaced(tx *world.Tx, ts *world.TaskSet) {
 	tellNoPlace(tx, ts)
 	n, svc := setNote(ts), ts.Service

@@ -8,9 +8,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// isWell reports whether a task is healthy in every check that it has: its
-// targets are healthy, and each container with a health check is HEALTHY. A
-// task without any check is well once it runs.
+// isHealthy reports whether a task passes every check that it has: all its targets are healthy, and
+// each container with a health check is HEALTHY. A task without any check is healthy when it runs.
 func isWell(t *world.Task) bool {
 	if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || taskNote(t).astray {
 		return false
@@ -28,8 +27,8 @@ func isWell(t *world.Task) bool {
 	return true
 }
 
-// isReady is isWell as a rolling update counts it: a task without any check
-// counts only some time after RUNNING. at is when to look again, or zero.
+// isReady reports isHealthy as a rolling update counts it: a task without any check counts only
+// some time after RUNNING. at is when to check again, or zero.
 func isReady(tx *world.Tx, t *world.Task) (ready bool, at time.Time) {
 	if !isWell(t) {
 		return false, at
@@ -53,8 +52,8 @@ func isChecked(t *world.Task) bool {
 	return false
 }
 
-// illness is why a running task must be replaced, or "". During the grace
-// period there is none; at is then when to look again.
+// replaceReason returns why a running task must be replaced, or "". During the grace period it
+// returns "" and the end of the grace period, when to check again.
 func illness(tx *world.Tx, t *world.Task) (reason string, at time.Time) {
 	if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" {
 		return "", at
@@ -81,7 +80,7 @@ func sickTarget(t *world.Task) *world.Target {
 	return nil
 }
 
-// tellIllness tells why a task is stopped.
+// addUnhealthyEvent reports why a task is stopped.
 func tellIllness(tx *world.Tx, t *world.Task) {
 	svc := t.Service
 	if x := sickTarget(t); x != nil {
@@ -92,7 +91,7 @@ func tellIllness(tx *world.Tx, t *world.Task) {
 	tell(tx, svc, "(service %s) (task %s) failed container health checks.", svc.Name, t.ID)
 }
 
-// beginChecks starts the containers' own health checks.
+// startContainerChecks starts the containers' own health checks.
 func (s *Scheduler) beginChecks(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		if c.Spec.Health != nil {
@@ -101,10 +100,10 @@ func (s *Scheduler) beginChecks(tx *world.Tx, t *world.Task) {
 	}
 }
 
-// lookAhead finds the next check that changes a container's health and waits
-// for it: with a modelled image the answers are known beforehand, so a
-// container whose health stays as it is costs nothing. k is the number of the
-// last check, fails how many failed in a row up to it.
+// scheduleNextCheck finds the next check that changes a container's health and schedules it. The
+// answers of a modelled image are known in advance, so a container whose health does not change
+// costs nothing. k is the number of the last check; fails is how many checks in a row failed up to
+// it.
 func (s *Scheduler) lookAhead(tx *world.Tx, t *world.Task, c *world.Container, k, fails int) {
 	h, b := c.Spec.Health, c.Behaviour
 	every := h.Interval
@@ -148,8 +147,8 @@ func (s *Scheduler) judge(tx *world.Tx, t *world.Task, c *world.Container, healt
 	s.lookAhead(tx, t, c, k, fails)
 }
 
-// worst is the health of a task: the worst of its essential containers, in the
-// order UNHEALTHY, UNKNOWN, HEALTHY.
+// taskHealth returns the worst health of a task's essential containers, in the order UNHEALTHY,
+// UNKNOWN, HEALTHY.
 func worst(t *world.Task) string {
 	health := "HEALTHY"
 	for _, c := range t.Containers {

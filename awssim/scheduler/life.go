@@ -10,13 +10,13 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Launch says what task to start. Set and Service are nil for a standalone task.
+// Launch describes a task to start. Set and Service are nil for a standalone task.
 type Launch struct {
 	Cluster    *world.Cluster
 	Service    *world.Service
 	Set        *world.TaskSet
 	Definition *world.TaskDefinition
-	// Containers replace those of the definition, where a caller overrides them.
+	// Containers replaces the containers of the definition if a caller overrides them.
 	Containers []world.ContainerSpec
 	Group      string
 	StartedBy  string
@@ -25,7 +25,7 @@ type Launch struct {
 	Doc        any
 }
 
-// Start makes a task in PROVISIONING and lets it live.
+// StartTask creates a task in PROVISIONING and schedules its next step.
 func (s *Scheduler) Start(tx *world.Tx, l Launch) *world.Task {
 	id := tx.NewHex("task", 32)
 	t := &world.Task{
@@ -55,7 +55,7 @@ func (s *Scheduler) Start(tx *world.Tx, l Launch) *world.Task {
 	return t
 }
 
-// later runs the next step of a task's life after a delay drawn for it.
+// scheduleStep runs the next step of a task after a random delay.
 func (s *Scheduler) later(tx *world.Tx, t *world.Task, r world.Range, purpose string, f func(*world.Tx, *world.Task)) {
 	s.after(tx, t, tx.Between(r.Min, r.Max, purpose, t.ID, 0), f)
 }
@@ -91,7 +91,7 @@ func (s *Scheduler) activate(tx *world.Tx, t *world.Task) {
 	s.after(tx, t, tx.Between(k.Min, k.Max, "activating", t.ID, 0)+slowest+slowness(tx, t), s.run)
 }
 
-// slowness is what the world's troubles add to the start of a task.
+// extraStartDelay returns the delay that the active faults add to a task's start.
 func slowness(tx *world.Tx, t *world.Task) (d time.Duration) {
 	name := strings.TrimPrefix(t.Group, "service:")
 	for _, x := range tx.Troubles.SlowStart {
@@ -102,9 +102,9 @@ func slowness(tx *world.Tx, t *world.Task) (d time.Duration) {
 	return d
 }
 
-// run is the step to RUNNING: containers start, targets are registered. AWS's
-// lifecycle page registers in ACTIVATING, published logs show it after RUNNING;
-// this follows the logs.
+// runTask moves a task to RUNNING: containers start, targets are registered. AWS's lifecycle page
+// says that targets are registered in ACTIVATING; published logs show it after RUNNING. The code
+// follows the logs.
 func (s *Scheduler) run(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		if c.Behaviour.NoBoot != "" {
@@ -135,8 +135,8 @@ func (s *Scheduler) run(tx *world.Tx, t *world.Task) {
 	s.beginChecks(tx, t)
 }
 
-// noLog is why a container's log driver cannot be started, in AWS's words: its log
-// group does not exist, and is not to be made.
+// logDriverError returns why a container's log driver cannot start, in AWS's words: its log group
+// does not exist and may not be created. It returns "" if the driver can start.
 func noLog(tx *world.Tx, t *world.Task, c *world.Container) string {
 	if tx.Knobs().StartsWithoutLogGroup || !tx.LacksLogGroup(c.Spec.Log) {
 		return ""
@@ -170,13 +170,13 @@ func (s *Scheduler) scheduleCrash(tx *world.Tx, t *world.Task, c *world.Containe
 	}
 }
 
-// scripted reports whether the exit of a container follows from its behaviour;
-// else a process of the host tells it (see [Scheduler.Exited]).
+// hasModelledExit reports whether a container's exit follows from its behaviour. Otherwise a
+// process of the host reports the exit (see [Scheduler.ProcessExited]).
 func scripted(tx *world.Tx, c *world.Container) bool {
 	return len(c.Behaviour.Command) == 0 || !tx.Listening()
 }
 
-// register puts the task into the target groups of its set.
+// registerTargets registers the task in the target groups of its set.
 func (s *Scheduler) register(tx *world.Tx, t *world.Task) {
 	if t.Set == nil {
 		return
@@ -195,8 +195,8 @@ func (s *Scheduler) register(tx *world.Tx, t *world.Task) {
 	}
 }
 
-// stopTimeout is how long a container has between SIGTERM and SIGKILL: 30 s by
-// default, 120 s at most on Fargate.
+// stopTimeout returns the time between a container's SIGTERM and SIGKILL: 30 s by default, at most
+// 120 s on Fargate.
 func stopTimeout(t *world.Task, c *world.Container) time.Duration {
 	d := c.Spec.StopTimeout
 	if d <= 0 {

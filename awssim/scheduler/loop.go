@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// poke makes the scheduler look at a service one turn of its loop from now,
-// unless it will look sooner.
+// scheduleReconcile schedules the reconciliation of a service one loop turn from now, unless an
+// earlier one is scheduled.
 func (s *Scheduler) poke(tx *world.Tx, svc *world.Service) {
 	if svc.Status == "INACTIVE" {
 		return
@@ -25,14 +25,14 @@ func (s *Scheduler) pokeAt(tx *world.Tx, svc *world.Service, at time.Time) {
 	n.loop = tx.At(at, func(tx *world.Tx) { s.look(tx, svc) })
 }
 
-// look is one turn of the scheduler's loop for one service.
+// reconcileService is one turn of the scheduler's loop for one service.
 func (s *Scheduler) look(tx *world.Tx, svc *world.Service) {
 	if svc.Status == "INACTIVE" {
 		return
 	}
 	serviceNote(svc).loops++
 	flush(tx, svc)
-	defer s.restore(tx, svc) // what was missing has been seen
+	defer s.restore(tx, svc) // after the turn has counted missing instances
 	if svc.Controller == "ECS" && svc.Status == "ACTIVE" {
 		s.turn(tx, svc)
 		return
@@ -43,16 +43,16 @@ func (s *Scheduler) look(tx *world.Tx, svc *world.Service) {
 	s.reap(tx, svc)
 }
 
-// census is who is in a task set.
+// taskCount groups the tasks of a task set.
 type census struct {
-	live []*world.Task // wanted: desired status RUNNING
-	sick []*world.Task // of them, to be replaced
-	why  []string      // for each sick one
-	fit  []*world.Task // live and not sick
-	well int           // fit and healthy in every check
+	live []*world.Task // desired status RUNNING
+	sick []*world.Task // wanted tasks that must be replaced
+	why  []string      // one for each unhealthy task
+	fit  []*world.Task // wanted and not unhealthy
+	well int           // usable and healthy in every check
 }
 
-// count takes the census of a set and notes when a grace period ends.
+// countTasks groups the tasks of a set. It schedules a turn at the end of a grace period.
 func (s *Scheduler) count(tx *world.Tx, ts *world.TaskSet) (c census) {
 	for _, t := range ts.Tasks {
 		if t.DesiredStatus != "RUNNING" {
@@ -75,8 +75,8 @@ func (s *Scheduler) count(tx *world.Tx, ts *world.TaskSet) (c census) {
 	return c
 }
 
-// keep holds a task set at its computed desired count: what died or is sick is
-// replaced, what is too many is stopped.
+// reconcileSet keeps a task set at its computed desired count: it replaces stopped and unhealthy
+// tasks and stops surplus ones.
 func (s *Scheduler) keep(tx *world.Tx, ts *world.TaskSet) {
 	c := s.count(tx, ts)
 	want := ts.Computed
@@ -88,10 +88,9 @@ func (s *Scheduler) keep(tx *world.Tx, ts *world.TaskSet) {
 	s.assess(tx, ts)
 }
 
-// replace starts what is missing. A sick task goes when its replacement is
-// well, or at once where the maximum leaves no room to start one beside it
-// (Developer Guide: "the scheduler starts the replacement first when
-// maximumPercent allows").
+// replaceMissing starts the missing tasks. An unhealthy task is stopped when its replacement is
+// healthy. If the maximum leaves no capacity for the replacement, the task is stopped immediately
+// (Developer Guide: "the scheduler starts the replacement first when maximumPercent allows").
 func (s *Scheduler) replace(tx *world.Tx, ts *world.TaskSet, c census, want, room int) {
 	missing := max(want-len(c.fit), 0)
 	leave := len(c.sick)
@@ -104,7 +103,7 @@ func (s *Scheduler) replace(tx *world.Tx, ts *world.TaskSet, c census, want, roo
 	s.launch(tx, ts, min(missing, max(room, 0)+leave))
 }
 
-// dismiss stops a sick task.
+// stopUnhealthy stops an unhealthy task.
 func (s *Scheduler) dismiss(tx *world.Tx, ts *world.TaskSet, t *world.Task, why string) {
 	tellIllness(tx, t)
 	failed(ts)
@@ -119,7 +118,7 @@ func (s *Scheduler) scaleIn(tx *world.Tx, ts *world.TaskSet, tasks []*world.Task
 	tellStopped(tx, ts.Service, tasks)
 }
 
-// assess judges a task set's stability.
+// updateStability sets a task set's stability.
 func (s *Scheduler) assess(tx *world.Tx, ts *world.TaskSet) {
 	status := "STABILIZING"
 	if ts.Status != "DRAINING" && isSteady(tx, ts) {
@@ -136,7 +135,7 @@ func (s *Scheduler) assess(tx *world.Tx, ts *world.TaskSet) {
 	}
 }
 
-// isSteady: as many tasks run as should, none is on its way, each is healthy
+// isSteady reports whether the computed number of tasks runs, none is starting, and each is healthy
 // (API Reference, TaskSet, stabilityStatus).
 func isSteady(tx *world.Tx, ts *world.TaskSet) bool {
 	running := 0
@@ -154,7 +153,7 @@ func isSteady(tx *world.Tx, ts *world.TaskSet) bool {
 	return running == ts.Computed
 }
 
-// reap takes away drained task sets, and ends a service that drains.
+// deleteDrained deletes drained task sets, and ends a draining service.
 func (s *Scheduler) reap(tx *world.Tx, svc *world.Service) {
 	if svc.Status == "DRAINING" {
 		s.end(tx, svc)
@@ -178,8 +177,8 @@ func vanish(tx *world.Tx, ts *world.TaskSet) {
 	tx.Changed(world.TaskSetChanged, ts)
 }
 
-// end makes a draining service INACTIVE once all its tasks are stopping or
-// stopped. It stays describable for a while.
+// endDrainedService makes a draining service INACTIVE once all its tasks are stopping or stopped.
+// Describe calls return it for some time.
 func (s *Scheduler) end(tx *world.Tx, svc *world.Service) {
 	for _, ts := range svc.TaskSets {
 		for _, t := range ts.Tasks {
@@ -202,8 +201,8 @@ func (s *Scheduler) end(tx *world.Tx, svc *world.Service) {
 	})
 }
 
-// setStability sets a task set's stability, and shows it after a moment (knob
-// StabilityLag). The newest one is shown in whatever order they arrive.
+// setStability sets a task set's stability; the API returns it after the setting StabilityLag.
+// Several pending changes may take effect out of order; the newest one wins.
 func setStability(tx *world.Tx, ts *world.TaskSet, status string) {
 	n, k := setNote(ts), tx.Knobs().StabilityLag
 	ts.Stability = status

@@ -6,47 +6,47 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// serviceNotes are the scheduler's notes on a service.
+// serviceState is the scheduler's private state of a service.
 type serviceNotes struct {
-	loop   world.Event // when it looks at the service next
+	loop   world.Event // the next loop turn for the service
 	loops  int
-	tally  []tally // what happened since the last look, told together
-	steady bool    // the steady state has been told (controller ECS)
-	stuck  bool    // that a deployment cannot move has been told
+	tally  []tally // changes since the last turn, reported together
+	steady bool    // the steady state was reported (controller ECS)
+	stuck  bool    // a deployment that cannot continue was reported
 	starts allowance
 
 	// Of controller ECS:
 	rules    Rules
 	rollouts []*Rollout     // oldest first
-	failing  *world.TaskSet // rolled back from, to be marked FAILED at the next look
+	failing  *world.TaskSet // rolled back; set to FAILED at the next turn
 	failure  string         // why
 }
 
-// setNotes are its notes on a task set.
+// setState is the scheduler's private state of a task set.
 type setNotes struct {
 	failed   int       // rounds of starts in a row that failed before RUNNING
-	epoch    int       // grows with each round and each success; tasks carry it
-	heldTill time.Time // no start before
-	noPlace  bool      // that no task can be placed has been told
-	impaired bool      // that tasks do not start has been told
-	refused  bool      // that a role cannot be assumed has been told
-	unplaced int       // attempts in a row that found no place
+	epoch    int       // increases with each round and each success; tasks store it
+	heldTill time.Time // starts wait until then
+	noPlace  bool      // the lack of capacity was reported
+	impaired bool      // starts that keep failing were reported
+	refused  bool      // a role that cannot be assumed was reported
+	unplaced int       // attempts in a row that could not be placed
 
-	failures int  // that the circuit breaker has counted
+	failures int  // counted by the circuit breaker
 	ran      bool // a task reached RUNNING: the circuit breaker's second stage
 	proven   bool // a task was healthy
 
-	judged, shown int // judgements of its stability, and the newest one that is shown
+	judged, shown int // number of stability changes, and the newest one that the API returns
 }
 
-// taskNotes are its notes on a task.
+// taskState is the scheduler's private state of a task.
 type taskNotes struct {
-	next     world.Event // the next step of its life
+	next     world.Event // the next step of its lifecycle
 	targets  []*world.Target
-	astray   bool // a target group of its set is not there
-	draining bool // waits for its targets to be gone
+	astray   bool // a target group of its set does not exist
+	draining bool // waits until its targets are drained
 	proven   bool // was healthy once
-	epoch    int  // its set's when it was started
+	epoch    int  // epoch of its set when it was started
 	record   record
 }
 

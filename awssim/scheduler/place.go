@@ -4,9 +4,9 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Place chooses the subnet of the next task: one whose zone has the fewest of
-// the tasks counted in perZone, the earliest of those; nil if none can take a
-// task now. Zones that are lost and clusters without capacity take none.
+// ChooseSubnet returns the subnet of the next task: the first whose zone has the fewest tasks in
+// perZone. It returns nil if no subnet can take a task now. Lost zones and clusters without
+// capacity take none.
 func Place(tx *world.Tx, cluster string, subnets []string, perZone map[string]int) *world.Subnet {
 	if noCapacity(tx, cluster) {
 		return nil
@@ -28,7 +28,7 @@ func noCapacity(tx *world.Tx, cluster string) bool {
 	return tx.Troubles.NoCapacity["*"] || tx.Troubles.NoCapacity[cluster]
 }
 
-// launch starts n tasks of a set, as far as they can be placed now.
+// launchTasks starts up to n tasks of a set, as many as can be placed now.
 func (s *Scheduler) launch(tx *world.Tx, ts *world.TaskSet, n int) (started int) {
 	note, svc := setNote(ts), ts.Service
 	if n <= 0 {
@@ -69,7 +69,7 @@ func (s *Scheduler) startIn(tx *world.Tx, ts *world.TaskSet, sub *world.Subnet) 
 	return t
 }
 
-// zonesOf counts a set's tasks that are to stay, by zone.
+// countByZone counts the tasks of a set with desired status RUNNING, by zone.
 func zonesOf(ts *world.TaskSet) map[string]int {
 	n := map[string]int{}
 	for _, t := range ts.Tasks {
@@ -87,9 +87,8 @@ func tellNoPlace(tx *world.Tx, ts *world.TaskSet) {
 	}
 }
 
-// surplus chooses n of the tasks to stop: those that do not run yet first, then
-// those that are not well, then from the zone with the most tasks, each time
-// the youngest.
+// chooseSurplus returns n of the tasks to stop. Order: tasks that do not run yet, tasks that are
+// not healthy, tasks of the zone with the most tasks. Within each step the youngest comes first.
 func surplus(tasks []*world.Task, n int) []*world.Task {
 	var chosen, well []*world.Task
 	for _, want := range []func(*world.Task) bool{

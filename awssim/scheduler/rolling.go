@@ -4,7 +4,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// supersede makes ts the PRIMARY deployment of a service with controller ECS.
+// startDeployment makes ts the PRIMARY deployment of a service with controller ECS.
 func (s *Scheduler) supersede(tx *world.Tx, ts *world.TaskSet) {
 	svc := ts.Service
 	latest(svc).overtaken(tx)
@@ -16,7 +16,7 @@ func (s *Scheduler) supersede(tx *world.Tx, ts *world.TaskSet) {
 	tx.Log("task set", ts.ID, "created in %s, %s", svc.ID(), ts.Status)
 }
 
-// stepDown makes the PRIMARY deployment one among the ACTIVE ones.
+// demotePrimary sets the PRIMARY deployment to ACTIVE.
 func (s *Scheduler) stepDown(tx *world.Tx, svc *world.Service) {
 	if old := svc.Primary(); old != nil {
 		old.Status, old.UpdatedAt = "ACTIVE", tx.Now()
@@ -24,7 +24,7 @@ func (s *Scheduler) stepDown(tx *world.Tx, svc *world.Service) {
 	}
 }
 
-// stepUp makes a deployment PRIMARY, with nothing counted against it.
+// makePrimary makes a deployment PRIMARY and clears its failure counts.
 func (s *Scheduler) stepUp(tx *world.Tx, ts *world.TaskSet, reason string) {
 	n, note := serviceNote(ts.Service), setNote(ts)
 	n.steady, n.stuck = false, false
@@ -36,18 +36,18 @@ func (s *Scheduler) stepUp(tx *world.Tx, ts *world.TaskSet, reason string) {
 
 func inProgress(ts *world.TaskSet) string { return "ECS deployment " + ts.ID + " in progress." }
 
-// stock is what a rolling update decides from.
+// rollingState holds the inputs of one step of a rolling update.
 type stock struct {
 	primary      *world.TaskSet
 	in           census // the primary's tasks
 	old          []*world.Task
 	oldSets      []*world.TaskSet
-	live, ready  int // of all deployments
+	live, ready  int // tasks of all deployments
 	moving       bool
 	upper, lower int
 }
 
-// turn is one turn of the scheduler's loop for a service with controller ECS.
+// reconcileRolling is one turn of the scheduler's loop for a service with controller ECS.
 func (s *Scheduler) turn(tx *world.Tx, svc *world.Service) {
 	primary, r := svc.Primary(), latest(svc)
 	if primary == nil || r == nil {
@@ -69,8 +69,8 @@ func (s *Scheduler) turn(tx *world.Tx, svc *world.Service) {
 	}
 }
 
-// stand leaves a failed deployment as it is: it launches nothing, and only a
-// lower desired count is followed.
+// scaleInFailed keeps a failed deployment as it is: it starts no tasks and only follows a lower
+// desired count.
 func (s *Scheduler) stand(tx *world.Tx, svc *world.Service) {
 	for _, ts := range svc.TaskSets {
 		c := s.count(tx, ts)
@@ -81,10 +81,9 @@ func (s *Scheduler) stand(tx *world.Tx, svc *world.Service) {
 	vanishEmpty(tx, svc)
 }
 
-// roll takes a rolling update further: within minimumHealthyPercent (rounded up)
-// and maximumPercent (rounded down; stopping tasks do not count) it stops old
-// tasks, starts new ones and replaces what fell (Developer Guide, "Deploy Amazon
-// ECS services by replacing tasks").
+// advanceRollout continues a rolling update. It stops old tasks, starts new ones and replaces
+// stopped ones, between minimumHealthyPercent (rounded up) and maximumPercent (rounded down).
+// Stopping tasks do not count (Developer Guide, "Deploy Amazon ECS services by replacing tasks").
 func (s *Scheduler) roll(tx *world.Tx, svc *world.Service, primary *world.TaskSet, r *Rollout) stock {
 	st := s.survey(tx, svc, primary)
 	stopped := s.stopOld(tx, svc, st)
@@ -134,9 +133,9 @@ func (s *Scheduler) surveyTask(tx *world.Tx, st *stock, t *world.Task) {
 	}
 }
 
-// stopOld stops tasks of former deployments: those that serve nobody at once,
-// others as far as enough ready ones remain. Before an early success that
-// defers the cleaning up, no more are stopped than must make room.
+// stopOldTasks stops tasks of old deployments. Tasks that are not healthy are stopped immediately,
+// others as long as enough ready tasks remain. If cleanup is deferred until an early success, it
+// stops only as many as must free capacity.
 func (s *Scheduler) stopOld(tx *world.Tx, svc *world.Service, st stock) (stopped int) {
 	budget := max(st.ready-st.lower, 0)
 	if defers(svc, st.primary) {
@@ -180,7 +179,7 @@ func (s *Scheduler) readyIn(tx *world.Tx, ts *world.TaskSet) int {
 	})
 }
 
-// defers reports whether former tasks stay until the success is declared.
+// defersCleanup reports whether old tasks stay until the early success.
 func defers(svc *world.Service, primary *world.TaskSet) bool {
 	e := serviceNote(svc).rules.Early
 	return e.Enable && e.Deferred && primary.RolloutState == "IN_PROGRESS" && latest(svc).Back == nil

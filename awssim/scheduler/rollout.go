@@ -6,48 +6,47 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Rollout is a service deployment: one attempt to bring a service with
-// controller ECS to a revision, its rollback included. It outlives its tasks,
-// not its service.
+// Rollout is a service deployment: one attempt to deploy a revision of a service with controller
+// ECS, including its rollback. It exists longer than its tasks, and at most as long as its service.
 type Rollout struct {
 	ID      string           // 21 characters
-	Target  *world.TaskSet   // the deployment that brings the revision
-	Sources []*world.TaskSet // those that had tasks when it began
+	Target  *world.TaskSet   // the deployment of the revision
+	Sources []*world.TaskSet // deployments that had tasks when it began
 	Status  string           // as the API writes it: PENDING, IN_PROGRESS, …
 	Reason  string
 	Back    *Rollback // nil unless it is rolled back
-	Doc     any       // the room's
+	Doc     any       // private data of the ECS API
 
 	CreatedAt, StartedAt, FinishedAt, StoppedAt, UpdatedAt time.Time
 
 	service   *world.Service
-	opened    bool     // the circuit breaker
+	opened    bool     // the circuit breaker has opened
 	raised    []string // alarms that ended it
 	ignored   []string // alarms that were raised before it began
 	watching  bool     // its first task has started
 	bakesTill time.Time
-	breaker   Monitor // as it was at the end
+	breaker   Monitor // state at the end
 	alarms    Monitor
 }
 
-// Rollback is what a rollout goes back to.
+// Rollback is the rollback of a rollout.
 type Rollback struct {
 	To     *world.TaskSet
 	At     time.Time
 	Reason string
 }
 
-// Monitor is what watches a rollout, as DescribeServiceDeployments shows it.
+// Monitor is a monitor of a rollout, as DescribeServiceDeployments returns it.
 type Monitor struct {
 	Status           string // DISABLED, MONITORING, MONITORING_COMPLETE, TRIGGERED
 	Count, Threshold int    // of the circuit breaker
 	Raised           []string
 }
 
-// Service is the service that is rolled out.
+// Service returns the service of the rollout.
 func (r *Rollout) Service() *world.Service { return r.service }
 
-// Ended reports whether nothing more will come of it.
+// HasEnded reports whether the rollout has ended.
 func (r *Rollout) Ended() bool {
 	switch r.Status {
 	case "SUCCESSFUL", "STOPPED", "ROLLBACK_SUCCESSFUL", "ROLLBACK_FAILED":
@@ -56,10 +55,10 @@ func (r *Rollout) Ended() bool {
 	return false
 }
 
-// moves reports whether it is the one that the scheduler works on.
+// isActive reports whether the scheduler still works on the rollout.
 func (r *Rollout) moves() bool { return !r.Ended() && r.Status != "STOP_REQUESTED" }
 
-// goal is the deployment that it brings forward now.
+// currentTarget returns the deployment that the rollout deploys now.
 func (r *Rollout) goal() *world.TaskSet {
 	if r.Back != nil {
 		return r.Back.To
@@ -67,7 +66,7 @@ func (r *Rollout) goal() *world.TaskSet {
 	return r.Target
 }
 
-// Breaker is the circuit breaker as it stands.
+// Breaker returns the state of the circuit breaker.
 func (r *Rollout) Breaker() Monitor {
 	if r.Ended() {
 		return r.breaker
@@ -83,7 +82,7 @@ func (r *Rollout) Breaker() Monitor {
 	return m
 }
 
-// Alarms are the alarms as they stand.
+// Alarms returns the state of the alarms.
 func (r *Rollout) Alarms() Monitor {
 	if r.Ended() {
 		return r.alarms
@@ -98,10 +97,10 @@ func (r *Rollout) Alarms() Monitor {
 	return m
 }
 
-// Rollouts are a service's rollouts, oldest first. The list must not be changed.
+// Rollouts returns a service's rollouts, oldest first. Do not change the list.
 func (s *Scheduler) Rollouts(svc *world.Service) []*Rollout { return serviceNote(svc).rollouts }
 
-// latest is a service's newest rollout, or nil.
+// latestRollout returns a service's newest rollout, or nil.
 func latest(svc *world.Service) *Rollout {
 	all := serviceNote(svc).rollouts
 	if len(all) == 0 {
@@ -110,11 +109,11 @@ func latest(svc *world.Service) *Rollout {
 	return all[len(all)-1]
 }
 
-// kept is how long rollouts are described (Developer Guide, "View service
+// rolloutRetention is how long describe calls return rollouts (Developer Guide, "View service
 // history using Amazon ECS service deployments").
 const kept = 90 * 24 * time.Hour
 
-// open adds a rollout for a deployment that has just become PRIMARY.
+// openRollout adds a rollout for a deployment that has just become PRIMARY.
 func open(tx *world.Tx, ts *world.TaskSet) *Rollout {
 	svc := ts.Service
 	n := serviceNote(svc)
@@ -137,7 +136,7 @@ func open(tx *world.Tx, ts *world.TaskSet) *Rollout {
 	return r
 }
 
-// turn moves a rollout to another status.
+// setStatus moves a rollout to another status.
 func (r *Rollout) turn(tx *world.Tx, status, reason string) {
 	if r.Ended() || r.Status == status {
 		return
@@ -163,7 +162,7 @@ func over(m Monitor) Monitor {
 	return m
 }
 
-// begin notes the first turn of the scheduler on a rollout.
+// startRollout records the scheduler's first turn for a rollout.
 func (r *Rollout) begin(tx *world.Tx) {
 	if r.Status == "PENDING" {
 		r.turn(tx, "IN_PROGRESS", "")
@@ -173,15 +172,15 @@ func (r *Rollout) begin(tx *world.Tx) {
 	}
 }
 
-// overtaken: a newer deployment was made. The rollout is STOPPED when its tasks
-// are gone.
+// stopSuperseded requests the stop of a rollout because a newer deployment was created. The rollout
+// is STOPPED when its tasks are stopped.
 func (r *Rollout) overtaken(tx *world.Tx) {
 	if r != nil && r.moves() {
 		r.turn(tx, "STOP_REQUESTED", "Service deployment stopped because a newer service deployment was created.")
 	}
 }
 
-// left is told when a deployment has no tasks any more and is gone.
+// stopEmptyRollout sets the rollout of a deleted deployment to STOPPED if its stop was requested.
 func left(tx *world.Tx, ts *world.TaskSet) {
 	for _, r := range serviceNote(ts.Service).rollouts {
 		if r.Status == "STOP_REQUESTED" && r.goal() == ts {

@@ -6,13 +6,13 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Rules are how the deployments of a service with controller ECS are judged. A
-// change counts at once, for the deployment under way too.
+// Rules say when a deployment of a service with controller ECS succeeds or fails. A change takes
+// effect immediately, also for the running deployment.
 type Rules struct {
 	Breaker Breaker
 	Alarms  Alarms
-	// Bake is how long a deployment is watched once its tasks serve and the former
-	// ones are gone; 0 leaves it to the alarms.
+	// Bake is how long a deployment is monitored after its tasks run and the old ones are stopped.
+	// 0: the alarms determine it.
 	Bake  time.Duration
 	Early Early
 }
@@ -20,7 +20,7 @@ type Rules struct {
 // Breaker is the deployment circuit breaker.
 type Breaker struct {
 	Enable, Rollback bool
-	Cumulative       bool   // a healthy task does not set the count back
+	Cumulative       bool   // a healthy task does not reset the count
 	Type             string // BOUNDED_PERCENT ("" too), UNBOUNDED_PERCENT, COUNT
 	Value            int    // percent or tasks; 0 is 50 percent
 }
@@ -35,7 +35,7 @@ type Alarms struct {
 type Early struct {
 	Enable         bool
 	HealthyPercent int  // of the desired count
-	Deferred       bool // former tasks are taken away after the success
+	Deferred       bool // old tasks are stopped after the success
 }
 
 const (
@@ -43,9 +43,9 @@ const (
 	mostFailures   = 200
 )
 
-// Threshold is how many failures open the circuit breaker at a desired count:
-// the half of it by default, rounded up, from 3 to 200 (Developer Guide, "How
-// the Amazon ECS deployment circuit breaker detects failures").
+// Threshold returns how many failures open the circuit breaker: by default half of the desired
+// count, rounded up, from 3 to 200 (Developer Guide, "How the Amazon ECS deployment circuit breaker
+// detects failures").
 func (b Breaker) Threshold(desired int) int {
 	value := b.Value
 	if value == 0 {
@@ -61,13 +61,13 @@ func (b Breaker) Threshold(desired int) int {
 	return min(max(share, fewestFailures), mostFailures)
 }
 
-// enough is how many healthy tasks make an early success: at least one, unless
-// none is wanted.
+// requiredTasks returns how many healthy tasks make an early success: at least one, unless the
+// desired count is 0.
 func (e Early) enough(desired int) int {
 	return min(max(floor(desired, e.HealthyPercent), 1), desired)
 }
 
-// SetRules sets how a service's deployments are judged.
+// SetRules sets the rules of a service's deployments.
 func (s *Scheduler) SetRules(tx *world.Tx, svc *world.Service, r Rules) {
 	serviceNote(svc).rules = r
 	tx.Changed(world.ServiceChanged, svc)

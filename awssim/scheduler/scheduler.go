@@ -1,24 +1,21 @@
-// Package scheduler is what Amazon ECS does by itself: it starts the tasks that
-// services and task sets should have, moves every task through its life,
-// registers it with its target groups and takes it out again, replaces what
-// died or is sick, judges stability, and replaces tasks revision by revision
-// where the deployment controller is ECS.
+// Package scheduler simulates what Amazon ECS does by itself. It starts the tasks of services and
+// task sets and moves every task through its lifecycle. It registers tasks with their target groups
+// and deregisters them, and replaces stopped and unhealthy tasks. It determines stability, and runs
+// rolling updates with the deployment controller ECS.
 //
-// It is a law over [world]: it holds no state of its own but the notes that it
-// leaves on services, task sets and tasks, it answers to changes of facts, and
-// between changes it has nothing due. It knows no API and no SDK; the ecs room
-// calls its verbs. It never moves traffic: what a target group does with a
-// target is the balancer's law, and the scheduler only waits for it.
+// The package is a controller of [world]. Its only state is private state on services, task sets
+// and tasks. It reacts to changes of resources; between changes it has no due event. It knows no
+// API and no SDK; package ecs calls its exported methods. It never moves traffic: the balancer
+// decides what a target group does with a target, and the scheduler only waits for it.
 //
-// A rolling update is a [Rollout]: judged by [Rules] (circuit breaker, alarms,
-// bake time, early success), cut off and rolled back where they say so.
+// A rolling update is a [Rollout]. Its [Rules] (circuit breaker, alarms, bake time, early success)
+// decide whether it fails and is rolled back.
 //
-// It does not simulate the native progressive strategies, daemons and container
-// instances.
+// The package does not simulate the native progressive strategies, daemons and container instances.
 //
-// Start reading at [New] and watch in this file, then life.go (how a task
-// starts), stop.go (how it ends), loop.go (what a service needs), rolling.go and
-// cutoff.go (how a service gets to another revision, or back).
+// Start reading at [New] and handleChange in this file. Then read life.go (how a task starts),
+// stop.go (how it stops) and loop.go (what a service needs). rolling.go and cutoff.go replace a
+// revision, or roll it back.
 package scheduler
 
 import (
@@ -27,11 +24,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Scheduler is the law. It may be shared; its methods run inside a step.
+// Scheduler is the controller. It may be shared; its methods run inside a step.
 type Scheduler struct{}
 
-// New makes the scheduler of a world and lets it watch. Call it once per world,
-// before the first step.
+// New creates the scheduler of a world and registers its watcher. Call it once per world, before
+// the first step.
 func New(w *world.World) *Scheduler {
 	s := &Scheduler{}
 	w.Watch(s.watch)
@@ -63,7 +60,7 @@ func (s *Scheduler) watch(tx *world.Tx, c world.Change) {
 	}
 }
 
-// taskChanged wakes the service at the statuses that it acts on.
+// taskChanged schedules the service when its task has a status that the scheduler acts on.
 func (s *Scheduler) taskChanged(tx *world.Tx, t *world.Task) {
 	if t.Service == nil {
 		return
@@ -92,7 +89,7 @@ func (s *Scheduler) targetChanged(tx *world.Tx, target *world.Target) {
 	}
 }
 
-// groupChanged lets go of tasks that wait for the drain of a deleted group.
+// groupChanged continues tasks that wait for the drain of a deleted target group.
 func (s *Scheduler) groupChanged(tx *world.Tx, g *world.TargetGroup) {
 	if _, ok := tx.TargetGroups.Get(g.ARN); ok {
 		return
@@ -104,8 +101,7 @@ func (s *Scheduler) groupChanged(tx *world.Tx, g *world.TargetGroup) {
 	}
 }
 
-// troubleChanged kills what stands in lost zones and lets every service look
-// again: capacity may be back.
+// faultsChanged stops the tasks in lost zones and schedules every service: capacity may be back.
 func (s *Scheduler) troubleChanged(tx *world.Tx) {
 	for _, t := range tx.Tasks.Values() {
 		if t.LastStatus != "STOPPED" && tx.Troubles.ZonesLost[t.Zone] {
@@ -120,7 +116,7 @@ func (s *Scheduler) troubleChanged(tx *world.Tx) {
 	}
 }
 
-// tryPlaces lets starts that found no place be tried again at once.
+// retryPlacement allows an immediate retry of starts that could not be placed.
 func tryPlaces(svc *world.Service) {
 	for _, ts := range svc.TaskSets {
 		if n := setNote(ts); n.noPlace {

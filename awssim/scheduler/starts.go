@@ -6,14 +6,14 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// allowance is a token bucket of task starts.
+// startBudget is a token bucket of task starts.
 type allowance struct {
 	tokens float64
 	at     time.Time
 	used   bool
 }
 
-// fill refills an allowance: at most size, rate of them in a second.
+// refill refills a budget at rate tokens per second, up to size.
 func (a *allowance) fill(now time.Time, size, rate float64) {
 	if !a.used {
 		*a = allowance{size, now, true}
@@ -21,15 +21,15 @@ func (a *allowance) fill(now time.Time, size, rate float64) {
 	a.tokens, a.at = min(size, a.tokens+now.Sub(a.at).Seconds()*rate), now
 }
 
-// startsOfAccount are the starts on Fargate that an account has left.
+// accountStarts is an account's remaining starts on Fargate.
 type startsOfAccount struct{ fargate allowance }
 
-// fargateBurst is how many seconds' worth of starts Fargate takes at once ("AWS
-// Fargate throttling quotas": a burst of 100 at a sustained 20 a second).
+// fargateBurst is how many seconds' worth of starts Fargate accepts in one burst ("AWS Fargate
+// throttling quotas": a burst of 100 at a sustained 20 a second).
 const fargateBurst = 5
 
-// takeStart takes one start of a service's quota and of the account's on Fargate. If
-// there is none it says when there will be one.
+// takeStart takes one start from the quota of the service and from the account's quota on Fargate.
+// If none is left, at is when the next one is available.
 func takeStart(tx *world.Tx, ts *world.TaskSet) (at time.Time, ok bool) {
 	k, now := tx.Knobs(), tx.Now()
 	service := &serviceNote(ts.Service).starts
@@ -53,7 +53,7 @@ func takeStart(tx *world.Tx, ts *world.TaskSet) (at time.Time, ok bool) {
 	return now, true
 }
 
-// until is how long it takes until an allowance has a start again.
+// timeToStart returns how long it takes until a budget has a start again.
 func until(a *allowance, rate float64) time.Duration {
 	return time.Duration((1-a.tokens)/rate*float64(time.Second)) + time.Millisecond
 }

@@ -15,9 +15,9 @@ const (
 	ByHost       = "TerminationNotice"
 )
 
-// StopByUser stops a task as StopTask does: targets are taken out at once, the
-// stop signal does not wait for their drain unless the knob
-// StopTaskAwaitsDrain is set. Stopping a task that stops does nothing.
+// StopByUser stops a task as StopTask does. Targets are deregistered immediately; the stop signal
+// does not wait for their drain unless the setting StopTaskAwaitsDrain is on. A task that is
+// already stopping is ignored.
 func (s *Scheduler) StopByUser(tx *world.Tx, t *world.Task, reason string) {
 	if reason == "" {
 		reason = "Task stopped by user"
@@ -34,9 +34,9 @@ func (s *Scheduler) StopByUser(tx *world.Tx, t *world.Task, reason string) {
 	s.later(tx, t, tx.Knobs().Deactivating, "deactivating", s.terminate)
 }
 
-// retire stops a service's task in the scheduler's own order: deregister, wait
-// for the drain, signal. The task stays RUNNING with desired status STOPPED for
-// one turn of the scheduler's loop, as published logs show.
+// stopAfterDrain stops a service's task in the scheduler's order: deregister, wait for the drain,
+// signal. The task stays RUNNING with desired status STOPPED for one turn of the scheduler's loop,
+// as published logs show.
 func (s *Scheduler) retire(tx *world.Tx, t *world.Task, reason string) {
 	if !s.condemn(tx, t, BySchedulers, reason) {
 		return
@@ -48,8 +48,9 @@ func (s *Scheduler) retire(tx *world.Tx, t *world.Task, reason string) {
 	s.later(tx, t, tx.Knobs().SchedulerLoop, "retire", s.drain)
 }
 
-// condemn sets the desired status; false if there is nothing left to do: the
-// task is stopping already, or it never ran and is taken down at once.
+// setDesiredStopped sets the desired status to STOPPED and reports whether the caller must continue
+// the stop. It returns false if the task is already stopping, or if it never ran and is
+// deprovisioned immediately.
 func (s *Scheduler) condemn(tx *world.Tx, t *world.Task, code, reason string) bool {
 	if t.DesiredStatus == "STOPPED" {
 		return false
@@ -92,7 +93,7 @@ func (s *Scheduler) deregister(tx *world.Tx, t *world.Task) {
 	}
 }
 
-// drained goes on with a task that waited for its targets.
+// finishDrain continues the stop of a task whose targets are drained.
 func (s *Scheduler) drained(tx *world.Tx, t *world.Task) {
 	n := taskNote(t)
 	if !n.draining || !isDrained(tx, t) {
@@ -114,7 +115,7 @@ func isDrained(tx *world.Tx, t *world.Task) bool {
 	return true
 }
 
-// terminate sends the stop signal; SIGKILL follows after the stop timeout.
+// sendStopSignal sends the stop signal; SIGKILL follows after the stop timeout.
 func (s *Scheduler) terminate(tx *world.Tx, t *world.Task) {
 	if allStopped(t) {
 		s.dismantle(tx, t)
@@ -144,8 +145,8 @@ func (s *Scheduler) kill(tx *world.Tx, t *world.Task) {
 	}
 }
 
-// dismantle takes the network interface away from a task whose containers are
-// no more; containers that never ran have no exit code.
+// startDeprovisioning removes the network interface of a task whose containers have stopped.
+// Containers that never ran have no exit code.
 func (s *Scheduler) dismantle(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		c.Status = "STOPPED"

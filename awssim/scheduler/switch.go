@@ -4,9 +4,9 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// HandOver turns a service with controller ECS that is not being deployed into
-// one with controller EXTERNAL: its deployment becomes an ACTIVE task set, for
-// its owner to delete (API Reference, UpdateService, deploymentController).
+// SwitchToExternal changes the controller of a service from ECS to EXTERNAL while no deployment
+// runs. Its deployment becomes an ACTIVE task set that its owner deletes (API Reference,
+// UpdateService, deploymentController).
 func (s *Scheduler) HandOver(tx *world.Tx, svc *world.Service) {
 	svc.Controller = "EXTERNAL"
 	for _, r := range serviceNote(svc).rollouts {
@@ -20,16 +20,16 @@ func (s *Scheduler) HandOver(tx *world.Tx, svc *world.Service) {
 	tx.Changed(world.ServiceChanged, svc)
 }
 
-// Release turns a service with controller CODE_DEPLOY that is not being deployed
-// into one with controller EXTERNAL: its task sets stay as they are.
+// ReleaseFromCodeDeploy changes the controller of a service from CODE_DEPLOY to EXTERNAL while no
+// deployment runs. Its task sets stay unchanged.
 func (s *Scheduler) Release(tx *world.Tx, svc *world.Service) {
 	svc.Controller = "EXTERNAL"
 	tx.Log("service", svc.ID(), "controller CODE_DEPLOY -> EXTERNAL")
 	tx.Changed(world.ServiceChanged, svc)
 }
 
-// TakeOver turns a service with controller EXTERNAL or CODE_DEPLOY that is not being deployed
-// into one with controller ECS: its PRIMARY task set becomes its deployment.
+// SwitchToECS changes the controller of a service from EXTERNAL or CODE_DEPLOY to ECS while no
+// deployment runs. Its PRIMARY task set becomes its deployment.
 func (s *Scheduler) TakeOver(tx *world.Tx, svc *world.Service) {
 	tx.Log("service", svc.ID(), "controller %s -> ECS", svc.Controller)
 	svc.Controller = "ECS"

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// truths are what must hold of the scheduler's facts after every step.
+// invariants returns the scheduler's invariants.
 func (s *Scheduler) truths() []world.Check {
 	return []world.Check{
 		{Name: "a task set wants its share of the desired count", Each: s.wantsItsShare},

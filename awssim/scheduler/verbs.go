@@ -4,16 +4,16 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Found puts a new service into the world. Task sets follow by [Scheduler.Add].
+// AddService adds a new service. Task sets follow by [Scheduler.AddTaskSet].
 func (s *Scheduler) Found(tx *world.Tx, svc *world.Service) {
-	tx.Services.Delete(svc.ID()) // an INACTIVE one of that name
+	tx.Services.Delete(svc.ID()) // an INACTIVE service of that name
 	tx.Services.Put(svc.ID(), svc)
 	tx.Log("service", svc.ID(), "created, controller %s, desired %d", svc.Controller, svc.Desired)
 	tx.Changed(world.ServiceChanged, svc)
 }
 
-// Add puts a new task set into its service. With the controller ECS it is a
-// deployment: it becomes PRIMARY and the former one is rolled out of.
+// AddTaskSet adds a new task set to its service. With the controller ECS it is a deployment: it
+// becomes PRIMARY and replaces the previous one.
 func (s *Scheduler) Add(tx *world.Tx, ts *world.TaskSet) {
 	svc := ts.Service
 	ts.CreatedAt, ts.UpdatedAt = tx.Now(), tx.Now()
@@ -26,14 +26,14 @@ func (s *Scheduler) Add(tx *world.Tx, ts *world.TaskSet) {
 	s.resize(tx, ts)
 }
 
-// Scale sets a task set's share of the desired count, in percent.
+// SetScale sets a task set's share of the desired count, in percent.
 func (s *Scheduler) Scale(tx *world.Tx, ts *world.TaskSet, percent float64) {
 	tx.Log("task set", ts.ID, "scale %g %% -> %g %%", ts.Scale, percent)
 	ts.Scale, ts.UpdatedAt = percent, tx.Now()
 	s.resize(tx, ts)
 }
 
-// SetDesired changes a service's desired count and every task set's with it.
+// SetDesired changes a service's desired count and the computed counts of its task sets.
 func (s *Scheduler) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
 	if svc.Desired != desired {
 		tx.Log("service", svc.ID(), "desired %d -> %d", svc.Desired, desired)
@@ -48,8 +48,7 @@ func (s *Scheduler) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
 	s.Renew(tx, svc)
 }
 
-// Renew tells that something about a service was changed by its owner: starts
-// that were held back are tried again.
+// RetryHeldStarts ends the backoff of starts after the owner changed the service.
 func (s *Scheduler) Renew(tx *world.Tx, svc *world.Service) {
 	for _, ts := range svc.TaskSets {
 		release(ts)
@@ -79,8 +78,8 @@ func (s *Scheduler) resize(tx *world.Tx, ts *world.TaskSet) {
 	tx.Changed(world.TaskSetChanged, ts)
 }
 
-// Promote makes a task set PRIMARY; the former one falls back to ACTIVE and
-// keeps its tasks. Traffic is not touched.
+// Promote makes a task set PRIMARY. The previous PRIMARY becomes ACTIVE and keeps its tasks.
+// Traffic is not changed.
 func (s *Scheduler) Promote(tx *world.Tx, ts *world.TaskSet) {
 	if old := ts.Service.Primary(); old != nil && old != ts {
 		old.Status, old.UpdatedAt = "ACTIVE", tx.Now()
@@ -91,7 +90,7 @@ func (s *Scheduler) Promote(tx *world.Tx, ts *world.TaskSet) {
 	tx.Changed(world.TaskSetChanged, ts)
 }
 
-// Retire drains a task set; it vanishes when its last task is gone.
+// DrainTaskSet drains a task set. It is deleted when its last task has stopped.
 func (s *Scheduler) Retire(tx *world.Tx, ts *world.TaskSet) {
 	if ts.Status == "DRAINING" {
 		return
@@ -101,7 +100,7 @@ func (s *Scheduler) Retire(tx *world.Tx, ts *world.TaskSet) {
 	s.resize(tx, ts)
 }
 
-// Delete drains a service with everything in it.
+// DrainService drains a service and all its task sets.
 func (s *Scheduler) Delete(tx *world.Tx, svc *world.Service) {
 	if svc.Status != "ACTIVE" {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// GetServiceAttributes shows the attributes of a service itself.
+// GetServiceAttributes returns the attributes of a service itself.
 func (s *Service) GetServiceAttributes(ctx context.Context, in *awssd.GetServiceAttributesInput) (*awssd.GetServiceAttributesOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.GetServiceAttributesOutput, error) {
 		r, err := serviceOf(tx, in.ServiceId, "serviceId")
@@ -32,7 +32,7 @@ func (s *Service) UpdateServiceAttributes(ctx context.Context, in *awssd.UpdateS
 	return &awssd.UpdateServiceAttributesOutput{}, err
 }
 
-// DeleteServiceAttributes takes attributes from a service.
+// DeleteServiceAttributes removes attributes from a service.
 func (s *Service) DeleteServiceAttributes(ctx context.Context, in *awssd.DeleteServiceAttributesInput) (*awssd.DeleteServiceAttributesOutput, error) {
 	err := s.reattribute(ctx, in.ServiceId, func(a map[string]string) {
 		for _, k := range in.Attributes {

@@ -71,7 +71,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// pageOf cuts a page out of a list; limit is the largest and the usual size.
+// pageOf returns one page of a list; limit is the maximum and default size.
 func pageOf[T any](items []T, token *string, max *int32, limit int, id func(T) string) ([]T, *string, error) {
 	if max != nil && (*max < 1 || int(*max) > limit) {
 		return nil, nil, constraint(*max, "maxResults", "Member must have value between 1 and "+itoa(limit))
@@ -83,13 +83,13 @@ func pageOf[T any](items []T, token *string, max *int32, limit int, id func(T) s
 	return page, next, nil
 }
 
-// filter is one condition on a list.
+// filter is one condition of a list call.
 type filter struct {
 	name, condition string
 	values          []string
 }
 
-// holds reports whether a value meets the condition, EQ if none is named.
+// accepts reports whether a value meets the condition; EQ is the default.
 func (f filter) holds(value string) bool {
 	if f.condition == "BEGINS_WITH" {
 		return slices.ContainsFunc(f.values, func(v string) bool { return strings.HasPrefix(value, v) })
@@ -97,8 +97,8 @@ func (f filter) holds(value string) bool {
 	return slices.Contains(f.values, value)
 }
 
-// check refuses a condition that the list does not know: known are the names with
-// their conditions.
+// checkKnown refuses a condition that the list does not support. known maps filter names to their
+// conditions.
 func (f filter) check(known map[string]string) error {
 	conditions, ok := known[f.name]
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// DiscoverInstances finds instances of a service by names, in random order.
+// DiscoverInstances returns instances of a service by names, in random order.
 func (s *Service) DiscoverInstances(ctx context.Context, in *awssd.DiscoverInstancesInput) (*awssd.DiscoverInstancesOutput, error) {
 	if in.MaxResults != nil && (*in.MaxResults < 1 || *in.MaxResults > 1000) {
 		return nil, constraint(*in.MaxResults, "maxResults", "Member must have value between 1 and 1000")
@@ -37,7 +37,8 @@ func (s *Service) DiscoverInstances(ctx context.Context, in *awssd.DiscoverInsta
 	})
 }
 
-// DiscoverInstancesRevision tells whether instances came or went.
+// DiscoverInstancesRevision returns a number that changes when an instance is registered or
+// deregistered.
 func (s *Service) DiscoverInstancesRevision(ctx context.Context, in *awssd.DiscoverInstancesRevisionInput) (*awssd.DiscoverInstancesRevisionOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.DiscoverInstancesRevisionOutput, error) {
 		_, e, err := s.entry(tx, in.NamespaceName, in.ServiceName)
@@ -48,7 +49,7 @@ func (s *Service) DiscoverInstancesRevision(ctx context.Context, in *awssd.Disco
 	})
 }
 
-// entry is a service as it is found by names.
+// findEntry returns a service by its names, as callers see it.
 func (s *Service) entry(tx *world.Tx, namespace, service *string) (*registry.Table, *registry.Entry, error) {
 	if err := firstOf(given(namespace, "namespaceName"), given(service, "serviceName")); err != nil {
 		return nil, nil, err

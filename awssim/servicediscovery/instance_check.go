@@ -16,7 +16,7 @@ const (
 	longestAttributes = 5000 // keys and values of custom ones together
 )
 
-// checkAttributes refuses the attributes of an instance that AWS refuses.
+// checkAttributes refuses instance attributes that AWS refuses.
 func checkAttributes(r *world.Registry, attributes map[string]string) error {
 	if len(attributes) == 0 {
 		return constraint(nil, "attributes", "Member must not be null")
@@ -46,7 +46,7 @@ func checkAttributes(r *world.Registry, attributes map[string]string) error {
 	return nil
 }
 
-// checkOwn refuses values of Cloud Map's own attributes.
+// checkReserved refuses invalid values of Cloud Map's reserved attributes.
 func checkOwn(r *world.Registry, k, v string) error {
 	switch k {
 	case world.AttributeIPv4:
@@ -81,7 +81,7 @@ func checkOwn(r *world.Registry, k, v string) error {
 	return nil
 }
 
-// checkRecord refuses an instance without what a record of its service needs.
+// checkRecord refuses an instance that lacks an attribute for a record of its service.
 func checkRecord(kind string, attributes map[string]string) error {
 	has := func(keys ...string) bool {
 		return slices.ContainsFunc(keys, func(k string) bool { return attributes[k] != "" })

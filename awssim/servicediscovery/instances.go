@@ -14,8 +14,7 @@ import (
 
 var instanceID = regexp.MustCompile(`^[0-9a-zA-Z_/:.@-]+$`)
 
-// RegisterInstance begins to register an instance, or to overwrite the one with
-// that id.
+// RegisterInstance starts to register an instance, or to overwrite the one with that id.
 func (s *Service) RegisterInstance(ctx context.Context, in *awssd.RegisterInstanceInput) (*awssd.RegisterInstanceOutput, error) {
 	if err := firstOf(matching(in.InstanceId, "instanceId", instanceID), within(in.InstanceId, "instanceId", 64), within(in.CreatorRequestId, "creatorRequestId", 64)); err != nil {
 		return nil, err
@@ -51,7 +50,7 @@ func targetsOf(r *world.Registry, id string) map[string]string {
 	return map[string]string{"NAMESPACE": r.Namespace.ID, "SERVICE": r.ID, "INSTANCE": id}
 }
 
-// room refuses what is beyond the quotas.
+// checkQuotas refuses an instance beyond the quotas.
 func room(r *world.Registry, id string) error {
 	if _, ok := r.Instances.Get(id); ok {
 		return nil
@@ -66,7 +65,7 @@ func room(r *world.Registry, id string) error {
 	return nil
 }
 
-// DeregisterInstance begins to take an instance away.
+// DeregisterInstance starts to deregister an instance.
 func (s *Service) DeregisterInstance(ctx context.Context, in *awssd.DeregisterInstanceInput) (*awssd.DeregisterInstanceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.DeregisterInstanceOutput, error) {
 		i, err := instanceOf(tx, in.ServiceId, in.InstanceId)
@@ -88,8 +87,8 @@ func (s *Service) DeregisterInstance(ctx context.Context, in *awssd.DeregisterIn
 	})
 }
 
-// orBusy is the refusal of an instance that is not there: in use while it is
-// being registered.
+// notFoundOrBusy returns the refusal for a missing instance: in use while it is being registered,
+// otherwise err.
 func (s *Service) orBusy(tx *world.Tx, service, id *string, err error) error {
 	if r, no := serviceOf(tx, service, "serviceId"); no == nil {
 		if busy := s.busy(tx, aboutInstance(r, val(id)), "DEREGISTER_INSTANCE"); busy != nil {
@@ -114,7 +113,7 @@ func instanceOf(tx *world.Tx, service, id *string) (*world.Instance, error) {
 	return i, nil
 }
 
-// GetInstance shows an instance.
+// GetInstance returns an instance.
 func (s *Service) GetInstance(ctx context.Context, in *awssd.GetInstanceInput) (*awssd.GetInstanceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.GetInstanceOutput, error) {
 		i, err := instanceOf(tx, in.ServiceId, in.InstanceId)
@@ -146,7 +145,7 @@ func (s *Service) ListInstances(ctx context.Context, in *awssd.ListInstancesInpu
 	})
 }
 
-// GetInstancesHealthStatus shows the health of named instances, or of all.
+// GetInstancesHealthStatus returns the health of named instances, or of all.
 func (s *Service) GetInstancesHealthStatus(ctx context.Context, in *awssd.GetInstancesHealthStatusInput) (*awssd.GetInstancesHealthStatusOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.GetInstancesHealthStatusOutput, error) {
 		r, err := serviceOf(tx, in.ServiceId, "serviceId")
@@ -178,15 +177,15 @@ func (s *Service) GetInstancesHealthStatus(ctx context.Context, in *awssd.GetIns
 	})
 }
 
-// isHealthKnown reports whether the brief delay is over that AWS names between the
-// registration of an instance and its health (knob InstanceHealthGap).
+// isHealthKnown reports whether an instance's health is already visible. AWS documents a brief
+// delay after the registration (setting InstanceHealthGap).
 func isHealthKnown(tx *world.Tx, i *world.Instance) bool {
 	k := tx.Knobs().InstanceHealthGap
 	gap := tx.Between(k.Min, k.Max, "instance health", i.Registry.ARN+i.ID, int(i.At.Unix()))
 	return tx.Now().Sub(i.At) >= gap
 }
 
-// shownHealth is UNKNOWN where nobody tells an instance's health.
+// shownHealth returns the health, or UNKNOWN for a service without custom health.
 func shownHealth(custom, healthy bool) sdtypes.HealthStatus {
 	switch {
 	case !custom:
@@ -197,8 +196,8 @@ func shownHealth(custom, healthy bool) sdtypes.HealthStatus {
 	return sdtypes.HealthStatusUnhealthy
 }
 
-// UpdateInstanceCustomHealthStatus tells an instance's health, which holds half a
-// minute later.
+// UpdateInstanceCustomHealthStatus sets an instance's health, which is in effect half a minute
+// later.
 func (s *Service) UpdateInstanceCustomHealthStatus(ctx context.Context, in *awssd.UpdateInstanceCustomHealthStatusInput) (*awssd.UpdateInstanceCustomHealthStatusOutput, error) {
 	if err := oneOf(in.Status, "status", in.Status.Values()); err != nil {
 		return nil, err

@@ -15,13 +15,13 @@ import (
 
 var visible = regexp.MustCompile(`^[!-~]+$`)
 
-// Longest names of namespaces.
+// Maximum lengths of namespace names.
 const (
 	longestHTTPName = 1024
 	longestDNSName  = 253
 )
 
-// namespaceDoc is what no law reads of a namespace.
+// namespaceDoc holds the data of a namespace that no controller reads.
 type namespaceDoc struct {
 	creator, description string
 	zone                 string // hosted zone
@@ -32,12 +32,12 @@ type namespaceDoc struct {
 
 func docOfNamespace(n *world.Namespace) *namespaceDoc { return n.Doc.(*namespaceDoc) }
 
-// kindOf are the kinds as calls name them.
+// callSuffixes maps namespace types to their names in API calls.
 var kindOf = map[string]string{
 	world.HTTPNamespace: "HttpNamespace", world.PrivateNamespace: "PrivateDnsNamespace", world.PublicNamespace: "PublicDnsNamespace",
 }
 
-// founding is a namespace that somebody asks for.
+// namespaceInput holds the input for a new namespace.
 type founding struct {
 	kind                            string
 	name, creator, description, vpc *string
@@ -45,13 +45,13 @@ type founding struct {
 	tags                            []sdtypes.Tag
 }
 
-// CreateHttpNamespace makes a namespace without DNS.
+// CreateHttpNamespace creates a namespace without DNS.
 func (s *Service) CreateHttpNamespace(ctx context.Context, in *awssd.CreateHttpNamespaceInput) (*awssd.CreateHttpNamespaceOutput, error) {
 	id, err := s.found(ctx, founding{kind: world.HTTPNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, tags: in.Tags})
 	return &awssd.CreateHttpNamespaceOutput{OperationId: id}, err
 }
 
-// CreatePrivateDnsNamespace makes a namespace whose names resolve in a VPC.
+// CreatePrivateDnsNamespace creates a namespace whose names resolve in a VPC.
 func (s *Service) CreatePrivateDnsNamespace(ctx context.Context, in *awssd.CreatePrivateDnsNamespaceInput) (*awssd.CreatePrivateDnsNamespaceOutput, error) {
 	f := founding{kind: world.PrivateNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, vpc: in.Vpc, tags: in.Tags}
 	if p := in.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
@@ -61,7 +61,7 @@ func (s *Service) CreatePrivateDnsNamespace(ctx context.Context, in *awssd.Creat
 	return &awssd.CreatePrivateDnsNamespaceOutput{OperationId: id}, err
 }
 
-// CreatePublicDnsNamespace makes a namespace whose names resolve everywhere.
+// CreatePublicDnsNamespace creates a namespace whose names resolve everywhere.
 func (s *Service) CreatePublicDnsNamespace(ctx context.Context, in *awssd.CreatePublicDnsNamespaceInput) (*awssd.CreatePublicDnsNamespaceOutput, error) {
 	f := founding{kind: world.PublicNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, tags: in.Tags}
 	if p := in.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
@@ -119,7 +119,7 @@ func (f founding) namespace(ctx context.Context, tx *world.Tx) *world.Namespace 
 	return &world.Namespace{ID: id, ARN: tx.ARN("servicediscovery", "namespace/"+id), Name: *f.name, Kind: f.kind, VPC: val(f.vpc), Doc: doc}
 }
 
-// raise is the end of a namespace's creation.
+// finishCreation ends the creation of a namespace.
 func raise(tx *world.Tx, n *world.Namespace) *world.Refusal {
 	if _, ok := tx.VPCs.Get(n.VPC); n.Kind == world.PrivateNamespace && !ok {
 		return world.Refuse("CANNOT_CREATE_HOSTED_ZONE", "The VPC that you specified, %s, is not valid. (Service: AmazonRoute53; Status Code: 400; Error Code: InvalidVPCId)", n.VPC)
@@ -128,7 +128,7 @@ func raise(tx *world.Tx, n *world.Namespace) *world.Refusal {
 	return nil
 }
 
-// namespaceOf finds a namespace by id or ARN.
+// namespaceOf returns a namespace by id or ARN.
 func namespaceOf(tx *world.Tx, id *string, member string) (*world.Namespace, error) {
 	if err := given(id, member); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func namespaceOf(tx *world.Tx, id *string, member string) (*world.Namespace, err
 	return n, nil
 }
 
-// DeleteNamespace takes a namespace without services away.
+// DeleteNamespace deletes a namespace without services.
 func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespaceInput) (*awssd.DeleteNamespaceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.DeleteNamespaceOutput, error) {
 		n, err := namespaceOf(tx, in.Id, "id")
@@ -231,7 +231,7 @@ func (s *Service) amend(ctx context.Context, kind string, id, description *strin
 	})
 }
 
-// GetNamespace shows a namespace.
+// GetNamespace returns a namespace.
 func (s *Service) GetNamespace(ctx context.Context, in *awssd.GetNamespaceInput) (*awssd.GetNamespaceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.GetNamespaceOutput, error) {
 		n, err := namespaceOf(tx, in.Id, "id")
@@ -258,7 +258,7 @@ func summaryOfNamespace(tx *world.Tx, n *world.Namespace) sdtypes.NamespaceSumma
 	}
 }
 
-// ListNamespaces lists those of the Region.
+// ListNamespaces lists the namespaces of the Region.
 func (s *Service) ListNamespaces(ctx context.Context, in *awssd.ListNamespacesInput) (*awssd.ListNamespacesOutput, error) {
 	known := map[string]string{"TYPE": "EQ IN", "NAME": "EQ BEGINS_WITH", "HTTP_NAME": "EQ BEGINS_WITH", "RESOURCE_OWNER": "EQ"}
 	var filters []filter
@@ -282,7 +282,7 @@ func (s *Service) ListNamespaces(ctx context.Context, in *awssd.ListNamespacesIn
 	})
 }
 
-// all reports whether every filter holds of a thing's properties.
+// matchesFilters reports whether the properties of a resource match every filter.
 func all(filters []filter, of map[string]string) bool {
 	for _, f := range filters {
 		if !f.holds(of[f.name]) {

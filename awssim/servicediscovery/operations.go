@@ -14,8 +14,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// busy refuses a second operation on one thing: the same again is a duplicate,
-// another finds the resource in use.
+// checkNotBusy refuses a second operation on one resource: the same type is a duplicate, another
+// type finds the resource in use.
 func (s *Service) busy(tx *world.Tx, about, kind string) error {
 	op := s.law.Pending(tx, about)
 	if op == nil {
@@ -28,12 +28,12 @@ func (s *Service) busy(tx *world.Tx, about, kind string) error {
 	return world.Refuse("ResourceInUse", "Another operation of type %s and id %s is in progress", op.Type, op.ID)
 }
 
-// begin starts an operation and is its id.
+// startOperation starts an operation and returns its id.
 func (s *Service) begin(ctx context.Context, tx *world.Tx, o registry.Operation, do func(*world.Tx) *world.Refusal) *string {
 	return ptr(s.law.Begin(tx, o, isLaid(ctx), do).ID)
 }
 
-// GetOperation shows how an operation went.
+// GetOperation returns the state of an operation.
 func (s *Service) GetOperation(ctx context.Context, in *awssd.GetOperationInput) (*awssd.GetOperationOutput, error) {
 	if err := given(in.OperationId, "operationId"); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *Service) GetOperation(ctx context.Context, in *awssd.GetOperationInput)
 	})
 }
 
-// ListOperations lists those that are remembered, newest first.
+// ListOperations lists the stored operations, newest first.
 func (s *Service) ListOperations(ctx context.Context, in *awssd.ListOperationsInput) (*awssd.ListOperationsOutput, error) {
 	known := map[string]string{"NAMESPACE_ID": "EQ", "SERVICE_ID": "EQ", "STATUS": "EQ IN", "TYPE": "EQ IN", "UPDATE_DATE": "BETWEEN"}
 	var filters []filter
@@ -90,7 +90,7 @@ func asked(o *registry.Operation, filters []filter) bool {
 	return true
 }
 
-// between takes two Unix times, in seconds.
+// isBetween compares with two Unix times, in seconds.
 func between(at int64, values []string) bool {
 	if len(values) != 2 {
 		return false

@@ -1,14 +1,13 @@
-// Package servicediscovery is the room of AWS Cloud Map: namespaces, services,
-// instances, their health, asynchronous operations, DiscoverInstances, tags.
+// Package servicediscovery implements the API of AWS Cloud Map: namespaces, services, instances,
+// their health, asynchronous operations, DiscoverInstances, tags.
 //
-// The room checks input, calls the law (awssim/registry) or a verb of the world,
-// and shapes output. Nothing that it keeps or returns points into a request or
-// into the world.
+// It checks input, calls the controller (awssim/registry) or the world, and shapes output. No
+// stored or returned value points into a request or into the world.
 //
-// It does not simulate Route 53 health checks (HealthCheckConfig is kept and
-// echoed, its instances are always healthy), alias records (AWS_ALIAS_DNS_NAME)
-// and namespaces shared by other accounts; those are refused in words.
-// FIDELITY.part.md lists what follows which AWS page.
+// It does not simulate Route 53 health checks (HealthCheckConfig is stored and echoed; such
+// instances are always healthy), alias records (AWS_ALIAS_DNS_NAME) and namespaces shared by other
+// accounts. It refuses alias records and shared namespaces with a message. FIDELITY.part.md lists
+// which behaviour follows which AWS page.
 //
 // Start reading at [New], then instances.go and discover.go.
 package servicediscovery
@@ -24,19 +23,19 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Service is the room.
+// Service implements the API of Cloud Map.
 type Service struct {
 	world *world.World
 	law   *registry.Law
 }
 
-// New makes the room over w and its law.
+// New creates the API over w and its controller.
 func New(w *world.World, law *registry.Law) *Service { return &Service{w, law} }
 
-// Room is the room for a wire server over a fresh law of w.
+// NewAPI returns the API over a new controller of w, in the form that wire serves.
 func Room(w *world.World) wire.Room { return New(w, registry.New(w)).Room() }
 
-// Room is the room for a wire server.
+// API returns the API in the form that wire serves.
 func (s *Service) Room() wire.Room {
 	return wire.Room{
 		Name: "servicediscovery", ServiceID: "ServiceDiscovery", Protocol: wire.JSON11,
@@ -49,7 +48,7 @@ func (s *Service) Room() wire.Room {
 	}
 }
 
-// operations are the room's calls.
+// apiOperations lists the methods that are API calls.
 func (s *Service) operations() []any {
 	return []any{
 		s.CreateHttpNamespace, s.CreatePrivateDnsNamespace, s.CreatePublicDnsNamespace, s.CreateService, s.DeleteNamespace, s.DeleteService,
@@ -62,14 +61,14 @@ func (s *Service) operations() []any {
 
 type laid struct{}
 
-// Lay makes the operation of the next call end before it returns, and what it
-// makes get an id, if that is not empty: for worlds that are laid out.
+// WithBuildID returns a context for building a world. The operation of the next call ends before
+// the call returns. A created resource gets the id, if it is not empty.
 func Lay(ctx context.Context, id string) context.Context { return context.WithValue(ctx, laid{}, id) }
 
-// isLaid reports whether a call is for laying out a world.
+// isBuilding reports whether a call builds a world.
 func isLaid(ctx context.Context) bool { return ctx.Value(laid{}) != nil }
 
-// idOr is the id that was laid down, or a fresh one.
+// idOr returns the id of [WithBuildID], or a new one.
 func idOr(ctx context.Context, tx *world.Tx, prefix string) string {
 	if id, _ := ctx.Value(laid{}).(string); id != "" {
 		return id
@@ -77,7 +76,7 @@ func idOr(ctx context.Context, tx *world.Tx, prefix string) string {
 	return prefix + tx.NewHex(prefix, 16)
 }
 
-// call runs f as one step of the caller's Region.
+// runStep runs f as one step of the caller's Region.
 func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		out, err = f(tx)
@@ -96,7 +95,7 @@ func val[T any](p *T) T {
 	return *p
 }
 
-// text is an optional member: nil is not given.
+// optionalText returns s, or nil for "".
 func text(s string) *string {
 	if s == "" {
 		return nil

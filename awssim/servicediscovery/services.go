@@ -16,7 +16,7 @@ import (
 
 var serviceName = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)*$`)
 
-// serviceDoc is what no law reads of a service.
+// serviceDoc holds the data of a service that no controller reads.
 type serviceDoc struct {
 	creator, description string
 	created              time.Time
@@ -28,7 +28,7 @@ type serviceDoc struct {
 
 func docOfService(r *world.Registry) *serviceDoc { return r.Doc.(*serviceDoc) }
 
-// CreateService makes a service in a namespace, at once.
+// CreateService creates a service in a namespace, at once.
 func (s *Service) CreateService(ctx context.Context, in *awssd.CreateServiceInput) (*awssd.CreateServiceOutput, error) {
 	if err := firstOf(matching(in.Name, "name", serviceName), within(in.Name, "name", 127), within(in.Description, "description", 1024), checkTags(in.Tags)); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func copyCheck(c *sdtypes.HealthCheckConfig) *sdtypes.HealthCheckConfig {
 	return out
 }
 
-// serviceOf finds a service by id or ARN.
+// serviceOf returns a service by id or ARN.
 func serviceOf(tx *world.Tx, id *string, member string) (*world.Registry, error) {
 	if err := given(id, member); err != nil {
 		return nil, err
@@ -148,8 +148,8 @@ func serviceOf(tx *world.Tx, id *string, member string) (*world.Registry, error)
 	return r, nil
 }
 
-// UpdateService changes description, records and Route 53 health check. Records
-// and check that it leaves out are deleted; a custom health check stays.
+// UpdateService changes description, records and Route 53 health check. It deletes records and
+// check that the input leaves out; a custom health check is kept.
 func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInput) (*awssd.UpdateServiceOutput, error) {
 	if in.Service == nil {
 		return nil, constraint(nil, "service", "Member must not be null")
@@ -179,7 +179,7 @@ func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInpu
 	})
 }
 
-// checkChange checks a service's update and is the records that it leaves.
+// checkChange checks a service's update and returns the records after it.
 func checkChange(r *world.Registry, c *sdtypes.ServiceChange) ([]world.RecordType, error) {
 	if c.HealthCheckConfig != nil && (r.Custom || r.Namespace.Kind != world.PublicNamespace) {
 		return nil, invalid("HealthCheckConfig is not supported for this service.")
@@ -200,7 +200,7 @@ func checkChange(r *world.Registry, c *sdtypes.ServiceChange) ([]world.RecordTyp
 	return recordsOf(c.DnsConfig.DnsRecords), nil
 }
 
-// change is the end of a service's update.
+// applyChange ends the update of a service.
 func change(tx *world.Tx, r *world.Registry, doc serviceDoc, records []world.RecordType) *world.Refusal {
 	if r.Gone {
 		return world.Refuse("INTERNAL_FAILURE", "The service is gone.")
@@ -211,7 +211,7 @@ func change(tx *world.Tx, r *world.Registry, doc serviceDoc, records []world.Rec
 	return nil
 }
 
-// DeleteService takes a service without instances away, at once.
+// DeleteService deletes a service without instances, at once.
 func (s *Service) DeleteService(ctx context.Context, in *awssd.DeleteServiceInput) (*awssd.DeleteServiceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.DeleteServiceOutput, error) {
 		r, err := serviceOf(tx, in.Id, "id")
@@ -226,14 +226,14 @@ func (s *Service) DeleteService(ctx context.Context, in *awssd.DeleteServiceInpu
 	})
 }
 
-// registering reports whether an instance of the service is on its way.
+// isRegistering reports whether an instance of the service is being registered.
 func (s *Service) registering(tx *world.Tx, r *world.Registry) bool {
 	return slices.ContainsFunc(s.law.Operations(tx), func(o *registry.Operation) bool {
 		return o.Targets["SERVICE"] == r.ID && o.Type == "REGISTER_INSTANCE" && o.Status != "SUCCESS" && o.Status != "FAIL"
 	})
 }
 
-// GetService shows a service.
+// GetService returns a service.
 func (s *Service) GetService(ctx context.Context, in *awssd.GetServiceInput) (*awssd.GetServiceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.GetServiceOutput, error) {
 		r, err := serviceOf(tx, in.Id, "id")
@@ -285,7 +285,7 @@ func typeOf(r *world.Registry) sdtypes.ServiceType {
 	return sdtypes.ServiceTypeHttp
 }
 
-// ListServices lists those of the Region, or of a namespace.
+// ListServices lists the services of the Region, or of a namespace.
 func (s *Service) ListServices(ctx context.Context, in *awssd.ListServicesInput) (*awssd.ListServicesOutput, error) {
 	var filters []filter
 	for _, f := range in.Filters {

@@ -37,7 +37,7 @@ func copyTags(tags []sdtypes.Tag) []sdtypes.Tag {
 	return out
 }
 
-// tagsOf are the tags of a namespace or service by ARN.
+// tagsOf returns the tags of a namespace or service by ARN.
 func tagsOf(tx *world.Tx, arn *string) (*[]sdtypes.Tag, error) {
 	if err := given(arn, "resourceARN"); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func tagsOf(tx *world.Tx, arn *string) (*[]sdtypes.Tag, error) {
 	return nil, world.Refuse("ResourceNotFoundException", "Resource with ARN %s not found", *arn)
 }
 
-// ListTagsForResource shows a resource's tags.
+// ListTagsForResource returns a resource's tags.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awssd.ListTagsForResourceInput) (*awssd.ListTagsForResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.ListTagsForResourceOutput, error) {
 		tags, err := tagsOf(tx, in.ResourceARN)
@@ -88,7 +88,7 @@ func (s *Service) TagResource(ctx context.Context, in *awssd.TagResourceInput) (
 	})
 }
 
-// UntagResource takes tags from a resource.
+// UntagResource removes tags from a resource.
 func (s *Service) UntagResource(ctx context.Context, in *awssd.UntagResourceInput) (*awssd.UntagResourceOutput, error) {
 	return call(ctx, s, func(tx *world.Tx) (*awssd.UntagResourceOutput, error) {
 		tags, err := tagsOf(tx, in.ResourceARN)

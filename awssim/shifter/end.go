@@ -19,14 +19,14 @@ func (s *Shifter) succeed(tx *world.Tx, d *Deployment) {
 	s.hold(tx, d, "")
 }
 
-// fail ends a deployment that cannot go on.
+// failDeployment ends a deployment that cannot continue.
 func (s *Shifter) fail(tx *world.Tx, d *Deployment, why Failure) {
 	s.close(tx, d, Failed)
 	s.end(tx, d, Failed, why)
 }
 
-// Stop ends a deployment at a user's request, after a moment; rollback nil leaves
-// the rollback to the group's settings.
+// StopDeployment ends a deployment at a user's request, after a delay. With rollback nil, the
+// group's settings decide about the rollback.
 func (s *Shifter) Stop(tx *world.Tx, d *Deployment, rollback *bool) {
 	if d.stopping {
 		return
@@ -43,8 +43,7 @@ func (s *Shifter) Stop(tx *world.Tx, d *Deployment, rollback *bool) {
 	})
 }
 
-// alarmedBefore reports whether an alarm is raised, or cannot be asked, when the
-// deployment starts.
+// isAlarmedAtStart reports whether an alarm is raised or missing when the deployment starts.
 func (d *Deployment) alarmedBefore(tx *world.Tx) bool {
 	for _, name := range d.Settings.Alarms.Names {
 		a, ok := tx.Alarms.Get(name)
@@ -55,7 +54,7 @@ func (d *Deployment) alarmedBefore(tx *world.Tx) bool {
 	return false
 }
 
-// alarmed stops a deployment whose alarm is raised, after a moment.
+// stopOnAlarm stops a deployment whose alarm is raised, after a delay.
 func (s *Shifter) alarmed(tx *world.Tx, d *Deployment) {
 	if d.stopping || d.Ended() {
 		return
@@ -75,13 +74,12 @@ func (s *Shifter) alarmed(tx *world.Tx, d *Deployment) {
 	})
 }
 
-// end ends a deployment and rolls it back if its settings say so.
+// endDeployment ends a deployment and rolls it back if its settings require it.
 func (s *Shifter) end(tx *world.Tx, d *Deployment, status string, why Failure) {
 	s.conclude(tx, d, status, why, d.rollsBack(map[string]string{"ALARM_ACTIVE": OnAlarm, "TIMEOUT": OnFailure}[why.Code], status))
 }
 
-// rollsBack reports whether the settings name one of the events; a status stands
-// for its event.
+// rollsBack reports whether the settings name one of the events; a status means its event.
 func (d *Deployment) rollsBack(events ...string) bool {
 	for _, e := range events {
 		if e == Failed {
@@ -113,7 +111,7 @@ func (s *Shifter) conclude(tx *world.Tx, d *Deployment, status string, why Failu
 	s.hold(tx, d, "")
 }
 
-// finish closes what is open and gives the deployment its last status.
+// finishDeployment ends all open events and sets the deployment's last status.
 func (s *Shifter) finish(tx *world.Tx, d *Deployment, status string) {
 	tx.Cancel(d.next)
 	tx.Cancel(d.limit)
@@ -130,8 +128,8 @@ func (s *Shifter) finish(tx *world.Tx, d *Deployment, status string) {
 	StateOf(tx).active.Delete(d.ID)
 }
 
-// rollBack brings the callers back to the original task set, by a deployment of
-// its own (API Reference, RollbackInfo).
+// rollBack routes all traffic back to the original task set, with a new deployment (API Reference,
+// RollbackInfo).
 func (s *Shifter) rollBack(tx *world.Tx, from *Deployment) {
 	d := &Deployment{
 		ID: newID(tx), Group: from.Group, Settings: from.Settings, Spec: from.Spec, Revision: from.Previous, Creator: ByRollback,
@@ -151,14 +149,14 @@ func (s *Shifter) rollBack(tx *world.Tx, from *Deployment) {
 	s.then(tx, d, s.resume)
 }
 
-// resume begins a rollback: alarms do not keep it.
+// startRollback begins a rollback; alarms do not stop it.
 func (s *Shifter) resume(tx *world.Tx, d *Deployment) {
 	s.set(tx, d, InProgress)
 	d.Started = tx.Now()
 	s.step(tx, d)
 }
 
-// giveBack sends all traffic to the original task set and deletes the other.
+// restoreOriginal routes all traffic to the original task set and deletes the replacement.
 func (s *Shifter) giveBack(tx *world.Tx, d *Deployment) {
 	s.shift(tx, d, 0)
 	if d.Settings.Test != "" {

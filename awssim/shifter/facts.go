@@ -17,7 +17,7 @@ const (
 	Stopped    = "Stopped"
 )
 
-// Statuses of a lifecycle event beside InProgress, Succeeded and Failed.
+// Statuses of a lifecycle event, besides InProgress, Succeeded and Failed.
 const (
 	Pending = "Pending"
 	Skipped = "Skipped"
@@ -30,20 +30,20 @@ const (
 	OnRequest = "DEPLOYMENT_STOP_ON_REQUEST"
 )
 
-// Who makes a deployment.
+// Creators of a deployment.
 const (
 	ByUser     = "user"
 	ByRollback = "codeDeployRollback"
 )
 
-// State is what CodeDeploy keeps in one Region.
+// State holds the resources of CodeDeploy in one Region.
 type State struct {
 	Applications world.Ordered[*Application] // by name
 	Deployments  world.Ordered[*Deployment]  // by id, oldest first
 	active       world.Ordered[*Deployment]
 }
 
-// StateOf is the state of the step's Region.
+// StateOf returns the state of the step's Region.
 func StateOf(tx *world.Tx) *State { return world.Room[State](tx.Region, "shifter") }
 
 // Application holds deployment groups.
@@ -65,7 +65,7 @@ type Group struct {
 	Doc         any
 }
 
-// Active is the group's deployment that has not ended, or nil.
+// ActiveDeployment returns the group's deployment that has not ended, or nil.
 func (g *Group) Active() *Deployment {
 	if d := g.Attempted; d != nil && !d.Ended() {
 		return d
@@ -73,22 +73,22 @@ func (g *Group) Active() *Deployment {
 	return nil
 }
 
-// Settings are how a group deploys. A deployment keeps those that it began with.
+// Settings configure how a group deploys. A deployment keeps the settings with which it began.
 type Settings struct {
 	Cluster, Service string
 	Pair             [2]string // names of the two target groups
 	Production       string    // ARN of the listener
 	Test             string    // ARN of the test listener, or ""
 	Routing          Routing
-	Ready            *time.Duration // wait so long for ContinueDeployment, then stop; nil: go on
+	Ready            *time.Duration // time to wait for ContinueDeployment, then stop; nil: continue
 	KeepBlue         bool
 	BlueWait         time.Duration // before the original task set is deleted
 	RollbackOn       []string
 	Alarms           Alarms
 }
 
-// Routing is how production traffic is shifted: all at once if Percent is 0,
-// else by Percent at a time (Linear), or by Percent and then the rest.
+// Routing configures the shift of production traffic. If Percent is 0, all traffic shifts together.
+// Otherwise Linear shifts Percent at a time, and canary shifts Percent and then the rest.
 type Routing struct {
 	Linear  bool
 	Percent int
@@ -101,7 +101,7 @@ type Alarms struct {
 	IgnoreUnknown bool // ignorePollAlarmFailure
 }
 
-// Spec is what an AppSpec says.
+// Spec is the content of an AppSpec.
 type Spec struct {
 	Definition, Container, Platform string
 	Port                            int32
@@ -122,10 +122,10 @@ func (s Spec) hook(event string) string {
 	return ""
 }
 
-// Revision names what is deployed; the room keeps its content.
+// Revision identifies the deployed revision. The package codedeploy keeps its content.
 type Revision struct{ Kind, SHA256 string }
 
-// Failure is why a deployment did not succeed.
+// Failure is the reason why a deployment did not succeed.
 type Failure struct{ Code, Message string }
 
 // Event is a lifecycle event of a deployment.
@@ -168,20 +168,20 @@ type Deployment struct {
 
 	steps    []step
 	at       int
-	next     world.Event // what the deployment does next
-	limit    world.Event // the end of its patience
+	next     world.Event // next step of the deployment
+	limit    world.Event // timeout of the current event
 	polls    int
 	stopping bool
 	began    int         // the service's desired count when the deployment started
 	out      world.Event // the end of the time in which the service may be scaled out
 }
 
-// Ended reports whether nothing more comes of the deployment.
+// HasEnded reports whether the deployment has a final status.
 func (d *Deployment) Ended() bool {
 	return d.Status == Succeeded || d.Status == Failed || d.Status == Stopped
 }
 
-// Event is the lifecycle event of that name, or nil.
+// Event returns the lifecycle event of that name, or nil.
 func (d *Deployment) Event(name string) *Event {
 	i := slices.IndexFunc(d.Events, func(e *Event) bool { return e.Name == name })
 	if i < 0 {
@@ -190,7 +190,7 @@ func (d *Deployment) Event(name string) *Event {
 	return d.Events[i]
 }
 
-// Hooked is the lifecycle event whose hook has that execution id, or nil.
+// EventOfHook returns the lifecycle event whose hook has that execution id, or nil.
 func (d *Deployment) Hooked(execution string) *Event {
 	i := slices.IndexFunc(d.Events, func(e *Event) bool { return execution != "" && e.Execution == execution })
 	if i < 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// install finds the original task set and its way to the callers, and has the
-// replacement started behind the other target group.
+// installReplacement finds the original task set and its target group, and makes ECS start the
+// replacement behind the other target group.
 func (s *Shifter) install(tx *world.Tx, d *Deployment) {
 	s.within(tx, d, patience, func(tx *world.Tx) {
 		s.fail(tx, d, Failure{"TIMEOUT",
@@ -18,13 +18,13 @@ func (s *Shifter) install(tx *world.Tx, d *Deployment) {
 		s.fail(tx, d, *why)
 		return
 	}
-	// The replacement's group is put into the rules with weight 0: it is checked
-	// from now on, and ECS takes only groups that are behind a load balancer.
+	// The replacement's group is added to the rules with weight 0. It is checked from now on, and
+	// ECS accepts only groups that are behind a load balancer.
 	s.shift(tx, d, 0)
 	s.in(tx, d, s.spread(tx, d), s.clear)
 }
 
-// place tells blue from green: the target group of the PRIMARY task set is blue.
+// assignGroups identifies blue and green: the target group of the PRIMARY task set is blue.
 func (d *Deployment) place(tx *world.Tx) *Failure {
 	d.Blue = d.Service.Primary()
 	if d.Blue == nil || len(d.Blue.Attached) == 0 {
@@ -67,8 +67,8 @@ func groupNamed(tx *world.Tx, name string) *world.TargetGroup {
 	return nil
 }
 
-// clear deletes task sets that earlier deployments left behind, and waits until
-// they are gone. By now they take no traffic.
+// clearTaskSets deletes leftover task sets of earlier deployments and waits until they are deleted.
+// They take no traffic at this point.
 func (s *Shifter) clear(tx *world.Tx, d *Deployment) {
 	left := slices.DeleteFunc(slices.Clone(d.Service.TaskSets), func(ts *world.TaskSet) bool { return ts == d.Blue })
 	if len(left) == 0 {
@@ -83,7 +83,7 @@ func (s *Shifter) clear(tx *world.Tx, d *Deployment) {
 	s.poll(tx, d, s.clear)
 }
 
-// replace has ECS start the replacement task set.
+// createReplacement makes ECS start the replacement task set.
 func (s *Shifter) replace(tx *world.Tx, d *Deployment) {
 	ts, err := s.ecs.Replace(tx, d.Service, world.Replacement{
 		Definition: d.Spec.Definition, TargetGroup: d.GreenGroup.ARN, Container: d.Spec.Container, Port: d.Spec.Port,
@@ -114,7 +114,7 @@ func (s *Shifter) awaitSteady(tx *world.Tx, d *Deployment) {
 	s.poll(tx, d, s.awaitSteady)
 }
 
-// poll looks again later, at the earliest after a second.
+// pollLater runs f again later, after a second at the earliest.
 func (s *Shifter) poll(tx *world.Tx, d *Deployment, f func(*world.Tx, *Deployment)) {
 	s.in(tx, d, max(time.Second, s.delay(tx, d)), f)
 }

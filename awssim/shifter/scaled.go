@@ -4,9 +4,9 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// scaled follows the desired count of a service that is being deployed: if it stays
-// above the count of the start for five minutes (knob ScaledOutLimit) before all
-// traffic is shifted, the deployment fails.
+// watchScaleOut watches the desired count of a service during a deployment. The deployment fails if
+// the count stays above its start value for five minutes (setting ScaledOutLimit) before all
+// traffic is shifted.
 func (s *Shifter) scaled(tx *world.Tx, svc *world.Service) {
 	limit := tx.Knobs().ScaledOutLimit
 	if svc.DeployedBy == "" || limit <= 0 {

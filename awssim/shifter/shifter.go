@@ -1,18 +1,16 @@
-// Package shifter is what AWS CodeDeploy does by itself for a service of Amazon
-// ECS: it takes a deployment through its lifecycle, has ECS start the replacement
-// task set, calls hooks and waits for what they say, moves a listener's traffic,
-// and rolls back.
+// Package shifter simulates the behaviour of AWS CodeDeploy for services of Amazon ECS. It runs a
+// deployment's lifecycle: ECS starts the replacement task set, hooks are called and waited for, a
+// listener's traffic is shifted, and a failure is rolled back.
 //
-// It is a law over [world]. Facts that only CodeDeploy has (applications, groups,
-// deployments) are its [State]; the codedeploy room reads and makes them. It asks
-// ECS for task sets through [ECS], and moves traffic by [world.Tx.SetActions], as
-// the API of the load balancer does; it never looks whether requests are answered.
+// It is a controller over [world]. Resources that only CodeDeploy has (applications, groups,
+// deployments) are in its [State]; the package codedeploy creates and describes them. It calls ECS
+// through [ECS], and shifts traffic by [world.Tx.SetActions], as the load balancer's API does. It
+// never checks whether requests are answered.
 //
-// It does not simulate deployments to instances and Lambda, triggers and minimum
-// healthy hosts.
+// It does not simulate deployments to instances and Lambda, triggers and minimum healthy hosts.
 //
-// Start reading at [Shifter.Begin], then steps.go (the order), install.go,
-// traffic.go, and end.go (how a deployment ends and is rolled back).
+// Start reading at [Controller.StartDeployment], then steps.go (the order), install.go, traffic.go,
+// and end.go (how a deployment ends and is rolled back).
 package shifter
 
 import (
@@ -23,9 +21,9 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// ECS is what CodeDeploy asks of Amazon ECS.
+// ECS is the part of Amazon ECS that CodeDeploy calls.
 type ECS interface {
-	// Replace makes a task set beside the others; errors are ECS's refusals.
+	// Replace creates an additional task set; errors are ECS's refusals.
 	Replace(*world.Tx, *world.Service, world.Replacement) (*world.TaskSet, error)
 	// Promote makes a task set the PRIMARY one.
 	Promote(*world.Tx, *world.TaskSet)
@@ -33,11 +31,11 @@ type ECS interface {
 	Retire(*world.Tx, *world.TaskSet)
 }
 
-// Shifter is the law.
+// Controller runs the deployments of a world.
 type Shifter struct{ ecs ECS }
 
-// New makes the law of a world and lets it watch. Call it once per world, before
-// the first step.
+// New creates the controller of a world and watches the world's changes. Call it once per world,
+// before the first step.
 func New(w *world.World, ecs ECS) *Shifter {
 	s := &Shifter{ecs: ecs}
 	w.Watch(func(tx *world.Tx, c world.Change) {
@@ -52,7 +50,7 @@ func New(w *world.World, ecs ECS) *Shifter {
 	return s
 }
 
-// Begin starts a deployment of a group that has none.
+// StartDeployment starts a deployment of a group that has none in progress.
 func (s *Shifter) Begin(tx *world.Tx, g *Group, d *Deployment) *Deployment {
 	d.ID, d.Group, d.Creator = newID(tx), g, ByUser
 	d.steps = lifecycle(d)
@@ -61,7 +59,7 @@ func (s *Shifter) Begin(tx *world.Tx, g *Group, d *Deployment) *Deployment {
 	return d
 }
 
-// open puts a new deployment into the world.
+// addDeployment adds a new deployment to the world.
 func (s *Shifter) open(tx *world.Tx, d *Deployment) {
 	d.Status, d.CreatedAt, d.Updated, d.at = Created, tx.Now(), tx.Now(), -1
 	for _, st := range d.steps {
@@ -83,7 +81,7 @@ func (s *Shifter) open(tx *world.Tx, d *Deployment) {
 	s.hold(tx, d, d.ID)
 }
 
-// hold notes on the service which deployment is at work; "" for none.
+// setDeployedBy records on the service the deployment in progress; "" for none.
 func (s *Shifter) hold(tx *world.Tx, d *Deployment, id string) {
 	if svc := d.Service; svc != nil && svc.DeployedBy != id {
 		svc.DeployedBy = id
@@ -91,7 +89,7 @@ func (s *Shifter) hold(tx *world.Tx, d *Deployment, id string) {
 	}
 }
 
-// newID is an id in the shape of CodeDeploy's: d-XXXXXXXXX.
+// newID returns an id in CodeDeploy's form: d-XXXXXXXXX.
 func newID(tx *world.Tx) string {
 	n, _ := strconv.ParseUint(tx.NewHex("deployment", 16), 16, 64)
 	text := strings.ToUpper(strconv.FormatUint(n, 36))
@@ -116,7 +114,7 @@ func (u *unheld) Error() string {
 	return "service " + u.service + " is held by deployment " + u.deployment + ", which has ended"
 }
 
-// alarmChanged tells the deployments that watch an alarm.
+// alarmChanged stops the deployments that watch a raised alarm.
 func (s *Shifter) alarmChanged(tx *world.Tx, a *world.Alarm) {
 	if a.Gone || a.State != world.AlarmRaised {
 		return

@@ -7,19 +7,19 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// patience is how long a lifecycle event may take (User Guide, "AppSpec 'hooks'
-// section": 3600 seconds).
+// eventTimeout is the longest duration of a lifecycle event (User Guide, "AppSpec 'hooks' section":
+// 3600 seconds).
 const patience = time.Hour
 
-// step is one step of a deployment: a lifecycle event, or a wait without one.
+// lifecycleStep is one step of a deployment: a lifecycle event, or a wait without an event.
 type step struct {
 	event string
 	run   func(*Shifter, *world.Tx, *Deployment)
 }
 
-// lifecycle is the order of a deployment (User Guide, "AppSpec 'hooks' section
-// for an Amazon ECS deployment"). Test traffic has its events where there is a
-// test listener, or a hook that waits for it in vain.
+// lifecycleSteps returns the order of a deployment (User Guide, "AppSpec 'hooks' section for an
+// Amazon ECS deployment"). It includes the test traffic events if there is a test listener. With
+// only a hook for test traffic, the events are included and skipped.
 func lifecycle(d *Deployment) []step {
 	all := []step{{"BeforeInstall", (*Shifter).hook}, {"Install", (*Shifter).install}, {"AfterInstall", (*Shifter).hook}}
 	switch {
@@ -35,19 +35,20 @@ func lifecycle(d *Deployment) []step {
 		step{"AfterAllowTraffic", (*Shifter).hook}, step{"", (*Shifter).terminate})
 }
 
-// delay is how long CodeDeploy takes from one step to the next.
+// stepDelay returns CodeDeploy's delay between two steps.
 func (s *Shifter) delay(tx *world.Tx, d *Deployment) time.Duration {
 	k := tx.Knobs().DeployStep
 	d.polls++
 	return tx.Between(k.Min, k.Max, "deploy step", d.ID, d.polls)
 }
 
-// then goes on with f one delay from now.
+// runNext runs f after one step delay.
 func (s *Shifter) then(tx *world.Tx, d *Deployment, f func(*world.Tx, *Deployment)) {
 	s.in(tx, d, s.delay(tx, d), f)
 }
 
-// in goes on with f so much later, unless the deployment lost its ground.
+// runAfter runs f after the wait. It fails the deployment instead if a resource that it needs is
+// missing.
 func (s *Shifter) in(tx *world.Tx, d *Deployment, wait time.Duration, f func(*world.Tx, *Deployment)) {
 	tx.Cancel(d.next)
 	d.next = tx.After(wait, func(tx *world.Tx) {
@@ -59,7 +60,7 @@ func (s *Shifter) in(tx *world.Tx, d *Deployment, wait time.Duration, f func(*wo
 	})
 }
 
-// lost is why a deployment cannot go on: what it stands on was deleted.
+// missingReason returns why a deployment cannot continue: a resource that it needs was deleted.
 func lost(tx *world.Tx, d *Deployment) *Failure {
 	switch svc := d.Service; {
 	case d.Group.Application.Gone:
@@ -74,7 +75,7 @@ func lost(tx *world.Tx, d *Deployment) *Failure {
 	return nil
 }
 
-// start is the first thing a deployment does.
+// startSteps starts the first step of a deployment.
 func (s *Shifter) start(tx *world.Tx, d *Deployment) {
 	s.set(tx, d, InProgress)
 	d.Started = tx.Now()
@@ -90,7 +91,7 @@ func (s *Shifter) set(tx *world.Tx, d *Deployment, status string) {
 	d.Status, d.Updated = status, tx.Now()
 }
 
-// step begins the next step.
+// runNextStep begins the next step.
 func (s *Shifter) step(tx *world.Tx, d *Deployment) {
 	if d.at++; d.at == len(d.steps) {
 		s.succeed(tx, d)
@@ -103,7 +104,7 @@ func (s *Shifter) step(tx *world.Tx, d *Deployment) {
 	d.steps[d.at].run(s, tx, d)
 }
 
-// current is the lifecycle event of the step, or nil.
+// currentEvent returns the lifecycle event of the step, or nil.
 func (d *Deployment) current() *Event {
 	if d.at < 0 || d.at >= len(d.steps) {
 		return nil
@@ -111,13 +112,13 @@ func (d *Deployment) current() *Event {
 	return d.Event(d.steps[d.at].event)
 }
 
-// done ends the step and goes on to the next.
+// completeStep ends the step and continues with the next.
 func (s *Shifter) done(tx *world.Tx, d *Deployment) {
 	s.close(tx, d, Succeeded)
 	s.then(tx, d, s.step)
 }
 
-// close ends the step's lifecycle event and its patience.
+// closeEvent ends the step's lifecycle event and its timeout.
 func (s *Shifter) close(tx *world.Tx, d *Deployment, status string) {
 	tx.Cancel(d.limit)
 	if e := d.current(); e != nil && e.Status == InProgress {
@@ -130,12 +131,12 @@ func (s *Shifter) skip(tx *world.Tx, d *Deployment) {
 	s.step(tx, d)
 }
 
-// within fails the deployment if the step is not done in time.
+// limitStep runs late if the step takes longer than the limit.
 func (s *Shifter) within(tx *world.Tx, d *Deployment, limit time.Duration, late func(*world.Tx)) {
 	d.limit = tx.After(limit, late)
 }
 
-// hook calls the function of a lifecycle event and waits for what it says.
+// runHook calls the function of a lifecycle event and waits for its report.
 func (s *Shifter) hook(tx *world.Tx, d *Deployment) {
 	e := d.current()
 	e.Function = d.Spec.hook(e.Name)
@@ -161,8 +162,8 @@ func (s *Shifter) hook(tx *world.Tx, d *Deployment) {
 	}
 }
 
-// Report is what a hook's function says of itself. One that says it too late, or
-// twice, is not heard.
+// ReportHook handles the status that a hook's function reports. A late or repeated report is
+// ignored.
 func (s *Shifter) Report(tx *world.Tx, d *Deployment, execution string, ok bool) {
 	e := d.Hooked(execution)
 	switch {
@@ -181,7 +182,7 @@ func (s *Shifter) hookFailed(tx *world.Tx, d *Deployment, code, message string) 
 	s.fail(tx, d, Failure{"HOOK_EXECUTION_FAILURE", "The deployment failed because one or more of the lifecycle event validation functions failed. " + message})
 }
 
-// lastPart is the name in a function's ARN, without a version.
+// lastPart returns the name in a function's ARN, without a version.
 func lastPart(function string) string {
 	if _, name, ok := strings.Cut(function, ":function:"); ok {
 		function = name
@@ -198,8 +199,8 @@ func (s *Shifter) awaitReady(tx *world.Tx, d *Deployment) {
 	})
 }
 
-// Continue ends the wait before production traffic is shifted. It reports
-// whether the deployment was waiting.
+// ContinueDeployment ends the wait before production traffic is shifted. It reports whether the
+// deployment was waiting.
 func (s *Shifter) Continue(tx *world.Tx, d *Deployment) bool {
 	if d.Status != Ready || d.stopping {
 		return false

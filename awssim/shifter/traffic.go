@@ -7,8 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// rules are those of a listener that forward to one of the pair, and to nothing
-// else.
+// pairRules returns the rules of a listener that forward only to the pair's target groups.
 func (d *Deployment) rules(tx *world.Tx, listener string) (all []*world.Rule) {
 	l, ok := tx.Listeners.Get(listener)
 	if !ok {
@@ -31,15 +30,15 @@ func (d *Deployment) isOurs(f *world.Forward) bool {
 	return len(f.Groups) > 0
 }
 
-// shift sends that percentage of production traffic to green. What somebody else
-// wrote into the rules meanwhile is overwritten.
+// shiftProduction sends that percentage of production traffic to green. It overwrites external
+// changes of the rules.
 func (s *Shifter) shift(tx *world.Tx, d *Deployment, percent int) {
 	d.Weight, d.Updated = float64(percent), tx.Now()
 	s.route(tx, d, d.Settings.Production, percent)
 }
 
-// route writes the weights of a listener's rules, keeping stickiness and what
-// else the rules do.
+// writeWeights writes the weights of a listener's rules. It keeps stickiness and all other actions
+// of the rules.
 func (s *Shifter) route(tx *world.Tx, d *Deployment, listener string, percent int) {
 	shares := []world.Share{{Group: d.BlueGroup.ARN, Weight: int32(100 - percent)}, {Group: d.GreenGroup.ARN, Weight: int32(percent)}}
 	for _, r := range d.rules(tx, listener) {
@@ -58,12 +57,12 @@ func (s *Shifter) route(tx *world.Tx, d *Deployment, listener string, percent in
 	}
 }
 
-// spread is how long to wait until a written rule has reached the nodes.
+// propagationDelay returns the time to wait until a written rule has reached the nodes.
 func (s *Shifter) spread(tx *world.Tx, d *Deployment) time.Duration {
 	return tx.Knobs().WeightPropagation.Max + s.delay(tx, d)
 }
 
-// allowTest sends test traffic to green.
+// allowTestTraffic sends test traffic to green.
 func (s *Shifter) allowTest(tx *world.Tx, d *Deployment) {
 	if len(d.rules(tx, d.Settings.Test)) == 0 {
 		s.fail(tx, d, Failure{"ELASTIC_LOAD_BALANCING_INVALID",
@@ -74,7 +73,7 @@ func (s *Shifter) allowTest(tx *world.Tx, d *Deployment) {
 	s.done(tx, d)
 }
 
-// allow shifts production traffic, in one, two or more steps.
+// allowTraffic shifts production traffic, in one, two or more steps.
 func (s *Shifter) allow(tx *world.Tx, d *Deployment) {
 	percent := 100
 	switch r := d.Settings.Routing; {
@@ -93,7 +92,7 @@ func (s *Shifter) allow(tx *world.Tx, d *Deployment) {
 	s.in(tx, d, s.spread(tx, d), s.done)
 }
 
-// terminate keeps the original task set for a while, then deletes it.
+// awaitTermination keeps the original task set for the configured wait, then deletes it.
 func (s *Shifter) terminate(tx *world.Tx, d *Deployment) {
 	if d.Settings.KeepBlue {
 		s.step(tx, d)
@@ -103,8 +102,8 @@ func (s *Shifter) terminate(tx *world.Tx, d *Deployment) {
 	s.in(tx, d, d.Settings.BlueWait, s.bury)
 }
 
-// Bury ends the wait before the original task set is deleted. It reports whether
-// the deployment was in that wait.
+// TerminateOriginal ends the wait before the original task set is deleted. It reports whether the
+// deployment was in that wait.
 func (s *Shifter) Bury(tx *world.Tx, d *Deployment) bool {
 	if !d.Terminating || d.stopping || d.Ended() {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// role is a role in a session.
+// roleSession is a session of an assumed role.
 type role struct{ partition, account, path, session string }
 
 var (
@@ -42,7 +42,7 @@ func roleOf(arn, session *string) (role, error) {
 	return role{m[1], m[2], m[3], *session}, nil
 }
 
-// name is the role's name without its path.
+// roleName returns the role's name without its path.
 func (r role) name() string { return r.path[strings.LastIndex(r.path, "/")+1:] }
 
 func (r role) arn() string {
@@ -58,7 +58,7 @@ func (r role) user() *ststypes.AssumedRoleUser {
 	return &ststypes.AssumedRoleUser{Arn: &arn, AssumedRoleId: &id}
 }
 
-// duration is how long a session lasts, in seconds.
+// checkDuration returns the duration of a session in seconds.
 func duration(asked *int32, def, most int32) (int32, error) {
 	switch {
 	case asked == nil:
@@ -77,7 +77,7 @@ func constraint(value, member, text string) error {
 	return world.Refuse("ValidationError", "1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, text)
 }
 
-// claims are what STS repeats of a JSON Web Token.
+// tokenClaims are the claims of a JSON Web Token that STS returns.
 type claims struct{ issuer, subject, audience string }
 
 func claimsOf(token string) (claims, bool) {

@@ -19,8 +19,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Session tokens carry the session themselves, as AWS's do, so that they
-// survive a reset and a restart.
+// tokenPrefix begins session tokens. A token contains the session itself, as AWS's do, so that it
+// survives a reset and a restart.
 const tokenPrefix = "FwoSluice"
 
 type session struct {
@@ -30,7 +30,7 @@ type session struct {
 	UserID  string `json:",omitempty"`
 }
 
-// issue makes credentials of an account; arn is empty for its user.
+// issueCredentials creates credentials of an account; arn is empty for its user.
 func (s *Service) issue(ctx context.Context, account, arn, id string, seconds int32) *ststypes.Credentials {
 	var c ststypes.Credentials
 	_ = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
@@ -45,8 +45,8 @@ func (s *Service) issue(ctx context.Context, account, arn, id string, seconds in
 	return &c
 }
 
-// identify recognizes credentials that issue made. Temporary keys without their
-// token are refused, tokens of elsewhere are not ours.
+// identifyCaller recognizes credentials that [Service.issueCredentials] created. It refuses
+// temporary keys without their token, and it does not recognize other tokens.
 func identify(key, token string, _ time.Time) (wire.Caller, bool, *world.Refusal) {
 	b, ours := strings.CutPrefix(token, tokenPrefix)
 	if !ours {
@@ -68,8 +68,8 @@ func invalidToken() *world.Refusal {
 		Message: "The security token included in the request is invalid."}
 }
 
-// accessKey writes the account into the key as AWS does: bits 7 to 46 of the
-// first six of ten bytes, in base32. random is at least ten hexadecimal digits.
+// accessKey encodes the account in the key as AWS does: bits 7 to 46 of the first six of ten bytes,
+// in base32. random is at least ten hexadecimal digits.
 func accessKey(account, random string) string {
 	n, _ := strconv.ParseUint(account, 10, 64)
 	r, _ := hex.DecodeString(random[:10])
@@ -78,7 +78,7 @@ func accessKey(account, random string) string {
 	return "ASIA" + base32.StdEncoding.EncodeToString(append(b[2:], r[1:]...))
 }
 
-// accountIn is the account that a key belongs to.
+// accountOfKey returns the account of a key.
 func accountIn(key string) (string, bool) {
 	if len(key) == 12 && strings.Trim(key, "0123456789") == "" {
 		return key, true
@@ -94,7 +94,7 @@ func accountIn(key string) (string, bool) {
 	return fmt.Sprintf("%012d", n), n < 1e12
 }
 
-// uniqueID is an IAM unique id, the same for the same ARN.
+// uniqueID returns an IAM unique id. It is the same for the same ARN.
 func uniqueID(prefix, arn string) string {
 	sum := sha256.Sum256([]byte(arn))
 	return prefix + base32.StdEncoding.EncodeToString(sum[:])[:17]

@@ -1,10 +1,10 @@
-// Package sts is the room of AWS Security Token Service: who calls, and
-// temporary credentials of any account. Credentials that it gives out are known
-// to the server afterwards and act in the role's account.
+// Package sts implements the API of AWS Security Token Service: caller identity, and temporary
+// credentials of any account. The server recognizes the credentials that it issued; they act in the
+// role's account.
 //
-// There is no IAM behind it: every role exists and may be assumed by everybody,
-// policies are not read, and sessions do not expire (clients judge expiry by
-// real time, which is not the world's).
+// It does not simulate IAM: every role exists, every caller may assume it, and policies are not
+// read. Sessions do not expire, because clients judge expiry by real time, which is not the
+// world's.
 //
 // Start reading at [Service.AssumeRole], then session.go.
 package sts
@@ -21,13 +21,13 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Service is the room.
+// Service implements the API of STS.
 type Service struct{ world *world.World }
 
-// New makes the room over w.
+// New creates the API over w.
 func New(w *world.World) *Service { return &Service{world: w} }
 
-// Room is the room with what wire must know of STS.
+// NewAPI returns the API in the form that wire serves.
 func Room(w *world.World) wire.Room {
 	return wire.Room{
 		Name: "sts", ServiceID: "STS", Protocol: wire.Query, Version: "2011-06-15",
@@ -44,8 +44,8 @@ func Room(w *world.World) wire.Room {
 	}
 }
 
-// GetCallerIdentity names the assumed role of the caller's credentials, or the
-// account's user "sluice".
+// GetCallerIdentity returns the assumed role of the caller's credentials, or the account's user
+// "sluice".
 func (s *Service) GetCallerIdentity(ctx context.Context, _ *awssts.GetCallerIdentityInput) (*awssts.GetCallerIdentityOutput, error) {
 	account, c := world.KeyOf(ctx).Account, wire.CallerOf(ctx)
 	arn, id := c.ARN, c.UserID
@@ -55,7 +55,7 @@ func (s *Service) GetCallerIdentity(ctx context.Context, _ *awssts.GetCallerIden
 	return &awssts.GetCallerIdentityOutput{Account: &account, Arn: &arn, UserId: &id}, nil
 }
 
-// AssumeRole gives out credentials of the role's account.
+// AssumeRole issues credentials of the role's account.
 func (s *Service) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput) (*awssts.AssumeRoleOutput, error) {
 	seconds, err := duration(in.DurationSeconds, 3600, 43200)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Service) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput) (*
 		AssumedRoleUser: r.user(), SourceIdentity: in.SourceIdentity}, nil
 }
 
-// AssumeRoleWithWebIdentity does the same for the bearer of any JSON Web Token;
-// its signature and issuer are not verified. The call needs no signature.
+// AssumeRoleWithWebIdentity issues credentials of the role's account for any JSON Web Token. The
+// token's signature and issuer are not verified. The call needs no signature.
 func (s *Service) AssumeRoleWithWebIdentity(ctx context.Context, in *awssts.AssumeRoleWithWebIdentityInput) (*awssts.AssumeRoleWithWebIdentityOutput, error) {
 	seconds, err := duration(in.DurationSeconds, 3600, 43200)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Service) AssumeRoleWithWebIdentity(ctx context.Context, in *awssts.Assu
 		SubjectFromWebIdentityToken: &claims.subject}, nil
 }
 
-// GetSessionToken gives out temporary credentials of the caller's own user.
+// GetSessionToken issues temporary credentials of the caller's own user.
 func (s *Service) GetSessionToken(ctx context.Context, in *awssts.GetSessionTokenInput) (*awssts.GetSessionTokenOutput, error) {
 	if strings.HasPrefix(wire.CallerOf(ctx).AccessKey, "ASIA") {
 		return nil, &world.Refusal{Code: "AccessDenied", Message: "Cannot call GetSessionToken with session credentials", Status: 403}
@@ -108,7 +108,7 @@ func (s *Service) GetSessionToken(ctx context.Context, in *awssts.GetSessionToke
 	return &awssts.GetSessionTokenOutput{Credentials: s.issue(ctx, account, "", "", seconds)}, nil
 }
 
-// GetAccessKeyInfo reads the account from an access key.
+// GetAccessKeyInfo returns the account of an access key.
 func (s *Service) GetAccessKeyInfo(_ context.Context, in *awssts.GetAccessKeyInfoInput) (*awssts.GetAccessKeyInfoOutput, error) {
 	if in.AccessKeyId == nil {
 		return nil, constraint("null", "accessKeyId", "Member must not be null")

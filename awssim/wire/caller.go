@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Caller is who makes a call, as far as a signature tells.
+// Caller is the identity of a call, as far as its signature shows it.
 type Caller struct {
 	AccessKey string
 	Account   string
@@ -16,20 +16,20 @@ type Caller struct {
 
 type callerKey struct{}
 
-// CallerOf is who makes the call of ctx; the zero Caller if nobody said.
+// CallerOf returns the caller of ctx, or the zero Caller if none is set.
 func CallerOf(ctx context.Context) Caller {
 	c, _ := ctx.Value(callerKey{}).(Caller)
 	return c
 }
 
-// WithCaller says who makes the calls of ctx and where: it sets what
-// [CallerOf] and [world.KeyOf] answer. [Server.Identify] makes the Caller.
+// WithCaller sets the caller and Region of the calls of ctx: the values that [CallerOf] and
+// [world.KeyOf] return. [Server.Identify] creates the Caller.
 func WithCaller(ctx context.Context, c Caller, region string) context.Context {
 	ctx = context.WithValue(ctx, callerKey{}, c)
 	return world.WithKey(ctx, world.Key{Account: c.Account, Region: region})
 }
 
-// Anonymous is the account of callers whose access key says nothing.
+// Anonymous is the account of callers whose access key names no account.
 const Anonymous = "000000000000"
 
 func isAccount(s string) bool {

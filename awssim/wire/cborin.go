@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// decodeCBOR reads an RPC v2 body into a new value of the shape, by the rules of
-// decodeJSON: unknown members are ignored, a wrong type is refused. Maps, lists
-// and strings of indefinite length are as good as others.
+// decodeCBOR reads an RPC v2 body into a new value of the shape, by the rules of decodeJSON:
+// unknown fields are ignored, a wrong type is an error. Maps, lists and strings of indefinite
+// length are accepted.
 func (s *shape) decodeCBOR(body []byte) (reflect.Value, *world.Refusal) {
 	v := reflect.New(s.typ)
 	if len(body) == 0 {
@@ -102,7 +102,7 @@ func (s *shape) setCBOREntries(v reflect.Value, o cbor.Map) *world.Refusal {
 	return nil
 }
 
-// setCBORUnion takes the one member that is set; see setUnion.
+// setCBORUnion stores the one field that is set; see setUnion.
 func (s *shape) setCBORUnion(v reflect.Value, o cbor.Map) *world.Refusal {
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -161,7 +161,7 @@ func (s *shape) setCBORScalar(v reflect.Value, x cbor.Value) bool {
 	return false
 }
 
-// setCBORTime takes tag 1, seconds since the epoch, to the nearest millisecond.
+// setCBORTime reads tag 1, seconds since the epoch, and rounds to the nearest millisecond.
 func setCBORTime(v reflect.Value, x cbor.Value) bool {
 	tag, ok := x.(*cbor.Tag)
 	if !ok || tag.ID != 1 {

@@ -8,16 +8,16 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
-// The library writes maps in Go's order and only whole trees; these bytes put
-// its scalars into maps and lists of indefinite length, in the order of the
-// shape, so that one answer is always the same bytes.
+// The library encodes only whole trees, and maps in Go's order. These bytes place its scalars into
+// maps and lists of indefinite length, in the order of the shape. One answer therefore always has
+// the same bytes.
 const (
 	openList = 0x9f
 	openMap  = 0xbf
 	closing  = 0xff
 )
 
-// appendCBOR writes v as RPC v2 does, leaving out what appendJSON leaves out.
+// appendCBOR writes v as RPC v2. It omits the same fields as appendJSON.
 func (s *shape) appendCBOR(b []byte, v reflect.Value) []byte {
 	switch s.kind {
 	case kindPointer:
@@ -87,8 +87,8 @@ func integer(i int64) cbor.Value {
 	return cbor.Uint(i)
 }
 
-// epoch is a time in seconds, with milliseconds where there are any. Clients cut
-// what is below a millisecond off, so the number is never below the one meant.
+// cborEpoch returns a time in seconds, with milliseconds if it has any. Clients truncate to
+// milliseconds, so the number is never below the exact value.
 func epoch(t time.Time) cbor.Value {
 	ms := t.UnixMilli()
 	if ms%1000 == 0 {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Clone is a deep copy of a value of the SDK's shapes, for rooms: they neither
-// keep a request nor give out what they keep. Unexported fields, which hold
-// nothing there, are copied as they are; a union's member is copied.
+// Clone returns a deep copy of a value of the SDK's types. APIs use it so that stored values are
+// shared with neither requests nor responses. Unexported fields, which are empty there, are copied
+// shallowly; the value of a union is copied deeply.
 func Clone[T any](v T) T {
 	out := reflect.New(reflect.TypeFor[T]()).Elem()
 	cloneInto(out, reflect.ValueOf(&v).Elem())

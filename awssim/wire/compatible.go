@@ -13,7 +13,7 @@ func cborReply(status int, body []byte) reply {
 	return reply{status: status, contentType: cborType, body: body}
 }
 
-// errorType is the name of a refusal's shape: its type's in the model, else its
+// errorType returns the shape name of a refusal: the name of its type in the model, otherwise its
 // code.
 func (r *room) errorType(ref *world.Refusal) string {
 	if m, ok := r.errors[ref.Code]; ok {
@@ -22,7 +22,7 @@ func (r *room) errorType(ref *world.Refusal) string {
 	return ref.Code
 }
 
-// queryError is the header by which query-compatible clients learn the old code.
+// queryError returns the header value that tells query-compatible clients the old code.
 func (r *room) queryError(ref *world.Refusal, code string) string {
 	if !r.compatible() {
 		return ""
@@ -30,7 +30,7 @@ func (r *room) queryError(ref *world.Refusal, code string) string {
 	return code + ";" + fault(ref)
 }
 
-// modern are codes of the newer protocols that never had an older form.
+// modernCode returns the codes of the newer protocols that have no older form.
 func modern(code string) (string, bool) {
 	switch code {
 	case "UnknownOperationException", "SerializationException", "MissingAuthenticationTokenException":
@@ -41,11 +41,11 @@ func modern(code string) (string, bool) {
 	return "", false
 }
 
-// messages are what a refusal's text is called: models spell it either way, and
-// clients look for theirs.
+// messages are the field names of a refusal's text. Models use either spelling, and clients read
+// the one of their model.
 var messages = [...]string{"message", "Message"}
 
-// refusalCBOR is the reply that carries a refusal in RPC v2 CBOR.
+// refusalCBOR returns the reply for a refusal in RPC v2 CBOR.
 func (r *room) refusalCBOR(ref *world.Refusal, code string) reply {
 	b := []byte{openMap}
 	b = appendMember(b, "__type", r.errorType(ref))
@@ -74,8 +74,8 @@ func sortedNames(m map[string]any) []string {
 	return names
 }
 
-// refusalCompatible is the same in awsJson: the type in the body, the old code in
-// the header.
+// refusalCompatible returns the reply for a refusal of a query-compatible service in awsJson: the
+// type in the body, the old code in the header.
 func (r *room) refusalCompatible(ref *world.Refusal, code string) reply {
 	o := map[string]any{"__type": r.errorType(ref)}
 	for k, v := range ref.Fields {

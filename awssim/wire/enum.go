@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// valuesOf are the values of an enumeration of the SDK, nil of a plain string.
+// valuesOf returns the values of an enumeration of the SDK, or nil for a plain string.
 func valuesOf(t reflect.Type) []string {
 	if t.PkgPath() == "" {
 		return nil
@@ -26,7 +26,7 @@ func valuesOf(t reflect.Type) []string {
 	return values
 }
 
-// stray refuses the first value of an input that its enumeration does not have.
+// checkEnums rejects the first value of an input that its enumeration does not have.
 func (r *room) stray(in *shape, v reflect.Value) *world.Refusal {
 	if r.BadEnum == "" {
 		return nil
@@ -37,7 +37,7 @@ func (r *room) stray(in *shape, v reflect.Value) *world.Refusal {
 	return nil
 }
 
-// stray is AWS's sentence about the first such value in v, or "".
+// enumViolation returns AWS's sentence about the first such value in v, or "".
 func (s *shape) stray(v reflect.Value, path string) string {
 	switch s.kind {
 	case kindString:
@@ -61,8 +61,8 @@ func (s *shape) stray(v reflect.Value, path string) string {
 	return ""
 }
 
-// strayMember: a list of values is named whole, one of structures by its
-// member's path.
+// listViolation is enumViolation for a list. AWS names a list of values as a whole, and in a list
+// of structures the path of the field.
 func (s *shape) strayMember(v reflect.Value, path string) string {
 	if s.elem.kind == kindString && s.elem.values == nil {
 		return ""

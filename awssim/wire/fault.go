@@ -7,38 +7,37 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Faulter decides what goes wrong with a call. It is asked once per call,
-// before the room is; it must be safe for concurrent use.
+// Faulter decides which fault a call meets. It is called once per call, before the API. It must be
+// safe for concurrent use.
 type Faulter interface {
 	Before(key world.Key, service, operation string, now time.Time) *Injected
 }
 
-// Injected is what goes wrong with one call; the first that is set holds.
+// Injected is the fault of one call; the first field that is set applies.
 type Injected struct {
-	// DropRequest ends the connection before the effect, without an answer.
+	// DropRequest closes the connection before the effect, without an answer.
 	DropRequest bool
-	// Outage is what comes instead of an answer; empty: an answer.
+	// Outage replaces the answer; empty: no outage.
 	Outage Outage
-	// Silence blocks a call that is not answered until its context ends.
+	// Silence blocks a call without an answer until its context ends.
 	Silence func(context.Context)
-	// Refuse is the answer, without an effect.
+	// Refuse is the error response, without an effect.
 	Refuse *world.Refusal
-	// Throttle is the service's own way to say "Rate exceeded", without an
-	// effect.
+	// Throttle answers with the service's error for "Rate exceeded", without an effect.
 	Throttle bool
-	// Status 500 or above is an answer with that status (500
-	// InternalFailure, 503 ServiceUnavailable), without an effect.
+	// Status of 500 or above answers with that status (500 InternalFailure, 503
+	// ServiceUnavailable), without an effect.
 	Status int
-	// DropReply carries the call out and ends the connection without an answer.
+	// DropReply carries out the call and closes the connection without an answer.
 	DropReply bool
-	// StaleBy answers a read as of that long ago; writes are not touched. The newest
-	// answer to the same question is served that is that old, at most twice as old.
-	// A question that was not asked then is answered as of then object by object: an
-	// object as an earlier answer to the operation showed it, none that is younger.
+	// StaleBy answers a read with the state of that long ago; writes are not affected. The server
+	// returns the newest earlier answer to the same request that is at least that old and at most
+	// twice as old. If there is none, it builds the answer object by object: each object as an
+	// earlier answer to the operation returned it, without younger objects.
 	StaleBy time.Duration
 }
 
-// refusal is the answer in place of the room's, or nil.
+// injectedRefusal returns the answer in place of the API's, or nil.
 func (i *Injected) refusal() *world.Refusal {
 	switch {
 	case i.Refuse != nil:
@@ -53,5 +52,5 @@ func (i *Injected) refusal() *world.Refusal {
 	return nil
 }
 
-// rateExceeded is throttling; the query protocols drop the suffix.
+// rateExceeded returns the throttling error; the query protocols drop the suffix.
 func rateExceeded() *world.Refusal { return world.Refuse("ThrottlingException", "Rate exceeded") }

@@ -49,7 +49,7 @@ func (n *node) child(name string) *node {
 	return c
 }
 
-// numbered are the children called 1, 2, … in that order.
+// numberedChildren returns the children named 1, 2, … in that order.
 func (n *node) numbered() []*node {
 	var at []int
 	for k := range n.below {
@@ -108,8 +108,7 @@ func (f form) setStruct(s *shape, v reflect.Value, n *node, path string) *world.
 	return nil
 }
 
-// setList reads Name.member.N, or Name.N in EC2's dialect. "Name=" alone is how
-// clients write an empty list.
+// setList reads Name.member.N, or Name.N in EC2's dialect. Clients write an empty list as "Name=".
 func (f form) setList(s *shape, v reflect.Value, n *node, path string) *world.Refusal {
 	if f.protocol == Query {
 		if m := n.below["member"]; m != nil {

@@ -14,9 +14,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// decodeJSON reads an awsJson body into a new value of the shape. Members that
-// the shape does not have are ignored, as AWS does; a wrong JSON type is a
-// SerializationException. An empty list stays an empty list.
+// decodeJSON reads an awsJson body into a new value of the shape. Unknown fields are ignored, as on
+// AWS; a wrong JSON type is a SerializationException. An empty list stays an empty list.
 func (s *shape) decodeJSON(body []byte) (reflect.Value, *world.Refusal) {
 	v := reflect.New(s.typ)
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -111,8 +110,8 @@ func (s *shape) setMap(v reflect.Value, o map[string]any) *world.Refusal {
 	return nil
 }
 
-// setUnion takes the one member that is set; two are refused, none known leaves
-// the union empty.
+// setUnion stores the one field that is set. Two fields are an error; without a known field the
+// union stays empty.
 func (s *shape) setUnion(v reflect.Value, o map[string]any) *world.Refusal {
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -138,7 +137,7 @@ func (s *shape) setDocument(v reflect.Value, x any) {
 	}
 }
 
-// plain is decoded JSON with its numbers as Go numbers.
+// plainValue returns decoded JSON with its numbers as Go numbers.
 func plain(x any) any {
 	switch t := x.(type) {
 	case json.Number:
@@ -258,7 +257,7 @@ func (s *shape) mismatch(x any) *world.Refusal {
 	return unserializable(kindOf(x) + " can not be converted to " + s.called())
 }
 
-// called is the shape in the words of AWS's SerializationException.
+// modelTypeName returns the shape's type as AWS's SerializationException names it.
 func (s *shape) called() string {
 	switch s.kind {
 	case kindString:

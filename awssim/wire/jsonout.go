@@ -11,9 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendJSON writes v as awsJson: members that are nil are left out, plain
-// numbers and booleans are always written, times are seconds since the epoch
-// with milliseconds, maps are in the order of their keys.
+// appendJSON writes v as awsJson. Nil fields are omitted; plain numbers and booleans are always
+// written. Times are seconds since the epoch with milliseconds. Maps are sorted by key.
 func (s *shape) appendJSON(b []byte, v reflect.Value) []byte {
 	switch s.kind {
 	case kindString:
@@ -112,7 +111,7 @@ func appendDocument(b []byte, v reflect.Value) []byte {
 	return append(b, d...)
 }
 
-// appendFloat writes a number as JSON can; AWS writes the others as strings.
+// appendFloat writes a number. AWS writes values that JSON does not have as strings.
 func appendFloat(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

@@ -2,9 +2,8 @@ package wire
 
 import "reflect"
 
-// Missing are those of the named members of in, a pointer to an input, that are
-// not there: nil, or empty where the SDK has a plain string. Each service words
-// its own refusal.
+// Missing returns those of the named fields of in, a pointer to an input, that are not set: nil, or
+// empty if the SDK has a plain string. Each service words its own error.
 func Missing(in any, names ...string) []string {
 	v := reflect.ValueOf(in).Elem()
 	var gone []string

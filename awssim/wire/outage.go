@@ -18,20 +18,20 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// Outage is what comes instead of an answer of AWS's: a connection that fails, or
-// what a proxy says. Its values are the words of the fault outage.
+// Outage replaces an answer of AWS: by a failing connection, or by the answer of a proxy. Its
+// values are the words of the fault outage.
 type Outage string
 
-// Error is the outage as the error that ends a call.
+// Error returns the error text of a call that ended by the outage.
 func (o Outage) Error() string { return "no answer: " + string(o) }
 
-// takesEffect reports whether the call is carried out all the same.
+// takesEffect reports whether the call is carried out although its answer is replaced.
 func (o Outage) takesEffect() bool { return o == "truncated" }
 
-// ErrNoAnswer marks an output of [Server.Call] that AWS did not give: it is empty.
+// ErrNoAnswer marks an empty output of [Server.Call] that did not come from AWS.
 var ErrNoAnswer = errors.New("an empty answer of a proxy")
 
-// reply is what a proxy says; ok is false if it says nothing.
+// proxyReply returns the answer of a proxy; ok is false if there is none.
 func (o Outage) reply() (status int, header http.Header, body string, ok bool) {
 	html := http.Header{"Content-Type": {"text/html"}}
 	switch o {
@@ -56,7 +56,7 @@ func (o Outage) reply() (status int, header http.Header, body string, ok bool) {
 // isCut reports whether the connection breaks within the body.
 func (o Outage) isCut() bool { return o == "unread" || o == "truncated" }
 
-// serve answers over a socket. What cannot be said there closes the connection.
+// writeTo answers over a socket. It closes the connection if the outage has no answer.
 func (o Outage) serve(w http.ResponseWriter) {
 	status, header, body, ok := o.reply()
 	if !ok {
@@ -92,12 +92,12 @@ func (o Outage) roundTrip(r *http.Request) (*http.Response, error) {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: header, ContentLength: -1, Body: io.NopCloser(b)}, nil
 }
 
-// broken is the rest of a body that does not come.
+// brokenBody is the missing rest of a truncated body.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// transport is the error of a connection that fails.
+// connectionError returns the error of a failing connection.
 func (o Outage) transport(ctx context.Context) error {
 	switch o {
 	case "refused":
@@ -113,8 +113,8 @@ func (o Outage) transport(ctx context.Context) error {
 	return io.EOF
 }
 
-// direct is what the SDK's client would return, without bytes. none is an output
-// without members.
+// sdkResult returns the result that the SDK's client would return, without bytes. none is an output
+// without fields.
 func (o Outage) direct(ctx context.Context, none any) (any, error) {
 	status, header, _, ok := o.reply()
 	if !ok {

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// ErrToken is the error of a paging token that [Page] did not make. Each
-// service has its own code for it.
+// ErrToken is the error for a paging token that [Page] did not create. Each service has its own
+// code for it.
 var ErrToken = errors.New("invalid paging token")
 
-// Page cuts the page that begins at token. max is what the caller asked for (0
-// or less: def), never more than limit. Tokens are opaque and name the last item
-// of the page before, so that a list that grows or shrinks meanwhile is neither
-// repeated nor skipped; id may be nil, then they count. next is nil on the last
-// page.
+// Page returns the page that begins at token. max is the requested size (0 or less: def), at most
+// limit. Tokens are opaque and contain the id of the last item of the previous page. A list that
+// grows or shrinks between two pages therefore neither repeats nor skips items. Without id, tokens
+// contain a position. next is nil on the last page.
 func Page[T any](items []T, token *string, max, def, limit int, id func(T) string) (page []T, next *string, err error) {
 	if max <= 0 {
 		max = def

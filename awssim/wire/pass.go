@@ -14,7 +14,7 @@ import (
 // errDropped ends a call without an answer.
 var errDropped = errors.New("connection closed without an answer")
 
-// call is one call on its way through.
+// call is one call that the server handles.
 type call struct {
 	ctx  context.Context
 	key  world.Key
@@ -23,17 +23,17 @@ type call struct {
 	in   reflect.Value // *In, owned by the call
 }
 
-// course is what was decided about a call before it is carried out.
+// callDecision is what the server decided about a call before carrying it out.
 type course struct {
 	injected *Injected
 	ref      *world.Refusal
-	past     *answer       // served instead of the fresh answer, which is remembered
-	age      time.Duration // the fresh answer is served as of that long ago; 0: as it is
-	record   string        // question under which the answer is remembered, or ""
+	past     *answer       // returned instead of the new answer, which is stored
+	age      time.Duration // the new answer is changed to that long ago; 0: unchanged
+	record   string        // key under which the answer is stored, or ""
 }
 
-// pass carries a call out: throttle, fault, stale read, room, log. The error is
-// a *world.Refusal, an Outage or errDropped.
+// handleCall carries out a call: throttle, fault, stale read, API, log. The error is a
+// *world.Refusal, an Outage or errDropped.
 func (s *Server) pass(c *call) (reflect.Value, error) {
 	var none reflect.Value
 	p := s.decide(c)
@@ -69,7 +69,7 @@ func (s *Server) pass(c *call) (reflect.Value, error) {
 	return a.out, nil
 }
 
-// decide asks the faulter outside the world's lock, then the world.
+// decideCall asks the faulter outside the world's lock, then the world.
 func (s *Server) decide(c *call) course {
 	p := course{injected: &Injected{}}
 	f := s.faulter()
@@ -123,8 +123,8 @@ func throttled(c *call) *world.Refusal {
 
 func state(tx *world.Tx) *regionState { return world.Room[regionState](tx.Region, "wire") }
 
-// finish remembers the answer and writes the line of the log. Rooms do not keep
-// what they return, and wire only reads it, so that no copy is needed.
+// recordAnswer stores the answer and writes the line of the log. No copy is needed: APIs do not
+// keep their outputs, and wire only reads them.
 func (s *Server) finish(c *call, p *course, a answer) {
 	quiet := s.quiet.Load()
 	if quiet && p.record == "" {
@@ -171,8 +171,8 @@ func (s *Server) log(c *call, text string) {
 	})
 }
 
-// invoke runs the room's method. In a strict world a panic goes on; else it is
-// AWS's 500 and a line of the log.
+// invokeOperation calls the API's method. In a strict world a panic is passed on; otherwise it
+// becomes AWS's 500 and a line of the log.
 func (s *Server) invoke(c *call) (out reflect.Value, ref *world.Refusal) {
 	if !s.world.Strict() {
 		defer func() {

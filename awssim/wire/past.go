@@ -9,17 +9,17 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// longestYouth is how long the birth of an object is remembered: longer than any
-// stale read is old.
+// maxCreationAge is how long the creation time of an object is kept: longer than the age of any
+// stale read.
 const longestYouth = 10 * time.Minute
 
-// births are the objects that the world got lately, with the time of each.
+// creations holds the creation times of recent objects.
 type births struct {
 	at    map[string]time.Time
 	order []string
 }
 
-// noteBirth notes the objects that reads show without the time of their creation.
+// noteCreation records the creation of objects whose reads do not return their creation time.
 func noteBirth(tx *world.Tx, c world.Change) {
 	switch o := c.Object.(type) {
 	case *world.Service:
@@ -51,8 +51,8 @@ func (s *regionState) born(id string, at, now time.Time) {
 	b.at[id] = at
 }
 
-// rememberObjects keeps the objects of an answer by themselves, so that another
-// question about one of them can be answered from the past too.
+// rememberObjects stores each object of an answer, so that another request for the object can be
+// answered from the past too.
 func (s *regionState) rememberObjects(c *call, a answer) {
 	if a.ref != nil {
 		return
@@ -71,7 +71,7 @@ func objectKey(operation string, x reflect.Value, id string) string {
 	return operation + " " + x.Type().Name() + " " + id
 }
 
-// objectsIn are the objects that a member of an answer holds.
+// objectsIn returns the objects in a field of an answer.
 func objectsIn(v reflect.Value) (all []reflect.Value) {
 	switch {
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
@@ -84,8 +84,8 @@ func objectsIn(v reflect.Value) (all []reflect.Value) {
 	return all
 }
 
-// identityOf is what tells an object from every other of the Region: its ARN, or
-// the id of a deployment or an instance; "" if it has neither.
+// identityOf returns the identity of an object within its Region: its ARN, or the id of a
+// deployment or an instance. It returns "" if the object has neither.
 func identityOf(v reflect.Value) string {
 	name := v.Type().Name()
 	fields := []string{name + "Arn", "Arn", "DeploymentId"}
@@ -104,7 +104,7 @@ func identityOf(v reflect.Value) string {
 	return ""
 }
 
-// bornAt is when an object was made, as far as it or the world tells.
+// creationTime returns when an object was created, if the object or the world shows it.
 func (s *regionState) bornAt(v reflect.Value) (time.Time, bool) {
 	for _, field := range []string{"CreatedAt", "CreateTime", "RegisteredAt"} {
 		f := v.FieldByName(field)
@@ -116,7 +116,7 @@ func (s *regionState) bornAt(v reflect.Value) (time.Time, bool) {
 	return at, ok
 }
 
-// past answers questions as of a time.
+// pastReader answers requests with the state of an earlier time.
 type past struct {
 	*regionState
 	operation string
@@ -124,11 +124,11 @@ type past struct {
 	absent    func(id string) *world.Refusal // of the operation; nil: it has none
 	now       time.Time
 	age       time.Duration
-	changed   bool     // the answer differs from the fresh one
-	missing   []string // identities of objects that were not there
+	changed   bool     // the answer differs from the new one
+	missing   []string // identities of objects that did not exist
 }
 
-// recallObjects answers a read whose question was not asked in the past.
+// answerFromObjects answers a stale read for which no earlier answer is stored.
 func (s *Server) recallObjects(tx *world.Tx, c *call, p *course, fresh answer) {
 	if p.age <= 0 || fresh.ref != nil {
 		return
@@ -152,7 +152,7 @@ func (s *Server) recallObjects(tx *world.Tx, c *call, p *course, fresh answer) {
 	p.past = &answer{at: w.now.Add(-w.age), out: out}
 }
 
-// rewrite makes a member of an answer what it was then.
+// rewriteMember changes a field of an answer to its earlier value.
 func (w *past) rewrite(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Slice:
@@ -214,7 +214,7 @@ func (w *past) rewriteMap(v reflect.Value) {
 
 func (w *past) isYoung(at time.Time) bool { return w.now.Sub(at) < w.age }
 
-// then is an object as it was then; false if it was not there.
+// objectAsOf returns an object as it was; false if it did not exist.
 func (w *past) then(x reflect.Value) (reflect.Value, bool) {
 	id := identityOf(x)
 	if id == "" {
@@ -231,15 +231,15 @@ func (w *past) then(x reflect.Value) (reflect.Value, bool) {
 	w.changed = true
 	then := reflect.New(x.Type()).Elem()
 	then.Set(a.out)
-	// An answer without the tags may stand for one that includes them.
+	// The stored answer may lack tags that this request includes.
 	if tags := then.FieldByName("Tags"); tags.IsValid() {
 		tags.Set(x.FieldByName("Tags"))
 	}
 	return then, true
 }
 
-// without is an object that no answer of then shows: as it is now, without the task
-// sets that are younger.
+// withoutYounger returns an object that no earlier answer contains: in its present state, without
+// the task sets that are younger.
 func (w *past) without(x reflect.Value) reflect.Value {
 	sets := x.FieldByName("TaskSets")
 	if !sets.IsValid() || sets.Kind() != reflect.Slice {
@@ -253,8 +253,8 @@ func (w *past) without(x reflect.Value) reflect.Value {
 	return then
 }
 
-// fail lists the objects that were asked for and were not there among the failures
-// of an answer that has such a list.
+// addFailures adds the requested objects that did not exist to the failures of an answer that has
+// such a list.
 func (w *past) fail(out reflect.Value) {
 	list := out.FieldByName("Failures")
 	if !list.IsValid() || list.Kind() != reflect.Slice {
@@ -274,7 +274,7 @@ func (w *past) fail(out reflect.Value) {
 	list.Set(all)
 }
 
-// isAskedFor reports whether a list of the question has an object's ARN or its name.
+// isAskedFor reports whether a list of the request has an object's ARN or its name.
 func (w *past) isAskedFor(id string) bool {
 	for i := range w.in.NumField() {
 		names, ok := w.in.Field(i).Interface().([]string)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// json reports whether a protocol carries JSON under X-Amz-Target.
+// isJSON reports whether a protocol carries JSON under X-Amz-Target.
 func (p Protocol) json() bool { return p == JSON11 || p == JSON10 }
 
 func (p Protocol) jsonType() string {
@@ -15,7 +15,7 @@ func (p Protocol) jsonType() string {
 	return jsonType
 }
 
-// signing is the service's name in signatures.
+// signingName returns the service's name in signatures.
 func (r *room) signing() string {
 	if r.Signing != "" {
 		return r.Signing
@@ -23,11 +23,11 @@ func (r *room) signing() string {
 	return r.Name
 }
 
-// compatible reports whether the service once spoke query alone, so that its
-// clients still expect the codes of that time.
+// isQueryCompatible reports whether the service once had the query protocol only, so that its
+// clients still expect the error codes of that time.
 func (r *room) compatible() bool { return r.QueryCodes != nil }
 
-// variants are the room in its other protocols. They share its operations.
+// protocolVariants returns the API in its other protocols. They share its operations.
 func (r *room) variants() []*room {
 	var also []*room
 	for _, p := range r.Also {
@@ -41,8 +41,8 @@ func (r *room) variants() []*room {
 	return also
 }
 
-// speaking is the room in the protocol of a request; in its first one if the
-// request speaks none of the room's.
+// variantFor returns the API in the protocol of a request, or in its first protocol if the API does
+// not have the request's.
 func (r *room) speaking(q *request) *room {
 	if q.speaks(r.Protocol) {
 		return r
@@ -71,12 +71,11 @@ const (
 	rpcCBOR   = "rpc-v2-cbor"
 )
 
-// rpcPath is what the path of an RPC v2 request says:
-// /service/GraniteServiceVersion20100801/operation/DescribeAlarms, with anything
-// before it.
+// rpcPath is the parsed path of an RPC v2 request:
+// /service/GraniteServiceVersion20100801/operation/DescribeAlarms, after any prefix.
 type rpcPath struct{ service, operation string }
 
-// rpcPathOf is nil for a request in another protocol.
+// rpcPathOf returns nil for a request in another protocol.
 func rpcPathOf(r *http.Request) *rpcPath {
 	if r.Header.Get(rpcHeader) != rpcCBOR {
 		return nil
@@ -89,8 +88,8 @@ func rpcPathOf(r *http.Request) *rpcPath {
 	return &rpcPath{service: words[n-3], operation: words[n-1]}
 }
 
-// operationOf is the operation, or what cannot be one where the request is not
-// for that room or not in this protocol at all.
+// operationOf returns the operation. For a request to another API or in another protocol it returns
+// a name that no operation has.
 func (p *rpcPath) operationOf(r *room) string {
 	switch {
 	case p == nil:

@@ -20,8 +20,8 @@ type modelled struct {
 	typ  reflect.Type // struct
 }
 
-// modelledErrors finds them by code and by type name, which differ in the query
-// protocols: TargetGroupNotFound and TargetGroupNotFoundException.
+// modelledErrors indexes the errors by code and by type name. They differ in the query protocols:
+// TargetGroupNotFound and TargetGroupNotFoundException.
 func modelledErrors(r Room) map[string]modelled {
 	m := map[string]modelled{}
 	for _, e := range r.Errors {
@@ -38,7 +38,7 @@ func modelledErrors(r Room) map[string]modelled {
 	return m
 }
 
-// code is how a refusal's code is written in the room's protocol.
+// protocolCode returns a refusal's code as the API's protocol writes it.
 func (r *room) code(ref *world.Refusal) string {
 	if m, ok := r.errors[ref.Code]; ok {
 		return m.code
@@ -52,8 +52,7 @@ func (r *room) code(ref *world.Refusal) string {
 	return strings.TrimSuffix(ref.Code, "Exception")
 }
 
-// irregular are codes that the query protocols do not get by dropping
-// "Exception".
+// irregularCode returns the codes that the query protocols do not form by dropping "Exception".
 func irregular(p Protocol, code string) (string, bool) {
 	switch {
 	case code == "ALPNPolicyNotSupportedException":
@@ -77,7 +76,7 @@ func status(ref *world.Refusal) int {
 	return ref.Status
 }
 
-// refusal is the reply that carries a refusal.
+// refusalReply returns the reply for a refusal.
 func (r *room) refusal(ref *world.Refusal, id string) reply {
 	code := r.code(ref)
 	switch r.Protocol {
@@ -112,7 +111,7 @@ func (r *room) refusalJSON(ref *world.Refusal, code string) reply {
 	return reply{status: status(ref), contentType: jsonType, body: b}
 }
 
-// fault says whose mistake a refusal is.
+// faultSide returns the side that caused a refusal: Sender or Receiver.
 func fault(ref *world.Refusal) string {
 	if status(ref) >= 500 {
 		return "Receiver"
@@ -136,8 +135,8 @@ func refusalEC2(code, message, id string) []byte {
 	return append(append(b, id...), "</RequestID></Response>"...)
 }
 
-// asRefusal is what a room's error says to its caller; ok is false for errors
-// that are defects of the room.
+// asRefusal returns the refusal for an API's error. ok is false for errors that are defects of the
+// API.
 func asRefusal(err error) (ref *world.Refusal, ok bool) {
 	if errors.As(err, &ref) {
 		return ref, true
@@ -149,7 +148,7 @@ func asRefusal(err error) (ref *world.Refusal, ok bool) {
 	return (&Injected{Status: 500}).refusal(), false
 }
 
-// asSDK is the error that the SDK's client would make of a refusal.
+// asSDKError returns the error that the SDK's client would create for a refusal.
 func (r *room) asSDK(ref *world.Refusal, id string) error {
 	header := http.Header{}
 	header.Set(requestID, id)
@@ -175,8 +174,8 @@ func (r *room) typed(ref *world.Refusal) error {
 	return p.Interface().(error)
 }
 
-// setMember stores x in the field of that name, through a pointer where the SDK
-// has one; a field that is not there or of another kind is left.
+// setMember stores x in the field of that name, through a pointer if the SDK has one. It ignores a
+// field that does not exist or has another kind.
 func setMember(v reflect.Value, name string, x any) {
 	f, xv := v.FieldByName(name), reflect.ValueOf(x)
 	if !f.IsValid() || !xv.IsValid() {

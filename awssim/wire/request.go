@@ -16,7 +16,7 @@ import (
 // maxBody is the largest request body, unpacked.
 const maxBody = 4 << 20
 
-// request is what dispatching needs of an HTTP request.
+// request holds the parts of an HTTP request that dispatching needs.
 type request struct {
 	scope   scope
 	target  string // X-Amz-Target
@@ -33,7 +33,7 @@ type scope struct {
 	accessKey, region, service string
 }
 
-// answer is the reply to a request; the error is errDropped.
+// answerRequest returns the reply to a request; the error is errDropped or an Outage.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, id string) (reply, error) {
 	q, ref := read(w, r)
 	rm := s.dispatch(q)
@@ -56,7 +56,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, id string) (repl
 	return s.perform(r, rm, q, operation, caller, region, id)
 }
 
-// perform decodes, passes and encodes a call.
+// performCall decodes a call, handles it and encodes its output.
 func (s *Server) perform(r *http.Request, rm *room, q *request, operation string, caller Caller, region, id string) (reply, error) {
 	key := world.Key{Account: caller.Account, Region: region}
 	o := rm.ops[operation]
@@ -96,7 +96,7 @@ func (s *Server) perform(r *http.Request, rm *room, q *request, operation string
 	return rm.success(o, out, id), nil
 }
 
-// success is the reply that carries an output.
+// successReply returns the reply for an output.
 func (r *room) success(o *operation, out reflect.Value, id string) reply {
 	_, plan := r.plans(o)
 	v := out.Elem()
@@ -116,7 +116,7 @@ func (r *room) success(o *operation, out reflect.Value, id string) reply {
 	return xmlReply(200, append(b, id+"</RequestId></ResponseMetadata></"+o.name+"Response>"...))
 }
 
-// admit says who calls, or refuses an unsigned call.
+// identifyCaller returns the caller, or rejects an unsigned call.
 func (s *Server) admit(r *room, q *request, operation string) (Caller, *world.Refusal) {
 	switch {
 	case q.scope.broken:
@@ -143,8 +143,9 @@ func unsigned(p Protocol) *world.Refusal {
 	return &world.Refusal{Code: "MissingAuthenticationToken", Message: "Request is missing Authentication Token", Status: 403}
 }
 
-// dispatch finds the room: the credential scope's service, then X-Amz-Target or
-// the service in the path, then the API version. Services that share a signing name differ in version.
+// dispatchRequest returns the API of a request. It checks the credential scope's service, then
+// X-Amz-Target or the service in the path, then the API version. Services that share a signing name
+// differ in version.
 func (s *Server) dispatch(q *request) *room {
 	prefix, _, _ := strings.Cut(q.target, ".")
 	if q.rpc != nil {
@@ -181,7 +182,7 @@ func (q *request) operation(r *room) string {
 	return operation
 }
 
-// nobody answers a request that is for no room, in the client's likely protocol.
+// refuseUnknownService answers a request for an unknown service, in the client's likely protocol.
 func (s *Server) nobody(q *request, id string) reply {
 	var names []string
 	for _, r := range s.rooms {
@@ -202,8 +203,8 @@ func (s *Server) nobody(q *request, id string) reply {
 	return reply{status: 400, contentType: jsonType, body: b}
 }
 
-// read takes a request apart. A refusal leaves what dispatching needs as far as
-// it was found.
+// readRequest parses a request. With a refusal it still returns the parts that it has read, for
+// dispatching.
 func read(w http.ResponseWriter, r *http.Request) (*request, *world.Refusal) {
 	q := &request{target: r.Header.Get("X-Amz-Target"), token: r.Header.Get("X-Amz-Security-Token"), rpc: rpcPathOf(r)}
 	q.isQuery = q.target == "" && strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
@@ -233,7 +234,7 @@ func read(w http.ResponseWriter, r *http.Request) (*request, *world.Refusal) {
 	return q, nil
 }
 
-// presigned takes the signature from the query string.
+// readPresigned takes the signature from the query string.
 func (q *request) presigned() {
 	if c := q.values.Get("X-Amz-Credential"); c != "" && !q.scope.signed {
 		q.scope = scopeIn(c)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Protocol is how a service's requests and replies are written.
+// Protocol is the encoding of a service's requests and replies.
 type Protocol int
 
 const (
@@ -24,14 +24,14 @@ const (
 	CBOR                     // Smithy RPC v2 CBOR: the operation in the path, a CBOR map
 )
 
-// Room is one AWS API over the world.
+// API is one AWS API on the world.
 type Room struct {
 	Name      string   // IAM name: "ecs"
-	Signing   string   // name in signatures where it is another: "monitoring" of cloudwatch
+	Signing   string   // name in signatures if it differs: "monitoring" of cloudwatch
 	ServiceID string   // the SDK's service id: "ECS"
-	Protocol  Protocol // what its clients speak
-	// Also are further protocols that clients may choose instead, with the same
-	// names of members. EC2Query has names of its own and cannot be one of several.
+	Protocol  Protocol // the protocol of its clients
+	// Also lists further protocols that clients may choose, with the same field names. EC2Query has
+	// its own field names and cannot be one of several.
 	Also      []Protocol
 	Target    string // X-Amz-Target before the dot; for CBOR the service in the path
 	Version   string // the API's version, query protocols only
@@ -41,44 +41,43 @@ type Room struct {
 	// func(context.Context, *XInput) (*XOutput, error), called X, or [Named].
 	Operations []any
 
-	// LowerFirst: members are written with a lower first letter (ECS,
-	// CodeDeploy, Logs); else as the Go field is called.
+	// LowerFirst: field names begin with a lower-case letter (ECS, CodeDeploy, Logs); otherwise
+	// they are the Go names.
 	LowerFirst bool
-	// Names are members that follow neither rule: "Type.Field" -> name.
+	// Names holds field names that follow neither rule: "Type.Field" -> name.
 	Names map[string]string
-	// Errors are zero values of the service's modelled errors
-	// (&ecstypes.ClientException{}). A refusal with the code or the type name of
-	// one of them becomes that type in [Server.Call], and takes its code in the
-	// query protocols. (Through the codec, some SDK clients type an error only
-	// where the operation's own model names it; Call types it everywhere.)
+	// Errors are zero values of the service's modelled errors (&ecstypes.ClientException{}).
+	// [Server.Call] returns a refusal with the code or the type name of one of them as that type,
+	// and the query protocols use its code. (Through the codec, some SDK clients type an error only
+	// if the operation's own model names it; Call types it everywhere.)
 	Errors []smithy.APIError
-	// BadEnum is the code of the refusal of a value that an enumeration of the
-	// model does not have. Empty: the room itself looks at such values.
+	// BadEnum is the error code for a value that an enumeration of the model does not have. Empty:
+	// the API checks such values itself.
 	BadEnum string
-	// QueryCodes are the codes that errors had when the service spoke query alone,
-	// by their types: "InvalidFormatFault" -> "InvalidFormat". They are sent in
-	// every protocol: query-compatible clients show them instead of the type.
+	// QueryCodes are the error codes from the time when the service had only the query protocol, by
+	// error type: "InvalidFormatFault" -> "InvalidFormat". They are sent in every protocol:
+	// query-compatible clients show them instead of the type.
 	QueryCodes map[string]string
-	// Unions are pointers to zero values of the members of union types that
-	// the room's inputs and outputs hold (&ecstypes.SharingStrategyMemberX{}).
+	// Unions are pointers to zero values of the union members in the API's inputs and outputs
+	// (&ecstypes.SharingStrategyMemberX{}).
 	Unions []any
-	// Document makes the SDK's document value from plain Go values, where the
-	// service has members of that kind (ecs/document.NewLazyDocument).
+	// Document creates the SDK's document value from plain Go values, if the service has such
+	// fields (ecs/document.NewLazyDocument).
 	Document func(any) any
-	// Missing is the refusal of a read of one object that does not exist, by
-	// operation; a stale read of a new object is answered with it.
+	// Missing returns the error for a read of an object that does not exist, by operation; it also
+	// answers a stale read of a new object.
 	Missing map[string]func(id string) *world.Refusal
-	// Unsigned are operations that need no signature.
+	// Unsigned lists the operations that need no signature.
 	Unsigned []string
-	// Known are operations that AWS has and the room has not. They are answered
-	// as unknown ones are, and named in the log.
+	// Known lists operations that AWS has and the API does not. They get the answer for unknown
+	// operations, and the log names them.
 	Known []string
-	// Identify recognizes credentials that the room gave out; nil if it gives
-	// none. ok is false for foreign ones; a refusal ends the call.
+	// Identify recognizes credentials that the API issued; nil if it issues none. ok is false for
+	// other credentials; a refusal ends the call.
 	Identify func(accessKey, sessionToken string, now time.Time) (c Caller, ok bool, err *world.Refusal)
 }
 
-// room is a Room with what was found out about it.
+// preparedAPI is an API with its parsed operations and types.
 type room struct {
 	Room
 	codec    *codec
@@ -86,10 +85,10 @@ type room struct {
 	known    map[string]bool
 	unsigned map[string]bool
 	errors   map[string]modelled
-	also     []*room // the same room in its other protocols
+	also     []*room // the same API in its other protocols
 }
 
-// operation is one method of a room; its shapes are planned at first use.
+// operation is one method of an API; its shapes are planned at first use.
 type operation struct {
 	name    string
 	call    reflect.Value
@@ -122,13 +121,13 @@ func newRoom(r Room) *room {
 	return o
 }
 
-// Named is a call whose input's type does not tell its name.
+// Named is an operation whose name does not follow from its input's type.
 type Named struct {
 	Name string
 	Call any
 }
 
-// OperationName is the name of a call: X of *XInput, unless it is [Named].
+// OperationName returns the name of an operation: X of *XInput, unless it is [Named].
 func OperationName(operation any) string {
 	if n, ok := operation.(Named); ok {
 		return n.Name
@@ -152,7 +151,7 @@ func isStructPointer(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
 }
 
-// plans returns the shapes of an operation's input and output.
+// operationShapes returns the shapes of an operation's input and output.
 func (r *room) plans(o *operation) (in, out *shape) {
 	o.once.Do(func() { o.inPlan, o.outPlan = r.codec.plan(o.in), r.codec.plan(o.out) })
 	return o.inPlan, o.outPlan

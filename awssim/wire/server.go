@@ -24,7 +24,7 @@ const (
 	requestID = "X-Amzn-Requestid"
 )
 
-// Server is one endpoint for all rooms. It is safe for concurrent use.
+// Server is one endpoint for all APIs. It is safe for concurrent use.
 type Server struct {
 	world  *world.World
 	rooms  []*room
@@ -33,7 +33,7 @@ type Server struct {
 	served atomic.Uint64
 }
 
-// New makes a server of rooms over a world. It panics if a room is not one.
+// New creates a server of APIs on a world. It panics if an API is invalid.
 func New(w *world.World, rooms ...Room) *Server {
 	s := &Server{world: w}
 	for _, r := range rooms {
@@ -43,7 +43,7 @@ func New(w *world.World, rooms ...Room) *Server {
 	return s
 }
 
-// Faults asks f about every call from now on; nil asks nobody.
+// SetFaulter sets the Faulter of all calls from now on; nil removes it.
 func (s *Server) Faults(f Faulter) {
 	if f == nil {
 		s.faults.Store(nil)
@@ -59,12 +59,12 @@ func (s *Server) faulter() Faulter {
 	return nil
 }
 
-// Quiet leaves calls out of the world's log.
+// SetQuiet keeps calls out of the world's log.
 func (s *Server) Quiet(quiet bool) { s.quiet.Store(quiet) }
 
-// Identify is who signs with that access key: 12 digits are that account; keys
-// that a room gave out are theirs; any other is [Anonymous]. The error is a
-// *world.Refusal (expired credentials).
+// Identify returns the caller of an access key. 12 digits are that account; keys that an API issued
+// belong to its caller; any other key is [Anonymous]. The error is a *world.Refusal (expired
+// credentials).
 func (s *Server) Identify(accessKey, sessionToken string) (Caller, error) {
 	if isAccount(accessKey) {
 		return Caller{AccessKey: accessKey, Account: accessKey}, nil
@@ -105,8 +105,7 @@ func xmlReply(status int, body []byte) reply {
 	return reply{status: status, contentType: xmlType, body: body}
 }
 
-// ServeHTTP answers one request of any room's client. A dropped call closes the
-// connection.
+// ServeHTTP answers one request of any API's client. A dropped call closes the connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := s.nextID()
 	a, err := s.answer(w, r, id)
@@ -124,9 +123,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(a.body)
 }
 
-// RoundTrip answers a request in process: the same bytes as over a socket. A
-// dropped call is io.EOF. There is no Date header, so that clients do not take
-// virtual time for clock skew.
+// RoundTrip answers a request in process, with the same bytes as over a socket. A dropped call is
+// io.EOF. There is no Date header, so that clients do not take virtual time for clock skew.
 func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		defer r.Body.Close()
@@ -150,11 +148,10 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Call hands an input to a room without a protocol: serviceID and operation as
-// the SDK has them, input and output pointers to the SDK's types, copied both
-// ways. Account, Region and caller are those of ctx ([WithCaller],
-// [world.WithKey]). Errors are what the SDK's client would give, inside its
-// operation error.
+// Call passes an input to an API without a protocol. serviceID and operation are the SDK's names.
+// Input and output are pointers to the SDK's types, copied in both directions. Account, Region and
+// caller are those of ctx ([WithCaller], [world.WithKey]). Errors are those of the SDK's client,
+// inside its operation error.
 func (s *Server) Call(ctx context.Context, serviceID, operation string, input any) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -206,8 +203,8 @@ func (s *Server) roomWith(is func(*room) bool) *room {
 	return nil
 }
 
-// unknown refuses an operation that the room has not. AWS says nothing but the
-// code; here the message tells what AWS has and this local one has not.
+// refuseOperation rejects an operation that the API does not have. AWS returns the code only; here
+// the message says if AWS has the operation and the simulator does not.
 func (s *Server) unknown(r *room, key world.Key, operation string) *world.Refusal {
 	if r.known[operation] && !s.quiet.Load() {
 		_ = s.world.Do(key, func(tx *world.Tx) error {
@@ -228,7 +225,7 @@ func (s *Server) unknown(r *room, key world.Key, operation string) *world.Refusa
 	return &world.Refusal{Code: "InvalidAction", Message: text}
 }
 
-// nextID is a request id: unlike any other of this server, the same in a replay.
+// nextID returns a request id: unique within the server, and the same in a replay.
 func (s *Server) nextID() string {
 	n := s.served.Add(1)
 	return uuidOf(spread(n), spread(^n))
@@ -247,7 +244,7 @@ func uuidOf(a, b uint64) string {
 	return string(id)
 }
 
-// spread is the finalizer of splitmix64.
+// mixBits is the finalizer of splitmix64.
 func spread(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

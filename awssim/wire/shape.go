@@ -26,8 +26,7 @@ const (
 	kindDocument
 )
 
-// shape is the plan of one Go type: what it is in AWS's model and what its
-// members are called.
+// shape is the plan of one Go type: its kind in AWS's model and the names of its fields.
 type shape struct {
 	kind   kind
 	typ    reflect.Type
@@ -36,11 +35,11 @@ type shape struct {
 	byName map[string]int // input name -> index into fields
 	values []string       // of an enumeration
 
-	document func(any) any // makes documents, nil if the room has none
+	document func(any) any // creates documents; nil if the API has none
 }
 
-// field is a member. For a union, typ of its shape is the member's Value and
-// holder the struct that carries it.
+// field is a field of a structure, or a member of a union. For a union, shape is that of the
+// member's Value, and holder is the struct that contains it.
 type field struct {
 	index   int
 	in, out string
@@ -49,7 +48,7 @@ type field struct {
 	holder  reflect.Type
 }
 
-// codec plans the types of one room.
+// codec plans the types of one API.
 type codec struct {
 	room  *Room
 	mu    sync.Mutex
@@ -58,7 +57,7 @@ type codec struct {
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// plan is the shape of t. Shapes are complete when it returns.
+// planType returns the shape of t. Shapes are complete when it returns.
 func (c *codec) plan(t reflect.Type) *shape {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +121,7 @@ func (c *codec) members(s *shape, t reflect.Type) {
 	}
 }
 
-// choices plans a union, whose members are told apart by their type's name
+// planUnion plans a union, whose members are distinguished by their type's name
 // ("SharingStrategyMemberRules"), or a document.
 func (c *codec) choices(s *shape, t reflect.Type) {
 	s.kind, s.byName = kindUnion, map[string]int{}
@@ -144,8 +143,8 @@ func (c *codec) choices(s *shape, t reflect.Type) {
 	}
 }
 
-// field gives a member its two names: EC2's inputs begin with a capital letter,
-// its outputs with a small one.
+// newField gives a field its two names. EC2's inputs begin with an upper-case letter, its outputs
+// with a lower-case one.
 func (c *codec) field(name string) field {
 	in, out := name, name
 	if c.room.Protocol == EC2Query {
@@ -179,9 +178,8 @@ func firstTo(f func(rune) rune, s string) string {
 	return string(f(r)) + s[n:]
 }
 
-// absent reports whether an output leaves v out: what is a pointer, list or map
-// in Go if it is nil, an empty enumeration value, a zero time. Plain numbers and
-// booleans are always written, as AWS always returns them.
+// isAbsent reports whether an output omits v: a nil pointer, list or map, an empty enumeration
+// value, or a zero time. Plain numbers and booleans are always written, as on AWS.
 func (s *shape) absent(v reflect.Value) bool {
 	switch s.kind {
 	case kindPointer, kindList, kindMap, kindUnion, kindDocument, kindBlob:
@@ -194,8 +192,8 @@ func (s *shape) absent(v reflect.Value) bool {
 	return false
 }
 
-// copied is a deep copy of v, with what travel does to values: times in UTC and
-// whole milliseconds. Documents are shared; they are never written to.
+// deepCopy returns a deep copy of v, changed as by transport: times in UTC and whole milliseconds.
+// Documents are shared; they are never written to.
 func (s *shape) copied(v reflect.Value) reflect.Value {
 	switch s.kind {
 	case kindTime:
@@ -268,7 +266,7 @@ func (s *shape) copiedUnion(v reflect.Value) reflect.Value {
 	return p
 }
 
-// member is the member that a union value is, or nil.
+// unionMember returns the member that a union value holds, or nil.
 func (s *shape) member(v reflect.Value) *field {
 	if v.IsNil() || v.Elem().IsNil() {
 		return nil

@@ -13,7 +13,7 @@ const (
 	answersKept   = 64   // per question
 )
 
-// regionState is what wire remembers of one account in one Region.
+// regionState is wire's state of one account in one Region.
 type regionState struct {
 	buckets map[string]*bucket
 	answers world.Ordered[[]answer] // by operation and canonical input
@@ -21,20 +21,20 @@ type regionState struct {
 	births  births
 }
 
-// answer is what was once said to a question.
+// answer is a stored answer to a read.
 type answer struct {
 	at  time.Time
 	out reflect.Value
 	ref *world.Refusal
 }
 
-// question identifies a read: the operation and its input in canonical form.
+// questionKey returns the key of a read: the operation and its input in canonical form.
 func (c *call) question() string {
 	in, _ := c.room.plans(c.op)
 	return string(in.appendJSON([]byte(c.room.Name+"."+c.op.name+" "), c.in.Elem()))
 }
 
-// IsRead reports by AWS's verbs whether an operation reads: whether it can be stale.
+// IsRead reports by AWS's naming whether an operation is a read, which can be stale.
 func IsRead(operation string) bool { return isRead(operation) }
 
 func isRead(operation string) bool {
@@ -59,8 +59,8 @@ func keep(in *world.Ordered[[]answer], key string, a answer) {
 	in.Put(key, append(kept, a))
 }
 
-// recall is the newest answer that is at least age old; false if it is more than
-// twice as old.
+// recallAnswer returns the newest answer that is at least age old; false if it is more than twice
+// as old.
 func recall(from *world.Ordered[[]answer], key string, now time.Time, age time.Duration) (answer, bool) {
 	kept, _ := from.Get(key)
 	for i := len(kept) - 1; i >= 0; i-- {

@@ -8,11 +8,11 @@ import (
 // limit is a token bucket: size and refill per second.
 type limit struct{ burst, rate float64 }
 
-// limits are the documented buckets, per account and Region. Sources: ECS API
-// Reference "Request throttling for the Amazon ECS API"; ELBv2 API Reference
-// "Request throttling for the Elastic Load Balancing API" (its account bucket of
-// 40 and 10 is applied beside the others, as the stricter reading); CloudWatch
-// and CloudWatch Logs "service quotas", which name rates without bursts.
+// limits are the documented buckets, per account and Region. Sources: ECS API Reference "Request
+// throttling for the Amazon ECS API"; ELBv2 API Reference "Request throttling for the Elastic Load
+// Balancing API"; CloudWatch and CloudWatch Logs "service quotas", which name rates without bursts.
+// The account bucket of ELBv2 (40 and 10) applies in addition to the others, as the stricter
+// reading.
 var limits = map[string]limit{
 	"ecs service modify": {50, 5}, "ecs service read": {100, 20}, "ecs task set modify": {100, 20},
 	"ecs service deployment": {50, 20}, "ecs service revision": {50, 20},
@@ -23,12 +23,12 @@ var limits = map[string]limit{
 	"ecs capacity provider modify": {10, 1}, "ecs capacity provider read": {50, 20},
 	"ecs settings modify": {10, 1}, "ecs namespace": {10, 1},
 	"elb read": {200, 50}, "elb modify": {20, 3}, "elb registration": {20, 4}, "elb intensive": {10, 0.2}, "elb account": {40, 10},
-	"map modify": {5, 5}, "map read": {40, 20}, // Route 53's five a second stand behind the writes; the reads' are ours
+	"map modify": {5, 5}, "map read": {40, 20}, // writes: Route 53's limit of five a second; reads: chosen here, AWS documents none
 	"discover": {2000, 1000}, "discover revision": {3000, 3000},
 	"cloudwatch alarms": {9, 9}, "cloudwatch data": {50, 50}, "cloudwatch put": {500, 500}, "cloudwatch statistics": {400, 400},
 	"cloudwatch alarm modify": {3, 3},
-	"codedeploy read":         {20, 10}, "codedeploy modify": {10, 2}, // ours: AWS documents none
-	"autoscaling read": {20, 10}, "autoscaling modify": {10, 5}, // ours as well
+	"codedeploy read":         {20, 10}, "codedeploy modify": {10, 2}, // chosen here: AWS documents none
+	"autoscaling read": {20, 10}, "autoscaling modify": {10, 5}, // chosen here as well
 	"logs groups": {10, 10}, "logs group modify": {10, 10}, "logs stream modify": {50, 50}, "logs streams": {25, 25},
 	"logs get": {25, 25}, "logs filter": {5, 5}, "logs put": {5000, 5000}, "logs retention": {5, 5},
 }
@@ -61,7 +61,7 @@ var ecsBuckets = map[string]string{
 	"ListServicesByNamespace": "namespace",
 }
 
-// otherBuckets are those of operations that have a quota of their own.
+// otherBuckets are the buckets of operations that have their own quota.
 var otherBuckets = map[string]string{
 	"cloudwatch DescribeAlarms": "cloudwatch alarms", "cloudwatch GetMetricData": "cloudwatch data",
 	"cloudwatch GetMetricStatistics": "cloudwatch statistics", "cloudwatch PutMetricData": "cloudwatch put",
@@ -73,7 +73,7 @@ var otherBuckets = map[string]string{
 	"logs PutRetentionPolicy": "logs retention", "logs DeleteRetentionPolicy": "logs retention",
 }
 
-// bucketsOf are the buckets that a call takes one token from each.
+// bucketsOf returns the buckets from which a call takes one token each.
 func bucketsOf(service, operation string) []string {
 	switch service {
 	case "ecs":
@@ -130,7 +130,7 @@ type bucket struct {
 	at     time.Time
 }
 
-// take takes one token from every bucket, or none if one of them is empty.
+// takeTokens takes one token from every bucket, or none if one of them is empty.
 func (s *regionState) take(names []string, now time.Time) bool {
 	for _, n := range names {
 		if s.filled(n, now).tokens < 1 {

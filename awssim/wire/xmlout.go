@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// timeFormat writes milliseconds where there are any, as AWS does.
+// timeFormat writes milliseconds if they are not zero, as AWS does.
 const timeFormat = "2006-01-02T15:04:05.999Z"
 
-// appendXML writes v as the content of an element. item is what members of
-// lists are called: "member", or "item" in EC2's dialect.
+// appendXML writes v as the content of an element. item is the element name of list entries:
+// "member", or "item" in EC2's dialect.
 func (s *shape) appendXML(b []byte, v reflect.Value, item string) []byte {
 	switch s.kind {
 	case kindString:
@@ -76,7 +76,7 @@ func appendXMLFloat(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, 'g', -1, 64)
 }
 
-// appendText escapes text; what XML cannot carry becomes U+FFFD.
+// appendText escapes text. Characters that XML does not allow become U+FFFD.
 func appendText(b []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])

@@ -2,8 +2,8 @@ package world
 
 import "time"
 
-// AlarmChanged is told when an alarm was added, changed, set or taken away. The
-// object is the *Alarm.
+// AlarmChanged is the change of an alarm that was added, changed, set or deleted. The object is the
+// *Alarm.
 const AlarmChanged ChangeKind = "alarm"
 
 // States of an alarm.
@@ -13,14 +13,13 @@ const (
 	AlarmInsufficient = "INSUFFICIENT_DATA"
 )
 
-// Alarm is a CloudWatch alarm. Its state changes by [Tx.SetAlarm] alone: nothing
-// evaluates metrics.
+// Alarm is a CloudWatch alarm. Only [Tx.SetAlarm] changes its state; metrics are not evaluated.
 type Alarm struct {
 	ARN, Name          string
 	State              string // OK, ALARM, INSUFFICIENT_DATA
 	Reason, ReasonData string
 	StateUpdated       time.Time // when the state was last set, even to the same
-	Transitioned       time.Time // when it last became another
+	Transitioned       time.Time // when it last changed
 	Period             time.Duration
 	EvaluationPeriods  int
 	Gone               bool // deleted
@@ -36,11 +35,10 @@ type AlarmNote struct {
 	Data    string // JSON
 }
 
-// alarmNotesKept is how many entries the history keeps, of all alarms together.
+// maxAlarmNotes is how many entries the history keeps, over all alarms.
 const alarmNotesKept = 1000
 
-// AddAlarm puts an alarm into the world. Without a state it has insufficient
-// data, as AWS's new alarms have.
+// AddAlarm adds an alarm. Without a state it gets INSUFFICIENT_DATA, as a new alarm on AWS does.
 func (tx *Tx) AddAlarm(a *Alarm) {
 	if a.ARN == "" {
 		a.ARN = tx.ARN("cloudwatch", "alarm:"+a.Name)
@@ -54,7 +52,7 @@ func (tx *Tx) AddAlarm(a *Alarm) {
 	tx.Changed(AlarmChanged, a)
 }
 
-// SetAlarm sets an alarm's state. reason is for people, data is JSON or "".
+// SetAlarm sets an alarm's state. reason is free text; data is JSON or "".
 func (tx *Tx) SetAlarm(a *Alarm, state, reason, data string) {
 	old := a.State
 	a.State, a.Reason, a.ReasonData, a.StateUpdated = state, reason, data, tx.Now()
@@ -66,7 +64,7 @@ func (tx *Tx) SetAlarm(a *Alarm, state, reason, data string) {
 	tx.Changed(AlarmChanged, a)
 }
 
-// DeleteAlarm takes an alarm away. Its history stays.
+// DeleteAlarm deletes an alarm. Its history stays.
 func (tx *Tx) DeleteAlarm(a *Alarm) {
 	a.Gone = true
 	tx.Alarms.Delete(a.Name)
@@ -74,7 +72,7 @@ func (tx *Tx) DeleteAlarm(a *Alarm) {
 	tx.Changed(AlarmChanged, a)
 }
 
-// NoteAlarm adds to the history of alarms.
+// NoteAlarm adds an entry to the history of alarms.
 func (tx *Tx) NoteAlarm(name, kind, summary, data string) {
 	n := append(tx.AlarmNotes, AlarmNote{At: tx.Now(), Alarm: name, Kind: kind, Summary: summary, Data: data})
 	if len(n) > 2*alarmNotesKept {

@@ -5,17 +5,17 @@ import (
 	"net/netip"
 )
 
-// Check is a truth that must hold after every step.
+// Invariant is a condition that must be true after every step.
 type Check struct {
 	Name string
-	// Hold looks at the whole Region after each step: keep it cheap.
+	// CheckRegion checks the whole Region after each step: keep it cheap.
 	Hold func(*Tx) error
-	// Each looks at one fact that changed in the step, once for each. Checks of
-	// facts belong here: a step costs what it changed, not what the world holds.
+	// CheckChange checks one resource that changed in the step, once for each resource. Checks of
+	// single resources belong here: the cost of a step then depends on its changes only.
 	Each func(*Tx, Change) error
 }
 
-// Check adds a truth; laws add theirs.
+// AddInvariant adds an invariant; each controller adds its own.
 func (w *World) Check(c Check) { w.checks = append(w.checks, c) }
 
 func (w *World) check(tx *Tx) {
@@ -44,7 +44,7 @@ func (w *World) judge(tx *Tx, name string, err error) {
 	}
 }
 
-// distinct drops what was told twice in one step.
+// distinctChanges drops repeated changes of one step.
 func distinct(changes []Change) []Change {
 	if len(changes) < 2 {
 		return changes

@@ -10,7 +10,7 @@ import (
 // Cluster is an ECS cluster.
 type Cluster struct {
 	ARN, Name, Status string // ACTIVE, INACTIVE
-	Doc               any    // what no law reads; the room's
+	Doc               any    // fields of the API that no controller reads
 }
 
 // TaskDefinition is a registered revision.
@@ -23,16 +23,16 @@ type TaskDefinition struct {
 	Doc         any
 }
 
-// ContainerSpec is what laws read of a container definition.
+// ContainerSpec holds the fields of a container definition that controllers read.
 type ContainerSpec struct {
 	Name, Image string
 	Essential   bool
 	Ports       []Port
 	Health      *ContainerHealth
 	StopTimeout time.Duration // 30 s by default
-	Command     []string      // in place of the image's own; empty: that
+	Command     []string      // replaces the image's command; empty: the image's own
 	Environment map[string]string
-	Log         *ContainerLog // nil: its output goes nowhere
+	Log         *ContainerLog // nil: the output is dropped
 }
 
 // Port is a port mapping.
@@ -58,21 +58,20 @@ type Service struct {
 	MaxPercent int
 	Grace      time.Duration // healthCheckGracePeriodSeconds
 	Daemon     bool
-	TaskSets   []*TaskSet // oldest first; for controller ECS its deployments, the PRIMARY one last
+	TaskSets   []*TaskSet // oldest first; with controller ECS the deployments, the PRIMARY last
 	Events     []ServiceEvent
 	CreatedAt  time.Time
-	// DeployedBy is the id of the CodeDeploy deployment that is at work on the
-	// service, "" if none is.
+	// DeployedBy is the id of the CodeDeploy deployment that works on the service, or "".
 	DeployedBy string
-	// Demand is how much CPU the service's callers ask of all its tasks together,
-	// in percent of one task. Nil: nobody knows, and there is no such metric.
+	// Demand is how much CPU the callers request of all tasks together, in percent of one task.
+	// Nil: unknown, and the CPU metric does not exist.
 	Demand *float64
 	Doc    any
 
-	Law any // the scheduler's own notes
+	Law any // private state of the scheduler
 }
 
-// Running is the number of its tasks that are RUNNING, of all task sets.
+// RunningCount returns the number of RUNNING tasks in all task sets.
 func (s *Service) Running() int {
 	n := 0
 	for _, ts := range s.TaskSets {
@@ -81,17 +80,17 @@ func (s *Service) Running() int {
 	return n
 }
 
-// SetDemand changes what a service's callers ask of it; see [Service.Demand].
+// SetDemand changes the CPU that callers request of a service; see [Service.Demand].
 func (tx *Tx) SetDemand(s *Service, percent float64) {
 	s.Demand = &percent
 	tx.Log("service", s.ID(), "demand %g %% of a task", percent)
 	tx.Changed(ServiceChanged, s)
 }
 
-// ID is "<cluster>/<service>".
+// ID returns "<cluster>/<service>".
 func (s *Service) ID() string { return s.Cluster.Name + "/" + s.Name }
 
-// Primary is the task set (or deployment) with status PRIMARY, or nil.
+// Primary returns the task set (or deployment) with status PRIMARY, or nil.
 func (s *Service) Primary() *TaskSet {
 	for _, ts := range s.TaskSets {
 		if ts.Status == "PRIMARY" {
@@ -108,20 +107,20 @@ type ServiceEvent struct {
 	Message string
 }
 
-// Attachment ties the tasks of a task set to a target group.
+// Attachment connects the tasks of a task set to a target group.
 type Attachment struct {
 	TargetGroup   string // ARN
 	Container     string
 	ContainerPort int32
 }
 
-// TaskSet is the tasks of one revision of a service: a task set where the
-// controller is EXTERNAL or CODE_DEPLOY, a deployment where it is ECS.
+// TaskSet holds the tasks of one revision of a service. It is a task set with controller EXTERNAL
+// or CODE_DEPLOY, and a deployment with controller ECS.
 type TaskSet struct {
 	ID, ARN    string // "ecs-svc/<19 digits>"; the ARN only for task sets
 	Service    *Service
 	Definition *TaskDefinition
-	Status     string // PRIMARY, ACTIVE, DRAINING; INACTIVE when gone
+	Status     string // PRIMARY, ACTIVE, DRAINING; INACTIVE when deleted
 	Scale      float64
 	Computed   int // computedDesiredCount
 	Attached   []Attachment
@@ -135,7 +134,7 @@ type TaskSet struct {
 
 	Stability   string // STABILIZING, STEADY_STATE
 	StabilityAt time.Time
-	// ShownStability is the stabilityStatus that the API shows: it may lag behind.
+	// VisibleStability is the stabilityStatus that the API returns. It may lag behind Stability.
 	ShownStability string
 
 	RolloutState, RolloutReason string // controller ECS
@@ -143,10 +142,10 @@ type TaskSet struct {
 
 	Tasks []*Task // not yet STOPPED, oldest first
 	Doc   any
-	Law   any // the scheduler's own notes
+	Law   any // private state of the scheduler
 }
 
-// Count is the number of its tasks for which f holds.
+// Count returns the number of tasks for which f is true.
 func (ts *TaskSet) Count(f func(*Task) bool) int {
 	n := 0
 	for _, t := range ts.Tasks {
@@ -183,7 +182,7 @@ type Task struct {
 	StoppingAt, ExecutionStoppedAt, StoppedAt, SignalledAt, RemoveAfter time.Time
 
 	Doc any
-	Law any // the scheduler's own notes
+	Law any // private state of the scheduler
 }
 
 // Container is a running container of a task.
@@ -198,19 +197,19 @@ type Container struct {
 	said      speaks
 }
 
-// Running reports whether the task's containers have all been started and no
-// stop has begun.
+// IsRunning reports whether LastStatus is RUNNING: all containers were started and none is being
+// stopped.
 func (t *Task) Running() bool { return t.LastStatus == "RUNNING" }
 
-// Answers reports whether something listens behind the task's address at now: it
-// runs, or it is being stopped and its image serves on after SIGTERM.
+// IsListening reports whether a container listens on the port at now. A task that is being stopped
+// listens as long as its image serves after SIGTERM.
 func (t *Task) Answers(port int32, now time.Time) bool {
 	c := t.ContainerFor(port)
 	return c != nil && c.Status == "RUNNING" && !c.Behaviour.Refuses(image.Moment{
 		SinceStart: now.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(), SinceSignal: now.Sub(t.SignalledAt)})
 }
 
-// ContainerFor is the container that publishes port and listens there, or nil.
+// ContainerFor returns the container that publishes port and listens on it, or nil.
 func (t *Task) ContainerFor(port int32) *Container {
 	for _, c := range t.Containers {
 		for _, p := range c.Spec.Ports {
@@ -222,7 +221,7 @@ func (t *Task) ContainerFor(port int32) *Container {
 	return nil
 }
 
-// SetStatus moves a task to another last status, stamps and tells.
+// SetStatus sets a task's last status and its timestamp, and notifies the watchers.
 func (tx *Tx) SetStatus(t *Task, status string) {
 	tx.Log("task", t.ID, "%s -> %s", t.LastStatus, status)
 	t.LastStatus = status

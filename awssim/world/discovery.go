@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// RegistryChanged is told when a namespace or a service of Cloud Map was made,
-// changed or deleted; the object is the *Namespace or *Registry.
-// InstanceChanged is told when an instance was registered, overwritten, judged
-// otherwise or deregistered; the object is the *Instance. NamesChanged is told
-// when what the name servers answer has followed; the object is the *Registry.
+// RegistryChanged is the change of a namespace or a Cloud Map service that was created, changed or
+// deleted; the object is the *Namespace or *Registry. InstanceChanged is the change of an instance
+// that was registered, overwritten, deregistered or changed its health; the object is the
+// *Instance. NamesChanged says that the name servers now answer by an earlier change; the object is
+// the *Registry.
 const (
 	RegistryChanged ChangeKind = "registry"
 	InstanceChanged ChangeKind = "instance"
@@ -33,32 +33,32 @@ type Namespace struct {
 	Doc           any
 }
 
-// HasDNS reports whether names below the namespace resolve.
+// HasDNS reports whether names in the namespace resolve by DNS.
 func (n *Namespace) HasDNS() bool { return n.Kind != HTTPNamespace }
 
-// Registry is a Cloud Map service: what ECS calls a service registry.
+// Registry is a Cloud Map service. ECS calls it a service registry.
 type Registry struct {
 	ID, ARN, Name string
 	Namespace     *Namespace
-	Records       []RecordType // none: found by DiscoverInstances alone
-	Weighted      bool         // answers one record; else up to eight
-	Custom        bool         // instances have a health that is told to Cloud Map
+	Records       []RecordType // none: only DiscoverInstances returns the instances
+	Weighted      bool         // DNS answers one record; otherwise up to eight
+	Custom        bool         // instances have a custom health status
 	Instances     Ordered[*Instance]
 	Revision      int64 // grows with each registration and deregistration
 	Gone          bool
 	Doc           any
 }
 
-// RecordType is one type of DNS record that a registry answers with.
+// RecordType is one type of DNS record of a registry.
 type RecordType struct {
 	Type string // A, AAAA, SRV, CNAME
 	TTL  time.Duration
 }
 
-// FullName is the registry's name in DNS and in reports: "api.shop.local".
+// FullName returns the registry's DNS name: "api.shop.local".
 func (r *Registry) FullName() string { return r.Name + "." + r.Namespace.Name }
 
-// TTL is that of the records of a type; ok is false if there are none.
+// TTL returns the TTL of the records of a type. ok is false if the registry has no such records.
 func (r *Registry) TTL(kind string) (ttl time.Duration, ok bool) {
 	for _, x := range r.Records {
 		if x.Type == kind {
@@ -81,27 +81,27 @@ const (
 type Instance struct {
 	Registry   *Registry
 	ID         string
-	Attributes map[string]string // never changed: a registration brings a new map
+	Attributes map[string]string // never changed: each registration sets a new map
 	Health     string            // HEALTHY, UNHEALTHY; without health checks always HEALTHY
 	Gone       bool              // deregistered
 	At         time.Time         // of the registration
 	Doc        any
 }
 
-// Enrolment ties the tasks of a task set to a registry. ECS allows one.
+// RegistryAttachment connects the tasks of a task set to a registry. ECS allows one per task set.
 type Enrolment struct {
 	Registry string // ARN
 	Port     int32  // for SRV records; 0 if there are none
 }
 
-// AddNamespace puts a namespace into the world.
+// AddNamespace adds a namespace.
 func (tx *Tx) AddNamespace(n *Namespace) {
 	tx.Namespaces.Put(n.ID, n)
 	tx.Log("namespace", n.Name, "created, %s", n.Kind)
 	tx.Changed(RegistryChanged, n)
 }
 
-// DeleteNamespace takes a namespace without registries away.
+// DeleteNamespace deletes a namespace that has no registries.
 func (tx *Tx) DeleteNamespace(n *Namespace) {
 	n.Gone = true
 	tx.Namespaces.Delete(n.ID)
@@ -109,7 +109,7 @@ func (tx *Tx) DeleteNamespace(n *Namespace) {
 	tx.Changed(RegistryChanged, n)
 }
 
-// AddRegistry puts a registry into its namespace.
+// AddRegistry adds a registry to its namespace.
 func (tx *Tx) AddRegistry(r *Registry) {
 	tx.Registries.Put(r.ARN, r)
 	r.Namespace.Registries.Put(r.ID, r)
@@ -117,7 +117,7 @@ func (tx *Tx) AddRegistry(r *Registry) {
 	tx.Changed(RegistryChanged, r)
 }
 
-// DeleteRegistry takes a registry without instances away.
+// DeleteRegistry deletes a registry that has no instances.
 func (tx *Tx) DeleteRegistry(r *Registry) {
 	r.Gone = true
 	tx.Registries.Delete(r.ARN)
@@ -126,8 +126,8 @@ func (tx *Tx) DeleteRegistry(r *Registry) {
 	tx.Changed(RegistryChanged, r)
 }
 
-// Enrol registers an instance, or overwrites the one with that id. It begins
-// with the health that its attributes name, where the registry keeps one.
+// RegisterInstance registers an instance, or overwrites the one with that id. If the registry keeps
+// a custom health, the instance starts with the health in its attributes.
 func (tx *Tx) Enrol(r *Registry, id string, attributes map[string]string) *Instance {
 	if old, ok := r.Instances.Get(id); ok {
 		old.Gone = true
@@ -143,7 +143,7 @@ func (tx *Tx) Enrol(r *Registry, id string, attributes map[string]string) *Insta
 	return i
 }
 
-// Withdraw deregisters an instance. One that is gone is left.
+// DeregisterInstance deregisters an instance, unless it is deregistered already.
 func (tx *Tx) Withdraw(i *Instance) {
 	if i.Gone {
 		return
@@ -155,7 +155,7 @@ func (tx *Tx) Withdraw(i *Instance) {
 	tx.Changed(InstanceChanged, i)
 }
 
-// SetInstanceHealth sets an instance's health, where its registry keeps one.
+// SetInstanceHealth sets an instance's health if its registry keeps a custom health.
 func (tx *Tx) SetInstanceHealth(i *Instance, health string) {
 	if i.Gone || !i.Registry.Custom || i.Health == health {
 		return
@@ -165,7 +165,7 @@ func (tx *Tx) SetInstanceHealth(i *Instance, health string) {
 	tx.Changed(InstanceChanged, i)
 }
 
-// NamespaceByName is the namespace of that name; names are unlike in case only.
+// NamespaceByName returns the namespace of that name. Two names never differ in case only.
 func (r *Region) NamespaceByName(name string) *Namespace {
 	for _, n := range r.Namespaces.All() {
 		if strings.EqualFold(n.Name, name) {

@@ -1,22 +1,20 @@
-// Package world is the one state of a simulated AWS: the kernel (time, event
-// heap, steps, log, checks) and the facts that several laws share (services,
-// task sets, tasks, target groups, targets, rules), with their verbs.
+// Package world is the state of the simulated AWS: clock, event queue, transactions, log and
+// invariants. It also defines the resources that several controllers share: services, task sets,
+// tasks, target groups, targets, rules.
 //
-// The world is passive. It does nothing until somebody calls [World.Do] or
-// [World.Advance]; each call first runs every event that fell due, in
-// (time, sequence) order. It reads no other clock than the one it was given,
-// does no I/O and starts no goroutine. A law that needs something done outside
-// (start a process, probe a target) emits an [Effect]; the answer comes back as
-// a later call with its own time.
+// The world is passive. [World.Do] and [World.Advance] first run every due event, in (time,
+// sequence) order. The world reads no clock but its own, does no I/O and starts no goroutine. A
+// controller that needs work outside (start a process, probe a target) emits an [Effect]. The
+// result comes back as a later call with its own time.
 //
-// Laws (scheduler, balancer, …) live in packages of their own and meet only
-// through the facts here: a law changes a fact and calls [Tx.Changed]; laws
-// that watch it are told before the step ends. Rooms (one AWS API each) check
-// input, call a law or a verb, and shape output.
+// Each controller (scheduler, balancer, …) is a package of its own. Controllers share only the
+// resources defined here. A controller changes a resource and calls [Tx.Changed]; the watchers run
+// before the transaction ends. The packages that each serve one AWS API validate input, call a
+// controller and build output.
 //
-// Nothing here depends on map order: facts are kept in [Ordered] tables and
-// random draws are keyed ([Tx.Draw]), so that one seed and one order of inputs
-// give one log, byte for byte.
+// Order never depends on a map: resources are kept in [Ordered] tables, and random numbers are
+// keyed by purpose and object. One seed and one order of inputs therefore give one log, byte for
+// byte.
 //
-// Start reading at [World], then [Tx], then the facts in compute.go and traffic.go.
+// Start reading at [World], then [Tx], then the resources in compute.go and traffic.go.
 package world

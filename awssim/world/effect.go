@@ -7,12 +7,12 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/image"
 )
 
-// Effect is something that must be done outside the world. The data plane does
-// it, later and on its own goroutines; the answer enters as a later step.
+// Effect is work that must be done outside the world. The data plane does it later, on its own
+// goroutines. The result comes back as a later step.
 type Effect interface{ effect() }
 
-// StartProcess: a container has started; behind Address and Ports something
-// must answer from now on, as Behaviour says.
+// StartProcess says that a container has started. The data plane must answer at Address and Ports
+// from now on, as Behaviour says.
 type StartProcess struct {
 	Key         Key
 	Task        string // ARN
@@ -27,15 +27,15 @@ type StartProcess struct {
 	At          time.Time
 }
 
-// SignalProcess: SIGTERM, or SIGKILL if Kill, to every process of the task.
+// SignalProcess sends SIGTERM, or SIGKILL if Kill is set, to every process of the task.
 type SignalProcess struct {
 	Key  Key
 	Task string
 	Kill bool
 }
 
-// ProbeTarget: one health check of a target whose image is not modelled. The
-// answer goes to balancer.Probed.
+// ProbeTarget requests one health check of a target whose image is not modelled. The result goes to
+// the balancer's method Probed.
 type ProbeTarget struct {
 	Key     Key
 	Group   string // ARN
@@ -48,8 +48,8 @@ type ProbeTarget struct {
 	N       int
 }
 
-// ListenersChanged: the load balancer's listeners came or went; its sockets must
-// follow. Listeners are "port -> listener ARN"; an empty map closes all.
+// ListenersChanged says that listeners of a load balancer were added or removed, so that its
+// sockets follow. Ports maps a port to the listener's ARN; an empty map closes all sockets.
 type ListenersChanged struct {
 	Key      Key
 	Balancer string // ARN
@@ -57,8 +57,8 @@ type ListenersChanged struct {
 	Ports    map[int32]string
 }
 
-// TargetGone: the drain of a target ended, or it was cut off; connections to it
-// that are still open are closed.
+// TargetGone says that a target was removed: its drain ended or was cut short. The data plane
+// closes the connections to it that are still open.
 type TargetGone struct {
 	Key   Key
 	Group string
@@ -66,7 +66,7 @@ type TargetGone struct {
 	Port  int32
 }
 
-// Vanished: the whole Region was reset.
+// RegionReset says that the whole Region was reset.
 type Vanished struct{ Key Key }
 
 func (StartProcess) effect()     {}

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Event is something that will happen; see [Tx.At].
+// Event is a scheduled call; see [Tx.At].
 type Event struct{ e *event }
 
-// Pending reports whether the event is still to come.
+// Pending reports whether the event has neither run nor been cancelled.
 func (e Event) Pending() bool { return e.e != nil && !e.e.gone }
 
-// When is the time of the event, or zero.
+// When returns the time of the event, or the zero time.
 func (e Event) When() time.Time {
 	if e.e == nil {
 		return time.Time{}
@@ -46,8 +46,8 @@ func (h *eventHeap) Pop() any {
 	return e
 }
 
-// At runs f on this Region at t, or as the next event if t has passed. Events of
-// one time run in the order in which they were scheduled.
+// At runs f on this Region at t, or as the next event if t is in the past. Events with the same
+// time run in the order in which they were scheduled.
 func (tx *Tx) At(t time.Time, f func(*Tx)) Event {
 	w := tx.w
 	if t.Before(w.now) {
@@ -65,10 +65,10 @@ func (tx *Tx) At(t time.Time, f func(*Tx)) Event {
 	return Event{e}
 }
 
-// After runs f on this Region d from now.
+// After runs f on this Region after d.
 func (tx *Tx) After(d time.Duration, f func(*Tx)) Event { return tx.At(tx.w.now.Add(d), f) }
 
-// Cancel takes an event back. Cancelling one that has run does nothing.
+// Cancel cancels an event. It does nothing if the event has run.
 func (tx *Tx) Cancel(e Event) {
 	if e.e != nil {
 		e.e.gone = true

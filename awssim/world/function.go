@@ -2,21 +2,21 @@ package world
 
 import "time"
 
-// FunctionChanged is told when a function was invoked. The object is the *Function.
+// FunctionChanged is the change of a function that was invoked. The object is the *Function.
 const FunctionChanged ChangeKind = "function"
 
-// Results of a function that is called back for.
+// Results that a function reports.
 const (
 	FunctionSucceeds = "succeed"
 	FunctionFails    = "fail"
-	FunctionHangs    = "hang" // it says nothing by itself
+	FunctionHangs    = "hang" // it never reports
 )
 
-// callsKept is how many invocations a function remembers.
+// maxCalls is how many invocations a function keeps.
 const callsKept = 20
 
-// Function is a Lambda function, as far as somebody waits for what it says: it
-// runs nothing, and after a while reports the result that it was made with.
+// Function is a Lambda function that CodeDeploy waits for. It runs no code: after a delay it
+// reports the configured result.
 type Function struct {
 	Name   string
 	Result string // FunctionSucceeds, FunctionFails, FunctionHangs
@@ -29,10 +29,10 @@ type Invocation struct {
 	At         time.Time
 	Deployment string // id
 	Event      string // lifecycle event
-	Execution  string // lifecycleEventHookExecutionId, which only the function is told
+	Execution  string // lifecycleEventHookExecutionId, which AWS passes to the function only
 }
 
-// Invoke notes that a function was called.
+// Invoke records a call of a function.
 func (tx *Tx) Invoke(f *Function, i Invocation) {
 	i.At = tx.Now()
 	f.Calls = append(f.Calls, i)

@@ -2,108 +2,107 @@ package world
 
 import "time"
 
-// Range is a delay that is drawn evenly between two bounds.
+// Range is a delay, chosen at random and evenly between two bounds.
 type Range struct{ Min, Max time.Duration }
 
-// Knobs are the world's delays and the switches for behaviour that AWS does not
-// document. The defaults are what was seen in published logs (FIDELITY.md names
-// each source); [NoDelays] is for measuring what is not AWS's time.
+// Settings are the world's delays and the switches for behaviour that AWS does not document. The
+// defaults are what published logs show (FIDELITY.md names each source). [NoDelays] is for
+// measurements without the time that AWS takes.
 type Knobs struct {
 	// Task start on Fargate: PROVISIONING, PENDING, ACTIVATING (image pull).
 	Provisioning, Pending, Activating Range
-	// Task end: DEACTIVATING and DEPROVISIONING beside drain and stop timeout.
+	// Task end: DEACTIVATING and DEPROVISIONING, in addition to drain and stop timeout.
 	Deactivating, Deprovisioning Range
 	// SchedulerLoop is how long after a change the service scheduler acts.
 	SchedulerLoop Range
 	// TargetRegistration is initial/RegistrationInProgress before checks begin.
 	TargetRegistration Range
-	// FirstCheck is how long after its registration a target's first health check
-	// comes; never longer than the group's interval.
+	// FirstCheck is how long after its registration a target gets its first health check; at most
+	// the group's interval.
 	FirstCheck Range
 	// WeightPropagation is how long a changed rule takes to reach the nodes.
 	WeightPropagation Range
-	// TargetPropagation is how long the nodes of a load balancer go on sending requests
-	// to a target that was deregistered, and how much later than the API they begin
-	// to check one that was registered. AWS names no time.
+	// TargetPropagation is how long the nodes of a load balancer continue to send requests to a
+	// deregistered target. The nodes begin to check a registered target that much later than the
+	// API shows it. AWS names no time.
 	TargetPropagation Range
 	// LoadBalancerProvisioning is how long a load balancer is "provisioning".
 	LoadBalancerProvisioning Range
-	// DeployStep is how long CodeDeploy takes from one step of a deployment to the next.
+	// DeployStep is how long CodeDeploy takes between two steps of a deployment.
 	DeployStep Range
-	// ScaledOutLimit is how long CodeDeploy goes on with a deployment of a service that
-	// has more tasks to run than at its start; then the deployment fails. AWS says: it
-	// may fail after five minutes. 0: it goes on.
+	// ScaledOutLimit is how long CodeDeploy continues a deployment after its service was scaled
+	// out; then the deployment fails. AWS says that it may fail after five minutes. 0: it
+	// continues.
 	ScaledOutLimit time.Duration
-	// StabilityLag is how much later than ECS knows it a task set's stabilityStatus
-	// is shown. AWS names no time.
+	// StabilityLag is how much later than ECS itself the API returns a task set's new
+	// stabilityStatus. AWS names no time.
 	StabilityLag Range
-	// StickyLeavesZeroWeight: a client with a group cookie leaves its group when
-	// the group's weight is set to 0. AWS does not say; by default it stays.
+	// StickyLeavesZeroWeight: a client with a group cookie gets another group when the weight of
+	// its group is set to 0. AWS does not document this; by default the client stays.
 	StickyLeavesZeroWeight bool
-	// StickyKeepsEmptyGroup: such a client stays even when no target is left in
-	// its group, and gets 503. AWS does not say; by default another group is drawn.
+	// StickyKeepsEmptyGroup: a client with a group cookie stays even when its group has no target,
+	// and gets 503. AWS does not document this; by default the client gets another group.
 	StickyKeepsEmptyGroup bool
-	// StaleReads: describe calls may answer what was true that long ago.
+	// StaleReads: describe calls may return the state of that long ago.
 	StaleReads Range
-	// StoppedTaskRetention is how long stopped tasks stay describable: at least
-	// an hour on AWS.
+	// StoppedTaskRetention is how long describe calls return stopped tasks: at least an hour on
+	// AWS.
 	StoppedTaskRetention time.Duration
-	// RestartBackoff is the first wait before another start when tasks fail to
-	// reach RUNNING repeatedly; it doubles up to 27 minutes, as AWS's does.
+	// RestartBackoff is the first wait before the next start when tasks repeatedly fail to reach
+	// RUNNING. It doubles up to 27 minutes, as on AWS.
 	RestartBackoff time.Duration
-	// HealthyWithoutCheck: a task without any check counts as healthy that long
-	// after RUNNING (rolling updates).
+	// HealthyWithoutCheck: a task without any health check counts as healthy that long after
+	// RUNNING (rolling updates).
 	HealthyWithoutCheck time.Duration
-	// BreakerIgnoresExits keeps the deployment circuit breaker from counting tasks
-	// whose container ends by itself before they were healthy, as it was at first.
+	// BreakerIgnoresExits excludes some tasks from the deployment circuit breaker: those whose
+	// container exits by itself before they were healthy. The first version of the circuit breaker
+	// did so.
 	BreakerIgnoresExits bool
-	// BreakerIgnoresPlacement keeps it from counting starts that find no place.
+	// BreakerIgnoresPlacement excludes starts that could not be placed from the circuit breaker.
 	BreakerIgnoresPlacement bool
-	// StopTaskAwaitsDrain makes a task that a user stops wait for the drain of its
-	// targets before the stop signal, as one that the service scheduler stops
-	// does. Off by default: requests lost to StopTask have been reported.
+	// StopTaskAwaitsDrain makes StopTask wait for the drain of the task's targets before the stop
+	// signal, as the service scheduler does. Off by default: users reported requests lost to
+	// StopTask.
 	StopTaskAwaitsDrain bool
-	// RegistryOperation is how long Cloud Map's asynchronous operations take; what
-	// they do is done at their end.
+	// RegistryOperation is how long Cloud Map's asynchronous operations take; they take effect at
+	// their end.
 	RegistryOperation Range
-	// CustomHealth is how long after UpdateInstanceCustomHealthStatus an
-	// instance's health follows.
+	// CustomHealth is how long after UpdateInstanceCustomHealthStatus an instance's health changes.
 	CustomHealth time.Duration
-	// InstanceHealthGap is how long after the registration of an instance its health is
-	// not in the answers of GetInstancesHealthStatus. AWS says: a brief delay.
+	// InstanceHealthGap is how long GetInstancesHealthStatus omits a newly registered instance. AWS
+	// says: a brief delay.
 	InstanceHealthGap Range
-	// DNSPropagation is how long after a change in Cloud Map the name servers
-	// answer by it. AWS says seconds, up to about a minute.
+	// DNSPropagation is how long after a change in Cloud Map the name servers answer by it. AWS
+	// says: seconds, up to about a minute.
 	DNSPropagation Range
-	// RegistrationGap is how much later than ECS itself sees a task well its
-	// record in Cloud Map is HEALTHY (without container health check: is there at
-	// all). Rolling updates do not wait for it: former tasks may be deregistered
-	// before, and the name is short of records meanwhile.
+	// RegistrationGap is how much later than ECS sees a task as healthy its Cloud Map instance
+	// becomes HEALTHY. Without a container health check the instance is registered that much later.
+	// Rolling updates do not wait for it: old tasks may be deregistered earlier, and the name then
+	// has too few records.
 	RegistrationGap Range
-	// ECSRestoresInstances: ECS notices that an instance of a running task was
-	// deregistered by somebody else, counts the task set as STABILIZING and puts
-	// it back at the next turn of its loop. AWS does not say; by default ECS never
-	// notices.
+	// ECSRestoresInstances: ECS notices that another actor deregistered the instance of a running
+	// task. It sets the task set to STABILIZING and registers the instance again at the next turn
+	// of its loop. AWS does not document this; by default ECS does not notice.
 	ECSRestoresInstances bool
-	// TokenLifetime is how long CreateService and CreateTaskSet remember a clientToken;
-	// 0: for ever. AWS names no time.
+	// TokenLifetime is how long CreateService and CreateTaskSet remember a clientToken; 0: without
+	// limit. AWS names no time.
 	TokenLifetime time.Duration
-	// TaskStartsPerMinute is how many tasks ECS starts for one service in a minute; 0:
-	// without limit.
+	// TaskStartsPerMinute is how many tasks ECS starts for one service per minute; 0: without
+	// limit.
 	TaskStartsPerMinute int
-	// FargateStartsPerSecond is how many tasks an account starts on Fargate in a second,
-	// five seconds' worth at once; 0: without limit.
+	// FargateStartsPerSecond is how many tasks an account starts on Fargate per second, with a
+	// burst of five seconds' worth; 0: without limit.
 	FargateStartsPerSecond int
-	// StartsWithoutLogGroup lets a task start whose log group does not exist and is
-	// not to be made: its output is lost. On AWS it does not start.
+	// StartsWithoutLogGroup: a task starts although its log group does not exist and
+	// awslogs-create-group is off; its output is lost. On AWS the task does not start.
 	StartsWithoutLogGroup bool
-	// TaskSetLimit is how many task sets a service may have, draining included.
+	// TaskSetLimit is how many task sets a service may have, including those that drain.
 	TaskSetLimit int
-	// Throttle applies AWS's documented token buckets to API calls.
+	// Throttle: API calls are limited by AWS's documented token buckets.
 	Throttle bool
 }
 
-// DefaultKnobs are delays as seen on AWS with Fargate tasks.
+// DefaultSettings returns the delays of AWS with Fargate tasks, as seen in logs.
 func DefaultKnobs() Knobs {
 	s := time.Second
 	return Knobs{
@@ -136,7 +135,7 @@ func DefaultKnobs() Knobs {
 	}
 }
 
-// NoDelays is a world in which AWS itself takes no time.
+// NoDelays returns settings with which AWS itself takes no time.
 func NoDelays() Knobs {
 	return Knobs{StoppedTaskRetention: time.Hour, RestartBackoff: time.Second, TaskSetLimit: 5}
 }

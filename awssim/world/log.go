@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Entry is one line of the world's log: what happened, to what, when.
+// Entry is one line of the world's log: time, object and what happened.
 type Entry struct {
 	At     time.Time
 	Region Key
@@ -37,14 +37,14 @@ func (tx *Tx) Log(kind, object, format string, args ...any) {
 	tx.w.log.add(Entry{tx.w.now, tx.Key, kind, object, fmt.Sprintf(format, args...)})
 }
 
-// Entries is a copy of the log.
+// Entries returns a copy of the log.
 func (w *World) Entries() []Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]Entry(nil), w.log.entries...)
 }
 
-// WriteLog writes the log as text, a line per entry.
+// WriteLog writes the log as text, one line per entry.
 func (w *World) WriteLog(out io.Writer) error {
 	for _, e := range w.Entries() {
 		if _, err := fmt.Fprintln(out, e); err != nil {

@@ -1,7 +1,7 @@
 package world
 
-// Ordered is a table that is walked in the order of insertion. Deleting is
-// cheap; a deleted key that is put again goes to the end.
+// Ordered is a table that is iterated in the order of insertion. Deleting is cheap; a deleted key
+// that is put again goes to the end.
 type Ordered[V any] struct {
 	at   map[string]int
 	rows []row[V]
@@ -14,7 +14,7 @@ type row[V any] struct {
 	live bool
 }
 
-// Get is the value at key.
+// Get returns the value at key.
 func (o *Ordered[V]) Get(key string) (V, bool) {
 	if i, ok := o.at[key]; ok {
 		return o.rows[i].val, true
@@ -23,7 +23,7 @@ func (o *Ordered[V]) Get(key string) (V, bool) {
 	return zero, false
 }
 
-// Put sets the value at key, keeping the place of a key that is there.
+// Put sets the value at key. An existing key keeps its position.
 func (o *Ordered[V]) Put(key string, v V) {
 	if i, ok := o.at[key]; ok {
 		o.rows[i].val = v
@@ -36,7 +36,7 @@ func (o *Ordered[V]) Put(key string, v V) {
 	o.rows = append(o.rows, row[V]{key, v, true})
 }
 
-// Delete removes key, if it is there.
+// Delete removes key if it exists.
 func (o *Ordered[V]) Delete(key string) {
 	i, ok := o.at[key]
 	if !ok {
@@ -60,10 +60,10 @@ func (o *Ordered[V]) compact() {
 	o.rows, o.dead = rows, 0
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (o *Ordered[V]) Len() int { return len(o.at) }
 
-// Keys are the keys in the order of insertion.
+// Keys returns the keys in the order of insertion.
 func (o *Ordered[V]) Keys() []string {
 	keys := make([]string, 0, len(o.at))
 	for _, r := range o.rows {
@@ -74,8 +74,8 @@ func (o *Ordered[V]) Keys() []string {
 	return keys
 }
 
-// All walks the table in the order of insertion. The walk sees the table as it
-// was when the walk began; rows deleted meanwhile are still walked.
+// All iterates over the table in the order of insertion. It iterates over the table as it was at
+// the beginning: rows deleted during the iteration are still returned.
 func (o *Ordered[V]) All() func(yield func(string, V) bool) {
 	rows := o.rows
 	return func(yield func(string, V) bool) {
@@ -87,7 +87,7 @@ func (o *Ordered[V]) All() func(yield func(string, V) bool) {
 	}
 }
 
-// Values are the values in the order of insertion.
+// Values returns the values in the order of insertion.
 func (o *Ordered[V]) Values() []V {
 	vals := make([]V, 0, len(o.at))
 	for _, r := range o.rows {

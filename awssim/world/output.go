@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// eventsKept is how many newest events a log stream keeps.
+	// maxEvents is how many of the newest events a log stream keeps.
 	eventsKept = 10_000
-	// streamsKept is how many newest streams a log group keeps.
+	// maxStreams is how many of the newest streams a log group keeps.
 	streamsKept = 10_000
-	// longestMessage is the most bytes that an event holds; the rest of a line is
-	// cut off. (Amazon CloudWatch Logs, "quotas")
+	// maxMessageBytes is the most bytes that an event holds; longer lines are cut off. (Amazon
+	// CloudWatch Logs, "quotas")
 	longestMessage = 1 << 20
 )
 
@@ -20,18 +20,18 @@ const (
 type LogGroup struct {
 	ARN, Name string // the ARN without ":*"
 	CreatedAt time.Time
-	// RetentionDays is how long events are kept; 0 is for ever.
+	// RetentionDays is how long events are kept; 0: without limit.
 	RetentionDays int
 	Streams       Ordered[*LogStream] // by name
 	Doc           any
 }
 
-// LogStream is one source's events. It keeps a bounded number of the newest.
+// LogStream holds the events of one source. It keeps a bounded number of the newest.
 type LogStream struct {
 	Group     *LogGroup
 	ARN, Name string
 	CreatedAt time.Time
-	// Events are in the order of their own times, then of their arrival.
+	// Events are sorted by their own times, then by arrival.
 	Events   []LogEvent
 	Ingested time.Time // last arrival, or zero
 	arrived  int
@@ -45,13 +45,13 @@ type LogEvent struct {
 	Message  string
 }
 
-// ContainerLog is where a container's output goes: its awslogs configuration.
+// ContainerLog is a container's awslogs configuration.
 type ContainerLog struct {
-	Group, Prefix, Region string // the Region is this one if empty
+	Group, Prefix, Region string // Region: empty means the Region of the task
 	CreateGroup           bool   // awslogs-create-group
 }
 
-// AddLogGroup makes a log group.
+// AddLogGroup creates a log group.
 func (tx *Tx) AddLogGroup(name string) *LogGroup {
 	g := &LogGroup{ARN: tx.ARN("logs", "log-group:"+name), Name: name, CreatedAt: tx.Now()}
 	tx.LogGroups.Put(name, g)
@@ -59,7 +59,7 @@ func (tx *Tx) AddLogGroup(name string) *LogGroup {
 	return g
 }
 
-// AddLogStream makes a stream in a group. The oldest of very many gives way.
+// AddLogStream creates a stream in a group. Beyond maxStreams it deletes the oldest stream.
 func (tx *Tx) AddLogStream(g *LogGroup, name string) *LogStream {
 	s := &LogStream{Group: g, ARN: g.ARN + ":log-stream:" + name, Name: name, CreatedAt: tx.Now()}
 	g.Streams.Put(name, s)
@@ -72,7 +72,7 @@ func (tx *Tx) AddLogStream(g *LogGroup, name string) *LogStream {
 	return s
 }
 
-// Write adds an event at its own time, which may lie before that of others.
+// WriteEvent adds an event at its own time, which may be earlier than that of existing events.
 func (tx *Tx) Write(s *LogStream, at time.Time, message string) {
 	if len(message) > longestMessage {
 		message = message[:longestMessage]
@@ -90,7 +90,7 @@ func (tx *Tx) Write(s *LogStream, at time.Time, message string) {
 	}
 }
 
-// Kept are the events that the retention of the group has left.
+// RetainedEvents returns the events that the group's retention keeps.
 func (s *LogStream) Kept(now time.Time) []LogEvent {
 	events := s.Events
 	if len(events) > eventsKept {
@@ -104,9 +104,8 @@ func (s *LogStream) Kept(now time.Time) []LogEvent {
 	return events
 }
 
-// Print writes a line that a container of a task has printed to its log stream,
-// <prefix>/<container>/<task id>. A line is lost if the container's output goes
-// nowhere, or to a group that does not exist and must not be made.
+// Print writes a line of a container's output to its log stream <prefix>/<container>/<task id>. The
+// line is lost if the container has no log, or if its group does not exist and may not be created.
 func (tx *Tx) Print(t *Task, container, line string) {
 	for _, c := range t.Containers {
 		if c.Spec.Name != container {
@@ -119,8 +118,8 @@ func (tx *Tx) Print(t *Task, container, line string) {
 	}
 }
 
-// LacksLogGroup reports whether output would go to a group of this Region that does
-// not exist and is not to be made.
+// LacksLogGroup reports whether output would go to a group of this Region that does not exist and
+// may not be created.
 func (tx *Tx) LacksLogGroup(to *ContainerLog) bool {
 	if to == nil || to.Group == "" || to.CreateGroup || to.Region != "" && to.Region != tx.Key.Region {
 		return false
@@ -152,7 +151,7 @@ func (tx *Tx) streamOf(t *Task, c *Container) *LogStream {
 	return s
 }
 
-// speaks is how far a container has come in what it prints.
+// outputState says how much of its modelled output a container has printed.
 type speaks uint8
 
 const (
@@ -161,9 +160,8 @@ const (
 	ended
 )
 
-// PrintModelled prints what the modelled containers of a task have to say since the last
-// time: when they began to run, and when they ended by themselves. Programs of
-// the host print for themselves.
+// PrintModelled prints the modelled output of a task's containers that is due: when they started,
+// and when they ended by themselves. Programs of the host print their own output.
 func (tx *Tx) PrintModelled(t *Task) {
 	for _, c := range t.Containers {
 		if !c.Behaviour.Modelled() {

@@ -6,11 +6,11 @@ import (
 	"net/netip"
 )
 
-// Region is the state of one account in one Region. Tables are keyed by ARN
-// where the resource has one, else as their comment says.
+// Region is the state of one account in one Region. Tables are keyed by ARN if the resource has
+// one, otherwise as their comment says.
 type Region struct {
 	Key   Key
-	Index int // order of creation, from 0; places the default network
+	Index int // order of creation, from 0; selects the range of the default network
 
 	Clusters        Ordered[*Cluster] // by name
 	Services        Ordered[*Service] // by "<cluster>/<service>"; the newest of that name
@@ -40,7 +40,8 @@ type Region struct {
 	rooms    map[string]any
 }
 
-// Room is the private state of a room in this Region, made at first use.
+// PrivateState returns the state that one API or controller keeps in this Region. It is created at
+// first use.
 func Room[T any](r *Region, name string) *T {
 	if r.rooms == nil {
 		r.rooms = map[string]any{}
@@ -60,8 +61,7 @@ type VPC struct {
 	Default bool
 }
 
-// Subnet is a part of a network in one Availability Zone. Tasks get their
-// addresses from it.
+// Subnet is a subnet in one Availability Zone. Tasks get their addresses from it.
 type Subnet struct {
 	ID, VPC, Zone string
 	CIDR          netip.Prefix
@@ -70,15 +70,15 @@ type Subnet struct {
 	free          []netip.Addr
 }
 
-// DefaultNetwork is the range of the default VPC of the n-th Region of the
-// world: 127.16.0.0/16, 127.17.0.0/16, … so that each task's private address is
-// a loopback address that a process can really listen on.
+// DefaultNetwork returns the range of the default VPC of the n-th Region: 127.16.0.0/16,
+// 127.17.0.0/16, … Each task's private address is therefore a loopback address that a process can
+// listen on.
 func DefaultNetwork(n int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{127, byte(16 + n%200), 0, 0}), 16)
 }
 
-// TakeAddress gives out a free address of the subnet, as AWS does from the
-// fifth address on; ok is false when the subnet is full.
+// TakeAddress returns a free address of the subnet, from the fifth address on as on AWS. ok is
+// false when the subnet is full.
 func (s *Subnet) TakeAddress() (netip.Addr, bool) {
 	if n := len(s.free); n > 64 {
 		a := s.free[0]
@@ -104,23 +104,23 @@ func (s *Subnet) TakeAddress() (netip.Addr, bool) {
 	return netip.AddrFrom4(b), true
 }
 
-// GiveBack returns an address. It is used again late, as AWS does.
+// ReleaseAddress returns an address to the subnet. It is used again late, as on AWS.
 func (s *Subnet) GiveBack(a netip.Addr) { s.free = append(s.free, a) }
 
-// Troubles are what goes wrong in the world, as facts that laws read.
+// ActiveFaults are the faults of the Region that controllers read.
 type Troubles struct {
-	NoCapacity map[string]bool // cluster names, "*" for all: no task can be placed
-	ZonesLost  map[string]bool // Availability Zones: tasks there die, none can start
+	NoCapacity map[string]bool // by cluster name, "*" for all: no task can be placed
+	ZonesLost  map[string]bool // by Availability Zone: its tasks stop, none can start
 	SlowStart  []SlowStart
 }
 
-// SlowStart makes starting tasks of a service take longer.
+// SlowStart delays the task starts of a service.
 type SlowStart struct {
 	Service string // name, "*" for all
 	By      Seconds
 }
 
-// Seconds is a length of time in (virtual) seconds.
+// Seconds is a duration in (virtual) seconds.
 type Seconds float64
 
 func (k Key) String() string { return fmt.Sprintf("%s/%s", k.Account, k.Region) }

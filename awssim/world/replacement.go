@@ -1,7 +1,7 @@
 package world
 
-// Replacement is what CodeDeploy asks of ECS: another task set of a service, as
-// an AppSpec describes it. What is left out is as it is in the PRIMARY task set.
+// Replacement is the task set that CodeDeploy requests of ECS, as an AppSpec describes it. Empty
+// fields are taken from the PRIMARY task set.
 type Replacement struct {
 	Definition      string // ARN, family:revision or family
 	TargetGroup     string // ARN

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// NodesChanged is told when what a load balancer's nodes route by has changed
-// later than the facts: a written rule has reached them. The object is the
-// *LoadBalancer. (With a *Listener it is the balancer's own: the writes of the
-// step are on their way.)
+// NodesChanged says that a written rule has reached a load balancer's nodes: they now route by it.
+// The object is the *LoadBalancer. With a *Listener it is for the balancer only: the writes of the
+// step are on their way.
 const NodesChanged ChangeKind = "nodes"
 
 // LoadBalancer is an Elastic Load Balancing load balancer.
 type LoadBalancer struct {
 	ARN, Name, Type string // type: application, network
-	DNSName         string // an address that works: "127.16.240.1", or with a port where it must
+	DNSName         string // an address that works: "127.16.240.1", with a port if needed
 	Address         string // the loopback address of its listeners' sockets
 	State           string // provisioning, active
 	Zones           []string
@@ -34,14 +33,14 @@ type Listener struct {
 	Protocol string
 	Rules    []*Rule // by priority; the default rule last
 	Doc      any
-	// Bound is where the data plane really listens, "" if nowhere (yet).
+	// Bound is the address at which the data plane listens, "" if it does not.
 	Bound string
 }
 
-// Default is the listener's default rule.
+// Default returns the listener's default rule.
 func (l *Listener) Default() *Rule { return l.Rules[len(l.Rules)-1] }
 
-// Rule sends requests that meet its conditions to its actions.
+// Rule applies its actions to requests that meet its conditions.
 type Rule struct {
 	ARN        string
 	Listener   *Listener
@@ -63,7 +62,7 @@ type Condition struct {
 // QueryPair is a key (may be empty) and a value of a query-string condition.
 type QueryPair struct{ Key, Value string }
 
-// Action is one action of a rule. Doc carries what no law reads (authenticate
+// Action is one action of a rule. Doc holds fields that no controller reads (authenticate
 // configurations).
 type Action struct {
 	Type     string // forward, redirect, fixed-response, authenticate-oidc, authenticate-cognito, jwt-validation
@@ -74,7 +73,7 @@ type Action struct {
 	Doc      any
 }
 
-// Forward shares requests over target groups.
+// Forward distributes requests over target groups by weight.
 type Forward struct {
 	Groups        []Share
 	Sticky        bool
@@ -100,7 +99,7 @@ type Fixed struct {
 	ContentType, Body string
 }
 
-// Forwards returns the forward action of a rule, or nil.
+// ForwardAction returns the forward action of a rule, or nil.
 func (r *Rule) Forwards() *Forward {
 	for i := range r.Actions {
 		if r.Actions[i].Forward != nil {
@@ -110,8 +109,7 @@ func (r *Rule) Forwards() *Forward {
 	return nil
 }
 
-// AddListener puts a listener, with its default rule in Rules, on its load
-// balancer.
+// AddListener adds a listener to its load balancer. Rules holds its default rule.
 func (tx *Tx) AddListener(l *Listener) {
 	tx.Listeners.Put(l.ARN, l)
 	l.Balancer.Listeners = append(l.Balancer.Listeners, l)
@@ -123,7 +121,7 @@ func (tx *Tx) AddListener(l *Listener) {
 	tx.Changed(RoutingChanged, l)
 }
 
-// RemoveListener takes a listener and its rules away.
+// RemoveListener deletes a listener and its rules.
 func (tx *Tx) RemoveListener(l *Listener) {
 	for _, r := range l.Rules {
 		tx.Rules.Delete(r.ARN)
@@ -135,7 +133,7 @@ func (tx *Tx) RemoveListener(l *Listener) {
 	tx.Changed(RoutingChanged, l)
 }
 
-// AddRule puts a rule on its listener.
+// AddRule adds a rule to its listener.
 func (tx *Tx) AddRule(r *Rule) {
 	tx.Rules.Put(r.ARN, r)
 	r.Listener.Rules = append([]*Rule{r}, r.Listener.Rules...)
@@ -144,7 +142,7 @@ func (tx *Tx) AddRule(r *Rule) {
 	tx.Changed(RoutingChanged, r.Listener)
 }
 
-// RemoveRule takes a rule off its listener.
+// RemoveRule deletes a rule from its listener.
 func (tx *Tx) RemoveRule(r *Rule) {
 	tx.Rules.Delete(r.ARN)
 	r.Listener.Rules = slices.DeleteFunc(slices.Clone(r.Listener.Rules), func(x *Rule) bool { return x == r })
@@ -166,7 +164,7 @@ func (tx *Tx) SetConditions(r *Rule, conditions []Condition) {
 	tx.Changed(RoutingChanged, r.Listener)
 }
 
-// SetPriority moves a rule; the caller sees to it that no two rules meet.
+// SetPriority changes a rule's priority. The caller ensures that no two rules have the same.
 func (tx *Tx) SetPriority(r *Rule, priority int) {
 	tx.Log("rule", r.Name(), "priority %d -> %d", r.Priority, priority)
 	r.Priority = priority
@@ -174,7 +172,7 @@ func (tx *Tx) SetPriority(r *Rule, priority int) {
 	tx.Changed(RoutingChanged, r.Listener)
 }
 
-// sort puts the rules in order of priority, the default rule last.
+// sortRules sorts the rules by priority, the default rule last.
 func (l *Listener) sort() {
 	rules := slices.Clone(l.Rules)
 	slices.SortStableFunc(rules, func(a, b *Rule) int {
@@ -190,13 +188,13 @@ func place(r *Rule) int {
 	return r.Priority
 }
 
-// Name is the part of the ARN after its kind: "app/<lb>/<id>/<id>/<id>".
+// Name returns the part of the ARN after its kind: "app/<lb>/<id>/<id>/<id>".
 func (r *Rule) Name() string {
 	_, name, _ := strings.Cut(r.ARN, "/")
 	return name
 }
 
-// ActionsText says in a few words what actions do: "web-a 90, web-b 10".
+// ActionsText returns a short text of actions: "web-a 90, web-b 10".
 func ActionsText(actions []Action) string {
 	var parts []string
 	for _, a := range actions {
@@ -216,7 +214,7 @@ func ActionsText(actions []Action) string {
 	return strings.Join(parts, ", ")
 }
 
-// groupName is the name in a target group's ARN.
+// groupName returns the name in a target group's ARN.
 func groupName(arn string) string {
 	parts := strings.Split(arn, "/")
 	if len(parts) < 3 {
@@ -235,11 +233,11 @@ type TargetGroup struct {
 	Check      HealthCheck
 	Attributes map[string]string
 	Targets    []*Target // in order of registration, draining ones included
-	Balancer   string    // ARN of the one load balancer that it is behind, or ""
+	Balancer   string    // ARN of the load balancer that forwards to it, or ""
 	Doc        any
 }
 
-// HealthCheck is how targets of a group are checked.
+// HealthCheck configures how the targets of a group are checked.
 type HealthCheck struct {
 	Enabled            bool
 	Protocol, Path     string
@@ -261,10 +259,10 @@ type Target struct {
 	RegisteredAt time.Time
 	DrainingTill time.Time // zero unless draining
 	Task         *Task     // the task behind the address, or nil
-	Law          any       // the balancer's own notes
+	Law          any       // private state of the balancer
 }
 
-// Find is the registered target with that address, or nil.
+// Find returns the registered target with that address, or nil.
 func (g *TargetGroup) Find(id string, port int32) *Target {
 	for _, t := range g.Targets {
 		if t.ID == id && t.Port == port {
@@ -274,7 +272,7 @@ func (g *TargetGroup) Find(id string, port int32) *Target {
 	return nil
 }
 
-// Count is the number of targets in a state.
+// Count returns the number of targets in a state.
 func (g *TargetGroup) Count(state string) int {
 	n := 0
 	for _, t := range g.Targets {
@@ -285,8 +283,8 @@ func (g *TargetGroup) Count(state string) int {
 	return n
 }
 
-// Register puts a target into the group, or puts a draining one back. The
-// balancer decides what state it takes.
+// RegisterTarget adds a target to the group, or registers a draining one again. The balancer
+// decides its next state.
 func (tx *Tx) Register(g *TargetGroup, id string, port int32, zone string, task *Task) *Target {
 	t := g.Find(id, port)
 	if t == nil {
@@ -300,15 +298,15 @@ func (tx *Tx) Register(g *TargetGroup, id string, port int32, zone string, task 
 	return t
 }
 
-// Deregister starts the drain of a target. Deregistering an unknown target does
-// nothing; the balancer ends the drain.
+// DeregisterTarget starts the drain of a target; the balancer ends it. An unknown target is
+// ignored.
 func (tx *Tx) Deregister(g *TargetGroup, id string, port int32) {
 	if t := g.Find(id, port); t != nil && t.State != "draining" {
 		tx.SetTarget(t, "draining", "Target.DeregistrationInProgress", "Target deregistration is in progress")
 	}
 }
 
-// SetTarget changes a target's state and tells.
+// SetTarget changes a target's state and notifies the watchers.
 func (tx *Tx) SetTarget(t *Target, state, reason, description string) {
 	if t.State == state && t.Reason == reason && t.Description == description {
 		return
@@ -320,7 +318,7 @@ func (tx *Tx) SetTarget(t *Target, state, reason, description string) {
 	tx.Changed(TargetChanged, t)
 }
 
-// Remove takes a target out of its group for good.
+// RemoveTarget removes a target from its group.
 func (tx *Tx) Remove(t *Target) {
 	for i, x := range t.Group.Targets {
 		if x == t {

@@ -9,31 +9,31 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/image"
 )
 
-// Tx is one step of the world, seen from one Region. It must not be kept beyond
-// the function that it was passed to.
+// Tx is one step of the world in one Region. Do not keep it after the function that it was passed
+// to.
 type Tx struct {
 	*Region
 	w       *World
 	changes []Change
-	seen    []Change // told in this step, for the checks
+	seen    []Change // changes of this step that the watchers have seen, for the invariants
 }
 
-// Now is the time of the step, in UTC.
+// Now returns the time of the step, in UTC.
 func (tx *Tx) Now() time.Time { return tx.w.now }
 
-// Knobs are the world's delays and switches.
+// Settings returns the world's delays and switches.
 func (tx *Tx) Knobs() *Knobs { return &tx.w.knobs }
 
-// Listening reports whether effects are carried out by a data plane.
+// HasDataPlane reports whether a data plane carries out effects.
 func (tx *Tx) Listening() bool { return tx.w.sink != nil }
 
-// Emit hands an effect to the data plane, if there is one.
+// Emit passes an effect to the data plane, if there is one.
 func (tx *Tx) Emit(e Effect) { tx.w.emit(e) }
 
-// Image is what a container image does; ok is false if nobody knows the image.
+// Image returns the behaviour of a container image; ok is false for an unknown image.
 func (tx *Tx) Image(ref string) (image.Behaviour, bool) { return tx.w.images.Lookup(ref) }
 
-// Change tells watchers what kind of fact changed, and which.
+// Change is one change of a resource.
 type Change struct {
 	Kind   ChangeKind
 	Object any // *Service, *TaskSet, *Task, *TargetGroup, *Target, *Listener, *LoadBalancer, *Alarm, *Namespace, *Registry, *Instance
@@ -49,24 +49,24 @@ const (
 	TaskSetChanged  ChangeKind = "task set" // created, scaled, promoted, deleted
 	TaskChanged     ChangeKind = "task"     // last status, desired status, health
 	GroupChanged    ChangeKind = "group"    // settings, attributes, created, deleted
-	TargetChanged   ChangeKind = "target"   // state, registered, deregistered, gone
+	TargetChanged   ChangeKind = "target"   // state, registered, deregistered, removed
 	RoutingChanged  ChangeKind = "routing"  // a listener's rules or actions
-	BalancerChanged ChangeKind = "balancer" // load balancer or its listeners came or went
-	TroubleChanged  ChangeKind = "trouble"  // capacity or zone lost or back
+	BalancerChanged ChangeKind = "balancer" // load balancer or its listeners added or removed
+	TroubleChanged  ChangeKind = "trouble"  // capacity or zone lost or restored
 )
 
-// Changed tells every watcher before the step ends.
+// Changed notifies every watcher before the step ends.
 func (tx *Tx) Changed(kind ChangeKind, object any) {
 	tx.changes = append(tx.changes, Change{kind, object})
 }
 
-// Draw is a number in [0,1), the same for the same seed, Region, purpose, object
-// and n: adding a draw elsewhere moves no other.
+// Random returns a number in [0,1). The same seed, Region, purpose, object and n give the same
+// number: a call added elsewhere does not change it.
 func (tx *Tx) Draw(purpose, object string, n int) float64 {
 	return float64(tx.hash(purpose, object, n)>>11) / (1 << 53)
 }
 
-// Between draws a duration in [lo, hi].
+// RandomBetween returns a random duration in [lo, hi].
 func (tx *Tx) Between(lo, hi time.Duration, purpose, object string, n int) time.Duration {
 	if hi <= lo {
 		return lo
@@ -80,7 +80,7 @@ func (tx *Tx) hash(purpose, object string, n int) uint64 {
 	return mix(h.Sum64())
 }
 
-// mix is the finalizer of splitmix64: FNV alone is weak in its high bits.
+// mixBits is the finalizer of splitmix64: FNV alone is weak in its high bits.
 func mix(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9
@@ -89,7 +89,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// NewHex is a fresh identifier of n hexadecimal digits, counted per purpose.
+// NewHex returns a new identifier of n hexadecimal digits, counted per purpose.
 func (tx *Tx) NewHex(purpose string, n int) string {
 	c := tx.next("hex " + purpose)
 	var b []byte
@@ -102,7 +102,7 @@ func (tx *Tx) NewHex(purpose string, n int) string {
 	return hex.EncodeToString(b)[:n]
 }
 
-// NewDigits is a fresh identifier of n decimal digits without a leading zero.
+// NewDigits returns a new identifier of n decimal digits without a leading zero.
 func (tx *Tx) NewDigits(purpose string, n int) string {
 	c := tx.next("digits " + purpose)
 	b := make([]byte, n)
@@ -116,13 +116,13 @@ func (tx *Tx) NewDigits(purpose string, n int) string {
 	return string(b)
 }
 
-// NewUUID is a fresh identifier in the shape of a UUID.
+// NewUUID returns a new identifier in the form of a UUID.
 func (tx *Tx) NewUUID(purpose string) string {
 	h := tx.NewHex(purpose, 32)
 	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-a" + h[17:20] + "-" + h[20:]
 }
 
-// Count is the next number of a counter of this Region, from 0.
+// NextCount returns the next number of a counter of this Region, from 0.
 func (tx *Tx) Count(name string) int { return tx.next(name) }
 
 func (r *Region) next(name string) int {

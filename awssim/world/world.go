@@ -10,30 +10,30 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/image"
 )
 
-// Clock is all that the world and its data plane ask of time.
+// Clock is the time source of the world and its data plane.
 type Clock interface {
 	Now() time.Time
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Key names one account in one Region; each has a state of its own.
+// Key identifies one account in one Region. Each has its own state.
 type Key struct{ Account, Region string }
 
 // Options make a world. The zero value of each field has a documented default.
 type Options struct {
 	Clock  Clock         // required
-	Seed   uint64        // every draw is keyed by it
-	Knobs  *Knobs        // nil: DefaultKnobs
-	Images image.Catalog // beside the built-in sim/* images
-	// Strict panics when a world check fails. Tests and simulation set it; a
-	// listening simulator logs the violation instead.
+	Seed   uint64        // every random number is keyed by it
+	Knobs  *Knobs        // nil: DefaultSettings
+	Images image.Catalog // in addition to the built-in sim/* images
+	// Strict panics when an invariant is violated. Tests and rehearsals set it; a listening
+	// simulator logs the violation.
 	Strict bool
 	// LogLimit keeps that many newest log entries; 0 keeps all.
 	LogLimit int
 }
 
-// World is the state of a simulated AWS. All methods are safe for concurrent
-// use; everything inside happens one step at a time.
+// World is the state of a simulated AWS. All methods are safe for concurrent use; steps run one at
+// a time.
 type World struct {
 	mu       sync.Mutex
 	clock    Clock
@@ -55,7 +55,7 @@ type World struct {
 	founders []func(*Tx)
 }
 
-// New makes an empty world at the clock's now.
+// New creates an empty world at the clock's time.
 func New(o Options) *World {
 	k := DefaultKnobs()
 	if o.Knobs != nil {
@@ -67,29 +67,29 @@ func New(o Options) *World {
 	}
 }
 
-// Watch tells f of every [Change], in order, within the step that made it.
-// Laws call it once, before the first step.
+// Watch calls f for every [Change], in order, within the step that made it. Controllers call it
+// once, before the first step.
 func (w *World) Watch(f func(*Tx, Change)) { w.watchers = append(w.watchers, f) }
 
-// Settle runs f at the end of each step in which something changed, after all
-// watchers; the balancer publishes its tables there.
+// OnStepEnd runs f at the end of each step with changes, after all watchers. The balancer publishes
+// its tables there.
 func (w *World) Settle(f func(*Tx)) { w.settlers = append(w.settlers, f) }
 
-// Found runs f once for every new Region, before its first step: rooms lay
-// what an account has from the start.
+// OnNewRegion runs f once for every new Region, before its first step. APIs create there what a new
+// account has.
 func (w *World) Found(f func(*Tx)) { w.founders = append(w.founders, f) }
 
-// Sink receives effects, in order, while the world is locked: it must neither
-// block nor call the world. Nil (the default) drops them: in virtual time all
-// images are modelled and nothing needs doing.
+// SetSink sets the receiver of effects. f is called in order while the world is locked: it must
+// neither block nor call the world. Nil (the default) drops effects: in virtual time all images are
+// modelled, so no effect needs work.
 func (w *World) Sink(f func(Effect)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sink = f
 }
 
-// Do runs f as one step on the Region of key, after every event that fell due.
-// f must check before it changes: there is no undo.
+// Do runs f as one step on the Region of key, after every due event. f must check before it
+// changes: a step cannot be undone.
 func (w *World) Do(key Key, f func(*Tx) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,14 +100,14 @@ func (w *World) Do(key Key, f func(*Tx) error) error {
 	return err
 }
 
-// Advance runs every event that has fallen due by the clock's now.
+// Advance runs every event that is due at the clock's time.
 func (w *World) Advance() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advance(w.clock.Now().UTC())
 }
 
-// NextDue is the time of the earliest event to come.
+// NextDue returns the time of the earliest pending event.
 func (w *World) NextDue() (time.Time, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,11 +124,11 @@ func (w *World) nextDue() (time.Time, bool) {
 	return w.due[0].at, true
 }
 
-// Nudged receives when an event was scheduled before all others, so that a
-// pump that sleeps until NextDue looks again.
+// Nudged returns a channel that receives when an event was scheduled before all others. A pump that
+// sleeps until NextDue then reads NextDue again.
 func (w *World) Nudged() <-chan struct{} { return w.nudge }
 
-// Each runs f as one step on every Region that exists, in order of creation.
+// Each runs f as one step on every existing Region, in order of creation.
 func (w *World) Each(f func(*Tx)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +160,7 @@ func (w *World) advance(to time.Time) {
 	}
 }
 
-// settle tells the watchers until nothing more changes, publishes and checks.
+// finishStep notifies the watchers until no changes are left, publishes and checks the invariants.
 func (w *World) settle(tx *Tx) {
 	if len(tx.changes) == 0 {
 		return
@@ -200,7 +200,7 @@ func (w *World) region(key Key) *Region {
 	return r
 }
 
-// Reset forgets every Region and every event, as at start. Time goes on.
+// Reset deletes every Region and every event. Time continues.
 func (w *World) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -221,7 +221,7 @@ func (w *World) emit(e Effect) {
 // Throttles reports whether API calls beyond AWS's rates are refused.
 func (w *World) Throttles() bool { return w.knobs.Throttle }
 
-// Listening reports whether effects are carried out: whether there are sockets.
+// HasDataPlane reports whether effects are carried out: whether sockets exist.
 func (w *World) Listening() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
-// Command piped-plugin-sluice is the PipeCD plugin; piped starts it. All of it is in
-// package piped.
+// Command piped-plugin-sluice is the PipeCD plugin, which piped starts. Its code is in package
+// piped.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command sluice deploys Amazon ECS services without dropping a request. All of
-// it is in package cli.
+// Command sluice deploys Amazon ECS services without dropping a request. Its code is in package
+// cli.
 package main
 
 import (

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// load is the SDK's configuration with the flags over it.
+// loadConfig returns the SDK's configuration, overridden by the flags.
 func (c Config) load(ctx context.Context) (aws.Config, error) {
 	if c.Credentials != nil && c.Region != "" {
 		return c.closed(), nil
@@ -38,7 +38,7 @@ func (c Config) load(ctx context.Context) (aws.Config, error) {
 	return shared, nil
 }
 
-// byToken are the credentials of the role, taken on by the token in the file.
+// tokenCredentials returns the credentials of the role, assumed with the token in the file.
 func (c Config) byToken(shared aws.Config) aws.CredentialsProvider {
 	client := chainSTS{token: awssts.NewFromConfig(shared), attach: c.chainGate().sts}
 	return aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(client, c.AssumeRole, stscreds.IdentityTokenFile(c.TokenFile),
@@ -58,7 +58,7 @@ func (c Config) closed() aws.Config {
 
 func (c Config) options() []func(*config.LoadOptions) error {
 	options := []func(*config.LoadOptions) error{
-		config.WithLogger(logging.Nop{}), // what matters comes back as an error; lines of the SDK would break the display
+		config.WithLogger(logging.Nop{}), // failures return as errors; log lines of the SDK would break the display
 		config.WithAssumeRoleCredentialOptions(c.gateProfileRole),
 		config.WithWebIdentityRoleCredentialOptions(c.gateWebIdentity),
 	}
@@ -100,8 +100,8 @@ func (c Config) gateWebIdentity(o *stscreds.WebIdentityRoleOptions) {
 	}
 }
 
-// chainGate is the gate for the SDK's credential chain, which runs before it is
-// known whose rates it uses.
+// chainGate returns the gate for the SDK's credential chain. The chain runs before the owner of the
+// rates is known.
 func (c Config) chainGate() gate {
 	return gate{service: "sts", clock: c.Clock, draw: c.Draw, limits: c.Limits, owner: "credential chain", onCall: c.OnCall, endpoint: c.EndpointURL,
 		silence: &silence{}, onSilence: c.OnSilence}

@@ -31,33 +31,32 @@ type clients struct {
 	endpoints []string
 }
 
-// ECS is the gated client of Amazon ECS.
+// ECS returns the gated client of Amazon ECS.
 func (c *clients) ECS() *awsecs.Client { return c.ecs }
 
-// ELB is the gated client of Elastic Load Balancing v2.
+// ELB returns the gated client of Elastic Load Balancing v2.
 func (c *clients) ELB() *awselb.Client { return c.elb }
 
-// CloudMap is the gated client of AWS Cloud Map.
+// CloudMap returns the gated client of AWS Cloud Map.
 func (c *clients) CloudMap() *awssd.Client { return c.cloudMap }
 
-// Scaling is the gated client of Application Auto Scaling.
+// Scaling returns the gated client of Application Auto Scaling.
 func (c *clients) Scaling() *applicationautoscaling.Client { return c.scaling }
 
-// STS is the gated client of AWS STS.
+// STS returns the gated client of AWS STS.
 func (c *clients) STS() *awssts.Client { return c.sts }
 
-// CloudWatch is the gated client of Amazon CloudWatch.
+// CloudWatch returns the gated client of Amazon CloudWatch.
 func (c *clients) CloudWatch() *awscw.Client { return c.alarms }
 
-// CodeDeploy is the gated client of AWS CodeDeploy.
+// CodeDeploy returns the gated client of AWS CodeDeploy.
 func (c *clients) CodeDeploy() *awscd.Client { return c.deploy }
 
-// Logs is the gated client of CloudWatch Logs.
+// Logs returns the gated client of CloudWatch Logs.
 func (c *clients) Logs() *awslogs.Client { return c.logs }
 
-// IAM makes the gated client of AWS IAM. It is no method, because a program that calls
-// methods by reflection, as piped's plugin does, would hold all of that large client
-// without using it.
+// IAM makes the gated client of AWS IAM. It is a function, not a method: a program that calls
+// methods by reflection, as piped's plugin does, would link that large client without using it.
 func IAM(a *Account) *awsiam.Client {
 	return awsiam.NewFromConfig(a.built.shared, func(o *awsiam.Options) {
 		o.Retryer, o.RetryMaxAttempts = aws.NopRetryer{}, 0
@@ -65,15 +64,15 @@ func IAM(a *Account) *awsiam.Client {
 	})
 }
 
-// builder makes clients that differ only in their service.
+// clientBuilder makes clients that differ only in their service.
 type builder struct {
 	shared aws.Config
-	forced string // the endpoint flag; wins over every variable
+	forced string // the endpoint flag; overrides every variable
 	extra  []func(*middleware.Stack) error
 	gate   gate // service and endpoint are filled in per client
 }
 
-// take makes every client built from now on use the role.
+// useRole makes every client built from now on use the role.
 func (b *builder) take(r *role) {
 	b.shared.Credentials = r
 	b.gate.credentials = r
@@ -150,8 +149,7 @@ func (b *builder) sts() *awssts.Client {
 	})
 }
 
-// apiOptions puts the gate last in the Initialize step, and the owner's own
-// middleware after it.
+// apiOptions puts the gate last in the Initialize step, and the caller's own middleware after it.
 func (b *builder) apiOptions(service string, endpoint **string, before []func(*middleware.Stack) error) []func(*middleware.Stack) error {
 	if b.forced != "" {
 		*endpoint = aws.String(b.forced)
@@ -163,8 +161,8 @@ func (b *builder) apiOptions(service string, endpoint **string, before []func(*m
 	return append(all, b.extra...)
 }
 
-// ownTokens refuses to make up a client token. One drawn at random would differ
-// after a restart, and the repeated call would make a second thing.
+// randomTokenRejecter refuses to generate a client token. A random token would differ after a
+// restart, and the repeated call would create a second resource.
 type ownTokens struct{}
 
 func (ownTokens) GetIdempotencyToken() (string, error) {

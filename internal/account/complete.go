@@ -18,15 +18,15 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// errIncomplete is in the tree of the error of an answer without what AWS always
-// sends. It is no answer of AWS's: a proxy sends an empty body, or {}.
+// errIncomplete is in the error tree of a response without a field that AWS always sends. Such a
+// response is not AWS's: a proxy sends an empty body, or {}.
 var errIncomplete = errors.New("the answer is incomplete")
 
-// lacks names the member that an answer lacks and that AWS always sends; "" if it has
-// all. isAWS tells that the answer has a request id.
+// missingField returns the name of a field that AWS always sends and the response lacks; "" if the
+// response is complete. isAWS means that the response has a request id.
 type lacks func(in, out any, isAWS bool) string
 
-// incomplete is an error if AWS would never give that answer.
+// checkComplete returns an error if AWS would never send that response.
 func incomplete(operation string, in, out any, meta middleware.Metadata) error {
 	lacks, ok := answers[operation]
 	if !ok {
@@ -39,7 +39,7 @@ func incomplete(operation string, in, out any, meta middleware.Metadata) error {
 	return nil
 }
 
-// has makes a row for answers that always have a member.
+// hasField makes a row for responses that always have a field.
 func has[O any](member string, there func(*O) bool) lacks {
 	return func(_, out any, _ bool) string {
 		if o, ok := out.(*O); ok && o != nil && there(o) {
@@ -49,8 +49,8 @@ func has[O any](member string, there func(*O) bool) lacks {
 	}
 }
 
-// lists makes a row for answers that always have a list. An empty one may be left out
-// by AWS, so a request id is enough.
+// listsField makes a row for responses that always have a list. AWS may omit an empty list, so a
+// request id is enough.
 func lists[O any](member string, there func(*O) bool) lacks {
 	row := has(member, there)
 	return func(in, out any, isAWS bool) string {
@@ -61,8 +61,8 @@ func lists[O any](member string, there func(*O) bool) lacks {
 	}
 }
 
-// eachAsked makes a row for answers that have a part for each resource that was asked
-// for: the resource, or why there is none.
+// eachRequested makes a row for responses that have an entry for each requested resource: the
+// resource, or why there is none.
 func eachAsked[I, O any](member string, asked func(*I) int, told func(*O) int) lacks {
 	return func(in, out any, _ bool) string {
 		i, ok := in.(*I)
@@ -74,8 +74,8 @@ func eachAsked[I, O any](member string, asked func(*I) int, told func(*O) int) l
 	}
 }
 
-// bare is the row of an operation whose answer has no members: its request id alone
-// tells that AWS sent it.
+// noFields is the row of an operation whose response has no fields. Only its request id shows that
+// AWS sent it.
 func bare(_, _ any, isAWS bool) string {
 	if isAWS {
 		return ""
@@ -83,9 +83,9 @@ func bare(_, _ any, isAWS bool) string {
 	return "request id"
 }
 
-// answers is what AWS always sends, by operation: all that sluice calls, never changed
-// at run time. Source: the "required" members and examples of each API reference; where
-// they say nothing, a request id.
+// requiredFields lists what AWS always sends, by operation, for all operations that sluice calls.
+// It never changes at run time. Source: the "required" members and examples of each API reference;
+// without them, a request id.
 var answers = map[string]lacks{
 	"ecs:DescribeServices": eachAsked("services or failures", func(i *awsecs.DescribeServicesInput) int { return len(i.Services) },
 		func(o *awsecs.DescribeServicesOutput) int { return len(o.Services) + len(o.Failures) }),

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// IsLoopback reports whether the endpoint URL names this machine: localhost, a
-// name under it, or a loopback address. Names are not looked up.
+// IsLoopback reports whether the endpoint URL names this machine: localhost, a name under it, or a
+// loopback address. It does not resolve names.
 func IsLoopback(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {
@@ -26,8 +26,8 @@ func IsLoopback(endpoint string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// SpeedAllowed refuses SLUICE_SPEED unless endpoint is a loopback one: a clock
-// that runs fast would end waits on the real AWS before anything could happen.
+// SpeedAllowed refuses SLUICE_SPEED unless endpoint is a loopback one. A fast clock would end waits
+// on the real AWS too early.
 func SpeedAllowed(endpoint string) error {
 	if IsLoopback(endpoint) {
 		return nil
@@ -44,8 +44,8 @@ func SpeedAllowed(endpoint string) error {
 	}
 }
 
-// checkEndpoint refuses what the SDK would only fail on at the first call. It
-// never prints a user name, a password or a query out of the URL.
+// checkEndpoint refuses URLs on which the SDK would fail only at the first call. It never prints a
+// user name, a password or a query of the URL.
 func checkEndpoint(endpoint string) error {
 	if endpoint == "" {
 		return nil

@@ -19,8 +19,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// said is why a call ended: short words over the errors behind them, which stay
-// reachable by errors.Is and errors.As.
+// callError is why a call ended: a short text over the errors that caused it. errors.Is and
+// errors.As find those errors.
 type said struct {
 	words  string
 	behind []error
@@ -29,8 +29,8 @@ type said struct {
 func (s *said) Error() string   { return s.words }
 func (s *said) Unwrap() []error { return s.behind }
 
-// ended is the end of ctx as an error that errors.Is finds by ctx's error and by
-// its cause.
+// contextEnd returns the end of ctx as an error. errors.Is finds it by ctx's error and by its
+// cause.
 func ended(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, ctx.Err()) {
@@ -39,8 +39,8 @@ func ended(ctx context.Context) error {
 	return &said{cause.Error(), []error{cause, ctx.Err()}}
 }
 
-// unsent is a call that ended before an attempt: stopped while waiting, without
-// credentials, without its claim. An attempt before it may have had no answer.
+// unsentError returns the error of a call that ended before an attempt: stopped while waiting,
+// without credentials, or without its claim. An attempt before that may have had no response.
 func (g gate) unsent(r request, err error, unanswered bool) error {
 	told := &sluice.Error{Op: r.operation, Resource: r.resource, Kind: sluice.KindOf(err), Next: sluice.NextStep(err), Err: err}
 	var whole *sluice.Error
@@ -51,7 +51,7 @@ func (g gate) unsent(r request, err error, unanswered bool) error {
 	return told
 }
 
-// failed is a call whose last attempt was the nth.
+// failedError returns the error of a call whose last attempt was the nth.
 func (g gate) failed(ctx context.Context, r request, f fault, n int, unanswered bool) error {
 	words, behind := reason(ctx, f)
 	if n > 1 {
@@ -69,7 +69,7 @@ func (g gate) failed(ctx context.Context, r request, f fault, n int, unanswered 
 	}
 }
 
-// open adds that the call may have taken effect.
+// withUnanswered adds to an error that the call may have taken effect.
 func open(err error, unanswered bool) error {
 	if !unanswered {
 		return err
@@ -77,7 +77,7 @@ func open(err error, unanswered bool) error {
 	return &said{err.Error() + "; " + sluice.ErrUnanswered.Error(), []error{sluice.ErrUnanswered, err}}
 }
 
-// reason says what AWS or the way to it answered, without the SDK's wrapping.
+// faultReason returns what AWS or the network returned, without the SDK's wrapping.
 func reason(ctx context.Context, f fault) (words string, behind []error) {
 	behind = []error{f.err}
 	var api smithy.APIError
@@ -103,8 +103,8 @@ func reason(ctx context.Context, f fault) (words string, behind []error) {
 	return f.err.Error(), behind
 }
 
-// redirection names the host to which an answer leads, if it leads anywhere. A sign-in
-// page of a network is such a host.
+// redirectText names the host to which a response redirects, if it redirects. A network's sign-in
+// page is such a host.
 func redirection(reply *smithyhttp.ResponseError) string {
 	where, err := url.Parse(reply.Response.Header.Get("Location"))
 	if err != nil || where.Host == "" {
@@ -113,7 +113,7 @@ func redirection(reply *smithyhttp.ResponseError) string {
 	return ": it leads to " + where.Host
 }
 
-// tlsReason names the authority that this machine does not trust.
+// tlsReason names the certificate authority that this machine does not trust.
 func tlsReason(err error) string {
 	var untrusted *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
@@ -127,7 +127,7 @@ func tlsReason(err error) string {
 	return "TLS: " + untrusted.Err.Error()
 }
 
-// requestID is what AWS support asks for.
+// requestIDText returns the request id, which AWS support asks for.
 func requestID(err error) string {
 	var id interface{ ServiceRequestID() string }
 	if errors.As(err, &id) && id.ServiceRequestID() != "" {
@@ -166,8 +166,8 @@ func (f fault) status() int {
 	return status(reply)
 }
 
-// kindOf reads AWS's error code, with or without the Exception that query
-// services leave out.
+// kindOf maps AWS's error code to a kind. The code may lack the suffix Exception, as in query
+// services.
 func kindOf(code string) sluice.Kind {
 	code = strings.TrimSuffix(code, "Exception")
 	switch {
@@ -192,7 +192,7 @@ func expired(code string) bool {
 	return strings.HasPrefix(code, "ExpiredToken") || strings.HasPrefix(code, "RequestExpired")
 }
 
-// advice is what the reader should do, where the gate knows it.
+// adviceFor returns what the user should do, where the gate knows it.
 func (g gate) advice(r request, f fault) string {
 	code := strings.TrimSuffix(f.code(), "Exception")
 	switch {
@@ -212,7 +212,7 @@ func (g gate) advice(r request, f fault) string {
 	return "check the credentials in use: aws sts get-caller-identity"
 }
 
-// reach is for a service that cannot be reached.
+// reachAdvice returns the advice for a service that cannot be reached.
 func (g gate) reach(err error) string {
 	var dns *net.DNSError
 	switch {
@@ -226,11 +226,11 @@ func (g gate) reach(err error) string {
 	return "check the network and the proxy settings"
 }
 
-// wording makes a *sluice.Error of what fails before the gate: an input without
-// a required member, a missing client token.
+// errorWrapper makes a *sluice.Error of errors that occur before the gate: an input without a
+// required field, a missing client token.
 type wording struct{ g gate }
 
-// ID is the middleware's name in the SDK's stack.
+// ID returns the middleware's name in the SDK's stack.
 func (wording) ID() string { return "SluiceWording" }
 
 // HandleInitialize is the outermost step of every call.
@@ -243,6 +243,6 @@ func (w wording) HandleInitialize(ctx context.Context, in middleware.InitializeI
 		return out, meta, err
 	}
 	r := w.g.request(ctx, in.Parameters)
-	flat := strings.Join(strings.Fields(err.Error()), " ") // the SDK lists missing members over several lines
+	flat := strings.Join(strings.Fields(err.Error()), " ") // the SDK lists missing fields on several lines
 	return out, meta, &sluice.Error{Op: r.operation, Resource: r.resource, Err: &said{flat, []error{err}}}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// Call is one attempt, told to Config.OnCall after it ended.
+// Call is one attempt, passed to Config.OnCall after it ended.
 type Call struct {
 	Service   string // IAM prefix: "ecs"
 	Operation string // "CreateTaskSet"
@@ -22,22 +22,22 @@ type Call struct {
 	Write     bool
 	Attempt   int           // from 1
 	At        time.Time     // when it was sent
-	Took      time.Duration // until its reply or its end
-	Waited    time.Duration // before it, for backoff and rate
-	Err       error         // as the SDK gave it; nil: done
+	Took      time.Duration // until its response or its end
+	Waited    time.Duration // for backoff and rate before it was sent
+	Err       error         // as the SDK returned it; nil: success
 }
 
-// gate is what every call of one client passes.
+// gate permits, limits, sends and retries every call of one client.
 type gate struct {
 	service     string // IAM prefix
 	endpoint    string // custom endpoint, or ""
-	owner       string // whose rates: account and Region
+	owner       string // account and Region whose rates are used
 	clock       clock.Clock
 	draw        func() float64
 	limits      *Limits
-	credentials aws.CredentialsProvider // nil: the SDK finds them in the attempt
+	credentials aws.CredentialsProvider // nil: the SDK finds them during the attempt
 	onCall      func(Call)
-	silence     *silence // of calls that are not patient
+	silence     *silence // of calls without a LongRetry
 	onSilence   func(sluice.Unanswered)
 }
 
@@ -46,14 +46,14 @@ type request struct {
 	operation string // "ecs:CreateTaskSet"
 	resource  string
 	write     bool
-	known     bool // the table has a row for it
-	repeat    bool // an unanswered attempt may be repeated
+	known     bool // the write table has a row for it
+	repeat    bool // an attempt without a response may be repeated
 	action    Action
 }
 
-// attach is the SDK's hook: the gate goes last into the Initialize step, where
-// the input is complete and each attempt is serialized and signed anew; around
-// all of it goes the wording of errors that arise before the gate.
+// attachGate adds the gate to the SDK's stack. The gate is the last step of Initialize, where the
+// input is complete; each attempt after it is serialized and signed again. errorWrapper is the
+// first step, for errors that occur before the gate.
 func (g gate) attach(stack *middleware.Stack) error {
 	if err := stack.Initialize.Add(wording{g}, middleware.Before); err != nil {
 		return err
@@ -61,17 +61,17 @@ func (g gate) attach(stack *middleware.Stack) error {
 	return stack.Initialize.Add(g, middleware.After)
 }
 
-// sts attaches the gate to a single call of the SDK's credential chain.
+// attachToSTS adds the gate to a single call of the SDK's credential chain.
 func (g gate) sts(o *awssts.Options) {
 	g.endpoint = aws.ToString(o.BaseEndpoint)
 	o.Retryer = aws.NopRetryer{}
 	o.APIOptions = append(append([]func(*middleware.Stack) error{}, o.APIOptions...), g.attach)
 }
 
-// ID is the middleware's name in the SDK's stack.
+// ID returns the middleware's name in the SDK's stack.
 func (g gate) ID() string { return "SluiceGate" }
 
-// HandleInitialize is the gate as the SDK calls it.
+// HandleInitialize passes a call of the SDK through the gate.
 func (g gate) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	out middleware.InitializeOutput, meta middleware.Metadata, err error,
 ) {
@@ -89,7 +89,7 @@ func (g gate) HandleInitialize(ctx context.Context, in middleware.InitializeInpu
 	return out, meta, err
 }
 
-// operation is the one that ctx is about: "ecs:CreateTaskSet".
+// operationName returns the operation of ctx: "ecs:CreateTaskSet".
 func (g gate) operation(ctx context.Context) string {
 	return g.service + ":" + middleware.GetOperationName(ctx)
 }
@@ -106,7 +106,7 @@ func (g gate) request(ctx context.Context, input any) request {
 	return r
 }
 
-// run sends r once per attempt until it is done or must not be tried again.
+// runCall sends r once per attempt until it succeeds or must not be tried again.
 func (g gate) run(ctx context.Context, r request, send func(context.Context) error) error {
 	if err := r.permitted(); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (g gate) run(ctx context.Context, r request, send func(context.Context) err
 	}
 }
 
-// again says whether the nth attempt, sent at that time, may be followed by another,
-// and after how long.
+// planRetry returns whether another attempt may follow the nth attempt, sent at that time, and
+// after how long.
 func (g gate) again(p *Patient, r request, f *fault, n int, at time.Time) (time.Duration, bool) {
 	if f.class == refused || f.class == stopped {
 		return 0, false
@@ -149,9 +149,9 @@ func (g gate) again(p *Patient, r request, f *fault, n int, at time.Time) (time.
 	return p.next(n, *f, g.draw)
 }
 
-// ready returns when the next attempt may be sent: after the backoff, with
-// credentials, with our claim seen and with a token of each bucket. The claim is
-// asked again if the token had to be waited for.
+// prepareAttempt returns when the next attempt may be sent: after the backoff, with credentials,
+// with a recent read of the claim and with a token of each bucket. It checks the claim again if it
+// had to wait for a token.
 func (g gate) ready(ctx context.Context, r request, p *Patient, backoff time.Duration) (waited time.Duration, err error) {
 	if p != nil && backoff > 0 {
 		err = p.rest(ctx, g, backoff)
@@ -174,8 +174,8 @@ func (g gate) ready(ctx context.Context, r request, p *Patient, backoff time.Dur
 	return backoff + wait, nil
 }
 
-// token takes a token of each bucket. A write that must not be sent any more when it
-// has them keeps them for its next attempt.
+// takeTokens takes a token of each bucket. If the write must no longer be sent then, it keeps the
+// tokens for its next attempt.
 func (g gate) token(ctx context.Context, r request) (wait time.Duration, err error) {
 	if r.write && g.limits.usePaid(g.owner, r, g.clock.Now()) {
 		return 0, nil
@@ -191,7 +191,7 @@ func (g gate) token(ctx context.Context, r request) (wait time.Duration, err err
 	return wait, nil
 }
 
-// sleep waits for d, or tells at once that ctx has ended.
+// sleep waits for d. It returns immediately if ctx has ended.
 func (g gate) sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
@@ -206,8 +206,8 @@ func (g gate) sleep(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// signedIn gets the credentials before the attempt: taking on a role is a call
-// of its own, with its own attempts, outside this one's time limit.
+// getCredentials gets the credentials before the attempt. Assuming a role is a call of its own,
+// with its own attempts, outside the time limit of this attempt.
 func (g gate) signedIn(ctx context.Context) error {
 	if g.credentials == nil {
 		return nil
@@ -222,7 +222,7 @@ func (g gate) signedIn(ctx context.Context) error {
 	return noCredentials(err)
 }
 
-// attempt sends r once.
+// sendOnce sends r once.
 func (g gate) attempt(ctx context.Context, r request, n int, waited time.Duration, send func(context.Context) error) (fault, bool) {
 	tried, cancel := g.clock.WithTimeout(ctx, attemptTimeout)
 	defer cancel()

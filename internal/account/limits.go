@@ -6,25 +6,23 @@ import (
 	"time"
 )
 
-// share is the part of AWS's documented rate and burst that one process takes.
-// The rates are per account and Region and are shared with the console, other
-// tools and other runs of sluice, whose calls AWS would refuse because of ours.
+// rateShare is the part of AWS's documented rate and burst that one process uses. The rates are per
+// account and Region. The console, other tools and other runs of sluice share them; AWS would
+// refuse their calls if one process used the full rate.
 const share = 0.5
 
-// Limits are the token buckets of a process, by account, Region and AWS
-// category. The face makes one and gives it to every [Config]; the zero value is
-// not usable.
+// Limits are the token buckets of a process, by account, Region and AWS category. The front end
+// creates one and passes it to every [Config]. The zero value is not usable.
 type Limits struct {
 	mu     sync.Mutex
 	queues map[string]*queue
-	paid   map[string]time.Time // writes that took their tokens and were not sent
+	paid   map[string]time.Time // writes that took their tokens and were not sent yet
 }
 
-// NewLimits are full buckets.
+// NewLimits returns full buckets.
 func NewLimits() *Limits { return &Limits{queues: map[string]*queue{}, paid: map[string]time.Time{}} }
 
-// bucket is one of AWS's, as documented: burst tokens, refilled at rate per
-// second.
+// bucket is one of AWS's buckets, as documented: burst tokens, refilled at rate per second.
 type bucket struct {
 	name  string
 	burst float64
@@ -46,12 +44,12 @@ var (
 	tagModify         = bucket{"ecs tag modify", 20, 10}
 	tagRead           = bucket{"ecs tag read", 50, 20}
 	byNamespace       = bucket{"ecs services by namespace", 10, 1}
-	// Where the page says nothing, the slowest of its rows.
+	// ecsOther uses the slowest row of the page, for operations that the page does not list.
 	ecsOther = bucket{"ecs other", 10, 1}
 )
 
 // Elastic Load Balancing API Reference v2, "Request throttling". The account's
-// bucket holds every call, so our share of it keeps the sum below 10 a second.
+// bucket counts every call, so rateShare of it keeps the sum below 10 a second.
 var (
 	elbAccount  = bucket{"elb account", 40, 10}
 	elbRead     = bucket{"elb non-mutating", 200, 50}
@@ -59,9 +57,9 @@ var (
 	elbRegister = bucket{"elb registration", 20, 4}
 )
 
-// Cloud Map documents only its discovery calls; behind the others stand Route
-// 53's 5 requests a second. Application Auto Scaling, CodeDeploy, IAM and STS document nothing
-// here: the numbers are ours.
+// Cloud Map documents only its discovery calls; the others use Route
+// 53's 5 requests a second. Application Auto Scaling, CodeDeploy, IAM and STS document no rates:
+// these numbers are guesses.
 var (
 	mapDiscover = bucket{"cloud map discover", 2000, 1000}
 	mapModify   = bucket{"cloud map modify", 10, 5}
@@ -75,8 +73,8 @@ var (
 )
 
 // CloudWatch and CloudWatch Logs, "service quotas", which name rates without
-// bursts. FilterLogEvents is ten in some Regions and five in most; what has no row
-// takes from the slowest.
+// bursts. FilterLogEvents is ten in some Regions and five in most; other operations
+// take from the slowest.
 var (
 	alarmRead   = bucket{"cloudwatch describe alarms", 9, 9}
 	metricOther = bucket{"cloudwatch other", 3, 3}
@@ -86,8 +84,8 @@ var (
 	logsOther   = bucket{"logs other", 5, 5}
 )
 
-// ecsBuckets names the ECS category of an operation. DescribeTaskSets is in no
-// documented category; it takes from the services' reads, the strictest guess.
+// ecsBuckets maps operations to their ECS category. DescribeTaskSets is in no documented category;
+// it takes from the services' reads, the strictest guess.
 var ecsBuckets = map[string]bucket{
 	"CreateService": serviceModify, "UpdateService": serviceModify, "DeleteService": serviceModify,
 	"DescribeServices": serviceRead, "ListServices": serviceRead, "DescribeTaskSets": serviceRead,
@@ -104,7 +102,7 @@ var ecsBuckets = map[string]bucket{
 	"ListServicesByNamespace": byNamespace,
 }
 
-// bucketsOf are the buckets that one attempt of an operation takes a token from.
+// bucketsOf returns the buckets from which one attempt of an operation takes a token.
 func bucketsOf(operation string) []bucket {
 	service, name, _ := strings.Cut(operation, ":")
 	switch service {

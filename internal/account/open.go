@@ -16,22 +16,21 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// Config says which account and Region, and what the gate runs on.
+// Config selects the account and Region, and configures the gate.
 //
-// With both Region and Credentials given, nothing is read from the environment
-// or from shared files; that is how a rehearsal stays the same on every machine,
-// and it is the only way to run on a virtual clock: the SDK's own chain waits in
-// real time.
+// With both Region and Credentials set, sluice reads neither the environment nor shared files. A
+// rehearsal then runs the same on every machine. It is also the only way to run on a virtual clock:
+// the SDK's own chain waits in real time.
 type Config struct {
 	Region     string // "us-east-1"; empty: as the SDK finds it
 	Profile    string // of the shared config files; empty: AWS_PROFILE or default
-	AssumeRole string // ARN of a role to take on over the credentials found
+	AssumeRole string // ARN of a role to assume with the credentials found
 
 	// CredentialsFile is read instead of the shared credentials file; empty: as the
 	// SDK finds it.
 	CredentialsFile string
-	// TokenFile holds a web identity token with which AssumeRole is taken on,
-	// without any other credentials. It is read anew each time.
+	// TokenFile contains a web identity token for AssumeRole, without any other credentials. It is
+	// read again each time.
 	TokenFile string
 
 	EndpointURL string // for every service; empty: AWS_ENDPOINT_URL… or AWS itself
@@ -41,18 +40,18 @@ type Config struct {
 	HTTPClient  aws.HTTPClient          // nil: the SDK's
 	Credentials aws.CredentialsProvider // nil: the SDK's chain
 	Clock       clock.Clock             // required
-	Draw        func() float64          // jitter in [0,1); nil: always the longest wait
-	Limits      *Limits                 // shared by all accounts of the process; nil: its own
+	Draw        func() float64          // random number in [0,1) for waits; nil: always the longest wait
+	Limits      *Limits                 // shared by all accounts of the process; nil: own limits
 
-	APIOptions []func(*middleware.Stack) error // added to every client after the gate, so inside each attempt
-	OnCall     func(Call)                      // told after each attempt; may be called from several goroutines
-	// OnSilence is told when AWS has not answered for a while, and when it answers
-	// again, by calls that are not patient. May be called from several goroutines.
+	APIOptions []func(*middleware.Stack) error // added to every client after the gate, so they run in each attempt
+	OnCall     func(Call)                      // called after each attempt, perhaps by several goroutines
+	// OnSilence is called when AWS has not responded for a while, and when it responds again, by
+	// calls without a [LongRetry]. Several goroutines may call it.
 	OnSilence func(sluice.Unanswered)
 }
 
-// Account holds the clients of one AWS account and Region. It is safe for use by
-// several goroutines.
+// Account contains the clients of one AWS account and Region. It is safe for use by several
+// goroutines.
 type Account struct {
 	region   string
 	endpoint string
@@ -62,9 +61,9 @@ type Account struct {
 	id string
 }
 
-// Open finds Region, credentials and endpoint, and builds the clients. It calls
-// AWS only as far as the SDK's credential chain does; a role under AssumeRole is
-// taken on with the first call. Every error is a *[sluice.Error].
+// Open finds Region, credentials and endpoint, and builds the clients. It calls AWS only as far as
+// the SDK's credential chain does; the role in AssumeRole is assumed at the first call. Every error
+// is a *[sluice.Error].
 func Open(ctx context.Context, c Config) (*Account, error) {
 	if c.Clock == nil {
 		return nil, &sluice.Error{Op: "open AWS account", Err: errors.New("no clock given")}
@@ -106,13 +105,13 @@ func (c Config) build(shared aws.Config, who string) *Account {
 	return &Account{region: shared.Region, endpoint: aws.ToString(shared.BaseEndpoint), clients: b.all()}
 }
 
-// Region is the Region of every client.
+// Region returns the Region of every client.
 func (a *Account) Region() string { return a.region }
 
-// Endpoint is the custom endpoint of all services, or "" for AWS's own.
+// Endpoint returns the custom endpoint of all services, or "" for AWS's own.
 func (a *Account) Endpoint() string { return a.endpoint }
 
-// ID is the account number, asked of STS once.
+// ID returns the account number. It calls STS once.
 func (a *Account) ID(ctx context.Context) (string, error) {
 	if id := a.known(); id != "" {
 		return id, nil
@@ -133,8 +132,8 @@ func (a *Account) known() string {
 	return a.id
 }
 
-// source makes sure that there are credentials and tells whose they are: one
-// name for all that share AWS's rates, as far as it can be known without a call.
+// credentialOwner checks that there are credentials and returns their owner: one name for all
+// processes that share AWS's rates, as far as it is known without a call.
 func source(ctx context.Context, shared aws.Config) (string, error) {
 	if shared.Credentials == nil {
 		return "", noCredentials(errors.New("none found"))
@@ -174,8 +173,7 @@ func noCredentials(err error) error {
 	return &sluice.Error{Op: "find AWS credentials", Kind: kind, Err: err, Next: next}
 }
 
-// Endpoints are the endpoints of all clients without doubles; "" stands for
-// AWS's own.
+// Endpoints returns the distinct endpoints of all clients; "" stands for AWS's own.
 func (a *Account) Endpoints() []string {
 	all := slices.Clone(a.endpoints)
 	slices.Sort(all)

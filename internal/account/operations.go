@@ -17,16 +17,16 @@ import (
 	awssd "github.com/aws/aws-sdk-go-v2/service/servicediscovery"
 )
 
-// ResourceOf names what a write changes, as a plan lists it, from the SDK's
-// input (a pointer). operation is "ecs:CreateTaskSet". It is false for an
-// operation without a row below, which the gate therefore always refuses.
+// ResourceOf returns the name of what a write changes, as a plan lists it, from the SDK's
+// input (a pointer). operation is "ecs:CreateTaskSet". It returns false for an
+// operation without a row below; the gate always refuses such an operation.
 //
 //   - services: "<cluster>/<service>" by names, "default" for no cluster
 //   - task sets: "ecs-svc/N", given as id or as ARN
 //   - task definitions: family, or family:revision
 //   - RunTask, StopTask: "<cluster>/<family:revision>", "<cluster>/<task id>"
 //   - Cloud Map instances: "<service id>/<instance id>"
-//   - CodeDeploy: "<application>/<deployment group>" to create, then the deployment's id
+//   - CodeDeploy: "<application>/<deployment group>" to create, otherwise the deployment's id
 //   - the rest: the ARN or id in the request; CreateRule the listener's
 func ResourceOf(operation string, input any) (string, bool) {
 	row, ok := writes[operation]
@@ -37,14 +37,14 @@ func ResourceOf(operation string, input any) (string, bool) {
 	return name, name != ""
 }
 
-// row is what the gate knows of one write.
+// writeRow describes one write operation.
 type row struct {
 	resource func(input any) string // "" for an input of another type
-	repeat   func(input any) bool   // whether an unanswered attempt may be repeated
+	repeat   func(input any) bool   // whether an attempt without a response may be repeated
 }
 
-// write makes a row. repeat is nil for what an unanswered attempt must not be
-// repeated.
+// newRow makes a row. repeat is nil for a write that must not be repeated after an attempt without
+// a response.
 func write[I any](resource func(*I) string, repeat func(*I) bool) row {
 	return row{
 		resource: func(input any) string {
@@ -60,18 +60,18 @@ func write[I any](resource func(*I) string, repeat func(*I) bool) row {
 	}
 }
 
-// always is for what sets absolute values or takes away something that has an
-// identity of its own: twice is the same as once.
+// alwaysRepeat is for writes that set absolute values or delete something with an identity of its
+// own: a second call has no further effect.
 func always[I any](*I) bool { return true }
 
-// tokened is for creates that AWS tells apart by a token of ours.
+// hasToken is for creates that AWS distinguishes by the client token of the request.
 func tokened(token *string) bool { return aws.ToString(token) != "" }
 
-// writes is the one table of what may be written at all, never changed at run
-// time. Not repeated when unanswered: what makes something without identity
-// (RegisterTaskDefinition, CreateRule, CreateDeployment, a forced new deployment),
-// what steps forward (ContinueServiceDeployment, ContinueDeployment), and DeleteService, whose name could by
-// then be a new service's.
+// writeTable lists every write that sluice may make; it never changes at run time. Some writes are
+// not repeated after an attempt without a response. These are creates without an identity
+// (RegisterTaskDefinition, CreateRule, CreateDeployment, a forced new deployment), steps forward
+// (ContinueServiceDeployment, ContinueDeployment), and DeleteService, since a new service may have
+// the name by then.
 var writes = map[string]row{
 	"ecs:CreateService": write(func(i *awsecs.CreateServiceInput) string { return service(i.Cluster, i.ServiceName) },
 		func(i *awsecs.CreateServiceInput) bool { return tokened(i.ClientToken) }),
@@ -125,10 +125,10 @@ var writes = map[string]row{
 	"codedeploy:ContinueDeployment": write(func(i *awscd.ContinueDeploymentInput) string { return aws.ToString(i.DeploymentId) }, nil),
 }
 
-// Writes are all operations that the gate lets out at all, sorted: "ecs:CreateTaskSet".
+// Writes returns all operations that the gate can permit, sorted: "ecs:CreateTaskSet".
 func Writes() []string { return slices.Sorted(maps.Keys(writes)) }
 
-// read names the resource of the commonest reads, for their errors only.
+// readResource returns the resource of the most frequent reads. It is used in their errors only.
 func read(input any) string {
 	switch i := input.(type) {
 	case *awsecs.DescribeServicesInput:
@@ -173,7 +173,7 @@ func read(input any) string {
 	return ""
 }
 
-// deploymentGroup is "<application>/<deployment group>".
+// groupName returns "<application>/<deployment group>".
 func deploymentGroup(application, group *string) string {
 	if aws.ToString(application) == "" || aws.ToString(group) == "" {
 		return ""
@@ -181,7 +181,7 @@ func deploymentGroup(application, group *string) string {
 	return *application + "/" + *group
 }
 
-// logs is "<log group> <streams>".
+// logName returns "<log group> <streams>".
 func logs(name, identifier *string, streams string) string {
 	return strings.TrimSpace(cmp.Or(aws.ToString(name), aws.ToString(identifier)) + " " + streams)
 }
@@ -195,7 +195,7 @@ func instance(serviceID, instanceID *string) string {
 	return last(serviceID) + "/" + aws.ToString(instanceID)
 }
 
-// within puts name under its cluster. An empty name stays empty.
+// inCluster puts name under its cluster. An empty name stays empty.
 func within(cluster *string, name string) string {
 	if name == "" {
 		return ""
@@ -207,13 +207,13 @@ func within(cluster *string, name string) string {
 	return c + "/" + name
 }
 
-// last is the name at the end of an ARN, or the name itself.
+// lastPart returns the name at the end of an ARN, or the name itself.
 func last(arnOrName *string) string {
 	s := aws.ToString(arnOrName)
 	return s[strings.LastIndexByte(s, '/')+1:]
 }
 
-// taskSet is "ecs-svc/N": the last two parts of a task set's ARN, or its id.
+// taskSetID returns "ecs-svc/N": the last two parts of a task set's ARN, or its id.
 func taskSet(arnOrID *string) string {
 	parts := strings.Split(aws.ToString(arnOrID), "/")
 	return strings.Join(parts[max(0, len(parts)-2):], "/")
@@ -227,7 +227,7 @@ func names(arnsOrNames []string) string {
 	return few(short)
 }
 
-// few keeps an error readable when a batch of a hundred is named.
+// joinFew keeps an error readable when a batch has a hundred names.
 func few(all []string) string {
 	if len(all) > 3 {
 		return strings.Join(all[:3], ",") + ",…"

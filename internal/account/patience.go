@@ -10,45 +10,44 @@ import (
 )
 
 const (
-	// Patience is how long a deployment tries a call again without any answer from
-	// AWS. Each answer begins it anew.
+	// LongRetryBudget is how long a deployment retries a call without any response from AWS. Each
+	// response starts it again.
 	Patience = 5 * time.Minute
-	// silenceTold is how long AWS gives no answer before that is told.
+	// silenceReportAfter is how long AWS gives no response before sluice reports it.
 	silenceTold = 20 * time.Second
-	// askEvery is how often [Patient.Ask] is asked between two attempts.
+	// checkInterval is how often [LongRetry.Check] is called between two attempts.
 	askEvery = time.Second
-	// patientBackoff is the longest wait between two patient attempts. An outage is
-	// noticed to be over within this time.
+	// longRetryBackoff is the longest wait between two attempts of a LongRetry. sluice notices the
+	// end of an outage within this time.
 	patientBackoff = 10 * time.Second
 )
 
-// Patient makes calls try again for minutes when AWS gives no answer, as long as
-// repeating them can do no harm. Make one per stage; its calls share it. It is not
-// for concurrent use by several stages.
+// LongRetry makes calls retry for minutes when AWS does not respond, if repeating them can do no
+// harm. Make one per stage; its calls share it. It is not for concurrent use by several stages.
 type Patient struct {
-	// Budget is how long calls are tried without any answer. [clock.Forever]: until
-	// the context ends.
+	// Budget is how long calls are retried without any response. [clock.Forever]: until the context
+	// ends.
 	Budget time.Duration
-	// Ask is asked between two attempts. Its error ends the call. May be nil.
+	// Check is called between two attempts. Its error ends the call. May be nil.
 	Ask func() error
-	// Tell is told when AWS has not answered for a while, and when it answers again.
-	// May be nil.
+	// Report is called when AWS has not responded for a while, and when it responds again. May be
+	// nil.
 	Tell func(sluice.Unanswered)
 
 	silence silence
 	mu      sync.Mutex
-	failing map[string]time.Time // since when each request has had no answer of use
+	failing map[string]time.Time // since when each request has had no usable response
 }
 
 type patientKey struct{}
 
-// WithPatience makes the calls under the returned context patient.
+// WithLongRetry makes the calls under the returned context retry for minutes.
 func WithPatience(ctx context.Context, p *Patient) context.Context {
 	return context.WithValue(ctx, patientKey{}, p)
 }
 
-// IsPatient reports whether calls under ctx are tried for minutes. A caller need not
-// repeat a call that failed without an answer.
+// HasLongRetry reports whether calls under ctx are retried for minutes. A caller need not repeat a
+// call that failed without a response.
 func IsPatient(ctx context.Context) bool { return patientOf(ctx) != nil }
 
 func patientOf(ctx context.Context) *Patient {
@@ -56,15 +55,15 @@ func patientOf(ctx context.Context) *Patient {
 	return p
 }
 
-// silence is the time since the last answer that was of use.
+// silence is the time since the last usable response.
 type silence struct {
 	mu    sync.Mutex
-	since time.Time // when the first attempt without an answer was sent; zero: AWS answers
-	cause string    // of the last attempt; empty: AWS answers that it refuses the rate
+	since time.Time // when the first attempt without a response was sent; zero: AWS responds
+	cause string    // of the last attempt; empty: AWS refuses the rate
 	told  bool
 }
 
-// begin notes an attempt without an answer, sent at that time, and returns when the
+// noteUnanswered stores an attempt without a response, sent at that time. It returns when the
 // silence began.
 func (s *silence) begin(at time.Time, cause string) time.Time {
 	s.mu.Lock()
@@ -76,7 +75,7 @@ func (s *silence) begin(at time.Time, cause string) time.Time {
 	return s.since
 }
 
-// due is what is to be told of the silence now.
+// dueReport returns the report about the silence, if it is due now.
 func (s *silence) due(now time.Time) (ev sluice.Unanswered, since time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +87,7 @@ func (s *silence) due(now time.Time) (ev sluice.Unanswered, since time.Time, ok 
 	return sluice.Unanswered{Seconds: seconds(lasts), Cause: s.cause}, s.since, true
 }
 
-// end notes an answer. told reports whether the silence had been told.
+// endSilence stores that AWS responded. told is true if the silence was reported.
 func (s *silence) end(now time.Time) (lasted time.Duration, told bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +96,7 @@ func (s *silence) end(now time.Time) (lasted time.Duration, told bool) {
 	return lasted, told
 }
 
-// answered notes that AWS answered, and tells the end of a silence.
+// noteAnswer stores that AWS responded, and reports the end of a silence.
 func (g gate) answered(p *Patient, r request) {
 	if p != nil {
 		p.end(r)
@@ -108,8 +107,8 @@ func (g gate) answered(p *Patient, r request) {
 	}
 }
 
-// unanswered notes that an attempt sent at that time got no answer. It returns since
-// when there is none.
+// noteSilence stores that an attempt sent at that time got no response. It returns since when there
+// is none.
 func (g gate) unanswered(p *Patient, r request, f fault, at time.Time) (since time.Time) {
 	s, _ := g.listen(p)
 	cause := ""
@@ -125,7 +124,7 @@ func (g gate) unanswered(p *Patient, r request, f fault, at time.Time) (since ti
 	return since
 }
 
-// tellSilence tells a silence that has lasted for a while, once.
+// reportSilence reports a silence that has lasted for a while, once.
 func (g gate) tellSilence(p *Patient) {
 	s, tell := g.listen(p)
 	if tell == nil {
@@ -141,7 +140,7 @@ func (g gate) tellSilence(p *Patient) {
 	tell(ev)
 }
 
-// listen is whose silence it is: the patient's, or that of the account.
+// silenceOf returns the silence to use and its reporter: those of the LongRetry, or of the account.
 func (g gate) listen(p *Patient) (*silence, func(sluice.Unanswered)) {
 	if p != nil {
 		return &p.silence, p.Tell
@@ -149,8 +148,8 @@ func (g gate) listen(p *Patient) (*silence, func(sluice.Unanswered)) {
 	return g.silence, g.onSilence
 }
 
-// begin notes that a request, sent at that time, got no answer of use. It returns
-// since when that is so: answers to other requests do not end it.
+// noteFailing stores that a request, sent at that time, got no usable response. It returns since
+// when this is true. Responses to other requests do not reset it.
 func (p *Patient) begin(r request, at time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,7 +162,7 @@ func (p *Patient) begin(r request, at time.Time) time.Time {
 	return p.failing[r.name()]
 }
 
-// end notes that a request got its answer.
+// clearFailing stores that a request got its response.
 func (p *Patient) end(r request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,7 +173,7 @@ func (r request) name() string { return r.operation + " " + r.resource }
 
 func seconds(d time.Duration) int { return int(d / time.Second) }
 
-// next says whether attempt number n may be followed by another, and after how long.
+// nextLongAttempt returns whether another attempt may follow attempt number n, and after how long.
 func (p *Patient) next(n int, f fault, draw func() float64) (wait time.Duration, again bool) {
 	wait, again = f.wait(n, draw)
 	if !again {
@@ -184,12 +183,12 @@ func (p *Patient) next(n int, f fault, draw func() float64) (wait time.Duration,
 		wait = min(wait, patientBackoff)
 	}
 	if f.late {
-		wait = min(wait, time.Second) // it has waited for its answer already
+		wait = min(wait, time.Second) // the attempt already waited for its response
 	}
 	return wait, p.Budget == clock.Forever || f.silent+wait < p.Budget
 }
 
-// rest sleeps for d. It asks every second whether to go on, and tells a silence.
+// sleepChecked sleeps for d. It calls Check every second, and reports a silence.
 func (p *Patient) rest(ctx context.Context, g gate, d time.Duration) error {
 	for {
 		g.tellSilence(p)

@@ -11,25 +11,25 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// ErrNotPlanned is in the tree of the error of a write that no [Action] in its
-// context lists. Nothing was sent.
+// ErrNotPlanned is in the error tree of a write that no [Action] in its context lists. The write
+// was not sent.
 var ErrNotPlanned = errors.New("not in the plan")
 
-// Action is the leave to make certain writes.
+// Action lists the writes that are allowed.
 type Action struct {
 	ID     sluice.ActionID
 	Writes []sluice.Write // with concrete resources, as [ResourceOf] names them
 
-	// Held tells whether our claim on the service was seen recently enough. It is
-	// asked just before each attempt of a write; its error stops the write
-	// unsent. Nil: these writes need no claim.
+	// CheckClaim returns nil if this deployment's claim on the service was read recently enough. It
+	// is called just before each attempt of a write; on an error the write is not sent. Nil: these
+	// writes need no claim.
 	Held func(now time.Time) error
 }
 
 type actionKey struct{}
 
-// Permit lets calls under the returned context make a's writes and no others: an
-// Action in ctx is replaced, not widened.
+// Permit allows calls under the returned context to make a's writes and no others. It replaces an
+// Action in ctx; it does not extend it.
 func Permit(ctx context.Context, a Action) context.Context {
 	a.Writes = slices.Clone(a.Writes)
 	return context.WithValue(ctx, actionKey{}, a)
@@ -40,17 +40,17 @@ func actionOf(ctx context.Context) Action {
 	return a
 }
 
-// reading are the first words of operations that change nothing.
+// readPrefixes are the first words of operations that change nothing.
 var reading = []string{"Describe", "List", "Get", "Discover", "BatchGet", "Lookup", "Check", "Filter", "Simulate"}
 
-// identity are operations that hand out credentials or tell who we are; they
-// change nothing that a plan could list.
+// identityOperations return credentials or the caller's identity. They change nothing that a plan
+// could list.
 var identity = []string{
 	"sts:AssumeRole", "sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWithSAML", "sts:DecodeAuthorizationMessage",
 }
 
-// IsWrite reports whether an operation ("ecs:CreateTaskSet", or its bare name)
-// may change something. What it does not know is a write.
+// IsWrite reports whether an operation ("ecs:CreateTaskSet", or its bare name) may change
+// something. An unknown operation counts as a write.
 func IsWrite(operation string) bool {
 	if slices.Contains(identity, operation) {
 		return false
@@ -59,13 +59,13 @@ func IsWrite(operation string) bool {
 	return !slices.ContainsFunc(reading, func(word string) bool { return startsWith(name, word) })
 }
 
-// startsWith wants the whole word: "Checkout" does not start with "Check".
+// startsWithWord requires the whole word: "Checkout" does not start with "Check".
 func startsWith(name, word string) bool {
 	rest, ok := strings.CutPrefix(name, word)
 	return ok && (rest == "" || rest[0] < 'a' || rest[0] > 'z')
 }
 
-// permitted is nil if the request is a read or its action lists it.
+// checkPermitted returns nil if the request is a read or its action lists it.
 func (r request) permitted() error {
 	if !r.write {
 		return nil
@@ -84,7 +84,7 @@ func (r request) permitted() error {
 	return &sluice.Error{Op: r.operation, Resource: r.resource, Err: why, Next: "nothing was sent; this is a defect of sluice, please report it"}
 }
 
-// held is nil if the request needs no claim or the claim was seen recently.
+// checkClaim returns nil if the request needs no claim or the claim was read recently.
 func (r request) held(now time.Time) error {
 	if !r.write || r.action.Held == nil {
 		return nil

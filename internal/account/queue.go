@@ -9,32 +9,32 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// priority says which of the calls that wait for a token gets the next one.
+// priority determines which of the calls that wait for a token gets the next one.
 type priority int
 
 const (
-	poll        priority = iota // a read; it leaves a quarter of each burst to the others
+	poll        priority = iota // a read; it leaves a quarter of each burst to other calls
 	ahead                       // a write, and a read that a write depends on
-	outstanding                 // a read that a write depends on which has its tokens already
+	outstanding                 // a read for a write that already has its tokens
 )
 
 const (
-	// paidFor is how long the tokens of an unsent write stay its own. The write
-	// reads again what it depends on within this time.
+	// paidLifetime is how long an unsent write keeps its tokens. Within this time the write repeats
+	// the reads that it depends on.
 	paidFor = 30 * time.Second
-	// leastWait is the shortest wait for a token. A float that is rounded down
-	// would wait for nothing.
+	// minTokenWait is the shortest wait for a token. A float that is rounded down would cause a
+	// wait of zero.
 	leastWait = time.Millisecond
 )
 
 type priorityKey struct{}
 
-// BeforeWrite marks reads under the context as reads that a write depends on.
-// They get their tokens before all polls.
+// BeforeWrite gives reads under the context the priority of reads that a write depends on. They get
+// their tokens before all polls.
 func BeforeWrite(ctx context.Context) context.Context { return withPriority(ctx, ahead) }
 
-// BeforeUnsentWrite marks reads under the context as reads that a write depends on,
-// after the write got its tokens and was not sent. They go before all other calls.
+// BeforeUnsentWrite gives reads under the context the priority of reads for a write that has its
+// tokens and was not sent. They get their tokens before all other calls.
 func BeforeUnsentWrite(ctx context.Context) context.Context { return withPriority(ctx, outstanding) }
 
 func withPriority(ctx context.Context, p priority) context.Context {
@@ -46,7 +46,7 @@ func priorityOf(ctx context.Context) priority {
 	return p
 }
 
-// priority is that of the request. Writes and the calls of the credential chain do
+// callPriority returns the priority of the request. Writes and the calls of the credential chain do
 // not wait for polls.
 func (r request) priority(ctx context.Context) priority {
 	if r.write || strings.HasPrefix(r.operation, "sts:") {
@@ -55,11 +55,11 @@ func (r request) priority(ctx context.Context) priority {
 	return priorityOf(ctx)
 }
 
-// queue is one bucket and the calls that wait for its tokens. The call with the
-// highest priority goes first; among equals, the one that came first.
+// queue is one bucket and the calls that wait for its tokens. The call with the highest priority is
+// first; among equals, the oldest.
 type queue struct {
 	tokens  *rate.Limiter
-	keep    float64 // tokens that polls leave
+	keep    float64 // tokens that polls leave to other calls
 	waiting []*turn
 }
 
@@ -84,8 +84,8 @@ func (q *queue) leave(t *turn) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(x *turn) bool { return x == t })
 }
 
-// take takes a token if it is t's turn. Otherwise it returns how long to wait before
-// asking again.
+// takeToken takes a token if t is first in the queue. Otherwise it returns how long to wait before
+// the next call of takeToken.
 func (q *queue) take(t *turn, now time.Time) (wait time.Duration) {
 	place := slices.Index(q.waiting, t)
 	need := float64(place + 1)
@@ -101,8 +101,8 @@ func (q *queue) take(t *turn, now time.Time) (wait time.Duration) {
 	return max(wait.Round(time.Microsecond), leastWait)
 }
 
-// pass takes one token for the operation from each of its buckets, one bucket after
-// the other. It returns how long that took.
+// takeAll takes one token for the operation from each of its buckets, one bucket after the other.
+// It returns how long that took.
 func (l *Limits) pass(ctx context.Context, g gate, operation string, p priority) (waited time.Duration, err error) {
 	for _, b := range bucketsOf(operation) {
 		d, err := l.passOne(ctx, g, b, p)
@@ -152,9 +152,9 @@ func (l *Limits) take(q *queue, t *turn, now time.Time) time.Duration {
 	return q.take(t, now)
 }
 
-// keepPaid remembers that a write took its tokens and was not sent. Its next attempt
-// is sent without waiting, so that a write whose reads are too old by its turn reads
-// again and keeps its place.
+// keepPaid stores that a write took its tokens and was not sent. Its next attempt is sent without
+// waiting for tokens. So a write whose reads are too old by its turn can read again and keep its
+// place.
 func (l *Limits) keepPaid(owner string, r request, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +166,7 @@ func (l *Limits) keepPaid(owner string, r request, now time.Time) {
 	l.paid[r.paidKey(owner)] = now
 }
 
-// usePaid reports whether an earlier attempt of the write left its tokens.
+// usePaid reports whether an earlier attempt of the write kept its tokens.
 func (l *Limits) usePaid(owner string, r request, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

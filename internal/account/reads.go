@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Reads notes when the reads under a context were sent. A read may wait long for its
-// turn; how old its answer is counts from when it was sent.
+// ReadTimes stores when the reads under a context were sent. A read may wait long for a token; the
+// age of its response counts from when it was sent.
 type Reads struct {
 	mu     sync.Mutex
 	oldest time.Time
 }
 
-// Oldest is when the first of the reads was sent; zero if none was.
+// Oldest returns when the first of the reads was sent; zero if none was.
 func (r *Reads) Oldest() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,7 +30,7 @@ func (r *Reads) note(at time.Time) {
 
 type readsKey struct{}
 
-// NoteReads lets reads under the returned context be noted.
+// WithReadTimes makes r store the times of reads under the returned context.
 func NoteReads(ctx context.Context, r *Reads) context.Context {
 	return context.WithValue(ctx, readsKey{}, r)
 }

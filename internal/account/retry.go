@@ -18,67 +18,67 @@ import (
 )
 
 const (
-	// attemptTimeout is for one request and its reply. AWS answers control-plane
-	// calls within seconds.
+	// attemptTimeout is for one request and its response. AWS responds to control-plane calls
+	// within seconds.
 	attemptTimeout = 20 * time.Second
 
-	// throttledAttempts rides out about a minute of refused rate, longer than
-	// AWS's buckets take to refill from empty.
+	// throttledAttempts covers about a minute of throttling, longer than AWS's buckets take to
+	// refill from empty.
 	throttledAttempts = 8
-	// brokenAttempts is for 5xx, lost connections and timeouts: a look that
-	// fails for good ends a deployment, so that one call in five may break and
-	// all of a long pipeline still go through; with 20 s each, two minutes.
+	// brokenAttempts is for 5xx, lost connections and timeouts. A read that fails for good ends a
+	// deployment. With six attempts, one call in five may fail and all calls of a long pipeline
+	// still succeed. At 20 s each, they take two minutes.
 	brokenAttempts = 6
-	// unsentAttempts is for connections that were never made: a wrong endpoint
-	// should be told within seconds.
+	// unsentAttempts is for connections that were never made: sluice should report a wrong endpoint
+	// within seconds.
 	unsentAttempts = 4
 
 	throttledBase = time.Second // the first wait after "Rate exceeded"
 	brokenBase    = 200 * time.Millisecond
 	maxBackoff    = 20 * time.Second
-	maxRetryAfter = time.Minute // what a reply may ask for at most
+	maxRetryAfter = time.Minute // upper limit of the wait that a response asks for
 )
 
-// class says what became of one failed attempt.
+// faultClass classifies one failed attempt.
 type class int
 
 const (
-	refused   class = iota // AWS or the SDK said no; no effect; saying it again changes nothing
+	refused   class = iota // AWS or the SDK refused it; no effect; a retry does not help
 	throttled              // AWS refused the rate; no effect
 	unsent                 // no connection was made; no effect
-	broken                 // 5xx, lost connection, no reply in time, a reply that cannot be read: effect unknown
-	stopped                // the caller's context ended while it was under way: effect unknown
+	broken                 // 5xx, lost connection, no response in time, an unreadable response: effect unknown
+	stopped                // the caller's context ended during the attempt: effect unknown
 )
 
-// unclear reports whether the attempt may have taken effect.
+// isUnclear reports whether the attempt may have taken effect.
 func (c class) unclear() bool { return c == broken || c == stopped }
 
 // fault is one failed attempt.
 type fault struct {
 	class      class
 	err        error
-	late       bool          // no reply within attemptTimeout
-	silent     time.Duration // how long a patient call has had no answer
-	retryAfter time.Duration // asked for by the reply; 0 if not
+	late       bool          // no response within attemptTimeout
+	silent     time.Duration // how long a call with a LongRetry has had no response
+	retryAfter time.Duration // wait that the response asks for; 0: none
 }
 
-// throttleCodes are refusals of rate. LimitExceededException, which the SDK
-// counts among them, is a quota in ECS (task sets, task definitions) and in
-// Application Auto Scaling: waiting does not help.
+// throttleCodes are error codes of throttling. The SDK also counts LimitExceededException, but in
+// ECS (task sets, task definitions) and in Application Auto Scaling that is a quota: waiting does
+// not help.
 var throttleCodes = []string{
 	"Throttling", "ThrottlingException", "ThrottledException", "RequestThrottled", "RequestThrottledException",
 	"TooManyRequestsException", "RequestLimitExceeded", "BandwidthLimitExceeded", "SlowDown", "PriorRequestNotComplete",
 	"EC2ThrottledException", "ProvisionedThroughputExceededException", "TransactionInProgressException",
 }
 
-// brokenCodes are failures of AWS's own that may come without a 5xx status.
+// brokenCodes are failures inside AWS that may come without a 5xx status.
 var brokenCodes = []string{
 	"RequestTimeout", "RequestTimeoutException", "ServerException", "InternalFailure", "InternalError", "InternalServerError",
 	"ServiceUnavailable", "ServiceUnavailableException", "InternalServiceException", "IDPCommunicationError",
 }
 
-// classify reads what the attempt's error says. ctx is the caller's, tried the
-// attempt's with its time limit.
+// classify determines the class of the attempt's error. ctx is the caller's, tried the attempt's
+// with its time limit.
 func classify(ctx, tried context.Context, err error) fault {
 	f := fault{err: err}
 	var api smithy.APIError
@@ -90,7 +90,7 @@ func classify(ctx, tried context.Context, err error) fault {
 	case isReply && status(reply) >= 300:
 		f.class = classOfStatus(status(reply))
 		if f.class == refused {
-			f.class = broken // AWS names an error in each of its refusals
+			f.class = broken // each refusal of AWS names an error
 		}
 	case ctx.Err() != nil:
 		f.class = stopped
@@ -103,8 +103,8 @@ func classify(ctx, tried context.Context, err error) fault {
 	return f
 }
 
-// isForeign reports whether an answer names no error of AWS's: the SDK calls it
-// UnknownError. A redirect or the page of a proxy is such an answer.
+// isForeign reports whether a response names no AWS error: the SDK calls it UnknownError. A
+// redirect or the page of a proxy is such a response.
 func isForeign(api smithy.APIError) bool {
 	return api.ErrorCode() == "" || api.ErrorCode() == "UnknownError"
 }
@@ -114,8 +114,8 @@ func classOfReply(api smithy.APIError, status int) class {
 	switch {
 	case slices.Contains(throttleCodes, code):
 		return throttled
-	// ECS registers revisions of one family one by one and says so in a
-	// ClientException, before it makes anything.
+	// ECS registers revisions of one family one by one. It returns this
+	// ClientException before it creates anything.
 	case code == "ClientException" && strings.HasPrefix(api.ErrorMessage(), "Too many concurrent attempts"):
 		return throttled
 	case slices.Contains(brokenCodes, code), api.ErrorFault() == smithy.FaultServer:
@@ -134,8 +134,8 @@ func classOfStatus(status int) class {
 	return refused
 }
 
-// Unsent reports whether a request never left: nothing answers at the endpoint's
-// address, its name is unknown, or it does not prove who it is (TLS).
+// Unsent reports whether a request was never sent: no server at the endpoint's address, an unknown
+// name, or a server that does not prove its identity (TLS).
 func Unsent(err error) bool {
 	if isTLS(err) {
 		return true
@@ -145,14 +145,14 @@ func Unsent(err error) bool {
 	return errors.As(err, &dns) || errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect")
 }
 
-// isTLS reports whether no TLS connection could be made.
+// isTLS reports whether the TLS connection failed.
 func isTLS(err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
 	return errors.As(err, &untrusted) || errors.As(err, &plain)
 }
 
-// classOfTransport is for attempts without a readable reply.
+// classOfTransport is for attempts without a readable response.
 func classOfTransport(err error) class {
 	var send *smithyhttp.RequestSendError
 	var garbled *smithy.DeserializationError
@@ -167,8 +167,8 @@ func classOfTransport(err error) class {
 	return refused // the SDK could not make the request
 }
 
-// next says whether attempt number n may be followed by another, and after how
-// long, where no deployment is under way.
+// nextAttempt returns whether another attempt may follow attempt number n, and after how long. It
+// is for calls without a LongRetry.
 func (f fault) next(n int, draw func() float64) (wait time.Duration, again bool) {
 	limit := brokenAttempts
 	switch f.class {
@@ -183,8 +183,9 @@ func (f fault) next(n int, draw func() float64) (wait time.Duration, again bool)
 	return f.wait(n, draw)
 }
 
-// wait is how long to wait after attempt number n: full jitter under an exponential
-// ceiling, or what the reply asked for. It is false for what is never tried again.
+// retryWait returns how long to wait after attempt number n: full jitter under an exponential
+// ceiling, or at least what the response asks for. It returns false for faults that are never
+// retried.
 func (f fault) wait(n int, draw func() float64) (d time.Duration, again bool) {
 	base := brokenBase
 	switch f.class {
@@ -208,8 +209,8 @@ func status(reply *smithyhttp.ResponseError) int {
 	return reply.HTTPStatusCode()
 }
 
-// retryAfter is the reply's wish in seconds, or in milliseconds under AWS's own
-// header. Dates are not taken: they are the server's clock, not ours.
+// retryAfter returns the wait that the response asks for, in seconds, or in milliseconds under
+// AWS's own header. It ignores dates, since they are of the server's clock.
 func retryAfter(reply *smithyhttp.ResponseError) time.Duration {
 	if status(reply) == 0 {
 		return 0

@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	roleLasts   = time.Hour       // asked of STS; longest for a role taken on from a role
-	roleRenew   = 5 * time.Minute // before its end, one caller renews while others go on
+	roleLasts   = time.Hour       // requested from STS; the longest for a role assumed from a role
+	roleRenew   = 5 * time.Minute // before the end, one caller renews while others continue
 	rolePause   = time.Minute     // after a renewal that failed
 	roleWaiting = 50 * time.Millisecond
 )
 
-// role is the credentials of an assumed role, asked for through the gate and
-// kept until shortly before they end by the injected clock.
+// role provides the credentials of an assumed role. It requests them through the gate and keeps
+// them until shortly before they expire by the injected clock.
 //
-// It is not the SDK's cache because that waits in a goroutine of its own. Here
-// one caller asks and the others wait on the clock, so a virtual clock can run.
+// The SDK's cache waits in a goroutine of its own, so it is not used. Here one caller requests the
+// credentials and the others wait on the clock, so that a virtual clock can run.
 type role struct {
 	arn, session string
 	clock        clock.Clock
 	sts          *awssts.Client
 
-	mu     sync.Mutex // never held across a call
+	mu     sync.Mutex // not locked during a call
 	have   aws.Credentials
 	asking bool
 	pause  time.Time // no renewal before this
 }
 
-// Retrieve gives the credentials at hand, or takes on the role.
+// Retrieve returns the current credentials, or assumes the role.
 func (r *role) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	for {
 		have, ask := r.turn()
@@ -54,7 +54,8 @@ func (r *role) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	}
 }
 
-// turn is what to use now, or that the caller is the one to ask. Neither: wait.
+// chooseCredentials returns the credentials to use now, or ask if the caller has to request them.
+// If it returns neither, the caller waits.
 func (r *role) turn() (have aws.Credentials, ask bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,8 +71,8 @@ func (r *role) turn() (have aws.Credentials, ask bool) {
 	return have, true
 }
 
-// ask takes on the role. If that fails while the old credentials still hold,
-// they go on being used.
+// assumeRole assumes the role. If that fails while the previous credentials are valid, it returns
+// those.
 func (r *role) ask(ctx context.Context) (aws.Credentials, error) {
 	defer r.asked()
 	out, err := r.sts.AssumeRole(ctx, &awssts.AssumeRoleInput{
@@ -99,7 +100,8 @@ func (r *role) ask(ctx context.Context) (aws.Credentials, error) {
 	return r.have, nil
 }
 
-// old is what is still good after a failed renewal. r.mu is held.
+// previousCredentials returns the credentials that are still valid after a failed renewal. r.mu is
+// locked.
 func (r *role) old(err error) (aws.Credentials, error) {
 	now := r.clock.Now()
 	if r.have.Expires.After(now) {
@@ -115,7 +117,7 @@ func (r *role) asked() {
 	r.asking = false
 }
 
-// assumed takes the SDK's wrapping off, so that the role is named once.
+// assumeError removes the SDK's wrapping, so that the error names the role once.
 func assumed(arn string, err error) error {
 	var told *sluice.Error
 	if !errors.As(err, &told) {
@@ -128,7 +130,7 @@ func assumed(arn string, err error) error {
 	return &sluice.Error{Op: "take on role", Resource: arn, Kind: told.Kind, Err: told.Err, Next: next}
 }
 
-// roleAccount is the account number in a role's ARN, or "".
+// roleAccount returns the account number in a role's ARN, or "".
 func roleAccount(arn string) string {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) < 6 {
@@ -139,7 +141,7 @@ func roleAccount(arn string) string {
 
 var notInSession = regexp.MustCompile(`[^\w+=,.@-]`)
 
-// sessionName is what CloudTrail shows; the same in every run.
+// sessionName returns the session name that CloudTrail records. It is the same in every run.
 func (c Config) sessionName(arn string) string {
 	name := c.SessionName
 	if name == "" {

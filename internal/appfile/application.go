@@ -1,11 +1,9 @@
 // Package appfile turns the files of an application into an [Application].
 //
-// It reads three formats: PipeCD v0 (`kind: ECSApp`), PipeCD v1
-// (`kind: Application`) and sluice.yaml, with the definitions that they name,
-// all through an [io/fs.FS]. It is strict: every key is honoured, known as
-// piped's own and read past, or refused with a sentence ([Keys] lists them). It
-// does not ask AWS and does not judge whether an application can be deployed:
-// that is package plan.
+// It reads three formats: PipeCD v0 (`kind: ECSApp`), PipeCD v1 (`kind: Application`) and
+// sluice.yaml, with the definitions that they name, all through an [io/fs.FS]. It is strict: it
+// honours a key, ignores it as one that only piped uses, or refuses it with a sentence ([Keys]
+// lists them). It does not call AWS. Package plan decides whether an application can be deployed.
 //
 // Start reading at [Load] and the tables in keys.go.
 package appfile
@@ -21,22 +19,22 @@ import (
 type Format string
 
 const (
-	// PipeCDv0: `kind: ECSApp`, keys directly under spec.
+	// PipeCDv0 has `kind: ECSApp` and the keys directly under spec.
 	PipeCDv0 Format = "PipeCD v0"
-	// PipeCDv1: `kind: Application`, keys under spec.plugins.<name>.
+	// PipeCDv1 has `kind: Application` and the keys under spec.plugins.<name>.
 	PipeCDv1 Format = "PipeCD v1"
-	// Sluice: sluice.yaml, the keys of v0's spec without the envelope.
+	// Sluice is sluice.yaml, with the keys of v0's spec and without the envelope.
 	Sluice Format = "sluice.yaml"
 )
 
-// Hosting is where the canary lives beside the primary.
+// Hosting is where the canary runs.
 type Hosting string
 
 const (
-	// TaskSets: primary and canary are task sets of one service, whose deployment
-	// controller is EXTERNAL.
+	// TaskSets runs primary and canary as task sets of one service, whose deployment controller is
+	// EXTERNAL.
 	TaskSets Hosting = "taskSets"
-	// Services: the canary is a service of its own beside one with controller ECS.
+	// Services runs the canary as a service of its own, next to a service with controller ECS.
 	Services Hosting = "services"
 )
 
@@ -46,58 +44,57 @@ type Application struct {
 	Format Format
 
 	Name    string // empty if the file gives none
-	Region  string // only sluice.yaml gives one
-	Cluster string // name or ARN; from the application file, else from the service definition
+	Region  string // only sluice.yaml has one
+	Cluster string // name or ARN; from the application file, otherwise from the service definition
 	Labels  map[string]string
 
 	Access sluice.Access
-	// AccessGiven: the file names the access type.
+	// AccessGiven reports whether the file names the access type.
 	AccessGiven bool
 	Hosting     Hosting // empty if not given
 	Task        *definition.Task
 	Service     *definition.Service // nil: a standalone task
 
 	Primary, Canary *TargetGroup // nil if not given
-	ListenerRules   []string     // ARNs of the only rules to write; empty: found by themselves
+	ListenerRules   []string     // ARNs of the only rules to write; empty: sluice selects them
 	Recreate        bool         // quick sync stops the old tasks first
 
 	Pipeline         []Stage // empty: quick sync
 	AutoRollback     bool
-	ProgressDeadline time.Duration // how long nothing may move
+	ProgressDeadline time.Duration // how long a stage may make no progress
 	Timeout          time.Duration // hard limit of a deployment
 	OnOutsideChange  sluice.OnOutside
 	OnOtherTargets   sluice.OnTargets
 
 	Scaling Scaling
-	// KeepDefinitions is how many of the newest task definitions stay registered;
-	// 0: all of them.
+	// KeepDefinitions is how many of the newest task definitions stay registered; 0: all of them.
 	KeepDefinitions int
 	Standalone      Standalone
-	Rehearsal       *Rehearsal // nil: the file says nothing of it
+	Rehearsal       *Rehearsal // nil: not in the file
 	Before, After   []Step     // tasks that are run before and after the stages
 
 	CodeDeploy CodeDeploy        // of a service whose controller is CODE_DEPLOY
 	Hooks      []definition.Hook // of its AppSpec, in the order of the file
 
-	// Notes are sentences for the person who deploys, to be told once.
+	// Notes are sentences for the user, to be printed once.
 	Notes []string
-	// Source holds the SHA-256 in hex of every file read, by path.
+	// Source is the SHA-256 in hex of every file read, by path.
 	Source map[string]string
 }
 
-// Scaling is what becomes of auto scaling. Files can only ask for Suspend; who
-// deploys by hand can ask for the rest.
+// Scaling is the requested change of auto scaling. Files can request only Suspend; the rest comes
+// from the command line.
 type Scaling struct {
-	Suspend  bool // all of it, while the deployment runs
-	Leave    bool // it may stay suspended while nobody runs the deployment
-	Resume   bool // nothing is suspended in the end, whatever was before
-	Min, Max *int // bounds from now on; nil: as they are
+	Suspend  bool // all scaling, while the deployment runs
+	Leave    bool // scaling may stay suspended while no process runs the deployment
+	Resume   bool // end all suspensions when the deployment ends, earlier ones too
+	Min, Max *int // bounds from now on; nil: unchanged
 }
 
-// Asked reports whether anything is asked for.
+// IsRequested reports whether any change is requested.
 func (s Scaling) Asked() bool { return s.Suspend || s.Resume || s.Min != nil || s.Max != nil }
 
-// With is s with what else is asked for.
+// With returns s with the requests of more added.
 func (s Scaling) With(more Scaling) Scaling {
 	s.Suspend, s.Leave, s.Resume = s.Suspend || more.Suspend, s.Leave || more.Leave, s.Resume || more.Resume
 	if more.Min != nil {
@@ -109,8 +106,8 @@ func (s Scaling) With(more Scaling) Scaling {
 	return s
 }
 
-// TargetGroup is one side of the load balancer. Container and Port are empty
-// and 0 if the file leaves them out.
+// TargetGroup is the target group of one variant. If the file omits Container and Port, they are
+// empty and 0.
 type TargetGroup struct {
 	ARN              string
 	Container        string
@@ -118,15 +115,15 @@ type TargetGroup struct {
 	LoadBalancerName string // Classic load balancers only; PipeCD v0 has the key
 }
 
-// CodeDeploy names what deploys a service whose controller is CODE_DEPLOY. What
-// the file leaves out is found by the service.
+// CodeDeploy names the deployment group of a service whose controller is CODE_DEPLOY. sluice
+// searches by the service for values that the file omits.
 type CodeDeploy struct {
 	Application string
 	Group       string
 	Config      string // deployment configuration; empty: the group's own
 }
 
-// Standalone is how a task without a service is run, and one beside a service.
+// Standalone says how a task without a service is run, or a task in addition to a service.
 type Standalone struct {
 	Run            bool // false: only register the task definition
 	ClusterARN     string
@@ -135,8 +132,8 @@ type Standalone struct {
 	SecurityGroups []string
 	AssignPublicIP string // ENABLED or DISABLED; empty: AWS decides
 
-	// RunTask is what the file gives of RunTask's request itself. It goes before
-	// the fields above and before the service definition. Never nil.
+	// RunTask is the part of RunTask's request that the file gives. It overrides the fields above
+	// and the service definition. It is never nil.
 	RunTask        *definition.Run
 	WatchContainer string // whose exit code decides; empty: the first essential one
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// checker holds a file against the tables and collects what is wrong.
+// checker compares a file with the tables and collects the problems.
 type checker struct {
 	src      *definition.Source
 	format   Format
@@ -27,7 +27,7 @@ func (c *checker) atKey(e definition.Entry, format string, args ...any) *definit
 	return p
 }
 
-// value holds a value against a shape. Nothing given is never wrong here.
+// checkValue compares a value with a shape. A missing value is no problem here.
 func (c *checker) value(n *definition.Node, s shape, path string) {
 	if n.Kind == definition.Null {
 		return
@@ -56,7 +56,7 @@ func (c *checker) value(n *definition.Node, s shape, path string) {
 	}
 }
 
-// kind refuses a node of another kind.
+// checkKind refuses a node of another kind.
 func (c *checker) kind(n *definition.Node, want definition.NodeKind, path string) bool {
 	if n.Kind == want {
 		return true
@@ -100,7 +100,7 @@ func orFile(path string) string {
 	return path
 }
 
-// entry holds one entry of an object against its key.
+// checkEntry compares one entry of an object with its key.
 func (c *checker) entry(e definition.Entry, s shape, path string) {
 	at := joinPath(path, e.Key)
 	i := slices.IndexFunc(s.keys, func(k key) bool { return k.name == e.Key })
@@ -119,7 +119,7 @@ func (c *checker) entry(e definition.Entry, s shape, path string) {
 	c.value(e.Value, k.shape, at)
 }
 
-// unknown refuses a key, and says which was probably meant or where it belongs.
+// refuseUnknownKey refuses a key. It suggests a similar key or the place where the key belongs.
 func (c *checker) unknown(e definition.Entry, s shape, path string) {
 	var names []string
 	for _, k := range s.keys {
@@ -135,7 +135,7 @@ func (c *checker) unknown(e definition.Entry, s shape, path string) {
 	p.Meant = definition.Nearest(e.Key, names)
 }
 
-// home is where else a key of this name belongs, if in one place only.
+// findHome returns another place where a key of this name belongs, if there is exactly one.
 func (c *checker) home(name string) string {
 	root, home := "spec", ""
 	if c.format == Sluice {
@@ -144,7 +144,7 @@ func (c *checker) home(name string) string {
 	for _, k := range keysOf(specShape(c.format), root, c.format) {
 		at, ok := strings.CutSuffix(k.Path, "."+name)
 		if at == "before[]" || at == "after[]" {
-			continue // their keys have another home for most
+			continue // most of their keys belong to another place too
 		}
 		if k.Path == name {
 			at, ok = "the top of the file", true
@@ -160,7 +160,7 @@ func (c *checker) home(name string) string {
 	return home
 }
 
-// single refuses two keys that mean the same.
+// refuseSynonyms refuses two keys with the same meaning.
 func (c *checker) single(n *definition.Node, s shape) {
 	var found []definition.Entry
 	for _, e := range n.Entries {
@@ -215,7 +215,7 @@ func (c *checker) choice(n *definition.Node, s shape, path string) {
 	c.problems = append(c.problems, p)
 }
 
-// measure holds a number, a share or a duration against its range.
+// checkMeasure compares a number, a share or a duration with its range.
 func (c *checker) measure(n *definition.Node, s shape, path string) {
 	ok, want := false, ""
 	switch s.kind {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// stages holds a pipeline's stages against the table of stages.
+// checkStages compares the stages of a pipeline with the table of stages.
 func (c *checker) stages(n *definition.Node, path string) {
 	if !c.kind(n, definition.List, path) {
 		return
@@ -26,7 +26,7 @@ func (c *checker) stages(n *definition.Node, path string) {
 	}
 }
 
-// stage holds one stage's options against its kind.
+// checkStage compares the options of one stage with its kind.
 func (c *checker) stage(item, name *definition.Node, path string) {
 	st, ok := stageNamed(c.format, name.Text)
 	switch {
@@ -71,14 +71,14 @@ func (c *checker) unknownStage(name *definition.Node) {
 	c.problems = append(c.problems, p)
 }
 
-// twice refuses a timeout beside the options and another one within.
+// refuseTwoTimeouts refuses a timeout of the stage together with a timeout in its options.
 func (c *checker) twice(item, with *definition.Node, path string) {
 	if inner := with.Get("timeout"); given(inner) && given(item.Get("timeout")) {
 		c.at(inner, "%s.timeout is given twice, here and beside with: give one", path)
 	}
 }
 
-// stageSense is what one key alone does not tell.
+// checkStageOptions checks options that depend on each other.
 func (c *checker) stageSense(name string, item, with *definition.Node, path string) {
 	switch name {
 	case StageTrafficRouting:
@@ -105,8 +105,7 @@ func (c *checker) shares(item, with *definition.Node, path string) {
 	}
 }
 
-// weightsOf are the weights that a traffic routing asks for; false if the file is
-// wrong there.
+// weightsOf returns the weights that a traffic routing requests; false if the file is wrong there.
 func weightsOf(with *definition.Node) (sluice.Weights, bool) {
 	canary, ok := percentOf(with.Get("canary"))
 	if !ok {
@@ -117,8 +116,8 @@ func weightsOf(with *definition.Node) (sluice.Weights, bool) {
 	return w, ok && err == nil
 }
 
-// plugins holds the plugin's part against its shape: the entry named ecs, or the
-// only one.
+// checkPlugins compares the plugin's part with its shape. The part is the entry named ecs, or the
+// only entry.
 func (c *checker) plugins(n *definition.Node, path string) {
 	if !c.kind(n, definition.Map, path) {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// codeDeployKeys are for services that AWS CodeDeploy deploys.
+// codeDeployKeys returns the keys for services that AWS CodeDeploy deploys.
 func codeDeployKeys() []key {
 	return []key{
 		honoured("codedeploy", shape{kind: object, keys: []key{
@@ -20,7 +20,7 @@ func codeDeployKeys() []key {
 	}
 }
 
-// hookShape is one hook: a lifecycle event with its function.
+// hookShape returns the shape of one hook: a lifecycle event with its function.
 func hookShape() *shape {
 	s := &shape{kind: object, one: true}
 	for _, event := range definition.HookEvents() {
@@ -29,7 +29,7 @@ func hookShape() *shape {
 	return s
 }
 
-// codeDeploy takes what deploys the service, and the hooks.
+// fillCodeDeploy reads the deployment group and the hooks.
 func (l *loader) codeDeploy(spec, input *definition.Node) {
 	of, hooks := spec.Get("codedeploy"), spec.Get("appspec").Get("Hooks")
 	if l.app.Format != Sluice {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// definitions reads the files that input names.
+// loadDefinitions loads the definition files that input names.
 func (l *loader) definitions(spec, input *definition.Node) {
 	place := spec
 	if given(input) {
@@ -61,8 +61,8 @@ func (l *loader) service(at *definition.Node, name string) {
 	}
 }
 
-// groups refuses a target group whose container or port the task definition does not
-// have: AWS says so at CreateTaskSet, when a revision is registered already.
+// checkTargetGroups refuses a target group whose container or port the task definition does not
+// have. AWS would refuse it only at CreateTaskSet, after the revision is registered.
 func (l *loader) groups(list *definition.Node) {
 	if l.app.Task == nil {
 		return
@@ -102,16 +102,16 @@ func containerNames(t *definition.Task) (names []string) {
 	return names
 }
 
-// hasPort reports whether a container has a mapping of the port. A range of ports is
-// AWS's to judge, and a container without any mapping.
+// hasPort reports whether a container maps the port. It accepts a port range and a container
+// without mappings, which only AWS can check.
 func hasPort(c *ecstypes.ContainerDefinition, port int64) bool {
 	return len(c.PortMappings) == 0 || slices.ContainsFunc(c.PortMappings, func(m ecstypes.PortMapping) bool {
 		return m.ContainerPortRange != nil || int64(aws.ToInt32(m.ContainerPort)) == port
 	})
 }
 
-// named reads a file relative to the application file; what goes wrong is told
-// at the key that names it.
+// readNamed reads a file relative to the application file. It reports a problem at the key that
+// names the file.
 func (l *loader) named(at *definition.Node, name, what string) (string, []byte, bool) {
 	file := path.Join(path.Dir(l.app.File), name)
 	if path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
@@ -130,8 +130,8 @@ func (l *loader) named(at *definition.Node, name, what string) (string, []byte, 
 	return file, data, true
 }
 
-// cluster settles the cluster: the application file's and the service
-// definition's are one, and either gives it to the other.
+// fillCluster sets the cluster. The application file and the service definition must name the same
+// cluster, and each supplies it if the other omits it.
 func (l *loader) cluster(key *definition.Node) {
 	app := l.app
 	app.Cluster = textOf(key)
@@ -155,7 +155,7 @@ func (l *loader) cluster(key *definition.Node) {
 	}
 }
 
-// clusterName is the name in a cluster's ARN, or the name itself.
+// clusterName returns the name in a cluster's ARN, or the name itself.
 func clusterName(s string) string {
 	if _, name, ok := strings.Cut(s, ":cluster/"); ok {
 		return name

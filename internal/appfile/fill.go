@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// What holds where the file does not say.
+// Defaults for keys that the file omits.
 const (
 	defaultTaskFile     = "taskdef.json"
 	defaultLaunchType   = "FARGATE"
@@ -16,8 +16,8 @@ const (
 	defaultProgressTime = 10 * time.Minute // PipeCD v0's wait for a task set
 )
 
-// fill takes the values out of a checked file. Where the file is wrong, what it
-// takes does not matter: Load answers with the problems.
+// fillApplication reads the values of a checked file. If the file has problems, the values are not
+// used: Load returns the problems.
 func (l *loader) fill(spec *definition.Node) {
 	app, ecs := l.app, spec
 	if app.Format == PipeCDv1 {
@@ -55,7 +55,7 @@ func (l *loader) fill(spec *definition.Node) {
 	l.waits(spec.Get("pipeline").Get("stages"))
 }
 
-// waits refuses a WAIT that the deployment's timeout does not let end.
+// checkWaits refuses waits that together take longer than the deployment's timeout.
 func (l *loader) waits(list *definition.Node) {
 	if list == nil {
 		return
@@ -129,8 +129,8 @@ func standaloneOf(input *definition.Node, f Format) Standalone {
 	}
 }
 
-// autoRollback takes PipeCD v0's old key before the planner's, as PipeCD v0 does
-// for ECS, and tells where they disagree.
+// fillAutoRollback prefers PipeCD v0's old key over the planner's, as PipeCD v0 does for ECS. It
+// adds a note if the two differ.
 func (l *loader) autoRollback(spec, input *definition.Node) {
 	planner := spec.Get("planner").Get("autoRollback")
 	l.app.AutoRollback = flagOr(input.Get("autoRollback"), flagOr(planner, true))
@@ -181,7 +181,7 @@ func (l *loader) options(st Stage, with *definition.Node) Options {
 	return nil
 }
 
-// routing takes the weights, and tells where PipeCD would have set others.
+// routingOptions reads the weights. It adds a note if PipeCD would have set other weights.
 func (l *loader) routing(st Stage, with *definition.Node) Options {
 	weights, ok := weightsOf(with)
 	if !ok {

@@ -5,35 +5,34 @@ import (
 	"strings"
 )
 
-// List is what becomes of a key.
+// Treatment says how sluice treats a key.
 type List string
 
-// The three lists.
+// The three treatments.
 const (
-	// Honoured: sluice does what the key says.
+	// Honoured keys take effect in sluice.
 	Honoured List = "honoured"
-	// PipedsOwn: read past, and told once. It is piped that acts on it.
+	// PipedsOwn keys are ignored by sluice and noted once. Only piped uses them.
 	PipedsOwn List = "piped's own"
-	// Refused: an error, with a sentence.
+	// Refused keys are an error, with a sentence.
 	Refused List = "refused"
 )
 
 // Key is one key of application files, or one kind of stage.
 type Key struct {
-	// Path is the key with those above it, without the envelope: "spec." and, for
-	// PipeCD v1, "plugins.<name>." are left out. "pipeline.stages[WAIT].with.duration"
-	// is an option of a stage.
+	// Path is the key with its parents, without the envelope: "spec." and, for PipeCD v1,
+	// "plugins.<name>." are omitted. "pipeline.stages[WAIT].with.duration" is an option of a stage.
 	Path     string
 	List     List
-	Sentence string   // what it does, or why it is refused
-	Formats  []Format // where it is so
+	Sentence string   // its effect, or why it is refused
+	Formats  []Format // formats with this treatment
 }
 
-// kind is what a value must be.
+// kind is the kind of value that a key takes.
 type kind int
 
 const (
-	free    kind = iota // anything: it is not ours
+	free    kind = iota // any value: only piped uses it
 	object              // a map of keys
 	list                // a list of shapes
 	text                // text
@@ -45,12 +44,12 @@ const (
 	delay               // a duration from min to max seconds
 	choice              // one of several words
 	word                // text that names a step
-	request             // members of AWS's RunTask request
+	request             // fields of AWS's RunTask request
 	stages              // the stages of a pipeline
 	plugins             // PipeCD v1's map of plugins
 )
 
-// shape is what a value must be, in detail.
+// shape describes the value that a key takes, in detail.
 type shape struct {
 	kind     kind
 	keys     []key         // of an object
@@ -60,7 +59,7 @@ type shape struct {
 	min, max int64         // of a whole number, a percent or a delay
 	words    []string      // of a choice
 	refused  []refusedWord // words of a choice that are refused with a sentence
-	remark   string        // said where the value is refused
+	remark   string        // added to the message that refuses the value
 }
 
 // key is one key of an object.
@@ -72,7 +71,7 @@ type key struct {
 	shape  shape
 }
 
-// refusedWord is a word that is known and refused.
+// refusedWord is a word that sluice knows and refuses.
 type refusedWord struct{ word, says string }
 
 func honoured(name string, s shape, says string) key {
@@ -91,14 +90,14 @@ func refused(name, says string) key {
 	return key{name: name, list: Refused, says: says}
 }
 
-// formats are all formats, in the order of the documentation.
+// allFormats returns all formats, in the order of the documentation.
 func formats() []Format { return []Format{PipeCDv0, PipeCDv1, Sluice} }
 
-// pluginPath is where the plugin's part stands under the spec of PipeCD v1.
+// pluginPath is the path of the plugin's part under the spec of PipeCD v1.
 const pluginPath = "plugins.<name>"
 
-// Keys are all keys that files may hold, of all formats, sorted by path. It is
-// made from the tables that [Load] reads by.
+// Keys returns all keys of all formats, sorted by path. It is made from the tables that [Load]
+// uses.
 func Keys() []Key {
 	var all []Key
 	for _, f := range formats() {
@@ -111,7 +110,7 @@ func Keys() []Key {
 	return all
 }
 
-// addKey adds a format to a key that is there already, or the key.
+// addKey adds the key, or adds the format to an equal key.
 func addKey(all []Key, k Key, f Format) []Key {
 	for i, other := range all {
 		if other.Path == k.Path && other.List == k.List && other.Sentence == k.Sentence {
@@ -123,7 +122,7 @@ func addKey(all []Key, k Key, f Format) []Key {
 	return append(all, k)
 }
 
-// keysOf are the keys within a shape.
+// keysOf returns the keys within a shape.
 func keysOf(s shape, path string, f Format) []Key {
 	var all []Key
 	switch s.kind {

@@ -14,18 +14,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// apiVersion is the one that PipeCD's envelopes have.
+// apiVersion is the API version of PipeCD files.
 const apiVersion = "pipecd.dev/v1beta1"
 
-// Load reads an application. name is its file or a folder, with slashes,
-// relative to fsys ("." is its root); in a folder the application file is
-// app.pipecd.yaml, another *.pipecd.yaml or sluice.yaml, and there is one.
-// Definitions are read relative to the application file.
+// Load reads an application. name is its file or a folder, with slashes, relative to fsys ("." is
+// its root). In a folder the application file is app.pipecd.yaml, another *.pipecd.yaml or
+// sluice.yaml, and there must be only one. Load reads definitions relative to the application file.
 //
-// lookup answers for values that a format takes from its surroundings. None of
-// today's three does: it may be nil.
+// lookup returns values that a format takes from its environment. None of the three formats does,
+// so lookup may be nil.
 //
-// What is wrong in the files is told together, as joined [*definition.Problem]s.
+// Load returns all problems of the files together, as joined [*definition.Problem]s.
 func Load(fsys fs.FS, name string, lookup func(key string) (string, bool)) (*Application, error) {
 	file, err := find(fsys, name)
 	if err != nil {
@@ -49,7 +48,7 @@ func Load(fsys fs.FS, name string, lookup func(key string) (string, bool)) (*App
 	return l.app, nil
 }
 
-// flat is a tree of joined errors as one joined list.
+// flattenErrors returns a tree of joined errors as one joined list.
 func flat(err error) error {
 	var all []error
 	var walk func(error)
@@ -66,7 +65,7 @@ func flat(err error) error {
 	return errors.Join(all...)
 }
 
-// find is the application file of a name.
+// findFile returns the application file for a name.
 func find(fsys fs.FS, name string) (string, error) {
 	name = path.Clean(name)
 	if !fs.ValidPath(name) {
@@ -91,7 +90,7 @@ func find(fsys fs.FS, name string) (string, error) {
 	return path.Join(name, found[0]), nil
 }
 
-// candidates are the application files of a folder, PipeCD's first.
+// listCandidates returns the application files of a folder, with app.pipecd.yaml first.
 func candidates(fsys fs.FS, dir string) ([]string, error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
@@ -114,7 +113,7 @@ func candidates(fsys fs.FS, dir string) ([]string, error) {
 	return found, nil
 }
 
-// reason is why a file cannot be read, without its name.
+// withoutPath returns why a file cannot be read, without the name of the file.
 func reason(err error) error {
 	var p *fs.PathError
 	switch {
@@ -135,7 +134,7 @@ type loader struct {
 	others   []error               // of the definitions
 }
 
-// read reads a file and keeps its digest.
+// readFile reads a file and records its digest.
 func (l *loader) read(name string) ([]byte, error) {
 	data, err := fs.ReadFile(l.fsys, name)
 	if err == nil {
@@ -145,8 +144,7 @@ func (l *loader) read(name string) ([]byte, error) {
 	return data, err
 }
 
-// application finds out the format, holds the file against its tables and takes
-// the values out.
+// loadApplication determines the format, checks the file against its tables and reads the values.
 func (l *loader) application() {
 	root := l.src.Root
 	format, spec, ok := l.envelope(root)
@@ -165,7 +163,7 @@ func (l *loader) application() {
 	l.note(c.piped)
 }
 
-// envelope is the format of a file and what stands under its spec.
+// readEnvelope returns the format of a file and the node under its spec.
 func (l *loader) envelope(root *definition.Node) (Format, *definition.Node, bool) {
 	if root.Kind != definition.Map {
 		l.refuse(l.src.At(root, "an application file is a map, and this is %s", root.Kind))
@@ -188,7 +186,7 @@ func (l *loader) envelope(root *definition.Node) (Format, *definition.Node, bool
 
 func (l *loader) refuse(p *definition.Problem) { l.problems = append(l.problems, p) }
 
-// envelopeKeys refuses keys beside spec, and another API version.
+// checkEnvelopeKeys refuses keys next to spec, and another API version.
 func (l *loader) envelopeKeys(root *definition.Node) {
 	names, seen := []string{"apiVersion", "kind", "spec"}, map[string]bool{}
 	for _, e := range root.Entries {
@@ -228,7 +226,7 @@ func (l *loader) kind(root *definition.Node) (Format, bool) {
 	return "", false
 }
 
-// note tells which keys are piped's own.
+// notePipedKeys adds a note that lists the keys that only piped uses.
 func (l *loader) note(keys []string) {
 	if len(keys) > 0 {
 		l.app.Notes = append(l.app.Notes, fmt.Sprintf("read past, piped acts on them: %s", strings.Join(keys, ", ")))

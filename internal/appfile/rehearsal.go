@@ -6,18 +6,18 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// Rehearsal is the world that an application is rehearsed in, as far as its file
-// says: nil is not said. Sources of the ranges: Elastic Load Balancing API
-// Reference, CreateTargetGroup and ModifyTargetGroupAttributes.
+// Rehearsal describes the simulated environment of a rehearsal, as far as the file sets it. A nil
+// field is not set. Sources of the ranges: Elastic Load Balancing API Reference, CreateTargetGroup
+// and ModifyTargetGroupAttributes.
 type Rehearsal struct {
 	Tasks, Zones *int
 	Start        *time.Duration // of a task, from its launch until it runs
-	Boot         *time.Duration // from then until it answers
-	Stop         *time.Duration // how long it answers on once it is told to stop
+	Boot         *time.Duration // from then until it serves requests
+	Stop         *time.Duration // how long it keeps serving after SIGTERM
 	TTL          *time.Duration // of the records of a name
 
 	Interval, Timeout  *time.Duration // of health checks
-	Healthy, Unhealthy *int           // answers in a row
+	Healthy, Unhealthy *int           // consecutive check results
 	Drain              *time.Duration // deregistration delay
 	Propagation        *time.Duration // of changed weights to all nodes of the load balancer
 
@@ -57,7 +57,7 @@ func rehearsalShape() shape {
 	}}
 }
 
-// rehearsal takes the values of a checked key.
+// readRehearsal reads the values of a checked key.
 func (l *loader) rehearsal(n *definition.Node) *Rehearsal {
 	if !given(n) {
 		return nil

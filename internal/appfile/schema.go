@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of application files: both envelopes
-// of PipeCD and sluice.yaml. It is made from the tables that [Load] reads by. It
-// cannot say what needs arithmetic or another file: that shares sum to 100, that
-// a duration lies between two others, that
-// there are as many approvers as have to approve, that definitions exist.
+// Schema returns the JSON Schema (draft 2020-12) of application files: both envelopes of PipeCD and
+// sluice.yaml. It is made from the tables that [Load] uses. It does not express rules that need
+// arithmetic or another file. Such rules are: shares sum to 100, a duration lies between two
+// others, there are enough approvers, definitions exist.
 func Schema() []byte {
 	defs := map[string]any{
 		"pipecdV0": envelope("ECSApp", specSchema(PipeCDv0)),
@@ -57,7 +56,7 @@ func specSchema(f Format) map[string]any {
 	return objectSchema(specShape(f), f)
 }
 
-// schemaOf is the schema of a value that may be left empty, as YAML has it.
+// schemaOf returns the schema of a value that may be null, as in YAML.
 func schemaOf(s shape, f Format) map[string]any {
 	switch s.kind {
 	case object:
@@ -86,7 +85,7 @@ func schemaOf(s shape, f Format) map[string]any {
 	return map[string]any{}
 }
 
-// nullable lets a schema take null too.
+// allowNull lets a schema accept null too.
 func nullable(s map[string]any) map[string]any {
 	s["type"] = []string{s["type"].(string), "null"}
 	if words, ok := s["enum"].([]string); ok {
@@ -99,7 +98,7 @@ func nullable(s map[string]any) map[string]any {
 	return s
 }
 
-// filled lets a schema take null no more.
+// forbidNull lets a schema reject null.
 func filled(s map[string]any) map[string]any {
 	if len(s) == 0 {
 		return s
@@ -138,7 +137,7 @@ func objectSchema(s shape, f Format) map[string]any {
 	return out
 }
 
-// measureSchema is the schema of numbers, shares and durations.
+// measureSchema returns the schema of numbers, shares and durations.
 func measureSchema(s shape) map[string]any {
 	switch s.kind {
 	case whole:
@@ -164,7 +163,7 @@ func measureSchema(s shape) map[string]any {
 	}}
 }
 
-// stageSchema is one stage: its entry, and its options by its name.
+// stageSchema returns the schema of one stage: its entry, and its options by its name.
 func stageSchema(f Format) map[string]any {
 	entry := objectSchema(entryShape(f), f)
 	var names []string
@@ -184,7 +183,7 @@ func stageSchema(f Format) map[string]any {
 	return entry
 }
 
-// optionsSchema is a stage of one name.
+// optionsSchema returns the schema of the options of one stage kind.
 func optionsSchema(st stageKind, f Format) map[string]any {
 	with := objectSchema(st.withShape(), f)
 	out := map[string]any{"properties": map[string]any{"with": nullable(with)}}
@@ -204,8 +203,8 @@ func hasFilled(key string) map[string]any {
 	}}
 }
 
-// pluginsSchema is PipeCD v1's map of plugins: the entry named ecs counts, or the
-// only one.
+// pluginsSchema returns the schema of PipeCD v1's map of plugins. The plugin is the entry named
+// ecs, or the only entry.
 func pluginsSchema(f Format) map[string]any {
 	plugin := nullable(objectSchema(pluginShape(), f))
 	return map[string]any{

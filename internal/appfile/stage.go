@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Names of stages in files. PipeCD made them; they are kept.
+// Names of stages in files. They are the names of PipeCD.
 const (
 	StageSync           = "ECS_SYNC"
 	StageCanaryRollout  = "ECS_CANARY_ROLLOUT"
@@ -18,35 +18,35 @@ const (
 	StageWait           = "WAIT"
 	StageApproval       = "WAIT_APPROVAL"
 	StageRunTask        = "RUN_TASK" // no file names it: before, after, and tasks without a service
-	StageRegister       = "REGISTER" // likewise: runStandaloneTask false
+	StageRegister       = "REGISTER" // no file names it: a task with runStandaloneTask false
 )
 
 // Stage is one entry of a pipeline.
 type Stage struct {
 	Name    string        // one of the Stage constants
-	Desc    string        // the file's own words; may be empty
+	Desc    string        // description from the file; may be empty
 	Timeout time.Duration // hard limit
 	With    Options       // never nil
 	Line    int           // of the entry in the application file
 }
 
-// Options are what a stage is asked to do: one struct for each stage of this
-// package, and no others.
+// Options are the options of a stage. Only the structs of this package implement it, one for each
+// stage.
 type Options interface{ options() }
 
-// Sync brings the whole service to the new revision at once (ECS_SYNC).
+// Sync deploys the new revision to the whole service without a pipeline (ECS_SYNC).
 type Sync struct{}
 
-// CanaryRollout starts the canary beside the primary (ECS_CANARY_ROLLOUT).
+// CanaryRollout starts the canary; the primary keeps running (ECS_CANARY_ROLLOUT).
 type CanaryRollout struct {
 	Scale int // percent of the desired count, 1–100
 }
 
-// TrafficRouting moves the weights (ECS_TRAFFIC_ROUTING).
+// TrafficRouting sets the weights (ECS_TRAFFIC_ROUTING).
 type TrafficRouting struct {
 	Weights sluice.Weights
-	// Exact starts extra canary tasks where a share is made by counts and those
-	// that there are cannot make it.
+	// Exact starts extra canary tasks if a share is made by counts and the existing tasks cannot
+	// make it exactly.
 	Exact bool
 }
 
@@ -55,15 +55,15 @@ type PrimaryRollout struct {
 	KeepOld bool // the old primary stays until the canary is cleaned
 }
 
-// CanaryClean takes the canary away (ECS_CANARY_CLEAN).
+// CanaryClean deletes the canary (ECS_CANARY_CLEAN).
 type CanaryClean struct{}
 
-// Rollback returns to what was (ECS_ROLLBACK). No file names it: it is added by
-// itself where a rollback is wanted.
+// Rollback restores the state before the deployment (ECS_ROLLBACK). No file names it: the plan adds
+// it.
 type Rollback struct{}
 
-// Adopt clears away what a deployment left whose journal is lost (ECS_ADOPT). No
-// file names it: it comes before the others where a person asks for it.
+// Adopt removes leftovers of a deployment whose journal is lost (ECS_ADOPT). No file names it: the
+// plan puts it before the other stages if leftovers exist or a user asks for it.
 type Adopt struct{}
 
 // Wait lets time pass (WAIT).
@@ -73,7 +73,7 @@ type Wait struct {
 
 // Approval waits for people (WAIT_APPROVAL).
 type Approval struct {
-	Approvers    []string // who may approve; empty: anybody
+	Approvers    []string // users that may approve; empty: any user
 	MinApprovers int      // at least 1
 }
 

@@ -1,6 +1,6 @@
 package appfile
 
-// stageKind is one kind of stage that a pipeline may or may not hold.
+// stageKind is one kind of stage that a pipeline may contain, or that is refused.
 type stageKind struct {
 	name string
 	list List
@@ -10,7 +10,7 @@ type stageKind struct {
 
 func (s stageKind) withShape() shape { return shape{kind: object, keys: s.with} }
 
-// needsWith tells whether an option has to be given.
+// needsWith reports whether the stage has a required option.
 func (s stageKind) needsWith() bool {
 	for _, k := range s.with {
 		if k.needed {
@@ -26,7 +26,7 @@ const (
 	known         = "sluice knows ECS_SYNC, ECS_CANARY_ROLLOUT, ECS_TRAFFIC_ROUTING, ECS_PRIMARY_ROLLOUT, ECS_CANARY_CLEAN, WAIT and WAIT_APPROVAL."
 )
 
-// stageKinds are all kinds of stages that sluice has heard of.
+// stageKinds returns all kinds of stages that sluice knows.
 func stageKinds(f Format) []stageKind {
 	kinds := []stageKind{
 		{StageSync, Honoured, "Brings the whole service to the new revision at once; quickSync says how.", nil},
@@ -68,7 +68,7 @@ func stageKinds(f Format) []stageKind {
 	return kinds
 }
 
-// entryShape is a stage but for its options, which depend on its name.
+// entryShape returns the shape of a stage without its options, which depend on its name.
 func entryShape(f Format) shape {
 	keys := []key{
 		needed("name", shape{kind: text}, "What the stage does."),

@@ -20,7 +20,7 @@ type Step struct {
 	Line           int              // of the entry in the application file
 }
 
-// stepShape is an entry of before or after.
+// stepShape returns the shape of an entry of before or after.
 func stepShape(more ...key) shape {
 	keys := []key{
 		needed("name", shape{kind: word}, "The step's name: letters, digits, - and _."),
@@ -51,7 +51,7 @@ func stepKeys(f Format) []key {
 	}
 }
 
-// steps takes the entries of before or after.
+// readSteps reads the entries of before or after.
 func (l *loader) steps(n *definition.Node, where string) (all []Step) {
 	if n == nil || n.Kind != definition.List {
 		return nil
@@ -77,7 +77,7 @@ func (l *loader) steps(n *definition.Node, where string) (all []Step) {
 	return all
 }
 
-// word refuses a step's name that ECS would not take into startedBy.
+// checkStepName refuses a step name that ECS does not accept in startedBy.
 func (c *checker) word(n *definition.Node, path string) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 	if !c.kind(n, definition.Text, path) || n.Text != "" && len(n.Text) <= 40 && strings.Trim(n.Text, letters) == "" {
@@ -86,7 +86,7 @@ func (c *checker) word(n *definition.Node, path string) {
 	c.at(n, "%s has 1 to 40 letters, digits, - and _, and this is %q", path, n.Text)
 }
 
-// requestSchema knows the members of RunTask's request by name alone.
+// requestSchema returns a schema of RunTask's request with the names of its fields only.
 func requestSchema() map[string]any {
 	properties := map[string]any{}
 	for _, name := range definition.RunMembers() {
@@ -95,8 +95,8 @@ func requestSchema() map[string]any {
 	return map[string]any{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
 }
 
-// standaloneRun takes input.runTask. A capacity provider takes the place of the
-// launch type, unless the file gives both.
+// fillStandaloneRun reads input.runTask. A capacity provider replaces the launch type; a file with
+// both is refused.
 func (l *loader) standaloneRun(input *definition.Node) {
 	s := &l.app.Standalone
 	s.RunTask = l.runTask(input.Get("runTask"), "input.runTask")

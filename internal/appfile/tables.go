@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// specShape is what stands under spec, or at the top of sluice.yaml.
+// specShape returns the shape of spec, or of the top level of sluice.yaml.
 func specShape(f Format) shape {
 	keys := []key{
 		honoured("name", shape{kind: text}, "The application's name, for people."),
@@ -69,7 +69,7 @@ func plannerKeys() []key {
 	}
 }
 
-// pipedsKeys are the keys that piped acts on, whatever deploys.
+// pipedsKeys returns the keys that piped uses for every platform.
 func pipedsKeys() []key {
 	return []key{
 		pipedsOwn("description", "A text for PipeCD's pages."),
@@ -84,8 +84,8 @@ func pipedsKeys() []key {
 	}
 }
 
-// providerKeys belong to piped's configuration of platform providers (v0) and
-// deploy targets (v1), and are at times looked for here.
+// providerKeys returns keys of piped's configuration of platform providers (v0) and deploy targets
+// (v1). Users sometimes write them here by mistake.
 func providerKeys() []key {
 	return []key{
 		refused("profile", "Credentials do not belong in an application file: give --profile or AWS_PROFILE."),
@@ -97,7 +97,7 @@ func providerKeys() []key {
 	}
 }
 
-// pluginShape is what stands under spec.plugins.<name> of PipeCD v1.
+// pluginShape returns the shape of spec.plugins.<name> of PipeCD v1.
 func pluginShape() shape {
 	return shape{kind: object, keys: ecsKeys(PipeCDv1)}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// percentOf is a share in percent: 10, "10" or "10%".
+// percentOf returns a share in percent, written 10, "10" or "10%".
 func percentOf(n *definition.Node) (int, bool) {
 	if n == nil {
 		return 0, false
@@ -25,7 +25,7 @@ func percentOf(n *definition.Node) (int, bool) {
 	return i, err == nil
 }
 
-// spanOf is a duration above zero, as Go writes them.
+// spanOf returns a duration above zero, in Go syntax.
 func spanOf(n *definition.Node) (time.Duration, bool) {
 	if n == nil || n.Kind != definition.Text {
 		return 0, false
@@ -34,7 +34,7 @@ func spanOf(n *definition.Node) (time.Duration, bool) {
 	return d, err == nil && d > 0
 }
 
-// delayOf is a duration of zero or more.
+// delayOf returns a duration of zero or more, in Go syntax.
 func delayOf(n *definition.Node) (time.Duration, bool) {
 	if n == nil || n.Kind != definition.Text {
 		return 0, false
@@ -50,7 +50,7 @@ func spanOr(n *definition.Node, other time.Duration) time.Duration {
 	return other
 }
 
-// textOf is text, or "" where there is none.
+// textOf returns the text of a node, or "" if there is none.
 func textOf(n *definition.Node) string {
 	if n == nil || n.Kind != definition.Text {
 		return ""
@@ -93,7 +93,7 @@ func wholeOr(n *definition.Node, other int64) int64 {
 	return other
 }
 
-// given tells whether a key is there and not empty.
+// isGiven reports whether a key is present and not empty.
 func given(n *definition.Node) bool {
 	return n != nil && n.Kind != definition.Null
 }

@@ -1,16 +1,14 @@
-// Package autoscaling holds the verbs on Application Auto Scaling: observe the
-// scalable targets of an ECS service, and set what is suspended of them and their
-// bounds.
+// Package autoscaling reads and writes the scalable targets of an ECS service in Application Auto
+// Scaling: their suspension and their bounds.
 //
-// Every write names all three suspensions, because AWS does not say what a
-// structure does to the members that it leaves out; bounds are named only where
-// they change. AWS pulls the desired count into the bounds with each such write,
-// whatever it is about (API reference, RegisterScalableTarget).
+// Every write sets all three suspensions, because AWS does not document how it treats omitted
+// fields of SuspendedState. A write sets bounds only if they change. With every write, AWS moves
+// the desired count into the bounds, whatever the write changes (API reference,
+// RegisterScalableTarget).
 //
-// What a deployment may write, and what it leaves because somebody else changed it
-// meanwhile, is decided by [Settle]; the package waits for nothing and remembers
-// nothing. It makes no target and takes none away, and leaves policies and
-// scheduled actions alone.
+// [ChooseTarget] decides what a deployment may write. It keeps values that another actor changed
+// during the deployment. The package does not wait and has no state. It does not create or delete
+// targets, and it does not change scaling policies or scheduled actions.
 //
 // Start reading at [Service].
 package autoscaling

@@ -13,21 +13,21 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Service is the hand for the scalable targets of one ECS service.
+// Service is the client for the scalable targets of one ECS service.
 type Service struct {
 	API     *awsaas.Client
 	Cluster string // name or ARN
 	Name    string
 }
 
-// Resource is how Application Auto Scaling, the gate and the plan name the
-// service: "service/<cluster>/<service>".
+// Resource returns the resource ID of the service in Application Auto Scaling and in plans:
+// "service/<cluster>/<service>".
 func (s Service) Resource() string {
 	return "service/" + sluice.ARNName(s.Cluster) + "/" + sluice.ARNName(s.Name)
 }
 
-// Observe looks at all scalable targets of the service, sorted by dimension; none
-// means that the service is not auto scaled.
+// Observe returns all scalable targets of the service, sorted by dimension. An empty result means
+// that the service is not auto scaled.
 func (s Service) Observe(ctx context.Context) ([]sluice.Scalable, error) {
 	var all []sluice.Scalable
 	in := &awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs, ResourceIds: []string{s.Resource()}}
@@ -56,7 +56,7 @@ func scalable(t aastypes.ScalableTarget) sluice.Scalable {
 	return out
 }
 
-// Set brings a target from what was seen of it to what it should be.
+// SetTarget changes a target from the observed state to the requested one.
 func (s Service) Set(ctx context.Context, act sluice.Act, action string, now, to sluice.Scalable) error {
 	in := &awsaas.RegisterScalableTargetInput{
 		ServiceNamespace: aastypes.ServiceNamespaceEcs, ResourceId: aws.String(s.Resource()), ScalableDimension: aastypes.ScalableDimension(to.Dimension),

@@ -6,10 +6,10 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Settle decides what a target should be: goal, except where it is no longer as we
-// left it. What somebody else changed meanwhile stays, and is told in a phrase
-// each. The suspensions count as one, for a person who resumes scaling means it
-// whole.
+// ChooseTarget returns the state that a target should have: goal, except for values that differ
+// from ours, the state that the deployment last wrote. It keeps values that another actor changed
+// during the deployment and describes each in a phrase. It compares the suspensions as one value,
+// because a user who resumes scaling resumes all of it.
 func Settle(now, ours, goal sluice.Scalable) (to sluice.Scalable, foreign []string) {
 	to = now
 	if settle(now.Suspended, ours.Suspended, goal.Suspended, &to.Suspended) {
@@ -24,8 +24,9 @@ func Settle(now, ours, goal sluice.Scalable) (to sluice.Scalable, foreign []stri
 	return to, foreign
 }
 
-// settle sets one member if it is still ours to set. It reports whether somebody
-// else changed it; one that we leave as it was is nobody's to mind.
+// chooseValue sets one value to goal if the value is still the one that the deployment wrote. It
+// reports whether another actor changed the value. It ignores a change of a value that the
+// deployment does not restore.
 func settle[T comparable](now, ours, goal T, to *T) (foreign bool) {
 	switch {
 	case now == goal || ours == goal:
@@ -37,7 +38,7 @@ func settle[T comparable](now, ours, goal T, to *T) (foreign bool) {
 	return false
 }
 
-// Undone is what somebody else changed of what we had set, in phrases.
+// ExternalChanges describes the values that another actor changed after the deployment set them.
 func Undone(now, was, ours sluice.Scalable) (foreign []string) {
 	if ours.Suspended != was.Suspended && now.Suspended != ours.Suspended {
 		foreign = append(foreign, suspendedIs(now, ours))
@@ -63,7 +64,7 @@ func maximumIs(now, ours sluice.Scalable) string {
 	return fmt.Sprintf("the maximum is %d, not %d", now.Max, ours.Max)
 }
 
-// Of is the target of a dimension, if it is among them.
+// FindTarget returns the target of a dimension, if there is one.
 func Of(all []sluice.Scalable, dimension string) (sluice.Scalable, bool) {
 	for _, t := range all {
 		if t.Dimension == dimension {

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
+// laterDeploymentError is the ID of a newer deployment of the same service.
 type errLater string
 
 func (e errLater) Error() string {
@@ -51,7 +52,7 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 	return p.stands(ctx, t)
 }
 
-// stands shows what an aborted deployment left.
+// printAborted prints the state of the service after its deployment was aborted.
 func (p *program) stands(ctx context.Context, t *taken) error {
 	if p.flags.output == jsonOut {
 		return nil

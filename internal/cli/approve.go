@@ -66,7 +66,8 @@ func (p *program) runApprove(ctx context.Context, path string, given bool, stage
 	return p.approved(ctx, j, d, s, by, s.Approvals-len(yes)-1)
 }
 
-// approvable is the stage to approve, and who has approved it already.
+// findApprovableStage returns the stage to approve and the names of those who have approved
+// it already. A number of 0 means the first stage that waits for approval.
 func approvable(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan, number int) (plan.Stage, []string, error) {
 	fail := func(next, format string, args ...any) (plan.Stage, []string, error) {
 		return plan.Stage{}, nil, &sluice.Error{Op: "approve", Resource: d.ID, Err: fmt.Errorf(format, args...), Next: next}

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// unregistered stands for a task definition that has no revision yet, as AWS's own
-// pipelines write it.
+// taskDefinitionPlaceholder replaces the ARN of a task definition that has no revision yet.
+// AWS CodePipeline uses the same text.
 const unregistered = "<TASK_DEFINITION>"
 
 func (p *program) appspec() *cobra.Command {
@@ -85,8 +85,8 @@ func (p *program) runAppSpec(ctx context.Context, path, of string) error {
 	return err
 }
 
-// specTask is the ARN of the task definition for an AppSpec; empty if none is
-// registered.
+// findTaskDefinition returns the ARN of the task definition for an AppSpec. The ARN is empty if
+// no registered revision equals the files.
 func (p *program) specTask(ctx context.Context, app *appfile.Application, of string) (string, error) {
 	a, _, err := p.open(ctx, app.Region)
 	if err != nil {

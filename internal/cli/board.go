@@ -9,18 +9,18 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// board is where a deployment stands, as its events tell.
+// progressBoard is the progress of a deployment, computed from its events.
 type board struct {
 	plan     *plan.Plan
 	began    time.Time
-	stages   []boardStage // the rollback last
+	stages   []boardStage // the last one is the rollback
 	rows     boardRows
-	live     sluice.Weights // read back last
+	live     sluice.Weights // as AWS last returned them
 	asked    sluice.Weights
-	current  string // what is waited for or written
-	silent   string // that AWS does not answer; empty: it does
+	current  string // the wait or the write in progress
+	silent   string // says that AWS does not respond; empty: AWS responds
 	failures []sluice.FailureSeen
-	ended    time.Time // of the deployment; zero: it has not
+	ended    time.Time // of the deployment; zero: it runs
 }
 
 type boardStage struct {
@@ -39,7 +39,8 @@ func newBoard(p *plan.Plan) *board {
 	return b
 }
 
-// asks is what a stage asks for: weights of rules, or a share by a name.
+// requestedWeights returns the weights that a stage sets: of listener rules, or of the tasks under
+// a Cloud Map name. ok is false if the stage sets none.
 func asks(p *plan.Plan, s plan.Stage) (w sluice.Weights, ok bool) {
 	switch {
 	case len(s.Routes) > 0:
@@ -52,7 +53,7 @@ func asks(p *plan.Plan, s plan.Stage) (w sluice.Weights, ok bool) {
 	return sluice.CanaryShare(0), s.Name == appfile.StageCanaryClean || s.Name == appfile.StageSync || s.Name == appfile.StageRollback
 }
 
-// see takes in an event.
+// applyEvent updates the board by one event.
 func (b *board) see(e sluice.Envelope) {
 	if b.began.IsZero() {
 		b.began = e.At
@@ -90,7 +91,7 @@ func (b *board) see(e sluice.Envelope) {
 	}
 }
 
-// halt: a stage that was under way when the deployment ended ended with it.
+// stopRunning sets running stages to stopped, because the deployment has ended.
 func (b *board) halt(at time.Time) {
 	for i := range b.stages {
 		if s := &b.stages[i]; s.status == "running" {
@@ -125,7 +126,7 @@ func (b *board) end(ev sluice.StageEnded, at time.Time) {
 	case appfile.StageCanaryClean, appfile.StageSync, appfile.StageRollback:
 		b.rows.settle(ev.Name == appfile.StageRollback, true)
 		if b.plan.ByCodeDeploy() && b.live.Valid() {
-			b.live = sluice.CanaryShare(0) // what CodeDeploy moved the traffic to is the primary now
+			b.live = sluice.CanaryShare(0) // the new revision of CodeDeploy is the primary now
 		}
 	case appfile.StagePrimaryRollout:
 		if ev.Index < len(b.plan.Stages) && !b.plan.Stages[ev.Index].KeepOld {
@@ -144,8 +145,8 @@ func (b *board) fail(f sluice.FailureSeen) {
 	b.failures = append(b.failures, f)
 }
 
-// view draws the board for a terminal. Finished stages give way if the height
-// does not hold all.
+// renderLines returns the board as lines for a terminal. If the height is too small, it leaves out
+// finished stages first.
 func (b *board) view(now time.Time, width, height int, p paint) []string {
 	if !b.ended.IsZero() {
 		now = b.ended
@@ -164,7 +165,8 @@ func (b *board) view(now time.Time, width, height int, p paint) []string {
 	return all
 }
 
-// firstShown keeps the running stage in sight.
+// firstVisible returns the index of the first stage line to show. It is chosen so that the running
+// stage is visible.
 func (b *board) firstShown(lines, room int) int {
 	running := 0
 	for i, s := range b.stages[:lines] {
@@ -203,7 +205,8 @@ func (b *board) mark(s boardStage, now time.Time, p paint) string {
 	return p.dim(pad("  -", 17))
 }
 
-// foot is what the stages have in common: variants, weights, failures.
+// footLines returns the lines below the stages: variants with their weights, the current wait, and
+// failures.
 func (b *board) foot(p paint) []string {
 	var all []string
 	all = append(all, b.rows.lines(b.asked, b.live, !b.plan.Rolls() || b.plan.Beside())...)

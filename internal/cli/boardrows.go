@@ -8,15 +8,15 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// boardRows are the task sets, or deployments of ECS's, that exist: what serves as the
-// primary, what is being replaced or removed, the canary.
+// boardRows are the task sets or ECS deployments of the service: the primary, the canary, and
+// those that are being replaced or removed.
 type boardRows struct {
-	primary, canary sluice.CapacityChanged   // the zero value: none is known
+	primary, canary sluice.CapacityChanged   // the zero value: no event of it yet
 	leaving         []sluice.CapacityChanged // in the order of their replacement
-	first           sluice.CapacityChanged   // what was PRIMARY when the plan was made
+	first           sluice.CapacityChanged   // the PRIMARY when the plan was made
 }
 
-// rowsOf are the rows before the first event: what serves.
+// initialRows returns the rows before the first event: the primary that serves.
 func rowsOf(p *plan.Plan) (r boardRows) {
 	if s := p.Serving; s != nil {
 		r.first = sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: s.ID, Revision: s.Revision, Desired: s.Desired, Running: s.Running, Pending: s.Pending}
@@ -25,8 +25,8 @@ func rowsOf(p *plan.Plan) (r boardRows) {
 	return r
 }
 
-// isSame reports whether two events are of the same task set or deployment. Those of a
-// followed rolling update have no id.
+// isSameSet reports whether two events belong to the same task set or ECS deployment. Events of
+// a followed rolling update have no ID, so their revisions are compared.
 func isSame(a, b sluice.CapacityChanged) bool {
 	if a.TaskSet != "" && b.TaskSet != "" {
 		return a.TaskSet == b.TaskSet
@@ -34,10 +34,10 @@ func isSame(a, b sluice.CapacityChanged) bool {
 	return a.Revision == b.Revision
 }
 
-// isLeft reports whether any of its tasks or targets exists.
+// hasRemains reports whether any task or draining target of c still exists.
 func isLeft(c sluice.CapacityChanged) bool { return c.Running+c.Pending+c.Draining > 0 }
 
-// see takes in an event of capacity.
+// applyCapacity updates the rows by one event.
 func (r *boardRows) see(ev sluice.CapacityChanged) {
 	switch ev.Variant {
 	case sluice.Canary:
@@ -53,14 +53,14 @@ func (r *boardRows) see(ev sluice.CapacityChanged) {
 	}
 }
 
-// leave takes in the counts of what is being removed.
+// updateOutgoing updates the counts of a set that is being replaced or removed.
 func (r *boardRows) leave(ev sluice.CapacityChanged) {
 	switch {
 	case r.canary.TaskSet != "" && isSame(r.canary, ev):
 		r.canary = ev
 	case r.primary.TaskSet != "" && isSame(r.primary, ev) && len(r.leaving) == 0:
 		r.primary = ev
-	case r.primary.TaskSet != "" && isSame(r.primary, ev): // a rollback: what it replaced serves again
+	case r.primary.TaskSet != "" && isSame(r.primary, ev): // a rollback: the replaced set serves again
 		r.primary = r.leaving[0]
 		r.drop(r.primary)
 		r.keep(ev)
@@ -86,8 +86,8 @@ func (r *boardRows) drop(c sluice.CapacityChanged) {
 	r.leaving = others
 }
 
-// settle removes what a stage that is done has removed. After a rollback the primary is
-// what it was.
+// removeFinished drops the rows that a completed stage has removed. After a rollback the primary
+// is the initial one again.
 func (r *boardRows) settle(rolledBack, canaryToo bool) {
 	if rolledBack && r.first.Revision != "" && !isSame(r.first, r.primary) {
 		i := -1
@@ -106,14 +106,14 @@ func (r *boardRows) settle(rolledBack, canaryToo bool) {
 	}
 }
 
-// lines are the rows with the weights that were read back last. The primary's weight
-// stands where tasks serve: at the old version until the new one has tasks.
+// renderRows returns the rows as lines, with the last weights that AWS returned. Until the new
+// primary has tasks, the primary's weight is shown in the row of the old version.
 func (r *boardRows) lines(asked, live sluice.Weights, canary bool) []string {
 	weights := func(v sluice.Variant) string {
 		if !live.Valid() {
 			return ""
 		}
-		if !asked.Valid() { // AWS moves the traffic
+		if !asked.Valid() { // AWS shifts the traffic
 			return fmt.Sprintf("live %d%%", live.Of(v))
 		}
 		return fmt.Sprintf("asked %d%%, live %d%%", asked.Of(v), live.Of(v))
@@ -146,7 +146,7 @@ func rowLine(label string, c sluice.CapacityChanged, weights string) string {
 	return strings.TrimRight("  "+pad(label, 8)+pad(what, 44)+weights, " ")
 }
 
-// rowWords are the counts. The healthy targets of what is being removed are not read.
+// rowText returns the task counts. sluice does not read the healthy targets of an outgoing set.
 func rowWords(c sluice.CapacityChanged) string {
 	if c.Variant != sluice.Leaving {
 		return capacityWords(c)

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// clock is the time that this run goes by, and whether it is a scaled one that
-// needs a loopback endpoint. It is the same in all of one run.
+// openClock returns the clock of this run, the same at each call. scaled is true for a faster
+// clock, which is allowed with a loopback endpoint only.
 func (p *program) clock() (c clock.Clock, scaled bool, err error) {
 	switch text := p.env.Getenv("SLUICE_SPEED"); {
 	case p.time != nil:
@@ -32,9 +32,9 @@ func (p *program) clock() (c clock.Clock, scaled bool, err error) {
 	return p.time, p.scaled, err
 }
 
-// fast is a scaled clock. It is set by the local AWS, so that all runs and AWS
-// itself have one time: a clock that began anew with each run would go back
-// behind what an earlier run wrote down.
+// newScaledClock returns a clock that runs faster by the factor in text. The local AWS gives its
+// start time, so that all runs and the local AWS share one time. A clock that started from the
+// machine's time in each run would be behind the times that an earlier run has saved.
 func (p *program) fast(text string) (clock.Clock, error) {
 	speed, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(speed > 0) || math.IsInf(speed, 0) {
@@ -47,7 +47,7 @@ func (p *program) fast(text string) (clock.Clock, error) {
 	return c, nil
 }
 
-// set is a clock that was set to another time.
+// offsetClock is a clock that differs from the embedded one by a fixed offset.
 type set struct {
 	clock.Clock
 	by time.Duration
@@ -55,10 +55,10 @@ type set struct {
 
 func (s set) Now() time.Time { return s.Clock.Now().Add(s.by) }
 
-// askTime is how long the local AWS may take to tell the time.
+// simTimeout limits the request for the local AWS's time.
 const askTime = 2 * time.Second
 
-// simTime asks the local AWS what time it is; false if there is none.
+// readSimTime requests the time of the local AWS. ok is false if no local AWS responds.
 func (p *program) simTime() (now time.Time, ok bool) {
 	endpoint := p.flags.endpoint
 	if endpoint == "" {

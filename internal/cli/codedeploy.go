@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// eventsFlag is a list of events of CodeDeploy, checked where it is given.
+// eventsFlag is a flag with a list of CodeDeploy rollback events. Set checks them.
 type eventsFlag struct{ events *[]string }
 
 func (f eventsFlag) String() string {
@@ -38,8 +38,8 @@ func (f eventsFlag) Set(s string) error {
 	return nil
 }
 
-// busy is the error of a service whose deployment group has a deployment that
-// runs: CodeDeploy would refuse another.
+// codeDeployBusyError returns an error if the deployment group already runs a deployment.
+// CodeDeploy would refuse a second one.
 func busy(pre *prepared) error {
 	c, d := pre.plan.CodeDeploy, pre.live.Deployer
 	if c == nil || d == nil || d.Running == "" || !c.Deploys {
@@ -48,7 +48,8 @@ func busy(pre *prepared) error {
 	return codedeploy.Busy(codedeploy.Group{Application: c.Application, Name: c.Group}, d.Running)
 }
 
-// otherShift reports whether a deployment of CodeDeploy runs, after ours has ended.
+// hasOtherCodeDeploy reports whether the deployment group runs a CodeDeploy deployment. Call it
+// after the deployment t has ended.
 func otherShift(ctx context.Context, t *taken) (bool, error) {
 	c := t.plan.CodeDeploy
 	if c == nil || c.Application == "" {
@@ -58,8 +59,8 @@ func otherShift(ctx context.Context, t *taken) (bool, error) {
 	return id != "", err
 }
 
-// continueShift continues a deployment of CodeDeploy that waits for a person; done is
-// false if none does.
+// continueCodeDeploy continues a CodeDeploy deployment that waits for a manual continue. done is
+// false if no deployment waits.
 func (p *program) continueShift(ctx context.Context, j *journal.Journal, d journal.Deployment) (done bool, err error) {
 	t := &taken{journal: j, deployment: d}
 	if err := p.enter(ctx, t); err != nil {
@@ -72,14 +73,15 @@ func (p *program) continueShift(ctx context.Context, j *journal.Journal, d journ
 	return done, err
 }
 
-// warnUnwatched warns of a deployment that nobody takes back.
+// warnNoRollback adds a warning if neither CodeDeploy nor sluice would roll back a failed
+// deployment.
 func warnUnwatched(pl *plan.Plan) {
 	if c := pl.CodeDeploy; c != nil && c.Deploys && !slices.Contains(c.RollsBackOn, "DEPLOYMENT_FAILURE") {
 		pl.Warnings = append(pl.Warnings, "CodeDeploy does not roll back after a failure (--rollback-events), and with --no-wait sluice does not watch: nobody takes back what fails")
 	}
 }
 
-// shiftStageWords is what the one stage of a service does that CodeDeploy deploys.
+// codeDeployStageText describes the single stage of a service that CodeDeploy deploys.
 func shiftStageWords(p *plan.Plan, s plan.Stage) string {
 	c := p.CodeDeploy
 	switch {
@@ -97,7 +99,7 @@ func shiftStageWords(p *plan.Plan, s plan.Stage) string {
 	return "CodeDeploy brings the new revision by " + c.ConfigUsed
 }
 
-// codeDeploy shows what CodeDeploy is asked for.
+// writeCodeDeploy writes what the plan requests from CodeDeploy.
 func (v planView) codeDeploy(b *bytes.Buffer, p *plan.Plan) {
 	c := p.CodeDeploy
 	if c == nil || !c.Deploys {
@@ -133,8 +135,8 @@ func (v planView) codeDeploy(b *bytes.Buffer, p *plan.Plan) {
 	row("AppSpec", "SHA-256 %s", c.AppSpec)
 }
 
-// browsing is show, and opens CodeDeploy's page of a deployment when it was
-// created, for people who look at AWS itself.
+// withConsolePage wraps show. When a CodeDeploy deployment is created, it also opens the
+// deployment's page in the browser. It does so on a terminal and against real AWS only.
 func (p *program) browsing(region string, endpoints []string, show func(sluice.Envelope)) func(sluice.Envelope) {
 	if p.env.Browse == nil || !p.env.IsTerminal(p.env.Out) || !p.env.IsTerminal(p.env.Err) || !isAWS(endpoints) {
 		return show
@@ -147,19 +149,19 @@ func (p *program) browsing(region string, endpoints []string, show func(sluice.E
 	}
 }
 
-// isAWS reports whether no service has an endpoint of somebody else.
+// hasOnlyAWSEndpoints reports whether every service uses the default endpoint of AWS.
 func isAWS(endpoints []string) bool {
 	return !slices.ContainsFunc(endpoints, func(e string) bool { return e != "" })
 }
 
-// browse opens a page with the machine's own command, if there is one. That it
-// does not open is no error: the address was printed.
+// openBrowser opens a page with the machine's open or xdg-open command, if it has one. A failure
+// is ignored, because the address is printed as well.
 func browse(url string) {
 	for _, name := range []string{"open", "xdg-open"} {
 		if path, err := exec.LookPath(name); err == nil {
 			c := exec.Command(path, url)
 			if c.Start() == nil {
-				go c.Wait() // its end is of no interest, but its remains are
+				go c.Wait() // reap the process; its result does not matter
 				return
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-// completeIDs offers the IDs of deployments to the shell, with what each is, and
-// folders beside them.
+// completeIDs returns the shell completion of deployment IDs, each with its service and state. The
+// shell completes folders in addition.
 func (p *program) completeIDs(open bool) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		j, err := p.journalIfAny()

@@ -22,16 +22,16 @@ type demo struct {
 	speed  float64 // of AWS's time; the load is in the machine's
 	rate   float64 // requests per second
 	seed   uint64
-	broken string // how version 2 fails; "" is not at all
-	stay   bool   // goes on serving afterwards
+	broken string // how version 2 fails, as in --break; empty: it works
+	stay   bool   // serves until Ctrl-C after the release
 
-	// For the tests which show that the proof can fail.
+	// For tests which show that the demo can lose requests.
 	hasty bool                // no wait for health
-	world func([]byte) []byte // another world
-	brief float64             // how much shorter the load lasts at each step; 0: as it should
+	world func([]byte) []byte // edits the world file; nil: no edit
+	brief float64             // factor on the duration of the load in each step; 0: unchanged
 }
 
-// broken are the images of --break.
+// brokenImages maps each value of --break to its image.
 var broken = map[string]string{
 	"crash":     "sim/web:v2-crash-after-2s",
 	"unhealthy": "sim/web:v2-never-healthy",
@@ -41,7 +41,7 @@ var broken = map[string]string{
 const (
 	demoSpeed = 12
 	demoRate  = 200
-	// demoAlone is how long one version is under load before and after, in the
+	// soloDuration is how long a single version is under load before and after the release, in the
 	// machine's time.
 	demoAlone = 2 * time.Second
 )
@@ -100,7 +100,7 @@ func (d *demo) check() error {
 	return nil
 }
 
-// run shows the release and prints what it measured.
+// runDemo runs the release and prints the measurements.
 func (d *demo) run(ctx context.Context) error {
 	s, err := d.stage(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func (d *demo) run(ctx context.Context) error {
 	return code(d.exitCode(result))
 }
 
-// release deploys under load.
+// runRelease deploys version 2 under load.
 func (d *demo) release(ctx context.Context, s *scene) (*demoResult, error) {
 	pl, err := s.plan(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *demo) release(ctx context.Context, s *scene) (*demoResult, error) {
 	return f.result(ended, steps, time.Since(began)), nil
 }
 
-// lasting is how long a step with load lasts.
+// loadDuration returns how long a step runs under load.
 func (d *demo) lasting(t time.Duration) time.Duration {
 	if d.brief > 0 {
 		t = time.Duration(float64(t) * d.brief)
@@ -149,7 +149,7 @@ func (d *demo) lasting(t time.Duration) time.Duration {
 	return t
 }
 
-// progress goes to stderr, whatever the form of the result.
+// newProgress returns a renderer that writes to stderr, independent of the output format.
 func (d *demo) progress(pl *plan.Plan, s *scene) renderer {
 	if d.env.IsTerminal(d.env.Err) && !d.onGitHub() {
 		return newLive(d.env.Err, d.paint, newBoard(pl), s.clock, func() (int, int) { return d.env.Size(d.env.Err) })
@@ -157,7 +157,7 @@ func (d *demo) progress(pl *plan.Plan, s *scene) renderer {
 	return &lines{w: d.env.Err, paint: d.paint, groups: d.onGitHub()}
 }
 
-// serve leaves the local AWS up until Ctrl-C.
+// serveUntilInterrupt keeps the local AWS running until Ctrl-C.
 func (d *demo) serve(ctx context.Context, s *scene) {
 	d.say("\nstill serving, until Ctrl-C:\n  curl " + s.url +
 		"\n  curl " + s.live.URL() + "/_sluice/traffic" +
@@ -165,7 +165,8 @@ func (d *demo) serve(ctx context.Context, s *scene) {
 	<-ctx.Done()
 }
 
-// exitCode is 0 if no request failed and the deployment ended as it should.
+// exitCode returns 0 if no request failed and the deployment ended as expected: succeeded, or
+// rolled back with --break.
 func (d *demo) exitCode(r *demoResult) int {
 	want := sluice.Succeeded
 	if d.broken != "" {
@@ -179,12 +180,12 @@ func (d *demo) exitCode(r *demoResult) int {
 	case r.Outcome == "":
 		return sluice.ExitStopped
 	case r.Outcome == sluice.Succeeded:
-		return sluice.ExitFailed // the broken version got through
+		return sluice.ExitFailed // the broken version was deployed
 	}
 	return r.Outcome.ExitCode()
 }
 
-// deploy runs the plan as sluice deploy does.
+// deployRelease runs the plan in the same way as sluice deploy.
 func (f *follower) deploy(ctx context.Context) (engine.Ended, error) {
 	s := f.scene
 	e := f.engine(s.account, s.clock, s.journal)

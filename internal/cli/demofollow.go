@@ -14,12 +14,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// propagates is how long after a weight was read back every node of a load
-// balancer must know it. AWS shows nothing of it; stages wait as long.
+// propagationTime is how long after the read-back of a weight every load balancer node uses it.
+// AWS does not report this. Stages wait the same time.
 const propagates = 10 * time.Second
 
-// follower follows the deployment by its events: a step of the load for each of
-// its steps, with what AWS says of the weights.
+// demoFollower follows the deployment by its events. It starts a step of the load for each step of
+// the deployment and reads the weights from AWS.
 type follower struct {
 	*demo
 	scene    *scene
@@ -28,17 +28,17 @@ type follower struct {
 	load     *load.Load
 	rows     []*demoRow
 	canaries map[string]bool // IDs of the canary's tasks
-	asked    int             // percent for the canary
+	asked    int             // requested weight of the canary, percent
 }
 
-// row begins a row and returns its name.
+// addRow adds a row and returns its name.
 func (f *follower) row(name string, asked int) string {
 	f.asked = asked
 	f.rows = append(f.rows, &demoRow{Step: name, Asked: asked, ReadBack: asked})
 	return name
 }
 
-// see is told every event, while the deployment waits.
+// handleEvent handles one event. The deployment waits until it returns.
 func (f *follower) see(ctx context.Context, e sluice.Envelope) {
 	f.show.event(e)
 	switch ev := e.Open().(type) {
@@ -57,10 +57,11 @@ func (f *follower) see(ctx context.Context, e sluice.Envelope) {
 	}
 }
 
-// settled is the canary's weight when all is over: none, or it was rolled back.
+// finalWeight returns the canary's weight after the deployment, which equals the initial one.
 func (f *follower) settled() int { return f.rows[0].Asked }
 
-// step begins a step. Its shares count once the weights must be in force.
+// beginStep begins a step of the load. Its shares count after the given time, when all load
+// balancer nodes use the weights.
 func (f *follower) step(ctx context.Context, name string, asked int, after time.Duration) {
 	f.load.Step(f.row(name, asked))
 	f.look(ctx)
@@ -71,7 +72,7 @@ func (f *follower) step(ctx context.Context, name string, asked int, after time.
 	})
 }
 
-// look asks AWS for the weights and for the canary's tasks.
+// readWeights reads the weights and the canary's tasks from AWS.
 func (f *follower) look(ctx context.Context) {
 	t, err := f.demo.look(ctx, f.scene.account, subjectOf(f.plan))
 	if err != nil {
@@ -90,7 +91,7 @@ func (f *follower) look(ctx context.Context) {
 	}
 }
 
-// stepName is "canary rollout" for ECS_CANARY_ROLLOUT.
+// stepName returns, for example, "canary rollout" for ECS_CANARY_ROLLOUT.
 func stepName(stage string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(stage, "ECS_"), "_", " "))
 }
@@ -102,7 +103,7 @@ func weightName(ev sluice.TrafficShifted) string {
 	return fmt.Sprintf("canary %d%%", ev.ToCanary)
 }
 
-// demoResult is what the demo measured.
+// demoResult is the measurements of the demo.
 type demoResult struct {
 	Outcome  sluice.Outcome `json:"outcome"` // empty: interrupted
 	Cause    string         `json:"cause,omitempty"`
@@ -119,15 +120,15 @@ type demoResult struct {
 	took time.Duration // of the deployment, in AWS's time
 }
 
-// demoRow is one step.
+// demoRow is the measurements of one step.
 type demoRow struct {
 	Step     string        `json:"step"`
-	Asked    int           `json:"asked"`    // weight of the canary, percent
-	ReadBack int           `json:"readBack"` // as AWS told it
-	Share    float64       `json:"share"`    // of the requests that the canary got, 0 to 1
+	Asked    int           `json:"asked"`    // requested weight of the canary, percent
+	ReadBack int           `json:"readBack"` // weight that AWS returned, percent
+	Share    float64       `json:"share"`    // canary's share of the requests, 0 to 1
 	Low      float64       `json:"low"`      // 95 % interval of Share
 	High     float64       `json:"high"`
-	Of       int           `json:"of"`           // requests that Share is of
+	Of       int           `json:"of"`           // requests that Share is computed from
 	New      int           `json:"answeredByV2"` // requests
 	Requests int           `json:"requests"`
 	Failed   int           `json:"failed"`
@@ -137,7 +138,7 @@ type demoRow struct {
 	failures []load.Failure
 }
 
-// result joins what AWS said with what the load saw.
+// buildResult combines the weights from AWS with the measurements of the load.
 func (f *follower) result(ended engine.Ended, steps []*load.Step, took time.Duration) *demoResult {
 	r := &demoResult{From: f.plan.From, To: f.plan.To, Seconds: took.Seconds(), Speed: f.speed, Rate: f.rate, Steps: f.rows}
 	if d := ended.Deployment; d.State == journal.Ended {

@@ -23,14 +23,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// demoFiles are the world and the application of the demo. All but the
-// application file are those of examples/canary.
+// demoFiles are the world and the application of the demo. Except for the application file, they
+// equal those of examples/canary.
 //
 //go:embed demo
 var demoFiles embed.FS
 
-// scene is where the demo plays: a local AWS that listens on loopback, and
-// sluice's ways to it.
+// demoSetup is the environment of the demo: a local AWS that listens on loopback, and the account
+// and journal with which sluice deploys to it.
 type scene struct {
 	demo    *demo
 	clock   clock.Clock // AWS's time and sluice's
@@ -41,7 +41,7 @@ type scene struct {
 	url     string // of the load balancer
 }
 
-// stage brings the scene up: v1 serves when it returns.
+// newSetup starts the environment of the demo. Version 1 serves when it returns.
 func (d *demo) stage(ctx context.Context) (*scene, error) {
 	s := &scene{demo: d, clock: clock.Scaled(d.speed), real: clock.Real()}
 	if err := s.open(ctx); err != nil {
@@ -79,7 +79,7 @@ func (s *scene) open(ctx context.Context) error {
 	return s.find(ctx)
 }
 
-// find asks AWS where the load balancer is, and waits until it answers.
+// findLoadBalancer reads the address of the load balancer and waits until it responds.
 func (s *scene) find(ctx context.Context) error {
 	out, err := s.account.ELB().DescribeLoadBalancers(ctx, &awselb.DescribeLoadBalancersInput{})
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *scene) close() {
 	}
 }
 
-// plan plans the release.
+// planRelease plans the release of version 2.
 func (s *scene) plan(ctx context.Context) (*plan.Plan, error) {
 	files, err := fs.Sub(demoFiles, "demo")
 	if err != nil {
@@ -139,9 +139,9 @@ func (s *scene) plan(ctx context.Context) (*plan.Plan, error) {
 	return plan.Make(app, live, plan.Options{})
 }
 
-// edit fits the demo's files to its flags: a WAIT measures the weights for that
-// long by the machine's time, in which the load is, once every node must know
-// them; and version 2 may be a broken one.
+// fitToFlags edits a file of the demo by its flags. Each WAIT is extended: first by the time until
+// every load balancer node uses the weights, then its own duration in the machine's time, in
+// which the load runs. With --break, the image of version 2 is replaced by a broken one.
 func (s *scene) edit(data []byte) []byte {
 	data = waits.ReplaceAllFunc(data, func(wait []byte) []byte {
 		d, err := time.ParseDuration(string(waits.FindSubmatch(wait)[1]))
@@ -159,13 +159,13 @@ func (s *scene) edit(data []byte) []byte {
 
 var waits = regexp.MustCompile(`duration: (\w+)`)
 
-// edited is a folder whose files are read edited.
+// editedFiles is a folder whose files pass through edit when they are read.
 type edited struct {
 	fs.FS
 	edit func([]byte) []byte
 }
 
-// ReadFile is [fs.ReadFileFS].
+// ReadFile implements [fs.ReadFileFS].
 func (e edited) ReadFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(e.FS, name)
 	return e.edit(data), err

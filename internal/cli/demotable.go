@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// print writes what the demo measured: a table for people, or JSON.
+// printDemo prints the measurements as a table or as JSON.
 func (d *demo) print(r *demoResult) error {
 	if d.flags.output == jsonOut {
 		enc := json.NewEncoder(d.env.Out)
@@ -36,7 +36,7 @@ func (d *demo) print(r *demoResult) error {
 	return err
 }
 
-// ending is how the deployment came out.
+// endingText describes how the deployment ended.
 func (d *demo) ending(r *demoResult) string {
 	switch r.Outcome {
 	case "":
@@ -56,7 +56,7 @@ func demoTable(r *demoResult) [][]string {
 	return rows
 }
 
-// measured is a share with the wider side of its interval.
+// measuredText returns the share of the canary with the wider side of its interval.
 func measured(s *demoRow) string {
 	if s.Of == 0 {
 		return "-"
@@ -75,7 +75,7 @@ func millis(d time.Duration) string {
 	return fmt.Sprintf("%.1fms", float64(d)/float64(time.Millisecond))
 }
 
-// table writes rows in columns: the first to the left, the others to the right.
+// writeTable writes rows in columns: the first is left-aligned, the others right-aligned.
 func table(w io.Writer, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -85,7 +85,7 @@ Ctrl-C; sluice resume suspends it again.`,
 	return c
 }
 
-// refuseTwice refuses an application that is named twice, which is a slip.
+// refuseDuplicates returns an error if an application is named twice, which is a mistake.
 func (p *program) refuseTwice(verb string, paths []string) error {
 	seen := map[string]bool{}
 	for _, path := range paths {
@@ -101,9 +101,8 @@ func (p *program) refuseTwice(verb string, paths []string) error {
 	return nil
 }
 
-// each does something for several applications, one after the other, and ends with the
-// worst of their exit codes. One that fails does not keep the others back; an
-// interrupt does.
+// forEachPath calls one for each path in turn and returns the worst exit code. It continues after
+// a failure and stops after an interrupt.
 func (p *program) each(ctx context.Context, paths []string, one func(path string) error) error {
 	var codes []int
 	for _, path := range paths {
@@ -162,8 +161,8 @@ func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, ho
 	return p.carryOut(ctx, j, pre, how)
 }
 
-// clearFirst clears away what a lost deployment left, as a deployment of its own, where
-// the files ask for nothing else. What runs is judged after that.
+// removeLeftoversFirst removes the leftovers of a lost deployment in a deployment of its own, if
+// the files change nothing else. The running revision is judged after that.
 func (p *program) clearFirst(ctx context.Context, j *journal.Journal, pre *prepared) error {
 	if !pre.plan.Adopts() || pre.plan.Deploys() {
 		return nil
@@ -179,8 +178,8 @@ func (p *program) clearFirst(ctx context.Context, j *journal.Journal, pre *prepa
 	return pre.survey(ctx)
 }
 
-// breaks reports whether ECS takes back what fails, as the files ask or else as
-// the service is.
+// ecsRollsBack reports whether ECS rolls back a failed deployment by its circuit breaker. The
+// configuration is that of the files, or of the service if the files have none.
 func breaks(pre *prepared) bool {
 	c := pre.app.Service.Input.DeploymentConfiguration
 	if c == nil && pre.live.Service != nil {
@@ -189,7 +188,7 @@ func breaks(pre *prepared) bool {
 	return c != nil && c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable && c.DeploymentCircuitBreaker.Rollback
 }
 
-// carryOut runs a plan as a new deployment.
+// runNewDeployment starts a deployment of the plan and runs it.
 func (p *program) carryOut(ctx context.Context, j *journal.Journal, pre *prepared, how engine.Options) error {
 	p.brief(pre.plan)
 	e := p.engine(pre.account, pre.clock, j)
@@ -203,7 +202,7 @@ func (p *program) carryOut(ctx context.Context, j *journal.Journal, pre *prepare
 	return p.drive(ctx, e, r, id, how, sluice.Succeeded)
 }
 
-// trigger is what started the deployment, for people.
+// triggerName returns what started the deployment: CI or a terminal user.
 func (p *program) trigger() string {
 	if p.env.Getenv("CI") != "" || p.onGitHub() {
 		return engine.ByCI
@@ -211,7 +210,7 @@ func (p *program) trigger() string {
 	return engine.ByHand
 }
 
-// brief is the short form of a plan, before it runs.
+// printSummary prints the plan in short form before it runs.
 func (p *program) brief(pl *plan.Plan) {
 	if p.flags.output == jsonOut {
 		return

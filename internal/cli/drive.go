@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// renderer shows the events of a deployment: a live view on a terminal, a line
-// per change elsewhere, JSON Lines if asked for.
+// newRenderer returns the renderer for the events of a deployment: JSON Lines with --output json,
+// a progress view on a terminal, and one line per change otherwise.
 func (p *program) renderer(pl *plan.Plan, c clock.Clock) renderer {
 	switch {
 	case p.flags.output == jsonOut:
@@ -26,15 +26,16 @@ func (p *program) renderer(pl *plan.Plan, c clock.Clock) renderer {
 	return &lines{w: p.env.Err, paint: p.paint, groups: p.onGitHub()}
 }
 
-// hold makes the first Ctrl-C say what happens now. It returns what undoes it.
+// setInterruptNote sets the text that the first Ctrl-C prints. It returns a function that clears
+// the text.
 func (p *program) hold(r renderer, says string) func() {
 	f := func() { r.note(says) }
 	p.onInterrupt.Store(&f)
 	return func() { p.onInterrupt.Store(nil) }
 }
 
-// drive runs a deployment here, as far as it goes, and says how it came out.
-// want is the outcome that the verb is there to bring about.
+// runHere runs a deployment in this process and prints the outcome. The exit code is 0 if the
+// outcome is want.
 func (p *program) drive(ctx context.Context, e *engine.Engine, r renderer, id string, o engine.Options, want sluice.Outcome) error {
 	release := p.hold(r, "pausing at a safe point; Ctrl-C again leaves at once")
 	e.Watch = p.browsing(e.Account.Region(), e.Account.Endpoints(), r.event)
@@ -44,7 +45,7 @@ func (p *program) drive(ctx context.Context, e *engine.Engine, r renderer, id st
 	return p.conclude(ctx, e.Journal, ended, err, want)
 }
 
-// conclude says how a run came back.
+// concludeRun prints the result of a run and returns the error that carries the exit code.
 func (p *program) conclude(ctx context.Context, j *journal.Journal, ended engine.Ended, err error, want sluice.Outcome) error {
 	ctx = context.WithoutCancel(ctx)
 	d := ended.Deployment
@@ -60,7 +61,7 @@ func (p *program) conclude(ctx context.Context, j *journal.Journal, ended engine
 		p.goOn(d)
 		return exit(pausedCode(err))
 	case d.State != journal.Paused:
-		// The interrupt came between two stages.
+		// The interrupt arrived between two stages.
 		if err := j.SetState(ctx, d.ID, journal.Paused); err != nil {
 			return err
 		}
@@ -74,7 +75,7 @@ func interrupted(err error) bool {
 	return errors.Is(err, error(errInterrupted)) || errors.Is(err, context.Canceled)
 }
 
-// goOn prints how an unfinished deployment goes on.
+// printResumeHints prints the commands that continue or end an unfinished deployment.
 func (p *program) goOn(d journal.Deployment) {
 	if isRun(d.Service) {
 		fmt.Fprintf(p.env.Err, "next: sluice resume %s waits for the end; sluice abort %s ends the waiting, and stops no task\n", d.ID, d.ID)
@@ -83,7 +84,7 @@ func (p *program) goOn(d journal.Deployment) {
 	fmt.Fprintf(p.env.Err, "next: sluice resume %s goes on; sluice rollback %s returns to what was; sluice abort %s leaves it as it stands\n", d.ID, d.ID, d.ID)
 }
 
-// waits says what a deployment waits for, with --no-wait.
+// printWaiting prints what a deployment waits for. It is used with --no-wait.
 func (p *program) waits(ctx context.Context, j *journal.Journal, d journal.Deployment, what string) error {
 	approval, err := awaitsApproval(ctx, j, d)
 	if err != nil {
@@ -106,8 +107,8 @@ func (p *program) waits(ctx context.Context, j *journal.Journal, d journal.Deplo
 	return nil
 }
 
-// over says how a deployment ended. A failure's cause was told when it
-// happened; it is told again, because that may be long ago.
+// printOutcome prints how a deployment ended. It repeats the cause of a failure, because the
+// failure may have been printed long ago.
 func (p *program) over(ctx context.Context, j *journal.Journal, d journal.Deployment, want sluice.Outcome) error {
 	events, err := j.Events(ctx, d.ID, 0, 0)
 	if err != nil {
@@ -127,7 +128,7 @@ func (p *program) over(ctx context.Context, j *journal.Journal, d journal.Deploy
 	return code(d.Outcome.ExitCode())
 }
 
-// say prints a result, for people only: in JSON the events say it.
+// printResult prints a result in text output. In JSON output the events contain the result.
 func (p *program) say(s string) {
 	if p.flags.output == text {
 		fmt.Fprintln(p.env.Out, s)
@@ -141,7 +142,8 @@ func summary(d journal.Deployment, revision string) string {
 	return summaryOf(d, revision)
 }
 
-// summaryOf is how a deployment ended, with what a success brought.
+// outcomeSummary describes how a deployment ended. The text brought is added after a success; it
+// names the revision that runs.
 func summaryOf(d journal.Deployment, brought string) string {
 	s := string(d.Outcome) + ": " + d.Cluster + "/" + d.Service
 	if d.Outcome == sluice.Succeeded {
@@ -154,7 +156,7 @@ func summaryOf(d journal.Deployment, brought string) string {
 	return s
 }
 
-// serves is the revision that was seen last in the primary.
+// lastPrimaryRevision returns the revision of the primary in the last event that has one.
 func serves(events []sluice.Envelope) string {
 	for i := len(events) - 1; i >= 0; i-- {
 		if c, ok := events[i].Open().(sluice.CapacityChanged); ok && c.Variant == sluice.Primary {
@@ -164,8 +166,7 @@ func serves(events []sluice.Envelope) string {
 	return ""
 }
 
-// awaitsApproval reports whether the first stage that is not done waits for
-// people.
+// needsApproval reports whether the first stage that is not done waits for approval.
 func awaitsApproval(ctx context.Context, j *journal.Journal, d journal.Deployment) (bool, error) {
 	pl, err := planOf(d)
 	if err != nil {

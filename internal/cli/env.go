@@ -24,8 +24,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
-// Env is the only door from the command line to what is outside. [OS] is the
-// one of the machine; tests pass others.
+// Env is everything that the command line uses outside the process. [OS] is the real one; tests
+// pass their own.
 type Env struct {
 	Args   []string // without the program's name
 	In     io.Reader
@@ -33,7 +33,7 @@ type Env struct {
 	Err    io.Writer // progress and errors
 	Getenv func(string) string
 
-	// Clock is time. Nil: the machine's, or a scaled one if SLUICE_SPEED is set.
+	// Clock is the clock. Nil means the machine's, or a scaled one if SLUICE_SPEED is set.
 	Clock clock.Clock
 	Rand  io.Reader // IDs and jitter
 
@@ -42,41 +42,41 @@ type Env struct {
 	Credentials aws.CredentialsProvider // nil: the SDK's chain
 
 	OpenJournal func(path string, c clock.Clock) (*journal.Journal, error)
-	StateDir    string // where the journal is without --state
+	StateDir    string // folder of the journal without --state
 
 	Getwd func() (string, error)
 	FS    func(dir string) fs.FS
 
-	// Outlive lets the process live on when nobody reads what it writes any more.
+	// IgnoreSIGPIPE keeps the process alive when the reader of its output has ended.
 	Outlive func()
 
-	// Notify sends the signals that ask to stop, until stop is called.
+	// Notify sends the signals that request a stop to the channel, until stop is called.
 	Notify func(chan<- os.Signal) (stop func())
 
-	// Twin is how soon after the first a second signal is the same one: timeout sends
-	// its signal to the command and to the group that the command is in, and npm and
-	// others pass on a Ctrl-C that the terminal has sent to everybody.
+	// SignalDebounce is the time after the first signal in which another one counts as the same.
+	// timeout sends its signal to the command and to the command's process group. npm and others
+	// pass on a Ctrl-C that the terminal has already sent to the whole group.
 	Twin time.Duration
 
-	Host  string // of this machine, in names of who holds or approves
+	Host  string // of this machine, in the names of owners and approvers
 	User  string
 	PID   int
-	Alive func(pid int) bool // a process of this machine
+	Alive func(pid int) bool // reports whether a process of this machine runs
 
-	// Browse opens a page in the browser, if the machine has one; nil: never.
+	// OpenBrowser opens a page in the browser, if the machine has one. Nil opens no page.
 	Browse func(url string)
 
 	IsTerminal func(io.Writer) bool
-	Size       func(io.Writer) (width, height int) // of a terminal; 0 is unknown
+	Size       func(io.Writer) (width, height int) // of a terminal; 0: unknown
 
-	own printable.Mark // of the codes that sluice writes; see printed
+	own printable.Mark // of the codes that sluice writes; see sanitizeWriters
 }
 
-// longestLine is how many characters of a line of progress are written.
+// maxLineLength is the maximum number of characters of a line on Err. Longer lines are cut.
 const longestLine = 16 << 10
 
-// printed is the environment whose writers make all text printable, and let pass the
-// codes that sluice itself writes.
+// sanitizeWriters returns an environment whose writers make all text printable. The terminal codes
+// that sluice itself writes pass unchanged.
 func (e Env) printed() (Env, error) {
 	var err error
 	if e.own, err = printable.NewMark(e.Rand); err != nil {
@@ -96,7 +96,7 @@ func unwrapped(w io.Writer) io.Writer {
 	return w
 }
 
-// OS is the machine's environment.
+// OS returns the environment of this machine.
 func OS() Env {
 	host, err := os.Hostname()
 	if err != nil {
@@ -111,8 +111,8 @@ func OS() Env {
 	}
 }
 
-// notify counts a terminal that goes away as an interrupt, unless nohup said that it
-// may.
+// notifySignals sends stop signals to c. A terminal that is closed (SIGHUP) counts as an
+// interrupt, unless nohup has made the process ignore SIGHUP.
 func notify(c chan<- os.Signal) func() {
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -121,10 +121,11 @@ func notify(c chan<- os.Signal) func() {
 	return func() { signal.Stop(c) }
 }
 
-// outlive: without it a write to a pipe that nobody reads ends the process.
+// ignoreSIGPIPE keeps the process alive after a write to a pipe without a reader. Without it, Go
+// ends the process at such a write to stdout or stderr.
 func outlive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// userName is who runs this, for people; it proves nothing.
+// userName returns the name of the user for messages and the journal. It is not authenticated.
 func userName() string {
 	for _, key := range []string{"USER", "USERNAME"} {
 		if name := os.Getenv(key); name != "" {
@@ -154,8 +155,8 @@ func size(w io.Writer) (width, height int) {
 	return width, height
 }
 
-// interrupts is a context that the first signal ends, and a channel that the
-// second closes.
+// handleSignals returns a context that the first signal cancels and a channel that the second
+// signal closes. It calls first at the first signal.
 func (e Env) interrupts(ctx context.Context, first func()) (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	twice, signals := make(chan struct{}), make(chan os.Signal, 2)

@@ -16,7 +16,7 @@ import (
 // errInterrupted is the cause of a context that Ctrl-C ended.
 var errInterrupted = &sluice.Error{Kind: sluice.Halted, Err: errors.New("interrupted")}
 
-// exitCode is the exit code of an error.
+// exitCode returns the exit code of an error.
 func exitCode(err error) int {
 	if anywhere(err, sluice.Denied) {
 		return sluice.ExitDenied
@@ -24,7 +24,7 @@ func exitCode(err error) int {
 	return sluice.KindOf(err).ExitCode()
 }
 
-// pausedCode is the exit code of a deployment that an error paused.
+// pausedExitCode returns the exit code for a deployment that an error paused.
 func pausedCode(err error) int {
 	if errors.Is(err, journal.ErrUnusable) {
 		return sluice.ExitStopped
@@ -32,7 +32,7 @@ func pausedCode(err error) int {
 	return exitCode(err)
 }
 
-// anywhere reports whether an error of the kind is in err's tree.
+// hasKind reports whether an error of the kind is in err's tree.
 func anywhere(err error, kind sluice.Kind) bool {
 	if e, ok := err.(*sluice.Error); ok && e.Kind == kind {
 		return true
@@ -50,8 +50,8 @@ func anywhere(err error, kind sluice.Kind) bool {
 	return false
 }
 
-// tell writes an error for people: what was being done, why, and what next on a
-// line of its own. Problems in files are written with their line and caret.
+// printError prints an error: the operation, the cause, and the next step on a line of its own. It
+// prints problems in files with their line and caret.
 func (p *program) tell(err error) {
 	var others []error
 	problems := 0
@@ -84,7 +84,7 @@ func (p *program) tellOne(err error) {
 	p.annotate(p.env.Err, "error", err.Error(), "")
 }
 
-// apart is a tree of joined errors as a list.
+// splitErrors returns a tree of joined errors as a list.
 func apart(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || len(joined.Unwrap()) == 0 || !strings.HasPrefix(fmt.Sprintf("%T", err), "*errors.") {
@@ -97,7 +97,7 @@ func apart(err error) []error {
 	return all
 }
 
-// annotate writes an annotation of GitHub Actions, if that is where we run.
+// writeAnnotation writes an annotation if the process runs in GitHub Actions.
 func (p *program) annotate(w io.Writer, level, message, place string) {
 	if p.flags.output == text && p.onGitHub() {
 		fmt.Fprintln(w, p.paint.annotation(level, message, place))
@@ -106,8 +106,8 @@ func (p *program) annotate(w io.Writer, level, message, place string) {
 
 func (p *program) onGitHub() bool { return p.env.Getenv("GITHUB_ACTIONS") == "true" }
 
-// annotation is a workflow command (GitHub documentation, "Workflow commands for
-// GitHub Actions"): percent, CR and LF are escaped.
+// annotationText returns a workflow command (GitHub documentation, "Workflow commands for GitHub
+// Actions"). It escapes percent, CR and LF.
 func (p paint) annotation(level, message, place string) string {
 	message = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(message)
 	if place != "" {
@@ -116,8 +116,8 @@ func (p paint) annotation(level, message, place string) string {
 	return p.own.Raw("::") + level + "::" + message
 }
 
-// placeOf is the place of a problem as a property of an annotation has it: colons and
-// commas of the file's name are escaped too.
+// annotationPlace returns the place of a problem as properties of an annotation. It also escapes
+// colons and commas in the file's name.
 func placeOf(p *definition.Problem) string {
 	file := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(p.File)
 	return fmt.Sprintf("file=%s,line=%d,col=%d", file, p.Line, p.Column)

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// flags are those that every verb has.
+// globalFlags are the flags of every command.
 type flags struct {
 	region, profile, role, endpoint string
 	state                           string
@@ -28,7 +28,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.Var(&f.output, "output", "text or json")
 }
 
-// output is how results are written.
+// outputFormat is the format of results.
 type output string
 
 const (
@@ -48,7 +48,7 @@ func (o *output) Set(s string) error {
 	return errors.New("it is text or json")
 }
 
-// statePath is the journal's file.
+// statePath returns the path of the journal.
 func (p *program) statePath() string {
 	if p.flags.state != "" {
 		return p.flags.state
@@ -56,15 +56,15 @@ func (p *program) statePath() string {
 	return filepath.Join(p.env.StateDir, "journal.sqlite")
 }
 
-// where is the folder or file of an application, as a verb is told it.
+// appFlag is the flag that names the folder or file of an application.
 type where struct{ file string }
 
 func (w *where) register(c *cobra.Command) {
 	c.Flags().StringVarP(&w.file, "config", "c", "", "application `file`, or the folder that holds it")
 }
 
-// path is the application's place, or a deployment's ID; given is false if nobody
-// named one.
+// applicationPath returns the path of the application, or the ID of a deployment. given is false if
+// the command line names neither.
 func (w *where) path(c *cobra.Command, args []string) (path string, given bool, err error) {
 	switch {
 	case len(args) > 0 && isID(args[0]):
@@ -80,7 +80,8 @@ func (w *where) path(c *cobra.Command, args []string) (path string, given bool, 
 	return ".", false, nil
 }
 
-// files is where the application is, whatever else was named.
+// filesPath returns the path of the application. path is the result of applicationPath, which may be
+// a deployment's ID.
 func (w *where) files(path string) string {
 	switch {
 	case w.file != "":

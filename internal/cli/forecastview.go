@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// forecast writes how long a plan will take, and what that rests on.
+// writeForecast writes how long a plan will take, and the assumptions of the forecast.
 func (v planView) forecast(w io.Writer, p *plan.Plan, f plan.Forecast) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\n%s\n  about %s", v.bold("Forecast"), plan.Duration(f.Took))

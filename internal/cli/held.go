@@ -15,10 +15,11 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// leave is what a person lets a deployment do to others of the same service.
+// conflictFlags are the flags that allow a command to end or clean up other deployments of the same
+// service.
 type leave struct {
-	takeOver bool // end the one that holds it
-	adopt    bool // clear away what one left whose journal is not here
+	takeOver bool // end the deployment that owns the service
+	adopt    bool // remove the leftovers of a deployment that is not in this journal
 }
 
 func (l *leave) register(c *cobra.Command) {
@@ -34,10 +35,9 @@ func (l *leave) adoption(c *cobra.Command) {
 	c.Flags().BoolVar(&l.adopt, "adopt", false, "clear away what a deployment left whose journal is lost: all traffic to the primary, its canary removed")
 }
 
-// free makes the service free for a new deployment, as far as leave was given:
-// one of this journal is stopped and rolled back, the claim of another machine's
-// is taken, what a lost one left is planned to be cleared away. Without leave it
-// is an error that says who holds the service.
+// freeService ends whatever owns the service, as far as the flags allow. It rolls back a deployment
+// of this journal, takes over the claim of another machine, or plans the removal of leftovers.
+// Without those flags it returns an error that names the owner.
 func (p *program) free(ctx context.Context, j *journal.Journal, pre *prepared, l leave) error {
 	if pre.plan.Standalone {
 		return p.freeToRun(ctx, j, pre)
@@ -80,7 +80,8 @@ func (p *program) free(ctx context.Context, j *journal.Journal, pre *prepared, l
 	return busy(pre)
 }
 
-// claimant is how a plan names whose claim may be taken.
+// claimOwner returns the deployment of a claim. A plan uses this text to name the claim that may be
+// taken over.
 func claimant(claim string) string {
 	if k, err := plan.ParseClaim(claim); err == nil {
 		return k.Deployment
@@ -104,8 +105,8 @@ func (p *program) underway(ctx context.Context, j *journal.Journal, pre *prepare
 		Next: fmt.Sprintf("end it first: sluice resume %s, sluice rollback %s or sluice abort %s; or sluice deploy --take-over rolls it back and deploys", d.ID, d.ID, d.ID)}
 }
 
-// unreturned is the error of a deployment of this journal that has ended and
-// could not give its claim back.
+// findUnreleasedClaim returns an error, as held, if the claim on the service is that of a deployment
+// of this journal that has ended and could not release it.
 func (p *program) unreturned(ctx context.Context, j *journal.Journal, pre *prepared) (held, err error) {
 	claim, err := plan.ParseClaim(pre.live.Claim)
 	if pre.live.Claim == "" || err != nil {
@@ -120,8 +121,8 @@ func (p *program) unreturned(ctx context.Context, j *journal.Journal, pre *prepa
 		Next: "sluice resume " + d.ID + " gives it back; sluice deploy --take-over takes it; or wait until then"}, err
 }
 
-// marked is the error of a service that carries marks of a deployment that is not
-// in this journal: another machine runs it, or did and is gone.
+// leftoversError returns the error for a service that has leftovers of a deployment that is not in
+// this journal. Another machine runs that deployment, or ran it and is lost.
 func (p *program) marked(pre *prepared, m plan.Marks) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: startOp, Resource: pre.service(), Kind: sluice.Overtaken, Err: fmt.Errorf(format, args...), Next: next}
@@ -138,7 +139,7 @@ func (p *program) marked(pre *prepared, m plan.Marks) error {
 		"deployment %s holds it until %s, and it is not in this journal (%s): another machine runs it%s", k.Deployment, stamp(k.Until), p.statePath(), left(m))
 }
 
-// left is what a deployment has left beside its claim.
+// leftoversText describes what a deployment has created in addition to its claim.
 func left(m plan.Marks) string {
 	if m.Claim = ""; m.None() {
 		return ""
@@ -146,8 +147,9 @@ func left(m plan.Marks) string {
 	return "; so far it has made: " + m.String()
 }
 
-// supersede ends a deployment of this journal, whichever process runs it, by its
-// rollback: what was before it is known here. Then the new one is planned anew.
+// rollBackRunning ends a deployment of this journal by its rollback, whichever process runs it. The
+// rollback is possible because this journal has the state before that deployment. Then the method
+// plans the new deployment again.
 func (p *program) supersede(ctx context.Context, j *journal.Journal, pre *prepared, d journal.Deployment) error {
 	t := &taken{journal: j, deployment: d, account: pre.account, clock: pre.clock}
 	var err error
@@ -172,8 +174,8 @@ func (p *program) supersede(ctx context.Context, j *journal.Journal, pre *prepar
 	return pre.survey(ctx)
 }
 
-// takeFrom stops the process that runs a deployment, and says whom it was taken
-// from and why.
+// takeOverProcess stops the process that runs a deployment and prints which process that was and
+// why it was stopped.
 func (p *program) takeFrom(ctx context.Context, e *engine.Engine, d journal.Deployment) error {
 	from, err := e.TakeOver(ctx, d.ID, p.who("")+", process "+p.owner())
 	if err != nil {
@@ -188,8 +190,8 @@ func (p *program) takeFrom(ctx context.Context, e *engine.Engine, d journal.Depl
 	return nil
 }
 
-// takeAll takes a deployment from the process that runs it, and lets it take the
-// claim of another machine's deployment, if one holds the service by now.
+// takeOverDeployment takes over a deployment from the process that runs it. If a deployment of
+// another machine has claimed the service since, this deployment may take over that claim.
 func (p *program) takeAll(ctx context.Context, e *engine.Engine, t *taken) error {
 	d := t.deployment
 	if err := p.takeFrom(ctx, e, d); err != nil {

@@ -77,7 +77,7 @@ func serviceFilter(f journal.Filter, app *appfile.Application) journal.Filter {
 	return f
 }
 
-// entry is a deployment in a list.
+// historyEntry is a deployment in a list, in JSON.
 type entry struct {
 	ID      string         `json:"id"`
 	Cluster string         `json:"cluster"`
@@ -128,7 +128,7 @@ func (p *program) list(all []journal.Deployment) error {
 	return w.Flush()
 }
 
-// eventsOf shows what happened in one deployment.
+// printEvents prints the events of one deployment.
 func (p *program) eventsOf(ctx context.Context, j *journal.Journal, id string) error {
 	d, err := p.named(ctx, j, id)
 	if err != nil {

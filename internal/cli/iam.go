@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/policy"
 )
 
-// checkShows refuses flags that mean nothing together.
+// checkPlanFlags returns an error if --check is given without --iam.
 func checkShows(s planShows) error {
 	if s.check && !s.iam {
 		return &sluice.Error{Op: "sluice plan", Err: errors.New("--check checks the policy of --iam"), Next: "sluice plan --iam --check"}
@@ -23,8 +23,8 @@ func checkShows(s planShows) error {
 	return nil
 }
 
-// showPolicy writes the IAM policy that a plan needs, and nothing else; or what the
-// caller may not do of it.
+// showPolicy prints the IAM policy that a plan needs. With check it prints instead which of these
+// permissions the caller lacks.
 func (p *program) showPolicy(ctx context.Context, pre *prepared, check bool) error {
 	d, err := policy.Of(pre.plan, pre.live)
 	if err != nil {
@@ -45,8 +45,8 @@ func (p *program) writePolicy(d policy.Document) error {
 	return err
 }
 
-// checkPolicy asks IAM about the caller. What is denied ends with the code of a
-// refusal; that AWS does not let us ask does not.
+// checkPolicy checks with IAM which permissions the caller lacks. The exit code is that of a
+// refusal if any are denied. If AWS does not allow the check itself, the exit code is 0.
 func (p *program) checkPolicy(ctx context.Context, pre *prepared, d policy.Document) error {
 	c, err := iam.Hand{IAM: account.IAM(pre.account), STS: pre.account.STS()}.Check(ctx, d)
 	if err != nil {
@@ -63,7 +63,8 @@ func (p *program) checkPolicy(ctx context.Context, pre *prepared, d policy.Docum
 	return err
 }
 
-// writeCheck says what is denied, a line each, and the policy that would allow it.
+// writeCheck prints the denied permissions, one for each line, and the policy that would allow
+// them.
 func (p *program) writeCheck(c iam.Checked) error {
 	if c.Unknown != "" {
 		_, err := fmt.Fprintf(p.env.Out, "the permissions are not checked: %s\n", c.Unknown)
@@ -88,7 +89,7 @@ func (p *program) writeCheck(c iam.Checked) error {
 	return p.writePolicy(c.Missing)
 }
 
-// checkSchema names the shape of a check in JSON.
+// checkSchema names the format of a check in JSON.
 const checkSchema = "sluice.permissions/1"
 
 // checkView is a check in JSON.
@@ -96,9 +97,9 @@ type checkView struct {
 	Schema    string           `json:"schema"`
 	Principal string           `json:"principal,omitempty"`
 	Checked   int              `json:"checked"`
-	Unknown   string           `json:"unknown,omitempty"` // why they could not be checked
+	Unknown   string           `json:"unknown,omitempty"` // why the check was not possible
 	Denied    []iam.Denied     `json:"denied"`
-	Policy    *policy.Document `json:"policy,omitempty"` // that allows what is denied
+	Policy    *policy.Document `json:"policy,omitempty"` // allows what is denied
 }
 
 func shownCheck(c iam.Checked) checkView {

@@ -11,26 +11,26 @@ import (
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
-// renderer shows events as they come.
+// renderer shows the events of a deployment as they happen.
 type renderer interface {
-	// event shows one event. It is called by one goroutine at a time.
+	// showEvent shows one event. One goroutine at a time calls it.
 	event(sluice.Envelope)
-	// recall takes in an event of an earlier run without showing it.
+	// replayEvent updates the renderer by an event of an earlier run and shows nothing.
 	recall(sluice.Envelope)
-	// note shows a line that is no event.
+	// showNote shows a line that is not an event.
 	note(string)
-	// close ends the showing; nothing comes after it.
+	// close ends the output. No other method is called after it.
 	close()
 }
 
-// lines writes one line per change: the time since the first event, the words.
+// lineRenderer writes one line per change, with the time since the first event.
 type lines struct {
 	w      io.Writer
-	out    io.Writer // what containers print goes here; nil: among the lines
+	out    io.Writer // gets the output of containers; nil: it is written to w
 	paint  paint
 	groups bool // GitHub Actions: stages fold, warnings and errors are annotated
 	began  time.Time
-	open   bool // a group is
+	open   bool // a group is open
 	last   string
 }
 
@@ -44,7 +44,7 @@ func (l *lines) event(e sluice.Envelope) {
 		return
 	}
 	if words.text == "" || words.text == l.last {
-		return // it changed in what is not shown
+		return // the change is in fields that are not shown
 	}
 	l.last = words.text
 	if l.groups && l.group(ev, words) {
@@ -56,15 +56,15 @@ func (l *lines) event(e sluice.Envelope) {
 	}
 }
 
-// indented sets off further lines of a text, so that none of them looks like a line
-// of its own.
+// withIndent indents all lines of the text except the first, so that none of them looks like the
+// line of another event.
 func (l line) indented() line {
 	l.text = strings.ReplaceAll(l.text, "\n", "\n        ")
 	return l
 }
 
-// print shows what a container printed: as it is, if it is what the verb is
-// there for.
+// printOutput prints a line of a container's output. It writes the line unchanged to out if out is
+// set, as for sluice run.
 func (l *lines) print(p sluice.Printed) {
 	if l.out != nil {
 		fmt.Fprintln(l.out, p.Line)
@@ -81,8 +81,8 @@ func (l *lines) recall(e sluice.Envelope) {
 
 func (l *lines) note(s string) { fmt.Fprintln(l.w, s) }
 
-// group opens and closes the folds of a CI log, and annotates. It reports
-// whether that tells the event already.
+// writeGroup opens and closes the groups of a CI log and writes annotations. It reports whether it
+// has shown the event, so that no line is needed.
 func (l *lines) group(ev sluice.Event, words line) bool {
 	_, starts := ev.(sluice.StageStarted)
 	_, ends := ev.(sluice.DeploymentEnded)
@@ -112,7 +112,7 @@ func (l *lines) fold() {
 
 func (l *lines) close() { l.fold() }
 
-// indent sets off what happens within a stage.
+// indentOf returns the indent of an event: two spaces within a stage, none otherwise.
 func indent(ev sluice.Event) string {
 	switch ev.(type) {
 	case sluice.DeploymentStarted, sluice.DeploymentEnded, sluice.DeploymentPaused, sluice.DeploymentResumed,
@@ -138,7 +138,7 @@ func colored(p paint, l line) string {
 	return l.text
 }
 
-// elapsed is minutes and seconds, with hours if there are any.
+// formatElapsed formats a duration as minutes and seconds, with hours if there are any.
 func elapsed(d time.Duration) string {
 	s := max(0, int(d/time.Second))
 	if s >= 3600 {
@@ -147,7 +147,7 @@ func elapsed(d time.Duration) string {
 	return fmt.Sprintf("%02d:%02d", s/60, s%60)
 }
 
-// jsonLines writes each event as it is journaled, after a line that names the
+// jsonLines writes each event in the JSON of the journal, after a first line that names the
 // schema.
 type jsonLines struct {
 	w     io.Writer
@@ -169,7 +169,7 @@ func (j *jsonLines) head() {
 	}
 }
 
-// line writes v. Characters are not escaped for HTML.
+// writeLine writes v as one line of JSON. It does not escape characters for HTML.
 func (j *jsonLines) line(v any) {
 	enc := json.NewEncoder(j.w)
 	enc.SetEscapeHTML(false)

@@ -11,13 +11,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// redraw is how often the live view is drawn anew, in the machine's time.
+// redrawInterval is the time between two updates of the progress view, in the machine's time.
 const redraw = 250 * time.Millisecond
 
-// live draws the board in place, under what the terminal shows already, and
-// lets it stand at the end. It sends nothing but cursor moves and reads nothing:
-// a terminal that is asked questions answers on the input, and Ctrl-C must stay
-// a signal.
+// progressView renders the board in place, below what the terminal shows already. The last state
+// stays on the screen. The view writes text, colors and cursor moves, and it reads no input. It
+// sends no queries, because a terminal answers them on the input, and Ctrl-C must stay a signal.
 type live struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -67,12 +66,12 @@ func (l *live) event(e sluice.Envelope) {
 	l.draw()
 }
 
-// above writes a line that stays, over the board.
+// writeAbove writes a line that stays above the board.
 func (l *live) above(s string) {
 	fmt.Fprint(l.w, l.erase()+s+"\n")
 }
 
-// erase is what takes the board off the screen.
+// eraseBoard returns the codes that erase the board from the screen.
 func (l *live) erase() string {
 	up := l.paint.erase(l.drawn)
 	l.drawn = 0

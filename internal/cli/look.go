@@ -20,16 +20,16 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// subject is the service that is looked at.
+// statusTarget is the service whose state is read.
 type subject struct {
 	cluster, service string
 	primary, canary  string // target groups; empty: none
 	named            []string
-	events           int // how many to show; below 0: as many as suit the service
+	events           int // number of service events to show; below 0: the default of the service
 }
 
-// usualEvents are as many events as are shown of a rolling service; those of task
-// sets tell little that the sets do not.
+// defaultEvents is the number of events shown for a rolling service. Services with task sets show
+// none by default, because their events add little to the task sets.
 const usualEvents = 5
 
 func subjectOf(p *plan.Plan) subject {
@@ -54,12 +54,12 @@ func subjectIn(app *appfile.Application) subject {
 	return s
 }
 
-// tree is a service as it stands, from the service down to its targets.
+// serviceReport is the state of a service, from the service down to its targets.
 type tree struct {
 	Cluster    string        `json:"cluster"`
 	Service    string        `json:"service"`
 	Region     string        `json:"region"`
-	Status     string        `json:"status"` // empty: there is none
+	Status     string        `json:"status"` // empty: the service does not exist
 	Controller string        `json:"controller,omitempty"`
 	Desired    int           `json:"desired"`
 	Running    int           `json:"running"`
@@ -70,14 +70,14 @@ type tree struct {
 	Names      []treeName    `json:"names,omitempty"` // of Cloud Map
 	Sets       []treeSet     `json:"taskSets,omitempty"`
 	Left       []treeLeft    `json:"otherTargets,omitempty"`
-	Problem    string        `json:"problem,omitempty"` // why there are no rules
-	// Undescribed is what gets requests, or was left, and is not described by the files.
+	Problem    string        `json:"problem,omitempty"` // why a part could not be read
+	// Undescribed are resources that get requests or are leftovers, and that the files do not describe.
 	Undescribed []string `json:"notDescribed,omitempty"`
 
 	Current *treeCurrent  `json:"serviceDeployment,omitempty"`
 	Beside  *treeBeside   `json:"canaryService,omitempty"` // of controller ECS
 	Rolling []treeRolling `json:"deployments,omitempty"`   // of controller ECS
-	Causes  []waitCause   `json:"causes,omitempty"`        // of failures, while a deployment is under way or was taken back
+	Causes  []waitCause   `json:"causes,omitempty"`        // of failures, during or after a deployment
 	Logs    []verdict.Log `json:"logs,omitempty"`
 	Events  []treeEvent   `json:"events,omitempty"` // newest first
 
@@ -88,7 +88,7 @@ type tree struct {
 	Code []treeCode `json:"codeDeployments,omitempty"` // of controller CODE_DEPLOY: the newest, and its rollback
 }
 
-// treeRule is a rule with the weights that it has; nil: none of that group.
+// ruleReport is a rule with its weights; nil: the rule does not forward to that group.
 type treeRule struct {
 	ARN     string `json:"rule"`
 	Name    string `json:"name"`
@@ -98,7 +98,7 @@ type treeRule struct {
 
 type treeSet struct {
 	ID       string     `json:"id"`
-	Role     string     `json:"role"` // primary, canary, next primary, former primary; empty: another's
+	Role     string     `json:"role"` // primary, canary, next primary, former primary; empty: another set
 	Status   string     `json:"status"`
 	Revision string     `json:"revision"`
 	Scale    float64    `json:"scale"`
@@ -110,8 +110,8 @@ type treeSet struct {
 	Tasks    []treeTask `json:"tasks,omitempty"`
 
 	group    string
-	inGroups bool // it is in a target group of the application
-	ours     bool // sluice made it
+	inGroups bool // its target group is one of the application
+	ours     bool // created by sluice
 }
 
 type treeTask struct {
@@ -121,14 +121,14 @@ type treeTask struct {
 	Target  string `json:"target,omitempty"` // healthy, unhealthy: why
 }
 
-// treeLeft is a target that is no running task's, such as a draining one.
+// targetReport is a target that belongs to no running task, such as a draining one.
 type treeLeft struct {
 	Group   string `json:"targetGroup"`
 	Address string `json:"address"`
 	State   string `json:"state"`
 }
 
-// look reads a service whole. It writes nothing.
+// readService reads the state of a service. It makes no changes.
 func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tree, error) {
 	t := &tree{Cluster: s.cluster, Service: s.service, Region: a.Region()}
 	if isRun(s.service) {
@@ -212,14 +212,14 @@ func setOf(ts sluice.TaskSet, s subject) treeSet {
 	return out
 }
 
-// canarys reports whether an identity is of a canary that sluice made: with nothing
-// in the way of requests, nothing else tells.
+// isCanaryID reports whether an external ID belongs to a canary that sluice created. Without target
+// groups, only the external ID distinguishes the canary.
 func canarys(made string) bool {
 	_, stage, _ := strings.Cut(made, "/")
 	return plan.Ours(made) && strings.HasPrefix(stage, string(sluice.Canary))
 }
 
-// tasks reads the service's tasks; each knows by startedBy which set it is of.
+// addTasks reads the service's tasks. startedBy of each task is the ID of its set.
 func (t *tree) tasks(ctx context.Context, a *account.Account, s subject) error {
 	var arns []string
 	in := &awsecs.ListTasksInput{Cluster: aws.String(s.cluster), ServiceName: aws.String(s.service)}
@@ -278,7 +278,7 @@ func address(task ecstypes.Task) string {
 	return ""
 }
 
-// targets ties the targets of both groups to the tasks of their sets.
+// addTargets reads the targets of both groups and matches them with the tasks of their sets.
 func (t *tree) targets(ctx context.Context, a *account.Account, s subject) error {
 	for _, group := range []string{s.primary, s.canary} {
 		if group == "" {
@@ -319,7 +319,7 @@ func targetWords(t sluice.Target) string {
 	return t.State + ": " + t.Description
 }
 
-// groupName is the name in "…:targetgroup/<name>/<id>".
+// groupName returns the name in "…:targetgroup/<name>/<id>".
 func groupName(arn string) string {
 	if _, rest, ok := strings.Cut(arn, ":targetgroup/"); ok {
 		name, _, _ := strings.Cut(rest, "/")
@@ -328,7 +328,7 @@ func groupName(arn string) string {
 	return arn
 }
 
-// rules reads the rules that a deployment steers.
+// addRules reads the rules whose weights a deployment sets.
 func (t *tree) rules(ctx context.Context, a *account.Account, s subject) error {
 	if s.primary == "" {
 		return nil

@@ -12,11 +12,11 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
-// treeBeside is the canary of a service that ECS rolls: a service of its own.
+// canaryReport is the canary service of a service that ECS rolls.
 type treeBeside struct {
 	Service  string     `json:"service"`
 	Status   string     `json:"status"`
-	Made     string     `json:"madeBy"` // the deployment
+	Made     string     `json:"madeBy"` // the deployment that created it
 	Revision string     `json:"revision"`
 	Desired  int        `json:"desired"`
 	Running  int        `json:"running"`
@@ -24,7 +24,7 @@ type treeBeside struct {
 	Tasks    []treeTask `json:"tasks,omitempty"`
 }
 
-// beside adds the canary service, if one of ours stands.
+// addCanaryService adds the canary service, if it exists and sluice created it.
 func (t *tree) beside(ctx context.Context, a *account.Account, s subject) error {
 	hand := ecs.Service{API: a.ECS(), Cluster: s.cluster, Name: plan.BesideName(s.service)}
 	live, err := hand.Observe(ctx)
@@ -45,8 +45,8 @@ func (t *tree) beside(ctx context.Context, a *account.Account, s subject) error 
 	return err
 }
 
-// targetStates are the states of a group's targets by address; none without a
-// group.
+// readTargetStates returns the states of a group's targets by address. It returns none if group is
+// empty.
 func targetStates(ctx context.Context, a *account.Account, group string) (map[string]string, error) {
 	if group == "" {
 		return nil, nil

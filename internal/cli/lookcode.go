@@ -13,18 +13,18 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// treeCode is a deployment of CodeDeploy.
+// codeDeployReport is a CodeDeploy deployment.
 type treeCode struct {
 	ID          string          `json:"id"`
 	Application string          `json:"application"`
 	Group       string          `json:"deploymentGroup"`
 	Config      string          `json:"deploymentConfig,omitempty"`
 	Status      string          `json:"status"`
-	Revision    string          `json:"revision,omitempty"` // that it brings
+	Revision    string          `json:"revision,omitempty"` // that it deploys
 	RollbackOf  string          `json:"rollbackOf,omitempty"`
 	Code        string          `json:"errorCode,omitempty"`
 	Message     string          `json:"errorMessage,omitempty"`
-	Detail      string          `json:"detail,omitempty"` // where it is
+	Detail      string          `json:"detail,omitempty"` // progress in words
 	URL         string          `json:"console"`
 	Lifecycle   []treeLifecycle `json:"lifecycle,omitempty"`
 	CreatedAt   time.Time       `json:"createdAt,omitzero"`
@@ -44,8 +44,8 @@ func (c treeCode) over() bool {
 	return slices.Contains([]string{"Succeeded", "Failed", "Stopped"}, c.Status)
 }
 
-// lookCode adds what a service has that CodeDeploy deploys: the deployment that is
-// under way or was the last, and whose targets are whose.
+// readCodeDeploy adds the state of a service that CodeDeploy deploys: the running or last
+// deployment, and the targets of each task set.
 func (t *tree) lookCode(ctx context.Context, a *account.Account, c clock.Clock) error {
 	seen, err := watch.New(a, c).Code(ctx, t.Cluster, t.Service)
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *tree) lookCode(ctx context.Context, a *account.Account, c clock.Clock) 
 
 func (t *tree) code(ctx context.Context, a *account.Account, seen watch.Seen) error {
 	d := seen.Code
-	if d.RollbackOf != "" { // Code is the rollback by now
+	if d.RollbackOf != "" { // d is the rollback of the first deployment
 		hand := codedeploy.Hand{API: a.CodeDeploy()}
 		first, err := hand.Get(ctx, d.RollbackOf)
 		if err != nil {
@@ -100,7 +100,7 @@ func codeOf(a *account.Account, d *verdict.CodeDeployment, course *verdict.CodeT
 	return c
 }
 
-// color tells which of the task sets are blue and green, and their traffic.
+// setColors sets which task sets are blue and green, and their share of the traffic.
 func (t *tree) color(course *verdict.CodeTarget) {
 	if course == nil {
 		return
@@ -115,7 +115,7 @@ func (t *tree) color(course *verdict.CodeTarget) {
 	}
 }
 
-// setTargets ties the targets of each task set's own group to its tasks.
+// addSetTargets reads the target group of each task set and matches the targets with its tasks.
 func (t *tree) setTargets(ctx context.Context, a *account.Account) error {
 	var groups []string
 	for _, s := range t.Sets {

@@ -18,27 +18,26 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
 
-// treeName is a name of Cloud Map under which the service is found, and who is found
-// there.
+// nameReport is a Cloud Map name of the service, and which tasks are registered under it.
 type treeName struct {
 	Name     string      `json:"name"` // that callers look up
 	Registry string      `json:"registry"`
-	Percent  float64     `json:"canaryPercent"` // of those that are found and healthy
+	Percent  float64     `json:"canaryPercent"` // of the registered and healthy tasks
 	Found    []treeFound `json:"found"`
 	Others   []string    `json:"otherInstances,omitempty"` // neither ECS's nor sluice's
-	Dead     []string    `json:"deadInstances,omitempty"`  // of the canary, whose tasks run no more
+	Dead     []string    `json:"deadInstances,omitempty"`  // of the canary, whose tasks have stopped
 }
 
-// treeFound is how many tasks of a variant are found.
+// variantReport is how many tasks of a variant are registered.
 type treeFound struct {
 	Variant sluice.Variant `json:"variant"`
 	Found   int            `json:"found"`
 	Healthy int            `json:"healthy"`
-	Tasks   int            `json:"tasks"` // that run
+	Tasks   int            `json:"tasks"` // running
 }
 
-// names adds who is found under the service's names. That they may not be read is
-// no error: not everybody steers them.
+// addNames adds which tasks are registered under the service's Cloud Map names. A role that may not
+// read them is no error, because not every role has these permissions.
 func (t *tree) names(ctx context.Context, a *account.Account, live *ecs.Live) error {
 	for _, r := range registriesOf(live.Raw) {
 		err := t.name(ctx, a, r)
@@ -53,7 +52,8 @@ func (t *tree) names(ctx context.Context, a *account.Account, live *ecs.Live) er
 	return nil
 }
 
-// registriesOf are the registries of the service, or of the task set that serves.
+// serviceRegistries returns the registries of the PRIMARY task set, or of the service if that set has
+// none.
 func registriesOf(s ecstypes.Service) []ecstypes.ServiceRegistry {
 	for _, set := range s.TaskSets {
 		if aws.ToString(set.Status) == "PRIMARY" && len(set.ServiceRegistries) > 0 {
@@ -76,7 +76,7 @@ func (t *tree) name(ctx context.Context, a *account.Account, registry ecstypes.S
 	return nil
 }
 
-// running are the tasks that run, and their variants.
+// runningTasks returns the variant of each running task, by the task's ID.
 func (t *tree) running() map[string]sluice.Variant {
 	all := map[string]sluice.Variant{}
 	add := func(tasks []treeTask, v sluice.Variant) {
@@ -102,8 +102,8 @@ func (t *tree) running() map[string]sluice.Variant {
 	return all
 }
 
-// nameOfTasks counts who is found. An instance that sluice registered ends with its
-// task's id; one of ECS's is it.
+// countRegistered counts the registered tasks of each variant. The ID of an instance that ECS
+// registered is the task's ID. The ID of an instance that sluice registered ends with it.
 func nameOfTasks(r plan.Registry, all []cloudmap.Instance, running map[string]sluice.Variant) treeName {
 	n := treeName{Name: r.FullName(), Registry: r.ARN}
 	count := map[sluice.Variant]*treeFound{}

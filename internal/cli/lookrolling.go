@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// treeRolling is one deployment of a service that ECS rolls.
+// rolloutReport is one deployment of a service that ECS rolls.
 type treeRolling struct {
 	ID       string     `json:"id"`
 	Status   string     `json:"status"` // PRIMARY, ACTIVE
@@ -32,7 +32,7 @@ type treeRolling struct {
 	Tasks    []treeTask `json:"tasks,omitempty"`
 }
 
-// treeCurrent is the current service deployment, as ECS's history has it.
+// currentReport is the current service deployment, as DescribeServiceDeployments returns it.
 type treeCurrent struct {
 	ARN      string    `json:"arn"`
 	Status   string    `json:"status"`
@@ -53,7 +53,7 @@ type treeEvent struct {
 	Message string    `json:"message"`
 }
 
-// rolling adds what a service has that ECS itself deploys.
+// addRollouts adds the deployments of a service that ECS itself deploys.
 func (t *tree) rolling(live *ecs.Live) {
 	for _, d := range live.Raw.Deployments {
 		t.Rolling = append(t.Rolling, treeRolling{ID: aws.ToString(d.Id), Status: aws.ToString(d.Status), State: string(d.RolloutState),
@@ -62,8 +62,8 @@ func (t *tree) rolling(live *ecs.Live) {
 	}
 }
 
-// current reads the record of the current service deployment. An AWS without a
-// history, or a role that may not read it, is no error.
+// addServiceDeployment reads the record of the current service deployment. If the endpoint does not
+// support this call, or the role may not make it, that is no error.
 func (t *tree) current(ctx context.Context, hand ecs.Service, arn string) error {
 	if arn == "" {
 		return nil
@@ -99,7 +99,8 @@ func (t *tree) events(all []ecstypes.ServiceEvent, n int) {
 	}
 }
 
-// groups ties the targets of a rolling service's target groups to its tasks.
+// addGroupTargets reads the targets of a rolling service's target groups and matches them with its
+// tasks.
 func (t *tree) groups(ctx context.Context, a *account.Account, lbs []ecstypes.LoadBalancer) error {
 	var groups []string
 	for _, lb := range lbs {
@@ -133,8 +134,8 @@ func (t *tree) tieRolling(target sluice.Target) bool {
 	return false
 }
 
-// unsettled reports whether a deployment of the service is under way, or was
-// taken back: then there are causes to tell.
+// needsCauses reports whether a deployment of the service runs, has failed or was rolled back. Only
+// then can there be causes to show.
 func (t *tree) unsettled() bool {
 	if t.Current != nil && strings.HasPrefix(t.Current.Status, "ROLLBACK") {
 		return true
@@ -142,7 +143,7 @@ func (t *tree) unsettled() bool {
 	return t.moving() || slices.ContainsFunc(t.Rolling, func(d treeRolling) bool { return d.State == "FAILED" })
 }
 
-// moving reports whether AWS is about a deployment of the service.
+// isAWSDeploying reports whether AWS runs a deployment of the service.
 func (t *tree) moving() bool {
 	if t.Current != nil {
 		switch t.Current.Status {
@@ -154,7 +155,7 @@ func (t *tree) moving() bool {
 		slices.ContainsFunc(t.Code, func(d treeCode) bool { return !d.over() })
 }
 
-// causes asks for a verdict of one look, for the reasons that it gives.
+// addCauses gets a verdict from one read of AWS and adds its causes.
 func (t *tree) causes(ctx context.Context, a *account.Account, c clock.Clock) error {
 	if !t.unsettled() {
 		return nil
@@ -171,7 +172,7 @@ func (t *tree) causes(ctx context.Context, a *account.Account, c clock.Clock) er
 	return nil
 }
 
-// explain takes over the causes of a verdict.
+// copyCauses copies the causes and logs of a verdict.
 func (t *tree) explain(v verdict.Verdict) {
 	for _, k := range v.Causes {
 		t.Causes = append(t.Causes, waitCause{k.Kind, k.Text, k.Count, k.Task, k.Kind.Advice()})

@@ -19,7 +19,7 @@ import (
 func Main(env Env) int {
 	env, err := env.printed()
 	if err != nil {
-		return sluice.ExitUsage // without chance no ID can be made either
+		return sluice.ExitUsage // without random numbers no deployment ID can be made either
 	}
 	p := &program{env: env, paint: painter(env, env.Err)}
 	ctx, twice := env.interrupts(context.Background(), p.interrupted)
@@ -37,13 +37,13 @@ func Main(env Env) int {
 type program struct {
 	env   Env
 	flags flags
-	paint paint // of the progress
+	paint paint // for progress on Err
 
-	time   clock.Clock // see clock
+	time   clock.Clock // see openClock
 	scaled bool
-	opened map[string]*account.Account // by Region; see open
+	opened map[string]*account.Account // by Region; see openAccount
 
-	// onInterrupt is called at the first Ctrl-C; nil: nothing is said.
+	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
 	onInterrupt atomic.Pointer[func()]
 }
 
@@ -53,7 +53,8 @@ func (p *program) interrupted() {
 	}
 }
 
-// run is never left by a panic: a stack trace helps nobody at a terminal.
+// run runs the command and returns its exit code. It turns a panic into an error message, because a
+// stack trace does not help a terminal user.
 func (p *program) run(ctx context.Context) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -78,12 +79,12 @@ func (p *program) run(ctx context.Context) (code int) {
 	return sluice.ExitDone
 }
 
-// exit ends a verb with a code and nothing more to say.
+// exitStatus is an error that ends a command with an exit code and without a message.
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// code is nil for 0.
+// exitWith returns an exitStatus, or nil for 0.
 func code(n int) error {
 	if n == sluice.ExitDone {
 		return nil
@@ -99,7 +100,7 @@ const (
 
 func (p *program) root() *cobra.Command {
 	version := false
-	cobra.EnableCommandSorting = false // verbs stand in the order in which they are used
+	cobra.EnableCommandSorting = false // commands are listed in the order in which they are used
 	root := &cobra.Command{
 		Use:   "sluice",
 		Short: "Deploys Amazon ECS services without dropping a request",
@@ -167,12 +168,13 @@ func (p *program) verbs() []verb {
 	}
 }
 
-// misused tells what is wrong with a flag, and where the flags are listed.
+// flagError returns the error for a wrong flag, with the command that lists the flags.
 func misused(c *cobra.Command, err error) error {
 	return &sluice.Error{Op: c.CommandPath(), Err: plainly(err), Next: c.CommandPath() + " --help"}
 }
 
-// plainly says what a flag takes where Go's parsers only say that they failed.
+// explainFlagError names the values that a flag takes. The errors of Go's parsers say only that
+// parsing failed.
 func plainly(err error) error {
 	var wrong *pflag.InvalidValueError
 	if !errors.As(err, &wrong) {
@@ -198,7 +200,7 @@ func noVerb(c *cobra.Command, args []string) error {
 	return &sluice.Error{Op: "sluice", Err: fmt.Errorf("there is no verb %q", args[0]), Next: next}
 }
 
-// atMost refuses more arguments than a verb takes.
+// atMost returns a check that refuses more than n arguments.
 func atMost(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {

@@ -24,7 +24,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// open is the AWS account in a Region; the flag goes before the region given.
+// openAccount opens the AWS account in a Region. The flag --region overrides the argument.
 func (p *program) open(ctx context.Context, region string) (*account.Account, clock.Clock, error) {
 	c, scaled, err := p.clock()
 	if err != nil {
@@ -56,10 +56,11 @@ func (p *program) open(ctx context.Context, region string) (*account.Account, cl
 	return a, c, err
 }
 
-// tellSilence says that AWS does not answer, where no deployment tells it by an event.
+// printSilence prints that AWS does not respond. It is used where no deployment reports this by an
+// event.
 func (p *program) tellSilence(e sluice.Unanswered) { fmt.Fprintln(p.env.Err, e.Text()) }
 
-// draw is a number in [0,1).
+// randomFraction returns a random number in [0,1).
 func (p *program) draw() float64 {
 	var b [8]byte
 	if _, err := p.env.Rand.Read(b[:]); err != nil {
@@ -68,8 +69,8 @@ func (p *program) draw() float64 {
 	return float64(binary.LittleEndian.Uint64(b[:])>>11) / (1 << 53)
 }
 
-// journal opens the journal, making it if need be, for a verb that carries something
-// out: that does not end because nobody reads what it says.
+// openJournalForWrite opens the journal for a command that makes changes, and creates the journal if
+// necessary. Such a command must not end because the reader of its output has ended.
 func (p *program) journal() (*journal.Journal, error) {
 	if p.env.Outlive != nil {
 		p.env.Outlive()
@@ -85,7 +86,8 @@ func (p *program) openJournal() (*journal.Journal, error) {
 	return p.env.OpenJournal(p.statePath(), c)
 }
 
-// journalIfAny is nil if there is none: who only looks makes no file.
+// findJournal opens the journal, or returns nil if it does not exist. Commands that only read do
+// not create the file.
 func (p *program) journalIfAny() (*journal.Journal, error) {
 	if path := p.statePath(); path != journal.Memory {
 		abs, err := filepath.Abs(path)
@@ -99,7 +101,7 @@ func (p *program) journalIfAny() (*journal.Journal, error) {
 	return p.openJournal()
 }
 
-// engine runs deployments of the account on the journal.
+// newEngine returns an engine that runs deployments of the account with the journal.
 func (p *program) engine(a *account.Account, c clock.Clock, j *journal.Journal) *engine.Engine {
 	return &engine.Engine{Journal: j, Account: a, Clock: c, Owner: p.owner(), Alive: p.ownerAlive,
 		NewID: func() string {
@@ -108,11 +110,11 @@ func (p *program) engine(a *account.Account, c clock.Clock, j *journal.Journal) 
 		}}
 }
 
-// owner names this process in leases.
+// ownerName returns the name of this process in leases.
 func (p *program) owner() string { return fmt.Sprintf("%s/%d", p.env.Host, p.env.PID) }
 
-// ownerAlive reports whether the process of a lease still runs. One of another
-// machine cannot be asked: it does until its lease runs out.
+// isOwnerAlive reports whether the process of a lease still runs. A process of another machine
+// cannot be checked; it counts as running until its lease expires.
 func (p *program) ownerAlive(owner string) bool {
 	host, text, ok := strings.Cut(owner, "/")
 	pid, err := strconv.Atoi(text)
@@ -122,8 +124,8 @@ func (p *program) ownerAlive(owner string) bool {
 	return p.env.Alive(pid)
 }
 
-// application reads the application at a path. Its files are named as seen from
-// the working directory, if they lie under it.
+// loadApplication reads the application at a path. The names of its files are relative to the
+// working directory, if the files are below it.
 func (p *program) application(path string) (*appfile.Application, error) {
 	at, err := p.place(path)
 	if err != nil {
@@ -135,12 +137,13 @@ func (p *program) application(path string) (*appfile.Application, error) {
 	return outside(at.folder)(appfile.Load(at.files, at.name, p.lookup))
 }
 
-// place is where an application is read from: its own folder, and nothing outside.
+// appLocation is the folder that an application is read from. Files outside this folder cannot be
+// read.
 type place struct {
 	files  fs.FS
 	name   string // of the application file or the folder, in files
-	local  bool   // the folder lies under the working directory, and files are named from there
-	folder string // as the person named it
+	local  bool   // the folder is below the working directory, and file names are relative to that
+	folder string // as given on the command line
 }
 
 func (p *program) place(path string) (place, error) {
@@ -164,8 +167,8 @@ func (p *program) place(path string) (place, error) {
 	return at, nil
 }
 
-// outside names the files of an application that is not under the working folder as
-// the person did: by the folder that was given.
+// nameOutsideFiles returns a function that puts the given folder in front of file names. It is used
+// for an application that is not below the working directory.
 func outside(folder string) func(*appfile.Application, error) (*appfile.Application, error) {
 	named := func(file string) string { return filepath.ToSlash(filepath.Join(folder, file)) }
 	return func(app *appfile.Application, err error) (*appfile.Application, error) {

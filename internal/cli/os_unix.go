@@ -10,20 +10,20 @@ import (
 	"syscall"
 )
 
-// alive reports whether a process of this machine runs. One that belongs to
-// somebody else does; one that is dead and that nobody has collected does not.
+// isProcessAlive reports whether a process of this machine runs. A process of another user counts
+// as running. A zombie process does not.
 func alive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return (err == nil || errors.Is(err, syscall.EPERM)) && !defunct(pid)
 }
 
-// defunct reads the state that Linux tells after the name in parentheses;
-// elsewhere there is no such file.
+// isDefunct reports whether a process is a zombie. It reads the state after the name in parentheses
+// in /proc/<pid>/stat, which exists on Linux only.
 func defunct(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	i := bytes.LastIndexByte(stat, ')')
 	return err == nil && i >= 0 && i+2 < len(stat) && (stat[i+2] == 'Z' || stat[i+2] == 'X')
 }
 
-// obeys reports whether the terminal understands colours and cursor moves.
+// supportsANSI reports whether the terminal supports colors and cursor moves.
 func obeys(*os.File) bool { return os.Getenv("TERM") != "dumb" }

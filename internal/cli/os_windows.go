@@ -12,8 +12,8 @@ import (
 // GetExitCodeProcess).
 const stillActive = 259
 
-// alive reports whether a process of this machine runs. One that may not be
-// looked at does.
+// isProcessAlive reports whether a process of this machine runs. A process that this user may not
+// open counts as running.
 func alive(pid int) bool {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if err != nil {
@@ -24,8 +24,8 @@ func alive(pid int) bool {
 	return windows.GetExitCodeProcess(h, &code) != nil || code == stillActive
 }
 
-// obeys reports whether the terminal understands colours and cursor moves, and
-// asks older consoles to.
+// supportsANSI reports whether the terminal supports colors and cursor moves. On older consoles it
+// switches this support on.
 func obeys(f *os.File) bool {
 	h := windows.Handle(f.Fd())
 	var mode uint32

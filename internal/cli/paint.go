@@ -8,13 +8,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
-// paint colours text, or leaves it as it is.
+// paint colors text, or returns it unchanged.
 type paint struct {
 	on  bool
-	own printable.Mark // of each code
+	own printable.Mark // precedes each code
 }
 
-// painter colours only what goes to a terminal, and never with NO_COLOR set.
+// newPaint returns a paint that colors text for a terminal only, and never if NO_COLOR is set.
 func painter(env Env, w io.Writer) paint {
 	return paint{env.IsTerminal(w) && env.Getenv("NO_COLOR") == "", env.own}
 }
@@ -32,7 +32,7 @@ func (p paint) bad(s string) string  { return p.with("31", s) }
 func (p paint) good(s string) string { return p.with("32", s) }
 func (p paint) warn(s string) string { return p.with("33", s) }
 
-// erase is what takes rows off the screen.
+// eraseRows returns the codes that erase the last rows from the screen.
 func (p paint) erase(rows int) string {
 	if rows == 0 {
 		return ""
@@ -40,8 +40,8 @@ func (p paint) erase(rows int) string {
 	return p.own.Code(fmt.Sprintf("[%dA", rows)) + p.own.Raw("\r") + p.own.Code("[J")
 }
 
-// clip cuts a line that the terminal would break, and marks the cut: the redraw counts
-// lines. Colours take no room.
+// clipLine cuts a line that the terminal would wrap, and ends it with an ellipsis. The redraw counts
+// lines, so that no line may wrap. Color codes do not count as width.
 func (p paint) clip(s string, width int) string {
 	if s = p.own.Line(s); width <= 0 {
 		return s
@@ -68,7 +68,7 @@ func (p paint) clip(s string, width int) string {
 	return s[:at] + "…"
 }
 
-// pad fills s with blanks up to a width; the paint comes after it.
+// padRight fills s with spaces up to a width. Color the result, not s: codes count as width here.
 func pad(s string, width int) string {
 	if n := width - len([]rune(s)); n > 0 {
 		return s + strings.Repeat(" ", n)

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// planOf reads the plan of a deployment.
+// readPlan returns the plan of a deployment.
 func planOf(d journal.Deployment) (*plan.Plan, error) {
 	p := &plan.Plan{}
 	if err := json.Unmarshal(d.Plan, p); err != nil {
@@ -23,11 +23,12 @@ func planOf(d journal.Deployment) (*plan.Plan, error) {
 	return p, nil
 }
 
-// isID tells a deployment's ID from a folder.
+// isDeploymentID reports whether s is a deployment's ID and not a folder.
 func isID(s string) bool { return strings.HasPrefix(s, plan.IDPrefix) }
 
-// pick finds the deployment that a verb is about: the one named; else the newest
-// of the application here; else the only one that has not ended.
+// findDeployment finds the deployment of a command. It returns the named one. Without a name it
+// returns the newest of the application at path, or without an application file the only one that
+// has not ended.
 func (p *program) pick(ctx context.Context, j *journal.Journal, verb, path string, given bool) (journal.Deployment, error) {
 	if given && isID(path) {
 		return p.named(ctx, j, path)
@@ -49,7 +50,7 @@ func (p *program) pick(ctx context.Context, j *journal.Journal, verb, path strin
 	return journal.Deployment{}, p.which(verb, "here is no application file, and "+underWay(len(open)), open)
 }
 
-// absent reports whether there is no application file at all.
+// isNoApplication reports whether err means that no application file exists.
 func absent(err error) bool {
 	var problem *sluice.Error
 	return errors.As(err, &problem) && problem.Op == "read the application" || errors.Is(err, fs.ErrNotExist)
@@ -64,11 +65,11 @@ func (p *program) named(ctx context.Context, j *journal.Journal, id string) (jou
 	return d, err
 }
 
-// errNone: the journal knows no deployment of a service.
+// errNoDeployment means that the journal has no deployment of a service.
 var errNone = errors.New("no deployment of it")
 
-// ofService is the newest deployment of a service. The same name in another
-// account or Region is another service.
+// newestOfService returns the newest deployment of a service. It returns an error if the journal has
+// the same name in several accounts or Regions, because these are different services.
 func (p *program) ofService(ctx context.Context, j *journal.Journal, verb string, f journal.Filter) (journal.Deployment, error) {
 	if p.flags.region != "" {
 		f.Region = p.flags.region
@@ -96,7 +97,7 @@ func clusterOf(app *appfile.Application) string {
 	return sluice.ARNName(app.Cluster)
 }
 
-// which lists the deployments that could be meant.
+// ambiguousError returns an error that lists the possible deployments.
 func (p *program) which(verb, why string, all []journal.Deployment) error {
 	var b strings.Builder
 	b.WriteString(why)
@@ -110,7 +111,7 @@ func (p *program) which(verb, why string, all []journal.Deployment) error {
 	return &sluice.Error{Op: "find the deployment", Kind: sluice.NotFound, Err: errors.New(b.String()), Next: next}
 }
 
-// underWay says how many deployments have not ended.
+// underwayText describes how many deployments have not ended.
 func underWay(n int) string {
 	switch n {
 	case 0:

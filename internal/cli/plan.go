@@ -54,11 +54,11 @@ iam:PassRole, and every read, each on its resources. With --check it asks IAM
 	return c
 }
 
-// planShows is what `sluice plan` shows of a plan, and how it exits.
+// planOutput are the flags of `sluice plan` for its output and its exit code.
 type planShows struct {
 	detailed bool // exit code 2 if there are changes
-	iam      bool // the policy, and not the plan
-	check    bool // what of the policy the caller may not do
+	iam      bool // print the policy instead of the plan
+	check    bool // print which permissions of the policy the caller lacks
 }
 
 func planFlags(c *cobra.Command, o *plan.Options) {
@@ -69,7 +69,7 @@ func planFlags(c *cobra.Command, o *plan.Options) {
 	scalingFlags(c, &o.Scaling)
 }
 
-// countFlag is a number of tasks that may be left out.
+// countFlag is an optional flag with a number of tasks.
 type countFlag struct{ n **int }
 
 func (f countFlag) String() string {
@@ -113,7 +113,7 @@ func (p *program) runPlan(ctx context.Context, path string, o plan.Options, show
 	return err
 }
 
-// showPlan writes a plan with its forecast, if there is one, and nothing else.
+// showPlan prints a plan and, if f is not nil, its forecast. It makes no changes.
 func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *plan.Forecast) error {
 	if err := p.warnOpen(ctx, pl); err != nil {
 		return err
@@ -128,8 +128,8 @@ func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *plan.Forecast)
 	return v.forecast(p.env.Out, pl, *f)
 }
 
-// forecastOf says how long a plan will take that changes something. What cannot be
-// read of the service is told, and the usual taken.
+// forecastPlan returns how long a plan will take, or nil if the plan changes nothing. If the state of
+// the service cannot be read, it assumes usual values and says so.
 func forecastOf(ctx context.Context, pre *prepared) *plan.Forecast {
 	if !pre.plan.HasChanges() || pre.plan.Standalone {
 		return nil
@@ -142,7 +142,7 @@ func forecastOf(ctx context.Context, pre *prepared) *plan.Forecast {
 	return &f
 }
 
-// warnOpen adds the unfinished deployments that only the journal knows.
+// warnOfOpen adds a warning for each unfinished deployment of the journal.
 func (p *program) warnOpen(ctx context.Context, pl *plan.Plan) error {
 	j, err := p.journalIfAny()
 	if err != nil || j == nil {
@@ -156,8 +156,8 @@ func (p *program) warnOpen(ctx context.Context, pl *plan.Plan) error {
 	return err
 }
 
-// planJSON is a plan without the definitions: their environments can hold what
-// nobody should read in a log.
+// planJSON is a plan without the definitions in JSON. The environments of definitions can contain
+// secrets, which must not appear in a log.
 type planJSON struct {
 	*plan.Plan
 	Task       json.RawMessage `json:"taskDefinition,omitempty"`
@@ -165,8 +165,8 @@ type planJSON struct {
 	Forecast   *plan.Forecast  `json:"forecast,omitempty"`
 }
 
-// shown is a plan that may be printed: of what its tasks are run with, the values
-// of environments are left out too.
+// newPlanJSON returns a plan that may be printed. It also leaves out the environment values of the
+// tasks that the plan runs.
 func shown(pl *plan.Plan, f *plan.Forecast) planJSON {
 	kept := pl.Kept()
 	for i := range kept.Stages {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
-// planView writes a plan for people.
+// planView writes a plan as text.
 type planView struct{ paint }
 
 func (v planView) write(w io.Writer, p *plan.Plan) error {
@@ -29,7 +29,7 @@ func (v planView) write(w io.Writer, p *plan.Plan) error {
 	return err
 }
 
-// revisions is "web:1 -> web:2", as far as they are known.
+// planRevisions returns "web:1 -> web:2", or a text for a revision that does not exist yet.
 func revisions(p *plan.Plan) string {
 	to := p.To
 	if !strings.Contains(to, ":") {
@@ -78,7 +78,7 @@ func (v planView) stages(b *bytes.Buffer, p *plan.Plan) {
 	}
 	v.writes(b, "   at the end", p.Finish)
 	if p.Standalone {
-		return // what a task did is not taken back
+		return // the effects of a task cannot be rolled back
 	}
 	head := "\nIf a stage fails"
 	if !p.AutoRollback {
@@ -133,7 +133,7 @@ func (v planView) list(b *bytes.Buffer, title string, items []string, color func
 	}
 }
 
-// stageWords is what a stage does, short.
+// stageText describes a stage in a few words.
 func stageWords(p *plan.Plan, s plan.Stage) string {
 	switch s.Name {
 	case appfile.StageAdopt:
@@ -191,7 +191,7 @@ func stageWords(p *plan.Plan, s plan.Stage) string {
 	return ""
 }
 
-// rollWords is what the one stage of a service does that ECS itself rolls.
+// rollText describes the single stage of a service that ECS itself rolls.
 func rollWords(p *plan.Plan, s plan.Stage) string {
 	switch {
 	case s.Stop != "":

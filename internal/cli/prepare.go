@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// prepared is a plan with what it was made from.
+// preparedPlan is a plan and the inputs that it was made from.
 type prepared struct {
 	app     *appfile.Application
 	account *account.Account
@@ -21,13 +21,13 @@ type prepared struct {
 	live    plan.Live
 	options plan.Options
 	plan    *plan.Plan
-	back    *plan.Return // of a return by ECS's history: that is planned, and no files
+	back    *plan.Return // of a rollback by ECS's history; replaces the files
 	of      journal.Filter
 	to      string
-	left    func(context.Context, plan.Live) (plan.Claim, error) // see leftBy
+	left    func(context.Context, plan.Live) (plan.Claim, error) // see findLostClaim
 }
 
-// survey reads AWS, and plans.
+// readAndPlan reads the state from AWS and makes the plan.
 func (p *prepared) survey(ctx context.Context) (err error) {
 	if p.back != nil {
 		live, back, err := stage.SurveyBack(ctx, p.account, p.clock, p.of.Cluster, p.of.Service, p.to)
@@ -47,7 +47,7 @@ func (p *prepared) survey(ctx context.Context) (err error) {
 	return p.remake()
 }
 
-// remake plans again by the options.
+// planAgain makes the plan again, with the current options and without a read of AWS.
 func (p *prepared) remake() (err error) {
 	if p.back != nil {
 		if p.plan, err = plan.MakeBack(p.of.Cluster, p.live, *p.back); err == nil {
@@ -59,8 +59,8 @@ func (p *prepared) remake() (err error) {
 	return err
 }
 
-// judge asks for the verdict on what runs, where the files ask for the revision that
-// is PRIMARY already, and plans a new deployment if AWS has given that revision up.
+// judgeCurrent gets the verdict on the running revision, if the files describe the revision that is
+// PRIMARY already. If AWS has stopped to deploy that revision, it plans a new deployment.
 func (p *prepared) judge(ctx context.Context) error {
 	now, err := stage.Judge(ctx, p.account, p.clock, p.plan, p.live)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *prepared) judge(ctx context.Context) error {
 
 func (p *prepared) service() string { return p.plan.Cluster + "/" + p.plan.Service }
 
-// prepare reads the files and AWS, and plans. It writes nothing.
+// preparePlan reads the files and AWS and makes the plan. It makes no changes.
 func (p *program) prepare(ctx context.Context, path string, o plan.Options) (*prepared, error) {
 	if err := checkBounds(o.Scaling); err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func (p *program) prepare(ctx context.Context, path string, o plan.Options) (*pr
 	return out, out.survey(ctx)
 }
 
-// leftBy is the deployment of this journal that made the PRIMARY task set, with what
-// served before it: an aborted one may have left that, and its claim is gone.
+// findLostClaim returns the deployment of this journal that created the PRIMARY task set, and the
+// revision that served before. An aborted deployment may have left such a set without its claim.
 func (p *program) leftBy(ctx context.Context, live plan.Live) (plan.Claim, error) {
 	made := live.PrimaryMadeBy()
 	if made == "" {
@@ -117,7 +117,7 @@ func (p *program) leftBy(ctx context.Context, live plan.Live) (plan.Claim, error
 	return plan.Claim{Deployment: made, Former: former}, nil
 }
 
-// openOnes are the deployments of the plan's service that have not ended.
+// listOpenDeployments returns the deployments of the plan's service that have not ended.
 func openOnes(ctx context.Context, j *journal.Journal, pl *plan.Plan) ([]journal.Deployment, error) {
 	if j == nil {
 		return nil, nil

@@ -20,7 +20,7 @@ import (
 	rehearsals "github.com/sluice-ecs/sluice/internal/rehearse"
 )
 
-// rehearsing is one run of the verb.
+// rehearsalRun is one run of sluice rehearse.
 type rehearsing struct {
 	*program
 	fromLive bool
@@ -97,7 +97,7 @@ func (r *rehearsing) run(ctx context.Context, path string) error {
 	return nil
 }
 
-// scenarios are those asked for.
+// selectScenarios returns the scenarios that the flags select.
 func (r *rehearsing) scenarios() ([]rehearsals.Scenario, error) {
 	wrong := func(err error) error {
 		return &sluice.Error{Op: "sluice rehearse", Err: err, Next: "sluice rehearse --help"}
@@ -127,8 +127,8 @@ func (r *rehearsing) scenarios() ([]rehearsals.Scenario, error) {
 	return chosen, nil
 }
 
-// happening are the scenarios that can happen to the application. One that was asked
-// for by name and cannot is an error.
+// possibleScenarios returns the scenarios that can happen to the application. It returns an error if
+// a scenario selected by name cannot happen.
 func (r *rehearsing) happening(all []rehearsals.Scenario, app *appfile.Application, base rehearsals.Case) (some []rehearsals.Scenario, err error) {
 	for _, s := range all {
 		switch {
@@ -142,14 +142,14 @@ func (r *rehearsing) happening(all []rehearsals.Scenario, app *appfile.Applicati
 	return some, nil
 }
 
-// base is the case that every scenario changes: the files in their world.
+// baseCase returns the case that every scenario changes: the files and their simulated world.
 func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *appfile.Application, error) {
 	app, err := r.application(path)
 	if err != nil {
 		return rehearsals.Case{}, nil, err
 	}
 	if app.Service == nil {
-		_, err := rehearsals.FromFiles(app) // it says why that cannot be rehearsed
+		_, err := rehearsals.FromFiles(app) // the error says why the task cannot be rehearsed
 		return rehearsals.Case{}, nil, err
 	}
 	c := rehearsals.Case{Lookup: r.lookup}
@@ -170,7 +170,7 @@ func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *a
 	return c, app, err
 }
 
-// all plays every scenario with every seed, on all processors.
+// runScenarios runs every scenario with every seed, on all processors.
 func (r *rehearsing) all(base rehearsals.Case, scenarios []rehearsals.Scenario, stages int) []rehearsals.Row {
 	rows := make([]rehearsals.Row, len(scenarios))
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -193,7 +193,7 @@ func (r *rehearsing) all(base rehearsals.Case, scenarios []rehearsals.Scenario, 
 	return rows
 }
 
-// shape says in a line what the world is like.
+// shapeText describes the simulated world in one line.
 func (r *rehearsing) shape(w rehearsals.World) string {
 	from := "as the files say, else with AWS's defaults"
 	if r.fromLive {
@@ -219,7 +219,7 @@ func (r *rehearsing) shape(w rehearsals.World) string {
 	return s + "; " + from
 }
 
-// requests says what the callers do, on each path.
+// requestsText describes the requests of the simulated callers.
 func requests(w rehearsals.World) string {
 	s := fmt.Sprintf("%d requests/s", cmp.Or(w.Rate, rehearsals.Rate))
 	if w.Lasts > 0 {
@@ -231,7 +231,7 @@ func requests(w rehearsals.World) string {
 	return s
 }
 
-// rehearsalReport is what the verb prints.
+// rehearsalReport is the output of sluice rehearse.
 type rehearsalReport struct {
 	Service string           `json:"service"`
 	Shape   string           `json:"shape"`

@@ -12,7 +12,7 @@ import (
 
 var rehearsalHead = []string{"scenario", "ends", "requests", "failed", "worst share", "to safety", "took"}
 
-// rehearsalCells are a row of the table.
+// rehearsalCells returns a row of the table.
 func rehearsalCells(r rehearsals.Row) []string {
 	return []string{r.Scenario, rehearsalEnd(r), fmt.Sprintf("%.0f", r.Requests), fmt.Sprintf("%.0f", r.Failed), fmt.Sprintf("%.0f%%", 100*r.WorstShare),
 		shortly(r.TimeToSafety), shortly(r.Took)}
@@ -63,7 +63,7 @@ func (r rehearsalReport) text(p paint) string {
 	return b.String()
 }
 
-// notes tells what was wrong, and what could be better.
+// writeNotes writes the broken promises and the suggestions.
 func (r rehearsalReport) notes(b *strings.Builder, line func(name, s string)) {
 	told := false
 	for _, row := range r.Rows {

@@ -33,7 +33,7 @@ claim on the service, if that stayed. `+idHelp,
 	return c
 }
 
-// idHelp says how a deployment is found.
+// idHelp describes how a command finds its deployment.
 const idHelp = `Without an ID it is the newest deployment of the
 application here, or else the only one that has not ended.`
 
@@ -70,7 +70,7 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 	return p.lead(ctx, e, t, o, sluice.Succeeded)
 }
 
-// resumeEnded gives the claim back that a deployment left. Nothing else of it goes on.
+// resumeEnded releases the claim of an ended deployment, if it still exists. It does nothing else.
 func (p *program) resumeEnded(ctx context.Context, t *taken) error {
 	d := t.deployment
 	released, err := p.engine(t.account, t.clock, t.journal).ReleaseLeft(ctx, d.ID)
@@ -84,8 +84,8 @@ func (p *program) resumeEnded(ctx context.Context, t *taken) error {
 	return code(d.Outcome.ExitCode())
 }
 
-// supply gives the engine the values of environments, which the journal does not
-// keep. Whether they are needed, and what to do without them, the engine says.
+// restoreSecrets gives the engine the values of environments, which the journal does not contain.
+// The engine returns the error if it needs them and the files cannot be read.
 func (p *program) supply(ctx context.Context, e *engine.Engine, t *taken, files string) error {
 	if !t.plan.Lacks() {
 		return nil
@@ -98,7 +98,7 @@ func (p *program) supply(ctx context.Context, e *engine.Engine, t *taken, files 
 	return err
 }
 
-// who asks: the name given, or the user of this machine.
+// actorName returns the given name, or user@host if it is empty.
 func (p *program) who(by string) string {
 	if by != "" {
 		return by

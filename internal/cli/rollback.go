@@ -15,10 +15,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// rollbackOptions say what is rolled back, and to what.
+// rollbackOptions are the flags of sluice rollback.
 type rollbackOptions struct {
 	cluster, service string
-	to               string // family:revision; empty: what was
+	to               string // family:revision; empty: the state before the deployment
 	dry, noWait      bool
 	adopt            bool // without the journal
 }
@@ -101,8 +101,8 @@ func (p *program) runRollback(ctx context.Context, path string, given bool, o ro
 	return p.rollByHistory(ctx, j, of, region, o)
 }
 
-// whose is the service that is meant; its name is empty if only the journal can
-// tell.
+// targetService returns the service to roll back. Its name is empty if only the journal identifies
+// the service.
 func (p *program) whose(path string, given bool, o rollbackOptions) (of journal.Filter, region string, err error) {
 	if o.service != "" {
 		cluster := "default"
@@ -131,8 +131,8 @@ func (p *program) lastOf(ctx context.Context, j *journal.Journal, path string, g
 	return p.pick(ctx, j, "rollback", path, given)
 }
 
-// rollOursBack rolls a deployment of the journal back, unless somebody else
-// deployed the service since.
+// rollBackRecorded rolls a deployment of the journal back. If another process or person has deployed
+// the service since, it rolls back by the history of AWS instead.
 func (p *program) rollOursBack(ctx context.Context, t *taken, of journal.Filter, o rollbackOptions) error {
 	if err := p.enter(ctx, t); err != nil {
 		return err
@@ -163,7 +163,8 @@ func (p *program) rollOursBack(ctx context.Context, t *taken, of journal.Filter,
 	return p.orderBack(ctx, t, o.noWait)
 }
 
-// orderBack asks for the rollback and carries it out, or watches who does.
+// requestRollback saves the command to roll back. It then runs the rollback here, or follows the
+// process that runs it.
 func (p *program) orderBack(ctx context.Context, t *taken, noWait bool) error {
 	runs, err := p.runner(ctx, t)
 	if err != nil {
@@ -183,9 +184,9 @@ func (p *program) orderBack(ctx context.Context, t *taken, noWait bool) error {
 	return p.lead(ctx, e, t, engine.Options{}, sluice.RolledBack)
 }
 
-// overtaken reports whether a service of ECS's or CodeDeploy's that our last deployment left has
-// another revision by now: somebody else deployed it, and what was before ours is
-// not what was before theirs.
+// isOvertaken reports whether another process or person has deployed the service since the last
+// deployment of this journal ended. It is for services that ECS or CodeDeploy deploys. The state
+// before the deployment of the journal is then not the state before the newest deployment.
 func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
 	d := t.deployment
 	if d.State != journal.Ended || !t.plan.Rolls() && !t.plan.ByCodeDeploy() {
@@ -211,8 +212,8 @@ func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
 	return live.Serving() != left, nil
 }
 
-// adopted reports whether all that our last deployment did was to take over a service that
-// AWS deploys: what was before that only AWS's history knows.
+// onlyAdopted reports whether the last deployment only removed leftovers from a service that AWS
+// deploys. Only the history of AWS then contains the revision that served before.
 func adopted(t *taken) bool {
 	if !t.plan.Rolls() && !t.plan.ByCodeDeploy() || t.plan.Beside() {
 		return false
@@ -220,8 +221,8 @@ func adopted(t *taken) bool {
 	return t.deployment.State == journal.Ended && len(t.plan.Stages) == 1 && t.plan.Stages[0].Name == appfile.StageAdopt
 }
 
-// adoptOnly clears away what a deployment left whose journal is lost, and deploys
-// nothing.
+// adoptLeftovers removes the leftovers of a deployment whose journal is lost. It deploys no
+// revision.
 func (p *program) adoptOnly(ctx context.Context, j *journal.Journal, path string, o rollbackOptions) error {
 	pre, err := p.prepare(ctx, path, plan.Options{Adopt: true, Only: true})
 	if err != nil {
@@ -239,7 +240,7 @@ func (p *program) adoptOnly(ctx context.Context, j *journal.Journal, path string
 	return p.carryOut(ctx, j, pre, engine.Options{})
 }
 
-// rollByHistory returns a rolling service to what ECS's history tells, as a
+// rollBackByHistory returns a rolling service to the previous revision in ECS's history, as a
 // deployment of its own.
 func (p *program) rollByHistory(ctx context.Context, j *journal.Journal, of journal.Filter, region string, o rollbackOptions) error {
 	pre, nothing, err := p.prepareBack(ctx, of, region, o.to)
@@ -272,7 +273,7 @@ func (p *program) prepareBack(ctx context.Context, of journal.Filter, region, to
 	return pre, pre.back.Nothing, err
 }
 
-// newest refuses to roll back under a later deployment of the same service.
+// refuseOlder returns an error if the journal has a newer deployment of the same service.
 func (p *program) newest(ctx context.Context, t *taken) error {
 	d := t.deployment
 	last, err := t.journal.Latest(ctx, d.Account, d.Region, d.Cluster, d.Service)

@@ -78,8 +78,8 @@ func (p *program) runRun(ctx context.Context, path string, o runFlags, noWait, d
 	return p.carryOut(ctx, j, pre, engine.Options{NoWait: noWait})
 }
 
-// freeToRun refuses a second run beside one of this journal whose end is not known:
-// nobody is to run a migration twice because the first run's terminal is gone.
+// refuseSecondRun returns an error if this journal has a run of the same tasks that has not ended. It
+// prevents a second start of a migration after the terminal of the first run was closed.
 func (p *program) freeToRun(ctx context.Context, j *journal.Journal, pre *prepared) error {
 	open, err := openOnes(ctx, j, pre.plan)
 	if err != nil || len(open) == 0 {
@@ -91,7 +91,7 @@ func (p *program) freeToRun(ctx context.Context, j *journal.Journal, pre *prepar
 		Next: "end it first: sluice resume " + id + " waits for its end, sluice abort " + id + " leaves its tasks to ECS"}
 }
 
-// prepareRun reads the files and AWS, and plans. It writes nothing.
+// prepareRun reads the files and AWS and plans the run. It makes no changes.
 func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*prepared, error) {
 	app, err := p.application(path)
 	if err != nil {
@@ -112,8 +112,8 @@ func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*pre
 	return out, err
 }
 
-// nameOf is what the deployments of an application are found by: its service, or
-// the group of its tasks.
+// serviceOrGroup returns the name under which the journal has the deployments of an application. It
+// is that of the service, or of the task group if there is no service.
 func nameOf(app *appfile.Application) string {
 	if app.Service != nil {
 		return *app.Service.Input.ServiceName
@@ -121,10 +121,10 @@ func nameOf(app *appfile.Application) string {
 	return plan.GroupOf(app)
 }
 
-// isRun tells a run of tasks from a deployment of a service.
+// isTaskRun reports whether the name is that of a task group and not of a service.
 func isRun(service string) bool { return strings.HasPrefix(service, plan.GroupPrefix) }
 
-// runWords is what a stage runs.
+// taskRunText describes the tasks that a stage runs.
 func runWords(p *plan.Plan, t *plan.Task) string {
 	of := p.To
 	if t.Own() {
@@ -143,7 +143,7 @@ func runWords(p *plan.Plan, t *plan.Task) string {
 	return text
 }
 
-// ranWords is how the tasks of a run ended, for the last line.
+// endedTasksText describes how the tasks of a run ended. It is part of the last line.
 func ranWords(events []sluice.Envelope) string {
 	revision, words := "", map[string]int{}
 	var order []string

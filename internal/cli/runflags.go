@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// runFlags are how a person wants tasks to be run.
+// runFlags are the flags of sluice run.
 type runFlags struct {
 	count           *int
 	words           []string // after --
@@ -38,7 +38,7 @@ func (o *runFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&o.watch, "watch-container", "", "`name` of the container whose exit code decides (default: the first essential one)")
 }
 
-// options are the flags in RunTask's own shape.
+// runOptions converts the flags to the input of RunTask.
 func (o runFlags) options(p *program) (plan.RunOptions, error) {
 	in := &awsecs.RunTaskInput{}
 	if o.count != nil {
@@ -61,8 +61,8 @@ func wrongRun(why, next string) error {
 	return &sluice.Error{Op: "sluice run", Err: errors.New(why), Next: next}
 }
 
-// taskOverride is the JSON or file of overrides, with the commands and the
-// environment over it.
+// taskOverride returns the overrides of --overrides or its file, changed by --command and
+// --env.
 func (o runFlags) taskOverride(p *program) (*ecstypes.TaskOverride, error) {
 	out, err := o.given(p)
 	if err != nil {
@@ -87,7 +87,7 @@ func (o runFlags) taskOverride(p *program) (*ecstypes.TaskOverride, error) {
 	return out, nil
 }
 
-// given are the overrides of --overrides or --overrides-file.
+// readOverrides returns the overrides of --overrides or --overrides-file.
 func (o runFlags) given(p *program) (*ecstypes.TaskOverride, error) {
 	name, data := "--overrides", []byte(o.overrides)
 	switch {
@@ -113,7 +113,7 @@ func (p *program) absolute(path string) (string, error) {
 	return filepath.Join(wd, path), err
 }
 
-// commandOf reads "web=rake db:migrate" or `web=["rake","db:migrate"]`.
+// parseCommand parses "web=rake db:migrate" or `web=["rake","db:migrate"]`.
 func commandOf(s string) (container string, words []string, err error) {
 	container, text, ok := strings.Cut(s, "=")
 	if !ok || container == "" || strings.TrimSpace(text) == "" {

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// scalingFlags are what can be asked of auto scaling. The spelling "autoscaling"
-// is taken too.
+// registerScalingFlags adds the flags for auto scaling. It accepts the spelling "autoscaling"
+// too.
 func scalingFlags(c *cobra.Command, s *appfile.Scaling) {
 	f := c.Flags()
 	f.BoolVar(&s.Suspend, "suspend-auto-scaling", false, "suspend auto scaling while the deployment runs, and give it back as it was in the end")
@@ -31,8 +31,8 @@ func scalingFlags(c *cobra.Command, s *appfile.Scaling) {
 	})
 }
 
-// checkBounds refuses bounds that exclude each other, also of a service that nothing
-// scales yet.
+// checkBounds returns an error if the minimum is above the maximum. It checks services without auto
+// scaling too.
 func checkBounds(s appfile.Scaling) error {
 	if s.Min == nil || s.Max == nil || *s.Min <= *s.Max {
 		return nil
@@ -41,8 +41,8 @@ func checkBounds(s appfile.Scaling) error {
 		Next: "give --auto-scaling-min a number up to that of --auto-scaling-max"}
 }
 
-// leavesSuspended refuses to leave a deployment alone that would keep auto scaling
-// suspended until somebody comes back to it.
+// refuseSuspendedScaling returns an error if --no-wait would leave auto scaling suspended until a
+// later sluice resume. --leave-suspended allows that.
 func leavesSuspended(pl *plan.Plan, noWait bool) error {
 	if s := pl.Scaling; !noWait || s == nil || !s.Suspend || s.Leave {
 		return nil
@@ -52,13 +52,13 @@ func leavesSuspended(pl *plan.Plan, noWait bool) error {
 		Next: "leave --no-wait out; or give --leave-suspended and run sluice resume later, which gives it back"}
 }
 
-// treeScaling is a scalable target.
+// scalingReport is a scalable target.
 type treeScaling struct {
 	sluice.Scalable
-	Was string `json:"was,omitempty"` // what was suspended before a deployment suspended all
+	Was string `json:"was,omitempty"` // suspensions before a deployment suspended all
 }
 
-// scaling reads the scalable targets; who may not read them does without.
+// addScaling reads the scalable targets. It adds none if the role may not read them.
 func (t *tree) scaling(ctx context.Context, a *account.Account, s subject, live *ecs.Live) error {
 	all, err := autoscaling.Service{API: a.Scaling(), Cluster: s.cluster, Name: s.service}.Observe(ctx)
 	if sluice.KindOf(err) == sluice.Denied {

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-// settle ends a deployment that was left to AWS, with --no-wait, and has succeeded
-// there since: nobody needs to resume it before the next one. over is false if it
-// goes on, did not succeed, or somebody looks after it.
+// finishHandedOver ends a deployment that was handed over to AWS with --no-wait and has succeeded
+// since. No sluice resume is then needed before the next deployment. over is false if the
+// deployment still runs, did not succeed, or is run by another process.
 func (p *program) settle(ctx context.Context, j *journal.Journal, pre *prepared, d journal.Deployment) (over bool, err error) {
 	to, err := leftTo(ctx, j, d)
 	if err != nil || to == "" {
@@ -28,8 +28,8 @@ func (p *program) settle(ctx context.Context, j *journal.Journal, pre *prepared,
 	return true, pre.survey(ctx)
 }
 
-// leftTo is who a deployment was left to with --no-wait, ECS or CodeDeploy; empty if
-// it was not.
+// handedOverTo returns ECS or CodeDeploy if a deployment was handed over with --no-wait, or the
+// empty string.
 func leftTo(ctx context.Context, j *journal.Journal, d journal.Deployment) (string, error) {
 	if d.State != journal.Waiting {
 		return "", nil

@@ -26,7 +26,7 @@ type simOptions struct {
 	allowRemote bool
 }
 
-// simLog is how many entries of the world's log a sim that runs for days keeps.
+// simLogLimit is the maximum number of log entries that a sim keeps. A sim may run for days.
 const simLog = 100_000
 
 func (p *program) sim() *cobra.Command {
@@ -81,7 +81,7 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 		c = clock.Scaled(o.speed)
 	}
 	knobs := world.DefaultKnobs()
-	knobs.Throttle = true // as on AWS; a world file may turn it off
+	knobs.Throttle = true // as on AWS; a world file may switch it off
 	s, err := awssim.New(awssim.Options{Clock: c, Knobs: &knobs, Seed: o.seed, Speed: o.speed, LogLimit: simLog,
 		AllowHostImages: o.hostImages, AllowRemote: o.allowRemote})
 	if err != nil || o.world == "" {
@@ -111,7 +111,7 @@ func (p *program) readFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// tellSim prints what to export in another terminal, and what there is.
+// printSimHelp prints the variables to export in another terminal, and the addresses to call.
 func tellSim(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions) {
 	url := at.URL()
 	speed := strconv.FormatFloat(o.speed, 'g', -1, 64)
@@ -137,7 +137,7 @@ func tellSim(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions) {
 	fmt.Fprintln(w, "# Ctrl-C ends it")
 }
 
-// reachedAt is where a listener takes requests.
+// listenerAddress returns the address at which a listener accepts requests.
 func reachedAt(lb awssim.BalancerView, l awssim.ListenerView) string {
 	if l.Bound != "" {
 		return l.Bound

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim"
 )
 
-// tellNames prints how the names of Cloud Map are looked up: the name server of the
-// local AWS answers for them, as the resolver of a VPC would.
+// printNameHelp prints how to look up each Cloud Map name. The name server of the local AWS answers
+// for these names, as the resolver of a VPC does.
 func tellNames(w io.Writer, s *awssim.Sim, server string) {
 	host, port, err := net.SplitHostPort(server)
 	if err != nil {
@@ -26,13 +26,13 @@ func tellNames(w io.Writer, s *awssim.Sim, server string) {
 	}
 }
 
-// lookUp is a command that finds the instances of a service of Cloud Map.
+// lookupCommand returns a command that finds the instances of a Cloud Map service.
 func lookUp(n awssim.NameView, x awssim.RegistryView, host, port string) string {
 	if n.Kind == "HTTP" || len(x.Records) == 0 { // it has no records in DNS
 		return fmt.Sprintf("aws servicediscovery discover-instances --namespace-name %s --service-name %s", n.Name, x.Name)
 	}
 	dig := fmt.Sprintf("dig @%s -p %s %s.%s", host, port, x.Name, n.Name)
-	if _, ok := x.Records["A"]; !ok { // which dig asks for if not told
+	if _, ok := x.Records["A"]; !ok { // dig queries A by default
 		dig += " " + slices.Min(slices.Collect(maps.Keys(x.Records)))
 	}
 	return dig

@@ -41,7 +41,7 @@ runs, or until Ctrl-C if none runs. `+idHelp,
 	return c
 }
 
-// treeDeployment is the newest deployment of the service.
+// deploymentReport is the newest deployment of the service in the journal.
 type treeDeployment struct {
 	ID      string          `json:"id"`
 	State   journal.State   `json:"state"`
@@ -84,7 +84,7 @@ func (p *program) runStatus(ctx context.Context, path string, given bool, events
 	return treeView{painter(p.env, p.env.Out)}.write(p.env.Out, t)
 }
 
-// stand looks at the service of an application, or of a deployment.
+// readStatus reads the state of the service of an application or of a deployment.
 func (p *program) stand(ctx context.Context, j *journal.Journal, path string, given bool, events int) (*tree, error) {
 	if !isID(path) {
 		if t, found, err := p.standOf(ctx, j, path, given, events); found || err != nil {
@@ -112,8 +112,8 @@ func (p *program) stand(ctx context.Context, j *journal.Journal, path string, gi
 	return out, err
 }
 
-// standOf looks at the service of the application at a path; found is false if
-// there is no application file.
+// readAppStatus reads the state of the service of the application at a path. found is false if there
+// is no application file.
 func (p *program) standOf(ctx context.Context, j *journal.Journal, path string, given bool, events int) (t *tree, found bool, err error) {
 	app, err := p.application(path)
 	switch {
@@ -135,7 +135,7 @@ func (p *program) standOf(ctx context.Context, j *journal.Journal, path string, 
 	return t, true, err
 }
 
-// latest is the newest deployment of the service in this account, if any.
+// latestReport returns the newest deployment of the service in this account, or nil.
 func (p *program) latest(ctx context.Context, j *journal.Journal, a *account.Account, s subject) (*treeDeployment, error) {
 	id, err := a.ID(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (p *program) latest(ctx context.Context, j *journal.Journal, a *account.Acc
 	return p.deploymentOf(ctx, t)
 }
 
-// deploymentOf is how far a deployment is, as the journal tells.
+// reportDeployment returns the progress of a deployment, computed from the journal.
 func (p *program) deploymentOf(ctx context.Context, t *taken) (*treeDeployment, error) {
 	d := t.deployment
 	out := &treeDeployment{ID: d.ID, State: d.State, Outcome: d.Outcome, Cause: d.Cause, From: t.plan.From, To: t.plan.To}

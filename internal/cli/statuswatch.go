@@ -13,19 +13,19 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-// statusEvery is how often a status that is watched is read.
+// statusInterval is the time between two reads of a watched status.
 const statusEvery = 2 * time.Second
 
-// screenful shows a status in place on a terminal, and anew after each change
-// elsewhere.
+// statusScreen shows a status in place on a terminal. Elsewhere it prints the status again after
+// each change.
 type screenful struct {
 	program *program
 	last    string
 	drawn   int // lines on the terminal
 }
 
-// watchStatus shows the status until the deployment that runs has ended, or, if
-// none runs, until Ctrl-C.
+// watchStatus shows the status until the running deployment has ended. If none runs, it shows the
+// status until Ctrl-C.
 func (p *program) watchStatus(ctx context.Context, j *journal.Journal, path string, given bool, events int) error {
 	c, _, err := p.clock()
 	if err != nil {
@@ -56,12 +56,12 @@ func (p *program) watchStatus(ctx context.Context, j *journal.Journal, path stri
 	}
 }
 
-// passing reports whether a read may well succeed if it is repeated.
+// isTransient reports whether a repeated read may succeed.
 func passing(err error) bool {
 	return sluice.KindOf(err) == sluice.Throttled || errors.Is(err, sluice.ErrUnanswered)
 }
 
-// busy reports whether a deployment runs: ours, or one of AWS's.
+// isDeploying reports whether sluice or AWS runs a deployment of the service.
 func (t *tree) busy() bool {
 	return t.Deployment != nil && t.Deployment.Runner != "" || t.moving()
 }
@@ -93,8 +93,8 @@ func (s *screenful) show(t *tree, now time.Time) error {
 	return err
 }
 
-// redraw overwrites what it drew before. Lines that the terminal would break, and
-// more of them than it has, would leave remains.
+// redrawRows overwrites the rows of the last call. It cuts wide lines and drops surplus rows, because
+// wrapped or scrolled rows could not be erased.
 func (s *screenful) redraw(text string) error {
 	width, height := s.program.env.Size(s.program.env.Out)
 	rows := strings.Split(strings.TrimSuffix(text, "\n"), "\n")

@@ -15,17 +15,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// task is a verb on a deployment of the journal.
+// deploymentCommand is a command on a deployment of the journal.
 type task struct {
 	verb string
-	open bool // it is for deployments that have not ended
-	// several may be named, one after the other
+	open bool // the command is for deployments that have not ended
+	// takesSeveral allows several names; the command runs for each in turn.
 	several bool
 	at      where
 	noWait  bool
 }
 
-// command is the cobra command of a verb on a deployment.
+// newDeploymentCommand returns the cobra command of a deploymentCommand.
 func (p *program) command(t *task, short, long, example string, run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
 	c := &cobra.Command{Use: t.verb + " [ID | DIR | -c FILE]", Short: short, Long: long, Example: example, Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -49,7 +49,7 @@ func (p *program) command(t *task, short, long, example string, run func(c *cobr
 	return c
 }
 
-// taken is a deployment of the journal, with the account that it is in.
+// openDeployment is a deployment of the journal with its opened account.
 type taken struct {
 	journal    *journal.Journal
 	deployment journal.Deployment
@@ -58,7 +58,7 @@ type taken struct {
 	clock      clock.Clock
 }
 
-// take finds the deployment and opens its account.
+// findAndOpen finds the deployment and opens its account.
 func (p *program) take(ctx context.Context, verb, path string, given bool) (*taken, error) {
 	t := &taken{}
 	var err error
@@ -75,7 +75,8 @@ func (p *program) take(ctx context.Context, verb, path string, given bool) (*tak
 	return t, nil
 }
 
-// enter opens the account of the deployment, and no other.
+// enterAccount opens the account of the deployment. It returns an error if the credentials or the
+// Region belong to another one.
 func (p *program) enter(ctx context.Context, t *taken) error {
 	d := t.deployment
 	var err error
@@ -97,8 +98,8 @@ func (p *program) enter(ctx context.Context, t *taken) error {
 	return err
 }
 
-// lead takes the deployment as far as it goes: here, or by watching the process
-// that runs it already.
+// runOrFollow follows the process that runs the deployment already. If none does, or that process
+// stops, it runs the deployment here.
 func (p *program) lead(ctx context.Context, e *engine.Engine, t *taken, o engine.Options, want sluice.Outcome) error {
 	runs, err := p.runner(ctx, t)
 	if err != nil {
@@ -119,7 +120,7 @@ func (p *program) lead(ctx context.Context, e *engine.Engine, t *taken, o engine
 	return p.drive(ctx, e, r, t.deployment.ID, o, want)
 }
 
-// runner is the process that runs the deployment now, or "".
+// runningProcess returns the name of the process that runs the deployment now, or "".
 func (p *program) runner(ctx context.Context, t *taken) (string, error) {
 	d := t.deployment
 	owner, _, err := t.journal.Holder(ctx, engine.Resource(d.Account, d.Region, d.Cluster, d.Service))
@@ -129,7 +130,8 @@ func (p *program) runner(ctx context.Context, t *taken) (string, error) {
 	return owner, nil
 }
 
-// recall gives the renderer what happened before, and returns the last of it.
+// replayEvents gives the renderer the events of earlier runs. It returns the number of the last
+// one.
 func recall(ctx context.Context, t *taken, r renderer) (last int64, err error) {
 	events, err := t.journal.Events(ctx, t.deployment.ID, 0, 0)
 	for _, e := range events {
@@ -139,12 +141,12 @@ func recall(ctx context.Context, t *taken, r renderer) (last int64, err error) {
 	return last, err
 }
 
-// followEvery is how often the journal is read for what another process did, in
-// the machine's time.
+// followInterval is the time between two reads of the events of another process, in the machine's
+// time.
 const followEvery = 200 * time.Millisecond
 
-// follow shows a deployment that another process runs, until it ends. It is not
-// over if that process left it or died: then it is ours to take further.
+// followProcess prints the events of a deployment that another process runs. over is false if that
+// process paused or died; this process then continues the deployment.
 func (p *program) follow(ctx context.Context, t *taken, r renderer, last int64, runs string, want sluice.Outcome) (over bool, err error) {
 	release := p.hold(r, "no longer watching; "+runs+" goes on running it")
 	defer release()
@@ -164,7 +166,8 @@ func (p *program) follow(ctx context.Context, t *taken, r renderer, last int64, 
 	return true, p.conclude(ctx, t.journal, engine.Ended{Deployment: d}, nil, want)
 }
 
-// watch returns when the deployment ended, or nobody runs it any more.
+// watchUntilEnd shows the events of a deployment. It returns when the deployment has ended or no
+// process runs it.
 func (p *program) watch(ctx context.Context, t *taken, r renderer, last int64) (journal.Deployment, error) {
 	for {
 		runs, err := p.runner(ctx, t)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// treeView writes a service as it stands for people.
+// serviceView writes the state of a service as text.
 type treeView struct{ paint }
 
 func (v treeView) write(w io.Writer, t *tree) error {
@@ -101,7 +101,7 @@ func revisionsOf(from, to string) string {
 	return from + " -> " + to
 }
 
-// rules shows the weights asked by the deployment, and those of the rules now.
+// writeRules writes the requested weights of the deployment and the actual weights of the rules.
 func (v treeView) rules(b *bytes.Buffer, t *tree) {
 	if len(t.Rules) == 0 {
 		return

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// code shows deployments of CodeDeploy with their lifecycle.
+// writeCodeDeploy writes the CodeDeploy deployments with their lifecycle events.
 func (v treeView) code(b *bytes.Buffer, t *tree) {
 	for _, d := range t.Code {
 		what := "CodeDeploy deployment"

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// rolling shows the deployments of a service that ECS itself deploys.
+// writeRollouts writes the deployments of a service that ECS itself deploys.
 func (v treeView) rolling(b *bytes.Buffer, t *tree) {
 	if c := t.Current; c != nil {
 		fmt.Fprintf(b, "service deployment %s: %s\n", sluice.ARNName(c.ARN), v.bold(c.Status)+currentWords(c))
@@ -56,7 +56,7 @@ func currentWords(c *treeCurrent) string {
 	return text
 }
 
-// why shows failing causes, what the container said last, and events.
+// writeCauses writes causes of failures, the last log lines of containers, and service events.
 func (v treeView) why(b *bytes.Buffer, t *tree) {
 	for _, c := range t.Causes {
 		text := c.Text

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// treeRun is a task of a family that no service keeps.
+// taskRunReport is a task of a family that runs without a service.
 type treeRun struct {
 	ID        string            `json:"id"`
 	Status    string            `json:"status"`
@@ -22,8 +22,8 @@ type treeRun struct {
 	Ended     *sluice.TaskEnded `json:"ended,omitempty"`
 }
 
-// lookRuns reads the tasks of a family that no service keeps: those that run, and
-// those that stopped within the hour that ECS remembers.
+// readTaskRuns reads the tasks of a family that run without a service. ECS also returns tasks that
+// stopped within the last hour.
 func (t *tree) lookRuns(ctx context.Context, a *account.Account) error {
 	hand := ecs.Tasks{API: a.ECS(), Cluster: t.Cluster, Family: strings.TrimPrefix(t.Service, plan.GroupPrefix)}
 	all, err := hand.OfFamily(ctx)

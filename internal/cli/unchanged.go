@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// unchanged ends a deploy whose plan has no changes. It succeeds only if the verdict
-// of `sluice wait` is success; a deployment that still runs is followed to its own.
+// finishUnchanged ends a deploy whose plan has no changes. It succeeds only if the verdict of `sluice
+// wait` is success. It waits for the verdict on a deployment that still runs.
 func (p *program) unchanged(ctx context.Context, pre *prepared, noWait bool) error {
 	now := pre.plan.Current
 	switch {
@@ -30,7 +30,7 @@ func (p *program) unchanged(ctx context.Context, pre *prepared, noWait bool) err
 	return p.followCurrent(ctx, pre)
 }
 
-// noChanges prints that nothing is written, as text or as an event.
+// printNoChanges prints, as text or as an event, that there are no changes.
 func (p *program) noChanges(message string, with int) error {
 	if p.flags.output == jsonOut {
 		r := &jsonLines{w: p.env.Out}
@@ -41,7 +41,7 @@ func (p *program) noChanges(message string, with int) error {
 	return code(with)
 }
 
-// printNext prints what to do next, for people only.
+// printNext prints the next step in text output.
 func (p *program) printNext(next string) {
 	if next != "" && p.flags.output == text {
 		fmt.Fprintln(p.env.Err, "next: "+next)
@@ -55,8 +55,8 @@ func noChangesText(pl *plan.Plan) string {
 	return fmt.Sprintf("No changes: %s/%s runs %s, as the files ask.", pl.Cluster, pl.Service, pl.From)
 }
 
-// followCurrent waits for the verdict on what AWS does already, and exits by it, as
-// `sluice wait` does.
+// followCurrent waits for the verdict on the deployment that AWS runs already. The exit code is that
+// of `sluice wait`.
 func (p *program) followCurrent(ctx context.Context, pre *prepared) error {
 	if p.flags.output == text {
 		fmt.Fprintf(p.env.Err, "No changes: the files ask for %s; following its deployment that runs\n", pre.plan.To)
@@ -68,7 +68,7 @@ func (p *program) followCurrent(ctx context.Context, pre *prepared) error {
 	return waitCode(ctx, []waited{w})
 }
 
-// unchangedWords are what a deployment would do where nothing changes.
+// unchangedText describes what sluice deploy would do if the plan has no changes.
 func unchangedWords(p *plan.Plan) string {
 	now := p.Current
 	switch {

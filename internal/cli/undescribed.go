@@ -7,8 +7,9 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// undescribed are sentences on what gets requests, or was left by an earlier deployment,
-// and is not described by the files. While a deployment is under way its canary is.
+// undescribedTexts returns a warning for each resource that the files do not describe and that gets
+// requests or is a leftover of an earlier deployment. It returns none while a deployment runs,
+// because the canary then belongs to that deployment.
 func (t *tree) undescribed() (all []string) {
 	if t.Claim != "" || t.Deployment != nil && t.Deployment.Outcome == "" {
 		return nil

@@ -17,9 +17,9 @@ or held by another; 7 refused by AWS; 8 waiting for approval (--no-wait); 9 ende
 
 "sluice <verb> --help" says more about a verb.`
 
-// usage prints how a command is used. It is code and not one of cobra's
-// templates: with text/template in the binary the linker must keep every
-// exported method of every AWS client, some 12 MB.
+// printUsage prints the usage of a command. It does not use cobra's templates, because with
+// text/template in the binary the linker must keep every exported method of every AWS client,
+// some 12 MB.
 func usage(c *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:")

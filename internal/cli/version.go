@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build is what a binary knows of itself.
+// buildInfo describes the binary.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`

@@ -56,7 +56,7 @@ if it serves already, that is success at once.`,
 	return c
 }
 
-// check refuses what cannot be meant.
+// checkWait returns an error for flags that exclude each other or are out of range.
 func (o waitOptions) check() error {
 	wrong := func(why, next string) error {
 		return &sluice.Error{Op: "sluice wait", Err: errors.New(why), Next: next}
@@ -81,7 +81,7 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 		return err
 	}
 	if len(o.services) == 0 {
-		o.services = []string{""} // the deployment says whose it is
+		o.services = []string{""} // the deployment determines the service
 	}
 	a, c, err := p.open(ctx, "")
 	if err != nil {
@@ -93,13 +93,13 @@ func (p *program) runWait(ctx context.Context, o waitOptions) error {
 	return waitCode(ctx, results)
 }
 
-// waited is how the wait for one service ended.
+// waitOutcome is the result of the wait for one service.
 type waited struct {
 	seen watch.Seen
 	err  error
 }
 
-// waitAll waits for the services beside each other, in shared reads.
+// waitForAll waits for the services concurrently, with shared reads of AWS.
 func (p *program) waitAll(ctx context.Context, a *account.Account, c clock.Clock, o waitOptions, v *waitView) []waited {
 	w := watch.New(a, c)
 	results := make([]waited, len(o.services))
@@ -115,7 +115,7 @@ func (p *program) waitAll(ctx context.Context, a *account.Account, c clock.Clock
 	return results
 }
 
-// waitCode is the exit code of several waits: an error first, then the worst
+// waitExit returns the errors of several waits, or without errors the exit code of the worst
 // outcome.
 func waitCode(ctx context.Context, results []waited) error {
 	if ctx.Err() != nil {

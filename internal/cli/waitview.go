@@ -10,22 +10,22 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// WaitSchema names the shape of the last line of `sluice wait --output json`.
+// WaitSchema names the format of the last line of `sluice wait --output json`.
 const WaitSchema = "sluice.wait/1"
 
-// waitView tells what a wait sees, one line per change. Progress goes to stderr,
-// results to stdout; as JSON all goes to stdout.
+// waitView prints the progress of a wait, one line per change. Text output has the progress on stderr
+// and the results on stdout. JSON output has both on stdout.
 type waitView struct {
 	program *program
-	several bool // services: each line names its own
+	several bool // several services: each line names its service
 	began   time.Time
 	json    *jsonLines
 
-	mu   sync.Mutex // waits tell beside each other
+	mu   sync.Mutex // several waits report concurrently
 	told map[string]*waitTold
 }
 
-// waitTold is what of one service was told.
+// reportedState is what the view has printed about one service.
 type waitTold struct {
 	detail string
 	counts map[string]int // of causes
@@ -43,7 +43,7 @@ func (p *program) newWaitView(several bool, began time.Time) *waitView {
 	return v
 }
 
-// see tells what a look changed.
+// handleUpdate prints the changes of an update.
 func (v *waitView) see(s watch.Seen) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -58,7 +58,7 @@ func (v *waitView) see(s watch.Seen) {
 	}
 }
 
-// news are the events of a look: what was not told before.
+// newEvents returns the events of an update that were not printed before.
 func (t *waitTold) news(s watch.Seen) []sluice.Event {
 	all := t.lifecycle(s.Course)
 	for _, c := range s.Verdict.Causes {
@@ -89,7 +89,7 @@ func (t *waitTold) news(s watch.Seen) []sluice.Event {
 	return all
 }
 
-// lifecycle are the parts of a CodeDeploy deployment that began or ended.
+// lifecycleEvents returns the lifecycle events of a CodeDeploy deployment that began or ended.
 func (t *waitTold) lifecycle(now *verdict.CodeTarget) (all []sluice.Event) {
 	if now == nil {
 		return nil
@@ -127,7 +127,7 @@ func (v *waitView) event(s watch.Seen, t *waitTold, e sluice.Event) {
 	fmt.Fprintf(v.program.env.Err, "%s %s%s\n", v.program.paint.dim(elapsed(s.At.Sub(v.began))), who, colored(v.program.paint, l))
 }
 
-// waitWords are the words of one event; none for the end, which is the result.
+// waitLine returns one event as text. The end has none, because printResults prints the result.
 func waitWords(e sluice.Event) line {
 	switch e := e.(type) {
 	case sluice.Waiting:
@@ -148,7 +148,7 @@ func waitWords(e sluice.Event) line {
 	return line{}
 }
 
-// lifecycleWords are "AfterInstall: Failed: why".
+// lifecycleLine returns, for example, "AfterInstall: Failed: cause".
 func lifecycleWords(e sluice.LifecycleChanged) line {
 	l := line{faint, e.Name + ": " + e.Status}
 	if e.Message != "" {
@@ -160,7 +160,7 @@ func lifecycleWords(e sluice.LifecycleChanged) line {
 	return l
 }
 
-// waitResult is how the wait for one service ended, as JSON.
+// waitResult is the result of the wait for one service, in JSON.
 type waitResult struct {
 	Cluster    string         `json:"cluster"`
 	Service    string         `json:"service"`
@@ -199,7 +199,7 @@ func resultOf(w waited) waitResult {
 	return r
 }
 
-// close tells the results.
+// printResults prints the results of all waits.
 func (v *waitView) close(all []waited) {
 	if v.json != nil {
 		v.json.head()

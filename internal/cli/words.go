@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// level is how much a line matters.
+// level is the importance of a line.
 type level int
 
 const (
@@ -22,13 +22,13 @@ const (
 	failure
 )
 
-// line is an event in words. An event without words has none.
+// line is an event as text. The text is empty for an event that is not shown.
 type line struct {
 	level level
 	text  string
 }
 
-// say puts an event into words.
+// eventLine returns an event as text.
 func say(of sluice.Envelope) line {
 	ev := of.Open()
 	switch e := ev.(type) {
@@ -54,20 +54,20 @@ func say(of sluice.Envelope) line {
 	return sayStep(ev)
 }
 
-// sayStep puts into words what happens within a stage.
+// stepLine returns an event within a stage as text.
 func sayStep(ev sluice.Event) line {
 	switch e := ev.(type) {
 	case sluice.Waiting:
 		return line{faint, waitingWords(e)}
 	case sluice.Writing:
-		return line{} // its answer is told
+		return line{} // Wrote reports the result
 	case sluice.Wrote:
 		return wroteLine(e)
 	case sluice.Adopted:
 		return line{plain, "found " + e.Resource + ", made by an earlier attempt, and goes on with it"}
 	case sluice.CapacityChanged:
 		if e.Variant == sluice.Leaving {
-			return line{} // what is waited for is told
+			return line{} // Waiting reports the progress
 		}
 		return line{plain, string(e.Variant) + " " + e.Revision + ": " + capacityWords(e)}
 	case sluice.TrafficShifted:
@@ -194,7 +194,7 @@ func taskEndedLine(e sluice.TaskEnded) line {
 	return line{l, text}
 }
 
-// short is an ARN without what every line would repeat.
+// shortResource returns an ARN without partition, service, Region and account.
 func short(resource string) string {
 	if parts := strings.SplitN(resource, ":", 6); len(parts) == 6 && parts[0] == "arn" {
 		return parts[5]
@@ -211,7 +211,7 @@ func compact(data json.RawMessage) string {
 	return string(out)
 }
 
-// stamp is a time for people.
+// formatTime formats a time in UTC, or "-" for the zero time.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -219,5 +219,5 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// took is a duration for people: "12.3s", "2m5s".
+// formatDuration formats a duration, for example "12.3s" or "2m5s".
 func took(d time.Duration) string { return plan.Duration(d) }

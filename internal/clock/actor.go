@@ -14,30 +14,30 @@ import (
 // Panic is what [Virtual.Run] panics with when an actor panicked with an error
 // or a string.
 type Panic struct {
-	Actor int    // number of the actor in order of birth, from 1
-	Value any    // what it panicked with
-	Stack []byte // the actor's stack, as [debug.Stack] gives it
+	Actor int    // number of the actor in order of creation, from 1
+	Value any    // value of the panic
+	Stack []byte // the actor's stack, as [debug.Stack] returns it
 }
 
 func (p *Panic) Error() string {
 	return fmt.Sprintf("actor %d: %v\n\n%s", p.Actor, p.Value, p.Stack)
 }
 
-// Unwrap is the value if that is an error.
+// Unwrap returns the value if it is an error.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
 }
 
-// actor is one coroutine. [iter.Pull] does the switching: it is cheaper than a
-// pair of channels, and it carries Goexit over to whoever resumes.
+// actor is one coroutine. [iter.Pull] does the switching. It is cheaper than a pair of channels,
+// and it passes Goexit on to the caller of resume.
 type actor struct {
 	id   int
 	f    func()
 	from [8]uintptr // callers of Go
 
 	parked time.Duration // since the clock's start
-	woken  error         // what Sleep returns
+	woken  error         // returned by Sleep
 
 	resumeIt func() (struct{}, bool)
 	stop     func()
@@ -51,8 +51,8 @@ func newActor(f func()) *actor {
 	return a
 }
 
-// resume runs a until it parks or ends. The coroutine is made here, not in Go,
-// so that an actor that never runs leaves nothing behind.
+// resume runs a until it parks or ends. It creates the coroutine. If Virtual.Go created it, an
+// actor that never runs would leave a coroutine behind.
 func (a *actor) resume() (ended bool) {
 	if a.resumeIt == nil {
 		a.resumeIt, a.stop = iter.Pull(a.body)
@@ -81,32 +81,32 @@ func (a *actor) caught(r any) {
 	}
 }
 
-// surface panics in Run with what a panicked with.
+// repanic panics in Run with the value of a's panic.
 func (a *actor) surface() {
 	if a.panicked != nil {
 		panic(a.panicked)
 	}
 }
 
-// unwinding is the panic that ends a parked actor of a Run that is over.
+// unwindPanic is the panic that ends a parked actor after its Run has ended.
 type unwinding struct{}
 
-// pause gives the turn back to Run and returns at the next resume.
+// yieldTurn returns control to Run and returns at the next resume.
 func (a *actor) pause() {
 	if !a.yield(struct{}{}) {
 		panic(unwinding{})
 	}
 }
 
-// unwind ends a parked actor; what its deferred calls do wrong is not told,
-// because Run is telling something else already.
+// unwind ends a parked actor. Panics of its deferred calls are not reported, because Run already
+// reports another one.
 func (a *actor) unwind() {
 	if a.stop != nil {
 		a.stop()
 	}
 }
 
-// starter is the function outside this package that called Go.
+// starterName returns the function outside this package that called Go.
 func (a *actor) starter() string {
 	frames := runtime.CallersFrames(a.from[:])
 	for {
@@ -120,7 +120,7 @@ func (a *actor) starter() string {
 	}
 }
 
-// actors are the living ones in order of birth. v.mu is held.
+// sortedActors returns the actors that have not ended, in order of creation. v.mu is locked.
 func (v *Virtual) actors() []*actor {
 	all := make([]*actor, 0, len(v.alive))
 	for a := range v.alive {

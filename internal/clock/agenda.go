@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// entry is one thing to come: an actor to wake or a timeout to end.
+// entry is one future event: an actor to wake or a timeout to end.
 type entry struct {
 	at    time.Duration // since the clock's start
-	seq   uint64        // breaks ties, so that order never depends on chance
+	seq   uint64        // breaks ties, so that the order is always the same
 	never bool          // only ctx wakes it
 	place int           // in the heap; -1 outside
-	out   bool          // woken, ended or withdrawn
+	out   bool          // woken, ended or removed
 
 	actor *actor
 	ctx   context.Context
@@ -29,7 +29,7 @@ type agenda []*entry
 
 func (a *agenda) add(e *entry) { heap.Push(a, e) }
 
-// take removes the earliest entry; nil if there is none.
+// takeEarliest removes and returns the earliest entry; nil if there is none.
 func (a *agenda) take() *entry {
 	if len(*a) == 0 {
 		return nil
@@ -37,14 +37,14 @@ func (a *agenda) take() *entry {
 	return heap.Pop(a).(*entry)
 }
 
-// remove withdraws e if it is still to come.
+// removeEntry removes e if it is still in the heap.
 func (a *agenda) remove(e *entry) {
 	if !e.never && e.place >= 0 && e.place < len(*a) && (*a)[e.place] == e {
 		heap.Remove(a, e.place)
 	}
 }
 
-// keep drops every entry that keep refuses.
+// keepOnly removes every entry for which keep returns false.
 func (a *agenda) keep(keep func(*entry) bool) {
 	*a = slices.DeleteFunc(*a, func(e *entry) bool { return !keep(e) })
 	for i, e := range *a {
@@ -84,13 +84,13 @@ func (a *agenda) Pop() any {
 	return e
 }
 
-// watched are things in order of sequence that are looked at before every
-// choice; those that are gone are dropped on the way.
+// watchList contains items in order of sequence that are read before every choice. Items that are
+// over are removed during a read.
 type watched[T interface{ gone() bool }] []T
 
 func (w *watched[T]) add(t T) { *w = append(*w, t) }
 
-// live drops what is gone and returns the rest, valid until the next add.
+// liveItems removes the items that are over and returns the others, valid until the next addItem.
 func (w *watched[T]) live() []T {
 	kept := (*w)[:0]
 	for _, t := range *w {

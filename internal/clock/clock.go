@@ -7,37 +7,35 @@ import (
 	"time"
 )
 
-// Clock is time as sluice sees it. Everything that waits, measures or runs
-// beside something else does it through one of these.
+// Clock is time as sluice uses it. All code that waits, measures or runs concurrently does so
+// through a Clock.
 type Clock interface {
-	// Now is the clock's time.
+	// Now returns the clock's time.
 	Now() time.Time
 
-	// Sleep waits for d, or until ctx is done, whichever is first. It returns
-	// nil, or the cause of ctx ([context.Cause]); at once if ctx is done already.
-	// A d of zero or less lets others run that are due now. A d of [Forever]
-	// waits for ctx alone.
+	// Sleep waits for d, or until ctx is done, whichever is first. It returns nil, or the cause of
+	// ctx ([context.Cause]); immediately if ctx is already done. A d of zero or less lets others
+	// run that are due now. A d of [Forever] waits for ctx alone.
 	Sleep(ctx context.Context, d time.Duration) error
 
-	// WithTimeout is [context.WithTimeout] in the clock's time. The cancel
-	// function must be called.
+	// WithTimeout is [context.WithTimeout] in the clock's time. The cancel function must be called.
 	//
-	// In virtual time the returned context has no Deadline of its own: net/http
-	// and the AWS SDK would hold it against the machine's time. It still ends
-	// with [context.DeadlineExceeded] when the clock passes it.
+	// In virtual time the returned context has no Deadline of its own: net/http and the AWS SDK
+	// would compare it with the machine's time. It still ends with [context.DeadlineExceeded] when
+	// the clock passes it.
 	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 
-	// Go runs f beside the caller. In virtual time f first runs when the caller
-	// parks or ends.
+	// Go runs f concurrently with the caller. In virtual time f first runs when the caller parks or
+	// ends.
 	Go(f func())
 }
 
-// Forever is the sleep that only a context ends.
+// Forever is a sleep that only a context ends.
 const Forever time.Duration = math.MaxInt64
 
-// All runs the functions beside each other and returns when all have returned.
-// It uses nothing but c, so it works on every clock and on every wrapper of
-// one. A clock whose Sleep refuses to wait makes it return early.
+// All runs the functions concurrently and returns when all have returned. It uses only c, so it
+// works on every clock and on every wrapper of one. If a clock's Sleep returns an error, All
+// returns early.
 func All(c Clock, fs ...func()) {
 	if len(fs) == 0 {
 		return

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// answerFor is how long an answer about the time is used, in the machine's time.
+// answerLifetime is how long a response with the time is used, in the machine's time.
 const answerFor = 10 * time.Millisecond
 
-// Following is a scaled clock that is set by another one: that of a local AWS, which
-// stands still while its machine does. ask is that clock's time, false if it does not
-// answer; until it does again, time goes on by itself. Now never goes back.
+// Following is a scaled clock that another clock sets: that of a local AWS, which stops while its
+// machine is stopped. ask returns that clock's time, or false if it does not respond; then time
+// continues by itself until ask succeeds again. Now never goes back.
 //
-// A sleep takes d/speed of the machine's time, and longer as long as the other clock
-// has not passed d.
+// A sleep takes d/speed of the machine's time, and longer as long as the other clock has not passed
+// d.
 func Following(speed float64, ask func() (time.Time, bool)) Clock {
 	return &following{scaled: Scaled(speed), speed: speed, ask: ask}
 }
 
 type following struct {
-	scaled Clock // how time goes on by itself
+	scaled Clock // time while ask does not respond
 	speed  float64
 	ask    func() (time.Time, bool)
 
 	mu    sync.Mutex
-	at    time.Time // the newest answer
-	heard time.Time // when it came, by the machine's time
+	at    time.Time // the newest time
+	heard time.Time // when it was read, by the machine's time
 }
 
 func (f *following) Now() time.Time { return f.now(answerFor) }
 
-// now is the time as it was told not longer ago than that.
+// timeWithin returns a time that was read within old.
 func (f *following) now(old time.Duration) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,8 +70,8 @@ func (f *following) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// WithTimeout ends by this clock's time, not by the machine's: a program that is
-// slow because its machine is has not waited for long.
+// WithTimeout ends by this clock's time, not by the machine's: a program on a slow machine has not
+// waited for long.
 func (f *following) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	t := &timeout{parent: parent, done: make(chan struct{}), parentDone: parent.Done()}
 	t.follow()

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// WithTimeout ends the context when the clock has moved by d. See [Clock].
+// WithTimeout ends the context when the clock has advanced by d. See [Clock].
 //
-// The end of the parent is seen when the context is asked, and by everything
-// made from it not later than the moment the running actor parks, which is
-// before any other actor runs.
+// The end of the parent takes effect when the context is read. In all contexts derived from it, it
+// takes effect at the latest when the running actor parks, which is before any other actor runs.
 func (v *Virtual) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	t := &timeout{parent: parent, done: make(chan struct{}), parentDone: parent.Done()}
 	t.follow()
@@ -40,8 +39,7 @@ func (v *Virtual) await(t *timeout, d time.Duration) *entry {
 	return e
 }
 
-// withdraw takes e off the agenda, so that time never jumps to a timeout that
-// was called off.
+// removeTimeout removes e from the agenda, so that time never jumps to a cancelled timeout.
 func (v *Virtual) withdraw(e *entry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -49,10 +47,9 @@ func (v *Virtual) withdraw(e *entry) {
 	v.due.remove(e)
 }
 
-// timeout is a context that the clock ends. It stands between the parent and a
-// cancel context of the standard library, which registers with AfterFunc and so
-// ends, children included, with this one's error in the very call of end. A
-// plain WithCancel could only ever say Canceled.
+// timeout is a context that the clock ends. It is between the parent and a cancel context of the
+// standard library, which registers with AfterFunc. So that context and its children end with this
+// one's error, within the call of endWith. A plain WithCancel could only return Canceled.
 type timeout struct {
 	parent     context.Context
 	parentDone <-chan struct{}
@@ -75,8 +72,7 @@ func (t *timeout) Err() error {
 
 func (t *timeout) gone() bool { return t.Err() != nil }
 
-// AfterFunc lets the one child of t register. The context package looks for
-// this method.
+// AfterFunc registers the only child of t. The context package calls this method.
 func (t *timeout) AfterFunc(f func()) (stop func() bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +86,7 @@ func (t *timeout) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
-// end ends t and its child; the first error stays.
+// endWith ends t and its child. Later errors are ignored.
 func (t *timeout) end(err error) {
 	t.mu.Lock()
 	if t.err != nil {
@@ -107,7 +103,7 @@ func (t *timeout) end(err error) {
 	}
 }
 
-// follow ends t if its parent has ended.
+// checkParent ends t if its parent has ended.
 func (t *timeout) follow() {
 	select {
 	case <-t.parentDone:
@@ -116,7 +112,7 @@ func (t *timeout) follow() {
 	}
 }
 
-// timed is the context that callers hold.
+// timedContext is the context that callers get.
 type timed struct {
 	context.Context
 	of *timeout

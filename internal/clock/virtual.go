@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// Virtual is a clock whose time passes only when nothing can run. It implements
-// [Clock]. Make one with [NewVirtual], start the program with [Virtual.Run].
+// Virtual is a clock whose time passes only when no actor can run. It implements [Clock]. Make one
+// with [NewVirtual], start the program with [Virtual.Run].
 //
-// Now may be called from anywhere. Sleep belongs to actors: a goroutine that the
-// clock did not start must not call it. Go and WithTimeout may be called before
-// Run too; from a foreign goroutine while Run runs they are safe, but the order
-// of things is then no longer the same each time.
+// Now may be called from anywhere. Sleep belongs to actors: a goroutine that the clock did not
+// start must not call it. Go and WithTimeout may be called before Run too. While Run runs, calls
+// from other goroutines are safe, but the order of events is no longer the same each time.
 type Virtual struct {
 	start time.Time
 
-	mu      sync.Mutex // guards what follows against foreign goroutines
+	mu      sync.Mutex // guards the fields below against other goroutines
 	passed  time.Duration
 	seq     uint64
 	due     agenda
@@ -30,19 +29,19 @@ type Virtual struct {
 	followers watched[*timeout] // timeouts under a context that can end
 }
 
-// NewVirtual is a clock that stands at start until Run.
+// NewVirtual returns a clock whose time is start until Run.
 func NewVirtual(start time.Time) *Virtual {
 	return &Virtual{start: start.Round(0), alive: map[*actor]struct{}{}}
 }
 
-// Now is the start plus the virtual time that has passed.
+// Now returns the start plus the virtual time that has passed.
 func (v *Virtual) Now() time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.start.Add(v.passed)
 }
 
-// Go adds an actor. It is due now, after everything that is due now already.
+// Go adds an actor. It is due now, after all entries that are already due now.
 func (v *Virtual) Go(f func()) {
 	a := newActor(f)
 	v.mu.Lock()
@@ -70,7 +69,7 @@ func (v *Virtual) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 func (v *Virtual) park(a *actor, ctx context.Context, d time.Duration) {
-	done := ctx.Done() // outside the lock: ctx may be anybody's
+	done := ctx.Done() // outside the lock: ctx may be of any type
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e := &entry{at: v.passed + max(d, 0), actor: a, ctx: ctx, done: done}
@@ -84,7 +83,7 @@ func (v *Virtual) park(a *actor, ctx context.Context, d time.Duration) {
 	}
 }
 
-// add gives e its place in the order of all things. v.mu is held.
+// scheduleEntry gives e its sequence number. v.mu is locked.
 func (v *Virtual) add(e *entry) {
 	v.seq++
 	e.seq = v.seq
@@ -95,11 +94,10 @@ func (v *Virtual) add(e *entry) {
 
 // Run runs f as the first actor and returns when every actor has ended.
 //
-// A panic of an actor surfaces here, after the other actors have been unwound
-// (their deferred calls run): errors and strings as a [*Panic] that has the
-// actor's stack, any other value as it is. An actor that calls
-// [runtime.Goexit], as t.FailNow does, ends the caller of Run likewise. If all
-// actors are parked for ever, Run panics with their list.
+// A panic of an actor continues here, after the other actors have been unwound (their deferred
+// calls run). Errors and strings become a [*Panic] with the actor's stack; any other value stays as
+// it is. An actor that calls [runtime.Goexit], as t.FailNow does, also ends the caller of Run. If
+// all actors are parked for ever, Run panics with their list.
 func (v *Virtual) Run(f func()) {
 	v.begin()
 	defer v.end()
@@ -128,7 +126,7 @@ func (v *Virtual) begin() {
 	v.active = true
 }
 
-// end unwinds whoever is left, which is nobody unless Run is panicking.
+// endRun unwinds the remaining actors. There are some only if Run is panicking.
 func (v *Virtual) end() {
 	for left := v.living(); len(left) > 0; left = v.living() {
 		for _, a := range left {
@@ -162,8 +160,8 @@ func (v *Virtual) forget(a *actor) {
 	delete(v.alive, a)
 }
 
-// next chooses who runs: the first sleeper whose context is done, else whoever
-// is due first; time jumps there. Nil means that nobody is left.
+// nextActor chooses the actor to run: the first sleeper whose context is done, otherwise the one
+// that is due first; time jumps there. It returns nil if there are no actors.
 func (v *Virtual) next() *actor {
 	for {
 		v.follow()
@@ -192,8 +190,8 @@ func (v *Virtual) next() *actor {
 	}
 }
 
-// follow ends the timeouts whose parent has ended since the last look. Older
-// ones come first, so that a timeout under a timeout sees its parent's end.
+// endOrphaned ends the timeouts whose parent has ended since the last call. Older ones come first,
+// so that a nested timeout reads its parent's end.
 func (v *Virtual) follow() {
 	v.mu.Lock()
 	live := v.followers.live()
@@ -223,7 +221,7 @@ func (v *Virtual) takeDue() *entry {
 			return nil
 		}
 		if e.timeout != nil && e.timeout.gone() {
-			continue // time must not jump to what has ended already
+			continue // time must not jump to a timeout that has ended
 		}
 		v.passed = max(v.passed, e.at)
 		e.out = true

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// Real is the machine's clock.
+// Real returns the machine's clock.
 func Real() Clock { return wall{speed: 1} }
 
-// Scaled is a clock that starts at the machine's time and runs speed times
-// faster; a timeout of a minute at speed 60 takes a second. It panics unless
-// speed is a positive number.
+// Scaled returns a clock that starts at the machine's time and runs speed times faster; a timeout
+// of a minute at speed 60 takes a second. It panics unless speed is a positive number.
 func Scaled(speed float64) Clock {
 	if !(speed > 0) || math.IsInf(speed, 0) {
 		panic(fmt.Sprintf("clock: speed %v is not a positive number", speed))
@@ -20,8 +19,8 @@ func Scaled(speed float64) Clock {
 	return wall{speed: speed, start: time.Now()}
 }
 
-// wall runs on the machine's time, speed times faster since start. The zero
-// start means that it is not scaled at all.
+// wallClock runs on the machine's time, speed times faster since start. With a zero start it is not
+// scaled.
 type wall struct {
 	start time.Time
 	speed float64
@@ -62,7 +61,7 @@ func (w wall) WithTimeout(ctx context.Context, d time.Duration) (context.Context
 
 func (w wall) Go(f func()) { go f() }
 
-// stretch multiplies d, stopping at [Forever] where a Duration would overflow.
+// scaleDuration multiplies d. It returns [Forever] where a Duration would overflow.
 func stretch(d time.Duration, by float64) time.Duration {
 	if by == 1 {
 		return d

@@ -15,26 +15,26 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// Start is a deployment that there should be.
+// StartRequest describes the requested deployment.
 type Start struct {
 	Group    Group
 	Config   string // deployment configuration; empty: the group's
 	AppSpec  definition.AppSpec
 	By       sluice.ActionID // its identity
-	Rollback []string        // events after which it is rolled back; nil: the group's settings stand
+	Rollback []string        // events after which it is rolled back; nil: the group's settings apply
 	NoAlarms bool            // no alarm stops it, whatever the group says
-	Sure     bool            // no earlier attempt can have made it: it is not looked for first
+	Sure     bool            // no earlier attempt can have created it, so it is not searched first
 }
 
-// ErrBusy is in the tree of an error that tells of somebody else's deployment.
+// ErrBusy is in the tree of an error about a running deployment of another actor.
 var ErrBusy = errors.New("another deployment of the group is running")
 
-// description carries the identity.
+// ownDescription returns the description that carries the ID of the action.
 func description(by sluice.ActionID) string { return "sluice " + string(by) }
 
-// Ensure finds the deployment that carries the action's ID, or creates it. found is
-// true if it had been there. Somebody else's deployment that runs is an error of
-// kind Overtaken with its id: CodeDeploy takes one per group at a time.
+// EnsureDeployment finds the deployment that carries the action's ID, or creates it. found is true
+// if it existed before. A running deployment of another actor is an error of kind Overtaken with
+// its id: CodeDeploy runs one per group at a time.
 func (h Hand) Ensure(ctx context.Context, act sluice.Act, s Start) (id string, found bool, err error) {
 	for attempt := 1; ; attempt++ {
 		if !s.Sure || attempt > 1 {
@@ -88,7 +88,7 @@ func rollbackOn(events []string) *cdtypes.AutoRollbackConfiguration {
 	return c
 }
 
-// CheckEvents refuses events after which CodeDeploy does not roll back.
+// CheckEvents rejects events after which CodeDeploy does not roll back.
 func CheckEvents(events []string) error {
 	known := cdtypes.AutoRollbackEvent("").Values()
 	for i, e := range events {
@@ -106,8 +106,8 @@ func CheckEvents(events []string) error {
 	return nil
 }
 
-// busy tells whose deployment runs: ours, if CodeDeploy knew it before it answered
-// the list of deployments with it. Answers that do not show the one that runs are older
+// resolveBusy finds the deployment that keeps the group busy. It may be that of this action, if
+// CodeDeploy had created it before it listed it. A list without the running deployment is older
 // than the refusal.
 func (h Hand) busy(ctx context.Context, s Start) (id string, found bool, err error) {
 	for n := 1; ; n++ {
@@ -133,10 +133,10 @@ func (h Hand) busy(ctx context.Context, s Start) (id string, found bool, err err
 	}
 }
 
-// looksForBusy is how often lists are read for the deployment that keeps a group busy.
+// maxBusyReads is how often lists are read to find the deployment that keeps a group busy.
 const looksForBusy = 5
 
-// Busy is the error that a deployment of somebody else runs; id may be empty.
+// BusyError returns the error about a running deployment of another actor; id may be empty.
 func Busy(g Group, id string) error {
 	next := "wait for it: sluice wait --deployment " + id + "; or stop it: aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + id
 	if id == "" {
@@ -153,12 +153,12 @@ func orUnknown(id string) string {
 	return id
 }
 
-// pages is how many pages of a hundred deployments are looked through for one of
-// ours. AWS lists the newest first, and one that is older has long been replaced.
+// maxPages is how many pages of a hundred deployments are searched for the deployment of an action.
+// AWS lists the newest first, and an older deployment has been replaced already.
 const pages = 5
 
-// Made is the id of the group's deployment that carries the action's ID; empty if
-// there is none.
+// FindOwn returns the id of the group's deployment that carries the action's ID; empty if there is
+// none.
 func (h Hand) Made(ctx context.Context, g Group, by sluice.ActionID) (string, error) {
 	in := &awscd.ListDeploymentsInput{ApplicationName: aws.String(g.Application), DeploymentGroupName: aws.String(g.Name)}
 	for range pages {
@@ -184,9 +184,9 @@ func (h Hand) Made(ctx context.Context, g Group, by sluice.ActionID) (string, er
 	return "", nil
 }
 
-// Stop asks CodeDeploy to end a deployment, and to roll it back if back is set; it
-// takes a moment, and the rollback is a deployment of its own. label is how the plan
-// calls the deployment. One that is over already is no error: stopped is false then.
+// Stop requests that CodeDeploy stops a deployment, and rolls it back if back is set. Stopping
+// takes a moment, and the rollback is a separate deployment. label is the name of the deployment in
+// plans. A deployment that has ended is no error: stopped is false then.
 func (h Hand) Stop(ctx context.Context, act sluice.Act, label, id string, back bool) (stopped bool, err error) {
 	a := sluice.Attempt{Action: "stop " + label,
 		Planned: sluice.Write{Operation: "codedeploy:StopDeployment", Resource: label},
@@ -206,10 +206,10 @@ func (h Hand) Stop(ctx context.Context, act sluice.Act, label, id string, back b
 	return stopped, err
 }
 
-// Continue ends the wait before production traffic is shifted, or with termination
-// that before the original task set is deleted. One that does not wait (any more)
-// is no error: continued is false then. The call steps forward, so that one whose
-// answer was lost is not repeated: a look tells whether it took effect.
+// Continue ends the wait before production traffic is shifted or, with termination, the wait before
+// the original task set is deleted. A deployment that does not wait is no error: continued is false
+// then. The call advances the deployment, so it is not repeated after a lost response. A read shows
+// whether the call took effect.
 func (h Hand) Continue(ctx context.Context, act sluice.Act, label, id string, termination bool) (continued bool, err error) {
 	wait := cdtypes.DeploymentWaitTypeReadyWait
 	if termination {

@@ -1,13 +1,12 @@
-// Package codedeploy holds the verbs on AWS CodeDeploy for services of Amazon ECS:
-// find the deployment group of a service, ensure a deployment, stop it, continue
-// it, observe it.
+// Package codedeploy reads and writes AWS CodeDeploy for Amazon ECS services: it finds the
+// deployment group of a service, and it creates, stops, continues and reads deployments.
 //
-// A deployment is made by a call without a token. It carries the ID of its action
-// in its description instead, so that one whose reply was lost is found and not
-// made twice. Writes go through the [sluice.Act] that the caller hands in.
+// CreateDeployment has no client token. A deployment carries the ID of its action in its
+// description instead, so a repeated call finds it and does not create another. Writes go through
+// the [sluice.Act] of the caller.
 //
-// The package waits for nothing and judges nothing; packages watch and verdict do.
-// It makes no applications and groups.
+// The package does not wait and does not judge results; packages watch and verdict do. It does not
+// create applications and deployment groups.
 //
-// Start reading at [Hand.Ensure], then [Hand.Find].
+// Start reading at [Client.EnsureDeployment], then [Client.FindGroup].
 package codedeploy

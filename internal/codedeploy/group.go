@@ -15,35 +15,35 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Hand is the hand on the CodeDeploy of one account and Region.
+// Client is the client for CodeDeploy in one account and Region.
 type Hand struct {
 	API *awscd.Client
-	// Confirm waits until a second read confirms that a deployment does not exist. Nil:
-	// one read is enough.
+	// Confirm waits before a second read, which confirms that a deployment does not exist. If
+	// Confirm is nil, one read is enough.
 	Confirm func(context.Context) error
 }
 
 // Group names a deployment group.
 type Group struct{ Application, Name string }
 
-// String is "<application>/<group>", as the gate and the plan name the group.
+// String returns "<application>/<group>", the name of the group in plans.
 func (g Group) String() string { return g.Application + "/" + g.Name }
 
-// Past is a deployment that a group remembers.
+// PastDeployment is a deployment that the group reports as its last one.
 type Past struct{ ID, Status string }
 
-// Ended reports whether the deployment is over, or there is none.
+// Ended reports whether the deployment has ended, or there is none.
 func (p Past) Ended() bool {
 	return p.ID == "" || !slices.Contains(running(), cdtypes.DeploymentStatus(p.Status))
 }
 
-// running are the statuses of deployments that have not ended.
+// runningStatuses returns the statuses of deployments that have not ended.
 func running() []cdtypes.DeploymentStatus {
 	return []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusCreated, cdtypes.DeploymentStatusQueued, cdtypes.DeploymentStatusInProgress,
 		cdtypes.DeploymentStatusBaking, cdtypes.DeploymentStatusReady}
 }
 
-// Settings are those of a deployment group, as AWS has it.
+// GroupSettings are the settings of a deployment group, as AWS returns them.
 type Settings struct {
 	Group
 	Cluster, Service       string   // names
@@ -51,22 +51,22 @@ type Settings struct {
 	TargetGroups           []string // two names
 	Listener, TestListener string   // ARNs
 	RollbackEvents         []string // nil: it does not roll back by itself
-	Alarms                 []string // nil: none is watched
+	Alarms                 []string // nil: no alarm is monitored
 	Ready                  time.Duration
 	Terminate              time.Duration
 	KeepBlue               bool
 	Last, LastGood         Past
-	LastRevision           string // SHA-256 of the AppSpec that LastGood brought; empty: not known
+	LastRevision           string // SHA-256 of the AppSpec of LastSucceeded; empty: not known
 }
 
-// key is "<cluster>/<service>".
+// ownerKey returns "<cluster>/<service>".
 func (s Settings) key() string { return serviceKey(s.Cluster, s.Service) }
 
 func serviceKey(cluster, service string) string {
 	return cmp.Or(sluice.ARNName(cluster), "default") + "/" + sluice.ARNName(service)
 }
 
-// settings are those of an ECS deployment group; ok is false for any other.
+// newSettings returns the settings of an ECS deployment group; ok is false for any other group.
 func settings(g cdtypes.DeploymentGroupInfo) (s Settings, ok bool) {
 	if len(g.EcsServices) == 0 {
 		return s, false
@@ -127,8 +127,8 @@ func alarmsOf(c *cdtypes.AlarmConfiguration) []string {
 	return all
 }
 
-// waits are how long a deployment stays ready before it is stopped (0: it goes on),
-// and how long the original task set is kept.
+// waitTimes returns how long a deployment stays ready before it is stopped, and how long the
+// original task set is kept. ready is 0 if the deployment continues by itself.
 func waits(c *cdtypes.BlueGreenDeploymentConfiguration) (ready, terminate time.Duration, keep bool) {
 	if c == nil {
 		return 0, 0, false
@@ -154,8 +154,8 @@ func hashOf(r *cdtypes.RevisionLocation) string {
 	return ""
 }
 
-// Named reads a deployment group by its name and refuses one of another service.
-// It is of kind NotFound if there is no such group.
+// ReadGroup reads a deployment group by its name and rejects a group of another service. The error
+// is of kind NotFound if there is no such group.
 func (h Hand) Named(ctx context.Context, g Group, cluster, service string) (Settings, error) {
 	all, err := h.groups(ctx, g.Application, []string{g.Name})
 	var missing *cdtypes.ApplicationDoesNotExistException
@@ -177,11 +177,11 @@ func (h Hand) Named(ctx context.Context, g Group, cluster, service string) (Sett
 	return all[0], nil
 }
 
-// batchGroups is how many names BatchGetDeploymentGroups and BatchGetApplications
-// take (CodeDeploy API Reference).
+// batchGroups is the maximum number of names per call of BatchGetDeploymentGroups and
+// BatchGetApplications (CodeDeploy API Reference).
 const batchGroups = 100
 
-// groups reads those of an application's groups that deploy ECS services.
+// readGroups reads the groups of an application that deploy ECS services.
 func (h Hand) groups(ctx context.Context, application string, names []string) ([]Settings, error) {
 	var all []Settings
 	for batch := range slices.Chunk(names, batchGroups) {

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// Get looks at a deployment; nil if AWS does not know it. That takes two answers if
-// Confirm is set.
+// GetDeployment reads a deployment; nil if AWS does not know it. If Confirm is set, two reads must
+// agree on that.
 func (h Hand) Get(ctx context.Context, id string) (*verdict.CodeDeployment, error) {
 	d, err := h.get(ctx, id)
 	if d != nil || err != nil || h.Confirm == nil {
@@ -64,8 +64,9 @@ func deployment(i cdtypes.DeploymentInfo) *verdict.CodeDeployment {
 	return d
 }
 
-// Target looks at the service in a deployment: lifecycle events, traffic, both task
-// sets. nil: AWS shows no target, or not yet. Without a service it is asked for first.
+// ReadTarget reads the service in a deployment: lifecycle events, traffic, both task sets. It
+// returns nil if AWS returns no target, or not yet. Without a service it reads the target's id
+// first.
 func (h Hand) Target(ctx context.Context, id, cluster, service string) (*verdict.CodeTarget, error) {
 	if service == "" {
 		return h.told(h.listed(ctx, id))
@@ -79,7 +80,7 @@ func (h Hand) Target(ctx context.Context, id, cluster, service string) (*verdict
 	return h.told(t, err)
 }
 
-// told: no target yet is no error.
+// ignoreNotStarted returns no error if the deployment has no target yet.
 func (h Hand) told(t *verdict.CodeTarget, err error) (*verdict.CodeTarget, error) {
 	if starting(err) {
 		return nil, nil
@@ -90,13 +91,13 @@ func (h Hand) told(t *verdict.CodeTarget, err error) (*verdict.CodeTarget, error
 	return t, nil
 }
 
-// starting: the deployment is not there, or not that far.
+// isNotStarted reports whether the deployment does not exist or has not started.
 func starting(err error) bool {
 	var early *cdtypes.DeploymentNotStartedException
 	return absent(err) || errors.As(err, &early)
 }
 
-// listed asks for the target's id first.
+// listTarget reads the target's id first.
 func (h Hand) listed(ctx context.Context, id string) (*verdict.CodeTarget, error) {
 	out, err := h.API.ListDeploymentTargets(ctx, &awscd.ListDeploymentTargetsInput{DeploymentId: aws.String(id)})
 	if err != nil || len(out.TargetIds) == 0 {
@@ -142,14 +143,14 @@ func target(id string, e cdtypes.ECSTarget) *verdict.CodeTarget {
 	return t
 }
 
-// RevisionOf is the ARN of the task definition that a deployment brings; empty if
-// AWS does not tell.
+// RevisionOf returns the ARN of the task definition of a deployment; empty if AWS does not return
+// it.
 func (h Hand) RevisionOf(ctx context.Context, d *verdict.CodeDeployment) (string, error) {
 	return h.Content(ctx, d.Application, d.SHA256)
 }
 
-// Content is the ARN of the task definition in an application's revision, which is
-// known by the SHA-256 of its AppSpec; empty if AWS does not keep it.
+// RevisionByHash returns the ARN of the task definition in an application's revision, given by the
+// SHA-256 of its AppSpec. It returns "" if AWS does not keep the revision.
 func (h Hand) Content(ctx context.Context, application, sha256 string) (string, error) {
 	if sha256 == "" {
 		return "", nil
@@ -173,8 +174,8 @@ func (h Hand) Content(ctx context.Context, application, sha256 string) (string, 
 	return arn, nil
 }
 
-// Running is the id of the group's deployment that has not ended; empty if there
-// is none.
+// RunningDeployment returns the id of the group's deployment that has not ended; empty if there is
+// none.
 func (h Hand) Running(ctx context.Context, g Group) (string, error) {
 	ids, err := h.list(ctx, &g, running())
 	if err != nil || len(ids) == 0 {
@@ -183,9 +184,9 @@ func (h Hand) Running(ctx context.Context, g Group) (string, error) {
 	return ids[0], nil
 }
 
-// RunningOf is the id of the deployment of a service that has not ended, whatever
-// its group; empty if there is none. It asks what is under way in the account, which
-// is less than all groups that there are.
+// RunningOfService returns the id of the running deployment of a service, whatever its group; empty
+// if there is none. It reads the running deployments of the account, which are fewer than all
+// groups.
 func (h Hand) RunningOf(ctx context.Context, cluster, service string) (string, error) {
 	ids, err := h.list(ctx, nil, running())
 	if err != nil {
@@ -204,8 +205,8 @@ func (h Hand) RunningOf(ctx context.Context, cluster, service string) (string, e
 	return "", err
 }
 
-// groupsBehind tells whose service the group of each deployment deploys, as
-// "<cluster>/<service>": one call for each application.
+// servicesOfGroups returns the service of the group of each deployment, as "<cluster>/<service>".
+// It makes one call per application.
 func (h Hand) groupsBehind(ctx context.Context, all []*verdict.CodeDeployment) (map[Group]string, error) {
 	names, found := map[string][]string{}, map[Group]string{}
 	for _, d := range all {
@@ -225,11 +226,11 @@ func (h Hand) groupsBehind(ctx context.Context, all []*verdict.CodeDeployment) (
 	return found, nil
 }
 
-// batchDeployments is how many ids BatchGetDeployments takes (CodeDeploy API
+// batchDeployments is the maximum number of ids per BatchGetDeployments call (CodeDeploy API
 // Reference).
 const batchDeployments = 25
 
-// batch reads deployments; those that are not of ECS are left out.
+// readDeployments reads deployments and omits those that are not of ECS.
 func (h Hand) batch(ctx context.Context, ids []string) ([]*verdict.CodeDeployment, error) {
 	var all []*verdict.CodeDeployment
 	for some := range slices.Chunk(ids, batchDeployments) {
@@ -246,8 +247,8 @@ func (h Hand) batch(ctx context.Context, ids []string) ([]*verdict.CodeDeploymen
 	return all, nil
 }
 
-// list is the ids of deployments, of a group or of the account, the newest first as
-// AWS lists them.
+// listDeployments returns the ids of deployments of a group or of the account, newest first as AWS
+// lists them.
 func (h Hand) list(ctx context.Context, g *Group, statuses []cdtypes.DeploymentStatus) ([]string, error) {
 	in := &awscd.ListDeploymentsInput{IncludeOnlyStatuses: statuses}
 	of := "the account"
@@ -267,7 +268,7 @@ func (h Hand) list(ctx context.Context, g *Group, statuses []cdtypes.DeploymentS
 	}
 }
 
-// ConsoleURL is the page of a deployment in AWS's console.
+// ConsoleURL returns the page of a deployment in the AWS console.
 func ConsoleURL(region, id string) string {
 	console := "console.aws.amazon.com"
 	switch {

@@ -8,25 +8,23 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// Before is the ARN of the task definition that the newest of the group's good
-// deployments brought and that is not one of others; empty if AWS tells of none.
-// Rollbacks are no deployments of their own here: what they returned to was brought
-// by an earlier one.
+// RevisionBefore returns the ARN of the task definition of the group's newest successful deployment
+// for which not returns false. It returns "" if AWS returns none. It ignores rollbacks: an earlier
+// deployment deployed the revision that they restored.
 func (h Hand) Before(ctx context.Context, g Group, not func(arn string) bool) (string, error) {
 	_, arn, err := h.newest(ctx, g, func(arn string) bool { return !not(arn) }, cdtypes.DeploymentStatusSucceeded)
 	return arn, err
 }
 
-// Brought is the id of the newest ended deployment of the group that brought a task
-// definition which fits; empty if AWS keeps none. Rollbacks are left out, as in
-// [Hand.Before].
+// DeploymentOf returns the id of the newest ended deployment of the group whose task definition
+// fits. It returns "" if AWS keeps none. It ignores rollbacks, as [Client.RevisionBefore] does.
 func (h Hand) Brought(ctx context.Context, g Group, fits func(arn string) bool) (string, error) {
 	id, _, err := h.newest(ctx, g, fits, cdtypes.DeploymentStatusSucceeded, cdtypes.DeploymentStatusFailed, cdtypes.DeploymentStatusStopped)
 	return id, err
 }
 
-// newest is the id of the group's newest deployment in one of the states that is no
-// rollback and brought a task definition which fits, with that one's ARN.
+// findNewest returns the id and the task definition ARN of the group's newest deployment in one of
+// the states whose task definition fits. It ignores rollbacks.
 func (h Hand) newest(ctx context.Context, g Group, fits func(arn string) bool, states ...cdtypes.DeploymentStatus) (id, arn string, err error) {
 	ids, err := h.list(ctx, &g, states)
 	if err != nil {

@@ -14,16 +14,15 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Index is the deployment groups of ECS services, by service.
+// Index has the deployment groups of ECS services, by service.
 type Index struct {
 	byService map[string][]Settings // "<cluster>/<service>"
 	searched  int                   // applications
 }
 
-// Search reads every deployment group of every application for ECS: CodeDeploy has
-// no question for the group of a service. It takes one call per hundred
-// applications and two for each that is for ECS. One search answers for all
-// services of an account.
+// Search reads every deployment group of every ECS application, because CodeDeploy has no query for
+// the group of a service. It takes one call per hundred applications and two per ECS application.
+// One search serves all services of an account.
 func (h Hand) Search(ctx context.Context) (Index, error) {
 	names, err := h.applications(ctx)
 	if err != nil {
@@ -44,7 +43,7 @@ func (h Hand) searchIn(ctx context.Context, applications []string) (Index, error
 	return IndexOf(len(applications), all...), nil
 }
 
-// IndexOf is the index of what a search of so many applications found.
+// IndexOf returns the index of the groups that a search of so many applications found.
 func IndexOf(applications int, groups ...Settings) Index {
 	x := Index{byService: map[string][]Settings{}, searched: applications}
 	for _, s := range groups {
@@ -53,7 +52,7 @@ func IndexOf(applications int, groups ...Settings) Index {
 	return x
 }
 
-// applications are the names of those for ECS.
+// listApplications returns the names of the ECS applications.
 func (h Hand) applications(ctx context.Context) ([]string, error) {
 	var all []string
 	in := &awscd.ListApplicationsInput{}
@@ -83,7 +82,8 @@ func (h Hand) applications(ctx context.Context) ([]string, error) {
 	return ours, nil
 }
 
-// groupsOf are the groups of an application; none if it was deleted meanwhile.
+// listGroups returns the groups of an application; none if the application was deleted during the
+// search.
 func (h Hand) groupsOf(ctx context.Context, application string) ([]Settings, error) {
 	var names []string
 	in := &awscd.ListDeploymentGroupsInput{ApplicationName: aws.String(application)}
@@ -110,7 +110,7 @@ func (h Hand) groupsOf(ctx context.Context, application string) ([]Settings, err
 	return all, nil
 }
 
-// absent reports whether AWS does not know what was asked for.
+// isAbsent reports whether AWS does not know the requested resource.
 func absent(err error) bool {
 	var application *cdtypes.ApplicationDoesNotExistException
 	var group *cdtypes.DeploymentGroupDoesNotExistException
@@ -119,7 +119,7 @@ func absent(err error) bool {
 	return errors.As(err, &application) || errors.As(err, &group) || errors.As(err, &deployment) || errors.As(err, &invalid)
 }
 
-// Of is the one group of a service. want narrows it: its parts may be empty.
+// GroupOf returns the only group of a service. want restricts the groups: its parts may be empty.
 func (x Index) Of(cluster, service string, want Group) (Settings, error) {
 	var fits []Settings
 	for _, s := range x.byService[serviceKey(cluster, service)] {
@@ -157,10 +157,10 @@ func narrowed(want Group) string {
 	return ""
 }
 
-// Find is the deployment group of a service. want may name it in part or not at
-// all; by are the deployments that made the service's task sets (their externalIds,
-// the newest first), which tell the group in two calls. Else the account is searched.
-// It is of kind NotFound if there is none, Conflict if there are several.
+// FindGroup returns the deployment group of a service. want may name it in part or not at all. by
+// are the deployments that created the task sets of the service (their externalIds, newest first).
+// They identify the group with two calls. Otherwise FindGroup searches the account. The error is of
+// kind NotFound if there is none, Conflict if there are several.
 func (h Hand) Find(ctx context.Context, want Group, cluster, service string, by []string) (Settings, error) {
 	if want.Application != "" && want.Name != "" {
 		return h.Named(ctx, want, cluster, service)
@@ -184,9 +184,9 @@ func (h Hand) Find(ctx context.Context, want Group, cluster, service string, by 
 	return x.Of(cluster, service, want)
 }
 
-// GroupBy asks which group made the newest of the deployments that AWS still knows.
-// One service is in one group only (CodeDeploy quotas), so that this is the group.
-// ok is false if that does not tell.
+// GroupOfDeployments returns the group of the newest of the deployments that AWS still knows. A
+// service belongs to only one group (CodeDeploy quotas), so this is its group. ok is false if the
+// deployments do not identify the group.
 func (h Hand) GroupBy(ctx context.Context, by []string, cluster, service string) (s Settings, ok bool, err error) {
 	for _, id := range by {
 		if !strings.HasPrefix(id, "d-") {

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// MaxAppSpec is the longest AppSpec that is sent, in bytes. AWS publishes no
+// MaxAppSpec is the maximum length of an AppSpec that sluice sends, in bytes. AWS publishes no
 // limit; five hooks and twenty subnets are a tenth of this.
 const MaxAppSpec = 100 << 10
 
@@ -77,10 +77,10 @@ type capacityProvider struct {
 	Weight           int32  `json:"Weight"`
 }
 
-// NewAppSpec is the AppSpec that brings a task definition, given by its ARN, to a
-// service: the container and port of its first load balancer, its network,
-// platform version and capacity providers, and the hooks. What CodeDeploy would
-// refuse is a *[sluice.Error].
+// NewAppSpec builds the AppSpec that deploys a task definition, given by its ARN, to a service. It
+// contains the container and port of the first load balancer, the network, the platform version,
+// the capacity providers and the hooks. If CodeDeploy would refuse the AppSpec, NewAppSpec returns
+// a *[sluice.Error].
 func NewAppSpec(service *awsecs.CreateServiceInput, taskDefinition string, hooks []Hook) (AppSpec, error) {
 	p := properties{TaskDefinition: taskDefinition, PlatformVersion: aws.ToString(service.PlatformVersion), NetworkConfiguration: networkOf(service)}
 	if !strings.HasPrefix(taskDefinition, "arn:") {
@@ -104,7 +104,8 @@ func specError(service *awsecs.CreateServiceInput, next, format string, args ...
 	return &sluice.Error{Op: "build the AppSpec", Resource: aws.ToString(service.ServiceName), Err: fmt.Errorf(format, args...), Next: next}
 }
 
-// balance takes the first load balancer: CodeDeploy moves the traffic of one.
+// setBalancer sets container and port of the first load balancer: CodeDeploy shifts the traffic of
+// one.
 func (p *properties) balance(service *awsecs.CreateServiceInput) error {
 	if len(service.LoadBalancers) == 0 {
 		return specError(service, "give loadBalancers in the service definition, or use controller ECS", "the service has no load balancer, and CodeDeploy deploys no service without one")
@@ -133,7 +134,7 @@ func networkOf(service *awsecs.CreateServiceInput) *network {
 	return n
 }
 
-// hookList keeps the lifecycle's order, whatever order the file has.
+// hookList returns the hooks in the order of the lifecycle, not of the file.
 func hookList(service *awsecs.CreateServiceInput, hooks []Hook) (list []map[string]string, err error) {
 	if why := CheckHooks(hooks); why != nil {
 		return nil, specError(service, "", "%w", why)
@@ -148,7 +149,7 @@ func hookList(service *awsecs.CreateServiceInput, hooks []Hook) (list []map[stri
 	return list, nil
 }
 
-// CheckHooks refuses hooks that CodeDeploy does not take.
+// CheckHooks returns an error for hooks that CodeDeploy does not accept.
 func CheckHooks(hooks []Hook) error {
 	seen := map[string]bool{}
 	for _, h := range hooks {
@@ -185,7 +186,7 @@ func hash(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ReadAppSpec reads what an AppSpec brings, in YAML or JSON, whoever wrote it.
+// ReadAppSpec reads the task definition and the hooks of any AppSpec, in YAML or JSON.
 func ReadAppSpec(content string) (taskDefinition string, hooks []Hook, err error) {
 	src, err := Parse("AppSpec", []byte(content))
 	if err != nil {

@@ -11,13 +11,12 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Beside is the definition of a second service that runs a proposed change beside
-// a service with deployment controller ECS: as the file says, and where it says
-// nothing as the live service is. Name, task definition, count, target group,
-// token and tags are for who creates it.
+// NewCanaryService returns the definition of a canary service next to a service with deployment
+// controller ECS. It contains the members of the file, and those of the live service for the rest.
+// The caller sets name, task definition, count, target group, token and tags.
 //
-// What would bring it requests at once, or let ECS act on it by itself, is left
-// out; dropped tells of each such thing, as a sentence for people.
+// It drops members that would route requests to the canary service immediately, or let ECS act on
+// it. dropped describes each of them in a sentence for people.
 func Beside(want *Service, have *ecstypes.Service) (in awsecs.CreateServiceInput, dropped []string) {
 	in = whole(want, have)
 	drop := func(what, why string) { dropped = append(dropped, what+": "+why) }
@@ -44,7 +43,7 @@ func Beside(want *Service, have *ecstypes.Service) (in awsecs.CreateServiceInput
 	return in, dropped
 }
 
-// whole is the file's definition, filled up from the live service.
+// fillFromService returns the file's definition, with missing members from the live service.
 func whole(want *Service, have *ecstypes.Service) awsecs.CreateServiceInput {
 	in := *want.Input
 	to := reflect.ValueOf(&in).Elem()
@@ -71,12 +70,13 @@ func whole(want *Service, have *ecstypes.Service) awsecs.CreateServiceInput {
 	return in
 }
 
-// replaces: launch type and capacity providers exclude each other.
+// isExcluded reports whether a given member excludes the named one: launch type and capacity
+// providers exclude each other.
 func replaces(given map[string]bool, name string) bool {
 	return name == "launchType" && given["capacityProviderStrategy"] || name == "capacityProviderStrategy" && given["launchType"]
 }
 
-// watchedBy tells of the alarms and hooks of a configuration.
+// droppedAlarmsAndHooks describes the alarms and hooks of a configuration.
 func watchedBy(c *ecstypes.DeploymentConfiguration) (dropped []string) {
 	if c == nil {
 		return nil
@@ -90,7 +90,8 @@ func watchedBy(c *ecstypes.DeploymentConfiguration) (dropped []string) {
 	return dropped
 }
 
-// plainDeployment keeps how many tasks may come and go at a time.
+// keepBatchLimits keeps only the percentages that limit how many tasks ECS starts and stops at a
+// time.
 func plainDeployment(c *ecstypes.DeploymentConfiguration) *ecstypes.DeploymentConfiguration {
 	if c == nil || c.MinimumHealthyPercent == nil && c.MaximumPercent == nil {
 		return nil

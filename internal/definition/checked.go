@@ -5,10 +5,10 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// Checked are the names of the containers that have a health check of their own.
+// ContainersWithCheck returns the names of the containers that have a health check of their own.
 func (t *Task) Checked() []string { return Checked(t.Input.ContainerDefinitions) }
 
-// Checked are the names of those containers that have a health check of their own.
+// ContainersWithCheck returns the names of those containers that have a health check of their own.
 func Checked(all []ecstypes.ContainerDefinition) (names []string) {
 	for _, c := range all {
 		if c.HealthCheck != nil {

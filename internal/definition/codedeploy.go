@@ -7,24 +7,24 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// UpdatedUnderCodeDeploy are the members of a service that UpdateService changes
-// under controller CODE_DEPLOY (ECS API Reference, UpdateService; that
-// enableExecuteCommand is one of them is observed).
+// UpdatedUnderCodeDeploy returns the members of a service that UpdateService changes under
+// controller CODE_DEPLOY (ECS API Reference, "UpdateService"). enableExecuteCommand is not
+// documented there; it was observed.
 func UpdatedUnderCodeDeploy() []string {
 	return []string{"desiredCount", "deploymentConfiguration", "healthCheckGracePeriodSeconds", "placementConstraints", "placementStrategy",
 		"enableECSManagedTags", "enableExecuteCommand", "propagateTags"}
 }
 
-// InAppSpec are the members of a service that an AppSpec changes (CodeDeploy User
-// Guide, "AppSpec 'resources' section for Amazon ECS deployments").
+// InAppSpec returns the members of a service that an AppSpec changes (CodeDeploy User Guide,
+// "AppSpec 'resources' section for Amazon ECS deployments").
 func InAppSpec() []string {
 	return []string{"networkConfiguration", "platformVersion", "capacityProviderStrategy", "loadBalancers"}
 }
 
-// CompareBlueGreen is what differs between a service definition and a service
-// that CodeDeploy deploys, sorted by path: CompareService, with what belongs to
-// task sets held against the PRIMARY one. Its target group is not compared: the
-// two of a deployment group take turns.
+// CompareForCodeDeploy returns the differences between a service definition and a service that
+// CodeDeploy deploys, sorted by path. It works as CompareService, but compares the members of task
+// sets with the PRIMARY one. It does not compare the target group: a deployment group alternates
+// between its two.
 func CompareBlueGreen(want *Service, have *ecstypes.Service) []Difference {
 	set := primarySet(have)
 	if set == nil {
@@ -42,7 +42,7 @@ func CompareBlueGreen(want *Service, have *ecstypes.Service) []Difference {
 	return all
 }
 
-// Member is the top-level member of a path: "networkConfiguration" of
+// TopLevelMember returns the top-level member of a path: "networkConfiguration" of
 // "networkConfiguration.awsvpcConfiguration.subnets".
 func Member(path string) string {
 	if i := strings.IndexAny(path, ".["); i >= 0 {

@@ -8,20 +8,19 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// class is where AWS tells a member of a service definition.
+// class is the AWS object that returns a member of a service definition.
 type class int
 
 const (
 	unknownClass class = iota
 	ofService          // on the service
-	ofTaskSet          // on the task set if the controller is EXTERNAL, else on the service
-	ofGroups           // the same, but EXTERNAL takes it from the application file
+	ofTaskSet          // on the task set if the controller is EXTERNAL, otherwise on the service
+	ofGroups           // as ofTaskSet, but under EXTERNAL it comes from the application file
 	ofDeployment       // on the PRIMARY deployment
-	notCompared        // what identifies the request, or what DescribeServices does not tell
+	notCompared        // identifies the request, or is not returned by DescribeServices
 )
 
-// classOf is the class of a member of CreateService. A test holds that none is
-// unknown.
+// classOf returns the class of a member of CreateService. A test checks that every member has one.
 func classOf(name string) class {
 	switch name {
 	case "availabilityZoneRebalancing", "cluster", "deploymentConfiguration", "deploymentController",
@@ -41,12 +40,11 @@ func classOf(name string) class {
 	return unknownClass
 }
 
-// CompareService is what differs between a service definition and the service
-// that AWS has, sorted by path: of the members that the file gives, and no
-// others. The task definition is not compared (see [CompareTask]), nor what
-// DescribeServices does not tell (monitoring, gatewayConnectors). Of tags, only
-// the file's keys are: tags of others stay. For a service whose controller is
-// EXTERNAL, what belongs to its task sets is left to [CompareTaskSet].
+// CompareService returns the differences between a service definition and AWS's service, sorted by
+// path. It compares only members that the file gives. It does not compare the task definition (see
+// [CompareTask]), nor members that DescribeServices does not return (monitoring,
+// gatewayConnectors). It compares only tags with keys of the file: other tags stay. If the
+// controller is EXTERNAL, [CompareTaskSet] compares the members of task sets.
 func CompareService(want *Service, have *ecstypes.Service) []Difference {
 	in, has := treeOf(want.Input), treeOf(have)
 	has["cluster"], has["role"] = has["clusterArn"], has["roleArn"]
@@ -69,10 +67,9 @@ func CompareService(want *Service, have *ecstypes.Service) []Difference {
 	return c.sorted()
 }
 
-// CompareTaskSet is what differs between the members of a service definition
-// that belong to task sets, as far as the file gives them, and a task set,
-// sorted by path. A platform version of LATEST differs from none: the task set
-// has the version that it was then.
+// CompareTaskSet returns the differences between a task set and the given members of a service
+// definition that belong to task sets, sorted by path. It does not compare a platform version of
+// LATEST: the task set has the version that was the latest at its creation.
 func CompareTaskSet(want *Service, have *ecstypes.TaskSet) []Difference {
 	in, has := treeOf(want.Input), treeOf(have)
 	c := comparison{rules: serviceRules(in, has)}
@@ -85,7 +82,7 @@ func CompareTaskSet(want *Service, have *ecstypes.TaskSet) []Difference {
 	return c.sorted()
 }
 
-// member compares one top-level member.
+// compareMember compares one top-level member.
 func (c *comparison) member(name string, want, have any) {
 	switch name {
 	case "tags":
@@ -99,7 +96,7 @@ func (c *comparison) member(name string, want, have any) {
 	c.values(c.rules.normal(want, name), c.rules.normal(have, name), name, name)
 }
 
-// treeOf is the tree of a struct of the SDK; empty for a nil pointer.
+// treeOf returns the tree of an SDK struct; empty for a nil pointer.
 func treeOf(v any) map[string]any {
 	value := reflect.ValueOf(v)
 	if value.IsNil() {
@@ -111,7 +108,7 @@ func treeOf(v any) map[string]any {
 	return map[string]any{}
 }
 
-// serviceRules are the rules of a service; those of a daemon differ.
+// serviceRules returns the rules of a service; those of a daemon differ.
 func serviceRules(trees ...map[string]any) rules {
 	r := rules{serviceDefaults(), orders()}
 	for _, t := range trees {
@@ -127,7 +124,7 @@ func isExternal(c *ecstypes.DeploymentController) bool {
 	return c != nil && c.Type == ecstypes.DeploymentControllerTypeExternal
 }
 
-// primaryDeployment is the PRIMARY deployment of a service, or nil.
+// primaryDeployment returns the PRIMARY deployment of a service, or nil.
 func primaryDeployment(s *ecstypes.Service) *ecstypes.Deployment {
 	for i, d := range s.Deployments {
 		if d.Status != nil && *d.Status == "PRIMARY" {
@@ -137,7 +134,7 @@ func primaryDeployment(s *ecstypes.Service) *ecstypes.Deployment {
 	return nil
 }
 
-// onlyKeys are the tags of have whose keys want has.
+// tagsWithKeys returns the tags of have whose keys want has.
 func onlyKeys(have, want any) any {
 	keys := map[any]bool{}
 	for _, tag := range mapsOf(want) {
@@ -155,8 +152,8 @@ func onlyKeys(have, want any) any {
 	return out
 }
 
-// withoutUnaskedGroups is have without the security groups that AWS chose
-// because want names none.
+// withoutDefaultGroups returns have without the security groups that AWS chose because want names
+// none.
 func withoutUnaskedGroups(have, want any) any {
 	w, _ := want.(map[string]any)
 	h, _ := have.(map[string]any)
@@ -170,8 +167,8 @@ func withoutUnaskedGroups(have, want any) any {
 	return map[string]any{"awsvpcConfiguration": hvpc}
 }
 
-// fillDiscoveryNames sets the names that Service Connect derives: the discovery
-// name from the port's.
+// fillDiscoveryNames sets the names that Service Connect derives: the discovery name from the port
+// name.
 func fillDiscoveryNames(config any) {
 	m, _ := config.(map[string]any)
 	for _, s := range mapsOf(m["services"]) {

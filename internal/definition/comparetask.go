@@ -13,7 +13,7 @@ import (
 
 func taskRules() rules { return rules{taskDefaults(), orders()} }
 
-// normalTask is the tree of a task definition, want or have, in normal form.
+// normalizeTask returns the tree of a task definition, want or have, in normal form.
 func normalTask(v any) map[string]any {
 	t, _ := tree(reflect.Indirect(reflect.ValueOf(v))).(map[string]any)
 	for _, name := range append(taskReadOnly(), "tags") {
@@ -26,8 +26,8 @@ func normalTask(v any) map[string]any {
 	return t
 }
 
-// fillPorts sets the host port that AWS does: the container's in awsvpc and host
-// mode, 0 (any) in bridge mode.
+// fillPorts sets the host port as AWS does: the container port in awsvpc and host mode, 0 (any) in
+// bridge mode.
 func fillPorts(t map[string]any) {
 	for _, c := range mapsOf(t["containerDefinitions"]) {
 		for _, p := range mapsOf(c["portMappings"]) {
@@ -42,8 +42,8 @@ func fillPorts(t map[string]any) {
 	}
 }
 
-// fillPlatform sets what Fargate runs on where the definition does not say; on
-// EC2 nothing said is any platform.
+// fillPlatform removes the platform values that Fargate uses by default. On EC2 a definition
+// without them means any platform.
 func fillPlatform(t map[string]any) {
 	list, _ := t["requiresCompatibilities"].([]any)
 	if len(list) == 1 && list[0] == "EC2" {
@@ -65,8 +65,8 @@ func fillPlatform(t map[string]any) {
 	}
 }
 
-// fillSize writes the task's cpu in units and its memory in MiB: AWS takes
-// "1 vCPU" and "2 GB" too and turns them into "1024" and "2048".
+// fillSize writes the task's cpu in units and its memory in MiB. AWS also accepts "1 vCPU" and "2
+// GB" and converts them to "1024" and "2048".
 func fillSize(t map[string]any) {
 	if s, ok := t["cpu"].(string); ok {
 		t["cpu"] = inUnits(s, "vcpu")
@@ -89,7 +89,7 @@ func inUnits(s, unit string) string {
 	return strconv.Itoa(int(f * 1024))
 }
 
-// mapsOf are the maps of a list.
+// mapsOf returns the maps of a list.
 func mapsOf(list any) []map[string]any {
 	items, _ := list.([]any)
 	var out []map[string]any
@@ -101,17 +101,16 @@ func mapsOf(list any) []map[string]any {
 	return out
 }
 
-// CompareTask is what differs between a task definition that is wanted and one
-// that AWS has, sorted by path. Tags are not compared: AWS tells them apart from
-// the definition.
+// CompareTask returns the differences between a wanted task definition and AWS's, sorted by path.
+// It does not compare tags: AWS returns them separately from the definition.
 func CompareTask(want *Task, have *ecstypes.TaskDefinition) []Difference {
 	c := comparison{rules: taskRules()}
 	c.maps(normalTask(want.Input), normalTask(have), "", "")
 	return c.sorted()
 }
 
-// Digest is the SHA-256, in hex, of the normal form of a task definition: equal
-// for definitions that CompareTask finds equal in all that it compares.
+// Digest returns the SHA-256, in hex, of the normal form of a task definition. It is equal for
+// definitions that CompareTask finds equal.
 func Digest(want *Task) string {
 	// encoding/json sorts the keys of maps.
 	text, err := json.Marshal(normalTask(want.Input))

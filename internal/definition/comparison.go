@@ -20,8 +20,8 @@ func (c *comparison) sorted() []Difference {
 	return c.found
 }
 
-// values compares two values; nil is none. shown is the path for people, path
-// the one without indices.
+// compareValues compares two values; nil means no value. shown is the path for people, path the one
+// without indices.
 func (c *comparison) values(want, have any, path, shown string) {
 	if reflect.DeepEqual(want, have) || sameResource(path, want, have) {
 		return
@@ -55,8 +55,8 @@ func (c *comparison) maps(want, have map[string]any, path, shown string) {
 	}
 }
 
-// lists compares two lists whose entries have names, entry by entry. It is false
-// for other lists, which are told whole.
+// compareLists compares two lists with named entries, entry by entry. It returns false for other
+// lists, which are compared and shown as one value.
 func (c *comparison) lists(want, have any, path, shown string) bool {
 	how, known := c.rules.orders[path]
 	if !known || how.set {
@@ -80,7 +80,7 @@ func (c *comparison) lists(want, have any, path, shown string) bool {
 	return true
 }
 
-// byName are the entries of a list by name; false if two have the same.
+// entriesByName returns the entries of a list by name, and false if two have the same name.
 func (c *comparison) byName(how order, list any, path string) (map[string]any, bool) {
 	items, ok := list.([]any)
 	if !ok && list != nil {
@@ -97,13 +97,13 @@ func (c *comparison) byName(how order, list any, path string) (map[string]any, b
 	return out, true
 }
 
-// Sensitive stands for a value that may be secret, and SensitiveChanged for another one.
+// Sensitive replaces a value that may be secret, and SensitiveChanged a different one.
 const (
 	Sensitive        = "(sensitive value)"
 	SensitiveChanged = "(sensitive value changed)"
 )
 
-// changed tells a value from one that is shown alike.
+// changedText returns a text for a value that differs from another with the same text.
 func changed(shown string) string {
 	switch {
 	case shown == Sensitive:
@@ -114,7 +114,7 @@ func changed(shown string) string {
 	return shown + " (changed)"
 }
 
-// text is a value for people, none of it secret, and not long.
+// valueText returns a value for people, without secrets and with a maximum length.
 func (c *comparison) text(v any, path string) string {
 	if v == nil {
 		if d, ok := c.rules.defaults[path]; ok {
@@ -154,8 +154,8 @@ func (c *comparison) whole(v any, path string) string {
 	return fmt.Sprint(v)
 }
 
-// HoldsSecrets reports whether any value under the key may be secret: those of
-// environments, the options of log and volume drivers, a hook's details.
+// IsSecretKey reports whether values under the key may be secret: environments, the options of log
+// and volume drivers, the details of a hook.
 func HoldsSecrets(key string) bool {
 	return key == "environment" || key == "options" || key == "driverOpts" || key == "hookDetails"
 }
@@ -168,10 +168,10 @@ func isSecret(path string) bool {
 		strings.HasSuffix(path, ".hookDetails")
 }
 
-// lastOf is the last name of a path.
+// lastName returns the last name of a path.
 func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// wordsOf is a list of text.
+// stringList returns a list as strings, if it has no other entries.
 func wordsOf(list []any) ([]string, bool) {
 	out := make([]string, len(list))
 	for i, x := range list {
@@ -184,8 +184,8 @@ func wordsOf(list []any) ([]string, bool) {
 	return out, true
 }
 
-// sameResource tells whether two texts name one thing where AWS takes a name and
-// answers an ARN.
+// isSameResource reports whether two texts name one resource where AWS accepts a name and returns
+// an ARN.
 func sameResource(path string, want, have any) bool {
 	w, wok := want.(string)
 	h, hok := have.(string)
@@ -196,13 +196,13 @@ func sameResource(path string, want, have any) bool {
 	case "executionRoleArn", "taskRoleArn", "role", "cluster":
 		return arnOf(h, w) || arnOf(w, h)
 	case "serviceConnectConfiguration.namespace":
-		// The ARN of a namespace holds its ID, which a name does not tell.
+		// The ARN of a namespace contains its ID, and its name does not.
 		return strings.HasPrefix(w, "arn:") != strings.HasPrefix(h, "arn:")
 	}
 	return false
 }
 
-// arnOf tells whether an ARN is that of the role or cluster of a name.
+// isARNOf reports whether an ARN is that of the role or cluster with the name.
 func arnOf(arn, name string) bool {
 	return strings.HasPrefix(arn, "arn:") && !strings.HasPrefix(name, "arn:") &&
 		(strings.HasSuffix(arn, ":role/"+name) || strings.HasSuffix(arn, ":cluster/"+name))

@@ -10,16 +10,16 @@ import (
 	ecsdoc "github.com/aws/aws-sdk-go-v2/service/ecs/document"
 )
 
-// decoder fills structs of the SDK from nodes and collects what is wrong.
+// decoder fills SDK structs from nodes and collects the problems.
 type decoder struct {
 	src      *Source
-	strict   bool // values that AWS refuses are refused; otherwise AWS has them already
+	strict   bool // refuse values that AWS refuses; otherwise AWS already has them
 	problems []*Problem
 }
 
 func (d *decoder) refuse(p *Problem) { d.problems = append(d.problems, p) }
 
-// top says how the outermost struct differs from those within.
+// rootOptions is how the outermost struct differs from nested ones.
 type top struct {
 	what     string            // "the task definition"
 	readOnly []string          // members that are known and dropped
@@ -27,7 +27,7 @@ type top struct {
 	textual  []string          // text that may be written as a number
 }
 
-// root decodes the outermost map and tells which members it gives.
+// decodeRoot decodes the outermost map and returns the members that it gives.
 func (d *decoder) root(n *Node, v reflect.Value, t top) map[string]bool {
 	given := map[string]bool{}
 	if n.Kind != Map {
@@ -63,8 +63,8 @@ func (d *decoder) root(n *Node, v reflect.Value, t top) map[string]bool {
 	return given
 }
 
-// blank tells whether a member given as "" is not given: a choice, and one that
-// has another name, as PipeCD's role, by which AWS means nothing.
+// isUnsetIfEmpty reports whether a member with the value "" counts as not given. It does if the
+// member is an enum or has an alias, such as PipeCD's role: AWS ignores an empty one.
 func (t top) blank(name string, typ reflect.Type) bool {
 	for _, to := range t.alias {
 		if to == name {
@@ -74,7 +74,7 @@ func (t top) blank(name string, typ reflect.Type) bool {
 	return typ.Kind() == reflect.String && len(enumValues(typ)) > 0
 }
 
-// member finds the member that an entry names and refuses a second one.
+// findMember returns the member that an entry names. A second entry for the member is a problem.
 func (d *decoder) member(all []member, e Entry, name, where string, also []string, seen map[string]bool) (member, bool) {
 	m, ok := named(all, name)
 	if !ok {
@@ -103,7 +103,7 @@ func containsFold(list []string, s string) bool {
 	return slices.ContainsFunc(list, func(x string) bool { return strings.EqualFold(x, s) })
 }
 
-// value decodes one member. where is its path without indices.
+// decodeValue decodes one member. where is its path without indices.
 func (d *decoder) value(n *Node, v reflect.Value, where string) {
 	if n.Kind == Null {
 		return
@@ -171,7 +171,7 @@ func (d *decoder) dictionary(n *Node, v reflect.Value, where string) {
 	}
 }
 
-// open decodes unions, which are maps of one key, and open JSON content.
+// decodeInterface decodes unions, which are maps of one key, and open JSON content.
 func (d *decoder) open(n *Node, v reflect.Value, where string) {
 	if isDocument(v.Type()) {
 		v.Set(reflect.ValueOf(ecsdoc.NewLazyDocument(d.content(n, where))))
@@ -198,7 +198,7 @@ func (d *decoder) open(n *Node, v reflect.Value, where string) {
 	d.unknown(e, where, known)
 }
 
-// content is open JSON content in Go's own types.
+// documentContent returns open JSON content in Go's own types.
 func (d *decoder) content(n *Node, where string) any {
 	switch n.Kind {
 	case Map:
@@ -230,7 +230,7 @@ func (d *decoder) content(n *Node, where string) any {
 	return nil
 }
 
-// is refuses a node of another kind.
+// requireKind reports whether the node has the kind. Another kind is a problem.
 func (d *decoder) is(n *Node, kind NodeKind, where, what string) bool {
 	if n.Kind != kind {
 		d.refuse(d.src.At(n, "%s is %s, and this is %s", where, what, n.Kind))
@@ -262,7 +262,7 @@ func (d *decoder) text(n *Node, v reflect.Value, where string) {
 	if !d.is(n, Text, where, "text") {
 		return
 	}
-	// PipeCD's own examples say `pidMode: ""`: an empty choice is none.
+	// PipeCD's own examples contain `pidMode: ""`: an empty enum counts as not given.
 	if known := enumValues(v.Type()); len(known) > 0 && n.Text != "" && !slices.Contains(known, n.Text) {
 		d.notOneOf(n, where, known)
 		return

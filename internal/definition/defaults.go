@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// taskDefaults are what AWS fills in, or means, where a task definition says
-// nothing ("Amazon ECS task definition parameters"). A member with its default
-// is the same as none.
+// taskDefaults returns the values that AWS uses for members that a task definition omits ("Amazon
+// ECS task definition parameters"). A member with its default equals an omitted one.
 func taskDefaults() map[string]string {
 	return map[string]string{
 		"enableFaultInjection":                                                       "false",
@@ -41,8 +40,8 @@ func taskDefaults() map[string]string {
 	}
 }
 
-// serviceDefaults are the same for a service ("CreateService", Amazon ECS API
-// Reference).
+// serviceDefaults returns the values that AWS uses for members that a service definition omits
+// ("CreateService", Amazon ECS API Reference).
 func serviceDefaults() map[string]string {
 	const deployment = "deploymentConfiguration."
 	return map[string]string{
@@ -78,16 +77,14 @@ func serviceDefaults() map[string]string {
 	}
 }
 
-// order is how a list is compared: by the member that names its entries, as a
-// set of text, or as it stands.
+// order is how a list is compared: by the members that name its entries, or as a set of text.
 type order struct {
 	by  []string // the members that name an entry
-	set bool     // text without order
+	set bool     // text in any order
 }
 
-// orders are the lists whose order means nothing to AWS. Lists not named here
-// are compared as they stand: command, dnsServers, environmentFiles (the first
-// wins), placementStrategy.
+// listOrders returns the lists whose order does not matter to AWS. Other lists are compared in
+// their order: command, dnsServers, environmentFiles (the first wins), placementStrategy.
 func orders() map[string]order {
 	const c = "containerDefinitions"
 	set := order{set: true}
@@ -133,9 +130,8 @@ type rules struct {
 	orders   map[string]order
 }
 
-// normal is a tree in the one form that equal definitions share: without what
-// has its default, and with lists without order sorted. path is without
-// indices.
+// normalizeValue returns a tree in the one form that equal definitions share. It removes members
+// that have their default and sorts lists without order. path has no indices.
 func (r rules) normal(v any, path string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -173,7 +169,7 @@ func (r rules) normalList(list []any, path string) any {
 	return list
 }
 
-// name is what an entry of a list is known by.
+// entryName returns the name of a list entry.
 func (o order) name(item any, defaults map[string]string, path string) string {
 	m, ok := item.(map[string]any)
 	if !ok {

@@ -7,14 +7,14 @@ import (
 	ecsdoc "github.com/aws/aws-sdk-go-v2/service/ecs/document"
 )
 
-// JSON is the definition in the shape of RegisterTaskDefinition's request, as
-// [DecodeTask] reads it back. It holds the values of environments.
+// JSON returns the definition as RegisterTaskDefinition's request, which [DecodeTask] reads. It
+// contains the values of environments.
 func (t *Task) JSON() ([]byte, error) {
 	return json.Marshal(written(reflect.ValueOf(t.Input)))
 }
 
-// JSON is the definition in the shape of CreateService's request, as
-// [DecodeService] reads it back with the same members given.
+// JSON returns the definition as CreateService's request. [DecodeService] reads it with the same
+// members given.
 func (s *Service) JSON() ([]byte, error) {
 	out := map[string]any{}
 	v := reflect.ValueOf(s.Input).Elem()
@@ -29,8 +29,8 @@ func (s *Service) JSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// written is a value of the SDK in types that encoding/json writes as AWS does.
-// What is nil, and an empty choice, is left out.
+// jsonValue returns an SDK value in types that encoding/json writes as AWS does. It omits nil
+// values and empty enums.
 func written(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -91,5 +91,5 @@ func writtenOpen(v reflect.Value) any {
 // openJSON is open JSON content for encoding/json.
 type openJSON struct{ doc ecsdoc.Interface }
 
-// MarshalJSON is the content.
+// MarshalJSON returns the content.
 func (o openJSON) MarshalJSON() ([]byte, error) { return o.doc.MarshalSmithyDocument() }

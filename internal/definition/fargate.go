@@ -10,12 +10,12 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// fargateSize is what memory Fargate gives to an amount of CPU (ECS Developer Guide,
+// fargateSize is the memory that Fargate supports for an amount of CPU (ECS Developer Guide,
 // "Troubleshoot Amazon ECS task definition invalid CPU or memory errors").
 type fargateSize struct {
 	cpu              int // units
 	least, most, per int // MiB
-	also             int // MiB, besides
+	also             int // additional value in MiB; 0: none
 }
 
 var fargateSizes = [...]fargateSize{
@@ -40,8 +40,8 @@ func (s fargateSize) String() string {
 	return text
 }
 
-// fargate refuses a size that Fargate does not have. A larger one than all known ones
-// may be newer than this sluice.
+// checkFargateSize refuses a size that Fargate does not have. It accepts a CPU size above all known
+// ones, which may be newer than this sluice.
 func (d *decoder) fargate(body *Node, in *awsecs.RegisterTaskDefinitionInput) {
 	if !d.strict || !slices.Contains(in.RequiresCompatibilities, ecstypes.CompatibilityFargate) || len(d.problems) > 0 {
 		return
@@ -56,7 +56,7 @@ func (d *decoder) fargate(body *Node, in *awsecs.RegisterTaskDefinitionInput) {
 	cpu, ok := units(cpuNode, "vcpu")
 	memory, also := units(memoryNode, "gb")
 	if !ok || !also {
-		return // said by AWS: other ways of writing a size are not known here
+		return // AWS checks it: sluice does not know other ways to write a size
 	}
 	last := fargateSizes[len(fargateSizes)-1]
 	i := slices.IndexFunc(fargateSizes[:], func(s fargateSize) bool { return s.cpu == cpu })
@@ -69,7 +69,7 @@ func (d *decoder) fargate(body *Node, in *awsecs.RegisterTaskDefinitionInput) {
 	}
 }
 
-// units reads "512", "0.5 vCPU" or "1GB": units of CPU, or MiB.
+// parseUnits reads "512", "0.5 vCPU" or "1GB": units of CPU, or MiB.
 func units(n *Node, unit string) (int, bool) {
 	text := strings.ToLower(strings.TrimSpace(n.Text))
 	if n.Kind == Number {

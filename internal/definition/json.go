@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// readJSON reads text that is valid JSON. YAML would read most of it too, but
-// neither its tabs nor all of its escapes.
+// readJSON reads valid JSON. The YAML reader is not used, because YAML accepts neither JSON's tabs
+// nor all of its escapes.
 func (s *Source) readJSON(data []byte) (*Node, error) {
 	r := &jsonReader{src: s, data: data, dec: json.NewDecoder(bytes.NewReader(data)), line: 1}
 	r.dec.UseNumber()
@@ -20,12 +20,12 @@ type jsonReader struct {
 	data []byte
 	dec  *json.Decoder
 
-	seen      int64 // how far line and lineStart have been counted
+	seen      int64 // offset up to which line and lineStart are counted
 	line      int
 	lineStart int64
 }
 
-// next is the next token and where it begins.
+// nextToken returns the next token and its place.
 func (r *jsonReader) next() (json.Token, place, error) {
 	from := r.dec.InputOffset()
 	for from < int64(len(r.data)) && bytes.IndexByte([]byte(" \t\r\n,:"), r.data[from]) >= 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
-// limit is what AWS demands of one value (ECS API Reference, "RegisterTaskDefinition",
-// "CreateService", "PortMapping", "HealthCheck"). AWS says so only at the call, when a
-// deployment has begun.
+// limit is AWS's limit of one value (ECS API Reference, "RegisterTaskDefinition", "CreateService",
+// "PortMapping", "HealthCheck"). AWS reports a violation only at the call, when a deployment has
+// begun.
 type limit struct {
 	path     string // without indices, as the decoder names it
 	min, max int64
@@ -42,14 +42,13 @@ var limits = [...]limit{
 	{"ephemeralStorage.sizeInGiB", 20, 200},
 }
 
-// nameShape is a name of ECS: of a family, a service, a container.
+// namePattern matches a name of an ECS family, service or container.
 var nameShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
-// IsName reports whether ECS takes the name for a service, a cluster, a family or a
-// container.
+// IsName reports whether ECS accepts the name for a service, a cluster, a family or a container.
 func IsName(name string) bool { return nameShape.MatchString(name) }
 
-// nameds are the values that have to be names.
+// namePaths are the paths whose values must be names.
 var nameds = [...]string{"family", "serviceName", "containerDefinitions[].name"}
 
 // checkNumber refuses a number that AWS refuses.
@@ -81,7 +80,7 @@ func (d *decoder) checkText(n *Node, where string) {
 	}
 }
 
-// shownName is a name that is none, short and in quotes.
+// quotedName returns an invalid name for people, short and in quotes.
 func shownName(name string) string {
 	if name == "" {
 		return "empty"

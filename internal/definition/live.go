@@ -8,7 +8,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// TaskOf is a registered task definition as the request that registers it.
+// TaskOf returns a registered task definition as the request that registers it.
 func TaskOf(td *ecstypes.TaskDefinition) *Task {
 	in := &awsecs.RegisterTaskDefinitionInput{}
 	from, to := reflect.ValueOf(td).Elem(), reflect.ValueOf(in).Elem()
@@ -21,9 +21,8 @@ func TaskOf(td *ecstypes.TaskDefinition) *Task {
 	return &Task{Input: in, File: "task definition " + aws.ToString(td.TaskDefinitionArn)}
 }
 
-// ServiceOf is what a service revision was asked to be, as far as it belongs to
-// the revision: where its tasks run and how callers reach them. Members that the
-// revision had none of are given, and empty, where the service has some now.
+// ServiceOf returns the requested state of a service revision: where its tasks run and how callers
+// reach them. A member that the revision lacks and the service has now is given, and empty.
 func ServiceOf(name string, rev *ecstypes.ServiceRevision, now *ecstypes.Service) *Service {
 	s := &Service{Input: &awsecs.CreateServiceInput{ServiceName: &name}, Given: map[string]bool{"serviceName": true}, File: "service revision"}
 	if rev == nil {
@@ -44,7 +43,7 @@ func ServiceOf(name string, rev *ecstypes.ServiceRevision, now *ecstypes.Service
 	return s
 }
 
-// giveOfDeployment gives what AWS tells of a service on its deployment only.
+// setDeploymentMembers sets the members that AWS returns only with a service's deployment.
 func (s *Service) giveOfDeployment(rev *ecstypes.ServiceRevision, now *ecstypes.Deployment) {
 	if now == nil {
 		now = &ecstypes.Deployment{}
@@ -70,7 +69,8 @@ func (s *Service) give(name string, given bool, set func()) {
 	}
 }
 
-// pinned: LATEST is not the version that it was then, and cannot be compared.
+// isPinned reports whether a platform version can be compared. LATEST cannot: it may mean another
+// version now.
 func pinned(version *string) bool {
 	return aws.ToString(version) != "" && aws.ToString(version) != "LATEST"
 }

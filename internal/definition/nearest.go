@@ -2,8 +2,8 @@ package definition
 
 import "strings"
 
-// Nearest is the word of known that was probably meant: the same but for case,
-// or a few letters away. Empty if none is near.
+// Nearest returns the known word that was probably meant: equal except for case, or a few letters
+// different. It returns "" if there is none.
 func Nearest(word string, known []string) string {
 	best, least := "", len(word)/4+2
 	low := strings.ToLower(word)
@@ -15,8 +15,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance counts the letters to insert, delete, change or swap with a
-// neighbour (optimal string alignment).
+// editDistance counts the letters to insert, delete, change or swap with an adjacent one (optimal
+// string alignment).
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// NodeKind is what a [Node] is.
+// NodeKind is the kind of a [Node].
 type NodeKind int
 
 // The kinds of a node, those of JSON.
@@ -23,9 +23,8 @@ func (k NodeKind) String() string {
 	return [...]string{"nothing", "a map", "a list", "text", "a number", "true or false"}[k]
 }
 
-// Node is one value of a file, with its place. Aliases, anchors and merge keys
-// are resolved: an alias stands where it is used, what it holds where the anchor
-// is.
+// Node is one value of a file, with its place. Aliases, anchors and merge keys are resolved. The
+// place of an alias is where it is used; the places inside it are where the anchor is.
 type Node struct {
 	Kind         NodeKind
 	Text         string // a scalar's value; a number as written
@@ -34,7 +33,7 @@ type Node struct {
 	Line, Column int
 
 	number any   // int64, uint64 or float64
-	origin *Node // what an alias stands for
+	origin *Node // the node that an alias refers to
 }
 
 // Entry is one key of a map.
@@ -44,8 +43,8 @@ type Entry struct {
 	Value        *Node
 }
 
-// Get is the value of a key, or nil. It is nil on a node that is no map, and on
-// nil, so that calls chain.
+// Get returns the value of a key, or nil. It returns nil if the node is nil or not a map, so that
+// calls can be chained.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -58,7 +57,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Int is the number if it is whole and fits.
+// Int returns the number if it is whole and fits.
 func (n *Node) Int() (int64, bool) {
 	switch v := n.number.(type) {
 	case int64:
@@ -71,7 +70,7 @@ func (n *Node) Int() (int64, bool) {
 	return 0, false
 }
 
-// Float is the number, if the node is one.
+// Float returns the number, if the node is one.
 func (n *Node) Float() (float64, bool) {
 	switch v := n.number.(type) {
 	case int64:
@@ -84,7 +83,7 @@ func (n *Node) Float() (float64, bool) {
 	return 0, false
 }
 
-// plainNumber is a number as AWS writes it in text: decimal, no underscores.
+// plainNumber returns a number as AWS writes it in text: decimal, no underscores.
 func (n *Node) plainNumber() string {
 	if i, ok := n.Int(); ok {
 		return strconv.FormatInt(i, 10)

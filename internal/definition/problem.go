@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Problem is one thing wrong in a file, with its place.
+// Problem is one error in a file, with its place.
 type Problem struct {
 	File         string
 	Line, Column int    // from 1; the column counts characters
-	Source       string // the line itself, or the part of a long one around the column; values that may be secret are starred out
+	Source       string // the line, or the part of a long one around the column; values that may be secret are masked
 	Message      string
 	Meant        string // the key or value probably meant; may be empty
 
-	caret int // column of Source, which is cut out of a long line
+	caret int // column in Source, which may be a part of the line
 }
 
 func (p *Problem) Error() string {
@@ -28,15 +28,15 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// excerpt is the line and, under it, a caret at the column.
+// sourceExcerpt returns the line and, under it, a caret at the column.
 func (p *Problem) excerpt() string {
 	number := fmt.Sprintf("%4d", p.Line)
 	gap := strings.Repeat(" ", len(number))
 	return fmt.Sprintf("%s | %s\n%s | %s^", number, p.Source, gap, indentTo(p.Source, p.caret))
 }
 
-// indentTo is blank space as wide as the characters before column: tabs stay
-// tabs, so that the caret stands under its character.
+// indentTo returns blanks as wide as the characters before column. Tabs remain tabs, so that the
+// caret is under its character.
 func indentTo(line string, column int) string {
 	var b strings.Builder
 	for i, r := range []rune(line) {

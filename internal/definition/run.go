@@ -9,12 +9,12 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// Run is how tasks are run, in the shape of RunTask's request.
+// Run is how tasks are run, as RunTask's request.
 type Run struct {
 	Input *awsecs.RunTaskInput
 }
 
-// notAsked are the members of RunTask's request that are not the file's to give.
+// whyNotAllowed returns why a file may not give a member of RunTask's request, or "".
 func notAsked(member string) string {
 	switch member {
 	case "clientToken", "startedBy":
@@ -29,13 +29,13 @@ func notAsked(member string) string {
 	return ""
 }
 
-// RunMembers are the members of RunTask's request that a file may give.
+// RunMembers returns the members of RunTask's request that a file may give.
 func RunMembers() []string {
 	return slices.DeleteFunc(names(members(reflect.TypeFor[awsecs.RunTaskInput]())), func(m string) bool { return notAsked(m) != "" })
 }
 
-// DecodeRun reads how tasks are run from a part of another file, named where in
-// errors. src must hide what may be secret, see [Source.HideSecrets].
+// DecodeRun reads RunTask's members from a section of another file, named where in errors. The
+// caller must hide secrets of src first, see [Source.HideSecrets].
 func DecodeRun(src *Source, n *Node, where string) (*Run, []*Problem) {
 	d := &decoder{src: src}
 	in := &awsecs.RunTaskInput{}
@@ -51,7 +51,7 @@ func DecodeRun(src *Source, n *Node, where string) (*Run, []*Problem) {
 	return &Run{Input: in}, d.problems
 }
 
-// runs refuses what RunTask would.
+// checkRun refuses values that RunTask would refuse.
 func (d *decoder) runs(n *Node, in *awsecs.RunTaskInput, where string) {
 	if c := getFold(n, "count"); in.Count != nil && *in.Count < 1 {
 		d.refuse(d.src.At(c, "%s.count is a whole number from 1, and this is %d", where, *in.Count))
@@ -67,8 +67,8 @@ func (d *decoder) runs(n *Node, in *awsecs.RunTaskInput, where string) {
 	}
 }
 
-// ReadRun reads back what [Run.JSON] wrote, or overrides that a person gave, as
-// RunTask's request. file is only named in errors.
+// ReadRun reads the output of [Run.JSON], or overrides from a person, as RunTask's request. file
+// appears only in errors.
 func ReadRun(file string, data []byte) (*Run, error) {
 	src, err := Parse(file, data)
 	if err != nil {
@@ -79,7 +79,7 @@ func ReadRun(file string, data []byte) (*Run, error) {
 	return run, JoinProblems(problems)
 }
 
-// ReadOverrides reads RunTask's overrides as a person gives them, JSON or YAML.
+// ReadOverrides reads RunTask's overrides from a person, in JSON or YAML.
 func ReadOverrides(file string, data []byte) (*ecstypes.TaskOverride, error) {
 	src, err := Parse(file, data)
 	if err != nil {
@@ -95,8 +95,7 @@ func ReadOverrides(file string, data []byte) (*ecstypes.TaskOverride, error) {
 	return out, JoinProblems(d.problems)
 }
 
-// JSON is the request as [ReadRun] reads it back. It holds the values of
-// environments.
+// JSON returns the request as [ReadRun] reads it. It contains the values of environments.
 func (r *Run) JSON() ([]byte, error) {
 	return json.Marshal(written(reflect.ValueOf(r.Input)))
 }

@@ -15,13 +15,13 @@ func (p place) before(q place) bool {
 	return p.line < q.line || p.line == q.line && p.column < q.column
 }
 
-// span is text that is not to be shown, from a place up to the next one.
+// span is text that must not be shown, from a place up to the next one.
 type span struct{ from, to place }
 
-// HideSecrets stars out, in the lines that problems show, every value under an
-// environment and under the options of log and volume drivers. Names stay.
+// HideSecrets masks, in the lines that problems show, every value under an environment and under
+// the options of log and volume drivers. Names remain visible.
 //
-// A file that is no map is no definition: nothing of it is shown.
+// A file that is not a map is not a definition: its whole content is masked.
 func (s *Source) HideSecrets() {
 	places := s.places()
 	if s.Root.Kind != Map {
@@ -44,8 +44,7 @@ func (s *Source) HideSecrets() {
 	walk(s.Root)
 }
 
-// holdsSecrets tells whether values under a key may be secret, the key misspelt
-// or not.
+// isLikeSecretKey reports whether values under a key may be secret, even if the key is misspelt.
 func holdsSecrets(key string) bool {
 	if secret.IsName(key) && !strings.EqualFold(key, "secrets") {
 		return true
@@ -58,7 +57,7 @@ func holdsSecrets(key string) bool {
 	return false
 }
 
-// hide hides every scalar under n but the names.
+// hideScalars hides every scalar under n except names.
 func (s *Source) hide(n *Node, places []place) {
 	for _, e := range n.Entries {
 		if !strings.EqualFold(e.Key, "name") {
@@ -77,7 +76,7 @@ func (s *Source) hide(n *Node, places []place) {
 	}
 }
 
-// places are where values and keys begin, in the order of the file.
+// valuePlaces returns where values and keys begin, in the order of the file.
 func (s *Source) places() []place {
 	var all []place
 	var walk func(n *Node)
@@ -104,7 +103,7 @@ func (s *Source) places() []place {
 	return all
 }
 
-// after is the first of the sorted places beyond p, or the end of all files.
+// nextPlace returns the first of the sorted places after p, or a place after every file's end.
 func after(places []place, p place) place {
 	i := sort.Search(len(places), func(i int) bool { return p.before(places[i]) })
 	if i == len(places) {
@@ -113,10 +112,10 @@ func after(places []place, p place) place {
 	return places[i]
 }
 
-// longLine is how many characters of a line problems show at most.
+// maxShownLine is the maximum number of characters of a line that a problem shows.
 const longLine = 160
 
-// shown is a line as problems show it, and where its column is in that.
+// shownLine returns a line as problems show it, and the position of column in it.
 func (s *Source) shown(line, column int, text []rune) (string, int) {
 	out := slices.Clone(text)
 	if s.Root == nil {
@@ -132,7 +131,7 @@ func (s *Source) shown(line, column int, text []rune) (string, int) {
 	return string(out[from : from+longLine]), column - from
 }
 
-// star stars out what the span covers of a line. Blanks and line ends stay.
+// maskLine masks the part of a line that the span covers. Blanks and line ends remain.
 func (h span) star(line int, text []rune) {
 	from, to := 0, len(text)
 	if line < h.from.line || line > h.to.line {

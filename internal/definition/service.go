@@ -6,16 +6,15 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 )
 
-// DecodeService reads a service definition in the shape of CreateService's
-// request or of what DescribeServices answers, wrapped or not. file is only
-// named in errors. What is wrong is told together, in the order of the file, as
-// joined [*Problem]s.
+// DecodeService reads a service definition as CreateService's request or as DescribeServices
+// returns it, wrapped or not. file appears only in errors. It returns all problems together, in the
+// order of the file, as joined [*Problem]s.
 func DecodeService(file string, data []byte) (*Service, error) {
 	return decodeService(file, data, false)
 }
 
-// LoadService is DecodeService for a file that AWS has not seen: values that AWS
-// refuses, such as a negative count, are problems too.
+// LoadService is DecodeService for a file that AWS has not seen: values that AWS refuses, such as a
+// negative count, are also problems.
 func LoadService(file string, data []byte) (*Service, error) {
 	return decodeService(file, data, true)
 }
@@ -55,8 +54,7 @@ func (d *decoder) service(in *awsecs.CreateServiceInput) map[string]bool {
 	return given
 }
 
-// serviceBody is the service itself, out of DescribeServices' or CreateService's
-// answer.
+// serviceBody returns the service itself from the output of DescribeServices or CreateService.
 func (d *decoder) serviceBody() *Node {
 	root := d.src.Root
 	if one := getFold(root, "service"); one != nil && one.Kind == Map {
@@ -85,8 +83,8 @@ func serviceReadOnlyBut(asked ...string) []string {
 	return out
 }
 
-// lift takes, from a described service, the members that AWS tells only of its
-// PRIMARY deployment.
+// takeFromPrimary decodes the members of a described service that AWS returns only with its PRIMARY
+// deployment.
 func (d *decoder) lift(deployments *Node, v reflect.Value, given map[string]bool) {
 	if deployments == nil {
 		return

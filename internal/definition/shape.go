@@ -15,7 +15,7 @@ type member struct {
 	index int    // of the Go field
 }
 
-// members are the members of a struct of the SDK, in its order.
+// membersOf returns the members of an SDK struct, in its order.
 func members(t reflect.Type) []member {
 	var all []member
 	for i := range t.NumField() {
@@ -27,13 +27,13 @@ func members(t reflect.Type) []member {
 	return all
 }
 
-// jsonName is the name that AWS's JSON has for a field of the SDK: ECS has no
-// exception to this rule.
+// jsonName returns the name that AWS's JSON has for an SDK field. ECS has no exception to this
+// rule.
 func jsonName(field string) string {
 	return strings.ToLower(field[:1]) + field[1:]
 }
 
-// named finds a member by name, whatever its case, as PipeCD did.
+// memberByName returns a member by name, in any case, as PipeCD does.
 func named(all []member, name string) (member, bool) {
 	for _, m := range all {
 		if strings.EqualFold(m.name, name) {
@@ -51,8 +51,8 @@ func names(all []member) []string {
 	return out
 }
 
-// unionMembers are the members of a union. The SDK's unions are interfaces,
-// whose members reflection does not find: a test checks that none is missing.
+// unionMembers returns the members of a union. The SDK's unions are interfaces, and reflection does
+// not find their members. A test checks that the list is complete.
 func unionMembers(t reflect.Type) map[string]reflect.Type {
 	switch t {
 	case reflect.TypeFor[ecstypes.ServiceConnectContainerConfiguration]():
@@ -67,12 +67,12 @@ func unionMembers(t reflect.Type) map[string]reflect.Type {
 	return nil
 }
 
-// isDocument tells whether a member holds open JSON content.
+// isDocument reports whether a member contains open JSON content.
 func isDocument(t reflect.Type) bool {
 	return t == reflect.TypeFor[ecsdoc.Interface]()
 }
 
-// enumValues are the values of an enum of the SDK; none for plain text.
+// enumValues returns the values of an SDK enum; none for plain text.
 func enumValues(t reflect.Type) []string {
 	method, ok := t.MethodByName("Values")
 	if !ok {
@@ -86,8 +86,8 @@ func enumValues(t reflect.Type) []string {
 	return out
 }
 
-// readOnly are the members of a described object that its request does not
-// have: AWS says them, nobody asks for them.
+// readOnlyMembers returns the members of a described object that its request does not have: AWS
+// returns them and no request sets them.
 func readOnly(described, request reflect.Type) []string {
 	asked := members(request)
 	var out []string

@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxFile is the longest file that is read, in bytes. AWS takes task definitions
-// of 64 KiB ("Amazon ECS service quotas").
+// maxFile is the maximum length of a file, in bytes. AWS accepts task definitions of 64 KiB
+// ("Amazon ECS service quotas").
 const maxFile = 256 << 10
 
-// maxNodes bounds what aliases can unfold to.
+// maxNodes limits the number of values after aliases are resolved.
 const maxNodes = 100_000
 
-// maxDepth bounds how deep values can lie in each other.
+// maxDepth limits how deep values may be nested.
 const maxDepth = 100
 
-// Source is a file that has been read.
+// Source is a parsed file.
 type Source struct {
 	File string
 	Root *Node // Null for an empty file
@@ -29,7 +29,7 @@ type Source struct {
 	hidden []span
 }
 
-// Parse reads one YAML or JSON document. What it refuses is a [*Problem].
+// Parse reads one YAML or JSON document. Its errors are [*Problem]s.
 func Parse(file string, data []byte) (*Source, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	s := &Source{File: file, lines: splitLines(data)}
@@ -51,7 +51,7 @@ func Parse(file string, data []byte) (*Source, error) {
 	return s, nil
 }
 
-// unreadable is what is wrong with the bytes before any grammar.
+// checkBytes returns a problem that is visible before any grammar applies, or nil.
 func (s *Source) unreadable(data []byte) *Problem {
 	if len(data) > maxFile {
 		p := s.Problem(1, 1, "the file has %d bytes; a definition has at most %d", len(data), maxFile)
@@ -71,8 +71,7 @@ func (s *Source) unreadable(data []byte) *Problem {
 	return nil
 }
 
-// template finds piped's template roots in a line: the column, from 1, and the
-// root.
+// findTemplate finds piped's template roots in a line: the column, from 1, and the root.
 func template(line string) (int, string) {
 	for rest, at := line, 0; ; {
 		i := strings.Index(rest, "{{")
@@ -94,8 +93,8 @@ func splitLines(data []byte) []string {
 	return strings.Split(text, "\n")
 }
 
-// Problem is a problem at a place of the file. A place outside of the file is
-// moved to the nearest one inside.
+// Problem returns a problem at a place of the file. A place outside of the file is moved to the
+// nearest one inside.
 func (s *Source) Problem(line, column int, format string, args ...any) *Problem {
 	line = min(max(line, 1), len(s.lines))
 	text := []rune(s.lines[line-1])
@@ -109,17 +108,17 @@ func (s *Source) Problem(line, column int, format string, args ...any) *Problem 
 	}
 }
 
-// At is a problem at a node.
+// At returns a problem at a node.
 func (s *Source) At(n *Node, format string, args ...any) *Problem {
 	return s.Problem(n.Line, n.Column, format, args...)
 }
 
-// AtKey is a problem at the key of an entry.
+// AtKey returns a problem at the key of an entry.
 func (s *Source) AtKey(e Entry, format string, args ...any) *Problem {
 	return s.Problem(e.Line, e.Column, format, args...)
 }
 
-// JoinProblems is the problems in the order of the file as one error, or nil.
+// JoinProblems returns the problems in the order of the file as one error, or nil.
 func JoinProblems(problems []*Problem) error {
 	sorted := slices.Clone(problems)
 	slices.SortStableFunc(sorted, func(a, b *Problem) int {
@@ -135,7 +134,7 @@ func JoinProblems(problems []*Problem) error {
 	return errors.Join(errs...)
 }
 
-// tooLarge walks as a decoder would, and gives up at maxNodes.
+// tooLarge counts nodes in the order of a decoder and stops at maxNodes.
 func tooLarge(root *Node) bool {
 	left := maxNodes
 	var walk func(n *Node)

@@ -7,14 +7,13 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 )
 
-// DecodeTask reads a task definition in the shape of RegisterTaskDefinition's
-// request or of what DescribeTaskDefinition answers, wrapped or not. file is
-// only named in errors. What is wrong is told together, in the order of the
-// file, as joined [*Problem]s.
+// DecodeTask reads a task definition as RegisterTaskDefinition's request or as
+// DescribeTaskDefinition returns it, wrapped or not. file appears only in errors. It returns all
+// problems together, in the order of the file, as joined [*Problem]s.
 func DecodeTask(file string, data []byte) (*Task, error) { return decodeTask(file, data, false) }
 
-// LoadTask is DecodeTask for a file that AWS has not seen: values that AWS refuses,
-// such as a port of 99999, are problems too.
+// LoadTask is DecodeTask for a file that AWS has not seen: values that AWS refuses, such as a port
+// of 99999, are also problems.
 func LoadTask(file string, data []byte) (*Task, error) { return decodeTask(file, data, true) }
 
 func decodeTask(file string, data []byte, strict bool) (*Task, error) {
@@ -55,7 +54,7 @@ func (d *decoder) task(in *awsecs.RegisterTaskDefinitionInput) {
 	d.fargate(body, in)
 }
 
-// containers refuses containers without a name or an image, which AWS would.
+// checkContainers refuses containers without a name or an image, as AWS does.
 func (d *decoder) containers(list *Node) {
 	if list == nil || list.Kind != List {
 		return
@@ -72,7 +71,7 @@ func (d *decoder) containers(list *Node) {
 	}
 }
 
-// needed refuses a definition without members that AWS requires.
+// requireMembers refuses a definition that lacks members that AWS requires.
 func (d *decoder) needed(body *Node, given map[string]bool, what string, names ...string) {
 	for _, name := range names {
 		if !given[name] {
@@ -81,7 +80,7 @@ func (d *decoder) needed(body *Node, given map[string]bool, what string, names .
 	}
 }
 
-// wrapping refuses keys beside a wrapped object, but for those known.
+// checkWrapping refuses unknown keys next to a wrapped object.
 func (d *decoder) wrapping(body *Node, what string, known ...string) {
 	seen := map[string]bool{}
 	for _, e := range body.Entries {
@@ -97,7 +96,7 @@ func (d *decoder) wrapping(body *Node, what string, known ...string) {
 	}
 }
 
-// getFold is the value of a key, whatever its case, or nil.
+// getFold returns the value of a key, in any case, or nil.
 func getFold(n *Node, key string) *Node {
 	for _, e := range n.Entries {
 		if strings.EqualFold(e.Key, key) {

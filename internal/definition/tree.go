@@ -10,9 +10,9 @@ import (
 	ecsdoc "github.com/aws/aws-sdk-go-v2/service/ecs/document"
 )
 
-// tree is a value of the SDK as plain maps (map[string]any by AWS's JSON
-// names), lists ([]any) and scalars as text. What is nil, empty or the zero value of a
-// member that cannot be nil is left out: AWS does not tell them apart either.
+// valueTree returns an SDK value as plain maps (map[string]any by AWS's JSON names), lists ([]any)
+// and scalars as text. It omits nil, empty values, and the zero value of a member that cannot be
+// nil: AWS does not distinguish them either.
 func tree(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -42,7 +42,7 @@ func tree(v reflect.Value) any {
 	return *scalarText(v)
 }
 
-// scalarText is a scalar as text, or nil.
+// scalarText returns a scalar as text, or nil.
 func scalarText(v reflect.Value) *string {
 	var s string
 	switch v.Kind() {
@@ -85,8 +85,7 @@ func listTree(v reflect.Value) any {
 	return out
 }
 
-// openTree is a union as a map of its one member, or open JSON content as its
-// canonical text.
+// openTree returns a union as a map of its one member, or open JSON content as its canonical text.
 func openTree(v reflect.Value) any {
 	if v.IsNil() {
 		return nil
@@ -118,7 +117,7 @@ func documentText(doc ecsdoc.Interface) any {
 	return string(canonical)
 }
 
-// pruned is a map without its nil values, or nil for an empty one.
+// pruneMap removes the nil values of a map and returns it, or nil if it is empty.
 func pruned(m map[string]any) any {
 	maps.DeleteFunc(m, func(_ string, v any) bool { return v == nil })
 	if len(m) == 0 {

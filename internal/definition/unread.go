@@ -2,11 +2,11 @@ package definition
 
 import "strings"
 
-// A file that cannot be read has no structure to tell secrets by. What its lines
-// look like has to do.
+// A file that cannot be parsed has no structure that shows where secrets are. These functions judge
+// by the text of its lines.
 
-// starUnread stars out what follows a colon in a line below a key that holds
-// secrets, and what follows `value:` in any line.
+// maskUnparsed masks the text after a colon in a line below a key of secrets, and the text after
+// `value:` in any line.
 func starUnread(line []rune, secret bool) {
 	low := []rune(strings.ToLower(string(line)))
 	if len(low) != len(line) {
@@ -28,13 +28,12 @@ func starUnread(line []rune, secret bool) {
 	}
 }
 
-// endsWithValue tells whether the text before a colon is the key value.
+// endsWithValue reports whether the text before a colon is the key value.
 func endsWithValue(before string) bool {
 	return strings.HasSuffix(strings.TrimRight(before, "\"' \t"), "value")
 }
 
-// secretAbove tells whether a line lies, by its indentation, below a key that
-// holds secrets.
+// isBelowSecretKey reports whether a line is, by its indentation, below a key of secrets.
 func (s *Source) secretAbove(line int) bool {
 	depth := indentation(s.lines[line-1])
 	for i := line - 2; i >= 0; i-- {
@@ -51,8 +50,8 @@ func (s *Source) secretAbove(line int) bool {
 	return false
 }
 
-// indentation is how far in a line begins, twice: an entry of a list lies deeper
-// than a key in the same column.
+// indentDepth returns twice the indentation of a line, plus one for a list entry: an entry is
+// deeper than a key in the same column.
 func indentation(line string) int {
 	rest := strings.TrimLeft(line, " \t")
 	depth := 2 * (len(line) - len(rest))

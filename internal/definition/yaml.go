@@ -27,7 +27,7 @@ func (s *Source) readYAML(data []byte) (root *Node, err error) {
 	return s.document(file)
 }
 
-// syntax is the parser's error at its place.
+// syntaxProblem returns the parser's error at its place.
 func (s *Source) syntax(err error) *Problem {
 	var at yaml.Error
 	if errors.As(err, &at) && at.GetToken() != nil {
@@ -38,8 +38,7 @@ func (s *Source) syntax(err error) *Problem {
 	return s.Problem(1, 1, "malformed YAML: %s", line)
 }
 
-// document is the one document of the file; comments and empty ones do not
-// count.
+// readDocument reads the one document of the file. It ignores comments and empty documents.
 func (s *Source) document(file *ast.File) (*Node, error) {
 	r := &yamlReader{src: s, anchors: map[string]*Node{}}
 	root := &Node{Line: 1, Column: 1}
@@ -151,7 +150,7 @@ func (r *yamlReader) mapping(out *Node, values []*ast.MappingValueNode, depth in
 	return nil
 }
 
-// merge is what `<<:` adds, the first of a list winning.
+// mergedEntries returns the entries that `<<:` adds; the first of a list wins.
 func (r *yamlReader) merge(v *ast.MappingValueNode, value *Node) ([]Entry, error) {
 	from := []*Node{value}
 	if value.Kind == List {
@@ -193,7 +192,7 @@ func (r *yamlReader) sequence(out *Node, v *ast.SequenceNode, depth int) error {
 	return nil
 }
 
-// anchor registers the anchor after its value, so that it cannot hold itself.
+// readAnchor registers the anchor after its value, so that the anchor cannot contain itself.
 func (r *yamlReader) anchor(v *ast.AnchorNode, depth int) (*Node, error) {
 	n, err := r.node(v.Value, depth+1)
 	if err != nil {
@@ -214,8 +213,8 @@ func (r *yamlReader) alias(v *ast.AliasNode) (*Node, error) {
 	return &n, nil
 }
 
-// tag knows YAML's own tags, which say what a plain scalar says by itself, but
-// for !!str.
+// readTagged accepts YAML's own tags. Only !!str changes a value; the others state the type that a
+// plain scalar has anyway.
 func (r *yamlReader) tag(v *ast.TagNode, depth int) (*Node, error) {
 	name := v.Start.Value
 	n, err := r.node(v.Value, depth+1)
@@ -234,8 +233,8 @@ func (r *yamlReader) tag(v *ast.TagNode, depth int) (*Node, error) {
 	return n, nil
 }
 
-// position is where a node begins. Of a block map the parser gives the first
-// colon: the first key is meant.
+// nodePlace returns where a node begins. For a block map the parser returns the first colon; the
+// place is that of the first key.
 func position(n ast.Node) place {
 	switch v := n.(type) {
 	case *ast.MappingNode:

@@ -13,23 +13,23 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// Beside hosts the canary as a service of its own beside one that ECS rolls. Its
-// name is the other's with a suffix; that it is ours, and which action made it,
-// is written on it as [plan.CanaryTag].
+// CanaryService hosts the canary as a service of its own, next to a service that ECS rolls. Its
+// name is the name of that service with a suffix. The tag [plan.CanaryTag] shows that sluice
+// created it, and which action did.
 type Beside struct{ Service }
 
-// WantedBeside is a canary service that there should be.
+// CanarySpec describes the requested canary service.
 type WantedBeside struct {
 	By       sluice.ActionID           // its identity: tag and client token
 	Template awsecs.CreateServiceInput // see definition.Beside
 	Revision Revision
 	Count    int // of tasks
 	Attach   Attachment
-	Anew     bool // written also if a read shows it so: the read may be older than a write of ours
+	Anew     bool // write even if the read matches: the read may be older than an earlier write of sluice
 }
 
-// Maker is the action that made the service, or took it over; "" if it is not
-// ours.
+// CreatedBy returns the action that created the service or took it over. It returns "" if sluice
+// did neither.
 func (l *Live) Maker() sluice.ActionID {
 	if made := l.Tags[plan.CanaryTag]; plan.Ours(made) {
 		return sluice.ActionID(made)
@@ -37,16 +37,15 @@ func (l *Live) Maker() sluice.ActionID {
 	return ""
 }
 
-// Stands reports whether the service is there and not being deleted.
+// IsActive reports whether the service exists and is not being deleted.
 func (l *Live) Stands() bool { return l != nil && l.Status == "ACTIVE" }
 
-// Goes reports whether the service is being deleted.
+// IsDraining reports whether the service is being deleted.
 func (l *Live) Goes() bool { return l != nil && l.Status == "DRAINING" }
 
-// EnsureService finds the canary service and brings it to the revision and the
-// count, or creates it. One that an earlier deployment left is taken over, with
-// the requests that it gets; one that is not ours is refused. found tells whether
-// it was this action's already.
+// EnsureService creates the canary service or updates it to the revision and the count. It takes
+// over a service that an earlier deployment left, together with its requests. It refuses a service
+// that sluice did not create. found reports whether this action had created the service before.
 func (b Beside) EnsureService(ctx context.Context, act sluice.Act, w WantedBeside) (now *Live, found bool, err error) {
 	for attempt := 1; ; attempt++ {
 		live, err := b.Observe(ctx)
@@ -69,7 +68,7 @@ func (b Beside) create(ctx context.Context, act sluice.Act, w WantedBeside) (now
 	in.TaskDefinition, in.DesiredCount = aws.String(w.Revision.ARN), aws.Int32(int32(w.Count))
 	in.Tags = mergeTags(in.Tags, b.marks(w))
 	if in.LoadBalancers = w.Attach.balancers(); in.LoadBalancers == nil {
-		in.HealthCheckGracePeriodSeconds = nil // AWS refuses it without a load balancer
+		in.HealthCheckGracePeriodSeconds = nil // AWS rejects it without a load balancer
 	}
 	write := sluice.Write{Operation: "ecs:CreateService", Resource: b.Resource()}
 	err = act(ctx, sluice.Attempt{Action: "create canary service", Planned: write, Actual: write}, func(ctx context.Context) (string, error) {
@@ -87,7 +86,7 @@ func (b Beside) marks(w WantedBeside) map[string]string {
 	return map[string]string{plan.CanaryTag: string(w.By)}
 }
 
-// bring makes a service that stands the one that is wanted.
+// updateTo updates an existing service to the requested one.
 func (b Beside) bring(ctx context.Context, act sluice.Act, now *Live, w WantedBeside) (*Live, bool, error) {
 	maker := now.Maker()
 	if maker == "" {
@@ -114,7 +113,7 @@ func (b Beside) bring(ctx context.Context, act sluice.Act, now *Live, w WantedBe
 	return after, maker == w.By, err
 }
 
-// in reports whether the service's tasks are in the target group, and in no other.
+// isInGroup reports whether the service's tasks are in the target group and in no other.
 func (l *Live) in(a Attachment) bool {
 	var groups []string
 	for _, lb := range l.Raw.LoadBalancers {
@@ -126,7 +125,7 @@ func (l *Live) in(a Attachment) bool {
 	return len(groups) == 1 && groups[0] == a.TargetGroup
 }
 
-// Count sets how many tasks the canary service has.
+// SetCount sets the desired count of the canary service.
 func (b Beside) Count(ctx context.Context, act sluice.Act, count int) error {
 	_, err := b.update(ctx, act, "scale the canary service", awsecs.UpdateServiceInput{
 		Cluster: aws.String(b.Cluster), Service: aws.String(b.Name), DesiredCount: aws.Int32(int32(count))})
@@ -145,9 +144,9 @@ func (b Beside) update(ctx context.Context, act sluice.Act, action string, in aw
 	return now, err
 }
 
-// Remove deletes the canary service. One that is gone is no error. An answer that
-// was lost is looked for: the name could be a new service's by then, so that only
-// one that is still the maker's is deleted again.
+// Remove deletes the canary service. A service that does not exist is no error. After a lost
+// response Remove reads the service, because the name may belong to a new service by then. It
+// deletes again only a service that maker created.
 func (b Beside) Remove(ctx context.Context, act sluice.Act, maker sluice.ActionID) error {
 	for attempt := 1; ; attempt++ {
 		err := b.delete(ctx, act)
@@ -174,10 +173,9 @@ func (b Beside) delete(ctx context.Context, act sluice.Act) error {
 	})
 }
 
-// AsSet is the newest deployment of a rolling service in the shape of a task set:
-// its counts, and the id that its tasks say they were started by. Tasks of older
-// deployments count as pending: the service is not whole while they are there.
-// ok is false while AWS lists no deployment of it.
+// AsTaskSet returns the newest deployment of a rolling service in the form of a task set: its
+// counts, and the id in startedBy of its tasks. Tasks of older deployments count as pending,
+// because the service is not steady while they exist. ok is false while AWS lists no deployment.
 func (l *Live) AsSet() (set sluice.TaskSet, ok bool) {
 	d := primaryDeployment(l.Raw)
 	if d == nil {

@@ -1,15 +1,14 @@
-// Package ecs holds the verbs on Amazon ECS: observe a service and its task
-// sets, ensure a revision, a service, a task set. A verb looks first and writes
-// only what differs; a verb that wrote returns what AWS says is true now.
+// Package ecs reads and writes Amazon ECS: services, task sets, task definitions and tasks. A
+// method that ensures a state reads first and writes only the difference. A method that wrote
+// returns the state that AWS reports in its response.
 //
-// Writes are made through the [sluice.Act] that the caller hands in, which knows
-// the plan. What is created carries the ID of its action (the task set's
-// externalId, the client token), so that a second run finds it instead of
-// making another.
+// Writes go through the [sluice.Act] of the caller, which knows the plan. A created resource
+// carries the ID of its action (externalId of the task set, client token). A second run finds the
+// resource by this ID and does not create another one.
 //
-// [TaskSets] is the hosting of two variants as task sets of one service with
-// deployment controller EXTERNAL. The package waits for nothing and decides
-// nothing about health; stages do.
+// [TaskSets] hosts the variants as task sets of one service with deployment controller EXTERNAL,
+// [CanaryService] hosts the canary as its own service. The package does not wait and does not judge
+// health; package stage does.
 //
 // Start reading at [Service] and [TaskSets].
 package ecs

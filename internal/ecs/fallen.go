@@ -12,14 +12,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// Fallen reads the tasks of a service that ended or are ending, each once, as
-// soon as AWS says why. The zero value has read none.
+// StoppedReader returns each stopped or stopping task of a service once, as soon as AWS gives the
+// reason. The zero value has read nothing.
 type Fallen struct {
-	told map[string]bool // ARNs of tasks that were told, or that have nothing to tell
+	told map[string]bool // ARNs of tasks that were returned
 }
 
-// Update reads what fell since the last Update, oldest first. AWS remembers
-// stopped tasks for about an hour.
+// Update returns the tasks that stopped since the last Update, oldest first. AWS lists stopped
+// tasks for about an hour.
 func (f *Fallen) Update(ctx context.Context, s Service) ([]verdict.Stopped, error) {
 	arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
@@ -43,7 +43,8 @@ func (f *Fallen) Update(ctx context.Context, s Service) ([]verdict.Stopped, erro
 	return fallen, err
 }
 
-// explained: it has stopped, or it is stopping and all is known that will be.
+// hasStopReason reports whether the task has stopped, or is stopping and AWS has given the final
+// reason.
 func explained(t ecstypes.Task) bool {
 	if aws.ToString(t.LastStatus) == "STOPPED" {
 		return true

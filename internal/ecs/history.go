@@ -14,8 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// History is the service deployments that ECS keeps, newest first: those of the
-// last 90 days.
+// History returns the service deployments that ECS keeps, newest first: those of the last 90 days.
 func (s Service) History(ctx context.Context) ([]ecstypes.ServiceDeploymentBrief, error) {
 	in := &awsecs.ListServiceDeploymentsInput{Cluster: aws.String(s.Cluster), Service: aws.String(s.Name), MaxResults: aws.Int32(100)}
 	var all []ecstypes.ServiceDeploymentBrief
@@ -35,15 +34,15 @@ func (s Service) History(ctx context.Context) ([]ecstypes.ServiceDeploymentBrief
 	return all, nil
 }
 
-// Past is one service deployment of the history.
+// PastDeployment is one service deployment of the history.
 type Past struct {
 	ARN, Status string
 	CreatedAt   time.Time
-	Revision    *ecstypes.ServiceRevision // that it brings; nil: AWS does not tell it any more
+	Revision    *ecstypes.ServiceRevision // that it deploys; nil: AWS does not return it any more
 }
 
-// Brings is the task definition that it brings, family:revision; empty if AWS does not
-// tell it any more.
+// RevisionName returns the task definition that it deploys, family:revision. It returns "" if AWS
+// does not return it any more.
 func (p Past) Brings() string {
 	if p.Revision == nil {
 		return ""
@@ -51,7 +50,7 @@ func (p Past) Brings() string {
 	return sluice.RevisionOf(aws.ToString(p.Revision.TaskDefinition))
 }
 
-// Past is the history with the service revisions that it brought.
+// PastDeployments returns the history with the service revision of each deployment.
 func (s Service) Past(ctx context.Context) ([]Past, error) {
 	briefs, err := s.History(ctx)
 	if err != nil {
@@ -72,8 +71,8 @@ func (s Service) Past(ctx context.Context) ([]Past, error) {
 	return past, err
 }
 
-// revisions reads service revisions by ARN. Those that AWS does not keep any more
-// are left out.
+// readServiceRevisions reads service revisions by ARN. The result omits revisions that AWS does not
+// keep any more.
 func (s Service) revisions(ctx context.Context, arns []string) (map[string]*ecstypes.ServiceRevision, error) {
 	found := map[string]*ecstypes.ServiceRevision{}
 	for batch := range slices.Chunk(arns, RecordBatch) {
@@ -88,7 +87,8 @@ func (s Service) revisions(ctx context.Context, arns []string) (map[string]*ecst
 	return found, nil
 }
 
-// Record reads one service deployment; the zero Record if AWS does not know it.
+// Record reads one service deployment. It returns the zero Record if AWS does not know the
+// deployment.
 func (s Service) Record(ctx context.Context, arn string) (verdict.Record, error) {
 	all, err := NewRecords(s.API).Read(ctx, []string{arn})
 	if err != nil || len(all) == 0 {

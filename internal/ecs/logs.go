@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// LogPlace is where a container's output goes in CloudWatch Logs.
+// LogPlace is the log stream of a container in CloudWatch Logs.
 type LogPlace struct {
 	Group, Stream string
 	Region        string // empty: the service's
@@ -20,8 +20,8 @@ type LogPlace struct {
 
 func (p LogPlace) String() string { return p.Group + " " + p.Stream }
 
-// LogsOf is where a container of a task prints to, by its task definition; or
-// why that cannot be read.
+// LogsOf returns the log stream of a container of a task, from its task definition. Its error says
+// why the log cannot be read.
 func LogsOf(td *ecstypes.TaskDefinition, container, task string) (LogPlace, error) {
 	for _, c := range td.ContainerDefinitions {
 		if aws.ToString(c.Name) == container {
@@ -50,8 +50,8 @@ func logPlace(c ecstypes.ContainerDefinition, task string) (LogPlace, error) {
 	return p, nil
 }
 
-// LastLines are the last lines in a place, at most n, oldest first, each cut to
-// width characters.
+// LastLines returns the last lines of a log stream, at most n, oldest first, each cut to width
+// characters.
 func LastLines(ctx context.Context, api *awslogs.Client, p LogPlace, n, width int) ([]string, error) {
 	out, err := api.GetLogEvents(ctx, &awslogs.GetLogEventsInput{
 		LogGroupName: aws.String(p.Group), LogStreamName: aws.String(p.Stream), Limit: aws.Int32(int32(n)), StartFromHead: aws.Bool(false),

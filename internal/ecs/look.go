@@ -12,17 +12,16 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// ServiceBatch is how many services one DescribeServices takes (ECS API
-// Reference).
+// ServiceBatch is the maximum number of services per DescribeServices call (ECS API Reference).
 const ServiceBatch = 10
 
-// Cluster is the hand for looking at many services of one cluster.
+// Cluster is the client that reads many services of one cluster.
 type Cluster struct {
 	API  *awsecs.Client
 	Name string // name or ARN; empty is AWS's default
 }
 
-// called is the cluster's name for people.
+// displayName returns the cluster's name for people.
 func (c Cluster) called() string {
 	if c.Name == "" {
 		return "default"
@@ -30,8 +29,8 @@ func (c Cluster) called() string {
 	return sluice.ARNName(c.Name)
 }
 
-// Look reads up to [ServiceBatch] services by name in one call. Those that AWS
-// does not know are not in the result.
+// DescribeServices reads up to [ServiceBatch] services by name in one call. The result omits
+// services that AWS does not know.
 func (c Cluster) Look(ctx context.Context, names []string) (map[string]*verdict.Service, error) {
 	in := &awsecs.DescribeServicesInput{Services: names}
 	if c.Name != "" {
@@ -48,10 +47,10 @@ func (c Cluster) Look(ctx context.Context, names []string) (map[string]*verdict.
 	return found, nil
 }
 
-// Sight is the service as the verdict takes it.
+// ForVerdict returns the service in the form that package verdict takes.
 func (l *Live) Sight() *verdict.Service { return sight(l.Raw) }
 
-// sight is a service as the verdict takes it.
+// verdictService converts a service to the form that package verdict takes.
 func sight(s ecstypes.Service) *verdict.Service {
 	l := live(s)
 	v := &verdict.Service{

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// Older are the ACTIVE revisions of a family that come after the newest keep, at
-// most limit of them, newest first.
+// OlderRevisions returns the ACTIVE revisions of a family after the newest keep, at most limit of
+// them, newest first.
 func Older(ctx context.Context, api *awsecs.Client, family string, keep, limit int) ([]Revision, error) {
 	var all []Revision
 	in := &awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, Status: ecstypes.TaskDefinitionStatusActive, MaxResults: aws.Int32(100)}
@@ -42,9 +42,9 @@ func TaggedRevision(ctx context.Context, api *awsecs.Client, rev Revision, key, 
 	return tagMap(out.Tags)[key] == value, nil
 }
 
-// Uses are the revisions that the service has, by any of its deployments and task
-// sets, and those that tasks of the family run in any cluster of the Region, whoever
-// started them.
+// UsedRevisions returns the revisions of the deployments and task sets of the service. It includes
+// the revisions that any task of the family runs, in every cluster of the Region, whoever started
+// it.
 func (s Service) Uses(ctx context.Context, family string) (map[string]bool, error) {
 	used := map[string]bool{}
 	use := func(arn *string) { used[sluice.RevisionOf(aws.ToString(arn))] = true }
@@ -93,7 +93,7 @@ func (s Service) clusters(ctx context.Context) (all []string, err error) {
 	}
 }
 
-// Signed is a task definition with one more tag.
+// WithTag returns a task definition with one more tag.
 func Signed(task *definition.Task, key, value string) *definition.Task {
 	t, in := *task, *task.Input
 	in.Tags = append(slices.Clone(in.Tags), ecstypes.Tag{Key: aws.String(key), Value: aws.String(value)})
@@ -101,8 +101,8 @@ func Signed(task *definition.Task, key, value string) *definition.Task {
 	return &t
 }
 
-// Deregister makes a revision INACTIVE: no new task can be started of it, those that
-// run go on.
+// Deregister makes a revision INACTIVE: no new task can be started from it. Its running tasks
+// continue.
 func Deregister(ctx context.Context, api *awsecs.Client, act sluice.Act, label string, rev Revision) error {
 	planned := sluice.Write{Operation: "ecs:DeregisterTaskDefinition", Resource: label}
 	actual := sluice.Write{Operation: "ecs:DeregisterTaskDefinition", Resource: rev.Name}

@@ -17,13 +17,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// RecordBatch is how many service deployments, or service revisions, one call
-// takes (ECS API Reference).
+// RecordBatch is the maximum number of service deployments, or of service revisions, per call (ECS
+// API Reference).
 const RecordBatch = 20
 
-// Records reads service deployments. It remembers which task definition a
-// service revision has: revisions do not change. Safe for concurrent use; make
-// one with [NewRecords].
+// Records reads service deployments. It caches the task definition of each service revision,
+// because revisions do not change. It is safe for concurrent use. [NewRecords] creates it.
 type Records struct {
 	api *awsecs.Client
 
@@ -31,14 +30,13 @@ type Records struct {
 	named map[string]string // service revision's ARN -> family:revision
 }
 
-// NewRecords has read nothing.
+// NewRecords returns Records with an empty cache.
 func NewRecords(api *awsecs.Client) *Records {
 	return &Records{api: api, named: map[string]string{}}
 }
 
-// Read reads service deployments by ARN; those that AWS does not know are left
-// out. A task definition that cannot be told (revisions are kept for 90 days)
-// is empty.
+// Read reads service deployments by ARN. The result omits deployments that AWS does not know. A
+// task definition that AWS does not return is empty (AWS keeps revisions for 90 days).
 func (r *Records) Read(ctx context.Context, arns []string) ([]verdict.Record, error) {
 	var found []ecstypes.ServiceDeployment
 	for batch := range slices.Chunk(arns, RecordBatch) {
@@ -58,7 +56,7 @@ func (r *Records) Read(ctx context.Context, arns []string) ([]verdict.Record, er
 	return all, nil
 }
 
-// learn reads the revisions that are new to us.
+// readNewRevisions reads the revisions that are not in the cache.
 func (r *Records) learn(ctx context.Context, found []ecstypes.ServiceDeployment) error {
 	var fresh []string
 	for _, d := range found {
@@ -132,8 +130,8 @@ func (r *Records) record(d ecstypes.ServiceDeployment) verdict.Record {
 	return v
 }
 
-// Refused reports whether AWS answered the request with an error of its own, not
-// with one about the server, the rate or the way.
+// IsRefused reports whether AWS rejected the request itself. An error of the server, of the request
+// rate or of the connection is no such rejection.
 func Refused(err error) bool {
 	var api smithy.APIError
 	var reply *smithyhttp.ResponseError
@@ -143,9 +141,8 @@ func Refused(err error) bool {
 	return errors.As(err, &api) && api.ErrorFault() != smithy.FaultServer && api.ErrorCode() != "ServerException" && api.ErrorCode() != "InternalFailure"
 }
 
-// Unsupported reports whether AWS, or what stands in for it, has no such
-// operation, has none for this service, or refuses it to us: asking again is of
-// no use.
+// IsUnsupported reports whether AWS, or its simulator, does not have the operation, does not
+// support it for this service, or denies it to the caller. A retry is of no use then.
 func Unsupported(err error) bool {
 	if sluice.KindOf(err) == sluice.Denied {
 		return true

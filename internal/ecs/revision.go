@@ -19,8 +19,8 @@ type Revision struct {
 	Name string // family:revision
 }
 
-// Registered looks for the newest active revision of the family; the zero
-// Revision if there is none or it differs from want.
+// FindRegistered returns the newest active revision of the family if it equals want. Otherwise it
+// returns the zero Revision.
 func Registered(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
 	have, err := Newest(ctx, api, aws.ToString(want.Input.Family))
 	if err != nil || have == nil {
@@ -29,12 +29,12 @@ func Registered(ctx context.Context, api *awsecs.Client, want *definition.Task) 
 	return Same(want, have), nil
 }
 
-// recent is how many of the newest revisions are looked at for one whose registering
-// was not answered: others may register theirs right after it.
+// recentLimit is how many of the newest revisions are searched after a registration without a
+// response. Other processes may register revisions directly after it.
 const recent = 5
 
-// Recent looks for a revision among the newest of the family; the zero Revision if
-// none of them is want.
+// FindRecent searches the newest revisions of the family for one that equals want. It returns the
+// zero Revision if there is none.
 func Recent(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
 	arns, err := newest(ctx, api, aws.ToString(want.Input.Family), recent)
 	for _, arn := range arns {
@@ -49,7 +49,7 @@ func Recent(ctx context.Context, api *awsecs.Client, want *definition.Task) (Rev
 	return Revision{}, err
 }
 
-// Same is the revision that have is, the zero Revision if it differs from want.
+// MatchRevision returns the revision of have if have equals want, otherwise the zero Revision.
 func Same(want *definition.Task, have *ecstypes.TaskDefinition) Revision {
 	if len(definition.CompareTask(want, have)) > 0 {
 		return Revision{}
@@ -57,7 +57,7 @@ func Same(want *definition.Task, have *ecstypes.TaskDefinition) Revision {
 	return revision(have)
 }
 
-// Newest is the newest ACTIVE revision of a family, or nil.
+// NewestDefinition returns the newest ACTIVE revision of a family, or nil.
 func Newest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
 	arns, err := newest(ctx, api, family, 1)
 	if err != nil || len(arns) == 0 {
@@ -66,7 +66,7 @@ func Newest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.T
 	return Definition(ctx, api, arns[0])
 }
 
-// newest are the ARNs of the newest ACTIVE revisions, at most so many.
+// listNewest returns the ARNs of the newest ACTIVE revisions, at most the given number.
 func newest(ctx context.Context, api *awsecs.Client, family string, most int32) ([]string, error) {
 	list, err := api.ListTaskDefinitions(ctx, &awsecs.ListTaskDefinitionsInput{
 		FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, MaxResults: aws.Int32(most)})
@@ -76,17 +76,17 @@ func newest(ctx context.Context, api *awsecs.Client, family string, most int32) 
 	return list.TaskDefinitionArns, nil
 }
 
-// Latest is Newest in one call where there is a revision, which is what a family's
-// name stands for (API Reference, DescribeTaskDefinition).
+// LatestDefinition returns the same as NewestDefinition with one call if there is a revision. A
+// family's name stands for its latest ACTIVE revision (API Reference, DescribeTaskDefinition).
 func Latest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
 	td, err := Definition(ctx, api, family)
 	if err != nil && Refused(err) {
-		return Newest(ctx, api, family) // it tells none from a refusal
+		return Newest(ctx, api, family) // finds out whether the family has no revision
 	}
 	return td, err
 }
 
-// Definition reads a task definition by ARN or family:revision.
+// ReadDefinition reads a task definition by ARN or family:revision.
 func Definition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes.TaskDefinition, error) {
 	out, err := api.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String(name)})
 	if err != nil {
@@ -99,7 +99,7 @@ func Definition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes
 	return out.TaskDefinition, nil
 }
 
-// Deregistered reports whether a revision is INACTIVE: ECS starts no task of it any more.
+// IsDeregistered reports whether a revision is INACTIVE: ECS starts no more tasks of it.
 func Deregistered(ctx context.Context, api *awsecs.Client, name string) (bool, error) {
 	td, err := Definition(ctx, api, name)
 	return err == nil && td.Status != ecstypes.TaskDefinitionStatusActive, err
@@ -110,14 +110,14 @@ func revision(td *ecstypes.TaskDefinition) Revision {
 	return Revision{ARN: arn, Name: sluice.RevisionOf(arn)}
 }
 
-// tries is how often a thing is made whose making was not answered. It is looked for
-// before each, so that a bad network makes nothing twice.
+// maxTries is how often a create call without a response is repeated. Each repetition first
+// searches for the resource, so an unreliable network creates nothing twice.
 const tries = 8
 
-// EnsureRevision finds want among the revisions or registers it. Registering
-// has no identity: an answer that is lost is looked for, and only if AWS has not
-// got the revision is it registered again. shown waits until AWS must show what such
-// a call made, and looks for it.
+// EnsureRevision finds want among the revisions or registers it. RegisterTaskDefinition has no
+// client token. After a lost response EnsureRevision searches for the revision and registers it
+// again only if AWS does not have it. shown waits until AWS must return such a revision, and
+// searches for it.
 func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task, shown func(context.Context) (Revision, error)) (Revision, error) {
 	for attempt := 1; ; attempt++ {
 		rev, err := Registered(ctx, api, want)
@@ -134,8 +134,8 @@ func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, wan
 	}
 }
 
-// Register registers want without a look. Registering has no identity: whoever
-// gets no answer has to look.
+// Register registers want without a read. RegisterTaskDefinition has no client token, so a caller
+// without a response must search for the revision.
 func Register(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task) (rev Revision, err error) {
 	w := sluice.Write{Operation: "ecs:RegisterTaskDefinition", Resource: aws.ToString(want.Input.Family)}
 	err = act(ctx, sluice.Attempt{Action: "register task definition", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// PrimaryDeployment is the id of the newest deployment of a rolling service,
+// PrimaryDeployment returns the id of the newest deployment of a rolling service,
 // "ecs-svc/<digits>", and its revision.
 func (l *Live) PrimaryDeployment() (id, revision string) {
 	if d := primaryDeployment(l.Raw); d != nil {
@@ -23,8 +23,8 @@ func (l *Live) PrimaryDeployment() (id, revision string) {
 	return "", ""
 }
 
-// PrimaryCreated is when AWS created the newest deployment of a rolling service; zero
-// if there is none.
+// PrimaryCreated returns when AWS created the newest deployment of a rolling service; zero if there
+// is none.
 func (l *Live) PrimaryCreated() time.Time {
 	if d := primaryDeployment(l.Raw); d != nil {
 		return aws.ToTime(d.CreatedAt)
@@ -32,23 +32,23 @@ func (l *Live) PrimaryCreated() time.Time {
 	return time.Time{}
 }
 
-// DeploymentGoesOn reports whether ECS is still bringing the newest deployment.
+// DeploymentInProgress reports whether ECS is still rolling out the newest deployment.
 func (l *Live) DeploymentGoesOn() bool {
 	d := primaryDeployment(l.Raw)
 	return d != nil && d.RolloutState == ecstypes.DeploymentRolloutStateInProgress
 }
 
-// DeploymentFailed reports whether ECS has given the newest deployment of a
-// rolling service up: it starts no more tasks.
+// DeploymentFailed reports whether ECS has given up the newest deployment of a rolling service and
+// starts no more tasks.
 func (l *Live) DeploymentFailed() bool {
 	d := primaryDeployment(l.Raw)
 	return d != nil && d.RolloutState == ecstypes.DeploymentRolloutStateFailed
 }
 
-// Current is the ARN of the current service deployment; "" if AWS shows none.
+// CurrentDeployment returns the ARN of the current service deployment; "" if AWS returns none.
 func (l *Live) Current() string { return aws.ToString(l.Raw.CurrentServiceDeployment) }
 
-// CreateRolling makes the service with deployment controller ECS.
+// CreateRolling creates the service with deployment controller ECS.
 func (s Service) CreateRolling(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput, rev Revision, tags map[string]string) error {
 	want.Cluster, want.ServiceName, want.ClientToken = aws.String(s.Cluster), aws.String(s.Name), aws.String(id.Token())
 	want.TaskDefinition, want.Role = aws.String(rev.ARN), nonEmpty(want.Role)
@@ -63,10 +63,10 @@ func (s Service) CreateRolling(ctx context.Context, act sluice.Act, id sluice.Ac
 	})
 }
 
-// Roll asks for a rolling deployment: the revision, the attributes of u, and a
-// new deployment in any case if force. It is one call, so that it is one
-// deployment. What AWS answers is newer than what it shows for seconds after;
-// nil if it answers nothing.
+// UpdateRolling requests a rolling deployment of the revision with the attributes of u. force
+// requests a new deployment even if nothing changes. One call makes all changes, so there is one
+// deployment. The returned state is newer than what AWS returns to reads for the next seconds. It
+// is nil if AWS returns no service.
 func (s Service) Roll(ctx context.Context, act sluice.Act, action string, rev Revision, u Update, force bool) (now *Live, err error) {
 	in := u.Values
 	in.Cluster, in.Service, in.TaskDefinition, in.ForceNewDeployment = aws.String(s.Cluster), aws.String(s.Name), aws.String(rev.ARN), force
@@ -81,7 +81,7 @@ func (s Service) Roll(ctx context.Context, act sluice.Act, action string, rev Re
 	return now, err
 }
 
-// Groups are the ARNs of the target groups of a rolling service.
+// TargetGroups returns the ARNs of the target groups of a rolling service.
 func (l *Live) Groups() (all []string) {
 	for _, lb := range l.Raw.LoadBalancers {
 		if arn := aws.ToString(lb.TargetGroupArn); arn != "" {
@@ -91,13 +91,13 @@ func (l *Live) Groups() (all []string) {
 	return all
 }
 
-// Lists reports whether the service still lists the deployment with that id.
+// ListsDeployment reports whether the service still lists the deployment with that id.
 func (l *Live) Lists(id string) bool {
 	return slices.ContainsFunc(l.Raw.Deployments, func(d ecstypes.Deployment) bool { return aws.ToString(d.Id) == id })
 }
 
-// StopDeployment ends a running service deployment by its rollback. One that is
-// over already is no error: stopped is false then.
+// StopDeployment stops a running service deployment with its rollback. A deployment that has ended
+// is no error: stopped is false then.
 func (s Service) StopDeployment(ctx context.Context, act sluice.Act, label, arn string) (stopped bool, err error) {
 	a := sluice.Attempt{Action: "stop " + label,
 		Planned: sluice.Write{Operation: "ecs:StopServiceDeployment", Resource: label},
@@ -116,8 +116,7 @@ func (s Service) StopDeployment(ctx context.Context, act sluice.Act, label, arn 
 	return stopped, err
 }
 
-// Running is the ARN of the service deployment that runs now and can be stopped,
-// or "".
+// RunningDeployment returns the ARN of the running service deployment that can be stopped, or "".
 func (s Service) Running(ctx context.Context) (string, error) {
 	out, err := s.API.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{
 		Cluster: aws.String(s.Cluster), Service: aws.String(s.Name), MaxResults: aws.Int32(1),

@@ -11,9 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Roster tells which targets are tasks of one task set, by their addresses.
-// Target groups do not say: two task sets can share one. The zero value is
-// empty.
+// TargetOwners finds out which targets are tasks of one task set, by their addresses. Target groups
+// do not return it, and two task sets can share a target group. The zero value is empty.
 type Roster struct {
 	address map[string]string // task ARN -> private address
 	at      counts
@@ -21,7 +20,7 @@ type Roster struct {
 
 type counts struct{ pending, running int }
 
-// Update learns the addresses of the set's tasks. It reads only what is new.
+// Update reads the addresses of the set's new tasks.
 func (r *Roster) Update(ctx context.Context, s Service, set sluice.TaskSet) error {
 	now := counts{set.Pending, set.Running}
 	if r.address != nil && now == r.at && len(r.address) >= set.Running {
@@ -50,9 +49,8 @@ func (r *Roster) Update(ctx context.Context, s Service, set sluice.TaskSet) erro
 	return err
 }
 
-// Cover is Update for looks that are far apart: a task may have taken another's
-// place without the counts telling, and then fewer of the targets are known than
-// tasks run.
+// UpdateFor is Update for reads with long intervals. A task may have replaced another one with
+// unchanged counts. If fewer targets are known than tasks run, UpdateFor reads again.
 func (r *Roster) Cover(ctx context.Context, s Service, set sluice.TaskSet, targets []sluice.Target) error {
 	known := 0
 	for _, t := range targets {
@@ -66,8 +64,8 @@ func (r *Roster) Cover(ctx context.Context, s Service, set sluice.TaskSet, targe
 	return r.Update(ctx, s, set)
 }
 
-// addressOf is the private address of a task's network interface; empty before
-// it has one, and for network modes other than awsvpc.
+// addressOf returns the private address of a task's network interface. It returns "" before the
+// task has one, and for network modes other than awsvpc.
 func addressOf(t ecstypes.Task) string {
 	for _, a := range t.Attachments {
 		for _, d := range a.Details {
@@ -79,7 +77,7 @@ func addressOf(t ecstypes.Task) string {
 	return ""
 }
 
-// Has reports whether the address is one of the set's tasks.
+// Has reports whether the address belongs to one of the set's tasks.
 func (r *Roster) Has(address string) bool {
 	for _, a := range r.address {
 		if a == address {
@@ -89,15 +87,14 @@ func (r *Roster) Has(address string) bool {
 	return false
 }
 
-// Leaving tells whose addresses are leaving a target group: tasks that are being
-// stopped are no longer listed with their task set. The zero value knows none.
+// StoppingTasks finds the addresses of stopping tasks in a target group. AWS no longer lists
+// stopping tasks with their task set. The zero value knows none.
 type Leaving struct {
 	read  map[string]bool // ARNs of tasks that were described
 	other map[string]bool // addresses of tasks of other task sets
 }
 
-// Update learns the addresses of the tasks of the service that are leaving. It
-// describes each task once.
+// Update reads the addresses of the stopping tasks of the service. It describes each task once.
 func (l *Leaving) Update(ctx context.Context, s Service, taskSet string) error {
 	arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
@@ -117,6 +114,6 @@ func (l *Leaving) Update(ctx context.Context, s Service, taskSet string) error {
 	return err
 }
 
-// Other reports whether the address is known to be of another task set. What is
-// not known is waited for.
+// IsOfOtherSet reports whether the address is known to belong to another task set. Callers wait for
+// an unknown address.
 func (l *Leaving) Other(address string) bool { return l.other[address] }

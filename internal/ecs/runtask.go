@@ -14,19 +14,19 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// RunBatch is how many tasks one RunTask starts (ECS API Reference).
+// RunBatch is the maximum number of tasks per RunTask call (ECS API Reference).
 const RunBatch = 10
 
-// Tasks is the hand for tasks that no service keeps.
+// Tasks is the client for tasks that belong to no service.
 type Tasks struct {
 	API     *awsecs.Client
 	Cluster string // name or ARN
 	Family  string // of their task definition
 }
 
-// Launch is one call of RunTask. The same Action makes the same tasks, however
-// often it is asked for, as long as ECS remembers it: 24 hours, or an hour longer
-// than the tasks live, whichever is less ("Ensuring idempotency").
+// Launch is one call of RunTask. The same ID starts the same tasks, however often the call is
+// repeated, while ECS remembers the token. It does so for 24 hours, or for an hour longer than the
+// tasks live, whichever is less ("Ensuring idempotency").
 type Launch struct {
 	ID        sluice.ActionID
 	Planned   sluice.Write
@@ -36,15 +36,15 @@ type Launch struct {
 	Request   *definition.Run
 }
 
-// Launched is what came of a [Launch]: the ids of the tasks, and why there are
-// fewer than asked for, a word of ECS for each that is missing.
+// Launched is the result of a [Launch]: the ids of the tasks, and the reason from ECS for each
+// missing task.
 type Launched struct {
 	Tasks   []string
 	Missing []string
 }
 
-// Run starts tasks. That an earlier call with the same identity and other
-// parameters had started some is told by AWS, and those are the answer.
+// Run starts tasks. If an earlier call with the same token and other parameters started tasks, AWS
+// returns their ids, and Run returns those.
 func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch) (out Launched, err error) {
 	in := *l.Request.Input
 	in.Cluster, in.TaskDefinition, in.Count = aws.String(t.Cluster), aws.String(l.Revision.ARN), aws.Int32(int32(l.Count))
@@ -67,7 +67,7 @@ func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch)
 		for _, f := range answer.Failures {
 			out.Missing = append(out.Missing, failureWords(f))
 		}
-		for len(out.Tasks)+len(out.Missing) < l.Count { // a token whose first call started nothing is answered so
+		for len(out.Tasks)+len(out.Missing) < l.Count { // AWS returns neither if the first call with the token started nothing
 			out.Missing = append(out.Missing, "ECS started no task and gave no reason")
 		}
 		return orNone(strings.Join(out.Tasks, " ")), nil
@@ -75,7 +75,8 @@ func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch)
 	return out, refusedRun(err)
 }
 
-// refusedRun adds where to mend what AWS does not take. The request is the files'.
+// explainRefusal adds a next step to an error about a rejected request. The request comes from the
+// files.
 func refusedRun(err error) error {
 	var invalid *ecstypes.InvalidParameterException
 	var client *ecstypes.ClientException
@@ -111,9 +112,9 @@ func idsOf(arns []string) []string {
 	return ids
 }
 
-// Find looks for the tasks that carry startedBy, those that run and those that
-// ECS still remembers for about an hour after they stopped. By startedBy alone
-// ECS lists only what is to run; stopped tasks are listed by their family.
+// FindTasks returns the running tasks with startedBy, and the stopped ones that ECS lists for about
+// an hour. With startedBy alone ECS lists only tasks that are to run. Stopped tasks are listed by
+// family.
 func (t Tasks) Find(ctx context.Context, startedBy string) ([]string, error) {
 	s := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}
 	running, err := s.list(ctx, awsecs.ListTasksInput{StartedBy: aws.String(startedBy)})
@@ -135,8 +136,8 @@ func (t Tasks) Find(ctx context.Context, startedBy string) ([]string, error) {
 	return slices.Compact(ids), err
 }
 
-// OfFamily reads the tasks of the family that no service keeps, those that run
-// and those that stopped within about an hour.
+// ReadFamily reads the tasks of the family that belong to no service: running ones and those that
+// stopped within about an hour.
 func (t Tasks) OfFamily(ctx context.Context) ([]Ran, error) {
 	s := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}
 	var ids []string
@@ -157,7 +158,7 @@ func (t Tasks) OfFamily(ctx context.Context) ([]Ran, error) {
 	return out, err
 }
 
-// Ran is a task that was run, at one look.
+// TaskRun is the state of a task in one read.
 type Ran struct {
 	ID        string
 	Status    string // PROVISIONING … STOPPED
@@ -165,8 +166,7 @@ type Ran struct {
 	Ended     *sluice.TaskEnded // once it is STOPPED
 }
 
-// Look reads tasks by id. Those that ECS does not know (yet, or any more) are not
-// in the answer.
+// DescribeTasks reads tasks by id. The result omits tasks that ECS does not know yet or any more.
 func (t Tasks) Look(ctx context.Context, ids []string) ([]Ran, error) {
 	all, err := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}.describe(ctx, ids)
 	var out []Ran

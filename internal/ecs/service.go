@@ -14,17 +14,17 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Service is the hand for one service.
+// Service is the client for one service.
 type Service struct {
 	API     *awsecs.Client
 	Cluster string // name or ARN
 	Name    string
-	// Confirm waits until a second read confirms that the service does not exist. Nil:
-	// one read is enough.
+	// Confirm waits before a second read, which confirms that the service does not exist. If
+	// Confirm is nil, one read is enough.
 	Confirm func(context.Context) error
 }
 
-// Live is what AWS shows of a service at one look.
+// ServiceState is the state of a service in one read.
 type Live struct {
 	ARN        string
 	Status     string // ACTIVE, DRAINING, INACTIVE
@@ -34,15 +34,15 @@ type Live struct {
 	Pending    int
 	TaskSets   []sluice.TaskSet // newest first, as AWS lists them; DRAINING ones included
 	Tags       map[string]string
-	Raw        ecstypes.Service // the answer whole, for comparing with the file
+	Raw        ecstypes.Service // the complete response, to compare with the file
 }
 
-// Resource is how the gate and the plan name the service: "<cluster>/<service>".
+// Resource returns the name of the service in plans: "<cluster>/<service>".
 func (s Service) Resource() string { return sluice.ARNName(s.Cluster) + "/" + s.Name }
 
-// Observe reads the service; nil if there is none (any more). That it does not exist,
-// or is being deleted, is AWS's statement in two reads if Confirm is set: one answer
-// may be of another time.
+// Observe reads the service. It returns nil if the service does not exist. If Confirm is set, two
+// reads must agree that the service does not exist or is being deleted, because one response may be
+// outdated.
 func (s Service) Observe(ctx context.Context) (*Live, error) {
 	l, err := s.read(ctx)
 	if err != nil || l.Stands() || s.Confirm == nil {
@@ -54,7 +54,7 @@ func (s Service) Observe(ctx context.Context) (*Live, error) {
 	return s.read(ctx)
 }
 
-// read reads the service once.
+// readOnce reads the service once.
 func (s Service) read(ctx context.Context) (*Live, error) {
 	out, err := s.API.DescribeServices(ctx, &awsecs.DescribeServicesInput{
 		Cluster: aws.String(s.Cluster), Services: []string{s.Name}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}})
@@ -111,13 +111,13 @@ func tagMap(tags []ecstypes.Tag) map[string]string {
 	return m
 }
 
-// Primary is the task set with status PRIMARY, or nil.
+// Primary returns the task set with status PRIMARY, or nil.
 func (l *Live) Primary() *sluice.TaskSet {
 	return l.find(func(ts sluice.TaskSet) bool { return ts.Status == "PRIMARY" })
 }
 
-// Serving is the revision that serves, or is to serve: that of the PRIMARY task
-// set, or with controller ECS the service's own. Empty if there is none.
+// Serving returns the revision of the PRIMARY task set or, with controller ECS, of the service. It
+// returns "" if there is none.
 func (l *Live) Serving() string {
 	if p := l.Primary(); p != nil {
 		return p.Revision
@@ -128,13 +128,13 @@ func (l *Live) Serving() string {
 	return sluice.RevisionOf(aws.ToString(l.Raw.TaskDefinition))
 }
 
-// TaskSet is the task set with that id, or nil.
+// TaskSet returns the task set with that id, or nil.
 func (l *Live) TaskSet(id string) *sluice.TaskSet {
 	return l.find(func(ts sluice.TaskSet) bool { return ts.ID == id })
 }
 
-// Made is the task set that carries the action's ID, or nil. One that is being
-// deleted is still listed, as DRAINING.
+// CreatedByAction returns the task set that carries the action's ID, or nil. A task set that is
+// being deleted is still listed, as DRAINING.
 func (l *Live) Made(by sluice.ActionID) *sluice.TaskSet {
 	return l.find(func(ts sluice.TaskSet) bool { return ts.ExternalID == string(by) })
 }
@@ -146,10 +146,9 @@ func (l *Live) find(f func(sluice.TaskSet) bool) *sluice.TaskSet {
 	return nil
 }
 
-// Create makes the service with deployment controller EXTERNAL. Launch type,
-// network and registries go to the task set instead, as AWS demands (ECS
-// Developer Guide, "Deploy Amazon ECS services using a third-party
-// controller").
+// Create creates the service with deployment controller EXTERNAL. Launch type, network and
+// registries belong to the task set instead (ECS Developer Guide, "Deploy Amazon ECS services using
+// a third-party controller").
 func (s Service) Create(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput, tags map[string]string) error {
 	in := external(want)
 	in.Cluster, in.ServiceName, in.ClientToken = aws.String(s.Cluster), aws.String(s.Name), aws.String(id.Token())
@@ -167,7 +166,7 @@ func (s Service) Create(ctx context.Context, act sluice.Act, id sluice.ActionID,
 	})
 }
 
-// external is what of a service definition CreateService takes under controller
+// externalInput returns the part of a service definition that CreateService accepts with controller
 // EXTERNAL.
 func external(want awsecs.CreateServiceInput) awsecs.CreateServiceInput {
 	return awsecs.CreateServiceInput{
@@ -214,7 +213,7 @@ func (s Service) Tag(ctx context.Context, act sluice.Act, action, arn string, ta
 	})
 }
 
-// Untag removes tags from the service; one that is gone is no error.
+// Untag removes tags from the service. A service that does not exist is no error.
 func (s Service) Untag(ctx context.Context, act sluice.Act, action, arn string, keys ...string) error {
 	planned := sluice.Write{Operation: "ecs:UntagResource", Resource: s.Resource()}
 	actual := sluice.Write{Operation: "ecs:UntagResource", Resource: arn}

@@ -7,14 +7,13 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 )
 
-// Setting is, in the shape of a service definition, what would bring a task set
-// once more: its task definition, load balancer, network and capacity. It survives
-// as JSON.
+// TaskSetSpec has the settings that create a task set again: its task definition, load balancer,
+// network and capacity. It has the form of a service definition. It is saved as JSON.
 type Setting struct {
 	Input *awsecs.CreateServiceInput `json:"input"`
 }
 
-// Setting is that of the PRIMARY task set; nil if there is none.
+// PrimarySpec returns the settings of the PRIMARY task set; nil if there is none.
 func (l *Live) Setting() *Setting {
 	for _, ts := range l.Raw.TaskSets {
 		if aws.ToString(ts.Status) == "PRIMARY" {
@@ -25,8 +24,8 @@ func (l *Live) Setting() *Setting {
 	return nil
 }
 
-// ARNOf is the ARN of a revision, which may be known by its name only, in the
-// account and Region of the service.
+// ARNOf returns the ARN of a revision in the account and Region of the service. The revision may
+// have only a name.
 func (l *Live) ARNOf(rev Revision) string {
 	if strings.HasPrefix(rev.ARN, "arn:") {
 		return rev.ARN

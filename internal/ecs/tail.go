@@ -15,14 +15,14 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Output is where a container of a task prints to, or why that cannot be read.
+// Output is the log stream of a container of a task, or why the log cannot be read.
 type Output struct {
 	Container string
 	Place     LogPlace
 	Err       error
 }
 
-// Outputs are those of every container of a task, by its task definition.
+// ContainerOutputs returns the output of every container of a task, from its task definition.
 func Outputs(td *ecstypes.TaskDefinition, task string) []Output {
 	var all []Output
 	for _, c := range td.ContainerDefinitions {
@@ -33,23 +33,22 @@ func Outputs(td *ecstypes.TaskDefinition, task string) []Output {
 	return all
 }
 
-// Tail reads what a container prints, from the first line on.
+// Tail reads the log of a container from the first line on.
 type Tail struct {
 	Place LogPlace
-	next  *string // where the next read goes on
+	next  *string // token of the next read
 }
 
-// LogLine is a line that a container printed.
+// LogLine is a line of a log.
 type LogLine struct {
 	At   time.Time
 	Text string
 }
 
-// tailPages bounds the pages of one read; what is left comes with the next.
+// tailPages limits the pages of one read; the next read returns the rest.
 const tailPages = 20
 
-// Read reads the lines that came since the last read. A log that does not exist
-// yet has none.
+// Read returns the lines since the last read. A log that does not exist yet has none.
 func (t *Tail) Read(ctx context.Context, api *awslogs.Client) ([]LogLine, error) {
 	var all []LogLine
 	for range tailPages {
@@ -65,7 +64,7 @@ func (t *Tail) Read(ctx context.Context, api *awslogs.Client) ([]LogLine, error)
 		for _, e := range out.Events {
 			all = append(all, LogLine{time.UnixMilli(aws.ToInt64(e.Timestamp)).UTC(), strings.TrimRight(aws.ToString(e.Message), "\r\n")})
 		}
-		// At the end of a log its token comes back unchanged.
+		// At the end of a log, AWS returns the token unchanged.
 		if end := aws.ToString(out.NextForwardToken) == aws.ToString(t.next); end || len(out.Events) == 0 {
 			t.next = out.NextForwardToken
 			return all, nil

@@ -12,19 +12,17 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// describeBatch is how many tasks one DescribeTasks takes (ECS API Reference).
+// describeBatch is the maximum number of tasks per DescribeTasks call (ECS API Reference).
 const describeBatch = 100
 
-// Stoppages reads the stopped tasks of one task set, each once. The zero value
-// has read none.
+// StoppedOfSet returns each stopped task of one task set once. The zero value has read nothing.
 type Stoppages struct {
 	seen map[string]bool // ARNs of tasks that were read when they had stopped
 }
 
-// Update reads the tasks of the set that have stopped since the last Update,
-// oldest first. AWS remembers them for about an hour. It cannot list the
-// stopped tasks of a task set: startedBy stands with no other filter, so those
-// of the service are listed.
+// Update returns the tasks of the set that stopped since the last Update, oldest first. AWS lists
+// stopped tasks for about an hour. It cannot list the stopped tasks of a task set, because
+// startedBy allows no other filter. Update therefore lists those of the service.
 func (p *Stoppages) Update(ctx context.Context, s Service, taskSet string) ([]sluice.StoppedTask, error) {
 	arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
@@ -65,8 +63,8 @@ func (s Service) list(ctx context.Context, in awsecs.ListTasksInput) ([]string, 
 	}
 }
 
-// describe reads tasks in as few calls as AWS allows. A task that AWS does not
-// know (yet, or any more) is left out.
+// describeTasks reads tasks in as few calls as AWS allows. The result omits tasks that AWS does not
+// know yet or any more.
 func (s Service) describe(ctx context.Context, arns []string) ([]ecstypes.Task, error) {
 	var tasks []ecstypes.Task
 	for batch := range slices.Chunk(arns, describeBatch) {

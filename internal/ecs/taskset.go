@@ -16,22 +16,21 @@ import (
 // controller is EXTERNAL.
 type TaskSets struct {
 	Service
-	// Template gives the members that belong to a task set under EXTERNAL: launch
-	// type, network, registries, platform version, capacity providers, tags.
+	// Template has the fields that belong to a task set with controller EXTERNAL: launch type,
+	// network, registries, platform version, capacity providers, tags.
 	Template awsecs.CreateServiceInput
 }
 
-// Attachment ties the tasks of a set to a target group. The zero value ties
-// them to none.
+// Attachment attaches the tasks of a set to a target group. The zero value attaches them to none.
 type Attachment struct {
 	TargetGroup string // ARN
 	Container   string
 	Port        int32
-	// Unregistered keeps the tasks out of the service's registries.
+	// Unregistered creates the set without the service's registries.
 	Unregistered bool
 }
 
-// balancers is the attachment as AWS takes it; nil for none.
+// loadBalancers returns the attachment in the form of the API; nil for none.
 func (a Attachment) balancers() []ecstypes.LoadBalancer {
 	if a.TargetGroup == "" {
 		return nil
@@ -39,18 +38,17 @@ func (a Attachment) balancers() []ecstypes.LoadBalancer {
 	return []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(a.TargetGroup), ContainerName: aws.String(a.Container), ContainerPort: aws.Int32(a.Port)}}
 }
 
-// Wanted is a task set that there should be.
+// WantedTaskSet describes the requested task set.
 type Wanted struct {
 	By       sluice.ActionID // its identity: externalId and client token
-	Label    string          // how the plan calls it: "task set of canary"
+	Label    string          // its name in plans: "task set of canary"
 	Revision Revision
 	Scale    int // percent of the service's desired count
 	Attach   Attachment
 }
 
-// EnsureSet finds the task set that carries the action's ID and brings it to the
-// scale, or creates it. It returns the set as AWS shows it and whether it had
-// been there already.
+// EnsureSet finds the task set that carries the action's ID and scales it, or creates it. It
+// returns the set as AWS reports it. found reports whether the set existed before.
 func (t TaskSets) EnsureSet(ctx context.Context, act sluice.Act, w Wanted) (set sluice.TaskSet, found bool, err error) {
 	for attempt := 1; ; attempt++ {
 		l, err := t.Observe(ctx)
@@ -105,7 +103,7 @@ func (t TaskSets) create(ctx context.Context, act sluice.Act, w Wanted) (set slu
 	return set, err
 }
 
-// Scale sets how many percent of the service's desired count the set has.
+// Scale sets the percentage of the desired count that the set has.
 func (t TaskSets) Scale(ctx context.Context, act sluice.Act, set sluice.TaskSet, label string, percent int) error {
 	a := attemptOn("scale "+label, "ecs:UpdateTaskSet", label, set)
 	return act(ctx, a, func(ctx context.Context) (string, error) {
@@ -116,8 +114,8 @@ func (t TaskSets) Scale(ctx context.Context, act sluice.Act, set sluice.TaskSet,
 	})
 }
 
-// Promote makes the set PRIMARY. It moves no traffic: for controller EXTERNAL
-// PRIMARY is a label.
+// Promote makes the set PRIMARY. It shifts no traffic: with controller EXTERNAL, PRIMARY is only a
+// label.
 func (t TaskSets) Promote(ctx context.Context, act sluice.Act, set sluice.TaskSet, label string) error {
 	a := attemptOn("promote "+label, "ecs:UpdateServicePrimaryTaskSet", label, set)
 	return act(ctx, a, func(ctx context.Context) (string, error) {
@@ -127,9 +125,9 @@ func (t TaskSets) Promote(ctx context.Context, act sluice.Act, set sluice.TaskSe
 	})
 }
 
-// Delete removes the set. A set that is gone is no error: an earlier attempt's
-// answer may have been lost. force is always sent: whether AWS needs it for a
-// set that is not at zero is documented one way and observed another.
+// Delete deletes the set. A set that does not exist is no error: the response of an earlier attempt
+// may have been lost. It always sends force. The documentation and the observed behaviour differ on
+// whether AWS needs it for a set that is not scaled to zero.
 func (t TaskSets) Delete(ctx context.Context, act sluice.Act, set sluice.TaskSet, label string) error {
 	a := attemptOn("delete "+label, "ecs:DeleteTaskSet", label, set)
 	return act(ctx, a, func(ctx context.Context) (string, error) {

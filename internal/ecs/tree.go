@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Services reads up to [ServiceBatch] services by name in one call, whole and
-// with tags. Those that AWS does not know are not in the result.
+// ReadServices reads up to [ServiceBatch] services by name in one call, completely and with tags.
+// The result omits services that AWS does not know.
 func (c Cluster) Services(ctx context.Context, names []string) (map[string]*Live, error) {
 	in := &awsecs.DescribeServicesInput{Services: names, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}
 	if c.Name != "" {
@@ -31,7 +31,7 @@ func (c Cluster) Services(ctx context.Context, names []string) (map[string]*Live
 	return found, nil
 }
 
-// Task is what AWS shows of a task at one look.
+// Task is the state of a task in one read.
 type Task struct {
 	ARN       string
 	ID        string // the last part of the ARN
@@ -43,11 +43,11 @@ type Task struct {
 	Zone      string // Availability Zone
 	CreatedAt time.Time
 	StartedAt time.Time // zero before it runs
-	// Containers is the health of each, by name.
+	// Containers is the health of each container, by name.
 	Containers map[string]string
 }
 
-// Unwell are the healths of its containers that are not HEALTHY.
+// UnhealthyStates returns the health of its containers that are not HEALTHY.
 func (t Task) Unwell() []string {
 	var all []string
 	for _, health := range t.Containers {
@@ -66,7 +66,7 @@ func healths(t ecstypes.Task) map[string]string {
 	return all
 }
 
-// Tasks are the tasks of the service that are to run.
+// Tasks returns the tasks of the service whose desired status is not STOPPED.
 func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 	arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name)})
 	if err != nil {
@@ -76,7 +76,7 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 	all := make([]Task, 0, len(tasks))
 	for _, t := range tasks {
 		if aws.ToString(t.DesiredStatus) == "STOPPED" {
-			continue // since it was listed
+			continue // stopped after the list was read
 		}
 		all = append(all, Task{
 			ARN: aws.ToString(t.TaskArn), ID: sluice.ARNName(aws.ToString(t.TaskArn)), StartedBy: aws.ToString(t.StartedBy),
@@ -88,8 +88,8 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 	return all, err
 }
 
-// Addresses are the private addresses of the service's tasks, of those that are
-// stopping too. A service that does not exist has none.
+// Addresses returns the private addresses of the tasks of the service, including stopping ones. A
+// service that does not exist has none.
 func (s Service) Addresses(ctx context.Context) (map[string]bool, error) {
 	all := map[string]bool{}
 	for _, status := range []ecstypes.DesiredStatus{ecstypes.DesiredStatusRunning, ecstypes.DesiredStatusStopped} {
@@ -113,8 +113,8 @@ func (s Service) Addresses(ctx context.Context) (map[string]bool, error) {
 	return all, nil
 }
 
-// Stopped tells which of the tasks are to stop, or have stopped: ECS forgets them an hour
-// later.
+// StoppedTasks returns which of the tasks are stopping or have stopped. ECS no longer returns them
+// an hour later.
 func (s Service) Stopped(ctx context.Context, ids []string) ([]string, error) {
 	tasks, err := s.describe(ctx, ids)
 	if err != nil {
@@ -127,9 +127,8 @@ func (s Service) Stopped(ctx context.Context, ids []string) ([]string, error) {
 	}), nil
 }
 
-// Launched is how long the tasks of the service that run took from their creation
-// until they ran, the median; 0 if none runs. zones is in how many Availability Zones
-// tasks stand.
+// LaunchTimes returns the median time that the running tasks of the service took from creation to
+// start; 0 if none runs. zones is the number of Availability Zones of the tasks.
 func (s Service) Launched(ctx context.Context) (start time.Duration, zones int, err error) {
 	tasks, err := s.Tasks(ctx)
 	seen := map[string]bool{}
@@ -149,8 +148,8 @@ func (s Service) Launched(ctx context.Context) (start time.Duration, zones int, 
 	return start, len(seen), err
 }
 
-// TaskSetsTagged are the ids of the service's task sets whose tags fit.
-// DescribeServices does not promise the tags of task sets; this asks for them.
+// TaskSetsTagged returns the ids of the task sets of the service whose tags fit. DescribeServices
+// does not guarantee the tags of task sets, so it calls DescribeTaskSets.
 func (s Service) TaskSetsTagged(ctx context.Context, fit func(tags map[string]string) bool) ([]string, error) {
 	out, err := s.API.DescribeTaskSets(ctx, &awsecs.DescribeTaskSetsInput{
 		Cluster: aws.String(s.Cluster), Service: aws.String(s.Name), Include: []ecstypes.TaskSetField{ecstypes.TaskSetFieldTags}})

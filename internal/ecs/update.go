@@ -14,16 +14,16 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// Update is a change of service attributes: the members to write, by name, and
-// their values. It survives as JSON.
+// Update is a change of service attributes: the names of the fields to write, and their values. It
+// is saved as JSON.
 type Update struct {
 	Members []string                  `json:"members,omitempty"`
 	Values  awsecs.UpdateServiceInput `json:"values"`
 }
 
-// updatable are the members that UpdateService takes, by deployment controller
-// (ECS API Reference, UpdateService; for EXTERNAL the developer guide names
-// fewer). The desired count of a file is among them only if the file gives it.
+// updatable has the fields that UpdateService accepts, by deployment controller (ECS API Reference,
+// UpdateService; for EXTERNAL the developer guide names fewer). The desired count is updated only
+// if the file gives it.
 var updatable = map[string][]string{
 	"EXTERNAL": {"desiredCount", "healthCheckGracePeriodSeconds", "placementConstraints", "placementStrategy",
 		"enableECSManagedTags", "enableExecuteCommand", "propagateTags"},
@@ -40,8 +40,8 @@ func updatableUnder(controller string) []string {
 	return updatable[controller]
 }
 
-// Differing is the update that brings the live service to the file, as far as
-// AWS lets it change under the service's controller.
+// DifferingUpdate returns the update that changes the current service to the file, as far as AWS
+// permits it under the controller of the service.
 func Differing(file *definition.Service, live *Live) Update {
 	var u Update
 	for _, d := range definition.CompareService(file, &live.Raw) {
@@ -56,7 +56,7 @@ func Differing(file *definition.Service, live *Live) Update {
 	return u
 }
 
-// Former is the update that undoes u: the live values of the same members.
+// Inverse returns the update that undoes u: the current values of the same fields.
 func (u Update) Former(live *Live) Update {
 	var back Update
 	for _, member := range u.Members {
@@ -65,13 +65,13 @@ func (u Update) Former(live *Live) Update {
 			continue
 		}
 		if d := primaryDeployment(live.Raw); d != nil {
-			back.set(member, *d) // Service Connect, volumes, Lattice: DescribeServices tells them on the deployment
+			back.set(member, *d) // Service Connect, volumes, Lattice: DescribeServices returns them with the deployment
 		}
 	}
 	return back
 }
 
-// Differing is the part of u that the live service has not got.
+// MissingIn returns the part of u that the current service does not have.
 func (u Update) Differing(live *Live) Update {
 	var out Update
 	have := u.Former(live)
@@ -84,14 +84,14 @@ func (u Update) Differing(live *Live) Update {
 	return out
 }
 
-// Counted is the update to a desired count.
+// CountUpdate returns the update to a desired count.
 func Counted(n int) Update {
 	u := Update{Members: []string{"desiredCount"}}
 	u.Values.DesiredCount = aws.Int32(int32(n))
 	return u
 }
 
-// Without is u without a member.
+// Without returns u without a field.
 func (u Update) Without(member string) (out Update) {
 	for _, m := range u.Members {
 		if m != member {
@@ -110,9 +110,9 @@ func primaryDeployment(s ecstypes.Service) *ecstypes.Deployment {
 	return nil
 }
 
-// set takes a member over from a struct of the SDK that has it under the same
-// name: a request, the service as described, its deployment. In UpdateService an
-// empty list removes and an absent one leaves, so that a list is never nil.
+// copyField copies a field from an SDK struct that has it under the same name: a request, the
+// described service, its deployment. In UpdateService an empty list removes the setting and an
+// absent list keeps it. The copied list is therefore never nil.
 func (u *Update) set(member string, from any) {
 	to := reflect.ValueOf(&u.Values).Elem().FieldByName(upper(member))
 	v := reflect.ValueOf(from).FieldByName(upper(member))
@@ -123,7 +123,7 @@ func (u *Update) set(member string, from any) {
 	case v.Type() == to.Type() && v.Kind() == reflect.Slice && v.IsNil():
 		v = reflect.MakeSlice(v.Type(), 0, 0)
 	case v.Type() == to.Type() && v.Kind() == reflect.Pointer && v.IsNil() && v.Type().Elem().Kind() == reflect.Int32:
-		v = reflect.New(v.Type().Elem()) // a number that AWS does not tell is 0
+		v = reflect.New(v.Type().Elem()) // a number that AWS does not return is 0
 	case to.Kind() == reflect.Pointer && v.Type() == to.Type().Elem():
 		p := reflect.New(v.Type())
 		p.Elem().Set(v)
@@ -137,8 +137,8 @@ func (u *Update) set(member string, from any) {
 
 func upper(member string) string { return strings.ToUpper(member[:1]) + member[1:] }
 
-// DifferingTags are the tags of the file that the live service has not got, or
-// has with another value.
+// DifferingTags returns the tags of the file that the current service lacks or has with another
+// value.
 func DifferingTags(file *definition.Service, live *Live) map[string]string {
 	tags := map[string]string{}
 	for _, t := range file.Input.Tags {
@@ -150,7 +150,7 @@ func DifferingTags(file *definition.Service, live *Live) map[string]string {
 	return tags
 }
 
-// Update writes the members of u and nothing else.
+// Update writes the fields of u and nothing else.
 func (s Service) Update(ctx context.Context, act sluice.Act, action string, u Update) error {
 	in := u.Values
 	in.Cluster, in.Service = aws.String(s.Cluster), aws.String(s.Name)

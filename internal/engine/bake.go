@@ -9,17 +9,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// bake is the watch over what serves while a stage waits.
+// bake monitors the serving tasks while a stage waits.
 type bake struct {
 	index   int
 	watch   *stage.Bake
 	host    *host
-	next    time.Time // when it looks again
-	trouble string    // why not all is well; empty if it is
-	unread  bool      // told that AWS did not answer
+	next    time.Time // time of the next poll
+	trouble string    // why the version is not fully healthy; empty if it is
+	unread  bool      // reported that AWS did not answer
 }
 
-// troubleOf is why a waiting stage must not pass yet, or "".
+// troubleOf returns why a waiting stage must not pass yet, or "".
 func (b *bake) troubleOf(index int) string {
 	if b == nil || b.index != index {
 		return ""
@@ -27,10 +27,10 @@ func (b *bake) troubleOf(index int) string {
 	return b.trouble
 }
 
-// unreadAgain is when it is looked again after a look that AWS did not answer.
+// unreadRetryDelay is the time until the next poll after AWS did not answer one.
 const unreadAgain = 30 * time.Second
 
-// look looks at what serves if it is time to. Its error is how the wait ends.
+// pollBake polls the serving tasks if the next poll is due. An error ends the wait.
 func (r *run) look(ctx context.Context, s plan.Stage) error {
 	if r.bake == nil || r.bake.index != s.Index {
 		row, err := r.row(ctx, s.Index)
@@ -58,8 +58,8 @@ func (r *run) look(ctx context.Context, s plan.Stage) error {
 	return err
 }
 
-// ends reports whether what a look found ends the wait. That AWS does not answer
-// does not: the next stage will say so.
+// endsWait reports whether a failed poll ends the wait. A read that AWS did not answer does not;
+// the next stage reports it.
 func ends(err error) bool {
 	switch sluice.KindOf(err) {
 	case sluice.Unhealthy, sluice.Stall, sluice.OutsideChange, sluice.Overtaken, sluice.LostClaim, sluice.NotFound, sluice.Conflict, sluice.Halted:

@@ -1,11 +1,10 @@
-// Package engine runs a plan on the local journal: it asks [plan.Next] what
-// comes, runs that stage, writes down how it went, and asks again. It begins,
-// resumes, pauses and ends deployments, and hands people's commands on.
+// Package engine runs a plan on the local journal. It asks [plan.Next] for the next step, runs that
+// stage, records the result and asks again. It starts, resumes, pauses and ends deployments, and
+// passes commands from people to the running stage.
 //
-// It decides nothing about health or traffic (stages do), nor what follows from
-// a failure (package plan does). Everything that it must remember is in the
-// journal before it matters, so that a new engine on the same journal goes on
-// where a killed one stopped.
+// It does not judge health or move traffic: package stage does. It does not decide what follows a
+// failure: package plan does. It saves everything that it needs before it acts, so a new engine on
+// the same journal continues where a killed one stopped.
 //
 // Start reading at [Engine.Run].
 package engine

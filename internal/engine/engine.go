@@ -15,8 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// leaseFor is how long an engine that is not heard of keeps its deployment. It
-// is renewed at every look.
+// leaseDuration is how long an engine keeps its lease without renewing it. It renews at every poll.
 const leaseFor = time.Minute
 
 // Engine runs deployments of one account and Region.
@@ -26,15 +25,15 @@ type Engine struct {
 	Clock   clock.Clock
 	// Owner names this process in leases: "<host>/<pid>".
 	Owner string
-	// Alive reports whether the process of that name still runs. Nil: cannot be
-	// told, so a lease must run out first.
+	// IsAlive reports whether the process of that name still runs. Nil means unknown:
+	// a lease must then expire before another process takes it.
 	Alive func(owner string) bool
-	// NewID makes the ID of a deployment; it begins with [plan.IDPrefix].
+	// NewID creates the ID of a deployment; it begins with [plan.IDPrefix].
 	NewID func() string
 	whole map[string]*plan.Plan // plans of this process, with the values that the journal does not keep
-	// Watch is told each event after it was journaled. Nil: nobody watches.
+	// OnEvent is called with each event after it is in the journal. Nil: no callback.
 	Watch func(sluice.Envelope)
-	// Hasty is [stage.Config.Hasty]: for tests of the proof alone.
+	// Hasty is [stage.Config.Hasty]. Only tests set it.
 	Hasty bool
 	// Abrupt is [stage.Config.Abrupt].
 	Abrupt bool
@@ -42,18 +41,18 @@ type Engine struct {
 
 // Options change how a run behaves.
 type Options struct {
-	// NoWait returns when a WAIT or an approval is reached, or when a rolling
-	// deployment was asked for: ECS goes on with it.
+	// NoWait: Run returns at a WAIT or an approval, or after a rolling deployment
+	// is requested: ECS continues it.
 	NoWait bool
 }
 
-// Resource is the lease of a service.
+// LeaseResource returns the name of a service's lease.
 func Resource(account, region, cluster, service string) string {
 	return account + "/" + region + "/" + cluster + "/" + service
 }
 
-// Start records a new deployment of the plan; [Engine.Run] runs it. A service
-// that has an unfinished deployment is refused.
+// Start records a new deployment of the plan; [Engine.Run] runs it. It returns an error if the
+// service has an unfinished deployment.
 func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (string, error) {
 	open, err := e.Journal.Deployments(ctx, journal.Filter{Account: p.Account, Region: p.Region, Cluster: p.Cluster, Service: p.Service, Open: true, Limit: 1})
 	if err != nil {
@@ -93,8 +92,8 @@ func (e *Engine) keep(id string, p *plan.Plan) {
 	e.whole[id] = p
 }
 
-// Supply gives a deployment its files again, for the values that the journal does
-// not keep. It reports whether the task definition is the one that was planned.
+// RestoreSecrets gives a deployment the values of its files that the journal does not keep. It
+// reports whether the task definition is the planned one.
 func (e *Engine) Supply(ctx context.Context, id string, app *appfile.Application) (bool, error) {
 	p, err := e.Plan(ctx, id)
 	if err != nil || !p.Supply(app) {
@@ -104,7 +103,8 @@ func (e *Engine) Supply(ctx context.Context, id string, app *appfile.Application
 	return true, nil
 }
 
-// complete is the plan to run by: whole if this process has it.
+// fullPlan returns the plan to run: with all values if this process has them, otherwise as the
+// journal has it.
 func (e *Engine) complete(d journal.Deployment) (*plan.Plan, error) {
 	if p := e.whole[d.ID]; p != nil {
 		return p, nil
@@ -132,14 +132,14 @@ func decode(d journal.Deployment) (*plan.Plan, error) {
 	return p, nil
 }
 
-// Command asks something of a deployment; the engine that runs it, or the next
-// one, reads it. stage is the index for [journal.Approve], else ignored.
+// SendCommand records a command for a deployment. The engine that runs it, or the next one, reads
+// it. stage is an index and is used for [journal.Approve] only.
 func (e *Engine) Command(ctx context.Context, id, kind string, stage int, by string) error {
 	_, err := e.Journal.Command(ctx, journal.Command{Deployment: id, Kind: kind, Stage: fmt.Sprint(stage), By: by})
 	return err
 }
 
-// Reopen makes an ended deployment ready to be rolled back.
+// Reopen sets an ended deployment back to running, so that it can be rolled back.
 func (e *Engine) Reopen(ctx context.Context, id string) error {
 	d, err := e.Journal.Deployment(ctx, id)
 	if err != nil || d.State != journal.Ended {
@@ -164,14 +164,13 @@ func (e *Engine) Reopen(ctx context.Context, id string) error {
 	return err
 }
 
-// Ended is how a run came back. A deployment that is not over has State
-// Waiting or Paused.
+// RunResult is how a run ended. A deployment that has not ended has State Waiting or Paused.
 type Ended struct {
 	journal.Deployment
-	Waiting string // what it waits for
+	Waiting string // what the deployment waits for
 }
 
-// emit journals an event and tells the watcher.
+// emitEvent records an event in the journal and passes it to OnEvent.
 func (e *Engine) emit(ctx context.Context, deployment, stage string, ev sluice.Event) error {
 	env, err := e.Journal.Append(context.WithoutCancel(ctx), sluice.Seal(deployment, stage, ev))
 	if err == nil && e.Watch != nil {
@@ -180,7 +179,7 @@ func (e *Engine) emit(ctx context.Context, deployment, stage string, ev sluice.E
 	return err
 }
 
-// show tells the watcher what is not kept.
+// showEvent passes an event that the journal does not keep to OnEvent.
 func (e *Engine) show(deployment, stage string, ev sluice.Event) {
 	if e.Watch == nil {
 		return
@@ -190,8 +189,8 @@ func (e *Engine) show(deployment, stage string, ev sluice.Event) {
 	e.Watch(env)
 }
 
-// hold takes the lease of the deployment's service. A lease of a process that
-// is dead is taken over at once, under its name.
+// acquireLease takes the lease of the deployment's service. If the process that owns the lease has
+// ended, acquireLease takes the lease over immediately, under that process's name.
 func (e *Engine) hold(ctx context.Context, d journal.Deployment) (*lease, error) {
 	l := &lease{journal: e.Journal, resource: Resource(d.Account, d.Region, d.Cluster, d.Service), owner: e.Owner}
 	var err error

@@ -16,15 +16,15 @@ type host struct {
 	deployment string
 	stage      string
 	began      time.Time
-	failed     error // an event that could not be kept
+	failed     error // why an event could not be recorded
 }
 
 func (h *host) Load(ctx context.Context, key string) ([]byte, bool, error) {
 	return h.engine.Journal.Load(context.WithoutCancel(ctx), h.deployment, key)
 }
 
-// Save fails if an earlier event could not be kept: the journal is not to be
-// trusted then, and nothing more may be written to AWS.
+// Save fails if an earlier event could not be recorded: the journal is then unreliable, and no
+// further write to AWS is allowed.
 func (h *host) Save(ctx context.Context, key string, value []byte) error {
 	if h.failed != nil {
 		return h.failed
@@ -34,8 +34,8 @@ func (h *host) Save(ctx context.Context, key string, value []byte) error {
 
 func (h *host) Began() time.Time { return h.began }
 
-// Emit journals the event; writes leave a row of their own as evidence. What
-// containers print is shown and not kept.
+// Emit records the event in the journal. Writes also get an action row as evidence. Container
+// output is shown and not kept.
 func (h *host) Emit(ev sluice.Event) {
 	if h.failed != nil {
 		return
@@ -55,7 +55,7 @@ func (h *host) Emit(ev sluice.Event) {
 	}
 }
 
-// release gives the claim on the service back.
+// releaseClaim removes the claim tag from the service.
 func (r *run) release(ctx context.Context, contested bool) error {
 	w, err := r.around(stage.Config{Ask: r.ask})
 	if err != nil {
@@ -64,9 +64,9 @@ func (r *run) release(ctx context.Context, contested bool) error {
 	return w.Release(ctx, contested)
 }
 
-// confirmed is the end of a deployment as a last read of the service bears it out: if
-// the revision that the outcome names is not PRIMARY, it is not that outcome. The stage
-// gives the claim back by the same read. An error says that it cannot be told.
+// confirmOutcome checks the outcome of a deployment with a last read of the service. If the
+// revision that the outcome names is not PRIMARY, it replaces the outcome. The returned stage
+// releases the claim with the same read. An error means that the outcome is unknown.
 func (r *run) confirmed(ctx context.Context, step plan.Step) (plan.Step, *stage.Run, error) {
 	w, err := r.around(stage.Config{Ask: r.ask})
 	if err != nil {
@@ -92,14 +92,15 @@ func joined(cause, more string) string {
 	return cause + "; " + more
 }
 
-// around is what is done around the stages, by leave of the plan's rollback.
+// openOutsideStages opens a [stage.Run] for work before, between and after the stages. It may make
+// the writes that the plan lists for the rollback.
 func (r *run) around(c stage.Config) (*stage.Run, error) {
 	c.Account, c.Clock, c.Plan, c.Index, c.Deployment = r.Account, r.Clock, r.plan, len(r.plan.Stages), r.d.ID
 	c.Host = &host{engine: r.Engine, deployment: r.d.ID, began: r.Clock.Now()}
 	return stage.Open(c)
 }
 
-// giveBack gives auto scaling back.
+// returnScaling restores the auto scaling suspensions that the deployment changed.
 func (r *run) giveBack(ctx context.Context, c stage.Config) error {
 	w, err := r.around(c)
 	if err != nil {
@@ -108,9 +109,8 @@ func (r *run) giveBack(ctx context.Context, c stage.Config) error {
 	return w.GiveBack(context.WithoutCancel(ctx))
 }
 
-// tidy deregisters old task definitions after a success. That they stay is worth a
-// word, and changes nothing about the deployment. If AWS does not answer, the
-// deployment pauses.
+// deregisterOldRevisions deregisters old task definitions after a success. A failure is reported as
+// a warning and does not change the outcome. If AWS does not answer, the deployment pauses.
 func (r *run) tidy(ctx context.Context) error {
 	w, err := r.around(stage.Config{Ask: r.ask})
 	if err == nil {
@@ -125,12 +125,12 @@ func (r *run) tidy(ctx context.Context) error {
 	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "old task definitions stay: " + err.Error()})
 }
 
-// leaveFor is how long a deployment that is being left tries to give auto scaling
-// back when AWS does not answer.
+// returnScalingTimeout is how long a process that stops running a deployment tries to restore auto
+// scaling when AWS does not answer.
 const leaveFor = 20 * time.Second
 
-// leave gives auto scaling back because nobody runs the deployment from now on.
-// That it cannot be is told, and does not keep anybody from leaving.
+// tryReturnScaling restores auto scaling because no process runs the deployment from now on. A
+// failure is reported as a warning and does not stop the process from ending.
 func (r *run) leave(ctx context.Context) error {
 	err := r.giveBack(ctx, stage.Config{Ask: func() error { return nil }, TryFor: leaveFor})
 	if err == nil {
@@ -139,7 +139,8 @@ func (r *run) leave(ctx context.Context) error {
 	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling stays suspended until sluice resume, rollback or abort: " + err.Error()})
 }
 
-// leaveWaiting is leave for a deployment that waits for people, time or ECS.
+// returnScalingForWait calls tryReturnScaling for a deployment that waits for people, time or ECS,
+// unless the plan keeps auto scaling suspended.
 func (r *run) leaveWaiting(ctx context.Context) error {
 	if s := r.plan.Scaling; s != nil && s.Leave {
 		return nil
@@ -147,8 +148,8 @@ func (r *run) leaveWaiting(ctx context.Context) error {
 	return r.leave(ctx)
 }
 
-// again holds auto scaling again, once, that was given back when the deployment
-// was left. A wait goes on without it.
+// suspendAgain suspends auto scaling again, once per run, after an earlier process restored it. If
+// that fails, the wait continues without the suspension.
 func (r *run) again(ctx context.Context) error {
 	if r.held {
 		return nil
@@ -164,8 +165,8 @@ func (r *run) again(ctx context.Context) error {
 	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling is at work while the deployment waits: " + err.Error()})
 }
 
-// Continue lets CodeDeploy go on with a deployment that waits for a person before
-// traffic moves, whoever runs it. continued is false if it does not wait.
+// ContinueCodeDeploy continues a CodeDeploy deployment that waits for a person before traffic
+// shifts. Any process may call it. continued is false if the deployment does not wait.
 func (e *Engine) Continue(ctx context.Context, id string) (continued bool, err error) {
 	d, err := e.Journal.Deployment(ctx, id)
 	if err != nil {
@@ -191,7 +192,7 @@ func (e *Engine) Continue(ctx context.Context, id string) (continued bool, err e
 
 var _ stage.Host = (*host)(nil)
 
-// Trigger names of who asked for a deployment.
+// Triggers of a deployment: a person at a terminal, or a CI job.
 const (
 	ByHand = "by hand"
 	ByCI   = "CI"

@@ -14,16 +14,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// pollCommands is how often the journal is read for people's commands while
-// nothing else is to be done.
+// pollCommands is the interval at which the engine reads people's commands while it waits.
 const pollCommands = time.Second
 
-// Run takes a deployment as far as it goes: to its end, to a pause, or, with
-// [Options.NoWait], to the first thing that waits. A cancelled ctx pauses it at
-// a safe point.
+// Run runs a deployment until it ends, pauses or, with [Options.NoWait], reaches the first wait. A
+// cancelled ctx pauses it at a safe point.
 //
-// The error is about running, not about the deployment: a deployment that
-// failed and was rolled back is no error.
+// The error is about the run, not about the deployment: a deployment that failed and was rolled
+// back is no error.
 func (e *Engine) Run(ctx context.Context, id string, o Options) (Ended, error) {
 	d, err := e.Journal.Deployment(ctx, id)
 	if err != nil {
@@ -54,21 +52,21 @@ func (e *Engine) Run(ctx context.Context, id string, o Options) (Ended, error) {
 	return Ended{Deployment: d, Waiting: waiting}, errors.Join(err, readErr)
 }
 
-// run is one engine at work on one deployment.
+// run is one engine that runs one deployment.
 type run struct {
 	*Engine
 	d     journal.Deployment
 	plan  *plan.Plan
 	lease *lease
 	opts  Options
-	since int64        // Seq of the last command when it began
-	told  string       // what is being waited for, told once
-	held  bool         // auto scaling was held again, if it was given back
-	bake  *bake        // of the stage that waits
-	ask   func() error // whether a call without an answer is tried again
+	since int64        // Seq of the last command before this run
+	told  string       // the wait that was reported last
+	held  bool         // suspendAgain has run
+	bake  *bake        // monitor of the waiting stage
+	ask   func() error // an error stops retries of a call without an answer
 }
 
-// tellResumed tells that a deployment which had begun goes on.
+// emitResumed reports that a deployment with begun stages continues.
 func (r *run) tellResumed(ctx context.Context) error {
 	stages, err := r.Journal.Stages(ctx, r.d.ID)
 	if err != nil || len(stages) == 0 {
@@ -85,7 +83,7 @@ func (r *run) loop(ctx context.Context) (waiting string, err error) {
 		if err := r.mine(ctx); err != nil {
 			return "", err
 		}
-		step, err := r.next(context.WithoutCancel(ctx)) // an interrupt is heard between steps
+		step, err := r.next(context.WithoutCancel(ctx)) // an interrupt takes effect between steps
 		if err != nil {
 			return "", err
 		}
@@ -109,7 +107,7 @@ func (r *run) loop(ctx context.Context) (waiting string, err error) {
 	}
 }
 
-// next asks what comes, of everything that the journal knows.
+// nextStep returns the next step, computed from everything in the journal.
 func (r *run) next(ctx context.Context) (plan.Step, error) {
 	ctx = context.WithoutCancel(ctx)
 	stages, err := r.Journal.Stages(ctx, r.d.ID)
@@ -134,7 +132,7 @@ func (r *run) commands(ctx context.Context) ([]plan.Command, error) {
 	return all, err
 }
 
-// pass ends the waiting stages that are over by now.
+// endPassedWaits records the end of waiting stages whose time or approvals are complete.
 func (r *run) pass(ctx context.Context, passed []int) error {
 	for _, i := range passed {
 		s := r.plan.Stages[i]
@@ -164,7 +162,7 @@ func (r *run) approvedBy(ctx context.Context, s plan.Stage) error {
 	return err
 }
 
-// stage runs one stage, or the rollback. more is false if the run ends here.
+// runStage runs one stage, or the rollback. more is false if the run ends here.
 func (r *run) stage(ctx context.Context, step plan.Step) (more bool, waiting string, err error) {
 	s := r.plan.Stage(step.Index)
 	if err := r.lacksFiles(ctx, s); err != nil {
@@ -177,7 +175,7 @@ func (r *run) stage(ctx context.Context, step plan.Step) (more bool, waiting str
 	return r.concluded(ctx, s, r.execute(ctx, s, row.Began))
 }
 
-// concluded writes down how a stage ended, and whether the run goes on.
+// concludeStage records how a stage ended and returns whether the run continues.
 func (r *run) concluded(ctx context.Context, s plan.Stage, err error) (more bool, waiting string, _ error) {
 	switch kind := sluice.KindOf(err); {
 	case err == nil:
@@ -188,7 +186,7 @@ func (r *run) concluded(ctx context.Context, s plan.Stage, err error) (more bool
 		waiting, err = r.handedOver(ctx, s, err)
 		return false, waiting, err
 	case kind == sluice.Halted && ctx.Err() == nil && r.commanded(ctx, s):
-		return true, "", nil // plan.Next knows what the command leads to
+		return true, "", nil // plan.Next decides what the command leads to
 	case errors.Is(err, journal.ErrUnusable):
 		return false, "", r.stopWriting(ctx, err)
 	case kind == sluice.Halted, canResume(err):
@@ -198,9 +196,9 @@ func (r *run) concluded(ctx context.Context, s plan.Stage, err error) (more bool
 	}
 }
 
-// stopWriting pauses because the journal cannot be written: that says nothing about the
-// deployment. Where the pause cannot be recorded either, the row still says running, and
-// a resume goes on in the same way.
+// pauseUnwritable pauses because the journal cannot be written; the deployment itself is not
+// affected. If the pause cannot be recorded either, the row still says running, and a resume works
+// the same way.
 func (r *run) stopWriting(ctx context.Context, why error) error {
 	if err := r.pause(ctx, why.Error()); err != nil && !errors.Is(err, journal.ErrUnusable) {
 		return errors.Join(err, why)
@@ -208,8 +206,8 @@ func (r *run) stopWriting(ctx context.Context, why error) error {
 	return why
 }
 
-// canResume reports whether AWS could not be asked: that says nothing about the
-// deployment. Of several errors, one is enough.
+// canResume reports whether a call to AWS got no answer: the deployment itself is then not
+// affected. One such error among several is enough.
 func canResume(err error) bool {
 	if sluice.KindOf(err).CanResume() {
 		return true
@@ -218,7 +216,7 @@ func canResume(err error) bool {
 	return ok && slices.ContainsFunc(joined.Unwrap(), canResume)
 }
 
-// mayGoOn is an error once the run is interrupted or taken over.
+// checkContinue returns an error once the run is interrupted or taken over.
 func (r *run) mayGoOn(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return &sluice.Error{Op: "run " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service, Kind: sluice.Halted, Err: err}
@@ -243,14 +241,14 @@ func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journ
 	return row, r.Journal.SetState(ctx, r.d.ID, journal.Running)
 }
 
-// What a deployment waits for that was left to ECS, or to CodeDeploy.
+// Reasons of a wait for a deployment that was handed over to ECS or CodeDeploy.
 const (
 	LeftToECS        = "ECS to end it"
 	LeftToCodeDeploy = "CodeDeploy to end it"
 )
 
-// handedOver leaves the deployment to ECS: the claim is given back, since nothing
-// is written until somebody resumes it, and the journal says that it waits.
+// handOver hands the deployment over to ECS or CodeDeploy. It releases the claim, because sluice
+// does not write until a resume, and records that the deployment waits.
 func (r *run) handedOver(ctx context.Context, s plan.Stage, left error) (waiting string, err error) {
 	ctx = context.WithoutCancel(ctx)
 	if err := r.leaveWaiting(ctx); err != nil {
@@ -271,8 +269,8 @@ func (r *run) handedOver(ctx context.Context, s plan.Stage, left error) (waiting
 	return to, r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: to, Detail: sluice.Inner(left).Error()})
 }
 
-// lacksFiles: without the values that the journal does not keep, only a
-// deployment whose revision is registered can go forward.
+// checkFiles returns an error if the stage needs values that the journal does not keep. Without
+// them, only a deployment with a registered revision can continue.
 func (r *run) lacksFiles(ctx context.Context, s plan.Stage) error {
 	if s.Index == len(r.plan.Stages) {
 		return nil
@@ -313,7 +311,7 @@ func (r *run) execute(ctx context.Context, s plan.Stage, began time.Time) error 
 	return h.failed
 }
 
-// open is a stage at work in this engine.
+// openStage opens a stage for this engine.
 func (r *run) open(s plan.Stage, began time.Time) (*stage.Run, *host, error) {
 	h := &host{engine: r.Engine, deployment: r.d.ID, stage: label(s), began: began}
 	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, Hasty: r.Hasty, Abrupt: r.Abrupt,
@@ -322,7 +320,7 @@ func (r *run) open(s plan.Stage, began time.Time) (*stage.Run, *host, error) {
 	return w, h, err
 }
 
-// interrupt is asked at every look of a stage.
+// checkInterrupt is called at every poll of a stage. An error stops the stage.
 func (r *run) interrupt(ctx context.Context, s plan.Stage) error {
 	now := r.Clock.Now()
 	if err := r.mine(ctx); err != nil {
@@ -337,7 +335,7 @@ func (r *run) interrupt(ctx context.Context, s plan.Stage) error {
 	return nil
 }
 
-// commanded reports whether a person's command ends the stage that runs.
+// hasEndingCommand reports whether a person's command ends the running stage.
 func (r *run) commanded(ctx context.Context, s plan.Stage) bool {
 	commands, err := r.commands(context.WithoutCancel(ctx))
 	if err != nil {
@@ -361,7 +359,8 @@ func (r *run) ended(ctx context.Context, s plan.Stage, status string, cause erro
 	return r.emit(ctx, r.d.ID, label(s), ev)
 }
 
-// pause leaves the deployment so that it can be resumed.
+// pauseDeployment restores auto scaling and records that the deployment is paused. It can be
+// resumed.
 func (r *run) pause(ctx context.Context, why string) error {
 	return errors.Join(r.leave(ctx), r.paused(ctx, why))
 }
@@ -374,5 +373,5 @@ func (r *run) paused(ctx context.Context, why string) error {
 	return r.emit(ctx, r.d.ID, "", sluice.DeploymentPaused{Why: why})
 }
 
-// label names a stage in events: "2 ECS_TRAFFIC_ROUTING", counted from 1.
+// stageLabel returns the name of a stage in events: "2 ECS_TRAFFIC_ROUTING", counted from 1.
 func label(s plan.Stage) string { return fmt.Sprintf("%d %s", s.Index+1, s.Name) }

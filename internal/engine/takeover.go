@@ -10,19 +10,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-// ErrTakenOver is in the tree of [Engine.Run]'s error when another process took
-// the deployment over. Nothing more is written here, neither to AWS nor to the
-// deployment's rows: they are the other's.
+// ErrTakenOver is in the tree of [Engine.Run]'s error when another process took the deployment
+// over. This process then writes neither to AWS nor to the deployment's rows.
 var ErrTakenOver = errors.New("another process took the deployment over")
 
-// noticeFor is how long the process that runs a deployment has to stop at a safe
-// point, before its lease is taken from it. It looks for commands before each
-// write and every few seconds.
+// stopWithin is how long the process that runs a deployment has to stop at a safe point. After that
+// its lease is taken. It reads commands before each write and every few seconds.
 const noticeFor = 30 * time.Second
 
-// TakeOver takes a deployment from the process that runs it, which stops at its
-// next look or write. It returns the name of that process, or "" if none ran it.
-// [Engine.Run] may follow.
+// TakeOver takes a deployment from the process that runs it, which stops at its next poll or write.
+// TakeOver returns the name of that process, or "" if none ran the deployment. [Engine.Run] may
+// follow.
 func (e *Engine) TakeOver(ctx context.Context, id, by string) (from string, err error) {
 	d, err := e.Journal.Deployment(ctx, id)
 	if err != nil {
@@ -48,7 +46,7 @@ func (e *Engine) TakeOver(ctx context.Context, id, by string) (from string, err 
 	return from, err
 }
 
-// runner is the process that holds the lease and lives, or "".
+// runningProcess returns the live process that owns the lease, or "".
 func (e *Engine) runner(ctx context.Context, resource string) (string, error) {
 	owner, _, err := e.Journal.Holder(ctx, resource)
 	if err != nil || e.Alive != nil && !e.Alive(owner) {
@@ -57,8 +55,8 @@ func (e *Engine) runner(ctx context.Context, resource string) (string, error) {
 	return owner, nil
 }
 
-// newest is the Seq of the last command of a deployment; those after it are for
-// the engine that runs it now.
+// lastCommandSeq returns the Seq of the last command of a deployment. Later commands are for the
+// engine that runs it now.
 func (e *Engine) newest(ctx context.Context, id string) (int64, error) {
 	rows, err := e.Journal.Commands(ctx, id, 0)
 	if err != nil || len(rows) == 0 {
@@ -67,8 +65,8 @@ func (e *Engine) newest(ctx context.Context, id string) (int64, error) {
 	return rows[len(rows)-1].Seq, nil
 }
 
-// mine is an error once another process took the deployment over: by a command,
-// or by the lease.
+// checkOwner returns an error if another process took the deployment over, by a command or by the
+// lease.
 func (r *run) mine(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := r.lease.renew(ctx, r.Clock.Now()); errors.Is(err, journal.ErrLost) {

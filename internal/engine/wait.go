@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// wait lets time pass for WAIT, or people answer for WAIT_APPROVAL, in steps
-// short enough to hear commands.
+// stepWait makes one step of a WAIT or a WAIT_APPROVAL. Steps are short, so that the engine reads
+// commands in between.
 func (r *run) wait(ctx context.Context, step plan.Step) (more bool, waiting string, err error) {
 	s := r.plan.Stages[step.Index]
 	what := describe(s, step)
@@ -51,7 +51,7 @@ func describe(s plan.Stage, step plan.Step) string {
 	return fmt.Sprintf("%s to pass (stage %d)", plan.Duration(s.Duration), s.Index+1)
 }
 
-// announce begins the waiting stage and tells what it waits for, once.
+// announceWait begins the waiting stage and reports once what it waits for.
 func (r *run) announce(ctx context.Context, s plan.Stage, step plan.Step, what string) error {
 	if r.told == what {
 		return nil
@@ -82,7 +82,7 @@ func (r *run) announce(ctx context.Context, s plan.Stage, step plan.Step, what s
 	return r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: plan.Duration(s.Duration) + " to pass", Until: step.Until})
 }
 
-// row is how the stage stands in the journal; its zero value if it was not begun.
+// stageRow returns the stage's row in the journal, or a zero value if the stage has not begun.
 func (r *run) row(ctx context.Context, index int) (row journal.Stage, err error) {
 	stages, err := r.Journal.Stages(context.WithoutCancel(ctx), r.d.ID)
 	for _, s := range stages {
@@ -93,7 +93,7 @@ func (r *run) row(ctx context.Context, index int) (row journal.Stage, err error)
 	return row, err
 }
 
-// finish gives the claim back and writes down how it ended.
+// finishDeployment releases the claim and records the outcome.
 func (r *run) finish(ctx context.Context, step plan.Step) error {
 	ctx = context.WithoutCancel(ctx)
 	if step.Outcome == sluice.Succeeded {
@@ -113,7 +113,7 @@ func (r *run) finish(ctx context.Context, step plan.Step) error {
 	case errors.Is(kept, stage.ErrNotSaved), hasNoAnswer(kept):
 		return errors.Join(r.paused(ctx, kept.Error()), unlessHalted(kept))
 	case kept != nil:
-		// The deployment is over all the same; [Engine.ReleaseLeft] gives the claim back.
+		// The deployment has ended anyway; [Engine.ReleaseLeft] releases the claim later.
 		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + kept.Error()}); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func hasNoAnswer(err error) bool {
 	return kind == sluice.Unreachable || kind == sluice.Throttled || kind == sluice.Halted
 }
 
-// advice is what a person should do now. kept is why the claim was not given back.
+// adviceText returns what a person should do now. kept is why the claim was not released.
 func (r *run) advice(ctx context.Context, step plan.Step, kept error) string {
 	var all []string
 	switch step.Outcome {
@@ -150,8 +150,7 @@ func (r *run) advice(ctx context.Context, step plan.Step, kept error) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
-// canReturn reports whether the end of the deployment leaves something that a rollback
-// finishes.
+// canRollBack reports whether the deployment ended in a state that a rollback completes.
 func (r *run) canReturn(o sluice.Outcome) bool {
 	switch o {
 	case sluice.Failed, sluice.Stalled, sluice.TimedOut:
@@ -160,7 +159,7 @@ func (r *run) canReturn(o sluice.Outcome) bool {
 	return false
 }
 
-// advised is what the last stage that failed says.
+// failedStageAdvice returns the next step of the last failed stage.
 func (r *run) advised(ctx context.Context, step plan.Step) string {
 	if step.Outcome == sluice.Gone && r.plan.Idle {
 		return "raise the desired count: sluice deploy --tasks 1"
@@ -177,8 +176,8 @@ func (r *run) advised(ctx context.Context, step plan.Step) string {
 	return ""
 }
 
-// ReleaseLeft gives back the claim of a deployment that has ended and could not do so.
-// released is false if it has none.
+// ReleaseEndedClaim releases the claim of an ended deployment that could not release it itself.
+// released is false if the deployment has no claim.
 func (e *Engine) ReleaseLeft(ctx context.Context, id string) (released bool, err error) {
 	d, err := e.Journal.Deployment(ctx, id)
 	if err != nil || d.State != journal.Ended {

@@ -1,10 +1,9 @@
-// Package floors has tests only. They keep the house in order: who may import
-// whom, what the deterministic floors may not call, who may make an AWS client,
-// what a package may not be named, what a file may not give away.
+// Package floors has tests only. They check the rules for the layers of the module: which package
+// may import which, what the deterministic layers may not call, which package may create an AWS
+// client, which package names are forbidden, and which text a file may not contain.
 //
-// They do not judge style and they need no build: the sources are parsed, for
-// all operating systems at once, and types are not resolved.
+// The tests do not check style. They need no build, because they parse the sources for all operating
+// systems at once and do not resolve types.
 //
-// Start reading at rules_test.go; the rules are tables, and a new package gets
-// its row there.
+// Start reading at rules_test.go. The rules are tables, and a new package needs a row there.
 package floors

@@ -2,5 +2,5 @@
 
 package folder
 
-// withoutBlocking is nothing where opening a file never blocks.
+// withoutBlocking is zero where opening a file never blocks.
 const withoutBlocking = 0

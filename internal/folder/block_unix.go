@@ -4,5 +4,5 @@ package folder
 
 import "syscall"
 
-// withoutBlocking makes the opening of a named pipe return.
+// withoutBlocking makes opening a named pipe return immediately.
 const withoutBlocking = syscall.O_NONBLOCK

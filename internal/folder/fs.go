@@ -12,21 +12,20 @@ import (
 // ("Amazon ECS service quotas").
 const Limit = 256 << 10
 
-// ErrOutside is in the tree of the error of a name or a symbolic link that leads
-// out of the folder.
+// ErrOutside is in the error tree for a name or a symbolic link that leads out of the folder.
 var ErrOutside = errors.New("it leads out of the folder")
 
-// FS is a folder of this machine. The zero value is no folder.
+// FS is a folder of this machine. The zero value is not usable.
 type FS struct{ dir string }
 
-// New is the folder at a path.
+// New returns the folder at a path.
 func New(dir string) fs.FS { return FS{dir} }
 
-// Open opens a regular file or a folder below the folder. A symbolic link is
-// followed as long as it stays inside.
+// Open opens a regular file or a folder below the folder. It follows a symbolic link as long as the
+// target is inside.
 //
-// A file is looked at before it is opened, so that a named pipe blocks nothing,
-// and again afterwards, because it may have been exchanged.
+// It checks a file before opening it, because opening a named pipe would block. It checks the file
+// again afterwards, because another process may have exchanged it.
 func (f FS) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, failed(name, ErrOutside)
@@ -62,7 +61,7 @@ func (f FS) Open(name string) (fs.File, error) {
 	return &file{from: opened, left: Limit}, nil
 }
 
-// root opens the folder itself. What is no folder is not opened: a named pipe would
+// openRoot opens the folder itself. It refuses other kinds of files: opening a named pipe would
 // block.
 func (f FS) root() (*os.Root, error) {
 	info, err := os.Stat(f.dir)
@@ -83,7 +82,7 @@ func failed(name string, err error) error {
 	return &fs.PathError{Op: "open", Path: name, Err: err}
 }
 
-// readable refuses what is neither a folder nor a regular file of a fitting size.
+// checkReadable refuses a file that is neither a folder nor a regular file within the limit.
 func readable(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
@@ -108,8 +107,8 @@ func kind(m fs.FileMode) string {
 	return "no regular file"
 }
 
-// inside replaces the error of a path that leaves the root, which package os does
-// not export, by [ErrOutside].
+// outsideError replaces the error of a path that leads out of the root by [ErrOutside]. Package os
+// does not export its error.
 func inside(root *os.Root, name string, err error) error {
 	var path, escape *fs.PathError
 	_, outside := root.Lstat("..")
@@ -139,8 +138,8 @@ func (f FS) Stat(name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// file is an open file of which at most left bytes are read: the size that a file
-// system reports may be less than what it gives.
+// file is an open file that limits how many bytes are read. A file may contain more than the size
+// that its file system reports.
 type file struct {
 	from *os.File
 	left int

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Named is a folder whose files carry the prefix in their names, as a person sees
-// them from elsewhere. Names without the prefix lead out of the folder.
+// WithPrefix returns a folder whose file names carry the prefix, as a user writes them from another
+// directory. Names without the prefix lead out of the folder.
 func Named(prefix string, files fs.FS) fs.FS {
 	if prefix = path.Clean(prefix); prefix == "." {
 		return files

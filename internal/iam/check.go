@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/policy"
 )
 
-// Hand asks IAM about the caller.
+// Checker checks the permissions of the caller with IAM.
 type Hand struct {
 	IAM *awsiam.Client
 	STS *awssts.Client
@@ -23,27 +23,28 @@ type Hand struct {
 // Denied is an action that the caller may not do on a resource.
 type Denied struct {
 	Action   string `json:"action"`
-	Resource string `json:"resource"` // as the policy names it, a pattern too
+	Resource string `json:"resource"` // as in the policy; may be a pattern
 	Decision string `json:"decision"` // implicitDeny or explicitDeny
-	By       string `json:"by"`       // what denies it, for people
-	// Elsewhere: another policy than the one that lacks a statement must be changed too.
+	By       string `json:"by"`       // the policy that denies it, for people
+	// Elsewhere reports that another policy must be changed too, not only the one without the
+	// statement.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
-// Checked is what IAM says of a policy.
+// CheckResult is IAM's result for a policy.
 type Checked struct {
-	Principal string          // ARN of the user or role; empty: IAM knows none
+	Principal string          // ARN of the user or role; empty: the caller is neither
 	Asked     int             // pairs of an action and a resource
 	Denied    []Denied        // in the order of the policy
 	Missing   policy.Document // the part of the policy that allows them
-	Unknown   string          // why it could not be checked; empty: it was
+	Unknown   string          // why it could not be checked; empty: it was checked
 }
 
-// free are actions that need no permission (STS API Reference, GetCallerIdentity).
+// permissionFree are actions that need no permission (STS API Reference, GetCallerIdentity).
 var free = []string{"sts:GetCallerIdentity"}
 
-// Check asks which actions of a policy are denied to the caller. That IAM does not let
-// the caller ask is no error; Unknown tells it.
+// Check returns the actions of a policy that are denied to the caller. If IAM does not permit the
+// simulation, Check returns no error and sets Unknown.
 func (h Hand) Check(ctx context.Context, d policy.Document) (Checked, error) {
 	c := Checked{Missing: policy.Document{Version: d.Version}}
 	var err error
@@ -64,12 +65,12 @@ func (h Hand) Check(ctx context.Context, d policy.Document) (Checked, error) {
 	return c, nil
 }
 
-// asked are the actions of a statement that need a permission.
+// checkedActions returns the actions of a statement that need a permission.
 func asked(s policy.Statement) []string {
 	return slices.DeleteFunc(slices.Clone(s.Action), func(a string) bool { return slices.Contains(free, a) })
 }
 
-// add notes what is denied of a statement, and the statement that would allow it.
+// addDenied records the denied actions of a statement, and the statement that would allow them.
 func (c *Checked) add(s policy.Statement, denied []Denied) {
 	if len(denied) == 0 {
 		return
@@ -86,7 +87,7 @@ func (c *Checked) add(s policy.Statement, denied []Denied) {
 	c.Missing.Statement = append(c.Missing.Statement, s)
 }
 
-// statement asks about one statement, page by page.
+// simulateStatement simulates one statement, page by page.
 func (h Hand) statement(ctx context.Context, principal string, s policy.Statement) (denied []Denied, err error) {
 	in := &awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(principal), ActionNames: asked(s), ContextEntries: contextOf(s)}
 	if len(in.ActionNames) == 0 {
@@ -113,9 +114,9 @@ func (h Hand) statement(ctx context.Context, principal string, s policy.Statemen
 	}
 }
 
-// deniedBy is what one answer denies. The decision for each resource counts where IAM
-// tells one: the result's own names no resource then, and is the strictest of them (IAM
-// API Reference, EvaluationResult).
+// listDenied returns the denied actions of one evaluation result. If IAM returns decisions per
+// resource, they count. The result's own decision then has no resource and is the strictest of them
+// (IAM API Reference, EvaluationResult).
 func deniedBy(r iamtypes.EvaluationResult, s policy.Statement, examples map[string]string) (all []Denied) {
 	deny := func(resource string, decision iamtypes.PolicyEvaluationDecisionType, boundary *iamtypes.PermissionsBoundaryDecisionDetail) {
 		if decision != iamtypes.PolicyEvaluationDecisionTypeAllowed {
@@ -136,8 +137,8 @@ func deniedBy(r iamtypes.EvaluationResult, s policy.Statement, examples map[stri
 	return all
 }
 
-// reason is what denies an action, for people; elsewhere is whether a statement that
-// allows it is not enough.
+// denialReason says what denies an action, for people. elsewhere reports that a statement that
+// allows the action is not enough.
 func reason(r iamtypes.EvaluationResult, decision iamtypes.PolicyEvaluationDecisionType, boundary *iamtypes.PermissionsBoundaryDecisionDetail) (by string, elsewhere bool) {
 	switch {
 	case r.OrganizationsDecisionDetail != nil && !r.OrganizationsDecisionDetail.AllowedByOrganizations:
@@ -150,8 +151,8 @@ func reason(r iamtypes.EvaluationResult, decision iamtypes.PolicyEvaluationDecis
 	return "no statement allows it", false
 }
 
-// contextOf are the values of what conditions ask for, as the calls have them: those of
-// the statement, and of the cluster, which policies of others often name.
+// contextOf returns the condition values of the calls: those of the statement, and the cluster,
+// which other policies often name.
 func contextOf(s policy.Statement) (all []iamtypes.ContextEntry) {
 	add := func(key, value string) {
 		all = append(all, iamtypes.ContextEntry{ContextKeyName: aws.String(key), ContextKeyType: iamtypes.ContextKeyTypeEnumString, ContextKeyValues: []string{value}})
@@ -175,5 +176,6 @@ func contextOf(s policy.Statement) (all []iamtypes.ContextEntry) {
 	return all
 }
 
-// example is a resource that fits a pattern: IAM takes an asterisk for a letter.
+// exampleResource returns a resource that matches a pattern. IAM reads an asterisk in a resource as
+// a literal character.
 func example(pattern string) string { return strings.ReplaceAll(pattern, "*", "1") }

@@ -1,9 +1,8 @@
-// Package iam asks AWS IAM whether the caller may do what a policy allows, by
-// SimulatePrincipalPolicy, which makes none of the calls that it is asked about.
+// Package iam checks with IAM whether the caller has the permissions of a policy. It uses
+// SimulatePrincipalPolicy, which makes none of the simulated calls.
 //
-// IAM simulates the policies of users and roles with their permissions boundary and the
-// organization's service control policies. It does not know session policies, nor the
-// policies of resources.
+// IAM simulates the policies of users and roles with their permissions boundary and the service
+// control policies of the organization. It does not simulate session policies or resource policies.
 //
-// Start reading at [Hand.Check].
+// Start reading at [Checker.Check].
 package iam

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// principal is the ARN of the user or role that calls; or why IAM simulates none.
+// findPrincipal returns the ARN of the calling user or role, or why IAM cannot simulate the caller.
 func (h Hand) principal(ctx context.Context) (arn, unknown string, err error) {
 	out, err := h.STS.GetCallerIdentity(ctx, &awssts.GetCallerIdentityInput{})
 	if err != nil {
@@ -28,7 +28,7 @@ func (h Hand) principal(ctx context.Context) (arn, unknown string, err error) {
 	if role == "" {
 		return arn, "", nil
 	}
-	// The ARN of a session does not tell the path of its role.
+	// The ARN of a session does not contain the path of its role.
 	got, err := h.IAM.GetRole(ctx, &awsiam.GetRoleInput{RoleName: aws.String(role)})
 	if err == nil {
 		return aws.ToString(got.Role.Arn), "", nil
@@ -42,8 +42,8 @@ func (h Hand) principal(ctx context.Context) (arn, unknown string, err error) {
 	return "", "", err
 }
 
-// principalOf is the ARN of a user, or of the role of a session with the role's name. It
-// is empty for the account itself and for federated users.
+// principalOf returns the ARN of a user, or the ARN of the role of a session with the name of the
+// role. It returns "" for the account root and for federated users.
 func principalOf(caller string) (arn, role string) {
 	parts := strings.SplitN(caller, ":", 6)
 	if len(parts) < 6 {
@@ -59,7 +59,8 @@ func principalOf(caller string) (arn, role string) {
 	return "", ""
 }
 
-// refusal is why IAM does not simulate, in a sentence; empty for other errors.
+// refusalText returns why IAM does not simulate the principal, in a sentence. It returns "" for
+// other errors.
 func refusal(err error, principal string) string {
 	var none *iamtypes.NoSuchEntityException
 	switch {

@@ -9,15 +9,15 @@ import (
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// Action is one change to AWS that was begun. It is evidence for people; what is
-// true AWS tells.
+// Action is one change to AWS that was begun. It is evidence for people; AWS is the source of
+// truth.
 type Action struct {
 	ID       sluice.ActionID
 	Write    sluice.Write
-	Result   string // what it made or changed; empty until it has ended
+	Result   string // what was created or changed; empty until it has ended
 	Cause    string // the error's text, if it failed
 	Began    time.Time
-	Ended    time.Time // zero: nobody knows whether it took effect
+	Ended    time.Time // zero: unknown whether it took effect
 	Attempts int       // how often it was begun
 }
 
@@ -31,8 +31,8 @@ func scanAction(row scanner) (Action, error) {
 	return a, err
 }
 
-// BeginAction records a change before it is made. Begun again, it is open again,
-// keeps its first Began and is one attempt older.
+// BeginAction records a change before it is made. A repeated begin opens the action again, keeps
+// its first Began and adds one attempt.
 func (j *Journal) BeginAction(ctx context.Context, id sluice.ActionID, w sluice.Write) error {
 	const op = "record the begin of the action"
 	if id.Deployment() == "" {
@@ -46,14 +46,14 @@ func (j *Journal) BeginAction(ctx context.Context, id sluice.ActionID, w sluice.
 	})
 }
 
-// EndAction records what a change that was begun did, or why it failed.
+// EndAction records the result of a begun change, or why it failed.
 func (j *Journal) EndAction(ctx context.Context, id sluice.ActionID, result, cause string) error {
 	return j.write(ctx, "record the end of the action", string(id), func(tx *tx) error {
 		return tx.must(`UPDATE actions SET result = ?, cause = ?, ended = ? WHERE id = ?`, secret.Mask(result), secret.Mask(cause), j.now(), id)
 	})
 }
 
-// Actions are a deployment's, in the order in which they were first begun.
+// Actions returns a deployment's actions, in the order of their first begin.
 func (j *Journal) Actions(ctx context.Context, deployment string) ([]Action, error) {
 	return list(ctx, j, "list the actions", deployment, scanAction,
 		`SELECT `+actionColumns+` FROM actions WHERE deployment = ? ORDER BY n`, deployment)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// What a Command's Kind may be.
+// Kinds of a Command.
 const (
 	Approve  = "approve"
 	Pause    = "pause"
@@ -18,14 +18,14 @@ const (
 	TakeOver = "take-over"
 )
 
-// Command is what a person asks of a deployment. The engine that runs it reads
-// the rows at every look.
+// Command is a person's request to a deployment. The engine that runs the deployment reads the rows
+// at every poll.
 type Command struct {
 	Seq        int64 // set by [Journal.Command]; grows over the whole journal
 	Deployment string
 	Kind       string // Approve …
-	Stage      string // for an approval, which; empty is the one that waits
-	By         string // who
+	Stage      string // of an approval; empty is the waiting stage
+	By         string // the person
 	At         time.Time
 }
 
@@ -37,7 +37,7 @@ func scanCommand(row scanner) (Command, error) {
 	return c, err
 }
 
-// Command records c, now, and returns its Seq.
+// AddCommand records c with the current time and returns its Seq.
 func (j *Journal) Command(ctx context.Context, c Command) (int64, error) {
 	op := "record the command " + c.Kind
 	switch c.Kind {
@@ -53,7 +53,7 @@ func (j *Journal) Command(ctx context.Context, c Command) (int64, error) {
 	return seq, err
 }
 
-// Commands are a deployment's whose Seq is above after, in order.
+// Commands returns a deployment's commands with a Seq above after, in order.
 func (j *Journal) Commands(ctx context.Context, deployment string, after int64) ([]Command, error) {
 	return list(ctx, j, "list the commands", deployment, scanCommand,
 		`SELECT seq, deployment, kind, stage, by, at FROM commands WHERE deployment = ? AND seq > ? ORDER BY seq`, deployment, after)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// State is where a deployment stands.
+// State is the state of a deployment.
 type State string
 
 const (
@@ -24,7 +24,7 @@ const (
 	Ended State = "ended"
 )
 
-// Deployment is one attempt to bring an application to a revision.
+// Deployment is one attempt to deploy a revision of an application.
 type Deployment struct {
 	ID          string
 	Application string
@@ -58,8 +58,8 @@ func scanDeployment(row scanner) (Deployment, error) {
 	return d, err
 }
 
-// Create records a new deployment, begun now unless d says when, in state
-// Running unless d says otherwise. An ID that is there already is [ErrExists].
+// CreateDeployment records a new deployment. Began defaults to the current time and State to
+// Running. An ID that the journal already has is [ErrExists].
 func (j *Journal) Create(ctx context.Context, d Deployment) error {
 	const op = "record the deployment"
 	if d.ID == "" || strings.Contains(d.ID, "/") {
@@ -81,13 +81,13 @@ func (j *Journal) Create(ctx context.Context, d Deployment) error {
 	})
 }
 
-// Deployment reads one; an unknown ID is [ErrNotFound].
+// Deployment reads one deployment; an unknown ID is [ErrNotFound].
 func (j *Journal) Deployment(ctx context.Context, id string) (Deployment, error) {
 	return first(ctx, j, "read the deployment", id, scanDeployment,
 		`SELECT `+deploymentColumns+` FROM deployments WHERE id = ?`, id)
 }
 
-// Latest is the newest deployment of a service, or [ErrNotFound].
+// LatestDeployment returns the newest deployment of a service, or [ErrNotFound].
 func (j *Journal) Latest(ctx context.Context, account, region, cluster, service string) (Deployment, error) {
 	return first(ctx, j, "read the latest deployment", service, scanDeployment,
 		`SELECT `+deploymentColumns+` FROM deployments
@@ -95,7 +95,7 @@ func (j *Journal) Latest(ctx context.Context, account, region, cluster, service 
 		account, region, cluster, service)
 }
 
-// Filter chooses deployments; an empty member chooses all.
+// Filter selects deployments; an empty field selects all.
 type Filter struct {
 	Account, Region, Cluster, Service string
 
@@ -103,8 +103,8 @@ type Filter struct {
 	Limit int  // 0 is no limit
 }
 
-// Deployments are those that f chooses, newest first, in the order in which they
-// were recorded.
+// Deployments returns the deployments that f selects, newest first, in the order in which they were
+// recorded.
 func (j *Journal) Deployments(ctx context.Context, f Filter) ([]Deployment, error) {
 	if f.Limit <= 0 {
 		f.Limit = -1
@@ -116,9 +116,9 @@ func (j *Journal) Deployments(ctx context.Context, f Filter) ([]Deployment, erro
 		f.Account, f.Region, f.Cluster, f.Service, f.Open, Ended, f.Limit)
 }
 
-// SetState records that a deployment runs, waits or pauses. One that had ended
-// is open again and loses its outcome: that is how a rollback or a resume after
-// the end begins. It ends with [Journal.End] only.
+// SetState records that a deployment runs, waits or pauses. It reopens an ended deployment and
+// clears its outcome: a rollback or a resume after the end begins with that. Only [Journal.End]
+// ends a deployment.
 func (j *Journal) SetState(ctx context.Context, id string, s State) error {
 	const op = "record the deployment's state"
 	if s != Running && s != Waiting && s != Paused {
@@ -130,8 +130,8 @@ func (j *Journal) SetState(ctx context.Context, id string, s State) error {
 	})
 }
 
-// End records how a deployment ended, why, and what its reader should do. A
-// second end takes the place of the first.
+// EndDeployment records how and why a deployment ended, and what its reader should do. A second end
+// replaces the first.
 func (j *Journal) End(ctx context.Context, id string, o sluice.Outcome, cause, next string) error {
 	return j.write(ctx, "record the deployment's end", id, func(tx *tx) error {
 		return tx.must(`UPDATE deployments SET state = ?1, outcome = ?2, cause = ?3, next = ?4, ended = ?5, updated = ?5 WHERE id = ?6`,
@@ -139,12 +139,12 @@ func (j *Journal) End(ctx context.Context, id string, o sluice.Outcome, cause, n
 	})
 }
 
-// touch moves a deployment's Updated.
+// touchDeployment sets a deployment's Updated to the current time.
 func (j *Journal) touch(tx *tx, id string) error {
 	return tx.must(`UPDATE deployments SET updated = ? WHERE id = ?`, j.now(), id)
 }
 
-// blob keeps an empty value from becoming NULL.
+// nonNilBytes keeps an empty value from becoming NULL.
 func blob(b []byte) []byte {
 	if b == nil {
 		return []byte{}

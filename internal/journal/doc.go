@@ -1,18 +1,17 @@
-// Package journal is sluice's memory: what was asked for, what was begun, what
-// was done, in one SQLite file that survives a kill at any moment. It keeps
-// deployments with their plan, the values that stages saved, stages, actions,
-// commands, events in order, and leases.
+// Package journal stores the state of deployments in one SQLite file that survives a kill at any
+// moment. It keeps deployments with their plan, saved values, stages, actions, commands, ordered
+// events and leases.
 //
-// A call that changes something has been synced to disk when it returns nil
-// (write-ahead log, synchronous=FULL). Several processes may open one file. In
-// simulation the journal is ":memory:", private to its handle, and every call
-// returns without waiting for anything but itself.
+// When a call that changes a row returns nil, the change is synced to disk (write-ahead log,
+// synchronous=FULL). Several processes may open one file. In simulation the journal is ":memory:",
+// private to its handle, and its calls wait for no other process.
 //
-// A context is looked at when a call starts; a call that has started is carried
-// through, so that an error never leaves open whether it was written.
+// A call checks its context when it starts. A started call runs to its end, so an error never
+// leaves open whether the row was written.
 //
-// The journal does not decide anything, knows no AWS, and does not hide what it
-// is given: who saves a value sees to it that it holds no secret.
+// The journal makes no decisions and does not call AWS. It masks what looks like a secret in
+// events, results, causes and next steps. It does not mask saved values: their caller must make
+// sure that they contain no secret.
 //
 // Start reading at [Open], then [Deployment] and [Journal.Save].
 package journal

@@ -19,9 +19,8 @@ func scanEvent(row scanner) (sluice.Envelope, error) {
 	return e, err
 }
 
-// Append records an event, now, and returns it as recorded: with its At, with its
-// Seq, which counts per deployment from 1 without a gap, and with what looks like a
-// secret masked.
+// AppendEvent records an event with the current time and returns it as recorded. Its Seq counts per
+// deployment from 1 without gaps. Text that looks like a secret is masked.
 func (j *Journal) Append(ctx context.Context, e sluice.Envelope) (sluice.Envelope, error) {
 	err := j.write(ctx, "record the event "+e.Kind, e.Deployment, func(tx *tx) error {
 		now := j.now()
@@ -42,8 +41,8 @@ func (j *Journal) Append(ctx context.Context, e sluice.Envelope) (sluice.Envelop
 	return e, nil
 }
 
-// Events are a deployment's whose Seq is above after, in order; at most limit of
-// them if that is above 0.
+// Events returns a deployment's events with a Seq above after, in order, and at most limit of them
+// if limit is above 0.
 func (j *Journal) Events(ctx context.Context, deployment string, after int64, limit int) ([]sluice.Envelope, error) {
 	if limit <= 0 {
 		limit = -1

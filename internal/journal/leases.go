@@ -10,15 +10,15 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// ErrHeld is in the tree of Acquire's error when another owner holds the lease;
-// [errors.As] with a *[HeldError] tells who and until when.
+// ErrHeld is in the tree of Acquire's error if another owner has the lease;
+// [errors.As] with a *[HeldError] returns the owner and the expiry.
 var ErrHeld = errors.New("it is held by another")
 
-// ErrLost is in the tree of an error about a lease that is not held any more
-// under the fence given: it was released, or taken by somebody else.
+// ErrLost is in the tree of an error about a lease that the given fence no longer owns: it was
+// released, or another process took it.
 var ErrLost = errors.New("the lease is not ours any more")
 
-// HeldError says who holds a lease.
+// HeldError names the owner of a lease.
 type HeldError struct {
 	Resource string
 	Owner    string
@@ -39,10 +39,9 @@ type lease struct {
 	until int64
 }
 
-// Acquire takes the lease on resource for ttl. The fence grows with each
-// Acquire, also of the same owner: who holds an older one, such as a process
-// that was thought dead, gets [ErrLost] from then on. A lease that another owner
-// holds and that has not expired is [ErrHeld].
+// Acquire takes the lease on resource for ttl. The fence grows with each Acquire, also by the same
+// owner. From then on an older fence, such as that of a process that seemed to have ended, gets
+// [ErrLost]. A lease of another owner that has not expired is [ErrHeld].
 func (j *Journal) Acquire(ctx context.Context, resource, owner string, ttl time.Duration) (fence int64, err error) {
 	const op = "take the lease"
 	if owner == "" {
@@ -68,8 +67,8 @@ func (j *Journal) Acquire(ctx context.Context, resource, owner string, ttl time.
 	return fence, nil
 }
 
-// Seize takes the lease for ttl whoever holds it, and says from whom; from is
-// empty if nobody held it. The former holder gets [ErrLost] from then on.
+// TakeOverLease takes the lease for ttl from any owner and returns the previous one; from is empty
+// if there was none. The previous owner gets [ErrLost] from then on.
 func (j *Journal) Seize(ctx context.Context, resource, owner string, ttl time.Duration) (from string, err error) {
 	const op = "take the lease over"
 	err = j.write(ctx, op, resource, func(tx *tx) error {
@@ -88,8 +87,8 @@ func (j *Journal) Seize(ctx context.Context, resource, owner string, ttl time.Du
 	return from, err
 }
 
-// Holds is [ErrLost] if the lease is not owner's under fence any more. It writes
-// nothing. A lease that has run out and that nobody took is still held.
+// CheckLease returns [ErrLost] if owner no longer owns the lease under fence. It writes no row. An
+// expired lease that no other process took is still owned.
 func (j *Journal) Holds(ctx context.Context, resource, owner string, fence int64) error {
 	const op = "look at the lease"
 	all, err := list(ctx, j, op, resource, scanLease, `SELECT owner, fence, until FROM leases WHERE resource = ?`, resource)
@@ -112,18 +111,18 @@ func heldBy(op, resource string, l lease) error {
 	}
 }
 
-// Renew holds the lease for another ttl from now. One that has expired may be
-// renewed as long as nobody took it; else it is [ErrLost].
+// Renew extends the lease to ttl from now. An expired lease can be renewed as long as no other
+// process took it; otherwise Renew returns [ErrLost].
 func (j *Journal) Renew(ctx context.Context, resource, owner string, fence int64, ttl time.Duration) error {
 	return j.holding(ctx, "renew the lease", resource, owner, fence, j.clock.Now().Add(ttl).UnixNano(), owner)
 }
 
-// Release gives the lease back; not being its holder any more is [ErrLost].
+// Release gives up the lease. If owner no longer owns it, Release returns [ErrLost].
 func (j *Journal) Release(ctx context.Context, resource, owner string, fence int64) error {
 	return j.holding(ctx, "release the lease", resource, owner, fence, 0, "")
 }
 
-// holding changes the lease if it is held by owner under fence.
+// updateLease sets the lease's owner to then if owner owns it under fence.
 func (j *Journal) holding(ctx context.Context, op, resource, owner string, fence, until int64, then string) error {
 	return j.write(ctx, op, resource, func(tx *tx) error {
 		err := tx.must(`UPDATE leases SET owner = ?, until = ? WHERE resource = ? AND owner = ? AND fence = ?`,
@@ -135,8 +134,8 @@ func (j *Journal) holding(ctx context.Context, op, resource, owner string, fence
 	})
 }
 
-// Holder is who holds the lease on resource, and until when; both empty if
-// nobody does.
+// Holder returns the owner of the lease on resource and its expiry; both are empty if the lease is
+// free or expired.
 func (j *Journal) Holder(ctx context.Context, resource string) (owner string, until time.Time, err error) {
 	all, err := list(ctx, j, "read the lease", resource, scanLease,
 		`SELECT owner, fence, until FROM leases WHERE resource = ? AND owner <> '' AND until > ?`, resource, j.now())

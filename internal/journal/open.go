@@ -18,10 +18,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// Memory is the path of a journal that lives and dies with its handle.
+// Memory is the path of a journal that exists only as long as its handle.
 const Memory = ":memory:"
 
-// busyTimeout is how long a call waits for another process that writes.
+// busyTimeout is how long a call waits while another process writes.
 const busyTimeout = 10 * time.Second
 
 // Journal is an open journal. Its methods may be called from several
@@ -29,18 +29,17 @@ const busyTimeout = 10 * time.Second
 type Journal struct {
 	path   string
 	clock  clock.Clock
-	writer *sql.DB // one connection
-	reader *sql.DB // the same in memory
+	writer *sql.DB // has one connection
+	reader *sql.DB // in memory the same as writer
 	asked  statements
 	around func(op string, write func() error) error
 	file   os.FileInfo // the file that was opened; nil in memory
 }
 
-// Open opens the journal at path, making it (readable by its owner alone) and
-// bringing it up to this version where needed. All times come from c.
+// Open opens the journal at path. It creates the file (readable by its owner only) and migrates its
+// schema where needed. All times come from c.
 //
-// A file that is not a journal, or that a newer sluice wrote, is refused
-// untouched.
+// Open does not change a file that is no journal or that a newer sluice wrote; it returns an error.
 func Open(path string, c clock.Clock) (*Journal, error) {
 	j := &Journal{path: path, clock: c}
 	if err := j.open(); err != nil {
@@ -83,11 +82,11 @@ func (j *Journal) open() error {
 	return err
 }
 
-// errReplaced says that the path does not lead to the open file any more. SQLite goes on
-// writing to the deleted file, and nothing of that remains.
+// errReplaced means that the path no longer leads to the open file. SQLite continues to write to
+// the deleted file, and all of that is lost.
 var errReplaced = errors.New("the journal file was deleted or replaced while this process runs: nothing more is recorded")
 
-// checkFile is an error if the path leads to another file than the open one.
+// checkFile returns an error if the path leads to another file than the open one.
 func (j *Journal) checkFile() error {
 	if j.file == nil {
 		return nil
@@ -100,8 +99,8 @@ func (j *Journal) checkFile() error {
 	return err
 }
 
-// connect opens a pool that keeps its connections: a memory database is gone
-// with its one.
+// openPool opens a pool that never closes its connections: closing the only connection deletes a
+// memory database.
 func connect(source string, connections int) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
@@ -112,8 +111,8 @@ func connect(source string, connections int) (*sql.DB, error) {
 	return db, nil
 }
 
-// create makes an empty file that only its owner may read; SQLite gives the
-// files beside it the same mode.
+// createFile creates an empty file that only its owner may read. SQLite gives its additional files
+// the same mode.
 func create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -128,7 +127,7 @@ func create(path string) error {
 	return f.Close()
 }
 
-// uri is the file: URI of path, which may hold any character.
+// fileURI returns the file: URI of path, which may contain any character.
 func uri(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -142,7 +141,7 @@ func uri(path string) (string, error) {
 	return u.String(), nil
 }
 
-// Close closes the journal. What was written stays.
+// Close closes the journal. All written rows remain.
 func (j *Journal) Close() error {
 	errs := []error{j.asked.close()}
 	if j.reader != nil && j.reader != j.writer {
@@ -157,5 +156,5 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// Path is what [Open] was given.
+// Path returns the path that [Open] was given.
 func (j *Journal) Path() string { return j.path }

@@ -2,7 +2,7 @@ package journal
 
 import "context"
 
-// Load is what was saved last under key, and whether anything was.
+// Load returns the value saved last under key, and whether there is one.
 func (j *Journal) Load(ctx context.Context, deployment, key string) ([]byte, bool, error) {
 	all, err := list(ctx, j, "load "+key, deployment, scanBytes,
 		`SELECT value FROM saved WHERE deployment = ? AND key = ?`, deployment, key)
@@ -18,9 +18,8 @@ func scanBytes(row scanner) ([]byte, error) {
 	return blob(b), err
 }
 
-// Save keeps value under key, in the place of an earlier one. When it returns
-// nil the value survives a kill of every process. The deployment must have been
-// created.
+// Save stores value under key and replaces an earlier one. When it returns nil, the value survives
+// a kill of every process. The deployment must exist.
 func (j *Journal) Save(ctx context.Context, deployment, key string, value []byte) error {
 	return j.write(ctx, "save "+key, deployment, func(tx *tx) error {
 		return tx.exec(`INSERT INTO saved (deployment, key, value, at) VALUES (?, ?, ?, ?)

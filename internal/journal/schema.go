@@ -11,8 +11,8 @@ import (
 const applicationID = 0x534c4345
 
 // migrations are applied in order; the file's user_version counts them. A
-// released one is never changed. Times are nanoseconds since 1970 in UTC, 0
-// being no time.
+// released one never changes. Times are nanoseconds since 1970 in UTC; 0 means
+// no time.
 var migrations = []string{
 	`
 CREATE TABLE deployments (
@@ -100,7 +100,7 @@ CREATE TABLE leases (
 `,
 }
 
-// errNewer and errForeign say why a file is left alone.
+// errNewerSchema and errNotJournal are the reasons to refuse a file.
 type (
 	errNewer   struct{ version int }
 	errForeign struct{}
@@ -112,15 +112,15 @@ func (e errNewer) Error() string {
 
 func (errForeign) Error() string { return "it is a SQLite file, but not a journal of sluice" }
 
-// migrate brings the file up to date. Two processes may come here at once: the
-// second waits for the first and finds nothing to do.
+// migrateSchema applies the missing migrations. If two processes migrate at the same time, the
+// second waits for the first and finds the schema complete.
 func (j *Journal) migrate(ctx context.Context) error {
 	version, err := j.version(ctx)
 	if err != nil {
 		return err
 	}
 	if j.path != Memory {
-		// Not in the connection string: a foreign file must stay as it is.
+		// Not in the connection string: a file that is no journal must stay unchanged.
 		if _, err := j.writer.ExecContext(ctx, `PRAGMA journal_mode = WAL`); err != nil {
 			return err
 		}
@@ -148,7 +148,8 @@ func (j *Journal) version(ctx context.Context) (int, error) {
 	})
 }
 
-// check is the file's version, or why the file is not for us.
+// checkSchema returns the file's schema version, or an error if the file is no journal of this
+// sluice.
 func (j *Journal) check(row func(query string, args ...any) *sql.Row) (int, error) {
 	var app, version, tables int
 	err := row(`SELECT (SELECT application_id FROM pragma_application_id),

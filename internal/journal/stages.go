@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// What a stage's Status may be.
+// Statuses of a Stage.
 const (
 	StageRunning = "running"
 	StageDone    = "done"
@@ -18,10 +18,10 @@ const (
 	StageSkipped = "skipped"
 )
 
-// Stage is one stage of a deployment that was begun.
+// Stage is one begun stage of a deployment.
 type Stage struct {
 	Deployment string
-	Index      int // its place in the plan
+	Index      int // position in the plan
 	Name       string
 	Status     string // StageRunning …
 	Began      time.Time
@@ -41,8 +41,8 @@ func scanStage(row scanner) (Stage, error) {
 	return s, err
 }
 
-// BeginStage records that a stage begins. Begun again, it keeps its first Began,
-// because waits count from there, and is one attempt older.
+// BeginStage records that a stage begins. A repeated begin keeps the first Began, because waits
+// count from it, and adds one attempt.
 func (j *Journal) BeginStage(ctx context.Context, deployment string, index int, name string) (Stage, error) {
 	var s Stage
 	err := j.write(ctx, fmt.Sprintf("record the begin of stage %d %s", index, name), deployment, func(tx *tx) error {
@@ -68,8 +68,8 @@ func (j *Journal) BeginStage(ctx context.Context, deployment string, index int, 
 	return s, nil
 }
 
-// EndStage records how a stage that was begun ended: StageDone, StageFailed or
-// StageSkipped, and for a failure why.
+// EndStage records how a begun stage ended (StageDone, StageFailed or StageSkipped) and the cause
+// of a failure.
 func (j *Journal) EndStage(ctx context.Context, deployment string, index int, status, cause string, kind sluice.Kind) error {
 	op := fmt.Sprintf("record the end of stage %d", index)
 	if status != StageDone && status != StageFailed && status != StageSkipped {
@@ -84,7 +84,7 @@ func (j *Journal) EndStage(ctx context.Context, deployment string, index int, st
 	})
 }
 
-// Stages are the stages that were begun, in the order of the plan.
+// Stages returns the begun stages, in the order of the plan.
 func (j *Journal) Stages(ctx context.Context, deployment string) ([]Stage, error) {
 	return list(ctx, j, "list the stages", deployment, scanStage,
 		`SELECT `+stageColumns+` FROM stages WHERE deployment = ? ORDER BY place`, deployment)

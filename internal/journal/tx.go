@@ -17,11 +17,11 @@ import (
 // that the journal does not have.
 var ErrNotFound = errors.New("the journal has no such entry")
 
-// ErrExists is in the tree of an error about a deployment that is there already.
+// ErrExists is in the tree of an error about a deployment that the journal already has.
 var ErrExists = errors.New("the journal has it already")
 
-// ErrUnusable is in the tree of an error by which the file could not be written or
-// read: a full disk, say. It tells nothing about what was to be written down.
+// ErrUnusable is in the tree of an error if the file could not be written or read, for example
+// because the disk is full. It does not mean that the recorded operation failed.
 var ErrUnusable = errors.New("the journal cannot be written or read")
 
 // tx is a write transaction on the one writing connection.
@@ -35,7 +35,8 @@ func (t *tx) exec(query string, args ...any) error {
 	return err
 }
 
-// must is exec for a statement that has to change a row: none is ErrNotFound.
+// execOrNotFound runs a statement that must change a row. If it changes none, it returns
+// ErrNotFound.
 func (t *tx) must(query string, args ...any) error {
 	res, err := t.conn.ExecContext(t.ctx, query, args...)
 	if err != nil {
@@ -51,8 +52,8 @@ func (t *tx) row(query string, args ...any) *sql.Row {
 	return t.conn.QueryRowContext(t.ctx, query, args...)
 }
 
-// write runs f in a transaction that is durable when write returns nil. Op and
-// resource are for the error.
+// runWrite runs f in a transaction that is durable when runWrite returns nil. op and resource are
+// for the error.
 func (j *Journal) write(ctx context.Context, op, resource string, f func(*tx) error) error {
 	if ctx.Err() != nil {
 		return j.explain(op, resource, context.Cause(ctx))
@@ -68,13 +69,13 @@ func (j *Journal) write(ctx context.Context, op, resource string, f func(*tx) er
 	return nil
 }
 
-// Around lets f make each write from now on, or not make it: rehearsals kill a
-// process before and after a row, and fill its disk. Nobody else calls it.
+// WrapWrites sets f to be called in place of each write from now on. Rehearsals use it to kill a
+// process before or after a row and to simulate a full disk. Other code must not call it.
 func (j *Journal) Around(f func(op string, write func() error) error) { j.around = f }
 
-// within takes the write lock first (IMMEDIATE), so that nothing read inside can
-// be out of date. Plain statements instead of sql.Tx: that one rolls back from a
-// goroutine of its own when ctx ends, and may throw away a memory database.
+// runTransaction takes the write lock first (IMMEDIATE), so that reads inside are current. It uses
+// plain statements and not sql.Tx: sql.Tx rolls back from its own goroutine when ctx ends, and may
+// drop a memory database.
 func (j *Journal) within(ctx context.Context, f func(*tx) error) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	if err := j.checkFile(); err != nil {
@@ -105,7 +106,7 @@ func (j *Journal) within(ctx context.Context, f func(*tx) error) (err error) {
 	return nil
 }
 
-// list reads all rows of a query.
+// listRows reads all rows of a query.
 func list[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	if ctx.Err() != nil {
 		return nil, j.explain(op, resource, context.Cause(ctx))
@@ -117,7 +118,7 @@ func list[T any](ctx context.Context, j *Journal, op, resource string, scan func
 	return all, nil
 }
 
-// scanner is a row to be read.
+// scanner is a row to scan.
 type scanner interface{ Scan(into ...any) error }
 
 func collect[T any](ctx context.Context, j *Journal, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
@@ -137,7 +138,7 @@ func collect[T any](ctx context.Context, j *Journal, scan func(scanner) (T, erro
 	return all, rows.Err()
 }
 
-// first is the one row of list, or ErrNotFound.
+// firstRow returns the one row of a query, or ErrNotFound.
 func first[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
 	all, err := list(ctx, j, op, resource, scan, query, args...)
 	if err == nil && len(all) == 0 {
@@ -150,10 +151,10 @@ func first[T any](ctx context.Context, j *Journal, op, resource string, scan fun
 	return all[0], nil
 }
 
-// now is the clock's time as a column has it.
+// nowNanos returns the clock's time as a column stores it.
 func (j *Journal) now() int64 { return j.clock.Now().UnixNano() }
 
-// instant reads a column of time.
+// timeOfNanos converts a time column.
 func instant(ns int64) time.Time {
 	if ns == 0 {
 		return time.Time{}

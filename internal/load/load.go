@@ -1,14 +1,13 @@
-// Package load sends requests to an address on a schedule and keeps what came of
-// each of them, as a caller sees it.
+// Package load sends requests to an address on a schedule and records the result of each request, as
+// a caller sees it.
 //
-// It is an open loop: arrivals follow the schedule and never wait for answers,
-// and a latency counts from the time at which its request was due, so that a
-// stall shows in every request that it held up. A request is sent once: what
-// http.Transport would quietly send again over another connection is a failure
-// here.
+// The load is an open loop: requests follow the schedule and never wait for responses. A latency
+// counts from the time at which the request was due, so that a stall increases the latency of
+// every request that it delayed. Each request is sent once. If http.Transport sends a request again
+// over another connection, the request counts as failed.
 //
-// It knows nothing of AWS. What answered is read off two headers that the local
-// AWS's images set.
+// Package load makes no calls to AWS. It reads the version and the task that responded from two
+// headers, which the images of the local AWS set.
 //
 // Start reading at [Start].
 package load
@@ -21,33 +20,33 @@ import (
 	"time"
 )
 
-// Headers in which an image of the local AWS says who answers.
+// Headers with which an image of the local AWS names its version and its task.
 const (
 	VersionHeader = "X-Sim-Version"
 	TaskHeader    = "X-Sim-Task"
 )
 
-// Options make a load.
+// Options are the parameters of a load.
 type Options struct {
 	URL  string
 	Rate float64 // arrivals per second, evenly spaced
-	// Timeout is how long a request may take; 10 s if 0.
+	// Timeout limits one request; 0 means 10 s.
 	Timeout time.Duration
-	// Transport sends requests; nil: connections of its own, kept open, never
-	// through a proxy.
+	// Transport sends the requests. Nil means separate connections, which stay open and use no
+	// proxy.
 	Transport http.RoundTripper
 }
 
-// mostOpen is how many requests may be without an answer; an arrival beyond that
-// is a failure unsent.
+// maxOpenRequests is the maximum number of requests without a response. A request above it is not
+// sent and counts as failed.
 const mostOpen = 10_000
 
-// Load is a load that goes on until Stop.
+// Load is a load that runs until Stop.
 type Load struct {
 	options Options
 	began   time.Time
 	stop    chan struct{}
-	paced   chan struct{} // closed when there are no more arrivals
+	paced   chan struct{} // closed when the schedule has stopped
 	open    sync.WaitGroup
 	pending atomic.Int64
 
@@ -55,7 +54,7 @@ type Load struct {
 	steps []*Step
 }
 
-// Start begins to send, counting to the first step.
+// Start starts to send requests. They count for the first step.
 func Start(o Options, step string) *Load {
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
@@ -73,7 +72,7 @@ func transport() *http.Transport {
 	return &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true, IdleConnTimeout: time.Minute}
 }
 
-// Step lets the requests that are sent from now on count to a new step.
+// BeginStep begins a new step. Requests sent from now on count for it.
 func (l *Load) Step(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,9 +83,8 @@ func (l *Load) Step(name string) {
 	l.steps = append(l.steps, newStep(name, now))
 }
 
-// Steady says that what the current step is about is in force now: requests
-// sent from now on count to its shares too. It does nothing if the step is no
-// longer the one of that name.
+// SetSteady declares that the weights of the current step are in force. Requests sent from now on
+// also count for its shares. It does nothing if the current step has another name.
 func (l *Load) Steady(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,8 +93,8 @@ func (l *Load) Steady(name string) {
 	}
 }
 
-// Stop ends the arrivals, waits for the answers that are still to come, and
-// returns the steps in their order.
+// Stop stops the schedule, waits for the outstanding responses, and returns the steps in their
+// order.
 func (l *Load) Stop() []*Step {
 	close(l.stop)
 	<-l.paced
@@ -110,8 +108,8 @@ func (l *Load) Stop() []*Step {
 	return l.steps
 }
 
-// pace lets requests arrive when they are due. One that is late is sent at once,
-// and its latency counts from when it was due.
+// runSchedule sends each request when it is due. A request that is overdue is sent immediately, and
+// its latency counts from the due time.
 func (l *Load) pace() {
 	defer close(l.paced)
 	timer := time.NewTimer(0)

@@ -11,14 +11,14 @@ import (
 	"net/url"
 )
 
-// answer is what came of one request. cause is why it failed; "" if it did not.
+// response is the result of one request. cause says why it failed; "" means success.
 type answer struct {
 	version, task string
 	cause         string
 }
 
-// send makes one request and reads its answer to the end. Everything but a whole
-// answer with status 200 is a failure.
+// sendOnce sends one request and reads the response to the end. Only a complete response with status
+// 200 is a success.
 func send(ctx context.Context, o Options) answer {
 	tries := 0
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { tries++ }})
@@ -43,7 +43,7 @@ func send(ctx context.Context, o Options) answer {
 	return a
 }
 
-// why is an error without addresses and ports, so that equal causes count as
+// errorText returns the text of an error without addresses and ports, so that equal causes count as
 // one.
 func why(err error) string {
 	var u *url.Error

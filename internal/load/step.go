@@ -9,14 +9,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Step is what became of the requests that were sent between two marks.
+// Step is the results of the requests that were sent in one step of the load.
 type Step struct {
 	Name         string
 	Began, Ended time.Time // by the machine's clock
 	Requests     int
-	Versions     map[string]int // requests by the version that answered; "" is nobody
-	// Steady are the requests sent since [Load.Steady], by the task that
-	// answered; "" is nobody.
+	Versions     map[string]int // requests by the version that responded; "": failed
+	// SteadyByTask are the requests sent since [Load.SetSteady], by the task that responded;
+	// "": failed.
 	Steady map[string]int
 
 	steady    bool
@@ -47,10 +47,10 @@ func (s *Step) add(a answer, steady bool, took time.Duration) {
 	if steady {
 		s.Steady[a.task]++
 	}
-	_ = s.latencies.RecordValue(min(took, slowest).Microseconds()) // it holds all up to slowest
+	_ = s.latencies.RecordValue(min(took, slowest).Microseconds()) // cannot fail up to maxLatency
 }
 
-// Failed is how many requests got no whole answer with status 200.
+// CountFailed returns how many requests got no complete response with status 200.
 func (s *Step) Failed() int {
 	n := 0
 	for _, c := range s.failures {
@@ -59,7 +59,7 @@ func (s *Step) Failed() int {
 	return n
 }
 
-// Failures are the causes, the commonest first.
+// Failures returns the causes, the most frequent first.
 func (s *Step) Failures() []Failure {
 	var all []Failure
 	for cause, n := range s.failures {
@@ -69,14 +69,14 @@ func (s *Step) Failures() []Failure {
 	return all
 }
 
-// Quantile is the latency that the share q (0 to 1) of requests did not exceed.
+// Quantile returns the latency that the share q (0 to 1) of requests did not exceed.
 func (s *Step) Quantile(q float64) time.Duration {
 	return time.Duration(s.latencies.ValueAtQuantile(q*100)) * time.Microsecond
 }
 
-// Wilson is the 95 % interval of a share of which hits in n were seen (Wilson's
-// score interval: it holds for few hits and near 0 and 1, where the usual one
-// does not). Without any n it is everything.
+// WilsonInterval returns the 95 % interval of a share that was measured as hits in n. It is Wilson's
+// score interval, which is valid for few hits and near 0 and 1, where the normal approximation is
+// not. For n = 0 it returns 0 to 1.
 func Wilson(hits, n int) (low, high float64) {
 	if n == 0 {
 		return 0, 1

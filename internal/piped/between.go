@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// between are the differences between the files of two commits that matter to
-// AWS: its defaults are known, so that writing one down is none.
+// compareApplications returns the differences between the files of two commits that matter to AWS.
+// AWS's defaults are known, so an explicit default is no difference.
 func between(running, target *appfile.Application) []change {
 	var all []change
 	add := func(of string, diffs ...definition.Difference) {
@@ -38,7 +38,7 @@ func between(running, target *appfile.Application) []change {
 	return uniqueChanges(all)
 }
 
-// betweenServices compares what the target gives, and what it gives no more.
+// compareServices compares the fields that the target sets, and those that it no longer sets.
 func betweenServices(running, target *definition.Service) []definition.Difference {
 	diffs := append(definition.CompareService(target, asService(running)), definition.CompareTaskSet(target, asTaskSet(running))...)
 	back := append(definition.CompareService(running, asService(target)), definition.CompareTaskSet(running, asTaskSet(target))...)
@@ -85,8 +85,8 @@ func nameOf(s *definition.Service) string {
 	return aws.ToString(s.Input.ServiceName)
 }
 
-// asTask is a file as AWS would show it: requests and answers have the same names.
-// What does not fit is left out, and so counts as a difference.
+// asTask converts a file to AWS's response type: requests and responses have the same names. A part
+// that does not fit is omitted, and so counts as a difference.
 func asTask(t *definition.Task) *ecstypes.TaskDefinition {
 	td := &ecstypes.TaskDefinition{}
 	if data, err := t.JSON(); err == nil {

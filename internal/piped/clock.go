@@ -15,9 +15,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// openClock is the machine's time, or with SLUICE_SPEED a faster one that follows
-// the local AWS's: a plugin that is started again has the same time, and where the
-// machine is behind, neither of the two runs away from the other.
+// openClock returns the machine's time, or with SLUICE_SPEED a faster clock that follows the local
+// AWS's clock. A restarted plugin then has the same time. If the machine is slow, neither clock
+// runs ahead of the other.
 func openClock(getenv func(string) string) (c clock.Clock, scaled bool, err error) {
 	text := getenv("SLUICE_SPEED")
 	if text == "" || text == "1" {
@@ -34,10 +34,10 @@ func openClock(getenv func(string) string) (c clock.Clock, scaled bool, err erro
 	return clock.Following(speed, func() (time.Time, bool) { return simTime(endpoint) }), true, nil
 }
 
-// askTime is how long the local AWS may take to tell the time.
+// simTimeTimeout is how long the local AWS may take to return the time.
 const askTime = 2 * time.Second
 
-// simTime asks the local AWS what time it is; false if there is none.
+// readSimTime reads the time of the local AWS; false if there is no local AWS.
 func simTime(endpoint string) (time.Time, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()

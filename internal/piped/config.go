@@ -10,8 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// entry is what piped hands over at the start: the plugin's entry in its own
-// configuration.
+// pluginEntry is the plugin's entry in piped's configuration. piped passes it at the start.
 type entry struct {
 	Name          string          `json:"name"` // key of metadata, of spec.plugins, of deploy targets
 	URL           string          `json:"url"`
@@ -20,7 +19,7 @@ type entry struct {
 	DeployTargets []deployTarget  `json:"deployTargets"`
 }
 
-// deployTarget is an account and Region that applications are deployed to.
+// deployTarget is an account and Region to which applications are deployed.
 type deployTarget struct {
 	Name   string            `json:"name"`
 	Labels map[string]string `json:"labels"`
@@ -29,12 +28,12 @@ type deployTarget struct {
 	access access
 }
 
-// access is how a deploy target is reached, under PipeCD's names.
+// targetAccess configures the access to a deploy target, with PipeCD's names.
 type access struct {
 	Region          string `json:"region"`
 	Profile         string `json:"profile"`
 	CredentialsFile string `json:"credentialsFile"`
-	RoleARN         string `json:"roleARN"`   // taken on by the token, or plainly
+	RoleARN         string `json:"roleARN"`   // assumed with the token, or with the other credentials
 	TokenFile       string `json:"tokenFile"` // a web identity
 }
 
@@ -82,7 +81,7 @@ func (t *deployTarget) read(seen map[string]bool) error {
 	return nil
 }
 
-// strictly decodes JSON and refuses keys that are not known. Nothing is nothing.
+// decodeStrict decodes JSON and refuses unknown keys. It ignores empty data and null.
 func strictly(data []byte, into any) error {
 	if len(data) == 0 || string(data) == "null" {
 		return nil
@@ -102,7 +101,7 @@ func configError(plugin string, err error) error {
 	return &sluice.Error{Op: "read the plugin's entry", Resource: plugin, Err: err, Next: "correct it under spec.plugins of piped's configuration"}
 }
 
-// target is the deploy target of that name.
+// findTarget returns the deploy target with that name.
 func (e *entry) target(name string) (*deployTarget, error) {
 	for i := range e.DeployTargets {
 		if e.DeployTargets[i].Name == name {

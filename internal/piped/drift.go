@@ -18,8 +18,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// drift compares what runs with the files, field by field, AWS's defaults known.
-// The commit does not matter: one that changes other files changes nothing here.
+// driftState compares the running service with the files, field by field, with AWS's defaults. It
+// ignores the commit: a commit that changes other files causes no difference here.
 func (p *plugin) drift(ctx context.Context, pl *place, app *appfile.Application, live *ecs.Live, addresses map[string]bool) (*contract.ApplicationSyncState, error) {
 	if k, err := plan.ParseClaim(live.Tags[plan.ClaimTag]); err == nil && k.Until.After(p.clock.Now()) {
 		return state(contract.ApplicationSyncStatus_DEPLOYING, "A deployment is under way", "deployment "+k.Deployment+" holds the service"), nil
@@ -64,8 +64,8 @@ func differences(ctx context.Context, pl *place, c clock.Clock, app *appfile.App
 	return all, err
 }
 
-// besides are what gets requests, or was left, beside what the files describe: task sets,
-// a canary service, targets, weights.
+// additionalChanges returns what gets requests, or is left over, in addition to what the files
+// describe: task sets, a canary service, targets, weights.
 func besides(ctx context.Context, pl *place, c clock.Clock, app *appfile.Application, live *ecs.Live, addresses map[string]bool) ([]plan.Change, error) {
 	seen := plan.Live{Service: &live.Raw, TaskSets: live.TaskSets}
 	for _, ts := range live.TaskSets {
@@ -100,7 +100,7 @@ func shortReason(diffs []change) string {
 	return fmt.Sprintf("There are %d differences", len(diffs))
 }
 
-// reason is one line for each difference, as they stand in AWS and in the files.
+// driftReason returns one line for each difference, with the value in AWS and in the files.
 func reason(target string, diffs []change) string {
 	lines := []string{"What runs on " + target + " differs from the files:"}
 	for _, d := range diffs {
@@ -117,7 +117,7 @@ func state(status contract.ApplicationSyncStatus, short, reason string) *contrac
 	return &contract.ApplicationSyncState{Status: status, ShortReason: short, Reason: reason, Timestamp: time.Now().Unix()}
 }
 
-// worse joins the states of two deploy targets, as piped joins those of plugins.
+// worseState joins the states of two deploy targets, as piped joins those of plugins.
 func worse(a, b *contract.ApplicationSyncState) *contract.ApplicationSyncState {
 	order := []contract.ApplicationSyncStatus{contract.ApplicationSyncStatus_DEPLOYING, contract.ApplicationSyncStatus_INVALID_CONFIG,
 		contract.ApplicationSyncStatus_OUT_OF_SYNC, contract.ApplicationSyncStatus_UNKNOWN, contract.ApplicationSyncStatus_SYNCED}

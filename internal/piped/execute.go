@@ -20,11 +20,11 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// ExecuteStage runs a stage to its end, on each deploy target of the deployment in
-// order. piped may ask for a stage again that was under way when it was killed:
-// what was made is found, nothing is made twice.
+// ExecuteStage runs a stage to its end, on each deploy target of the deployment in order. piped may
+// repeat a stage that was running when piped was killed: the stage finds what it created and
+// creates nothing twice.
 //
-// What the stage ran into is its status and its log, not an error of the call.
+// A failure of the stage is returned as its status and its log, not as an error of the call.
 func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageRequest) (*contract.ExecuteStageResponse, error) {
 	in := r.GetInput()
 	log := openLog(p.piped, in.GetDeployment().GetId(), in.GetStage())
@@ -45,8 +45,8 @@ func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageReque
 	return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_FAILURE, Message: err.Error()}, nil
 }
 
-// whyStopped is who ended a stage: we ourselves, or piped, which ends its call for a
-// person, at a stage's timeout and when it is stopped itself.
+// stopReason returns why a stage ended: the plugin's own reason, or piped's. piped ends its call
+// for a person, at a stage's timeout and when piped itself is stopped.
 func whyStopped(ctx context.Context) string {
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause.Error()
@@ -68,7 +68,7 @@ func (p *plugin) execute(ctx context.Context, in *contract.ExecutePluginInput, l
 	}
 	var running *loaded
 	if in.GetRunningDeploymentSource() != nil {
-		running, _ = p.entry.load(in.GetRunningDeploymentSource()) // it only tells of tags that were given
+		running, _ = p.entry.load(in.GetRunningDeploymentSource()) // it is used only for the tags of the earlier files
 	}
 	var failed []error
 	for _, name := range targets {
@@ -81,7 +81,7 @@ func (p *plugin) execute(ctx context.Context, in *contract.ExecutePluginInput, l
 		if err := t.run(ctx, name); err != nil {
 			failed = append(failed, inTarget(name, len(targets), err))
 		}
-		if len(failed) > 0 && !t.rollsBack() { // a rollback goes on to what it can put back
+		if len(failed) > 0 && !t.rollsBack() { // a rollback continues with the other targets
 			break
 		}
 	}
@@ -95,18 +95,18 @@ func inTarget(name string, of int, err error) error {
 	return fmt.Errorf("deploy target %s: %w", name, err)
 }
 
-// turn is a stage's work on one deploy target.
+// targetRun runs a stage on one deploy target.
 type turn struct {
 	plugin          *plugin
 	in              *contract.ExecutePluginInput
 	log             *stageLog
 	host            *host
 	target, running *loaded
-	failed          error // why the target's files cannot be read; the rollback may not need them
+	failed          error // why the files of the target commit cannot be read; the rollback may not need them
 
 	place  *place
 	ground ground
-	begun  bool // the ground had been saved
+	begun  bool // the baseline had been saved
 	app    *appfile.Application
 	plan   *plan.Plan
 	index  int // of the stage in the plan
@@ -149,8 +149,8 @@ func (t *turn) run(ctx context.Context, target string) (err error) {
 	return err
 }
 
-// patient makes calls try again when AWS gives no answer. piped cannot pause a
-// deployment, so a stage tries until piped ends it.
+// withLongRetry makes calls retry when AWS does not respond. piped cannot pause a deployment, so a
+// stage retries until piped ends it.
 func (t *turn) patient(ctx context.Context, budget time.Duration) context.Context {
 	return account.WithPatience(ctx, &account.Patient{Budget: budget, Ask: func() error { return context.Cause(ctx) },
 		Tell: func(e sluice.Unanswered) { t.log.event(e) }})
@@ -158,12 +158,13 @@ func (t *turn) patient(ctx context.Context, budget time.Duration) context.Contex
 
 func (t *turn) rollsBack() bool { return t.in.GetStage().GetName() == appfile.StageRollback }
 
-// officialKeys are metadata that PipeCD's ECS plugin writes as it goes. We write some
-// of them too, but never before our own.
+// officialKeys are metadata keys that PipeCD's ECS plugin writes during a deployment. This plugin
+// writes some of them too, but never before its own keys.
 var officialKeys = []string{"canary-task-set", "current-listeners", "canary-target-group-arn"}
 
-// officials refuses a deployment that the official plugin began: piped was given
-// this one in the middle of it. To put nothing back would be told as a success.
+// refuseOfficial refuses a deployment that the official plugin began, because piped was switched to
+// this plugin in the middle of it. Without the refusal, a rollback that restores nothing would be
+// reported as a success.
 func (t *turn) officials(ctx context.Context) error {
 	if t.begun {
 		return nil
@@ -184,8 +185,8 @@ func (t *turn) officials(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes the plan: from what was saved, or, in the first stage of the
-// deployment, from what AWS has now, which is saved.
+// preparePlan makes the plan from the saved baseline. In the first stage of the deployment it makes
+// the plan from the current state in AWS, and saves that.
 func (t *turn) prepare(ctx context.Context) (err error) {
 	t.app = tagged(t.target.app, ownTags(t.in.GetDeployment(), t.commit()))
 	if t.begun {
@@ -213,7 +214,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// commit is the one that serves when the stage is done.
+// commitHash returns the commit that serves when the stage is done.
 func (t *turn) commit() string {
 	if !t.rollsBack() {
 		if hash := t.in.GetDeployment().GetTrigger().GetCommit().GetHash(); hash != "" {
@@ -227,23 +228,24 @@ func (t *turn) commit() string {
 	return t.in.GetDeployment().GetRunningCommitHash()
 }
 
-// quick tells a quick sync from a pipeline: its stage is none of the file's.
+// isQuickSync reports whether the deployment is a quick sync: its stage is not in the file's
+// pipeline.
 func (t *turn) quick() bool {
 	at := int(t.in.GetStage().GetIndex())
 	return at >= len(t.target.pipeline) || t.target.pipeline[at] != t.in.GetStage().GetName()
 }
 
-// find is the place of the stage in the plan, -1 if it has none.
+// planIndex returns the index of the stage in the plan, or -1 if the plan does not contain it.
 func (t *turn) find() int {
 	if t.rollsBack() {
 		return len(t.plan.Stages)
 	}
 	if t.plan.Standalone && t.in.GetStage().GetName() == appfile.StageSync {
-		return 0 // its stage has a name of ours: RUN_TASK or REGISTER
+		return 0 // its stage has sluice's name: RUN_TASK or REGISTER
 	}
 	i := 0
 	if t.plan.Adopts() {
-		i++ // a stage that piped does not know, see clear
+		i++ // a stage that piped does not know, see removeLeftovers
 	}
 	if !t.ground.Quick {
 		i += indexOf(t.target.pipeline, int(t.in.GetStage().GetIndex()))
@@ -254,9 +256,9 @@ func (t *turn) find() int {
 	return i
 }
 
-// own refuses another application's service, and takes a claim away that an
-// earlier deployment of this application left: piped runs one at a time, and does
-// not tell when one is over.
+// ensureOwned refuses another application's service. It removes a claim that an earlier deployment
+// of this application left: piped runs one deployment at a time, and does not report when one has
+// ended.
 func (t *turn) own(ctx context.Context) error {
 	if t.plan.Standalone {
 		return nil
@@ -276,9 +278,9 @@ func (t *turn) own(ctx context.Context) error {
 	return t.tags().hand.Untag(ctx, t.tags().act, "remove a claim that was left", live.ARN, plan.ClaimTag)
 }
 
-// overClaim is the earlier deployment of the application that left the claim; empty if
-// the claim is this deployment's or another application's. piped runs one deployment of
-// an application at a time, so that the earlier one is over.
+// leftoverClaim returns the earlier deployment of the application that left the claim. It is empty
+// if the claim is this deployment's or another application's. piped runs one deployment of an
+// application at a time, so the earlier one has ended.
 func overClaim(claim, application, deployment string) string {
 	k, err := plan.ParseClaim(claim)
 	if err != nil || k.Deployment == deployment || !strings.HasPrefix(k.Deployment, idOf(application, "")) {
@@ -287,12 +289,12 @@ func overClaim(claim, application, deployment string) string {
 	return k.Deployment
 }
 
-// id names the deployment in claims and in what it makes.
+// deploymentID names the deployment in claims and in the resources that it creates.
 func (t *turn) id() string {
 	return idOf(t.in.GetDeployment().GetApplicationId(), t.in.GetDeployment().GetId())
 }
 
-// idOf begins alike for all deployments of an application.
+// deploymentIDOf returns an id that has the same prefix for all deployments of an application.
 func idOf(application, deployment string) string {
 	sum := sha256.Sum256([]byte(application))
 	return plan.IDPrefix + hex.EncodeToString(sum[:4]) + "-" + deployment
@@ -306,7 +308,7 @@ func (t *turn) hand() ecs.Service {
 	return ecs.Service{API: t.place.account.ECS(), Cluster: t.plan.Cluster, Name: t.plan.Service}
 }
 
-// explain tells what the deployment is about, once.
+// logNotes logs the notes and warnings of the plan, once.
 func (t *turn) explain() {
 	for _, note := range t.target.app.Notes {
 		t.log.write(contract.LogSeverity_INFO, note)
@@ -316,16 +318,16 @@ func (t *turn) explain() {
 	}
 }
 
-// open makes a stage of the plan ready. Task sets that the official plugin left are
-// removed as ours are.
+// openStage opens a stage of the plan. It removes task sets that the official plugin left as if
+// this deployment had created them.
 func (t *turn) open(index int) (*stage.Run, error) {
 	left := t.ground.Live.Left
 	return stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: index,
 		Deployment: t.id(), Host: t.host, TryFor: clock.Forever, Ours: func(id string) bool { return slices.Contains(left, id) }})
 }
 
-// clear removes what earlier deployments left, before the first of our stages does its
-// work. piped has no stage for that. A rollback does it by itself if it must.
+// removeLeftovers removes what earlier deployments left, before the first stage of this plugin
+// runs. piped has no stage for that. A rollback removes leftovers itself if it must.
 func (t *turn) clear(ctx context.Context) error {
 	if !t.plan.Adopts() || t.rollsBack() {
 		return nil
@@ -340,7 +342,7 @@ func (t *turn) clear(ctx context.Context) error {
 	return w.Execute(ctx)
 }
 
-// after is what comes once the stage's own work is done.
+// updateTags updates the service's tags once the stage's own work is done.
 func (t *turn) after(ctx context.Context) error {
 	if t.plan.Standalone {
 		return nil
@@ -357,8 +359,8 @@ func (t *turn) after(ctx context.Context) error {
 	return nil
 }
 
-// over tells whether nothing of ours comes after this stage: the claim on the
-// service is given back then.
+// isLast reports whether no stage of this plugin follows this one. Then the claim on the service is
+// released.
 func (t *turn) over(err error) bool {
 	if t.rollsBack() {
 		return true
@@ -376,8 +378,8 @@ func (t *turn) over(err error) bool {
 	})
 }
 
-// release gives auto scaling back, then the claim. That the claim cannot be is no
-// failure of the deployment: it runs out by itself.
+// releaseService restores auto scaling, then releases the claim. If the claim cannot be released,
+// the deployment does not fail: the claim expires by itself.
 func (t *turn) release(ctx context.Context, ended error) {
 	ctx = context.WithoutCancel(ctx)
 	w, err := stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: len(t.plan.Stages),
@@ -390,7 +392,7 @@ func (t *turn) release(ctx context.Context, ended error) {
 	if err == nil {
 		if err := w.GiveBack(ctx); err != nil {
 			t.log.event(sluice.Warned{Message: "auto scaling is not given back: " + err.Error()})
-			return // with the claim, so that the next deployment finds both
+			return // the claim stays too, so the next deployment finds both
 		}
 		kind := sluice.KindOf(ended)
 		err = w.Release(ctx, kind == sluice.LostClaim || kind == sluice.Overtaken)

@@ -21,20 +21,19 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// keyGround is where the ground is saved, before the first write.
+// keyBaseline is the key under which the baseline is saved, before the first write.
 const keyGround = "ground"
 
-// ground is what AWS had when the deployment began, as far as its plan depends on
-// it. With the files of the target commit it gives the same plan in every stage and
-// every attempt. It is saved packed, in a few hundred bytes where the plan would take
-// tens of thousands.
+// baseline is the state of AWS when the deployment began, as far as its plan depends on it. With
+// the files of the target commit it gives the same plan in every stage and every attempt. It is
+// saved compressed, in a few hundred bytes; the plan would take tens of thousands.
 type ground struct {
 	Quick bool `json:"quick,omitempty"`
-	// Live is what was seen; of the task definition that serves only its ARN, since
-	// the rest of it may be secret.
+	// Live is the state that was read. Of the current task definition it contains only the ARN,
+	// since the rest may be secret.
 	Live                  plan.Live `json:"live"`
 	RulesErr, DeployerErr string    `json:",omitempty"`
-	// Restart is why a new deployment is started of the revision that is PRIMARY.
+	// Restart is why a new deployment of the PRIMARY revision is started.
 	Restart string `json:"restart,omitempty"`
 }
 
@@ -49,7 +48,7 @@ func groundOf(l plan.Live, quick bool) ground {
 	return g
 }
 
-// trimmed is a service without its events, which are long and which no plan reads.
+// withoutEvents returns a service without its events, which are long and which no plan reads.
 func trimmed(s *ecstypes.Service) *ecstypes.Service {
 	if s == nil {
 		return nil
@@ -73,8 +72,8 @@ func errorOf(text string) error {
 	return errors.New(text)
 }
 
-// live is what [plan.Make] is given again. What serves is what the file says if its
-// revision is that of the file.
+// planInput returns the input of [plan.Make], restored. If the current task definition has the
+// revision of the file, the file supplies its content.
 func (g ground) live(app *appfile.Application) plan.Live {
 	l := g.Live
 	l.RulesErr, l.DeployerErr = errorOf(g.RulesErr), errorOf(g.DeployerErr)
@@ -85,14 +84,14 @@ func (g ground) live(app *appfile.Application) plan.Live {
 	return l
 }
 
-// external reports whether there was a service made of task sets.
+// isExternal reports whether there was a service with task sets.
 func (g ground) external() bool {
 	s := g.Live.Service
 	return s != nil && aws.ToString(s.Status) == "ACTIVE" && s.DeploymentController != nil && s.DeploymentController.Type == ecstypes.DeploymentControllerTypeExternal
 }
 
-// plan makes the plan of the deployment. Its list of changes is left out: it
-// compares with what the ground does not hold.
+// makePlan makes the plan of the deployment without its list of changes: those compare with data
+// that the baseline does not contain.
 func (g ground) plan(app *appfile.Application) (*plan.Plan, error) {
 	p, err := plan.Make(app, g.live(app), plan.Options{QuickSync: g.Quick, Pipeline: !g.Quick, Restart: g.Restart})
 	if err != nil {
@@ -102,10 +101,10 @@ func (g ground) plan(app *appfile.Application) (*plan.Plan, error) {
 	return p, nil
 }
 
-// take looks at AWS and makes a plan for an application of PipeCD. Task sets that the
-// official plugin left of it are ours to remove; nothing is saved if there can be none.
-// deployment is the id of the one that begins; empty: the plan is a preview. A claim of an
-// earlier deployment does not hold the service against the one that begins.
+// surveyAndPlan reads AWS and makes a plan for an application of PipeCD. It may remove task sets
+// that the official plugin left of the application. deployment is the id of the deployment that
+// begins; empty: the plan is a preview. It ignores a claim of an earlier deployment of the
+// application.
 func take(ctx context.Context, pl *place, p *plugin, app *appfile.Application, application, deployment string, quick bool) (ground, *plan.Plan, error) {
 	live, err := stage.Survey(ctx, pl.account, p.clock, app)
 	if err != nil {
@@ -134,7 +133,7 @@ func take(ctx context.Context, pl *place, p *plugin, app *appfile.Application, a
 	return g, made, err
 }
 
-// loadGround is the ground that was saved; false if the deployment has not begun.
+// loadBaseline returns the saved baseline; false if the deployment has not begun.
 func loadGround(ctx context.Context, h *host) (g ground, ok bool, err error) {
 	data, ok, err := h.Load(ctx, keyGround)
 	if err != nil || !ok {
@@ -154,7 +153,7 @@ func saveGround(ctx context.Context, h *host, g ground) error {
 	return h.Save(ctx, keyGround, data)
 }
 
-// pack is a value as compressed JSON, in base64: metadata are text.
+// packValue returns a value as compressed JSON, in base64: metadata are text.
 func pack(v any) ([]byte, error) {
 	var b bytes.Buffer
 	text := base64.NewEncoder(base64.StdEncoding, &b)
@@ -173,7 +172,8 @@ func unpack(data []byte, v any) error {
 	return json.NewDecoder(z).Decode(v)
 }
 
-// indexOf is the place of a stage among ours: piped counts all plugins' stages.
+// ownIndex returns the index of a stage among the stages of this plugin: piped counts all plugins'
+// stages.
 func indexOf(pipeline []string, index int) int {
 	n := 0
 	for i, name := range pipeline {
@@ -184,10 +184,11 @@ func indexOf(pipeline []string, index int) int {
 	return n
 }
 
-// beganKey is where the first begin of a stage is saved.
+// beganKey returns the key under which the first begin of a stage is saved.
 func beganKey(stageID string) string { return "began " + stageID }
 
-// began is when the stage began for the first time, by our clock.
+// loadBegin returns when the stage began for the first time, by this plugin's clock, and saves
+// that.
 func began(ctx context.Context, h *host, stageID string, now time.Time) (time.Time, error) {
 	data, ok, err := h.Load(ctx, beganKey(stageID))
 	if err != nil {

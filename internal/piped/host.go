@@ -20,8 +20,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// host lets a stage run on piped's metadata of the deployment. It implements
-// [stage.Host].
+// host runs a stage on piped's metadata of the deployment. It implements [stage.Host].
 type host struct {
 	piped      contract.PluginServiceClient
 	plugin     string
@@ -31,11 +30,11 @@ type host struct {
 	tell       func(sluice.Event)
 }
 
-// Values above this many bytes are kept compressed: piped keeps all metadata of a
-// deployment in one record and sends it whole at each Put.
+// maxPlainBytes is the size above which values are compressed: piped stores all metadata of a
+// deployment in one record and sends the whole record at each Put.
 const plainUpTo = 2048
 
-// squeezed begins a value that is kept compressed.
+// compressedPrefix begins a compressed value.
 const squeezed = "gzip,base64:"
 
 func (h *host) Load(ctx context.Context, key string) ([]byte, bool, error) {
@@ -52,8 +51,8 @@ func (h *host) Load(ctx context.Context, key string) ([]byte, bool, error) {
 	return value, err == nil, h.failed("read", key, err)
 }
 
-// Save returns when piped has handed the value to its control plane, from where it
-// survives piped and this process.
+// Save returns when piped has passed the value to its control plane. From there the value survives
+// piped and this process.
 func (h *host) Save(ctx context.Context, key string, value []byte) error {
 	text, err := squeeze(value)
 	if err != nil {
@@ -110,16 +109,16 @@ func unsqueeze(text string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// How long piped may be away, and how long one call to it may take, in the
-// machine's time.
+// pipedRetryFor is how long calls are retried while piped is away, and
+// pipedCallTimeout how long one call may take, in the machine's time.
 const (
 	pipedAway   = 20 * time.Second
 	pipedAnswer = 10 * time.Second
 	pipedAgain  = 200 * time.Millisecond
 )
 
-// insist repeats a call to piped while piped cannot be reached, and a few times
-// where piped could not reach its control plane. All calls can be repeated.
+// callPiped repeats a call to piped while piped cannot be reached. It makes up to three attempts if
+// piped cannot reach its control plane. All calls can be repeated.
 func insist(ctx context.Context, call func(context.Context) error) error {
 	end := time.Now().Add(pipedAway)
 	for n := 1; ; n++ {
@@ -145,8 +144,8 @@ func repeatable(err error) bool {
 	return false
 }
 
-// saying is for errors of piped: gRPC's own words name codes that tell nobody
-// anything.
+// pipedError replaces an error of piped by its message: gRPC's own text names codes that do not
+// help users.
 func saying(err error) error {
 	if s, ok := status.FromError(err); ok && err != nil {
 		return fmt.Errorf("piped: %s", s.Message())

@@ -21,9 +21,9 @@ const (
 	typeTask    = "ECS:Task"
 )
 
-// GetLivestate tells what runs, and whether it is what the files ask for. What
-// stands in the way is a state with its reason, not an error: an error would leave
-// the page as it was.
+// GetLivestate returns what runs, and whether it matches the files. A problem is returned as a
+// state with its reason, not as an error: with an error, PipeCD's page would keep the previous
+// state.
 func (p *plugin) GetLivestate(ctx context.Context, r *contract.GetLivestateRequest) (*contract.GetLivestateResponse, error) {
 	answer := &contract.GetLivestateResponse{ApplicationLiveState: &contract.ApplicationLiveState{}, SyncState: synced()}
 	app, err := p.entry.load(r.GetDeploySource())
@@ -47,7 +47,7 @@ func (p *plugin) GetLivestate(ctx context.Context, r *contract.GetLivestateReque
 	return answer, nil
 }
 
-// livestate is the state on one deploy target.
+// targetState returns the state on one deploy target.
 func (p *plugin) livestate(ctx context.Context, target string, app *appfile.Application) ([]*contract.ResourceState, *contract.ApplicationSyncState) {
 	unknown := func(err error) *contract.ApplicationSyncState {
 		return state(contract.ApplicationSyncStatus_UNKNOWN, "AWS cannot be read", target+": "+explained(err))
@@ -75,7 +75,7 @@ func (p *plugin) livestate(ctx context.Context, target string, app *appfile.Appl
 	return resourcesOf(target, p.entry.Name, live, tasks), now
 }
 
-// addressesOf are the addresses of tasks.
+// addressesOf returns the addresses of tasks.
 func addressesOf(tasks []ecs.Task) map[string]bool {
 	all := map[string]bool{}
 	for _, t := range tasks {
@@ -91,7 +91,7 @@ func clusterOf(app *appfile.Application) string {
 	return "default"
 }
 
-// resourcesOf are the service, its task sets and its tasks.
+// resourcesOf returns the service, its task sets and its tasks.
 func resourcesOf(target, plugin string, live *ecs.Live, tasks []ecs.Task) []*contract.ResourceState {
 	now := time.Now()
 	born := aws.ToTime(live.Raw.CreatedAt)
@@ -120,8 +120,8 @@ func resourcesOf(target, plugin string, live *ecs.Live, tasks []ecs.Task) []*con
 	return all
 }
 
-// builder makes resources that piped's control plane accepts: it refuses all of an
-// application if one has no time of creation.
+// resourceBuilder makes resources that piped's control plane accepts: it refuses all resources of
+// an application if one has no creation time.
 type builder struct {
 	target, plugin string
 	now, born      time.Time

@@ -14,21 +14,20 @@ import (
 )
 
 const (
-	// logBatch bounds the bytes of one report: gRPC takes 4 MiB.
+	// logBatch is the maximum number of bytes in one report: gRPC accepts 4 MiB.
 	logBatch = 1 << 20
-	// checkpointEvery is how often what was told is handed over for good.
+	// checkpointEvery is how often the lines are sent for permanent storage.
 	checkpointEvery = 2 * time.Minute
-	// longest is how many characters of one line are kept.
+	// maxLineLength is how many characters of one line are kept.
 	longest = 4000
-	// displayKey is where PipeCD's page looks for a stage's state in a few words.
+	// displayKey is the key under which PipeCD's page expects a short text about a stage's state.
 	displayKey = "pipecd/stage-display-metadata"
-	// endWait is how long the last report of a stage is tried.
+	// lastReportTimeout is how long sending one report may take, including retries.
 	endWait = 10 * time.Second
 )
 
-// stageLog is the log of one stage as PipeCD's page shows it. Lines are sent at
-// once, in the background: piped's answer is not waited for until the end. All
-// times are the machine's.
+// stageLog is the log of one stage on PipeCD's page. Lines are sent immediately, in the background;
+// only close waits for piped's responses. All times are the machine's.
 type stageLog struct {
 	piped      contract.PluginServiceClient
 	deployment string
@@ -36,7 +35,7 @@ type stageLog struct {
 
 	mu      sync.Mutex
 	fresh   []*contract.LogBlock // not sent yet
-	since   []*contract.LogBlock // since the last checkpoint
+	since   []*contract.LogBlock // lines since the last checkpoint
 	last    int64                // index of the newest block
 	display string               // not sent yet
 	wake    chan struct{}
@@ -50,8 +49,8 @@ func openLog(c contract.PluginServiceClient, deployment string, stage *contract.
 	return l
 }
 
-// write adds a line. What has several lines becomes several; empty ones are left
-// out, since one of them makes piped refuse all that come with it.
+// writeLines adds the lines of a message. It omits empty lines, since one of them makes piped
+// refuse the whole report.
 func (l *stageLog) write(severity contract.LogSeverity, message string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,15 +64,15 @@ func (l *stageLog) write(severity contract.LogSeverity, message string) {
 	l.nudge()
 }
 
-// block numbers a line by the machine's microseconds, so that the lines of a later
-// attempt come after those of an earlier one, however many those are.
+// newBlock numbers a line by the machine's microseconds. So the lines of a later attempt come after
+// those of an earlier one, however many those are.
 func (l *stageLog) block(severity contract.LogSeverity, line string) *contract.LogBlock {
 	now := time.Now()
 	l.last = max(l.last+1, now.UnixMicro())
 	return &contract.LogBlock{Index: l.last, Log: line, Severity: severity, CreatedAt: now.Unix()}
 }
 
-// show is the stage's state in a few words.
+// setDisplay sets the short text about the stage's state.
 func (l *stageLog) show(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +80,7 @@ func (l *stageLog) show(text string) {
 	l.nudge()
 }
 
-// event tells an event of a stage.
+// logEvent logs an event of a stage.
 func (l *stageLog) event(ev sluice.Event) {
 	severity, text := say(ev)
 	l.write(severity, text)
@@ -97,7 +96,7 @@ func (l *stageLog) nudge() {
 	}
 }
 
-// send is the one sender of the log.
+// runSender is the only sender of the log.
 func (l *stageLog) send() {
 	defer close(l.done)
 	checkpoint := time.Now()
@@ -114,8 +113,7 @@ func (l *stageLog) send() {
 	}
 }
 
-// flush sends what is fresh. What piped does not take comes with the next
-// checkpoint.
+// flush sends the unsent lines. If piped does not accept a line, the next checkpoint contains it.
 func (l *stageLog) flush() (closing bool) {
 	l.mu.Lock()
 	blocks, display := l.fresh, l.display
@@ -136,8 +134,8 @@ func (l *stageLog) flush() (closing bool) {
 	return closing
 }
 
-// checkpoint hands over for good what was told since the last one; complete ends
-// the log.
+// sendCheckpoint sends all lines since the last checkpoint for permanent storage; complete ends the
+// log.
 func (l *stageLog) checkpoint(complete bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), endWait)
 	defer cancel()
@@ -167,7 +165,7 @@ func counted(all [][]*contract.LogBlock) (n int) {
 	return n
 }
 
-// parts are blocks in pieces that gRPC takes.
+// splitBlocks splits blocks into reports of a size that gRPC accepts.
 func parts(blocks []*contract.LogBlock) [][]*contract.LogBlock {
 	var all [][]*contract.LogBlock
 	size := logBatch

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// lookAtParent is how often it is looked whether piped still runs.
+// parentPollInterval is how often the plugin checks whether piped still runs.
 const lookAtParent = 100 * time.Millisecond
 
-// awaitOrphaned returns when the process that started this one is gone: the
-// system gives its children another parent then. It gives no signal.
+// awaitOrphaned returns when the process that started this one has ended. The system then gives
+// this process another parent; it sends no signal.
 func awaitOrphaned() {
 	parent := os.Getppid()
 	for os.Getppid() == parent {

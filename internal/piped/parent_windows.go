@@ -2,14 +2,14 @@ package piped
 
 import "os"
 
-// awaitOrphaned returns when the process that started this one is gone.
+// awaitOrphaned returns when the process that started this one has ended.
 func awaitOrphaned() {
 	parent, err := os.FindProcess(os.Getppid())
 	if err != nil {
 		return
 	}
-	// On Windows a process can be waited for by anybody.
+	// On Windows any process can wait for another one.
 	if _, err := parent.Wait(); err != nil {
-		select {} // it cannot be watched; piped ends its plugins itself
+		select {} // the parent cannot be watched; piped ends its plugins itself
 	}
 }

@@ -18,18 +18,18 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// shelfLife is how long a look at a service may be shared: piped asks for the live
-// state of all applications within seconds, once a minute.
+// cacheLifetime is how long a response about a service may be shared: once a minute, piped requests
+// the live state of all applications within seconds.
 const shelfLife = 20 * time.Second
 
-// place is a deploy target at work.
+// activeTarget is a deploy target in use.
 type place struct {
 	name    string
 	account *account.Account
 	shelf   *watch.Shelf
 
 	mu          sync.Mutex
-	definitions map[string]*ecstypes.TaskDefinition // by revision; they do not change
+	definitions map[string]*ecstypes.TaskDefinition // by revision; they never change
 	foreign     map[string][]plan.ForeignTarget     // by service, as of its last live state
 	traffic     map[string]readTraffic              // by the target groups and rules of an application
 }
@@ -40,7 +40,7 @@ type readTraffic struct {
 	*stage.Traffic
 }
 
-// placesLife is how long target groups and listeners are taken to be the same ones.
+// groupsLifetime is how long target groups and listeners are used without a new look-up.
 const placesLife = 10 * time.Minute
 
 // trafficOf reads the targets and rules of an application. Applications with the same
@@ -72,8 +72,8 @@ func (p *place) trafficOf(ctx context.Context, c clock.Clock, app *appfile.Appli
 	return t, nil
 }
 
-// twice are the targets of others that the last live state of the service showed too:
-// one read may be older than the tasks that it is compared with.
+// seenTwice returns the unmanaged targets that the previous live state of the service contained
+// too: one read may be older than the tasks that it is compared with.
 func (p *place) twice(service string, now []plan.ForeignTarget) []plan.ForeignTarget {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,8 +100,8 @@ func (p *place) definition(ctx context.Context, revision string) (*ecstypes.Task
 	return td, nil
 }
 
-// places opens deploy targets when they are first needed: a plugin starts without
-// a call to AWS.
+// targetPool opens deploy targets when they are first needed: the plugin starts without a call to
+// AWS.
 type places struct {
 	entry   *entry
 	clock   clock.Clock
@@ -111,15 +111,15 @@ type places struct {
 	open map[string]*place
 }
 
-// connect opens the account and Region of a deploy target.
+// connectFunc opens the account and Region of a deploy target.
 type connect func(context.Context, access) (*account.Account, error)
 
 func newPlaces(e *entry, c clock.Clock, to connect) *places {
 	return &places{entry: e, clock: c, connect: to, open: map[string]*place{}}
 }
 
-// toAWS connects as the deploy targets say, all under the same limits. A clock that
-// is scaled is for the local AWS alone.
+// connectToAWS connects as the deploy targets configure, all with the same limits. A scaled clock
+// is allowed only with the local AWS.
 func toAWS(c clock.Clock, scaled bool) connect {
 	limits := account.NewLimits()
 	return func(ctx context.Context, to access) (*account.Account, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
-// plugin answers piped. All its methods may be called at the same time.
+// plugin implements the services that piped calls. All its methods may be called concurrently.
 type plugin struct {
 	contract.UnimplementedDeploymentServiceServer
 	contract.UnimplementedLivestateServiceServer
@@ -28,12 +28,12 @@ type plugin struct {
 	piped  contract.PluginServiceClient
 }
 
-// FetchDefinedStages names the stages that piped is to send here.
+// FetchDefinedStages returns the names of the stages that piped must send to this plugin.
 func (p *plugin) FetchDefinedStages(context.Context, *contract.FetchDefinedStagesRequest) (*contract.FetchDefinedStagesResponse, error) {
 	return &contract.FetchDefinedStagesResponse{Stages: slices.Clone(ourStages)}, nil
 }
 
-// DetermineVersions tells the images of the target's task definition.
+// DetermineVersions returns the images of the target's task definition.
 func (p *plugin) DetermineVersions(_ context.Context, r *contract.DetermineVersionsRequest) (*contract.DetermineVersionsResponse, error) {
 	target, err := p.entry.load(r.GetInput().GetTargetDeploymentSource())
 	if err != nil {
@@ -42,8 +42,8 @@ func (p *plugin) DetermineVersions(_ context.Context, r *contract.DetermineVersi
 	return &contract.DetermineVersionsResponse{Versions: versionsOf(target.app.Task)}, nil
 }
 
-// BuildPipelineSyncStages takes the pipeline's stages of ours as they are. The
-// rollback borrows the smallest index: piped takes no other than those it sent.
+// BuildPipelineSyncStages returns this plugin's stages of the pipeline unchanged. The rollback gets
+// the smallest of their indexes: piped accepts only the indexes it sent.
 func (p *plugin) BuildPipelineSyncStages(_ context.Context, r *contract.BuildPipelineSyncStagesRequest) (*contract.BuildPipelineSyncStagesResponse, error) {
 	var all []*contract.PipelineStage
 	for _, s := range r.GetStages() {
@@ -59,7 +59,7 @@ func (p *plugin) BuildPipelineSyncStages(_ context.Context, r *contract.BuildPip
 	return &contract.BuildPipelineSyncStagesResponse{Stages: all}, nil
 }
 
-// BuildQuickSyncStages is one stage, and the rollback.
+// BuildQuickSyncStages returns one stage, and the rollback.
 func (p *plugin) BuildQuickSyncStages(_ context.Context, r *contract.BuildQuickSyncStagesRequest) (*contract.BuildQuickSyncStagesResponse, error) {
 	all := []*contract.PipelineStage{newStage(appfile.StageSync, "Bring the whole service to the new revision", 0, false)}
 	if r.GetRollback() {
@@ -68,8 +68,8 @@ func (p *plugin) BuildQuickSyncStages(_ context.Context, r *contract.BuildQuickS
 	return &contract.BuildQuickSyncStagesResponse{Stages: all}, nil
 }
 
-// newStage leaves the id to piped. The times are the machine's, whatever the clock:
-// piped's control plane shows them.
+// newStage leaves the id to piped. The times are the machine's, whatever the clock: piped's control
+// plane shows them.
 func newStage(name, desc string, index int32, rollback bool) *contract.PipelineStage {
 	now := time.Now().Unix()
 	return &contract.PipelineStage{Name: name, Desc: desc, Index: index, Rollback: rollback,
@@ -77,8 +77,7 @@ func newStage(name, desc string, index int32, rollback bool) *contract.PipelineS
 		AvailableOperation: contract.ManualOperation_MANUAL_OPERATION_NONE}
 }
 
-// refused is an error of the user's files or of AWS as gRPC tells it, with what to
-// do next.
+// grpcError converts an error of the user's files or of AWS to a gRPC error, with the next step.
 func refused(err error) error {
 	code := codes.FailedPrecondition
 	if sluice.KindOf(err) == sluice.Throttled {
@@ -87,7 +86,7 @@ func refused(err error) error {
 	return status.Error(code, explained(err))
 }
 
-// explained is an error with its advice.
+// explainError returns an error with its advice.
 func explained(err error) string {
 	text := err.Error()
 	if next := sluice.NextStep(err); next != "" {
@@ -96,7 +95,7 @@ func explained(err error) string {
 	return text
 }
 
-// targetsOf are the names of the deploy targets of a deployment, in order.
+// targetsOf returns the names of the deploy targets of a deployment, in order.
 func (p *plugin) targetsOf(d *contract.Deployment) ([]string, error) {
 	names := d.GetDeployTargetsByPlugin()[p.entry.Name].GetDeployTargets()
 	if len(names) == 0 {

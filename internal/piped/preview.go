@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// GetPlanPreview tells what a change would do: the difference of the files between
-// the commits, and what each stage would leave on the rules. It writes nothing.
+// GetPlanPreview describes the effect of a change: the difference of the files between the commits,
+// and the weights after each stage. It writes nothing.
 func (p *plugin) GetPlanPreview(ctx context.Context, r *contract.GetPlanPreviewRequest) (*contract.GetPlanPreviewResponse, error) {
 	target, err := p.entry.load(r.GetTargetDeploymentSource())
 	if err != nil {
@@ -50,8 +50,8 @@ func (p *plugin) GetPlanPreview(ctx context.Context, r *contract.GetPlanPreviewR
 	return answer, nil
 }
 
-// diffOf is the unified diff of the two definitions in AWS's shape, without values
-// that may be secret.
+// diffOf returns the unified diff of the two definitions in AWS's format, without values that may
+// be secret.
 func diffOf(running, target *appfile.Application) (string, error) {
 	var b strings.Builder
 	for _, part := range []struct {
@@ -72,7 +72,7 @@ func diffOf(running, target *appfile.Application) (string, error) {
 	return b.String(), nil
 }
 
-// steps are the stages with the weights that they leave, and what to think of.
+// previewStages lists the stages with the weights after each, and the warnings.
 func (p *plugin) steps(ctx context.Context, target, application string, app *appfile.Application) string {
 	made, err := p.planOf(ctx, target, application, app)
 	if err != nil {
@@ -127,7 +127,7 @@ func serviceJSON(a *appfile.Application) ([]byte, error) {
 	return a.Service.JSON()
 }
 
-// yamlOf is a definition as a tree; nil if there is none.
+// yamlTree returns a definition as a tree; nil if there is none.
 func yamlOf(a *appfile.Application, of func(*appfile.Application) ([]byte, error)) (any, error) {
 	if a == nil {
 		return nil, nil

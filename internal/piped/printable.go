@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
-// printed makes every answer of the plugin printable, and every error: PipeCD's page
-// and piped's log show them as they come.
+// makePrintable makes every response and every error of the plugin printable: PipeCD's page and
+// piped's log show them unchanged.
 func printed(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	out, err := handle(ctx, req)
 	if err != nil {

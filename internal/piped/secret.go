@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// hide replaces the values that may be secret in two trees: the same where they
-// are equal, and tells where they changed.
+// hideSecrets replaces the values that may be secret in two trees. Equal values get equal
+// replacements, and changed values are marked as changed.
 func hide(was, now any) (any, any) {
 	before := map[string]string{}
 	cover(was, "", false, func(path, value string) bool { before[path] = value; return false })
@@ -20,8 +20,8 @@ func hide(was, now any) (any, any) {
 	return cover(was, "", false, same), cover(now, "", false, differs)
 }
 
-// cover is the tree with its secret values replaced. hidden says that every value
-// here may be secret; differs tells whether such a value changed.
+// coverValue returns the tree with its secret values replaced. hidden means that every value here
+// may be secret; differs reports whether such a value changed.
 func cover(v any, path string, hidden bool, differs func(path, value string) bool) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -50,7 +50,7 @@ func told(same, changed string, differs bool) string {
 	return same
 }
 
-// coverList covers the entries of a list, and what follows a word such as --password.
+// coverList covers the entries of a list, and the value after a word such as --password.
 func coverList(v []any, path string, hidden bool, differs func(path, value string) bool) []any {
 	words := make([]string, len(v))
 	for i, x := range v {
@@ -69,8 +69,7 @@ func coverList(v []any, path string, hidden bool, differs func(path, value strin
 	return out
 }
 
-// label is the place of an entry of a list: by its name, so that one that moved is
-// still the same.
+// entryLabel identifies an entry of a list by its name, so that an entry that moved is still equal.
 func label(x any, i int) string {
 	if m, ok := x.(map[string]any); ok {
 		if name, ok := m["name"].(string); ok {

@@ -26,9 +26,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
-// flags are those of `start`. Of these piped gives the first two; the others are
-// what plugins built on PipeCD's SDK take, so that a wrapper script goes on
-// working.
+// flags are those of `start`. piped passes the first two. Plugins built on PipeCD's SDK accept the
+// others, so that a wrapper script keeps working.
 type flags struct {
 	service string
 	config  string
@@ -37,16 +36,16 @@ type flags struct {
 	tls             bool
 	cert, key       string
 	reflect         bool
-	level, encoding string // read past: the plugin's own log are a few lines
-	metrics         bool   // read past: there are none
+	level, encoding string // ignored: the plugin's own log has a few lines only
+	metrics         bool   // ignored: there are none
 }
 
 const usage = "usage: piped-plugin-sluice start --piped-plugin-service HOST:PORT --config JSON\n\npiped starts it; see docs/pipecd.md\n"
 
-// errUsage has been told.
+// errUsage means that the usage was already printed.
 var errUsage = errors.New("usage")
 
-// readFlags takes flags before and after the word start.
+// readFlags accepts flags before and after the word start.
 func readFlags(args []string, to io.Writer) (flags, error) {
 	var f flags
 	fs := flag.NewFlagSet("piped-plugin-sluice", flag.ContinueOnError)
@@ -89,8 +88,7 @@ func readFlags(args []string, to io.Writer) (flags, error) {
 	return f, nil
 }
 
-// Main runs the plugin until it is told to stop or piped is gone, and returns the
-// exit code.
+// Main runs the plugin until it is stopped or piped has ended, and returns the exit code.
 func Main(args []string, stderr io.Writer) int {
 	stderr = printable.NewWriter(stderr, "", longest)
 	f, err := readFlags(args, stderr)
@@ -131,8 +129,8 @@ func run(f flags) error {
 	return serve(f, p, l)
 }
 
-// bindFor is how long a port may be taken: an orphan of a piped that was killed
-// leaves it within a second.
+// bindTimeout is how long the port may be in use: a plugin whose piped was killed frees it within a
+// second.
 const bindFor = 20 * time.Second
 
 func listen(port int) (net.Listener, error) {
@@ -145,7 +143,7 @@ func listen(port int) (net.Listener, error) {
 	}
 }
 
-// serve answers piped until a signal, or until piped is gone.
+// servePiped serves piped until a signal, or until piped has ended.
 func serve(f flags, p *plugin, l net.Listener) error {
 	stopping, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
@@ -168,18 +166,18 @@ func serve(f flags, p *plugin, l net.Listener) error {
 	return s.Serve(l)
 }
 
-// Why a stage stops that nobody cancelled.
+// Reasons why a stage stops without being cancelled.
 var (
 	errStopped  = errors.New("the plugin is being stopped")
 	errOrphaned = errors.New("piped is gone")
 )
 
-// orphanGrace is how long a write under way may take to end when piped is gone:
-// the next piped runs the stage again and must not find us at work.
+// orphanGrace is how long a running write may take to end after piped has ended. The next piped
+// runs the stage again and must not overlap with this process.
 const orphanGrace = 2 * time.Second
 
-// leave ends the server when it is time: no new call, those under way are told to
-// stop, and after the grace period cut off. The port is free at once.
+// stopServer ends the server on a signal or when piped has ended. It accepts no new call, stops the
+// running calls, and cuts them off after the grace period. The port is free immediately.
 func leave(s *grpc.Server, stop context.CancelCauseFunc, grace time.Duration) {
 	signals, orphaned := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -199,8 +197,8 @@ func leave(s *grpc.Server, stop context.CancelCauseFunc, grace time.Duration) {
 	s.GracefulStop()
 }
 
-// until makes every call end with the server. A panic ends its call alone: piped
-// starts no plugin again that died.
+// endWithServer makes every call end with the server. A panic ends only its call: piped does not
+// restart a plugin that ended.
 func until(stopping context.Context) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, to *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (out any, err error) {
 		defer func() {

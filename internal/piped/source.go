@@ -19,20 +19,19 @@ import (
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
-// ourStages are the stages that the plugin runs, in the order of the contract's
-// answer.
+// ourStages are the stages that the plugin runs, in the order in which piped receives them.
 var ourStages = []string{appfile.StageSync, appfile.StageCanaryRollout, appfile.StagePrimaryRollout,
 	appfile.StageTrafficRouting, appfile.StageCanaryClean, appfile.StageRollback}
 
-// loaded is an application out of a source, with the pipeline as the file has it.
+// loadedApp is an application from a source, with the pipeline of its file.
 type loaded struct {
 	app      *appfile.Application
-	pipeline []string // names of all stages, other plugins' too
+	pipeline []string // names of all stages, including other plugins'
 	commit   string
 }
 
-// load reads an application out of a prepared repository. Other plugins' parts of
-// the application file are left out: they are theirs to judge.
+// loadApplication reads an application from a prepared repository. It omits other plugins' parts of
+// the application file, which those plugins validate.
 func (e *entry) load(src *contract.DeploymentSource) (*loaded, error) {
 	if src.GetApplicationDirectory() == "" {
 		return nil, &sluice.Error{Op: "read the application", Err: errors.New("piped gave no files")}
@@ -73,7 +72,7 @@ func stageNames(spec *definition.Node) []string {
 	return names
 }
 
-// part is the application file without what belongs to other plugins.
+// ownPart returns the application file without the parts of other plugins.
 func (e *entry) part(data []byte, spec *definition.Node) ([]byte, error) {
 	var others []block
 	if plugins := spec.Get("plugins"); plugins != nil && plugins.Kind == definition.Map {
@@ -102,7 +101,7 @@ func (e *entry) part(data []byte, spec *definition.Node) ([]byte, error) {
 	return e.rewritten(data)
 }
 
-// fits tells whether a file holds our stages and our part alone.
+// holdsOwnPart reports whether a file contains only the stages and the part of this plugin.
 func (e *entry) fits(data []byte, names []string) bool {
 	src, err := definition.Parse("", data)
 	if err != nil {
@@ -118,12 +117,12 @@ func foreign(name string) bool {
 	return !slices.Contains(ourStages, name) && !strings.HasPrefix(name, "ECS_")
 }
 
-// block is where an entry of a map (by the column of its key) or of a list
-// (column 0) begins, in lines and columns from 1.
+// yamlBlock is where an entry of a map (by the column of its key) or of a list (column 0) begins,
+// in lines and columns from 1.
 type block struct{ line, column int }
 
-// without empties the lines of blocks in YAML's block style, so that every other
-// line keeps its number. It is false for other styles.
+// removeBlocks empties the lines of blocks in YAML's block style, so every other line keeps its
+// number. It returns false for other styles.
 func without(data []byte, blocks []block) ([]byte, bool) {
 	lines := bytes.Split(data, []byte("\n"))
 	for _, b := range blocks {
@@ -143,14 +142,14 @@ func without(data []byte, blocks []block) ([]byte, bool) {
 	return bytes.Join(lines, []byte("\n")), true
 }
 
-// inside tells lines that belong to a block that begins at an indent.
+// isInside reports whether a line belongs to a block that begins at an indent.
 func inside(line string, indent int) bool {
 	text := strings.TrimLeft(line, " ")
 	return strings.TrimSpace(text) == "" || len(line)-len(text) > indent || strings.HasPrefix(text, "#")
 }
 
-// rewritten is the file written anew without other plugins' parts; its lines are
-// not those of the user's file any more.
+// rewriteOwn writes the file again without other plugins' parts. Its line numbers differ from those
+// of the user's file.
 func (e *entry) rewritten(data []byte) ([]byte, error) {
 	var file map[string]any
 	if err := yaml.Unmarshal(data, &file); err != nil {
@@ -171,7 +170,7 @@ func (e *entry) rewritten(data []byte) ([]byte, error) {
 	return yaml.MarshalWithOptions(file, yaml.JSON())
 }
 
-// overlay is a folder with one file replaced.
+// overlayFS is a folder with one file replaced.
 type overlay struct {
 	fs.FS
 	name string
@@ -185,7 +184,7 @@ func (o overlay) Open(name string) (fs.File, error) {
 	return &text{Reader: bytes.NewReader(o.data), name: path.Base(o.name), size: int64(len(o.data))}, nil
 }
 
-// text is a file in memory.
+// memoryFile is a file in memory.
 type text struct {
 	*bytes.Reader
 	name string

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
-// DetermineStrategy wants the pipeline whenever what would run changes in any way,
-// the image or not. It works on the files alone, and on the bare deployment that
-// piped sends for a plan preview.
+// DetermineStrategy chooses the pipeline whenever the running version would change in any way, with
+// or without a new image. It uses only the files, and also works with the incomplete deployment
+// that piped sends for a plan preview.
 func (p *plugin) DetermineStrategy(_ context.Context, r *contract.DetermineStrategyRequest) (*contract.DetermineStrategyResponse, error) {
 	target, err := p.entry.load(r.GetInput().GetTargetDeploymentSource())
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *plugin) DetermineStrategy(_ context.Context, r *contract.DetermineStrat
 		Summary: "Quick sync: neither the task definition nor the service definition changed"}, nil
 }
 
-// change is a difference between the files of two commits.
+// fileChange is a difference between the files of two commits.
 type change struct {
 	of string
 	definition.Difference

@@ -25,12 +25,12 @@ const (
 	tagCommit      = "pipecd-dev-commit-hash"
 )
 
-// makers are the values of tagManagedBy: v0's, and v1's, which is ours too, so that
-// the official plugin takes over what we made as we take over what it made.
+// managedByValues are the values of tagManagedBy: v0's and v1's. This plugin writes v1's, so the
+// official plugin takes over its resources, and the other way round.
 var makers = []string{"piped", "piped-ecs-plugin"}
 
-// ownTags are the tags of what a deployment makes; commit is the one that serves
-// when it is done.
+// ownTags returns the tags of the resources that a deployment creates. commit is the one that
+// serves when the deployment is done.
 func ownTags(d *contract.Deployment, commit string) map[string]string {
 	tags := map[string]string{tagManagedBy: "piped-ecs-plugin"}
 	for key, value := range map[string]string{tagPiped: d.GetPipedId(), tagApplication: d.GetApplicationId(), tagCommit: commit} {
@@ -41,8 +41,8 @@ func ownTags(d *contract.Deployment, commit string) map[string]string {
 	return tags
 }
 
-// tagged is the application with more tags on its service, and so on its task
-// sets; without a service, on the tasks that are run.
+// withDeploymentTags returns the application with more tags on its service, and so on its task
+// sets; without a service, on the tasks that it runs.
 func tagged(app *appfile.Application, tags map[string]string) *appfile.Application {
 	a := *app
 	if app.Service == nil {
@@ -67,15 +67,16 @@ func withTags(all []ecstypes.Tag, tags map[string]string) []ecstypes.Tag {
 	return all
 }
 
-// official tells tags of what a PipeCD plugin made for the application.
+// madeByPlugin returns a function that reports whether tags are those of a resource that a PipeCD
+// plugin made for the application.
 func official(application string) func(map[string]string) bool {
 	return func(tags map[string]string) bool {
 		return slices.Contains(makers, tags[tagManagedBy]) && application != "" && tags[tagApplication] == application
 	}
 }
 
-// owned refuses a service that belongs to another application of PipeCD: two would
-// undo each other for ever.
+// checkOwner refuses a service that belongs to another application of PipeCD. The two would undo
+// each other's changes for ever.
 func owned(live *ecs.Live, d *contract.Deployment, service string) error {
 	if live == nil || live.Status != "ACTIVE" {
 		return nil
@@ -89,14 +90,14 @@ func owned(live *ecs.Live, d *contract.Deployment, service string) error {
 		Next: "name another service; or, if the other application is gone, remove that tag from the service"}
 }
 
-// tagWriter writes tags of the service around stages, through the gate.
+// tagWriter writes tags of the service before and after stages, through the gate.
 type tagWriter struct {
 	hand       ecs.Service
 	deployment string
 	tell       func(sluice.Event)
 }
 
-// act makes a write of tags; it needs no claim, as those of stages do not.
+// writeTags makes a write of tags. It needs no claim, as the tag writes of stages do not.
 func (w tagWriter) act(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
 	id := sluice.NewActionID(w.deployment, "tags", a.Action)
 	result, err := call(account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}}))
@@ -109,8 +110,8 @@ func (w tagWriter) act(ctx context.Context, a sluice.Attempt, call func(context.
 	return err
 }
 
-// tidy removes the tags that the running commit's file gave and the target's gives
-// no more, if they still have the value that was given. Nobody else's are touched.
+// removeDropped removes the tags that the running commit's file sets and the target's no longer
+// sets, if they still have that value. It does not change other tags.
 func (w tagWriter) tidy(ctx context.Context, running, target *appfile.Application) error {
 	if running == nil || running.Service == nil || target.Service == nil {
 		return nil
@@ -133,7 +134,7 @@ func (w tagWriter) tidy(ctx context.Context, running, target *appfile.Applicatio
 	return w.hand.Untag(ctx, w.act, "remove dropped tags", live.ARN, drop...)
 }
 
-// restore puts the tags of the commit that serves again back on the service.
+// restoreTags restores the service's tags of the commit that serves again.
 func (w tagWriter) restore(ctx context.Context, tags map[string]string) error {
 	live, err := w.hand.Observe(ctx)
 	if err != nil || live == nil || live.Status != "ACTIVE" || tags[tagCommit] == "" {
@@ -146,7 +147,7 @@ func (w tagWriter) restore(ctx context.Context, tags map[string]string) error {
 		}
 	}
 	if _, ours := live.Tags[tagCommit]; !ours || len(differing) == 0 {
-		return nil // it was never tagged: nothing was changed
+		return nil // the service was never tagged, so there is no tag to restore
 	}
 	return w.hand.Tag(ctx, w.act, "tag what serves again", live.ARN, differing)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
-// versionsOf are the distinct images of a task definition, in its order.
+// versionsOf returns the distinct images of a task definition, in its order.
 func versionsOf(task *definition.Task) []*contract.ArtifactVersion {
 	var all []*contract.ArtifactVersion
 	var seen []string
@@ -26,8 +26,8 @@ func versionsOf(task *definition.Task) []*contract.ArtifactVersion {
 	return all
 }
 
-// splitImage is the last part of an image's name, and its digest, else its tag,
-// else nothing. A colon before the last slash is a registry's port.
+// splitImage returns the last part of an image's name, and its digest, otherwise its tag, otherwise
+// "". A colon before the last slash belongs to a registry's port.
 func splitImage(image string) (name, version string) {
 	rest, digest, pinned := strings.Cut(image, "@")
 	name, tag, _ := strings.Cut(rest[strings.LastIndexByte(rest, '/')+1:], ":")

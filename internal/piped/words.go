@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/piped/contract"
 )
 
-// say puts an event into the words of a stage's log. An event without words is not
-// told.
+// formatEvent returns the text of an event for a stage's log. An event without a text is not
+// logged.
 func say(ev sluice.Event) (contract.LogSeverity, string) {
 	const info, good, bad = contract.LogSeverity_INFO, contract.LogSeverity_SUCCESS, contract.LogSeverity_ERROR
 	switch e := ev.(type) {
@@ -21,7 +21,7 @@ func say(ev sluice.Event) (contract.LogSeverity, string) {
 		return info, "found " + e.Resource + ", made by an earlier attempt, and goes on with it"
 	case sluice.CapacityChanged:
 		if e.Variant == sluice.Leaving {
-			return info, "" // what is waited for is told
+			return info, "" // the wait is already logged
 		}
 		return info, strings.TrimSpace(string(e.Variant)+" "+e.Revision) + ": " + capacity(e)
 	case sluice.TrafficShifted:
@@ -69,7 +69,7 @@ func taskEnded(e sluice.TaskEnded) (contract.LogSeverity, string) {
 	return severity, text
 }
 
-// capacity is tasks and targets n/m.
+// capacityText returns tasks and targets as n/m.
 func capacity(e sluice.CapacityChanged) string {
 	text := fmt.Sprintf("%d/%d tasks running", e.Running, e.Desired)
 	if e.Pending > 0 {
@@ -84,7 +84,7 @@ func capacity(e sluice.CapacityChanged) string {
 	return text
 }
 
-// displayed is what the stage shows on PipeCD's page beside its name.
+// displayText returns the short text that PipeCD's page shows next to the stage's name.
 func displayed(ev sluice.Event) string {
 	switch e := ev.(type) {
 	case sluice.CapacityChanged:
@@ -100,7 +100,7 @@ func displayed(ev sluice.Event) string {
 	return ""
 }
 
-// short is an ARN without what every line would repeat.
+// shortARN returns an ARN without the parts that every line would repeat.
 func short(resource string) string {
 	if parts := strings.SplitN(resource, ":", 6); len(parts) == 6 && parts[0] == "arn" {
 		return parts[5]

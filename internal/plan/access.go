@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// accessOf is how callers reach the service. PipeCD v0 has no word for a service
-// that nobody calls: there, ELB without a target group is one.
+// accessOf returns how callers reach the service. PipeCD v0 has no access type for a service
+// without callers: there, ELB without a target group means it.
 func accessOf(app *appfile.Application) sluice.Access {
 	without := app.Primary == nil && app.Canary == nil && app.Service != nil && len(app.Service.Input.LoadBalancers) == 0
 	if app.Access == sluice.ELB && app.Format == appfile.PipeCDv0 && without {
@@ -22,7 +22,7 @@ func accessOf(app *appfile.Application) sluice.Access {
 	return app.Access
 }
 
-// refuseAccess finds what cannot be steered.
+// refuseAccess rejects a service whose traffic sluice cannot shift.
 func refuseAccess(app *appfile.Application, live Live, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
@@ -35,7 +35,7 @@ func refuseAccess(app *appfile.Application, live Live, o Options) error {
 	switch access := accessOf(app); access {
 	case sluice.NoAccess:
 		if i := slices.IndexFunc(app.Pipeline, routes); i >= 0 && !o.QuickSync {
-			if app.Access == sluice.ELB { // v0's
+			if app.Access == sluice.ELB { // the file is of PipeCD v0
 				return problem("leave the stage out; or "+wayToSteer(app, live), "stage %d moves traffic, and no target group is named", i+1)
 			}
 			return problem("leave the stage out; or write under input how callers reach the service: accessType: "+wayThereIs(app, live),
@@ -61,8 +61,8 @@ func refuseELB(app *appfile.Application, live Live, problem func(next, format st
 	return refuseBesideGroups(app, live)
 }
 
-// wayToSteer is what to write so that there is something to steer: what the
-// service has.
+// steeringAdvice says what to write in the file so that sluice can shift traffic. It depends on the
+// load balancer or registry that the service has.
 func wayToSteer(app *appfile.Application, live Live) string {
 	switch w := waysOf(app, live); {
 	case w.discovery && !w.balancer:
@@ -73,7 +73,7 @@ func wayToSteer(app *appfile.Application, live Live) string {
 	return "name the target group under input.targetGroups.primary.targetGroupArn"
 }
 
-// wayThereIs is the access type of what the service has.
+// accessAdvice returns the access type that fits the load balancer or registry of the service.
 func wayThereIs(app *appfile.Application, live Live) string {
 	switch w := waysOf(app, live); {
 	case w.discovery && !w.balancer:
@@ -89,8 +89,7 @@ func routes(s appfile.Stage) bool {
 	return ok
 }
 
-// ways are the ways on which callers reach a service, as far as its files and AWS
-// tell.
+// accessPaths are the paths on which callers reach a service, as far as its files and AWS show.
 type ways struct{ balancer, discovery, connect bool }
 
 func waysOf(app *appfile.Application, live Live) ways {
@@ -112,8 +111,8 @@ func waysOf(app *appfile.Application, live Live) ways {
 	return w
 }
 
-// connects reports whether callers reach the service through Service Connect; one
-// that only calls others has no endpoints.
+// hasEndpoints reports whether callers reach the service through Service Connect. A service that
+// only calls others has no endpoints.
 func connects(c *ecstypes.ServiceConnectConfiguration) bool {
 	return c != nil && c.Enabled && len(c.Services) > 0
 }
@@ -127,8 +126,8 @@ func connectionOf(s *ecstypes.Service) *ecstypes.ServiceConnectConfiguration {
 	return nil
 }
 
-// refuseConnect: nobody but ECS sets the shares of Service Connect. Only who names
-// another way may steer that beside it.
+// refuseConnect rejects a pipeline that shifts traffic of Service Connect: only ECS can set its
+// shares. A file that names another access path may shift the traffic of that path.
 func refuseConnect(app *appfile.Application, live Live) error {
 	if app.AccessGiven || !slices.ContainsFunc(app.Pipeline, routes) || !waysOf(app, live).connect {
 		return nil
@@ -138,8 +137,8 @@ func refuseConnect(app *appfile.Application, live Live) error {
 		Next: "use ECS's own strategies, which Service Connect follows (deploymentConfiguration.strategy BLUE_GREEN, LINEAR or CANARY, and no pipeline); or name the way to steer under input.accessType, if callers come on another one too"}
 }
 
-// warnUnsteered tells who reaches new tasks of a service that nobody is said to
-// call: the files, or AWS, know better.
+// warnNoAccess warns if the access type is NONE but the files or AWS show that callers reach new
+// tasks.
 func (p *Plan) warnUnsteered(app *appfile.Application, live Live) {
 	if p.Access != sluice.NoAccess {
 		return
@@ -160,7 +159,7 @@ func (p *Plan) warnUnsteered(app *appfile.Application, live Live) {
 	}
 }
 
-// warnWays tells who is not steered.
+// warnUnsteeredPaths warns about callers whose traffic the pipeline does not shift.
 func (p *Plan) warnWays(app *appfile.Application, live Live) {
 	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Weights != nil }) {
 		return

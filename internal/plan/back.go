@@ -13,10 +13,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// Past is one service deployment of the history that ECS keeps for 90 days.
+// PastDeployment is one service deployment of the history that ECS keeps for 90 days.
 type Past struct {
 	ARN, Status string
-	Revision    *ecstypes.ServiceRevision // that it brings; nil: AWS does not tell it any more
+	Revision    *ecstypes.ServiceRevision // that it deploys; nil: AWS does not return it any more
 }
 
 func (p Past) brings() string {
@@ -26,7 +26,7 @@ func (p Past) brings() string {
 	return sluice.RevisionOf(aws.ToString(p.Revision.TaskDefinition))
 }
 
-// runs reports whether it can be stopped, or is on its way back already.
+// isRunning reports whether the deployment can be stopped or is being rolled back.
 func (p Past) runs() bool {
 	switch p.Status {
 	case "PENDING", "IN_PROGRESS", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
@@ -35,21 +35,21 @@ func (p Past) runs() bool {
 	return false
 }
 
-// Return is where a rollback goes of a service that somebody else deployed.
+// Return is the target of a rollback of a service that sluice did not deploy.
 type Return struct {
 	To       string                    // family:revision
 	Revision *ecstypes.ServiceRevision // whose attributes are restored; nil: not known, they stay
-	// Definition is the task definition of To, read by who surveys; nil if there is
-	// nothing to roll back.
+	// Definition is the task definition of To, read by the survey; nil if there is nothing to roll
+	// back.
 	Definition *ecstypes.TaskDefinition
-	Stop       string // ARN of the service deployment that runs and is stopped first
-	Nothing    string // not empty: there is nothing to roll back, and why
+	Stop       string // ARN of the running service deployment, which is stopped first
+	Nothing    string // why there is nothing to roll back; empty: there is
 }
 
-// Back decides by a service's history, newest first, what a rollback returns to:
-// the revision named in to; else what served before the deployment that runs;
-// else the newest that succeeded and is not what serves now. A lower number says
-// nothing about success.
+// ChooseReturn chooses the target of a rollback from the service's history, newest first. It takes
+// the revision to if given. While a deployment runs, it takes the revision that served before.
+// Otherwise it takes the newest that succeeded and is not the current one. A lower revision number
+// does not mean that a revision succeeded.
 func Back(cluster string, s *ecstypes.Service, past []Past, to string) (Return, error) {
 	if err := refuseBack(cluster, s); err != nil {
 		return Return{}, err
@@ -70,8 +70,8 @@ func Back(cluster string, s *ecstypes.Service, past []Past, to string) (Return, 
 	return Return{To: last.brings(), Revision: last.Revision}, nil
 }
 
-// beforeRunning: ECS goes back to the newest deployment that was completed. One
-// older than the history is still in the service's list.
+// chooseBeforeRunning returns the newest completed deployment, as ECS does in a rollback. A
+// deployment older than the history is still in the deployments of the service.
 func beforeRunning(cluster string, s *ecstypes.Service, past []Past) (Return, error) {
 	stop := past[0].ARN
 	if last := succeeded(past[1:], func(Past) bool { return true }); last.Revision != nil {
@@ -94,7 +94,7 @@ func succeeded(past []Past, fits func(Past) bool) Past {
 	return Past{}
 }
 
-// differs reports whether a service revision is not what the service is now.
+// differsFromCurrent reports whether a service revision differs from the current service.
 func differs(s *ecstypes.Service, p Past) bool {
 	return p.brings() != serves(s) || len(definition.CompareService(definition.ServiceOf(aws.ToString(s.ServiceName), p.Revision, s), s)) > 0
 }
@@ -108,8 +108,8 @@ func orUnknown(revision string) string {
 	return revision
 }
 
-// KeepsHistory reports whether ECS keeps a history of the service: it does for its
-// own controller alone.
+// KeepsHistory reports whether ECS keeps a history of the service. It does so only for controller
+// ECS.
 func (l Live) KeepsHistory() bool {
 	return l.status() == "ACTIVE" && refuseBack("", l.Service) == nil
 }
@@ -141,12 +141,12 @@ func noneSucceeded(cluster string, s *ecstypes.Service) error {
 		Next: fmt.Sprintf("name one: sluice rollback --cluster %s --service %s --to family:revision", cluster, name)}
 }
 
-// backDeadline is how long nothing may move in a rollback that no file describes.
+// returnDeadline is the progress deadline of a rollback without an application file.
 const backDeadline = 10 * time.Minute
 
-// MakeBack plans a return as a deployment like others: to the registered task
-// definition, with the attributes of its service revision. The desired count is
-// left alone. A return that fails is not taken back by itself.
+// MakeReturn plans a rollback as a deployment of the registered task definition, with the
+// attributes of its service revision. It does not change the desired count. sluice does not roll
+// back a failed return.
 func MakeBack(cluster string, live Live, back Return) (*Plan, error) {
 	name, task := aws.ToString(live.Service.ServiceName), back.Definition
 	if task.Status == ecstypes.TaskDefinitionStatusInactive {

@@ -13,14 +13,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// ByCodeDeploy reports whether the live service is deployed by AWS CodeDeploy.
+// ByCodeDeploy reports whether AWS CodeDeploy deploys the current service.
 func (l Live) ByCodeDeploy() bool {
 	return l.status() == "ACTIVE" && l.Service.DeploymentController != nil && l.Service.DeploymentController.Type == controllerCodeDeploy
 }
 
-// BackShift decides what a rollback returns to of a service that CodeDeploy deploys:
-// the revision named in to; else what stands beside the deployment that runs; else
-// what the newest other deployment that succeeded brought, which before tells.
+// ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
+// back. It takes the revision to if given. While a deployment runs, it takes the other task set.
+// Otherwise it takes before, the revision of the newest other deployment that succeeded.
 func BackShift(cluster string, live Live, to, before string) (Return, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	back := Return{To: to, Stop: live.Deployer.Running}
@@ -43,9 +43,9 @@ func BackShift(cluster string, live Live, to, before string) (Return, error) {
 	return back, nil
 }
 
-// makeBackShift plans the return of a service that CodeDeploy deploys: the
-// deployment that runs is stopped with its rollback, and if that does not lead to
-// the revision, it is deployed once more, all at once.
+// makeCodeDeployReturn plans the rollback of a service that CodeDeploy deploys. A running
+// deployment is stopped with its rollback. If that does not restore the revision, the revision is
+// deployed again with AllAtOnce.
 func makeBackShift(cluster string, live Live, back Return) (*Plan, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	service := &definition.Service{Input: &awsecs.CreateServiceInput{ServiceName: &name, LoadBalancers: balancersOf(live.Service),

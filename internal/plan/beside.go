@@ -12,22 +12,21 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// The second service of a hosting by services.
+// The canary service, with hosting services.
 const (
 	besideSuffix = "-canary"
-	// CanaryTag is the tag on a canary service: the ID of the action that made it,
-	// or took it over.
+	// CanaryTag is the tag on a canary service: the ID of the action that created it or took it
+	// over.
 	CanaryTag = "sluice:canary"
-	// longestName is how long a service's name may be (ECS API Reference,
-	// CreateService).
+	// maxServiceName is the maximum length of a service name (ECS API Reference, CreateService).
 	longestName = 255
 )
 
-// BesideName is the name of the service that runs the canary of another.
+// CanaryServiceName returns the name of the canary service of a service.
 func BesideName(service string) string { return service + besideSuffix }
 
-// HostingOf is where the canary of an application lives; empty if its files want
-// none: a service that ECS rolls and nothing else.
+// HostingOf returns where the canary of an application runs. It is empty if the files want no
+// canary: ECS rolls the service, and there are no variants.
 func HostingOf(app *appfile.Application) appfile.Hosting {
 	if app.Service == nil {
 		return ""
@@ -43,8 +42,8 @@ func HostingOf(app *appfile.Application) appfile.Hosting {
 	return ""
 }
 
-// ofVariants reports whether a stage is about primary and canary, not about the
-// service whole.
+// isVariantStage reports whether a stage works on primary and canary instead of on the whole
+// service.
 func ofVariants(s appfile.Stage) bool {
 	switch s.With.(type) {
 	case appfile.CanaryRollout, appfile.TrafficRouting, appfile.PrimaryRollout, appfile.CanaryClean:
@@ -53,14 +52,14 @@ func ofVariants(s appfile.Stage) bool {
 	return false
 }
 
-// Beside reports whether the canary is a service of its own.
+// HasCanaryService reports whether the canary is a service of its own.
 func (p *Plan) Beside() bool { return p.Hosting == appfile.Services }
 
-// besideResource is the canary service, as plans name it.
+// canaryResource returns the resource name of the canary service in plans.
 func (p *Plan) besideResource() string { return p.Cluster + "/" + BesideName(p.Service) }
 
-// besideStands is the tag of the canary service if one is there that is not being
-// deleted.
+// findCanaryService returns the value of [CanaryTag] on the canary service. stands is false if
+// there is no ACTIVE canary service.
 func (l Live) besideStands() (made string, stands bool) {
 	if l.Beside == nil || aws.ToString(l.Beside.Status) != "ACTIVE" {
 		return "", false
@@ -73,7 +72,8 @@ func (l Live) besideStands() (made string, stands bool) {
 	return "", true
 }
 
-// The writes of stages. Those of the primary are a rolling update's.
+// The next methods add the writes of stages to the canary service. The writes to the primary are
+// those of a rolling update.
 
 func (p *Plan) besideRollout(s *Stage) {
 	s.write("ecs:CreateService", p.besideResource())
@@ -81,23 +81,24 @@ func (p *Plan) besideRollout(s *Stage) {
 	s.write("ecs:TagResource", p.besideResource())
 }
 
-// besideRetire takes the canary service away.
+// addCanaryServiceDeletes adds the writes that delete the canary service.
 func (p *Plan) besideRetire(s *Stage) {
 	s.write("ecs:UpdateService", p.besideResource())
 	s.write("ecs:DeleteService", p.besideResource())
 }
 
-// besideReturn takes the canary service away in a rollback, or makes it again what
-// an earlier deployment had left, which may come or go until the first write; and before,
-// it may have to serve.
+// addCanaryServiceReturn adds the writes of a rollback to the canary service. A rollback deletes
+// the service, or creates it again if an earlier deployment had left it. A leftover may appear or
+// disappear until the first write. Before the deletion the canary service may have to serve.
 func (p *Plan) besideReturn(s *Stage) {
 	p.besideRollout(s)
 	p.besideRetire(s)
 }
 
-// Bridges reports whether a rollback lets the former revision be found in the canary
-// service before ECS takes the new tasks from the service itself: ECS stops them without
-// waiting for callers who have their addresses. Blue/Green has promised to wait.
+// BridgesRollback reports whether a rollback first registers the previous revision in the canary
+// service. It does so for blue/green pipelines with Cloud Map, which have all traffic on the canary
+// before ECS_PRIMARY_ROLLOUT. They promise that no request is lost, and ECS stops tasks while
+// callers cache their addresses.
 func (p *Plan) Bridges() bool {
 	alone := false
 	for _, s := range p.Stages {
@@ -111,7 +112,7 @@ func (p *Plan) Bridges() bool {
 	return false
 }
 
-// refuseHosting finds what the deployment controller cannot carry.
+// refuseHosting rejects a hosting that the deployment controller does not support.
 func refuseHosting(app *appfile.Application, live Live, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
@@ -128,7 +129,7 @@ func refuseHosting(app *appfile.Application, live Live, o Options) error {
 	return nil
 }
 
-// refuseBeside finds what a service beside another cannot do.
+// refuseCanaryService rejects a service that cannot have a canary service.
 func refuseBeside(app *appfile.Application, live Live, o Options) error {
 	in := app.Service.Input
 	name := aws.ToString(in.ServiceName)
@@ -154,7 +155,8 @@ func refuseBeside(app *appfile.Application, live Live, o Options) error {
 	return refuseStranger(name, live)
 }
 
-// refuseStranger: a service that has the canary's name by chance.
+// refuseTakenName rejects a deployment if a service that sluice did not create has the name of the
+// canary service.
 func refuseStranger(name string, live Live) error {
 	made, stands := live.besideStands()
 	if !stands || Ours(made) {
@@ -165,7 +167,7 @@ func refuseStranger(name string, live Live) error {
 		Next: "rename that service, or the one that is deployed"}
 }
 
-// strategyOf is the deployment strategy that the service will have.
+// strategyOf returns the deployment strategy that the service will have.
 func strategyOf(app *appfile.Application, live Live) ecstypes.DeploymentStrategy {
 	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.Strategy != "" {
 		return c.Strategy
@@ -176,12 +178,13 @@ func strategyOf(app *appfile.Application, live Live) ecstypes.DeploymentStrategy
 	return ""
 }
 
-// behind reports whether the live service's tasks are in the target group.
+// usesTargetGroup reports whether the current service registers its tasks in the target group.
 func (l Live) behind(group string) bool {
 	return slices.ContainsFunc(l.Service.LoadBalancers, func(lb ecstypes.LoadBalancer) bool { return aws.ToString(lb.TargetGroupArn) == group })
 }
 
-// refuseBesideGroups: the two services stand in one target group each.
+// refuseServiceGroups checks that the service is in the primary target group and not in the canary
+// target group.
 func refuseBesideGroups(app *appfile.Application, live Live) error {
 	if live.first() || live.Service == nil {
 		return nil
@@ -198,8 +201,8 @@ func refuseBesideGroups(app *appfile.Application, live Live) error {
 	return nil
 }
 
-// balanced is the application whose new service is put into its target group,
-// where the service definition names none.
+// withTargetGroup returns the application with its new service in the primary target group. It
+// changes a service definition that names no load balancer.
 func balanced(app *appfile.Application, live Live) *appfile.Application {
 	if HostingOf(app) != appfile.Services || !live.first() || app.Primary == nil || app.Primary.Container == "" || len(app.Service.Input.LoadBalancers) > 0 {
 		return app
@@ -212,7 +215,7 @@ func balanced(app *appfile.Application, live Live) *appfile.Application {
 	return &a
 }
 
-// warnBeside tells what the canary service has not.
+// warnCanaryService warns about settings of the service that the canary service lacks.
 func (p *Plan) warnBeside(app *appfile.Application, live Live) {
 	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageCanaryRollout }) || live.Service == nil {
 		return
@@ -226,7 +229,7 @@ func (p *Plan) warnBeside(app *appfile.Application, live Live) {
 	}
 }
 
-// besideLeft is the canary service if an earlier deployment left it.
+// leftoverCanaryService returns the canary service as a change if an earlier deployment left it.
 func besideLeft(live Live) []Change {
 	made, stands := live.besideStands()
 	if !stands || !Ours(made) {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// changes are the differences between the files and what runs, with AWS's
-// defaults known, so that no change shows as none.
+// findChanges returns the differences between the files and the running service. It applies the
+// defaults of AWS, so an omitted default is no difference.
 func changes(app *appfile.Application, live Live) []Change {
 	var all []Change
 	if live.Definition == nil {
@@ -44,8 +44,8 @@ func appendDifferences(all []Change, of string, diffs []definition.Difference) [
 	return all
 }
 
-// changed lists what the deployment changes: what earlier deployments left, as far as
-// it removes that, and the differences between the files and what runs.
+// listChanges lists the changes of the deployment: leftovers that it removes, and the differences
+// between the files and the running service.
 func (p *Plan) changed(app *appfile.Application, live Live, o Options) {
 	if p.Changes = changes(app, live); o.Only {
 		p.Changes, p.To = nil, p.From
@@ -62,12 +62,12 @@ func (p *Plan) changed(app *appfile.Application, live Live, o Options) {
 	}
 }
 
-// syncs reports whether a stage removes all but the new primary.
+// hasSync reports whether a stage removes everything except the new primary.
 func (p *Plan) syncs() bool {
 	return slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageSync })
 }
 
-// takesAllBack reports whether the primary has all traffic when the pipeline ends.
+// endsAllPrimary reports whether the primary has all traffic when the pipeline ends.
 func (p *Plan) takesAllBack() bool {
 	all := false
 	for _, s := range p.Stages {

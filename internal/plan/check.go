@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// check refuses pipelines that cannot go well, before anything is written.
+// checkStages rejects pipelines that cannot succeed, before the first write.
 func (p *Plan) check(stages []appfile.Stage, live Live) error {
 	canary := false // a canary has been rolled out
 	for i, s := range stages {

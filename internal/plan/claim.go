@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// ClaimTag is the tag on the service that says who deploys it:
-// "<deployment> <until>", until as RFC 3339 in UTC, and after them, if there was
-// one, the id of the task set that served before the deployment.
+// ClaimTag is the tag on the service that names the owning deployment. Its value is "<deployment>
+// <until>", until as RFC 3339 in UTC. The id of the task set that served before the deployment
+// follows, if there was one.
 const ClaimTag = "sluice:deployment"
 
-// Claim is who deploys a service, and until when the claim holds.
+// Claim names the deployment that owns a service, and when the claim expires.
 type Claim struct {
 	Deployment string
 	Until      time.Time
@@ -22,7 +22,7 @@ func (c Claim) String() string {
 	return strings.TrimSuffix(c.Deployment+" "+c.Until.UTC().Format(time.RFC3339)+" "+c.Former, " ")
 }
 
-// HeldBy words the value of a claim tag for people: whose it is, and until when.
+// ClaimText formats the value of a claim tag for people: the owner and the expiry.
 func HeldBy(value string) string {
 	c, err := ParseClaim(value)
 	if err != nil {
@@ -42,9 +42,9 @@ func ParseClaim(value string) (Claim, error) {
 	return Claim{id, t, former}, nil
 }
 
-// IDPrefix begins the ID of every deployment, and so the externalId of every
-// task set that sluice made.
+// IDPrefix begins the ID of every deployment. The externalId of every task set that sluice created
+// therefore begins with it too.
 const IDPrefix = "slc-"
 
-// Ours reports whether an externalId is sluice's.
+// IsSluiceID reports whether sluice created the resource with this externalId.
 func Ours(externalID string) bool { return strings.HasPrefix(externalID, IDPrefix) }

@@ -13,47 +13,46 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// Deployer is the deployment group of CodeDeploy that deploys a service, as AWS
-// has it.
+// Deployer is the deployment group of CodeDeploy that deploys a service, as AWS returns it.
 type Deployer struct {
 	Application, Group, Config string
 
-	TargetGroups   []string // the names of the two
+	TargetGroups   []string // the names of both
 	Listener       string   // ARN
 	TestListener   string   // ARN; empty: there is none
 	RollbackEvents []string // after which it rolls back by itself
 	Alarms         []string
-	Ready          time.Duration // how long it waits for somebody to continue; 0: it does not
+	Ready          time.Duration // how long it waits for a user to continue; 0: it does not wait
 	Terminate      time.Duration // how long the original task set is kept
 	Running        string        // id of its deployment that has not ended; empty: none
 }
 
-// CodeDeploy is how CodeDeploy is asked for a deployment.
+// CodeDeploy describes the deployment that sluice requests from CodeDeploy.
 type CodeDeploy struct {
-	Application    string            `json:"application,omitempty"` // empty: the service is created, and nothing is asked of CodeDeploy
+	Application    string            `json:"application,omitempty"` // empty: the service is created without CodeDeploy
 	Group          string            `json:"deploymentGroup,omitempty"`
 	Config         string            `json:"deploymentConfig,omitempty"` // empty: the group's
 	ConfigUsed     string            `json:"deploymentConfigUsed,omitempty"`
-	RollbackEvents []string          `json:"rollbackEvents,omitempty"` // nil: the group's settings stand
-	RollsBackOn    []string          `json:"rollsBackOn,omitempty"`    // the events that hold
+	RollbackEvents []string          `json:"rollbackEvents,omitempty"` // nil: the group's settings apply
+	RollsBackOn    []string          `json:"rollsBackOn,omitempty"`    // the events that apply
 	Hooks          []definition.Hook `json:"hooks,omitempty"`
 	AppSpec        string            `json:"appSpec,omitempty"`       // SHA-256 of its content in hex, if the revision is registered
-	Deploys        bool              `json:"deploys,omitempty"`       // a deployment is needed; else attributes only
-	Ready          bool              `json:"waitsForReady,omitempty"` // the group waits for somebody to continue
+	Deploys        bool              `json:"deploys,omitempty"`       // a deployment is needed; otherwise only attributes change
+	Ready          bool              `json:"waitsForReady,omitempty"` // the group waits for a user to continue
 	Keeps          time.Duration     `json:"keepsOriginal,omitempty"` // how long the original task set stays after the shift
-	Returns        bool              `json:"returns,omitempty"`       // to a revision that served before: see makeBackShift
+	Returns        bool              `json:"returns,omitempty"`       // to an earlier revision: see makeCodeDeployReturn
 }
 
-// Name is "<application>/<deployment group>", as writes name it.
+// Name returns "<application>/<deployment group>", the resource name of the group in writes.
 func (c CodeDeploy) Name() string { return c.Application + "/" + c.Group }
 
 // ByCodeDeploy reports whether the service is deployed by AWS CodeDeploy.
 func (p *Plan) ByCodeDeploy() bool { return p.Controller == controllerCodeDeploy }
 
-// breakerRule says why the member is refused.
+// breakerRule says why the circuit breaker is rejected.
 const breakerRule = "deploymentConfiguration.deploymentCircuitBreaker is defined, and the deploymentCircuitBreaker feature can only be used with ECS rolling updates"
 
-// refuseCodeDeploy finds what CodeDeploy cannot deploy.
+// refuseCodeDeploy rejects a service that CodeDeploy cannot deploy.
 func refuseCodeDeploy(app *appfile.Application, live Live, o Options) error {
 	in := app.Service.Input
 	problem := func(next, format string, args ...any) error {
@@ -79,7 +78,7 @@ func refuseCodeDeploy(app *appfile.Application, live Live, o Options) error {
 	return refuseGroupOf(app, live)
 }
 
-// fixedMembers are the members that differ and that nothing changes.
+// fixedFields returns the fields that differ and that neither UpdateService nor CodeDeploy changes.
 func fixedMembers(app *appfile.Application, live Live) []string {
 	var fixed []string
 	for _, d := range definition.CompareBlueGreen(app.Service, live.Service) {
@@ -94,7 +93,8 @@ func fixedMembers(app *appfile.Application, live Live) []string {
 	return fixed
 }
 
-// refuseGroupOf: the file's target group is one of the two that take turns.
+// refuseTargetGroup rejects a file whose target group is not one of the two of the deployment
+// group. The two alternate between deployments, so either is valid.
 func refuseGroupOf(app *appfile.Application, live Live) error {
 	d := live.Deployer
 	if d == nil || len(d.TargetGroups) == 0 {
@@ -110,7 +110,7 @@ func refuseGroupOf(app *appfile.Application, live Live) error {
 		Next: "name one of them under loadBalancers; they take turns, so that either will do"}
 }
 
-// blueGreen is how CodeDeploy is asked, and the AppSpec.
+// planCodeDeploy fills in the request to CodeDeploy and the AppSpec.
 func (p *Plan) blueGreen(app *appfile.Application, live Live, o Options) error {
 	c := &CodeDeploy{Config: app.CodeDeploy.Config, RollbackEvents: o.RollbackEvents, Hooks: app.Hooks}
 	p.CodeDeploy = c
@@ -135,7 +135,7 @@ func (p *Plan) blueGreen(app *appfile.Application, live Live, o Options) error {
 	return nil
 }
 
-// deploys reports whether what an AppSpec brings differs.
+// needsDeployment reports whether a setting that the AppSpec carries differs.
 func deploys(app *appfile.Application, live Live) bool {
 	if live.Definition == nil || len(definition.CompareTask(app.Task, live.Definition)) > 0 {
 		return true
@@ -145,8 +145,8 @@ func deploys(app *appfile.Application, live Live) bool {
 	})
 }
 
-// taskARN is the ARN of a task definition; one that is not registered yet has a
-// number of usual length.
+// taskARN returns the ARN of a task definition. A definition that is not registered yet gets a
+// revision number of usual length.
 func (l Live) taskARN(name string) string {
 	if !strings.Contains(name, ":") {
 		name += ":1000000"
@@ -160,9 +160,9 @@ func (l Live) taskARN(name string) string {
 	return fmt.Sprintf("arn:%s:ecs:%s:%s:task-definition/%s", partition, l.Region, l.Account, name)
 }
 
-// shift lists the writes of a deployment by CodeDeploy. The claim is needed only
-// where something else is written: CodeDeploy has one deployment at a time per
-// group, so that creating it is the claim.
+// addShiftWrites adds the writes of a deployment by CodeDeploy. The claim is needed only if the
+// stage writes something else too. CodeDeploy runs one deployment at a time per group, so creating
+// it acts as the claim.
 func (p *Plan) shift(s *Stage, live Live) {
 	if p.creates(live) {
 		p.found(s, live)
@@ -187,7 +187,7 @@ func (p *Plan) shift(s *Stage, live Live) {
 
 func (p *Plan) creates(live Live) bool { return live.Service == nil || live.status() != "ACTIVE" }
 
-// updates reports whether UpdateService has something to change.
+// updatesService reports whether UpdateService has something to change.
 func (p *Plan) updates(live Live) bool {
 	return p.differs(live, func(m string) bool { return slices.Contains(definition.UpdatedUnderCodeDeploy(), m) })
 }
@@ -204,8 +204,8 @@ func (p *Plan) differs(live Live, is func(member string) bool) bool {
 	return slices.ContainsFunc(definition.CompareBlueGreen(service, live.Service), func(d definition.Difference) bool { return is(definition.Member(d.Path)) })
 }
 
-// shiftBack lists the writes of the way back: the deployment is stopped, or the
-// former revision deployed once more, and attributes restored.
+// addShiftBackWrites adds the writes of the rollback: it stops the deployment or deploys the
+// previous revision again, and it restores attributes.
 func (p *Plan) shiftBack(s *Stage) {
 	for _, forward := range p.Stages {
 		for _, w := range forward.Writes {
@@ -224,8 +224,8 @@ func (p *Plan) shiftBack(s *Stage) {
 	}
 }
 
-// claimsOrNot: if one stage of a deployment by CodeDeploy needs the claim, all keep
-// it; if none does, there is none to give back.
+// alignClaims lets all stages of a deployment by CodeDeploy keep the claim if one of them needs it.
+// If none needs the claim, there is none to release.
 func (p *Plan) claimsOrNot() {
 	if !p.ByCodeDeploy() {
 		return

@@ -7,11 +7,11 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// allAtOnce is the predefined configuration that shifts no traffic by parts, and
-// the only one of them that Network Load Balancers have.
+// allAtOnce is the predefined configuration that shifts all traffic in one step. It is the only
+// predefined one that Network Load Balancers support.
 const allAtOnce = "CodeDeployDefault.ECSAllAtOnce"
 
-// warnShift tells what a deployment group does that a person may not expect.
+// warnCodeDeploy warns about effects of the deployment group that a user may not expect.
 func (p *Plan) warnShift(live Live) {
 	c, d := p.CodeDeploy, live.Deployer
 	switch {

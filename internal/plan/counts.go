@@ -2,25 +2,25 @@ package plan
 
 import "github.com/sluice-ecs/sluice"
 
-// Cloud Map answers carry no weights: every record of a name is as likely as any
-// other (Cloud Map Developer Guide, "Routing policy"). A share is therefore made
-// by counts: how many of the tasks that are found are the canary's.
+// Cloud Map answers have no weights: every record of a name has the same probability (Cloud Map
+// Developer Guide, "Routing policy"). A share is therefore made by counts: the number of registered
+// tasks that belong to the canary.
 
-// Pool is the tasks that can be found under a name.
+// Pool is the number of tasks that can be registered under a name.
 type Pool struct {
-	Primary, Canary int // tasks that run and are well
-	Desired         int // the service's desired count: fewer are not to be found, nor more of the primary
+	Primary, Canary int // tasks that are running and healthy
+	Desired         int // the service's desired count: minimum of registered tasks, and maximum of the primary
 }
 
-// Split is how many tasks of each variant are found.
+// Split is the number of registered tasks of each variant.
 type Split struct {
 	Primary, Canary int
 }
 
-// All is how many tasks are found.
+// Total returns the number of registered tasks.
 func (s Split) All() int { return s.Primary + s.Canary }
 
-// Percent is the canary's share in percent; 0 if nothing is found.
+// Percent returns the share of the canary in percent; 0 if no task is registered.
 func (s Split) Percent() float64 {
 	if s.All() == 0 {
 		return 0
@@ -28,8 +28,8 @@ func (s Split) Percent() float64 {
 	return 100 * float64(s.Canary) / float64(s.All())
 }
 
-// Bound is how far from what was asked a share can be, in percent, that is made
-// of so many tasks: half a task.
+// Bound returns, in percent, the largest distance between the requested share and a share of so
+// many tasks: half a task.
 func (s Split) Bound() float64 {
 	if s.All() == 0 {
 		return 0
@@ -37,34 +37,32 @@ func (s Split) Bound() float64 {
 	return 100 / float64(2*s.All())
 }
 
-// Raised reports whether a variant was asked for less than half a task, and has
-// one.
+// Raised reports whether a variant has one task although less than half a task was requested.
 func (s Split) Raised(w sluice.Weights) bool {
 	raised := func(n, percent int) bool { return n == 1 && percent > 0 && percent*s.All() < 50 }
 	return raised(s.Canary, w.Canary()) || raised(s.Primary, w.Primary())
 }
 
-// Exact reports whether the share is exactly what is asked.
+// IsExact reports whether the share equals the requested one.
 func (s Split) Exact(w sluice.Weights) bool { return s.off(w) == 0 && s.All() > 0 }
 
-// off is how far the share is from w, in percent times the number of tasks.
+// distanceTo returns the distance of the share from w, in percent times the number of tasks.
 func (s Split) off(w sluice.Weights) int {
 	d := 100*s.Canary - w.Canary()*s.All()
 	return max(d, -d)
 }
 
-// nearer reports whether s comes nearer to w than o; of equals the one that
-// leaves more of the primary where it is.
+// isNearer reports whether s is closer to w than o. Of two equally close splits, the one with more
+// primary tasks wins.
 func (s Split) nearer(o Split, w sluice.Weights) bool {
 	a, b := s.off(w)*o.All(), o.off(w)*s.All()
 	return a < b || a == b && s.Primary > o.Primary
 }
 
-// Nearest is the split of the pool that comes nearest to the weights. Of the
-// primary it takes out only so many that no fewer tasks than desired are found,
-// but for a canary that has everything; a share above zero is at least one task.
-// It is never empty unless the pool is. Of a primary with more tasks than desired,
-// as during a rollout, no more than desired count, so that the split stays.
+// NearestSplit returns the split of the pool that is closest to the weights. It keeps at least
+// desired tasks registered unless the canary has the whole share, and a share above zero is at
+// least one task. The split is empty only if the pool is. A primary with more tasks than desired,
+// as during a rollout, counts with desired tasks only, so that the split stays stable.
 func (p Pool) Nearest(w sluice.Weights) Split {
 	switch {
 	case w.Canary() == 0 || p.Canary == 0:
@@ -86,7 +84,7 @@ func (p Pool) Nearest(w sluice.Weights) Split {
 	return best
 }
 
-// everything is no limit, or none at all.
+// allOrNone returns the limit on canary tasks: unlimited if all is set, otherwise 0.
 func everything(all bool) int {
 	if all {
 		return int(^uint(0) >> 1)
@@ -94,15 +92,15 @@ func everything(all bool) int {
 	return 0
 }
 
-// primaries is m within what the pool has and what must be found beside n.
+// limitPrimary returns m, limited to the tasks of the pool and raised to the number that must be
+// registered in addition to n canary tasks.
 func (p Pool) primaries(m, n int) int {
 	least := min(p.Primary, max(1, p.Desired-n))
 	return min(p.Primary, max(least, m))
 }
 
-// Exactly is the smallest split that is exactly the weights beside the pool's
-// primary, however many canary tasks it takes. ok is false if the primary has
-// too few tasks for it.
+// ExactSplit returns the smallest split that matches the weights exactly, with as many canary tasks
+// as it takes. ok is false if the primary has too few tasks for it.
 func (p Pool) Exactly(w sluice.Weights) (s Split, ok bool) {
 	if w.Canary() == 0 {
 		return Split{Primary: p.Primary}, true
@@ -114,7 +112,7 @@ func (p Pool) Exactly(w sluice.Weights) (s Split, ok bool) {
 	return s, s.Primary <= p.Primary
 }
 
-// Reach is the smallest number of tasks of which the weights are whole parts.
+// ExactTaskCount returns the smallest number of tasks of which the weights are whole parts.
 func Reach(w sluice.Weights) int {
 	a, b := 100, w.Canary()
 	for b != 0 {

@@ -11,16 +11,16 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// Share is what a routing stage can achieve where shares are made by counts.
+// Share is the share that a routing stage can achieve by counts.
 type Share struct {
-	Name   string  `json:"name"`            // that callers look up
-	Tasks  Split   `json:"tasks"`           // that are found then
+	Name   string  `json:"name"`            // that callers resolve
+	Tasks  Split   `json:"tasks"`           // registered tasks after the stage
 	Asked  int     `json:"asked"`           // percent of canary
 	Bound  float64 `json:"bound"`           // percent: half a task
-	Raised bool    `json:"raised"`          // a variant was asked for less than half a task, and has one
-	Reach  int     `json:"reach,omitempty"` // the number of tasks that would reach the asked share exactly; 0: these do
+	Raised bool    `json:"raised"`          // a variant has one task although less than half a task was requested
+	Reach  int     `json:"reach,omitempty"` // the number of tasks that achieves the requested share exactly; 0: Tasks does
 	Extra  int     `json:"extra,omitempty"` // canary tasks started beyond its scale
-	Out    int     `json:"out,omitempty"`   // primary tasks that run and are not found
+	Out    int     `json:"out,omitempty"`   // primary tasks that run and are not registered
 }
 
 func (s Share) String() string {
@@ -31,9 +31,9 @@ func (s Share) String() string {
 	return text + fmt.Sprintf(" for the asked %d%%; half a task is %.3g%%; %s would reach it", s.Asked, s.Bound, sluice.Plural(s.Reach, "task"))
 }
 
-// RegistryOf is the service registry that the file names, and the port that ECS
-// registers in it: given as such or as a container's, which under awsvpc is the
-// same. ok is false where no name is to be steered.
+// RegistryOf returns the service registry that the file names, and the port that ECS registers in
+// it. The port is given as such or as a container port, which is the same under awsvpc. ok is false
+// if sluice does not manage the shares of a registry.
 func RegistryOf(app *appfile.Application) (arn string, port int32, ok bool) {
 	all := app.Service.Input.ServiceRegistries
 	if app.Access != sluice.ServiceDiscovery || len(all) != 1 {
@@ -45,11 +45,11 @@ func RegistryOf(app *appfile.Application) (arn string, port int32, ok bool) {
 	return aws.ToString(all[0].RegistryArn), aws.ToInt32(all[0].ContainerPort), true
 }
 
-// Discovered reports whether callers find the service by a name of Cloud Map.
+// UsesCloudMap reports whether callers resolve the service with Cloud Map.
 func (p *Plan) Discovered() bool { return p.Registry != nil }
 
-// shares works out what each routing stage achieves, with as many tasks as it
-// will find, and what is started beyond the scale for it.
+// planShares computes the share that each routing stage achieves with the tasks that will run. It
+// also computes the canary tasks that a stage starts beyond the scale.
 func (p *Plan) shares(desired int) error {
 	canary, found := 0, false
 	for i := range p.Stages {
@@ -58,7 +58,7 @@ func (p *Plan) shares(desired int) error {
 			found = s.Weights.Canary() > 0
 		}
 		switch {
-		case s.Name == appfile.StageCanaryRollout && found: // it is not made smaller then
+		case s.Name == appfile.StageCanaryRollout && found: // it is not scaled in while it has traffic
 			canary = max(canary, scaled(desired, s.Scale))
 		case s.Name == appfile.StageCanaryRollout:
 			canary = scaled(desired, s.Scale)
@@ -79,7 +79,7 @@ func (p *Plan) shares(desired int) error {
 	return nil
 }
 
-// enlarges lists the write that gives the canary more tasks.
+// addScaleWrite adds the write that gives the canary more tasks.
 func (p *Plan) enlarges(s *Stage) {
 	if p.Beside() {
 		s.write("ecs:UpdateService", p.besideResource())
@@ -88,7 +88,7 @@ func (p *Plan) enlarges(s *Stage) {
 	s.write("ecs:UpdateTaskSet", CanarySet)
 }
 
-// scaled is how many tasks that percentage of the desired count is; ECS rounds up.
+// scaledCount returns that percentage of the desired count; ECS rounds up.
 func scaled(desired, percent int) int {
 	return int(math.Ceil(float64(desired*percent)/100 - 1e-9))
 }
@@ -128,11 +128,11 @@ func (p *Plan) share(s Stage, desired, canary int) (*Share, error) {
 	return out, nil
 }
 
-// instances lists the writes to Cloud Map of a stage. weight is the canary's share
-// when it begins: it is kept while tasks come and go.
+// addInstanceWrites adds the writes of a stage to Cloud Map. weight is the share of the canary when
+// the stage begins. The stage keeps that share while tasks start and stop.
 func (p *Plan) instances(s *Stage, weight int) {
 	if p.Rolls() && !p.Beside() {
-		return // ECS's own update, which takes care of the instances
+		return // ECS's own update registers and deregisters the instances
 	}
 	const register, deregister = "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance"
 	steers := weight > 0
@@ -147,7 +147,7 @@ func (p *Plan) instances(s *Stage, weight int) {
 		return
 	}
 	if p.OnOutsideChange == sluice.ReassertChange && s.Name != appfile.StageRollback {
-		s.write(register, PrimaryInstances) // one that somebody else took out
+		s.write(register, PrimaryInstances) // an instance that another actor deregistered
 	}
 	if s.Waits() && !steers {
 		return
@@ -162,7 +162,7 @@ func (p *Plan) instances(s *Stage, weight int) {
 	s.write(deregister, CanaryInstances)
 }
 
-// discover completes the stages of a service that is found by a name.
+// planDiscovery completes the stages of a service that callers resolve with Cloud Map.
 func (p *Plan) discover(desired int) error {
 	if !p.Discovered() {
 		return nil
@@ -182,7 +182,7 @@ func (p *Plan) discover(desired int) error {
 	return p.shares(desired)
 }
 
-// refuseDiscovery finds what cannot be found by a name.
+// refuseDiscovery rejects a service whose Cloud Map shares sluice cannot manage.
 func refuseDiscovery(app *appfile.Application, live Live) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
@@ -215,7 +215,7 @@ func orBridge(m ecstypes.NetworkMode) ecstypes.NetworkMode {
 	return m
 }
 
-// hostPort is how tasks of a network mode without addresses of their own differ.
+// hostPortText describes the ports of a network mode without task addresses.
 func hostPort(m ecstypes.NetworkMode) string {
 	switch m {
 	case ecstypes.NetworkModeHost:
@@ -226,7 +226,7 @@ func hostPort(m ecstypes.NetworkMode) string {
 	return " and a port that is another one for each task"
 }
 
-// registered is the ARN of the registry of what serves now, or "".
+// registryARN returns the ARN of the registry of the PRIMARY task set or service, or "".
 func (l Live) registered() string {
 	if l.first() {
 		return ""
@@ -242,7 +242,7 @@ func (l Live) registered() string {
 	return ""
 }
 
-// balanced reports whether what serves now is in a target group.
+// hasLoadBalancer reports whether the PRIMARY task set or service is in a target group.
 func (l Live) balanced() bool {
 	if l.first() {
 		return false
@@ -255,22 +255,23 @@ func (l Live) balanced() bool {
 	return len(l.Service.LoadBalancers) > 0
 }
 
-// refuseBoth: a service with a load balancer and a registry, by its files or as it
-// runs, has two ways in, of which one can be steered.
+// refuseTwoPaths rejects a service with a load balancer and a registry if the file does not name
+// the access type. sluice shifts the traffic of only one of them. It checks the files and the
+// running service.
 func refuseBoth(app *appfile.Application, live Live) error {
 	w := waysOf(app, live)
 	if app.AccessGiven || !w.balancer || !w.discovery {
 		return nil
 	}
 	if controllerOf(app) == controllerECS && len(app.Pipeline) == 0 {
-		return nil // ECS's own update, which steers neither
+		return nil // ECS's own update shifts the traffic of neither
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
 		Err:  fmt.Errorf("callers reach the service through a load balancer and by a name of Cloud Map: which of them is to be steered?"),
 		Next: "say it: accessType: ELB or accessType: SERVICE_DISCOVERY; the other way then reaches new tasks as soon as they run"}
 }
 
-// warnDiscovery tells what a name of Cloud Map cannot do.
+// warnDiscovery warns about limits of Cloud Map.
 func (p *Plan) warnDiscovery(app *appfile.Application, live Live) {
 	if !p.Discovered() {
 		if now := live.registered(); now != "" && !p.Rolls() && len(app.Service.Input.ServiceRegistries) == 0 {
@@ -302,7 +303,7 @@ func (p *Plan) warnDiscovery(app *appfile.Application, live Live) {
 	p.warnRollout(app)
 }
 
-// warnShare tells where a share is not what was asked for.
+// warnShare warns about shares that differ from the requested ones.
 func (p *Plan) warnShare() {
 	for _, s := range p.Stages {
 		switch {
@@ -317,9 +318,9 @@ func (p *Plan) warnShare() {
 	}
 }
 
-// warnRollout: with controller ECS the old tasks are ECS's to stop. It deregisters
-// them and sends the stop signal without waiting for anybody who still has the
-// address (published reports).
+// warnRollout warns that ECS stops the old tasks of a service with controller ECS. ECS deregisters
+// them and sends the stop signal without waiting for callers that still have the address (published
+// reports).
 func (p *Plan) warnRollout(app *appfile.Application) {
 	weight, paused := 0, false
 	for _, s := range p.Stages {

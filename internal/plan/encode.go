@@ -6,13 +6,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// DecodeTask reads back the task definition of the plan.
+// DecodeTask decodes the task definition of the plan.
 func (p *Plan) DecodeTask() (*definition.Task, error) {
 	return definition.DecodeTask("task definition of the plan", p.Task)
 }
 
-// DecodeService reads back the service definition of the plan; that of a
-// standalone task is empty.
+// DecodeService decodes the service definition of the plan. That of a standalone task is empty.
 func (p *Plan) DecodeService() (*definition.Service, error) {
 	if p.Standalone {
 		return &definition.Service{Input: &awsecs.CreateServiceInput{}}, nil

@@ -9,36 +9,36 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// Timings are what a forecast takes from the service that runs.
+// Timings are the times that a forecast takes from the running service.
 type Timings struct {
 	Start time.Duration // from the launch of a task until it runs; 0: not known
 	Tasks int           // desired count
 	Drain time.Duration // deregistration delay, where the plan does not know it
 }
 
-// Forecast is how long a deployment of a good version will take, as far as that
-// does not lie with people.
+// Forecast is the expected duration of a deployment of a good version. It does not include the time
+// that people take.
 type Forecast struct {
 	Took   time.Duration   `json:"took"`   // nanoseconds
-	Stages []time.Duration `json:"stages"` // of the plan, likewise
-	// Assumes are sentences on what it rests on.
+	Stages []time.Duration `json:"stages"` // of the plan, in nanoseconds
+	// Assumes are sentences that state the assumptions.
 	Assumes []string `json:"assumes"`
 }
 
-// What AWS and sluice take beside starts and drains. AWS documents none of it; these
-// are as seen on AWS, and what the local AWS does by default.
+// Times that AWS and sluice take in addition to task starts and drains. AWS does not document them.
+// The values were observed on AWS and are the defaults of the local AWS.
 const (
 	usualStart = 34 * time.Second // of a task on Fargate, small image
-	schedules  = 5 * time.Second  // until ECS acts on what was asked
+	schedules  = 5 * time.Second  // until ECS acts on a request
 	registers  = 5 * time.Second  // from running to healthy: target registration, first check
-	notices    = 3 * time.Second  // sluice's looks: healthy is believed at the second one
-	claims     = 2 * time.Second  // before the first write: see the claim settle
-	spreads    = 10 * time.Second // before capacity goes: every node knows the weights
+	notices    = 3 * time.Second  // sluice's polls: a task counts as healthy at the second one
+	claims     = 2 * time.Second  // before the first write: the read-back delay of the claim
+	spreads    = 10 * time.Second // before capacity is removed: every load balancer node has the weights
 	stops      = 6 * time.Second  // from the end of the drain until the task has stopped
-	forgets    = 18 * time.Second // until ECS lists a deleted task set no more
+	forgets    = 18 * time.Second // until ECS no longer lists a deleted task set
 )
 
-// Forecast says how long the plan takes with those timings.
+// Forecast returns how long the plan takes with the given timings.
 func (p *Plan) Forecast(t Timings) Forecast {
 	f := forecast{plan: p, start: t.Start, tasks: max(1, t.Tasks), drain: max(p.Drain, t.Drain)}
 	if r := p.Registry; r != nil {
@@ -64,8 +64,8 @@ type forecast struct {
 	plan    *Plan
 	start   time.Duration
 	tasks   int
-	drain   time.Duration // how long callers may be on a task that leaves
-	shifted bool          // weights have moved lately
+	drain   time.Duration // how long callers may use a task that is stopping
+	shifted bool          // weights moved in the stage before
 }
 
 func (f *forecast) stage(s Stage) time.Duration {
@@ -92,7 +92,7 @@ func (f *forecast) stage(s Stage) time.Duration {
 		}
 		return f.rise() + f.fall()
 	case appfile.StageCanaryClean:
-		return f.settle() + f.fall() // the canary and a kept old primary drain together
+		return f.settle() + f.fall() // the canary and a kept old primary drain concurrently
 	case appfile.StageSync:
 		if f.plan.ByCodeDeploy() {
 			return f.byCodeDeploy()
@@ -105,13 +105,13 @@ func (f *forecast) stage(s Stage) time.Duration {
 	return 0
 }
 
-// rise is from the create until new tasks are healthy.
+// taskStartTime returns the time from the creation of new tasks until they are healthy.
 func (f *forecast) rise() time.Duration {
 	f.shifted = false
 	return schedules + f.start + registers + notices
 }
 
-// fall is from the write that takes capacity away until it is gone.
+// retireTime returns the time from the write that removes capacity until the capacity is deleted.
 func (f *forecast) fall() time.Duration {
 	return f.drain + stops + notices + forgets
 }
@@ -121,7 +121,7 @@ func (f *forecast) shift() time.Duration {
 	return time.Second
 }
 
-// settle is the wait for weights that moved a moment ago.
+// propagationWait returns the wait for weights that moved shortly before.
 func (f *forecast) settle() time.Duration {
 	if f.shifted {
 		return spreads
@@ -129,21 +129,21 @@ func (f *forecast) settle() time.Duration {
 	return 0
 }
 
-// roll is a rolling update of ECS's own, in batches: the next begins when the tasks of
-// the one before are healthy, while those that go still drain.
+// rollingTime returns the time of ECS's own rolling update, in batches. A batch begins when the
+// tasks of the previous batch are healthy, while the replaced tasks still drain.
 func (f *forecast) roll() time.Duration {
 	f.shifted = false
 	n, ahead := f.batches()
 	one, last := f.start+registers, f.drain+stops
-	if !ahead { // the old ones of the last batch go while its new ones come
+	if !ahead { // the old tasks of the last batch stop while its new tasks start
 		last = max(0, last-one)
 	}
 	return schedules + time.Duration(n)*one + last + forgets + notices
 }
 
-// batches is in how many steps tasks are replaced: as many at once as may be added,
-// else as may be missing (ECS Developer Guide, "Deployment configuration"). ahead:
-// new ones come before old ones go.
+// batchCount returns in how many batches tasks are replaced. A batch has as many tasks as may be
+// added, otherwise as many as may be missing (ECS Developer Guide, "Deployment configuration").
+// ahead reports whether new tasks start before old ones stop.
 func (f *forecast) batches() (n int, ahead bool) {
 	least, most := 100, 200
 	if s, err := f.plan.DecodeService(); err == nil && s.Input.DeploymentConfiguration != nil {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// predefined matches the deployment configurations that AWS made, other than all at
-// once; their names tell how they shift (CodeDeploy User Guide, "Predefined
-// deployment configurations for an Amazon ECS compute platform").
+// predefinedConfig matches the predefined deployment configurations of AWS other than AllAtOnce.
+// Their names state how they shift (CodeDeploy User Guide, "Predefined deployment configurations
+// for an Amazon ECS compute platform").
 const predefined = `^CodeDeployDefault\.ECS(Canary|Linear)(\d+)Percent(?:Every)?(\d+)Minutes?$`
 
-// shiftTakes is how long a deployment configuration takes from its first share of
-// the traffic to the whole; ok is false if its name does not tell.
+// shiftDuration returns the time between the first share of the traffic and all of it. ok is false
+// if the name of the configuration does not state it.
 func shiftTakes(config string) (d time.Duration, ok bool) {
 	if config == allAtOnce {
 		return 0, true
@@ -31,11 +31,11 @@ func shiftTakes(config string) (d time.Duration, ok bool) {
 	return time.Duration(steps*minutes) * time.Minute, true
 }
 
-// lifecycle is about what CodeDeploy takes for its eight events beside starts,
-// shifts and hooks, as seen.
+// lifecycleTime is about what CodeDeploy takes for its eight events in addition to starts, shifts
+// and hooks (observed).
 const lifecycle = 25 * time.Second
 
-// byCodeDeploy is a blue/green deployment of CodeDeploy's.
+// codeDeployTime returns the time of a blue/green deployment by CodeDeploy.
 func (f *forecast) byCodeDeploy() time.Duration {
 	c := f.plan.CodeDeploy
 	if c == nil || !c.Deploys {
@@ -45,7 +45,7 @@ func (f *forecast) byCodeDeploy() time.Duration {
 	return f.rise() + lifecycle + d + c.Keeps
 }
 
-// assumesShift says what a forecast of such a deployment leaves out.
+// shiftAssumptions returns the times that the forecast of such a deployment excludes.
 func (f *forecast) assumesShift() (all []string) {
 	c := f.plan.CodeDeploy
 	if c == nil || !c.Deploys {

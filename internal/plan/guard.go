@@ -5,15 +5,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// guard lists what a stage may write beside its own work: a wait keeps the claim
-// alive, and with onOutsideChange: reassert whatever stands is brought back to
-// what it should be.
+// addGuardWrites adds the writes of a stage that are not part of its own work. A wait renews the
+// claim. With onOutsideChange: reassert, a stage restores the expected state.
 func (p *Plan) guard(live Live) {
 	canary, primary := false, false
 	for i := range p.Stages {
 		s := &p.Stages[i]
 		if p.ByCodeDeploy() {
-			continue // what CodeDeploy has under way is its own to change
+			continue // only CodeDeploy changes a deployment that it runs
 		}
 		if s.Waits() {
 			p.claim(s)
@@ -37,10 +36,10 @@ func (p *Plan) guard(live Live) {
 	}
 }
 
-// Waits reports whether the stage lets time pass or people answer.
+// IsWait reports whether the stage waits for time to pass or for approvals.
 func (s Stage) Waits() bool { return s.Name == appfile.StageWait || s.Name == appfile.StageApproval }
 
-// reassert lists the writes that bring back what stands when the stage begins.
+// addReassertWrites adds the writes that restore the state in which the stage begins.
 func (p *Plan) reassert(s *Stage, live Live, canary, primary bool) {
 	if s.Name == appfile.StageAdopt {
 		return
@@ -69,7 +68,7 @@ func (p *Plan) reassert(s *Stage, live Live, canary, primary bool) {
 	}
 }
 
-// steer lists what takes requests from a canary that can take none any more.
+// addSteerWrites adds the writes that route requests away from a canary without usable targets.
 func (p *Plan) steer(s *Stage, live Live) {
 	p.claim(s)
 	for _, r := range live.rules() {

@@ -9,51 +9,52 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Live is what AWS has now, as far as a plan depends on it.
+// AWSState is the current state in AWS, as far as a plan depends on it.
 type Live struct {
 	Account, Region string
 
 	Service    *ecstypes.Service        // nil: there is none
 	TaskSets   []sluice.TaskSet         // of the service
-	Left       []string                 // ids of those that no sluice made and ECS_SYNC removes all the same
-	Beside     *ecstypes.Service        // the canary's, of a hosting by services; nil: there is none
-	Definition *ecstypes.TaskDefinition // that serves; nil: there is none
-	Identical  string                   // newest revision of the family if it equals the file's; else empty
-	Steps      map[string]string        // the same of the steps' own definitions, by "before/<name>" and "after/<name>"
-	Claim      string                   // value of the claim tag, if somebody holds one now
-	Lost       Claim                    // what the claim tag says, though it may have run out
+	Left       []string                 // ids of task sets that sluice did not create and that ECS_SYNC removes nevertheless
+	Beside     *ecstypes.Service        // the canary service with hosting services; nil: there is none
+	Definition *ecstypes.TaskDefinition // of the PRIMARY revision; nil: there is none
+	Identical  string                   // newest revision of the family if it equals the file's; otherwise empty
+	Steps      map[string]string        // Identical for each step with its own definition, by "before/<name>" and "after/<name>"
+	Claim      string                   // value of the claim tag if a deployment owns the service now
+	Lost       Claim                    // the parsed claim tag, expired or not
 	Tags       map[string]string        // of the service
 
 	Primary, Canary *Place          // nil: the file names no such group
-	Steered         []sluice.Rule   // forward to exactly our two groups
+	Steered         []sluice.Rule   // forward to exactly the two groups of the application
 	Extend          []sluice.Rule   // forward to the primary alone
-	Marked          []sluice.Rule   // others that give the canary's group weight: no deployment writes them
+	Marked          []sluice.Rule   // other rules that give weight to the canary group; no deployment writes them
 	Foreign         []ForeignTarget // in the application's target groups
 	RulesErr        error           // why no rule could be chosen
 
-	Registry  *Registry // that the file names; nil: none, or it is not steered
-	Strangers []string  // instances in it that are neither ECS's nor ours
-	// LeftRecords is how many instances in it sluice registered for canaries of the service.
+	Registry  *Registry // named in the file; nil: none, or its shares are not managed
+	Strangers []string  // instances in it that neither ECS nor sluice registered
+	// LeftRecords is the number of instances in the registry that sluice registered for canaries of
+	// the service.
 	LeftRecords int
 	Neighbours  []string // other ECS services, as cluster/service, whose tasks are in it
 
-	Scaling *LiveScaling // nil: nobody asked, because nothing depends on it
+	Scaling *LiveScaling // nil: not read, because the plan does not depend on it
 
 	Deployer    *Deployer // deployment group of a service with controller CODE_DEPLOY; nil: none is needed
 	DeployerErr error     // why none could be chosen
 }
 
-// LiveScaling is what Application Auto Scaling has of the service.
+// ScalingState is the state of the service in Application Auto Scaling.
 type LiveScaling struct {
 	Targets []sluice.Scalable `json:"targets,omitempty"`
 	Left    string            `json:"left,omitempty"`   // value of [ScalingTag], if a deployment left it behind
 	Denied  string            `json:"denied,omitempty"` // why it could not be read
 }
 
-// Place is where a target group hangs.
+// GroupAttachment describes a target group and the load balancer that it is attached to.
 type Place struct {
 	Name      string
-	Balancer  string // ARN; empty: behind none
+	Balancer  string // ARN; empty: attached to none
 	Type      string // application, network
 	Target    string // ip, instance
 	Drain     time.Duration
@@ -62,7 +63,7 @@ type Place struct {
 	Targets   int
 }
 
-// primary is the task set with status PRIMARY, or nil.
+// primarySet returns the task set with status PRIMARY, or nil.
 func (l Live) primary() *sluice.TaskSet {
 	for i := range l.TaskSets {
 		if l.TaskSets[i].Status == "PRIMARY" {
@@ -72,8 +73,8 @@ func (l Live) primary() *sluice.TaskSet {
 	return nil
 }
 
-// PrimaryMadeBy is the deployment of sluice that made the PRIMARY task set; empty if none
-// did, or there is none.
+// PrimaryCreatedBy returns the deployment of sluice that created the PRIMARY task set. It is empty
+// if there is no such task set or if sluice did not create it.
 func (l Live) PrimaryMadeBy() string {
 	if ts := l.primary(); ts != nil && Ours(ts.ExternalID) {
 		return sluice.ActionID(ts.ExternalID).Deployment()
@@ -81,7 +82,7 @@ func (l Live) PrimaryMadeBy() string {
 	return ""
 }
 
-// serving is the revision that serves, family:revision, or "".
+// servingRevision returns the PRIMARY revision as family:revision, or "".
 func (l Live) serving() string {
 	if ts := l.primary(); ts != nil {
 		return ts.Revision
@@ -92,7 +93,7 @@ func (l Live) serving() string {
 	return ""
 }
 
-// first reports whether nothing serves yet.
+// isFirstDeployment reports whether no version is running yet.
 func (l Live) first() bool {
 	return l.Service == nil || l.status() != "ACTIVE" || l.primary() == nil && l.Definition == nil
 }
@@ -104,7 +105,7 @@ func (l Live) status() string {
 	return *l.Service.Status
 }
 
-// rules are the rules that a deployment would write.
+// writableRules returns the rules that a deployment may write.
 func (l Live) rules() []sluice.Rule {
 	return append(append([]sluice.Rule(nil), l.Steered...), l.Extend...)
 }

@@ -16,29 +16,28 @@ import (
 
 // Options change which plan is made.
 type Options struct {
-	QuickSync bool // --quick-sync: all at once, whatever the file says
+	QuickSync bool // --quick-sync: no pipeline, whatever the file says
 	Pipeline  bool // --pipeline: the pipeline even on a first deployment
 	Force     bool // --force-new-deployment: a deployment of ECS's or CodeDeploy's even if nothing changes
-	Tasks     *int // --tasks: the desired count, over the file's
+	Tasks     *int // --tasks: overrides the desired count of the file
 
-	// Restart is why a new deployment is started though the revision of the files is
-	// PRIMARY already; empty: none is.
+	// Restart is the reason for a new deployment of a revision that is PRIMARY already. It is empty
+	// if no restart is needed.
 	Restart string
 
-	TakeOver string // --take-over: the claim of that deployment, or of that value, may be taken
-	Adopt    bool   // --adopt: what a deployment left whose journal is lost is cleared away first
-	Only     bool   // and nothing else is done
-	// Scaling is asked for besides what the file asks. Who surveys has to know too:
+	TakeOver string // --take-over: the claim of that deployment, or of that value, may be taken over
+	Adopt    bool   // --adopt: a first stage removes leftovers of a deployment whose journal is lost
+	Only     bool   // with Adopt: the plan has no other stage
+	// Scaling is requested in addition to the settings of the file. The survey of AWS needs it too:
 	// see [appfile.Scaling.With].
 	Scaling appfile.Scaling
-	// RollbackEvents are after what CodeDeploy rolls back by itself; nil: what the
-	// deployment group says.
+	// RollbackEvents are the events after which CodeDeploy rolls back by itself. Nil keeps the
+	// settings of the deployment group.
 	RollbackEvents []string
 }
 
-// Make plans the deployment of an application onto what AWS has. Its errors are
-// about the files or about a state that sluice cannot start from; nothing has
-// been written then.
+// Make plans the deployment of an application onto the current state of AWS. Its errors are about
+// the files or about a state that sluice cannot start from. Make writes nothing to AWS.
 func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 	if app.Service == nil {
 		return makeStandalone(app, live, o)
@@ -103,7 +102,7 @@ func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// counted is the application with another desired count.
+// withDesiredCount returns the application with another desired count.
 func counted(app *appfile.Application, tasks *int) *appfile.Application {
 	if tasks == nil {
 		return app
@@ -116,7 +115,7 @@ func counted(app *appfile.Application, tasks *int) *appfile.Application {
 	return &a
 }
 
-// frame is the plan without its stages.
+// newPlan returns the plan without its stages.
 func frame(app *appfile.Application, live Live) (*Plan, error) {
 	task, err := app.Task.JSON()
 	if err != nil {
@@ -202,7 +201,7 @@ func refuseGroups(app *appfile.Application, live Live) error {
 	return nil
 }
 
-// Duration rounds a duration for people.
+// FormatDuration rounds a duration for people.
 func Duration(d time.Duration) string {
 	if d >= time.Minute {
 		return d.Round(time.Second).String()

@@ -9,17 +9,18 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// Marks are what deployments of sluice left on a service which are not in the
-// journal at hand: another machine runs one, or the machine that did is gone.
+// Leftovers are resources on a service that belong to deployments of sluice which are not in the
+// local journal. Another machine runs such a deployment, or the machine that ran it does not exist
+// any more.
 type Marks struct {
-	Claim string           // value of the claim tag; empty: nobody holds it
-	Sets  []sluice.TaskSet // task sets of ours that are not PRIMARY
-	// Beside is who made the canary service that stands; empty: none does.
+	Claim string           // value of the claim tag; empty: no deployment owns the service
+	Sets  []sluice.TaskSet // task sets created by sluice that are not PRIMARY
+	// Beside is the deployment that created the existing canary service; empty: there is none.
 	Beside string
 }
 
-// Left finds the marks on a service; known tells the deployments of the journal.
-// A PRIMARY task set is no mark, whoever made it: it is what serves.
+// FindLeftovers finds the leftovers on a service. known reports whether the journal has a
+// deployment. A PRIMARY task set is never a leftover, whoever created it, because it serves.
 func Left(live Live, known func(deployment string) bool) Marks {
 	var m Marks
 	if k, err := ParseClaim(live.Claim); live.Claim != "" && (err != nil || !known(k.Deployment)) {
@@ -41,16 +42,17 @@ func Left(live Live, known func(deployment string) bool) Marks {
 	return m
 }
 
-// LeftOver reports whether a task set stands beside what serves and is one of
-// ours, or the one that served before a deployment of ours: former is its id.
+// IsLeftover reports whether a task set is a leftover: it is neither PRIMARY nor DRAINING, and
+// sluice created it or it is the task set former. former is the id of the task set that served
+// before a deployment of sluice.
 func LeftOver(ts sluice.TaskSet, former string) bool {
 	return (Ours(ts.ExternalID) || former != "" && ts.ID == former) && ts.Status != "PRIMARY" && ts.Status != "DRAINING"
 }
 
-// None reports whether nothing was left.
+// IsEmpty reports whether there are no leftovers.
 func (m Marks) None() bool { return m.Claim == "" && len(m.Sets) == 0 && m.Beside == "" }
 
-// String lists what stands, for people.
+// String lists the leftovers for people.
 func (m Marks) String() string {
 	var parts []string
 	if m.Beside != "" {
@@ -66,8 +68,8 @@ func (m Marks) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// adopt is the plan of the stage that clears away what was left: all traffic to
-// the primary, our other task sets removed.
+// addAdoptWrites adds the writes of the stage that removes leftovers: it routes all traffic to the
+// primary and removes the other task sets of sluice.
 func (p *Plan) adopt(s *Stage, live Live) {
 	p.claim(s)
 	if p.Beside() {
@@ -85,16 +87,15 @@ func (p *Plan) adopt(s *Stage, live Live) {
 	}
 }
 
-// Adopts reports whether the plan begins by clearing away what another
-// deployment left.
+// Adopts reports whether the plan begins by removing leftovers of another deployment.
 func (p *Plan) Adopts() bool {
 	return len(p.Stages) > 0 && p.Stages[0].Name == appfile.StageAdopt
 }
 
-// ofLeft is what a [Change] is of that an adoption makes.
+// leftoverKind is the Of field of a [Change] that an adoption makes.
 const ofLeft = "left behind"
 
-// left are the changes that an adoption makes.
+// leftoverChanges returns the changes that an adoption makes.
 func (p *Plan) left(app *appfile.Application, live Live, o Options) (all []Change) {
 	if live.Claim != "" && o.Adopt {
 		all = append(all, Change{Of: ofLeft, Path: ClaimTag, Have: live.Claim, Want: "this deployment's"})
@@ -116,14 +117,13 @@ func (p *Plan) left(app *appfile.Application, live Live, o Options) (all []Chang
 	return all
 }
 
-// Deploys reports whether deploying would change anything but what was left
-// behind.
+// Deploys reports whether the deployment changes anything other than leftovers.
 func (p *Plan) Deploys() bool {
 	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Of != ofLeft })
 }
 
-// before is the stages with those that come before them: one that removes what earlier
-// deployments left, if there is anything or a person asks for it.
+// withAdoptStage puts a stage before the others that removes leftovers of earlier deployments. It
+// does so if there are leftovers or if a user asks for it.
 func (o Options) before(stages []appfile.Stage, app *appfile.Application, live Live) []appfile.Stage {
 	says := "clear away what a deployment left whose journal is not here"
 	if !o.Adopt {

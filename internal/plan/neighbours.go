@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// warnNeighbours tells of other services whose tasks are found under the name.
-// Nothing steers them: a share is n of N tasks of this service.
+// warnOtherServices warns about other services whose tasks are registered under the same name.
+// sluice does not manage them: a share is n of N tasks of this service.
 func (p *Plan) warnNeighbours(live Live) {
 	if n := len(live.Neighbours); n > 0 {
 		p.warning("%s found under %s too (%s): their tasks take their part of the answers, and shares are of %s alone",
@@ -19,7 +19,7 @@ func (p *Plan) warnNeighbours(live Live) {
 	}
 }
 
-// keptFor is how long an image has to serve on for callers who keep an address.
+// cacheTimeText returns how long a task must keep serving for callers that cache its address.
 func (r Registry) keptFor() string {
 	if !r.HasDNS() {
 		return "as long as callers keep what they found,"
@@ -27,7 +27,7 @@ func (r Registry) keptFor() string {
 	return Duration(r.TTL())
 }
 
-// Whereabouts are the names of an application's cluster and service.
+// ServiceNames returns the names of the cluster and the service of an application.
 func Whereabouts(app *appfile.Application) (cluster, service string) {
 	return cmp.Or(sluice.ARNName(app.Cluster), "default"), aws.ToString(app.Service.Input.ServiceName)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// Status is how far a stage is.
+// Status is the progress of a stage.
 type Status string
 
 const (
@@ -17,26 +17,27 @@ const (
 	Failed  Status = "failed"
 )
 
-// Result is what is known of a stage that has begun.
+// Result is the recorded state of a stage that has begun.
 type Result struct {
 	Index  int
 	Status Status
 	Began  time.Time
 	Kind   sluice.Kind // of a failure
 	Cause  string      // of a failure
-	// Trouble is why a WAIT or an approval must not pass yet though its time has:
-	// what serves is not as healthy as it was. Who watches it knows; empty: it is.
+	// Trouble is why a WAIT or an approval must not pass although its time is over: the version
+	// that serves is less healthy than before. The process that polls its health sets it. It is
+	// empty while the version is healthy.
 	Trouble string
 }
 
-// Command is what a person asked of a running deployment.
+// Command is a user's request to a running deployment.
 type Command struct {
 	Kind  string // approve, pause, resume, abort, rollback
 	Stage int    // approve: index of the stage
 	By    string
 }
 
-// Commands that people give.
+// Commands that users give.
 const (
 	Approve     = "approve"
 	Pause       = "pause"
@@ -50,8 +51,8 @@ type Step struct {
 	Do      Do
 	Index   int       // of the stage; len(Stages) is the rollback
 	Until   time.Time // WaitUntil
-	Missing int       // AwaitApproval: how many must still say yes
-	Trouble string    // WaitUntil: why the stage does not pass though its time has
+	Missing int       // AwaitApproval: how many approvals are missing
+	Trouble string    // WaitUntil: why the stage does not pass although its time is over
 	Passed  []int     // WAIT and WAIT_APPROVAL stages that are over by now
 
 	Outcome sluice.Outcome // Finish
@@ -69,8 +70,8 @@ const (
 	Finish        Do = "finish"
 )
 
-// Next says what runs next and what a failure leads to. It is asked again after
-// each stage, each command and each wait; everything it depends on is given.
+// Next decides what runs next and what a failure leads to. The engine calls it again after each
+// stage, each command and each wait. It depends on its arguments alone.
 func Next(p *Plan, results []Result, commands []Command, now time.Time) Step {
 	byIndex := map[int]Result{}
 	for _, r := range results {
@@ -90,8 +91,8 @@ func Next(p *Plan, results []Result, commands []Command, now time.Time) Step {
 	return forward(p, byIndex, commands, now)
 }
 
-// Standing is the command that holds now: the last of abort and rollback, over
-// which a pause holds until it is resumed.
+// CommandInForce returns the command that applies now: the last abort or rollback. A pause takes
+// precedence until it is resumed.
 func Standing(commands []Command) string {
 	end, paused := "", false
 	for _, c := range commands {
@@ -118,7 +119,7 @@ func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time)
 		case begun && r.Status == Done:
 			continue
 		case begun && r.Status == Failed && r.Kind.CanResume():
-			return Step{Do: RunStage, Index: s.Index, Passed: passed} // AWS could not be asked: that is no verdict
+			return Step{Do: RunStage, Index: s.Index, Passed: passed} // a failed call to AWS is no verdict on the version
 		case begun && r.Status == Failed:
 			return afterFailure(p, r)
 		case s.Name == appfile.StageWait:
@@ -149,11 +150,10 @@ func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time)
 	return Step{Do: Finish, Outcome: sluice.Succeeded, Passed: passed}
 }
 
-// troubleFor is how long a wait is held on for at a time while what serves is in
-// trouble.
+// troubleRecheck is the time until the trouble of a waiting stage is checked again.
 const troubleFor = time.Second
 
-// missing is how many people must still approve the stage.
+// missingApprovals returns how many people must still approve the stage.
 func missing(s Stage, commands []Command) int {
 	yes := map[string]bool{}
 	for _, c := range commands {
@@ -179,8 +179,9 @@ func mayApprove(s Stage, by string) bool {
 	return false
 }
 
-// afterFailure: what another deployment or a person took over is left alone;
-// anything else is rolled back, if asked for.
+// afterFailure decides the step after a failed stage. If another deployment or a person took the
+// service over, the deployment ends without changes. Any other failure is rolled back if the file
+// asks for it.
 func afterFailure(p *Plan, r Result) Step {
 	switch r.Kind {
 	case sluice.Overtaken, sluice.LostClaim, sluice.Halted:
@@ -195,7 +196,7 @@ func afterFailure(p *Plan, r Result) Step {
 	return Step{Do: RunStage, Index: len(p.Stages), Cause: r.Cause}
 }
 
-// leaves says how a step that failed leaves the service: what it did itself
+// failureEffect describes the state of the service after a failed step. The work of the step itself
 // cannot be rolled back.
 func (t *Task) leaves(standalone bool) string {
 	switch {
@@ -236,7 +237,7 @@ func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Comm
 	return Step{Do: RunStage, Index: len(p.Stages), Cause: cause}
 }
 
-// failureOf is the cause of the stage that failed, if one did.
+// failureCause returns the cause of the stage that failed, if one did.
 func failureOf(p *Plan, byIndex map[int]Result) string {
 	for _, s := range p.Stages {
 		if r := byIndex[s.Index]; r.Status == Failed {

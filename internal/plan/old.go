@@ -7,15 +7,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// DefinitionTag is the tag on a task definition that says for which service sluice
-// registered it: "<cluster>/<service>". It is set where old ones are to be
-// deregistered, and nothing without it ever is.
+// DefinitionTag is the tag on a task definition that names the service for which sluice registered
+// it: "<cluster>/<service>". sluice sets the tag if the file asks to deregister obsolete revisions.
+// It never deregisters a revision without the tag.
 const DefinitionTag = "sluice:service"
 
-// OldDefinitions is how the plan lists what is deregistered in the end.
+// ObsoleteDefinitions is the name that plans use for the revisions deregistered when the deployment
+// ends.
 const OldDefinitions = "old task definitions of ours"
 
-// keeps plans the end of old task definitions, if the file asks for it.
+// planDeregistration plans the deregistration of obsolete task definitions, if the file asks for
+// it.
 func (p *Plan) keeps(app *appfile.Application) {
 	if app.KeepDefinitions == 0 {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// ForeignTarget is a target in one of the application's target groups that is no
-// task of the service.
+// ExternalTarget is a target in one of the application's target groups that is not a task of the
+// service.
 type ForeignTarget struct {
 	Group string `json:"group"` // name
 	ID    string `json:"id"`    // IP address
@@ -23,7 +23,7 @@ type ForeignTarget struct {
 
 func (t ForeignTarget) String() string { return fmt.Sprintf("%s in %s (%s)", t.ID, t.Group, t.State) }
 
-// BothForeign are the targets that two reads show.
+// ExternalInBoth returns the targets that two reads return.
 func BothForeign(a, b []ForeignTarget) (all []ForeignTarget) {
 	for _, t := range b {
 		if slices.ContainsFunc(a, func(x ForeignTarget) bool { return x.Group == t.Group && x.ID == t.ID }) {
@@ -33,8 +33,8 @@ func BothForeign(a, b []ForeignTarget) (all []ForeignTarget) {
 	return all
 }
 
-// leftSets are the task sets that earlier deployments of the application left and
-// that a deployment may remove.
+// leftoverSets returns the task sets that earlier deployments of the application left and that a
+// deployment may remove.
 func (l Live) leftSets() (all []sluice.TaskSet) {
 	for _, ts := range l.TaskSets {
 		if LeftOver(ts, l.Lost.Former) || slices.Contains(l.Left, ts.ID) && ts.Status == "ACTIVE" {
@@ -44,8 +44,8 @@ func (l Live) leftSets() (all []sluice.TaskSet) {
 	return all
 }
 
-// formerLeft is the id of what served before a deployment that did not end, if that
-// deployment left it.
+// leftoverPrevious returns the id of the task set that served before an interrupted deployment, if
+// that deployment left it.
 func (l Live) formerLeft() string {
 	for _, ts := range l.TaskSets {
 		if ts.ID == l.Lost.Former && LeftOver(ts, ts.ID) {
@@ -55,8 +55,8 @@ func (l Live) formerLeft() string {
 	return ""
 }
 
-// foreignSets are ACTIVE task sets that neither sluice nor a former tool of the
-// application made, and that get requests as the application's variants do.
+// externalSets returns ACTIVE task sets that get requests like the variants of the application.
+// Neither sluice nor an earlier tool of the application created them.
 func (l Live) foreignSets(app *appfile.Application) (all []sluice.TaskSet) {
 	for _, ts := range l.TaskSets {
 		removable := slices.ContainsFunc(l.leftSets(), func(x sluice.TaskSet) bool { return x.ID == ts.ID })
@@ -68,8 +68,8 @@ func (l Live) foreignSets(app *appfile.Application) (all []sluice.TaskSet) {
 	return all
 }
 
-// reached reports whether requests reach a task set through the target groups or the
-// registry of the application.
+// getsRequests reports whether requests reach a task set through the target groups or the registry
+// of the application.
 func (l Live) reached(app *appfile.Application, set sluice.TaskSet) bool {
 	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
 		if g != nil && g.ARN != "" && set.TargetGroup == g.ARN {
@@ -79,15 +79,16 @@ func (l Live) reached(app *appfile.Application, set sluice.TaskSet) bool {
 	return l.Registry != nil && l.Service != nil && RegisteredIn(*l.Registry, l.Service.TaskSets, set.ID)
 }
 
-// RegisteredIn reports whether ECS keeps the tasks of one of the task sets in the registry.
+// IsRegisteredIn reports whether ECS registers the tasks of a task set in the registry.
 func RegisteredIn(r Registry, sets []ecstypes.TaskSet, id string) bool {
 	return slices.ContainsFunc(sets, func(set ecstypes.TaskSet) bool {
 		return aws.ToString(set.Id) == id && len(set.ServiceRegistries) > 0 && aws.ToString(set.ServiceRegistries[0].RegistryArn) == r.ARN
 	})
 }
 
-// leaves reports whether earlier deployments left something that a pipeline removes
-// before its first stage. Without a PRIMARY task set nothing else may serve.
+// hasLeftovers reports whether earlier deployments left something that a pipeline removes before
+// its first stage. Without a PRIMARY task set a leftover may be the only one that serves, so it
+// stays.
 func leaves(app *appfile.Application, live Live) bool {
 	switch HostingOf(app) {
 	case appfile.TaskSets:
@@ -100,8 +101,8 @@ func leaves(app *appfile.Application, live Live) bool {
 	return false
 }
 
-// refuseOthers stops a deployment beside task sets and targets of others that get
-// requests from the application's groups, unless its file allows them.
+// refuseExternal rejects a deployment if external task sets or targets get requests from the
+// application's groups, unless its file allows them.
 func refuseOthers(app *appfile.Application, live Live, o Options) error {
 	if HostingOf(app) == "" || o.Only || app.OnOtherTargets == sluice.AllowTargets {
 		return nil
@@ -128,7 +129,7 @@ func refuseOthers(app *appfile.Application, live Live, o Options) error {
 		Next: "deregister them: aws elbv2 deregister-targets --target-group-arn " + live.Foreign[0].arn(app) + " --targets Id=" + live.Foreign[0].ID + ". Or write " + allow}
 }
 
-// arn is the ARN of the target's group.
+// groupARN returns the ARN of the target's group.
 func (t ForeignTarget) arn(app *appfile.Application) string {
 	if app.Canary != nil && groupName(app.Canary.ARN) == t.Group {
 		return app.Canary.ARN
@@ -136,7 +137,7 @@ func (t ForeignTarget) arn(app *appfile.Application) string {
 	return app.Primary.ARN
 }
 
-// groupOf is where the requests of a task set come from, for people.
+// requestSource names the origin of the requests of a task set, for people.
 func groupOf(set sluice.TaskSet) string {
 	if set.TargetGroup == "" {
 		return "the service registry"
@@ -144,15 +145,15 @@ func groupOf(set sluice.TaskSet) string {
 	return "target group " + groupName(set.TargetGroup)
 }
 
-// groupName is the name in "…:targetgroup/<name>/<id>".
+// groupName returns the name in "…:targetgroup/<name>/<id>".
 func groupName(arn string) string {
 	_, rest, _ := strings.Cut(arn, ":targetgroup/")
 	name, _, _ := strings.Cut(rest, "/")
 	return name
 }
 
-// Beside are what gets requests, or would at the next release, and is not described
-// by the files: it compares nothing that a deployment under way has made.
+// ChangesOutsideFiles returns what gets requests, or would at the next release, and is not
+// described by the files. It excludes resources that a running deployment created.
 func Beside(app *appfile.Application, live Live) []Change {
 	all := leftOf(live, "none")
 	for _, ts := range live.foreignSets(app) {
@@ -164,7 +165,7 @@ func Beside(app *appfile.Application, live Live) []Change {
 	return append(all, weighted(app, live)...)
 }
 
-// leftOf are what earlier deployments left.
+// listLeftovers returns the leftovers of earlier deployments as changes.
 func leftOf(live Live, want string) (all []Change) {
 	all = append(all, besideLeft(live)...)
 	for _, ts := range live.leftSets() {
@@ -176,7 +177,7 @@ func leftOf(live Live, want string) (all []Change) {
 	return all
 }
 
-// weighted are the rules that give the canary weight.
+// weightedRules returns the rules that give weight to the canary, as changes.
 func weighted(app *appfile.Application, live Live) (all []Change) {
 	if app.Canary == nil || HostingOf(app) == "" {
 		return nil

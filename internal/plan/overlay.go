@@ -8,8 +8,8 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// overlay is base with each member replaced that over gives. Overrides and tags
-// are merged by their names.
+// mergeRunInput returns base with each field replaced that over sets. It merges overrides and tags
+// by their names.
 func overlay(base, over *awsecs.RunTaskInput) *awsecs.RunTaskInput {
 	out := *base
 	if over == nil {
@@ -62,7 +62,7 @@ func overrides(base, over *ecstypes.TaskOverride) *ecstypes.TaskOverride {
 	return &out
 }
 
-// container merges two overrides of one container.
+// mergeContainer merges two overrides of one container.
 func container(base, over ecstypes.ContainerOverride) ecstypes.ContainerOverride {
 	if over.Command != nil {
 		base.Command = over.Command
@@ -79,8 +79,8 @@ func container(base, over ecstypes.ContainerOverride) ecstypes.ContainerOverride
 	return base
 }
 
-// byName is base with the entries of over added, or merged into those of the same
-// name.
+// mergeByName returns base with the entries of over. An entry of the same name is merged, another
+// one is appended.
 func byName[T any](base, over []T, name func(T) string, merge func(base, over T) T) []T {
 	out := slices.Clone(base)
 	for _, o := range over {

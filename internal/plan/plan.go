@@ -11,8 +11,8 @@ import (
 // Schema names the shape of a [Plan] in JSON.
 const Schema = "sluice.plan/1"
 
-// Plan is a pipeline applied to what AWS has now. It is complete: a stage needs
-// no file beside it, so that a resume does the same even if the files changed.
+// Plan is a pipeline applied to the current state of AWS. It is complete: a stage needs no file in
+// addition to it. A resumed deployment therefore does the same even if the files changed.
 type Plan struct {
 	Schema      string          `json:"schema"`
 	Application string          `json:"application"`
@@ -22,26 +22,27 @@ type Plan struct {
 	Service     string          `json:"service"`
 	Access      sluice.Access   `json:"access"`
 	Controller  string          `json:"controller"`           // ECS, CODE_DEPLOY or EXTERNAL
-	Hosting     appfile.Hosting `json:"hosting,omitempty"`    // where the canary lives; empty: there is none
+	Hosting     appfile.Hosting `json:"hosting,omitempty"`    // where the canary runs; empty: there is none
 	Strategy    string          `json:"strategy,omitempty"`   // of ECS, other than ROLLING: ECS shifts the traffic itself
 	Force       bool            `json:"force,omitempty"`      // a new deployment even if nothing changes
 	Standalone  bool            `json:"standalone,omitempty"` // a task without a service: Service is "family:<family>", and there is no controller
 
 	From      string   `json:"from,omitempty"`    // family:revision that serves; empty on a first deployment
 	To        string   `json:"to"`                // family:revision, or the family if it will be registered
-	Serving   *Serving `json:"serving,omitempty"` // with how many tasks; nil: nothing serves
+	Serving   *Serving `json:"serving,omitempty"` // the PRIMARY revision and its task counts; nil: none
 	QuickSync bool     `json:"quickSync"`
-	TakeOver  string   `json:"takeOver,omitempty"` // deployment, or value of the claim tag, from which the service may be taken
+	TakeOver  string   `json:"takeOver,omitempty"` // deployment, or value of the claim tag, whose claim may be taken over
 
 	Stages       []Stage `json:"stages"`
 	Rollback     Stage   `json:"rollback"`
 	AutoRollback bool    `json:"autoRollback"`
-	// OnOutsideChange is what follows a change of somebody else's; empty is stop.
+	// OnOutsideChange says what follows a change made outside this deployment; empty is stop.
 	OnOutsideChange sluice.OnOutside `json:"onOutsideChange,omitempty"`
-	// OnOtherTargets is what follows targets of others in our groups; empty is stop.
+	// OnOtherTargets says what follows targets of other owners in the two target groups; empty is
+	// stop.
 	OnOtherTargets sluice.OnTargets `json:"onOtherTargets,omitempty"`
-	// Former is the id of the task set that served before a deployment that did not
-	// end and left it; empty: there is none.
+	// PreviousSet is the id of the task set that served before an interrupted deployment, which
+	// left it running. It is empty if there is none.
 	Former   string `json:"former,omitempty"`
 	Recreate bool   `json:"recreate,omitempty"` // a sync stops the old tasks first
 
@@ -50,32 +51,32 @@ type Plan struct {
 
 	Task       json.RawMessage `json:"taskDefinition"`     // request shape
 	Digest     string          `json:"digest"`             // of the task definition, see definition.Digest
-	Redacted   bool            `json:"redacted,omitempty"` // see [Plan.Kept]
+	Redacted   bool            `json:"redacted,omitempty"` // see [Plan.ForJournal]
 	Definition json.RawMessage `json:"serviceDefinition"`  // request shape
-	// ServiceRedacted is set in a plan whose service definition lost values: the digest
-	// of the whole one.
+	// ServiceRedacted is the digest of the complete service definition. It is set in a plan whose
+	// service definition lost values.
 	ServiceRedacted string        `json:"serviceRedacted,omitempty"`
 	Primary         *Group        `json:"primary,omitempty"`
 	Canary          *Group        `json:"canary,omitempty"`
 	Named           []string      `json:"listenerRules,omitempty"`
 	Listeners       []string      `json:"listeners,omitempty"` // ARNs
-	Extends         bool          `json:"extends,omitempty"`   // the canary group joins rules that hold the primary alone
+	Extends         bool          `json:"extends,omitempty"`   // the canary group is added to rules that forward to the primary alone
 	Drain           time.Duration `json:"drain,omitempty"`     // longest deregistration delay of the two groups
-	Registry        *Registry     `json:"registry,omitempty"`  // of a service that is found by a name
+	Registry        *Registry     `json:"registry,omitempty"`  // of a service that callers resolve with Cloud Map
 
 	KeepDefinitions int         `json:"keepTaskDefinitions,omitempty"` // how many of the newest; 0: all
-	Scaling         *Scaling    `json:"scaling,omitempty"`             // nil: auto scaling is left alone
+	Scaling         *Scaling    `json:"scaling,omitempty"`             // nil: auto scaling is not changed
 	CodeDeploy      *CodeDeploy `json:"codeDeploy,omitempty"`          // controller CODE_DEPLOY
 
-	Idle     bool           `json:"idle,omitempty"`    // the service is to run no task, so that success cannot be shown
-	Current  *Current       `json:"current,omitempty"` // nil: not judged, because the files ask for another revision
+	Idle     bool           `json:"idle,omitempty"`    // the desired count is 0, so success cannot be confirmed
+	Current  *Current       `json:"current,omitempty"` // nil: no verdict, because the files ask for another revision
 	Changes  []Change       `json:"changes,omitempty"`
-	Finish   []sluice.Write `json:"finish,omitempty"` // after the last stage: the claim is given back
+	Finish   []sluice.Write `json:"finish,omitempty"` // after the last stage: the claim is released
 	Warnings []string       `json:"warnings,omitempty"`
 	Notes    []string       `json:"notes,omitempty"`
 }
 
-// Group is one side of the load balancer.
+// Group is the target group of one variant.
 type Group struct {
 	ARN       string `json:"arn"`
 	Container string `json:"container"`
@@ -106,21 +107,21 @@ type Stage struct {
 	Stop      string          `json:"stop,omitempty"`     // ECS_SYNC: ARN of the service deployment that is stopped first
 	Duration  time.Duration   `json:"duration,omitempty"` // WAIT
 	Approvers []string        `json:"approvers,omitempty"`
-	Approvals int             `json:"approvals,omitempty"` // WAIT_APPROVAL: how many must say yes
+	Approvals int             `json:"approvals,omitempty"` // WAIT_APPROVAL: how many approvals are required
 	Task      *Task           `json:"task,omitempty"`      // RUN_TASK
 
 	Routes []Route        `json:"routes,omitempty"` // rules and their weights after the stage
 	Writes []sluice.Write `json:"writes,omitempty"`
 }
 
-// Route is a rule with the weights that a stage leaves on it.
+// Route is a rule with the weights that a stage sets on it.
 type Route struct {
 	Rule    string         `json:"rule"` // ARN
 	Name    string         `json:"name"`
 	Weights sluice.Weights `json:"weights"`
 }
 
-// Lists reports whether the stage may make the write.
+// MayWrite reports whether the stage may make the write.
 func (s Stage) Lists(w sluice.Write) bool {
 	for _, x := range s.Writes {
 		if x == w {
@@ -133,7 +134,7 @@ func (s Stage) Lists(w sluice.Write) bool {
 // HasChanges reports whether deploying would change anything.
 func (p *Plan) HasChanges() bool { return len(p.Changes) > 0 }
 
-// Names of what is not made yet, as plans list it.
+// Names that plans use for resources that do not exist yet.
 const (
 	CanarySet     = "task set of canary"
 	NewPrimarySet = "new task set of primary"
@@ -147,7 +148,7 @@ const (
 	ReturnShift   = "CodeDeploy deployment that returns"
 )
 
-// Rolls reports whether the primary is deployed by ECS's own rolling update.
+// RollsByECS reports whether ECS deploys the primary with its own rolling update.
 func (p *Plan) Rolls() bool { return p.Controller == controllerECS }
 
 // Stage returns the stage at index; the rollback is at len(Stages).

@@ -18,8 +18,7 @@ const (
 	controllerCodeDeploy = "CODE_DEPLOY"
 )
 
-// controllerOf is the deployment controller that the file asks for; AWS's
-// default is ECS.
+// controllerOf returns the deployment controller that the file asks for. The default of AWS is ECS.
 func controllerOf(app *appfile.Application) string {
 	if c := app.Service.Input.DeploymentController; c != nil && c.Type != "" {
 		return string(c.Type)
@@ -27,7 +26,7 @@ func controllerOf(app *appfile.Application) string {
 	return controllerECS
 }
 
-// refuse finds what sluice cannot deploy, before anything is looked at closer.
+// refuseUndeployable rejects an application that sluice cannot deploy, before the detailed checks.
 func refuse(app *appfile.Application, live Live, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
@@ -64,7 +63,8 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	return refuseAccess(app, live, o)
 }
 
-// idle reports whether the service is to run no task, as the file asks, else as it is.
+// wantsNoTasks reports whether the desired count is 0. It uses the count of the file, otherwise the
+// current count of the service.
 func idle(app *appfile.Application, live Live) bool {
 	if n := app.Service.Input.DesiredCount; n != nil {
 		return *n == 0
@@ -72,8 +72,8 @@ func idle(app *appfile.Application, live Live) bool {
 	return live.Service != nil && live.status() == "ACTIVE" && live.Service.DesiredCount == 0
 }
 
-// refuseIdle: where no task is to run, no canary of a pipeline can get healthy. Quick
-// sync does what the file asks for.
+// refuseIdle rejects a pipeline of task sets whose desired count is 0: without a task no canary
+// becomes healthy. Quick sync applies the count of the file.
 func (p *Plan) refuseIdle(app *appfile.Application, live Live) error {
 	if p.QuickSync || controllerOf(app) != controllerExternal || !idle(app, live) {
 		return nil
@@ -83,7 +83,8 @@ func (p *Plan) refuseIdle(app *appfile.Application, live Live) error {
 		Next: "give --tasks 1 or more; or --quick-sync, which takes the service to rest"}
 }
 
-// refusePipeline: CodeDeploy makes task sets and moves traffic by itself.
+// refusePipeline rejects a pipeline of a CODE_DEPLOY service: CodeDeploy creates task sets and
+// shifts traffic itself.
 func refusePipeline(app *appfile.Application, o Options) error {
 	i := slices.IndexFunc(app.Pipeline, ofVariants)
 	if i < 0 || o.QuickSync {
@@ -96,8 +97,8 @@ func refusePipeline(app *appfile.Application, o Options) error {
 	}
 }
 
-// refuseController: a file and a live service of different controllers. AWS
-// switches some of them in place (ECS API Reference, UpdateService).
+// refuseController rejects a file whose deployment controller differs from that of the running
+// service. AWS switches some controllers in place (ECS API Reference, UpdateService).
 func refuseController(want string, live Live) error {
 	s := live.Service
 	if s == nil || live.status() == "INACTIVE" {

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Current is the verdict on the revision of the files where it is PRIMARY already,
-// and what a deployment does about it.
+// Current is the verdict on the revision of the files if it is PRIMARY already, and the action of a
+// deployment then.
 type Current struct {
 	Does    string         `json:"does"`              // nothing, idle, follow or start
 	Outcome sluice.Outcome `json:"outcome,omitempty"` // of `sluice wait`; empty: not known yet
@@ -15,31 +15,30 @@ type Current struct {
 	Next    string         `json:"next,omitempty"`
 }
 
-// What a deployment does where the revision is PRIMARY already, in [Current].
+// Values of Does in [Current]: the action of a deployment if the revision is PRIMARY already.
 const (
 	DoesNothing = "nothing" // it serves
-	DoesNotRun  = "idle"    // no task is to run
+	DoesNotRun  = "idle"    // the desired count is 0
 	Follows     = "follow"  // AWS still starts tasks of it
-	StartsAnew  = "start"   // AWS has given it up
+	StartsAnew  = "start"   // AWS has given the deployment up
 )
 
-// Acts reports whether a deployment would do anything: change AWS, or wait for the
-// end of what AWS does.
+// HasWork reports whether a deployment would change AWS or wait for AWS to finish.
 func (p *Plan) Acts() bool {
 	return p.HasChanges() || p.Current != nil && p.Current.Does == Follows
 }
 
-// idleCause is why a service that is to run no task ends without success.
+// idleCause says why a service without tasks ends without success.
 func (p *Plan) idleCause() string {
 	return fmt.Sprintf("the desired count of %s is 0: no task shows whether the revision works", p.Service)
 }
 
-// anew reports whether a deployment is made even if nothing changes.
+// forcesDeployment reports whether a deployment is made even if nothing changes.
 func (o Options) anew() bool { return o.Force || o.Restart != "" }
 
-// restart plans a new deployment of the revision that is PRIMARY already, because
-// AWS has given it up. A rolling service is not rolled back then: its state before
-// the deployment is the same revision, which does not serve.
+// planRestart plans a new deployment of the revision that is PRIMARY already and that AWS has given
+// up. A rolling service is not rolled back then: the state before the deployment is the same
+// failing revision.
 func (p *Plan) restart(o Options) {
 	if o.Restart == "" {
 		return

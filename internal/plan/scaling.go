@@ -8,32 +8,32 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// ScalingTag is the tag on the service that says how its auto scaling was
-// suspended before a deployment suspended it ([sluice.Suspensions]), for whoever
-// comes after one that died with its journal.
+// ScalingTag is the tag on the service that stores how its auto scaling was suspended before a
+// deployment suspended it ([sluice.Suspensions]). A later deployment reads it if this one dies with
+// its journal.
 const ScalingTag = "sluice:auto-scaling"
 
-// StageScaling sets what is asked of auto scaling and nothing else. Files cannot
-// name it: a plan has it where nothing else changes.
+// StageScaling applies the requested auto scaling settings and nothing else. Files cannot name it:
+// a plan has this stage if nothing else changes.
 const StageScaling = "AUTO_SCALING"
 
-// Scaling is what a deployment does to the scalable targets of its service.
+// Scaling says how a deployment changes the scalable targets of its service.
 type Scaling struct {
-	Suspend bool `json:"suspend,omitempty"` // all of it, while the deployment runs
-	Leave   bool `json:"leave,omitempty"`   // it may stay so while nobody runs the deployment
-	Resume  bool `json:"resume,omitempty"`  // nothing is suspended in the end
-	Min     *int `json:"min,omitempty"`     // the bounds from now on; nil: as they are
+	Suspend bool `json:"suspend,omitempty"` // all scaling, while the deployment runs
+	Leave   bool `json:"leave,omitempty"`   // scaling may stay suspended while no process runs the deployment
+	Resume  bool `json:"resume,omitempty"`  // end all suspensions when the deployment ends
+	Min     *int `json:"min,omitempty"`     // the bounds from now on; nil: unchanged
 	Max     *int `json:"max,omitempty"`
 
-	// Left is the value of [ScalingTag] that a lost deployment left; what it notes
-	// is given back in the end, whatever else is asked for.
+	// LeftoverTag is the value of [ScalingTag] that a lost deployment left. The state in it is
+	// restored when the deployment ends, whatever else is requested.
 	Left string `json:"left,omitempty"`
 }
 
-// Notes reports whether the tag may stand on the service while the deployment runs.
+// TagsService reports whether the service may have the tag while the deployment runs.
 func (s *Scaling) Notes() bool { return s.Suspend || s.Left != "" }
 
-// Asked is a target as the deployment sets it when it begins.
+// StartTarget returns a target as the deployment sets it when it begins.
 func (s *Scaling) Asked(t sluice.Scalable) sluice.Scalable {
 	t = s.bounded(t)
 	if s.Suspend {
@@ -42,7 +42,8 @@ func (s *Scaling) Asked(t sluice.Scalable) sluice.Scalable {
 	return t
 }
 
-// Goal is a target as a deployment leaves it, of what it was before.
+// FinalTarget returns a target in its state after the deployment. was is its state before the
+// deployment.
 func (s *Scaling) Goal(was sluice.Scalable) sluice.Scalable {
 	was = s.bounded(was)
 	if s.Resume {
@@ -61,7 +62,7 @@ func (s *Scaling) bounded(t sluice.Scalable) sluice.Scalable {
 	return t
 }
 
-// scaling plans what is asked of auto scaling, as far as there is any.
+// planScaling plans the requested auto scaling settings, if the service is auto scaled.
 func (p *Plan) scaling(a appfile.Scaling, live Live) error {
 	have := live.Scaling
 	if have == nil || !a.Asked() && (have.Left == "" || len(have.Targets) == 0) {
@@ -86,13 +87,14 @@ func (p *Plan) scaling(a appfile.Scaling, live Live) error {
 	return nil
 }
 
-// scaled is the write of a scalable target; every one of a service has its name.
+// scalingWrite returns the write of a scalable target. Every scalable target of a service has the
+// same resource name.
 func (p *Plan) scaled() sluice.Write {
 	return sluice.Write{Operation: "application-autoscaling:RegisterScalableTarget", Resource: "service/" + p.resource()}
 }
 
-// scales: each stage that claims the service may find scaling at work again, and
-// sees to it first.
+// addScalingWrite adds the write of scalable targets to a stage. Each stage with the claim may find
+// scaling active again and suspends it first.
 func (p *Plan) scales(s *Stage) {
 	if p.Scaling != nil {
 		w := p.scaled()
@@ -100,7 +102,7 @@ func (p *Plan) scales(s *Stage) {
 	}
 }
 
-// scalingChanges are what stays changed of the scalable targets.
+// scalingChanges returns the changes of the scalable targets that remain after the deployment.
 func (p *Plan) scalingChanges(live Live) (all []Change) {
 	if p.Scaling == nil {
 		return nil
@@ -124,12 +126,13 @@ func (p *Plan) scalingChanges(live Live) (all []Change) {
 	return all
 }
 
-// before are the targets as they were before a deployment that left its
-// suspension behind.
+// targetsBefore returns the targets in their state before a deployment that left its suspension
+// behind.
 func (l *LiveScaling) before() []sluice.Scalable { return Before(l.Targets, l.Left) }
 
-// Before are targets as the value of [ScalingTag] says that they were, where they
-// still are as a deployment sets them. Without the tag, as they are.
+// TargetsBefore returns targets with the suspension that the value of [ScalingTag] states. It
+// changes only targets that are still fully suspended. Without the tag it returns the targets
+// unchanged.
 func Before(now []sluice.Scalable, tag string) []sluice.Scalable {
 	were, err := sluice.ParseSuspensions(tag)
 	if err != nil {
@@ -144,8 +147,7 @@ func Before(now []sluice.Scalable, tag string) []sluice.Scalable {
 	return out
 }
 
-// scalingOnly cuts a plan down that would run a whole pipeline for a change of
-// nothing but auto scaling.
+// reduceToScaling replaces the pipeline with [StageScaling] if only auto scaling changes.
 func (p *Plan) scalingOnly(app *appfile.Application, live Live, o Options) {
 	changes := p.scalingChanges(live)
 	p.Changes = append(p.Changes, changes...)
@@ -161,8 +163,8 @@ func (p *Plan) scalingOnly(app *appfile.Application, live Live, o Options) {
 	p.claim(&p.Rollback)
 }
 
-// warnScaling tells what auto scaling may do to the deployment, and the deployment
-// to it.
+// warnScaling warns about effects of auto scaling on the deployment and of the deployment on auto
+// scaling.
 func (p *Plan) warnScaling(app *appfile.Application, live Live) {
 	have := live.Scaling
 	if have == nil {
@@ -189,8 +191,9 @@ func (p *Plan) warnScaling(app *appfile.Application, live Live) {
 
 func clamped(n int, t sluice.Scalable) int { return min(max(n, t.Min), t.Max) }
 
-// warnAtWork: AWS holds scale-in back while ECS or CodeDeploy deploys, and not
-// while we do (Developer Guide, "Automatically scale your Amazon ECS service").
+// warnScaleIn warns that auto scaling may scale in during the deployment. AWS pauses scale-in only
+// during deployments by ECS or CodeDeploy (Developer Guide, "Automatically scale your Amazon ECS
+// service").
 func (p *Plan) warnAtWork(have *LiveScaling) {
 	for _, t := range have.Targets {
 		if !t.Suspended.In && p.Hosting != "" {

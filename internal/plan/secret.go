@@ -12,10 +12,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// Kept is the plan as a journal may keep it: without the values of environments,
-// of the options of drivers, and of what looks like a secret elsewhere, see package
-// secret. A plan that lost any of its task definition is Redacted and cannot register its task definition, a task that did cannot be
-// started; [Plan.Supply] makes them whole again.
+// ForJournal returns the plan as a journal may store it. It removes the values of environments, of
+// driver options, and values that look like a secret elsewhere, see package secret. A plan whose
+// task definition lost values is Redacted and cannot register the definition. A redacted task
+// cannot be started. [Plan.RestoreDefinitions] restores the values.
 func (p *Plan) Kept() *Plan {
 	kept := *p
 	var lost bool
@@ -50,14 +50,14 @@ func (t *Task) kept() *Task {
 	return &kept
 }
 
-// Lacks reports whether the plan lost anything that its files can give back.
+// NeedsFiles reports whether the plan lost values that its files can restore.
 func (p *Plan) Lacks() bool {
 	return p.Redacted || p.ServiceRedacted != "" || slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Task != nil && s.Task.Redacted })
 }
 
-// Supply gives a redacted plan the definitions of its files back, and its tasks
-// what they are run with. It refuses files whose task definition is not the one
-// that was planned; a step that is another by now stays as it is.
+// RestoreDefinitions restores the definitions and run requests of a redacted plan from its files.
+// It rejects files whose task definition differs from the planned one. A step that differs by now
+// stays redacted.
 func (p *Plan) Supply(app *appfile.Application) bool {
 	if app.Task == nil || definition.Digest(app.Task) != p.Digest {
 		return false
@@ -85,7 +85,7 @@ func (t *Task) supply(app *appfile.Application) {
 	}
 }
 
-// of is the same task by the files; nil if they do not have it.
+// rebuildFrom returns the same task made from the files; nil if the files do not have it.
 func (t *Task) of(app *appfile.Application) (*Task, error) {
 	all := app.After
 	switch t.When {
@@ -102,11 +102,11 @@ func (t *Task) of(app *appfile.Application) (*Task, error) {
 	return nil, nil
 }
 
-// Registered reports whether the revision was there when the plan was made, so
-// that nothing needs registering.
+// IsRegistered reports whether the revision existed when the plan was made, so it needs no
+// registration.
 func (p *Plan) Registered() bool { return strings.Contains(p.To, ":") }
 
-// withoutSecrets empties the strings under the keys whose values may be secret.
+// withoutSecrets empties the strings under keys whose values may be secret.
 func withoutSecrets(data json.RawMessage) (json.RawMessage, bool) {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
@@ -124,8 +124,8 @@ func withoutSecrets(data json.RawMessage) (json.RawMessage, bool) {
 	return out, true
 }
 
-// empty walks to the values that may be secret; names of variables stay. hidden says
-// that every value here may be.
+// clearSecrets empties the values that may be secret; names of variables stay. hidden says that
+// every value in v may be secret.
 func empty(v any, hidden bool, lost *bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -156,7 +156,7 @@ func isSecret(key, text string, hidden bool) bool {
 	return secret.Value(key, text) != text
 }
 
-// wordsOf is a list of text, such as a command.
+// stringList returns v as a list of strings, such as a command.
 func wordsOf(v any) ([]string, bool) {
 	list, ok := v.([]any)
 	if !ok {
@@ -181,8 +181,8 @@ func emptyWords(key string, words []string, lost *bool) []string {
 	return words
 }
 
-// serviceDigest identifies a service definition, whatever its desired count: that can
-// be given beside the file.
+// serviceDigest identifies a service definition without its desired count, which can be given
+// outside the file.
 func serviceDigest(data json.RawMessage) string {
 	var v map[string]any
 	if json.Unmarshal(data, &v) != nil {
@@ -197,8 +197,8 @@ func serviceDigest(data json.RawMessage) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// supplyService gives the service definition its values back. The desired count stays
-// as it was planned.
+// restoreService restores the values of the service definition. The desired count stays as it was
+// planned.
 func (p *Plan) supplyService(app *appfile.Application) bool {
 	if app.Service == nil {
 		return false

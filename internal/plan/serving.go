@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Serving is what is PRIMARY when the plan is made, with how many tasks.
+// Serving is the PRIMARY task set or deployment when the plan is made, with its task counts.
 type Serving struct {
 	ID       string `json:"id"`       // of the task set or the deployment
 	Revision string `json:"revision"` // family:revision
@@ -15,8 +15,8 @@ type Serving struct {
 	Pending  int    `json:"pending,omitempty"`
 }
 
-// servingNow is the PRIMARY task set, else the PRIMARY deployment; nil if there is
-// none.
+// findServing returns the PRIMARY task set, otherwise the PRIMARY deployment. It returns nil if
+// there is neither.
 func (l Live) servingNow() *Serving {
 	if ts := l.primary(); ts != nil {
 		return &Serving{ID: ts.ID, Revision: ts.Revision, Desired: ts.Desired, Running: ts.Running, Pending: ts.Pending}

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// stage is the plan of one stage: its options and every write that it may make.
+// planStage returns the plan of one stage: its options and every write that it may make.
 func (p *Plan) stage(index int, from appfile.Stage, live Live) Stage {
 	s := Stage{Index: index, Name: from.Name, Desc: from.Desc, Timeout: from.Timeout}
 	switch with := from.With.(type) {
@@ -48,14 +48,14 @@ func (s *Stage) write(operation string, resources ...string) {
 	}
 }
 
-// claim: a stage that writes keeps the claim alive.
+// addClaimWrites adds the writes that renew the claim. Every stage that writes needs them.
 func (p *Plan) claim(s *Stage) {
 	s.write("ecs:TagResource", p.resource())
 	p.scales(s)
 }
 
-// found is what every stage that makes a task set may have to do first: register
-// the revision, create the service.
+// addCreateWrites adds the writes that a stage may need before it creates a task set: register the
+// revision, create the service.
 func (p *Plan) found(s *Stage, live Live) {
 	if live.Identical == "" {
 		s.write("ecs:RegisterTaskDefinition", p.To)
@@ -66,7 +66,7 @@ func (p *Plan) found(s *Stage, live Live) {
 	p.claim(s)
 }
 
-// prepare is found, and bringing the attributes of the service to the file.
+// addUpdateWrites adds the writes of addCreateWrites and the update of the service attributes.
 func (p *Plan) prepare(s *Stage, live Live) {
 	p.found(s, live)
 	s.write("ecs:UpdateService", p.resource())
@@ -119,7 +119,7 @@ func (p *Plan) route(s *Stage, live Live, w sluice.Weights) {
 	p.claim(s)
 }
 
-// routes lists the rules that the stage may write, with the weights it leaves.
+// addRoutes adds the rules that the stage may write, with the weights that they have afterwards.
 func (p *Plan) routes(s *Stage, live Live, w sluice.Weights) {
 	for _, r := range live.rules() {
 		s.Routes = append(s.Routes, Route{Rule: r.ARN, Name: ruleName(r), Weights: w})
@@ -177,9 +177,9 @@ func (p *Plan) canaryClean(s *Stage, live Live) {
 	p.claim(s)
 }
 
-// spread passes on what an earlier stage leaves to a later one: an old primary
-// that was kept warm goes with the canary. What an earlier stage has done, a
-// later one need not: the revision is registered, the service created, once.
+// adjustAcrossStages adapts the writes of a stage to earlier stages. A primary that an earlier
+// stage kept is deleted together with the canary. A write that an earlier stage has done once is
+// dropped from later stages: to register the revision and to create the service.
 func (p *Plan) spread() {
 	kept := false
 	done := map[sluice.Write]bool{}
@@ -197,7 +197,7 @@ func (p *Plan) spread() {
 	}
 }
 
-// rollback is the plan of the way back.
+// planRollback returns the plan of the rollback.
 func (p *Plan) rollback(index int, live Live) Stage {
 	s := Stage{Index: index, Name: appfile.StageRollback}
 	if p.ByCodeDeploy() {
@@ -216,7 +216,7 @@ func (p *Plan) rollback(index int, live Live) Stage {
 		p.besideReturn(&s)
 	}
 	if p.Rolls() {
-		if !live.first() { // else the service is left as it is
+		if !live.first() { // otherwise the service is kept as it is
 			s.write("ecs:StopServiceDeployment", OurDeployment)
 		}
 		return s
@@ -231,8 +231,8 @@ func (p *Plan) rollback(index int, live Live) Stage {
 	return s
 }
 
-// formerWeights are the live weights of the rules, or 100 / 0 where they are no
-// whole percentages.
+// currentWeights returns the current weights of the rules, or 100 / 0 if they are not whole
+// percentages.
 func formerWeights(live Live, p *Plan) sluice.Weights {
 	if len(live.Steered) == 0 || p.Canary == nil {
 		return sluice.CanaryShare(0)

@@ -12,17 +12,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// GroupPrefix begins what a run of tasks is about, where the name of a service
-// stands otherwise: the group that AWS gives tasks without a service.
+// GroupPrefix begins the name of a task without a service in a plan. It stands in place of the
+// service name. AWS gives tasks without a service a group of this form.
 const GroupPrefix = "family:"
 
-// GroupOf is the group of an application's tasks that no service keeps.
+// TaskGroup returns the group of the application's tasks that belong to no service.
 func GroupOf(app *appfile.Application) string {
 	return GroupPrefix + aws.ToString(app.Task.Input.Family)
 }
 
-// makeStandalone plans the deployment of an application without a service: its
-// definition is registered, and unless the file says otherwise its task is run.
+// makeStandalone plans the deployment of an application without a service. It registers the
+// definition and, unless the file says otherwise, runs the task.
 func makeStandalone(app *appfile.Application, live Live, o Options) (*Plan, error) {
 	if err := refuseStandalone(app, o); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func makeStandalone(app *appfile.Application, live Live, o Options) (*Plan, erro
 	return p.ended(), p.steps(app, live)
 }
 
-// byDefault: in PipeCD v1 that is what a file says that says nothing.
+// defaultText notes that not running the task is the default of PipeCD v1.
 func byDefault(app *appfile.Application) string {
 	if app.Format == appfile.PipeCDv1 {
 		return " (PipeCD v1's default)"
@@ -77,7 +77,7 @@ func refuseStandalone(app *appfile.Application, o Options) error {
 	return nil
 }
 
-// frameAlone is the plan of a task without its stages.
+// newTaskPlan returns the plan of a task without its stages.
 func frameAlone(app *appfile.Application, live Live) (*Plan, error) {
 	task, err := app.Task.JSON()
 	if err != nil {
@@ -104,13 +104,13 @@ func frameAlone(app *appfile.Application, live Live) (*Plan, error) {
 	return p, nil
 }
 
-// ended gives a plan of tasks its rollback, which has nothing to put back.
+// withRollback adds an empty rollback to a plan of tasks.
 func (p *Plan) ended() *Plan {
 	p.Rollback = Stage{Index: len(p.Stages), Name: appfile.StageRollback}
 	return p
 }
 
-// alone is how the newest revision differs from the file.
+// diffWithNewest returns the differences between the newest revision and the file.
 func alone(app *appfile.Application, live Live) []definition.Difference {
 	if live.Definition == nil {
 		return []definition.Difference{{Path: "family", Have: "not registered", Want: *app.Task.Input.Family}}
@@ -118,8 +118,8 @@ func alone(app *appfile.Application, live Live) []definition.Difference {
 	return definition.CompareTask(app.Task, live.Definition)
 }
 
-// steps puts the stages of before and after around those that the plan has. What
-// a lost deployment left is cleared away before anything else.
+// addSteps adds the stages of before and after to those of the plan. Leftovers of a lost deployment
+// are removed before any step runs.
 func (p *Plan) steps(app *appfile.Application, live Live) error {
 	if len(app.Before)+len(app.After) == 0 {
 		return nil
@@ -163,7 +163,7 @@ func stepTask(app *appfile.Application, when string, s appfile.Step) (*Task, err
 	return t, nil
 }
 
-// taskStage is a stage that runs a task, with its writes.
+// newTaskStage returns a stage that runs a task, with its writes.
 func (p *Plan) taskStage(index int, t *Task, timeout time.Duration, live Live) Stage {
 	s := Stage{Index: index, Name: appfile.StageRunTask, Timeout: timeout, Task: t}
 	to, registered := p.To, live.Identical != ""

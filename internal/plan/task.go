@@ -21,16 +21,16 @@ import (
 // Task is what a RUN_TASK stage runs.
 type Task struct {
 	Step     string `json:"step,omitempty"`     // its name in the file; empty: the application's own task
-	When     string `json:"when,omitempty"`     // StepBefore or StepAfter; empty: it is what is deployed
+	When     string `json:"when,omitempty"`     // StepBefore or StepAfter; empty: the task is the deployment itself
 	Rollback bool   `json:"rollback,omitempty"` // of a step: its failure rolls the deployment back
 
 	Definition json.RawMessage `json:"taskDefinition,omitempty"` // its own, request shape; empty: the deployment's
 	To         string          `json:"to,omitempty"`             // of its own definition: family:revision, or the family if it will be registered
-	Request    json.RawMessage `json:"request"`                  // RunTask's, but for what the stage sets
+	Request    json.RawMessage `json:"request"`                  // of RunTask, without the fields that the stage sets
 	Count      int             `json:"count"`
 	Watch      string          `json:"watchContainer"`     // whose exit code decides
-	Digest     string          `json:"digest"`             // of definition and request, before anything was left out
-	Redacted   bool            `json:"redacted,omitempty"` // see [Plan.Kept]
+	Digest     string          `json:"digest"`             // of definition and request, before values were removed
+	Redacted   bool            `json:"redacted,omitempty"` // see [Plan.ForJournal]
 }
 
 // When a step runs.
@@ -39,27 +39,27 @@ const (
 	StepAfter  = "after"
 )
 
-// Own reports whether the task has a definition of its own.
+// HasOwnDefinition reports whether the task has its own task definition.
 func (t *Task) Own() bool { return len(t.Definition) > 0 }
 
-// Registered reports whether a definition of its own needs no registering.
+// IsRegistered reports whether its own definition is registered already.
 func (t *Task) Registered() bool { return strings.Contains(t.To, ":") }
 
-// DecodeTask reads back the task's own definition.
+// DecodeTask decodes the task's own definition.
 func (t *Task) DecodeTask() (*definition.Task, error) {
 	return definition.DecodeTask("task definition of the step", t.Definition)
 }
 
-// DecodeRequest reads back RunTask's request.
+// DecodeRequest decodes the RunTask request.
 func (t *Task) DecodeRequest() (*definition.Run, error) {
 	return definition.ReadRun("the request of the plan", t.Request)
 }
 
-// StepKey names a step in [Live.Steps] and in what its tasks are started by.
+// StepKey returns the key of a step in [AWSState.Steps] and in the startedBy of its tasks.
 func StepKey(when, name string) string { return when + "/" + name }
 
-// newTask is what a stage runs, by the files alone. when is empty for the
-// application's own task.
+// newTask returns what a stage runs, from the files alone. when is empty for the application's own
+// task.
 func newTask(app *appfile.Application, when string, own *definition.Task, given *definition.Run, watch string) (*Task, error) {
 	def := app.Task
 	if own != nil {
@@ -90,8 +90,8 @@ func newTask(app *appfile.Application, when string, own *definition.Task, given 
 	return t, nil
 }
 
-// check refuses containers that the definition does not have, which AWS would
-// only find out at the call.
+// checkContainers rejects containers that the definition does not have. AWS would reject them only
+// at the call.
 func (t *Task) check(file string, def *definition.Task, in *awsecs.RunTaskInput) error {
 	var named []string
 	if in.Overrides != nil {
@@ -115,8 +115,8 @@ func (t *Task) check(file string, def *definition.Task, in *awsecs.RunTaskInput)
 	return nil
 }
 
-// connected refuses a task that is to have an address of its own and no network to
-// have it in: AWS says so at the call, when the revision is registered already.
+// checkNetwork rejects a task with network mode awsvpc that has no network configuration. AWS would
+// reject it only at the call, after the revision is registered.
 func connected(app *appfile.Application, def *definition.Task, in *awsecs.RunTaskInput) error {
 	if def.Input.NetworkMode != ecstypes.NetworkModeAwsvpc || in.NetworkConfiguration != nil {
 		return nil
@@ -129,16 +129,16 @@ func connected(app *appfile.Application, def *definition.Task, in *awsecs.RunTas
 		Err: fmt.Errorf("task definition %s has network mode awsvpc, and nothing says in which subnets its task is to run", aws.ToString(def.Input.Family))}
 }
 
-// firstEssential is the first container whose end is the task's.
+// firstEssential returns the first essential container. The task stops when it stops.
 func firstEssential(def *definition.Task) string {
 	all := def.Input.ContainerDefinitions
 	i := slices.IndexFunc(all, func(c ecstypes.ContainerDefinition) bool { return c.Essential == nil || *c.Essential })
 	return aws.ToString(all[max(i, 0)].Name)
 }
 
-// request is RunTask's request: what is given, over the service definition, or
-// over PipeCD's keys of standalone tasks. Of input.runTask a step has only where
-// tasks run.
+// runRequest returns the request of RunTask: the given values override the service definition, or
+// PipeCD's keys of standalone tasks. A step takes only the settings from input.runTask that say
+// where tasks run.
 func request(app *appfile.Application, given *awsecs.RunTaskInput, when string) *awsecs.RunTaskInput {
 	base := &awsecs.RunTaskInput{Count: aws.Int32(1)}
 	if app.Service != nil {
@@ -168,7 +168,7 @@ func runInput(run *definition.Run) *awsecs.RunTaskInput {
 	return run.Input
 }
 
-// network is PipeCD's awsvpcConfiguration.
+// networkConfig returns PipeCD's awsvpcConfiguration as a network configuration.
 func network(s appfile.Standalone) *ecstypes.NetworkConfiguration {
 	if len(s.Subnets) == 0 {
 		return nil
@@ -177,15 +177,15 @@ func network(s appfile.Standalone) *ecstypes.NetworkConfiguration {
 		Subnets: s.Subnets, SecurityGroups: s.SecurityGroups, AssignPublicIp: ecstypes.AssignPublicIp(s.AssignPublicIP)}}
 }
 
-// RunOptions are how somebody wants tasks to be run now.
+// RunOptions say how a user wants tasks to be run now.
 type RunOptions struct {
-	Given *definition.Run // over what the files give; nil: nothing
+	Given *definition.Run // overrides the files; nil: no overrides
 	Watch string          // the container whose exit code decides
-	// Command is that container's command, over its own. Empty: its own.
+	// Command overrides the command of that container. Empty keeps the container's own.
 	Command []string
 }
 
-// MakeRun plans a run of the application's task, of a service's too.
+// MakeRun plans a run of the application's task. The application may have a service.
 func MakeRun(app *appfile.Application, live Live, o RunOptions) (*Plan, error) {
 	p, err := frameAlone(app, live)
 	if err != nil {
@@ -207,7 +207,7 @@ func MakeRun(app *appfile.Application, live Live, o RunOptions) (*Plan, error) {
 	return p.ended(), nil
 }
 
-// commanded is what is given with another command of one container.
+// withCommand returns the request with another command for one container.
 func commanded(given *definition.Run, name string, words []string) *definition.Run {
 	over := &awsecs.RunTaskInput{Overrides: &ecstypes.TaskOverride{ContainerOverrides: []ecstypes.ContainerOverride{{Name: &name, Command: words}}}}
 	return &definition.Run{Input: overlay(given.Input, over)}

@@ -12,15 +12,15 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// taskSetLimit is how many task sets a service can have, DRAINING ones included
-// (observed; the quota page does not list it).
+// taskSetLimit is how many task sets a service can have, including DRAINING ones (observed; the
+// quota page does not list it).
 const taskSetLimit = 5
 
 func (p *Plan) warning(format string, args ...any) {
 	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
 }
 
-// warn collects what a person should know before it starts.
+// collectWarnings collects what a user should know before the deployment starts.
 func (p *Plan) warn(app *appfile.Application, live Live) {
 	p.warnService(app, live)
 	p.warnIdle(app, live)
@@ -57,7 +57,7 @@ func (p *Plan) desired(app *appfile.Application, live Live) int {
 	return 1
 }
 
-// warnIdle: a service that is to run no task shows nothing.
+// warnIdle warns that a service without tasks cannot show whether the revision works.
 func (p *Plan) warnIdle(app *appfile.Application, live Live) {
 	if (p.Rolls() || p.QuickSync) && idle(app, live) {
 		p.warning("the desired count is 0: no task runs, callers get no answer, and nothing shows whether the revision works")
@@ -95,7 +95,7 @@ func (p *Plan) warnService(app *appfile.Application, live Live) {
 	}
 }
 
-// warnLeft says which stage removes a task set that an earlier deployment left.
+// warnLeftover warns about a leftover task set and names the stage that removes it.
 func (p *Plan) warnLeft(ts sluice.TaskSet) {
 	switch {
 	case p.Adopts():
@@ -116,7 +116,7 @@ func (p *Plan) warnRolling(live Live) {
 	}
 }
 
-// rolling reports whether ECS is rolling the service to a revision.
+// isRolling reports whether ECS is rolling the service to a revision.
 func (l Live) rolling() bool {
 	return l.Service != nil && slices.ContainsFunc(l.Service.Deployments, func(d ecstypes.Deployment) bool {
 		return d.RolloutState == ecstypes.DeploymentRolloutStateInProgress
@@ -140,7 +140,7 @@ func (p *Plan) warnGroups(live Live) {
 	}
 }
 
-// warnShares compares the weights with the capacity that gets them.
+// warnShares warns if the weights exceed the capacity that receives them.
 func (p *Plan) warnShares(desired int) {
 	tasks := 0
 	for _, s := range p.Stages {
@@ -163,7 +163,8 @@ func count(tasks int) string {
 	return fmt.Sprintf("%d tasks", tasks)
 }
 
-// warnEnd looks at what the pipeline leaves behind.
+// warnEnd warns about the canary that the pipeline leaves running, and about stages that lose or
+// keep the old tasks.
 func (p *Plan) warnEnd() {
 	canary, weight := false, 0
 	for _, s := range p.Stages {

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// behind allows what AWS asks for behind the plan's writes, of the same caller.
+// allowIndirect allows the indirect actions that AWS checks for the plan's writes, as the same
+// caller.
 func (b *builder) behind(definitions []definitionOf) error {
 	all := Writes(b.plan)
 	does := func(operation string) bool {
@@ -35,8 +36,8 @@ func (b *builder) behind(definitions []definitionOf) error {
 	return nil
 }
 
-// Behind are the actions that AWS asks for behind an operation, of the same caller; those
-// of tags and roles apart, which depend on the request.
+// IndirectActions returns the actions that AWS checks in addition to an operation, as the same
+// caller. It excludes tags and iam:PassRole, which depend on the request.
 func Behind(operation string) []string {
 	switch operation {
 	case "servicediscovery:RegisterInstance": // AWS Cloud Map Developer Guide, "API permissions reference"
@@ -51,8 +52,8 @@ func Behind(operation string) []string {
 	return nil
 }
 
-// behindDefinition: who registers a task definition, or runs a task of one, passes its
-// roles to the tasks.
+// allowDefinitionRoles allows to pass the roles of a task definition to the tasks. A caller that
+// registers a task definition or runs a task of it passes these roles.
 func (b *builder) behindDefinition(d definitionOf, all []sluice.Write) {
 	registers := slices.Contains(all, sluice.Write{Operation: "ecs:RegisterTaskDefinition", Resource: d.family})
 	runs := slices.Contains(all, sluice.Write{Operation: "ecs:RunTask", Resource: b.plan.Cluster + "/" + d.family})
@@ -64,7 +65,7 @@ func (b *builder) behindDefinition(d definitionOf, all []sluice.Write) {
 	}
 }
 
-// behindRuns: a request of RunTask may name roles of its own, and tags.
+// allowRunRoles allows to pass the roles that a RunTask request names, and to set its tags.
 func (b *builder) behindRuns() error {
 	for _, s := range b.plan.Stages {
 		if s.Task == nil {
@@ -87,8 +88,8 @@ func (b *builder) behindRuns() error {
 	return nil
 }
 
-// behindService: roles with which ECS acts on behalf of the service, and tags on what
-// is made for it.
+// allowServiceRoles allows to pass the roles with which ECS acts for the service, and to tag the
+// resources that are created for it.
 func (b *builder) behindService(does func(operation string) bool) error {
 	if b.plan.Standalone {
 		return nil
@@ -109,8 +110,8 @@ func (b *builder) behindService(does func(operation string) bool) error {
 	return nil
 }
 
-// behindNames: Cloud Map changes records and health checks of Route 53 for its caller
-// (AWS Cloud Map Developer Guide, "API permissions reference").
+// allowRoute53 allows the changes of records and health checks that Cloud Map makes in Route 53 as
+// its caller (AWS Cloud Map Developer Guide, "API permissions reference").
 func (b *builder) behindNames(does func(operation string) bool) {
 	r := b.plan.Registry
 	registers, deregisters := does("servicediscovery:RegisterInstance"), does("servicediscovery:DeregisterInstance")
@@ -135,20 +136,19 @@ func (b *builder) behindNames(does func(operation string) bool) {
 	}
 }
 
-// behindShift: CreateDeployment registers the AppSpec that it is given and reads the
-// deployment configuration, as its caller (CodeDeploy User Guide, "CodeDeploy permissions
-// reference").
+// allowAppSpec allows what CreateDeployment does as its caller: register the AppSpec and read the
+// deployment configuration (CodeDeploy User Guide, "CodeDeploy permissions reference").
 func (b *builder) behindShift() {
 	c := b.plan.CodeDeploy
 	b.allow(registerAppSpec, []string{b.arn("codedeploy", "application:"+c.Application)}, "codedeploy:RegisterApplicationRevision")
-	configs := []string{b.arn("codedeploy", "deploymentconfig:CodeDeployDefault.ECSAllAtOnce")} // a return's
+	configs := []string{b.arn("codedeploy", "deploymentconfig:CodeDeployDefault.ECSAllAtOnce")} // of a rollback
 	if c.ConfigUsed != "" {
 		configs = append(configs, b.arn("codedeploy", "deploymentconfig:"+c.ConfigUsed))
 	}
 	b.allow(readConfigs, configs, "codedeploy:GetDeploymentConfig")
 }
 
-// roles are the ARNs of roles, which definitions name by ARN or by name.
+// roleARNs returns the ARNs of roles. Definitions name them by ARN or by name.
 func (b *builder) roles(given ...*string) (all []string) {
 	for _, g := range given {
 		switch name := aws.ToString(g); {
@@ -162,9 +162,9 @@ func (b *builder) roles(given ...*string) (all []string) {
 	return all
 }
 
-// rolesIn allows to pass the roles that a request names anywhere as roleArn: for
-// volumes, lifecycle hooks, VPC Lattice, the traffic of ECS's own strategies, TLS of
-// Service Connect. ECS takes them on, not the tasks.
+// allowNamedRoles allows to pass the roles that a request names anywhere as roleArn: for volumes,
+// lifecycle hooks, VPC Lattice, the traffic of ECS's own strategies, TLS of Service Connect. ECS
+// assumes these roles, the tasks do not.
 func (b *builder) rolesIn(request json.RawMessage) error {
 	var whole any
 	if err := json.Unmarshal(request, &whole); err != nil {
@@ -178,7 +178,7 @@ func (b *builder) rolesIn(request json.RawMessage) error {
 	return nil
 }
 
-// walk calls f for every text in a JSON value, with its key.
+// walkStrings calls f for every string in a JSON value, with its key.
 func walk(v any, f func(key, value string)) {
 	switch v := v.(type) {
 	case map[string]any:

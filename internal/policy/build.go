@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// everything is the resource of actions for which AWS cannot tell resources apart.
+// wildcard is the resource of actions without resource-level permissions.
 const everything = "*"
 
 // builder collects the statements of one plan.
@@ -20,7 +20,7 @@ type builder struct {
 	found     map[string]*Statement // by Sid
 }
 
-// Of is the least policy under which the plan and its rollback can be carried out.
+// ForPlan returns the least policy that allows the plan and its rollback.
 func Of(p *plan.Plan, live plan.Live) (Document, error) {
 	b := &builder{plan: p, live: live, partition: partitionOf(p.Region), found: map[string]*Statement{}}
 	definitions, err := b.definitions()
@@ -39,7 +39,7 @@ func Of(p *plan.Plan, live plan.Live) (Document, error) {
 	return b.document(), nil
 }
 
-// Writes are all writes that the plan lists, in its order, each once.
+// Writes returns all writes that the plan lists, in its order, each once.
 func Writes(p *plan.Plan) (all []sluice.Write) {
 	add := func(writes []sluice.Write) {
 		for _, w := range writes {
@@ -56,8 +56,8 @@ func Writes(p *plan.Plan) (all []sluice.Write) {
 	return all
 }
 
-// allow adds actions on resources to the statement of that name. All actions of a
-// statement are for the same types of resources.
+// allowActions adds actions on resources to the statement of that name. All actions of a statement
+// are for the same types of resources.
 func (b *builder) allow(sid string, resources []string, actions ...string) {
 	s := b.found[sid]
 	if s == nil {
@@ -67,15 +67,15 @@ func (b *builder) allow(sid string, resources []string, actions ...string) {
 	s.Action, s.Resource = merge(s.Action, actions), merge(s.Resource, resources)
 }
 
-// merge is the sorted union.
+// mergeSorted returns the sorted union.
 func merge(have, more []string) []string {
 	all := append(slices.Clone(have), more...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// document puts the statements in the order in which people read them. One without a
-// resource allows nothing and is left out.
+// buildDocument sorts the statements in the order of sidOrder. It omits a statement without a
+// resource, which allows nothing.
 func (b *builder) document() Document {
 	d := Document{Version: Version}
 	for _, s := range b.found {
@@ -89,7 +89,7 @@ func (b *builder) document() Document {
 	return d
 }
 
-// arn is the ARN of a resource of the plan's Region and account.
+// resourceARN returns the ARN of a resource in the plan's Region and account.
 func (b *builder) arn(service, resource string) string {
 	return b.arnIn(service, b.plan.Region, resource)
 }
@@ -98,8 +98,8 @@ func (b *builder) arnIn(service, region, resource string) string {
 	return strings.Join([]string{"arn", b.partition, service, region, b.plan.Account, resource}, ":")
 }
 
-// service is the ARN of a service, by "<cluster>/<service>"; that of the plan's own as
-// AWS has it.
+// serviceARN returns the ARN of the service "<cluster>/<service>". For the plan's own service it
+// returns the ARN that AWS reports.
 func (b *builder) service(name string) string {
 	if s := b.live.Service; s != nil && s.ServiceArn != nil && name == b.plan.Cluster+"/"+b.plan.Service {
 		return *s.ServiceArn
@@ -107,7 +107,7 @@ func (b *builder) service(name string) string {
 	return b.arn("ecs", "service/"+name)
 }
 
-// services are the names of the service and of its canary service, as
+// serviceNames returns the names of the service and of its canary service, as
 // "<cluster>/<service>".
 func (b *builder) services() []string {
 	p := b.plan
@@ -121,10 +121,10 @@ func (b *builder) services() []string {
 	return names
 }
 
-// canary is the name of the canary service, as "<cluster>/<service>".
+// canaryName returns the name of the canary service, as "<cluster>/<service>".
 func (b *builder) canary() string { return b.plan.Cluster + "/" + plan.BesideName(b.plan.Service) }
 
-// ofServices are ARNs of services with those of what they own, by type.
+// serviceARNs returns the ARNs of the services and of their resources of the given types.
 func (b *builder) ofServices(types ...string) (all []string) {
 	for _, name := range b.services() {
 		all = append(all, b.service(name))
@@ -141,14 +141,15 @@ func (b *builder) taskSets() []string {
 
 func (b *builder) tasks() []string { return []string{b.arn("ecs", "task/"+b.plan.Cluster+"/*")} }
 
-// family is every revision of a task definition, by family or family:revision.
+// familyARNs returns a pattern for every revision of a task definition, given by family or
+// family:revision.
 func (b *builder) family(name string) []string {
 	name, _, _ = strings.Cut(name, ":")
 	return []string{b.arn("ecs", "task-definition/"+name+":*")}
 }
 
-// partitions are those of Regions other than AWS's commercial ones, by how the Region's
-// name begins (AWS General Reference, "Amazon Resource Names").
+// partitions are the partitions other than aws, by the prefix of the Region (AWS General Reference,
+// "Amazon Resource Names").
 var partitions = []struct{ region, partition string }{
 	{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-iso-", "aws-iso"}, {"us-isob-", "aws-iso-b"}, {"us-isof-", "aws-iso-f"}, {"eu-isoe-", "aws-iso-e"},
 	{"eusc-", "aws-eusc"},

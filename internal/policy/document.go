@@ -21,12 +21,12 @@ type Statement struct {
 	Sid      string
 	Effect   string
 	Action   []string // sorted
-	Resource []string // ARNs, which may hold "*", or "*" alone; sorted
+	Resource []string // ARNs, which may contain "*", or "*" alone; sorted
 	// Condition is by operator and key.
 	Condition map[string]map[string]string `json:",omitempty"`
 }
 
-// Text is the policy as JSON, indented, with a line feed at its end.
+// Text returns the policy as indented JSON with a line feed at its end.
 func (d Document) Text() (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -36,15 +36,15 @@ func (d Document) Text() (string, error) {
 	return b.String(), err
 }
 
-// Allows reports whether a statement allows the action on the resource. It knows no
-// conditions: what is asked for is what the plan does.
+// Allows reports whether a statement allows the action on the resource. It ignores conditions: the
+// callers ask only about actions of the plan, which meet them.
 func (d Document) Allows(action, resource string) bool {
 	return slices.ContainsFunc(d.Statement, func(s Statement) bool {
 		return slices.Contains(s.Action, action) && slices.ContainsFunc(s.Resource, func(r string) bool { return matches(r, resource) })
 	})
 }
 
-// matches reports whether a resource fits a pattern, in which "*" is any text.
+// matchesPattern reports whether a resource matches a pattern, in which "*" is any text.
 func matches(pattern, s string) bool {
 	for pattern != "" {
 		if pattern[0] != '*' {

@@ -5,7 +5,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-// read allows what the engine reads: to plan, to deploy, and to name causes.
+// allowReads allows the reads of the engine: to plan, to deploy, and to name causes.
 func (b *builder) read(definitions []definitionOf) {
 	b.allow(readAll, []string{everything}, "sts:GetCallerIdentity", "ecs:DescribeTaskDefinition", "ecs:ListTaskDefinitions", "ecs:ListTasks")
 	b.allow(readTasks, b.tasks(), "ecs:DescribeTasks")
@@ -38,8 +38,8 @@ func (b *builder) read(definitions []definitionOf) {
 	}
 }
 
-// readCodeDeploy allows the search for the deployment group of the service, and to
-// follow its deployments.
+// allowCodeDeployReads allows to search the deployment group of the service and to follow its
+// deployments.
 func (b *builder) readCodeDeploy() {
 	b.allow(readAll, nil, "codedeploy:BatchGetDeploymentTargets", "codedeploy:ListApplications", "codedeploy:ListDeploymentTargets")
 	b.allow(readApplication, []string{b.arn("codedeploy", "application:*")},
@@ -48,8 +48,7 @@ func (b *builder) readCodeDeploy() {
 		"codedeploy:BatchGetDeploymentGroups", "codedeploy:BatchGetDeployments", "codedeploy:GetDeployment", "codedeploy:ListDeployments")
 }
 
-// balanced reports whether the service is behind a load balancer, by its files or as
-// it runs.
+// hasLoadBalancer reports whether the service is behind a load balancer, by its files or in AWS.
 func (b *builder) balanced() bool {
 	if b.plan.Primary != nil || b.plan.Canary != nil || b.plan.ByCodeDeploy() {
 		return true
@@ -61,8 +60,7 @@ func (b *builder) balanced() bool {
 	return err == nil && len(service.Input.LoadBalancers) > 0
 }
 
-// logs are the log streams of the containers of all definitions, as far as they print
-// to CloudWatch Logs.
+// logStreamARNs returns the log streams of all containers that log to CloudWatch Logs.
 func (b *builder) logs(definitions []definitionOf) (all []string) {
 	add := func(containers []ecstypes.ContainerDefinition) {
 		for _, c := range containers {
@@ -80,19 +78,19 @@ func (b *builder) logs(definitions []definitionOf) (all []string) {
 	for _, d := range definitions {
 		add(d.input.ContainerDefinitions)
 	}
-	if now := b.live.Definition; now != nil { // what a rollback starts again
+	if now := b.live.Definition; now != nil { // a rollback starts it again
 		add(now.ContainerDefinitions)
 	}
 	return all
 }
 
-// definitionOf is a task definition of the plan.
+// plannedDefinition is a task definition of the plan.
 type definitionOf struct {
 	family string // as the plan's writes name it: family, or family:revision
 	input  *awsecs.RegisterTaskDefinitionInput
 }
 
-// definitions are the task definitions of the plan: the deployment's and the steps'.
+// planDefinitions returns the task definitions of the deployment and of its steps.
 func (b *builder) definitions() (all []definitionOf, err error) {
 	own, err := b.plan.DecodeTask()
 	if err != nil {

@@ -1,6 +1,6 @@
 package policy
 
-// What statements are for, as their Sids say it.
+// Sids of the statements. A Sid states the purpose of its statement.
 const (
 	readAll         = "ReadWhatHasNoResourceInIAM"
 	readServices    = "ReadServices"
@@ -39,14 +39,14 @@ const (
 	forget          = "DeregisterOldTaskDefinitions"
 )
 
-// order is that of the statements: reads, then writes as a deployment makes them.
+// sidOrder is the order of the statements: reads, then writes as a deployment makes them.
 var order = []string{
 	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces, readApplication, readGroups, readConfigs,
 	claim, tagCanary, define, tagDefinitions, changeService, changeCanary, changeTaskSets, stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,
 	registerNames, keepRecords, createChecks, keepChecks, scale, registerAppSpec, createShift, steerShift, passToTasks, passToECS, forget,
 }
 
-// conditions narrow what resources cannot.
+// conditions restrict statements where the resources alone allow too much.
 var conditions = map[string]map[string]map[string]string{
 	passToTasks: {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
 	passToECS:   {"StringEquals": {"iam:PassedToService": "ecs.amazonaws.com"}},

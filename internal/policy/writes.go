@@ -7,14 +7,15 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// row is the statement that allows a write, and the resources that IAM checks for it.
+// writeRule names the statement that allows a write, and the resources that IAM checks for the
+// write.
 type row struct {
 	sid       string
 	resources func(b *builder, resource string) []string
 }
 
-// writes are all operations that a plan can list. Source: Service Authorization
-// Reference, "Actions, resources, and condition keys" of each service.
+// writeRules has all operations that a plan can list. Source: Service Authorization Reference,
+// "Actions, resources, and condition keys" of each service.
 var writes = map[string]row{
 	"ecs:CreateService":               {changeService, serviceNamed},
 	"ecs:UpdateService":               {changeService, serviceNamed},
@@ -39,7 +40,7 @@ var writes = map[string]row{
 	"servicediscovery:RegisterInstance":   {registerNames, registry},
 	"servicediscovery:DeregisterInstance": {registerNames, registry},
 
-	// A scalable target's ARN is not made of its service's name.
+	// The ARN of a scalable target does not contain the name of its service.
 	"application-autoscaling:RegisterScalableTarget": {scale, func(b *builder, _ string) []string {
 		return []string{b.arn("application-autoscaling", "scalable-target/*")}
 	}},
@@ -70,7 +71,7 @@ func registry(b *builder, _ string) []string {
 	return []string{b.plan.Registry.ARN}
 }
 
-// write allows one write of the plan.
+// allowWrite allows one write of the plan.
 func (b *builder) write(w sluice.Write) error {
 	r, ok := writes[w.Operation]
 	if !ok {
@@ -85,6 +86,6 @@ func (b *builder) write(w sluice.Write) error {
 	return nil
 }
 
-// ofCanary are the statements for the canary service, which is created and deleted,
-// beside those for the service itself, which is not.
+// canarySids maps a statement for the service to the one for the canary service. They differ
+// because the canary service is created and deleted, and the service is not.
 var ofCanary = map[string]string{changeService: changeCanary, claim: tagCanary}

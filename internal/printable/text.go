@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// Text is a text that may be printed: without characters that a terminal or a CI
-// system obeys, and without what looks like a secret. Lines and tabs stay.
+// Text returns a text that may be printed: without characters that control a terminal or a CI
+// system, and without text that looks like a secret. It keeps line ends and tabs.
 func Text(text string) string {
 	text = secret.Mask(text)
 	if isClean(text) {
@@ -22,13 +22,13 @@ func Text(text string) string {
 	return c.out.String()
 }
 
-// Line is a text as one line: line ends within it are shown as \n.
+// Line returns a text as one line: line ends within it become \n.
 func Line(text string) string {
 	text = strings.TrimRight(text, "\r\n")
 	return strings.NewReplacer("\r\n", `\n`, "\n", `\n`).Replace(Text(text))
 }
 
-// Clip is a text of at most so many characters, and says how many are left out.
+// Clip returns at most so many characters of a text, and the number of omitted characters.
 func Clip(text string, most int) string {
 	n := utf8.RuneCountInString(text)
 	if n <= most {
@@ -37,14 +37,13 @@ func Clip(text string, most int) string {
 	return fmt.Sprintf("%s … (%d more characters)", string([]rune(text)[:most]), n-most)
 }
 
-// Obeyed reports whether a terminal, a log or a reader's eye obeys the character
-// instead of showing it: control characters, format characters such as those that
-// change the direction of text, and separators of lines.
+// IsControl reports whether the character controls a terminal, a log or a reader's eye instead of
+// being shown: control characters, format characters such as direction marks, and line separators.
 func Obeyed(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// Escaped is a character as JSON escapes it.
+// EscapeRune returns a character as JSON escapes it.
 func Escaped(r rune) string {
 	if a, b := utf16.EncodeRune(r); a != unicode.ReplacementChar {
 		return fmt.Sprintf(`\u%04x\u%04x`, a, b)
@@ -52,7 +51,7 @@ func Escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// isClean is a fast answer for most texts; false may be wrong.
+// isClean is a fast check for most texts. A text for which it returns false may still be clean.
 func isClean(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c != '\n' && c != '\t' && (c < ' ' || c > '~') || c == ':' || c == '#' {
@@ -65,7 +64,7 @@ func isClean(text string) bool {
 // cleaner escapes a text piece by piece.
 type cleaner struct {
 	out         strings.Builder
-	isLineStart bool // nothing but blanks since the line began
+	isLineStart bool // only blanks since the line began
 }
 
 func (c *cleaner) write(text string) {
@@ -79,7 +78,7 @@ func (c *cleaner) write(text string) {
 	}
 }
 
-// character writes one character; rest is what follows it.
+// writeRune writes one character; rest is the text after it.
 func (c *cleaner) character(r rune, size int, rest string) {
 	switch {
 	case r == '\r' && strings.HasPrefix(rest, "\n"):
@@ -95,10 +94,10 @@ func (c *cleaner) character(r rune, size int, rest string) {
 	c.isLineStart = r == '\n' || c.isLineStart && unicode.IsSpace(r)
 }
 
-// isCommand reports whether a command of a CI system begins here: `::` at the
-// start of a line (GitHub documentation, "Workflow commands for GitHub Actions"),
-// `##[` and `##name[` anywhere (the older form, Azure Pipelines, TeamCity). A colon
-// at the end may become one.
+// isCommand reports whether a command of a CI system begins here. That is `::` at the start of a
+// line (GitHub documentation, "Workflow commands for GitHub Actions"), or `##[` and `##name[`
+// anywhere (the older form, Azure Pipelines, TeamCity). A colon at the end counts too: another may
+// follow.
 func (c *cleaner) isCommand(r rune, rest string) bool {
 	switch r {
 	case ':':

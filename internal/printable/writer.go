@@ -10,12 +10,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/secret"
 )
 
-// Mark precedes each code that sluice itself writes: the colours and cursor moves
-// of a terminal, and commands of a CI system. Text from elsewhere cannot hold it: it
-// is drawn at random for each run. The empty mark marks nothing.
+// CodePrefix precedes each code that sluice itself writes: the colours and cursor moves of a
+// terminal, and commands of a CI system. It is random for each run, so text from elsewhere cannot
+// contain it. With the empty prefix a [Writer] passes no codes.
 type Mark string
 
-// NewMark draws a mark.
+// NewCodePrefix generates a prefix.
 func NewMark(random io.Reader) (Mark, error) {
 	var b [8]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -24,7 +24,7 @@ func NewMark(random io.Reader) (Mark, error) {
 	return Mark("\x1b" + hex.EncodeToString(b[:])), nil
 }
 
-// Code is the escape sequence that begins with `[`, as a [Writer] lets it pass.
+// Code returns the escape sequence, which begins with `[`, in the form that a [Writer] passes.
 func (m Mark) Code(sequence string) string {
 	if m == "" {
 		return "\x1b" + sequence
@@ -32,11 +32,11 @@ func (m Mark) Code(sequence string) string {
 	return string(m) + sequence
 }
 
-// Raw is a text of one or two characters that a [Writer] lets pass, such as `::`.
+// Raw returns a text of one or two characters, such as `::`, in the form that a [Writer] passes.
 func (m Mark) Raw(text string) string { return string(m) + text }
 
-// Line is a text as one line, as [Line], but for the codes that carry the mark.
-// Without a mark the text stays as it is.
+// Line returns a text as one line, as [Line] does, but keeps the codes with the prefix. Without a
+// prefix it returns the text unchanged.
 func (m Mark) Line(text string) string {
 	if m == "" {
 		return text
@@ -52,25 +52,24 @@ func (m Mark) Line(text string) string {
 	return strings.Join(pieces, string(m))
 }
 
-// Writer passes on what is written to it as [Text] would print it, and the codes
-// behind its mark.
+// Writer writes its input as [Text] would return it, and passes the codes after its prefix.
 type Writer struct {
 	to      io.Writer
 	mark    Mark
-	longest int // characters of a line; 0: any
+	longest int // characters of a line; 0: no limit
 
 	mu      sync.Mutex
 	clean   cleaner
-	pending string // the beginning of a mark or of a character
+	pending string // the beginning of a prefix or of a character
 }
 
-// NewWriter writes to another writer. Lines are cut after longest characters, if
-// that is above 0.
+// NewWriter returns a writer to another writer. It cuts lines after longest characters, if that is
+// above 0.
 func NewWriter(to io.Writer, mark Mark, longest int) *Writer {
 	return &Writer{to: to, mark: mark, longest: longest, clean: cleaner{isLineStart: true}}
 }
 
-// Unwrap is the writer below.
+// Unwrap returns the underlying writer.
 func (w *Writer) Unwrap() io.Writer { return w.to }
 
 // Write is [io.Writer].
@@ -98,7 +97,7 @@ func (w *Writer) cut(text string) (before, after string, found bool) {
 	return strings.Cut(text, string(w.mark))
 }
 
-// pass writes the code that follows a mark, and returns what comes after it.
+// passCode writes the code that follows a prefix, and returns the text after the code.
 func (w *Writer) pass(text string) string {
 	n := codeLength(text)
 	switch {
@@ -111,7 +110,7 @@ func (w *Writer) pass(text string) string {
 	return text[n:]
 }
 
-// codeLength is how many bytes the code has that a text begins with.
+// codeLength returns how many bytes of a text its leading code has.
 func codeLength(text string) int {
 	n := 1
 	switch {
@@ -123,7 +122,7 @@ func codeLength(text string) int {
 	return min(n, len(text))
 }
 
-// split holds back the beginning of a mark or of a character at the end of a text.
+// splitPending separates an incomplete prefix or character at the end of a text.
 func (w *Writer) split(text string) (now, later string) {
 	for n := min(len(w.mark)-1, len(text)); n > 0; n-- {
 		if strings.HasSuffix(text, string(w.mark[:n])) {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// Advice is what the shape and the application's files alone show to be unsafe or
-// slow.
+// Advice returns what is unsafe or slow, judged by the shape of the service and the application's
+// files alone.
 func Advice(w World, app *appfile.Application) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if w.Primary.ARN != "" {
@@ -38,7 +38,7 @@ func Advice(w World, app *appfile.Application) (all []string) {
 		if w.Config == "" || w.Config == "CodeDeployDefault.ECSAllAtOnce" {
 			say("CodeDeploy moves every request to the new version at once: a deployment configuration such as CodeDeployDefault.ECSCanary10Percent5Minutes moves a share first")
 		}
-	case w.Controller != "ECS": // ECS's own update goes in batches
+	case w.Controller != "ECS": // ECS's own update works in batches
 		pipelineAdvice(app, say)
 	}
 	return all

@@ -9,33 +9,31 @@ import (
 	"time"
 )
 
-// Images of drawn applications; what they do stands in the catalogue of the world.
+// Images of generated applications; the image catalogue of the world defines what they do.
 const (
 	oldImage = "sim/rehearsal:old"
 	newImage = "sim/rehearsal:new"
 )
 
-// secret stands in the environment of drawn applications; no event and no row may
-// hold it (P6).
+// secret is in the environment of generated applications. No event and no row may contain it (P6).
 const secret = "s3cr3t-of-the-environment"
 
-// draft is a drawn application on the way to its files, in YAML.
+// draft is a generated application whose files, in YAML, are not complete yet.
 type draft struct {
 	app, input, pipeline strings.Builder // of the application file; input is indented by two
 	service, task        strings.Builder // the definitions
-	before, after        strings.Builder // those of the steps
+	before, after        strings.Builder // definitions of the steps
 }
 
 func line(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 
-// parts write the files, each what its side of the case asks for. What a new
-// trait or field asks of the files is a part of its own.
+// fileParts returns the functions that write the files. Each writes the lines of one trait or field
+// of the case.
 func parts() []func(Case, *draft) {
 	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.besideParts, Case.shiftedParts, Case.hookParts, Case.namedParts, Case.graceParts, Case.suspendParts, Case.stages, Case.stepParts}
 }
 
-// Application is the folder of a drawn case's files; the application file is
-// sluice.yaml.
+// Application returns the folder of a generated case's files; the application file is sluice.yaml.
 func (c Case) Application() fs.FS {
 	var d draft
 	all := parts()
@@ -55,7 +53,7 @@ func (c Case) Application() fs.FS {
 	}
 }
 
-// patience is the progress deadline.
+// progressDeadline returns the progress deadline of the case, or the default.
 func (c Case) patience() time.Duration { return cmp.Or(c.Deadline, 10*time.Minute) }
 
 func (c Case) names(d *draft) {
@@ -119,7 +117,7 @@ func (c Case) stages(d *draft) {
 	}
 }
 
-// stageYAML turns "ECS_CANARY_ROLLOUT scale=50" into a stage of the file.
+// stageYAML converts "ECS_CANARY_ROLLOUT scale=50" to a stage of the file.
 func stageYAML(s string) string {
 	words := strings.Fields(s)
 	var with []string

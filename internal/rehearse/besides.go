@@ -5,9 +5,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// A canary that is a service of its own beside one that ECS rolls.
+// A canary service next to a service with deployment controller ECS.
 
-// hostsBeside reports whether the case's canary is one.
+// hasCanaryService reports whether the case's canary is a service of its own.
 func (c Case) hostsBeside() bool {
 	return c.World.Controller == "ECS" && (c.World.Beside || len(c.Pipeline) > 0)
 }
@@ -24,13 +24,13 @@ func (c Case) besideParts(d *draft) {
 	}
 }
 
-// canaryService is the canary service as it stands, or nil.
+// findCanaryService returns the canary service, or nil.
 func (f *field) canaryService(tx *world.Tx) *world.Service {
 	s, _ := tx.Services.Get(f.World.Cluster + "/" + plan.BesideName(f.World.Service))
 	return s
 }
 
-// onBeside does something to the canary service, if one stands.
+// changeCanaryService calls an operation on the canary service, if it is ACTIVE.
 func (f *field) onBeside(operation string, in map[string]any) {
 	stands := false
 	f.inWorld(func(tx *world.Tx) {
@@ -43,7 +43,8 @@ func (f *field) onBeside(operation string, in map[string]any) {
 	}
 }
 
-// sets are the task sets and deployments of both variants, whatever hosts them.
+// taskSets returns the task sets and deployments of both variants, of the service and of the canary
+// service.
 func (f *field) sets(tx *world.Tx) (all []*world.TaskSet) {
 	for _, s := range []*world.Service{f.service(tx), f.canaryService(tx)} {
 		if s != nil {
@@ -53,15 +54,15 @@ func (f *field) sets(tx *world.Tx) (all []*world.TaskSet) {
 	return all
 }
 
-// besideGone: the canary service went with its deployment (P3).
+// checkCanaryDeleted checks that the canary service was deleted with its deployment (P3).
 func (f *field) besideGone(tx *world.Tx) {
 	if s := f.canaryService(tx); s != nil && s.Status != "INACTIVE" {
 		f.violate("P3", "service %s is left over (%s, %d tasks)", s.Name, s.Status, s.Desired)
 	}
 }
 
-// besideEmptied: a canary service is deleted after its connections have ended, not
-// before (P1).
+// checkCanaryEmptied checks that a canary service is deleted only after its tasks have stopped
+// (P1).
 func (f *field) besideEmptied(s *world.Service) {
 	if s.Name != plan.BesideName(f.World.Service) || s.Status != "DRAINING" || f.deleted[s.ID()] || f.outside || f.faulty("stale") {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// better is what the result says about the application, not about sluice.
+// suggestions returns what a result shows about the application, not about sluice.
 func (s Scenario) better(c Case, r Result) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	late := c.has("unhealthy-after", "crash-after", "oom-after") && !c.mustFail()
@@ -41,7 +41,8 @@ func (s Scenario) better(c Case, r Result) (all []string) {
 	return all
 }
 
-// shown is what would have shown, in this pipeline, that a version fails after a while.
+// detectionAdvice returns what would have detected, in this pipeline, a version that fails after a
+// while.
 func (c Case) shown() string {
 	waits, rolls := c.waits()
 	switch {
@@ -55,8 +56,8 @@ func (c Case) shown() string {
 	return fmt.Sprintf("the pipeline waits %s before everybody meets it, and a WAIT of some minutes would have shown it", short(waits))
 }
 
-// waits is how long the pipeline lets time pass while the canary has a share; rolls is
-// false if there is no canary.
+// waitBeforePrimary returns the total time that the pipeline waits before the primary rollout.
+// canary is false if there is no canary.
 func (c Case) waits() (sum time.Duration, canary bool) {
 	app, err := c.app()
 	if err != nil {

@@ -7,41 +7,41 @@ import (
 	"time"
 )
 
-// Case is one rehearsal, whole.
+// Case is one complete rehearsal.
 type Case struct {
-	Says  []string // what it is about, a sentence per line
-	Seed  uint64   // of every draw of the world
+	Says  []string // comment lines of its text
+	Seed  uint64   // of all random numbers
 	World World
-	Old   string // how the version that serves behaves, as options of an image: "latency=1s"
-	New   string // how the new one does
-	// Pipeline has a stage per line: "ECS_CANARY_ROLLOUT scale=50". None is quick
+	Old   string // behaviour of the serving version, as options of an image: "latency=1s"
+	New   string // behaviour of the new version
+	// Pipeline has a stage per line: "ECS_CANARY_ROLLOUT scale=50". Empty means quick
 	// sync, or the rolling update of a service with controller ECS.
 	Pipeline []string
-	Breaker  bool          // a rolling service has ECS's circuit breaker with rollback
-	Suspend  bool          // the files ask for suspendAutoScaling
-	Before   string        // a task that is run before the stages, as options of its image
-	After    string        // one after them; its failure rolls back if this begins with "rollback&"
-	Job      Job           // in the place of a service
-	Away     time.Duration // after each kill, until somebody goes on; 0: [restart]
+	Breaker  bool          // the rolling service has ECS's circuit breaker with rollback
+	Suspend  bool          // the files set suspendAutoScaling
+	Before   string        // a task before the stages, as options of its image
+	After    string        // a task after the stages; its failure rolls back if this begins with "rollback&"
+	Job      Job           // instead of a service
+	Away     time.Duration // time between a kill and the next process; 0: [restart]
 	Outside  string        // onOutsideChange; empty is stop
 	Deadline time.Duration // progressDeadline
-	Faults   []string      // lines of awssim/fault, from the start of the deployment
-	Hands    []Hand        // people, and others
-	Kills    []Kill        // one process of sluice after the other
+	Faults   []string      // lines of awssim/fault, active from the start of the deployment
+	Hands    []Hand        // by people and other tools
+	Kills    []Kill        // one for each process of sluice, in order
 	Full     Full
-	Codec    bool // through the wire's codec
+	Codec    bool // encode and decode calls as on the network
 
-	// Files and File are the user's own application, in the place of Pipeline.
+	// Files and File are the user's own application, which replaces Pipeline.
 	Files  fs.FS
 	File   string
-	Fails  string                      // the first of its steps before, or after, the stages fails: [stepBefore], [stepAfter]
-	Lookup func(string) (string, bool) // of the environment, for files that ask for it; nil: there is none
-	// Options of the plan.
+	Fails  string                      // [stepBefore] or [stepAfter]: the first step there fails
+	Lookup func(string) (string, bool) // environment variables for the files; nil: none
+	// QuickSync is the option of the plan.
 	QuickSync bool
 }
 
-// Hand is what somebody does meanwhile: at a time after the start, after a stage has
-// ended or a write was answered, or once CodeDeploy has begun a lifecycle event.
+// Intervention is an act of a person or another tool during the deployment. It waits for a time,
+// the end of a stage, the result of a write, or the begin of a lifecycle event of CodeDeploy.
 type Hand struct {
 	At    time.Duration
 	Stage int    // counted from 1; 0: by time
@@ -50,35 +50,35 @@ type Hand struct {
 	Does  string
 }
 
-// What a [Hand] may do; words after these are its arguments.
+// Acts of a [Hand]; words after these are arguments.
 const (
-	Rollback      = "rollback"       // a person asks for it
-	Abort         = "abort"          // likewise
-	Pause         = "pause"          // likewise; resumed a minute later
-	EditRule      = "edit-rule"      // <primary> <canary>: somebody sets the first rule's weights
-	Scale         = "scale"          // <n>: somebody sets the desired count
-	DeleteService = "delete-service" // somebody does
-	TakeClaim     = "take-claim"     // another deployment puts its claim on the service
-	Second        = "second"         // a second sluice, with a journal of its own, deploys the same
-	ResumeScaling = "resume-scaling" // somebody resumes auto scaling
-	TakeOut       = "take-out"       // <n>: somebody deregisters an instance of the name
-	PutIn         = "put-in"         // somebody registers an address that is no task's
-	PutBack       = "put-back"       // somebody, or ECS, registers a task of the name again that is not found
-	SayUnwell     = "say-unwell"     // <n>: somebody tells Cloud Map that an instance of the name is UNHEALTHY
-	ScaleCanary   = "scale-canary"   // <percent>: somebody scales the task set beside the one that serves
-	DeleteCanary  = "delete-canary"  // likewise
-	PromoteCanary = "promote-canary" // likewise
-	TakeOver      = "take-over"      // a second sluice takes the service over, clears it and deploys the same
-	Update        = "update"         // somebody updates the service (rolling: to the old revision)
-	Continue      = "continue"       // from then on somebody lets CodeDeploy go on as soon as it waits
-	StopShift     = "stop-shift"     // <0 or 1>: somebody stops CodeDeploy's deployment, without or with its rollback
-	Alarm         = "alarm"          // the alarm is raised that CodeDeploy watches
-	StopTask      = "stop-task"      // somebody stops a task that was run
-	Register      = "register"       // somebody registers another revision of such a task
+	Rollback      = "rollback"       // a person runs sluice rollback
+	Abort         = "abort"          // a person runs sluice abort
+	Pause         = "pause"          // a person pauses the deployment and resumes it a minute later
+	EditRule      = "edit-rule"      // <primary> <canary>: sets the first rule's weights
+	Scale         = "scale"          // <n>: sets the desired count
+	DeleteService = "delete-service" // deletes the service
+	TakeClaim     = "take-claim"     // another deployment writes its claim to the service
+	Second        = "second"         // a second sluice, with its own journal, deploys the same application
+	ResumeScaling = "resume-scaling" // resumes auto scaling
+	TakeOut       = "take-out"       // <n>: deregisters an instance of the Cloud Map service
+	PutIn         = "put-in"         // registers an address that belongs to no task
+	PutBack       = "put-back"       // registers a deregistered task again
+	SayUnwell     = "say-unwell"     // <n>: sets an instance to UNHEALTHY in Cloud Map
+	ScaleCanary   = "scale-canary"   // <percent>: scales the canary
+	DeleteCanary  = "delete-canary"  // deletes the canary
+	PromoteCanary = "promote-canary" // promotes the canary to PRIMARY
+	TakeOver      = "take-over"      // a second sluice takes the service over, cleans up and deploys the same application
+	Update        = "update"         // updates the service (rolling: to the old revision)
+	Continue      = "continue"       // from then on continues CodeDeploy whenever it waits
+	StopShift     = "stop-shift"     // <0 or 1>: stops CodeDeploy's deployment, without or with its rollback
+	Alarm         = "alarm"          // raises the alarm that CodeDeploy monitors
+	StopTask      = "stop-task"      // stops a standalone task
+	Register      = "register"       // registers another revision of such a task
 )
 
-// String is the case as text; [Parse] reads it back. A case with a user's own
-// files has none.
+// String returns the case as text, which [Parse] reads. A case with a user's own files has no
+// complete text.
 func (c Case) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

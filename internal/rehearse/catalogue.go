@@ -10,24 +10,24 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// good is the scenario in which nothing happens: it has to succeed.
+// goodVersion is the scenario without any fault: it must succeed.
 const good = "good"
 
-// Scenario is one thing that may happen to a deployment.
+// Scenario is one event that may happen to a deployment.
 type Scenario struct {
 	Name string // "crash-loop"
-	Says string // a sentence's worth of words
-	// Bad: what happens loses requests whatever a deployment does; it must still
+	Says string // what happens, in a few words
+	// LosesRequests: requests are lost whatever a deployment does; it must still
 	// end safely.
 	Bad    bool
 	change func(c *Case, stages int)
-	of     func(*appfile.Application) bool // that it can happen to; nil: every one
+	of     func(*appfile.Application) bool // applications to which it can happen; nil: all
 }
 
-// Of reports whether the scenario can happen to an application.
+// AppliesTo reports whether the scenario can happen to an application.
 func (s Scenario) Of(app *appfile.Application) bool { return s.of == nil || s.of(app) }
 
-// Catalogue is what a pipeline is rehearsed against, in the order of the table.
+// Catalogue returns the scenarios that a pipeline is rehearsed with, in the order of the table.
 func Catalogue() []Scenario {
 	version := func(options string) func(*Case, int) { return func(c *Case, _ int) { c.New = options } }
 	faults := func(lines ...string) func(*Case, int) {
@@ -44,7 +44,7 @@ func Catalogue() []Scenario {
 	step := func(side string) func(*Case, int) { return func(c *Case, _ int) { c.Fails = side } }
 	half := func(c *Case, stages int) int { return max(1, stages/2) }
 	midway := func(c *Case, stages int) []Hand {
-		if c.World.byCodeDeploy() { // it has one stage, which CodeDeploy takes through its events
+		if c.World.byCodeDeploy() { // it has one stage, which consists of CodeDeploy's events
 			return []Hand{{Event: "AllowTraffic", Does: Rollback}}
 		}
 		return []Hand{{Stage: half(c, stages), Does: Rollback}}
@@ -100,20 +100,20 @@ func Catalogue() []Scenario {
 		Scenario{"step-after-fails", "the first task after the stages exits with 3", false, step(stepAfter), func(app *appfile.Application) bool { return len(app.After) > 0 }})
 }
 
-// On is the case of the scenario: an application's files in a world.
+// Apply returns the case of the scenario, made from a base case.
 func (s Scenario) On(base Case, stages int) Case {
 	s.change(&base, stages)
 	return base
 }
 
-// Tries reports whether the scenario changes anything of a case: nobody edits a rule
-// where there is none of ours.
+// HasEffect reports whether the scenario changes the case. For example, it cannot edit a rule if no
+// rule forwards to the target groups.
 func (s Scenario) Tries(base Case, stages int) bool {
 	base.Files, base.Lookup = nil, nil
 	return s.Name == good || !reflect.DeepEqual(s.On(base, stages), base)
 }
 
-// Row is what became of a scenario, the worst of its seeds.
+// Row is the result of a scenario, the worst of its seeds.
 type Row struct {
 	Scenario     string         `json:"scenario"`
 	Says         string         `json:"says"`
@@ -125,9 +125,9 @@ type Row struct {
 	TimeToSafety time.Duration  `json:"timeToSafety"`          // nanoseconds
 	Took         time.Duration  `json:"took"`                  // nanoseconds
 	Safe         bool           `json:"safe"`                  // it ended as promised
-	Flawed       []string       `json:"violations,omitempty"`  // why not
-	Better       []string       `json:"couldBetter,omitempty"` // what could be better
-	Seed         uint64         `json:"seed"`                  // that shows it
+	Flawed       []string       `json:"violations,omitempty"`  // why it is not safe
+	Better       []string       `json:"couldBetter,omitempty"` // suggestions for the application
+	Seed         uint64         `json:"seed"`                  // seed of this result
 	Losses       []string       `json:"losses,omitempty"`
 }
 
@@ -138,7 +138,7 @@ func (s Scenario) RowOf(c Case, r Result) Row {
 	switch r.Outcome {
 	case sluice.Succeeded, sluice.RolledBack:
 	case sluice.Superseded, sluice.Gone, sluice.Failed:
-		// Said, and finished by a rollback in the rehearsal itself.
+		// Reported, and completed by a rollback in the rehearsal itself.
 	case "":
 		row.Flawed = append(row.Flawed, "it cannot be deployed: "+r.Cause)
 	default:
@@ -153,13 +153,13 @@ func (s Scenario) RowOf(c Case, r Result) Row {
 	return row
 }
 
-// notRehearsed is why a result shows nothing of the application: its deployment was
-// refused before AWS made anything of it, or ended badly though its version is good.
+// whyNotRehearsed returns why a result shows no property of the application. Either the deployment
+// ended before AWS created a task set for it, or a good version ended badly.
 func (s Scenario) notRehearsed(c Case, r Result) []string {
-	asked := r.Acted || c.Fails == stepBefore // the scenario itself ends it early
+	asked := r.Acted || c.Fails == stepBefore // the scenario itself ends the deployment early
 	switch {
 	case r.Outcome == "":
-		return nil // told already
+		return nil // reported already
 	case !r.Started && !asked:
 		return []string{fmt.Sprintf("nothing was rehearsed: the deployment did not start (%s): %s", r.Outcome, r.Cause)}
 	case s.Name == good && r.Outcome != sluice.Succeeded:
@@ -168,8 +168,7 @@ func (s Scenario) notRehearsed(c Case, r Result) []string {
 	return nil
 }
 
-// cuts is how long requests last that the deregistration delay cuts off; 0 if it
-// lets them end.
+// cutOffTime returns how long requests last if the deregistration delay cuts them off, otherwise 0.
 func (c Case) cuts() time.Duration {
 	if c.World.Primary.ARN == "" || c.World.Lasts <= c.World.Primary.Drain {
 		return 0
@@ -177,7 +176,7 @@ func (c Case) cuts() time.Duration {
 	return c.World.Lasts
 }
 
-// Worse reports whether a is the row to show of the two.
+// IsWorse reports whether a is the row to show of the two.
 func (a Row) Worse(b Row) bool {
 	switch {
 	case a.Safe != b.Safe:

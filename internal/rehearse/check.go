@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// step looks at each change in the world, while it happens.
+// checkChange checks each change of the world when it happens.
 func (f *field) step(tx *world.Tx, c world.Change) {
 	switch o := c.Object.(type) {
 	case *world.Listener:
@@ -27,11 +27,11 @@ func (f *field) step(tx *world.Tx, c world.Change) {
 	}
 }
 
-// restFor lets the world come to rest before it is looked at: drains, failed
-// starts, scheduler loops.
+// steadyWait is how long the rehearsal waits for a steady state before the checks of the end:
+// drains, failed starts, scheduler loops.
 const restFor = 15 * time.Minute
 
-// judge holds the end against the promises.
+// judgeEnd checks the end against the promises.
 func (f *field) judge() {
 	r := &f.result
 	f.lossless()

@@ -11,12 +11,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// swayedFor is how long after a change of others an end may be told that does not know
-// of it: AWS has no compare-and-set, and the claim is given back between.
+// externalChangeGrace is how long after an external change an outcome may ignore it. AWS has no
+// compare-and-set, and the claim is released in between.
 const swayedFor = 2 * time.Minute
 
-// endsAs asserts, in the moment in which the end of a deployment is told, that the
-// version that the outcome names is PRIMARY and serves (P2).
+// checkOutcome checks, at the moment of the event, that the version that the outcome names is
+// PRIMARY and serves (P2).
 func (f *field) endsAs(o sluice.Outcome) {
 	want, named := f.namedBy(o)
 	if !named || f.excuses(DeleteService) || f.second1() || !f.swayed.IsZero() && f.clock.Now().Sub(f.swayed) < swayedFor {
@@ -38,7 +38,7 @@ func (f *field) endsAs(o sluice.Outcome) {
 	})
 }
 
-// namedBy is the version that an outcome says to serve.
+// namedVersion returns the version that must serve after an outcome.
 func (f *field) namedBy(o sluice.Outcome) (version string, named bool) {
 	if f.byItself() || f.plan == nil {
 		return "", false
@@ -54,11 +54,11 @@ func (f *field) namedBy(o sluice.Outcome) (version string, named bool) {
 	return "", false
 }
 
-// fresh reports whether the deployment brings another version than the one that served.
+// isNewRevision reports whether the deployment deploys another revision than the one that served.
 func (f *field) fresh() bool { return f.plan.From != f.plan.To }
 
-// rollbackAfterWrite is a person who asks for a rollback a moment after a write, most
-// often while AWS's answers are older than that.
+// addRollbackAfterWrite adds a person who requests a rollback shortly after a write, most often
+// while AWS's answers are still stale.
 func (d *draws) rollbackAfterWrite(c *Case) {
 	c.Hands = append(c.Hands, Hand{Write: 1 + d.upTo(11), At: time.Duration(d.upTo(12)) * time.Second, Does: Rollback})
 	if d.chance(60) {

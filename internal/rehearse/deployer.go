@@ -11,16 +11,15 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// Deployer is what a service that CodeDeploy deploys has at CodeDeploy, where it is
-// not of the usual names.
+// Deployer is the CodeDeploy configuration of a service, where it differs from the default names.
 type Deployer struct {
 	Application, Group string
-	Own                string   // a deployment configuration that is not one of CodeDeploy's
-	Hooks              []string // the Lambda functions; they say Succeeded
+	Own                string   // a custom deployment configuration
+	Hooks              []string // the Lambda functions; they report Succeeded
 }
 
-// deployer takes from the files what CodeDeploy must have. The second target group is
-// known to the deployment group alone: here it is like the first.
+// setDeployer sets, from the files, what CodeDeploy must have. Only the deployment group knows the
+// second target group: here it equals the first.
 func (w *World) deployer(app *appfile.Application) {
 	if !w.byCodeDeploy() {
 		return
@@ -38,14 +37,14 @@ func (w *World) deployer(app *appfile.Application) {
 	}
 }
 
-// configured is the deployment configuration that deploys.
+// setConfig sets the deployment configuration.
 func (w *World) configured(name string) {
 	if w.Config = name; name != "" && !strings.HasPrefix(name, "CodeDeployDefault.") {
 		w.Deployer.Own = name
 	}
 }
 
-// deployed takes from the deployment group that runs what the files do not say.
+// setFromGroup sets, from the real deployment group, what the files do not contain.
 func (w *World) deployed(d *plan.Deployer) {
 	if !w.byCodeDeploy() || d == nil {
 		return
@@ -63,7 +62,7 @@ func (w *World) deployed(d *plan.Deployer) {
 	}
 }
 
-// deployers are the application and the deployment group in the file of the world.
+// writeDeployer writes the application and the deployment group to the world file.
 func (w World) deployers(line func(string, ...any)) {
 	if !w.byCodeDeploy() {
 		return
@@ -75,7 +74,7 @@ func (w World) deployers(line func(string, ...any)) {
 	for _, name := range d.Hooks {
 		line("  - {name: %q, after: 3s}", name)
 	}
-	if d.Own != "" { // nobody knows what it does: it is taken for one that moves a share first
+	if d.Own != "" { // its content is unknown: assume that it shifts a share first
 		line("deploymentConfigs:\n  - {name: %q, canary: 10, every: 5m}", d.Own)
 	}
 	more := ""

@@ -1,42 +1,38 @@
-// Package rehearse runs deployments where nothing can be harmed: a whole AWS in
-// memory, laid in the shape of a real service or of one drawn by a seed, in
-// virtual time, with modelled callers, faults, outside hands, and a sluice that is
-// killed on the way. What came of it is held against the promises P1 to P7.
+// Package rehearse runs deployments against a simulated AWS in memory, in virtual time. The service
+// has the shape of a real one or of one generated from a seed. Callers, faults, external changes
+// and kills of sluice are simulated too. The result is checked against the promises P1 to P7.
 //
-// A rehearsal is a [Case], which is text: read by [Parse], printed by
-// [Case.String], drawn by [Draw], made smaller by [Shrink]. [Run] plays it; the
-// same case gives the same log, byte for byte. [Catalogue] is the list of cases
-// that a user's own pipeline is held against.
+// A rehearsal is a [Case], which has a text form: [Parse] reads it, [Case.String] prints it, [Draw]
+// generates one, [Shrink] makes one smaller. [Run] runs it; the same case gives the same log, byte
+// for byte. [Catalogue] lists the scenarios that a user's own pipeline is rehearsed with.
 //
-// The package decides nothing about deployments and knows no rule of AWS: the
-// engine that runs here is the engine, the simulator knows nothing of it. It opens
-// no socket and needs no credentials.
+// The package makes no decisions about deployments and contains no rules of AWS. It runs the real
+// engine, and the simulator is independent of it. It opens no socket and needs no credentials.
 //
-// # How a new way of deploying joins
+// # How to add a new way of deploying
 //
-// Everything is a row of a table; what is not in these tables is not rehearsed.
+// Every part is a row of a table; only rows of these tables are rehearsed.
 //
-//   - What the world has for it: a field of [World], its line in [World.File], and
-//     a trait in traits.go, which is its word in a case's text.
-//   - What the files say: a part in appfiles.go, which looks at the case and writes
-//     its lines of the application file or of a definition.
-//   - Its courses, with the rollback from each stage: rows of [Flows]. They are
-//     killed before and after every write and every row of the journal.
-//   - Its share of the seeds: a row of kinds, with the draws of its pipelines. What
-//     any kind can have beside (a fault, a trait, a hand) is a row of features.
-//   - What people and other tools may do to it meanwhile: a row of acts, its word
-//     in case.go, and a row of drawnHands.
-//   - What must hold: the checkers, one file for each promise. losses.go P1,
-//     ending.go P2, leaks.go P3, weights.go P4, process.go and kill_test.go P5,
-//     naming.go P6, planned.go P7. A check that looks at each change of the world
-//     is called by step, one that looks at the end by judge, both in check.go. What
-//     a case makes impossible to promise stands in expect.go, as narrow as can be.
-//   - Rules of it that must not break: a row of mutantsOf in mutant_test.go, with
-//     its kinds, each of which the simulation must notice within a thousand seeds.
-//   - What has no service at all: job.go, its draws and courses in jobdraw.go, what must
-//     hold of it in jobends.go.
-//   - For users: a scenario of [Catalogue] if something new can happen to it, and
-//     its shape in [FromFiles] and [FromLive].
+//   - Its simulated resources: a field of [World], its line in [World.File], and a trait in
+//     traits.go, which is its word in a case's text.
+//   - Its application files: a part in appfiles.go, which reads the case and writes its lines of
+//     the application file or of a definition.
+//   - Its flows, with the rollback from each stage: rows of [Flows]. A test kills them before and
+//     after every write and every row of the journal.
+//   - Its share of the seeds: a row of allKinds, which generates its pipelines. A property that any
+//     kind can have (a fault, a trait, an intervention) is a row of allFeatures.
+//   - Interventions of people and other tools: a row of interventionActs, its word in case.go, and
+//     a row of interventionKinds.
+//   - Its checks, one file for each promise: losses.go P1, ending.go P2, leaks.go P3, weights.go
+//     P4, process.go and kill_test.go P5, naming.go P6, planned.go P7. [field.step] in check.go
+//     calls the checks of each change of the world, [field.judge] those of the end. expect.go
+//     lists, as narrowly as possible, the promises that a case cannot keep.
+//   - Its rules that must not break: a row of mutantsOf in mutant_test.go, with its kinds. The
+//     simulation must detect each broken rule within a thousand seeds.
+//   - A deployment without a service: job.go, its generator and flows in jobdraw.go, its checks in
+//     jobends.go.
+//   - For users: a scenario of [Catalogue] if something new can happen to it, and its shape in
+//     [FromFiles] and [FromLive].
 //
 // Start reading at [Case], then [Run], then check.go.
 package rehearse

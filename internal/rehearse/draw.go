@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Draw is the case of a seed: a world, a valid pipeline, a version that is good or
-// bad, and what goes wrong. What it may have stands in [kinds] and in [features].
+// Generate returns the case of a seed: a world, a valid pipeline, a good or bad version, and
+// faults. [kinds] and [features] list what a case may have.
 func Draw(seed uint64) Case {
 	c := Case{Seed: seed, World: Plain()}
 	drawn(seed, "world").world(&c.World)
@@ -22,11 +22,11 @@ func Draw(seed uint64) Case {
 	return c
 }
 
-// draws are numbers that follow from a seed (splitmix64).
+// random generates numbers from a seed (splitmix64).
 type draws struct{ state uint64 }
 
-// drawn are the draws of one purpose. They do not depend on those of others, so
-// that a feature that joins changes no other one of a seed.
+// newRandom returns the random numbers of one purpose. They do not depend on those of other
+// purposes, so a new feature changes no other feature of a seed.
 func drawn(seed uint64, purpose string) *draws {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", seed, purpose)
@@ -41,7 +41,7 @@ func (d *draws) next() uint64 {
 	return x ^ x>>31
 }
 
-// upTo is a number from 0 to n.
+// upTo returns a number from 0 to n.
 func (d *draws) upTo(n int) int { return int(d.next() % uint64(n+1)) }
 
 func (d *draws) chance(percent int) bool { return d.upTo(99) < percent }
@@ -50,7 +50,7 @@ func (d *draws) one(words ...string) string { return words[d.upTo(len(words)-1)]
 
 func (d *draws) span(spans ...time.Duration) time.Duration { return spans[d.upTo(len(spans)-1)] }
 
-// world draws what every kind has.
+// generateWorld generates what every kind has.
 func (d *draws) world(w *World) {
 	w.Tasks = 1 + d.upTo(5)
 	w.Subnets = subnets(1 + d.upTo(2))

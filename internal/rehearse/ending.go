@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// finish does what is told for a deployment that ended in between: a rollback,
-// after what others did was put back (P2).
+// rollBackUnfinished runs the rollback that sluice advises after a deployment that ended neither
+// fully new nor fully old. It first reverts the edits of rules by others (P2).
 func (f *field) finish() {
 	if f.excuses(DeleteService) || f.second1() || f.excuses(TakeClaim) {
 		return
@@ -39,7 +39,7 @@ func (f *field) finish() {
 	f.stands(false)
 }
 
-// ended: fully new or fully old, and nothing left over (P2, P3).
+// checkEnd checks that the service is fully new or fully old, without leftovers (P2, P3).
 func (f *field) ended(o sluice.Outcome) {
 	if f.byItself() {
 		f.jobEnded(o)
@@ -64,8 +64,8 @@ func (f *field) ended(o sluice.Outcome) {
 	f.result.State = f.state()
 }
 
-// stands: exactly one version serves, with all its tasks, and the rules, tags and
-// groups are as they were or as planned.
+// checkState checks that exactly one version serves, with all its tasks. Rules, tags and groups
+// must be as before or as planned.
 func (f *field) stands(fresh bool) {
 	if f.excuses(DeleteService) {
 		return
@@ -97,7 +97,7 @@ func (f *field) stands(fresh bool) {
 	}
 }
 
-// alone: one task set, of the version that must serve.
+// checkSingleSet checks that there is one task set, of the version that must serve.
 func (f *field) alone(s *world.Service, want string) {
 	if n := len(s.TaskSets) - f.besides(s) - f.strangers(s); n != 1 {
 		f.violate("P2", "%d task sets are left, not one", n)
@@ -122,8 +122,8 @@ func (f *field) alone(s *world.Service, want string) {
 	}
 }
 
-// besides is how many task sets a second sluice left that claimed the service in
-// the same moment and then lost it, and said so: AWS has no compare-and-set.
+// countSecondSets counts the task sets of a second sluice that claimed the service at the same
+// moment, then lost the claim and reported it. AWS has no compare-and-set.
 func (f *field) besides(s *world.Service) (n int) {
 	for _, ts := range s.TaskSets {
 		if !f.secondRan && strings.HasPrefix(ts.ExternalID, plan.IDPrefix+"second") {
@@ -133,7 +133,7 @@ func (f *field) besides(s *world.Service) (n int) {
 	return n
 }
 
-// state is the service in a line: task sets, weights, tags.
+// stateText returns the state of the service in a line: task sets, weights, tags.
 func (f *field) state() string {
 	var parts []string
 	f.inWorld(func(tx *world.Tx) {
@@ -175,8 +175,9 @@ func (f *field) version(ts *world.TaskSet) string {
 	return "new"
 }
 
-// unanswered: what is made or read is asked for some times at most, and the network
-// of the case can be so bad that none of them was answered. It goes back then.
+// wasUnanswered reports whether the deployment ended because AWS did not answer. Create and read
+// calls have a limited number of attempts, and the faults of the case may fail all of them. The
+// deployment then rolls back.
 func (f *field) unanswered() bool {
 	c := f.result.Cause
 	return f.faulty("no-send", "5xx") && (strings.Contains(c, sluice.ErrUnanswered.Error()) || strings.HasSuffix(c, "at attempt 6"))

@@ -10,41 +10,41 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// facts are what the checkers have seen.
+// observed is what the checks have observed.
 type facts struct {
-	atFirst     map[string][]world.Action // of the rules that forward to our groups
-	weights     map[string][2]int32       // of those rules, as of the last change
-	others      string                    // how other people's things stood
-	old         string                    // id of the task set that served
-	setsAtFirst map[string]bool           // ids of the task sets and deployments at first
+	atFirst     map[string][]world.Action // of the rules that forward to the two groups
+	weights     map[string][2]int32       // of those rules, after the last change
+	others      string                    // state of everything that sluice must not change
+	old         string                    // ID of the task set that served
+	setsAtFirst map[string]bool           // IDs of the task sets and deployments at the start
 	desired     int
-	scaling     string                   // the scalable targets, as they must be in the end
-	made        map[string]string        // external id -> id of the task set
-	ran         map[string][]*world.Task // without a service, by who started them
+	scaling     string                   // the scalable targets, as they must be at the end
+	made        map[string]string        // external ID -> ID of the task set
+	ran         map[string][]*world.Task // standalone tasks, by startedBy
 	seconds     []*plan.Plan             // of second sluices
-	secondRan   bool                     // to an end of its own
-	secondNew   bool                     // which was the new version
-	deleted     map[string]bool          // task sets, by id
-	taken       time.Time                // when somebody else took the claim
+	secondRan   bool                     // a second sluice succeeded or rolled back
+	secondNew   bool                     // it deployed the new version
+	deleted     map[string]bool          // task sets, by ID
+	taken       time.Time                // when another deployment took the claim
 	seized      time.Time                // when a second sluice took the claim of the first
-	unreleased  bool                     // AWS answered no call that gives the claim back: it runs out
+	unreleased  bool                     // AWS answered no call that releases the claim: it expires
 	begun       bool                     // sluice has written something
-	paused      bool                     // sluice has left the deployment, to go on later
-	edited      map[string][2]int32      // by somebody else since then
-	editedAt    time.Time                // the last time
-	answered    int                      // writes of sluice, in all processes
-	swayed      time.Time                // when others last changed what is PRIMARY
-	bare        []string                 // when the name was no use
+	paused      bool                     // sluice paused the deployment
+	edited      map[string][2]int32      // by another actor since the first write
+	editedAt    time.Time                // time of the last such edit
+	answered    int                      // results of sluice's writes, in all processes
+	swayed      time.Time                // when another actor last changed what is PRIMARY
+	bare        []string                 // when the name led to no serving task
 	told        map[string]bool          // failures
 
-	strange   time.Time // when somebody else gave a rule weights that are nobody's of ours
-	promised  promised  // the share that callers are to find
+	strange   time.Time // when another actor set a rule to weights that it never had
+	promised  promised  // the share that must stay registered
 	returning bool      // the rollback has begun
-	touched   touched   // the record that somebody else changed, until it is noticed
+	touched   touched   // the instance that another actor changed, until sluice reports it
 
-	scaledAtFirst string // scaling, before anybody acted
-	setting       bool   // sluice is writing it
-	crossed       string // scaling, before somebody changed it while sluice was writing it
+	scaledAtFirst string // the scalable targets at the start
+	setting       bool   // sluice is writing a scalable target
+	crossed       string // expectedScaling before a change during sluice's write
 }
 
 func (s *facts) make() {
@@ -54,7 +54,7 @@ func (s *facts) make() {
 	s.told, s.setsAtFirst = map[string]bool{}, map[string]bool{}
 }
 
-// remember takes down how the world is before anybody acts.
+// snapshotWorld records the state of the world at the start.
 func (f *field) remember(tx *world.Tx) {
 	for _, r := range f.ruled(tx) {
 		f.atFirst[r.ARN] = slices.Clone(r.Actions)
@@ -75,7 +75,7 @@ func (f *field) remember(tx *world.Tx) {
 	f.scaledAtFirst = f.scaling
 }
 
-// noteStart notes that AWS has made a task set, or a deployment, of what is rehearsed.
+// noteStart records that AWS has created a task set or a deployment for the rehearsed deployment.
 func (f *field) noteStart(ts *world.TaskSet) {
 	if !f.began.IsZero() && !f.setsAtFirst[ts.ID] {
 		f.result.Started = true
@@ -87,7 +87,7 @@ func (f *field) service(tx *world.Tx) *world.Service {
 	return s
 }
 
-// weighs are a rule's weights on our two groups.
+// weightsOf returns a rule's weights on the two groups.
 func (f *field) weighs(r *world.Rule) (w [2]int32) {
 	if fw := r.Forwards(); fw != nil {
 		for _, s := range fw.Groups {
@@ -102,7 +102,7 @@ func (f *field) weighs(r *world.Rule) (w [2]int32) {
 	return w
 }
 
-// foreign is everything that is not ours to touch, as text.
+// unmanagedText returns everything that sluice must not change, as text.
 func (f *field) foreign(tx *world.Tx) string {
 	var b strings.Builder
 	for _, r := range tx.Rules.Values() {

@@ -7,16 +7,16 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/fault"
 )
 
-// feature is something that a drawn case may have beside its kind.
+// feature is a property that a generated case may have in addition to its kind.
 type feature struct {
-	name    string          // of its draws too
-	percent int             // of the cases that can have it
-	of      func(Case) bool // that can; nil: every one
+	name    string          // also the purpose of its random numbers
+	percent int             // of the cases to which it applies
+	of      func(Case) bool // nil: it applies to every case
 	draw    func(*draws, *Case)
 }
 
-// features are all of them, drawn one after the other. A new one joins at the end;
-// its draws are its own, so that the other features of a seed stay as they are.
+// allFeatures returns all features in the order of generation. A new one is added at the end; it
+// has its own random numbers, so that the other features of a seed stay unchanged.
 func features() []feature {
 	return []feature{
 		{"versions", 100, served, func(d *draws, c *Case) {
@@ -68,7 +68,7 @@ func features() []feature {
 		}, func(_ *draws, c *Case) { c.World.Strange = true }},
 		{"a hand on what is found", 40, func(c Case) bool { return c.World.byName() && len(c.Hands) == 0 && len(c.Pipeline) > 0 }, (*draws).foundHand},
 		{"late targets", 40, func(c Case) bool { return !c.World.byName() }, func(d *draws, c *Case) {
-			c.World.Lags.Targets = min(d.span(2*time.Second, 3*time.Second, 4*time.Second), c.World.Primary.Drain-3*time.Second) // sluice covers the drain
+			c.World.Lags.Targets = min(d.span(2*time.Second, 3*time.Second, 4*time.Second), c.World.Primary.Drain-3*time.Second) // sluice waits for the drain
 		}},
 		{"late stability", 35, nil, func(d *draws, c *Case) { c.World.Lags.Stability = d.span(3*time.Second, 10*time.Second) }},
 		{"late health of instances", 40, func(c Case) bool { return c.World.byName() }, func(d *draws, c *Case) { c.World.Lags.Health = 10 * time.Second }},
@@ -85,7 +85,8 @@ func features() []feature {
 	}
 }
 
-// outage takes AWS's answers away for a time, or replaces them by what proxies say.
+// outageFault returns a fault in which AWS does not answer for a time, or a proxy answers in its
+// place.
 func (d *draws) outage() string {
 	return fmt.Sprintf("outage %s as=%s after=%ds for=%ds", d.one("*:*", "*:*", "ecs:*", "elasticloadbalancing:*"), d.one(fault.Outages...), 1+d.upTo(240), 1+d.upTo(180))
 }
@@ -128,10 +129,10 @@ func (d *draws) worldFault() string {
 	return fmt.Sprintf("slow-start web by=%ds", 30*(1+d.upTo(5)))
 }
 
-// drawnHand is what somebody may do meanwhile, with its share of all.
+// interventionKind is a possible intervention, with its share of all interventions.
 type drawnHand struct {
 	share int
-	of    func(Case) bool // nil: in every case
+	of    func(Case) bool // nil: it applies to every case
 	does  func(*draws) string
 }
 
@@ -154,7 +155,8 @@ func drawnHands() []drawnHand {
 	}
 }
 
-// steeredHand is somebody who changes what the deployment steers.
+// addTrafficIntervention adds another actor who changes rules, the canary or the PRIMARY during the
+// deployment.
 func (d *draws) steeredHand(c *Case) {
 	h := d.hand(*c)
 	switch d.upTo(6) {

@@ -24,7 +24,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// field is one rehearsal under way.
+// rehearsal is one running rehearsal.
 type field struct {
 	Case
 	clock   clock.Clock
@@ -41,14 +41,14 @@ type field struct {
 	from    time.Time // of the world
 	began   time.Time // of the deployment
 
-	person  bool // a command is being written
-	outside bool // somebody else acts on the world
+	person  bool // a person's command is being written
+	outside bool // another actor is changing the world
 	over    bool
-	beside  int          // second sluices at work
-	given   map[int]bool // hands that have acted
-	asked   map[int]bool // hands that act soon
+	beside  int          // number of second sluices that run
+	given   map[int]bool // interventions that were performed
+	asked   map[int]bool // interventions that are scheduled
 	stages  map[string]time.Time
-	first   life // what the first process did
+	first   life // counts of the first process
 	lives   int
 	log     strings.Builder
 	tracer  *tracer
@@ -62,7 +62,7 @@ func newField(c Case, k clock.Clock) *field {
 	return f
 }
 
-// lay builds the world and its callers.
+// buildWorld builds the world and its callers.
 func (f *field) lay() (err error) {
 	images, serving, err := f.images()
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *field) lay() (err error) {
 	return nil
 }
 
-// remembers opens the journal, whose rows can be where a process dies.
+// openJournal opens the journal. Its writes are hooked, so that a kill can end a process there.
 func (f *field) remembers() (err error) {
 	if f.journal, err = journal.Open(journal.Memory, f.clock); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (f *field) remembers() (err error) {
 	return nil
 }
 
-// images says what the two versions do.
+// buildImages defines what the images of both versions do.
 func (f *field) images() (image.Catalog, string, error) {
 	old, err := f.behaviour("old", f.Old)
 	if err != nil {
@@ -141,7 +141,7 @@ func (f *field) images() (image.Catalog, string, error) {
 	return catalogue, oldImage, nil
 }
 
-// behaviour is a version's: its own options, else the world's.
+// versionBehaviour returns a version's behaviour: its own options, otherwise the world's.
 func (f *field) behaviour(version, options string) (image.Behaviour, error) {
 	var all []string
 	if options != "" {
@@ -154,7 +154,7 @@ func (f *field) behaviour(version, options string) (image.Behaviour, error) {
 	}
 	usual("latency", f.World.Lasts)
 	if f.World.Lasts > 0 {
-		usual("check-latency", time.Millisecond) // nobody lets a health check last as long as a request
+		usual("check-latency", time.Millisecond) // health checks are faster than requests
 	}
 	usual("healthy-after", f.World.Boot)
 	usual("term", f.World.Stop)
@@ -165,7 +165,7 @@ func (f *field) behaviour(version, options string) (image.Behaviour, error) {
 	return image.Parse(ref)
 }
 
-// mainImage is the image of the container that takes requests, else of the first
+// mainImage returns the image of the container that takes requests, otherwise of the first
 // essential one.
 func mainImage(app *appfile.Application) string {
 	name, fallback := "", ""
@@ -186,7 +186,7 @@ func mainImage(app *appfile.Application) string {
 	return fallback
 }
 
-// app reads the application: the user's own, or the drawn.
+// loadApp reads the application: the user's own, or the generated one.
 func (c Case) app() (*appfile.Application, error) {
 	if c.Files == nil {
 		return appfile.Load(c.Application(), "sluice.yaml", nil)
@@ -194,7 +194,7 @@ func (c Case) app() (*appfile.Application, error) {
 	return appfile.Load(c.Files, c.File, c.Lookup)
 }
 
-// load reads the application, fitted to the world if it is the user's own.
+// loadFitted reads the application. It sets the world's subnets in a user's own application.
 func (f *field) load() (*appfile.Application, error) {
 	app, err := f.app()
 	if f.Files == nil {
@@ -209,7 +209,7 @@ func (f *field) load() (*appfile.Application, error) {
 	return app, nil
 }
 
-// open is an account on the world, through a process's seams if it has one.
+// openAccount opens an account on the simulated AWS, with the hooks of a process if there is one.
 func (f *field) open(c clock.Clock, l *life) (*account.Account, error) {
 	cfg := f.sim.Config()
 	a := account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: f.sim.HTTPClient(), Clock: c,
@@ -225,7 +225,7 @@ func (f *field) say(format string, args ...any) {
 	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(f.from).Round(time.Millisecond), fmt.Sprintf(format, args...))
 }
 
-// broken is a rehearsal that is at fault itself, or found a defect of the simulator.
+// failRehearsal records an error of the rehearsal itself or of the simulator.
 func (f *field) broken(format string, args ...any) { f.violate("rehearsal", format, args...) }
 
 func (f *field) violate(promise, format string, args ...any) {
@@ -234,7 +234,7 @@ func (f *field) violate(promise, format string, args ...any) {
 	f.result.Violations = append(f.result.Violations, text)
 }
 
-// kept are the rows of the deployment as they stand in the journal.
+// journalText returns the deployment's rows in the journal.
 func (f *field) kept() (string, error) {
 	ctx := context.Background()
 	d, err := f.journal.Deployment(ctx, f.id)

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Flow is one course that a deployment can take from its start to its end.
+// Flow is one sequence that a deployment can take from its start to its end.
 type Flow struct {
 	Name string
 	Case Case
 }
 
-// canary and blueGreen are pipelines of task sets.
+// canaryPipeline and blueGreenPipeline are pipelines of task sets.
 func canary() []string {
 	return []string{"ECS_CANARY_ROLLOUT scale=50", "ECS_TRAFFIC_ROUTING canary=10", "ECS_TRAFFIC_ROUTING canary=50",
 		"ECS_PRIMARY_ROLLOUT", "ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN"}
@@ -23,7 +23,7 @@ func blueGreen() []string {
 		"ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN"}
 }
 
-// rolled is a pipeline for a service that ECS rolls, which keeps no old primary.
+// withoutKeepOld returns a pipeline for a rolling service, which keeps no old primary.
 func rolled(stages []string) (all []string) {
 	for _, s := range stages {
 		s, _, _ = strings.Cut(s, " keepOld=")
@@ -32,13 +32,12 @@ func rolled(stages []string) (all []string) {
 	return all
 }
 
-// crashes is a version that never gets healthy.
+// crashOptions is a version that never gets healthy.
 const crashes = "healthy-after=1h&crash-after=2s&exit=3"
 
-// Flows are all courses. Each is killed before and after every one of its writes
-// and rows, simulated and as a real process. A way of deploying is not finished
-// before it has joined here, with its rollback from each stage: see the package
-// comment.
+// Flows returns all flows. A test kills each before and after every one of its writes and rows,
+// simulated and as a real process. A new way of deploying needs its flows here, with its rollback
+// from each stage: see the package comment.
 func Flows() []Flow {
 	with := func(changes ...func(*Case)) Case {
 		c := Case{World: Plain()}
@@ -98,9 +97,9 @@ func Flows() []Flow {
 	return append(all, namedFlows(with)...)
 }
 
-// OutsideFlows are courses in which somebody else changes what is steered, and the
-// deployment goes on. What others do cannot be repeated in a process of its own, so
-// that these are killed in the simulation alone.
+// OutsideFlows returns flows in which another actor changes what sluice manages, and the deployment
+// continues. A separate process cannot repeat such changes, so these flows are killed only in the
+// simulation.
 func OutsideFlows() []Flow {
 	with := func(policy, does string) Case {
 		c := Case{World: Plain(), Outside: policy, Hands: []Hand{{Stage: 2, Does: does}}}
@@ -112,7 +111,7 @@ func OutsideFlows() []Flow {
 		c.World.TTL, c.World.Check = 10*time.Second, 5*time.Second
 		return c
 	}
-	within := func(stage int, policy, does string) Case { // in the middle of a stage
+	within := func(stage int, policy, does string) Case { // during a stage
 		return Case{World: Plain(), Outside: policy, Pipeline: canary(), Hands: []Hand{{Stage: stage - 1, At: 15 * time.Second, Does: does}}}
 	}
 	return []Flow{
@@ -132,12 +131,12 @@ func OutsideFlows() []Flow {
 	}
 }
 
-// backAfter is a person who asks for a rollback as soon as the n-th stage ended.
+// rollbackAfter adds a person who requests a rollback as soon as the n-th stage has ended.
 func backAfter(n int) func(*Case) {
 	return func(c *Case) { c.Hands = []Hand{{Stage: n, Does: Rollback}} }
 }
 
-// backFromEach are the rollbacks from each stage of a pipeline.
+// rollbackFromEach returns the rollbacks from each stage of a pipeline.
 func backFromEach(name string, c Case) (all []Flow) {
 	for i := range c.Pipeline {
 		back := c

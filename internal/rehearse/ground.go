@@ -12,17 +12,16 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// Ground is the world of a case by itself, with its callers, for a sluice that
-// runs in a process of its own and can really be killed. Its methods may be called
-// at any time from anywhere.
+// SimEnv is the simulated AWS of a case with its callers. It serves a sluice that runs in its own
+// process and can really be killed. Its methods may be called at any time from any goroutine.
 type Ground struct {
 	mu    sync.Mutex
 	field *field
 	clock *leaping
-	began time.Time // the deployment; zero: not known yet
+	began time.Time // start of the deployment; zero: not known yet
 }
 
-// NewGround lays the world of a drawn case, in the time of k. Its [Ground.Handler] needs
+// NewSimEnv builds the world of a generated case, with the time of k. Its [Ground.Handler] needs
 // [Case.Codec].
 func NewGround(c Case, k clock.Clock) (*Ground, error) {
 	g := &Ground{clock: &leaping{Clock: k}}
@@ -34,13 +33,13 @@ func NewGround(c Case, k clock.Clock) (*Ground, error) {
 	return g, nil
 }
 
-// Handler answers the AWS APIs.
+// Handler serves the AWS APIs.
 func (g *Ground) Handler() http.Handler { return g.field.sim.Handler() }
 
-// Sim is the local AWS, for clients in this process.
+// Sim returns the local AWS, for clients in this process.
 func (g *Ground) Sim() *awssim.Sim { return g.field.sim }
 
-// Inject begins a fault, as one line of text.
+// Inject starts a fault, given as one line of text.
 func (g *Ground) Inject(line string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,7 +47,7 @@ func (g *Ground) Inject(line string) error {
 	return g.field.sim.Inject(line)
 }
 
-// ClearFaults ends all faults. It reports whether one of them has struck.
+// ClearFaults ends all faults. It reports whether one of them took effect.
 func (g *Ground) ClearFaults() (struck bool) {
 	for _, f := range g.field.sim.Faults() {
 		struck = struck || f.Struck > 0
@@ -57,16 +56,16 @@ func (g *Ground) ClearFaults() (struck bool) {
 	return struck
 }
 
-// Asked notes what a person asked of sluice itself, beside what the case says.
+// NoteCommand records a person's command to sluice that the case does not contain.
 func (g *Ground) Asked(does string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.field.Hands = append(g.field.Hands, Hand{Does: does})
 }
 
-// StageEnded lets those act who waited for the end of the n-th stage, counted
-// from 1. It returns what people ask of sluice itself: rollback, abort, pause. Told
-// again, nothing more happens.
+// StageEnded performs the interventions that wait for the end of the n-th stage, counted from 1. It
+// returns the commands of people to sluice: rollback, abort, pause. A repeated call has no further
+// effect.
 func (g *Ground) StageEnded(n int) (commands []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,8 +77,8 @@ func (g *Ground) StageEnded(n int) (commands []string) {
 	return commands
 }
 
-// Due lets those act whose time has come, and returns what people ask of sluice
-// itself. It is asked again and again, first as soon as there is a deployment.
+// RunDue performs the interventions that are due, and returns the commands of people to sluice.
+// Call it repeatedly, first when the deployment exists.
 func (g *Ground) Due() (commands []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -94,7 +93,7 @@ func (g *Ground) Due() (commands []string) {
 	return commands
 }
 
-// acts lets a hand act once, one that continues as often as it is asked.
+// actOnce performs an intervention once; one that continues CodeDeploy is repeated at each call.
 func (g *Ground) acts(i int) (commands []string) {
 	given, does := g.field.given[i], g.field.Hands[i].Does
 	g.field.given[i] = true
@@ -110,8 +109,8 @@ func (g *Ground) acts(i int) (commands []string) {
 	return nil
 }
 
-// Judge tells what came of a deployment that ended: what its callers got, how the
-// service stands once the world has come to rest, and which promises were broken.
+// Judge returns the result of a deployment that ended: what its callers got, the steady state of
+// the service, and the violated promises.
 func (g *Ground) Judge(o sluice.Outcome, cause string) Result {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -126,8 +125,7 @@ func (g *Ground) Judge(o sluice.Outcome, cause string) Result {
 	return f.result
 }
 
-// leaping is a clock that can be put forward, for a world that nobody works on any
-// more.
+// forwardClock is a clock that can be set forward. It is used after the deployment has ended.
 type leaping struct {
 	clock.Clock
 	ahead atomic.Int64

@@ -9,14 +9,14 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// slow is how long requests last at least where it is tried whether any are cut off.
+// slowRequest is the minimum request time in tests for requests that are cut off.
 const slow = 1500 * time.Millisecond
 
-// worthwhile is the least saving of a step that is told.
+// minSaving is the smallest saving of a stage that is reported.
 const worthwhile = 15 * time.Second
 
-// Measured tells what a shorter deregistration delay would save, if it does: it is
-// tried on a good release under slow requests, of which none may be lost.
+// MeasureDrain returns what a shorter deregistration delay would save, or nil. It runs a good
+// release under slow requests twice; the shorter delay must lose no request.
 func Measured(base Case) []string {
 	shorter := max(30*time.Second, (2 * base.World.Lasts).Round(time.Second))
 	if base.World.Primary.ARN == "" || base.World.Primary.Drain <= shorter {
@@ -35,7 +35,7 @@ func Measured(base Case) []string {
 		short(base.World.Primary.Drain), was.Stage, short(was.For), short(now.Took), short(shorter), short(is.For), short(then.Took), base.World.Lasts)}
 }
 
-// longest is the stage whose length differs the most.
+// largestSaving returns the stage whose length differs the most.
 func longest(now, then []Took) (was, is Took, saved time.Duration) {
 	for _, n := range now {
 		i := slices.IndexFunc(then, func(t Took) bool { return t.Stage == n.Stage })
@@ -46,7 +46,7 @@ func longest(now, then []Took) (was, is Took, saved time.Duration) {
 	return was, is, saved
 }
 
-// short is a duration for people: "5m", "1m30s".
+// shortDuration returns a duration for people: "5m", "1m30s".
 func short(d time.Duration) string {
 	return strings.Replace(d.Round(time.Second).String(), "m0s", "m", 1)
 }

@@ -9,48 +9,48 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/image"
 )
 
-// Job is what an application without a service file has: a task by itself. The
-// service of the world stands beside it then, and is nobody's to touch.
+// Job is the standalone task of an application without a service definition. The service in the
+// simulated AWS stays unchanged.
 type Job struct {
 	Count    int    // tasks of one run; 0: the application has a service
 	Does     string // what its container does, as options of an image
-	Side     string // likewise of a second container, which is not essential; empty: there is none
+	Side     string // what a second, non-essential container does, as options of an image; empty: none
 	Watch    string // watchContainer; empty: the first essential one
 	Provider string // capacity provider; empty: launch type FARGATE
-	Had      string // what the family had before, [hadSame] or [hadOther]; empty: nothing
-	Only     bool   // it is registered and not run
+	Had      string // what the family had before, [hadSame] or [hadOther]; empty: no revision
+	Only     bool   // the task is registered and not run
 	Logs     bool   // its containers print to a log
 }
 
-// The family of such a task, which is its container's name too, and its second one.
+// The family and container name of the task, and its second container.
 const (
 	jobFamily = "report"
 	jobSide   = "side"
 )
 
-// What a family may have had before.
+// The last revision of a family before the deployment.
 const (
-	hadSame  = "same"  // what the files say
+	hadSame  = "same"  // the revision of the files
 	hadOther = "other" // another revision
 )
 
-// Images of its containers, and of revisions that are not the one of the files.
+// Images of its containers, and of revisions other than that of the files.
 const (
 	jobImage    = "sim/rehearsal:" + jobFamily
 	sideImage   = "sim/rehearsal:" + jobSide
 	formerImage = "sim/rehearsal:former"
 )
 
-// formerDoes is what revisions do that are not the one of the files.
+// otherRevisionOptions is what revisions do that are not the one of the files.
 const formerDoes = "crash-after=5s&exit=7"
 
-// byItself reports whether the application has no service.
+// isJob reports whether the application has no service.
 func (c Case) byItself() bool { return c.Job.Count > 0 }
 
-// served reports whether it has one, which is deployed.
+// hasService reports whether the application has a service to deploy.
 func served(c Case) bool { return !c.byItself() }
 
-// times is how many tasks are to be started.
+// taskCount returns how many tasks are to start.
 func (j Job) times() int {
 	if j.Only {
 		return 0
@@ -58,7 +58,7 @@ func (j Job) times() int {
 	return j.Count
 }
 
-// watched is the container whose exit code decides.
+// watchedContainer returns the container whose exit code decides.
 func (j Job) watched() string {
 	if j.Watch != "" {
 		return j.Watch
@@ -66,7 +66,7 @@ func (j Job) watched() string {
 	return jobFamily
 }
 
-// words are the job in a case's text, as name=value.
+// jobText returns the job in a case's text, as name=value.
 func (j Job) words() string {
 	s := fmt.Sprintf("count=%d does=%s", j.Count, j.Does)
 	for _, w := range [][2]string{{"side", j.Side}, {"watch", j.Watch}, {"provider", j.Provider}, {"had", j.Had}} {
@@ -117,7 +117,7 @@ func (j *Job) set(name, value string) (err error) {
 	return err
 }
 
-// jobParts write the files of an application without a service.
+// jobFileParts returns the functions that write the files of an application without a service.
 func jobParts() []func(Case, *draft) {
 	return []func(Case, *draft){Case.jobInput, Case.jobContainers, Case.stepParts}
 }
@@ -153,7 +153,7 @@ func (c Case) jobContainers(d *draft) {
 	}
 }
 
-// jobImages says what the containers do.
+// addJobImages defines what the containers do.
 func (f *field) jobImages(all image.Catalog) error {
 	if !f.byItself() {
 		return nil
@@ -168,7 +168,7 @@ func (f *field) jobImages(all image.Catalog) error {
 	return nil
 }
 
-// layJob is what the world has for it besides.
+// buildJob builds the additional resources of a job.
 func (f *field) layJob() error {
 	if f.Job.Provider != "" {
 		f.ask("PutClusterCapacityProviders", map[string]any{"cluster": f.World.Cluster, "capacityProviders": []string{f.Job.Provider}, "defaultCapacityProviderStrategy": []any{}})
@@ -182,7 +182,7 @@ func (f *field) layJob() error {
 	return nil
 }
 
-// registerAs registers the files' definition as somebody else, with an image.
+// registerAs registers the files' definition with another image, as another tool would.
 func (f *field) registerAs(image string) error {
 	app, err := f.load()
 	if err != nil {

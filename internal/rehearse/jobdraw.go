@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// byItself draws a task without a service, and what goes wrong with it. Its writes and
-// rows are few, so that it has kills and a full disk of its own.
+// generateJob generates a standalone task, and faults for it. It has few writes and rows, so it has
+// its own kills and full disk.
 func (d *draws) byItself(c *Case) {
 	c.Deadline = 10 * time.Minute
 	c.Job = Job{Count: []int{1, 1, 1, 2, 3, 10, 11, 23}[d.upTo(7)], Does: d.job(), Had: d.one("", "", hadOther, hadSame),
@@ -14,14 +14,14 @@ func (d *draws) byItself(c *Case) {
 	if d.chance(20) {
 		c.Job.Count = 1 + d.upTo(22)
 	}
-	if d.chance(25) && c.Job.Does != "exec-format=true" { // it ends by itself, before the first one does
+	if d.chance(25) && c.Job.Does != "exec-format=true" { // the second container ends before the first one
 		c.Job.Side = d.one("crash-after=300ms&exit=0", "crash-after=300ms&exit=4")
 		c.Job.Watch = d.one("", jobSide, jobFamily)
 	}
 	for range d.upTo(2) {
 		c.Faults = append(c.Faults, d.jobFault())
 	}
-	if d.chance(10) { // it cannot be found at once, and only its token tells that it runs
+	if d.chance(10) { // it is not listed immediately, and only its token shows that it runs
 		c.Faults = append(c.Faults, fmt.Sprintf("lost-reply ecs:RunTask times=%d", 6+d.upTo(6)), "stale ecs:ListTasks by=9s")
 	}
 	if d.chance(12) {
@@ -41,7 +41,7 @@ func (d *draws) byItself(c *Case) {
 	}
 }
 
-// job is what its container does.
+// jobOptions returns what the container does.
 func (d *draws) job() string {
 	if d.chance(45) {
 		return d.one(ends0, "crash-after=1s&exit=0", "start-delay=30s&"+ends0, "crash-after=45m&exit=0&prints=row", "crash-after=3h&exit=0")
@@ -50,7 +50,7 @@ func (d *draws) job() string {
 		"start-delay=40m&"+ends0, "crash-after=7h&exit=0")
 }
 
-// jobFault strikes the calls by which a task is run.
+// jobFault returns a fault of the calls that run a task.
 func (d *draws) jobFault() string {
 	on := d.one("ecs:RunTask", "ecs:RunTask", "ecs:DescribeTasks", "ecs:ListTasks", "ecs:RegisterTaskDefinition", "ecs:DescribeTaskDefinition", "ecs:*", "logs:*")
 	return []string{
@@ -60,7 +60,7 @@ func (d *draws) jobFault() string {
 	}[d.upTo(6)]
 }
 
-// jobFlows are the courses of a task by itself.
+// jobFlows returns the flows of a standalone task.
 func jobFlows(with func(...func(*Case)) Case) []Flow {
 	run := func(count int, does string) func(*Case) {
 		return func(c *Case) { c.Job = Job{Count: count, Does: does, Logs: true} }
@@ -83,7 +83,7 @@ func jobFlows(with func(...func(*Case)) Case) []Flow {
 	}
 }
 
-// lesserJobs are the cases with a plainer job; that it is one stays.
+// smallerJobs returns the cases with a simpler job; each remains a job.
 func lesserJobs(c Case) (all []Case) {
 	if !c.byItself() {
 		return nil

@@ -13,16 +13,16 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// What must hold of a task by itself. The tasks themselves are asked how they ended,
-// as the world had them: ECS forgets them.
+// The checks of a standalone task. They read how tasks ended from the simulated world, because ECS
+// stops returning stopped tasks.
 
-// forgetsAfter is how long ECS remembers what has stopped, at least.
+// stoppedTaskRetention is how long ECS returns a stopped task, at least.
 const forgetsAfter = 50 * time.Minute
 
-// jobTimeout is how long a stage may last, if the files do not say.
+// jobTimeout is the maximum time of a stage if the files give none.
 const jobTimeout = 6 * time.Hour
 
-// jobTasks are the tasks that the deployment started, oldest first.
+// jobTasks returns the tasks that the deployment started, oldest first.
 func (f *field) jobTasks() (all []*world.Task) {
 	for by, tasks := range f.ran {
 		if strings.HasSuffix(by, "/run") && !strings.HasPrefix(by, plan.IDPrefix+"second") {
@@ -33,8 +33,8 @@ func (f *field) jobTasks() (all []*world.Task) {
 	return all
 }
 
-// jobEnded: the outcome is what the tasks came to; the revision of the files ran, and
-// nothing else was changed (P2, P3).
+// checkJobEnd checks that the outcome follows from the tasks, that the revision of the files ran,
+// and that other resources did not change (P2, P3).
 func (f *field) jobEnded(o sluice.Outcome) {
 	f.stands(false)
 	f.scaledAsBefore()
@@ -46,11 +46,12 @@ func (f *field) jobEnded(o sluice.Outcome) {
 	})
 }
 
-// jobRegistered: one revision of the files at most, and it is the one that ran.
+// checkJobRevisions checks that the files' definition was registered at most once, and that this
+// revision ran.
 func (f *field) jobRegistered(tx *world.Tx, o sluice.Outcome) {
 	n, most := len(jobRevisions(tx)), 1
 	if f.second1() {
-		most = 2 // ECS takes the same twice, and nothing of a family can be claimed
+		most = 2 // ECS accepts the same definition twice, and a family cannot be claimed
 	}
 	if n > most || n == 0 && o == sluice.Succeeded {
 		f.violate("P3", "the task definition was registered %d times", n)
@@ -75,7 +76,7 @@ func isOfFiles(d *world.TaskDefinition) bool {
 	return d.Family == jobFamily && d.Containers[0].Image == jobImage
 }
 
-// jobJudged holds the outcome against the tasks.
+// checkJobOutcome checks the outcome against the tasks.
 func (f *field) jobJudged(o sluice.Outcome) {
 	tasks, cause := f.jobTasks(), f.result.Cause
 	switch o {
@@ -106,7 +107,7 @@ func (f *field) jobJudged(o sluice.Outcome) {
 	}
 }
 
-// jobFailure is how a task ended that is no success.
+// jobFailure returns how a task failed, or "" after a success.
 func (f *field) jobFailure(t *world.Task) string {
 	if t.LastStatus != "STOPPED" {
 		return "is " + t.LastStatus
@@ -125,8 +126,7 @@ func (f *field) jobFailure(t *world.Task) string {
 	return "never ran"
 }
 
-// jobNamed: the cause of a failure is the tasks', with their exit codes, and each is
-// named (P6).
+// checkJobCause checks that the cause of a failure names each failed task with its exit code (P6).
 func (f *field) jobNamed(tasks []*world.Task) {
 	cause, failed := f.result.Cause, 0
 	for _, t := range tasks {
@@ -144,26 +144,25 @@ func (f *field) jobNamed(tasks []*world.Task) {
 	}
 }
 
-// givenUp is what the cause says where AWS answered a call no better however often it
-// was made.
+// gaveUpPattern matches the cause after a call that failed at every attempt.
 var givenUp = regexp.MustCompile(`at attempt \d`)
 
-// untold: AWS did not say what became of the tasks: it answered nothing, or somebody
-// was away for longer than it remembers them.
+// lacksTaskResults reports whether AWS did not return the results of the tasks. Either it did not
+// answer, or sluice was stopped for longer than AWS keeps them.
 func (f *field) untold() bool {
 	cause := f.result.Cause
 	return f.unanswered() || f.faulty("lost-reply", "5xx", "no-send", "throttle") && givenUp.MatchString(cause) ||
 		strings.Contains(cause, "cannot be told") && f.Away*time.Duration(len(f.Kills)) >= forgetsAfter
 }
 
-// jobExcused: something in the case decides about the end besides the tasks.
+// hasJobExcuse reports whether anything else in the case than the tasks decides the outcome.
 func (f *field) jobExcused() bool {
-	late := f.parsed(f.Job.Does).StartDelay > f.patience() && (f.Away > 0 || f.paused) // who comes later may see it run
+	late := f.parsed(f.Job.Does).StartDelay > f.patience() && (f.Away > 0 || f.paused) // a later process may see it run
 	return late || f.untold() || f.excuses(Abort) || f.excuses(Rollback) || f.excuses(StopTask) ||
 		f.faulty("no-capacity")
 }
 
-// jobMust is how it ends if nothing interferes.
+// expectedJobOutcome returns the outcome without interference.
 func (f *field) jobMust() sluice.Outcome {
 	after, _ := f.rollsBack()
 	for _, x := range []struct{ does, container string }{{f.Before, stepBefore}, {f.jobDoes(), f.Job.watched()}, {after, stepAfter}} {
@@ -177,7 +176,7 @@ func (f *field) jobMust() sluice.Outcome {
 	return sluice.Succeeded
 }
 
-// jobDoes is what the task does that is run, "" if none is.
+// jobTaskOptions returns what the task does, or "" if no task runs.
 func (f *field) jobDoes() string {
 	if f.Job.Only {
 		return ""
@@ -185,7 +184,7 @@ func (f *field) jobDoes() string {
 	return f.Job.Does
 }
 
-// fate is how a task ends whose first container does that, by the container watched.
+// taskOutcome returns the outcome of a task by its options and the watched container.
 func (f *field) fate(does, watched string) sluice.Outcome {
 	first := f.parsed(does)
 	watches := first
@@ -211,7 +210,7 @@ func (f *field) parsed(options string) image.Behaviour {
 	return b
 }
 
-// jobState is how the tasks and revisions stand, as text.
+// jobStateText returns the state of the tasks and revisions.
 func (f *field) jobState(tx *world.Tx) string {
 	ends := map[string]int{}
 	for _, t := range f.jobTasks() {
@@ -230,7 +229,7 @@ func (f *field) jobState(tx *world.Tx) string {
 	return strings.Join(parts, "; ")
 }
 
-// stopTask is somebody who stops a task of the run by hand.
+// stopTask is a person who stops a running task.
 func (f *field) stopTask() {
 	id := ""
 	f.inWorld(func(*world.Tx) {
@@ -245,9 +244,9 @@ func (f *field) stopTask() {
 	}
 }
 
-// registers is somebody who registers another revision of the family.
+// registerRevision is a person who registers another revision of the family.
 func (f *field) registers() {
 	if err := f.registerAs(formerImage); err != nil {
-		f.say("outside: %v", err) // AWS strikes him too
+		f.say("outside: %v", err) // faults of AWS affect other actors too
 	}
 }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// kind is a way of deploying that drawn cases have: how the service is made, how
-// requests reach it, who moves them. A seed has exactly one.
+// kind is a way of deploying in generated cases: how the service is created, how requests reach it,
+// and who shifts traffic. A seed has exactly one.
 type kind struct {
 	name  string
 	share int // of a hundred seeds
 	draw  func(*draws, *Case)
 }
 
-// kinds are all ways, their shares a hundred together. A new way of deploying
-// joins here, see the package comment.
+// allKinds returns all kinds; their shares add up to a hundred. A new way of deploying is added
+// here, see the package comment.
 func kinds() []kind {
 	return []kind{
 		{"task sets", 35, (*draws).taskSets},
@@ -26,7 +26,7 @@ func kinds() []kind {
 	}
 }
 
-// kindOf is the kind of the n-th of a hundred seeds.
+// kindOf returns the kind of the n-th of a hundred seeds.
 func kindOf(n int) kind {
 	for _, k := range kinds() {
 		if n -= k.share; n < 0 {
@@ -88,7 +88,7 @@ func (d *draws) pipeline() (stages []string) {
 		add("ECS_TRAFFIC_ROUTING canary=%d", share)
 		d.wait(add)
 	}
-	if share > 0 && d.chance(15) { // looked at, and taken away again before the rollout
+	if share > 0 && d.chance(15) { // a canary that is deleted before the rollout
 		add("ECS_TRAFFIC_ROUTING primary=100")
 		add("ECS_CANARY_CLEAN")
 		if d.chance(50) {

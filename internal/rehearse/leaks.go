@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// unique: what an action makes, it makes once (P3).
+// checkUnique checks that an action creates its task set once (P3).
 func (f *field) unique(ts *world.TaskSet) {
 	if ts.ExternalID == "" {
 		return
@@ -28,7 +28,7 @@ func (f *field) tags() map[string]string {
 	return nil
 }
 
-// live is the service as AWS shows it; nil if there is none.
+// readService returns the service as AWS returns it; nil if there is none.
 func (f *field) live() *ecs.Live {
 	a, err := f.open(f.clock, nil)
 	if err != nil {
@@ -42,8 +42,8 @@ func (f *field) live() *ecs.Live {
 	return live
 }
 
-// ruledAsBefore: every rule is as it was; after a success the weights may be
-// another way of sending everything to the primary.
+// checkRules checks that every rule is as before. After a success its weights may differ if they
+// still send everything to the primary.
 func (f *field) ruledAsBefore(tx *world.Tx, fresh bool) {
 	for arn, was := range f.atFirst {
 		r, ok := tx.Rules.Get(arn)
@@ -54,7 +54,7 @@ func (f *field) ruledAsBefore(tx *world.Tx, fresh bool) {
 		now := f.weighs(r)
 		switch {
 		case f.excuses(EditRule):
-		case f.World.byCodeDeploy() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}): // the two take turns; that all tasks of one serve is another check
+		case f.World.byCodeDeploy() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}): // the two groups alternate; another check covers that all tasks serve
 		case fresh && now[1] == 0 && now[0] > 0 && sticky(was) == sticky(r.Actions) && len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups):
 		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) && sticky(was) == sticky(r.Actions):
 		default:
@@ -72,7 +72,7 @@ func sticky(actions []world.Action) int32 {
 	return 0
 }
 
-// drained: our groups hold the targets of the tasks that serve, and no others.
+// checkTargets checks that the two groups contain only targets of the tasks that serve.
 func (f *field) drained(tx *world.Tx, s *world.Service) {
 	for _, g := range []Group{f.World.Primary, f.World.Canary} {
 		group, ok := tx.TargetGroups.Get(g.ARN)
@@ -90,7 +90,7 @@ func (f *field) drained(tx *world.Tx, s *world.Service) {
 	}
 }
 
-// revisions are those of the service; steps have definitions of their own.
+// countRevisions counts the revisions of the service; steps have their own definitions.
 func (f *field) revisions(tx *world.Tx) int {
 	n, beside := 0, f.stepFamilies()
 	for _, d := range tx.TaskDefinitions.Values() {

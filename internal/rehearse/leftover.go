@@ -10,29 +10,28 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// What stands beside a service before its deployment: a canary that an earlier
-// deployment left, a task set of another tool, a rule that sends marked requests to the
-// canary group.
+// Resources next to a service before its deployment: a canary that an earlier deployment left over,
+// a task set of another tool, a rule that sends all its requests to the canary group.
 
 const (
 	markedPriority = 1
 	leftImage      = "sim/rehearsal:left"
 	leftBy         = plan.IDPrefix + "earlier/canary/task set"
 	strangeBy      = "another-tool/1"
-	leftFamily     = "others" // it counts as none of the service's revisions
+	leftFamily     = "others" // not counted as a revision of the service
 )
 
-// steersGroups reports whether the case moves weights of the two target groups.
+// shiftsWeights reports whether the case shifts weights between the two target groups.
 func (c Case) steersGroups() bool {
 	return !c.World.byName() && (c.World.Controller == "EXTERNAL" || c.hostsBeside()) && c.World.Canary.ARN != ""
 }
 
-// onlyCommands reports whether people do nothing but give commands to sluice.
+// hasOnlyCommands reports whether people only give commands to sluice.
 func (c Case) onlyCommands() bool {
 	return !slices.ContainsFunc(c.Hands, func(h Hand) bool { return h.Does != Rollback && h.Does != Abort && h.Does != Pause })
 }
 
-// layLeft makes what stands beside the service and lets it get healthy.
+// buildLeftovers creates the resources next to the service and waits until they are healthy.
 func (f *field) layLeft() {
 	if !f.World.Left && !f.World.Strange {
 		return
@@ -57,7 +56,7 @@ func (f *field) layLeft() {
 		set(strangeBy, nil)
 	}
 	f.sleep(5 * time.Minute)
-	f.inWorld(func(tx *world.Tx) { // a refused first call on them comes before any change of them
+	f.inWorld(func(tx *world.Tx) { // the first call on them may be refused before they change
 		if s := f.service(tx); s != nil {
 			for _, ts := range s.TaskSets {
 				f.unique(ts)
@@ -66,7 +65,7 @@ func (f *field) layLeft() {
 	})
 }
 
-// strangers is how many task sets of another tool the service has.
+// countOtherToolSets returns how many task sets of another tool the service has.
 func (f *field) strangers(s *world.Service) (n int) {
 	for _, ts := range s.TaskSets {
 		if ts.ExternalID == strangeBy {
@@ -76,7 +75,7 @@ func (f *field) strangers(s *world.Service) (n int) {
 	return n
 }
 
-// strangeSets are the task sets of another tool, as text: they are not ours to touch.
+// otherToolSetsText returns the task sets of another tool. Sluice must not change them.
 func (f *field) strangeSets(tx *world.Tx) string {
 	var b strings.Builder
 	if s := f.service(tx); s != nil {
@@ -89,7 +88,7 @@ func (f *field) strangeSets(tx *world.Tx) string {
 	return b.String()
 }
 
-// neverLeft: what an earlier deployment left gets none of the requests of the next one.
+// checkNoLeftoverTraffic checks that a leftover canary gets no request of the next deployment.
 func (f *field) neverLeft() {
 	for _, r := range f.reports() {
 		if n := r.Version("left"); n > 0 {

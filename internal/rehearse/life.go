@@ -11,37 +11,37 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// Kill is where a sluice dies: before or after its n-th write to AWS, or before or
-// after its n-th row of the journal.
+// Kill is where a sluice process ends: before or after its n-th write to AWS, or its n-th row of
+// the journal.
 type Kill struct {
-	Row   bool // of the journal; else a write to AWS
+	Row   bool // true: a row of the journal; false: a write to AWS
 	N     int
 	After bool
 }
 
-// killed is what a sluice's actors end with.
+// processKilled is the panic value that ends the goroutines of a killed process.
 type killed struct{}
 
-// errFull is what a full disk answers.
+// errDiskFull is the error of a full disk.
 var errFull = errors.New("database or disk is full")
 
-// life is one process of sluice: the clock that it sees and the seams through
-// which it acts. Once dead, every seam ends whoever uses it, without effect.
+// process is one process of sluice: its clock, and the hooks around its writes. After its end,
+// every hook ends the calling goroutine without effect.
 //
 // It is a [clock.Clock].
 type life struct {
 	real         clock.Clock
-	kill         Kill // N 0: it lives on
+	kill         Kill // N 0: no kill
 	full         Full
 	writes, rows int
 	dead         bool
-	at           string // what it died of
+	at           string // where the kill ended it
 	writing      func(operation string, input any)
 	wrote        func(operation string)
 	end          context.CancelFunc
 }
 
-// Full is a journal that takes no row from the n-th on, for so many tries.
+// FullDisk makes the journal refuse rows from the n-th on, for a number of tries.
 type Full struct{ Row, For int }
 
 func (l *life) alive() {
@@ -58,13 +58,13 @@ func (l *life) die(at string) {
 	panic(killed{})
 }
 
-// Now is the world's time.
+// Now returns the world's time.
 func (l *life) Now() time.Time {
 	l.alive()
 	return l.real.Now()
 }
 
-// Sleep parks the actor; one that died meanwhile does not wake.
+// Sleep parks the goroutine; it does not wake if the process was killed in between.
 func (l *life) Sleep(ctx context.Context, d time.Duration) error {
 	l.alive()
 	err := l.real.Sleep(ctx, d)
@@ -72,13 +72,13 @@ func (l *life) Sleep(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// WithTimeout is the clock's.
+// WithTimeout is WithTimeout of the world's clock.
 func (l *life) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	l.alive()
 	return l.real.WithTimeout(ctx, d)
 }
 
-// Go starts an actor that dies with the process.
+// Go starts a goroutine that ends with the process.
 func (l *life) Go(f func()) {
 	l.alive()
 	l.real.Go(func() {
@@ -87,14 +87,14 @@ func (l *life) Go(f func()) {
 	})
 }
 
-// rest lets a death be, and nothing else.
+// repanicUnlessKilled ignores a kill and panics again for any other value.
 func rest(r any) {
 	if _, ok := r.(killed); r != nil && !ok {
 		panic(r)
 	}
 }
 
-// row stands around each write of the journal.
+// writeRow wraps each write of the journal.
 func (l *life) row(op string, write func() error) error {
 	l.alive()
 	l.rows++
@@ -112,7 +112,7 @@ func (l *life) row(op string, write func() error) error {
 	return err
 }
 
-// middleware stands where each attempt is sent.
+// addMiddleware wraps each attempt of a call.
 func (l *life) middleware(stack *middleware.Stack) error {
 	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("Mortal", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
 		middleware.SerializeOutput, middleware.Metadata, error,

@@ -15,10 +15,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// FromLive is the world in the shape of the service that runs: counts, zones, how
-// long its tasks took to start, timings of health checks and drains, rules with
-// their weights, auto scaling, requests; what the application file says of it goes before. It reads and
-// writes nothing.
+// FromLive returns a world in the shape of the real service: counts, zones, start times, timings of
+// health checks and drains, rules with their weights, auto scaling, requests. Values of the
+// application file take precedence. It reads and does not write.
 func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (World, error) {
 	w, err := fromFiles(app)
 	if err != nil {
@@ -59,8 +58,7 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	return w, nil
 }
 
-// timed takes from the tasks that run how long they took to start, and in how many
-// zones they stand.
+// measureTasks reads how long the running tasks took to start, and in how many zones they are.
 func (w *World) timed(ctx context.Context, a *account.Account) error {
 	start, zones, err := ecs.Service{API: a.ECS(), Cluster: w.Cluster, Name: w.Service}.Launched(ctx)
 	if zones > 0 {
@@ -70,7 +68,7 @@ func (w *World) timed(ctx context.Context, a *account.Account) error {
 	return err
 }
 
-// measure takes timings and rules from the load balancer.
+// measureBalancer reads timings and rules from the load balancer.
 func (w *World) measure(ctx context.Context, a *account.Account) error {
 	if w.Primary.ARN == "" {
 		return nil
@@ -102,8 +100,8 @@ func (w *World) measure(ctx context.Context, a *account.Account) error {
 	return w.ruled(ctx, a, listeners)
 }
 
-// asked takes from CloudWatch how many requests there are and how long they last. Who
-// may not read that is told that nothing was found.
+// measureRequests reads from CloudWatch how many requests there are and how long they last. Without
+// the permission it sets neither.
 func (w *World) asked(ctx context.Context, a *account.Account, now time.Time) error {
 	if w.Balancer == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// tell sums up what the callers got while the deployment ran.
+// summarizeTraffic sums up what the callers got during the deployment.
 func (f *field) tell() {
 	r := &f.result
 	r.Took = f.clock.Now().Sub(f.began)
@@ -31,7 +31,7 @@ func (f *field) tell() {
 	}
 }
 
-// exposure is how long the new version had requests, and when it had none again.
+// measureExposure measures how long the new version had requests, and when it had none again.
 func (f *field) exposure(report callers.Report) {
 	var first, last time.Time
 	var exposed time.Duration
@@ -64,7 +64,7 @@ func (f *field) exposure(report callers.Report) {
 	}
 }
 
-// lossless: no request is lost to the deployment (P1).
+// checkLossless checks that the deployment loses no request (P1).
 func (f *field) lossless() {
 	if r := f.result; r.Failed > 1e-6 && !f.lossy() {
 		f.violate("P1", "%.1f of %.0f requests failed: %s", r.Failed, r.Requests, strings.Join(r.Losses, "; "))
@@ -73,8 +73,8 @@ func (f *field) lossless() {
 	f.neverLeft()
 }
 
-// emptied: a task set is deleted after its connections have ended, not before:
-// weight down, drain, capacity down, delete (P1).
+// checkEmptied checks that a task set is deleted only after its tasks have stopped. The order is:
+// shift weight, drain, scale down, delete (P1).
 func (f *field) emptied(ts *world.TaskSet) {
 	if ts.Status != "DRAINING" || f.deleted[ts.ID] || f.outside || ts.Service.Status != "ACTIVE" || ts.Service.Controller != "EXTERNAL" || f.faulty("stale") {
 		return

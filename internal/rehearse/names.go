@@ -13,25 +13,25 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// What a world has whose service callers find by a name of Cloud Map.
+// The world of a service that callers find by a Cloud Map name.
 
 const (
 	usualRegistry = "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-0123456789abcdef"
 	namespace     = "shop.local"
-	usualTTL      = time.Minute // what the console of ECS proposes
+	usualTTL      = time.Minute // default of the ECS console
 )
 
-// Naming is how callers find a service by its name.
+// Naming is how callers resolve the name of a service.
 type Naming struct {
 	Records  string // "SRV"; empty: A
-	HTTP     bool   // the namespace has no DNS: they ask DiscoverInstances alone
-	Restores bool   // ECS puts records back that somebody takes out
+	HTTP     bool   // the namespace has no DNS: callers use DiscoverInstances only
+	Restores bool   // ECS registers instances again that another actor deregistered
 }
 
-// registry is the ARN of the Cloud Map service.
+// registryARN returns the ARN of the Cloud Map service.
 func (w World) registry() string { return cmp.Or(w.Registry, usualRegistry) }
 
-// names takes the shape from the files of a service that is found by a name.
+// setCloudMap sets the shape from the files of a service with a Cloud Map name.
 func (w *World) names(app *appfile.Application) {
 	arn, port, ok := plan.RegistryOf(app)
 	if !ok {
@@ -59,7 +59,7 @@ func (w *World) names(app *appfile.Application) {
 	}
 }
 
-// found takes from the registry how it is found.
+// setRegistry sets the DNS record type and TTL from the registry.
 func (w *World) found(r *plan.Registry) {
 	if r == nil {
 		return
@@ -73,11 +73,11 @@ func (w *World) found(r *plan.Registry) {
 	}
 }
 
-// byName reports whether callers find the service by a name, and not through a load
+// usesCloudMap reports whether callers find the service by a Cloud Map name, and not through a load
 // balancer.
 func (w World) byName() bool { return w.TTL > 0 }
 
-// named is the part of the simulator's file.
+// writeNamedService writes its part of the world file.
 func (w World) named(line func(string, ...any), serving string) {
 	kind, records := "private", fmt.Sprintf("records: {%s: %s}, ", cmp.Or(w.Naming.Records, "A"), w.TTL)
 	if w.Naming.HTTP {
@@ -96,7 +96,7 @@ func (w World) named(line func(string, ...any), serving string) {
 	w.Scaling.file(line, w.Service)
 }
 
-// namedParts are what the files of such an application say.
+// writeCloudMap writes the lines of the files for a service with a Cloud Map name.
 func (c Case) namedParts(d *draft) {
 	if !c.World.byName() {
 		return
@@ -113,7 +113,7 @@ func (c Case) namedParts(d *draft) {
 	}
 }
 
-// callByName lets callers look the name up: some in DNS, some by DiscoverInstances.
+// attachNameCallers starts callers that resolve the name: some by DNS, some by DiscoverInstances.
 func (f *field) callByName() {
 	for _, c := range []callers.NameCaller{
 		{},

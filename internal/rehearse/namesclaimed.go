@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// claimed: a shift that is told has happened: the name finds the tasks that the plan
-// says, and nobody that it says is out (P4).
+// checkShift checks that a reported shift has happened: the name resolves to the tasks in the plan,
+// and to no deregistered one (P4).
 func (f *field) claimed(e sluice.Envelope, ev sluice.TrafficShifted) {
 	if !f.World.byName() || len(f.Hands) > 0 || f.unsteady() || f.Outside == "adopt" && f.World.Naming.Restores {
 		return
@@ -31,7 +31,7 @@ func (f *field) claimed(e sluice.Envelope, ev sluice.TrafficShifted) {
 	})
 }
 
-// split counts who is found.
+// registeredSplit counts the registered tasks of both variants.
 func (f *field) split(tx *world.Tx) (s plan.Split) {
 	for _, id := range f.found(tx) {
 		if isOurs(id) {
@@ -43,7 +43,7 @@ func (f *field) split(tx *world.Tx) (s plan.Split) {
 	return s
 }
 
-// shareOf is what the plan says of a stage's share: "2 ECS_TRAFFIC_ROUTING".
+// shareOf returns the planned share of a stage: "2 ECS_TRAFFIC_ROUTING".
 func (f *field) shareOf(stage string) *plan.Share {
 	number, _, _ := strings.Cut(stage, " ")
 	n, err := strconv.Atoi(number)
@@ -53,16 +53,15 @@ func (f *field) shareOf(stage string) *plan.Share {
 	return f.plan.Stage(n - 1).Share
 }
 
-// touched is a record that somebody else took out, or put in, while sluice looked.
+// touchedRecord is an instance that another actor deregistered or registered while sluice polled.
 type touched struct {
 	id string
 	in bool
 	at time.Time
 }
 
-// touches takes down what somebody else does to a record, if sluice must notice it:
-// a look has shown it before, or its task has run so long that ECS must have
-// registered it, and ECS does not put it back by itself.
+// recordTouch records another actor's change of an instance if sluice must detect it. The task must
+// have run so long that ECS must have registered it, and ECS must not register it again by itself.
 func (f *field) touches(tx *world.Tx, id string, in bool) {
 	const enrolled = 2 * time.Minute
 	if !in && f.World.Naming.Restores {
@@ -74,7 +73,7 @@ func (f *field) touches(tx *world.Tx, id string, in bool) {
 	}
 }
 
-// taskOf is the task that runs behind an instance, or nil.
+// taskOf returns the running task of an instance, or nil.
 func (f *field) taskOf(tx *world.Tx, id string) *world.Task {
 	id = id[strings.LastIndexByte(id, '-')+1:]
 	for _, ts := range f.sets(tx) {
@@ -87,11 +86,12 @@ func (f *field) taskOf(tx *world.Tx, id string) *world.Task {
 	return nil
 }
 
-// noticingNames: what somebody else did to a record is told within two looks (P6).
+// checkRecordNoticed checks that sluice reports another actor's change of an instance within two
+// polls (P6).
 func (f *field) noticingNames(e sluice.Envelope) {
 	t := f.touched
 	_, back := e.Open().(sluice.RollbackStarted)
-	f.returning = f.returning || back // which compares nothing
+	f.returning = f.returning || back // a rollback does not compare instances
 	if t.id == "" {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// byName draws a service that is found by a name, and its pipeline.
+// generateCloudMap generates a service with a Cloud Map name, and its pipeline.
 func (d *draws) byName(c *Case) {
 	c.World.TTL, c.World.Check = d.span(5*time.Second, 10*time.Second, time.Minute), 5*time.Second
 	if d.chance(30) {
@@ -45,7 +45,7 @@ func (d *draws) byName(c *Case) {
 	add("ECS_CANARY_CLEAN")
 }
 
-// naming draws callers other than those of A records.
+// generateNaming generates another way to resolve the name than A records.
 func (d *draws) naming(c *Case) {
 	if d.chance(60) {
 		c.World.Naming.Records = "SRV"
@@ -54,7 +54,7 @@ func (d *draws) naming(c *Case) {
 	}
 }
 
-// exact asks for a share that the primary's tasks can make exactly.
+// setExactShare sets a share that the primary's tasks can make exactly.
 func (d *draws) exact(c *Case) {
 	var all []int
 	for i, s := range c.Pipeline {
@@ -65,7 +65,7 @@ func (d *draws) exact(c *Case) {
 	var shares []int
 	pool := plan.Pool{Primary: c.World.Tasks, Desired: c.World.Tasks}
 	for _, n := range []int{10, 20, 25, 40, 50, 60, 75, 80} {
-		if want, ok := pool.Exactly(sluice.CanaryShare(n)); ok && (want.Canary <= c.World.Tasks || c.hostsBeside()) { // what a task set can have
+		if want, ok := pool.Exactly(sluice.CanaryShare(n)); ok && (want.Canary <= c.World.Tasks || c.hostsBeside()) { // the most that a task set can have
 			shares = append(shares, n)
 		}
 	}
@@ -74,22 +74,22 @@ func (d *draws) exact(c *Case) {
 	}
 }
 
-// foundHand is somebody who changes the canary, or who is found, while or after a
-// stage moves shares.
+// addNameIntervention adds a person who changes the canary, or the registered instances, during or
+// after a stage that shifts traffic.
 func (d *draws) foundHand(c *Case) {
 	h := Hand{Stage: 1 + d.upTo(len(c.Pipeline)-1)}
 	if d.chance(60) {
 		h.At = time.Duration(5+d.upTo(145)) * time.Second
 	}
 	promotes := PromoteCanary
-	if c.hostsBeside() { // nobody promotes a service
+	if c.hostsBeside() { // a service cannot be promoted
 		promotes = DeleteCanary
 	}
 	h.Does = d.one(fmt.Sprintf("%s %d", ScaleCanary, 1+d.upTo(99)), DeleteCanary, promotes, TakeOver, PutBack, PutBack,
 		fmt.Sprintf("%s %d", TakeOut, d.upTo(7)), fmt.Sprintf("%s %d", SayUnwell, d.upTo(7)), fmt.Sprintf("%s %d", SayUnwell, d.upTo(7)),
 		fmt.Sprintf("%s %d", Scale, 1+d.upTo(7)))
 	c.Hands = append(c.Hands, h)
-	if d.chance(50) { // where nothing else is wrong, it must be noticed at once
+	if d.chance(50) { // without other faults, sluice must detect it immediately
 		c.Faults, c.Kills, c.Full, c.Before, c.After = nil, nil, Full{}, "", ""
 	}
 }
@@ -112,7 +112,7 @@ func (d *draws) mapFault() string {
 	return fmt.Sprintf("latency %s by=%dms", on, 100*(1+d.upTo(20)))
 }
 
-// namedFlows are the courses of a service that is found by a name.
+// cloudMapFlows returns the flows of a service with a Cloud Map name.
 func namedFlows(with func(...func(*Case)) Case) []Flow {
 	of := func(stages ...string) func(*Case) { return func(c *Case) { c.Pipeline = stages } }
 	named := func(c *Case) { c.World.TTL, c.World.Check = 10*time.Second, 5*time.Second }

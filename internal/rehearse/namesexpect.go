@@ -6,47 +6,47 @@ import (
 	"time"
 )
 
-// What a case makes impossible to promise where callers come by a name.
+// The promises that a case with a Cloud Map name makes impossible to keep.
 
-// lossyByName: ECS scales in, and rolls, without waiting for anybody who has the
-// address, so that images must serve on after SIGTERM; an address that somebody made
-// up leads nowhere.
+// mayLoseRequestsByName reports whether callers by name lose requests in any deployment. ECS scales
+// in and rolls without waiting for callers that cache the address, so images must serve on after
+// SIGTERM. An invented address reaches no task.
 func (c Case) lossyByName() bool {
 	return c.World.byName() && (c.excuses(PutIn) || c.stopsAtOnce() && !c.servesOn() || c.lingers() || c.answersLate())
 }
 
-// answersLate: a version runs before it answers, and has no container health check to say
-// so. ECS registers a task HEALTHY right after its start then, and neither AWS nor a
-// deployment sees when it answers ("Cloud Map registration starts UNHEALTHY and becomes
-// HEALTHY when the container health checks pass; without a container check right after
-// start": ECS Developer Guide, "Service discovery").
+// isRegisteredEarly reports whether a version is registered before it answers, because it has no
+// container health check. ECS then registers a task HEALTHY right after its start. Neither AWS nor
+// a deployment detects when it answers.
+//
+// "Cloud Map registration starts UNHEALTHY and becomes HEALTHY when the container health checks
+// pass; without a container check right after start" (ECS Developer Guide, "Service discovery").
 func (c Case) answersLate() bool {
 	return c.World.Check == 0 && (c.World.Boot > 0 || c.has("healthy-after"))
 }
 
-// stopsAtOnce: ECS or somebody else may stop a task while callers have its address.
-// Where ECS puts back what is taken out, nobody can make callers forget a task of the
-// primary before it stops.
+// stopsAtOnce reports whether ECS or another actor may stop a task while callers cache its address.
+// If ECS registers deregistered instances again, sluice cannot prevent that for primary tasks.
 func (c Case) stopsAtOnce() bool {
 	return c.World.Controller == "ECS" && !c.rollsUnseen() || c.World.Scaling.moves() || c.excuses(Scale) || c.excuses(ScaleCanary) || c.excuses(PutBack) || c.World.Naming.Restores
 }
 
-// rollsUnseen: the primary is rolled while the canary alone is found, there and back.
-// On the way back that takes room for a canary of the former version.
+// rollsWithoutTraffic reports whether ECS rolls the primary, forward and back, while only the
+// canary is registered. On the way back this needs capacity for a canary of the former version.
 func (c Case) rollsUnseen() bool {
 	alone := slices.ContainsFunc(c.Pipeline, func(s string) bool { return strings.HasSuffix(s, " canary=100") })
 	return alone && !c.faulty("no-capacity", "slow-start", "failed-operation") && !c.excuses(TakeOut)
 }
 
-// lingers: somebody else, or auto scaling, stops tasks of the canary, and nobody may be
-// there who takes their records out.
+// hasStaleRecords reports whether another actor or auto scaling stops canary tasks while sluice may
+// not run to deregister them.
 func (c Case) lingers() bool {
 	stops := c.excuses(ScaleCanary) || c.excuses(Scale) || c.World.Scaling.moves()
 	return stops && len(c.Kills)+len(c.Faults)+c.Full.Row > 0
 }
 
-// servesOn: both versions answer after SIGTERM until nobody has their address any
-// more.
+// servesAfterStop reports whether both versions answer after SIGTERM until no caller uses their
+// address.
 func (c Case) servesOn() bool {
 	for _, options := range []string{c.Old, c.New} {
 		if c.term(options) < c.forgets() && !strings.Contains(options, "ignores-term") {
@@ -56,7 +56,7 @@ func (c Case) servesOn() bool {
 	return true
 }
 
-// term is how long a version answers after SIGTERM.
+// termTime returns how long a version answers after SIGTERM.
 func (c Case) term(options string) time.Duration {
 	for _, o := range strings.Split(options, "&") {
 		if v, ok := strings.CutPrefix(o, "term="); ok {
@@ -67,6 +67,6 @@ func (c Case) term(options string) time.Duration {
 	return c.World.Stop
 }
 
-// forgets is how long callers may send requests to an address after its task was told
-// to stop: ECS takes its record away at the same time.
+// addressCacheTime returns how long callers may use an address after ECS stopped its task: ECS
+// deregisters the instance at the same time.
 func (c Case) forgets() time.Duration { return c.World.TTL + 15*time.Second }

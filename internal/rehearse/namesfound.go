@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// Who is found under a name, and what others may do about it.
+// The registered instances of a Cloud Map name, and interventions on them.
 
-// reports are what became of all callers' requests.
+// callerReports returns the results of all callers' requests.
 func (f *field) reports() (all []callers.Report) {
 	for _, t := range f.tallies {
 		all = append(all, t.Report())
@@ -29,14 +29,15 @@ func (f *field) reports() (all []callers.Report) {
 	return all
 }
 
-// filled: the name is never empty, and never points at stopped tasks alone (P1).
+// checkNameServed checks that the name is never empty and never resolves to stopped tasks only
+// (P1).
 func (f *field) filled() {
 	if len(f.bare) > 0 && !f.lossy() {
 		f.violate("P1", "the name was no use: %s", strings.Join(f.bare, "; "))
 	}
 }
 
-// found are the instances under the name, in order.
+// registeredIDs returns the sorted IDs of the registered instances.
 func (f *field) found(tx *world.Tx) (ids []string) {
 	if r, ok := tx.Registries.Get(f.World.registry()); ok {
 		ids = r.Instances.Keys()
@@ -45,8 +46,7 @@ func (f *field) found(tx *world.Tx) (ids []string) {
 	return ids
 }
 
-// registered: the tasks that serve are found, as ECS registers them, and nobody
-// else (P3).
+// checkRegistered checks that exactly the serving tasks are registered, as ECS registers them (P3).
 func (f *field) registered(tx *world.Tx, s *world.Service) {
 	if !f.World.byName() || f.second1() {
 		return
@@ -72,7 +72,7 @@ func (f *field) registered(tx *world.Tx, s *world.Service) {
 	f.described(tx)
 }
 
-// described: each record says of its task what ECS says (P3).
+// checkAttributes checks that the attributes of each instance equal those that ECS sets (P3).
 func (f *field) described(tx *world.Tx) {
 	r, ok := tx.Registries.Get(f.World.registry())
 	if !ok || f.excuses(PutBack) || f.excuses(PutIn) {
@@ -99,8 +99,8 @@ func (f *field) described(tx *world.Tx) {
 	}
 }
 
-// takenOut: somebody deregisters an instance, and that stays so, or comes when nobody
-// looks any more.
+// hasDeregistration reports whether another actor deregisters an instance, and sluice does not
+// revert that or no longer polls.
 func (f *field) takenOut() bool {
 	undone := f.Outside == "reassert" && f.result.Outcome == sluice.Succeeded && (f.World.Controller != "ECS" || f.hostsBeside())
 	return slices.ContainsFunc(f.Hands, func(h Hand) bool {
@@ -109,17 +109,17 @@ func (f *field) takenOut() bool {
 	})
 }
 
-// isOurs reports whether an instance is one that sluice registered.
+// isSluiceInstance reports whether sluice registered an instance.
 func isOurs(id string) bool { return strings.HasPrefix(id, plan.IDPrefix) }
 
-// foundWords is who is found, for the state of a service.
+// registeredText returns the number of registered tasks, for the state of a service.
 func (f *field) foundWords(tx *world.Tx) string {
 	s := f.split(tx)
 	return fmt.Sprintf("%d of the primary found, %d of the canary", s.Primary, s.Canary)
 }
 
-// takeOut deregisters an instance, as somebody by hand: the n-th of those that are
-// found. Who leaves nobody that is well loses requests alone.
+// deregisterInstance deregisters the n-th registered instance, as a person would. It does so only
+// if another instance is healthy: otherwise the person causes the lost requests.
 func (f *field) takeOut(n int) {
 	f.inWorld(func(tx *world.Tx) {
 		if i := f.spared(tx, n); i != nil {
@@ -129,7 +129,7 @@ func (f *field) takeOut(n int) {
 	})
 }
 
-// spared is the n-th of the instances, if others are well.
+// removableInstance returns the n-th instance, if another one is healthy.
 func (f *field) spared(tx *world.Tx, n int) *world.Instance {
 	r, ok := tx.Registries.Get(f.World.registry())
 	ids := f.found(tx)
@@ -143,8 +143,8 @@ func (f *field) spared(tx *world.Tx, n int) *world.Instance {
 	return nil
 }
 
-// wellBeside: another task of the same version of the primary is well. To one whose only
-// task somebody calls unwell nobody could return.
+// hasHealthySibling reports whether another task of the same primary version is healthy. Sluice
+// could not return traffic to a version whose only task another actor set to UNHEALTHY.
 func (f *field) wellBeside(tx *world.Tx, i *world.Instance) bool {
 	r, _ := tx.Registries.Get(f.World.registry())
 	of := f.taskOf(tx, i.ID)
@@ -154,7 +154,7 @@ func (f *field) wellBeside(tx *world.Tx, i *world.Instance) bool {
 	})
 }
 
-// putIn registers an address that is no task's.
+// registerAddress registers an address that belongs to no task.
 func (f *field) putIn() {
 	f.inWorld(func(tx *world.Tx) {
 		if r, ok := tx.Registries.Get(f.World.registry()); ok {
@@ -163,9 +163,9 @@ func (f *field) putIn() {
 	})
 }
 
-// putBackIn registers a task of the primary that is well and is not registered, without
-// the attributes that ECS gives. A task that fails its container health check is left: its
-// record would be HEALTHY, and the requests that it fails are lost before sluice can look.
+// registerTask registers a healthy primary task that is deregistered, without the attributes that
+// ECS sets. It skips a task that fails its container health check: its instance would be HEALTHY,
+// and requests would fail before sluice could poll.
 func (f *field) putBackIn() {
 	f.inWorld(func(tx *world.Tx) {
 		r, ok := tx.Registries.Get(f.World.registry())
@@ -189,7 +189,7 @@ func passesChecks(t *world.Task) bool {
 	return !slices.ContainsFunc(t.Containers, func(c *world.Container) bool { return c.Spec.Health != nil && c.Health != "HEALTHY" })
 }
 
-// sayUnwell tells Cloud Map that the n-th instance is UNHEALTHY, if others are well.
+// setUnhealthy sets the n-th instance to UNHEALTHY in Cloud Map, if others are healthy.
 func (f *field) sayUnwell(n int) {
 	f.inWorld(func(tx *world.Tx) {
 		if i := f.spared(tx, n); i != nil && (isOurs(i.ID) || f.wellBeside(tx, i)) {

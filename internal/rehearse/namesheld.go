@@ -9,18 +9,18 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// promised is a share that was told, and since when callers find another one.
+// promisedShare is a share that was reported, and the time since which the registered share
+// differs.
 type promised struct {
 	share *plan.Share
 	off   time.Time
 }
 
-// restoredWithin is how long tasks that come and go may change a share: until the
-// next look, at most 20 s later, and as long as Cloud Map's operations and a second
-// round of them take.
+// maxShareRepair is how long starting and stopping tasks may change a share: until the next poll,
+// at most 20 s later, plus two rounds of Cloud Map operations.
 const restoredWithin = 45 * time.Second
 
-// keeping follows which share is to be kept, and looks whether it is (P4).
+// trackShare records which share sluice must maintain, and checks it (P4).
 func (f *field) keeping(e sluice.Envelope) {
 	switch ev := e.Open().(type) {
 	case sluice.TrafficShifted:
@@ -39,12 +39,12 @@ func (f *field) keeping(e sluice.Envelope) {
 	f.overdue(e.At)
 }
 
-// undisturbed: nothing but the deployment itself changes who can be found.
+// isUndisturbed reports whether only the deployment itself changes the registered instances.
 func (c Case) undisturbed() bool {
 	return c.World.byName() && len(c.Hands)+len(c.Faults)+len(c.Kills) == 0 && c.Full.Row == 0 && !c.unsteady() && !c.mustFail()
 }
 
-// overdue: what tasks that came and went made of the share is made good by now.
+// checkShareRestored checks that a share that tasks changed is restored in time.
 func (f *field) overdue(now time.Time) {
 	if late := now.Sub(f.promised.off); !f.promised.off.IsZero() && late > restoredWithin {
 		f.violate("P4", "for %s callers have found another share than %d%%", late, f.promised.share.Asked)
@@ -52,7 +52,7 @@ func (f *field) overdue(now time.Time) {
 	}
 }
 
-// offShare looks, as records come and go, whether callers find the share.
+// updateShareDrift records, at each change of instances, whether the registered share differs.
 func (f *field) offShare(tx *world.Tx) {
 	r, ok := tx.Registries.Get(f.World.registry())
 	if f.promised.share == nil || !ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// named: a failure has a cause and a way on, and no value of the environment is
-// told (P6).
+// checkCause checks that a failure has a cause and that no value of the environment is recorded
+// (P6).
 func (f *field) named() {
 	r := f.result
 	if r.Outcome != sluice.Succeeded && r.Cause == "" {
@@ -26,8 +26,8 @@ func (f *field) named() {
 	}
 }
 
-// news: an event is told on change, not at each look; a process tells of a failure
-// once (P6).
+// checkReportedOnce checks that a process reports a failure when it changes, and not at each poll
+// (P6).
 func (f *field) news(e sluice.Envelope, ev sluice.FailureSeen) {
 	key := fmt.Sprint(f.lives, " ", e.Stage, " ", ev)
 	if f.told[key] {

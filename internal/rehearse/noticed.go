@@ -8,11 +8,11 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// noticeWithin is how long a changed rule may go unnoticed: two looks are at most
-// 20 s apart, and a second one 6 s later must show it too.
+// maxNoticeDelay is how long a changed rule may stay undetected. Two polls are at most 20 s apart,
+// and a second poll 6 s later must confirm the change.
 const noticeWithin = 45 * time.Second
 
-// strangely takes down when somebody else changed a rule to what it never was.
+// recordRuleDrift records when another actor set a rule to weights that it never had.
 func (f *field) strangely(r *world.Rule, now [2]int32) {
 	first := f.weighs(&world.Rule{Actions: f.atFirst[r.ARN]})
 	if sum := now[0] + now[1]; sum != 100 && sum != first[0]+first[1] && f.attentive() {
@@ -20,13 +20,13 @@ func (f *field) strangely(r *world.Rule, now [2]int32) {
 	}
 }
 
-// attentive: nothing in the case keeps sluice from looking.
+// isAttentive reports whether no fault or kill keeps sluice from polling.
 func (f *field) attentive() bool {
 	return len(f.Hands) == 1 && len(f.Faults)+len(f.Kills) == 0 && f.Full.Row == 0 && f.Before == "" && f.After == ""
 }
 
-// noticing: what somebody else changed is told at the next look, in whatever stage
-// or wait it comes (P6). What a rollback finds it leaves.
+// checkDriftNoticed checks that sluice reports an external change at the next poll, in any stage or
+// wait (P6). A rollback does not compare rules.
 func (f *field) noticing(e sluice.Envelope) {
 	if f.strange.IsZero() {
 		return

@@ -16,9 +16,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// acts is what a [Hand] may do: its first word, and how it is done. A new one
-// joins here, gets its word beside the others of case.go, and its share in
-// [drawnHands].
+// interventionActs returns the function for each first word of a [Hand]. A new act is added here,
+// gets its word in case.go, and its share in [drawnHands].
 func acts() map[string]func(f *field, args []int) {
 	return map[string]func(*field, []int){
 		Rollback: func(f *field, _ []int) { f.command(Rollback) },
@@ -68,7 +67,7 @@ func acts() map[string]func(f *field, args []int) {
 	}
 }
 
-// do carries out what a hand does, now.
+// performIntervention performs an intervention now.
 func (f *field) do(h Hand) {
 	f.say("hand: %s", h.Does)
 	words := strings.Fields(h.Does)
@@ -98,8 +97,7 @@ func (f *field) takeClaim() {
 	}
 }
 
-// onCanary does something to the task set beside the one that serves, if one
-// stands.
+// changeCanarySet calls an operation on the canary task set, if there is one.
 func (f *field) onCanary(operation string, in map[string]any) {
 	id := ""
 	f.inWorld(func(tx *world.Tx) {
@@ -124,12 +122,12 @@ func (f *field) onCanary(operation string, in map[string]any) {
 	f.ask(operation, all)
 }
 
-// ask calls ECS as somebody with another tool would, and tells whether it was done.
+// callECS calls ECS as another tool would, and reports whether the call succeeded.
 func (f *field) ask(operation string, in map[string]any) bool {
 	return f.askOf("ecs", "AmazonEC2ContainerServiceV20141113."+operation, in)
 }
 
-// askOf calls a service's operation by its target, "<prefix of the API>.<operation>".
+// callAWS calls a service's operation by its target, "<prefix of the API>.<operation>".
 func (f *field) askOf(service, target string, in map[string]any) bool {
 	_, operation, _ := strings.Cut(target, ".")
 	f.outside = true
@@ -169,7 +167,7 @@ func (f *field) serviceARN() string {
 	return fmt.Sprintf("arn:aws:ecs:%s:%s:service/%s/%s", f.World.Region, f.World.Account, f.World.Cluster, f.World.Service)
 }
 
-// edit sets the weights of the first rule, as an apply of somebody's files would.
+// editRule sets the weights of the first rule, as another actor's Terraform would.
 func (f *field) edit(primary, canary int32) {
 	f.outside = true
 	defer func() { f.outside = false }()
@@ -183,8 +181,7 @@ func (f *field) edit(primary, canary int32) {
 	})
 }
 
-// putBack gives every rule the actions that it had at first, as the advice of a
-// rollback that stopped says.
+// restoreRules sets the initial actions of every rule, as a stopped rollback advises.
 func (f *field) putBack() {
 	f.outside = true
 	defer func() { f.outside = false }()
@@ -197,8 +194,8 @@ func (f *field) putBack() {
 	})
 }
 
-// ruled are the rules of the world's listeners that forward to our groups, or did
-// at first.
+// forwardingRules returns the rules of the world's listeners that forward to the two groups, or did
+// at the start.
 func (f *field) ruled(tx *world.Tx) (all []*world.Rule) {
 	for _, r := range tx.Rules.Values() {
 		fw := r.Forwards()

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-// watch sees each event as it is journaled.
+// onEvent receives each event after it is in the journal.
 func (f *field) watch(e sluice.Envelope) {
 	fmt.Fprintf(&f.log, "%s [%s] %s %s\n", e.At.Sub(f.from).Round(time.Millisecond), e.Stage, e.Kind, e.Data)
 	f.tracer.event(e)
@@ -46,7 +46,7 @@ func (f *field) watch(e sluice.Envelope) {
 	}
 }
 
-// approve answers for as many people as are missing.
+// approveStage approves for as many people as are missing.
 func (f *field) approve(ev sluice.ApprovalAwaited) {
 	f.person = true
 	defer func() { f.person = false }()
@@ -62,10 +62,10 @@ func (f *field) approve(ev sluice.ApprovalAwaited) {
 	}
 }
 
-// hands lets those act whose time comes.
+// scheduleInterventions schedules the interventions that start by time or by a lifecycle event.
 func (f *field) hands() {
 	if f.Files != nil && f.World.Ready > 0 {
-		f.continues() // as they approve
+		f.continues() // people continue a user's deployment, as they approve it
 	}
 	for i, h := range f.Hands {
 		switch {
@@ -85,7 +85,7 @@ func (f *field) once(i int) {
 	}
 }
 
-// soon lets a hand act that waits some time after the end of a stage.
+// interveneLater schedules an intervention some time after the end of a stage or a write.
 func (f *field) soon(i int) {
 	if !f.asked[i] {
 		f.asked[i] = true
@@ -93,7 +93,7 @@ func (f *field) soon(i int) {
 	}
 }
 
-// writeAnswered lets the hands act that wait for the end of a write.
+// onWriteAnswered performs the interventions that wait for the result of a write.
 func (f *field) writeAnswered() {
 	f.answered++
 	for i, h := range f.Hands {
@@ -115,8 +115,8 @@ func (f *field) stageEnded(n int) {
 	}
 }
 
-// catchUp lets the hands act that wait for a stage whose end only a dead process
-// has seen.
+// replayStageEnds performs the interventions that wait for the end of a stage, if only a killed
+// process received that event.
 func (f *field) catchUp() error {
 	stages, err := f.journal.Stages(context.Background(), f.id)
 	for _, s := range stages {
@@ -135,7 +135,7 @@ func (f *field) command(kind string) {
 	}
 }
 
-// after does something later, unless the rehearsal is over.
+// afterDelay calls do after d, unless the rehearsal is over.
 func (f *field) after(d time.Duration, do func()) {
 	f.sleep(d)
 	if !f.over {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// called sees each attempt of ours (P7).
+// checkCall checks each attempt of a call by sluice (P7).
 func (f *field) called(c account.Call) {
 	if f.id != "" && !f.over {
 		f.result.Calls++
@@ -25,17 +25,17 @@ func (f *field) called(c account.Call) {
 	}
 }
 
-// claimHolds is how long a claim that was seen may still be written by.
+// claimValidFor is how long after a read of the claim a write may rely on it.
 const claimHolds = 2 * time.Minute
 
-// wrote sees the writes that reached AWS: none follows once another deployment
-// has had the claim for a while.
+// checkWrite checks the writes that reached AWS: none may follow once another deployment has owned
+// the claim for a while.
 func (f *field) wrote(operation string) {
 	f.begun = true
 	if f.taken.IsZero() || f.over || operation == "RegisterTaskDefinition" {
 		return
 	}
-	if operation == "StopDeployment" { // of CodeDeploy: only our own, which needs no claim
+	if operation == "StopDeployment" { // only of this deployment's CodeDeploy deployment, which needs no claim
 		return
 	}
 	if since := f.clock.Now().Sub(f.taken); since > claimHolds {
@@ -43,8 +43,8 @@ func (f *field) wrote(operation string) {
 	}
 }
 
-// planned reports whether the stage of an action lists the write, whose resource
-// may be one that the plan could only describe.
+// isPlanned reports whether the stage of an action lists the write. The plan may only describe the
+// resource.
 func (f *field) planned(action sluice.ActionID, w sluice.Write) bool {
 	for _, x := range f.listed(action) {
 		if x.Operation != w.Operation {
@@ -67,7 +67,7 @@ func (f *field) planned(action sluice.ActionID, w sluice.Write) bool {
 			}
 		}
 		if w.Operation == "ecs:RunTask" && strings.HasPrefix(w.Resource, x.Resource+":") {
-			return true // the plan knew the family alone
+			return true // the plan names only the family
 		}
 		if strings.HasSuffix(w.Resource, "/"+x.Resource) || strings.HasSuffix(x.Resource, w.Resource) {
 			return true
@@ -79,7 +79,7 @@ func (f *field) planned(action sluice.ActionID, w sluice.Write) bool {
 	return false
 }
 
-// listed are the writes that the stage of an action may make.
+// plannedWrites returns the writes that the stage of an action may make.
 func (f *field) listed(action sluice.ActionID) []sluice.Write {
 	parts := strings.Split(string(action), "/")
 	if len(parts) > 1 {
@@ -90,7 +90,7 @@ func (f *field) listed(action sluice.ActionID) []sluice.Write {
 	return nil
 }
 
-// ours reports whether a task set was made by this deployment.
+// isOwnSet reports whether this deployment created a task set.
 func (f *field) ours(id string) bool {
 	for external, made := range f.made {
 		if made == id && plan.Ours(external) {

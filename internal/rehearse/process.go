@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// start plans the application and records its deployment.
+// startDeployment plans the application and records its deployment.
 func (f *field) start() (err error) {
 	if err := f.born(); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (f *field) start() (err error) {
 	return nil
 }
 
-// refused is the end of a case whose application cannot be deployed.
+// recordRefusal records the result of a case whose application cannot be deployed.
 func (f *field) refused(err error) {
 	if f.Files == nil {
 		f.broken("the case cannot be deployed: %v", err)
@@ -51,7 +51,7 @@ func (f *field) refused(err error) {
 	f.result.Cause, f.result.Next = err.Error(), sluice.NextStep(err)
 }
 
-// born starts a process of sluice, which will die where the case says.
+// startProcess starts a process of sluice with the next kill of the case.
 func (f *field) born() (err error) {
 	l := &life{real: f.clock, writing: f.tracer.write, wrote: f.wrote}
 	if f.lives < len(f.Kills) {
@@ -79,14 +79,14 @@ func (f *field) born() (err error) {
 	return f.catchUp()
 }
 
-// Waits of the person who runs sluice again.
+// Delays before a person runs sluice again.
 const (
-	restart  = 5 * time.Second // after a kill
+	restart  = 5 * time.Second // at least, after a kill
 	patience = time.Minute     // after a pause: credentials, a full disk
-	tries    = 20              // before the faults are taken away
+	tries    = 20              // number of runs before the faults end
 )
 
-// untilEnded runs the deployment, and runs it again after each death and pause.
+// runUntilEnded runs the deployment, and runs it again after each kill and pause.
 func (f *field) untilEnded() {
 	for n := 1; ; n++ {
 		end, err, died := f.runOnce()

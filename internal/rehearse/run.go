@@ -7,43 +7,42 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// dawn is when every rehearsal begins, so that the same case gives the same bytes.
-// It lies after the machine's now, with which the SDK compares credentials.
+// startTime returns when every rehearsal begins, so that the same case gives the same bytes. It is
+// later than the real time, with which the SDK compares credentials.
 func dawn() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Rate is the requests per second that callers make on each path, if the world
-// does not say.
+// Rate is the number of requests per second of callers on each path, if the world has none.
 const Rate = 200
 
-// Result is what came of a rehearsal.
+// Result is the result of a rehearsal.
 type Result struct {
-	Outcome      sluice.Outcome // "" if there was no deployment to end
-	Started      bool           // AWS has made a deployment or a task set of it
-	Acted        bool           // another process or person did what may end it early
+	Outcome      sluice.Outcome // "" if no deployment was started
+	Started      bool           // AWS has created a deployment or a task set for it
+	Acted        bool           // an intervention may have ended it early
 	Cause, Next  string
 	Requests     float64       // made while the deployment ran
-	Failed       float64       // of them, lost
-	WorstShare   float64       // highest share of the requests that the new version had, 0 to 1
-	Exposed      time.Duration // how long it had any
-	TimeToSafety time.Duration // from its first request to its last; 0 if it serves in the end, or never did
+	Failed       float64       // lost ones of these
+	WorstShare   float64       // highest share of the requests to the new version, 0 to 1
+	Exposed      time.Duration // how long the new version had requests
+	TimeToSafety time.Duration // from its first request to its last; 0 if it serves at the end or never did
 	Took         time.Duration // of the deployment, in the world's time
 	Stages       []Took
-	State        string   // how the service stands afterwards, in a line
-	Violations   []string // of the promises, each beginning with its name: "P1: …"
+	State        string   // state of the service afterwards, in a line
+	Violations   []string // each begins with the name of the promise: "P1: …"
 	Calls        int      // attempts of calls to AWS, by all processes
-	Paused       bool     // it was paused, or failed to run, and was taken up again
-	Writes, Rows int      // that the first process made: where a [Kill] can be
-	Losses       []string // the first requests that were lost, and why
-	Log          string   // events, hands and deaths, a line each
+	Paused       bool     // it was paused or failed to run, and was resumed
+	Writes, Rows int      // of the first process: possible places of a [Kill]
+	Losses       []string // the first lost requests, with causes
+	Log          string   // events, interventions and kills, one per line
 }
 
-// Took is how long a stage lasted.
+// StageTime is how long a stage took.
 type Took struct {
 	Stage string
 	For   time.Duration
 }
 
-// Run plays a case to its end and holds it against the promises.
+// Run runs a case to its end and checks it against the promises.
 func Run(c Case) Result {
 	virtual := clock.NewVirtual(dawn())
 	return newField(c, virtual).run(virtual)
@@ -62,7 +61,7 @@ func (f *field) run(virtual *clock.Virtual) (r Result) {
 	return f.result
 }
 
-// Laid returns why the world of a case cannot be made, if it cannot.
+// CheckWorld returns an error if the world of a case cannot be built.
 func Laid(c Case) (err error) {
 	virtual := clock.NewVirtual(dawn())
 	virtual.Run(func() { err = newField(c, virtual).lay() })
@@ -73,7 +72,7 @@ func Laid(c Case) (err error) {
 		Next: "--from-live takes the shape of the service that runs; what the file's key rehearse says goes before"}
 }
 
-// play is the whole rehearsal, as the clock's first actor.
+// playCase runs the whole rehearsal, as the clock's first actor.
 func (f *field) play() {
 	if err := f.lay(); err != nil {
 		f.broken("the world cannot be laid: %v", err)
@@ -96,8 +95,8 @@ func (f *field) play() {
 	f.judge()
 }
 
-// wasEndedEarly reports whether a hand acted that may end a deployment before AWS makes
-// anything of it. A second deployment does not: it finds the claim.
+// wasEndedEarly reports whether an intervention may have ended the deployment before AWS created
+// anything for it. A second deployment does not end it: it finds the claim.
 func (f *field) wasEndedEarly() bool {
 	for i := range f.given {
 		if f.Hands[i].Does != Second {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// say changes a world to what an application file says of it.
+// applyOverrides sets the values that the application file gives for the world.
 func (w *World) say(r *appfile.Rehearsal) {
 	if r == nil {
 		return
@@ -37,14 +37,14 @@ func (g *Group) say(r *appfile.Rehearsal) {
 	put(r.Interval, &g.Interval)
 	put(r.Timeout, &g.Timeout)
 	if r.Timeout == nil && g.Timeout >= g.Interval {
-		g.Timeout = g.Interval - time.Second // AWS wants it shorter
+		g.Timeout = g.Interval - time.Second // AWS requires a shorter timeout
 	}
 	put(r.Healthy, &g.Healthy)
 	put(r.Unhealthy, &g.Unhealthy)
 	put(r.Drain, &g.Drain)
 }
 
-// put sets what is said.
+// setIfGiven sets a value if the file gives it.
 func put[T any](said *T, to *T) {
 	if said != nil {
 		*to = *said

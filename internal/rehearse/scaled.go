@@ -11,31 +11,31 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// Scaling is Application Auto Scaling of the desired count, by a policy that keeps
-// the CPU where it is. Max 0: there is none.
+// Scaling is Application Auto Scaling of the desired count, by a policy with a CPU target. Max 0:
+// no auto scaling.
 type Scaling struct {
 	Min, Max int
-	Load     int           // of each task's CPU, in percent, that callers ask for; 0: what the policy keeps
-	Was      string        // suspended before anybody deploys: "in+scheduled"; empty: nothing
-	Since    time.Duration // how long that load has been there when the deployment begins
+	Load     int           // of each task's CPU, in percent; 0: the target of the policy
+	Was      string        // suspensions before the deployment: "in+scheduled"; empty: none
+	Since    time.Duration // duration of that load before the deployment begins
 }
 
-// scaledAt is the share of a task's CPU, in percent, that the policy keeps.
+// targetCPU is the CPU target of the policy, in percent of a task.
 const scaledAt = 60
 
-// moves reports whether auto scaling may change the desired count by itself. Where
-// two task sets share a load that it keeps, that too is less for each.
+// isActive reports whether auto scaling may change the desired count. It is true at the target load
+// too: if two task sets share the load, each has less.
 func (s Scaling) moves() bool { return s.Max > 0 }
 
-// scaled takes over how the service that runs is auto scaled; its load, which nobody
-// tells, is what the policy keeps.
+// setScaling sets the limits of the real service. Its load is unknown: the world uses the target of
+// the policy.
 func (w *World) scaled(live *plan.LiveScaling) {
 	if live != nil && len(live.Targets) > 0 {
 		w.Scaling = Scaling{Min: live.Targets[0].Min, Max: live.Targets[0].Max}
 	}
 }
 
-// service is what of it stands in the world's file with the service.
+// serviceText returns its part of the service's line in the world file.
 func (s Scaling) service(tasks int) string {
 	if s.Max == 0 {
 		return ""
@@ -47,7 +47,7 @@ func (s Scaling) service(tasks int) string {
 	return fmt.Sprintf(", demand: %d", load*tasks)
 }
 
-// file is what of it stands in the world's file by itself.
+// writeTargets writes the scalable target to the world file.
 func (s Scaling) file(line func(string, ...any), service string) {
 	if s.Max == 0 {
 		return
@@ -59,21 +59,21 @@ func (s Scaling) file(line func(string, ...any), service string) {
 	line("scalableTargets:\n  - {service: %s, min: %d, max: %d%s, policy: {name: cpu, target: %d}}", service, s.Min, s.Max, was, scaledAt)
 }
 
-// suspendParts is what the files say of it.
+// writeSuspend writes suspendAutoScaling to the application file.
 func (c Case) suspendParts(d *draft) {
 	if c.Suspend {
 		line(&d.app, "suspendAutoScaling: true")
 	}
 }
 
-// scales reports whether the desired count may change while a deployment looks at
-// it: auto scaling is at work, or it is given back on the way.
+// canScale reports whether the desired count may change during a deployment: auto scaling is
+// active, or it is restored in between.
 func (c Case) scales() bool {
 	return c.World.Scaling.moves() && (!c.Suspend || len(c.Hands)+len(c.Faults)+len(c.Kills) > 0 || c.Full.Row > 0)
 }
 
-// drawScaling draws auto scaling that is quiet, about to scale in, or about to
-// scale out, and whether the deployment suspends it.
+// generateScaling generates auto scaling that is steady, about to scale in, or about to scale out,
+// and whether the deployment suspends it.
 func (d *draws) drawScaling(c *Case) {
 	n := c.World.Tasks
 	c.World.Scaling = Scaling{Min: 1 + d.upTo(n-1), Max: n + d.upTo(2*n), Load: []int{scaledAt, scaledAt, 20, 95}[d.upTo(3)],
@@ -81,7 +81,7 @@ func (d *draws) drawScaling(c *Case) {
 	c.Suspend = d.chance(65)
 }
 
-// resumeScaling is somebody who resumes auto scaling, whatever was suspended of it.
+// resumeScaling is a person who resumes all of auto scaling.
 func (f *field) resumeScaling() {
 	f.outside = true
 	defer func() { f.outside = false }()
@@ -96,7 +96,7 @@ func (f *field) resumeScaling() {
 	})
 }
 
-// scalingOf are the scalable targets, as text.
+// scalingOf returns the scalable targets as text.
 func scalingOf(tx *world.Tx) string {
 	var all []string
 	for _, t := range scaler.StateOf(tx).Targets.Values() {
@@ -106,18 +106,18 @@ func scalingOf(tx *world.Tx) string {
 	return strings.Join(all, "; ")
 }
 
-// setsScaling writes all of a target: AWS has nothing by which somebody else's change
-// could be seen that comes between a look and the write.
+// scalingWrite writes a whole target. AWS offers no way to detect another actor's change between a
+// read and the write.
 const setsScaling = "application-autoscaling:RegisterScalableTarget"
 
-// scaledAsBefore: auto scaling is as it was, or as somebody else set it meanwhile
-// (P3). A deployment that lost the service may not write any more.
+// checkScaling checks that auto scaling is as before, or as another actor set it during the
+// deployment (P3). A deployment that lost the service may not write any more.
 func (f *field) scaledAsBefore() {
 	if f.excuses(TakeClaim) || f.secondRan {
 		return
 	}
 	f.inWorld(func(tx *world.Tx) {
-		now, undone := scalingOf(tx), f.Outside == "reassert" // what somebody else set is set back
+		now, undone := scalingOf(tx), f.Outside == "reassert" // sluice reverts external changes
 		if now != f.scaling && now != f.crossed && !(undone && now == f.scaledAtFirst) {
 			f.violate("P3", "auto scaling is %s; it was %s", now, f.scaling)
 		}
@@ -127,9 +127,9 @@ func (f *field) scaledAsBefore() {
 	}
 }
 
-// held: while traffic moves, auto scaling is suspended if the files ask for it (P3:
-// suspensions are as planned). A sluice that has to leave gives it back, and CodeDeploy
-// goes on by itself.
+// checkSuspended checks that auto scaling is suspended while traffic moves, if the files set it
+// (P3: suspensions are as planned). A sluice that stops running restores it, and CodeDeploy
+// continues by itself.
 func (f *field) held(tx *world.Tx) {
 	if !f.Suspend || len(f.Hands) > 0 || f.over || f.paused && f.World.byCodeDeploy() {
 		return
@@ -141,7 +141,7 @@ func (f *field) held(tx *world.Tx) {
 	}
 }
 
-// scalingFault strikes the calls on auto scaling.
+// scalingFault returns a fault of the calls on auto scaling.
 func (d *draws) scalingFault() string {
 	on := d.one("application-autoscaling:*", "application-autoscaling:RegisterScalableTarget", "application-autoscaling:DescribeScalableTargets")
 	return []string{

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-// second is another machine's sluice that deploys the same service.
+// startSecond starts a sluice on another machine that deploys the same service.
 func (f *field) second() { f.anotherSluice(plan.Options{}) }
 
-// takeOver is another machine's sluice that takes the service over.
+// startTakeOver starts a sluice on another machine that takes the service over.
 func (f *field) takeOver() {
 	f.anotherSluice(plan.Options{TakeOver: f.id, Adopt: true})
 }
@@ -28,7 +28,7 @@ func (f *field) anotherSluice(o plan.Options) {
 	})
 }
 
-// takes notes when a second sluice that takes over has put its claim on the
+// recordClaimTaken records when a second sluice that takes over has written its claim to the
 // service.
 func (f *field) takes(o plan.Options, e sluice.Envelope) {
 	w, wrote := e.Open().(sluice.Wrote)
@@ -38,8 +38,8 @@ func (f *field) takes(o plan.Options, e sluice.Envelope) {
 	}
 }
 
-// waitsOut: who takes a service over writes nothing while the former holder may
-// still write (P2).
+// checkTakeOverWait checks that a sluice that takes the service over does not write while the
+// former owner of the claim may still write (P2).
 func (f *field) waitsOut(e sluice.Envelope) {
 	switch ev := e.Open().(type) {
 	case sluice.Warned:

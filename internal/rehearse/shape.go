@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// FromFiles is the world that an application's files ask for. What they do not
-// tell is as AWS has it by default: two tasks, health checks every 30 s of which
-// five must pass, drains of 300 s. The file's key rehearse goes before all that.
+// FromFiles returns the world that an application's files describe. Missing values are AWS's
+// defaults: two tasks, health checks every 30 s of which five must pass, a drain of 300 s. Values
+// under the file's key rehearse take precedence.
 func FromFiles(app *appfile.Application) (World, error) {
 	w, err := fromFiles(app)
 	w.say(app.Rehearsal)
@@ -51,7 +51,7 @@ func fromFiles(app *appfile.Application) (World, error) {
 	return w, nil
 }
 
-// groups takes the target groups' ARNs from the files.
+// setGroups sets the target groups' ARNs from the files.
 func (w *World) groups(app *appfile.Application) {
 	usual := Group{Interval: 30 * time.Second, Timeout: 5 * time.Second, Healthy: 5, Unhealthy: 2, Drain: 300 * time.Second}
 	set := func(g *Group, arn string, port int32) {
@@ -78,8 +78,8 @@ func (w *World) groups(app *appfile.Application) {
 	}
 }
 
-// listeners makes the rules that the file names, else one listener whose default
-// rule sends everything to the primary.
+// setListeners creates the rules that the file names. Without any it creates one listener whose
+// default rule sends everything to the primary.
 func (w *World) listeners(app *appfile.Application) {
 	if w.Primary.ARN == "" {
 		return

@@ -10,9 +10,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/definition"
 )
 
-// What CodeDeploy asks before it goes on: a person, the functions of hooks, an alarm.
+// The waits and checks of a CodeDeploy deployment: a person, the functions of hooks, an alarm.
 
-// asks draws it. Who waits for a person has one in most cases.
+// generateDeployChecks generates these waits and checks. In most cases with a wait for a person, a
+// person continues.
 func (d *draws) asks(c *Case) {
 	w := &c.World
 	if d.chance(40) {
@@ -26,7 +27,7 @@ func (d *draws) asks(c *Case) {
 	w.Hooks = d.one("", "", agree, agree, "fail:"+d.one(events...), "hang:"+d.one(events...), "missing:"+d.one(events...))
 }
 
-// shiftHand is somebody, or something, that stops a deployment of CodeDeploy.
+// addCodeDeployStop adds a person or an alarm that stops a deployment of CodeDeploy.
 func (d *draws) shiftHand(c *Case) {
 	h := d.hand(*c)
 	h.Does = fmt.Sprintf("%s %d", StopShift, d.upTo(1))
@@ -36,17 +37,17 @@ func (d *draws) shiftHand(c *Case) {
 	c.Hands = append(c.Hands, h)
 }
 
-// agree is what all functions say; else one of them says something else, or nothing,
-// or is not there: "fail:AfterInstall".
+// agreeHook is the value of Hooks if all functions succeed. Otherwise one function fails, hangs or
+// is missing: "fail:AfterInstall".
 const agree = "agree"
 
-// testPort is that of the test listener, alarmName the alarm that the group watches.
+// testPort is the port of the test listener, alarmName the alarm of the deployment group.
 const (
 	testPort  = 8443
 	alarmName = "errors"
 )
 
-// hooked is the function of a lifecycle event.
+// hookFunction returns the function of a lifecycle event.
 func (w World) hooked(event string) string {
 	if how, at, _ := strings.Cut(w.Hooks, ":"); at == event && (w.Test || event != "AfterAllowTestTraffic") {
 		return how
@@ -54,7 +55,7 @@ func (w World) hooked(event string) string {
 	return agree
 }
 
-// refused reports whether a function lets no version pass.
+// hasFailingHook reports whether a function lets no version pass.
 func (w World) refused() bool {
 	for _, e := range definition.HookEvents() {
 		if w.Hooks != "" && w.hooked(e) != agree {
@@ -64,7 +65,7 @@ func (w World) refused() bool {
 	return false
 }
 
-// asking is what of it stands with the deployment group in the file of the world.
+// groupOptions returns these options of the deployment group in the world file.
 func (w World) asking() (more string) {
 	if w.Ready > 0 {
 		more += ", ready: " + w.Ready.String()
@@ -78,21 +79,21 @@ func (w World) asking() (more string) {
 	return more
 }
 
-// functions are those that hooks may name; "missing" is not among them.
+// writeFunctions writes the functions that hooks may name, without "missing".
 func (w World) functions(line func(string, ...any)) {
 	if w.Hooks != "" {
 		line("functions:\n  - {name: %s, after: 2s}\n  - {name: fail, result: fail, after: 2s}\n  - {name: hang, result: hang}", agree)
 	}
 }
 
-// testListener sends test traffic to the group that serves.
+// writeTestListener writes the test listener, which forwards to the primary group.
 func (w World) testListener(line func(string, ...any)) {
 	if w.Test {
 		line("      - port: %d\n        forward: {%s: 100}", testPort, w.Primary.Name())
 	}
 }
 
-// hookParts is what the files say of hooks.
+// writeHooks writes the hooks to the application file.
 func (c Case) hookParts(d *draft) {
 	if c.World.Hooks == "" {
 		return
@@ -103,7 +104,7 @@ func (c Case) hookParts(d *draft) {
 	}
 }
 
-// quiet puts the alarm into the world, which nothing raises yet.
+// addAlarm adds the alarm to the world, in state OK.
 func (f *field) quiet(tx *world.Tx) {
 	if f.World.Alarm {
 		tx.AddAlarm(&world.Alarm{Name: alarmName, State: world.AlarmOK})
@@ -118,7 +119,7 @@ func (f *field) alarm() {
 	})
 }
 
-// continues lets CodeDeploy go on with whatever waits, from now on.
+// continueShifts continues CodeDeploy deployments whenever they wait, from now on.
 func (f *field) continues() {
 	f.clock.Go(func() {
 		for ; !f.over; f.sleep(7 * time.Second) {
@@ -133,8 +134,7 @@ func (f *field) letGoOn() {
 	}
 }
 
-// onceBegun does something as soon as a deployment of ours has begun the lifecycle
-// event.
+// onEventBegan calls do as soon as a CodeDeploy deployment has begun the lifecycle event.
 func (f *field) onceBegun(event string, do func()) {
 	for ; !f.over; f.sleep(3 * time.Second) {
 		if f.eventBegan(event) {
@@ -154,14 +154,14 @@ func (f *field) eventBegan(event string) (began bool) {
 	return began
 }
 
-// stopShift stops what CodeDeploy is at, as in its console.
+// stopCodeDeploy stops the running CodeDeploy deployments, as in the console.
 func (f *field) stopShift(back bool) {
 	for _, id := range f.shifts(shifter.InProgress, shifter.Ready, shifter.Created) {
 		f.askOf("codedeploy", "CodeDeploy_20141006.StopDeployment", map[string]any{"deploymentId": id, "autoRollbackEnabled": back})
 	}
 }
 
-// shifts are the deployments of CodeDeploy with one of the statuses.
+// codeDeployIDs returns the CodeDeploy deployments with one of the statuses.
 func (f *field) shifts(statuses ...string) (ids []string) {
 	f.inWorld(func(tx *world.Tx) {
 		for _, d := range shifter.StateOf(tx).Deployments.Values() {

@@ -11,11 +11,11 @@ import (
 
 // Services that CodeDeploy deploys.
 
-// byCodeDeploy reports whether CodeDeploy deploys the service.
+// usesCodeDeploy reports whether CodeDeploy deploys the service.
 func (w World) byCodeDeploy() bool { return w.Controller == "CODE_DEPLOY" }
 
-// shifted draws what CodeDeploy does with the traffic, and whether its group takes
-// back what fails.
+// generateCodeDeploy generates how CodeDeploy shifts traffic, and whether its group rolls back
+// failures.
 func (d *draws) shifted(c *Case) {
 	w := &c.World
 	w.Controller = "CODE_DEPLOY"
@@ -24,7 +24,7 @@ func (d *draws) shifted(c *Case) {
 	w.Keep, w.Managed = d.span(0, 0, 5*time.Minute), d.chance(40)
 }
 
-// shiftFault strikes the calls on CodeDeploy.
+// codeDeployFault returns a fault of the calls on CodeDeploy.
 func (d *draws) shiftFault() string {
 	on := d.one("codedeploy:*", "codedeploy:CreateDeployment", "codedeploy:StopDeployment", "codedeploy:BatchGetDeploymentTargets", "codedeploy:GetDeployment")
 	return []string{
@@ -44,7 +44,7 @@ func (c Case) shiftedParts(d *draft) {
 	}
 }
 
-// shiftedFlows are the courses of services that CodeDeploy deploys.
+// codeDeployFlows returns the flows of services that CodeDeploy deploys.
 func shiftedFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []Flow {
 	shifts := func(c *Case) { c.World.Controller = "CODE_DEPLOY" }
 	steps := func(c *Case) { c.World.Config = "CodeDeployDefault.ECSCanary10Percent5Minutes" }
@@ -84,9 +84,9 @@ func shiftedFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []F
 	}
 }
 
-// tookBack: what sluice stops is stopped with its rollback, which is the fastest way
-// back: the replacement that it leaves standing would take requests until another
-// deployment is over (P2).
+// checkStoppedWithRollback checks that sluice stops a CodeDeploy deployment together with its
+// rollback, which is the fastest one. Otherwise the replacement task set would get requests until
+// another deployment has ended (P2).
 func (f *field) tookBack(tx *world.Tx) {
 	if f.excuses(StopShift) || f.excuses(DeleteService) {
 		return
@@ -98,7 +98,7 @@ func (f *field) tookBack(tx *world.Tx) {
 	}
 }
 
-// attributed: a service that was brought back has the attributes that it had (P3).
+// checkManagedTags checks that a service that was rolled back has its former attributes (P3).
 func (f *field) attributed(fresh bool) {
 	if !f.World.Managed || fresh || f.second1() {
 		return
@@ -108,8 +108,8 @@ func (f *field) attributed(fresh bool) {
 	}
 }
 
-// routed is what a rule does, as text. Under CodeDeploy the two groups take turns: what
-// counts is whether the one that serves has it all.
+// ruleText returns the actions of a rule. Under CodeDeploy the two groups alternate: only whether
+// the serving group gets everything matters.
 func (f *field) routed(s *world.Service, r *world.Rule) string {
 	p, w := s.Primary(), f.weighs(r)
 	if !f.World.byCodeDeploy() || p == nil || len(p.Attached) == 0 || w[0]+w[1] != max(w[0], w[1]) {
@@ -121,8 +121,8 @@ func (f *field) routed(s *world.Service, r *world.Rule) string {
 	return world.ActionsText(r.Actions)
 }
 
-// askedOnce: CodeDeploy is asked for one deployment forward and one back, whatever
-// answers were lost and whoever died (P3). One back that came to nothing does not count.
+// checkDeployedOnce checks that CodeDeploy gets one deployment forward and one back, despite lost
+// replies and kills (P3). A deployment back that failed or was stopped does not count.
 func (f *field) askedOnce(tx *world.Tx) {
 	if !f.World.byCodeDeploy() || f.second1() {
 		return

@@ -2,10 +2,9 @@ package rehearse
 
 import "strings"
 
-// Shrink makes a case that breaks a promise as small as it can: it leaves away
-// faults, hands, kills, stages and traits of the world one by one, as long as the
-// same promise is broken. breaks tells which one a case breaks, "" for none; see
-// [Broken].
+// Shrink makes a case that breaks a promise as small as possible. It removes faults, interventions,
+// kills, stages and traits of the world one by one, as long as the same promise is broken. breaks
+// returns the promise that a case breaks, "" for none; see [Broken].
 func Shrink(c Case, breaks func(Case) string) Case {
 	promise := breaks(c)
 	if promise == "" {
@@ -23,7 +22,7 @@ func Shrink(c Case, breaks func(Case) string) Case {
 	return c
 }
 
-// Broken is the first promise that a case breaks, "P1" to "P7", or "".
+// BrokenPromise returns the first promise that a case breaks, "P1" to "P7", or "".
 func Broken(c Case) string {
 	for _, v := range Run(c).Violations {
 		if promise, _, _ := strings.Cut(v, ":"); promise != "rehearsal" {
@@ -33,7 +32,7 @@ func Broken(c Case) string {
 	return ""
 }
 
-// lesser are the cases with one thing less.
+// smallerCases returns the cases with one element removed.
 func lesser(c Case) (all []Case) {
 	keep := func(change func(*Case)) {
 		less := c
@@ -70,7 +69,7 @@ func lesser(c Case) (all []Case) {
 	plain := Plain()
 	for _, trait := range strings.Fields(plain.words()) {
 		name, value, _ := strings.Cut(trait, "=")
-		if name != "controller" && name != "tasks" { // tasks go to one: to four as well would go on for ever
+		if name != "controller" && name != "tasks" { // tasks are set to one below; setting the plain four too would never end
 			keep(func(l *Case) { _ = l.World.set(name, value) })
 		}
 	}
@@ -78,13 +77,12 @@ func lesser(c Case) (all []Case) {
 	return all
 }
 
-// needed reports whether a pipeline without the stage does not end fully new, or
-// leaves something, by itself.
+// isNeededStage reports whether a pipeline needs the stage to end fully new and without leftovers.
 func needed(stage string) bool {
 	return strings.HasPrefix(stage, "ECS_PRIMARY_ROLLOUT") || strings.HasPrefix(stage, "ECS_CANARY_CLEAN")
 }
 
-// earlier moves the hands that wait for a later stage than one that goes.
+// moveEarlier moves interventions that wait for a stage after the removed one.
 func earlier(hands []Hand, gone int) []Hand {
 	all := append([]Hand(nil), hands...)
 	for i := range all {

@@ -11,14 +11,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// Families of the tasks that are run before and after the stages, which are the
-// steps' names too.
+// Families of the tasks before and after the stages, which are the steps' names too.
 const (
 	stepBefore = "before"
 	stepAfter  = "after"
 )
 
-// ends0 and ends3 are tasks of steps that succeed and fail.
+// exits0 and exits3 are tasks of steps that succeed and fail.
 const (
 	ends0 = "crash-after=20s&exit=0"
 	ends3 = "crash-after=20s&exit=3"
@@ -28,7 +27,8 @@ func (d *draws) step() string {
 	return d.one(ends0, ends0, "crash-after=45m&exit=0", "start-delay=30s&"+ends0, ends3, "noboot=true")
 }
 
-// rollsBack cuts off whether a failure of the step after the stages rolls back.
+// afterOptions returns the options of the step after the stages, and whether its failure rolls
+// back.
 func (c Case) rollsBack() (options string, rollback bool) {
 	return strings.CutPrefix(c.After, "rollback&")
 }
@@ -50,7 +50,7 @@ func (c Case) stepParts(d *draft) {
 	}
 }
 
-// stepImages says what the tasks of the steps do.
+// addStepImages defines what the tasks of the steps do.
 func (f *field) stepImages(all image.Catalog) error {
 	after, _ := f.rollsBack()
 	for name, options := range map[string]string{stepBefore: f.Before, stepAfter: after} {
@@ -63,7 +63,7 @@ func (f *field) stepImages(all image.Catalog) error {
 	return nil
 }
 
-// stepFamilies are the families of the steps' own definitions.
+// stepFamilies returns the families of the steps' own definitions.
 func (f *field) stepFamilies() (all []string) {
 	if f.Files == nil {
 		return []string{stepBefore, stepAfter}
@@ -76,9 +76,9 @@ func (f *field) stepFamilies() (all []string) {
 	return all
 }
 
-// endSteps lets the tasks of a user's own steps end: those with a definition of their
-// own, and the new version with the commands that steps give it. They succeed, but
-// for the first of the side that fails.
+// setStepEnds makes the tasks of a user's own steps end: those with their own definition, and the
+// new version with the steps' commands. They succeed, except for the first step of the failing
+// kind.
 func endSteps(all image.Catalog, app *appfile.Application, fails string) {
 	for side, steps := range map[string][]appfile.Step{stepBefore: app.Before, stepAfter: app.After} {
 		for i, s := range steps {
@@ -96,7 +96,7 @@ func endStep(all image.Catalog, served string, s appfile.Step, ends image.Behavi
 		for _, c := range s.Task.Input.ContainerDefinitions {
 			switch {
 			case c.Image == nil:
-			case *c.Image == served: // the version itself, with another command
+			case *c.Image == served: // the new version, with another command
 				command(all, served, c.Command, ends)
 			default:
 				all[*c.Image] = ends
@@ -125,7 +125,7 @@ func command(all image.Catalog, name string, words []string, does image.Behaviou
 	all[name] = b
 }
 
-// ranOnce: a task is run once for each deployment, or as often as is asked for (P5).
+// checkRunOnce checks that a task runs once for each deployment, or as often as requested (P5).
 func (f *field) ranOnce(t *world.Task) {
 	if t.Service != nil || t.StartedBy == "" || slices.Contains(f.ran[t.StartedBy], t) {
 		return
@@ -137,7 +137,7 @@ func (f *field) ranOnce(t *world.Task) {
 	f.ran[t.StartedBy] = all
 }
 
-// timesAsked is how many tasks a stage is to start, by whom they name.
+// expectedTasks returns how many tasks a stage must start, by their startedBy.
 func (f *field) timesAsked(by string) int {
 	_, stage, _ := strings.Cut(by, "/")
 	if stage == "run" {
@@ -153,14 +153,14 @@ func (f *field) timesAsked(by string) int {
 	return 1
 }
 
-// stepsFail: a step fails by itself.
+// stepsFail reports whether a step fails by itself.
 func (c Case) stepsFail() bool {
 	text := c.Before + " " + c.After
 	return c.Fails != "" || strings.Contains(text, "exit=3") || strings.Contains(text, "noboot")
 }
 
-// stepsMayFail: besides, ECS may have forgotten how a step ended by the time that
-// somebody asks again.
+// stepsMayFail reports whether a step may fail. ECS may also no longer return how a step ended when
+// sluice resumes.
 func (c Case) stepsMayFail() bool {
 	return c.stepsFail() || c.Before+c.After != "" && c.faulty("expired-credentials")
 }

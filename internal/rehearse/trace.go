@@ -11,17 +11,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// Trace is what a change of sluice's inside must not change: what one case wrote to AWS,
-// saved in the journal and emitted, in that order, and how it ended; a line each.
+// Trace is what a change of sluice's internals must not change. It contains what one case wrote to
+// AWS, saved in the journal and emitted, in that order, and how it ended; a line each.
 type Trace struct{ Writes, Saved, Events, End string }
 
-// Digest is a trace in one line. Its four parts tell which part of two traces differs.
+// Digest returns a trace in one line. Its four parts show which part of two traces differs.
 func (t Trace) Digest() string {
 	of := func(text string) string { return fmt.Sprintf("%.5x", sha256.Sum256([]byte(text))) }
 	return fmt.Sprintf("writes %s saved %s events %s end %s", of(t.Writes), of(t.Saved), of(t.Events), of(t.End))
 }
 
-// Traced plays a case as [Run] does, and traces it.
+// RunTraced runs a case as [Run] does, and traces it.
 func Traced(c Case) (Result, Trace) {
 	virtual := clock.NewVirtual(dawn())
 	f := newField(c, virtual)
@@ -30,7 +30,7 @@ func Traced(c Case) (Result, Trace) {
 	return r, f.tracer.trace(r)
 }
 
-// tracer writes a trace while a case is played. A nil tracer writes none.
+// tracer writes a trace while a case runs. A nil tracer writes none.
 type tracer struct{ writes, saved, events strings.Builder }
 
 func (t *tracer) write(operation string, input any) {
@@ -41,7 +41,7 @@ func (t *tracer) write(operation string, input any) {
 	fmt.Fprintf(&t.writes, "%s %s%s\n", operation, text, orNothing(err))
 }
 
-// row sees each row of the journal once it is written.
+// traceRow receives each row of the journal after it is written.
 func (t *tracer) row(f *field, op string) {
 	key, isSaved := strings.CutPrefix(op, "save ")
 	if t == nil || !isSaved {
@@ -57,7 +57,7 @@ func (t *tracer) event(e sluice.Envelope) {
 	}
 }
 
-// trace leaves out of the result how often AWS was read, and when.
+// buildTrace omits from the result how often AWS was read, and when.
 func (t *tracer) trace(r Result) Trace {
 	r.Calls, r.Log = 0, ""
 	end, err := json.MarshalIndent(r, "", " ")

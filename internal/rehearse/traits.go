@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// trait is a property of a drawn world, as a word of a case's text: name=value. A
-// case that does not have the word has what [Plain] has, so a new trait changes no
-// case that is written down.
+// trait is a property of a generated world, as a word of a case's text: name=value. A case without
+// the word has the value of [Plain], so a new trait changes no existing case.
 type trait struct {
 	name string
 	get  func(World) string
 	set  func(*World, string) error
 }
 
-// traits are all of them, in the order of the text. A new one joins at the end;
-// [Shrink] tries each in its plain form by itself.
+// allTraits returns all traits, in the order of the text. A new one is added at the end; [Shrink]
+// tries each in its plain form by itself.
 func traits() []trait {
 	return []trait{
 		word("controller", func(w *World) *string { return &w.Controller }),
@@ -99,7 +98,7 @@ func yesNo(name string, at func(*World) *bool) trait {
 	return trait{name, func(w World) string { return strconv.FormatBool(*at(&w)) }, func(w *World, v string) error { *at(w) = v == "true"; return nil }}
 }
 
-// number is a trait that stands in one place or in several, all alike.
+// numberTrait is a trait with one or several fields, all with the same value.
 func number(name string, at func(*World) []*int) trait {
 	return trait{name, func(w World) string { return strconv.Itoa(*at(&w)[0]) }, func(w *World, v string) error {
 		n, err := strconv.Atoi(v)
@@ -120,7 +119,7 @@ func span(name string, at func(*World) []*time.Duration) trait {
 	}}
 }
 
-// words are the traits of a drawn world.
+// traitText returns the traits of a generated world.
 func (w World) words() string {
 	var all []string
 	for _, t := range traits() {
@@ -129,7 +128,7 @@ func (w World) words() string {
 	return strings.Join(all, " ")
 }
 
-// set applies one trait.
+// setTrait applies one trait.
 func (w *World) set(name, value string) error {
 	for _, t := range traits() {
 		if t.name == name {
@@ -139,7 +138,7 @@ func (w *World) set(name, value string) error {
 	return fmt.Errorf("a world has no %q", name)
 }
 
-// spread gives the listener n rules: the default one, and others with a path.
+// setRuleCount gives the listener n rules: the default one, and others with a path.
 func (w *World) spread(n int) {
 	w.Listeners[0].Rules = w.Listeners[0].Rules[:1]
 	for i := 1; i < n; i++ {

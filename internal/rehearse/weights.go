@@ -7,12 +7,12 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// unseenFor is how long an edit may be unseen by a write that is under way: AWS has no
-// compare-and-set for rules. A look is followed by its write within ten seconds.
+// maxUnseenEdit is how long a write in progress may miss an edit: AWS has no compare-and-set for
+// rules. Sluice writes within ten seconds after its read.
 const unseenFor = 12 * time.Second
 
-// weighed: a share that grows is on a group that can take it, and the shares sum
-// to the whole (P4).
+// checkWeights checks that a growing share is on a group that can serve it, and that the shares add
+// up to the whole (P4).
 func (f *field) weighed(tx *world.Tx, r *world.Rule) {
 	was, ours := f.weights[r.ARN]
 	if !ours {
@@ -21,7 +21,7 @@ func (f *field) weighed(tx *world.Tx, r *world.Rule) {
 	now := f.weighs(r)
 	f.weights[r.ARN] = now
 	if f.outside {
-		if f.begun { // before that it is how the rule was
+		if f.begun { // an earlier edit is part of the initial rule
 			f.edited[r.ARN], f.editedAt = now, f.clock.Now()
 			f.strangely(r, now)
 		}
@@ -50,17 +50,17 @@ func (f *field) weighed(tx *world.Tx, r *world.Rule) {
 	}
 }
 
-// accepts reports whether something in the group takes requests.
+// hasHealthyTarget reports whether the group has a healthy target.
 func (f *field) accepts(tx *world.Tx, g Group) bool {
 	group, ok := tx.TargetGroups.Get(g.ARN)
 	return ok && group.Count("healthy") > 0
 }
 
-// second1 reports whether a second sluice works too; its writes are its own.
+// hasSecondSluice reports whether a second sluice also runs; its writes are not checked here.
 func (f *field) second1() bool { return len(f.seconds) > 0 }
 
-// ready: the group has a healthy target for each task that its task set should
-// have, unless the world itself is in trouble; then at least one.
+// checkReady checks that the group has a healthy target for each task that its task set should
+// have. If the world itself has faults, one is enough.
 func (f *field) ready(tx *world.Tx, g Group, weight int32) {
 	group, ok := tx.TargetGroups.Get(g.ARN)
 	if !ok {

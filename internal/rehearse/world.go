@@ -6,59 +6,59 @@ import (
 	"time"
 )
 
-// World is the shape of a service and of what stands around it.
+// World is the shape of a service and of the resources around it.
 type World struct {
 	Account, Region  string
 	Cluster, Service string
 	Controller       string   // EXTERNAL, ECS or CODE_DEPLOY
 	Tasks            int      // desired count
-	Subnets          []string // ids, one per zone, at most three
+	Subnets          []string // IDs, one per zone, at most three
 	Port             int32    // of the containers
 	Balancer         string   // ARN
 	Primary, Canary  Group    // no Canary: ARN ""
 	Listeners        []Listener
 	Grace            time.Duration // healthCheckGracePeriodSeconds
-	Nodes            time.Duration // how long a changed rule may take to reach every node; 0: as usual
-	Others           bool          // another team's service, group and rule stand beside
-	Start            time.Duration // of a task, from its launch until it runs; 0: as seen on AWS
-	Boot             time.Duration // from then until it answers; versions that say otherwise go before it
-	Stop             time.Duration // a task answers on once it is told to stop; versions that say otherwise go before it
+	Nodes            time.Duration // maximum time until a changed rule reaches every node; 0: default
+	Others           bool          // another team has a service, group and rule
+	Start            time.Duration // of a task, from its launch until it runs; 0: as observed on AWS
+	Boot             time.Duration // from then until it answers; options of a version take precedence
+	Stop             time.Duration // how long a task answers after SIGTERM; options of a version take precedence
 	Rate             int           // requests per second on each path; 0: [Rate]
-	Lasts            time.Duration // a request; versions that say otherwise go before it
+	Lasts            time.Duration // duration of a request; options of a version take precedence
 	Scaling          Scaling
 	Percents         Percents
-	TTL              time.Duration // of its records, if callers find it by a name; 0: they come through the load balancer
-	Check            time.Duration // interval of a health check of the container's own; 0: none
-	Registry         string        // ARN of the Cloud Map service; empty: one of the usual shape
+	TTL              time.Duration // of its DNS records, if callers use a Cloud Map name; 0: they use the load balancer
+	Check            time.Duration // interval of a container health check; 0: none
+	Registry         string        // ARN of the Cloud Map service; empty: a default one
 	Naming           Naming
-	Beside           bool   // the file says hosting: services
-	Config           string // of its deployment group, under controller CODE_DEPLOY; empty: all at once
+	Beside           bool   // the file sets hosting: services
+	Config           string // of its deployment group, under controller CODE_DEPLOY; empty: AllAtOnce
 	Deployer         Deployer
-	Undo             bool          // the group rolls back what fails
-	Keep             time.Duration // the group keeps the original task set so long
-	Managed          bool          // under controller CODE_DEPLOY the file asks for enableECSManagedTags, which the service has not
-	Ready            time.Duration // the group waits so long for somebody to continue before traffic moves; 0: it goes on
-	Test             bool          // it has a test listener
-	Hooks            string        // what the functions of all five lifecycle events say, see hooked; empty: there are none
-	Alarm            bool          // it watches an alarm, which is quiet at first
+	Undo             bool          // the group rolls back failed deployments
+	Keep             time.Duration // how long the group keeps the original task set
+	Managed          bool          // under controller CODE_DEPLOY the file sets enableECSManagedTags, and the service does not have it
+	Ready            time.Duration // how long the group waits for a person before traffic shifts; 0: it does not wait
+	Test             bool          // the group has a test listener
+	Hooks            string        // results of the functions of all five lifecycle events, see hookFunction; empty: no hooks
+	Alarm            bool          // the group monitors an alarm, which is OK at first
 	Lags             Lags
-	Marked           bool // a rule sends marked requests to the canary group alone
-	Left             bool // an earlier deployment left a canary
-	Strange          bool // another tool's task set, in none of the groups
+	Marked           bool // a rule sends all its requests to the canary group
+	Left             bool // a canary of an earlier deployment exists
+	Strange          bool // a task set of another tool exists, in none of the groups
 }
 
-// Lags are how late AWS is at most, where it documents no limit or a later one than
-// usual; 0: as usual.
+// Lags are the maximum delays of AWS where it documents no limit, or where they exceed the default;
+// 0: default.
 type Lags struct {
 	Targets   time.Duration // registered and deregistered targets reach the load balancer's nodes
 	Stability time.Duration // stabilityStatus of task sets
 	Health    time.Duration // of a new instance in Cloud Map
 	Names     time.Duration // name servers follow Cloud Map; AWS documents 60 s
-	Tokens    time.Duration // client tokens are remembered so long
+	Tokens    time.Duration // lifetime of client tokens
 	Starts    int           // tasks of a service that start in a minute
 }
 
-// knobs are the lags as settings of a world file.
+// settingsText returns the lags as settings of a world file.
 func (l Lags) knobs() (text string) {
 	up := func(name string, d time.Duration) {
 		if d > 0 {
@@ -78,19 +78,19 @@ func (l Lags) knobs() (text string) {
 	return text
 }
 
-// Percents are the limits of a rolling deployment, minimumHealthyPercent and
-// maximumPercent; zero: as AWS has them by default, 100 and 200.
+// Percents are the limits of a rolling deployment, minimumHealthyPercent and maximumPercent. Zero
+// means AWS's defaults, 100 and 200.
 type Percents struct{ Least, Most int }
 
 // Group is a target group with its timings.
 type Group struct {
 	ARN                string
 	Interval, Timeout  time.Duration
-	Healthy, Unhealthy int // how many answers in a row
+	Healthy, Unhealthy int // number of consecutive checks
 	Drain              time.Duration
 }
 
-// Name is the group's name, which its ARN holds.
+// Name returns the group's name, which is part of its ARN.
 func (g Group) Name() string {
 	parts := strings.Split(g.ARN, "/")
 	if len(parts) < 3 {
@@ -103,10 +103,10 @@ func (g Group) Name() string {
 type Listener struct {
 	ARN   string
 	Port  int32
-	Rules []Rule // those that forward to the groups
+	Rules []Rule // rules that forward to the groups
 }
 
-// Rule forwards to the two groups. Path is what its requests ask for.
+// Rule forwards to the two groups. Path is the path of its requests.
 type Rule struct {
 	ARN             string // "": the simulator's own
 	Priority        int    // 0: the default rule
@@ -121,7 +121,7 @@ const (
 	hexes   = "0123456789abcdef"
 )
 
-// Plain is a small world of the usual shape, for drawing others from it.
+// PlainWorld returns a small default world, from which others are generated.
 func Plain() World {
 	group := func(name string) Group {
 		return Group{ARN: arnBase + "targetgroup/" + name + "/" + hexes, Interval: 5 * time.Second, Timeout: 2 * time.Second,
@@ -141,7 +141,7 @@ func subnets(n int) []string {
 	return all
 }
 
-// rules are all rules of all listeners with their ports.
+// eachRule calls each for every rule of all listeners.
 func (w World) rules(each func(Listener, Rule)) {
 	if w.byName() {
 		return
@@ -153,8 +153,8 @@ func (w World) rules(each func(Listener, Rule)) {
 	}
 }
 
-// File is the world as a file of the simulator, see awssim's Load. serving is the
-// image of what runs.
+// File returns the world as a file of the simulator, see awssim's Load. serving is the image of the
+// running version.
 func (w World) File(serving string) []byte {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

@@ -1,9 +1,9 @@
 // Package route moves traffic between the two variants of a service.
 //
-// [Router] holds the rules that every access type shares: look, write only what
-// differs, look again, and never claim a shift that was not read back. A
-// [Driver] knows one access type; alb is the first. The package does not ask
-// whether the side that gets traffic is healthy: stages do, before they call it.
+// [Router] has the rules that every access type shares: read, write only what differs, read again,
+// and report a shift only after it was read back. A [Driver] knows one access type; packages alb
+// and cloudmap implement one each. The package does not check whether the variant that gets traffic
+// is healthy: stages do so before they call it.
 //
 // Start reading at [Router.Shift].
 package route
@@ -16,12 +16,11 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// ErrOtherwise is in the tree of the error of a shift that was written and is not
-// what AWS shows.
+// ErrMismatch is in the tree of the error of a shift that was written but that AWS does not return.
 var ErrOtherwise = errors.New("AWS shows")
 
-// Twice reads again after confirm if a read says that what it reads does not exist: one
-// answer may be of another time. Nil: one read is enough.
+// ReadTwice reads again after confirm if the first read returns that the resource does not exist,
+// because one response may be outdated. If confirm is nil, one read is enough.
 func Twice(ctx context.Context, confirm func(context.Context) error, read func() error) error {
 	err := read()
 	if sluice.KindOf(err) != sluice.NotFound || confirm == nil {
@@ -33,43 +32,42 @@ func Twice(ctx context.Context, confirm func(context.Context) error, read func()
 	return read()
 }
 
-// Path is one way on which requests reach the service: a listener rule, a name.
+// Route is one route of requests to the service: a listener rule or a Cloud Map name.
 type Path struct {
 	ID      string         // the ARN of the rule
 	Name    string         // for people: "rule 10 of port 80"
-	Weights sluice.Weights // live; not Valid if they are no whole percentages
+	Weights sluice.Weights // actual; not Valid if they are not whole percentages
 	Print   string         // fingerprint of everything the driver would write
 }
 
-// Driver steers one access type.
+// Driver shifts the traffic of one access type.
 type Driver interface {
-	// Paths reads the paths that carry both variants, in a stable order.
-	// No path at all is an error that says what to do.
+	// Routes reads the routes that carry both variants, in a stable order. If there is none, it
+	// returns an error with a next step.
 	Paths(ctx context.Context) ([]Path, error)
-	// Set writes weights to one path of the last Paths and keeps everything
-	// else on it.
+	// SetWeights writes weights to one route of the last Routes and changes nothing else on it.
 	Set(ctx context.Context, act sluice.Act, p Path, to sluice.Weights) error
-	// Intent is the fingerprint that the path will have once Set has written to.
+	// FingerprintAfter returns the fingerprint that the route has after SetWeights has written to.
 	Intent(p Path, to sluice.Weights) string
 }
 
-// Router applies the shared rules over a driver.
+// Router applies the shared rules with a driver.
 type Router struct {
 	Driver Driver
-	// Check is asked for each path before it is written, with the fingerprint
-	// that it will have; an error stops the shift. Nil: nothing is asked.
+	// Check is called before each write to a route, with the fingerprint that the route will have.
+	// An error stops the shift. If Check is nil, there is no check.
 	Check func(ctx context.Context, p Path, intent string) error
 }
 
-// Shift is what a call of [Router.Shift] did.
+// Shift is the result of [Router.Shift].
 type Shift struct {
-	From, To sluice.Weights // From is not Valid if the paths disagreed
-	Written  []string       // IDs of the paths that were changed
+	From, To sluice.Weights // From is not Valid if the routes differed
+	Written  []string       // IDs of the changed routes
 	Paths    []Path         // as read back
 }
 
-// Shift brings every path to the weights and reads them back. Paths that have
-// them already are not written.
+// Shift sets the weights of every route and reads the routes back. It does not write routes that
+// have the weights already.
 func (r Router) Shift(ctx context.Context, act sluice.Act, to sluice.Weights) (Shift, error) {
 	before, err := r.Driver.Paths(ctx)
 	if err != nil {
@@ -89,7 +87,7 @@ func (r Router) Shift(ctx context.Context, act sluice.Act, to sluice.Weights) (S
 	return done, err
 }
 
-// at reports whether the path has the weights, or is as near to them as it can be.
+// isAt reports whether the route has the weights, or is as close to them as possible.
 func (r Router) at(p Path, to sluice.Weights) bool {
 	return p.Weights == to || r.Driver.Intent(p, to) == p.Print
 }
@@ -110,7 +108,7 @@ func (r Router) set(ctx context.Context, act sluice.Act, p Path, to sluice.Weigh
 	return r.Driver.Set(ctx, act, p, to)
 }
 
-// verify reads the paths back: a weight that AWS does not show was not set.
+// readBack reads the routes again: a weight that AWS does not return is not set.
 func (r Router) verify(ctx context.Context, to sluice.Weights) ([]Path, error) {
 	after, err := r.Driver.Paths(ctx)
 	if err != nil {

@@ -8,26 +8,26 @@ import (
 	"unicode"
 )
 
-// Stars stand for a secret.
+// Stars replace a secret.
 const Stars = "***"
 
-// name matches the last part of the name of a secret: DB_PASSWORD, apiKey.
+// namePattern matches the last part of the name of a secret: DB_PASSWORD, apiKey.
 const name = `(?:pass(?:word|wd|phrase|code)?|pwd|secrets?|tokens?|api[-_]?keys?|access[-_]?keys?|secret[-_]?keys?|private[-_]?keys?|signing[-_]?keys?|encryption[-_]?keys?|client[-_]?secret|credentials?|authorization|basicauth(?:\.users)?|signature)`
 
-// value matches a value up to where its text, its shell word or its JSON ends.
+// valuePattern matches a value up to the end of its text, its shell word or its JSON string.
 const value = `[^\s"'\\,;&|<>)\]}]{4,}`
 
 var (
 	secretName = regexp.MustCompile(`(?i)` + name + `$`)
 
-	// assigned is NAME=value, also in the query of a URL and behind `--`.
+	// assignedPattern matches NAME=value, also in the query of a URL and after `--`.
 	assigned = regexp.MustCompile(`(?i)([\w.-]*` + name + `\\?["']?=\\?["']?)` + value)
-	// flagged is `--name value`, also as two entries of a list.
+	// flaggedPattern matches `--name value`, also as two entries of a list.
 	flagged = regexp.MustCompile(`(?i)(--?[\w-]*` + name + `)(\\?["']?[,\s]\s*\\?["']?)` + value)
-	// keyed is `name: value` of YAML and JSON. Prose has such text too, so that the
+	// keyedPattern matches `name: value` of YAML and JSON. Prose contains such text too, so the
 	// value needs a digit.
 	keyed = regexp.MustCompile(`(?i)([\w.-]*` + name + `\\?["']?\s*:\s+\\?["']?)([^\s"'\\,;{}\[\]]*[0-9][^\s"'\\,;{}\[\]]*)`)
-	// pair is `"name":"value"` of JSON without blanks.
+	// pairPattern matches `"name":"value"` of JSON without blanks.
 	pair = regexp.MustCompile(`(?i)([\w.-]*` + name + `\\?":\\?")` + value)
 
 	userInfo = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@"'\\]+@`)
@@ -41,14 +41,14 @@ var (
 	words = regexp.MustCompile(`[A-Za-z0-9+/_=-]+`)
 )
 
-// rule masks one kind of secret. Most texts hold none, and searching for substrings is
-// many times faster than matching expressions.
+// maskRule masks one kind of secret. Most texts contain none, and searching for substrings is many
+// times faster than matching expressions.
 type rule struct {
-	needs []string // lower case; a text with none of these has no match
+	needs []string // lower case; the rule matches only texts with one of these
 	mask  func(text string) string
 }
 
-// rules in the order in which they apply.
+// rules are in the order in which they apply.
 var rules = []rule{
 	{[]string{"-----begin "}, func(text string) string { return keyPEM.ReplaceAllString(text, Stars) }},
 	{[]string{"://"}, func(text string) string { return userInfo.ReplaceAllString(text, "${1}"+Stars+"@") }},
@@ -63,17 +63,16 @@ var rules = []rule{
 		func(text string) string { return shapes.ReplaceAllString(text, Stars) }},
 }
 
-// stems are in every [name].
+// nameStems are substrings: every match of namePattern contains one of them.
 var stems = []string{"pass", "pwd", "secret", "token", "key", "credential", "auth", "signature"}
 
-// Mask replaces what looks like a secret in a text by [Stars]. The text may be JSON:
-// it stays valid.
+// Mask replaces text that looks like a secret by [Stars]. Valid JSON stays valid.
 func Mask(text string) string {
 	if len(text) < 8 {
 		return text
 	}
 	lower := strings.ToLower(text)
-	ascii := !strings.ContainsFunc(text, func(c rune) bool { return c > unicode.MaxASCII }) // others match letters of rules too: ſ is an s
+	ascii := !strings.ContainsFunc(text, func(c rune) bool { return c > unicode.MaxASCII }) // some other letters match letters of the rules: ſ is an s
 	for _, r := range rules {
 		if !ascii || slices.ContainsFunc(r.needs, func(part string) bool { return strings.Contains(lower, part) }) {
 			text = r.mask(text)
@@ -90,7 +89,7 @@ func Mask(text string) string {
 	})
 }
 
-// longestWord is the length of the longest match of [words].
+// longestWord returns the length of the longest match of wordPattern.
 func longestWord(text string) (longest int) {
 	n := 0
 	for i := range len(text) {
@@ -105,7 +104,7 @@ func longestWord(text string) (longest int) {
 	return longest
 }
 
-// URL is an address without its user, password, query and fragment.
+// URL returns an address without its user, password, query and fragment.
 func URL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -125,7 +124,7 @@ func URL(address string) string {
 	return text
 }
 
-// maskKeyed leaves names of secrets alone: what refers to a secret is none.
+// maskKeyed keeps values that only refer to a secret, such as its ARN.
 func maskKeyed(text string) string {
 	m := keyed.FindStringSubmatch(text)
 	if len(m[2]) < 4 || strings.HasPrefix(m[2], "arn:") {

@@ -7,22 +7,21 @@ import (
 	"unicode"
 )
 
-// IsName reports whether values of this name are secrets by their name.
+// IsName reports whether a name marks its values as secrets.
 func IsName(key string) bool { return secretName.MatchString(key) }
 
-// harmless are the options of log drivers that say where a log is, and no more.
+// harmlessOptions are the options of log drivers that only describe where a log is.
 var harmless = [...]string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-stream", "awslogs-create-group",
 	"awslogs-datetime-format", "awslogs-multiline-pattern", "mode", "max-buffer-size", "max-size", "max-file"}
 
 // IsHarmless reports whether an option of a log driver may be shown.
 func IsHarmless(option string) bool { return slices.Contains(harmless[:], option) }
 
-// names are keys of definitions whose values name things.
+// plainNames are keys of definitions whose values are names.
 var names = [...]string{"name", "family", "image", "valueFrom", "containerName", "serviceName", "cluster"}
 
-// Value is a value of a definition as it may be shown: masked if its name or
-// what it looks like says that it is secret. key is its name, or a path that ends
-// with it.
+// Value returns a value of a definition as it may be shown: masked if its name or its shape is that
+// of a secret. key is its name, or a path that ends with it.
 func Value(key, value string) string {
 	if value == "" || strings.HasPrefix(value, "arn:") || slices.Contains(names[:], key[strings.LastIndexByte(key, '.')+1:]) {
 		return value
@@ -38,8 +37,8 @@ func Value(key, value string) string {
 	})
 }
 
-// List is the entries of a list as they may be shown, such as the words of a
-// command: also what follows --password is masked.
+// List returns the entries of a list as they may be shown, such as the words of a command. It also
+// masks the word after --password.
 func List(key string, values []string) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
@@ -72,7 +71,7 @@ func isRandom(word string, minDigits int) bool {
 	return upper > 1 && lower > 1 && digits >= minDigits && entropy(word) > 4.1
 }
 
-// entropy is the information per character of a text, in bits.
+// entropyPerChar returns the information per character of a text, in bits.
 func entropy(text string) (bits float64) {
 	counts := map[rune]int{}
 	for _, r := range text {

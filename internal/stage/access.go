@@ -8,85 +8,89 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// access is how callers reach the service: what a stage must know of the way on
-// which requests come, whatever hosts the variants. balanced.go (listener rules),
-// discovered.go (names of Cloud Map) and unrouted.go (nobody calls) implement it.
+// trafficProvider is how requests reach the variants, whatever hosts them: listener rules
+// ([albTraffic]), names of Cloud Map ([cloudMapTraffic]), or no route at all ([unrouted]).
 //
 // # Write a driver
 //
-// A new way takes a [route.Driver] in a package of its own under internal/route,
-// which moves shares and is held to the suite in routetest; one implementation of
-// access in a file of its own here, which says when; a case in [Run.open]; and in
-// package plan the writes of each stage ([plan.Plan.Stage] refuses any other) and
-// what it cannot do.
+// A new provider takes four pieces:
 //
-// An implementation keeps to what stages keep to. It saves before it writes,
-// writes through [Run.act] only, looks before and after, and may be run again
-// after a kill at any point: what it must know of the past is saved or seen. It
-// finds the tasks of a variant with [hosting.tasks], never by the kind of the
-// hosting.
+//   - A [route.Driver] in its own package under internal/route. It moves shares and passes the
+//     suite in routetest.
+//   - An implementation of trafficProvider in its own file of this package. It decides when to
+//     move.
+//   - A case in [Run.open].
+//   - In package plan, the writes of each stage and the limits of the provider. [plan.Plan.Stage]
+//     refuses other writes.
 //
-// Order is the stages': who gets requests was healthy before ([access.shift] is
-// called after it), who loses its tasks gets none any more ([access.settle] and
-// [access.part] are called before it).
+// An implementation keeps the rules of stages. It saves before it writes, writes only through
+// [Run.act], and reads before and after. It can run again after a kill at any point: it knows the
+// past only from saved values and from AWS. It lists the tasks of a variant with [hosting.tasks],
+// so that it never depends on the kind of hosting.
+//
+// Stages fix the order. A variant that gets requests was healthy before
+// [trafficProvider.setWeights] is called. A variant that loses its tasks gets no requests any more:
+// [trafficProvider.waitForPropagation] and [trafficProvider.stopTrafficTo] are called first.
 type access interface {
-	// remember adds what AWS will not tell afterwards. It is called once, before
-	// the first write of the deployment.
+	// addToSnapshot adds the state of the routes that AWS cannot return afterwards. It is called
+	// once, before the first write of the deployment.
 	remember(ctx context.Context, f *Former) error
-	// begin is called when a stage has claimed the service, before its own work:
-	// the time to sweep what was left while nobody watched.
+	// removeStaleRecords runs once per stage, after the claim and before the stage's own work. It
+	// deregisters records of tasks that stopped between stages.
 	begin(ctx context.Context) error
-	// heed answers what others made of the way since it was written last, as
-	// onOutsideChange says: at the beginning of a stage, and whenever it differs.
+	// resolveRouteDrift applies onOutsideChange to routes that another actor changed since our last
+	// write. It runs when a stage begins and whenever hasRouteDrift is true.
 	heed(ctx context.Context) error
-	// differs reports whether there is anything to heed, by one cheap look. In
-	// [Run.follow] it runs beside the wait, as tend does.
+	// hasRouteDrift reports, with one cheap read, whether routes differ from our last write.
+	// [Run.follow] calls it concurrently with the wait, as it calls maintainShare.
 	differs(ctx context.Context) (bool, error)
-	// weight is the share that callers give the variant; watched is false if nobody
-	// can tell whether it is healthy.
+	// weightOf returns the share of requests that the variant gets. watched is false if no read can
+	// show whether the variant is healthy.
 	weight(v sluice.Variant) (share int, watched bool)
-	// attach is what the tasks of a variant are tied to when they are started.
+	// attachmentOf returns what the tasks of a variant are started with: a target group, or no
+	// registration by ECS.
 	attach(v sluice.Variant) ecs.Attachment
 
-	// announce saves what a shift is about to do.
+	// savePlannedShift saves the weights that a shift is about to set.
 	announce(ctx context.Context, to sluice.Weights) error
-	// ready lets the canary in with no share yet, where that takes a write.
+	// prepareCanaryRoute adds the canary to the route with share 0, if that takes a write.
 	ready(ctx context.Context) error
-	// shift brings the shares to the weights, reads them back and tells. Both
-	// sides that get a share are healthy.
+	// setWeights brings the shares to the weights, reads them back and emits the result. Every
+	// variant that gets a share is healthy.
 	shift(ctx context.Context, to sluice.Weights) error
-	// seize is a shift of everything to the primary when the journal is lost: what
-	// others may have changed cannot be told.
+	// routeAllToPrimary sets all weight to the primary when the journal is lost. It cannot detect
+	// changes by other actors.
 	seize(ctx context.Context) error
-	// sends reports whether the canary gets requests now.
+	// canaryGetsTraffic reports whether the canary gets requests now.
 	sends(ctx context.Context) (bool, error)
-	// settle returns when every caller goes by the shares that were written last.
+	// waitForPropagation waits until every load balancer node or DNS cache follows the last write.
+	// AWS does not report when that is.
 	settle(ctx context.Context) error
-	// part lets go of members whose capacity is about to go, and returns when no
+	// stopTrafficTo deregisters members before their capacity is removed, and returns when no
 	// caller is sent to them any more.
 	part(ctx context.Context, members []member) error
 
-	// tend is called at every look of every wait of a stage: tasks come and go
-	// meanwhile, and shares may have to be kept. In [Run.follow] it runs beside the
-	// wait, so that it touches nothing of the wait's.
+	// maintainShare runs at every poll of every wait of a stage. It restores the share when tasks
+	// come and go. [Run.follow] calls it concurrently with the wait, so it must not touch the
+	// wait's own state.
 	tend(ctx context.Context) error
-	// see adds to a look at a member what tells whether callers can be sent to it.
+	// observeTargets adds to the observation of a member whether callers can be sent to it.
 	see(ctx context.Context, w *watched, o *verdict.Observation) error
-	// left counts what a member that is being emptied still has in the way: targets
-	// that drain, names that lead to it.
+	// countDraining counts what is still registered for a member that is being emptied: draining
+	// targets or Cloud Map instances.
 	left(ctx context.Context, w *watched) (int, error)
 
-	// reshape undoes what ready did, once the canary is gone.
+	// removeCanaryRoute reverts prepareCanaryRoute after the canary was deleted.
 	reshape(ctx context.Context) error
-	// spare takes a share away from the canary that somebody else gave it and that
-	// leads nowhere, because the canary is empty by now: a rollback begins with it.
+	// rerouteEmptyCanary moves weight that another actor put on the canary to the primary if the
+	// canary has no tasks. A rollback calls it first.
 	spare(ctx context.Context) error
-	// exposed reports whether callers have addresses of the primary's tasks that they
-	// use for a while after ECS, in a rollback of [services], has stopped those.
+	// callersCacheAddresses reports whether callers may still use a primary task's address after
+	// ECS has stopped that task in a rollback of [services].
 	exposed(ctx context.Context) (bool, error)
-	// restore brings back what [Former] has. What somebody else changed meanwhile
-	// is told and left.
+	// restoreRoutes restores the routes saved in [Former]. It reports what another actor changed
+	// since then, and keeps that.
 	restore(ctx context.Context) error
-	// released refuses to let the canary go while it is sent requests all the same.
+	// checkCanaryUnrouted returns an error while requests are still sent to the canary.
 	released(ctx context.Context, canary member) error
 }

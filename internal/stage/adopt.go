@@ -11,10 +11,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// adopt clears away what a deployment left whose journal is lost: the service is
-// ours, all traffic goes to what is PRIMARY, and no other task set of ours is
-// left. What was before that deployment nobody knows any more; nothing of it is
-// guessed.
+// adoptLeftovers cleans up after a deployment whose journal is lost. It claims the service, sends
+// all traffic to the PRIMARY task set and deletes every other task set made by sluice. It does not
+// restore earlier weights, because they are unknown.
 func (r *Run) adopt(ctx context.Context) error {
 	live, err := r.standing(ctx)
 	if err != nil || live == nil {
@@ -50,22 +49,22 @@ func (r *Run) adopt(ctx context.Context) error {
 	return r.retireLeft(ctx, cmp.Or(left.Former, r.Plan.Former), claimed)
 }
 
-// leftBy is the claim that stood on the service before ours: it names the task set
-// that served. It is saved, because ours takes its place.
+// previousClaim returns the claim that was on the service before ours. It names the task set that
+// served. previousClaim saves it, because our claim replaces it.
 func (r *Run) leftBy(ctx context.Context, live *ecs.Live) (plan.Claim, error) {
 	left, ok, err := saved[plan.Claim](ctx, r.Host, keyLeft)
 	if err != nil || ok {
 		return left, err
 	}
-	left, _ = plan.ParseClaim(live.Tags[plan.ClaimTag]) // one that is no claim tells nothing
+	left, _ = plan.ParseClaim(live.Tags[plan.ClaimTag]) // a tag that cannot be parsed is ignored
 	if left.Deployment == r.Deployment {
 		return left, nil
 	}
 	return left, save(ctx, r.Host, keyLeft, left)
 }
 
-// allToPrimary sends every request to what is PRIMARY, once that can take them.
-// The way there keeps the shape that it has.
+// sendAllToPrimary sends every request to the PRIMARY member once that can serve them. It keeps the
+// shape of the routes.
 func (r *Run) allToPrimary(ctx context.Context, serving member) error {
 	revived, err := r.hosting.revive(ctx, serving)
 	if err != nil {
@@ -86,10 +85,10 @@ func (r *Run) allToPrimary(ctx context.Context, serving member) error {
 	return r.access.seize(ctx)
 }
 
-// retireLeft drains and removes everything of ours that lost deployments left.
-// former is the id of what had served before, which the lost deployment would
-// have removed. AWS tells nothing of their writes, so that only time proves that a read
-// shows them: they wrote nothing after our claim.
+// retireLeftovers drains and deletes every member that lost deployments created and that still
+// runs. former is the ID of the task set that served before; the lost deployment would have deleted
+// it. AWS reports no write of a lost deployment, so only time proves that a read shows it. Lost
+// deployments wrote nothing after our claim, which was written at claimed.
 func (r *Run) retireLeft(ctx context.Context, former string, claimed time.Time) error {
 	if err := r.access.settle(ctx); err != nil {
 		return err

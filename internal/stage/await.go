@@ -11,45 +11,45 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// told is what was emitted last, so that an event is emitted on change only.
+// emitted holds the values that were emitted last, so that an event is emitted only on a change.
 type told struct {
 	capacity sluice.CapacityChanged
-	failures map[string]int                            // how often each cause was counted
-	course   string                                    // what ECS was about
+	failures map[string]int                            // count of each cause
+	course   string                                    // what ECS was doing
 	once     map[string]bool                           // see [Run.once]
 	sets     map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
-	leaving  map[string]sluice.CapacityChanged         // by id, what is being removed
-	canary   string                                    // revision of it, by CodeDeploy
-	share    int                                       // percent of the traffic at the canary, by CodeDeploy
+	leaving  map[string]sluice.CapacityChanged         // by ID, of members that are being removed
+	canary   string                                    // its revision, under controller CODE_DEPLOY
+	share    int                                       // percent of the traffic at the canary, under controller CODE_DEPLOY
 }
 
-// watched is a member under observation.
+// memberWatch is a member that is being polled.
 type watched struct {
 	member
-	mine    ecs.Roster
-	leaving ecs.Leaving
+	mine    ecs.Roster  // addresses of its tasks
+	leaving ecs.Leaving // addresses of tasks that are being stopped
 	stopped ecs.Stoppages
 	read    time.Time // when stopped tasks were read last
-	running int       // how many ran at the last look
-	far     bool      // looks are far apart: tasks may have changed places between
+	running int       // running count at the last poll
+	far     bool      // polls are far apart: tasks may be replaced between two of them
 }
 
 func watching(m member) *watched { return &watched{member: m} }
 
-// awaitHealthy returns when every task that the member should have runs and
-// callers can be sent to it, at least minimum of them; or with the reason why
-// that will not be.
+// awaitHealthy returns when every desired task of the member, and at least minimum tasks, run and
+// can be sent requests. It returns an error once the tasks fail or make no progress.
 func (r *Run) awaitHealthy(ctx context.Context, m member, minimum int) error {
 	return r.await(ctx, m, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum))
 }
 
-// awaitNew is awaitHealthy for tasks that have just been started: one look that
-// finds them healthy is not believed.
+// awaitNewTasks is awaitHealthy for tasks that were just started. It needs two polls in a row that
+// show them healthy.
 func (r *Run) awaitNew(ctx context.Context, m member, minimum int) error {
 	return r.await(ctx, m, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum).Twice())
 }
 
-// awaitBack is awaitNew for what served before the deployment.
+// awaitRestored is awaitNewTasks for the version that served before the deployment. Only the
+// deadline ends it, not a number of failures.
 func (r *Run) awaitBack(ctx context.Context, m member) error {
 	return r.await(ctx, m, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, 0).Twice().Patient())
 }
@@ -84,7 +84,7 @@ func (r *Run) await(ctx context.Context, m member, judge verdict.Capacity) error
 	}
 }
 
-// tend is what every look of every wait begins with.
+// checkDuringWait runs first in every poll of every wait.
 func (r *Run) tend(ctx context.Context) error {
 	if err := r.access.tend(ctx); err != nil {
 		return err
@@ -92,8 +92,8 @@ func (r *Run) tend(ctx context.Context) error {
 	return r.compare(ctx)
 }
 
-// find looks at a member that was there. AWS's answers lag behind its writes by
-// seconds, so that it is missing once does not mean that it is gone.
+// observeExisting reads a member that existed before. It reports a missing member as deleted only
+// after unseenFor, because describe calls lag behind writes by seconds.
 func (r *Run) find(ctx context.Context, m member) (member, error) {
 	const apart = 2 * time.Second
 	for n := 1; ; n++ {
@@ -114,8 +114,7 @@ func (r *Run) find(ctx context.Context, m member) (member, error) {
 	}
 }
 
-// observeMember is one look at a member: its counts, its targets, its stopped
-// tasks.
+// observeMember reads the counts, the targets and the newly stopped tasks of a member.
 func (r *Run) observeMember(ctx context.Context, w *watched) (verdict.Observation, error) {
 	now, err := r.find(ctx, w.member)
 	if err != nil {
@@ -128,10 +127,12 @@ func (r *Run) observeMember(ctx context.Context, w *watched) (verdict.Observatio
 	return o, r.access.see(ctx, w, &o)
 }
 
-// stoppedEvery is how long failures may go unread while the counts do not tell
-// of them: a task that never runs is replaced without a trace in the counts.
+// maxStoppedReadAge is the longest time between two reads of stopped tasks while the running count
+// does not fall. Counts alone miss a task that never runs, because ECS replaces it.
 const stoppedEvery = 6 * time.Second
 
+// newlyStopped reads the tasks that stopped since the last read, if the running count fell or
+// maxStoppedReadAge has passed.
 func (r *Run) newlyStopped(ctx context.Context, w *watched, set member) ([]sluice.StoppedTask, error) {
 	now, fewer := r.Clock.Now(), set.Running < w.running
 	w.running = set.Running
@@ -155,8 +156,8 @@ func (r *Run) tell(w *watched, o verdict.Observation, v verdict.Verdict) {
 	}
 }
 
-// fail tells of a failure whose count has grown. Causes may take turns in what is
-// looked at: each has its own count. A count that falls is of an answer that lags.
+// emitFailure emits an event when the count of a cause grows. Polls may show several causes in
+// turn, so each cause has its own count. A lower count is a stale answer and is ignored.
 func (r *Run) fail(f sluice.FailureSeen) {
 	cause := string(f.Variant) + " " + f.Cause
 	if r.told.failures[cause] >= f.Count {
@@ -190,8 +191,8 @@ func (r *Run) stalled(w *watched, v verdict.Verdict) error {
 		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " + r.Plan.Service + "; or raise progressDeadline"}
 }
 
-// awaitGone looks until rest says that nothing is left. The deadline is pushed
-// back by progress; the drain itself is no stall.
+// pollUntilDone polls until rest returns an empty text. A changed text is progress and restarts the
+// deadline. The deadline includes the drain time, so a drain is no stall.
 func (r *Run) awaitGone(ctx context.Context, what string, rest func(context.Context) (string, error)) error {
 	last, moved := "", r.Clock.Now()
 	for {
@@ -217,8 +218,9 @@ func (r *Run) awaitGone(ctx context.Context, what string, rest func(context.Cont
 	}
 }
 
-// lookAgain: a drain takes the deregistration delay, 300 s by default; looking
-// every two seconds all that time would tell nothing.
+// pollInterval returns the time until the next poll. still is the time without a change. A drain
+// takes the deregistration delay, 300 s by default, so a poll every two seconds would show nothing
+// new.
 func lookAgain(still time.Duration) time.Duration {
 	if still < 20*time.Second {
 		return 2 * time.Second

@@ -13,38 +13,38 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// Bake watches what serves while a WAIT or an approval lets time pass: the new
-// version must stay healthy, the claim ours, and what others change is answered.
+// Bake monitors the serving tasks during a WAIT or an approval. The new version must stay healthy
+// and the claim must stay ours. Changes by other actors are handled as onOutsideChange says.
 type Bake struct {
 	run   *Run
-	began bool // something was written: there is something to watch
+	began bool // an earlier stage has written: there is something to monitor
 	sides []*side
 	fell  ecs.Fallen
-	read  time.Time // when what fell was read last
+	read  time.Time // when stopped tasks were read last
 
-	patient context.Context // of all looks, so that a silence is told once
+	patient context.Context // of all polls, so that missing answers from AWS are reported once
 }
 
-// side is one task set of the new version that is watched.
+// watchedVariant is one member of the new version that is monitored.
 type side struct {
 	*watched
 	judge  verdict.Bake
-	fell   []sluice.StoppedTask // since the last look
-	looked bool                 // what stopped before the first look is no matter of the wait
+	fell   []sluice.StoppedTask // since the last poll
+	looked bool                 // false: tasks that stopped before the first poll are ignored
 }
 
-// fallenEvery is how long failures may go unread while the counts do not tell of
-// them.
+// maxBakeReadAge is the longest time between two reads of stopped tasks while the running count
+// does not fall.
 const fallenEvery = 30 * time.Second
 
-// Bake begins to watch. It calls nobody.
+// Bake returns a monitor of the service. It calls no AWS API.
 func (r *Run) Bake() *Bake { return &Bake{run: r} }
 
-// idle is how long nothing is looked at if nothing was written yet.
+// idleInterval is the time between polls while no stage has written yet.
 const idle = 30 * time.Second
 
-// Look looks once. It returns when to look next, and why it is not all well, if it
-// is not; an error ends the wait as a failure of its stage.
+// Poll polls once. It returns the time until the next poll and, if the version is not fully
+// healthy, why. An error fails the waiting stage.
 func (b *Bake) Look(ctx context.Context) (next time.Duration, trouble string, err error) {
 	r := b.run
 	if b.patient == nil {
@@ -79,8 +79,8 @@ func (b *Bake) Look(ctx context.Context) (next time.Duration, trouble string, er
 	return b.look(ctx, live)
 }
 
-// heed answers what others changed. What a look at the service shows is compared at
-// each; the rest as often as a stage does.
+// checkDrift handles changes by other actors. It compares the service at every poll, and rules and
+// auto scaling every driftPollInterval.
 func (b *Bake) heed(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	r := b.run
 	if r.Plan.Rolls() && !r.Plan.Beside() || r.Plan.ByCodeDeploy() {
@@ -95,7 +95,7 @@ func (b *Bake) heed(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	return r.attend(ctx, live)
 }
 
-// begin loads what the stages before have saved.
+// loadProgress loads what earlier stages saved. It returns false if no stage has written yet.
 func (b *Bake) begin(ctx context.Context) (bool, error) {
 	r := b.run
 	former, ok, err := saved[Former](ctx, r.Host, keyFormer)
@@ -107,12 +107,12 @@ func (b *Bake) begin(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// look judges the canary and the new primary, as far as they stand.
+// judgeTaskSets judges the canary and the new primary, if they exist.
 func (b *Bake) look(ctx context.Context, live *ecs.Live) (next time.Duration, trouble string, err error) {
 	next = quietLook
 	for _, v := range []sluice.Variant{sluice.Canary, sluice.Primary} {
 		if v == sluice.Primary && !standingAfter(b.run.Plan, b.run.Stage.Index).fresh {
-			continue // it is the old version: no fault of the new one's
+			continue // the previous version still serves: the new one is not at fault
 		}
 		after, why, err := b.variant(ctx, live, v)
 		if err != nil {
@@ -125,7 +125,7 @@ func (b *Bake) look(ctx context.Context, live *ecs.Live) (next time.Duration, tr
 	return next, trouble, nil
 }
 
-// variant judges one variant if it stands and has tasks.
+// judgeVariant judges one variant if it exists and has tasks.
 func (b *Bake) variant(ctx context.Context, live *ecs.Live, v sluice.Variant) (next time.Duration, trouble string, err error) {
 	m, err := b.run.hosting.among(ctx, live, v)
 	if err != nil {
@@ -138,7 +138,7 @@ func (b *Bake) variant(ctx context.Context, live *ecs.Live, v sluice.Variant) (n
 	return b.member(ctx, b.side(*m, share > 0))
 }
 
-// beside looks at a canary service, and at the service that ECS rolled.
+// judgeServices judges the canary service and the service that ECS updated.
 func (b *Bake) beside(ctx context.Context, live *ecs.Live) (next time.Duration, trouble string, err error) {
 	next, trouble, err = b.variant(ctx, live, sluice.Canary)
 	if err != nil {
@@ -148,7 +148,8 @@ func (b *Bake) beside(ctx context.Context, live *ecs.Live) (next time.Duration, 
 	return min(next, after), cmp.Or(trouble, why), err
 }
 
-// member looks at one member that was just seen.
+// judgeMember reads the targets and the stopped tasks of a member that was just read, and judges
+// it.
 func (b *Bake) member(ctx context.Context, s *side) (next time.Duration, trouble string, err error) {
 	r := b.run
 	set := s.TaskSet
@@ -162,14 +163,14 @@ func (b *Bake) member(ctx context.Context, s *side) (next time.Duration, trouble
 	return b.judge(s, o)
 }
 
-// fallen reads which tasks fell, of all that is watched, if the counts tell of any
-// or it was not read for long.
+// readStopped reads the newly stopped tasks of all monitored members. It reads only if the counts
+// show a missing task or maxBakeReadAge has passed.
 func (b *Bake) fallen(ctx context.Context, s *side, o verdict.Observation, mine func(verdict.Stopped) bool) error {
 	fewer := o.Set.Running < max(s.running, o.Set.Desired)
 	s.running = o.Set.Running
 	read := &b.read
 	if s.alone {
-		read = &s.read // of a service of its own
+		read = &s.read // the member is a separate service
 	}
 	if !fewer && o.At.Sub(*read) < fallenEvery {
 		return nil
@@ -186,8 +187,10 @@ func (b *Bake) fallen(ctx context.Context, s *side, o verdict.Observation, mine 
 	return err
 }
 
+// quietInterval is the time between polls when there is no member to judge.
 const quietLook = 20 * time.Second
 
+// watchMember returns the watch of a member, and starts it at the first call.
 func (b *Bake) side(m member, traffic bool) *side {
 	for _, s := range b.sides {
 		if s.ID == m.ID {
@@ -217,7 +220,7 @@ func (b *Bake) judge(s *side, o verdict.Observation) (next time.Duration, troubl
 	return v.NextLook, fmt.Sprintf("%s: %s", s.variant, v.Detail), nil
 }
 
-// failed is the error of a version that was healthy and is not any more.
+// errVersionFailed is the error of a version that was healthy and is not any more.
 func (r *Run) failed(w *watched, v verdict.Verdict) error {
 	why := v.Detail
 	if v.Cause.Count > 0 {
@@ -228,8 +231,8 @@ func (r *Run) failed(w *watched, v verdict.Verdict) error {
 		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " + r.Plan.Service + "; fix the image and deploy again"}
 }
 
-// rolling looks at a service that ECS deploys: whether our deployment is still the
-// one that is to serve, and its tasks.
+// judgeRolling judges a service that ECS deploys. It checks that our deployment is still the
+// PRIMARY one, and its tasks.
 func (b *Bake) rolling(ctx context.Context, live *ecs.Live) (next time.Duration, trouble string, err error) {
 	r := b.run
 	ours, ok, err := saved[asked](ctx, r.Host, keyAsked)

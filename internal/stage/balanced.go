@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// balanced is the access through an Application Load Balancer: the weights of two
-// target groups on its listener rules. What it does to the rules is in rules.go.
+// albTraffic routes by an Application Load Balancer: by the weights of two target groups on its
+// listener rules. The writes to the rules are in rules.go.
 type balanced struct {
 	*Run
 	rules *alb.Driver
@@ -32,11 +32,11 @@ func (r *Run) openBalanced() balanced {
 	return b
 }
 
-// isUnreachable reports whether all listeners were deleted: no request reaches the
-// target groups through them.
+// isUnreachable reports whether all listeners were deleted, so that no request reaches the target
+// groups through them.
 func (b balanced) isUnreachable() bool { return b.returns() && b.rules.Unreachable() }
 
-// health reads the targets of a group. In a rollback a deleted group has none.
+// readTargets reads the targets of a group. In a rollback a deleted group has no targets.
 func (b balanced) health(ctx context.Context, group string) (targets []sluice.Target, err error) {
 	confirm := b.secondLook
 	if slices.Contains(b.rest, absent{"target group", group}) {
@@ -80,7 +80,7 @@ func (b balanced) remember(ctx context.Context, f *Former) error {
 	return err
 }
 
-// asBefore reports whether a rule is as it was before the deployment.
+// isAsBefore reports whether a rule has the actions that it had before the deployment.
 func (b balanced) asBefore(rule alb.Rule) bool {
 	print := alb.Print(rule.Actions)
 	if b.former.Marked[rule.ARN] == print {
@@ -102,8 +102,8 @@ func (b balanced) attach(v sluice.Variant) ecs.Attachment {
 	return ecs.Attachment{TargetGroup: g.ARN, Container: g.Container, Port: g.Port}
 }
 
-// announce saves what the stage is about to do: the canary's group, the
-// percentages, the listeners, in this order.
+// savePlannedShift saves what the stage is about to do: the canary's group, the percentages, the
+// listeners, in this order.
 func (b balanced) announce(ctx context.Context, to sluice.Weights) error {
 	if err := text(ctx, b.Host, KeyCanaryGroup, b.Plan.Canary.ARN); err != nil {
 		return err
@@ -117,8 +117,8 @@ func (b balanced) announce(ctx context.Context, to sluice.Weights) error {
 	return b.listeners(ctx)
 }
 
-// listeners uses the listeners that an earlier stage saved, else those of the
-// plan. Their rules are read anew in any case.
+// resolveListeners uses the listeners that an earlier stage saved, otherwise those of the plan, and
+// saves them. Their rules are read again in any case.
 func (b balanced) listeners(ctx context.Context) error {
 	cached, ok, err := b.Host.Load(ctx, KeyListeners)
 	if err != nil {
@@ -135,8 +135,8 @@ func (b balanced) listeners(ctx context.Context) error {
 	return text(ctx, b.Host, KeyListeners, strings.Join(b.rules.Listeners, ","))
 }
 
-// sends reports whether a rule gives the canary group weight. That none does is believed
-// of a read that is newer than the last write to the rules.
+// canaryGetsTraffic reports whether a rule gives the canary group weight. It returns false only on
+// a read that is newer than the last write to the rules.
 func (b balanced) sends(ctx context.Context) (bool, error) {
 	if b.Plan.Canary == nil || len(b.Plan.Listeners) == 0 {
 		return false, nil
@@ -156,9 +156,10 @@ func (b balanced) sends(ctx context.Context) (bool, error) {
 	}
 }
 
-// isNewer reports whether a read of the rules that was sent at a time is newer than the
-// last write to them: it shows each as it was left, or time has passed. Without a record
-// of what was before, a lost deployment may have written until now.
+// isNewer reports whether a read of the rules that was sent at a time is newer than the last write
+// to them. It is newer if it shows every rule as it was written last, or if unseenFor has passed
+// since that write. Without a snapshot a lost deployment may have written, so only the time since
+// the stage's start or last write counts.
 func (b balanced) isNewer(ctx context.Context, choice alb.Choice, sent time.Time) (bool, error) {
 	at, wrote, err := saved[time.Time](ctx, b.Host, keyShifted)
 	if err != nil || b.former == nil {
@@ -169,8 +170,8 @@ func (b balanced) isNewer(ctx context.Context, choice alb.Choice, sent time.Time
 	return !wrote || !other || sent.Sub(at) >= unseenFor, err
 }
 
-// mayBeOld reports whether a rule, as a read shows it, is in a shape that we gave it
-// before or wrote a moment ago: the read may be older than our last write.
+// mayBeOld reports whether a read shows a rule in a shape that we gave it before or wrote a moment
+// ago. Such a read may be older than our last write.
 func (b balanced) mayBeOld(ctx context.Context, rule alb.Rule) (bool, error) {
 	at, wrote, err := saved[time.Time](ctx, b.Host, keyShifted)
 	if err != nil || !wrote || b.Clock.Now().Sub(at) >= unseenFor {
@@ -180,12 +181,11 @@ func (b balanced) mayBeOld(ctx context.Context, rule alb.Rule) (bool, error) {
 	return marks[rule.ARN].ours(alb.Print(rule.Actions), b.Stage.Index, true), err
 }
 
-// propagation is how long after a change of weights a load balancer's nodes may
-// still go by the old ones. AWS shows nothing of it and documents no bound;
-// seconds are observed.
+// propagation is how long after a change of weights a load balancer's nodes may still use the old
+// ones. AWS does not report it and documents no bound; seconds are observed.
 const propagation = 10 * time.Second
 
-// settle waits until every node must know the weights that were written last.
+// waitForPropagation waits until every node uses the weights that were written last.
 func (b balanced) settle(ctx context.Context) error {
 	at, ok, err := saved[time.Time](ctx, b.Host, keyShifted)
 	if err != nil || !ok {
@@ -194,24 +194,24 @@ func (b balanced) settle(ctx context.Context) error {
 	return b.pause(ctx, at.Add(propagation).Sub(b.Clock.Now()))
 }
 
-// part has nothing to do: ECS deregisters the targets of tasks before it stops
-// them.
+// stopTrafficTo does nothing: ECS deregisters the targets of tasks before it stops the tasks.
 func (balanced) part(context.Context, []member) error { return nil }
 
 func (b balanced) tend(context.Context) error { return nil }
 
-// exposed: the load balancer knows at once which tasks are going.
+// callersCacheAddresses is false: the load balancer immediately knows which tasks are being
+// stopped.
 func (b balanced) exposed(context.Context) (bool, error) { return false, nil }
 
-// see reads the health of the member's targets: others may stand in the same
-// target group.
+// observeTargets reads the health of the member's targets. Targets of other members may be in the
+// same target group.
 func (b balanced) see(ctx context.Context, w *watched, o *verdict.Observation) error {
 	if o.Set.TargetGroup == "" {
 		return nil
 	}
 	targets, err := b.health(ctx, o.Set.TargetGroup)
 	if err != nil || b.isUnreachable() {
-		return err // AWS checks the health of no target that no listener reaches
+		return err // AWS does not check the health of targets without a listener
 	}
 	if o.Targets = append([]sluice.Target{}, targets...); w.alone {
 		return nil
@@ -229,8 +229,8 @@ func (b balanced) see(ctx context.Context, w *watched, o *verdict.Observation) e
 	return nil
 }
 
-// left counts the draining targets of the member: others may drain in the same
-// target group at the same time.
+// countDraining counts the draining targets of the member. Targets of other members may drain in
+// the same target group at the same time.
 func (b balanced) left(ctx context.Context, w *watched) (int, error) {
 	if w.TargetGroup == "" {
 		return 0, nil
@@ -247,8 +247,8 @@ func (b balanced) left(ctx context.Context, w *watched) (int, error) {
 	return len(targets), nil
 }
 
-// reshape gives rules that were extended their former actions back, and the
-// others the former weights if those were all on the primary.
+// removeCanaryRoute restores the actions of rules that were extended to the canary's group. It
+// restores the weights of the other rules if all weight was on the primary before.
 func (b balanced) reshape(ctx context.Context) error {
 	live, err := b.rules.Rules(ctx)
 	if err != nil {
@@ -273,9 +273,9 @@ func (b balanced) reshape(ctx context.Context) error {
 	return nil
 }
 
-// released refuses to remove the canary while a rule that was edited since the
-// deployment began sends requests to it. A rule that sent there before the deployment
-// is no such rule: its requests get what they got then.
+// checkCanaryUnrouted returns an error if a rule that was edited during the deployment sends
+// requests to the canary. A rule that sent requests there before the deployment is allowed: its
+// requests get the same response as before.
 func (b balanced) released(ctx context.Context, canary member) error {
 	if len(b.former.Rules) == 0 {
 		return nil

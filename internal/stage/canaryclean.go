@@ -6,9 +6,9 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// canaryClean takes the canary away: no share, every caller knows, drained,
-// deleted, the way back in its former shape. An old primary that was kept warm
-// goes too. Without a canary there is nothing to do.
+// canaryClean removes the canary. It takes the canary's share away, waits for propagation, drains
+// and deletes the canary, and reverts the routes to their shape before. It also removes an old
+// primary that was kept running. Without a canary and a kept primary it does nothing.
 func (r *Run) canaryClean(ctx context.Context) error {
 	if _, err := r.begin(ctx); err != nil {
 		return err
@@ -40,7 +40,8 @@ func (r *Run) canaryClean(ctx context.Context) error {
 	return r.nextGeneration(ctx)
 }
 
-// rolledOut is the canary of this deployment, and whether a rollout of it has begun.
+// loadCanaryRollout returns the action ID of the canary of this deployment, and whether its rollout
+// has begun.
 func (r *Run) rolledOut(ctx context.Context) (sluice.ActionID, bool, error) {
 	by, err := r.canaryID(ctx)
 	if err != nil {
@@ -50,9 +51,9 @@ func (r *Run) rolledOut(ctx context.Context) (sluice.ActionID, bool, error) {
 	return by, ok && string(value) == string(by), err
 }
 
-// standingCanary is the canary of this deployment; nil if there is none. That a read
-// does not show it, or shows one that an earlier deployment left, proves something once
-// the read must be newer than what made it.
+// findOwnCanary returns the canary of this deployment; nil if there is none. A read may miss the
+// canary, or show one that an earlier deployment left. Such a read counts only if it must be newer
+// than the write that created the canary.
 func (r *Run) standingCanary(ctx context.Context) (m *member, err error) {
 	by, rolledOut, err := r.rolledOut(ctx)
 	if err != nil {
@@ -65,8 +66,8 @@ func (r *Run) standingCanary(ctx context.Context) (m *member, err error) {
 	return m, err
 }
 
-// nextGeneration lets a later rollout of this deployment make a canary of its
-// own: the one of this generation is gone.
+// saveNextGeneration lets a later rollout of this deployment create its own canary, because the
+// canary of this generation is deleted.
 func (r *Run) nextGeneration(ctx context.Context) error {
 	_, rolledOut, err := r.rolledOut(ctx)
 	if err != nil || !rolledOut {

@@ -2,11 +2,11 @@ package stage
 
 import "context"
 
-// canaryRollout starts the new revision beside the old one. It moves no traffic,
-// and changes nothing that the running primary would notice.
+// canaryRollout starts the new revision next to the old one. It moves no traffic and does not
+// change the running primary.
 //
-// Safe to run twice because the canary carries the action's ID: a second run, or
-// a second such stage, finds it, brings it to its scale and goes on waiting.
+// A second run is safe because the canary carries the action's ID. The second run, or a second such
+// stage, finds the canary, brings it to its scale and continues to wait.
 func (r *Run) canaryRollout(ctx context.Context) error {
 	_, rev, err := r.prepare(ctx)
 	if err != nil {
@@ -26,7 +26,7 @@ func (r *Run) canaryRollout(ctx context.Context) error {
 	return r.awaitNew(ctx, canary, 1)
 }
 
-// rollingOut saves which canary this deployment is about to have.
+// saveCanaryRollout saves the action ID of the canary that is about to be created.
 func (r *Run) rollingOut(ctx context.Context) error {
 	by, err := r.canaryID(ctx)
 	if err != nil {

@@ -12,28 +12,27 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// A deployment claims its service by a tag, so that a second one elsewhere sees
-// it. AWS has no compare-and-set here: two that start within settling can both
-// pass.
+// A deployment claims its service by a tag, so that a deployment on another machine sees it. AWS
+// has no compare-and-set for tags: two deployments that start within readBackDelay can both pass.
 const (
-	claimFor    = 30 * time.Minute // how long a claim holds without renewal
-	claimRenew  = 15 * time.Minute // renewed when less is left
-	claimFresh  = 30 * time.Second // looked at again before a write if seen longer ago
-	claimStale  = 2 * time.Minute  // no write at all if seen longer ago
-	claimSettle = 2 * time.Second  // before the tag that was written is read back
-	claimLooks  = 5                // before a claim that is not seen counts as lost
+	claimFor    = 30 * time.Minute // how long a claim is valid without renewal
+	claimRenew  = 15 * time.Minute // the claim is renewed when less time remains
+	claimFresh  = 30 * time.Second // the claim is read again before a write if the last read is older
+	claimStale  = 2 * time.Minute  // no write is sent if the last read is older
+	claimSettle = 2 * time.Second  // between writing the tag and reading it back
+	claimLooks  = 5                // reads without our tag before the claim counts as lost
 )
 
-// claim is what was last seen of our claim.
+// claim is the last read of the claim tag.
 type claim struct {
-	seen  time.Time // when it was seen to be ours, by our clock
+	seen  time.Time // when a read showed that it is ours, by our clock; zero: it is not
 	until time.Time
-	other string // value of somebody else's claim, if that was seen
+	other string // tag value of another deployment's claim; empty: none was read
 
-	passed string // value that we took over: an answer that shows it is old
+	passed string // tag value that we took over: a read that shows it is old
 }
 
-// see takes in the tags of a look.
+// readTags updates the claim from the tags of a read.
 func (c *claim) see(tags map[string]string, deployment string, now time.Time) {
 	value, ok := tags[plan.ClaimTag]
 	passed := c.passed
@@ -45,16 +44,15 @@ func (c *claim) see(tags map[string]string, deployment string, now time.Time) {
 	switch {
 	case err == nil && k.Deployment == deployment:
 		c.seen, c.until = now, k.Until
-	case err == nil && k.Until.Before(now): // somebody's that has run out
+	case err == nil && k.Until.Before(now): // the claim of another deployment has expired
 	default:
 		c.other = value
 	}
 }
 
-// held tells the gate whether the claim was seen recently, and the look that the write
-// relies on was made lately. The write of the claim itself, the creation of the
-// service, and registering a revision, which changes nothing that serves, need no
-// claim.
+// checkClaim returns the gate's check before a write. The claim was read within maxClaimAge, and
+// the read that the write depends on is recent enough. [Run.needsClaim] lists the writes that need
+// no claim.
 func (r *Run) held(ctx context.Context, a sluice.Attempt) func(time.Time) error {
 	on, relies := ctx.Value(relianceKey{}).(reliance)
 	claimed := !r.unclaimed && r.needsClaim(a)
@@ -76,6 +74,9 @@ func (r *Run) held(ctx context.Context, a sluice.Attempt) func(time.Time) error 
 	}
 }
 
+// needsClaim reports whether a write needs the claim. Tag writes to the service, its CreateService,
+// CodeDeploy calls and RunTask outside a step need none. Writes of task definitions need none
+// either, because they change no running task.
 func (r *Run) needsClaim(a sluice.Attempt) bool {
 	switch a.Planned.Operation {
 	case "ecs:RunTask":
@@ -83,9 +84,9 @@ func (r *Run) needsClaim(a sluice.Attempt) bool {
 	case "ecs:RegisterTaskDefinition", "ecs:DeregisterTaskDefinition":
 		return false
 	case "codedeploy:CreateDeployment", "codedeploy:StopDeployment", "codedeploy:ContinueDeployment":
-		return false // CodeDeploy has one deployment at a time per group, and the others name theirs
+		return false // CodeDeploy allows one deployment per group at a time; Stop and Continue name it
 	case "ecs:TagResource", "ecs:UntagResource", "ecs:CreateService":
-		return a.Planned.Resource != r.hand.Resource() // of the canary service: by leave of the other
+		return a.Planned.Resource != r.hand.Resource() // of the canary service: needs the claim on the service
 	}
 	return true
 }
@@ -99,8 +100,8 @@ func (r *Run) lost() error {
 		Err: fmt.Errorf("tag %s: %s", plan.ClaimTag, why), Next: "see who deploys it: sluice status; sluice deploy --take-over takes the service back"}
 }
 
-// claimed makes a write. If it waited so long for its turn that the claim was read long
-// ago by then, the claim is read again first.
+// writeUnderClaim makes a write. If the write waits so long for its turn that the last read of the
+// claim is too old, it reads the claim again first.
 func (r *Run) claimed(ctx context.Context, a sluice.Attempt, write func() (string, error)) (result string, err error) {
 	for n := 1; ; n++ {
 		if result, err = write(); n == retakes || !errors.Is(err, errClaimLongAgo) {
@@ -112,8 +113,8 @@ func (r *Run) claimed(ctx context.Context, a sluice.Attempt, write func() (strin
 	}
 }
 
-// renew looks at the claim again if that was long ago, and writes it anew in
-// good time.
+// ensureFreshClaim reads the claim again if the last read is older than recheckClaimAfter. It
+// writes the claim again if less than renewClaimWithin remains.
 func (r *Run) renew(ctx context.Context, a sluice.Attempt) error {
 	if r.unclaimed || !r.needsClaim(a) {
 		return nil
@@ -129,7 +130,7 @@ func (r *Run) renew(ctx context.Context, a sluice.Attempt) error {
 	return r.tagClaim(ctx, live)
 }
 
-// keep renews a claim of ours that would run out during a long wait.
+// renewClaimInTime renews our claim during a long wait, before it expires.
 func (r *Run) keep(ctx context.Context, live *ecs.Live) error {
 	listed := r.Stage.Lists(sluice.Write{Operation: "ecs:TagResource", Resource: r.hand.Resource()})
 	if r.claim.seen.IsZero() || !listed || r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
@@ -138,11 +139,11 @@ func (r *Run) keep(ctx context.Context, live *ecs.Live) error {
 	return r.tagClaim(ctx, live)
 }
 
-// seek looks for our claim. Somebody else's is an answer; none at all may be an
-// answer that lags behind our write, so it is looked for again.
+// findClaim reads the claim tag. Another deployment's tag is final. A missing tag is read again,
+// because AWS may lag behind our write.
 func (r *Run) seek(ctx context.Context) (*ecs.Live, error) {
 	heeding := r.heeding
-	r.heeding = false // a write is about to be made: one thing at a time
+	r.heeding = false // a write follows: drift is not handled inside it
 	defer func() { r.heeding = heeding }()
 	for n := 1; ; n++ {
 		live, err := r.observe(ctx)
@@ -158,7 +159,7 @@ func (r *Run) seek(ctx context.Context) (*ecs.Live, error) {
 	}
 }
 
-// hold claims the service and, first thing then, auto scaling.
+// claimAndSuspend claims the service and then, before any other write, suspends auto scaling.
 func (r *Run) hold(ctx context.Context, live *ecs.Live) error {
 	if err := r.own(ctx, live); err != nil {
 		return err
@@ -166,7 +167,7 @@ func (r *Run) hold(ctx context.Context, live *ecs.Live) error {
 	return r.scale(ctx, live)
 }
 
-// own claims the service, or finds it claimed by this deployment.
+// acquireClaim claims the service, or finds that this deployment has the claim.
 func (r *Run) own(ctx context.Context, live *ecs.Live) error {
 	r.claim.see(live.Tags, r.Deployment, r.Clock.Now())
 	if r.claim.seen.IsZero() {
@@ -200,8 +201,8 @@ func (r *Run) own(ctx context.Context, live *ecs.Live) error {
 	return r.waitOut(ctx)
 }
 
-// lookLately looks for a claim once more if the last look is old: what else was read
-// since may have taken its time, and somebody else may have claimed the service.
+// recheckClaim reads the claim again if the last read is old. Reads in between take time, and
+// another deployment may have claimed the service.
 func (r *Run) lookLately(ctx context.Context) error {
 	if r.Clock.Now().Sub(r.looked) <= claimSettle {
 		return nil
@@ -209,7 +210,7 @@ func (r *Run) lookLately(ctx context.Context) error {
 	return r.seeClaim(account.BeforeWrite(ctx))
 }
 
-// seeClaim looks who claims the service.
+// readClaim reads which deployment claims the service.
 func (r *Run) seeClaim(ctx context.Context) error {
 	live, err := r.hand.Observe(ctx)
 	if err != nil || live == nil {
@@ -220,9 +221,9 @@ func (r *Run) seeClaim(ctx context.Context) error {
 	return nil
 }
 
-// notLost refuses to claim the service a second time if the tag is gone that was
-// ours: somebody else took it, and has given it back by now. One that ran out
-// still stands.
+// checkClaimNotLost returns an error instead of a second claim if our tag is missing. In that case
+// another actor took the service over and has released it since. An expired claim of ours is still
+// there as a tag.
 func (r *Run) notLost(ctx context.Context) error {
 	held, _, err := saved[bool](ctx, r.Host, keyHeld)
 	if err != nil {
@@ -234,7 +235,7 @@ func (r *Run) notLost(ctx context.Context) error {
 	return err
 }
 
-// remainsOurs remembers that the claim was seen to be ours.
+// saveClaimHeld saves that a read showed our claim.
 func (r *Run) remainsOurs(ctx context.Context) error {
 	r.holding = true
 	held, _, err := saved[bool](ctx, r.Host, keyHeld)
@@ -249,12 +250,12 @@ func (r *Run) taken() error {
 		Err: fmt.Errorf("another deployment holds it: %s", plan.HeldBy(r.claim.other)), Next: "wait for it to end; sluice status shows it; sluice deploy --take-over ends it"}
 }
 
-// newClaim is the tag of a claim from now on.
+// newClaimTags returns the tag of a claim that starts now.
 func (r *Run) newClaim() map[string]string {
 	return map[string]string{plan.ClaimTag: plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor)}.String()}
 }
 
-// tagClaim writes the claim, on a look that is not long ago.
+// tagClaim writes the claim tag. The write depends on a recent read of the service.
 func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
 	for n := 1; ; n++ {
 		k := plan.Claim{Deployment: r.Deployment, Until: r.Clock.Now().Add(claimFor), Former: r.oldPrimary()}
@@ -278,8 +279,8 @@ func (r *Run) tagClaim(ctx context.Context, live *ecs.Live) error {
 	}
 }
 
-// ownClaim is the service once a read shows our claim; nil if the claim is not ours. A
-// read without any claim may be older than ours.
+// findOwnClaim returns the service once a read shows our claim; nil if the claim is not ours. A
+// read without any claim may be older than our claim, so it is repeated until unseenFor has passed.
 func (r *Run) ownClaim(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	held, _, err := saved[bool](ctx, r.Host, keyHeld)
 	if err != nil {
@@ -304,15 +305,15 @@ func (r *Run) ownClaim(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	return nil, nil
 }
 
-// Release gives the claim back, after the last stage. A service that is gone,
-// or a claim that is not ours, is left alone. contested tells that somebody else's was
-// seen: a look that lags would show ours, and theirs would be given back.
+// Release removes the claim tag after the last stage. It does nothing if the service is deleted or
+// the claim is not ours. With contested, a read showed another deployment's claim. A stale read
+// could then show ours, and Release would delete the other claim; so Release waits first.
 func (r *Run) Release(ctx context.Context, contested bool) error {
 	_, err := r.release(ctx, contested)
 	return err
 }
 
-// ReleaseLeft is [Run.Release] once the deployment has ended: another one may have claimed
+// ReleaseEnded is [Run.Release] after the deployment has ended. Another deployment may have claimed
 // the service since. released is false if the claim on the service is not ours.
 func (r *Run) ReleaseLeft(ctx context.Context) (released bool, err error) {
 	return r.release(ctx, true)
@@ -320,7 +321,7 @@ func (r *Run) ReleaseLeft(ctx context.Context) (released bool, err error) {
 
 func (r *Run) release(ctx context.Context, contested bool) (released bool, err error) {
 	if r.Plan.Standalone || len(r.Plan.Finish) == 0 {
-		return false, nil // there is nothing to claim, or there was no need
+		return false, nil // there is no service to claim, or no write needed a claim
 	}
 	ctx = r.patient(ctx)
 	if contested {

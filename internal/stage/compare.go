@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// compareEvery is how often a stage compares what a look at the service does not
-// show: rules and auto scaling take calls of their own.
+// driftPollInterval is the time between two reads of rules and auto scaling in a stage. A read of
+// the service does not show them: they take calls of their own.
 const compareEvery = 10 * time.Second
 
-// errDiffers ends a wait beside which a difference was seen, so that it is answered
-// before the wait goes on.
+// errDriftSeen ends a wait when a concurrent check sees drift. The drift is resolved before the
+// wait continues.
 var errDiffers = errors.New("somebody else changed something")
 
-// compare answers what others changed of rules and auto scaling. It is called at
-// every look of every wait of a stage.
+// resolvePolledDrift resolves drift of rules and auto scaling. It is called at every poll of every
+// wait of a stage.
 func (r *Run) compare(ctx context.Context) error {
 	differs, err := r.differs(ctx)
 	if err != nil || !differs {
@@ -24,8 +24,9 @@ func (r *Run) compare(ctx context.Context) error {
 	return r.answerBeside(ctx)
 }
 
-// differs reports whether rules or auto scaling are otherwise than we left them. It
-// looks if that was long ago, and answers nothing. What a rollback finds it leaves.
+// hasDrift reports whether rules or auto scaling differ from our last write. It reads only if
+// driftPollInterval has passed, and changes nothing. In a rollback it is false: a rollback keeps
+// what it finds.
 func (r *Run) differs(ctx context.Context) (bool, error) {
 	now := r.Clock.Now()
 	if !r.holding || r.returns() || now.Sub(r.compared) < compareEvery {
@@ -46,10 +47,10 @@ func (r *Run) differs(ctx context.Context) (bool, error) {
 	return r.access.differs(ctx)
 }
 
-// answerBeside does what onOutsideChange says about rules and auto scaling.
+// resolveRuleAndScalingDrift applies onOutsideChange to rules and auto scaling.
 func (r *Run) answerBeside(ctx context.Context) error {
 	heeding := r.heeding
-	r.heeding = false // one thing at a time
+	r.heeding = false // drift is not handled inside its own handling
 	defer func() { r.heeding, r.compared = heeding, r.Clock.Now() }()
 	if err := r.heedScaling(ctx); err != nil || !heeding {
 		return err
@@ -57,10 +58,10 @@ func (r *Run) answerBeside(ctx context.Context) error {
 	if err := r.access.heed(ctx); err != nil || !r.leaving {
 		return err
 	}
-	return r.takeTraffic(ctx) // what was adopted may send requests to a canary that goes
+	return r.takeTraffic(ctx) // an adopted rule may send requests to a canary that is being removed
 }
 
-// heldNow is our hold on auto scaling, if it is set.
+// activeHold returns our suspension of auto scaling; ok is false unless it is set.
 func (r *Run) heldNow(ctx context.Context) (h scaling, ok bool, err error) {
 	if r.Plan.Scaling == nil {
 		return h, false, nil
@@ -69,8 +70,8 @@ func (r *Run) heldNow(ctx context.Context) (h scaling, ok bool, err error) {
 	return h, ok && h.Phase == set, err
 }
 
-// heedScaling looks at auto scaling while the deployment holds it, and answers what
-// others changed of it.
+// resolveScalingDrift reads auto scaling while the deployment suspends it, and applies
+// onOutsideChange to what another actor changed.
 func (r *Run) heedScaling(ctx context.Context) error {
 	h, ok, err := r.heldNow(ctx)
 	if err != nil || !ok {

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// Confirm reads the service a last time and returns an error if the revision that an
-// outcome names is not PRIMARY. A read that shows another one may be older than our
-// last write, so that it is read again before that is believed.
+// Confirm reads the service a last time. It returns an error if the revision that the outcome names
+// is not PRIMARY. A read that shows another revision may be older than our last write, so it is
+// repeated first.
 func (r *Run) Confirm(ctx context.Context, o sluice.Outcome) error {
 	want, err := r.named(ctx, o)
 	if err != nil || want == "" {
@@ -36,7 +36,7 @@ func (r *Run) Confirm(ctx context.Context, o sluice.Outcome) error {
 		Err: fmt.Errorf("%s is PRIMARY: another deployment took its place", cmp.Or(live.Serving(), "no task set")), Next: "sluice status shows what runs"}
 }
 
-// readActive reads the service and writes nothing; that it is gone is an error.
+// readActive reads the service and writes nothing. A deleted service is an error.
 func (r *Run) readActive(ctx context.Context) (*ecs.Live, error) {
 	live, err := r.hand.Observe(ctx)
 	if err == nil && (live == nil || live.Status != "ACTIVE") {
@@ -45,7 +45,8 @@ func (r *Run) readActive(ctx context.Context) (*ecs.Live, error) {
 	return live, err
 }
 
-// named is the revision that an outcome says to serve; empty if it names none.
+// outcomeRevision returns the revision that should serve after an outcome; empty if the outcome
+// names none.
 func (r *Run) named(ctx context.Context, o sluice.Outcome) (string, error) {
 	if r.Plan.Standalone || r.Plan.Stages[0].Name == plan.StageScaling {
 		return "", nil
@@ -63,8 +64,8 @@ func (r *Run) named(ctx context.Context, o sluice.Outcome) (string, error) {
 	return "", nil
 }
 
-// adopted tells of a read whether what is PRIMARY was changed by others and is ours by
-// now (onOutsideChange: adopt).
+// isAdopted returns a check of a read: whether another actor changed the PRIMARY and the deployment
+// adopted that change (onOutsideChange: adopt).
 func (r *Run) adopted(ctx context.Context) (func(*ecs.Live) bool, error) {
 	never := func(*ecs.Live) bool { return false }
 	if r.Plan.OnOutsideChange != sluice.AdoptChange {

@@ -9,10 +9,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// deregistered goes on after a rollback failed because the former revision is INACTIVE:
-// another process deregistered it, and ECS starts no task of it any more. Where the new
-// version is PRIMARY, it gets all requests and the canary is removed. Another failure is
-// returned as it is.
+// handleInactiveRevision continues after a rollback failed because the former revision is INACTIVE:
+// another process deregistered it, and ECS starts no task of it any more. If the new version is
+// PRIMARY, it gets all requests and the canary is removed. Any other failure is returned unchanged.
 func (r *Run) deregistered(ctx context.Context, why error) error {
 	if kind := sluice.KindOf(why); kind != "" && kind != sluice.Conflict || r.former == nil || r.former.Revision == "" {
 		return why
@@ -29,7 +28,7 @@ func (r *Run) deregistered(ctx context.Context, why error) error {
 	return told
 }
 
-// staysNew sends all requests to what is PRIMARY and removes the canary.
+// keepNewVersion sends all requests to the PRIMARY member and removes the canary.
 func (r *Run) staysNew(ctx context.Context) error {
 	if r.Plan.Rolls() || r.Plan.ByCodeDeploy() {
 		return nil

@@ -11,21 +11,21 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// discovered is the access by a name of Cloud Map: shares are how many tasks of
-// each variant are found. The canary is registered by us; the primary by ECS, and
-// taken out only as far as a share demands it. Shares are moved in discoveredshift.go,
-// who its tasks are stands in discoveredtasks.go.
+// cloudMapTraffic routes by a Cloud Map name: the share of a variant is its part of the registered
+// tasks. Sluice registers canary tasks. ECS registers primary tasks, and sluice deregisters only as
+// many of them as the share needs. The shift is in discoveredshift.go, the tasks are in
+// discoveredtasks.go.
 type discovered struct {
 	*Run
 	names  *cloudmap.Driver
-	loaded bool            // what was saved is in names
-	seen   map[string]bool // instances of the primary that a look has shown
-	looked time.Time       // when the last look was
-	stale  bool            // something was written since
-	undone map[string]int  // how often an instance was taken out again
-	back   int             // how often any was
-	tasks  []ecs.Task      // of both variants, as of the last look
-	before []string        // containers with a health check, of the revision that served before; nil: not read
+	loaded bool            // the saved values are in names
+	seen   map[string]bool // instances of the primary that a poll has shown
+	looked time.Time       // when tasks and name were read last
+	stale  bool            // a write came after that read
+	undone map[string]int  // by instance: how often it was registered again and deregistered
+	back   int             // how many instances were registered again
+	tasks  []ecs.Task      // of both variants, as of the last read
+	before []string        // containers of the former revision that have a health check; nil: not read
 }
 
 func (r *Run) openDiscovered() *discovered {
@@ -36,13 +36,13 @@ func (r *Run) openDiscovered() *discovered {
 	return d
 }
 
-// token is another one each time: an instance may be registered, taken out and
-// registered again.
+// newToken returns another client token each time, because an instance may be registered,
+// deregistered and registered again.
 func (d *discovered) token(action string) string {
 	return d.action(action + " at " + d.Clock.Now().UTC().Format(time.RFC3339Nano)).Token()
 }
 
-// begin takes away the records of canary tasks that died while nobody watched.
+// removeStaleRecords deregisters records of canary tasks that stopped while no process ran.
 func (d *discovered) begin(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (d *discovered) begin(ctx context.Context) error {
 	return err
 }
 
-// sweep takes away the records of tasks that run no more.
+// deregisterDead deregisters records of tasks that do not run any more.
 func (d *discovered) sweep(ctx context.Context) error {
 	n, err := d.names.Sweep(ctx, d.write)
 	if n > 0 {
@@ -61,8 +61,8 @@ func (d *discovered) sweep(ctx context.Context) error {
 	return err
 }
 
-// attach: the canary's tasks are ours to register. A load balancer that the
-// service has besides keeps its primary target group.
+// attachmentOf returns no registration by ECS for the canary: sluice registers its tasks. If the
+// service also has a load balancer, the primary keeps its target group.
 func (d *discovered) attach(v sluice.Variant) ecs.Attachment {
 	if v == sluice.Canary {
 		return ecs.Attachment{Unregistered: true}
@@ -80,8 +80,8 @@ func (d *discovered) announce(ctx context.Context, to sluice.Weights) error {
 	return text(ctx, d.Host, KeyCanaryShare, strconv.Itoa(to.Canary()))
 }
 
-// ready keeps a canary that is found at its size: which of its tasks a smaller
-// scale would stop is ECS's to choose, and ECS waits for no caller.
+// prepareCanaryRoute keeps a registered canary at its size. ECS chooses which tasks to stop when it
+// scales down, and it does not wait for callers.
 func (d *discovered) ready(ctx context.Context) error {
 	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
 	if err != nil || held == 0 || d.Stage.Scale == 0 {
@@ -107,8 +107,8 @@ func (d *discovered) ready(ctx context.Context) error {
 	return d.sized(ctx, *canary, now)
 }
 
-// sized remembers that a canary has another scale than the plan's stage gave it, so
-// that it is not taken for somebody else's doing.
+// saveCanaryScale saves that a canary has another scale than the plan's stage gave it. Otherwise
+// that scale would count as drift.
 func (d *discovered) sized(ctx context.Context, canary member, scale int) error {
 	a, _, err := saved[accepted](ctx, d.Host, keyAccepted)
 	if err != nil {
@@ -124,8 +124,8 @@ func (d *discovered) sized(ctx context.Context, canary member, scale int) error 
 	return save(ctx, d.Host, keyAccepted, a)
 }
 
-// sends: the canary is found, or is to be, or some of the primary is not because of
-// it.
+// canaryGetsTraffic is true if canary tasks are registered or about to be, or if primary tasks are
+// deregistered to make their share.
 func (d *discovered) sends(ctx context.Context) (bool, error) {
 	if err := d.load(ctx); err != nil {
 		return false, err
@@ -137,8 +137,8 @@ func (d *discovered) sends(ctx context.Context) (bool, error) {
 	return held+d.names.Ours()+d.names.Out() > 0, err
 }
 
-// settle waits until nobody goes any more to what was taken out last: name servers
-// follow, then the answers that callers keep run out. Nothing shows when.
+// waitForPropagation waits for the name servers and then for the DNS TTL after the last
+// deregistration. AWS reports neither.
 func (d *discovered) settle(ctx context.Context) error {
 	at, ok, err := saved[time.Time](ctx, d.Host, keyShifted)
 	if err != nil || !ok || d.Abrupt {
@@ -169,8 +169,9 @@ func (d *discovered) settle(ctx context.Context) error {
 	return nil
 }
 
-// sweepLate takes records away that were put back while ECS told their tasks to stop: ECS
-// had taken them out before. Where a share is held, [discovered.tend] does so.
+// deregisterStopping deregisters instances that were registered again while ECS told their tasks to
+// stop. ECS had deregistered them before and does not do it again. While a share is maintained,
+// [cloudMapTraffic.maintainShare] does this.
 func (d *discovered) sweepLate(ctx context.Context) error {
 	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
 	if err != nil || held > 0 && !d.names.Lenient {
@@ -182,8 +183,8 @@ func (d *discovered) sweepLate(ctx context.Context) error {
 	return d.sweep(ctx)
 }
 
-// settles is how many times as long it is waited at most while tasks come, are found
-// for a moment, and are taken out again.
+// maxWaitTTLs bounds the wait as a multiple of the TTL. Tasks may be registered briefly and
+// deregistered again during the wait, which restarts the TTL.
 const settles = 3
 
 func (d *discovered) see(ctx context.Context, w *watched, o *verdict.Observation) error {
@@ -202,10 +203,9 @@ func (d *discovered) left(ctx context.Context, w *watched) (int, error) {
 
 func (d *discovered) reshape(context.Context) error { return nil }
 
-// restore lets all of the primary be found again and the canary no more. The new
-// primary, where it stands beside what served before, is not put back. If somebody
-// else took out all that could be found of the primary, it is registered again: the
-// name would be empty.
+// restoreRoutes registers all primary tasks and deregisters the canary. It does not register a new
+// primary that runs next to the former one. If another actor deregistered every primary task,
+// restoreRoutes registers them again, so that the name has records.
 func (d *discovered) restore(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// exposed: a new task of the primary is found. How tasks of the former revision show
-// that they are well is read with it.
+// callersCacheAddresses is true if a new task of the primary is registered. It also reads which
+// containers of the former revision have a health check.
 func (d *discovered) exposed(ctx context.Context) (bool, error) {
 	if err := d.load(ctx); err != nil {
 		return false, err
@@ -25,8 +25,8 @@ func (d *discovered) exposed(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// newFound are the instances of the primary that are found and not of the revision
-// that served before, as of the last look.
+// registeredNew returns the registered instances of the primary that are not of the former
+// revision, as of the last read.
 func (d *discovered) newFound() (ids []string) {
 	found := d.names.Found(sluice.Primary)
 	for _, t := range d.tasks {
@@ -37,8 +37,8 @@ func (d *discovered) newFound() (ids []string) {
 	return ids
 }
 
-// keepNewOut takes out what ECS goes on registering of the new revision while the
-// canary alone is to be found and the service is on its way back.
+// deregisterNewPrimary deregisters tasks of the new revision that ECS keeps registering while the
+// service rolls back and only the canary may get traffic.
 func (d *discovered) keepNewOut(ctx context.Context) error {
 	if err := d.lookAt(ctx); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
 
-// tend holds the share while tasks come and go. In a rollback it begins when the
+// maintainShare restores the share while tasks come and go. In a rollback it does so only after the
 // name has been restored.
 func (d *discovered) tend(ctx context.Context) error {
 	held, ok, err := saved[int](ctx, d.Host, keyShareHeld)
@@ -30,12 +30,12 @@ func (d *discovered) tend(ctx context.Context) error {
 	return d.keepTo(ctx, sluice.CanaryShare(held))
 }
 
-// keepTo is one look that brings the counts back to the weights.
+// reconcileShare polls once and brings the counts back to the weights.
 func (d *discovered) keepTo(ctx context.Context, to sluice.Weights) error {
 	before := d.looked
 	did, err := d.names.Hold(ctx, d.write, to)
 	if errors.Is(err, route.ErrOtherwise) {
-		err = nil // a task ended meanwhile: the next look takes it from there
+		err = nil // a task stopped between read and write: the next poll reconciles
 	}
 	if did.Left > 0 && err == nil {
 		err = d.moving(ctx)
@@ -45,8 +45,8 @@ func (d *discovered) keepTo(ctx context.Context, to sluice.Weights) error {
 	return err
 }
 
-// tellWindow tells how long new tasks of the primary were found before they were
-// taken out: ECS registers them as soon as they run.
+// noteExposure reports how long new tasks of the primary were registered before they were
+// deregistered. ECS registers them as soon as they run.
 func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
 	n, longest := 0, time.Duration(0)
 	for _, t := range did.Taken {
@@ -61,7 +61,7 @@ func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
 	if n > 0 {
 		what := "new task"
 		if before.IsZero() {
-			what = "task" // one that was taken out before may have been put back
+			what = "task" // it may have been deregistered before and registered again
 		}
 		d.note("took %s of the primary out of %s; %s", sluice.Plural(n, what), d.names.Registry.FullName(), foundFor(longest, before.IsZero()))
 	}
@@ -70,8 +70,7 @@ func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
 	}
 }
 
-// foundFor is how long callers could find tasks; unwatched: since before the first
-// look.
+// exposureText words how long callers could resolve tasks. unwatched: since before the first poll.
 func foundFor(longest time.Duration, unwatched bool) string {
 	switch {
 	case unwatched:

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
 
-// remember takes which tasks are not found before the deployment: somebody had
-// taken them out, and that stays so.
+// addToSnapshot adds which tasks are not registered before the deployment. Another actor
+// deregistered them, and they stay deregistered.
 func (d *discovered) remember(ctx context.Context, f *Former) error {
 	if !f.Service {
 		return nil
@@ -29,19 +29,19 @@ func (d *discovered) remember(ctx context.Context, f *Former) error {
 	return err
 }
 
-// heed looks at the name; what others did to it is answered by
-// [discovered.answerRecords].
+// resolveRouteDrift reads the name. [cloudMapTraffic.applyRecordPolicy] handles what another actor
+// changed.
 func (d *discovered) heed(ctx context.Context) error {
 	if err := d.load(ctx); err != nil || d.names.Lenient {
 		return err
 	}
-	_, err := d.names.Look(ctx) // a look just now may have been one that answers nothing
+	_, err := d.names.Look(ctx) // not refreshTasks: the read a moment ago may have applied no policy
 	d.tellStrangers()
 	return err
 }
 
-// differs looks where no share is held; else [discovered.tend] answers at every
-// look.
+// hasRouteDrift reads only while no share is maintained. Otherwise [cloudMapTraffic.maintainShare]
+// resolves drift at every poll.
 func (d *discovered) differs(ctx context.Context) (bool, error) {
 	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
 	if err != nil || held > 0 {
@@ -53,11 +53,11 @@ func (d *discovered) differs(ctx context.Context) (bool, error) {
 	return d.names.Differs(ctx)
 }
 
-// spare has nothing to do: nobody is sent to an instance that is gone.
+// rerouteEmptyCanary does nothing: an instance that is not registered gets no requests.
 func (d *discovered) spare(context.Context) error { return nil }
 
-// answerRecords does what onOutsideChange says about instances that somebody else
-// took out or put in.
+// applyRecordPolicy applies onOutsideChange to instances that another actor registered or
+// deregistered.
 func (d *discovered) answerRecords(ctx context.Context, o cloudmap.Outside) error {
 	switch d.Plan.OnOutsideChange {
 	case sluice.ReassertChange:
@@ -69,8 +69,8 @@ func (d *discovered) answerRecords(ctx context.Context, o cloudmap.Outside) erro
 	return o.Err()
 }
 
-// reassertRecords takes out again what came back, so often: ECS, or two that
-// insist, would go on for ever.
+// reassertRecords deregisters what was registered again and registers what is missing. The number
+// of times per instance is limited: ECS, or an actor that insists, would make it endless.
 func (d *discovered) reassertRecords(ctx context.Context, o cloudmap.Outside) error {
 	d.back += len(o.Back)
 	for _, id := range o.Back {
@@ -107,8 +107,8 @@ func (d *discovered) adoptRecords(ctx context.Context, o cloudmap.Outside) error
 	return d.loadTheirs(ctx)
 }
 
-// tellStrangers tells of instances that are neither ECS's nor ours. They are left:
-// whoever registered them takes them away.
+// warnUnknownInstances reports instances that neither ECS nor sluice registered. They are kept: the
+// actor that registered them has to deregister them.
 func (d *discovered) tellStrangers() {
 	for _, id := range d.names.Foreign() {
 		if d.once("stranger " + id) {
@@ -118,7 +118,7 @@ func (d *discovered) tellStrangers() {
 	d.tellNeighbours()
 }
 
-// tellNeighbours tells of other services that share the name.
+// warnOtherServices reports other services that share the name.
 func (d *discovered) tellNeighbours() {
 	for _, service := range d.names.Neighbours() {
 		if d.once("neighbour " + service) {
@@ -127,7 +127,7 @@ func (d *discovered) tellNeighbours() {
 	}
 }
 
-// age is how long a task has run.
+// taskAge returns how long a task has run; 0 if it has not started.
 func (d *discovered) age(t ecs.Task) (age time.Duration) {
 	if t.StartedAt.IsZero() {
 		return 0

@@ -10,10 +10,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route"
 )
 
-// part takes every instance of the members' tasks out, others being found, and
-// waits until callers have forgotten them. A task that was late is found meanwhile:
-// it is taken out likewise. One that ECS, or somebody else, puts back again and again
-// stops all the same, as ECS stops tasks itself: nothing else would ever end.
+// stopTrafficTo deregisters all instances of the members' tasks, if other instances are registered,
+// and waits for the TTL. It repeats for tasks that were registered during the wait. After
+// maxDeregistrations the tasks stop even if ECS or another actor registers them again; otherwise
+// the stage would never end. ECS stops tasks in the same way.
 func (d *discovered) part(ctx context.Context, members []member) error {
 	if err := d.tend(ctx); err != nil {
 		return err
@@ -51,14 +51,14 @@ func (d *discovered) part(ctx context.Context, members []member) error {
 	return nil
 }
 
-// parting is a member with instances of its tasks that are registered.
+// registeredMember is a member with the registered instances of its tasks.
 type parting struct {
 	member
 	instances []string
 }
 
-// stillFound are the members with instances to take out, and those whose instances come
-// back each time. tried counts how often each was taken out.
+// stillRegistered returns the members with instances to deregister, and the members whose instances
+// were registered again each time. tried counts how often each instance was deregistered.
 func (d *discovered) stillFound(ctx context.Context, members []member, tried map[string]int) (leaving, stays []parting, err error) {
 	for _, m := range members {
 		found, err := d.foundOf(ctx, m)
@@ -79,12 +79,12 @@ func (d *discovered) stillFound(ctx context.Context, members []member, tried map
 
 const (
 	rounds   = 4 // ECS registers each task once
-	partings = 2 // how often one instance is taken out for good
+	partings = 2 // how often one instance is deregistered before its task stops
 )
 
-// othersRemain waits until others than the instances are registered, whichever tasks ECS
-// stops. A rollback registers tasks that somebody else took out, if no others are there:
-// it could never end otherwise.
+// ensureOthersRegistered waits until instances besides these are registered, whichever tasks ECS
+// stops. If there are no others, a rollback registers tasks that another actor deregistered; it
+// could never end otherwise.
 func (d *discovered) othersRemain(ctx context.Context, instances []string) (bool, error) {
 	remain, err := d.names.AwaitOthers(ctx, instances)
 	if err != nil || remain || !d.returns() {
@@ -99,7 +99,7 @@ func (d *discovered) othersRemain(ctx context.Context, instances []string) (bool
 	return d.names.AwaitOthers(ctx, instances)
 }
 
-// leave takes those instances out, if others remain registered whichever tasks ECS
+// deregisterMembers deregisters the instances, if others remain registered whichever tasks ECS
 // stops.
 func (d *discovered) leave(ctx context.Context, all []parting) error {
 	var instances []string

@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-// What is saved of the instances of a name: which we took out, which we put in, and
-// which stay as somebody else left them.
+// Three sets of instances of a name are saved: those that sluice deregistered, those that sluice
+// registered, and those that stay as another actor left them.
 
-// load takes up what was saved.
+// loadSaved loads the saved instances into the driver.
 func (d *discovered) load(ctx context.Context) error {
 	if d.loaded {
 		return nil
@@ -35,16 +35,16 @@ func (d *discovered) load(ctx context.Context) error {
 		return err
 	}
 	d.names.Holds = held > 0
-	if d.returns() || d.Stage.Name == appfile.StageAdopt { // who cannot know what it was like compares nothing either
+	if d.returns() || d.Stage.Name == appfile.StageAdopt { // without a snapshot there is nothing to compare with
 		d.names.Tries, d.names.Lenient = 3, true
 	}
 	d.loaded = true
 	return d.loadOut(ctx)
 }
 
-// loadOut tells the driver, where a stage begins for the first time, that what the
-// stages before it took out was out: they have ended. A stage that was killed may have
-// saved what it was about to take out, and not have done it.
+// loadDeregistered tells the driver, when a stage first begins, that the instances saved by earlier
+// stages are deregistered: those stages have ended. A killed stage may have saved instances that it
+// did not deregister.
 func (d *discovered) loadOut(ctx context.Context) error {
 	if d.names.Lenient {
 		return nil
@@ -57,8 +57,8 @@ func (d *discovered) loadOut(ctx context.Context) error {
 	return save(ctx, d.Host, keyOutSince, d.Stage.Index)
 }
 
-// loadIn takes up which instances of the canary were registered; keepIn saves them,
-// without what all their ids begin with.
+// loadRegistered loads which instances of the canary were registered. saveRegistered saves them,
+// without the prefix that all their IDs have.
 func (d *discovered) loadIn(ctx context.Context) error {
 	ids, _, err := saved[[]string](ctx, d.Host, keyIn)
 	d.names.In = map[string]bool{}
@@ -76,13 +76,13 @@ func (d *discovered) keepIn(ctx context.Context) error {
 	return save(ctx, d.Host, keyIn, ids)
 }
 
-// theirs are instances that stay as somebody else left them.
+// unmanagedIDs are instances that stay as another actor left them.
 type theirs struct {
 	IDs []string `json:"ids"`
 }
 
-// loadTheirs takes up what stays as it is: what was not found at first, for the
-// whole deployment; what was adopted, until shares are moved again.
+// loadUnmanaged loads the instances that stay as they are. Instances that were not registered at
+// first stay so for the whole deployment. Adopted ones stay until shares are moved again.
 func (d *discovered) loadTheirs(ctx context.Context) error {
 	t, _, err := saved[theirs](ctx, d.Host, keyTheirs)
 	d.names.Theirs = map[string]bool{}
@@ -99,7 +99,8 @@ func (d *discovered) absent() []string {
 	return d.former.Absent
 }
 
-// ours ends what was adopted: shares are moved, and instances with them.
+// clearAdopted ends the adoption of instances: shares are about to be moved, and instances with
+// them.
 func (d *discovered) ours(ctx context.Context) error {
 	if t, _, err := saved[theirs](ctx, d.Host, keyTheirs); err != nil || len(t.IDs) == 0 {
 		return err
@@ -110,8 +111,8 @@ func (d *discovered) ours(ctx context.Context) error {
 	return d.loadTheirs(ctx)
 }
 
-// takenOut is what is saved of instances that are taken out: attributes that all
-// of them have once, the others by instance.
+// deregisteredRecords is the saved form of deregistered instances. Attributes that all of them
+// share are saved once, the others by instance.
 type takenOut struct {
 	All  map[string]string            `json:"all,omitempty"`
 	Each map[string]map[string]string `json:"each,omitempty"`

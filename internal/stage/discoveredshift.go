@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route"
 )
 
-// shift brings the counts to the weights. That they are moving is saved first;
-// from then on they are held while tasks come and go.
+// setWeights brings the counts to the weights. It first saves the share, which is maintained from
+// then on while tasks come and go.
 func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 	if err := d.load(ctx); err != nil {
 		return err
@@ -44,9 +44,8 @@ func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
 	return nil
 }
 
-// staysOut watches, before the first shift that takes instances of ECS's out is
-// claimed, whether ECS puts them back: AWS does not say. Its scheduler comes round
-// within seconds.
+// checkStaysDeregistered waits, before the first shift is reported, to see whether ECS registers
+// deregistered instances again. AWS does not document it; the ECS scheduler acts within seconds.
 func (d *discovered) staysOut(ctx context.Context, to sluice.Weights) error {
 	stay, _, err := saved[bool](ctx, d.Host, keyStaysOut)
 	if err != nil || stay || d.names.Out() == 0 {
@@ -60,7 +59,7 @@ func (d *discovered) staysOut(ctx context.Context, to sluice.Weights) error {
 		if err := d.keepTo(ctx, to); err != nil {
 			return err
 		}
-		if err := d.lookAt(ctx); err != nil { // what came back was taken out after the last look
+		if err := d.lookAt(ctx); err != nil { // an instance that was registered again was deregistered after the last read
 			return err
 		}
 		if d.back > again {
@@ -70,10 +69,10 @@ func (d *discovered) staysOut(ctx context.Context, to sluice.Weights) error {
 	return save(ctx, d.Host, keyStaysOut, true)
 }
 
-// watchOut is how long it is watched whether ECS undoes what was taken out.
+// reregisterWatch is how long checkStaysDeregistered waits for ECS to register instances again.
 const watchOut = 30 * time.Second
 
-// moves is how often a shift is begun anew because tasks came or went meanwhile.
+// maxShiftTries is how often a shift is tried because tasks started or stopped during it.
 const moves = 5
 
 func (d *discovered) move(ctx context.Context, to sluice.Weights) (route.Shift, error) {
@@ -91,20 +90,20 @@ func (d *discovered) move(ctx context.Context, to sluice.Weights) (route.Shift, 
 		if !errors.Is(err, route.ErrOtherwise) || n == moves {
 			return done, err
 		}
-		if err := d.pause(ctx, lag); err != nil { // the look may have been of the past
+		if err := d.pause(ctx, lag); err != nil { // the read may have been stale
 			return done, err
 		}
 	}
 }
 
-// moving saves when counts were changed last, before and after: killed in between,
-// nobody would know that callers may still have old answers.
+// saveShiftTime saves when counts were changed last. It is called before and after a change: after
+// a kill in between, no process would know that callers may still have old DNS answers.
 func (d *discovered) moving(ctx context.Context) error {
 	return save(ctx, d.Host, keyShifted, d.Clock.Now())
 }
 
-// seize lets every task of the primary that runs be found, whoever took it out,
-// and nothing that any sluice registered.
+// routeAllToPrimary registers every healthy primary task, whichever actor deregistered it, and
+// deregisters every instance that any sluice registered.
 func (d *discovered) seize(ctx context.Context) error {
 	if err := d.load(ctx); err != nil {
 		return err
@@ -120,8 +119,9 @@ func (d *discovered) seize(ctx context.Context) error {
 	return err
 }
 
-// reached refuses a shift that is as near as the tasks allow and yet not what was
-// asked: with nobody else to be found, the other variant stays.
+// checkShareReached returns an error if a variant with a share has no registered task, or a variant
+// without a share still has one. This happens when there is no other task to register: the name
+// must not be empty.
 func (d *discovered) reached(to sluice.Weights) error {
 	now := d.names.Now()
 	if (now.Canary > 0) == (to.Canary() > 0) && (now.Primary > 0) == (to.Primary() > 0) {
@@ -132,7 +132,8 @@ func (d *discovered) reached(to sluice.Weights) error {
 		Next: "the others are not well: see them with sluice status, then run sluice resume or sluice rollback"}
 }
 
-// enough starts the canary tasks that the exact share takes, where that is asked.
+// startExtraCanaries starts the canary tasks that an exact share needs, if the stage asks for an
+// exact share.
 func (d *discovered) enough(ctx context.Context, to sluice.Weights) error {
 	asked := d.Stage.Weights != nil && *d.Stage.Weights == to
 	if !asked || !d.Stage.Exact && to.Primary() > 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// surplus counts, for what started tasks (a task set, a deployment), how many of them
-// ECS may still stop because fewer are desired. AWS does not say which it chooses.
+// countSurplus counts how many tasks ECS may still stop because fewer are desired, by what started
+// them: a task set or a deployment. AWS does not report which tasks it chooses.
 func (d *discovered) surplus(ctx context.Context, live *ecs.Live, every map[sluice.Variant][]ecs.Task) (map[string]int, error) {
 	all := surplusOf(live, every[sluice.Primary])
 	if live.Controller == "EXTERNAL" {
@@ -30,7 +30,7 @@ func (d *discovered) surplus(ctx context.Context, live *ecs.Live, every map[slui
 	return all, nil
 }
 
-// surplusOf is surplus for the tasks of one service.
+// surplusOf is countSurplus for the tasks of one service.
 func surplusOf(live *ecs.Live, tasks []ecs.Task) map[string]int {
 	listed, running, all := map[string]int{}, 0, map[string]int{}
 	for _, t := range tasks {
@@ -48,15 +48,15 @@ func surplusOf(live *ecs.Live, tasks []ecs.Task) map[string]int {
 		case live.Controller == "EXTERNAL":
 		case id == newest:
 			all[id] = max(0, n-live.Desired)
-		default: // ECS stops tasks of an earlier deployment as others run in their place
+		default: // ECS stops tasks of an earlier deployment as new tasks run in their place
 			all[id] = min(n, max(0, running-live.Desired))
 		}
 	}
 	return all
 }
 
-// scaledTo is how many tasks a scale in percent gives of the desired count, rounded up
-// (ECS API Reference, "Scale").
+// scaledCount returns how many tasks a scale in percent gives of the desired count, rounded up (ECS
+// API Reference, "Scale").
 func scaledTo(desired int, percent float64) int {
 	n := int(float64(desired) * percent / 100)
 	if float64(n) < float64(desired)*percent/100 {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
 
-// write makes a write; what was seen before is of the past then.
+// writeRecord makes a write and marks the last read as stale.
 func (d *discovered) write(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
 	d.stale = true
 	if a.Planned.Operation == "servicediscovery:DeregisterInstance" {
@@ -22,11 +22,11 @@ func (d *discovered) write(ctx context.Context, a sluice.Attempt, call func(cont
 	return d.act(ctx, a, call)
 }
 
-// oneLook is how long what was seen is good for: tend and what follows it in one
-// turn of a wait are one look.
+// maxTasksAge is how long a read of tasks and name is used. maintainShare and the calls after it in
+// the same poll share one read.
 const oneLook = time.Second
 
-// lookAt looks at tasks and name, unless that was done just now.
+// refreshTasks reads tasks and name, unless the last read is newer than maxTasksAge.
 func (d *discovered) lookAt(ctx context.Context) error {
 	if !d.stale && !d.looked.IsZero() && d.Clock.Now().Sub(d.looked) < oneLook {
 		return nil
@@ -35,7 +35,7 @@ func (d *discovered) lookAt(ctx context.Context) error {
 	return err
 }
 
-// crowd are the tasks of both variants, as the name's driver takes them.
+// namedTasks returns the tasks of both variants in the form of the name's driver.
 func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired int, err error) {
 	live, err := d.observe(ctx)
 	if err != nil {
@@ -73,8 +73,8 @@ func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired in
 	return all, live.Desired, nil
 }
 
-// stopped tells which of those tasks of the primary are to stop, or have, where the stage
-// may take their records away.
+// stoppedTasks returns those of the given primary tasks that have stopped or are stopping, if the
+// stage may deregister them.
 func (d *discovered) stopped(ctx context.Context, tasks []string) ([]string, error) {
 	if !d.Stage.Lists(sluice.Write{Operation: "servicediscovery:DeregisterInstance", Resource: plan.PrimaryInstances}) {
 		return nil, nil
@@ -91,10 +91,9 @@ func familyOf(revision string) string {
 	return revision
 }
 
-// isWell: it runs, and every container of it that has a health check is HEALTHY.
-// What else a task says is UNKNOWN for ever where one essential container has no
-// check (ECS Developer Guide, "Determine Amazon ECS task health using container
-// health checks").
+// isHealthy reports whether a task is RUNNING and every container with a health check is HEALTHY.
+// The task's own status is not used: it stays UNKNOWN if one essential container has no check (ECS
+// Developer Guide, "Determine Amazon ECS task health using container health checks").
 func (d *discovered) isWell(t ecs.Task) bool {
 	if t.Status != "RUNNING" || t.Health == "UNHEALTHY" {
 		return false
@@ -111,13 +110,13 @@ func (d *discovered) isWell(t ecs.Task) bool {
 	return !slices.Contains(t.Unwell(), "UNHEALTHY")
 }
 
-// isNew reports whether the task is not of the revision that served before.
+// isNew reports whether the task is not of the former revision.
 func (d *discovered) isNew(t ecs.Task) bool {
 	return d.former == nil || t.Revision != d.former.Revision
 }
 
-// leaving tells which of the primary's tasks are to go: in a rollback those that
-// the deployment made, else those of what served before.
+// isLeaving returns a check of the primary's tasks: whether a task is going to be stopped. In a
+// rollback those are the tasks that the deployment created, otherwise those that served before.
 func (d *discovered) leaving(ctx context.Context, live *ecs.Live) (func(ecs.Task) bool, error) {
 	if d.returns() {
 		made, err := d.hosting.made(ctx)
@@ -132,10 +131,10 @@ func (d *discovered) leaving(ctx context.Context, live *ecs.Live) (func(ecs.Task
 	return func(t ecs.Task) bool { return now != "" && t.StartedBy != now }, nil
 }
 
-// of reports whether a task belongs to a member.
+// hasTask reports whether a task belongs to the member.
 func (m member) runs(t ecs.Task) bool { return t.StartedBy == m.ID }
 
-// foundOf are the instances of a member's tasks that are registered.
+// registeredOf returns the registered instances of a member's tasks.
 func (d *discovered) foundOf(ctx context.Context, m member) ([]string, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
@@ -150,7 +149,7 @@ func (d *discovered) foundOf(ctx context.Context, m member) ([]string, error) {
 	return ids, nil
 }
 
-// tasksOf are the ids of a member's tasks, as of the last look.
+// taskIDsOf returns the IDs of a member's tasks, as of the last read.
 func (d *discovered) tasksOf(m member) (ids []string) {
 	for _, t := range d.tasks {
 		if m.runs(t) {
@@ -160,9 +159,9 @@ func (d *discovered) tasksOf(m member) (ids []string) {
 	return ids
 }
 
-// states are the member's tasks as a verdict takes targets: healthy are those that
-// callers can be sent to. A new primary that ECS registers is healthy when it is
-// found, unless we keep it out.
+// targetStates returns the member's tasks as targets for a verdict. A target is healthy if callers
+// can be sent to its task. For a primary task this means that ECS has registered it, or that it is
+// healthy and sluice keeps it deregistered.
 func (d *discovered) states(ctx context.Context, m member) ([]sluice.Target, error) {
 	if err := d.lookAt(ctx); err != nil {
 		return nil, err

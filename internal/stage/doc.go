@@ -1,14 +1,14 @@
-// Package stage holds the stages: one file each, reading like a checklist that
-// someone could follow by hand. Every stage looks, acts and looks again, and is
-// safe to run twice: what it made carries the ID of its action and is found.
+// Package stage holds the stages of a deployment, one file each. A stage reads like a checklist
+// that a person could follow. Every stage reads, writes and reads again. It is safe to run twice:
+// what it creates carries its action ID, and a second run finds it.
 //
-// A stage relies on three things only: the plan, what was saved through its
-// [Host], and what AWS answers. Before the first write of a deployment it saves
-// what AWS will not tell afterwards ([Former]) and claims the service.
+// A stage uses three sources only: the plan, the values saved through its [Host], and AWS's
+// answers. Before the first write of a deployment it saves the state that AWS cannot return
+// afterwards ([Snapshot]), and it claims the service.
 //
-// The order in which traffic and capacity move never changes: capacity up,
-// healthy, weight up, read back … weight down, drain, capacity down, delete.
+// The order of traffic and capacity never changes: capacity up, healthy, weight up, read back …
+// weight down, drain, capacity down, delete.
 //
-// The package does not decide what runs next (package plan does) and keeps no
-// journal (the host does). Start reading at [Run.Execute], then canaryrollout.go.
+// The package does not decide which stage runs next (package plan does) and keeps no journal (the
+// host does). Start reading at [Run.Execute], then canaryrollout.go.
 package stage

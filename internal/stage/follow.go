@@ -16,9 +16,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// follow waits until the deployment of the revision has ended. Only success is
-// no error: what ECS rolled back by itself is a failure with its cause. Success is
-// believed once a read that is newer than our write shows that the revision serves.
+// followDeployment waits until the deployment of the revision has ended. Every end but success is
+// an error. A rollback that ECS did by itself is a failure with its cause. Success counts only
+// after a read that is newer than our write shows that the revision serves.
 func (r *Run) follow(ctx context.Context, revision, deployment string, after proof) error {
 	w := watch.New(r.Account, r.Clock)
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service,
@@ -37,9 +37,8 @@ func (r *Run) follow(ctx context.Context, revision, deployment string, after pro
 	return r.awaitServed(ctx, revision, after)
 }
 
-// awaitServed waits until the revision is PRIMARY and as many tasks run as should. A
-// changed desired count is no deployment to ECS, so that the one that serves is
-// complete all along.
+// awaitServed waits until the revision is PRIMARY and the desired number of tasks runs. ECS makes
+// no deployment for a changed desired count: the serving deployment is complete during the change.
 func (r *Run) awaitServed(ctx context.Context, revision string, after proof) error {
 	return r.awaitGone(ctx, "the desired count", func(ctx context.Context) (string, error) {
 		live, err := r.readAfter(ctx, after)
@@ -57,14 +56,14 @@ func (r *Run) awaitServed(ctx context.Context, revision string, after proof) err
 	})
 }
 
-// replaced says that another revision than the one that was followed is PRIMARY now.
+// errReplaced is the error for a followed revision that is no longer PRIMARY.
 func (r *Run) replaced(id, serves, revision string) error {
 	return &sluice.Error{Op: "bring " + revision, Resource: r.hand.Resource(), Kind: sluice.Overtaken,
 		Err: fmt.Errorf("another deployment (%s of %s) took its place", id, serves), Next: "sluice status shows what runs"}
 }
 
-// idle reports whether the service is to run no task: as the files ask, else, and in
-// a rollback, as it was.
+// wantsNoTasks reports whether the desired count is 0: in the file, or, if the file gives none and
+// in every rollback, in the snapshot.
 func (r *Run) idle() bool {
 	if !r.returns() && r.service != nil && r.service.Input.DesiredCount != nil {
 		return *r.service.Input.DesiredCount == 0
@@ -72,8 +71,8 @@ func (r *Run) idle() bool {
 	return r.former != nil && r.former.Service && r.former.Desired == 0
 }
 
-// patience is how many failures of one cause end the wait, 0 for as many as usual. In
-// a rollback none do: there is nothing else to return to, and AWS starts tasks again.
+// failureLimit is the number of failures of one cause that ends the wait; 0 is the default number.
+// A rollback has no limit: there is no other version to return to, and AWS starts tasks again.
 func (r *Run) patience() int {
 	if r.returns() {
 		return math.MaxInt
@@ -81,7 +80,7 @@ func (r *Run) patience() int {
 	return 0
 }
 
-// awaitCount waits until as many tasks run as should.
+// awaitCount waits until the desired number of tasks runs.
 func (r *Run) awaitCount(ctx context.Context) error {
 	return r.awaitGone(ctx, "the desired count", func(ctx context.Context) (string, error) {
 		live, err := r.observe(ctx)
@@ -92,7 +91,7 @@ func (r *Run) awaitCount(ctx context.Context) error {
 	})
 }
 
-// missingTasks says how many tasks run, if that is not as many as should.
+// missingTasks describes the running tasks if fewer or more than desired run.
 func missingTasks(live *ecs.Live) string {
 	if live.Running == live.Desired && live.Pending == 0 {
 		return ""
@@ -100,12 +99,12 @@ func missingTasks(live *ecs.Live) string {
 	return fmt.Sprintf("%d of %d tasks running", live.Running, live.Desired)
 }
 
-// guardEvery is how often a long wait is interrupted to hear people's commands
-// and to keep the claim.
+// checkInterval is the time between two checks during a long wait: of commands by users, the claim
+// and drift.
 const guardEvery = 2 * time.Second
 
-// beside runs work and looks meanwhile whether to go on; if not, work is
-// cancelled with the reason. What others changed is answered between two runs of it.
+// runWithChecks runs work and polls concurrently for commands, the claim and drift. A failed check
+// cancels work with its reason. Drift is handled before work starts again.
 func (r *Run) beside(ctx context.Context, work func(context.Context) error) error {
 	for {
 		err := r.guarded(ctx, work)
@@ -118,6 +117,7 @@ func (r *Run) beside(ctx context.Context, work func(context.Context) error) erro
 	}
 }
 
+// runUntilStopped runs work until it ends or a concurrent check fails.
 func (r *Run) guarded(ctx context.Context, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -144,6 +144,8 @@ func (r *Run) guarded(ctx context.Context, work func(context.Context) error) err
 
 var errDone = errors.New("the wait is over")
 
+// checkContinue returns an error if the wait must end. It also maintains the share and renews the
+// claim.
 func (r *Run) guard(ctx context.Context) error {
 	if err := r.look(ctx); err != nil {
 		return err
@@ -155,13 +157,14 @@ func (r *Run) guard(ctx context.Context) error {
 		return cmp.Or(err, errDiffers)
 	}
 	if r.claim.until.IsZero() || r.claim.until.Sub(r.Clock.Now()) >= claimRenew {
-		return nil // none is held, or it holds
+		return nil // there is no claim, or it is valid for long enough
 	}
 	_, err := r.observe(ctx)
 	return err
 }
 
-// seen tells what a look at a deployment of ECS's showed, each thing once.
+// emitProgress emits the state of an ECS deployment as one poll shows it. It emits each change
+// once.
 func (r *Run) seen(s watch.Seen) {
 	v := s.Verdict
 	c := sluice.CapacityChanged{Variant: sluice.Primary, Revision: v.Revision, Desired: v.Counts.Desired, Pending: v.Counts.Pending,
@@ -190,7 +193,7 @@ func (r *Run) emitReplaced(s watch.Seen) {
 	}
 }
 
-// tellReasons tells why tasks fail, what they said last, and what could not be read.
+// emitReasons emits why tasks fail, their last log lines, and which reads were denied.
 func (r *Run) tellReasons(of sluice.Variant, v verdict.Verdict) {
 	for _, k := range v.Causes {
 		r.fail(sluice.FailureSeen{Variant: of, Cause: k.Text, Count: k.Count, Task: k.Task})
@@ -209,7 +212,7 @@ func (r *Run) tellReasons(of sluice.Variant, v verdict.Verdict) {
 	}
 }
 
-// once is true the first time that it is asked for what.
+// isFirstTime reports whether it is called with this text for the first time.
 func (r *Run) once(what string) bool {
 	if r.told.once[what] {
 		return false
@@ -221,8 +224,8 @@ func (r *Run) once(what string) bool {
 	return true
 }
 
-// courseOf is what ECS is about, where the counts of tasks do not tell: the
-// stages and hooks of a strategy of its own, a rollback.
+// progressText describes progress that task counts do not show: the stages and hooks of an ECS
+// deployment strategy, or a rollback.
 func courseOf(s watch.Seen) string {
 	parts := strings.Split(s.Verdict.Detail, "; ")
 	if s.Service != nil && s.Service.Strategy != "" && s.Service.Strategy != "ROLLING" {
@@ -236,7 +239,7 @@ func courseOf(s watch.Seen) string {
 	return ""
 }
 
-// ended makes an error of every end but success.
+// endError returns an error for every end but success.
 func (r *Run) ended(revision string, v verdict.Verdict) error {
 	if v.Outcome == sluice.Succeeded && v.Revision == revision {
 		return nil
@@ -246,12 +249,12 @@ func (r *Run) ended(revision string, v verdict.Verdict) error {
 	}
 	next := v.Next
 	if r.Plan.AutoRollback {
-		next, _, _ = strings.Cut(next, ", or go back: ") // the rollback does
+		next, _, _ = strings.Cut(next, ", or go back: ") // the rollback does this
 	}
 	return &sluice.Error{Op: "roll to " + revision, Resource: r.hand.Resource(), Kind: kindOf(v.Outcome), Err: errors.New(v.Detail), Next: next}
 }
 
-// kindOf is what an end of a deployment that was followed makes of the stage.
+// endErrorKind is the kind of a stage's error for the outcome of the followed deployment.
 func kindOf(o sluice.Outcome) sluice.Kind {
 	switch o {
 	case sluice.Superseded:

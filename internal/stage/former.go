@@ -10,34 +10,35 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
-// Former is what AWS will not tell once the deployment has begun to write. It is
-// saved once, before the first write; a rollback restores exactly this.
+// Snapshot is the state before the first write that AWS cannot return afterwards. It is saved once,
+// before the first write. A rollback restores exactly this state.
 type Former struct {
-	Service  bool            `json:"service"` // it existed
+	Service  bool            `json:"service"` // the service existed
 	Primary  *sluice.TaskSet `json:"primary,omitempty"`
-	Revision string          `json:"revision,omitempty"` // that served, family:revision
-	Rules    []alb.Rule      `json:"rules,omitempty"`    // whole
-	// Marked are the fingerprints, by ARN, of rules that sent requests to the canary's
-	// group before the deployment and that it does not write.
+	Revision string          `json:"revision,omitempty"` // the serving one, as family:revision
+	Rules    []alb.Rule      `json:"rules,omitempty"`    // with all their actions
+	// UnmanagedRules are the fingerprints, by ARN, of rules that sent requests to the canary's
+	// group before the deployment and that the deployment does not write.
 	Marked     map[string]string `json:"marked,omitempty"`
-	Attributes ecs.Update        `json:"attributes"`        // members that the deployment changes
-	Desired    int               `json:"desired,omitempty"` // count
+	Attributes ecs.Update        `json:"attributes"`        // fields that the deployment changes
+	Desired    int               `json:"desired,omitempty"` // desired count
 
-	// Absent are the primary's instances that were not found under the name, or that
-	// somebody else took out since (onOutsideChange: adopt).
+	// Absent are the primary's instances that were not registered under the name, or that another
+	// actor has deregistered since (onOutsideChange: adopt).
 	Absent []string `json:"absent,omitempty"`
 
-	// Canary is the canary service that an earlier deployment had left.
+	// Canary is the canary service of an earlier deployment.
 	Canary *formerCanary `json:"canary,omitempty"`
 
-	Scaling []sluice.Scalable `json:"scaling,omitempty"` // if the deployment holds it
-	// Spec is, under controller CODE_DEPLOY, what would deploy the PRIMARY task set
-	// again: its task definition, load balancer, network, capacity.
+	Scaling []sluice.Scalable `json:"scaling,omitempty"` // if the deployment changes auto scaling
+	// Spec is what would deploy the PRIMARY task set again under controller CODE_DEPLOY: its task
+	// definition, load balancer, network and capacity.
 	Spec *ecs.Setting `json:"spec,omitempty"`
 }
 
-// ServedBefore is the id of the task set that served before a deployment; load reads
-// what that deployment saved. It is empty if no task set served, or nothing was saved.
+// PreviousPrimaryID is the ID of the task set that served before a deployment. load reads the
+// values that the deployment saved. The ID is empty if no task set served, or if no snapshot was
+// saved.
 func ServedBefore(load func(key string) (value []byte, ok bool, err error)) (string, error) {
 	data, ok, err := load(keyFormer)
 	if err != nil || !ok {
@@ -53,7 +54,7 @@ func ServedBefore(load func(key string) (value []byte, ok bool, err error)) (str
 	return f.Primary.ID, nil
 }
 
-// remember loads Former, or takes and saves it now.
+// loadSnapshot loads the snapshot, or takes and saves it now.
 func (r *Run) remember(ctx context.Context, live *ecs.Live) error {
 	if r.former != nil {
 		return nil
@@ -74,6 +75,7 @@ func (r *Run) remember(ctx context.Context, live *ecs.Live) error {
 	return nil
 }
 
+// takeSnapshot reads the current state.
 func (r *Run) take(ctx context.Context, live *ecs.Live) (Former, error) {
 	f := Former{Service: live != nil && live.Status == "ACTIVE"}
 	if f.Service {

@@ -7,17 +7,16 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// member is what runs a variant, as it was at one look: a task set, or a service
-// of its own.
+// member is the workload of a variant as one read shows it: a task set, or a service.
 type member struct {
-	sluice.TaskSet                // its counts; ID is what its tasks say that they were started by
-	variant        sluice.Variant // that it runs
-	label          string         // how the plan calls it: "task set of canary"
+	sluice.TaskSet                // its counts; ID is the startedBy value of its tasks
+	variant        sluice.Variant // of its tasks
+	label          string         // its name in the plan: "task set of canary"
 	of             ecs.Service    // the service that its tasks belong to
-	alone          bool           // no other task stands in its target group
+	alone          bool           // no other workload is in its target group
 }
 
-// resource is how errors name a member.
+// resourceName is the name of the member in errors.
 func (m member) resource() string {
 	if m.alone {
 		return m.of.Resource()
@@ -25,66 +24,66 @@ func (m member) resource() string {
 	return m.ID
 }
 
-// hosting is where the variants live. Stages speak of variants and leave what
-// they are made of to it; the order in which capacity and traffic move is theirs.
+// variantHosting is where the variants run: task sets or services. Stages use variants only and fix
+// the order of capacity and traffic.
 //
-// Every verb is safe to run twice: it looks first, and what it makes carries the
-// ID of its action.
+// Every method can run twice: it reads first, and what it creates carries its action ID.
 type hosting interface {
-	// kind is what a variant is made of, for people: "task set".
+	// kindName is the name of a variant's workload for users: "task set".
 	kind() string
-	// remember is the canary that stands before the first write, where this hosting
-	// would take it over; nil: none.
+	// snapshotCanary returns the canary that exists before the first write, if this hosting would
+	// take it over; nil if there is none.
 	remember(ctx context.Context) (*formerCanary, error)
-	// create makes the service, which does not exist, and looks at it.
+	// createService creates the service, which does not exist, and reads it.
 	create(ctx context.Context) (*ecs.Live, error)
-	// ensureCanary finds the canary of this deployment and brings it to the scale,
-	// percent of the desired count, or starts it. It waits for nothing.
+	// ensureCanary finds the canary of this deployment and scales it, or creates it. scale is a
+	// percentage of the desired count. It does not wait for the tasks.
 	ensureCanary(ctx context.Context, rev ecs.Revision, scale int) (member, error)
-	// startPrimary makes the revision the primary and returns when it is healthy.
-	// What served before may still stand.
+	// startPrimary makes the revision the primary and returns when it is healthy. The previous
+	// version may still be ACTIVE then.
 	startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revision) (member, error)
-	// retireOld takes what served before away, or keeps it if the stage says so.
+	// retireOldPrimary removes the previous primary, or keeps it if the stage says so.
 	retireOld(ctx context.Context, primary member) error
-	// kept is what an earlier stage kept of what served before.
+	// listKept returns the members of the previous version that an earlier stage kept.
 	kept(ctx context.Context) ([]member, error)
-	// others are everything that a sync removes beside the primary.
+	// listOthers returns every member that a sync removes in addition to the primary.
 	others(ctx context.Context, primary member) ([]member, error)
 
-	// standing is the member that runs the variant; nil if there is none. The
-	// canary is that of this deployment.
+	// findVariant returns the member that runs the variant; nil if there is none. The canary is
+	// that of this deployment.
 	standing(ctx context.Context, v sluice.Variant) (*member, error)
-	// among is the same, of the service as it was just seen.
+	// findVariantIn is findVariant for a service that was just read.
 	among(ctx context.Context, live *ecs.Live, v sluice.Variant) (*member, error)
-	// again is one more look at a member; nil if it is gone. One that is being
-	// deleted has status DRAINING.
+	// refreshMember reads a member again; nil if it is deleted. A member that is being deleted has
+	// status DRAINING.
 	again(ctx context.Context, m member) (*member, error)
-	// tasks are those that run the variant now, of every revision: what callers can
-	// be sent to. For the primary that is the old and the new one.
+	// listTasks returns the tasks that run the variant now, of every revision. Callers can be sent
+	// to any of them. The tasks of the primary include those of the previous and of the new
+	// version.
 	tasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error)
-	// everyTask is tasks for both variants, with as few reads as that takes.
+	// listAllTasks is listTasks for both variants, with as few reads as possible.
 	everyTask(ctx context.Context) (map[sluice.Variant][]ecs.Task, error)
-	// zero takes a member's capacity away; the access type has let go of it.
+	// scaleToZero scales a member to 0. The trafficProvider has stopped its traffic before.
 	zero(ctx context.Context, m member) error
-	// remove deletes a member that is empty.
+	// deleteMember deletes a member that has no tasks.
 	remove(ctx context.Context, m member) error
 
-	// restore makes what served before serve again, as [Former] has it, and calls
-	// [access.restore] as soon as it can take the requests.
+	// restorePrimary makes the previous version serve again, as [Snapshot] describes it. It calls
+	// [trafficProvider.restoreRoutes] as soon as that version can take the requests.
 	restore(ctx context.Context, live *ecs.Live) error
-	// revive gives a primary that has no capacity its own again, and tells so.
+	// restoreCapacity scales a primary that is at 0 up again, and reports whether it did.
 	revive(ctx context.Context, m member) (revived bool, err error)
-	// left are the members of ours that lost deployments left behind, of the service as a
-	// read shows it that is newer than their writes. former is the ID of the one that had
-	// served before them.
+	// listLeftovers returns the members that lost deployments of sluice left behind. live is a read
+	// that is newer than their writes. former is the ID of the member that served before them.
 	left(ctx context.Context, live *ecs.Live, former string) ([]member, error)
-	// foreign is what somebody else made of the members that the stage leaves alone.
+	// listDrift returns what another actor changed in members that the stage itself does not
+	// change.
 	foreign(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error)
-	// undo brings a member that somebody else scaled or promoted back.
+	// revertDrift reverts a member that another actor scaled or promoted.
 	undo(ctx context.Context, c change) error
-	// stays makes what was returned to primary again if somebody promoted in its place
-	// what is about to be taken away.
+	// repromotePrimary promotes the restored primary again if another actor promoted a member that
+	// is about to be removed.
 	stays(ctx context.Context) error
-	// made are the members that the deployment made and that do not serve any more.
+	// listCreated returns the members that the deployment created and that no longer serve.
 	made(ctx context.Context) ([]member, error)
 }

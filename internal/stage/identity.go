@@ -8,15 +8,15 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// The identities of the task sets that a deployment makes. They are the same in
-// every stage and every attempt.
+// The action IDs of the task sets that a deployment creates. They are the same in every stage and
+// every attempt.
 
 func (r *Run) newPrimaryID() sluice.ActionID {
 	return sluice.NewActionID(r.Deployment, "primary", "task set")
 }
 
-// restoredID changes if what was made was deleted by somebody: AWS would answer its
-// token with what is gone.
+// restoredID is the action ID of the restored primary. It changes if that task set was deleted,
+// because AWS answers the same client token with the deleted one.
 func (r *Run) restoredID(ctx context.Context) (sluice.ActionID, error) {
 	n, _, err := saved[int](ctx, r.Host, keyRestored)
 	if n == 0 {
@@ -25,7 +25,8 @@ func (r *Run) restoredID(ctx context.Context) (sluice.ActionID, error) {
 	return sluice.NewActionID(r.Deployment, fmt.Sprintf("rollback %d", n+1), "task set"), err
 }
 
-// restoredAgain makes way for another one if what was restored was deleted.
+// advanceRestoredID changes the ID of the restored primary if that task set was deleted, so that
+// the next attempt creates another one.
 func (r *Run) restoredAgain(ctx context.Context, err error) error {
 	if sluice.KindOf(err) != sluice.OutsideChange {
 		return err
@@ -37,8 +38,8 @@ func (r *Run) restoredAgain(ctx context.Context, err error) error {
 	return errors.Join(err, failed)
 }
 
-// canaryID changes after a clean: a pipeline may roll out a second canary, and
-// AWS would answer the first one's token with the first one.
+// canaryID is the action ID of the canary. It changes after a clean: a pipeline may roll out a
+// second canary, and AWS answers the first one's token with the first one.
 func (r *Run) canaryID(ctx context.Context) (sluice.ActionID, error) {
 	n, _, err := saved[int](ctx, r.Host, keyGeneration)
 	if n == 0 {
@@ -47,7 +48,7 @@ func (r *Run) canaryID(ctx context.Context) (sluice.ActionID, error) {
 	return sluice.NewActionID(r.Deployment, fmt.Sprintf("canary %d", n+1), r.hosting.kind()), err
 }
 
-// oldPrimary is the id of the task set that served before, or "".
+// oldPrimaryID is the ID of the task set that served before, or "".
 func (r *Run) oldPrimary() string {
 	if r.former == nil || r.former.Primary == nil {
 		return ""

@@ -12,13 +12,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// judgeFor is for how long [Judge] polls a service that does not serve. An end that
-// AWS showed at the first poll is believed after it.
+// judgeTimeout is how long [JudgeCurrent] polls a service that does not serve. After that an end
+// counts that AWS showed at the first poll.
 const judgeFor = 5 * time.Second
 
-// Judge asks the judge of `sluice wait` for its verdict on the plan's revision, where
-// that is PRIMARY already: only then may "no changes" be reported. Nil: the plan
-// brings another revision, or another deployment has claimed the service.
+// JudgeCurrent returns the verdict of `sluice wait` on the plan's revision if that is already
+// PRIMARY. A plan may report "no changes" only with such a verdict. The result is nil if the plan
+// deploys another revision, or if another deployment has claimed the service.
 func Judge(ctx context.Context, a *account.Account, c clock.Clock, p *plan.Plan, live plan.Live) (*plan.Current, error) {
 	if p.Standalone || p.From == "" || p.From != p.To || live.Claim != "" {
 		return nil, nil
@@ -35,14 +35,14 @@ func Judge(ctx context.Context, a *account.Account, c clock.Clock, p *plan.Plan,
 		return nil, err
 	}
 	v := seen.Verdict
-	if v.Outcome == sluice.TimedOut { // only these polls have ended
+	if v.Outcome == sluice.TimedOut { // only these polls timed out
 		v.Outcome, v.Detail, v.Next = "", state, ""
 	}
 	does, why := verdict.RemedyOf(v, seen.Service, seen.Code, p.To)
 	return &plan.Current{Does: string(does), Outcome: v.Outcome, Detail: why, Next: v.Next}, nil
 }
 
-// CurrentOf is what is waited for where the plan's revision is PRIMARY already.
+// CurrentTarget is the target to wait for if the plan's revision is already PRIMARY.
 func CurrentOf(p *plan.Plan) watch.Target {
 	return watch.Target{Cluster: p.Cluster, Service: p.Service,
 		Wanted: verdict.Wanted{Revision: p.To, Serving: true, Deadline: p.ProgressDeadline, Timeout: p.Timeout}}

@@ -9,25 +9,25 @@ import (
 	"github.com/sluice-ecs/sluice/internal/account"
 )
 
-// Some writes depend on a read: rules as they were read, a service without the claim
-// of another deployment. AWS has no compare-and-set for them, and throttles for
-// minutes: what others wrote during that time would be overwritten.
+// Some writes depend on a read: of rules, or of a service without another deployment's claim. AWS
+// has no compare-and-set for them and may throttle for minutes. A late write would overwrite
+// another actor's change.
 const (
-	lately  = 10 * time.Second // such a write is sent this long after its read at most
+	lately  = 10 * time.Second // longest time between the read and the write
 	retakes = 30               // reads and writes before sluice stops trying
 )
 
-// errLongAgo says that a write was not sent: the read that it depends on was long ago.
+// errStaleRead says that a write was not sent because the read that it depends on is too old.
 var errLongAgo = errors.New("the read that it depends on was long ago")
 
-// errClaimLongAgo says that a write was not sent: the claim was read long ago. It says
-// nothing about the claim.
+// errStaleClaim says that a write was not sent because the last read of the claim is too old. It
+// does not say that the claim is lost.
 var errClaimLongAgo = errors.New("the claim on the service was last read long ago")
 
-// reliance is the read that writes under a context depend on.
+// readDependency is the read that writes under a context depend on.
 type reliance struct {
 	on    time.Time
-	reads *account.Reads // if any was sent, the oldest counts
+	reads *account.Reads // if there are any, the oldest counts
 }
 
 func (l reliance) age(now time.Time) time.Duration {
@@ -39,21 +39,21 @@ func (l reliance) age(now time.Time) time.Duration {
 
 type relianceKey struct{}
 
-// relying makes writes under the context end unsent, with errLongAgo, once the read is
-// long ago.
+// withMaxReadAge makes writes under the context fail unsent, with errStaleRead, once the read is
+// older than maxReadAge.
 func relying(ctx context.Context, on time.Time) context.Context {
 	return context.WithValue(ctx, relianceKey{}, reliance{on: on})
 }
 
-// relyingOnReads is relying on the reads that are made under the context itself. n
-// counts the tries: the first may have given its write tokens that it did not use.
+// withNotedReads is withMaxReadAge for the reads that are sent under the context itself. n counts
+// the tries: the write of the first try may have taken tokens of the rate limit without being sent.
 func relyingOnReads(ctx context.Context, now time.Time, n int) context.Context {
 	reads := &account.Reads{}
 	ctx = account.NoteReads(beforeWrite(ctx, n), reads)
 	return context.WithValue(ctx, relianceKey{}, reliance{on: now, reads: reads})
 }
 
-// beforeWrite lets the reads for the nth try of a write go before polls.
+// withReadPriority gives the reads for the nth try of a write priority over polls.
 func beforeWrite(ctx context.Context, n int) context.Context {
 	if n > 1 {
 		return account.BeforeUnsentWrite(ctx)
@@ -61,11 +61,11 @@ func beforeWrite(ctx context.Context, n int) context.Context {
 	return account.BeforeWrite(ctx)
 }
 
-// retake reports whether to read and write once more after the nth time.
+// mayRetryRead reports whether to read and write again after the nth try.
 func retake(n int, err error) bool { return errors.Is(err, errLongAgo) && n < retakes }
 
-// throttled is the error of a write that was not sent for such a reason. The deployment
-// pauses if AWS is this slow for every try.
+// errThrottled is the error of a write that was not sent because its read was too old. The
+// deployment pauses if AWS is this slow in every try.
 func throttled(why error) error {
 	return &sluice.Error{Op: "send the write", Kind: sluice.Throttled, Err: why,
 		Next: "AWS's request rate is used up; run sluice resume when fewer calls are made in this account and Region"}

@@ -10,38 +10,37 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// AWS's answers may be older than its writes. AWS documents no limit (Amazon ECS API
-// Reference, "eventual consistency"), so that time alone is the last resort.
+// AWS's answers may be older than its writes. AWS documents no limit (Amazon ECS API Reference,
+// "eventual consistency"). Waiting for a fixed time is therefore the last resort.
 const (
-	// unseenFor is how long a write without an identity may stay unseen. A read that
-	// is sent later and does not show the write proves that it changed nothing.
+	// unseenLimit is how long reads may not show a write without an identity. A read that is sent
+	// later and does not show the write proves that it had no effect.
 	unseenFor = 30 * time.Second
-	// shownWithin is how long reads may be older than a write of which the identity is
-	// known. After that the stage fails: it never ends well on such a read.
+	// maxReadLag is how long reads may be older than a write with a known identity. After that the
+	// stage fails: it never succeeds on such a read.
 	shownWithin = 2 * time.Minute
-	// longAgo is when every read shows a write.
+	// alwaysShownAfter is the age of a write that every read shows.
 	longAgo = 10 * time.Minute
 )
 
-// proof is what a read of the service must show to be newer than our last write. A
-// read that is older shows what was before, and proves nothing. The zero proof
-// accepts every read.
+// writeProof is what a read of the service must show to be newer than our last write. An older read
+// shows the state before the write and proves nothing. The zero writeProof accepts every read.
 type proof struct {
-	write string               // what was written, for people
+	write string               // name of the write, for users
 	at    time.Time            // when it was sent
-	known bool                 // AWS's answer told its identity: time proves nothing
-	told  verdict.Written      // of a deployment: what AWS answered
-	shows func(*ecs.Live) bool // reports whether a read contains the write; nil: what AWS answered tells
-	also  *proof               // of an earlier write, which a read must show too
+	known bool                 // AWS returned its identity: elapsed time proves nothing
+	told  verdict.Written      // of a deployment: what AWS returned
+	shows func(*ecs.Live) bool // reports whether a read contains the write; nil: written is compared
+	also  *proof               // of an earlier write that a read must show too
 }
 
-// and is the proof of a later write beside that of an earlier one.
+// withLater is the proof of a later write in addition to that of an earlier one.
 func (p proof) and(later proof) proof {
 	later.also = &p
 	return later
 }
 
-// answered is what AWS told of the newest deployment that the proof is about.
+// newestWritten is what AWS returned for the newest deployment in the proof.
 func (p proof) answered() verdict.Written {
 	if p.told == (verdict.Written{}) && p.also != nil {
 		return p.also.answered()
@@ -49,7 +48,7 @@ func (p proof) answered() verdict.Written {
 	return p.told
 }
 
-// accepts reports whether a read that was sent at a time is newer than the write.
+// acceptsRead reports whether a read that was sent at a time is newer than the write.
 func (p proof) accepts(live *ecs.Live, sent time.Time) bool {
 	if p.also != nil && !p.also.accepts(live, sent) {
 		return false
@@ -86,8 +85,8 @@ func (r *Run) awaitRead(ctx context.Context, p proof, read func(context.Context)
 	}
 }
 
-// readUntil repeats a read until it settles what is asked, or is sent so long after a
-// write without an identity that it is newer than that.
+// readUntil repeats a read until it reports settled. It stops earlier if a read is sent so long
+// after a write without an identity that it must be newer than that write.
 func (r *Run) readUntil(ctx context.Context, wrote time.Time, read func(context.Context) (settled bool, err error)) error {
 	for {
 		sent := r.Clock.Now()

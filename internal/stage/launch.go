@@ -13,25 +13,25 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// launched is what is known of the tasks that a stage starts. It is saved before
-// each call of RunTask and after its answer.
+// launchState is what is known of the tasks that a stage starts. It is saved before each call of
+// RunTask and after its response.
 type launched struct {
-	Attempt int                `json:"attempt"`         // number of the last call
-	Begun   time.Time          `json:"begun"`           // when that call was begun first
-	Asked   int                `json:"asked"`           // tasks of that call
-	Open    bool               `json:"open,omitempty"`  // its answer is not known
+	Attempt int                `json:"attempt"`         // number of the last RunTask call
+	Begun   time.Time          `json:"begun"`           // when that call was first sent
+	Asked   int                `json:"asked"`           // number of tasks in that call
+	Open    bool               `json:"open,omitempty"`  // its response is not known
 	Tasks   []string           `json:"tasks,omitempty"` // ids
 	Short   string             `json:"short,omitempty"` // why no more could be started
 	Ended   []sluice.TaskEnded `json:"ended,omitempty"`
 }
 
-// How sure a second RunTask with the same token is to start nothing twice: ECS
-// remembers the token, and a task that has stopped, for an hour at least ("RunTask",
-// Amazon ECS API Reference). What began longer ago is not asked for again.
+// tokenLifetime is how long a second RunTask with the same token is safe. It starts no task twice
+// while ECS remembers the token and the stopped task: at least one hour ("RunTask", Amazon ECS API
+// Reference). After that the call is not repeated.
 const tokenKept = 50 * time.Minute
 
-// How often a call is repeated that was not answered, after looks that found
-// nothing.
+// maxLaunchTries is how often a call without a response is sent, if searches find none of its
+// tasks.
 const launchTries = 3
 
 func (r *Run) keyTasks() string { return keyTasks + strconv.Itoa(r.Stage.Index) }
@@ -40,7 +40,7 @@ func (r *Run) saveTasks(ctx context.Context, l *launched) error {
 	return save(ctx, r.Host, r.keyTasks(), l)
 }
 
-// launch starts as many tasks as the stage asks for, and knows those that an
+// launchTasks starts the number of tasks that the stage asks for. It counts the tasks that an
 // earlier attempt started.
 func (r *Run) launch(ctx context.Context, j *job) (*launched, error) {
 	l, begun, err := saved[launched](ctx, r.Host, r.keyTasks())
@@ -60,8 +60,8 @@ func (r *Run) launch(ctx context.Context, j *job) (*launched, error) {
 	return &l, err
 }
 
-// launchSome makes one call of RunTask. One that is not answered is looked for,
-// and made again with the same identity.
+// launchBatch sends one call of RunTask. If the call gets no response, launchBatch searches its
+// tasks and otherwise sends it again with the same client token.
 func (r *Run) launchSome(ctx context.Context, j *job, l *launched, room *room) error {
 	if !l.Open {
 		l.Attempt, l.Begun, l.Open = l.Attempt+1, r.Clock.Now(), true
@@ -76,7 +76,7 @@ func (r *Run) launchSome(ctx context.Context, j *job, l *launched, room *room) e
 		case err == nil:
 			return r.took(ctx, l, out, room)
 		case !errors.Is(err, sluice.ErrUnanswered):
-			l.Open = false // it was refused: nothing was started
+			l.Open = false // AWS refused the call: no task was started
 			return errors.Join(err, r.saveTasks(ctx, l))
 		case try == launchTries:
 			return err
@@ -97,8 +97,8 @@ func (r *Run) callRunTask(ctx context.Context, j *job, l *launched) (ecs.Launche
 		Revision: j.revision, Count: l.Asked, Request: j.request})
 }
 
-// took saves what a call started. Where ECS had no room for all, it is asked
-// again a while later.
+// saveLaunched saves the tasks that a call started. If ECS had no capacity for all of them, it
+// pauses before the next call.
 func (r *Run) took(ctx context.Context, l *launched, out ecs.Launched, room *room) error {
 	for _, id := range out.Tasks {
 		if !slices.Contains(l.Tasks, id) {
@@ -118,13 +118,13 @@ func (r *Run) took(ctx context.Context, l *launched, out ecs.Launched, room *roo
 	return r.pause(ctx, room.next())
 }
 
-// room is how long ECS has had no room for a task.
+// capacityWait is how long ECS has had no capacity for a task.
 type room struct {
 	since time.Time
 	tries int
 }
 
-// wait says why it is waited no longer, "" if it is.
+// stopReason says why the wait for capacity ends; it is "" if the wait continues.
 func (m *room) wait(now time.Time, limit time.Duration, missing []string) string {
 	if m.since.IsZero() {
 		m.since = now
@@ -140,7 +140,7 @@ func (m *room) next() time.Duration {
 	return min(5*time.Second<<min(m.tries-1, 4), time.Minute)
 }
 
-// reasons are ECS's words, each once, with how many tasks it is about.
+// joinReasons lists each reason of ECS once, with the number of tasks that it is given for.
 func reasons(missing []string) string {
 	count := map[string]int{}
 	for _, m := range missing {
@@ -158,9 +158,8 @@ func reasons(missing []string) string {
 	return strings.Join(all, "; ")
 }
 
-// findLaunched looks for what a call started whose answer is not known. If it
-// finds nothing, the call may be made again with the same identity, as long as
-// ECS remembers that.
+// findLaunched searches the tasks of a call without a response. If it finds none, the call may be
+// sent again with the same client token, as long as ECS remembers the token.
 func (r *Run) findLaunched(ctx context.Context, j *job, l *launched) error {
 	for n := 1; ; n++ {
 		if err := r.look(ctx); err != nil {
@@ -195,7 +194,7 @@ func (r *Run) foundTasks(ctx context.Context, l *launched, found []string) error
 	return r.saveTasks(ctx, l)
 }
 
-// unknowable: whether a task was started cannot be told any more.
+// errLaunchUnknown says that AWS can no longer show whether a task was started.
 func (r *Run) unknowable(j *job, l *launched) error {
 	return &sluice.Error{Op: j.what(), Resource: r.hand.Resource(), Kind: sluice.NotFound,
 		Err:  fmt.Errorf("ECS was asked at %s, its answer is not known, and by now it has forgotten tasks of that time: whether one ran cannot be told", l.Begun.UTC().Format(time.RFC3339)),

@@ -10,13 +10,13 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// oldAtMost bounds what one deployment looks at: each costs a read, and the next
-// deployment goes on.
+// maxDeregistered is how many revisions one deployment checks at most: each costs a read. The next
+// deployment continues with the rest.
 const oldAtMost = 20
 
-// Tidy deregisters old task definitions after a success, if the plan says so: those
-// of this service that nothing uses. What served before stays whatever its
-// number is, for a rollback.
+// DeregisterOld deregisters old task definitions after a success, if the plan says so. It takes
+// revisions of this service that are not in use. The revision that served before is always kept,
+// for a rollback.
 func (r *Run) Tidy(ctx context.Context) error {
 	if r.Plan.KeepDefinitions == 0 {
 		return nil
@@ -60,8 +60,8 @@ func (r *Run) family() string {
 	return family
 }
 
-// signed is the task definition with the tag that says whose it is, where that is
-// to be known one day.
+// tagDefinition adds the tag with the owning service to the task definition, if the plan
+// deregisters old definitions.
 func (r *Run) signed(task *definition.Task) *definition.Task {
 	if r.Plan.KeepDefinitions == 0 {
 		return task

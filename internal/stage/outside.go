@@ -11,11 +11,11 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// attend begins to watch for what others change: the rules now, task sets and
-// counts at every look of the stage from now on.
+// startDriftWatch starts to detect changes by other actors. It compares the rules now, and task
+// sets and counts at every later read of the stage.
 func (r *Run) attend(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	if r.Plan.Rolls() && !r.Plan.Beside() || r.Plan.ByCodeDeploy() {
-		return live, nil // what they have under way is theirs to change
+		return live, nil // ECS or CodeDeploy changes the service itself
 	}
 	if err := r.access.heed(ctx); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (r *Run) attend(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	return r.heed(ctx, live)
 }
 
-// expects is what looks of this stage should show.
+// expectedState is what reads during this stage should show.
 func (r *Run) expects(ctx context.Context) (*expectation, error) {
 	if r.expected != nil {
 		return r.expected, nil
@@ -46,8 +46,8 @@ func (r *Run) expects(ctx context.Context) (*expectation, error) {
 	return x, nil
 }
 
-// countWanted is the desired count if it is ours: the file gives it. Otherwise
-// autoscaling and people set it, and task sets follow by their percentages.
+// managedCount is the desired count if the file gives it. Otherwise auto scaling and users set it,
+// and task sets follow by their percentages.
 func (r *Run) countWanted(x *expectation) *int {
 	switch {
 	case !r.service.Given["desiredCount"] || !x.former.Service || x.before.fresh != x.after.fresh:
@@ -60,7 +60,7 @@ func (r *Run) countWanted(x *expectation) *int {
 	return &x.former.Desired
 }
 
-// countGiven is the desired count of the file, if it gives one.
+// fileCount is the desired count of the file, or nil.
 func (r *Run) countGiven() *int {
 	if !r.service.Given["desiredCount"] || r.service.Input.DesiredCount == nil {
 		return nil
@@ -69,7 +69,7 @@ func (r *Run) countGiven() *int {
 	return &n
 }
 
-// changed is what others changed, as a look shows it.
+// findDrift returns what other actors changed, as one read shows it.
 func (r *Run) changed(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error) {
 	all, err := r.hosting.foreign(ctx, x, live)
 	if x.desired != nil && live.Desired != *x.desired {
@@ -78,9 +78,9 @@ func (r *Run) changed(ctx context.Context, x *expectation, live *ecs.Live) ([]ch
 	return all, err
 }
 
-// heed answers what others changed since the last look, and returns the look to go
-// on with. What one look shows is believed if a second one does, once AWS's
-// answers must be those of now.
+// resolveDrift compares a read of the service with the expected state and confirms a difference
+// with a second read, sent after AWS's usual lag. It then applies onOutsideChange and returns the
+// read to continue with.
 func (r *Run) heed(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	if !r.heeding {
 		return live, nil
@@ -117,15 +117,15 @@ func (r *Run) heed(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
 	return r.observe(ctx)
 }
 
-// answer does what onOutsideChange says about a change.
+// applyOutsidePolicy applies onOutsideChange to a change.
 func (r *Run) answer(ctx context.Context, c change) error {
 	policy := r.Plan.OnOutsideChange
 	serves := c.label != plan.CanarySet
 	switch {
 	case serves && (c.did == wasDeleted || c.did == wasScaled && c.have == 0):
-		policy = sluice.StopOnChange // what serves is gone: there is nothing to go on with
+		policy = sluice.StopOnChange // the serving version is deleted: the deployment cannot continue
 	case c.did == wasPromoted && policy == sluice.AdoptChange && c.label == plan.NewPrimarySet && r.goes(c.set):
-		policy = sluice.StopOnChange // and nothing is promoted any more
+		policy = sluice.StopOnChange // the pipeline would remove the promoted task set
 	}
 	switch policy {
 	case sluice.ReassertChange:
@@ -143,13 +143,13 @@ func (r *Run) answer(ctx context.Context, c change) error {
 		Err: errors.New(c.String() + " by somebody else during the deployment"), Next: next}
 }
 
-// goes reports whether the pipeline takes a task set away: the canary, and what was
-// PRIMARY before.
+// isRemovedByPipeline reports whether the pipeline removes a task set: the canary, and the former
+// PRIMARY.
 func (r *Run) goes(set sluice.TaskSet) bool {
 	return set.ExternalID == string(r.expected.canary) || set.ID == r.oldPrimary()
 }
 
-// answerScaling is answer for a scalable target.
+// applyScalingPolicy is applyOutsidePolicy for a scalable target.
 func (r *Run) answerScaling(ctx context.Context, now, ours sluice.Scalable, undone []string) error {
 	policy := r.Plan.OnOutsideChange
 	what := strings.Join(undone, ", ")
@@ -166,7 +166,7 @@ func (r *Run) answerScaling(ctx context.Context, now, ours sluice.Scalable, undo
 		Next: "find out who; then deploy again. onOutsideChange: reassert or adopt goes on in spite of it"}
 }
 
-// undoes makes it ours again.
+// revertChange writes our state again.
 func (r *Run) undoes(ctx context.Context, c change) error {
 	switch c.did {
 	case wasDeleted:
@@ -174,14 +174,14 @@ func (r *Run) undoes(ctx context.Context, c change) error {
 	case wasCounted:
 		return r.hand.Update(ctx, r.act, "set the desired count", ecs.Counted(int(c.want)))
 	}
-	shrinks := c.have > c.want && r.Plan.Discovered() // ECS stops tasks whose addresses callers have
+	shrinks := c.have > c.want && r.Plan.Discovered() // ECS stops tasks whose addresses callers still cache
 	bare := c.label == plan.CanarySet && c.did == wasScaled && (c.have == 0 || shrinks)
 	return r.withoutTraffic(ctx, bare, func() error { return r.hosting.undo(ctx, c) })
 }
 
-// remakeCanary makes a canary in the place of one that was deleted, and gives it
-// its share of requests back once it is healthy. It is another generation: AWS
-// would answer the first one's token with the first one.
+// remakeCanary creates a new canary in place of a deleted one and restores its share once it is
+// healthy. It uses the next generation, because AWS answers the first token with the deleted task
+// set.
 func (r *Run) remakeCanary(ctx context.Context) error {
 	return r.withoutTraffic(ctx, true, func() error {
 		n, _, err := saved[int](ctx, r.Host, keyGeneration)
@@ -207,7 +207,8 @@ func (r *Run) remakeCanary(ctx context.Context) error {
 	})
 }
 
-// withoutTraffic takes the canary's requests away while f makes it whole.
+// withCanaryUnrouted sends all requests to the primary while f restores the canary, and restores
+// the share afterwards.
 func (r *Run) withoutTraffic(ctx context.Context, take bool, f func() error) error {
 	back, moved := weightsAfter(r.Plan, r.Stage.Index-1)
 	if !take || !moved || back.Canary() == 0 {
@@ -222,7 +223,8 @@ func (r *Run) withoutTraffic(ctx context.Context, take bool, f func() error) err
 	return r.access.shift(ctx, back)
 }
 
-// accept takes it for ours. A canary that can take no requests any more gets none.
+// adoptChange makes an external change part of the expected state. A canary that was deleted or
+// scaled to 0 gets no traffic from then on.
 func (r *Run) accept(ctx context.Context, c change) error {
 	a := r.expected.accepted
 	switch c.did {
@@ -256,7 +258,7 @@ func (r *Run) accept(ctx context.Context, c change) error {
 	return nil
 }
 
-// formerly makes what was accepted what a rollback returns to.
+// updateSnapshot makes a rollback return to the adopted change.
 func (r *Run) formerly(ctx context.Context, c change) error {
 	f := *r.former
 	switch {
@@ -273,7 +275,7 @@ func (r *Run) formerly(ctx context.Context, c change) error {
 	return save(ctx, r.Host, keyFormer, f)
 }
 
-// weight is the share that the stages so far have given the variant.
+// weightOf is the share that the stages so far have given the variant.
 func (r *Run) weight(v sluice.Variant) (share int, watched bool) {
 	w, moved := weightsAfter(r.Plan, min(r.Stage.Index, len(r.Plan.Stages)-1))
 	if !moved {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
-// heed answers what others made of the rules since we wrote them.
+// resolveRouteDrift handles changes by other actors to the rules since our last write.
 func (b balanced) heed(ctx context.Context) error {
 	if len(b.former.Rules) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func (b balanced) heed(ctx context.Context) error {
 	return nil
 }
 
-// editedStill are the edited rules once a read is no older than our last write.
+// confirmEdited returns the edited rules of a read that is not older than our last write.
 func (b balanced) editedStill(ctx context.Context) (all []editedRule, err error) {
 	for old := true; old; {
 		if err := b.pause(ctx, lag); err != nil {
@@ -63,16 +63,16 @@ func (b balanced) differs(ctx context.Context) (bool, error) {
 	return len(edited) > 0, err
 }
 
-// editedRule is a rule that somebody else edited, as it was and as it is; now is
-// nil if it is gone. One that joined was none of ours: the plan does not write it.
+// editedRule is a rule that another actor edited. current is nil if the rule was deleted. A rule
+// with isNewlyForwarding is not in the snapshot, and the plan does not write it.
 type editedRule struct {
 	was    alb.Rule
 	now    *alb.Rule
 	joined bool
 }
 
-// editedRules are the rules in a shape that is not ours. To go back, an answer that
-// lags is ours too.
+// editedRules returns the rules whose actions are neither ours nor, with back, those of a stale
+// read.
 func (b balanced) editedRules(ctx context.Context, back bool) (all []editedRule, err error) {
 	marks, err := b.marks(ctx)
 	if err != nil {
@@ -97,8 +97,8 @@ func (b balanced) editedRules(ctx context.Context, back bool) (all []editedRule,
 	return append(all, b.joined(live)...), nil
 }
 
-// joined are rules that forward to both of our groups and did not when the deployment
-// began: their requests would reach the canary, whatever share the plan gives it.
+// newlyForwarding returns rules that forward to both of our groups and did not when the deployment
+// began. Their requests would reach the canary, whatever its share in the plan.
 func (b balanced) joined(live []alb.Rule) (all []editedRule) {
 	for i, r := range live {
 		if b.rules.Steers(r) && !slices.ContainsFunc(b.former.Rules, func(x alb.Rule) bool { return x.ARN == r.ARN }) {
@@ -108,8 +108,8 @@ func (b balanced) joined(live []alb.Rule) (all []editedRule) {
 	return all
 }
 
-// answerRule does what onOutsideChange says about a rule. One that was deleted
-// cannot be made again: its priority and conditions are not ours.
+// applyRulePolicy applies onOutsideChange to a rule. A deleted rule is not recreated: its priority
+// and conditions were not set by sluice.
 func (b balanced) answerRule(ctx context.Context, e editedRule) error {
 	switch {
 	case e.joined:
@@ -127,7 +127,7 @@ func (b balanced) answerRule(ctx context.Context, e editedRule) error {
 	return b.stopped(ctx, e)
 }
 
-// stopped tells how an edited rule is and how it should be.
+// errRuleDiffers is the error for an edited rule. It gives the actual and the expected actions.
 func (b balanced) stopped(ctx context.Context, e editedRule) error {
 	marks, err := b.marks(ctx)
 	if err != nil {
@@ -142,8 +142,8 @@ func (b balanced) stopped(ctx context.Context, e editedRule) error {
 		Next: "find out who, and put it back. onOutsideChange: reassert or adopt goes on in spite of it"}
 }
 
-// ruleEdited answers an edit that was seen just before a write: with reassert and
-// adopt the write goes on.
+// resolveRuleEdit handles an edit that was read just before a write. With reassert and adopt the
+// write continues.
 func (b balanced) ruleEdited(ctx context.Context, arn, name string) error {
 	if p := b.Plan.OnOutsideChange; p != sluice.ReassertChange && p != sluice.AdoptChange {
 		return b.edited(arn, name)
@@ -164,8 +164,8 @@ func (b balanced) ruleEdited(ctx context.Context, arn, name string) error {
 	return nil
 }
 
-// reassertRule writes the rule as we had written it last, once the side that gets
-// requests by it can take them.
+// reassertRule writes the rule as we wrote it last, once the variant that it sends requests to can
+// take them.
 func (b balanced) reassertRule(ctx context.Context, e editedRule) error {
 	marks, err := b.marks(ctx)
 	if err != nil {
@@ -193,8 +193,8 @@ func (b balanced) reassertRule(ctx context.Context, e editedRule) error {
 	return b.shifting(ctx)
 }
 
-// rewire puts the canary's group at weight 0 on a rule that has lost it: AWS checks
-// the health of targets only in groups that a listener forwards to.
+// reattachCanary adds the canary's group at weight 0 to a rule that lost it. AWS checks the health
+// of targets only in groups that a listener forwards to.
 func (b balanced) rewire(ctx context.Context, e editedRule) error {
 	if _, has := e.now.Weight(b.Plan.Canary.ARN); has {
 		return nil
@@ -202,7 +202,7 @@ func (b balanced) rewire(ctx context.Context, e editedRule) error {
 	return b.rules.Write(ctx, b.act, *e.now, b.rules.Weighted(e.was, sluice.CanaryShare(0)).Actions)
 }
 
-// weights are all that the plan's stages give a rule.
+// plannedWeights are all weights that the plan's stages give a rule.
 func (b balanced) weights() []sluice.Weights {
 	all := []sluice.Weights{sluice.CanaryShare(0)}
 	for _, s := range b.Plan.Stages {
@@ -213,9 +213,9 @@ func (b balanced) weights() []sluice.Weights {
 	return all
 }
 
-// adoptRule makes the rule as somebody else wrote it what a rollback returns to.
-// Its share for our canary goes to the primary then, because the canary goes. One
-// that does not forward to us any more is not ours any more.
+// adoptRule puts the rule as another actor wrote it into the snapshot. Its share for our canary
+// then goes to the primary, because the canary is removed later. A rule that no longer forwards to
+// our groups is not managed any more.
 func (b balanced) adoptRule(ctx context.Context, e editedRule) error {
 	marks, err := b.marks(ctx)
 	if err != nil {
@@ -248,9 +248,8 @@ func (b balanced) adoptRule(ctx context.Context, e editedRule) error {
 	return nil
 }
 
-// spare moves what an edited rule sends to an empty canary to the primary, where
-// something serves. Who edited it did not mean to lose requests; with targets the
-// canary would be left to that rule.
+// rerouteEmptyCanary moves the weight that an edited rule gives an empty canary to the primary, if
+// the primary serves. With healthy canary targets the rule is kept.
 func (b balanced) spare(ctx context.Context) error {
 	if b.Plan.Canary == nil || len(b.former.Rules) == 0 {
 		return nil
@@ -266,13 +265,13 @@ func (b balanced) spare(ctx context.Context) error {
 		if n == 2 {
 			return b.toPrimary(ctx, edited)
 		}
-		if err := b.pause(ctx, lag); err != nil { // the answers may be of before its targets were healthy
+		if err := b.pause(ctx, lag); err != nil { // the answers may be older than the healthy targets
 			return err
 		}
 	}
 }
 
-// toPrimary writes the rules so that the canary's share goes to the primary.
+// rerouteToPrimary writes the rules so that the canary's share goes to the primary.
 func (b balanced) toPrimary(ctx context.Context, edited []editedRule) error {
 	for _, e := range edited {
 		b.warn("the %s was edited by somebody else and sends requests to the canary, which is empty: they go to the primary now", e.was.Name())
@@ -286,8 +285,8 @@ func (b balanced) toPrimary(ctx context.Context, edited []editedRule) error {
 	return nil
 }
 
-// leadingToCanary are the rules of the stage that others edited and that send requests
-// to the canary.
+// editedToCanary returns the rules of the stage that other actors edited and that send requests to
+// the canary.
 func (b balanced) leadingToCanary(ctx context.Context) ([]editedRule, error) {
 	edited, err := b.editedRules(ctx, true)
 	return slices.DeleteFunc(edited, func(e editedRule) bool {
@@ -295,8 +294,8 @@ func (b balanced) leadingToCanary(ctx context.Context) ([]editedRule, error) {
 	}), err
 }
 
-// leadsNowhere reports whether nothing in the canary's group takes requests while
-// something in the primary's does.
+// canaryHasNoTargets reports whether the primary's group has a healthy target and the canary's has
+// none.
 func (b balanced) leadsNowhere(ctx context.Context) (bool, error) {
 	takes := func(group string) (bool, error) {
 		targets, err := alb.Health(ctx, b.Account.ELB(), group)
@@ -309,8 +308,8 @@ func (b balanced) leadsNowhere(ctx context.Context) (bool, error) {
 	return takes(b.Plan.Primary.ARN)
 }
 
-// weight is the most that a rule gives the variant; watched is false if none
-// forwards to its target group, so that nobody checks its health.
+// weightOf is the highest weight that a rule gives the variant. watched is false if no rule
+// forwards to its target group: AWS does not check the health of its targets then.
 func (b balanced) weight(v sluice.Variant) (most int, watched bool) {
 	group := b.attach(v).TargetGroup
 	if group == "" || len(b.former.Rules) == 0 {

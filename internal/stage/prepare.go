@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// prepare is what comes before a stage's own work: what was is remembered, the
-// service is there and ours, the revision is registered.
+// prepareStage does what every stage starts with: it takes the snapshot, creates the service if
+// needed, claims it and registers the revision.
 func (r *Run) prepare(ctx context.Context) (*ecs.Live, ecs.Revision, error) {
 	live, err := r.begin(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *Run) prepare(ctx context.Context) (*ecs.Live, ecs.Revision, error) {
 	return live, rev, nil
 }
 
-// begin remembers what was, creates the service if there is none, and claims it.
+// beginStage takes the snapshot, creates the service if there is none, and claims it.
 func (r *Run) begin(ctx context.Context) (*ecs.Live, error) {
 	live, err := r.standing(ctx)
 	if err != nil {
@@ -51,8 +51,8 @@ func (r *Run) begin(ctx context.Context) (*ecs.Live, error) {
 	return r.attend(ctx, live)
 }
 
-// standing is the service if it is ACTIVE, nil if it must be created. A service
-// that is being deleted is waited for.
+// findActiveService returns the service if it is ACTIVE, and nil if it must be created. It waits
+// for the deletion of a service that is DRAINING.
 func (r *Run) standing(ctx context.Context) (*ecs.Live, error) {
 	told := false
 	for {
@@ -79,7 +79,8 @@ func (r *Run) standing(ctx context.Context) (*ecs.Live, error) {
 	}
 }
 
-// controlled refuses a service whose controller was changed since the plan.
+// checkController returns an error if the deployment controller of the service changed since the
+// plan.
 func (r *Run) controlled(live *ecs.Live) error {
 	if live.Controller == r.Plan.Controller {
 		return nil
@@ -89,8 +90,8 @@ func (r *Run) controlled(live *ecs.Live) error {
 		Next: "deploy again, with the controller that the service has"}
 }
 
-// revision is the revision of this deployment, registered if need be. It is
-// saved, so that every stage uses the same one.
+// ensureRevision returns the revision of this deployment and registers it if needed. The revision
+// is saved, so that every stage uses the same one.
 func (r *Run) revision(ctx context.Context) (ecs.Revision, error) {
 	if r.Plan.Registered() {
 		return ecs.Revision{ARN: r.Plan.To, Name: r.Plan.To}, nil
@@ -98,8 +99,8 @@ func (r *Run) revision(ctx context.Context) (ecs.Revision, error) {
 	return r.registered(ctx, r.task, KeyRevision, keyRegister)
 }
 
-// registered is the revision saved under key, registered if need be; begun is
-// the key under which it is saved that it is about to be.
+// ensureRegistered returns the revision saved under key and registers it if needed. The key begun
+// records that the call of RegisterTaskDefinition is about to be sent.
 func (r *Run) registered(ctx context.Context, task *definition.Task, key, begun string) (ecs.Revision, error) {
 	rev, ok, err := saved[ecs.Revision](ctx, r.Host, key)
 	if err != nil || ok {
@@ -114,9 +115,9 @@ func (r *Run) registered(ctx context.Context, task *definition.Task, key, begun 
 	return rev, save(ctx, r.Host, key, rev)
 }
 
-// registering saves that the revision is about to be registered. If that was saved
-// before, a process was killed around the call, which has no identity: then AWS is
-// given time to show what the call made, and that is the answer.
+// saveRegistering saves that RegisterTaskDefinition is about to be called. If that was saved
+// before, a process was killed around the call, which has no client token. The method then waits
+// and searches the revision that the call may have created.
 func (r *Run) registering(ctx context.Context, task *definition.Task, key string) (ecs.Revision, error) {
 	_, begun, err := r.Host.Load(ctx, key)
 	if err != nil {
@@ -128,8 +129,8 @@ func (r *Run) registering(ctx context.Context, task *definition.Task, key string
 	return r.shown(ctx, task)
 }
 
-// shown looks for a revision whose registering was not answered, now and once AWS must
-// show it.
+// findRegistered searches a revision whose registration got no response. It reads now, and again
+// after AWS's usual lag.
 func (r *Run) shown(ctx context.Context, task *definition.Task) (ecs.Revision, error) {
 	if rev, err := ecs.Recent(ctx, r.Account.ECS(), task); err != nil || rev.ARN != "" {
 		return rev, err
@@ -140,8 +141,8 @@ func (r *Run) shown(ctx context.Context, task *definition.Task) (ecs.Revision, e
 	return ecs.Recent(ctx, r.Account.ECS(), task)
 }
 
-// updateService writes the members of the file that differ and that AWS lets
-// change under EXTERNAL, and the file's tags.
+// updateService writes the differing fields of the file that AWS can change under EXTERNAL, and the
+// file's tags.
 func (r *Run) updateService(ctx context.Context, live *ecs.Live) error {
 	u := ecs.Differing(r.service, live)
 	if r.expected != nil && r.expected.accepted.Desired != nil {

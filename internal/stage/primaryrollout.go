@@ -2,8 +2,8 @@ package stage
 
 import "context"
 
-// primaryRollout makes the new revision the primary: start, wait healthy,
-// promote, drain, delete only the old primary, wait stable. The canary stays.
+// primaryRollout makes the new revision the primary: start, wait until healthy, promote, drain,
+// delete the old primary only, wait until stable. The canary is kept.
 func (r *Run) primaryRollout(ctx context.Context) error {
 	live, rev, err := r.prepare(ctx)
 	if err != nil {

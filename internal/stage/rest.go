@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// absent is a resource that another process or a person deleted during the deployment,
-// so that a rollback cannot restore it.
+// deletedResource is a resource that another process or a person deleted during the deployment. A
+// rollback cannot restore it.
 type absent struct {
 	What string `json:"what"` // "listener"
 	ARN  string `json:"arn"`
@@ -19,7 +19,7 @@ type absent struct {
 
 func (a absent) String() string { return a.What + " " + a.ARN }
 
-// lacks notes what a rollback cannot restore. It is reported once.
+// noteDeleted notes a resource that a rollback cannot restore. It warns once.
 func (r *Run) lacks(what, arn string) {
 	a := absent{what, arn}
 	if slices.Contains(r.rest, a) {
@@ -29,9 +29,9 @@ func (r *Run) lacks(what, arn string) {
 	r.warn("the %s was deleted during the deployment: it cannot be restored", a)
 }
 
-// reportRest ends a rollback that restored everything except deleted resources. The
-// first such rollback fails with the list of them. A rollback that a person asks for
-// after that ends the deployment.
+// reportDeleted ends a rollback that restored everything except deleted resources. The first such
+// rollback fails with the list of them. A rollback that a user requests after that ends the
+// deployment.
 func (r *Run) reportRest(ctx context.Context) error {
 	if len(r.rest) == 0 {
 		return nil
@@ -56,8 +56,8 @@ func (r *Run) restError(why error) error {
 		Next: "create it again if requests need it; then run: sluice rollback " + r.Deployment}
 }
 
-// unrestored goes on after the former version could not be restored because deleted
-// resources keep it from starting. The canary is removed if no request can reach it.
+// handleUnrestored continues after the former version could not be restored because resources that
+// it needs were deleted. The canary is removed if no request can reach it.
 func (r *Run) unrestored(ctx context.Context, why error) error {
 	if len(r.rest) == 0 || !r.reachedByNobody() {
 		return why
@@ -77,7 +77,7 @@ func (r *Run) unrestored(ctx context.Context, why error) error {
 	return r.restError(why)
 }
 
-// reachedByNobody reports whether what led requests to the service was deleted.
+// isRouteDeleted reports whether no route sends requests to the service any more.
 func (r *Run) reachedByNobody() bool {
 	switch a := r.access.(type) {
 	case balanced:
@@ -88,8 +88,8 @@ func (r *Run) reachedByNobody() bool {
 	return false
 }
 
-// withoutName goes on without the name of the service in a rollback if its Cloud Map
-// service was deleted: no caller finds anything there.
+// dropDeletedName lets a rollback continue without the name of the service if its Cloud Map service
+// was deleted. No caller can resolve the name then.
 func (r *Run) withoutName(ctx context.Context) error {
 	d, ok := r.access.(*discovered)
 	if !ok {

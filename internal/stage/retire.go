@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// retire takes members away without losing a request: nobody is sent to them any
-// more, capacity to zero (ECS deregisters targets and stops the tasks once
-// connections have ended), wait until nothing is left, delete, wait until AWS
-// lists them no more. Several members drain at the same time.
+// retireMembers removes members without losing a request. It stops their traffic, scales them to 0,
+// waits until they are empty, deletes them, and waits until AWS no longer lists them. At 0, ECS
+// deregisters the targets and stops the tasks once connections have ended. Several members drain at
+// the same time.
 func (r *Run) retire(ctx context.Context, members ...member) error {
 	stands := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.Status == "DRAINING" })
 	if err := r.empty(ctx, stands...); err != nil {
@@ -29,8 +29,7 @@ func (r *Run) retire(ctx context.Context, members ...member) error {
 	return r.awaitDeleted(ctx, members)
 }
 
-// empty takes the capacity of members to zero and waits until their connections have
-// ended.
+// drainMembers scales members to 0 and waits until their connections have ended.
 func (r *Run) empty(ctx context.Context, members ...member) error {
 	if len(members) == 0 {
 		return nil
@@ -49,8 +48,8 @@ func (r *Run) empty(ctx context.Context, members ...member) error {
 	return r.awaitEmpty(ctx, members)
 }
 
-// stays looks, in a rollback, whether somebody made what is about to go PRIMARY
-// meanwhile: waits lie between the last look and the write.
+// checkStillUnpromoted checks, in a rollback, that no other actor has made a member PRIMARY that is
+// about to be removed. The rollback may have waited since its last read.
 func (r *Run) stays(ctx context.Context) error {
 	if !r.returns() || r.former == nil {
 		return nil
@@ -58,8 +57,8 @@ func (r *Run) stays(ctx context.Context) error {
 	return r.hosting.stays(ctx)
 }
 
-// awaitEmpty returns when no member has a running task and nothing of them is left in
-// the way that requests take.
+// awaitDrained returns when no member has a running task and none of them is still registered as a
+// target or instance.
 func (r *Run) awaitEmpty(ctx context.Context, members []member) error {
 	all := make([]*watched, 0, len(members))
 	for _, m := range members {
@@ -83,7 +82,7 @@ func (r *Run) awaitEmpty(ctx context.Context, members []member) error {
 	})
 }
 
-// awaitDeleted returns when AWS lists none of the members any more.
+// awaitDeleted returns when AWS no longer lists any of the members.
 func (r *Run) awaitDeleted(ctx context.Context, members []member) error {
 	if len(members) == 0 {
 		return nil
@@ -104,7 +103,7 @@ func (r *Run) awaitDeleted(ctx context.Context, members []member) error {
 	})
 }
 
-// labelsOf names members for people: "the task set of canary".
+// joinLabels names members for users: "the task set of canary".
 func labelsOf(members []member) string {
 	var all []string
 	for _, m := range members {
@@ -113,8 +112,8 @@ func labelsOf(members []member) string {
 	return strings.Join(all, " and ")
 }
 
-// eachLeft says what rest says of the members of which something is left. It names
-// them where there are several.
+// describeRemaining joins the texts that rest returns for the members that are not yet done. It
+// adds the label if there are several members.
 func eachLeft(all []*watched, rest func(*watched) (string, error)) (string, error) {
 	var left []string
 	for _, w := range all {
@@ -132,13 +131,13 @@ func eachLeft(all []*watched, rest func(*watched) (string, error)) (string, erro
 	return strings.Join(left, "; "), nil
 }
 
-// emitLeaving emits the counts of a member that is being removed, when they change.
+// emitRemoving emits the counts of a member that is being removed, when they change.
 func (r *Run) emitLeaving(m, now member, draining int) {
 	r.emitOnce(sluice.CapacityChanged{Variant: sluice.Leaving, TaskSet: now.ID, Revision: m.Revision,
 		Desired: now.Desired, Pending: now.Pending, Running: now.Running, Draining: draining})
 }
 
-// emitOnce emits the counts of a task set or deployment if they are other than before.
+// emitCapacityOnce emits the counts of a task set or deployment if they changed.
 func (r *Run) emitOnce(c sluice.CapacityChanged) {
 	if r.told.leaving[c.TaskSet] == c {
 		return

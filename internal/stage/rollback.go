@@ -8,10 +8,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// returns reports whether the stage is the rollback, which comes after the others.
+// isRollback reports whether the stage is the rollback. Its index is after the other stages.
 func (r *Run) returns() bool { return r.Stage.Index >= len(r.Plan.Stages) }
 
-// rollback returns to what was, and ends well only if what was serves.
+// runRollback restores the snapshot. It succeeds only if the former version serves.
 func (r *Run) rollback(ctx context.Context) error {
 	if err := r.returnToFormer(ctx); err != nil {
 		return r.deregistered(ctx, err)
@@ -19,16 +19,16 @@ func (r *Run) rollback(ctx context.Context) error {
 	return r.Confirm(ctx, sluice.RolledBack)
 }
 
-// returnToFormer returns to what was: shares, capacity, service attributes, exactly as
-// remembered. If what served before still stands, traffic goes back at once; else
-// it is started first and traffic stays where it is until that is healthy.
+// restoreSnapshot restores shares, capacity and service attributes of the snapshot. If the former
+// primary still runs, traffic moves back immediately. Otherwise it is started first, and traffic
+// moves when it is healthy.
 func (r *Run) returnToFormer(ctx context.Context) error {
 	former, ok, err := saved[Former](ctx, r.Host, keyFormer)
 	if err == nil && !ok && r.Plan.Adopts() {
-		return r.adopt(ctx) // nothing else was written, and that is the safe side
+		return r.adopt(ctx) // no other write was made, and adopting is the safe choice
 	}
 	if err != nil || !ok {
-		return err // nothing was written
+		return err // no write was made
 	}
 	live, err := r.standing(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Run) returnToFormer(ctx context.Context) error {
 	return r.reportRest(ctx)
 }
 
-// backOut takes away what the deployment made, once nobody is sent to it.
+// removeCreated removes what the deployment created, once no caller is sent to it.
 func (r *Run) backOut(ctx context.Context) error {
 	if err := r.access.settle(ctx); err != nil {
 		return err
@@ -102,11 +102,11 @@ func (r *Run) backOut(ctx context.Context) error {
 	if err := r.retire(ctx, made...); err != nil {
 		return err
 	}
-	return r.hosting.stays(ctx) // it took minutes to take away what was made
+	return r.hosting.stays(ctx) // the removal took minutes
 }
 
-// retireBut retires what the deployment made, but not the member that must stay. It
-// returns why that one stays.
+// retireExcept retires what the deployment created, except the member that must stay. It returns
+// the reason why that member stays.
 func (r *Run) retireBut(ctx context.Context, made []member, stays member, why error) error {
 	rest := slices.DeleteFunc(slices.Clone(made), func(m member) bool { return m.ID == stays.ID })
 	if err := r.retire(ctx, rest...); err != nil {

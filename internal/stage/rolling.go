@@ -13,23 +13,22 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// asked is what was so before a rolling deployment was asked for, and which one
-// it then was. UpdateService carries no identity: that another deployment is the
-// PRIMARY or the current one now tells that the call took effect, though its
-// answer was lost.
+// updateRequest records the PRIMARY and the current deployment before UpdateService. The call has
+// no client token: a different PRIMARY or current deployment afterwards shows that it took effect,
+// even if the response was lost.
 type asked struct {
 	Before  string `json:"before"`            // id of the PRIMARY deployment
 	Current string `json:"current,omitempty"` // ARN of the current service deployment
 
-	Deployment string `json:"deployment,omitempty"` // id of ours; empty: not seen yet
-	ARN        string `json:"arn,omitempty"`        // of our service deployment, if AWS shows it
+	Deployment string `json:"deployment,omitempty"` // ID of our deployment; empty: not read yet
+	ARN        string `json:"arn,omitempty"`        // of our service deployment, if AWS returns it
 
-	At      time.Time `json:"at,omitzero"`       // when the call was about to be made
-	Created time.Time `json:"created,omitzero"`  // our deployment, by AWS's time
-	Desired *int      `json:"desired,omitempty"` // count that AWS answered; nil: not answered
+	At      time.Time `json:"at,omitzero"`       // when the call was about to be sent
+	Created time.Time `json:"created,omitzero"`  // of our deployment, by AWS's clock
+	Desired *int      `json:"desired,omitempty"` // desired count in the response; nil: no response
 }
 
-// ours tells our deployment from the answer of the call, or from a read after it.
+// withOurDeployment takes our deployment from the response of the call, or from a read after it.
 func (a asked) ours(live *ecs.Live) asked {
 	a.Deployment, _ = live.PrimaryDeployment()
 	a.Created, a.Desired = live.PrimaryCreated(), &live.Desired
@@ -39,11 +38,11 @@ func (a asked) ours(live *ecs.Live) asked {
 	return a
 }
 
-// makes reports whether the call made a deployment: one that changes the desired count
-// alone makes none.
+// createsDeployment reports whether the call created a deployment. A call that changes the desired
+// count alone creates none.
 func (a asked) makes() bool { return a.Deployment != "" && a.Deployment != a.Before }
 
-// proof is what a read must show to be newer than the call.
+// proofAt is what a read must show to be newer than the call.
 func (a asked) proof(now time.Time) proof {
 	if now.Sub(a.At) >= longAgo {
 		return proof{}
@@ -58,8 +57,8 @@ func (a asked) written() verdict.Written {
 	return verdict.Written{Deployment: a.Deployment, ARN: a.ARN, Created: a.Created}
 }
 
-// shownIn reports whether a read is newer than the call: it shows our deployment, or
-// one that began after it.
+// isShownIn reports whether a read is newer than the call: it shows our deployment, or one that
+// began after it.
 func (a asked) shownIn(live *ecs.Live) bool {
 	switch {
 	case a.Deployment == "":
@@ -70,14 +69,14 @@ func (a asked) shownIn(live *ecs.Live) bool {
 	return a.written().In(live.Sight())
 }
 
-// took reports whether a look shows that the call took effect.
+// tookEffect reports whether a read shows that the call took effect.
 func (a asked) took(live *ecs.Live) bool {
 	now, _ := live.PrimaryDeployment()
 	return now != a.Before || live.Current() != "" && live.Current() != a.Current
 }
 
-// name is what our deployment is followed by. One that ECS has taken back is
-// listed no more; its record stays.
+// deploymentName is the identifier to follow our deployment by. ECS no longer lists a deployment
+// that it rolled back, but keeps its service deployment.
 func (a asked) name(live *ecs.Live) string {
 	if a.ARN != "" && !live.Lists(a.Deployment) {
 		return a.ARN
@@ -85,12 +84,12 @@ func (a asked) name(live *ecs.Live) string {
 	return a.Deployment
 }
 
-// ErrHandedOver is that a stage has asked for all that it writes and leaves the
-// rest to ECS or CodeDeploy, because its host wants so. Executed again, it follows.
+// ErrHandedOver says that a stage has requested all that it writes. It hands the rest over to ECS
+// or CodeDeploy, because its host asks for that. If the stage is executed again, it follows.
 var ErrHandedOver = errors.New("handed over to AWS")
 
-// roll brings a service with controller ECS to the new revision by ECS's own
-// rolling update: one UpdateService, then its deployment is followed to its end.
+// rollService deploys the new revision to a service with controller ECS by an ECS rolling update:
+// one UpdateService, then it follows the deployment to its end.
 func (r *Run) roll(ctx context.Context) error {
 	live, rev, err := r.prepare(ctx)
 	if err != nil {
@@ -99,7 +98,7 @@ func (r *Run) roll(ctx context.Context) error {
 	return r.rollTo(ctx, live, rev)
 }
 
-// rollTo asks ECS to bring the service to the revision and follows it.
+// rollToRevision requests the deployment of the revision from ECS and follows it.
 func (r *Run) rollTo(ctx context.Context, live *ecs.Live, rev ecs.Revision) (err error) {
 	if r.Stage.Stop != "" {
 		if live, err = r.stopRunning(ctx); err != nil {
@@ -120,17 +119,17 @@ func (r *Run) rollTo(ctx context.Context, live *ecs.Live, rev ecs.Revision) (err
 	return r.followOurs(ctx, rev, ours)
 }
 
-// leave leaves a deployment to AWS, whose name there is given.
+// handOver returns the error that hands a deployment over to AWS. deployment is its name there.
 func (r *Run) leave(rev ecs.Revision, deployment string) error {
 	return &sluice.Error{Op: "bring " + rev.Name, Resource: r.hand.Resource(), Kind: sluice.Halted,
 		Err: fmt.Errorf("deployment %s: %w", deployment, ErrHandedOver), Next: "sluice wait tells how it ends"}
 }
 
-// leftLook is for how long it is looked at what was left to AWS.
+// handedOverTimeout is how long a handed-over deployment is polled.
 const leftLook = 5 * time.Second
 
-// endedWell reports whether a deployment that was left to AWS before has succeeded
-// by now. One that goes on, or failed, is left as it is.
+// handedOverSucceeded reports whether a deployment that was handed over before has succeeded by
+// now. One that is in progress or failed is left unchanged.
 func (r *Run) endedWell(ctx context.Context, want verdict.Wanted) bool {
 	want.Timeout = leftLook
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Wanted: want}
@@ -138,8 +137,8 @@ func (r *Run) endedWell(ctx context.Context, want verdict.Wanted) bool {
 	return err == nil && last.Verdict.Outcome == sluice.Succeeded
 }
 
-// ask updates the service unless that was done, and tells the deployment that
-// brings the revision.
+// requestUpdate updates the service unless that was done, and returns the deployment of the
+// revision.
 func (r *Run) ask(ctx context.Context, live *ecs.Live, rev ecs.Revision) (asked, error) {
 	was, ok, err := saved[asked](ctx, r.Host, keyAsked)
 	switch {
@@ -170,9 +169,9 @@ func (r *Run) ask(ctx context.Context, live *ecs.Live, rev ecs.Revision) (asked,
 	return r.knows(ctx, was.ours(live))
 }
 
-// recall tells our deployment some time after the call. What is PRIMARY by then may
-// be what ECS went back to, or somebody else's: then ours is found in the history,
-// as the newest since that brings the revision. None means that the call was lost.
+// identifyDeployment finds our deployment some time after the call. The PRIMARY deployment may by
+// then be ECS's rollback or another actor's. In that case the newest matching deployment in the
+// history is ours. If there is none, the call did not arrive.
 func (r *Run) recall(ctx context.Context, was asked, live *ecs.Live, rev ecs.Revision) (ours asked, found bool, err error) {
 	if _, revision := live.PrimaryDeployment(); revision == rev.Name {
 		return was.ours(live), true, nil
@@ -190,7 +189,7 @@ func (r *Run) recall(ctx context.Context, was asked, live *ecs.Live, rev ecs.Rev
 	return was, false, err
 }
 
-// knows saves which deployment is ours, and sets the file's tags.
+// saveDeployment saves our deployment and sets the file's tags.
 func (r *Run) knows(ctx context.Context, ours asked) (asked, error) {
 	if err := save(ctx, r.Host, keyAsked, ours); err != nil {
 		return ours, err
@@ -202,7 +201,7 @@ func (r *Run) knows(ctx context.Context, ours asked) (asked, error) {
 	return ours, r.tagService(ctx, live)
 }
 
-// tagService sets the file's tags that the service lacks.
+// tagService adds the file's tags that the service lacks.
 func (r *Run) tagService(ctx context.Context, live *ecs.Live) error {
 	tags := ecs.DifferingTags(r.service, live)
 	if len(tags) == 0 {
@@ -211,9 +210,8 @@ func (r *Run) tagService(ctx context.Context, live *ecs.Live) error {
 	return r.hand.Tag(ctx, r.act, "tag service", live.ARN, tags)
 }
 
-// rollOnce makes the call and returns what AWS has now. Forcing has no identity
-// at all, so that an answer that was lost is looked for before anything is asked
-// again.
+// updateServiceOnce sends the call and returns the service after it. A forced deployment has no
+// identity at all: after a lost response the service is read before the call is sent again.
 func (r *Run) rollOnce(ctx context.Context, was asked, rev ecs.Revision, u ecs.Update) (*ecs.Live, error) {
 	done := func(live *ecs.Live) bool {
 		_, revision := live.PrimaryDeployment()

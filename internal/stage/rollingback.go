@@ -10,10 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// rollBack returns a rolling service to what was: a deployment of ours that
-// still runs is stopped by its rollback; else the former revision is deployed,
-// unless ECS has rolled back by itself. A read decides that only if it is newer than
-// our own update.
+// rollBackService returns a rolling service to the former revision. If our deployment still runs,
+// ECS stops it and rolls it back. Otherwise the former revision is deployed, unless ECS has rolled
+// back by itself. Only a read that is newer than our own update decides that.
 func (r *Run) rollBack(ctx context.Context) error {
 	former := r.former.Revision
 	if !r.former.Service || former == "" {
@@ -56,14 +55,14 @@ func (r *Run) rollBack(ctx context.Context) error {
 	return r.returnTo(ctx, live, former, after)
 }
 
-// leftBehind is the proof of a return: what was stopped or replaced is not PRIMARY any
-// more. ECS may go back to an older deployment, which reads from before ours show too.
+// withReplaced is the proof of a return: the stopped or replaced deployment is no longer PRIMARY.
+// ECS may return to an older deployment, which reads from before our update show too.
 func (p proof) leftBehind(deployment string) proof {
 	p.told.Replaced, p.known = deployment, true
 	return p
 }
 
-// remains follows what served before, which this deployment has not touched.
+// followFormer follows the version that served before and that this deployment has not changed.
 func (r *Run) remains(ctx context.Context, live *ecs.Live, former string) error {
 	id, now := live.PrimaryDeployment()
 	if now != former {
@@ -72,9 +71,8 @@ func (r *Run) remains(ctx context.Context, live *ecs.Live, former string) error 
 	return r.follow(ctx, former, id, proof{})
 }
 
-// identified tells which deployment is ours where a process was killed between the
-// call and its record, or the call was not answered. The history of deployments is
-// another API with answers of its own.
+// ensureIdentified finds our deployment if a process was killed between the call and its record, or
+// if the call got no response. The history of deployments is another API, with its own lag.
 func (r *Run) identified(ctx context.Context, was asked, live *ecs.Live) (asked, error) {
 	if was.Deployment != "" {
 		return was, nil
@@ -91,15 +89,15 @@ func (r *Run) identified(ctx context.Context, was asked, live *ecs.Live) (asked,
 	return ours, nil
 }
 
-// leads reports whether the PRIMARY deployment is ours. It may be of the same
-// revision as the one before, so that only its id tells.
+// isPrimary reports whether the PRIMARY deployment is ours. It may have the same revision as the
+// one before, so only the ID distinguishes them.
 func (a asked) leads(live *ecs.Live) bool {
 	now, _ := live.PrimaryDeployment()
 	return now != a.Before && now == a.Deployment
 }
 
-// running is the ARN of our service deployment if it is known; one that is over
-// is left alone by [Run.stop]. Else it is what runs.
+// runningDeployment is the ARN of our service deployment if it is known. [Run.stopDeployment] does
+// not change one that has ended. Otherwise it is the one that runs.
 func (r *Run) running(ctx context.Context, ours asked) (string, error) {
 	if ours.ARN != "" {
 		return ours.ARN, nil
@@ -107,15 +105,15 @@ func (r *Run) running(ctx context.Context, ours asked) (string, error) {
 	return r.hand.Running(ctx)
 }
 
-// stopped is which service deployment was stopped, and which deployment was the
-// PRIMARY one then: that another one is tells that ECS went back.
+// stopRequest is the service deployment that was stopped, and the PRIMARY deployment at that time.
+// A different PRIMARY afterwards shows that ECS rolled back.
 type stopped struct {
 	ARN     string `json:"arn"`
 	Primary string `json:"primary"` // id
 }
 
-// stopRunning stops somebody else's deployment that the plan names, and returns what
-// AWS shows after it.
+// stopOtherDeployment stops another actor's deployment that the plan names. It returns the service
+// after that.
 func (r *Run) stopRunning(ctx context.Context) (*ecs.Live, error) {
 	arn := r.Stage.Stop
 	rec, err := r.hand.Record(ctx, arn)
@@ -132,9 +130,9 @@ func (r *Run) stopRunning(ctx context.Context) (*ecs.Live, error) {
 	return r.stop(ctx, live, after, arn, arn)
 }
 
-// stop asks ECS to roll a service deployment back that runs, and waits until the
-// former deployment is the one that is to serve. A second run finds it on its way
-// back already; one that is over is left as it is.
+// stopDeployment stops a running service deployment with a rollback and waits until the former
+// deployment is PRIMARY. A second run finds the rollback already in progress. A deployment that has
+// ended is left unchanged.
 func (r *Run) stop(ctx context.Context, live *ecs.Live, after proof, label, arn string) (*ecs.Live, error) {
 	rec, err := r.hand.Record(ctx, arn)
 	if err != nil {
@@ -170,8 +168,8 @@ func isReturning(status string) bool {
 	return status == "ROLLBACK_REQUESTED" || status == "ROLLBACK_IN_PROGRESS"
 }
 
-// awaitReturn reads until another deployment is the PRIMARY one, as long as a
-// rollback may take to begin.
+// awaitRollbackStart reads until another deployment is PRIMARY, for as long as a rollback may take
+// to begin.
 func (r *Run) awaitReturn(ctx context.Context, was stopped, after proof) (*ecs.Live, error) {
 	for n := 1; ; n++ {
 		live, err := r.readAfter(ctx, after)
@@ -188,17 +186,16 @@ func (r *Run) awaitReturn(ctx context.Context, was stopped, after proof) (*ecs.L
 	}
 }
 
-// rollbackLooks is how often it is looked for the rollback that was asked for,
-// before the former revision is deployed instead.
+// maxRollbackPolls is how often the service is read for the requested rollback before the former
+// revision is deployed instead.
 const rollbackLooks = 15
 
-// returnTo deploys the former revision with its attributes, as far as that is not
-// under way, and follows the deployment that brings it. live is newer than what after
-// is about.
+// deployFormer deploys the former revision with its attributes, unless ECS already does, and
+// follows that deployment. live must be newer than the write in after.
 func (r *Run) returnTo(ctx context.Context, live *ecs.Live, former string, after proof) error {
 	back := r.formerAttributes(live).Differing(live)
 	_, now := live.PrimaryDeployment()
-	failed := live.DeploymentFailed() // ECS gave the return up: it needs a new one
+	failed := live.DeploymentFailed() // ECS's rollback failed: a new deployment is needed
 	switch {
 	case now != former || failed:
 		before, _ := live.PrimaryDeployment()
@@ -223,8 +220,8 @@ func (r *Run) returnTo(ctx context.Context, live *ecs.Live, former string, after
 	return r.follow(ctx, former, id, after)
 }
 
-// rollFormer asks for the former revision and returns AWS's answer, which tells the
-// deployment that brings it. If the answer is lost, a read that shows it takes its place.
+// requestFormer requests the former revision and returns AWS's response, which contains the new
+// deployment. If the response is lost, it returns a read that shows the deployment.
 func (r *Run) rollFormer(ctx context.Context, live *ecs.Live, former ecs.Revision, back ecs.Update, force bool) (*ecs.Live, error) {
 	before, _ := live.PrimaryDeployment()
 	for attempt := 1; ; attempt++ {

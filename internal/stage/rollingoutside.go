@@ -8,12 +8,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// reassertions are how often a revision is asked for again: two that insist would
-// start tasks for ever.
+// maxReassertions is how often a revision is requested again. Two actors that both insist would
+// start tasks endlessly.
 const reassertions = 3
 
-// followOurs follows our deployment to its end, and answers if somebody else asks for
-// another meanwhile.
+// followOurDeployment follows our deployment to its end. It handles another actor's deployment that
+// replaces ours.
 func (r *Run) followOurs(ctx context.Context, rev ecs.Revision, ours asked) error {
 	for n := 0; ; n++ {
 		after := ours.proof(r.Clock.Now())
@@ -31,9 +31,9 @@ func (r *Run) followOurs(ctx context.Context, rev ecs.Revision, ours asked) erro
 	}
 }
 
-// displaced answers a deployment that somebody else asked for in the place of
-// ours, as onOutsideChange says, and tells what is followed from then on. With stop
-// it is why: ECS brings theirs, without losing a request, and it is left to them.
+// resolveSuperseded applies onOutsideChange when another actor's deployment replaced ours, and
+// returns the deployment to follow. With stop it returns an error: ECS finishes the other
+// deployment without losing requests.
 func (r *Run) displaced(ctx context.Context, rev ecs.Revision, why error) (ecs.Revision, asked, error) {
 	policy := r.Plan.OnOutsideChange
 	if policy != sluice.ReassertChange && policy != sluice.AdoptChange {
@@ -57,7 +57,7 @@ func (r *Run) displaced(ctx context.Context, rev ecs.Revision, why error) (ecs.R
 	return rev, ours, err
 }
 
-// displacedWhileWaiting is displaced for a stage that only waits.
+// resolveSupersededInWait is resolveSuperseded for a stage that only waits.
 func (r *Run) displacedWhileWaiting(ctx context.Context, live *ecs.Live, ours asked) error {
 	id, revision := live.PrimaryDeployment()
 	why := &sluice.Error{Op: "watch the service", Resource: r.hand.Resource(), Kind: sluice.Overtaken,

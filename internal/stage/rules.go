@@ -11,26 +11,26 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
-// mark is the fingerprint that a rule has from us: of what was written last, and
-// of what was before that, as long as nobody knows whether the write took effect.
-// Any other means that somebody else edited the rule.
+// ruleFingerprint is our fingerprint of a rule: of the actions written last, and of those before
+// that until the write is known to have taken effect. Any other fingerprint means that another
+// actor edited the rule.
 type mark struct {
 	Is    string `json:"is"`
 	Was   string `json:"was,omitempty"`
-	Stage int    `json:"stage"`           // that wrote it
-	Known bool   `json:"known,omitempty"` // it was read back: what was before is ours no more
-	// Late are shapes that were asked for by a call whose answer nobody saw: a process
-	// was killed in it, and AWS may carry it out after what was asked for since.
+	Stage int    `json:"stage"`           // index of the stage that wrote it
+	Known bool   `json:"known,omitempty"` // it was read back: the fingerprint before is no longer ours
+	// Unanswered are the shapes of calls without a response, because a process was killed in the
+	// call. AWS may still carry out such a call after later ones.
 	Late []string `json:"late,omitempty"`
 }
 
-// ours reports whether a fingerprint is ours as seen from a stage. A stage that is
-// over has read back what it wrote. To go back, an answer that lags is ours too.
+// isOwn reports whether a fingerprint is ours as seen from a stage. A finished stage has read back
+// what it wrote. With back, for a rollback, the fingerprint of a stale read is ours too.
 func (m mark) ours(print string, stage int, back bool) bool {
 	return print == m.Is || print == m.Was && (back || stage == m.Stage && !m.Known) || slices.Contains(m.Late, print)
 }
 
-// then is the mark once another shape is about to be written.
+// withPending is the fingerprint once another shape is about to be written.
 func (m mark) then(live, next string, stage int) mark {
 	if next != m.Is || stage != m.Stage {
 		return mark{Is: next, Was: live, Stage: stage, Late: m.Late}
@@ -54,8 +54,8 @@ func (b balanced) marks(ctx context.Context) (map[string]mark, error) {
 	return marks, nil
 }
 
-// intend saves that a rule is about to become ours in another shape, after
-// seeing that nobody else changed it.
+// saveIntended checks that no other actor changed a rule, and saves the actions that are about to
+// be written to it.
 func (b balanced) intend(ctx context.Context, arn, name, live, next string) error {
 	marks, err := b.marks(ctx)
 	if err != nil {
@@ -76,8 +76,8 @@ func (b balanced) intend(ctx context.Context, arn, name, live, next string) erro
 	return b.shifting(ctx)
 }
 
-// shifting saves when weights were written last. It is saved before the write
-// too: killed right after it, nobody would know that the nodes may lag.
+// saveShiftTime saves when weights were written last. It is called before the write too: if the
+// process is killed right after the write, the next one must know that load balancer nodes may lag.
 func (b balanced) shifting(ctx context.Context) error {
 	return save(ctx, b.Host, keyShifted, b.Clock.Now())
 }
@@ -94,9 +94,9 @@ func (b balanced) router() route.Router {
 	}}
 }
 
-// ready puts the canary group at weight 0 beside the primary on the rules that
-// hold the primary alone: AWS refuses a task set whose group hangs on no
-// listener, and checks the health of groups at weight 0 too.
+// prepareCanaryRoute adds the canary group at weight 0 to the rules that forward to the primary
+// group only. AWS refuses a task set whose group has no listener. It checks the health of groups at
+// weight 0 too.
 func (b balanced) ready(ctx context.Context) error {
 	choice, err := b.rules.Choose(ctx)
 	if err != nil || len(choice.Extend) == 0 {
@@ -115,7 +115,7 @@ func (b balanced) ready(ctx context.Context) error {
 	return nil
 }
 
-// shift brings every rule to the weights, reads them back and tells.
+// setWeights writes the weights to every rule, reads them back and emits the shift.
 func (b balanced) shift(ctx context.Context, to sluice.Weights) error {
 	if err := b.shiftBy(ctx, b.router(), to); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (b balanced) shift(ctx context.Context, to sluice.Weights) error {
 	return b.known(ctx)
 }
 
-// known saves that what this stage wrote was read back.
+// saveVerified saves that the writes of this stage were read back.
 func (b balanced) known(ctx context.Context) error {
 	marks, err := b.marks(ctx)
 	if err != nil {
@@ -142,7 +142,7 @@ func (b balanced) known(ctx context.Context) error {
 	return save(ctx, b.Host, keyPrints, marks)
 }
 
-// seize moves all weight to the primary on the rules as they are found.
+// routeAllToPrimary moves all weight to the primary on the rules as they are.
 func (b balanced) seize(ctx context.Context) error {
 	asFound := route.Router{Driver: b.rules, Check: func(ctx context.Context, _ route.Path, _ string) error { return b.shifting(ctx) }}
 	if err := b.shiftBy(ctx, asFound, sluice.CanaryShare(0)); err != nil {
@@ -172,8 +172,8 @@ func (b balanced) shiftBy(ctx context.Context, router route.Router, to sluice.We
 	return nil
 }
 
-// shiftShown shifts until a read shows the weights: one that does not may be older than
-// the write.
+// shiftUntilShown shifts until a read shows the weights. A read that does not show them may be
+// older than the write.
 func (b balanced) shiftShown(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
 	var all route.Shift
 	for n := 1; ; n++ {
@@ -190,8 +190,8 @@ func (b balanced) shiftShown(ctx context.Context, router route.Router, to sluice
 	}
 }
 
-// shiftLately reads the rules again where AWS was slow to take a write: who edited one
-// meanwhile is not overwritten.
+// shiftAfterRead shifts, and reads the rules again if AWS was slow to accept a write. An edit
+// between the read and the write is not overwritten.
 func (b balanced) shiftLately(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
 	var all route.Shift
 	for n := 1; ; n++ {
@@ -212,8 +212,8 @@ func listed(arns []string) string {
 	return ": " + strings.Join(arns, ", ")
 }
 
-// restore gives every rule its former actions back. Rules that somebody else
-// edited are left.
+// restoreRoutes writes every rule's former actions. Rules that another actor edited are left
+// unchanged.
 func (b balanced) restore(ctx context.Context) error {
 	if len(b.former.Rules) == 0 {
 		return nil
@@ -244,8 +244,8 @@ func (b balanced) restore(ctx context.Context) error {
 	return b.shifting(ctx)
 }
 
-// readFormer reads the rules until a read is newer than our last write to them. That one
-// of the former ones was deleted takes two answers.
+// readSnapshotRules reads the rules until a read is newer than our last write to them. Two reads
+// must show that a rule of the snapshot was deleted.
 func (b balanced) readFormer(ctx context.Context) (live []alb.Rule, err error) {
 	for newer := false; !newer; {
 		sent := b.Clock.Now()
@@ -294,8 +294,8 @@ func (b balanced) emitRestored(before, written []alb.Rule) {
 	b.Host.Emit(ev)
 }
 
-// sharesOf is how a rule splits requests between the two groups; not valid if that is
-// no whole percentage.
+// sharesOf is how a rule splits requests between the two groups. It is not valid if the split is no
+// whole percentage.
 func (b balanced) sharesOf(rule alb.Rule) sluice.Weights {
 	if b.Plan.Primary == nil {
 		return sluice.Weights{}
@@ -311,7 +311,7 @@ func (b balanced) sharesOf(rule alb.Rule) sluice.Weights {
 	return sluice.Weights{}
 }
 
-// restoreRule writes one rule back if it is still as we left it.
+// restoreRule writes the former actions of one rule if it has the actions that we wrote last.
 func (b balanced) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule, last mark) (wrote bool, err error) {
 	i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
 	if i < 0 {

@@ -16,8 +16,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// Host is what a stage runs in: the engine's journal, or another system's
-// memory of a deployment.
+// Host is what a stage runs in: the engine's journal, or another system's memory of a deployment.
 type Host interface {
 	// Load returns what Save last saved under key.
 	Load(ctx context.Context, key string) (value []byte, ok bool, err error)
@@ -25,12 +24,11 @@ type Host interface {
 	Save(ctx context.Context, key string, value []byte) error
 	// Began is when the stage began for the first time.
 	Began() time.Time
-	// Emit tells of an event. It does not fail: a host that cannot keep events
-	// fails the next Save.
+	// Emit reports an event. It does not fail: a host that cannot keep events fails the next Save.
 	Emit(sluice.Event)
 }
 
-// Config is what a stage is opened with.
+// Config has the inputs of a stage.
 type Config struct {
 	Account    *account.Account
 	Clock      clock.Clock
@@ -38,30 +36,29 @@ type Config struct {
 	Index      int // of the stage; len(Plan.Stages) is the rollback
 	Deployment string
 	Host       Host
-	// Interrupt is asked at every look; its error stops the stage at a safe
-	// point. Nil: nobody interrupts.
+	// Interrupt is called at every poll. Its error stops the stage at a safe point. Nil: there are
+	// no interrupts.
 	Interrupt func(context.Context) error
-	// Ours tells task sets that a former maker left to us: a sync removes them like
-	// our own. Nil: there are none.
+	// MayRemove reports whether a sync may remove a task set that a former tool created, as it
+	// removes our own. Nil: there are none.
 	Ours func(id string) bool
-	// Leave ends a stage that ECS can carry on alone as soon as all was asked for;
-	// see [ErrHandedOver].
+	// HandOver ends a stage as soon as all of it is requested, if ECS can finish it alone; see
+	// [ErrHandedOver].
 	Leave bool
-	// TryFor is how long calls are tried again without any answer from AWS; see
-	// [account.Patient]. Zero: [account.Patience].
+	// RetryFor is how long calls without a response from AWS are sent again; see [account.Patient].
+	// Zero: [account.Patience].
 	TryFor time.Duration
-	// Ask is asked between two attempts of a call without an answer. Nil: Interrupt.
+	// CheckRetry is called between two tries of a call without a response. Nil: Interrupt.
 	Ask func() error
-	// Hasty ends every wait for health at once. It is for the tests which show
-	// that requests are lost without those waits; nothing that a user can reach
-	// sets it.
+	// SkipHealthWaits ends every wait for health immediately. It is for tests which show that
+	// requests are lost without those waits. Users cannot set it.
 	Hasty bool
-	// Abrupt ends every wait for callers to forget an address at once. It is for
-	// tests, as Hasty is.
+	// SkipExpiryWaits ends every wait for the DNS TTL at callers immediately. It is for tests, as
+	// SkipHealthWaits is.
 	Abrupt bool
 }
 
-// Run is one stage at work: the hands, the clock and the step.
+// Run is one stage that is executed: its clients, its clock and its step of the plan.
 type Run struct {
 	Config
 	Stage plan.Stage
@@ -73,23 +70,23 @@ type Run struct {
 	access   access
 	former   *Former
 	claim    claim
-	looked   time.Time // at the service
-	wrote    time.Time // last, by this stage; when it was opened: others wrote before
-	holding  bool      // the claim was ours in this stage
-	heeding  bool      // what others change is noticed at each look
+	looked   time.Time // when the service was read last
+	wrote    time.Time // last write of this stage; at first the time of Open, because earlier processes wrote before it
+	holding  bool      // this stage has read its own claim
+	heeding  bool      // every read of the service is checked for drift
 	expected *expectation
 	compared time.Time // when rules and auto scaling were compared last
-	grown    bool      // the canary was brought to its scale by this stage
-	leaving  bool      // the canary is to get no request any more in this stage
-	step     bool      // it runs a task under the claim on the service
+	grown    bool      // this stage scaled the canary
+	leaving  bool      // the canary must get no more requests in this stage
+	step     bool      // the stage runs a task under the claim on the service
 	told     told
-	rest     []absent // what the rollback cannot restore
+	rest     []absent // resources that the rollback cannot restore
 
 	confirmed *ecs.Live // the last read of the deployment, by [Run.Confirm]
-	unclaimed bool      // the service is gone: writes need no claim on it
+	unclaimed bool      // the service is deleted, or its claim tag is: writes need no claim
 }
 
-// Open builds the hands of a stage. It calls nobody.
+// Open creates the clients of a stage. It makes no call to AWS.
 func Open(c Config) (*Run, error) {
 	task, err := c.Plan.DecodeTask()
 	if err != nil {
@@ -110,7 +107,7 @@ func Open(c Config) (*Run, error) {
 	return r, nil
 }
 
-// open is the access type of the plan.
+// openTraffic returns the traffic provider for the plan's access type.
 func (r *Run) open() access {
 	if r.Plan.Discovered() && (r.Plan.Beside() || !r.Plan.Rolls()) {
 		return r.openDiscovered()
@@ -121,8 +118,9 @@ func (r *Run) open() access {
 	return unrouted{}
 }
 
-// Execute runs the stage to its end. An error of [sluice.Kind] Halted means that
-// it was interrupted and can be executed again; so can any other, after a look.
+// Execute runs the stage to its end. An error of [sluice.Kind] Halted means that the stage was
+// interrupted and can be executed again. After any other error it can also be executed again, once
+// the cause is known.
 func (r *Run) Execute(ctx context.Context) error {
 	run, err := r.body()
 	if err != nil {
@@ -134,7 +132,7 @@ func (r *Run) Execute(ctx context.Context) error {
 	return r.done(r.patient(ctx))
 }
 
-// within ends the stage at its timeout, if it has one.
+// runWithTimeout ends the stage at its timeout, if it has one.
 func (r *Run) within(ctx context.Context, run func(context.Context) error) error {
 	limit := r.Stage.Timeout
 	if limit <= 0 {
@@ -183,8 +181,8 @@ func (r *Run) body() (func(context.Context) error, error) {
 	return nil, fmt.Errorf("stage %s has nothing to run", r.Stage.Name)
 }
 
-// patient makes the calls of the stage try again when AWS gives no answer. They end
-// with ctx, also those that ctx itself does not end.
+// withRetries makes the calls of the stage try again if AWS gives no response. The calls end with
+// ctx, even those that ctx itself does not cancel.
 func (r *Run) patient(ctx context.Context) context.Context {
 	ask := r.Ask
 	if ask == nil {
@@ -194,7 +192,8 @@ func (r *Run) patient(ctx context.Context) context.Context {
 		Tell: func(e sluice.Unanswered) { r.Host.Emit(e) }})
 }
 
-// look is asked before each look at AWS: whether to go on at all.
+// checkInterrupt is called before each read of AWS. It returns an error if the stage must not
+// continue.
 func (r *Run) look(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return halted(r, err)
@@ -205,7 +204,7 @@ func (r *Run) look(ctx context.Context) error {
 	return r.Interrupt(ctx)
 }
 
-// pause sleeps until the next look.
+// pauseFor sleeps until the next poll.
 func (r *Run) pause(ctx context.Context, d time.Duration) error {
 	if err := r.Clock.Sleep(ctx, d); err != nil {
 		return halted(r, err)
@@ -213,13 +212,13 @@ func (r *Run) pause(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// lag is how long AWS's answers may lag behind a write (Amazon ECS API Reference,
-// "eventual consistency"; seconds are observed).
+// readLag is how long AWS's answers may lag behind a write (Amazon ECS API Reference, "eventual
+// consistency"; seconds are observed).
 const lag = 6 * time.Second
 
-// current looks, and waits until the next look must show what stands now: our
-// last write may be of a moment ago, or of a process that was killed. It comes
-// before looks that decide that nothing is left to do.
+// awaitReadLag reads the service, and waits until the next read must show its current state. Our
+// last write may be recent, or may be that of a killed process. The method comes before reads that
+// decide that no work remains.
 func (r *Run) current(ctx context.Context) error {
 	if _, err := r.observe(ctx); err != nil {
 		return err
@@ -227,8 +226,7 @@ func (r *Run) current(ctx context.Context) error {
 	return r.pause(ctx, lag)
 }
 
-// secondLook is what comes between two reads of which both must say that something does
-// not exist.
+// awaitSecondRead waits between two reads that must both show that a resource does not exist.
 func (r *Run) secondLook(ctx context.Context) error { return r.pause(ctx, lag) }
 
 func halted(r *Run, err error) error {
@@ -238,9 +236,9 @@ func halted(r *Run, err error) error {
 	return &sluice.Error{Op: r.Stage.Name, Resource: r.hand.Resource(), Kind: sluice.Halted, Err: err}
 }
 
-// act makes one write: it must be in the plan (P7), our claim must have been
-// seen, and it is told before and after. A write that has begun is not cut off
-// by an interrupt: it ends first.
+// makeWrite makes one write. The write must be in the plan (P7), our claim must have been read
+// recently, and events are emitted before and after it. An interrupt does not cut off a write that
+// has begun.
 func (r *Run) act(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
 	if !r.Stage.Lists(a.Planned) {
 		return &sluice.Error{Op: a.Action, Resource: a.Actual.Resource, Err: fmt.Errorf("%s is not among the writes of stage %s: %w", a.Planned, r.Stage.Name, account.ErrNotPlanned)}
@@ -278,7 +276,7 @@ func (r *Run) warn(format string, args ...any) {
 	r.Host.Emit(sluice.Warned{Message: fmt.Sprintf(format, args...)})
 }
 
-// observe looks at the service; that it is gone is an error here.
+// observeService reads the service. A deleted service is an error here.
 func (r *Run) observe(ctx context.Context) (*ecs.Live, error) {
 	if err := r.look(ctx); err != nil {
 		return nil, err

@@ -12,12 +12,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// runTask runs the stage's tasks to their end: a standalone task, or a step
-// before or after the other stages.
+// runTask runs the stage's tasks until they stop: a standalone task, or a step before or after the
+// other stages.
 //
-// A step runs under the claim on the service, so that two deployments do not
-// migrate one database at a time; the service itself is not touched. What an
-// earlier attempt started is found and waited for, never started again.
+// A step runs under the claim on the service, so that two deployments do not migrate one database
+// at the same time. It does not change the service itself. Tasks that an earlier attempt started
+// are found and waited for, and never started again.
 func (r *Run) runTask(ctx context.Context) error {
 	if err := r.holdForStep(ctx); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (r *Run) runTask(ctx context.Context) error {
 	return r.awaitTasks(ctx, j, l)
 }
 
-// register registers the definition and runs nothing.
+// registerOnly registers the definition and runs no task.
 func (r *Run) register(ctx context.Context) error {
 	rev, err := r.revision(ctx)
 	if err == nil {
@@ -45,8 +45,8 @@ func (r *Run) register(ctx context.Context) error {
 	return err
 }
 
-// holdForStep remembers what was and claims the service of a step. Where there was
-// none when the plan was made, there is nothing to claim yet.
+// claimForStep takes the snapshot and claims the service of a step. If there was no service when
+// the plan was made, there is nothing to claim yet.
 func (r *Run) holdForStep(ctx context.Context) error {
 	if r.Plan.Standalone {
 		return nil
@@ -68,7 +68,7 @@ func (r *Run) holdForStep(ctx context.Context) error {
 	return r.hold(ctx, live)
 }
 
-// job is what the stage runs, with the hand for it.
+// job is what the stage runs, with the client for it.
 type job struct {
 	*plan.Task
 	tasks     ecs.Tasks
@@ -78,7 +78,7 @@ type job struct {
 	startedBy string
 }
 
-// what names the job in errors.
+// opName is the operation in errors of the job.
 func (j *job) what() string {
 	if j.Step != "" {
 		return "run step " + j.Step
@@ -106,7 +106,7 @@ func (r *Run) job(ctx context.Context) (j *job, err error) {
 	return j, nil
 }
 
-// revisionOf is the revision that the job runs: the deployment's, or its own.
+// jobRevision is the revision that the job runs: the deployment's, or the job's own.
 func (r *Run) revisionOf(ctx context.Context, j *job) (ecs.Revision, error) {
 	if !j.Own() {
 		return r.revision(ctx)
@@ -125,15 +125,15 @@ func (r *Run) revisionOf(ctx context.Context, j *job) (ecs.Revision, error) {
 	return r.registered(ctx, task, keyOwnRevision+index, keyOwnRegister+index)
 }
 
-// lacksValues: without the values that the journal does not keep, nothing new can
-// be started.
+// errMissingValues says that the task cannot be started: the journal does not keep the values of
+// its environment.
 func (r *Run) lacksValues(j *job) error {
 	return &sluice.Error{Op: j.what(), Resource: r.hand.Resource(), Kind: sluice.Halted,
 		Err:  errors.New("it is not started yet, and the values of its environment are not kept"),
 		Next: "run sluice resume in the folder of the application, with its files as they were; or sluice abort"}
 }
 
-// left leaves the tasks to ECS.
+// handOverTasks returns the error that hands the tasks over to ECS.
 func (j *job) left(r *Run, l *launched) error {
 	return &sluice.Error{Op: j.what(), Resource: r.hand.Resource(), Kind: sluice.Halted,
 		Err: fmt.Errorf("%s: %w", sluice.Plural(len(l.Tasks), "task"), ErrHandedOver), Next: "sluice resume waits for the end"}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Keys under which stages save. The first five are PipeCD's, with its meaning.
-// Under KeyRevision is the revision that the deployment registered.
+// Keys under which stages save. The first five are PipeCD's, with their meaning there. KeyRevision
+// holds the revision that the deployment registered.
 const (
 	KeyCanaryGroup  = "canary-target-group-arn"
 	KeyPrimaryShare = "primary-percentage"
@@ -24,7 +24,7 @@ const (
 	keyGeneration   = "canary-generation"
 	keyAsked        = "asked"
 	keyStopped      = "stopped"
-	keyFresh        = "new-primary" // that its task set is about to be made, then that it is about to be PRIMARY
+	keyFresh        = "new-primary" // progress of the new primary, see newPrimaryBegun
 	keyShift        = "codedeploy"
 	keyReturn       = "codedeploy-return"
 	keyKeptOld      = "kept-old"
@@ -33,25 +33,24 @@ const (
 	keyHeld         = "claimed"
 	keyShareHeld    = "held-share"
 	keyTaken        = "taken-out"
-	keyStaysOut     = "stays-out" // what was taken out was not put back by ECS
-	keyOutSince     = "out-since" // the index of a stage that began with what is taken out
+	keyStaysOut     = "stays-out" // ECS does not register deregistered instances again
+	keyOutSince     = "out-since" // the index of a stage that began with deregistered instances
 	keyIn           = "put-in"
 	keyTheirs       = "left-as-they-are"
 	keyCanaryCount  = "canary-count"
 	keyAccepted     = "accepted"
-	keyDone         = "done" // how many of the plan's stages
-	// KeyTakeOver is whose claim a person let this deployment take over when it was
-	// resumed.
+	keyDone         = "done" // how many stages of the plan are done
+	// KeyTakeOver holds the claim that the user let this deployment take over at a resume.
 	KeyTakeOver    = "take-over"
 	keyRest        = "not-restored"
 	keyScaling     = "scaling"
 	keyScalingBack = "scaling-back"
-	keyTasks       = "tasks of "       // and the stage's index
-	keyOwnRevision = "revision of "    // likewise
-	keyOwnRegister = "registering of " // likewise
+	keyTasks       = "tasks of "       // the stage's index follows
+	keyOwnRevision = "revision of "    // the stage's index follows
+	keyOwnRegister = "registering of " // the stage's index follows
 )
 
-// saved loads a value as JSON; ok is false if it was never saved.
+// loadValue loads a value as JSON; ok is false if it was never saved.
 func saved[T any](ctx context.Context, h Host, key string) (v T, ok bool, err error) {
 	data, ok, err := h.Load(ctx, key)
 	if err != nil {
@@ -74,13 +73,13 @@ func save(ctx context.Context, h Host, key string, v any) error {
 	return notSaved(key, err)
 }
 
-// text saves a value as plain text, as PipeCD's metadata are.
+// saveText saves a value as plain text, as PipeCD's metadata is.
 func text(ctx context.Context, h Host, key, v string) error {
 	return notSaved(key, h.Save(context.WithoutCancel(ctx), key, []byte(v)))
 }
 
-// ErrNotSaved says that what had to be remembered could not be: nothing was
-// written, and the same can be tried again once the Host saves.
+// ErrNotSaved says that a value could not be saved. The write that needs it was not made, and the
+// stage can be tried again once the Host saves.
 var ErrNotSaved = errors.New("not saved")
 
 func notSaved(key string, err error) error {
@@ -90,7 +89,7 @@ func notSaved(key string, err error) error {
 	return &unsaved{key: key, err: err}
 }
 
-// unsaved is the failure to save the value of a key.
+// saveError is the failure to save the value of a key.
 type unsaved struct {
 	key string
 	err error

@@ -12,17 +12,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// scaling is a hold on auto scaling: how it was before, and how we set it. It is
-// saved before the first write of the hold. A deployment that is left gives
-// scaling back, and begins another hold when it goes on.
+// scalingOverride is a temporary change of auto scaling: the targets before it, and the targets as
+// we set them. It is saved before its first write. A deployment that stops early restores auto
+// scaling, and begins another override when it continues.
 type scaling struct {
 	Phase phase             `json:"phase"`
 	Base  []sluice.Scalable `json:"base"`
 	Ours  []sluice.Scalable `json:"ours"`
-	Again bool              `json:"again,omitempty"` // not the first hold of the deployment
+	Again bool              `json:"again,omitempty"` // not the first override of the deployment
 }
 
-// phase is how far a hold is.
+// overridePhase is the progress of an override.
 type phase string
 
 const (
@@ -36,9 +36,8 @@ func (r *Run) scaler() autoscaling.Service {
 	return autoscaling.Service{API: r.Account.Scaling(), Cluster: r.Plan.Cluster, Name: r.Plan.Service}
 }
 
-// formerScaling are the scalable targets as they were before anybody suspended
-// them for a deployment, this one included: one that adopts holds them before it
-// remembers what was.
+// scalingBefore returns the scalable targets as they were before any deployment suspended them,
+// this one included. A deployment that adopts suspends them before it takes the snapshot.
 func (r *Run) formerScaling(ctx context.Context, live *ecs.Live) ([]sluice.Scalable, error) {
 	if r.Plan.Scaling == nil {
 		return nil, nil
@@ -54,8 +53,8 @@ func (r *Run) formerScaling(ctx context.Context, live *ecs.Live) ([]sluice.Scala
 	return plan.Before(now, live.Tags[plan.ScalingTag]), nil
 }
 
-// scale sets what is asked of auto scaling: the first thing after the claim, in
-// whatever stage that is. Later stages find it so.
+// overrideScaling sets the requested auto scaling. It is the first step after the claim, in
+// whichever stage claims first. Later stages find it done.
 func (r *Run) scale(ctx context.Context, live *ecs.Live) error {
 	if r.Plan.Scaling == nil || r.former != nil && len(r.former.Scaling) == 0 {
 		return nil
@@ -91,8 +90,8 @@ func (r *Run) scale(ctx context.Context, live *ecs.Live) error {
 	return save(ctx, r.Host, keyScaling, h)
 }
 
-// asked is the first hold of a deployment. What a lost one left suspended stays so
-// until it is given back.
+// firstOverride is the first override of a deployment. Targets that a lost deployment left
+// suspended stay suspended until auto scaling is restored.
 func (r *Run) asked(all, now []sluice.Scalable) (out []sluice.Scalable) {
 	for _, t := range all {
 		t = r.Plan.Scaling.Asked(t)
@@ -104,7 +103,7 @@ func (r *Run) asked(all, now []sluice.Scalable) (out []sluice.Scalable) {
 	return out
 }
 
-// suspended is the second hold of a deployment: its bounds were set by the first.
+// repeatOverride is a later override of a deployment. The first one has set its bounds.
 func (r *Run) suspended(all []sluice.Scalable) (out []sluice.Scalable) {
 	for _, t := range all {
 		if r.Plan.Scaling.Suspend {
@@ -139,13 +138,13 @@ func (r *Run) setScaling(ctx context.Context, live *ecs.Live, h scaling, now []s
 	return nil
 }
 
-// keepScaling answers if somebody changed what we had set, as onOutsideChange says.
-// A rollback does not mind: it gives scaling back in any case.
+// checkOverride applies onOutsideChange if another actor changed what we set. A rollback ignores
+// such a change, because it restores auto scaling in any case.
 func (r *Run) keepScaling(ctx context.Context, h scaling, now []sluice.Scalable) error {
 	if !undone(h, now) {
 		return nil
 	}
-	if err := r.pause(ctx, lag); err != nil { // it may be an answer from before our write
+	if err := r.pause(ctx, lag); err != nil { // the answer may be older than our write
 		return err
 	}
 	now, err := r.scaler().Observe(ctx)
@@ -167,7 +166,7 @@ func (r *Run) keepScaling(ctx context.Context, h scaling, now []sluice.Scalable)
 	return nil
 }
 
-// undone reports whether a look shows something of what we set otherwise.
+// hasOverrideDrift reports whether a read differs from what we set.
 func undone(h scaling, now []sluice.Scalable) bool {
 	for i, ours := range h.Ours {
 		if t, ok := autoscaling.Of(now, ours.Dimension); !ok || len(autoscaling.Undone(t, h.Base[i], ours)) > 0 {
@@ -183,14 +182,13 @@ func (r *Run) foreignScaling(what []string) {
 	}
 }
 
-// scaleOnly is the stage of a plan that changes nothing but auto scaling.
+// scaleOnly is the stage of a plan that changes auto scaling only.
 func (r *Run) scaleOnly(ctx context.Context) error {
 	_, err := r.begin(ctx)
 	return err
 }
 
-// scalesBack saves that the deployment goes back: its bounds too are given back
-// then.
+// saveScalingRollback saves that the deployment rolls back. Its bounds are restored too then.
 func (r *Run) scalesBack(ctx context.Context) error {
 	if r.Plan.Scaling == nil {
 		return nil
@@ -198,7 +196,7 @@ func (r *Run) scalesBack(ctx context.Context) error {
 	return save(ctx, r.Host, keyScalingBack, true)
 }
 
-// goal is the target with index i of a hold as it is left.
+// finalTarget is the target with index i of an override once auto scaling is restored.
 func (r *Run) goal(h scaling, i int, back bool) sluice.Scalable {
 	base, p := h.Base[i], r.Plan.Scaling
 	was, known := autoscaling.Of(r.former.Scaling, base.Dimension)
@@ -217,9 +215,9 @@ func (r *Run) goal(h scaling, i int, back bool) sluice.Scalable {
 	return p.Goal(base)
 }
 
-// GiveBack gives auto scaling back as it was: at the end of a deployment, before
-// its claim, and whenever nobody runs it any more. It makes no call if there is
-// nothing to give back. It may be called again.
+// ReturnScaling restores auto scaling: at the end of a deployment, before the claim is released,
+// and whenever no process runs the deployment any more. It makes no call if there is nothing to
+// restore. It may be called again.
 func (r *Run) GiveBack(ctx context.Context) error {
 	h, err := r.heldScaling(ctx)
 	if err != nil || h.Phase == "" || h.Phase == returned {
@@ -239,7 +237,7 @@ func (r *Run) GiveBack(ctx context.Context) error {
 	return err
 }
 
-// heldScaling is our hold, of an empty phase if there is none.
+// loadOverride loads our override. Its phase is empty if there is none.
 func (r *Run) heldScaling(ctx context.Context) (h scaling, err error) {
 	if r.Plan.Scaling == nil {
 		return h, nil
@@ -249,15 +247,14 @@ func (r *Run) heldScaling(ctx context.Context) (h scaling, err error) {
 	}
 	f, ok, err := saved[Former](ctx, r.Host, keyFormer)
 	if !ok {
-		f.Scaling = h.Base // it adopted, and did nothing else
+		f.Scaling = h.Base // the deployment only adopted
 	}
 	r.former = &f
 	return h, err
 }
 
-// mayGiveBack makes sure of our claim. Where nobody has one, what we set is given
-// back without: the service is gone, and its scalable targets may outlive it; or
-// somebody took our tag away.
+// prepareReturn checks that we own the claim. Without any claim it allows the restore: the service
+// is deleted and its scalable targets may remain, or another actor removed the tag.
 func (r *Run) mayGiveBack(ctx context.Context) (*ecs.Live, error) {
 	live, err := r.hand.Observe(ctx)
 	if err != nil {
@@ -302,9 +299,9 @@ func (r *Run) returnScaling(ctx context.Context, h scaling, live *ecs.Live) erro
 	return save(ctx, r.Host, keyScaling, h)
 }
 
-// forgotten reports whether the note is gone with our claim: another deployment took the
-// claim, gave auto scaling back and removed the note. Without a claim sluice writes only
-// what differs.
+// isNoteRemoved reports whether the tag with the former auto scaling was removed together with our
+// claim. Another deployment then took the claim, restored auto scaling and removed the tag. Without
+// a claim sluice writes only what differs.
 func (r *Run) forgotten(live *ecs.Live) bool {
 	_, noted := live.Tags[plan.ScalingTag]
 	return r.unclaimed && !noted
@@ -317,8 +314,8 @@ func (r *Run) forgetScaling(ctx context.Context, arn string) error {
 	return r.hand.Untag(ctx, r.act, "forget how auto scaling was", arn, plan.ScalingTag)
 }
 
-// settledScaling looks at the targets; where one seems to be given back already,
-// once more: the first answer may be of the time before we set it.
+// confirmScaling reads the targets. If one seems to be restored already, it reads again: the first
+// answer may be older than our override.
 func (r *Run) settledScaling(ctx context.Context, h scaling, back bool) ([]sluice.Scalable, error) {
 	now, err := r.scaler().Observe(ctx)
 	if err != nil {
@@ -363,8 +360,8 @@ func stillSuspended(resource string, ours sluice.Scalable, err error) error {
 		Err: fmt.Errorf("suspended: %s: %w", ours.Suspended, err), Next: cmp.Or(sluice.NextStep(err), "sluice resume tries again")}
 }
 
-// Again holds auto scaling again that was given back when the deployment was left:
-// for the stages that only wait. It makes no call if it is held.
+// SuspendAgain overrides auto scaling again that was restored when the process ended, for the
+// stages that only wait. It makes no call if the override is in place.
 func (r *Run) Again(ctx context.Context) error {
 	h, err := r.heldScaling(ctx)
 	if err != nil || h.Phase != returned || !r.Plan.Scaling.Suspend {

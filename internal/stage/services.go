@@ -10,9 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// services hosts the variants as two services with deployment controller ECS: the
-// primary is the service itself, which ECS rolls; the canary is a second one
-// beside it.
+// services hosts the variants as two services with deployment controller ECS. The primary is the
+// service itself, which ECS updates. The canary is a second service.
 type services struct {
 	*Run
 	beside ecs.Beside
@@ -21,7 +20,7 @@ type services struct {
 func (r *Run) openServices() services {
 	hand := r.hand
 	hand.Name = plan.BesideName(r.hand.Name)
-	hand.Confirm = nil // most of the time there is none
+	hand.Confirm = nil // usually there is no canary service
 	return services{Run: r, beside: ecs.Beside{Service: hand}}
 }
 
@@ -69,14 +68,14 @@ func (s services) ensureCanary(ctx context.Context, rev ecs.Revision, scale int)
 	return m, nil
 }
 
-// shareOf is how many tasks a percentage of the desired count is: at least one,
-// rounded up as AWS does for task sets.
+// countForPercent is how many tasks a percentage of the desired count is: at least one, rounded up
+// as AWS does for task sets.
 func shareOf(desired, percent int) int {
 	return max(1, int(math.Ceil(float64(desired*percent)/100-1e-9)))
 }
 
-// percentOf is the percentage that is so many tasks; where none is, the least that is
-// more.
+// percentForCount is the percentage that gives a number of tasks. If none does, it is the smallest
+// that gives more.
 func percentOf(desired, count int) int {
 	p := 100 * count / desired
 	if shareOf(desired, p) < count {
@@ -85,8 +84,8 @@ func percentOf(desired, count int) int {
 	return p
 }
 
-// awaitName waits until a canary service that is being deleted has given its name
-// free: AWS creates none of that name before.
+// awaitNameFree waits until a canary service that is being deleted is INACTIVE. AWS creates no
+// service of that name before.
 func (s services) awaitName(ctx context.Context) error {
 	return s.awaitGone(ctx, "the former canary service to be gone", func(ctx context.Context) (string, error) {
 		if err := s.look(ctx); err != nil {
@@ -100,9 +99,9 @@ func (s services) awaitName(ctx context.Context) error {
 	})
 }
 
-// startPrimary lets ECS roll the service to the revision and follows it to its
-// end. ECS stops the old tasks when it likes, so that nobody may be sent to those
-// any more that do not serve.
+// startPrimary waits for propagation, rolls the service to the revision and follows the deployment.
+// ECS stops old tasks without waiting for callers, so no caller may still be routed to a task that
+// does not serve.
 func (s services) startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revision) (member, error) {
 	if err := s.access.settle(ctx); err != nil {
 		return member{}, err
@@ -117,12 +116,12 @@ func (s services) startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revi
 	return s.primaryOf(live), nil
 }
 
-// retireOld has nothing to do: a rolling update takes the old tasks away.
+// retireOldPrimary has no work: a rolling update removes the old tasks.
 func (services) retireOld(context.Context, member) error { return nil }
 
 func (services) kept(context.Context) ([]member, error) { return nil, nil }
 
-// others is the canary service, whichever deployment of ours made it.
+// listOthers is the canary service, whichever deployment of sluice created it.
 func (s services) others(ctx context.Context, _ member) ([]member, error) {
 	live, err := s.observe(ctx)
 	if err != nil {
@@ -150,8 +149,8 @@ func (s services) among(ctx context.Context, live *ecs.Live, v sluice.Variant) (
 	return &m, nil
 }
 
-// primaryOf is the service itself, canaryOf the second one, each alone in its
-// target group.
+// primaryMember is the service itself, canaryMember the canary service. Each is alone in its target
+// group.
 func (s services) primaryOf(live *ecs.Live) member {
 	set, _ := live.AsSet()
 	return member{TaskSet: set, variant: sluice.Primary, label: "service " + s.hand.Name, of: s.hand, alone: true}
@@ -162,8 +161,8 @@ func (s services) canaryOf(live *ecs.Live) member {
 	return member{TaskSet: set, variant: sluice.Canary, label: "canary service", of: s.beside.Service, alone: true}
 }
 
-// again looks at a member. Until AWS shows the revision that it was just brought
-// to, it has no task of it: an answer may lag behind the write.
+// refreshMember reads a member. Until AWS shows the revision that the canary was just updated to,
+// the result has no running task: the answer may be older than the write.
 func (s services) again(ctx context.Context, m member) (*member, error) {
 	primary, err := s.observe(ctx)
 	if err != nil {
@@ -220,7 +219,7 @@ func (s services) remove(ctx context.Context, m member) error {
 
 func (services) revive(context.Context, member) (bool, error) { return false, nil }
 
-// left is the canary service: a rolling service has nothing else of ours.
+// listLeftovers is the canary service: sluice creates nothing else for a rolling service.
 func (s services) left(ctx context.Context, live *ecs.Live, _ string) ([]member, error) {
 	canary, err := s.among(ctx, live, sluice.Canary)
 	if err != nil || canary == nil {

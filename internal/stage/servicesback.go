@@ -8,15 +8,15 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// formerCanary is a canary service as an earlier deployment left it.
+// canarySnapshot is the canary service of an earlier deployment, as it was before this one.
 type formerCanary struct {
-	By       sluice.ActionID `json:"by"`       // who made it
+	By       sluice.ActionID `json:"by"`       // action that created it
 	Revision string          `json:"revision"` // family:revision
 	Count    int             `json:"count"`
 }
 
 func (s services) remember(ctx context.Context) (*formerCanary, error) {
-	if !s.Plan.Beside() || s.Plan.Adopts() { // ECS_ADOPT removes it first, which a late answer may not show
+	if !s.Plan.Beside() || s.Plan.Adopts() { // ECS_ADOPT removes it first, which a stale read may not show
 		return nil, nil
 	}
 	live, err := s.beside.Observe(ctx)
@@ -27,8 +27,8 @@ func (s services) remember(ctx context.Context) (*formerCanary, error) {
 	return &formerCanary{By: live.Maker(), Revision: revision, Count: live.Desired}, nil
 }
 
-// restore returns a service that was rolled to its former revision; one that was
-// not is left alone. Traffic goes back when what it goes to can take it.
+// restorePrimary returns an updated service to its former revision. A service that was not updated
+// is left unchanged. Traffic moves back when the tasks that get it are healthy.
 func (s services) restore(ctx context.Context, _ *ecs.Live) error {
 	_, begun, err := s.Host.Load(ctx, keyAsked)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s services) restore(ctx context.Context, _ *ecs.Live) error {
 	return s.access.restore(ctx)
 }
 
-// restoreCanary brings the canary service that stood before back to what it was:
-// the former shares may be its own.
+// restoreCanary restores the canary service of an earlier deployment: the former shares may include
+// it.
 func (s services) restoreCanary(ctx context.Context) error {
 	was := s.former.Canary
 	if was == nil {
@@ -64,7 +64,7 @@ func (s services) restoreCanary(ctx context.Context) error {
 	}
 	by := was.By
 	if !now.Stands() {
-		if by, err = s.restoredID(ctx); err != nil { // AWS would answer the former token with the service that is gone
+		if by, err = s.restoredID(ctx); err != nil { // AWS answers the former token with the deleted service
 			return err
 		}
 	}
@@ -83,9 +83,9 @@ func (s services) restoreCanary(ctx context.Context) error {
 	return s.restoredAgain(ctx, s.awaitBack(ctx, m))
 }
 
-// observeFormer looks at the canary service that stood before. It is there unless this
-// deployment deleted it, and then its own next one may be: a read that shows otherwise may
-// be older than our last write.
+// observeFormerCanary reads the canary service of an earlier deployment. It exists unless this
+// deployment deleted it, and then this deployment may have created the next one. A read that shows
+// otherwise may be older than our last write.
 func (s services) observeFormer(ctx context.Context) (now *ecs.Live, err error) {
 	deleted, _, err := saved[int](ctx, s.Host, keyGeneration)
 	if err != nil {
@@ -102,11 +102,11 @@ func (s services) observeFormer(ctx context.Context) (now *ecs.Live, err error) 
 	return now, err
 }
 
-// stays has nothing to do: nobody promotes a service.
+// repromotePrimary has no work: a service cannot be promoted.
 func (s services) stays(context.Context) error { return nil }
 
-// made is the canary service if this deployment made it. One that it took over is
-// what it was by now.
+// listCreated is the canary service if this deployment created it. One that it took over is
+// restored already.
 func (s services) made(ctx context.Context) ([]member, error) {
 	if s.former != nil && s.former.Canary != nil {
 		return nil, nil

@@ -9,14 +9,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// bridgeFor is how long nothing may move while the former revision is started in the
-// canary service: without it, the service is rolled back all the same.
+// bridgeTimeout is how long the former revision may make no progress in the canary service. After
+// that the service is rolled back without the bridge.
 const bridgeFor = 3 * time.Minute
 
-// bridge lets the canary service alone be found before ECS rolls the service itself
-// back: ECS stops tasks without waiting for callers who have their addresses. Where the
-// new revision is found by now, it is the former one that the canary service runs. What
-// cannot be had of it is told, and the rollback goes on.
+// bridgeRollback registers only the canary service under the name before ECS rolls the service
+// back, because ECS stops tasks while callers still cache their addresses. If the new revision is
+// registered, the canary service is first updated to the former revision. A failure is reported and
+// the rollback continues.
 func (s services) bridge(ctx context.Context) error {
 	if !s.Plan.Bridges() || s.former.Revision == "" {
 		return nil
@@ -52,8 +52,7 @@ func (s services) cross(ctx context.Context) error {
 	return s.access.settle(ctx)
 }
 
-// startFormer brings the canary service, which nobody is sent to, to the former
-// revision.
+// startFormerCanary deregisters the canary service and updates it to the former revision.
 func (s services) startFormer(ctx context.Context) error {
 	if err := s.withdraw(ctx); err != nil {
 		return err
@@ -69,8 +68,8 @@ func (s services) startFormer(ctx context.Context) error {
 	return nil
 }
 
-// withdraw takes the canary of the new revision out, if it is found, and returns when
-// nobody goes to it any more.
+// deregisterCanary deregisters the canary of the new revision, if it is registered. It returns when
+// no caller uses its addresses any more.
 func (s services) withdraw(ctx context.Context) error {
 	sends, err := s.access.sends(ctx)
 	if err == nil && sends {

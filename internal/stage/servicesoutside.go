@@ -10,14 +10,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// counted is how many tasks a stage gave the canary service.
+// savedCount is how many tasks a stage gave the canary service.
 type counted struct {
 	Tasks int `json:"tasks"`
 	Stage int `json:"stage"` // its index
 }
 
-// counts saves how many tasks the canary service is about to have. What others had
-// made of it, and was adopted, is over with that.
+// saveCanaryCount saves how many tasks the canary service is about to have. It ends an adopted
+// change of that count.
 func (s services) counts(ctx context.Context, tasks int) error {
 	a, _, err := saved[accepted](ctx, s.Host, keyAccepted)
 	if err != nil {
@@ -34,12 +34,12 @@ func (s services) counts(ctx context.Context, tasks int) error {
 	return save(ctx, s.Host, keyCanaryCount, counted{tasks, s.Stage.Index})
 }
 
-// canaryServiceKey is the canary service among what was accepted: it may be made
-// anew, under another ARN.
+// canaryServiceKey is the canary service among the adopted changes. It is no ARN, because the
+// service may be created again under another ARN.
 const canaryServiceKey = "canary service"
 
-// foreign tells of a canary service that somebody else deleted or scaled. What ECS
-// has under way on the service itself is its own to change.
+// listDrift returns the canary service if another actor deleted or scaled it. ECS changes the
+// service itself during its deployment, so that is not compared.
 func (s services) foreign(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error) {
 	stood := x.before.canary > 0 && x.before.canary == x.after.canary
 	if !stood && !s.grown || slices.Contains(x.accepted.Gone, plan.CanarySet) {
@@ -53,7 +53,7 @@ func (s services) foreign(ctx context.Context, x *expectation, live *ecs.Live) (
 	switch {
 	case canary.Stands():
 	case !stood:
-		return nil, nil // it is missed when it is looked at
+		return nil, nil // the wait for its tasks reports it
 	default:
 		c.did = wasDeleted
 		return []change{c}, nil
@@ -66,8 +66,8 @@ func (s services) foreign(ctx context.Context, x *expectation, live *ecs.Live) (
 	return []change{c}, nil
 }
 
-// countedCanary is how many tasks the canary service should have. With ours it is
-// this stage that gives them, and has not yet.
+// wantedCanaryCount is how many tasks the canary service should have. ours is true if this stage
+// sets the count and has not done so yet.
 func (s services) countedCanary(ctx context.Context, x *expectation) (want int, ours bool, err error) {
 	if n, theirs := x.accepted.Scales[canaryServiceKey]; theirs {
 		return int(n), false, nil
@@ -76,7 +76,7 @@ func (s services) countedCanary(ctx context.Context, x *expectation) (want int, 
 	return c.Tasks, !ok || c.Stage == s.Stage.Index && !s.grown, err
 }
 
-// undo gives the canary service its tasks again.
+// revertDrift gives the canary service its number of tasks again.
 func (s services) undo(ctx context.Context, c change) error {
 	if err := s.beside.Count(ctx, s.act, int(c.want)); err != nil {
 		return err

@@ -13,16 +13,16 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// shifted is the deployment that CodeDeploy was asked for. Its identity is the
-// action's, in its description; the id is known once AWS has answered or it was
+// codeDeployRequest is the deployment that was requested from CodeDeploy. Its identity is the
+// action ID, in its description. The ID is known once AWS has returned it or the deployment was
 // found.
 type shifted struct {
 	Deployment string `json:"deployment,omitempty"`
-	Turn       int    `json:"turn,omitempty"` // which of those that return, from 0
+	Turn       int    `json:"turn,omitempty"` // number of the rollback deployment, from 0
 }
 
-// blueGreen brings a service with controller CODE_DEPLOY to the new revision: its
-// attributes first, then one deployment of CodeDeploy, followed to its end.
+// deployByCodeDeploy deploys the new revision to a service with controller CODE_DEPLOY: its
+// attributes first, then one CodeDeploy deployment, followed to its end.
 func (r *Run) blueGreen(ctx context.Context) error {
 	live, err := r.beginShift(ctx)
 	if err != nil {
@@ -58,8 +58,8 @@ func (r *Run) blueGreen(ctx context.Context) error {
 	return r.followShift(ctx, rev.Name, d)
 }
 
-// beginShift remembers what was, and claims the service if the stage writes to it
-// itself. A deployment of CodeDeploy needs no claim: a group has one at a time.
+// beginCodeDeploy takes the snapshot, and claims the service if the stage writes to it itself. A
+// CodeDeploy deployment needs no claim: a deployment group has one at a time.
 func (r *Run) beginShift(ctx context.Context) (*ecs.Live, error) {
 	live, err := r.standing(ctx)
 	if err != nil {
@@ -83,9 +83,9 @@ func (r *Run) beginShift(ctx context.Context) (*ecs.Live, error) {
 	return live, nil
 }
 
-// shiftRevision is the revision of this deployment. At first it is registered
-// without another look: the plan was made by one, and a second revision of the same
-// would do no harm.
+// codeDeployRevision is the revision of this deployment. The first attempt registers it without
+// another read: the plan has just read the family, and a second identical revision would do no
+// harm.
 func (r *Run) shiftRevision(ctx context.Context) (ecs.Revision, error) {
 	_, begun, err := r.Host.Load(ctx, keyRegister)
 	if err != nil {
@@ -100,20 +100,20 @@ func (r *Run) shiftRevision(ctx context.Context) (ecs.Revision, error) {
 	rev, err := ecs.Register(ctx, r.Account.ECS(), r.act, r.task)
 	switch {
 	case errors.Is(err, sluice.ErrUnanswered):
-		return r.revision(ctx) // it looks first
+		return r.revision(ctx) // it searches the revision first
 	case err != nil:
 		return rev, err
 	}
 	return rev, save(ctx, r.Host, KeyRevision, rev)
 }
 
-// claims reports whether the plan of the stage has the claim among its writes.
+// listsClaimWrite reports whether the plan of the stage has the claim among its writes.
 func (r *Run) claims() bool {
 	return r.Stage.Lists(sluice.Write{Operation: "ecs:TagResource", Resource: r.hand.Resource()})
 }
 
-// firstService creates the service, and waits until its first tasks are healthy.
-// There is nothing for CodeDeploy to replace.
+// createFirstService creates the service and waits until its first tasks are healthy. CodeDeploy
+// cannot deploy to it yet, because there is no task set to replace.
 func (r *Run) firstService(ctx context.Context, live *ecs.Live) error {
 	rev, err := r.revision(ctx)
 	if err != nil {
@@ -143,8 +143,8 @@ func (r *Run) firstService(ctx context.Context, live *ecs.Live) error {
 	return r.awaitNew(ctx, member{TaskSet: *first, variant: sluice.Primary, label: "task set of primary", of: r.hand}, 0)
 }
 
-// shiftAttributes changes what UpdateService changes under CODE_DEPLOY, and the
-// file's tags, as far as the plan lists it.
+// updateAttributes changes the fields that UpdateService can change under CODE_DEPLOY, and the
+// file's tags, as far as the plan lists them.
 func (r *Run) shiftAttributes(ctx context.Context, live *ecs.Live) error {
 	u, tags := ecs.Differing(r.service, live), ecs.DifferingTags(r.service, live)
 	if len(u.Members) > 0 && r.Stage.Lists(sluice.Write{Operation: "ecs:UpdateService", Resource: r.hand.Resource()}) {
@@ -159,7 +159,7 @@ func (r *Run) shiftAttributes(ctx context.Context, live *ecs.Live) error {
 	return r.hand.Tag(ctx, r.act, "tag service", live.ARN, tags)
 }
 
-// askCodeDeploy creates the deployment, unless an earlier attempt did.
+// requestCodeDeploy creates the deployment, unless an earlier attempt did.
 func (r *Run) askCodeDeploy(ctx context.Context, live *ecs.Live, rev ecs.Revision) (made, error) {
 	spec, err := definition.NewAppSpec(r.service.Input, live.ARNOf(rev), r.Plan.CodeDeploy.Hooks)
 	if err != nil {
@@ -173,15 +173,15 @@ func (r *Run) askCodeDeploy(ctx context.Context, live *ecs.Live, rev ecs.Revisio
 	return r.ensureShift(ctx, keyShift, s)
 }
 
-// ensureShift creates a deployment once: that it is about to be is saved before,
-// its id after.
+// ensureCodeDeploy creates a deployment once. It saves before the call that the call is about to be
+// sent, and after it the ID.
 func (r *Run) ensureShift(ctx context.Context, key string, s codedeploy.Start) (made, error) {
 	was, begun, err := saved[shifted](ctx, r.Host, key)
 	if err != nil || was.Deployment != "" {
 		return made{ID: was.Deployment}, err
 	}
 	id, found := "", false
-	if begun { // what a killed process asked for must show
+	if begun { // the request of a killed process must be visible by now
 		id, err = r.findShift(ctx, s.By)
 		found = id != ""
 	} else {
@@ -212,8 +212,8 @@ func (r *Run) deployer() codedeploy.Hand {
 	return codedeploy.Hand{API: r.Account.CodeDeploy(), Confirm: r.secondLook}
 }
 
-// The identities of the deployments that CodeDeploy is asked for: one forward, one
-// back, or another if that came to nothing.
+// The action IDs of the requested CodeDeploy deployments: one forward, one back. If the one back
+// fails, another one follows.
 
 func (r *Run) shiftID() sluice.ActionID {
 	return sluice.NewActionID(r.Deployment, "codedeploy", "deployment")

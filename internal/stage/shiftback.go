@@ -13,9 +13,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// shiftBack returns a service that CodeDeploy deploys to what was: a deployment
-// that runs is stopped and rolled back by CodeDeploy; else the former revision is
-// deployed once more. Then the attributes are restored.
+// rollBackCodeDeploy restores the former version of a service that CodeDeploy deploys. CodeDeploy
+// stops a running deployment and rolls it back. Otherwise the former revision is deployed once
+// more. Then the attributes are restored.
 func (r *Run) shiftBack(ctx context.Context, live *ecs.Live) error {
 	if !r.former.Service {
 		r.warn("there was no service before: it is left as it is")
@@ -34,8 +34,8 @@ func (r *Run) shiftBack(ctx context.Context, live *ecs.Live) error {
 	return r.restoreShifted(ctx)
 }
 
-// undoShift makes what served before serve alone again. Once the former revision was
-// asked for, that is what decides: its own task set stands beside the other then.
+// undoCodeDeploy makes the former version serve alone again. Once the former revision was
+// requested, only that deployment decides: its own task set then exists next to the other.
 func (r *Run) undoShift(ctx context.Context) error {
 	_, begun, err := saved[shifted](ctx, r.Host, keyReturn)
 	switch {
@@ -46,14 +46,14 @@ func (r *Run) undoShift(ctx context.Context) error {
 	}
 	id, err := r.ourShift(ctx)
 	if err != nil || id == "" {
-		return err // CodeDeploy was asked for nothing
+		return err // no deployment was created
 	}
 	began := r.Clock.Now()
 	status, err := r.endShift(ctx, plan.OurShift, id)
 	if err != nil {
 		return err
 	}
-	if status != "Succeeded" { // else what serves is known, whatever a look that lags says
+	if status != "Succeeded" { // after Succeeded the new version serves, even if a stale read shows otherwise
 		if alone, err := r.servesAlone(ctx, r.former.Revision, id, began); alone || err != nil {
 			return err
 		}
@@ -61,10 +61,9 @@ func (r *Run) undoShift(ctx context.Context) error {
 	return r.shiftAgain(ctx)
 }
 
-// servesAlone reports whether a revision serves and no task set of an ended deployment
-// stands beside it. A read that shows this may be older than that task set: it was made
-// before we saw the deployment ended, or stopped it. One that shows otherwise may be older
-// than the end.
+// servesAlone reports whether a revision serves and no task set of an ended deployment exists next
+// to it. A read that shows this may be older than that task set, which was created before we saw
+// the deployment ended, or stopped it. A read that shows otherwise may be older than the end.
 func (r *Run) servesAlone(ctx context.Context, revision, deployment string, began time.Time) (bool, error) {
 	ended := r.Clock.Now()
 	if r.wrote.After(began) {
@@ -86,7 +85,7 @@ func (r *Run) servesAlone(ctx context.Context, revision, deployment string, bega
 	}
 }
 
-// ourShift is the id of the deployment that was asked for; empty if none was made.
+// ourCodeDeployID is the ID of the requested deployment; empty if none was created.
 func (r *Run) ourShift(ctx context.Context) (string, error) {
 	was, begun, err := saved[shifted](ctx, r.Host, keyShift)
 	if err != nil || !begun || was.Deployment != "" {
@@ -99,8 +98,8 @@ func (r *Run) ourShift(ctx context.Context) (string, error) {
 	return id, save(ctx, r.Host, keyShift, shifted{Deployment: id})
 }
 
-// findShift is the id of the deployment that a killed process may have asked for; empty
-// if AWS's answers do not show one although they must by now.
+// findCodeDeployID is the ID of the deployment that a killed process may have requested. It is
+// empty if AWS does not return one although it must by now.
 func (r *Run) findShift(ctx context.Context, by sluice.ActionID) (id string, err error) {
 	err = r.readUntil(ctx, r.wrote, func(ctx context.Context) (bool, error) {
 		id, err = r.deployer().Made(ctx, r.group(), by)
@@ -109,11 +108,11 @@ func (r *Run) findShift(ctx context.Context, by sluice.ActionID) (id string, err
 	return id, err
 }
 
-// stopOther stops somebody else's deployment with its rollback. done is true if that
+// stopOtherCodeDeploy stops another actor's deployment with its rollback. done is true if that
 // leads to what the plan wants.
 func (r *Run) stopOther(ctx context.Context) (done bool, err error) {
 	if _, begun, err := saved[shifted](ctx, r.Host, keyShift); begun || err != nil {
-		return false, err // that was done, and did not do
+		return false, err // the other deployment was stopped before, and that was not enough
 	}
 	began := r.Clock.Now()
 	if _, err := r.endShift(ctx, r.Stage.Stop, r.Stage.Stop); err != nil {
@@ -122,9 +121,9 @@ func (r *Run) stopOther(ctx context.Context) (done bool, err error) {
 	return r.servesAlone(ctx, r.Plan.To, r.Stage.Stop, began)
 }
 
-// endShift stops a deployment with its rollback if it runs, follows a rollback to
-// its end, and returns how the deployment ended; empty if AWS does not know it any
-// more. label is how the plan names it.
+// stopAndFollow stops a running deployment with its rollback and follows the rollback to its end.
+// It returns how the deployment ended; empty if AWS no longer returns it. label is its name in the
+// plan.
 func (r *Run) endShift(ctx context.Context, label, id string) (status string, err error) {
 	if err := r.look(ctx); err != nil {
 		return "", err
@@ -153,8 +152,7 @@ func (r *Run) endShift(ctx context.Context, label, id string) (status string, er
 	}
 }
 
-// stands reports whether a task set of a deployment stands beside the one that
-// serves.
+// hasTaskSetOf reports whether a task set of a deployment is ACTIVE next to the one that serves.
 func stands(live *ecs.Live, deployment string) bool {
 	for _, ts := range live.TaskSets {
 		if ts.ExternalID == deployment && ts.Status == "ACTIVE" {
@@ -164,9 +162,9 @@ func stands(live *ecs.Live, deployment string) bool {
 	return false
 }
 
-// shiftAgain deploys the former revision as it was: at once, since all of it is
-// healthy before any traffic moves; without hooks, which judge new versions; and
-// not stopped by an alarm that the version it replaces has raised.
+// redeployFormer deploys the former revision once more. It uses AllAtOnce, since all tasks are
+// healthy before traffic moves. It runs no hooks, which judge new versions. It ignores alarms,
+// which the replaced version may have raised.
 func (r *Run) shiftAgain(ctx context.Context) error {
 	f := r.former
 	if f.Spec == nil {
@@ -185,14 +183,14 @@ func (r *Run) shiftAgain(ctx context.Context) error {
 		return err
 	}
 	if r.claim.other != "" {
-		return r.taken() // whoever claimed it since decides what serves
+		return r.taken() // the deployment that claimed it since decides what serves
 	}
 	start := codedeploy.Start{Config: allAtOnce, AppSpec: spec, By: r.returnID(turn), Rollback: []string{}, NoAlarms: true}
 	d, err := r.ensureShift(ctx, keyReturn, start)
 	if err != nil {
 		return err
 	}
-	if !d.Fresh { // of an earlier attempt, whose end nobody has seen
+	if !d.Fresh { // it is of an earlier attempt, which did not see its end
 		switch next, err := r.returnTurn(ctx); {
 		case err != nil:
 			return err
@@ -203,9 +201,8 @@ func (r *Run) shiftAgain(ctx context.Context) error {
 	return r.followReturn(ctx, f.Revision, d)
 }
 
-// returnTurn is the number of the deployment that returns, from 0: one that came to
-// nothing, since nobody continued it in time or somebody stopped it, is followed by
-// another one.
+// returnTurn is the number of the rollback deployment, from 0. If one failed, because it was not
+// continued in time or another actor stopped it, another one follows.
 func (r *Run) returnTurn(ctx context.Context) (int, error) {
 	was, _, err := saved[shifted](ctx, r.Host, keyReturn)
 	if err != nil || was.Deployment == "" {
@@ -233,7 +230,7 @@ func statusOf(d *verdict.CodeDeployment) string {
 
 const allAtOnce = "CodeDeployDefault.ECSAllAtOnce"
 
-// restoreShifted restores the attributes that the deployment changed.
+// restoreAfterCodeDeploy restores the attributes that the deployment changed.
 func (r *Run) restoreShifted(ctx context.Context) error {
 	if len(r.former.Attributes.Members) == 0 || !r.Stage.Lists(sluice.Write{Operation: "ecs:UpdateService", Resource: r.hand.Resource()}) {
 		return nil

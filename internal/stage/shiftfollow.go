@@ -14,14 +14,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/watch"
 )
 
-// made is a deployment of CodeDeploy, and whether it was created a moment ago.
+// createdDeployment is a CodeDeploy deployment, and whether it was created just now.
 type made struct {
 	ID    string
 	Fresh bool
 }
 
-// followShift waits until CodeDeploy's deployment has ended. Only success is no
-// error: what CodeDeploy rolled back by itself is a failure with its cause.
+// followCodeDeploy waits until the CodeDeploy deployment has ended. Every end but success is an
+// error. A rollback that CodeDeploy did by itself is a failure with its cause.
 func (r *Run) followShift(ctx context.Context, revision string, d made) error {
 	last, err := r.watchShift(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, Fresh: d.Fresh}, nil)
 	if err != nil {
@@ -30,7 +30,7 @@ func (r *Run) followShift(ctx context.Context, revision string, d made) error {
 	return r.shiftEnded(revision, last)
 }
 
-// followBack waits until a deployment that was stopped has ended, and its rollback.
+// followStopped waits until a stopped deployment and its rollback have ended.
 func (r *Run) followBack(ctx context.Context, id string) (watch.Seen, error) {
 	if err := r.recallRevision(ctx); err != nil {
 		return watch.Seen{}, err
@@ -38,16 +38,15 @@ func (r *Run) followBack(ctx context.Context, id string) (watch.Seen, error) {
 	return r.watchShift(ctx, verdict.Wanted{Deployment: id, Returning: true}, nil)
 }
 
-// recallRevision learns what the deployment brought, for what is told of it.
+// loadDeployedRevision loads the revision of the deployment, for the events about it.
 func (r *Run) recallRevision(ctx context.Context) error {
 	rev, _, err := saved[ecs.Revision](ctx, r.Host, KeyRevision)
 	r.told.canary = cmp.Or(rev.Name, r.Plan.To)
 	return err
 }
 
-// followReturn waits until the former revision was deployed once more. Where the
-// group waits for a person before traffic moves, it is continued: what it brings has
-// served before.
+// followReturn waits until the former revision is deployed once more. If the group waits for a
+// person before traffic moves, the deployment is continued: its revision has served before.
 func (r *Run) followReturn(ctx context.Context, revision string, d made) error {
 	if err := r.recallRevision(ctx); err != nil {
 		return err
@@ -65,8 +64,8 @@ func (r *Run) followReturn(ctx context.Context, revision string, d made) error {
 	return r.shiftEnded(revision, last)
 }
 
-// Continue lets a deployment of CodeDeploy go on that waits for a person before
-// traffic moves. continued is false if it does not wait, or there is none.
+// Continue continues a CodeDeploy deployment that waits for a person before traffic moves.
+// continued is false if it does not wait, or if there is none.
 func (r *Run) Continue(ctx context.Context) (continued bool, err error) {
 	was, _, err := saved[shifted](ctx, r.Host, keyShift)
 	if err != nil || was.Deployment == "" {
@@ -79,8 +78,8 @@ func isReady(s watch.Seen) bool {
 	return s.Code != nil && s.Code.Status == "Ready" || s.Course != nil && s.Course.Status == "Ready"
 }
 
-// watchShift follows a deployment and tells what changes. also, if not nil, acts on
-// what was seen; its error ends the wait.
+// watchCodeDeploy follows a deployment and emits its changes. also, if not nil, acts on each poll;
+// its error ends the wait.
 func (r *Run) watchShift(ctx context.Context, want verdict.Wanted, also func(context.Context, watch.Seen) error) (last watch.Seen, err error) {
 	want.Deadline, want.FailAfter, want.Empty = r.Plan.ProgressDeadline, r.patience(), r.idle()
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Wanted: want}
@@ -105,13 +104,13 @@ func (r *Run) watchShift(ctx context.Context, want verdict.Wanted, also func(con
 	return last, err
 }
 
-// shiftEnded makes an error of every end but success.
+// codeDeployEndError returns an error for every end but success.
 func (r *Run) shiftEnded(revision string, last watch.Seen) error {
 	v := last.Verdict
 	if v.Outcome != sluice.Succeeded {
 		next := v.Next
 		if r.Plan.AutoRollback {
-			next, _, _ = strings.Cut(next, "; and end the deployment: ") // it is ended by the rollback
+			next, _, _ = strings.Cut(next, "; and end the deployment: ") // the rollback ends it
 		}
 		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: r.hand.Resource(), Kind: kindOf(v.Outcome), Err: errors.New(v.Detail), Next: next}
 	}
@@ -123,13 +122,14 @@ func (r *Run) shiftEnded(revision string, last watch.Seen) error {
 	return nil
 }
 
-// seenShift tells what a look at a deployment of CodeDeploy showed, each thing once.
+// emitCodeDeploy emits the state of a CodeDeploy deployment as one poll shows it. It emits each
+// change once.
 func (r *Run) seenShift(want verdict.Wanted, s watch.Seen) {
 	if c := s.Course; c != nil {
 		r.tellLifecycle(*c)
 		if c.Blue != nil {
 			before := r.former.Revision
-			if want.Revision == before { // it returns: what was brought is what goes
+			if want.Revision == before { // in a rollback the new revision is the one that is removed
 				before = cmp.Or(r.told.canary, before)
 			}
 			r.tellSet(sluice.Primary, before, *c.Blue)
@@ -146,8 +146,7 @@ func (r *Run) seenShift(want verdict.Wanted, s watch.Seen) {
 	}
 }
 
-// tellLifecycle tells which lifecycle events began and ended. What was skipped is no
-// news.
+// emitLifecycle emits which lifecycle events began and ended. It does not emit skipped events.
 func (r *Run) tellLifecycle(c verdict.CodeTarget) {
 	for _, e := range c.Events {
 		switch e.Status {

@@ -11,15 +11,14 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// standing is what should stand of a service between two stages.
+// expectedMembers is what should exist of a service between two stages.
 type standing struct {
-	canary int  // percent; 0: there is none
+	canary int  // percent; 0: there is no canary
 	old    bool // the task set that served before
-	fresh  bool // the new primary, which is PRIMARY then
+	fresh  bool // the new primary exists and is PRIMARY
 }
 
-// standingAfter is what stands once the stages up to index are done; -1 is before
-// the first.
+// expectedAfter is what exists once the stages up to index are done; -1 is before the first.
 func standingAfter(p *plan.Plan, index int) standing {
 	s := standing{old: true}
 	for _, st := range p.Stages[:index+1] {
@@ -37,8 +36,8 @@ func standingAfter(p *plan.Plan, index int) standing {
 	return s
 }
 
-// done saves that the stage has ended: only what stages have left behind is missed
-// if it is not there, and a host may run a stage before another one has ended.
+// saveStageDone saves that the stage has ended. Only members that finished stages created are
+// expected to exist, and a host may start a stage before the previous one has ended.
 func (r *Run) done(ctx context.Context) error {
 	n, _, err := saved[int](ctx, r.Host, keyDone)
 	if err != nil || r.Stage.Index < n || r.returns() {
@@ -53,14 +52,13 @@ func (r *Run) IsDone(ctx context.Context) (bool, error) {
 	return n > r.Stage.Index, err
 }
 
-// preceding is the index of the last stage whose work this one finds.
+// lastDoneStage is the index of the last stage that had ended before this one.
 func (r *Run) preceding(ctx context.Context) (int, error) {
 	n, _, err := saved[int](ctx, r.Host, keyDone)
 	return min(n, r.Stage.Index) - 1, err
 }
 
-// weightsAfter are the weights that the stages up to index leave; ok is false if
-// none of them moves any.
+// weightsAfter are the weights after the stages up to index; ok is false if none of them moves any.
 func weightsAfter(p *plan.Plan, index int) (w sluice.Weights, ok bool) {
 	for _, st := range p.Stages[:index+1] {
 		switch {
@@ -73,18 +71,18 @@ func weightsAfter(p *plan.Plan, index int) (w sluice.Weights, ok bool) {
 	return w, ok
 }
 
-// expectation is what a look during a stage should show: of what the stage does
-// not change itself, what stood before it.
+// expectation is what a read during a stage should show. It covers only what the stage itself does
+// not change.
 type expectation struct {
 	before, after standing
 	former        Former
-	canary, fresh sluice.ActionID // that made them
-	desired       *int            // nil: the file leaves it to others
+	canary, fresh sluice.ActionID // that created them
+	desired       *int            // nil: other actors set it
 	accepted      accepted
 }
 
-// accepted is what somebody else changed and what is ours by now
-// (onOutsideChange: adopt).
+// adoptedChanges are external changes that are now part of the expected state (onOutsideChange:
+// adopt).
 type accepted struct {
 	Scales  map[string]float64 `json:"scales,omitempty"`  // by id of the task set
 	Gone    []string           `json:"gone,omitempty"`    // labels of task sets
@@ -92,7 +90,7 @@ type accepted struct {
 	Desired *int               `json:"desired,omitempty"`
 }
 
-// What somebody else did to a service.
+// Kinds of external changes to a service.
 const (
 	wasDeleted  = "deleted"
 	wasScaled   = "scaled"
@@ -100,14 +98,14 @@ const (
 	wasCounted  = "counted"
 )
 
-// change is one thing that somebody else changed.
+// outsideChange is one external change.
 type change struct {
-	did        string // wasDeleted …
-	label      string // of the task set, as plans call it
-	name       string // as people call it, if that is another
-	tasks      bool   // have and want are tasks, not percent
+	did        string // driftDeleted …
+	label      string // name of the task set in the plan
+	name       string // name for users, if that is another
+	tasks      bool   // have and want count tasks, not percent
 	set        sluice.TaskSet
-	of         string  // wasPromoted: id of the one that should be PRIMARY
+	of         string  // driftPromoted: ID of the task set that should be PRIMARY
 	have, want float64 // scale in percent, or desired count
 }
 
@@ -126,8 +124,8 @@ func (c change) String() string {
 	return fmt.Sprintf("the desired count was set from %g to %g", c.want, c.have)
 }
 
-// both is what two looks show alike: AWS's answers lag behind its writes, ours
-// too.
+// seenTwice returns the changes that two reads show. One read may be older than the last write,
+// even than our own.
 func both(a, b []change) (all []change) {
 	for _, c := range a {
 		if slices.ContainsFunc(b, func(d change) bool { return c.String() == d.String() }) {

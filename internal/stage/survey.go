@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
-// Survey reads what a plan needs to know. It writes nothing.
+// Survey reads the inputs of a plan. It makes no write.
 func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.Live, error) {
 	live := plan.Live{Region: a.Region()}
 	err := elsewhere(app, a.Region())
@@ -50,8 +50,8 @@ func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile
 	return live, surveyForeign(ctx, a, c, app, groups, &live)
 }
 
-// elsewhere finds a resource of the file that lies in another Region than the
-// one that is asked: AWS would only say that it does not exist.
+// checkRegions returns an error for a resource of the file in another Region than the one of the
+// calls. AWS would only return that it does not exist.
 func elsewhere(app *appfile.Application, region string) error {
 	arns := append([]string{app.Cluster}, app.ListenerRules...)
 	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
@@ -92,7 +92,7 @@ func clusterOf(app *appfile.Application) string {
 	return app.Cluster
 }
 
-// surveyBeside reads the canary service, if there is one.
+// surveyCanaryService reads the canary service, if there is one.
 func surveyBeside(ctx context.Context, primary ecs.Service, live *plan.Live) error {
 	primary.Name, primary.Confirm = plan.BesideName(primary.Name), nil
 	now, err := primary.Observe(ctx)
@@ -102,7 +102,7 @@ func surveyBeside(ctx context.Context, primary ecs.Service, live *plan.Live) err
 	return err
 }
 
-// surveyNow reads the service as it stands and the definition that serves.
+// surveyServing reads the service and the task definition that serves.
 func surveyNow(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service, live *plan.Live) error {
 	now, err := hand.Observe(ctx)
 	if err != nil || now == nil {
@@ -115,7 +115,7 @@ func surveyNow(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.
 	return err
 }
 
-// standsNow takes in the service as it stands.
+// recordService puts a read of the service and its claim into live.
 func standsNow(live *plan.Live, now *ecs.Live, c clock.Clock) {
 	live.Service, live.TaskSets, live.Tags = &now.Raw, now.TaskSets, now.Tags
 	value, ok := now.Tags[plan.ClaimTag]
@@ -146,8 +146,8 @@ func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Applica
 	return groups, surveyRules(ctx, a, app, places, live)
 }
 
-// findPlaces finds the target groups of the application with their load balancer; none
-// if it steers none.
+// findGroups finds the target groups of the application with their load balancer. There are none if
+// the application does not route by them.
 func findPlaces(ctx context.Context, a *account.Account, app *appfile.Application) ([]alb.Place, error) {
 	if app.Access != sluice.ELB || app.Primary == nil || app.Primary.ARN == "" || plan.HostingOf(app) == "" {
 		return nil, nil

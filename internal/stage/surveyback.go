@@ -10,9 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// SurveyBack reads a service that somebody else deployed and its history, and
-// decides what a rollback returns to; to is family:revision, or empty. It writes
-// nothing.
+// SurveyRollback reads a service that another actor deployed, and its history. It chooses the
+// revision that a rollback returns to; to is family:revision, or empty. It makes no write.
 func SurveyBack(ctx context.Context, a *account.Account, c clock.Clock, cluster, service, to string) (plan.Live, plan.Return, error) {
 	live, back := plan.Live{Region: a.Region()}, plan.Return{}
 	var err error

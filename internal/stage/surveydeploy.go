@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// surveyDeployer finds the deployment group of a service that CodeDeploy deploys, or
-// why there is none to choose. A service that does not exist yet needs none.
+// surveyDeploymentGroup finds the deployment group of a service that CodeDeploy deploys, or the
+// reason why none can be chosen. A service that does not exist yet needs none.
 func surveyDeployer(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) {
 	if !asksCodeDeploy(app) || live.Service == nil || live.Service.Status == nil || *live.Service.Status != "ACTIVE" {
 		return
@@ -29,8 +29,8 @@ func surveyDeployer(ctx context.Context, a *account.Account, app *appfile.Applic
 	}
 }
 
-// accountOf is the account. A service that CodeDeploy deploys has it in its ARN, so
-// that it is looked at first, and nobody is asked who we are.
+// readAccountID returns the account ID. A service that CodeDeploy deploys has it in its ARN: it is
+// read first, which makes a call of sts:GetCallerIdentity unnecessary.
 func accountOf(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) (string, error) {
 	if app.Service == nil || !asksCodeDeploy(app) {
 		return a.ID(ctx)
@@ -46,7 +46,7 @@ func accountOf(ctx context.Context, a *account.Account, c clock.Clock, app *appf
 	return a.ID(ctx)
 }
 
-// surveyShifted is surveyService in as few calls as can be: the newest revision of
+// surveyCodeDeployService is surveyService with as few calls as possible: the newest revision of
 // the family is nearly always the one that serves.
 func surveyShifted(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
 	now, err := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}.Observe(ctx)
@@ -72,13 +72,13 @@ func surveyShifted(ctx context.Context, a *account.Account, c clock.Clock, app *
 	return err
 }
 
-// asksCodeDeploy reports whether the file asks for controller CODE_DEPLOY.
+// wantsCodeDeploy reports whether the file sets controller CODE_DEPLOY.
 func asksCodeDeploy(app *appfile.Application) bool {
 	c := app.Service.Input.DeploymentController
 	return c != nil && c.Type == "CODE_DEPLOY"
 }
 
-// makers are the deployments that made the service's task sets, the newest first.
+// creatorIDs are the deployments that created the service's task sets, the newest first.
 func makers(live *plan.Live) []string {
 	var all []string
 	for _, ts := range live.TaskSets {
@@ -101,8 +101,8 @@ func deployerOf(s codedeploy.Settings) *plan.Deployer {
 	return d
 }
 
-// surveyBackShift finds what a rollback returns to of a service that CodeDeploy
-// deploys and that somebody else deployed.
+// surveyCodeDeployRollback chooses the revision that a rollback returns to, for a service with
+// controller CODE_DEPLOY that another actor deployed.
 func surveyBackShift(ctx context.Context, a *account.Account, hand ecs.Service, live *plan.Live, to string) (plan.Return, error) {
 	cd := codedeploy.Hand{API: a.CodeDeploy()}
 	s, err := cd.Find(ctx, codedeploy.Group{}, hand.Cluster, hand.Name, makers(live))

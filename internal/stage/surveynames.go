@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/cloudmap"
 )
 
-// surveyNames reads the name under which callers find the service, if that is
-// what is to be steered, and who else is found under it.
+// surveyNames reads the Cloud Map name of the service and the other instances under it, if the
+// application routes by that name.
 func surveyNames(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
 	arn, port, ok := plan.RegistryOf(app)
 	if !ok {

@@ -12,16 +12,15 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
-// Traffic is what a load balancer shows of an application's target groups and rules at
-// one read.
+// TrafficState is what one read shows of an application's target groups and rules.
 type Traffic struct {
 	places  []alb.Place // they change rarely
 	groups  []targetsOf
 	steered []sluice.Rule
 }
 
-// ReadTraffic reads the targets and rules of an application. It looks up the groups
-// again unless before has them.
+// ReadTraffic reads the targets and rules of an application. It reads the groups only if before
+// lacks them.
 func ReadTraffic(ctx context.Context, a *account.Account, app *appfile.Application, before *Traffic) (*Traffic, error) {
 	t := &Traffic{}
 	if before != nil {
@@ -42,9 +41,9 @@ func ReadTraffic(ctx context.Context, a *account.Account, app *appfile.Applicati
 	return t, err
 }
 
-// SurveyRequests adds what gets the requests of a service that was read already: who is
-// found by its name, the targets of its groups, the weights of its rules. addresses are
-// those of its tasks, as far as they were read.
+// SurveyRequests adds the routes of a service that was read already: the instances registered under
+// its name, the targets of its groups and the weights of its rules. addresses are those of its
+// tasks, as far as they were read.
 func SurveyRequests(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, t *Traffic, addresses map[string]bool, live *plan.Live) error {
 	if err := surveyNames(ctx, a, c, app, live); err != nil {
 		return err
@@ -58,9 +57,8 @@ func SurveyRequests(ctx context.Context, a *account.Account, c clock.Clock, app 
 	return err
 }
 
-// surveyForeign finds targets in the application's groups that are no task of the
-// service or of its canary service. It believes what two reads show: tasks come and go,
-// and AWS's answers lag behind.
+// surveyOtherTargets finds targets in the application's groups that are no task of the service or
+// of its canary service. Two reads must show a target: tasks start and stop, and AWS's answers lag.
 func surveyForeign(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, groups []targetsOf, live *plan.Live) error {
 	found, err := foreignOf(ctx, a, app, groups)
 	if err != nil || len(found) == 0 {
@@ -79,15 +77,14 @@ func surveyForeign(ctx context.Context, a *account.Account, c clock.Clock, app *
 	return err
 }
 
-// targetsOf is a target group with its targets at one read.
+// groupTargets is a target group with its targets at one read.
 type targetsOf struct {
 	place   alb.Place
 	targets []sluice.Target
 }
 
-// foreignOf are the targets that are no task of the service or of its canary service.
-// A draining target gets no new requests; a target that is an instance does not tell
-// whose task it is.
+// findOtherTargets returns the targets that are no task of the service or of its canary service. A
+// draining target gets no new requests. A target of type instance does not show whose task it is.
 func foreignOf(ctx context.Context, a *account.Account, app *appfile.Application, groups []targetsOf) ([]plan.ForeignTarget, error) {
 	if len(foreignTo(groups, nil)) == 0 {
 		return nil, nil
@@ -96,7 +93,7 @@ func foreignOf(ctx context.Context, a *account.Account, app *appfile.Application
 	return foreignTo(groups, tasks), err
 }
 
-// foreignTo are the targets that have none of the addresses.
+// otherTargets returns the targets that have none of the addresses.
 func foreignTo(groups []targetsOf, addresses map[string]bool) (all []plan.ForeignTarget) {
 	for _, g := range groups {
 		for _, t := range g.targets {
@@ -108,7 +105,7 @@ func foreignTo(groups []targetsOf, addresses map[string]bool) (all []plan.Foreig
 	return all
 }
 
-// taskAddresses are the addresses of the tasks of the service and of its canary service.
+// readTaskAddresses returns the addresses of the tasks of the service and of its canary service.
 func taskAddresses(ctx context.Context, a *account.Account, app *appfile.Application) (map[string]bool, error) {
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}
 	all, err := hand.Addresses(ctx)

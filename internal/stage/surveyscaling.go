@@ -10,10 +10,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// surveyScaling reads the scalable targets where something depends on them: the
-// file asks for it, traffic moves while AWS does not hold scale-in back, or a lost
-// deployment left them suspended. Leave to read them is not asked of who does not
-// need it.
+// surveyScaling reads the scalable targets if the plan depends on them: the file changes auto
+// scaling, traffic moves while AWS does not pause scale-in, or a lost deployment left them
+// suspended. A user who does not need them needs no permission to read them.
 func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {
 	left := live.Tags[plan.ScalingTag]
 	if !app.Scaling.Asked() && plan.HostingOf(app) == "" && left == "" {

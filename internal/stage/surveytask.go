@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// SurveyRun reads what the plan of a run needs to know. It writes nothing.
+// SurveyRun reads the inputs of the plan of a run. It makes no write.
 func SurveyRun(ctx context.Context, a *account.Account, _ clock.Clock, app *appfile.Application) (plan.Live, error) {
 	live := plan.Live{Region: a.Region()}
 	err := elsewhere(app, a.Region())
@@ -23,7 +23,7 @@ func SurveyRun(ctx context.Context, a *account.Account, _ clock.Clock, app *appf
 	return live, surveyAlone(ctx, a, app, &live)
 }
 
-// surveyAlone reads the newest revision of the family.
+// surveyFamily reads the newest revision of the family.
 func surveyAlone(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) (err error) {
 	live.Definition, err = ecs.Newest(ctx, a.ECS(), *app.Task.Input.Family)
 	if err != nil || live.Definition == nil {

@@ -2,8 +2,8 @@ package stage
 
 import "context"
 
-// sync brings the whole service to the new revision at once and removes
-// everything else of ours, a canary included.
+// syncService brings the whole service to the new revision in one stage. It removes everything else
+// that sluice created, including a canary.
 func (r *Run) sync(ctx context.Context) error {
 	live, rev, err := r.prepare(ctx)
 	if err != nil {

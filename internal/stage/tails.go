@@ -10,28 +10,28 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// tails show what the containers of tasks print. That a log cannot be read is
-// told once and ends nothing.
+// taskLogs shows what the containers of tasks print. A log that cannot be read is reported once and
+// does not end the stage.
 type tails struct {
 	vigil  *vigil
 	opened map[string][]*tail // by task
-	places map[string]string  // by task: where the watched container prints to
+	places map[string]string  // by task: the command that reads the watched container's output
 }
 
 type tail struct {
 	ecs.Tail
 	task, container string
-	ended           bool // it cannot be read
+	ended           bool // access to it is denied
 }
 
-// What comes after the end of a task: CloudWatch Logs takes lines in with a delay
-// of seconds that AWS does not bound.
+// Reads after the end of a task: CloudWatch Logs ingests lines with a delay of seconds that AWS
+// does not bound.
 const (
 	restLooks = 3
 	restApart = 2 * time.Second
 )
 
-// read shows what came since the last read.
+// readNew shows the lines since the last read.
 func (t *tails) read(ctx context.Context) error {
 	for _, id := range t.vigil.launched.Tasks {
 		if s := t.vigil.status[id]; s != "RUNNING" && s != "STOPPED" && s != "DEPROVISIONING" && s != "DEACTIVATING" && s != "STOPPING" {
@@ -49,7 +49,7 @@ func (t *tails) read(ctx context.Context) error {
 	return nil
 }
 
-// rest shows what is still to come after the tasks' end.
+// readRemaining shows the lines that arrive after the tasks' end.
 func (t *tails) rest(ctx context.Context) error {
 	if !t.any() {
 		return nil
@@ -76,8 +76,8 @@ func (t *tails) any() bool {
 	return false
 }
 
-// open finds out where the containers of a task print to, by the definition as
-// AWS has it: the plan's may have lost the options of its log drivers.
+// openStreams finds the log streams of the containers of a task. It uses the definition as AWS
+// returns it: the plan's may lack the options of its log drivers.
 func (t *tails) open(ctx context.Context, id string) error {
 	if _, known := t.opened[id]; known {
 		return nil
@@ -120,8 +120,8 @@ func (t *tails) show(ctx context.Context, l *tail) error {
 	return t.once("log of "+l.container, err)
 }
 
-// once tells of a log that cannot be read. An error that stops the stage is
-// passed on.
+// noteReadError reports once that a log cannot be read. It returns an error only if that stops the
+// stage.
 func (t *tails) once(what string, err error) error {
 	if err == nil || sluice.KindOf(err) == sluice.Halted {
 		return err
@@ -132,7 +132,7 @@ func (t *tails) once(what string, err error) error {
 	return nil
 }
 
-// where says how to read what a task printed, or how to look at it.
+// readCommand is the command that reads what a task printed, or that describes the task.
 func (t *tails) where(id string) string {
 	if place := t.places[id]; place != "" {
 		return place
@@ -140,9 +140,8 @@ func (t *tails) where(id string) string {
 	return strings.TrimSpace(t.vigil.describe(id))
 }
 
-// logCommand prints what a container printed, whenever that was: aws logs tail
-// shows no more than the last ten minutes, and the first version of the command
-// line has no such command.
+// logCommand prints all output of a container. `aws logs tail` shows only the last ten minutes, and
+// version 1 of the AWS CLI does not have it.
 func logCommand(p ecs.LogPlace) string {
 	place := fmt.Sprintf("--log-group-name %s --log-stream-name %s", p.Group, p.Stream)
 	if p.Region != "" {

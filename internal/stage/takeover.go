@@ -7,15 +7,15 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// seized is a claim that we took over, and when.
+// takenClaim is a claim that we took over, and when.
 type seized struct {
 	From string    `json:"from"` // value of the tag
 	At   time.Time `json:"at"`
 }
 
-// passOver lets a claim of somebody else be overwritten if it is the one that a
-// person asked to take over. It is saved first, so that who goes on after a kill
-// neither takes it for a new one nor forgets to wait.
+// permitTakeOver allows the claim of the deployment that the user named to be overwritten. It saves
+// that first, so that a process that resumes after a kill neither takes it for a new claim nor
+// skips the waiting time.
 func (r *Run) passOver(ctx context.Context) error {
 	from := r.claim.other
 	s, taken, err := saved[seized](ctx, r.Host, keySeized)
@@ -39,8 +39,7 @@ func (r *Run) passOver(ctx context.Context) error {
 	return nil
 }
 
-// askedToTake is whose claim may be taken over: the plan says it, or who resumed
-// the deployment.
+// takeOverFrom is the claim that may be taken over, as the plan or the resume command names it.
 func (r *Run) askedToTake(ctx context.Context) (string, error) {
 	if r.Plan.TakeOver != "" {
 		return r.Plan.TakeOver, nil
@@ -49,7 +48,7 @@ func (r *Run) askedToTake(ctx context.Context) (string, error) {
 	return string(from), err
 }
 
-// holderOf is the deployment of a claim's value, or "" if it is no claim.
+// claimDeployment is the deployment in a claim's value, or "" if the value is no claim.
 func holderOf(value string) string {
 	k, err := plan.ParseClaim(value)
 	if err != nil {
@@ -58,8 +57,8 @@ func holderOf(value string) string {
 	return k.Deployment
 }
 
-// waitOut lets the time pass in which the former holder may still write: it
-// writes nothing once it has not seen its claim for claimStale.
+// awaitFormerOwner waits until the former owner can no longer write. The former owner stops writing
+// once it has not read its claim for maxClaimAge.
 func (r *Run) waitOut(ctx context.Context) error {
 	if err := r.remainsOurs(ctx); err != nil {
 		return err

@@ -14,24 +14,23 @@ import (
 )
 
 const (
-	claimEvery  = time.Minute // the claim is looked at during a task that takes long
-	missingTime = time.Minute // how long ECS may not know a task that it has just started
+	claimEvery  = time.Minute // the claim is read this often during a long task
+	missingTime = time.Minute // how long ECS may not return a task that was just started
 )
 
-// vigil is the wait for tasks to end.
+// taskWait is the wait for tasks to stop.
 type vigil struct {
 	*Run
 	*job
 	*launched
 	status  map[string]string    // by task
-	missing map[string]time.Time // by task: since when ECS does not know it
+	missing map[string]time.Time // by task: since when ECS does not return it
 	moved   time.Time            // when a task changed last
-	claimed time.Time            // when the claim was looked at last
+	claimed time.Time            // when the claim was read last
 	logs    tails
 }
 
-// awaitTasks waits until all tasks have ended, shows what they print, and judges
-// them.
+// awaitTasks waits until all tasks have stopped, shows what they print, and judges them.
 func (r *Run) awaitTasks(ctx context.Context, j *job, l *launched) error {
 	now := r.Clock.Now()
 	v := &vigil{Run: r, job: j, launched: l, status: map[string]string{}, missing: map[string]time.Time{}, moved: now, claimed: now}
@@ -72,14 +71,15 @@ func (v *vigil) untilEnded(ctx context.Context) error {
 	}
 }
 
-// open are the tasks that have not been seen to end.
+// openTasks are the tasks that have not been seen to stop.
 func (v *vigil) open() []string {
 	return slices.DeleteFunc(slices.Clone(v.launched.Tasks), func(id string) bool {
 		return slices.ContainsFunc(v.Ended, func(e sluice.TaskEnded) bool { return e.Task == id })
 	})
 }
 
-// see looks at the tasks once. How a task ended is saved: ECS forgets it.
+// pollTasks reads the tasks once. It saves how a task ended, because ECS later no longer returns
+// it.
 func (v *vigil) see(ctx context.Context) error {
 	open := v.open()
 	if len(open) == 0 {
@@ -108,7 +108,7 @@ func (v *vigil) see(ctx context.Context) error {
 	return v.notForgotten(open, seen, now)
 }
 
-// notForgotten refuses to wait for a task that ECS does not know any more.
+// checkMissing returns an error for a task that ECS no longer returns.
 func (v *vigil) notForgotten(asked []string, seen []ecs.Ran, now time.Time) error {
 	for _, id := range asked {
 		if slices.ContainsFunc(seen, func(t ecs.Ran) bool { return t.ID == id }) {
@@ -128,8 +128,8 @@ func (v *vigil) notForgotten(asked []string, seen []ecs.Ran, now time.Time) erro
 	return nil
 }
 
-// alive keeps the claim on the service, and ends the wait for a task that does
-// not come to run.
+// checkProgress renews the claim on the service. It ends the wait for a task that does not reach
+// RUNNING.
 func (v *vigil) alive(ctx context.Context) error {
 	now := v.Clock.Now()
 	if v.step && now.Sub(v.claimed) >= claimEvery {
@@ -151,7 +151,8 @@ func (v *vigil) alive(ctx context.Context) error {
 	return nil
 }
 
-// tellOn says that the tasks go on though nobody waits for them.
+// noteStillRunning reports that the tasks continue in ECS although this process stops waiting for
+// them.
 func (v *vigil) tellOn(err error) {
 	open := v.open()
 	if len(open) == 0 || sluice.KindOf(err) == sluice.NotFound {
@@ -172,7 +173,7 @@ func (v *vigil) describe(id string) string {
 	return "aws ecs describe-tasks --cluster " + v.Plan.Cluster + " --tasks " + id
 }
 
-// judge is the error of tasks that failed, or were never started.
+// judgeTasks is the error of tasks that failed, or were never started.
 func (v *vigil) judge() error {
 	var failed []string
 	next := ""

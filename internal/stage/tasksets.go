@@ -22,7 +22,7 @@ func (t taskSets) member(set sluice.TaskSet, v sluice.Variant, label string) mem
 	return member{TaskSet: set, variant: v, label: label, of: t.hand}
 }
 
-// remember has nothing to tell: what an earlier deployment left stays beside.
+// snapshotCanary returns none: a task set of an earlier deployment is not taken over.
 func (taskSets) remember(context.Context) (*formerCanary, error) { return nil, nil }
 
 func (t taskSets) create(ctx context.Context) (*ecs.Live, error) {
@@ -41,7 +41,7 @@ func (t taskSets) ensureCanary(ctx context.Context, rev ecs.Revision, scale int)
 	return t.ensure(ctx, sluice.Canary, ecs.Wanted{By: by, Label: plan.CanarySet, Revision: rev, Scale: scale, Attach: t.access.attach(sluice.Canary)})
 }
 
-// ensure makes the task set or finds it, and tells which.
+// ensureSet creates the task set or finds it, and emits an event if it was found.
 func (t taskSets) ensure(ctx context.Context, v sluice.Variant, w ecs.Wanted) (member, error) {
 	set, found, err := t.sets.EnsureSet(ctx, t.act, w)
 	if err == nil && found {
@@ -50,8 +50,8 @@ func (t taskSets) ensure(ctx context.Context, v sluice.Variant, w ecs.Wanted) (m
 	return t.member(set, v, w.Label), err
 }
 
-// startPrimary brings the service to the file, creates the new primary, waits
-// until it is healthy and promotes it.
+// startPrimary writes the file's fields to the service, creates the new primary, waits until it is
+// healthy and promotes it.
 func (t taskSets) startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revision) (member, error) {
 	if err := t.updateService(ctx, live); err != nil {
 		return member{}, err
@@ -77,14 +77,15 @@ func (t taskSets) startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revi
 	return m, t.promote(ctx, m)
 }
 
-// How far the new primary is, by what is saved before each write.
+// Progress of the new primary, saved before each write.
 const (
-	freshBegun    = "begun"    // its task set may be there
-	freshEmptied  = "emptied"  // and the old one scaled down (recreate)
-	freshPromoted = "promoted" // it may be PRIMARY, and the old one scaled down
+	freshBegun    = "begun"    // its task set may exist
+	freshEmptied  = "emptied"  // and the old primary may be scaled down (recreate)
+	freshPromoted = "promoted" // it may be PRIMARY, and the old primary scaled down
 )
 
-// reaches saves that the new primary gets so far. A second run does not take it back.
+// saveNewPrimaryStep saves the progress of the new primary. A second run does not save an earlier
+// step.
 func (t taskSets) reaches(ctx context.Context, far string) error {
 	was, _, err := saved[string](ctx, t.Host, keyFresh)
 	order := []string{"", freshBegun, freshEmptied, freshPromoted}
@@ -94,8 +95,8 @@ func (t taskSets) reaches(ctx context.Context, far string) error {
 	return save(ctx, t.Host, keyFresh, far)
 }
 
-// promote makes the set PRIMARY unless it is already. A read that shows it PRIMARY
-// proves nothing in a rollback if we promoted another one: it may be older than that.
+// promoteSet makes the set PRIMARY unless it is already. In a rollback after we promoted another
+// set, a read that shows this set PRIMARY proves nothing: it may be older than that promotion.
 func (t taskSets) promote(ctx context.Context, m member) error {
 	far, _, err := saved[string](ctx, t.Host, keyFresh)
 	if err != nil {
@@ -105,7 +106,7 @@ func (t taskSets) promote(ctx context.Context, m member) error {
 	switch {
 	case err != nil:
 		return err
-	case t.returns() && far == freshPromoted: // AWS takes it twice
+	case t.returns() && far == freshPromoted: // AWS accepts the call a second time
 	case now.Status == "PRIMARY":
 		if err := t.current(ctx); err != nil {
 			return err
@@ -122,7 +123,7 @@ func (t taskSets) promote(ctx context.Context, m member) error {
 	return t.sets.Promote(ctx, t.act, now.TaskSet, m.label)
 }
 
-// stopOld empties the old primary before the new one starts (recreate).
+// drainOldPrimary scales the old primary to 0 before the new one starts (recreate).
 func (t taskSets) stopOld(ctx context.Context, live *ecs.Live) error {
 	old := live.TaskSet(t.oldPrimary())
 	if old == nil || live.Made(t.newPrimaryID()) != nil {
@@ -151,7 +152,7 @@ func (t taskSets) kept(ctx context.Context) ([]member, error) {
 	return t.oldStanding(ctx, old)
 }
 
-// retireStanding retires the old primary of that id if it still stands.
+// retireOldByID retires the old primary of that ID if it still exists.
 func (t taskSets) retireStanding(ctx context.Context, id string) error {
 	old, err := t.oldStanding(ctx, id)
 	if err != nil {
@@ -160,7 +161,7 @@ func (t taskSets) retireStanding(ctx context.Context, id string) error {
 	return t.retire(ctx, old...)
 }
 
-// oldStanding is the old primary of that id if it still stands.
+// findOldPrimary returns the old primary of that ID if it still exists.
 func (t taskSets) oldStanding(ctx context.Context, id string) ([]member, error) {
 	if id == "" {
 		return nil, nil
@@ -176,7 +177,7 @@ func (t taskSets) oldStanding(ctx context.Context, id string) ([]member, error) 
 	return []member{t.member(*set, sluice.Primary, plan.OldPrimarySet)}, nil
 }
 
-// others are the old primary and every other task set that this deployment may remove.
+// listOthers returns the old primary and every other task set that this deployment may remove.
 func (t taskSets) others(ctx context.Context, primary member) (all []member, err error) {
 	live, err := t.observe(ctx)
 	if err != nil {
@@ -206,14 +207,14 @@ func (t taskSets) others(ctx context.Context, primary member) (all []member, err
 	return all, nil
 }
 
-// leftByFormer reports whether a former tool of the application made a task set, or it
-// served before a deployment that did not end.
+// isLeftover reports whether a former tool of the application created a task set, or whether the
+// set served before a deployment that did not end.
 func (t taskSets) leftByFormer(set sluice.TaskSet) bool {
 	return t.Ours != nil && t.Ours(set.ID) || t.Plan.Former != "" && set.ID == t.Plan.Former
 }
 
-// theirs reports whether a task set of others gets requests from our groups or by our
-// name and is to be removed (onOtherTargets: remove).
+// isRemovableOther reports whether another actor's task set gets requests from our groups or by our
+// name, and is to be removed (onOtherTargets: remove).
 func (t taskSets) theirs(live *ecs.Live, set sluice.TaskSet) bool {
 	if t.Plan.OnOtherTargets != sluice.RemoveTargets || set.Status != "ACTIVE" {
 		return false
@@ -259,7 +260,7 @@ func (t taskSets) memberOf(set *sluice.TaskSet, v sluice.Variant, label string) 
 	return &m
 }
 
-// canarySet is the canary of this deployment if it stands, else nil.
+// findCanarySet returns the canary of this deployment, or nil if there is none.
 func (t taskSets) canarySet(ctx context.Context, live *ecs.Live) (*sluice.TaskSet, error) {
 	id, err := t.canaryID(ctx)
 	if err != nil {
@@ -281,7 +282,7 @@ func (t taskSets) tasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, erro
 	return all[v], err
 }
 
-// everyTask tells by one listing which variant each task runs.
+// listAllTasks assigns each task to its variant by one listing.
 func (t taskSets) everyTask(ctx context.Context) (map[sluice.Variant][]ecs.Task, error) {
 	canary, err := t.standing(ctx, sluice.Canary)
 	if err != nil {
@@ -310,8 +311,8 @@ func (t taskSets) remove(ctx context.Context, m member) error {
 	return t.sets.Delete(ctx, t.act, m.TaskSet, m.label)
 }
 
-// made are the new primary, unless it serves, and the canary. That a read does not show
-// one proves that it is gone once the read must be newer than what made it.
+// listCreated returns the new primary, unless it serves, and the canary. A read that does not show
+// one of them proves its deletion only if the read must be newer than the creation.
 func (t taskSets) made(ctx context.Context) ([]member, error) {
 	far, begun, err := saved[string](ctx, t.Host, keyFresh)
 	if err != nil {

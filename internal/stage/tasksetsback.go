@@ -10,9 +10,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// restore returns to the old primary. If it still stands, traffic goes back at
-// once; else its revision is started first, and traffic stays where it is until
-// that is healthy.
+// restorePrimary returns to the old primary. If it still exists, traffic moves back immediately.
+// Otherwise its revision is started first, and traffic moves when it is healthy.
 func (t taskSets) restore(ctx context.Context, live *ecs.Live) error {
 	if err := t.restoreAttributes(ctx, live); err != nil {
 		return err
@@ -30,8 +29,8 @@ func (t taskSets) restore(ctx context.Context, live *ecs.Live) error {
 	return t.restartOld(ctx, *old)
 }
 
-// leaves reports whether the old primary is deleted, which a read did not show that was
-// older than the write that deleted it: AWS then refused what was asked of it.
+// isOldDeleted reports whether AWS refused a write because the old primary is deleted. The read
+// before that write was older than the deletion.
 func (t taskSets) leaves(ctx context.Context, refused error, id string) (bool, error) {
 	_, begun, err := saved[string](ctx, t.Host, keyFresh)
 	if refused == nil || err != nil || !begun || sluice.KindOf(refused) != "" && sluice.KindOf(refused) != sluice.OutsideChange {
@@ -56,8 +55,8 @@ func (t taskSets) restoreAttributes(ctx context.Context, live *ecs.Live) error {
 	return t.hand.Update(ctx, t.act, "restore service", u)
 }
 
-// formerAttributes are the attributes that a rollback writes back. A desired count that
-// is neither the file's nor the former one is set by others, and stays.
+// attributesToRestore are the attributes that a rollback writes. A desired count that is neither
+// the file's nor the former one was set by another actor and is kept.
 func (r *Run) formerAttributes(live *ecs.Live) ecs.Update {
 	u, set := r.former.Attributes, r.countGiven()
 	if set == nil || !slices.Contains(u.Members, "desiredCount") || live.Desired == *set || live.Desired == r.former.Desired {
@@ -67,15 +66,14 @@ func (r *Run) formerAttributes(live *ecs.Live) ecs.Update {
 	return u.Without("desiredCount")
 }
 
-// reviveOld returns to the old primary, which still stands. It may have been
-// scaled down already.
+// returnToOldPrimary returns to the old primary, which still exists. It may already be scaled down.
 func (t taskSets) reviveOld(ctx context.Context, set, was sluice.TaskSet) error {
 	m := t.member(set, sluice.Primary, plan.OldPrimarySet)
 	far, _, err := saved[string](ctx, t.Host, keyFresh)
 	if err != nil {
 		return err
 	}
-	if far == freshEmptied || far == freshPromoted || set.Scale != was.Scale { // a read may be older than our own scaling down
+	if far == freshEmptied || far == freshPromoted || set.Scale != was.Scale { // a read may be older than our own scale-down
 		if err := t.sets.Scale(ctx, t.act, set, m.label, int(was.Scale)); err != nil {
 			return err
 		}
@@ -89,7 +87,7 @@ func (t taskSets) reviveOld(ctx context.Context, set, was sluice.TaskSet) error 
 	return t.promote(ctx, m)
 }
 
-// restartOld starts the old revision again, since its task set is gone.
+// restartOldPrimary starts the old revision again, since its task set is deleted.
 func (t taskSets) restartOld(ctx context.Context, was sluice.TaskSet) error {
 	t.note("the old primary %s is gone: starting %s again", was.ID, was.Revision)
 	attachment := t.access.attach(sluice.Primary)
@@ -117,11 +115,11 @@ func (t taskSets) restartOld(ctx context.Context, was sluice.TaskSet) error {
 	return t.access.restore(ctx)
 }
 
-// rescales is how often a task set is scaled again that others scale during a rollback.
+// maxRescales is how often a task set is scaled again that other actors scale during a rollback.
 const rescales = 3
 
-// keepScale gives a task set its scale again if it was scaled during the rollback, and
-// waits until its tasks are healthy.
+// maintainScale restores the scale of a task set that was scaled during the rollback, and waits
+// until its tasks are healthy.
 func (t taskSets) keepScale(ctx context.Context, m member, scale float64) error {
 	for n := 1; ; n++ {
 		is := func(live *ecs.Live) bool {
@@ -151,8 +149,8 @@ func (t taskSets) keepScale(ctx context.Context, m member, scale float64) error 
 	}
 }
 
-// stays keeps what was returned to as it was: it is promoted once more if somebody
-// promoted meanwhile what is about to be taken away, and it has its scale.
+// repromotePrimary keeps the restored primary PRIMARY and at its scale. It promotes it again if
+// another actor promoted a task set that is about to be removed.
 func (t taskSets) stays(ctx context.Context) error {
 	restored, err := t.restoredID(ctx)
 	if err != nil {
@@ -194,8 +192,8 @@ func (t taskSets) stays(ctx context.Context) error {
 	return t.keepScale(ctx, m, t.former.Primary.Scale)
 }
 
-// readPromoted reads until a read shows what we promoted, if this deployment promoted a
-// task set: a read that does not may be older. After a time others have changed it.
+// readPromoted reads until a read shows the task set that we promoted, if this deployment promoted
+// one. A read that does not show it may be older. After a time limit another actor has changed it.
 func (t taskSets) readPromoted(ctx context.Context, shows func(*ecs.Live) bool) (*ecs.Live, error) {
 	far, _, err := saved[string](ctx, t.Host, keyFresh)
 	if err != nil {
@@ -207,8 +205,8 @@ func (t taskSets) readPromoted(ctx context.Context, shows func(*ecs.Live) bool) 
 	return t.readAfter(ctx, proof{write: "what we made PRIMARY", at: t.wrote, shows: shows})
 }
 
-// returnedTo is the task set to which the rollback returned: the old primary, or the
-// one that was started in its place.
+// findRestored is the task set to which the rollback returned: the old primary, or the one that was
+// started in its place.
 func (t taskSets) returnedTo(live *ecs.Live, restored sluice.ActionID) *sluice.TaskSet {
 	if t.former.Primary == nil {
 		return nil

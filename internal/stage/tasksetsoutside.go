@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// foreign tells task sets that were deleted, scaled or promoted by somebody else.
+// listDrift returns task sets that another actor deleted, scaled or promoted.
 func (t taskSets) foreign(_ context.Context, x *expectation, live *ecs.Live) ([]change, error) {
 	s := sight{x: x, live: live}
 	b, a := x.before, x.after
@@ -25,7 +25,7 @@ func (t taskSets) foreign(_ context.Context, x *expectation, live *ecs.Live) ([]
 		s.stands(plan.NewPrimarySet, fresh, 100)
 	}
 	if promoted {
-		return s.all, nil // what served before is the stage's to take away
+		return s.all, nil // the stage itself removes the previous primary
 	}
 	if was := x.former.Primary; was != nil && b.old && (a.old || starts && !t.Stage.Recreate) {
 		s.stands(plan.OldPrimarySet, live.TaskSet(was.ID), was.Scale)
@@ -34,14 +34,14 @@ func (t taskSets) foreign(_ context.Context, x *expectation, live *ecs.Live) ([]
 	return s.all, nil
 }
 
-// sight is what one look shows against what should stand.
+// driftCheck compares one read with the expected task sets.
 type sight struct {
 	x    *expectation
 	live *ecs.Live
 	all  []change
 }
 
-// stands compares a task set with the scale that it should have.
+// checkScale compares a task set with its expected scale.
 func (s *sight) stands(label string, set *sluice.TaskSet, scale float64) {
 	switch {
 	case slices.Contains(s.x.accepted.Gone, label):
@@ -57,7 +57,7 @@ func (s *sight) stands(label string, set *sluice.TaskSet, scale float64) {
 	}
 }
 
-// serves tells of a task set that is PRIMARY and should not be.
+// checkPrimary adds a change if a task set is PRIMARY that should not be.
 func (s *sight) serves(fresh *sluice.TaskSet) {
 	label, wanted := plan.NewPrimarySet, fresh
 	if !s.x.before.fresh {
@@ -73,8 +73,7 @@ func (s *sight) serves(fresh *sluice.TaskSet) {
 	s.all = append(s.all, change{did: wasPromoted, label: label, set: *now, of: wanted.ID})
 }
 
-// undo scales a task set as it should be, or promotes the one that should be
-// PRIMARY.
+// revertDrift gives a task set its expected scale, or promotes the one that should be PRIMARY.
 func (t taskSets) undo(ctx context.Context, c change) error {
 	if c.did == wasPromoted {
 		return t.sets.Promote(ctx, t.act, sluice.TaskSet{ID: c.of}, c.label)

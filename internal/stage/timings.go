@@ -10,8 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route/alb"
 )
 
-// Timings reads what a forecast of the plan's length needs to know. It writes
-// nothing.
+// ReadTimings reads the inputs of a forecast of the plan's length. It makes no write.
 func Timings(ctx context.Context, a *account.Account, p *plan.Plan, live plan.Live) (t plan.Timings, err error) {
 	if live.Service == nil {
 		return t, nil

@@ -7,9 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// trafficRouting moves the weights. The side that gets requests must be able to
-// take them first: ALB weights do not fail over, so a share on an empty group
-// is lost.
+// trafficRouting moves the weights. The variant that gets requests must first be able to take them.
+// ALB weights do not fail over: the share of an empty group is lost.
 func (r *Run) trafficRouting(ctx context.Context) error {
 	if _, err := r.begin(ctx); err != nil {
 		return err
@@ -32,8 +31,7 @@ func (r *Run) trafficRouting(ctx context.Context) error {
 	return r.access.shift(ctx, to)
 }
 
-// takeTraffic moves all requests to the primary and waits until every caller
-// must know.
+// removeCanaryTraffic moves all requests to the primary and waits until every caller follows.
 func (r *Run) takeTraffic(ctx context.Context) error {
 	sends, err := r.access.sends(ctx)
 	if err != nil {
@@ -50,7 +48,7 @@ func (r *Run) takeTraffic(ctx context.Context) error {
 	return r.access.settle(ctx)
 }
 
-// awaitServing waits until the variant has all its tasks healthy, at least one.
+// awaitServing waits until all tasks of the variant, at least one, are healthy.
 func (r *Run) awaitServing(ctx context.Context, v sluice.Variant) error {
 	m, err := r.hosting.standing(ctx, v)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// unrouted is the access of a service that nobody calls: a worker that takes its
-// work from a queue. There is nothing to move, so that no share can be asked for.
+// noTraffic is the traffic provider of a service without callers, such as a worker that reads from
+// a queue. It has no shares, and a plan cannot ask for any.
 type unrouted struct{}
 
 func (unrouted) remember(context.Context, *Former) error     { return nil }

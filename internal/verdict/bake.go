@@ -2,28 +2,28 @@ package verdict
 
 import "time"
 
-// Bake judges a version that serves while nothing else happens: whether it stays
-// as healthy as it was. Make one with [Baking].
+// Bake judges a running version while no deployment step runs: whether it stays as healthy as it
+// was. Make one with [StartBake].
 type Bake struct {
 	capacity Capacity
-	ill      time.Time // since when it is less than whole; zero: it is whole
-	well     time.Time // since when it is whole; zero: it is not
-	bare     int       // looks in a row with no healthy task
+	ill      time.Time // since when it is not complete; zero: it is complete
+	well     time.Time // since when it is complete; zero: it is not
+	bare     int       // polls in a row
 	traffic  bool
 }
 
-// Baking starts a judge. deadline is how long it may be less than whole; traffic
-// tells that requests go to it: then none that is healthy is a failure at once.
+// StartBake starts a judge. deadline is how long the version may be incomplete. traffic means that
+// requests reach the version: then a version without a healthy task fails immediately.
 func Baking(now time.Time, deadline time.Duration, traffic bool) Bake {
 	return Bake{capacity: Await(now, deadline, 0), traffic: traffic}
 }
 
-// bareLooks are how many looks in a row must show no healthy task: one may be an
-// old answer.
+// maxPollsWithoutHealthy is how many polls in a row must return no healthy task. One response may
+// be stale.
 const bareLooks = 2
 
-// See adds an observation. Healthy says that it is whole now, not that the bake
-// is over: how long it lasts the caller knows.
+// See adds an observation. Healthy means that the version is complete now, not that the bake is
+// over: the caller decides how long the bake lasts.
 func (b Bake) See(o Observation) (Bake, Verdict) {
 	n := count(o)
 	c := b.capacity.blame(o)
@@ -33,7 +33,7 @@ func (b Bake) See(o Observation) (Bake, Verdict) {
 		b.ill, b.well = o.At, time.Time{}
 	case whole && b.well.IsZero():
 		b.ill, b.well = time.Time{}, o.At
-	case whole && o.At.Sub(b.well) >= c.deadline: // failures of long ago are forgiven
+	case whole && o.At.Sub(b.well) >= c.deadline: // failures from before the healthy period no longer count
 		c.causes, c.order = map[string]Cause{}, nil
 	}
 	if b.bare++; n.Healthy > 0 || n.Desired == 0 {
@@ -60,11 +60,11 @@ func (b Bake) judge(o Observation, n Counts, whole bool) Verdict {
 	return v
 }
 
-// troubled is the time between looks while something is wrong.
+// troubledInterval is the time between polls while the version is unhealthy.
 const troubled = 3 * time.Second
 
-// quiet is the time between looks at what is well: a version that fails mostly does
-// so in its first minutes.
+// bakeInterval returns the time between polls of a healthy version. Most versions that fail do so
+// in their first minutes.
 func quiet(age time.Duration) time.Duration {
 	switch {
 	case age < time.Minute:

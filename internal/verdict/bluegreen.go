@@ -9,23 +9,23 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// BlueGreen judges a deployment of CodeDeploy to its end, and one that is rolled
-// back to the end of its rollback, which is a deployment of its own. It is a value;
-// make one with [FollowBlueGreen].
+// CodeDeployFollower judges a CodeDeploy deployment until it ends. If the deployment is rolled
+// back, it judges the rollback until that ends: the rollback is a deployment of its own. It is a
+// value; make one with [FollowCodeDeploy].
 type BlueGreen struct {
 	want  Wanted
-	began time.Time // our clock
+	began time.Time // clock of this process
 
 	main, back leg // the deployment, and its rollback
 	revision   string
-	from       string // revision that serves before
+	from       string // revision that was PRIMARY before
 	service    *Service
-	looked     time.Time // the first look
-	ended      time.Time // it was seen to have failed
-	unknown    time.Time // AWS does not know it (any more)
-	stood      bool      // it had ended at the first look
-	past       bool      // it was found among those that were replaced
-	explained  bool      // what explains an end was asked for
+	looked     time.Time // the first poll
+	ended      time.Time // when a poll first returned that it failed
+	unknown    time.Time // since when AWS returns no such deployment
+	stood      bool      // it had ended at the first poll
+	past       bool      // it was found among the replaced deployments
+	explained  bool      // the reads that explain an end were requested
 	ledger
 	hearing
 	codePace
@@ -34,27 +34,27 @@ type BlueGreen struct {
 	over   *ending
 }
 
-// leg is one CodeDeploy deployment.
+// trackedDeployment is one CodeDeploy deployment.
 type leg struct {
 	id string
 	d  *CodeDeployment // nil: not read
 	t  *CodeTarget
 }
 
-// CodeLook is what was read of a CodeDeploy deployment.
+// CodeObservation is what one poll read of a CodeDeploy deployment.
 type CodeLook struct {
 	Asked      CodeNeeds
-	Deployment *CodeDeployment // nil: not asked for, or AWS does not know it
-	Target     *CodeTarget     // nil: not asked for, or there is none yet
-	Revision   string          // family:revision that it brings; empty: not asked for, or not known
-	Idle       bool            // no deployment of CodeDeploy stands behind what the service shows
+	Deployment *CodeDeployment // nil: not requested, or AWS returns none
+	Target     *CodeTarget     // nil: not requested, or there is none yet
+	Revision   string          // family:revision that it deploys; empty: not requested, or unknown
+	Idle       bool            // no CodeDeploy deployment made the task sets of the service
 }
 
-// CodeNeeds is what to read at a look.
+// CodeNeeds lists what to read at a poll.
 type CodeNeeds struct {
 	Deployment string // id of a deployment; empty: none
 	Target     string // id of the deployment whose target to read
-	Revision   bool   // what the deployment brings
+	Revision   bool   // the revision of the deployment
 	Service    bool   // the service itself
 	Fallen     bool   // its stopped tasks
 }
@@ -67,28 +67,28 @@ func FollowBlueGreen(now time.Time, w Wanted) BlueGreen {
 	return BlueGreen{want: w, began: now, main: leg{id: w.Deployment}, revision: w.Revision, codePace: codePace{changed: now, moved: now}}
 }
 
-// Follow names the deployment to follow, if none was named.
+// FollowDeployment names the deployment to follow, if none was named.
 func (b BlueGreen) Follow(id string) BlueGreen {
 	b.main.id, b.want.Deployment = id, id
 	return b
 }
 
-// FollowPast names a deployment that has ended, and that another one has replaced.
+// FollowReplaced names a deployment that has ended and that another deployment has replaced.
 func (b BlueGreen) FollowPast(id string) BlueGreen {
 	b.past = true
 	return b.Follow(id)
 }
 
-// Follows reports whether a deployment is followed already.
+// IsFollowing reports whether a deployment is already followed.
 func (b BlueGreen) Follows() bool { return b.main.id != "" }
 
-// Lagging is for how long AWS's answers may lag behind its writes.
+// MaxReadLag is how long AWS's responses may lag behind its writes.
 const Lagging = settle
 
-// Began is when the wait began.
+// Began returns when the wait began.
 func (b BlueGreen) Began() time.Time { return b.began }
 
-// First is how long to wait before the first look.
+// FirstInterval returns how long to wait before the first poll.
 func (b BlueGreen) First() time.Duration {
 	if b.want.Fresh {
 		return firstLook
@@ -96,7 +96,7 @@ func (b BlueGreen) First() time.Duration {
 	return 0
 }
 
-// leg is what is followed now.
+// currentDeployment returns the deployment that is followed now: the rollback, if there is one.
 func (b *BlueGreen) leg() *leg {
 	if b.back.id != "" {
 		return &b.back
@@ -104,8 +104,8 @@ func (b *BlueGreen) leg() *leg {
 	return &b.main
 }
 
-// Needs says what to read at a look: the target, which shows how far it is, and
-// the deployment itself only where that alone does not do.
+// Needs returns what to read at a poll. It is mostly the target, which contains the progress. The
+// deployment itself is read only where the target is not enough.
 func (b BlueGreen) Needs(now time.Time) CodeNeeds {
 	var n CodeNeeds
 	l := b.leg()
@@ -115,7 +115,7 @@ func (b BlueGreen) Needs(now time.Time) CodeNeeds {
 	case b.ending() && !b.explained:
 		n.Service, n.Fallen = true, b.green() != nil
 	case b.main.good() && b.explained:
-		n.Service = true // whether its tasks run
+		n.Service = true // to check that its tasks run
 	case l.over():
 		n.Deployment = l.id // for its rollback
 	case l.d == nil && (b.want.Revision == "" || l == &b.back), l.d != nil && l.t == nil:
@@ -133,21 +133,21 @@ func (b BlueGreen) Needs(now time.Time) CodeNeeds {
 	return n
 }
 
-// IDs are the deployment and its rollback; empty: none.
+// IDs returns the ids of the deployment and of its rollback; empty: there is none.
 func (b BlueGreen) IDs() (id, rollback string) { return b.main.id, b.back.id }
 
-// over reports whether the deployment is known to have ended. A target that
-// succeeded is the end of a deployment, as it has but one; why one failed or was
-// stopped only the deployment tells.
+// isOver reports whether the deployment is known to have ended. A deployment has only one target,
+// so a target that succeeded is the end of the deployment. Only the deployment contains the reason
+// for a failure or a stop.
 func (l *leg) over() bool { return l.d != nil && l.d.Ended() || l.good() }
 
-// good reports whether it is known to have succeeded.
+// hasSucceeded reports whether the deployment is known to have succeeded.
 func (l *leg) good() bool {
 	return l.d != nil && l.d.Status == "Succeeded" || l.t != nil && l.t.Status == "Succeeded" && (l.d == nil || !l.d.Ended())
 }
 
-// finishing: all traffic is moved and every lifecycle event is over; only the status
-// tells more.
+// isFinishing reports whether all traffic is moved and every lifecycle event has ended. Then only
+// the status contains news.
 func (l *leg) finishing() bool {
 	if l.t == nil || !l.t.succeeded("AllowTraffic") {
 		return false
@@ -155,7 +155,7 @@ func (l *leg) finishing() bool {
 	return !slices.ContainsFunc(l.t.Events, func(e LifecycleEvent) bool { return e.Status != "Succeeded" && e.Status != "Skipped" })
 }
 
-// lacking: the target tells something that only the deployment explains.
+// needsDeployment reports whether the target has a state that only the deployment explains.
 func (l *leg) lacking() bool {
 	if l.t == nil {
 		return false
@@ -181,7 +181,7 @@ func (b BlueGreen) See(o Observation) (BlueGreen, Verdict) {
 	return b, v
 }
 
-// GiveUp ends the wait at its hard limit without another observation.
+// TimeOut ends the wait at its hard limit without another observation.
 func (b BlueGreen) GiveUp(now time.Time, why string) (BlueGreen, Verdict) {
 	if b.over == nil {
 		b.over = &ending{outcome: sluice.TimedOut, why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", b.want.Timeout, why), "; ")}
@@ -189,11 +189,11 @@ func (b BlueGreen) GiveUp(now time.Time, why string) (BlueGreen, Verdict) {
 	return b, b.verdict(Observation{At: now})
 }
 
-// Explain are the failed tasks whose last lines to read.
+// NeededLogs returns the failed tasks whose last log lines to read.
 func (b BlueGreen) Explain() []Stopped { return b.unheard(b.ledger) }
 
-// Shown are the deployment and its target as they were read last; of the rollback,
-// once that was read.
+// LastRead returns the deployment and its target as last read. Once the rollback was read, it
+// returns those of the rollback.
 func (b BlueGreen) Shown() (*CodeDeployment, *CodeTarget) {
 	if b.back.d != nil {
 		return b.back.d, b.back.t
@@ -201,7 +201,7 @@ func (b BlueGreen) Shown() (*CodeDeployment, *CodeTarget) {
 	return b.main.d, b.main.t
 }
 
-// learn takes in what was read.
+// recordObservation stores what the poll read.
 func (b *BlueGreen) learn(o Observation) {
 	look, unread := o.Code, !b.main.over()
 	if b.looks++; b.looked.IsZero() {
@@ -230,7 +230,7 @@ func (b *BlueGreen) learn(o Observation) {
 	}
 }
 
-// recall takes in the service and its tasks.
+// recordService stores the service and its stopped tasks.
 func (b *BlueGreen) recall(o Observation) {
 	if s := o.Service; s != nil {
 		b.service = s
@@ -247,7 +247,7 @@ func (b *BlueGreen) recall(o Observation) {
 	}
 }
 
-// name learns the revisions of both task sets from the service.
+// learnRevisions reads the revisions of both task sets from the service.
 func (b *BlueGreen) name(s *Service) {
 	green, blue := b.sets()
 	for _, ts := range s.TaskSets {
@@ -260,14 +260,14 @@ func (b *BlueGreen) name(s *Service) {
 	}
 }
 
-// ours reports whether a task is of the replacement task set.
+// isFollowedTask reports whether a task belongs to the replacement task set.
 func (b *BlueGreen) ours(t Stopped) bool {
 	g := b.green()
 	return g != nil && t.Deployment == g.ID || b.revision != "" && t.Revision == b.revision && b.revision != b.from
 }
 
-// sets are the replacement and the original task set; of the deployment itself,
-// which knows both, not of its rollback.
+// taskSets returns the replacement and the original task set. They come from the newest target that
+// has them.
 func (b *BlueGreen) sets() (green, blue *CodeSet) {
 	for _, t := range []*CodeTarget{b.back.t, b.main.t} {
 		if t != nil && (t.Green != nil || t.Blue != nil) {
@@ -282,7 +282,7 @@ func (b *BlueGreen) green() *CodeSet {
 	return g
 }
 
-// judge says how it ended; nil if it has not.
+// findConclusion returns how the deployment ended; nil: it has not ended.
 func (b *BlueGreen) judge(o Observation) *ending {
 	end := b.fate(o)
 	if end == nil {
@@ -314,8 +314,8 @@ func (b *BlueGreen) fate(o Observation) *ending {
 	return b.unreturned(o.At)
 }
 
-// vanished reports whether AWS has not known the deployment for as long as its
-// answers may lag.
+// isUnknownToAWS reports whether AWS has returned no such deployment for as long as its responses
+// may lag.
 func (b *BlueGreen) vanished(o Observation) bool {
 	look := o.Code
 	switch {
@@ -327,8 +327,8 @@ func (b *BlueGreen) vanished(o Observation) bool {
 	return !b.unknown.IsZero() && o.At.Sub(b.unknown) >= settle
 }
 
-// unmade judges a service that CodeDeploy has not deployed: what it was made with
-// serves, or the wait goes on.
+// judgeNeverDeployed judges a service that CodeDeploy has not deployed yet. If the revision it was
+// created with is steady, the wait succeeds; otherwise the wait continues.
 func (b *BlueGreen) unmade(o Observation) *ending {
 	s := b.service
 	if s == nil || s.Status != "ACTIVE" {
@@ -345,15 +345,15 @@ func (b *BlueGreen) unmade(o Observation) *ending {
 		return nil
 	}
 	if o.At.Before(b.began.Add(settle)) {
-		return nil // a list that lags does not show a deployment of a moment ago
+		return nil // a list that lags may omit a deployment that was just created
 	}
 	b.revision = p.Revision
 	return &ending{outcome: sluice.Succeeded, why: "CodeDeploy has not deployed it since it was made"}
 }
 
-// ending: it, or its rollback, has ended, and not with the new revision serving.
-// Success after a look that showed an end is also looked at once more, at the
-// service.
+// endNeedsCheck reports whether the deployment, or its rollback if there is one, has ended without
+// success. It is also true for a success that the first poll already returned (endedAtFirst); that
+// success is checked once more against the service.
 func (b *BlueGreen) ending() bool {
 	switch {
 	case !b.main.over():
@@ -366,8 +366,8 @@ func (b *BlueGreen) ending() bool {
 	return true
 }
 
-// served: it succeeded. One that had ended before the wait began may have been
-// replaced since.
+// judgeSuccess judges a deployment that succeeded. If it had ended before the wait began, another
+// deployment may have replaced it since.
 func (b *BlueGreen) served() *ending {
 	if b.stood && !b.explained {
 		return nil
@@ -392,7 +392,7 @@ func (b *BlueGreen) served() *ending {
 	return end
 }
 
-// wantsNoTask reports whether no task is to run, though one is waited for.
+// wantsNoTask reports whether the desired count is 0, although the wait needs a running task.
 func (b *BlueGreen) wantsNoTask() bool {
 	g := b.green()
 	switch {
@@ -404,7 +404,7 @@ func (b *BlueGreen) wantsNoTask() bool {
 	return g != nil && g.Desired == 0
 }
 
-// serviceName is the service's name, as far as it is known.
+// serviceName returns the name of the service, or "the service" if it was not read.
 func (b *BlueGreen) serviceName() string {
 	if b.service == nil {
 		return "the service"
@@ -412,8 +412,8 @@ func (b *BlueGreen) serviceName() string {
 	return b.service.Name
 }
 
-// serves reports whether tasks of what was deployed run: one, or all of them where
-// that is judged.
+// isServing reports whether tasks of the deployed revision run: at least one, or all of them where
+// the wait requires that.
 func (b *BlueGreen) serves() bool {
 	if b.service == nil {
 		return true
@@ -425,7 +425,7 @@ func (b *BlueGreen) serves() bool {
 	return p.Running > 0 && !b.want.Serving || p.Running >= p.Desired && p.Pending == 0
 }
 
-// returned: the rollback has ended, or not.
+// judgeRollback judges the rollback; nil: it has not ended.
 func (b *BlueGreen) returned() *ending {
 	switch {
 	case !b.back.over():
@@ -437,8 +437,8 @@ func (b *BlueGreen) returned() *ending {
 		next: "see where the traffic is: sluice status; then deploy again"}
 }
 
-// unreturned: it failed or was stopped, and CodeDeploy names no rollback. AWS's
-// answers may lag, so that one that should follow is waited for.
+// judgeNoRollback judges a deployment that failed or was stopped and for which CodeDeploy names no
+// rollback. AWS's responses may lag, so an expected rollback is waited for.
 func (b *BlueGreen) unreturned(now time.Time) *ending {
 	d, patience := b.main.d, time.Duration(0)
 	switch {
@@ -446,7 +446,7 @@ func (b *BlueGreen) unreturned(now time.Time) *ending {
 	case b.expected():
 		patience = rollsBackWithin
 	case d.Code == "MANUAL_STOP":
-		patience = confirm // whoever stopped it may have asked for a rollback
+		patience = confirm // the stop request may have included a rollback
 	}
 	if b.ended.IsZero() {
 		b.ended = now
@@ -465,7 +465,7 @@ func (b *BlueGreen) unreturned(now time.Time) *ending {
 	return &ending{outcome: outcome, why: strings.TrimPrefix(why, "; ")}
 }
 
-// expected reports whether its settings say that a rollback follows.
+// expectsRollback reports whether the settings of the deployment cause a rollback.
 func (b *BlueGreen) expected() bool {
 	d := b.main.d
 	event := "DEPLOYMENT_FAILURE"
@@ -478,8 +478,8 @@ func (b *BlueGreen) expected() bool {
 	return b.want.Returning || slices.Contains(d.RollbackOn, event)
 }
 
-// looping: tasks of the replacement fail over and over for one cause. CodeDeploy
-// has no circuit breaker: it waits an hour.
+// judgeCrashLoop ends the wait if tasks of the replacement fail repeatedly with one cause.
+// CodeDeploy has no circuit breaker: it waits an hour.
 func (b *BlueGreen) looping() *ending {
 	c := b.leading()
 	if c.Count < b.want.FailAfter || b.main.over() {
@@ -488,7 +488,7 @@ func (b *BlueGreen) looping() *ending {
 	return &ending{outcome: sluice.Failed, why: "CodeDeploy goes on waiting for up to an hour", next: c.Kind.Advice() + "; and end the deployment: " + b.wayBack()}
 }
 
-// wayBack is the command that stops the deployment and rolls it back.
+// rollbackCommand returns the command that stops the deployment and rolls it back.
 func (b *BlueGreen) wayBack() string {
 	if s := b.service; s != nil && s.Cluster != "" {
 		return fmt.Sprintf("sluice rollback --cluster %s --service %s", s.Cluster, s.Name)
@@ -496,7 +496,7 @@ func (b *BlueGreen) wayBack() string {
 	return "aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + b.main.id
 }
 
-// limits ends a wait that AWS does not end.
+// checkLimits ends a wait that AWS does not end.
 func (b *BlueGreen) limits(now time.Time) *ending {
 	if b.want.Timeout > 0 && now.Sub(b.began) >= b.want.Timeout {
 		return &ending{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", b.want.Timeout)}
@@ -507,8 +507,8 @@ func (b *BlueGreen) limits(now time.Time) *ending {
 	return nil
 }
 
-// stalled: nothing moved. If the function of a hook is waited for, that is why: any
-// other part of those events takes a moment only.
+// concludeStalled returns the end of a wait without progress. If a hook's function is running, it
+// is the cause: the other work of those events takes a moment only.
 func (b *BlueGreen) stalled() *ending {
 	end := &ending{outcome: sluice.Stalled, why: fmt.Sprintf("nothing moved for %s", b.want.Deadline)}
 	if e := b.leg().t.Current(); e != nil && slices.Contains(hooked, e.Name) {
@@ -518,12 +518,12 @@ func (b *BlueGreen) stalled() *ending {
 	return end
 }
 
-// hooked are the lifecycle events in which CodeDeploy does nothing but call a
-// function (CodeDeploy User Guide, "AppSpec 'hooks' section").
+// hookEvents are the lifecycle events in which CodeDeploy only calls a function (CodeDeploy User
+// Guide, "AppSpec 'hooks' section").
 var hooked = []string{"BeforeInstall", "AfterInstall", "AfterAllowTestTraffic", "BeforeAllowTraffic", "AfterAllowTraffic"}
 
-// patient: it stands still because it is told to: it waits for a person, for the
-// next step of its configuration, or for the end of the original task set.
+// waitsAsConfigured reports whether the deployment does not progress because it is configured to
+// wait: for a person, for its next traffic step, or for the termination of the original task set.
 func (b *BlueGreen) patient() bool {
 	l := b.leg()
 	shifting := l.t.Event("AllowTraffic")

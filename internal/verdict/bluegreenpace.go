@@ -6,39 +6,38 @@ import (
 	"time"
 )
 
-// codePace is how a CodeDeploy deployment moves, which says when to look again, and
-// what was asked for.
+// codePolling stores how a CodeDeploy deployment progresses, which determines the time of the next
+// poll. It also stores what was requested.
 type codePace struct {
-	print    string    // of the last look: all that counts as a change
-	changed  time.Time // the print differed
+	print    string    // of the last poll: everything that counts as a change
+	changed  time.Time // when the fingerprint last changed
 	moved    time.Time // progress
 	best     int       // most progress
-	ran      int       // tasks of the replacement that ran or started at the last look
-	fell     bool      // they are fewer than at the look before
+	ran      int       // tasks of the replacement that ran or started at the last poll
+	fell     bool      // they are fewer than at the previous poll
 	looks    int
 	fallenAt time.Time // when stopped tasks were read last
-	asked    CodeNeeds // all that was ever asked for once
-	urgent   bool      // the look made something else worth reading at once
+	asked    CodeNeeds // the last request; Revision: whether it was ever requested
+	urgent   bool      // the poll requires another read immediately
 }
 
 const (
-	// firstLook is how long nothing is to be seen of a new deployment: CodeDeploy
-	// takes seconds for its first step.
+	// firstPollAfter is how long a new deployment shows no change: CodeDeploy takes seconds for its
+	// first step.
 	firstLook = 8 * time.Second
-	// nextEvent is between looks while a lifecycle event is under way with which the
-	// deployment may end; installs while its tasks start, after which there are
-	// others; closes once all traffic is moved; nearEnd when only the status is
-	// missing.
+	// eventInterval is the time between polls during a lifecycle event that may end the deployment.
+	// installInterval applies while its tasks start, since other events follow. closingInterval
+	// applies once all traffic is moved. endInterval applies when only the final status is missing.
 	nextEvent, installs, closes, nearEnd = 4 * time.Second, 6 * time.Second, 3 * time.Second, 2 * time.Second
-	// slow is for what takes minutes by its nature: a wait for a person, steps of
-	// traffic, tasks that do not start, an original task set that is kept.
+	// slowInterval applies to what takes minutes by design: a wait for a person, traffic steps,
+	// tasks that do not start, an original task set that is kept.
 	slow = 10 * time.Second
-	// hungFor is how long the replacement may start without any movement before its
-	// stopped tasks are read, and how often.
+	// stuckAfter is how long the replacement may start without progress before its stopped tasks
+	// are read, and the time between such reads.
 	hungFor = 30 * time.Second
 )
 
-// walk notes what changed and what is progress since the last look.
+// noteProgress stores what changed and what progressed since the last poll.
 func (b *BlueGreen) walk(now time.Time) {
 	if print := b.printOf(); print != b.print {
 		b.print, b.changed = print, now
@@ -55,7 +54,7 @@ func (b *BlueGreen) walk(now time.Time) {
 	b.urgent = b.fresh(b.Needs(now))
 }
 
-// noteAsked keeps what was asked for.
+// noteRequested stores what was requested.
 func (b *BlueGreen) noteAsked(n CodeNeeds, now time.Time) {
 	revision := b.asked.Revision || n.Revision
 	b.asked = n
@@ -65,14 +64,14 @@ func (b *BlueGreen) noteAsked(n CodeNeeds, now time.Time) {
 	}
 }
 
-// fresh reports whether n has something that was not asked for at the last look.
+// hasNewNeeds reports whether n contains a read that the last poll did not request.
 func (b *BlueGreen) fresh(n CodeNeeds) bool {
 	return n.Deployment != "" && n.Deployment != b.asked.Deployment ||
 		n.Service && !b.asked.Service || n.Fallen && !b.asked.Fallen || n.Revision
 }
 
-// score grows as events end, traffic moves and tasks run. A rollback counts anew
-// and higher.
+// progressScore grows as events end, traffic moves and tasks run. A rollback starts a new and
+// higher score.
 func (b *BlueGreen) score() int {
 	score := 0
 	for i, l := range []leg{b.main, b.back} {
@@ -118,7 +117,8 @@ func (b *BlueGreen) printOf() string {
 	return s.String()
 }
 
-// hurt: a task of the replacement ended, or it does not start for long.
+// sawFailure reports whether a task of the replacement stopped, or the replacement does not start
+// for a long time.
 func (b *BlueGreen) hurt(now time.Time) bool {
 	install := b.main.t.Event("Install")
 	if install == nil || install.Status != "InProgress" || b.green() == nil || b.main.over() {
@@ -131,7 +131,7 @@ func (b *BlueGreen) hurt(now time.Time) bool {
 	return b.fell && since >= busy || now.Sub(b.moved) >= hungFor && since >= hungFor || b.leading().Count > 0 && since >= nextEvent
 }
 
-// next is when to look again.
+// nextPoll returns the time until the next poll.
 func (b *BlueGreen) next(now time.Time) time.Duration {
 	if b.over != nil || b.urgent {
 		return 0
@@ -143,9 +143,8 @@ func (b *BlueGreen) next(now time.Time) time.Duration {
 	return wait
 }
 
-// rhythm is seldom while only time can end what is under way, and often where an
-// end is near. With four seconds between looks an end is seen two seconds after it,
-// in the median.
+// pollInterval is long while only time can end the current step, and short where an end is near.
+// With four seconds between polls, the median delay after an end is two seconds.
 func (b *BlueGreen) rhythm(now time.Time) time.Duration {
 	l, still := b.leg(), now.Sub(b.changed)
 	switch {
@@ -167,20 +166,20 @@ func (b *BlueGreen) rhythm(now time.Time) time.Duration {
 	return nextEvent
 }
 
-// closing: all traffic is at the replacement, or goes there at once.
+// isClosing reports whether all traffic is at the replacement.
 func (b *BlueGreen) closing() bool {
 	g := b.green()
 	return b.back.id == "" && g != nil && g.Weight == 100
 }
 
-// installing: the replacement starts, and has not got all its tasks.
+// isInstalling reports whether the replacement starts and some of its tasks do not run yet.
 func (b *BlueGreen) installing() bool {
 	e, g := b.main.t.Event("Install"), b.green()
 	return e != nil && e.Status == "InProgress" && (g == nil || g.Running < g.Desired) && !b.main.over()
 }
 
-// toTheEnd: all is done but the original task set may be kept for minutes. It is
-// looked at seldom until that should be over.
+// terminationInterval applies when everything is done, but the original task set may be kept for
+// minutes. Polls are rare until that time is nearly over.
 func (b *BlueGreen) toTheEnd(l *leg, still time.Duration) time.Duration {
 	if l.d == nil || l.d.KeepBlue || l.d.Terminate == 0 {
 		return nearEnd
@@ -188,7 +187,8 @@ func (b *BlueGreen) toTheEnd(l *leg, still time.Duration) time.Duration {
 	return max(nearEnd, min(l.d.Terminate-still-nextEvent, slow))
 }
 
-// between: part of the traffic is at the replacement, the rest follows as configured.
+// isShifting reports whether a part of the traffic is at the replacement; the rest follows as
+// configured.
 func (b *BlueGreen) between() bool {
 	g := b.green()
 	return b.back.id == "" && g != nil && g.Weight > 0 && g.Weight < 100

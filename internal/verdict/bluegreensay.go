@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// verdict puts the judgement so far together.
+// buildVerdict returns the verdict so far.
 func (b *BlueGreen) verdict(o Observation) Verdict {
 	v := Verdict{State: Progressing, Revision: b.revision, Deployment: b.main.id, Causes: b.reasons(), Logs: b.logs, Unread: b.unread,
 		Counts: b.counts(), NextLook: b.next(o.At), Detail: b.stand()}
@@ -31,8 +31,8 @@ func (b *BlueGreen) counts() Counts {
 	return n
 }
 
-// reasons are the causes, the leading one first: what CodeDeploy says, the tasks that
-// failed, what the service's events tell.
+// listCauses returns the causes, the leading one first. They come from CodeDeploy's error, from
+// failed tasks and from the service's events.
 func (b *BlueGreen) reasons() []Cause {
 	if b.over != nil && b.over.outcome == sluice.Succeeded {
 		return nil
@@ -58,8 +58,8 @@ func (t *CodeTarget) succeeded(event string) bool {
 	return e != nil && e.Status == "Succeeded"
 }
 
-// reason is what CodeDeploy says of the end of the deployment, in one clause; empty
-// where a cause says it already.
+// endReason returns CodeDeploy's message about the end of the deployment, in one clause. It is
+// empty where a cause contains the message already.
 func (b *BlueGreen) reason() string {
 	if _, told := codeCause(b.main.d, b.main.t); told || b.main.d.Message == "" {
 		return ""
@@ -67,8 +67,8 @@ func (b *BlueGreen) reason() string {
 	return strings.TrimSuffix(b.main.d.Message, ".")
 }
 
-// stand is where things are: "AllowTraffic; web:2: 3 of 3 running, 10% of the
-// traffic; web:1: 3 running, 90%".
+// progressText returns the current state: "AllowTraffic; web:2: 3 of 3 running, 10% of the traffic;
+// web:1: 3 running, 90%".
 func (b *BlueGreen) stand() string {
 	if b.main.id == "" {
 		return b.absence()
@@ -91,7 +91,7 @@ func pending(n int) string {
 	return fmt.Sprintf(", %d pending", n)
 }
 
-// absence: no deployment is followed yet.
+// absentText describes a service for which no deployment is followed yet.
 func (b *BlueGreen) absence() string {
 	what := firstNonEmpty(b.want.Revision, "a deployment")
 	if b.service == nil {
@@ -103,7 +103,7 @@ func (b *BlueGreen) absence() string {
 	return what + " has not appeared"
 }
 
-// course is what the deployment is about.
+// statusText describes the current step of the deployment, or of its rollback.
 func (b *BlueGreen) course() string {
 	l := b.leg()
 	text := l.course()
@@ -138,7 +138,7 @@ func (l *leg) course() string {
 	return status
 }
 
-// lastDone is the lifecycle event that succeeded last.
+// lastSucceeded returns the name of the lifecycle event that succeeded last.
 func (l *leg) lastDone() (name string) {
 	if l.t == nil {
 		return ""
@@ -151,7 +151,8 @@ func (l *leg) lastDone() (name string) {
 	return name
 }
 
-// readyWords say whom it waits for, and what happens if nobody comes.
+// readyText describes how to continue a deployment that is ready, and what happens if the request
+// does not come in time.
 func (l *leg) readyWords() string {
 	text := "ready: it waits for somebody to send the traffic to the replacement (aws deploy continue-deployment --deployment-wait-type READY_WAIT --deployment-id " + l.id + ")"
 	if l.d == nil || l.d.Ready == 0 {
@@ -178,7 +179,7 @@ func (l *leg) keepWords() string {
 	return text
 }
 
-// sentence says how it ended and why, in one line.
+// endText describes in one line how the deployment ended, and why.
 func (b *BlueGreen) sentence(v Verdict) string {
 	what := firstNonEmpty(b.revision, b.main.id)
 	if v.Outcome == sluice.Succeeded {
@@ -211,7 +212,7 @@ func (b *BlueGreen) servedWords() string {
 	return text
 }
 
-// torn says where the traffic is, if the end left it in between or at the new
+// trafficSplitText describes where the traffic is, if the deployment ended with traffic at the new
 // revision.
 func (b *BlueGreen) torn(o sluice.Outcome) string {
 	green, blue := b.sets()

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// bond is which deployment is followed. It is known by AWS's own names, never by
-// the time at which the wait began.
+// binding identifies the deployment that is followed. It uses AWS's ids, never the time at which
+// the wait began.
 type bond struct {
 	bound    bool
 	external bool
 	arn      string    // of the service deployment
 	id       string    // "ecs-svc/<digits>" of the deployment or task set
-	revision string    // family:revision that it brings
+	revision string    // family:revision that it deploys
 	created  time.Time // of the deployment, by AWS
-	formers  []string  // ids of the deployments that were there before it
-	seen     bool      // it was among the deployments
-	back     bool      // it is itself what a rollback goes back to
-	stood    bool      // it had ended when its record was read first
-	rolling  bool      // a rollback of it was seen
-	why      string    // of the rollback, as AWS says
-	from     string    // revision of the primary task set when it appeared
-	past     bool      // it was found in the history: another one has replaced it
+	formers  []string  // ids of the deployments created before it
+	seen     bool      // the service's list contained it
+	back     bool      // it is itself the target of a rollback
+	stood    bool      // it had ended when its record was first read
+	rolling  bool      // a poll returned its rollback
+	why      string    // AWS's reason for the rollback
+	from     string    // revision of the PRIMARY task set when it appeared
+	past     bool      // it was found in the history: another deployment replaced it
 }
 
-// bind finds the wanted deployment, or learns more about it.
+// bindDeployment finds the wanted deployment, or completes what is known about it.
 func (r *Rollout) bind(o Observation) {
 	s := o.Service
 	r.external = s.Controller == "EXTERNAL"
@@ -44,8 +44,8 @@ func (r *Rollout) bind(o Observation) {
 	}
 }
 
-// doubtful: what had ended when it was read first is not current any more, so
-// that the first look was old. Who named the deployment means that one.
+// isDoubtful reports whether a deployment that had ended when it was first read is no longer
+// current. Then the first response was stale. It is false if the caller named the deployment.
 func (r *Rollout) doubtful(s *Service, now time.Time) bool {
 	early := r.stood && now.Sub(r.began) <= settle
 	if !early && r.since.ended.IsZero() || !r.bound || r.over != nil || r.want.Deployment != "" {
@@ -83,8 +83,8 @@ func (r *Rollout) chooseNamed(s *Service) {
 	}
 }
 
-// chooseRevision waits for the revision to appear, as what the current service
-// deployment brings or as what serves.
+// chooseRevision waits for the revision to appear: deployed by the current service deployment, or
+// already PRIMARY.
 func (r *Rollout) chooseRevision(o Observation) {
 	s, want := o.Service, r.want.Revision
 	rec := recordIn(o, s.Current)
@@ -93,7 +93,7 @@ func (r *Rollout) chooseRevision(o Observation) {
 		return
 	}
 	if s.Current != "" && rec == nil && !r.blind {
-		return // its record is still to be read
+		return // its record is not read yet
 	}
 	d := s.of(want, func(d Deployment) bool { return d.Status == "PRIMARY" })
 	if d == nil && rec == nil {
@@ -108,15 +108,15 @@ func (r *Rollout) chooseRevision(o Observation) {
 	}
 }
 
-// leaves reports whether an ACTIVE deployment is one that failed or is rolled
-// back, not one that a newer one replaces.
+// isFailedOrRolledBack reports whether an ACTIVE deployment failed or is being rolled back. It is
+// false for one that a newer deployment replaces.
 func (s *Service) leaves(d Deployment) bool {
 	p := s.primary()
 	return d.Status == "ACTIVE" && (p == nil || d.State == "FAILED" || isRollback(p) || p.CreatedAt.Before(d.CreatedAt))
 }
 
-// chooseListed takes the newest deployment of the list: the primary one, unless
-// that is what a rollback goes back to.
+// chooseListed follows the newest deployment of the list. That is the primary one, unless it is the
+// target of a rollback.
 func (r *Rollout) chooseListed(s *Service) {
 	p := s.primary()
 	for i := range s.Deployments {
@@ -134,11 +134,11 @@ func (r *Rollout) chooseListed(s *Service) {
 func (r *Rollout) follow(s *Service, d *Deployment) {
 	r.bound, r.id, r.revision, r.created = true, d.ID, d.Revision, d.CreatedAt
 	if r.id == "" {
-		r.id = d.Revision // recorded samples may leave the id out
+		r.id = d.Revision // recorded samples may omit the id
 	}
 }
 
-// complete learns what the record and the list tell of the bound deployment.
+// completeBinding adds what the record and the list contain about the followed deployment.
 func (r *Rollout) complete(o Observation) {
 	s := o.Service
 	if rec := r.record(o); rec != nil {
@@ -162,7 +162,7 @@ func (r *Rollout) complete(o Observation) {
 	}
 }
 
-// pair finds the deployment of the list that a record is about.
+// pairRecord finds the deployment of the list that a record describes.
 func (r *Rollout) pair(s *Service, rec *Record) {
 	p := s.primary()
 	switch {
@@ -177,7 +177,7 @@ func (r *Rollout) pair(s *Service, rec *Record) {
 	}
 }
 
-// adopt finds the record of a deployment that is known by its id.
+// adoptRecord finds the record of a deployment that is known by its id.
 func (r *Rollout) adopt(o Observation) {
 	s := o.Service
 	rec, d := recordIn(o, s.Current), s.deployment(r.id)
@@ -190,7 +190,7 @@ func (r *Rollout) adopt(o Observation) {
 	}
 }
 
-// mine is the followed deployment in the list, or nil.
+// followedDeployment returns the followed deployment from the list, or nil.
 func (r *Rollout) mine(s *Service) *Deployment {
 	if d := s.deployment(r.id); d != nil {
 		return d
@@ -201,7 +201,7 @@ func (r *Rollout) mine(s *Service) *Deployment {
 	return nil
 }
 
-// older reports whether a deployment was there before the followed one.
+// isOlder reports whether a deployment was created before the followed one.
 func (r *Rollout) older(d *Deployment) bool {
 	switch {
 	case !d.CreatedAt.IsZero() && !r.created.IsZero():
@@ -212,7 +212,7 @@ func (r *Rollout) older(d *Deployment) bool {
 	return number(d.Revision) < number(r.revision)
 }
 
-// number is the revision number of family:revision; 0 if it has none.
+// revisionNumber returns the revision number of family:revision; 0 if it has none.
 func number(revision string) int {
 	n := 0
 	for _, c := range revision[strings.LastIndexByte(revision, ':')+1:] {

@@ -8,87 +8,87 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// State is where a verdict stands.
+// State is the state of a verdict.
 type State string
 
 const (
 	Progressing State = "progressing"
 	Healthy     State = "healthy"
 	Failing     State = "failed"  // repeated failures of one cause
-	Stalling    State = "stalled" // nothing moved until the deadline
-	Ended       State = "ended"   // the Outcome says how; of a [Rollout]
+	Stalling    State = "stalled" // no progress until the deadline
+	Ended       State = "ended"   // see Outcome; of a [ServiceFollower]
 )
 
-// Observation is one look: at a task set for [Capacity], at a service for
-// [Rollout].
+// Observation is the result of one poll: of a task set for [Capacity], of a service for
+// [ServiceFollower].
 type Observation struct {
-	At      time.Time       // our clock
+	At      time.Time       // clock of this process
 	Targets []sluice.Target // of its target groups; nil without a load balancer, or unread
 
 	// Of a task set.
 	Set     *sluice.TaskSet
-	Mine    func(id string) bool // which targets are tasks of this set; nil: cannot be told
-	Stopped []sluice.StoppedTask // stopped since the last look
+	Mine    func(id string) bool // which targets are tasks of this set; nil: unknown
+	Stopped []sluice.StoppedTask // stopped since the last poll
 
-	// Of a service. What [Rollout.Needs] did not ask for may be left out.
+	// Of a service. Fields that [ServiceFollower.Needs] did not request may be empty.
 	Service *Service // nil: there is none
 	Records []Record
-	Fallen  []Stopped // told for the first time
+	Fallen  []Stopped // returned for the first time
 	Logs    []Log
 	Unread  []string // what could not be read, and why
-	Past    Past     // what was found of a revision that has not appeared
-	Blind   bool     // the history of deployments cannot be read at all
+	Past    Past     // the history of a revision that has not appeared
+	Blind   bool     // the history of deployments cannot be read
 
-	Code CodeLook // of a CodeDeploy deployment, for [BlueGreen]
+	Code CodeLook // of a CodeDeploy deployment, for [CodeDeployFollower]
 }
 
-// Past is what the history of a service tells of a revision, once it was read.
+// Past is what the history of a service contains about a revision, once it was read.
 type Past struct {
 	Read bool
-	ARN  string // of the newest service deployment that brought it; empty: none
+	ARN  string // of the newest service deployment that deployed it; empty: none
 }
 
 // Verdict is the judgement so far.
 type Verdict struct {
 	State    State
-	Cause    Cause  // of Failing; the leading one otherwise
-	Detail   string // for people: "2 of 3 tasks running, 1 of 3 targets healthy"
+	Cause    Cause  // why it is Failing; otherwise the leading cause
+	Detail   string // for users: "2 of 3 tasks running, 1 of 3 targets healthy"
 	Counts   Counts
 	NextLook time.Duration // from the observation; 0 once ended
 
-	// Of a [Rollout].
+	// Of a [ServiceFollower].
 	Outcome    sluice.Outcome // empty while progressing
 	Revision   string         // family:revision that is waited for
-	Deployment string         // ARN of its service deployment, else "ecs-svc/<digits>"; empty before it appears
+	Deployment string         // ARN of its service deployment, otherwise "ecs-svc/<digits>"; empty before it appears
 	By         string         // revision rolled back to, or superseded by
 	Causes     []Cause        // the leading one first
 	Logs       []Log
 	Unread     []string // what could not be read, and why
-	Next       string   // what to do, one sentence
+	Next       string   // what the user should do, one sentence
 }
 
-// Counts are the numbers behind a verdict.
+// Counts are the numbers of a verdict.
 type Counts struct {
 	Desired, Pending, Running   int
 	Healthy, Draining, Targets  int
 	Unhealthy, Initial, Stopped int
 }
 
-// Cause is why tasks failed, with how often.
+// Cause is a reason why tasks failed, and how often.
 type Cause struct {
 	Text  string // "exit code 1 (container web): Essential container in task exited"
 	Count int
-	Task  string // one of them
+	Task  string // id of one such task
 
-	Kind      CauseKind // of a [Rollout]
+	Kind      CauseKind // of a [ServiceFollower]
 	Container string    // of the task, if one explains its end
 	Revision  string    // family:revision of the task
 
-	sign bool // told by an event or a target, not by a stopped task
+	sign bool // it comes from an event or a target, not from a stopped task
 }
 
-// Capacity judges whether a task set has all the healthy tasks that it should
-// have. Make one with [Await].
+// Capacity judges whether a task set has all its desired tasks, running and healthy. Make one with
+// [AwaitCapacity].
 type Capacity struct {
 	deadline  time.Duration // without progress
 	failAfter int           // failures of one cause, with no healthy task between
@@ -98,35 +98,34 @@ type Capacity struct {
 	lastSteps int
 	causes    map[string]Cause
 	order     []string
-	reached   int // most healthy tasks seen
+	reached   int // most healthy tasks so far
 	minimum   int
-	sure      bool // one whole look is not enough
-	confirmed bool // the last look and the one before were whole
-	was       bool // the last look was whole
+	sure      bool // one complete poll is not enough
+	confirmed bool // the last two polls were complete
+	was       bool // the last poll was complete
 }
 
-// FailAfter is how many failures of one cause end a wait.
+// FailAfter is how many failures with one cause end a wait.
 const FailAfter = 3
 
-// Await starts a judge. deadline is how long nothing may move; minimum is how
-// many healthy tasks there must be at least, whatever the desired count says.
+// AwaitCapacity starts a judge. deadline is how long there may be no progress. minimum is the least
+// number of healthy tasks, whatever the desired count is.
 func Await(now time.Time, deadline time.Duration, minimum int) Capacity {
 	return Capacity{deadline: deadline, failAfter: FailAfter, began: now, moved: now, causes: map[string]Cause{}, minimum: minimum}
 }
 
-// confirmWhole is how long after a first whole look the second comes.
+// confirmInterval is the time between a first complete poll and the second one.
 const confirmWhole = 2 * time.Second
 
-// Twice makes a judge that believes in health only when two looks in a row show
-// it: AWS's answers may lag, and a task in a crash loop is healthy for a moment.
+// RequireTwoPolls makes a judge that reports health only after two healthy polls in a row. AWS's
+// responses may lag, and a task in a crash loop is healthy for a moment.
 func (c Capacity) Twice() Capacity {
 	c.sure = true
 	return c
 }
 
-// Patient makes a judge that no number of failures ends, only the deadline: for
-// what served before, since there is nothing else to return to, and ECS starts
-// its tasks again.
+// IgnoreFailures makes a judge that only the deadline ends, not a number of failures. It is for the
+// previous version: there is no other version to return to, and ECS starts its tasks again.
 func (c Capacity) Patient() Capacity {
 	c.failAfter = math.MaxInt
 	return c
@@ -175,8 +174,8 @@ func count(o Observation) Counts {
 	return n
 }
 
-// progressed: more running or healthy tasks than ever before since the last
-// change of what is desired. Tasks that come and go are no progress.
+// madeProgress reports whether more tasks run or are healthy than ever before since the desired
+// count last changed. Tasks that stop and start again are no progress.
 func (c *Capacity) progressed(n Counts) bool {
 	steps := n.Running + 2*n.Healthy
 	if n.Desired != c.last.Desired {
@@ -190,7 +189,7 @@ func (c *Capacity) progressed(n Counts) bool {
 	return false
 }
 
-// blame counts failures by cause; a task that got healthy since forgives them.
+// countFailures counts failures by cause. A task that became healthy resets the counts.
 func (c Capacity) blame(o Observation) Capacity {
 	causes := make(map[string]Cause, len(c.causes))
 	for k, v := range c.causes {
@@ -214,7 +213,7 @@ func (c Capacity) blame(o Observation) Capacity {
 	return c
 }
 
-// leading is the most frequent cause, the first of equals.
+// leadingCause returns the most frequent cause, the first of equals.
 func (c Capacity) leading() Cause {
 	var best Cause
 	for _, text := range c.order {
@@ -240,8 +239,8 @@ func (c Capacity) judge(o Observation, n Counts) Verdict {
 	return v
 }
 
-// whole: every task that the set should have is running and its target healthy. One
-// more than it should have is a replacement: ECS has given up the one beside it.
+// isComplete reports whether every desired task runs and its target is healthy. One task more than
+// desired is a replacement: ECS is about to stop the task it replaces.
 func (c Capacity) whole(o Observation, n Counts) bool {
 	if o.Set == nil || n.Desired < c.minimum || n.Running != n.Desired || n.Pending > 0 {
 		return false
@@ -252,8 +251,8 @@ func (c Capacity) whole(o Observation, n Counts) bool {
 	return n.Healthy >= max(n.Desired, c.minimum)
 }
 
-// next: look often while things are likely to change, less often when a start
-// takes long. A Fargate task takes 20–60 s to run; its target one check more.
+// capacityInterval is short while changes are likely, and longer when a start takes long. A Fargate
+// task runs after 20–60 s; its target is healthy one check later.
 func (c Capacity) next(o Observation) time.Duration {
 	switch waited := o.At.Sub(c.moved); {
 	case waited < 20*time.Second:

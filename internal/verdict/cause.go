@@ -10,9 +10,8 @@ import (
 
 var targetGroup = regexp.MustCompile(`\(target-group (\S+?)\)`)
 
-// CauseOf says why a task failed, in words that are the same for every task that
-// failed alike. ok is false for tasks that did not fail: scaled in, stopped by a
-// person, moved off a host.
+// CauseOf returns why a task failed, in words that are equal for all tasks that failed the same
+// way. ok is false for tasks that did not fail: scaled in, stopped by a person, moved off a host.
 func CauseOf(t sluice.StoppedTask) (text string, ok bool) {
 	reason := t.StoppedReason
 	switch t.StopCode {
@@ -53,8 +52,8 @@ func exitCause(t sluice.StoppedTask) string {
 	return b.String()
 }
 
-// exitMeaning explains the codes that the kernel and shells give (ECS Developer
-// Guide, "Amazon ECS stopped tasks error messages").
+// exitMeaning explains exit codes that the kernel and shells give (ECS Developer Guide, "Amazon ECS
+// stopped tasks error messages").
 func exitMeaning(code int) string {
 	switch code {
 	case 126:
@@ -71,7 +70,7 @@ func exitMeaning(code int) string {
 	return ""
 }
 
-// shortGroup keeps the name of a target group: the whole ARN helps nobody twice.
+// shortGroup keeps only the name of a target group, since the rest of the ARN adds no information.
 func shortGroup(match string) string {
 	arn := targetGroup.FindStringSubmatch(match)[1]
 	parts := strings.Split(arn, "/")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// codeKinds class what CodeDeploy names as the error of a deployment (CodeDeploy API
-// Reference, ErrorInformation).
+// codeKinds maps the error codes of CodeDeploy deployments to kinds (CodeDeploy API Reference,
+// ErrorInformation).
 var codeKinds = map[string]CauseKind{
 	"HOOK_EXECUTION_FAILURE":   HookFailed,
 	"ALARM_ACTIVE":             AlarmFired,
@@ -17,8 +17,8 @@ var codeKinds = map[string]CauseKind{
 	"ECS_UPDATE_ERROR": ECSRefused, "THROTTLED": Throttled, "RESOURCE_LIMIT_EXCEEDED": NoCapacity,
 }
 
-// codeCause is why CodeDeploy says that a deployment did not succeed. A stop by a
-// person has no cause.
+// codeDeployCause returns CodeDeploy's reason why a deployment did not succeed. A stop by a person
+// has no cause.
 func codeCause(d *CodeDeployment, t *CodeTarget) (Cause, bool) {
 	if d == nil || d.Code == "" || d.Code == "MANUAL_STOP" {
 		return hookCause(t)
@@ -39,7 +39,7 @@ func codeCause(d *CodeDeployment, t *CodeTarget) (Cause, bool) {
 	return c, true
 }
 
-// hookCause is the lifecycle event that failed.
+// hookCause returns the cause of the lifecycle event that failed.
 func hookCause(t *CodeTarget) (Cause, bool) {
 	e := t.Failed()
 	if e == nil || e.Message == "" && e.Function == "" {
@@ -56,13 +56,13 @@ func hookCause(t *CodeTarget) (Cause, bool) {
 	return Cause{Kind: kind, Text: strings.TrimSuffix(text+": "+strings.TrimSuffix(firstNonEmpty(e.Message, e.Code), "."), ": "), Count: 1, sign: true}, true
 }
 
-// waited reports whether the deployment stood ready when its time was over.
+// expiredWhileReady reports whether the deployment was in status Ready when its time ended.
 func waited(d *CodeDeployment, t *CodeTarget) bool {
 	e := t.Event("BeforeAllowTraffic")
 	return d.Ready > 0 && t.succeeded("AfterInstall") && e != nil && e.StartedAt.IsZero()
 }
 
-// begun is when the deployment began, in AWS's time.
+// beganAt returns when the deployment began, in AWS's time.
 func (l *leg) begun() (at time.Time) {
 	if l.d != nil {
 		return l.d.CreatedAt
@@ -73,7 +73,7 @@ func (l *leg) begun() (at time.Time) {
 	return at
 }
 
-// lastEnd is when the newest lifecycle event ended, in AWS's time.
+// lastEventEnd returns when the newest lifecycle event ended, in AWS's time.
 func (l *leg) lastEnd() (at time.Time) {
 	if l.t == nil {
 		return at

@@ -2,7 +2,7 @@ package verdict
 
 import "time"
 
-// CodeDeployment is what CodeDeploy shows of a deployment. Its times are AWS's.
+// CodeDeployment is a deployment as CodeDeploy returns it. Its times are AWS's.
 type CodeDeployment struct {
 	ID                 string // "d-XXXXXXXXX"
 	Application, Group string
@@ -14,39 +14,38 @@ type CodeDeployment struct {
 
 	RollbackID      string   // of the deployment that rolls this one back
 	RollbackOf      string   // of the deployment that this one rolls back
-	RollbackMessage string   // what CodeDeploy says of its rollback
-	RollbackOn      []string // events that are followed by a rollback; nil: none is
+	RollbackMessage string   // CodeDeploy's message about its rollback
+	RollbackOn      []string // events that cause a rollback; nil: none
 
-	SHA256      string        // of its AppSpec; empty: not known
-	Ready       time.Duration // how long it waits for somebody to continue it, then it is stopped; 0: it goes on by itself
-	Terminate   time.Duration // how long the original task set is kept after all traffic has left it
+	SHA256      string        // of its AppSpec; empty: unknown
+	Ready       time.Duration // how long it waits for ContinueDeployment before CodeDeploy stops it; 0: it continues by itself
+	Terminate   time.Duration // how long the original task set is kept after all traffic is moved
 	KeepBlue    bool          // the original task set is not deleted at all
 	Terminating bool          // that wait has begun
 
 	CreatedAt, EndedAt time.Time
 }
 
-// Ended reports whether nothing more comes of the deployment itself; a rollback is
-// a deployment of its own.
+// Ended reports whether the deployment itself has ended; a rollback is a deployment of its own.
 func (d CodeDeployment) Ended() bool {
 	return d.Status == "Succeeded" || d.Status == "Failed" || d.Status == "Stopped"
 }
 
-// IsRollback reports whether CodeDeploy made it to take another back.
+// IsRollback reports whether CodeDeploy created it to roll another deployment back.
 func (d CodeDeployment) IsRollback() bool {
 	return d.RollbackOf != "" || d.Creator == "codeDeployRollback"
 }
 
-// CodeTarget is the service in a CodeDeploy deployment: how far it is.
+// CodeTarget is the service in a CodeDeploy deployment, with its progress.
 type CodeTarget struct {
 	Deployment  string // id
 	Name        string // "<cluster>:<service>"
 	Status      string // Pending, InProgress, Ready, Succeeded, Failed, Skipped, Unknown
 	Events      []LifecycleEvent
-	Blue, Green *CodeSet // the original and the replacement task set; nil: none yet
+	Blue, Green *CodeSet // the original and the replacement task set; nil: not created yet
 }
 
-// LifecycleEvent is one part of a deployment.
+// LifecycleEvent is one step of a deployment.
 type LifecycleEvent struct {
 	Name, Status       string // Pending, InProgress, Succeeded, Failed, Skipped, Unknown
 	Function           string // of its hook, if that failed
@@ -61,10 +60,10 @@ type CodeSet struct {
 	Group                     string // name of its target group
 	Weight                    float64
 	Desired, Pending, Running int
-	Revision                  string // family:revision; empty: not known
+	Revision                  string // family:revision; empty: unknown
 }
 
-// Event is the lifecycle event of that name, or nil.
+// Event returns the lifecycle event with that name, or nil.
 func (t *CodeTarget) Event(name string) *LifecycleEvent {
 	if t == nil {
 		return nil
@@ -77,7 +76,7 @@ func (t *CodeTarget) Event(name string) *LifecycleEvent {
 	return nil
 }
 
-// Current is the lifecycle event that is under way, or nil.
+// CurrentEvent returns the lifecycle event in progress, or nil.
 func (t *CodeTarget) Current() *LifecycleEvent {
 	if t == nil {
 		return nil
@@ -90,7 +89,7 @@ func (t *CodeTarget) Current() *LifecycleEvent {
 	return nil
 }
 
-// Failed is the lifecycle event that failed, or nil.
+// FailedEvent returns the lifecycle event that failed, or nil.
 func (t *CodeTarget) Failed() *LifecycleEvent {
 	if t == nil {
 		return nil
@@ -103,7 +102,7 @@ func (t *CodeTarget) Failed() *LifecycleEvent {
 	return nil
 }
 
-// Since are the lifecycle events whose status is not what it was.
+// ChangedSince returns the lifecycle events whose status differs from that of old.
 func (t *CodeTarget) Since(old *CodeTarget) []LifecycleEvent {
 	var news []LifecycleEvent
 	if t == nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Diagnose says why a task failed, by its own end and by what the service's
-// events say of its health checks. ok is false for tasks that did not fail.
+// Diagnose returns why a task failed. It uses the stopped task and the service's events about its
+// health checks. ok is false for tasks that did not fail.
 func Diagnose(t Stopped, probes map[string]string) (Cause, bool) {
 	text, ok := CauseOf(t.StoppedTask)
 	if !ok {
@@ -36,10 +36,10 @@ func stopKind(t Stopped) CauseKind {
 	return kind
 }
 
-// probe matches AWS's event of a failed health check of one task.
+// probePattern matches AWS's event about a failed health check of one task.
 var probe = regexp.MustCompile(`\(task ([0-9a-f-]+)\)(?: \(port \d+\))? is unhealthy in \(target-group [^)]*\) due to \(reason (.*)\)\.?$`)
 
-// probes are the reasons of failed health checks by task.
+// probeReasons returns the reasons of failed health checks by task id.
 func probes(events []Event) map[string]string {
 	said := map[string]string{}
 	for i := len(events) - 1; i >= 0; i-- {
@@ -50,10 +50,10 @@ func probes(events []Event) map[string]string {
 	return said
 }
 
-// sign is what an event without a stopped task tells of the deployment.
+// eventSigns are phrases of events that describe a cause without a stopped task.
 var signs = []struct {
 	words string
-	kind  CauseKind // "": as the words after tell
+	kind  CauseKind // "": determined by the rest of the event
 }{
 	{"was unable to stop or start tasks during a deployment because of the service deployment configuration", NoRoom},
 	{"was unable to place a task", NoCapacity},
@@ -64,7 +64,8 @@ var signs = []struct {
 	{"is unable to consistently start tasks successfully", OtherCause},
 }
 
-// signOf reads one event. The text leaves out which service it is, and numbers.
+// causeOfEvent returns the cause that an event describes. The text omits the service's name, so
+// equal causes have equal texts.
 func signOf(e Event) (Cause, bool) {
 	lower := strings.ToLower(e.Message)
 	for _, s := range signs {
@@ -82,22 +83,22 @@ func signOf(e Event) (Cause, bool) {
 
 var ofService = regexp.MustCompile(`^\(service [^)]*\) `)
 
-// eventWords is an event without the service that it is listed under.
+// eventText returns an event without the name of its service.
 func eventWords(message string) string {
 	return strings.TrimSuffix(ofService.ReplaceAllString(message, ""), ".")
 }
 
-// worrying events make a look at the stopped tasks worth its price.
+// worryingWords are words of events that justify a read of the stopped tasks.
 var worries = []string{
 	"unhealthy", "failed", "unable", "throttled", "could not", "not healthy", "rolling back",
 }
 
 func worrying(e Event) bool { return containsAny(strings.ToLower(e.Message), worries) }
 
-// started reports whether the event tells of starts.
+// reportsStart reports whether the event says that tasks were started.
 func started(e Event) bool { return strings.Contains(e.Message, " has started ") }
 
-// since keeps the events from a time of AWS's on; all of them for the zero time.
+// eventsSince returns the events since a time of AWS's; all of them for the zero time.
 func since(events []Event, at time.Time) []Event {
 	for i, e := range events {
 		if e.At.Before(at) {
@@ -107,8 +108,8 @@ func since(events []Event, at time.Time) []Event {
 	return events
 }
 
-// signsIn are the causes that events tell since a time, the newest first, one
-// of each kind. A start of tasks after it ends a lack of place.
+// causesInEvents returns the causes in events since a time, the newest first, one of each kind. A
+// later event about started tasks ends a lack of capacity.
 func signsIn(events []Event, at time.Time) []Cause {
 	var all []Cause
 	begun, seen := false, map[CauseKind]bool{}

@@ -1,14 +1,13 @@
-// Package verdict judges observations over time: is a task set getting healthy,
-// is it healthy, or has it failed, and why. It also says when to look next, so
-// that the rate of reading is a decision that can be tested.
+// Package verdict judges observations over time: whether a task set becomes healthy, is healthy or
+// has failed, and why. It also decides when to poll next, so tests can check the poll rate.
 //
-// [Capacity] judges one task set; [Rollout] judges a deployment of a service to
-// its end: succeeded, rolled back, superseded and so on, and why. [Rollout.Needs]
-// says what a look makes worth reading besides the service itself.
+// [Capacity] judges one task set. [ServiceFollower] judges a deployment of a service until it ends:
+// succeeded, rolled back, superseded and so on, and why. [ServiceFollower.Needs] lists what to read
+// besides the service itself after a poll.
 //
-// The package is pure. A judge is a value: [Capacity.See] takes an observation
-// and returns the judge to use for the next one. Time is only compared with
-// time of the same clock; AWS's own times are never compared with ours.
+// The package does no I/O. A judge is a value: [Capacity.See] takes an observation and returns the
+// judge for the next one. Times are compared only with times of the same clock. The package never
+// compares AWS's times with the times of this process.
 //
-// Start reading at [Capacity.See], or [Rollout.See] and its fate.
+// Start reading at [Capacity.See], or at [ServiceFollower.See] and its outcomeNow.
 package verdict

@@ -2,20 +2,20 @@ package verdict
 
 import "slices"
 
-// emptyReads is how often a log that is still empty is read again.
+// maxEmptyReads is how often sluice reads an empty log again.
 const emptyReads = 5
 
-// hearing is whose last lines were read. It is a value.
+// logReads stores which logs were read. It is a value.
 type hearing struct {
 	silent []string // containers and causes whose logs were read
-	empty  int      // readings of a log that held nothing yet
+	empty  int      // reads of a log that was still empty
 }
 
-// Explain is what to read to explain what was judged: the last lines of a
-// container that failed, once for each cause.
+// NeededLogs returns which logs to read to explain the verdict: the last lines of a failed
+// container, once for each cause.
 func (r Rollout) Explain() Needs { return Needs{Logs: r.unheard(r.ledger)} }
 
-// unheard are the failed tasks whose last lines explain a cause and were not read.
+// unreadTasks returns the failed tasks whose last log lines explain a cause and were not read yet.
 func (h hearing) unheard(l ledger) []Stopped {
 	var tasks []Stopped
 	for _, c := range l.causes {
@@ -30,11 +30,11 @@ func (h hearing) unheard(l ledger) []Stopped {
 	return tasks
 }
 
-// heard notes the logs that were read.
+// noteLogs stores which logs were read.
 func (h hearing) heard(l ledger, logs []Log) hearing {
 	for _, log := range logs {
 		if len(log.Lines) == 0 && log.Err == "" && h.empty < emptyReads {
-			h.empty++ // what was printed arrives a moment later
+			h.empty++ // output arrives in the log with a delay
 			continue
 		}
 		i := slices.IndexFunc(l.causes, func(c Cause) bool { return c.Task == log.Task })

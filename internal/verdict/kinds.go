@@ -2,7 +2,7 @@ package verdict
 
 import "strings"
 
-// CauseKind classes causes of failure; each has one plain advice.
+// CauseKind classifies causes of failure. Each kind has one advice.
 type CauseKind string
 
 const (
@@ -33,7 +33,7 @@ const (
 	OtherCause      CauseKind = "other"
 )
 
-// advices say what to do about a cause, one plain sentence each.
+// advices are the recommended actions for each kind of cause, one sentence each.
 var advices = map[CauseKind]string{
 	ImageNotFound:   "check the image's name and tag, that it was pushed to that registry, and that the execution role may pull it",
 	ExecFormat:      "build the image for the task's CPU architecture, or set runtimePlatform.cpuArchitecture to the image's",
@@ -62,17 +62,17 @@ var advices = map[CauseKind]string{
 	OtherCause:      "see what AWS says of the stopped tasks: aws ecs describe-tasks",
 }
 
-// Advice is what to do about a cause of the kind.
+// Advice returns what to do about a cause of this kind.
 func (k CauseKind) Advice() string { return advices[k] }
 
-// mark is words that tell a kind, in lower case.
+// textMatch lists words that identify a kind, in lower case.
 type mark struct {
 	kind  CauseKind
 	words []string // any of them
 }
 
-// starts tell why a task never ran, the most telling first (Developer Guide,
-// "Amazon ECS stopped tasks error messages").
+// startFailures are the words that identify why a task never ran, the most specific first
+// (Developer Guide, "Amazon ECS stopped tasks error messages").
 var starts = []mark{
 	{OutOfMemory, []string{"outofmemoryerror"}},
 	{ExecFormat, []string{"exec format error", "does not contain descriptor matching platform", "no matching manifest for", "image platform"}},
@@ -84,7 +84,7 @@ var starts = []mark{
 	{NotStartable, []string{"cannotstartcontainer", "cannotcreatecontainer", "executable file not found"}},
 }
 
-// kindOf reads marks in a text; OtherCause if there is none.
+// kindOf returns the kind that the words of a text identify; OtherCause if none match.
 func kindOf(text string) CauseKind {
 	text = strings.ToLower(text)
 	for _, m := range starts {
@@ -104,8 +104,8 @@ func containsAny(text string, words []string) bool {
 	return false
 }
 
-// probeKind reads what a target group says of a failed health check. Without a
-// status code nothing answered: the connection was refused.
+// probeKind returns the kind of a failed health check from the target group's description. Without
+// a status code the connection was refused.
 func probeKind(said string) CauseKind {
 	switch {
 	case said == "Health checks failed":

@@ -2,15 +2,14 @@ package verdict
 
 import "slices"
 
-// ledger counts failures by cause. It is a value: its slices are never written
-// in place.
+// failureCounts counts failures by cause. It is a value: its slices are never changed in place.
 type ledger struct {
-	causes []Cause   // in order of first sight
-	fallen []Stopped // those counted, so that what is learnt later can be added
+	causes []Cause   // in order of first occurrence
+	fallen []Stopped // the counted tasks, to recount them when events or logs arrive
 	logs   []Log
 }
 
-// add counts the tasks that failed.
+// addFailed counts the tasks that failed.
 func (l ledger) add(fallen []Stopped, said map[string]string) ledger {
 	for _, t := range fallen {
 		if _, failed := Diagnose(t, said); failed {
@@ -20,7 +19,7 @@ func (l ledger) add(fallen []Stopped, said map[string]string) ledger {
 	return l.recount(said)
 }
 
-// hear adds the logs, newest wins.
+// addLogs adds the logs; a newer log of a task replaces the older one.
 func (l ledger) hear(logs []Log, said map[string]string) ledger {
 	if len(logs) == 0 {
 		return l
@@ -32,8 +31,8 @@ func (l ledger) hear(logs []Log, said map[string]string) ledger {
 	return l.recount(said)
 }
 
-// recount tells every task's cause anew: events and logs that explain an end
-// may come after it.
+// recountCauses determines the cause of every task again: events and logs that explain a stop may
+// arrive after it.
 func (l ledger) recount(said map[string]string) ledger {
 	l.causes = nil
 	for _, t := range l.fallen {
@@ -51,9 +50,9 @@ func (l ledger) recount(said map[string]string) ledger {
 	return l
 }
 
-// overheard is the cause as the container's last words tell it: a program of
-// another architecture ends with an ordinary exit code. One log speaks for all
-// tasks that ended alike.
+// causeFromLog corrects the cause from the container's last lines: a program of another
+// architecture ends with an ordinary exit code. One log counts for all tasks that ended the same
+// way.
 func (l ledger) overheard(c Cause) Cause {
 	if c.Kind != ExitCode {
 		return c
@@ -71,14 +70,14 @@ func (l ledger) overheard(c Cause) Cause {
 	return c
 }
 
-// forgive forgets the causes: a task got healthy.
+// resetFailures removes all causes, because a task became healthy.
 func (l ledger) forgive() ledger {
 	l.causes, l.fallen = nil, nil
 	return l
 }
 
-// leading is the most frequent cause, the first of equals; the zero Cause if
-// there is none.
+// leadingCause returns the most frequent cause, the first of equals; the zero Cause if there is
+// none.
 func (l ledger) leading() Cause {
 	var best Cause
 	for _, c := range l.causes {
@@ -89,7 +88,7 @@ func (l ledger) leading() Cause {
 	return best
 }
 
-// ranked are the causes with the leading one first.
+// rankedCauses returns the causes, the leading one first.
 func (l ledger) ranked() []Cause {
 	all := slices.Clone(l.causes)
 	slices.SortStableFunc(all, func(a, b Cause) int { return b.Count - a.Count })

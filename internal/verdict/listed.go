@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// judgeListed goes by the service's list of deployments alone: an account or a
-// simulator without the history of deployments.
+// judgeListed uses only the service's list of deployments, for an account or simulator without the
+// history of deployments.
 func (r *Rollout) judgeListed(s *Service, now time.Time) *ending {
 	d, p := r.mine(s), s.primary()
 	switch {
@@ -43,7 +43,7 @@ func (r *Rollout) primaryNow(s *Service, d *Deployment, now time.Time) *ending {
 	return &ending{outcome: sluice.Succeeded}
 }
 
-// goneBack: what served before is the primary deployment again.
+// rolledBackNow judges a rollback: the previous revision is the primary deployment again.
 func (r *Rollout) goneBack(p *Deployment) *ending {
 	r.rolling = true
 	if isRollback(p) {
@@ -55,7 +55,7 @@ func (r *Rollout) goneBack(p *Deployment) *ending {
 	return r.ended(sluice.RolledBack, p.Revision)
 }
 
-// vanished judges a deployment that the list does not show any more, or not yet.
+// judgeUnlisted judges a deployment that the list does not contain: no longer, or not yet.
 func (r *Rollout) vanished(p *Deployment, now time.Time) *ending {
 	d := hold(&r.since.torn, true, now)
 	switch {

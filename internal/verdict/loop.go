@@ -7,11 +7,11 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// wellFor is how long all tasks must have run before earlier exits are forgiven.
+// failuresResetAfter is how long all tasks must have run before earlier exits no longer count.
 const wellFor = time.Minute
 
-// looping: tasks fail over and over for one cause, and no circuit breaker ends
-// that.
+// judgeCrashLoop ends the wait if tasks fail repeatedly with one cause and no circuit breaker ends
+// the deployment.
 func (r *Rollout) looping(s *Service) *ending {
 	c := r.leading()
 	if c.Count < r.want.FailAfter || s.breaks() || r.rolling {
@@ -20,17 +20,18 @@ func (r *Rollout) looping(s *Service) *ending {
 	return &ending{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS goes on starting tasks", next: c.Kind.Advice() + "; then deploy again, or go back: sluice rollback"}
 }
 
-// scaledAway: nobody runs the revision, so nothing shows whether it works.
+// judgeScaledToZero ends the wait for a service without desired tasks: no task shows whether the
+// revision works.
 func (r *Rollout) scaledAway(s *Service) *ending { return noTask(s.Name) }
 
-// noTask is the end of a wait for a service that is to run no task.
+// concludeNoTask returns the end of a wait for a service whose desired count is 0.
 func noTask(service string) *ending {
 	return &ending{outcome: sluice.Gone, why: fmt.Sprintf("the desired count of %s is 0: no task shows whether it works", service),
 		next: "raise the desired count, then wait again"}
 }
 
-// recovered reports whether a task of the followed deployment got healthy since
-// failures were counted.
+// hasRecovered reports whether a task of the followed deployment became healthy since failures were
+// counted.
 func (r *Rollout) recovered(o Observation) bool {
 	s := o.Service
 	if r.external {
@@ -51,12 +52,13 @@ func (r *Rollout) recovered(o Observation) bool {
 	return reset || full && !r.leading().checked() || r.healthyTargets(o, d)
 }
 
-// checked reports whether only a health check can tell that the cause is over.
+// needsHealthCheck reports whether only a passed health check shows that the cause is over.
 func (c Cause) checked() bool {
 	return c.Kind == BalancerHealth || c.Kind == WrongPort || c.Kind == ContainerHealth
 }
 
-// healthyTargets: more targets are healthy than tasks of others run.
+// hasHealthyTargets reports whether there are more healthy targets than running tasks of other
+// deployments.
 func (r *Rollout) healthyTargets(o Observation, d *Deployment) bool {
 	healthy := 0
 	for _, t := range o.Targets {

@@ -7,42 +7,43 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Needs is what else to read of one service at a look.
+// Needs lists what else to read of a service at a poll.
 type Needs struct {
 	Records []string  // ARNs of service deployments
-	Fallen  bool      // tasks that ended since the last reading
+	Fallen  bool      // tasks that stopped since the last read
 	Targets []string  // ARNs of target groups whose health to read
-	Logs    []Stopped // tasks whose last lines to read
+	Logs    []Stopped // tasks whose last log lines to read
 	History string    // family:revision whose newest service deployment to find and read
 }
 
-// Any reports whether anything is needed.
+// Any reports whether anything has to be read.
 func (n Needs) Any() bool {
 	return len(n.Records)+len(n.Targets)+len(n.Logs) > 0 || n.Fallen || n.History != ""
 }
 
-// asked is what was read, and when.
+// readState stores what was read, and when to read again.
 type asked struct {
-	states   string    // of the deployments when the record was read last
-	recordAt time.Time // when the record is to be read again; zero: on change only
-	fallenAt time.Time // likewise the stopped tasks
-	againAt  time.Time // and once more after that
-	probedAt string    // the print at which target health was read for want of movement
+	states   string    // statesOf the service when the record was last read
+	recordAt time.Time // when to read the record again; zero: only after a change
+	fallenAt time.Time // when to read the stopped tasks again; zero: only after a failure
+	againAt  time.Time // when to read them once more after that
+	probedAt string    // the fingerprint at which target health was read because nothing changed
 	hearing
 }
 
 const (
-	// AWS's answers lag, and a task takes seconds to stop once it has failed.
+	// rereadAfter and rereadAgainAfter allow for AWS's responses, which lag, and for failed tasks,
+	// which take seconds to stop.
 	lookAfter, lookOnceMore = 5 * time.Second, 20 * time.Second
-	// stages of a native strategy are in the record alone.
+	// stageInterval applies to native strategies: only the record contains their lifecycle stages.
 	stagesEvery = 10 * time.Second
-	// unwellFor is how long all tasks may run without the deployment being done
-	// before their targets are looked at.
+	// overdueAfter is how long all tasks may run without the deployment being completed before
+	// their targets are read.
 	unwellFor = 15 * time.Second
 )
 
-// Needs says what a look at s makes worth reading: nothing, as long as nothing
-// changes. It is asked after the service was read and before [Rollout.See].
+// Needs returns what to read after s was read, and before [ServiceFollower.See]. It is empty as
+// long as the service does not change.
 func (r Rollout) Needs(s *Service, now time.Time) Needs {
 	if s == nil || r.over != nil {
 		return Needs{}
@@ -59,8 +60,8 @@ func (r Rollout) Needs(s *Service, now time.Time) Needs {
 	return n
 }
 
-// needHistory is the revision if it has not appeared for as long as AWS's answers may
-// lag: then it is looked up once whether it was deployed before and replaced.
+// neededHistory returns the revision if it has not appeared for as long as AWS's responses may lag.
+// Then one search of the history checks whether it was deployed before and replaced.
 func (r Rollout) needHistory(now time.Time) string {
 	if r.bound || r.recalled || r.since.unseen.IsZero() || now.Sub(r.since.unseen) <= settle {
 		return ""
@@ -68,8 +69,8 @@ func (r Rollout) needHistory(now time.Time) string {
 	return r.want.Revision
 }
 
-// needRecords: of the followed deployment when the list of deployments changed,
-// and of the current one if that is another.
+// neededRecords returns the ARN of the followed deployment when the list of deployments changed. It
+// adds the current deployment if that is another one.
 func (r Rollout) needRecords(s *Service, now time.Time) []string {
 	var arns []string
 	due := statesOf(s) != r.states || !r.recordAt.IsZero() && !now.Before(r.recordAt)
@@ -88,7 +89,7 @@ func (r Rollout) needRecords(s *Service, now time.Time) []string {
 	return arns
 }
 
-// statesOf is what of the list only the record explains.
+// statesOf returns the parts of the list that only the record explains.
 func statesOf(s *Service) string {
 	all := s.Current
 	for _, d := range s.Deployments {
@@ -102,7 +103,7 @@ func statesOf(s *Service) string {
 	return all
 }
 
-// lags reports whether the list tells of an end that the record has not told.
+// recordLags reports whether the list contains an end that the record does not contain yet.
 func (r Rollout) lags(s *Service) bool {
 	if r.lastRec == nil || r.lastRec.over() && !r.since.lagging.IsZero() {
 		return true
@@ -111,7 +112,8 @@ func (r Rollout) lags(s *Service) bool {
 	return !r.lastRec.over() && p != nil && (p.State == "COMPLETED" || s.Current != r.arn)
 }
 
-// needFallen: only if something tells of a task that ended badly.
+// needsStopped reports whether to read the stopped tasks: only if something indicates a failed
+// task.
 func (r Rollout) needFallen(s *Service, now time.Time) bool {
 	if !r.fallenAt.IsZero() && !now.Before(r.fallenAt) {
 		return true
@@ -122,7 +124,8 @@ func (r Rollout) needFallen(s *Service, now time.Time) bool {
 	return r.hurt(r.last, s)
 }
 
-// hurtAtFirst: the wait begins in the middle.
+// sawFailureAtStart reports whether the first poll indicates a failed task. The wait may begin in
+// the middle of a deployment.
 func (r Rollout) hurtAtFirst(s *Service) bool {
 	for _, d := range s.Deployments {
 		if d.State != "COMPLETED" && (d.Failed > 0 || d.Running < d.Desired) {
@@ -138,7 +141,7 @@ func (r Rollout) hurtAtFirst(s *Service) bool {
 	return p != nil && s.rolledBackTo(p.ID)
 }
 
-// hurt compares two looks.
+// sawFailure reports whether the changes between two polls indicate a failed task.
 func (r Rollout) hurt(was, s *Service) bool {
 	fresh, begun := newEvents(was, s)
 	if slices.ContainsFunc(fresh, worrying) {
@@ -171,7 +174,7 @@ func (r Rollout) hurt(was, s *Service) bool {
 	return fell || begun && !grew
 }
 
-// newEvents are the events since the last look; begun if tasks were started.
+// newEvents returns the events since the last poll. begun is true if tasks were started.
 func newEvents(was, s *Service) (fresh []Event, begun bool) {
 	last := ""
 	if len(was.Events) > 0 {
@@ -187,7 +190,7 @@ func newEvents(was, s *Service) (fresh []Event, begun bool) {
 	return fresh, begun
 }
 
-// sick: a new event says that a target is unhealthy.
+// sawUnhealthyTarget reports whether a new event says that a target is unhealthy.
 func (r Rollout) sick(s *Service) bool {
 	if r.last == nil {
 		return false
@@ -196,14 +199,14 @@ func (r Rollout) sick(s *Service) bool {
 	return slices.ContainsFunc(fresh, func(e Event) bool { return containsAny(e.Message, []string{"unhealthy", "not healthy"}) })
 }
 
-// unwell: all tasks run, for a while, and the deployment is not done.
+// isOverdue reports whether all tasks have run for a while and the deployment is not completed.
 func (r Rollout) unwell(s *Service, now time.Time) bool {
 	d := r.mine(s)
 	return d != nil && d.State == "IN_PROGRESS" && d.Running >= d.Desired && d.Desired > 0 && d.Pending == 0 && s.Running == d.Running &&
 		r.print != r.probedAt && now.Sub(r.changed) >= unwellFor
 }
 
-// answered notes what was read.
+// noteReads stores what was read.
 func (r *Rollout) answered(o Observation) {
 	r.hearing = r.heard(r.ledger, o.Logs)
 	s := o.Service

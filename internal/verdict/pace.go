@@ -9,16 +9,16 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// pace is how things move, which says when to look again.
+// polling stores how the service changes, which determines the time of the next poll.
 type pace struct {
-	print   string    // of the last look: all that counts as a change
-	changed time.Time // the print differed
-	moved   time.Time // progress
+	print   string    // of the last poll: everything that counts as a change
+	changed time.Time // when the fingerprint last changed
+	moved   time.Time // when the last progress was seen
 	best    int       // most progress since the direction was last set
-	heading string    // what the direction is: desired count, rolling back or not
+	heading string    // desired count, deployment, rolling back or not: a change resets the score
 }
 
-// walk notes what changed and what is progress since the last look.
+// noteProgress stores what changed and what progressed since the last poll.
 func (r *Rollout) walk(o Observation) {
 	s := o.Service
 	if s == nil {
@@ -34,8 +34,8 @@ func (r *Rollout) walk(o Observation) {
 	}
 }
 
-// milestone changes when AWS says that the deployment entered another part of
-// its life.
+// milestoneText changes when the deployment enters another state, stage or traffic step of its
+// record.
 func (r *Rollout) milestone() string {
 	if r.lastRec == nil {
 		return ""
@@ -43,8 +43,8 @@ func (r *Rollout) milestone() string {
 	return fmt.Sprint(r.lastRec.Status, " ", r.lastRec.Stage, " ", r.lastRec.Weight)
 }
 
-// score grows as tasks of the followed revision run and others leave; the other
-// way round in a rollback.
+// progressScore grows as tasks of the followed revision start and other tasks stop. In a rollback
+// it is negated.
 func (r *Rollout) score(s *Service) int {
 	score := 0
 	for _, d := range s.Deployments {
@@ -69,7 +69,7 @@ func worth(ours bool, running int) int {
 	return -running
 }
 
-// printOf is everything whose change makes it likely that more changes soon.
+// fingerprintOf returns all values whose change makes further changes soon likely.
 func (r *Rollout) printOf(s *Service) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Status, s.Desired, s.Running, s.Pending, s.Current, r.milestone())
@@ -86,17 +86,17 @@ func (r *Rollout) printOf(s *Service) string {
 }
 
 const (
-	busy     = time.Second     // shortly after a change, and close to an end
-	calm     = 2 * time.Second // while nothing moves: one read per two seconds and ten services
-	idle     = 5 * time.Second // after long
+	busy     = time.Second     // shortly after a change, and near an end
+	calm     = 2 * time.Second // without changes: one read per two seconds and ten services
+	idle     = 5 * time.Second // after a long time without changes
 	busyFor  = 10 * time.Second
 	calmFor  = 10 * time.Minute
 	nearWait = 10 * time.Second
 )
 
-// next is when to look again: every second for a while after each change, as the
-// scheduler acts in steps of up to ten seconds, and while an answer is expected;
-// seldom once nothing has moved for long.
+// nextPoll returns the time until the next poll. It is one second for a while after each change,
+// since the scheduler acts in steps of up to ten seconds. It is also one second while a decision is
+// near, and long after minutes without a change.
 func (r *Rollout) next(now time.Time) time.Duration {
 	wait := calm
 	switch still := now.Sub(r.changed); {
@@ -113,7 +113,7 @@ func (r *Rollout) next(now time.Time) time.Duration {
 	return wait
 }
 
-// near: something doubtful stands that a look within seconds decides.
+// changeExpected reports whether the state is doubtful and a poll within seconds decides it.
 func (r *Rollout) near(now time.Time) bool {
 	for _, at := range []time.Time{r.since.missing, r.since.lagging, r.since.ended, r.since.torn, r.since.none} {
 		if !at.IsZero() && now.Sub(at) < nearWait {
@@ -124,7 +124,7 @@ func (r *Rollout) near(now time.Time) bool {
 	return rec != nil && (rec.Status == "STOP_REQUESTED" || rec.Breaker.Threshold > 0 && rec.Breaker.Failures+1 >= rec.Breaker.Threshold && !rec.over() && now.Sub(r.changed) < time.Minute)
 }
 
-// limits ends a wait that AWS does not end.
+// checkLimits ends a wait that AWS does not end.
 func (r *Rollout) limits(o Observation) *ending {
 	s := o.Service
 	if s != nil && hold(&r.since.none, s.Desired == 0 && s.Status == "ACTIVE" && !r.want.Empty, o.At) >= confirm {
@@ -147,9 +147,9 @@ func (r *Rollout) limits(o Observation) *ending {
 	return nil
 }
 
-// needsRoom reports whether the followed deployment is under way and has tasks left to
-// start or to stop. A rollback of a version that never got a task has none: what ECS
-// said of that version is no reason to end it.
+// needsTaskChange reports whether the followed deployment is in progress and still has tasks to
+// start or to stop. A rollback of a version that never got a task has none: ECS's events about that
+// version are no reason to end the rollback.
 func (r *Rollout) needsRoom(s *Service) bool {
 	d := r.mine(s)
 	if d == nil || d.State != "IN_PROGRESS" {

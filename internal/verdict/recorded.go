@@ -7,7 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// absent judges a service that is not there. sure: nothing else needs judging.
+// judgeMissingService judges a service that does not exist. sure means that nothing else needs
+// judging.
 func (r *Rollout) absent(o Observation) (end *ending, sure bool) {
 	s := o.Service
 	gone := s == nil || s.Status == "INACTIVE" || s.Status == "DRAINING"
@@ -28,7 +29,7 @@ func (r *Rollout) absent(o Observation) (end *ending, sure bool) {
 	return &ending{outcome: sluice.Gone, why: why, next: "check cluster, service name and Region; create the service, then wait again"}, true
 }
 
-// unborn judges a deployment that has not appeared.
+// judgeNotCreated judges a deployment that has not appeared.
 func (r *Rollout) unborn(o Observation) (end *ending, sure bool) {
 	if r.bound && (r.arn == "" || r.lastRec != nil || r.blind || r.seen) {
 		return nil, false
@@ -45,8 +46,8 @@ func (r *Rollout) unborn(o Observation) (end *ending, sure bool) {
 	return r.wasBack(o), true
 }
 
-// wasBack: without the history of deployments, events and stopped tasks tell that
-// the revision was tried and taken back before the wait began.
+// alreadyRolledBack returns an end if the revision was deployed and rolled back before the wait
+// began. Without the history of deployments it relies on events and stopped tasks.
 func (r *Rollout) wasBack(o Observation) *ending {
 	p := o.Service.primary()
 	if p == nil || o.Service.Current != "" && !r.blind || !o.Service.rolledBackTo(p.ID) {
@@ -64,7 +65,7 @@ func (r *Rollout) wasBack(o Observation) *ending {
 	return &ending{outcome: sluice.RolledBack, by: p.Revision}
 }
 
-// judgeRecord goes by the service deployment's own record.
+// judgeRecord uses the service deployment's own record.
 func (r *Rollout) judgeRecord(o Observation) *ending {
 	rec := r.lastRec
 	r.rolling = rec.returning()
@@ -88,7 +89,7 @@ func (r *Rollout) judgeRecord(o Observation) *ending {
 	return r.failed(o.Service, r.mine(o.Service), o)
 }
 
-// ended is an end with AWS's reason and what the guards saw.
+// concludeAs returns an end with AWS's reason, and with the alarms that fired as its cause.
 func (r *Rollout) ended(outcome sluice.Outcome, by string) *ending {
 	e := &ending{outcome: outcome, by: by, why: r.why}
 	rec := r.lastRec
@@ -111,7 +112,7 @@ func (r *Rollout) backTo(s *Service) string {
 	return r.lastRec.From
 }
 
-// served: the deployment succeeded by AWS's word; does its revision serve?
+// judgeSuccess judges a deployment that AWS reports as successful: its revision must be PRIMARY.
 func (r *Rollout) served(o Observation) *ending {
 	s := o.Service
 	if s.Current != "" && s.Current != r.arn {
@@ -126,8 +127,8 @@ func (r *Rollout) served(o Observation) *ending {
 	return &ending{outcome: sluice.Succeeded}
 }
 
-// servedOnce: a newer deployment is current. Until it has replaced the tasks,
-// the followed revision serves.
+// judgeReplacedSuccess judges a success while a newer deployment is current. The followed revision
+// serves until the newer deployment has replaced its tasks.
 func (r *Rollout) servedOnce(o Observation) *ending {
 	if d := o.Service.of(r.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil && !r.past {
 		return &ending{outcome: sluice.Succeeded, why: "since then a newer deployment has begun"}
@@ -143,8 +144,8 @@ func (r *Rollout) servedOnce(o Observation) *ending {
 	return end
 }
 
-// newer reports whether a deployment that began after the followed one is
-// current, by AWS's times.
+// newerDeployment reports whether the current deployment was created after the followed one, by
+// AWS's times, and returns its revision.
 func (r *Rollout) newer(o Observation) (by string, is bool) {
 	s := o.Service
 	if s.Current == "" || s.Current == r.arn {
@@ -152,7 +153,7 @@ func (r *Rollout) newer(o Observation) (by string, is bool) {
 	}
 	if rec := recordIn(o, s.Current); rec != nil && !rec.CreatedAt.IsZero() {
 		if !rec.CreatedAt.After(r.created) {
-			return "", false // an old answer
+			return "", false // a stale response
 		}
 		return rec.Revision, true
 	}
@@ -163,8 +164,8 @@ func (r *Rollout) newer(o Observation) (by string, is bool) {
 	return p.Revision, true
 }
 
-// superseded: the newer deployment brings the very revision that is waited for,
-// or another.
+// judgeSuperseded follows the newer deployment if it deploys the wanted revision, and otherwise
+// ends the wait.
 func (r *Rollout) superseded(o Observation, by string) *ending {
 	if r.want.Deployment == "" && r.want.Revision != "" && by == r.want.Revision {
 		r.bond, r.lastRec = bond{}, nil
@@ -179,7 +180,7 @@ func overtaken(by string) *ending {
 	return &ending{outcome: sluice.Superseded, by: by, cause: &Cause{Kind: Superseding, Text: "a newer deployment took its place", Count: 1}}
 }
 
-// stopped judges a record that was stopped without a rollback.
+// judgeStopped judges a deployment whose record is STOPPED without a rollback.
 func (r *Rollout) stopped(o Observation) *ending {
 	if by, newer := r.newer(o); newer {
 		return r.superseded(o, by)
@@ -193,7 +194,7 @@ func (r *Rollout) stopped(o Observation) *ending {
 		return r.ended(sluice.Failed, "")
 	case s.Current != r.arn || containsAny(rec.Reason, []string{"newer service deployment", "new service deployment"}):
 		if hold(&r.since.lagging, true, o.At) < confirm {
-			return nil // the newer one's record is still to be read
+			return nil // the newer record is not read yet
 		}
 		return r.superseded(o, primaryRevision(s))
 	}
@@ -207,8 +208,8 @@ func primaryRevision(s *Service) string {
 	return ""
 }
 
-// failed: breaker or alarms cut the deployment off. Where AWS rolls back, that
-// is waited for; without anything to go back to it never comes.
+// judgeFailed judges a deployment that the circuit breaker or an alarm ended. If AWS rolls back, it
+// waits for the rollback. Without an earlier deployment no rollback ever begins.
 func (r *Rollout) failed(s *Service, d *Deployment, o Observation) *ending {
 	is := d != nil && d.State == "FAILED"
 	stood := hold(&r.since.failed, is, o.At)

@@ -6,19 +6,18 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Remedy is what a deployment does where the revision of the files is PRIMARY
-// already.
+// Remedy is what a deployment does if the revision of the files is already PRIMARY.
 type Remedy string
 
 const (
 	NoRemedy    Remedy = "nothing" // the revision serves
-	NoTasks     Remedy = "idle"    // no task is to run, so that no task shows whether the revision works
-	KeepWaiting Remedy = "follow"  // AWS still starts tasks of the revision: its verdict is waited for
-	StartAnew   Remedy = "start"   // AWS has given the revision up: a new deployment has to bring it
+	NoTasks     Remedy = "idle"    // the desired count is 0: no task shows whether the revision works
+	KeepWaiting Remedy = "follow"  // AWS still starts tasks of the revision: wait for the verdict
+	StartAnew   Remedy = "start"   // AWS starts no more tasks of the revision: start a new deployment
 )
 
-// RemedyOf decides by the verdict of a wait for the revision, and by the service
-// and the CodeDeploy deployment (nil: none) of the last poll. why is for people.
+// RemedyOf chooses the remedy from the verdict of a wait for the revision, and from the service and
+// the CodeDeploy deployment (nil: none) of the last poll. why is for users.
 func RemedyOf(v Verdict, s *Service, code *CodeDeployment, revision string) (remedy Remedy, why string) {
 	switch {
 	case v.Outcome == sluice.Succeeded:
@@ -37,8 +36,8 @@ func RemedyOf(v Verdict, s *Service, code *CodeDeployment, revision string) (rem
 	return KeepWaiting, v.Detail
 }
 
-// givenUp is why AWS brings the revision no further: its PRIMARY deployment FAILED,
-// or it had ended and no task of it is left. Empty: AWS still starts tasks of it.
+// givenUpReason returns why AWS no longer deploys the revision: its PRIMARY deployment is FAILED,
+// or the deployment had ended and has no task left. Empty: AWS still starts tasks of the revision.
 func (s *Service) givenUp(revision string) string {
 	if s == nil {
 		return ""
@@ -58,5 +57,5 @@ func (s *Service) givenUp(revision string) string {
 	return ""
 }
 
-// lost reports whether no task runs or starts, though some should.
+// hasLostTasks reports whether no task runs or starts, although the desired count is above 0.
 func lost(running, pending, desired int) bool { return running+pending == 0 && desired > 0 }

@@ -9,66 +9,67 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Wanted is what a wait is for. With neither Revision nor Deployment it is the
-// deployment that is current at the first look.
+// Wanted describes what a wait is for. Without Revision and Deployment it is the deployment that is
+// current at the first poll.
 type Wanted struct {
-	Revision   string // family:revision that has to serve
+	Revision   string // family:revision that must serve
 	Deployment string // ARN or id of a service deployment, "ecs-svc/<digits>", a task set's ARN, or "d-XXXXXXXXX" of CodeDeploy
 
-	Inactive bool // the task definition of Revision is INACTIVE: no new deployment can bring it
+	Inactive bool // the task definition of Revision is INACTIVE: no new deployment can use it
 
-	After Written // observations that are older than this write are passed over
+	After Written // observations older than this write are skipped
 
-	Fresh     bool // the CodeDeploy deployment was made a moment ago: nothing is to be seen yet
-	Returning bool // the CodeDeploy deployment was stopped so that it is rolled back
-	Empty     bool // the service is to run no task: that its deployment ends well is enough
-	Once      bool // nobody waits: what would explain a failure is read at once
-	Serving   bool // judged is what serves, not a change: every task has to run, and task sets that are not of a change may stay
+	Fresh     bool // the CodeDeploy deployment was just created: the first poll waits
+	Returning bool // the CodeDeploy deployment was stopped with a rollback
+	Empty     bool // the desired count may be 0: success of the deployment is enough
+	Once      bool // single poll: read what would explain a failure immediately
+	Serving   bool // judge the running version, not a change: every task must run, other task sets may exist
 
-	Timeout   time.Duration // hard, from the first look on; 0: none
+	Timeout   time.Duration // hard limit, from the first poll; 0: none
 	Deadline  time.Duration // without progress; 0: none
 	FailAfter int           // failures of one cause, with no healthy task between; 0: [FailAfter]
 }
 
 const (
-	// settle is how long AWS's answers may lag behind its writes: an end, a
-	// missing service or a deployment that nobody sees is believed after that.
+	// maxReadLag is how long AWS's responses may lag behind its writes. An end, a missing service
+	// or a missing deployment counts only after that time.
 	settle = 10 * time.Second
-	// confirm is when an end that stood already at the first look is looked at
-	// again before it is believed.
+	// confirmAfter is when an end that the first poll already returned is read again before it
+	// counts.
 	confirm = 3 * time.Second
-	// rollsBackWithin is how long a failed deployment may stand before it is
-	// believed that no rollback follows.
+	// rollsBackWithin is how long a failed deployment is read before the verdict is that no
+	// rollback follows.
 	rollsBackWithin = 30 * time.Second
 )
 
-// Rollout judges whether a deployment of a service ends with the wanted
-// revision serving. It is a value; make one with [Follow].
+// ServiceFollower judges whether a deployment of a service ends with the wanted revision serving.
+// It is a value; make one with [FollowService].
 type Rollout struct {
 	want  Wanted
-	began time.Time // our clock, as all times here but created
+	began time.Time // clock of this process, as all times here except created
 	looks int
 
-	bond             // which deployment is followed
-	since conditions // when a doubtful state was first seen
+	bond             // the followed deployment
+	since conditions // since when doubtful states last
 	ledger
 	pace
 
 	last     *Service
 	lastRec  *Record
 	unread   []string
-	active   bool // the service was ACTIVE at a look
+	active   bool // the service was ACTIVE at a poll
 	recalled bool // the history was read for a revision that has not appeared
-	blind    bool // no history of deployments can be read
+	blind    bool // the history of deployments cannot be read
 	over     *ending
 	asked
 }
 
-// conditions are since when something doubtful has been seen; the zero time: not
+// conditions stores since when each doubtful state has lasted; the zero time: it does not exist
 // now.
 type conditions struct{ missing, unseen, ended, failed, lagging, none, full, torn time.Time }
 
-// hold notes in at whether so is the case, and returns for how long it has been.
+// trackSince stores in at since when so is true, and returns for how long. It returns -1 if so is
+// false.
 func hold(at *time.Time, so bool, now time.Time) time.Duration {
 	if !so {
 		*at = time.Time{}
@@ -80,16 +81,16 @@ func hold(at *time.Time, so bool, now time.Time) time.Duration {
 	return now.Sub(*at)
 }
 
-// ending is how it ended.
+// conclusion is how a deployment ended.
 type ending struct {
 	outcome sluice.Outcome
 	by      string
-	why     string // of AWS, or ours
+	why     string // AWS's reason, or that of this package
 	next    string
-	cause   *Cause // that outweighs the counted ones
+	cause   *Cause // takes precedence over the counted causes
 }
 
-// Follow starts a judge. The hard limit counts from now.
+// FollowService starts a judge. The hard limit counts from now.
 func Follow(now time.Time, w Wanted) Rollout {
 	if w.FailAfter <= 0 {
 		w.FailAfter = FailAfter
@@ -97,10 +98,10 @@ func Follow(now time.Time, w Wanted) Rollout {
 	return Rollout{want: w, began: now, pace: pace{changed: now, moved: now}}
 }
 
-// Began is when the wait began.
+// Began returns when the wait began.
 func (r Rollout) Began() time.Time { return r.began }
 
-// See adds an observation. After the end it only adds what explains it.
+// See adds an observation. After the end it only adds explanations.
 func (r Rollout) See(o Observation) (Rollout, Verdict) {
 	if r.isOld(o) {
 		v := r.passOver(o)
@@ -116,8 +117,8 @@ func (r Rollout) See(o Observation) (Rollout, Verdict) {
 	return r, v
 }
 
-// GiveUp ends the wait at its hard limit without another observation: nothing can
-// be read. why may be empty.
+// TimeOut ends the wait at its hard limit without another observation, because reads fail. why may
+// be empty.
 func (r Rollout) GiveUp(now time.Time, why string) (Rollout, Verdict) {
 	if r.over == nil {
 		r.over = &ending{outcome: sluice.TimedOut, why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", r.want.Timeout, why), "; ")}
@@ -125,7 +126,7 @@ func (r Rollout) GiveUp(now time.Time, why string) (Rollout, Verdict) {
 	return r, r.verdict(Observation{At: now, Service: r.last})
 }
 
-// learn takes in what does not depend on the judgement.
+// recordObservation stores what does not depend on the verdict.
 func (r *Rollout) learn(o Observation) {
 	r.looks++
 	r.blind = r.blind || o.Blind
@@ -155,7 +156,7 @@ func (r *Rollout) learn(o Observation) {
 	}
 }
 
-// note keeps what could not be read, each once.
+// noteUnread stores what could not be read, each text once.
 func (r *Rollout) note(unread ...string) {
 	for _, u := range unread {
 		if !slices.Contains(r.unread, u) {
@@ -164,7 +165,7 @@ func (r *Rollout) note(unread ...string) {
 	}
 }
 
-// ours reports whether a task is of the deployment that is followed.
+// isFollowedTask reports whether a task belongs to the followed deployment.
 func (r *Rollout) ours(t Stopped) bool {
 	if r.id != "" && t.Deployment != "" && !r.external {
 		return t.Deployment == r.id
@@ -172,7 +173,7 @@ func (r *Rollout) ours(t Stopped) bool {
 	return r.revision != "" && t.Revision == r.revision
 }
 
-// record is the followed deployment's record in the observation.
+// followedRecord returns the followed deployment's record from the observation.
 func (r *Rollout) record(o Observation) *Record { return recordIn(o, r.arn) }
 
 func recordIn(o Observation, arn string) *Record {
@@ -184,14 +185,14 @@ func recordIn(o Observation, arn string) *Record {
 	return nil
 }
 
-// judge says how it ended; nil if it has not.
+// findConclusion returns how the deployment ended; nil: it has not ended.
 func (r *Rollout) judge(o Observation) *ending {
 	end := r.fate(o)
 	if end != nil && end.outcome == sluice.Succeeded && o.Service.Desired == 0 && !r.want.Empty {
-		end = nil // nobody runs it
+		end = nil // no task runs it
 	}
 	if end != nil && end.outcome == sluice.Succeeded && r.want.Serving && !r.whole(o.Service) {
-		end = nil // the verdict comes once it is whole again
+		end = nil // wait until all tasks run again
 	}
 	if end == nil {
 		end = r.limits(o)
@@ -199,13 +200,13 @@ func (r *Rollout) judge(o Observation) *ending {
 	return end
 }
 
-// whole reports whether every task of the followed revision runs that should.
+// allTasksRun reports whether every desired task of the followed revision runs.
 func (r *Rollout) whole(s *Service) bool {
 	running, pending, _ := r.tasks(s)
 	return running >= s.Desired && pending == 0
 }
 
-// fate is what AWS shows.
+// outcomeNow returns the outcome that AWS's responses show.
 func (r *Rollout) fate(o Observation) *ending {
 	if end, sure := r.absent(o); sure {
 		return end
@@ -223,7 +224,8 @@ func (r *Rollout) fate(o Observation) *ending {
 	return end
 }
 
-// course goes by what AWS keeps of the deployment.
+// judgeBySource judges by the source that AWS offers: task sets, the deployment's record, or the
+// list of deployments.
 func (r *Rollout) course(o Observation) *ending {
 	switch {
 	case r.external:
@@ -234,9 +236,9 @@ func (r *Rollout) course(o Observation) *ending {
 	return r.judgeListed(o.Service, o.At)
 }
 
-// hasty reports that an end stood at the first look already and may be one of an
-// earlier deployment, because AWS's answer is a moment old. Who named the
-// deployment, or waits for a revision that serves, is answered at once.
+// needsSecondPoll reports whether the end was already there at the first poll and may belong to an
+// earlier deployment, because AWS's responses lag. It is false if the caller named the deployment,
+// or waits for a revision that serves.
 func (r *Rollout) hasty(o Observation, end *ending) bool {
 	if r.want.Deployment != "" || r.want.Revision != "" && end.outcome == sluice.Succeeded {
 		return false

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// verdict puts the judgement so far together.
+// buildVerdict returns the verdict so far.
 func (r *Rollout) verdict(o Observation) Verdict {
 	v := Verdict{
 		State: Progressing, Revision: firstNonEmpty(r.revision, r.want.Revision), Deployment: firstNonEmpty(r.arn, r.id, r.want.Deployment),
@@ -26,8 +26,8 @@ func (r *Rollout) verdict(o Observation) Verdict {
 	return v
 }
 
-// reasons are the causes, the leading one first: what AWS's guards saw, the tasks
-// that failed, what the events tell, what keeps waiting.
+// listCauses returns the causes, the leading one first: fired alarms, failed tasks, events,
+// targets, and tasks that still start.
 func (r *Rollout) reasons(o Observation) []Cause {
 	var all []Cause
 	if r.over != nil && r.over.cause != nil {
@@ -50,7 +50,8 @@ func (r *Rollout) reasons(o Observation) []Cause {
 	return all
 }
 
-// hints adds causes that no stopped task tells, of kinds that are not yet there.
+// addHints adds causes of kinds that are not in the list yet. They come from events and targets,
+// not from stopped tasks.
 func (r *Rollout) hints(all []Cause, s *Service, o Observation) []Cause {
 	add := func(c Cause) {
 		if !slices.ContainsFunc(all, func(have Cause) bool { return have.Kind == c.Kind }) {
@@ -82,7 +83,7 @@ func (r *Rollout) unhealthyTargets(o Observation) (Cause, bool) {
 	return Cause{}, false
 }
 
-// slow: nothing failed, but tasks are still on their way.
+// slowStartCause returns a cause if no task failed but some tasks are still starting.
 func (r *Rollout) slow(s *Service) (Cause, bool) {
 	running, pending, desired := r.tasks(s)
 	switch {
@@ -96,7 +97,7 @@ func (r *Rollout) slow(s *Service) (Cause, bool) {
 	return Cause{}, false
 }
 
-// tasks are the numbers of the followed deployment or of the task sets of its
+// taskNumbers returns the task counts of the followed deployment, or of the task sets of its
 // revision.
 func (r *Rollout) tasks(s *Service) (running, pending, desired int) {
 	if d := r.mine(s); d != nil && !r.external {
@@ -134,7 +135,7 @@ func (r *Rollout) counts(o Observation) Counts {
 	return n
 }
 
-// stand is where things are: "web:3: 1 of 2 running, 1 pending; web:2: 2 running".
+// progressText returns the current state: "web:3: 1 of 2 running, 1 pending; web:2: 2 running".
 func (r *Rollout) stand(o Observation) string {
 	s := o.Service
 	if s == nil {
@@ -200,7 +201,7 @@ func (r *Rollout) others(s *Service) []string {
 	return parts
 }
 
-// words are what of a record is worth a line.
+// progressTexts returns the parts of a record that users need.
 func (rec *Record) words() []string {
 	var parts []string
 	if rec.Stage != "" {
@@ -239,7 +240,7 @@ func to(revision string) string {
 	return " to " + revision
 }
 
-// sentence says how it ended and why, in one line.
+// endText describes in one line how the deployment ended, and why.
 func (r *Rollout) sentence(v Verdict) string {
 	what := firstNonEmpty(v.Revision, v.Deployment, "the deployment")
 	if v.Outcome == sluice.Succeeded {
@@ -276,7 +277,7 @@ func outcomeWords(o sluice.Outcome, by string) string {
 	return ""
 }
 
-// causeWords is a cause with how often and which task.
+// causeText returns a cause with its count and one of its tasks.
 func causeWords(c Cause) string {
 	text := c.Text
 	if c.Task != "" {

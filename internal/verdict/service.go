@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Service is what AWS shows of a service at one look. Its times are AWS's and
-// are compared with each other only.
+// Service is a service as AWS returns it at one poll. Its times are AWS's and are compared only
+// with each other.
 type Service struct {
 	ARN                       string
 	Cluster, Name             string
@@ -18,13 +18,14 @@ type Service struct {
 	Desired, Running, Pending int
 	Deployments               []Deployment     // controller ECS, newest first
 	TaskSets                  []sluice.TaskSet // controller EXTERNAL
-	Current                   string           // ARN of the current service deployment; empty where there is none
+	Current                   string           // ARN of the current service deployment; empty: there is none
 	Breaker, Alarms           Guard
 	Groups                    []string // ARNs of its target groups
 	Events                    []Event  // newest first
 }
 
-// Guard is how the deployment circuit breaker or the deployment alarms are set.
+// FailureDetection is the configuration of the deployment circuit breaker or of the deployment
+// alarms.
 type Guard struct{ Enabled, Rollback bool }
 
 // Deployment is one entry of a service's deployments.
@@ -44,14 +45,14 @@ type Event struct {
 	At          time.Time
 }
 
-// Stopped is a task that ended or is ending, with whose it was.
+// Stopped is a task that stopped or is stopping, with the deployment it belongs to.
 type Stopped struct {
 	sluice.StoppedTask
 	Deployment string // "ecs-svc/<digits>" of its deployment or task set
 	Revision   string // family:revision
 }
 
-// Log is the end of what a container printed, or why it cannot be read.
+// Log is the end of a container's output, or the reason why it cannot be read.
 type Log struct {
 	Task, Container string
 	Place           string // log group, and stream
@@ -59,16 +60,16 @@ type Log struct {
 	Err             string // why there are none
 }
 
-// native reports whether ECS shifts traffic by itself, stage by stage.
+// isNative reports whether ECS itself shifts the traffic, stage by stage.
 func (s *Service) native() bool { return s.Strategy != "" && s.Strategy != "ROLLING" }
 
-// breaks reports whether a circuit breaker ends deployments: it is documented
+// hasBreaker reports whether a circuit breaker ends deployments. AWS documents the circuit breaker
 // for rolling updates only.
 func (s *Service) breaks() bool {
 	return s.Breaker.Enabled && !s.native() && s.Controller != "EXTERNAL"
 }
 
-// returns reports whether AWS rolls back by itself what fails.
+// rollsBack reports whether AWS itself rolls failed deployments back.
 func (s *Service) returns() bool {
 	return s.Breaker.Enabled && s.Breaker.Rollback || s.Alarms.Enabled && s.Alarms.Rollback || s.native()
 }
@@ -91,7 +92,7 @@ func (s *Service) deployment(id string) *Deployment {
 	return nil
 }
 
-// of is the newest deployment of a revision that fits.
+// newestOf returns the newest deployment of a revision for which fits is true.
 func (s *Service) of(revision string, fits func(Deployment) bool) *Deployment {
 	var best *Deployment
 	for i := range s.Deployments {
@@ -112,8 +113,7 @@ func (s *Service) primarySet() *sluice.TaskSet {
 	return nil
 }
 
-// rolledBackTo reports whether the newest rollback that the events tell of goes to
-// the deployment.
+// rolledBackTo reports whether the newest rollback in the events returns to the deployment.
 func (s *Service) rolledBackTo(id string) bool {
 	for _, e := range s.Events {
 		if _, to, ok := strings.Cut(e.Message, "rolling back to deployment "); ok {
@@ -123,43 +123,43 @@ func (s *Service) rolledBackTo(id string) bool {
 	return false
 }
 
-// isRollback reports whether AWS says that d is what a rollback goes back to.
+// isRollback reports whether AWS names d as the target of a rollback.
 func isRollback(d *Deployment) bool {
 	return d != nil && strings.Contains(d.Reason, "rolling back")
 }
 
-// Record is a service deployment as ECS's history keeps it.
+// Record is a service deployment in ECS's history.
 type Record struct {
 	ARN            string
 	Status         string // PENDING … ROLLBACK_FAILED
 	Reason         string // statusReason
 	Stage          string // lifecycleStage
-	Revision       string // family:revision that it brings; empty if the service revision is not known any more
+	Revision       string // family:revision that it deploys; empty if AWS no longer returns the service revision
 	From           string // family:revision that it replaces
-	BackTo         string // family:revision that a rollback goes back to
+	BackTo         string // family:revision that a rollback returns to
 	RollbackReason string
 	Breaker        Counter
-	Alarms         []string // names of those that fired
+	Alarms         []string // names of the alarms that fired
 	Hooks          []Hook
-	Weight         float64 // share of production traffic asked for the new revision; 100 for rolling updates
+	Weight         float64 // requested share of production traffic of the new revision, in percent; 100 for rolling updates
 	CreatedAt      time.Time
 }
 
-// Counter is what the circuit breaker counted.
+// Counter is the state of the circuit breaker.
 type Counter struct {
 	Status              string // TRIGGERED, MONITORING, MONITORING_COMPLETE, DISABLED
 	Failures, Threshold int
 }
 
-// Hook is a lifecycle hook at which a deployment stands.
+// Hook is a lifecycle hook of a deployment.
 type Hook struct {
 	ID        string
 	Status    string // AWAITING_ACTION, IN_PROGRESS, SUCCEEDED, FAILED, TIMED_OUT
 	ExpiresAt time.Time
-	Then      string // what AWS does after that: ROLLBACK, CONTINUE
+	Then      string // what AWS does at ExpiresAt: ROLLBACK, CONTINUE
 }
 
-// over reports whether nothing more comes of the deployment.
+// isOver reports whether the deployment has ended for good.
 func (r *Record) over() bool {
 	switch r.Status {
 	case "SUCCESSFUL", "STOPPED", "ROLLBACK_SUCCESSFUL", "ROLLBACK_FAILED":
@@ -168,7 +168,7 @@ func (r *Record) over() bool {
 	return false
 }
 
-// returning reports whether it is on its way back.
+// isRollingBack reports whether the deployment is being rolled back.
 func (r *Record) returning() bool {
 	return r.Status == "ROLLBACK_REQUESTED" || r.Status == "ROLLBACK_IN_PROGRESS"
 }

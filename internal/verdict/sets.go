@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// bindSets finds the task sets of the wanted revision. A canary's revision goes on
-// in the primary set that follows it, so that sets are known by revision.
+// bindSets finds the task sets of the wanted revision. It identifies sets by revision, because a
+// canary's revision continues in the primary set that follows it.
 func (r *Rollout) bindSets(s *Service) {
 	if !r.bound {
 		r.chooseSet(s)
@@ -42,8 +42,8 @@ func (r *Rollout) chooseSet(s *Service) {
 	}
 }
 
-// judgeSets: the PRIMARY set is of the wanted revision, whole and healthy, and no
-// other set is left of this change.
+// judgeSets ends the wait when the PRIMARY set is of the wanted revision, complete and healthy, and
+// no other set of this change is left.
 func (r *Rollout) judgeSets(s *Service, now time.Time) *ending {
 	p := s.primarySet()
 	ours := p != nil && p.Revision == r.revision
@@ -72,16 +72,17 @@ func steady(ts *sluice.TaskSet) bool {
 	return ts.Steady && ts.Pending == 0 && ts.Desired > 0 && ts.Running >= ts.Desired
 }
 
-// leftover reports whether a set of this change is still to go: an older one, or
-// a canary of the same revision.
+// hasLeftover reports whether a set of this change is still to be deleted: an older set, or a
+// canary of the same revision.
 func (r *Rollout) leftover(s *Service, p *sluice.TaskSet) bool {
 	return !r.want.Serving && slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
 		return ts.Status == "ACTIVE" && ts.ID != p.ID && (ts.Revision == r.revision || !ts.CreatedAt.After(r.created))
 	})
 }
 
-// overtaker is the revision of a set that is newer than all of ours, and not what
-// was primary before: that one comes again in a rollback.
+// newerSetRevision returns the revision of a task set that is newer than all sets of the followed
+// revision and was not PRIMARY before. The previous PRIMARY is excluded, because a rollback creates
+// it again.
 func (r *Rollout) overtaker(s *Service) string {
 	for _, ts := range s.TaskSets {
 		if r.seen && ts.Status != "DRAINING" && ts.Revision != r.revision && ts.Revision != r.from && ts.CreatedAt.After(r.created) {

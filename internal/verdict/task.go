@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// TaskFailure says why a task that was run to its end is no success, "" if it is
-// one: it came to its end by itself, and the watched container exited with 0.
-// Sidecars that ECS stops then exit as they like.
+// TaskFailure returns why a task that was run to its end failed; "" if it succeeded. Success means
+// that it stopped by itself and the watched container exited with 0. The exit codes of sidecars do
+// not matter, since ECS stops them then.
 func TaskFailure(t sluice.TaskEnded, watch string) string {
 	c, known := t.Container(watch)
 	switch {
@@ -46,8 +46,8 @@ func reasonOf(t sluice.TaskEnded) string {
 	return ""
 }
 
-// NextTaskLook is when to look again at tasks that are run to their end, by how
-// long nothing has changed.
+// NextTaskPoll returns the time until the next poll of tasks that run to their end. still is the
+// time since the last change.
 func NextTaskLook(still time.Duration) time.Duration {
 	return min(max(still/5, time.Second), 10*time.Second)
 }

@@ -2,21 +2,21 @@ package verdict
 
 import "time"
 
-// Written is what AWS answered to a write to a rolling service. By it, reads that are
-// older than the write are told from newer ones: AWS's answers are eventually
-// consistent. The zero Written accepts every read.
+// Written is AWS's response to a write to a rolling service. It distinguishes reads that are older
+// than the write from newer ones, because AWS's reads are eventually consistent. The zero Written
+// accepts every read.
 type Written struct {
-	Deployment string    // id of the deployment that the write made, "ecs-svc/<digits>"
-	ARN        string    // of its service deployment; empty: AWS did not tell it
-	Created    time.Time // of the deployment, by AWS's time; zero: AWS did not tell it
-	Replaced   string    // id of the deployment that is not PRIMARY any more since the write
+	Deployment string    // id of the deployment that the write created, "ecs-svc/<digits>"
+	ARN        string    // of its service deployment; empty: AWS did not return it
+	Created    time.Time // of the deployment, by AWS's time; zero: AWS did not return it
+	Replaced   string    // id of the deployment that was PRIMARY before the write
 }
 
-// In reports whether the state of a service is newer than the write: it shows the
+// IsIn reports whether the state of a service is newer than the write. It then contains the written
 // deployment, or one that did not begin before it.
 func (w Written) In(s *Service) bool {
 	if s == nil || s.Status != "ACTIVE" {
-		return true // it is gone, which no write of ours does
+		return true // the service was deleted, which sluice never does here
 	}
 	p := s.primary()
 	if w.Replaced != "" && p != nil && p.ID == w.Replaced {
@@ -31,8 +31,8 @@ func (w Written) In(s *Service) bool {
 // isOld reports whether an observation is older than the write that the wait follows.
 func (r *Rollout) isOld(o Observation) bool { return o.Service != nil && !r.want.After.In(o.Service) }
 
-// passOver takes in only that time has passed: an older observation shows what was
-// before the write.
+// skipObservation only checks the time limits: an older observation contains the state before the
+// write.
 func (r *Rollout) passOver(o Observation) Verdict {
 	if r.over == nil {
 		r.over = r.limits(Observation{At: o.At})

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// gather is how long a read waits for others to join it.
+	// joinWait is how long a read waits for more requests to join it.
 	gather = 50 * time.Millisecond
-	// abreast is how many reads are under way at once.
+	// maxParallel is how many reads run at the same time.
 	abreast = 8
 )
 
-// board answers questions for many askers in batches. The zero value is not
+// batchReader answers single-key requests of many callers with batched reads. The zero value is not
 // usable: clock, size and read are required.
 type board[V any] struct {
 	clock clock.Clock
@@ -24,14 +24,14 @@ type board[V any] struct {
 	read  func(ctx context.Context, keys []string) (map[string]V, error)
 
 	mu    sync.Mutex
-	asks  []*ask[V] // not yet answered, in order of asking
+	asks  []*ask[V] // not answered yet, oldest first
 	busy  bool      // a reader runs
-	until time.Time // it sleeps till then
+	until time.Time // the reader sleeps until then
 	wake  context.CancelFunc
-	stop  context.CancelFunc // ends the read that is under way
+	stop  context.CancelFunc // ends the current read
 }
 
-// ask is one question, not to be answered later than due.
+// readRequest is one request, to be answered by due at the latest.
 type ask[V any] struct {
 	key   string
 	due   time.Time
@@ -42,8 +42,8 @@ type ask[V any] struct {
 	err   error
 }
 
-// get asks for key and waits for the answer, which may come before due if there
-// is room in a read that others need.
+// readKey requests key and waits for the response. It may come before due, if a batch that others
+// need has a free place.
 func (b *board[V]) get(ctx context.Context, key string, due time.Time) (value V, found bool, err error) {
 	waiting, done := context.WithCancel(ctx)
 	defer done()
@@ -69,8 +69,8 @@ func (b *board[V]) enter(a *ask[V]) {
 	}
 }
 
-// leave reports whether a was answered. When nobody is left to answer, the read
-// that is under way ends.
+// dropRequest removes a and reports whether it was answered. Without other requests it ends the
+// current read.
 func (b *board[V]) leave(a *ask[V]) (answered bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,7 +86,7 @@ func (b *board[V]) leave(a *ask[V]) (answered bool) {
 	return a.over
 }
 
-// run is the one reader. It ends when nobody asks.
+// runReader is the only reader. It ends when there are no requests.
 func (b *board[V]) run() {
 	for {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -103,7 +103,7 @@ func (b *board[V]) run() {
 	}
 }
 
-// rest is how long to sleep before the next read; more is false if nobody asks.
+// nextWait returns how long to sleep before the next read; more is false if there are no requests.
 func (b *board[V]) rest(wake context.CancelFunc) (wait time.Duration, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,8 +122,8 @@ func (b *board[V]) rest(wake context.CancelFunc) (wait time.Duration, more bool)
 	return wait, true
 }
 
-// take chooses who is read: those due, and to fill the last batch those who are
-// due next. Nothing if nobody is due.
+// takeBatches chooses the keys to read: those that are due, and those due next to fill the last
+// batch. It returns none if no request is due.
 func (b *board[V]) take() [][]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,7 +146,7 @@ func (b *board[V]) take() [][]string {
 	return slices.Collect(slices.Chunk(keys, b.size))
 }
 
-// serve reads the batches beside each other and answers.
+// readBatches reads the batches concurrently and answers the requests.
 func (b *board[V]) serve(batches [][]string) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -163,8 +163,8 @@ func (b *board[V]) serve(batches [][]string) {
 	b.mu.Unlock()
 }
 
-// one reads one batch. If AWS refuses it for what is in it, each key is read
-// alone, so that one bad name does not spoil the answer of nine others.
+// readBatch reads one batch. If AWS refuses the batch as a bad request, each key is read alone, so
+// one wrong name does not fail the nine others.
 func (b *board[V]) one(ctx context.Context, keys []string) {
 	got, err := b.read(ctx, keys)
 	if err != nil && len(keys) > 1 && faulty(err) {

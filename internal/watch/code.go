@@ -12,21 +12,21 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// errCode: CodeDeploy deploys the service, so that its deployment is followed there.
+// errCodeDeploy means that CodeDeploy deploys the service, so its deployment is followed there.
 var errCode = errors.New("the deployment controller is CODE_DEPLOY")
 
-// codeFollower is one wait for a deployment of CodeDeploy.
+// codeDeployWaiter is one wait for a CodeDeploy deployment.
 type codeFollower struct {
 	*follower
 	hand     codedeploy.Hand
 	judge    verdict.BlueGreen
-	of       Target // whose deployment it is, once that is known
-	recalled bool   // those that were replaced were searched for the revision
-	brief    bool   // the account is not searched for the group of a service
+	of       Target // the service of the deployment, once it is known
+	recalled bool   // replaced deployments were searched for the revision
+	brief    bool   // do not search the account for the deployment group of the service
 }
 
-// Code looks once at the CodeDeploy deployment of a service: the one that is under
-// way, else the newest that its task sets tell of. Code is nil if there is none.
+// PollCodeDeploy polls the CodeDeploy deployment of a service once: the one in progress, otherwise
+// the newest one that its task sets name. Update.Code is nil if there is none.
 func (w *Watch) Code(ctx context.Context, cluster, service string) (Seen, error) {
 	f, err := w.follower(ctx, Target{Cluster: cluster, Service: service, Wanted: verdict.Wanted{Once: true}}, nil)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *Watch) Code(ctx context.Context, cluster, service string) (Seen, error)
 	}
 }
 
-// runCode looks until the verdict ends, as run does.
+// runCodeDeploy polls until the verdict ends, as runService does.
 func (f *follower) runCode(ctx, reading context.Context) (Seen, error) {
 	c := f.codeFollower()
 	_ = f.watch.clock.Sleep(reading, c.judge.First()) // ends early with the wait
@@ -68,14 +68,15 @@ func (f *follower) runCode(ctx, reading context.Context) (Seen, error) {
 	}
 }
 
-// codeFollower judges from when the wait began: a moment ago, if the service had to
-// be looked at first.
+// newCodeDeployWaiter starts a judge at the time the wait began: a moment ago, if the service had
+// to be read first.
 func (f *follower) codeFollower() *codeFollower {
 	return &codeFollower{follower: f, hand: codedeploy.Hand{API: f.watch.account.CodeDeploy()}, of: f.target,
 		judge: verdict.FollowBlueGreen(f.judge.Began(), f.target.Wanted)}
 }
 
-// left is how long to wait, at most until the hard limit; 0 if that has passed.
+// remainingWait returns how long to wait, at most until the hard limit; 0 or less if that has
+// passed.
 func (f *follower) left(wait time.Duration) time.Duration {
 	if f.target.Timeout <= 0 {
 		return wait
@@ -89,7 +90,7 @@ func (c *codeFollower) seen(v verdict.Verdict) Seen {
 	return s
 }
 
-// giveUp ends the wait at its limit without another look.
+// timeOut ends the wait at its limit without another poll.
 func (c *codeFollower) giveUp(err error) Seen {
 	why := ""
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -102,7 +103,7 @@ func (c *codeFollower) giveUp(err error) Seen {
 	return s
 }
 
-// look reads what is needed and judges.
+// pollCodeDeploy reads what is needed and judges it.
 func (c *codeFollower) look(ctx context.Context) (Seen, error) {
 	o := verdict.Observation{At: c.now()}
 	if !c.judge.Follows() {
@@ -155,7 +156,8 @@ func (c *codeFollower) readCode(ctx context.Context, n verdict.CodeNeeds, o *ver
 	return nil
 }
 
-// learn whose deployment it is, if only its id was given.
+// learnService reads from the target which service is deployed, if only the deployment's id was
+// given.
 func (c *codeFollower) learn(t *verdict.CodeTarget) {
 	if t == nil || c.of.Service != "" {
 		return
@@ -166,7 +168,7 @@ func (c *codeFollower) learn(t *verdict.CodeTarget) {
 	}
 }
 
-// readService reads the service and its stopped tasks. What fails is left out.
+// readService reads the service and its stopped tasks. It omits what cannot be read.
 func (c *codeFollower) readService(ctx context.Context, n verdict.CodeNeeds, o *verdict.Observation) {
 	if c.of.Service == "" {
 		return
@@ -184,8 +186,8 @@ func (c *codeFollower) readService(ctx context.Context, n verdict.CodeNeeds, o *
 	}
 }
 
-// choose finds the deployment that is waited for, by the service: the one that is
-// under way, else the newest. With a revision it is the one that brings it.
+// chooseDeployment finds the wanted deployment of the service: the one in progress, otherwise the
+// newest. If a revision is wanted, it finds the deployment of that revision.
 func (c *codeFollower) choose(ctx context.Context, o *verdict.Observation) error {
 	s, _, err := c.boards.services.get(ctx, c.target.Service, c.now())
 	if err != nil || s == nil {
@@ -200,7 +202,7 @@ func (c *codeFollower) choose(ctx context.Context, o *verdict.Observation) error
 	if d == nil {
 		return nil
 	}
-	if d.RollbackOf != "" { // it is judged by what it takes back
+	if d.RollbackOf != "" { // follow the deployment that this one rolls back
 		if d, err = c.hand.Get(ctx, d.RollbackOf); err != nil || d == nil {
 			return err
 		}
@@ -212,8 +214,8 @@ func (c *codeFollower) choose(ctx context.Context, o *verdict.Observation) error
 	return nil
 }
 
-// chooseRevision follows the deployment if it brings the revision, else the one that
-// brought what serves, if that is it.
+// chooseRevision follows d if it deploys the revision, otherwise the deployment that made the
+// PRIMARY task set, if that set has the revision.
 func (c *codeFollower) chooseRevision(ctx context.Context, s *verdict.Service, d *verdict.CodeDeployment, want string) error {
 	arn, err := c.hand.RevisionOf(ctx, d)
 	if err != nil {
@@ -232,8 +234,8 @@ func (c *codeFollower) chooseRevision(ctx context.Context, s *verdict.Service, d
 	return c.choosePast(ctx, d, want)
 }
 
-// choosePast follows the newest deployment that brought the revision and was replaced,
-// once the revision has not appeared for as long as AWS's answers may lag.
+// choosePast follows the newest replaced deployment of the revision. It waits until the revision
+// has not appeared for as long as AWS's responses may lag.
 func (c *codeFollower) choosePast(ctx context.Context, d *verdict.CodeDeployment, want string) error {
 	if c.recalled || !d.Ended() || c.now().Sub(c.judge.Began()) <= verdict.Lagging {
 		return nil
@@ -248,8 +250,8 @@ func (c *codeFollower) choosePast(ctx context.Context, d *verdict.CodeDeployment
 	return nil
 }
 
-// newest is the deployment of the service that is under way, else the one that was
-// attempted last; nil if CodeDeploy never deployed it.
+// newestDeployment returns the deployment of the service that is in progress, otherwise the last
+// attempted one; nil if CodeDeploy never deployed the service.
 func (c *codeFollower) newest(ctx context.Context, s *verdict.Service) (*verdict.CodeDeployment, error) {
 	id, err := c.hand.RunningOf(ctx, s.Cluster, s.Name)
 	if err != nil {
@@ -265,8 +267,8 @@ func (c *codeFollower) newest(ctx context.Context, s *verdict.Service) (*verdict
 	return c.hand.Get(ctx, id)
 }
 
-// groupOf is the deployment group of the service; the zero Settings if it has none.
-// One search of the account answers for all that wait.
+// groupOf returns the deployment group of the service; the zero Settings if it has none. One search
+// of the account serves all waiters.
 func (c *codeFollower) groupOf(ctx context.Context, s *verdict.Service) (codedeploy.Settings, error) {
 	var by []string
 	for _, ts := range s.TaskSets {
@@ -288,7 +290,7 @@ func (c *codeFollower) groupOf(ctx context.Context, s *verdict.Service) (codedep
 	return g, err
 }
 
-// search answers every question with the one index.
+// searchGroups returns the same index for every key.
 func (w *Watch) search(ctx context.Context, keys []string) (map[string]codedeploy.Index, error) {
 	x, err := codedeploy.Hand{API: w.account.CodeDeploy()}.Search(ctx)
 	found := map[string]codedeploy.Index{}

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	logLines = 10  // read of each container that failed
-	logWidth = 300 // characters of each
+	logLines = 10  // lines read of each failed container
+	logWidth = 300 // characters of each line
 )
 
-// read reads what is needed. What fails is left out: it is needed again at the
-// next look, unless AWS will never let us.
+// readNeeds reads what is needed. It omits what cannot be read: the next poll needs that again,
+// unless AWS never permits the read.
 func (f *follower) read(ctx context.Context, n verdict.Needs, o *verdict.Observation) {
 	for _, arn := range n.Records {
 		f.readRecord(ctx, arn, o)
@@ -49,8 +49,7 @@ func (f *follower) readRecord(ctx context.Context, arn string, o *verdict.Observ
 	}
 }
 
-// readHistory finds the newest service deployment that brought the revision, and reads
-// it.
+// readHistory finds the newest service deployment of the revision, and reads its record.
 func (f *follower) readHistory(ctx context.Context, revision string, o *verdict.Observation) {
 	past, err := f.target.hand(f.watch).Past(ctx)
 	if o.Past.Read = err == nil || f.failed(o, "the history of service deployments", err); err != nil {
@@ -65,7 +64,7 @@ func (f *follower) readHistory(ctx context.Context, revision string, o *verdict.
 	}
 }
 
-// failed notes why something cannot be read, and reports whether it never can.
+// noteUnreadable stores why something cannot be read, and reports whether it never can be read.
 func (f *follower) failed(o *verdict.Observation, what string, err error) (ever bool) {
 	if err == nil || !ecs.Unsupported(err) {
 		return false
@@ -74,7 +73,7 @@ func (f *follower) failed(o *verdict.Observation, what string, err error) (ever 
 	return true
 }
 
-// logs reads the last lines of the containers of failed tasks.
+// readLogs reads the last log lines of the containers of failed tasks.
 func (f *follower) logs(ctx context.Context, tasks []verdict.Stopped) []verdict.Log {
 	all := make([]verdict.Log, 0, len(tasks))
 	for _, t := range tasks {

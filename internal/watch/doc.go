@@ -1,13 +1,11 @@
-// Package watch looks at services until a verdict ends: look, verdict, look
-// again, for one service or a thousand.
+// Package watch polls services until a verdict ends: read, judge, read again, for one service or a
+// thousand.
 //
-// Subscribers share batched reads: one DescribeServices answers ten of them,
-// whoever is due and whoever is due next. Everything else about a service is
-// read only when the look at it shows a change, as [verdict.Rollout.Needs] says.
-// All reads pass the account's gate.
+// Waiters share batched reads: one DescribeServices call reads ten services, those that are due now
+// and those that are due next. The rest of a service is read only when a poll shows a change; see
+// [verdict.ServiceFollower.Needs]. All reads pass the account's gate.
 //
-// The package decides nothing about deployments; that is package verdict. It
-// writes nothing.
+// The package makes no decisions about deployments; package verdict does. It writes nothing.
 //
 // Start reading at [Watch.Wait].
 package watch

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// follower is one wait.
+// waiter is one wait.
 type follower struct {
 	watch  *Watch
 	target Target
@@ -24,20 +24,20 @@ type follower struct {
 
 	last   *verdict.Service
 	stands verdict.Verdict
-	told   string   // of the last Seen
-	unread []string // to be told with the next look
+	told   string   // text of the last reported update
+	unread []string // to be reported with the next poll
 	mute   muted
-	heard  bool // AWS has answered
+	heard  bool // AWS has responded
 }
 
-// muted is what AWS does not let us read: asking again is of no use.
+// deniedReads are the reads that AWS denies: trying again is useless.
 type muted struct{ fallen, targets bool }
 
-// again is how long to wait after a read that failed.
+// retryInterval is how long to wait after a read that failed.
 const again = 2 * time.Second
 
-// run looks until the verdict ends. ctx is the caller's; reading ends a moment
-// after the hard limit.
+// runService polls until the verdict ends. ctx is the caller's; reading ends a moment after the
+// hard limit.
 func (f *follower) run(ctx, reading context.Context) (Seen, error) {
 	due := f.now()
 	for {
@@ -67,7 +67,7 @@ func (f *follower) run(ctx, reading context.Context) (Seen, error) {
 	}
 }
 
-// look reads the service, then what the look makes worth reading, and judges.
+// pollService reads the service, then what the judge needs besides, and judges.
 func (f *follower) look(ctx context.Context, due time.Time) (Seen, error) {
 	s, _, err := f.boards.services.get(ctx, f.target.Service, due)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *follower) seen(v verdict.Verdict) Seen {
 	return Seen{Target: f.target, At: f.now(), Service: f.last, Verdict: v}
 }
 
-// giveUp ends the wait at its limit without another look.
+// timeOut ends the wait at its limit without another poll.
 func (f *follower) giveUp(err error) Seen {
 	why := ""
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -113,7 +113,7 @@ func (f *follower) giveUp(err error) Seen {
 	return seen
 }
 
-// show tells a look that changed something.
+// reportChange reports a poll that changed something.
 func (f *follower) show(s Seen) {
 	var b strings.Builder
 	v := s.Verdict
@@ -133,12 +133,12 @@ func (f *follower) show(s Seen) {
 	}
 }
 
-// givenUp reports whether a call was tried for minutes already.
+// isExhausted reports whether a call was already retried for minutes.
 func givenUp(ctx context.Context, err error) bool {
 	return account.IsPatient(ctx) && sluice.KindOf(err).CanResume()
 }
 
-// hopeless reports whether a read that failed will fail again.
+// isPermanent reports whether a failed read will fail again.
 func hopeless(err error) bool {
 	switch sluice.KindOf(err) {
 	case sluice.Denied, sluice.NotFound, sluice.Halted:
@@ -149,7 +149,7 @@ func hopeless(err error) bool {
 	return faulty(err)
 }
 
-// faulty reports whether AWS refused a request for what is in it.
+// isBadRequest reports whether AWS refused a request because of its content.
 func faulty(err error) bool {
 	return ecs.Refused(err) && sluice.KindOf(err) != sluice.Throttled && sluice.KindOf(err) != sluice.Denied
 }

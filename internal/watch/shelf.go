@@ -11,10 +11,9 @@ import (
 	"github.com/sluice-ecs/sluice/internal/ecs"
 )
 
-// Shelf answers looks at services that are asked for again and again, such as
-// once a minute for each application of an account. A read takes along the
-// services that were asked for before, so that ten applications need one read.
-// Safe for concurrent use; make one with [NewShelf].
+// ServiceCache reads services that are requested repeatedly, such as once a minute for each
+// application of an account. A read includes the services requested before, so that ten
+// applications need one read. Safe for concurrent use; make one with [NewServiceCache].
 type Shelf struct {
 	account *account.Account
 	clock   clock.Clock
@@ -24,27 +23,27 @@ type Shelf struct {
 	clusters map[string]*shelf
 }
 
-// shelf is what is known of one cluster.
+// clusterCache stores the services of one cluster.
 type shelf struct {
 	board board[*ecs.Live]
 
 	mu    sync.Mutex
-	names []string // in order of the first question
+	names []string // in order of the first request
 	seen  map[string]sighting
 }
 
 type sighting struct {
 	at    time.Time
-	live  *ecs.Live // nil: there is none
-	asked bool      // since it was read
+	live  *ecs.Live // nil: there is no such service
+	asked bool      // returned to a caller since it was read
 }
 
-// NewShelf keeps an answer for that long, at most.
+// NewServiceCache returns a cache that keeps a response for at most keep.
 func NewShelf(a *account.Account, c clock.Clock, keep time.Duration) *Shelf {
 	return &Shelf{account: a, clock: c, keep: keep, clusters: map[string]*shelf{}}
 }
 
-// Service looks at a service by name; nil if there is none.
+// Service returns a service by name; nil if there is none.
 func (s *Shelf) Service(ctx context.Context, cluster, name string) (*ecs.Live, error) {
 	of := s.of(cluster)
 	now := s.clock.Now()
@@ -75,7 +74,7 @@ func (s *Shelf) of(cluster string) *shelf {
 	return of
 }
 
-// recall is what was read lately, once: who asks again wants to know anew.
+// takeCached returns a recent response, but only once: the next request for the name reads again.
 func (s *shelf) recall(name string, now time.Time, keep time.Duration) (*ecs.Live, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +90,7 @@ func (s *shelf) recall(name string, now time.Time, keep time.Duration) (*ecs.Liv
 	return have.live, true
 }
 
-// fill adds the services that will be asked for next: those read longest ago.
+// fillBatch adds the services that will be requested next: those read longest ago.
 func (s *shelf) fill(keys []string, now time.Time, keep time.Duration) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +103,7 @@ func (s *shelf) fill(keys []string, now time.Time, keep time.Duration) []string 
 	return append(slices.Clone(keys), rest[:min(room, len(rest))]...)
 }
 
-// put keeps what was read; the first of the keys were asked for.
+// storeRead stores what was read; only the first asked keys were requested.
 func (s *shelf) put(keys []string, asked int, found map[string]*ecs.Live, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

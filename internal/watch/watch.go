@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/verdict"
 )
 
-// Watch is the shared reader of one account and Region. Make one with [New] and
-// give it to all that wait there. Safe for concurrent use.
+// Watch is the shared reader of one account and Region. Make one with [New] and use it for all
+// waits there. Safe for concurrent use.
 type Watch struct {
 	account *account.Account
 	clock   clock.Clock
@@ -28,26 +28,26 @@ type Watch struct {
 	clusters map[string]*boards
 }
 
-// boards are those of one cluster.
+// clusterReaders are the batch readers of one cluster.
 type boards struct {
 	services board[*verdict.Service]
 	records  board[verdict.Record]
 }
 
-// New is a watch that reads nothing until somebody waits.
+// New returns a Watch. It reads nothing before the first wait.
 func New(a *account.Account, c clock.Clock) *Watch {
 	w := &Watch{account: a, clock: c, records: ecs.NewRecords(a.ECS()), clusters: map[string]*boards{}}
 	w.groups = &board[codedeploy.Index]{clock: c, size: 1, read: w.search}
 	return w
 }
 
-// Target is whose deployment is waited for.
+// Target names the service whose deployment is waited for.
 type Target struct {
 	Cluster, Service string // names or ARNs
 	verdict.Wanted
 }
 
-// Name is "<cluster>/<service>", or the deployment if that alone is named.
+// Name returns "<cluster>/<service>", or the deployment if only that is named.
 func (t Target) Name() string {
 	if t.Service == "" {
 		return "deployment " + t.Deployment
@@ -55,14 +55,14 @@ func (t Target) Name() string {
 	return t.hand(nil).Resource()
 }
 
-// isCode reports whether a deployment of CodeDeploy is named.
+// isCodeDeploy reports whether a CodeDeploy deployment is named.
 func (t Target) isCode() bool { return strings.HasPrefix(t.Deployment, "d-") }
 
-// Seen is a look that changed something, or the last one.
+// Update is a poll that changed something, or the last poll.
 type Seen struct {
 	Target  Target
 	At      time.Time
-	Service *verdict.Service // nil: there is none, or it was never read
+	Service *verdict.Service // nil: there is no such service, or it was never read
 	Verdict verdict.Verdict
 
 	// Of a CodeDeploy deployment, or of its rollback once there is one; nil: not read.
@@ -70,17 +70,16 @@ type Seen struct {
 	Course *verdict.CodeTarget
 }
 
-// late is how long after its hard limit a wait may still be reading.
+// readGrace is how long after its hard limit a wait may still read.
 const late = 2 * time.Second
 
-// Wait follows the wanted deployment to its end and returns the last look, whose
-// Verdict has the outcome. tell, if not nil, is called for each look that
-// changed something that people would want to know, the last one included.
+// Wait follows the wanted deployment to its end and returns the last update, whose Verdict contains
+// the outcome. tell, if not nil, is called for each poll that changed something of interest to
+// users, including the last one.
 //
-// An error means that nothing can be judged: a wrong name of a cluster or task
-// definition, a refusal by AWS, an endpoint that cannot be reached at the first look,
-// a controller that is not followed, or the end of ctx. A read that fails otherwise is
-// repeated until the limit.
+// An error means that no verdict is possible. Causes are a wrong cluster or task definition name, a
+// denial by AWS, an endpoint that cannot be reached at the first poll, an unsupported controller,
+// or the end of ctx. Other failed reads are repeated until the limit.
 func (w *Watch) Wait(ctx context.Context, t Target, tell func(Seen)) (Seen, error) {
 	f, err := w.follower(ctx, t, tell)
 	if err != nil {
@@ -98,7 +97,7 @@ func (w *Watch) Wait(ctx context.Context, t Target, tell func(Seen)) (Seen, erro
 	return f.run(ctx, reading)
 }
 
-// follower prepares a wait: names become what AWS's answers are compared with.
+// newWaiter prepares a wait: it converts names to the form of AWS's responses.
 func (w *Watch) follower(ctx context.Context, t Target, tell func(Seen)) (*follower, error) {
 	t.Service = sluice.ARNName(t.Service)
 	if t.Service == "" && !t.isCode() {
@@ -112,7 +111,7 @@ func (w *Watch) follower(ctx context.Context, t Target, tell func(Seen)) (*follo
 	return f, nil
 }
 
-// of are the boards of a cluster.
+// readersOf returns the batch readers of a cluster.
 func (w *Watch) of(cluster string) *boards {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +137,7 @@ func (w *Watch) readRecords(ctx context.Context, arns []string) (map[string]verd
 	return found, err
 }
 
-// resolve makes family:revision of the task definition that is waited for.
+// resolveRevision sets the target's Revision to family:revision of the wanted task definition.
 func (f *follower) resolve(ctx context.Context) error {
 	asked := f.target.Revision
 	if asked == "" {
@@ -146,7 +145,7 @@ func (f *follower) resolve(ctx context.Context) error {
 	}
 	f.target.Revision = sluice.RevisionOf(asked)
 	if f.target.isCode() {
-		return nil // the deployment says which one it brings
+		return nil // the deployment contains its revision
 	}
 	td, err := ecs.Definition(ctx, f.watch.account.ECS(), asked)
 	switch {

@@ -1,7 +1,7 @@
-// Package worldtest is a stand to test laws and rooms on: a world whose clock is
-// moved by hand, with a network and a balancer that does as little as it can.
+// Package worldtest is a test harness for controllers and APIs: a world with a manual clock, a
+// network and a minimal balancer. It does not simulate the real load balancer.
 //
-// Start reading at [NewStand].
+// Start reading at [NewHarness].
 package worldtest
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// Dawn is the time at which the clocks of tests begin.
+// StartTime returns the time at which test clocks begin.
 func Dawn() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// HandClock is moved by [Stand.Run].
+// ManualClock is a clock that [Harness.Run] moves.
 type HandClock struct{ now time.Time }
 
-// Now is the clock's time.
+// Now returns the clock's time.
 func (c *HandClock) Now() time.Time { return c.now }
 
-// Sleep is not for tests of laws.
+// Sleep panics: controllers must not sleep.
 func (c *HandClock) Sleep(context.Context, time.Duration) error { panic("nobody sleeps here") }
 
 // Key is the account and Region of tests.
@@ -32,17 +32,17 @@ var Key = world.Key{Account: "123456789012", Region: "eu-west-1"}
 // Subnets are the subnets of the network, in zones eu-west-1a, b and c.
 var Subnets = []string{"subnet-a", "subnet-b", "subnet-c"}
 
-// Stand is a world to test on: a clock that is moved by hand, a network, and a
-// load balancer that does no more than make targets healthy and let drains end.
-// The real balancer is a law of its own and would only be in the way.
+// Harness is a world for tests: a manual clock, a network, and a load balancer that only makes
+// targets healthy and ends drains. The real balancer is a controller of its own; tests of other
+// controllers do not need it.
 type Stand struct {
 	World *world.World
 	Clock *HandClock
-	// FirstCheck and Drain are how long a target is initial, and draining.
+	// FirstCheck and Drain are how long a target stays initial and draining.
 	FirstCheck, Drain time.Duration
 }
 
-// NewStand makes a strict world with a network and the stand-in balancer.
+// NewHarness creates a strict world with a network and the minimal balancer.
 func NewStand(o world.Options) *Stand {
 	b := &Stand{Clock: &HandClock{Dawn()}, FirstCheck: 10 * time.Second, Drain: 30 * time.Second}
 	o.Clock, o.Strict = b.Clock, true
@@ -60,7 +60,7 @@ func lay(tx *world.Tx) {
 	}
 }
 
-// balance makes targets healthy, or as their image answers, and ends drains.
+// simulateBalancer makes targets healthy, or unhealthy if their image is, and ends drains.
 func (b *Stand) balance(tx *world.Tx, c world.Change) {
 	t, ok := c.Object.(*world.Target)
 	if !ok {
@@ -104,14 +104,14 @@ func (b *Stand) Do(f func(*world.Tx)) {
 	})
 }
 
-// Run moves the clock on by d, running what falls due.
+// Run advances the clock by d and runs the due events.
 func (b *Stand) Run(d time.Duration) {
 	b.Clock.now = b.Clock.now.Add(d)
 	b.World.Advance()
 }
 
-// Until moves the clock on, event by event, until f holds; it gives up after
-// limit or when nothing is due any more.
+// Until advances the clock, event by event, until f returns true. It fails after limit or when no
+// event is pending.
 func (b *Stand) Until(limit time.Duration, f func() bool) error {
 	end := b.Clock.now.Add(limit)
 	for {
@@ -127,7 +127,7 @@ func (b *Stand) Until(limit time.Duration, f func() bool) error {
 	}
 }
 
-// Group adds a target group that is behind a load balancer.
+// AddGroup adds a target group that belongs to a load balancer.
 func (b *Stand) Group(name string) (arn string) {
 	b.Do(func(tx *world.Tx) {
 		arn = tx.ARN("elasticloadbalancing", "targetgroup/"+name+"/0123456789abcdef")
@@ -136,7 +136,7 @@ func (b *Stand) Group(name string) (arn string) {
 	return arn
 }
 
-// Log is the world's log as text.
+// Log returns the world's log as text.
 func (b *Stand) Log() string {
 	var s strings.Builder
 	_ = b.World.WriteLog(&s)

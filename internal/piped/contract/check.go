@@ -1,10 +1,9 @@
-// Package contract is PipeCD's contract between piped and its plugins: messages
-// and services under PipeCD's package names and field numbers, generated from the
-// .proto files beside, and the rules that piped holds messages against.
+// Package contract is PipeCD's contract between piped and its plugins. It contains messages and
+// services with PipeCD's package names and field numbers, generated from the .proto files of this
+// directory. It also contains piped's rules for messages.
 //
-// It is written from the contract, not from PipeCD's code, and holds no more of
-// it than a plugin needs. generate.sh makes the Go code; a test tells when that is
-// stale.
+// It is written from the contract, not from PipeCD's code, and contains only what a plugin needs.
+// generate.sh makes the Go code; a test fails when that is out of date.
 //
 // Start reading at deployment.proto, then [Check].
 package contract
@@ -18,8 +17,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Check holds a message against the rules of its fields, nested messages too. Its
-// error names the field.
+// Check checks a message and its nested messages against the rules of the fields. Its error names
+// the field.
 func Check(m proto.Message) error { return check(m.ProtoReflect(), "") }
 
 func check(m protoreflect.Message, path string) error {

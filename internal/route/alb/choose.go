@@ -8,25 +8,25 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Pair is the two target groups of a service, and the rules that the file names.
+// TargetGroups are the two target groups of a service, and the rules that the file names.
 type Pair struct {
 	Primary, Canary string   // ARNs; Canary may be empty
-	Named           []string // ARNs of the only rules to touch; empty: found by themselves
+	Named           []string // ARNs of the only rules to write; empty: sluice selects them
 }
 
-// Choice is which rules of a load balancer are ours.
+// RuleChoice is the selection of rules that a deployment may write.
 type Choice struct {
-	Steered []Rule // forward to exactly our two groups: their weights are ours
-	Extend  []Rule // forward to the primary alone: the canary joins them at weight 0
+	Steered []Rule // forward to exactly the two groups: the deployment sets their weights
+	Extend  []Rule // forward to the primary alone: the canary is added with weight 0
 }
 
-// Rules are the chosen rules of both kinds.
+// Rules returns the selected rules of both kinds.
 func (c Choice) Rules() []Rule { return append(slices.Clone(c.Steered), c.Extend...) }
 
-// Choose picks the rules that a deployment may write: those named in the file,
-// else those whose forward holds exactly our two groups, and only if there are
-// none, those that forward to the primary alone. A rule that holds the canary
-// alone (a test listener) is never ours. None at all is an error.
+// ChooseRules selects the rules that a deployment may write: the rules named in the file, otherwise
+// those that forward to exactly the two groups. If there are none, it selects the rules that
+// forward to the primary alone. It never selects a rule that forwards to the canary alone (a test
+// listener). An empty selection is an error.
 func Choose(rules []Rule, p Pair) (Choice, error) {
 	if len(p.Named) > 0 {
 		return named(rules, p)
@@ -53,8 +53,8 @@ func Choose(rules []Rule, p Pair) (Choice, error) {
 	return c, nil
 }
 
-// Marked are the rules that give the canary group weight and are not among the chosen
-// ones: a header rule for tests, or a test listener. No deployment writes them.
+// MarkedRules returns the rules that give weight to the canary group and are not selected, such as
+// a header rule for tests or a test listener. No deployment writes them.
 func Marked(rules []Rule, c Choice, p Pair) (marked []Rule) {
 	for _, r := range rules {
 		w, _ := r.Weight(p.Canary)

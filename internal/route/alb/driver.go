@@ -14,29 +14,28 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route"
 )
 
-// Driver steers the rules of one pair of target groups. It implements
-// [route.Driver].
+// Driver sets the weights of the rules of two target groups. It implements [route.Driver].
 type Driver struct {
 	API       *awselb.Client
 	Pair      Pair
-	Listeners []string // ARNs to look at
+	Listeners []string // ARNs of the listeners to read
 	Planned   func(Rule) sluice.Write
-	// Deleted is called with each listener that AWS says does not exist. Its rules are
-	// left out. Nil: such a listener is an error.
+	// Deleted is called with each listener that does not exist according to AWS. Its rules are
+	// omitted. If Deleted is nil, such a listener is an error.
 	Deleted func(arn string)
-	// Confirm waits until a second read confirms that something does not exist. Nil:
-	// one read is enough.
+	// Confirm waits before a second read, which confirms that a resource does not exist. If Confirm
+	// is nil, one read is enough.
 	Confirm func(context.Context) error
 
-	live  []Rule              // of the last look
-	known []elbtypes.Listener // what Listeners are; read once, their port does not change
+	live  []Rule              // of the last read
+	known []elbtypes.Listener // the listeners as read; read once, because their port does not change
 	lost  []string            // listeners that do not exist
 }
 
-// Lacks reports whether the listener does not exist.
+// IsMissing reports whether the listener does not exist.
 func (d *Driver) Lacks(listener string) bool { return slices.Contains(d.lost, listener) }
 
-// Unreachable reports whether none of the listeners exists.
+// HasNoListener reports whether none of the listeners exists.
 func (d *Driver) Unreachable() bool {
 	return len(d.Listeners) > 0 && len(d.lost) == len(d.Listeners)
 }
@@ -62,10 +61,11 @@ func (d *Driver) Rules(ctx context.Context) ([]Rule, error) {
 	return all, nil
 }
 
-// Live are the rules of the last look.
+// LastRules returns the rules of the last read.
 func (d *Driver) Live() []Rule { return d.live }
 
-// know reads the listeners once, in one call; one by one if one does not exist.
+// readListeners reads the listeners once, in one call. If one does not exist, it reads them one by
+// one.
 func (d *Driver) know(ctx context.Context) error {
 	if len(d.known)+len(d.lost) > 0 || len(d.Listeners) == 0 {
 		return nil
@@ -88,7 +88,8 @@ func (d *Driver) know(ctx context.Context) error {
 	return nil
 }
 
-// lose notes that a listener does not exist, if that is what err says and is allowed.
+// noteMissing records that a listener does not exist, if err says so and Deleted is set. It reports
+// whether it did.
 func (d *Driver) lose(arn string, err error) bool {
 	if d.Deleted == nil || sluice.KindOf(err) != sluice.NotFound {
 		return false
@@ -100,7 +101,7 @@ func (d *Driver) lose(arn string, err error) bool {
 	return true
 }
 
-// read reads listeners. That one does not exist takes two answers.
+// describeListeners reads listeners. Two reads must agree that a listener does not exist.
 func (d *Driver) read(ctx context.Context, arns []string) (all []elbtypes.Listener, err error) {
 	err = route.Twice(ctx, d.Confirm, func() error {
 		all, err = d.readOnce(ctx, arns)
@@ -125,8 +126,8 @@ func (d *Driver) readOnce(ctx context.Context, arns []string) ([]elbtypes.Listen
 	return all, nil
 }
 
-// rulesOf reads the rules of a listener. That it does not exist takes two answers, if it
-// is not known by now.
+// readRules reads the rules of a listener. Two reads must agree that the listener does not exist,
+// unless it is known to be missing.
 func (d *Driver) rulesOf(ctx context.Context, l elbtypes.Listener) (all []Rule, err error) {
 	confirm := d.Confirm
 	if d.Lacks(aws.ToString(l.ListenerArn)) {
@@ -167,7 +168,8 @@ func ruleOf(l elbtypes.Listener, r elbtypes.Rule) Rule {
 	}
 }
 
-// Choose reads the rules and picks ours. That there is none takes two answers.
+// ReadChoice reads the rules and selects those of the service. Two reads must agree that there is
+// none.
 func (d *Driver) Choose(ctx context.Context) (Choice, error) {
 	for n := 1; ; n++ {
 		rules, err := d.Rules(ctx)
@@ -184,7 +186,7 @@ func (d *Driver) Choose(ctx context.Context) (Choice, error) {
 	}
 }
 
-// Paths are the rules that carry both groups.
+// Routes returns the rules that forward to both groups.
 func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
 	c, err := d.Choose(ctx)
 	if err != nil {
@@ -204,7 +206,7 @@ func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
 	return paths, nil
 }
 
-// Set writes the weights to one rule.
+// SetWeights writes the weights to one rule.
 func (d *Driver) Set(ctx context.Context, act sluice.Act, p route.Path, to sluice.Weights) error {
 	r, err := d.rule(p.ID)
 	if err != nil {
@@ -213,7 +215,7 @@ func (d *Driver) Set(ctx context.Context, act sluice.Act, p route.Path, to sluic
 	return d.Write(ctx, act, r, d.weighted(r, to))
 }
 
-// Intent is the fingerprint of the rule with the weights.
+// FingerprintAfter returns the fingerprint of the rule with the weights.
 func (d *Driver) Intent(p route.Path, to sluice.Weights) string {
 	r, err := d.rule(p.ID)
 	if err != nil {
@@ -230,7 +232,7 @@ func (d *Driver) rule(arn string) (Rule, error) {
 	return d.live[i], nil
 }
 
-// weighted is the rule's actions with the weights, its groups in their order.
+// weightedActions returns the rule's actions with the weights, and the groups in their order.
 func (d *Driver) weighted(r Rule, to sluice.Weights) []elbtypes.Action {
 	groups := slices.Clone(r.Forward)
 	for i, g := range groups {
@@ -242,8 +244,8 @@ func (d *Driver) weighted(r Rule, to sluice.Weights) []elbtypes.Action {
 	return forwardTo(r.Actions, groups)
 }
 
-// Weighted is a rule with the weights. One that forwards to the primary alone gets
-// the canary beside it.
+// WithWeights returns the rule with the weights. A rule that forwards to the primary alone also
+// gets the canary.
 func (d *Driver) Weighted(r Rule, to sluice.Weights) Rule {
 	if r.alone(d.Pair.Primary) {
 		r.Forward = []sluice.Share{{Group: d.Pair.Primary}, {Group: d.Pair.Canary}}
@@ -253,8 +255,8 @@ func (d *Driver) Weighted(r Rule, to sluice.Weights) Rule {
 	return r
 }
 
-// Shaped is a rule in the shape with that fingerprint: its own one, or one with
-// some of the weights.
+// ReshapeTo returns the form of a rule that has the fingerprint print: the rule itself, or the rule
+// with one of the weights.
 func (d *Driver) Shaped(r Rule, print string, weights []sluice.Weights) (Rule, bool) {
 	if Print(r.Actions) == print {
 		return r, true
@@ -267,8 +269,8 @@ func (d *Driver) Shaped(r Rule, print string, weights []sluice.Weights) (Rule, b
 	return r, false
 }
 
-// Weight is the most that a rule gave a target group at the last look, and whether
-// any forwards to it.
+// Weight returns the highest weight of a target group in the last read, and whether any rule
+// forwards to it.
 func (d *Driver) Weight(group string) (most int, wired bool) {
 	for _, r := range d.live {
 		if w, ok := r.Weight(group); ok {
@@ -278,26 +280,24 @@ func (d *Driver) Weight(group string) (most int, wired bool) {
 	return most, wired
 }
 
-// Ours reports whether a rule forwards to the primary alone, or to exactly our two
-// groups.
+// IsServiceRule reports whether a rule forwards to the primary alone, or to exactly the two groups.
 func (d *Driver) Ours(r Rule) bool {
 	return r.alone(d.Pair.Primary) || r.pairs(d.Pair.Primary, d.Pair.Canary)
 }
 
-// Steers reports whether a rule is among those that shares are written to, because it
-// forwards to exactly our two groups; never where the file names the rules.
+// IsSteered reports whether a rule gets weights because it forwards to exactly the two groups. It
+// is false if the file names the rules.
 func (d *Driver) Steers(r Rule) bool {
 	return len(d.Pair.Named) == 0 && r.pairs(d.Pair.Primary, d.Pair.Canary)
 }
 
-// Extended is the actions of a rule that forwards to the primary alone, with the
-// canary at weight 0 beside it.
+// ExtendedActions returns the actions of a rule that forwards to the primary alone, with the canary
+// added at weight 0.
 func (d *Driver) Extended(r Rule) []elbtypes.Action {
 	return forwardTo(r.Actions, []sluice.Share{{Group: d.Pair.Primary, Weight: 100}, {Group: d.Pair.Canary, Weight: 0}})
 }
 
-// Write replaces the actions of a rule, through the listener if it is the
-// default rule.
+// WriteRule replaces the actions of a rule. It writes the default rule through its listener.
 func (d *Driver) Write(ctx context.Context, act sluice.Act, r Rule, actions []elbtypes.Action) error {
 	w := WriteOf(r)
 	attempt := sluice.Attempt{Action: "route " + sluice.ARNName(r.ARN), Planned: w, Actual: w}
@@ -319,7 +319,7 @@ func (d *Driver) modify(ctx context.Context, r Rule, actions []elbtypes.Action) 
 	return err
 }
 
-// WriteOf is the write that changing the rule takes.
+// WriteOf returns the write that changes the rule.
 func WriteOf(r Rule) sluice.Write {
 	if r.Default() {
 		return sluice.Write{Operation: "elasticloadbalancing:ModifyListener", Resource: r.Listener}
@@ -327,7 +327,7 @@ func WriteOf(r Rule) sluice.Write {
 	return sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: r.ARN}
 }
 
-// Says is where a rule forwards to: "web-primary 90, web-canary 10".
+// Describe says where a rule forwards to: "web-primary 90, web-canary 10".
 func (r Rule) Says() string {
 	if s := describe(r.Forward); s != "" {
 		return s
@@ -346,7 +346,7 @@ func describe(groups []sluice.Share) string {
 	return text
 }
 
-// groupName is the name in "…:targetgroup/<name>/<id>".
+// groupName returns the name in "…:targetgroup/<name>/<id>".
 func groupName(arn string) string {
 	rest := arn[:max(0, len(arn)-len(sluice.ARNName(arn))-1)]
 	return sluice.ARNName(rest)

@@ -13,22 +13,23 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Place is where a target group hangs.
+// GroupPlace describes a target group and the load balancer that it is attached to.
 type Place struct {
 	Group     string // ARN
 	Name      string
-	Balancer  string // ARN; empty if it is behind none
+	Balancer  string // ARN; empty if attached to none
 	Type      string // of the load balancer: application, network, gateway
 	Target    string // target type: ip, instance, …
 	Drain     int    // deregistration delay, in seconds
 	Listeners []string
 
-	// How its targets are checked: how often, and how many answers in a row count.
+	// Health checks of its targets: interval, timeout, and how many consecutive results change the
+	// state.
 	Interval, Timeout            time.Duration
 	HealthyAfter, UnhealthyAfter int
 }
 
-// Find looks up the target groups, in the order asked, in one call.
+// FindGroups reads the target groups in one call and returns them in the requested order.
 func Find(ctx context.Context, api *awselb.Client, groups ...string) ([]Place, error) {
 	out, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: groups})
 	if err != nil {
@@ -62,8 +63,7 @@ func placeOf(groups []elbtypes.TargetGroup, arn string) (Place, error) {
 		Err: errors.New("it does not exist in this account and Region"), Next: "check the ARN under targetGroups, and the Region"}
 }
 
-// Attach fills in the load balancer's type and listeners, and the group's
-// deregistration delay.
+// ReadBalancer adds the load balancer's type and listeners, and the group's deregistration delay.
 func (p *Place) Attach(ctx context.Context, api *awselb.Client) error {
 	if p.Balancer == "" {
 		return nil
@@ -114,7 +114,7 @@ func drain(ctx context.Context, api *awselb.Client, group string) (int, error) {
 	return seconds, nil
 }
 
-// Health reads every target of a group, draining ones included.
+// ReadHealth reads every target of a group, including draining ones.
 func Health(ctx context.Context, api *awselb.Client, group string) ([]sluice.Target, error) {
 	out, err := api.DescribeTargetHealth(ctx, &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
 	if err != nil {

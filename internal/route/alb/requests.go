@@ -13,16 +13,15 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Load is what a target group was asked for.
+// Load is the request load of a target group.
 type Load struct {
 	PerSecond float64       // in the busiest minute
-	Longest   time.Duration // until an answer began
+	Longest   time.Duration // until the response began
 }
 
-// Requests reads from CloudWatch what a target group was asked for in the hour before
-// now. It is the zero value where nothing is told: AWS tells minutes without requests
-// by leaving them out (Elastic Load Balancing, "CloudWatch metrics for your
-// Application Load Balancer").
+// ReadLoad reads from CloudWatch the load of a target group in the hour before now. It returns the
+// zero value if CloudWatch has no data: AWS omits minutes without requests (Elastic Load Balancing,
+// "CloudWatch metrics for your Application Load Balancer").
 func Requests(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time) (l Load, err error) {
 	if l.PerSecond, err = most(ctx, api, balancer, group, now, "RequestCount", cwtypes.StatisticSum); err != nil {
 		return Load{}, err
@@ -33,7 +32,7 @@ func Requests(ctx context.Context, api *awscw.Client, balancer, group string, no
 	return l, err
 }
 
-// most is the highest of a statistic's minutes in the last hour.
+// highestMinute returns the highest one-minute value of a statistic in the last hour.
 func most(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time, metric string, s cwtypes.Statistic) (v float64, err error) {
 	_, name, _ := strings.Cut(balancer, ":loadbalancer/")
 	now = now.Truncate(time.Minute)

@@ -13,17 +13,17 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Rule is a listener rule with its actions whole, as AWS shows them.
+// Rule is a listener rule with all its actions, as AWS returns them.
 type Rule struct {
 	sluice.Rule
 	Actions []elbtypes.Action
 }
 
-// Default reports whether it is the default rule of its listener, which is
-// written through the listener.
+// IsDefault reports whether the rule is the default rule of its listener, which is written through
+// the listener.
 func (r Rule) Default() bool { return r.Priority == "default" }
 
-// Name is how people call the rule.
+// Name returns the name of the rule for people.
 func (r Rule) Name() string {
 	if r.Default() {
 		return fmt.Sprintf("default rule of port %d", r.Port)
@@ -31,9 +31,8 @@ func (r Rule) Name() string {
 	return fmt.Sprintf("rule %s of port %d", r.Priority, r.Port)
 }
 
-// shares are the target groups of the forward action, if there is one. Reads
-// normalise: one group may come back in TargetGroupArn, in ForwardConfig or in
-// both.
+// forwardShares returns the target groups of the forward action, if there is one. It normalizes
+// reads: AWS may return one group in TargetGroupArn, in ForwardConfig or in both.
 func shares(actions []elbtypes.Action) []sluice.Share {
 	for _, a := range actions {
 		if a.Type != elbtypes.ActionTypeEnumForward {
@@ -58,20 +57,20 @@ func weight(t elbtypes.TargetGroupTuple) int {
 	return int(*t.Weight)
 }
 
-// pairs reports whether the rule forwards to exactly the two groups.
+// forwardsToBoth reports whether the rule forwards to exactly the two groups.
 func (r Rule) pairs(primary, canary string) bool {
 	_, p := r.Weight(primary)
 	_, c := r.Weight(canary)
 	return p && c && len(r.Forward) == 2
 }
 
-// alone reports whether the rule forwards to the one group only.
+// forwardsOnlyTo reports whether the rule forwards to that group only.
 func (r Rule) alone(group string) bool {
 	return len(r.Forward) == 1 && r.Forward[0].Group == group
 }
 
-// weights are the shares of primary and canary in percent; not Valid if they
-// are no whole percentages.
+// percentWeights returns the shares of primary and canary in percent. They are not Valid if they
+// are not whole percentages.
 func (r Rule) weights(primary, canary string) sluice.Weights {
 	p, _ := r.Weight(primary)
 	c, _ := r.Weight(canary)
@@ -82,8 +81,8 @@ func (r Rule) weights(primary, canary string) sluice.Weights {
 	return w
 }
 
-// forwardTo is the actions with the forward action pointed at the groups with
-// their weights. Order, stickiness and every other action are kept.
+// forwardTo returns the actions with the forward action set to the groups and their weights. It
+// keeps order, stickiness and every other action.
 func forwardTo(actions []elbtypes.Action, groups []sluice.Share) []elbtypes.Action {
 	out := slices.Clone(actions)
 	for i, a := range out {
@@ -104,10 +103,9 @@ func forwardTo(actions []elbtypes.Action, groups []sluice.Share) []elbtypes.Acti
 	return out
 }
 
-// writable makes an action that was read fit to be written. DescribeRules does
-// not return the client secret of an OIDC action; a rewrite without it must ask
-// AWS to keep the one that is there (ELBv2 API Reference,
-// "AuthenticateOidcActionConfig").
+// writableAction converts an action that was read to one that can be written. DescribeRules does
+// not return the client secret of an OIDC action. A write without the secret must request that AWS
+// keeps the existing one (ELBv2 API Reference, "AuthenticateOidcActionConfig").
 func writable(a elbtypes.Action) elbtypes.Action {
 	if a.AuthenticateOidcConfig != nil {
 		c := *a.AuthenticateOidcConfig
@@ -117,7 +115,7 @@ func writable(a elbtypes.Action) elbtypes.Action {
 	return a
 }
 
-// writableAll makes a list of actions that was read fit to be written back.
+// writableActions converts a list of actions that was read to one that can be written.
 func writableAll(actions []elbtypes.Action) []elbtypes.Action {
 	out := make([]elbtypes.Action, len(actions))
 	for i, a := range actions {
@@ -126,8 +124,8 @@ func writableAll(actions []elbtypes.Action) []elbtypes.Action {
 	return out
 }
 
-// Print is a fingerprint of what a list of actions means: two lists that AWS
-// would treat alike have one print, however they were read.
+// Fingerprint returns a fingerprint of the effect of a list of actions. Two lists that AWS treats
+// alike have the same fingerprint, however AWS returns them.
 func Print(actions []elbtypes.Action) string {
 	type plain struct {
 		Type   elbtypes.ActionTypeEnum

@@ -1,15 +1,15 @@
-// Package cloudmap steers a name of AWS Cloud Map: which tasks of the two
-// variants are found under it. Cloud Map knows no weights, so a share is made by
-// counts ([plan.Pool]); the canary's tasks are registered under instance ids of
-// our own, with the attributes that ECS gives; the primary's are ECS's, and are
-// taken out, and put back as they were, only as far as a share demands it.
+// Package cloudmap shifts traffic on a name of AWS Cloud Map: it controls which tasks of the two
+// variants are registered as instances. Cloud Map has no weights, so a share is made by counts
+// ([plan.Pool]). sluice registers the tasks of the canary under its own instance ids, with the
+// attributes that ECS sets. ECS registers the tasks of the primary. sluice deregisters those, and
+// registers them again unchanged, only as far as a share requires it.
 //
-// What ECS does about an instance that somebody takes out is not documented. The
-// [Driver] watches what it took out; one that comes back ends the shift with that
+// AWS does not document how ECS reacts if another actor deregisters an instance. The [Driver]
+// monitors the instances that it deregistered. If one is registered again, the shift ends with that
 // reason.
 //
-// The package does not start or stop tasks, and does not wait for callers to
-// forget an address: stages do.
+// The package does not start or stop tasks. It does not wait until cached DNS answers of callers
+// expire: stages do.
 //
-// Start reading at [decide], then [Driver.Set].
+// Start reading at [planChange], then [Driver.SetWeights].
 package cloudmap

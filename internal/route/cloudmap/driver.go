@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route"
 )
 
-// Labels under which a plan lists the writes to instances.
+// Names that plans use for instances in writes.
 const (
 	CanaryInstances  = plan.CanaryInstances
 	PrimaryInstances = plan.PrimaryInstances
@@ -23,57 +23,62 @@ const (
 // OwnPrefix begins the id of every instance that sluice registers.
 const OwnPrefix = "slc-"
 
-// Own begins the ids of the instances of one deployment.
+// InstancePrefix returns the prefix of the instance ids of one deployment.
 func Own(deployment string) string {
 	sum := sha256.Sum256([]byte(deployment))
 	return OwnPrefix + hex.EncodeToString(sum[:8]) + "-"
 }
 
-// Driver steers one name. It implements [route.Driver]: the name is its only path.
+// Driver shifts the traffic of one Cloud Map name. It implements [route.Driver]: the name is its
+// only route.
 type Driver struct {
 	Names
 	Place Place
-	Own   string // see [Own]
-	// Tasks reads the tasks of both variants, and the service's desired count.
+	Own   string // see [InstancePrefix]
+	// Tasks reads the tasks of both variants, and the desired count of the service.
 	Tasks func(ctx context.Context) (all []Task, desired int, err error)
-	// Stopped tells which of those tasks are to stop, or have; nil: nobody does.
+	// Stopped returns which of the tasks are stopping or have stopped. If Stopped is nil, no
+	// orphaned instance is deregistered.
 	Stopped func(ctx context.Context, tasks []string) ([]string, error)
-	// Taken are the primary's instances that are taken out, with the attributes
-	// under which they are put back. Keep saves it before they are.
+	// Deregistered are the deregistered instances of the primary, with the attributes for
+	// registering them again. SaveDeregistered saves them before they are deregistered.
 	Taken map[string]map[string]string
 	Keep  func(ctx context.Context, taken map[string]map[string]string) error
 
-	// In are the canary's instances that we registered. KeepIn saves them: once they
-	// are found, and before they are taken out.
+	// Registered are the canary instances that sluice registered. SaveRegistered saves them after
+	// callers can resolve them, and before they are deregistered.
 	In     map[string]bool
 	KeepIn func(ctx context.Context) error
-	// Theirs are instances that are as somebody else wants them and stay so, found or
-	// not.
+	// Unmanaged are instances whose state another actor set, registered or not. The driver keeps
+	// that state.
 	Theirs map[string]bool
-	// Answer says what follows from what others did: an error, or the driver goes on
-	// once [Driver.Reassert] was called or the instances are Theirs. Nil: an error.
+	// ResolveChange decides about changes by other actors. It returns an error, or the driver
+	// continues after [Driver.Reassert] was called or the instances are Unmanaged. If it is nil, a
+	// change is an error.
 	Answer func(ctx context.Context, o Outside) error
 
-	// Holds: some of the canary are to be found; that one is not any more is told.
+	// ExpectsCanary says that some canary instances must be registered. The driver reports one that
+	// is not registered any more.
 	Holds bool
-	// Lenient lets be what others did: a rollback brings everything back anyway.
+	// IgnoresChanges ignores changes by other actors: a rollback restores everything anyway.
 	Lenient bool
 
-	live            scene           // of the last look
-	seenOut, seenIn map[string]bool // instances, as looks have shown them
-	left            map[string]bool // that are not to come back
+	live            scene           // of the last read
+	seenOut, seenIn map[string]bool // instances, as reads have returned them
+	left            map[string]bool // instances that must not be registered again
 }
 
-// Now is who was found at the last look, and Pool who could be.
+// CurrentSplit returns the number of registered, ready tasks of each variant in the last read.
 func (d *Driver) Now() plan.Split { return now(d.live.members) }
 
-// Pool is who could be found at the last look.
+// Pool returns the number of tasks that could be registered, as of the last read.
 func (d *Driver) Pool() plan.Pool { return pool(d.live.members, d.live.desired) }
 
-// Foreign are the instances, as of the last look, that are neither ECS's nor ours.
+// UnknownInstances returns the instances of the last read that neither ECS nor sluice registered.
 func (d *Driver) Foreign() []string { return d.live.foreign }
 
-// Found are the ids of a variant's instances at the last look, well or not.
+// RegisteredIDs returns the ids of a variant's registered instances in the last read, healthy or
+// not.
 func (d *Driver) Found(v sluice.Variant) (ids []string) {
 	for _, m := range d.live.members {
 		if m.Variant == v && m.in {
@@ -83,7 +88,8 @@ func (d *Driver) Found(v sluice.Variant) (ids []string) {
 	return ids
 }
 
-// Out is how many tasks of the primary run and are taken out, as of the last look.
+// CountDeregistered returns how many running tasks of the primary are deregistered, as of the last
+// read.
 func (d *Driver) Out() (n int) {
 	for _, m := range d.live.members {
 		if m.taken && !m.in {
@@ -93,7 +99,8 @@ func (d *Driver) Out() (n int) {
 	return n
 }
 
-// Ours is how many instances any sluice has registered, as of the last look.
+// CountRegistered returns how many instances any deployment of sluice has registered, as of the
+// last read.
 func (d *Driver) Ours() (n int) {
 	for _, i := range d.live.all {
 		if isOwn(i, d.Place) {
@@ -103,9 +110,9 @@ func (d *Driver) Ours() (n int) {
 	return n
 }
 
-// Seize lets every well task of the primary be found, and nothing that sluice has
-// registered, where nobody knows what was taken out. It returns how many instances
-// it changed.
+// RegisterAllPrimary registers every healthy task of the primary and deregisters every instance
+// that sluice registered. It is for a lost journal: the deregistered instances are not known then.
+// It returns how many instances it changed.
 func (d *Driver) Seize(ctx context.Context, act sluice.Act) (int, error) {
 	s, err := d.look(ctx)
 	if err != nil {
@@ -134,8 +141,8 @@ func (d *Driver) Seize(ctx context.Context, act sluice.Act) (int, error) {
 	return len(ours) + len(c.back), d.Leave(ctx, act, sluice.Canary, ours)
 }
 
-// IsReady reports whether callers can be sent to a task of the primary, as of the
-// last look: it is found, or it was taken out, by whomever, and is well.
+// IsDiscoverable reports whether callers can be sent to a task of the primary, as of the last read.
+// The task is registered, or it is healthy and this deployment or another actor deregistered it.
 func (d *Driver) IsReady(task string) bool {
 	return slices.ContainsFunc(d.live.members, func(m member) bool {
 		aside := !m.in && m.Well && (m.theirs || d.Lenient && m.Age > enrolled)
@@ -143,15 +150,15 @@ func (d *Driver) IsReady(task string) bool {
 	})
 }
 
-// IsSick reports whether a task of the canary is found, as of the last look, and its
-// record says UNHEALTHY: somebody said so, since we registered it HEALTHY.
+// IsUnhealthy reports whether a task of the canary is registered with status UNHEALTHY, as of the
+// last read. sluice registered it HEALTHY, so another actor changed the status.
 func (d *Driver) IsSick(task string) bool {
 	return slices.ContainsFunc(d.live.members, func(m member) bool {
 		return m.Variant == sluice.Canary && m.ID == task && m.in && !m.healthy
 	})
 }
 
-// InstancesOf are the ids under which a task is registered, as of the last look.
+// InstancesOf returns the ids under which a task is registered, as of the last read.
 func (d *Driver) InstancesOf(task string) []string {
 	var ids []string
 	for id := range d.live.all {
@@ -163,7 +170,7 @@ func (d *Driver) InstancesOf(task string) []string {
 	return ids
 }
 
-// Beside reports whether callers find others than the instances, as of the last look,
+// HasOthers reports whether instances other than ids remain registered, as of the last read,
 // whichever tasks ECS stops.
 func (d *Driver) Beside(ids []string) bool {
 	in := map[string]bool{}
@@ -173,14 +180,14 @@ func (d *Driver) Beside(ids []string) bool {
 	return remaining(d.live.members, in) > 0
 }
 
-// Look reads tasks and instances, and returns how many are found.
+// Observe reads tasks and instances, and returns the number of registered tasks.
 func (d *Driver) Look(ctx context.Context) (plan.Split, error) {
 	_, err := d.look(ctx)
 	return d.Now(), err
 }
 
-// Leave takes instances of a variant out that are not to come back while this
-// driver works; one that returns to what was can put those of the primary back.
+// DeregisterIDs deregisters instances of a variant. This driver does not register them again. A
+// rollback may register those of the primary again.
 func (d *Driver) Leave(ctx context.Context, act sluice.Act, v sluice.Variant, ids []string) error {
 	label := PrimaryInstances
 	if v == sluice.Canary {
@@ -194,8 +201,8 @@ func (d *Driver) Leave(ctx context.Context, act sluice.Act, v sluice.Variant, id
 	return d.Deregister(ctx, act, label, ids)
 }
 
-// Part remembers that tasks of the primary are about to stop: none of them is put
-// back any more, found or not.
+// MarkStopping records that tasks of the primary are about to stop. The driver does not register
+// them again, whether they are registered or not.
 func (d *Driver) Part(tasks []string) {
 	if d.left == nil {
 		d.left = map[string]bool{}
@@ -205,8 +212,8 @@ func (d *Driver) Part(tasks []string) {
 	}
 }
 
-// Paths is the name. Its weights are valid only if nothing need be done for them: no
-// other split of the tasks would come nearer, and nobody who is not well is to leave.
+// Routes returns the name as the only route. Its weights are valid only if they need no change: no
+// other split of the tasks is closer, and no unhealthy instance must be deregistered.
 func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
 	s, err := d.look(ctx)
 	if err != nil {
@@ -226,7 +233,7 @@ func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
 	return []route.Path{p}, nil
 }
 
-// Intent is the fingerprint of who is found at the weights.
+// FingerprintAfter returns the fingerprint of the registered instances at the weights.
 func (d *Driver) Intent(_ route.Path, to sluice.Weights) string {
 	return printOf(after(d.live.members, decide(d.live.members, d.live.desired, to)))
 }
@@ -236,9 +243,9 @@ func printOf(ids []string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Set brings the name to the weights: what enters is registered and answered,
-// then what leaves is deregistered, so that the name is never empty. That
-// instances of the primary are taken out is saved before it is done.
+// SetWeights changes the instances to match the weights. It first registers instances and waits
+// until callers can resolve them, then it deregisters others, so the name is never empty. It saves
+// the attributes of primary instances before it deregisters them.
 func (d *Driver) Set(ctx context.Context, act sluice.Act, _ route.Path, to sluice.Weights) error {
 	c := decide(d.live.members, d.live.desired, to)
 	if to.Canary() > 0 && pool(d.live.members, d.live.desired).Canary == 0 {
@@ -274,11 +281,12 @@ func (d *Driver) putIn(ctx context.Context, act sluice.Act, c change) error {
 	if err != nil && !errors.Is(err, route.ErrOtherwise) {
 		return err
 	}
-	// A task that ended meanwhile does not make the others come back by themselves.
+	// A task that stopped during the registration does not remove the other instances from the
+	// saved list.
 	return errors.Join(err, d.forget(ctx, back))
 }
 
-// entered saves which instances of the canary are found by now.
+// saveRegistered saves the canary instances that are registered now.
 func (d *Driver) entered(ctx context.Context, all []Instance) error {
 	if len(all) == 0 {
 		return nil
@@ -299,7 +307,7 @@ func (d *Driver) keepIn(ctx context.Context) error {
 	return d.KeepIn(ctx)
 }
 
-// forget drops from what is taken out what is found again.
+// clearDeregistered removes instances that are registered again from the saved deregistered ones.
 func (d *Driver) forget(ctx context.Context, back []Instance) error {
 	if len(back) == 0 {
 		return nil
@@ -311,11 +319,11 @@ func (d *Driver) forget(ctx context.Context, back []Instance) error {
 	return d.Keep(ctx, d.Taken)
 }
 
-// Returned forgets of what was taken out those that the last look has found: a process
-// that put them back may have been killed before it forgot them.
+// ForgetDeregistered removes from the deregistered instances those that are registered in the last
+// read. A process that registered them again may have been killed before it saved that.
 func (d *Driver) Returned(ctx context.Context) error { return d.returned(ctx, nil) }
 
-// returned leaves aside those that are about to be taken out.
+// forgetReturned is ForgetDeregistered without the members that are about to be deregistered.
 func (d *Driver) returned(ctx context.Context, leave []member) error {
 	var back []Instance
 	for _, m := range d.live.members {
@@ -350,8 +358,8 @@ func (d *Driver) takeOut(ctx context.Context, act sluice.Act, c change) error {
 	return err
 }
 
-// leaves remembers that it is us who take instances out: a look may still show
-// them afterwards.
+// markRemoved records that this driver deregisters the instances, because a later read may still
+// return them.
 func (d *Driver) leaves(ctx context.Context, ids []string) error {
 	if d.left == nil {
 		d.left = map[string]bool{}
@@ -368,8 +376,8 @@ func (d *Driver) leaves(ctx context.Context, ids []string) error {
 	return d.keepIn(ctx)
 }
 
-// intend saves the attributes of instances that are about to be taken out, as the
-// look showed them that found them, and drops those of tasks that are gone.
+// saveAttributes saves the attributes of instances that are about to be deregistered, as the last
+// read returned them. It drops those of tasks that do not exist any more.
 func (d *Driver) intend(ctx context.Context, out []string) error {
 	if len(out) == 0 {
 		return nil

@@ -7,8 +7,9 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// Sweep deregisters instances of ours whose task runs no more, and of ECS's those whose
-// task was told to stop before it was put back, and returns how many there were.
+// DeregisterDead deregisters instances of stopped canary tasks. It also deregisters instances of
+// the primary that were registered again after ECS had told their task to stop. It returns the
+// number of instances.
 func (d *Driver) Sweep(ctx context.Context, act sluice.Act) (int, error) {
 	s, err := d.look(ctx)
 	if err != nil {
@@ -35,8 +36,8 @@ func (d *Driver) clear(ctx context.Context, act sluice.Act, label string, ids []
 	return nil
 }
 
-// late are those of the strays that ECS will not take out any more: it has done so when
-// it told their tasks to stop, and they were put back since.
+// needDeregister returns the orphaned instances that ECS will not deregister: ECS did so when it
+// stopped their tasks, and another actor registered them again.
 func (d *Driver) late(ctx context.Context, stray []string) ([]string, error) {
 	if len(stray) == 0 || d.Stopped == nil {
 		return nil, nil
@@ -44,8 +45,8 @@ func (d *Driver) late(ctx context.Context, stray []string) ([]string, error) {
 	return d.Stopped(ctx, stray)
 }
 
-// Hold is one look that brings the name back to the weights as tasks come and go.
-// It tells what it did.
+// Reconcile reads the instances once and restores the weights after tasks started or stopped. It
+// returns what it changed.
 func (d *Driver) Hold(ctx context.Context, act sluice.Act, to sluice.Weights) (Held, error) {
 	if _, err := d.Sweep(ctx, act); err != nil {
 		return Held{}, err
@@ -61,14 +62,14 @@ func (d *Driver) Hold(ctx context.Context, act sluice.Act, to sluice.Weights) (H
 	return h, d.apply(ctx, act, c)
 }
 
-// Held is what a look of [Driver.Hold] did.
+// Reconciled is the result of [Driver.Reconcile].
 type Held struct {
 	Entered, Left int
 	Taken         []Taken
 }
 
-// Taken is an instance of the primary that was taken out.
+// DeregisteredInstance is an instance of the primary that sluice deregistered.
 type Taken struct {
 	ID      string
-	Healthy bool // callers could find it
+	Healthy bool // callers could resolve it
 }

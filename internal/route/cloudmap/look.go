@@ -9,19 +9,18 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// scene is one look at the tasks and at the name.
+// nameState is the state of the tasks and of the registered instances in one read.
 type scene struct {
 	members    []member
 	desired    int
 	all        map[string]Instance // by id
-	dead       []string            // instances of ours whose task runs no more
-	stray      []string            // instances as ECS makes them, whose task is not among those that run
-	foreign    []string            // instances that are neither ECS's nor ours
-	neighbours []string            // other ECS services that are found too
+	dead       []string            // instances that sluice registered and whose task has stopped
+	stray      []string            // instances that ECS registered and whose task is not running
+	foreign    []string            // instances that neither ECS nor sluice registered
+	neighbours []string            // other ECS services with instances under the name
 }
 
-// look reads tasks and instances and tells what does not belong to this
-// deployment's doing.
+// observeState reads tasks and instances and detects changes by other actors.
 func (d *Driver) look(ctx context.Context) (scene, error) {
 	s, err := d.see(ctx)
 	if err != nil {
@@ -33,7 +32,7 @@ func (d *Driver) look(ctx context.Context) (scene, error) {
 	return d.live, err
 }
 
-// see is one look, whatever it shows.
+// readState reads tasks and instances once, without a check for changes by other actors.
 func (d *Driver) see(ctx context.Context) (scene, error) {
 	tasks, desired, err := d.Tasks(ctx)
 	if err != nil {
@@ -81,19 +80,19 @@ func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
 	return s
 }
 
-// Stranger reports whether an id is neither one of ECS's nor one of ours.
+// IsUnknown reports whether neither ECS nor sluice creates ids of this form.
 func Stranger(id string) bool { return !isTask(id) && !strings.HasPrefix(id, OwnPrefix) }
 
-// isTask reports whether an id is one that ECS gives.
+// isTaskID reports whether an id has the form of ids that ECS creates.
 func isTask(id string) bool {
 	return len(id) == 32 && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// taskOf is the task behind an instance of ours.
+// taskOf returns the task of an instance that sluice registered.
 func taskOf(id string) string { return id[strings.LastIndexByte(id, '-')+1:] }
 
-// instance is the id under which a task is found: ECS's for the primary, one of
-// ours for the canary. It is fit for a label of DNS, as SRV records need.
+// instanceIDOf returns the id under which a task is registered: the id of ECS for the primary, an
+// id of sluice for the canary. It is a valid DNS label, as SRV records require.
 func (d *Driver) instance(t Task) string {
 	if t.Variant == sluice.Canary {
 		return d.Own + t.ID

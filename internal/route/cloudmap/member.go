@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// Attributes that ECS gives its instances (ECS Developer Guide, "Use service
+// Keys of the attributes that ECS sets on its instances (ECS Developer Guide, "Use service
 // discovery to connect Amazon ECS services with DNS names").
 const (
 	initHealth = "AWS_INIT_HEALTH_STATUS"
@@ -18,7 +18,7 @@ const (
 	portOf     = "AWS_INSTANCE_PORT"
 )
 
-// Task is a task of a variant, as ECS shows it.
+// Task is a task of a variant, as ECS returns it.
 type Task struct {
 	ID         string // the last part of its ARN, under which ECS registers it
 	Variant    sluice.Variant
@@ -26,19 +26,19 @@ type Task struct {
 	Zone       string
 	Family     string        // of its task definition
 	ExternalID string        // of its task set
-	Leaves     bool          // it is to be replaced: others are preferred
-	Well       bool          // it runs, and no health check of ECS's says otherwise
+	Leaves     bool          // it is being replaced: other tasks are preferred
+	Well       bool          // it runs, and no health check of ECS reports it unhealthy
 	Age        time.Duration // since it runs; 0 if that is not known
-	Group      string        // of which ECS chooses when it stops some: a task set, a deployment
+	Group      string        // the task set or deployment from which ECS chooses the tasks that it stops
 	Surplus    int           // how many tasks of its group ECS may still stop, since fewer are desired
 }
 
-// Place is what the attributes of an instance say of where its task belongs.
+// Place names the service in the attributes of its instances.
 type Place struct {
 	Cluster, Service, Region string
 }
 
-// Attributes are those that ECS would give the task's instance, but for
+// Attributes returns the attributes that ECS would set on the instance of the task, except
 // EC2_INSTANCE_ID.
 func (t Task) Attributes(r plan.Registry, p Place) map[string]string {
 	a := map[string]string{addressOf: t.Address, "AVAILABILITY_ZONE": t.Zone, "REGION": p.Region,
@@ -52,18 +52,18 @@ func (t Task) Attributes(r plan.Registry, p Place) map[string]string {
 	return a
 }
 
-// member is a task that is found under the name, or could be.
+// member is a task that is registered under the name, or could be.
 type member struct {
 	Task
 	instance string // its id
 	in       bool   // registered
 	healthy  bool   // as Cloud Map has it; true if it is not registered
-	out      bool   // of the primary: we took it out
-	taken    bool   // likewise, and it may come back
-	theirs   bool   // it is as somebody else wants it, and stays so
+	out      bool   // of the primary: sluice deregistered it
+	taken    bool   // of the primary: sluice deregistered it and may register it again
+	theirs   bool   // another actor set its state, which is kept
 }
 
-// ready reports whether callers may be sent to it.
+// isReady reports whether callers may be sent to the task.
 func (m member) ready() bool {
 	if m.theirs && !m.in {
 		return false
@@ -74,18 +74,18 @@ func (m member) ready() bool {
 	return m.Well && m.healthy && (m.in || m.taken)
 }
 
-// change is what to do, in this order: who is to be found is registered and
-// answered before anybody is taken out.
+// change lists the registrations and deregistrations, in this order. New instances are registered
+// and callers can resolve them before others are deregistered.
 type change struct {
 	enter   []member // canary
-	back    []member // primary, that we took out
+	back    []member // primary instances that sluice deregistered
 	leave   []member // canary
 	takeOut []member // primary
 }
 
 func (c change) none() bool { return len(c.enter)+len(c.back)+len(c.leave)+len(c.takeOut) == 0 }
 
-// pool counts who could be found.
+// poolOf counts the tasks that could be registered.
 func pool(all []member, desired int) plan.Pool {
 	p := plan.Pool{Desired: desired}
 	for _, m := range all {
@@ -100,7 +100,7 @@ func pool(all []member, desired int) plan.Pool {
 	return p
 }
 
-// now is who is found.
+// splitOf counts the registered, ready tasks of each variant.
 func now(all []member) plan.Split {
 	var s plan.Split
 	for _, m := range all {
@@ -115,8 +115,8 @@ func now(all []member) plan.Split {
 	return s
 }
 
-// decide says what brings the members to the weights. A desired count that fell takes
-// nothing out by itself: ECS chooses which tasks it stops, and takes their records out.
+// planChange computes the change that makes the members match the weights. A lower desired count
+// alone deregisters no instance: ECS chooses the tasks that it stops, and deregisters them.
 func decide(all []member, desired int, to sluice.Weights) change {
 	still := running(all, desired)
 	all = staying(all, still)
@@ -127,8 +127,8 @@ func decide(all []member, desired int, to sluice.Weights) change {
 	return secured(all, desired, to, c)
 }
 
-// staying leaves out who is to go and is out already, where enough others are
-// there: what served before is not put back beside what serves now.
+// withoutReplaced omits tasks that are being replaced and are deregistered, if enough other primary
+// tasks are ready. The previous version is not registered again next to the new one.
 func staying(all []member, desired int) []member {
 	n := 0
 	for _, m := range all {
@@ -142,12 +142,11 @@ func staying(all []member, desired int) []member {
 	return slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.Leaves && !m.in })
 }
 
-// chosen picks n of a variant to be found: those that somebody else wants found,
-// those that stay rather than those that leave, those that are found rather than
-// others. Of those that are registered and not ready, goes says which are taken out
-// too: of the primary they are ECS's business as long as some of it are to be found; a
-// canary that somebody else has told to be UNHEALTHY is not found, and would be
-// HEALTHY if it were registered again.
+// selectMembers chooses n ready tasks of a variant to be registered. Order of preference: state set
+// by another actor, not being replaced, registered already.
+// goes selects registered tasks that are not ready and are deregistered as well. Such primary tasks
+// are left to ECS while others serve. A canary that another actor set to UNHEALTHY stays
+// registered: callers are not sent to it, and a new registration would make it HEALTHY.
 func chosen(all []member, v sluice.Variant, n int, goes func(member) bool) (enter, leave []member) {
 	var ready []member
 	for _, m := range all {
@@ -173,7 +172,7 @@ func chosen(all []member, v sluice.Variant, n int, goes func(member) bool) (ente
 	return enter, leave
 }
 
-// first orders what is not before what is.
+// orderFalseFirst orders false before true.
 func first(a, b bool) int {
 	switch {
 	case a == b:
@@ -184,8 +183,8 @@ func first(a, b bool) int {
 	return 1
 }
 
-// after is the ids that are registered once the change is made. It includes those that
-// are not well: one that must leave is a difference too.
+// idsAfter returns the ids that are registered after the change. It includes unhealthy ones: one
+// that must be deregistered is a difference too.
 func after(all []member, c change) []string {
 	found := map[string]bool{}
 	for _, m := range all {

@@ -17,30 +17,30 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route"
 )
 
-// Names is the hand for the instances of one registry.
+// InstanceClient is the client for the instances of one registry.
 type Names struct {
 	API      *awssd.Client
 	Registry plan.Registry
-	// Pause sleeps until the next look at an operation.
+	// Pause sleeps until the next read of an operation.
 	Pause func(ctx context.Context, d time.Duration) error
-	// Confirm waits until a second read confirms that the registry does not exist. Nil:
-	// one read is enough.
+	// Confirm waits before a second read, which confirms that the registry does not exist. If
+	// Confirm is nil, one read is enough.
 	Confirm func(context.Context) error
-	// Token makes a creator request id, another one at each call: AWS takes a
-	// repeated one for the same request.
+	// Token returns a new creator request id at each call: AWS treats a repeated id as the same
+	// request.
 	Token func(action string) string
-	// Tries is how often an operation that fails is begun; 0 is once.
+	// Tries is how often a failed operation is started; 0 is once.
 	Tries int
 }
 
-// Instance is a task as Cloud Map has it.
+// Instance is an instance in Cloud Map.
 type Instance struct {
 	ID         string
 	Attributes map[string]string
-	Healthy    bool // without custom health always
+	Healthy    bool // always true without custom health
 }
 
-// confirmed makes a read of the registry. That it does not exist takes two answers.
+// readConfirmed reads from the registry. Two reads must agree that the registry does not exist.
 func confirmed[In, Out any](ctx context.Context, n Names, in In, call func(context.Context, In, ...func(*awssd.Options)) (Out, error)) (out Out, err error) {
 	err = route.Twice(ctx, n.Confirm, func() error {
 		out, err = call(ctx, in)
@@ -49,7 +49,7 @@ func confirmed[In, Out any](ctx context.Context, n Names, in In, call func(conte
 	return out, err
 }
 
-// Instances lists the registry's instances, whatever their health.
+// ListInstances lists the registry's instances, whatever their health.
 func (n Names) Instances(ctx context.Context) ([]Instance, error) {
 	in := &awssd.ListInstancesInput{ServiceId: aws.String(n.Registry.ID), MaxResults: aws.Int32(100)}
 	var all []Instance
@@ -75,10 +75,10 @@ func (n Names) Instances(ctx context.Context) ([]Instance, error) {
 	return all, err
 }
 
-// isHealthy reports whether callers are sent to an instance of that custom health. AWS
-// shows the health of a new instance a moment after its registration (Cloud Map API
-// Reference, GetInstancesHealthStatus). Until then it is the one that it was registered
-// with, HEALTHY if none was given (RegisterInstance, AWS_INIT_HEALTH_STATUS).
+// isHealthy reports whether callers are sent to an instance with that custom health. AWS returns
+// the health of a new instance shortly after its registration (Cloud Map API Reference,
+// GetInstancesHealthStatus). Until then the instance has the status of its registration, HEALTHY if
+// none was given (RegisterInstance, AWS_INIT_HEALTH_STATUS).
 func isHealthy(attributes map[string]string, known sdtypes.HealthStatus) bool {
 	if known == "" {
 		known = sdtypes.HealthStatus(attributes[initHealth])
@@ -86,7 +86,8 @@ func isHealthy(attributes map[string]string, known sdtypes.HealthStatus) bool {
 	return known != sdtypes.HealthStatusUnhealthy
 }
 
-// health reads the custom health of the instances. One that is not known yet is missing.
+// readHealth reads the custom health of the instances. The result omits an instance whose health is
+// not known yet.
 func (n Names) health(ctx context.Context) (map[string]sdtypes.HealthStatus, error) {
 	in := &awssd.GetInstancesHealthStatusInput{ServiceId: aws.String(n.Registry.ID), MaxResults: aws.Int32(100)}
 	all := map[string]sdtypes.HealthStatus{}
@@ -102,8 +103,8 @@ func (n Names) health(ctx context.Context) (map[string]sdtypes.HealthStatus, err
 	}
 }
 
-// Register registers instances, or overwrites them, and returns when
-// DiscoverInstances shows them all. label is how the plan calls them.
+// Register registers instances, or overwrites them, and returns when DiscoverInstances returns all
+// of them. label is their name in plans.
 func (n Names) Register(ctx context.Context, act sluice.Act, label string, all []Instance) error {
 	err := n.each(ctx, act, "RegisterInstance", label, ids(all), func(ctx context.Context, i int) (*string, error) {
 		out, err := n.API.RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: aws.String(n.Registry.ID), InstanceId: aws.String(all[i].ID),
@@ -119,7 +120,8 @@ func (n Names) Register(ctx context.Context, act sluice.Act, label string, all [
 	return n.shown(ctx, ids(all), true)
 }
 
-// first is the attributes of an instance that is found at once.
+// withInitHealth returns the attributes with an initial status of HEALTHY, so callers can resolve
+// the instance immediately.
 func (n Names) first(attributes map[string]string) map[string]string {
 	if !n.Registry.Custom {
 		return attributes
@@ -133,8 +135,8 @@ func (n Names) first(attributes map[string]string) map[string]string {
 	return out
 }
 
-// Deregister takes instances out and returns when DiscoverInstances shows none of
-// them. One that is gone is no error.
+// Deregister deregisters instances and returns when DiscoverInstances returns none of them. An
+// instance that does not exist is no error.
 func (n Names) Deregister(ctx context.Context, act sluice.Act, label string, all []string) error {
 	err := n.each(ctx, act, "DeregisterInstance", label, all, func(ctx context.Context, i int) (*string, error) {
 		out, err := n.API.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: aws.String(n.Registry.ID), InstanceId: aws.String(all[i])})
@@ -160,15 +162,14 @@ func ids(all []Instance) []string {
 	return out
 }
 
-// looks and apart bound the wait for what AWS has accepted to be shown.
+// maxReads and readInterval limit the wait until AWS returns the result of an accepted operation.
 const (
 	looks = 60
 	apart = time.Second
 )
 
-// shown waits until DiscoverInstances, which is what callers ask, shows all of the
-// instances, or none: it follows registrations with a delay (Cloud Map API
-// Reference, RegisterInstance).
+// awaitDiscovery waits until DiscoverInstances, which callers use, returns all of the instances, or
+// none. It follows registrations with a delay (Cloud Map API Reference, RegisterInstance).
 func (n Names) shown(ctx context.Context, all []string, there bool) error {
 	for try := 1; len(all) > 0; try++ {
 		found, err := n.discover(ctx)
@@ -197,9 +198,9 @@ func (n Names) shown(ctx context.Context, all []string, there bool) error {
 	return nil
 }
 
-// otherwise reports whether one of the instances is not listed any more, since its
-// task ended meanwhile and ECS took it out; or is listed again, since ECS or somebody
-// else registered it.
+// changedSince reports whether the expected result cannot appear any more. An instance is not
+// listed any more, because its task stopped and ECS deregistered it. Or an instance is listed
+// again, because ECS or another actor registered it.
 func (n Names) otherwise(ctx context.Context, all []string, there bool) (bool, error) {
 	listed, err := n.Instances(ctx)
 	return slices.ContainsFunc(all, func(id string) bool {
@@ -207,7 +208,7 @@ func (n Names) otherwise(ctx context.Context, all []string, there bool) (bool, e
 	}), err
 }
 
-// discover are the ids that callers find, whatever their health.
+// discoverIDs returns the ids that DiscoverInstances returns, whatever their health.
 func (n Names) discover(ctx context.Context) (map[string]bool, error) {
 	out, err := confirmed(ctx, n, &awssd.DiscoverInstancesInput{NamespaceName: aws.String(n.Registry.Namespace), ServiceName: aws.String(n.Registry.Name),
 		HealthStatus: sdtypes.HealthStatusFilterAll, MaxResults: aws.Int32(1000)}, n.API.DiscoverInstances)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// neighbour is the ECS service, as cluster/service, whose task an instance is, if
-// it is not the one at p: AWS lets services share a registry. Its instances, also
-// those that another deployment registered for it, are not ours to touch.
+// otherService returns the ECS service, as cluster/service, to whose task an instance belongs, if
+// it is not the one at p. AWS lets services share a registry. sluice does not change instances of
+// another service, even if another deployment of sluice registered them.
 func neighbour(i Instance, p Place) string {
 	service, cluster := i.Attributes["ECS_SERVICE_NAME"], cmp.Or(i.Attributes["ECS_CLUSTER_NAME"], p.Cluster)
 	if service == "" || service == p.Service && cluster == p.Cluster {
@@ -17,13 +17,13 @@ func neighbour(i Instance, p Place) string {
 	return cluster + "/" + service
 }
 
-// isOwn reports whether any deployment of sluice registered an instance for the
-// service at p.
+// isSluiceInstance reports whether any deployment of sluice registered an instance for the service
+// at p.
 func isOwn(i Instance, p Place) bool {
 	return strings.HasPrefix(i.ID, OwnPrefix) && neighbour(i, p) == ""
 }
 
-// OwnOf counts the instances that deployments of sluice registered for the service at p.
+// CountOwn counts the instances that deployments of sluice registered for the service at p.
 func OwnOf(all []Instance, p Place) (n int) {
 	for _, i := range all {
 		if isOwn(i, p) {
@@ -33,7 +33,7 @@ func OwnOf(all []Instance, p Place) (n int) {
 	return n
 }
 
-// Neighbours are the other ECS services whose tasks are among the instances.
+// OtherServices returns the other ECS services whose tasks are among the instances.
 func Neighbours(all []Instance, p Place) (names []string) {
 	for _, i := range all {
 		if n := neighbour(i, p); n != "" && !slices.Contains(names, n) {
@@ -44,5 +44,5 @@ func Neighbours(all []Instance, p Place) (names []string) {
 	return names
 }
 
-// Neighbours are those of the last look.
+// OtherServices returns the other ECS services of the last read.
 func (d *Driver) Neighbours() []string { return d.live.neighbours }

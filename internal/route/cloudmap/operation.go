@@ -13,14 +13,14 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-// begun is an operation of Cloud Map's that we wait for.
+// startedOperation is an operation of Cloud Map that the client waits for.
 type begun struct {
 	index int    // of the instance
 	id    string // of the operation; empty: there was nothing to do
 }
 
-// each makes one write per instance, all of them before the first is waited for:
-// an operation takes seconds.
+// runEach makes one write per instance. It starts all operations before it waits for the first,
+// because an operation takes seconds.
 func (n Names) each(ctx context.Context, act sluice.Act, operation, label string, ids []string, call func(context.Context, int) (*string, error)) error {
 	left := make([]int, len(ids))
 	for i := range ids {
@@ -48,8 +48,8 @@ func (n Names) each(ctx context.Context, act sluice.Act, operation, label string
 	return nil
 }
 
-// settle lets operations end though we stop: what comes next may look at once, and
-// must not see what is about to change.
+// awaitAll waits for operations to end although the caller stops. A following step may read
+// immediately and must not see a state that is about to change.
 func (n Names) settle(ctx context.Context, all []begun) {
 	ctx = context.WithoutCancel(ctx)
 	for _, b := range all {
@@ -62,12 +62,12 @@ func (n Names) settle(ctx context.Context, all []begun) {
 	}
 }
 
-// busyLooks is how often an instance that another operation works on is tried.
+// maxBusyTries is how often a write is tried while another operation works on the instance.
 const busyLooks = 15
 
-// begin makes one write. Where the same operation is under way already (our first
-// request was carried out and its reply was lost), that one is waited for; where
-// another one works on the instance, it is let end first.
+// startOperation makes one write. If the same operation is running already (the first request took
+// effect and its response was lost), it returns that operation. If another operation works on the
+// instance, it waits for its end first.
 func (n Names) begin(ctx context.Context, act sluice.Act, operation, label, id string, call func(context.Context) (*string, error)) (op string, err error) {
 	planned := sluice.Write{Operation: "servicediscovery:" + operation, Resource: label}
 	actual := sluice.Write{Operation: planned.Operation, Resource: n.Registry.ID + "/" + id}
@@ -84,7 +84,7 @@ func (n Names) begin(ctx context.Context, act sluice.Act, operation, label, id s
 			case errors.As(err, &same), errors.As(err, &inUse):
 				busy = true
 			case errors.Is(err, sluice.ErrUnanswered):
-				busy = true // twice is the same as once: look again by asking again
+				busy = true // a repeated write has the same effect, so try again
 			}
 			op = aws.ToString(got)
 			return op, err
@@ -98,11 +98,11 @@ func (n Names) begin(ctx context.Context, act sluice.Act, operation, label, id s
 	}
 }
 
-// verbs are how actions on instances are called.
+// actionNames are the names of actions on instances.
 var verbs = map[string]string{"RegisterInstance": "register", "DeregisterInstance": "deregister"}
 
-// end waits for operations and returns the indices of those that failed, with the
-// first cause.
+// collectFailed waits for operations and returns the indices of those that failed, with the first
+// cause.
 func (n Names) end(ctx context.Context, all []begun, ids []string) (failed []int, err error) {
 	for _, b := range all {
 		if b.id == "" {
@@ -124,11 +124,11 @@ func (n Names) end(ctx context.Context, all []begun, ids []string) (failed []int
 	return failed, err
 }
 
-// operationLimit is how long an operation may take. AWS names no time; seconds
-// are observed.
+// operationLimit is how long an operation may take. AWS documents no limit; operations of seconds
+// were observed.
 const operationLimit = 5 * time.Minute
 
-// await looks at an operation until it has ended; why is not empty if it failed.
+// awaitOperation reads an operation until it has ended; why is not empty if it failed.
 func (n Names) await(ctx context.Context, id string) (why string, err error) {
 	for waited := time.Duration(0); ; waited += apart {
 		out, err := n.API.GetOperation(ctx, &awssd.GetOperationInput{OperationId: aws.String(id)})

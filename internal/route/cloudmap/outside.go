@@ -13,17 +13,17 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route"
 )
 
-// Outside is what somebody else did to the instances of a name.
+// OutsideChange is a change by another actor to the instances of a name.
 type Outside struct {
 	Registry plan.Registry
-	Back     []string // of the primary, that we took out: they are found again
-	Gone     []string // of the canary, that we registered: they are not any more
-	Missing  []string // of the primary, that ECS registered: they are not any more
+	Back     []string // of the primary: sluice deregistered them, and they are registered again
+	Gone     []string // of the canary: sluice registered them, and they are not registered any more
+	Missing  []string // of the primary: ECS registered them, and they are not registered any more
 }
 
 func (o Outside) none() bool { return len(o.Back)+len(o.Gone)+len(o.Missing) == 0 }
 
-// both is what two looks show alike.
+// inBoth returns the changes that two reads have in common.
 func (o Outside) both(again Outside) Outside {
 	in := func(all, others []string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !slices.Contains(others, id) })
@@ -44,7 +44,7 @@ func (o Outside) String() string {
 	return strings.Join(parts, ", ") + " under " + o.Registry.FullName()
 }
 
-// named are the first ids of a list.
+// firstIDs returns the first ids of a list.
 func named(ids []string) string {
 	const most = 3
 	if len(ids) > most {
@@ -53,7 +53,7 @@ func named(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// Err is the error of a deployment that does not go on in spite of it.
+// Err returns the error that ends a deployment because of the change.
 func (o Outside) Err() error {
 	const either = ". onOutsideChange: reassert or adopt goes on in spite of it"
 	problem := func(op, id, why, next string) error {
@@ -71,21 +71,22 @@ func (o Outside) Err() error {
 }
 
 const (
-	// settle is how long a look may lag behind what is true.
+	// readLag is how long a read may lag behind the actual state.
 	settle = 6 * time.Second
-	// enrolled is how long after its start a task of the primary is registered by
-	// ECS, at the latest; seconds are observed.
+	// registrationLimit is the maximum time after its start until ECS registers a task of the
+	// primary. Seconds were observed.
 	enrolled = 2 * time.Minute
 )
 
-// Differs looks whether others seem to have done anything, and answers nothing.
+// HasChanges reads once and reports whether other actors seem to have changed instances. It does
+// not react to a change.
 func (d *Driver) Differs(ctx context.Context) (bool, error) {
 	s, err := d.see(ctx)
 	return err == nil && !d.outside(s).none(), err
 }
 
-// watch notices what others did, once a second look confirms it: an answer of the
-// past looks the same.
+// detectChanges detects changes by other actors. A second read confirms a change, because an
+// outdated response looks the same.
 func (d *Driver) watch(ctx context.Context) error {
 	if o := d.outside(d.live); !o.none() {
 		if err := d.Pause(ctx, settle); err != nil {
@@ -116,7 +117,7 @@ func (d *Driver) answer(ctx context.Context, o Outside) error {
 	return d.Answer(ctx, o)
 }
 
-// outside is what a look shows that is nobody's doing of ours.
+// findChanges returns the changes in a state that this driver did not make.
 func (d *Driver) outside(s scene) Outside {
 	o := Outside{Registry: d.Registry}
 	for _, m := range s.members {
@@ -135,8 +136,8 @@ func (d *Driver) outside(s scene) Outside {
 	return o
 }
 
-// WereOut remembers instances of the primary that Cloud Map has taken out, as its
-// operations say: who registers one again may be faster than the next look.
+// NoteDeregistered records instances of the primary that Cloud Map has deregistered according to
+// its operations. Another actor may register one again before the next read.
 func (d *Driver) WereOut(ids []string) {
 	if d.seenOut == nil {
 		d.seenOut, d.seenIn = map[string]bool{}, map[string]bool{}
@@ -146,8 +147,8 @@ func (d *Driver) WereOut(ids []string) {
 	}
 }
 
-// note remembers what a look has shown. Of the canary it is known from what was saved:
-// a process may have been killed that was taking an instance out.
+// noteState records the instances of the last read. It ignores the canary, which is known from the
+// saved instances: a process may have been killed while it deregistered an instance.
 func (d *Driver) note() {
 	d.WereOut(nil)
 	for _, m := range d.live.members {
@@ -161,8 +162,8 @@ func (d *Driver) note() {
 	}
 }
 
-// Reassert makes it ours again: what is missing of the primary is registered with
-// the attributes that ECS gives, now; the rest follows at the next [Driver.Hold].
+// Reassert restores the state of this deployment. It registers missing instances of the primary
+// now, with the attributes that ECS sets. The rest follows at the next [Driver.Reconcile].
 func (d *Driver) Reassert(ctx context.Context, act sluice.Act, o Outside) error {
 	d.unsee(o)
 	var missing []Instance
@@ -173,12 +174,12 @@ func (d *Driver) Reassert(ctx context.Context, act sluice.Act, o Outside) error 
 	}
 	err := d.Register(ctx, act, PrimaryInstances, missing)
 	if errors.Is(err, route.ErrOtherwise) {
-		return nil // a task ended meanwhile: the next look takes it from there
+		return nil // a task stopped during the registration: the next read handles it
 	}
 	return err
 }
 
-// Adopt lets be what others did; whose instances they are by now is in Theirs.
+// Adopt keeps the changes of other actors. The caller has added the instances to Unmanaged.
 func (d *Driver) Adopt(ctx context.Context, o Outside) error {
 	d.unsee(o)
 	if len(o.Back) == 0 {
@@ -190,7 +191,7 @@ func (d *Driver) Adopt(ctx context.Context, o Outside) error {
 	return d.Keep(ctx, d.Taken)
 }
 
-// unsee forgets how looks have shown the instances.
+// clearSeen clears what earlier reads recorded about the instances.
 func (d *Driver) unsee(o Outside) {
 	for _, id := range append(slices.Clone(o.Gone), o.Missing...) {
 		delete(d.seenIn, id)

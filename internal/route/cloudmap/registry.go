@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// Find looks up the registry that a service names by ARN, and its namespace. port
-// is the one that ECS registers, 0 for none.
+// FindRegistry reads the registry that a service names by ARN, and its namespace. port is the port
+// that ECS registers, 0 for none.
 func Find(ctx context.Context, api *awssd.Client, arn string, port int32) (plan.Registry, error) {
 	got, err := api.GetService(ctx, &awssd.GetServiceInput{Id: aws.String(sluice.ARNName(arn))})
 	if err != nil {

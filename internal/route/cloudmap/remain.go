@@ -10,13 +10,12 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// When the desired count falls, ECS chooses which tasks it stops and takes their
-// records out (ECS Developer Guide, "Use service discovery to connect Amazon ECS
-// services with DNS names"). Until it has chosen, each record may be one of those that
-// go. A record is taken out only if enough others remain whichever ECS chooses.
+// When the desired count falls, ECS chooses the tasks that it stops and deregisters them (ECS
+// Developer Guide, "Use service discovery to connect Amazon ECS services with DNS names"). Until it
+// has chosen, each instance may be one of them. An instance is deregistered only if enough others
+// remain whichever tasks ECS chooses.
 
-// remaining counts how many of the instances remain registered and well whichever tasks
-// ECS stops.
+// countRemaining counts the instances that remain registered and ready whichever tasks ECS stops.
 func remaining(all []member, in map[string]bool) (n int) {
 	kept, surplus := map[string]int{}, map[string]int{}
 	for _, m := range all {
@@ -31,8 +30,8 @@ func remaining(all []member, in map[string]bool) (n int) {
 	return n
 }
 
-// running is the desired count, or how many tasks of one group of the primary run if
-// those are more: ECS has not yet told the others to stop.
+// runningCount returns the desired count or, if larger, the number of running tasks in one group of
+// the primary: ECS has not yet told the others to stop.
 func running(all []member, desired int) int {
 	size := map[string]int{}
 	for _, m := range all {
@@ -46,8 +45,7 @@ func running(all []member, desired int) int {
 	return desired
 }
 
-// lasting is the pool once ECS has stopped what is too many, if it stops those that are
-// well.
+// lastingPool returns the pool after ECS has stopped the surplus tasks, if it stops ready ones.
 func lasting(all []member, desired int) plan.Pool {
 	p := plan.Pool{Desired: desired}
 	every := map[string]bool{}
@@ -58,7 +56,7 @@ func lasting(all []member, desired int) plan.Pool {
 	return p
 }
 
-// of selects the members of a variant.
+// membersOf returns the members of a variant.
 func of(all []member, v sluice.Variant) (some []member) {
 	for _, m := range all {
 		if m.Variant == v {
@@ -68,9 +66,10 @@ func of(all []member, v sluice.Variant) (some []member) {
 	return some
 }
 
-// secured changes c so that the split that the weights ask of the lasting tasks remains
-// whichever tasks ECS stops. It keeps records that would leave. It puts back tasks of
-// the primary, and registers no more of the canary: a share is not raised for it.
+// secureChange changes c so that enough instances remain whichever tasks ECS stops: the split that
+// matches the weights for the lasting tasks. It keeps instances that would be deregistered and
+// registers primary tasks again. It registers no more canary tasks, because that would raise the
+// share.
 func secured(all []member, desired int, to sluice.Weights, c change) change {
 	if !slices.ContainsFunc(all, func(m member) bool { return m.Surplus > 0 }) {
 		return c
@@ -87,12 +86,13 @@ func secured(all []member, desired int, to sluice.Weights, c change) change {
 	return c
 }
 
-// unready selects the members to which no caller is sent.
+// unreadyMembers returns the members to which no caller is sent.
 func unready(some []member) []member {
 	return slices.DeleteFunc(slices.Clone(some), func(m member) bool { return m.ready() })
 }
 
-// absent selects the members that could be registered, and are not after the change.
+// absentMembers returns the members that could be registered but are not registered after the
+// change.
 func absent(all []member, c change) (some []member) {
 	for _, m := range all {
 		if m.ready() && !m.in && !slices.ContainsFunc(c.back, func(b member) bool { return b.instance == m.instance }) {
@@ -102,8 +102,8 @@ func absent(all []member, c change) (some []member) {
 	return some
 }
 
-// keep lets members stay, then puts others back, until so many of the variant remain.
-// It returns those to put back, and those that still leave.
+// keepMembers keeps members, then registers others again, until so many of the variant remain. It
+// returns those to register again, and those that are still deregistered.
 func (c change) keep(all []member, least int, absent, leaving []member) (back, leave []member) {
 	in := map[string]bool{}
 	for _, id := range after(all, c) {
@@ -126,8 +126,7 @@ func (c change) keep(all []member, least int, absent, leaving []member) (back, l
 	return back, inOrder(leave)
 }
 
-// helps reports whether any task of the group would remain if all of them were
-// registered.
+// groupRemains reports whether any task of the group would remain if all of them were registered.
 func helps(all []member, group string) bool {
 	every := map[string]bool{}
 	for _, m := range all {
@@ -136,9 +135,8 @@ func helps(all []member, group string) bool {
 	return remaining(all, every) > 0
 }
 
-// bySurplus orders members so that each one that is registered helps as soon as
-// possible: groups of which ECS stops few come first, and what is registered before
-// what is not.
+// sortBySurplus orders members so that each registered one counts as soon as possible. Groups in
+// which ECS stops few tasks come first, and registered members come before others.
 func bySurplus(all []member) []member {
 	slices.SortStableFunc(all, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.Surplus, b.Surplus), cmp.Compare(a.Group, b.Group), first(b.in, a.in), cmp.Compare(a.instance, b.instance))
@@ -151,8 +149,8 @@ func inOrder(all []member) []member {
 	return all
 }
 
-// AwaitOthers waits until callers find others than the instances whichever tasks ECS
-// stops. It reports false if that is still not so after the last look.
+// AwaitOthers waits until instances other than ids remain registered whichever tasks ECS stops. It
+// returns false if that is not true after the last read.
 func (d *Driver) AwaitOthers(ctx context.Context, ids []string) (bool, error) {
 	for n := 1; ; n++ {
 		if d.Beside(ids) || n == otherLooks {
@@ -167,9 +165,9 @@ func (d *Driver) AwaitOthers(ctx context.Context, ids []string) (bool, error) {
 	}
 }
 
-// Refill registers the tasks of the primary that are well and not registered, whoever
-// took them out, but for those that are about to stop. A name that would be empty needs
-// them. It returns their ids.
+// RegisterMissing registers the healthy tasks of the primary that are not registered, whoever
+// deregistered them. It omits those that are about to stop. A name that would be empty needs them.
+// It returns their ids.
 func (d *Driver) Refill(ctx context.Context, act sluice.Act) ([]string, error) {
 	o := Outside{Registry: d.Registry}
 	for _, m := range d.live.members {
@@ -190,12 +188,12 @@ func (d *Driver) Refill(ctx context.Context, act sluice.Act) ([]string, error) {
 	return o.Missing, err
 }
 
-// otherLooks is how often it is looked whether others remain: ECS stops the tasks that
-// are too many within seconds.
+// maxOtherReads is the maximum number of reads that check whether others remain: ECS stops surplus
+// tasks within seconds.
 const otherLooks = 5
 
-// awaitOthers is AwaitOthers where the canary leaves a name whose primary may be
-// stopped. A service without a desired task has nothing that could remain.
+// checkOthersRemain calls AwaitOthers before the canary is deregistered from a name whose primary
+// tasks may be stopped. A service with desired count 0 has no task that could remain.
 func (d *Driver) awaitOthers(ctx context.Context, ids []string) error {
 	if len(ids) == 0 || !slices.ContainsFunc(d.live.members, func(m member) bool { return m.Surplus > 0 }) || d.live.desired == 0 {
 		return nil

@@ -1,11 +1,11 @@
-// Package routetest is the suite that every driver of package route passes: what
-// a way of moving traffic must do so that stages, rollback and resume are right on
-// it. A driver that passes it can be opened in package stage.
+// Package routetest is the test suite of every driver of package route. It tests what a driver must
+// do so that stages, rollback and resume work correctly with it. A driver that passes can be used
+// in package stage.
 //
-// It asks for a world with both variants up and all traffic on the primary, and
-// for what callers then see; how the driver works is its own business.
+// A test needs an environment with both variants running and all traffic on the primary. It checks
+// the traffic that callers get and does not check how the driver works.
 //
-// Start reading at [Stand] and [Run].
+// Start reading at [Fixture] and [Run].
 package routetest
 
 import (
@@ -19,28 +19,27 @@ import (
 	"github.com/sluice-ecs/sluice/internal/route"
 )
 
-// Stand is a world with a service of two variants, all traffic on the primary,
-// and a driver on it.
+// Fixture is an environment with a service of two variants, all traffic on the primary, and a
+// driver for it.
 type Stand struct {
-	// Open is a new driver that knows nothing of what an earlier one did, as after
-	// a kill.
+	// Open returns a new driver without any state of an earlier one, as after a kill.
 	Open func() route.Driver
-	// Share is the canary's share in percent as new callers have it now.
+	// Share returns the current share of the canary in percent for new callers.
 	Share func() float64
-	// Slack is how far a share may be from what is asked, in percent.
+	// Tolerance is how far a share may be from the requested one, in percent.
 	Slack float64
-	// Others is everything that is not the driver's to touch, as text.
+	// Unrelated returns, as text, everything that the driver must not change.
 	Others func() string
-	// Meddle moves traffic behind the driver's back, by the API that it uses.
+	// ChangeOutside shifts traffic without the driver, with the same API.
 	Meddle func()
-	// Written tells how many writes there were so far, whoever made them.
+	// Written returns the number of writes so far, of all actors.
 	Written func() int
 }
 
-// steps are the weights that a canary goes through, and the way back.
+// weightSteps are the weights of a canary, from its start to the rollback.
 var steps = []int{10, 25, 50, 100, 50, 0}
 
-// Run holds drivers to the suite. with opens a fresh world and runs f in it.
+// Run runs the suite on drivers. with creates a new environment and runs f in it.
 func Run(t *testing.T, with func(t *testing.T, f func(t *testing.T, s Stand))) {
 	for _, c := range []struct {
 		name string
@@ -59,13 +58,13 @@ func Run(t *testing.T, with func(t *testing.T, f func(t *testing.T, s Stand))) {
 	}
 }
 
-// free makes every write that it is asked for.
+// runWrite makes every requested write.
 func free(ctx context.Context, _ sluice.Attempt, call func(context.Context) (string, error)) error {
 	_, err := call(ctx)
 	return err
 }
 
-// after makes n writes and fails the others; asked counts them all.
+// failAfter makes n writes and fails the others; asked counts all of them.
 func after(n int, asked *int, then error) sluice.Act {
 	return func(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
 		*asked++
@@ -170,7 +169,7 @@ func refused(t *testing.T, s Stand) {
 	s.near(t, 0)
 }
 
-// lost: the first write takes effect and its answer is lost.
+// testLostReply tests a first write that takes effect and whose response is lost.
 func lost(t *testing.T, s Stand) {
 	first := true
 	act := func(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
@@ -191,7 +190,7 @@ func lost(t *testing.T, s Stand) {
 	s.near(t, 50)
 }
 
-// meddled: the driver's last write is followed by one of somebody else.
+// testOutsideChange tests a write by another actor after the driver's last write.
 func meddled(t *testing.T, s Stand) {
 	writes := 0
 	for _, percent := range []int{50, 0} {
@@ -223,7 +222,7 @@ func (s Stand) spoil(t *testing.T, last int) {
 	}
 }
 
-// resumed: killed after each write, a new driver brings the shift to its end.
+// testResume tests that a new driver completes the shift after a kill at each write.
 func resumed(t *testing.T, s Stand) {
 	killed := errors.New("killed")
 	for n := 0; ; n++ {

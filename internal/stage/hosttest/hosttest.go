@@ -1,5 +1,5 @@
-// Package hosttest is one suite of tests for every [stage.Host]: what stages rely
-// on when they save, load and tell.
+// Package hosttest is one suite of tests for every [stage.Host]: what stages need when they save,
+// load and emit events. It does not test stages.
 //
 // Start reading at [Run].
 package hosttest
@@ -18,8 +18,8 @@ import (
 
 // Subject is a host under test.
 type Subject struct {
-	// Open opens the host of one stage of one deployment, anew each time, as after a
-	// kill of every process.
+	// Open opens the host of one stage of one deployment, each time as after a kill of every
+	// process.
 	Open func(t *testing.T) stage.Host
 	// Other opens the host of the same stage of another deployment.
 	Other func(t *testing.T) stage.Host
@@ -27,8 +27,7 @@ type Subject struct {
 	Break func(t *testing.T)
 }
 
-// Run holds the host that fresh makes against all that stages rely on. fresh is
-// called for each test.
+// Run tests the host that fresh creates. It calls fresh for each test.
 func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
 		"what was never saved is not there":       unsaved,
@@ -89,7 +88,7 @@ func survives(t *testing.T, s Subject) {
 	expect(t, h, "revision", "web:2")
 }
 
-// exact: values are JSON or text of a few kB; a deployment with many rules has more.
+// testExactBytes uses JSON or text of a few kB; a deployment with many rules has more.
 func exact(t *testing.T, s Subject) {
 	values := map[string]string{
 		"empty": "", "null": "null", "text": "slc-1/canary/task set", "lines": "a\nb\r\n\tc ", "unicode": "größe → 100 %\u2028",
