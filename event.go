@@ -25,15 +25,15 @@ type Envelope struct {
 
 // Event is a typed event of a deployment. It is emitted when something changed, not at each poll.
 // The set of types is sealed.
-type Event interface{ kind() string }
+type Event interface{ eventKind() string }
 
 // Seal puts e into an envelope. The journal sets Seq and At.
 func Seal(deployment, stage string, e Event) Envelope {
 	data, err := json.Marshal(e)
 	if err != nil {
-		panic(fmt.Sprintf("event %s cannot be written as JSON: %v", e.kind(), err))
+		panic(fmt.Sprintf("event %s cannot be written as JSON: %v", e.eventKind(), err))
 	}
-	return Envelope{Schema: EventSchema, Deployment: deployment, Stage: stage, Kind: e.kind(), Data: data}
+	return Envelope{Schema: EventSchema, Deployment: deployment, Stage: stage, Kind: e.eventKind(), Data: data}
 }
 
 // Open decodes the event in the envelope. For a kind or a format unknown to this version it returns
@@ -53,35 +53,35 @@ type Unknown struct {
 	Data json.RawMessage
 }
 
-func (u Unknown) kind() string { return u.Name }
+func (u Unknown) eventKind() string { return u.Name }
 
 // MarshalJSON writes the original data.
 func (u Unknown) MarshalJSON() ([]byte, error) { return u.Data, nil }
 
 var eventKinds = map[string]func([]byte) (Event, error){
-	DeploymentStarted{}.kind(): decodeAs[DeploymentStarted],
-	DeploymentEnded{}.kind():   decodeAs[DeploymentEnded],
-	DeploymentPaused{}.kind():  decodeAs[DeploymentPaused],
-	DeploymentResumed{}.kind(): decodeAs[DeploymentResumed],
-	StageStarted{}.kind():      decodeAs[StageStarted],
-	StageEnded{}.kind():        decodeAs[StageEnded],
-	RollbackStarted{}.kind():   decodeAs[RollbackStarted],
-	ApprovalAwaited{}.kind():   decodeAs[ApprovalAwaited],
-	Approved{}.kind():          decodeAs[Approved],
-	Waiting{}.kind():           decodeAs[Waiting],
-	Writing{}.kind():           decodeAs[Writing],
-	Wrote{}.kind():             decodeAs[Wrote],
-	Adopted{}.kind():           decodeAs[Adopted],
-	CapacityChanged{}.kind():   decodeAs[CapacityChanged],
-	TrafficShifted{}.kind():    decodeAs[TrafficShifted],
-	LifecycleChanged{}.kind():  decodeAs[LifecycleChanged],
-	FailureSeen{}.kind():       decodeAs[FailureSeen],
-	TaskChanged{}.kind():       decodeAs[TaskChanged],
-	TaskEnded{}.kind():         decodeAs[TaskEnded],
-	Printed{}.kind():           decodeAs[Printed],
-	Warned{}.kind():            decodeAs[Warned],
-	Noted{}.kind():             decodeAs[Noted],
-	Unanswered{}.kind():        decodeAs[Unanswered],
+	DeploymentStarted{}.eventKind(): decodeAs[DeploymentStarted],
+	DeploymentEnded{}.eventKind():   decodeAs[DeploymentEnded],
+	DeploymentPaused{}.eventKind():  decodeAs[DeploymentPaused],
+	DeploymentResumed{}.eventKind(): decodeAs[DeploymentResumed],
+	StageStarted{}.eventKind():      decodeAs[StageStarted],
+	StageEnded{}.eventKind():        decodeAs[StageEnded],
+	RollbackStarted{}.eventKind():   decodeAs[RollbackStarted],
+	ApprovalAwaited{}.eventKind():   decodeAs[ApprovalAwaited],
+	Approved{}.eventKind():          decodeAs[Approved],
+	Waiting{}.eventKind():           decodeAs[Waiting],
+	Writing{}.eventKind():           decodeAs[Writing],
+	Wrote{}.eventKind():             decodeAs[Wrote],
+	Adopted{}.eventKind():           decodeAs[Adopted],
+	CapacityChanged{}.eventKind():   decodeAs[CapacityChanged],
+	TrafficShifted{}.eventKind():    decodeAs[TrafficShifted],
+	LifecycleChanged{}.eventKind():  decodeAs[LifecycleChanged],
+	FailureSeen{}.eventKind():       decodeAs[FailureSeen],
+	TaskChanged{}.eventKind():       decodeAs[TaskChanged],
+	TaskEnded{}.eventKind():         decodeAs[TaskEnded],
+	Printed{}.eventKind():           decodeAs[Printed],
+	Warned{}.eventKind():            decodeAs[Warned],
+	Noted{}.eventKind():             decodeAs[Noted],
+	Unanswered{}.eventKind():        decodeAs[Unanswered],
 }
 
 func decodeAs[E Event](data []byte) (Event, error) {
@@ -247,23 +247,23 @@ func (e TrafficShifted) Way() string {
 	return "rule"
 }
 
-func (DeploymentStarted) kind() string { return "deploymentStarted" }
-func (DeploymentEnded) kind() string   { return "deploymentEnded" }
-func (DeploymentPaused) kind() string  { return "deploymentPaused" }
-func (DeploymentResumed) kind() string { return "deploymentResumed" }
-func (StageStarted) kind() string      { return "stageStarted" }
-func (StageEnded) kind() string        { return "stageEnded" }
-func (RollbackStarted) kind() string   { return "rollbackStarted" }
-func (ApprovalAwaited) kind() string   { return "approvalAwaited" }
-func (Approved) kind() string          { return "approved" }
-func (Waiting) kind() string           { return "waiting" }
-func (Writing) kind() string           { return "writing" }
-func (Wrote) kind() string             { return "wrote" }
-func (Adopted) kind() string           { return "adopted" }
-func (CapacityChanged) kind() string   { return "capacityChanged" }
-func (TrafficShifted) kind() string    { return "trafficShifted" }
-func (LifecycleChanged) kind() string  { return "lifecycleChanged" }
-func (FailureSeen) kind() string       { return "failureSeen" }
-func (Warned) kind() string            { return "warned" }
-func (Noted) kind() string             { return "noted" }
-func (Unanswered) kind() string        { return "unanswered" }
+func (DeploymentStarted) eventKind() string { return "deploymentStarted" }
+func (DeploymentEnded) eventKind() string   { return "deploymentEnded" }
+func (DeploymentPaused) eventKind() string  { return "deploymentPaused" }
+func (DeploymentResumed) eventKind() string { return "deploymentResumed" }
+func (StageStarted) eventKind() string      { return "stageStarted" }
+func (StageEnded) eventKind() string        { return "stageEnded" }
+func (RollbackStarted) eventKind() string   { return "rollbackStarted" }
+func (ApprovalAwaited) eventKind() string   { return "approvalAwaited" }
+func (Approved) eventKind() string          { return "approved" }
+func (Waiting) eventKind() string           { return "waiting" }
+func (Writing) eventKind() string           { return "writing" }
+func (Wrote) eventKind() string             { return "wrote" }
+func (Adopted) eventKind() string           { return "adopted" }
+func (CapacityChanged) eventKind() string   { return "capacityChanged" }
+func (TrafficShifted) eventKind() string    { return "trafficShifted" }
+func (LifecycleChanged) eventKind() string  { return "lifecycleChanged" }
+func (FailureSeen) eventKind() string       { return "failureSeen" }
+func (Warned) eventKind() string            { return "warned" }
+func (Noted) eventKind() string             { return "noted" }
+func (Unanswered) eventKind() string        { return "unanswered" }

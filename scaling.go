@@ -31,13 +31,13 @@ const noneSuspended = "none"
 
 // String returns "none", or the suspended activities: "in, out, scheduled".
 func (s Suspension) String() string {
-	if words := s.words(); len(words) > 0 {
+	if words := s.suspendedWords(); len(words) > 0 {
 		return strings.Join(words, ", ")
 	}
 	return noneSuspended
 }
 
-func (s Suspension) words() (all []string) {
+func (s Suspension) suspendedWords() (all []string) {
 	for _, w := range []struct {
 		is   bool
 		word string
@@ -55,7 +55,7 @@ func Suspensions(all []Scalable) string {
 	var words []string
 	for _, t := range all {
 		state := noneSuspended
-		if w := t.Suspended.words(); len(w) > 0 {
+		if w := t.Suspended.suspendedWords(); len(w) > 0 {
 			state = strings.Join(w, "+")
 		}
 		words = append(words, t.Dimension+"="+state)

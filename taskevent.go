@@ -59,6 +59,6 @@ type Printed struct {
 	Line      string    `json:"line"`
 }
 
-func (TaskChanged) kind() string { return "taskChanged" }
-func (TaskEnded) kind() string   { return "taskEnded" }
-func (Printed) kind() string     { return "printed" }
+func (TaskChanged) eventKind() string { return "taskChanged" }
+func (TaskEnded) eventKind() string   { return "taskEnded" }
+func (Printed) eventKind() string     { return "printed" }

@@ -148,13 +148,13 @@ func (a ActionID) Deployment() string {
 
 // tokenNamespace is the UUID namespace of [ActionID.Token]. It never changes: with another value, a
 // retried create would create a second resource.
-var tokenSpace = [16]byte{0x6b, 0x3c, 0x1d, 0x8e, 0x52, 0x0f, 0x4c, 0x7a, 0x9d, 0x41, 0x73, 0x6c, 0x75, 0x69, 0x63, 0x65}
+var tokenNamespace = [16]byte{0x6b, 0x3c, 0x1d, 0x8e, 0x52, 0x0f, 0x4c, 0x7a, 0x9d, 0x41, 0x73, 0x6c, 0x75, 0x69, 0x63, 0x65}
 
 // Token returns the UUIDv5 of the ID, 36 ASCII characters. That is the longest client token that
 // ECS accepts (ECS API Reference, "Ensuring idempotency").
 func (a ActionID) Token() string {
 	h := sha1.New()
-	h.Write(tokenSpace[:])
+	h.Write(tokenNamespace[:])
 	h.Write([]byte(a))
 	u := h.Sum(nil)[:16]
 	u[6] = u[6]&0x0f | 0x50

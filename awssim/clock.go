@@ -9,11 +9,11 @@ import (
 )
 
 // systemClock is the clock of this machine.
-type machine struct{}
+type systemClock struct{}
 
-func (machine) Now() time.Time { return time.Now() }
+func (systemClock) Now() time.Time { return time.Now() }
 
-func (machine) Sleep(ctx context.Context, d time.Duration) error {
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
@@ -29,17 +29,17 @@ func (machine) Sleep(ctx context.Context, d time.Duration) error {
 
 // pausedClock is a clock that can be set to a past time while a world file is loaded. What the file
 // describes has then reached its steady state by now.
-type held struct {
+type pausedClock struct {
 	world.Clock
 	at atomic.Pointer[time.Time]
 }
 
-func (h *held) Now() time.Time {
+func (h *pausedClock) Now() time.Time {
 	if t := h.at.Load(); t != nil {
 		return *t
 	}
 	return h.Clock.Now()
 }
 
-func (h *held) hold(t time.Time) { h.at.Store(&t) }
-func (h *held) release()         { h.at.Store(nil) }
+func (h *pausedClock) pauseAt(t time.Time) { h.at.Store(&t) }
+func (h *pausedClock) resume()         { h.at.Store(nil) }

@@ -29,12 +29,12 @@ func (s *Sim) Config() aws.Config {
 
 // HTTPClient returns a client that answers requests of SDK clients in this process, whatever their
 // host. A lost reply is an error, as on a socket.
-func (s *Sim) HTTPClient() aws.HTTPClient { return inProcess{s} }
+func (s *Sim) HTTPClient() aws.HTTPClient { return inProcessClient{s} }
 
-type inProcess struct{ sim *Sim }
+type inProcessClient struct{ sim *Sim }
 
-func (c inProcess) Do(r *http.Request) (*http.Response, error) {
-	return c.sim.now.Load().server.RoundTrip(r)
+func (c inProcessClient) Do(r *http.Request) (*http.Response, error) {
+	return c.sim.current.Load().server.RoundTrip(r)
 }
 
 // APIOptions returns the middlewares of [Sim.Config], for callers that build their own clients.
@@ -45,18 +45,18 @@ func (s *Sim) APIOptions() []func(*middleware.Stack) error {
 		return nil
 	}
 	return []func(*middleware.Stack) error{func(stack *middleware.Stack) error {
-		return stack.Serialize.Add(direct{s}, middleware.Before)
+		return stack.Serialize.Add(directMiddleware{s}, middleware.Before)
 	}}
 }
 
-type direct struct{ sim *Sim }
+type directMiddleware struct{ sim *Sim }
 
-func (direct) ID() string { return "awssim.Direct" }
+func (directMiddleware) ID() string { return "awssim.Direct" }
 
-func (d direct) HandleSerialize(ctx context.Context, in middleware.SerializeInput, _ middleware.SerializeHandler) (
+func (d directMiddleware) HandleSerialize(ctx context.Context, in middleware.SerializeInput, _ middleware.SerializeHandler) (
 	out middleware.SerializeOutput, meta middleware.Metadata, err error,
 ) {
-	e := d.sim.now.Load()
+	e := d.sim.current.Load()
 	region := awsmiddleware.GetRegion(ctx)
 	if region == "" {
 		region = e.region

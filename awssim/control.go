@@ -54,20 +54,20 @@ func (s *Sim) Handler() http.Handler {
 		case strings.HasPrefix(r.URL.Path, "/_sluice/"):
 			mux.ServeHTTP(w, r)
 		default:
-			s.now.Load().server.ServeHTTP(w, r)
+			s.current.Load().server.ServeHTTP(w, r)
 		}
 	})
 }
 
 // controlPaths are the paths of the control API with their methods.
-var controls = [...][2]string{{"reset", "POST"}, {"world", "GET"}, {"time", "GET"}, {"traffic", "GET"}, {"traffic/reset", "POST"},
+var controlPaths = [...][2]string{{"reset", "POST"}, {"world", "GET"}, {"time", "GET"}, {"traffic", "GET"}, {"traffic/reset", "POST"},
 	{"faults", "GET, POST, DELETE"}, {"demand", "POST"}}
 
 // refuseControl answers a wrong request to the control API with the methods of its path, or with
 // the existing paths.
 func refuseControl(w http.ResponseWriter, r *http.Request) {
-	all := make([]string, 0, len(controls))
-	for _, c := range controls {
+	all := make([]string, 0, len(controlPaths))
+	for _, c := range controlPaths {
 		if r.URL.Path == "/_sluice/"+c[0] {
 			w.Header().Set("Allow", c[1])
 			http.Error(w, fmt.Sprintf("%s takes %s, not %s", r.URL.Path, c[1], r.Method), http.StatusMethodNotAllowed)
@@ -80,15 +80,15 @@ func refuseControl(w http.ResponseWriter, r *http.Request) {
 
 // Limits of requests to the control API.
 const (
-	largestControl = 1 << 20
-	longestLine    = bufio.MaxScanTokenSize
+	maxControlBody = 1 << 20
+	maxLineBytes    = bufio.MaxScanTokenSize
 )
 
 // readControlBody returns the complete body of a request to the control API.
-func controlBody(w http.ResponseWriter, r *http.Request) (io.Reader, bool) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestControl))
+func readControlBody(w http.ResponseWriter, r *http.Request) (io.Reader, bool) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxControlBody))
 	if err != nil {
-		http.Error(w, fmt.Sprintf("the body cannot be read, or has more than %d bytes", largestControl), http.StatusRequestEntityTooLarge)
+		http.Error(w, fmt.Sprintf("the body cannot be read, or has more than %d bytes", maxControlBody), http.StatusRequestEntityTooLarge)
 		return nil, false
 	}
 	return bytes.NewReader(data), true
@@ -97,7 +97,7 @@ func controlBody(w http.ResponseWriter, r *http.Request) (io.Reader, bool) {
 // lineError replaces the error for a line that is too long with a readable one.
 func lineError(err error) error {
 	if errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("a line has more than %d bytes", longestLine)
+		return fmt.Errorf("a line has more than %d bytes", maxLineBytes)
 	}
 	return err
 }
@@ -111,11 +111,11 @@ func (s *Sim) serveReset(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Sim) serveInject(w http.ResponseWriter, r *http.Request) {
-	body, ok := controlBody(w, r)
+	body, ok := readControlBody(w, r)
 	if !ok {
 		return
 	}
-	e := s.now.Load()
+	e := s.current.Load()
 	faults, err := e.readFaults(body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -129,11 +129,11 @@ func (s *Sim) serveInject(w http.ResponseWriter, r *http.Request) {
 
 // serveDemand changes the CPU that the callers of services request, for all lines or none.
 func (s *Sim) serveDemand(w http.ResponseWriter, r *http.Request) {
-	body, ok := controlBody(w, r)
+	body, ok := readControlBody(w, r)
 	if !ok {
 		return
 	}
-	e := s.now.Load()
+	e := s.current.Load()
 	err := e.world.Do(world.Key{Account: e.account, Region: e.region}, func(tx *world.Tx) error {
 		return setDemands(tx, body)
 	})
@@ -176,14 +176,14 @@ func setDemands(tx *world.Tx, body io.Reader) error {
 }
 
 // readFaults reads one fault per line; empty lines and lines that begin with # are ignored.
-func (e *era) readFaults(r io.Reader) (faults []fault.Fault, err error) {
+func (e *generation) readFaults(r io.Reader) (faults []fault.Fault, err error) {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		f, err := e.parse(line)
+		f, err := e.parseFault(line)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
@@ -201,7 +201,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 
 // rejectOtherHosts rejects requests for a host other than the listening one. The owner of a web
 // page may point a name at loopback; such a name must not reach the APIs.
-func guard(next http.Handler, bound net.Addr) http.Handler {
+func rejectOtherHosts(next http.Handler, bound net.Addr) http.Handler {
 	own, _, _ := net.SplitHostPort(bound.String())
 	if !isLoopback(own) {
 		return next

@@ -45,22 +45,22 @@ type configFile struct {
 	Every  time.Duration `yaml:"every"`
 }
 
-func (f *worldFile) checkDeploy() error {
+func (f *worldFile) checkCodeDeploy() error {
 	for i, x := range f.Functions {
 		at := fmt.Sprintf("functions[%d]", i)
 		switch {
 		case x.Name == "":
-			return wrong(at, "name is missing")
+			return invalidAt(at, "name is missing")
 		case !slices.Contains([]string{"", world.FunctionSucceeds, world.FunctionFails, world.FunctionHangs}, x.Result):
-			return wrong(at+".result", "%q is neither succeed, fail nor hang", x.Result)
+			return invalidAt(at+".result", "%q is neither succeed, fail nor hang", x.Result)
 		case x.After < 0:
-			return wrong(at+".after", "%s is negative", x.After)
+			return invalidAt(at+".after", "%s is negative", x.After)
 		}
 	}
 	for i, a := range f.Applications {
 		at := fmt.Sprintf("applications[%d]", i)
 		if a.Name == "" {
-			return wrong(at, "name is missing")
+			return invalidAt(at, "name is missing")
 		}
 		for j, g := range a.Groups {
 			if err := f.checkDeploymentGroup(fmt.Sprintf("%s.groups[%d]", at, j), g); err != nil {
@@ -74,24 +74,24 @@ func (f *worldFile) checkDeploy() error {
 func (f *worldFile) checkDeploymentGroup(at string, g deploymentGroupFile) error {
 	switch {
 	case g.Name == "" || g.Service == "" || g.Listener == "":
-		return wrong(at, "needs a name, a service and a listener")
+		return invalidAt(at, "needs a name, a service and a listener")
 	case len(g.TargetGroups) != 2:
-		return wrong(at, "needs two targetGroups")
+		return invalidAt(at, "needs two targetGroups")
 	case g.Cluster == "" && len(f.Clusters) != 1:
-		return wrong(at, "cluster is missing; it may be left out where there is exactly one")
-	case g.Ready != nil && !minutes(*g.Ready) || !minutes(g.Terminate):
-		return wrong(at, "ready and terminate must be whole minutes")
+		return invalidAt(at, "cluster is missing; it may be left out where there is exactly one")
+	case g.Ready != nil && !isWholeMinutes(*g.Ready) || !isWholeMinutes(g.Terminate):
+		return invalidAt(at, "ready and terminate must be whole minutes")
 	}
 	if !f.hasListener(g.Listener) {
-		return wrong(at+".listener", "%q is no listener of this file: <load balancer>:<port>", g.Listener)
+		return invalidAt(at+".listener", "%q is no listener of this file: <load balancer>:<port>", g.Listener)
 	}
 	if g.TestListener != "" && !f.hasListener(g.TestListener) {
-		return wrong(at+".testListener", "%q is no listener of this file: <load balancer>:<port>", g.TestListener)
+		return invalidAt(at+".testListener", "%q is no listener of this file: <load balancer>:<port>", g.TestListener)
 	}
 	return nil
 }
 
-func minutes(d time.Duration) bool { return d >= 0 && d%time.Minute == 0 }
+func isWholeMinutes(d time.Duration) bool { return d >= 0 && d%time.Minute == 0 }
 
 // hasListener reports whether "<load balancer>:<port>" is a listener of the file.
 func (f *worldFile) hasListener(name string) bool {
@@ -107,11 +107,11 @@ func (f *worldFile) checkConfigs() error {
 		at := fmt.Sprintf("deploymentConfigs[%d]", i)
 		switch {
 		case c.Name == "" || strings.HasPrefix(c.Name, "CodeDeployDefault."):
-			return wrong(at, "needs a name, not one of CodeDeploy's own")
+			return invalidAt(at, "needs a name, not one of CodeDeploy's own")
 		case c.Canary > 0 && c.Linear > 0:
-			return wrong(at, "is either canary or linear")
-		case !minutes(c.Every):
-			return wrong(at+".every", "%s is not whole minutes", c.Every)
+			return invalidAt(at, "is either canary or linear")
+		case !isWholeMinutes(c.Every):
+			return invalidAt(at+".every", "%s is not whole minutes", c.Every)
 		}
 	}
 	return nil

@@ -178,7 +178,7 @@ func TestNamesTwoWays(t *testing.T) {
 		Key: world.Key{Account: virtual.Account(), Region: virtual.Region()}, Namespace: "shop.local", Service: "api", Port: 8080, Rate: 100})
 	clock.move(time.Minute)
 	r := tally.Report()
-	if share := r.Version("v2") / r.Requests; math.Abs(share-0.25) > 1e-9 || r.Failed != 0 {
+	if share := r.AnsweredBy("v2") / r.Requests; math.Abs(share-0.25) > 1e-9 || r.Failed != 0 {
 		t.Errorf("virtual: %f, %+v", share, r)
 	}
 	s := newSim(t, awssim.Options{Clock: newFast(1)})
@@ -262,8 +262,8 @@ func TestARollingUpdateUnderCallersByName(t *testing.T) {
 				_, _ = n.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), TaskDefinition: n.define("shop/api:v2", 5)})
 				n.pass(8 * time.Minute)
 				r := tally.Report()
-				if (r.Failed > 0) != loses || len(r.Bare) != 0 || r.Version("v2") == 0 {
-					t.Errorf("TTL %d s, serving %d s after SIGTERM, seed %d: %f of %f lost, %+v %+v", ttl, term, seed, r.Failed, r.Requests, r.First, r.Bare)
+				if (r.Failed > 0) != loses || len(r.Outages) != 0 || r.AnsweredBy("v2") == 0 {
+					t.Errorf("TTL %d s, serving %d s after SIGTERM, seed %d: %f of %f lost, %+v %+v", ttl, term, seed, r.Failed, r.Requests, r.First, r.Outages)
 				}
 			}
 		}

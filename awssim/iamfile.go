@@ -21,20 +21,20 @@ func (f *worldFile) checkPrincipals() error {
 	for i, p := range f.Principals {
 		at := fmt.Sprintf("principals[%d]", i)
 		if !principalForm.MatchString(p.ARN) {
-			return wrong(at, "%q is no ARN of a user or a role", p.ARN)
+			return invalidAt(at, "%q is no ARN of a user or a role", p.ARN)
 		}
 		out := iam.Principal{ARN: p.ARN}
 		for j, text := range p.Policies {
 			policy, err := iam.Parse(text)
 			if err != nil {
-				return wrong(fmt.Sprintf("%s.policies[%d]", at, j), "%w", err)
+				return invalidAt(fmt.Sprintf("%s.policies[%d]", at, j), "%w", err)
 			}
 			out.Policies = append(out.Policies, policy)
 		}
 		if p.Boundary != "" {
 			policy, err := iam.Parse(p.Boundary)
 			if err != nil {
-				return wrong(at+".boundary", "%w", err)
+				return invalidAt(at+".boundary", "%w", err)
 			}
 			out.Boundary = &policy
 		}

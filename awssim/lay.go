@@ -12,7 +12,7 @@ import (
 
 // leadTime is how long before now a world file is loaded, so that the world has reached its steady
 // state: load balancers are provisioned, tasks run, targets are healthy.
-const lead = 10 * time.Minute
+const leadTime = 10 * time.Minute
 
 // Load replaces the world with the one that a YAML file describes:
 //
@@ -59,7 +59,7 @@ func (s *Sim) Load(file string, data []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.replace(f); err != nil {
+	if err := s.replaceWorld(f); err != nil {
 		return err
 	}
 	s.file = f
@@ -75,53 +75,53 @@ func (s *Sim) Reset() error {
 	if f == nil {
 		f = &worldFile{}
 	}
-	return s.replace(f)
+	return s.replaceWorld(f)
 }
 
 // replaceWorld ends the world and starts the one of a file. The caller must hold s.mu.
-func (s *Sim) replace(f *worldFile) error {
-	e, err := s.raise(f, s.live != nil)
+func (s *Sim) replaceWorld(f *worldFile) error {
+	e, err := s.buildWorld(f, s.listening != nil)
 	if err != nil {
 		return err
 	}
-	old := s.now.Load()
-	if s.live != nil {
-		s.live.rest(old)
+	old := s.current.Load()
+	if s.listening != nil {
+		s.listening.stopGeneration(old)
 	}
-	s.now.Store(e)
-	if s.live != nil {
-		s.live.wake(e)
+	s.current.Store(e)
+	if s.listening != nil {
+		s.listening.startGeneration(e)
 	}
 	return nil
 }
 
 // buildWorld creates the world of a file. A world that will have sockets is created with an effect
 // receiver, so that it asks the images for their answers over sockets.
-func (s *Sim) raise(f *worldFile, listening bool) (*era, error) {
+func (s *Sim) buildWorld(f *worldFile, listening bool) (*generation, error) {
 	start := s.options.Clock.Now()
-	if f.tree != nil && (f.Settled == nil || *f.Settled) {
-		start = start.Add(-lead)
+	if f.tree != nil && (f.Steady == nil || *f.Steady) {
+		start = start.Add(-leadTime)
 	}
-	e := s.begin(f, start)
+	e := s.newGeneration(f, start)
 	if listening {
-		e.world.Sink(func(world.Effect) {})
+		e.world.SetSink(func(world.Effect) {})
 	}
 	if f.tree == nil {
 		return e, nil
 	}
-	e.clock.hold(start)
-	l := layer{era: e, file: f, ctx: wire.WithCaller(context.Background(), wire.Caller{AccessKey: e.account, Account: e.account}, e.region),
-		groups: map[string]string{}, listeners: map[string]string{}, names: map[string]string{}}
-	err := l.all()
-	e.clock.release()
+	e.clock.pauseAt(start)
+	l := worldBuilder{generation: e, file: f, ctx: wire.WithCaller(context.Background(), wire.Caller{AccessKey: e.account, Account: e.account}, e.region),
+		groupARNs: map[string]string{}, listenerARNs: map[string]string{}, registryARNs: map[string]string{}}
+	err := l.buildAll()
+	e.clock.resume()
 	if err != nil {
-		return nil, f.at(err)
+		return nil, f.withLine(err)
 	}
 	e.world.Advance()
 	for i, line := range f.Faults {
-		x, err := e.parse(line)
+		x, err := e.parseFault(line)
 		if err != nil {
-			return nil, f.at(refused(fmt.Sprintf("faults[%d]", i), err))
+			return nil, f.withLine(withPath(fmt.Sprintf("faults[%d]", i), err))
 		}
 		e.faults.Inject(x)
 	}
@@ -130,10 +130,10 @@ func (s *Sim) raise(f *worldFile, listening bool) (*era, error) {
 
 // hasUnmodelledImages reports whether the file's services have images whose answers only a request
 // can show.
-func (s *Sim) asked(f *worldFile) bool {
-	all := s.images(f)
+func (s *Sim) hasUnmodelledImages(f *worldFile) bool {
+	all := s.imageCatalog(f)
 	return slices.ContainsFunc(f.Services, func(svc serviceFile) bool {
 		b, ok := all.Lookup(svc.Image)
-		return ok && !b.Modelled()
+		return ok && !b.IsModelled()
 	})
 }

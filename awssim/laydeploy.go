@@ -13,7 +13,7 @@ import (
 )
 
 // addFunctions adds the Lambda functions of the file. The simulator has no API for them.
-func (l *layer) functions() error {
+func (l *worldBuilder) addFunctions() error {
 	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		for _, f := range l.file.Functions {
 			tx.Functions.Put(f.Name, &world.Function{Name: f.Name, Result: cmp.Or(f.Result, world.FunctionSucceeds), After: f.After})
@@ -22,29 +22,29 @@ func (l *layer) functions() error {
 	})
 }
 
-func (l *layer) applications() error {
+func (l *worldBuilder) createApplications() error {
 	for i, c := range l.file.Configs {
-		in := &awscd.CreateDeploymentConfigInput{DeploymentConfigName: aws.String(c.Name), ComputePlatform: cdtypes.ComputePlatformEcs, TrafficRoutingConfig: c.routing()}
-		if _, err := l.deploy.CreateDeploymentConfig(l.ctx, in); err != nil {
-			return refused(fmt.Sprintf("deploymentConfigs[%d]", i), err)
+		in := &awscd.CreateDeploymentConfigInput{DeploymentConfigName: aws.String(c.Name), ComputePlatform: cdtypes.ComputePlatformEcs, TrafficRoutingConfig: c.routingConfig()}
+		if _, err := l.codeDeploy.CreateDeploymentConfig(l.ctx, in); err != nil {
+			return withPath(fmt.Sprintf("deploymentConfigs[%d]", i), err)
 		}
 	}
 	for i, a := range l.file.Applications {
 		at := fmt.Sprintf("applications[%d]", i)
-		_, err := l.deploy.CreateApplication(l.ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String(a.Name), ComputePlatform: cdtypes.ComputePlatformEcs})
+		_, err := l.codeDeploy.CreateApplication(l.ctx, &awscd.CreateApplicationInput{ApplicationName: aws.String(a.Name), ComputePlatform: cdtypes.ComputePlatformEcs})
 		if err != nil {
-			return refused(at, err)
+			return withPath(at, err)
 		}
 		for j, g := range a.Groups {
-			if _, err := l.deploy.CreateDeploymentGroup(l.ctx, l.deploymentGroup(a.Name, g)); err != nil {
-				return refused(fmt.Sprintf("%s.groups[%d]", at, j), err)
+			if _, err := l.codeDeploy.CreateDeploymentGroup(l.ctx, l.deploymentGroupInput(a.Name, g)); err != nil {
+				return withPath(fmt.Sprintf("%s.groups[%d]", at, j), err)
 			}
 		}
 	}
 	return nil
 }
 
-func (c configFile) routing() *cdtypes.TrafficRoutingConfig {
+func (c configFile) routingConfig() *cdtypes.TrafficRoutingConfig {
 	every := int32(c.Every / time.Minute)
 	switch {
 	case c.Canary > 0:
@@ -57,21 +57,21 @@ func (c configFile) routing() *cdtypes.TrafficRoutingConfig {
 	return nil
 }
 
-func (l *layer) deploymentGroup(application string, g deploymentGroupFile) *awscd.CreateDeploymentGroupInput {
-	pair := cdtypes.TargetGroupPairInfo{ProdTrafficRoute: &cdtypes.TrafficRoute{ListenerArns: []string{l.listeners[g.Listener]}}}
+func (l *worldBuilder) deploymentGroupInput(application string, g deploymentGroupFile) *awscd.CreateDeploymentGroupInput {
+	pair := cdtypes.TargetGroupPairInfo{ProdTrafficRoute: &cdtypes.TrafficRoute{ListenerArns: []string{l.listenerARNs[g.Listener]}}}
 	for _, name := range g.TargetGroups {
 		pair.TargetGroups = append(pair.TargetGroups, cdtypes.TargetGroupInfo{Name: aws.String(name)})
 	}
 	if g.TestListener != "" {
-		pair.TestTrafficRoute = &cdtypes.TrafficRoute{ListenerArns: []string{l.listeners[g.TestListener]}}
+		pair.TestTrafficRoute = &cdtypes.TrafficRoute{ListenerArns: []string{l.listenerARNs[g.TestListener]}}
 	}
 	in := &awscd.CreateDeploymentGroupInput{
-		ApplicationName: aws.String(application), DeploymentGroupName: aws.String(g.Name), DeploymentConfigName: text(g.Config),
+		ApplicationName: aws.String(application), DeploymentGroupName: aws.String(g.Name), DeploymentConfigName: optionalText(g.Config),
 		ServiceRoleArn:                   aws.String("arn:aws:iam::" + l.account + ":role/CodeDeployRole"),
 		EcsServices:                      []cdtypes.ECSService{{ClusterName: aws.String(cmp.Or(g.Cluster, l.file.Clusters[0])), ServiceName: aws.String(g.Service)}},
 		LoadBalancerInfo:                 &cdtypes.LoadBalancerInfo{TargetGroupPairInfoList: []cdtypes.TargetGroupPairInfo{pair}},
 		DeploymentStyle:                  &cdtypes.DeploymentStyle{DeploymentType: cdtypes.DeploymentTypeBlueGreen, DeploymentOption: cdtypes.DeploymentOptionWithTrafficControl},
-		BlueGreenDeploymentConfiguration: g.blueGreen(),
+		BlueGreenDeploymentConfiguration: g.blueGreenConfig(),
 	}
 	if len(g.Rollback) > 0 {
 		in.AutoRollbackConfiguration = &cdtypes.AutoRollbackConfiguration{Enabled: true}
@@ -88,7 +88,7 @@ func (l *layer) deploymentGroup(application string, g deploymentGroupFile) *awsc
 	return in
 }
 
-func (g deploymentGroupFile) blueGreen() *cdtypes.BlueGreenDeploymentConfiguration {
+func (g deploymentGroupFile) blueGreenConfig() *cdtypes.BlueGreenDeploymentConfiguration {
 	b := &cdtypes.BlueGreenDeploymentConfiguration{
 		DeploymentReadyOption: &cdtypes.DeploymentReadyOption{ActionOnTimeout: cdtypes.DeploymentReadyActionContinueDeployment},
 		TerminateBlueInstancesOnDeploymentSuccess: &cdtypes.BlueInstanceTerminationOption{

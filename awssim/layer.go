@@ -20,20 +20,20 @@ import (
 )
 
 // worldBuilder creates the resources of a file by calling the methods of the APIs.
-type layer struct {
-	*era
+type worldBuilder struct {
+	*generation
 	file    *worldFile
 	ctx     context.Context
 	vpc     string
 	subnets []string
-	groups  map[string]string // name -> ARN
+	groupARNs  map[string]string // name -> ARN
 	// listenerARNs are by "<load balancer>:<port>".
-	listeners map[string]string
-	names     map[string]string // registry -> ARN
+	listenerARNs map[string]string
+	registryARNs     map[string]string // registry -> ARN
 }
 
-func (l *layer) all() error {
-	for _, step := range []func() error{l.network, l.clusters, l.targetGroups, l.balancers, l.namespaces, l.services, l.functions, l.applications, l.scalable} {
+func (l *worldBuilder) buildAll() error {
+	for _, step := range []func() error{l.pinSubnets, l.createClusters, l.createTargetGroups, l.createLoadBalancers, l.createNamespaces, l.createServices, l.addFunctions, l.createApplications, l.createScalableTargets} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -42,15 +42,15 @@ func (l *layer) all() error {
 }
 
 // withPath adds the place in the file to an API's error.
-func refused(path string, err error) error {
+func withPath(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &misplaced{path, err}
+	return &pathError{path, err}
 }
 
 // pinSubnets gives the default network's subnets their pinned ids. No resource refers to them yet.
-func (l *layer) network() error {
+func (l *worldBuilder) pinSubnets() error {
 	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
 		all := tx.Subnets.Values()
 		slices.SortFunc(all, func(a, b *world.Subnet) int { return cmp.Compare(a.Zone, b.Zone) })
@@ -68,35 +68,35 @@ func (l *layer) network() error {
 	})
 }
 
-func (l *layer) clusters() error {
+func (l *worldBuilder) createClusters() error {
 	for i, name := range l.file.Clusters {
 		_, err := l.ecs.CreateCluster(l.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String(name)})
 		if err != nil {
-			return refused(fmt.Sprintf("clusters[%d]", i), err)
+			return withPath(fmt.Sprintf("clusters[%d]", i), err)
 		}
 	}
 	return nil
 }
 
-func (l *layer) targetGroups() error {
+func (l *worldBuilder) createTargetGroups() error {
 	for i, g := range l.file.TargetGroups {
-		if err := l.targetGroup(g); err != nil {
-			return refused(fmt.Sprintf("targetGroups[%d]", i), err)
+		if err := l.createTargetGroup(g); err != nil {
+			return withPath(fmt.Sprintf("targetGroups[%d]", i), err)
 		}
 	}
 	return nil
 }
 
-func (l *layer) targetGroup(g groupFile) error {
-	ctx, err := l.pin(g.ARN, "elasticloadbalancing", "targetgroup/"+g.Name+"/")
+func (l *worldBuilder) createTargetGroup(g groupFile) error {
+	ctx, err := l.pinARN(g.ARN, "elasticloadbalancing", "targetgroup/"+g.Name+"/")
 	if err != nil {
 		return err
 	}
 	h := g.HealthCheck
 	in := &awselb.CreateTargetGroupInput{
 		Name: aws.String(g.Name), Protocol: elbtypes.ProtocolEnumHttp, Port: aws.Int32(cmp.Or(g.Port, 80)), VpcId: aws.String(l.vpc),
-		TargetType: elbtypes.TargetTypeEnumIp, HealthCheckPath: text(h.Path), HealthCheckIntervalSeconds: seconds(h.Interval),
-		HealthCheckTimeoutSeconds: seconds(h.Timeout), HealthyThresholdCount: count(h.Healthy), UnhealthyThresholdCount: count(h.Unhealthy),
+		TargetType: elbtypes.TargetTypeEnumIp, HealthCheckPath: optionalText(h.Path), HealthCheckIntervalSeconds: optionalSeconds(h.Interval),
+		HealthCheckTimeoutSeconds: optionalSeconds(h.Timeout), HealthyThresholdCount: optionalCount(h.Healthy), UnhealthyThresholdCount: optionalCount(h.Unhealthy),
 	}
 	if h.Matcher != "" {
 		in.Matcher = &elbtypes.Matcher{HttpCode: aws.String(h.Matcher)}
@@ -106,13 +106,13 @@ func (l *layer) targetGroup(g groupFile) error {
 		return err
 	}
 	arn := out.TargetGroups[0].TargetGroupArn
-	l.groups[g.Name] = *arn
+	l.groupARNs[g.Name] = *arn
 	var set []elbtypes.TargetGroupAttribute
 	if d := g.DeregistrationDelay; d != nil {
-		set = append(set, attribute("deregistration_delay.timeout_seconds", strconv.Itoa(int(d.Seconds()))))
+		set = append(set, groupAttribute("deregistration_delay.timeout_seconds", strconv.Itoa(int(d.Seconds()))))
 	}
 	for _, k := range slices.Sorted(maps.Keys(g.Attributes)) {
-		set = append(set, attribute(k, g.Attributes[k]))
+		set = append(set, groupAttribute(k, g.Attributes[k]))
 	}
 	if len(set) == 0 {
 		return nil
@@ -121,64 +121,64 @@ func (l *layer) targetGroup(g groupFile) error {
 	return err
 }
 
-func attribute(key, value string) elbtypes.TargetGroupAttribute {
+func groupAttribute(key, value string) elbtypes.TargetGroupAttribute {
 	return elbtypes.TargetGroupAttribute{Key: aws.String(key), Value: aws.String(value)}
 }
 
-func (l *layer) balancers() error {
+func (l *worldBuilder) createLoadBalancers() error {
 	for i, lb := range l.file.LoadBalancers {
 		at := fmt.Sprintf("loadBalancers[%d]", i)
-		ctx, err := l.pin(lb.ARN, "elasticloadbalancing", "loadbalancer/app/"+lb.Name+"/")
+		ctx, err := l.pinARN(lb.ARN, "elasticloadbalancing", "loadbalancer/app/"+lb.Name+"/")
 		if err != nil {
-			return refused(at, err)
+			return withPath(at, err)
 		}
 		out, err := l.elb.CreateLoadBalancer(ctx, &awselb.CreateLoadBalancerInput{Name: aws.String(lb.Name), Subnets: l.subnets})
 		if err != nil {
-			return refused(at, err)
+			return withPath(at, err)
 		}
 		for j, ls := range lb.Listeners {
-			arn, err := l.listener(fmt.Sprintf("%s.listeners[%d]", at, j), *out.LoadBalancers[0].LoadBalancerArn, ls)
+			arn, err := l.createListener(fmt.Sprintf("%s.listeners[%d]", at, j), *out.LoadBalancers[0].LoadBalancerArn, ls)
 			if err != nil {
 				return err
 			}
-			l.listeners[listenerName(lb.Name, ls.Port)] = arn
+			l.listenerARNs[listenerName(lb.Name, ls.Port)] = arn
 		}
 	}
 	return nil
 }
 
-func (l *layer) listener(at, lb string, ls listenerFile) (arn string, err error) {
-	ctx, err := l.pin(ls.ARN, "elasticloadbalancing", "listener/app/")
+func (l *worldBuilder) createListener(at, lb string, ls listenerFile) (arn string, err error) {
+	ctx, err := l.pinARN(ls.ARN, "elasticloadbalancing", "listener/app/")
 	if err != nil {
-		return "", refused(at, err)
+		return "", withPath(at, err)
 	}
 	out, err := l.elb.CreateListener(ctx, &awselb.CreateListenerInput{
-		LoadBalancerArn: aws.String(lb), Port: aws.Int32(ls.Port), Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: l.action(ls.Action),
+		LoadBalancerArn: aws.String(lb), Port: aws.Int32(ls.Port), Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: l.ruleActions(ls.Action),
 	})
 	if err != nil {
-		return "", refused(at, err)
+		return "", withPath(at, err)
 	}
 	arn = *out.Listeners[0].ListenerArn
 	for k, r := range ls.Rules {
-		if err := l.rule(arn, r); err != nil {
-			return "", refused(fmt.Sprintf("%s.rules[%d]", at, k), err)
+		if err := l.createRule(arn, r); err != nil {
+			return "", withPath(fmt.Sprintf("%s.rules[%d]", at, k), err)
 		}
 	}
 	return arn, nil
 }
 
-func (l *layer) rule(listener string, r ruleFile) error {
-	ctx, err := l.pin(r.ARN, "elasticloadbalancing", "listener-rule/app/")
+func (l *worldBuilder) createRule(listener string, r ruleFile) error {
+	ctx, err := l.pinARN(r.ARN, "elasticloadbalancing", "listener-rule/app/")
 	if err != nil {
 		return err
 	}
 	_, err = l.elb.CreateRule(ctx, &awselb.CreateRuleInput{
-		ListenerArn: aws.String(listener), Priority: aws.Int32(r.Priority), Conditions: r.conditions(), Actions: l.action(r.Action),
+		ListenerArn: aws.String(listener), Priority: aws.Int32(r.Priority), Conditions: r.ruleConditions(), Actions: l.ruleActions(r.Action),
 	})
 	return err
 }
 
-func (r ruleFile) conditions() (all []elbtypes.RuleCondition) {
+func (r ruleFile) ruleConditions() (all []elbtypes.RuleCondition) {
 	for _, c := range []struct {
 		field  string
 		values []string
@@ -194,27 +194,27 @@ func (r ruleFile) conditions() (all []elbtypes.RuleCondition) {
 	return all
 }
 
-func (l *layer) action(a actionFile) []elbtypes.Action {
+func (l *worldBuilder) ruleActions(a actionFile) []elbtypes.Action {
 	if a.Fixed != nil {
 		return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumFixedResponse, FixedResponseConfig: &elbtypes.FixedResponseActionConfig{
 			StatusCode: aws.String(strconv.Itoa(a.Fixed.Status)), ContentType: aws.String("text/plain"), MessageBody: aws.String(a.Fixed.Body)}}}
 	}
 	f := &elbtypes.ForwardActionConfig{}
 	for _, share := range a.Forward {
-		w, _ := weightOf(share.Value)
+		w, _ := parseWeight(share.Value)
 		f.TargetGroups = append(f.TargetGroups, elbtypes.TargetGroupTuple{
-			TargetGroupArn: aws.String(l.groups[fmt.Sprint(share.Key)]), Weight: aws.Int32(w)})
+			TargetGroupArn: aws.String(l.groupARNs[fmt.Sprint(share.Key)]), Weight: aws.Int32(w)})
 	}
 	if a.Stickiness > 0 {
-		f.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: seconds(a.Stickiness)}
+		f.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: optionalSeconds(a.Stickiness)}
 	}
 	return []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, ForwardConfig: f}}
 }
 
-func (l *layer) services() error {
+func (l *worldBuilder) createServices() error {
 	for i, svc := range l.file.Services {
-		if err := l.service(svc); err != nil {
-			return refused(fmt.Sprintf("services[%d]", i), err)
+		if err := l.createService(svc); err != nil {
+			return withPath(fmt.Sprintf("services[%d]", i), err)
 		}
 	}
 	return nil
@@ -222,42 +222,42 @@ func (l *layer) services() error {
 
 // taskSubnets returns the subnets in which services run their tasks: those that the file names,
 // otherwise all.
-func (l *layer) stands() []string {
+func (l *worldBuilder) taskSubnets() []string {
 	if len(l.file.Subnets) > 0 {
 		return l.file.Subnets
 	}
 	return l.subnets
 }
 
-func (l *layer) service(svc serviceFile) error {
+func (l *worldBuilder) createService(svc serviceFile) error {
 	cluster := cmp.Or(svc.Cluster, l.file.Clusters[0])
-	definition, err := l.definition(svc)
+	definition, err := l.registerDefinition(svc)
 	if err != nil {
 		return err
 	}
-	network := &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.stands()}}
+	network := &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: l.taskSubnets()}}
 	var lbs []ecstypes.LoadBalancer
 	if svc.TargetGroup != "" {
-		lbs = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(l.groups[svc.TargetGroup]),
+		lbs = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(l.groupARNs[svc.TargetGroup]),
 			ContainerName: aws.String(svc.Name), ContainerPort: aws.Int32(cmp.Or(svc.Port, 80))}}
 	}
 	controller := ecstypes.DeploymentControllerType(cmp.Or(svc.Controller, "EXTERNAL"))
 	launch := ecstypes.LaunchType(cmp.Or(svc.LaunchType, "FARGATE"))
 	in := &awsecs.CreateServiceInput{
 		Cluster: aws.String(cluster), ServiceName: aws.String(svc.Name), DesiredCount: aws.Int32(svc.Count),
-		DeploymentController: &ecstypes.DeploymentController{Type: controller}, HealthCheckGracePeriodSeconds: seconds(svc.Grace),
+		DeploymentController: &ecstypes.DeploymentController{Type: controller}, HealthCheckGracePeriodSeconds: optionalSeconds(svc.Grace),
 	}
 	if controller != ecstypes.DeploymentControllerTypeExternal {
 		in.TaskDefinition, in.LaunchType, in.NetworkConfiguration, in.LoadBalancers = aws.String(definition), launch, network, lbs
-		in.DeploymentConfiguration = svc.configuration()
-		in.ServiceRegistries = l.registries(svc)
+		in.DeploymentConfiguration = svc.deploymentConfiguration()
+		in.ServiceRegistries = l.serviceRegistries(svc)
 	}
 	if _, err := l.ecs.CreateService(l.ctx, in); err != nil || controller != ecstypes.DeploymentControllerTypeExternal {
 		return err
 	}
 	out, err := l.ecs.CreateTaskSet(l.ctx, &awsecs.CreateTaskSetInput{
 		Cluster: in.Cluster, Service: in.ServiceName, TaskDefinition: aws.String(definition), LaunchType: launch,
-		NetworkConfiguration: network, LoadBalancers: lbs, ServiceRegistries: l.registries(svc), Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
+		NetworkConfiguration: network, LoadBalancers: lbs, ServiceRegistries: l.serviceRegistries(svc), Scale: &ecstypes.Scale{Unit: ecstypes.ScaleUnitPercent, Value: 100},
 	})
 	if err != nil {
 		return err
@@ -268,14 +268,14 @@ func (l *layer) service(svc serviceFile) error {
 	return err
 }
 
-// definition registers the service's one container, named after the service.
-func (l *layer) definition(svc serviceFile) (arn string, err error) {
+// registerDefinition registers the service's one container, named after the service.
+func (l *worldBuilder) registerDefinition(svc serviceFile) (arn string, err error) {
 	c := ecstypes.ContainerDefinition{
-		Name: aws.String(svc.Name), Image: aws.String(svc.Image), Essential: aws.Bool(true), StopTimeout: seconds(svc.StopTimeout),
+		Name: aws.String(svc.Name), Image: aws.String(svc.Image), Essential: aws.Bool(true), StopTimeout: optionalSeconds(svc.StopTimeout),
 		PortMappings: []ecstypes.PortMapping{{ContainerPort: aws.Int32(cmp.Or(svc.Port, 80)), Protocol: ecstypes.TransportProtocolTcp}},
 	}
 	if svc.ContainerCheck > 0 {
-		c.HealthCheck = &ecstypes.HealthCheck{Command: []string{"CMD-SHELL", "curl -f http://localhost/"}, Interval: seconds(svc.ContainerCheck)}
+		c.HealthCheck = &ecstypes.HealthCheck{Command: []string{"CMD-SHELL", "curl -f http://localhost/"}, Interval: optionalSeconds(svc.ContainerCheck)}
 	}
 	for _, k := range slices.Sorted(maps.Keys(svc.Environment)) {
 		c.Environment = append(c.Environment, ecstypes.KeyValuePair{Name: aws.String(k), Value: aws.String(svc.Environment[k])})
@@ -293,7 +293,7 @@ func (l *layer) definition(svc serviceFile) (arn string, err error) {
 }
 
 // pinARN makes the next resource get the given ARN, which must be one that AWS would give.
-func (l *layer) pin(arn, service, resource string) (context.Context, error) {
+func (l *worldBuilder) pinARN(arn, service, resource string) (context.Context, error) {
 	if arn == "" {
 		return l.ctx, nil
 	}
@@ -301,31 +301,31 @@ func (l *layer) pin(arn, service, resource string) (context.Context, error) {
 	if len(arn) <= len(want) || arn[:len(want)] != want {
 		return nil, fmt.Errorf("the ARN %s does not begin with %s", arn, want)
 	}
-	return elbv2.Pin(l.ctx, arn), nil
+	return elbv2.PinARN(l.ctx, arn), nil
 }
 
 // optionalText, optionalCount and optionalSeconds return the SDK's optional fields; nil means not
 // given.
 
-func text(s string) *string {
+func optionalText(s string) *string {
 	if s == "" {
 		return nil
 	}
 	return &s
 }
 
-func count(n int32) *int32 {
+func optionalCount(n int32) *int32 {
 	if n == 0 {
 		return nil
 	}
 	return &n
 }
 
-func seconds(d time.Duration) *int32 { return count(int32(d / time.Second)) }
+func optionalSeconds(d time.Duration) *int32 { return optionalCount(int32(d / time.Second)) }
 
 // deploymentConfiguration returns the configuration of the service's rolling deployments in the
 // file.
-func (f serviceFile) configuration() *ecstypes.DeploymentConfiguration {
+func (f serviceFile) deploymentConfiguration() *ecstypes.DeploymentConfiguration {
 	if !f.Breaker && f.MinPercent == nil && f.MaxPercent == nil {
 		return nil
 	}

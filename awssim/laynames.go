@@ -38,14 +38,14 @@ func (f *worldFile) checkNamespaces() error {
 		at := fmt.Sprintf("namespaces[%d]", i)
 		switch {
 		case n.Name == "":
-			return wrong(at, "name is missing")
+			return invalidAt(at, "name is missing")
 		case !slices.Contains([]string{"", "private", "public", "http"}, n.Kind):
-			return wrong(at+".kind", "%q is none of private, public and http", n.Kind)
+			return invalidAt(at+".kind", "%q is none of private, public and http", n.Kind)
 		case n.ID != "" && !strings.HasPrefix(n.ID, "ns-"):
-			return wrong(at+".id", "%q is no id of a namespace such as ns-0123456789abcdef", n.ID)
+			return invalidAt(at+".id", "%q is no id of a namespace such as ns-0123456789abcdef", n.ID)
 		}
 		for j, r := range n.Services {
-			if err := r.check(fmt.Sprintf("%s.services[%d]", at, j)); err != nil {
+			if err := r.checkRegistry(fmt.Sprintf("%s.services[%d]", at, j)); err != nil {
 				return err
 			}
 		}
@@ -53,16 +53,16 @@ func (f *worldFile) checkNamespaces() error {
 	return nil
 }
 
-func (r registryFile) check(at string) error {
+func (r registryFile) checkRegistry(at string) error {
 	switch {
 	case r.Name == "":
-		return wrong(at, "name is missing")
+		return invalidAt(at, "name is missing")
 	case r.ID != "" && !strings.HasPrefix(r.ID, "srv-"):
-		return wrong(at+".id", "%q is no id of a service such as srv-0123456789abcdef", r.ID)
+		return invalidAt(at+".id", "%q is no id of a service such as srv-0123456789abcdef", r.ID)
 	case !slices.Contains([]string{"", "multivalue", "weighted"}, r.Routing):
-		return wrong(at+".routing", "%q is neither multivalue nor weighted", r.Routing)
+		return invalidAt(at+".routing", "%q is neither multivalue nor weighted", r.Routing)
 	case !slices.Contains([]string{"", "custom", "none"}, r.Health):
-		return wrong(at+".health", "%q is neither custom nor none", r.Health)
+		return invalidAt(at+".health", "%q is neither custom nor none", r.Health)
 	}
 	return nil
 }
@@ -77,27 +77,27 @@ func (f *worldFile) registryNames() (names []string) {
 	return names
 }
 
-func (l *layer) namespaces() error {
+func (l *worldBuilder) createNamespaces() error {
 	for i, n := range l.file.Namespaces {
 		at := fmt.Sprintf("namespaces[%d]", i)
-		id, err := l.namespace(n)
+		id, err := l.createNamespace(n)
 		if err != nil {
-			return refused(at, err)
+			return withPath(at, err)
 		}
 		for j, r := range n.Services {
-			out, err := l.discovery.CreateService(servicediscovery.Lay(l.ctx, r.ID), r.input(id))
+			out, err := l.discovery.CreateService(servicediscovery.WithBuildID(l.ctx, r.ID), r.createInput(id))
 			if err != nil {
-				return refused(fmt.Sprintf("%s.services[%d]", at, j), err)
+				return withPath(fmt.Sprintf("%s.services[%d]", at, j), err)
 			}
-			l.names[r.Name+"."+n.Name] = *out.Service.Arn
+			l.registryARNs[r.Name+"."+n.Name] = *out.Service.Arn
 		}
 	}
 	return nil
 }
 
 // createNamespace creates a namespace without the delay of AWS and returns its id.
-func (l *layer) namespace(n namespaceFile) (*string, error) {
-	ctx := servicediscovery.Lay(l.ctx, n.ID)
+func (l *worldBuilder) createNamespace(n namespaceFile) (*string, error) {
+	ctx := servicediscovery.WithBuildID(l.ctx, n.ID)
 	var operation *string
 	switch n.Kind {
 	case "http":
@@ -126,7 +126,7 @@ func (l *layer) namespace(n namespaceFile) (*string, error) {
 	return aws.String(out.Operation.Targets["NAMESPACE"]), nil
 }
 
-func (r registryFile) input(namespace *string) *awssd.CreateServiceInput {
+func (r registryFile) createInput(namespace *string) *awssd.CreateServiceInput {
 	in := &awssd.CreateServiceInput{Name: aws.String(r.Name), NamespaceId: namespace}
 	if r.Health != "none" {
 		in.HealthCheckCustomConfig = &sdtypes.HealthCheckCustomConfig{}
@@ -144,11 +144,11 @@ func (r registryFile) input(namespace *string) *awssd.CreateServiceInput {
 
 // serviceRegistries returns the service registry of a service's tasks; with SRV records, with its
 // port.
-func (l *layer) registries(svc serviceFile) []ecstypes.ServiceRegistry {
+func (l *worldBuilder) serviceRegistries(svc serviceFile) []ecstypes.ServiceRegistry {
 	if svc.Registry == "" {
 		return nil
 	}
-	x := ecstypes.ServiceRegistry{RegistryArn: aws.String(l.names[svc.Registry])}
+	x := ecstypes.ServiceRegistry{RegistryArn: aws.String(l.registryARNs[svc.Registry])}
 	for _, n := range l.file.Namespaces {
 		for _, r := range n.Services {
 			if _, srv := r.Records["SRV"]; srv && r.Name+"."+n.Name == svc.Registry {

@@ -24,8 +24,8 @@ type Listening struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
-	closing  sync.Once
-	stop     func() bool // stops ctx's AfterFunc
+	closeOnce  sync.Once
+	stopAfterFunc     func() bool // stops ctx's AfterFunc
 	pump     *pump
 	dns      *dataplane.DNS
 }
@@ -41,20 +41,20 @@ var ErrRemote = errors.New("only loopback addresses such as 127.0.0.1:4566, beca
 func (s *Sim) Listen(ctx context.Context, addr string) (*Listening, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.live != nil {
-		return nil, fmt.Errorf("listen at %s: the simulator listens at %s already; close that first", addr, s.live.Addr())
+	if s.listening != nil {
+		return nil, fmt.Errorf("listen at %s: the simulator listens at %s already; close that first", addr, s.listening.Addr())
 	}
 	named := cmp.Or(s.options.DNS, "127.0.0.1:0")
-	if err := cmp.Or(s.mayBind(addr), s.mayBind(named)); err != nil {
+	if err := cmp.Or(s.checkAddress(addr), s.checkAddress(named)); err != nil {
 		return nil, err
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", addr, err)
 	}
-	names, err := dataplane.ListenDNS(named, s.lookup, s.options.Seed)
+	names, err := dataplane.ListenDNS(named, s.lookUpName, s.options.Seed)
 	if err == nil {
-		if err = s.ready(); err != nil {
+		if err = s.rebuildForSockets(); err != nil {
 			names.Close()
 		}
 	}
@@ -65,34 +65,34 @@ func (s *Sim) Listen(ctx context.Context, addr string) (*Listening, error) {
 	at := &Listening{sim: s, listener: l, dns: names}
 	at.ctx, at.cancel = context.WithCancel(context.Background())
 	at.server = &http.Server{
-		Handler: guard(s.Handler(), l.Addr()), ReadHeaderTimeout: time.Minute,
+		Handler: rejectOtherHosts(s.Handler(), l.Addr()), ReadHeaderTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return at.ctx },
 	}
-	s.live = at
+	s.listening = at
 	address := names.Addr()
 	s.dns.Store(&address)
-	at.wake(s.now.Load())
+	at.startGeneration(s.current.Load())
 	at.wg.Go(func() { _ = at.server.Serve(l) })
-	at.stop = context.AfterFunc(ctx, at.Close)
+	at.stopAfterFunc = context.AfterFunc(ctx, at.Close)
 	return at, nil
 }
 
 // rebuildForSockets builds the world of the file again if it has images that are not modelled:
 // without sockets they counted as healthy.
-func (s *Sim) ready() error {
-	if s.file == nil || !s.asked(s.file) {
+func (s *Sim) rebuildForSockets() error {
+	if s.file == nil || !s.hasUnmodelledImages(s.file) {
 		return nil
 	}
-	e, err := s.raise(s.file, true)
+	e, err := s.buildWorld(s.file, true)
 	if err != nil {
 		return err
 	}
-	s.now.Store(e)
+	s.current.Store(e)
 	return nil
 }
 
 // checkAddress rejects an address outside loopback, unless AllowRemote is set.
-func (s *Sim) mayBind(addr string) error {
+func (s *Sim) checkAddress(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return fmt.Errorf("listen at %q: %w", addr, err)
@@ -120,7 +120,7 @@ func (l *Listening) DNS() string { return l.dns.Addr() }
 
 // Dial connects to an address of a task. The task's socket may be at another address.
 func (l *Listening) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	if p := l.sim.now.Load().plane.Load(); p != nil {
+	if p := l.sim.current.Load().dataPlane.Load(); p != nil {
 		return p.Dial(ctx, to)
 	}
 	return nil, net.ErrClosed
@@ -129,14 +129,14 @@ func (l *Listening) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, erro
 // Flush waits until sockets and programs match the present state of the world. A test that controls
 // the clock can wait for it, so that on a busy machine the world does not run ahead of them.
 func (l *Listening) Flush(ctx context.Context) error {
-	if p := l.sim.now.Load().plane.Load(); p != nil {
+	if p := l.sim.current.Load().dataPlane.Load(); p != nil {
 		return p.Flush(ctx)
 	}
 	return net.ErrClosed
 }
 
-func (s *Sim) lookup(name string) (*registry.Table, *registry.Entry, string) {
-	return s.now.Load().names.Lookup(name)
+func (s *Sim) lookUpName(name string) (*registry.Table, *registry.Entry, string) {
+	return s.current.Load().cloudMap.LookUp(name)
 }
 
 // URL returns the endpoint for clients.
@@ -145,51 +145,51 @@ func (l *Listening) URL() string { return "http://" + l.Addr() }
 // Close ends every socket, program and goroutine of the simulator. The world stays unchanged;
 // [Sim.Listen] may be called again.
 func (l *Listening) Close() {
-	l.closing.Do(func() {
+	l.closeOnce.Do(func() {
 		_ = l.server.Close()
 		l.cancel()
 		l.dns.Close()
 		l.sim.mu.Lock()
 		defer l.sim.mu.Unlock()
-		l.stop()
-		l.rest(l.sim.now.Load())
+		l.stopAfterFunc()
+		l.stopGeneration(l.sim.current.Load())
 		l.wg.Wait()
-		l.sim.live = nil
+		l.sim.listening = nil
 		l.sim.dns.Store(nil)
 	})
 }
 
 // startGeneration opens the sockets of a world and starts its pump. The sockets are open when it
 // returns.
-func (l *Listening) wake(e *era) {
-	e.plane.Store(dataplane.Start(dataplane.Options{World: e.world, Clock: e.clock, Seed: l.sim.options.Seed, Laws: e.laws()}))
+func (l *Listening) startGeneration(e *generation) {
+	e.dataPlane.Store(dataplane.Start(dataplane.Options{World: e.world, Clock: e.clock, Seed: l.sim.options.Seed, Callbacks: e.planeCallbacks()}))
 	l.pump = startPump(e.world, e.clock)
-	_ = e.plane.Load().Flush(l.ctx)
+	_ = e.dataPlane.Load().Flush(l.ctx)
 }
 
 // stopGeneration undoes startGeneration.
-func (l *Listening) rest(e *era) {
+func (l *Listening) stopGeneration(e *generation) {
 	l.pump.stop()
-	if p := e.plane.Swap(nil); p != nil {
+	if p := e.dataPlane.Swap(nil); p != nil {
 		p.Close()
 	}
 }
 
 // planeCallbacks returns the calls from the data plane into the world.
-func (e *era) laws() dataplane.Laws {
+func (e *generation) planeCallbacks() dataplane.Callbacks {
 	step := func(key world.Key, f func(tx *world.Tx)) {
 		_ = e.world.Do(key, func(tx *world.Tx) error { f(tx); return nil })
 	}
-	return dataplane.Laws{
-		Table: e.law.Table,
+	return dataplane.Callbacks{
+		Table: e.lbController.Table,
 		Bound: func(key world.Key, lb string, port int32, address string) {
-			step(key, func(tx *world.Tx) { e.law.Bound(tx, lb, port, address) })
+			step(key, func(tx *world.Tx) { e.lbController.SetBound(tx, lb, port, address) })
 		},
 		Probed: func(p world.ProbeTarget, status int, err error) {
-			step(p.Key, func(tx *world.Tx) { e.law.Probed(tx, p, status, err) })
+			step(p.Key, func(tx *world.Tx) { e.lbController.RecordProbe(tx, p, status, err) })
 		},
 		Exited: func(key world.Key, task, container string, code int) {
-			step(key, func(tx *world.Tx) { e.ecs.Law().Exited(tx, task, container, code) })
+			step(key, func(tx *world.Tx) { e.ecs.Scheduler().ProcessExited(tx, task, container, code) })
 		},
 	}
 }
@@ -207,7 +207,7 @@ func startPump(w *world.World, clock world.Clock) *pump {
 		defer close(p.done)
 		for ctx.Err() == nil {
 			w.Advance()
-			await(ctx, w, clock)
+			sleepUntilDue(ctx, w, clock)
 		}
 	}()
 	return p
@@ -218,17 +218,17 @@ func (p *pump) stop() {
 	<-p.done
 }
 
-var errNudged = errors.New("an event was scheduled before the others")
+var errEarlierEvent = errors.New("an event was scheduled before the others")
 
 // sleepUntilDue sleeps until the next event is due, or until an earlier one is scheduled.
-func await(ctx context.Context, w *world.World, clock world.Clock) {
+func sleepUntilDue(ctx context.Context, w *world.World, clock world.Clock) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	heard := make(chan struct{})
 	go func() {
 		defer close(heard)
 		select {
 		case <-w.Nudged():
-			cancel(errNudged)
+			cancel(errEarlierEvent)
 		case <-ctx.Done():
 		}
 	}()

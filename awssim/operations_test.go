@@ -23,7 +23,7 @@ func TestEveryOperationIsListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := sim.now.Load().operations
+	listed := sim.current.Load().operations
 	for room, service := range map[string]any{
 		"application-autoscaling": (*applicationautoscaling.Service)(nil), "cloudwatch": (*cloudwatch.Service)(nil),
 		"codedeploy": (*codedeploy.Service)(nil),

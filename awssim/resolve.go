@@ -14,16 +14,16 @@ import (
 // its random order follows the seed. The list is empty if the name does not exist or has no such
 // record.
 func (s *Sim) Resolve(name, kind string) (found []netip.AddrPort, ttl time.Duration) {
-	e := s.now.Load()
+	e := s.current.Load()
 	e.world.Advance() // run due events first
-	t, entry, _ := e.names.Lookup(name)
+	t, entry, _ := e.cloudMap.LookUp(name)
 	if entry == nil {
 		return nil, 0
 	}
 	ttl, _ = entry.TTL(kind)
 	_ = e.world.Do(t.Key, func(tx *world.Tx) error {
-		n := tx.Count("resolve " + entry.ID)
-		for _, v := range entry.Answer(kind, func(i int) float64 { return tx.Draw("resolve", entry.ID, n<<10|i) }) {
+		n := tx.NextCount("resolve " + entry.ID)
+		for _, v := range entry.AnswerQuestion(kind, func(i int) float64 { return tx.Random("resolve", entry.ID, n<<10|i) }) {
 			found = append(found, addressOf(v, kind))
 		}
 		return nil

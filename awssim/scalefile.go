@@ -37,15 +37,15 @@ func (f *worldFile) checkScaling() error {
 		at := fmt.Sprintf("scalableTargets[%d]", i)
 		switch {
 		case s.Service == "":
-			return wrong(at, "service is missing")
+			return invalidAt(at, "service is missing")
 		case s.Cluster == "" && len(f.Clusters) != 1:
-			return wrong(at, "cluster is missing; it may be left out where there is exactly one")
+			return invalidAt(at, "cluster is missing; it may be left out where there is exactly one")
 		case s.Policy != nil && (s.Policy.Name == "" || s.Policy.Target <= 0):
-			return wrong(at+".policy", "needs a name and a target in percent")
+			return invalidAt(at+".policy", "needs a name and a target in percent")
 		}
 		for _, x := range s.Suspended {
 			if !slices.Contains([]string{"in", "out", "scheduled"}, x) {
-				return wrong(at+".suspended", "%q is neither in, out nor scheduled", x)
+				return invalidAt(at+".suspended", "%q is neither in, out nor scheduled", x)
 			}
 		}
 	}
@@ -54,10 +54,10 @@ func (f *worldFile) checkScaling() error {
 
 // createScalableTargets registers the file's targets and policies, and sets the CPU demand of its
 // services.
-func (l *layer) scalable() error {
+func (l *worldBuilder) createScalableTargets() error {
 	for i, s := range l.file.Scalable {
-		if err := l.scalableTarget(s); err != nil {
-			return refused(fmt.Sprintf("scalableTargets[%d]", i), err)
+		if err := l.createScalableTarget(s); err != nil {
+			return withPath(fmt.Sprintf("scalableTargets[%d]", i), err)
 		}
 	}
 	return l.world.Do(world.KeyOf(l.ctx), func(tx *world.Tx) error {
@@ -71,7 +71,7 @@ func (l *layer) scalable() error {
 	})
 }
 
-func (l *layer) scalableTarget(s scalableFile) error {
+func (l *worldBuilder) createScalableTarget(s scalableFile) error {
 	id := aws.String("service/" + cmp.Or(s.Cluster, l.file.Clusters[0]) + "/" + s.Service)
 	has := func(x string) *bool { return aws.Bool(slices.Contains(s.Suspended, x)) }
 	_, err := l.scaling.RegisterScalableTarget(l.ctx, &awsaas.RegisterScalableTargetInput{
@@ -87,7 +87,7 @@ func (l *layer) scalableTarget(s scalableFile) error {
 		PolicyName: aws.String(p.Name), PolicyType: aastypes.PolicyTypeTargetTrackingScaling, ResourceId: id,
 		ServiceNamespace: aastypes.ServiceNamespaceEcs, ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
 		TargetTrackingScalingPolicyConfiguration: &aastypes.TargetTrackingScalingPolicyConfiguration{
-			TargetValue: aws.Float64(p.Target), ScaleInCooldown: seconds(p.ScaleIn), ScaleOutCooldown: seconds(p.ScaleOut), DisableScaleIn: aws.Bool(p.DisableScaleIn),
+			TargetValue: aws.Float64(p.Target), ScaleInCooldown: optionalSeconds(p.ScaleIn), ScaleOutCooldown: optionalSeconds(p.ScaleOut), DisableScaleIn: aws.Bool(p.DisableScaleIn),
 			PredefinedMetricSpecification: &aastypes.PredefinedMetricSpecification{PredefinedMetricType: aastypes.MetricTypeECSServiceAverageCPUUtilization}},
 	})
 	return err

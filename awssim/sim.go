@@ -32,7 +32,7 @@ import (
 type Options struct {
 	Clock  world.Clock  // nil: the system clock
 	Seed   uint64       // every random number is keyed by it
-	Knobs  *world.Knobs // nil: [world.DefaultSettings]; a world file may change them
+	Settings  *world.Settings // nil: [world.DefaultSettings]; a world file may change them
 	Images image.Catalog
 	// Account and Region are those of [Sim.Config]: "000000000000" and "us-east-1"
 	// if empty. A world file may name others.
@@ -62,36 +62,36 @@ type Options struct {
 // Sim is a simulated AWS. All methods are safe for concurrent use.
 type Sim struct {
 	options Options
-	now     atomic.Pointer[era]
+	current     atomic.Pointer[generation]
 	dns     atomic.Pointer[string] // address of the name server; nil: none
 
 	mu   sync.Mutex // serializes Load, Reset, Listen and Close
 	file *worldFile // what Reset loads again; nil: an empty world
-	live *Listening
+	listening *Listening
 }
 
 // generation is a world from its start to the next reset, with everything that serves it.
-type era struct {
+type generation struct {
 	account, region string
-	clock           *held
+	clock           *pausedClock
 	world           *world.World
 	server          *wire.Server
 	faults          *fault.Set
 	ecs             *ecs.Service
 	elb             *elbv2.Service
-	deploy          *codedeploy.Service
+	codeDeploy          *codedeploy.Service
 	scaling         *applicationautoscaling.Service
-	law             *balancer.Law
-	names           *registry.Law
+	lbController             *balancer.Controller
+	cloudMap           *registry.Controller
 	discovery       *servicediscovery.Service
 	operations      []operation
-	plane           atomic.Pointer[dataplane.Plane]
+	dataPlane           atomic.Pointer[dataplane.Plane]
 }
 
 // New creates a simulator with an empty world.
 func New(o Options) (*Sim, error) {
 	if o.Clock == nil {
-		o.Clock = machine{}
+		o.Clock = systemClock{}
 	}
 	if o.Account == "" {
 		o.Account = wire.Anonymous
@@ -103,47 +103,47 @@ func New(o Options) (*Sim, error) {
 		return nil, errors.New("awssim: account " + o.Account + " is not 12 digits")
 	}
 	s := &Sim{options: o}
-	s.now.Store(s.begin(&worldFile{}, o.Clock.Now()))
+	s.current.Store(s.newGeneration(&worldFile{}, o.Clock.Now()))
 	return s, nil
 }
 
 // newGeneration creates an empty world that starts at a time, with the settings and images that a
 // world file adds.
-func (s *Sim) begin(f *worldFile, start time.Time) *era {
+func (s *Sim) newGeneration(f *worldFile, start time.Time) *generation {
 	o := s.options
-	e := &era{account: o.Account, region: o.Region, clock: &held{Clock: o.Clock}}
+	e := &generation{account: o.Account, region: o.Region, clock: &pausedClock{Clock: o.Clock}}
 	if f.Account != "" {
 		e.account = f.Account
 	}
 	if f.Region != "" {
 		e.region = f.Region
 	}
-	e.clock.hold(start)
-	defer e.clock.release()
+	e.clock.pauseAt(start)
+	defer e.clock.resume()
 	e.world = world.New(world.Options{
-		Clock: e.clock, Seed: o.Seed, Knobs: f.knobs(o.Knobs), Images: s.images(f), Strict: o.Strict, LogLimit: o.LogLimit,
+		Clock: e.clock, Seed: o.Seed, Settings: f.worldSettings(o.Settings), Images: s.imageCatalog(f), Strict: o.Strict, LogLimit: o.LogLimit,
 	})
 	e.world.Watch(func(tx *world.Tx, c world.Change) {
-		if p := e.plane.Load(); p != nil {
+		if p := e.dataPlane.Load(); p != nil {
 			p.Watch(tx, c)
 		}
 	})
-	e.ecs, e.law = ecs.New(e.world), balancer.New(e.world)
-	e.elb, e.names = elbv2.New(e.world, e.law), registry.New(e.world)
-	e.discovery = servicediscovery.New(e.world, e.names)
-	e.names.Fails(func(tx *world.Tx, call string) bool { return e.faults.Fails("servicediscovery", call, tx.Now()) })
-	e.faults = fault.New(e.world, o.Seed, e.ecs.Law().Crash)
-	e.deploy = codedeploy.New(e.world, shifter.New(e.world, e.ecs))
+	e.ecs, e.lbController = ecs.New(e.world), balancer.New(e.world)
+	e.elb, e.cloudMap = elbv2.New(e.world, e.lbController), registry.New(e.world)
+	e.discovery = servicediscovery.New(e.world, e.cloudMap)
+	e.cloudMap.SetFailFunc(func(tx *world.Tx, call string) bool { return e.faults.OperationFails("servicediscovery", call, tx.Now()) })
+	e.faults = fault.New(e.world, o.Seed, e.ecs.Scheduler().CrashTask)
+	e.codeDeploy = codedeploy.New(e.world, shifter.New(e.world, e.ecs))
 	e.scaling = applicationautoscaling.New(e.world, scaler.New(e.world, e.ecs))
-	rooms := []wire.Room{e.ecs.Room(), e.elb.Room(), sts.Room(e.world), ec2.Room(e.world),
-		e.scaling.Room(), e.discovery.Room(), cloudwatch.Room(e.world), cloudwatchlogs.Room(e.world),
-		e.deploy.Room(), iam.Room(f.principals)}
+	rooms := []wire.API{e.ecs.API(), e.elb.API(), sts.NewAPI(e.world), ec2.NewAPI(e.world),
+		e.scaling.API(), e.discovery.API(), cloudwatch.NewAPI(e.world), cloudwatchlogs.NewAPI(e.world),
+		e.codeDeploy.API(), iam.NewAPI(f.principals)}
 	e.server, e.operations = wire.New(e.world, rooms...), operationsOf(rooms)
-	e.server.Faults(striker{e})
+	e.server.SetFaulter(faultInjector{e})
 	return e
 }
 
-func (s *Sim) images(f *worldFile) image.Catalog {
+func (s *Sim) imageCatalog(f *worldFile) image.Catalog {
 	all := image.Catalog{}
 	maps.Copy(all, s.options.Images)
 	maps.Copy(all, f.catalog)
@@ -154,33 +154,33 @@ func (s *Sim) images(f *worldFile) image.Catalog {
 }
 
 // World returns the state behind the APIs. [Sim.Load] and [Sim.Reset] replace it.
-func (s *Sim) World() *world.World { return s.now.Load().world }
+func (s *Sim) World() *world.World { return s.current.Load().world }
 
 // Balancer returns the controller of the world's load balancers: their routing tables, which
 // modelled callers follow.
-func (s *Sim) Balancer() *balancer.Law { return s.now.Load().law }
+func (s *Sim) Balancer() *balancer.Controller { return s.current.Load().lbController }
 
 // Registry returns the controller of Cloud Map: the instances that callers discover, which modelled
 // callers follow.
-func (s *Sim) Registry() *registry.Law { return s.now.Load().names }
+func (s *Sim) Registry() *registry.Controller { return s.current.Load().cloudMap }
 
 // Account returns the account that [Sim.Config] calls in: an access key id of twelve digits is that
 // account.
-func (s *Sim) Account() string { return s.now.Load().account }
+func (s *Sim) Account() string { return s.current.Load().account }
 
 // Region returns the Region that [Sim.Config] calls in.
-func (s *Sim) Region() string { return s.now.Load().region }
+func (s *Sim) Region() string { return s.current.Load().region }
 
 // ClearFaults ends all faults.
-func (s *Sim) ClearFaults() { s.now.Load().faults.Clear() }
+func (s *Sim) ClearFaults() { s.current.Load().faults.Clear() }
 
 // Faults returns the faults injected since the last [Sim.ClearFaults].
-func (s *Sim) Faults() []fault.Status { return s.now.Load().faults.List() }
+func (s *Sim) Faults() []fault.Status { return s.current.Load().faults.List() }
 
 // Traffic returns the results of the requests that load balancers took since they listen, or since
 // [Sim.ResetTraffic]. Without [Sim.Listen] there are none.
 func (s *Sim) Traffic() dataplane.Traffic {
-	if p := s.now.Load().plane.Load(); p != nil {
+	if p := s.current.Load().dataPlane.Load(); p != nil {
 		return p.Traffic()
 	}
 	return dataplane.Traffic{Statuses: map[int]int64{}, Rows: []dataplane.TrafficRow{}}
@@ -188,7 +188,7 @@ func (s *Sim) Traffic() dataplane.Traffic {
 
 // ResetTraffic resets the traffic counts.
 func (s *Sim) ResetTraffic() {
-	if p := s.now.Load().plane.Load(); p != nil {
+	if p := s.current.Load().dataPlane.Load(); p != nil {
 		p.ResetTraffic()
 	}
 }

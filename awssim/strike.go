@@ -16,8 +16,8 @@ import (
 
 // Inject starts a fault, as one line of text; see [fault.Parse].
 func (s *Sim) Inject(line string) error {
-	e := s.now.Load()
-	f, err := e.parse(line)
+	e := s.current.Load()
+	f, err := e.parseFault(line)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s *Sim) Inject(line string) error {
 }
 
 // parseFault reads a fault and rejects one that matches no operation.
-func (e *era) parse(line string) (fault.Fault, error) {
+func (e *generation) parseFault(line string) (fault.Fault, error) {
 	f, err := fault.Parse(line)
 	if err != nil || !strings.Contains(f.On, ":") {
 		return f, err
@@ -34,13 +34,13 @@ func (e *era) parse(line string) (fault.Fault, error) {
 	if slices.ContainsFunc(e.operations, func(o operation) bool { return f.Matches(o.service, o.name) }) {
 		return f, nil
 	}
-	return f, fmt.Errorf("fault %q: no operation is called %s; is %s meant?", line, f.On, e.nearest(f.On))
+	return f, fmt.Errorf("fault %q: no operation is called %s; is %s meant?", line, f.On, e.nearestOperation(f.On))
 }
 
 // operation is one call that the simulator knows.
 type operation struct{ service, name string }
 
-func operationsOf(rooms []wire.Room) (all []operation) {
+func operationsOf(rooms []wire.API) (all []operation) {
 	for _, r := range rooms {
 		for _, f := range r.Operations {
 			all = append(all, operation{r.Name, wire.OperationName(f)})
@@ -50,11 +50,11 @@ func operationsOf(rooms []wire.Room) (all []operation) {
 }
 
 // nearestOperation returns the operation whose name takes the fewest changes to become on.
-func (e *era) nearest(on string) string {
+func (e *generation) nearestOperation(on string) string {
 	best, fewest := "", len(on)+1
 	for _, o := range e.operations {
 		name := o.service + ":" + o.name
-		if d := distance(strings.ToLower(on), strings.ToLower(name)); best == "" || d < fewest {
+		if d := editDistance(strings.ToLower(on), strings.ToLower(name)); best == "" || d < fewest {
 			best, fewest = name, d
 		}
 	}
@@ -62,7 +62,7 @@ func (e *era) nearest(on string) string {
 }
 
 // editDistance counts the letters to add, drop or replace.
-func distance(a, b string) int {
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -83,11 +83,11 @@ func distance(a, b string) int {
 }
 
 // faultInjector injects faults before the calls of a world.
-type striker struct{ *era }
+type faultInjector struct{ *generation }
 
 // Before implements [wire.Faulter]. Latency has passed, by the clock, when it returns.
-func (e striker) Before(_ world.Key, service, operation string, now time.Time) *wire.Injected {
-	f, latency := e.faults.Strike(service, operation, now)
+func (e faultInjector) Before(_ world.Key, service, operation string, now time.Time) *wire.Injected {
+	f, latency := e.faults.CallFault(service, operation, now)
 	if latency > 0 {
 		_ = e.clock.Sleep(context.Background(), latency)
 	}
@@ -105,18 +105,18 @@ func (e striker) Before(_ world.Key, service, operation string, now time.Time) *
 	case fault.Outage:
 		return &wire.Injected{Outage: wire.Outage(cmp.Or(f.As, fault.Refused)), Silence: func(ctx context.Context) { _ = e.clock.Sleep(ctx, time.Duration(math.MaxInt64)) }}
 	case fault.ExpiredCredentials:
-		return &wire.Injected{Refuse: expired(service)}
+		return &wire.Injected{Refuse: expiredCredentials(service)}
 	case fault.Denied:
-		return &wire.Injected{Refuse: denied(service, operation)}
+		return &wire.Injected{Refuse: accessDenied(service, operation)}
 	case fault.Invalid:
-		return &wire.Injected{Refuse: invalid(service)}
+		return &wire.Injected{Refuse: invalidParameters(service)}
 	}
 	return nil
 }
 
 // expiredCredentials returns the error for credentials that have expired. The query services have
 // another code for it than the JSON services.
-func expired(service string) *world.Refusal {
+func expiredCredentials(service string) *world.Refusal {
 	const text = "The security token included in the request is expired"
 	switch service {
 	case "ecs", "servicediscovery", "application-autoscaling", "codedeploy", "logs":
@@ -129,7 +129,7 @@ func expired(service string) *world.Refusal {
 
 // accessDenied returns the error for an identity that no policy allows the operation. EC2 has its
 // own code for it.
-func denied(service, operation string) *world.Refusal {
+func accessDenied(service, operation string) *world.Refusal {
 	text := "User is not authorized to perform: " + service + ":" + operation + " because no identity-based policy allows the " + service + ":" + operation + " action"
 	switch service {
 	case "ecs", "servicediscovery", "application-autoscaling", "codedeploy", "logs":
@@ -141,7 +141,7 @@ func denied(service, operation string) *world.Refusal {
 }
 
 // invalidParameters returns the service's documented error for invalid parameters.
-func invalid(service string) *world.Refusal {
+func invalidParameters(service string) *world.Refusal {
 	const text = "The request is not valid"
 	switch service {
 	case "ecs", "logs":

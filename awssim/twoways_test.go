@@ -129,7 +129,7 @@ func modelled(t testing.TB) *way {
 		after := tally.Report()
 		shares := map[string]float64{}
 		for _, version := range []string{"v1", "v2"} {
-			shares[version] = (after.Version(version) - before.Version(version)) / (after.Requests - before.Requests)
+			shares[version] = (after.AnsweredBy(version) - before.AnsweredBy(version)) / (after.Requests - before.Requests)
 		}
 		return shares
 	}

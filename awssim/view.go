@@ -129,12 +129,12 @@ type TimeView struct {
 
 // Time returns the world's time.
 func (s *Sim) Time() TimeView {
-	return TimeView{Now: s.now.Load().world.Now(), Speed: cmp.Or(s.options.Speed, 1)}
+	return TimeView{Now: s.current.Load().world.Now(), Speed: cmp.Or(s.options.Speed, 1)}
 }
 
 // View returns the state of every Region.
 func (s *Sim) View() View {
-	e := s.now.Load()
+	e := s.current.Load()
 	v := View{Speed: cmp.Or(s.options.Speed, 1), Regions: []RegionView{}, Faults: e.faults.List()}
 	if at := s.dns.Load(); at != nil {
 		v.DNS = *at
@@ -229,7 +229,7 @@ func viewBalancer(lb *world.LoadBalancer) BalancerView {
 
 func viewRule(r *world.Rule) RuleView {
 	v := RuleView{ARN: r.ARN, Priority: r.Priority, Action: world.ActionsText(r.Actions)}
-	if f := r.Forwards(); f != nil {
+	if f := r.ForwardAction(); f != nil {
 		for _, s := range f.Groups {
 			v.Weights = append(v.Weights, WeightView{s.Group, s.Weight})
 		}

@@ -24,8 +24,8 @@ import (
 type worldFile struct {
 	Account       string                    `yaml:"account"`
 	Region        string                    `yaml:"region"`
-	Settled       *bool                     `yaml:"settled"`
-	Knobs         knobsFile                 `yaml:"knobs"`
+	Steady       *bool                     `yaml:"settled"`
+	Settings         settingsFile                 `yaml:"knobs"`
 	Images        map[string]map[string]any `yaml:"images"`
 	Subnets       []string                  `yaml:"subnets"`
 	Clusters      []string                  `yaml:"clusters"`
@@ -135,55 +135,55 @@ func readWorld(name string, data []byte) (*worldFile, error) {
 	f := &worldFile{name: name}
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, f.at(err)
+		return nil, f.withLine(err)
 	}
 	f.tree = tree
 	if len(bytes.TrimSpace(data)) > 0 {
 		if err := yaml.UnmarshalWithOptions(data, f, yaml.Strict()); err != nil {
-			return nil, f.at(err)
+			return nil, f.withLine(err)
 		}
 	}
-	for _, check := range []func() error{f.checkPlace, f.Knobs.check, f.checkImages, f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkDeploy, f.checkScaling, f.checkPrincipals} {
+	for _, check := range []func() error{f.checkLocation, f.Settings.checkSettings, f.checkImages, f.checkBalancers, f.checkGroups, f.checkNamespaces, f.checkServices, f.checkCodeDeploy, f.checkScaling, f.checkPrincipals} {
 		if err := check(); err != nil {
-			return nil, f.at(err)
+			return nil, f.withLine(err)
 		}
 	}
 	return f, nil
 }
 
 // pathError is an error of the value at a path of the file.
-type misplaced struct {
+type pathError struct {
 	path string // "services[0].image"
 	err  error
 }
 
-func (m *misplaced) Error() string { return m.path + ": " + m.err.Error() }
-func (m *misplaced) Unwrap() error { return m.err }
+func (m *pathError) Error() string { return m.path + ": " + m.err.Error() }
+func (m *pathError) Unwrap() error { return m.err }
 
-func wrong(path, format string, args ...any) error {
-	return &misplaced{path, fmt.Errorf(format, args...)}
+func invalidAt(path, format string, args ...any) error {
+	return &pathError{path, fmt.Errorf(format, args...)}
 }
 
 // withLine adds file and line to an error.
-func (f *worldFile) at(err error) error {
+func (f *worldFile) withLine(err error) error {
 	var y yaml.Error
 	if errors.As(err, &y) && y.GetToken() != nil {
-		return fmt.Errorf("%s:%d: %s", f.name, y.GetToken().Position.Line, said(y))
+		return fmt.Errorf("%s:%d: %s", f.name, y.GetToken().Position.Line, yamlErrorText(y))
 	}
-	var m *misplaced
+	var m *pathError
 	if errors.As(err, &m) {
-		return fmt.Errorf("%s:%d: %w", f.name, f.line(m.path), err)
+		return fmt.Errorf("%s:%d: %w", f.name, f.lineOf(m.path), err)
 	}
 	return fmt.Errorf("%s: %w", f.name, err)
 }
 
 // yamlErrorText returns the text of a YAML error, in the words of the file.
-func said(err yaml.Error) string {
+func yamlErrorText(err yaml.Error) string {
 	var t *yaml.TypeError
 	var n *yaml.UnexpectedNodeTypeError
 	switch {
 	case errors.As(err, &t):
-		return fmt.Sprintf("%q stands where %s is expected", t.Token.Value, called(t.DstType))
+		return fmt.Sprintf("%q stands where %s is expected", t.Token.Value, typeText(t.DstType))
 	case errors.As(err, &n):
 		return strings.NewReplacer("sequence", "a list", "mapping", "a map", "string", "text", " was used where ", " stands where ").Replace(err.GetMessage())
 	}
@@ -191,7 +191,7 @@ func said(err yaml.Error) string {
 }
 
 // typeText returns the name of a Go type in the words of a world file.
-func called(t reflect.Type) string {
+func typeText(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"
@@ -206,7 +206,7 @@ func called(t reflect.Type) string {
 }
 
 // lineOf returns the line of a path, or of the nearest path above it in the file.
-func (f *worldFile) line(path string) int {
+func (f *worldFile) lineOf(path string) int {
 	for path != "" {
 		if p, err := yaml.PathString("$." + path); err == nil {
 			if n, err := p.FilterFile(f.tree); err == nil && n != nil {
@@ -220,18 +220,18 @@ func (f *worldFile) line(path string) int {
 
 var regionForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-func (f *worldFile) checkPlace() error {
+func (f *worldFile) checkLocation() error {
 	switch {
 	case f.Account != "" && !isAccount(f.Account):
-		return wrong("account", "%q is not 12 digits; write it in quotes", f.Account)
+		return invalidAt("account", "%q is not 12 digits; write it in quotes", f.Account)
 	case f.Region != "" && !regionForm.MatchString(f.Region):
-		return wrong("region", "%q is no Region", f.Region)
+		return invalidAt("region", "%q is no Region", f.Region)
 	case len(f.Subnets) > 3:
-		return wrong("subnets", "at most 3: one per zone of the default network")
+		return invalidAt("subnets", "at most 3: one per zone of the default network")
 	}
 	for i, id := range f.Subnets {
 		if !strings.HasPrefix(id, "subnet-") {
-			return wrong(fmt.Sprintf("subnets[%d]", i), "%q is no subnet id", id)
+			return invalidAt(fmt.Sprintf("subnets[%d]", i), "%q is no subnet id", id)
 		}
 	}
 	return nil
@@ -240,9 +240,9 @@ func (f *worldFile) checkPlace() error {
 func (f *worldFile) checkImages() error {
 	f.catalog = image.Catalog{}
 	for _, ref := range slices.Sorted(maps.Keys(f.Images)) {
-		b, err := behaviour(ref[strings.LastIndexByte(ref, ':')+1:], f.Images[ref])
+		b, err := imageBehaviour(ref[strings.LastIndexByte(ref, ':')+1:], f.Images[ref])
 		if err != nil {
-			return wrong("images", "%s: %w", ref, err)
+			return invalidAt("images", "%s: %w", ref, err)
 		}
 		f.catalog[ref] = b
 	}
@@ -251,7 +251,7 @@ func (f *worldFile) checkImages() error {
 
 // imageBehaviour returns the behaviour for the options of an image, and for those of each of its
 // commands.
-func behaviour(version string, options map[string]any) (image.Behaviour, error) {
+func imageBehaviour(version string, options map[string]any) (image.Behaviour, error) {
 	b := image.Behaviour{Version: version}
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		switch value := options[name]; name {
@@ -259,7 +259,7 @@ func behaviour(version string, options map[string]any) (image.Behaviour, error) 
 			b.Version = fmt.Sprint(value)
 		case "commands":
 			var err error
-			if b.Commands, err = commands(version, value); err != nil {
+			if b.Commands, err = commandBehaviours(version, value); err != nil {
 				return b, err
 			}
 		default:
@@ -268,11 +268,11 @@ func behaviour(version string, options map[string]any) (image.Behaviour, error) 
 			}
 		}
 	}
-	b.Settle(options["exit"] != nil)
+	b.FillDefaults(options["exit"] != nil)
 	return b, nil
 }
 
-func commands(version string, value any) (map[string]image.Behaviour, error) {
+func commandBehaviours(version string, value any) (map[string]image.Behaviour, error) {
 	all, ok := value.(map[string]any)
 	if !ok {
 		return nil, errors.New("commands is not a map of commands")
@@ -283,7 +283,7 @@ func commands(version string, value any) (map[string]image.Behaviour, error) {
 		if !ok && all[command] != nil {
 			return nil, fmt.Errorf("command %q is not a map of options", command)
 		}
-		b, err := behaviour(version, options)
+		b, err := imageBehaviour(version, options)
 		if err != nil {
 			return nil, fmt.Errorf("command %q: %w", command, err)
 		}
@@ -296,12 +296,12 @@ func (f *worldFile) checkBalancers() error {
 	for i, lb := range f.LoadBalancers {
 		at := fmt.Sprintf("loadBalancers[%d]", i)
 		if lb.Name == "" {
-			return wrong(at, "name is missing")
+			return invalidAt(at, "name is missing")
 		}
 		for j, l := range lb.Listeners {
 			at := fmt.Sprintf("%s.listeners[%d]", at, j)
 			if l.Port < 1 || l.Port > 65535 {
-				return wrong(at, "port is missing, or not from 1 to 65535")
+				return invalidAt(at, "port is missing, or not from 1 to 65535")
 			}
 			if err := f.checkAction(at, l.Action); err != nil {
 				return err
@@ -309,7 +309,7 @@ func (f *worldFile) checkBalancers() error {
 			for k, r := range l.Rules {
 				at := fmt.Sprintf("%s.rules[%d]", at, k)
 				if len(r.Path)+len(r.Host)+len(r.Method)+len(r.Header) == 0 {
-					return wrong(at, "the rule has no condition: path, host, method or header")
+					return invalidAt(at, "the rule has no condition: path, host, method or header")
 				}
 				if err := f.checkAction(at, r.Action); err != nil {
 					return err
@@ -322,15 +322,15 @@ func (f *worldFile) checkBalancers() error {
 
 func (f *worldFile) checkAction(at string, a actionFile) error {
 	if (len(a.Forward) > 0) == (a.Fixed != nil) {
-		return wrong(at, "needs one of forward (target group: weight, …) and fixed (status, body)")
+		return invalidAt(at, "needs one of forward (target group: weight, …) and fixed (status, body)")
 	}
 	for _, share := range a.Forward {
 		name := fmt.Sprint(share.Key)
 		if !slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == name }) {
-			return wrong(at+".forward", "there is no target group %q; there are %s", name, f.groupNames())
+			return invalidAt(at+".forward", "there is no target group %q; there are %s", name, f.groupNames())
 		}
-		if w, err := weightOf(share.Value); err != nil {
-			return wrong(at+".forward", "weight of %s: %v is no whole number from 0 to 999", name, w)
+		if w, err := parseWeight(share.Value); err != nil {
+			return invalidAt(at+".forward", "weight of %s: %v is no whole number from 0 to 999", name, w)
 		}
 	}
 	return nil
@@ -341,17 +341,17 @@ func (f *worldFile) groupNames() string {
 	for _, g := range f.TargetGroups {
 		names = append(names, g.Name)
 	}
-	return listed(names)
+	return joinOrNone(names)
 }
 
-func listed(names []string) string {
+func joinOrNone(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
 	return strings.Join(names, ", ")
 }
 
-func weightOf(v any) (int32, error) {
+func parseWeight(v any) (int32, error) {
 	n, err := strconv.ParseUint(fmt.Sprint(v), 10, 31)
 	if err == nil && n > 999 {
 		err = strconv.ErrRange
@@ -362,7 +362,7 @@ func weightOf(v any) (int32, error) {
 func (f *worldFile) checkGroups() error {
 	for i, g := range f.TargetGroups {
 		if g.Name == "" {
-			return wrong(fmt.Sprintf("targetGroups[%d]", i), "name is missing")
+			return invalidAt(fmt.Sprintf("targetGroups[%d]", i), "name is missing")
 		}
 	}
 	return nil
@@ -373,29 +373,29 @@ func (f *worldFile) checkServices() error {
 		at := fmt.Sprintf("services[%d]", i)
 		switch {
 		case s.Name == "":
-			return wrong(at, "name is missing")
+			return invalidAt(at, "name is missing")
 		case s.Cluster == "" && len(f.Clusters) != 1:
-			return wrong(at, "cluster is missing; it may be left out where there is exactly one")
+			return invalidAt(at, "cluster is missing; it may be left out where there is exactly one")
 		case s.Cluster != "" && !slices.Contains(f.Clusters, s.Cluster):
-			return wrong(at+".cluster", "there is no cluster %q; there are %s", s.Cluster, strings.Join(f.Clusters, ", "))
+			return invalidAt(at+".cluster", "there is no cluster %q; there are %s", s.Cluster, strings.Join(f.Clusters, ", "))
 		case s.Image == "":
-			return wrong(at, "image is missing")
+			return invalidAt(at, "image is missing")
 		case !slices.Contains([]string{"", "EXTERNAL", "ECS", "CODE_DEPLOY"}, s.Controller):
-			return wrong(at+".controller", "%q is not simulated; there are EXTERNAL, ECS and CODE_DEPLOY", s.Controller)
+			return invalidAt(at+".controller", "%q is not simulated; there are EXTERNAL, ECS and CODE_DEPLOY", s.Controller)
 		case !slices.Contains([]string{"", "FARGATE", "EC2"}, s.LaunchType):
-			return wrong(at+".launchType", "%q is neither FARGATE nor EC2", s.LaunchType)
+			return invalidAt(at+".launchType", "%q is neither FARGATE nor EC2", s.LaunchType)
 		case (s.MinPercent != nil || s.MaxPercent != nil) && s.Controller != "ECS":
-			return wrong(at, "minimumHealthyPercent and maximumPercent are for controller ECS")
+			return invalidAt(at, "minimumHealthyPercent and maximumPercent are for controller ECS")
 		case s.Breaker && s.Controller != "ECS":
-			return wrong(at+".breaker", "only deployments of controller ECS have a circuit breaker")
+			return invalidAt(at+".breaker", "only deployments of controller ECS have a circuit breaker")
 		case s.TargetGroup != "" && !slices.ContainsFunc(f.TargetGroups, func(g groupFile) bool { return g.Name == s.TargetGroup }):
-			return wrong(at+".targetGroup", "there is no target group %q; there are %s", s.TargetGroup, f.groupNames())
+			return invalidAt(at+".targetGroup", "there is no target group %q; there are %s", s.TargetGroup, f.groupNames())
 		case s.Registry != "" && !slices.Contains(f.registryNames(), s.Registry):
-			return wrong(at+".registry", "there is no Cloud Map service %q; there are %s", s.Registry, listed(f.registryNames()))
+			return invalidAt(at+".registry", "there is no Cloud Map service %q; there are %s", s.Registry, joinOrNone(f.registryNames()))
 		}
 		if _, ok := f.catalog[s.Image]; !ok {
 			if _, err := image.Parse(s.Image); err != nil {
-				return wrong(at+".image", "%w", err)
+				return invalidAt(at+".image", "%w", err)
 			}
 		}
 	}

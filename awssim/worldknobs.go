@@ -9,7 +9,7 @@ import (
 )
 
 // settingsFile changes the world's delays. A delay is "5s", or "5s..12s".
-type knobsFile struct {
+type settingsFile struct {
 	// Delays is "aws" (as seen on AWS, the default) or "none".
 	Delays                   string         `yaml:"delays"`
 	Provisioning             string         `yaml:"provisioning"`
@@ -43,7 +43,7 @@ type knobsFile struct {
 }
 
 // delayFields returns the delays by name, each with its place in the settings.
-func (k *knobsFile) ranges(to *world.Knobs) []struct {
+func (k *settingsFile) delayFields(to *world.Settings) []struct {
 	name, value string
 	to          *world.Range
 } {
@@ -64,24 +64,24 @@ func (k *knobsFile) ranges(to *world.Knobs) []struct {
 	}
 }
 
-func (k *knobsFile) check() error {
+func (k *settingsFile) checkSettings() error {
 	if k.Delays != "" && k.Delays != "aws" && k.Delays != "none" {
-		return wrong("knobs.delays", "%q is neither aws nor none", k.Delays)
+		return invalidAt("knobs.delays", "%q is neither aws nor none", k.Delays)
 	}
-	var to world.Knobs
-	for _, r := range k.ranges(&to) {
+	var to world.Settings
+	for _, r := range k.delayFields(&to) {
 		if _, err := readRange(r.value); r.value != "" && err != nil {
-			return wrong("knobs."+r.name, "%w", err)
+			return invalidAt("knobs."+r.name, "%w", err)
 		}
 	}
 	for name, d := range map[string]*time.Duration{"scaledOutLimit": k.ScaledOutLimit, "tokenLifetime": k.TokenLifetime} {
 		if d != nil && *d < 0 {
-			return wrong("knobs."+name, "%s is less than nothing", *d)
+			return invalidAt("knobs."+name, "%s is less than nothing", *d)
 		}
 	}
 	for name, n := range map[string]*int{"taskStartsPerMinute": k.TaskStartsPerMinute, "fargateStartsPerSecond": k.FargateStartsPerSecond} {
 		if n != nil && *n < 0 {
-			return wrong("knobs."+name, "%d is less than nothing", *n)
+			return invalidAt("knobs."+name, "%d is less than nothing", *n)
 		}
 	}
 	return nil
@@ -103,33 +103,33 @@ func readRange(s string) (r world.Range, err error) {
 }
 
 // worldSettings returns the world's settings, with the changes of the file.
-func (f *worldFile) knobs(given *world.Knobs) *world.Knobs {
-	k := world.DefaultKnobs()
+func (f *worldFile) worldSettings(given *world.Settings) *world.Settings {
+	k := world.DefaultSettings()
 	switch {
-	case f.Knobs.Delays == "none":
+	case f.Settings.Delays == "none":
 		k = world.NoDelays()
-	case f.Knobs.Delays == "" && given != nil:
+	case f.Settings.Delays == "" && given != nil:
 		k = *given
 	}
 	if given != nil {
 		k.Throttle = given.Throttle
 	}
-	for _, r := range f.Knobs.ranges(&k) {
+	for _, r := range f.Settings.delayFields(&k) {
 		if r.value != "" {
 			*r.to, _ = readRange(r.value)
 		}
 	}
-	setGiven(&k.CustomHealth, f.Knobs.CustomHealth)
-	setGiven(&k.ECSRestoresInstances, f.Knobs.ECSRestoresInstances)
-	setGiven(&k.RestartBackoff, f.Knobs.RestartBackoff)
-	setGiven(&k.ScaledOutLimit, f.Knobs.ScaledOutLimit)
-	setGiven(&k.TokenLifetime, f.Knobs.TokenLifetime)
-	setGiven(&k.TaskStartsPerMinute, f.Knobs.TaskStartsPerMinute)
-	setGiven(&k.FargateStartsPerSecond, f.Knobs.FargateStartsPerSecond)
-	setGiven(&k.StartsWithoutLogGroup, f.Knobs.StartsWithoutLogGroup)
-	setGiven(&k.Throttle, f.Knobs.Throttle)
-	if f.Knobs.TaskSetLimit > 0 {
-		k.TaskSetLimit = f.Knobs.TaskSetLimit
+	setGiven(&k.CustomHealth, f.Settings.CustomHealth)
+	setGiven(&k.ECSRestoresInstances, f.Settings.ECSRestoresInstances)
+	setGiven(&k.RestartBackoff, f.Settings.RestartBackoff)
+	setGiven(&k.ScaledOutLimit, f.Settings.ScaledOutLimit)
+	setGiven(&k.TokenLifetime, f.Settings.TokenLifetime)
+	setGiven(&k.TaskStartsPerMinute, f.Settings.TaskStartsPerMinute)
+	setGiven(&k.FargateStartsPerSecond, f.Settings.FargateStartsPerSecond)
+	setGiven(&k.StartsWithoutLogGroup, f.Settings.StartsWithoutLogGroup)
+	setGiven(&k.Throttle, f.Settings.Throttle)
+	if f.Settings.TaskSetLimit > 0 {
+		k.TaskSetLimit = f.Settings.TaskSetLimit
 	}
 	return &k
 }

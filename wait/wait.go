@@ -94,7 +94,7 @@ func (r Result) Succeeded() bool { return r.Outcome == sluice.Succeeded }
 // exist. When ctx ends, the error is ctx's cause, and the Result is the last one; the deployment
 // continues.
 func For(ctx context.Context, o Options) (Result, error) {
-	o.fill()
+	o.fillDefaults()
 	a, err := account.Open(ctx, account.Config{
 		Region: o.Region, Profile: o.Profile, AssumeRole: o.AssumeRole, EndpointURL: o.EndpointURL,
 		HTTPClient: o.HTTPClient, Credentials: o.Credentials, Clock: o.clock, APIOptions: o.apiOptions,
@@ -105,8 +105,8 @@ func For(ctx context.Context, o Options) (Result, error) {
 	t := watch.Target{Cluster: o.Cluster, Service: o.Service, Wanted: verdict.Wanted{
 		Revision: o.TaskDefinition, Deployment: o.Deployment, Timeout: o.Timeout, Deadline: o.ProgressDeadline, FailAfter: o.FailAfter}}
 	var last Result
-	seen, err := watch.New(a, o.clock).Wait(ctx, t, func(s watch.Seen) {
-		last = result(s.Verdict)
+	seen, err := watch.New(a, o.clock).Wait(ctx, t, func(s watch.Update) {
+		last = newResult(s.Verdict)
 		if o.Progress != nil {
 			o.Progress(last)
 		}
@@ -114,10 +114,10 @@ func For(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return last, err
 	}
-	return result(seen.Verdict), nil
+	return newResult(seen.Verdict), nil
 }
 
-func (o *Options) fill() {
+func (o *Options) fillDefaults() {
 	if o.Timeout <= 0 {
 		o.Timeout = 3 * time.Minute
 	}
@@ -129,7 +129,7 @@ func (o *Options) fill() {
 	}
 }
 
-func result(v verdict.Verdict) Result {
+func newResult(v verdict.Verdict) Result {
 	r := Result{Outcome: v.Outcome, Revision: v.Revision, Deployment: v.Deployment, By: v.By, Detail: v.Detail, Next: v.Next, Unread: v.Unread}
 	for _, c := range v.Causes {
 		r.Reasons = append(r.Reasons, Reason{Kind: string(c.Kind), Text: c.Text, Count: c.Count, Task: c.Task, Next: c.Kind.Advice()})

@@ -14,18 +14,18 @@ import (
 // DescribeScalingActivities lists the scaling activities, newest first. An attempt without effect
 // creates no activity.
 func (s *Service) DescribeScalingActivities(ctx context.Context, in *awsaas.DescribeScalingActivitiesInput) (*awsaas.DescribeScalingActivitiesOutput, error) {
-	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
-	if err := q.check(); err != nil {
+	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
+	if err := q.checkQuery(); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScalingActivitiesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScalingActivitiesOutput, error) {
 		all := []aastypes.ScalingActivity{}
 		for _, a := range scaler.StateOf(tx).Activities {
 			if q.namespace == aastypes.ServiceNamespaceEcs && q.isAbout(a.Target) {
 				all = append(all, showActivity(a))
 			}
 		}
-		page, next, err := cut(all, in.NextToken, in.MaxResults, func(a aastypes.ScalingActivity) string { return *a.ActivityId })
+		page, next, err := pageOf(all, in.NextToken, in.MaxResults, func(a aastypes.ScalingActivity) string { return *a.ActivityId })
 		return &awsaas.DescribeScalingActivitiesOutput{ScalingActivities: page, NextToken: next}, err
 	})
 }

@@ -15,36 +15,36 @@ import (
 
 // defaultCooldown is the cooldown of ECS if a policy names none (User Guide, "Target tracking
 // scaling policies").
-const cooldown = 300 * time.Second
+const defaultCooldown = 300 * time.Second
 
 // PutScalingPolicy creates a policy or replaces it. Only target tracking on
 // ECSServiceAverageCPUUtilization is carried out; other policies are only stored.
 func (s *Service) PutScalingPolicy(ctx context.Context, in *awsaas.PutScalingPolicyInput) (*awsaas.PutScalingPolicyOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.PutScalingPolicyOutput, error) {
-		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.PutScalingPolicyOutput, error) {
+		t, err := findTarget(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
 			return nil, err
 		}
-		doc, err := policyOf(wire.Clone(in))
+		doc, err := newPolicyDoc(wire.Clone(in))
 		if err != nil {
 			return nil, err
 		}
 		p := &scaler.Policy{Name: *in.PolicyName, CreatedAt: tx.Now(), Doc: doc, Tracking: trackingOf(doc)}
 		if old, ok := t.Policies.Get(p.Name); ok {
 			if old.Doc.(*aastypes.ScalingPolicy).PolicyType != doc.PolicyType {
-				return nil, invalid("The type of a scaling policy cannot be changed")
+				return nil, validationError("The type of a scaling policy cannot be changed")
 			}
 			p.ARN, p.CreatedAt, p.High, p.Low = old.ARN, old.CreatedAt, old.High, old.Low
 		} else {
-			name(tx, t, p, doc)
+			nameNewPolicy(tx, t, p, doc)
 		}
-		s.law.Put(tx, t, p)
-		return &awsaas.PutScalingPolicyOutput{PolicyARN: ptr(p.ARN), Alarms: alarms(tx.Region, p)}, nil
+		s.autoScaler.PutPolicy(tx, t, p)
+		return &awsaas.PutScalingPolicyOutput{PolicyARN: ptr(p.ARN), Alarms: policyAlarms(tx.Region, p)}, nil
 	})
 }
 
 // nameNewPolicy sets the ARN of a new policy and the names of its alarms.
-func name(tx *world.Tx, t *scaler.Target, p *scaler.Policy, doc *aastypes.ScalingPolicy) {
+func nameNewPolicy(tx *world.Tx, t *scaler.Target, p *scaler.Policy, doc *aastypes.ScalingPolicy) {
 	p.ARN = tx.ARN("autoscaling", "scalingPolicy:"+tx.NewUUID("scaling policy")+":resource/ecs/service/"+t.ID+":policyName/"+p.Name)
 	if doc.PolicyType == aastypes.PolicyTypeTargetTrackingScaling {
 		p.High = "TargetTracking-service/" + t.ID + "-AlarmHigh-" + tx.NewUUID("policy alarm")
@@ -52,7 +52,7 @@ func name(tx *world.Tx, t *scaler.Target, p *scaler.Policy, doc *aastypes.Scalin
 	}
 }
 
-func alarms(r *world.Region, p *scaler.Policy) []aastypes.Alarm {
+func policyAlarms(r *world.Region, p *scaler.Policy) []aastypes.Alarm {
 	all := []aastypes.Alarm{}
 	for _, name := range []string{p.High, p.Low} {
 		if name != "" {
@@ -63,20 +63,20 @@ func alarms(r *world.Region, p *scaler.Policy) []aastypes.Alarm {
 }
 
 // newPolicyDoc checks a policy and returns its description.
-func policyOf(in *awsaas.PutScalingPolicyInput) (*aastypes.ScalingPolicy, error) {
+func newPolicyDoc(in *awsaas.PutScalingPolicyInput) (*aastypes.ScalingPolicy, error) {
 	kind := in.PolicyType
 	if kind == "" {
 		kind = aastypes.PolicyTypeStepScaling
 	}
 	if n := len(val(in.PolicyName)); n < 1 || n > 256 {
-		return nil, constraint("'"+val(in.PolicyName)+"'", "policyName", "Member must have length between 1 and 256")
+		return nil, constraintViolation("'"+val(in.PolicyName)+"'", "policyName", "Member must have length between 1 and 256")
 	}
 	tracking, step := in.TargetTrackingScalingPolicyConfiguration, in.StepScalingPolicyConfiguration
 	switch {
 	case kind == aastypes.PolicyTypePredictiveScaling:
-		return nil, invalid("Predictive scaling: not simulated.")
+		return nil, validationError("Predictive scaling: not simulated.")
 	case kind == aastypes.PolicyTypeTargetTrackingScaling && (tracking == nil || step != nil), kind == aastypes.PolicyTypeStepScaling && (step == nil || tracking != nil):
-		return nil, invalid("The configuration does not agree with the policy type %s", kind)
+		return nil, validationError("The configuration does not agree with the policy type %s", kind)
 	}
 	if tracking != nil {
 		if err := checkTracking(tracking); err != nil {
@@ -90,19 +90,19 @@ func policyOf(in *awsaas.PutScalingPolicyInput) (*aastypes.ScalingPolicy, error)
 func checkTracking(c *aastypes.TargetTrackingScalingPolicyConfiguration) error {
 	switch {
 	case c.TargetValue == nil:
-		return constraint("null", "targetTrackingScalingPolicyConfiguration.targetValue", "Member must not be null")
+		return constraintViolation("null", "targetTrackingScalingPolicyConfiguration.targetValue", "Member must not be null")
 	case *c.TargetValue <= 0:
-		return invalid("The target value must be greater than 0")
+		return validationError("The target value must be greater than 0")
 	case (c.PredefinedMetricSpecification == nil) == (c.CustomizedMetricSpecification == nil):
-		return invalid("Exactly one of the predefined and the customized metric specification must be given")
+		return validationError("Exactly one of the predefined and the customized metric specification must be given")
 	case val(c.ScaleInCooldown) < 0 || val(c.ScaleOutCooldown) < 0:
-		return invalid("Cooldowns must not be negative")
+		return validationError("Cooldowns must not be negative")
 	}
 	if m := c.PredefinedMetricSpecification; m != nil {
 		switch m.PredefinedMetricType {
 		case aastypes.MetricTypeECSServiceAverageCPUUtilization, aastypes.MetricTypeECSServiceAverageMemoryUtilization, aastypes.MetricTypeALBRequestCountPerTarget:
 		default:
-			return invalid("The metric type %s is not for the namespace ecs", m.PredefinedMetricType)
+			return validationError("The metric type %s is not for the namespace ecs", m.PredefinedMetricType)
 		}
 	}
 	return nil
@@ -114,20 +114,20 @@ func trackingOf(p *aastypes.ScalingPolicy) *scaler.Tracking {
 	if c == nil || c.PredefinedMetricSpecification == nil || c.PredefinedMetricSpecification.PredefinedMetricType != aastypes.MetricTypeECSServiceAverageCPUUtilization {
 		return nil
 	}
-	return &scaler.Tracking{Target: *c.TargetValue, In: lasting(c.ScaleInCooldown), Out: lasting(c.ScaleOutCooldown), DisableScaleIn: val(c.DisableScaleIn)}
+	return &scaler.Tracking{Target: *c.TargetValue, In: cooldownOf(c.ScaleInCooldown), Out: cooldownOf(c.ScaleOutCooldown), DisableScaleIn: val(c.DisableScaleIn)}
 }
 
-func lasting(seconds *int32) time.Duration {
+func cooldownOf(seconds *int32) time.Duration {
 	if seconds == nil {
-		return cooldown
+		return defaultCooldown
 	}
 	return time.Duration(*seconds) * time.Second
 }
 
 // DeleteScalingPolicy deletes a policy.
 func (s *Service) DeleteScalingPolicy(ctx context.Context, in *awsaas.DeleteScalingPolicyInput) (*awsaas.DeleteScalingPolicyOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.DeleteScalingPolicyOutput, error) {
-		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DeleteScalingPolicyOutput, error) {
+		t, err := findTarget(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
 			return nil, err
 		}
@@ -142,22 +142,22 @@ func (s *Service) DeleteScalingPolicy(ctx context.Context, in *awsaas.DeleteScal
 
 // DescribeScalingPolicies lists policies, up to 50 per page.
 func (s *Service) DescribeScalingPolicies(ctx context.Context, in *awsaas.DescribeScalingPoliciesInput) (*awsaas.DescribeScalingPoliciesOutput, error) {
-	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
-	if err := q.check(); err != nil {
+	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
+	if err := q.checkQuery(); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScalingPoliciesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScalingPoliciesOutput, error) {
 		all := []aastypes.ScalingPolicy{}
-		for _, t := range q.targets(tx) {
+		for _, t := range q.matchTargets(tx) {
 			for _, p := range t.Policies.All() {
 				if len(in.PolicyNames) == 0 || slices.Contains(in.PolicyNames, p.Name) {
 					d := wire.Clone(*p.Doc.(*aastypes.ScalingPolicy))
-					d.PolicyARN, d.CreationTime, d.Alarms = ptr(p.ARN), ptr(p.CreatedAt), alarms(tx.Region, p)
+					d.PolicyARN, d.CreationTime, d.Alarms = ptr(p.ARN), ptr(p.CreatedAt), policyAlarms(tx.Region, p)
 					all = append(all, d)
 				}
 			}
 		}
-		page, next, err := cut(all, in.NextToken, in.MaxResults, func(p aastypes.ScalingPolicy) string { return *p.PolicyARN })
+		page, next, err := pageOf(all, in.NextToken, in.MaxResults, func(p aastypes.ScalingPolicy) string { return *p.PolicyARN })
 		return &awsaas.DescribeScalingPoliciesOutput{ScalingPolicies: page, NextToken: next}, err
 	})
 }

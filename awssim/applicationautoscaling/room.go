@@ -24,17 +24,17 @@ import (
 // Service implements the API of Application Auto Scaling.
 type Service struct {
 	world *world.World
-	law   *scaler.Scaler
+	autoScaler   *scaler.Controller
 }
 
 // New creates the API over the controller of w.
-func New(w *world.World, law *scaler.Scaler) *Service { return &Service{w, law} }
+func New(w *world.World, law *scaler.Controller) *Service { return &Service{w, law} }
 
 // API returns the API in the form that wire serves.
-func (s *Service) Room() wire.Room {
-	return wire.Room{
+func (s *Service) API() wire.API {
+	return wire.API{
 		Name: "application-autoscaling", ServiceID: "Application Auto Scaling", Protocol: wire.JSON11,
-		Target: "AnyScaleFrontendService", BadEnum: "ValidationException", Operations: s.operations(),
+		Target: "AnyScaleFrontendService", BadEnum: "ValidationException", Operations: s.apiOperations(),
 		Known: []string{"GetPredictiveScalingForecast"},
 		Errors: []smithy.APIError{&aastypes.ConcurrentUpdateException{}, &aastypes.FailedResourceAccessException{},
 			&aastypes.InternalServiceException{}, &aastypes.InvalidNextTokenException{}, &aastypes.LimitExceededException{},
@@ -44,7 +44,7 @@ func (s *Service) Room() wire.Room {
 }
 
 // runStep runs f as one step of the caller's Region.
-func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
+func runStep[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		out, err = f(tx)
 		return err

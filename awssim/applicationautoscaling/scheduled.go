@@ -16,26 +16,26 @@ import (
 // PutScheduledAction creates a scheduled action or replaces it. at(…) and rate(…) are carried out;
 // cron(…) is only stored.
 func (s *Service) PutScheduledAction(ctx context.Context, in *awsaas.PutScheduledActionInput) (*awsaas.PutScheduledActionOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.PutScheduledActionOutput, error) {
-		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.PutScheduledActionOutput, error) {
+		t, err := findTarget(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
 			return nil, err
 		}
 		if n := len(val(in.ScheduledActionName)); n < 1 || n > 256 {
-			return nil, constraint("'"+val(in.ScheduledActionName)+"'", "scheduledActionName", "Member must have length between 1 and 256")
+			return nil, constraintViolation("'"+val(in.ScheduledActionName)+"'", "scheduledActionName", "Member must have length between 1 and 256")
 		}
 		if in.ScalableTargetAction == nil || in.ScalableTargetAction.MinCapacity == nil && in.ScalableTargetAction.MaxCapacity == nil {
-			return nil, invalid("A scheduled action needs a minimum or a maximum capacity")
+			return nil, validationError("A scheduled action needs a minimum or a maximum capacity")
 		}
 		zone, err := time.LoadLocation(val(in.Timezone))
 		if err != nil {
-			return nil, invalid("Unknown time zone %s", *in.Timezone)
+			return nil, validationError("Unknown time zone %s", *in.Timezone)
 		}
 		at, every, err := scaler.ReadSchedule(val(in.Schedule), zone)
 		if err != nil {
-			return nil, invalid("%s", err)
+			return nil, validationError("%s", err)
 		}
-		s.law.Plan(tx, t, actionOf(tx, t, wire.Clone(in)), at, every)
+		s.autoScaler.AddScheduled(tx, t, actionOf(tx, t, wire.Clone(in)), at, every)
 		return &awsaas.PutScheduledActionOutput{}, nil
 	})
 }
@@ -59,8 +59,8 @@ func actionOf(tx *world.Tx, t *scaler.Target, in *awsaas.PutScheduledActionInput
 
 // DeleteScheduledAction deletes a scheduled action.
 func (s *Service) DeleteScheduledAction(ctx context.Context, in *awsaas.DeleteScheduledActionInput) (*awsaas.DeleteScheduledActionOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.DeleteScheduledActionOutput, error) {
-		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DeleteScheduledActionOutput, error) {
+		t, err := findTarget(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
 			return nil, err
 		}
@@ -69,27 +69,27 @@ func (s *Service) DeleteScheduledAction(ctx context.Context, in *awsaas.DeleteSc
 			return nil, world.Refuse("ObjectNotFoundException", "No scheduled action found for service namespace: ecs, resource ID: %s, scheduled action name: %s",
 				*in.ResourceId, val(in.ScheduledActionName))
 		}
-		s.law.Unplan(tx, t, a)
+		s.autoScaler.RemoveScheduled(tx, t, a)
 		return &awsaas.DeleteScheduledActionOutput{}, nil
 	})
 }
 
 // DescribeScheduledActions lists scheduled actions, up to 50 per page.
 func (s *Service) DescribeScheduledActions(ctx context.Context, in *awsaas.DescribeScheduledActionsInput) (*awsaas.DescribeScheduledActionsOutput, error) {
-	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
-	if err := q.check(); err != nil {
+	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resource: in.ResourceId, max: in.MaxResults}
+	if err := q.checkQuery(); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScheduledActionsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScheduledActionsOutput, error) {
 		all := []aastypes.ScheduledAction{}
-		for _, t := range q.targets(tx) {
+		for _, t := range q.matchTargets(tx) {
 			for _, a := range t.Scheduled.All() {
 				if len(in.ScheduledActionNames) == 0 || slices.Contains(in.ScheduledActionNames, a.Name) {
 					all = append(all, wire.Clone(*a.Doc.(*aastypes.ScheduledAction)))
 				}
 			}
 		}
-		page, next, err := cut(all, in.NextToken, in.MaxResults, func(a aastypes.ScheduledAction) string { return *a.ScheduledActionARN })
+		page, next, err := pageOf(all, in.NextToken, in.MaxResults, func(a aastypes.ScheduledAction) string { return *a.ScheduledActionARN })
 		return &awsaas.DescribeScheduledActionsOutput{ScheduledActions: page, NextToken: next}, err
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-const mostTags = 50
+const maxTags = 50
 
 // targetDoc holds the data of a target that no controller reads.
 type targetDoc struct {
@@ -27,11 +27,11 @@ func addTags(t *scaler.Target, tags map[string]string) error {
 	maps.Copy(next, tags)
 	for k := range tags {
 		if k == "" || len(k) > 128 || strings.HasPrefix(strings.ToLower(k), "aws:") {
-			return invalid("The tag key is not valid: a key has 1 to 128 characters and does not begin with aws:")
+			return validationError("The tag key is not valid: a key has 1 to 128 characters and does not begin with aws:")
 		}
 	}
-	if len(next) > mostTags {
-		return world.Refuse("TooManyTagsException", "The resource can have at most %d tags", mostTags)
+	if len(next) > maxTags {
+		return world.Refuse("TooManyTagsException", "The resource can have at most %d tags", maxTags)
 	}
 	docOf(t).tags = next
 	return nil
@@ -39,7 +39,7 @@ func addTags(t *scaler.Target, tags map[string]string) error {
 
 func targetByARN(tx *world.Tx, arn *string) (*scaler.Target, error) {
 	if val(arn) == "" {
-		return nil, constraint("null", "resourceARN", "Member must not be null")
+		return nil, constraintViolation("null", "resourceARN", "Member must not be null")
 	}
 	for _, t := range scaler.StateOf(tx).Targets.All() {
 		if t.ARN == *arn {
@@ -52,7 +52,7 @@ func targetByARN(tx *world.Tx, arn *string) (*scaler.Target, error) {
 
 // TagResource adds tags to a scalable target, or changes their values.
 func (s *Service) TagResource(ctx context.Context, in *awsaas.TagResourceInput) (*awsaas.TagResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.TagResourceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.TagResourceOutput, error) {
 		t, err := targetByARN(tx, in.ResourceARN)
 		if err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func (s *Service) TagResource(ctx context.Context, in *awsaas.TagResourceInput) 
 
 // UntagResource removes tags; it ignores missing keys.
 func (s *Service) UntagResource(ctx context.Context, in *awsaas.UntagResourceInput) (*awsaas.UntagResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.UntagResourceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.UntagResourceOutput, error) {
 		t, err := targetByARN(tx, in.ResourceARN)
 		if err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func (s *Service) UntagResource(ctx context.Context, in *awsaas.UntagResourceInp
 
 // ListTagsForResource returns a scalable target's tags.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awsaas.ListTagsForResourceInput) (*awsaas.ListTagsForResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.ListTagsForResourceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.ListTagsForResourceOutput, error) {
 		t, err := targetByARN(tx, in.ResourceARN)
 		if err != nil {
 			return nil, err

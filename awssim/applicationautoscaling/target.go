@@ -21,7 +21,7 @@ const (
 // RegisterScalableTarget creates a target or changes it. Every call moves the desired count into
 // the bounds at once.
 func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.RegisterScalableTargetInput) (*awsaas.RegisterScalableTargetOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.RegisterScalableTargetOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.RegisterScalableTargetOutput, error) {
 		id, err := resourceOf(in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
 			return nil, err
@@ -29,14 +29,14 @@ func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.Registe
 		old, ok := scaler.StateOf(tx).Targets.Get(id)
 		t := old
 		if !ok {
-			t = &scaler.Target{ID: id, CreatedAt: tx.Now(), Doc: &targetDoc{role: role(tx, in.RoleARN), tags: map[string]string{}}}
+			t = &scaler.Target{ID: id, CreatedAt: tx.Now(), Doc: &targetDoc{role: roleOrDefault(tx, in.RoleARN), tags: map[string]string{}}}
 		}
-		lo, hi, err := bounds(t, ok, in)
+		lo, hi, err := mergedBounds(t, ok, in)
 		if err != nil {
 			return nil, err
 		}
 		if svc, there := tx.Services.Get(id); !ok && (!there || svc.Status != "ACTIVE") {
-			return nil, invalid("ECS service doesn't exist: %s", *in.ResourceId)
+			return nil, validationError("ECS service doesn't exist: %s", *in.ResourceId)
 		}
 		if err := addTags(t, in.Tags); err != nil {
 			return nil, err
@@ -45,12 +45,12 @@ func (s *Service) RegisterScalableTarget(ctx context.Context, in *awsaas.Registe
 			t.ARN = tx.ARN("application-autoscaling", "scalable-target/0ec5"+tx.NewHex("scalable target", 32))
 			scaler.StateOf(tx).Targets.Put(id, t)
 		}
-		s.law.Bound(tx, t, lo, hi, suspension(t.Suspended, in.SuspendedState))
+		s.autoScaler.SetBounds(tx, t, lo, hi, mergedSuspension(t.Suspended, in.SuspendedState))
 		return &awsaas.RegisterScalableTargetOutput{ScalableTargetARN: ptr(t.ARN)}, nil
 	})
 }
 
-func role(tx *world.Tx, given *string) string {
+func roleOrDefault(tx *world.Tx, given *string) string {
 	if val(given) != "" {
 		return *given
 	}
@@ -58,9 +58,9 @@ func role(tx *world.Tx, given *string) string {
 }
 
 // mergedBounds returns the target's bounds, overridden by the given ones.
-func bounds(t *scaler.Target, there bool, in *awsaas.RegisterScalableTargetInput) (lo, hi int, err error) {
+func mergedBounds(t *scaler.Target, there bool, in *awsaas.RegisterScalableTargetInput) (lo, hi int, err error) {
 	if !there && (in.MinCapacity == nil || in.MaxCapacity == nil) {
-		return 0, 0, invalid("The minimum and the maximum capacity must be specified for a scalable target that is not registered yet")
+		return 0, 0, validationError("The minimum and the maximum capacity must be specified for a scalable target that is not registered yet")
 	}
 	lo, hi = t.Min, t.Max
 	if in.MinCapacity != nil {
@@ -71,16 +71,16 @@ func bounds(t *scaler.Target, there bool, in *awsaas.RegisterScalableTargetInput
 	}
 	switch {
 	case lo < 0 || hi < 0:
-		return 0, 0, invalid("Capacities must not be negative")
+		return 0, 0, validationError("Capacities must not be negative")
 	case lo > hi:
-		return 0, 0, invalid("Maximum capacity cannot be less than minimum capacity")
+		return 0, 0, validationError("Maximum capacity cannot be less than minimum capacity")
 	}
 	return lo, hi, nil
 }
 
 // mergedSuspension returns the suspensions after the call. AWS does not document the effect of a
 // structure on members that it leaves out: here they become false.
-func suspension(old scaler.Suspended, in *aastypes.SuspendedState) scaler.Suspended {
+func mergedSuspension(old scaler.Suspended, in *aastypes.SuspendedState) scaler.Suspended {
 	if in == nil {
 		return old
 	}
@@ -89,18 +89,18 @@ func suspension(old scaler.Suspended, in *aastypes.SuspendedState) scaler.Suspen
 
 // DeregisterScalableTarget deletes a target with its policies and actions.
 func (s *Service) DeregisterScalableTarget(ctx context.Context, in *awsaas.DeregisterScalableTargetInput) (*awsaas.DeregisterScalableTargetOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.DeregisterScalableTargetOutput, error) {
-		t, err := target(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DeregisterScalableTargetOutput, error) {
+		t, err := findTarget(tx, in.ServiceNamespace, in.ScalableDimension, in.ResourceId)
 		if err != nil {
 			return nil, err
 		}
-		s.law.Remove(tx, t)
+		s.autoScaler.RemoveTarget(tx, t)
 		return &awsaas.DeregisterScalableTargetOutput{}, nil
 	})
 }
 
 // findTarget returns a registered target.
-func target(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (*scaler.Target, error) {
+func findTarget(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (*scaler.Target, error) {
 	id, err := resourceOf(ns, dim, resource)
 	if err != nil {
 		return nil, err
@@ -114,16 +114,16 @@ func target(tx *world.Tx, ns aastypes.ServiceNamespace, dim aastypes.ScalableDim
 
 // DescribeScalableTargets lists targets, up to 50 per page.
 func (s *Service) DescribeScalableTargets(ctx context.Context, in *awsaas.DescribeScalableTargetsInput) (*awsaas.DescribeScalableTargetsOutput, error) {
-	q := question{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resources: in.ResourceIds, many: "resourceIds", max: in.MaxResults}
-	if err := q.check(); err != nil {
+	q := describeQuery{namespace: in.ServiceNamespace, dimension: in.ScalableDimension, resources: in.ResourceIds, listName: "resourceIds", max: in.MaxResults}
+	if err := q.checkQuery(); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScalableTargetsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsaas.DescribeScalableTargetsOutput, error) {
 		all := []aastypes.ScalableTarget{}
-		for _, t := range q.targets(tx) {
+		for _, t := range q.matchTargets(tx) {
 			all = append(all, showTarget(t))
 		}
-		page, next, err := cut(all, in.NextToken, in.MaxResults, func(t aastypes.ScalableTarget) string { return *t.ResourceId })
+		page, next, err := pageOf(all, in.NextToken, in.MaxResults, func(t aastypes.ScalableTarget) string { return *t.ResourceId })
 		return &awsaas.DescribeScalableTargetsOutput{ScalableTargets: page, NextToken: next}, err
 	})
 }
@@ -138,7 +138,7 @@ func showTarget(t *scaler.Target) aastypes.ScalableTarget {
 }
 
 // matchTargets returns the targets that match the query.
-func (q question) targets(tx *world.Tx) (all []*scaler.Target) {
+func (q describeQuery) matchTargets(tx *world.Tx) (all []*scaler.Target) {
 	if q.namespace != aastypes.ServiceNamespaceEcs || q.dimension != "" && q.dimension != serviceCount {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (q question) targets(tx *world.Tx) (all []*scaler.Target) {
 	return all
 }
 
-func (q question) isAbout(id string) bool {
+func (q describeQuery) isAbout(id string) bool {
 	if q.resource != nil {
 		return *q.resource == "service/"+id
 	}
@@ -158,7 +158,7 @@ func (q question) isAbout(id string) bool {
 }
 
 // pageOf returns one page of a list.
-func cut[T any](all []T, token *string, most *int32, id func(T) string) ([]T, *string, error) {
+func pageOf[T any](all []T, token *string, most *int32, id func(T) string) ([]T, *string, error) {
 	page, next, err := wire.Page(all, token, int(val(most)), pageSize, pageSize, id)
 	if err != nil {
 		return nil, nil, world.Refuse("InvalidNextTokenException", "The next token supplied is invalid")
@@ -170,20 +170,20 @@ func cut[T any](all []T, token *string, most *int32, id func(T) string) ([]T, *s
 func resourceOf(ns aastypes.ServiceNamespace, dim aastypes.ScalableDimension, resource *string) (string, error) {
 	switch {
 	case resource == nil:
-		return "", constraint("null", "resourceId", "Member must not be null")
+		return "", constraintViolation("null", "resourceId", "Member must not be null")
 	case dim == "":
-		return "", constraint("null", "scalableDimension", "Member must not be null")
+		return "", constraintViolation("null", "scalableDimension", "Member must not be null")
 	}
-	q := question{namespace: ns, dimension: dim, resource: resource}
-	if err := q.check(); err != nil {
+	q := describeQuery{namespace: ns, dimension: dim, resource: resource}
+	if err := q.checkQuery(); err != nil {
 		return "", err
 	}
 	if ns != aastypes.ServiceNamespaceEcs || dim != serviceCount {
-		return "", invalid("%s: not simulated; there is %s", dim, serviceCount)
+		return "", validationError("%s: not simulated; there is %s", dim, serviceCount)
 	}
 	return strings.TrimPrefix(*resource, "service/"), nil
 }
 
-func invalid(format string, args ...any) error {
+func validationError(format string, args ...any) error {
 	return world.Refuse("ValidationException", format, args...)
 }

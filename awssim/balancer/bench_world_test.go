@@ -19,7 +19,7 @@ type bench struct {
 	t   testing.TB
 	now time.Time
 	w   *world.World
-	law *balancer.Law
+	law *balancer.Controller
 	lb  *world.LoadBalancer
 	n   int
 }
@@ -30,13 +30,13 @@ func (b *bench) Now() time.Time { return b.now }
 
 func (b *bench) Sleep(context.Context, time.Duration) error { panic("a passive world does not sleep") }
 
-func newBench(t testing.TB, change func(*world.Knobs)) *bench {
+func newBench(t testing.TB, change func(*world.Settings)) *bench {
 	b := &bench{t: t, now: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)}
 	k := world.NoDelays()
 	if change != nil {
 		change(&k)
 	}
-	b.w = world.New(world.Options{Clock: b, Seed: 7, Knobs: &k, Strict: true})
+	b.w = world.New(world.Options{Clock: b, Seed: 7, Settings: &k, Strict: true})
 	b.law = balancer.New(b.w)
 	b.lb = b.balancer("edge")
 	return b
@@ -117,13 +117,13 @@ func (b *bench) taskOf(does image.Behaviour) *world.Task {
 func (b *bench) register(g *world.TargetGroup, tasks ...*world.Task) {
 	b.do(func(tx *world.Tx) {
 		for _, t := range tasks {
-			tx.Register(g, t.Address.String(), 80, "eu-west-1a", t)
+			tx.RegisterTarget(g, t.Address.String(), 80, "eu-west-1a", t)
 		}
 	})
 }
 
 func (b *bench) deregister(g *world.TargetGroup, t *world.Task) {
-	b.do(func(tx *world.Tx) { tx.Deregister(g, t.Address.String(), 80) })
+	b.do(func(tx *world.Tx) { tx.DeregisterTarget(g, t.Address.String(), 80) })
 }
 
 // kill stops the task's containers, as a crash does.

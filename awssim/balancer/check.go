@@ -39,10 +39,10 @@ func checkOf(g *world.TargetGroup) *check {
 	return c
 }
 
-func (c *check) equal(o *check) bool { return o != nil && *c == *o }
+func (c *check) isSame(o *check) bool { return o != nil && *c == *o }
 
 // checkedPort returns the port on which a target is checked.
-func (c *check) at(t *world.Target) int32 {
+func (c *check) checkedPort(t *world.Target) int32 {
 	if c.port != 0 {
 		return c.port
 	}
@@ -73,17 +73,17 @@ type result struct {
 	took         time.Duration
 }
 
-func timedOut(c *check) result {
+func timeoutResult(c *check) result {
 	return result{false, "Target.Timeout", "Request timed out", c.timeout}
 }
 
-func refused() result { return result{false, "Target.FailedHealthChecks", "Health checks failed", 0} }
+func refusedResult() result { return result{false, "Target.FailedHealthChecks", "Health checks failed", 0} }
 
 // judgeStatus returns the result of an answer with that status after that time.
-func (c *check) judge(status int, took time.Duration) result {
+func (c *check) judgeStatus(status int, took time.Duration) result {
 	switch {
 	case took >= c.timeout:
-		return timedOut(c)
+		return timeoutResult(c)
 	case c.tcp, Matches(c.matcher, status):
 		return result{ok: true, took: took}
 	}
@@ -96,7 +96,7 @@ type source struct {
 	container *world.Container // nil if no container has the port
 	reachable bool             // there is a task with this address
 	running   bool
-	does      image.Behaviour
+	behaviour      image.Behaviour
 	started   time.Time
 	signalled time.Time
 }
@@ -106,40 +106,40 @@ func sourceOf(t *world.Target, c *check) source {
 	if task == nil || task.LastStatus == "STOPPED" {
 		return source{}
 	}
-	s := source{reachable: true, container: task.ContainerFor(c.at(t)), started: task.StartedAt, signalled: task.SignalledAt}
+	s := source{reachable: true, container: task.ContainerFor(c.checkedPort(t)), started: task.StartedAt, signalled: task.SignalledAt}
 	if s.container != nil {
 		s.running = s.container.Status == "RUNNING" && !task.StartedAt.IsZero()
-		s.does = s.container.Behaviour
+		s.behaviour = s.container.Behaviour
 	}
 	return s
 }
 
 // answersAlike reports whether both sources answer alike at any time. Handlers and commands never
 // change during a container's life.
-func (s source) same(o source) bool {
-	a, b := s.does, o.does
+func (s source) answersAlike(o source) bool {
+	a, b := s.behaviour, o.behaviour
 	return s.container == o.container && s.reachable == o.reachable && s.running == o.running &&
 		s.started.Equal(o.started) && s.signalled.Equal(o.signalled) &&
 		a.HealthyAfter == b.HealthyAfter && a.UnhealthyAfter == b.UnhealthyAfter && a.NeverHealthy == b.NeverHealthy &&
-		a.Checked() == b.Checked() && a.CrashAfter == b.CrashAfter && a.ServesAfterTerm == b.ServesAfterTerm && a.IgnoresTerm == b.IgnoresTerm
+		a.CheckDelay() == b.CheckDelay() && a.CrashAfter == b.CrashAfter && a.ServesAfterTerm == b.ServesAfterTerm && a.IgnoresTerm == b.IgnoresTerm
 }
 
 // probeAt returns the result of a check that begins at that time.
-func (s source) probe(at time.Time, c *check) result {
+func (s source) probeAt(at time.Time, c *check) result {
 	switch {
 	case !s.reachable:
-		return timedOut(c)
+		return timeoutResult(c)
 	case s.container == nil, !s.running:
-		return refused()
+		return refusedResult()
 	}
-	status := s.does.Answer(moment(s.started, s.signalled, at))
+	status := s.behaviour.Answer(momentOf(s.started, s.signalled, at))
 	if status == 0 {
-		return refused()
+		return refusedResult()
 	}
-	return c.judge(status, s.does.Checked())
+	return c.judgeStatus(status, s.behaviour.CheckDelay())
 }
 
-func moment(started, signalled, at time.Time) image.Moment {
+func momentOf(started, signalled, at time.Time) image.Moment {
 	m := image.Moment{SinceStart: at.Sub(started)}
 	if !signalled.IsZero() && !at.Before(signalled) {
 		m.Signalled, m.SinceSignal = true, at.Sub(signalled)
@@ -158,12 +158,12 @@ func (s source) nextChange(at time.Time) (next time.Time, ok bool) {
 			next, ok = t, true
 		}
 	}
-	if d, more := s.does.NextChange(at.Sub(s.started)); more {
+	if d, more := s.behaviour.NextChange(at.Sub(s.started)); more {
 		soonest(s.started.Add(d))
 	}
 	if !s.signalled.IsZero() {
 		soonest(s.signalled)
-		soonest(s.signalled.Add(s.does.ServesAfterTerm))
+		soonest(s.signalled.Add(s.behaviour.ServesAfterTerm))
 	}
 	return next, ok
 }

@@ -53,31 +53,31 @@ func matcherOf(c world.Condition) matcher {
 	return m
 }
 
-func (m *matcher) holds(r *Request) bool {
+func (m *matcher) matchesRequest(r *Request) bool {
 	switch m.field {
 	case "host-header":
 		host, _ := splitHost(r.Host)
-		return m.text(host)
+		return m.matchesText(host)
 	case "path-pattern":
-		return m.text(r.Path)
+		return m.matchesText(r.Path)
 	case "http-request-method":
-		return m.text(r.Method)
+		return m.matchesText(r.Method)
 	case "source-ip":
-		return m.within(r.SourceIP)
+		return m.matchesAddress(r.SourceIP)
 	case "http-header":
 		for _, v := range r.Header[m.header] {
-			if m.text(v) {
+			if m.matchesText(v) {
 				return true
 			}
 		}
 		return false
 	case "query-string":
-		return m.inQuery(r.RawQuery)
+		return m.matchesQuery(r.RawQuery)
 	}
 	return false
 }
 
-func (m *matcher) text(s string) bool {
+func (m *matcher) matchesText(s string) bool {
 	for i := range m.globs {
 		if m.globs[i].match(s) {
 			return true
@@ -91,7 +91,7 @@ func (m *matcher) text(s string) bool {
 	return false
 }
 
-func (m *matcher) within(a netip.Addr) bool {
+func (m *matcher) matchesAddress(a netip.Addr) bool {
 	for _, p := range m.nets {
 		if p.Contains(a) {
 			return true
@@ -100,12 +100,12 @@ func (m *matcher) within(a netip.Addr) bool {
 	return false
 }
 
-func (m *matcher) inQuery(raw string) bool {
+func (m *matcher) matchesQuery(raw string) bool {
 	for raw != "" {
 		var pair string
 		pair, raw, _ = strings.Cut(raw, "&")
 		k, v, _ := strings.Cut(pair, "=")
-		k, v = unescape(k), unescape(v)
+		k, v = unescapeQuery(k), unescapeQuery(v)
 		for i := range m.query {
 			q := &m.query[i]
 			if (q.anyKey || q.key.match(k)) && q.value.match(v) {
@@ -116,7 +116,7 @@ func (m *matcher) inQuery(raw string) bool {
 	return false
 }
 
-func unescape(s string) string {
+func unescapeQuery(s string) string {
 	if !strings.ContainsAny(s, "%+") {
 		return s
 	}
@@ -145,19 +145,19 @@ func (g *glob) match(s string) bool {
 	case g.plain:
 		return g.pattern == s
 	}
-	return g.walk(s)
+	return g.matchWildcards(s)
 }
 
 // matchWildcards matches with one backtracking point: the last * and the text that it has consumed.
-func (g *glob) walk(s string) bool {
+func (g *glob) matchWildcards(s string) bool {
 	p, i, star, eaten := 0, 0, -1, 0
 	for i < len(s) {
-		c, width, wild := g.at(p)
+		c, width, wild := g.elementAt(p)
 		switch {
 		case c == '*' && wild:
 			star, eaten, p = p, i, p+1
 			continue
-		case width > 0 && (wild || same(c, s[i], g.fold)):
+		case width > 0 && (wild || sameLetter(c, s[i], g.fold)):
 			p, i = p+width, i+1
 			continue
 		case star < 0:
@@ -174,7 +174,7 @@ func (g *glob) walk(s string) bool {
 
 // elementAt returns the pattern's element at p: its character, its width (0 at the end) and whether
 // it is a wildcard.
-func (g *glob) at(p int) (c byte, width int, wild bool) {
+func (g *glob) elementAt(p int) (c byte, width int, wild bool) {
 	if p >= len(g.pattern) {
 		return 0, 0, false
 	}
@@ -185,11 +185,11 @@ func (g *glob) at(p int) (c byte, width int, wild bool) {
 	return c, 1, c == '*' || c == '?'
 }
 
-func same(a, b byte, fold bool) bool {
-	return a == b || fold && lower(a) == lower(b)
+func sameLetter(a, b byte, fold bool) bool {
+	return a == b || fold && lowerByte(a) == lowerByte(b)
 }
 
-func lower(c byte) byte {
+func lowerByte(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		return c + 'a' - 'A'
 	}

@@ -47,7 +47,7 @@ type TargetView struct {
 }
 
 // TakingTargets returns the targets that take new requests, in order.
-func (g *GroupView) Taking() []*TargetView {
+func (g *GroupView) TakingTargets() []*TargetView {
 	out := make([]*TargetView, 0, len(g.takes))
 	for _, i := range g.takes {
 		out = append(out, &g.Targets[i])
@@ -56,13 +56,13 @@ func (g *GroupView) Taking() []*TargetView {
 }
 
 // pickTarget chooses among the targets that take requests. It returns nil if there are none.
-func (g *GroupView) pick(at time.Time, d Draw) *TargetView {
+func (g *GroupView) pickTarget(at time.Time, d Random) *TargetView {
 	n := len(g.takes)
 	switch {
 	case n == 0:
 		return nil
 	case g.least && d.Outstanding != nil:
-		return g.idlest(d)
+		return g.pickLeastOutstanding(d)
 	case g.ramping:
 		return g.pickRamping(at, d)
 	case d.Target < 0:
@@ -73,7 +73,7 @@ func (g *GroupView) pick(at time.Time, d Draw) *TargetView {
 
 // pickLeastOutstanding returns the target with the fewest open requests. Among equal targets it
 // returns the next in turn, or the one at the random number.
-func (g *GroupView) idlest(d Draw) *TargetView {
+func (g *GroupView) pickLeastOutstanding(d Random) *TargetView {
 	n := len(g.takes)
 	first := int((g.turn.Add(1) - 1) % uint64(n))
 	if d.Target >= 0 {
@@ -90,18 +90,18 @@ func (g *GroupView) idlest(d Draw) *TargetView {
 }
 
 // goldenRatio steps through [0,1) so that any number of steps is spread evenly.
-const golden = 0.6180339887498949
+const goldenRatio = 0.6180339887498949
 
-func (g *GroupView) pickRamping(at time.Time, d Draw) *TargetView {
+func (g *GroupView) pickRamping(at time.Time, d Random) *TargetView {
 	x := d.Target
 	if x < 0 {
-		step := float64(g.turn.Add(1)-1) * golden
+		step := float64(g.turn.Add(1)-1) * goldenRatio
 		x = step - float64(int64(step))
 	}
-	x *= g.mass(at)
+	x *= g.totalWeight(at)
 	for _, i := range g.takes {
 		t := &g.Targets[i]
-		if w := t.ramp(at); x < w {
+		if w := t.rampWeight(at); x < w {
 			return t
 		} else {
 			x -= w
@@ -112,23 +112,23 @@ func (g *GroupView) pickRamping(at time.Time, d Draw) *TargetView {
 
 // totalWeight returns the sum of the weights of the targets that take requests. It is above 0 while
 // there is such a target.
-func (g *GroupView) mass(at time.Time) float64 {
+func (g *GroupView) totalWeight(at time.Time) float64 {
 	sum := 0.0
 	for _, i := range g.takes {
-		sum += g.Targets[i].ramp(at)
+		sum += g.Targets[i].rampWeight(at)
 	}
 	return sum
 }
 
 // minRampWeight is the weight with which a target in slow start begins, relative to a full one.
-const leastRamp = 0.01
+const minRampWeight = 0.01
 
 // rampWeight returns a target's weight among its peers: 1, or less during slow start. Slow start
 // raises it linearly with time.
-func (t *TargetView) ramp(at time.Time) float64 {
+func (t *TargetView) rampWeight(at time.Time) float64 {
 	if t.rampEnd.IsZero() || !at.Before(t.rampEnd) {
 		return 1
 	}
 	done := float64(at.Sub(t.rampFrom)) / float64(t.rampEnd.Sub(t.rampFrom))
-	return max(leastRamp, done)
+	return max(minRampWeight, done)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestNewTargetIsHealthyAfterOnePassingCheck(t *testing.T) {
-	b := newBench(t, func(k *world.Knobs) {
+	b := newBench(t, func(k *world.Settings) {
 		k.TargetRegistration = world.Range{Min: 2 * time.Second, Max: 2 * time.Second}
 		k.FirstCheck = world.Range{Min: time.Second, Max: time.Second}
 	})
@@ -128,7 +128,7 @@ func TestUnusedInAZoneThatIsNotEnabled(t *testing.T) {
 	g := b.group("web")
 	b.listen(80, share(g, 1))
 	task := b.task("sim/web:v1")
-	b.do(func(tx *world.Tx) { tx.Register(g, task.Address.String(), 80, "eu-west-1c", task) })
+	b.do(func(tx *world.Tx) { tx.RegisterTarget(g, task.Address.String(), 80, "eu-west-1c", task) })
 	b.want(g, "unused Target.NotInUse")
 	if d := g.Targets[0].Description; d != "Target is in an Availability Zone that is not enabled for the load balancer" {
 		t.Errorf("description: %s", d)
@@ -141,7 +141,7 @@ func TestUnusedInAZoneThatIsNotEnabled(t *testing.T) {
 }
 
 func TestUnusedWhileTheLoadBalancerIsProvisioning(t *testing.T) {
-	b := newBench(t, func(k *world.Knobs) {
+	b := newBench(t, func(k *world.Settings) {
 		k.LoadBalancerProvisioning = world.Range{Min: time.Minute, Max: time.Minute}
 	})
 	g := b.group("web")
@@ -157,7 +157,7 @@ func TestDrainLastsTheWholeDelay(t *testing.T) {
 	g := b.group("web")
 	b.listen(80, share(g, 1))
 	var effects []world.Effect
-	b.w.Sink(func(e world.Effect) { effects = append(effects, e) })
+	b.w.SetSink(func(e world.Effect) { effects = append(effects, e) })
 	one, two := b.task("sim/web:v1"), b.task("sim/web:v1")
 	b.register(g, one, two)
 	b.deregister(g, one)
@@ -217,7 +217,7 @@ func TestTargetRegisteredBeforeItsTask(t *testing.T) {
 	b := newBench(t, nil)
 	g := b.group("web")
 	b.listen(80, share(g, 1))
-	b.do(func(tx *world.Tx) { tx.Register(g, "127.16.0.1", 80, "", nil) })
+	b.do(func(tx *world.Tx) { tx.RegisterTarget(g, "127.16.0.1", 80, "", nil) })
 	b.pass(35 * time.Second)
 	b.want(g, "unhealthy Target.Timeout")
 	task := b.task("sim/web:v1")
@@ -232,14 +232,14 @@ func TestProbes(t *testing.T) {
 	g := b.group("web")
 	b.listen(80, share(g, 1))
 	var asked []world.ProbeTarget
-	b.w.Sink(func(e world.Effect) {
+	b.w.SetSink(func(e world.Effect) {
 		if p, ok := e.(world.ProbeTarget); ok {
 			asked = append(asked, p)
 		}
 	})
 	b.register(g, b.taskOf(image.Behaviour{Handler: http.NotFoundHandler()}))
 	answer := func(status int, err error) {
-		b.do(func(tx *world.Tx) { b.law.Probed(tx, asked[len(asked)-1], status, err) })
+		b.do(func(tx *world.Tx) { b.law.RecordProbe(tx, asked[len(asked)-1], status, err) })
 	}
 	if len(asked) != 1 || asked[0].Path != "/" || asked[0].Check != 80 || asked[0].Address.String() != g.Targets[0].ID {
 		t.Fatalf("asked %+v", asked)
@@ -251,7 +251,7 @@ func TestProbes(t *testing.T) {
 		answer(0, errors.New("connection refused"))
 	}
 	b.want(g, "unhealthy Target.FailedHealthChecks")
-	b.do(func(tx *world.Tx) { b.law.Probed(tx, asked[0], 200, nil) }) // late: ignored
+	b.do(func(tx *world.Tx) { b.law.RecordProbe(tx, asked[0], 200, nil) }) // late: ignored
 	for range 5 {
 		b.want(g, "unhealthy Target.FailedHealthChecks")
 		b.pass(30 * time.Second)
@@ -284,7 +284,7 @@ func TestIdleWorldIsIdle(t *testing.T) {
 
 func TestSameSeedSameLog(t *testing.T) {
 	run := func() string {
-		b := newBench(t, func(k *world.Knobs) { *k = world.DefaultKnobs() })
+		b := newBench(t, func(k *world.Settings) { *k = world.DefaultSettings() })
 		web, canary := b.group("web"), b.group("canary")
 		l := b.listen(80, share(web, 1))
 		for range 5 {

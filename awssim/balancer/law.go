@@ -9,7 +9,7 @@ import (
 )
 
 // Controller runs the load balancers of a world. Create one per world, before its first step.
-type Law struct {
+type Controller struct {
 	w      *world.World
 	tables sync.Map // tableKey -> *atomic.Pointer[Table]
 }
@@ -20,27 +20,27 @@ type tableKey struct {
 }
 
 // New adds the controller to a world.
-func New(w *world.World) *Law {
-	l := &Law{w: w}
-	w.Watch(l.watch)
-	w.Settle(l.settle)
-	w.Found(func(tx *world.Tx) { l.forget(tx.Key) })
-	for _, c := range truths() {
-		w.Check(c)
+func New(w *world.World) *Controller {
+	l := &Controller{w: w}
+	w.Watch(l.noteChange)
+	w.OnStepEnd(l.publishChanges)
+	w.OnNewRegion(func(tx *world.Tx) { l.dropTables(tx.Key) })
+	for _, c := range invariants() {
+		w.AddInvariant(c)
 	}
 	return l
 }
 
 // Table returns the current routing of a load balancer, or nil if the load balancer does not exist.
 // It takes no lock of the world.
-func (l *Law) Table(key world.Key, loadBalancerARN string) *Table {
+func (l *Controller) Table(key world.Key, loadBalancerARN string) *Table {
 	if p, ok := l.tables.Load(tableKey{key, loadBalancerARN}); ok {
 		return p.(*atomic.Pointer[Table]).Load()
 	}
 	return nil
 }
 
-func (l *Law) store(key world.Key, arn string, t *Table) {
+func (l *Controller) storeTable(key world.Key, arn string, t *Table) {
 	k := tableKey{key, arn}
 	if t == nil {
 		l.tables.Delete(k)
@@ -51,7 +51,7 @@ func (l *Law) store(key world.Key, arn string, t *Table) {
 }
 
 // dropTables drops the tables of a Region that is created again.
-func (l *Law) forget(key world.Key) {
+func (l *Controller) dropTables(key world.Key) {
 	l.tables.Range(func(k, _ any) bool {
 		if k.(tableKey).key == key {
 			l.tables.Delete(k)
@@ -64,38 +64,38 @@ func (l *Law) forget(key world.Key) {
 type Follower interface {
 	// TablePublished reports that the load balancer routes by t from now on; nil means that it was
 	// deleted.
-	Published(tx *world.Tx, t *Table)
+	TablePublished(tx *world.Tx, t *Table)
 	// TaskChanged reports a change of a task behind one of its targets.
-	Task(tx *world.Tx, t *world.Task)
+	TaskChanged(tx *world.Tx, t *world.Task)
 }
 
 // AddFollower reports every later change of a load balancer to f. Followers are called in the order
 // in which they were added.
-func (l *Law) Follow(tx *world.Tx, loadBalancerARN string, f Follower) {
+func (l *Controller) AddFollower(tx *world.Tx, loadBalancerARN string, f Follower) {
 	s := stateOf(tx)
 	s.followers[loadBalancerARN] = append(s.followers[loadBalancerARN], f)
 }
 
 // state is the private state of the controller in a Region.
 type state struct {
-	balancers map[string]*live           // by ARN
+	balancers map[string]*nodeState           // by ARN
 	groups    map[string]*groupNote      // by ARN
 	targets   map[string][]*world.Target // by target id, and by the task's ARN
 	followers map[string][]Follower      // by load balancer ARN
 
 	listeners queue[*world.Listener] // written, not yet sent to the nodes
 	views     queue[*groupNote]      // to be built again
-	publish   queue[*live]
+	publish   queue[*nodeState]
 	tasks     queue[*world.Task]
 
-	freed     []int // indexes of released addresses
+	freeIndexes     []int // indexes of released addresses
 	addresses int
 }
 
 func stateOf(tx *world.Tx) *state {
-	s := world.Room[state](tx.Region, "law balancer")
+	s := world.PrivateState[state](tx.Region, "law balancer")
 	if s.balancers == nil {
-		s.balancers, s.groups = map[string]*live{}, map[string]*groupNote{}
+		s.balancers, s.groups = map[string]*nodeState{}, map[string]*groupNote{}
 		s.targets, s.followers = map[string][]*world.Target{}, map[string][]Follower{}
 	}
 	return s
@@ -122,14 +122,14 @@ func (q *queue[T]) drop(x T) {
 	q.list = slices.DeleteFunc(q.list, func(y T) bool { return y == x })
 }
 
-func (q *queue[T]) take() []T {
+func (q *queue[T]) takeAll() []T {
 	list := q.list
 	q.list = nil
 	clear(q.in)
 	return list
 }
 
-func (l *Law) watch(tx *world.Tx, c world.Change) {
+func (l *Controller) noteChange(tx *world.Tx, c world.Change) {
 	s := stateOf(tx)
 	switch o := c.Object.(type) {
 	case *world.Target:
@@ -146,43 +146,43 @@ func (l *Law) watch(tx *world.Tx, c world.Change) {
 }
 
 // publishChanges publishes the changes of the step. It changes no resource.
-func (l *Law) settle(tx *world.Tx) {
+func (l *Controller) publishChanges(tx *world.Tx) {
 	s := stateOf(tx)
-	for _, n := range s.views.take() {
-		for _, b := range n.behind {
-			b.see(tx, n)
+	for _, n := range s.views.takeAll() {
+		for _, b := range n.usedBy {
+			b.updateGroupView(tx, n)
 			s.publish.add(b)
 		}
 	}
-	for _, b := range s.publish.take() {
-		l.announce(tx, s, b)
+	for _, b := range s.publish.takeAll() {
+		l.publishTable(tx, s, b)
 	}
-	for _, t := range s.tasks.take() {
-		l.tellTask(tx, s, t)
+	for _, t := range s.tasks.takeAll() {
+		l.notifyTask(tx, s, t)
 	}
 }
 
-func (l *Law) announce(tx *world.Tx, s *state, b *live) {
+func (l *Controller) publishTable(tx *world.Tx, s *state, b *nodeState) {
 	var t *Table
-	if !b.gone {
-		t = b.table(tx)
+	if !b.deleted {
+		t = b.newTable(tx)
 	}
-	l.store(tx.Key, b.lb.ARN, t)
+	l.storeTable(tx.Key, b.lb.ARN, t)
 	for _, f := range s.followers[b.lb.ARN] {
-		f.Published(tx, t)
+		f.TablePublished(tx, t)
 	}
 }
 
-func (l *Law) tellTask(tx *world.Tx, s *state, t *world.Task) {
-	var told []*live
-	for _, target := range s.behindTask(t) {
-		for _, b := range s.group(target.Group).behind {
+func (l *Controller) notifyTask(tx *world.Tx, s *state, t *world.Task) {
+	var told []*nodeState
+	for _, target := range s.targetsOfTask(t) {
+		for _, b := range s.groupOf(target.Group).usedBy {
 			if slices.Contains(told, b) {
 				continue
 			}
 			told = append(told, b)
 			for _, f := range s.followers[b.lb.ARN] {
-				f.Task(tx, t)
+				f.TaskChanged(tx, t)
 			}
 		}
 	}

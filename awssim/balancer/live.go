@@ -9,31 +9,31 @@ import (
 )
 
 // nodeState is a load balancer as its nodes know it. It may lag behind the API state.
-type live struct {
+type nodeState struct {
 	lb        *world.LoadBalancer
-	gone      bool
+	deleted      bool
 	listeners []*listenerView // by port
 	slots     map[string]int  // group ARN -> index in views; an index is never used twice
 	views     []*GroupView    // by slot
-	refers    []string        // groups that the rules in the API state forward to
-	uses      []string        // groups that the rules or the nodes forward to
+	referredGroups    []string        // groups that the rules in the API state forward to
+	usedGroups      []string        // groups that the rules or the nodes forward to
 	writes    map[string]int  // listener ARN -> number of the newest write
-	reached   map[string]int  // listener ARN -> number of the write that the nodes have
+	reachedWrites   map[string]int  // listener ARN -> number of the write that the nodes have
 	version   int
-	told      map[int32]string // ports of the last ListenersChanged
+	emittedPorts      map[int32]string // ports of the last ListenersChanged
 }
 
 // nodeStateOf returns the node state of a load balancer, or nil if the load balancer was deleted.
-func (s *state) live(tx *world.Tx, lb *world.LoadBalancer) *live {
+func (s *state) nodeStateOf(tx *world.Tx, lb *world.LoadBalancer) *nodeState {
 	b := s.balancers[lb.ARN]
 	if _, ok := tx.LoadBalancers.Get(lb.ARN); ok && b == nil {
-		b = &live{lb: lb, slots: map[string]int{}, writes: map[string]int{}, reached: map[string]int{}}
+		b = &nodeState{lb: lb, slots: map[string]int{}, writes: map[string]int{}, reachedWrites: map[string]int{}}
 		s.balancers[lb.ARN] = b
 	}
 	return b
 }
 
-func (b *live) slot(arn string) int {
+func (b *nodeState) slotOf(arn string) int {
 	i, ok := b.slots[arn]
 	if !ok {
 		i = len(b.views)
@@ -45,12 +45,12 @@ func (b *live) slot(arn string) int {
 
 // listenerChanged defers the work until all writes of the step are done. A listener that is written
 // several times in one step is thus sent to the nodes once.
-func (l *Law) listenerChanged(tx *world.Tx, s *state, kind world.ChangeKind, ls *world.Listener) {
+func (l *Controller) listenerChanged(tx *world.Tx, s *state, kind world.ChangeKind, ls *world.Listener) {
 	switch {
 	case kind == world.NodesChanged:
 		s.listeners.drop(ls)
-		l.refer(tx, s, ls.Balancer)
-		l.write(tx, s, ls)
+		l.noteReferences(tx, s, ls.Balancer)
+		l.sendListener(tx, s, ls)
 	case !s.listeners.in[ls]:
 		s.listeners.add(ls)
 		tx.Changed(world.NodesChanged, ls)
@@ -59,36 +59,36 @@ func (l *Law) listenerChanged(tx *world.Tx, s *state, kind world.ChangeKind, ls 
 
 // sendListener sends a written listener to the nodes. A new listener reaches them at once, a
 // changed rule after a random delay. The newest write wins, whatever the order of arrival.
-func (l *Law) write(tx *world.Tx, s *state, ls *world.Listener) {
-	b := s.live(tx, ls.Balancer)
+func (l *Controller) sendListener(tx *world.Tx, s *state, ls *world.Listener) {
+	b := s.nodeStateOf(tx, ls.Balancer)
 	if b == nil {
 		return
 	}
 	if _, ok := tx.Listeners.Get(ls.ARN); !ok {
-		l.drop(tx, s, b, ls.ARN)
+		l.dropListener(tx, s, b, ls.ARN)
 		return
 	}
 	b.writes[ls.ARN]++
-	n, view := b.writes[ls.ARN], viewOf(ls, b.slot)
+	n, view := b.writes[ls.ARN], viewOf(ls, b.slotOf)
 	delay := time.Duration(0)
-	if old := b.known(ls.ARN); old != nil && old.port == ls.Port {
-		k := tx.Knobs().WeightPropagation
-		delay = tx.Between(k.Min, k.Max, "weight propagation", ls.ARN, n)
+	if old := b.knownListener(ls.ARN); old != nil && old.port == ls.Port {
+		k := tx.Settings().WeightPropagation
+		delay = tx.RandomBetween(k.Min, k.Max, "weight propagation", ls.ARN, n)
 	}
 	if delay == 0 {
-		l.reach(tx, s, b, view, n)
+		l.applyView(tx, s, b, view, n)
 		return
 	}
 	tx.After(delay, func(tx *world.Tx) {
-		if !b.gone && b.known(view.arn) != nil {
-			l.reach(tx, stateOf(tx), b, view, n)
+		if !b.deleted && b.knownListener(view.arn) != nil {
+			l.applyView(tx, stateOf(tx), b, view, n)
 			tx.Changed(world.NodesChanged, b.lb)
 		}
 	})
 }
 
 // knownListener returns the listener as the nodes know it, or nil.
-func (b *live) known(arn string) *listenerView {
+func (b *nodeState) knownListener(arn string) *listenerView {
 	for _, v := range b.listeners {
 		if v.arn == arn {
 			return v
@@ -98,56 +98,56 @@ func (b *live) known(arn string) *listenerView {
 }
 
 // applyView makes the nodes route by a view from now on.
-func (l *Law) reach(tx *world.Tx, s *state, b *live, view *listenerView, n int) {
-	if n <= b.reached[view.arn] {
+func (l *Controller) applyView(tx *world.Tx, s *state, b *nodeState, view *listenerView, n int) {
+	if n <= b.reachedWrites[view.arn] {
 		return
 	}
-	b.reached[view.arn] = n
+	b.reachedWrites[view.arn] = n
 	list := slices.DeleteFunc(slices.Clone(b.listeners), func(v *listenerView) bool { return v.arn == view.arn })
 	list = append(list, view)
 	slices.SortStableFunc(list, func(x, y *listenerView) int { return int(x.port - y.port) })
 	b.listeners = list
-	l.used(tx, s, b)
+	l.updateUses(tx, s, b)
 	s.publish.add(b)
 }
 
-func (l *Law) drop(tx *world.Tx, s *state, b *live, arn string) {
+func (l *Controller) dropListener(tx *world.Tx, s *state, b *nodeState, arn string) {
 	b.listeners = slices.DeleteFunc(slices.Clone(b.listeners), func(v *listenerView) bool { return v.arn == arn })
 	delete(b.writes, arn)
-	delete(b.reached, arn)
-	l.used(tx, s, b)
+	delete(b.reachedWrites, arn)
+	l.updateUses(tx, s, b)
 	s.publish.add(b)
 }
 
 // noteReferences records the groups to which the rules of a load balancer forward. A group belongs
 // to the one load balancer whose rules name it.
-func (l *Law) refer(tx *world.Tx, s *state, lb *world.LoadBalancer) {
-	b := s.live(tx, lb)
+func (l *Controller) noteReferences(tx *world.Tx, s *state, lb *world.LoadBalancer) {
+	b := s.nodeStateOf(tx, lb)
 	if b == nil {
 		return
 	}
-	old := b.refers
-	b.refers = nil
+	old := b.referredGroups
+	b.referredGroups = nil
 	for _, ls := range lb.Listeners {
 		for _, r := range ls.Rules {
 			for _, g := range groupsOf(r) {
-				if !slices.Contains(b.refers, g) {
-					b.refers = append(b.refers, g)
+				if !slices.Contains(b.referredGroups, g) {
+					b.referredGroups = append(b.referredGroups, g)
 				}
 			}
 		}
 	}
 	for _, arn := range old {
-		if g, ok := tx.TargetGroups.Get(arn); ok && g.Balancer == lb.ARN && !slices.Contains(b.refers, arn) {
+		if g, ok := tx.TargetGroups.Get(arn); ok && g.Balancer == lb.ARN && !slices.Contains(b.referredGroups, arn) {
 			g.Balancer = ""
 		}
 	}
-	for _, arn := range b.refers {
+	for _, arn := range b.referredGroups {
 		if g, ok := tx.TargetGroups.Get(arn); ok {
 			g.Balancer = lb.ARN
 		}
 	}
-	l.used(tx, s, b)
+	l.updateUses(tx, s, b)
 }
 
 func groupsOf(r *world.Rule) []string {
@@ -164,23 +164,23 @@ func groupsOf(r *world.Rule) []string {
 
 // updateUses records the groups in use: those that a rule names, and those to which nodes still
 // send requests. It places the targets of added and removed groups again.
-func (l *Law) used(tx *world.Tx, s *state, b *live) {
-	now := slices.Clone(b.refers)
+func (l *Controller) updateUses(tx *world.Tx, s *state, b *nodeState) {
+	now := slices.Clone(b.referredGroups)
 	for _, v := range b.listeners {
-		for _, i := range v.slots() {
+		for _, i := range v.groupSlots() {
 			if arn := b.views[i].ARN; !slices.Contains(now, arn) {
 				now = append(now, arn)
 			}
 		}
 	}
-	old := b.uses
-	b.uses = now
+	old := b.usedGroups
+	b.usedGroups = now
 	for _, arn := range old {
 		if !slices.Contains(now, arn) {
 			n := s.groupAt(arn)
-			n.behind = slices.DeleteFunc(n.behind, func(x *live) bool { return x == b })
-			l.resettle(tx, s, n)
-			if n.group == nil && len(n.behind) == 0 {
+			n.usedBy = slices.DeleteFunc(n.usedBy, func(x *nodeState) bool { return x == b })
+			l.placeTargets(tx, s, n)
+			if n.group == nil && len(n.usedBy) == 0 {
 				delete(s.groups, arn)
 			}
 		}
@@ -191,59 +191,59 @@ func (l *Law) used(tx *world.Tx, s *state, b *live) {
 		}
 		n := s.groupAt(arn)
 		if g, ok := tx.TargetGroups.Get(arn); ok {
-			n = s.group(g)
+			n = s.groupOf(g)
 		}
-		n.behind = append(n.behind, b)
+		n.usedBy = append(n.usedBy, b)
 		s.views.add(n)
-		l.resettle(tx, s, n)
+		l.placeTargets(tx, s, n)
 	}
 }
 
 // newTable returns a new snapshot. It shares unchanged views with the previous table.
-func (b *live) table(tx *world.Tx) *Table {
+func (b *nodeState) newTable(tx *world.Tx) *Table {
 	b.version++
-	k := tx.Knobs()
+	k := tx.Settings()
 	return &Table{
 		Balancer: b.lb.ARN, Type: b.lb.Type, State: b.lb.State, At: tx.Now(), Version: b.version,
 		listeners: b.listeners, groups: slices.Clone(b.views),
-		knobs: stickyKnobs{!k.StickyLeavesZeroWeight, k.StickyKeepsEmptyGroup},
+		settings: stickySettings{!k.StickyLeavesZeroWeight, k.StickyKeepsEmptyGroup},
 	}
 }
 
 // balancerChanged handles a load balancer that was created, became active, changed listeners or
 // zones, or was deleted.
-func (l *Law) balancerChanged(tx *world.Tx, s *state, lb *world.LoadBalancer) {
-	b := s.live(tx, lb)
+func (l *Controller) balancerChanged(tx *world.Tx, s *state, lb *world.LoadBalancer) {
+	b := s.nodeStateOf(tx, lb)
 	if b == nil {
 		return
 	}
 	_, there := tx.LoadBalancers.Get(lb.ARN)
 	if !there {
-		b.gone, lb.State = true, "deleted"
+		b.deleted, lb.State = true, "deleted"
 		b.listeners = nil
 	}
-	l.refer(tx, s, lb)
+	l.noteReferences(tx, s, lb)
 	if !there {
 		delete(s.balancers, lb.ARN)
 	}
-	for _, arn := range b.uses {
-		l.resettle(tx, s, s.groupAt(arn))
+	for _, arn := range b.usedGroups {
+		l.placeTargets(tx, s, s.groupAt(arn))
 	}
-	b.tellListeners(tx)
+	b.emitListeners(tx)
 	s.publish.add(b)
 }
 
 // emitListeners reports the listeners to the data plane if their ports changed.
-func (b *live) tellListeners(tx *world.Tx) {
+func (b *nodeState) emitListeners(tx *world.Tx) {
 	ports := map[int32]string{}
 	if b.lb.State == "active" && b.lb.Type != "network" {
 		for _, ls := range b.lb.Listeners {
 			ports[ls.Port] = ls.ARN
 		}
 	}
-	if maps.Equal(ports, b.told) {
+	if maps.Equal(ports, b.emittedPorts) {
 		return
 	}
-	b.told = maps.Clone(ports)
+	b.emittedPorts = maps.Clone(ports)
 	tx.Emit(world.ListenersChanged{Key: tx.Key, Balancer: b.lb.ARN, Address: b.lb.Address, Ports: ports})
 }

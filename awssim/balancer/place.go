@@ -11,49 +11,49 @@ import (
 
 // Add creates a load balancer in the world. It sets an address and a DNS name, and makes it active
 // after a random delay. The caller sets ARN, name, type, zones, subnets and attributes.
-func (l *Law) Add(tx *world.Tx, lb *world.LoadBalancer) {
+func (l *Controller) Add(tx *world.Tx, lb *world.LoadBalancer) {
 	lb.Address = stateOf(tx).takeAddress(tx.Index)
 	lb.DNSName = lb.Address
-	if !tx.Listening() {
-		lb.DNSName = amazonName(tx, lb)
+	if !tx.HasDataPlane() {
+		lb.DNSName = awsDNSName(tx, lb)
 	}
 	lb.State = "provisioning"
 	tx.LoadBalancers.Put(lb.ARN, lb)
 	tx.Log("balancer", lb.Name, "created, %s", lb.Type)
-	k := tx.Knobs().LoadBalancerProvisioning
-	d := tx.Between(k.Min, k.Max, "load balancer provisioning", lb.ARN, 0)
+	k := tx.Settings().LoadBalancerProvisioning
+	d := tx.RandomBetween(k.Min, k.Max, "load balancer provisioning", lb.ARN, 0)
 	if d == 0 {
-		activate(tx, lb)
+		activateBalancer(tx, lb)
 		return
 	}
 	tx.Changed(world.BalancerChanged, lb)
 	tx.After(d, func(tx *world.Tx) {
 		if lb.State == "provisioning" {
-			activate(tx, lb)
+			activateBalancer(tx, lb)
 		}
 	})
 }
 
-func activate(tx *world.Tx, lb *world.LoadBalancer) {
+func activateBalancer(tx *world.Tx, lb *world.LoadBalancer) {
 	lb.State = "active"
 	tx.Log("balancer", lb.Name, "active")
 	tx.Changed(world.BalancerChanged, lb)
 }
 
 // Remove deletes a load balancer and its listeners.
-func (l *Law) Remove(tx *world.Tx, lb *world.LoadBalancer) {
+func (l *Controller) Remove(tx *world.Tx, lb *world.LoadBalancer) {
 	for _, ls := range slices.Clone(lb.Listeners) {
 		tx.RemoveListener(ls)
 	}
 	tx.LoadBalancers.Delete(lb.ARN)
 	s := stateOf(tx)
-	s.freed = append(s.freed, placeOf(lb.Address))
+	s.freeIndexes = append(s.freeIndexes, addressIndex(lb.Address))
 	tx.Log("balancer", lb.Name, "deleted")
 	tx.Changed(world.BalancerChanged, lb)
 }
 
 // awsDNSName returns a DNS name in AWS's form. It does not resolve in the simulator.
-func amazonName(tx *world.Tx, lb *world.LoadBalancer) string {
+func awsDNSName(tx *world.Tx, lb *world.LoadBalancer) string {
 	digits := tx.NewDigits("load balancer name", 10)
 	if lb.Type == "network" {
 		return lb.Name + "-" + digits + ".elb." + tx.Key.Region + ".amazonaws.com"
@@ -64,18 +64,18 @@ func amazonName(tx *world.Tx, lb *world.LoadBalancer) string {
 // balancerAddresses is the number of load balancer addresses. They are the upper part of the
 // default network, from 127.16.240.1 upward. Released addresses are used again when no other one is
 // free.
-const addressPlaces = 16*256 - 2
+const balancerAddresses = 16*256 - 2
 
 func (s *state) takeAddress(region int) string {
-	if s.addresses < addressPlaces {
+	if s.addresses < balancerAddresses {
 		s.addresses++
 		return addressAt(region, s.addresses)
 	}
-	if len(s.freed) == 0 {
-		return addressAt(region, addressPlaces)
+	if len(s.freeIndexes) == 0 {
+		return addressAt(region, balancerAddresses)
 	}
-	n := s.freed[0]
-	s.freed = s.freed[1:]
+	n := s.freeIndexes[0]
+	s.freeIndexes = s.freeIndexes[1:]
 	return addressAt(region, n)
 }
 
@@ -86,10 +86,10 @@ func addressAt(region, n int) string {
 	return netip.AddrFrom4(b).String()
 }
 
-func placeOf(address string) int {
+func addressIndex(address string) int {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
-		return addressPlaces
+		return balancerAddresses
 	}
 	b := a.As4()
 	return int(binary.BigEndian.Uint16(b[2:])) - 240*256
@@ -98,7 +98,7 @@ func placeOf(address string) int {
 // SetBound records where a listener's socket is; "" means that it has none. If all ports of a load
 // balancer are bound at its own address and at their own numbers, its DNS name is that address.
 // Otherwise it is the "host:port" of the first listener that is bound elsewhere.
-func (l *Law) Bound(tx *world.Tx, lbARN string, port int32, addr string) {
+func (l *Controller) SetBound(tx *world.Tx, lbARN string, port int32, addr string) {
 	lb, ok := tx.LoadBalancers.Get(lbARN)
 	if !ok {
 		return

@@ -23,7 +23,7 @@ func TestTablesAreReadWithoutTheWorld(t *testing.T) {
 			r := get("a.test", "/")
 			r.At = at
 			for i := range 2000 {
-				d := law.Table(key, arn).Decide(80, r, balancer.Draw{Group: float64(i%100) / 100, Target: balancer.InTurn})
+				d := law.Table(key, arn).Decide(80, r, balancer.Random{Group: float64(i%100) / 100, Target: balancer.InTurn})
 				if d.Kind != balancer.Forward {
 					t.Errorf("%s: %s", d.Kind, d.Reason)
 					return

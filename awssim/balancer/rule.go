@@ -76,7 +76,7 @@ func forwardViewOf(f *world.Forward, slot func(string) int) *forwardView {
 }
 
 // groupSlots returns the indexes of the groups to which the listener forwards.
-func (l *listenerView) slots() []int {
+func (l *listenerView) groupSlots() []int {
 	var out []int
 	for _, r := range l.rules {
 		if r.forward == nil {
@@ -92,18 +92,18 @@ func (l *listenerView) slots() []int {
 }
 
 // firstRule returns the first rule whose conditions all match. The default rule has no condition.
-func (l *listenerView) match(r *Request) *ruleView {
+func (l *listenerView) firstRule(r *Request) *ruleView {
 	for i := range l.rules {
-		if l.rules[i].holds(r) {
+		if l.rules[i].appliesTo(r) {
 			return &l.rules[i]
 		}
 	}
 	return &ruleView{fixed: &world.Fixed{Status: 503}}
 }
 
-func (v *ruleView) holds(r *Request) bool {
+func (v *ruleView) appliesTo(r *Request) bool {
 	for i := range v.conditions {
-		if !v.conditions[i].holds(r) {
+		if !v.conditions[i].matchesRequest(r) {
 			return false
 		}
 	}
@@ -111,21 +111,21 @@ func (v *ruleView) holds(r *Request) bool {
 }
 
 // ownAnswer returns the decision of a rule that does not forward.
-func (v *ruleView) answer(dec Decision, r *Request) Decision {
+func (v *ruleView) ownAnswer(dec Decision, r *Request) Decision {
 	dec.Rule = v.arn
 	switch {
 	case v.redirect != nil:
-		dec.Kind, dec.Status, dec.Location = Redirect, v.redirect.Status, location(v.redirect, r, v.port)
+		dec.Kind, dec.Status, dec.Location = Redirect, v.redirect.Status, redirectLocation(v.redirect, r, v.port)
 	case v.fixed != nil:
 		dec.Kind, dec.Status, dec.ContentType, dec.Body = Fixed, v.fixed.Status, v.fixed.ContentType, v.fixed.Body
 	default:
-		return unavailable(dec, "the rule has no action that answers")
+		return unavailableDecision(dec, "the rule has no action that answers")
 	}
 	return dec
 }
 
 // chooseSlot returns the slot at x of [0,1), by weight. It returns -1 if all weights are 0.
-func (f *forwardView) choose(x float64) int {
+func (f *forwardView) chooseSlot(x float64) int {
 	if f.total == 0 {
 		return -1
 	}
@@ -143,7 +143,7 @@ func (f *forwardView) choose(x float64) int {
 	return last
 }
 
-func (f *forwardView) fractions(t *Table) []GroupShare {
+func (f *forwardView) groupShares(t *Table) []GroupShare {
 	out := make([]GroupShare, 0, len(f.shares))
 	for _, s := range f.shares {
 		share := 0.0
@@ -157,7 +157,7 @@ func (f *forwardView) fractions(t *Table) []GroupShare {
 
 // redirectLocation fills in a redirect with AWS's placeholders. A part that the redirect leaves out
 // stays that of the request.
-func location(to *world.Redirect, r *Request, port int32) string {
+func redirectLocation(to *world.Redirect, r *Request, port int32) string {
 	host, ownPort := splitHost(r.Host)
 	if ownPort == "" {
 		ownPort = strconv.Itoa(int(port))

@@ -14,41 +14,41 @@ func (t *Table) Shares(port int32, r Request) []Outcome {
 	if r.At.IsZero() {
 		r.At = t.At
 	}
-	l, dec := t.enter(port)
+	l, dec := t.findListener(port)
 	if l == nil {
 		return []Outcome{{1, dec}}
 	}
-	rule := l.match(&r)
+	rule := l.firstRule(&r)
 	if rule.forward == nil {
-		return []Outcome{{1, rule.answer(dec, &r)}}
+		return []Outcome{{1, rule.ownAnswer(dec, &r)}}
 	}
 	dec.Rule = rule.arn
-	return t.spread(rule.forward, dec, &r)
+	return t.forwardShares(rule.forward, dec, &r)
 }
 
 // forwardShares is [Table.forwardRequest] for all random numbers together.
-func (t *Table) spread(f *forwardView, dec Decision, r *Request) []Outcome {
+func (t *Table) forwardShares(f *forwardView, dec Decision, r *Request) []Outcome {
 	if slot, stuck := t.stuckGroup(f, r); stuck {
-		return t.groups[slot].spread(nil, 1, f, dec, r)
+		return t.groups[slot].appendOutcomes(nil, 1, f, dec, r)
 	}
 	if f.total == 0 {
-		return []Outcome{{1, t.forward(f, dec, r, Draw{})}}
+		return []Outcome{{1, t.forwardRequest(f, dec, r, Random{})}}
 	}
 	var out []Outcome
 	for _, s := range f.shares {
 		if s.weight > 0 {
 			share := float64(s.weight) / float64(f.total)
-			out = t.groups[s.slot].spread(out, share, f, dec, r)
+			out = t.groups[s.slot].appendOutcomes(out, share, f, dec, r)
 		}
 	}
 	return out
 }
 
-func (g *GroupView) spread(out []Outcome, share float64, f *forwardView, dec Decision, r *Request) []Outcome {
+func (g *GroupView) appendOutcomes(out []Outcome, share float64, f *forwardView, dec Decision, r *Request) []Outcome {
 	dec.Group, dec.FailOpen = g.ARN, g.FailOpen
 	to := func(t *TargetView, part float64) {
 		d := dec
-		d.Kind, d.Target, d.Cookies = Forward, t, cookies(f, g, t, r)
+		d.Kind, d.Target, d.Cookies = Forward, t, stickyCookies(f, g, t, r)
 		out = append(out, Outcome{part, d})
 	}
 	if t := g.stuckTarget(r); t != nil {
@@ -56,19 +56,19 @@ func (g *GroupView) spread(out []Outcome, share float64, f *forwardView, dec Dec
 		return out
 	}
 	if len(g.takes) == 0 {
-		return append(out, Outcome{share, unavailable(dec, "the target group has no target that takes requests")})
+		return append(out, Outcome{share, unavailableDecision(dec, "the target group has no target that takes requests")})
 	}
-	mass := g.mass(r.At)
+	mass := g.totalWeight(r.At)
 	for _, i := range g.takes {
 		t := &g.Targets[i]
-		to(t, share*t.ramp(r.At)/mass)
+		to(t, share*t.rampWeight(r.At)/mass)
 	}
 	return out
 }
 
 // RampsUntil returns the time until which slow start changes the shares of a group in the table. It
 // returns zero if there is none after at.
-func (t *Table) Ramps(at time.Time) time.Time {
+func (t *Table) RampsUntil(at time.Time) time.Time {
 	var till time.Time
 	for _, g := range t.groups {
 		if g == nil || !g.ramping {

@@ -34,7 +34,7 @@ func (t *Table) stuckGroup(f *forwardView, r *Request) (slot int, ok bool) {
 		if g.hash != want {
 			continue
 		}
-		stays := (s.weight > 0 || t.knobs.keepsZeroWeight) && (len(g.takes) > 0 || t.knobs.keepsEmpty)
+		stays := (s.weight > 0 || t.settings.keepsZeroWeight) && (len(g.takes) > 0 || t.settings.keepsEmpty)
 		return s.slot, stays
 	}
 	return 0, false
@@ -59,7 +59,7 @@ func (g *GroupView) stuckTarget(r *Request) *TargetView {
 }
 
 // stickyCookies returns the cookies to set on the answer. AWS renews them with each answer.
-func cookies(f *forwardView, g *GroupView, t *TargetView, r *Request) []*http.Cookie {
+func stickyCookies(f *forwardView, g *GroupView, t *TargetView, r *Request) []*http.Cookie {
 	var out []*http.Cookie
 	if f.sticky && len(f.shares) > 1 {
 		out = appendPair(out, GroupCookie, GroupCookieCORS, g.hash, r, time.Duration(f.stickySec)*time.Second)

@@ -17,11 +17,11 @@ type Table struct {
 
 	listeners []*listenerView // by port
 	groups    []*GroupView    // by slot; nil if no rule refers to it
-	knobs     stickyKnobs
+	settings     stickySettings
 }
 
 // stickySettings are the two properties of stickiness that AWS does not document.
-type stickyKnobs struct {
+type stickySettings struct {
 	keepsZeroWeight bool // a sticky client stays with its group at weight 0
 	keepsEmpty      bool // … and with a group that has no target left
 }
@@ -56,7 +56,7 @@ func RequestOf(r *http.Request, at time.Time) Request {
 const InTurn = -1
 
 // Random holds the random numbers of one decision, evenly distributed in [0,1).
-type Draw struct {
+type Random struct {
 	Group  float64 // which target group of a weighted forward
 	Target float64 // which target of the group; InTurn: the next one
 	// Outstanding, if set, returns the number of open requests of a target. It is called for groups
@@ -108,24 +108,24 @@ type Decision struct {
 
 // Decide routes one request that arrived at a listener's port; for a network load balancer, one
 // connection. It takes no lock. Without stickiness it allocates no memory.
-func (t *Table) Decide(port int32, r Request, d Draw) Decision {
+func (t *Table) Decide(port int32, r Request, d Random) Decision {
 	if r.At.IsZero() {
 		r.At = t.At
 	}
-	l, dec := t.enter(port)
+	l, dec := t.findListener(port)
 	if l == nil {
 		return dec
 	}
-	rule := l.match(&r)
+	rule := l.firstRule(&r)
 	if rule.forward == nil {
-		return rule.answer(dec, &r)
+		return rule.ownAnswer(dec, &r)
 	}
 	dec.Rule = rule.arn
-	return t.forward(rule.forward, dec, &r, d)
+	return t.forwardRequest(rule.forward, dec, &r, d)
 }
 
 // findListener returns the listener of a port, or a decision with the reason why there is none.
-func (t *Table) enter(port int32) (*listenerView, Decision) {
+func (t *Table) findListener(port int32) (*listenerView, Decision) {
 	if t.State != "active" {
 		return nil, Decision{Kind: Refuse, Reason: "the load balancer is " + t.State}
 	}
@@ -138,28 +138,28 @@ func (t *Table) enter(port int32) (*listenerView, Decision) {
 }
 
 // forwardRequest chooses the group, then the target.
-func (t *Table) forward(f *forwardView, dec Decision, r *Request, d Draw) Decision {
+func (t *Table) forwardRequest(f *forwardView, dec Decision, r *Request, d Random) Decision {
 	slot, stuck := t.stuckGroup(f, r)
 	if !stuck {
-		if slot = f.choose(d.Group); slot < 0 {
-			return unavailable(dec, "every target group of the rule has weight 0")
+		if slot = f.chooseSlot(d.Group); slot < 0 {
+			return unavailableDecision(dec, "every target group of the rule has weight 0")
 		}
 	}
 	g := t.groups[slot]
 	dec.Group, dec.FailOpen = g.ARN, g.FailOpen
 	target := g.stuckTarget(r)
 	if target == nil {
-		target = g.pick(r.At, d)
+		target = g.pickTarget(r.At, d)
 	}
 	if target == nil {
-		return unavailable(dec, "the target group has no target that takes requests")
+		return unavailableDecision(dec, "the target group has no target that takes requests")
 	}
 	dec.Kind, dec.Target = Forward, target
-	dec.Cookies = cookies(f, g, target, r)
+	dec.Cookies = stickyCookies(f, g, target, r)
 	return dec
 }
 
-func unavailable(dec Decision, reason string) Decision {
+func unavailableDecision(dec Decision, reason string) Decision {
 	if dec.connection {
 		dec.Kind, dec.Reason = Refuse, reason
 		return dec
@@ -194,7 +194,7 @@ func (t *Table) Weights(rule string) []GroupShare {
 	for _, l := range t.listeners {
 		for _, r := range l.rules {
 			if r.arn == rule && r.forward != nil {
-				return r.forward.fractions(t)
+				return r.forward.groupShares(t)
 			}
 		}
 	}

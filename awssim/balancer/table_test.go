@@ -63,7 +63,7 @@ func TestConditions(t *testing.T) {
 				}
 				r.Path, r.RawQuery, _ = strings.Cut(r.Path, "?")
 				r.Header = header
-				return b.table().Decide(80, r, balancer.Draw{}).Status == 204
+				return b.table().Decide(80, r, balancer.Random{}).Status == 204
 			}
 			for _, u := range c.yes {
 				if !ask(u) {
@@ -89,12 +89,12 @@ func TestPriorityAndConjunction(t *testing.T) {
 	b.rule(l, 40, 203, host)
 	for url, want := range map[string]int{"a.test/a": 201, "a.test/b": 203, "b.test/b": 503} {
 		host, path, _ := strings.Cut(url, "/")
-		if got := b.table().Decide(80, get(host, "/"+path), balancer.Draw{}).Status; got != want {
+		if got := b.table().Decide(80, get(host, "/"+path), balancer.Random{}).Status; got != want {
 			t.Errorf("%s: %d, want %d", url, got, want)
 		}
 	}
 	b.do(func(tx *world.Tx) { tx.SetPriority(both, 5) })
-	if got := b.table().Decide(80, get("a.test", "/a"), balancer.Draw{}); got.Status != 202 || got.Rule != both.ARN {
+	if got := b.table().Decide(80, get("a.test", "/a"), balancer.Random{}); got.Status != 202 || got.Rule != both.ARN {
 		t.Errorf("after the move: %+v", got)
 	}
 }
@@ -108,19 +108,19 @@ func TestRedirect(t *testing.T) {
 	})
 	r := get("old.test:80", "/p/q")
 	r.RawQuery = "b=2"
-	d := b.table().Decide(80, r, balancer.Draw{})
+	d := b.table().Decide(80, r, balancer.Random{})
 	if d.Kind != balancer.Redirect || d.Status != 301 || d.Location != "https://new.old.test:443/x/p/q?a=1&b=2" {
 		t.Errorf("%+v", d)
 	}
 	to.Protocol, to.Host, to.Port, to.Path, to.Query = "HTTPS", "", "443", "", ""
-	if d := b.table().Decide(80, r, balancer.Draw{}); d.Location != "https://new.old.test:443/x/p/q?a=1&b=2" {
+	if d := b.table().Decide(80, r, balancer.Random{}); d.Location != "https://new.old.test:443/x/p/q?a=1&b=2" {
 		t.Errorf("a table changed with the facts: %s", d.Location)
 	}
 }
 
 func TestNothingListens(t *testing.T) {
 	b := newBench(t, nil)
-	if d := b.table().Decide(81, get("a.test", "/"), balancer.Draw{}); d.Kind != balancer.Refuse {
+	if d := b.table().Decide(81, get("a.test", "/"), balancer.Random{}); d.Kind != balancer.Refuse {
 		t.Errorf("%+v", d)
 	}
 	b.do(func(tx *world.Tx) { b.law.Remove(tx, b.lb) })
@@ -153,7 +153,7 @@ func TestAllWeightsZero(t *testing.T) {
 	web := b.group("web")
 	b.listen(80, share(web, 0))
 	b.register(web, b.task("sim/web:v1"))
-	d := b.table().Decide(80, get("a.test", "/"), balancer.Draw{})
+	d := b.table().Decide(80, get("a.test", "/"), balancer.Random{})
 	if d.Kind != balancer.Unavailable || d.Status != 503 {
 		t.Errorf("%+v", d)
 	}
@@ -166,12 +166,12 @@ func TestFailOpen(t *testing.T) {
 	good, bad := b.task("sim/web:v1"), b.task("sim/web:v1?never-healthy")
 	b.register(g, good, bad)
 	b.pass(time.Minute)
-	takes := func() int { return len(b.table().Group(g.ARN).Taking()) }
+	takes := func() int { return len(b.table().Group(g.ARN).TakingTargets()) }
 	if takes() != 1 {
 		t.Fatalf("%d targets take requests, want the healthy one", takes())
 	}
 	b.deregister(g, good)
-	if v := b.table().Group(g.ARN); takes() != 1 || !v.FailOpen || v.Taking()[0].Task != bad.ARN {
+	if v := b.table().Group(g.ARN); takes() != 1 || !v.FailOpen || v.TakingTargets()[0].Task != bad.ARN {
 		t.Errorf("without a healthy target: %+v", v)
 	}
 	b.register(g, good)
@@ -187,7 +187,7 @@ func TestFailOpen(t *testing.T) {
 // A rule's change is told by the API at once and reaches the nodes later; the
 // newest write wins.
 func TestWeightsPropagate(t *testing.T) {
-	b := newBench(t, func(k *world.Knobs) {
+	b := newBench(t, func(k *world.Settings) {
 		k.WeightPropagation = world.Range{Min: 500 * time.Millisecond, Max: 2 * time.Second}
 	})
 	one, two := b.group("one"), b.group("two")
@@ -251,7 +251,7 @@ func TestInTurnIsEven(t *testing.T) {
 	b.register(g, b.task("sim/web:v1"), b.task("sim/web:v1"), b.task("sim/web:v1"))
 	count := map[string]int{}
 	for range 300 {
-		count[b.table().Decide(80, get("a.test", "/"), balancer.Draw{Target: balancer.InTurn}).Target.ID]++
+		count[b.table().Decide(80, get("a.test", "/"), balancer.Random{Target: balancer.InTurn}).Target.ID]++
 	}
 	for id, n := range count {
 		if n != 100 {
@@ -270,7 +270,7 @@ func TestLeastOutstanding(t *testing.T) {
 	b.listen(80, share(g, 1))
 	b.register(g, b.task("sim/web:v1"), b.task("sim/web:v1"), b.task("sim/web:v1"))
 	idle := g.Targets[1].ID
-	d := b.table().Decide(80, get("a.test", "/"), balancer.Draw{Outstanding: func(t *balancer.TargetView) int {
+	d := b.table().Decide(80, get("a.test", "/"), balancer.Random{Outstanding: func(t *balancer.TargetView) int {
 		if t.ID == idle {
 			return 0
 		}
@@ -308,7 +308,7 @@ func TestGroupStickiness(t *testing.T) {
 	b.register(two, task)
 	ask := func(r balancer.Request, draw float64) balancer.Decision {
 		r.At = b.now
-		return b.table().Decide(80, r, balancer.Draw{Group: draw})
+		return b.table().Decide(80, r, balancer.Random{Group: draw})
 	}
 	first := ask(get("a.test", "/"), 0.9)
 	if first.Group != two.ARN || len(first.Cookies) != 2 || first.Cookies[0].Name != "AWSALBTG" || first.Cookies[1].Name != "AWSALBTGCORS" {
@@ -322,7 +322,7 @@ func TestGroupStickiness(t *testing.T) {
 	if ask(client, 0.1).Group != two.ARN {
 		t.Error("the client left its group at weight 0")
 	}
-	b.do(func(tx *world.Tx) { tx.Deregister(two, task.Address.String(), 80) })
+	b.do(func(tx *world.Tx) { tx.DeregisterTarget(two, task.Address.String(), 80) })
 	if d := ask(client, 0.1); d.Group != one.ARN || d.Kind != balancer.Forward {
 		t.Errorf("the client stays with a group without targets: %+v", d)
 	}
@@ -350,16 +350,16 @@ func TestTargetStickiness(t *testing.T) {
 	b.register(g, b.task("sim/web:v1"), b.task("sim/web:v1"))
 	r := get("a.test", "/")
 	r.At = b.now
-	first := b.table().Decide(80, r, balancer.Draw{Target: 0.9})
+	first := b.table().Decide(80, r, balancer.Random{Target: 0.9})
 	if len(first.Cookies) != 2 || first.Cookies[0].Name != "AWSALB" {
 		t.Fatalf("%+v", first)
 	}
 	client := with(r, first)
-	if d := b.table().Decide(80, client, balancer.Draw{Target: 0.1}); d.Target.ID != first.Target.ID {
+	if d := b.table().Decide(80, client, balancer.Random{Target: 0.1}); d.Target.ID != first.Target.ID {
 		t.Error("the client left its target")
 	}
-	b.do(func(tx *world.Tx) { tx.Deregister(g, first.Target.ID, 80) })
-	if d := b.table().Decide(80, client, balancer.Draw{Target: 0.9}); d.Target == nil || d.Target.ID == first.Target.ID {
+	b.do(func(tx *world.Tx) { tx.DeregisterTarget(g, first.Target.ID, 80) })
+	if d := b.table().Decide(80, client, balancer.Random{Target: 0.9}); d.Target == nil || d.Target.ID == first.Target.ID {
 		t.Errorf("a draining target gets new requests: %+v", d)
 	}
 }
@@ -403,7 +403,7 @@ func follows(t *rapid.T, table *balancer.Table) {
 	const side = 120
 	for i := range side {
 		for j := range side {
-			d := table.Decide(80, r, balancer.Draw{Group: (float64(i) + .5) / side, Target: (float64(j) + .5) / side})
+			d := table.Decide(80, r, balancer.Random{Group: (float64(i) + .5) / side, Target: (float64(j) + .5) / side})
 			got[name(d)] += 1.0 / side / side
 		}
 	}
@@ -431,7 +431,7 @@ func BenchmarkDecide(b *testing.B) {
 	t, r := w.table(), get("a.test", "/index.html")
 	b.ReportAllocs()
 	for b.Loop() {
-		if t.Decide(80, r, balancer.Draw{Group: 0.3, Target: balancer.InTurn}).Kind != balancer.Forward {
+		if t.Decide(80, r, balancer.Random{Group: 0.3, Target: balancer.InTurn}).Kind != balancer.Forward {
 			b.Fatal("not forwarded")
 		}
 	}
@@ -481,20 +481,20 @@ func TestFailOpenRoundsUpItsPercentage(t *testing.T) {
 	b.listen(80, share(g, 1))
 	b.register(g, b.task("sim/web:v1"), b.task("sim/web:v1?never-healthy"), b.task("sim/web:v1?never-healthy"))
 	b.pass(time.Minute)
-	if v := b.table().Group(g.ARN); !v.FailOpen || len(v.Taking()) != 3 {
-		t.Errorf("one of three is healthy, 50 percent must be: %d take requests, fail open %v", len(v.Taking()), v.FailOpen)
+	if v := b.table().Group(g.ARN); !v.FailOpen || len(v.TakingTargets()) != 3 {
+		t.Errorf("one of three is healthy, 50 percent must be: %d take requests, fail open %v", len(v.TakingTargets()), v.FailOpen)
 	}
 }
 
 // A target that is in its first checks takes requests when its group fails open, one
 // that is being registered does not.
 func TestFailOpenTakesTargetsInTheirFirstChecks(t *testing.T) {
-	b := newBench(t, func(k *world.Knobs) { k.TargetRegistration = world.Range{Min: 10 * time.Second, Max: 10 * time.Second} })
+	b := newBench(t, func(k *world.Settings) { k.TargetRegistration = world.Range{Min: 10 * time.Second, Max: 10 * time.Second} })
 	g := b.group("web")
 	b.listen(80, share(g, 1))
 	b.register(g, b.task("sim/web:v1?never-healthy"))
 	b.pass(5 * time.Second)
-	takes := func() int { return len(b.table().Group(g.ARN).Taking()) }
+	takes := func() int { return len(b.table().Group(g.ARN).TakingTargets()) }
 	if takes() != 0 {
 		t.Errorf("%d targets that are being registered take requests", takes())
 	}
@@ -508,12 +508,12 @@ func TestFailOpenTakesTargetsInTheirFirstChecks(t *testing.T) {
 // A deregistered target gets requests until the nodes know it, whatever the API
 // shows; one that was registered is checked once they know it.
 func TestTargetsPropagate(t *testing.T) {
-	b := newBench(t, func(k *world.Knobs) { k.TargetPropagation = world.Range{Min: 4 * time.Second, Max: 4 * time.Second} })
+	b := newBench(t, func(k *world.Settings) { k.TargetPropagation = world.Range{Min: 4 * time.Second, Max: 4 * time.Second} })
 	g := b.group("web")
 	b.listen(80, share(g, 1))
 	one, two := b.task("sim/web:v1"), b.task("sim/web:v1")
 	b.register(g, one, two)
-	takes := func() int { return len(b.table().Group(g.ARN).Taking()) }
+	takes := func() int { return len(b.table().Group(g.ARN).TakingTargets()) }
 	b.pass(3 * time.Second)
 	b.want(g, "initial Elb.RegistrationInProgress, initial Elb.RegistrationInProgress")
 	b.pass(time.Second)

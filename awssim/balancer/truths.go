@@ -7,20 +7,20 @@ import (
 )
 
 // invariants returns the invariants of load balancers. They are checked after every step.
-func truths() []world.Check {
-	return []world.Check{
-		{Name: "weights are 0 to 999", Each: weightsInRange},
-		{Name: "no share on a stopped task of a service", Each: noShareOnStopped},
+func invariants() []world.Invariant {
+	return []world.Invariant{
+		{Name: "weights are 0 to 999", CheckChange: checkWeights},
+		{Name: "no share on a stopped task of a service", CheckChange: checkStoppedShare},
 	}
 }
 
-func weightsInRange(_ *world.Tx, c world.Change) error {
+func checkWeights(_ *world.Tx, c world.Change) error {
 	l, ok := c.Object.(*world.Listener)
 	if !ok {
 		return nil
 	}
 	for _, r := range l.Rules {
-		f := r.Forwards()
+		f := r.ForwardAction()
 		if f == nil {
 			continue
 		}
@@ -35,14 +35,14 @@ func weightsInRange(_ *world.Tx, c world.Change) error {
 
 // checkStoppedShare checks that the task of a service is deregistered before it is STOPPED, so that
 // no weight sends requests to it.
-func noShareOnStopped(tx *world.Tx, c world.Change) error {
+func checkStoppedShare(tx *world.Tx, c world.Change) error {
 	task, ok := c.Object.(*world.Task)
 	if !ok || task.Service == nil || task.LastStatus != "STOPPED" {
 		return nil
 	}
 	s := stateOf(tx)
-	for _, t := range s.behindTask(task) {
-		if t.State == "healthy" && s.groupAt(t.Group.ARN).weighted() {
+	for _, t := range s.targetsOfTask(task) {
+		if t.State == "healthy" && s.groupAt(t.Group.ARN).hasWeight() {
 			return fmt.Errorf("group %s has a share and its target %s is the stopped task %s", t.Group.Name, t.ID, task.ID)
 		}
 	}
@@ -50,11 +50,11 @@ func noShareOnStopped(tx *world.Tx, c world.Change) error {
 }
 
 // hasWeight reports whether a rule gives the group a weight above 0.
-func (n *groupNote) weighted() bool {
-	for _, b := range n.behind {
+func (n *groupNote) hasWeight() bool {
+	for _, b := range n.usedBy {
 		for _, l := range b.listeners {
 			for _, r := range l.rules {
-				if r.forward != nil && r.forward.weighs(b.slots[n.arn]) {
+				if r.forward != nil && r.forward.givesWeight(b.slots[n.arn]) {
 					return true
 				}
 			}
@@ -63,7 +63,7 @@ func (n *groupNote) weighted() bool {
 	return false
 }
 
-func (f *forwardView) weighs(slot int) bool {
+func (f *forwardView) givesWeight(slot int) bool {
 	for _, s := range f.shares {
 		if s.slot == slot && s.weight > 0 {
 			return true

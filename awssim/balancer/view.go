@@ -14,24 +14,24 @@ import (
 type groupNote struct {
 	arn    string
 	group  *world.TargetGroup // nil after it was deleted
-	behind []*live            // load balancers that use the group
+	usedBy []*nodeState            // load balancers that use the group
 	check  *check             // prepared health check
 	turn   *atomic.Uint64
 	serial int // registrations so far
-	former []former
+	lagging []laggingTarget
 }
 
 // laggingTarget is a deregistered target to which the nodes still send requests.
-type former struct {
+type laggingTarget struct {
 	view TargetView
 	till time.Time
 }
 
 // laggingOf returns the view of a deregistered target that the nodes still use. It returns nil if
 // they know of the deregistration.
-func (n *groupNote) formerOf(id string, port int32, now time.Time) *former {
-	for i := range n.former {
-		if f := &n.former[i]; f.view.ID == id && f.view.Port == port && f.till.After(now) {
+func (n *groupNote) laggingOf(id string, port int32, now time.Time) *laggingTarget {
+	for i := range n.lagging {
+		if f := &n.lagging[i]; f.view.ID == id && f.view.Port == port && f.till.After(now) {
 			return f
 		}
 	}
@@ -40,30 +40,30 @@ func (n *groupNote) formerOf(id string, port int32, now time.Time) *former {
 
 // keepAtNodes keeps a deregistered target in use at the nodes for the delay of the setting
 // TargetPropagation. It does so only if the nodes sent requests to the target.
-func (l *Law) lag(tx *world.Tx, n *groupNote, t *world.Target) {
-	k := tx.Knobs().TargetPropagation
-	n.former = slices.DeleteFunc(n.former, func(f former) bool {
+func (l *Controller) keepAtNodes(tx *world.Tx, n *groupNote, t *world.Target) {
+	k := tx.Settings().TargetPropagation
+	n.lagging = slices.DeleteFunc(n.lagging, func(f laggingTarget) bool {
 		return !f.till.After(tx.Now()) || f.view.ID == t.ID && f.view.Port == t.Port
 	})
 	n.serial++
-	d := tx.Between(k.Min, k.Max, "target propagation", n.arn+t.ID, n.serial)
-	view := n.known(t)
+	d := tx.RandomBetween(k.Min, k.Max, "target propagation", n.arn+t.ID, n.serial)
+	view := n.knownTarget(t)
 	if d <= 0 || view == nil {
 		return
 	}
-	n.former = append(n.former, former{*view, tx.Now().Add(d)})
+	n.lagging = append(n.lagging, laggingTarget{*view, tx.Now().Add(d)})
 	tx.After(d, func(tx *world.Tx) {
 		stateOf(tx).views.add(n)
-		for _, b := range n.behind {
+		for _, b := range n.usedBy {
 			tx.Changed(world.NodesChanged, b.lb)
 		}
 	})
 }
 
 // knownTarget returns the view of a target to which the nodes send requests, or nil.
-func (n *groupNote) known(t *world.Target) *TargetView {
-	for _, b := range n.behind {
-		v := b.views[b.slot(n.arn)]
+func (n *groupNote) knownTarget(t *world.Target) *TargetView {
+	for _, b := range n.usedBy {
+		v := b.views[b.slotOf(n.arn)]
 		for _, i := range v.takes {
 			if x := &v.Targets[i]; x.ID == t.ID && x.Port == t.Port {
 				return x
@@ -82,7 +82,7 @@ func (s *state) groupAt(arn string) *groupNote {
 	return n
 }
 
-func (s *state) group(g *world.TargetGroup) *groupNote {
+func (s *state) groupOf(g *world.TargetGroup) *groupNote {
 	n := s.groupAt(g.ARN)
 	if n.group != g {
 		n.group, n.check = g, nil
@@ -94,8 +94,8 @@ func (s *state) group(g *world.TargetGroup) *groupNote {
 }
 
 // updateGroupView builds the group's view in one load balancer again.
-func (b *live) see(tx *world.Tx, n *groupNote) {
-	slot := b.slot(n.arn)
+func (b *nodeState) updateGroupView(tx *world.Tx, n *groupNote) {
+	slot := b.slotOf(n.arn)
 	if g := n.group; g != nil {
 		b.views[slot] = viewOfGroup(tx, g, n)
 		return
@@ -108,46 +108,46 @@ func viewOfGroup(tx *world.Tx, g *world.TargetGroup, n *groupNote) *GroupView {
 		ARN: g.ARN, Name: g.Name, Targets: make([]TargetView, 0, len(g.Targets)), hash: hashOf(g.ARN), turn: n.turn,
 		least:     g.Attributes["load_balancing.algorithm.type"] == "least_outstanding_requests",
 		sticky:    g.Attributes["stickiness.enabled"] == "true" && g.Attributes["stickiness.type"] == "lb_cookie",
-		stickyFor: seconds(g.Attributes["stickiness.lb_cookie.duration_seconds"], 86400),
+		stickyFor: secondsOr(g.Attributes["stickiness.lb_cookie.duration_seconds"], 86400),
 	}
 	for _, t := range g.Targets {
-		if f := n.formerOf(t.ID, t.Port, tx.Now()); f != nil && t.State == "draining" {
+		if f := n.laggingOf(t.ID, t.Port, tx.Now()); f != nil && t.State == "draining" {
 			v.Targets = append(v.Targets, f.view)
 			continue
 		}
 		v.Targets = append(v.Targets, viewOfTarget(tx, t))
 	}
-	for _, f := range n.former {
+	for _, f := range n.lagging {
 		if f.till.After(tx.Now()) && g.Find(f.view.ID, f.view.Port) == nil {
 			v.Targets = append(v.Targets, f.view)
 		}
 	}
-	v.open(g)
+	v.chooseTaking(g)
 	return v
 }
 
 // chooseTaking chooses the targets that take requests: the healthy ones or, if there are too few,
 // all that are registered, checked and not draining (fail-open).
-func (v *GroupView) open(g *world.TargetGroup) {
+func (v *GroupView) chooseTaking(g *world.TargetGroup) {
 	var healthy, all []int
 	for i := range v.Targets {
 		t := &v.Targets[i]
 		switch {
 		case t.State == "healthy":
 			healthy, all = append(healthy, i), append(all, i)
-		case t.State == "unhealthy", t.Reason == initialChecks:
+		case t.State == "unhealthy", t.Reason == initialHealthChecking:
 			all = append(all, i)
 		}
 	}
 	v.takes = healthy
-	if len(healthy) < enough(g, len(all)) {
+	if len(healthy) < minHealthyTargets(g, len(all)) {
 		v.takes, v.FailOpen = all, len(all) > 0
 	}
 	v.ramping = slices.ContainsFunc(v.takes, func(i int) bool { return !v.Targets[i].rampEnd.IsZero() })
 }
 
 // minHealthyTargets returns the number of healthy targets below which a group of n fails open.
-func enough(g *world.TargetGroup, n int) int {
+func minHealthyTargets(g *world.TargetGroup, n int) int {
 	const prefix = "target_group_health.unhealthy_state_routing.minimum_healthy_targets."
 	want := 1
 	if c, err := strconv.Atoi(g.Attributes[prefix+"count"]); err == nil {
@@ -165,7 +165,7 @@ func viewOfTarget(tx *world.Tx, t *world.Target) TargetView {
 		hash: targetHash(t.Group.ARN, t.ID, t.Port),
 	}
 	v.Address, _ = netip.ParseAddr(t.ID)
-	if n, ok := t.Law.(*note); ok && n.rampEnd.After(tx.Now()) {
+	if n, ok := t.BalancerState.(*targetNote); ok && n.rampEnd.After(tx.Now()) {
 		v.rampFrom, v.rampEnd = n.rampFrom, n.rampEnd
 	}
 	task := t.Task
@@ -185,7 +185,7 @@ func viewOfTarget(tx *world.Tx, t *world.Target) TargetView {
 	return v
 }
 
-func seconds(s string, otherwise int) time.Duration {
+func secondsOr(s string, otherwise int) time.Duration {
 	n, err := strconv.Atoi(s)
 	if err != nil {
 		n = otherwise
@@ -194,24 +194,24 @@ func seconds(s string, otherwise int) time.Duration {
 }
 
 // groupChanged handles a target group that was created, changed or deleted.
-func (l *Law) groupChanged(tx *world.Tx, s *state, g *world.TargetGroup) {
+func (l *Controller) groupChanged(tx *world.Tx, s *state, g *world.TargetGroup) {
 	n := s.groupAt(g.ARN)
 	if _, ok := tx.TargetGroups.Get(g.ARN); !ok {
 		n.group = nil
 		for _, t := range g.Targets {
-			s.leave(tx, t)
+			s.dropTarget(tx, t)
 			t.State = "gone"
 			tx.Changed(world.TargetChanged, t)
 		}
-		if len(n.behind) == 0 {
+		if len(n.usedBy) == 0 {
 			delete(s.groups, g.ARN)
 		}
 		s.views.add(n)
 		return
 	}
-	s.group(g)
-	if c := checkOf(g); !c.equal(n.check) {
-		l.recheck(tx, s, n, c)
+	s.groupOf(g)
+	if c := checkOf(g); !c.isSame(n.check) {
+		l.changeCheck(tx, s, n, c)
 	}
 	s.views.add(n)
 }

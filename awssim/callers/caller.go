@@ -16,12 +16,12 @@ type Caller struct {
 
 // Attach starts a caller. Its tally grows with the world's time, inside the steps in which
 // something changes.
-func Attach(w *world.World, law *balancer.Law, c Caller) *Tally {
-	t := &Tally{caller: c, w: w, law: law}
+func Attach(w *world.World, law *balancer.Controller, c Caller) *Tally {
+	t := &Tally{caller: c, w: w, controller: law}
 	_ = w.Do(c.Key, func(tx *world.Tx) error {
-		law.Follow(tx, c.Balancer, t)
+		law.AddFollower(tx, c.Balancer, t)
 		t.since = tx.Now()
-		t.route(tx, law.Table(c.Key, c.Balancer))
+		t.routeBy(tx, law.Table(c.Key, c.Balancer))
 		return nil
 	})
 	return t

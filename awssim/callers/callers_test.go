@@ -21,7 +21,7 @@ type bench struct {
 	t        testing.TB
 	now      time.Time
 	w        *world.World
-	law      *balancer.Law
+	law      *balancer.Controller
 	lb       *world.LoadBalancer
 	listener *world.Listener
 	n        byte
@@ -40,7 +40,7 @@ func (b *bench) do(f func(*world.Tx)) {
 func newBench(t testing.TB) *bench {
 	b := &bench{t: t, now: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)}
 	k := world.NoDelays()
-	b.w = world.New(world.Options{Clock: b, Seed: 3, Knobs: &k, Strict: true})
+	b.w = world.New(world.Options{Clock: b, Seed: 3, Settings: &k, Strict: true})
 	b.law = balancer.New(b.w)
 	b.lb = &world.LoadBalancer{ARN: "lb/edge", Name: "edge", Type: "application"}
 	b.listener = &world.Listener{ARN: "listener/80", Balancer: b.lb, Port: 80, Protocol: "HTTP"}
@@ -83,7 +83,7 @@ func (b *bench) start(g *world.TargetGroup, img string) *world.Task {
 			tx.TasksByAddress = map[netip.Addr]*world.Task{}
 		}
 		tx.TasksByAddress[t.Address] = t
-		tx.Register(g, t.Address.String(), 80, "", t)
+		tx.RegisterTarget(g, t.Address.String(), 80, "", t)
 	})
 	return t
 }
@@ -117,7 +117,7 @@ func TestEveryRequestIsAnswered(t *testing.T) {
 	b.pass(time.Minute)
 	r := calls.Report()
 	b.want(r, callers.Line{Group: "canary", Version: "v2", Status: 200, Count: 3000}, callers.Line{Group: "web", Version: "v1", Status: 200, Count: 21000})
-	if r.Requests != 24000 || r.Failed != 0 || r.Version("v2") != 3000 {
+	if r.Requests != 24000 || r.Failed != 0 || r.AnsweredBy("v2") != 3000 {
 		t.Errorf("%+v", r)
 	}
 	if len(r.History) != 2 || r.History[1].Shares[0].Share != 0.25 || r.Worst[1].Version != "v2" || r.Worst[1].Share != 0.25 {
@@ -165,7 +165,7 @@ func TestSignalBeforeTheDrainLosesRequests(t *testing.T) {
 	calls := b.call(10)
 	b.do(func(tx *world.Tx) { stopped.SignalledAt = tx.Now(); tx.SetStatus(stopped, "STOPPING") })
 	b.pass(10 * time.Second)
-	b.do(func(tx *world.Tx) { tx.Deregister(web, stopped.Address.String(), 80) })
+	b.do(func(tx *world.Tx) { tx.DeregisterTarget(web, stopped.Address.String(), 80) })
 	b.pass(10 * time.Second)
 	b.want(calls.Report(), callers.Line{Group: "web", Version: "v1", Status: 200, Count: 50 + 25 + 100}, callers.Line{Group: "web", Version: "v1", Status: 502, Count: 25})
 }
@@ -186,7 +186,7 @@ func TestRequestsInFlight(t *testing.T) {
 		return calls.Report().Failed
 	}
 	deregister := func(b *bench, g *world.TargetGroup, task *world.Task) {
-		b.do(func(tx *world.Tx) { tx.Deregister(g, task.Address.String(), 80) })
+		b.do(func(tx *world.Tx) { tx.DeregisterTarget(g, task.Address.String(), 80) })
 	}
 	kill := func(b *bench, _ *world.TargetGroup, task *world.Task) {
 		b.do(func(tx *world.Tx) { task.Containers[0].Status = "STOPPED"; tx.SetStatus(task, "DEPROVISIONING") })
@@ -215,7 +215,7 @@ func TestRequestsInFlight(t *testing.T) {
 			b.do(func(tx *world.Tx) {
 				task.Containers[0].Status = "STOPPED"
 				tx.SetStatus(task, "DEPROVISIONING")
-				tx.Deregister(g, task.Address.String(), 80)
+				tx.DeregisterTarget(g, task.Address.String(), 80)
 			})
 		}, 15},
 	} {
@@ -265,8 +265,8 @@ func TestSlowStartKeepsTheSum(t *testing.T) {
 	b.pass(100 * time.Second)
 	r := calls.Report()
 	// ∫ x/(1+x) over [0,1] = 1 - ln 2
-	if want := 1000 * (1 - math.Ln2); math.Abs(r.Version("v2")-want) > 1 || math.Abs(r.Requests-1000) > 1e-6 || r.Failed != 0 {
-		t.Errorf("v2 answered %v, want %v of %v", r.Version("v2"), want, r.Requests)
+	if want := 1000 * (1 - math.Ln2); math.Abs(r.AnsweredBy("v2")-want) > 1 || math.Abs(r.Requests-1000) > 1e-6 || r.Failed != 0 {
+		t.Errorf("v2 answered %v, want %v of %v", r.AnsweredBy("v2"), want, r.Requests)
 	}
 }
 
@@ -338,7 +338,7 @@ func (b *bench) ask(into map[callers.Line]float64) {
 			}
 			task, _ := tx.Tasks.Get(o.Target.Task)
 			l.Version, l.Status = o.Target.Behaviour.Version, 502
-			if task.Answers(80, b.now) {
+			if task.IsListening(80, b.now) {
 				l.Status = o.Target.Behaviour.Answer(image.Moment{SinceStart: b.now.Sub(task.StartedAt)})
 			}
 		})
@@ -377,10 +377,10 @@ func TestANetworkLoadBalancerAnswersNothingItself(t *testing.T) {
 	task := b.start(web, "sim/web:v1")
 	calls := b.call(100)
 	b.pass(time.Minute)
-	b.do(func(tx *world.Tx) { tx.Deregister(web, task.Address.String(), 80) })
+	b.do(func(tx *world.Tx) { tx.DeregisterTarget(web, task.Address.String(), 80) })
 	b.pass(time.Minute)
 	r := calls.Report()
-	if r.Requests != 12000 || r.Version("v1") != 6000 || r.Failed != 6000 {
+	if r.Requests != 12000 || r.AnsweredBy("v1") != 6000 || r.Failed != 6000 {
 		t.Errorf("%+v", r)
 	}
 	for _, l := range r.Lines {

@@ -25,7 +25,7 @@ type account struct {
 	ctx      context.Context
 	now      time.Time
 	w        *world.World
-	law      *balancer.Law
+	law      *balancer.Controller
 	ecs      *ecs.Service
 	elb      *elbv2.Service
 	lb, rule string
@@ -56,7 +56,7 @@ func newAccount(t *testing.T) *account {
 	a.w = world.New(world.Options{Clock: a, Seed: 11, Strict: true})
 	a.law = balancer.New(a.w)
 	a.ecs, a.elb = ecs.New(a.w), elbv2.New(a.w, a.law)
-	a.w.Found(func(tx *world.Tx) {
+	a.w.OnNewRegion(func(tx *world.Tx) {
 		base := world.DefaultNetwork(tx.Index).Addr().As4()
 		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1", Default: true})
 		for i, zone := range []string{"a", "b"} {
@@ -153,8 +153,8 @@ func TestCanaryByHand(t *testing.T) {
 		a.pass(time.Minute)
 		return calls.Report()
 	}
-	if r := run(3*time.Minute, true); r.Failed != 0 || r.Version("v2") < 0.24*240*200 || len(r.First) != 0 {
-		t.Errorf("in the right order: %v of %v failed, v2 answered %v: %+v", r.Failed, r.Requests, r.Version("v2"), r.First)
+	if r := run(3*time.Minute, true); r.Failed != 0 || r.AnsweredBy("v2") < 0.24*240*200 || len(r.First) != 0 {
+		t.Errorf("in the right order: %v of %v failed, v2 answered %v: %+v", r.Failed, r.Requests, r.AnsweredBy("v2"), r.First)
 	}
 	if r := run(10*time.Second, true); r.Failed == 0 {
 		t.Error("traffic before the canary is healthy loses nothing")

@@ -31,26 +31,26 @@ type NameCaller struct {
 }
 
 // AttachByName starts a caller by name. Its first answer counts as kept for ever before.
-func AttachByName(w *world.World, law *registry.Law, c NameCaller) *NameTally {
+func AttachByName(w *world.World, law *registry.Controller, c NameCaller) *NameTally {
 	if c.Record == "" {
 		c.Record = "A"
 	}
 	t := &NameTally{caller: c, w: w, name: c.Service + "." + c.Namespace}
 	_ = w.Do(c.Key, func(tx *world.Tx) error {
-		law.Follow(tx, c.Namespace, t)
+		law.AddFollower(tx, c.Namespace, t)
 		t.since = tx.Now()
-		t.find(tx, law.Table(c.Key, c.Namespace))
-		t.answers[0].from = tx.Now().Add(-always)
+		t.updateAnswers(tx, law.Table(c.Key, c.Namespace))
+		t.answers[0].from = tx.Now().Add(-longestUse)
 		return nil
 	})
 	return t
 }
 
 // longestUse is longer than any answer is kept.
-const always = 100 * 365 * 24 * time.Hour / 2
+const longestUse = 100 * 365 * 24 * time.Hour / 2
 
 // lookupResult is the result of lookups from a time on.
-type found struct {
+type lookupResult struct {
 	from  time.Time
 	keep  time.Duration
 	hosts []*host // each as likely as any other to come first
@@ -58,8 +58,8 @@ type found struct {
 }
 
 // lookUpName returns the result of the caller's lookup in a table.
-func (t *NameTally) lookup(tx *world.Tx, table *registry.Table) found {
-	f := found{from: tx.Now(), keep: t.caller.Poll}
+func (t *NameTally) lookUpName(tx *world.Tx, table *registry.Table) lookupResult {
+	f := lookupResult{from: tx.Now(), keep: t.caller.Poll}
 	var e *registry.Entry
 	if table != nil {
 		e = table.Entry(t.caller.Service)
@@ -69,12 +69,12 @@ func (t *NameTally) lookup(tx *world.Tx, table *registry.Table) found {
 	}
 	var views []*registry.View
 	if t.caller.Poll > 0 {
-		views = e.Found(t.caller.Query)
-		f.one = t.caller.Query.Most == 1
+		views = e.FindInstances(t.caller.Query)
+		f.one = t.caller.Query.MaxResults == 1
 	} else {
 		views = e.Eligible(t.caller.Record)
 		f.keep, _ = e.TTL(t.caller.Record)
-		f.one = e.Most() == 1
+		f.one = e.MaxRecords() == 1
 	}
 	for _, v := range views {
 		f.hosts = append(f.hosts, t.hostOf(tx, v))
@@ -95,6 +95,6 @@ func (t *NameTally) hostOf(tx *world.Tx, v *registry.View) *host {
 		h = &host{group: t.name, address: v.Address.String(), port: port, task: task}
 		t.hosts.Put(key, h)
 	}
-	t.relook(h, tx.Now())
+	t.refreshHost(h, tx.Now())
 	return h
 }

@@ -19,7 +19,7 @@ type street struct {
 	t     *testing.T
 	now   time.Time
 	w     *world.World
-	law   *registry.Law
+	law   *registry.Controller
 	names *world.Registry
 	n     byte
 }
@@ -35,10 +35,10 @@ func (s *street) do(f func(*world.Tx)) {
 func newStreet(t *testing.T, change func(*world.Registry)) *street {
 	s := &street{t: t, now: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)}
 	k := world.NoDelays()
-	s.w = world.New(world.Options{Clock: s, Seed: 3, Knobs: &k, Strict: true})
+	s.w = world.New(world.Options{Clock: s, Seed: 3, Settings: &k, Strict: true})
 	s.law = registry.New(s.w)
 	space := &world.Namespace{ID: "ns-1", Name: "shop.local", Kind: world.PrivateNamespace}
-	s.names = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: space, Custom: true, Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
+	s.names = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: space, HasCustomHealth: true, Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
 	if change != nil {
 		change(s.names)
 	}
@@ -62,7 +62,7 @@ func (s *street) start(img string) *world.Task {
 			tx.TasksByAddress = map[netip.Addr]*world.Task{}
 		}
 		tx.TasksByAddress[t.Address] = t
-		tx.Enrol(s.names, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(), "version": does.Version})
+		tx.RegisterInstance(s.names, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(), "version": does.Version})
 	})
 	return t
 }
@@ -70,7 +70,7 @@ func (s *street) start(img string) *world.Task {
 func (s *street) takeOut(t *world.Task) {
 	s.do(func(tx *world.Tx) {
 		i, _ := s.names.Instances.Get(t.ID)
-		tx.Withdraw(i)
+		tx.DeregisterInstance(i)
 	})
 }
 
@@ -111,10 +111,10 @@ func TestNamedTasksShareTheRequests(t *testing.T) {
 	s.pass(time.Minute)
 	r := calls.Report()
 	// The newcomer's share grows from nothing to a quarter within the TTL.
-	near(t, "v2", r.Version("v2"), 100*(5+50)/4)
+	near(t, "v2", r.AnsweredBy("v2"), 100*(5+50)/4)
 	near(t, "all", r.Requests, 12000)
-	near(t, "v1 and v2", r.Version("v1")+r.Version("v2"), 12000)
-	if r.Failed != 0 || len(r.Bare) != 0 || len(r.History) != 2 || r.History[1].Shares[1].Share != 0.25 {
+	near(t, "v1 and v2", r.AnsweredBy("v1")+r.AnsweredBy("v2"), 12000)
+	if r.Failed != 0 || len(r.Outages) != 0 || len(r.History) != 2 || r.History[1].Shares[1].Share != 0.25 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -136,7 +136,7 @@ func TestATaskThatLeavesBeforeTheTTLIsALoss(t *testing.T) {
 		s.pass(time.Minute)
 		r := calls.Report()
 		near(t, fmt.Sprint("lost after ", wait), r.Failed, want)
-		if len(r.Bare) != 0 || want > 0 && (len(r.First) != 1 || r.First[0].Cause != "the task refuses connections" || r.First[0].Target != "127.16.0.1") {
+		if len(r.Outages) != 0 || want > 0 && (len(r.First) != 1 || r.First[0].Cause != "the task refuses connections" || r.First[0].Target != "127.16.0.1") {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -174,7 +174,7 @@ func TestRetryIsNotEnoughWhereTwoAreGone(t *testing.T) {
 	s.do(func(tx *world.Tx) {
 		for _, x := range []*world.Task{a, b} {
 			i, _ := s.names.Instances.Get(x.ID)
-			tx.Withdraw(i)
+			tx.DeregisterInstance(i)
 		}
 	})
 	s.stop(a, 0)
@@ -216,7 +216,7 @@ func TestPollingDiscoverInstances(t *testing.T) {
 	s.stop(a, 0)
 	s.pass(time.Minute)
 	near(t, "lost", calls.Report().Failed, 100.0/2*1/(2*4))
-	if r := second.Report(); r.Failed != 0 || r.Version("v2") != r.Requests {
+	if r := second.Report(); r.Failed != 0 || r.AnsweredBy("v2") != r.Requests {
 		t.Errorf("%+v", r)
 	}
 }
@@ -234,7 +234,7 @@ func TestKeptConnections(t *testing.T) {
 	}
 	before := calls.Report()
 	s.pass(5 * time.Second)
-	if after := calls.Report(); after.Version("v1") <= before.Version("v1") {
+	if after := calls.Report(); after.AnsweredBy("v1") <= before.AnsweredBy("v1") {
 		t.Error("nobody used a kept connection")
 	}
 	s.stop(a, 0)
@@ -255,16 +255,16 @@ func TestANameThatIsNoUse(t *testing.T) {
 	a := s.start("sim/api:v1")
 	calls := s.call(nil)
 	s.pass(time.Minute)
-	if r := calls.Report(); len(r.Bare) != 0 {
-		t.Fatalf("%+v", r.Bare)
+	if r := calls.Report(); len(r.Outages) != 0 {
+		t.Fatalf("%+v", r.Outages)
 	}
 	from := s.now
 	s.takeOut(a)
 	s.pass(5 * time.Second)
 	r := calls.Report()
 	near(t, "those who look up anew", r.Failed, 100*5*0.25)
-	if len(r.Bare) != 1 || r.Bare[0] != (callers.Bare{From: from, Till: from.Add(5 * time.Second), Why: "the name has no record"}) {
-		t.Errorf("%+v", r.Bare)
+	if len(r.Outages) != 1 || r.Outages[0] != (callers.Outage{From: from, Till: from.Add(5 * time.Second), Why: "the name has no record"}) {
+		t.Errorf("%+v", r.Outages)
 	}
 	s.start("sim/api:v1")
 	s.pass(30 * time.Second)
@@ -278,8 +278,8 @@ func TestANameThatIsNoUse(t *testing.T) {
 		}
 	})
 	s.pass(time.Second)
-	if r := calls.Report(); len(r.Bare) != 2 || r.Bare[1].Why != "every record points at a task that does not answer" {
-		t.Errorf("%+v", r.Bare)
+	if r := calls.Report(); len(r.Outages) != 2 || r.Outages[1].Why != "every record points at a task that does not answer" {
+		t.Errorf("%+v", r.Outages)
 	}
 }
 
@@ -293,6 +293,6 @@ func TestNoTTL(t *testing.T) {
 	s.stop(a, 0)
 	s.pass(10 * time.Second)
 	r := calls.Report()
-	near(t, "v2", r.Version("v2"), 1500)
+	near(t, "v2", r.AnsweredBy("v2"), 1500)
 	near(t, "lost", r.Failed, 0)
 }

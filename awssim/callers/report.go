@@ -57,7 +57,7 @@ type VersionShare struct {
 }
 
 // AnsweredBy returns the number of requests that a version answered without failure.
-func (r *Report) Version(version string) float64 {
+func (r *Report) AnsweredBy(version string) float64 {
 	sum := 0.0
 	for _, l := range r.Lines {
 		if l.Version == version && !l.Failed() {
@@ -67,11 +67,11 @@ func (r *Report) Version(version string) float64 {
 	return sum
 }
 
-func (r *Report) add(l Line, n float64) {
+func (r *Report) addCount(l Line, n float64) {
 	if l.Failed() {
 		r.Failed += n
 	}
-	i, found := slices.BinarySearchFunc(r.Lines, l, compare)
+	i, found := slices.BinarySearchFunc(r.Lines, l, compareLines)
 	if !found {
 		l.Count = 0
 		r.Lines = slices.Insert(slices.Clone(r.Lines), i, l)
@@ -79,7 +79,7 @@ func (r *Report) add(l Line, n float64) {
 	r.Lines[i].Count += n
 }
 
-func compare(a, b Line) int {
+func compareLines(a, b Line) int {
 	if c := strings.Compare(a.Group, b.Group); c != 0 {
 		return c
 	}
@@ -90,25 +90,25 @@ func compare(a, b Line) int {
 }
 
 // addFailure records a failure. A repeated failure adds to its existing entry.
-func (r *Report) fail(f Failure) {
+func (r *Report) addFailure(f Failure) {
 	for i := range r.First {
 		if x := &r.First[i]; x.Cause == f.Cause && x.Group == f.Group && x.Target == f.Target {
 			x.Requests += f.Requests
 			return
 		}
 	}
-	if len(r.First) < firstFailures {
+	if len(r.First) < maxFailures {
 		r.First = append(r.First, f)
 	}
 }
 
 // noteShares records the shares if they differ from the previous ones.
-func (r *Report) note(at time.Time, streams []stream, rate float64) {
+func (r *Report) noteShares(at time.Time, streams []stream, rate float64) {
 	var shares []VersionShare
 	for _, s := range streams {
 		v := VersionShare{Group: s.decision.Group, Share: s.share}
 		if s.host != nil {
-			v.Version = version(s.host)
+			v.Version = versionOf(s.host)
 		}
 		i := slices.IndexFunc(shares, func(x VersionShare) bool { return x.Group == v.Group && x.Version == v.Version })
 		if i < 0 {
@@ -120,23 +120,23 @@ func (r *Report) note(at time.Time, streams []stream, rate float64) {
 	slices.SortStableFunc(shares, func(a, b VersionShare) int {
 		return strings.Compare(a.Group+" "+a.Version, b.Group+" "+b.Version)
 	})
-	if n := len(r.History); n > 0 && alike(r.History[n-1].Shares, shares) {
+	if n := len(r.History); n > 0 && sameShares(r.History[n-1].Shares, shares) {
 		return
 	}
 	r.History = append(r.History, ShareChange{at, shares})
 	if rate > 0 {
-		r.extremes(at, shares)
+		r.updateWorst(at, shares)
 	}
 }
 
 // sameShares reports whether the shares are equal apart from rounding.
-func alike(a, b []VersionShare) bool {
+func sameShares(a, b []VersionShare) bool {
 	return slices.EqualFunc(a, b, func(x, y VersionShare) bool {
 		return x.Group == y.Group && x.Version == y.Version && x.Share-y.Share < 1e-9 && y.Share-x.Share < 1e-9
 	})
 }
 
-func (r *Report) extremes(at time.Time, shares []VersionShare) {
+func (r *Report) updateWorst(at time.Time, shares []VersionShare) {
 	sums := map[string]float64{}
 	for _, s := range shares {
 		sums[s.Version] += s.Share

@@ -25,20 +25,20 @@ type host struct {
 	task    *world.Task // nil if no task has the address
 	port    int32
 	running bool // as of the last change
-	does    image.Behaviour
-	dead    bool
-	recent  []piece // newest last
+	behaviour    image.Behaviour
+	ended    bool
+	recent  []sentSpan // newest last
 }
 
 // sentSpan is a span of requests that a host answered without failure, or will answer if the host
 // lives long enough.
-type piece struct {
+type sentSpan struct {
 	from, to time.Time
 	rate     float64 // requests per second answered without failure
 }
 
 // readTask reads the current state of the host's task.
-func (h *host) look() {
+func (h *host) readTask() {
 	h.running = false
 	if h.task == nil {
 		return
@@ -47,13 +47,13 @@ func (h *host) look() {
 	if c == nil {
 		return
 	}
-	h.does = c.Behaviour
+	h.behaviour = c.Behaviour
 	h.running = c.Status == "RUNNING" && !h.task.StartedAt.IsZero()
 }
 
 // momentAt returns the container's age and signal at that time. It reads the signal's time when
 // needed, so that a signal since the last read counts from its own time.
-func (h *host) moment(at time.Time) image.Moment {
+func (h *host) momentAt(at time.Time) image.Moment {
 	m := image.Moment{SinceStart: at.Sub(h.task.StartedAt)}
 	if s := h.task.SignalledAt; !s.IsZero() && !at.Before(s) {
 		m.Signalled, m.SinceSignal = true, at.Sub(s)
@@ -63,22 +63,22 @@ func (h *host) moment(at time.Time) image.Moment {
 
 // answerAt returns the status of a request that begins at that time; 0 if its connection is
 // refused.
-func (h *host) answer(at time.Time) int {
+func (h *host) answerAt(at time.Time) int {
 	if !h.running {
 		return 0
 	}
-	return h.does.Answer(h.moment(at))
+	return h.behaviour.Answer(h.momentAt(at))
 }
 
 // answerChanges returns the times in (from, to) at which the host's answer may change.
-func (h *host) turns(from, to time.Time) []time.Time {
+func (h *host) answerChanges(from, to time.Time) []time.Time {
 	if !h.running {
 		return nil
 	}
 	start := h.task.StartedAt
-	all := []time.Time{start.Add(h.does.HealthyAfter), start.Add(h.does.UnhealthyAfter), start.Add(h.does.CrashAfter)}
+	all := []time.Time{start.Add(h.behaviour.HealthyAfter), start.Add(h.behaviour.UnhealthyAfter), start.Add(h.behaviour.CrashAfter)}
 	if s := h.task.SignalledAt; !s.IsZero() {
-		all = append(all, s, s.Add(h.does.ServesAfterTerm))
+		all = append(all, s, s.Add(h.behaviour.ServesAfterTerm))
 	}
 	var out []time.Time
 	for _, t := range all {
@@ -90,13 +90,13 @@ func (h *host) turns(from, to time.Time) []time.Time {
 }
 
 // addInFlight keeps requests answered without failure for as long as they may be in flight.
-func (h *host) remember(p piece) {
-	if h.does.Latency <= 0 || p.rate == 0 {
+func (h *host) addInFlight(p sentSpan) {
+	if h.behaviour.Latency <= 0 || p.rate == 0 {
 		return
 	}
 	h.recent = append(h.recent, p)
 	keep := 0
-	for keep < len(h.recent) && !h.recent[keep].to.Add(h.does.Latency).After(p.to) {
+	for keep < len(h.recent) && !h.recent[keep].to.Add(h.behaviour.Latency).After(p.to) {
 		keep++
 	}
 	h.recent = h.recent[keep:]
@@ -104,8 +104,8 @@ func (h *host) remember(p piece) {
 
 // takeInFlight returns the number of requests in flight at that time, when the host ends, and
 // clears them.
-func (h *host) cut(at time.Time) float64 {
-	begin, lost := at.Add(-h.does.Latency), 0.0
+func (h *host) takeInFlight(at time.Time) float64 {
+	begin, lost := at.Add(-h.behaviour.Latency), 0.0
 	for _, p := range h.recent {
 		from, to := p.from, p.to
 		if from.Before(begin) {

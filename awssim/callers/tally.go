@@ -13,7 +13,7 @@ import (
 type Tally struct {
 	caller Caller
 	w      *world.World
-	law    *balancer.Law
+	controller    *balancer.Controller
 
 	since   time.Time // accounted up to here
 	table   *balancer.Table
@@ -22,40 +22,40 @@ type Tally struct {
 	report  Report
 }
 
-const firstFailures = 50 // kept in full
+const maxFailures = 50 // kept in full
 
 // TablePublished accounts up to now and continues with the new table.
-func (t *Tally) Published(tx *world.Tx, table *balancer.Table) {
-	t.account(tx.Now())
-	t.route(tx, table)
+func (t *Tally) TablePublished(tx *world.Tx, table *balancer.Table) {
+	t.accountUntil(tx.Now())
+	t.routeBy(tx, table)
 }
 
 // TaskChanged accounts up to now and reads the task's targets again.
-func (t *Tally) Task(tx *world.Tx, task *world.Task) {
-	t.account(tx.Now())
+func (t *Tally) TaskChanged(tx *world.Tx, task *world.Task) {
+	t.accountUntil(tx.Now())
 	for _, h := range t.hosts.All() {
 		if h.task == task {
-			t.relook(h, tx.Now())
+			t.refreshHost(h, tx.Now())
 		}
 	}
 }
 
 // refreshHost reads a host's current state. Requests in flight are lost if the host just stopped
 // answering.
-func (t *Tally) relook(h *host, now time.Time) {
-	was := h.running && !h.dead
-	h.look()
-	if was && h.answer(now) == 0 {
-		t.die(h, now, "the target went away while requests were in flight")
+func (t *Tally) refreshHost(h *host, now time.Time) {
+	was := h.running && !h.ended
+	h.readTask()
+	if was && h.answerAt(now) == 0 {
+		t.endHost(h, now, "the target went away while requests were in flight")
 	}
 }
 
 // routeBy builds the streams of a table.
-func (t *Tally) route(tx *world.Tx, table *balancer.Table) {
+func (t *Tally) routeBy(tx *world.Tx, table *balancer.Table) {
 	t.table = table
 	t.streams = t.streamsNow(tx)
-	t.bury(tx.Now())
-	t.report.note(tx.Now(), t.streams, t.caller.Rate)
+	t.dropUnlistedHosts(tx.Now())
+	t.report.noteShares(tx.Now(), t.streams, t.caller.Rate)
 }
 
 // streamsNow returns the distribution of the table, with a host for each target.
@@ -85,7 +85,7 @@ func (t *Tally) hostOf(tx *world.Tx, d balancer.Decision) *host {
 		h.task = taskOf(tx, d.Target)
 		t.hosts.Put(key, h)
 	}
-	t.relook(h, tx.Now())
+	t.refreshHost(h, tx.Now())
 	return h
 }
 
@@ -106,18 +106,18 @@ func hostKey(group string, v *balancer.TargetView) string {
 
 // dropUnlistedHosts ends the requests in flight to targets that left their group, because the drain
 // ended or because they were cut off.
-func (t *Tally) bury(now time.Time) {
+func (t *Tally) dropUnlistedHosts(now time.Time) {
 	for _, key := range t.hosts.Keys() {
 		h, _ := t.hosts.Get(key)
-		if t.listed(key) {
+		if t.isListed(key) {
 			continue
 		}
-		t.die(h, now, "the target was cut off while requests were in flight")
+		t.endHost(h, now, "the target was cut off while requests were in flight")
 		t.hosts.Delete(key)
 	}
 }
 
-func (t *Tally) listed(key string) bool {
+func (t *Tally) isListed(key string) bool {
 	if t.table == nil {
 		return false
 	}
@@ -132,40 +132,40 @@ func (t *Tally) listed(key string) bool {
 }
 
 // endHost moves the requests in flight from answered to lost.
-func (t *Tally) die(h *host, at time.Time, cause string) {
-	lost := h.cut(at)
-	h.dead = true
+func (t *Tally) endHost(h *host, at time.Time, cause string) {
+	lost := h.takeInFlight(at)
+	h.ended = true
 	if lost == 0 {
 		return
 	}
-	v := version(h)
-	t.report.add(Line{Group: h.group, Version: v, Status: 200}, -lost)
-	t.report.add(Line{Group: h.group, Version: v, Status: 502}, lost)
-	t.report.fail(Failure{At: at, Cause: cause, Group: h.group, Target: h.address, Requests: lost})
+	v := versionOf(h)
+	t.report.addCount(Line{Group: h.group, Version: v, Status: 200}, -lost)
+	t.report.addCount(Line{Group: h.group, Version: v, Status: 502}, lost)
+	t.report.addFailure(Failure{At: at, Cause: cause, Group: h.group, Target: h.address, Requests: lost})
 }
 
 // accountUntil accounts the requests of (since, now].
-func (t *Tally) account(now time.Time) {
+func (t *Tally) accountUntil(now time.Time) {
 	for t.since.Before(now) {
-		to := t.until(now)
-		t.span(t.since, to)
+		to := t.spanEnd(now)
+		t.accountSpan(t.since, to)
 		t.since = to
 	}
 }
 
 // rampStep is the time resolution of the shares of targets in slow start.
-const ramp = time.Second
+const rampStep = time.Second
 
 // spanEnd returns the end of the next span in which neither shares nor answers change.
-func (t *Tally) until(now time.Time) time.Time {
+func (t *Tally) spanEnd(now time.Time) time.Time {
 	to := now
-	if t.table != nil && t.table.Ramps(t.since).After(t.since) {
-		if step := t.since.Add(ramp); step.Before(to) {
+	if t.table != nil && t.table.RampsUntil(t.since).After(t.since) {
+		if step := t.since.Add(rampStep); step.Before(to) {
 			to = step
 		}
 	}
 	for _, h := range t.hosts.All() {
-		for _, at := range h.turns(t.since, to) {
+		for _, at := range h.answerChanges(t.since, to) {
 			if at.Before(to) {
 				to = at
 			}
@@ -176,24 +176,24 @@ func (t *Tally) until(now time.Time) time.Time {
 
 // accountSpan accounts a span in which every answer is the same. Shares of targets in slow start
 // are those of its middle.
-func (t *Tally) span(from, to time.Time) {
-	if t.table != nil && t.table.Ramps(from).After(from) {
-		t.reshare(from.Add(to.Sub(from) / 2))
+func (t *Tally) accountSpan(from, to time.Time) {
+	if t.table != nil && t.table.RampsUntil(from).After(from) {
+		t.updateShares(from.Add(to.Sub(from) / 2))
 	}
 	seconds := to.Sub(from).Seconds()
 	t.report.Requests += t.caller.Rate * seconds
 	for _, s := range t.streams {
-		t.stream(s, from, to, t.caller.Rate*s.share*seconds)
+		t.accountStream(s, from, to, t.caller.Rate*s.share*seconds)
 	}
 	for _, h := range t.hosts.All() {
-		if !h.dead && h.running && h.answer(to) == 0 {
-			t.die(h, to, "the target went away while requests were in flight")
+		if !h.ended && h.running && h.answerAt(to) == 0 {
+			t.endHost(h, to, "the target went away while requests were in flight")
 		}
 	}
 }
 
 // updateShares updates only the shares of the streams.
-func (t *Tally) reshare(at time.Time) {
+func (t *Tally) updateShares(at time.Time) {
 	r := t.caller.Request
 	r.At = at
 	for i, o := range t.table.Shares(t.caller.Port, r) {
@@ -204,44 +204,44 @@ func (t *Tally) reshare(at time.Time) {
 }
 
 // accountStream accounts the requests of one stream in a span.
-func (t *Tally) stream(s stream, from, to time.Time, n float64) {
+func (t *Tally) accountStream(s stream, from, to time.Time, n float64) {
 	group := groupName(t.table, s.decision.Group)
 	if s.host == nil {
-		t.answered(Line{Group: group, Status: s.decision.Status}, from, n, s.decision.Reason, "")
+		t.countRequests(Line{Group: group, Status: s.decision.Status}, from, n, s.decision.Reason, "")
 		return
 	}
 	h := s.host
-	line := Line{Group: group, Version: version(h), Status: h.answer(from)}
+	line := Line{Group: group, Version: versionOf(h), Status: h.answerAt(from)}
 	if line.Status == 0 {
 		line.Status = 502
-		t.answered(line, from, n, "the target refuses connections", h.address)
+		t.countRequests(line, from, n, "the target refuses connections", h.address)
 		return
 	}
 	bad := 0.0
 	if line.Status < 500 {
-		bad = n * h.does.ErrorRate
+		bad = n * h.behaviour.ErrorRate
 	}
-	t.answered(line, from, n-bad, "the image answers this status", h.address)
+	t.countRequests(line, from, n-bad, "the image answers this status", h.address)
 	if bad > 0 {
-		t.answered(Line{Group: group, Version: line.Version, Status: 500}, from, bad, "the image answers errors", h.address)
+		t.countRequests(Line{Group: group, Version: line.Version, Status: 500}, from, bad, "the image answers errors", h.address)
 	}
 	if line.Status < 500 {
-		h.remember(piece{from, to, (n - bad) / to.Sub(from).Seconds()})
+		h.addInFlight(sentSpan{from, to, (n - bad) / to.Sub(from).Seconds()})
 	}
 }
 
-func (t *Tally) answered(l Line, from time.Time, n float64, cause, target string) {
-	t.report.add(l, n)
+func (t *Tally) countRequests(l Line, from time.Time, n float64, cause, target string) {
+	t.report.addCount(l, n)
 	if l.Failed() && n > 0 {
-		t.report.fail(Failure{At: from, Cause: cause, Group: l.Group, Target: target, Requests: n})
+		t.report.addFailure(Failure{At: from, Cause: cause, Group: l.Group, Target: target, Requests: n})
 	}
 }
 
-func version(h *host) string {
+func versionOf(h *host) string {
 	if h.task == nil {
 		return ""
 	}
-	return h.does.Version
+	return h.behaviour.Version
 }
 
 func groupName(t *balancer.Table, arn string) string {
@@ -258,7 +258,7 @@ func groupName(t *balancer.Table, arn string) string {
 func (t *Tally) Report() Report {
 	var out Report
 	_ = t.w.Do(t.caller.Key, func(tx *world.Tx) error {
-		t.account(tx.Now())
+		t.accountUntil(tx.Now())
 		out = t.report
 		out.Lines = slices.Clone(out.Lines)
 		out.First = slices.Clone(out.First)

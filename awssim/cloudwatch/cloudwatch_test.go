@@ -39,10 +39,10 @@ func newBench(t *testing.T) *bench {
 	b.world = world.New(world.Options{Clock: b.clock, Strict: true})
 	b.world.Watch(func(_ *world.Tx, c world.Change) {
 		if a, ok := c.Object.(*world.Alarm); ok && c.Kind == world.AlarmChanged {
-			b.changes = append(b.changes, fmt.Sprintf("%s %s %t", a.Name, a.State, a.Gone))
+			b.changes = append(b.changes, fmt.Sprintf("%s %s %t", a.Name, a.State, a.Deleted))
 		}
 	})
-	server := wire.New(b.world, cloudwatch.Room(b.world))
+	server := wire.New(b.world, cloudwatch.NewAPI(b.world))
 	b.Client = awscw.NewFromConfig(aws.Config{Region: "eu-west-1", HTTPClient: &http.Client{Transport: server},
 		BaseEndpoint: aws.String("http://sim"), Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

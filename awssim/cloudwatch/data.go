@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	mostData     = 1000    // data in one call
-	mostValues   = 150     // values of one datum
-	pointsKept   = 10_000  // newest points of a metric
-	metricsKept  = 10_000  // metrics of a Region
-	mostPoints   = 1440    // of GetMetricStatistics
-	mostReturned = 100_800 // of GetMetricData
-	mostQueries  = 500
+	maxData     = 1000    // data in one call
+	maxValues   = 150     // values of one datum
+	maxMetricPoints   = 10_000  // newest points of a metric
+	maxMetrics  = 10_000  // metrics of a Region
+	maxDatapoints   = 1440    // of GetMetricStatistics
+	maxReturnedPoints = 100_800 // of GetMetricData
+	maxQueries  = 500
 )
 
 // metric holds the points of one metric, by time.
@@ -34,7 +34,7 @@ type point struct {
 	unit                 cwtypes.StandardUnit
 }
 
-func (p *point) add(q point) {
+func (p *point) addPoint(q point) {
 	if p.count == 0 {
 		p.min, p.max = q.min, q.max
 	}
@@ -43,12 +43,12 @@ func (p *point) add(q point) {
 }
 
 // metricStore holds the metrics of a Region, by name.
-type metrics struct{ all world.Ordered[*metric] }
+type metricStore struct{ all world.Ordered[*metric] }
 
-func metricsOf(tx *world.Tx) *metrics { return world.Room[metrics](tx.Region, "cloudwatch") }
+func metricsOf(tx *world.Tx) *metricStore { return world.PrivateState[metricStore](tx.Region, "cloudwatch") }
 
 // metricKey returns the identity of a metric: namespace, name and dimensions in any order.
-func nameOf(namespace, name *string, dims []cwtypes.Dimension) string {
+func metricKey(namespace, name *string, dims []cwtypes.Dimension) string {
 	parts := make([]string, 0, len(dims))
 	for _, d := range dims {
 		parts = append(parts, val(d.Name)+"\x01"+val(d.Value))
@@ -60,7 +60,7 @@ func nameOf(namespace, name *string, dims []cwtypes.Dimension) string {
 // PutMetricData stores data for GetMetricStatistics and GetMetricData. On AWS the data becomes
 // visible after minutes, here at once.
 func (s *Service) PutMetricData(ctx context.Context, in *awscw.PutMetricDataInput) (*awscw.PutMetricDataOutput, error) {
-	if err := within(in.Namespace, "namespace", 255); err != nil {
+	if err := checkLength(in.Namespace, "namespace", 255); err != nil {
 		return nil, err
 	}
 	data := slices.Clone(in.MetricData)
@@ -69,25 +69,25 @@ func (s *Service) PutMetricData(ctx context.Context, in *awscw.PutMetricDataInpu
 	}
 	switch {
 	case len(data) == 0:
-		return nil, missing("The parameter MetricData is required.")
-	case len(data) > mostData:
-		return nil, invalid("The collection MetricData must not have a size greater than %d.", mostData)
+		return nil, missingParameter("The parameter MetricData is required.")
+	case len(data) > maxData:
+		return nil, validationError("The collection MetricData must not have a size greater than %d.", maxData)
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awscw.PutMetricDataOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscw.PutMetricDataOutput, error) {
 		for i := range data {
 			if err := checkDatum(tx.Now(), &data[i]); err != nil {
 				return nil, err
 			}
 		}
 		for i := range data {
-			metricsOf(tx).keep(in.Namespace, &data[i], tx.Now())
+			metricsOf(tx).addDatum(in.Namespace, &data[i], tx.Now())
 		}
 		return nil, nil
 	})
 }
 
 func checkDatum(now time.Time, d *cwtypes.MetricDatum) error {
-	if err := firstOf(within(d.MetricName, "metricData.member.metricName", 255), checkDimensions(d.Dimensions),
+	if err := firstOf(checkLength(d.MetricName, "metricData.member.metricName", 255), checkDimensions(d.Dimensions),
 		ifGiven(d.Unit, "metricData.member.unit", d.Unit.Values())); err != nil {
 		return err
 	}
@@ -98,13 +98,13 @@ func checkDatum(now time.Time, d *cwtypes.MetricDatum) error {
 		}
 	}
 	if given != 1 {
-		return combination("Exactly one of Value, Values and StatisticValues must be given for metric %s", *d.MetricName)
+		return badCombination("Exactly one of Value, Values and StatisticValues must be given for metric %s", *d.MetricName)
 	}
 	if x := d.StatisticValues; x != nil && (x.Sum == nil || x.Minimum == nil || x.Maximum == nil || val(x.SampleCount) <= 0) {
-		return missing("The parameters SampleCount, Sum, Minimum and Maximum of StatisticValues are required.")
+		return missingParameter("The parameters SampleCount, Sum, Minimum and Maximum of StatisticValues are required.")
 	}
-	if len(d.Values) > mostValues || len(d.Counts) > 0 && len(d.Counts) != len(d.Values) {
-		return invalid("Values has at most %d elements, and Counts as many", mostValues)
+	if len(d.Values) > maxValues || len(d.Counts) > 0 && len(d.Counts) != len(d.Values) {
+		return validationError("Values has at most %d elements, and Counts as many", maxValues)
 	}
 	for _, v := range append(slices.Clone(d.Values), val(d.Value)) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -117,11 +117,11 @@ func checkDatum(now time.Time, d *cwtypes.MetricDatum) error {
 	return nil
 }
 
-func (m *metrics) keep(namespace *string, d *cwtypes.MetricDatum, now time.Time) {
-	name := nameOf(namespace, d.MetricName, d.Dimensions)
+func (m *metricStore) addDatum(namespace *string, d *cwtypes.MetricDatum, now time.Time) {
+	name := metricKey(namespace, d.MetricName, d.Dimensions)
 	x, ok := m.all.Get(name)
 	if !ok {
-		if m.all.Len() >= metricsKept {
+		if m.all.Len() >= maxMetrics {
 			m.all.Delete(m.all.Keys()[0])
 		}
 		x = &metric{}
@@ -137,13 +137,13 @@ func (m *metrics) keep(namespace *string, d *cwtypes.MetricDatum, now time.Time)
 		i--
 	}
 	x.points = slices.Insert(x.points, i, p)
-	if len(x.points) >= 2*pointsKept {
-		x.points = append(x.points[:0:0], x.points[len(x.points)-pointsKept:]...)
+	if len(x.points) >= 2*maxMetricPoints {
+		x.points = append(x.points[:0:0], x.points[len(x.points)-maxMetricPoints:]...)
 	}
 }
 
 func pointOf(d *cwtypes.MetricDatum) (p point) {
-	one := func(v, n float64) { p.add(point{count: n, sum: v * n, min: v, max: v}) }
+	one := func(v, n float64) { p.addPoint(point{count: n, sum: v * n, min: v, max: v}) }
 	switch {
 	case d.Value != nil:
 		one(*d.Value, 1)
@@ -172,11 +172,11 @@ type window struct {
 func windowOf(from, to *time.Time, period *int32, unit cwtypes.StandardUnit) (w window, err error) {
 	switch {
 	case from == nil || to == nil:
-		return w, missing("The parameters StartTime and EndTime are required.")
+		return w, missingParameter("The parameters StartTime and EndTime are required.")
 	case !from.Before(*to):
-		return w, invalid("The parameter StartTime must be less than the parameter EndTime.")
+		return w, validationError("The parameter StartTime must be less than the parameter EndTime.")
 	case period == nil:
-		return w, missing("The parameter Period is required.")
+		return w, missingParameter("The parameter Period is required.")
 	}
 	w = window{from: from.UTC(), to: to.UTC(), period: time.Duration(*period) * time.Second, unit: unit}
 	if p := *period; p != 1 && p != 5 {
@@ -187,7 +187,7 @@ func windowOf(from, to *time.Time, period *int32, unit cwtypes.StandardUnit) (w 
 
 // periodSums returns the points of a metric, summed per period. Periods begin at multiples of their
 // length.
-func (w window) sums(m *metric) []point {
+func (w window) periodSums(m *metric) []point {
 	var list []point
 	if m == nil {
 		return nil
@@ -200,13 +200,13 @@ func (w window) sums(m *metric) []point {
 		if n := len(list); n == 0 || !list[n-1].at.Equal(at) {
 			list = append(list, point{at: at, unit: p.unit})
 		}
-		list[len(list)-1].add(p)
+		list[len(list)-1].addPoint(p)
 	}
 	return list
 }
 
 // statisticValue returns one statistic of a point.
-func (p point) stat(name string) (float64, error) {
+func (p point) statisticValue(name string) (float64, error) {
 	switch name {
 	case "SampleCount":
 		return p.count, nil
@@ -219,5 +219,5 @@ func (p point) stat(name string) (float64, error) {
 	case "Maximum":
 		return p.max, nil
 	}
-	return 0, unsimulated(fmt.Sprintf("Statistic %q", name))
+	return 0, notSimulated(fmt.Sprintf("Statistic %q", name))
 }

@@ -14,49 +14,49 @@ import (
 
 // DescribeAlarms lists alarms by name. It ignores names without an alarm.
 func (s *Service) DescribeAlarms(ctx context.Context, in *awscw.DescribeAlarmsInput) (*awscw.DescribeAlarmsOutput, error) {
-	if err := checkQuestion(in); err != nil {
+	if err := checkDescribe(in); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awscw.DescribeAlarmsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscw.DescribeAlarmsOutput, error) {
 		out := &awscw.DescribeAlarmsOutput{MetricAlarms: []cwtypes.MetricAlarm{}, CompositeAlarms: []cwtypes.CompositeAlarm{}}
 		if len(in.AlarmTypes) > 0 && !slices.Contains(in.AlarmTypes, cwtypes.AlarmTypeMetricAlarm) {
 			return out, nil
 		}
-		page, next, err := wire.Page(chosen(tx, in), in.NextToken, int(val(in.MaxRecords)), 50, mostAtOnce, func(a *world.Alarm) string { return a.Name })
+		page, next, err := wire.Page(selectAlarms(tx, in), in.NextToken, int(val(in.MaxRecords)), 50, maxBatch, func(a *world.Alarm) string { return a.Name })
 		if err != nil {
 			return nil, badToken()
 		}
 		for _, a := range page {
-			out.MetricAlarms = append(out.MetricAlarms, show(a))
+			out.MetricAlarms = append(out.MetricAlarms, alarmOutput(a))
 		}
 		out.NextToken = next
 		return out, nil
 	})
 }
 
-func checkQuestion(in *awscw.DescribeAlarmsInput) error {
+func checkDescribe(in *awscw.DescribeAlarmsInput) error {
 	switch {
 	case in.ParentsOfAlarmName != nil || in.ChildrenOfAlarmName != nil:
-		return unsimulated("ParentsOfAlarmName or ChildrenOfAlarmName, which are about composite alarms,")
+		return notSimulated("ParentsOfAlarmName or ChildrenOfAlarmName, which are about composite alarms,")
 	case len(in.AlarmNames) > 0 && in.AlarmNamePrefix != nil:
-		return combination("AlarmNames and AlarmNamePrefix must not be used together")
-	case len(in.AlarmNames) > mostAtOnce:
+		return badCombination("AlarmNames and AlarmNamePrefix must not be used together")
+	case len(in.AlarmNames) > maxBatch:
 		return checkNames(in.AlarmNames)
-	case in.MaxRecords != nil && (*in.MaxRecords < 1 || *in.MaxRecords > mostAtOnce):
-		return constraint(*in.MaxRecords, "maxRecords", "Member must have value between 1 and 100")
+	case in.MaxRecords != nil && (*in.MaxRecords < 1 || *in.MaxRecords > maxBatch):
+		return constraintViolation(*in.MaxRecords, "maxRecords", "Member must have value between 1 and 100")
 	}
 	return ifGiven(in.StateValue, "stateValue", in.StateValue.Values())
 }
 
 // selectAlarms returns the requested alarms, by name.
-func chosen(tx *world.Tx, in *awscw.DescribeAlarmsInput) []*world.Alarm {
+func selectAlarms(tx *world.Tx, in *awscw.DescribeAlarmsInput) []*world.Alarm {
 	var list []*world.Alarm
 	for _, a := range tx.Alarms.Values() {
 		switch {
 		case len(in.AlarmNames) > 0 && !slices.Contains(in.AlarmNames, a.Name):
 		case !strings.HasPrefix(a.Name, val(in.AlarmNamePrefix)):
 		case in.StateValue != "" && string(in.StateValue) != a.State:
-		case !acts(a, val(in.ActionPrefix)):
+		case !hasAction(a, val(in.ActionPrefix)):
 		default:
 			list = append(list, a)
 		}
@@ -65,13 +65,13 @@ func chosen(tx *world.Tx, in *awscw.DescribeAlarmsInput) []*world.Alarm {
 	return list
 }
 
-func acts(a *world.Alarm, prefix string) bool {
+func hasAction(a *world.Alarm, prefix string) bool {
 	d := docOf(a).alarm
 	all := slices.Concat(d.AlarmActions, d.OKActions, d.InsufficientDataActions)
 	return prefix == "" || slices.ContainsFunc(all, func(x string) bool { return strings.HasPrefix(x, prefix) })
 }
 
-func show(a *world.Alarm) cwtypes.MetricAlarm {
+func alarmOutput(a *world.Alarm) cwtypes.MetricAlarm {
 	d := docOf(a)
 	m := wire.Clone(d.alarm)
 	m.AlarmActions, m.OKActions = orEmpty(m.AlarmActions), orEmpty(m.OKActions)
@@ -89,11 +89,11 @@ func show(a *world.Alarm) cwtypes.MetricAlarm {
 // no entries for actions.
 func (s *Service) DescribeAlarmHistory(ctx context.Context, in *awscw.DescribeAlarmHistoryInput) (*awscw.DescribeAlarmHistoryOutput, error) {
 	if n := in.MaxRecords; n != nil && (*n < 1 || *n > 100) {
-		return nil, constraint(*n, "maxRecords", "Member must have value between 1 and 100")
+		return nil, constraintViolation(*n, "maxRecords", "Member must have value between 1 and 100")
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awscw.DescribeAlarmHistoryOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscw.DescribeAlarmHistoryOutput, error) {
 		out := &awscw.DescribeAlarmHistoryOutput{AlarmHistoryItems: []cwtypes.AlarmHistoryItem{}}
-		page, next, err := wire.Page(notes(tx, in), in.NextToken, int(val(in.MaxRecords)), 100, 100, nil)
+		page, next, err := wire.Page(selectHistory(tx, in), in.NextToken, int(val(in.MaxRecords)), 100, 100, nil)
 		if err != nil {
 			return nil, badToken()
 		}
@@ -108,7 +108,7 @@ func (s *Service) DescribeAlarmHistory(ctx context.Context, in *awscw.DescribeAl
 	})
 }
 
-func notes(tx *world.Tx, in *awscw.DescribeAlarmHistoryInput) []world.AlarmNote {
+func selectHistory(tx *world.Tx, in *awscw.DescribeAlarmHistoryInput) []world.AlarmNote {
 	var list []world.AlarmNote
 	for _, n := range tx.AlarmNotes {
 		switch {

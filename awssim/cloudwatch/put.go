@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	mostAtOnce = 100 // alarms in one call
-	mostAlarms = 5000
-	mostTags   = 50
+	maxBatch = 100 // alarms in one call
+	maxAlarms = 5000
+	maxTags   = 50
 )
 
 // alarmDoc holds the data of an alarm that no controller reads.
-type doc struct {
+type alarmDoc struct {
 	alarm cwtypes.MetricAlarm // without name, state and times
 	at    time.Time           // of the last change of its configuration
 	tags  map[string]string
 }
 
-func docOf(a *world.Alarm) *doc {
-	if d, ok := a.Doc.(*doc); ok {
+func docOf(a *world.Alarm) *alarmDoc {
+	if d, ok := a.Doc.(*alarmDoc); ok {
 		return d
 	}
-	return &doc{at: a.StateUpdated, alarm: cwtypes.MetricAlarm{ActionsEnabled: ptr(true)}} // a controller or a test created it
+	return &alarmDoc{at: a.StateUpdated, alarm: cwtypes.MetricAlarm{ActionsEnabled: ptr(true)}} // a controller or a test created it
 }
 
 // PutMetricAlarm creates an alarm in the state INSUFFICIENT_DATA, or replaces an alarm's
@@ -40,15 +40,15 @@ func (s *Service) PutMetricAlarm(ctx context.Context, in *awscw.PutMetricAlarmIn
 	if err := checkAlarm(in); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awscw.PutMetricAlarmOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscw.PutMetricAlarmOutput, error) {
 		a, there := tx.Alarms.Get(*in.AlarmName)
 		if !there {
-			if tx.Alarms.Len() >= mostAlarms {
+			if tx.Alarms.Len() >= maxAlarms {
 				return nil, world.Refuse("LimitExceededFault", "Maximum number of alarms reached")
 			}
 			a = &world.Alarm{Name: *in.AlarmName}
 		}
-		d := &doc{alarm: wire.Clone(shapeOf(in)), at: tx.Now(), tags: tagsOf(in.Tags)}
+		d := &alarmDoc{alarm: wire.Clone(shapeOf(in)), at: tx.Now(), tags: tagsOf(in.Tags)}
 		if there {
 			d.tags = docOf(a).tags
 		}
@@ -91,7 +91,7 @@ func orEmpty[T any](list []T) []T {
 // SetAlarmState sets the state. On AWS it lasts until the next evaluation; here it lasts until the
 // next SetAlarmState.
 func (s *Service) SetAlarmState(ctx context.Context, in *awscw.SetAlarmStateInput) (*awscw.SetAlarmStateOutput, error) {
-	err := firstOf(within(in.AlarmName, "alarmName", 255), within(in.StateReason, "stateReason", 1023),
+	err := firstOf(checkLength(in.AlarmName, "alarmName", 255), checkLength(in.StateReason, "stateReason", 1023),
 		oneOf(in.StateValue, "stateValue", in.StateValue.Values()))
 	if err != nil {
 		return nil, err
@@ -99,10 +99,10 @@ func (s *Service) SetAlarmState(ctx context.Context, in *awscw.SetAlarmStateInpu
 	if d := val(in.StateReasonData); len(d) > 4000 || d != "" && !json.Valid([]byte(d)) {
 		return nil, world.Refuse("InvalidFormatFault", "StateReasonData is not JSON of at most 4000 characters")
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awscw.SetAlarmStateOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscw.SetAlarmStateOutput, error) {
 		a, ok := tx.Alarms.Get(*in.AlarmName)
 		if !ok {
-			return nil, notFound()
+			return nil, alarmNotFound()
 		}
 		tx.SetAlarm(a, string(in.StateValue), *in.StateReason, val(in.StateReasonData))
 		return nil, nil
@@ -114,11 +114,11 @@ func (s *Service) DeleteAlarms(ctx context.Context, in *awscw.DeleteAlarmsInput)
 	if err := checkNames(in.AlarmNames); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awscw.DeleteAlarmsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscw.DeleteAlarmsOutput, error) {
 		gone := map[string]bool{}
 		for _, name := range in.AlarmNames {
 			if _, ok := tx.Alarms.Get(name); !ok {
-				return nil, notFound()
+				return nil, alarmNotFound()
 			}
 		}
 		for _, name := range in.AlarmNames {
@@ -134,19 +134,19 @@ func (s *Service) DeleteAlarms(ctx context.Context, in *awscw.DeleteAlarmsInput)
 
 // EnableAlarmActions enables actions, which the simulator never runs. It ignores missing alarms.
 func (s *Service) EnableAlarmActions(ctx context.Context, in *awscw.EnableAlarmActionsInput) (*awscw.EnableAlarmActionsOutput, error) {
-	return nil, s.enable(ctx, in.AlarmNames, true)
+	return nil, s.setActionsEnabled(ctx, in.AlarmNames, true)
 }
 
 // DisableAlarmActions disables actions.
 func (s *Service) DisableAlarmActions(ctx context.Context, in *awscw.DisableAlarmActionsInput) (*awscw.DisableAlarmActionsOutput, error) {
-	return nil, s.enable(ctx, in.AlarmNames, false)
+	return nil, s.setActionsEnabled(ctx, in.AlarmNames, false)
 }
 
-func (s *Service) enable(ctx context.Context, names []string, enabled bool) error {
+func (s *Service) setActionsEnabled(ctx context.Context, names []string, enabled bool) error {
 	if err := checkNames(names); err != nil {
 		return err
 	}
-	_, err := call(ctx, s, func(tx *world.Tx) (struct{}, error) {
+	_, err := runStep(ctx, s, func(tx *world.Tx) (struct{}, error) {
 		for _, name := range names {
 			a, ok := tx.Alarms.Get(name)
 			if !ok {
@@ -170,7 +170,7 @@ func tagsOf(tags []cwtypes.Tag) map[string]string {
 	return m
 }
 
-func shownTags(m map[string]string) []cwtypes.Tag {
+func tagList(m map[string]string) []cwtypes.Tag {
 	tags := []cwtypes.Tag{}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		tags = append(tags, cwtypes.Tag{Key: ptr(k), Value: ptr(m[k])})

@@ -7,28 +7,28 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-func invalid(format string, args ...any) error {
+func validationError(format string, args ...any) error {
 	return world.Refuse("ValidationError", format, args...)
 }
 
 // constraintViolation returns the error of a violated constraint of the model, in AWS's words.
-func constraint(value any, member, must string) error {
+func constraintViolation(value any, member, must string) error {
 	shown := "null"
 	if value != nil {
 		shown = fmt.Sprintf("'%v'", value)
 	}
-	return invalid("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", shown, member, must)
+	return validationError("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", shown, member, must)
 }
 
 // checkLength checks the length of text, in characters.
-func within(s *string, member string, most int) error {
+func checkLength(s *string, member string, most int) error {
 	switch {
 	case s == nil:
-		return constraint(nil, member, "Member must not be null")
+		return constraintViolation(nil, member, "Member must not be null")
 	case *s == "":
-		return constraint("", member, "Member must have length greater than or equal to 1")
+		return constraintViolation("", member, "Member must have length greater than or equal to 1")
 	case utf8.RuneCountInString(*s) > most:
-		return constraint(*s, member, fmt.Sprintf("Member must have length less than or equal to %d", most))
+		return constraintViolation(*s, member, fmt.Sprintf("Member must have length less than or equal to %d", most))
 	}
 	return nil
 }
@@ -41,9 +41,9 @@ func oneOf[E ~string](v E, member string, values []E) error {
 		}
 	}
 	if v == "" {
-		return constraint(nil, member, "Member must not be null")
+		return constraintViolation(nil, member, "Member must not be null")
 	}
-	return constraint(v, member, fmt.Sprintf("Member must satisfy enum value set: %v", values))
+	return constraintViolation(v, member, fmt.Sprintf("Member must satisfy enum value set: %v", values))
 }
 
 // ifGiven is oneOf for a member that may be left out.
@@ -54,20 +54,20 @@ func ifGiven[E ~string](v E, member string, values []E) error {
 	return oneOf(v, member, values)
 }
 
-func combination(format string, args ...any) error {
+func badCombination(format string, args ...any) error {
 	return world.Refuse("InvalidParameterCombinationException", format, args...)
 }
 
-func missing(format string, args ...any) error {
+func missingParameter(format string, args ...any) error {
 	return world.Refuse("MissingRequiredParameterException", format, args...)
 }
 
-func unsimulated(what string) error {
+func notSimulated(what string) error {
 	return world.Refuse("InvalidParameterValueException", "%s is not simulated", what)
 }
 
 // alarmNotFound returns an error with the text "Unknown": AWS gives no text of its own.
-func notFound() error {
+func alarmNotFound() error {
 	return &world.Refusal{Code: "ResourceNotFound", Message: "Unknown", Status: 404}
 }
 

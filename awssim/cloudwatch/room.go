@@ -29,19 +29,19 @@ type Service struct{ world *world.World }
 func New(w *world.World) *Service { return &Service{world: w} }
 
 // NewAPI returns the API in the form that wire serves.
-func Room(w *world.World) wire.Room {
-	return wire.Room{
+func NewAPI(w *world.World) wire.API {
+	return wire.API{
 		Name: "cloudwatch", Signing: "monitoring", ServiceID: "CloudWatch",
 		Protocol: wire.CBOR, Also: []wire.Protocol{wire.Query, wire.JSON10}, Target: "GraniteServiceVersion20100801",
-		Version: "2010-08-01", Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/", Operations: New(w).operations(),
-		Errors: modelled(), QueryCodes: queryCodes(), Known: known(),
+		Version: "2010-08-01", Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/", Operations: New(w).apiOperations(),
+		Errors: modelledErrors(), QueryCodes: queryCodes(), Known: unsimulatedOperations(),
 		Unions: []any{&cwtypes.EvaluationCriteriaMemberPromQLCriteria{}, &cwtypes.EvaluationWindowMemberSlidingWindow{},
 			&cwtypes.EvaluationWindowMemberWallClockWindow{}},
 	}
 }
 
 // modelledErrors returns the errors of CloudWatch's model.
-func modelled() []smithy.APIError {
+func modelledErrors() []smithy.APIError {
 	return []smithy.APIError{
 		&cwtypes.ConcurrentModificationException{}, &cwtypes.ConflictException{}, &cwtypes.InternalServiceFault{},
 		&cwtypes.InvalidFormatFault{}, &cwtypes.InvalidNextToken{}, &cwtypes.InvalidParameterCombinationException{},
@@ -63,7 +63,7 @@ func queryCodes() map[string]string {
 }
 
 // unsimulatedOperations returns the operations of AWS that are not simulated.
-func known() []string {
+func unsimulatedOperations() []string {
 	return []string{
 		"AssociateDatasetKmsKey", "CreateResourceMetricsConfiguration", "DeleteAlarmMuteRule", "DeleteAnomalyDetector",
 		"DeleteDashboards", "DeleteInsightRules", "DeleteMetricStream", "DeleteResourceMetricsConfiguration",
@@ -79,7 +79,7 @@ func known() []string {
 }
 
 // runStep runs f as one step of the caller's Region.
-func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
+func runStep[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		out, err = f(tx)
 		return err

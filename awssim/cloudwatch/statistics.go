@@ -14,7 +14,7 @@ import (
 
 // GetMetricStatistics sums up the stored data of a metric. It does not simulate percentiles.
 func (s *Service) GetMetricStatistics(ctx context.Context, in *awscw.GetMetricStatisticsInput) (*awscw.GetMetricStatisticsOutput, error) {
-	err := firstOf(within(in.Namespace, "namespace", 255), within(in.MetricName, "metricName", 255), checkDimensions(in.Dimensions))
+	err := firstOf(checkLength(in.Namespace, "namespace", 255), checkLength(in.MetricName, "metricName", 255), checkDimensions(in.Dimensions))
 	if err != nil {
 		return nil, err
 	}
@@ -23,17 +23,17 @@ func (s *Service) GetMetricStatistics(ctx context.Context, in *awscw.GetMetricSt
 	case err != nil:
 		return nil, err
 	case len(in.ExtendedStatistics) > 0:
-		return nil, unsimulated("ExtendedStatistics")
+		return nil, notSimulated("ExtendedStatistics")
 	case len(in.Statistics) == 0:
-		return nil, missing("The parameter Statistics is required, or ExtendedStatistics.")
-	case w.to.Sub(w.from)/w.period > mostPoints:
-		return nil, combination("You have requested up to %d datapoints, which exceeds the limit of %d. You may reduce the datapoints requested by increasing Period, or decreasing the time range.", w.to.Sub(w.from)/w.period, mostPoints)
+		return nil, missingParameter("The parameter Statistics is required, or ExtendedStatistics.")
+	case w.to.Sub(w.from)/w.period > maxDatapoints:
+		return nil, badCombination("You have requested up to %d datapoints, which exceeds the limit of %d. You may reduce the datapoints requested by increasing Period, or decreasing the time range.", w.to.Sub(w.from)/w.period, maxDatapoints)
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awscw.GetMetricStatisticsOutput, error) {
-		m, _ := metricsOf(tx).all.Get(nameOf(in.Namespace, in.MetricName, in.Dimensions))
+	return runStep(ctx, s, func(tx *world.Tx) (*awscw.GetMetricStatisticsOutput, error) {
+		m, _ := metricsOf(tx).all.Get(metricKey(in.Namespace, in.MetricName, in.Dimensions))
 		out := &awscw.GetMetricStatisticsOutput{Label: ptr(*in.MetricName), Datapoints: []cwtypes.Datapoint{}}
-		for _, p := range w.sums(m) {
-			d, err := datapoint(p, in.Statistics)
+		for _, p := range w.periodSums(m) {
+			d, err := newDatapoint(p, in.Statistics)
 			if err != nil {
 				return nil, err
 			}
@@ -43,7 +43,7 @@ func (s *Service) GetMetricStatistics(ctx context.Context, in *awscw.GetMetricSt
 	})
 }
 
-func datapoint(p point, names []cwtypes.Statistic) (d cwtypes.Datapoint, err error) {
+func newDatapoint(p point, names []cwtypes.Statistic) (d cwtypes.Datapoint, err error) {
 	d = cwtypes.Datapoint{Timestamp: ptr(p.at), Unit: p.unit}
 	if d.Unit == "" {
 		d.Unit = cwtypes.StandardUnitNone
@@ -52,7 +52,7 @@ func datapoint(p point, names []cwtypes.Statistic) (d cwtypes.Datapoint, err err
 		if err = oneOf(name, "statistics", name.Values()); err != nil {
 			return d, err
 		}
-		v, _ := p.stat(string(name))
+		v, _ := p.statisticValue(string(name))
 		switch name {
 		case cwtypes.StatisticAverage:
 			d.Average = &v
@@ -75,9 +75,9 @@ func (s *Service) GetMetricData(ctx context.Context, in *awscw.GetMetricDataInpu
 	if err := checkQueries(in); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awscw.GetMetricDataOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscw.GetMetricDataOutput, error) {
 		out := &awscw.GetMetricDataOutput{MetricDataResults: []cwtypes.MetricDataResult{}, Messages: []cwtypes.MessageData{}}
-		left := mostReturned
+		left := maxReturnedPoints
 		if in.MaxDatapoints != nil {
 			left = min(left, int(*in.MaxDatapoints))
 		}
@@ -86,12 +86,12 @@ func (s *Service) GetMetricData(ctx context.Context, in *awscw.GetMetricDataInpu
 			if q.ReturnData != nil && !*q.ReturnData {
 				continue
 			}
-			r, err := answer(tx, in, q)
+			r, err := queryResult(tx, in, q)
 			if err != nil {
 				return nil, err
 			}
 			if left -= len(r.Values); left < 0 {
-				return nil, unsimulated("A result of more data points than MaxDatapoints")
+				return nil, notSimulated("A result of more data points than MaxDatapoints")
 			}
 			out.MetricDataResults = append(out.MetricDataResults, r)
 		}
@@ -102,9 +102,9 @@ func (s *Service) GetMetricData(ctx context.Context, in *awscw.GetMetricDataInpu
 func checkQueries(in *awscw.GetMetricDataInput) error {
 	switch n := len(in.MetricDataQueries); {
 	case n == 0:
-		return missing("The parameter MetricDataQueries is required.")
-	case n > mostQueries:
-		return invalid("The collection MetricDataQueries must not have a size greater than %d.", mostQueries)
+		return missingParameter("The parameter MetricDataQueries is required.")
+	case n > maxQueries:
+		return validationError("The collection MetricDataQueries must not have a size greater than %d.", maxQueries)
 	case val(in.NextToken) != "":
 		return badToken()
 	}
@@ -113,26 +113,26 @@ func checkQueries(in *awscw.GetMetricDataInput) error {
 		id := val(q.Id)
 		switch {
 		case id == "" || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz", rune(id[0])):
-			return invalid("The value %q for parameter Id is not matching the expected pattern ^[a-z][a-zA-Z0-9_]*$.", id)
+			return validationError("The value %q for parameter Id is not matching the expected pattern ^[a-z][a-zA-Z0-9_]*$.", id)
 		case ids[id]:
-			return invalid("The values for parameter id in MetricDataQueries are not unique.")
+			return validationError("The values for parameter id in MetricDataQueries are not unique.")
 		case q.Expression != nil:
-			return unsimulated("Metric math, as in Expression,")
+			return notSimulated("Metric math, as in Expression,")
 		case q.MetricStat == nil || q.MetricStat.Metric == nil:
-			return missing("The parameter MetricDataQueries.member.MetricStat is required.")
+			return missingParameter("The parameter MetricDataQueries.member.MetricStat is required.")
 		}
 		ids[id] = true
 	}
 	return nil
 }
 
-func answer(tx *world.Tx, in *awscw.GetMetricDataInput, q *cwtypes.MetricDataQuery) (r cwtypes.MetricDataResult, err error) {
+func queryResult(tx *world.Tx, in *awscw.GetMetricDataInput, q *cwtypes.MetricDataQuery) (r cwtypes.MetricDataResult, err error) {
 	x := q.MetricStat
 	w, err := windowOf(in.StartTime, in.EndTime, x.Period, x.Unit)
 	if err != nil {
 		return r, err
 	}
-	if _, err := (point{}).stat(val(x.Stat)); err != nil {
+	if _, err := (point{}).statisticValue(val(x.Stat)); err != nil {
 		return r, err
 	}
 	r = cwtypes.MetricDataResult{Id: ptr(*q.Id), Label: ptr(val(x.Metric.MetricName)), StatusCode: cwtypes.StatusCodeComplete,
@@ -140,13 +140,13 @@ func answer(tx *world.Tx, in *awscw.GetMetricDataInput, q *cwtypes.MetricDataQue
 	if q.Label != nil {
 		r.Label = ptr(*q.Label)
 	}
-	m, _ := metricsOf(tx).all.Get(nameOf(x.Metric.Namespace, x.Metric.MetricName, x.Metric.Dimensions))
-	sums := w.sums(m)
+	m, _ := metricsOf(tx).all.Get(metricKey(x.Metric.Namespace, x.Metric.MetricName, x.Metric.Dimensions))
+	sums := w.periodSums(m)
 	if in.ScanBy != cwtypes.ScanByTimestampAscending {
 		slices.Reverse(sums)
 	}
 	for _, p := range sums {
-		v, _ := p.stat(val(x.Stat))
+		v, _ := p.statisticValue(val(x.Stat))
 		r.Timestamps, r.Values = append(r.Timestamps, p.at), append(r.Values, v)
 	}
 	return r, nil

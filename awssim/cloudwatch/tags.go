@@ -12,12 +12,12 @@ import (
 
 // ListTagsForResource returns an alarm's tags.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awscw.ListTagsForResourceInput) (*awscw.ListTagsForResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscw.ListTagsForResourceOutput, error) {
-		a, err := byARN(tx, in.ResourceARN)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscw.ListTagsForResourceOutput, error) {
+		a, err := alarmByARN(tx, in.ResourceARN)
 		if err != nil {
 			return nil, err
 		}
-		return &awscw.ListTagsForResourceOutput{Tags: shownTags(docOf(a).tags)}, nil
+		return &awscw.ListTagsForResourceOutput{Tags: tagList(docOf(a).tags)}, nil
 	})
 }
 
@@ -26,21 +26,21 @@ func (s *Service) TagResource(ctx context.Context, in *awscw.TagResourceInput) (
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
 	}
-	return nil, s.retag(ctx, in.ResourceARN, func(tags map[string]string) { maps.Copy(tags, tagsOf(in.Tags)) })
+	return nil, s.updateTags(ctx, in.ResourceARN, func(tags map[string]string) { maps.Copy(tags, tagsOf(in.Tags)) })
 }
 
 // UntagResource removes tags from an alarm.
 func (s *Service) UntagResource(ctx context.Context, in *awscw.UntagResourceInput) (*awscw.UntagResourceOutput, error) {
-	return nil, s.retag(ctx, in.ResourceARN, func(tags map[string]string) {
+	return nil, s.updateTags(ctx, in.ResourceARN, func(tags map[string]string) {
 		for _, k := range in.TagKeys {
 			delete(tags, k)
 		}
 	})
 }
 
-func (s *Service) retag(ctx context.Context, arn *string, change func(map[string]string)) error {
-	_, err := call(ctx, s, func(tx *world.Tx) (struct{}, error) {
-		a, err := byARN(tx, arn)
+func (s *Service) updateTags(ctx context.Context, arn *string, change func(map[string]string)) error {
+	_, err := runStep(ctx, s, func(tx *world.Tx) (struct{}, error) {
+		a, err := alarmByARN(tx, arn)
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -50,8 +50,8 @@ func (s *Service) retag(ctx context.Context, arn *string, change func(map[string
 			tags = map[string]string{}
 		}
 		change(tags)
-		if len(tags) > mostTags {
-			return struct{}{}, invalid("The number of tags exceeds the maximum of %d", mostTags)
+		if len(tags) > maxTags {
+			return struct{}{}, validationError("The number of tags exceeds the maximum of %d", maxTags)
 		}
 		d.tags = tags
 		a.Doc = &d
@@ -60,8 +60,8 @@ func (s *Service) retag(ctx context.Context, arn *string, change func(map[string
 	return err
 }
 
-func byARN(tx *world.Tx, arn *string) (*world.Alarm, error) {
-	if err := within(arn, "resourceARN", 1024); err != nil {
+func alarmByARN(tx *world.Tx, arn *string) (*world.Alarm, error) {
+	if err := checkLength(arn, "resourceARN", 1024); err != nil {
 		return nil, err
 	}
 	name, ok := strings.CutPrefix(*arn, tx.ARN("cloudwatch", "alarm:"))

@@ -13,15 +13,15 @@ var (
 	streamForm = regexp.MustCompile(`^[^:*]+$`)
 )
 
-func invalid(format string, args ...any) error {
+func invalidParameter(format string, args ...any) error {
 	return world.Refuse("InvalidParameterException", format, args...)
 }
 
-func constraint(value, member, must string) error {
-	return invalid("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, must)
+func constraintViolation(value, member, must string) error {
+	return invalidParameter("1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, must)
 }
 
-func unsimulated(what string) error { return invalid("%s is not simulated", what) }
+func notSimulated(what string) error { return invalidParameter("%s is not simulated", what) }
 
 func noGroup() error {
 	return world.Refuse("ResourceNotFoundException", "The specified log group does not exist.")
@@ -34,20 +34,20 @@ func noStream() error {
 func checkName(name *string, member string, form *regexp.Regexp) error {
 	switch {
 	case name == nil:
-		return constraint("null", member, "Member must not be null")
+		return constraintViolation("null", member, "Member must not be null")
 	case *name == "":
-		return constraint("''", member, "Member must have length greater than or equal to 1")
+		return constraintViolation("''", member, "Member must have length greater than or equal to 1")
 	case len(*name) > 512:
-		return constraint("'"+*name+"'", member, "Member must have length less than or equal to 512")
+		return constraintViolation("'"+*name+"'", member, "Member must have length less than or equal to 512")
 	case !form.MatchString(*name):
-		return constraint("'"+*name+"'", member, "Member must satisfy regular expression pattern: "+form.String())
+		return constraintViolation("'"+*name+"'", member, "Member must satisfy regular expression pattern: "+form.String())
 	}
 	return nil
 }
 
 func checkLimit(n *int32, most int32) error {
 	if n != nil && (*n < 1 || *n > most) {
-		return constraint(fmt.Sprintf("'%d'", *n), "limit", fmt.Sprintf("Member must have value between 1 and %d", most))
+		return constraintViolation(fmt.Sprintf("'%d'", *n), "limit", fmt.Sprintf("Member must have value between 1 and %d", most))
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func groupNamed(tx *world.Tx, name *string) (*world.LogGroup, error) {
 func groupOf(tx *world.Tx, name, identifier *string) (*world.LogGroup, error) {
 	switch {
 	case name != nil && identifier != nil:
-		return nil, invalid("logGroupName and logGroupIdentifier must not both be given.")
+		return nil, invalidParameter("logGroupName and logGroupIdentifier must not both be given.")
 	case identifier == nil:
 		return groupNamed(tx, name)
 	}

@@ -37,7 +37,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{clock: &stopped{time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)}, ctx: context.Background()}
 	b.world = world.New(world.Options{Clock: b.clock, Strict: true})
-	server := wire.New(b.world, cloudwatchlogs.Room(b.world))
+	server := wire.New(b.world, cloudwatchlogs.NewAPI(b.world))
 	b.Client = awslogs.NewFromConfig(aws.Config{Region: "eu-west-1", HTTPClient: &http.Client{Transport: server},
 		BaseEndpoint: aws.String("http://sim"), Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -401,7 +401,7 @@ func TestAStreamKeepsTheNewest(t *testing.T) {
 		g, _ := tx.LogGroups.Get("/ecs/web")
 		s, _ := g.Streams.Get("s")
 		for i := range 25_000 {
-			tx.Write(s, tx.Now(), fmt.Sprint(i))
+			tx.WriteEvent(s, tx.Now(), fmt.Sprint(i))
 		}
 	})
 	_, out := b.get(t, awslogs.GetLogEventsInput{StartFromHead: aws.Bool(true)})

@@ -15,17 +15,17 @@ import (
 
 // maxSearched is the number of events that one call searches. A page may therefore be short or
 // empty although more events follow, as on AWS.
-const searchedAtOnce = 2000
+const maxSearched = 2000
 
 // foundEvent is an event with its stream.
-type found struct {
+type foundEvent struct {
 	world.LogEvent
 	stream string
-	place  string // orders events of all streams
+	sortKey  string // orders events of all streams
 }
 
-func foundIn(s *world.LogStream, e world.LogEvent) found {
-	return found{e, s.Name, fmt.Sprintf("%020d %010d %s", e.At.UnixMilli(), e.Seq, s.Name)}
+func newFoundEvent(s *world.LogStream, e world.LogEvent) foundEvent {
+	return foundEvent{e, s.Name, fmt.Sprintf("%020d %010d %s", e.At.UnixMilli(), e.Seq, s.Name)}
 }
 
 // FilterLogEvents searches streams of a group, oldest events first. Patterns consist of terms:
@@ -38,99 +38,99 @@ func (s *Service) FilterLogEvents(ctx context.Context, in *awslogs.FilterLogEven
 	if err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.FilterLogEventsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.FilterLogEventsOutput, error) {
 		g, err := groupOf(tx, in.LogGroupName, in.LogGroupIdentifier)
 		if err != nil {
 			return nil, err
 		}
-		list, err := searched(tx, g, in)
+		list, err := searchEvents(tx, g, in)
 		if err != nil {
 			return nil, err
 		}
-		return matching(list, in, wanted)
+		return matchPage(list, in, wanted)
 	})
 }
 
 func checkSearch(in *awslogs.FilterLogEventsInput) error {
 	switch {
 	case in.LogStreamNamePrefix != nil && len(in.LogStreamNames) > 0:
-		return invalid("logStreamNamePrefix and logStreamNames must not both be given.")
+		return invalidParameter("logStreamNamePrefix and logStreamNames must not both be given.")
 	case len(in.LogStreamNames) > 100:
-		return constraint("", "logStreamNames", "Member must have length less than or equal to 100")
+		return constraintViolation("", "logStreamNames", "Member must have length less than or equal to 100")
 	case in.StartFromHead != nil && !*in.StartFromHead:
-		return unsimulated("startFromHead false")
+		return notSimulated("startFromHead false")
 	}
-	return checkLimit(in.Limit, mostEvents)
+	return checkLimit(in.Limit, maxEvents)
 }
 
 // searchEvents returns the events that a search covers, in order.
-func searched(tx *world.Tx, g *world.LogGroup, in *awslogs.FilterLogEventsInput) ([]found, error) {
+func searchEvents(tx *world.Tx, g *world.LogGroup, in *awslogs.FilterLogEventsInput) ([]foundEvent, error) {
 	for _, name := range in.LogStreamNames {
 		if _, ok := g.Streams.Get(name); !ok {
 			return nil, noStream()
 		}
 	}
-	var list []found
+	var list []foundEvent
 	for _, s := range g.Streams.Values() {
 		if !strings.HasPrefix(s.Name, val(in.LogStreamNamePrefix)) || len(in.LogStreamNames) > 0 && !slices.Contains(in.LogStreamNames, s.Name) {
 			continue
 		}
-		for _, e := range s.Kept(tx.Now()) {
+		for _, e := range s.RetainedEvents(tx.Now()) {
 			at := e.At.UnixMilli()
 			if (in.StartTime == nil || at >= *in.StartTime) && (in.EndTime == nil || at <= *in.EndTime) {
-				list = append(list, foundIn(s, e))
+				list = append(list, newFoundEvent(s, e))
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b found) int { return cmp.Compare(a.place, b.place) })
+	slices.SortFunc(list, func(a, b foundEvent) int { return cmp.Compare(a.sortKey, b.sortKey) })
 	return list, nil
 }
 
 // matchPage returns one page of the events that match.
-func matching(list []found, in *awslogs.FilterLogEventsInput, wanted pattern) (*awslogs.FilterLogEventsOutput, error) {
+func matchPage(list []foundEvent, in *awslogs.FilterLogEventsInput, wanted pattern) (*awslogs.FilterLogEventsOutput, error) {
 	out := &awslogs.FilterLogEventsOutput{Events: []logstypes.FilteredLogEvent{}, SearchedLogStreams: []logstypes.SearchedLogStream{}}
-	i, err := resume(list, in.NextToken)
+	i, err := resumeIndex(list, in.NextToken)
 	if err != nil {
 		return nil, err
 	}
-	most, size := mostEvents, 0
+	most, size := maxEvents, 0
 	if in.Limit != nil {
 		most = int(*in.Limit)
 	}
 	for from := i; i < len(list); i++ {
 		f := list[i]
-		if len(out.Events) >= most || size > largestBatch || i-from >= searchedAtOnce {
-			out.NextToken = ptr(tokenMark + list[i-1].place)
+		if len(out.Events) >= most || size > maxBatchBytes || i-from >= maxSearched {
+			out.NextToken = ptr(searchTokenPrefix + list[i-1].sortKey)
 			break
 		}
 		if wanted.matches(f.Message) {
-			size += weight(f.Message)
-			out.Events = append(out.Events, f.show())
+			size += eventSize(f.Message)
+			out.Events = append(out.Events, f.filteredEvent())
 		}
 	}
 	return out, nil
 }
 
-func (f found) show() logstypes.FilteredLogEvent {
+func (f foundEvent) filteredEvent() logstypes.FilteredLogEvent {
 	return logstypes.FilteredLogEvent{
-		EventId: ptr(fmt.Sprintf("%037d%019d", f.At.UnixMilli(), f.Seq)), Timestamp: millis(f.At), IngestionTime: millis(f.Ingested),
+		EventId: ptr(fmt.Sprintf("%037d%019d", f.At.UnixMilli(), f.Seq)), Timestamp: unixMillis(f.At), IngestionTime: unixMillis(f.Ingested),
 		LogStreamName: ptr(f.stream), Message: ptr(f.Message),
 	}
 }
 
 // searchTokenPrefix begins the tokens of searches.
-const tokenMark = "s1 "
+const searchTokenPrefix = "s1 "
 
-func resume(list []found, token *string) (int, error) {
+func resumeIndex(list []foundEvent, token *string) (int, error) {
 	if token == nil {
 		return 0, nil
 	}
-	at, ok := strings.CutPrefix(*token, tokenMark)
+	at, ok := strings.CutPrefix(*token, searchTokenPrefix)
 	if !ok {
 		return 0, badToken()
 	}
 	i := 0
-	for i < len(list) && list[i].place <= at {
+	for i < len(list) && list[i].sortKey <= at {
 		i++
 	}
 	return i, nil
@@ -144,7 +144,7 @@ type pattern struct{ all, any, none []string }
 func patternOf(text string) (p pattern, err error) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") || strings.HasPrefix(text, "%") {
-		return p, unsimulated("A filterPattern that begins with { or [ or %")
+		return p, notSimulated("A filterPattern that begins with { or [ or %")
 	}
 	for text != "" {
 		to := &p.all
@@ -156,7 +156,7 @@ func patternOf(text string) (p pattern, err error) {
 		}
 		term, rest, ok := cutTerm(text)
 		if !ok {
-			return p, invalid("Invalid filter pattern")
+			return p, invalidParameter("Invalid filter pattern")
 		}
 		*to, text = append(*to, term), strings.TrimSpace(rest)
 	}

@@ -14,17 +14,17 @@ import (
 )
 
 // groupDoc holds the data of a group that no controller reads.
-type doc struct {
+type groupDoc struct {
 	class logstypes.LogGroupClass
 	key   *string
 	tags  map[string]string
 }
 
 // docOf returns a group's data. It creates the data for a group that a container created.
-func docOf(g *world.LogGroup) *doc {
-	d, ok := g.Doc.(*doc)
+func docOf(g *world.LogGroup) *groupDoc {
+	d, ok := g.Doc.(*groupDoc)
 	if !ok {
-		d = &doc{class: logstypes.LogGroupClassStandard, tags: map[string]string{}}
+		d = &groupDoc{class: logstypes.LogGroupClassStandard, tags: map[string]string{}}
 		g.Doc = d
 	}
 	return d
@@ -34,9 +34,9 @@ func docOf(g *world.LogGroup) *doc {
 func (s *Service) CreateLogGroup(ctx context.Context, in *awslogs.CreateLogGroupInput) (*awslogs.CreateLogGroupOutput, error) {
 	switch {
 	case val(in.DeletionProtectionEnabled):
-		return nil, unsimulated("deletionProtectionEnabled")
+		return nil, notSimulated("deletionProtectionEnabled")
 	case in.LogGroupClass != "" && !slices.Contains(in.LogGroupClass.Values(), in.LogGroupClass):
-		return nil, constraint("'"+string(in.LogGroupClass)+"'", "logGroupClass", "Member must satisfy enum value set")
+		return nil, constraintViolation("'"+string(in.LogGroupClass)+"'", "logGroupClass", "Member must satisfy enum value set")
 	}
 	if err := checkName(in.LogGroupName, "logGroupName", groupForm); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s *Service) CreateLogGroup(ctx context.Context, in *awslogs.CreateLogGroup
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.CreateLogGroupOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.CreateLogGroupOutput, error) {
 		if _, ok := tx.LogGroups.Get(*in.LogGroupName); ok {
 			return nil, world.Refuse("ResourceAlreadyExistsException", "The specified log group already exists")
 		}
@@ -62,7 +62,7 @@ func (s *Service) CreateLogGroup(ctx context.Context, in *awslogs.CreateLogGroup
 
 // DeleteLogGroup deletes a group with all its events.
 func (s *Service) DeleteLogGroup(ctx context.Context, in *awslogs.DeleteLogGroupInput) (*awslogs.DeleteLogGroupOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.DeleteLogGroupOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.DeleteLogGroupOutput, error) {
 		g, err := groupNamed(tx, in.LogGroupName)
 		if err != nil {
 			return nil, err
@@ -77,17 +77,17 @@ func (s *Service) DeleteLogGroup(ctx context.Context, in *awslogs.DeleteLogGroup
 func (s *Service) DescribeLogGroups(ctx context.Context, in *awslogs.DescribeLogGroupsInput) (*awslogs.DescribeLogGroupsOutput, error) {
 	switch {
 	case in.LogGroupNamePrefix != nil && in.LogGroupNamePattern != nil:
-		return nil, invalid("logGroupNamePrefix and logGroupNamePattern must not both be given.")
+		return nil, invalidParameter("logGroupNamePrefix and logGroupNamePattern must not both be given.")
 	case val(in.IncludeLinkedAccounts) || len(in.AccountIdentifiers) > 0:
-		return nil, unsimulated("includeLinkedAccounts")
+		return nil, notSimulated("includeLinkedAccounts")
 	}
 	if err := checkLimit(in.Limit, 50); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.DescribeLogGroupsOutput, error) {
-		page, next, err := wire.Page(groups(tx, in), in.NextToken, int(val(in.Limit)), 50, 50, func(g *world.LogGroup) string { return g.Name })
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.DescribeLogGroupsOutput, error) {
+		page, next, err := wire.Page(selectGroups(tx, in), in.NextToken, int(val(in.Limit)), 50, 50, func(g *world.LogGroup) string { return g.Name })
 		if err != nil {
-			return nil, invalid("The specified nextToken is invalid.")
+			return nil, invalidParameter("The specified nextToken is invalid.")
 		}
 		out := &awslogs.DescribeLogGroupsOutput{LogGroups: []logstypes.LogGroup{}, NextToken: next}
 		for _, g := range page {
@@ -97,7 +97,7 @@ func (s *Service) DescribeLogGroups(ctx context.Context, in *awslogs.DescribeLog
 	})
 }
 
-func groups(tx *world.Tx, in *awslogs.DescribeLogGroupsInput) []*world.LogGroup {
+func selectGroups(tx *world.Tx, in *awslogs.DescribeLogGroupsInput) []*world.LogGroup {
 	var list []*world.LogGroup
 	for _, g := range tx.LogGroups.Values() {
 		switch {
@@ -116,8 +116,8 @@ func groups(tx *world.Tx, in *awslogs.DescribeLogGroupsInput) []*world.LogGroup 
 func showGroup(tx *world.Tx, g *world.LogGroup) logstypes.LogGroup {
 	d := docOf(g)
 	shown := logstypes.LogGroup{
-		Arn: ptr(g.ARN + ":*"), LogGroupArn: ptr(g.ARN), LogGroupName: ptr(g.Name), CreationTime: millis(g.CreatedAt),
-		LogGroupClass: d.class, MetricFilterCount: ptr(int32(0)), StoredBytes: ptr(stored(tx, g)), DeletionProtectionEnabled: ptr(false),
+		Arn: ptr(g.ARN + ":*"), LogGroupArn: ptr(g.ARN), LogGroupName: ptr(g.Name), CreationTime: unixMillis(g.CreatedAt),
+		LogGroupClass: d.class, MetricFilterCount: ptr(int32(0)), StoredBytes: ptr(storedBytes(tx, g)), DeletionProtectionEnabled: ptr(false),
 	}
 	if d.key != nil {
 		shown.KmsKeyId = ptr(*d.key)
@@ -128,32 +128,32 @@ func showGroup(tx *world.Tx, g *world.LogGroup) logstypes.LogGroup {
 	return shown
 }
 
-func stored(tx *world.Tx, g *world.LogGroup) (n int64) {
+func storedBytes(tx *world.Tx, g *world.LogGroup) (n int64) {
 	for _, s := range g.Streams.Values() {
-		for _, e := range s.Kept(tx.Now()) {
-			n += int64(weight(e.Message))
+		for _, e := range s.RetainedEvents(tx.Now()) {
+			n += int64(eventSize(e.Message))
 		}
 	}
 	return n
 }
 
 // retentionChoices are the days that a policy may name (API reference, PutRetentionPolicy).
-var retentions = []int32{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
+var retentionChoices = []int32{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
 
 // PutRetentionPolicy sets the number of days after which events are deleted.
 func (s *Service) PutRetentionPolicy(ctx context.Context, in *awslogs.PutRetentionPolicyInput) (*awslogs.PutRetentionPolicyOutput, error) {
-	if !slices.Contains(retentions, val(in.RetentionInDays)) {
-		return nil, invalid("1 validation error detected: Value at 'retentionInDays' failed to satisfy constraint: Member must be one of %v", retentions)
+	if !slices.Contains(retentionChoices, val(in.RetentionInDays)) {
+		return nil, invalidParameter("1 validation error detected: Value at 'retentionInDays' failed to satisfy constraint: Member must be one of %v", retentionChoices)
 	}
-	return nil, s.retain(ctx, in.LogGroupName, int(*in.RetentionInDays))
+	return nil, s.setRetention(ctx, in.LogGroupName, int(*in.RetentionInDays))
 }
 
 // DeleteRetentionPolicy keeps events for ever.
 func (s *Service) DeleteRetentionPolicy(ctx context.Context, in *awslogs.DeleteRetentionPolicyInput) (*awslogs.DeleteRetentionPolicyOutput, error) {
-	return nil, s.retain(ctx, in.LogGroupName, 0)
+	return nil, s.setRetention(ctx, in.LogGroupName, 0)
 }
 
-func (s *Service) retain(ctx context.Context, name *string, days int) error {
+func (s *Service) setRetention(ctx context.Context, name *string, days int) error {
 	return s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		g, err := groupNamed(tx, name)
 		if err == nil {

@@ -34,15 +34,15 @@ func New(w *world.World) *Service {
 }
 
 // NewAPI returns the API in the form that wire serves.
-func Room(w *world.World) wire.Room {
-	return wire.Room{
+func NewAPI(w *world.World) wire.API {
+	return wire.API{
 		Name: "logs", ServiceID: "CloudWatch Logs", Protocol: wire.JSON11, Target: "Logs_20140328",
-		LowerFirst: true, BadEnum: "InvalidParameterException", Operations: New(w).operations(), Errors: modelled(), Known: known(),
+		LowerFirst: true, BadEnum: "InvalidParameterException", Operations: New(w).apiOperations(), Errors: modelledErrors(), Known: unsimulatedOperations(),
 	}
 }
 
 // modelledErrors returns the errors of the simulated operations.
-func modelled() []smithy.APIError {
+func modelledErrors() []smithy.APIError {
 	return []smithy.APIError{
 		&logstypes.AccessDeniedException{}, &logstypes.DataAlreadyAcceptedException{}, &logstypes.InvalidOperationException{},
 		&logstypes.InvalidParameterException{}, &logstypes.InvalidSequenceTokenException{}, &logstypes.LimitExceededException{},
@@ -54,7 +54,7 @@ func modelled() []smithy.APIError {
 
 // unsimulatedOperations returns the operations of AWS on log groups, streams and queries that are
 // not simulated.
-func known() []string {
+func unsimulatedOperations() []string {
 	return []string{
 		"AssociateKmsKey", "CreateExportTask", "DeleteMetricFilter", "DeleteResourcePolicy", "DeleteSubscriptionFilter",
 		"DescribeMetricFilters", "DescribeQueries", "DescribeResourcePolicies", "DescribeSubscriptionFilters", "DisassociateKmsKey",
@@ -65,7 +65,7 @@ func known() []string {
 }
 
 // runStep runs f as one step of the caller's Region.
-func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
+func runStep[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		out, err = f(tx)
 		return err
@@ -84,7 +84,7 @@ func val[T any](p *T) T {
 }
 
 // unixMillis returns a time in the form of this API; nil for the zero time.
-func millis(t time.Time) *int64 {
+func unixMillis(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
 	}

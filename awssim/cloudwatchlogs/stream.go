@@ -16,7 +16,7 @@ import (
 
 // CreateLogStream creates an empty stream.
 func (s *Service) CreateLogStream(ctx context.Context, in *awslogs.CreateLogStreamInput) (*awslogs.CreateLogStreamOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.CreateLogStreamOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.CreateLogStreamOutput, error) {
 		if err := checkName(in.LogStreamName, "logStreamName", streamForm); err != nil {
 			return nil, err
 		}
@@ -35,7 +35,7 @@ func (s *Service) CreateLogStream(ctx context.Context, in *awslogs.CreateLogStre
 // DeleteLogStream deletes a stream with its events. Later output of its container creates the
 // stream again.
 func (s *Service) DeleteLogStream(ctx context.Context, in *awslogs.DeleteLogStreamInput) (*awslogs.DeleteLogStreamOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.DeleteLogStreamOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.DeleteLogStreamOutput, error) {
 		g, err := groupNamed(tx, in.LogGroupName)
 		if err != nil {
 			return nil, err
@@ -53,21 +53,21 @@ func (s *Service) DeleteLogStream(ctx context.Context, in *awslogs.DeleteLogStre
 func (s *Service) DescribeLogStreams(ctx context.Context, in *awslogs.DescribeLogStreamsInput) (*awslogs.DescribeLogStreamsOutput, error) {
 	switch {
 	case in.OrderBy != "" && !slices.Contains(in.OrderBy.Values(), in.OrderBy):
-		return nil, constraint("'"+string(in.OrderBy)+"'", "orderBy", "Member must satisfy enum value set: [LogStreamName, LastEventTime]")
+		return nil, constraintViolation("'"+string(in.OrderBy)+"'", "orderBy", "Member must satisfy enum value set: [LogStreamName, LastEventTime]")
 	case in.OrderBy == logstypes.OrderByLastEventTime && in.LogStreamNamePrefix != nil:
-		return nil, invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
+		return nil, invalidParameter("Cannot order by LastEventTime with a logStreamNamePrefix.")
 	}
 	if err := checkLimit(in.Limit, 50); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.DescribeLogStreamsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.DescribeLogStreamsOutput, error) {
 		g, err := groupOf(tx, in.LogGroupName, in.LogGroupIdentifier)
 		if err != nil {
 			return nil, err
 		}
-		page, next, err := wire.Page(streams(tx, g, in), in.NextToken, int(val(in.Limit)), 50, 50, func(s *world.LogStream) string { return s.Name })
+		page, next, err := wire.Page(selectStreams(tx, g, in), in.NextToken, int(val(in.Limit)), 50, 50, func(s *world.LogStream) string { return s.Name })
 		if err != nil {
-			return nil, invalid("The specified nextToken is invalid.")
+			return nil, invalidParameter("The specified nextToken is invalid.")
 		}
 		out := &awslogs.DescribeLogStreamsOutput{LogStreams: []logstypes.LogStream{}, NextToken: next}
 		for _, x := range page {
@@ -77,14 +77,14 @@ func (s *Service) DescribeLogStreams(ctx context.Context, in *awslogs.DescribeLo
 	})
 }
 
-func streams(tx *world.Tx, g *world.LogGroup, in *awslogs.DescribeLogStreamsInput) []*world.LogStream {
+func selectStreams(tx *world.Tx, g *world.LogGroup, in *awslogs.DescribeLogStreamsInput) []*world.LogStream {
 	list := slices.DeleteFunc(g.Streams.Values(), func(s *world.LogStream) bool {
 		return !strings.HasPrefix(s.Name, val(in.LogStreamNamePrefix))
 	})
 	slices.SortFunc(list, func(a, b *world.LogStream) int {
 		byTime := 0
 		if in.OrderBy == logstypes.OrderByLastEventTime {
-			byTime = lastOf(tx, a).Compare(lastOf(tx, b))
+			byTime = lastEventTime(tx, a).Compare(lastEventTime(tx, b))
 		}
 		return cmp.Or(byTime, strings.Compare(a.Name, b.Name))
 	})
@@ -95,8 +95,8 @@ func streams(tx *world.Tx, g *world.LogGroup, in *awslogs.DescribeLogStreamsInpu
 }
 
 // lastEventTime returns the time of a stream's last event, or zero.
-func lastOf(tx *world.Tx, s *world.LogStream) time.Time {
-	if events := s.Kept(tx.Now()); len(events) > 0 {
+func lastEventTime(tx *world.Tx, s *world.LogStream) time.Time {
+	if events := s.RetainedEvents(tx.Now()); len(events) > 0 {
 		return events[len(events)-1].At
 	}
 	return time.Time{}
@@ -104,11 +104,11 @@ func lastOf(tx *world.Tx, s *world.LogStream) time.Time {
 
 func showStream(tx *world.Tx, s *world.LogStream) logstypes.LogStream {
 	shown := logstypes.LogStream{
-		Arn: ptr(s.ARN), LogStreamName: ptr(s.Name), CreationTime: millis(s.CreatedAt), LastIngestionTime: millis(s.Ingested),
+		Arn: ptr(s.ARN), LogStreamName: ptr(s.Name), CreationTime: unixMillis(s.CreatedAt), LastIngestionTime: unixMillis(s.Ingested),
 		StoredBytes: ptr(int64(0)), UploadSequenceToken: ptr(sequenceToken),
 	}
-	if events := s.Kept(tx.Now()); len(events) > 0 {
-		shown.FirstEventTimestamp, shown.LastEventTimestamp = millis(events[0].At), millis(events[len(events)-1].At)
+	if events := s.RetainedEvents(tx.Now()); len(events) > 0 {
+		shown.FirstEventTimestamp, shown.LastEventTimestamp = unixMillis(events[0].At), unixMillis(events[len(events)-1].At)
 	}
 	return shown
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-const mostTags = 50
+const maxTags = 50
 
 func checkTags(tags map[string]string) error {
-	if len(tags) > mostTags {
-		return world.Refuse("TooManyTagsException", "A resource can have no more than %d tags.", mostTags)
+	if len(tags) > maxTags {
+		return world.Refuse("TooManyTagsException", "A resource can have no more than %d tags.", maxTags)
 	}
 	return nil
 }
 
 // groupByARN returns a group by its ARN, with or without ":*".
-func byARN(tx *world.Tx, arn *string) (*world.LogGroup, error) {
+func groupByARN(tx *world.Tx, arn *string) (*world.LogGroup, error) {
 	name, ok := strings.CutPrefix(val(arn), tx.ARN("logs", "log-group:"))
 	g, there := tx.LogGroups.Get(strings.TrimSuffix(name, ":*"))
 	if !ok || !there {
@@ -31,8 +31,8 @@ func byARN(tx *world.Tx, arn *string) (*world.LogGroup, error) {
 
 // ListTagsForResource returns a group's tags.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awslogs.ListTagsForResourceInput) (*awslogs.ListTagsForResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.ListTagsForResourceOutput, error) {
-		g, err := byARN(tx, in.ResourceArn)
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.ListTagsForResourceOutput, error) {
+		g, err := groupByARN(tx, in.ResourceArn)
 		if err != nil {
 			return nil, err
 		}
@@ -42,8 +42,8 @@ func (s *Service) ListTagsForResource(ctx context.Context, in *awslogs.ListTagsF
 
 // TagResource adds tags to a group, or changes their values.
 func (s *Service) TagResource(ctx context.Context, in *awslogs.TagResourceInput) (*awslogs.TagResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.TagResourceOutput, error) {
-		g, err := byARN(tx, in.ResourceArn)
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.TagResourceOutput, error) {
+		g, err := groupByARN(tx, in.ResourceArn)
 		if err != nil {
 			return nil, err
 		}
@@ -59,8 +59,8 @@ func (s *Service) TagResource(ctx context.Context, in *awslogs.TagResourceInput)
 
 // UntagResource removes tags from a group.
 func (s *Service) UntagResource(ctx context.Context, in *awslogs.UntagResourceInput) (*awslogs.UntagResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.UntagResourceOutput, error) {
-		g, err := byARN(tx, in.ResourceArn)
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.UntagResourceOutput, error) {
+		g, err := groupByARN(tx, in.ResourceArn)
 		if err != nil {
 			return nil, err
 		}

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	mostEvents   = 10_000  // of a batch, and of a page
-	largestBatch = 1 << 20 // bytes, each event with its overhead
-	overhead     = 26      // bytes
+	maxEvents   = 10_000  // of a batch, and of a page
+	maxBatchBytes = 1 << 20 // bytes, each event with its overhead
+	eventOverhead     = 26      // bytes
 	// sequenceToken is a token that AWS still returns although it no longer reads it.
 	sequenceToken = "49039859627183640528456138465734"
 )
 
-func weight(message string) int { return len(message) + overhead }
+func eventSize(message string) int { return len(message) + eventOverhead }
 
 // PutLogEvents adds events to a stream. They must be in the order of their times. Events that are
 // too old or too new are left out and reported.
@@ -26,7 +26,7 @@ func (s *Service) PutLogEvents(ctx context.Context, in *awslogs.PutLogEventsInpu
 	if err := checkBatch(in.LogEvents); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awslogs.PutLogEventsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awslogs.PutLogEventsOutput, error) {
 		g, err := groupNamed(tx, in.LogGroupName)
 		if err != nil {
 			return nil, err
@@ -35,42 +35,42 @@ func (s *Service) PutLogEvents(ctx context.Context, in *awslogs.PutLogEventsInpu
 		if err != nil {
 			return nil, err
 		}
-		from, to, info := accepted(tx.Now(), g.RetentionDays, in.LogEvents)
+		from, to, info := acceptedRange(tx.Now(), g.RetentionDays, in.LogEvents)
 		for _, e := range in.LogEvents[from:to] {
-			tx.Write(stream, time.UnixMilli(*e.Timestamp), *e.Message)
+			tx.WriteEvent(stream, time.UnixMilli(*e.Timestamp), *e.Message)
 		}
 		return &awslogs.PutLogEventsOutput{NextSequenceToken: ptr(sequenceToken), RejectedLogEventsInfo: info}, nil
 	})
 }
 
 func checkBatch(events []logstypes.InputLogEvent) error {
-	if n := len(events); n == 0 || n > mostEvents {
-		return invalid("1 validation error detected: Value at 'logEvents' failed to satisfy constraint: Member must have length between 1 and %d", mostEvents)
+	if n := len(events); n == 0 || n > maxEvents {
+		return invalidParameter("1 validation error detected: Value at 'logEvents' failed to satisfy constraint: Member must have length between 1 and %d", maxEvents)
 	}
 	size, last := 0, int64(0)
 	for i, e := range events {
 		switch {
 		case e.Timestamp == nil || e.Message == nil:
-			return constraint("null", "logEvents.member.message or timestamp", "Member must not be null")
+			return constraintViolation("null", "logEvents.member.message or timestamp", "Member must not be null")
 		case *e.Message == "":
-			return constraint("''", "logEvents.member.message", "Member must have length greater than or equal to 1")
+			return constraintViolation("''", "logEvents.member.message", "Member must have length greater than or equal to 1")
 		case i > 0 && *e.Timestamp < last:
-			return invalid("Log events in a single PutLogEvents request must be in chronological order.")
+			return invalidParameter("Log events in a single PutLogEvents request must be in chronological order.")
 		}
-		size, last = size+weight(*e.Message), *e.Timestamp
+		size, last = size+eventSize(*e.Message), *e.Timestamp
 	}
 	switch {
-	case size > largestBatch:
-		return invalid("Upload too large: %d bytes exceeds limit of %d", size, largestBatch)
+	case size > maxBatchBytes:
+		return invalidParameter("Upload too large: %d bytes exceeds limit of %d", size, maxBatchBytes)
 	case last-*events[0].Timestamp > 24*time.Hour.Milliseconds():
-		return invalid("The batch of log events in a single PutLogEvents request cannot span more than 24 hours.")
+		return invalidParameter("The batch of log events in a single PutLogEvents request cannot span more than 24 hours.")
 	}
 	return nil
 }
 
 // acceptedRange returns the events [from, to) that are neither older than 14 days or the group's
 // retention, nor more than two hours in the future.
-func accepted(now time.Time, days int, events []logstypes.InputLogEvent) (from, to int, info *logstypes.RejectedLogEventsInfo) {
+func acceptedRange(now time.Time, days int, events []logstypes.InputLogEvent) (from, to int, info *logstypes.RejectedLogEventsInfo) {
 	old, new := now.AddDate(0, 0, -14).UnixMilli(), now.Add(2*time.Hour).UnixMilli()
 	expired := old
 	if days > 0 {

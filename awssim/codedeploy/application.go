@@ -13,7 +13,7 @@ import (
 
 // CreateApplication creates an application of the compute platform ECS.
 func (s *Service) CreateApplication(ctx context.Context, in *awscd.CreateApplicationInput) (*awscd.CreateApplicationOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.CreateApplicationOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.CreateApplicationOutput, error) {
 		if err := checkName(in.ApplicationName, "Application"); err != nil {
 			return nil, err
 		}
@@ -36,17 +36,17 @@ func (s *Service) CreateApplication(ctx context.Context, in *awscd.CreateApplica
 
 // DeleteApplication deletes an application with its groups. A missing application is no error.
 func (s *Service) DeleteApplication(ctx context.Context, in *awscd.DeleteApplicationInput) (*awscd.DeleteApplicationOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.DeleteApplicationOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.DeleteApplicationOutput, error) {
 		if err := checkName(in.ApplicationName, "Application"); err != nil {
 			return nil, err
 		}
 		st := shifter.StateOf(tx)
 		if a, ok := st.Applications.Get(*in.ApplicationName); ok {
-			a.Gone = true
+			a.Deleted = true
 			st.Applications.Delete(a.Name)
-			forget(tx, arnOf(tx, a.Name, ""))
+			deleteTags(tx, arnOf(tx, a.Name, ""))
 			for _, g := range a.Groups.Keys() {
-				forget(tx, arnOf(tx, a.Name, g))
+				deleteTags(tx, arnOf(tx, a.Name, g))
 			}
 		}
 		return &awscd.DeleteApplicationOutput{}, nil
@@ -59,8 +59,8 @@ func showApplication(a *shifter.Application) *cdtypes.ApplicationInfo {
 
 // GetApplication returns one application.
 func (s *Service) GetApplication(ctx context.Context, in *awscd.GetApplicationInput) (*awscd.GetApplicationOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.GetApplicationOutput, error) {
-		a, err := application(tx, in.ApplicationName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.GetApplicationOutput, error) {
+		a, err := findApplication(tx, in.ApplicationName)
 		if err != nil {
 			return nil, err
 		}
@@ -70,16 +70,16 @@ func (s *Service) GetApplication(ctx context.Context, in *awscd.GetApplicationIn
 
 // BatchGetApplications returns up to 100 applications. It fails if one of them does not exist.
 func (s *Service) BatchGetApplications(ctx context.Context, in *awscd.BatchGetApplicationsInput) (*awscd.BatchGetApplicationsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.BatchGetApplicationsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.BatchGetApplicationsOutput, error) {
 		if len(in.ApplicationNames) == 0 {
 			return nil, world.Refuse("ApplicationNameRequiredException", "Application name is required")
 		}
-		if err := tooMany(len(in.ApplicationNames), mostAtOnce); err != nil {
+		if err := checkBatch(len(in.ApplicationNames), maxBatch); err != nil {
 			return nil, err
 		}
 		out := &awscd.BatchGetApplicationsOutput{}
 		for _, name := range in.ApplicationNames {
-			a, err := application(tx, &name)
+			a, err := findApplication(tx, &name)
 			if err != nil {
 				return nil, err
 			}
@@ -91,8 +91,8 @@ func (s *Service) BatchGetApplications(ctx context.Context, in *awscd.BatchGetAp
 
 // ListApplications lists the names, 100 at a time.
 func (s *Service) ListApplications(ctx context.Context, in *awscd.ListApplicationsInput) (*awscd.ListApplicationsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.ListApplicationsOutput, error) {
-		names, next, err := page(shifter.StateOf(tx).Applications.Keys(), in.NextToken)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListApplicationsOutput, error) {
+		names, next, err := pageOf(shifter.StateOf(tx).Applications.Keys(), in.NextToken)
 		return &awscd.ListApplicationsOutput{Applications: names, NextToken: next}, err
 	})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // maxAppSpecBytes is the simulator's own limit; AWS documents none.
-const longestAppSpec = 100 << 10
+const maxAppSpecBytes = 100 << 10
 
 // appSpec is an AppSpec for ECS, in YAML or JSON (User Guide, "AppSpec file
 // structure for Amazon ECS deployments").
@@ -58,8 +58,8 @@ func badRevision(format string, args ...any) error {
 
 // readAppSpec parses an AppSpec. ECS checks its values during the deployment.
 func readAppSpec(content string) (spec shifter.Spec, err error) {
-	if len(content) > longestAppSpec {
-		return spec, badRevision("The AppSpec content has %d bytes; at most %d are allowed", len(content), longestAppSpec)
+	if len(content) > maxAppSpecBytes {
+		return spec, badRevision("The AppSpec content has %d bytes; at most %d are allowed", len(content), maxAppSpecBytes)
 	}
 	var a appSpec
 	if err := yaml.UnmarshalWithOptions([]byte(content), &a, yaml.Strict()); err != nil {
@@ -72,11 +72,11 @@ func readAppSpec(content string) (spec shifter.Spec, err error) {
 		return spec, badRevision("The AppSpec file must have exactly one resource")
 	}
 	for _, r := range a.Resources[0] {
-		if spec, err = specOf(r); err != nil {
+		if spec, err = readSpec(r); err != nil {
 			return spec, err
 		}
 	}
-	spec.Hooks, err = hooksOf(a.Hooks)
+	spec.Hooks, err = readHooks(a.Hooks)
 	return spec, err
 }
 
@@ -89,7 +89,7 @@ func firstLine(err error) string {
 	return line
 }
 
-func specOf(r resource) (spec shifter.Spec, err error) {
+func readSpec(r resource) (spec shifter.Spec, err error) {
 	p := r.Properties
 	switch {
 	case r.Type != "AWS::ECS::Service":
@@ -110,7 +110,7 @@ func specOf(r resource) (spec shifter.Spec, err error) {
 	return spec, nil
 }
 
-func hooksOf(list []map[string]string) (hooks []shifter.Hook, err error) {
+func readHooks(list []map[string]string) (hooks []shifter.Hook, err error) {
 	for _, h := range list {
 		if len(h) != 1 {
 			return nil, badRevision("Each item of the AppSpec file's Hooks must have exactly one lifecycle event")

@@ -17,11 +17,11 @@ const (
 	allAtOnce = "CodeDeployDefault.ECSAllAtOnce"
 	// maxShiftMinutes is the longest duration of a canary or linear shift (User Guide, "CodeDeploy
 	// quotas": two days).
-	longestShift = 2880
+	maxShiftMinutes = 2880
 )
 
 // predefinedConfigs returns CodeDeploy's own configurations for ECS.
-func predefined() []*cdtypes.DeploymentConfigInfo {
+func predefinedConfigs() []*cdtypes.DeploymentConfigInfo {
 	linear := func(every int32) *cdtypes.TrafficRoutingConfig {
 		return &cdtypes.TrafficRoutingConfig{Type: cdtypes.TrafficRoutingTypeTimeBasedLinear,
 			TimeBasedLinear: &cdtypes.TimeBasedLinear{LinearPercentage: 10, LinearInterval: every}}
@@ -45,15 +45,15 @@ func predefined() []*cdtypes.DeploymentConfigInfo {
 	return all
 }
 
-func configs(tx *world.Tx) []*cdtypes.DeploymentConfigInfo {
-	return append(predefined(), stateOf(tx).configs.Values()...)
+func allConfigs(tx *world.Tx) []*cdtypes.DeploymentConfigInfo {
+	return append(predefinedConfigs(), stateOf(tx).configs.Values()...)
 }
 
-func config(tx *world.Tx, name *string) (*cdtypes.DeploymentConfigInfo, error) {
+func findConfig(tx *world.Tx, name *string) (*cdtypes.DeploymentConfigInfo, error) {
 	if err := checkName(name, "DeploymentConfig"); err != nil {
 		return nil, err
 	}
-	for _, c := range configs(tx) {
+	for _, c := range allConfigs(tx) {
 		if *c.DeploymentConfigName == *name {
 			return c, nil
 		}
@@ -74,7 +74,7 @@ func routingOf(c *cdtypes.DeploymentConfigInfo) shifter.Routing {
 
 // CreateDeploymentConfig creates a canary, linear or all-at-once configuration.
 func (s *Service) CreateDeploymentConfig(ctx context.Context, in *awscd.CreateDeploymentConfigInput) (*awscd.CreateDeploymentConfigOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentConfigOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentConfigOutput, error) {
 		if err := checkConfig(tx, in); err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func checkConfig(tx *world.Tx, in *awscd.CreateDeploymentConfigInput) error {
 	if err := checkName(in.DeploymentConfigName, "DeploymentConfig"); err != nil {
 		return err
 	}
-	_, err := config(tx, in.DeploymentConfigName)
+	_, err := findConfig(tx, in.DeploymentConfigName)
 	switch {
 	case strings.HasPrefix(*in.DeploymentConfigName, "CodeDeployDefault."):
 		return world.Refuse("InvalidDeploymentConfigNameException", "Names that begin with CodeDeployDefault. are reserved")
@@ -101,7 +101,7 @@ func checkConfig(tx *world.Tx, in *awscd.CreateDeploymentConfigInput) error {
 	case in.ComputePlatform != cdtypes.ComputePlatformEcs:
 		return world.Refuse("InvalidComputePlatformException", "The compute platform %q is not simulated; there is ECS", in.ComputePlatform)
 	case in.MinimumHealthyHosts != nil || in.ZonalConfig != nil:
-		return invalid("Minimum healthy hosts and zonal configurations are not for the ECS compute platform")
+		return invalidInput("Minimum healthy hosts and zonal configurations are not for the ECS compute platform")
 	}
 	return checkRouting(in.TrafficRoutingConfig)
 }
@@ -121,15 +121,15 @@ func checkRouting(r *cdtypes.TrafficRoutingConfig) error {
 	default:
 		return world.Refuse("InvalidTrafficRoutingConfigurationException", "The traffic routing configuration does not agree with its type %q", r.Type)
 	}
-	if percent < 1 || percent > 99 || every < 1 || every > longestShift {
-		return world.Refuse("InvalidTrafficRoutingConfigurationException", "The percentage must be from 1 to 99, the interval from 1 to %d minutes", longestShift)
+	if percent < 1 || percent > 99 || every < 1 || every > maxShiftMinutes {
+		return world.Refuse("InvalidTrafficRoutingConfigurationException", "The percentage must be from 1 to 99, the interval from 1 to %d minutes", maxShiftMinutes)
 	}
 	return nil
 }
 
 // DeleteDeploymentConfig deletes a custom configuration that no group uses.
 func (s *Service) DeleteDeploymentConfig(ctx context.Context, in *awscd.DeleteDeploymentConfigInput) (*awscd.DeleteDeploymentConfigOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.DeleteDeploymentConfigOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.DeleteDeploymentConfigOutput, error) {
 		if err := checkName(in.DeploymentConfigName, "DeploymentConfig"); err != nil {
 			return nil, err
 		}
@@ -150,20 +150,20 @@ func (s *Service) DeleteDeploymentConfig(ctx context.Context, in *awscd.DeleteDe
 
 // GetDeploymentConfig returns one configuration.
 func (s *Service) GetDeploymentConfig(ctx context.Context, in *awscd.GetDeploymentConfigInput) (*awscd.GetDeploymentConfigOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentConfigOutput, error) {
-		c, err := config(tx, in.DeploymentConfigName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentConfigOutput, error) {
+		c, err := findConfig(tx, in.DeploymentConfigName)
 		return &awscd.GetDeploymentConfigOutput{DeploymentConfigInfo: wire.Clone(c)}, err
 	})
 }
 
 // ListDeploymentConfigs lists the names, the predefined ones first.
 func (s *Service) ListDeploymentConfigs(ctx context.Context, in *awscd.ListDeploymentConfigsInput) (*awscd.ListDeploymentConfigsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentConfigsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentConfigsOutput, error) {
 		var names []string
-		for _, c := range configs(tx) {
+		for _, c := range allConfigs(tx) {
 			names = append(names, *c.DeploymentConfigName)
 		}
-		names, next, err := page(names, in.NextToken)
+		names, next, err := pageOf(names, in.NextToken)
 		return &awscd.ListDeploymentConfigsOutput{DeploymentConfigsList: names, NextToken: next}, err
 	})
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // findOngoing returns a deployment that has not ended.
-func ongoing(tx *world.Tx, id *string) (*shifter.Deployment, error) {
-	d, err := deployment(tx, id)
-	if err == nil && d.Ended() {
+func findOngoing(tx *world.Tx, id *string) (*shifter.Deployment, error) {
+	d, err := findDeployment(tx, id)
+	if err == nil && d.HasEnded() {
 		err = world.Refuse("DeploymentAlreadyCompletedException", "The deployment %s has already completed: %s", d.ID, d.Status)
 	}
 	return d, err
@@ -22,8 +22,8 @@ func ongoing(tx *world.Tx, id *string) (*shifter.Deployment, error) {
 // StopDeployment stops a deployment after a delay. Without AutoRollbackEnabled the group's events
 // decide about the rollback.
 func (s *Service) StopDeployment(ctx context.Context, in *awscd.StopDeploymentInput) (*awscd.StopDeploymentOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.StopDeploymentOutput, error) {
-		d, err := ongoing(tx, in.DeploymentId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.StopDeploymentOutput, error) {
+		d, err := findOngoing(tx, in.DeploymentId)
 		if err != nil {
 			return nil, err
 		}
@@ -31,7 +31,7 @@ func (s *Service) StopDeployment(ctx context.Context, in *awscd.StopDeploymentIn
 		if in.AutoRollbackEnabled != nil {
 			back = ptr(*in.AutoRollbackEnabled)
 		}
-		s.law.Stop(tx, d, back)
+		s.controller.StopDeployment(tx, d, back)
 		return &awscd.StopDeploymentOutput{Status: cdtypes.StopStatusPending,
 			StatusMessage: ptr("No more commands will be scheduled for execution in the deployment instances")}, nil
 	})
@@ -40,17 +40,17 @@ func (s *Service) StopDeployment(ctx context.Context, in *awscd.StopDeploymentIn
 // ContinueDeployment ends the wait before production traffic is shifted (READY_WAIT), or the wait
 // before the original task set is deleted (TERMINATION_WAIT).
 func (s *Service) ContinueDeployment(ctx context.Context, in *awscd.ContinueDeploymentInput) (*awscd.ContinueDeploymentOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.ContinueDeploymentOutput, error) {
-		d, err := ongoing(tx, in.DeploymentId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ContinueDeploymentOutput, error) {
+		d, err := findOngoing(tx, in.DeploymentId)
 		if err != nil {
 			return nil, err
 		}
 		var waited bool
 		switch in.DeploymentWaitType {
 		case cdtypes.DeploymentWaitTypeReadyWait, "":
-			waited = s.law.Continue(tx, d)
+			waited = s.controller.ContinueDeployment(tx, d)
 		case cdtypes.DeploymentWaitTypeTerminationWait:
-			waited = s.law.Bury(tx, d)
+			waited = s.controller.TerminateOriginal(tx, d)
 		default:
 			return nil, world.Refuse("InvalidDeploymentWaitTypeException", "Unknown wait type %q; there are READY_WAIT and TERMINATION_WAIT", in.DeploymentWaitType)
 		}
@@ -64,12 +64,12 @@ func (s *Service) ContinueDeployment(ctx context.Context, in *awscd.ContinueDepl
 // SkipWaitTimeForInstanceTermination is the previous name of ContinueDeployment with
 // TERMINATION_WAIT.
 func (s *Service) SkipWaitTimeForInstanceTermination(ctx context.Context, in *awscd.SkipWaitTimeForInstanceTerminationInput) (*awscd.SkipWaitTimeForInstanceTerminationOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.SkipWaitTimeForInstanceTerminationOutput, error) {
-		d, err := ongoing(tx, in.DeploymentId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.SkipWaitTimeForInstanceTerminationOutput, error) {
+		d, err := findOngoing(tx, in.DeploymentId)
 		if err != nil {
 			return nil, err
 		}
-		if !s.law.Bury(tx, d) {
+		if !s.controller.TerminateOriginal(tx, d) {
 			return nil, world.Refuse("DeploymentNotStartedException", "The deployment %s does not wait for the end of its original task set", d.ID)
 		}
 		return &awscd.SkipWaitTimeForInstanceTerminationOutput{}, nil
@@ -78,12 +78,12 @@ func (s *Service) SkipWaitTimeForInstanceTermination(ctx context.Context, in *aw
 
 // PutLifecycleEventHookExecutionStatus takes the status that a hook's function reports.
 func (s *Service) PutLifecycleEventHookExecutionStatus(ctx context.Context, in *awscd.PutLifecycleEventHookExecutionStatusInput) (*awscd.PutLifecycleEventHookExecutionStatusOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.PutLifecycleEventHookExecutionStatusOutput, error) {
-		d, err := deployment(tx, in.DeploymentId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.PutLifecycleEventHookExecutionStatusOutput, error) {
+		d, err := findDeployment(tx, in.DeploymentId)
 		if err != nil {
 			return nil, err
 		}
-		e := d.Hooked(val(in.LifecycleEventHookExecutionId))
+		e := d.EventOfHook(val(in.LifecycleEventHookExecutionId))
 		switch {
 		case in.Status != cdtypes.LifecycleEventStatusSucceeded && in.Status != cdtypes.LifecycleEventStatusFailed:
 			return nil, world.Refuse("InvalidLifecycleEventHookExecutionStatusException", "The status must be Succeeded or Failed")
@@ -92,7 +92,7 @@ func (s *Service) PutLifecycleEventHookExecutionStatus(ctx context.Context, in *
 		case e.Status != shifter.InProgress:
 			return nil, world.Refuse("LifecycleEventAlreadyCompletedException", "The lifecycle event %s has already completed", e.Name)
 		}
-		s.law.Report(tx, d, e.Execution, in.Status == cdtypes.LifecycleEventStatusSucceeded)
+		s.controller.ReportHook(tx, d, e.Execution, in.Status == cdtypes.LifecycleEventStatusSucceeded)
 		return &awscd.PutLifecycleEventHookExecutionStatusOutput{LifecycleEventHookExecutionId: ptr(e.Execution)}, nil
 	})
 }

@@ -24,8 +24,8 @@ type deploymentDoc struct {
 // CreateDeployment starts a deployment. The call has no idempotency token: two calls create two
 // deployments, if the first has ended.
 func (s *Service) CreateDeployment(ctx context.Context, in *awscd.CreateDeploymentInput) (*awscd.CreateDeploymentOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentOutput, error) {
-		g, err := group(tx, in.ApplicationName, in.DeploymentGroupName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentOutput, error) {
+		g, err := findGroup(tx, in.ApplicationName, in.DeploymentGroupName)
 		if err != nil {
 			return nil, err
 		}
@@ -40,22 +40,22 @@ func (s *Service) CreateDeployment(ctx context.Context, in *awscd.CreateDeployme
 		if err != nil {
 			return nil, err
 		}
-		if active := g.Active(); active != nil {
+		if active := g.ActiveDeployment(); active != nil {
 			return nil, world.Refuse("DeploymentLimitExceededException", "The Deployment Group '%s' already has an active Deployment '%s'", g.Name, active.ID)
 		}
 		d.Revision, d.Spec = name, spec
-		register(tx, g, name, content)
-		s.law.Begin(tx, g, d)
+		addRevision(tx, g, name, content)
+		s.controller.StartDeployment(tx, g, d)
 		return &awscd.CreateDeploymentOutput{DeploymentId: ptr(d.ID)}, nil
 	})
 }
 
 func checkCreate(in *awscd.CreateDeploymentInput) error {
 	switch {
-	case utf8.RuneCountInString(val(in.Description)) > longestDescription:
-		return world.Refuse("DescriptionTooLongException", "The description has more than %d characters", longestDescription)
+	case utf8.RuneCountInString(val(in.Description)) > maxDescriptionLength:
+		return world.Refuse("DescriptionTooLongException", "The description has more than %d characters", maxDescriptionLength)
 	case in.TargetInstances != nil || in.UpdateOutdatedInstancesOnly:
-		return invalid("Target instances are not for the ECS compute platform")
+		return invalidInput("Target instances are not for the ECS compute platform")
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func newDeployment(tx *world.Tx, g *shifter.Group, in *awscd.CreateDeploymentInp
 	if doc.Config == nil {
 		doc.Config = doc.Group.DeploymentConfigName
 	}
-	c, err := config(tx, doc.Config)
+	c, err := findConfig(tx, doc.Config)
 	if err != nil {
 		return nil, err
 	}

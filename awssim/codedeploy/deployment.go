@@ -13,8 +13,8 @@ import (
 
 // GetDeployment returns one deployment.
 func (s *Service) GetDeployment(ctx context.Context, in *awscd.GetDeploymentInput) (*awscd.GetDeploymentOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentOutput, error) {
-		d, err := deployment(tx, in.DeploymentId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentOutput, error) {
+		d, err := findDeployment(tx, in.DeploymentId)
 		if err != nil {
 			return nil, err
 		}
@@ -24,16 +24,16 @@ func (s *Service) GetDeployment(ctx context.Context, in *awscd.GetDeploymentInpu
 
 // BatchGetDeployments returns up to 25 deployments. It leaves out those that do not exist.
 func (s *Service) BatchGetDeployments(ctx context.Context, in *awscd.BatchGetDeploymentsInput) (*awscd.BatchGetDeploymentsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentsOutput, error) {
 		if len(in.DeploymentIds) == 0 {
 			return nil, world.Refuse("DeploymentIdRequiredException", "The deployment ID must be specified.")
 		}
-		if err := tooMany(len(in.DeploymentIds), mostDeployments); err != nil {
+		if err := checkBatch(len(in.DeploymentIds), maxDeploymentBatch); err != nil {
 			return nil, err
 		}
 		out := &awscd.BatchGetDeploymentsOutput{DeploymentsInfo: []cdtypes.DeploymentInfo{}}
 		for _, id := range in.DeploymentIds {
-			d, err := deployment(tx, &id)
+			d, err := findDeployment(tx, &id)
 			if r, ok := err.(*world.Refusal); ok && r.Code != "DeploymentDoesNotExistException" {
 				return nil, err
 			}
@@ -50,12 +50,12 @@ func showDeployment(d *shifter.Deployment) *cdtypes.DeploymentInfo {
 	out := &cdtypes.DeploymentInfo{
 		ApplicationName: ptr(d.Group.Application.Name), DeploymentGroupName: ptr(d.Group.Name), DeploymentId: ptr(d.ID),
 		ComputePlatform: cdtypes.ComputePlatformEcs, Creator: cdtypes.DeploymentCreator(d.Creator), Status: cdtypes.DeploymentStatus(d.Status),
-		CreateTime: stamp(d.CreatedAt), StartTime: stamp(d.Started), CompleteTime: stamp(d.Completed),
+		CreateTime: optionalTime(d.CreatedAt), StartTime: optionalTime(d.Started), CompleteTime: optionalTime(d.Completed),
 		DeploymentConfigName: doc.Config, Description: doc.Description, AutoRollbackConfiguration: doc.Rollback, OverrideAlarmConfiguration: doc.Alarms,
 		BlueGreenDeploymentConfiguration: doc.Group.BlueGreenDeploymentConfiguration, DeploymentStyle: doc.Group.DeploymentStyle,
 		LoadBalancerInfo: doc.Group.LoadBalancerInfo, FileExistsBehavior: cdtypes.FileExistsBehaviorDisallow,
 		IgnoreApplicationStopFailures: doc.StopFailures, InstanceTerminationWaitTimeStarted: d.Terminating,
-		Revision: location(d.Revision), PreviousRevision: location(d.Previous), DeploymentOverview: overview(d), RollbackInfo: rollbackInfo(d),
+		Revision: revisionLocation(d.Revision), PreviousRevision: revisionLocation(d.Previous), DeploymentOverview: targetOverview(d), RollbackInfo: rollbackInfo(d),
 		DeploymentStatusMessages: []string{},
 	}
 	if d.Creator == shifter.ByRollback {
@@ -71,11 +71,11 @@ func rollbackInfo(d *shifter.Deployment) *cdtypes.RollbackInfo {
 	if d.RollbackMessage == "" {
 		return nil
 	}
-	return &cdtypes.RollbackInfo{RollbackDeploymentId: text(d.RollbackID), RollbackTriggeringDeploymentId: text(d.Triggered), RollbackMessage: ptr(d.RollbackMessage)}
+	return &cdtypes.RollbackInfo{RollbackDeploymentId: optionalText(d.RollbackID), RollbackTriggeringDeploymentId: optionalText(d.Triggered), RollbackMessage: ptr(d.RollbackMessage)}
 }
 
 // targetOverview counts the one target of a deployment.
-func overview(d *shifter.Deployment) *cdtypes.DeploymentOverview {
+func targetOverview(d *shifter.Deployment) *cdtypes.DeploymentOverview {
 	o := &cdtypes.DeploymentOverview{}
 	switch targetStatus(d) {
 	case cdtypes.TargetStatusPending:
@@ -96,7 +96,7 @@ func overview(d *shifter.Deployment) *cdtypes.DeploymentOverview {
 
 // ListDeployments lists ids, newest first: all of the Region, or those of a group.
 func (s *Service) ListDeployments(ctx context.Context, in *awscd.ListDeploymentsInput) (*awscd.ListDeploymentsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentsOutput, error) {
 		g, err := listedGroup(tx, in)
 		if err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ func (s *Service) ListDeployments(ctx context.Context, in *awscd.ListDeployments
 				ids = append(ids, d.ID)
 			}
 		}
-		ids, next, err := page(ids, in.NextToken)
+		ids, next, err := pageOf(ids, in.NextToken)
 		return &awscd.ListDeploymentsOutput{Deployments: ids, NextToken: next}, err
 	})
 }
@@ -124,7 +124,7 @@ func listedGroup(tx *world.Tx, in *awscd.ListDeploymentsInput) (*shifter.Group, 
 	case in.DeploymentGroupName == nil:
 		return nil, world.Refuse("DeploymentGroupNameRequiredException", "DeploymentGroup name is required")
 	}
-	return group(tx, in.ApplicationName, in.DeploymentGroupName)
+	return findGroup(tx, in.ApplicationName, in.DeploymentGroupName)
 }
 
 func checkList(in *awscd.ListDeploymentsInput) error {

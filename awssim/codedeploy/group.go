@@ -18,8 +18,8 @@ func docOf(g *shifter.Group) *cdtypes.DeploymentGroupInfo {
 
 // CreateDeploymentGroup creates a group of one ECS service.
 func (s *Service) CreateDeploymentGroup(ctx context.Context, in *awscd.CreateDeploymentGroupInput) (*awscd.CreateDeploymentGroupOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentGroupOutput, error) {
-		a, err := application(tx, in.ApplicationName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.CreateDeploymentGroupOutput, error) {
+		a, err := findApplication(tx, in.ApplicationName)
 		if err != nil {
 			return nil, err
 		}
@@ -57,9 +57,9 @@ func (s *Service) CreateDeploymentGroup(ctx context.Context, in *awscd.CreateDep
 func onlyECS(scaling []string, tags []cdtypes.EC2TagFilter, premises []cdtypes.TagFilter, triggers []cdtypes.TriggerConfig) error {
 	switch {
 	case len(scaling)+len(tags)+len(premises) > 0:
-		return invalid("Auto Scaling groups and tag filters are not for the ECS compute platform")
+		return invalidInput("Auto Scaling groups and tag filters are not for the ECS compute platform")
 	case len(triggers) > 0:
-		return invalid("Triggers: not simulated.")
+		return invalidInput("Triggers: not simulated.")
 	}
 	return nil
 }
@@ -67,19 +67,19 @@ func onlyECS(scaling []string, tags []cdtypes.EC2TagFilter, premises []cdtypes.T
 // UpdateDeploymentGroup changes the given settings. A deployment in progress keeps the settings
 // with which it began.
 func (s *Service) UpdateDeploymentGroup(ctx context.Context, in *awscd.UpdateDeploymentGroupInput) (*awscd.UpdateDeploymentGroupOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.UpdateDeploymentGroupOutput, error) {
-		g, err := group(tx, in.ApplicationName, in.CurrentDeploymentGroupName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.UpdateDeploymentGroupOutput, error) {
+		g, err := findGroup(tx, in.ApplicationName, in.CurrentDeploymentGroupName)
 		if err != nil {
 			return nil, err
 		}
 		if in.NewDeploymentGroupName != nil && *in.NewDeploymentGroupName != g.Name {
-			return nil, invalid("Renaming a deployment group: not simulated.")
+			return nil, invalidInput("Renaming a deployment group: not simulated.")
 		}
 		if err := onlyECS(in.AutoScalingGroups, in.Ec2TagFilters, in.OnPremisesInstanceTagFilters, in.TriggerConfigurations); err != nil {
 			return nil, err
 		}
 		doc := wire.Clone(docOf(g))
-		overlay(doc, wire.Clone(in))
+		applyUpdate(doc, wire.Clone(in))
 		settings, err := settingsOf(tx, g, doc)
 		if err != nil {
 			return nil, err
@@ -89,20 +89,20 @@ func (s *Service) UpdateDeploymentGroup(ctx context.Context, in *awscd.UpdateDep
 	})
 }
 
-func overlay(doc *cdtypes.DeploymentGroupInfo, in *awscd.UpdateDeploymentGroupInput) {
-	doc.AlarmConfiguration = given(in.AlarmConfiguration, doc.AlarmConfiguration)
-	doc.AutoRollbackConfiguration = given(in.AutoRollbackConfiguration, doc.AutoRollbackConfiguration)
-	doc.BlueGreenDeploymentConfiguration = given(in.BlueGreenDeploymentConfiguration, doc.BlueGreenDeploymentConfiguration)
-	doc.DeploymentConfigName = given(in.DeploymentConfigName, doc.DeploymentConfigName)
-	doc.DeploymentStyle = given(in.DeploymentStyle, doc.DeploymentStyle)
-	doc.LoadBalancerInfo = given(in.LoadBalancerInfo, doc.LoadBalancerInfo)
-	doc.ServiceRoleArn = given(in.ServiceRoleArn, doc.ServiceRoleArn)
+func applyUpdate(doc *cdtypes.DeploymentGroupInfo, in *awscd.UpdateDeploymentGroupInput) {
+	doc.AlarmConfiguration = valueOr(in.AlarmConfiguration, doc.AlarmConfiguration)
+	doc.AutoRollbackConfiguration = valueOr(in.AutoRollbackConfiguration, doc.AutoRollbackConfiguration)
+	doc.BlueGreenDeploymentConfiguration = valueOr(in.BlueGreenDeploymentConfiguration, doc.BlueGreenDeploymentConfiguration)
+	doc.DeploymentConfigName = valueOr(in.DeploymentConfigName, doc.DeploymentConfigName)
+	doc.DeploymentStyle = valueOr(in.DeploymentStyle, doc.DeploymentStyle)
+	doc.LoadBalancerInfo = valueOr(in.LoadBalancerInfo, doc.LoadBalancerInfo)
+	doc.ServiceRoleArn = valueOr(in.ServiceRoleArn, doc.ServiceRoleArn)
 	if in.EcsServices != nil {
 		doc.EcsServices = in.EcsServices
 	}
 }
 
-func given[T any](v, old *T) *T {
+func valueOr[T any](v, old *T) *T {
 	if v != nil {
 		return v
 	}
@@ -112,17 +112,17 @@ func given[T any](v, old *T) *T {
 // DeleteDeploymentGroup deletes a group. A deployment of it in progress fails at its next step. A
 // missing group is no error.
 func (s *Service) DeleteDeploymentGroup(ctx context.Context, in *awscd.DeleteDeploymentGroupInput) (*awscd.DeleteDeploymentGroupOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.DeleteDeploymentGroupOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.DeleteDeploymentGroupOutput, error) {
 		if err := checkName(in.ApplicationName, "Application"); err != nil {
 			return nil, err
 		}
 		if err := checkName(in.DeploymentGroupName, "DeploymentGroup"); err != nil {
 			return nil, err
 		}
-		if g, err := group(tx, in.ApplicationName, in.DeploymentGroupName); err == nil {
-			g.Gone = true
+		if g, err := findGroup(tx, in.ApplicationName, in.DeploymentGroupName); err == nil {
+			g.Deleted = true
 			g.Application.Groups.Delete(g.Name)
-			forget(tx, arnOf(tx, g.Application.Name, g.Name))
+			deleteTags(tx, arnOf(tx, g.Application.Name, g.Name))
 		}
 		return &awscd.DeleteDeploymentGroupOutput{}, nil
 	})
@@ -132,24 +132,24 @@ func showGroup(g *shifter.Group) *cdtypes.DeploymentGroupInfo {
 	d := wire.Clone(docOf(g))
 	d.AutoScalingGroups, d.TriggerConfigurations = []cdtypes.AutoScalingGroup{}, []cdtypes.TriggerConfig{}
 	d.Ec2TagFilters, d.OnPremisesInstanceTagFilters = []cdtypes.EC2TagFilter{}, []cdtypes.TagFilter{}
-	d.LastAttemptedDeployment, d.LastSuccessfulDeployment = lastOf(g.Attempted), lastOf(g.Successful)
+	d.LastAttemptedDeployment, d.LastSuccessfulDeployment = lastDeployment(g.Attempted), lastDeployment(g.Successful)
 	if g.Successful != nil {
-		d.TargetRevision = location(g.Successful.Revision)
+		d.TargetRevision = revisionLocation(g.Successful.Revision)
 	}
 	return d
 }
 
-func lastOf(d *shifter.Deployment) *cdtypes.LastDeploymentInfo {
+func lastDeployment(d *shifter.Deployment) *cdtypes.LastDeploymentInfo {
 	if d == nil {
 		return nil
 	}
-	return &cdtypes.LastDeploymentInfo{CreateTime: stamp(d.CreatedAt), DeploymentId: ptr(d.ID), EndTime: stamp(d.Completed), Status: cdtypes.DeploymentStatus(d.Status)}
+	return &cdtypes.LastDeploymentInfo{CreateTime: optionalTime(d.CreatedAt), DeploymentId: ptr(d.ID), EndTime: optionalTime(d.Completed), Status: cdtypes.DeploymentStatus(d.Status)}
 }
 
 // GetDeploymentGroup returns one group.
 func (s *Service) GetDeploymentGroup(ctx context.Context, in *awscd.GetDeploymentGroupInput) (*awscd.GetDeploymentGroupOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentGroupOutput, error) {
-		g, err := group(tx, in.ApplicationName, in.DeploymentGroupName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentGroupOutput, error) {
+		g, err := findGroup(tx, in.ApplicationName, in.DeploymentGroupName)
 		if err != nil {
 			return nil, err
 		}
@@ -160,15 +160,15 @@ func (s *Service) GetDeploymentGroup(ctx context.Context, in *awscd.GetDeploymen
 // BatchGetDeploymentGroups returns up to 100 groups of an application. ErrorMessage lists those
 // that do not exist.
 func (s *Service) BatchGetDeploymentGroups(ctx context.Context, in *awscd.BatchGetDeploymentGroupsInput) (*awscd.BatchGetDeploymentGroupsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentGroupsOutput, error) {
-		a, err := application(tx, in.ApplicationName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentGroupsOutput, error) {
+		a, err := findApplication(tx, in.ApplicationName)
 		if err != nil {
 			return nil, err
 		}
 		if len(in.DeploymentGroupNames) == 0 {
 			return nil, world.Refuse("DeploymentGroupNameRequiredException", "DeploymentGroup name is required")
 		}
-		if err := tooMany(len(in.DeploymentGroupNames), mostAtOnce); err != nil {
+		if err := checkBatch(len(in.DeploymentGroupNames), maxBatch); err != nil {
 			return nil, err
 		}
 		out := &awscd.BatchGetDeploymentGroupsOutput{DeploymentGroupsInfo: []cdtypes.DeploymentGroupInfo{}}
@@ -192,12 +192,12 @@ func (s *Service) BatchGetDeploymentGroups(ctx context.Context, in *awscd.BatchG
 
 // ListDeploymentGroups lists the names of an application's groups, 100 at a time.
 func (s *Service) ListDeploymentGroups(ctx context.Context, in *awscd.ListDeploymentGroupsInput) (*awscd.ListDeploymentGroupsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentGroupsOutput, error) {
-		a, err := application(tx, in.ApplicationName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentGroupsOutput, error) {
+		a, err := findApplication(tx, in.ApplicationName)
 		if err != nil {
 			return nil, err
 		}
-		names, next, err := page(a.Groups.Keys(), in.NextToken)
+		names, next, err := pageOf(a.Groups.Keys(), in.NextToken)
 		return &awscd.ListDeploymentGroupsOutput{ApplicationName: ptr(a.Name), DeploymentGroups: names, NextToken: next}, err
 	})
 }

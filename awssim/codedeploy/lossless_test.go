@@ -55,8 +55,8 @@ func TestCallersLoseNothing(t *testing.T) {
 			b.until("one task set", func() bool { return len(b.service().TaskSets) == 1 })
 			b.pass(time.Minute)
 			r := calls.Report()
-			if r.Failed > 0 || r.Requests < 30_000 || r.Version("v2") < c.versions*r.Requests {
-				t.Errorf("%+v, seed %d: %v of %v lost, v2 answered %v: %+v", c, seed, r.Failed, r.Requests, r.Version("v2"), r.First)
+			if r.Failed > 0 || r.Requests < 30_000 || r.AnsweredBy("v2") < c.versions*r.Requests {
+				t.Errorf("%+v, seed %d: %v of %v lost, v2 answered %v: %+v", c, seed, r.Failed, r.Requests, r.AnsweredBy("v2"), r.First)
 			}
 			if (d.Status == cdtypes.DeploymentStatusSucceeded) != (c.stopAt == 0 && c.hooks == nil) {
 				t.Errorf("%+v: %s", c, d.Status)

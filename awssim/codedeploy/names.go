@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	longestName        = 100
-	longestDescription = 256
-	mostAtOnce         = 100 // BatchGetApplications, BatchGetDeploymentGroups
-	mostDeployments    = 25  // BatchGetDeployments, BatchGetDeploymentTargets
+	maxNameLength        = 100
+	maxDescriptionLength = 256
+	maxBatch         = 100 // BatchGetApplications, BatchGetDeploymentGroups
+	maxDeploymentBatch    = 25  // BatchGetDeployments, BatchGetDeploymentTargets
 	pageSize           = 100
 )
 
@@ -25,13 +25,13 @@ func checkName(name *string, what string) error {
 	switch {
 	case val(name) == "":
 		return world.Refuse(what+"NameRequiredException", "%s name is required", what)
-	case len(*name) > longestName || !nameForm.MatchString(*name):
-		return world.Refuse("Invalid"+what+"NameException", "Value %s at '%s name' is not valid: 1 to %d letters, digits and _.+=,@-", *name, what, longestName)
+	case len(*name) > maxNameLength || !nameForm.MatchString(*name):
+		return world.Refuse("Invalid"+what+"NameException", "Value %s at '%s name' is not valid: 1 to %d letters, digits and _.+=,@-", *name, what, maxNameLength)
 	}
 	return nil
 }
 
-func application(tx *world.Tx, name *string) (*shifter.Application, error) {
+func findApplication(tx *world.Tx, name *string) (*shifter.Application, error) {
 	if err := checkName(name, "Application"); err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func application(tx *world.Tx, name *string) (*shifter.Application, error) {
 	return a, nil
 }
 
-func group(tx *world.Tx, app, name *string) (*shifter.Group, error) {
-	a, err := application(tx, app)
+func findGroup(tx *world.Tx, app, name *string) (*shifter.Group, error) {
+	a, err := findApplication(tx, app)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func group(tx *world.Tx, app, name *string) (*shifter.Group, error) {
 
 var idForm = regexp.MustCompile(`^d-[A-Z0-9]{9}$`)
 
-func deployment(tx *world.Tx, id *string) (*shifter.Deployment, error) {
+func findDeployment(tx *world.Tx, id *string) (*shifter.Deployment, error) {
 	switch {
 	case val(id) == "":
 		return nil, world.Refuse("DeploymentIdRequiredException", "The deployment ID must be specified.")
@@ -74,7 +74,7 @@ func deployment(tx *world.Tx, id *string) (*shifter.Deployment, error) {
 }
 
 // pageOf returns one page of names or ids.
-func page(items []string, token *string) ([]string, *string, error) {
+func pageOf(items []string, token *string) ([]string, *string, error) {
 	part, next, err := wire.Page(items, token, 0, pageSize, pageSize, func(s string) string { return s })
 	if err != nil {
 		return nil, nil, world.Refuse("InvalidNextTokenException", "The specified next token is invalid")
@@ -85,19 +85,19 @@ func page(items []string, token *string) ([]string, *string, error) {
 	return part, next, nil
 }
 
-func tooMany(n, most int) error {
+func checkBatch(n, most int) error {
 	if n > most {
 		return world.Refuse("BatchLimitExceededException", "The number of names or IDs must not exceed %d", most)
 	}
 	return nil
 }
 
-func invalid(format string, args ...any) error {
+func invalidInput(format string, args ...any) error {
 	return world.Refuse("InvalidInputException", format, args...)
 }
 
 // optionalTime returns t, or nil for the zero time.
-func stamp(t time.Time) *time.Time {
+func optionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -105,7 +105,7 @@ func stamp(t time.Time) *time.Time {
 }
 
 // optionalText returns s, or nil if it is empty.
-func text(s string) *string {
+func optionalText(s string) *string {
 	if s == "" {
 		return nil
 	}

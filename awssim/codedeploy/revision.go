@@ -20,7 +20,7 @@ type revision struct {
 	name                        shifter.Revision
 	content                     string
 	groups                      []string
-	registered, firstUsed, last time.Time
+	registered, firstUsed, lastUsed time.Time
 }
 
 // readRevision checks a revision and reads its AppSpec.
@@ -52,21 +52,21 @@ func readRevision(r *cdtypes.RevisionLocation) (name shifter.Revision, content s
 }
 
 // addRevision stores a deployed revision.
-func register(tx *world.Tx, g *shifter.Group, name shifter.Revision, content string) {
+func addRevision(tx *world.Tx, g *shifter.Group, name shifter.Revision, content string) {
 	all, key := &stateOf(tx).revisions, g.Application.Name+" "+name.SHA256
 	r, ok := all.Get(key)
 	if !ok {
 		r = &revision{name: name, content: content, registered: tx.Now(), firstUsed: tx.Now()}
 		all.Put(key, r)
 	}
-	r.last = tx.Now()
+	r.lastUsed = tx.Now()
 	if !slices.Contains(r.groups, g.Name) {
 		r.groups = append(r.groups, g.Name)
 	}
 }
 
 // revisionLocation returns a revision without its content, as GetDeployment does.
-func location(r shifter.Revision) *cdtypes.RevisionLocation {
+func revisionLocation(r shifter.Revision) *cdtypes.RevisionLocation {
 	return locationWith(r, nil)
 }
 
@@ -85,8 +85,8 @@ func locationWith(r shifter.Revision, content *string) *cdtypes.RevisionLocation
 
 // GetApplicationRevision returns a revision with its content, found by its hash.
 func (s *Service) GetApplicationRevision(ctx context.Context, in *awscd.GetApplicationRevisionInput) (*awscd.GetApplicationRevisionOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.GetApplicationRevisionOutput, error) {
-		a, err := application(tx, in.ApplicationName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.GetApplicationRevisionOutput, error) {
+		a, err := findApplication(tx, in.ApplicationName)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (s *Service) GetApplicationRevision(ctx context.Context, in *awscd.GetAppli
 		}
 		return &awscd.GetApplicationRevisionOutput{ApplicationName: ptr(a.Name), Revision: locationWith(r.name, ptr(r.content)),
 			RevisionInfo: &cdtypes.GenericRevisionInfo{DeploymentGroups: slices.Clone(r.groups), Description: ptr("Application revision registered by Deployment ID"),
-				FirstUsedTime: stamp(r.firstUsed), LastUsedTime: stamp(r.last), RegisterTime: stamp(r.registered)}}, nil
+				FirstUsedTime: optionalTime(r.firstUsed), LastUsedTime: optionalTime(r.lastUsed), RegisterTime: optionalTime(r.registered)}}, nil
 	})
 }
 

@@ -28,24 +28,24 @@ import (
 // Service implements the API of CodeDeploy.
 type Service struct {
 	world *world.World
-	law   *shifter.Shifter
+	controller   *shifter.Controller
 }
 
 // New creates the API over the controller of w.
-func New(w *world.World, law *shifter.Shifter) *Service { return &Service{w, law} }
+func New(w *world.World, law *shifter.Controller) *Service { return &Service{w, law} }
 
 // API returns the API in the form that wire serves.
-func (s *Service) Room() wire.Room {
-	return wire.Room{
+func (s *Service) API() wire.API {
+	return wire.API{
 		Name: "codedeploy", ServiceID: "CodeDeploy", Protocol: wire.JSON11, Target: "CodeDeploy_20141006",
-		Operations: s.operations(), LowerFirst: true, Errors: modelled(), Known: known(),
-		Names: names(), Missing: map[string]func(string) *world.Refusal{"GetDeployment": noDeployment},
+		Operations: s.apiOperations(), LowerFirst: true, Errors: modelledErrors(), Known: unsimulatedOperations(),
+		Names: memberNames(), Missing: map[string]func(string) *world.Refusal{"GetDeployment": noDeployment},
 	}
 }
 
 // memberNames returns the members that the model writes with a capital letter, and one whose Go
 // name differs from the model's.
-func names() map[string]string {
+func memberNames() map[string]string {
 	all := map[string]string{"RevisionLocation.String_": "string"}
 	for _, n := range []string{"DeploymentOverview.Failed", "DeploymentOverview.InProgress", "DeploymentOverview.Pending", "DeploymentOverview.Ready",
 		"DeploymentOverview.Skipped", "DeploymentOverview.Succeeded", "Tag.Key", "Tag.Value", "EC2TagFilter.Key", "EC2TagFilter.Type",
@@ -58,7 +58,7 @@ func names() map[string]string {
 }
 
 // modelledErrors returns the errors of CodeDeploy's model that the API answers with.
-func modelled() []smithy.APIError {
+func modelledErrors() []smithy.APIError {
 	return []smithy.APIError{
 		&cdtypes.AlarmsLimitExceededException{}, &cdtypes.ApplicationAlreadyExistsException{}, &cdtypes.ApplicationDoesNotExistException{},
 		&cdtypes.ApplicationNameRequiredException{}, &cdtypes.BatchLimitExceededException{}, &cdtypes.DeploymentAlreadyCompletedException{},
@@ -86,7 +86,7 @@ func modelled() []smithy.APIError {
 }
 
 // unsimulatedOperations returns the operations of AWS that are not simulated.
-func known() []string {
+func unsimulatedOperations() []string {
 	return []string{
 		"AddTagsToOnPremisesInstances", "BatchGetApplicationRevisions", "BatchGetDeploymentInstances", "BatchGetOnPremisesInstances",
 		"DeleteGitHubAccountToken", "DeleteResourcesByExternalId", "DeregisterOnPremisesInstance", "GetDeploymentInstance",
@@ -97,7 +97,7 @@ func known() []string {
 }
 
 // runStep runs f as one step of the caller's Region.
-func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
+func runStep[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		out, err = f(tx)
 		return err
@@ -112,7 +112,7 @@ type state struct {
 	tags      map[string][]cdtypes.Tag                     // by ARN, of applications and groups
 }
 
-func stateOf(tx *world.Tx) *state { return world.Room[state](tx.Region, "codedeploy") }
+func stateOf(tx *world.Tx) *state { return world.PrivateState[state](tx.Region, "codedeploy") }
 
 func ptr[T any](v T) *T { return &v }
 

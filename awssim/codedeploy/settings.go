@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	longestWait = 2880 // minutes, API Reference, BlueInstanceTerminationOption
-	mostAlarms  = 10
+	maxWaitMinutes = 2880 // minutes, API Reference, BlueInstanceTerminationOption
+	maxAlarms  = 10
 )
 
 // settingsOf checks a group's description, fills in its defaults, and returns the controller's
@@ -33,7 +33,7 @@ func settingsOf(tx *world.Tx, g *shifter.Group, doc *cdtypes.DeploymentGroupInfo
 	if doc.DeploymentConfigName == nil {
 		doc.DeploymentConfigName = ptr(allAtOnce)
 	}
-	c, err := config(tx, doc.DeploymentConfigName)
+	c, err := findConfig(tx, doc.DeploymentConfigName)
 	if err != nil {
 		return s, err
 	}
@@ -130,7 +130,7 @@ func readBlueGreen(doc *cdtypes.DeploymentGroupInfo, s *shifter.Settings) error 
 	switch {
 	case b.GreenFleetProvisioningOption != nil:
 		return refuse("greenFleetProvisioningOption is not for the ECS compute platform")
-	case ready.WaitTimeInMinutes < 0 || ready.WaitTimeInMinutes > longestWait || end.TerminationWaitTimeInMinutes < 0 || end.TerminationWaitTimeInMinutes > longestWait:
+	case ready.WaitTimeInMinutes < 0 || ready.WaitTimeInMinutes > maxWaitMinutes || end.TerminationWaitTimeInMinutes < 0 || end.TerminationWaitTimeInMinutes > maxWaitMinutes:
 		return refuse("Wait times must be from 0 to 2880 minutes")
 	case !slices.Contains(ready.ActionOnTimeout.Values(), ready.ActionOnTimeout) || end.Action != "" && !slices.Contains(end.Action.Values(), end.Action):
 		return refuse("actionOnTimeout must be CONTINUE_DEPLOYMENT or STOP_DEPLOYMENT, action TERMINATE or KEEP_ALIVE")
@@ -167,8 +167,8 @@ func alarmsOf(c *cdtypes.AlarmConfiguration) (a shifter.Alarms, err error) {
 	if c == nil {
 		return a, nil
 	}
-	if len(c.Alarms) > mostAlarms {
-		return a, world.Refuse("AlarmsLimitExceededException", "A deployment group can have at most %d alarms", mostAlarms)
+	if len(c.Alarms) > maxAlarms {
+		return a, world.Refuse("AlarmsLimitExceededException", "A deployment group can have at most %d alarms", maxAlarms)
 	}
 	for _, x := range c.Alarms {
 		if val(x.Name) == "" || slices.Contains(a.Names, *x.Name) {

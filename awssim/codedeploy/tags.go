@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-const mostTags = 50
+const maxTags = 50
 
 // arnOf returns the ARN of an application, or of a group of it. CodeDeploy's ARNs have a colon
 // before the name.
@@ -40,8 +40,8 @@ func setTags(tx *world.Tx, arn string, tags []cdtypes.Tag) error {
 			next = append(next, t)
 		}
 	}
-	if len(next) > mostTags {
-		return world.Refuse("TagLimitExceededException", "The maximum allowed number of tags is %d.", mostTags)
+	if len(next) > maxTags {
+		return world.Refuse("TagLimitExceededException", "The maximum allowed number of tags is %d.", maxTags)
 	}
 	if st.tags == nil {
 		st.tags = map[string][]cdtypes.Tag{}
@@ -50,10 +50,10 @@ func setTags(tx *world.Tx, arn string, tags []cdtypes.Tag) error {
 	return nil
 }
 
-func forget(tx *world.Tx, arn string) { delete(stateOf(tx).tags, arn) }
+func deleteTags(tx *world.Tx, arn string) { delete(stateOf(tx).tags, arn) }
 
 // checkTaggedARN refuses an ARN that names no existing application or group.
-func tagged(tx *world.Tx, arn *string) (string, error) {
+func checkTaggedARN(tx *world.Tx, arn *string) (string, error) {
 	if val(arn) == "" {
 		return "", world.Refuse("ResourceArnRequiredException", "The resource ARN is required.")
 	}
@@ -75,8 +75,8 @@ func tagged(tx *world.Tx, arn *string) (string, error) {
 
 // TagResource adds tags to an application or a group, or changes their values.
 func (s *Service) TagResource(ctx context.Context, in *awscd.TagResourceInput) (*awscd.TagResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.TagResourceOutput, error) {
-		arn, err := tagged(tx, in.ResourceArn)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.TagResourceOutput, error) {
+		arn, err := checkTaggedARN(tx, in.ResourceArn)
 		if err != nil {
 			return nil, err
 		}
@@ -86,8 +86,8 @@ func (s *Service) TagResource(ctx context.Context, in *awscd.TagResourceInput) (
 
 // UntagResource removes tags; it ignores missing keys.
 func (s *Service) UntagResource(ctx context.Context, in *awscd.UntagResourceInput) (*awscd.UntagResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.UntagResourceOutput, error) {
-		arn, err := tagged(tx, in.ResourceArn)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.UntagResourceOutput, error) {
+		arn, err := checkTaggedARN(tx, in.ResourceArn)
 		if err != nil {
 			return nil, err
 		}
@@ -99,8 +99,8 @@ func (s *Service) UntagResource(ctx context.Context, in *awscd.UntagResourceInpu
 
 // ListTagsForResource returns the tags of an application or a group.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awscd.ListTagsForResourceInput) (*awscd.ListTagsForResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.ListTagsForResourceOutput, error) {
-		arn, err := tagged(tx, in.ResourceArn)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListTagsForResourceOutput, error) {
+		arn, err := checkTaggedARN(tx, in.ResourceArn)
 		if err != nil {
 			return nil, err
 		}

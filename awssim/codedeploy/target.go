@@ -25,8 +25,8 @@ func targetStatus(d *shifter.Deployment) cdtypes.TargetStatus {
 
 // ListDeploymentTargets lists the one target: "<cluster>:<service>".
 func (s *Service) ListDeploymentTargets(ctx context.Context, in *awscd.ListDeploymentTargetsInput) (*awscd.ListDeploymentTargetsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentTargetsOutput, error) {
-		d, err := deployment(tx, in.DeploymentId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.ListDeploymentTargetsOutput, error) {
+		d, err := findDeployment(tx, in.DeploymentId)
 		if err != nil {
 			return nil, err
 		}
@@ -42,15 +42,15 @@ func (s *Service) ListDeploymentTargets(ctx context.Context, in *awscd.ListDeplo
 				return nil, world.Refuse("InvalidTargetFilterNameException", "Unknown target filter %q", name)
 			}
 		}
-		ids, next, err := page(ids, in.NextToken)
+		ids, next, err := pageOf(ids, in.NextToken)
 		return &awscd.ListDeploymentTargetsOutput{TargetIds: ids, NextToken: next}, err
 	})
 }
 
 // GetDeploymentTarget returns the target.
 func (s *Service) GetDeploymentTarget(ctx context.Context, in *awscd.GetDeploymentTargetInput) (*awscd.GetDeploymentTargetOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentTargetOutput, error) {
-		d, err := deployment(tx, in.DeploymentId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.GetDeploymentTargetOutput, error) {
+		d, err := findDeployment(tx, in.DeploymentId)
 		if err != nil {
 			return nil, err
 		}
@@ -64,15 +64,15 @@ func (s *Service) GetDeploymentTarget(ctx context.Context, in *awscd.GetDeployme
 
 // BatchGetDeploymentTargets returns up to 25 targets, of which an ECS deployment has one.
 func (s *Service) BatchGetDeploymentTargets(ctx context.Context, in *awscd.BatchGetDeploymentTargetsInput) (*awscd.BatchGetDeploymentTargetsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentTargetsOutput, error) {
-		d, err := deployment(tx, in.DeploymentId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awscd.BatchGetDeploymentTargetsOutput, error) {
+		d, err := findDeployment(tx, in.DeploymentId)
 		switch {
 		case err != nil:
 			return nil, err
 		case len(in.TargetIds) == 0:
 			return nil, world.Refuse("DeploymentTargetIdRequiredException", "The target IDs are required")
-		case len(in.TargetIds) > mostDeployments:
-			return nil, world.Refuse("DeploymentTargetListSizeExceededException", "The number of target IDs must not exceed %d", mostDeployments)
+		case len(in.TargetIds) > maxDeploymentBatch:
+			return nil, world.Refuse("DeploymentTargetListSizeExceededException", "The number of target IDs must not exceed %d", maxDeploymentBatch)
 		}
 		out := &awscd.BatchGetDeploymentTargetsOutput{}
 		for _, id := range in.TargetIds {
@@ -90,7 +90,7 @@ func showTarget(d *shifter.Deployment, id string) (*cdtypes.DeploymentTarget, er
 	if id != targetID(d) {
 		return nil, world.Refuse("DeploymentTargetDoesNotExistException", "The target %s does not exist in deployment %s", id, d.ID)
 	}
-	t := &cdtypes.ECSTarget{DeploymentId: ptr(d.ID), LastUpdatedAt: stamp(d.Updated), Status: targetStatus(d), TargetId: ptr(id)}
+	t := &cdtypes.ECSTarget{DeploymentId: ptr(d.ID), LastUpdatedAt: optionalTime(d.Updated), Status: targetStatus(d), TargetId: ptr(id)}
 	if d.Service != nil {
 		t.TargetArn = ptr(d.Service.ARN)
 	}
@@ -107,9 +107,9 @@ func showTarget(d *shifter.Deployment, id string) (*cdtypes.DeploymentTarget, er
 }
 
 func showEvent(e *shifter.Event) cdtypes.LifecycleEvent {
-	out := cdtypes.LifecycleEvent{LifecycleEventName: ptr(e.Name), Status: cdtypes.LifecycleEventStatus(e.Status), StartTime: stamp(e.Start), EndTime: stamp(e.End)}
+	out := cdtypes.LifecycleEvent{LifecycleEventName: ptr(e.Name), Status: cdtypes.LifecycleEventStatus(e.Status), StartTime: optionalTime(e.Start), EndTime: optionalTime(e.End)}
 	if e.Error != "" {
-		out.Diagnostics = &cdtypes.Diagnostics{ErrorCode: cdtypes.LifecycleErrorCode(e.Error), ScriptName: text(e.Function), Message: text(e.Message)}
+		out.Diagnostics = &cdtypes.Diagnostics{ErrorCode: cdtypes.LifecycleErrorCode(e.Error), ScriptName: optionalText(e.Function), Message: optionalText(e.Message)}
 	}
 	return out
 }
@@ -119,7 +119,7 @@ func showSet(ts *world.TaskSet, g *world.TargetGroup, label cdtypes.TargetLabel,
 		return t.LastStatus == "PROVISIONING" || t.LastStatus == "PENDING" || t.LastStatus == "ACTIVATING"
 	})
 	out := cdtypes.ECSTaskSet{Identifer: ptr(ts.ID), Status: ptr(ts.Status), TaskSetLabel: label, TrafficWeight: weight,
-		DesiredCount: int64(ts.Computed), RunningCount: int64(ts.Count((*world.Task).Running)), PendingCount: int64(pending)}
+		DesiredCount: int64(ts.Computed), RunningCount: int64(ts.Count((*world.Task).IsRunning)), PendingCount: int64(pending)}
 	if g != nil {
 		out.TargetGroup = &cdtypes.TargetGroupInfo{Name: ptr(g.Name)}
 	}

@@ -90,7 +90,7 @@ type bench struct {
 	t      testing.TB
 	clock  *hands
 	w      *world.World
-	law    *balancer.Law
+	law    *balancer.Controller
 	plane  *dataplane.Plane
 	lb     *world.LoadBalancer
 	client *http.Client
@@ -110,7 +110,7 @@ func newBench(t testing.TB) *bench {
 	var cancel context.CancelFunc
 	b.ctx, cancel = context.WithTimeout(context.Background(), 3*patience)
 	k := world.NoDelays()
-	b.w = world.New(world.Options{Clock: b.clock, Seed: 7, Knobs: &k, Strict: true})
+	b.w = world.New(world.Options{Clock: b.clock, Seed: 7, Settings: &k, Strict: true})
 	b.law = balancer.New(b.w)
 	b.w.Watch(func(tx *world.Tx, c world.Change) {
 		if b.plane != nil {
@@ -134,13 +134,13 @@ func (b *bench) open() {
 	step := func(k world.Key, f func(*world.Tx)) {
 		_ = b.w.Do(k, func(tx *world.Tx) error { f(tx); return nil })
 	}
-	b.plane = dataplane.Start(dataplane.Options{World: b.w, Clock: b.clock, Seed: 7, Laws: dataplane.Laws{
+	b.plane = dataplane.Start(dataplane.Options{World: b.w, Clock: b.clock, Seed: 7, Callbacks: dataplane.Callbacks{
 		Table: b.law.Table,
 		Bound: func(k world.Key, lb string, port int32, at string) {
-			step(k, func(tx *world.Tx) { b.law.Bound(tx, lb, port, at) })
+			step(k, func(tx *world.Tx) { b.law.SetBound(tx, lb, port, at) })
 		},
 		Probed: func(p world.ProbeTarget, status int, err error) {
-			step(p.Key, func(tx *world.Tx) { b.law.Probed(tx, p, status, err) })
+			step(p.Key, func(tx *world.Tx) { b.law.RecordProbe(tx, p, status, err) })
 		},
 		Exited: func(_ world.Key, task, container string, code int) {
 			b.exits <- fmt.Sprintf("%s %s %d", task, container, code)
@@ -250,7 +250,7 @@ func (b *bench) register(g *world.TargetGroup, tasks ...*world.Task) {
 	b.t.Helper()
 	b.do(func(tx *world.Tx) {
 		for _, t := range tasks {
-			tx.Register(g, t.Address.String(), 8080, "us-east-1a", t)
+			tx.RegisterTarget(g, t.Address.String(), 8080, "us-east-1a", t)
 		}
 	})
 	b.pass(time.Second)
@@ -262,7 +262,7 @@ func (b *bench) count(g *world.TargetGroup, state string) (n int) {
 }
 
 func (b *bench) deregister(g *world.TargetGroup, t *world.Task) {
-	b.do(func(tx *world.Tx) { tx.Deregister(g, t.Address.String(), 8080) })
+	b.do(func(tx *world.Tx) { tx.DeregisterTarget(g, t.Address.String(), 8080) })
 }
 
 func (b *bench) term(t *world.Task) {
@@ -282,7 +282,7 @@ func (b *bench) crash(t *world.Task) {
 }
 
 func (b *bench) address(t *world.Task) string {
-	return b.plane.Address(netip.AddrPortFrom(t.Address, 8080))
+	return b.plane.SocketAddress(netip.AddrPortFrom(t.Address, 8080))
 }
 
 // reply is what a client got.

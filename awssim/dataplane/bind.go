@@ -10,22 +10,22 @@ import (
 const eagerSockets = 1000
 
 // socketBudget counts the sockets of tasks against the process's file limit.
-type budget struct {
+type socketBudget struct {
 	open  atomic.Int64
 	eager int64
-	most  int64
+	limit  int64
 }
 
-func newBudget(files int64) *budget {
-	return &budget{eager: min(eagerSockets, files/4), most: files / 2}
+func newBudget(files int64) *socketBudget {
+	return &socketBudget{eager: min(eagerSockets, files/4), limit: files / 2}
 }
 
-func (b *budget) roomForEager() bool { return b.open.Load() < b.eager }
-func (b *budget) room() bool         { return b.open.Load() < b.most }
+func (b *socketBudget) allowsEager() bool { return b.open.Load() < b.eager }
+func (b *socketBudget) hasCapacity() bool         { return b.open.Load() < b.limit }
 
 // listenLoopback opens a socket at the address, or on 127.0.0.1 with a free port if that address
 // cannot be bound. It never listens outside loopback.
-func listen(want netip.AddrPort) (net.Listener, error) {
+func listenLoopback(want netip.AddrPort) (net.Listener, error) {
 	if want.Addr().IsLoopback() {
 		if l, err := net.Listen("tcp", want.String()); err == nil {
 			return l, nil
@@ -35,18 +35,18 @@ func listen(want netip.AddrPort) (net.Listener, error) {
 }
 
 // countedListener releases its place in the budget once, at Close.
-type counted struct {
+type countedListener struct {
 	net.Listener
-	budget *budget
+	budget *socketBudget
 	closed atomic.Bool
 }
 
-func (b *budget) count(l net.Listener) net.Listener {
+func (b *socketBudget) countListener(l net.Listener) net.Listener {
 	b.open.Add(1)
-	return &counted{Listener: l, budget: b}
+	return &countedListener{Listener: l, budget: b}
 }
 
-func (c *counted) Close() error {
+func (c *countedListener) Close() error {
 	if c.closed.CompareAndSwap(false, true) {
 		c.budget.open.Add(-1)
 	}

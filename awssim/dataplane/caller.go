@@ -105,31 +105,31 @@ func (c *Caller) Close() { c.transport.CloseIdleConnections() }
 // Do sends a request without a body; scheme and host are set by the caller. The
 // error is that of the lookup, or of the last address that was tried.
 func (c *Caller) Do(r *http.Request) (*http.Response, error) {
-	to, err := c.choose(r.Context())
+	to, err := c.chooseAddresses(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.send(r, to[0])
-	if err == nil || !refusedOrGone(err) {
+	res, err := c.sendTo(r, to[0])
+	if err == nil || !isRefusedOrClosed(err) {
 		return res, err
 	}
-	if c.forget(to[0]) { // the connection outlived its answer: look up again
-		if to, err = c.choose(r.Context()); err != nil {
+	if c.dropKept(to[0]) { // the connection outlived its answer: look up again
+		if to, err = c.chooseAddresses(r.Context()); err != nil {
 			return nil, err
 		}
-		return c.send(r, to[0])
+		return c.sendTo(r, to[0])
 	}
 	if c.o.Retry && len(to) > 1 {
-		return c.send(r, to[1])
+		return c.sendTo(r, to[1])
 	}
 	return nil, err
 }
 
-func refusedOrGone(err error) bool {
-	return refused(err) || errors.Is(err, errRefused) || errors.Is(err, net.ErrClosed)
+func isRefusedOrClosed(err error) bool {
+	return isRefused(err) || errors.Is(err, errRefused) || errors.Is(err, net.ErrClosed)
 }
 
-func (c *Caller) send(r *http.Request, to netip.AddrPort) (*http.Response, error) {
+func (c *Caller) sendTo(r *http.Request, to netip.AddrPort) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.URL.Scheme, r.URL.Host = "http", to.String()
 	return c.transport.RoundTrip(r)
@@ -137,12 +137,12 @@ func (c *Caller) send(r *http.Request, to netip.AddrPort) (*http.Response, error
 
 // chooseAddresses returns the addresses for the next request: the kept connection first, otherwise
 // the addresses of a kept or new answer.
-func (c *Caller) choose(ctx context.Context) ([]netip.AddrPort, error) {
+func (c *Caller) chooseAddresses(ctx context.Context) ([]netip.AddrPort, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.o.Clock.Now()
 	if c.kept.IsValid() && now.Before(c.close) {
-		return append([]netip.AddrPort{c.kept}, others(c.found, c.kept)...), nil
+		return append([]netip.AddrPort{c.kept}, addressesExcept(c.found, c.kept)...), nil
 	}
 	if !now.Before(c.till) {
 		found, keep, err := c.o.Lookup(ctx)
@@ -160,7 +160,7 @@ func (c *Caller) choose(ctx context.Context) ([]netip.AddrPort, error) {
 	return c.found, nil
 }
 
-func others(all []netip.AddrPort, but netip.AddrPort) (out []netip.AddrPort) {
+func addressesExcept(all []netip.AddrPort, but netip.AddrPort) (out []netip.AddrPort) {
 	for _, a := range all {
 		if a != but {
 			out = append(out, a)
@@ -170,7 +170,7 @@ func others(all []netip.AddrPort, but netip.AddrPort) (out []netip.AddrPort) {
 }
 
 // dropKept drops a kept address. It reports whether the answer with that address has expired.
-func (c *Caller) forget(a netip.AddrPort) bool {
+func (c *Caller) dropKept(a netip.AddrPort) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.kept == a {
@@ -181,5 +181,5 @@ func (c *Caller) forget(a netip.AddrPort) bool {
 
 // Dial connects to an address of the simulated network, wherever its socket is.
 func (p *Plane) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	return p.dial(ctx, to)
+	return p.dialAddress(ctx, to)
 }

@@ -14,14 +14,14 @@ import (
 )
 
 // NameLookup returns what a name names; see [registry.Controller.LookUp]. It takes no lock.
-type Names func(name string) (*registry.Table, *registry.Entry, string)
+type NameLookup func(name string) (*registry.Table, *registry.Entry, string)
 
 // DNS is a name server on loopback for the names of Cloud Map, over UDP and TCP on one port. It
 // answers as a VPC's resolver does. Names outside the namespaces are REFUSED.
 type DNS struct {
-	names Names
+	lookup NameLookup
 	seed  uint64
-	asked atomic.Uint64
+	questions atomic.Uint64
 	addr  string
 	udp   *dns.Server
 	tcp   *dns.Server
@@ -30,15 +30,15 @@ type DNS struct {
 
 // negativeTTL is the time in seconds for which resolvers may cache that a name has no records. It
 // is the default of the SOA record in Cloud Map's hosted zones.
-const negative = 15
+const negativeTTL = 15
 
 // ListenDNS serves names at a loopback address; port 0 chooses a port.
-func ListenDNS(addr string, names Names, seed uint64) (*DNS, error) {
+func ListenDNS(addr string, names NameLookup, seed uint64) (*DNS, error) {
 	packets, stream, err := bindBoth(addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for DNS at %s: %w", addr, err)
 	}
-	d := &DNS{names: names, seed: seed, addr: packets.LocalAddr().String()}
+	d := &DNS{lookup: names, seed: seed, addr: packets.LocalAddr().String()}
 	d.udp = &dns.Server{PacketConn: packets, Handler: d}
 	d.tcp = &dns.Server{Listener: stream, Handler: d}
 	var started sync.WaitGroup
@@ -81,7 +81,7 @@ func (d *DNS) Close() {
 func (d *DNS) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	m := new(dns.Msg).SetReply(q)
 	m.RecursionAvailable, m.Compress = true, true
-	d.answer(m, q)
+	d.answerQuestion(m, q)
 	size := dns.MinMsgSize
 	if _, tcp := w.RemoteAddr().(*net.TCPAddr); tcp {
 		size = dns.MaxMsgSize
@@ -93,13 +93,13 @@ func (d *DNS) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	_ = w.WriteMsg(m)
 }
 
-func (d *DNS) answer(m, q *dns.Msg) {
+func (d *DNS) answerQuestion(m, q *dns.Msg) {
 	if q.Opcode != dns.OpcodeQuery || len(q.Question) != 1 || q.Question[0].Qclass != dns.ClassINET {
 		m.Rcode = dns.RcodeNotImplemented
 		return
 	}
 	asked := q.Question[0]
-	t, e, instance := d.names(asked.Name)
+	t, e, instance := d.lookup(asked.Name)
 	switch {
 	case t == nil:
 		m.Rcode = dns.RcodeRefused
@@ -114,17 +114,17 @@ func (d *DNS) answer(m, q *dns.Msg) {
 		d.answerService(m, asked, e)
 	}
 	if len(m.Answer) == 0 {
-		m.Ns = append(m.Ns, soa(t))
+		m.Ns = append(m.Ns, soaRecord(t))
 	}
 }
 
 // answerService adds the records of a service. A name without records does not exist.
 func (d *DNS) answerService(m *dns.Msg, q dns.Question, e *registry.Entry) {
 	if len(e.Eligible("CNAME")) > 0 {
-		d.add(m, q, e, "CNAME")
+		d.addRecords(m, q, e, "CNAME")
 		return
 	}
-	d.add(m, q, e, dns.TypeToString[q.Qtype])
+	d.addRecords(m, q, e, dns.TypeToString[q.Qtype])
 	if len(m.Answer) > 0 {
 		return
 	}
@@ -136,11 +136,11 @@ func (d *DNS) answerService(m *dns.Msg, q dns.Question, e *registry.Entry) {
 	m.Rcode = dns.RcodeNameError
 }
 
-func (d *DNS) add(m *dns.Msg, q dns.Question, e *registry.Entry, kind string) {
+func (d *DNS) addRecords(m *dns.Msg, q dns.Question, e *registry.Entry, kind string) {
 	ttl, _ := e.TTL(kind)
-	n := d.asked.Add(1)
-	for _, v := range e.Answer(kind, func(i int) float64 { return d.draw(n, i) }) {
-		switch head := header(q.Name, kind, ttl); kind {
+	n := d.questions.Add(1)
+	for _, v := range e.AnswerQuestion(kind, func(i int) float64 { return d.randomAt(n, i) }) {
+		switch head := recordHeader(q.Name, kind, ttl); kind {
 		case "A":
 			m.Answer = append(m.Answer, &dns.A{Hdr: head, A: v.Address.AsSlice()})
 		case "AAAA":
@@ -151,7 +151,7 @@ func (d *DNS) add(m *dns.Msg, q dns.Question, e *registry.Entry, kind string) {
 			target := v.ID + "." + q.Name
 			m.Answer = append(m.Answer, &dns.SRV{Hdr: head, Priority: 1, Weight: 1, Port: uint16(v.Port), Target: target})
 			if v.Address.IsValid() {
-				m.Extra = append(m.Extra, &dns.A{Hdr: header(target, "A", ttl), A: v.Address.AsSlice()})
+				m.Extra = append(m.Extra, &dns.A{Hdr: recordHeader(target, "A", ttl), A: v.Address.AsSlice()})
 			}
 		}
 	}
@@ -160,30 +160,30 @@ func (d *DNS) add(m *dns.Msg, q dns.Question, e *registry.Entry, kind string) {
 // answerInstance adds the address of an instance of a service with SRV records.
 func (d *DNS) answerInstance(m *dns.Msg, q dns.Question, e *registry.Entry, id string) {
 	ttl, ok := e.TTL("SRV")
-	v := e.Served(id)
+	v := e.ServedInstance(id)
 	switch {
 	case !ok || v == nil:
 		m.Rcode = dns.RcodeNameError
 	case q.Qtype == dns.TypeA && v.Address.IsValid():
-		m.Answer = append(m.Answer, &dns.A{Hdr: header(q.Name, "A", ttl), A: v.Address.AsSlice()})
+		m.Answer = append(m.Answer, &dns.A{Hdr: recordHeader(q.Name, "A", ttl), A: v.Address.AsSlice()})
 	case q.Qtype == dns.TypeAAAA && v.V6.IsValid():
-		m.Answer = append(m.Answer, &dns.AAAA{Hdr: header(q.Name, "AAAA", ttl), AAAA: v.V6.AsSlice()})
+		m.Answer = append(m.Answer, &dns.AAAA{Hdr: recordHeader(q.Name, "AAAA", ttl), AAAA: v.V6.AsSlice()})
 	}
 }
 
-func header(name, kind string, ttl time.Duration) dns.RR_Header {
+func recordHeader(name, kind string, ttl time.Duration) dns.RR_Header {
 	return dns.RR_Header{Name: name, Rrtype: dns.StringToType[kind], Class: dns.ClassINET, Ttl: uint32(ttl / time.Second)}
 }
 
-func soa(t *registry.Table) dns.RR {
+func soaRecord(t *registry.Table) dns.RR {
 	zone := dns.Fqdn(t.Name)
-	return &dns.SOA{Hdr: dns.RR_Header{Name: zone, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: negative},
-		Ns: "ns-1536.awsdns-00.co.uk.", Mbox: "awsdns-hostmaster.amazon.com.", Serial: 1, Refresh: 7200, Retry: 900, Expire: 1209600, Minttl: negative}
+	return &dns.SOA{Hdr: dns.RR_Header{Name: zone, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: negativeTTL},
+		Ns: "ns-1536.awsdns-00.co.uk.", Mbox: "awsdns-hostmaster.amazon.com.", Serial: 1, Refresh: 7200, Retry: 900, Expire: 1209600, Minttl: negativeTTL}
 }
 
 // randomAt returns a number in [0,1) for a position in the n-th answer. Concurrent questions get
 // their numbers in any order, as with any name server.
-func (d *DNS) draw(n uint64, place int) float64 {
+func (d *DNS) randomAt(n uint64, place int) float64 {
 	x := d.seed + n*0x9e3779b97f4a7c15 + uint64(place)*0xd1b54a32d192ed03
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9

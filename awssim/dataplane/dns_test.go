@@ -23,7 +23,7 @@ func (standing) Sleep(context.Context, time.Duration) error { return nil }
 func server(t *testing.T, fill func(*world.Tx, *world.Namespace)) *dataplane.DNS {
 	t.Helper()
 	k := world.NoDelays()
-	w := world.New(world.Options{Clock: standing{}, Knobs: &k, Strict: true})
+	w := world.New(world.Options{Clock: standing{}, Settings: &k, Strict: true})
 	law := registry.New(w)
 	_ = w.Do(world.Key{Account: "123456789012", Region: "eu-west-1"}, func(tx *world.Tx) error {
 		n := &world.Namespace{ID: "ns-1", Name: "shop.local", Kind: world.PrivateNamespace}
@@ -31,7 +31,7 @@ func server(t *testing.T, fill func(*world.Tx, *world.Namespace)) *dataplane.DNS
 		fill(tx, n)
 		return nil
 	})
-	d, err := dataplane.ListenDNS("127.0.0.1:0", law.Lookup, 1)
+	d, err := dataplane.ListenDNS("127.0.0.1:0", law.LookUp, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func server(t *testing.T, fill func(*world.Tx, *world.Namespace)) *dataplane.DNS
 }
 
 func enlist(tx *world.Tx, n *world.Namespace, name string, weighted bool, kind string, ttl time.Duration) *world.Registry {
-	r := &world.Registry{ID: "srv-" + name, ARN: "arn/" + name, Name: name, Namespace: n, Weighted: weighted, Custom: true}
+	r := &world.Registry{ID: "srv-" + name, ARN: "arn/" + name, Name: name, Namespace: n, Weighted: weighted, HasCustomHealth: true}
 	if kind != "" {
 		r.Records = []world.RecordType{{Type: kind, TTL: ttl}}
 	}
@@ -75,13 +75,13 @@ func TestAnswersHoldUpToEightHealthyRecords(t *testing.T) {
 			if i >= 10 {
 				health = "UNHEALTHY"
 			}
-			tx.Enrol(r, fmt.Sprint("i", i), map[string]string{"AWS_INSTANCE_IPV4": fmt.Sprint("127.16.0.", 10+i), "AWS_INIT_HEALTH_STATUS": health})
+			tx.RegisterInstance(r, fmt.Sprint("i", i), map[string]string{"AWS_INSTANCE_IPV4": fmt.Sprint("127.16.0.", 10+i), "AWS_INIT_HEALTH_STATUS": health})
 		}
 		sick := enlist(tx, n, "sick", false, "A", 5*time.Second)
-		tx.Enrol(sick, "i", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.9", "AWS_INIT_HEALTH_STATUS": "UNHEALTHY"})
+		tx.RegisterInstance(sick, "i", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.9", "AWS_INIT_HEALTH_STATUS": "UNHEALTHY"})
 		one := enlist(tx, n, "one", true, "A", 0)
-		tx.Enrol(one, "a", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.7"})
-		tx.Enrol(one, "b", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.8"})
+		tx.RegisterInstance(one, "a", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.7"})
+		tx.RegisterInstance(one, "b", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.8"})
 	})
 	first := map[string]int{}
 	for range 500 {
@@ -111,7 +111,7 @@ func TestAnswersHoldUpToEightHealthyRecords(t *testing.T) {
 func TestServiceRecordsNameTheInstance(t *testing.T) {
 	d := server(t, func(tx *world.Tx, n *world.Namespace) {
 		r := enlist(tx, n, "api", false, "SRV", time.Minute)
-		tx.Enrol(r, "abc", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.9", "AWS_INSTANCE_PORT": "8080"})
+		tx.RegisterInstance(r, "abc", map[string]string{"AWS_INSTANCE_IPV4": "127.16.0.9", "AWS_INSTANCE_PORT": "8080"})
 	})
 	m := ask(t, d, "udp", "api.shop.local.", dns.TypeSRV)
 	srv, ok := m.Answer[0].(*dns.SRV)

@@ -1,7 +1,7 @@
 package dataplane
 
 // LimitSockets sets how many sockets of tasks are opened unasked, and in all.
-func (p *Plane) LimitSockets(eager, most int64) { p.budget.eager, p.budget.most = eager, most }
+func (p *Plane) LimitSockets(eager, most int64) { p.budget.eager, p.budget.limit = eager, most }
 
 // HoldUntilFlush lets no later effect be carried out before a Flush is asked for: a busy
 // machine, on which the world is ahead of the data plane.

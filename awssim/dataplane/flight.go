@@ -6,26 +6,26 @@ import (
 )
 
 // inFlightSet holds the requests in flight to targets.
-type flights struct {
+type inFlightSet struct {
 	next   atomic.Uint32
 	shards [16]struct {
 		mu sync.Mutex
-		in map[*flight]struct{}
+		in map[*inFlight]struct{}
 	}
 }
 
-func (fs *flights) add(fl *flight) {
+func (fs *inFlightSet) addRequest(fl *inFlight) {
 	fl.shard = int(fs.next.Add(1) % uint32(len(fs.shards)))
 	s := &fs.shards[fl.shard]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.in == nil {
-		s.in = map[*flight]struct{}{}
+		s.in = map[*inFlight]struct{}{}
 	}
 	s.in[fl] = struct{}{}
 }
 
-func (fs *flights) remove(fl *flight) {
+func (fs *inFlightSet) removeRequest(fl *inFlight) {
 	s := &fs.shards[fl.shard]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (fs *flights) remove(fl *flight) {
 }
 
 // cancelIdleSince cancels the requests without a byte since that time.
-func (fs *flights) idleSince(nano int64) {
+func (fs *inFlightSet) cancelIdleSince(nano int64) {
 	for i := range fs.shards {
 		s := &fs.shards[i]
 		s.mu.Lock()
@@ -47,13 +47,13 @@ func (fs *flights) idleSince(nano int64) {
 }
 
 // sweepIdle cancels idle requests. It checks twelve times per idle timeout, by the clock.
-func (fs *fronts) sweep() {
+func (fs *listenerSockets) sweepIdle() {
 	for fs.plane.clock.Sleep(fs.plane.ctx, idleTimeout/12) == nil {
-		fs.flights.idleSince(fs.plane.clock.Now().Add(-idleTimeout).UnixNano())
+		fs.inFlight.cancelIdleSince(fs.plane.clock.Now().Add(-idleTimeout).UnixNano())
 	}
 }
 
-func (fs *flights) len() (n int) {
+func (fs *inFlightSet) len() (n int) {
 	for i := range fs.shards {
 		s := &fs.shards[i]
 		s.mu.Lock()

@@ -30,95 +30,95 @@ const (
 
 var (
 	errIdle = errors.New("no byte from the target within the idle timeout")
-	errGone = errors.New("the target was deregistered and its drain is over")
+	errDeregistered = errors.New("the target was deregistered and its drain is over")
 )
 
 // inFlight is one request in flight to a target.
-type flight struct {
-	front  *front
+type inFlight struct {
+	socket  *listenerSocket
 	dec    balancer.Decision
-	seat   *seat
+	target   *targetConns
 	cancel context.CancelCauseFunc
 	last   atomic.Int64 // UnixNano of the last byte
 	shard  int
-	told   cell // the cell in which the request was counted
+	counted   trafficCell // the cell in which the request was counted
 }
 
-type flightKey struct{}
+type inFlightKey struct{}
 
-func flightOf(ctx context.Context) *flight { return ctx.Value(flightKey{}).(*flight) }
+func inFlightOf(ctx context.Context) *inFlight { return ctx.Value(inFlightKey{}).(*inFlight) }
 
 // forwardRequest sends a request to its target and the answer back. It tries no other target.
-func (f *front) forward(w http.ResponseWriter, r *http.Request, dec balancer.Decision) {
+func (f *listenerSocket) forwardRequest(w http.ResponseWriter, r *http.Request, dec balancer.Decision) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	fs := f.plane.fronts
-	fl := &flight{front: f, dec: dec, seat: fs.seats.of(f.plane, dec), cancel: cancel}
-	fl.touch()
-	fl.seat.load.Add(1)
-	fs.flights.add(fl)
+	fs := f.plane.sockets
+	fl := &inFlight{socket: f, dec: dec, target: fs.targets.connsOf(f.plane, dec), cancel: cancel}
+	fl.noteBytes()
+	fl.target.load.Add(1)
+	fs.inFlight.addRequest(fl)
 	whole := false
 	defer func() {
-		fs.flights.remove(fl)
-		fl.seat.load.Add(-1)
+		fs.inFlight.removeRequest(fl)
+		fl.target.load.Add(-1)
 		if !whole { // the answer broke off after its header
-			fl.retell(r.Context())
+			fl.recountCut(r.Context())
 		}
 		cancel(nil)
 	}()
-	fs.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, flightKey{}, fl)))
+	fs.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, inFlightKey{}, fl)))
 	whole = true
 }
 
-func (fl *flight) touch() { fl.last.Store(fl.front.plane.clock.Now().UnixNano()) }
+func (fl *inFlight) noteBytes() { fl.last.Store(fl.socket.plane.clock.Now().UnixNano()) }
 
 // countOutcome counts the request. It runs before the client gets the answer, so that a client that
 // is done finds all of its requests counted.
-func (fl *flight) tell(outcome string, status int) {
-	fl.told = fl.front.count(fl.dec, outcome, status)
+func (fl *inFlight) countOutcome(outcome string, status int) {
+	fl.counted = fl.socket.countRequest(fl.dec, outcome, status)
 }
 
 // recountCut changes the request's outcome to cut, or to client gone.
-func (fl *flight) retell(client context.Context) {
-	if fl.told != (cell{}) {
-		fl.front.plane.traffic.add(fl.told, -1)
+func (fl *inFlight) recountCut(client context.Context) {
+	if fl.counted != (trafficCell{}) {
+		fl.socket.plane.traffic.addRequests(fl.counted, -1)
 	}
 	if client.Err() != nil {
-		fl.tell("client gone", statusClientGone)
+		fl.countOutcome("client gone", statusClientGone)
 		return
 	}
-	fl.tell("cut", fl.told.status)
+	fl.countOutcome("cut", fl.counted.status)
 }
 
 // newProxy returns the reverse proxy of all listeners.
 func newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Rewrite: rewrite, Transport: bySeat{}, ModifyResponse: answered, ErrorHandler: broken,
-		ErrorLog: silent, BufferPool: &buffers{}, FlushInterval: -1,
+		Rewrite: rewriteRequest, Transport: targetTransport{}, ModifyResponse: handleResponse, ErrorHandler: handleProxyError,
+		ErrorLog: silentLog, BufferPool: &bufferPool{}, FlushInterval: -1,
 	}
 }
 
 // targetTransport sends a request over the connections of its target.
-type bySeat struct{}
+type targetTransport struct{}
 
-func (bySeat) RoundTrip(r *http.Request) (*http.Response, error) {
-	return flightOf(r.Context()).seat.transport.RoundTrip(r)
+func (targetTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	return inFlightOf(r.Context()).target.transport.RoundTrip(r)
 }
 
-type buffers struct{ pool sync.Pool }
+type bufferPool struct{ pool sync.Pool }
 
-func (b *buffers) Get() []byte {
+func (b *bufferPool) Get() []byte {
 	if p, ok := b.pool.Get().(*[]byte); ok {
 		return *p
 	}
 	return make([]byte, 32<<10)
 }
 
-func (b *buffers) Put(p []byte) { b.pool.Put(&p) }
+func (b *bufferPool) Put(p []byte) { b.pool.Put(&p) }
 
 // rewriteRequest builds the request for the target.
-func rewrite(r *httputil.ProxyRequest) {
-	fl := flightOf(r.In.Context())
-	r.Out.URL.Scheme, r.Out.URL.Host = "http", fl.seat.host
+func rewriteRequest(r *httputil.ProxyRequest) {
+	fl := inFlightOf(r.In.Context())
+	r.Out.URL.Scheme, r.Out.URL.Host = "http", fl.target.host
 	r.Out.Host, r.Out.URL.RawQuery = r.In.Host, r.In.URL.RawQuery
 	client, _, _ := net.SplitHostPort(r.In.RemoteAddr)
 	if before := strings.Join(r.In.Header["X-Forwarded-For"], ", "); before != "" {
@@ -127,17 +127,17 @@ func rewrite(r *httputil.ProxyRequest) {
 	h := r.Out.Header
 	h["X-Forwarded-For"] = []string{client}
 	h["X-Forwarded-Proto"] = []string{"http"}
-	h["X-Forwarded-Port"] = []string{strconv.Itoa(int(fl.front.port))}
-	h["X-Amzn-Trace-Id"] = []string{fl.front.plane.trace(r.In.Header.Get("X-Amzn-Trace-Id"))}
+	h["X-Forwarded-Port"] = []string{strconv.Itoa(int(fl.socket.port))}
+	h["X-Amzn-Trace-Id"] = []string{fl.socket.plane.newTraceID(r.In.Header.Get("X-Amzn-Trace-Id"))}
 	if r.Out.Body != nil && r.Out.Body != http.NoBody {
-		r.Out.Body = &watched{r.Out.Body, fl}
+		r.Out.Body = &watchedBody{r.Out.Body, fl}
 	}
 }
 
 // newTraceID returns the X-Amzn-Trace-Id for the target: a new root, or the caller's with a Self
 // before it.
-func (p *Plane) trace(given string) string {
-	id := fmt.Sprintf("1-%08x-%012x%012x", uint32(p.clock.Now().Unix()), uint64(p.draw()*(1<<48)), uint64(p.draw()*(1<<48)))
+func (p *Plane) newTraceID(given string) string {
+	id := fmt.Sprintf("1-%08x-%012x%012x", uint32(p.clock.Now().Unix()), uint64(p.nextRandom()*(1<<48)), uint64(p.nextRandom()*(1<<48)))
 	if strings.Contains(given, "Root=") {
 		return "Self=" + id + ";" + given
 	}
@@ -145,35 +145,35 @@ func (p *Plane) trace(given string) string {
 }
 
 // handleResponse counts the target's answer when its header arrives, and adds the cookies.
-func answered(r *http.Response) error {
-	fl := flightOf(r.Request.Context())
-	fl.touch()
+func handleResponse(r *http.Response) error {
+	fl := inFlightOf(r.Request.Context())
+	fl.noteBytes()
 	if r.StatusCode == http.StatusSwitchingProtocols {
-		fl.tell("upgraded", r.StatusCode)
-		fl.front.plane.fronts.flights.remove(fl) // an open socket may be idle
+		fl.countOutcome("upgraded", r.StatusCode)
+		fl.socket.plane.sockets.inFlight.removeRequest(fl) // an open socket may be idle
 		return nil
 	}
-	fl.tell("answered", r.StatusCode)
+	fl.countOutcome("answered", r.StatusCode)
 	for _, c := range fl.dec.Cookies {
 		r.Header.Add("Set-Cookie", c.String())
 	}
-	r.Body = &watched{r.Body, fl}
+	r.Body = &watchedBody{r.Body, fl}
 	return nil
 }
 
 // handleProxyError answers for a target that sent no answer.
-func broken(w http.ResponseWriter, r *http.Request, err error) {
-	fl := flightOf(r.Context())
+func handleProxyError(w http.ResponseWriter, r *http.Request, err error) {
+	fl := inFlightOf(r.Context())
 	outcome, status := "bad gateway", http.StatusBadGateway
 	switch cause := context.Cause(r.Context()); {
 	case errors.Is(cause, errIdle), isTimeout(err):
 		outcome, status = "timeout", http.StatusGatewayTimeout
-	case cause != nil && !errors.Is(cause, errGone):
+	case cause != nil && !errors.Is(cause, errDeregistered):
 		outcome, status = "client gone", statusClientGone
-	case refused(err):
+	case isRefused(err):
 		outcome = "refused by target"
 	}
-	fl.tell(outcome, status)
+	fl.countOutcome(outcome, status)
 	writePage(w, status)
 }
 
@@ -183,15 +183,15 @@ func isTimeout(err error) bool {
 }
 
 // watchedBody records the time of each read byte.
-type watched struct {
+type watchedBody struct {
 	io.ReadCloser
-	flight *flight
+	request *inFlight
 }
 
-func (b *watched) Read(p []byte) (int, error) {
+func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.flight.touch()
+		b.request.noteBytes()
 	}
 	return n, err
 }

@@ -16,136 +16,136 @@ import (
 )
 
 // listenerSockets holds the sockets of all load balancers.
-type fronts struct {
+type listenerSockets struct {
 	plane *Plane
 	mu    sync.Mutex
-	open  map[frontKey]*front
+	open  map[socketKey]*listenerSocket
 	proxy *httputil.ReverseProxy
 
-	seats   seats
-	flights flights
+	targets   targetPool
+	inFlight inFlightSet
 }
 
-type frontKey struct {
+type socketKey struct {
 	key      world.Key
 	balancer string // ARN
 	port     int32
 }
 
 // listenerSocket is the socket of one listener.
-type front struct {
-	frontKey
+type listenerSocket struct {
+	socketKey
 	plane    *Plane
 	listener string // ARN
 	server   *http.Server
 	address  string
 }
 
-func newFronts(p *Plane) *fronts {
-	return &fronts{plane: p, open: map[frontKey]*front{}, proxy: newProxy()}
+func newListenerSockets(p *Plane) *listenerSockets {
+	return &listenerSockets{plane: p, open: map[socketKey]*listenerSocket{}, proxy: newProxy()}
 }
 
 // syncListeners opens and closes sockets so that each listener has one.
-func (fs *fronts) follow(e world.ListenersChanged) {
+func (fs *listenerSockets) syncListeners(e world.ListenersChanged) {
 	fs.mu.Lock()
-	var gone []*front
+	var gone []*listenerSocket
 	for k, f := range fs.open {
 		if k.key == e.Key && k.balancer == e.Balancer && e.Ports[k.port] != f.listener {
 			gone = append(gone, f)
 			delete(fs.open, k)
 		}
 	}
-	var missing []frontKey
+	var missing []socketKey
 	for _, port := range slices.Sorted(maps.Keys(e.Ports)) {
-		if k := (frontKey{e.Key, e.Balancer, port}); fs.open[k] == nil {
+		if k := (socketKey{e.Key, e.Balancer, port}); fs.open[k] == nil {
 			missing = append(missing, k)
 		}
 	}
 	fs.mu.Unlock()
 	for _, f := range gone {
-		f.close()
+		f.closeSocket()
 	}
 	for _, k := range missing {
-		fs.start(k, e.Ports[k.port], e.Address)
+		fs.openListener(k, e.Ports[k.port], e.Address)
 	}
 }
 
-func (fs *fronts) start(k frontKey, listener, address string) {
+func (fs *listenerSockets) openListener(k socketKey, listener, address string) {
 	want, _ := netip.ParseAddr(address)
-	l, err := listen(netip.AddrPortFrom(want, uint16(k.port)))
+	l, err := listenLoopback(netip.AddrPortFrom(want, uint16(k.port)))
 	if err != nil {
-		fs.plane.laws.Bound(k.key, k.balancer, k.port, "")
+		fs.plane.callbacks.Bound(k.key, k.balancer, k.port, "")
 		return
 	}
-	f := &front{frontKey: k, plane: fs.plane, listener: listener, address: l.Addr().String()}
-	f.server = &http.Server{Handler: f, ErrorLog: silent, BaseContext: func(net.Listener) context.Context { return fs.plane.ctx }}
+	f := &listenerSocket{socketKey: k, plane: fs.plane, listener: listener, address: l.Addr().String()}
+	f.server = &http.Server{Handler: f, ErrorLog: silentLog, BaseContext: func(net.Listener) context.Context { return fs.plane.ctx }}
 	fs.mu.Lock()
 	fs.open[k] = f
 	fs.mu.Unlock()
-	fs.plane.run(func() { _ = f.server.Serve(l) })
-	fs.plane.laws.Bound(k.key, k.balancer, k.port, f.address)
+	fs.plane.runAsync(func() { _ = f.server.Serve(l) })
+	fs.plane.callbacks.Bound(k.key, k.balancer, k.port, f.address)
 }
 
-func (f *front) close() { _ = f.server.Close() }
+func (f *listenerSocket) closeSocket() { _ = f.server.Close() }
 
-func (fs *fronts) vanish(key world.Key) {
+func (fs *listenerSockets) closeRegion(key world.Key) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for k, f := range fs.open {
 		if k.key == key {
-			f.close()
+			f.closeSocket()
 			delete(fs.open, k)
 		}
 	}
-	fs.seats.drop(func(s seatKey) bool { return regionOf(s.group) == key })
+	fs.targets.closeMatching(func(s targetKey) bool { return regionOf(s.group) == key })
 }
 
-func (fs *fronts) close() {
+func (fs *listenerSockets) closeAll() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, f := range fs.open {
-		f.close()
+		f.closeSocket()
 	}
 	clear(fs.open)
-	fs.seats.drop(func(seatKey) bool { return true })
+	fs.targets.closeMatching(func(targetKey) bool { return true })
 }
 
 // closeTarget closes the open connections to a target whose drain has ended.
-func (fs *fronts) gone(e world.TargetGone) { fs.seats.remove(seatKey{e.Group, e.ID, e.Port}) }
+func (fs *listenerSockets) closeTarget(e world.TargetGone) { fs.targets.closeTarget(targetKey{e.Group, e.ID, e.Port}) }
 
 // ServeHTTP routes one request as the load balancer does.
-func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	dec := f.decide(r)
+func (f *listenerSocket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	dec := f.decideRequest(r)
 	switch dec.Kind {
 	case balancer.Refuse:
-		f.count(dec, "refused", 0)
-		cut(w)
+		f.countRequest(dec, "refused", 0)
+		cutConnection(w)
 	case balancer.Forward:
-		f.forward(w, r, dec)
+		f.forwardRequest(w, r, dec)
 	case balancer.Redirect:
 		w.Header().Set("Location", dec.Location)
-		f.reply(w, dec, dec.Status, "redirect")
+		f.writeOwnAnswer(w, dec, dec.Status, "redirect")
 	case balancer.Fixed:
-		f.fixed(w, dec)
+		f.writeFixed(w, dec)
 	case balancer.Unavailable:
-		f.reply(w, dec, dec.Status, "unavailable")
+		f.writeOwnAnswer(w, dec, dec.Status, "unavailable")
 	}
 }
 
-func (f *front) decide(r *http.Request) balancer.Decision {
-	table := f.plane.laws.Table(f.key, f.balancer)
+func (f *listenerSocket) decideRequest(r *http.Request) balancer.Decision {
+	table := f.plane.callbacks.Table(f.key, f.balancer)
 	if table == nil {
 		return balancer.Decision{Kind: balancer.Refuse, Listener: f.listener}
 	}
-	draw := balancer.Draw{Group: f.plane.draw(), Target: balancer.InTurn, Outstanding: f.plane.fronts.seats.outstanding}
+	draw := balancer.Random{Group: f.plane.nextRandom(), Target: balancer.InTurn, Outstanding: f.plane.sockets.targets.outstandingOf}
 	return table.Decide(f.port, balancer.RequestOf(r, f.plane.clock.Now()), draw)
 }
 
-func (f *front) fixed(w http.ResponseWriter, dec balancer.Decision) {
+func (f *listenerSocket) writeFixed(w http.ResponseWriter, dec balancer.Decision) {
 	if dec.ContentType != "" {
 		w.Header().Set("Content-Type", dec.ContentType)
 	}
-	f.count(dec, "fixed", dec.Status)
+	f.countRequest(dec, "fixed", dec.Status)
 	w.Header().Set("Server", serverName)
 	w.Header().Set("Content-Length", strconv.Itoa(len(dec.Body)))
 	w.WriteHeader(dec.Status)
@@ -155,8 +155,8 @@ func (f *front) fixed(w http.ResponseWriter, dec balancer.Decision) {
 const serverName = "awselb/2.0"
 
 // writeOwnAnswer writes an answer of the load balancer itself, with its page.
-func (f *front) reply(w http.ResponseWriter, dec balancer.Decision, status int, outcome string) {
-	f.count(dec, outcome, status)
+func (f *listenerSocket) writeOwnAnswer(w http.ResponseWriter, dec balancer.Decision, status int, outcome string) {
+	f.countRequest(dec, outcome, status)
 	writePage(w, status)
 }
 
@@ -174,7 +174,7 @@ func writePage(w http.ResponseWriter, status int) {
 }
 
 // cutConnection closes the connection without an answer.
-func cut(w http.ResponseWriter) {
+func cutConnection(w http.ResponseWriter) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -185,11 +185,11 @@ func cut(w http.ResponseWriter) {
 	_ = c.Close()
 }
 
-func (f *front) count(dec balancer.Decision, outcome string, status int) cell {
-	c := cell{listener: f.listener, group: dec.Group, outcome: outcome, status: status}
+func (f *listenerSocket) countRequest(dec balancer.Decision, outcome string, status int) trafficCell {
+	c := trafficCell{listener: f.listener, group: dec.Group, outcome: outcome, status: status}
 	if dec.Target != nil {
 		c.version = dec.Target.Behaviour.Version
 	}
-	f.plane.traffic.add(c, 1)
+	f.plane.traffic.addRequests(c, 1)
 	return c
 }

@@ -330,7 +330,7 @@ func TestTargetMayBeAServerOfTheUsers(t *testing.T) {
 	at := netip.MustParseAddrPort(mine.Listener.Addr().String())
 	g := b.group("web", 0)
 	l := b.listen(80, forward(share(g, 1)))
-	b.do(func(tx *world.Tx) { tx.Register(g, at.Addr().String(), int32(at.Port()), "us-east-1a", nil) })
+	b.do(func(tx *world.Tx) { tx.RegisterTarget(g, at.Addr().String(), int32(at.Port()), "us-east-1a", nil) })
 	b.pass(10 * time.Second)
 	if got := b.get(l.Bound, "/"); got.body != "mine" {
 		t.Errorf("%+v, %d targets are healthy", got, b.count(g, "healthy"))
@@ -341,7 +341,7 @@ func TestNothingConnectsOutsideLoopback(t *testing.T) {
 	b := newBench(t)
 	g := b.group("web", 0)
 	l := b.listen(80, forward(share(g, 1)))
-	b.do(func(tx *world.Tx) { tx.Register(g, "192.0.2.1", 80, "us-east-1a", nil) })
+	b.do(func(tx *world.Tx) { tx.RegisterTarget(g, "192.0.2.1", 80, "us-east-1a", nil) })
 	b.pass(10 * time.Second)
 	if got := b.get(l.Bound, "/"); got.status != 502 {
 		t.Errorf("%+v", got)
@@ -390,7 +390,7 @@ func TestRequestWaitsForAProcessThatTheWorldHasStarted(t *testing.T) {
 	b.plane.HoldUntilFlush()
 	if err := b.w.Do(east, func(tx *world.Tx) error {
 		tx.Emit(world.StartProcess{Key: east, Task: task.ARN, TaskID: task.ID, Container: "web", Address: task.Address, Ports: []int32{8080}, Behaviour: does, At: tx.Now()})
-		tx.Register(g, task.Address.String(), 8080, "us-east-1a", task)
+		tx.RegisterTarget(g, task.Address.String(), 8080, "us-east-1a", task)
 		return nil
 	}); err != nil {
 		t.Fatal(err)

@@ -7,15 +7,15 @@ import (
 )
 
 // pipeListener is a listener without a socket.
-type pipes struct {
+type pipeListener struct {
 	waiting chan net.Conn
 	closed  chan struct{}
 	once    sync.Once
 }
 
-func newPipes() *pipes { return &pipes{waiting: make(chan net.Conn), closed: make(chan struct{})} }
+func newPipeListener() *pipeListener { return &pipeListener{waiting: make(chan net.Conn), closed: make(chan struct{})} }
 
-func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
+func (p *pipeListener) dialPipe(ctx context.Context) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {
 	case p.waiting <- there:
@@ -29,7 +29,7 @@ func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
 
 // Accept, Close and Addr implement [net.Listener].
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.waiting:
 		return c, nil
@@ -38,12 +38,12 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Close() error {
+func (p *pipeListener) Close() error {
 	p.once.Do(func() { close(p.closed) })
 	return nil
 }
 
-func (p *pipes) Addr() net.Addr { return pipeAddr{} }
+func (p *pipeListener) Addr() net.Addr { return pipeAddr{} }
 
 type pipeAddr struct{}
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Callbacks connect the data plane to the world's controllers. All of them are required.
-type Laws struct {
+type Callbacks struct {
 	// Table returns the current routing of a load balancer; nil means that it was deleted. It is
 	// called for every request and takes no lock.
 	Table func(key world.Key, balancer string) *balancer.Table
@@ -31,21 +31,21 @@ type Options struct {
 	World *world.World
 	Clock world.Clock
 	Seed  uint64
-	Laws  Laws
+	Callbacks  Callbacks
 }
 
 // Plane carries out the effects of one world.
 type Plane struct {
 	world     *world.World
 	clock     world.Clock
-	laws      Laws
+	callbacks      Callbacks
 	seed      uint64
-	drawn     atomic.Uint64
+	randomCount     atomic.Uint64
 	todo      *queue[any] // world.Effect, ending and func(), in the world's order
 	processes *processes
-	fronts    *fronts
-	budget    *budget
-	traffic   *traffic
+	sockets    *listenerSockets
+	budget    *socketBudget
+	traffic   *trafficCounts
 	dialer    net.Dialer
 
 	ctx        context.Context
@@ -60,27 +60,27 @@ type Plane struct {
 // effects. Until Close it is the world's sink.
 func Start(o Options) *Plane {
 	p := &Plane{
-		world: o.World, clock: o.Clock, laws: o.Laws, seed: o.Seed, todo: newQueue[any](),
-		processes: newProcesses(), budget: newBudget(fileLimit()), traffic: &traffic{},
+		world: o.World, clock: o.Clock, callbacks: o.Callbacks, seed: o.Seed, todo: newQueue[any](),
+		processes: newProcesses(), budget: newBudget(fileLimit()), traffic: &trafficCounts{},
 		dialer: net.Dialer{Timeout: connectTimeout}, dispatched: make(chan struct{}),
 	}
-	p.fronts = newFronts(p)
+	p.sockets = newListenerSockets(p)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	o.World.Sink(func(e world.Effect) { p.todo.put(e) })
-	o.World.Each(p.adopt)
-	p.run(p.dispatch)
-	p.run(p.fronts.sweep)
+	o.World.SetSink(func(e world.Effect) { p.todo.put(e) })
+	o.World.Each(p.takeOverWorld)
+	p.runAsync(p.dispatchEffects)
+	p.runAsync(p.sockets.sweepIdle)
 	return p
 }
 
 // Close stops carrying out effects, closes every socket, ends every program of
 // the host and waits for all of it.
 func (p *Plane) Close() {
-	p.world.Sink(nil)
+	p.world.SetSink(nil)
 	p.cancel()
 	<-p.dispatched // from here on no socket is opened
-	p.fronts.close()
-	p.killAll(p.processes.tasks())
+	p.sockets.closeAll()
+	p.killAll(p.processes.taskARNs())
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
@@ -102,7 +102,7 @@ func (p *Plane) Flush(ctx context.Context) error {
 }
 
 // runAsync runs f in a goroutine; Close waits for it. After Close it starts no goroutine.
-func (p *Plane) run(f func()) {
+func (p *Plane) runAsync(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -116,9 +116,9 @@ func (p *Plane) run(f func()) {
 }
 
 // runAfter runs f after d by the clock, unless the plane is closed.
-func (p *Plane) after(d time.Duration, f func()) {
+func (p *Plane) runAfter(d time.Duration, f func()) {
 	till := p.clock.Now().Add(d)
-	p.run(func() {
+	p.runAsync(func() {
 		if p.clock.Sleep(p.ctx, till.Sub(p.clock.Now())) == nil {
 			f()
 		}
@@ -127,8 +127,8 @@ func (p *Plane) after(d time.Duration, f func()) {
 
 // nextRandom returns the next number of a seeded sequence in [0,1). Concurrent requests get their
 // numbers in any order, as with any real load balancer.
-func (p *Plane) draw() float64 {
-	x := p.seed + p.drawn.Add(1)*0x9e3779b97f4a7c15
+func (p *Plane) nextRandom() float64 {
+	x := p.seed + p.randomCount.Add(1)*0x9e3779b97f4a7c15
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9
 	x ^= x >> 27
@@ -137,7 +137,7 @@ func (p *Plane) draw() float64 {
 	return float64(x>>11) / (1 << 53)
 }
 
-func (p *Plane) dispatch() {
+func (p *Plane) dispatchEffects() {
 	defer close(p.dispatched)
 	for {
 		select {
@@ -145,7 +145,7 @@ func (p *Plane) dispatch() {
 			return
 		case <-p.todo.ready:
 		}
-		for _, e := range p.todo.take() {
+		for _, e := range p.todo.takeAll() {
 			if p.ctx.Err() != nil {
 				return
 			}
@@ -158,20 +158,20 @@ func (p *Plane) carryOut(e any) {
 	switch e := e.(type) {
 	case func():
 		e()
-	case ending:
-		p.end(e)
+	case containerEnd:
+		p.endContainer(e)
 	case world.StartProcess:
 		p.startProcess(e)
 	case world.SignalProcess:
-		p.signal(e)
+		p.signalTask(e)
 	case world.ProbeTarget:
-		p.run(func() { p.probe(e) })
+		p.runAsync(func() { p.probeTarget(e) })
 	case world.ListenersChanged:
-		p.fronts.follow(e)
+		p.sockets.syncListeners(e)
 	case world.TargetGone:
-		p.fronts.gone(e)
-	case world.Vanished:
-		p.vanish(e.Key)
+		p.sockets.closeTarget(e)
+	case world.RegionReset:
+		p.dropRegion(e.Key)
 	}
 }
 
@@ -183,77 +183,77 @@ func (p *Plane) Watch(_ *world.Tx, c world.Change) {
 		return
 	}
 	if t.LastStatus == "STOPPED" {
-		p.todo.put(ending{task: t.ARN})
+		p.todo.put(containerEnd{task: t.ARN})
 		return
 	}
 	for _, c := range t.Containers {
 		if c.Status == "STOPPED" {
-			p.todo.put(ending{t.ARN, c.Spec.Name, !t.SignalledAt.IsZero()})
+			p.todo.put(containerEnd{t.ARN, c.Spec.Name, !t.SignalledAt.IsZero()})
 		}
 	}
 }
 
 // containerEnd is a container or a whole task that ended.
-type ending struct {
+type containerEnd struct {
 	task, container string
-	asked           bool // ended after SIGTERM: open requests are finished
+	afterTerm           bool // ended after SIGTERM: open requests are finished
 }
 
-func (p *Plane) end(e ending) {
+func (p *Plane) endContainer(e containerEnd) {
 	if e.container == "" {
 		p.killAll([]string{e.task})
 		return
 	}
-	if c := p.processes.one(e.task, e.container); c != nil {
-		c.exit(e.asked)
+	if c := p.processes.processOf(e.task, e.container); c != nil {
+		c.endByItself(e.afterTerm)
 	}
 }
 
 func (p *Plane) startProcess(e world.StartProcess) {
-	c := p.processes.add(e, func() process {
+	c := p.processes.addContainer(e, func() process {
 		if len(e.Behaviour.Command) > 0 {
-			return newProgram(p, e)
+			return newHostProgram(p, e)
 		}
-		return newServed(p, e)
+		return newBuiltInTask(p, e)
 	})
-	if c != nil && p.budget.roomForEager() {
-		c.open()
+	if c != nil && p.budget.allowsEager() {
+		c.openSockets()
 	}
 }
 
-func (p *Plane) signal(e world.SignalProcess) {
+func (p *Plane) signalTask(e world.SignalProcess) {
 	if e.Kill {
 		p.killAll([]string{e.Task})
 		return
 	}
-	for _, c := range p.processes.of(e.Task) {
+	for _, c := range p.processes.processesOf(e.Task) {
 		c.term()
 	}
 }
 
 func (p *Plane) killAll(tasks []string) {
 	for _, task := range tasks {
-		for _, c := range p.processes.forget(task) {
+		for _, c := range p.processes.removeTask(task) {
 			c.kill()
 		}
 	}
 }
 
 // dropRegion ends all processes and sockets of a Region.
-func (p *Plane) vanish(key world.Key) {
+func (p *Plane) dropRegion(key world.Key) {
 	var gone []string
-	for _, task := range p.processes.tasks() {
+	for _, task := range p.processes.taskARNs() {
 		if regionOf(task) == key {
 			gone = append(gone, task)
 		}
 	}
 	p.killAll(gone)
-	p.fronts.vanish(key)
+	p.sockets.closeRegion(key)
 }
 
 // takeOverWorld takes over the resources that exist before the data plane. It queues the effects
 // that would have created them.
-func (p *Plane) adopt(tx *world.Tx) {
+func (p *Plane) takeOverWorld(tx *world.Tx) {
 	for _, lb := range tx.LoadBalancers.All() {
 		e := world.ListenersChanged{Key: tx.Key, Balancer: lb.ARN, Address: lb.Address, Ports: map[int32]string{}}
 		if lb.State == "active" && lb.Type != "network" {
@@ -262,18 +262,18 @@ func (p *Plane) adopt(tx *world.Tx) {
 			}
 		}
 		// Its DNS name was Amazon's, which must not be looked up from here.
-		p.todo.put(func() { p.laws.Bound(e.Key, e.Balancer, 0, "") })
+		p.todo.put(func() { p.callbacks.Bound(e.Key, e.Balancer, 0, "") })
 		p.todo.put(e)
 	}
 	for _, t := range tx.Tasks.All() {
-		p.adoptTask(tx, t)
+		p.takeOverTask(tx, t)
 	}
 }
 
-func (p *Plane) adoptTask(tx *world.Tx, t *world.Task) {
+func (p *Plane) takeOverTask(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		if c.Status == "RUNNING" {
-			p.todo.put(startOf(tx, t, c))
+			p.todo.put(startEffectOf(tx, t, c))
 		}
 	}
 	if !t.SignalledAt.IsZero() && t.LastStatus != "STOPPED" {
@@ -281,7 +281,7 @@ func (p *Plane) adoptTask(tx *world.Tx, t *world.Task) {
 	}
 }
 
-func startOf(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess {
+func startEffectOf(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess {
 	e := world.StartProcess{
 		Key: tx.Key, Task: t.ARN, TaskID: t.ID, Container: c.Spec.Name, Address: t.Address, Behaviour: c.Behaviour,
 		Environment: c.Spec.Environment, StopTimeout: c.Spec.StopTimeout, At: t.StartedAt,
@@ -290,7 +290,7 @@ func startOf(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess
 		e.Service = t.Service.Name
 	}
 	for _, port := range c.Spec.Ports {
-		if c.Behaviour.Listens(port.Container) {
+		if c.Behaviour.ListensOn(port.Container) {
 			e.Ports = append(e.Ports, port.Container)
 		}
 	}
@@ -299,17 +299,17 @@ func startOf(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess
 
 // SocketAddress returns the real address of a container's port as "host:port". It returns "" if no
 // container has that address of the simulated network, or its socket is not open.
-func (p *Plane) Address(at netip.AddrPort) string {
-	switch c := p.processes.at(at).(type) {
-	case *served:
+func (p *Plane) SocketAddress(at netip.AddrPort) string {
+	switch c := p.processes.processAt(at).(type) {
+	case *builtInTask:
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.sockets[int32(at.Port())]
-	case *program:
-		return c.address(int32(at.Port()))
+	case *hostProgram:
+		return c.hostAddress(int32(at.Port()))
 	}
 	return ""
 }
 
 // OpenRequests returns the number of requests in flight to targets.
-func (p *Plane) Open() int { return p.fronts.flights.len() }
+func (p *Plane) OpenRequests() int { return p.sockets.inFlight.len() }

@@ -12,17 +12,17 @@ import (
 )
 
 // probeTarget runs one health check and reports its result.
-func (p *Plane) probe(e world.ProbeTarget) {
-	status, err := p.check(e)
+func (p *Plane) probeTarget(e world.ProbeTarget) {
+	status, err := p.checkTarget(e)
 	if p.ctx.Err() == nil {
-		p.laws.Probed(e, status, err)
+		p.callbacks.Probed(e, status, err)
 	}
 }
 
-func (p *Plane) check(e world.ProbeTarget) (int, error) {
+func (p *Plane) checkTarget(e world.ProbeTarget) (int, error) {
 	ctx, cancel := context.WithCancelCause(p.ctx)
 	defer cancel(nil)
-	p.run(func() {
+	p.runAsync(func() {
 		if p.clock.Sleep(ctx, e.Timeout) == nil {
 			cancel(context.DeadlineExceeded)
 		}
@@ -34,7 +34,7 @@ func (p *Plane) check(e world.ProbeTarget) (int, error) {
 	}
 	r.Header.Set("User-Agent", "ELB-HealthChecker/2.0")
 	once := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return p.dial(ctx, to)
+		return p.dialAddress(ctx, to)
 	}}
 	answer, err := once.RoundTrip(r)
 	if err != nil {

@@ -18,14 +18,14 @@ var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 // host ([hostProgram]).
 type process interface {
 	// dialPort connects to one of its ports.
-	dial(ctx context.Context, port int32) (net.Conn, error)
+	dialPort(ctx context.Context, port int32) (net.Conn, error)
 	// openSockets opens its sockets before the first request, if it has any.
-	open()
+	openSockets()
 	// term sends SIGTERM, kill sends SIGKILL.
 	term()
 	kill()
 	// endByItself handles an end that the world reports; asked means that it came after SIGTERM.
-	exit(asked bool)
+	endByItself(asked bool)
 }
 
 // processes holds the running containers, by task and by address.
@@ -33,17 +33,17 @@ type processes struct {
 	mu        sync.RWMutex
 	byTask    map[string]map[string]process // task ARN, container name
 	byAddress map[netip.AddrPort]process
-	places    map[string][]netip.AddrPort // of a task
+	addresses    map[string][]netip.AddrPort // of a task
 }
 
 func newProcesses() *processes {
 	return &processes{
-		byTask: map[string]map[string]process{}, byAddress: map[netip.AddrPort]process{}, places: map[string][]netip.AddrPort{},
+		byTask: map[string]map[string]process{}, byAddress: map[netip.AddrPort]process{}, addresses: map[string][]netip.AddrPort{},
 	}
 }
 
 // addContainer adds a container unless it is there already.
-func (ps *processes) add(e world.StartProcess, start func() process) process {
+func (ps *processes) addContainer(e world.StartProcess, start func() process) process {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if ps.byTask[e.Task][e.Container] != nil {
@@ -57,12 +57,12 @@ func (ps *processes) add(e world.StartProcess, start func() process) process {
 	for _, port := range e.Ports {
 		at := netip.AddrPortFrom(e.Address, uint16(port))
 		ps.byAddress[at] = p
-		ps.places[e.Task] = append(ps.places[e.Task], at)
+		ps.addresses[e.Task] = append(ps.addresses[e.Task], at)
 	}
 	return p
 }
 
-func (ps *processes) of(task string) []process {
+func (ps *processes) processesOf(task string) []process {
 	ps.mu.RLock()
 	defer ps.mu.RUnlock()
 	var all []process
@@ -73,20 +73,20 @@ func (ps *processes) of(task string) []process {
 }
 
 // processOf returns a container of a task, or nil.
-func (ps *processes) one(task, container string) process {
+func (ps *processes) processOf(task, container string) process {
 	ps.mu.RLock()
 	defer ps.mu.RUnlock()
 	return ps.byTask[task][container]
 }
 
-func (ps *processes) at(a netip.AddrPort) process {
+func (ps *processes) processAt(a netip.AddrPort) process {
 	ps.mu.RLock()
 	defer ps.mu.RUnlock()
 	return ps.byAddress[a]
 }
 
 // removeTask removes a task. Its address may belong to another task by now.
-func (ps *processes) forget(task string) []process {
+func (ps *processes) removeTask(task string) []process {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	var all []process
@@ -95,17 +95,17 @@ func (ps *processes) forget(task string) []process {
 		all = append(all, p)
 		mine[p] = true
 	}
-	for _, at := range ps.places[task] {
+	for _, at := range ps.addresses[task] {
 		if mine[ps.byAddress[at]] {
 			delete(ps.byAddress, at)
 		}
 	}
 	delete(ps.byTask, task)
-	delete(ps.places, task)
+	delete(ps.addresses, task)
 	return all
 }
 
-func (ps *processes) tasks() []string {
+func (ps *processes) taskARNs() []string {
 	ps.mu.RLock()
 	defer ps.mu.RUnlock()
 	all := make([]string, 0, len(ps.byTask))
@@ -121,13 +121,13 @@ func (ps *processes) tasks() []string {
 //
 // The world may be ahead of the plane: it shows a running task before its effect is carried out. A
 // refusal is therefore accepted only after all effects so far are carried out.
-func (p *Plane) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	before := p.processes.at(to)
+func (p *Plane) dialAddress(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	before := p.processes.processAt(to)
 	conn, err := p.dialOnce(ctx, before, to)
-	if !refused(err) || p.Flush(ctx) != nil {
+	if !isRefused(err) || p.Flush(ctx) != nil {
 		return conn, err
 	}
-	if now := p.processes.at(to); now != before {
+	if now := p.processes.processAt(to); now != before {
 		return p.dialOnce(ctx, now, to)
 	}
 	return conn, err
@@ -135,9 +135,9 @@ func (p *Plane) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 
 func (p *Plane) dialOnce(ctx context.Context, c process, to netip.AddrPort) (net.Conn, error) {
 	if c != nil {
-		return c.dial(ctx, int32(to.Port()))
+		return c.dialPort(ctx, int32(to.Port()))
 	}
-	if p.taskAddress(to.Addr()) || !to.Addr().IsLoopback() {
+	if p.isTaskAddress(to.Addr()) || !to.Addr().IsLoopback() {
 		return nil, errRefused
 	}
 	return p.dialer.DialContext(ctx, "tcp", to.String())
@@ -145,7 +145,7 @@ func (p *Plane) dialOnce(ctx context.Context, c process, to netip.AddrPort) (net
 
 // isTaskAddress reports whether an address lies in a Region's default network, which only tasks
 // use. A process of the machine must not answer there in place of a stopped task.
-func (p *Plane) taskAddress(a netip.Addr) bool {
+func (p *Plane) isTaskAddress(a netip.Addr) bool {
 	if !a.Is4() {
 		return false
 	}
@@ -154,4 +154,4 @@ func (p *Plane) taskAddress(a netip.Addr) bool {
 	return n >= 0 && n < 200 && world.DefaultNetwork(n).Contains(a)
 }
 
-func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

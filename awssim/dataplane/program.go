@@ -26,54 +26,54 @@ import (
 // The program also gets SLUICE_TASK, SLUICE_CONTAINER, SLUICE_SERVICE and SLUICE_ADDRESS, the
 // task's address in the simulated network. Of the simulator's environment it gets only the
 // variables that it needs to run: no credentials.
-type program struct {
+type hostProgram struct {
 	plane *Plane
-	what  world.StartProcess
+	start  world.StartProcess
 	cmd   *exec.Cmd
 	ports map[int32]string // container port -> address where the program must listen
 	ended chan struct{}
 
 	mu     sync.Mutex
 	relays []*relay
-	over   bool
+	relaysClosed   bool
 }
 
 // inheritedVariables are the variables of the simulator's environment that programs get.
-var inherited = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "SystemRoot", "PATHEXT", "COMSPEC"}
+var inheritedVariables = []string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "SystemRoot", "PATHEXT", "COMSPEC"}
 
 // newHostProgram starts the program. If it cannot be started, the container exits with 127, as in a
 // shell.
-func newProgram(p *Plane, e world.StartProcess) *program {
-	g := &program{plane: p, what: e, ports: map[int32]string{}, ended: make(chan struct{})}
-	out := &lines{to: func(line string) { p.log(e, line) }}
+func newHostProgram(p *Plane, e world.StartProcess) *hostProgram {
+	g := &hostProgram{plane: p, start: e, ports: map[int32]string{}, ended: make(chan struct{})}
+	out := &lineWriter{writeLine: func(line string) { p.logLine(e, line) }}
 	err := g.choosePorts()
 	if err == nil {
 		g.cmd = exec.Command(e.Behaviour.Command[0], e.Behaviour.Command[1:]...)
-		g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr, g.cmd.WaitDelay = g.environment(), out, out, time.Second
+		g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr, g.cmd.WaitDelay = g.programEnvironment(), out, out, time.Second
 		ownGroup(g.cmd)
 		err = g.cmd.Start()
 	}
 	// The next calls enter the world, so they run asynchronously: the plane may be in the middle of
 	// a batch of effects.
-	p.run(func() {
+	p.runAsync(func() {
 		defer close(g.ended)
 		defer g.closeRelays()
 		if err != nil {
-			p.log(e, "not started: "+err.Error())
-			p.laws.Exited(e.Key, e.Task, e.Container, 127)
+			p.logLine(e, "not started: "+err.Error())
+			p.callbacks.Exited(e.Key, e.Task, e.Container, 127)
 			return
 		}
-		g.wait(out)
+		g.waitForExit(out)
 	})
 	return g
 }
 
-func (g *program) wait(out *lines) {
+func (g *hostProgram) waitForExit(out *lineWriter) {
 	err := g.cmd.Wait()
 	killGroup(g.cmd) // its remaining children
 	out.flush()
 	if g.plane.ctx.Err() == nil {
-		g.plane.laws.Exited(g.what.Key, g.what.Task, g.what.Container, exitCode(err))
+		g.plane.callbacks.Exited(g.start.Key, g.start.Task, g.start.Container, exitCode(err))
 	}
 }
 
@@ -93,8 +93,8 @@ func exitCode(err error) int {
 	return exit.ExitCode()
 }
 
-func (g *program) choosePorts() error {
-	for _, port := range g.what.Ports {
+func (g *hostProgram) choosePorts() error {
+	for _, port := range g.start.Ports {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return fmt.Errorf("find a free port: %w", err)
@@ -105,43 +105,43 @@ func (g *program) choosePorts() error {
 	return nil
 }
 
-func (g *program) environment() []string {
+func (g *hostProgram) programEnvironment() []string {
 	var env []string
-	for _, name := range inherited {
+	for _, name := range inheritedVariables {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(g.what.Environment)) {
-		env = append(env, name+"="+g.what.Environment[name])
+	for _, name := range slices.Sorted(maps.Keys(g.start.Environment)) {
+		env = append(env, name+"="+g.start.Environment[name])
 	}
-	for i, port := range g.what.Ports {
+	for i, port := range g.start.Ports {
 		_, n, _ := net.SplitHostPort(g.ports[port])
 		if i == 0 {
 			env = append(env, "PORT="+n)
 		}
 		env = append(env, "PORT_"+strconv.Itoa(int(port))+"="+n)
 	}
-	return append(env, "SLUICE_TASK="+g.what.Task, "SLUICE_CONTAINER="+g.what.Container,
-		"SLUICE_SERVICE="+g.what.Service, "SLUICE_ADDRESS="+g.what.Address.String())
+	return append(env, "SLUICE_TASK="+g.start.Task, "SLUICE_CONTAINER="+g.start.Container,
+		"SLUICE_SERVICE="+g.start.Service, "SLUICE_ADDRESS="+g.start.Address.String())
 }
 
-func (g *program) dial(ctx context.Context, port int32) (net.Conn, error) {
-	a := g.address(port)
+func (g *hostProgram) dialPort(ctx context.Context, port int32) (net.Conn, error) {
+	a := g.hostAddress(port)
 	if a == "" {
 		return nil, errRefused
 	}
 	return g.plane.dialer.DialContext(ctx, "tcp", a)
 }
 
-func (g *program) address(port int32) string { return g.ports[port] }
+func (g *hostProgram) hostAddress(port int32) string { return g.ports[port] }
 
 // openSockets forwards the task's own address to the program.
-func (g *program) open() {
+func (g *hostProgram) openSockets() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, port := range g.what.Ports {
-		if g.over {
+	for _, port := range g.start.Ports {
+		if g.relaysClosed {
 			return
 		}
 		if r := newRelay(g, port); r != nil {
@@ -150,31 +150,31 @@ func (g *program) open() {
 	}
 }
 
-func (g *program) closeRelays() {
+func (g *hostProgram) closeRelays() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.over = true
+	g.relaysClosed = true
 	for _, r := range g.relays {
-		r.close()
+		r.closeRelay()
 	}
 	g.relays = nil
 }
 
-func (g *program) term() {
-	if g.running() {
+func (g *hostProgram) term() {
+	if g.isRunning() {
 		termGroup(g.cmd)
 	}
 }
 
-func (g *program) kill() {
-	if g.running() {
+func (g *hostProgram) kill() {
+	if g.isRunning() {
 		killGroup(g.cmd)
 	}
 }
 
-func (g *program) exit(bool) { g.kill() }
+func (g *hostProgram) endByItself(bool) { g.kill() }
 
-func (g *program) running() bool {
+func (g *hostProgram) isRunning() bool {
 	select {
 	case <-g.ended:
 		return false
@@ -184,7 +184,7 @@ func (g *program) running() bool {
 }
 
 // logLine writes a line of a container to the world's log and to its log stream, if it has one.
-func (p *Plane) log(e world.StartProcess, line string) {
+func (p *Plane) logLine(e world.StartProcess, line string) {
 	_ = p.world.Do(e.Key, func(tx *world.Tx) error {
 		tx.Log("output", e.TaskID, "%s", line)
 		if t, ok := tx.Tasks.Get(e.Task); ok {
@@ -195,38 +195,38 @@ func (p *Plane) log(e world.StartProcess, line string) {
 }
 
 // lineWriter splits its input into lines.
-type lines struct {
-	to   func(string)
+type lineWriter struct {
+	writeLine   func(string)
 	mu   sync.Mutex
 	rest []byte
 }
 
 // maxLineBytes is the longest line; a longer one is split.
-const longest = 16 << 10
+const maxLineBytes = 16 << 10
 
-func (l *lines) Write(b []byte) (int, error) {
+func (l *lineWriter) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rest = append(l.rest, b...)
 	for {
 		i := bytes.IndexByte(l.rest, '\n')
-		if i < 0 && len(l.rest) > longest {
-			i = longest
+		if i < 0 && len(l.rest) > maxLineBytes {
+			i = maxLineBytes
 			l.rest = slices.Insert(l.rest, i, '\n')
 		}
 		if i < 0 {
 			return len(b), nil
 		}
-		l.to(string(bytes.TrimSuffix(l.rest[:i], []byte("\r"))))
+		l.writeLine(string(bytes.TrimSuffix(l.rest[:i], []byte("\r"))))
 		l.rest = l.rest[i+1:]
 	}
 }
 
-func (l *lines) flush() {
+func (l *lineWriter) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.rest) > 0 {
-		l.to(string(l.rest))
+		l.writeLine(string(l.rest))
 		l.rest = nil
 	}
 }

@@ -22,7 +22,7 @@ func (q *queue[T]) put(v T) {
 }
 
 // takeAll returns all items and empties the queue.
-func (q *queue[T]) take() []T {
+func (q *queue[T]) takeAll() []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	items := q.items

@@ -10,7 +10,7 @@ import (
 // relay is a program's socket at its task's own address. It forwards each connection to the
 // program's real port.
 type relay struct {
-	program *program
+	program *hostProgram
 	port    int32
 	socket  net.Listener
 
@@ -20,38 +20,38 @@ type relay struct {
 }
 
 // newRelay opens the socket; nil if that address cannot be bound.
-func newRelay(g *program, port int32) *relay {
-	at := netip.AddrPortFrom(g.what.Address, uint16(port))
-	if !at.Addr().IsLoopback() || !g.plane.budget.room() {
+func newRelay(g *hostProgram, port int32) *relay {
+	at := netip.AddrPortFrom(g.start.Address, uint16(port))
+	if !at.Addr().IsLoopback() || !g.plane.budget.hasCapacity() {
 		return nil
 	}
 	l, err := net.Listen("tcp", at.String())
 	if err != nil {
 		return nil
 	}
-	r := &relay{program: g, port: port, socket: g.plane.budget.count(l), conns: map[net.Conn]struct{}{}}
-	g.plane.run(r.accept)
+	r := &relay{program: g, port: port, socket: g.plane.budget.countListener(l), conns: map[net.Conn]struct{}{}}
+	g.plane.runAsync(r.acceptConns)
 	return r
 }
 
-func (r *relay) accept() {
+func (r *relay) acceptConns() {
 	for {
 		c, err := r.socket.Accept()
 		if err != nil {
 			return
 		}
-		r.program.plane.run(func() { r.lead(c) })
+		r.program.plane.runAsync(func() { r.relayConn(c) })
 	}
 }
 
 // relayConn copies bytes in both directions until both sides are done.
-func (r *relay) lead(outer net.Conn) {
-	defer r.drop(outer)
-	inner, err := r.program.dial(r.program.plane.ctx, r.port)
-	if err != nil || !r.keep(outer, inner) {
+func (r *relay) relayConn(outer net.Conn) {
+	defer r.dropConn(outer)
+	inner, err := r.program.dialPort(r.program.plane.ctx, r.port)
+	if err != nil || !r.addConns(outer, inner) {
 		return
 	}
-	defer r.drop(inner)
+	defer r.dropConn(inner)
 	var both sync.WaitGroup
 	for _, way := range [2][2]net.Conn{{inner, outer}, {outer, inner}} {
 		both.Go(func() {
@@ -64,7 +64,7 @@ func (r *relay) lead(outer net.Conn) {
 	both.Wait()
 }
 
-func (r *relay) keep(conns ...net.Conn) bool {
+func (r *relay) addConns(conns ...net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range conns {
@@ -73,14 +73,14 @@ func (r *relay) keep(conns ...net.Conn) bool {
 	return !r.ended
 }
 
-func (r *relay) drop(c net.Conn) {
+func (r *relay) dropConn(c net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.conns, c)
 	_ = c.Close()
 }
 
-func (r *relay) close() {
+func (r *relay) closeRelay() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true

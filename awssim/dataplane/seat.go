@@ -17,36 +17,36 @@ import (
 
 // targetPool holds the targets that got requests, each with its own connections. When a target's
 // drain ends, only its connections are closed.
-type seats struct {
-	at    sync.Map // seatKey -> *seat
+type targetPool struct {
+	conns    sync.Map // seatKey -> *seat
 	loads sync.Map // netip.AddrPort -> *atomic.Int64: open requests
 }
 
-type seatKey struct {
+type targetKey struct {
 	group, id string
 	port      int32
 }
 
-type seat struct {
+type targetConns struct {
 	host      string // for the request's URL
 	load      *atomic.Int64
 	transport *http.Transport
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
-	gone  bool
+	closed  bool
 }
 
-func (s *seats) of(p *Plane, dec balancer.Decision) *seat {
-	key := seatKey{dec.Group, dec.Target.ID, dec.Target.Port}
-	if v, ok := s.at.Load(key); ok {
-		return v.(*seat)
+func (s *targetPool) connsOf(p *Plane, dec balancer.Decision) *targetConns {
+	key := targetKey{dec.Group, dec.Target.ID, dec.Target.Port}
+	if v, ok := s.conns.Load(key); ok {
+		return v.(*targetConns)
 	}
-	v, _ := s.at.LoadOrStore(key, newSeat(p, dec.Target, s.loadOf(dec.Target)))
-	return v.(*seat)
+	v, _ := s.conns.LoadOrStore(key, newTargetConns(p, dec.Target, s.loadOf(dec.Target)))
+	return v.(*targetConns)
 }
 
-func (s *seats) loadOf(t *balancer.TargetView) *atomic.Int64 {
+func (s *targetPool) loadOf(t *balancer.TargetView) *atomic.Int64 {
 	key := addressOf(t)
 	if v, ok := s.loads.Load(key); ok {
 		return v.(*atomic.Int64)
@@ -56,23 +56,23 @@ func (s *seats) loadOf(t *balancer.TargetView) *atomic.Int64 {
 }
 
 // outstandingOf returns the number of open requests of a target.
-func (s *seats) outstanding(t *balancer.TargetView) int {
+func (s *targetPool) outstandingOf(t *balancer.TargetView) int {
 	if v, ok := s.loads.Load(addressOf(t)); ok {
 		return int(v.(*atomic.Int64).Load())
 	}
 	return 0
 }
 
-func (s *seats) remove(key seatKey) {
-	if v, ok := s.at.LoadAndDelete(key); ok {
-		v.(*seat).close()
+func (s *targetPool) closeTarget(key targetKey) {
+	if v, ok := s.conns.LoadAndDelete(key); ok {
+		v.(*targetConns).closeConns()
 	}
 }
 
-func (s *seats) drop(which func(seatKey) bool) {
-	s.at.Range(func(key, _ any) bool {
-		if which(key.(seatKey)) {
-			s.remove(key.(seatKey))
+func (s *targetPool) closeMatching(which func(targetKey) bool) {
+	s.conns.Range(func(key, _ any) bool {
+		if which(key.(targetKey)) {
+			s.closeTarget(key.(targetKey))
 		}
 		return true
 	})
@@ -85,16 +85,16 @@ func addressOf(t *balancer.TargetView) netip.AddrPort {
 // idleConns is the number of connections to a target that are kept for later requests.
 const idleConns = 256
 
-func newSeat(p *Plane, t *balancer.TargetView, load *atomic.Int64) *seat {
-	s := &seat{host: net.JoinHostPort(t.ID, strconv.Itoa(int(t.Port))), load: load, conns: map[net.Conn]struct{}{}}
+func newTargetConns(p *Plane, t *balancer.TargetView, load *atomic.Int64) *targetConns {
+	s := &targetConns{host: net.JoinHostPort(t.ID, strconv.Itoa(int(t.Port))), load: load, conns: map[net.Conn]struct{}{}}
 	to := addressOf(t)
 	s.transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			c, err := p.dial(ctx, to)
+			c, err := p.dialAddress(ctx, to)
 			if err != nil {
 				return nil, err
 			}
-			return s.keep(c), nil
+			return s.trackConn(c), nil
 		},
 		MaxIdleConnsPerHost: idleConns, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}
@@ -102,19 +102,19 @@ func newSeat(p *Plane, t *balancer.TargetView, load *atomic.Int64) *seat {
 }
 
 // trackConn tracks a connection for as long as it is open.
-func (s *seat) keep(c net.Conn) net.Conn {
+func (s *targetConns) trackConn(c net.Conn) net.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.gone {
+	if s.closed {
 		_ = c.Close()
 	}
 	s.conns[c] = struct{}{}
-	return &kept{Conn: c, seat: s}
+	return &trackedConn{Conn: c, owner: s}
 }
 
-func (s *seat) close() {
+func (s *targetConns) closeConns() {
 	s.mu.Lock()
-	s.gone = true
+	s.closed = true
 	var open []net.Conn
 	for c := range s.conns {
 		open = append(open, c)
@@ -126,15 +126,15 @@ func (s *seat) close() {
 	}
 }
 
-type kept struct {
+type trackedConn struct {
 	net.Conn
-	seat *seat
+	owner *targetConns
 }
 
-func (k *kept) Close() error {
-	k.seat.mu.Lock()
-	delete(k.seat.conns, k.Conn)
-	k.seat.mu.Unlock()
+func (k *trackedConn) Close() error {
+	k.owner.mu.Lock()
+	delete(k.owner.conns, k.Conn)
+	k.owner.mu.Unlock()
 	return k.Conn.Close()
 }
 

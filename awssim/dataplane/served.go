@@ -19,11 +19,11 @@ import (
 
 // builtInTask is a container that this process simulates: a modelled image, or a Go handler of the
 // library's user.
-type served struct {
+type builtInTask struct {
 	plane  *Plane
-	what   world.StartProcess
+	start   world.StartProcess
 	server *http.Server
-	pipes  *pipes
+	pipe  *pipeListener
 	signal atomic.Int64 // UnixNano of SIGTERM, 0 before
 
 	mu      sync.Mutex
@@ -31,118 +31,118 @@ type served struct {
 	ended   bool             // new connections are refused
 }
 
-func newServed(p *Plane, e world.StartProcess) *served {
-	s := &served{plane: p, what: e, sockets: map[int32]string{}}
-	s.server = &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return p.ctx }, ErrorLog: silent}
+func newBuiltInTask(p *Plane, e world.StartProcess) *builtInTask {
+	s := &builtInTask{plane: p, start: e, sockets: map[int32]string{}}
+	s.server = &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return p.ctx }, ErrorLog: silentLog}
 	if at := e.Behaviour.CrashAfter; at > 0 {
-		p.after(at-p.clock.Now().Sub(e.At), s.kill)
+		p.runAfter(at-p.clock.Now().Sub(e.At), s.kill)
 	}
 	return s
 }
 
 // silentLog drops the messages of net/http about broken connections, which the simulator breaks on
 // purpose.
-var silent = log.New(io.Discard, "", 0)
+var silentLog = log.New(io.Discard, "", 0)
 
-func (s *served) open() {
-	for _, port := range s.what.Ports {
+func (s *builtInTask) openSockets() {
+	for _, port := range s.start.Ports {
 		s.mu.Lock()
 		if !s.ended {
-			s.bind(port)
+			s.bindPort(port)
 		}
 		s.mu.Unlock()
 	}
 }
 
 // bindPort opens the port's socket if the budget allows it. The caller holds s.mu.
-func (s *served) bind(port int32) (address string, ok bool) {
+func (s *builtInTask) bindPort(port int32) (address string, ok bool) {
 	if a, ok := s.sockets[port]; ok {
 		return a, true
 	}
-	if !s.plane.budget.room() {
+	if !s.plane.budget.hasCapacity() {
 		return "", false
 	}
-	l, err := listen(netip.AddrPortFrom(s.what.Address, uint16(port)))
+	l, err := listenLoopback(netip.AddrPortFrom(s.start.Address, uint16(port)))
 	if err != nil {
 		return "", false
 	}
 	s.sockets[port] = l.Addr().String()
-	s.serve(s.plane.budget.count(l))
+	s.serveOn(s.plane.budget.countListener(l))
 	return l.Addr().String(), true
 }
 
-func (s *served) serve(l net.Listener) {
-	s.plane.run(func() { _ = s.server.Serve(l) })
+func (s *builtInTask) serveOn(l net.Listener) {
+	s.plane.runAsync(func() { _ = s.server.Serve(l) })
 }
 
-func (s *served) dial(ctx context.Context, port int32) (net.Conn, error) {
-	address, pipes, err := s.way(port)
+func (s *builtInTask) dialPort(ctx context.Context, port int32) (net.Conn, error) {
+	address, pipes, err := s.routeTo(port)
 	switch {
 	case err != nil:
 		return nil, err
 	case pipes != nil:
-		return pipes.dial(ctx)
+		return pipes.dialPipe(ctx)
 	}
 	return s.plane.dialer.DialContext(ctx, "tcp", address)
 }
 
 // routeTo returns how to reach the port: a socket's address, or a pipe if no socket can be opened.
-func (s *served) way(port int32) (string, *pipes, error) {
+func (s *builtInTask) routeTo(port int32) (string, *pipeListener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || s.what.Behaviour.Refuses(s.moment()) || !slices.Contains(s.what.Ports, port) {
+	if s.ended || s.start.Behaviour.RefusesConnections(s.currentMoment()) || !slices.Contains(s.start.Ports, port) {
 		return "", nil, errRefused
 	}
-	if address, ok := s.bind(port); ok {
+	if address, ok := s.bindPort(port); ok {
 		return address, nil, nil
 	}
-	if s.pipes == nil {
-		s.pipes = newPipes()
-		s.serve(s.pipes)
+	if s.pipe == nil {
+		s.pipe = newPipeListener()
+		s.serveOn(s.pipe)
 	}
-	return "", s.pipes, nil
+	return "", s.pipe, nil
 }
 
 // term starts the shutdown. The image serves for its configured time, then refuses new connections
 // and finishes its open requests.
-func (s *served) term() {
-	if s.signal.CompareAndSwap(0, s.plane.clock.Now().UnixNano()) && !s.what.Behaviour.IgnoresTerm {
-		s.plane.after(s.what.Behaviour.ServesAfterTerm, s.finish)
+func (s *builtInTask) term() {
+	if s.signal.CompareAndSwap(0, s.plane.clock.Now().UnixNano()) && !s.start.Behaviour.IgnoresTerm {
+		s.plane.runAfter(s.start.Behaviour.ServesAfterTerm, s.finishRequests)
 	}
 }
 
-func (s *served) finish() {
-	s.end()
+func (s *builtInTask) finishRequests() {
+	s.refuseNew()
 	_ = s.server.Shutdown(s.plane.ctx)
 }
 
-func (s *served) exit(asked bool) {
+func (s *builtInTask) endByItself(asked bool) {
 	if asked {
-		s.plane.run(s.finish)
+		s.plane.runAsync(s.finishRequests)
 		return
 	}
 	s.kill()
 }
 
 // kill closes every connection, as the end of a process does.
-func (s *served) kill() {
-	s.end()
+func (s *builtInTask) kill() {
+	s.refuseNew()
 	_ = s.server.Close()
 }
 
-func (s *served) end() {
+func (s *builtInTask) refuseNew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
-	if s.pipes != nil {
-		_ = s.pipes.Close()
+	if s.pipe != nil {
+		_ = s.pipe.Close()
 	}
 }
 
 // currentMoment returns the container's age and signal, by the clock.
-func (s *served) moment() image.Moment {
+func (s *builtInTask) currentMoment() image.Moment {
 	now := s.plane.clock.Now()
-	m := image.Moment{SinceStart: now.Sub(s.what.At)}
+	m := image.Moment{SinceStart: now.Sub(s.start.At)}
 	if at := s.signal.Load(); at != 0 {
 		m.Signalled, m.SinceSignal = true, now.Sub(time.Unix(0, at))
 	}
@@ -150,29 +150,29 @@ func (s *served) moment() image.Moment {
 }
 
 // ServeHTTP answers as the image does at its current age.
-func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	b := s.what.Behaviour
+func (s *builtInTask) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b := s.start.Behaviour
 	w.Header().Set("X-Sim-Version", b.Version)
-	w.Header().Set("X-Sim-Task", s.what.TaskID)
+	w.Header().Set("X-Sim-Task", s.start.TaskID)
 	if b.Handler != nil {
 		b.Handler.ServeHTTP(w, r)
 		return
 	}
-	if !s.pass(r, b.Latency) {
+	if !s.waitLatency(r, b.Latency) {
 		return
 	}
-	switch status := b.Answer(s.moment()); {
+	switch status := b.Answer(s.currentMoment()); {
 	case status == http.StatusServiceUnavailable:
 		http.Error(w, b.Version+" is not healthy", status)
-	case b.ErrorRate > 0 && s.plane.draw() < b.ErrorRate:
+	case b.ErrorRate > 0 && s.plane.nextRandom() < b.ErrorRate:
 		http.Error(w, b.Version+" had an error", http.StatusInternalServerError)
 	default:
-		s.answer(w, r)
+		s.writeAnswer(w, r)
 	}
 }
 
 // waitLatency waits for the latency by the clock. It returns false if the caller left.
-func (s *served) pass(r *http.Request, latency time.Duration) bool {
+func (s *builtInTask) waitLatency(r *http.Request, latency time.Duration) bool {
 	if r.URL.Path == "/_slow" {
 		var ms int64
 		fmt.Sscan(r.URL.Query().Get("ms"), &ms)
@@ -181,13 +181,13 @@ func (s *served) pass(r *http.Request, latency time.Duration) bool {
 	return latency <= 0 || s.plane.clock.Sleep(r.Context(), latency) == nil
 }
 
-func (s *served) answer(w http.ResponseWriter, r *http.Request) {
+func (s *builtInTask) writeAnswer(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/json" {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, "{\"version\":%q,\"task\":%q,\"container\":%q,\"service\":%q,\"address\":%q}\n",
-			s.what.Behaviour.Version, s.what.TaskID, s.what.Container, s.what.Service, s.what.Address)
+			s.start.Behaviour.Version, s.start.TaskID, s.start.Container, s.start.Service, s.start.Address)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, s.what.Behaviour.Version+"\n")
+	_, _ = io.WriteString(w, s.start.Behaviour.Version+"\n")
 }

@@ -32,21 +32,21 @@ type TrafficRow struct {
 	Requests int64  `json:"requests"`
 }
 
-func (r TrafficRow) failed() bool {
+func (r TrafficRow) hasFailed() bool {
 	return r.Outcome == "cut" || r.Outcome == "refused" || r.Status >= 500 && r.Outcome != "fixed"
 }
 
 // trafficCell is the key by which requests are counted.
-type cell struct {
+type trafficCell struct {
 	listener, group, version, outcome string
 	status                            int
 }
 
-type traffic struct {
+type trafficCounts struct {
 	cells atomic.Pointer[sync.Map] // cell -> *atomic.Int64
 }
 
-func (t *traffic) add(c cell, n int64) {
+func (t *trafficCounts) addRequests(c trafficCell, n int64) {
 	m := t.cells.Load()
 	if m == nil {
 		t.cells.CompareAndSwap(nil, &sync.Map{})
@@ -67,7 +67,7 @@ func (p *Plane) Traffic() Traffic {
 		return t
 	}
 	m.Range(func(k, v any) bool {
-		c := k.(cell)
+		c := k.(trafficCell)
 		if n := v.(*atomic.Int64).Load(); n > 0 {
 			t.Rows = append(t.Rows, TrafficRow{c.listener, c.group, c.version, c.outcome, c.status, n})
 		}
@@ -80,7 +80,7 @@ func (p *Plane) Traffic() Traffic {
 	for _, r := range t.Rows {
 		t.Requests += r.Requests
 		t.Statuses[r.Status] += r.Requests
-		if r.failed() {
+		if r.hasFailed() {
 			t.Failed += r.Requests
 		}
 	}

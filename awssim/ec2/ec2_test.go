@@ -36,7 +36,7 @@ var here = world.Key{Account: "123456789012", Region: "eu-west-1"}
 
 func newSite(t *testing.T) *site {
 	w := world.New(world.Options{Clock: stopped{}, Strict: true})
-	return &site{t, wire.New(w, ec2.Room(w)), w, world.WithKey(context.Background(), here)}
+	return &site{t, wire.New(w, ec2.NewAPI(w)), w, world.WithKey(context.Background(), here)}
 }
 
 // ask calls an operation that must succeed.
@@ -278,7 +278,7 @@ func TestTheWireForm(t *testing.T) {
 
 func TestPlaces(t *testing.T) {
 	s := newSite(t)
-	_ = s.world.Do(here, func(tx *world.Tx) error { tx.Troubles.ZonesLost = map[string]bool{"eu-west-1b": true}; return nil })
+	_ = s.world.Do(here, func(tx *world.Tx) error { tx.ActiveFaults.ZonesLost = map[string]bool{"eu-west-1b": true}; return nil })
 	var got []string
 	for _, z := range ask[ec2.DescribeAvailabilityZonesOutput](s, "DescribeAvailabilityZones", &ec2.DescribeAvailabilityZonesInput{}).Zones {
 		got = append(got, z.ZoneName+" "+z.ZoneState)

@@ -10,29 +10,29 @@ import (
 
 // filterValues returns the values of a resource under a filter's name; ok is false for names that
 // its kind does not support.
-type fields func(name string) (values []string, ok bool)
+type filterValues func(name string) (values []string, ok bool)
 
 // matchesFilters reports whether a resource matches all filters.
-func accepts(filters []Filter, tags []Tag, of fields) (bool, error) {
+func matchesFilters(filters []Filter, tags []Tag, of filterValues) (bool, error) {
 	for _, f := range filters {
 		if f.Name == "" || len(f.Values) == 0 {
 			return false, world.Refuse("InvalidParameterValue", "The filter '%s' is invalid", f.Name)
 		}
-		values, ok := tagFields(f.Name, tags)
+		values, ok := tagValues(f.Name, tags)
 		if !ok {
 			values, ok = of(f.Name)
 		}
 		if !ok {
 			return false, world.Refuse("InvalidParameterValue", "The filter '%s' is invalid", f.Name)
 		}
-		if !anyLike(values, f.Values) {
+		if !anyMatches(values, f.Values) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-func tagFields(name string, tags []Tag) (values []string, ok bool) {
+func tagValues(name string, tags []Tag) (values []string, ok bool) {
 	key, byKey := strings.CutPrefix(name, "tag:")
 	if !byKey && name != "tag-key" {
 		return nil, false
@@ -42,16 +42,16 @@ func tagFields(name string, tags []Tag) (values []string, ok bool) {
 		case !byKey:
 			values = append(values, t.Key)
 		case t.Key == key:
-			values = append(values, t.text())
+			values = append(values, t.valueText())
 		}
 	}
 	return values, true
 }
 
-func anyLike(values, patterns []string) bool {
+func anyMatches(values, patterns []string) bool {
 	for _, v := range values {
 		for _, p := range patterns {
-			if like(v, p) {
+			if matchesPattern(v, p) {
 				return true
 			}
 		}
@@ -60,12 +60,12 @@ func anyLike(values, patterns []string) bool {
 }
 
 // matchesPattern compares with a pattern: * matches any text, ? one character.
-func like(s, pattern string) bool {
+func matchesPattern(s, pattern string) bool {
 	for pattern != "" {
 		switch pattern[0] {
 		case '*':
 			for i := 0; i <= len(s); i++ {
-				if like(s[i:], strings.TrimLeft(pattern, "*")) {
+				if matchesPattern(s[i:], strings.TrimLeft(pattern, "*")) {
 					return true
 				}
 			}
@@ -85,7 +85,7 @@ func like(s, pattern string) bool {
 }
 
 // pageOf returns one page. A list without MaxResults has up to 1,000 items.
-func paged[T any](items []T, ids int, max *int32, token *string, id func(T) string) ([]T, *string, error) {
+func pageOf[T any](items []T, ids int, max *int32, token *string, id func(T) string) ([]T, *string, error) {
 	n := 0
 	switch {
 	case max != nil && ids > 0:
@@ -102,12 +102,12 @@ func paged[T any](items []T, ids int, max *int32, token *string, id func(T) stri
 	return page, next, err
 }
 
-func missing(parameter string) error {
+func missingParameter(parameter string) error {
 	return world.Refuse("MissingParameter", "The request must contain the parameter %s", parameter)
 }
 
 // selectRows returns the rows with the given ids, or all; it refuses an unknown id.
-func chosen[T any](o *world.Ordered[T], ids []string, unknown func(id string) error) ([]T, error) {
+func selectRows[T any](o *world.Ordered[T], ids []string, unknown func(id string) error) ([]T, error) {
 	if len(ids) == 0 {
 		return o.Values(), nil
 	}
@@ -127,7 +127,7 @@ func chosen[T any](o *world.Ordered[T], ids []string, unknown func(id string) er
 	return rows, nil
 }
 
-func boolean(b bool) []string {
+func booleanValue(b bool) []string {
 	if b {
 		return []string{"true"}
 	}

@@ -9,8 +9,8 @@ import (
 // buildDefaultNetwork creates the default network: a VPC, its default security group, an internet
 // gateway, and three subnets of 4,096 addresses in zones a, b and c. The upper part of the range
 // has no subnet; load balancers take their addresses from it.
-func found(tx *world.Tx) {
-	d := deskOf(tx)
+func buildDefaultNetwork(tx *world.Tx) {
+	d := regionDeskOf(tx)
 	v := d.addVPC(world.DefaultNetwork(tx.Index), true)
 	for i, zone := range zonesOf(tx.Key.Region) {
 		b := v.CIDR.Addr().As4()

@@ -41,16 +41,16 @@ func (s *Service) CreateInternetGateway(ctx context.Context, in *CreateInternetG
 		return nil, err
 	}
 	out := &InternetGatewayOutput{}
-	return out, s.do(ctx, func(d desk) error {
+	return out, s.runStep(ctx, func(d regionDesk) error {
 		g := &gateway{id: d.newID("igw")}
 		d.gateways.Put(g.id, g)
-		err := d.tag(g.id, tags)
-		out.InternetGateway = d.gateway(g)
+		err := d.addTags(g.id, tags)
+		out.InternetGateway = d.gatewayOutput(g)
 		return err
 	})
 }
 
-func (d desk) gateway(g *gateway) InternetGateway {
+func (d regionDesk) gatewayOutput(g *gateway) InternetGateway {
 	x := InternetGateway{InternetGatewayId: g.id, OwnerId: d.Key.Account, Attachments: []GatewayAttachment{}, Tags: d.tagsOf(g.id)}
 	if g.vpc != "" {
 		x.Attachments = append(x.Attachments, GatewayAttachment{g.vpc, "available"})
@@ -58,7 +58,7 @@ func (d desk) gateway(g *gateway) InternetGateway {
 	return x
 }
 
-func (g InternetGateway) fields(name string) (values []string, ok bool) {
+func (g InternetGateway) filterValues(name string) (values []string, ok bool) {
 	switch name {
 	case "internet-gateway-id":
 		return []string{g.InternetGatewayId}, true
@@ -76,15 +76,15 @@ func (g InternetGateway) fields(name string) (values []string, ok bool) {
 // DescribeInternetGateways lists internet gateways.
 func (s *Service) DescribeInternetGateways(ctx context.Context, in *DescribeInternetGatewaysInput) (*DescribeInternetGatewaysOutput, error) {
 	out := &DescribeInternetGatewaysOutput{}
-	return out, s.do(ctx, func(d desk) error {
-		rows, err := chosen(&d.gateways, in.InternetGatewayIds, d.exists)
+	return out, s.runStep(ctx, func(d regionDesk) error {
+		rows, err := selectRows(&d.gateways, in.InternetGatewayIds, d.checkExists)
 		if err != nil {
 			return err
 		}
 		all := []InternetGateway{}
 		for _, r := range rows {
-			g := d.gateway(r)
-			ok, err := accepts(in.Filters, g.Tags, g.fields)
+			g := d.gatewayOutput(r)
+			ok, err := matchesFilters(in.Filters, g.Tags, g.filterValues)
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func (s *Service) DescribeInternetGateways(ctx context.Context, in *DescribeInte
 				all = append(all, g)
 			}
 		}
-		out.InternetGateways, out.NextToken, err = paged(all, len(in.InternetGatewayIds), in.MaxResults, in.NextToken,
+		out.InternetGateways, out.NextToken, err = pageOf(all, len(in.InternetGatewayIds), in.MaxResults, in.NextToken,
 			func(g InternetGateway) string { return g.InternetGatewayId })
 		return err
 	})
@@ -100,7 +100,7 @@ func (s *Service) DescribeInternetGateways(ctx context.Context, in *DescribeInte
 
 // AttachInternetGateway attaches a gateway to a VPC that has none.
 func (s *Service) AttachInternetGateway(ctx context.Context, in *GatewayInput) (*Done, error) {
-	return done(), s.do(ctx, func(d desk) error {
+	return newDone(), s.runStep(ctx, func(d regionDesk) error {
 		g, err := d.gatewayAndVPC(in)
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (s *Service) AttachInternetGateway(ctx context.Context, in *GatewayInput) (
 
 // DetachInternetGateway detaches a gateway from its VPC.
 func (s *Service) DetachInternetGateway(ctx context.Context, in *GatewayInput) (*Done, error) {
-	return done(), s.do(ctx, func(d desk) error {
+	return newDone(), s.runStep(ctx, func(d regionDesk) error {
 		g, err := d.gatewayAndVPC(in)
 		if err != nil {
 			return err
@@ -133,15 +133,15 @@ func (s *Service) DetachInternetGateway(ctx context.Context, in *GatewayInput) (
 	})
 }
 
-func (d desk) gatewayAndVPC(in *GatewayInput) (*gateway, error) {
+func (d regionDesk) gatewayAndVPC(in *GatewayInput) (*gateway, error) {
 	switch {
 	case in.InternetGatewayId == "":
-		return nil, missing("internetGatewayId")
+		return nil, missingParameter("internetGatewayId")
 	case in.VpcId == "":
-		return nil, missing("vpcId")
+		return nil, missingParameter("vpcId")
 	}
 	for _, id := range []string{in.InternetGatewayId, in.VpcId} {
-		if err := d.exists(id); err != nil {
+		if err := d.checkExists(id); err != nil {
 			return nil, err
 		}
 	}
@@ -152,10 +152,10 @@ func (d desk) gatewayAndVPC(in *GatewayInput) (*gateway, error) {
 // DeleteInternetGateway deletes a detached gateway.
 func (s *Service) DeleteInternetGateway(ctx context.Context, in *GatewayInput) (*Done, error) {
 	if in.InternetGatewayId == "" {
-		return nil, missing("internetGatewayId")
+		return nil, missingParameter("internetGatewayId")
 	}
-	return done(), s.do(ctx, func(d desk) error {
-		if err := d.exists(in.InternetGatewayId); err != nil {
+	return newDone(), s.runStep(ctx, func(d regionDesk) error {
+		if err := d.checkExists(in.InternetGatewayId); err != nil {
 			return err
 		}
 		if g, _ := d.gateways.Get(in.InternetGatewayId); g.vpc != "" {

@@ -58,9 +58,9 @@ type DeleteSecurityGroupOutput struct {
 func (s *Service) CreateSecurityGroup(ctx context.Context, in *CreateSecurityGroupInput) (*CreateSecurityGroupOutput, error) {
 	switch {
 	case in.GroupName == "":
-		return nil, missing("groupName")
+		return nil, missingParameter("groupName")
 	case in.GroupDescription == "":
-		return nil, missing("groupDescription")
+		return nil, missingParameter("groupDescription")
 	case in.GroupName == "default":
 		return nil, world.Refuse("InvalidParameterValue", "Cannot use reserved security group name: default")
 	case len(in.GroupName) > 3 && in.GroupName[:3] == "sg-":
@@ -73,8 +73,8 @@ func (s *Service) CreateSecurityGroup(ctx context.Context, in *CreateSecurityGro
 		return nil, err
 	}
 	out := &CreateSecurityGroupOutput{Return: true}
-	return out, s.do(ctx, func(d desk) error {
-		vpc, err := d.vpcOr(in.VpcId)
+	return out, s.runStep(ctx, func(d regionDesk) error {
+		vpc, err := d.vpcOrDefault(in.VpcId)
 		if err != nil {
 			return err
 		}
@@ -84,16 +84,16 @@ func (s *Service) CreateSecurityGroup(ctx context.Context, in *CreateSecurityGro
 			}
 		}
 		g := d.addGroup(vpc, in.GroupName, in.GroupDescription)
-		err = d.tag(g.id, tags)
+		err = d.addTags(g.id, tags)
 		out.GroupId, out.SecurityGroupArn, out.Tags = g.id, d.ARN("ec2", "security-group/"+g.id), d.tagsOf(g.id)
 		return err
 	})
 }
 
 // vpcOrDefault returns the VPC with that id, or the default VPC for "".
-func (d desk) vpcOr(id string) (string, error) {
+func (d regionDesk) vpcOrDefault(id string) (string, error) {
 	if id != "" {
-		return id, d.exists(id)
+		return id, d.checkExists(id)
 	}
 	for _, v := range d.VPCs.All() {
 		if v.Default {
@@ -103,7 +103,7 @@ func (d desk) vpcOr(id string) (string, error) {
 	return "", world.Refuse("VPCIdNotSpecified", "No default VPC for this user")
 }
 
-func (d desk) addGroup(vpc, name, description string) *group {
+func (d regionDesk) addGroup(vpc, name, description string) *group {
 	g := &group{id: d.newID("sg"), name: name, description: description, vpc: vpc}
 	g.out = []permission{{protocol: "-1", kind: peerIPv4, peer: "0.0.0.0/0", rule: d.newID("sgr"), from: -1, to: -1}}
 	if name == "default" {
@@ -113,13 +113,13 @@ func (d desk) addGroup(vpc, name, description string) *group {
 	return g
 }
 
-func (d desk) securityGroup(g *group) SecurityGroup {
+func (d regionDesk) securityGroupOutput(g *group) SecurityGroup {
 	return SecurityGroup{GroupId: g.id, GroupName: g.name, GroupDescription: g.description, VpcId: g.vpc, OwnerId: d.Key.Account,
-		SecurityGroupArn: d.ARN("ec2", "security-group/"+g.id), IpPermissions: d.merged(g.in), IpPermissionsEgress: d.merged(g.out),
+		SecurityGroupArn: d.ARN("ec2", "security-group/"+g.id), IpPermissions: d.mergePermissions(g.in), IpPermissionsEgress: d.mergePermissions(g.out),
 		Tags: d.tagsOf(g.id)}
 }
 
-func (g SecurityGroup) fields(name string) ([]string, bool) {
+func (g SecurityGroup) filterValues(name string) ([]string, bool) {
 	switch name {
 	case "group-id":
 		return []string{g.GroupId}, true
@@ -132,25 +132,25 @@ func (g SecurityGroup) fields(name string) ([]string, bool) {
 	case "owner-id":
 		return []string{g.OwnerId}, true
 	}
-	return permissionFields(name, g.IpPermissions, g.IpPermissionsEgress)
+	return permissionValues(name, g.IpPermissions, g.IpPermissionsEgress)
 }
 
 // DescribeSecurityGroups lists security groups. It searches names in the default VPC.
 func (s *Service) DescribeSecurityGroups(ctx context.Context, in *DescribeSecurityGroupsInput) (*DescribeSecurityGroupsOutput, error) {
 	out := &DescribeSecurityGroupsOutput{}
-	return out, s.do(ctx, func(d desk) error {
+	return out, s.runStep(ctx, func(d regionDesk) error {
 		ids, err := d.groupIDs(in.GroupIds, in.GroupNames)
 		if err != nil {
 			return err
 		}
-		rows, err := chosen(&d.groups, ids, d.exists)
+		rows, err := selectRows(&d.groups, ids, d.checkExists)
 		if err != nil {
 			return err
 		}
 		all := []SecurityGroup{}
 		for _, r := range rows {
-			g := d.securityGroup(r)
-			ok, err := accepts(in.Filters, g.Tags, g.fields)
+			g := d.securityGroupOutput(r)
+			ok, err := matchesFilters(in.Filters, g.Tags, g.filterValues)
 			if err != nil {
 				return err
 			}
@@ -158,15 +158,15 @@ func (s *Service) DescribeSecurityGroups(ctx context.Context, in *DescribeSecuri
 				all = append(all, g)
 			}
 		}
-		out.SecurityGroups, out.NextToken, err = paged(all, len(ids), in.MaxResults, in.NextToken, func(g SecurityGroup) string { return g.GroupId })
+		out.SecurityGroups, out.NextToken, err = pageOf(all, len(ids), in.MaxResults, in.NextToken, func(g SecurityGroup) string { return g.GroupId })
 		return err
 	})
 }
 
-func (d desk) groupIDs(ids, names []string) ([]string, error) {
+func (d regionDesk) groupIDs(ids, names []string) ([]string, error) {
 	ids = append([]string(nil), ids...)
 	for _, n := range names {
-		g, err := d.group("", n)
+		g, err := d.findGroup("", n)
 		if err != nil {
 			return nil, err
 		}
@@ -176,18 +176,18 @@ func (d desk) groupIDs(ids, names []string) ([]string, error) {
 }
 
 // findGroup returns a security group by id, or by name in the default VPC.
-func (d desk) group(id, name string) (*group, error) {
+func (d regionDesk) findGroup(id, name string) (*group, error) {
 	if id != "" {
-		if err := d.exists(id); err != nil {
+		if err := d.checkExists(id); err != nil {
 			return nil, err
 		}
 		g, _ := d.groups.Get(id)
 		return g, nil
 	}
 	if name == "" {
-		return nil, missing("groupId")
+		return nil, missingParameter("groupId")
 	}
-	vpc, err := d.vpcOr("")
+	vpc, err := d.vpcOrDefault("")
 	if err != nil {
 		return nil, err
 	}
@@ -203,8 +203,8 @@ func (d desk) group(id, name string) (*group, error) {
 // tasks and load balancers.
 func (s *Service) DeleteSecurityGroup(ctx context.Context, in *DeleteSecurityGroupInput) (*DeleteSecurityGroupOutput, error) {
 	out := &DeleteSecurityGroupOutput{Return: true}
-	return out, s.do(ctx, func(d desk) error {
-		g, err := d.group(in.GroupId, in.GroupName)
+	return out, s.runStep(ctx, func(d regionDesk) error {
+		g, err := d.findGroup(in.GroupId, in.GroupName)
 		if err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func (s *Service) DeleteSecurityGroup(ctx context.Context, in *DeleteSecurityGro
 			return world.Refuse("CannotDelete", "the specified group: \"%s\" name: \"default\" cannot be deleted by a user", g.id)
 		}
 		for _, o := range d.groups.All() {
-			if o != g && o.mentions(g.id) {
+			if o != g && o.hasPeer(g.id) {
 				return world.Refuse("DependencyViolation", "resource %s has a dependent object", g.id)
 			}
 		}
@@ -223,7 +223,7 @@ func (s *Service) DeleteSecurityGroup(ctx context.Context, in *DeleteSecurityGro
 	})
 }
 
-func (g *group) mentions(id string) bool {
+func (g *group) hasPeer(id string) bool {
 	for _, p := range append(append([]permission(nil), g.in...), g.out...) {
 		if p.peer == id {
 			return true

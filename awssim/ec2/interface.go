@@ -21,21 +21,21 @@ type DescribeNetworkInterfacesOutput struct {
 }
 
 // hasInterface reports whether a task's network interface exists.
-func holdsAddress(t *world.Task) bool {
+func hasInterface(t *world.Task) bool {
 	return t.Address.IsValid() && t.Subnet != nil && t.LastStatus != "STOPPED"
 }
 
 // DescribeNetworkInterfaces lists the interfaces of tasks, without their security groups.
 func (s *Service) DescribeNetworkInterfaces(ctx context.Context, in *DescribeNetworkInterfacesInput) (*DescribeNetworkInterfacesOutput, error) {
 	out := &DescribeNetworkInterfacesOutput{}
-	return out, s.do(ctx, func(d desk) error {
+	return out, s.runStep(ctx, func(d regionDesk) error {
 		var known world.Ordered[NetworkInterface]
 		for _, t := range d.Tasks.All() {
-			if holdsAddress(t) {
-				known.Put(t.InterfaceID(), d.networkInterface(t))
+			if hasInterface(t) {
+				known.Put(t.InterfaceID(), d.interfaceOutput(t))
 			}
 		}
-		rows, err := chosen(&known, in.NetworkInterfaceIds, func(id string) error {
+		rows, err := selectRows(&known, in.NetworkInterfaceIds, func(id string) error {
 			return world.Refuse("InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '%s' does not exist", id)
 		})
 		if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) DescribeNetworkInterfaces(ctx context.Context, in *DescribeNet
 		}
 		all := []NetworkInterface{}
 		for _, n := range rows {
-			ok, err := accepts(in.Filters, n.Tags, n.fields)
+			ok, err := matchesFilters(in.Filters, n.Tags, n.filterValues)
 			if err != nil {
 				return err
 			}
@@ -51,20 +51,20 @@ func (s *Service) DescribeNetworkInterfaces(ctx context.Context, in *DescribeNet
 				all = append(all, n)
 			}
 		}
-		out.NetworkInterfaces, out.NextToken, err = paged(all, len(in.NetworkInterfaceIds), in.MaxResults, in.NextToken,
+		out.NetworkInterfaces, out.NextToken, err = pageOf(all, len(in.NetworkInterfaceIds), in.MaxResults, in.NextToken,
 			func(n NetworkInterface) string { return n.NetworkInterfaceId })
 		return err
 	})
 }
 
-func (d desk) networkInterface(t *world.Task) NetworkInterface {
+func (d regionDesk) interfaceOutput(t *world.Task) NetworkInterface {
 	return NetworkInterface{NetworkInterfaceId: t.InterfaceID(), SubnetId: t.Subnet.ID, VpcId: t.Subnet.VPC, AvailabilityZone: t.Subnet.Zone,
 		Description: t.ARN, OwnerId: d.Key.Account, RequesterManaged: true, Status: "in-use", InterfaceType: "interface",
 		PrivateIpAddress: t.Address.String(), SourceDestCheck: true, Groups: []GroupName{},
 		Addresses: []PrivateAddress{{t.Address.String(), true}}}
 }
 
-func (n NetworkInterface) fields(name string) ([]string, bool) {
+func (n NetworkInterface) filterValues(name string) ([]string, bool) {
 	switch name {
 	case "network-interface-id":
 		return []string{n.NetworkInterfaceId}, true

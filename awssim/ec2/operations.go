@@ -4,7 +4,7 @@ import "github.com/sluice-ecs/sluice/awssim/wire"
 
 // apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
 // The list is not made by reflection, so that the linker can leave out unused calls.
-func (s *Service) operations() []any {
+func (s *Service) apiOperations() []any {
 	return []any{
 		wire.Named{Name: "AttachInternetGateway", Call: s.AttachInternetGateway},
 		wire.Named{Name: "AuthorizeSecurityGroupEgress", Call: s.AuthorizeSecurityGroupEgress},

@@ -66,73 +66,73 @@ type PermissionsOutput struct {
 
 // AuthorizeSecurityGroupIngress adds inbound permissions.
 func (s *Service) AuthorizeSecurityGroupIngress(ctx context.Context, in *PermissionsInput) (*PermissionsOutput, error) {
-	return s.authorize(ctx, in, false)
+	return s.addPermissions(ctx, in, false)
 }
 
 // AuthorizeSecurityGroupEgress adds outbound permissions.
 func (s *Service) AuthorizeSecurityGroupEgress(ctx context.Context, in *PermissionsInput) (*PermissionsOutput, error) {
-	return s.authorize(ctx, in, true)
+	return s.addPermissions(ctx, in, true)
 }
 
 // RevokeSecurityGroupIngress removes inbound permissions.
 func (s *Service) RevokeSecurityGroupIngress(ctx context.Context, in *PermissionsInput) (*Done, error) {
-	return s.revoke(ctx, in, false)
+	return s.removePermissions(ctx, in, false)
 }
 
 // RevokeSecurityGroupEgress removes outbound permissions.
 func (s *Service) RevokeSecurityGroupEgress(ctx context.Context, in *PermissionsInput) (*Done, error) {
-	return s.revoke(ctx, in, true)
+	return s.removePermissions(ctx, in, true)
 }
 
-func (s *Service) authorize(ctx context.Context, in *PermissionsInput, egress bool) (*PermissionsOutput, error) {
+func (s *Service) addPermissions(ctx context.Context, in *PermissionsInput, egress bool) (*PermissionsOutput, error) {
 	out := &PermissionsOutput{Return: true, Rules: []SecurityGroupRule{}}
-	return out, s.do(ctx, func(d desk) error {
-		g, asked, err := d.asked(in)
+	return out, s.runStep(ctx, func(d regionDesk) error {
+		g, asked, err := d.readPermissions(in)
 		if err != nil {
 			return err
 		}
-		side := g.side(egress)
+		side := g.permissionsOf(egress)
 		for i, p := range asked {
-			if slices.ContainsFunc(*side, p.same) || slices.ContainsFunc(asked[:i], p.same) {
+			if slices.ContainsFunc(*side, p.isSame) || slices.ContainsFunc(asked[:i], p.isSame) {
 				return world.Refuse("InvalidPermission.Duplicate", "the specified rule %q already exists", p.String())
 			}
 		}
 		for _, p := range asked {
 			p.rule = d.newID("sgr")
 			*side = append(*side, p)
-			out.Rules = append(out.Rules, d.rule(g, p, egress))
+			out.Rules = append(out.Rules, d.ruleOutput(g, p, egress))
 		}
 		return nil
 	})
 }
 
-func (s *Service) revoke(ctx context.Context, in *PermissionsInput, egress bool) (*Done, error) {
-	return done(), s.do(ctx, func(d desk) error {
-		g, asked, err := d.asked(in)
+func (s *Service) removePermissions(ctx context.Context, in *PermissionsInput, egress bool) (*Done, error) {
+	return newDone(), s.runStep(ctx, func(d regionDesk) error {
+		g, asked, err := d.readPermissions(in)
 		if err != nil {
 			return err
 		}
-		side := g.side(egress)
+		side := g.permissionsOf(egress)
 		for _, p := range asked {
-			if !slices.ContainsFunc(*side, p.same) {
+			if !slices.ContainsFunc(*side, p.isSame) {
 				return world.Refuse("InvalidPermission.NotFound", "The specified rule does not exist in this security group.")
 			}
 		}
 		for _, p := range asked {
-			*side = slices.DeleteFunc(*side, p.same)
+			*side = slices.DeleteFunc(*side, p.isSame)
 		}
 		return nil
 	})
 }
 
-func (g *group) side(egress bool) *[]permission {
+func (g *group) permissionsOf(egress bool) *[]permission {
 	if egress {
 		return &g.out
 	}
 	return &g.in
 }
 
-func (p permission) same(q permission) bool {
+func (p permission) isSame(q permission) bool {
 	return p.protocol == q.protocol && p.from == q.from && p.to == q.to && p.kind == q.kind && p.peer == q.peer
 }
 
@@ -145,8 +145,8 @@ func (p permission) String() string {
 }
 
 // readPermissions returns the group and the permissions that an input names.
-func (d desk) asked(in *PermissionsInput) (*group, []permission, error) {
-	g, err := d.group(in.GroupId, in.GroupName)
+func (d regionDesk) readPermissions(in *PermissionsInput) (*group, []permission, error) {
+	g, err := d.findGroup(in.GroupId, in.GroupName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,21 +163,21 @@ func (d desk) asked(in *PermissionsInput) (*group, []permission, error) {
 	}
 	var all []permission
 	for _, ip := range list {
-		ps, err := d.split(ip)
+		ps, err := d.splitByPeer(ip)
 		if err != nil {
 			return nil, nil, err
 		}
 		all = append(all, ps...)
 	}
 	if len(all) == 0 {
-		return nil, nil, missing("ipPermissions")
+		return nil, nil, missingParameter("ipPermissions")
 	}
 	return g, all, nil
 }
 
 // splitByPeer returns one permission per peer.
-func (d desk) split(ip IpPermission) ([]permission, error) {
-	p, err := ported(ip)
+func (d regionDesk) splitByPeer(ip IpPermission) ([]permission, error) {
+	p, err := readPorts(ip)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (d desk) split(ip IpPermission) ([]permission, error) {
 		all = append(all, p)
 	}
 	for _, x := range ip.Groups {
-		g, err := d.group(x.GroupId, x.GroupName)
+		g, err := d.findGroup(x.GroupId, x.GroupName)
 		if err != nil {
 			return nil, err
 		}
@@ -215,14 +215,14 @@ func (d desk) split(ip IpPermission) ([]permission, error) {
 var protocols = map[string]string{"6": "tcp", "17": "udp", "1": "icmp", "58": "icmpv6", "all": "-1"}
 
 // readPorts checks protocol and ports.
-func ported(ip IpPermission) (permission, error) {
+func readPorts(ip IpPermission) (permission, error) {
 	p := permission{protocol: strings.ToLower(ip.IpProtocol), from: -1, to: -1}
 	if name, ok := protocols[p.protocol]; ok {
 		p.protocol = name
 	}
 	switch p.protocol {
 	case "":
-		return p, missing("ipProtocol")
+		return p, missingParameter("ipProtocol")
 	case "-1":
 		return p, nil
 	case "tcp", "udp":
@@ -251,7 +251,7 @@ func ported(ip IpPermission) (permission, error) {
 
 // mergePermissions describes permissions. Those with the same protocol and port range become one,
 // with several peers.
-func (d desk) merged(ps []permission) []IpPermission {
+func (d regionDesk) mergePermissions(ps []permission) []IpPermission {
 	all := []IpPermission{}
 	at := map[string]int{}
 	for _, p := range ps {
@@ -260,14 +260,14 @@ func (d desk) merged(ps []permission) []IpPermission {
 		if !ok {
 			i = len(all)
 			at[key] = i
-			all = append(all, p.alone())
+			all = append(all, p.withoutPeers())
 		}
 		d.addPeer(&all[i], p)
 	}
 	return all
 }
 
-func (p permission) alone() IpPermission {
+func (p permission) withoutPeers() IpPermission {
 	ip := IpPermission{IpProtocol: p.protocol, Groups: []GroupPair{}, IpRanges: []IpRange{}, Ipv6Ranges: []Ipv6Range{}, PrefixListIds: []PrefixList{}}
 	if p.protocol != "-1" {
 		ip.FromPort, ip.ToPort = &p.from, &p.to
@@ -275,7 +275,7 @@ func (p permission) alone() IpPermission {
 	return ip
 }
 
-func (d desk) addPeer(ip *IpPermission, p permission) {
+func (d regionDesk) addPeer(ip *IpPermission, p permission) {
 	switch p.kind {
 	case peerGroup:
 		ip.Groups = append(ip.Groups, GroupPair{GroupId: p.peer, UserId: d.Key.Account, Description: p.description})
@@ -288,7 +288,7 @@ func (d desk) addPeer(ip *IpPermission, p permission) {
 	}
 }
 
-func (d desk) rule(g *group, p permission, egress bool) SecurityGroupRule {
+func (d regionDesk) ruleOutput(g *group, p permission, egress bool) SecurityGroupRule {
 	r := SecurityGroupRule{SecurityGroupRuleId: p.rule, GroupId: g.id, GroupOwnerId: d.Key.Account, IsEgress: egress,
 		IpProtocol: p.protocol, FromPort: p.from, ToPort: p.to, Description: p.description}
 	switch p.kind {
@@ -305,7 +305,7 @@ func (d desk) rule(g *group, p permission, egress bool) SecurityGroupRule {
 }
 
 // permissionValues returns the values for the filters ip-permission.* and egress.ip-permission.*.
-func permissionFields(name string, in, out []IpPermission) (values []string, ok bool) {
+func permissionValues(name string, in, out []IpPermission) (values []string, ok bool) {
 	list := in
 	if rest, egress := strings.CutPrefix(name, "egress."); egress {
 		name, list = rest, out
@@ -315,9 +315,9 @@ func permissionFields(name string, in, out []IpPermission) (values []string, ok 
 		case "ip-permission.protocol":
 			values = append(values, p.IpProtocol)
 		case "ip-permission.from-port":
-			values = append(values, port(p.FromPort))
+			values = append(values, portText(p.FromPort))
 		case "ip-permission.to-port":
-			values = append(values, port(p.ToPort))
+			values = append(values, portText(p.ToPort))
 		case "ip-permission.cidr":
 			for _, r := range p.IpRanges {
 				values = append(values, r.CidrIp)
@@ -335,7 +335,7 @@ func permissionFields(name string, in, out []IpPermission) (values []string, ok 
 	return nil, false
 }
 
-func port(p *int32) string {
+func portText(p *int32) string {
 	if p == nil {
 		return "-1"
 	}

@@ -56,13 +56,13 @@ type DescribeAccountAttributesOutput struct {
 }
 
 // defaultRegions are the Regions that are enabled by default.
-var regions = []string{"ap-northeast-1", "ap-northeast-2", "ap-northeast-3", "ap-south-1", "ap-southeast-1", "ap-southeast-2",
+var defaultRegions = []string{"ap-northeast-1", "ap-northeast-2", "ap-northeast-3", "ap-south-1", "ap-southeast-1", "ap-southeast-2",
 	"ca-central-1", "eu-central-1", "eu-north-1", "eu-west-1", "eu-west-2", "eu-west-3", "sa-east-1", "us-east-1", "us-east-2",
 	"us-west-1", "us-west-2"}
 
 // DescribeRegions lists the Regions; the called Region is always among them.
 func (s *Service) DescribeRegions(ctx context.Context, in *DescribeRegionsInput) (*DescribeRegionsOutput, error) {
-	names := regions
+	names := defaultRegions
 	if here := world.KeyOf(ctx).Region; !slices.Contains(names, here) {
 		names = append(slices.Clone(names), here)
 	}
@@ -74,7 +74,7 @@ func (s *Service) DescribeRegions(ctx context.Context, in *DescribeRegionsInput)
 	}
 	for _, n := range names {
 		r := Region{RegionName: n, RegionEndpoint: "ec2." + n + ".amazonaws.com", OptInStatus: "opt-in-not-required"}
-		ok, err := accepts(in.Filters, nil, r.fields)
+		ok, err := matchesFilters(in.Filters, nil, r.filterValues)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func (s *Service) DescribeRegions(ctx context.Context, in *DescribeRegionsInput)
 	return out, nil
 }
 
-func (r Region) fields(name string) ([]string, bool) {
+func (r Region) filterValues(name string) ([]string, bool) {
 	switch name {
 	case "region-name":
 		return []string{r.RegionName}, true
@@ -121,7 +121,7 @@ func zoneID(zone string) string {
 // DescribeAvailabilityZones lists the three zones; a lost zone is impaired.
 func (s *Service) DescribeAvailabilityZones(ctx context.Context, in *DescribeAvailabilityZonesInput) (*DescribeAvailabilityZonesOutput, error) {
 	out := &DescribeAvailabilityZonesOutput{Zones: []Zone{}}
-	return out, s.do(ctx, func(d desk) error {
+	return out, s.runStep(ctx, func(d regionDesk) error {
 		region := d.Key.Region
 		for _, n := range in.ZoneNames {
 			if !slices.Contains(zonesOf(region), n) {
@@ -131,14 +131,14 @@ func (s *Service) DescribeAvailabilityZones(ctx context.Context, in *DescribeAva
 		for _, n := range zonesOf(region) {
 			z := Zone{ZoneName: n, ZoneState: "available", OptInStatus: "opt-in-not-required", RegionName: region, ZoneId: zoneID(n),
 				GroupName: region, NetworkBorderGroup: region, ZoneType: "availability-zone"}
-			if d.Troubles.ZonesLost[n] {
+			if d.ActiveFaults.ZonesLost[n] {
 				z.ZoneState = "impaired"
 			}
-			ok, err := accepts(in.Filters, nil, z.fields)
+			ok, err := matchesFilters(in.Filters, nil, z.filterValues)
 			if err != nil {
 				return err
 			}
-			if ok && listed(in.ZoneNames, n) && listed(in.ZoneIds, z.ZoneId) {
+			if ok && isListed(in.ZoneNames, n) && isListed(in.ZoneIds, z.ZoneId) {
 				out.Zones = append(out.Zones, z)
 			}
 		}
@@ -146,9 +146,9 @@ func (s *Service) DescribeAvailabilityZones(ctx context.Context, in *DescribeAva
 	})
 }
 
-func listed(list []string, s string) bool { return len(list) == 0 || slices.Contains(list, s) }
+func isListed(list []string, s string) bool { return len(list) == 0 || slices.Contains(list, s) }
 
-func (z Zone) fields(name string) ([]string, bool) {
+func (z Zone) filterValues(name string) ([]string, bool) {
 	switch name {
 	case "zone-name":
 		return []string{z.ZoneName}, true
@@ -171,14 +171,14 @@ func (z Zone) fields(name string) ([]string, bool) {
 // DescribeAccountAttributes returns the platform, the default VPC and limits.
 func (s *Service) DescribeAccountAttributes(ctx context.Context, in *DescribeAccountAttributesInput) (*DescribeAccountAttributesOutput, error) {
 	out := &DescribeAccountAttributesOutput{Attributes: []AccountAttribute{}}
-	return out, s.do(ctx, func(d desk) error {
-		vpc, err := d.vpcOr("")
+	return out, s.runStep(ctx, func(d regionDesk) error {
+		vpc, err := d.vpcOrDefault("")
 		if err != nil {
 			vpc = "none"
 		}
 		for _, a := range [][2]string{{"supported-platforms", "VPC"}, {"default-vpc", vpc}, {"max-instances", "20"},
 			{"max-elastic-ips", "5"}, {"vpc-max-elastic-ips", "5"}, {"vpc-max-security-groups-per-interface", "5"}} {
-			if listed(in.AttributeNames, a[0]) {
+			if isListed(in.AttributeNames, a[0]) {
 				out.Attributes = append(out.Attributes, AccountAttribute{a[0], []AttributeValue{{a[1]}}})
 			}
 		}

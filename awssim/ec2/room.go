@@ -23,15 +23,15 @@ type Service struct{ world *world.World }
 // New creates the API over w, and the default network of every later Region. Call it once per
 // world, before the first step.
 func New(w *world.World) *Service {
-	w.Found(found)
+	w.OnNewRegion(buildDefaultNetwork)
 	return &Service{world: w}
 }
 
 // NewAPI returns the API in the form that wire serves. It calls [New].
-func Room(w *world.World) wire.Room {
-	return wire.Room{
+func NewAPI(w *world.World) wire.API {
+	return wire.API{
 		Name: "ec2", ServiceID: "EC2", Protocol: wire.EC2Query, Version: "2016-11-15",
-		Namespace: "http://ec2.amazonaws.com/doc/2016-11-15/", Operations: New(w).operations(),
+		Namespace: "http://ec2.amazonaws.com/doc/2016-11-15/", Operations: New(w).apiOperations(),
 		Known: []string{"AssociateRouteTable", "CreateNatGateway", "CreateRoute", "CreateRouteTable", "CreateVpcEndpoint",
 			"DescribeDhcpOptions", "DescribeInstances", "DescribeNatGateways", "DescribeNetworkAcls", "DescribeRouteTables",
 			"DescribeSecurityGroupRules", "DescribeVpcEndpoints", "DescribeVpcPeeringConnections", "RunInstances"},
@@ -55,21 +55,21 @@ type vpc struct {
 }
 
 // regionDesk joins one step of the world with the API's own state of the Region.
-type desk struct {
+type regionDesk struct {
 	*world.Tx
 	*state
 }
 
-func deskOf(tx *world.Tx) desk { return desk{tx, world.Room[state](tx.Region, "ec2")} }
+func regionDeskOf(tx *world.Tx) regionDesk { return regionDesk{tx, world.PrivateState[state](tx.Region, "ec2")} }
 
-func (s *Service) do(ctx context.Context, f func(d desk) error) error {
-	return s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error { return f(deskOf(tx)) })
+func (s *Service) runStep(ctx context.Context, f func(d regionDesk) error) error {
+	return s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error { return f(regionDeskOf(tx)) })
 }
 
 // newID returns a new id: "vpc-0123456789abcdef0".
-func (d desk) newID(prefix string) string { return prefix + "-" + d.NewHex(prefix, 17) }
+func (d regionDesk) newID(prefix string) string { return prefix + "-" + d.NewHex(prefix, 17) }
 
 // Done is the output of calls without a result.
 type Done struct{ Return bool }
 
-func done() *Done { return &Done{Return: true} }
+func newDone() *Done { return &Done{Return: true} }

@@ -49,11 +49,11 @@ type ModifySubnetAttributeInput struct {
 func (s *Service) CreateSubnet(ctx context.Context, in *CreateSubnetInput) (*SubnetOutput, error) {
 	switch {
 	case in.VpcId == "":
-		return nil, missing("vpcId")
+		return nil, missingParameter("vpcId")
 	case in.CidrBlock == "":
-		return nil, missing("cidrBlock")
+		return nil, missingParameter("cidrBlock")
 	}
-	cidr, err := network(in.CidrBlock, "InvalidSubnet.Range")
+	cidr, err := readCIDR(in.CidrBlock, "InvalidSubnet.Range")
 	if err != nil {
 		return nil, err
 	}
@@ -62,24 +62,24 @@ func (s *Service) CreateSubnet(ctx context.Context, in *CreateSubnetInput) (*Sub
 		return nil, err
 	}
 	out := &SubnetOutput{}
-	return out, s.do(ctx, func(d desk) error {
-		zone, err := d.zone(in.AvailabilityZone, in.AvailabilityZoneId)
+	return out, s.runStep(ctx, func(d regionDesk) error {
+		zone, err := d.findZone(in.AvailabilityZone, in.AvailabilityZoneId)
 		if err != nil {
 			return err
 		}
-		if err := d.fits(in.VpcId, cidr); err != nil {
+		if err := d.checkSubnetRange(in.VpcId, cidr); err != nil {
 			return err
 		}
 		n := d.addSubnet(in.VpcId, zone, cidr, false)
-		err = d.tag(n.ID, tags)
-		out.Subnet = d.subnet(n)
+		err = d.addTags(n.ID, tags)
+		out.Subnet = d.subnetOutput(n)
 		return err
 	})
 }
 
 // checkSubnetRange refuses a range outside the VPC or over another subnet.
-func (d desk) fits(vpc string, cidr netip.Prefix) error {
-	if err := d.exists(vpc); err != nil {
+func (d regionDesk) checkSubnetRange(vpc string, cidr netip.Prefix) error {
+	if err := d.checkExists(vpc); err != nil {
 		return err
 	}
 	v, _ := d.VPCs.Get(vpc)
@@ -94,7 +94,7 @@ func (d desk) fits(vpc string, cidr netip.Prefix) error {
 	return nil
 }
 
-func (d desk) zone(name, id string) (string, error) {
+func (d regionDesk) findZone(name, id string) (string, error) {
 	zones := zonesOf(d.Key.Region)
 	if name == "" && id == "" {
 		return zones[0], nil
@@ -109,7 +109,7 @@ func (d desk) zone(name, id string) (string, error) {
 		name+id, strings.Join(zones, ", "))
 }
 
-func (d desk) addSubnet(vpc, zone string, cidr netip.Prefix, def bool) *world.Subnet {
+func (d regionDesk) addSubnet(vpc, zone string, cidr netip.Prefix, def bool) *world.Subnet {
 	n := &world.Subnet{ID: d.newID("subnet"), VPC: vpc, Zone: zone, CIDR: cidr, Default: def}
 	d.Subnets.Put(n.ID, n)
 	if def {
@@ -118,7 +118,7 @@ func (d desk) addSubnet(vpc, zone string, cidr netip.Prefix, def bool) *world.Su
 	return n
 }
 
-func (d desk) setPublic(id string, public bool) {
+func (d regionDesk) setPublic(id string, public bool) {
 	if d.public == nil {
 		d.state.public = map[string]bool{}
 	}
@@ -126,10 +126,10 @@ func (d desk) setPublic(id string, public bool) {
 }
 
 // subnetOutput describes n. AWS reserves five addresses of every subnet.
-func (d desk) subnet(n *world.Subnet) Subnet {
+func (d regionDesk) subnetOutput(n *world.Subnet) Subnet {
 	used := 0
 	for _, t := range d.Tasks.All() {
-		if t.Subnet == n && holdsAddress(t) {
+		if t.Subnet == n && hasInterface(t) {
 			used++
 		}
 	}
@@ -138,7 +138,7 @@ func (d desk) subnet(n *world.Subnet) Subnet {
 		DefaultForAz: n.Default, MapPublicIpOnLaunch: d.public[n.ID], OwnerId: d.Key.Account, Tags: d.tagsOf(n.ID)}
 }
 
-func (n Subnet) fields(name string) ([]string, bool) {
+func (n Subnet) filterValues(name string) ([]string, bool) {
 	switch name {
 	case "subnet-id":
 		return []string{n.SubnetId}, true
@@ -157,9 +157,9 @@ func (n Subnet) fields(name string) ([]string, bool) {
 	case "available-ip-address-count":
 		return []string{strconv.Itoa(n.AvailableIpAddressCount)}, true
 	case "default-for-az", "defaultForAz":
-		return boolean(n.DefaultForAz), true
+		return booleanValue(n.DefaultForAz), true
 	case "map-public-ip-on-launch":
-		return boolean(n.MapPublicIpOnLaunch), true
+		return booleanValue(n.MapPublicIpOnLaunch), true
 	case "owner-id":
 		return []string{n.OwnerId}, true
 	}
@@ -169,15 +169,15 @@ func (n Subnet) fields(name string) ([]string, bool) {
 // DescribeSubnets lists subnets.
 func (s *Service) DescribeSubnets(ctx context.Context, in *DescribeSubnetsInput) (*DescribeSubnetsOutput, error) {
 	out := &DescribeSubnetsOutput{}
-	return out, s.do(ctx, func(d desk) error {
-		rows, err := chosen(&d.Subnets, in.SubnetIds, d.exists)
+	return out, s.runStep(ctx, func(d regionDesk) error {
+		rows, err := selectRows(&d.Subnets, in.SubnetIds, d.checkExists)
 		if err != nil {
 			return err
 		}
 		all := []Subnet{}
 		for _, r := range rows {
-			n := d.subnet(r)
-			ok, err := accepts(in.Filters, n.Tags, n.fields)
+			n := d.subnetOutput(r)
+			ok, err := matchesFilters(in.Filters, n.Tags, n.filterValues)
 			if err != nil {
 				return err
 			}
@@ -185,7 +185,7 @@ func (s *Service) DescribeSubnets(ctx context.Context, in *DescribeSubnetsInput)
 				all = append(all, n)
 			}
 		}
-		out.Subnets, out.NextToken, err = paged(all, len(in.SubnetIds), in.MaxResults, in.NextToken, func(n Subnet) string { return n.SubnetId })
+		out.Subnets, out.NextToken, err = pageOf(all, len(in.SubnetIds), in.MaxResults, in.NextToken, func(n Subnet) string { return n.SubnetId })
 		return err
 	})
 }
@@ -193,10 +193,10 @@ func (s *Service) DescribeSubnets(ctx context.Context, in *DescribeSubnetsInput)
 // DeleteSubnet deletes a subnet without tasks and load balancers.
 func (s *Service) DeleteSubnet(ctx context.Context, in *DeleteSubnetInput) (*Done, error) {
 	if in.SubnetId == "" {
-		return nil, missing("subnetId")
+		return nil, missingParameter("subnetId")
 	}
-	return done(), s.do(ctx, func(d desk) error {
-		if err := d.exists(in.SubnetId); err != nil {
+	return newDone(), s.runStep(ctx, func(d regionDesk) error {
+		if err := d.checkExists(in.SubnetId); err != nil {
 			return err
 		}
 		if d.subnetInUse(in.SubnetId) {
@@ -209,9 +209,9 @@ func (s *Service) DeleteSubnet(ctx context.Context, in *DeleteSubnetInput) (*Don
 	})
 }
 
-func (d desk) subnetInUse(id string) bool {
+func (d regionDesk) subnetInUse(id string) bool {
 	for _, t := range d.Tasks.All() {
-		if t.Subnet != nil && t.Subnet.ID == id && holdsAddress(t) {
+		if t.Subnet != nil && t.Subnet.ID == id && hasInterface(t) {
 			return true
 		}
 	}
@@ -227,12 +227,12 @@ func (d desk) subnetInUse(id string) bool {
 func (s *Service) ModifySubnetAttribute(ctx context.Context, in *ModifySubnetAttributeInput) (*Done, error) {
 	switch {
 	case in.SubnetId == "":
-		return nil, missing("subnetId")
+		return nil, missingParameter("subnetId")
 	case in.MapPublicIpOnLaunch == nil:
-		return nil, missing("attribute")
+		return nil, missingParameter("attribute")
 	}
-	return done(), s.do(ctx, func(d desk) error {
-		if err := d.exists(in.SubnetId); err != nil {
+	return newDone(), s.runStep(ctx, func(d regionDesk) error {
+		if err := d.checkExists(in.SubnetId); err != nil {
 			return err
 		}
 		d.setPublic(in.SubnetId, in.MapPublicIpOnLaunch.Value)

@@ -34,7 +34,7 @@ type DescribeTagsOutput struct {
 }
 
 // resourceKinds are the simulated kinds of resources, by the prefix of their ids.
-var kinds = []struct{ prefix, kind, code, noun string }{
+var resourceKinds = []struct{ prefix, kind, code, noun string }{
 	{"vpc-", "vpc", "InvalidVpcID.NotFound", "vpc ID"},
 	{"subnet-", "subnet", "InvalidSubnetID.NotFound", "subnet ID"},
 	{"sg-", "security-group", "InvalidGroup.NotFound", "security group"},
@@ -42,7 +42,7 @@ var kinds = []struct{ prefix, kind, code, noun string }{
 }
 
 func kindOf(id string) (kind string, notFound error) {
-	for _, k := range kinds {
+	for _, k := range resourceKinds {
 		if strings.HasPrefix(id, k.prefix) {
 			return k.kind, world.Refuse(k.code, "The %s '%s' does not exist", k.noun, id)
 		}
@@ -50,7 +50,7 @@ func kindOf(id string) (kind string, notFound error) {
 	return "", world.Refuse("InvalidID", "The ID '%s' is not valid", id)
 }
 
-func (t Tag) text() string {
+func (t Tag) valueText() string {
 	if t.Value == nil {
 		return ""
 	}
@@ -58,7 +58,7 @@ func (t Tag) text() string {
 }
 
 // checkExists refuses the id of a missing resource.
-func (d desk) exists(id string) error {
+func (d regionDesk) checkExists(id string) error {
 	kind, notFound := kindOf(id)
 	ok := false
 	switch kind {
@@ -77,7 +77,7 @@ func (d desk) exists(id string) error {
 	return nil
 }
 
-func (d desk) tagsOf(id string) []Tag {
+func (d regionDesk) tagsOf(id string) []Tag {
 	tags, _ := d.tags.Get(id)
 	return append([]Tag(nil), tags...)
 }
@@ -104,19 +104,19 @@ func validTags(tags []Tag) error {
 			return world.Refuse("InvalidParameterValue", "Tag key cannot be empty")
 		case strings.HasPrefix(t.Key, "aws:"):
 			return world.Refuse("InvalidParameterValue", "Tag keys starting with 'aws:' are reserved for internal use")
-		case len(t.Key) > 128 || len(t.text()) > 256:
+		case len(t.Key) > 128 || len(t.valueText()) > 256:
 			return world.Refuse("InvalidParameterValue", "Tag key exceeds 128 or value 256 characters")
 		}
 	}
 	return nil
 }
 
-func (d desk) tag(id string, more []Tag) error {
+func (d regionDesk) addTags(id string, more []Tag) error {
 	tags := d.tagsOf(id)
 	for _, t := range more {
-		value := t.text()
+		value := t.valueText()
 		t.Value = &value
-		tags = append(without(tags, t.Key, nil), t)
+		tags = append(withoutTag(tags, t.Key, nil), t)
 	}
 	if len(tags) > 50 {
 		return world.Refuse("TagLimitExceeded", "More than 50 tags on '%s'", id)
@@ -127,10 +127,10 @@ func (d desk) tag(id string, more []Tag) error {
 	return nil
 }
 
-func without(tags []Tag, key string, value *string) []Tag {
+func withoutTag(tags []Tag, key string, value *string) []Tag {
 	var rest []Tag
 	for _, t := range tags {
-		if t.Key != key || (value != nil && t.text() != *value) {
+		if t.Key != key || (value != nil && t.valueText() != *value) {
 			rest = append(rest, t)
 		}
 	}
@@ -141,21 +141,21 @@ func without(tags []Tag, key string, value *string) []Tag {
 func (s *Service) CreateTags(ctx context.Context, in *CreateTagsInput) (*Done, error) {
 	switch {
 	case len(in.ResourceIds) == 0:
-		return nil, missing("resourceIdSet")
+		return nil, missingParameter("resourceIdSet")
 	case len(in.Tags) == 0:
-		return nil, missing("tagSet")
+		return nil, missingParameter("tagSet")
 	}
 	if err := validTags(in.Tags); err != nil {
 		return nil, err
 	}
-	return done(), s.do(ctx, func(d desk) error {
+	return newDone(), s.runStep(ctx, func(d regionDesk) error {
 		for _, id := range in.ResourceIds {
-			if err := d.exists(id); err != nil {
+			if err := d.checkExists(id); err != nil {
 				return err
 			}
 		}
 		for _, id := range in.ResourceIds {
-			if err := d.tag(id, in.Tags); err != nil {
+			if err := d.addTags(id, in.Tags); err != nil {
 				return err
 			}
 		}
@@ -166,25 +166,25 @@ func (s *Service) CreateTags(ctx context.Context, in *CreateTagsInput) (*Done, e
 // DeleteTags removes tags; it ignores missing tags.
 func (s *Service) DeleteTags(ctx context.Context, in *DeleteTagsInput) (*Done, error) {
 	if len(in.ResourceIds) == 0 {
-		return nil, missing("resourceIdSet")
+		return nil, missingParameter("resourceIdSet")
 	}
-	return done(), s.do(ctx, func(d desk) error {
+	return newDone(), s.runStep(ctx, func(d regionDesk) error {
 		for _, id := range in.ResourceIds {
-			if err := d.exists(id); err != nil {
+			if err := d.checkExists(id); err != nil {
 				return err
 			}
 		}
 		for _, id := range in.ResourceIds {
-			d.untag(id, in.Tags)
+			d.removeTags(id, in.Tags)
 		}
 		return nil
 	})
 }
 
-func (d desk) untag(id string, gone []Tag) {
+func (d regionDesk) removeTags(id string, gone []Tag) {
 	tags := d.tagsOf(id)
 	for _, t := range gone {
-		tags = without(tags, t.Key, t.Value)
+		tags = withoutTag(tags, t.Key, t.Value)
 	}
 	if len(gone) == 0 || len(tags) == 0 {
 		d.tags.Delete(id)
@@ -196,13 +196,13 @@ func (d desk) untag(id string, gone []Tag) {
 // DescribeTags lists tags.
 func (s *Service) DescribeTags(ctx context.Context, in *DescribeTagsInput) (*DescribeTagsOutput, error) {
 	out := &DescribeTagsOutput{}
-	return out, s.do(ctx, func(d desk) error {
+	return out, s.runStep(ctx, func(d regionDesk) error {
 		all := []TagDescription{}
 		for id, tags := range d.tags.All() {
 			for _, t := range tags {
 				kind, _ := kindOf(id)
-				x := TagDescription{ResourceId: id, ResourceType: kind, Key: t.Key, Value: t.text()}
-				ok, err := accepts(in.Filters, []Tag{t}, x.fields)
+				x := TagDescription{ResourceId: id, ResourceType: kind, Key: t.Key, Value: t.valueText()}
+				ok, err := matchesFilters(in.Filters, []Tag{t}, x.filterValues)
 				if err != nil {
 					return err
 				}
@@ -212,12 +212,12 @@ func (s *Service) DescribeTags(ctx context.Context, in *DescribeTagsInput) (*Des
 			}
 		}
 		var err error
-		out.Tags, out.NextToken, err = paged(all, 0, in.MaxResults, in.NextToken, func(t TagDescription) string { return t.ResourceId + " " + t.Key })
+		out.Tags, out.NextToken, err = pageOf(all, 0, in.MaxResults, in.NextToken, func(t TagDescription) string { return t.ResourceId + " " + t.Key })
 		return err
 	})
 }
 
-func (t TagDescription) fields(name string) ([]string, bool) {
+func (t TagDescription) filterValues(name string) ([]string, bool) {
 	switch name {
 	case "resource-id":
 		return []string{t.ResourceId}, true

@@ -57,9 +57,9 @@ type DescribeVpcAttributeOutput struct {
 // CreateVpc creates a VPC with its default security group.
 func (s *Service) CreateVpc(ctx context.Context, in *CreateVpcInput) (*VpcOutput, error) {
 	if in.CidrBlock == "" {
-		return nil, missing("cidrBlock")
+		return nil, missingParameter("cidrBlock")
 	}
-	cidr, err := network(in.CidrBlock, "InvalidVpc.Range")
+	cidr, err := readCIDR(in.CidrBlock, "InvalidVpc.Range")
 	if err != nil {
 		return nil, err
 	}
@@ -71,19 +71,19 @@ func (s *Service) CreateVpc(ctx context.Context, in *CreateVpcInput) (*VpcOutput
 		return nil, err
 	}
 	out := &VpcOutput{}
-	return out, s.do(ctx, func(d desk) error {
+	return out, s.runStep(ctx, func(d regionDesk) error {
 		v := d.addVPC(cidr, false)
 		if x, _ := d.vpcs.Get(v.ID); in.InstanceTenancy != "" {
 			x.tenancy = in.InstanceTenancy
 		}
-		err := d.tag(v.ID, tags)
-		out.Vpc = d.vpc(v)
+		err := d.addTags(v.ID, tags)
+		out.Vpc = d.vpcOutput(v)
 		return err
 	})
 }
 
 // readCIDR parses a range of 16 to 65,536 addresses and returns it in canonical form, as AWS does.
-func network(cidr, code string) (netip.Prefix, error) {
+func readCIDR(cidr, code string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(cidr)
 	if err != nil || !p.Addr().Is4() {
 		return p, world.Refuse("InvalidParameterValue", "Value (%s) for parameter cidrBlock is invalid. This is not a valid CIDR block.", cidr)
@@ -94,7 +94,7 @@ func network(cidr, code string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-func (d desk) addVPC(cidr netip.Prefix, def bool) *world.VPC {
+func (d regionDesk) addVPC(cidr netip.Prefix, def bool) *world.VPC {
 	v := &world.VPC{ID: d.newID("vpc"), CIDR: cidr, Default: def}
 	d.VPCs.Put(v.ID, v)
 	d.vpcs.Put(v.ID, &vpc{tenancy: "default", dnsSupport: true, hostnames: def})
@@ -102,7 +102,7 @@ func (d desk) addVPC(cidr netip.Prefix, def bool) *world.VPC {
 	return v
 }
 
-func (d desk) vpc(v *world.VPC) Vpc {
+func (d regionDesk) vpcOutput(v *world.VPC) Vpc {
 	state := "available"
 	id := strings.TrimPrefix(v.ID, "vpc-")
 	x, _ := d.vpcs.Get(v.ID)
@@ -115,7 +115,7 @@ func (d desk) vpc(v *world.VPC) Vpc {
 		Associations: []CidrAssociation{{"vpc-cidr-assoc-" + id, v.CIDR.String(), CidrState{"associated"}}}}
 }
 
-func (v Vpc) fields(name string) ([]string, bool) {
+func (v Vpc) filterValues(name string) ([]string, bool) {
 	switch name {
 	case "vpc-id":
 		return []string{v.VpcId}, true
@@ -124,7 +124,7 @@ func (v Vpc) fields(name string) ([]string, bool) {
 	case "state", "cidr-block-association.state":
 		return []string{map[bool]string{true: "available", false: "associated"}[name == "state"]}, true
 	case "is-default", "isDefault":
-		return boolean(v.IsDefault), true
+		return booleanValue(v.IsDefault), true
 	case "owner-id":
 		return []string{v.OwnerId}, true
 	case "dhcp-options-id":
@@ -136,15 +136,15 @@ func (v Vpc) fields(name string) ([]string, bool) {
 // DescribeVpcs lists VPCs.
 func (s *Service) DescribeVpcs(ctx context.Context, in *DescribeVpcsInput) (*DescribeVpcsOutput, error) {
 	out := &DescribeVpcsOutput{}
-	return out, s.do(ctx, func(d desk) error {
-		rows, err := chosen(&d.VPCs, in.VpcIds, d.exists)
+	return out, s.runStep(ctx, func(d regionDesk) error {
+		rows, err := selectRows(&d.VPCs, in.VpcIds, d.checkExists)
 		if err != nil {
 			return err
 		}
 		all := []Vpc{}
 		for _, r := range rows {
-			v := d.vpc(r)
-			ok, err := accepts(in.Filters, v.Tags, v.fields)
+			v := d.vpcOutput(r)
+			ok, err := matchesFilters(in.Filters, v.Tags, v.filterValues)
 			if err != nil {
 				return err
 			}
@@ -152,7 +152,7 @@ func (s *Service) DescribeVpcs(ctx context.Context, in *DescribeVpcsInput) (*Des
 				all = append(all, v)
 			}
 		}
-		out.Vpcs, out.NextToken, err = paged(all, len(in.VpcIds), in.MaxResults, in.NextToken, func(v Vpc) string { return v.VpcId })
+		out.Vpcs, out.NextToken, err = pageOf(all, len(in.VpcIds), in.MaxResults, in.NextToken, func(v Vpc) string { return v.VpcId })
 		return err
 	})
 }
@@ -160,10 +160,10 @@ func (s *Service) DescribeVpcs(ctx context.Context, in *DescribeVpcsInput) (*Des
 // DeleteVpc deletes a VPC without dependent resources, and its default security group.
 func (s *Service) DeleteVpc(ctx context.Context, in *DeleteVpcInput) (*Done, error) {
 	if in.VpcId == "" {
-		return nil, missing("vpcId")
+		return nil, missingParameter("vpcId")
 	}
-	return done(), s.do(ctx, func(d desk) error {
-		if err := d.exists(in.VpcId); err != nil {
+	return newDone(), s.runStep(ctx, func(d regionDesk) error {
+		if err := d.checkExists(in.VpcId); err != nil {
 			return err
 		}
 		if d.vpcInUse(in.VpcId) {
@@ -182,7 +182,7 @@ func (s *Service) DeleteVpc(ctx context.Context, in *DeleteVpcInput) (*Done, err
 	})
 }
 
-func (d desk) vpcInUse(id string) bool {
+func (d regionDesk) vpcInUse(id string) bool {
 	for _, n := range d.Subnets.All() {
 		if n.VPC == id {
 			return true
@@ -211,14 +211,14 @@ func (s *Service) ModifyVpcAttribute(ctx context.Context, in *ModifyVpcAttribute
 	}
 	switch {
 	case in.VpcId == "":
-		return nil, missing("vpcId")
+		return nil, missingParameter("vpcId")
 	case n == 0:
-		return nil, missing("attribute")
+		return nil, missingParameter("attribute")
 	case n > 1:
 		return nil, world.Refuse("InvalidParameterCombination", "Fields for multiple attribute types specified: only one attribute may be modified per call")
 	}
-	return done(), s.do(ctx, func(d desk) error {
-		if err := d.exists(in.VpcId); err != nil {
+	return newDone(), s.runStep(ctx, func(d regionDesk) error {
+		if err := d.checkExists(in.VpcId); err != nil {
 			return err
 		}
 		v, _ := d.vpcs.Get(in.VpcId)
@@ -238,13 +238,13 @@ func (s *Service) ModifyVpcAttribute(ctx context.Context, in *ModifyVpcAttribute
 func (s *Service) DescribeVpcAttribute(ctx context.Context, in *DescribeVpcAttributeInput) (*DescribeVpcAttributeOutput, error) {
 	switch {
 	case in.VpcId == "":
-		return nil, missing("vpcId")
+		return nil, missingParameter("vpcId")
 	case in.Attribute == "":
-		return nil, missing("attribute")
+		return nil, missingParameter("attribute")
 	}
 	out := &DescribeVpcAttributeOutput{VpcId: in.VpcId}
-	return out, s.do(ctx, func(d desk) error {
-		if err := d.exists(in.VpcId); err != nil {
+	return out, s.runStep(ctx, func(d regionDesk) error {
+		if err := d.checkExists(in.VpcId); err != nil {
 			return err
 		}
 		v, _ := d.vpcs.Get(in.VpcId)

@@ -14,9 +14,9 @@ import (
 // The room is called directly here: neither a request nor an answer that its
 // owner changes afterwards may reach the world.
 func TestRequestsAndAnswersAreNotTheWorlds(t *testing.T) {
-	b := worldtest.NewStand(world.Options{})
+	b := worldtest.NewHarness(world.Options{})
 	room, ctx := ecs.New(b.World), world.WithKey(t.Context(), worldtest.Key)
-	group := b.Group("blue")
+	group := b.AddGroup("blue")
 	must(room.CreateCluster(ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("web")}))(t)
 	reg := fargate("api", "sim/web:v1")
 	out := must(room.RegisterTaskDefinition(ctx, reg))(t)

@@ -22,7 +22,7 @@ import (
 // bench is a world with the room, and the SDK's own client on it: real codec,
 // no sockets.
 type bench struct {
-	*worldtest.Stand
+	*worldtest.Harness
 	*awsecs.Client
 	t     *testing.T
 	ctx   context.Context
@@ -37,19 +37,19 @@ func (t transport) Do(r *http.Request) (*http.Response, error) { return t.server
 
 func newBench(t *testing.T, o world.Options) *bench {
 	t.Helper()
-	if o.Knobs == nil {
-		k := world.DefaultKnobs()
+	if o.Settings == nil {
+		k := world.DefaultSettings()
 		k.StabilityLag = world.Range{} // tests wait by what is shown
-		o.Knobs = &k
+		o.Settings = &k
 	}
-	b := &bench{Stand: worldtest.NewStand(o), t: t, ctx: t.Context()}
+	b := &bench{Harness: worldtest.NewHarness(o), t: t, ctx: t.Context()}
 	b.room = ecs.New(b.World)
 	b.Client = awsecs.NewFromConfig(aws.Config{
-		Region: worldtest.Key.Region, HTTPClient: transport{wire.New(b.World, b.room.Room())},
+		Region: worldtest.Key.Region, HTTPClient: transport{wire.New(b.World, b.room.API())},
 		Credentials:  credentials.NewStaticCredentialsProvider(worldtest.Key.Account, "secret", ""),
 		BaseEndpoint: aws.String("http://sim"), Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 	})
-	b.blue, b.green = b.Group("blue"), b.Group("green")
+	b.blue, b.green = b.AddGroup("blue"), b.AddGroup("green")
 	must(b.CreateCluster(b.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("web")}))(t)
 	return b
 }
@@ -79,7 +79,7 @@ func refused[O any](_ *O, err error) func(t *testing.T, code, text string) {
 	}
 }
 
-const invalid = "InvalidParameterException"
+const invalidParameter = "InvalidParameterException"
 
 // register adds a revision of family api with that image and returns its ARN.
 func (b *bench) register(image string) string {

@@ -14,13 +14,13 @@ var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,255}$`)
 
 // CreateCluster creates a cluster. An ACTIVE cluster of that name is returned unchanged.
 func (s *Service) CreateCluster(ctx context.Context, in *awsecs.CreateClusterInput) (*awsecs.CreateClusterOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateClusterOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.CreateClusterOutput, error) {
 		name := val(in.ClusterName)
 		if name == "" {
 			name = "default"
 		}
 		if !nameForm.MatchString(name) {
-			return nil, invalid("Invalid cluster name.")
+			return nil, invalidParameter("Invalid cluster name.")
 		}
 		if c, ok := tx.Clusters.Get(name); ok && c.Status == "ACTIVE" {
 			return &awsecs.CreateClusterOutput{Cluster: showCluster(tx, c, everyField)}, nil
@@ -41,10 +41,10 @@ func (s *Service) CreateCluster(ctx context.Context, in *awsecs.CreateClusterInp
 
 func newClusterDoc(tx *world.Tx, in *awsecs.CreateClusterInput) *ecstypes.Cluster {
 	d := &ecstypes.Cluster{
-		CapacityProviders:               clone(in.CapacityProviders),
-		DefaultCapacityProviderStrategy: clone(in.DefaultCapacityProviderStrategy),
-		Configuration:                   clone(in.Configuration), Tags: clone(in.Tags),
-		Settings: []ecstypes.ClusterSetting{{Name: "containerInsights", Value: ptr(effective(tx, "containerInsights"))}},
+		CapacityProviders:               deepCopy(in.CapacityProviders),
+		DefaultCapacityProviderStrategy: deepCopy(in.DefaultCapacityProviderStrategy),
+		Configuration:                   deepCopy(in.Configuration), Tags: deepCopy(in.Tags),
+		Settings: []ecstypes.ClusterSetting{{Name: "containerInsights", Value: ptr(effectiveSetting(tx, "containerInsights"))}},
 	}
 	setClusterSettings(d, in.Settings)
 	setDefaults(d, in.ServiceConnectDefaults)
@@ -53,12 +53,12 @@ func newClusterDoc(tx *world.Tx, in *awsecs.CreateClusterInput) *ecstypes.Cluste
 
 func setDefaults(d *ecstypes.Cluster, r *ecstypes.ClusterServiceConnectDefaultsRequest) {
 	if r != nil {
-		d.ServiceConnectDefaults = &ecstypes.ClusterServiceConnectDefaults{Namespace: clone(r.Namespace)}
+		d.ServiceConnectDefaults = &ecstypes.ClusterServiceConnectDefaults{Namespace: deepCopy(r.Namespace)}
 	}
 }
 
 func setClusterSettings(d *ecstypes.Cluster, settings []ecstypes.ClusterSetting) {
-	for _, x := range clone(settings) {
+	for _, x := range deepCopy(settings) {
 		found := false
 		for i := range d.Settings {
 			if d.Settings[i].Name == x.Name {
@@ -77,16 +77,16 @@ func docOfCluster(c *world.Cluster) *ecstypes.Cluster { return c.Doc.(*ecstypes.
 var everyField = []ecstypes.ClusterField{"ATTACHMENTS", "CONFIGURATIONS", "SETTINGS", "STATISTICS", "TAGS"}
 
 func showCluster(tx *world.Tx, c *world.Cluster, include []ecstypes.ClusterField) *ecstypes.Cluster {
-	d := clone(*docOfCluster(c))
+	d := deepCopy(*docOfCluster(c))
 	d.ClusterArn, d.ClusterName, d.Status = ptr(c.ARN), ptr(c.Name), ptr(c.Status)
 	countCluster(tx, c, &d)
-	if !has(include, "CONFIGURATIONS") {
+	if !hasItem(include, "CONFIGURATIONS") {
 		d.Configuration = nil
 	}
-	if !has(include, "SETTINGS") {
+	if !hasItem(include, "SETTINGS") {
 		d.Settings = []ecstypes.ClusterSetting{}
 	}
-	if !has(include, "TAGS") {
+	if !hasItem(include, "TAGS") {
 		d.Tags = nil
 	}
 	d.Tags, d.Statistics = orEmpty(d.Tags), []ecstypes.KeyValuePair{}
@@ -111,7 +111,7 @@ func countCluster(tx *world.Tx, c *world.Cluster, d *ecstypes.Cluster) {
 	}
 }
 
-func has[T comparable](list []T, x T) bool {
+func hasItem[T comparable](list []T, x T) bool {
 	for _, y := range list {
 		if x == y {
 			return true
@@ -122,9 +122,9 @@ func has[T comparable](list []T, x T) bool {
 
 // DescribeClusters returns up to 100 clusters by name or ARN, including INACTIVE ones.
 func (s *Service) DescribeClusters(ctx context.Context, in *awsecs.DescribeClustersInput) (*awsecs.DescribeClustersOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeClustersOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeClustersOutput, error) {
 		if len(in.Clusters) > 100 {
-			return nil, invalid("Clusters cannot have more than 100 elements.")
+			return nil, invalidParameter("Clusters cannot have more than 100 elements.")
 		}
 		out := &awsecs.DescribeClustersOutput{Clusters: []ecstypes.Cluster{}, Failures: []ecstypes.Failure{}}
 		ids := in.Clusters
@@ -132,9 +132,9 @@ func (s *Service) DescribeClusters(ctx context.Context, in *awsecs.DescribeClust
 			ids = []string{"default"}
 		}
 		for _, id := range ids {
-			c, ok := tx.Clusters.Get(lastOf(id))
+			c, ok := tx.Clusters.Get(lastSegment(id))
 			if !ok || isARN(id) && id != c.ARN {
-				out.Failures = append(out.Failures, missing(tx.ARN("ecs", "cluster/"+lastOf(id))))
+				out.Failures = append(out.Failures, missingFailure(tx.ARN("ecs", "cluster/"+lastSegment(id))))
 				continue
 			}
 			out.Clusters = append(out.Clusters, *showCluster(tx, c, in.Include))
@@ -145,7 +145,7 @@ func (s *Service) DescribeClusters(ctx context.Context, in *awsecs.DescribeClust
 
 // ListClusters lists ACTIVE clusters, 100 at a time.
 func (s *Service) ListClusters(ctx context.Context, in *awsecs.ListClustersInput) (*awsecs.ListClustersOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListClustersOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListClustersOutput, error) {
 		arns := []string{}
 		for _, c := range tx.Clusters.All() {
 			if c.Status == "ACTIVE" {
@@ -159,7 +159,7 @@ func (s *Service) ListClusters(ctx context.Context, in *awsecs.ListClustersInput
 
 // DeleteCluster makes an empty cluster INACTIVE.
 func (s *Service) DeleteCluster(ctx context.Context, in *awsecs.DeleteClusterInput) (*awsecs.DeleteClusterOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteClusterOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteClusterOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
 			return nil, err
@@ -182,7 +182,7 @@ func (s *Service) DeleteCluster(ctx context.Context, in *awsecs.DeleteClusterInp
 
 // UpdateCluster changes the given settings, configuration and defaults.
 func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInput) (*awsecs.UpdateClusterOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
 			return nil, err
@@ -191,7 +191,7 @@ func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInp
 		setClusterSettings(d, in.Settings)
 		setDefaults(d, in.ServiceConnectDefaults)
 		if in.Configuration != nil {
-			d.Configuration = clone(in.Configuration)
+			d.Configuration = deepCopy(in.Configuration)
 		}
 		return &awsecs.UpdateClusterOutput{Cluster: showCluster(tx, c, everyField)}, nil
 	})
@@ -199,7 +199,7 @@ func (s *Service) UpdateCluster(ctx context.Context, in *awsecs.UpdateClusterInp
 
 // UpdateClusterSettings changes the given settings.
 func (s *Service) UpdateClusterSettings(ctx context.Context, in *awsecs.UpdateClusterSettingsInput) (*awsecs.UpdateClusterSettingsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterSettingsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateClusterSettingsOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
 			return nil, err
@@ -212,7 +212,7 @@ func (s *Service) UpdateClusterSettings(ctx context.Context, in *awsecs.UpdateCl
 // PutClusterCapacityProviders replaces a cluster's capacity providers and its
 // default strategy.
 func (s *Service) PutClusterCapacityProviders(ctx context.Context, in *awsecs.PutClusterCapacityProvidersInput) (*awsecs.PutClusterCapacityProvidersOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.PutClusterCapacityProvidersOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.PutClusterCapacityProvidersOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
 			return nil, err
@@ -221,8 +221,8 @@ func (s *Service) PutClusterCapacityProviders(ctx context.Context, in *awsecs.Pu
 			return nil, err
 		}
 		d := docOfCluster(c)
-		d.CapacityProviders = clone(in.CapacityProviders)
-		d.DefaultCapacityProviderStrategy = clone(in.DefaultCapacityProviderStrategy)
+		d.CapacityProviders = deepCopy(in.CapacityProviders)
+		d.DefaultCapacityProviderStrategy = deepCopy(in.DefaultCapacityProviderStrategy)
 		return &awsecs.PutClusterCapacityProvidersOutput{Cluster: showCluster(tx, c, everyField)}, nil
 	})
 }

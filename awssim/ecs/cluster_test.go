@@ -50,7 +50,7 @@ func TestCapacityProviders(t *testing.T) {
 		t.Errorf("%+v", out.CapacityProviders)
 	}
 	must(b.DeleteCapacityProvider(b.ctx, &awsecs.DeleteCapacityProviderInput{CapacityProvider: aws.String("mine")}))(t)
-	refused(b.DeleteCapacityProvider(b.ctx, &awsecs.DeleteCapacityProviderInput{CapacityProvider: aws.String("FARGATE")}))(t, invalid, "The specified capacity provider cannot be changed: it is reserved.")
+	refused(b.DeleteCapacityProvider(b.ctx, &awsecs.DeleteCapacityProviderInput{CapacityProvider: aws.String("FARGATE")}))(t, invalidParameter, "The specified capacity provider cannot be changed: it is reserved.")
 }
 
 func TestAccountSettings(t *testing.T) {
@@ -94,8 +94,8 @@ func TestTags(t *testing.T) {
 		if len(out.Tags) != 1 || *out.Tags[0].Value != "3" {
 			t.Errorf("%s: %v", arn, out.Tags)
 		}
-		refused(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: &arn, Tags: tag("aws:x", "1")}))(t, invalid, "Tag keys cannot start with aws: (aws:x).")
-		refused(b.UntagResource(b.ctx, &awsecs.UntagResourceInput{ResourceArn: &arn, TagKeys: []string{"aws:x"}}))(t, invalid, "Tag keys cannot start with aws: (aws:x).")
+		refused(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: &arn, Tags: tag("aws:x", "1")}))(t, invalidParameter, "Tag keys cannot start with aws: (aws:x).")
+		refused(b.UntagResource(b.ctx, &awsecs.UntagResourceInput{ResourceArn: &arn, TagKeys: []string{"aws:x"}}))(t, invalidParameter, "Tag keys cannot start with aws: (aws:x).")
 	}
 	if s := b.service(); len(s.Tags) != 0 {
 		t.Error("tags are shown unasked")
@@ -104,7 +104,7 @@ func TestTags(t *testing.T) {
 	for i := range 50 {
 		many = append(many, tag(fmt.Sprint(i), "")...)
 	}
-	refused(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: svc.ServiceArn, Tags: many}))(t, invalid, "Too many tags: at most 50 are allowed on a resource.")
+	refused(b.TagResource(b.ctx, &awsecs.TagResourceInput{ResourceArn: svc.ServiceArn, Tags: many}))(t, invalidParameter, "Too many tags: at most 50 are allowed on a resource.")
 }
 
 func TestNoContainerInstances(t *testing.T) {

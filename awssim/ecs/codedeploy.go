@@ -13,10 +13,10 @@ import (
 // task sets of a service with controller CODE_DEPLOY. Its errors are those of ECS.
 func (s *Service) Replace(tx *world.Tx, svc *world.Service, r world.Replacement) (*world.TaskSet, error) {
 	if svc.Status != "ACTIVE" || svc.Controller != "CODE_DEPLOY" {
-		return nil, invalid("Service was not ACTIVE, or its deployment controller is not CODE_DEPLOY.")
+		return nil, invalidParameter("Service was not ACTIVE, or its deployment controller is not CODE_DEPLOY.")
 	}
-	if n := len(svc.TaskSets); n >= tx.Knobs().TaskSetLimit {
-		return nil, invalid("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
+	if n := len(svc.TaskSets); n >= tx.Settings().TaskSetLimit {
+		return nil, invalidParameter("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
 	}
 	ts, err := newTaskSet(tx, svc, replacementInput(svc, r))
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Service) Replace(tx *world.Tx, svc *world.Service, r world.Replacement)
 	}
 	ts.StartedBy = "CODE_DEPLOY"
 	docOfSet(ts).StartedBy = ptr("CODE_DEPLOY")
-	s.law.Add(tx, ts)
+	s.sched.AddTaskSet(tx, ts)
 	return ts, nil
 }
 
@@ -35,8 +35,8 @@ func replacementInput(svc *world.Service, r world.Replacement) *awsecs.CreateTas
 		TaskDefinition: ptr(r.Definition), ExternalId: ptr(r.ExternalID),
 		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: ptr(r.TargetGroup), ContainerName: ptr(r.Container), ContainerPort: ptr(r.Port)}},
 	}
-	if p := inPlace(svc); p != nil {
-		doc := clone(*docOfSet(p))
+	if p := currentSet(svc); p != nil {
+		doc := deepCopy(*docOfSet(p))
 		in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration = doc.LaunchType, doc.CapacityProviderStrategy, doc.NetworkConfiguration
 		in.PlatformVersion, in.ServiceRegistries = doc.PlatformVersion, doc.ServiceRegistries
 	}
@@ -54,25 +54,25 @@ func replacementInput(svc *world.Service, r world.Replacement) *awsecs.CreateTas
 		in.CapacityProviderStrategy = append(in.CapacityProviderStrategy,
 			ecstypes.CapacityProviderStrategyItem{CapacityProvider: ptr(p.Name), Base: p.Base, Weight: p.Weight})
 	}
-	return clone(in)
+	return deepCopy(in)
 }
 
 // Promote makes a task set of CodeDeploy PRIMARY.
-func (s *Service) Promote(tx *world.Tx, ts *world.TaskSet) { s.law.Promote(tx, ts) }
+func (s *Service) Promote(tx *world.Tx, ts *world.TaskSet) { s.sched.Promote(tx, ts) }
 
 // Retire drains a task set, for CodeDeploy.
-func (s *Service) Retire(tx *world.Tx, ts *world.TaskSet) { s.law.Retire(tx, ts) }
+func (s *Service) Retire(tx *world.Tx, ts *world.TaskSet) { s.sched.DrainTaskSet(tx, ts) }
 
 // SetDesired changes a service's desired count for Application Auto Scaling, up to the quota of
 // tasks per service.
 func (s *Service) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
-	s.law.SetDesired(tx, svc, min(desired, mostOfService))
+	s.sched.SetDesired(tx, svc, min(desired, maxServiceTasks))
 }
 
 // firstSet creates the first, PRIMARY task set of a service with controller CODE_DEPLOY.
 func firstSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*world.TaskSet, error) {
 	if len(in.LoadBalancers) != 1 {
-		return nil, invalid("Services with a CODE_DEPLOY deployment controller must have exactly one load balancer.")
+		return nil, invalidParameter("Services with a CODE_DEPLOY deployment controller must have exactly one load balancer.")
 	}
 	ts, err := firstDeployment(tx, svc, in)
 	if err != nil {
@@ -90,7 +90,7 @@ const useCodeDeploy = " on services with a CODE_DEPLOY deployment controller. Us
 // UpdateService).
 func checkUpdateCodeDeploy(in *awsecs.UpdateServiceInput) error {
 	if in.ForceNewDeployment {
-		return invalid("Cannot force a new deployment" + useCodeDeploy)
+		return invalidParameter("Cannot force a new deployment" + useCodeDeploy)
 	}
 	for _, x := range []struct {
 		name string
@@ -107,7 +107,7 @@ func checkUpdateCodeDeploy(in *awsecs.UpdateServiceInput) error {
 		{"VPC Lattice configurations", in.VpcLatticeConfigurations != nil},
 	} {
 		if x.set {
-			return invalid("Unable to update %s"+useCodeDeploy, x.name)
+			return invalidParameter("Unable to update %s"+useCodeDeploy, x.name)
 		}
 	}
 	return nil

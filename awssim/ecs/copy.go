@@ -9,7 +9,7 @@ import (
 
 // deepCopy returns a deep copy of a value of the SDK's types. Unexported fields, which are empty
 // there, are copied shallowly; the value of a union is copied deeply.
-func clone[T any](v T) T {
+func deepCopy[T any](v T) T {
 	out := reflect.New(reflect.TypeFor[T]()).Elem()
 	copyInto(out, reflect.ValueOf(&v).Elem())
 	return out.Interface().(T)
@@ -72,7 +72,7 @@ func copyStruct(dst, src reflect.Value) {
 
 // requestFingerprint returns a text that identifies a request: equal parameters have equal text,
 // whatever order their maps have.
-func fingerprint(in any) string {
+func requestFingerprint(in any) string {
 	b, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Sprintf("%#v", in)
@@ -91,7 +91,7 @@ func val[T any](p *T) (v T) {
 }
 
 // optionalText returns a pointer to s, or nil if s is empty: AWS omits such fields.
-func text(s string) *string {
+func optionalText(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -99,7 +99,7 @@ func text(s string) *string {
 }
 
 // optionalTime returns a pointer to t, or nil if t is zero.
-func stamp(t time.Time) *time.Time {
+func optionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}

@@ -20,7 +20,7 @@ type family struct {
 }
 
 // newestActive returns the latest ACTIVE revision, or nil.
-func (f *family) newest() *world.TaskDefinition {
+func (f *family) newestActive() *world.TaskDefinition {
 	for i := len(f.revs) - 1; i >= 0; i-- {
 		if f.revs[i].Status == "ACTIVE" {
 			return f.revs[i]
@@ -49,13 +49,13 @@ func definitionOf(tx *world.Tx, id string) *world.TaskDefinition {
 		return d
 	}
 	if f, ok := stateOf(tx).families.Get(name); ok {
-		return f.newest()
+		return f.newestActive()
 	}
 	return nil
 }
 
 func showDefinition(d *world.TaskDefinition) *ecstypes.TaskDefinition {
-	shown := clone(docOfDefinition(d).def)
+	shown := deepCopy(docOfDefinition(d).def)
 	shown.Status = ecstypes.TaskDefinitionStatus(d.Status)
 	return &shown
 }
@@ -63,8 +63,8 @@ func showDefinition(d *world.TaskDefinition) *ecstypes.TaskDefinition {
 // RegisterTaskDefinition adds a revision to a family. It is not idempotent: the same definition
 // registered twice makes two revisions.
 func (s *Service) RegisterTaskDefinition(ctx context.Context, in *awsecs.RegisterTaskDefinitionInput) (*awsecs.RegisterTaskDefinitionOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.RegisterTaskDefinitionOutput, error) {
-		def, err := filled(clone(in))
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.RegisterTaskDefinitionOutput, error) {
+		def, err := buildDefinition(deepCopy(in))
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +72,8 @@ func (s *Service) RegisterTaskDefinition(ctx context.Context, in *awsecs.Registe
 			return nil, err
 		}
 		d := addRevision(tx, def)
-		docOfDefinition(d).tags = clone(in.Tags)
-		return &awsecs.RegisterTaskDefinitionOutput{TaskDefinition: showDefinition(d), Tags: clone(in.Tags)}, nil
+		docOfDefinition(d).tags = deepCopy(in.Tags)
+		return &awsecs.RegisterTaskDefinitionOutput{TaskDefinition: showDefinition(d), Tags: deepCopy(in.Tags)}, nil
 	})
 }
 
@@ -100,13 +100,13 @@ func addRevision(tx *world.Tx, def *ecstypes.TaskDefinition) *world.TaskDefiniti
 
 // DescribeTaskDefinition returns a revision, with its tags if requested.
 func (s *Service) DescribeTaskDefinition(ctx context.Context, in *awsecs.DescribeTaskDefinitionInput) (*awsecs.DescribeTaskDefinitionOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTaskDefinitionOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTaskDefinitionOutput, error) {
 		d := definitionOf(tx, val(in.TaskDefinition))
 		if d == nil {
-			return nil, client("Unable to describe task definition.")
+			return nil, clientError("Unable to describe task definition.")
 		}
 		out := &awsecs.DescribeTaskDefinitionOutput{TaskDefinition: showDefinition(d)}
-		if has(in.Include, "TAGS") {
+		if hasItem(in.Include, "TAGS") {
 			out.Tags = shownTags(docOfDefinition(d).tags)
 		}
 		return out, nil
@@ -114,16 +114,16 @@ func (s *Service) DescribeTaskDefinition(ctx context.Context, in *awsecs.Describ
 }
 
 // numberedRevision returns the revision that a request names with its number.
-func numbered(tx *world.Tx, id string) (*world.TaskDefinition, error) {
+func numberedRevision(tx *world.Tx, id string) (*world.TaskDefinition, error) {
 	if !isARN(id) {
 		_, rev, ok := strings.Cut(id, ":")
 		if _, err := strconv.Atoi(rev); !ok || err != nil {
-			return nil, invalid("Invalid revision number. Number: %s", rev)
+			return nil, invalidParameter("Invalid revision number. Number: %s", rev)
 		}
 	}
 	d := definitionOf(tx, id)
 	if d == nil {
-		return nil, client("Unable to describe task definition.")
+		return nil, clientError("Unable to describe task definition.")
 	}
 	return d, nil
 }
@@ -131,13 +131,13 @@ func numbered(tx *world.Tx, id string) (*world.TaskDefinition, error) {
 // DeregisterTaskDefinition makes a revision INACTIVE. Its tasks continue to run, and services and
 // task sets that use it may still start tasks.
 func (s *Service) DeregisterTaskDefinition(ctx context.Context, in *awsecs.DeregisterTaskDefinitionInput) (*awsecs.DeregisterTaskDefinitionOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeregisterTaskDefinitionOutput, error) {
-		d, err := numbered(tx, val(in.TaskDefinition))
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeregisterTaskDefinitionOutput, error) {
+		d, err := numberedRevision(tx, val(in.TaskDefinition))
 		if err != nil {
 			return nil, err
 		}
 		if d.Status == "DELETE_IN_PROGRESS" {
-			return nil, client("The specified task definition is in the process of being deleted.")
+			return nil, clientError("The specified task definition is in the process of being deleted.")
 		}
 		if d.Status == "ACTIVE" {
 			d.Status = "INACTIVE"
@@ -151,13 +151,13 @@ func (s *Service) DeregisterTaskDefinition(ctx context.Context, in *awsecs.Dereg
 // DeleteTaskDefinitions requests the deletion of up to 10 INACTIVE revisions. Describe calls still
 // return them, as DELETE_IN_PROGRESS.
 func (s *Service) DeleteTaskDefinitions(ctx context.Context, in *awsecs.DeleteTaskDefinitionsInput) (*awsecs.DeleteTaskDefinitionsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteTaskDefinitionsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteTaskDefinitionsOutput, error) {
 		if n := len(in.TaskDefinitions); n == 0 || n > 10 {
-			return nil, invalid("Task definitions must have between 1 and 10 elements.")
+			return nil, invalidParameter("Task definitions must have between 1 and 10 elements.")
 		}
 		out := &awsecs.DeleteTaskDefinitionsOutput{TaskDefinitions: []ecstypes.TaskDefinition{}, Failures: []ecstypes.Failure{}}
 		for _, id := range in.TaskDefinitions {
-			d, err := numbered(tx, id)
+			d, err := numberedRevision(tx, id)
 			if err != nil {
 				out.Failures = append(out.Failures, ecstypes.Failure{Arn: ptr(id), Reason: ptr("The specified task definition does not exist. Specify a valid account, family, revision and try again.")})
 				continue

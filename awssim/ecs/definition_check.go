@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	mostContainers     = 10
-	largestDefinition  = 64 << 10
-	mostStopOnFargate  = 120
+	maxContainers     = 10
+	maxDefinitionBytes  = 64 << 10
+	maxFargateStopTimeout  = 120
 	fargateNoSuchSize  = "No Fargate configuration exists for given values: %d CPU, %d memory. See the Amazon ECS documentation for the valid values."
-	nothingForMemory   = "Invalid setting for container '%s'. At least one of 'memory' or 'memoryReservation' must be specified."
+	memoryNotSpecified   = "Invalid setting for container '%s'. At least one of 'memory' or 'memoryReservation' must be specified."
 	fargateOnlyAwsvpc  = "Fargate only supports network mode 'awsvpc'."
 	fargateNeedsAtTask = "Fargate requires that '%s' be defined at the task level."
 )
@@ -24,21 +24,21 @@ const (
 func checkDefinition(in *awsecs.RegisterTaskDefinitionInput) error {
 	switch {
 	case val(in.Family) == "":
-		return client("Family should not be null or empty.")
+		return clientError("Family should not be null or empty.")
 	case !nameForm.MatchString(*in.Family):
-		return client("Family contains invalid characters.")
+		return clientError("Family contains invalid characters.")
 	case len(in.ContainerDefinitions) == 0:
-		return client("Container list cannot be empty.")
-	case len(in.ContainerDefinitions) > mostContainers:
-		return client("TaskDefinition can not have more than %d containers.", mostContainers)
+		return clientError("Container list cannot be empty.")
+	case len(in.ContainerDefinitions) > maxContainers:
+		return clientError("TaskDefinition can not have more than %d containers.", maxContainers)
 	}
-	if documentSize(in) > largestDefinition {
-		return client("The task definition is larger than %d KiB.", largestDefinition>>10)
+	if documentSize(in) > maxDefinitionBytes {
+		return clientError("The task definition is larger than %d KiB.", maxDefinitionBytes>>10)
 	}
 	if err := checkContainers(in); err != nil {
 		return err
 	}
-	if has(in.RequiresCompatibilities, "FARGATE") {
+	if hasItem(in.RequiresCompatibilities, "FARGATE") {
 		return checkFargate(in)
 	}
 	return nil
@@ -48,30 +48,30 @@ func checkDefinition(in *awsecs.RegisterTaskDefinitionInput) error {
 // not given.
 func documentSize(in any) int {
 	b, err := json.Marshal(in)
-	if err != nil || len(b) <= largestDefinition {
+	if err != nil || len(b) <= maxDefinitionBytes {
 		return len(b)
 	}
 	var tree any
 	if json.Unmarshal(b, &tree) != nil {
 		return len(b)
 	}
-	b, _ = json.Marshal(pruned(tree))
+	b, _ = json.Marshal(pruneEmpty(tree))
 	return len(b)
 }
 
-func pruned(x any) any {
+func pruneEmpty(x any) any {
 	switch x := x.(type) {
 	case map[string]any:
 		for k, v := range x {
 			if v == nil || v == "" {
 				delete(x, k)
 			} else {
-				x[k] = pruned(v)
+				x[k] = pruneEmpty(v)
 			}
 		}
 	case []any:
 		for i, v := range x {
-			x[i] = pruned(v)
+			x[i] = pruneEmpty(v)
 		}
 	}
 	return x
@@ -85,18 +85,18 @@ func checkContainers(in *awsecs.RegisterTaskDefinitionInput) error {
 			return err
 		}
 		if names[*c.Name] {
-			return client("Container names must be unique: %s.", *c.Name)
+			return clientError("Container names must be unique: %s.", *c.Name)
 		}
 		names[*c.Name] = true
 		essential = essential || c.Essential == nil || *c.Essential
 	}
 	if !essential {
-		return client("A task definition must have at least one essential container.")
+		return clientError("A task definition must have at least one essential container.")
 	}
 	for _, c := range in.ContainerDefinitions {
 		for _, d := range c.DependsOn {
 			if !names[val(d.ContainerName)] {
-				return client("Container '%s' depends on container '%s', which is not in the task definition.", *c.Name, val(d.ContainerName))
+				return clientError("Container '%s' depends on container '%s', which is not in the task definition.", *c.Name, val(d.ContainerName))
 			}
 		}
 	}
@@ -106,15 +106,15 @@ func checkContainers(in *awsecs.RegisterTaskDefinitionInput) error {
 func checkContainer(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.ContainerDefinition) error {
 	switch {
 	case val(c.Name) == "":
-		return client("Container.name should not be null or empty.")
+		return clientError("Container.name should not be null or empty.")
 	case !nameForm.MatchString(*c.Name):
-		return client("Container.name contains invalid characters.")
+		return clientError("Container.name contains invalid characters.")
 	case val(c.Image) == "":
-		return client("Container.image should not be null or empty.")
+		return clientError("Container.image should not be null or empty.")
 	case val(in.Memory) == "" && c.Memory == nil && c.MemoryReservation == nil:
-		return client(nothingForMemory, *c.Name)
+		return clientError(memoryNotSpecified, *c.Name)
 	case c.Memory != nil && c.MemoryReservation != nil && *c.Memory < *c.MemoryReservation:
-		return client("Invalid setting for container '%s'. 'memory' must be greater than or equal to 'memoryReservation'.", *c.Name)
+		return clientError("Invalid setting for container '%s'. 'memory' must be greater than or equal to 'memoryReservation'.", *c.Name)
 	}
 	if err := checkPorts(in, c); err != nil {
 		return err
@@ -127,9 +127,9 @@ func checkPorts(in *awsecs.RegisterTaskDefinitionInput, c *ecstypes.ContainerDef
 		port := val(p.ContainerPort)
 		switch {
 		case p.ContainerPortRange == nil && (port < 1 || port > 65535):
-			return client("Invalid container port %d in container '%s'.", port, *c.Name)
+			return clientError("Invalid container port %d in container '%s'.", port, *c.Name)
 		case in.NetworkMode == "awsvpc" && p.HostPort != nil && *p.HostPort != 0 && *p.HostPort != port:
-			return client("When networkMode=awsvpc, the host ports and container ports in port mappings must match.")
+			return clientError("When networkMode=awsvpc, the host ports and container ports in port mappings must match.")
 		}
 	}
 	return nil
@@ -143,15 +143,15 @@ func checkHealth(c *ecstypes.ContainerDefinition) error {
 	within := func(p *int32, lo, hi int32) bool { return p == nil || *p >= lo && *p <= hi }
 	switch {
 	case len(h.Command) == 0:
-		return client("Container '%s': healthCheck.command should not be null or empty.", *c.Name)
+		return clientError("Container '%s': healthCheck.command should not be null or empty.", *c.Name)
 	case !within(h.Interval, 5, 300):
-		return client("Container '%s': healthCheck.interval must be between 5 and 300 seconds.", *c.Name)
+		return clientError("Container '%s': healthCheck.interval must be between 5 and 300 seconds.", *c.Name)
 	case !within(h.Timeout, 2, 60):
-		return client("Container '%s': healthCheck.timeout must be between 2 and 60 seconds.", *c.Name)
+		return clientError("Container '%s': healthCheck.timeout must be between 2 and 60 seconds.", *c.Name)
 	case !within(h.Retries, 1, 10):
-		return client("Container '%s': healthCheck.retries must be between 1 and 10.", *c.Name)
+		return clientError("Container '%s': healthCheck.retries must be between 1 and 10.", *c.Name)
 	case !within(h.StartPeriod, 0, 300):
-		return client("Container '%s': healthCheck.startPeriod must be between 0 and 300 seconds.", *c.Name)
+		return clientError("Container '%s': healthCheck.startPeriod must be between 0 and 300 seconds.", *c.Name)
 	}
 	return nil
 }
@@ -159,33 +159,33 @@ func checkHealth(c *ecstypes.ContainerDefinition) error {
 func checkFargate(in *awsecs.RegisterTaskDefinitionInput) error {
 	switch {
 	case in.NetworkMode != "awsvpc":
-		return client(fargateOnlyAwsvpc)
+		return clientError(fargateOnlyAwsvpc)
 	case val(in.Cpu) == "":
-		return client(fargateNeedsAtTask, "cpu")
+		return clientError(fargateNeedsAtTask, "cpu")
 	case val(in.Memory) == "":
-		return client(fargateNeedsAtTask, "memory")
+		return clientError(fargateNeedsAtTask, "memory")
 	}
-	cpu, okCPU := units(*in.Cpu, "vcpu")
-	memory, okMemory := units(*in.Memory, "gb")
+	cpu, okCPU := parseUnits(*in.Cpu, "vcpu")
+	memory, okMemory := parseUnits(*in.Memory, "gb")
 	if !okCPU {
-		return client("Invalid 'cpu' setting for task.")
+		return clientError("Invalid 'cpu' setting for task.")
 	}
 	if !okMemory {
-		return client("Invalid 'memory' setting for task.")
+		return clientError("Invalid 'memory' setting for task.")
 	}
 	if !fargateSize(cpu, memory) {
-		return client(fargateNoSuchSize, cpu, memory)
+		return clientError(fargateNoSuchSize, cpu, memory)
 	}
 	for _, c := range in.ContainerDefinitions {
-		if val(c.StopTimeout) > mostStopOnFargate {
-			return client("Container '%s': stopTimeout must be at most %d seconds on Fargate.", *c.Name, mostStopOnFargate)
+		if val(c.StopTimeout) > maxFargateStopTimeout {
+			return clientError("Container '%s': stopTimeout must be at most %d seconds on Fargate.", *c.Name, maxFargateStopTimeout)
 		}
 	}
 	return nil
 }
 
 // parseUnits reads "1024", "1 vCPU" (1024) or "2 GB" (2048).
-func units(s, unit string) (int, bool) {
+func parseUnits(s, unit string) (int, bool) {
 	n, large := strings.CutSuffix(strings.ToLower(strings.TrimSpace(s)), unit)
 	f, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
 	if large {

@@ -13,7 +13,7 @@ import (
 // buildDefinition checks a registration and returns the definition that AWS describes afterwards:
 // defaults filled in, and empty lists for lists that were not given. The result may keep parts of
 // the input.
-func filled(in *awsecs.RegisterTaskDefinitionInput) (*ecstypes.TaskDefinition, error) {
+func buildDefinition(in *awsecs.RegisterTaskDefinitionInput) (*ecstypes.TaskDefinition, error) {
 	if err := checkDefinition(in); err != nil {
 		return nil, err
 	}
@@ -23,13 +23,13 @@ func filled(in *awsecs.RegisterTaskDefinitionInput) (*ecstypes.TaskDefinition, e
 	}
 	d := &ecstypes.TaskDefinition{
 		ContainerDefinitions: in.ContainerDefinitions, Family: in.Family, NetworkMode: mode,
-		Cpu: inUnits(in.Cpu, "vcpu"), Memory: inUnits(in.Memory, "gb"),
+		Cpu: normalizeUnits(in.Cpu, "vcpu"), Memory: normalizeUnits(in.Memory, "gb"),
 		EnableFaultInjection: in.EnableFaultInjection, EphemeralStorage: in.EphemeralStorage,
 		ExecutionRoleArn: in.ExecutionRoleArn, TaskRoleArn: in.TaskRoleArn, InferenceAccelerators: in.InferenceAccelerators,
 		IpcMode: in.IpcMode, PidMode: in.PidMode, ProxyConfiguration: in.ProxyConfiguration,
 		RequiresCompatibilities: in.RequiresCompatibilities, RuntimePlatform: in.RuntimePlatform,
 		Volumes: orEmpty(in.Volumes), PlacementConstraints: orEmpty(in.PlacementConstraints),
-		Compatibilities: compatibilities(in, mode), RequiresAttributes: attributes(in, mode),
+		Compatibilities: launchCompatibilities(in, mode), RequiresAttributes: requiredAttributes(in, mode),
 	}
 	for i := range d.ContainerDefinitions {
 		fillContainer(&d.ContainerDefinitions[i], mode)
@@ -44,11 +44,11 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-func inUnits(s *string, unit string) *string {
+func normalizeUnits(s *string, unit string) *string {
 	if val(s) == "" {
 		return nil
 	}
-	if n, ok := units(*s, unit); ok {
+	if n, ok := parseUnits(*s, unit); ok {
 		return ptr(strconv.Itoa(n))
 	}
 	return s
@@ -74,21 +74,21 @@ func fillContainer(c *ecstypes.ContainerDefinition, mode ecstypes.NetworkMode) {
 		}
 	}
 	if h := c.HealthCheck; h != nil {
-		h.Interval, h.Timeout, h.Retries = or(h.Interval, 30), or(h.Timeout, 5), or(h.Retries, 3)
+		h.Interval, h.Timeout, h.Retries = orDefault(h.Interval, 30), orDefault(h.Timeout, 5), orDefault(h.Retries, 3)
 	}
 }
 
-func or(p *int32, d int32) *int32 {
+func orDefault(p *int32, d int32) *int32 {
 	if p == nil {
 		return &d
 	}
 	return p
 }
 
-func compatibilities(in *awsecs.RegisterTaskDefinitionInput, mode ecstypes.NetworkMode) []ecstypes.Compatibility {
+func launchCompatibilities(in *awsecs.RegisterTaskDefinitionInput, mode ecstypes.NetworkMode) []ecstypes.Compatibility {
 	list := []ecstypes.Compatibility{"EC2"}
-	cpu, a := units(val(in.Cpu), "vcpu")
-	memory, b := units(val(in.Memory), "gb")
+	cpu, a := parseUnits(val(in.Cpu), "vcpu")
+	memory, b := parseUnits(val(in.Memory), "gb")
 	if mode == "awsvpc" && a && b && fargateSize(cpu, memory) {
 		list = append(list, "FARGATE")
 	}
@@ -96,7 +96,7 @@ func compatibilities(in *awsecs.RegisterTaskDefinitionInput, mode ecstypes.Netwo
 }
 
 // requiredAttributes returns some of the attributes that AWS derives; no controller reads them.
-func attributes(in *awsecs.RegisterTaskDefinitionInput, mode ecstypes.NetworkMode) []ecstypes.Attribute {
+func requiredAttributes(in *awsecs.RegisterTaskDefinitionInput, mode ecstypes.NetworkMode) []ecstypes.Attribute {
 	names := []string{"com.amazonaws.ecs.capability.docker-remote-api.1.18"}
 	if val(in.TaskRoleArn) != "" {
 		names = append(names, "com.amazonaws.ecs.capability.task-iam-role")
@@ -122,11 +122,11 @@ func specsOf(d *ecstypes.TaskDefinition) []world.ContainerSpec {
 
 func specOf(c *ecstypes.ContainerDefinition) world.ContainerSpec {
 	s := world.ContainerSpec{
-		Name: *c.Name, Image: *c.Image, Essential: *c.Essential, Command: clone(c.Command), Environment: map[string]string{},
+		Name: *c.Name, Image: *c.Image, Essential: *c.Essential, Command: deepCopy(c.Command), Environment: map[string]string{},
 		StopTimeout: 30 * time.Second, Health: healthOf(c.HealthCheck), Log: logOf(c.LogConfiguration),
 	}
 	if c.StopTimeout != nil {
-		s.StopTimeout = seconds(c.StopTimeout)
+		s.StopTimeout = secondsDuration(c.StopTimeout)
 	}
 	for _, p := range c.PortMappings {
 		s.Ports = append(s.Ports, world.Port{Container: val(p.ContainerPort), Host: val(p.HostPort), Protocol: string(p.Protocol), Name: val(p.Name)})
@@ -142,8 +142,8 @@ func healthOf(h *ecstypes.HealthCheck) *world.ContainerHealth {
 		return nil
 	}
 	return &world.ContainerHealth{
-		Interval: seconds(h.Interval), Timeout: seconds(h.Timeout), StartPeriod: seconds(h.StartPeriod), Retries: int(val(h.Retries)),
+		Interval: secondsDuration(h.Interval), Timeout: secondsDuration(h.Timeout), StartPeriod: secondsDuration(h.StartPeriod), Retries: int(val(h.Retries)),
 	}
 }
 
-func seconds(n *int32) time.Duration { return time.Duration(val(n)) * time.Second }
+func secondsDuration(n *int32) time.Duration { return time.Duration(val(n)) * time.Second }

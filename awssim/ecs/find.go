@@ -12,7 +12,7 @@ func clusterOf(tx *world.Tx, id *string) (*world.Cluster, error) {
 	if name == "" {
 		name = "default"
 	}
-	c, ok := tx.Clusters.Get(lastOf(name))
+	c, ok := tx.Clusters.Get(lastSegment(name))
 	if !ok || c.Status != "ACTIVE" || isARN(name) && c.ARN != name {
 		return nil, world.Refuse("ClusterNotFoundException", "Cluster not found.")
 	}
@@ -21,7 +21,7 @@ func clusterOf(tx *world.Tx, id *string) (*world.Cluster, error) {
 
 // serviceIn returns a service of a cluster by name or ARN, in any status.
 func serviceIn(tx *world.Tx, c *world.Cluster, id string) (*world.Service, bool) {
-	s, ok := tx.Services.Get(c.Name + "/" + lastOf(id))
+	s, ok := tx.Services.Get(c.Name + "/" + lastSegment(id))
 	if !ok || isARN(id) && id != s.ARN || !isARN(id) && id != s.Name {
 		return nil, false
 	}
@@ -35,7 +35,7 @@ func activeService(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 		return nil, err
 	}
 	if val(id) == "" {
-		return nil, invalid("Service cannot be empty.")
+		return nil, invalidParameter("Service cannot be empty.")
 	}
 	s, ok := serviceIn(tx, c, *id)
 	if !ok {
@@ -51,15 +51,15 @@ func activeService(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 func externalService(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 	s, err := activeService(tx, cluster, id)
 	if err == nil && s.Controller != "EXTERNAL" {
-		err = invalid("Amazon ECS only supports task set management on services configured to use external deployment controllers.")
+		err = invalidParameter("Amazon ECS only supports task set management on services configured to use external deployment controllers.")
 	}
 	return s, err
 }
 
 // taskSetIn returns a task set by id or ARN.
 func taskSetIn(s *world.Service, id string) (*world.TaskSet, error) {
-	if !isARN(id) && !isSetID(id) || isARN(id) && !strings.HasPrefix(resource(id), "task-set/") {
-		return nil, invalid("Task Set Identifier is invalid")
+	if !isARN(id) && !isSetID(id) || isARN(id) && !strings.HasPrefix(resourcePart(id), "task-set/") {
+		return nil, invalidParameter("Task Set Identifier is invalid")
 	}
 	for _, ts := range s.TaskSets {
 		if ts.ID == id || ts.ARN == id {
@@ -79,10 +79,10 @@ func isSetID(id string) bool {
 func definitionFor(tx *world.Tx, id string) (*world.TaskDefinition, error) {
 	d := definitionOf(tx, id)
 	if d == nil {
-		return nil, client("TaskDefinition not found.")
+		return nil, clientError("TaskDefinition not found.")
 	}
 	if d.Status != "ACTIVE" {
-		return nil, client("TaskDefinition is inactive")
+		return nil, clientError("TaskDefinition is inactive")
 	}
 	return d, nil
 }

@@ -15,8 +15,8 @@ import (
 
 const (
 	// historyRetention is how long the API returns ended service deployments.
-	historyKept = 90 * 24 * time.Hour
-	mostHistory = 20
+	historyRetention = 90 * 24 * time.Hour
+	maxHistory = 20
 )
 
 // rolloutDoc holds the parts of a service deployment that no controller reads.
@@ -28,38 +28,38 @@ type rolloutDoc struct {
 func docOfRollout(r *scheduler.Rollout) *rolloutDoc { return r.Doc.(*rolloutDoc) }
 
 // recordDeployment adds the document and the revision of the newest service deployment.
-func (s *Service) record(tx *world.Tx, svc *world.Service) {
-	all := s.law.Rollouts(svc)
+func (s *Service) recordDeployment(tx *world.Tx, svc *world.Service) {
+	all := s.sched.Rollouts(svc)
 	r := all[len(all)-1]
 	r.Doc = &rolloutDoc{arn: tx.ARN("ecs", "service-deployment/"+svc.ID()+"/"+r.ID)}
 	docOfService(svc).revisions = append(docOfService(svc).revisions, newRevision(tx, r.Target))
-	s.forgetOld(tx, svc)
-	s.reconfigured(svc)
+	s.dropOldRevisions(tx, svc)
+	s.refreshConfiguration(svc)
 }
 
 // refreshConfiguration copies the service's deployment configuration to the running deployment:
 // that configuration decides its success.
-func (s *Service) reconfigured(svc *world.Service) {
-	all := s.law.Rollouts(svc)
+func (s *Service) refreshConfiguration(svc *world.Service) {
+	all := s.sched.Rollouts(svc)
 	if len(all) == 0 {
 		return
 	}
-	if r := all[len(all)-1]; !r.Ended() {
-		docOfRollout(r).configuration = clone(docOfService(svc).shape.DeploymentConfiguration)
+	if r := all[len(all)-1]; !r.HasEnded() {
+		docOfRollout(r).configuration = deepCopy(docOfService(svc).shape.DeploymentConfiguration)
 	}
 }
 
 // recentRollouts returns a service's deployments of the last 90 days, oldest first.
-func (s *Service) history(tx *world.Tx, svc *world.Service) []*scheduler.Rollout {
-	all := s.law.Rollouts(svc)
-	for len(all) > 0 && all[0].Ended() && tx.Now().Sub(all[0].CreatedAt) > historyKept {
+func (s *Service) recentRollouts(tx *world.Tx, svc *world.Service) []*scheduler.Rollout {
+	all := s.sched.Rollouts(svc)
+	for len(all) > 0 && all[0].HasEnded() && tx.Now().Sub(all[0].CreatedAt) > historyRetention {
 		all = all[1:]
 	}
 	return all
 }
 
 // serviceWithHistory returns a service, in any status, whose controller keeps a history.
-func recorded(tx *world.Tx, cluster, id *string) (*world.Service, error) {
+func serviceWithHistory(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 	c, err := clusterOf(tx, cluster)
 	if err != nil {
 		return nil, err
@@ -77,14 +77,14 @@ func recorded(tx *world.Tx, cluster, id *string) (*world.Service, error) {
 // ListServiceDeployments lists a service's deployments, newest first, 20 at a time unless up to 100
 // are requested.
 func (s *Service) ListServiceDeployments(ctx context.Context, in *awsecs.ListServiceDeploymentsInput) (*awsecs.ListServiceDeploymentsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListServiceDeploymentsOutput, error) {
-		svc, err := recorded(tx, in.Cluster, in.Service)
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListServiceDeploymentsOutput, error) {
+		svc, err := serviceWithHistory(tx, in.Cluster, in.Service)
 		if err != nil {
 			return nil, err
 		}
 		byARN := map[string]*scheduler.Rollout{}
 		var arns []string
-		for _, r := range s.history(tx, svc) {
+		for _, r := range s.recentRollouts(tx, svc) {
 			if isAskedFor(r, in) {
 				arn := docOfRollout(r).arn
 				byARN[arn], arns = r, append(arns, arn)
@@ -94,14 +94,14 @@ func (s *Service) ListServiceDeployments(ctx context.Context, in *awsecs.ListSer
 		page, next, err := pageFrom(arns, in.NextToken, int(val(in.MaxResults)), 20, 100)
 		out := &awsecs.ListServiceDeploymentsOutput{ServiceDeployments: []ecstypes.ServiceDeploymentBrief{}, NextToken: next}
 		for _, arn := range page {
-			out.ServiceDeployments = append(out.ServiceDeployments, brief(byARN[arn]))
+			out.ServiceDeployments = append(out.ServiceDeployments, deploymentBrief(byARN[arn]))
 		}
 		return out, err
 	})
 }
 
 func isAskedFor(r *scheduler.Rollout, in *awsecs.ListServiceDeploymentsInput) bool {
-	if len(in.Status) > 0 && !has(in.Status, ecstypes.ServiceDeploymentStatus(r.Status)) {
+	if len(in.Status) > 0 && !hasItem(in.Status, ecstypes.ServiceDeploymentStatus(r.Status)) {
 		return false
 	}
 	c := in.CreatedAt
@@ -114,7 +114,7 @@ func (s *Service) rolloutBy(tx *world.Tx, arn string) *scheduler.Rollout {
 	if svc == nil {
 		return nil
 	}
-	for _, r := range s.history(tx, svc) {
+	for _, r := range s.recentRollouts(tx, svc) {
 		if docOfRollout(r).arn == arn {
 			return r
 		}
@@ -124,7 +124,7 @@ func (s *Service) rolloutBy(tx *world.Tx, arn string) *scheduler.Rollout {
 
 // serviceOfARN returns the service of "<kind>/<cluster>/<service>/<id>".
 func serviceOfARN(tx *world.Tx, arn, kind string) *world.Service {
-	parts := strings.Split(resource(arn), "/")
+	parts := strings.Split(resourcePart(arn), "/")
 	if len(parts) != 4 || parts[0] != kind {
 		return nil
 	}
@@ -134,16 +134,16 @@ func serviceOfARN(tx *world.Tx, arn, kind string) *world.Service {
 
 // DescribeServiceDeployments returns up to 20 deployments by ARN.
 func (s *Service) DescribeServiceDeployments(ctx context.Context, in *awsecs.DescribeServiceDeploymentsInput) (*awsecs.DescribeServiceDeploymentsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServiceDeploymentsOutput, error) {
-		if n := len(in.ServiceDeploymentArns); n == 0 || n > mostHistory {
-			return nil, invalid("serviceDeploymentArns must have between 1 and %d elements.", mostHistory)
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServiceDeploymentsOutput, error) {
+		if n := len(in.ServiceDeploymentArns); n == 0 || n > maxHistory {
+			return nil, invalidParameter("serviceDeploymentArns must have between 1 and %d elements.", maxHistory)
 		}
 		out := &awsecs.DescribeServiceDeploymentsOutput{ServiceDeployments: []ecstypes.ServiceDeployment{}, Failures: []ecstypes.Failure{}}
 		for _, arn := range in.ServiceDeploymentArns {
 			if r := s.rolloutBy(tx, arn); r != nil {
 				out.ServiceDeployments = append(out.ServiceDeployments, showRollout(r))
 			} else {
-				out.Failures = append(out.Failures, missing(arn))
+				out.Failures = append(out.Failures, missingFailure(arn))
 			}
 		}
 		return out, nil
@@ -154,15 +154,15 @@ func (s *Service) DescribeServiceDeployments(ctx context.Context, in *awsecs.Des
 // rollbacks off. The stop type ABORT is in the SDK's model but not in AWS's documentation; it is
 // rejected.
 func (s *Service) StopServiceDeployment(ctx context.Context, in *awsecs.StopServiceDeploymentInput) (*awsecs.StopServiceDeploymentOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.StopServiceDeploymentOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.StopServiceDeploymentOutput, error) {
 		if in.StopType != "" && in.StopType != ecstypes.StopServiceDeploymentStopTypeRollback {
-			return nil, invalid("Invalid stopType: %s. The valid value is ROLLBACK.", in.StopType)
+			return nil, invalidParameter("Invalid stopType: %s. The valid value is ROLLBACK.", in.StopType)
 		}
 		r := s.rolloutBy(tx, val(in.ServiceDeploymentArn))
 		if r == nil {
 			return nil, world.Refuse("ServiceDeploymentNotFoundException", "Service deployment not found.")
 		}
-		if !s.law.StopRollout(tx, r) {
+		if !s.sched.StopRollout(tx, r) {
 			return nil, world.Refuse("ConflictException", "The service deployment cannot be stopped because it is in the %s state.", r.Status)
 		}
 		return &awsecs.StopServiceDeploymentOutput{ServiceDeploymentArn: ptr(docOfRollout(r).arn)}, nil

@@ -7,13 +7,13 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-func brief(r *scheduler.Rollout) ecstypes.ServiceDeploymentBrief {
+func deploymentBrief(r *scheduler.Rollout) ecstypes.ServiceDeploymentBrief {
 	svc := r.Service()
 	return ecstypes.ServiceDeploymentBrief{
 		ServiceDeploymentArn: ptr(docOfRollout(r).arn), ServiceArn: ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN),
 		TargetServiceRevisionArn: ptr(revisionOf(r.Target)),
-		Status:                   ecstypes.ServiceDeploymentStatus(r.Status), StatusReason: text(r.Reason),
-		CreatedAt: stamp(r.CreatedAt), StartedAt: stamp(r.StartedAt), FinishedAt: stamp(r.FinishedAt),
+		Status:                   ecstypes.ServiceDeploymentStatus(r.Status), StatusReason: optionalText(r.Reason),
+		CreatedAt: optionalTime(r.CreatedAt), StartedAt: optionalTime(r.StartedAt), FinishedAt: optionalTime(r.FinishedAt),
 	}
 }
 
@@ -21,18 +21,18 @@ func showRollout(r *scheduler.Rollout) ecstypes.ServiceDeployment {
 	svc := r.Service()
 	d := ecstypes.ServiceDeployment{
 		ServiceDeploymentArn: ptr(docOfRollout(r).arn), ServiceArn: ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN),
-		Status: ecstypes.ServiceDeploymentStatus(r.Status), StatusReason: text(r.Reason),
-		CreatedAt: stamp(r.CreatedAt), StartedAt: stamp(r.StartedAt), FinishedAt: stamp(r.FinishedAt),
-		StoppedAt: stamp(r.StoppedAt), UpdatedAt: stamp(r.UpdatedAt),
-		TargetServiceRevision: ptr(summary(r.Target)), SourceServiceRevisions: []ecstypes.ServiceRevisionSummary{},
-		DeploymentConfiguration:  clone(docOfRollout(r).configuration),
+		Status: ecstypes.ServiceDeploymentStatus(r.Status), StatusReason: optionalText(r.Reason),
+		CreatedAt: optionalTime(r.CreatedAt), StartedAt: optionalTime(r.StartedAt), FinishedAt: optionalTime(r.FinishedAt),
+		StoppedAt: optionalTime(r.StoppedAt), UpdatedAt: optionalTime(r.UpdatedAt),
+		TargetServiceRevision: ptr(revisionSummary(r.Target)), SourceServiceRevisions: []ecstypes.ServiceRevisionSummary{},
+		DeploymentConfiguration:  deepCopy(docOfRollout(r).configuration),
 		DeploymentCircuitBreaker: showBreaker(r.Breaker()), Alarms: showAlarms(r, r.Alarms()),
 	}
 	for _, old := range r.Sources {
-		d.SourceServiceRevisions = append(d.SourceServiceRevisions, summary(old))
+		d.SourceServiceRevisions = append(d.SourceServiceRevisions, revisionSummary(old))
 	}
-	if b := r.Back; b != nil {
-		d.Rollback = &ecstypes.Rollback{Reason: ptr(b.Reason), StartedAt: stamp(b.At), ServiceRevisionArn: ptr(revisionOf(b.To))}
+	if b := r.Rollback; b != nil {
+		d.Rollback = &ecstypes.Rollback{Reason: ptr(b.Reason), StartedAt: optionalTime(b.At), ServiceRevisionArn: ptr(revisionOf(b.To))}
 	}
 	return d
 }
@@ -46,19 +46,19 @@ func showBreaker(m scheduler.Monitor) *ecstypes.ServiceDeploymentCircuitBreaker 
 func showAlarms(r *scheduler.Rollout, m scheduler.Monitor) *ecstypes.ServiceDeploymentAlarms {
 	d := &ecstypes.ServiceDeploymentAlarms{Status: ecstypes.ServiceDeploymentRollbackMonitorsStatus(m.Status)}
 	if c := docOfRollout(r).configuration; c != nil && c.Alarms != nil && c.Alarms.Enable {
-		d.AlarmNames, d.TriggeredAlarmNames = clone(c.Alarms.AlarmNames), clone(m.Raised)
+		d.AlarmNames, d.TriggeredAlarmNames = deepCopy(c.Alarms.AlarmNames), deepCopy(m.Raised)
 	}
 	return d
 }
 
-func summary(ts *world.TaskSet) ecstypes.ServiceRevisionSummary {
+func revisionSummary(ts *world.TaskSet) ecstypes.ServiceRevisionSummary {
 	running, pending := countTasks(ts)
-	return ecstypes.ServiceRevisionSummary{Arn: ptr(revisionOf(ts)), RequestedTaskCount: requested(ts),
+	return ecstypes.ServiceRevisionSummary{Arn: ptr(revisionOf(ts)), RequestedTaskCount: requestedTasks(ts),
 		RunningTaskCount: int32(running), PendingTaskCount: int32(pending)}
 }
 
 // requestedTasks returns how many tasks a deployment has at its end.
-func requested(ts *world.TaskSet) int32 {
+func requestedTasks(ts *world.TaskSet) int32 {
 	if ts.Status == "PRIMARY" {
 		return int32(ts.Computed)
 	}
@@ -67,13 +67,13 @@ func requested(ts *world.TaskSet) int32 {
 
 // showCurrent adds the current deployment and the current revisions to the service.
 func (s *Service) showCurrent(d *ecstypes.Service, svc *world.Service) {
-	all := s.law.Rollouts(svc)
+	all := s.sched.Rollouts(svc)
 	if len(all) == 0 {
 		return
 	}
 	d.CurrentServiceDeployment = ptr(docOfRollout(all[len(all)-1]).arn)
 	for _, ts := range svc.TaskSets {
-		x := summary(ts)
+		x := revisionSummary(ts)
 		d.CurrentServiceRevisions = append(d.CurrentServiceRevisions, ecstypes.ServiceCurrentRevisionSummary{
 			Arn: x.Arn, RequestedTaskCount: x.RequestedTaskCount, RunningTaskCount: x.RunningTaskCount, PendingTaskCount: x.PendingTaskCount,
 		})

@@ -11,7 +11,7 @@ import (
 
 // ListContainerInstances returns an empty list: the simulator has no container instances.
 func (s *Service) ListContainerInstances(ctx context.Context, in *awsecs.ListContainerInstancesInput) (*awsecs.ListContainerInstancesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListContainerInstancesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListContainerInstancesOutput, error) {
 		_, err := clusterOf(tx, in.Cluster)
 		return &awsecs.ListContainerInstancesOutput{ContainerInstanceArns: []string{}}, err
 	})
@@ -19,15 +19,15 @@ func (s *Service) ListContainerInstances(ctx context.Context, in *awsecs.ListCon
 
 // DescribeContainerInstances returns a failure for each of up to 100 ids.
 func (s *Service) DescribeContainerInstances(ctx context.Context, in *awsecs.DescribeContainerInstancesInput) (*awsecs.DescribeContainerInstancesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeContainerInstancesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeContainerInstancesOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		switch {
 		case err != nil:
 			return nil, err
 		case len(in.ContainerInstances) == 0:
-			return nil, invalid("Container instances cannot be empty.")
+			return nil, invalidParameter("Container instances cannot be empty.")
 		case len(in.ContainerInstances) > 100:
-			return nil, invalid("Container instances cannot have more than 100 elements.")
+			return nil, invalidParameter("Container instances cannot have more than 100 elements.")
 		}
 		return &awsecs.DescribeContainerInstancesOutput{
 			ContainerInstances: []ecstypes.ContainerInstance{}, Failures: noInstances(tx, c, in.ContainerInstances),
@@ -38,7 +38,7 @@ func (s *Service) DescribeContainerInstances(ctx context.Context, in *awsecs.Des
 func noInstances(tx *world.Tx, c *world.Cluster, ids []string) []ecstypes.Failure {
 	failures := []ecstypes.Failure{}
 	for _, id := range ids {
-		failures = append(failures, missing(tx.ARN("ecs", "container-instance/"+c.Name+"/"+lastOf(id))))
+		failures = append(failures, missingFailure(tx.ARN("ecs", "container-instance/"+c.Name+"/"+lastSegment(id))))
 	}
 	return failures
 }

@@ -2,7 +2,7 @@ package ecs
 
 // apiOperations returns the methods that are operations of the API; a test of awssim checks that
 // the list is complete. The list avoids reflection, so that the linker can drop unused operations.
-func (s *Service) operations() []any {
+func (s *Service) apiOperations() []any {
 	return []any{
 		s.CreateCapacityProvider,
 		s.CreateCluster,

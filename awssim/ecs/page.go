@@ -12,11 +12,11 @@ func pageOf(items []string, next *string, max, limit int) ([]string, *string, er
 // pageFrom is pageOf with a default page size that is smaller than the limit.
 func pageFrom(items []string, next *string, max, def, limit int) ([]string, *string, error) {
 	if max < 0 || max > limit {
-		return nil, nil, invalid("MaxResults must be between 1 and %d.", limit)
+		return nil, nil, invalidParameter("MaxResults must be between 1 and %d.", limit)
 	}
 	page, more, err := wire.Page(items, next, max, def, limit, func(s string) string { return s })
 	if err != nil {
-		return nil, nil, invalid("Invalid token.")
+		return nil, nil, invalidParameter("Invalid token.")
 	}
 	if page == nil {
 		page = []string{}

@@ -32,8 +32,8 @@ func providersOf(tx *world.Tx) *world.Ordered[*provider] {
 // those of the cluster.
 func checkProviders(tx *world.Tx, names []string, strategy []ecstypes.CapacityProviderStrategyItem) error {
 	for _, n := range names {
-		if p, ok := providersOf(tx).Get(lastOf(n)); !ok || p.doc.Status != "ACTIVE" {
-			return invalid("The specified capacity provider '%s' was not found.", n)
+		if p, ok := providersOf(tx).Get(lastSegment(n)); !ok || p.doc.Status != "ACTIVE" {
+			return invalidParameter("The specified capacity provider '%s' was not found.", n)
 		}
 	}
 	return checkStrategy(names, strategy)
@@ -42,24 +42,24 @@ func checkProviders(tx *world.Tx, names []string, strategy []ecstypes.CapacityPr
 func checkStrategy(names []string, strategy []ecstypes.CapacityProviderStrategyItem) error {
 	bases := 0
 	for _, x := range strategy {
-		if !has(names, val(x.CapacityProvider)) {
-			return invalid("The specified capacity provider strategy contains a capacity provider that is not associated with the cluster: %s.", val(x.CapacityProvider))
+		if !hasItem(names, val(x.CapacityProvider)) {
+			return invalidParameter("The specified capacity provider strategy contains a capacity provider that is not associated with the cluster: %s.", val(x.CapacityProvider))
 		}
 		if x.Base > 0 {
 			bases++
 		}
 		if x.Weight < 0 || x.Weight > 1000 {
-			return invalid("The capacity provider weight must be between 0 and 1000.")
+			return invalidParameter("The capacity provider weight must be between 0 and 1000.")
 		}
 	}
 	if bases > 1 {
-		return invalid("Only one capacity provider in a capacity provider strategy can have a base defined.")
+		return invalidParameter("Only one capacity provider in a capacity provider strategy can have a base defined.")
 	}
 	return nil
 }
 
 func showProvider(p *provider, tags bool) ecstypes.CapacityProvider {
-	d := clone(p.doc)
+	d := deepCopy(p.doc)
 	if !tags {
 		d.Tags = []ecstypes.Tag{}
 	}
@@ -68,26 +68,26 @@ func showProvider(p *provider, tags bool) ecstypes.CapacityProvider {
 
 // CreateCapacityProvider creates a capacity provider for an Auto Scaling group.
 func (s *Service) CreateCapacityProvider(ctx context.Context, in *awsecs.CreateCapacityProviderInput) (*awsecs.CreateCapacityProviderOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateCapacityProviderOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.CreateCapacityProviderOutput, error) {
 		name := val(in.Name)
 		if !nameForm.MatchString(name) {
-			return nil, invalid("Invalid capacity provider name.")
+			return nil, invalidParameter("Invalid capacity provider name.")
 		}
 		if in.ManagedInstancesProvider != nil {
-			return nil, unsimulated("Managed instances")
+			return nil, notSimulated("Managed instances")
 		}
 		if in.AutoScalingGroupProvider == nil || val(in.AutoScalingGroupProvider.AutoScalingGroupArn) == "" {
-			return nil, invalid("The Auto Scaling group must be specified.")
+			return nil, invalidParameter("The Auto Scaling group must be specified.")
 		}
 		if _, ok := providersOf(tx).Get(name); ok {
-			return nil, client("A capacity provider with the name %s already exists.", name)
+			return nil, clientError("A capacity provider with the name %s already exists.", name)
 		}
 		if err := checkTags(in.Tags); err != nil {
 			return nil, err
 		}
 		p := &provider{doc: ecstypes.CapacityProvider{
 			Name: ptr(name), CapacityProviderArn: ptr(tx.ARN("ecs", "capacity-provider/"+name)), Status: "ACTIVE",
-			AutoScalingGroupProvider: clone(in.AutoScalingGroupProvider), Tags: clone(in.Tags), Type: "EC2_AUTOSCALING",
+			AutoScalingGroupProvider: deepCopy(in.AutoScalingGroupProvider), Tags: deepCopy(in.Tags), Type: "EC2_AUTOSCALING",
 		}}
 		providersOf(tx).Put(name, p)
 		return &awsecs.CreateCapacityProviderOutput{CapacityProvider: ptr(showProvider(p, true))}, nil
@@ -96,7 +96,7 @@ func (s *Service) CreateCapacityProvider(ctx context.Context, in *awsecs.CreateC
 
 // DescribeCapacityProviders returns the named capacity providers, or all, 10 at a time.
 func (s *Service) DescribeCapacityProviders(ctx context.Context, in *awsecs.DescribeCapacityProvidersInput) (*awsecs.DescribeCapacityProvidersOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeCapacityProvidersOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeCapacityProvidersOutput, error) {
 		out := &awsecs.DescribeCapacityProvidersOutput{CapacityProviders: []ecstypes.CapacityProvider{}, Failures: []ecstypes.Failure{}}
 		all := providersOf(tx)
 		names := in.CapacityProviders
@@ -108,10 +108,10 @@ func (s *Service) DescribeCapacityProviders(ctx context.Context, in *awsecs.Desc
 			names, out.NextToken = page, next
 		}
 		for _, n := range names {
-			if p, ok := all.Get(lastOf(n)); ok {
-				out.CapacityProviders = append(out.CapacityProviders, showProvider(p, has(in.Include, "TAGS")))
+			if p, ok := all.Get(lastSegment(n)); ok {
+				out.CapacityProviders = append(out.CapacityProviders, showProvider(p, hasItem(in.Include, "TAGS")))
 			} else {
-				out.Failures = append(out.Failures, missing(tx.ARN("ecs", "capacity-provider/"+lastOf(n))))
+				out.Failures = append(out.Failures, missingFailure(tx.ARN("ecs", "capacity-provider/"+lastSegment(n))))
 			}
 		}
 		return out, nil
@@ -119,24 +119,24 @@ func (s *Service) DescribeCapacityProviders(ctx context.Context, in *awsecs.Desc
 }
 
 func ownProvider(tx *world.Tx, id *string) (*provider, error) {
-	p, ok := providersOf(tx).Get(lastOf(val(id)))
+	p, ok := providersOf(tx).Get(lastSegment(val(id)))
 	switch {
 	case !ok:
-		return nil, invalid("The specified capacity provider was not found.")
+		return nil, invalidParameter("The specified capacity provider was not found.")
 	case p.predefined:
-		return nil, invalid("The specified capacity provider cannot be changed: it is reserved.")
+		return nil, invalidParameter("The specified capacity provider cannot be changed: it is reserved.")
 	}
 	return p, nil
 }
 
 // UpdateCapacityProvider changes the given fields.
 func (s *Service) UpdateCapacityProvider(ctx context.Context, in *awsecs.UpdateCapacityProviderInput) (*awsecs.UpdateCapacityProviderOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateCapacityProviderOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateCapacityProviderOutput, error) {
 		p, err := ownProvider(tx, in.Name)
 		if err != nil {
 			return nil, err
 		}
-		if u := clone(in.AutoScalingGroupProvider); u != nil {
+		if u := deepCopy(in.AutoScalingGroupProvider); u != nil {
 			g := p.doc.AutoScalingGroupProvider
 			if u.ManagedScaling != nil {
 				g.ManagedScaling = u.ManagedScaling
@@ -155,15 +155,15 @@ func (s *Service) UpdateCapacityProvider(ctx context.Context, in *awsecs.UpdateC
 
 // DeleteCapacityProvider deletes a capacity provider that no cluster uses.
 func (s *Service) DeleteCapacityProvider(ctx context.Context, in *awsecs.DeleteCapacityProviderInput) (*awsecs.DeleteCapacityProviderOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteCapacityProviderOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteCapacityProviderOutput, error) {
 		p, err := ownProvider(tx, in.CapacityProvider)
 		if err != nil {
 			return nil, err
 		}
 		name := val(p.doc.Name)
 		for _, c := range tx.Clusters.All() {
-			if c.Status == "ACTIVE" && has(docOfCluster(c).CapacityProviders, name) {
-				return nil, client("The capacity provider cannot be deleted because it is associated with cluster: %s. Remove the capacity provider from the cluster and try again.", c.Name)
+			if c.Status == "ACTIVE" && hasItem(docOfCluster(c).CapacityProviders, name) {
+				return nil, clientError("The capacity provider cannot be deleted because it is associated with cluster: %s. Remove the capacity provider from the cluster and try again.", c.Name)
 			}
 		}
 		providersOf(tx).Delete(name)

@@ -8,37 +8,37 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-func invalid(format string, args ...any) error {
+func invalidParameter(format string, args ...any) error {
 	return world.Refuse("InvalidParameterException", format, args...)
 }
 
-func client(format string, args ...any) error {
+func clientError(format string, args ...any) error {
 	return world.Refuse("ClientException", format, args...)
 }
 
 // maxServiceTasks is how many tasks a service may have ("Amazon ECS service quotas").
-const mostOfService = 5000
+const maxServiceTasks = 5000
 
-func tooManyTasks() error {
-	return invalid("Desired count can not be more than %d, the quota of tasks per service.", mostOfService)
+func errTooManyTasks() error {
+	return invalidParameter("Desired count can not be more than %d, the quota of tasks per service.", maxServiceTasks)
 }
 
 // notSimulated is the error for a request that AWS would accept and the simulator does not support.
-func unsimulated(what string) error {
+func notSimulated(what string) error {
 	return world.Refuse("UnsupportedFeatureException", "%s: not simulated.", what)
 }
 
-func missing(arn string) ecstypes.Failure {
+func missingFailure(arn string) ecstypes.Failure {
 	return ecstypes.Failure{Arn: &arn, Reason: ptr("MISSING")}
 }
 
 // lastSegment returns the text after the last slash of an ARN, or the whole name.
-func lastOf(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+func lastSegment(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 func isARN(id string) bool { return strings.HasPrefix(id, "arn:") }
 
 // resourcePart returns the part of an ARN after account and Region.
-func resource(arn string) string {
+func resourcePart(arn string) string {
 	parts := strings.SplitN(arn, ":", 6)
 	return parts[len(parts)-1]
 }

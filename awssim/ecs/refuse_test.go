@@ -14,9 +14,9 @@ func TestValuesThatNoEnumerationHasAreRefused(t *testing.T) {
 	b := newBench(t, world.Options{})
 	b.rolling(1, nil)
 	_, err := b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), PropagateTags: "ALL"})
-	refused[any](nil, err)(t, invalid, "1 validation error detected: Value 'ALL' at 'propagateTags' failed to satisfy constraint: Member must satisfy enum value set: [TASK_DEFINITION, SERVICE, NONE]")
+	refused[any](nil, err)(t, invalidParameter, "1 validation error detected: Value 'ALL' at 'propagateTags' failed to satisfy constraint: Member must satisfy enum value set: [TASK_DEFINITION, SERVICE, NONE]")
 	_, err = b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"), Services: []string{"api"}, Include: []ecstypes.ServiceField{"TAGS", "ALL"}})
-	refused[any](nil, err)(t, invalid, "1 validation error detected: Value '[TAGS, ALL]' at 'include' failed to satisfy constraint: Member must satisfy constraint: [Member must satisfy enum value set: [TAGS]]")
+	refused[any](nil, err)(t, invalidParameter, "1 validation error detected: Value '[TAGS, ALL]' at 'include' failed to satisfy constraint: Member must satisfy constraint: [Member must satisfy enum value set: [TAGS]]")
 }
 
 func TestServicesOnFargateAreRefused(t *testing.T) {
@@ -43,7 +43,7 @@ func TestServicesOnFargateAreRefused(t *testing.T) {
 			in.LaunchType, in.PlatformVersion = "EC2", aws.String("LATEST")
 		},
 	} {
-		refused[any](nil, create(change))(t, invalid, text)
+		refused[any](nil, create(change))(t, invalidParameter, text)
 	}
 	err := create(func(in *awsecs.CreateServiceInput) { in.PlatformVersion = aws.String("9.0.0") })
 	refused[any](nil, err)(t, "PlatformUnknownException", "The specified platform does not exist.")
@@ -53,8 +53,8 @@ func TestServicesOnFargateAreRefused(t *testing.T) {
 
 func TestTaskIDsHaveTheirLength(t *testing.T) {
 	b := newBench(t, world.Options{})
-	refused(b.DescribeTasks(b.ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("web"), Tasks: []string{"0123"}}))(t, invalid, "taskId length should be one of [32,36]")
-	refused(b.StopTask(b.ctx, &awsecs.StopTaskInput{Cluster: aws.String("web"), Task: aws.String("0123")}))(t, invalid, "taskId length should be one of [32,36]")
+	refused(b.DescribeTasks(b.ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("web"), Tasks: []string{"0123"}}))(t, invalidParameter, "taskId length should be one of [32,36]")
+	refused(b.StopTask(b.ctx, &awsecs.StopTaskInput{Cluster: aws.String("web"), Task: aws.String("0123")}))(t, invalidParameter, "taskId length should be one of [32,36]")
 }
 
 // Lists of a cluster that are empty are there, and a rolling service has a circuit

@@ -18,7 +18,7 @@ import (
 
 // program is a user who calls at random.
 type program struct {
-	b    *worldtest.Stand
+	b    *worldtest.Harness
 	room *ecs.Service
 	ctx  context.Context
 	r    *rand.Rand
@@ -91,9 +91,9 @@ func (p *program) step() {
 		p.crashOne()
 	case 14:
 		p.b.Do(func(tx *world.Tx) {
-			tx.Troubles.ZonesLost = map[string]bool{[]string{"eu-west-1a", "none"}[p.pick(2)]: true}
-			tx.Troubles.NoCapacity = map[string]bool{[]string{"web", "none"}[p.pick(2)]: true}
-			tx.Changed(world.TroubleChanged, nil)
+			tx.ActiveFaults.ZonesLost = map[string]bool{[]string{"eu-west-1a", "none"}[p.pick(2)]: true}
+			tx.ActiveFaults.NoCapacity = map[string]bool{[]string{"web", "none"}[p.pick(2)]: true}
+			tx.Changed(world.FaultsChanged, nil)
 		})
 	case 15:
 		p.observe()
@@ -155,7 +155,7 @@ func (p *program) stopOne() {
 func (p *program) crashOne() {
 	if all := p.live(); len(all) > 0 {
 		t := all[p.pick(len(all))]
-		p.b.Do(func(tx *world.Tx) { p.room.Law().Crash(tx, t, 9) })
+		p.b.Do(func(tx *world.Tx) { p.room.Scheduler().CrashTask(tx, t, 9) })
 	}
 }
 
@@ -177,10 +177,10 @@ func (p *program) observe() {
 
 // play runs a program of n calls and returns the world's log.
 func play(t *testing.T, seed uint64, n int) string {
-	b := worldtest.NewStand(world.Options{Seed: seed})
+	b := worldtest.NewHarness(world.Options{Seed: seed})
 	p := &program{b: b, room: ecs.New(b.World), ctx: world.WithKey(t.Context(), worldtest.Key), r: rand.New(rand.NewPCG(seed, 1))}
-	b.Group("blue")
-	b.Group("green")
+	b.AddGroup("blue")
+	b.AddGroup("green")
 	if _, err := p.room.CreateCluster(p.ctx, &awsecs.CreateClusterInput{ClusterName: aws.String("web")}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,16 +13,16 @@ import (
 // revision is a service revision: the configuration of a deployment, as requested. It never
 // changes.
 type revision struct {
-	set   *world.TaskSet
+	taskSet   *world.TaskSet
 	shape ecstypes.ServiceRevision
 }
 
 func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {
-	svc, doc := ts.Service, clone(*docOfSet(ts))
-	r := &revision{set: ts, shape: ecstypes.ServiceRevision{
+	svc, doc := ts.Service, deepCopy(*docOfSet(ts))
+	r := &revision{taskSet: ts, shape: ecstypes.ServiceRevision{
 		ServiceRevisionArn: ptr(tx.ARN("ecs", "service-revision/"+svc.ID()+"/"+tx.NewDigits("service revision", 19))),
 		ServiceArn:         ptr(svc.ARN), ClusterArn: ptr(svc.Cluster.ARN), TaskDefinition: ptr(ts.Definition.ARN),
-		CreatedAt: stamp(tx.Now()), LaunchType: doc.LaunchType, CapacityProviderStrategy: doc.CapacityProviderStrategy,
+		CreatedAt: optionalTime(tx.Now()), LaunchType: doc.LaunchType, CapacityProviderStrategy: doc.CapacityProviderStrategy,
 		PlatformVersion: doc.PlatformVersion, PlatformFamily: doc.PlatformFamily, NetworkConfiguration: doc.NetworkConfiguration,
 		LoadBalancers: doc.LoadBalancers, ServiceRegistries: doc.ServiceRegistries,
 	}}
@@ -38,7 +38,7 @@ func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {
 	}
 	for _, lb := range doc.LoadBalancers {
 		r.shape.ResolvedConfiguration.LoadBalancers = append(r.shape.ResolvedConfiguration.LoadBalancers,
-			ecstypes.ServiceRevisionLoadBalancer{TargetGroupArn: clone(lb.TargetGroupArn)})
+			ecstypes.ServiceRevisionLoadBalancer{TargetGroupArn: deepCopy(lb.TargetGroupArn)})
 	}
 	return r
 }
@@ -46,7 +46,7 @@ func newRevision(tx *world.Tx, ts *world.TaskSet) *revision {
 // revisionOf returns the ARN of a deployment's revision, or "".
 func revisionOf(ts *world.TaskSet) string {
 	for _, r := range docOfService(ts.Service).revisions {
-		if r.set == ts {
+		if r.taskSet == ts {
 			return *r.shape.ServiceRevisionArn
 		}
 	}
@@ -54,12 +54,12 @@ func revisionOf(ts *world.TaskSet) string {
 }
 
 // dropOldRevisions deletes revisions that the API no longer returns.
-func (s *Service) forgetOld(tx *world.Tx, svc *world.Service) {
+func (s *Service) dropOldRevisions(tx *world.Tx, svc *world.Service) {
 	doc, used := docOfService(svc), map[*world.TaskSet]bool{}
 	for _, ts := range svc.TaskSets {
 		used[ts] = true
 	}
-	for _, r := range s.law.Rollouts(svc) {
+	for _, r := range s.sched.Rollouts(svc) {
 		used[r.Target] = true
 		for _, ts := range r.Sources {
 			used[ts] = true
@@ -67,7 +67,7 @@ func (s *Service) forgetOld(tx *world.Tx, svc *world.Service) {
 	}
 	var left []*revision
 	for _, r := range doc.revisions {
-		if used[r.set] || tx.Now().Sub(*r.shape.CreatedAt) <= historyKept {
+		if used[r.taskSet] || tx.Now().Sub(*r.shape.CreatedAt) <= historyRetention {
 			left = append(left, r)
 		}
 	}
@@ -76,16 +76,16 @@ func (s *Service) forgetOld(tx *world.Tx, svc *world.Service) {
 
 // DescribeServiceRevisions returns up to 20 service revisions by ARN.
 func (s *Service) DescribeServiceRevisions(ctx context.Context, in *awsecs.DescribeServiceRevisionsInput) (*awsecs.DescribeServiceRevisionsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServiceRevisionsOutput, error) {
-		if n := len(in.ServiceRevisionArns); n == 0 || n > mostHistory {
-			return nil, invalid("serviceRevisionArns must have between 1 and %d elements.", mostHistory)
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServiceRevisionsOutput, error) {
+		if n := len(in.ServiceRevisionArns); n == 0 || n > maxHistory {
+			return nil, invalidParameter("serviceRevisionArns must have between 1 and %d elements.", maxHistory)
 		}
 		out := &awsecs.DescribeServiceRevisionsOutput{ServiceRevisions: []ecstypes.ServiceRevision{}, Failures: []ecstypes.Failure{}}
 		for _, arn := range in.ServiceRevisionArns {
 			if r := revisionBy(tx, arn); r != nil {
-				out.ServiceRevisions = append(out.ServiceRevisions, clone(r.shape))
+				out.ServiceRevisions = append(out.ServiceRevisions, deepCopy(r.shape))
 			} else {
-				out.Failures = append(out.Failures, missing(arn))
+				out.Failures = append(out.Failures, missingFailure(arn))
 			}
 		}
 		return out, nil
@@ -99,8 +99,8 @@ func revisionBy(tx *world.Tx, arn string) *revision {
 		return nil
 	}
 	for _, r := range docOfService(svc).revisions {
-		live := r.set.Status != "INACTIVE"
-		if *r.shape.ServiceRevisionArn == arn && (live || tx.Now().Sub(*r.shape.CreatedAt) <= historyKept) {
+		live := r.taskSet.Status != "INACTIVE"
+		if *r.shape.ServiceRevisionArn == arn && (live || tx.Now().Sub(*r.shape.CreatedAt) <= historyRetention) {
 			return r
 		}
 	}

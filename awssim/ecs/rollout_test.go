@@ -179,7 +179,7 @@ func TestListingServiceDeployments(t *testing.T) {
 	if n := len(b.listed(&awsecs.ListServiceDeploymentsInput{MaxResults: aws.Int32(100)})); n != 25 {
 		t.Errorf("%d in all, want 25", n)
 	}
-	refused(b.ListServiceDeployments(b.ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("web"), Service: aws.String("api"), MaxResults: aws.Int32(101)}))(t, invalid, "MaxResults must be between 1 and 100.")
+	refused(b.ListServiceDeployments(b.ctx, &awsecs.ListServiceDeploymentsInput{Cluster: aws.String("web"), Service: aws.String("api"), MaxResults: aws.Int32(101)}))(t, invalidParameter, "MaxResults must be between 1 and 100.")
 	pages, n := awsecs.ListServiceDeploymentsInput{Cluster: aws.String("web"), Service: aws.String("api"), Status: []ecstypes.ServiceDeploymentStatus{"ROLLBACK_SUCCESSFUL"}, MaxResults: aws.Int32(5)}, 0
 	for more := true; more; {
 		out := must(b.ListServiceDeployments(b.ctx, &pages))(t)
@@ -203,7 +203,7 @@ func TestListingServiceDeployments(t *testing.T) {
 	if len(out.ServiceDeployments) != 1 || len(out.Failures) != 2 || *out.Failures[0].Reason != "MISSING" {
 		t.Errorf("%+v", out.Failures)
 	}
-	refused(b.DescribeServiceDeployments(b.ctx, &awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: append(arns[:20:20], "x")}))(t, invalid, "serviceDeploymentArns must have between 1 and 20 elements.")
+	refused(b.DescribeServiceDeployments(b.ctx, &awsecs.DescribeServiceDeploymentsInput{ServiceDeploymentArns: append(arns[:20:20], "x")}))(t, invalidParameter, "serviceDeploymentArns must have between 1 and 20 elements.")
 }
 
 func TestHistoryEndsAfterNinetyDays(t *testing.T) {
@@ -236,7 +236,7 @@ func TestStopServiceDeployment(t *testing.T) {
 	arn := b.deploy("sim/web:v2-healthy-after-200s")
 	b.Run(time.Minute)
 	stop := &awsecs.StopServiceDeploymentInput{ServiceDeploymentArn: &arn, StopType: "ABORT"}
-	refused(b.StopServiceDeployment(b.ctx, stop))(t, invalid, "Invalid stopType: ABORT. The valid value is ROLLBACK.")
+	refused(b.StopServiceDeployment(b.ctx, stop))(t, invalidParameter, "Invalid stopType: ABORT. The valid value is ROLLBACK.")
 	stop.StopType = ""
 	if out := must(b.StopServiceDeployment(b.ctx, stop))(t); *out.ServiceDeploymentArn != arn {
 		t.Errorf("%s", *out.ServiceDeploymentArn)
@@ -326,7 +326,7 @@ func TestDeploymentConfigurationsAreRefused(t *testing.T) {
 		{&config{Strategy: "CANARY"}, "Deployment strategy CANARY: not simulated."},
 		{&config{Strategy: "LINEAR"}, "Deployment strategy LINEAR: not simulated."},
 	} {
-		refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DeploymentConfiguration: c.config}))(t, invalid, c.text)
+		refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DeploymentConfiguration: c.config}))(t, invalidParameter, c.text)
 	}
 	s := b.update(&awsecs.UpdateServiceInput{DeploymentConfiguration: early(aws.Int32(50), "DEFERRED")})
 	if e := s.DeploymentConfiguration.EarlySuccessCriteria; *e.HealthyPercent != 50 || *s.DeploymentConfiguration.MinimumHealthyPercent != 50 {

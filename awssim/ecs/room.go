@@ -10,19 +10,19 @@ import (
 )
 
 // NewAPI returns the API over a new [Service] of w, for a wire server.
-func Room(w *world.World) wire.Room { return New(w).Room() }
+func NewAPI(w *world.World) wire.API { return New(w).API() }
 
 // API returns the service's API, for a wire server.
-func (s *Service) Room() wire.Room {
-	return wire.Room{
+func (s *Service) API() wire.API {
+	return wire.API{
 		Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
-		BadEnum: "InvalidParameterException", Operations: s.operations(), LowerFirst: true, Errors: modelled(), Unions: unions(), Known: known(),
+		BadEnum: "InvalidParameterException", Operations: s.apiOperations(), LowerFirst: true, Errors: modelledErrors(), Unions: unionMembers(), Known: unsimulatedOperations(),
 		Document: func(v any) any { return ecsdocument.NewLazyDocument(v) },
 	}
 }
 
 // modelledErrors returns the errors of ECS's model.
-func modelled() []smithy.APIError {
+func modelledErrors() []smithy.APIError {
 	return []smithy.APIError{
 		&ecstypes.AccessDeniedException{}, &ecstypes.AttributeLimitExceededException{},
 		&ecstypes.BlockedException{}, &ecstypes.ClientException{},
@@ -43,14 +43,14 @@ func modelled() []smithy.APIError {
 }
 
 // unionMembers returns the members of union types in the inputs that the API accepts.
-func unions() []any {
+func unionMembers() []any {
 	return []any{
 		&ecstypes.ServiceConnectContainerConfigurationMemberLogLevel{}, &ecstypes.SharingStrategyMemberNvidiaMps{},
 	}
 }
 
 // unsimulatedOperations returns the operations that AWS has and the simulator does not.
-func known() []string {
+func unsimulatedOperations() []string {
 	return []string{
 		"AssociateGatewayWithCluster", "ContinueServiceDeployment", "CreateDaemon", "CreateExpressGatewayService",
 		"CreateGateway", "DeleteAttributes", "DeleteDaemon", "DeleteDaemonTaskDefinition",

@@ -14,9 +14,9 @@ import (
 )
 
 // many fills a world with services of so many tasks each and lets them settle.
-func many(tb testing.TB, services, tasks int) *worldtest.Stand {
+func many(tb testing.TB, services, tasks int) *worldtest.Harness {
 	tb.Helper()
-	b := worldtest.NewStand(world.Options{LogLimit: 1000})
+	b := worldtest.NewHarness(world.Options{LogLimit: 1000})
 	room, ctx := ecs.New(b.World), world.WithKey(tb.Context(), worldtest.Key)
 	fatal := func(err error) {
 		if err != nil {
@@ -28,7 +28,7 @@ func many(tb testing.TB, services, tasks int) *worldtest.Stand {
 	_, err = room.RegisterTaskDefinition(ctx, fargate("api", "sim/web:v1"))
 	fatal(err)
 	for i := range services {
-		svc, set := externalInput(int32(tasks)), setInput("api", b.Group(fmt.Sprintf("g%d", i)), 100)
+		svc, set := externalInput(int32(tasks)), setInput("api", b.AddGroup(fmt.Sprintf("g%d", i)), 100)
 		svc.ServiceName = aws.String(fmt.Sprintf("s%d", i))
 		set.Service = svc.ServiceName
 		_, err = room.CreateService(ctx, svc)
@@ -40,7 +40,7 @@ func many(tb testing.TB, services, tasks int) *worldtest.Stand {
 	running := 0
 	b.Do(func(tx *world.Tx) {
 		for _, t := range tx.Tasks.All() {
-			if t.Running() {
+			if t.IsRunning() {
 				running++
 			}
 		}

@@ -27,19 +27,19 @@ import (
 // error) are ECS's operations; they act in the account and Region of [world.KeyOf].
 type Service struct {
 	world *world.World
-	law   *scheduler.Scheduler
+	sched   *scheduler.Scheduler
 }
 
 // New creates the API and its scheduler. Call it once per world, before the first step.
 func New(w *world.World) *Service {
-	s := &Service{world: w, law: scheduler.New(w)}
-	w.Watch(layTaskDoc)
+	s := &Service{world: w, sched: scheduler.New(w)}
+	w.Watch(attachTaskDoc)
 	return s
 }
 
 // Scheduler returns the scheduler of the API. The data plane reports exits to it, and faults crash
 // tasks through it.
-func (s *Service) Law() *scheduler.Scheduler { return s.law }
+func (s *Service) Scheduler() *scheduler.Scheduler { return s.sched }
 
 // state is the API's private state in one Region.
 type state struct {
@@ -49,10 +49,10 @@ type state struct {
 	families  world.Ordered[*family]
 }
 
-func stateOf(tx *world.Tx) *state { return world.Room[state](tx.Region, "ecs") }
+func stateOf(tx *world.Tx) *state { return world.PrivateState[state](tx.Region, "ecs") }
 
 // runStep runs f as one step on the caller's Region.
-func call[O any](ctx context.Context, s *Service, f func(*world.Tx) (*O, error)) (*O, error) {
+func runStep[O any](ctx context.Context, s *Service, f func(*world.Tx) (*O, error)) (*O, error) {
 	var out *O
 	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) (err error) {
 		out, err = f(tx)

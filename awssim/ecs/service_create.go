@@ -10,12 +10,12 @@ import (
 )
 
 // maxTargetGroups is how many target groups a service with controller ECS may have.
-const mostGroups = 5
+const maxTargetGroups = 5
 
 // serviceDoc holds the parts of a service that no controller reads.
 type serviceDoc struct {
 	shape     ecstypes.Service // fields that are stored and returned unchanged
-	print     string           // of the request that created it
+	fingerprint     string           // of the request that created it
 	revisions []*revision      // of its deployments, oldest first (controller ECS)
 }
 
@@ -24,12 +24,12 @@ func docOfService(s *world.Service) *serviceDoc { return s.Doc.(*serviceDoc) }
 // CreateService creates a service. A repeated request with the same parameters returns the first
 // service; other parameters are rejected while it is ACTIVE.
 func (s *Service) CreateService(ctx context.Context, in *awsecs.CreateServiceInput) (*awsecs.CreateServiceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateServiceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.CreateServiceOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
 			return nil, err
 		}
-		svc, err := s.createService(tx, c, clone(in))
+		svc, err := s.createService(tx, c, deepCopy(in))
 		if err != nil {
 			return nil, err
 		}
@@ -40,8 +40,8 @@ func (s *Service) CreateService(ctx context.Context, in *awsecs.CreateServiceInp
 func (s *Service) createService(tx *world.Tx, c *world.Cluster, in *awsecs.CreateServiceInput) (*world.Service, error) {
 	given := val(in.ClientToken)
 	in.ClientToken, in.Cluster = nil, ptr(c.ARN)
-	print := fingerprint(in)
-	if _, _, err := repeated(tx, "CreateService", c.Name, given, print, otherParameters); err != nil {
+	print := requestFingerprint(in)
+	if _, _, err := findRepeated(tx, "CreateService", c.Name, given, print, errTokenReused); err != nil {
 		return nil, err
 	}
 	if old, ok := tx.Services.Get(c.Name + "/" + val(in.ServiceName)); ok && old.Status != "INACTIVE" {
@@ -55,26 +55,26 @@ func (s *Service) createService(tx *world.Tx, c *world.Cluster, in *awsecs.Creat
 	if err != nil {
 		return nil, err
 	}
-	svc.Doc.(*serviceDoc).print = print
-	s.law.Found(tx, svc)
+	svc.Doc.(*serviceDoc).fingerprint = print
+	s.sched.AddService(tx, svc)
 	switch svc.Controller {
 	case "CODE_DEPLOY":
-		s.law.Add(tx, first)
+		s.sched.AddTaskSet(tx, first)
 	case "ECS":
-		s.law.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
-		s.law.Add(tx, first)
-		s.record(tx, svc)
+		s.sched.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
+		s.sched.AddTaskSet(tx, first)
+		s.recordDeployment(tx, svc)
 	}
-	remember(tx, "CreateService", c.Name, given, print, svc.ARN)
+	rememberToken(tx, "CreateService", c.Name, given, print, svc.ARN)
 	return svc, nil
 }
 
 func sameService(old *world.Service, print string) (*world.Service, error) {
 	switch {
 	case old.Status == "DRAINING":
-		return nil, invalid("Unable to Start a service that is still Draining.")
-	case docOfService(old).print != print:
-		return nil, invalid("Creation of service was not idempotent.")
+		return nil, invalidParameter("Unable to Start a service that is still Draining.")
+	case docOfService(old).fingerprint != print:
+		return nil, invalidParameter("Creation of service was not idempotent.")
 	}
 	return old, nil
 }
@@ -95,7 +95,7 @@ func newService(tx *world.Tx, c *world.Cluster, in *awsecs.CreateServiceInput) (
 	svc := &world.Service{
 		ARN: tx.ARN("ecs", "service/"+c.Name+"/"+*in.ServiceName), Name: *in.ServiceName, Cluster: c,
 		Controller: controller, Status: "ACTIVE", Desired: int(val(in.DesiredCount)), MinPercent: 100, MaxPercent: 200,
-		Grace: seconds(in.HealthCheckGracePeriodSeconds), CreatedAt: tx.Now(), Doc: &serviceDoc{shape: shapeOf(tx, in, controller)},
+		Grace: secondsDuration(in.HealthCheckGracePeriodSeconds), CreatedAt: tx.Now(), Doc: &serviceDoc{shape: shapeOf(tx, in, controller)},
 	}
 	return svc, setConfiguration(svc, controller, in.DeploymentConfiguration)
 }
@@ -125,19 +125,19 @@ func shapeOf(tx *world.Tx, in *awsecs.CreateServiceInput, controller string) ecs
 func checkCreate(in *awsecs.CreateServiceInput, controller string) error {
 	switch {
 	case val(in.ServiceName) == "":
-		return invalid("Service name can not be blank.")
+		return invalidParameter("Service name can not be blank.")
 	case !nameForm.MatchString(*in.ServiceName):
-		return invalid("Invalid service name.")
+		return invalidParameter("Invalid service name.")
 	case in.SchedulingStrategy == "DAEMON":
 		return checkDaemon(in, controller)
 	case val(in.DesiredCount) < 0:
-		return invalid("Desired count can not be negative.")
-	case val(in.DesiredCount) > mostOfService:
-		return tooManyTasks()
+		return invalidParameter("Desired count can not be negative.")
+	case val(in.DesiredCount) > maxServiceTasks:
+		return errTooManyTasks()
 	case val(in.HealthCheckGracePeriodSeconds) < 0:
-		return invalid("healthCheckGracePeriodSeconds can not be negative.")
+		return invalidParameter("healthCheckGracePeriodSeconds can not be negative.")
 	case in.DesiredCount == nil && controller != "EXTERNAL":
-		return invalid("Desired count must be specified with the REPLICA scheduling strategy.")
+		return invalidParameter("Desired count must be specified with the REPLICA scheduling strategy.")
 	}
 	if err := checkNotSimulated(in); err != nil {
 		return err
@@ -151,25 +151,25 @@ func checkCreate(in *awsecs.CreateServiceInput, controller string) error {
 func checkDaemon(in *awsecs.CreateServiceInput, controller string) error {
 	switch {
 	case controller != "ECS":
-		return invalid("The %s deployment controller only supports the REPLICA scheduling strategy.", controller)
+		return invalidParameter("The %s deployment controller only supports the REPLICA scheduling strategy.", controller)
 	case in.DesiredCount != nil:
-		return invalid("The daemon scheduling strategy does not support a desired count for services. Remove the desired count value and try again")
+		return invalidParameter("The daemon scheduling strategy does not support a desired count for services. Remove the desired count value and try again")
 	}
-	return unsimulated("Scheduling strategy DAEMON")
+	return notSimulated("Scheduling strategy DAEMON")
 }
 
 func checkNotSimulated(in *awsecs.CreateServiceInput) error {
 	switch {
 	case in.ServiceConnectConfiguration != nil && in.ServiceConnectConfiguration.Enabled:
-		return unsimulated("Service Connect")
+		return notSimulated("Service Connect")
 	case len(in.VpcLatticeConfigurations) > 0:
-		return unsimulated("VPC Lattice")
+		return notSimulated("VPC Lattice")
 	case len(in.VolumeConfigurations) > 0:
-		return unsimulated("EBS volumes of services")
+		return notSimulated("EBS volumes of services")
 	case len(in.GatewayConnectors) > 0:
-		return unsimulated("Service gateways")
+		return notSimulated("Service gateways")
 	case in.Monitoring != nil:
-		return unsimulated("Monitoring of services")
+		return notSimulated("Monitoring of services")
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func checkExternal(in *awsecs.CreateServiceInput) error {
 		{"CapacityProviderStrategy", len(in.CapacityProviderStrategy) > 0},
 	} {
 		if x.set {
-			return invalid("%s must be empty or null.", x.name)
+			return invalidParameter("%s must be empty or null.", x.name)
 		}
 	}
 	return nil
@@ -209,7 +209,7 @@ func firstOf(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*
 // firstDeployment creates the first deployment of a service with controller ECS.
 func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceInput) (*world.TaskSet, error) {
 	if val(in.TaskDefinition) == "" {
-		return nil, invalid("Family should not be null or empty.")
+		return nil, invalidParameter("Family should not be null or empty.")
 	}
 	d, err := definitionFor(tx, *in.TaskDefinition)
 	if err != nil {
@@ -217,24 +217,24 @@ func firstDeployment(tx *world.Tx, svc *world.Service, in *awsecs.CreateServiceI
 	}
 	w := &workload{definition: d, launchType: in.LaunchType, strategy: in.CapacityProviderStrategy,
 		platform: in.PlatformVersion, network: in.NetworkConfiguration, balancers: in.LoadBalancers}
-	if err := w.check(tx, svc.Cluster, mostGroups); err != nil {
+	if err := w.checkWorkload(tx, svc.Cluster, maxTargetGroups); err != nil {
 		return nil, err
 	}
 	if err := w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy); err != nil {
 		return nil, err
 	}
 	if val(in.Role) != "" {
-		return nil, invalid("You cannot specify an IAM role for services that require a service linked role.")
+		return nil, invalidParameter("You cannot specify an IAM role for services that require a service linked role.")
 	}
-	if in.HealthCheckGracePeriodSeconds != nil && *in.HealthCheckGracePeriodSeconds > 0 && !graced(w) {
-		return nil, invalid("Health check grace period is only valid for services configured to use load balancers")
+	if in.HealthCheckGracePeriodSeconds != nil && *in.HealthCheckGracePeriodSeconds > 0 && !hasGraceChecks(w) {
+		return nil, invalidParameter("Health check grace period is only valid for services configured to use load balancers")
 	}
-	ts := w.set(tx, svc)
-	return ts, enrol(tx, ts, in.ServiceRegistries)
+	ts := w.buildTaskSet(tx, svc)
+	return ts, attachRegistry(tx, ts, in.ServiceRegistries)
 }
 
 // hasGraceChecks reports whether a workload has any check that a grace period applies to.
-func graced(w *workload) bool {
+func hasGraceChecks(w *workload) bool {
 	if len(w.attached) > 0 {
 		return true
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	longestBakeMinutes = 1440
-	mostAlarms         = 10
+	maxBakeMinutes = 1440
+	maxAlarms         = 10
 	onlyForECS         = "Deployment strategy, circuit breaker, alarms, bake time and lifecycle hooks are only supported with the ECS deployment controller."
 )
 
 // setConfiguration stores a deployment configuration and applies its percentages. Nil and absent
 // fields keep their values.
 func setConfiguration(svc *world.Service, controller string, in *ecstypes.DeploymentConfiguration) error {
-	next, err := merged(svc, controller, in)
+	next, err := mergedConfiguration(svc, controller, in)
 	if err != nil {
 		return err
 	}
@@ -29,8 +29,8 @@ func setConfiguration(svc *world.Service, controller string, in *ecstypes.Deploy
 
 // mergedConfiguration returns a service's deployment configuration with the given fields applied,
 // if the controller accepts them.
-func merged(svc *world.Service, controller string, in *ecstypes.DeploymentConfiguration) (*ecstypes.DeploymentConfiguration, error) {
-	next := clone(docOfService(svc).shape.DeploymentConfiguration)
+func mergedConfiguration(svc *world.Service, controller string, in *ecstypes.DeploymentConfiguration) (*ecstypes.DeploymentConfiguration, error) {
+	next := deepCopy(docOfService(svc).shape.DeploymentConfiguration)
 	if next == nil {
 		next = &ecstypes.DeploymentConfiguration{}
 		if controller == "ECS" {
@@ -43,8 +43,8 @@ func merged(svc *world.Service, controller string, in *ecstypes.DeploymentConfig
 	if in == nil {
 		return next, nil
 	}
-	in = clone(in)
-	lo, hi = *or(in.MinimumHealthyPercent, lo), *or(in.MaximumPercent, hi)
+	in = deepCopy(in)
+	lo, hi = *orDefault(in.MinimumHealthyPercent, lo), *orDefault(in.MaximumPercent, hi)
 	if err := checkDeployment(in, controller, lo, hi); err != nil {
 		return nil, err
 	}
@@ -61,38 +61,38 @@ func merged(svc *world.Service, controller string, in *ecstypes.DeploymentConfig
 	if in.EarlySuccessCriteria != nil {
 		next.EarlySuccessCriteria = in.EarlySuccessCriteria
 	}
-	return next, checkEarly(next.EarlySuccessCriteria, lo)
+	return next, checkEarlySuccess(next.EarlySuccessCriteria, lo)
 }
 
 func checkDeployment(in *ecstypes.DeploymentConfiguration, controller string, lo, hi int32) error {
 	switch {
 	case lo < 0 || lo > 100:
-		return invalid("minimumHealthyPercent must be between 0 and 100.")
+		return invalidParameter("minimumHealthyPercent must be between 0 and 100.")
 	case hi < 100:
-		return invalid("maximumPercent must be at least 100.")
+		return invalidParameter("maximumPercent must be at least 100.")
 	case lo == 100 && hi == 100:
-		return invalid("Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
-	case controller != "ECS" && (judges(in) || in.Strategy != "" && in.Strategy != "ROLLING" || val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
-		return invalid("%s", onlyForECS)
+		return invalidParameter("Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
+	case controller != "ECS" && (needsECSController(in) || in.Strategy != "" && in.Strategy != "ROLLING" || val(in.BakeTimeInMinutes) > 0 || len(in.LifecycleHooks) > 0):
+		return invalidParameter("%s", onlyForECS)
 	case controller == "CODE_DEPLOY" && in.DeploymentCircuitBreaker != nil:
-		return invalid("%s", onlyForECS)
+		return invalidParameter("%s", onlyForECS)
 	case in.Strategy != "" && in.Strategy != "ROLLING":
-		return invalid("Deployment strategy %s: not simulated.", in.Strategy)
+		return invalidParameter("Deployment strategy %s: not simulated.", in.Strategy)
 	case in.CanaryConfiguration != nil || in.LinearConfiguration != nil || len(in.LifecycleHooks) > 0:
-		return invalid("Lifecycle hooks and canary or linear configurations: not simulated.")
-	case val(in.BakeTimeInMinutes) < 0 || val(in.BakeTimeInMinutes) > longestBakeMinutes:
-		return invalid("bakeTimeInMinutes must be between 0 and %d.", longestBakeMinutes)
+		return invalidParameter("Lifecycle hooks and canary or linear configurations: not simulated.")
+	case val(in.BakeTimeInMinutes) < 0 || val(in.BakeTimeInMinutes) > maxBakeMinutes:
+		return invalidParameter("bakeTimeInMinutes must be between 0 and %d.", maxBakeMinutes)
 	case in.Alarms != nil && in.Alarms.Enable && len(in.Alarms.AlarmNames) == 0:
-		return invalid("alarmNames can not be empty when deployment alarms are enabled.")
-	case in.Alarms != nil && len(in.Alarms.AlarmNames) > mostAlarms:
-		return invalid("alarmNames can have at most %d items.", mostAlarms)
+		return invalidParameter("alarmNames can not be empty when deployment alarms are enabled.")
+	case in.Alarms != nil && len(in.Alarms.AlarmNames) > maxAlarms:
+		return invalidParameter("alarmNames can have at most %d items.", maxAlarms)
 	}
 	return checkThreshold(in.DeploymentCircuitBreaker)
 }
 
 // needsECSController reports whether a configuration uses a feature that only the ECS controller
 // has.
-func judges(c *ecstypes.DeploymentConfiguration) bool {
+func needsECSController(c *ecstypes.DeploymentConfiguration) bool {
 	return c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable || c.Alarms != nil && c.Alarms.Enable ||
 		c.EarlySuccessCriteria != nil && c.EarlySuccessCriteria.Enable
 }
@@ -105,28 +105,28 @@ func checkThreshold(b *ecstypes.DeploymentCircuitBreaker) error {
 	switch t.Type {
 	case ecstypes.ThresholdTypeBoundedPercent, ecstypes.ThresholdTypeUnboundedPercent:
 		if t.Value < 1 || t.Value > 100 {
-			return invalid("The value of a %s threshold must be between 1 and 100.", t.Type)
+			return invalidParameter("The value of a %s threshold must be between 1 and 100.", t.Type)
 		}
 	case ecstypes.ThresholdTypeCount:
 		if t.Value < 1 {
-			return invalid("The value of a COUNT threshold must be at least 1.")
+			return invalidParameter("The value of a COUNT threshold must be at least 1.")
 		}
 	}
 	return nil
 }
 
-func checkEarly(e *ecstypes.DeploymentEarlySuccessCriteria, lo int32) error {
+func checkEarlySuccess(e *ecstypes.DeploymentEarlySuccessCriteria, lo int32) error {
 	switch {
 	case e == nil || !e.Enable:
 		return nil
 	case e.HealthyPercent == nil:
-		return invalid("healthyPercent must be specified when early success criteria are enabled.")
+		return invalidParameter("healthyPercent must be specified when early success criteria are enabled.")
 	case *e.HealthyPercent < 0 || *e.HealthyPercent > 100:
-		return invalid("healthyPercent must be between 0 and 100.")
+		return invalidParameter("healthyPercent must be between 0 and 100.")
 	case *e.HealthyPercent < lo:
-		return invalid("healthyPercent must be greater than or equal to minimumHealthyPercent.")
+		return invalidParameter("healthyPercent must be greater than or equal to minimumHealthyPercent.")
 	case e.SourceServiceRevisionCleanup != ecstypes.ServiceRevisionCleanupBlocking && e.SourceServiceRevisionCleanup != ecstypes.ServiceRevisionCleanupDeferred:
-		return invalid("sourceServiceRevisionCleanup must be BLOCKING or DEFERRED when early success criteria are enabled.")
+		return invalidParameter("sourceServiceRevisionCleanup must be BLOCKING or DEFERRED when early success criteria are enabled.")
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func rulesOf(c *ecstypes.DeploymentConfiguration) (r scheduler.Rules) {
 		}
 	}
 	if a := c.Alarms; a != nil {
-		r.Alarms = scheduler.Alarms{Enable: a.Enable, Rollback: a.Rollback, Names: clone(a.AlarmNames)}
+		r.Alarms = scheduler.Alarms{Enable: a.Enable, Rollback: a.Rollback, Names: deepCopy(a.AlarmNames)}
 	}
 	if e := c.EarlySuccessCriteria; e != nil {
 		r.Early = scheduler.Early{Enable: e.Enable, HealthyPercent: int(val(e.HealthyPercent)), Deferred: e.SourceServiceRevisionCleanup == ecstypes.ServiceRevisionCleanupDeferred}

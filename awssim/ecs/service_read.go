@@ -10,19 +10,19 @@ import (
 )
 
 // maxDescribed is how many services one DescribeServices accepts.
-const mostDescribed = 10
+const maxDescribed = 10
 
 // DescribeServices returns up to 10 services by name or ARN, and a failure for each unknown one.
 func (s *Service) DescribeServices(ctx context.Context, in *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServicesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeServicesOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		switch {
 		case err != nil:
 			return nil, err
 		case len(in.Services) == 0:
-			return nil, invalid("Services cannot be empty.")
-		case len(in.Services) > mostDescribed:
-			return nil, invalid("Services cannot have more than %d elements.", mostDescribed)
+			return nil, invalidParameter("Services cannot be empty.")
+		case len(in.Services) > maxDescribed:
+			return nil, invalidParameter("Services cannot have more than %d elements.", maxDescribed)
 		}
 		out := &awsecs.DescribeServicesOutput{Services: []ecstypes.Service{}, Failures: []ecstypes.Failure{}}
 		for _, id := range in.Services {
@@ -32,10 +32,10 @@ func (s *Service) DescribeServices(ctx context.Context, in *awsecs.DescribeServi
 				if !isARN(id) {
 					arn = tx.ARN("ecs", "service/"+c.Name+"/"+id)
 				}
-				out.Failures = append(out.Failures, missing(arn))
+				out.Failures = append(out.Failures, missingFailure(arn))
 				continue
 			}
-			out.Services = append(out.Services, *s.showService(svc, has(in.Include, "TAGS")))
+			out.Services = append(out.Services, *s.showService(svc, hasItem(in.Include, "TAGS")))
 		}
 		return out, nil
 	})
@@ -43,7 +43,7 @@ func (s *Service) DescribeServices(ctx context.Context, in *awsecs.DescribeServi
 
 // ListServices lists the ACTIVE services of a cluster, 10 at a time unless up to 100 are requested.
 func (s *Service) ListServices(ctx context.Context, in *awsecs.ListServicesInput) (*awsecs.ListServicesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListServicesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListServicesOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
 			return nil, err
@@ -76,18 +76,18 @@ func isListed(svc *world.Service, in *awsecs.ListServicesInput) bool {
 // ListServicesByNamespace returns an empty list: no service is in a namespace.
 func (s *Service) ListServicesByNamespace(ctx context.Context, in *awsecs.ListServicesByNamespaceInput) (*awsecs.ListServicesByNamespaceOutput, error) {
 	if val(in.Namespace) == "" {
-		return nil, invalid("Namespace can not be blank.")
+		return nil, invalidParameter("Namespace can not be blank.")
 	}
 	return &awsecs.ListServicesByNamespaceOutput{ServiceArns: []string{}}, nil
 }
 
 func (s *Service) showService(svc *world.Service, tags bool) *ecstypes.Service {
-	d := clone(docOfService(svc).shape)
+	d := deepCopy(docOfService(svc).shape)
 	if !tags {
 		d.Tags = nil
 	}
 	d.ServiceArn, d.ServiceName, d.ClusterArn = ptr(svc.ARN), ptr(svc.Name), ptr(svc.Cluster.ARN)
-	d.Status, d.CreatedAt, d.DesiredCount = ptr(svc.Status), stamp(svc.CreatedAt), int32(svc.Desired)
+	d.Status, d.CreatedAt, d.DesiredCount = ptr(svc.Status), optionalTime(svc.CreatedAt), int32(svc.Desired)
 	d.LoadBalancers, d.ServiceRegistries = []ecstypes.LoadBalancer{}, []ecstypes.ServiceRegistry{}
 	d.Events = make([]ecstypes.ServiceEvent, len(svc.Events))
 	for i, e := range svc.Events {
@@ -103,7 +103,7 @@ func (s *Service) showService(svc *world.Service, tags bool) *ecstypes.Service {
 // showPrimary copies the workload of the primary task set (or deployment) to the service. Without a
 // primary those fields are empty.
 func showPrimary(d *ecstypes.Service, p *world.TaskSet) {
-	doc := clone(*docOfSet(p))
+	doc := deepCopy(*docOfSet(p))
 	d.TaskDefinition, d.LaunchType = ptr(p.Definition.ARN), doc.LaunchType
 	d.CapacityProviderStrategy, d.NetworkConfiguration = doc.CapacityProviderStrategy, doc.NetworkConfiguration
 	d.LoadBalancers, d.ServiceRegistries = orEmpty(doc.LoadBalancers), orEmpty(doc.ServiceRegistries)
@@ -139,7 +139,7 @@ func (s *Service) showSets(d *ecstypes.Service, svc *world.Service) {
 }
 
 func showDeployment(ts *world.TaskSet) ecstypes.Deployment {
-	doc := clone(*docOfSet(ts))
+	doc := deepCopy(*docOfSet(ts))
 	running, pending := countTasks(ts)
 	desired := ts.Computed
 	if ts.Status == "ACTIVE" {
@@ -148,9 +148,9 @@ func showDeployment(ts *world.TaskSet) ecstypes.Deployment {
 	return ecstypes.Deployment{
 		Id: ptr(ts.ID), Status: ptr(ts.Status), TaskDefinition: ptr(ts.Definition.ARN),
 		DesiredCount: int32(desired), RunningCount: int32(running), PendingCount: int32(pending), FailedTasks: int32(ts.FailedTasks),
-		CreatedAt: stamp(ts.CreatedAt), UpdatedAt: stamp(ts.UpdatedAt), LaunchType: doc.LaunchType,
+		CreatedAt: optionalTime(ts.CreatedAt), UpdatedAt: optionalTime(ts.UpdatedAt), LaunchType: doc.LaunchType,
 		CapacityProviderStrategy: doc.CapacityProviderStrategy, PlatformVersion: doc.PlatformVersion, PlatformFamily: doc.PlatformFamily,
 		NetworkConfiguration: doc.NetworkConfiguration,
-		RolloutState:         ecstypes.DeploymentRolloutState(ts.RolloutState), RolloutStateReason: text(ts.RolloutReason),
+		RolloutState:         ecstypes.DeploymentRolloutState(ts.RolloutState), RolloutStateReason: optionalText(ts.RolloutReason),
 	}
 }

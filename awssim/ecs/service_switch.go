@@ -11,7 +11,7 @@ import (
 
 // currentSet returns the task set or deployment that represents a service: the PRIMARY one, or the
 // only one, as after a switch to EXTERNAL. It returns nil if there is none.
-func inPlace(svc *world.Service) *world.TaskSet {
+func currentSet(svc *world.Service) *world.TaskSet {
 	if p := svc.Primary(); p != nil || len(svc.TaskSets) != 1 {
 		return p
 	}
@@ -20,18 +20,18 @@ func inPlace(svc *world.Service) *world.TaskSet {
 
 // checkControllerSwitch rejects a change of the deployment controller that AWS rejects (API
 // Reference, UpdateService, deploymentController).
-func (s *Service) checkSwitch(svc *world.Service, in *awsecs.UpdateServiceInput, to string) error {
+func (s *Service) checkControllerSwitch(svc *world.Service, in *awsecs.UpdateServiceInput, to string) error {
 	switch {
 	case to == "CODE_DEPLOY":
-		return unsimulated("Changing the deployment controller from " + svc.Controller + " to CODE_DEPLOY")
+		return notSimulated("Changing the deployment controller from " + svc.Controller + " to CODE_DEPLOY")
 	case s.isBusy(svc):
-		return invalid("Unable to update the deployment controller from %s to %s while a deployment is in progress.", svc.Controller, to)
+		return invalidParameter("Unable to update the deployment controller from %s to %s while a deployment is in progress.", svc.Controller, to)
 	case to == "ECS":
 		return nil
 	}
-	next, err := merged(svc, svc.Controller, in.DeploymentConfiguration)
-	if err == nil && judges(next) {
-		err = invalid("Unable to update the deployment controller from ECS to %s: alarms, circuit breaker, early success criteria and strategies other than ROLLING are only supported with the ECS deployment controller.", to)
+	next, err := mergedConfiguration(svc, svc.Controller, in.DeploymentConfiguration)
+	if err == nil && needsECSController(next) {
+		err = invalidParameter("Unable to update the deployment controller from ECS to %s: alarms, circuit breaker, early success criteria and strategies other than ROLLING are only supported with the ECS deployment controller.", to)
 	}
 	return err
 }
@@ -39,25 +39,25 @@ func (s *Service) checkSwitch(svc *world.Service, in *awsecs.UpdateServiceInput,
 // isBusy reports whether a service is being changed. With controller ECS that is a running
 // deployment; otherwise more than one task set or a CodeDeploy deployment.
 func (s *Service) isBusy(svc *world.Service) bool {
-	if all := s.law.Rollouts(svc); svc.Controller == "ECS" && len(all) > 0 && !all[len(all)-1].Ended() {
+	if all := s.sched.Rollouts(svc); svc.Controller == "ECS" && len(all) > 0 && !all[len(all)-1].HasEnded() {
 		return true
 	}
 	return svc.DeployedBy != "" || len(svc.TaskSets) > 1 || len(svc.TaskSets) == 1 && svc.TaskSets[0].Status == "DRAINING"
 }
 
 // switchController changes the deployment controller in place. Running tasks continue.
-func (s *Service) switchTo(tx *world.Tx, svc *world.Service, to string) {
+func (s *Service) switchController(tx *world.Tx, svc *world.Service, to string) {
 	d := &docOfService(svc).shape
 	d.DeploymentController.Type = ecstypes.DeploymentControllerType(to)
 	if to == "EXTERNAL" && svc.Controller == "CODE_DEPLOY" {
-		s.law.Release(tx, svc)
+		s.sched.ReleaseFromCodeDeploy(tx, svc)
 		return
 	}
 	if to == "EXTERNAL" {
 		for _, ts := range svc.TaskSets {
 			ts.ARN = tx.ARN("ecs", fmt.Sprintf("task-set/%s/%s/%s", svc.Cluster.Name, svc.Name, ts.ID))
 		}
-		s.law.HandOver(tx, svc)
+		s.sched.SwitchToExternal(tx, svc)
 		return
 	}
 	c := d.DeploymentConfiguration
@@ -67,9 +67,9 @@ func (s *Service) switchTo(tx *world.Tx, svc *world.Service, to string) {
 	if c.DeploymentCircuitBreaker == nil {
 		c.DeploymentCircuitBreaker = &ecstypes.DeploymentCircuitBreaker{}
 	}
-	s.law.SetRules(tx, svc, rulesOf(c))
-	s.law.TakeOver(tx, svc)
+	s.sched.SetRules(tx, svc, rulesOf(c))
+	s.sched.SwitchToECS(tx, svc)
 	if len(svc.TaskSets) > 0 {
-		s.record(tx, svc)
+		s.recordDeployment(tx, svc)
 	}
 }

@@ -31,7 +31,7 @@ func TestExternalServicesRefuseWhatBelongsToTaskSets(t *testing.T) {
 	} {
 		in := externalInput(1)
 		c.edit(in)
-		refused(b.CreateService(b.ctx, in))(t, invalid, c.text)
+		refused(b.CreateService(b.ctx, in))(t, invalidParameter, c.text)
 	}
 	in := externalInput(1)
 	in.EnableExecuteCommand, in.PlatformVersion, in.HealthCheckGracePeriodSeconds = true, aws.String("1.4.0"), aws.Int32(30)
@@ -54,7 +54,7 @@ func TestExternalServicesRefuseUpdatesOfTaskSets(t *testing.T) {
 	} {
 		in := &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api")}
 		c.edit(in)
-		refused(b.UpdateService(b.ctx, in))(t, invalid, c.text)
+		refused(b.UpdateService(b.ctx, in))(t, invalidParameter, c.text)
 	}
 	s := must(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), EnableExecuteCommand: aws.Bool(true),
 		HealthCheckGracePeriodSeconds: aws.Int32(9), PropagateTags: "SERVICE", EnableECSManagedTags: aws.Bool(true)}))(t).Service
@@ -70,9 +70,9 @@ func TestTasksPerServiceAreLimited(t *testing.T) {
 	b.external(1)
 	in := externalInput(1)
 	in.ServiceName, in.DesiredCount = aws.String("other"), aws.Int32(5001)
-	refused(b.CreateService(b.ctx, in))(t, invalid, "Desired count can not be more than 5000, the quota of tasks per service.")
+	refused(b.CreateService(b.ctx, in))(t, invalidParameter, "Desired count can not be more than 5000, the quota of tasks per service.")
 	update := &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DesiredCount: aws.Int32(100_000_000)}
-	refused(b.UpdateService(b.ctx, update))(t, invalid, "Desired count can not be more than 5000, the quota of tasks per service.")
+	refused(b.UpdateService(b.ctx, update))(t, invalidParameter, "Desired count can not be more than 5000, the quota of tasks per service.")
 
 	out := must(b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"), Services: []string{"../api", "web/api"}}))(t)
 	if len(out.Services) != 0 || len(out.Failures) != 2 || *out.Failures[0].Reason != "MISSING" {
@@ -87,18 +87,18 @@ func TestCreateServiceTwice(t *testing.T) {
 	if !again.CreatedAt.Equal(*first.CreatedAt) {
 		t.Error("the same parameters made another service")
 	}
-	refused(b.CreateService(b.ctx, externalInput(2)))(t, invalid, "Creation of service was not idempotent.")
+	refused(b.CreateService(b.ctx, externalInput(2)))(t, invalidParameter, "Creation of service was not idempotent.")
 	b.set(b.register("sim/web:v1"), b.blue, 100)
 	b.steady(1)
 	del := &awsecs.DeleteServiceInput{Cluster: aws.String("web"), Service: aws.String("api")}
-	refused(b.DeleteService(b.ctx, del))(t, invalid, "The service cannot be stopped while it is scaled above 0.")
+	refused(b.DeleteService(b.ctx, del))(t, invalidParameter, "The service cannot be stopped while it is scaled above 0.")
 	must(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DesiredCount: aws.Int32(0)}))(t)
-	refused(b.DeleteService(b.ctx, del))(t, invalid, "The service cannot be stopped while deployments are active.")
+	refused(b.DeleteService(b.ctx, del))(t, invalidParameter, "The service cannot be stopped while deployments are active.")
 	del.Force = aws.Bool(true)
 	if s := must(b.DeleteService(b.ctx, del))(t).Service; *s.Status != "DRAINING" {
 		t.Errorf("deleted: %s", *s.Status)
 	}
-	refused(b.CreateService(b.ctx, externalInput(1)))(t, invalid, "Unable to Start a service that is still Draining.")
+	refused(b.CreateService(b.ctx, externalInput(1)))(t, invalidParameter, "Unable to Start a service that is still Draining.")
 	refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api")}))(t, "ServiceNotActiveException", "Service was not ACTIVE.")
 	if out := must(b.ListServices(b.ctx, &awsecs.ListServicesInput{Cluster: aws.String("web")}))(t); len(out.ServiceArns) != 0 {
 		t.Error("a draining service is listed")
@@ -134,8 +134,8 @@ func TestDescribeAndListServices(t *testing.T) {
 	if len(out.Services) != 2 || *out.Failures[0].Arn != "arn:aws:ecs:eu-west-1:123456789012:service/web/nobody" || *out.Failures[0].Reason != "MISSING" {
 		t.Errorf("%d services, failures %v", len(out.Services), out.Failures)
 	}
-	refused(b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"), Services: all[:11]}))(t, invalid, "Services cannot have more than 10 elements.")
-	refused(b.ListServices(b.ctx, &awsecs.ListServicesInput{Cluster: aws.String("web"), NextToken: aws.String("?")}))(t, invalid, "Invalid token.")
+	refused(b.DescribeServices(b.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"), Services: all[:11]}))(t, invalidParameter, "Services cannot have more than 10 elements.")
+	refused(b.ListServices(b.ctx, &awsecs.ListServicesInput{Cluster: aws.String("web"), NextToken: aws.String("?")}))(t, invalidParameter, "Invalid token.")
 	refused(b.DeleteCluster(b.ctx, &awsecs.DeleteClusterInput{Cluster: aws.String("web")}))(t, "ClusterContainsServicesException", "The Cluster cannot be deleted while Services are active.")
 }
 
@@ -211,21 +211,21 @@ func TestRollingServicesAreRefusedInAWSsWords(t *testing.T) {
 	b := newBench(t, world.Options{})
 	v1 := b.register("sim/web:v1")
 	in := rollingInput("", 1, b.blue)
-	refused(b.CreateService(b.ctx, in))(t, invalid, "Family should not be null or empty.")
+	refused(b.CreateService(b.ctx, in))(t, invalidParameter, "Family should not be null or empty.")
 	in = rollingInput(v1, 1, b.blue)
 	in.SchedulingStrategy = "DAEMON"
-	refused(b.CreateService(b.ctx, in))(t, invalid, "The daemon scheduling strategy does not support a desired count for services. Remove the desired count value and try again")
+	refused(b.CreateService(b.ctx, in))(t, invalidParameter, "The daemon scheduling strategy does not support a desired count for services. Remove the desired count value and try again")
 	in = rollingInput(v1, 1, b.blue)
 	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{Strategy: "BLUE_GREEN"}
-	refused(b.CreateService(b.ctx, in))(t, invalid, "Deployment strategy BLUE_GREEN: not simulated.")
+	refused(b.CreateService(b.ctx, in))(t, invalidParameter, "Deployment strategy BLUE_GREEN: not simulated.")
 	in.DeploymentConfiguration = nil
 	in.DeploymentController, in.LoadBalancers = &ecstypes.DeploymentController{Type: "CODE_DEPLOY"}, nil
-	refused(b.CreateService(b.ctx, in))(t, invalid, "Services with a CODE_DEPLOY deployment controller must have exactly one load balancer.")
+	refused(b.CreateService(b.ctx, in))(t, invalidParameter, "Services with a CODE_DEPLOY deployment controller must have exactly one load balancer.")
 	in = rollingInput(v1, 1, b.blue)
 	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{Enable: true, Rollback: true}}
 	if s := must(b.CreateService(b.ctx, in))(t).Service; !s.DeploymentConfiguration.DeploymentCircuitBreaker.Rollback {
 		t.Error("the circuit breaker is not echoed")
 	}
 	refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"),
-		DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}}))(t, invalid, "Unable to update the deployment controller from ECS to EXTERNAL while a deployment is in progress.")
+		DeploymentController: &ecstypes.DeploymentController{Type: "EXTERNAL"}}))(t, invalidParameter, "Unable to update the deployment controller from ECS to EXTERNAL while a deployment is in progress.")
 }

@@ -12,12 +12,12 @@ import (
 // UpdateService changes a service; with controller ECS some fields start a rolling deployment. A
 // null list keeps the present value, an empty list removes it.
 func (s *Service) UpdateService(ctx context.Context, in *awsecs.UpdateServiceInput) (*awsecs.UpdateServiceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateServiceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateServiceOutput, error) {
 		svc, err := activeService(tx, in.Cluster, in.Service)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.updateService(tx, svc, clone(in)); err != nil {
+		if err := s.updateService(tx, svc, deepCopy(in)); err != nil {
 			return nil, err
 		}
 		return &awsecs.UpdateServiceOutput{Service: s.showService(svc, true)}, nil
@@ -31,7 +31,7 @@ func (s *Service) updateService(tx *world.Tx, svc *world.Service, in *awsecs.Upd
 	}
 	switches := to != svc.Controller
 	if switches {
-		if err := s.checkSwitch(svc, in, to); err != nil {
+		if err := s.checkControllerSwitch(svc, in, to); err != nil {
 			return err
 		}
 	}
@@ -53,46 +53,46 @@ func (s *Service) updateService(tx *world.Tx, svc *world.Service, in *awsecs.Upd
 	}
 	setShape(svc, in, next == nil)
 	if switches {
-		s.switchTo(tx, svc, to)
+		s.switchController(tx, svc, to)
 	}
-	s.apply(tx, svc, in, next)
+	s.applyUpdate(tx, svc, in, next)
 	return nil
 }
 
 // applyUpdate calls the scheduler for a checked update.
-func (s *Service) apply(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput, next *world.TaskSet) {
+func (s *Service) applyUpdate(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput, next *world.TaskSet) {
 	if svc.Controller == "ECS" && in.DeploymentConfiguration != nil {
-		s.law.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
-		s.reconfigured(svc)
+		s.sched.SetRules(tx, svc, rulesOf(docOfService(svc).shape.DeploymentConfiguration))
+		s.refreshConfiguration(svc)
 	}
 	if in.DesiredCount != nil {
-		s.law.SetDesired(tx, svc, int(*in.DesiredCount))
+		s.sched.SetDesired(tx, svc, int(*in.DesiredCount))
 	}
 	if next != nil {
-		s.law.Add(tx, next)
-		s.record(tx, svc)
+		s.sched.AddTaskSet(tx, next)
+		s.recordDeployment(tx, svc)
 	}
-	s.law.Renew(tx, svc)
+	s.sched.RetryHeldStarts(tx, svc)
 }
 
 func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool) error {
 	switch {
 	case val(in.DesiredCount) < 0:
-		return invalid("Desired count can not be negative.")
-	case val(in.DesiredCount) > mostOfService:
-		return tooManyTasks()
+		return invalidParameter("Desired count can not be negative.")
+	case val(in.DesiredCount) > maxServiceTasks:
+		return errTooManyTasks()
 	case val(in.HealthCheckGracePeriodSeconds) < 0:
-		return invalid("healthCheckGracePeriodSeconds can not be negative.")
+		return invalidParameter("healthCheckGracePeriodSeconds can not be negative.")
 	case in.ServiceConnectConfiguration != nil && in.ServiceConnectConfiguration.Enabled:
-		return unsimulated("Service Connect")
+		return notSimulated("Service Connect")
 	case len(in.VpcLatticeConfigurations) > 0:
-		return unsimulated("VPC Lattice")
+		return notSimulated("VPC Lattice")
 	case len(in.VolumeConfigurations) > 0:
-		return unsimulated("EBS volumes of services")
+		return notSimulated("EBS volumes of services")
 	case len(in.GatewayConnectors) > 0:
-		return unsimulated("Service gateways")
+		return notSimulated("Service gateways")
 	case in.Monitoring != nil:
-		return unsimulated("Monitoring of services")
+		return notSimulated("Monitoring of services")
 	}
 	switch controller {
 	case "EXTERNAL":
@@ -108,7 +108,7 @@ func checkUpdate(in *awsecs.UpdateServiceInput, controller string, switches bool
 // switches to EXTERNAL may turn the circuit breaker off.
 func checkUpdateExternal(in *awsecs.UpdateServiceInput, switches bool) error {
 	if in.ForceNewDeployment {
-		return invalid("Cannot force a new deployment on services with a EXTERNAL deployment controller.")
+		return invalidParameter("Cannot force a new deployment on services with a EXTERNAL deployment controller.")
 	}
 	for _, x := range []struct {
 		name string
@@ -126,7 +126,7 @@ func checkUpdateExternal(in *awsecs.UpdateServiceInput, switches bool) error {
 		{"VPC Lattice configurations", in.VpcLatticeConfigurations != nil},
 	} {
 		if x.set {
-			return invalid("Unable to update %s on services with a EXTERNAL deployment controller.", x.name)
+			return invalidParameter("Unable to update %s on services with a EXTERNAL deployment controller.", x.name)
 		}
 	}
 	return nil
@@ -142,25 +142,25 @@ func startsDeployment(in *awsecs.UpdateServiceInput) bool {
 // nextDeployment creates a deployment from the running one and the given fields. It returns nil if
 // both are the same and no new deployment is forced.
 func nextDeployment(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceInput) (*world.TaskSet, error) {
-	running := inPlace(svc)
+	running := currentSet(svc)
 	if running == nil && in.TaskDefinition == nil {
-		return nil, invalid("Family should not be null or empty.")
+		return nil, invalidParameter("Family should not be null or empty.")
 	}
 	w, registries := runningWorkload(running), []ecstypes.ServiceRegistry{}
 	if running != nil {
-		registries = clone(docOfSet(running).ServiceRegistries)
+		registries = deepCopy(docOfSet(running).ServiceRegistries)
 	}
-	if err := w.overlay(tx, in); err != nil {
+	if err := w.mergeUpdate(tx, in); err != nil {
 		return nil, err
 	}
 	if in.ServiceRegistries != nil {
 		registries = in.ServiceRegistries
 	}
-	if err := w.check(tx, svc.Cluster, mostGroups); err != nil {
+	if err := w.checkWorkload(tx, svc.Cluster, maxTargetGroups); err != nil {
 		return nil, err
 	}
-	ts := w.set(tx, svc)
-	if err := enrol(tx, ts, registries); err != nil {
+	ts := w.buildTaskSet(tx, svc)
+	if err := attachRegistry(tx, ts, registries); err != nil {
 		return nil, err
 	}
 	if running != nil && !in.ForceNewDeployment && running.Definition == ts.Definition && sameWorkload(running, ts) {
@@ -171,24 +171,24 @@ func nextDeployment(tx *world.Tx, svc *world.Service, in *awsecs.UpdateServiceIn
 
 // sameWorkload reports whether two deployments of one definition run with the same settings.
 func sameWorkload(a, b *world.TaskSet) bool {
-	x, y := clone(*docOfSet(a)), clone(*docOfSet(b))
+	x, y := deepCopy(*docOfSet(a)), deepCopy(*docOfSet(b))
 	x.CapacityProviderStrategy, y.CapacityProviderStrategy = nil, nil
 	x.ExternalId, x.Tags, x.LaunchType, y.LaunchType = nil, nil, "", ""
 	x.ServiceRegistries, y.ServiceRegistries = orEmpty(x.ServiceRegistries), orEmpty(y.ServiceRegistries)
-	return fingerprint(x) == fingerprint(y)
+	return requestFingerprint(x) == requestFingerprint(y)
 }
 
 func runningWorkload(ts *world.TaskSet) *workload {
 	if ts == nil {
 		return &workload{}
 	}
-	doc := clone(*docOfSet(ts))
+	doc := deepCopy(*docOfSet(ts))
 	return &workload{definition: ts.Definition, launchType: doc.LaunchType, strategy: doc.CapacityProviderStrategy,
 		platform: doc.PlatformVersion, network: doc.NetworkConfiguration, balancers: doc.LoadBalancers}
 }
 
 // mergeUpdate applies the fields of an update to a workload.
-func (w *workload) overlay(tx *world.Tx, in *awsecs.UpdateServiceInput) error {
+func (w *workload) mergeUpdate(tx *world.Tx, in *awsecs.UpdateServiceInput) error {
 	if in.TaskDefinition != nil {
 		d, err := definitionFor(tx, *in.TaskDefinition)
 		if err != nil {
@@ -216,7 +216,7 @@ func (w *workload) overlay(tx *world.Tx, in *awsecs.UpdateServiceInput) error {
 func setShape(svc *world.Service, in *awsecs.UpdateServiceInput, goesOn bool) {
 	d := &docOfService(svc).shape
 	if in.HealthCheckGracePeriodSeconds != nil {
-		d.HealthCheckGracePeriodSeconds, svc.Grace = in.HealthCheckGracePeriodSeconds, seconds(in.HealthCheckGracePeriodSeconds)
+		d.HealthCheckGracePeriodSeconds, svc.Grace = in.HealthCheckGracePeriodSeconds, secondsDuration(in.HealthCheckGracePeriodSeconds)
 	}
 	if in.EnableECSManagedTags != nil {
 		d.EnableECSManagedTags = *in.EnableECSManagedTags
@@ -244,20 +244,20 @@ func setShape(svc *world.Service, in *awsecs.UpdateServiceInput, goesOn bool) {
 // DeleteService drains a service. A service that is scaled above 0, or that has task sets or a
 // running deployment, needs force.
 func (s *Service) DeleteService(ctx context.Context, in *awsecs.DeleteServiceInput) (*awsecs.DeleteServiceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteServiceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteServiceOutput, error) {
 		svc, err := activeService(tx, in.Cluster, in.Service)
 		if err != nil {
 			return nil, err
 		}
 		if !val(in.Force) {
 			if svc.Desired > 0 {
-				return nil, invalid("The service cannot be stopped while it is scaled above 0.")
+				return nil, invalidParameter("The service cannot be stopped while it is scaled above 0.")
 			}
 			if isDeploying(svc) {
-				return nil, invalid("The service cannot be stopped while deployments are active.")
+				return nil, invalidParameter("The service cannot be stopped while deployments are active.")
 			}
 		}
-		s.law.Delete(tx, svc)
+		s.sched.DrainService(tx, svc)
 		return &awsecs.DeleteServiceOutput{Service: s.showService(svc, true)}, nil
 	})
 }

@@ -34,14 +34,14 @@ func defaultSetting(name string) (string, bool) {
 }
 
 // allPrincipals is the principal under which account-wide defaults are stored.
-const forAll = ""
+const allPrincipals = ""
 
 func settingKey(principal, name string) string { return principal + "\x00" + name }
 
 // effectiveSetting returns the value of a setting for an account, without the settings of its
 // users.
-func effective(tx *world.Tx, name string) string {
-	if v, ok := stateOf(tx).settings.Get(settingKey(forAll, name)); ok {
+func effectiveSetting(tx *world.Tx, name string) string {
+	if v, ok := stateOf(tx).settings.Get(settingKey(allPrincipals, name)); ok {
 		return v
 	}
 	v, _ := defaultSetting(name)
@@ -57,8 +57,8 @@ func principalOf(tx *world.Tx, given *string) string {
 	return rootOf(tx)
 }
 
-func setting(tx *world.Tx, principal, name, value string) ecstypes.Setting {
-	if principal == forAll {
+func settingShape(tx *world.Tx, principal, name, value string) ecstypes.Setting {
+	if principal == allPrincipals {
 		principal = rootOf(tx)
 	}
 	x := ecstypes.Setting{Name: ecstypes.SettingName(name), Value: ptr(value), PrincipalArn: ptr(principal), Type: "user"}
@@ -71,11 +71,11 @@ func setting(tx *world.Tx, principal, name, value string) ecstypes.Setting {
 // ListAccountSettings lists the values that were set, or with effectiveSettings the values in
 // effect.
 func (s *Service) ListAccountSettings(ctx context.Context, in *awsecs.ListAccountSettingsInput) (*awsecs.ListAccountSettingsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListAccountSettingsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListAccountSettingsOutput, error) {
 		principal := principalOf(tx, in.PrincipalArn)
 		var names []string
 		for _, d := range defaultSettings {
-			if v, ok := listed(tx, principal, d.name, in.EffectiveSettings); ok &&
+			if v, ok := listedSetting(tx, principal, d.name, in.EffectiveSettings); ok &&
 				(in.Name == "" || string(in.Name) == d.name) && (val(in.Value) == "" || *in.Value == v) {
 				names = append(names, d.name)
 			}
@@ -87,36 +87,36 @@ func (s *Service) ListAccountSettings(ctx context.Context, in *awsecs.ListAccoun
 		page, next, err := pageOf(names, in.NextToken, int(in.MaxResults), limit)
 		out := &awsecs.ListAccountSettingsOutput{Settings: []ecstypes.Setting{}, NextToken: next}
 		for _, n := range page {
-			v, _ := listed(tx, principal, n, in.EffectiveSettings)
-			out.Settings = append(out.Settings, setting(tx, principal, n, v))
+			v, _ := listedSetting(tx, principal, n, in.EffectiveSettings)
+			out.Settings = append(out.Settings, settingShape(tx, principal, n, v))
 		}
 		return out, err
 	})
 }
 
 // listedSetting returns the value of a setting for a principal, and whether the list includes it.
-func listed(tx *world.Tx, principal, name string, whole bool) (string, bool) {
+func listedSetting(tx *world.Tx, principal, name string, whole bool) (string, bool) {
 	all := &stateOf(tx).settings
 	if v, ok := all.Get(settingKey(principal, name)); ok {
 		return v, true
 	}
-	if v, ok := all.Get(settingKey(forAll, name)); ok && (whole || principal == rootOf(tx)) {
+	if v, ok := all.Get(settingKey(allPrincipals, name)); ok && (whole || principal == rootOf(tx)) {
 		return v, true
 	}
-	return effective(tx, name), whole
+	return effectiveSetting(tx, name), whole
 }
 
 func (s *Service) putSetting(ctx context.Context, principal func(*world.Tx) string, name ecstypes.SettingName, value *string) (*ecstypes.Setting, error) {
-	return call(ctx, s, func(tx *world.Tx) (*ecstypes.Setting, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*ecstypes.Setting, error) {
 		if _, ok := defaultSetting(string(name)); !ok {
-			return nil, invalid("Invalid setting name: %s", name)
+			return nil, invalidParameter("Invalid setting name: %s", name)
 		}
 		if val(value) == "" {
-			return nil, invalid("Setting value cannot be empty.")
+			return nil, invalidParameter("Setting value cannot be empty.")
 		}
 		p := principal(tx)
 		stateOf(tx).settings.Put(settingKey(p, string(name)), *value)
-		return ptr(setting(tx, p, string(name), *value)), nil
+		return ptr(settingShape(tx, p, string(name), *value)), nil
 	})
 }
 
@@ -128,19 +128,19 @@ func (s *Service) PutAccountSetting(ctx context.Context, in *awsecs.PutAccountSe
 
 // PutAccountSettingDefault sets a value for every principal without its own value.
 func (s *Service) PutAccountSettingDefault(ctx context.Context, in *awsecs.PutAccountSettingDefaultInput) (*awsecs.PutAccountSettingDefaultOutput, error) {
-	x, err := s.putSetting(ctx, func(*world.Tx) string { return forAll }, in.Name, in.Value)
+	x, err := s.putSetting(ctx, func(*world.Tx) string { return allPrincipals }, in.Name, in.Value)
 	return &awsecs.PutAccountSettingDefaultOutput{Setting: x}, err
 }
 
 // DeleteAccountSetting deletes a principal's own value.
 func (s *Service) DeleteAccountSetting(ctx context.Context, in *awsecs.DeleteAccountSettingInput) (*awsecs.DeleteAccountSettingOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteAccountSettingOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteAccountSettingOutput, error) {
 		if _, ok := defaultSetting(string(in.Name)); !ok {
-			return nil, invalid("Invalid setting name: %s", in.Name)
+			return nil, invalidParameter("Invalid setting name: %s", in.Name)
 		}
 		p := principalOf(tx, in.PrincipalArn)
 		stateOf(tx).settings.Delete(settingKey(p, string(in.Name)))
-		x := setting(tx, p, string(in.Name), effective(tx, string(in.Name)))
+		x := settingShape(tx, p, string(in.Name), effectiveSetting(tx, string(in.Name)))
 		return &awsecs.DeleteAccountSettingOutput{Setting: &x}, nil
 	})
 }

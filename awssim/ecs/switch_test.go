@@ -35,7 +35,7 @@ func TestFromECSToEXTERNALAndBack(t *testing.T) {
 	b.steady(2)
 	b.promote(v2)
 	refused(b.UpdateService(b.ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DeploymentController: controller("ECS")}))(t,
-		invalid, "Unable to update the deployment controller from EXTERNAL to ECS while a deployment is in progress.")
+		invalidParameter, "Unable to update the deployment controller from EXTERNAL to ECS while a deployment is in progress.")
 	must(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskSet: &id}))(t)
 	b.steady(1)
 	s = b.update(&awsecs.UpdateServiceInput{DeploymentController: controller("ECS"), DeploymentConfiguration: breaker(true)})
@@ -43,7 +43,7 @@ func TestFromECSToEXTERNALAndBack(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	refused(b.DescribeTaskSets(b.ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api")}))(t,
-		invalid, "Amazon ECS only supports task set management on services configured to use external deployment controllers.")
+		invalidParameter, "Amazon ECS only supports task set management on services configured to use external deployment controllers.")
 	arn := b.deploy("sim/web:v3-noboot")
 	if d := b.ends(arn); d.Status != "ROLLBACK_SUCCESSFUL" || *b.service().Deployments[0].Id != *v2.Id {
 		t.Errorf("%s", d.Status)
@@ -57,10 +57,10 @@ func TestSwitchesAreRefused(t *testing.T) {
 		return &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DeploymentController: controller(c)}
 	}
 	refused(b.UpdateService(b.ctx, to("CODE_DEPLOY")))(t, "UnsupportedFeatureException", "Changing the deployment controller from ECS to CODE_DEPLOY: not simulated.")
-	refused(b.UpdateService(b.ctx, to("MINE")))(t, invalid, "1 validation error detected: Value 'MINE' at 'deploymentController.type' failed to satisfy constraint: Member must satisfy enum value set: [ECS, CODE_DEPLOY, EXTERNAL]")
-	refused(b.UpdateService(b.ctx, to("EXTERNAL")))(t, invalid, "Unable to update the deployment controller from ECS to EXTERNAL: alarms, circuit breaker, early success criteria and strategies other than ROLLING are only supported with the ECS deployment controller.")
+	refused(b.UpdateService(b.ctx, to("MINE")))(t, invalidParameter, "1 validation error detected: Value 'MINE' at 'deploymentController.type' failed to satisfy constraint: Member must satisfy enum value set: [ECS, CODE_DEPLOY, EXTERNAL]")
+	refused(b.UpdateService(b.ctx, to("EXTERNAL")))(t, invalidParameter, "Unable to update the deployment controller from ECS to EXTERNAL: alarms, circuit breaker, early success criteria and strategies other than ROLLING are only supported with the ECS deployment controller.")
 	b.deploy("sim/web:v2")
-	refused(b.UpdateService(b.ctx, to("EXTERNAL")))(t, invalid, "Unable to update the deployment controller from ECS to EXTERNAL while a deployment is in progress.")
+	refused(b.UpdateService(b.ctx, to("EXTERNAL")))(t, invalidParameter, "Unable to update the deployment controller from ECS to EXTERNAL while a deployment is in progress.")
 	b.await("deployed", completed)
 	in := to("EXTERNAL")
 	in.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{DeploymentCircuitBreaker: &ecstypes.DeploymentCircuitBreaker{}}
@@ -73,7 +73,7 @@ func TestAServiceWithoutTaskSetsBecomesARollingOne(t *testing.T) {
 	b := newBench(t, world.Options{})
 	b.external(1)
 	in := &awsecs.UpdateServiceInput{Cluster: aws.String("web"), Service: aws.String("api"), DeploymentController: controller("ECS"), ForceNewDeployment: true}
-	refused(b.UpdateService(b.ctx, in))(t, invalid, "Family should not be null or empty.")
+	refused(b.UpdateService(b.ctx, in))(t, invalidParameter, "Family should not be null or empty.")
 	in.TaskDefinition, in.NetworkConfiguration, in.LoadBalancers = aws.String(b.register("sim/web:v1")), network(), behind(b.blue)
 	b.update(in)
 	if s := b.await("deployed", completed); s.RunningCount != 1 {

@@ -12,45 +12,45 @@ import (
 )
 
 const (
-	mostTags       = 50
-	longestTagKey  = 128
-	longestTagText = 256
+	maxTags       = 50
+	maxTagKey  = 128
+	maxTagValue = 256
 )
 
 // checkTags rejects tags that AWS rejects.
 func checkTags(tags []ecstypes.Tag) error {
-	if len(tags) > mostTags {
-		return invalid("Too many tags: at most %d are allowed on a resource.", mostTags)
+	if len(tags) > maxTags {
+		return invalidParameter("Too many tags: at most %d are allowed on a resource.", maxTags)
 	}
 	had := map[string]bool{}
 	for _, t := range tags {
 		k := val(t.Key)
 		switch {
 		case k == "":
-			return invalid("Tag keys cannot be empty.")
-		case utf8.RuneCountInString(k) > longestTagKey:
-			return invalid("Tag keys can have at most %d characters.", longestTagKey)
-		case utf8.RuneCountInString(val(t.Value)) > longestTagText:
-			return invalid("Tag values can have at most %d characters.", longestTagText)
-		case reserved(k):
-			return invalid("Tag keys cannot start with aws: (%s).", k)
+			return invalidParameter("Tag keys cannot be empty.")
+		case utf8.RuneCountInString(k) > maxTagKey:
+			return invalidParameter("Tag keys can have at most %d characters.", maxTagKey)
+		case utf8.RuneCountInString(val(t.Value)) > maxTagValue:
+			return invalidParameter("Tag values can have at most %d characters.", maxTagValue)
+		case isReservedKey(k):
+			return invalidParameter("Tag keys cannot start with aws: (%s).", k)
 		case had[k]:
-			return invalid("Duplicate tag keys found: %s.", k)
+			return invalidParameter("Duplicate tag keys found: %s.", k)
 		}
 		had[k] = true
 	}
 	return nil
 }
 
-func reserved(key string) bool { return strings.HasPrefix(strings.ToLower(key), "aws:") }
+func isReservedKey(key string) bool { return strings.HasPrefix(strings.ToLower(key), "aws:") }
 
-func shownTags(tags []ecstypes.Tag) []ecstypes.Tag { return orEmpty(clone(tags)) }
+func shownTags(tags []ecstypes.Tag) []ecstypes.Tag { return orEmpty(deepCopy(tags)) }
 
 // tagsOf returns a pointer to the stored tags of a resource.
 func tagsOf(tx *world.Tx, arn string) (*[]ecstypes.Tag, error) {
-	kind, rest, _ := strings.Cut(resource(arn), "/")
+	kind, rest, _ := strings.Cut(resourcePart(arn), "/")
 	if !strings.HasPrefix(arn, "arn:aws:ecs:") {
-		return nil, invalid("Invalid resource ARN: %s", arn)
+		return nil, invalidParameter("Invalid resource ARN: %s", arn)
 	}
 	switch kind {
 	case "cluster":
@@ -79,11 +79,11 @@ func tagsOf(tx *world.Tx, arn string) (*[]ecstypes.Tag, error) {
 			return &p.doc.Tags, nil
 		}
 	}
-	return nil, invalid("The specified resource was not found: %s", arn)
+	return nil, invalidParameter("The specified resource was not found: %s", arn)
 }
 
 func taskSetByARN(tx *world.Tx, arn string) *world.TaskSet {
-	parts := strings.SplitN(resource(arn), "/", 4)
+	parts := strings.SplitN(resourcePart(arn), "/", 4)
 	if len(parts) < 4 {
 		return nil
 	}
@@ -99,20 +99,20 @@ func taskSetByARN(tx *world.Tx, arn string) *world.TaskSet {
 
 // TagResource sets tags and keeps the others.
 func (s *Service) TagResource(ctx context.Context, in *awsecs.TagResourceInput) (*awsecs.TagResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.TagResourceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.TagResourceOutput, error) {
 		tags, err := tagsOf(tx, val(in.ResourceArn))
 		if err != nil {
 			return nil, err
 		}
 		if len(in.Tags) == 0 {
-			return nil, invalid("Tags cannot be empty.")
+			return nil, invalidParameter("Tags cannot be empty.")
 		}
 		if err := checkTags(in.Tags); err != nil {
 			return nil, err
 		}
-		merged := merge(*tags, in.Tags)
-		if own(merged) > mostTags {
-			return nil, invalid("Too many tags: at most %d are allowed on a resource.", mostTags)
+		merged := mergeTags(*tags, in.Tags)
+		if countOwnTags(merged) > maxTags {
+			return nil, invalidParameter("Too many tags: at most %d are allowed on a resource.", maxTags)
 		}
 		*tags = merged
 		return &awsecs.TagResourceOutput{}, nil
@@ -120,10 +120,10 @@ func (s *Service) TagResource(ctx context.Context, in *awsecs.TagResourceInput) 
 }
 
 // mergeTags returns a new list: tags, with the values of more set over them.
-func merge(tags, more []ecstypes.Tag) []ecstypes.Tag {
-	merged := clone(tags)
+func mergeTags(tags, more []ecstypes.Tag) []ecstypes.Tag {
+	merged := deepCopy(tags)
 next:
-	for _, t := range clone(more) {
+	for _, t := range deepCopy(more) {
 		for i := range merged {
 			if val(merged[i].Key) == val(t.Key) {
 				merged[i].Value = t.Value
@@ -136,9 +136,9 @@ next:
 }
 
 // countOwnTags counts the tags that AWS does not reserve.
-func own(tags []ecstypes.Tag) (n int) {
+func countOwnTags(tags []ecstypes.Tag) (n int) {
 	for _, t := range tags {
-		if !reserved(val(t.Key)) {
+		if !isReservedKey(val(t.Key)) {
 			n++
 		}
 	}
@@ -147,19 +147,19 @@ func own(tags []ecstypes.Tag) (n int) {
 
 // UntagResource removes tags. AWS's own tags cannot be removed.
 func (s *Service) UntagResource(ctx context.Context, in *awsecs.UntagResourceInput) (*awsecs.UntagResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.UntagResourceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UntagResourceOutput, error) {
 		tags, err := tagsOf(tx, val(in.ResourceArn))
 		if err != nil {
 			return nil, err
 		}
 		for _, k := range in.TagKeys {
-			if reserved(k) {
-				return nil, invalid("Tag keys cannot start with aws: (%s).", k)
+			if isReservedKey(k) {
+				return nil, invalidParameter("Tag keys cannot start with aws: (%s).", k)
 			}
 		}
 		var kept []ecstypes.Tag
 		for _, t := range *tags {
-			if !has(in.TagKeys, val(t.Key)) {
+			if !hasItem(in.TagKeys, val(t.Key)) {
 				kept = append(kept, t)
 			}
 		}
@@ -170,7 +170,7 @@ func (s *Service) UntagResource(ctx context.Context, in *awsecs.UntagResourceInp
 
 // ListTagsForResource returns a resource's tags.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awsecs.ListTagsForResourceInput) (*awsecs.ListTagsForResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListTagsForResourceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListTagsForResourceOutput, error) {
 		tags, err := tagsOf(tx, val(in.ResourceArn))
 		if err != nil {
 			return nil, err

@@ -19,7 +19,7 @@ func docOfTask(t *world.Task) *taskDoc { return t.Doc.(*taskDoc) }
 
 // attachTaskDoc adds the document to each task that the scheduler starts. Its tags are those at its
 // start; later changes of the service do not affect them.
-func layTaskDoc(_ *world.Tx, c world.Change) {
+func attachTaskDoc(_ *world.Tx, c world.Change) {
 	t, ok := c.Object.(*world.Task)
 	if !ok || t.Doc != nil {
 		return
@@ -30,15 +30,15 @@ func layTaskDoc(_ *world.Tx, c world.Change) {
 		return
 	}
 	set, svc := docOfSet(t.Set), docOfService(t.Service).shape
-	d.platform, d.exec = clone(set.PlatformVersion), svc.EnableExecuteCommand
+	d.platform, d.exec = deepCopy(set.PlatformVersion), svc.EnableExecuteCommand
 	if len(set.CapacityProviderStrategy) > 0 {
-		d.provider = val(heaviest(set.CapacityProviderStrategy).CapacityProvider)
+		d.provider = val(heaviestProvider(set.CapacityProviderStrategy).CapacityProvider)
 	}
 	switch svc.PropagateTags {
 	case "SERVICE":
-		d.tags = clone(svc.Tags)
+		d.tags = deepCopy(svc.Tags)
 	case "TASK_DEFINITION":
-		d.tags = clone(docOfDefinition(t.Definition).tags)
+		d.tags = deepCopy(docOfDefinition(t.Definition).tags)
 	}
 	if svc.EnableECSManagedTags {
 		d.tags = append(d.tags, managedTags(t)...)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-const mostTasks = 100
+const maxTasks = 100
 
 // taskIn returns a task of a cluster by id or ARN.
 func taskIn(tx *world.Tx, c *world.Cluster, id string) (*world.Task, bool) {
@@ -28,8 +28,8 @@ func taskIn(tx *world.Tx, c *world.Cluster, id string) (*world.Task, bool) {
 // created before 2019.
 func checkTaskIDs(ids ...string) error {
 	for _, id := range ids {
-		if n := len(lastOf(id)); n != 32 && n != 36 {
-			return invalid("taskId length should be one of [32,36]")
+		if n := len(lastSegment(id)); n != 32 && n != 36 {
+			return invalidParameter("taskId length should be one of [32,36]")
 		}
 	}
 	return nil
@@ -37,15 +37,15 @@ func checkTaskIDs(ids ...string) error {
 
 // DescribeTasks returns up to 100 tasks by id or ARN, including stopped ones for an hour.
 func (s *Service) DescribeTasks(ctx context.Context, in *awsecs.DescribeTasksInput) (*awsecs.DescribeTasksOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTasksOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTasksOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		switch {
 		case err != nil:
 			return nil, err
 		case len(in.Tasks) == 0:
-			return nil, invalid("Tasks cannot be empty.")
-		case len(in.Tasks) > mostTasks:
-			return nil, invalid("Tasks cannot have more than %d elements.", mostTasks)
+			return nil, invalidParameter("Tasks cannot be empty.")
+		case len(in.Tasks) > maxTasks:
+			return nil, invalidParameter("Tasks cannot have more than %d elements.", maxTasks)
 		}
 		if err := checkTaskIDs(in.Tasks...); err != nil {
 			return nil, err
@@ -53,14 +53,14 @@ func (s *Service) DescribeTasks(ctx context.Context, in *awsecs.DescribeTasksInp
 		out := &awsecs.DescribeTasksOutput{Tasks: []ecstypes.Task{}, Failures: []ecstypes.Failure{}}
 		for _, id := range in.Tasks {
 			if t, ok := taskIn(tx, c, id); ok {
-				out.Tasks = append(out.Tasks, *showTask(t, has(in.Include, "TAGS")))
+				out.Tasks = append(out.Tasks, *showTask(t, hasItem(in.Include, "TAGS")))
 				continue
 			}
 			arn := id
 			if !isARN(id) {
 				arn = tx.ARN("ecs", "task/"+c.Name+"/"+id)
 			}
-			out.Failures = append(out.Failures, missing(arn))
+			out.Failures = append(out.Failures, missingFailure(arn))
 		}
 		return out, nil
 	})
@@ -69,7 +69,7 @@ func (s *Service) DescribeTasks(ctx context.Context, in *awsecs.DescribeTasksInp
 // ListTasks lists the tasks of a cluster, 100 at a time. It lists tasks with desired status RUNNING
 // unless desiredStatus is given. startedBy cannot be combined with another filter.
 func (s *Service) ListTasks(ctx context.Context, in *awsecs.ListTasksInput) (*awsecs.ListTasksOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.ListTasksOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.ListTasksOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func (s *Service) ListTasks(ctx context.Context, in *awsecs.ListTasksInput) (*aw
 				arns = append(arns, t.ARN)
 			}
 		}
-		page, next, err := pageOf(arns, in.NextToken, int(val(in.MaxResults)), mostTasks)
+		page, next, err := pageOf(arns, in.NextToken, int(val(in.MaxResults)), maxTasks)
 		return &awsecs.ListTasksOutput{TaskArns: page, NextToken: next}, err
 	})
 }
@@ -93,7 +93,7 @@ func filterOf(tx *world.Tx, c *world.Cluster, in *awsecs.ListTasksInput) (func(*
 	others := val(in.ServiceName) != "" || val(in.Family) != "" || val(in.ContainerInstance) != "" || val(in.DaemonName) != "" ||
 		in.DesiredStatus != "" || in.LaunchType != ""
 	if val(in.StartedBy) != "" && others {
-		return nil, invalid("cannot specify startedBy with other filters.")
+		return nil, invalidParameter("cannot specify startedBy with other filters.")
 	}
 	desired := string(in.DesiredStatus)
 	if desired == "" {

@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	mostRun          = 10
-	longestStartedBy = 128
-	largestOverrides = 8192
+	maxRunTasks          = 10
+	maxStartedBy = 128
+	maxOverrides = 8192
 )
 
 // RunTask starts up to 10 standalone tasks. If tasks cannot be placed, the call succeeds and lists
 // them in failures.
 func (s *Service) RunTask(ctx context.Context, in *awsecs.RunTaskInput) (*awsecs.RunTaskOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.RunTaskOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.RunTaskOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
 			return nil, err
 		}
-		return s.runTask(tx, c, clone(in))
+		return s.runTask(tx, c, deepCopy(in))
 	})
 }
 
 func (s *Service) runTask(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*awsecs.RunTaskOutput, error) {
 	given := val(in.ClientToken)
 	in.ClientToken, in.Cluster = nil, ptr(c.ARN)
-	print := fingerprint(in)
-	arns, ok, err := repeated(tx, "RunTask", c.Name, given, print, conflict)
+	print := requestFingerprint(in)
+	arns, ok, err := findRepeated(tx, "RunTask", c.Name, given, print, tokenConflict)
 	if err != nil {
 		return nil, err
 	}
@@ -51,12 +51,12 @@ func (s *Service) runTask(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInpu
 	if err != nil {
 		return nil, err
 	}
-	arns = s.place(tx, c, w, in, out)
-	remember(tx, "RunTask", c.Name, given, print, arns...)
+	arns = s.placeTasks(tx, c, w, in, out)
+	rememberToken(tx, "RunTask", c.Name, given, print, arns...)
 	return out, nil
 }
 
-func conflict(arns []string) error {
+func tokenConflict(arns []string) error {
 	return &world.Refusal{Code: "ConflictException", Message: "The client token was used before with different parameters.",
 		Fields: map[string]any{"resourceIds": arns}}
 }
@@ -64,15 +64,15 @@ func conflict(arns []string) error {
 func checkRun(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*workload, error) {
 	switch {
 	case val(in.TaskDefinition) == "":
-		return nil, invalid("Task definition can not be blank.")
-	case in.Count != nil && (*in.Count < 1 || *in.Count > mostRun):
-		return nil, invalid("Count must be between 1 and %d.", mostRun)
-	case len(val(in.StartedBy)) > longestStartedBy:
-		return nil, invalid("startedBy can have at most %d characters.", longestStartedBy)
+		return nil, invalidParameter("Task definition can not be blank.")
+	case in.Count != nil && (*in.Count < 1 || *in.Count > maxRunTasks):
+		return nil, invalidParameter("Count must be between 1 and %d.", maxRunTasks)
+	case len(val(in.StartedBy)) > maxStartedBy:
+		return nil, invalidParameter("startedBy can have at most %d characters.", maxStartedBy)
 	case in.PropagateTags == "SERVICE":
-		return nil, invalid("Invalid value for propagateTags. SERVICE is not supported when running a task.")
+		return nil, invalidParameter("Invalid value for propagateTags. SERVICE is not supported when running a task.")
 	case len(in.VolumeConfigurations) > 0:
-		return nil, unsimulated("EBS volumes of tasks")
+		return nil, notSimulated("EBS volumes of tasks")
 	}
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func checkRun(tx *world.Tx, c *world.Cluster, in *awsecs.RunTaskInput) (*workloa
 	}
 	w := &workload{definition: d, launchType: in.LaunchType, strategy: in.CapacityProviderStrategy,
 		platform: in.PlatformVersion, network: in.NetworkConfiguration}
-	if err := w.check(tx, c, 0); err != nil {
+	if err := w.checkWorkload(tx, c, 0); err != nil {
 		return nil, err
 	}
 	return w, w.checkPlacement(in.PlacementConstraints, in.PlacementStrategy)
@@ -96,8 +96,8 @@ func checkOverrides(d *world.TaskDefinition, o *ecstypes.TaskOverride) error {
 	if o == nil {
 		return nil
 	}
-	if b, err := json.Marshal(o); err == nil && len(b) > largestOverrides && documentSize(o) > largestOverrides {
-		return invalid("Overrides can have at most %d characters.", largestOverrides)
+	if b, err := json.Marshal(o); err == nil && len(b) > maxOverrides && documentSize(o) > maxOverrides {
+		return invalidParameter("Overrides can have at most %d characters.", maxOverrides)
 	}
 next:
 	for _, x := range o.ContainerOverrides {
@@ -106,27 +106,27 @@ next:
 				continue next
 			}
 		}
-		return invalid("Container Override for container named %s is not a container in the TaskDefinition.", val(x.Name))
+		return invalidParameter("Container Override for container named %s is not a container in the TaskDefinition.", val(x.Name))
 	}
 	return nil
 }
 
 // placeTasks starts the tasks, spread over the zones of the subnets.
-func (s *Service) place(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput, out *awsecs.RunTaskOutput) (arns []string) {
+func (s *Service) placeTasks(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.RunTaskInput, out *awsecs.RunTaskOutput) (arns []string) {
 	group := val(in.Group)
 	if group == "" {
 		group = "family:" + w.definition.Family
 	}
 	perZone := map[string]int{}
-	for range *or(in.Count, 1) {
-		sub := scheduler.Place(tx, c.Name, w.subnets, perZone)
+	for range *orDefault(in.Count, 1) {
+		sub := scheduler.ChooseSubnet(tx, c.Name, w.subnets, perZone)
 		if sub == nil {
-			out.Failures = append(out.Failures, noRoom(w))
+			out.Failures = append(out.Failures, noCapacityFailure(w))
 			continue
 		}
 		perZone[sub.Zone]++
-		t := s.law.Start(tx, scheduler.Launch{
-			Cluster: c, Definition: w.definition, Containers: overridden(w.definition, in.Overrides), Group: group,
+		t := s.sched.StartTask(tx, scheduler.Launch{
+			Cluster: c, Definition: w.definition, Containers: overriddenContainers(w.definition, in.Overrides), Group: group,
 			StartedBy: val(in.StartedBy), LaunchType: string(w.launchType), Subnet: sub, Doc: runDoc(w, in),
 		})
 		if in.EnableECSManagedTags {
@@ -138,7 +138,7 @@ func (s *Service) place(tx *world.Tx, c *world.Cluster, w *workload, in *awsecs.
 	return arns
 }
 
-func noRoom(w *workload) ecstypes.Failure {
+func noCapacityFailure(w *workload) ecstypes.Failure {
 	if w.launchType == "FARGATE" {
 		return ecstypes.Failure{Reason: ptr("Capacity is unavailable at this time. Please try again later or in a different availability zone")}
 	}
@@ -146,11 +146,11 @@ func noRoom(w *workload) ecstypes.Failure {
 }
 
 func runDoc(w *workload, in *awsecs.RunTaskInput) *taskDoc {
-	d := &taskDoc{overrides: clone(in.Overrides), provider: w.provider, platform: clone(w.platform), exec: in.EnableExecuteCommand}
+	d := &taskDoc{overrides: deepCopy(in.Overrides), provider: w.provider, platform: deepCopy(w.platform), exec: in.EnableExecuteCommand}
 	if in.PropagateTags == "TASK_DEFINITION" {
-		d.tags = clone(docOfDefinition(w.definition).tags)
+		d.tags = deepCopy(docOfDefinition(w.definition).tags)
 	}
-	d.tags = merge(d.tags, in.Tags)
+	d.tags = mergeTags(d.tags, in.Tags)
 	if val(d.platform) == "LATEST" {
 		d.platform = ptr("1.4.0")
 	}
@@ -159,7 +159,7 @@ func runDoc(w *workload, in *awsecs.RunTaskInput) *taskDoc {
 
 // overriddenContainers returns the containers of a definition with the overrides of environment and
 // command applied. It returns nil if there are no overrides.
-func overridden(d *world.TaskDefinition, o *ecstypes.TaskOverride) []world.ContainerSpec {
+func overriddenContainers(d *world.TaskDefinition, o *ecstypes.TaskOverride) []world.ContainerSpec {
 	if o == nil {
 		return nil
 	}
@@ -175,7 +175,7 @@ func overridden(d *world.TaskDefinition, o *ecstypes.TaskOverride) []world.Conta
 			}
 			specs[i].Environment = env
 			if x.Command != nil {
-				specs[i].Command = clone(x.Command)
+				specs[i].Command = deepCopy(x.Command)
 			}
 		}
 	}
@@ -185,16 +185,16 @@ func overridden(d *world.TaskDefinition, o *ecstypes.TaskOverride) []world.Conta
 // StartTask would place tasks on named container instances. It returns failures: the simulator has
 // no instances.
 func (s *Service) StartTask(ctx context.Context, in *awsecs.StartTaskInput) (*awsecs.StartTaskOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.StartTaskOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.StartTaskOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
 			return nil, err
 		}
 		switch n := len(in.ContainerInstances); {
 		case n == 0:
-			return nil, invalid("Container instances cannot be empty.")
-		case n > mostRun:
-			return nil, invalid("Container instances cannot have more than %d elements.", mostRun)
+			return nil, invalidParameter("Container instances cannot be empty.")
+		case n > maxRunTasks:
+			return nil, invalidParameter("Container instances cannot have more than %d elements.", maxRunTasks)
 		}
 		if _, err := definitionFor(tx, val(in.TaskDefinition)); err != nil {
 			return nil, err
@@ -205,7 +205,7 @@ func (s *Service) StartTask(ctx context.Context, in *awsecs.StartTaskInput) (*aw
 
 // StopTask stops a task. A stopped task is returned unchanged.
 func (s *Service) StopTask(ctx context.Context, in *awsecs.StopTaskInput) (*awsecs.StopTaskOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.StopTaskOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.StopTaskOutput, error) {
 		c, err := clusterOf(tx, in.Cluster)
 		if err != nil {
 			return nil, err
@@ -215,9 +215,9 @@ func (s *Service) StopTask(ctx context.Context, in *awsecs.StopTaskInput) (*awse
 		}
 		t, ok := taskIn(tx, c, val(in.Task))
 		if !ok {
-			return nil, invalid("The referenced task was not found.")
+			return nil, invalidParameter("The referenced task was not found.")
 		}
-		s.law.StopByUser(tx, t, val(in.Reason))
+		s.sched.StopByUser(tx, t, val(in.Reason))
 		return &awsecs.StopTaskOutput{Task: showTask(t, true)}, nil
 	})
 }

@@ -15,13 +15,13 @@ func showTask(t *world.Task, tags bool) *ecstypes.Task {
 	d := &ecstypes.Task{
 		TaskArn: ptr(t.ARN), ClusterArn: ptr(t.Cluster.ARN), TaskDefinitionArn: ptr(t.Definition.ARN),
 		LastStatus: ptr(t.LastStatus), DesiredStatus: ptr(t.DesiredStatus), Version: t.Version,
-		Group: text(t.Group), StartedBy: text(t.StartedBy), LaunchType: ecstypes.LaunchType(t.LaunchType),
-		CapacityProviderName: text(doc.provider), AvailabilityZone: text(t.Zone), HealthStatus: ecstypes.HealthStatus(t.Health),
-		Cpu: clone(def.Cpu), Memory: clone(def.Memory), EnableExecuteCommand: doc.exec, Overrides: showOverrides(t, doc),
-		StopCode: ecstypes.TaskStopCode(t.StopCode), StoppedReason: text(t.StoppedReason),
-		CreatedAt: stamp(t.CreatedAt), ConnectivityAt: stamp(t.ConnectivityAt),
-		PullStartedAt: stamp(t.PullStartedAt), PullStoppedAt: stamp(t.PullStoppedAt), StartedAt: stamp(t.StartedAt),
-		StoppingAt: stamp(t.StoppingAt), ExecutionStoppedAt: stamp(t.ExecutionStoppedAt), StoppedAt: stamp(t.StoppedAt),
+		Group: optionalText(t.Group), StartedBy: optionalText(t.StartedBy), LaunchType: ecstypes.LaunchType(t.LaunchType),
+		CapacityProviderName: optionalText(doc.provider), AvailabilityZone: optionalText(t.Zone), HealthStatus: ecstypes.HealthStatus(t.Health),
+		Cpu: deepCopy(def.Cpu), Memory: deepCopy(def.Memory), EnableExecuteCommand: doc.exec, Overrides: showOverrides(t, doc),
+		StopCode: ecstypes.TaskStopCode(t.StopCode), StoppedReason: optionalText(t.StoppedReason),
+		CreatedAt: optionalTime(t.CreatedAt), ConnectivityAt: optionalTime(t.ConnectivityAt),
+		PullStartedAt: optionalTime(t.PullStartedAt), PullStoppedAt: optionalTime(t.PullStoppedAt), StartedAt: optionalTime(t.StartedAt),
+		StoppingAt: optionalTime(t.StoppingAt), ExecutionStoppedAt: optionalTime(t.ExecutionStoppedAt), StoppedAt: optionalTime(t.StoppedAt),
 		Attachments: []ecstypes.Attachment{showInterface(t)}, Containers: []ecstypes.Container{},
 		Attributes: []ecstypes.Attribute{{Name: ptr("ecs.cpu-architecture"), Value: ptr("x86_64")}},
 	}
@@ -29,10 +29,10 @@ func showTask(t *world.Task, tags bool) *ecstypes.Task {
 		d.Connectivity = "CONNECTED"
 	}
 	if t.LaunchType == "FARGATE" {
-		d.PlatformVersion, d.PlatformFamily = clone(doc.platform), ptr("Linux")
+		d.PlatformVersion, d.PlatformFamily = deepCopy(doc.platform), ptr("Linux")
 		d.EphemeralStorage = &ecstypes.EphemeralStorage{SizeInGiB: 20}
 		if def.EphemeralStorage != nil {
-			d.EphemeralStorage = clone(def.EphemeralStorage)
+			d.EphemeralStorage = deepCopy(def.EphemeralStorage)
 		}
 		d.FargateEphemeralStorage = &ecstypes.TaskEphemeralStorage{SizeInGiB: d.EphemeralStorage.SizeInGiB}
 	}
@@ -51,7 +51,7 @@ func showTask(t *world.Task, tags bool) *ecstypes.Task {
 func showOverrides(t *world.Task, doc *taskDoc) *ecstypes.TaskOverride {
 	o := &ecstypes.TaskOverride{}
 	if doc.overrides != nil {
-		o = clone(doc.overrides)
+		o = deepCopy(doc.overrides)
 	}
 next:
 	for _, c := range t.Containers {
@@ -69,19 +69,19 @@ next:
 // showInterface returns the task's network interface; its ids are derived from the task's id.
 func showInterface(t *world.Task) ecstypes.Attachment {
 	a := ecstypes.Attachment{Id: ptr(attachmentOf(t)), Type: ptr("ElasticNetworkInterface"), Status: ptr(interfaceStatus(t))}
-	a.Details = []ecstypes.KeyValuePair{pair("subnetId", t.Subnet.ID)}
+	a.Details = []ecstypes.KeyValuePair{keyValue("subnetId", t.Subnet.ID)}
 	if t.Address.IsValid() {
 		h := sha256.Sum256([]byte("eni " + t.ID))
 		a.Details = append(a.Details,
-			pair("networkInterfaceId", "eni-0"+hex.EncodeToString(h[:8])),
-			pair("macAddress", fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", h[8], h[9], h[10], h[11], h[12])),
-			pair("privateDnsName", "ip-"+dashed(t)+".ec2.internal"),
-			pair("privateIPv4Address", t.Address.String()))
+			keyValue("networkInterfaceId", "eni-0"+hex.EncodeToString(h[:8])),
+			keyValue("macAddress", fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", h[8], h[9], h[10], h[11], h[12])),
+			keyValue("privateDnsName", "ip-"+dashedAddress(t)+".ec2.internal"),
+			keyValue("privateIPv4Address", t.Address.String()))
 	}
 	return a
 }
 
-func dashed(t *world.Task) string {
+func dashedAddress(t *world.Task) string {
 	b := t.Address.As4()
 	return fmt.Sprintf("%d-%d-%d-%d", b[0], b[1], b[2], b[3])
 }
@@ -106,7 +106,7 @@ func interfaceStatus(t *world.Task) string {
 	return "ATTACHED"
 }
 
-func pair(name, value string) ecstypes.KeyValuePair {
+func keyValue(name, value string) ecstypes.KeyValuePair {
 	return ecstypes.KeyValuePair{Name: ptr(name), Value: ptr(value)}
 }
 
@@ -117,7 +117,7 @@ func showContainer(t *world.Task, c *world.Container) ecstypes.Container {
 		ContainerArn: ptr(t.Cluster.ARN[:len(t.Cluster.ARN)-len("cluster/"+t.Cluster.Name)] + "container/" + t.Cluster.Name + "/" + t.ID + "/" +
 			x[:8] + "-" + x[8:12] + "-4" + x[13:16] + "-a" + x[17:20] + "-" + x[20:]),
 		TaskArn: ptr(t.ARN), Name: ptr(c.Spec.Name), Image: ptr(c.Spec.Image), LastStatus: ptr(c.Status),
-		HealthStatus: ecstypes.HealthStatus(c.Health), Reason: text(c.Reason), RuntimeId: text(c.RuntimeID),
+		HealthStatus: ecstypes.HealthStatus(c.Health), Reason: optionalText(c.Reason), RuntimeId: optionalText(c.RuntimeID),
 		NetworkBindings: []ecstypes.NetworkBinding{}, NetworkInterfaces: []ecstypes.NetworkInterface{},
 	}
 	if c.ExitCode != nil {

@@ -158,9 +158,9 @@ func TestRunTaskRefusals(t *testing.T) {
 	} {
 		in := runInput("api", 1)
 		c.edit(in)
-		refused(b.RunTask(b.ctx, in))(t, invalid, c.text)
+		refused(b.RunTask(b.ctx, in))(t, invalidParameter, c.text)
 	}
-	b.Do(func(tx *world.Tx) { tx.Troubles.NoCapacity = map[string]bool{"*": true} })
+	b.Do(func(tx *world.Tx) { tx.ActiveFaults.NoCapacity = map[string]bool{"*": true} })
 	if out := must(b.RunTask(b.ctx, runInput("api", 2)))(t); len(out.Tasks) != 0 || len(out.Failures) != 2 || !strings.HasPrefix(*out.Failures[0].Reason, "Capacity is unavailable") {
 		t.Errorf("%+v", out)
 	}
@@ -182,7 +182,7 @@ func TestStopTask(t *testing.T) {
 	b.awaitTask(arn, "STOPPED")
 	must(b.StopTask(b.ctx, stop))(t)
 	stop.Task = aws.String("00000000000000000000000000000000")
-	refused(b.StopTask(b.ctx, stop))(t, invalid, "The referenced task was not found.")
+	refused(b.StopTask(b.ctx, stop))(t, invalidParameter, "The referenced task was not found.")
 	must(b.DeleteCluster(b.ctx, &awsecs.DeleteClusterInput{Cluster: aws.String("web")}))(t)
 }
 
@@ -221,12 +221,12 @@ func TestListTasks(t *testing.T) {
 	if all, _ := list(func(in *awsecs.ListTasksInput) { in.Family = aws.String("job") }); all[0] != job {
 		t.Error("another task")
 	}
-	refused(b.ListTasks(b.ctx, &awsecs.ListTasksInput{Cluster: aws.String("web"), StartedBy: ts.Id, Family: aws.String("api")}))(t, invalid, "cannot specify startedBy with other filters.")
+	refused(b.ListTasks(b.ctx, &awsecs.ListTasksInput{Cluster: aws.String("web"), StartedBy: ts.Id, Family: aws.String("api")}))(t, invalidParameter, "cannot specify startedBy with other filters.")
 	refused(b.ListTasks(b.ctx, &awsecs.ListTasksInput{Cluster: aws.String("web"), ServiceName: aws.String("no")}))(t, "ServiceNotFoundException", "Service not found.")
 	var ids []string
 	for i := range 101 {
 		ids = append(ids, fmt.Sprint(i))
 	}
-	refused(b.DescribeTasks(b.ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("web"), Tasks: ids}))(t, invalid, "Tasks cannot have more than 100 elements.")
+	refused(b.DescribeTasks(b.ctx, &awsecs.DescribeTasksInput{Cluster: aws.String("web"), Tasks: ids}))(t, invalidParameter, "Tasks cannot have more than 100 elements.")
 	refused(b.DeleteCluster(b.ctx, &awsecs.DeleteClusterInput{Cluster: aws.String("web")}))(t, "ClusterContainsServicesException", "The Cluster cannot be deleted while Services are active.")
 }

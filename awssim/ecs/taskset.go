@@ -14,12 +14,12 @@ func docOfSet(ts *world.TaskSet) *ecstypes.TaskSet { return ts.Doc.(*ecstypes.Ta
 
 // CreateTaskSet creates an additional task set of an EXTERNAL service.
 func (s *Service) CreateTaskSet(ctx context.Context, in *awsecs.CreateTaskSetInput) (*awsecs.CreateTaskSetOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.CreateTaskSetOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.CreateTaskSetOutput, error) {
 		svc, err := externalService(tx, in.Cluster, in.Service)
 		if err != nil {
 			return nil, err
 		}
-		ts, err := s.createTaskSet(tx, svc, clone(in))
+		ts, err := s.createTaskSet(tx, svc, deepCopy(in))
 		if err != nil {
 			return nil, err
 		}
@@ -30,23 +30,23 @@ func (s *Service) CreateTaskSet(ctx context.Context, in *awsecs.CreateTaskSetInp
 func (s *Service) createTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput) (*world.TaskSet, error) {
 	given := val(in.ClientToken)
 	in.ClientToken = nil
-	print := fingerprint(in)
-	arns, ok, err := repeated(tx, "CreateTaskSet", svc.Cluster.Name, given, print, otherParameters)
+	print := requestFingerprint(in)
+	arns, ok, err := findRepeated(tx, "CreateTaskSet", svc.Cluster.Name, given, print, errTokenReused)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
 		return repeatedTaskSet(tx, arns[0])
 	}
-	if n := len(svc.TaskSets); n >= tx.Knobs().TaskSetLimit {
-		return nil, invalid("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
+	if n := len(svc.TaskSets); n >= tx.Settings().TaskSetLimit {
+		return nil, invalidParameter("%d deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit.", n)
 	}
 	ts, err := newTaskSet(tx, svc, in)
 	if err != nil {
 		return nil, err
 	}
-	s.law.Add(tx, ts)
-	remember(tx, "CreateTaskSet", svc.Cluster.Name, given, print, ts.ARN)
+	s.sched.AddTaskSet(tx, ts)
+	rememberToken(tx, "CreateTaskSet", svc.Cluster.Name, given, print, ts.ARN)
 	return ts, nil
 }
 
@@ -54,11 +54,11 @@ func repeatedTaskSet(tx *world.Tx, arn string) (*world.TaskSet, error) {
 	if ts := taskSetByARN(tx, arn); ts != nil {
 		return ts, nil
 	}
-	return nil, invalid("The client token was used before, and the task set that it made is gone.")
+	return nil, invalidParameter("The client token was used before, and the task set that it made is gone.")
 }
 
 func newTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput) (*world.TaskSet, error) {
-	scale, err := scaleOf(in.Scale, 100)
+	scale, err := parseScale(in.Scale, 100)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func newTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput)
 		return nil, err
 	}
 	if val(in.TaskDefinition) == "" {
-		return nil, invalid("Task definition can not be blank.")
+		return nil, invalidParameter("Task definition can not be blank.")
 	}
 	d, err := definitionFor(tx, *in.TaskDefinition)
 	if err != nil {
@@ -74,19 +74,19 @@ func newTaskSet(tx *world.Tx, svc *world.Service, in *awsecs.CreateTaskSetInput)
 	}
 	w := &workload{definition: d, launchType: in.LaunchType, strategy: in.CapacityProviderStrategy,
 		platform: in.PlatformVersion, network: in.NetworkConfiguration, balancers: in.LoadBalancers}
-	if err := w.check(tx, svc.Cluster, 1); err != nil {
+	if err := w.checkWorkload(tx, svc.Cluster, 1); err != nil {
 		return nil, err
 	}
-	ts := w.set(tx, svc)
+	ts := w.buildTaskSet(tx, svc)
 	ts.ARN = tx.ARN("ecs", fmt.Sprintf("task-set/%s/%s/%s", svc.Cluster.Name, svc.Name, ts.ID))
 	ts.Status, ts.Scale, ts.ExternalID = "ACTIVE", scale, val(in.ExternalId)
 	doc := docOfSet(ts)
 	doc.Tags, doc.ExternalId = in.Tags, in.ExternalId
-	return ts, enrol(tx, ts, in.ServiceRegistries)
+	return ts, attachRegistry(tx, ts, in.ServiceRegistries)
 }
 
 // buildTaskSet creates the task set (or deployment) of a checked workload.
-func (w *workload) set(tx *world.Tx, svc *world.Service) *world.TaskSet {
+func (w *workload) buildTaskSet(tx *world.Tx, svc *world.Service) *world.TaskSet {
 	doc := &ecstypes.TaskSet{
 		LaunchType: w.launchType, CapacityProviderStrategy: w.strategy, PlatformVersion: w.platform,
 		NetworkConfiguration: w.network, LoadBalancers: orEmpty(w.balancers),
@@ -108,37 +108,37 @@ func (w *workload) set(tx *world.Tx, svc *world.Service) *world.TaskSet {
 
 // parseScale reads a scale. The SDK omits the value 0, so a scale without a value is 0 percent. A
 // missing scale is missing percent.
-func scaleOf(sc *ecstypes.Scale, missing float64) (float64, error) {
+func parseScale(sc *ecstypes.Scale, missing float64) (float64, error) {
 	if sc == nil {
 		return missing, nil
 	}
 	if sc.Unit != "" && sc.Unit != "PERCENT" {
-		return 0, invalid("Scale unit must be PERCENT.")
+		return 0, invalidParameter("Scale unit must be PERCENT.")
 	}
 	if !(sc.Value >= 0 && sc.Value <= 100) {
-		return 0, invalid("Scale value must be between 0 and 100.")
+		return 0, invalidParameter("Scale value must be between 0 and 100.")
 	}
 	return sc.Value, nil
 }
 
 // UpdateTaskSet changes a task set's scale.
 func (s *Service) UpdateTaskSet(ctx context.Context, in *awsecs.UpdateTaskSetInput) (*awsecs.UpdateTaskSetOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateTaskSetOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateTaskSetOutput, error) {
 		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.TaskSet)
 		if err != nil {
 			return nil, err
 		}
 		if in.Scale == nil {
-			return nil, invalid("Scale can not be blank.")
+			return nil, invalidParameter("Scale can not be blank.")
 		}
-		scale, err := scaleOf(in.Scale, 0)
+		scale, err := parseScale(in.Scale, 0)
 		if err != nil {
 			return nil, err
 		}
 		if ts.Status == "DRAINING" {
-			return nil, invalid("The task set is DRAINING and cannot be updated.")
+			return nil, invalidParameter("The task set is DRAINING and cannot be updated.")
 		}
-		s.law.Scale(tx, ts, scale)
+		s.sched.SetScale(tx, ts, scale)
 		return &awsecs.UpdateTaskSetOutput{TaskSet: showTaskSet(ts, false)}, nil
 	})
 }
@@ -153,15 +153,15 @@ func taskSetOf(tx *world.Tx, cluster, service, id *string) (*world.TaskSet, erro
 
 // UpdateServicePrimaryTaskSet makes a task set PRIMARY. It does not move traffic.
 func (s *Service) UpdateServicePrimaryTaskSet(ctx context.Context, in *awsecs.UpdateServicePrimaryTaskSetInput) (*awsecs.UpdateServicePrimaryTaskSetOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.UpdateServicePrimaryTaskSetOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.UpdateServicePrimaryTaskSetOutput, error) {
 		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.PrimaryTaskSet)
 		if err != nil {
 			return nil, err
 		}
 		if ts.Status == "DRAINING" {
-			return nil, invalid("The task set is DRAINING and cannot become PRIMARY.")
+			return nil, invalidParameter("The task set is DRAINING and cannot become PRIMARY.")
 		}
-		s.law.Promote(tx, ts)
+		s.sched.Promote(tx, ts)
 		return &awsecs.UpdateServicePrimaryTaskSetOutput{TaskSet: showTaskSet(ts, false)}, nil
 	})
 }
@@ -170,31 +170,31 @@ func (s *Service) UpdateServicePrimaryTaskSet(ctx context.Context, in *awsecs.Up
 // force. The documentation requires force for every task set above 0 percent, but AWS accepted such
 // calls without force.
 func (s *Service) DeleteTaskSet(ctx context.Context, in *awsecs.DeleteTaskSetInput) (*awsecs.DeleteTaskSetOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DeleteTaskSetOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DeleteTaskSetOutput, error) {
 		ts, err := taskSetOf(tx, in.Cluster, in.Service, in.TaskSet)
 		if err != nil {
 			return nil, err
 		}
 		if ts.Status == "PRIMARY" && !val(in.Force) {
-			return nil, invalid("Primary TaskSet cannot be deleted")
+			return nil, invalidParameter("Primary TaskSet cannot be deleted")
 		}
-		s.law.Retire(tx, ts)
+		s.sched.DrainTaskSet(tx, ts)
 		return &awsecs.DeleteTaskSetOutput{TaskSet: showTaskSet(ts, false)}, nil
 	})
 }
 
 // DescribeTaskSets returns the named task sets, or all of a service if the field is absent.
 func (s *Service) DescribeTaskSets(ctx context.Context, in *awsecs.DescribeTaskSetsInput) (*awsecs.DescribeTaskSetsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTaskSetsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awsecs.DescribeTaskSetsOutput, error) {
 		svc, err := externalService(tx, in.Cluster, in.Service)
 		if err != nil {
 			return nil, err
 		}
 		if in.TaskSets != nil && len(in.TaskSets) == 0 {
-			return nil, invalid("TaskSets cannot be empty.")
+			return nil, invalidParameter("TaskSets cannot be empty.")
 		}
 		out := &awsecs.DescribeTaskSetsOutput{TaskSets: []ecstypes.TaskSet{}, Failures: []ecstypes.Failure{}}
-		tags := has(in.Include, "TAGS")
+		tags := hasItem(in.Include, "TAGS")
 		if in.TaskSets == nil {
 			for _, ts := range svc.TaskSets {
 				out.TaskSets = append(out.TaskSets, *showTaskSet(ts, tags))
@@ -209,7 +209,7 @@ func (s *Service) DescribeTaskSets(ctx context.Context, in *awsecs.DescribeTaskS
 			case isMalformed(err):
 				return nil, err
 			default:
-				out.Failures = append(out.Failures, missing(setARN(tx, svc, id)))
+				out.Failures = append(out.Failures, missingFailure(setARN(tx, svc, id)))
 			}
 		}
 		return out, nil
@@ -229,7 +229,7 @@ func setARN(tx *world.Tx, svc *world.Service, id string) string {
 }
 
 func showTaskSet(ts *world.TaskSet, tags bool) *ecstypes.TaskSet {
-	d := clone(*docOfSet(ts))
+	d := deepCopy(*docOfSet(ts))
 	if !tags {
 		d.Tags = nil
 	}
@@ -239,8 +239,8 @@ func showTaskSet(ts *world.TaskSet, tags bool) *ecstypes.TaskSet {
 	d.Status, d.TaskDefinition = ptr(ts.Status), ptr(ts.Definition.ARN)
 	d.Scale = &ecstypes.Scale{Unit: "PERCENT", Value: ts.Scale}
 	d.ComputedDesiredCount, d.RunningCount, d.PendingCount = int32(ts.Computed), int32(running), int32(pending)
-	d.CreatedAt, d.UpdatedAt = stamp(ts.CreatedAt), stamp(ts.UpdatedAt)
-	d.StabilityStatus, d.StabilityStatusAt = ecstypes.StabilityStatus(ts.ShownStability), stamp(ts.StabilityAt)
+	d.CreatedAt, d.UpdatedAt = optionalTime(ts.CreatedAt), optionalTime(ts.UpdatedAt)
+	d.StabilityStatus, d.StabilityStatusAt = ecstypes.StabilityStatus(ts.VisibleStability), optionalTime(ts.StabilityAt)
 	return &d
 }
 

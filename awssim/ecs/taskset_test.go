@@ -39,7 +39,7 @@ func TestATaskSetFromBirthToDeath(t *testing.T) {
 	if s.TaskSets[1].ComputedDesiredCount != 1 || s.TaskSets[1].RunningCount != 1 || s.RunningCount != 4 {
 		t.Errorf("the second set %+v", s.TaskSets[1])
 	}
-	refused(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskSet: one.Id}))(t, invalid, "Primary TaskSet cannot be deleted")
+	refused(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskSet: one.Id}))(t, invalidParameter, "Primary TaskSet cannot be deleted")
 	b.scale(two, 100)
 	b.steady(2)
 	b.promote(two)
@@ -89,9 +89,9 @@ func TestSixTaskSetsAreOneTooMany(t *testing.T) {
 		sets = append(sets, b.set(v1, b.blue, 0))
 	}
 	text := "5 deployments exist on the service. Unable to create new TaskSet since this exceeds the maximum limit."
-	refused(b.CreateTaskSet(b.ctx, setInput(v1, b.blue, 0)))(t, invalid, text)
+	refused(b.CreateTaskSet(b.ctx, setInput(v1, b.blue, 0)))(t, invalidParameter, text)
 	must(b.DeleteTaskSet(b.ctx, &awsecs.DeleteTaskSetInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskSet: sets[0].Id}))(t)
-	refused(b.CreateTaskSet(b.ctx, setInput(v1, b.blue, 0)))(t, invalid, text)
+	refused(b.CreateTaskSet(b.ctx, setInput(v1, b.blue, 0)))(t, invalidParameter, text)
 	b.Run(time.Minute)
 	b.set(v1, b.blue, 0)
 }
@@ -107,9 +107,9 @@ func TestTheSameTokenMakesOneTaskSet(t *testing.T) {
 		t.Errorf("%s and %s", *one.TaskSet.Id, *two.TaskSet.Id)
 	}
 	in.Scale.Value = 50
-	refused(b.CreateTaskSet(b.ctx, in))(t, invalid, "The client token was used before with different parameters.")
+	refused(b.CreateTaskSet(b.ctx, in))(t, invalidParameter, "The client token was used before with different parameters.")
 	in.ClientToken = aws.String(strings.Repeat("x", 37))
-	refused(b.CreateTaskSet(b.ctx, in))(t, invalid, "clientToken can have at most 36 characters.")
+	refused(b.CreateTaskSet(b.ctx, in))(t, invalidParameter, "clientToken can have at most 36 characters.")
 	d := &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api")}
 	if out := must(b.DescribeTaskSets(b.ctx, d))(t); len(out.TaskSets[0].Tags) != 0 {
 		t.Error("tags are shown unasked")
@@ -124,7 +124,7 @@ func TestTaskSetsAreRefusedInAWSsWords(t *testing.T) {
 	b := newBench(t, world.Options{})
 	v1 := b.register("sim/web:v1")
 	b.external(1)
-	nowhere := b.Group("nowhere")
+	nowhere := b.AddGroup("nowhere")
 	b.Do(func(tx *world.Tx) {
 		g, _ := tx.TargetGroups.Get(nowhere)
 		g.Balancer = ""
@@ -148,7 +148,7 @@ func TestTaskSetsAreRefusedInAWSsWords(t *testing.T) {
 	} {
 		in := setInput(v1, b.blue, 100)
 		c.edit(in)
-		refused(b.CreateTaskSet(b.ctx, in))(t, invalid, c.text)
+		refused(b.CreateTaskSet(b.ctx, in))(t, invalidParameter, c.text)
 	}
 	in := setInput("api:9", b.blue, 100)
 	refused(b.CreateTaskSet(b.ctx, in))(t, "ClientException", "TaskDefinition not found.")
@@ -160,9 +160,9 @@ func TestTaskSetsAreRefusedInAWSsWords(t *testing.T) {
 	in.Cluster = aws.String("none")
 	refused(b.CreateTaskSet(b.ctx, in))(t, "ClusterNotFoundException", "Cluster not found.")
 	d := &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api"), TaskSets: []string{}}
-	refused(b.DescribeTaskSets(b.ctx, d))(t, invalid, "TaskSets cannot be empty.")
+	refused(b.DescribeTaskSets(b.ctx, d))(t, invalidParameter, "TaskSets cannot be empty.")
 	d.TaskSets = []string{"what"}
-	refused(b.DescribeTaskSets(b.ctx, d))(t, invalid, "Task Set Identifier is invalid")
+	refused(b.DescribeTaskSets(b.ctx, d))(t, invalidParameter, "Task Set Identifier is invalid")
 	if n := len(b.service().TaskSets); n != 0 {
 		t.Errorf("%d task sets came of refusals", n)
 	}
@@ -173,8 +173,8 @@ func TestTaskSetsOnARollingServiceAreRefused(t *testing.T) {
 	v1 := b.register("sim/web:v1")
 	must(b.CreateService(b.ctx, rollingInput(v1, 1, b.blue)))(t)
 	text := "Amazon ECS only supports task set management on services configured to use external deployment controllers."
-	refused(b.CreateTaskSet(b.ctx, setInput(v1, b.blue, 1)))(t, invalid, text)
-	refused(b.DescribeTaskSets(b.ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api")}))(t, invalid, text)
+	refused(b.CreateTaskSet(b.ctx, setInput(v1, b.blue, 1)))(t, invalidParameter, text)
+	refused(b.DescribeTaskSets(b.ctx, &awsecs.DescribeTaskSetsInput{Cluster: aws.String("web"), Service: aws.String("api")}))(t, invalidParameter, text)
 }
 
 func TestDesiredCountReachesEveryTaskSet(t *testing.T) {
@@ -220,9 +220,9 @@ func TestEventsAreTheNewestHundred(t *testing.T) {
 
 // A fresh STEADY_STATE may be of the time before an update.
 func TestStabilityIsShownLater(t *testing.T) {
-	k := world.DefaultKnobs()
+	k := world.DefaultSettings()
 	k.StabilityLag = world.Range{Min: 8 * time.Second, Max: 8 * time.Second}
-	b := newBench(t, world.Options{Knobs: &k})
+	b := newBench(t, world.Options{Settings: &k})
 	b.external(2)
 	ts := b.set(b.register("sim/web:v1"), b.blue, 100)
 	b.steady(1)
@@ -241,9 +241,9 @@ func TestStabilityIsShownLater(t *testing.T) {
 }
 
 func TestATokenIsForgotten(t *testing.T) {
-	k := world.DefaultKnobs()
+	k := world.DefaultSettings()
 	k.TokenLifetime = time.Minute
-	b := newBench(t, world.Options{Knobs: &k})
+	b := newBench(t, world.Options{Settings: &k})
 	b.external(1)
 	in := setInput(b.register("sim/web:v1"), b.blue, 100)
 	in.ClientToken = aws.String("f81d4fae-7dec-11d0-a765-00a0c91e6bf6")

@@ -8,33 +8,33 @@ import (
 
 // token is a stored idempotency token.
 type token struct {
-	print string   // of the request's parameters
+	fingerprint string   // of the request's parameters
 	arns  []string // created by the first call
 	at    time.Time
 }
 
 // maxTokenAge is how long RunTask's tokens are kept at most. A token also expires when ECS no
 // longer returns its tasks, an hour after they stopped.
-const tasksKept = 24 * time.Hour
+const maxTokenAge = 24 * time.Hour
 
 // isExpired reports whether ECS has deleted a token.
-func (t token) forgotten(tx *world.Tx, op string) bool {
+func (t token) isExpired(tx *world.Tx, op string) bool {
 	if op != "RunTask" {
-		lasts := tx.Knobs().TokenLifetime
+		lasts := tx.Settings().TokenLifetime
 		return lasts > 0 && tx.Now().Sub(t.at) > lasts
 	}
 	for _, arn := range t.arns {
 		if _, known := tx.Tasks.Get(arn); known {
-			return tx.Now().Sub(t.at) > tasksKept
+			return tx.Now().Sub(t.at) > maxTokenAge
 		}
 	}
-	return len(t.arns) > 0 || tx.Now().Sub(t.at) > tasksKept
+	return len(t.arns) > 0 || tx.Now().Sub(t.at) > maxTokenAge
 }
 
 // findRepeated returns the resources that an earlier call with the same token created; ok is false
 // if there was no such call. The same token with other parameters is an error. A token is valid
 // within its cluster until it expires.
-func repeated(tx *world.Tx, op, cluster, given, print string, conflict func([]string) error) (arns []string, ok bool, err error) {
+func findRepeated(tx *world.Tx, op, cluster, given, print string, conflict func([]string) error) (arns []string, ok bool, err error) {
 	if given == "" {
 		return nil, false, nil
 	}
@@ -42,16 +42,16 @@ func repeated(tx *world.Tx, op, cluster, given, print string, conflict func([]st
 		return nil, false, err
 	}
 	t, ok := stateOf(tx).tokens.Get(op + " " + cluster + " " + given)
-	if ok && t.forgotten(tx, op) {
+	if ok && t.isExpired(tx, op) {
 		return nil, false, nil
 	}
-	if ok && t.print != print {
+	if ok && t.fingerprint != print {
 		return nil, false, conflict(t.arns)
 	}
 	return t.arns, ok, nil
 }
 
-func remember(tx *world.Tx, op, cluster, given, print string, arns ...string) {
+func rememberToken(tx *world.Tx, op, cluster, given, print string, arns ...string) {
 	if given != "" {
 		stateOf(tx).tokens.Put(op+" "+cluster+" "+given, token{print, arns, tx.Now()})
 	}
@@ -63,16 +63,16 @@ func checkToken(op, given string) error {
 		most = 64
 	}
 	if len(given) > most {
-		return invalid("clientToken can have at most %d characters.", most)
+		return invalidParameter("clientToken can have at most %d characters.", most)
 	}
 	for i := range len(given) {
 		if given[i] < 33 || given[i] > 126 {
-			return invalid("clientToken may only contain ASCII characters from 33 to 126.")
+			return invalidParameter("clientToken may only contain ASCII characters from 33 to 126.")
 		}
 	}
 	return nil
 }
 
-func otherParameters([]string) error {
-	return invalid("The client token was used before with different parameters.")
+func errTokenReused([]string) error {
+	return invalidParameter("The client token was used before with different parameters.")
 }

@@ -28,7 +28,7 @@ type street struct {
 	now   time.Time
 	w     *world.World
 	room  *ecs.Service
-	law   *balancer.Law
+	law   *balancer.Controller
 	lb    string
 	group string
 }
@@ -37,12 +37,12 @@ func (s *street) Now() time.Time                             { return s.now }
 func (s *street) Sleep(context.Context, time.Duration) error { return nil }
 
 func newStreet(t *testing.T, seed uint64) *street {
-	s := &street{T: t, ctx: world.WithKey(t.Context(), worldtest.Key), now: worldtest.Dawn()}
+	s := &street{T: t, ctx: world.WithKey(t.Context(), worldtest.Key), now: worldtest.StartTime()}
 	s.w = world.New(world.Options{Clock: s, Seed: seed, Strict: true})
 	s.law = balancer.New(s.w)
 	s.room = ecs.New(s.w)
 	elb := elbv2.New(s.w, s.law)
-	s.w.Found(func(tx *world.Tx) {
+	s.w.OnNewRegion(func(tx *world.Tx) {
 		base := world.DefaultNetwork(tx.Index).Addr().As4()
 		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1", Default: true})
 		for i, id := range worldtest.Subnets {
@@ -123,8 +123,8 @@ func TestRollingUpdatesLoseNothing(t *testing.T) {
 				t.Errorf("%s: %s", bad, got)
 			}
 			r := calls.Report()
-			if r.Failed != 0 || r.Version("v2") == 0 || r.Version("v3") != 0 {
-				t.Errorf("%v of %v requests failed, %v answered by v2: %+v", r.Failed, r.Requests, r.Version("v2"), r.First)
+			if r.Failed != 0 || r.AnsweredBy("v2") == 0 || r.AnsweredBy("v3") != 0 {
+				t.Errorf("%v of %v requests failed, %v answered by v2: %+v", r.Failed, r.Requests, r.AnsweredBy("v2"), r.First)
 			}
 		})
 	}
@@ -167,9 +167,9 @@ func TestAnAlarmRollsBackUnderTraffic(t *testing.T) {
 	})
 	s.pass(10 * time.Minute)
 	r := calls.Report()
-	back := r.Version("v1") - before.Version("v1")
-	if r.Failed != 0 || before.Version("v2") == 0 || back < 500*400 {
-		t.Errorf("%v failed, v2 had %v, v1 has %v since: %+v", r.Failed, before.Version("v2"), back, r.First)
+	back := r.AnsweredBy("v1") - before.AnsweredBy("v1")
+	if r.Failed != 0 || before.AnsweredBy("v2") == 0 || back < 500*400 {
+		t.Errorf("%v failed, v2 had %v, v1 has %v since: %+v", r.Failed, before.AnsweredBy("v2"), back, r.First)
 	}
 	svc := must(s.room.DescribeServices(s.ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("web"), Services: []string{"api"}}))(t).Services[0]
 	if !completed(svc) || *svc.TaskDefinition != "arn:aws:ecs:eu-west-1:123456789012:task-definition/api:1" {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	mostSubnets        = 16
-	mostSecurityGroups = 5
+	maxSubnets        = 16
+	maxSecurityGroups = 5
 )
 
 // workload describes how the tasks of a task set, of a service with controller ECS, or of RunTask
@@ -29,7 +29,7 @@ type workload struct {
 }
 
 // checkWorkload rejects a workload that AWS rejects, and fills in the derived fields.
-func (w *workload) check(tx *world.Tx, c *world.Cluster, mostBalancers int) error {
+func (w *workload) checkWorkload(tx *world.Tx, c *world.Cluster, mostBalancers int) error {
 	for _, step := range []func() error{
 		func() error { return w.checkLaunch(tx, c) },
 		func() error { return w.checkNetwork(tx) },
@@ -46,17 +46,17 @@ func (w *workload) check(tx *world.Tx, c *world.Cluster, mostBalancers int) erro
 // strategy applies, otherwise EC2.
 func (w *workload) checkLaunch(tx *world.Tx, c *world.Cluster) error {
 	if w.launchType != "" && len(w.strategy) > 0 {
-		return invalid("Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
+		return invalidParameter("Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
 	}
 	cluster := docOfCluster(c)
 	if w.launchType == "" && len(w.strategy) == 0 {
-		w.strategy = clone(cluster.DefaultCapacityProviderStrategy)
+		w.strategy = deepCopy(cluster.DefaultCapacityProviderStrategy)
 	}
 	if err := checkStrategy(cluster.CapacityProviders, w.strategy); err != nil {
 		return err
 	}
 	if len(w.strategy) > 0 {
-		w.provider, w.launchType = val(heaviest(w.strategy).CapacityProvider), "EC2"
+		w.provider, w.launchType = val(heaviestProvider(w.strategy).CapacityProvider), "EC2"
 		if p, ok := providersOf(tx).Get(w.provider); ok && p.predefined {
 			w.launchType = "FARGATE"
 		}
@@ -66,10 +66,10 @@ func (w *workload) checkLaunch(tx *world.Tx, c *world.Cluster) error {
 		w.launchType = "EC2"
 	case "EC2", "FARGATE":
 	default:
-		return unsimulated("Launch type " + string(w.launchType))
+		return notSimulated("Launch type " + string(w.launchType))
 	}
-	if w.launchType == "FARGATE" && !has(docOfDefinition(w.definition).def.Compatibilities, "FARGATE") {
-		return invalid("Task definition does not support launch_type FARGATE.")
+	if w.launchType == "FARGATE" && !hasItem(docOfDefinition(w.definition).def.Compatibilities, "FARGATE") {
+		return invalidParameter("Task definition does not support launch_type FARGATE.")
 	}
 	return w.checkPlatform()
 }
@@ -83,11 +83,11 @@ func (w *workload) checkPlatform() error {
 	case w.launchType != "FARGATE" && w.provider != "":
 		w.platform = nil
 	case w.launchType != "FARGATE" && val(w.platform) != "":
-		return invalid("The platform version must be null when specifying an EC2 launch type.")
+		return invalidParameter("The platform version must be null when specifying an EC2 launch type.")
 	case w.launchType != "FARGATE":
 	case val(w.platform) == "":
 		w.platform = ptr("LATEST")
-	case !has(platforms, *w.platform):
+	case !hasItem(platforms, *w.platform):
 		return world.Refuse("PlatformUnknownException", "The specified platform does not exist.")
 	}
 	return nil
@@ -98,45 +98,45 @@ func (w *workload) checkPlacement(constraints []ecstypes.PlacementConstraint, st
 	switch {
 	case w.launchType != "FARGATE":
 	case len(constraints) > 0:
-		return invalid("Placement constraints are not supported with FARGATE launch type.")
+		return invalidParameter("Placement constraints are not supported with FARGATE launch type.")
 	case len(strategy) > 0:
-		return invalid("Placement strategies are not supported with FARGATE launch type.")
+		return invalidParameter("Placement strategies are not supported with FARGATE launch type.")
 	}
 	return nil
 }
 
 // heaviestProvider returns the item with the highest weight: the simulator places every task by it.
-func heaviest(s []ecstypes.CapacityProviderStrategyItem) ecstypes.CapacityProviderStrategyItem {
+func heaviestProvider(s []ecstypes.CapacityProviderStrategyItem) ecstypes.CapacityProviderStrategyItem {
 	return slices.MaxFunc(s, func(a, b ecstypes.CapacityProviderStrategyItem) int { return int(a.Weight - b.Weight) })
 }
 
 func (w *workload) checkNetwork(tx *world.Tx) error {
 	if w.definition.NetworkMode != "awsvpc" {
 		if w.network != nil {
-			return invalid("Network Configuration is not valid for the given networkMode of this task definition.")
+			return invalidParameter("Network Configuration is not valid for the given networkMode of this task definition.")
 		}
-		return unsimulated("Network mode " + w.definition.NetworkMode)
+		return notSimulated("Network mode " + w.definition.NetworkMode)
 	}
 	if w.network == nil || w.network.AwsvpcConfiguration == nil {
-		return invalid("Network Configuration must be provided when networkMode 'awsvpc' is specified.")
+		return invalidParameter("Network Configuration must be provided when networkMode 'awsvpc' is specified.")
 	}
 	v := w.network.AwsvpcConfiguration
 	switch {
 	case len(v.Subnets) == 0:
-		return invalid("subnets can not be empty.")
-	case len(v.Subnets) > mostSubnets:
-		return invalid("subnets can have at most %d items.", mostSubnets)
-	case len(v.SecurityGroups) > mostSecurityGroups:
-		return invalid("securityGroups can have at most %d items.", mostSecurityGroups)
+		return invalidParameter("subnets can not be empty.")
+	case len(v.Subnets) > maxSubnets:
+		return invalidParameter("subnets can have at most %d items.", maxSubnets)
+	case len(v.SecurityGroups) > maxSecurityGroups:
+		return invalidParameter("securityGroups can have at most %d items.", maxSecurityGroups)
 	}
 	vpc := ""
 	for _, id := range v.Subnets {
 		sub, ok := tx.Subnets.Get(id)
 		if !ok {
-			return invalid("Error retrieving subnet information for [%s]: The subnet ID '%s' does not exist (ErrorCode: InvalidSubnetID.NotFound)", id, id)
+			return invalidParameter("Error retrieving subnet information for [%s]: The subnet ID '%s' does not exist (ErrorCode: InvalidSubnetID.NotFound)", id, id)
 		}
 		if vpc != "" && vpc != sub.VPC {
-			return invalid("subnets must belong to the same VPC.")
+			return invalidParameter("subnets must belong to the same VPC.")
 		}
 		vpc = sub.VPC
 	}
@@ -149,7 +149,7 @@ func (w *workload) checkNetwork(tx *world.Tx) error {
 
 func (w *workload) checkBalancers(tx *world.Tx, most int) error {
 	if len(w.balancers) > most {
-		return invalid("load balancers can have at most %d items.", most)
+		return invalidParameter("load balancers can have at most %d items.", most)
 	}
 	for i := range w.balancers {
 		a, err := w.checkBalancer(tx, &w.balancers[i])
@@ -165,15 +165,15 @@ func (w *workload) checkBalancer(tx *world.Tx, b *ecstypes.LoadBalancer) (a worl
 	a = world.Attachment{TargetGroup: val(b.TargetGroupArn), Container: val(b.ContainerName), ContainerPort: val(b.ContainerPort)}
 	switch {
 	case val(b.LoadBalancerName) != "":
-		return a, invalid("Classic load balancers are not supported with the awsvpc network mode.")
+		return a, invalidParameter("Classic load balancers are not supported with the awsvpc network mode.")
 	case b.AdvancedConfiguration != nil:
-		return a, unsimulated("advancedConfiguration of a load balancer")
+		return a, notSimulated("advancedConfiguration of a load balancer")
 	case a.TargetGroup == "":
-		return a, invalid("targetGroupArn can not be blank.")
+		return a, invalidParameter("targetGroupArn can not be blank.")
 	case a.Container == "":
-		return a, invalid("Container Name can not be blank.")
+		return a, invalidParameter("Container Name can not be blank.")
 	case b.ContainerPort == nil:
-		return a, invalid("Container Port can not be blank.")
+		return a, invalidParameter("Container Port can not be blank.")
 	}
 	if err := w.checkPort(a); err != nil {
 		return a, err
@@ -191,20 +191,20 @@ func (w *workload) checkPort(a world.Attachment) error {
 				return nil
 			}
 		}
-		return invalid("The container %s did not have a container port %d defined.", a.Container, a.ContainerPort)
+		return invalidParameter("The container %s did not have a container port %d defined.", a.Container, a.ContainerPort)
 	}
-	return invalid("The container %s does not exist in the task definition.", a.Container)
+	return invalidParameter("The container %s does not exist in the task definition.", a.Container)
 }
 
 func checkGroup(tx *world.Tx, arn string) error {
 	g, ok := tx.TargetGroups.Get(arn)
 	switch {
 	case !ok:
-		return invalid("The specified target group does not exist: %s", arn)
+		return invalidParameter("The specified target group does not exist: %s", arn)
 	case g.TargetType != "ip":
-		return invalid("The provided target group %s has target type %s, which is incompatible with the awsvpc network mode specified in the task definition.", arn, g.TargetType)
+		return invalidParameter("The provided target group %s has target type %s, which is incompatible with the awsvpc network mode specified in the task definition.", arn, g.TargetType)
 	case g.Balancer == "":
-		return invalid("The target group with targetGroupArn %s does not have an associated load balancer.", arn)
+		return invalidParameter("The target group with targetGroupArn %s does not have an associated load balancer.", arn)
 	}
 	return nil
 }

@@ -22,9 +22,9 @@ func badAction(format string, args ...any) error {
 // is the rule with the previous actions, or nil.
 func newActions(tx *world.Tx, l *world.Listener, in []elbtypes.Action, old *world.Rule) ([]world.Action, error) {
 	if len(in) == 0 {
-		return nil, invalid("At least one action must be specified")
+		return nil, validationError("At least one action must be specified")
 	}
-	ordered, err := inOrder(in)
+	ordered, err := sortByOrder(in)
 	if err != nil {
 		return nil, err
 	}
@@ -52,15 +52,15 @@ func isFinal(t elbtypes.ActionTypeEnum) bool {
 }
 
 // sortByOrder sorts actions by their Order. With several actions, each must have one.
-func inOrder(in []elbtypes.Action) ([]elbtypes.Action, error) {
+func sortByOrder(in []elbtypes.Action) ([]elbtypes.Action, error) {
 	seen := map[int32]bool{}
 	for _, a := range in {
 		switch {
 		case a.Order == nil && len(in) > 1:
-			return nil, invalid("An action order must be specified for each action when there is more than one")
+			return nil, validationError("An action order must be specified for each action when there is more than one")
 		case a.Order == nil:
 		case *a.Order < 1 || *a.Order > maxPriority:
-			return nil, invalid("Action order '%d' must be between 1 and %d", *a.Order, maxPriority)
+			return nil, validationError("Action order '%d' must be between 1 and %d", *a.Order, maxPriority)
 		case seen[*a.Order]:
 			return nil, badAction("Action order '%d' is used more than once", *a.Order)
 		}
@@ -82,7 +82,7 @@ func newAction(tx *world.Tx, l *world.Listener, a elbtypes.Action, old *world.Ru
 	case elbtypes.ActionTypeEnumFixedResponse:
 		x.Fixed, err = newFixed(a.FixedResponseConfig)
 	case elbtypes.ActionTypeEnumAuthenticateOidc, elbtypes.ActionTypeEnumAuthenticateCognito, elbtypes.ActionTypeEnumJwtValidation:
-		x.Doc, err = newGuard(l, a, old)
+		x.Doc, err = newAuthAction(l, a, old)
 	default:
 		err = badAction("Action type '%s' is not valid", a.Type)
 	}
@@ -100,7 +100,7 @@ func newForward(tx *world.Tx, l *world.Listener, a elbtypes.Action) (*world.Forw
 		if !ok {
 			return nil, world.Refuse("TargetGroupNotFound", "Target groups '%s' not found", s.Group)
 		}
-		if err := fits(l, g); err != nil {
+		if err := checkGroupFits(l, g); err != nil {
 			return nil, err
 		}
 		targetSticky = targetSticky || g.Attributes["stickiness.enabled"] == "true"
@@ -112,7 +112,7 @@ func newForward(tx *world.Tx, l *world.Listener, a elbtypes.Action) (*world.Forw
 }
 
 // checkGroupFits refuses a group that the listener cannot forward to.
-func fits(l *world.Listener, g *world.TargetGroup) error {
+func checkGroupFits(l *world.Listener, g *world.TargetGroup) error {
 	if g.Balancer != "" && g.Balancer != l.Balancer.ARN {
 		return world.Refuse("TargetGroupAssociationLimit", "The following target groups cannot be associated with more than one load balancer: %s", g.ARN)
 	}
@@ -120,7 +120,7 @@ func fits(l *world.Listener, g *world.TargetGroup) error {
 		return world.Refuse("IncompatibleProtocols", "The protocol '%s' of the target group is not compatible with the listener protocol '%s'", g.Protocol, l.Protocol)
 	}
 	if vpc := balancerOf(l.Balancer).vpc; vpc != "" && g.VPC != "" && g.VPC != vpc {
-		return invalid("The target group '%s' is not in the same VPC as the load balancer", g.ARN)
+		return validationError("The target group '%s' is not in the same VPC as the load balancer", g.ARN)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func sharesOf(a elbtypes.Action) (*world.Forward, error) {
 		if val(a.TargetGroupArn) == "" {
 			return nil, badAction("A target group ARN or a forward configuration must be specified for actions of type 'forward'")
 		}
-		c = &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{{TargetGroupArn: a.TargetGroupArn}}, TargetGroupStickinessConfig: sticky(c)}
+		c = &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{{TargetGroupArn: a.TargetGroupArn}}, TargetGroupStickinessConfig: stickinessOf(c)}
 	}
 	if a.TargetGroupArn != nil && (len(c.TargetGroups) != 1 || val(c.TargetGroups[0].TargetGroupArn) != *a.TargetGroupArn) {
 		return nil, badAction("You can specify both a target group ARN and a forward configuration only if they name the same single target group")
@@ -147,9 +147,9 @@ func sharesOf(a elbtypes.Action) (*world.Forward, error) {
 		case slices.ContainsFunc(f.Groups, func(o world.Share) bool { return o.Group == s.Group }):
 			return nil, badAction("Target group '%s' is specified more than once", s.Group)
 		case t.Weight == nil && len(c.TargetGroups) > 1:
-			return nil, invalid("A weight must be specified for each target group of a forward action with more than one")
+			return nil, validationError("A weight must be specified for each target group of a forward action with more than one")
 		case s.Weight < 0 || s.Weight > 999:
-			return nil, invalid("Target group weight '%d' must be between 0 and 999", s.Weight)
+			return nil, validationError("Target group weight '%d' must be between 0 and 999", s.Weight)
 		case len(c.TargetGroups) == 1 && (t.Weight == nil || s.Weight > 0):
 			s.Weight = 1 // as AWS reads it back
 		}
@@ -158,7 +158,7 @@ func sharesOf(a elbtypes.Action) (*world.Forward, error) {
 	return f, setSticky(f, c.TargetGroupStickinessConfig)
 }
 
-func sticky(c *elbtypes.ForwardActionConfig) *elbtypes.TargetGroupStickinessConfig {
+func stickinessOf(c *elbtypes.ForwardActionConfig) *elbtypes.TargetGroupStickinessConfig {
 	if c == nil {
 		return nil
 	}
@@ -174,9 +174,9 @@ func setSticky(f *world.Forward, c *elbtypes.TargetGroupStickinessConfig) error 
 	case !f.Sticky:
 		f.StickySeconds = 0
 	case c.DurationSeconds == nil:
-		return invalid("A duration must be specified when target group stickiness is enabled")
+		return validationError("A duration must be specified when target group stickiness is enabled")
 	case f.StickySeconds < 1 || f.StickySeconds > 604800:
-		return invalid("Target group stickiness duration '%d' must be between 1 and 604800 seconds", f.StickySeconds)
+		return validationError("Target group stickiness duration '%d' must be between 1 and 604800 seconds", f.StickySeconds)
 	}
 	return nil
 }
@@ -213,31 +213,31 @@ func newRedirect(c *elbtypes.RedirectActionConfig) (*world.Redirect, error) {
 		return nil, badAction("A redirect configuration must be specified for actions of type 'redirect'")
 	}
 	r := &world.Redirect{
-		Protocol: or(c.Protocol, "#{protocol}"), Host: or(c.Host, "#{host}"), Port: or(c.Port, "#{port}"),
-		Path: or(c.Path, "/#{path}"), Query: or(c.Query, "#{query}"), Status: 302,
+		Protocol: valueOr(c.Protocol, "#{protocol}"), Host: valueOr(c.Host, "#{host}"), Port: valueOr(c.Port, "#{port}"),
+		Path: valueOr(c.Path, "/#{path}"), Query: valueOr(c.Query, "#{query}"), Status: 302,
 	}
 	switch c.StatusCode {
 	case elbtypes.RedirectActionStatusCodeEnumHttp301:
 		r.Status = 301
 	case elbtypes.RedirectActionStatusCodeEnumHttp302:
 	default:
-		return nil, invalid("Redirect status code '%s' must be one of 'HTTP_301', 'HTTP_302'", c.StatusCode)
+		return nil, validationError("Redirect status code '%s' must be one of 'HTTP_301', 'HTTP_302'", c.StatusCode)
 	}
 	port, err := strconv.Atoi(r.Port)
 	switch {
 	case !slices.Contains([]string{"HTTP", "HTTPS", "#{protocol}"}, r.Protocol):
-		return nil, invalid("Redirect protocol '%s' must be one of 'HTTP', 'HTTPS', '#{protocol}'", r.Protocol)
+		return nil, validationError("Redirect protocol '%s' must be one of 'HTTP', 'HTTPS', '#{protocol}'", r.Protocol)
 	case r.Port != "#{port}" && (err != nil || port < 1 || port > 65535):
-		return nil, invalid("Redirect port '%s' must be between 1 and 65535 or '#{port}'", r.Port)
+		return nil, validationError("Redirect port '%s' must be between 1 and 65535 or '#{port}'", r.Port)
 	case r.Path[0] != '/':
-		return nil, invalid("Redirect path '%s' must begin with '/'", r.Path)
+		return nil, validationError("Redirect path '%s' must begin with '/'", r.Path)
 	case r.Protocol == "#{protocol}" && r.Host == "#{host}" && r.Port == "#{port}" && r.Path == "/#{path}":
 		return nil, badAction("The redirect configuration is not valid because it creates a loop")
 	}
 	return r, nil
 }
 
-func or(s *string, otherwise string) string {
+func valueOr(s *string, otherwise string) string {
 	if s == nil || *s == "" {
 		return otherwise
 	}
@@ -251,15 +251,15 @@ func newFixed(c *elbtypes.FixedResponseActionConfig) (*world.Fixed, error) {
 	f := &world.Fixed{ContentType: val(c.ContentType), Body: val(c.MessageBody)}
 	code, err := strconv.Atoi(val(c.StatusCode))
 	if err != nil || code < 200 || code > 599 || code/100 == 3 {
-		return nil, invalid("Fixed-response status code '%s' must be 2XX, 4XX or 5XX", val(c.StatusCode))
+		return nil, validationError("Fixed-response status code '%s' must be 2XX, 4XX or 5XX", val(c.StatusCode))
 	}
 	f.Status = code
 	types := []string{"", "text/plain", "text/css", "text/html", "application/javascript", "application/json"}
 	if !slices.Contains(types, f.ContentType) {
-		return nil, invalid("Fixed-response content type '%s' is not valid", f.ContentType)
+		return nil, validationError("Fixed-response content type '%s' is not valid", f.ContentType)
 	}
 	if len(f.Body) > 1024 {
-		return nil, invalid("The fixed-response message body cannot be longer than 1024 characters")
+		return nil, validationError("The fixed-response message body cannot be longer than 1024 characters")
 	}
 	return f, nil
 }
@@ -280,11 +280,11 @@ func shapeActions(in []world.Action) []elbtypes.Action {
 			}
 		case a.Fixed != nil:
 			x.FixedResponseConfig = &elbtypes.FixedResponseActionConfig{
-				StatusCode: ptr(strconv.Itoa(a.Fixed.Status)), ContentType: given(a.Fixed.ContentType), MessageBody: given(a.Fixed.Body),
+				StatusCode: ptr(strconv.Itoa(a.Fixed.Status)), ContentType: optionalText(a.Fixed.ContentType), MessageBody: optionalText(a.Fixed.Body),
 			}
 		}
-		if g, ok := a.Doc.(*guard); ok {
-			g.shape(&x)
+		if g, ok := a.Doc.(*authAction); ok {
+			g.shapeInto(&x)
 		}
 		out = append(out, x)
 	}

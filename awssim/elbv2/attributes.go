@@ -12,27 +12,27 @@ import (
 )
 
 // attributeSpec is a key that a resource supports, with its default and its check.
-type attribute struct {
+type attributeSpec struct {
 	key, value string
-	takes      func(string) bool
+	isValid      func(string) bool
 }
 
-func anything(string) bool { return true }
+func anyText(string) bool { return true }
 
-func truth(s string) bool { return s == "true" || s == "false" }
+func isBool(s string) bool { return s == "true" || s == "false" }
 
-func oneOf(words ...string) func(string) bool {
+func isOneOf(words ...string) func(string) bool {
 	return func(s string) bool { return slices.Contains(words, s) }
 }
 
-func between(lo, hi int, words ...string) func(string) bool {
+func isBetween(lo, hi int, words ...string) func(string) bool {
 	return func(s string) bool {
 		n, err := strconv.Atoi(s)
 		return slices.Contains(words, s) || err == nil && lo <= n && n <= hi
 	}
 }
 
-func defaults(list []attribute) map[string]string {
+func defaultValues(list []attributeSpec) map[string]string {
 	m := make(map[string]string, len(list))
 	for _, a := range list {
 		m[a.key] = a.value
@@ -42,9 +42,9 @@ func defaults(list []attribute) map[string]string {
 
 // changeAttributes checks a change of attributes against the supported ones and returns the
 // attributes after the change.
-func change(have map[string]string, list []attribute, keys, values []*string) (map[string]string, error) {
+func changeAttributes(have map[string]string, list []attributeSpec, keys, values []*string) (map[string]string, error) {
 	if len(keys) == 0 {
-		return nil, invalid("At least one attribute must be specified")
+		return nil, validationError("At least one attribute must be specified")
 	}
 	out := make(map[string]string, len(have))
 	for _, a := range list {
@@ -54,12 +54,12 @@ func change(have map[string]string, list []attribute, keys, values []*string) (m
 		}
 	}
 	for i, k := range keys {
-		at := slices.IndexFunc(list, func(a attribute) bool { return a.key == val(k) })
+		at := slices.IndexFunc(list, func(a attributeSpec) bool { return a.key == val(k) })
 		if at < 0 {
-			return nil, invalid("Attribute key '%s' is not recognized", val(k))
+			return nil, validationError("Attribute key '%s' is not recognized", val(k))
 		}
-		if !list[at].takes(val(values[i])) {
-			return nil, invalid("The value '%s' for attribute '%s' is not valid", val(values[i]), *k)
+		if !list[at].isValid(val(values[i])) {
+			return nil, validationError("The value '%s' for attribute '%s' is not valid", val(values[i]), *k)
 		}
 		out[*k] = val(values[i])
 	}
@@ -67,7 +67,7 @@ func change(have map[string]string, list []attribute, keys, values []*string) (m
 }
 
 // listAttributes lists attributes in the order of their specs.
-func pairs[T any](have map[string]string, list []attribute, make func(k, v *string) T) []T {
+func listAttributes[T any](have map[string]string, list []attributeSpec, make func(k, v *string) T) []T {
 	out := []T{}
 	for _, a := range list {
 		v, ok := have[a.key]
@@ -79,41 +79,41 @@ func pairs[T any](have map[string]string, list []attribute, make func(k, v *stri
 	return out
 }
 
-func balancerAttributes(kind string) []attribute {
-	list := []attribute{
-		{"access_logs.s3.enabled", "false", truth}, {"access_logs.s3.bucket", "", anything}, {"access_logs.s3.prefix", "", anything},
-		{"deletion_protection.enabled", "false", truth}, {"ipv6.deny_all_igw_traffic", "false", truth},
-		{"zonal_shift.config.enabled", "false", truth},
+func balancerAttributes(kind string) []attributeSpec {
+	list := []attributeSpec{
+		{"access_logs.s3.enabled", "false", isBool}, {"access_logs.s3.bucket", "", anyText}, {"access_logs.s3.prefix", "", anyText},
+		{"deletion_protection.enabled", "false", isBool}, {"ipv6.deny_all_igw_traffic", "false", isBool},
+		{"zonal_shift.config.enabled", "false", isBool},
 	}
 	if kind == "network" {
-		return append(list, attribute{"load_balancing.cross_zone.enabled", "false", truth},
-			attribute{"dns_record.client_routing_policy", "any_availability_zone", oneOf("any_availability_zone",
+		return append(list, attributeSpec{"load_balancing.cross_zone.enabled", "false", isBool},
+			attributeSpec{"dns_record.client_routing_policy", "any_availability_zone", isOneOf("any_availability_zone",
 				"availability_zone_affinity", "partial_availability_zone_affinity")})
 	}
 	return append(list,
-		attribute{"idle_timeout.timeout_seconds", "60", between(1, 4000)},
-		attribute{"client_keep_alive.seconds", "3600", between(60, 604800)},
-		attribute{"routing.http.desync_mitigation_mode", "defensive", oneOf("monitor", "defensive", "strictest")},
-		attribute{"routing.http.drop_invalid_header_fields.enabled", "false", truth},
-		attribute{"routing.http.preserve_host_header.enabled", "false", truth},
-		attribute{"routing.http.x_amzn_tls_version_and_cipher_suite.enabled", "false", truth},
-		attribute{"routing.http.xff_client_port.enabled", "false", truth},
-		attribute{"routing.http.xff_header_processing.mode", "append", oneOf("append", "preserve", "remove")},
-		attribute{"routing.http2.enabled", "true", truth}, attribute{"waf.fail_open.enabled", "false", truth},
-		attribute{"load_balancing.cross_zone.enabled", "true", oneOf("true")},
-		attribute{"connection_logs.s3.enabled", "false", truth}, attribute{"connection_logs.s3.bucket", "", anything},
-		attribute{"connection_logs.s3.prefix", "", anything})
+		attributeSpec{"idle_timeout.timeout_seconds", "60", isBetween(1, 4000)},
+		attributeSpec{"client_keep_alive.seconds", "3600", isBetween(60, 604800)},
+		attributeSpec{"routing.http.desync_mitigation_mode", "defensive", isOneOf("monitor", "defensive", "strictest")},
+		attributeSpec{"routing.http.drop_invalid_header_fields.enabled", "false", isBool},
+		attributeSpec{"routing.http.preserve_host_header.enabled", "false", isBool},
+		attributeSpec{"routing.http.x_amzn_tls_version_and_cipher_suite.enabled", "false", isBool},
+		attributeSpec{"routing.http.xff_client_port.enabled", "false", isBool},
+		attributeSpec{"routing.http.xff_header_processing.mode", "append", isOneOf("append", "preserve", "remove")},
+		attributeSpec{"routing.http2.enabled", "true", isBool}, attributeSpec{"waf.fail_open.enabled", "false", isBool},
+		attributeSpec{"load_balancing.cross_zone.enabled", "true", isOneOf("true")},
+		attributeSpec{"connection_logs.s3.enabled", "false", isBool}, attributeSpec{"connection_logs.s3.bucket", "", anyText},
+		attributeSpec{"connection_logs.s3.prefix", "", anyText})
 }
 
-func listenerAttributes(protocol string) []attribute {
+func listenerAttributes(protocol string) []attributeSpec {
 	if protocol != "HTTP" && protocol != "HTTPS" {
-		return []attribute{{"tcp.idle_timeout.seconds", "350", between(60, 6000)}}
+		return []attributeSpec{{"tcp.idle_timeout.seconds", "350", isBetween(60, 6000)}}
 	}
-	list := []attribute{{"routing.http.response.server.enabled", "true", truth}}
+	list := []attributeSpec{{"routing.http.response.server.enabled", "true", isBool}}
 	for _, h := range []string{"strict_transport_security", "access_control_allow_origin", "access_control_allow_methods",
 		"access_control_allow_headers", "access_control_allow_credentials", "access_control_expose_headers", "access_control_max_age",
 		"content_security_policy", "x_content_type_options", "x_frame_options"} {
-		list = append(list, attribute{"routing.http.response." + h + ".header_value", "", anything})
+		list = append(list, attributeSpec{"routing.http.response." + h + ".header_value", "", anyText})
 	}
 	return list
 }
@@ -121,31 +121,31 @@ func listenerAttributes(protocol string) []attribute {
 // targetGroupHealth is the prefix of the keys for the minimum number of healthy targets of a group.
 const targetGroupHealth = "target_group_health."
 
-func groupAttributes(g *world.TargetGroup) []attribute {
-	list := []attribute{
-		{"deregistration_delay.timeout_seconds", "300", between(0, 3600)},
-		{"stickiness.enabled", "false", truth},
-		{"load_balancing.cross_zone.enabled", "use_load_balancer_configuration", oneOf("true", "false", "use_load_balancer_configuration")},
-		{targetGroupHealth + "dns_failover.minimum_healthy_targets.count", "1", between(1, 1000, "off")},
-		{targetGroupHealth + "dns_failover.minimum_healthy_targets.percentage", "off", between(1, 100, "off")},
-		{targetGroupHealth + "unhealthy_state_routing.minimum_healthy_targets.count", "1", between(1, 1000)},
-		{targetGroupHealth + "unhealthy_state_routing.minimum_healthy_targets.percentage", "off", between(1, 100, "off")},
+func groupAttributes(g *world.TargetGroup) []attributeSpec {
+	list := []attributeSpec{
+		{"deregistration_delay.timeout_seconds", "300", isBetween(0, 3600)},
+		{"stickiness.enabled", "false", isBool},
+		{"load_balancing.cross_zone.enabled", "use_load_balancer_configuration", isOneOf("true", "false", "use_load_balancer_configuration")},
+		{targetGroupHealth + "dns_failover.minimum_healthy_targets.count", "1", isBetween(1, 1000, "off")},
+		{targetGroupHealth + "dns_failover.minimum_healthy_targets.percentage", "off", isBetween(1, 100, "off")},
+		{targetGroupHealth + "unhealthy_state_routing.minimum_healthy_targets.count", "1", isBetween(1, 1000)},
+		{targetGroupHealth + "unhealthy_state_routing.minimum_healthy_targets.percentage", "off", isBetween(1, 100, "off")},
 	}
 	if !isHTTP(g.Protocol) {
-		return append(list, attribute{"stickiness.type", "source_ip", oneOf("source_ip")},
-			attribute{"deregistration_delay.connection_termination.enabled", "false", truth},
-			attribute{"preserve_client_ip.enabled", "false", truth}, attribute{"proxy_protocol_v2.enabled", "false", truth},
-			attribute{"target_health_state.unhealthy.connection_termination.enabled", "true", truth},
-			attribute{"target_health_state.unhealthy.draining_interval_seconds", "0", between(0, 360000)})
+		return append(list, attributeSpec{"stickiness.type", "source_ip", isOneOf("source_ip")},
+			attributeSpec{"deregistration_delay.connection_termination.enabled", "false", isBool},
+			attributeSpec{"preserve_client_ip.enabled", "false", isBool}, attributeSpec{"proxy_protocol_v2.enabled", "false", isBool},
+			attributeSpec{"target_health_state.unhealthy.connection_termination.enabled", "true", isBool},
+			attributeSpec{"target_health_state.unhealthy.draining_interval_seconds", "0", isBetween(0, 360000)})
 	}
 	return append(list,
-		attribute{"stickiness.type", "lb_cookie", oneOf("lb_cookie", "app_cookie")},
-		attribute{"stickiness.lb_cookie.duration_seconds", "86400", between(1, 604800)},
-		attribute{"stickiness.app_cookie.cookie_name", "", anything},
-		attribute{"stickiness.app_cookie.duration_seconds", "86400", between(1, 604800)},
-		attribute{"slow_start.duration_seconds", "0", between(30, 900, "0")},
-		attribute{"load_balancing.algorithm.type", "round_robin", oneOf("round_robin", "least_outstanding_requests", "weighted_random")},
-		attribute{"load_balancing.algorithm.anomaly_mitigation", "off", oneOf("on", "off")})
+		attributeSpec{"stickiness.type", "lb_cookie", isOneOf("lb_cookie", "app_cookie")},
+		attributeSpec{"stickiness.lb_cookie.duration_seconds", "86400", isBetween(1, 604800)},
+		attributeSpec{"stickiness.app_cookie.cookie_name", "", anyText},
+		attributeSpec{"stickiness.app_cookie.duration_seconds", "86400", isBetween(1, 604800)},
+		attributeSpec{"slow_start.duration_seconds", "0", isBetween(30, 900, "0")},
+		attributeSpec{"load_balancing.algorithm.type", "round_robin", isOneOf("round_robin", "least_outstanding_requests", "weighted_random")},
+		attributeSpec{"load_balancing.algorithm.anomaly_mitigation", "off", isOneOf("on", "off")})
 }
 
 func isHTTP(protocol string) bool { return protocol == "HTTP" || protocol == "HTTPS" || protocol == "" }
@@ -160,7 +160,7 @@ func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]st
 	case want["load_balancing.algorithm.anomaly_mitigation"] == "on" && algorithm != "weighted_random":
 		return world.Refuse("InvalidConfigurationRequest", "Anomaly mitigation is supported only with the weighted_random algorithm")
 	case want["stickiness.enabled"] == "true" && want["stickiness.type"] == "app_cookie" && want["stickiness.app_cookie.cookie_name"] == "":
-		return invalid("An application cookie name must be specified")
+		return validationError("An application cookie name must be specified")
 	}
 	if want["stickiness.enabled"] != "true" {
 		return nil
@@ -171,7 +171,7 @@ func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]st
 	}
 	for _, l := range lb.Listeners {
 		for _, r := range l.Rules {
-			f := r.Forwards()
+			f := r.ForwardAction()
 			if f != nil && len(f.Groups) > 1 && !f.Sticky && slices.ContainsFunc(f.Groups, func(s world.Share) bool { return s.Group == g.ARN }) {
 				return world.Refuse("InvalidConfigurationRequest", "This target group appears behind a rule with group stickiness disabled (%s). "+
 					"You must enable group stickiness before enabling target stickiness", r.ARN)
@@ -183,7 +183,7 @@ func checkGroupAttributes(tx *world.Tx, g *world.TargetGroup, want map[string]st
 
 // DescribeLoadBalancerAttributes lists a load balancer's attributes.
 func (s *Service) DescribeLoadBalancerAttributes(ctx context.Context, in *awselb.DescribeLoadBalancerAttributesInput) (*awselb.DescribeLoadBalancerAttributesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeLoadBalancerAttributesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeLoadBalancerAttributesOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
 			return nil, err
@@ -193,14 +193,14 @@ func (s *Service) DescribeLoadBalancerAttributes(ctx context.Context, in *awselb
 }
 
 func shapeBalancerAttributes(lb *world.LoadBalancer) []elbtypes.LoadBalancerAttribute {
-	return pairs(lb.Attributes, balancerAttributes(lb.Type), func(k, v *string) elbtypes.LoadBalancerAttribute {
+	return listAttributes(lb.Attributes, balancerAttributes(lb.Type), func(k, v *string) elbtypes.LoadBalancerAttribute {
 		return elbtypes.LoadBalancerAttribute{Key: k, Value: v}
 	})
 }
 
 // ModifyLoadBalancerAttributes changes the named attributes.
 func (s *Service) ModifyLoadBalancerAttributes(ctx context.Context, in *awselb.ModifyLoadBalancerAttributesInput) (*awselb.ModifyLoadBalancerAttributesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyLoadBalancerAttributesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyLoadBalancerAttributesOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
 			return nil, err
@@ -209,7 +209,7 @@ func (s *Service) ModifyLoadBalancerAttributes(ctx context.Context, in *awselb.M
 		for _, a := range in.Attributes {
 			keys, values = append(keys, a.Key), append(values, a.Value)
 		}
-		want, err := change(lb.Attributes, balancerAttributes(lb.Type), keys, values)
+		want, err := changeAttributes(lb.Attributes, balancerAttributes(lb.Type), keys, values)
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +221,7 @@ func (s *Service) ModifyLoadBalancerAttributes(ctx context.Context, in *awselb.M
 
 // DescribeTargetGroupAttributes lists a group's attributes.
 func (s *Service) DescribeTargetGroupAttributes(ctx context.Context, in *awselb.DescribeTargetGroupAttributesInput) (*awselb.DescribeTargetGroupAttributesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetGroupAttributesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetGroupAttributesOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
 			return nil, err
@@ -231,14 +231,14 @@ func (s *Service) DescribeTargetGroupAttributes(ctx context.Context, in *awselb.
 }
 
 func shapeGroupAttributes(g *world.TargetGroup) []elbtypes.TargetGroupAttribute {
-	return pairs(g.Attributes, groupAttributes(g), func(k, v *string) elbtypes.TargetGroupAttribute {
+	return listAttributes(g.Attributes, groupAttributes(g), func(k, v *string) elbtypes.TargetGroupAttribute {
 		return elbtypes.TargetGroupAttribute{Key: k, Value: v}
 	})
 }
 
 // ModifyTargetGroupAttributes changes the named attributes.
 func (s *Service) ModifyTargetGroupAttributes(ctx context.Context, in *awselb.ModifyTargetGroupAttributesInput) (*awselb.ModifyTargetGroupAttributesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyTargetGroupAttributesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyTargetGroupAttributesOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
 			return nil, err
@@ -247,7 +247,7 @@ func (s *Service) ModifyTargetGroupAttributes(ctx context.Context, in *awselb.Mo
 		for _, a := range in.Attributes {
 			keys, values = append(keys, a.Key), append(values, a.Value)
 		}
-		want, err := change(g.Attributes, groupAttributes(g), keys, values)
+		want, err := changeAttributes(g.Attributes, groupAttributes(g), keys, values)
 		if err != nil {
 			return nil, err
 		}
@@ -262,7 +262,7 @@ func (s *Service) ModifyTargetGroupAttributes(ctx context.Context, in *awselb.Mo
 
 // DescribeListenerAttributes lists a listener's attributes. They have no effect on requests.
 func (s *Service) DescribeListenerAttributes(ctx context.Context, in *awselb.DescribeListenerAttributesInput) (*awselb.DescribeListenerAttributesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenerAttributesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenerAttributesOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {
 			return nil, err
@@ -272,14 +272,14 @@ func (s *Service) DescribeListenerAttributes(ctx context.Context, in *awselb.Des
 }
 
 func shapeListenerAttributes(l *world.Listener) []elbtypes.ListenerAttribute {
-	return pairs(listenerOf(l).attributes, listenerAttributes(l.Protocol), func(k, v *string) elbtypes.ListenerAttribute {
+	return listAttributes(listenerOf(l).attributes, listenerAttributes(l.Protocol), func(k, v *string) elbtypes.ListenerAttribute {
 		return elbtypes.ListenerAttribute{Key: k, Value: v}
 	})
 }
 
 // ModifyListenerAttributes changes the named attributes.
 func (s *Service) ModifyListenerAttributes(ctx context.Context, in *awselb.ModifyListenerAttributesInput) (*awselb.ModifyListenerAttributesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyListenerAttributesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyListenerAttributesOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {
 			return nil, err
@@ -288,7 +288,7 @@ func (s *Service) ModifyListenerAttributes(ctx context.Context, in *awselb.Modif
 		for _, a := range in.Attributes {
 			keys, values = append(keys, a.Key), append(values, a.Value)
 		}
-		want, err := change(listenerOf(l).attributes, listenerAttributes(l.Protocol), keys, values)
+		want, err := changeAttributes(listenerOf(l).attributes, listenerAttributes(l.Protocol), keys, values)
 		if err != nil {
 			return nil, err
 		}

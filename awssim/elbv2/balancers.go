@@ -27,12 +27,12 @@ type balancerDoc struct {
 
 type zone struct{ name, subnet string }
 
-func balancerOf(lb *world.LoadBalancer) *balancerDoc { return doc[balancerDoc](&lb.Doc) }
+func balancerOf(lb *world.LoadBalancer) *balancerDoc { return apiDoc[balancerDoc](&lb.Doc) }
 
 // CreateLoadBalancer creates an application (or network) load balancer. A second call with the same
 // settings returns the first one.
 func (s *Service) CreateLoadBalancer(ctx context.Context, in *awselb.CreateLoadBalancerInput) (*awselb.CreateLoadBalancerOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.CreateLoadBalancerOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.CreateLoadBalancerOutput, error) {
 		lb, err := newBalancer(tx, in)
 		if err != nil {
 			return nil, err
@@ -47,14 +47,14 @@ func (s *Service) CreateLoadBalancer(ctx context.Context, in *awselb.CreateLoadB
 			return nil, world.Refuse("TooManyLoadBalancers", "The maximum number of load balancers has been reached")
 		}
 		lb.ARN = arnOr(ctx, func() string {
-			return tx.ARN("elasticloadbalancing", "loadbalancer/"+short(lb.Type)+"/"+lb.Name+"/"+tx.NewHex("load balancer", 16))
+			return tx.ARN("elasticloadbalancing", "loadbalancer/"+typeSegment(lb.Type)+"/"+lb.Name+"/"+tx.NewHex("load balancer", 16))
 		})
-		s.law.Add(tx, lb)
+		s.controller.Add(tx, lb)
 		return &awselb.CreateLoadBalancerOutput{LoadBalancers: []elbtypes.LoadBalancer{shapeBalancer(lb)}}, nil
 	})
 }
 
-func short(kind string) string {
+func typeSegment(kind string) string {
 	if kind == "network" {
 		return "net"
 	}
@@ -66,7 +66,7 @@ func newBalancer(tx *world.Tx, in *awselb.CreateLoadBalancerInput) (*world.LoadB
 		return nil, err
 	}
 	if strings.HasPrefix(*in.Name, "internal-") {
-		return nil, invalid("Load balancer name '%s' cannot begin with 'internal-'", *in.Name)
+		return nil, validationError("Load balancer name '%s' cannot begin with 'internal-'", *in.Name)
 	}
 	if err := checkAddresses(in); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func newBalancer(tx *world.Tx, in *awselb.CreateLoadBalancerInput) (*world.LoadB
 		lb.Type = "application"
 	case elbtypes.LoadBalancerTypeEnumApplication, elbtypes.LoadBalancerTypeEnumNetwork:
 	default:
-		return nil, invalid("Load balancers of type '%s' are not simulated", in.Type)
+		return nil, validationError("Load balancers of type '%s' are not simulated", in.Type)
 	}
 	d := &balancerDoc{scheme: in.Scheme, ip: in.IpAddressType, groups: slices.Clone(in.SecurityGroups), created: tx.Now()}
 	if d.scheme == "" {
@@ -90,18 +90,18 @@ func newBalancer(tx *world.Tx, in *awselb.CreateLoadBalancerInput) (*world.LoadB
 	if d.tags, err = newTags(in.Tags); err != nil {
 		return nil, err
 	}
-	lb.Doc, lb.Attributes = d, defaults(balancerAttributes(lb.Type))
+	lb.Doc, lb.Attributes = d, defaultValues(balancerAttributes(lb.Type))
 	return lb, setSubnets(tx, lb, in.Subnets, in.SubnetMappings)
 }
 
 // checkAddresses refuses addresses that do not come from the subnets.
 func checkAddresses(in *awselb.CreateLoadBalancerInput) error {
 	if val(in.CustomerOwnedIpv4Pool) != "" || in.IpamPools != nil || in.EnablePrefixForIpv6SourceNat == "on" {
-		return invalid("Address pools of load balancers are not simulated")
+		return validationError("Address pools of load balancers are not simulated")
 	}
 	for _, m := range in.SubnetMappings {
 		if val(m.AllocationId) != "" || val(m.PrivateIPv4Address) != "" || val(m.IPv6Address) != "" || val(m.SourceNatIpv6Prefix) != "" {
-			return invalid("Addresses of load balancers that are chosen are not simulated")
+			return validationError("Addresses of load balancers that are chosen are not simulated")
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func setSubnets(tx *world.Tx, lb *world.LoadBalancer, ids []string, mappings []e
 		zones = append(zones, zone{sub.Zone, sub.ID})
 	}
 	if len(zones) == 0 || len(zones) < 2 && lb.Type == "application" {
-		return invalid("At least two subnets in two different Availability Zones must be specified")
+		return validationError("At least two subnets in two different Availability Zones must be specified")
 	}
 	d := balancerOf(lb)
 	d.vpc, d.zones = vpc, zones
@@ -145,11 +145,11 @@ func setSubnets(tx *world.Tx, lb *world.LoadBalancer, ids []string, mappings []e
 
 func sameBalancer(a, b *world.LoadBalancer) bool {
 	x, y := balancerOf(a), balancerOf(b)
-	return a.Type == b.Type && x.scheme == y.scheme && x.ip == y.ip && slices.Equal(sorted(a.Subnets), sorted(b.Subnets)) &&
-		slices.Equal(sorted(x.groups), sorted(y.groups))
+	return a.Type == b.Type && x.scheme == y.scheme && x.ip == y.ip && slices.Equal(sortedCopy(a.Subnets), sortedCopy(b.Subnets)) &&
+		slices.Equal(sortedCopy(x.groups), sortedCopy(y.groups))
 }
 
-func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
+func sortedCopy(s []string) []string { return slices.Sorted(slices.Values(s)) }
 
 func balancerNamed(tx *world.Tx, name string) *world.LoadBalancer {
 	for _, lb := range tx.LoadBalancers.All() {
@@ -162,12 +162,12 @@ func balancerNamed(tx *world.Tx, name string) *world.LoadBalancer {
 
 // DescribeLoadBalancers lists load balancers, by ARN, by name or all.
 func (s *Service) DescribeLoadBalancers(ctx context.Context, in *awselb.DescribeLoadBalancersInput) (*awselb.DescribeLoadBalancersOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeLoadBalancersOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeLoadBalancersOutput, error) {
 		list, err := selectBalancers(tx, in)
 		if err != nil {
 			return nil, err
 		}
-		list, next, err := page(list, in.Marker, in.PageSize, func(lb *world.LoadBalancer) string { return lb.ARN })
+		list, next, err := pageOf(list, in.Marker, in.PageSize, func(lb *world.LoadBalancer) string { return lb.ARN })
 		if err != nil {
 			return nil, err
 		}
@@ -182,19 +182,19 @@ func (s *Service) DescribeLoadBalancers(ctx context.Context, in *awselb.Describe
 func selectBalancers(tx *world.Tx, in *awselb.DescribeLoadBalancersInput) ([]*world.LoadBalancer, error) {
 	switch {
 	case len(in.LoadBalancerArns) > 20 || len(in.Names) > 20:
-		return nil, invalid("The maximum number of load balancers that can be described by ARN or name is '20'")
+		return nil, validationError("The maximum number of load balancers that can be described by ARN or name is '20'")
 	case len(in.LoadBalancerArns) > 0 && len(in.Names) > 0:
-		return nil, invalid("Load balancer names and load balancer ARNs cannot be specified at the same time")
+		return nil, validationError("Load balancer names and load balancer ARNs cannot be specified at the same time")
 	case len(in.LoadBalancerArns) > 0:
-		return each(in.LoadBalancerArns, func(arn string) (*world.LoadBalancer, error) {
+		return mapEach(in.LoadBalancerArns, func(arn string) (*world.LoadBalancer, error) {
 			lb, err := findBalancer(tx, &arn)
-			if err != nil && tooUnknown(err) {
+			if err != nil && isNotFound(err) {
 				err = world.Refuse("LoadBalancerNotFound", "One or more load balancers not found")
 			}
 			return lb, err
 		})
 	case len(in.Names) > 0:
-		return each(in.Names, func(name string) (*world.LoadBalancer, error) {
+		return mapEach(in.Names, func(name string) (*world.LoadBalancer, error) {
 			if lb := balancerNamed(tx, name); lb != nil {
 				return lb, nil
 			}
@@ -205,7 +205,7 @@ func selectBalancers(tx *world.Tx, in *awselb.DescribeLoadBalancersInput) ([]*wo
 }
 
 // mapEach maps ids to values and stops at the first error.
-func each[T any](ids []string, f func(string) (T, error)) ([]T, error) {
+func mapEach[T any](ids []string, f func(string) (T, error)) ([]T, error) {
 	out := make([]T, 0, len(ids))
 	for _, id := range ids {
 		x, err := f(id)
@@ -217,7 +217,7 @@ func each[T any](ids []string, f func(string) (T, error)) ([]T, error) {
 	return out, nil
 }
 
-func tooUnknown(err error) bool {
+func isNotFound(err error) bool {
 	r, ok := err.(*world.Refusal)
 	return ok && strings.HasSuffix(r.Code, "NotFound")
 }
@@ -227,7 +227,7 @@ func shapeBalancer(lb *world.LoadBalancer) elbtypes.LoadBalancer {
 	out := elbtypes.LoadBalancer{
 		LoadBalancerArn: ptr(lb.ARN), LoadBalancerName: ptr(lb.Name), DNSName: ptr(lb.DNSName), CanonicalHostedZoneId: ptr("Z32O12XQLNTSW2"),
 		CreatedTime: ptr(d.created), Scheme: d.scheme, IpAddressType: d.ip, Type: elbtypes.LoadBalancerTypeEnum(lb.Type),
-		State: &elbtypes.LoadBalancerState{Code: elbtypes.LoadBalancerStateEnum(lb.State)}, VpcId: given(d.vpc),
+		State: &elbtypes.LoadBalancerState{Code: elbtypes.LoadBalancerStateEnum(lb.State)}, VpcId: optionalText(d.vpc),
 		SecurityGroups: slices.Clone(d.groups), AvailabilityZones: shapeZones(d.zones),
 	}
 	return out
@@ -244,24 +244,24 @@ func shapeZones(zones []zone) []elbtypes.AvailabilityZone {
 // DeleteLoadBalancer deletes a load balancer with its listeners and keeps the target groups.
 // Deleting a missing load balancer succeeds.
 func (s *Service) DeleteLoadBalancer(ctx context.Context, in *awselb.DeleteLoadBalancerInput) (*awselb.DeleteLoadBalancerOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DeleteLoadBalancerOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DeleteLoadBalancerOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		switch {
-		case err != nil && tooUnknown(err):
+		case err != nil && isNotFound(err):
 			return &awselb.DeleteLoadBalancerOutput{}, nil
 		case err != nil:
 			return nil, err
 		case lb.Attributes["deletion_protection.enabled"] == "true":
 			return nil, world.Refuse("OperationNotPermitted", "Load balancer '%s' cannot be deleted because deletion protection is enabled", lb.ARN)
 		}
-		s.law.Remove(tx, lb)
+		s.controller.Remove(tx, lb)
 		return &awselb.DeleteLoadBalancerOutput{}, nil
 	})
 }
 
 // SetSubnets replaces the subnets, and with them the zones, of a load balancer.
 func (s *Service) SetSubnets(ctx context.Context, in *awselb.SetSubnetsInput) (*awselb.SetSubnetsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.SetSubnetsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.SetSubnetsOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
 			return nil, err
@@ -276,7 +276,7 @@ func (s *Service) SetSubnets(ctx context.Context, in *awselb.SetSubnetsInput) (*
 
 // SetSecurityGroups replaces the security groups, which do not filter traffic here.
 func (s *Service) SetSecurityGroups(ctx context.Context, in *awselb.SetSecurityGroupsInput) (*awselb.SetSecurityGroupsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.SetSecurityGroupsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.SetSecurityGroupsOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
 			return nil, err
@@ -293,13 +293,13 @@ func (s *Service) SetSecurityGroups(ctx context.Context, in *awselb.SetSecurityG
 
 // SetIpAddressType sets ipv4 or dualstack; both listen on IPv4 here.
 func (s *Service) SetIpAddressType(ctx context.Context, in *awselb.SetIpAddressTypeInput) (*awselb.SetIpAddressTypeOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.SetIpAddressTypeOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.SetIpAddressTypeOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
 			return nil, err
 		}
 		if !slices.Contains(in.IpAddressType.Values(), in.IpAddressType) {
-			return nil, invalid("'%s' is not a valid IP address type", in.IpAddressType)
+			return nil, validationError("'%s' is not a valid IP address type", in.IpAddressType)
 		}
 		balancerOf(lb).ip = in.IpAddressType
 		return &awselb.SetIpAddressTypeOutput{IpAddressType: in.IpAddressType}, nil
@@ -310,13 +310,13 @@ func (s *Service) SetIpAddressType(ctx context.Context, in *awselb.SetIpAddressT
 func checkName(kind, name string) error {
 	switch {
 	case name == "":
-		return invalid("%s name cannot be blank", kind)
+		return validationError("%s name cannot be blank", kind)
 	case len(name) > 32:
-		return invalid("%s name '%s' cannot be longer than '32' characters", kind, name)
+		return validationError("%s name '%s' cannot be longer than '32' characters", kind, name)
 	case strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.ContainsAny(name, " _./:"):
-		return invalid("%s name '%s' can only contain characters that are alphanumeric characters and hyphens(-)", kind, name)
+		return validationError("%s name '%s' can only contain characters that are alphanumeric characters and hyphens(-)", kind, name)
 	case strings.HasPrefix(name, "-"), strings.HasSuffix(name, "-"):
-		return invalid("%s name '%s' cannot begin or end with '-'", kind, name)
+		return validationError("%s name '%s' cannot begin or end with '-'", kind, name)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type bench struct {
 	ctx context.Context
 	now time.Time
 	w   *world.World
-	law *balancer.Law
+	law *balancer.Controller
 	n   byte
 }
 
@@ -42,9 +42,9 @@ func (b *bench) pass(d time.Duration)                       { b.now = b.now.Add(
 func newBench(t *testing.T) *bench {
 	b := &bench{T: t, now: time.Now().UTC().Truncate(time.Second), ctx: t.Context()}
 	k := world.NoDelays()
-	b.w = world.New(world.Options{Clock: b, Seed: 1, Knobs: &k, Strict: true})
+	b.w = world.New(world.Options{Clock: b, Seed: 1, Settings: &k, Strict: true})
 	b.law = balancer.New(b.w)
-	b.w.Found(func(tx *world.Tx) {
+	b.w.OnNewRegion(func(tx *world.Tx) {
 		base := world.DefaultNetwork(tx.Index).Addr().As4()
 		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1"})
 		for i, zone := range []string{"a", "b", "c"} {
@@ -53,7 +53,7 @@ func newBench(t *testing.T) *bench {
 			tx.Subnets.Put(id, &world.Subnet{ID: id, VPC: "vpc-1", Zone: "eu-west-1" + zone, CIDR: netip.PrefixFrom(netip.AddrFrom4(base), 20)})
 		}
 	})
-	server := wire.New(b.w, elbv2.Room(b.w, b.law))
+	server := wire.New(b.w, elbv2.NewAPI(b.w, b.law))
 	b.Client = awselb.NewFromConfig(aws.Config{
 		Region: key.Region, Credentials: credentials.NewStaticCredentialsProvider(key.Account, "x", ""),
 		HTTPClient: &http.Client{Transport: server}, Retryer: func() aws.Retryer { return aws.NopRetryer{} },

@@ -3,7 +3,7 @@ package elbv2
 import "reflect"
 
 // deepCopy returns a deep copy of a value of the SDK's shapes.
-func clone[T any](v T) T {
+func deepCopy[T any](v T) T {
 	out := reflect.New(reflect.TypeFor[T]()).Elem()
 	copyInto(out, reflect.ValueOf(&v).Elem())
 	return out.Interface().(T)

@@ -16,7 +16,7 @@ const maxConditionValues = 5 // per rule
 // newConditions checks the conditions of a rule and converts them for the world.
 func newConditions(in []elbtypes.RuleCondition) ([]world.Condition, error) {
 	if len(in) == 0 {
-		return nil, invalid("A condition must be specified")
+		return nil, validationError("A condition must be specified")
 	}
 	var out []world.Condition
 	seen, values := map[string]bool{}, 0
@@ -26,23 +26,23 @@ func newConditions(in []elbtypes.RuleCondition) ([]world.Condition, error) {
 			return nil, err
 		}
 		if once := x.Field != "http-header" && x.Field != "query-string"; once && seen[x.Field] {
-			return nil, invalid("A rule can only have one '%s' condition", x.Field)
+			return nil, validationError("A rule can only have one '%s' condition", x.Field)
 		}
 		seen[x.Field] = true
 		values += len(x.Values) + len(x.Regex) + len(x.Query)
 		out = append(out, x)
 	}
 	if values > maxConditionValues {
-		return nil, invalid("The maximum number of condition values per rule is '%d'", maxConditionValues)
+		return nil, validationError("The maximum number of condition values per rule is '%d'", maxConditionValues)
 	}
 	return out, nil
 }
 
 func newCondition(c elbtypes.RuleCondition) (world.Condition, error) {
 	x := world.Condition{Field: val(c.Field), Header: headerName(c), Values: slices.Clone(c.Values), Regex: slices.Clone(c.RegexValues)}
-	values, regex, query := configured(c)
+	values, regex, query := configuredValues(c)
 	if len(x.Values)+len(x.Regex) > 0 && len(values)+len(regex)+len(query) > 0 {
-		return x, invalid("You cannot specify both values and a configuration for condition '%s'", x.Field)
+		return x, validationError("You cannot specify both values and a configuration for condition '%s'", x.Field)
 	}
 	x.Values, x.Regex = append(x.Values, values...), append(x.Regex, regex...)
 	for _, q := range query {
@@ -60,7 +60,7 @@ func headerName(c elbtypes.RuleCondition) string {
 
 // configuredValues returns the values of the configuration that belongs to the field. It ignores
 // other configurations.
-func configured(c elbtypes.RuleCondition) (values, regex []string, query []elbtypes.QueryStringKeyValuePair) {
+func configuredValues(c elbtypes.RuleCondition) (values, regex []string, query []elbtypes.QueryStringKeyValuePair) {
 	switch field := val(c.Field); {
 	case field == "host-header" && c.HostHeaderConfig != nil:
 		return c.HostHeaderConfig.Values, c.HostHeaderConfig.RegexValues, nil
@@ -80,38 +80,38 @@ func configured(c elbtypes.RuleCondition) (values, regex []string, query []elbty
 
 func checkCondition(c world.Condition) error {
 	check, ok := map[string]func(string) bool{
-		"host-header": upTo128, "path-pattern": upTo128, "http-header": upTo128, "query-string": upTo128,
+		"host-header": hasUpTo128, "path-pattern": hasUpTo128, "http-header": hasUpTo128, "query-string": hasUpTo128,
 		"http-request-method": isMethod, "source-ip": isRange,
 	}[c.Field]
 	switch {
 	case !ok:
-		return invalid("Condition field '%s' must be one of '[path-pattern, host-header, http-header, http-request-method, query-string, source-ip]'", c.Field)
+		return validationError("Condition field '%s' must be one of '[path-pattern, host-header, http-header, http-request-method, query-string, source-ip]'", c.Field)
 	case len(c.Values)+len(c.Regex)+len(c.Query) == 0:
-		return invalid("A condition value must be specified for '%s'", c.Field)
+		return validationError("A condition value must be specified for '%s'", c.Field)
 	case c.Field == "http-header" && (c.Header == "" || len(c.Header) > 40 || strings.ContainsAny(c.Header, "*?")):
-		return invalid("The HTTP header name '%s' must have 1 to 40 characters and no wildcards", c.Header)
+		return validationError("The HTTP header name '%s' must have 1 to 40 characters and no wildcards", c.Header)
 	case len(c.Regex) > 0 && c.Field != "host-header" && c.Field != "path-pattern" && c.Field != "http-header":
-		return invalid("Regex values are not supported for condition '%s'", c.Field)
+		return validationError("Regex values are not supported for condition '%s'", c.Field)
 	}
 	for _, v := range c.Values {
 		if !check(v) {
-			return invalid("The value '%s' of condition '%s' is not valid", v, c.Field)
+			return validationError("The value '%s' of condition '%s' is not valid", v, c.Field)
 		}
 	}
 	for _, v := range c.Regex {
-		if _, err := regexp.Compile(v); err != nil || !upTo128(v) {
-			return invalid("The regex value '%s' of condition '%s' is not valid", v, c.Field)
+		if _, err := regexp.Compile(v); err != nil || !hasUpTo128(v) {
+			return validationError("The regex value '%s' of condition '%s' is not valid", v, c.Field)
 		}
 	}
 	for _, q := range c.Query {
-		if len(q.Key) > 128 || !upTo128(q.Value) {
-			return invalid("The value '%s' of condition '%s' is not valid", q.Value, c.Field)
+		if len(q.Key) > 128 || !hasUpTo128(q.Value) {
+			return validationError("The value '%s' of condition '%s' is not valid", q.Value, c.Field)
 		}
 	}
 	return nil
 }
 
-func upTo128(s string) bool { return s != "" && len(s) <= 128 }
+func hasUpTo128(s string) bool { return s != "" && len(s) <= 128 }
 
 func isMethod(s string) bool {
 	return s != "" && len(s) <= 40 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == ""
@@ -143,7 +143,7 @@ func shapeConditions(in []world.Condition) []elbtypes.RuleCondition {
 		case "query-string":
 			x.QueryStringConfig = &elbtypes.QueryStringConditionConfig{}
 			for _, q := range c.Query {
-				x.QueryStringConfig.Values = append(x.QueryStringConfig.Values, elbtypes.QueryStringKeyValuePair{Key: given(q.Key), Value: ptr(q.Value)})
+				x.QueryStringConfig.Values = append(x.QueryStringConfig.Values, elbtypes.QueryStringKeyValuePair{Key: optionalText(q.Key), Value: ptr(q.Value)})
 			}
 		}
 		out = append(out, x)

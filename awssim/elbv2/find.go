@@ -50,10 +50,10 @@ func findRule(tx *world.Tx, arn *string) (*world.Rule, error) {
 // checkARN refuses text that is not an ARN of that kind.
 func checkARN(arn *string, kind, name string) error {
 	if arn == nil || *arn == "" {
-		return invalid("A %s ARN must be specified", name)
+		return validationError("A %s ARN must be specified", name)
 	}
 	if !strings.HasPrefix(*arn, "arn:") || !strings.Contains(*arn, ":"+kind) {
-		return invalid("'%s' is not a valid %s ARN", *arn, name)
+		return validationError("'%s' is not a valid %s ARN", *arn, name)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func val[T any](p *T) (v T) {
 func ptr[T any](v T) *T { return &v }
 
 // optionalText returns a pointer to s, or nil for "".
-func given(s string) *string {
+func optionalText(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -77,7 +77,7 @@ func given(s string) *string {
 
 // apiDoc returns the API's own data of an object. It creates the data at first use: objects that
 // other packages created have none.
-func doc[T any](at *any) *T {
+func apiDoc[T any](at *any) *T {
 	if d, ok := (*at).(*T); ok {
 		return d
 	}

@@ -24,12 +24,12 @@ type groupDoc struct {
 	tags    tags
 }
 
-func groupOf(g *world.TargetGroup) *groupDoc { return doc[groupDoc](&g.Doc) }
+func groupOf(g *world.TargetGroup) *groupDoc { return apiDoc[groupDoc](&g.Doc) }
 
 // CreateTargetGroup creates a target group. A second call with the same settings returns the first
 // one.
 func (s *Service) CreateTargetGroup(ctx context.Context, in *awselb.CreateTargetGroupInput) (*awselb.CreateTargetGroupOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.CreateTargetGroupOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.CreateTargetGroupOutput, error) {
 		g, err := newGroup(tx, in)
 		if err != nil {
 			return nil, err
@@ -64,7 +64,7 @@ func newGroup(tx *world.Tx, in *awselb.CreateTargetGroupInput) (*world.TargetGro
 	if err := checkGroup(tx, g); err != nil {
 		return nil, err
 	}
-	d := &groupDoc{version: val(in.ProtocolVersion), ip: in.IpAddressType, control: clone(in.TargetControlPort)}
+	d := &groupDoc{version: val(in.ProtocolVersion), ip: in.IpAddressType, control: deepCopy(in.TargetControlPort)}
 	if d.version == "" && isHTTP(g.Protocol) && g.TargetType != "lambda" {
 		d.version = "HTTP1"
 	}
@@ -75,8 +75,8 @@ func newGroup(tx *world.Tx, in *awselb.CreateTargetGroupInput) (*world.TargetGro
 	if d.tags, err = newTags(in.Tags); err != nil {
 		return nil, err
 	}
-	g.Doc, g.Attributes = d, defaults(groupAttributes(g))
-	g.Check = firstCheck(g)
+	g.Doc, g.Attributes = d, defaultValues(groupAttributes(g))
+	g.Check = defaultCheck(g)
 	return g, setCheck(g, checkInput{
 		enabled: in.HealthCheckEnabled, protocol: in.HealthCheckProtocol, path: in.HealthCheckPath, port: in.HealthCheckPort,
 		interval: in.HealthCheckIntervalSeconds, timeout: in.HealthCheckTimeoutSeconds,
@@ -86,31 +86,31 @@ func newGroup(tx *world.Tx, in *awselb.CreateTargetGroupInput) (*world.TargetGro
 
 func checkGroup(tx *world.Tx, g *world.TargetGroup) error {
 	if !slices.Contains(elbtypes.TargetTypeEnum("").Values(), elbtypes.TargetTypeEnum(g.TargetType)) {
-		return invalid("Target type '%s' must be one of 'instance', 'ip', 'lambda', 'alb'", g.TargetType)
+		return validationError("Target type '%s' must be one of 'instance', 'ip', 'lambda', 'alb'", g.TargetType)
 	}
 	if g.TargetType == "lambda" {
 		return nil
 	}
 	switch {
 	case g.Protocol == "":
-		return invalid("A protocol must be specified")
+		return validationError("A protocol must be specified")
 	case !slices.Contains([]string{"HTTP", "HTTPS", "TCP", "TLS", "UDP", "TCP_UDP", "GENEVE"}, g.Protocol):
-		return invalid("Protocol '%s' is not valid", g.Protocol)
+		return validationError("Protocol '%s' is not valid", g.Protocol)
 	case g.Port == 0:
-		return invalid("A port must be specified")
+		return validationError("A port must be specified")
 	case g.Port < 1 || g.Port > 65535:
-		return invalid("Port '%d' must be between 1 and 65535", g.Port)
+		return validationError("Port '%d' must be between 1 and 65535", g.Port)
 	case g.VPC == "":
-		return invalid("A VPC ID must be specified")
+		return validationError("A VPC ID must be specified")
 	}
 	if _, ok := tx.VPCs.Get(g.VPC); !ok && tx.VPCs.Len() > 0 {
-		return invalid("The VPC ID '%s' is not found", g.VPC)
+		return validationError("The VPC ID '%s' is not found", g.VPC)
 	}
 	return nil
 }
 
 // defaultCheck returns the default health check of a group.
-func firstCheck(g *world.TargetGroup) world.HealthCheck {
+func defaultCheck(g *world.TargetGroup) world.HealthCheck {
 	c := world.HealthCheck{
 		Enabled: g.TargetType != "lambda", Protocol: "HTTP", Path: "/", Port: "traffic-port",
 		Interval: 30 * time.Second, Timeout: 5 * time.Second, Healthy: 5, Unhealthy: 2, Matcher: "200",
@@ -186,22 +186,22 @@ func checkCheck(g *world.TargetGroup, c world.HealthCheck) error {
 	case !c.Enabled && g.TargetType != "lambda":
 		return world.Refuse("InvalidConfigurationRequest", "Health check enabled must be true for target groups with target type '%s'", g.TargetType)
 	case c.Interval < 5*second || c.Interval > 300*second:
-		return invalid("Health check interval '%d' must be between 5 and 300 seconds", c.Interval/second)
+		return validationError("Health check interval '%d' must be between 5 and 300 seconds", c.Interval/second)
 	case c.Timeout < 2*second || c.Timeout > 120*second:
-		return invalid("Health check timeout '%d' must be between 2 and 120 seconds", c.Timeout/second)
+		return validationError("Health check timeout '%d' must be between 2 and 120 seconds", c.Timeout/second)
 	case c.Timeout >= c.Interval:
-		return invalid("Health check interval must be greater than the timeout.")
+		return validationError("Health check interval must be greater than the timeout.")
 	case c.Healthy < 2 || c.Healthy > 10:
-		return invalid("Healthy threshold count '%d' must be between 2 and 10", c.Healthy)
+		return validationError("Healthy threshold count '%d' must be between 2 and 10", c.Healthy)
 	case c.Unhealthy < 2 || c.Unhealthy > 10:
-		return invalid("Unhealthy threshold count '%d' must be between 2 and 10", c.Unhealthy)
+		return validationError("Unhealthy threshold count '%d' must be between 2 and 10", c.Unhealthy)
 	case c.Protocol != "TCP" && (!strings.HasPrefix(c.Path, "/") || len(c.Path) > 1024):
-		return invalid("Health check path '%s' must begin with '/' and have at most 1024 characters", c.Path)
+		return validationError("Health check path '%s' must begin with '/' and have at most 1024 characters", c.Path)
 	case c.Protocol != "TCP" && !validMatcher(c.Matcher):
-		return invalid("Health check matcher HTTP code '%s' must be within '200-499' inclusive", c.Matcher)
+		return validationError("Health check matcher HTTP code '%s' must be within '200-499' inclusive", c.Matcher)
 	}
 	if p, err := strconv.Atoi(c.Port); c.Port != "traffic-port" && (err != nil || p < 1 || p > 65535) {
-		return invalid("Health check port '%s' must be 'traffic-port' or in the range 1-65535", c.Port)
+		return validationError("Health check port '%s' must be 'traffic-port' or in the range 1-65535", c.Port)
 	}
 	return nil
 }
@@ -238,12 +238,12 @@ func groupNamed(tx *world.Tx, name string) *world.TargetGroup {
 
 // DescribeTargetGroups lists target groups: by ARN, by name, of a load balancer, or all.
 func (s *Service) DescribeTargetGroups(ctx context.Context, in *awselb.DescribeTargetGroupsInput) (*awselb.DescribeTargetGroupsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetGroupsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetGroupsOutput, error) {
 		list, err := selectGroups(tx, in)
 		if err != nil {
 			return nil, err
 		}
-		list, next, err := page(list, in.Marker, in.PageSize, func(g *world.TargetGroup) string { return g.ARN })
+		list, next, err := pageOf(list, in.Marker, in.PageSize, func(g *world.TargetGroup) string { return g.ARN })
 		if err != nil {
 			return nil, err
 		}
@@ -258,11 +258,11 @@ func (s *Service) DescribeTargetGroups(ctx context.Context, in *awselb.DescribeT
 func selectGroups(tx *world.Tx, in *awselb.DescribeTargetGroupsInput) ([]*world.TargetGroup, error) {
 	switch {
 	case len(in.TargetGroupArns) > 0 && len(in.Names) > 0, in.LoadBalancerArn != nil && len(in.TargetGroupArns)+len(in.Names) > 0:
-		return nil, invalid("Only one of the following can be specified: load balancer ARN, target group names, target group ARNs")
+		return nil, validationError("Only one of the following can be specified: load balancer ARN, target group names, target group ARNs")
 	case len(in.TargetGroupArns) > 0:
-		return each(in.TargetGroupArns, func(arn string) (*world.TargetGroup, error) { return findGroup(tx, &arn) })
+		return mapEach(in.TargetGroupArns, func(arn string) (*world.TargetGroup, error) { return findGroup(tx, &arn) })
 	case len(in.Names) > 0:
-		return each(in.Names, func(name string) (*world.TargetGroup, error) {
+		return mapEach(in.Names, func(name string) (*world.TargetGroup, error) {
 			if g := groupNamed(tx, name); g != nil {
 				return g, nil
 			}
@@ -282,11 +282,11 @@ func shapeGroup(g *world.TargetGroup) elbtypes.TargetGroup {
 	d, c := groupOf(g), g.Check
 	out := elbtypes.TargetGroup{
 		TargetGroupArn: ptr(g.ARN), TargetGroupName: ptr(g.Name), TargetType: elbtypes.TargetTypeEnum(g.TargetType),
-		Protocol: elbtypes.ProtocolEnum(g.Protocol), ProtocolVersion: given(d.version), VpcId: given(g.VPC), IpAddressType: d.ip,
+		Protocol: elbtypes.ProtocolEnum(g.Protocol), ProtocolVersion: optionalText(d.version), VpcId: optionalText(g.VPC), IpAddressType: d.ip,
 		HealthCheckEnabled: ptr(c.Enabled), HealthCheckProtocol: elbtypes.ProtocolEnum(c.Protocol), HealthCheckPort: ptr(c.Port),
-		HealthCheckPath: given(c.Path), HealthCheckIntervalSeconds: ptr(int32(c.Interval / time.Second)),
+		HealthCheckPath: optionalText(c.Path), HealthCheckIntervalSeconds: ptr(int32(c.Interval / time.Second)),
 		HealthCheckTimeoutSeconds: ptr(int32(c.Timeout / time.Second)), HealthyThresholdCount: ptr(int32(c.Healthy)),
-		UnhealthyThresholdCount: ptr(int32(c.Unhealthy)), LoadBalancerArns: []string{}, TargetControlPort: clone(d.control),
+		UnhealthyThresholdCount: ptr(int32(c.Unhealthy)), LoadBalancerArns: []string{}, TargetControlPort: deepCopy(d.control),
 	}
 	if g.Port != 0 {
 		out.Port = ptr(g.Port)
@@ -295,14 +295,14 @@ func shapeGroup(g *world.TargetGroup) elbtypes.TargetGroup {
 		out.LoadBalancerArns = append(out.LoadBalancerArns, g.Balancer)
 	}
 	if c.Matcher != "" || d.grpc != "" {
-		out.Matcher = &elbtypes.Matcher{HttpCode: given(c.Matcher), GrpcCode: given(d.grpc)}
+		out.Matcher = &elbtypes.Matcher{HttpCode: optionalText(c.Matcher), GrpcCode: optionalText(d.grpc)}
 	}
 	return out
 }
 
 // ModifyTargetGroup changes the health check, the only part of a group that can change.
 func (s *Service) ModifyTargetGroup(ctx context.Context, in *awselb.ModifyTargetGroupInput) (*awselb.ModifyTargetGroupOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyTargetGroupOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyTargetGroupOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
 			return nil, err
@@ -323,10 +323,10 @@ func (s *Service) ModifyTargetGroup(ctx context.Context, in *awselb.ModifyTarget
 
 // DeleteTargetGroup deletes a group that no rule names. Deleting a missing group succeeds.
 func (s *Service) DeleteTargetGroup(ctx context.Context, in *awselb.DeleteTargetGroupInput) (*awselb.DeleteTargetGroupOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DeleteTargetGroupOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DeleteTargetGroupOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		switch {
-		case err != nil && tooUnknown(err):
+		case err != nil && isNotFound(err):
 			return &awselb.DeleteTargetGroupOutput{}, nil
 		case err != nil:
 			return nil, err

@@ -236,7 +236,7 @@ func TestLimitsAndPolicies(t *testing.T) {
 func TestPinnedARN(t *testing.T) {
 	b := newBench(t)
 	arn := "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/0123456789abcdef"
-	ctx := elbv2.Pin(world.WithKey(b.ctx, key), arn)
+	ctx := elbv2.PinARN(world.WithKey(b.ctx, key), arn)
 	out, err := elbv2.New(b.w, b.law).CreateTargetGroup(ctx, &awselb.CreateTargetGroupInput{Name: aws.String("web"), Protocol: "HTTP",
 		Port: aws.Int32(80), VpcId: aws.String("vpc-1")})
 	b.ok(err)
@@ -248,7 +248,7 @@ func TestPinnedARN(t *testing.T) {
 // The data plane says where sockets really are; the DNS name is what curl takes.
 func TestDNSNameFollowsTheSockets(t *testing.T) {
 	b := newBench(t)
-	b.w.Sink(func(world.Effect) {})
+	b.w.SetSink(func(world.Effect) {})
 	lb, web := b.balancer("edge"), b.group("web")
 	b.listen(lb, 80, to(web))
 	name := func() string {
@@ -260,7 +260,7 @@ func TestDNSNameFollowsTheSockets(t *testing.T) {
 		t.Errorf("at first %s", name())
 	}
 	bound := func(addr string) {
-		b.ok(b.w.Do(key, func(tx *world.Tx) error { b.law.Bound(tx, lb, 80, addr); return nil }))
+		b.ok(b.w.Do(key, func(tx *world.Tx) error { b.law.SetBound(tx, lb, 80, addr); return nil }))
 	}
 	if bound("127.16.240.1:80"); name() != "127.16.240.1" {
 		t.Errorf("bound at its own place: %s", name())

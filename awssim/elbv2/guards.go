@@ -8,30 +8,30 @@ import (
 
 // authAction is an action before the forward: authentication or a token's validation. Requests pass
 // it unchecked here. The client secret is stored and never returned.
-type guard struct {
+type authAction struct {
 	action elbtypes.Action
 	secret string
 }
 
 // newAuthAction checks such an action. old is the rule whose secret may be used again.
-func newGuard(l *world.Listener, a elbtypes.Action, old *world.Rule) (*guard, error) {
+func newAuthAction(l *world.Listener, a elbtypes.Action, old *world.Rule) (*authAction, error) {
 	if l.Protocol != "HTTPS" {
 		return nil, badAction("Actions of type '%s' are supported only on HTTPS listeners", a.Type)
 	}
-	g := &guard{action: clone(a)}
+	g := &authAction{action: deepCopy(a)}
 	g.action.Order, g.action.TargetGroupArn, g.action.ForwardConfig = nil, nil, nil
 	switch {
 	case a.Type == elbtypes.ActionTypeEnumAuthenticateOidc:
-		return g, g.oidc(old)
+		return g, g.checkOIDC(old)
 	case a.Type == elbtypes.ActionTypeEnumAuthenticateCognito:
-		return g, g.cognito()
+		return g, g.checkCognito()
 	case a.JwtValidationConfig == nil || val(a.JwtValidationConfig.Issuer) == "" || val(a.JwtValidationConfig.JwksEndpoint) == "":
 		return nil, badAction("A JWT validation configuration with issuer and JWKS endpoint must be specified for actions of type 'jwt-validation'")
 	}
 	return g, nil
 }
 
-func (g *guard) oidc(old *world.Rule) error {
+func (g *authAction) checkOIDC(old *world.Rule) error {
 	c := g.action.AuthenticateOidcConfig
 	if c == nil {
 		return badAction("An OIDC configuration must be specified for actions of type 'authenticate-oidc'")
@@ -60,7 +60,7 @@ func (g *guard) oidc(old *world.Rule) error {
 	}
 	c.ClientSecret, c.UseExistingClientSecret = nil, nil
 	c.OnUnauthenticatedRequest = orAuthenticate(c.OnUnauthenticatedRequest)
-	c.Scope, c.SessionCookieName = ptr(or(c.Scope, "openid")), ptr(or(c.SessionCookieName, "AWSELBAuthSessionCookie"))
+	c.Scope, c.SessionCookieName = ptr(valueOr(c.Scope, "openid")), ptr(valueOr(c.SessionCookieName, "AWSELBAuthSessionCookie"))
 	if c.SessionTimeout == nil {
 		c.SessionTimeout = ptr(int64(604800))
 	}
@@ -79,20 +79,20 @@ func secretOf(r *world.Rule) string {
 		return ""
 	}
 	for _, a := range r.Actions {
-		if g, ok := a.Doc.(*guard); ok && g.secret != "" {
+		if g, ok := a.Doc.(*authAction); ok && g.secret != "" {
 			return g.secret
 		}
 	}
 	return ""
 }
 
-func (g *guard) cognito() error {
+func (g *authAction) checkCognito() error {
 	c := g.action.AuthenticateCognitoConfig
 	if c == nil || val(c.UserPoolArn) == "" || val(c.UserPoolClientId) == "" || val(c.UserPoolDomain) == "" {
 		return badAction("A Cognito configuration with user pool ARN, client ID and domain must be specified for actions of type 'authenticate-cognito'")
 	}
 	c.OnUnauthenticatedRequest = orAuthenticate(c.OnUnauthenticatedRequest)
-	c.Scope, c.SessionCookieName = ptr(or(c.Scope, "openid")), ptr(or(c.SessionCookieName, "AWSELBAuthSessionCookie"))
+	c.Scope, c.SessionCookieName = ptr(valueOr(c.Scope, "openid")), ptr(valueOr(c.SessionCookieName, "AWSELBAuthSessionCookie"))
 	if c.SessionTimeout == nil {
 		c.SessionTimeout = ptr(int64(604800))
 	}
@@ -100,7 +100,7 @@ func (g *guard) cognito() error {
 }
 
 // shapeInto writes the configuration, without its secret, to an answer.
-func (g *guard) shape(x *elbtypes.Action) {
-	a := clone(g.action)
+func (g *authAction) shapeInto(x *elbtypes.Action) {
+	a := deepCopy(g.action)
 	x.AuthenticateOidcConfig, x.AuthenticateCognitoConfig, x.JwtValidationConfig = a.AuthenticateOidcConfig, a.AuthenticateCognitoConfig, a.JwtValidationConfig
 }

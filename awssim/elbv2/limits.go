@@ -11,7 +11,7 @@ import (
 )
 
 // accountLimits returns the default quotas of an account in a Region.
-func limits() []elbtypes.Limit {
+func accountLimits() []elbtypes.Limit {
 	var out []elbtypes.Limit
 	for _, l := range []struct {
 		name string
@@ -34,8 +34,8 @@ func limits() []elbtypes.Limit {
 
 // DescribeAccountLimits lists the quotas. The API enforces those of application load balancers.
 func (s *Service) DescribeAccountLimits(ctx context.Context, in *awselb.DescribeAccountLimitsInput) (*awselb.DescribeAccountLimitsOutput, error) {
-	return call(ctx, s, func(*world.Tx) (*awselb.DescribeAccountLimitsOutput, error) {
-		list, next, err := page(limits(), in.Marker, in.PageSize, func(l elbtypes.Limit) string { return *l.Name })
+	return runStep(ctx, s, func(*world.Tx) (*awselb.DescribeAccountLimitsOutput, error) {
+		list, next, err := pageOf(accountLimits(), in.Marker, in.PageSize, func(l elbtypes.Limit) string { return *l.Name })
 		return &awselb.DescribeAccountLimitsOutput{Limits: list, NextMarker: next}, err
 	})
 }
@@ -68,11 +68,11 @@ func sslPolicy(name string) *elbtypes.SslPolicy {
 
 // DescribeSSLPolicies lists the simulated policies.
 func (s *Service) DescribeSSLPolicies(ctx context.Context, in *awselb.DescribeSSLPoliciesInput) (*awselb.DescribeSSLPoliciesOutput, error) {
-	return call(ctx, s, func(*world.Tx) (*awselb.DescribeSSLPoliciesOutput, error) {
+	return runStep(ctx, s, func(*world.Tx) (*awselb.DescribeSSLPoliciesOutput, error) {
 		list := sslPolicies()
 		if len(in.Names) > 0 {
 			var err error
-			list, err = each(in.Names, func(name string) (elbtypes.SslPolicy, error) {
+			list, err = mapEach(in.Names, func(name string) (elbtypes.SslPolicy, error) {
 				if p := sslPolicy(name); p != nil {
 					return *p, nil
 				}
@@ -82,7 +82,7 @@ func (s *Service) DescribeSSLPolicies(ctx context.Context, in *awselb.DescribeSS
 				return nil, err
 			}
 		}
-		list, next, err := page(list, in.Marker, in.PageSize, func(p elbtypes.SslPolicy) string { return *p.Name })
+		list, next, err := pageOf(list, in.Marker, in.PageSize, func(p elbtypes.SslPolicy) string { return *p.Name })
 		return &awselb.DescribeSSLPoliciesOutput{SslPolicies: list, NextMarker: next}, err
 	})
 }

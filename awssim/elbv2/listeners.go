@@ -24,20 +24,20 @@ type listenerDoc struct {
 	tags         tags
 }
 
-func listenerOf(l *world.Listener) *listenerDoc { return doc[listenerDoc](&l.Doc) }
+func listenerOf(l *world.Listener) *listenerDoc { return apiDoc[listenerDoc](&l.Doc) }
 
 const defaultPolicy = "ELBSecurityPolicy-2016-08"
 
 // CreateListener opens a port of a load balancer. A second call with the same settings returns the
 // first listener.
 func (s *Service) CreateListener(ctx context.Context, in *awselb.CreateListenerInput) (*awselb.CreateListenerOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.CreateListenerOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.CreateListenerOutput, error) {
 		lb, err := findBalancer(tx, in.LoadBalancerArn)
 		if err != nil {
 			return nil, err
 		}
 		l := &world.Listener{Balancer: lb, Port: val(in.Port), Protocol: string(in.Protocol)}
-		d := &listenerDoc{certificates: clone(in.Certificates), policy: val(in.SslPolicy), alpn: slices.Clone(in.AlpnPolicy), mutual: clone(in.MutualAuthentication)}
+		d := &listenerDoc{certificates: deepCopy(in.Certificates), policy: val(in.SslPolicy), alpn: slices.Clone(in.AlpnPolicy), mutual: deepCopy(in.MutualAuthentication)}
 		if d.tags, err = newTags(in.Tags); err != nil {
 			return nil, err
 		}
@@ -89,17 +89,17 @@ func checkListener(l *world.Listener) error {
 	}
 	switch {
 	case l.Protocol == "":
-		return invalid("A listener protocol must be specified")
+		return validationError("A listener protocol must be specified")
 	case !slices.Contains(fits, l.Protocol):
-		return invalid("Listener protocol '%s' must be one of '%s'", l.Protocol, strings.Join(fits, ", "))
+		return validationError("Listener protocol '%s' must be one of '%s'", l.Protocol, strings.Join(fits, ", "))
 	case l.Port < 1 || l.Port > 65535:
-		return invalid("Port '%d' must be between 1 and 65535", l.Port)
+		return validationError("Port '%d' must be between 1 and 65535", l.Port)
 	case secure && len(d.certificates) == 0:
-		return invalid("A certificate must be specified for %s listeners", l.Protocol)
+		return validationError("A certificate must be specified for %s listeners", l.Protocol)
 	case len(d.certificates) > 1:
 		return world.Refuse("TooManyCertificates", "Only one certificate can be specified for a listener")
 	case !secure && len(d.certificates) > 0:
-		return invalid("Certificates cannot be specified for %s listeners", l.Protocol)
+		return validationError("Certificates cannot be specified for %s listeners", l.Protocol)
 	case !secure:
 		d.policy = ""
 		return nil
@@ -113,12 +113,12 @@ func checkListener(l *world.Listener) error {
 
 // DescribeListeners lists the listeners of a load balancer, or by ARN.
 func (s *Service) DescribeListeners(ctx context.Context, in *awselb.DescribeListenersInput) (*awselb.DescribeListenersOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenersOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenersOutput, error) {
 		list, err := selectListeners(tx, in)
 		if err != nil {
 			return nil, err
 		}
-		list, next, err := page(list, in.Marker, in.PageSize, func(l *world.Listener) string { return l.ARN })
+		list, next, err := pageOf(list, in.Marker, in.PageSize, func(l *world.Listener) string { return l.ARN })
 		if err != nil {
 			return nil, err
 		}
@@ -133,11 +133,11 @@ func (s *Service) DescribeListeners(ctx context.Context, in *awselb.DescribeList
 func selectListeners(tx *world.Tx, in *awselb.DescribeListenersInput) ([]*world.Listener, error) {
 	switch {
 	case in.LoadBalancerArn != nil && len(in.ListenerArns) > 0:
-		return nil, invalid("You cannot specify both listener ARNs and a load balancer ARN")
+		return nil, validationError("You cannot specify both listener ARNs and a load balancer ARN")
 	case len(in.ListenerArns) > 0:
-		return each(in.ListenerArns, func(arn string) (*world.Listener, error) { return findListener(tx, &arn) })
+		return mapEach(in.ListenerArns, func(arn string) (*world.Listener, error) { return findListener(tx, &arn) })
 	case in.LoadBalancerArn == nil:
-		return nil, invalid("You must specify either listener ARNs or a load balancer ARN")
+		return nil, validationError("You must specify either listener ARNs or a load balancer ARN")
 	}
 	lb, err := findBalancer(tx, in.LoadBalancerArn)
 	if err != nil {
@@ -150,13 +150,13 @@ func shapeListener(l *world.Listener) elbtypes.Listener {
 	d := listenerOf(l)
 	return elbtypes.Listener{
 		ListenerArn: ptr(l.ARN), LoadBalancerArn: ptr(l.Balancer.ARN), Port: ptr(l.Port), Protocol: elbtypes.ProtocolEnum(l.Protocol),
-		DefaultActions: shapeActions(l.Default().Actions), Certificates: shapeCertificates(d.certificates), SslPolicy: given(d.policy),
-		AlpnPolicy: slices.Clone(d.alpn), MutualAuthentication: clone(d.mutual),
+		DefaultActions: shapeActions(l.Default().Actions), Certificates: shapeCertificates(d.certificates), SslPolicy: optionalText(d.policy),
+		AlpnPolicy: slices.Clone(d.alpn), MutualAuthentication: deepCopy(d.mutual),
 	}
 }
 
 func shapeCertificates(in []elbtypes.Certificate) []elbtypes.Certificate {
-	out := clone(in)
+	out := deepCopy(in)
 	for i := range out {
 		out[i].IsDefault = nil
 	}
@@ -165,7 +165,7 @@ func shapeCertificates(in []elbtypes.Certificate) []elbtypes.Certificate {
 
 // ModifyListener changes the given members; DefaultActions replace the whole list.
 func (s *Service) ModifyListener(ctx context.Context, in *awselb.ModifyListenerInput) (*awselb.ModifyListenerOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyListenerOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyListenerOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {
 			return nil, err
@@ -208,7 +208,7 @@ func (s *Service) ModifyListener(ctx context.Context, in *awselb.ModifyListenerI
 
 func applyListener(d *listenerDoc, l *world.Listener, in *awselb.ModifyListenerInput) {
 	if in.Certificates != nil {
-		d.certificates = clone(in.Certificates)
+		d.certificates = deepCopy(in.Certificates)
 	} else if l.Protocol == "HTTP" {
 		d.certificates = nil
 	}
@@ -219,13 +219,13 @@ func applyListener(d *listenerDoc, l *world.Listener, in *awselb.ModifyListenerI
 		d.alpn = slices.Clone(in.AlpnPolicy)
 	}
 	if in.MutualAuthentication != nil {
-		d.mutual = clone(in.MutualAuthentication)
+		d.mutual = deepCopy(in.MutualAuthentication)
 	}
 }
 
 // DeleteListener closes a port and deletes its rules.
 func (s *Service) DeleteListener(ctx context.Context, in *awselb.DeleteListenerInput) (*awselb.DeleteListenerOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DeleteListenerOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DeleteListenerOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {
 			return nil, err
@@ -237,7 +237,7 @@ func (s *Service) DeleteListener(ctx context.Context, in *awselb.DeleteListenerI
 
 // DescribeListenerCertificates returns the listener's one certificate.
 func (s *Service) DescribeListenerCertificates(ctx context.Context, in *awselb.DescribeListenerCertificatesInput) (*awselb.DescribeListenerCertificatesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenerCertificatesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeListenerCertificatesOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {
 			return nil, err

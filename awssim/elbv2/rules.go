@@ -22,7 +22,7 @@ type ruleDoc struct {
 	tags       tags
 }
 
-func ruleOf(r *world.Rule) *ruleDoc { return doc[ruleDoc](&r.Doc) }
+func ruleOf(r *world.Rule) *ruleDoc { return apiDoc[ruleDoc](&r.Doc) }
 
 func newRuleARN(tx *world.Tx, l *world.Listener) string {
 	return strings.Replace(l.ARN, ":listener/", ":listener-rule/", 1) + "/" + tx.NewHex("rule", 16)
@@ -30,16 +30,16 @@ func newRuleARN(tx *world.Tx, l *world.Listener) string {
 
 // CreateRule adds a rule to a listener.
 func (s *Service) CreateRule(ctx context.Context, in *awselb.CreateRuleInput) (*awselb.CreateRuleOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.CreateRuleOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.CreateRuleOutput, error) {
 		l, err := findListener(tx, in.ListenerArn)
 		if err != nil {
 			return nil, err
 		}
 		r := &world.Rule{Listener: l}
-		if r.Priority, err = priority(in.Priority); err != nil {
+		if r.Priority, err = checkPriority(in.Priority); err != nil {
 			return nil, err
 		}
-		if at(l, r.Priority) != nil {
+		if ruleAt(l, r.Priority) != nil {
 			return nil, priorityInUse(r.Priority)
 		}
 		if r.Conditions, err = newConditions(in.Conditions); err != nil {
@@ -48,7 +48,7 @@ func (s *Service) CreateRule(ctx context.Context, in *awselb.CreateRuleInput) (*
 		if r.Actions, err = newActions(tx, l, in.Actions, nil); err != nil {
 			return nil, err
 		}
-		d := &ruleDoc{transforms: clone(in.Transforms)}
+		d := &ruleDoc{transforms: deepCopy(in.Transforms)}
 		if d.tags, err = newTags(in.Tags); err != nil {
 			return nil, err
 		}
@@ -62,17 +62,17 @@ func (s *Service) CreateRule(ctx context.Context, in *awselb.CreateRuleInput) (*
 	})
 }
 
-func priority(p *int32) (int, error) {
+func checkPriority(p *int32) (int, error) {
 	if p == nil {
-		return 0, invalid("A priority must be specified")
+		return 0, validationError("A priority must be specified")
 	}
 	if *p < 1 || *p > maxPriority {
-		return 0, invalid("Priority '%d' must be between 1 and %d", *p, maxPriority)
+		return 0, validationError("Priority '%d' must be between 1 and %d", *p, maxPriority)
 	}
 	return int(*p), nil
 }
 
-func at(l *world.Listener, priority int) *world.Rule {
+func ruleAt(l *world.Listener, priority int) *world.Rule {
 	for _, r := range l.Rules {
 		if r.Priority == priority {
 			return r
@@ -95,12 +95,12 @@ func countRules(lb *world.LoadBalancer) int {
 
 // DescribeRules lists the rules of a listener, including the default rule, or rules by ARN.
 func (s *Service) DescribeRules(ctx context.Context, in *awselb.DescribeRulesInput) (*awselb.DescribeRulesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeRulesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeRulesOutput, error) {
 		list, err := selectRules(tx, in)
 		if err != nil {
 			return nil, err
 		}
-		list, next, err := page(list, in.Marker, in.PageSize, func(r *world.Rule) string { return r.ARN })
+		list, next, err := pageOf(list, in.Marker, in.PageSize, func(r *world.Rule) string { return r.ARN })
 		if err != nil {
 			return nil, err
 		}
@@ -111,11 +111,11 @@ func (s *Service) DescribeRules(ctx context.Context, in *awselb.DescribeRulesInp
 func selectRules(tx *world.Tx, in *awselb.DescribeRulesInput) ([]*world.Rule, error) {
 	switch {
 	case in.ListenerArn != nil && len(in.RuleArns) > 0:
-		return nil, invalid("You cannot specify both a listener ARN and rule ARNs")
+		return nil, validationError("You cannot specify both a listener ARN and rule ARNs")
 	case len(in.RuleArns) > 0:
-		return each(in.RuleArns, func(arn string) (*world.Rule, error) { return findRule(tx, &arn) })
+		return mapEach(in.RuleArns, func(arn string) (*world.Rule, error) { return findRule(tx, &arn) })
 	case in.ListenerArn == nil:
-		return nil, invalid("You must specify either a listener ARN or rule ARNs")
+		return nil, validationError("You must specify either a listener ARN or rule ARNs")
 	}
 	l, err := findListener(tx, in.ListenerArn)
 	if err != nil {
@@ -135,7 +135,7 @@ func shapeRules(list []*world.Rule) []elbtypes.Rule {
 func shapeRule(r *world.Rule) elbtypes.Rule {
 	out := elbtypes.Rule{
 		RuleArn: ptr(r.ARN), Priority: ptr("default"), IsDefault: ptr(r.Priority == 0), Actions: shapeActions(r.Actions),
-		Conditions: shapeConditions(r.Conditions), Transforms: clone(ruleOf(r).transforms),
+		Conditions: shapeConditions(r.Conditions), Transforms: deepCopy(ruleOf(r).transforms),
 	}
 	if r.Priority != 0 {
 		out.Priority = ptr(strconv.Itoa(r.Priority))
@@ -145,7 +145,7 @@ func shapeRule(r *world.Rule) elbtypes.Rule {
 
 // ModifyRule replaces the given lists as a whole and keeps the others unchanged.
 func (s *Service) ModifyRule(ctx context.Context, in *awselb.ModifyRuleInput) (*awselb.ModifyRuleOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.ModifyRuleOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.ModifyRuleOutput, error) {
 		r, err := findRule(tx, in.RuleArn)
 		if err != nil {
 			return nil, err
@@ -154,7 +154,7 @@ func (s *Service) ModifyRule(ctx context.Context, in *awselb.ModifyRuleInput) (*
 			return nil, world.Refuse("OperationNotPermitted", "Default rule '%s' cannot be modified", r.ARN)
 		}
 		if val(in.ResetTransforms) && len(in.Transforms) > 0 {
-			return nil, invalid("Transforms cannot be specified when ResetTransforms is true")
+			return nil, validationError("Transforms cannot be specified when ResetTransforms is true")
 		}
 		conditions, actions := r.Conditions, r.Actions
 		if in.Conditions != nil {
@@ -174,7 +174,7 @@ func (s *Service) ModifyRule(ctx context.Context, in *awselb.ModifyRuleInput) (*
 			tx.SetActions(r, actions)
 		}
 		if val(in.ResetTransforms) || in.Transforms != nil {
-			ruleOf(r).transforms = clone(in.Transforms)
+			ruleOf(r).transforms = deepCopy(in.Transforms)
 		}
 		return &awselb.ModifyRuleOutput{Rules: []elbtypes.Rule{shapeRule(r)}}, nil
 	})
@@ -182,7 +182,7 @@ func (s *Service) ModifyRule(ctx context.Context, in *awselb.ModifyRuleInput) (*
 
 // DeleteRule deletes a rule; the default rule is deleted only with its listener.
 func (s *Service) DeleteRule(ctx context.Context, in *awselb.DeleteRuleInput) (*awselb.DeleteRuleOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DeleteRuleOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DeleteRuleOutput, error) {
 		r, err := findRule(tx, in.RuleArn)
 		if err != nil {
 			return nil, err
@@ -197,11 +197,11 @@ func (s *Service) DeleteRule(ctx context.Context, in *awselb.DeleteRuleInput) (*
 
 // SetRulePriorities changes the priorities of rules in one step, so that two rules can swap theirs.
 func (s *Service) SetRulePriorities(ctx context.Context, in *awselb.SetRulePrioritiesInput) (*awselb.SetRulePrioritiesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.SetRulePrioritiesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.SetRulePrioritiesOutput, error) {
 		if len(in.RulePriorities) == 0 {
-			return nil, invalid("At least one rule priority must be specified")
+			return nil, validationError("At least one rule priority must be specified")
 		}
-		rules, places, err := moves(tx, in.RulePriorities)
+		rules, places, err := checkMoves(tx, in.RulePriorities)
 		if err != nil {
 			return nil, err
 		}
@@ -212,7 +212,7 @@ func (s *Service) SetRulePriorities(ctx context.Context, in *awselb.SetRulePrior
 	})
 }
 
-func moves(tx *world.Tx, in []elbtypes.RulePriorityPair) (rules []*world.Rule, places []int, err error) {
+func checkMoves(tx *world.Tx, in []elbtypes.RulePriorityPair) (rules []*world.Rule, places []int, err error) {
 	moving, taken := map[*world.Rule]bool{}, map[string]bool{}
 	for _, p := range in {
 		r, err := findRule(tx, p.RuleArn)
@@ -222,7 +222,7 @@ func moves(tx *world.Tx, in []elbtypes.RulePriorityPair) (rules []*world.Rule, p
 		if r.Priority == 0 {
 			return nil, nil, world.Refuse("OperationNotPermitted", "Priority of default rule '%s' cannot be modified", r.ARN)
 		}
-		place, err := priority(p.Priority)
+		place, err := checkPriority(p.Priority)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -234,7 +234,7 @@ func moves(tx *world.Tx, in []elbtypes.RulePriorityPair) (rules []*world.Rule, p
 		rules, places = append(rules, r), append(places, place)
 	}
 	for i, r := range rules {
-		if other := at(r.Listener, places[i]); other != nil && !moving[other] {
+		if other := ruleAt(r.Listener, places[i]); other != nil && !moving[other] {
 			return nil, nil, priorityInUse(places[i])
 		}
 	}

@@ -30,23 +30,23 @@ import (
 // error) are the operations; [world.KeyOf] gives the account and Region.
 type Service struct {
 	world *world.World
-	law   *balancer.Law
+	controller   *balancer.Controller
 }
 
 // New creates the API over the controller of the same world.
-func New(w *world.World, law *balancer.Law) *Service { return &Service{world: w, law: law} }
+func New(w *world.World, law *balancer.Controller) *Service { return &Service{world: w, controller: law} }
 
 // Controller returns the controller: sockets and modelled callers route by its tables.
-func (s *Service) Law() *balancer.Law { return s.law }
+func (s *Service) Controller() *balancer.Controller { return s.controller }
 
 // NewAPI returns the API over the controller of the same world, in the form that wire serves.
-func Room(w *world.World, law *balancer.Law) wire.Room { return New(w, law).Room() }
+func NewAPI(w *world.World, law *balancer.Controller) wire.API { return New(w, law).API() }
 
 // API returns the API in the form that wire serves.
-func (s *Service) Room() wire.Room {
-	return wire.Room{
+func (s *Service) API() wire.API {
+	return wire.API{
 		Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query, Version: "2015-12-01",
-		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", BadEnum: "ValidationError", Operations: s.operations(),
+		Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", BadEnum: "ValidationError", Operations: s.apiOperations(),
 		Known: []string{"AddListenerCertificates", "RemoveListenerCertificates", "AddTrustStoreRevocations", "CreateTrustStore",
 			"DeleteSharedTrustStoreAssociation", "DeleteTrustStore", "DescribeCapacityReservation", "DescribeTrustStoreAssociations",
 			"DescribeTrustStoreRevocations", "DescribeTrustStores", "GetResourcePolicy", "GetTrustStoreCaCertificatesBundle",
@@ -69,7 +69,7 @@ func (s *Service) Room() wire.Room {
 }
 
 // runStep runs f as one step on the caller's Region.
-func call[O any](ctx context.Context, s *Service, f func(*world.Tx) (*O, error)) (*O, error) {
+func runStep[O any](ctx context.Context, s *Service, f func(*world.Tx) (*O, error)) (*O, error) {
 	var out *O
 	err := s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) (err error) {
 		out, err = f(tx)
@@ -81,40 +81,40 @@ func call[O any](ctx context.Context, s *Service, f func(*world.Tx) (*O, error))
 	return out, nil
 }
 
-type pinned struct{}
+type pinnedARN struct{}
 
 // PinARN returns a context in which the next Create call gives its resource that ARN. It is for
 // worlds that are built from a file.
-func Pin(ctx context.Context, arn string) context.Context {
-	return context.WithValue(ctx, pinned{}, arn)
+func PinARN(ctx context.Context, arn string) context.Context {
+	return context.WithValue(ctx, pinnedARN{}, arn)
 }
 
 // arnOr returns the pinned ARN, or the one that f creates.
 func arnOr(ctx context.Context, f func() string) string {
-	if arn, ok := ctx.Value(pinned{}).(string); ok && arn != "" {
+	if arn, ok := ctx.Value(pinnedARN{}).(string); ok && arn != "" {
 		return arn
 	}
 	return f()
 }
 
-func invalid(format string, args ...any) error {
+func validationError(format string, args ...any) error {
 	return world.Refuse("ValidationError", format, args...)
 }
 
 // pageOf returns one page of at most 400 items.
-func page[T any](items []T, marker *string, size *int32, id func(T) string) ([]T, *string, error) {
+func pageOf[T any](items []T, marker *string, size *int32, id func(T) string) ([]T, *string, error) {
 	n := 0
 	if size != nil {
 		if n = int(*size); n < 1 {
-			return nil, nil, invalid("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value greater than or equal to 1", n)
+			return nil, nil, validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value greater than or equal to 1", n)
 		}
 		if n > 400 {
-			return nil, nil, invalid("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value less than or equal to 400", n)
+			return nil, nil, validationError("1 validation error detected: Value '%d' at 'pageSize' failed to satisfy constraint: Member must have value less than or equal to 400", n)
 		}
 	}
 	out, next, err := wire.Page(items, marker, n, 400, 400, id)
 	if errors.Is(err, wire.ErrToken) {
-		return nil, nil, invalid("Marker is not valid")
+		return nil, nil, validationError("Marker is not valid")
 	}
 	return out, next, err
 }

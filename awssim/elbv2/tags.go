@@ -18,19 +18,19 @@ type tags []tag
 
 type tag struct{ key, value string }
 
-func newTags(in []elbtypes.Tag) (tags, error) { return tags(nil).with(in) }
+func newTags(in []elbtypes.Tag) (tags, error) { return tags(nil).withTags(in) }
 
 // withTags returns t with more tags; an existing key gets the new value.
-func (t tags) with(in []elbtypes.Tag) (tags, error) {
+func (t tags) withTags(in []elbtypes.Tag) (tags, error) {
 	out := slices.Clone(t)
 	seen := map[string]bool{}
 	for _, x := range in {
 		k := val(x.Key)
 		switch {
 		case k == "" || len(k) > 128 || len(val(x.Value)) > 256:
-			return nil, invalid("Tag keys have 1 to 128 characters, tag values at most 256")
+			return nil, validationError("Tag keys have 1 to 128 characters, tag values at most 256")
 		case strings.HasPrefix(strings.ToLower(k), "aws:"):
-			return nil, invalid("Tag keys starting with 'aws:' are reserved for system use")
+			return nil, validationError("Tag keys starting with 'aws:' are reserved for system use")
 		case seen[k]:
 			return nil, world.Refuse("DuplicateTagKeys", "A tag key was specified more than once: '%s'", k)
 		}
@@ -47,7 +47,7 @@ func (t tags) with(in []elbtypes.Tag) (tags, error) {
 	return out, nil
 }
 
-func (t tags) shape() []elbtypes.Tag {
+func (t tags) shapeTags() []elbtypes.Tag {
 	out := []elbtypes.Tag{}
 	for _, x := range t {
 		out = append(out, elbtypes.Tag{Key: ptr(x.key), Value: ptr(x.value)})
@@ -86,27 +86,27 @@ func tagsOf(tx *world.Tx, arn string) (*tags, error) {
 		}
 		return &ruleOf(r).tags, nil
 	}
-	return nil, invalid("'%s' is not a valid ARN of a load balancer, target group, listener or rule", arn)
+	return nil, validationError("'%s' is not a valid ARN of a load balancer, target group, listener or rule", arn)
 }
 
 // tagsOfAll returns the tags of all resources that a call names, before it changes any.
-func tagged(tx *world.Tx, arns []string) ([]*tags, error) {
+func tagsOfAll(tx *world.Tx, arns []string) ([]*tags, error) {
 	if len(arns) == 0 || len(arns) > 20 {
-		return nil, invalid("From 1 to 20 resource ARNs must be specified")
+		return nil, validationError("From 1 to 20 resource ARNs must be specified")
 	}
-	return each(arns, func(arn string) (*tags, error) { return tagsOf(tx, arn) })
+	return mapEach(arns, func(arn string) (*tags, error) { return tagsOf(tx, arn) })
 }
 
 // AddTags adds or replaces tags of load balancers, groups, listeners and rules.
 func (s *Service) AddTags(ctx context.Context, in *awselb.AddTagsInput) (*awselb.AddTagsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.AddTagsOutput, error) {
-		all, err := tagged(tx, in.ResourceArns)
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.AddTagsOutput, error) {
+		all, err := tagsOfAll(tx, in.ResourceArns)
 		if err != nil {
 			return nil, err
 		}
 		next := make([]tags, len(all))
 		for i, t := range all {
-			if next[i], err = t.with(in.Tags); err != nil {
+			if next[i], err = t.withTags(in.Tags); err != nil {
 				return nil, err
 			}
 		}
@@ -119,8 +119,8 @@ func (s *Service) AddTags(ctx context.Context, in *awselb.AddTagsInput) (*awselb
 
 // RemoveTags removes tags by key; it ignores missing keys.
 func (s *Service) RemoveTags(ctx context.Context, in *awselb.RemoveTagsInput) (*awselb.RemoveTagsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.RemoveTagsOutput, error) {
-		all, err := tagged(tx, in.ResourceArns)
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.RemoveTagsOutput, error) {
+		all, err := tagsOfAll(tx, in.ResourceArns)
 		if err != nil {
 			return nil, err
 		}
@@ -133,14 +133,14 @@ func (s *Service) RemoveTags(ctx context.Context, in *awselb.RemoveTagsInput) (*
 
 // DescribeTags lists the tags of up to 20 resources.
 func (s *Service) DescribeTags(ctx context.Context, in *awselb.DescribeTagsInput) (*awselb.DescribeTagsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeTagsOutput, error) {
-		all, err := tagged(tx, in.ResourceArns)
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeTagsOutput, error) {
+		all, err := tagsOfAll(tx, in.ResourceArns)
 		if err != nil {
 			return nil, err
 		}
 		out := &awselb.DescribeTagsOutput{TagDescriptions: []elbtypes.TagDescription{}}
 		for i, t := range all {
-			out.TagDescriptions = append(out.TagDescriptions, elbtypes.TagDescription{ResourceArn: ptr(in.ResourceArns[i]), Tags: t.shape()})
+			out.TagDescriptions = append(out.TagDescriptions, elbtypes.TagDescription{ResourceArn: ptr(in.ResourceArns[i]), Tags: t.shapeTags()})
 		}
 		return out, nil
 	})

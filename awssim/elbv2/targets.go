@@ -17,13 +17,13 @@ const maxTargets = 1000 // per group, and per load balancer
 // RegisterTargets adds targets to a group. It registers draining targets again, and keeps
 // registered targets unchanged.
 func (s *Service) RegisterTargets(ctx context.Context, in *awselb.RegisterTargetsInput) (*awselb.RegisterTargetsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.RegisterTargetsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.RegisterTargetsOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
 			return nil, err
 		}
 		if len(in.Targets) == 0 {
-			return nil, invalid("At least one target must be specified")
+			return nil, validationError("At least one target must be specified")
 		}
 		fresh := 0
 		for _, t := range in.Targets {
@@ -34,19 +34,19 @@ func (s *Service) RegisterTargets(ctx context.Context, in *awselb.RegisterTarget
 				fresh++
 			}
 		}
-		if len(g.Targets)+fresh > maxTargets || behind(tx, g.Balancer)+fresh > maxTargets {
+		if len(g.Targets)+fresh > maxTargets || countTargets(tx, g.Balancer)+fresh > maxTargets {
 			return nil, world.Refuse("TooManyTargets", "The maximum number of targets for the target group or its load balancer is '%d'", maxTargets)
 		}
 		for _, t := range in.Targets {
-			zone, task := standsAt(tx, *t.Id, val(t.AvailabilityZone))
-			tx.Register(g, *t.Id, portOf(g, t), zone, task)
+			zone, task := locateTarget(tx, *t.Id, val(t.AvailabilityZone))
+			tx.RegisterTarget(g, *t.Id, portOf(g, t), zone, task)
 		}
 		return &awselb.RegisterTargetsOutput{}, nil
 	})
 }
 
 // countTargets returns the number of targets of a load balancer.
-func behind(tx *world.Tx, arn string) int {
+func countTargets(tx *world.Tx, arn string) int {
 	n := 0
 	if arn == "" {
 		return 0
@@ -71,7 +71,7 @@ func checkTarget(g *world.TargetGroup, t elbtypes.TargetDescription) error {
 	_, err := netip.ParseAddr(id)
 	switch {
 	case id == "":
-		return invalid("A target ID must be specified")
+		return validationError("A target ID must be specified")
 	case g.TargetType == "ip" && err != nil:
 		return invalidTarget("The IP address '%s' is not a valid IPv4 or IPv6 address", id)
 	case g.TargetType == "instance" && !strings.HasPrefix(id, "i-"):
@@ -82,7 +82,7 @@ func checkTarget(g *world.TargetGroup, t elbtypes.TargetDescription) error {
 		return invalidTarget("Application Load Balancers as targets are not simulated: '%s'", id)
 	}
 	if p := portOf(g, t); p < 1 || p > 65535 {
-		return invalid("Port '%d' must be between 1 and 65535", p)
+		return validationError("Port '%d' must be between 1 and 65535", p)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func invalidTarget(format string, args ...any) error {
 }
 
 // locateTarget returns the zone of a target's address, and the task that has the address.
-func standsAt(tx *world.Tx, id, zone string) (string, *world.Task) {
+func locateTarget(tx *world.Tx, id, zone string) (string, *world.Task) {
 	a, err := netip.ParseAddr(id)
 	if err != nil {
 		return zone, nil
@@ -108,18 +108,18 @@ func standsAt(tx *world.Tx, id, zone string) (string, *world.Task) {
 // DeregisterTargets starts the drain of targets. It ignores targets that are not registered.
 // Without a port, it drains all ports of the target.
 func (s *Service) DeregisterTargets(ctx context.Context, in *awselb.DeregisterTargetsInput) (*awselb.DeregisterTargetsOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DeregisterTargetsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DeregisterTargetsOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
 			return nil, err
 		}
 		if len(in.Targets) == 0 {
-			return nil, invalid("At least one target must be specified")
+			return nil, validationError("At least one target must be specified")
 		}
 		for _, want := range in.Targets {
 			for _, t := range g.Targets {
 				if t.ID == val(want.Id) && (want.Port == nil || *want.Port == t.Port) {
-					tx.Deregister(g, t.ID, t.Port)
+					tx.DeregisterTarget(g, t.ID, t.Port)
 				}
 			}
 		}
@@ -130,7 +130,7 @@ func (s *Service) DeregisterTargets(ctx context.Context, in *awselb.DeregisterTa
 // DescribeTargetHealth lists the targets of a group with their health, including draining ones. It
 // is not paged. Requested targets that are not registered are echoed as unused.
 func (s *Service) DescribeTargetHealth(ctx context.Context, in *awselb.DescribeTargetHealthInput) (*awselb.DescribeTargetHealthOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetHealthOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awselb.DescribeTargetHealthOutput, error) {
 		g, err := findGroup(tx, in.TargetGroupArn)
 		if err != nil {
 			return nil, err
@@ -153,7 +153,7 @@ func (s *Service) DescribeTargetHealth(ctx context.Context, in *awselb.DescribeT
 				add(shapeHealth(g, t, in.Include))
 				continue
 			}
-			add(unregistered(g, want))
+			add(shapeUnregistered(g, want))
 		}
 		return out, nil
 	})
@@ -161,10 +161,10 @@ func (s *Service) DescribeTargetHealth(ctx context.Context, in *awselb.DescribeT
 
 func shapeHealth(g *world.TargetGroup, t *world.Target, include []elbtypes.DescribeTargetHealthInputIncludeEnum) elbtypes.TargetHealthDescription {
 	d := elbtypes.TargetHealthDescription{
-		Target:          &elbtypes.TargetDescription{Id: ptr(t.ID), Port: ptr(t.Port), AvailabilityZone: given(t.Zone)},
+		Target:          &elbtypes.TargetDescription{Id: ptr(t.ID), Port: ptr(t.Port), AvailabilityZone: optionalText(t.Zone)},
 		HealthCheckPort: ptr(checkPort(g, t.Port)),
 		TargetHealth: &elbtypes.TargetHealth{State: elbtypes.TargetHealthStateEnum(t.State),
-			Reason: elbtypes.TargetHealthReasonEnum(t.Reason), Description: given(t.Description)},
+			Reason: elbtypes.TargetHealthReasonEnum(t.Reason), Description: optionalText(t.Description)},
 	}
 	for _, i := range include {
 		if i == elbtypes.DescribeTargetHealthInputIncludeEnumAnomaly || i == elbtypes.DescribeTargetHealthInputIncludeEnumAll {
@@ -181,10 +181,10 @@ func checkPort(g *world.TargetGroup, port int32) string {
 	return strconv.Itoa(int(port))
 }
 
-func unregistered(g *world.TargetGroup, t elbtypes.TargetDescription) elbtypes.TargetHealthDescription {
+func shapeUnregistered(g *world.TargetGroup, t elbtypes.TargetDescription) elbtypes.TargetHealthDescription {
 	port := portOf(g, t)
 	return elbtypes.TargetHealthDescription{
-		Target:          &elbtypes.TargetDescription{Id: ptr(*t.Id), Port: &port, AvailabilityZone: clone(t.AvailabilityZone)},
+		Target:          &elbtypes.TargetDescription{Id: ptr(*t.Id), Port: &port, AvailabilityZone: deepCopy(t.AvailabilityZone)},
 		HealthCheckPort: ptr(checkPort(g, port)),
 		TargetHealth: &elbtypes.TargetHealth{State: elbtypes.TargetHealthStateEnumUnused,
 			Reason: elbtypes.TargetHealthReasonEnumNotRegistered, Description: ptr("Target is not registered to the target group")},

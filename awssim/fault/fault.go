@@ -51,7 +51,7 @@ func (f Fault) String() string {
 		words = append(words, f.On)
 	}
 	for _, name := range optionOrder {
-		if v := f.option(name); v != "" {
+		if v := f.optionText(name); v != "" {
 			words = append(words, name+"="+v)
 		}
 	}
@@ -62,16 +62,16 @@ func (f Fault) String() string {
 var optionOrder = []string{"as", "skip", "times", "count", "exit", "p", "by", "after", "for"}
 
 // optionText returns an option's value as text, "" if it was not given.
-func (f Fault) option(name string) string {
+func (f Fault) optionText(name string) string {
 	switch name {
 	case "as":
 		return f.As
 	case "skip":
-		return number(f.Skip)
+		return numberText(f.Skip)
 	case "times":
-		return number(f.Times)
+		return numberText(f.Times)
 	case "count":
-		return number(f.Count)
+		return numberText(f.Count)
 	case "exit":
 		if f.Kind == TaskCrash {
 			return strconv.Itoa(f.Exit)
@@ -81,11 +81,11 @@ func (f Fault) option(name string) string {
 			return strconv.FormatFloat(f.P, 'g', -1, 64)
 		}
 	case "by":
-		return length(f.By)
+		return durationText(f.By)
 	case "after":
-		return length(f.After)
+		return durationText(f.After)
 	case "for":
-		return length(f.For)
+		return durationText(f.For)
 	}
 	return ""
 }
@@ -108,7 +108,7 @@ const (
 // Outages lists the values of as=.
 var Outages = []string{Refused, Closed, Silent, Page, Garbage, Empty, Object, Redirect, Untrusted, Unread, Truncated}
 
-func number(n int) string {
+func numberText(n int) string {
 	if n == 0 {
 		return ""
 	}
@@ -116,7 +116,7 @@ func number(n int) string {
 }
 
 // durationText prints a duration in short form: 5m, not 5m0s.
-func length(d time.Duration) string {
+func durationText(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
@@ -137,16 +137,16 @@ func (f Fault) Matches(service, operation string) bool {
 		return true
 	}
 	svc, op, _ := strings.Cut(f.On, ":")
-	return matches(svc, service) && matches(op, operation)
+	return matchesPattern(svc, service) && matchesPattern(op, operation)
 }
 
 // isOfCalls reports whether the fault applies to API calls, not to the world.
-func (f Fault) ofCalls() bool {
-	return f.Kind == ExpiredCredentials || forms[f.Kind].on == "operation"
+func (f Fault) isOfCalls() bool {
+	return f.Kind == ExpiredCredentials || kindForms[f.Kind].on == "operation"
 }
 
 // matchesPattern compares text with a pattern in which * matches any text.
-func matches(pattern, text string) bool {
+func matchesPattern(pattern, text string) bool {
 	head, rest, star := strings.Cut(pattern, "*")
 	if !star {
 		return pattern == text
@@ -156,13 +156,13 @@ func matches(pattern, text string) bool {
 	}
 	text = text[len(head):]
 	for i := 0; i <= len(text); i++ {
-		if matches(rest, text[i:]) {
+		if matchesPattern(rest, text[i:]) {
 			return true
 		}
 	}
 	return false
 }
 
-func (f Fault) refuse(format string, args ...any) error {
+func (f Fault) kindError(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", f.Kind, fmt.Errorf(format, args...))
 }

@@ -10,37 +10,37 @@ import (
 )
 
 // kindForm lists the parameters of a kind of fault.
-type form struct {
+type kindForm struct {
 	on      string   // the noun for the second word; "" if there is none
 	needs   []string // options that must be given
 	accepts []string // options that may be given
 }
 
 var (
-	ofCall  = []string{"times", "p", "after", "for"}
-	skipped = []string{"skip", "times", "p", "after", "for"}
-	inWorld = []string{"after", "for"}
+	callOptions  = []string{"times", "p", "after", "for"}
+	skipOptions = []string{"skip", "times", "p", "after", "for"}
+	worldOptions = []string{"after", "for"}
 
-	forms = map[Kind]form{
-		Throttle:           {on: "operation", accepts: ofCall},
-		ServerError:        {on: "operation", accepts: skipped},
-		LostReply:          {on: "operation", accepts: ofCall},
-		NoSend:             {on: "operation", accepts: ofCall},
-		Stale:              {on: "operation", needs: []string{"by"}, accepts: ofCall},
-		Latency:            {on: "operation", needs: []string{"by"}, accepts: ofCall},
-		ExpiredCredentials: {accepts: ofCall},
-		Denied:             {on: "operation", accepts: skipped},
-		Invalid:            {on: "operation", accepts: skipped},
-		Outage:             {on: "operation", accepts: append([]string{"as"}, skipped...)},
-		FailedOperation:    {on: "operation", accepts: ofCall},
-		SlowStart:          {on: "service", needs: []string{"by"}, accepts: inWorld},
-		NoCapacity:         {on: "cluster", accepts: inWorld},
-		ZoneLost:           {on: "Availability Zone", accepts: inWorld},
+	kindForms = map[Kind]kindForm{
+		Throttle:           {on: "operation", accepts: callOptions},
+		ServerError:        {on: "operation", accepts: skipOptions},
+		LostReply:          {on: "operation", accepts: callOptions},
+		NoSend:             {on: "operation", accepts: callOptions},
+		Stale:              {on: "operation", needs: []string{"by"}, accepts: callOptions},
+		Latency:            {on: "operation", needs: []string{"by"}, accepts: callOptions},
+		ExpiredCredentials: {accepts: callOptions},
+		Denied:             {on: "operation", accepts: skipOptions},
+		Invalid:            {on: "operation", accepts: skipOptions},
+		Outage:             {on: "operation", accepts: append([]string{"as"}, skipOptions...)},
+		FailedOperation:    {on: "operation", accepts: callOptions},
+		SlowStart:          {on: "service", needs: []string{"by"}, accepts: worldOptions},
+		NoCapacity:         {on: "cluster", accepts: worldOptions},
+		ZoneLost:           {on: "Availability Zone", accepts: worldOptions},
 		TaskCrash:          {on: "service", accepts: []string{"count", "exit", "after"}},
 	}
 
 	// serviceNames are the service names with which an operation may begin: those of IAM policies.
-	services = []string{"application-autoscaling", "cloudwatch", "codedeploy", "ec2", "ecs", "elasticloadbalancing", "logs", "servicediscovery", "sts"}
+	serviceNames = []string{"application-autoscaling", "cloudwatch", "codedeploy", "ec2", "ecs", "elasticloadbalancing", "logs", "servicediscovery", "sts"}
 )
 
 // Parse reads one line:
@@ -65,27 +65,27 @@ var (
 // times= limits the number of hits, p= is the chance per call. skip= passes that many
 // calls first; for= then counts from the first call with the fault.
 func Parse(line string) (Fault, error) {
-	f, err := parse(line)
+	f, err := parseLine(line)
 	if err != nil {
 		return Fault{}, fmt.Errorf("fault %q: %w", strings.TrimSpace(line), err)
 	}
 	return f, nil
 }
 
-func parse(line string) (Fault, error) {
+func parseLine(line string) (Fault, error) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
-		return Fault{}, fmt.Errorf("the line is empty; known are %s", list(slices.Sorted(maps.Keys(forms))))
+		return Fault{}, fmt.Errorf("the line is empty; known are %s", joinWords(slices.Sorted(maps.Keys(kindForms))))
 	}
 	f := Fault{Kind: Kind(words[0])}
-	form, ok := forms[f.Kind]
+	form, ok := kindForms[f.Kind]
 	if !ok {
-		return f, fmt.Errorf("%q is no kind of fault; known are %s", words[0], list(slices.Sorted(maps.Keys(forms))))
+		return f, fmt.Errorf("%q is no kind of fault; known are %s", words[0], joinWords(slices.Sorted(maps.Keys(kindForms))))
 	}
 	words = words[1:]
 	if form.on != "" {
 		if len(words) == 0 || strings.Contains(words[0], "=") {
-			return f, f.refuse("names no %s", form.on)
+			return f, f.kindError("names no %s", form.on)
 		}
 		f.On, words = words[0], words[1:]
 	}
@@ -94,7 +94,7 @@ func parse(line string) (Fault, error) {
 			return f, err
 		}
 	}
-	return f, f.options(form, words)
+	return f, f.readOptions(form, words)
 }
 
 func checkOperation(on string) error {
@@ -102,15 +102,15 @@ func checkOperation(on string) error {
 	if !ok || op == "" {
 		return fmt.Errorf("%q is no operation such as ecs:CreateTaskSet or ecs:*", on)
 	}
-	for _, known := range services {
-		if matches(svc, known) {
+	for _, known := range serviceNames {
+		if matchesPattern(svc, known) {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q: %q is no service; known are %s", on, svc, list(services))
+	return fmt.Errorf("%q: %q is no service; known are %s", on, svc, joinWords(serviceNames))
 }
 
-func (f *Fault) options(form form, words []string) error {
+func (f *Fault) readOptions(form kindForm, words []string) error {
 	if f.Kind == TaskCrash {
 		f.Count, f.Exit = 1, 1
 	}
@@ -120,52 +120,52 @@ func (f *Fault) options(form form, words []string) error {
 		name, value, ok := strings.Cut(w, "=")
 		switch {
 		case !ok:
-			return f.refuse("%q is no option such as %s=…", w, known[0])
+			return f.kindError("%q is no option such as %s=…", w, known[0])
 		case !slices.Contains(known, name):
-			return f.refuse("option %q is not known here; known are %s", name, list(known))
+			return f.kindError("option %q is not known here; known are %s", name, joinWords(known))
 		case seen[name]:
-			return f.refuse("option %s is given twice", name)
+			return f.kindError("option %s is given twice", name)
 		}
 		seen[name] = true
-		if err := f.set(name, value); err != nil {
-			return f.refuse("option %s: %w", name, err)
+		if err := f.setOption(name, value); err != nil {
+			return f.kindError("option %s: %w", name, err)
 		}
 	}
 	for _, name := range form.needs {
 		if !seen[name] {
-			return f.refuse("needs %s=…", name)
+			return f.kindError("needs %s=…", name)
 		}
 	}
 	return nil
 }
 
-func (f *Fault) set(name, value string) (err error) {
+func (f *Fault) setOption(name, value string) (err error) {
 	switch name {
 	case "as":
 		if f.As = value; !slices.Contains(Outages, value) {
-			err = fmt.Errorf("%q is none of %s", value, list(Outages))
+			err = fmt.Errorf("%q is none of %s", value, joinWords(Outages))
 		}
 	case "skip":
-		f.Skip, err = whole(value, 1, 1<<31-1)
+		f.Skip, err = parseWhole(value, 1, 1<<31-1)
 	case "times":
-		f.Times, err = whole(value, 1, 1<<31-1)
+		f.Times, err = parseWhole(value, 1, 1<<31-1)
 	case "count":
-		f.Count, err = whole(value, 1, 1<<31-1)
+		f.Count, err = parseWhole(value, 1, 1<<31-1)
 	case "exit":
-		f.Exit, err = whole(value, 0, 255)
+		f.Exit, err = parseWhole(value, 0, 255)
 	case "p":
-		f.P, err = chance(value)
+		f.P, err = parseChance(value)
 	case "by":
-		f.By, err = positive(value)
+		f.By, err = parseDuration(value)
 	case "after":
-		f.After, err = positive(value)
+		f.After, err = parseDuration(value)
 	case "for":
-		f.For, err = positive(value)
+		f.For, err = parseDuration(value)
 	}
 	return err
 }
 
-func whole(s string, lo, hi int) (int, error) {
+func parseWhole(s string, lo, hi int) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < lo || n > hi {
 		return 0, fmt.Errorf("%q is no whole number from %d to %d", s, lo, hi)
@@ -173,7 +173,7 @@ func whole(s string, lo, hi int) (int, error) {
 	return n, nil
 }
 
-func chance(s string) (float64, error) {
+func parseChance(s string) (float64, error) {
 	p, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(p > 0 && p <= 1) {
 		return 0, fmt.Errorf("%q is no chance above 0 and up to 1", s)
@@ -181,7 +181,7 @@ func chance(s string) (float64, error) {
 	return p, nil
 }
 
-func positive(s string) (time.Duration, error) {
+func parseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
 		return 0, fmt.Errorf("%q is no duration such as 500ms, 5s or 2m", s)
@@ -189,7 +189,7 @@ func positive(s string) (time.Duration, error) {
 	return d, nil
 }
 
-func list[S ~string](words []S) string {
+func joinWords[S ~string](words []S) string {
 	s := make([]string, len(words))
 	for i, w := range words {
 		s[i] = string(w)

@@ -16,18 +16,18 @@ type Set struct {
 	crash func(tx *world.Tx, t *world.Task, code int)
 
 	mu     sync.Mutex
-	active []*active
+	active []*activeFault
 }
 
 // activeFault is an injected fault.
-type active struct {
+type activeFault struct {
 	Fault
 	from   time.Time
 	passed int       // calls that passed because of skip=
-	first  time.Time // time of the first hit after those
+	firstHit  time.Time // time of the first hit after those
 	calls  int       // calls that it matched
-	struck int
-	done   map[world.Key]bool // Regions in which its tasks have crashed
+	hitCount int
+	crashedIn   map[world.Key]bool // Regions in which its tasks have crashed
 }
 
 // Status is the current state of a fault.
@@ -41,18 +41,18 @@ type Status struct {
 // task, as the scheduler does.
 func New(w *world.World, seed uint64, crash func(tx *world.Tx, t *world.Task, code int)) *Set {
 	s := &Set{w: w, seed: seed, crash: crash}
-	w.Found(s.lay)
+	w.OnNewRegion(s.startInRegion)
 	return s
 }
 
 // Inject starts a fault. A fault of the world applies in every existing Region and in later ones.
 func (s *Set) Inject(f Fault) {
-	a := &active{Fault: f, from: s.w.Now(), done: map[world.Key]bool{}}
+	a := &activeFault{Fault: f, from: s.w.Now(), crashedIn: map[world.Key]bool{}}
 	s.mu.Lock()
 	s.active = append(s.active, a)
 	s.mu.Unlock()
-	if !f.ofCalls() {
-		s.w.Each(func(tx *world.Tx) { s.schedule(tx, a) })
+	if !f.isOfCalls() {
+		s.w.Each(func(tx *world.Tx) { s.scheduleFault(tx, a) })
 	}
 }
 
@@ -61,7 +61,7 @@ func (s *Set) Clear() {
 	s.mu.Lock()
 	s.active = nil
 	s.mu.Unlock()
-	s.w.Each(s.trouble)
+	s.w.Each(s.writeActiveFaults)
 }
 
 // List returns the faults in the order in which they were injected.
@@ -71,28 +71,28 @@ func (s *Set) List() []Status {
 	defer s.mu.Unlock()
 	list := make([]Status, 0, len(s.active))
 	for _, a := range s.active {
-		over := a.Times > 0 && a.struck >= a.Times || a.ended(now) || a.Kind == TaskCrash && len(a.done) > 0
-		list = append(list, Status{a.String(), a.struck, over})
+		over := a.Times > 0 && a.hitCount >= a.Times || a.hasEnded(now) || a.Kind == TaskCrash && len(a.crashedIn) > 0
+		list = append(list, Status{a.String(), a.hitCount, over})
 	}
 	return list
 }
 
-func (a *active) begun(now time.Time) bool { return !now.Before(a.from.Add(a.After)) }
-func (a *active) ended(now time.Time) bool {
+func (a *activeFault) hasBegun(now time.Time) bool { return !now.Before(a.from.Add(a.After)) }
+func (a *activeFault) hasEnded(now time.Time) bool {
 	if a.Skip > 0 {
-		return a.For > 0 && !a.first.IsZero() && !now.Before(a.first.Add(a.For))
+		return a.For > 0 && !a.firstHit.IsZero() && !now.Before(a.firstHit.Add(a.For))
 	}
 	return a.For > 0 && !now.Before(a.from.Add(a.After+a.For))
 }
-func (a *active) holds(now time.Time) bool { return a.begun(now) && !a.ended(now) }
+func (a *activeFault) isActive(now time.Time) bool { return a.hasBegun(now) && !a.hasEnded(now) }
 
 // CallFault returns the fault of one call, whose zero value is none, and the added latency.
 // Latencies add up. Of the other faults, the first that was injected applies.
-func (s *Set) Strike(service, operation string, now time.Time) (f Fault, latency time.Duration) {
+func (s *Set) CallFault(service, operation string, now time.Time) (f Fault, latency time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.active {
-		if !a.ofCalls() || a.Kind == FailedOperation || f.Kind != "" && a.Kind != Latency || !a.holds(now) || !a.Matches(service, operation) || a.passes(now) || !s.hits(a) {
+		if !a.isOfCalls() || a.Kind == FailedOperation || f.Kind != "" && a.Kind != Latency || !a.isActive(now) || !a.Matches(service, operation) || a.letsPass(now) || !s.takesHit(a) {
 			continue
 		}
 		if a.Kind == Latency {
@@ -106,11 +106,11 @@ func (s *Set) Strike(service, operation string, now time.Time) (f Fault, latency
 
 // OperationFails reports whether the operation that a call began asynchronously fails at its end,
 // now.
-func (s *Set) Fails(service, operation string, now time.Time) bool {
+func (s *Set) OperationFails(service, operation string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.active {
-		if a.Kind == FailedOperation && a.holds(now) && a.Matches(service, operation) && s.hits(a) {
+		if a.Kind == FailedOperation && a.isActive(now) && a.Matches(service, operation) && s.takesHit(a) {
 			return true
 		}
 	}
@@ -118,30 +118,30 @@ func (s *Set) Fails(service, operation string, now time.Time) bool {
 }
 
 // letsPass reports whether the call is one of those that skip= passes.
-func (a *active) passes(now time.Time) bool {
+func (a *activeFault) letsPass(now time.Time) bool {
 	if a.passed < a.Skip {
 		a.passed++
 		return true
 	}
-	if a.first.IsZero() {
-		a.first = now
+	if a.firstHit.IsZero() {
+		a.firstHit = now
 	}
 	return false
 }
 
-func (s *Set) hits(a *active) bool {
-	if a.Times > 0 && a.struck >= a.Times {
+func (s *Set) takesHit(a *activeFault) bool {
+	if a.Times > 0 && a.hitCount >= a.Times {
 		return false
 	}
 	a.calls++
-	if a.P > 0 && a.P < 1 && s.draw(a.String(), a.calls) >= a.P {
+	if a.P > 0 && a.P < 1 && s.randomFor(a.String(), a.calls) >= a.P {
 		return false
 	}
-	a.struck++
+	a.hitCount++
 	return true
 }
 
-func (s *Set) draw(line string, n int) float64 {
+func (s *Set) randomFor(line string, n int) float64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(strconv.FormatUint(s.seed, 10) + "\x00" + line + "\x00" + strconv.Itoa(n)))
 	x := h.Sum64()

@@ -57,12 +57,12 @@ func (b *bench) pass(d time.Duration) {
 }
 
 func (b *bench) strike(service, operation string) (fault.Kind, time.Duration) {
-	f, d := b.Strike(service, operation, b.clock.now)
+	f, d := b.CallFault(service, operation, b.clock.now)
 	return f.Kind, d
 }
 
-func (b *bench) troubles() (t world.Troubles) {
-	_ = b.w.Do(east, func(tx *world.Tx) error { t = tx.Troubles; return nil })
+func (b *bench) troubles() (t world.ActiveFaults) {
+	_ = b.w.Do(east, func(tx *world.Tx) error { t = tx.ActiveFaults; return nil })
 	return t
 }
 
@@ -146,8 +146,8 @@ func TestTroublesOverlapAndEnd(t *testing.T) {
 	}
 	other := world.Key{Account: "123456789012", Region: "eu-west-1"}
 	_ = b.w.Do(other, func(tx *world.Tx) error {
-		if len(tx.Troubles.SlowStart) != 1 {
-			t.Errorf("a Region that came later has %+v", tx.Troubles)
+		if len(tx.ActiveFaults.SlowStart) != 1 {
+			t.Errorf("a Region that came later has %+v", tx.ActiveFaults)
 		}
 		return nil
 	})

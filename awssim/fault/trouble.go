@@ -8,20 +8,20 @@ import (
 )
 
 // startInRegion schedules the faults of the world in a new Region.
-func (s *Set) lay(tx *world.Tx) {
-	for _, a := range s.ofWorld() {
-		s.schedule(tx, a)
+func (s *Set) startInRegion(tx *world.Tx) {
+	for _, a := range s.worldFaults() {
+		s.scheduleFault(tx, a)
 	}
 }
 
-func (s *Set) ofWorld() []*active {
+func (s *Set) worldFaults() []*activeFault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.active), func(a *active) bool { return a.ofCalls() })
+	return slices.DeleteFunc(slices.Clone(s.active), func(a *activeFault) bool { return a.isOfCalls() })
 }
 
 // scheduleFault schedules the begin and the end of a fault in a Region.
-func (s *Set) schedule(tx *world.Tx, a *active) {
+func (s *Set) scheduleFault(tx *world.Tx, a *activeFault) {
 	at := func(when time.Time, f func(*world.Tx)) {
 		if when.After(tx.Now()) {
 			tx.At(when, f)
@@ -33,17 +33,17 @@ func (s *Set) schedule(tx *world.Tx, a *active) {
 		at(a.from.Add(a.After), func(tx *world.Tx) { s.crashTasks(tx, a) })
 		return
 	}
-	at(a.from.Add(a.After), s.trouble)
+	at(a.from.Add(a.After), s.writeActiveFaults)
 	if a.For > 0 {
-		at(a.from.Add(a.After+a.For), s.trouble)
+		at(a.from.Add(a.After+a.For), s.writeActiveFaults)
 	}
 }
 
 // writeActiveFaults writes the currently active faults to a Region.
-func (s *Set) trouble(tx *world.Tx) {
-	t := world.Troubles{NoCapacity: map[string]bool{}, ZonesLost: map[string]bool{}}
-	for _, a := range s.ofWorld() {
-		if !a.holds(tx.Now()) {
+func (s *Set) writeActiveFaults(tx *world.Tx) {
+	t := world.ActiveFaults{NoCapacity: map[string]bool{}, ZonesLost: map[string]bool{}}
+	for _, a := range s.worldFaults() {
+		if !a.isActive(tx.Now()) {
 			continue
 		}
 		switch a.Kind {
@@ -55,13 +55,13 @@ func (s *Set) trouble(tx *world.Tx) {
 			t.SlowStart = append(t.SlowStart, world.SlowStart{Service: a.On, By: world.Seconds(a.By.Seconds())})
 		}
 	}
-	tx.Troubles = t
+	tx.ActiveFaults = t
 	tx.Log("fault", "world", "no capacity in %d clusters, %d zones lost, %d slow starts", len(t.NoCapacity), len(t.ZonesLost), len(t.SlowStart))
-	tx.Changed(world.TroubleChanged, nil)
+	tx.Changed(world.FaultsChanged, nil)
 }
 
 // crashTasks ends the oldest running tasks of the service.
-func (s *Set) crashTasks(tx *world.Tx, a *active) {
+func (s *Set) crashTasks(tx *world.Tx, a *activeFault) {
 	if !s.mayCrash(a, tx.Key) {
 		return
 	}
@@ -70,25 +70,25 @@ func (s *Set) crashTasks(tx *world.Tx, a *active) {
 		if left == 0 {
 			return
 		}
-		if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || t.Service == nil || !matches(a.On, t.Service.Name) {
+		if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || t.Service == nil || !matchesPattern(a.On, t.Service.Name) {
 			continue
 		}
 		left--
 		tx.Log("fault", t.ID, "%s", a)
 		s.crash(tx, t, a.Exit)
 		s.mu.Lock()
-		a.struck++
+		a.hitCount++
 		s.mu.Unlock()
 	}
 }
 
 // mayCrash returns true once per Region, and never after the fault was cleared.
-func (s *Set) mayCrash(a *active, key world.Key) bool {
+func (s *Set) mayCrash(a *activeFault, key world.Key) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a.done[key] || !slices.Contains(s.active, a) {
+	if a.crashedIn[key] || !slices.Contains(s.active, a) {
 		return false
 	}
-	a.done[key] = true
+	a.crashedIn[key] = true
 	return true
 }

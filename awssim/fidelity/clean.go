@@ -18,19 +18,19 @@ import (
 )
 
 // leftover is a resource of an earlier run.
-type left struct {
+type leftover struct {
 	what string
-	do   func(context.Context) error
+	remove   func(context.Context) error
 }
 
 // removeLeftovers removes all resources with the program's tag, of every earlier run.
-func (s *site) clean(ctx context.Context, out io.Writer) error {
+func (s *site) removeLeftovers(ctx context.Context, out io.Writer) error {
 	var failed []error
-	for _, find := range []func(context.Context) ([]left, error){s.leftScaling, s.leftDeploy, s.leftClusters, s.leftDefinitions, s.leftBalancers, s.leftGroups, s.leftNamespaces, s.leftAlarms, s.leftLogs} {
+	for _, find := range []func(context.Context) ([]leftover, error){s.leftoverScaling, s.leftoverDeploy, s.leftoverClusters, s.leftoverDefinitions, s.leftoverBalancers, s.leftoverGroups, s.leftoverNamespaces, s.leftoverAlarms, s.leftoverLogs} {
 		all, err := find(ctx)
 		failed = append(failed, err)
 		for _, x := range all {
-			err := s.insist(ctx, x.do)
+			err := s.removeWithRetry(ctx, x.remove)
 			failed = append(failed, err)
 			if err == nil {
 				fmt.Fprintln(out, "removed", x.what)
@@ -40,7 +40,7 @@ func (s *site) clean(ctx context.Context, out io.Writer) error {
 	return errors.Join(failed...)
 }
 
-func (s *site) leftClusters(ctx context.Context) (all []left, err error) {
+func (s *site) leftoverClusters(ctx context.Context) (all []leftover, err error) {
 	for pages := awsecs.NewListClustersPaginator(s.ecs, &awsecs.ListClustersInput{}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {
@@ -53,7 +53,7 @@ func (s *site) leftClusters(ctx context.Context) (all []left, err error) {
 			}
 			for _, t := range tags.Tags {
 				if aws.ToString(t.Key) == tagKey {
-					all = append(all, left{"cluster " + arn, func(ctx context.Context) error { return s.removeCluster(ctx, arn) }})
+					all = append(all, leftover{"cluster " + arn, func(ctx context.Context) error { return s.removeCluster(ctx, arn) }})
 				}
 			}
 		}
@@ -61,20 +61,20 @@ func (s *site) leftClusters(ctx context.Context) (all []left, err error) {
 	return all, nil
 }
 
-func (s *site) leftDefinitions(ctx context.Context) (all []left, err error) {
+func (s *site) leftoverDefinitions(ctx context.Context) (all []leftover, err error) {
 	for pages := awsecs.NewListTaskDefinitionFamiliesPaginator(s.ecs, &awsecs.ListTaskDefinitionFamiliesInput{FamilyPrefix: ptr(namePrefix), Status: "ACTIVE"}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, family := range out.Families {
-			all = append(all, left{"task definitions " + family, func(ctx context.Context) error { return s.removeDefinitions(ctx, family) }})
+			all = append(all, leftover{"task definitions " + family, func(ctx context.Context) error { return s.removeDefinitions(ctx, family) }})
 		}
 	}
 	return all, nil
 }
 
-func (s *site) leftBalancers(ctx context.Context) (all []left, err error) {
+func (s *site) leftoverBalancers(ctx context.Context) (all []leftover, err error) {
 	for pages := awselb.NewDescribeLoadBalancersPaginator(s.elb, &awselb.DescribeLoadBalancersInput{}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {
@@ -83,14 +83,14 @@ func (s *site) leftBalancers(ctx context.Context) (all []left, err error) {
 		for _, b := range out.LoadBalancers {
 			name := aws.ToString(b.LoadBalancerName)
 			if s.isTagged(ctx, name, aws.ToString(b.LoadBalancerArn)) {
-				all = append(all, left{"load balancer " + name, func(ctx context.Context) error { return s.removeBalancer(ctx, name) }})
+				all = append(all, leftover{"load balancer " + name, func(ctx context.Context) error { return s.removeBalancer(ctx, name) }})
 			}
 		}
 	}
 	return all, nil
 }
 
-func (s *site) leftGroups(ctx context.Context) (all []left, err error) {
+func (s *site) leftoverGroups(ctx context.Context) (all []leftover, err error) {
 	for pages := awselb.NewDescribeTargetGroupsPaginator(s.elb, &awselb.DescribeTargetGroupsInput{}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {
@@ -99,7 +99,7 @@ func (s *site) leftGroups(ctx context.Context) (all []left, err error) {
 		for _, g := range out.TargetGroups {
 			name := aws.ToString(g.TargetGroupName)
 			if s.isTagged(ctx, name, aws.ToString(g.TargetGroupArn)) {
-				all = append(all, left{"target group " + name, func(ctx context.Context) error { return s.removeGroup(ctx, name) }})
+				all = append(all, leftover{"target group " + name, func(ctx context.Context) error { return s.removeGroup(ctx, name) }})
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (s *site) isTagged(ctx context.Context, name, arn string) bool {
 	return false
 }
 
-func (s *site) leftNamespaces(ctx context.Context) (all []left, err error) {
+func (s *site) leftoverNamespaces(ctx context.Context) (all []leftover, err error) {
 	for pages := awssd.NewListNamespacesPaginator(s.sd, &awssd.ListNamespacesInput{}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {
@@ -143,7 +143,7 @@ func (s *site) leftNamespaces(ctx context.Context) (all []left, err error) {
 			}
 			for _, t := range tags.Tags {
 				if aws.ToString(t.Key) == tagKey {
-					all = append(all, left{"namespace " + name, func(ctx context.Context) error { return s.removeNamespace(ctx, name) }})
+					all = append(all, leftover{"namespace " + name, func(ctx context.Context) error { return s.removeNamespace(ctx, name) }})
 				}
 			}
 		}
@@ -151,14 +151,14 @@ func (s *site) leftNamespaces(ctx context.Context) (all []left, err error) {
 	return all, nil
 }
 
-func (s *site) leftDeploy(ctx context.Context) (all []left, err error) {
+func (s *site) leftoverDeploy(ctx context.Context) (all []leftover, err error) {
 	apps, err := s.cd.ListApplications(ctx, &awscd.ListApplicationsInput{})
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range apps.Applications {
 		if strings.HasPrefix(name, namePrefix) {
-			all = append(all, left{"application " + name, func(ctx context.Context) error {
+			all = append(all, leftover{"application " + name, func(ctx context.Context) error {
 				_, err := s.cd.DeleteApplication(ctx, &awscd.DeleteApplicationInput{ApplicationName: &name})
 				return err
 			}})
@@ -170,7 +170,7 @@ func (s *site) leftDeploy(ctx context.Context) (all []left, err error) {
 	}
 	for _, name := range configs.DeploymentConfigsList {
 		if strings.HasPrefix(name, namePrefix) {
-			all = append(all, left{"deployment configuration " + name, func(ctx context.Context) error {
+			all = append(all, leftover{"deployment configuration " + name, func(ctx context.Context) error {
 				_, err := s.cd.DeleteDeploymentConfig(ctx, &awscd.DeleteDeploymentConfigInput{DeploymentConfigName: &name})
 				return err
 			}})
@@ -179,7 +179,7 @@ func (s *site) leftDeploy(ctx context.Context) (all []left, err error) {
 	return all, nil
 }
 
-func (s *site) leftScaling(ctx context.Context) (all []left, err error) {
+func (s *site) leftoverScaling(ctx context.Context) (all []leftover, err error) {
 	for pages := awsaas.NewDescribeScalableTargetsPaginator(s.aas, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: "ecs"}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {
@@ -187,7 +187,7 @@ func (s *site) leftScaling(ctx context.Context) (all []left, err error) {
 		}
 		for _, t := range out.ScalableTargets {
 			if id := aws.ToString(t.ResourceId); strings.HasPrefix(id, "service/"+namePrefix) {
-				all = append(all, left{"scalable target " + id, func(ctx context.Context) error { return s.removeTarget(ctx, id) }})
+				all = append(all, leftover{"scalable target " + id, func(ctx context.Context) error { return s.removeTarget(ctx, id) }})
 			}
 		}
 	}
@@ -199,14 +199,14 @@ func (s *site) removeTarget(ctx context.Context, id string) error {
 	return err
 }
 
-func (s *site) leftAlarms(ctx context.Context) (all []left, err error) {
+func (s *site) leftoverAlarms(ctx context.Context) (all []leftover, err error) {
 	out, err := s.cw.DescribeAlarms(ctx, &awscw.DescribeAlarmsInput{AlarmNamePrefix: ptr(namePrefix)})
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range out.MetricAlarms {
 		name := aws.ToString(a.AlarmName)
-		all = append(all, left{"alarm " + name, func(ctx context.Context) error { return s.removeAlarm(ctx, name) }})
+		all = append(all, leftover{"alarm " + name, func(ctx context.Context) error { return s.removeAlarm(ctx, name) }})
 	}
 	return all, nil
 }
@@ -221,14 +221,14 @@ func (s *site) removeAlarm(ctx context.Context, name string) error {
 	return err
 }
 
-func (s *site) leftLogs(ctx context.Context) (all []left, err error) {
+func (s *site) leftoverLogs(ctx context.Context) (all []leftover, err error) {
 	out, err := s.logs.DescribeLogGroups(ctx, &awslogs.DescribeLogGroupsInput{LogGroupNamePrefix: ptr(namePrefix)})
 	if err != nil {
 		return nil, err
 	}
 	for _, g := range out.LogGroups {
 		name := aws.ToString(g.LogGroupName)
-		all = append(all, left{"log group " + name, func(ctx context.Context) error {
+		all = append(all, leftover{"log group " + name, func(ctx context.Context) error {
 			_, err := s.logs.DeleteLogGroup(ctx, &awslogs.DeleteLogGroupInput{LogGroupName: &name})
 			return err
 		}})

@@ -81,12 +81,12 @@ func TestRowsAreThoseOfThePage(t *testing.T) {
 		if err := os.WriteFile("rows.txt", []byte(want.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		page = want.String()
+		rowsText = want.String()
 	}
-	if page != want.String() {
+	if rowsText != want.String() {
 		t.Error("rows.txt is not FIDELITY.md's rows; run go test ./awssim/fidelity -update")
 	}
-	all, err := rows()
+	all, err := allRows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestNothingIsMadeUnasked(t *testing.T) {
 	o.yes = false
 	before := standing(t, sim)
 	var out bytes.Buffer
-	if _, err := run(context.Background(), o, sim.Config(), clock, &out); err != errAsk {
+	if _, err := run(context.Background(), o, sim.Config(), clock, &out); err != errNotConfirmed {
 		t.Error(err)
 	}
 	if standing(t, sim) != before || !strings.Contains(out.String(), "0.0225 USD an hour") || !strings.Contains(out.String(), "prefix \"awssim-fid-") {
@@ -198,12 +198,12 @@ func TestCleanRemovesWhatAKilledRunLeft(t *testing.T) {
 		func() {
 			defer func() { _ = recover() }()
 			s := newSite(o, sim.Config(), &dying{clock, waits})
-			all, err := rows()
+			all, err := allRows()
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, r := range all {
-				r.report(context.Background(), s, io.Discard)
+				r.reportResult(context.Background(), s, io.Discard)
 			}
 		}()
 		if standing(t, sim) == before {

@@ -43,18 +43,18 @@ type options struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o, err := parse(os.Args[1:], os.Stderr)
+	o, err := parseOptions(os.Args[1:], os.Stderr)
 	if err != nil {
 		os.Exit(2)
 	}
-	cfg, err := load(ctx, o)
+	cfg, err := loadConfig(ctx, o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fidelity: load the AWS configuration:", err)
 		os.Exit(1)
 	}
-	differs, err := run(ctx, o, cfg, machine{}, os.Stdout)
+	differs, err := run(ctx, o, cfg, systemClock{}, os.Stdout)
 	switch {
-	case errors.Is(err, errAsk):
+	case errors.Is(err, errNotConfirmed):
 		fmt.Fprintln(os.Stderr, "next: run it again with --yes")
 		os.Exit(2)
 	case err != nil:
@@ -65,7 +65,7 @@ func main() {
 	}
 }
 
-func parse(args []string, out io.Writer) (o options, err error) {
+func parseOptions(args []string, out io.Writer) (o options, err error) {
 	f := flag.NewFlagSet("fidelity", flag.ContinueOnError)
 	f.SetOutput(out)
 	var subnets, only string
@@ -91,7 +91,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	return o, err
 }
 
-func load(ctx context.Context, o options) (aws.Config, error) {
+func loadConfig(ctx context.Context, o options) (aws.Config, error) {
 	var with []func(*config.LoadOptions) error
 	if o.profile != "" {
 		with = append(with, config.WithSharedConfigProfile(o.profile))
@@ -106,17 +106,17 @@ func load(ctx context.Context, o options) (aws.Config, error) {
 }
 
 // waitClock is the clock by which the program waits.
-type waiter interface {
+type waitClock interface {
 	Now() time.Time
 	Sleep(context.Context, time.Duration) error
 }
 
 // systemClock is the machine's clock.
-type machine struct{}
+type systemClock struct{}
 
-func (machine) Now() time.Time { return time.Now() }
+func (systemClock) Now() time.Time { return time.Now() }
 
-func (machine) Sleep(ctx context.Context, d time.Duration) error {
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -128,7 +128,7 @@ func (machine) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // errNotConfirmed means that --yes is missing, so no resource was created.
-var errAsk = errors.New("nothing was made")
+var errNotConfirmed = errors.New("nothing was made")
 
 const cost = `Resources, all with prefix %q and tag %s, all removed at the end:
   1 ECS cluster, 1 service without tasks, up to 6 task sets of scale 0, 3 task definitions   no cost
@@ -145,7 +145,7 @@ const costBalancer = `  1 internal Application Load Balancer with 1 listener and
 `
 
 // printCost prints the resources to create and their cost.
-func announce(o options, out io.Writer, prefix string) {
+func printCost(o options, out io.Writer, prefix string) {
 	fmt.Fprintf(out, cost, prefix, tagKey)
 	if o.vpc != "" {
 		fmt.Fprint(out, costGroups)
@@ -156,24 +156,24 @@ func announce(o options, out io.Writer, prefix string) {
 }
 
 // run executes the options. It returns the number of rows in which AWS differs.
-func run(ctx context.Context, o options, cfg aws.Config, w waiter, out io.Writer) (differs int, err error) {
-	all, err := rows()
+func run(ctx context.Context, o options, cfg aws.Config, w waitClock, out io.Writer) (differs int, err error) {
+	all, err := allRows()
 	if err != nil {
 		return 0, err
 	}
 	if o.list {
 		for _, r := range all {
-			fmt.Fprintln(out, r.listed())
+			fmt.Fprintln(out, r.listLine())
 		}
 		return 0, nil
 	}
 	s := newSite(o, cfg, w)
 	if o.clean {
-		return 0, s.clean(ctx, out)
+		return 0, s.removeLeftovers(ctx, out)
 	}
-	announce(o, out, s.prefix)
+	printCost(o, out, s.prefix)
 	if !o.yes {
-		return 0, errAsk
+		return 0, errNotConfirmed
 	}
 	defer func() {
 		if left := s.removeAll(ctx); left != nil {
@@ -187,7 +187,7 @@ func run(ctx context.Context, o options, cfg aws.Config, w waiter, out io.Writer
 		if ctx.Err() != nil {
 			return differs, fmt.Errorf("interrupted: %w", context.Cause(ctx))
 		}
-		if r.report(ctx, s, out) {
+		if r.reportResult(ctx, s, out) {
 			differs++
 		}
 	}

@@ -74,7 +74,7 @@ func (s *site) removeBalancer(ctx context.Context, name string) error {
 // removeNamespace deletes a namespace with its services and their instances. It fails while a
 // deletion is in progress, and the caller tries again.
 func (s *site) removeNamespace(ctx context.Context, name string) error {
-	id, err := s.namespaceID(ctx, name)
+	id, err := s.findNamespaceID(ctx, name)
 	if id == "" || err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *site) removeRegistry(ctx context.Context, id string) error {
 	return err
 }
 
-func (s *site) namespaceID(ctx context.Context, name string) (string, error) {
+func (s *site) findNamespaceID(ctx context.Context, name string) (string, error) {
 	for pages := awssd.NewListNamespacesPaginator(s.sd, &awssd.ListNamespacesInput{}); pages.HasMorePages(); {
 		out, err := pages.NextPage(ctx)
 		if err != nil {

@@ -12,33 +12,33 @@ import (
 // test compares it with FIDELITY.md and writes it again with -update.
 //
 //go:embed rows.txt
-var page string
+var rowsText string
 
 // row is one behaviour that FIDELITY.md states.
 type row struct {
 	section, text string
-	check         func(*check) // nil: not checkable
+	check         func(*rowRun) // nil: not checkable
 	needs         string       // "vpc", "subnets" or "balancer": option that the check needs besides an account
 	reason        string       // why it is not checkable
 }
 
 // rowCheck is the check of a row: the beginning of the row's text, the option that it needs, and
 // its function.
-type checked struct {
+type rowCheck struct {
 	begins, needs string
-	do            func(*check)
+	check            func(*rowRun)
 }
 
 // allRows returns all rows, each with its check or the reason why it has none.
-func rows() (all []row, err error) {
+func allRows() (all []row, err error) {
 	checks := allChecks()
 	used := make([]int, len(checks))
-	for _, line := range strings.Split(strings.TrimSpace(page), "\n") {
+	for _, line := range strings.Split(strings.TrimSpace(rowsText), "\n") {
 		section, text, _ := strings.Cut(line, "\t")
 		r := row{section: section, text: text}
 		for i, c := range checks {
 			if strings.HasPrefix(text, c.begins) {
-				r.check, r.needs = c.do, c.needs
+				r.check, r.needs = c.check, c.needs
 				used[i]++
 			}
 		}
@@ -57,7 +57,7 @@ func rows() (all []row, err error) {
 
 // reasonsByText are the reasons why rows are not checkable, by the beginning of their text. They
 // precede reasonsBySection.
-var reasons = []struct{ begins, why string }{
+var reasonsByText = []struct{ begins, why string }{
 	{"Names of members", "it is about the wire, which every other check goes through"},
 	{"Token buckets", "it would use up the rates that the account shares with others"},
 	{"DescribeAlarms 9", "it would use up the rates that the account shares with others"},
@@ -78,7 +78,7 @@ var reasons = []struct{ begins, why string }{
 	{"An OIDC client secret", "it needs an identity provider"},
 }
 
-var sectionReasons = map[string]string{
+var reasonsBySection = map[string]string{
 	"Application Auto Scaling":         "it needs tasks that run, under load, for minutes",
 	"CloudWatch":                       "it is about the protocols, which every other check goes through",
 	"CloudWatch Logs":                  "it needs tasks that run",
@@ -92,15 +92,15 @@ var sectionReasons = map[string]string{
 }
 
 func reasonOf(r row) string {
-	for _, x := range reasons {
+	for _, x := range reasonsByText {
 		if strings.HasPrefix(r.text, x.begins) {
 			return x.why
 		}
 	}
-	return sectionReasons[r.section]
+	return reasonsBySection[r.section]
 }
 
-func (r row) listed() string {
+func (r row) listLine() string {
 	if r.check == nil {
 		return "not checkable  " + r.section + ": " + r.text + " (" + r.reason + ")"
 	}
@@ -112,20 +112,20 @@ func (r row) listed() string {
 }
 
 // reportResult checks a row and prints the result. It returns whether AWS differs.
-func (r row) report(ctx context.Context, s *site, out io.Writer) (differs bool) {
+func (r row) reportResult(ctx context.Context, s *site, out io.Writer) (differs bool) {
 	say := func(word string) { fmt.Fprintf(out, "%-14s %s: %s\n", word, r.section, r.text) }
 	switch {
 	case r.check == nil:
 		say("not checkable")
 		fmt.Fprintf(out, "    %s\n", r.reason)
 		return false
-	case !s.has(r.needs):
+	case !s.canCheck(r.needs):
 		say("not checked")
 		fmt.Fprintf(out, "    needs --%s\n", r.needs)
 		return false
 	}
-	c := &check{ctx: ctx, site: s}
-	c.run(r.check)
+	c := &rowRun{ctx: ctx, site: s}
+	c.runCheck(r.check)
 	switch {
 	case c.err != nil:
 		say("failed")

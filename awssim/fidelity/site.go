@@ -27,7 +27,7 @@ const namePrefix = "awssim-fid-"
 type site struct {
 	options
 	prefix string
-	wait   waiter
+	wait   waitClock
 	ecs    *awsecs.Client
 	elb    *awselb.Client
 	sd     *awssd.Client
@@ -37,23 +37,23 @@ type site struct {
 	logs   *awslogs.Client
 
 	made    []removal
-	objects objects
+	objects sharedObjects
 }
 
 // removal deletes a created resource.
 type removal struct {
 	what string
-	do   func(context.Context) error
+	remove   func(context.Context) error
 }
 
-func newSite(o options, cfg aws.Config, w waiter) *site {
+func newSite(o options, cfg aws.Config, w waitClock) *site {
 	return &site{options: o, prefix: fmt.Sprintf("%s%x", namePrefix, w.Now().Unix()), wait: w,
 		ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg), sd: awssd.NewFromConfig(cfg), cd: awscd.NewFromConfig(cfg),
 		aas: awsaas.NewFromConfig(cfg), cw: awscw.NewFromConfig(cfg), logs: awslogs.NewFromConfig(cfg)}
 }
 
 // canCheck reports whether the site has the option that a row needs.
-func (s *site) has(what string) bool {
+func (s *site) canCheck(what string) bool {
 	switch what {
 	case "vpc":
 		return s.vpc != ""
@@ -67,7 +67,7 @@ func (s *site) has(what string) bool {
 
 // removeLater registers the removal of a resource. Call it before the call that creates the
 // resource, so that a lost answer leaves no resource.
-func (s *site) remove(what string, do func(context.Context) error) {
+func (s *site) removeLater(what string, do func(context.Context) error) {
 	if slices.ContainsFunc(s.made, func(r removal) bool { return r.what == what }) {
 		return
 	}
@@ -81,7 +81,7 @@ func (s *site) removeAll(ctx context.Context) error {
 	defer cancel()
 	var left []error
 	for i := len(s.made) - 1; i >= 0; i-- {
-		if err := s.insist(ctx, s.made[i].do); err != nil {
+		if err := s.removeWithRetry(ctx, s.made[i].remove); err != nil {
 			left = append(left, fmt.Errorf("%s: %w", s.made[i].what, err))
 		}
 	}
@@ -91,7 +91,7 @@ func (s *site) removeAll(ctx context.Context) error {
 
 // removeWithRetry removes a resource and tries again for two minutes, because a dependent resource
 // may still be deleting. A missing resource counts as removed.
-func (s *site) insist(ctx context.Context, do func(context.Context) error) (err error) {
+func (s *site) removeWithRetry(ctx context.Context, do func(context.Context) error) (err error) {
 	for end := s.wait.Now().Add(2 * time.Minute); ; {
 		if err = do(ctx); err == nil || isMissing(err) {
 			return nil

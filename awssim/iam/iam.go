@@ -29,7 +29,7 @@ type Principal struct {
 }
 
 // principalName returns the name of the user or role, without its path.
-func (p Principal) name() string { return p.ARN[strings.LastIndexByte(p.ARN, '/')+1:] }
+func (p Principal) principalName() string { return p.ARN[strings.LastIndexByte(p.ARN, '/')+1:] }
 
 // Service implements the API of IAM.
 type Service struct{ principals []Principal }
@@ -38,10 +38,10 @@ type Service struct{ principals []Principal }
 func New(principals []Principal) *Service { return &Service{principals: principals} }
 
 // NewAPI returns the API in the form that wire serves.
-func Room(principals []Principal) wire.Room {
-	return wire.Room{
+func NewAPI(principals []Principal) wire.API {
+	return wire.API{
 		Name: "iam", ServiceID: "IAM", Protocol: wire.Query, Version: "2010-05-08",
-		Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Operations: New(principals).operations(),
+		Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Operations: New(principals).apiOperations(),
 		Known: []string{"SimulateCustomPolicy", "GetContextKeysForPrincipalPolicy", "GetContextKeysForCustomPolicy", "GetUser", "ListRoles", "ListUsers", "CreateRole",
 			"DeleteRole", "PutRolePolicy", "GetRolePolicy", "AttachRolePolicy", "ListAttachedRolePolicies", "ListRolePolicies", "PassRole", "CreateServiceLinkedRole"},
 		Errors: []smithy.APIError{&iamtypes.NoSuchEntityException{}, &iamtypes.InvalidInputException{}, &iamtypes.PolicyEvaluationException{},
@@ -50,21 +50,21 @@ func Room(principals []Principal) wire.Room {
 }
 
 // apiOperations lists the methods that are API calls; a test of awssim checks that it is complete.
-func (s *Service) operations() []any { return []any{s.GetRole, s.SimulatePrincipalPolicy} }
+func (s *Service) apiOperations() []any { return []any{s.GetRole, s.SimulatePrincipalPolicy} }
 
 // allowEverything returns the policy of a principal that is not in the world file.
-func everything() Policy {
+func allowEverything() Policy {
 	return Policy{Statement: []Statement{{Effect: "Allow", Action: list{"*"}, Resource: list{"*"}}}}
 }
 
 // findPrincipal returns a user or role by ARN. The default user always exists.
-func (s *Service) principal(ctx context.Context, arn string) (Principal, bool) {
+func (s *Service) findPrincipal(ctx context.Context, arn string) (Principal, bool) {
 	for _, p := range s.principals {
 		if p.ARN == arn {
 			return p, true
 		}
 	}
-	return Principal{ARN: arn, Policies: []Policy{everything()}}, arn == userARN(ctx)
+	return Principal{ARN: arn, Policies: []Policy{allowEverything()}}, arn == userARN(ctx)
 }
 
 func userARN(ctx context.Context) string {
@@ -73,25 +73,25 @@ func userARN(ctx context.Context) string {
 
 // callerPrincipal returns the caller: the default user, or the role of its session. A role that is
 // not in the world file may do everything.
-func (s *Service) caller(ctx context.Context) (arn string, policies Principal) {
+func (s *Service) callerPrincipal(ctx context.Context) (arn string, policies Principal) {
 	c := wire.CallerOf(ctx)
 	if c.ARN == "" {
-		p, _ := s.principal(ctx, userARN(ctx))
+		p, _ := s.findPrincipal(ctx, userARN(ctx))
 		return userARN(ctx), p
 	}
 	parts := strings.Split(c.ARN, "/") // arn:aws:sts::<account>:assumed-role/<role>/<session>
 	for _, p := range s.principals {
-		if strings.Contains(p.ARN, ":role/") && len(parts) > 1 && p.name() == parts[1] {
+		if strings.Contains(p.ARN, ":role/") && len(parts) > 1 && p.principalName() == parts[1] {
 			return c.ARN, p
 		}
 	}
-	return c.ARN, Principal{Policies: []Policy{everything()}}
+	return c.ARN, Principal{Policies: []Policy{allowEverything()}}
 }
 
 // checkAllowed refuses a call that the caller's policies do not allow.
-func (s *Service) may(ctx context.Context, action, resource string) error {
-	arn, p := s.caller(ctx)
-	if p.decide(question{action: action, resource: resource}).decision == allowed {
+func (s *Service) checkAllowed(ctx context.Context, action, resource string) error {
+	arn, p := s.callerPrincipal(ctx)
+	if p.decideQuestion(actionQuery{action: action, resource: resource}).decision == decisionAllowed {
 		return nil
 	}
 	return &world.Refusal{Code: "AccessDenied", Status: 403, Message: "User: " + arn + " is not authorized to perform: " + action + " on resource: " + resource +
@@ -101,27 +101,27 @@ func (s *Service) may(ctx context.Context, action, resource string) error {
 // GetRole returns the ARN of a role, with its path.
 func (s *Service) GetRole(ctx context.Context, in *awsiam.GetRoleInput) (*awsiam.GetRoleOutput, error) {
 	if aws.ToString(in.RoleName) == "" {
-		return nil, missing("roleName")
+		return nil, missingMember("roleName")
 	}
 	account := world.KeyOf(ctx).Account
 	role := Principal{ARN: "arn:aws:iam::" + account + ":role/" + *in.RoleName}
 	found := false
 	for _, p := range s.principals {
-		if strings.HasPrefix(p.ARN, "arn:aws:iam::"+account+":role/") && p.name() == *in.RoleName {
+		if strings.HasPrefix(p.ARN, "arn:aws:iam::"+account+":role/") && p.principalName() == *in.RoleName {
 			role, found = p, true
 		}
 	}
-	if err := s.may(ctx, "iam:GetRole", role.ARN); err != nil {
+	if err := s.checkAllowed(ctx, "iam:GetRole", role.ARN); err != nil {
 		return nil, err
 	}
 	if !found {
 		return nil, &world.Refusal{Code: "NoSuchEntity", Status: 404, Message: "The role with name " + *in.RoleName + " cannot be found."}
 	}
-	path := strings.TrimSuffix(role.ARN[strings.IndexByte(role.ARN, '/'):], role.name())
+	path := strings.TrimSuffix(role.ARN[strings.IndexByte(role.ARN, '/'):], role.principalName())
 	return &awsiam.GetRoleOutput{Role: &iamtypes.Role{Arn: &role.ARN, RoleName: in.RoleName, Path: &path, RoleId: aws.String("AROA" + strings.Repeat("0", 17)),
-		CreateDate: aws.Time(created())}}, nil
+		CreateDate: aws.Time(roleCreation())}}, nil
 }
 
-func missing(member string) error {
+func missingMember(member string) error {
 	return world.Refuse("ValidationError", "1 validation error detected: Value null at '%s' failed to satisfy constraint: Member must not be null", member)
 }

@@ -54,7 +54,7 @@ func client(t *testing.T, boundary string, policies []string, usersOwn ...string
 	if len(usersOwn) > 0 {
 		all = append(all, iam.Principal{ARN: user, Policies: []iam.Policy{parse(usersOwn[0])}})
 	}
-	server := wire.New(world.New(world.Options{Clock: stopped{}, Strict: true}), iam.Room(all))
+	server := wire.New(world.New(world.Options{Clock: stopped{}, Strict: true}), iam.NewAPI(all))
 	return awsiam.NewFromConfig(aws.Config{Region: "eu-west-1", HTTPClient: &http.Client{Transport: server},
 		BaseEndpoint: aws.String("http://sim"), Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

@@ -80,7 +80,7 @@ func Parse(text string) (Policy, error) {
 			return p, fmt.Errorf("%s: it needs one of Resource and NotResource", s.Sid)
 		}
 		for operator := range s.Condition {
-			if operators[strings.TrimSuffix(operator, "IfExists")] == nil {
+			if conditionOperators[strings.TrimSuffix(operator, "IfExists")] == nil {
 				return p, fmt.Errorf("%s: the local AWS does not simulate the condition operator %s", s.Sid, operator)
 			}
 		}
@@ -89,7 +89,7 @@ func Parse(text string) (Policy, error) {
 }
 
 // parsePolicies parses the policies of a request.
-func parsed(all []string) (out []Policy, err error) {
+func parsePolicies(all []string) (out []Policy, err error) {
 	for _, text := range all {
 		p, err := Parse(text)
 		if err != nil {

@@ -15,12 +15,12 @@ import (
 )
 
 // roleCreation returns the creation time of every role.
-func created() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+func roleCreation() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // Page sizes (API reference, SimulatePrincipalPolicy).
 const (
-	pageDefault = 100
-	pageMost    = 1000
+	defaultPage = 100
+	maxPage    = 1000
 )
 
 var (
@@ -31,26 +31,26 @@ var (
 // SimulatePrincipalPolicy evaluates the policies of a user or role. Each action has its own result,
 // with one for each named resource.
 func (s *Service) SimulatePrincipalPolicy(ctx context.Context, in *awsiam.SimulatePrincipalPolicyInput) (*awsiam.SimulatePrincipalPolicyOutput, error) {
-	if err := checked(in); err != nil {
+	if err := checkInput(in); err != nil {
 		return nil, err
 	}
-	if err := s.may(ctx, "iam:SimulatePrincipalPolicy", *in.PolicySourceArn); err != nil {
+	if err := s.checkAllowed(ctx, "iam:SimulatePrincipalPolicy", *in.PolicySourceArn); err != nil {
 		return nil, err
 	}
-	p, ok := s.principal(ctx, *in.PolicySourceArn)
+	p, ok := s.findPrincipal(ctx, *in.PolicySourceArn)
 	if !ok {
 		return nil, &world.Refusal{Code: "NoSuchEntity", Status: 404, Message: "The " + entityOf(*in.PolicySourceArn) + " cannot be found."}
 	}
-	more, err := parsed(in.PolicyInputList)
+	more, err := parsePolicies(in.PolicyInputList)
 	if err != nil {
 		return nil, err
 	}
 	p.Policies = append(p.Policies[:len(p.Policies):len(p.Policies)], more...)
 	var all []iamtypes.EvaluationResult
 	for _, a := range in.ActionNames {
-		all = append(all, p.simulate(a, in.ResourceArns, contextOf(in.ContextEntries)))
+		all = append(all, p.simulateAction(a, in.ResourceArns, contextOf(in.ContextEntries)))
 	}
-	page, next, err := wire.Page(all, in.Marker, int(aws.ToInt32(in.MaxItems)), pageDefault, pageMost, nil)
+	page, next, err := wire.Page(all, in.Marker, int(aws.ToInt32(in.MaxItems)), defaultPage, maxPage, nil)
 	if err != nil {
 		return nil, world.Refuse("InvalidInput", "Invalid Marker.")
 	}
@@ -58,19 +58,19 @@ func (s *Service) SimulatePrincipalPolicy(ctx context.Context, in *awsiam.Simula
 }
 
 // checkInput refuses input that AWS refuses, and input that is not simulated.
-func checked(in *awsiam.SimulatePrincipalPolicyInput) error {
+func checkInput(in *awsiam.SimulatePrincipalPolicyInput) error {
 	switch {
 	case in.PolicySourceArn == nil:
-		return missing("policySourceArn")
+		return missingMember("policySourceArn")
 	case !entityForm.MatchString(*in.PolicySourceArn):
 		return world.Refuse("InvalidInput", "Invalid Entity Arn: %s does not clearly define entity type and name.", *in.PolicySourceArn)
 	case len(in.ActionNames) == 0:
-		return missing("actionNames")
+		return missingMember("actionNames")
 	case in.ResourcePolicy != nil || in.ResourceHandlingOption != nil || len(in.PermissionsBoundaryPolicyInputList) > 0 || len(in.PolicyExclusionList) > 0 ||
 		in.CallerArn != nil && *in.CallerArn != *in.PolicySourceArn:
 		return world.Refuse("InvalidInput", "the local AWS simulates the policies of a principal alone: leave out ResourcePolicy, ResourceHandlingOption, PermissionsBoundaryPolicyInputList, PolicyExclusionList and another CallerArn")
-	case in.MaxItems != nil && (*in.MaxItems < 1 || *in.MaxItems > pageMost):
-		return world.Refuse("ValidationError", "1 validation error detected: Value '%d' at 'maxItems' failed to satisfy constraint: Member must have value between 1 and %d", *in.MaxItems, pageMost)
+	case in.MaxItems != nil && (*in.MaxItems < 1 || *in.MaxItems > maxPage):
+		return world.Refuse("ValidationError", "1 validation error detected: Value '%d' at 'maxItems' failed to satisfy constraint: Member must have value between 1 and %d", *in.MaxItems, maxPage)
 	}
 	for _, a := range in.ActionNames {
 		if !actionForm.MatchString(a) {
@@ -103,20 +103,20 @@ func contextOf(entries []iamtypes.ContextEntry) map[string][]string {
 // simulateAction returns the result for an action. Without resources, and for "*", the action is
 // evaluated on all resources. With resources, the result's own decision is the strictest, and each
 // resource has its own result (API reference, EvaluationResult).
-func (p Principal) simulate(action string, resources []string, given map[string][]string) iamtypes.EvaluationResult {
+func (p Principal) simulateAction(action string, resources []string, given map[string][]string) iamtypes.EvaluationResult {
 	named := len(resources) > 0 && !(len(resources) == 1 && resources[0] == "*")
 	if !named {
-		v := p.decide(question{action: action, resource: "*", context: given})
-		return iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"), EvalDecision: v.decision, MatchedStatements: v.matched(),
+		v := p.decideQuestion(actionQuery{action: action, resource: "*", context: given})
+		return iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"), EvalDecision: v.decision, MatchedStatements: v.matchedStatements(),
 			MissingContextValues: v.missing, PermissionsBoundaryDecisionDetail: v.boundary}
 	}
 	// AWS returns the ARN template of the action's resource type here, which this package does not
 	// know. A caller must not read it as a resource.
-	out := iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"), EvalDecision: allowed}
+	out := iamtypes.EvaluationResult{EvalActionName: &action, EvalResourceName: aws.String("*"), EvalDecision: decisionAllowed}
 	for _, r := range resources {
-		v := p.decide(question{action: action, resource: r, context: given})
+		v := p.decideQuestion(actionQuery{action: action, resource: r, context: given})
 		out.ResourceSpecificResults = append(out.ResourceSpecificResults, iamtypes.ResourceSpecificResult{EvalResourceName: aws.String(r), EvalResourceDecision: v.decision,
-			MatchedStatements: v.matched(), MissingContextValues: v.missing, PermissionsBoundaryDecisionDetail: v.boundary})
+			MatchedStatements: v.matchedStatements(), MissingContextValues: v.missing, PermissionsBoundaryDecisionDetail: v.boundary})
 		if strictness[v.decision] > strictness[out.EvalDecision] {
 			out.EvalDecision = v.decision
 		}
@@ -124,4 +124,4 @@ func (p Principal) simulate(action string, resources []string, given map[string]
 	return out
 }
 
-var strictness = map[iamtypes.PolicyEvaluationDecisionType]int{allowed: 0, implicit: 1, explicit: 2}
+var strictness = map[iamtypes.PolicyEvaluationDecisionType]int{decisionAllowed: 0, implicitDeny: 1, explicitDeny: 2}

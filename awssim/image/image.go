@@ -51,10 +51,10 @@ type Behaviour struct {
 }
 
 // ListensOn reports whether the container listens on a port that its definition names.
-func (b Behaviour) Listens(port int32) bool { return b.Listen == 0 || b.Listen == port }
+func (b Behaviour) ListensOn(port int32) bool { return b.Listen == 0 || b.Listen == port }
 
 // CheckDelay returns how long an answer to a health check takes.
-func (b Behaviour) Checked() time.Duration {
+func (b Behaviour) CheckDelay() time.Duration {
 	if b.CheckLatency > 0 {
 		return b.CheckLatency
 	}
@@ -63,7 +63,7 @@ func (b Behaviour) Checked() time.Duration {
 
 // StartedWith returns the behaviour of the image when it is started with a command. An unknown
 // command does not change it.
-func (b Behaviour) Started(command []string) Behaviour {
+func (b Behaviour) StartedWith(command []string) Behaviour {
 	if c, ok := b.Commands[strings.Join(command, " ")]; ok && len(command) > 0 {
 		return c
 	}
@@ -71,7 +71,7 @@ func (b Behaviour) Started(command []string) Behaviour {
 }
 
 // IsModelled reports whether answers follow from the behaviour alone.
-func (b Behaviour) Modelled() bool { return b.Handler == nil && len(b.Command) == 0 }
+func (b Behaviour) IsModelled() bool { return b.Handler == nil && len(b.Command) == 0 }
 
 // Moment is a time in a container's lifecycle.
 type Moment struct {
@@ -82,7 +82,7 @@ type Moment struct {
 
 // RefusesConnections reports whether the container no longer listens although its stop has not been
 // detected yet.
-func (b Behaviour) Refuses(m Moment) bool {
+func (b Behaviour) RefusesConnections(m Moment) bool {
 	if m.Signalled && !b.IgnoresTerm && m.SinceSignal >= b.ServesAfterTerm {
 		return true
 	}
@@ -93,7 +93,7 @@ func (b Behaviour) Refuses(m Moment) bool {
 // refused.
 func (b Behaviour) Answer(m Moment) int {
 	switch {
-	case b.Refuses(m):
+	case b.RefusesConnections(m):
 		return 0
 	case b.NeverHealthy, m.SinceStart < b.HealthyAfter:
 		return http.StatusServiceUnavailable

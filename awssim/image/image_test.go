@@ -66,7 +66,7 @@ func same(a, b image.Behaviour) bool {
 func TestParseHost(t *testing.T) {
 	got, err := image.Parse(`host:./server  --name "a b" ''`)
 	want := image.Behaviour{Version: "./server", Command: []string{"./server", "--name", "a b", ""}}
-	if err != nil || !same(got, want) || got.Modelled() {
+	if err != nil || !same(got, want) || got.IsModelled() {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -115,7 +115,7 @@ func TestImagesThatNeverRun(t *testing.T) {
 
 func TestAnImageThatListensElsewhere(t *testing.T) {
 	b, err := image.Parse("sim/web:v2-listen-9090")
-	if err != nil || b.Listens(8080) || !b.Listens(9090) || !(image.Behaviour{}).Listens(8080) {
+	if err != nil || b.ListensOn(8080) || !b.ListensOn(9090) || !(image.Behaviour{}).ListensOn(8080) {
 		t.Errorf("%+v, %v", b, err)
 	}
 }
@@ -130,11 +130,11 @@ func TestCatalogWinsAndHostImagesAreOffByDefault(t *testing.T) {
 	if _, ok := c.Lookup("nginx"); ok {
 		t.Error("nginx is known")
 	}
-	if b, ok := c.Lookup("host:./server"); !ok || !strings.Contains(b.NoBoot, "--allow-host-images") || !b.Modelled() {
+	if b, ok := c.Lookup("host:./server"); !ok || !strings.Contains(b.NoBoot, "--allow-host-images") || !b.IsModelled() {
 		t.Errorf("a host image without leave: %+v %v", b, ok)
 	}
 	c[image.HostImages] = image.Behaviour{}
-	if b, ok := c.Lookup("host:./server"); !ok || b.NoBoot != "" || b.Modelled() {
+	if b, ok := c.Lookup("host:./server"); !ok || b.NoBoot != "" || b.IsModelled() {
 		t.Errorf("a host image with leave: %+v %v", b, ok)
 	}
 	if _, ok := c.Lookup(image.HostImages); ok {
@@ -178,7 +178,7 @@ func TestSignalledContainerServesOnThenRefuses(t *testing.T) {
 		b := drawBehaviour(t)
 		b.CrashAfter = 0
 		since := time.Duration(rapid.IntRange(0, 8).Draw(t, "since")) * time.Second
-		got := b.Refuses(image.Moment{SinceStart: time.Hour, Signalled: true, SinceSignal: since})
+		got := b.RefusesConnections(image.Moment{SinceStart: time.Hour, Signalled: true, SinceSignal: since})
 		if want := !b.IgnoresTerm && since >= b.ServesAfterTerm; got != want {
 			t.Fatalf("%v after SIGTERM: refuses %v", since, got)
 		}

@@ -45,19 +45,19 @@ const (
 )
 
 // instantExit is the simulated run time of a program that cannot be executed.
-const atOnce = 100 * time.Millisecond
+const instantExit = 100 * time.Millisecond
 
 type option struct{ name, value string }
 
 // Set applies one option of [Options] to the behaviour.
 func (b *Behaviour) Set(name, value string) error {
-	if err := b.set(name, value); err != nil {
+	if err := b.setOption(name, value); err != nil {
 		return fmt.Errorf("option %s: %w", name, err)
 	}
 	return nil
 }
 
-func (b *Behaviour) apply(opts []option) error {
+func (b *Behaviour) applyOptions(opts []option) error {
 	seen := map[string]bool{}
 	for _, o := range opts {
 		if seen[o.name] {
@@ -68,13 +68,13 @@ func (b *Behaviour) apply(opts []option) error {
 			return err
 		}
 	}
-	b.Settle(seen["exit"])
+	b.FillDefaults(seen["exit"])
 	return nil
 }
 
 // FillDefaults fills in values that follow from other options: a crash has exit code 1 unless
 // another is given.
-func (b *Behaviour) Settle(exitGiven bool) {
+func (b *Behaviour) FillDefaults(exitGiven bool) {
 	switch {
 	case b.ExitReason == outOfMemory:
 		b.ExitCode = 137
@@ -83,50 +83,50 @@ func (b *Behaviour) Settle(exitGiven bool) {
 	}
 }
 
-func (b *Behaviour) set(name, value string) (err error) {
+func (b *Behaviour) setOption(name, value string) (err error) {
 	switch name {
 	case "start-delay":
-		b.StartDelay, err = duration(value)
+		b.StartDelay, err = parseDuration(value)
 	case "healthy-after":
-		b.HealthyAfter, err = duration(value)
+		b.HealthyAfter, err = parseDuration(value)
 	case "unhealthy-after":
-		b.UnhealthyAfter, err = positive(value)
+		b.UnhealthyAfter, err = parsePositive(value)
 	case "never-healthy":
-		b.NeverHealthy, err = flag(value)
+		b.NeverHealthy, err = parseFlag(value)
 	case "latency":
-		b.Latency, err = duration(value)
+		b.Latency, err = parseDuration(value)
 	case "check-latency":
-		b.CheckLatency, err = positive(value)
+		b.CheckLatency, err = parsePositive(value)
 	case "errors":
-		b.ErrorRate, err = share(value)
+		b.ErrorRate, err = parseShare(value)
 	case "crash-after":
-		b.CrashAfter, err = positive(value)
+		b.CrashAfter, err = parsePositive(value)
 	case "exit":
-		b.ExitCode, err = exitCode(value)
+		b.ExitCode, err = parseExitCode(value)
 	case "exec-format":
-		err = b.crash(atOnce, "", execFormat, value)
+		err = b.setCrash(instantExit, "", execFormat, value)
 	case "oom-after":
 		var d time.Duration
-		if d, err = positive(value); err == nil {
-			err = b.crash(d, outOfMemory, "", "")
+		if d, err = parsePositive(value); err == nil {
+			err = b.setCrash(d, outOfMemory, "", "")
 		}
 	case "listen":
-		b.Listen, err = port(value)
+		b.Listen, err = parsePort(value)
 	case "no-role":
-		err = b.refuse(noRole, value)
+		err = b.setNoBoot(noRole, value)
 	case "no-secret":
-		err = b.refuse(noSecret, value)
+		err = b.setNoBoot(noSecret, value)
 	case "noboot":
 		b.NoBoot = value
 		if value == "" || value == "true" {
 			b.NoBoot = noImage
 		}
 	case "term":
-		b.ServesAfterTerm, err = duration(value)
+		b.ServesAfterTerm, err = parseDuration(value)
 	case "ignores-term":
-		b.IgnoresTerm, err = flag(value)
+		b.IgnoresTerm, err = parseFlag(value)
 	case "prints":
-		b.Prints, err = lines(value)
+		b.Prints, err = splitLines(value)
 	default:
 		known := slices.Sorted(maps.Keys(Options))
 		return fmt.Errorf("not known; known are %s", strings.Join(known, ", "))
@@ -135,8 +135,8 @@ func (b *Behaviour) set(name, value string) (err error) {
 }
 
 // setCrash makes the container exit, if value (a flag) is not false.
-func (b *Behaviour) crash(after time.Duration, reason, says, value string) error {
-	on, err := flag(value)
+func (b *Behaviour) setCrash(after time.Duration, reason, says, value string) error {
+	on, err := parseFlag(value)
 	if err != nil || !on {
 		return err
 	}
@@ -151,15 +151,15 @@ func (b *Behaviour) crash(after time.Duration, reason, says, value string) error
 }
 
 // setNoBoot makes the task fail before RUNNING, if value (a flag) is not false.
-func (b *Behaviour) refuse(reason, value string) error {
-	on, err := flag(value)
+func (b *Behaviour) setNoBoot(reason, value string) error {
+	on, err := parseFlag(value)
 	if on {
 		b.NoBoot = reason
 	}
 	return err
 }
 
-func port(s string) (int32, error) {
+func parsePort(s string) (int32, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 65535 {
 		return 0, fmt.Errorf("%q is not a port from 1 to 65535", s)
@@ -167,7 +167,7 @@ func port(s string) (int32, error) {
 	return int32(n), nil
 }
 
-func duration(s string) (time.Duration, error) {
+func parseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
 		return 0, fmt.Errorf("%q is not a duration such as 500ms, 5s or 2m", s)
@@ -176,15 +176,15 @@ func duration(s string) (time.Duration, error) {
 }
 
 // parsePositive reads a duration for which 0 would mean "never".
-func positive(s string) (time.Duration, error) {
-	d, err := duration(s)
+func parsePositive(s string) (time.Duration, error) {
+	d, err := parseDuration(s)
 	if err == nil && d == 0 {
 		err = fmt.Errorf("must be more than 0")
 	}
 	return d, err
 }
 
-func flag(s string) (bool, error) {
+func parseFlag(s string) (bool, error) {
 	switch s {
 	case "", "true":
 		return true, nil
@@ -194,7 +194,7 @@ func flag(s string) (bool, error) {
 	return false, fmt.Errorf("%q is neither true nor false", s)
 }
 
-func exitCode(s string) (int, error) {
+func parseExitCode(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > 255 {
 		return 0, fmt.Errorf("%q is not an exit code from 0 to 255", s)
@@ -202,7 +202,7 @@ func exitCode(s string) (int, error) {
 	return n, nil
 }
 
-func share(s string) (float64, error) {
+func parseShare(s string) (float64, error) {
 	n, percent := strings.CutSuffix(s, "%")
 	f, err := strconv.ParseFloat(n, 64)
 	if percent {

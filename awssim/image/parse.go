@@ -27,7 +27,7 @@ func Parse(ref string) (Behaviour, error) {
 	if err != nil {
 		return Behaviour{}, err
 	}
-	if !ours(repo) {
+	if !isSimImage(repo) {
 		return Behaviour{}, fmt.Errorf("image %q is not one of the simulator's: sim/<name>:<version>[?options], or host:<command>", ref)
 	}
 	version, opts := splitTag(tag)
@@ -35,14 +35,14 @@ func Parse(ref string) (Behaviour, error) {
 		return Behaviour{}, fmt.Errorf("image %q: the tag needs a version before its options, as in v1-%s", ref, tag)
 	}
 	b := Behaviour{Version: version}
-	if err := b.apply(append(opts, splitQuery(query)...)); err != nil {
+	if err := b.applyOptions(append(opts, splitQuery(query)...)); err != nil {
 		return Behaviour{}, fmt.Errorf("image %q: %w", ref, err)
 	}
 	return b, nil
 }
 
 // isSimImage reports whether a repository is sim/<name>, with or without a registry.
-func ours(repo string) bool {
+func isSimImage(repo string) bool {
 	words := strings.Split(repo, "/")
 	i := slices.Index(words, "sim")
 	return i >= 0 && i == len(words)-2 && words[i+1] != ""

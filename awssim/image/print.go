@@ -8,13 +8,13 @@ import (
 
 // cannotExecute reports whether the program cannot be executed: then only the error of its shell is
 // printed.
-func (b Behaviour) neverRan() bool {
-	return b.CrashAfter == atOnce && slices.Contains(b.Prints, execFormat)
+func (b Behaviour) cannotExecute() bool {
+	return b.CrashAfter == instantExit && slices.Contains(b.Prints, execFormat)
 }
 
 // StartOutput returns the lines that a container prints when it starts.
-func (b Behaviour) AtStart() []string {
-	if b.neverRan() {
+func (b Behaviour) StartOutput() []string {
+	if b.cannotExecute() {
 		return nil
 	}
 	lines := []string{"version " + b.Version + " starts"}
@@ -26,19 +26,19 @@ func (b Behaviour) AtStart() []string {
 
 // ExitOutput returns the lines that a container prints when it ends by itself with an exit code.
 // Codes above 127 are those of signals, after which it prints nothing.
-func (b Behaviour) AtExit(code int) []string {
+func (b Behaviour) ExitOutput(code int) []string {
 	var lines []string
 	if b.CrashAfter > 0 {
 		lines = append(lines, b.Prints...)
 	}
-	if code > 0 && code < 128 && !b.neverRan() {
+	if code > 0 && code < 128 && !b.cannotExecute() {
 		lines = append(lines, fmt.Sprintf("fatal: exit %d", code))
 	}
 	return lines
 }
 
 // splitLines splits the value of the option prints.
-func lines(value string) ([]string, error) {
+func splitLines(value string) ([]string, error) {
 	var all []string
 	for _, l := range strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == '|' }) {
 		if l = strings.TrimSpace(l); l != "" {

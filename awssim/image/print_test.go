@@ -23,9 +23,9 @@ func TestWhatContainersPrint(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		lines := b.AtStart()
+		lines := b.StartOutput()
 		if b.CrashAfter > 0 {
-			lines = append(lines, b.AtExit(b.ExitCode)...)
+			lines = append(lines, b.ExitOutput(b.ExitCode)...)
 		}
 		if got := strings.Join(lines, "; "); got != want {
 			t.Errorf("%s prints %q, want %q", ref, got, want)

@@ -4,8 +4,8 @@ package registry
 const (
 	OnlyHealthy   = "HEALTHY"
 	OnlyUnhealthy = "UNHEALTHY"
-	All           = "ALL"
-	HealthyOrAll  = "HEALTHY_OR_ELSE_ALL"
+	AnyHealth           = "ALL"
+	HealthyOrAny  = "HEALTHY_OR_ELSE_ALL"
 )
 
 // Query holds the filters of DiscoverInstances.
@@ -18,25 +18,25 @@ type Query struct {
 	// Optional are preferred attributes. If some matching instances have them all, only those are
 	// returned. Otherwise they have no effect.
 	Optional map[string]string
-	Most     int // 100 if 0
+	MaxResults     int // 100 if 0
 }
 
 // FindInstances returns the instances that match a query, in order of registration. Each is as
 // likely as any other to come first in an answer.
-func (e *Entry) Found(q Query) []*View {
+func (e *Entry) FindInstances(q Query) []*View {
 	var all []*View
-	for _, v := range e.known {
-		if v.carries(q.Parameters) {
+	for _, v := range e.registered {
+		if v.hasAttributes(q.Parameters) {
 			all = append(all, v)
 		}
 	}
-	all = e.byHealth(all, q.Health)
+	all = e.filterByHealth(all, q.Health)
 	if len(q.Optional) == 0 {
 		return all
 	}
 	var wanted []*View
 	for _, v := range all {
-		if v.carries(q.Optional) {
+		if v.hasAttributes(q.Optional) {
 			wanted = append(wanted, v)
 		}
 	}
@@ -48,17 +48,17 @@ func (e *Entry) Found(q Query) []*View {
 
 // DiscoverInstances returns one answer to a query, in random order. It calls draw for a number in
 // [0,1) per position.
-func (e *Entry) Discover(q Query, draw func(n int) float64) []*View {
-	all := shuffled(e.Found(q), draw)
-	most := q.Most
+func (e *Entry) DiscoverInstances(q Query, draw func(n int) float64) []*View {
+	all := shuffledViews(e.FindInstances(q), draw)
+	most := q.MaxResults
 	if most == 0 {
 		most = 100
 	}
 	return all[:min(len(all), most)]
 }
 
-func (e *Entry) byHealth(all []*View, filter string) []*View {
-	if !e.Custom || filter == "" || filter == All {
+func (e *Entry) filterByHealth(all []*View, filter string) []*View {
+	if !e.HasCustomHealth || filter == "" || filter == AnyHealth {
 		return all
 	}
 	var kept []*View
@@ -67,13 +67,13 @@ func (e *Entry) byHealth(all []*View, filter string) []*View {
 			kept = append(kept, v)
 		}
 	}
-	if len(kept) == 0 && filter == HealthyOrAll {
+	if len(kept) == 0 && filter == HealthyOrAny {
 		return all
 	}
 	return kept
 }
 
-func (v *View) carries(attributes map[string]string) bool {
+func (v *View) hasAttributes(attributes map[string]string) bool {
 	for k, want := range attributes {
 		if got, ok := v.Attributes[k]; !ok || got != want {
 			return false

@@ -5,7 +5,7 @@ import (
 )
 
 // pendingHealth is a custom health status that was set and is not in effect yet.
-type told struct {
+type pendingHealth struct {
 	health string
 	at     world.Event
 }
@@ -13,20 +13,20 @@ type told struct {
 // SetCustomHealth implements UpdateInstanceCustomHealthStatus: the instance has that health half a
 // minute later (setting CustomHealth). Setting the same status again does not change the time.
 // Setting another status cancels the pending one.
-func (l *Law) Tell(tx *world.Tx, i *world.Instance, health string) {
+func (l *Controller) SetCustomHealth(tx *world.Tx, i *world.Instance, health string) {
 	s := stateOf(tx)
-	if t, ok := s.told[i]; ok {
+	if t, ok := s.pendingHealth[i]; ok {
 		if t.health == health {
 			return
 		}
 		tx.Cancel(t.at)
-		delete(s.told, i)
+		delete(s.pendingHealth, i)
 	}
 	if i.Health == health {
 		return
 	}
-	s.told[i] = told{health, tx.After(tx.Knobs().CustomHealth, func(tx *world.Tx) {
-		delete(stateOf(tx).told, i)
+	s.pendingHealth[i] = pendingHealth{health, tx.After(tx.Settings().CustomHealth, func(tx *world.Tx) {
+		delete(stateOf(tx).pendingHealth, i)
 		tx.SetInstanceHealth(i, health)
 	})}
 }

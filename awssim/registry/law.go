@@ -12,30 +12,30 @@ import (
 )
 
 // Controller runs Cloud Map in a world. Create one per world, before its first step.
-type Law struct {
+type Controller struct {
 	tables atomic.Pointer[[]*Table] // of every Region, in the order of creation
-	fails  func(tx *world.Tx, call string) bool
+	failFunc  func(tx *world.Tx, call string) bool
 }
 
 // New adds the controller to a world.
-func New(w *world.World) *Law {
-	l := &Law{}
+func New(w *world.World) *Controller {
+	l := &Controller{}
 	l.tables.Store(&[]*Table{})
-	w.Watch(l.watch)
-	w.Settle(l.settle)
-	w.Found(func(tx *world.Tx) { l.forget(tx.Key) })
-	for _, c := range truths() {
-		w.Check(c)
+	w.Watch(l.noteChange)
+	w.OnStepEnd(l.publishChanges)
+	w.OnNewRegion(func(tx *world.Tx) { l.dropTables(tx.Key) })
+	for _, c := range invariants() {
+		w.AddInvariant(c)
 	}
 	return l
 }
 
 // Tables returns all namespaces as callers see them now. It takes no lock of the world.
-func (l *Law) Tables() []*Table { return *l.tables.Load() }
+func (l *Controller) Tables() []*Table { return *l.tables.Load() }
 
 // Table returns the namespace of that name as callers see it now, or nil. It takes no lock of the
 // world.
-func (l *Law) Table(key world.Key, namespace string) *Table {
+func (l *Controller) Table(key world.Key, namespace string) *Table {
 	for _, t := range l.Tables() {
 		if t.Key == key && strings.EqualFold(t.Name, namespace) {
 			return t
@@ -46,10 +46,10 @@ func (l *Law) Table(key world.Key, namespace string) *Table {
 
 // LookUp returns the namespace, the service and the instance that a DNS name names. Each is nil or
 // "" if it does not exist. If two Regions have the name, the first one answers.
-func (l *Law) Lookup(name string) (t *Table, e *Entry, instance string) {
+func (l *Controller) LookUp(name string) (t *Table, e *Entry, instance string) {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	for _, x := range l.Tables() {
-		if x.HasDNS() && within(name, x.Name) && (t == nil || len(x.Name) > len(t.Name)) {
+		if x.HasDNS() && isWithin(name, x.Name) && (t == nil || len(x.Name) > len(t.Name)) {
 			t = x
 		}
 	}
@@ -67,7 +67,7 @@ func (l *Law) Lookup(name string) (t *Table, e *Entry, instance string) {
 	return t, e, instance
 }
 
-func within(name, namespace string) bool {
+func isWithin(name, namespace string) bool {
 	namespace = strings.ToLower(namespace)
 	return name == namespace || strings.HasSuffix(name, "."+namespace)
 }
@@ -76,14 +76,14 @@ func within(name, namespace string) bool {
 type Follower interface {
 	// TablePublished reports that callers see the namespace as t from now on; nil means that it was
 	// deleted.
-	Published(tx *world.Tx, t *Table)
+	TablePublished(tx *world.Tx, t *Table)
 	// TaskChanged reports a change of a task.
-	Task(tx *world.Tx, t *world.Task)
+	TaskChanged(tx *world.Tx, t *world.Task)
 }
 
 // AddFollower reports every later change of the namespace, and of every task, to f. Followers are
 // called in the order in which they were added.
-func (l *Law) Follow(tx *world.Tx, namespace string, f Follower) {
+func (l *Controller) AddFollower(tx *world.Tx, namespace string, f Follower) {
 	s := stateOf(tx)
 	s.followers = append(s.followers, follower{strings.ToLower(namespace), f})
 }
@@ -95,40 +95,40 @@ type follower struct {
 
 // state is the private state of the controller in a Region.
 type state struct {
-	names      map[string]*names // by registry ARN
+	served      map[string]*servedNames // by registry ARN
 	written    queue[*world.Registry]
 	publish    queue[*world.Namespace]
 	tasks      queue[*world.Task]
 	followers  []follower
 	operations world.Ordered[*Operation]
 	pending    map[string]*Operation // by resource
-	told       map[*world.Instance]told
+	pendingHealth       map[*world.Instance]pendingHealth
 }
 
 // servedNames are the records of a registry at the name servers.
-type names struct {
-	writes, reached int
+type servedNames struct {
+	writes, reachedWrite int
 	served          []*View
 }
 
 func stateOf(tx *world.Tx) *state {
-	s := world.Room[state](tx.Region, "law registry")
-	if s.names == nil {
-		s.names, s.pending, s.told = map[string]*names{}, map[string]*Operation{}, map[*world.Instance]told{}
+	s := world.PrivateState[state](tx.Region, "law registry")
+	if s.served == nil {
+		s.served, s.pending, s.pendingHealth = map[string]*servedNames{}, map[string]*Operation{}, map[*world.Instance]pendingHealth{}
 	}
 	return s
 }
 
-func (s *state) of(r *world.Registry) *names {
-	n := s.names[r.ARN]
+func (s *state) servedOf(r *world.Registry) *servedNames {
+	n := s.served[r.ARN]
 	if n == nil {
-		n = &names{}
-		s.names[r.ARN] = n
+		n = &servedNames{}
+		s.served[r.ARN] = n
 	}
 	return n
 }
 
-func (l *Law) watch(tx *world.Tx, c world.Change) {
+func (l *Controller) noteChange(tx *world.Tx, c world.Change) {
 	s := stateOf(tx)
 	switch o := c.Object.(type) {
 	case *world.Task:
@@ -139,8 +139,8 @@ func (l *Law) watch(tx *world.Tx, c world.Change) {
 		s.written.add(o.Registry)
 		s.publish.add(o.Registry.Namespace)
 	case *world.Registry:
-		if o.Gone {
-			delete(s.names, o.ARN)
+		if o.Deleted {
+			delete(s.served, o.ARN)
 		}
 		s.publish.add(o.Namespace)
 	case *world.Namespace:
@@ -149,38 +149,38 @@ func (l *Law) watch(tx *world.Tx, c world.Change) {
 }
 
 // publishChanges publishes the changes of the step. It changes no resource.
-func (l *Law) settle(tx *world.Tx) {
+func (l *Controller) publishChanges(tx *world.Tx) {
 	s := stateOf(tx)
-	for _, r := range s.written.take() {
-		l.write(tx, s, r)
+	for _, r := range s.written.takeAll() {
+		l.sendInstances(tx, s, r)
 	}
-	for _, n := range s.publish.take() {
-		l.announce(tx, s, n)
+	for _, n := range s.publish.takeAll() {
+		l.publishTable(tx, s, n)
 	}
-	for _, t := range s.tasks.take() {
+	for _, t := range s.tasks.takeAll() {
 		for _, f := range s.followers {
-			f.Task(tx, t)
+			f.TaskChanged(tx, t)
 		}
 	}
 }
 
 // sendInstances sends a registry's instances to the name servers, which serve them after a random
 // delay. The newest write wins, whatever the order of arrival.
-func (l *Law) write(tx *world.Tx, s *state, r *world.Registry) {
-	if r.Gone {
+func (l *Controller) sendInstances(tx *world.Tx, s *state, r *world.Registry) {
+	if r.Deleted {
 		return
 	}
-	n, k := s.of(r), tx.Knobs().DNSPropagation
+	n, k := s.servedOf(r), tx.Settings().DNSPropagation
 	n.writes++
 	number, views := n.writes, viewsOf(r)
-	delay := tx.Between(k.Min, k.Max, "dns propagation", r.ARN, number)
+	delay := tx.RandomBetween(k.Min, k.Max, "dns propagation", r.ARN, number)
 	if delay == 0 {
-		n.reached, n.served = number, views
+		n.reachedWrite, n.served = number, views
 		return
 	}
 	tx.After(delay, func(tx *world.Tx) {
-		if number > n.reached && !r.Gone {
-			n.reached, n.served = number, views
+		if number > n.reachedWrite && !r.Deleted {
+			n.reachedWrite, n.served = number, views
 			tx.Changed(world.NamesChanged, r)
 		}
 	})
@@ -204,15 +204,15 @@ func viewOf(i *world.Instance) *View {
 }
 
 // publishTable publishes the current state of a namespace to callers.
-func (l *Law) announce(tx *world.Tx, s *state, n *world.Namespace) {
+func (l *Controller) publishTable(tx *world.Tx, s *state, n *world.Namespace) {
 	var t *Table
-	if !n.Gone {
+	if !n.Deleted {
 		t = tableOf(tx, s, n)
 	}
-	l.store(tx.Key, n.ID, t)
+	l.storeTable(tx.Key, n.ID, t)
 	for _, f := range s.followers {
 		if f.namespace == strings.ToLower(n.Name) {
-			f.Published(tx, t)
+			f.TablePublished(tx, t)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func tableOf(tx *world.Tx, s *state, n *world.Namespace) *Table {
 	for _, r := range n.Registries.All() {
 		t.entries = append(t.entries, &Entry{
 			ID: r.ID, ARN: r.ARN, Name: r.Name, Namespace: n.Name, Records: slices.Clone(r.Records), Weighted: r.Weighted,
-			Custom: r.Custom, Revision: r.Revision, known: viewsOf(r), served: s.of(r).served,
+			HasCustomHealth: r.HasCustomHealth, Revision: r.Revision, registered: viewsOf(r), served: s.servedOf(r).served,
 		})
 	}
 	slices.SortStableFunc(t.entries, func(a, b *Entry) int { return cmp.Compare(a.Name, b.Name) })
@@ -230,7 +230,7 @@ func tableOf(tx *world.Tx, s *state, n *world.Namespace) *Table {
 }
 
 // storeTable replaces a namespace's table; nil removes it.
-func (l *Law) store(key world.Key, id string, t *Table) {
+func (l *Controller) storeTable(key world.Key, id string, t *Table) {
 	list := slices.Clone(l.Tables())
 	i := slices.IndexFunc(list, func(x *Table) bool { return x.Key == key && x.ID == id })
 	switch {
@@ -245,7 +245,7 @@ func (l *Law) store(key world.Key, id string, t *Table) {
 }
 
 // dropTables drops the tables of a Region that is created again.
-func (l *Law) forget(key world.Key) {
+func (l *Controller) dropTables(key world.Key) {
 	list := slices.DeleteFunc(slices.Clone(l.Tables()), func(t *Table) bool { return t.Key == key })
 	l.tables.Store(&list)
 }
@@ -266,7 +266,7 @@ func (q *queue[T]) add(x T) {
 	}
 }
 
-func (q *queue[T]) take() []T {
+func (q *queue[T]) takeAll() []T {
 	list := q.list
 	q.list = nil
 	clear(q.in)

@@ -18,7 +18,7 @@ var key = world.Key{Account: "123456789012", Region: "eu-west-1"}
 type bench struct {
 	now   time.Time
 	w     *world.World
-	law   *registry.Law
+	law   *registry.Controller
 	space *world.Namespace
 	api   *world.Registry
 }
@@ -31,19 +31,19 @@ func (b *bench) do(f func(*world.Tx)) {
 	_ = b.w.Do(key, func(tx *world.Tx) error { f(tx); return nil })
 }
 
-func newBench(k world.Knobs, seed uint64) *bench {
+func newBench(k world.Settings, seed uint64) *bench {
 	b := &bench{now: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)}
-	b.w = world.New(world.Options{Clock: b, Seed: seed, Knobs: &k, Strict: true})
+	b.w = world.New(world.Options{Clock: b, Seed: seed, Settings: &k, Strict: true})
 	b.law = registry.New(b.w)
 	b.space = &world.Namespace{ID: "ns-1", Name: "shop.local", Kind: world.PrivateNamespace}
-	b.api = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: b.space, Custom: true, Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
+	b.api = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: b.space, HasCustomHealth: true, Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
 	b.do(func(tx *world.Tx) { tx.AddNamespace(b.space); tx.AddRegistry(b.api) })
 	return b
 }
 
 func (b *bench) enrol(id, health string) {
 	b.do(func(tx *world.Tx) {
-		tx.Enrol(b.api, id, map[string]string{world.AttributeIPv4: "127.16.0.9", world.AttributeInit: health})
+		tx.RegisterInstance(b.api, id, map[string]string{world.AttributeIPv4: "127.16.0.9", world.AttributeInit: health})
 	})
 }
 
@@ -54,8 +54,8 @@ func TestNameServersFollowCloudMap(t *testing.T) {
 	k.DNSPropagation = world.Range{Min: 20 * time.Second, Max: 20 * time.Second}
 	b := newBench(k, 1)
 	b.enrol("i", "HEALTHY")
-	if e := b.entry(); len(e.Found(registry.Query{})) != 1 || len(e.Eligible("A")) != 0 {
-		t.Errorf("at once: found %d, served %d", len(e.Found(registry.Query{})), len(e.Eligible("A")))
+	if e := b.entry(); len(e.FindInstances(registry.Query{})) != 1 || len(e.Eligible("A")) != 0 {
+		t.Errorf("at once: found %d, served %d", len(e.FindInstances(registry.Query{})), len(e.Eligible("A")))
 	}
 	b.pass(20 * time.Second)
 	if len(b.entry().Eligible("A")) != 1 {
@@ -63,9 +63,9 @@ func TestNameServersFollowCloudMap(t *testing.T) {
 	}
 	b.do(func(tx *world.Tx) {
 		i, _ := b.api.Instances.Get("i")
-		tx.Withdraw(i)
+		tx.DeregisterInstance(i)
 	})
-	if e := b.entry(); len(e.Found(registry.Query{})) != 0 || len(e.Eligible("A")) != 1 {
+	if e := b.entry(); len(e.FindInstances(registry.Query{})) != 0 || len(e.Eligible("A")) != 1 {
 		t.Error("name servers are as fast as Cloud Map")
 	}
 	b.pass(20 * time.Second)
@@ -84,9 +84,9 @@ func TestTheNewestWriteWins(t *testing.T) {
 			id := fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "instance"))
 			b.do(func(tx *world.Tx) {
 				if i, ok := b.api.Instances.Get(id); ok && n%2 == 0 {
-					tx.Withdraw(i)
+					tx.DeregisterInstance(i)
 				} else {
-					tx.Enrol(b.api, id, map[string]string{world.AttributeIPv4: "127.16.0.9"})
+					tx.RegisterInstance(b.api, id, map[string]string{world.AttributeIPv4: "127.16.0.9"})
 				}
 			})
 			b.pass(time.Duration(rapid.IntRange(0, 30).Draw(t, "pause")) * time.Second)
@@ -116,7 +116,7 @@ func TestAnswers(t *testing.T) {
 		}
 		b.do(func(tx *world.Tx) { tx.Changed(world.RegistryChanged, b.api) })
 		draw := rapid.Float64Range(0, 0.999999)
-		got := b.entry().Answer("A", func(int) float64 { return draw.Draw(t, "place") })
+		got := b.entry().AnswerQuestion("A", func(int) float64 { return draw.Draw(t, "place") })
 		want := min(n, most)
 		if healthy > 0 {
 			want = min(healthy, most)
@@ -146,7 +146,7 @@ func TestLookupFindsTheLongestNamespace(t *testing.T) {
 		"API.shop.local.": "shop.local api ", "x.api.shop.local": "shop.local api x", "shop.local.": "shop.local - ", "y.shop.local.": "shop.local - ",
 		"_http._tcp.web.eu.shop.local.": "eu.shop.local _http._tcp.web ", "api.eu.shop.local.": "eu.shop.local - ", "a.plain.": "- - ", "noshop.local.": "- - ",
 	} {
-		space, e, instance := b.law.Lookup(name)
+		space, e, instance := b.law.LookUp(name)
 		got := [2]string{"-", "-"}
 		if space != nil {
 			got[0] = space.Name
@@ -162,7 +162,7 @@ func TestLookupFindsTheLongestNamespace(t *testing.T) {
 		}
 	}
 	b.do(func(tx *world.Tx) { tx.DeleteRegistry(b.api); tx.DeleteNamespace(b.space) })
-	if space, _, _ := b.law.Lookup("api.shop.local"); space != nil {
+	if space, _, _ := b.law.LookUp("api.shop.local"); space != nil {
 		t.Errorf("deleted, still found: %+v", space)
 	}
 	b.w.Reset()

@@ -11,7 +11,7 @@ import (
 
 // MaxMultivalue is the number of records in an answer of a MULTIVALUE service (Cloud Map Developer
 // Guide, "Routing policy").
-const MostRecords = 8
+const MaxMultivalue = 8
 
 // Table is a namespace as callers see it. It is immutable.
 type Table struct {
@@ -45,10 +45,10 @@ type Entry struct {
 	Namespace     string
 	Records       []world.RecordType
 	Weighted      bool
-	Custom        bool
+	HasCustomHealth        bool
 	Revision      int64
 
-	known  []*View // as Cloud Map has them, by registration
+	registered  []*View // as Cloud Map has them, by registration
 	served []*View // as the name servers have them
 }
 
@@ -82,7 +82,7 @@ func (e *Entry) Eligible(kind string) []*View {
 	}
 	var all, healthy []*View
 	for _, v := range e.served {
-		if !v.has(kind) {
+		if !v.hasRecord(kind) {
 			continue
 		}
 		all = append(all, v)
@@ -98,22 +98,22 @@ func (e *Entry) Eligible(kind string) []*View {
 
 // MaxRecords returns the maximum number of records in an answer. For a WEIGHTED service it is one;
 // all its records have the same weight.
-func (e *Entry) Most() int {
+func (e *Entry) MaxRecords() int {
 	if e.Weighted {
 		return 1
 	}
-	return MostRecords
+	return MaxMultivalue
 }
 
 // AnswerQuestion returns one answer of the name servers for records of a type: eligible instances
 // in random order. It calls draw for a number in [0,1) per position.
-func (e *Entry) Answer(kind string, draw func(n int) float64) []*View {
-	all := shuffled(e.Eligible(kind), draw)
-	return all[:min(len(all), e.Most())]
+func (e *Entry) AnswerQuestion(kind string, draw func(n int) float64) []*View {
+	all := shuffledViews(e.Eligible(kind), draw)
+	return all[:min(len(all), e.MaxRecords())]
 }
 
 // ServedInstance returns the instance of that id as the name servers have it, or nil.
-func (e *Entry) Served(id string) *View {
+func (e *Entry) ServedInstance(id string) *View {
 	for _, v := range e.served {
 		if strings.EqualFold(v.ID, id) {
 			return v
@@ -122,7 +122,7 @@ func (e *Entry) Served(id string) *View {
 	return nil
 }
 
-func (v *View) has(kind string) bool {
+func (v *View) hasRecord(kind string) bool {
 	switch kind {
 	case "A":
 		return v.Address.IsValid()
@@ -137,7 +137,7 @@ func (v *View) has(kind string) bool {
 }
 
 // shuffledViews returns a copy of a list in random order.
-func shuffled(list []*View, draw func(n int) float64) []*View {
+func shuffledViews(list []*View, draw func(n int) float64) []*View {
 	out := slices.Clone(list)
 	for i := len(out) - 1; i > 0; i-- {
 		j := int(draw(i) * float64(i+1))

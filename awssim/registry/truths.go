@@ -7,16 +7,16 @@ import (
 )
 
 // invariants returns the invariants of Cloud Map. They are checked after every step.
-func truths() []world.Check {
-	return []world.Check{
-		{Name: "an instance belongs to its registry", Each: belongs},
-		{Name: "a stopped task is in no registry of its task set", Each: stoppedIsOut},
+func invariants() []world.Invariant {
+	return []world.Invariant{
+		{Name: "an instance belongs to its registry", CheckChange: checkMembership},
+		{Name: "a stopped task is in no registry of its task set", CheckChange: checkStoppedDeregistered},
 	}
 }
 
-func belongs(tx *world.Tx, c world.Change) error {
+func checkMembership(tx *world.Tx, c world.Change) error {
 	i, ok := c.Object.(*world.Instance)
-	if !ok || i.Gone {
+	if !ok || i.Deregistered {
 		return nil
 	}
 	if now, _ := i.Registry.Instances.Get(i.ID); now != i {
@@ -30,12 +30,12 @@ func belongs(tx *world.Tx, c world.Change) error {
 
 // checkStoppedDeregistered checks that a stopped task is not registered. It runs only when the task
 // changes: another process may register an instance under the task's id later.
-func stoppedIsOut(tx *world.Tx, c world.Change) error {
+func checkStoppedDeregistered(tx *world.Tx, c world.Change) error {
 	t, ok := c.Object.(*world.Task)
 	if !ok || t.LastStatus != "STOPPED" || t.Set == nil {
 		return nil
 	}
-	for _, e := range t.Set.Enrolled {
+	for _, e := range t.Set.Registries {
 		if r, ok := tx.Registries.Get(e.Registry); ok {
 			if _, ok := r.Instances.Get(t.ID); ok {
 				return fmt.Errorf("stopped task %s is registered in %s", t.ID, r.FullName())

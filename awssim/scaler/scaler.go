@@ -28,16 +28,16 @@ type ECS interface {
 }
 
 // Controller scales the services of a world.
-type Scaler struct{ ecs ECS }
+type Controller struct{ ecs ECS }
 
 // New creates the controller of a world and watches the world's changes. Call it once per world,
 // before the first step.
-func New(w *world.World, ecs ECS) *Scaler {
-	s := &Scaler{ecs: ecs}
+func New(w *world.World, ecs ECS) *Controller {
+	s := &Controller{ecs: ecs}
 	w.Watch(func(tx *world.Tx, c world.Change) {
 		if svc, ok := c.Object.(*world.Service); ok {
 			if t, ok := StateOf(tx).Targets.Get(svc.ID()); ok {
-				s.arm(tx, t)
+				s.scheduleCheck(tx, t)
 			}
 		}
 	})
@@ -51,7 +51,7 @@ type State struct {
 }
 
 // StateOf returns the state of the step's Region.
-func StateOf(tx *world.Tx) *State { return world.Room[State](tx.Region, "scaler") }
+func StateOf(tx *world.Tx) *State { return world.PrivateState[State](tx.Region, "scaler") }
 
 // Target is a scalable target: the desired count of one service.
 type Target struct {
@@ -97,24 +97,24 @@ type Activity struct {
 }
 
 // maxActivities is the number of activities that are kept; AWS keeps those of six weeks.
-const activitiesKept = 500
+const maxActivities = 500
 
 // SetBounds changes a target's bounds and suspensions. It moves the desired count into the bounds
 // at once, as every RegisterScalableTarget does. A resumed direction acts at once if its alarm is
 // raised.
-func (s *Scaler) Bound(tx *world.Tx, t *Target, lo, hi int, suspended Suspended) {
+func (s *Controller) SetBounds(tx *world.Tx, t *Target, lo, hi int, suspended Suspended) {
 	was := t.Suspended
 	t.Min, t.Max, t.Suspended = lo, hi, suspended
 	tx.Log("scalable target", t.ID, "%d to %d, suspended %+v", lo, hi, suspended)
-	s.clamp(tx, t)
+	s.clampDesired(tx, t)
 	if was.In && !suspended.In || was.Out && !suspended.Out {
-		s.act(tx, t)
+		s.actOnAlarms(tx, t)
 	}
-	s.arm(tx, t)
+	s.scheduleCheck(tx, t)
 }
 
 // RemoveTarget deletes a target with its policies and scheduled actions.
-func (s *Scaler) Remove(tx *world.Tx, t *Target) {
+func (s *Controller) RemoveTarget(tx *world.Tx, t *Target) {
 	tx.Cancel(t.tick)
 	for _, a := range t.Scheduled.All() {
 		tx.Cancel(a.next)
@@ -124,7 +124,7 @@ func (s *Scaler) Remove(tx *world.Tx, t *Target) {
 }
 
 // activeService returns the ACTIVE service of a target, or nil.
-func (t *Target) service(tx *world.Tx) *world.Service {
+func (t *Target) activeService(tx *world.Tx) *world.Service {
 	svc, ok := tx.Services.Get(t.ID)
 	if !ok || svc.Status != "ACTIVE" {
 		return nil
@@ -132,24 +132,24 @@ func (t *Target) service(tx *world.Tx) *world.Service {
 	return svc
 }
 
-func (s *Scaler) clamp(tx *world.Tx, t *Target) {
-	svc := t.service(tx)
+func (s *Controller) clampDesired(tx *world.Tx, t *Target) {
+	svc := t.activeService(tx)
 	switch {
 	case svc == nil:
 	case svc.Desired < t.Min:
-		s.set(tx, t, svc, t.Min, fmt.Sprintf("minimum capacity was set to %d", t.Min))
+		s.setDesired(tx, t, svc, t.Min, fmt.Sprintf("minimum capacity was set to %d", t.Min))
 	case svc.Desired > t.Max:
-		s.set(tx, t, svc, t.Max, fmt.Sprintf("maximum capacity was set to %d", t.Max))
+		s.setDesired(tx, t, svc, t.Max, fmt.Sprintf("maximum capacity was set to %d", t.Max))
 	}
 }
 
 // setDesired changes the desired count and records the activity.
-func (s *Scaler) set(tx *world.Tx, t *Target, svc *world.Service, desired int, cause string) {
+func (s *Controller) setDesired(tx *world.Tx, t *Target, svc *world.Service, desired int, cause string) {
 	st := StateOf(tx)
 	a := &Activity{ID: tx.NewUUID("scaling activity"), Target: t.ID, At: tx.Now(), Desired: desired, Cause: cause,
 		Description: fmt.Sprintf("Setting desired count to %d.", desired)}
 	st.Activities = append([]*Activity{a}, st.Activities...)
-	st.Activities = st.Activities[:min(len(st.Activities), activitiesKept)]
+	st.Activities = st.Activities[:min(len(st.Activities), maxActivities)]
 	tx.Log("scalable target", t.ID, "desired %d -> %d: %s", svc.Desired, desired, cause)
 	s.ecs.SetDesired(tx, svc, desired)
 }

@@ -34,7 +34,7 @@ func ReadSchedule(text string, zone *time.Location) (at time.Time, every time.Du
 		at, err = time.ParseInLocation("2006-01-02T15:04:05", rest, zone)
 		return at, 0, err
 	case "rate":
-		every, err = rate(rest)
+		every, err = parseRate(rest)
 		return at, every, err
 	case "cron":
 		return at, 0, nil
@@ -42,7 +42,7 @@ func ReadSchedule(text string, zone *time.Location) (at time.Time, every time.Du
 	return at, 0, fmt.Errorf("schedule %q is none of at(…), rate(…) and cron(…)", text)
 }
 
-func rate(text string) (time.Duration, error) {
+func parseRate(text string) (time.Duration, error) {
 	number, unit, _ := strings.Cut(text, " ")
 	n, err := strconv.Atoi(number)
 	units := []struct {
@@ -58,7 +58,7 @@ func rate(text string) (time.Duration, error) {
 }
 
 // AddScheduled adds a scheduled action to a target. It replaces an action of the same name.
-func (s *Scaler) Plan(tx *world.Tx, t *Target, a *Scheduled, at time.Time, every time.Duration) {
+func (s *Controller) AddScheduled(tx *world.Tx, t *Target, a *Scheduled, at time.Time, every time.Duration) {
 	if old, ok := t.Scheduled.Get(a.Name); ok {
 		tx.Cancel(old.next)
 	}
@@ -66,37 +66,37 @@ func (s *Scaler) Plan(tx *world.Tx, t *Target, a *Scheduled, at time.Time, every
 	t.Scheduled.Put(a.Name, a)
 	switch {
 	case !at.IsZero() && at.After(tx.Now()):
-		s.await(tx, t, a, at)
+		s.scheduleNext(tx, t, a, at)
 	case every > 0:
 		first := tx.Now()
 		if a.Start.After(first) {
 			first = a.Start
 		}
-		s.await(tx, t, a, first.Add(every))
+		s.scheduleNext(tx, t, a, first.Add(every))
 	}
 }
 
 // RemoveScheduled deletes a scheduled action.
-func (s *Scaler) Unplan(tx *world.Tx, t *Target, a *Scheduled) {
+func (s *Controller) RemoveScheduled(tx *world.Tx, t *Target, a *Scheduled) {
 	tx.Cancel(a.next)
 	t.Scheduled.Delete(a.Name)
 }
 
-func (s *Scaler) await(tx *world.Tx, t *Target, a *Scheduled, at time.Time) {
+func (s *Controller) scheduleNext(tx *world.Tx, t *Target, a *Scheduled, at time.Time) {
 	if !a.End.IsZero() && at.After(a.End) {
 		return
 	}
 	a.next = tx.At(at, func(tx *world.Tx) {
-		s.carryOut(tx, t, a)
+		s.runScheduled(tx, t, a)
 		if a.every > 0 {
-			s.await(tx, t, a, tx.Now().Add(a.every))
+			s.scheduleNext(tx, t, a, tx.Now().Add(a.every))
 		}
 	})
 }
 
 // runScheduled sets the bounds, unless scheduled scaling is suspended. A missed run is not repeated
 // later.
-func (s *Scaler) carryOut(tx *world.Tx, t *Target, a *Scheduled) {
+func (s *Controller) runScheduled(tx *world.Tx, t *Target, a *Scheduled) {
 	if t.Suspended.Scheduled {
 		return
 	}
@@ -107,5 +107,5 @@ func (s *Scaler) carryOut(tx *world.Tx, t *Target, a *Scheduled) {
 	if a.Max != nil {
 		hi = *a.Max
 	}
-	s.Bound(tx, t, lo, max(lo, hi), t.Suspended)
+	s.SetBounds(tx, t, lo, max(lo, hi), t.Suspended)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	period = time.Minute // of the metric
+	metricPeriod = time.Minute // of the metric
 	// A policy's alarms: three minutes above the target raise the high alarm, fifteen below 90
 	// percent of it the low alarm (User Guide, "Target tracking scaling policies"; observed on
 	// alarms of AWS).
@@ -17,28 +17,28 @@ const (
 )
 
 // PutPolicy adds a policy to a target, or replaces it and resets its alarms.
-func (s *Scaler) Put(tx *world.Tx, t *Target, p *Policy) {
+func (s *Controller) PutPolicy(tx *world.Tx, t *Target, p *Policy) {
 	t.Policies.Put(p.Name, p)
 	tx.Log("scalable target", t.ID, "policy %s", p.Name)
-	s.arm(tx, t)
+	s.scheduleCheck(tx, t)
 }
 
 // scheduleCheck reads the metric every minute, while there is a metric and a policy on it.
-func (s *Scaler) arm(tx *world.Tx, t *Target) {
-	svc := t.service(tx)
-	if t.tick.Pending() || svc == nil || svc.Demand == nil || !t.tracks() {
+func (s *Controller) scheduleCheck(tx *world.Tx, t *Target) {
+	svc := t.activeService(tx)
+	if t.tick.Pending() || svc == nil || svc.Demand == nil || !t.hasTracking() {
 		return
 	}
-	t.tick = tx.After(period, func(tx *world.Tx) {
-		s.measure(tx, t)
-		s.act(tx, t)
-		s.arm(tx, t)
+	t.tick = tx.After(metricPeriod, func(tx *world.Tx) {
+		s.countMinute(tx, t)
+		s.actOnAlarms(tx, t)
+		s.scheduleCheck(tx, t)
 	})
 }
 
-func (t *Target) tracks() bool {
+func (t *Target) hasTracking() bool {
 	for _, p := range t.Policies.All() {
-		if p.tracked() {
+		if p.isTracking() {
 			return true
 		}
 	}
@@ -48,7 +48,7 @@ func (t *Target) tracks() bool {
 // Utilization returns the average CPU utilization of a service's tasks, in percent; ok is false if
 // there is no metric.
 func Utilization(svc *world.Service) (percent float64, ok bool) {
-	n := svc.Running()
+	n := svc.RunningCount()
 	if svc.Demand == nil || n == 0 {
 		return 0, false
 	}
@@ -56,8 +56,8 @@ func Utilization(svc *world.Service) (percent float64, ok bool) {
 }
 
 // countMinute counts one minute of the metric.
-func (s *Scaler) measure(tx *world.Tx, t *Target) {
-	svc := t.service(tx)
+func (s *Controller) countMinute(tx *world.Tx, t *Target) {
+	svc := t.activeService(tx)
 	if svc == nil {
 		return
 	}
@@ -66,11 +66,11 @@ func (s *Scaler) measure(tx *world.Tx, t *Target) {
 		if p.Tracking == nil {
 			continue
 		}
-		p.above, p.below = count(p.above, ok && u > p.Tracking.Target), count(p.below, ok && u < lowShare*p.Tracking.Target)
+		p.above, p.below = nextCount(p.above, ok && u > p.Tracking.Target), nextCount(p.below, ok && u < lowShare*p.Tracking.Target)
 	}
 }
 
-func count(n int, breached bool) int {
+func nextCount(n int, breached bool) int {
 	if breached {
 		return n + 1
 	}
@@ -79,8 +79,8 @@ func count(n int, breached bool) int {
 
 // actOnAlarms scales for raised alarms: out to the largest count that a policy wants, in only if
 // every policy wants it.
-func (s *Scaler) act(tx *world.Tx, t *Target) {
-	svc := t.service(tx)
+func (s *Controller) actOnAlarms(tx *world.Tx, t *Target) {
+	svc := t.activeService(tx)
 	if svc == nil {
 		return
 	}
@@ -88,19 +88,19 @@ func (s *Scaler) act(tx *world.Tx, t *Target) {
 	if !ok {
 		return
 	}
-	if p, n := t.most(svc, u, (*Policy).raisedHigh); p != nil && n > svc.Desired {
-		s.out(tx, t, svc, p, n)
+	if p, n := t.largestWanted(svc, u, (*Policy).isHighRaised); p != nil && n > svc.Desired {
+		s.scaleOut(tx, t, svc, p, n)
 		return
 	}
-	if p, n := t.most(svc, u, (*Policy).tracked); p != nil && n < svc.Desired && t.agreedLow() {
-		s.in(tx, t, svc, p, n)
+	if p, n := t.largestWanted(svc, u, (*Policy).isTracking); p != nil && n < svc.Desired && t.allScaleIn() {
+		s.scaleIn(tx, t, svc, p, n)
 	}
 }
 
 // largestWanted returns the policy that wants the largest count, among those for which f is true.
-func (t *Target) most(svc *world.Service, u float64, f func(*Policy) bool) (by *Policy, want int) {
+func (t *Target) largestWanted(svc *world.Service, u float64, f func(*Policy) bool) (by *Policy, want int) {
 	for _, p := range t.Policies.All() {
-		if !p.tracked() || !f(p) {
+		if !p.isTracking() || !f(p) {
 			continue
 		}
 		n := min(max(int(math.Ceil(float64(svc.Desired)*u/p.Tracking.Target-1e-9)), t.Min), t.Max)
@@ -112,34 +112,34 @@ func (t *Target) most(svc *world.Service, u float64, f func(*Policy) bool) (by *
 }
 
 // allScaleIn reports whether every policy would scale in.
-func (t *Target) agreedLow() bool {
+func (t *Target) allScaleIn() bool {
 	for _, p := range t.Policies.All() {
-		if p.tracked() && (!p.raisedLow() || p.Tracking.DisableScaleIn) {
+		if p.isTracking() && (!p.isLowRaised() || p.Tracking.DisableScaleIn) {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *Policy) tracked() bool    { return p.Tracking != nil }
-func (p *Policy) raisedHigh() bool { return p.above >= highMinutes }
-func (p *Policy) raisedLow() bool  { return p.below >= lowMinutes }
+func (p *Policy) isTracking() bool    { return p.Tracking != nil }
+func (p *Policy) isHighRaised() bool { return p.above >= highMinutes }
+func (p *Policy) isLowRaised() bool  { return p.below >= lowMinutes }
 
-func (s *Scaler) out(tx *world.Tx, t *Target, svc *world.Service, p *Policy, want int) {
+func (s *Controller) scaleOut(tx *world.Tx, t *Target, svc *world.Service, p *Policy, want int) {
 	if t.Suspended.Out || tx.Now().Before(t.wentOut.Add(p.Tracking.Out)) {
 		return
 	}
 	t.wentOut = tx.Now()
-	s.set(tx, t, svc, want, "monitor alarm "+p.High+" in state ALARM triggered policy "+p.Name)
+	s.setDesired(tx, t, svc, want, "monitor alarm "+p.High+" in state ALARM triggered policy "+p.Name)
 }
 
-func (s *Scaler) in(tx *world.Tx, t *Target, svc *world.Service, p *Policy, want int) {
+func (s *Controller) scaleIn(tx *world.Tx, t *Target, svc *world.Service, p *Policy, want int) {
 	cool := tx.Now().Before(t.wentIn.Add(p.Tracking.In)) || tx.Now().Before(t.wentOut.Add(p.Tracking.Out))
 	if t.Suspended.In || cool || isDeployed(svc) {
 		return
 	}
 	t.wentIn = tx.Now()
-	s.set(tx, t, svc, want, "monitor alarm "+p.Low+" in state ALARM triggered policy "+p.Name)
+	s.setDesired(tx, t, svc, want, "monitor alarm "+p.Low+" in state ALARM triggered policy "+p.Name)
 }
 
 // isDeployed reports whether ECS or CodeDeploy is deploying a service. For a service with

@@ -8,9 +8,9 @@ import (
 )
 
 // minBakeTime is the automatic bake time of alarms without a period.
-const shortestBake = time.Minute
+const minBakeTime = time.Minute
 
-func isRaised(tx *world.Tx, name string) bool {
+func isAlarmRaised(tx *world.Tx, name string) bool {
 	a, ok := tx.Alarms.Get(name)
 	return ok && a.State == world.AlarmRaised
 }
@@ -18,16 +18,16 @@ func isRaised(tx *world.Tx, name string) bool {
 // checkAlarms records the alarms that end a rollout and reports whether there are any. It checks
 // from the rollout's first task to its end. It ignores alarms that do not exist and alarms that
 // were raised before the rollout. A rollback is not monitored.
-func (r *Rollout) alarmed(tx *world.Tx, a Alarms) bool {
-	if !a.Enable || !r.watching || r.Back != nil {
+func (r *Rollout) checkAlarms(tx *world.Tx, a Alarms) bool {
+	if !a.Enable || !r.hasStarted || r.Rollback != nil {
 		return false
 	}
 	for _, name := range a.Names {
-		if isRaised(tx, name) && !slices.Contains(r.ignored, name) {
-			r.raised = append(r.raised, name)
+		if isAlarmRaised(tx, name) && !slices.Contains(r.ignoredAlarms, name) {
+			r.raisedAlarms = append(r.raisedAlarms, name)
 		}
 	}
-	return len(r.raised) > 0
+	return len(r.raisedAlarms) > 0
 }
 
 // bakeTime returns how long a rollout is monitored after its tasks were replaced: the configured
@@ -36,7 +36,7 @@ func bakeTime(tx *world.Tx, r Rules) time.Duration {
 	if r.Bake > 0 || !r.Alarms.Enable {
 		return r.Bake
 	}
-	d := shortestBake
+	d := minBakeTime
 	for _, name := range r.Alarms.Names {
 		if a, ok := tx.Alarms.Get(name); ok {
 			d = max(d, a.Period*time.Duration(max(a.EvaluationPeriods, 1)))
@@ -48,9 +48,9 @@ func bakeTime(tx *world.Tx, r Rules) time.Duration {
 // alarmChanged schedules the services whose rollout the alarm monitors.
 func (s *Scheduler) alarmChanged(tx *world.Tx, a *world.Alarm) {
 	for _, svc := range tx.Services.All() {
-		r := latest(svc)
-		if r != nil && r.moves() && slices.Contains(serviceNote(svc).rules.Alarms.Names, a.Name) {
-			s.poke(tx, svc)
+		r := latestRollout(svc)
+		if r != nil && r.isActive() && slices.Contains(stateOfService(svc).rules.Alarms.Names, a.Name) {
+			s.scheduleReconcile(tx, svc)
 		}
 	}
 }

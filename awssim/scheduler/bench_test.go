@@ -12,7 +12,7 @@ import (
 
 // bench is a world with a scheduler and one cluster.
 type bench struct {
-	*worldtest.Stand
+	*worldtest.Harness
 	t     *testing.T
 	law   *scheduler.Scheduler
 	group string
@@ -20,12 +20,12 @@ type bench struct {
 
 func newBench(t *testing.T, o world.Options) *bench {
 	t.Helper()
-	b := &bench{Stand: worldtest.NewStand(o), t: t}
+	b := &bench{Harness: worldtest.NewHarness(o), t: t}
 	b.law = scheduler.New(b.World)
 	b.Do(func(tx *world.Tx) {
 		tx.Clusters.Put("web", &world.Cluster{Name: "web", ARN: tx.ARN("ecs", "cluster/web"), Status: "ACTIVE"})
 	})
-	b.group = b.Group("blue")
+	b.group = b.AddGroup("blue")
 	return b
 }
 
@@ -34,7 +34,7 @@ func (b *bench) service(controller string, desired int) (svc *world.Service) {
 		c, _ := tx.Clusters.Get("web")
 		svc = &world.Service{ARN: tx.ARN("ecs", "service/web/api"), Name: "api", Cluster: c, Controller: controller, Status: "ACTIVE",
 			Desired: desired, MinPercent: 100, MaxPercent: 200, CreatedAt: tx.Now()}
-		b.law.Found(tx, svc)
+		b.law.AddService(tx, svc)
 	})
 	return svc
 }
@@ -50,7 +50,7 @@ func (b *bench) set(svc *world.Service, image string, scale float64, edit ...fun
 		for _, f := range edit {
 			f(ts)
 		}
-		b.law.Add(tx, ts)
+		b.law.AddTaskSet(tx, ts)
 	})
 	return ts
 }

@@ -4,7 +4,7 @@ package scheduler
 // against the error of binary fractions (35 % of 20 is 7). percent is 0–100.
 //
 // Source: API Reference, Scale. The guard is an addition: AWS does not document its arithmetic.
-func DesiredOf(desired int, percent float64) int {
+func ComputedCount(desired int, percent float64) int {
 	exact := float64(desired) * percent / 100
 	n := int(exact)
 	if exact-float64(n) > 1e-9 {
@@ -14,7 +14,7 @@ func DesiredOf(desired int, percent float64) int {
 }
 
 // upperLimit returns the most tasks that maximumPercent allows, rounded down.
-func ceiling(desired, percent int) int { return desired * percent / 100 }
+func upperLimit(desired, percent int) int { return desired * percent / 100 }
 
 // lowerLimit returns the fewest tasks that minimumHealthyPercent requires, rounded up.
-func floor(desired, percent int) int { return (desired*percent + 99) / 100 }
+func lowerLimit(desired, percent int) int { return (desired*percent + 99) / 100 }

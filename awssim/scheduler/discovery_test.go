@@ -12,14 +12,14 @@ func (b *bench) names() (r *world.Registry) {
 	b.Do(func(tx *world.Tx) {
 		n := &world.Namespace{ID: "ns-1", Name: "shop.local", Kind: world.PrivateNamespace}
 		tx.AddNamespace(n)
-		r = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: n, Custom: true, Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
+		r = &world.Registry{ID: "srv-1", ARN: "arn:srv-1", Name: "api", Namespace: n, HasCustomHealth: true, Records: []world.RecordType{{Type: "A", TTL: 10 * time.Second}}}
 		tx.AddRegistry(r)
 	})
 	return r
 }
 
 func enrolled(ts *world.TaskSet) {
-	ts.Enrolled = []world.Enrolment{{Registry: "arn:srv-1"}}
+	ts.Registries = []world.RegistryAttachment{{Registry: "arn:srv-1"}}
 }
 
 func TestBothBalancerAndRegistry(t *testing.T) {
@@ -31,7 +31,7 @@ func TestBothBalancerAndRegistry(t *testing.T) {
 	if _, ok := r.Instances.Get(x.ID); !ok || b.targets().Count("healthy") != 1 {
 		t.Fatal("the task is not in both")
 	}
-	b.Do(func(tx *world.Tx) { b.law.Scale(tx, ts, 0) })
+	b.Do(func(tx *world.Tx) { b.law.SetScale(tx, ts, 0) })
 	b.until("deregistered", time.Minute, func() bool { return r.Instances.Len() == 0 })
 	if x.LastStatus != "DEACTIVATING" || b.targets().Count("draining") != 1 || !x.SignalledAt.IsZero() {
 		t.Errorf("%s, signalled %v", x.LastStatus, x.SignalledAt)
@@ -55,10 +55,10 @@ func TestASidecarDoesNotHoldTheRecord(t *testing.T) {
 		t.Errorf("%s, the task is %s", i.Health, ts.Tasks[0].Health)
 	}
 	b.until("sick", 10*time.Minute, func() bool { return i.Health == "UNHEALTHY" })
-	if i.Gone {
+	if i.Deregistered {
 		t.Error("the record went before its task")
 	}
-	b.until("deregistered", 5*time.Minute, func() bool { return i.Gone })
+	b.until("deregistered", 5*time.Minute, func() bool { return i.Deregistered })
 }
 
 // A crash is found out and deregistered a moment later.
@@ -68,7 +68,7 @@ func TestACrashedTaskIsDeregistered(t *testing.T) {
 	ts := b.set(b.service("EXTERNAL", 1), "sim/web:v1", 100, plain, enrolled)
 	b.steady(ts)
 	x := ts.Tasks[0]
-	b.Do(func(tx *world.Tx) { b.law.Crash(tx, x, 1) })
+	b.Do(func(tx *world.Tx) { b.law.CrashTask(tx, x, 1) })
 	if _, ok := r.Instances.Get(x.ID); !ok {
 		t.Error("deregistered in no time")
 	}
@@ -84,19 +84,19 @@ func TestADeletedRegistry(t *testing.T) {
 	for _, restores := range []bool{false, true} {
 		k := world.NoDelays()
 		k.ECSRestoresInstances = restores
-		b := newBench(t, world.Options{Knobs: &k})
+		b := newBench(t, world.Options{Settings: &k})
 		r := b.names()
 		ts := b.set(b.service("EXTERNAL", 2), "sim/web:v1", 100, plain, enrolled)
 		b.steady(ts)
 		b.Do(func(tx *world.Tx) {
 			for _, i := range r.Instances.Values() {
-				tx.Withdraw(i)
+				tx.DeregisterInstance(i)
 			}
 			tx.DeleteRegistry(r)
 		})
 		b.Run(time.Minute)
 		b.steady(ts)
-		b.Do(func(tx *world.Tx) { b.law.Scale(tx, ts, 0) })
+		b.Do(func(tx *world.Tx) { b.law.SetScale(tx, ts, 0) })
 		b.until("stopped", time.Minute, func() bool { return len(ts.Tasks) == 0 })
 	}
 }

@@ -6,31 +6,31 @@ import (
 
 // ProcessExited records that a container ended whose image is a program of the host. It ignores an
 // unknown task or container and one that has stopped.
-func (s *Scheduler) Exited(tx *world.Tx, taskARN, container string, code int) {
+func (s *Scheduler) ProcessExited(tx *world.Tx, taskARN, container string, code int) {
 	t, ok := tx.Tasks.Get(taskARN)
 	if !ok {
 		return
 	}
 	for _, c := range t.Containers {
 		if c.Spec.Name == container {
-			s.exit(tx, t, c, code, "")
+			s.containerExited(tx, t, c, code, "")
 		}
 	}
 }
 
 // CrashTask ends a running task's essential containers with an exit code, as a fault. It ignores a
 // task that does not run.
-func (s *Scheduler) Crash(tx *world.Tx, t *world.Task, code int) {
+func (s *Scheduler) CrashTask(tx *world.Tx, t *world.Task, code int) {
 	for _, c := range t.Containers {
 		if c.Spec.Essential {
-			s.exit(tx, t, c, code, "")
+			s.containerExited(tx, t, c, code, "")
 		}
 	}
 }
 
 // containerExited records that a container ended. The first essential container that ends stops the
 // whole task.
-func (s *Scheduler) exit(tx *world.Tx, t *world.Task, c *world.Container, code int, reason string) {
+func (s *Scheduler) containerExited(tx *world.Tx, t *world.Task, c *world.Container, code int, reason string) {
 	if c.Status != "RUNNING" {
 		return
 	}
@@ -40,31 +40,31 @@ func (s *Scheduler) exit(tx *world.Tx, t *world.Task, c *world.Container, code i
 	tx.Changed(world.TaskChanged, t)
 	if t.LastStatus == "STOPPING" {
 		if allStopped(t) {
-			s.dismantle(tx, t)
+			s.startDeprovisioning(tx, t)
 		}
 		return
 	}
 	if t.DesiredStatus == "RUNNING" && (c.Spec.Essential || allStopped(t)) {
-		exited(tx, t)
-		s.fall(tx, t, ByExit, "Essential container in task exited")
+		countExit(tx, t)
+		s.stopWithoutDrain(tx, t, ByExit, "Essential container in task exited")
 	}
 }
 
 // stopWithoutDrain stops a task that ended by itself or lost its host. Its targets are deregistered
 // after the setting Deactivating; requests sent to them until then are lost.
-func (s *Scheduler) fall(tx *world.Tx, t *world.Task, code, reason string) {
-	if !s.condemn(tx, t, code, reason) {
+func (s *Scheduler) stopWithoutDrain(tx *world.Tx, t *world.Task, code, reason string) {
+	if !s.setDesiredStopped(tx, t, code, reason) {
 		return
 	}
 	tx.SetStatus(t, "DEACTIVATING")
-	s.later(tx, t, tx.Knobs().Deactivating, "deactivating", func(tx *world.Tx, t *world.Task) {
-		s.deregister(tx, t)
-		s.terminate(tx, t)
+	s.scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", func(tx *world.Tx, t *world.Task) {
+		s.removeFromTraffic(tx, t)
+		s.sendStopSignal(tx, t)
 	})
 }
 
 // stopInLostZone stops a task whose zone is lost.
-func (s *Scheduler) lose(tx *world.Tx, t *world.Task) {
+func (s *Scheduler) stopInLostZone(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		if c.Status == "RUNNING" {
 			code := 137
@@ -75,17 +75,17 @@ func (s *Scheduler) lose(tx *world.Tx, t *world.Task) {
 	tx.Changed(world.TaskChanged, t)
 	switch {
 	case t.DesiredStatus == "RUNNING":
-		s.fall(tx, t, ByHost, "ECS is performing maintenance on the underlying infrastructure hosting the task.")
+		s.stopWithoutDrain(tx, t, ByHost, "ECS is performing maintenance on the underlying infrastructure hosting the task.")
 	case t.LastStatus == "RUNNING" || t.LastStatus == "STOPPING":
-		s.deregister(tx, t)
-		s.dismantle(tx, t)
+		s.removeFromTraffic(tx, t)
+		s.startDeprovisioning(tx, t)
 	}
 }
 
 func (s *Scheduler) failToStart(tx *world.Tx, t *world.Task, reason string) {
-	s.condemn(tx, t, ByStart, reason)
+	s.setDesiredStopped(tx, t, ByStart, reason)
 	if t.Set != nil {
-		tellRefused(tx, t, reason)
-		s.startFailed(tx, t)
+		addRoleEvent(tx, t, reason)
+		s.countFailedStart(tx, t)
 	}
 }

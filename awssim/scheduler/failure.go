@@ -7,9 +7,9 @@ import (
 // countFailure counts a failed task of a set: one that could not be placed, did not run, ended
 // before it was healthy, or was stopped as unhealthy. failedTasks is not counted after a task was
 // healthy. The circuit breaker counts until the end of the rollout.
-func failed(ts *world.TaskSet) {
-	n := setNote(ts)
-	if !n.proven {
+func countFailure(ts *world.TaskSet) {
+	n := stateOfSet(ts)
+	if !n.wasHealthy {
 		ts.FailedTasks++
 	}
 	if ts.RolloutState == "IN_PROGRESS" {
@@ -18,51 +18,51 @@ func failed(ts *world.TaskSet) {
 }
 
 // countExit counts a task whose essential container ended by itself before the task was healthy.
-func exited(tx *world.Tx, t *world.Task) {
-	if t.Set != nil && !taskNote(t).proven && !tx.Knobs().BreakerIgnoresExits {
-		failed(t.Set)
+func countExit(tx *world.Tx, t *world.Task) {
+	if t.Set != nil && !stateOfTask(t).wasHealthy && !tx.Settings().BreakerIgnoresExits {
+		countFailure(t.Set)
 	}
 }
 
 // noteRunning ends the first stage of the circuit breaker: a task reached RUNNING.
-func ran(t *world.Task) {
-	n := setNote(t.Set)
-	if !n.ran {
-		n.ran = true
-		forgive(t.Set)
+func noteRunning(t *world.Task) {
+	n := stateOfSet(t.Set)
+	if !n.reachedRunning {
+		n.reachedRunning = true
+		resetFailures(t.Set)
 	}
 }
 
 // noteHealthy records that a task is healthy for the first time.
-func prove(t *world.Task) {
-	n := taskNote(t)
-	if n.proven {
+func noteHealthy(t *world.Task) {
+	n := stateOfTask(t)
+	if n.wasHealthy {
 		return
 	}
-	n.proven, setNote(t.Set).proven = true, true
+	n.wasHealthy, stateOfSet(t.Set).wasHealthy = true, true
 	t.Set.FailedTasks = 0
-	forgive(t.Set)
+	resetFailures(t.Set)
 }
 
-func forgive(ts *world.TaskSet) {
-	if !serviceNote(ts.Service).rules.Breaker.Cumulative {
-		setNote(ts).failures = 0
+func resetFailures(ts *world.TaskSet) {
+	if !stateOfService(ts.Service).rules.Breaker.Cumulative {
+		stateOfSet(ts).failures = 0
 	}
 }
 
 // countUnplaced counts a start that could not be placed. With an enabled circuit breaker the
 // scheduler tries again by itself; otherwise it waits for a change.
-func (s *Scheduler) unplaced(tx *world.Tx, ts *world.TaskSet) {
-	tellNoPlace(tx, ts)
-	n, svc := setNote(ts), ts.Service
-	if svc.Controller != "ECS" || ts.RolloutState != "IN_PROGRESS" || tx.Knobs().BreakerIgnoresPlacement {
+func (s *Scheduler) countUnplaced(tx *world.Tx, ts *world.TaskSet) {
+	addNoPlaceEvent(tx, ts)
+	n, svc := stateOfSet(ts), ts.Service
+	if svc.Controller != "ECS" || ts.RolloutState != "IN_PROGRESS" || tx.Settings().BreakerIgnoresPlacement {
 		return
 	}
-	failed(ts)
-	if !serviceNote(svc).rules.Breaker.Enable {
+	countFailure(ts)
+	if !stateOfService(svc).rules.Breaker.Enable {
 		return
 	}
-	n.heldTill = tx.Now().Add(hold(tx.Knobs().RestartBackoff, n.unplaced))
-	n.unplaced++
-	s.pokeAt(tx, svc, n.heldTill)
+	n.noStartBefore = tx.Now().Add(backoffDelay(tx.Settings().RestartBackoff, n.unplacedInRow))
+	n.unplacedInRow++
+	s.reconcileAt(tx, svc, n.noStartBefore)
 }

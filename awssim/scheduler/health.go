@@ -10,11 +10,11 @@ import (
 
 // isHealthy reports whether a task passes every check that it has: all its targets are healthy, and
 // each container with a health check is HEALTHY. A task without any check is healthy when it runs.
-func isWell(t *world.Task) bool {
-	if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || taskNote(t).astray {
+func isHealthy(t *world.Task) bool {
+	if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" || stateOfTask(t).groupMissing {
 		return false
 	}
-	for _, x := range taskNote(t).targets {
+	for _, x := range stateOfTask(t).targets {
 		if x.Task != t || x.State != "healthy" {
 			return false
 		}
@@ -30,13 +30,13 @@ func isWell(t *world.Task) bool {
 // isReady reports isHealthy as a rolling update counts it: a task without any check counts only
 // some time after RUNNING. at is when to check again, or zero.
 func isReady(tx *world.Tx, t *world.Task) (ready bool, at time.Time) {
-	if !isWell(t) {
+	if !isHealthy(t) {
 		return false, at
 	}
-	if len(taskNote(t).targets) > 0 || isChecked(t) {
+	if len(stateOfTask(t).targets) > 0 || isChecked(t) {
 		return true, at
 	}
-	at = t.StartedAt.Add(tx.Knobs().HealthyWithoutCheck)
+	at = t.StartedAt.Add(tx.Settings().HealthyWithoutCheck)
 	if at.After(tx.Now()) {
 		return false, at
 	}
@@ -54,14 +54,14 @@ func isChecked(t *world.Task) bool {
 
 // replaceReason returns why a running task must be replaced, or "". During the grace period it
 // returns "" and the end of the grace period, when to check again.
-func illness(tx *world.Tx, t *world.Task) (reason string, at time.Time) {
+func replaceReason(tx *world.Tx, t *world.Task) (reason string, at time.Time) {
 	if t.LastStatus != "RUNNING" || t.DesiredStatus != "RUNNING" {
 		return "", at
 	}
 	if t.Health == "UNHEALTHY" {
 		reason = "Task failed container health checks"
 	}
-	if x := sickTarget(t); x != nil {
+	if x := unhealthyTarget(t); x != nil {
 		reason = "Task failed ELB health checks in (target-group " + x.Group.ARN + ")"
 	}
 	if grace := t.StartedAt.Add(t.Service.Grace); reason != "" && grace.After(tx.Now()) {
@@ -70,8 +70,8 @@ func illness(tx *world.Tx, t *world.Task) (reason string, at time.Time) {
 	return reason, at
 }
 
-func sickTarget(t *world.Task) *world.Target {
-	for _, x := range taskNote(t).targets {
+func unhealthyTarget(t *world.Task) *world.Target {
+	for _, x := range stateOfTask(t).targets {
 		outside := x.State == "unused" && strings.HasPrefix(x.Description, "Target is in an Availability Zone")
 		if x.Task == t && (x.State == "unhealthy" || outside) {
 			return x
@@ -81,21 +81,21 @@ func sickTarget(t *world.Task) *world.Target {
 }
 
 // addUnhealthyEvent reports why a task is stopped.
-func tellIllness(tx *world.Tx, t *world.Task) {
+func addUnhealthyEvent(tx *world.Tx, t *world.Task) {
 	svc := t.Service
-	if x := sickTarget(t); x != nil {
-		tell(tx, svc, "(service %s) (task %s) (port %d) is unhealthy in (target-group %s) due to (reason %s)",
+	if x := unhealthyTarget(t); x != nil {
+		addEvent(tx, svc, "(service %s) (task %s) (port %d) is unhealthy in (target-group %s) due to (reason %s)",
 			svc.Name, t.ID, x.Port, x.Group.ARN, x.Description)
 		return
 	}
-	tell(tx, svc, "(service %s) (task %s) failed container health checks.", svc.Name, t.ID)
+	addEvent(tx, svc, "(service %s) (task %s) failed container health checks.", svc.Name, t.ID)
 }
 
 // startContainerChecks starts the containers' own health checks.
-func (s *Scheduler) beginChecks(tx *world.Tx, t *world.Task) {
+func (s *Scheduler) startContainerChecks(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		if c.Spec.Health != nil {
-			s.lookAhead(tx, t, c, 0, 0)
+			s.scheduleNextCheck(tx, t, c, 0, 0)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (s *Scheduler) beginChecks(tx *world.Tx, t *world.Task) {
 // answers of a modelled image are known in advance, so a container whose health does not change
 // costs nothing. k is the number of the last check; fails is how many checks in a row failed up to
 // it.
-func (s *Scheduler) lookAhead(tx *world.Tx, t *world.Task, c *world.Container, k, fails int) {
+func (s *Scheduler) scheduleNextCheck(tx *world.Tx, t *world.Task, c *world.Container, k, fails int) {
 	h, b := c.Spec.Health, c.Behaviour
 	every := h.Interval
 	if every <= 0 {
@@ -114,7 +114,7 @@ func (s *Scheduler) lookAhead(tx *world.Tx, t *world.Task, c *world.Container, k
 	for {
 		k++
 		since := time.Duration(k) * every
-		good := !b.Modelled() || b.Answer(moment(t, t.StartedAt.Add(since))) == http.StatusOK
+		good := !b.IsModelled() || b.Answer(momentOf(t, t.StartedAt.Add(since))) == http.StatusOK
 		next := c.Health
 		switch {
 		case good:
@@ -125,31 +125,31 @@ func (s *Scheduler) lookAhead(tx *world.Tx, t *world.Task, c *world.Container, k
 			}
 		}
 		if next != c.Health {
-			tx.At(t.StartedAt.Add(since), func(tx *world.Tx) { s.judge(tx, t, c, next, k, fails) })
+			tx.At(t.StartedAt.Add(since), func(tx *world.Tx) { s.setContainerHealth(tx, t, c, next, k, fails) })
 			return
 		}
-		if _, more := b.NextChange(since); !more && (good || c.Health == "UNHEALTHY") || !b.Modelled() {
+		if _, more := b.NextChange(since); !more && (good || c.Health == "UNHEALTHY") || !b.IsModelled() {
 			return
 		}
 	}
 }
 
-func (s *Scheduler) judge(tx *world.Tx, t *world.Task, c *world.Container, health string, k, fails int) {
+func (s *Scheduler) setContainerHealth(tx *world.Tx, t *world.Task, c *world.Container, health string, k, fails int) {
 	if c.Status != "RUNNING" || t.DesiredStatus != "RUNNING" {
 		return
 	}
 	c.Health = health
-	t.Health = worst(t)
+	t.Health = taskHealth(t)
 	t.Version++
 	tx.Log("task", t.ID, "container %s is %s", c.Spec.Name, health)
 	tx.Changed(world.TaskChanged, t)
-	s.vouch(tx, t)
-	s.lookAhead(tx, t, c, k, fails)
+	s.reportHealth(tx, t)
+	s.scheduleNextCheck(tx, t, c, k, fails)
 }
 
 // taskHealth returns the worst health of a task's essential containers, in the order UNHEALTHY,
 // UNKNOWN, HEALTHY.
-func worst(t *world.Task) string {
+func taskHealth(t *world.Task) string {
 	health := "HEALTHY"
 	for _, c := range t.Containers {
 		switch {

@@ -30,7 +30,7 @@ func TestAnAlarmEndsARollout(t *testing.T) {
 		b.Run(45 * time.Second)
 		b.alarm("latency", "ALARM")
 		r := b.newest(svc)
-		b.until("the end", time.Hour, r.Ended)
+		b.until("the end", time.Hour, r.HasEnded)
 		want := map[bool]string{true: "ROLLBACK_SUCCESSFUL", false: "STOPPED"}[rollback]
 		if m := r.Alarms(); r.Status != want || m.Status != "TRIGGERED" || len(m.Raised) != 1 || m.Raised[0] != "latency" {
 			t.Errorf("rollback=%v: %s %+v", rollback, r.Status, m)
@@ -133,7 +133,7 @@ func TestNoRollbackAfterAnEarlySuccess(t *testing.T) {
 		b.Run(time.Minute)
 		b.Do(func(tx *world.Tx) {
 			for _, x := range two.Tasks {
-				b.law.Crash(tx, x, 1)
+				b.law.CrashTask(tx, x, 1)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ func TestDesiredOfRoundsUpWithoutFloatNoise(t *testing.T) {
 		percent float64
 		want    int
 	}{{3, 10, 1}, {3, 90, 3}, {10, 1, 1}, {20, 35, 7}, {2, 60, 2}, {4, 0, 0}, {0, 50, 0}, {100, 29, 29}, {100, 57, 57}, {1000, 0.1, 1}} {
-		if got := scheduler.DesiredOf(c.desired, c.percent); got != c.want {
+		if got := scheduler.ComputedCount(c.desired, c.percent); got != c.want {
 			t.Errorf("%g %% of %d: %d, want %d", c.percent, c.desired, got, c.want)
 		}
 	}
@@ -26,7 +26,7 @@ func TestScaleInDrainsBeforeTheSignal(t *testing.T) {
 	svc := b.service("EXTERNAL", 4)
 	ts := b.set(svc, "sim/web:v1-term-5s", 100)
 	b.steady(ts)
-	b.Do(func(tx *world.Tx) { b.law.Scale(tx, ts, 50) })
+	b.Do(func(tx *world.Tx) { b.law.SetScale(tx, ts, 50) })
 	if ts.Stability != "STABILIZING" || ts.Computed != 2 {
 		t.Fatalf("after the scale %s, computed %d", ts.Stability, ts.Computed)
 	}
@@ -65,9 +65,9 @@ func TestADrainedTaskSetVanishesAndAServiceEnds(t *testing.T) {
 	if svc.Primary() != two || one.Status != "ACTIVE" || one.Computed != 2 {
 		t.Fatalf("after the promotion: %s %s", one.Status, two.Status)
 	}
-	b.Do(func(tx *world.Tx) { b.law.Retire(tx, one) })
+	b.Do(func(tx *world.Tx) { b.law.DrainTaskSet(tx, one) })
 	b.until("gone", 5*time.Minute, func() bool { return len(svc.TaskSets) == 1 })
-	b.Do(func(tx *world.Tx) { b.law.Delete(tx, svc) })
+	b.Do(func(tx *world.Tx) { b.law.DrainService(tx, svc) })
 	b.until("inactive", 5*time.Minute, func() bool { return svc.Status == "INACTIVE" })
 	b.Run(2 * time.Hour)
 	b.Do(func(tx *world.Tx) {

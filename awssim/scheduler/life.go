@@ -26,7 +26,7 @@ type Launch struct {
 }
 
 // StartTask creates a task in PROVISIONING and schedules its next step.
-func (s *Scheduler) Start(tx *world.Tx, l Launch) *world.Task {
+func (s *Scheduler) StartTask(tx *world.Tx, l Launch) *world.Task {
 	id := tx.NewHex("task", 32)
 	t := &world.Task{
 		ARN: tx.ARN("ecs", "task/"+l.Cluster.Name+"/"+id), ID: id, Cluster: l.Cluster, Service: l.Service, Set: l.Set,
@@ -43,7 +43,7 @@ func (s *Scheduler) Start(tx *world.Tx, l Launch) *world.Task {
 		if !ok && b.NoBoot == "" {
 			b.NoBoot = "CannotPullContainerError: pull image manifest has been retried 1 time(s): failed to resolve ref " + spec.Image + ": not found"
 		}
-		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b.Started(spec.Command), Status: "PENDING", Health: "UNKNOWN"})
+		t.Containers = append(t.Containers, &world.Container{Spec: spec, Behaviour: b.StartedWith(spec.Command), Status: "PENDING", Health: "UNKNOWN"})
 	}
 	tx.Tasks.Put(t.ARN, t)
 	if l.Set != nil {
@@ -51,22 +51,22 @@ func (s *Scheduler) Start(tx *world.Tx, l Launch) *world.Task {
 	}
 	tx.Log("task", t.ID, "started in %s by %s", t.Zone, t.StartedBy)
 	tx.Changed(world.TaskChanged, t)
-	s.later(tx, t, tx.Knobs().Provisioning, "provisioning", s.provisioned)
+	s.scheduleStep(tx, t, tx.Settings().Provisioning, "provisioning", s.finishProvisioning)
 	return t
 }
 
 // scheduleStep runs the next step of a task after a random delay.
-func (s *Scheduler) later(tx *world.Tx, t *world.Task, r world.Range, purpose string, f func(*world.Tx, *world.Task)) {
-	s.after(tx, t, tx.Between(r.Min, r.Max, purpose, t.ID, 0), f)
+func (s *Scheduler) scheduleStep(tx *world.Tx, t *world.Task, r world.Range, purpose string, f func(*world.Tx, *world.Task)) {
+	s.scheduleAfter(tx, t, tx.RandomBetween(r.Min, r.Max, purpose, t.ID, 0), f)
 }
 
-func (s *Scheduler) after(tx *world.Tx, t *world.Task, d time.Duration, f func(*world.Tx, *world.Task)) {
-	n := taskNote(t)
-	tx.Cancel(n.next)
-	n.next = tx.After(d, func(tx *world.Tx) { f(tx, t) })
+func (s *Scheduler) scheduleAfter(tx *world.Tx, t *world.Task, d time.Duration, f func(*world.Tx, *world.Task)) {
+	n := stateOfTask(t)
+	tx.Cancel(n.nextStep)
+	n.nextStep = tx.After(d, func(tx *world.Tx) { f(tx, t) })
 }
 
-func (s *Scheduler) provisioned(tx *world.Tx, t *world.Task) {
+func (s *Scheduler) finishProvisioning(tx *world.Tx, t *world.Task) {
 	a, ok := t.Subnet.TakeAddress()
 	if !ok {
 		s.failToStart(tx, t, "Timeout waiting for network interface provisioning to complete.")
@@ -78,23 +78,23 @@ func (s *Scheduler) provisioned(tx *world.Tx, t *world.Task) {
 	t.Address = a
 	tx.TasksByAddress[a] = t
 	tx.SetStatus(t, "PENDING")
-	s.later(tx, t, tx.Knobs().Pending, "pending", s.activate)
+	s.scheduleStep(tx, t, tx.Settings().Pending, "pending", s.activateTask)
 }
 
-func (s *Scheduler) activate(tx *world.Tx, t *world.Task) {
+func (s *Scheduler) activateTask(tx *world.Tx, t *world.Task) {
 	t.ConnectivityAt, t.PullStartedAt = tx.Now(), tx.Now()
 	tx.SetStatus(t, "ACTIVATING")
-	k, slowest := tx.Knobs().Activating, time.Duration(0)
+	k, slowest := tx.Settings().Activating, time.Duration(0)
 	for _, c := range t.Containers {
 		slowest = max(slowest, c.Behaviour.StartDelay)
 	}
-	s.after(tx, t, tx.Between(k.Min, k.Max, "activating", t.ID, 0)+slowest+slowness(tx, t), s.run)
+	s.scheduleAfter(tx, t, tx.RandomBetween(k.Min, k.Max, "activating", t.ID, 0)+slowest+extraStartDelay(tx, t), s.runTask)
 }
 
 // extraStartDelay returns the delay that the active faults add to a task's start.
-func slowness(tx *world.Tx, t *world.Task) (d time.Duration) {
+func extraStartDelay(tx *world.Tx, t *world.Task) (d time.Duration) {
 	name := strings.TrimPrefix(t.Group, "service:")
-	for _, x := range tx.Troubles.SlowStart {
+	for _, x := range tx.ActiveFaults.SlowStart {
 		if x.Service == "*" || t.Service != nil && x.Service == name {
 			d += time.Duration(float64(x.By) * float64(time.Second))
 		}
@@ -105,14 +105,14 @@ func slowness(tx *world.Tx, t *world.Task) (d time.Duration) {
 // runTask moves a task to RUNNING: containers start, targets are registered. AWS's lifecycle page
 // says that targets are registered in ACTIVATING; published logs show it after RUNNING. The code
 // follows the logs.
-func (s *Scheduler) run(tx *world.Tx, t *world.Task) {
+func (s *Scheduler) runTask(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		if c.Behaviour.NoBoot != "" {
 			c.Reason = c.Behaviour.NoBoot
 			s.failToStart(tx, t, c.Behaviour.NoBoot)
 			return
 		}
-		if why := noLog(tx, t, c); why != "" {
+		if why := logDriverError(tx, t, c); why != "" {
 			c.Reason = why
 			s.failToStart(tx, t, why)
 			return
@@ -120,25 +120,25 @@ func (s *Scheduler) run(tx *world.Tx, t *world.Task) {
 	}
 	t.PullStoppedAt = tx.Now()
 	for i, c := range t.Containers {
-		c.Status, c.RuntimeID = "RUNNING", fmt.Sprintf("%s-%010d", t.ID, int(tx.Draw("runtime", t.ID, i)*1e10))
+		c.Status, c.RuntimeID = "RUNNING", fmt.Sprintf("%s-%010d", t.ID, int(tx.Random("runtime", t.ID, i)*1e10))
 	}
 	tx.SetStatus(t, "RUNNING")
 	if t.Set != nil {
-		s.startWorked(t)
+		s.noteStarted(t)
 	}
 	for _, c := range t.Containers {
-		tx.Emit(startProcess(tx, t, c))
+		tx.Emit(newStartProcess(tx, t, c))
 		s.scheduleCrash(tx, t, c)
 	}
-	s.register(tx, t)
-	s.enrol(tx, t)
-	s.beginChecks(tx, t)
+	s.registerTargets(tx, t)
+	s.registerInCloudMap(tx, t)
+	s.startContainerChecks(tx, t)
 }
 
 // logDriverError returns why a container's log driver cannot start, in AWS's words: its log group
 // does not exist and may not be created. It returns "" if the driver can start.
-func noLog(tx *world.Tx, t *world.Task, c *world.Container) string {
-	if tx.Knobs().StartsWithoutLogGroup || !tx.LacksLogGroup(c.Spec.Log) {
+func logDriverError(tx *world.Tx, t *world.Task, c *world.Container) string {
+	if tx.Settings().StartsWithoutLogGroup || !tx.LacksLogGroup(c.Spec.Log) {
 		return ""
 	}
 	const cause = "failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does not exist."
@@ -148,16 +148,16 @@ func noLog(tx *world.Tx, t *world.Task, c *world.Container) string {
 	return "CannotStartContainerError: Error response from daemon: failed to initialize logging driver: " + cause
 }
 
-func startProcess(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess {
+func newStartProcess(tx *world.Tx, t *world.Task, c *world.Container) world.StartProcess {
 	e := world.StartProcess{
 		Key: tx.Key, Task: t.ARN, TaskID: t.ID, Container: c.Spec.Name, Address: t.Address, Behaviour: c.Behaviour,
-		Environment: copyOf(c.Spec.Environment), StopTimeout: stopTimeout(t, c), At: tx.Now(),
+		Environment: copyEnvironment(c.Spec.Environment), StopTimeout: stopTimeout(t, c), At: tx.Now(),
 	}
 	if t.Service != nil {
 		e.Service = t.Service.Name
 	}
 	for _, p := range c.Spec.Ports {
-		if c.Behaviour.Listens(p.Container) {
+		if c.Behaviour.ListensOn(p.Container) {
 			e.Ports = append(e.Ports, p.Container)
 		}
 	}
@@ -165,33 +165,33 @@ func startProcess(tx *world.Tx, t *world.Task, c *world.Container) world.StartPr
 }
 
 func (s *Scheduler) scheduleCrash(tx *world.Tx, t *world.Task, c *world.Container) {
-	if b := c.Behaviour; b.CrashAfter > 0 && scripted(tx, c) {
-		tx.After(b.CrashAfter, func(tx *world.Tx) { s.exit(tx, t, c, b.ExitCode, b.ExitReason) })
+	if b := c.Behaviour; b.CrashAfter > 0 && hasModelledExit(tx, c) {
+		tx.After(b.CrashAfter, func(tx *world.Tx) { s.containerExited(tx, t, c, b.ExitCode, b.ExitReason) })
 	}
 }
 
 // hasModelledExit reports whether a container's exit follows from its behaviour. Otherwise a
 // process of the host reports the exit (see [Scheduler.ProcessExited]).
-func scripted(tx *world.Tx, c *world.Container) bool {
-	return len(c.Behaviour.Command) == 0 || !tx.Listening()
+func hasModelledExit(tx *world.Tx, c *world.Container) bool {
+	return len(c.Behaviour.Command) == 0 || !tx.HasDataPlane()
 }
 
 // registerTargets registers the task in the target groups of its set.
-func (s *Scheduler) register(tx *world.Tx, t *world.Task) {
+func (s *Scheduler) registerTargets(tx *world.Tx, t *world.Task) {
 	if t.Set == nil {
 		return
 	}
-	n := taskNote(t)
+	n := stateOfTask(t)
 	for _, a := range t.Set.Attached {
 		g, ok := tx.TargetGroups.Get(a.TargetGroup)
 		if !ok {
-			n.astray = true
-			tell(tx, t.Service, "(service %s) task set (%s) (task %s) is not healthy in target-group (%s) due to TARGET GROUP IS NOT FOUND",
+			n.groupMissing = true
+			addEvent(tx, t.Service, "(service %s) task set (%s) (task %s) is not healthy in target-group (%s) due to TARGET GROUP IS NOT FOUND",
 				t.Service.Name, t.Set.ID, t.ID, a.TargetGroup)
 			continue
 		}
-		n.targets = append(n.targets, tx.Register(g, t.Address.String(), a.ContainerPort, t.Zone, t))
-		count(t.Service, "registered", a.TargetGroup)
+		n.targets = append(n.targets, tx.RegisterTarget(g, t.Address.String(), a.ContainerPort, t.Zone, t))
+		countEvent(t.Service, "registered", a.TargetGroup)
 	}
 }
 
@@ -208,11 +208,11 @@ func stopTimeout(t *world.Task, c *world.Container) time.Duration {
 	return d
 }
 
-func moment(t *world.Task, at time.Time) image.Moment {
+func momentOf(t *world.Task, at time.Time) image.Moment {
 	return image.Moment{SinceStart: at.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(), SinceSignal: at.Sub(t.SignalledAt)}
 }
 
-func copyOf(m map[string]string) map[string]string {
+func copyEnvironment(m map[string]string) map[string]string {
 	if m == nil {
 		return nil
 	}

@@ -49,7 +49,7 @@ func TestSIGKILLFollowsTheStopTimeout(t *testing.T) {
 	ts := b.set(svc, "sim/web:v1-ignores-term", 100, plain)
 	b.steady(ts)
 	x := ts.Tasks[0]
-	b.Do(func(tx *world.Tx) { b.law.Scale(tx, ts, 0) })
+	b.Do(func(tx *world.Tx) { b.law.SetScale(tx, ts, 0) })
 	b.until("gone", 5*time.Minute, func() bool { return len(ts.Tasks) == 0 })
 	if d := x.ExecutionStoppedAt.Sub(x.SignalledAt); d != 30*time.Second || *x.Containers[0].ExitCode != 137 {
 		t.Errorf("killed %s after the signal with %d, want 30s and 137", d, *x.Containers[0].ExitCode)
@@ -58,7 +58,7 @@ func TestSIGKILLFollowsTheStopTimeout(t *testing.T) {
 
 func TestSlowStartTakesLonger(t *testing.T) {
 	b := newBench(t, world.Options{})
-	b.Do(func(tx *world.Tx) { tx.Troubles.SlowStart = []world.SlowStart{{Service: "api", By: 300}} })
+	b.Do(func(tx *world.Tx) { tx.ActiveFaults.SlowStart = []world.SlowStart{{Service: "api", By: 300}} })
 	ts := b.set(b.service("EXTERNAL", 1), "sim/web:v1", 100)
 	b.steady(ts)
 	if d := ts.Tasks[0].StartedAt.Sub(ts.Tasks[0].CreatedAt); d < 5*time.Minute {
@@ -99,9 +99,9 @@ func TestContainerHealthChecks(t *testing.T) {
 
 func TestStopTaskByAUserDoesNotWaitForTheDrain(t *testing.T) {
 	for _, awaits := range []bool{false, true} {
-		k := world.DefaultKnobs()
+		k := world.DefaultSettings()
 		k.StopTaskAwaitsDrain = awaits
-		b := newBench(t, world.Options{Knobs: &k})
+		b := newBench(t, world.Options{Settings: &k})
 		svc := b.service("EXTERNAL", 1)
 		ts := b.set(svc, "sim/web:v1", 100)
 		b.steady(ts)
@@ -121,7 +121,7 @@ func TestStopTaskByAUserDoesNotWaitForTheDrain(t *testing.T) {
 func TestProcessesOfTheHostTellTheirExit(t *testing.T) {
 	b := newBench(t, world.Options{Images: image.Catalog{image.HostImages: {}}})
 	var effects []world.Effect
-	b.World.Sink(func(e world.Effect) { effects = append(effects, e) })
+	b.World.SetSink(func(e world.Effect) { effects = append(effects, e) })
 	svc := b.service("EXTERNAL", 1)
 	ts := b.set(svc, "host:./server --flag", 100, plain)
 	b.until("RUNNING", 5*time.Minute, func() bool { return running(ts) == 1 })
@@ -136,7 +136,7 @@ func TestProcessesOfTheHostTellTheirExit(t *testing.T) {
 	if x.LastStatus != "STOPPING" {
 		t.Fatalf("%s before the process ended", x.LastStatus)
 	}
-	b.Do(func(tx *world.Tx) { b.law.Exited(tx, x.ARN, "web", 143) })
+	b.Do(func(tx *world.Tx) { b.law.ProcessExited(tx, x.ARN, "web", 143) })
 	b.until("stopped", time.Minute, func() bool { return x.LastStatus == "STOPPED" })
 	if *x.Containers[0].ExitCode != 143 {
 		t.Errorf("exit %d", *x.Containers[0].ExitCode)
@@ -165,7 +165,7 @@ func TestTheStopTimeoutOnFargateIsTwoMinutesAtMost(t *testing.T) {
 		})
 		b.steady(ts)
 		x := ts.Tasks[0]
-		b.Do(func(tx *world.Tx) { b.law.Scale(tx, ts, 0) })
+		b.Do(func(tx *world.Tx) { b.law.SetScale(tx, ts, 0) })
 		b.until("gone", 15*time.Minute, func() bool { return len(ts.Tasks) == 0 })
 		if d := x.ExecutionStoppedAt.Sub(x.SignalledAt); d != want {
 			t.Errorf("%s: killed %s after the signal, want %s", launch, d, want)
@@ -179,9 +179,9 @@ func TestATaskWithoutItsLogGroupDoesNotStart(t *testing.T) {
 		"EC2":     "CannotStartContainerError: Error response from daemon: failed to initialize logging driver: failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group does not exist.",
 	} {
 		for _, ignored := range []bool{false, true} {
-			k := world.DefaultKnobs()
+			k := world.DefaultSettings()
 			k.StartsWithoutLogGroup = ignored
-			b := newBench(t, world.Options{Knobs: &k})
+			b := newBench(t, world.Options{Settings: &k})
 			log := &world.ContainerLog{Group: "/ecs/api"}
 			ts := b.set(b.service("EXTERNAL", 1), "sim/web:v1", 100, plain, func(ts *world.TaskSet) {
 				ts.LaunchType, ts.Definition.Containers[0].Log = launch, log
@@ -202,18 +202,18 @@ func TestATaskWithoutItsLogGroupDoesNotStart(t *testing.T) {
 
 func TestTaskStartsHaveAQuota(t *testing.T) {
 	for name, c := range map[string]struct {
-		edit         func(*world.Knobs)
+		edit         func(*world.Settings)
 		first, later int // started at once, and ten seconds later
 	}{
-		"of a service":  {func(k *world.Knobs) { k.TaskStartsPerMinute = 6 }, 6, 7},
-		"of Fargate":    {func(k *world.Knobs) { k.FargateStartsPerSecond = 1 }, 5, 15},
-		"without quota": {func(k *world.Knobs) { k.TaskStartsPerMinute, k.FargateStartsPerSecond = 0, 0 }, 20, 20},
+		"of a service":  {func(k *world.Settings) { k.TaskStartsPerMinute = 6 }, 6, 7},
+		"of Fargate":    {func(k *world.Settings) { k.FargateStartsPerSecond = 1 }, 5, 15},
+		"without quota": {func(k *world.Settings) { k.TaskStartsPerMinute, k.FargateStartsPerSecond = 0, 0 }, 20, 20},
 	} {
 		k := world.NoDelays()
 		k.SchedulerLoop = world.Range{Min: time.Second, Max: time.Second}
 		k.Provisioning = world.Range{Min: time.Hour, Max: time.Hour}
 		c.edit(&k)
-		b := newBench(t, world.Options{Knobs: &k})
+		b := newBench(t, world.Options{Settings: &k})
 		ts := b.set(b.service("EXTERNAL", 20), "sim/web:v1", 100, plain)
 		b.Run(1500 * time.Millisecond)
 		if n := len(ts.Tasks); n != c.first {

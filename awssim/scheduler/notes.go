@@ -7,72 +7,72 @@ import (
 )
 
 // serviceState is the scheduler's private state of a service.
-type serviceNotes struct {
-	loop   world.Event // the next loop turn for the service
-	loops  int
-	tally  []tally // changes since the last turn, reported together
-	steady bool    // the steady state was reported (controller ECS)
-	stuck  bool    // a deployment that cannot continue was reported
-	starts allowance
+type serviceState struct {
+	nextPass   world.Event // the next loop turn for the service
+	passes  int
+	eventCounts  []eventCount // changes since the last turn, reported together
+	steadyReported bool    // the steady state was reported (controller ECS)
+	stuckReported  bool    // a deployment that cannot continue was reported
+	budget startBudget
 
 	// Of controller ECS:
 	rules    Rules
 	rollouts []*Rollout     // oldest first
-	failing  *world.TaskSet // rolled back; set to FAILED at the next turn
-	failure  string         // why
+	failedSet  *world.TaskSet // rolled back; set to FAILED at the next turn
+	failureReason  string         // why
 }
 
 // setState is the scheduler's private state of a task set.
-type setNotes struct {
-	failed   int       // rounds of starts in a row that failed before RUNNING
+type setState struct {
+	failedRounds   int       // rounds of starts in a row that failed before RUNNING
 	epoch    int       // increases with each round and each success; tasks store it
-	heldTill time.Time // starts wait until then
-	noPlace  bool      // the lack of capacity was reported
-	impaired bool      // starts that keep failing were reported
-	refused  bool      // a role that cannot be assumed was reported
-	unplaced int       // attempts in a row that could not be placed
+	noStartBefore time.Time // starts wait until then
+	noPlaceReported  bool      // the lack of capacity was reported
+	impairedReported bool      // starts that keep failing were reported
+	roleReported  bool      // a role that cannot be assumed was reported
+	unplacedInRow int       // attempts in a row that could not be placed
 
 	failures int  // counted by the circuit breaker
-	ran      bool // a task reached RUNNING: the circuit breaker's second stage
-	proven   bool // a task was healthy
+	reachedRunning      bool // a task reached RUNNING: the circuit breaker's second stage
+	wasHealthy   bool // a task was healthy
 
-	judged, shown int // number of stability changes, and the newest one that the API returns
+	stabilityChanges, visibleChange int // number of stability changes, and the newest one that the API returns
 }
 
 // taskState is the scheduler's private state of a task.
-type taskNotes struct {
-	next     world.Event // the next step of its lifecycle
+type taskState struct {
+	nextStep     world.Event // the next step of its lifecycle
 	targets  []*world.Target
-	astray   bool // a target group of its set does not exist
-	draining bool // waits until its targets are drained
-	proven   bool // was healthy once
+	groupMissing   bool // a target group of its set does not exist
+	waitsForDrain bool // waits until its targets are drained
+	wasHealthy   bool // was healthy once
 	epoch    int  // epoch of its set when it was started
-	record   record
+	registration   registration
 }
 
-func serviceNote(s *world.Service) *serviceNotes {
-	n, ok := s.Law.(*serviceNotes)
+func stateOfService(s *world.Service) *serviceState {
+	n, ok := s.SchedulerState.(*serviceState)
 	if !ok {
-		n = &serviceNotes{}
-		s.Law = n
+		n = &serviceState{}
+		s.SchedulerState = n
 	}
 	return n
 }
 
-func setNote(ts *world.TaskSet) *setNotes {
-	n, ok := ts.Law.(*setNotes)
+func stateOfSet(ts *world.TaskSet) *setState {
+	n, ok := ts.SchedulerState.(*setState)
 	if !ok {
-		n = &setNotes{}
-		ts.Law = n
+		n = &setState{}
+		ts.SchedulerState = n
 	}
 	return n
 }
 
-func taskNote(t *world.Task) *taskNotes {
-	n, ok := t.Law.(*taskNotes)
+func stateOfTask(t *world.Task) *taskState {
+	n, ok := t.SchedulerState.(*taskState)
 	if !ok {
-		n = &taskNotes{}
-		t.Law = n
+		n = &taskState{}
+		t.SchedulerState = n
 	}
 	return n
 }

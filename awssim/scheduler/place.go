@@ -7,14 +7,14 @@ import (
 // ChooseSubnet returns the subnet of the next task: the first whose zone has the fewest tasks in
 // perZone. It returns nil if no subnet can take a task now. Lost zones and clusters without
 // capacity take none.
-func Place(tx *world.Tx, cluster string, subnets []string, perZone map[string]int) *world.Subnet {
-	if noCapacity(tx, cluster) {
+func ChooseSubnet(tx *world.Tx, cluster string, subnets []string, perZone map[string]int) *world.Subnet {
+	if lacksCapacity(tx, cluster) {
 		return nil
 	}
 	var best *world.Subnet
 	for _, id := range subnets {
 		sub, ok := tx.Subnets.Get(id)
-		if !ok || tx.Troubles.ZonesLost[sub.Zone] {
+		if !ok || tx.ActiveFaults.ZonesLost[sub.Zone] {
 			continue
 		}
 		if best == nil || perZone[sub.Zone] < perZone[best.Zone] {
@@ -24,53 +24,53 @@ func Place(tx *world.Tx, cluster string, subnets []string, perZone map[string]in
 	return best
 }
 
-func noCapacity(tx *world.Tx, cluster string) bool {
-	return tx.Troubles.NoCapacity["*"] || tx.Troubles.NoCapacity[cluster]
+func lacksCapacity(tx *world.Tx, cluster string) bool {
+	return tx.ActiveFaults.NoCapacity["*"] || tx.ActiveFaults.NoCapacity[cluster]
 }
 
 // launchTasks starts up to n tasks of a set, as many as can be placed now.
-func (s *Scheduler) launch(tx *world.Tx, ts *world.TaskSet, n int) (started int) {
-	note, svc := setNote(ts), ts.Service
+func (s *Scheduler) launchTasks(tx *world.Tx, ts *world.TaskSet, n int) (started int) {
+	note, svc := stateOfSet(ts), ts.Service
 	if n <= 0 {
 		return 0
 	}
-	if note.heldTill.After(tx.Now()) {
-		s.pokeAt(tx, svc, note.heldTill)
+	if note.noStartBefore.After(tx.Now()) {
+		s.reconcileAt(tx, svc, note.noStartBefore)
 		return 0
 	}
-	perZone := zonesOf(ts)
+	perZone := countByZone(ts)
 	var tasks []*world.Task
 	for range n {
-		sub := Place(tx, svc.Cluster.Name, ts.Subnets, perZone)
+		sub := ChooseSubnet(tx, svc.Cluster.Name, ts.Subnets, perZone)
 		if sub == nil {
-			s.unplaced(tx, ts)
+			s.countUnplaced(tx, ts)
 			break
 		}
 		if at, ok := takeStart(tx, ts); !ok {
-			s.pokeAt(tx, svc, at)
+			s.reconcileAt(tx, svc, at)
 			break
 		}
 		perZone[sub.Zone]++
-		tasks = append(tasks, s.startIn(tx, ts, sub))
+		tasks = append(tasks, s.startTask(tx, ts, sub))
 	}
 	if len(tasks) > 0 {
-		note.noPlace, note.unplaced = false, 0
+		note.noPlaceReported, note.unplacedInRow = false, 0
 	}
-	tellStarted(tx, svc, tasks)
+	addStartedEvents(tx, svc, tasks)
 	return len(tasks)
 }
 
-func (s *Scheduler) startIn(tx *world.Tx, ts *world.TaskSet, sub *world.Subnet) *world.Task {
-	t := s.Start(tx, Launch{
+func (s *Scheduler) startTask(tx *world.Tx, ts *world.TaskSet, sub *world.Subnet) *world.Task {
+	t := s.StartTask(tx, Launch{
 		Cluster: ts.Service.Cluster, Service: ts.Service, Set: ts, Definition: ts.Definition,
 		Group: "service:" + ts.Service.Name, StartedBy: ts.ID, LaunchType: ts.LaunchType, Subnet: sub,
 	})
-	taskNote(t).epoch = setNote(ts).epoch
+	stateOfTask(t).epoch = stateOfSet(ts).epoch
 	return t
 }
 
 // countByZone counts the tasks of a set with desired status RUNNING, by zone.
-func zonesOf(ts *world.TaskSet) map[string]int {
+func countByZone(ts *world.TaskSet) map[string]int {
 	n := map[string]int{}
 	for _, t := range ts.Tasks {
 		if t.DesiredStatus == "RUNNING" {
@@ -80,20 +80,20 @@ func zonesOf(ts *world.TaskSet) map[string]int {
 	return n
 }
 
-func tellNoPlace(tx *world.Tx, ts *world.TaskSet) {
-	if n := setNote(ts); !n.noPlace {
-		n.noPlace = true
-		tell(tx, ts.Service, "(service %s) was unable to place a task. Reason: Capacity is unavailable at this time. Please try again later or in a different availability zone", ts.Service.Name)
+func addNoPlaceEvent(tx *world.Tx, ts *world.TaskSet) {
+	if n := stateOfSet(ts); !n.noPlaceReported {
+		n.noPlaceReported = true
+		addEvent(tx, ts.Service, "(service %s) was unable to place a task. Reason: Capacity is unavailable at this time. Please try again later or in a different availability zone", ts.Service.Name)
 	}
 }
 
 // chooseSurplus returns n of the tasks to stop. Order: tasks that do not run yet, tasks that are
 // not healthy, tasks of the zone with the most tasks. Within each step the youngest comes first.
-func surplus(tasks []*world.Task, n int) []*world.Task {
+func chooseSurplus(tasks []*world.Task, n int) []*world.Task {
 	var chosen, well []*world.Task
 	for _, want := range []func(*world.Task) bool{
 		func(t *world.Task) bool { return t.LastStatus != "RUNNING" },
-		func(t *world.Task) bool { return t.LastStatus == "RUNNING" && !isWell(t) },
+		func(t *world.Task) bool { return t.LastStatus == "RUNNING" && !isHealthy(t) },
 	} {
 		for i := len(tasks) - 1; i >= 0 && len(chosen) < n; i-- {
 			if want(tasks[i]) {
@@ -102,7 +102,7 @@ func surplus(tasks []*world.Task, n int) []*world.Task {
 		}
 	}
 	for _, t := range tasks {
-		if isWell(t) {
+		if isHealthy(t) {
 			well = append(well, t)
 		}
 	}

@@ -14,19 +14,19 @@ type Rollout struct {
 	Sources []*world.TaskSet // deployments that had tasks when it began
 	Status  string           // as the API writes it: PENDING, IN_PROGRESS, …
 	Reason  string
-	Back    *Rollback // nil unless it is rolled back
+	Rollback    *Rollback // nil unless it is rolled back
 	Doc     any       // private data of the ECS API
 
 	CreatedAt, StartedAt, FinishedAt, StoppedAt, UpdatedAt time.Time
 
 	service   *world.Service
-	opened    bool     // the circuit breaker has opened
-	raised    []string // alarms that ended it
-	ignored   []string // alarms that were raised before it began
-	watching  bool     // its first task has started
-	bakesTill time.Time
-	breaker   Monitor // state at the end
-	alarms    Monitor
+	breakerOpen    bool     // the circuit breaker has opened
+	raisedAlarms    []string // alarms that ended it
+	ignoredAlarms   []string // alarms that were raised before it began
+	hasStarted  bool     // its first task has started
+	bakeEnd time.Time
+	finalBreaker   Monitor // state at the end
+	finalAlarms    Monitor
 }
 
 // Rollback is the rollback of a rollout.
@@ -47,7 +47,7 @@ type Monitor struct {
 func (r *Rollout) Service() *world.Service { return r.service }
 
 // HasEnded reports whether the rollout has ended.
-func (r *Rollout) Ended() bool {
+func (r *Rollout) HasEnded() bool {
 	switch r.Status {
 	case "SUCCESSFUL", "STOPPED", "ROLLBACK_SUCCESSFUL", "ROLLBACK_FAILED":
 		return true
@@ -56,25 +56,25 @@ func (r *Rollout) Ended() bool {
 }
 
 // isActive reports whether the scheduler still works on the rollout.
-func (r *Rollout) moves() bool { return !r.Ended() && r.Status != "STOP_REQUESTED" }
+func (r *Rollout) isActive() bool { return !r.HasEnded() && r.Status != "STOP_REQUESTED" }
 
 // currentTarget returns the deployment that the rollout deploys now.
-func (r *Rollout) goal() *world.TaskSet {
-	if r.Back != nil {
-		return r.Back.To
+func (r *Rollout) currentTarget() *world.TaskSet {
+	if r.Rollback != nil {
+		return r.Rollback.To
 	}
 	return r.Target
 }
 
 // Breaker returns the state of the circuit breaker.
 func (r *Rollout) Breaker() Monitor {
-	if r.Ended() {
-		return r.breaker
+	if r.HasEnded() {
+		return r.finalBreaker
 	}
-	b := serviceNote(r.service).rules.Breaker
-	m := Monitor{Status: "MONITORING", Count: setNote(r.Target).failures, Threshold: b.Threshold(r.service.Desired)}
+	b := stateOfService(r.service).rules.Breaker
+	m := Monitor{Status: "MONITORING", Count: stateOfSet(r.Target).failures, Threshold: b.Threshold(r.service.Desired)}
 	switch {
-	case r.opened:
+	case r.breakerOpen:
 		m.Status = "TRIGGERED"
 	case !b.Enable:
 		m.Status, m.Count = "DISABLED", 0
@@ -84,12 +84,12 @@ func (r *Rollout) Breaker() Monitor {
 
 // Alarms returns the state of the alarms.
 func (r *Rollout) Alarms() Monitor {
-	if r.Ended() {
-		return r.alarms
+	if r.HasEnded() {
+		return r.finalAlarms
 	}
-	m := Monitor{Status: "MONITORING", Raised: r.raised}
-	switch a := serviceNote(r.service).rules.Alarms; {
-	case len(r.raised) > 0:
+	m := Monitor{Status: "MONITORING", Raised: r.raisedAlarms}
+	switch a := stateOfService(r.service).rules.Alarms; {
+	case len(r.raisedAlarms) > 0:
 		m.Status = "TRIGGERED"
 	case !a.Enable || len(a.Names) == 0:
 		m.Status = "DISABLED"
@@ -98,11 +98,11 @@ func (r *Rollout) Alarms() Monitor {
 }
 
 // Rollouts returns a service's rollouts, oldest first. Do not change the list.
-func (s *Scheduler) Rollouts(svc *world.Service) []*Rollout { return serviceNote(svc).rollouts }
+func (s *Scheduler) Rollouts(svc *world.Service) []*Rollout { return stateOfService(svc).rollouts }
 
 // latestRollout returns a service's newest rollout, or nil.
-func latest(svc *world.Service) *Rollout {
-	all := serviceNote(svc).rollouts
+func latestRollout(svc *world.Service) *Rollout {
+	all := stateOfService(svc).rollouts
 	if len(all) == 0 {
 		return nil
 	}
@@ -111,12 +111,12 @@ func latest(svc *world.Service) *Rollout {
 
 // rolloutRetention is how long describe calls return rollouts (Developer Guide, "View service
 // history using Amazon ECS service deployments").
-const kept = 90 * 24 * time.Hour
+const rolloutRetention = 90 * 24 * time.Hour
 
 // openRollout adds a rollout for a deployment that has just become PRIMARY.
-func open(tx *world.Tx, ts *world.TaskSet) *Rollout {
+func openRollout(tx *world.Tx, ts *world.TaskSet) *Rollout {
 	svc := ts.Service
-	n := serviceNote(svc)
+	n := stateOfService(svc)
 	r := &Rollout{ID: tx.NewHex("service deployment", 21), Target: ts, Status: "PENDING", CreatedAt: tx.Now(), UpdatedAt: tx.Now(), service: svc}
 	for _, old := range svc.TaskSets {
 		if old != ts && len(old.Tasks) > 0 {
@@ -124,11 +124,11 @@ func open(tx *world.Tx, ts *world.TaskSet) *Rollout {
 		}
 	}
 	for _, name := range n.rules.Alarms.Names {
-		if isRaised(tx, name) {
-			r.ignored = append(r.ignored, name)
+		if isAlarmRaised(tx, name) {
+			r.ignoredAlarms = append(r.ignoredAlarms, name)
 		}
 	}
-	for len(n.rollouts) > 0 && tx.Now().Sub(n.rollouts[0].CreatedAt) > kept && n.rollouts[0].Ended() && n.rollouts[0].Target.Status == "INACTIVE" {
+	for len(n.rollouts) > 0 && tx.Now().Sub(n.rollouts[0].CreatedAt) > rolloutRetention && n.rollouts[0].HasEnded() && n.rollouts[0].Target.Status == "INACTIVE" {
 		n.rollouts = n.rollouts[1:]
 	}
 	n.rollouts = append(n.rollouts, r)
@@ -137,8 +137,8 @@ func open(tx *world.Tx, ts *world.TaskSet) *Rollout {
 }
 
 // setStatus moves a rollout to another status.
-func (r *Rollout) turn(tx *world.Tx, status, reason string) {
-	if r.Ended() || r.Status == status {
+func (r *Rollout) setStatus(tx *world.Tx, status, reason string) {
+	if r.HasEnded() || r.Status == status {
 		return
 	}
 	breaker, alarms := r.Breaker(), r.Alarms()
@@ -147,15 +147,15 @@ func (r *Rollout) turn(tx *world.Tx, status, reason string) {
 	if reason != "" {
 		r.Reason = reason
 	}
-	if r.Ended() {
-		r.FinishedAt, r.breaker, r.alarms = tx.Now(), over(breaker), over(alarms)
+	if r.HasEnded() {
+		r.FinishedAt, r.finalBreaker, r.finalAlarms = tx.Now(), completedMonitor(breaker), completedMonitor(alarms)
 	}
 	if status == "STOPPED" {
 		r.StoppedAt = tx.Now()
 	}
 }
 
-func over(m Monitor) Monitor {
+func completedMonitor(m Monitor) Monitor {
 	if m.Status == "MONITORING" {
 		m.Status = "MONITORING_COMPLETE"
 	}
@@ -163,9 +163,9 @@ func over(m Monitor) Monitor {
 }
 
 // startRollout records the scheduler's first turn for a rollout.
-func (r *Rollout) begin(tx *world.Tx) {
+func (r *Rollout) startRollout(tx *world.Tx) {
 	if r.Status == "PENDING" {
-		r.turn(tx, "IN_PROGRESS", "")
+		r.setStatus(tx, "IN_PROGRESS", "")
 	}
 	if r.StartedAt.IsZero() {
 		r.StartedAt = tx.Now()
@@ -174,17 +174,17 @@ func (r *Rollout) begin(tx *world.Tx) {
 
 // stopSuperseded requests the stop of a rollout because a newer deployment was created. The rollout
 // is STOPPED when its tasks are stopped.
-func (r *Rollout) overtaken(tx *world.Tx) {
-	if r != nil && r.moves() {
-		r.turn(tx, "STOP_REQUESTED", "Service deployment stopped because a newer service deployment was created.")
+func (r *Rollout) stopSuperseded(tx *world.Tx) {
+	if r != nil && r.isActive() {
+		r.setStatus(tx, "STOP_REQUESTED", "Service deployment stopped because a newer service deployment was created.")
 	}
 }
 
 // stopEmptyRollout sets the rollout of a deleted deployment to STOPPED if its stop was requested.
-func left(tx *world.Tx, ts *world.TaskSet) {
-	for _, r := range serviceNote(ts.Service).rollouts {
-		if r.Status == "STOP_REQUESTED" && r.goal() == ts {
-			r.turn(tx, "STOPPED", "")
+func stopEmptyRollout(tx *world.Tx, ts *world.TaskSet) {
+	for _, r := range stateOfService(ts.Service).rollouts {
+		if r.Status == "STOP_REQUESTED" && r.currentTarget() == ts {
+			r.setStatus(tx, "STOPPED", "")
 		}
 	}
 }

@@ -96,8 +96,8 @@ func TestEveryFailureRollsBack(t *testing.T) {
 			if strings.HasSuffix(image, "no-role") != (told(svc, "(service api) failed to launch a task with (error ECS was unable to assume the role") > 0) {
 				t.Errorf("events %v", svc.Events)
 			}
-			if m := r.Breaker(); m.Status != "TRIGGERED" || m.Count < 3 || m.Threshold != 3 || r.Back.To != one {
-				t.Errorf("breaker %+v, back %+v", m, r.Back)
+			if m := r.Breaker(); m.Status != "TRIGGERED" || m.Count < 3 || m.Threshold != 3 || r.Rollback.To != one {
+				t.Errorf("breaker %+v, back %+v", m, r.Rollback)
 			}
 			for _, text := range []string{
 				"(service api) (deployment " + two.ID + ") deployment failed: tasks failed to start.",
@@ -127,7 +127,7 @@ func TestARollbackIsSeenStepByStep(t *testing.T) {
 		if one.Status == "PRIMARY" && one.RolloutState == "IN_PROGRESS" && one.RolloutReason != "ECS deployment circuit breaker: rolling back to deploymentId "+one.ID+"." {
 			t.Errorf("reason %q", one.RolloutReason)
 		}
-		return b.newest(svc).Ended()
+		return b.newest(svc).HasEnded()
 	})
 	want := []string{
 		"PENDING | two PRIMARY IN_PROGRESS | one ACTIVE COMPLETED",
@@ -167,7 +167,7 @@ func TestAFirstDeploymentHasNothingToGoBackTo(t *testing.T) {
 	b.Do(func(tx *world.Tx) { b.law.SetRules(tx, svc, on(true)) })
 	ts := b.set(svc, "sim/web:v1-noboot", 100)
 	r := b.status(svc, "ROLLBACK_FAILED")
-	if ts.RolloutState != "FAILED" || r.Back != nil || r.Reason != "No rollback candidate was found to run the rollback." {
+	if ts.RolloutState != "FAILED" || r.Rollback != nil || r.Reason != "No rollback candidate was found to run the rollback." {
 		t.Errorf("%s, %+v", ts.RolloutState, r)
 	}
 	starts := told(svc, "has started")
@@ -206,8 +206,8 @@ func TestARollbackThatFailsIsTheEnd(t *testing.T) {
 	one.Definition.Containers[0].Image = "sim/web:v1-noboot"
 	b.Do(func(tx *world.Tx) { b.law.StopRollout(tx, b.newest(svc)) })
 	r := b.status(svc, "ROLLBACK_FAILED")
-	if one.RolloutState != "FAILED" || r.Back.To != one || b.targets().Count("healthy") != 1 {
-		t.Errorf("%s, back to %v, %d healthy", one.RolloutState, r.Back, b.targets().Count("healthy"))
+	if one.RolloutState != "FAILED" || r.Rollback.To != one || b.targets().Count("healthy") != 1 {
+		t.Errorf("%s, back to %v, %d healthy", one.RolloutState, r.Rollback, b.targets().Count("healthy"))
 	}
 }
 
@@ -230,12 +230,12 @@ func TestStagesAndResetsOfTheCount(t *testing.T) {
 					young := x.LastStatus == "RUNNING" && x.DesiredStatus == "RUNNING" && b.targets().Find(x.Address.String(), 8080).State == "initial"
 					if young && !crashed[x] && len(crashed)%3 < 2 {
 						crashed[x] = true
-						b.Do(func(tx *world.Tx) { b.law.Crash(tx, x, 1) })
+						b.Do(func(tx *world.Tx) { b.law.CrashTask(tx, x, 1) })
 					} else if young && !crashed[x] {
 						crashed[x] = true // this one lives
 					}
 				}
-				return r.Ended()
+				return r.HasEnded()
 			})
 			if r.Status != c.want {
 				t.Errorf("%s after %d crashes: %+v", r.Status, len(crashed), r.Breaker())
@@ -250,7 +250,7 @@ func TestFailedTasksAreNoLongerCountedOnceOneRanWell(t *testing.T) {
 	b.until("failures", 10*time.Minute, func() bool { return two.FailedTasks > 2 })
 	three := b.set(svc, "sim/web:v3", 100)
 	b.until("completed", 20*time.Minute, func() bool { return three.RolloutState == "COMPLETED" })
-	b.Do(func(tx *world.Tx) { b.law.Crash(tx, three.Tasks[0], 1) })
+	b.Do(func(tx *world.Tx) { b.law.CrashTask(tx, three.Tasks[0], 1) })
 	b.Run(5 * time.Minute)
 	if three.FailedTasks != 0 || three.RolloutState != "COMPLETED" || b.newest(svc).Status != "SUCCESSFUL" {
 		t.Errorf("%d failed, %s", three.FailedTasks, three.RolloutState)
@@ -271,14 +271,14 @@ func TestTheThresholdFollowsTheDesiredCount(t *testing.T) {
 
 func TestNoPlaceOpensTheCircuitBreaker(t *testing.T) {
 	for _, ignores := range []bool{false, true} {
-		k := world.DefaultKnobs()
+		k := world.DefaultSettings()
 		k.BreakerIgnoresPlacement = ignores
-		b := newBench(t, world.Options{Knobs: &k})
+		b := newBench(t, world.Options{Settings: &k})
 		svc := b.service("ECS", 1)
 		b.Do(func(tx *world.Tx) { b.law.SetRules(tx, svc, on(true)) })
 		one := b.set(svc, "sim/web:v1", 100)
 		b.until("the first", 10*time.Minute, func() bool { return one.RolloutState == "COMPLETED" })
-		b.Do(func(tx *world.Tx) { tx.Troubles.NoCapacity = map[string]bool{"web": true} })
+		b.Do(func(tx *world.Tx) { tx.ActiveFaults.NoCapacity = map[string]bool{"web": true} })
 		b.set(svc, "sim/web:v2", 100)
 		b.Run(30 * time.Minute)
 		if want := map[bool]string{false: "ROLLBACK_SUCCESSFUL", true: "IN_PROGRESS"}[ignores]; b.newest(svc).Status != want {
@@ -291,9 +291,9 @@ func TestNoPlaceOpensTheCircuitBreaker(t *testing.T) {
 }
 
 func TestCrashesAreNotCountedWhereTheKnobSaysSo(t *testing.T) {
-	k := world.DefaultKnobs()
+	k := world.DefaultSettings()
 	k.BreakerIgnoresExits = true
-	b := newBench(t, world.Options{Knobs: &k})
+	b := newBench(t, world.Options{Settings: &k})
 	svc := b.service("ECS", 1)
 	b.Do(func(tx *world.Tx) { b.law.SetRules(tx, svc, on(true)) })
 	ts := b.set(svc, "sim/web:v1-crash-after-1s", 100)
@@ -313,7 +313,7 @@ func TestAUserStopsARollout(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	b.until("the end", time.Hour, r.Ended)
+	b.until("the end", time.Hour, r.HasEnded)
 	if r.Status != "ROLLBACK_SUCCESSFUL" || svc.Primary() != one || b.targets().Count("healthy") != 2 || r.Breaker().Status != "DISABLED" {
 		t.Errorf("%s", r.Status)
 	}
@@ -373,8 +373,8 @@ func TestARollbackPassesOverWhatWasNeverCompleted(t *testing.T) {
 	b.Run(20 * time.Second)
 	b.set(svc, "sim/web:v3-noboot", 100)
 	r := b.status(svc, "ROLLBACK_SUCCESSFUL")
-	if r.Back.To != one || two.RolloutState == "COMPLETED" {
-		t.Errorf("back to %s, which is %s; want the first deployment", r.Back.To.ID, r.Back.To.RolloutState)
+	if r.Rollback.To != one || two.RolloutState == "COMPLETED" {
+		t.Errorf("back to %s, which is %s; want the first deployment", r.Rollback.To.ID, r.Rollback.To.RolloutState)
 	}
 }
 
@@ -395,7 +395,7 @@ func TestARollbackThatFailsTriesNoOlderDeployment(t *testing.T) {
 	b.until("an end", 2*time.Hour, func() bool {
 		return strings.HasPrefix(r.Status, "ROLLBACK_FAILED") || strings.HasPrefix(r.Status, "ROLLBACK_SUCC")
 	})
-	if r.Status != "ROLLBACK_FAILED" || r.Back.To != two || one.Status == "PRIMARY" {
-		t.Errorf("%s, back to %s", r.Status, r.Back.To.ID)
+	if r.Status != "ROLLBACK_FAILED" || r.Rollback.To != two || one.Status == "PRIMARY" {
+		t.Errorf("%s, back to %s", r.Status, r.Rollback.To.ID)
 	}
 }

@@ -63,12 +63,12 @@ func (b Breaker) Threshold(desired int) int {
 
 // requiredTasks returns how many healthy tasks make an early success: at least one, unless the
 // desired count is 0.
-func (e Early) enough(desired int) int {
-	return min(max(floor(desired, e.HealthyPercent), 1), desired)
+func (e Early) requiredTasks(desired int) int {
+	return min(max(lowerLimit(desired, e.HealthyPercent), 1), desired)
 }
 
 // SetRules sets the rules of a service's deployments.
 func (s *Scheduler) SetRules(tx *world.Tx, svc *world.Service, r Rules) {
-	serviceNote(svc).rules = r
+	stateOfService(svc).rules = r
 	tx.Changed(world.ServiceChanged, svc)
 }

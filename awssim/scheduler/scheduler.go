@@ -31,19 +31,19 @@ type Scheduler struct{}
 // the first step.
 func New(w *world.World) *Scheduler {
 	s := &Scheduler{}
-	w.Watch(s.watch)
-	for _, c := range s.truths() {
-		w.Check(c)
+	w.Watch(s.handleChange)
+	for _, c := range s.invariants() {
+		w.AddInvariant(c)
 	}
 	return s
 }
 
-func (s *Scheduler) watch(tx *world.Tx, c world.Change) {
+func (s *Scheduler) handleChange(tx *world.Tx, c world.Change) {
 	switch o := c.Object.(type) {
 	case *world.Service:
-		s.poke(tx, o)
+		s.scheduleReconcile(tx, o)
 	case *world.TaskSet:
-		s.poke(tx, o.Service)
+		s.scheduleReconcile(tx, o.Service)
 	case *world.Task:
 		s.taskChanged(tx, o)
 	case *world.Target:
@@ -55,8 +55,8 @@ func (s *Scheduler) watch(tx *world.Tx, c world.Change) {
 	case *world.Instance:
 		s.instanceChanged(tx, o)
 	}
-	if c.Kind == world.TroubleChanged {
-		s.troubleChanged(tx)
+	if c.Kind == world.FaultsChanged {
+		s.faultsChanged(tx)
 	}
 }
 
@@ -69,7 +69,7 @@ func (s *Scheduler) taskChanged(tx *world.Tx, t *world.Task) {
 	case "PENDING", "ACTIVATING", "DEPROVISIONING":
 		return
 	}
-	s.poke(tx, t.Service)
+	s.scheduleReconcile(tx, t.Service)
 }
 
 func (s *Scheduler) targetChanged(tx *world.Tx, target *world.Target) {
@@ -79,13 +79,13 @@ func (s *Scheduler) targetChanged(tx *world.Tx, target *world.Target) {
 	}
 	switch target.State {
 	case "gone":
-		s.drained(tx, t)
-		tellAstray(tx, t, target)
+		s.finishDrain(tx, t)
+		addMissingTargetEvent(tx, t, target)
 	case "initial", "draining":
 		return
 	}
 	if t.Service != nil {
-		s.poke(tx, t.Service)
+		s.scheduleReconcile(tx, t.Service)
 	}
 }
 
@@ -96,31 +96,31 @@ func (s *Scheduler) groupChanged(tx *world.Tx, g *world.TargetGroup) {
 	}
 	for _, target := range g.Targets {
 		if target.Task != nil {
-			s.drained(tx, target.Task)
+			s.finishDrain(tx, target.Task)
 		}
 	}
 }
 
 // faultsChanged stops the tasks in lost zones and schedules every service: capacity may be back.
-func (s *Scheduler) troubleChanged(tx *world.Tx) {
+func (s *Scheduler) faultsChanged(tx *world.Tx) {
 	for _, t := range tx.Tasks.Values() {
-		if t.LastStatus != "STOPPED" && tx.Troubles.ZonesLost[t.Zone] {
-			s.lose(tx, t)
+		if t.LastStatus != "STOPPED" && tx.ActiveFaults.ZonesLost[t.Zone] {
+			s.stopInLostZone(tx, t)
 		}
 	}
 	for _, svc := range tx.Services.Values() {
 		if svc.Status != "INACTIVE" {
-			tryPlaces(svc)
-			s.poke(tx, svc)
+			retryPlacement(svc)
+			s.scheduleReconcile(tx, svc)
 		}
 	}
 }
 
 // retryPlacement allows an immediate retry of starts that could not be placed.
-func tryPlaces(svc *world.Service) {
+func retryPlacement(svc *world.Service) {
 	for _, ts := range svc.TaskSets {
-		if n := setNote(ts); n.noPlace {
-			n.heldTill = time.Time{}
+		if n := stateOfSet(ts); n.noPlaceReported {
+			n.noStartBefore = time.Time{}
 		}
 	}
 }

@@ -22,36 +22,36 @@ func (s *Scheduler) StopByUser(tx *world.Tx, t *world.Task, reason string) {
 	if reason == "" {
 		reason = "Task stopped by user"
 	}
-	if !s.condemn(tx, t, ByUser, reason) {
+	if !s.setDesiredStopped(tx, t, ByUser, reason) {
 		return
 	}
 	tx.SetStatus(t, "DEACTIVATING")
-	s.deregister(tx, t)
-	if tx.Knobs().StopTaskAwaitsDrain && !isDrained(tx, t) {
-		taskNote(t).draining = true
+	s.removeFromTraffic(tx, t)
+	if tx.Settings().StopTaskAwaitsDrain && !isDrained(tx, t) {
+		stateOfTask(t).waitsForDrain = true
 		return
 	}
-	s.later(tx, t, tx.Knobs().Deactivating, "deactivating", s.terminate)
+	s.scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", s.sendStopSignal)
 }
 
 // stopAfterDrain stops a service's task in the scheduler's order: deregister, wait for the drain,
 // signal. The task stays RUNNING with desired status STOPPED for one turn of the scheduler's loop,
 // as published logs show.
-func (s *Scheduler) retire(tx *world.Tx, t *world.Task, reason string) {
-	if !s.condemn(tx, t, BySchedulers, reason) {
+func (s *Scheduler) stopAfterDrain(tx *world.Tx, t *world.Task, reason string) {
+	if !s.setDesiredStopped(tx, t, BySchedulers, reason) {
 		return
 	}
-	if len(taskNote(t).targets) == 0 {
-		s.drain(tx, t)
+	if len(stateOfTask(t).targets) == 0 {
+		s.startDrain(tx, t)
 		return
 	}
-	s.later(tx, t, tx.Knobs().SchedulerLoop, "retire", s.drain)
+	s.scheduleStep(tx, t, tx.Settings().SchedulerLoop, "retire", s.startDrain)
 }
 
 // setDesiredStopped sets the desired status to STOPPED and reports whether the caller must continue
 // the stop. It returns false if the task is already stopping, or if it never ran and is
 // deprovisioned immediately.
-func (s *Scheduler) condemn(tx *world.Tx, t *world.Task, code, reason string) bool {
+func (s *Scheduler) setDesiredStopped(tx *world.Tx, t *world.Task, code, reason string) bool {
 	if t.DesiredStatus == "STOPPED" {
 		return false
 	}
@@ -61,31 +61,31 @@ func (s *Scheduler) condemn(tx *world.Tx, t *world.Task, code, reason string) bo
 	tx.Log("task", t.ID, "stops: %s: %s", code, reason)
 	tx.Changed(world.TaskChanged, t)
 	if t.LastStatus != "RUNNING" {
-		s.dismantle(tx, t)
+		s.startDeprovisioning(tx, t)
 		return false
 	}
 	return true
 }
 
-func (s *Scheduler) drain(tx *world.Tx, t *world.Task) {
+func (s *Scheduler) startDrain(tx *world.Tx, t *world.Task) {
 	tx.SetStatus(t, "DEACTIVATING")
-	s.deregister(tx, t)
+	s.removeFromTraffic(tx, t)
 	if !isDrained(tx, t) {
-		taskNote(t).draining = true
+		stateOfTask(t).waitsForDrain = true
 		return
 	}
-	s.later(tx, t, tx.Knobs().Deactivating, "deactivating", s.terminate)
+	s.scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", s.sendStopSignal)
 }
 
-func (s *Scheduler) deregister(tx *world.Tx, t *world.Task) {
-	s.takeOut(tx, t)
+func (s *Scheduler) removeFromTraffic(tx *world.Tx, t *world.Task) {
+	s.deregisterTask(tx, t)
 	had := false
-	for _, x := range taskNote(t).targets {
+	for _, x := range stateOfTask(t).targets {
 		if x.Task != t || x.State == "gone" || x.State == "draining" {
 			continue
 		}
-		tx.Deregister(x.Group, x.ID, x.Port)
-		count(t.Service, "deregistered", x.Group.ARN)
+		tx.DeregisterTarget(x.Group, x.ID, x.Port)
+		countEvent(t.Service, "deregistered", x.Group.ARN)
 		had = true
 	}
 	if had {
@@ -94,17 +94,17 @@ func (s *Scheduler) deregister(tx *world.Tx, t *world.Task) {
 }
 
 // finishDrain continues the stop of a task whose targets are drained.
-func (s *Scheduler) drained(tx *world.Tx, t *world.Task) {
-	n := taskNote(t)
-	if !n.draining || !isDrained(tx, t) {
+func (s *Scheduler) finishDrain(tx *world.Tx, t *world.Task) {
+	n := stateOfTask(t)
+	if !n.waitsForDrain || !isDrained(tx, t) {
 		return
 	}
-	n.draining = false
-	s.later(tx, t, tx.Knobs().Deactivating, "deactivating", s.terminate)
+	n.waitsForDrain = false
+	s.scheduleStep(tx, t, tx.Settings().Deactivating, "deactivating", s.sendStopSignal)
 }
 
 func isDrained(tx *world.Tx, t *world.Task) bool {
-	for _, x := range taskNote(t).targets {
+	for _, x := range stateOfTask(t).targets {
 		if x.Task != t || x.State == "gone" {
 			continue
 		}
@@ -116,9 +116,9 @@ func isDrained(tx *world.Tx, t *world.Task) bool {
 }
 
 // sendStopSignal sends the stop signal; SIGKILL follows after the stop timeout.
-func (s *Scheduler) terminate(tx *world.Tx, t *world.Task) {
+func (s *Scheduler) sendStopSignal(tx *world.Tx, t *world.Task) {
 	if allStopped(t) {
-		s.dismantle(tx, t)
+		s.startDeprovisioning(tx, t)
 		return
 	}
 	t.SignalledAt = tx.Now()
@@ -131,46 +131,46 @@ func (s *Scheduler) terminate(tx *world.Tx, t *world.Task) {
 		}
 		limit := stopTimeout(t, c)
 		longest = max(longest, limit)
-		if b := c.Behaviour; scripted(tx, c) && !b.IgnoresTerm && b.ServesAfterTerm < limit {
-			tx.After(b.ServesAfterTerm, func(tx *world.Tx) { s.exit(tx, t, c, 0, "") })
+		if b := c.Behaviour; hasModelledExit(tx, c) && !b.IgnoresTerm && b.ServesAfterTerm < limit {
+			tx.After(b.ServesAfterTerm, func(tx *world.Tx) { s.containerExited(tx, t, c, 0, "") })
 		}
 	}
-	s.after(tx, t, longest, s.kill)
+	s.scheduleAfter(tx, t, longest, s.killContainers)
 }
 
-func (s *Scheduler) kill(tx *world.Tx, t *world.Task) {
+func (s *Scheduler) killContainers(tx *world.Tx, t *world.Task) {
 	tx.Emit(world.SignalProcess{Key: tx.Key, Task: t.ARN, Kill: true})
 	for _, c := range t.Containers {
-		s.exit(tx, t, c, 137, "")
+		s.containerExited(tx, t, c, 137, "")
 	}
 }
 
 // startDeprovisioning removes the network interface of a task whose containers have stopped.
 // Containers that never ran have no exit code.
-func (s *Scheduler) dismantle(tx *world.Tx, t *world.Task) {
+func (s *Scheduler) startDeprovisioning(tx *world.Tx, t *world.Task) {
 	for _, c := range t.Containers {
 		c.Status = "STOPPED"
 	}
 	tx.SetStatus(t, "DEPROVISIONING")
-	s.later(tx, t, tx.Knobs().Deprovisioning, "deprovisioning", s.stopped)
+	s.scheduleStep(tx, t, tx.Settings().Deprovisioning, "deprovisioning", s.finishStop)
 }
 
-func (s *Scheduler) stopped(tx *world.Tx, t *world.Task) {
-	s.deregister(tx, t)
+func (s *Scheduler) finishStop(tx *world.Tx, t *world.Task) {
+	s.removeFromTraffic(tx, t)
 	if t.Address.IsValid() {
 		delete(tx.TasksByAddress, t.Address)
-		t.Subnet.GiveBack(t.Address)
+		t.Subnet.ReleaseAddress(t.Address)
 	}
 	if t.Set != nil {
-		forget(t.Set, t)
+		removeTask(t.Set, t)
 	}
-	keep := tx.Knobs().StoppedTaskRetention
+	keep := tx.Settings().StoppedTaskRetention
 	t.RemoveAfter = tx.Now().Add(keep)
 	tx.SetStatus(t, "STOPPED")
 	tx.After(keep, func(tx *world.Tx) { tx.Tasks.Delete(t.ARN) })
 }
 
-func forget(ts *world.TaskSet, t *world.Task) {
+func removeTask(ts *world.TaskSet, t *world.Task) {
 	for i, x := range ts.Tasks {
 		if x == t {
 			ts.Tasks = append(ts.Tasks[:i], ts.Tasks[i+1:]...)

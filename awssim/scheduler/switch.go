@@ -7,14 +7,14 @@ import (
 // SwitchToExternal changes the controller of a service from ECS to EXTERNAL while no deployment
 // runs. Its deployment becomes an ACTIVE task set that its owner deletes (API Reference,
 // UpdateService, deploymentController).
-func (s *Scheduler) HandOver(tx *world.Tx, svc *world.Service) {
+func (s *Scheduler) SwitchToExternal(tx *world.Tx, svc *world.Service) {
 	svc.Controller = "EXTERNAL"
-	for _, r := range serviceNote(svc).rollouts {
+	for _, r := range stateOfService(svc).rollouts {
 		r.Target.RolloutState, r.Target.RolloutReason = "", ""
 	}
 	for _, ts := range svc.TaskSets {
 		ts.Status, ts.Scale, ts.UpdatedAt = "ACTIVE", 100, tx.Now()
-		s.resize(tx, ts)
+		s.resizeSet(tx, ts)
 	}
 	tx.Log("service", svc.ID(), "controller ECS -> EXTERNAL")
 	tx.Changed(world.ServiceChanged, svc)
@@ -22,7 +22,7 @@ func (s *Scheduler) HandOver(tx *world.Tx, svc *world.Service) {
 
 // ReleaseFromCodeDeploy changes the controller of a service from CODE_DEPLOY to EXTERNAL while no
 // deployment runs. Its task sets stay unchanged.
-func (s *Scheduler) Release(tx *world.Tx, svc *world.Service) {
+func (s *Scheduler) ReleaseFromCodeDeploy(tx *world.Tx, svc *world.Service) {
 	svc.Controller = "EXTERNAL"
 	tx.Log("service", svc.ID(), "controller CODE_DEPLOY -> EXTERNAL")
 	tx.Changed(world.ServiceChanged, svc)
@@ -30,16 +30,16 @@ func (s *Scheduler) Release(tx *world.Tx, svc *world.Service) {
 
 // SwitchToECS changes the controller of a service from EXTERNAL or CODE_DEPLOY to ECS while no
 // deployment runs. Its PRIMARY task set becomes its deployment.
-func (s *Scheduler) TakeOver(tx *world.Tx, svc *world.Service) {
+func (s *Scheduler) SwitchToECS(tx *world.Tx, svc *world.Service) {
 	tx.Log("service", svc.ID(), "controller %s -> ECS", svc.Controller)
 	svc.Controller = "ECS"
 	for _, ts := range svc.TaskSets {
 		steady := ts.Stability == "STEADY_STATE" && ts.Scale == 100
-		r := open(tx, ts)
-		s.stepUp(tx, ts, inProgress(ts))
-		r.begin(tx)
+		r := openRollout(tx, ts)
+		s.makePrimary(tx, ts, progressReason(ts))
+		r.startRollout(tx)
 		if steady {
-			s.succeed(tx, svc, r)
+			s.completeRollout(tx, svc, r)
 		}
 	}
 	tx.Changed(world.ServiceChanged, svc)

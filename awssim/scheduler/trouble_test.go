@@ -14,7 +14,7 @@ func TestACrashedTaskIsReplaced(t *testing.T) {
 	ts := b.set(svc, "sim/web:v1", 100)
 	b.steady(ts)
 	x := ts.Tasks[0]
-	b.Do(func(tx *world.Tx) { b.law.Crash(tx, x, 3) })
+	b.Do(func(tx *world.Tx) { b.law.CrashTask(tx, x, 3) })
 	b.until("stopped", time.Minute, func() bool { return x.LastStatus == "STOPPED" })
 	if x.StopCode != "EssentialContainerExited" || x.StoppedReason != "Essential container in task exited" || *x.Containers[0].ExitCode != 3 {
 		t.Errorf("%s %s %d", x.StopCode, x.StoppedReason, *x.Containers[0].ExitCode)
@@ -77,7 +77,7 @@ func TestStartsThatFailAreHeldBackLongerAndLonger(t *testing.T) {
 
 func TestNoCapacityWaitsUntilItIsBack(t *testing.T) {
 	b := newBench(t, world.Options{})
-	b.Do(func(tx *world.Tx) { tx.Troubles.NoCapacity = map[string]bool{"web": true} })
+	b.Do(func(tx *world.Tx) { tx.ActiveFaults.NoCapacity = map[string]bool{"web": true} })
 	svc := b.service("EXTERNAL", 2)
 	ts := b.set(svc, "sim/web:v1", 100)
 	b.Run(time.Hour)
@@ -85,8 +85,8 @@ func TestNoCapacityWaitsUntilItIsBack(t *testing.T) {
 		t.Fatalf("%d tasks, events %v", len(ts.Tasks), svc.Events)
 	}
 	b.Do(func(tx *world.Tx) {
-		tx.Troubles.NoCapacity = nil
-		tx.Changed(world.TroubleChanged, nil)
+		tx.ActiveFaults.NoCapacity = nil
+		tx.Changed(world.FaultsChanged, nil)
 	})
 	b.steady(ts)
 }
@@ -97,8 +97,8 @@ func TestALostZoneTakesItsTasksAndGetsNone(t *testing.T) {
 	ts := b.set(svc, "sim/web:v1", 100)
 	b.steady(ts)
 	b.Do(func(tx *world.Tx) {
-		tx.Troubles.ZonesLost = map[string]bool{"eu-west-1a": true}
-		tx.Changed(world.TroubleChanged, nil)
+		tx.ActiveFaults.ZonesLost = map[string]bool{"eu-west-1a": true}
+		tx.Changed(world.FaultsChanged, nil)
 	})
 	b.until("steady again", 10*time.Minute, func() bool { return running(ts) == 6 && ts.Stability == "STEADY_STATE" })
 	for _, x := range ts.Tasks {
@@ -115,20 +115,20 @@ func TestATargetTakenAwayByHandUnsettlesItsTaskSet(t *testing.T) {
 	b.steady(ts)
 	b.Do(func(tx *world.Tx) {
 		x := b.find(tx, ts.Tasks[0])
-		tx.Deregister(x.Group, x.ID, x.Port)
+		tx.DeregisterTarget(x.Group, x.ID, x.Port)
 	})
 	b.until("unsettled", 5*time.Minute, func() bool { return ts.Stability == "STABILIZING" && len(b.targets().Targets) == 1 })
 	if told(svc, "due to TARGET IS NOT FOUND") != 1 || ts.Tasks[0].DesiredStatus != "RUNNING" {
 		t.Errorf("task %s, events %v", ts.Tasks[0].DesiredStatus, svc.Events)
 	}
-	b.Do(func(tx *world.Tx) { b.law.Scale(tx, ts, 0) })
+	b.Do(func(tx *world.Tx) { b.law.SetScale(tx, ts, 0) })
 	b.until("gone", 5*time.Minute, func() bool { return len(ts.Tasks) == 0 })
 }
 
 func TestAWorldWithoutDelaysStillMovesOn(t *testing.T) {
 	k := world.NoDelays()
 	k.RestartBackoff = 0
-	b := newBench(t, world.Options{Knobs: &k})
+	b := newBench(t, world.Options{Settings: &k})
 	svc := b.service("EXTERNAL", 3)
 	good, bad := b.set(svc, "sim/web:v1", 100), b.set(svc, "sim/web:v2-noboot", 100)
 	b.until("running", time.Second, func() bool { return running(good) == 3 })

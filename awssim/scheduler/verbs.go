@@ -5,7 +5,7 @@ import (
 )
 
 // AddService adds a new service. Task sets follow by [Scheduler.AddTaskSet].
-func (s *Scheduler) Found(tx *world.Tx, svc *world.Service) {
+func (s *Scheduler) AddService(tx *world.Tx, svc *world.Service) {
 	tx.Services.Delete(svc.ID()) // an INACTIVE service of that name
 	tx.Services.Put(svc.ID(), svc)
 	tx.Log("service", svc.ID(), "created, controller %s, desired %d", svc.Controller, svc.Desired)
@@ -14,23 +14,23 @@ func (s *Scheduler) Found(tx *world.Tx, svc *world.Service) {
 
 // AddTaskSet adds a new task set to its service. With the controller ECS it is a deployment: it
 // becomes PRIMARY and replaces the previous one.
-func (s *Scheduler) Add(tx *world.Tx, ts *world.TaskSet) {
+func (s *Scheduler) AddTaskSet(tx *world.Tx, ts *world.TaskSet) {
 	svc := ts.Service
 	ts.CreatedAt, ts.UpdatedAt = tx.Now(), tx.Now()
 	if svc.Controller == "ECS" {
-		s.supersede(tx, ts)
+		s.startDeployment(tx, ts)
 		return
 	}
 	svc.TaskSets = append(svc.TaskSets, ts)
 	tx.Log("task set", ts.ID, "created in %s, %s, scale %g %%", svc.ID(), ts.Status, ts.Scale)
-	s.resize(tx, ts)
+	s.resizeSet(tx, ts)
 }
 
 // SetScale sets a task set's share of the desired count, in percent.
-func (s *Scheduler) Scale(tx *world.Tx, ts *world.TaskSet, percent float64) {
+func (s *Scheduler) SetScale(tx *world.Tx, ts *world.TaskSet, percent float64) {
 	tx.Log("task set", ts.ID, "scale %g %% -> %g %%", ts.Scale, percent)
 	ts.Scale, ts.UpdatedAt = percent, tx.Now()
-	s.resize(tx, ts)
+	s.resizeSet(tx, ts)
 }
 
 // SetDesired changes a service's desired count and the computed counts of its task sets.
@@ -40,41 +40,41 @@ func (s *Scheduler) SetDesired(tx *world.Tx, svc *world.Service, desired int) {
 	}
 	svc.Desired = desired
 	for _, ts := range svc.TaskSets {
-		if ts.Computed != s.wanted(ts) {
+		if ts.Computed != s.wantedCount(ts) {
 			ts.UpdatedAt = tx.Now()
-			s.resize(tx, ts)
+			s.resizeSet(tx, ts)
 		}
 	}
-	s.Renew(tx, svc)
+	s.RetryHeldStarts(tx, svc)
 }
 
 // RetryHeldStarts ends the backoff of starts after the owner changed the service.
-func (s *Scheduler) Renew(tx *world.Tx, svc *world.Service) {
+func (s *Scheduler) RetryHeldStarts(tx *world.Tx, svc *world.Service) {
 	for _, ts := range svc.TaskSets {
-		release(ts)
+		resetBackoff(ts)
 	}
-	n := serviceNote(svc)
-	n.stuck = false
+	n := stateOfService(svc)
+	n.stuckReported = false
 	tx.Changed(world.ServiceChanged, svc)
 }
 
-func (s *Scheduler) wanted(ts *world.TaskSet) int {
+func (s *Scheduler) wantedCount(ts *world.TaskSet) int {
 	switch {
 	case ts.Status == "DRAINING" || ts.Service.Status != "ACTIVE":
 		return 0
 	case ts.Service.Controller == "ECS":
 		return ts.Service.Desired
 	}
-	return DesiredOf(ts.Service.Desired, ts.Scale)
+	return ComputedCount(ts.Service.Desired, ts.Scale)
 }
 
-func (s *Scheduler) resize(tx *world.Tx, ts *world.TaskSet) {
-	ts.Computed = s.wanted(ts)
+func (s *Scheduler) resizeSet(tx *world.Tx, ts *world.TaskSet) {
+	ts.Computed = s.wantedCount(ts)
 	ts.StabilityAt = tx.Now()
 	if ts.Stability != "STABILIZING" {
 		setStability(tx, ts, "STABILIZING")
 	}
-	release(ts)
+	resetBackoff(ts)
 	tx.Changed(world.TaskSetChanged, ts)
 }
 
@@ -91,25 +91,25 @@ func (s *Scheduler) Promote(tx *world.Tx, ts *world.TaskSet) {
 }
 
 // DrainTaskSet drains a task set. It is deleted when its last task has stopped.
-func (s *Scheduler) Retire(tx *world.Tx, ts *world.TaskSet) {
+func (s *Scheduler) DrainTaskSet(tx *world.Tx, ts *world.TaskSet) {
 	if ts.Status == "DRAINING" {
 		return
 	}
 	ts.Status, ts.UpdatedAt = "DRAINING", tx.Now()
 	tx.Log("task set", ts.ID, "DRAINING")
-	s.resize(tx, ts)
+	s.resizeSet(tx, ts)
 }
 
 // DrainService drains a service and all its task sets.
-func (s *Scheduler) Delete(tx *world.Tx, svc *world.Service) {
+func (s *Scheduler) DrainService(tx *world.Tx, svc *world.Service) {
 	if svc.Status != "ACTIVE" {
 		return
 	}
-	latest(svc).overtaken(tx)
+	latestRollout(svc).stopSuperseded(tx)
 	svc.Status, svc.Desired = "DRAINING", 0
 	tx.Log("service", svc.ID(), "DRAINING")
 	for _, ts := range svc.TaskSets {
-		s.Retire(tx, ts)
+		s.DrainTaskSet(tx, ts)
 	}
 	tx.Changed(world.ServiceChanged, svc)
 }

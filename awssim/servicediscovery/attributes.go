@@ -12,7 +12,7 @@ import (
 
 // GetServiceAttributes returns the attributes of a service itself.
 func (s *Service) GetServiceAttributes(ctx context.Context, in *awssd.GetServiceAttributesInput) (*awssd.GetServiceAttributesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.GetServiceAttributesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetServiceAttributesOutput, error) {
 		r, err := serviceOf(tx, in.ServiceId, "serviceId")
 		if err != nil {
 			return nil, err
@@ -28,13 +28,13 @@ func (s *Service) GetServiceAttributes(ctx context.Context, in *awssd.GetService
 
 // UpdateServiceAttributes adds attributes to a service, or changes their values.
 func (s *Service) UpdateServiceAttributes(ctx context.Context, in *awssd.UpdateServiceAttributesInput) (*awssd.UpdateServiceAttributesOutput, error) {
-	err := s.reattribute(ctx, in.ServiceId, func(a map[string]string) { maps.Copy(a, in.Attributes) })
+	err := s.changeAttributes(ctx, in.ServiceId, func(a map[string]string) { maps.Copy(a, in.Attributes) })
 	return &awssd.UpdateServiceAttributesOutput{}, err
 }
 
 // DeleteServiceAttributes removes attributes from a service.
 func (s *Service) DeleteServiceAttributes(ctx context.Context, in *awssd.DeleteServiceAttributesInput) (*awssd.DeleteServiceAttributesOutput, error) {
-	err := s.reattribute(ctx, in.ServiceId, func(a map[string]string) {
+	err := s.changeAttributes(ctx, in.ServiceId, func(a map[string]string) {
 		for _, k := range in.Attributes {
 			delete(a, k)
 		}
@@ -42,8 +42,8 @@ func (s *Service) DeleteServiceAttributes(ctx context.Context, in *awssd.DeleteS
 	return &awssd.DeleteServiceAttributesOutput{}, err
 }
 
-func (s *Service) reattribute(ctx context.Context, id *string, change func(map[string]string)) error {
-	_, err := call(ctx, s, func(tx *world.Tx) (struct{}, error) {
+func (s *Service) changeAttributes(ctx context.Context, id *string, change func(map[string]string)) error {
+	_, err := runStep(ctx, s, func(tx *world.Tx) (struct{}, error) {
 		r, err := serviceOf(tx, id, "serviceId")
 		if err != nil {
 			return struct{}{}, err
@@ -53,8 +53,8 @@ func (s *Service) reattribute(ctx context.Context, id *string, change func(map[s
 			a = map[string]string{}
 		}
 		change(a)
-		if len(a) > mostAttributes {
-			return struct{}{}, world.Refuse("ServiceAttributesLimitExceededException", "The attribute can't be added to the service because you've exceeded the quota of %d.", mostAttributes)
+		if len(a) > maxAttributes {
+			return struct{}{}, world.Refuse("ServiceAttributesLimitExceededException", "The attribute can't be added to the service because you've exceeded the quota of %d.", maxAttributes)
 		}
 		docOfService(r).attributes = a
 		return struct{}{}, nil

@@ -14,24 +14,24 @@ import (
 // DiscoverInstances returns instances of a service by names, in random order.
 func (s *Service) DiscoverInstances(ctx context.Context, in *awssd.DiscoverInstancesInput) (*awssd.DiscoverInstancesOutput, error) {
 	if in.MaxResults != nil && (*in.MaxResults < 1 || *in.MaxResults > 1000) {
-		return nil, constraint(*in.MaxResults, "maxResults", "Member must have value between 1 and 1000")
+		return nil, constraintViolation(*in.MaxResults, "maxResults", "Member must have value between 1 and 1000")
 	}
 	if in.HealthStatus != "" {
-		if err := oneOf(in.HealthStatus, "healthStatus", in.HealthStatus.Values()); err != nil {
+		if err := checkOneOf(in.HealthStatus, "healthStatus", in.HealthStatus.Values()); err != nil {
 			return nil, err
 		}
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awssd.DiscoverInstancesOutput, error) {
-		t, e, err := s.entry(tx, in.NamespaceName, in.ServiceName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DiscoverInstancesOutput, error) {
+		t, e, err := s.findEntry(tx, in.NamespaceName, in.ServiceName)
 		if err != nil {
 			return nil, err
 		}
-		q := registry.Query{Health: string(in.HealthStatus), Parameters: in.QueryParameters, Optional: in.OptionalParameters, Most: int(val(in.MaxResults))}
-		n := tx.Count("discover " + e.ID)
+		q := registry.Query{Health: string(in.HealthStatus), Parameters: in.QueryParameters, Optional: in.OptionalParameters, MaxResults: int(val(in.MaxResults))}
+		n := tx.NextCount("discover " + e.ID)
 		out := &awssd.DiscoverInstancesOutput{Instances: []sdtypes.HttpInstanceSummary{}, InstancesRevision: ptr(e.Revision)}
-		for _, v := range e.Discover(q, func(i int) float64 { return tx.Draw("discover", e.ID, n<<10|i) }) {
+		for _, v := range e.DiscoverInstances(q, func(i int) float64 { return tx.Random("discover", e.ID, n<<10|i) }) {
 			out.Instances = append(out.Instances, sdtypes.HttpInstanceSummary{
-				InstanceId: ptr(v.ID), NamespaceName: ptr(t.Name), ServiceName: ptr(e.Name), Attributes: maps.Clone(v.Attributes), HealthStatus: shownHealth(e.Custom, v.Healthy)})
+				InstanceId: ptr(v.ID), NamespaceName: ptr(t.Name), ServiceName: ptr(e.Name), Attributes: maps.Clone(v.Attributes), HealthStatus: shownHealth(e.HasCustomHealth, v.Healthy)})
 		}
 		return out, nil
 	})
@@ -40,8 +40,8 @@ func (s *Service) DiscoverInstances(ctx context.Context, in *awssd.DiscoverInsta
 // DiscoverInstancesRevision returns a number that changes when an instance is registered or
 // deregistered.
 func (s *Service) DiscoverInstancesRevision(ctx context.Context, in *awssd.DiscoverInstancesRevisionInput) (*awssd.DiscoverInstancesRevisionOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.DiscoverInstancesRevisionOutput, error) {
-		_, e, err := s.entry(tx, in.NamespaceName, in.ServiceName)
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DiscoverInstancesRevisionOutput, error) {
+		_, e, err := s.findEntry(tx, in.NamespaceName, in.ServiceName)
 		if err != nil {
 			return nil, err
 		}
@@ -50,11 +50,11 @@ func (s *Service) DiscoverInstancesRevision(ctx context.Context, in *awssd.Disco
 }
 
 // findEntry returns a service by its names, as callers see it.
-func (s *Service) entry(tx *world.Tx, namespace, service *string) (*registry.Table, *registry.Entry, error) {
-	if err := firstOf(given(namespace, "namespaceName"), given(service, "serviceName")); err != nil {
+func (s *Service) findEntry(tx *world.Tx, namespace, service *string) (*registry.Table, *registry.Entry, error) {
+	if err := firstOf(checkGiven(namespace, "namespaceName"), checkGiven(service, "serviceName")); err != nil {
 		return nil, nil, err
 	}
-	t := s.law.Table(tx.Key, *namespace)
+	t := s.controller.Table(tx.Key, *namespace)
 	if t == nil {
 		return nil, nil, world.Refuse("NamespaceNotFound", "Failed to find namespace with name: %s", *namespace)
 	}

@@ -11,32 +11,32 @@ import (
 )
 
 const (
-	longestKey        = 255
-	longestValue      = 1024
-	longestAttributes = 5000 // keys and values of custom ones together
+	maxKeyLength        = 255
+	maxValueLength      = 1024
+	maxCustomLength = 5000 // keys and values of custom ones together
 )
 
 // checkAttributes refuses instance attributes that AWS refuses.
 func checkAttributes(r *world.Registry, attributes map[string]string) error {
 	if len(attributes) == 0 {
-		return constraint(nil, "attributes", "Member must not be null")
+		return constraintViolation(nil, "attributes", "Member must not be null")
 	}
 	custom, length := 0, 0
 	for _, k := range slices.Sorted(maps.Keys(attributes)) {
 		v := attributes[k]
-		if k == "" || len(k) > longestKey || len(v) > longestValue {
-			return invalid("The attribute %q is too long: keys have 1 to %d characters, values up to %d.", k, longestKey, longestValue)
+		if k == "" || len(k) > maxKeyLength || len(v) > maxValueLength {
+			return invalidInput("The attribute %q is too long: keys have 1 to %d characters, values up to %d.", k, maxKeyLength, maxValueLength)
 		}
 		if !strings.HasPrefix(k, "AWS_") {
 			custom, length = custom+1, length+len(k)+len(v)
 			continue
 		}
-		if err := checkOwn(r, k, v); err != nil {
+		if err := checkReserved(r, k, v); err != nil {
 			return err
 		}
 	}
-	if custom > mostAttributes || length > longestAttributes {
-		return invalid("An instance has at most %d custom attributes of %d characters in all.", mostAttributes, longestAttributes)
+	if custom > maxAttributes || length > maxCustomLength {
+		return invalidInput("An instance has at most %d custom attributes of %d characters in all.", maxAttributes, maxCustomLength)
 	}
 	for _, rec := range r.Records {
 		if err := checkRecord(rec.Type, attributes); err != nil {
@@ -47,36 +47,36 @@ func checkAttributes(r *world.Registry, attributes map[string]string) error {
 }
 
 // checkReserved refuses invalid values of Cloud Map's reserved attributes.
-func checkOwn(r *world.Registry, k, v string) error {
+func checkReserved(r *world.Registry, k, v string) error {
 	switch k {
 	case world.AttributeIPv4:
 		if a, err := netip.ParseAddr(v); err != nil || !a.Is4() {
-			return invalid("Invalid value for attribute %s: %s", k, v)
+			return invalidInput("Invalid value for attribute %s: %s", k, v)
 		}
 	case world.AttributeIPv6:
 		if a, err := netip.ParseAddr(v); err != nil || !a.Is6() {
-			return invalid("Invalid value for attribute %s: %s", k, v)
+			return invalidInput("Invalid value for attribute %s: %s", k, v)
 		}
 	case world.AttributePort:
 		if n, err := strconv.Atoi(v); err != nil || n < 0 || n > 65535 {
-			return invalid("Invalid value for attribute %s: %s", k, v)
+			return invalidInput("Invalid value for attribute %s: %s", k, v)
 		}
 	case world.AttributeCNAME:
 	case world.AttributeInit:
-		if !r.Custom {
-			return invalid("%s is only supported for services with HealthCheckCustomConfig.", k)
+		if !r.HasCustomHealth {
+			return invalidInput("%s is only supported for services with HealthCheckCustomConfig.", k)
 		}
 		if v != "HEALTHY" && v != "UNHEALTHY" {
-			return invalid("Invalid value for attribute %s: %s", k, v)
+			return invalidInput("Invalid value for attribute %s: %s", k, v)
 		}
 	case "AWS_EC2_INSTANCE_ID":
 		if r.Namespace.HasDNS() {
-			return invalid("%s is only supported in HTTP namespaces.", k)
+			return invalidInput("%s is only supported in HTTP namespaces.", k)
 		}
 	case "AWS_ALIAS_DNS_NAME":
-		return invalid("Attribute %s: not simulated.", k)
+		return invalidInput("Attribute %s: not simulated.", k)
 	default:
-		return invalid("Invalid attribute: %s. Attributes starting with AWS_ are reserved.", k)
+		return invalidInput("Invalid attribute: %s. Attributes starting with AWS_ are reserved.", k)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func checkRecord(kind string, attributes map[string]string) error {
 		needs = world.AttributePort + " and " + world.AttributeIPv4 + " or " + world.AttributeIPv6
 	}
 	if !ok {
-		return invalid("Instances of a service with %s records need the attribute %s.", kind, needs)
+		return invalidInput("Instances of a service with %s records need the attribute %s.", kind, needs)
 	}
 	return nil
 }

@@ -16,10 +16,10 @@ var instanceID = regexp.MustCompile(`^[0-9a-zA-Z_/:.@-]+$`)
 
 // RegisterInstance starts to register an instance, or to overwrite the one with that id.
 func (s *Service) RegisterInstance(ctx context.Context, in *awssd.RegisterInstanceInput) (*awssd.RegisterInstanceOutput, error) {
-	if err := firstOf(matching(in.InstanceId, "instanceId", instanceID), within(in.InstanceId, "instanceId", 64), within(in.CreatorRequestId, "creatorRequestId", 64)); err != nil {
+	if err := firstOf(checkPattern(in.InstanceId, "instanceId", instanceID), checkLength(in.InstanceId, "instanceId", 64), checkLength(in.CreatorRequestId, "creatorRequestId", 64)); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awssd.RegisterInstanceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.RegisterInstanceOutput, error) {
 		r, err := serviceOf(tx, in.ServiceId, "serviceId")
 		if err != nil {
 			return nil, err
@@ -28,16 +28,16 @@ func (s *Service) RegisterInstance(ctx context.Context, in *awssd.RegisterInstan
 			return nil, err
 		}
 		id, about := *in.InstanceId, aboutInstance(r, *in.InstanceId)
-		if err := firstOf(s.busy(tx, about, "REGISTER_INSTANCE"), room(r, id)); err != nil {
+		if err := firstOf(s.checkNotBusy(tx, about, "REGISTER_INSTANCE"), checkQuotas(r, id)); err != nil {
 			return nil, err
 		}
 		attributes, creator := maps.Clone(in.Attributes), val(in.CreatorRequestId)
-		op := s.begin(ctx, tx, registry.Operation{Type: "REGISTER_INSTANCE", Call: "RegisterInstance", About: about, Targets: targetsOf(r, id), Creator: creator},
+		op := s.startOperation(ctx, tx, registry.Operation{Type: "REGISTER_INSTANCE", Call: "RegisterInstance", About: about, Targets: targetsOf(r, id), Creator: creator},
 			func(tx *world.Tx) *world.Refusal {
-				if r.Gone {
+				if r.Deleted {
 					return world.Refuse("INTERNAL_FAILURE", "The service is gone.")
 				}
-				tx.Enrol(r, id, attributes).Doc = creator
+				tx.RegisterInstance(r, id, attributes).Doc = creator
 				return nil
 			})
 		return &awssd.RegisterInstanceOutput{OperationId: op}, nil
@@ -51,7 +51,7 @@ func targetsOf(r *world.Registry, id string) map[string]string {
 }
 
 // checkQuotas refuses an instance beyond the quotas.
-func room(r *world.Registry, id string) error {
+func checkQuotas(r *world.Registry, id string) error {
 	if _, ok := r.Instances.Get(id); ok {
 		return nil
 	}
@@ -59,27 +59,27 @@ func room(r *world.Registry, id string) error {
 	for _, x := range r.Namespace.Registries.All() {
 		n += x.Instances.Len()
 	}
-	if r.Instances.Len() >= mostInstances || n >= mostNamespaceInstances {
-		return world.Refuse("ResourceLimitExceeded", "The maximum number of instances has been reached: %d per service, %d per namespace.", mostInstances, mostNamespaceInstances)
+	if r.Instances.Len() >= maxInstances || n >= maxNamespaceInstances {
+		return world.Refuse("ResourceLimitExceeded", "The maximum number of instances has been reached: %d per service, %d per namespace.", maxInstances, maxNamespaceInstances)
 	}
 	return nil
 }
 
 // DeregisterInstance starts to deregister an instance.
 func (s *Service) DeregisterInstance(ctx context.Context, in *awssd.DeregisterInstanceInput) (*awssd.DeregisterInstanceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.DeregisterInstanceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DeregisterInstanceOutput, error) {
 		i, err := instanceOf(tx, in.ServiceId, in.InstanceId)
 		if err != nil && i == nil {
-			return nil, s.orBusy(tx, in.ServiceId, in.InstanceId, err)
+			return nil, s.notFoundOrBusy(tx, in.ServiceId, in.InstanceId, err)
 		}
 		about := aboutInstance(i.Registry, i.ID)
-		if err := s.busy(tx, about, "DEREGISTER_INSTANCE"); err != nil {
+		if err := s.checkNotBusy(tx, about, "DEREGISTER_INSTANCE"); err != nil {
 			return nil, err
 		}
-		op := s.begin(ctx, tx, registry.Operation{Type: "DEREGISTER_INSTANCE", Call: "DeregisterInstance", About: about, Targets: targetsOf(i.Registry, i.ID)},
+		op := s.startOperation(ctx, tx, registry.Operation{Type: "DEREGISTER_INSTANCE", Call: "DeregisterInstance", About: about, Targets: targetsOf(i.Registry, i.ID)},
 			func(tx *world.Tx) *world.Refusal {
 				if now, ok := i.Registry.Instances.Get(i.ID); ok {
-					tx.Withdraw(now)
+					tx.DeregisterInstance(now)
 				}
 				return nil
 			})
@@ -89,9 +89,9 @@ func (s *Service) DeregisterInstance(ctx context.Context, in *awssd.DeregisterIn
 
 // notFoundOrBusy returns the refusal for a missing instance: in use while it is being registered,
 // otherwise err.
-func (s *Service) orBusy(tx *world.Tx, service, id *string, err error) error {
+func (s *Service) notFoundOrBusy(tx *world.Tx, service, id *string, err error) error {
 	if r, no := serviceOf(tx, service, "serviceId"); no == nil {
-		if busy := s.busy(tx, aboutInstance(r, val(id)), "DEREGISTER_INSTANCE"); busy != nil {
+		if busy := s.checkNotBusy(tx, aboutInstance(r, val(id)), "DEREGISTER_INSTANCE"); busy != nil {
 			return busy
 		}
 	}
@@ -103,7 +103,7 @@ func instanceOf(tx *world.Tx, service, id *string) (*world.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := given(id, "instanceId"); err != nil {
+	if err := checkGiven(id, "instanceId"); err != nil {
 		return nil, err
 	}
 	i, ok := r.Instances.Get(*id)
@@ -115,20 +115,20 @@ func instanceOf(tx *world.Tx, service, id *string) (*world.Instance, error) {
 
 // GetInstance returns an instance.
 func (s *Service) GetInstance(ctx context.Context, in *awssd.GetInstanceInput) (*awssd.GetInstanceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.GetInstanceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetInstanceOutput, error) {
 		i, err := instanceOf(tx, in.ServiceId, in.InstanceId)
 		if err != nil {
 			return nil, err
 		}
 		creator, _ := i.Doc.(string)
 		return &awssd.GetInstanceOutput{ResourceOwner: ptr(tx.Key.Account), Instance: &sdtypes.Instance{
-			Id: ptr(i.ID), Attributes: maps.Clone(i.Attributes), CreatorRequestId: text(creator), CreatedByAccount: ptr(tx.Key.Account)}}, nil
+			Id: ptr(i.ID), Attributes: maps.Clone(i.Attributes), CreatorRequestId: optionalText(creator), CreatedByAccount: ptr(tx.Key.Account)}}, nil
 	})
 }
 
 // ListInstances lists the instances of a service.
 func (s *Service) ListInstances(ctx context.Context, in *awssd.ListInstancesInput) (*awssd.ListInstancesOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.ListInstancesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.ListInstancesOutput, error) {
 		r, err := serviceOf(tx, in.ServiceId, "serviceId")
 		if err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func (s *Service) ListInstances(ctx context.Context, in *awssd.ListInstancesInpu
 
 // GetInstancesHealthStatus returns the health of named instances, or of all.
 func (s *Service) GetInstancesHealthStatus(ctx context.Context, in *awssd.GetInstancesHealthStatusInput) (*awssd.GetInstancesHealthStatusOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.GetInstancesHealthStatusOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetInstancesHealthStatusOutput, error) {
 		r, err := serviceOf(tx, in.ServiceId, "serviceId")
 		if err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (s *Service) GetInstancesHealthStatus(ctx context.Context, in *awssd.GetIns
 		out := &awssd.GetInstancesHealthStatusOutput{Status: map[string]sdtypes.HealthStatus{}, NextToken: next}
 		for _, i := range page {
 			if isHealthKnown(tx, i) {
-				out.Status[i.ID] = shownHealth(r.Custom, i.Health == "HEALTHY")
+				out.Status[i.ID] = shownHealth(r.HasCustomHealth, i.Health == "HEALTHY")
 			}
 		}
 		return out, nil
@@ -180,8 +180,8 @@ func (s *Service) GetInstancesHealthStatus(ctx context.Context, in *awssd.GetIns
 // isHealthKnown reports whether an instance's health is already visible. AWS documents a brief
 // delay after the registration (setting InstanceHealthGap).
 func isHealthKnown(tx *world.Tx, i *world.Instance) bool {
-	k := tx.Knobs().InstanceHealthGap
-	gap := tx.Between(k.Min, k.Max, "instance health", i.Registry.ARN+i.ID, int(i.At.Unix()))
+	k := tx.Settings().InstanceHealthGap
+	gap := tx.RandomBetween(k.Min, k.Max, "instance health", i.Registry.ARN+i.ID, int(i.At.Unix()))
 	return tx.Now().Sub(i.At) >= gap
 }
 
@@ -199,18 +199,18 @@ func shownHealth(custom, healthy bool) sdtypes.HealthStatus {
 // UpdateInstanceCustomHealthStatus sets an instance's health, which is in effect half a minute
 // later.
 func (s *Service) UpdateInstanceCustomHealthStatus(ctx context.Context, in *awssd.UpdateInstanceCustomHealthStatusInput) (*awssd.UpdateInstanceCustomHealthStatusOutput, error) {
-	if err := oneOf(in.Status, "status", in.Status.Values()); err != nil {
+	if err := checkOneOf(in.Status, "status", in.Status.Values()); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awssd.UpdateInstanceCustomHealthStatusOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.UpdateInstanceCustomHealthStatusOutput, error) {
 		i, err := instanceOf(tx, in.ServiceId, in.InstanceId)
 		if err != nil {
 			return nil, err
 		}
-		if !i.Registry.Custom {
+		if !i.Registry.HasCustomHealth {
 			return nil, world.Refuse("CustomHealthNotFound", "The service %s has no HealthCheckCustomConfig.", i.Registry.ID)
 		}
-		s.law.Tell(tx, i, string(in.Status))
+		s.controller.SetCustomHealth(tx, i, string(in.Status))
 		return &awssd.UpdateInstanceCustomHealthStatusOutput{}, nil
 	})
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-var visible = regexp.MustCompile(`^[!-~]+$`)
+var visibleText = regexp.MustCompile(`^[!-~]+$`)
 
 // Maximum lengths of namespace names.
 const (
-	longestHTTPName = 1024
-	longestDNSName  = 253
+	maxHTTPName = 1024
+	maxDNSName  = 253
 )
 
 // namespaceDoc holds the data of a namespace that no controller reads.
@@ -33,12 +33,12 @@ type namespaceDoc struct {
 func docOfNamespace(n *world.Namespace) *namespaceDoc { return n.Doc.(*namespaceDoc) }
 
 // callSuffixes maps namespace types to their names in API calls.
-var kindOf = map[string]string{
+var callSuffixes = map[string]string{
 	world.HTTPNamespace: "HttpNamespace", world.PrivateNamespace: "PrivateDnsNamespace", world.PublicNamespace: "PublicDnsNamespace",
 }
 
 // namespaceInput holds the input for a new namespace.
-type founding struct {
+type namespaceInput struct {
 	kind                            string
 	name, creator, description, vpc *string
 	soa                             *int64
@@ -47,67 +47,67 @@ type founding struct {
 
 // CreateHttpNamespace creates a namespace without DNS.
 func (s *Service) CreateHttpNamespace(ctx context.Context, in *awssd.CreateHttpNamespaceInput) (*awssd.CreateHttpNamespaceOutput, error) {
-	id, err := s.found(ctx, founding{kind: world.HTTPNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, tags: in.Tags})
+	id, err := s.createNamespace(ctx, namespaceInput{kind: world.HTTPNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, tags: in.Tags})
 	return &awssd.CreateHttpNamespaceOutput{OperationId: id}, err
 }
 
 // CreatePrivateDnsNamespace creates a namespace whose names resolve in a VPC.
 func (s *Service) CreatePrivateDnsNamespace(ctx context.Context, in *awssd.CreatePrivateDnsNamespaceInput) (*awssd.CreatePrivateDnsNamespaceOutput, error) {
-	f := founding{kind: world.PrivateNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, vpc: in.Vpc, tags: in.Tags}
+	f := namespaceInput{kind: world.PrivateNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, vpc: in.Vpc, tags: in.Tags}
 	if p := in.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
 		f.soa = p.DnsProperties.SOA.TTL
 	}
-	id, err := s.found(ctx, f)
+	id, err := s.createNamespace(ctx, f)
 	return &awssd.CreatePrivateDnsNamespaceOutput{OperationId: id}, err
 }
 
 // CreatePublicDnsNamespace creates a namespace whose names resolve everywhere.
 func (s *Service) CreatePublicDnsNamespace(ctx context.Context, in *awssd.CreatePublicDnsNamespaceInput) (*awssd.CreatePublicDnsNamespaceOutput, error) {
-	f := founding{kind: world.PublicNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, tags: in.Tags}
+	f := namespaceInput{kind: world.PublicNamespace, name: in.Name, creator: in.CreatorRequestId, description: in.Description, tags: in.Tags}
 	if p := in.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
 		f.soa = p.DnsProperties.SOA.TTL
 	}
-	id, err := s.found(ctx, f)
+	id, err := s.createNamespace(ctx, f)
 	return &awssd.CreatePublicDnsNamespaceOutput{OperationId: id}, err
 }
 
-func (f founding) check() error {
-	longest := longestDNSName
+func (f namespaceInput) checkInput() error {
+	longest := maxDNSName
 	if f.kind == world.HTTPNamespace {
-		longest = longestHTTPName
+		longest = maxHTTPName
 	}
-	if err := firstOf(matching(f.name, "name", visible), within(f.name, "name", longest), within(f.description, "description", 1024), within(f.creator, "creatorRequestId", 64), checkTags(f.tags)); err != nil {
+	if err := firstOf(checkPattern(f.name, "name", visibleText), checkLength(f.name, "name", longest), checkLength(f.description, "description", 1024), checkLength(f.creator, "creatorRequestId", 64), checkTags(f.tags)); err != nil {
 		return err
 	}
 	if f.kind == world.PrivateNamespace {
-		return given(f.vpc, "vpc")
+		return checkGiven(f.vpc, "vpc")
 	}
 	return nil
 }
 
-func (s *Service) found(ctx context.Context, f founding) (*string, error) {
-	if err := f.check(); err != nil {
+func (s *Service) createNamespace(ctx context.Context, f namespaceInput) (*string, error) {
+	if err := f.checkInput(); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*string, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*string, error) {
 		if n := tx.NamespaceByName(*f.name); n != nil {
 			return nil, &world.Refusal{Code: "NamespaceAlreadyExists", Message: "Namespace with name " + *f.name + " already exists.",
 				Fields: map[string]any{"NamespaceId": n.ID, "CreatorRequestId": docOfNamespace(n).creator}}
 		}
-		if tx.Namespaces.Len() >= mostNamespaces {
-			return nil, world.Refuse("ResourceLimitExceeded", "The maximum number of namespaces, %d, has been reached.", mostNamespaces)
+		if tx.Namespaces.Len() >= maxNamespaces {
+			return nil, world.Refuse("ResourceLimitExceeded", "The maximum number of namespaces, %d, has been reached.", maxNamespaces)
 		}
 		about := "namespace " + strings.ToLower(*f.name)
-		if err := s.busy(tx, about, "CREATE_NAMESPACE"); err != nil {
+		if err := s.checkNotBusy(tx, about, "CREATE_NAMESPACE"); err != nil {
 			return nil, err
 		}
-		n := f.namespace(ctx, tx)
-		return s.begin(ctx, tx, registry.Operation{Type: "CREATE_NAMESPACE", Call: "Create" + kindOf[f.kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(f.creator)},
-			func(tx *world.Tx) *world.Refusal { return raise(tx, n) }), nil
+		n := f.buildNamespace(ctx, tx)
+		return s.startOperation(ctx, tx, registry.Operation{Type: "CREATE_NAMESPACE", Call: "Create" + callSuffixes[f.kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(f.creator)},
+			func(tx *world.Tx) *world.Refusal { return finishCreation(tx, n) }), nil
 	})
 }
 
-func (f founding) namespace(ctx context.Context, tx *world.Tx) *world.Namespace {
+func (f namespaceInput) buildNamespace(ctx context.Context, tx *world.Tx) *world.Namespace {
 	id := idOr(ctx, tx, "ns-")
 	doc := &namespaceDoc{creator: val(f.creator), description: val(f.description), soa: 15, created: tx.Now(), tags: copyTags(f.tags)}
 	if f.soa != nil {
@@ -120,7 +120,7 @@ func (f founding) namespace(ctx context.Context, tx *world.Tx) *world.Namespace 
 }
 
 // finishCreation ends the creation of a namespace.
-func raise(tx *world.Tx, n *world.Namespace) *world.Refusal {
+func finishCreation(tx *world.Tx, n *world.Namespace) *world.Refusal {
 	if _, ok := tx.VPCs.Get(n.VPC); n.Kind == world.PrivateNamespace && !ok {
 		return world.Refuse("CANNOT_CREATE_HOSTED_ZONE", "The VPC that you specified, %s, is not valid. (Service: AmazonRoute53; Status Code: 400; Error Code: InvalidVPCId)", n.VPC)
 	}
@@ -130,7 +130,7 @@ func raise(tx *world.Tx, n *world.Namespace) *world.Refusal {
 
 // namespaceOf returns a namespace by id or ARN.
 func namespaceOf(tx *world.Tx, id *string, member string) (*world.Namespace, error) {
-	if err := given(id, member); err != nil {
+	if err := checkGiven(id, member); err != nil {
 		return nil, err
 	}
 	n, ok := tx.Namespaces.Get(strings.TrimPrefix(*id, tx.ARN("servicediscovery", "namespace/")))
@@ -142,7 +142,7 @@ func namespaceOf(tx *world.Tx, id *string, member string) (*world.Namespace, err
 
 // DeleteNamespace deletes a namespace without services.
 func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespaceInput) (*awssd.DeleteNamespaceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.DeleteNamespaceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DeleteNamespaceOutput, error) {
 		n, err := namespaceOf(tx, in.Id, "id")
 		if err != nil {
 			return nil, err
@@ -151,10 +151,10 @@ func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespace
 			return nil, world.Refuse("ResourceInUse", "Namespace has associated services; delete the services before deleting the namespace")
 		}
 		about := "namespace " + strings.ToLower(n.Name)
-		if err := s.busy(tx, about, "DELETE_NAMESPACE"); err != nil {
+		if err := s.checkNotBusy(tx, about, "DELETE_NAMESPACE"); err != nil {
 			return nil, err
 		}
-		op := s.begin(ctx, tx, registry.Operation{Type: "DELETE_NAMESPACE", Call: "DeleteNamespace", About: about, Targets: map[string]string{"NAMESPACE": n.ID}},
+		op := s.startOperation(ctx, tx, registry.Operation{Type: "DELETE_NAMESPACE", Call: "DeleteNamespace", About: about, Targets: map[string]string{"NAMESPACE": n.ID}},
 			func(tx *world.Tx) *world.Refusal {
 				if n.Registries.Len() > 0 {
 					return world.Refuse("INTERNAL_FAILURE", "Namespace has associated services.")
@@ -169,49 +169,49 @@ func (s *Service) DeleteNamespace(ctx context.Context, in *awssd.DeleteNamespace
 // UpdateHttpNamespace changes a description.
 func (s *Service) UpdateHttpNamespace(ctx context.Context, in *awssd.UpdateHttpNamespaceInput) (*awssd.UpdateHttpNamespaceOutput, error) {
 	if in.Namespace == nil {
-		return nil, constraint(nil, "namespace", "Member must not be null")
+		return nil, constraintViolation(nil, "namespace", "Member must not be null")
 	}
-	id, err := s.amend(ctx, world.HTTPNamespace, in.Id, in.Namespace.Description, nil, in.UpdaterRequestId)
+	id, err := s.updateNamespace(ctx, world.HTTPNamespace, in.Id, in.Namespace.Description, nil, in.UpdaterRequestId)
 	return &awssd.UpdateHttpNamespaceOutput{OperationId: id}, err
 }
 
 // UpdatePrivateDnsNamespace changes a description or the TTL of the SOA record.
 func (s *Service) UpdatePrivateDnsNamespace(ctx context.Context, in *awssd.UpdatePrivateDnsNamespaceInput) (*awssd.UpdatePrivateDnsNamespaceOutput, error) {
 	if in.Namespace == nil {
-		return nil, constraint(nil, "namespace", "Member must not be null")
+		return nil, constraintViolation(nil, "namespace", "Member must not be null")
 	}
 	var soa *int64
 	if p := in.Namespace.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
 		soa = p.DnsProperties.SOA.TTL
 	}
-	id, err := s.amend(ctx, world.PrivateNamespace, in.Id, in.Namespace.Description, soa, in.UpdaterRequestId)
+	id, err := s.updateNamespace(ctx, world.PrivateNamespace, in.Id, in.Namespace.Description, soa, in.UpdaterRequestId)
 	return &awssd.UpdatePrivateDnsNamespaceOutput{OperationId: id}, err
 }
 
 // UpdatePublicDnsNamespace changes a description or the TTL of the SOA record.
 func (s *Service) UpdatePublicDnsNamespace(ctx context.Context, in *awssd.UpdatePublicDnsNamespaceInput) (*awssd.UpdatePublicDnsNamespaceOutput, error) {
 	if in.Namespace == nil {
-		return nil, constraint(nil, "namespace", "Member must not be null")
+		return nil, constraintViolation(nil, "namespace", "Member must not be null")
 	}
 	var soa *int64
 	if p := in.Namespace.Properties; p != nil && p.DnsProperties != nil && p.DnsProperties.SOA != nil {
 		soa = p.DnsProperties.SOA.TTL
 	}
-	id, err := s.amend(ctx, world.PublicNamespace, in.Id, in.Namespace.Description, soa, in.UpdaterRequestId)
+	id, err := s.updateNamespace(ctx, world.PublicNamespace, in.Id, in.Namespace.Description, soa, in.UpdaterRequestId)
 	return &awssd.UpdatePublicDnsNamespaceOutput{OperationId: id}, err
 }
 
-func (s *Service) amend(ctx context.Context, kind string, id, description *string, soa *int64, creator *string) (*string, error) {
-	return call(ctx, s, func(tx *world.Tx) (*string, error) {
+func (s *Service) updateNamespace(ctx context.Context, kind string, id, description *string, soa *int64, creator *string) (*string, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*string, error) {
 		n, err := namespaceOf(tx, id, "id")
 		if err != nil {
 			return nil, err
 		}
 		if n.Kind != kind {
-			return nil, invalid("The namespace %s is of type %s", n.ID, n.Kind)
+			return nil, invalidInput("The namespace %s is of type %s", n.ID, n.Kind)
 		}
 		about := "namespace " + strings.ToLower(n.Name)
-		if err := s.busy(tx, about, "UPDATE_NAMESPACE"); err != nil {
+		if err := s.checkNotBusy(tx, about, "UPDATE_NAMESPACE"); err != nil {
 			return nil, err
 		}
 		doc := *docOfNamespace(n)
@@ -221,7 +221,7 @@ func (s *Service) amend(ctx context.Context, kind string, id, description *strin
 		if soa != nil {
 			doc.soa = *soa
 		}
-		return s.begin(ctx, tx, registry.Operation{Type: "UPDATE_NAMESPACE", Call: "Update" + kindOf[kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(creator)},
+		return s.startOperation(ctx, tx, registry.Operation{Type: "UPDATE_NAMESPACE", Call: "Update" + callSuffixes[kind], About: about, Targets: map[string]string{"NAMESPACE": n.ID}, Creator: val(creator)},
 			func(tx *world.Tx) *world.Refusal {
 				doc.tags = docOfNamespace(n).tags
 				n.Doc = &doc
@@ -233,7 +233,7 @@ func (s *Service) amend(ctx context.Context, kind string, id, description *strin
 
 // GetNamespace returns a namespace.
 func (s *Service) GetNamespace(ctx context.Context, in *awssd.GetNamespaceInput) (*awssd.GetNamespaceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.GetNamespaceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetNamespaceOutput, error) {
 		n, err := namespaceOf(tx, in.Id, "id")
 		if err != nil {
 			return nil, err
@@ -241,7 +241,7 @@ func (s *Service) GetNamespace(ctx context.Context, in *awssd.GetNamespaceInput)
 		x := summaryOfNamespace(tx, n)
 		return &awssd.GetNamespaceOutput{Namespace: &sdtypes.Namespace{
 			Arn: x.Arn, Id: x.Id, Name: x.Name, Type: x.Type, Description: x.Description, CreateDate: x.CreateDate, Properties: x.Properties,
-			ServiceCount: x.ServiceCount, ResourceOwner: x.ResourceOwner, CreatorRequestId: text(docOfNamespace(n).creator),
+			ServiceCount: x.ServiceCount, ResourceOwner: x.ResourceOwner, CreatorRequestId: optionalText(docOfNamespace(n).creator),
 		}}, nil
 	})
 }
@@ -253,7 +253,7 @@ func summaryOfNamespace(tx *world.Tx, n *world.Namespace) sdtypes.NamespaceSumma
 		p.DnsProperties = &sdtypes.DnsProperties{HostedZoneId: ptr(d.zone), SOA: &sdtypes.SOA{TTL: ptr(d.soa)}}
 	}
 	return sdtypes.NamespaceSummary{
-		Arn: ptr(n.ARN), Id: ptr(n.ID), Name: ptr(n.Name), Type: sdtypes.NamespaceType(n.Kind), Description: text(d.description), CreateDate: ptr(d.created),
+		Arn: ptr(n.ARN), Id: ptr(n.ID), Name: ptr(n.Name), Type: sdtypes.NamespaceType(n.Kind), Description: optionalText(d.description), CreateDate: ptr(d.created),
 		Properties: p, ServiceCount: ptr(int32(n.Registries.Len())), ResourceOwner: ptr(tx.Key.Account),
 	}
 }
@@ -264,16 +264,16 @@ func (s *Service) ListNamespaces(ctx context.Context, in *awssd.ListNamespacesIn
 	var filters []filter
 	for _, f := range in.Filters {
 		x := filter{string(f.Name), string(f.Condition), f.Values}
-		if err := x.check(known); err != nil {
+		if err := x.checkKnown(known); err != nil {
 			return nil, err
 		}
 		filters = append(filters, x)
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awssd.ListNamespacesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.ListNamespacesOutput, error) {
 		list := []sdtypes.NamespaceSummary{}
 		for _, n := range tx.Namespaces.All() {
 			of := map[string]string{"TYPE": n.Kind, "NAME": n.Name, "HTTP_NAME": n.Name, "RESOURCE_OWNER": "SELF"}
-			if all(filters, of) {
+			if matchesFilters(filters, of) {
 				list = append(list, summaryOfNamespace(tx, n))
 			}
 		}
@@ -283,9 +283,9 @@ func (s *Service) ListNamespaces(ctx context.Context, in *awssd.ListNamespacesIn
 }
 
 // matchesFilters reports whether the properties of a resource match every filter.
-func all(filters []filter, of map[string]string) bool {
+func matchesFilters(filters []filter, of map[string]string) bool {
 	for _, f := range filters {
-		if !f.holds(of[f.name]) {
+		if !f.accepts(of[f.name]) {
 			return false
 		}
 	}

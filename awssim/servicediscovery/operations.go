@@ -16,8 +16,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // checkNotBusy refuses a second operation on one resource: the same type is a duplicate, another
 // type finds the resource in use.
-func (s *Service) busy(tx *world.Tx, about, kind string) error {
-	op := s.law.Pending(tx, about)
+func (s *Service) checkNotBusy(tx *world.Tx, about, kind string) error {
+	op := s.controller.PendingOperation(tx, about)
 	if op == nil {
 		return nil
 	}
@@ -29,23 +29,23 @@ func (s *Service) busy(tx *world.Tx, about, kind string) error {
 }
 
 // startOperation starts an operation and returns its id.
-func (s *Service) begin(ctx context.Context, tx *world.Tx, o registry.Operation, do func(*world.Tx) *world.Refusal) *string {
-	return ptr(s.law.Begin(tx, o, isLaid(ctx), do).ID)
+func (s *Service) startOperation(ctx context.Context, tx *world.Tx, o registry.Operation, do func(*world.Tx) *world.Refusal) *string {
+	return ptr(s.controller.StartOperation(tx, o, isBuilding(ctx), do).ID)
 }
 
 // GetOperation returns the state of an operation.
 func (s *Service) GetOperation(ctx context.Context, in *awssd.GetOperationInput) (*awssd.GetOperationOutput, error) {
-	if err := given(in.OperationId, "operationId"); err != nil {
+	if err := checkGiven(in.OperationId, "operationId"); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awssd.GetOperationOutput, error) {
-		o, ok := s.law.Operation(tx, *in.OperationId)
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetOperationOutput, error) {
+		o, ok := s.controller.Operation(tx, *in.OperationId)
 		if !ok {
 			return nil, world.Refuse("OperationNotFound", "The operation %s can't be found.", *in.OperationId)
 		}
 		return &awssd.GetOperationOutput{Operation: &sdtypes.Operation{
 			Id: ptr(o.ID), Type: sdtypes.OperationType(o.Type), Status: sdtypes.OperationStatus(o.Status), CreateDate: ptr(o.Created), UpdateDate: ptr(o.Updated),
-			Targets: maps.Clone(o.Targets), ErrorCode: text(o.Code), ErrorMessage: text(o.Message), OwnerAccount: ptr(tx.Key.Account),
+			Targets: maps.Clone(o.Targets), ErrorCode: optionalText(o.Code), ErrorMessage: optionalText(o.Message), OwnerAccount: ptr(tx.Key.Account),
 		}}, nil
 	})
 }
@@ -56,16 +56,16 @@ func (s *Service) ListOperations(ctx context.Context, in *awssd.ListOperationsIn
 	var filters []filter
 	for _, f := range in.Filters {
 		x := filter{string(f.Name), string(f.Condition), f.Values}
-		if err := x.check(known); err != nil {
+		if err := x.checkKnown(known); err != nil {
 			return nil, err
 		}
 		filters = append(filters, x)
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awssd.ListOperationsOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.ListOperationsOutput, error) {
 		list := []sdtypes.OperationSummary{}
-		ops := s.law.Operations(tx)
+		ops := s.controller.Operations(tx)
 		for i := range ops {
-			if o := ops[len(ops)-1-i]; asked(o, filters) {
+			if o := ops[len(ops)-1-i]; matchesOperation(o, filters) {
 				list = append(list, sdtypes.OperationSummary{Id: ptr(o.ID), Status: sdtypes.OperationStatus(o.Status)})
 			}
 		}
@@ -74,16 +74,16 @@ func (s *Service) ListOperations(ctx context.Context, in *awssd.ListOperationsIn
 	})
 }
 
-func asked(o *registry.Operation, filters []filter) bool {
+func matchesOperation(o *registry.Operation, filters []filter) bool {
 	of := map[string]string{"NAMESPACE_ID": o.Targets["NAMESPACE"], "SERVICE_ID": o.Targets["SERVICE"], "STATUS": o.Status, "TYPE": o.Type}
 	for _, f := range filters {
 		if f.name == "UPDATE_DATE" {
-			if !between(o.Updated.Unix(), f.values) {
+			if !isBetween(o.Updated.Unix(), f.values) {
 				return false
 			}
 			continue
 		}
-		if !f.holds(of[f.name]) {
+		if !f.accepts(of[f.name]) {
 			return false
 		}
 	}
@@ -91,7 +91,7 @@ func asked(o *registry.Operation, filters []filter) bool {
 }
 
 // isBetween compares with two Unix times, in seconds.
-func between(at int64, values []string) bool {
+func isBetween(at int64, values []string) bool {
 	if len(values) != 2 {
 		return false
 	}

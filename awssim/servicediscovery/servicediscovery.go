@@ -26,20 +26,20 @@ import (
 // Service implements the API of Cloud Map.
 type Service struct {
 	world *world.World
-	law   *registry.Law
+	controller   *registry.Controller
 }
 
 // New creates the API over w and its controller.
-func New(w *world.World, law *registry.Law) *Service { return &Service{w, law} }
+func New(w *world.World, law *registry.Controller) *Service { return &Service{w, law} }
 
 // NewAPI returns the API over a new controller of w, in the form that wire serves.
-func Room(w *world.World) wire.Room { return New(w, registry.New(w)).Room() }
+func NewAPI(w *world.World) wire.API { return New(w, registry.New(w)).API() }
 
 // API returns the API in the form that wire serves.
-func (s *Service) Room() wire.Room {
-	return wire.Room{
+func (s *Service) API() wire.API {
+	return wire.API{
 		Name: "servicediscovery", ServiceID: "ServiceDiscovery", Protocol: wire.JSON11,
-		Target: "Route53AutoNaming_v20170314", BadEnum: "InvalidInput", Operations: s.operations(),
+		Target: "Route53AutoNaming_v20170314", BadEnum: "InvalidInput", Operations: s.apiOperations(),
 		Errors: []smithy.APIError{&sdtypes.CustomHealthNotFound{}, &sdtypes.DuplicateRequest{}, &sdtypes.InstanceNotFound{},
 			&sdtypes.InvalidInput{}, &sdtypes.NamespaceAlreadyExists{}, &sdtypes.NamespaceNotFound{}, &sdtypes.OperationNotFound{},
 			&sdtypes.RequestLimitExceeded{}, &sdtypes.ResourceInUse{}, &sdtypes.ResourceLimitExceeded{},
@@ -49,7 +49,7 @@ func (s *Service) Room() wire.Room {
 }
 
 // apiOperations lists the methods that are API calls.
-func (s *Service) operations() []any {
+func (s *Service) apiOperations() []any {
 	return []any{
 		s.CreateHttpNamespace, s.CreatePrivateDnsNamespace, s.CreatePublicDnsNamespace, s.CreateService, s.DeleteNamespace, s.DeleteService,
 		s.DeleteServiceAttributes, s.DeregisterInstance, s.DiscoverInstances, s.DiscoverInstancesRevision, s.GetInstance,
@@ -59,25 +59,25 @@ func (s *Service) operations() []any {
 	}
 }
 
-type laid struct{}
+type buildID struct{}
 
 // WithBuildID returns a context for building a world. The operation of the next call ends before
 // the call returns. A created resource gets the id, if it is not empty.
-func Lay(ctx context.Context, id string) context.Context { return context.WithValue(ctx, laid{}, id) }
+func WithBuildID(ctx context.Context, id string) context.Context { return context.WithValue(ctx, buildID{}, id) }
 
 // isBuilding reports whether a call builds a world.
-func isLaid(ctx context.Context) bool { return ctx.Value(laid{}) != nil }
+func isBuilding(ctx context.Context) bool { return ctx.Value(buildID{}) != nil }
 
 // idOr returns the id of [WithBuildID], or a new one.
 func idOr(ctx context.Context, tx *world.Tx, prefix string) string {
-	if id, _ := ctx.Value(laid{}).(string); id != "" {
+	if id, _ := ctx.Value(buildID{}).(string); id != "" {
 		return id
 	}
 	return prefix + tx.NewHex(prefix, 16)
 }
 
 // runStep runs f as one step of the caller's Region.
-func call[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
+func runStep[T any](ctx context.Context, s *Service, f func(*world.Tx) (T, error)) (out T, err error) {
 	err = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		out, err = f(tx)
 		return err
@@ -96,7 +96,7 @@ func val[T any](p *T) T {
 }
 
 // optionalText returns s, or nil for "".
-func text(s string) *string {
+func optionalText(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -32,26 +32,26 @@ type bench struct {
 	t     *testing.T
 	now   time.Time
 	world *world.World
-	law   *registry.Law
+	law   *registry.Controller
 }
 
 func (b *bench) Now() time.Time                             { return b.now }
 func (b *bench) Sleep(context.Context, time.Duration) error { panic("nobody sleeps here") }
 func (b *bench) pass(d time.Duration)                       { b.now = b.now.Add(d); b.world.Advance() }
 
-func newBench(t *testing.T, change func(*world.Knobs)) *bench {
+func newBench(t *testing.T, change func(*world.Settings)) *bench {
 	b := &bench{t: t, now: time.Unix(1_800_000_000, 0)}
-	k := world.DefaultKnobs()
+	k := world.DefaultSettings()
 	if change != nil {
 		change(&k)
 	}
-	b.world = world.New(world.Options{Clock: b, Seed: 5, Knobs: &k, Strict: true})
-	b.world.Found(func(tx *world.Tx) {
+	b.world = world.New(world.Options{Clock: b, Seed: 5, Settings: &k, Strict: true})
+	b.world.OnNewRegion(func(tx *world.Tx) {
 		tx.VPCs.Put("vpc-1", &world.VPC{ID: "vpc-1", CIDR: netip.MustParsePrefix("127.16.0.0/16")})
 	})
 	b.law = registry.New(b.world)
 	b.Client = awssd.NewFromConfig(aws.Config{Region: key.Region, BaseEndpoint: aws.String("http://sim"),
-		HTTPClient: &http.Client{Transport: wire.New(b.world, servicediscovery.New(b.world, b.law).Room())},
+		HTTPClient: &http.Client{Transport: wire.New(b.world, servicediscovery.New(b.world, b.law).API())},
 		Retryer:    func() aws.Retryer { return aws.NopRetryer{} },
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: key.Account, SecretAccessKey: "x"}, nil
@@ -186,7 +186,7 @@ func TestAnOperationFailsLater(t *testing.T) {
 	if o := b.done(out.OperationId); o.Status != "FAIL" || aws.ToString(o.ErrorCode) != "CANNOT_CREATE_HOSTED_ZONE" {
 		t.Errorf("%+v", o)
 	}
-	b.law.Fails(func(_ *world.Tx, call string) bool { return call == "RegisterInstance" })
+	b.law.SetFailFunc(func(_ *world.Tx, call string) bool { return call == "RegisterInstance" })
 	svc := b.service(b.private("shop.local"), "api")
 	if o := b.done(b.register(svc.Id, "i", "127.16.0.5")); o.Status != "FAIL" || *o.ErrorCode != "INTERNAL_FAILURE" || *o.ErrorMessage == "" {
 		t.Errorf("%+v", o)
@@ -408,7 +408,7 @@ func TestDiscoverInstances(t *testing.T) {
 }
 
 func TestDiscoveryHasItsQuota(t *testing.T) {
-	b := newBench(t, func(k *world.Knobs) { k.Throttle = true })
+	b := newBench(t, func(k *world.Settings) { k.Throttle = true })
 	b.service(b.private("shop.local"), "api")
 	in := &awssd.DiscoverInstancesInput{NamespaceName: aws.String("shop.local"), ServiceName: aws.String("api")}
 	for range 2000 {
@@ -487,7 +487,7 @@ func TestTheSameSeedAndCallsGiveTheSameLog(t *testing.T) {
 // AWS: "There's a brief delay between when you register an instance and when the
 // health status for the instance is available."
 func TestTheHealthOfANewInstanceIsNotThereAtOnce(t *testing.T) {
-	b := newBench(t, func(k *world.Knobs) { k.InstanceHealthGap = world.Range{Min: 5 * time.Second, Max: 5 * time.Second} })
+	b := newBench(t, func(k *world.Settings) { k.InstanceHealthGap = world.Range{Min: 5 * time.Second, Max: 5 * time.Second} })
 	svc := b.service(b.private("shop.local"), "api")
 	b.done(b.register(svc.Id, "old", "127.16.0.5"))
 	b.pass(10 * time.Second)
@@ -509,7 +509,7 @@ func TestWritesHaveARate(t *testing.T) {
 	b := newBench(t, nil)
 	svc := b.service(b.private("shop.local"), "api")
 	b.pass(time.Second)
-	throttled := newBench(t, func(k *world.Knobs) { k.Throttle = true })
+	throttled := newBench(t, func(k *world.Settings) { k.Throttle = true })
 	other := throttled.service(throttled.private("shop.local"), "api")
 	throttled.pass(10 * time.Second)
 	for name, c := range map[string]struct {

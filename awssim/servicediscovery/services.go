@@ -30,10 +30,10 @@ func docOfService(r *world.Registry) *serviceDoc { return r.Doc.(*serviceDoc) }
 
 // CreateService creates a service in a namespace, at once.
 func (s *Service) CreateService(ctx context.Context, in *awssd.CreateServiceInput) (*awssd.CreateServiceOutput, error) {
-	if err := firstOf(matching(in.Name, "name", serviceName), within(in.Name, "name", 127), within(in.Description, "description", 1024), checkTags(in.Tags)); err != nil {
+	if err := firstOf(checkPattern(in.Name, "name", serviceName), checkLength(in.Name, "name", 127), checkLength(in.Description, "description", 1024), checkTags(in.Tags)); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awssd.CreateServiceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.CreateServiceOutput, error) {
 		id := in.NamespaceId
 		if id == nil && in.DnsConfig != nil {
 			id = in.DnsConfig.NamespaceId
@@ -60,18 +60,18 @@ func (s *Service) CreateService(ctx context.Context, in *awssd.CreateServiceInpu
 func checkService(n *world.Namespace, in *awssd.CreateServiceInput) error {
 	switch {
 	case in.HealthCheckConfig != nil && in.HealthCheckCustomConfig != nil:
-		return invalid("HealthCheckConfig and HealthCheckCustomConfig are mutually exclusive.")
+		return invalidInput("HealthCheckConfig and HealthCheckCustomConfig are mutually exclusive.")
 	case in.HealthCheckConfig != nil && n.Kind != world.PublicNamespace:
-		return invalid("HealthCheckConfig is only supported for services in public DNS namespaces.")
+		return invalidInput("HealthCheckConfig is only supported for services in public DNS namespaces.")
 	case in.DnsConfig != nil && !n.HasDNS():
-		return invalid("DnsConfig is not supported for services in HTTP namespaces.")
+		return invalidInput("DnsConfig is not supported for services in HTTP namespaces.")
 	case in.DnsConfig != nil && in.Type == sdtypes.ServiceTypeOptionHttp:
-		return invalid("DnsConfig is not supported for services of type HTTP.")
+		return invalidInput("DnsConfig is not supported for services of type HTTP.")
 	case in.DnsConfig == nil:
 		return nil
 	}
 	if p := in.DnsConfig.RoutingPolicy; p != "" {
-		if err := oneOf(p, "dnsConfig.routingPolicy", p.Values()); err != nil {
+		if err := checkOneOf(p, "dnsConfig.routingPolicy", p.Values()); err != nil {
 			return err
 		}
 	}
@@ -80,27 +80,27 @@ func checkService(n *world.Namespace, in *awssd.CreateServiceInput) error {
 
 func checkRecords(records []sdtypes.DnsRecord, policy sdtypes.RoutingPolicy) error {
 	if len(records) == 0 {
-		return constraint(nil, "dnsConfig.dnsRecords", "Member must not be null")
+		return constraintViolation(nil, "dnsConfig.dnsRecords", "Member must not be null")
 	}
 	var seen []sdtypes.RecordType
 	for _, r := range records {
-		if err := oneOf(r.Type, "dnsConfig.dnsRecords.member.type", r.Type.Values()); err != nil {
+		if err := checkOneOf(r.Type, "dnsConfig.dnsRecords.member.type", r.Type.Values()); err != nil {
 			return err
 		}
 		if r.TTL == nil || *r.TTL < 0 || *r.TTL > 2147483647 {
-			return constraint(val(r.TTL), "dnsConfig.dnsRecords.member.tTL", "Member must have value between 0 and 2147483647")
+			return constraintViolation(val(r.TTL), "dnsConfig.dnsRecords.member.tTL", "Member must have value between 0 and 2147483647")
 		}
 		if slices.Contains(seen, r.Type) {
-			return invalid("Duplicate DNS record type %s", r.Type)
+			return invalidInput("Duplicate DNS record type %s", r.Type)
 		}
 		seen = append(seen, r.Type)
 	}
 	if slices.Contains(seen, sdtypes.RecordTypeCname) {
 		if len(seen) > 1 {
-			return invalid("CNAME records cannot be combined with records of other types.")
+			return invalidInput("CNAME records cannot be combined with records of other types.")
 		}
 		if policy != sdtypes.RoutingPolicyWeighted {
-			return invalid("CNAME records require the routing policy WEIGHTED.")
+			return invalidInput("CNAME records require the routing policy WEIGHTED.")
 		}
 	}
 	return nil
@@ -115,7 +115,7 @@ func recordsOf(records []sdtypes.DnsRecord) (out []world.RecordType) {
 
 func newService(ctx context.Context, tx *world.Tx, n *world.Namespace, in *awssd.CreateServiceInput) *world.Registry {
 	id := idOr(ctx, tx, "srv-")
-	r := &world.Registry{ID: id, ARN: tx.ARN("servicediscovery", "service/"+id), Name: *in.Name, Namespace: n, Custom: in.HealthCheckCustomConfig != nil}
+	r := &world.Registry{ID: id, ARN: tx.ARN("servicediscovery", "service/"+id), Name: *in.Name, Namespace: n, HasCustomHealth: in.HealthCheckCustomConfig != nil}
 	doc := &serviceDoc{creator: val(in.CreatorRequestId), description: val(in.Description), created: tx.Now(), tags: copyTags(in.Tags), check: copyCheck(in.HealthCheckConfig)}
 	if d := in.DnsConfig; d != nil {
 		r.Records, r.Weighted, doc.dns = recordsOf(d.DnsRecords), d.RoutingPolicy == sdtypes.RoutingPolicyWeighted, true
@@ -128,7 +128,7 @@ func copyCheck(c *sdtypes.HealthCheckConfig) *sdtypes.HealthCheckConfig {
 	if c == nil {
 		return nil
 	}
-	out := &sdtypes.HealthCheckConfig{Type: c.Type, ResourcePath: text(val(c.ResourcePath)), FailureThreshold: ptr(int32(1))}
+	out := &sdtypes.HealthCheckConfig{Type: c.Type, ResourcePath: optionalText(val(c.ResourcePath)), FailureThreshold: ptr(int32(1))}
 	if c.FailureThreshold != nil {
 		out.FailureThreshold = ptr(*c.FailureThreshold)
 	}
@@ -137,7 +137,7 @@ func copyCheck(c *sdtypes.HealthCheckConfig) *sdtypes.HealthCheckConfig {
 
 // serviceOf returns a service by id or ARN.
 func serviceOf(tx *world.Tx, id *string, member string) (*world.Registry, error) {
-	if err := given(id, member); err != nil {
+	if err := checkGiven(id, member); err != nil {
 		return nil, err
 	}
 	prefix := tx.ARN("servicediscovery", "service/")
@@ -152,9 +152,9 @@ func serviceOf(tx *world.Tx, id *string, member string) (*world.Registry, error)
 // check that the input leaves out; a custom health check is kept.
 func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInput) (*awssd.UpdateServiceOutput, error) {
 	if in.Service == nil {
-		return nil, constraint(nil, "service", "Member must not be null")
+		return nil, constraintViolation(nil, "service", "Member must not be null")
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awssd.UpdateServiceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.UpdateServiceOutput, error) {
 		r, err := serviceOf(tx, in.Id, "id")
 		if err != nil {
 			return nil, err
@@ -165,7 +165,7 @@ func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInpu
 		}
 		c := in.Service
 		about := "service " + r.ID
-		if err := s.busy(tx, about, "UPDATE_SERVICE"); err != nil {
+		if err := s.checkNotBusy(tx, about, "UPDATE_SERVICE"); err != nil {
 			return nil, err
 		}
 		doc := *docOfService(r)
@@ -173,22 +173,22 @@ func (s *Service) UpdateService(ctx context.Context, in *awssd.UpdateServiceInpu
 		if c.Description != nil {
 			doc.description = *c.Description
 		}
-		op := s.begin(ctx, tx, registry.Operation{Type: "UPDATE_SERVICE", Call: "UpdateService", About: about, Targets: map[string]string{"SERVICE": r.ID}},
-			func(tx *world.Tx) *world.Refusal { return change(tx, r, doc, records) })
+		op := s.startOperation(ctx, tx, registry.Operation{Type: "UPDATE_SERVICE", Call: "UpdateService", About: about, Targets: map[string]string{"SERVICE": r.ID}},
+			func(tx *world.Tx) *world.Refusal { return applyChange(tx, r, doc, records) })
 		return &awssd.UpdateServiceOutput{OperationId: op}, nil
 	})
 }
 
 // checkChange checks a service's update and returns the records after it.
 func checkChange(r *world.Registry, c *sdtypes.ServiceChange) ([]world.RecordType, error) {
-	if c.HealthCheckConfig != nil && (r.Custom || r.Namespace.Kind != world.PublicNamespace) {
-		return nil, invalid("HealthCheckConfig is not supported for this service.")
+	if c.HealthCheckConfig != nil && (r.HasCustomHealth || r.Namespace.Kind != world.PublicNamespace) {
+		return nil, invalidInput("HealthCheckConfig is not supported for this service.")
 	}
 	if c.DnsConfig == nil {
 		return nil, nil
 	}
 	if !r.Namespace.HasDNS() {
-		return nil, invalid("DnsConfig is not supported for services in HTTP namespaces.")
+		return nil, invalidInput("DnsConfig is not supported for services in HTTP namespaces.")
 	}
 	policy := sdtypes.RoutingPolicy("")
 	if r.Weighted {
@@ -201,8 +201,8 @@ func checkChange(r *world.Registry, c *sdtypes.ServiceChange) ([]world.RecordTyp
 }
 
 // applyChange ends the update of a service.
-func change(tx *world.Tx, r *world.Registry, doc serviceDoc, records []world.RecordType) *world.Refusal {
-	if r.Gone {
+func applyChange(tx *world.Tx, r *world.Registry, doc serviceDoc, records []world.RecordType) *world.Refusal {
+	if r.Deleted {
 		return world.Refuse("INTERNAL_FAILURE", "The service is gone.")
 	}
 	doc.tags, doc.attributes = docOfService(r).tags, docOfService(r).attributes
@@ -213,12 +213,12 @@ func change(tx *world.Tx, r *world.Registry, doc serviceDoc, records []world.Rec
 
 // DeleteService deletes a service without instances, at once.
 func (s *Service) DeleteService(ctx context.Context, in *awssd.DeleteServiceInput) (*awssd.DeleteServiceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.DeleteServiceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.DeleteServiceOutput, error) {
 		r, err := serviceOf(tx, in.Id, "id")
 		if err != nil {
 			return nil, err
 		}
-		if r.Instances.Len() > 0 || s.registering(tx, r) {
+		if r.Instances.Len() > 0 || s.isRegistering(tx, r) {
 			return nil, world.Refuse("ResourceInUse", "Service contains registered instances; delete the instances before deleting the service")
 		}
 		tx.DeleteRegistry(r)
@@ -227,15 +227,15 @@ func (s *Service) DeleteService(ctx context.Context, in *awssd.DeleteServiceInpu
 }
 
 // isRegistering reports whether an instance of the service is being registered.
-func (s *Service) registering(tx *world.Tx, r *world.Registry) bool {
-	return slices.ContainsFunc(s.law.Operations(tx), func(o *registry.Operation) bool {
+func (s *Service) isRegistering(tx *world.Tx, r *world.Registry) bool {
+	return slices.ContainsFunc(s.controller.Operations(tx), func(o *registry.Operation) bool {
 		return o.Targets["SERVICE"] == r.ID && o.Type == "REGISTER_INSTANCE" && o.Status != "SUCCESS" && o.Status != "FAIL"
 	})
 }
 
 // GetService returns a service.
 func (s *Service) GetService(ctx context.Context, in *awssd.GetServiceInput) (*awssd.GetServiceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.GetServiceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.GetServiceOutput, error) {
 		r, err := serviceOf(tx, in.Id, "id")
 		if err != nil {
 			return nil, err
@@ -249,7 +249,7 @@ func showService(tx *world.Tx, r *world.Registry) *sdtypes.Service {
 	out := &sdtypes.Service{
 		Arn: x.Arn, Id: x.Id, Name: x.Name, NamespaceId: ptr(r.Namespace.ID), Type: x.Type, Description: x.Description, CreateDate: x.CreateDate,
 		DnsConfig: x.DnsConfig, HealthCheckConfig: x.HealthCheckConfig, HealthCheckCustomConfig: x.HealthCheckCustomConfig, InstanceCount: x.InstanceCount,
-		CreatedByAccount: x.CreatedByAccount, ResourceOwner: x.ResourceOwner, CreatorRequestId: text(docOfService(r).creator),
+		CreatedByAccount: x.CreatedByAccount, ResourceOwner: x.ResourceOwner, CreatorRequestId: optionalText(docOfService(r).creator),
 	}
 	if out.DnsConfig != nil {
 		out.DnsConfig.NamespaceId = ptr(r.Namespace.ID)
@@ -260,10 +260,10 @@ func showService(tx *world.Tx, r *world.Registry) *sdtypes.Service {
 func summaryOfService(tx *world.Tx, r *world.Registry) sdtypes.ServiceSummary {
 	d := docOfService(r)
 	x := sdtypes.ServiceSummary{
-		Arn: ptr(r.ARN), Id: ptr(r.ID), Name: ptr(r.Name), Type: typeOf(r), Description: text(d.description), CreateDate: ptr(d.created),
+		Arn: ptr(r.ARN), Id: ptr(r.ID), Name: ptr(r.Name), Type: typeOf(r), Description: optionalText(d.description), CreateDate: ptr(d.created),
 		HealthCheckConfig: copyCheck(d.check), InstanceCount: ptr(int32(r.Instances.Len())), CreatedByAccount: ptr(tx.Key.Account), ResourceOwner: ptr(tx.Key.Account),
 	}
-	if r.Custom {
+	if r.HasCustomHealth {
 		x.HealthCheckCustomConfig = &sdtypes.HealthCheckCustomConfig{FailureThreshold: ptr(int32(1))}
 	}
 	if d.dns {
@@ -290,15 +290,15 @@ func (s *Service) ListServices(ctx context.Context, in *awssd.ListServicesInput)
 	var filters []filter
 	for _, f := range in.Filters {
 		x := filter{string(f.Name), string(f.Condition), f.Values}
-		if err := x.check(map[string]string{"NAMESPACE_ID": "EQ", "RESOURCE_OWNER": "EQ"}); err != nil {
+		if err := x.checkKnown(map[string]string{"NAMESPACE_ID": "EQ", "RESOURCE_OWNER": "EQ"}); err != nil {
 			return nil, err
 		}
 		filters = append(filters, x)
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awssd.ListServicesOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.ListServicesOutput, error) {
 		list := []sdtypes.ServiceSummary{}
 		for _, r := range tx.Registries.All() {
-			if all(filters, map[string]string{"NAMESPACE_ID": r.Namespace.ID, "RESOURCE_OWNER": "SELF"}) {
+			if matchesFilters(filters, map[string]string{"NAMESPACE_ID": r.Namespace.ID, "RESOURCE_OWNER": "SELF"}) {
 				list = append(list, summaryOfService(tx, r))
 			}
 		}

@@ -12,18 +12,18 @@ import (
 )
 
 func checkTags(tags []sdtypes.Tag) error {
-	if len(tags) > mostTags {
-		return world.Refuse("TooManyTagsException", "The list of tags on the resource is over the limit. The maximum number of tags that can be applied to a resource is %d.", mostTags)
+	if len(tags) > maxTags {
+		return world.Refuse("TooManyTagsException", "The list of tags on the resource is over the limit. The maximum number of tags that can be applied to a resource is %d.", maxTags)
 	}
 	for _, t := range tags {
-		if err := firstOf(given(t.Key, "tags.member.key"), within(t.Key, "tags.member.key", 128), within(t.Value, "tags.member.value", 256)); err != nil {
+		if err := firstOf(checkGiven(t.Key, "tags.member.key"), checkLength(t.Key, "tags.member.key", 128), checkLength(t.Value, "tags.member.value", 256)); err != nil {
 			return err
 		}
 		if t.Value == nil {
-			return constraint(nil, "tags.member.value", "Member must not be null")
+			return constraintViolation(nil, "tags.member.value", "Member must not be null")
 		}
 		if strings.HasPrefix(strings.ToLower(*t.Key), "aws:") {
-			return invalid("Tag keys starting with 'aws:' are reserved for AWS use")
+			return invalidInput("Tag keys starting with 'aws:' are reserved for AWS use")
 		}
 	}
 	return nil
@@ -39,7 +39,7 @@ func copyTags(tags []sdtypes.Tag) []sdtypes.Tag {
 
 // tagsOf returns the tags of a namespace or service by ARN.
 func tagsOf(tx *world.Tx, arn *string) (*[]sdtypes.Tag, error) {
-	if err := given(arn, "resourceARN"); err != nil {
+	if err := checkGiven(arn, "resourceARN"); err != nil {
 		return nil, err
 	}
 	if r, ok := tx.Registries.Get(*arn); ok {
@@ -53,7 +53,7 @@ func tagsOf(tx *world.Tx, arn *string) (*[]sdtypes.Tag, error) {
 
 // ListTagsForResource returns a resource's tags.
 func (s *Service) ListTagsForResource(ctx context.Context, in *awssd.ListTagsForResourceInput) (*awssd.ListTagsForResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.ListTagsForResourceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.ListTagsForResourceOutput, error) {
 		tags, err := tagsOf(tx, in.ResourceARN)
 		if err != nil {
 			return nil, err
@@ -67,7 +67,7 @@ func (s *Service) TagResource(ctx context.Context, in *awssd.TagResourceInput) (
 	if err := checkTags(in.Tags); err != nil {
 		return nil, err
 	}
-	return call(ctx, s, func(tx *world.Tx) (*awssd.TagResourceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.TagResourceOutput, error) {
 		tags, err := tagsOf(tx, in.ResourceARN)
 		if err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func (s *Service) TagResource(ctx context.Context, in *awssd.TagResourceInput) (
 
 // UntagResource removes tags from a resource.
 func (s *Service) UntagResource(ctx context.Context, in *awssd.UntagResourceInput) (*awssd.UntagResourceOutput, error) {
-	return call(ctx, s, func(tx *world.Tx) (*awssd.UntagResourceOutput, error) {
+	return runStep(ctx, s, func(tx *world.Tx) (*awssd.UntagResourceOutput, error) {
 		tags, err := tagsOf(tx, in.ResourceARN)
 		if err != nil {
 			return nil, err

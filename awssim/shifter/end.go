@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-func (s *Shifter) succeed(tx *world.Tx, d *Deployment) {
-	s.finish(tx, d, Succeeded)
+func (s *Controller) succeedDeployment(tx *world.Tx, d *Deployment) {
+	s.finishDeployment(tx, d, Succeeded)
 	if d.Creator == ByRollback {
 		if from, ok := StateOf(tx).Deployments.Get(d.Triggered); ok {
 			from.RollbackMessage = "The deployment was rolled back by " + d.ID + "."
@@ -16,35 +16,35 @@ func (s *Shifter) succeed(tx *world.Tx, d *Deployment) {
 	} else {
 		d.Group.Successful = d
 	}
-	s.hold(tx, d, "")
+	s.setDeployedBy(tx, d, "")
 }
 
 // failDeployment ends a deployment that cannot continue.
-func (s *Shifter) fail(tx *world.Tx, d *Deployment, why Failure) {
-	s.close(tx, d, Failed)
-	s.end(tx, d, Failed, why)
+func (s *Controller) failDeployment(tx *world.Tx, d *Deployment, why Failure) {
+	s.closeEvent(tx, d, Failed)
+	s.endDeployment(tx, d, Failed, why)
 }
 
 // StopDeployment ends a deployment at a user's request, after a delay. With rollback nil, the
 // group's settings decide about the rollback.
-func (s *Shifter) Stop(tx *world.Tx, d *Deployment, rollback *bool) {
+func (s *Controller) StopDeployment(tx *world.Tx, d *Deployment, rollback *bool) {
 	if d.stopping {
 		return
 	}
 	d.stopping = true
 	tx.Cancel(d.limit)
 	tx.Cancel(d.next)
-	d.next = tx.After(s.delay(tx, d), func(tx *world.Tx) {
+	d.next = tx.After(s.stepDelay(tx, d), func(tx *world.Tx) {
 		back := d.rollsBack(OnRequest)
 		if rollback != nil {
 			back = *rollback
 		}
-		s.conclude(tx, d, Stopped, Failure{"MANUAL_STOP", "The deployment was stopped at the request of a user."}, back)
+		s.concludeDeployment(tx, d, Stopped, Failure{"MANUAL_STOP", "The deployment was stopped at the request of a user."}, back)
 	})
 }
 
 // isAlarmedAtStart reports whether an alarm is raised or missing when the deployment starts.
-func (d *Deployment) alarmedBefore(tx *world.Tx) bool {
+func (d *Deployment) isAlarmedAtStart(tx *world.Tx) bool {
 	for _, name := range d.Settings.Alarms.Names {
 		a, ok := tx.Alarms.Get(name)
 		if ok && a.State == world.AlarmRaised || !ok && !d.Settings.Alarms.IgnoreUnknown {
@@ -55,8 +55,8 @@ func (d *Deployment) alarmedBefore(tx *world.Tx) bool {
 }
 
 // stopOnAlarm stops a deployment whose alarm is raised, after a delay.
-func (s *Shifter) alarmed(tx *world.Tx, d *Deployment) {
-	if d.stopping || d.Ended() {
+func (s *Controller) stopOnAlarm(tx *world.Tx, d *Deployment) {
+	if d.stopping || d.HasEnded() {
 		return
 	}
 	d.stopping = true
@@ -68,15 +68,15 @@ func (s *Shifter) alarmed(tx *world.Tx, d *Deployment) {
 	}
 	tx.Cancel(d.limit)
 	tx.Cancel(d.next)
-	d.next = tx.After(s.delay(tx, d), func(tx *world.Tx) {
-		s.end(tx, d, Stopped, Failure{"ALARM_ACTIVE",
+	d.next = tx.After(s.stepDelay(tx, d), func(tx *world.Tx) {
+		s.endDeployment(tx, d, Stopped, Failure{"ALARM_ACTIVE",
 			"One or more alarms have been activated according to the Amazon CloudWatch metrics you selected, and the affected deployments have been stopped. Activated alarms: " + strings.Join(active, ", ")})
 	})
 }
 
 // endDeployment ends a deployment and rolls it back if its settings require it.
-func (s *Shifter) end(tx *world.Tx, d *Deployment, status string, why Failure) {
-	s.conclude(tx, d, status, why, d.rollsBack(map[string]string{"ALARM_ACTIVE": OnAlarm, "TIMEOUT": OnFailure}[why.Code], status))
+func (s *Controller) endDeployment(tx *world.Tx, d *Deployment, status string, why Failure) {
+	s.concludeDeployment(tx, d, status, why, d.rollsBack(map[string]string{"ALARM_ACTIVE": OnAlarm, "TIMEOUT": OnFailure}[why.Code], status))
 }
 
 // rollsBack reports whether the settings name one of the events; a status means its event.
@@ -92,15 +92,15 @@ func (d *Deployment) rollsBack(events ...string) bool {
 	return false
 }
 
-func (s *Shifter) conclude(tx *world.Tx, d *Deployment, status string, why Failure, back bool) {
+func (s *Controller) concludeDeployment(tx *world.Tx, d *Deployment, status string, why Failure, back bool) {
 	d.Failure = &why
 	tx.Log("deployment", d.ID, "%s: %s", why.Code, why.Message)
-	s.finish(tx, d, status)
+	s.finishDeployment(tx, d, status)
 	switch {
 	case !back:
 	case d.Creator == ByRollback:
 		d.RollbackMessage = "A rollback is not rolled back."
-	case lost(tx, d) != nil:
+	case missingReason(tx, d) != nil:
 		d.RollbackMessage = "The deployment cannot be rolled back: what it was for was deleted."
 	case d.Green == nil:
 		d.RollbackMessage = "The deployment cannot be rolled back: no replacement task set had been created."
@@ -108,11 +108,11 @@ func (s *Shifter) conclude(tx *world.Tx, d *Deployment, status string, why Failu
 		s.rollBack(tx, d)
 		return
 	}
-	s.hold(tx, d, "")
+	s.setDeployedBy(tx, d, "")
 }
 
 // finishDeployment ends all open events and sets the deployment's last status.
-func (s *Shifter) finish(tx *world.Tx, d *Deployment, status string) {
+func (s *Controller) finishDeployment(tx *world.Tx, d *Deployment, status string) {
 	tx.Cancel(d.next)
 	tx.Cancel(d.limit)
 	for _, e := range d.Events {
@@ -123,14 +123,14 @@ func (s *Shifter) finish(tx *world.Tx, d *Deployment, status string) {
 			e.Status = Skipped
 		}
 	}
-	s.set(tx, d, status)
+	s.setStatus(tx, d, status)
 	d.Completed, d.stopping = tx.Now(), false
 	StateOf(tx).active.Delete(d.ID)
 }
 
 // rollBack routes all traffic back to the original task set, with a new deployment (API Reference,
 // RollbackInfo).
-func (s *Shifter) rollBack(tx *world.Tx, from *Deployment) {
+func (s *Controller) rollBack(tx *world.Tx, from *Deployment) {
 	d := &Deployment{
 		ID: newID(tx), Group: from.Group, Settings: from.Settings, Spec: from.Spec, Revision: from.Previous, Creator: ByRollback,
 		Triggered: from.ID, Service: from.Service, Blue: from.Blue, Green: from.Green, BlueGroup: from.BlueGroup, GreenGroup: from.GreenGroup,
@@ -139,34 +139,34 @@ func (s *Shifter) rollBack(tx *world.Tx, from *Deployment) {
 	d.RollbackMessage = "Deployment " + from.ID + " is rolled back."
 	from.RollbackID, from.RollbackMessage = d.ID, "The deployment is being rolled back by "+d.ID+"."
 	for _, e := range from.Events {
-		run := (*Shifter).skip
+		run := (*Controller).skipStep
 		if e.Name == "AllowTraffic" {
-			run = (*Shifter).giveBack
+			run = (*Controller).restoreOriginal
 		}
-		d.steps = append(d.steps, step{e.Name, run})
+		d.steps = append(d.steps, lifecycleStep{e.Name, run})
 	}
-	s.open(tx, d)
-	s.then(tx, d, s.resume)
+	s.addDeployment(tx, d)
+	s.runNext(tx, d, s.startRollback)
 }
 
 // startRollback begins a rollback; alarms do not stop it.
-func (s *Shifter) resume(tx *world.Tx, d *Deployment) {
-	s.set(tx, d, InProgress)
+func (s *Controller) startRollback(tx *world.Tx, d *Deployment) {
+	s.setStatus(tx, d, InProgress)
 	d.Started = tx.Now()
-	s.step(tx, d)
+	s.runNextStep(tx, d)
 }
 
 // restoreOriginal routes all traffic to the original task set and deletes the replacement.
-func (s *Shifter) giveBack(tx *world.Tx, d *Deployment) {
-	s.shift(tx, d, 0)
+func (s *Controller) restoreOriginal(tx *world.Tx, d *Deployment) {
+	s.shiftProduction(tx, d, 0)
 	if d.Settings.Test != "" {
-		s.route(tx, d, d.Settings.Test, 0)
+		s.writeWeights(tx, d, d.Settings.Test, 0)
 	}
 	if d.Service.Primary() != d.Blue {
 		s.ecs.Promote(tx, d.Blue)
 	}
-	s.in(tx, d, s.spread(tx, d), func(tx *world.Tx, d *Deployment) {
+	s.runAfter(tx, d, s.propagationDelay(tx, d), func(tx *world.Tx, d *Deployment) {
 		s.ecs.Retire(tx, d.Green)
-		s.done(tx, d)
+		s.completeStep(tx, d)
 	})
 }

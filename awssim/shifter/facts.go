@@ -44,13 +44,13 @@ type State struct {
 }
 
 // StateOf returns the state of the step's Region.
-func StateOf(tx *world.Tx) *State { return world.Room[State](tx.Region, "shifter") }
+func StateOf(tx *world.Tx) *State { return world.PrivateState[State](tx.Region, "shifter") }
 
 // Application holds deployment groups.
 type Application struct {
 	Name   string
 	Groups world.Ordered[*Group] // by name
-	Gone   bool
+	Deleted   bool
 	Doc    any
 }
 
@@ -59,15 +59,15 @@ type Group struct {
 	Application *Application
 	Name        string
 	Settings    Settings
-	Gone        bool
+	Deleted        bool
 	Attempted   *Deployment // the newest, or nil
 	Successful  *Deployment // the newest that succeeded and is no rollback, or nil
 	Doc         any
 }
 
 // ActiveDeployment returns the group's deployment that has not ended, or nil.
-func (g *Group) Active() *Deployment {
-	if d := g.Attempted; d != nil && !d.Ended() {
+func (g *Group) ActiveDeployment() *Deployment {
+	if d := g.Attempted; d != nil && !d.HasEnded() {
 		return d
 	}
 	return nil
@@ -113,7 +113,7 @@ type Spec struct {
 // Hook is a function called in a lifecycle event.
 type Hook struct{ Event, Function string }
 
-func (s Spec) hook(event string) string {
+func (s Spec) hookFunction(event string) string {
 	for _, h := range s.Hooks {
 		if h.Event == event {
 			return h.Function
@@ -166,18 +166,18 @@ type Deployment struct {
 	Terminating           bool    // the wait before the end of Blue has begun
 	Doc                   any
 
-	steps    []step
+	steps    []lifecycleStep
 	at       int
 	next     world.Event // next step of the deployment
 	limit    world.Event // timeout of the current event
 	polls    int
 	stopping bool
-	began    int         // the service's desired count when the deployment started
-	out      world.Event // the end of the time in which the service may be scaled out
+	startCount    int         // the service's desired count when the deployment started
+	scaleOutLimit      world.Event // the end of the time in which the service may be scaled out
 }
 
 // HasEnded reports whether the deployment has a final status.
-func (d *Deployment) Ended() bool {
+func (d *Deployment) HasEnded() bool {
 	return d.Status == Succeeded || d.Status == Failed || d.Status == Stopped
 }
 
@@ -191,7 +191,7 @@ func (d *Deployment) Event(name string) *Event {
 }
 
 // EventOfHook returns the lifecycle event whose hook has that execution id, or nil.
-func (d *Deployment) Hooked(execution string) *Event {
+func (d *Deployment) EventOfHook(execution string) *Event {
 	i := slices.IndexFunc(d.Events, func(e *Event) bool { return execution != "" && e.Execution == execution })
 	if i < 0 {
 		return nil

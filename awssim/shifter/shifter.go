@@ -32,35 +32,35 @@ type ECS interface {
 }
 
 // Controller runs the deployments of a world.
-type Shifter struct{ ecs ECS }
+type Controller struct{ ecs ECS }
 
 // New creates the controller of a world and watches the world's changes. Call it once per world,
 // before the first step.
-func New(w *world.World, ecs ECS) *Shifter {
-	s := &Shifter{ecs: ecs}
+func New(w *world.World, ecs ECS) *Controller {
+	s := &Controller{ecs: ecs}
 	w.Watch(func(tx *world.Tx, c world.Change) {
 		switch o := c.Object.(type) {
 		case *world.Alarm:
 			s.alarmChanged(tx, o)
 		case *world.Service:
-			s.scaled(tx, o)
+			s.watchScaleOut(tx, o)
 		}
 	})
-	w.Check(world.Check{Name: "a service is deployed by a deployment that goes on", Each: deployedByActive})
+	w.AddInvariant(world.Invariant{Name: "a service is deployed by a deployment that goes on", CheckChange: checkDeployedBy})
 	return s
 }
 
 // StartDeployment starts a deployment of a group that has none in progress.
-func (s *Shifter) Begin(tx *world.Tx, g *Group, d *Deployment) *Deployment {
+func (s *Controller) StartDeployment(tx *world.Tx, g *Group, d *Deployment) *Deployment {
 	d.ID, d.Group, d.Creator = newID(tx), g, ByUser
-	d.steps = lifecycle(d)
-	s.open(tx, d)
-	s.then(tx, d, s.start)
+	d.steps = lifecycleSteps(d)
+	s.addDeployment(tx, d)
+	s.runNext(tx, d, s.startSteps)
 	return d
 }
 
 // addDeployment adds a new deployment to the world.
-func (s *Shifter) open(tx *world.Tx, d *Deployment) {
+func (s *Controller) addDeployment(tx *world.Tx, d *Deployment) {
 	d.Status, d.CreatedAt, d.Updated, d.at = Created, tx.Now(), tx.Now(), -1
 	for _, st := range d.steps {
 		if st.event != "" {
@@ -76,13 +76,13 @@ func (s *Shifter) open(tx *world.Tx, d *Deployment) {
 		d.Service, _ = tx.Services.Get(d.Settings.Cluster + "/" + d.Settings.Service)
 	}
 	if d.Service != nil {
-		d.began = d.Service.Desired
+		d.startCount = d.Service.Desired
 	}
-	s.hold(tx, d, d.ID)
+	s.setDeployedBy(tx, d, d.ID)
 }
 
 // setDeployedBy records on the service the deployment in progress; "" for none.
-func (s *Shifter) hold(tx *world.Tx, d *Deployment, id string) {
+func (s *Controller) setDeployedBy(tx *world.Tx, d *Deployment, id string) {
 	if svc := d.Service; svc != nil && svc.DeployedBy != id {
 		svc.DeployedBy = id
 		tx.Changed(world.ServiceChanged, svc)
@@ -96,32 +96,32 @@ func newID(tx *world.Tx) string {
 	return "d-" + (text + "000000000")[:9]
 }
 
-func deployedByActive(tx *world.Tx, c world.Change) error {
+func checkDeployedBy(tx *world.Tx, c world.Change) error {
 	svc, ok := c.Object.(*world.Service)
 	if !ok || svc.DeployedBy == "" {
 		return nil
 	}
 	d, ok := StateOf(tx).Deployments.Get(svc.DeployedBy)
-	if ok && !d.Ended() {
+	if ok && !d.HasEnded() {
 		return nil
 	}
-	return &unheld{svc.ID(), svc.DeployedBy}
+	return &endedDeployer{svc.ID(), svc.DeployedBy}
 }
 
-type unheld struct{ service, deployment string }
+type endedDeployer struct{ service, deployment string }
 
-func (u *unheld) Error() string {
+func (u *endedDeployer) Error() string {
 	return "service " + u.service + " is held by deployment " + u.deployment + ", which has ended"
 }
 
 // alarmChanged stops the deployments that watch a raised alarm.
-func (s *Shifter) alarmChanged(tx *world.Tx, a *world.Alarm) {
-	if a.Gone || a.State != world.AlarmRaised {
+func (s *Controller) alarmChanged(tx *world.Tx, a *world.Alarm) {
+	if a.Deleted || a.State != world.AlarmRaised {
 		return
 	}
 	for _, d := range StateOf(tx).active.Values() {
 		if !d.Started.IsZero() && d.Creator != ByRollback && slices.Contains(d.Settings.Alarms.Names, a.Name) {
-			s.alarmed(tx, d)
+			s.stopOnAlarm(tx, d)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestTheOrderOfADeployment(t *testing.T) {
 		{"a wait", Deployment{Settings: Settings{Ready: &wait}}, strings.Replace(plain, "|", "-", 1)},
 	} {
 		got := ""
-		for _, st := range lifecycle(&c.d) {
+		for _, st := range lifecycleSteps(&c.d) {
 			if st.event == "" {
 				st.event = "-"
 			}

@@ -13,77 +13,77 @@ import (
 )
 
 // roleSession is a session of an assumed role.
-type role struct{ partition, account, path, session string }
+type roleSession struct{ partition, account, path, session string }
 
 var (
 	roleARN     = regexp.MustCompile(`^arn:(aws[a-z-]*):iam::(\d{12}):role/([\w+=,.@/-]+)$`)
 	sessionName = regexp.MustCompile(`^[\w+=,.@-]*$`)
 )
 
-func roleOf(arn, session *string) (role, error) {
+func readRole(arn, session *string) (roleSession, error) {
 	switch {
 	case arn == nil:
-		return role{}, constraint("null", "roleArn", "Member must not be null")
+		return roleSession{}, constraintViolation("null", "roleArn", "Member must not be null")
 	case len(*arn) < 20:
-		return role{}, constraint("'"+*arn+"'", "roleArn", "Member must have length greater than or equal to 20")
+		return roleSession{}, constraintViolation("'"+*arn+"'", "roleArn", "Member must have length greater than or equal to 20")
 	case session == nil:
-		return role{}, constraint("null", "roleSessionName", "Member must not be null")
+		return roleSession{}, constraintViolation("null", "roleSessionName", "Member must not be null")
 	case len(*session) < 2:
-		return role{}, constraint("'"+*session+"'", "roleSessionName", "Member must have length greater than or equal to 2")
+		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName", "Member must have length greater than or equal to 2")
 	case len(*session) > 64:
-		return role{}, constraint("'"+*session+"'", "roleSessionName", "Member must have length less than or equal to 64")
+		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName", "Member must have length less than or equal to 64")
 	case !sessionName.MatchString(*session):
-		return role{}, constraint("'"+*session+"'", "roleSessionName", `Member must satisfy regular expression pattern: [\w+=,.@-]*`)
+		return roleSession{}, constraintViolation("'"+*session+"'", "roleSessionName", `Member must satisfy regular expression pattern: [\w+=,.@-]*`)
 	}
 	m := roleARN.FindStringSubmatch(*arn)
 	if m == nil {
-		return role{}, world.Refuse("ValidationError", "%s is invalid", *arn)
+		return roleSession{}, world.Refuse("ValidationError", "%s is invalid", *arn)
 	}
-	return role{m[1], m[2], m[3], *session}, nil
+	return roleSession{m[1], m[2], m[3], *session}, nil
 }
 
 // roleName returns the role's name without its path.
-func (r role) name() string { return r.path[strings.LastIndex(r.path, "/")+1:] }
+func (r roleSession) roleName() string { return r.path[strings.LastIndex(r.path, "/")+1:] }
 
-func (r role) arn() string {
-	return "arn:" + r.partition + ":sts::" + r.account + ":assumed-role/" + r.name() + "/" + r.session
+func (r roleSession) sessionARN() string {
+	return "arn:" + r.partition + ":sts::" + r.account + ":assumed-role/" + r.roleName() + "/" + r.session
 }
 
-func (r role) id() string {
-	return uniqueID("AROA", r.account+"/"+r.name()) + ":" + r.session
+func (r roleSession) sessionID() string {
+	return uniqueID("AROA", r.account+"/"+r.roleName()) + ":" + r.session
 }
 
-func (r role) user() *ststypes.AssumedRoleUser {
-	arn, id := r.arn(), r.id()
+func (r roleSession) assumedRoleUser() *ststypes.AssumedRoleUser {
+	arn, id := r.sessionARN(), r.sessionID()
 	return &ststypes.AssumedRoleUser{Arn: &arn, AssumedRoleId: &id}
 }
 
 // checkDuration returns the duration of a session in seconds.
-func duration(asked *int32, def, most int32) (int32, error) {
+func checkDuration(asked *int32, def, most int32) (int32, error) {
 	switch {
 	case asked == nil:
 		return def, nil
 	case *asked < 900:
-		return 0, constraint("'"+itoa(*asked)+"'", "durationSeconds", "Member must have value greater than or equal to 900")
+		return 0, constraintViolation("'"+itoa(*asked)+"'", "durationSeconds", "Member must have value greater than or equal to 900")
 	case *asked > most:
-		return 0, constraint("'"+itoa(*asked)+"'", "durationSeconds", "Member must have value less than or equal to "+itoa(most))
+		return 0, constraintViolation("'"+itoa(*asked)+"'", "durationSeconds", "Member must have value less than or equal to "+itoa(most))
 	}
 	return *asked, nil
 }
 
 func itoa(n int32) string { return strconv.Itoa(int(n)) }
 
-func constraint(value, member, text string) error {
+func constraintViolation(value, member, text string) error {
 	return world.Refuse("ValidationError", "1 validation error detected: Value %s at '%s' failed to satisfy constraint: %s", value, member, text)
 }
 
 // tokenClaims are the claims of a JSON Web Token that STS returns.
-type claims struct{ issuer, subject, audience string }
+type tokenClaims struct{ issuer, subject, audience string }
 
-func claimsOf(token string) (claims, bool) {
+func readClaims(token string) (tokenClaims, bool) {
 	part := strings.Split(token, ".")
 	if len(part) != 3 {
-		return claims{}, false
+		return tokenClaims{}, false
 	}
 	b, err := base64.RawURLEncoding.DecodeString(part[1])
 	var x struct {
@@ -91,9 +91,9 @@ func claimsOf(token string) (claims, bool) {
 		Aud      any
 	}
 	if err != nil || json.Unmarshal(b, &x) != nil || x.Sub == "" {
-		return claims{}, false
+		return tokenClaims{}, false
 	}
-	c := claims{issuer: strings.TrimPrefix(x.Iss, "https://"), subject: x.Sub}
+	c := tokenClaims{issuer: strings.TrimPrefix(x.Iss, "https://"), subject: x.Sub}
 	switch a := x.Aud.(type) {
 	case string:
 		c.audience = a

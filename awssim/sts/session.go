@@ -31,7 +31,7 @@ type session struct {
 }
 
 // issueCredentials creates credentials of an account; arn is empty for its user.
-func (s *Service) issue(ctx context.Context, account, arn, id string, seconds int32) *ststypes.Credentials {
+func (s *Service) issueCredentials(ctx context.Context, account, arn, id string, seconds int32) *ststypes.Credentials {
 	var c ststypes.Credentials
 	_ = s.world.Do(world.KeyOf(ctx), func(tx *world.Tx) error {
 		key := accessKey(account, tx.NewHex("access key", 10))
@@ -47,7 +47,7 @@ func (s *Service) issue(ctx context.Context, account, arn, id string, seconds in
 
 // identifyCaller recognizes credentials that [Service.issueCredentials] created. It refuses
 // temporary keys without their token, and it does not recognize other tokens.
-func identify(key, token string, _ time.Time) (wire.Caller, bool, *world.Refusal) {
+func identifyCaller(key, token string, _ time.Time) (wire.Caller, bool, *world.Refusal) {
 	b, ours := strings.CutPrefix(token, tokenPrefix)
 	if !ours {
 		if strings.HasPrefix(key, "ASIA") && token == "" {
@@ -79,7 +79,7 @@ func accessKey(account, random string) string {
 }
 
 // accountOfKey returns the account of a key.
-func accountIn(key string) (string, bool) {
+func accountOfKey(key string) (string, bool) {
 	if len(key) == 12 && strings.Trim(key, "0123456789") == "" {
 		return key, true
 	}

@@ -28,10 +28,10 @@ type Service struct{ world *world.World }
 func New(w *world.World) *Service { return &Service{world: w} }
 
 // NewAPI returns the API in the form that wire serves.
-func Room(w *world.World) wire.Room {
-	return wire.Room{
+func NewAPI(w *world.World) wire.API {
+	return wire.API{
 		Name: "sts", ServiceID: "STS", Protocol: wire.Query, Version: "2011-06-15",
-		Namespace: "https://sts.amazonaws.com/doc/2011-06-15/", Operations: New(w).operations(),
+		Namespace: "https://sts.amazonaws.com/doc/2011-06-15/", Operations: New(w).apiOperations(),
 		Names:    map[string]string{"PolicyDescriptorType.Arn": "arn"},
 		Unsigned: []string{"AssumeRoleWithWebIdentity", "AssumeRoleWithSAML"},
 		Known: []string{"AssumeRoleWithSAML", "AssumeRoot", "DecodeAuthorizationMessage", "GetDelegatedAccessToken",
@@ -40,7 +40,7 @@ func Room(w *world.World) wire.Room {
 			&ststypes.IDPRejectedClaimException{}, &ststypes.InvalidAuthorizationMessageException{},
 			&ststypes.InvalidIdentityTokenException{}, &ststypes.MalformedPolicyDocumentException{},
 			&ststypes.PackedPolicyTooLargeException{}, &ststypes.RegionDisabledException{}},
-		Identify: identify,
+		Identify: identifyCaller,
 	}
 }
 
@@ -57,41 +57,41 @@ func (s *Service) GetCallerIdentity(ctx context.Context, _ *awssts.GetCallerIden
 
 // AssumeRole issues credentials of the role's account.
 func (s *Service) AssumeRole(ctx context.Context, in *awssts.AssumeRoleInput) (*awssts.AssumeRoleOutput, error) {
-	seconds, err := duration(in.DurationSeconds, 3600, 43200)
+	seconds, err := checkDuration(in.DurationSeconds, 3600, 43200)
 	if err != nil {
 		return nil, err
 	}
 	if wire.CallerOf(ctx).ARN != "" && seconds > 3600 {
 		return nil, world.Refuse("ValidationError", "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining")
 	}
-	r, err := roleOf(in.RoleArn, in.RoleSessionName)
+	r, err := readRole(in.RoleArn, in.RoleSessionName)
 	if err != nil {
 		return nil, err
 	}
-	return &awssts.AssumeRoleOutput{Credentials: s.issue(ctx, r.account, r.arn(), r.id(), seconds),
-		AssumedRoleUser: r.user(), SourceIdentity: in.SourceIdentity}, nil
+	return &awssts.AssumeRoleOutput{Credentials: s.issueCredentials(ctx, r.account, r.sessionARN(), r.sessionID(), seconds),
+		AssumedRoleUser: r.assumedRoleUser(), SourceIdentity: in.SourceIdentity}, nil
 }
 
 // AssumeRoleWithWebIdentity issues credentials of the role's account for any JSON Web Token. The
 // token's signature and issuer are not verified. The call needs no signature.
 func (s *Service) AssumeRoleWithWebIdentity(ctx context.Context, in *awssts.AssumeRoleWithWebIdentityInput) (*awssts.AssumeRoleWithWebIdentityOutput, error) {
-	seconds, err := duration(in.DurationSeconds, 3600, 43200)
+	seconds, err := checkDuration(in.DurationSeconds, 3600, 43200)
 	if err != nil {
 		return nil, err
 	}
-	r, err := roleOf(in.RoleArn, in.RoleSessionName)
+	r, err := readRole(in.RoleArn, in.RoleSessionName)
 	if err != nil {
 		return nil, err
 	}
 	if in.WebIdentityToken == nil {
-		return nil, constraint("null", "webIdentityToken", "Member must not be null")
+		return nil, constraintViolation("null", "webIdentityToken", "Member must not be null")
 	}
-	claims, ok := claimsOf(*in.WebIdentityToken)
+	claims, ok := readClaims(*in.WebIdentityToken)
 	if !ok {
 		return nil, world.Refuse("InvalidIdentityTokenException", "The ID Token provided is not a valid JWT. (You may see this error if you sent an Access Token)")
 	}
-	return &awssts.AssumeRoleWithWebIdentityOutput{Credentials: s.issue(ctx, r.account, r.arn(), r.id(), seconds),
-		AssumedRoleUser: r.user(), Audience: &claims.audience, Provider: &claims.issuer,
+	return &awssts.AssumeRoleWithWebIdentityOutput{Credentials: s.issueCredentials(ctx, r.account, r.sessionARN(), r.sessionID(), seconds),
+		AssumedRoleUser: r.assumedRoleUser(), Audience: &claims.audience, Provider: &claims.issuer,
 		SubjectFromWebIdentityToken: &claims.subject}, nil
 }
 
@@ -100,20 +100,20 @@ func (s *Service) GetSessionToken(ctx context.Context, in *awssts.GetSessionToke
 	if strings.HasPrefix(wire.CallerOf(ctx).AccessKey, "ASIA") {
 		return nil, &world.Refusal{Code: "AccessDenied", Message: "Cannot call GetSessionToken with session credentials", Status: 403}
 	}
-	seconds, err := duration(in.DurationSeconds, 43200, 129600)
+	seconds, err := checkDuration(in.DurationSeconds, 43200, 129600)
 	if err != nil {
 		return nil, err
 	}
 	account := world.KeyOf(ctx).Account
-	return &awssts.GetSessionTokenOutput{Credentials: s.issue(ctx, account, "", "", seconds)}, nil
+	return &awssts.GetSessionTokenOutput{Credentials: s.issueCredentials(ctx, account, "", "", seconds)}, nil
 }
 
 // GetAccessKeyInfo returns the account of an access key.
 func (s *Service) GetAccessKeyInfo(_ context.Context, in *awssts.GetAccessKeyInfoInput) (*awssts.GetAccessKeyInfoOutput, error) {
 	if in.AccessKeyId == nil {
-		return nil, constraint("null", "accessKeyId", "Member must not be null")
+		return nil, constraintViolation("null", "accessKeyId", "Member must not be null")
 	}
-	account, ok := accountIn(*in.AccessKeyId)
+	account, ok := accountOfKey(*in.AccessKeyId)
 	if !ok {
 		return nil, world.Refuse("ValidationError", "Invalid Access Key ID: %s", *in.AccessKeyId)
 	}

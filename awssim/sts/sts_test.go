@@ -28,7 +28,7 @@ var start = time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func endpoint() *wire.Server {
 	w := world.New(world.Options{Clock: stopped{start}, Strict: true})
-	return wire.New(w, sts.Room(w))
+	return wire.New(w, sts.NewAPI(w))
 }
 
 func client(s *wire.Server, key, token string) *awssts.Client {

@@ -30,7 +30,7 @@ func oneService() *awsecs.DescribeServicesOutput {
 
 func benchSite(b *testing.B) *site {
 	s := newSite(b)
-	s.Quiet(true)
+	s.SetQuiet(true)
 	out := oneService()
 	s.echo.describeServices = func(context.Context, *awsecs.DescribeServicesInput) (*awsecs.DescribeServicesOutput, error) {
 		return out, nil

@@ -35,7 +35,7 @@ func TestBucketsAreAsDocumented(t *testing.T) {
 		var s regionState
 		now := time.Unix(1_800_000_000, 0)
 		pass := func() (n float64) {
-			for n < 10_000 && s.take(bucketsOf(d.service, d.operation), now) {
+			for n < 10_000 && s.takeTokens(bucketsOf(d.service, d.operation), now) {
 				n++
 			}
 			return n

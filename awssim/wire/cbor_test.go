@@ -38,8 +38,8 @@ func (a *alarms) PutMetricData(_ context.Context, in *awscw.PutMetricDataInput) 
 	return nil, a.data(in)
 }
 
-func (a *alarms) room() wire.Room {
-	return wire.Room{Name: "cloudwatch", Signing: "monitoring", ServiceID: "CloudWatch", Protocol: wire.CBOR,
+func (a *alarms) room() wire.API {
+	return wire.API{Name: "cloudwatch", Signing: "monitoring", ServiceID: "CloudWatch", Protocol: wire.CBOR,
 		Also: []wire.Protocol{wire.Query, wire.JSON10}, Target: granite, Version: "2010-08-01",
 		Namespace: "http://monitoring.amazonaws.com/doc/2010-08-01/", Operations: methods(a),
 		Errors: []smithy.APIError{&cwtypes.ResourceNotFoundException{}, &cwtypes.ResourceNotFound{}, &cwtypes.InvalidFormatFault{}},

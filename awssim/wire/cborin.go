@@ -20,7 +20,7 @@ func (s *shape) decodeCBOR(body []byte) (reflect.Value, *world.Refusal) {
 	}
 	x, err := cbor.Decode(body)
 	if err != nil {
-		return v, unserializable("the body is not CBOR")
+		return v, serializationError("the body is not CBOR")
 	}
 	if _, ok := x.(cbor.Map); !ok {
 		return v, s.mismatchCBOR(x)
@@ -60,7 +60,7 @@ func (s *shape) setCBORList(v reflect.Value, l cbor.List) *world.Refusal {
 	v.Set(reflect.MakeSlice(s.typ, len(l), len(l)))
 	for i, x := range l {
 		if isNull(x) {
-			return unserializable("null can not be a member of a list")
+			return serializationError("null can not be a member of a list")
 		}
 		if err := s.elem.setCBOR(v.Index(i), x); err != nil {
 			return err
@@ -111,7 +111,7 @@ func (s *shape) setCBORUnion(v reflect.Value, o cbor.Map) *world.Refusal {
 			continue
 		}
 		if !v.IsNil() {
-			return unserializable("Union must have exactly one member set")
+			return serializationError("Union must have exactly one member set")
 		}
 		p := reflect.New(f.holder)
 		if err := f.shape.setCBOR(p.Elem().Field(f.index), x); err != nil {
@@ -176,7 +176,7 @@ func setCBORTime(v reflect.Value, x cbor.Value) bool {
 }
 
 func (s *shape) mismatchCBOR(x cbor.Value) *world.Refusal {
-	return unserializable(kindOfCBOR(x) + " can not be converted to " + s.called())
+	return serializationError(kindOfCBOR(x) + " can not be converted to " + s.modelTypeName())
 }
 
 func kindOfCBOR(x cbor.Value) string {

@@ -41,7 +41,7 @@ func (s *shape) appendCBOR(b []byte, v reflect.Value) []byte {
 		b = append(b, openMap)
 		for i := range s.fields {
 			f := &s.fields[i]
-			if m := v.Field(f.index); !f.shape.absent(m) {
+			if m := v.Field(f.index); !f.shape.isAbsent(m) {
 				b = f.shape.appendCBOR(appendValue(b, cbor.String(f.out)), m)
 			}
 		}
@@ -54,7 +54,7 @@ func (s *shape) appendCBOR(b []byte, v reflect.Value) []byte {
 
 func (s *shape) appendCBORUnion(b []byte, v reflect.Value) []byte {
 	b = append(b, openMap)
-	if f := s.member(v); f != nil {
+	if f := s.unionMember(v); f != nil {
 		b = f.shape.appendCBOR(appendValue(b, cbor.String(f.out)), v.Elem().Elem().Field(f.index))
 	}
 	return append(b, closing)
@@ -69,18 +69,18 @@ func (s *shape) scalarCBOR(v reflect.Value) cbor.Value {
 	case kindBool:
 		return cbor.Bool(v.Bool())
 	case kindInt:
-		return integer(v.Int())
+		return cborInteger(v.Int())
 	case kindFloat:
 		return cbor.Float64(v.Float())
 	case kindBlob:
 		return cbor.Slice(v.Bytes())
 	case kindTime:
-		return &cbor.Tag{ID: 1, Value: epoch(v.Interface().(time.Time))}
+		return &cbor.Tag{ID: 1, Value: cborEpoch(v.Interface().(time.Time))}
 	}
 	return &cbor.Nil{} // documents, which no service of this protocol has
 }
 
-func integer(i int64) cbor.Value {
+func cborInteger(i int64) cbor.Value {
 	if i < 0 {
 		return cbor.NegInt(-uint64(i))
 	}
@@ -89,10 +89,10 @@ func integer(i int64) cbor.Value {
 
 // cborEpoch returns a time in seconds, with milliseconds if it has any. Clients truncate to
 // milliseconds, so the number is never below the exact value.
-func epoch(t time.Time) cbor.Value {
+func cborEpoch(t time.Time) cbor.Value {
 	ms := t.UnixMilli()
 	if ms%1000 == 0 {
-		return integer(ms / 1000)
+		return cborInteger(ms / 1000)
 	}
 	f := float64(ms) / 1e3
 	if ms > 0 && int64(f*1e3) < ms {

@@ -15,7 +15,7 @@ func cborReply(status int, body []byte) reply {
 
 // errorType returns the shape name of a refusal: the name of its type in the model, otherwise its
 // code.
-func (r *room) errorType(ref *world.Refusal) string {
+func (r *preparedAPI) errorType(ref *world.Refusal) string {
 	if m, ok := r.errors[ref.Code]; ok {
 		return m.typ.Name()
 	}
@@ -23,15 +23,15 @@ func (r *room) errorType(ref *world.Refusal) string {
 }
 
 // queryError returns the header value that tells query-compatible clients the old code.
-func (r *room) queryError(ref *world.Refusal, code string) string {
-	if !r.compatible() {
+func (r *preparedAPI) queryError(ref *world.Refusal, code string) string {
+	if !r.isQueryCompatible() {
 		return ""
 	}
-	return code + ";" + fault(ref)
+	return code + ";" + faultSide(ref)
 }
 
 // modernCode returns the codes of the newer protocols that have no older form.
-func modern(code string) (string, bool) {
+func modernCode(code string) (string, bool) {
 	switch code {
 	case "UnknownOperationException", "SerializationException", "MissingAuthenticationTokenException":
 		return code, true
@@ -46,7 +46,7 @@ func modern(code string) (string, bool) {
 var messages = [...]string{"message", "Message"}
 
 // refusalCBOR returns the reply for a refusal in RPC v2 CBOR.
-func (r *room) refusalCBOR(ref *world.Refusal, code string) reply {
+func (r *preparedAPI) refusalCBOR(ref *world.Refusal, code string) reply {
 	b := []byte{openMap}
 	b = appendMember(b, "__type", r.errorType(ref))
 	for _, name := range messages {
@@ -57,7 +57,7 @@ func (r *room) refusalCBOR(ref *world.Refusal, code string) reply {
 			b = appendMember(b, name, t)
 		}
 	}
-	a := cborReply(status(ref), append(b, closing))
+	a := cborReply(httpStatus(ref), append(b, closing))
 	a.queryError = r.queryError(ref, code)
 	return a
 }
@@ -76,7 +76,7 @@ func sortedNames(m map[string]any) []string {
 
 // refusalCompatible returns the reply for a refusal of a query-compatible service in awsJson: the
 // type in the body, the old code in the header.
-func (r *room) refusalCompatible(ref *world.Refusal, code string) reply {
+func (r *preparedAPI) refusalCompatible(ref *world.Refusal, code string) reply {
 	o := map[string]any{"__type": r.errorType(ref)}
 	for k, v := range ref.Fields {
 		if t, ok := v.(string); ok {
@@ -87,5 +87,5 @@ func (r *room) refusalCompatible(ref *world.Refusal, code string) reply {
 		o[name] = ref.Message
 	}
 	b, _ := json.Marshal(o)
-	return reply{status: status(ref), contentType: r.Protocol.jsonType(), body: b, queryError: r.queryError(ref, code)}
+	return reply{status: httpStatus(ref), contentType: r.Protocol.jsonType(), body: b, queryError: r.queryError(ref, code)}
 }

@@ -53,8 +53,8 @@ func (e *echo) RegisterTaskDefinition(_ context.Context, in *awsecs.RegisterTask
 	return e.registered(in)
 }
 
-func (e *echo) room() wire.Room {
-	return wire.Room{Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
+func (e *echo) room() wire.API {
+	return wire.API{Name: "ecs", ServiceID: "ECS", Protocol: wire.JSON11, Target: "AmazonEC2ContainerServiceV20141113",
 		Operations: methods(e), LowerFirst: true, Document: func(v any) any { return document.NewLazyDocument(v) },
 		Errors: []smithy.APIError{&ecstypes.ClusterNotFoundException{}, &ecstypes.ServerException{}, &ecstypes.ClientException{}},
 		Unions: []any{&ecstypes.ServiceConnectContainerConfigurationMemberLogLevel{}},
@@ -81,8 +81,8 @@ func (b *balancers) DeleteRule(context.Context, *awselb.DeleteRuleInput) (*awsel
 	return nil, nil
 }
 
-func (b *balancers) room() wire.Room {
-	return wire.Room{Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query,
+func (b *balancers) room() wire.API {
+	return wire.API{Name: "elasticloadbalancing", ServiceID: "Elastic Load Balancing v2", Protocol: wire.Query,
 		Version: "2015-12-01", Namespace: "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/", Operations: methods(b),
 		Errors: []smithy.APIError{&elbtypes.TargetGroupNotFoundException{}, &elbtypes.ALPNPolicyNotSupportedException{}}}
 }
@@ -101,7 +101,7 @@ func newSite(t testing.TB, change ...func(*world.Options)) *site {
 	t.Helper()
 	clock := &stopped{time.Date(2027, 1, 2, 3, 4, 5, 678_912_345, time.UTC)}
 	knobs := world.NoDelays()
-	o := world.Options{Clock: clock, Knobs: &knobs, Strict: true}
+	o := world.Options{Clock: clock, Settings: &knobs, Strict: true}
 	for _, f := range change {
 		f(&o)
 	}

@@ -27,33 +27,33 @@ func valuesOf(t reflect.Type) []string {
 }
 
 // checkEnums rejects the first value of an input that its enumeration does not have.
-func (r *room) stray(in *shape, v reflect.Value) *world.Refusal {
+func (r *preparedAPI) checkEnums(in *shape, v reflect.Value) *world.Refusal {
 	if r.BadEnum == "" {
 		return nil
 	}
-	if text := in.stray(v, ""); text != "" {
+	if text := in.enumViolation(v, ""); text != "" {
 		return &world.Refusal{Code: r.BadEnum, Message: "1 validation error detected: " + text}
 	}
 	return nil
 }
 
 // enumViolation returns AWS's sentence about the first such value in v, or "".
-func (s *shape) stray(v reflect.Value, path string) string {
+func (s *shape) enumViolation(v reflect.Value, path string) string {
 	switch s.kind {
 	case kindString:
 		if x := v.String(); s.values != nil && x != "" && !slices.Contains(s.values, x) {
-			return "Value '" + x + "' at '" + path + "' failed to satisfy constraint: " + s.constraint()
+			return "Value '" + x + "' at '" + path + "' failed to satisfy constraint: " + s.enumConstraint()
 		}
 	case kindPointer:
 		if !v.IsNil() {
-			return s.elem.stray(v.Elem(), path)
+			return s.elem.enumViolation(v.Elem(), path)
 		}
 	case kindList:
-		return s.strayMember(v, path)
+		return s.listViolation(v, path)
 	case kindStruct:
 		for i := range s.fields {
 			f := &s.fields[i]
-			if text := f.shape.stray(v.Field(f.index), under(path, f.in)); text != "" {
+			if text := f.shape.enumViolation(v.Field(f.index), lowerPath(path, f.in)); text != "" {
 				return text
 			}
 		}
@@ -63,28 +63,28 @@ func (s *shape) stray(v reflect.Value, path string) string {
 
 // listViolation is enumViolation for a list. AWS names a list of values as a whole, and in a list
 // of structures the path of the field.
-func (s *shape) strayMember(v reflect.Value, path string) string {
+func (s *shape) listViolation(v reflect.Value, path string) string {
 	if s.elem.kind == kindString && s.elem.values == nil {
 		return ""
 	}
 	for i := range v.Len() {
-		text := s.elem.stray(v.Index(i), path+"."+strconv.Itoa(i+1)+".member")
+		text := s.elem.enumViolation(v.Index(i), path+"."+strconv.Itoa(i+1)+".member")
 		if text == "" {
 			continue
 		}
 		if s.elem.kind == kindString {
-			return "Value '[" + joined(v) + "]' at '" + path + "' failed to satisfy constraint: Member must satisfy constraint: [" + s.elem.constraint() + "]"
+			return "Value '[" + joinValues(v) + "]' at '" + path + "' failed to satisfy constraint: Member must satisfy constraint: [" + s.elem.enumConstraint() + "]"
 		}
 		return text
 	}
 	return ""
 }
 
-func (s *shape) constraint() string {
+func (s *shape) enumConstraint() string {
 	return "Member must satisfy enum value set: [" + strings.Join(s.values, ", ") + "]"
 }
 
-func joined(v reflect.Value) string {
+func joinValues(v reflect.Value) string {
 	words := make([]string, v.Len())
 	for i := range words {
 		words[i] = v.Index(i).String()
@@ -92,7 +92,7 @@ func joined(v reflect.Value) string {
 	return strings.Join(words, ", ")
 }
 
-func under(path, name string) string {
+func lowerPath(path, name string) string {
 	name = lowerFirst(name)
 	if path == "" {
 		return name

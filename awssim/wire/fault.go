@@ -38,7 +38,7 @@ type Injected struct {
 }
 
 // injectedRefusal returns the answer in place of the API's, or nil.
-func (i *Injected) refusal() *world.Refusal {
+func (i *Injected) injectedRefusal() *world.Refusal {
 	switch {
 	case i.Refuse != nil:
 		return i.Refuse

@@ -44,7 +44,7 @@ func TestFaultsInPlaceOfTheEffect(t *testing.T) {
 			called = true
 			return nil, nil
 		}
-		s.Faults(faults{"DescribeServices": test.inject})
+		s.SetFaulter(faults{"DescribeServices": test.inject})
 		for way, call := range s.ways() {
 			_, err := call()
 			var api smithy.APIError
@@ -67,7 +67,7 @@ func TestLostRequestsAndReplies(t *testing.T) {
 			effects++
 			return nil, nil
 		}
-		s.Faults(faults{"DescribeServices": inject})
+		s.SetFaulter(faults{"DescribeServices": inject})
 		for way, call := range s.ways() {
 			_, err := call()
 			var send *smithyhttp.RequestSendError
@@ -84,7 +84,7 @@ func TestLostRequestsAndReplies(t *testing.T) {
 func TestStaleReadsAnswerThePast(t *testing.T) {
 	s := newSite(t)
 	inject := faults{}
-	s.Faults(inject)
+	s.SetFaulter(inject)
 	ask := func() string {
 		out, err := s.ways()["codec"]()
 		if err != nil {
@@ -121,7 +121,7 @@ func TestStaleReadsAnswerThePast(t *testing.T) {
 }
 
 func TestThrottleKnob(t *testing.T) {
-	s := newSite(t, func(o *world.Options) { o.Knobs.Throttle = true })
+	s := newSite(t, func(o *world.Options) { o.Settings.Throttle = true })
 	s.answers("web", nil)
 	count := func(n int, call func() error) (ok int) {
 		for range n {

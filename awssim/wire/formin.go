@@ -22,7 +22,7 @@ type node struct {
 
 const maxDepth = 32 // deeper than any AWS input
 
-func treeOf(form url.Values) *node {
+func parseForm(form url.Values) *node {
 	root := &node{}
 	for key, values := range form {
 		if len(values) == 0 || strings.Count(key, ".") >= maxDepth {
@@ -50,7 +50,7 @@ func (n *node) child(name string) *node {
 }
 
 // numberedChildren returns the children named 1, 2, … in that order.
-func (n *node) numbered() []*node {
+func (n *node) numberedChildren() []*node {
 	var at []int
 	for k := range n.below {
 		if i, err := strconv.Atoi(k); err == nil && i >= 0 && strconv.Itoa(i) == k {
@@ -68,17 +68,17 @@ func (n *node) numbered() []*node {
 // form reads query inputs. Parameters that the shape does not have are ignored.
 type form struct{ protocol Protocol }
 
-func (f form) decode(s *shape, values url.Values) (reflect.Value, *world.Refusal) {
+func (f form) decodeForm(s *shape, values url.Values) (reflect.Value, *world.Refusal) {
 	v := reflect.New(s.typ)
-	return v, f.set(s, v.Elem(), treeOf(values), "")
+	return v, f.setValue(s, v.Elem(), parseForm(values), "")
 }
 
-func (f form) set(s *shape, v reflect.Value, n *node, path string) *world.Refusal {
+func (f form) setValue(s *shape, v reflect.Value, n *node, path string) *world.Refusal {
 	switch s.kind {
 	case kindPointer:
 		p := reflect.New(s.elem.typ)
 		v.Set(p)
-		return f.set(s.elem, p.Elem(), n, path)
+		return f.setValue(s.elem, p.Elem(), n, path)
 	case kindStruct:
 		return f.setStruct(s, v, n, path)
 	case kindList:
@@ -89,7 +89,7 @@ func (f form) set(s *shape, v reflect.Value, n *node, path string) *world.Refusa
 		return nil
 	}
 	if !n.set || !setText(s, v, n.value) {
-		return f.invalid(path, n.value)
+		return f.invalidValue(path, n.value)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (f form) setStruct(s *shape, v reflect.Value, n *node, path string) *world.
 		if c == nil {
 			continue
 		}
-		if err := f.set(m.shape, v.Field(m.index), c, join(path, m.in)); err != nil {
+		if err := f.setValue(m.shape, v.Field(m.index), c, joinPath(path, m.in)); err != nil {
 			return err
 		}
 	}
@@ -112,13 +112,13 @@ func (f form) setStruct(s *shape, v reflect.Value, n *node, path string) *world.
 func (f form) setList(s *shape, v reflect.Value, n *node, path string) *world.Refusal {
 	if f.protocol == Query {
 		if m := n.below["member"]; m != nil {
-			n, path = m, join(path, "member")
+			n, path = m, joinPath(path, "member")
 		}
 	}
-	items := n.numbered()
+	items := n.numberedChildren()
 	v.Set(reflect.MakeSlice(s.typ, len(items), len(items)))
 	for i, c := range items {
-		if err := f.set(s.elem, v.Index(i), c, fmt.Sprintf("%s.%d", path, i+1)); err != nil {
+		if err := f.setValue(s.elem, v.Index(i), c, fmt.Sprintf("%s.%d", path, i+1)); err != nil {
 			return err
 		}
 	}
@@ -131,13 +131,13 @@ func (f form) setMap(s *shape, v reflect.Value, n *node, path string) *world.Ref
 	if e := n.below["entry"]; e != nil {
 		n = e
 	}
-	for i, c := range n.numbered() {
+	for i, c := range n.numberedChildren() {
 		k, x := c.below["key"], c.below["value"]
 		if k == nil || x == nil {
-			return f.invalid(fmt.Sprintf("%s.entry.%d", path, i+1), "")
+			return f.invalidValue(fmt.Sprintf("%s.entry.%d", path, i+1), "")
 		}
 		e := reflect.New(s.elem.typ).Elem()
-		if err := f.set(s.elem, e, x, join(path, k.value)); err != nil {
+		if err := f.setValue(s.elem, e, x, joinPath(path, k.value)); err != nil {
 			return err
 		}
 		m.SetMapIndex(reflect.ValueOf(k.value).Convert(s.typ.Key()), e)
@@ -178,14 +178,14 @@ func setText(s *shape, v reflect.Value, t string) bool {
 	return false
 }
 
-func (f form) invalid(path, value string) *world.Refusal {
+func (f form) invalidValue(path, value string) *world.Refusal {
 	if f.protocol == EC2Query {
 		return world.Refuse("InvalidParameterValue", "Invalid value '%s' for %s", value, path)
 	}
 	return world.Refuse("MalformedInput", "%q is not a valid value of %s", value, path)
 }
 
-func join(path, name string) string {
+func joinPath(path, name string) string {
 	if path == "" {
 		return name
 	}

@@ -25,15 +25,15 @@ func (s *shape) decodeJSON(body []byte) (reflect.Value, *world.Refusal) {
 	d.UseNumber()
 	var x any
 	if d.Decode(&x) != nil || d.Decode(new(any)) != io.EOF {
-		return v, unserializable("The body is not valid JSON")
+		return v, serializationError("The body is not valid JSON")
 	}
 	if _, ok := x.(map[string]any); !ok {
-		return v, unserializable(kindOf(x) + " can not be converted to a structure")
+		return v, serializationError(kindOf(x) + " can not be converted to a structure")
 	}
 	return v, s.setJSON(v.Elem(), x)
 }
 
-func unserializable(text string) *world.Refusal {
+func serializationError(text string) *world.Refusal {
 	return &world.Refusal{Code: "SerializationException", Message: text}
 }
 
@@ -51,12 +51,12 @@ func (s *shape) setJSON(v reflect.Value, x any) *world.Refusal {
 		if o, ok := x.(map[string]any); ok {
 			return s.setObject(v, o)
 		}
-		return s.mismatch(x)
+		return s.typeMismatch(x)
 	case kindList:
 		if l, ok := x.([]any); ok {
 			return s.setList(v, l)
 		}
-		return s.mismatch(x)
+		return s.typeMismatch(x)
 	case kindDocument:
 		s.setDocument(v, x)
 		return nil
@@ -68,7 +68,7 @@ func (s *shape) setList(v reflect.Value, l []any) *world.Refusal {
 	v.Set(reflect.MakeSlice(s.typ, len(l), len(l)))
 	for i, x := range l {
 		if x == nil {
-			return unserializable("null can not be a member of a list")
+			return serializationError("null can not be a member of a list")
 		}
 		if err := s.elem.setJSON(v.Index(i), x); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (s *shape) setUnion(v reflect.Value, o map[string]any) *world.Refusal {
 			continue
 		}
 		if !v.IsNil() {
-			return unserializable("Union must have exactly one member set")
+			return serializationError("Union must have exactly one member set")
 		}
 		p := reflect.New(f.holder)
 		if err := f.shape.setJSON(p.Elem().Field(f.index), x); err != nil {
@@ -133,12 +133,12 @@ func (s *shape) setUnion(v reflect.Value, o map[string]any) *world.Refusal {
 
 func (s *shape) setDocument(v reflect.Value, x any) {
 	if s.document != nil {
-		v.Set(reflect.ValueOf(s.document(plain(x))))
+		v.Set(reflect.ValueOf(s.document(plainValue(x))))
 	}
 }
 
 // plainValue returns decoded JSON with its numbers as Go numbers.
-func plain(x any) any {
+func plainValue(x any) any {
 	switch t := x.(type) {
 	case json.Number:
 		if i, err := t.Int64(); err == nil {
@@ -148,11 +148,11 @@ func plain(x any) any {
 		return f
 	case []any:
 		for i := range t {
-			t[i] = plain(t[i])
+			t[i] = plainValue(t[i])
 		}
 	case map[string]any:
 		for k := range t {
-			t[k] = plain(t[k])
+			t[k] = plainValue(t[k])
 		}
 	}
 	return x
@@ -181,7 +181,7 @@ func (s *shape) setScalar(v reflect.Value, x any) *world.Refusal {
 		ok = setBlob(v, x)
 	}
 	if !ok {
-		return s.mismatch(x)
+		return s.typeMismatch(x)
 	}
 	return nil
 }
@@ -253,12 +253,12 @@ func setBlob(v reflect.Value, x any) bool {
 	return true
 }
 
-func (s *shape) mismatch(x any) *world.Refusal {
-	return unserializable(kindOf(x) + " can not be converted to " + s.called())
+func (s *shape) typeMismatch(x any) *world.Refusal {
+	return serializationError(kindOf(x) + " can not be converted to " + s.modelTypeName())
 }
 
 // modelTypeName returns the shape's type as AWS's SerializationException names it.
-func (s *shape) called() string {
+func (s *shape) modelTypeName() string {
 	switch s.kind {
 	case kindString:
 		return "a String"

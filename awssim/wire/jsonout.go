@@ -50,7 +50,7 @@ func (s *shape) appendStruct(b []byte, v reflect.Value) []byte {
 	for i := range s.fields {
 		f := &s.fields[i]
 		m := v.Field(f.index)
-		if f.shape.absent(m) {
+		if f.shape.isAbsent(m) {
 			continue
 		}
 		if !first {
@@ -93,7 +93,7 @@ func sortedKeys(v reflect.Value) []reflect.Value {
 
 func (s *shape) appendUnion(b []byte, v reflect.Value) []byte {
 	b = append(b, '{')
-	if f := s.member(v); f != nil {
+	if f := s.unionMember(v); f != nil {
 		b = f.shape.appendJSON(append(b, f.prefix...), v.Elem().Elem().Field(f.index))
 	}
 	return append(b, '}')

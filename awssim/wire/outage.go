@@ -32,7 +32,7 @@ func (o Outage) takesEffect() bool { return o == "truncated" }
 var ErrNoAnswer = errors.New("an empty answer of a proxy")
 
 // proxyReply returns the answer of a proxy; ok is false if there is none.
-func (o Outage) reply() (status int, header http.Header, body string, ok bool) {
+func (o Outage) proxyReply() (status int, header http.Header, body string, ok bool) {
 	html := http.Header{"Content-Type": {"text/html"}}
 	switch o {
 	case "page":
@@ -57,8 +57,8 @@ func (o Outage) reply() (status int, header http.Header, body string, ok bool) {
 func (o Outage) isCut() bool { return o == "unread" || o == "truncated" }
 
 // writeTo answers over a socket. It closes the connection if the outage has no answer.
-func (o Outage) serve(w http.ResponseWriter) {
-	status, header, body, ok := o.reply()
+func (o Outage) writeTo(w http.ResponseWriter) {
+	status, header, body, ok := o.proxyReply()
 	if !ok {
 		panic(http.ErrAbortHandler)
 	}
@@ -80,25 +80,25 @@ func (o Outage) serve(w http.ResponseWriter) {
 
 // roundTrip answers in process.
 func (o Outage) roundTrip(r *http.Request) (*http.Response, error) {
-	status, header, body, ok := o.reply()
+	status, header, body, ok := o.proxyReply()
 	if !ok {
-		return nil, o.transport(r.Context())
+		return nil, o.connectionError(r.Context())
 	}
 	var b io.Reader = strings.NewReader(body)
 	if o.isCut() {
-		b = io.MultiReader(b, broken{})
+		b = io.MultiReader(b, brokenBody{})
 	}
 	return &http.Response{Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: header, ContentLength: -1, Body: io.NopCloser(b)}, nil
 }
 
 // brokenBody is the missing rest of a truncated body.
-type broken struct{}
+type brokenBody struct{}
 
-func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+func (brokenBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // connectionError returns the error of a failing connection.
-func (o Outage) transport(ctx context.Context) error {
+func (o Outage) connectionError(ctx context.Context) error {
 	switch o {
 	case "refused":
 		return &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
@@ -115,10 +115,10 @@ func (o Outage) transport(ctx context.Context) error {
 
 // sdkResult returns the result that the SDK's client would return, without bytes. none is an output
 // without fields.
-func (o Outage) direct(ctx context.Context, none any) (any, error) {
-	status, header, _, ok := o.reply()
+func (o Outage) sdkResult(ctx context.Context, none any) (any, error) {
+	status, header, _, ok := o.proxyReply()
 	if !ok {
-		return nil, &smithyhttp.RequestSendError{Err: &url.Error{Op: "Post", URL: "direct:", Err: o.transport(ctx)}}
+		return nil, &smithyhttp.RequestSendError{Err: &url.Error{Op: "Post", URL: "direct:", Err: o.connectionError(ctx)}}
 	}
 	if o == "empty" || o == "object" {
 		return none, ErrNoAnswer

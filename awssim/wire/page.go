@@ -22,7 +22,7 @@ func Page[T any](items []T, token *string, max, def, limit int, id func(T) strin
 	max = min(max, limit)
 	from := 0
 	if token != nil && *token != "" {
-		if from, err = resume(items, *token, id); err != nil {
+		if from, err = resumeIndex(items, *token, id); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -42,7 +42,7 @@ func tokenAt[T any](items []T, to int, id func(T) string) *string {
 	return &t
 }
 
-func resume[T any](items []T, token string, id func(T) string) (int, error) {
+func resumeIndex[T any](items []T, token string, id func(T) string) (int, error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	part := strings.SplitN(string(b), " ", 3)
 	if err != nil || len(part) != 3 || part[0] != "p1" {

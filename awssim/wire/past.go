@@ -11,34 +11,34 @@ import (
 
 // maxCreationAge is how long the creation time of an object is kept: longer than the age of any
 // stale read.
-const longestYouth = 10 * time.Minute
+const maxCreationAge = 10 * time.Minute
 
 // creations holds the creation times of recent objects.
-type births struct {
+type creations struct {
 	at    map[string]time.Time
 	order []string
 }
 
 // noteCreation records the creation of objects whose reads do not return their creation time.
-func noteBirth(tx *world.Tx, c world.Change) {
+func noteCreation(tx *world.Tx, c world.Change) {
 	switch o := c.Object.(type) {
 	case *world.Service:
-		state(tx).born(o.ARN, o.CreatedAt, tx.Now())
+		regionStateOf(tx).recordCreation(o.ARN, o.CreatedAt, tx.Now())
 	case *world.TaskSet:
-		state(tx).born(o.ARN, o.CreatedAt, tx.Now())
+		regionStateOf(tx).recordCreation(o.ARN, o.CreatedAt, tx.Now())
 	case *world.Task:
-		state(tx).born(o.ARN, o.CreatedAt, tx.Now())
+		regionStateOf(tx).recordCreation(o.ARN, o.CreatedAt, tx.Now())
 	case *world.Instance:
-		state(tx).born(o.ID, o.At, tx.Now())
+		regionStateOf(tx).recordCreation(o.ID, o.At, tx.Now())
 	}
 }
 
-func (s *regionState) born(id string, at, now time.Time) {
-	b := &s.births
-	if id == "" || b.at[id].Equal(at) || now.Sub(at) > longestYouth {
+func (s *regionState) recordCreation(id string, at, now time.Time) {
+	b := &s.creations
+	if id == "" || b.at[id].Equal(at) || now.Sub(at) > maxCreationAge {
 		return
 	}
-	for len(b.order) > 0 && now.Sub(b.at[b.order[0]]) > longestYouth {
+	for len(b.order) > 0 && now.Sub(b.at[b.order[0]]) > maxCreationAge {
 		delete(b.at, b.order[0])
 		b.order = b.order[1:]
 	}
@@ -61,7 +61,7 @@ func (s *regionState) rememberObjects(c *call, a answer) {
 	for i := range out.NumField() {
 		for _, x := range objectsIn(out.Field(i)) {
 			if id := identityOf(x); id != "" {
-				keep(&s.objects, objectKey(c.op.name, x, id), answer{at: a.at, out: x})
+				keepAnswer(&s.objects, objectKey(c.op.name, x, id), answer{at: a.at, out: x})
 			}
 		}
 	}
@@ -105,19 +105,19 @@ func identityOf(v reflect.Value) string {
 }
 
 // creationTime returns when an object was created, if the object or the world shows it.
-func (s *regionState) bornAt(v reflect.Value) (time.Time, bool) {
+func (s *regionState) creationTime(v reflect.Value) (time.Time, bool) {
 	for _, field := range []string{"CreatedAt", "CreateTime", "RegisteredAt"} {
 		f := v.FieldByName(field)
 		if f.IsValid() && f.Type() == reflect.TypeFor[*time.Time]() && !f.IsNil() {
 			return *f.Interface().(*time.Time), true
 		}
 	}
-	at, ok := s.births.at[identityOf(v)]
+	at, ok := s.creations.at[identityOf(v)]
 	return at, ok
 }
 
 // pastReader answers requests with the state of an earlier time.
-type past struct {
+type pastReader struct {
 	*regionState
 	operation string
 	in        reflect.Value
@@ -129,31 +129,31 @@ type past struct {
 }
 
 // answerFromObjects answers a stale read for which no earlier answer is stored.
-func (s *Server) recallObjects(tx *world.Tx, c *call, p *course, fresh answer) {
+func (s *Server) answerFromObjects(tx *world.Tx, c *call, p *callDecision, fresh answer) {
 	if p.age <= 0 || fresh.ref != nil {
 		return
 	}
-	w := &past{regionState: state(tx), operation: c.op.name, in: c.in.Elem(), absent: c.room.Missing[c.op.name], now: tx.Now(), age: p.age}
+	w := &pastReader{regionState: regionStateOf(tx), operation: c.op.name, in: c.in.Elem(), absent: c.api.Missing[c.op.name], now: tx.Now(), age: p.age}
 	out := reflect.New(c.op.out)
 	out.Elem().Set(fresh.out.Elem())
 	for i := range out.Elem().NumField() {
 		if out.Elem().Type().Field(i).IsExported() {
-			w.rewrite(out.Elem().Field(i))
+			w.rewriteMember(out.Elem().Field(i))
 		}
 	}
 	switch {
 	case !w.changed:
 		return
 	case len(w.missing) > 0 && w.absent != nil:
-		p.past = &answer{at: w.now.Add(-w.age), ref: w.absent(w.missing[0])}
+		p.pastAnswer = &answer{at: w.now.Add(-w.age), ref: w.absent(w.missing[0])}
 		return
 	}
-	w.fail(out.Elem())
-	p.past = &answer{at: w.now.Add(-w.age), out: out}
+	w.addFailures(out.Elem())
+	p.pastAnswer = &answer{at: w.now.Add(-w.age), out: out}
 }
 
 // rewriteMember changes a field of an answer to its earlier value.
-func (w *past) rewrite(v reflect.Value) {
+func (w *pastReader) rewriteMember(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Slice:
 		w.rewriteList(v)
@@ -163,7 +163,7 @@ func (w *past) rewrite(v reflect.Value) {
 		if len(objectsIn(v)) == 0 || w.absent == nil {
 			return
 		}
-		then, there := w.then(v.Elem())
+		then, there := w.objectAsOf(v.Elem())
 		if !there {
 			return // the whole answer is a refusal
 		}
@@ -173,18 +173,18 @@ func (w *past) rewrite(v reflect.Value) {
 	}
 }
 
-func (w *past) rewriteList(v reflect.Value) {
+func (w *pastReader) rewriteList(v reflect.Value) {
 	list := reflect.MakeSlice(v.Type(), 0, v.Len())
 	for i := range v.Len() {
 		x := v.Index(i)
 		switch x.Kind() {
 		case reflect.String:
-			if at, ok := w.births.at[x.String()]; ok && w.isYoung(at) {
+			if at, ok := w.creations.at[x.String()]; ok && w.isTooNew(at) {
 				w.changed = true
 				continue
 			}
 		case reflect.Struct:
-			then, there := w.then(x)
+			then, there := w.objectAsOf(x)
 			if !there {
 				continue
 			}
@@ -197,13 +197,13 @@ func (w *past) rewriteList(v reflect.Value) {
 	}
 }
 
-func (w *past) rewriteMap(v reflect.Value) {
+func (w *pastReader) rewriteMap(v reflect.Value) {
 	if v.IsNil() || v.Type().Key().Kind() != reflect.String {
 		return
 	}
 	kept := reflect.MakeMap(v.Type())
 	for _, key := range v.MapKeys() {
-		if at, ok := w.births.at[key.String()]; ok && w.isYoung(at) {
+		if at, ok := w.creations.at[key.String()]; ok && w.isTooNew(at) {
 			w.changed = true
 			continue
 		}
@@ -212,21 +212,21 @@ func (w *past) rewriteMap(v reflect.Value) {
 	v.Set(kept)
 }
 
-func (w *past) isYoung(at time.Time) bool { return w.now.Sub(at) < w.age }
+func (w *pastReader) isTooNew(at time.Time) bool { return w.now.Sub(at) < w.age }
 
 // objectAsOf returns an object as it was; false if it did not exist.
-func (w *past) then(x reflect.Value) (reflect.Value, bool) {
+func (w *pastReader) objectAsOf(x reflect.Value) (reflect.Value, bool) {
 	id := identityOf(x)
 	if id == "" {
 		return x, true
 	}
-	if at, ok := w.bornAt(x); ok && w.isYoung(at) {
+	if at, ok := w.creationTime(x); ok && w.isTooNew(at) {
 		w.changed, w.missing = true, append(w.missing, id)
 		return x, false
 	}
-	a, ok := recall(&w.objects, objectKey(w.operation, x, id), w.now, w.age)
+	a, ok := recallAnswer(&w.objects, objectKey(w.operation, x, id), w.now, w.age)
 	if !ok {
-		return w.without(x), true
+		return w.withoutYounger(x), true
 	}
 	w.changed = true
 	then := reflect.New(x.Type()).Elem()
@@ -240,7 +240,7 @@ func (w *past) then(x reflect.Value) (reflect.Value, bool) {
 
 // withoutYounger returns an object that no earlier answer contains: in its present state, without
 // the task sets that are younger.
-func (w *past) without(x reflect.Value) reflect.Value {
+func (w *pastReader) withoutYounger(x reflect.Value) reflect.Value {
 	sets := x.FieldByName("TaskSets")
 	if !sets.IsValid() || sets.Kind() != reflect.Slice {
 		return x
@@ -255,7 +255,7 @@ func (w *past) without(x reflect.Value) reflect.Value {
 
 // addFailures adds the requested objects that did not exist to the failures of an answer that has
 // such a list.
-func (w *past) fail(out reflect.Value) {
+func (w *pastReader) addFailures(out reflect.Value) {
 	list := out.FieldByName("Failures")
 	if !list.IsValid() || list.Kind() != reflect.Slice {
 		return
@@ -275,7 +275,7 @@ func (w *past) fail(out reflect.Value) {
 }
 
 // isAskedFor reports whether a list of the request has an object's ARN or its name.
-func (w *past) isAskedFor(id string) bool {
+func (w *pastReader) isAskedFor(id string) bool {
 	for i := range w.in.NumField() {
 		names, ok := w.in.Field(i).Interface().([]string)
 		if ok && slices.ContainsFunc(names, func(n string) bool { return n == id || strings.HasSuffix(id, "/"+n) }) {

@@ -26,7 +26,7 @@ func (s *site) serve(born time.Time, count int32) {
 func TestAFirstQuestionIsAnsweredAsOfThen(t *testing.T) {
 	s := newSite(t)
 	inject := faults{}
-	s.Faults(inject)
+	s.SetFaulter(inject)
 	ask := func(in *awsecs.DescribeServicesInput) *awsecs.DescribeServicesOutput {
 		t.Helper()
 		out, err := s.ecs().DescribeServices(s.direct(), in)

@@ -6,7 +6,7 @@ import (
 )
 
 // isJSON reports whether a protocol carries JSON under X-Amz-Target.
-func (p Protocol) json() bool { return p == JSON11 || p == JSON10 }
+func (p Protocol) isJSON() bool { return p == JSON11 || p == JSON10 }
 
 func (p Protocol) jsonType() string {
 	if p == JSON10 {
@@ -16,7 +16,7 @@ func (p Protocol) jsonType() string {
 }
 
 // signingName returns the service's name in signatures.
-func (r *room) signing() string {
+func (r *preparedAPI) signingName() string {
 	if r.Signing != "" {
 		return r.Signing
 	}
@@ -25,11 +25,11 @@ func (r *room) signing() string {
 
 // isQueryCompatible reports whether the service once had the query protocol only, so that its
 // clients still expect the error codes of that time.
-func (r *room) compatible() bool { return r.QueryCodes != nil }
+func (r *preparedAPI) isQueryCompatible() bool { return r.QueryCodes != nil }
 
 // protocolVariants returns the API in its other protocols. They share its operations.
-func (r *room) variants() []*room {
-	var also []*room
+func (r *preparedAPI) protocolVariants() []*preparedAPI {
+	var also []*preparedAPI
 	for _, p := range r.Also {
 		if p == EC2Query || r.Protocol == EC2Query {
 			panic("wire: room " + r.Name + ": EC2Query cannot be one of several protocols")
@@ -43,24 +43,24 @@ func (r *room) variants() []*room {
 
 // variantFor returns the API in the protocol of a request, or in its first protocol if the API does
 // not have the request's.
-func (r *room) speaking(q *request) *room {
-	if q.speaks(r.Protocol) {
+func (r *preparedAPI) variantFor(q *request) *preparedAPI {
+	if q.usesProtocol(r.Protocol) {
 		return r
 	}
-	for _, v := range r.also {
-		if q.speaks(v.Protocol) {
+	for _, v := range r.otherProtocols {
+		if q.usesProtocol(v.Protocol) {
 			return v
 		}
 	}
 	return r
 }
 
-func (q *request) speaks(p Protocol) bool {
+func (q *request) usesProtocol(p Protocol) bool {
 	switch {
 	case q.rpc != nil:
 		return p == CBOR
 	case q.target != "":
-		return p.json()
+		return p.isJSON()
 	}
 	return p == Query || p == EC2Query
 }
@@ -90,7 +90,7 @@ func rpcPathOf(r *http.Request) *rpcPath {
 
 // operationOf returns the operation. For a request to another API or in another protocol it returns
 // a name that no operation has.
-func (p *rpcPath) operationOf(r *room) string {
+func (p *rpcPath) operationOf(r *preparedAPI) string {
 	switch {
 	case p == nil:
 		return ""

@@ -14,19 +14,19 @@ import (
 	"github.com/sluice-ecs/sluice/awssim/world"
 )
 
-// modelled is an error of a service's model.
-type modelled struct {
+// modelledError is an error of a service's model.
+type modelledError struct {
 	code string
 	typ  reflect.Type // struct
 }
 
 // modelledErrors indexes the errors by code and by type name. They differ in the query protocols:
 // TargetGroupNotFound and TargetGroupNotFoundException.
-func modelledErrors(r Room) map[string]modelled {
-	m := map[string]modelled{}
+func modelledErrors(r API) map[string]modelledError {
+	m := map[string]modelledError{}
 	for _, e := range r.Errors {
 		t := reflect.TypeOf(e).Elem()
-		x := modelled{code: e.ErrorCode(), typ: t}
+		x := modelledError{code: e.ErrorCode(), typ: t}
 		if code, ok := r.QueryCodes[t.Name()]; ok {
 			x.code = code
 		}
@@ -39,26 +39,26 @@ func modelledErrors(r Room) map[string]modelled {
 }
 
 // protocolCode returns a refusal's code as the API's protocol writes it.
-func (r *room) code(ref *world.Refusal) string {
+func (r *preparedAPI) protocolCode(ref *world.Refusal) string {
 	if m, ok := r.errors[ref.Code]; ok {
 		return m.code
 	}
-	if r.Protocol.json() && !r.compatible() {
+	if r.Protocol.isJSON() && !r.isQueryCompatible() {
 		return ref.Code
 	}
-	if code, ok := irregular(r.Protocol, ref.Code); ok {
+	if code, ok := irregularCode(r.Protocol, ref.Code); ok {
 		return code
 	}
 	return strings.TrimSuffix(ref.Code, "Exception")
 }
 
 // irregularCode returns the codes that the query protocols do not form by dropping "Exception".
-func irregular(p Protocol, code string) (string, bool) {
+func irregularCode(p Protocol, code string) (string, bool) {
 	switch {
 	case code == "ALPNPolicyNotSupportedException":
 		return "ALPNPolicyNotFound", true
 	case p == CBOR || p == JSON10:
-		return modern(code)
+		return modernCode(code)
 	case code == "ThrottlingException" && p == EC2Query:
 		return "RequestLimitExceeded", true
 	case code == "UnrecognizedClientException" && p == EC2Query:
@@ -69,7 +69,7 @@ func irregular(p Protocol, code string) (string, bool) {
 	return "", false
 }
 
-func status(ref *world.Refusal) int {
+func httpStatus(ref *world.Refusal) int {
 	if ref.Status == 0 {
 		return http.StatusBadRequest
 	}
@@ -77,25 +77,25 @@ func status(ref *world.Refusal) int {
 }
 
 // refusalReply returns the reply for a refusal.
-func (r *room) refusal(ref *world.Refusal, id string) reply {
-	code := r.code(ref)
+func (r *preparedAPI) refusalReply(ref *world.Refusal, id string) reply {
+	code := r.protocolCode(ref)
 	switch r.Protocol {
 	case CBOR:
 		return r.refusalCBOR(ref, code)
 	case JSON11, JSON10:
 		return r.refusalJSON(ref, code)
 	case EC2Query:
-		return xmlReply(status(ref), refusalEC2(code, ref.Message, id))
+		return xmlReply(httpStatus(ref), refusalEC2(code, ref.Message, id))
 	}
-	return xmlReply(status(ref), refusalXML(r.Namespace, code, ref, id))
+	return xmlReply(httpStatus(ref), refusalXML(r.Namespace, code, ref, id))
 }
 
-func (r *room) refusalJSON(ref *world.Refusal, code string) reply {
+func (r *preparedAPI) refusalJSON(ref *world.Refusal, code string) reply {
 	o := map[string]any{}
 	for k, v := range ref.Fields {
 		o[k] = v
 	}
-	if r.compatible() {
+	if r.isQueryCompatible() {
 		return r.refusalCompatible(ref, code)
 	}
 	o["__type"] = code
@@ -108,12 +108,12 @@ func (r *room) refusalJSON(ref *world.Refusal, code string) reply {
 	if err != nil {
 		b, _ = json.Marshal(map[string]string{"__type": code, message: ref.Message})
 	}
-	return reply{status: status(ref), contentType: jsonType, body: b}
+	return reply{status: httpStatus(ref), contentType: jsonType, body: b}
 }
 
 // faultSide returns the side that caused a refusal: Sender or Receiver.
-func fault(ref *world.Refusal) string {
-	if status(ref) >= 500 {
+func faultSide(ref *world.Refusal) string {
+	if httpStatus(ref) >= 500 {
 		return "Receiver"
 	}
 	return "Sender"
@@ -122,7 +122,7 @@ func fault(ref *world.Refusal) string {
 func refusalXML(namespace, code string, ref *world.Refusal, id string) []byte {
 	b := []byte(`<ErrorResponse xmlns="`)
 	b = append(appendText(b, namespace), `"><Error><Type>`...)
-	b = append(append(b, fault(ref)...), "</Type><Code>"...)
+	b = append(append(b, faultSide(ref)...), "</Type><Code>"...)
 	b = append(appendText(b, code), "</Code><Message>"...)
 	b = append(appendText(b, ref.Message), "</Message></Error><RequestId>"...)
 	return append(append(b, id...), "</RequestId></ErrorResponse>"...)
@@ -145,27 +145,27 @@ func asRefusal(err error) (ref *world.Refusal, ok bool) {
 	if errors.As(err, &api) {
 		return &world.Refusal{Code: api.ErrorCode(), Message: api.ErrorMessage()}, true
 	}
-	return (&Injected{Status: 500}).refusal(), false
+	return (&Injected{Status: 500}).injectedRefusal(), false
 }
 
 // asSDKError returns the error that the SDK's client would create for a refusal.
-func (r *room) asSDK(ref *world.Refusal, id string) error {
+func (r *preparedAPI) asSDKError(ref *world.Refusal, id string) error {
 	header := http.Header{}
 	header.Set(requestID, id)
 	return &awshttp.ResponseError{RequestID: id, ResponseError: &smithyhttp.ResponseError{
-		Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status(ref), Header: header}},
-		Err:      r.typed(ref),
+		Response: &smithyhttp.Response{Response: &http.Response{StatusCode: httpStatus(ref), Header: header}},
+		Err:      r.typedError(ref),
 	}}
 }
 
-func (r *room) typed(ref *world.Refusal) error {
+func (r *preparedAPI) typedError(ref *world.Refusal) error {
 	m, ok := r.errors[ref.Code]
 	if !ok {
-		return &smithy.GenericAPIError{Code: r.code(ref), Message: ref.Message}
+		return &smithy.GenericAPIError{Code: r.protocolCode(ref), Message: ref.Message}
 	}
 	p := reflect.New(m.typ)
 	setMember(p.Elem(), "Message", ref.Message)
-	if r.compatible() {
+	if r.isQueryCompatible() {
 		setMember(p.Elem(), "ErrorCodeOverride", m.code)
 	}
 	for name, x := range ref.Fields {
@@ -183,14 +183,14 @@ func setMember(v reflect.Value, name string, x any) {
 	}
 	if f.Kind() == reflect.Pointer && xv.Kind() != reflect.Pointer {
 		p := reflect.New(f.Type().Elem())
-		assign(p.Elem(), xv)
+		assignValue(p.Elem(), xv)
 		f.Set(p)
 		return
 	}
-	assign(f, xv)
+	assignValue(f, xv)
 }
 
-func assign(f, x reflect.Value) {
+func assignValue(f, x reflect.Value) {
 	if x.Type().AssignableTo(f.Type()) {
 		f.Set(x)
 	} else if x.Kind() == f.Kind() && x.CanConvert(f.Type()) {

@@ -34,71 +34,71 @@ type scope struct {
 }
 
 // answerRequest returns the reply to a request; the error is errDropped or an Outage.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, id string) (reply, error) {
-	q, ref := read(w, r)
-	rm := s.dispatch(q)
+func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, id string) (reply, error) {
+	q, ref := readRequest(w, r)
+	rm := s.dispatchRequest(q)
 	if rm == nil {
-		return s.nobody(q, id), nil
+		return s.refuseUnknownService(q, id), nil
 	}
-	rm = rm.speaking(q)
+	rm = rm.variantFor(q)
 	if ref != nil {
-		return rm.refusal(ref, id), nil
+		return rm.refusalReply(ref, id), nil
 	}
-	operation := q.operation(rm)
-	caller, ref := s.admit(rm, q, operation)
+	operation := q.operationName(rm)
+	caller, ref := s.identifyCaller(rm, q, operation)
 	if ref != nil {
-		return rm.refusal(ref, id), nil
+		return rm.refusalReply(ref, id), nil
 	}
 	region := q.scope.region
 	if region == "" {
 		region = "us-east-1"
 	}
-	return s.perform(r, rm, q, operation, caller, region, id)
+	return s.performCall(r, rm, q, operation, caller, region, id)
 }
 
 // performCall decodes a call, handles it and encodes its output.
-func (s *Server) perform(r *http.Request, rm *room, q *request, operation string, caller Caller, region, id string) (reply, error) {
+func (s *Server) performCall(r *http.Request, rm *preparedAPI, q *request, operation string, caller Caller, region, id string) (reply, error) {
 	key := world.Key{Account: caller.Account, Region: region}
 	o := rm.ops[operation]
 	if o == nil {
-		return rm.refusal(s.unknown(rm, key, operation), id), nil
+		return rm.refusalReply(s.refuseOperation(rm, key, operation), id), nil
 	}
-	in, _ := rm.plans(o)
-	c := &call{ctx: WithCaller(r.Context(), caller, region), key: key, room: rm, op: o}
+	in, _ := rm.operationShapes(o)
+	c := &call{ctx: WithCaller(r.Context(), caller, region), key: key, api: rm, op: o}
 	var ref *world.Refusal
 	switch {
 	case rm.Protocol == CBOR:
 		c.in, ref = in.decodeCBOR(q.body)
-	case rm.Protocol.json():
+	case rm.Protocol.isJSON():
 		c.in, ref = in.decodeJSON(q.body)
 	default:
-		c.in, ref = form{rm.Protocol}.decode(in, q.values)
+		c.in, ref = form{rm.Protocol}.decodeForm(in, q.values)
 	}
 	if ref == nil {
-		ref = rm.stray(in, c.in.Elem())
+		ref = rm.checkEnums(in, c.in.Elem())
 	}
 	if ref == nil && rm.Protocol == EC2Query && strings.EqualFold(q.values.Get("DryRun"), "true") {
 		ref = &world.Refusal{Code: "DryRunOperation", Status: 412,
 			Message: "Request would have succeeded, but DryRun flag is set."}
 	}
 	if ref != nil {
-		s.log(c, ref.Error())
-		return rm.refusal(ref, id), nil
+		s.logCall(c, ref.Error())
+		return rm.refusalReply(ref, id), nil
 	}
-	out, err := s.pass(c)
+	out, err := s.handleCall(c)
 	var refusal *world.Refusal
 	if err != nil && !errors.As(err, &refusal) {
 		return reply{}, err
 	}
 	if err != nil {
-		return rm.refusal(refusal, id), nil
+		return rm.refusalReply(refusal, id), nil
 	}
-	return rm.success(o, out, id), nil
+	return rm.successReply(o, out, id), nil
 }
 
 // successReply returns the reply for an output.
-func (r *room) success(o *operation, out reflect.Value, id string) reply {
-	_, plan := r.plans(o)
+func (r *preparedAPI) successReply(o *operation, out reflect.Value, id string) reply {
+	_, plan := r.operationShapes(o)
 	v := out.Elem()
 	switch r.Protocol {
 	case CBOR:
@@ -117,15 +117,15 @@ func (r *room) success(o *operation, out reflect.Value, id string) reply {
 }
 
 // identifyCaller returns the caller, or rejects an unsigned call.
-func (s *Server) admit(r *room, q *request, operation string) (Caller, *world.Refusal) {
+func (s *Server) identifyCaller(r *preparedAPI, q *request, operation string) (Caller, *world.Refusal) {
 	switch {
 	case q.scope.broken:
 		return Caller{}, &world.Refusal{Code: "IncompleteSignature", Status: 400,
 			Message: "Authorization header requires 'Credential' parameter of the form AccessKey/date/region/service/aws4_request."}
-	case !q.scope.signed && r.unsigned[operation]:
+	case !q.scope.signed && r.unsignedOperations[operation]:
 		return Caller{Account: Anonymous}, nil
 	case !q.scope.signed:
-		return Caller{}, unsigned(r.Protocol)
+		return Caller{}, unsignedRefusal(r.Protocol)
 	}
 	c, err := s.Identify(q.scope.accessKey, q.token)
 	var ref *world.Refusal
@@ -133,7 +133,7 @@ func (s *Server) admit(r *room, q *request, operation string) (Caller, *world.Re
 	return c, ref
 }
 
-func unsigned(p Protocol) *world.Refusal {
+func unsignedRefusal(p Protocol) *world.Refusal {
 	switch p {
 	case JSON11, JSON10:
 		return &world.Refusal{Code: "MissingAuthenticationTokenException", Message: "Missing Authentication Token"}
@@ -146,33 +146,33 @@ func unsigned(p Protocol) *world.Refusal {
 // dispatchRequest returns the API of a request. It checks the credential scope's service, then
 // X-Amz-Target or the service in the path, then the API version. Services that share a signing name
 // differ in version.
-func (s *Server) dispatch(q *request) *room {
+func (s *Server) dispatchRequest(q *request) *preparedAPI {
 	prefix, _, _ := strings.Cut(q.target, ".")
 	if q.rpc != nil {
 		prefix = q.rpc.service
 	}
 	version := q.values.Get("Version")
-	named := func(r *room) bool { return q.scope.service != "" && r.signing() == q.scope.service }
-	if r := s.roomWith(func(r *room) bool { return named(r) && version != "" && r.Version == version }); r != nil {
+	named := func(r *preparedAPI) bool { return q.scope.service != "" && r.signingName() == q.scope.service }
+	if r := s.findAPI(func(r *preparedAPI) bool { return named(r) && version != "" && r.Version == version }); r != nil {
 		return r
 	}
-	if r := s.roomWith(named); r != nil {
+	if r := s.findAPI(named); r != nil {
 		return r
 	}
-	if r := s.roomWith(func(r *room) bool { return prefix != "" && r.Target == prefix }); r != nil {
+	if r := s.findAPI(func(r *preparedAPI) bool { return prefix != "" && r.Target == prefix }); r != nil {
 		return r
 	}
 	if q.scope.service != "" {
 		return nil
 	}
-	return s.roomWith(func(r *room) bool { return version != "" && r.Version == version })
+	return s.findAPI(func(r *preparedAPI) bool { return version != "" && r.Version == version })
 }
 
-func (q *request) operation(r *room) string {
+func (q *request) operationName(r *preparedAPI) string {
 	if r.Protocol == CBOR {
 		return q.rpc.operationOf(r)
 	}
-	if !r.Protocol.json() {
+	if !r.Protocol.isJSON() {
 		return q.values.Get("Action")
 	}
 	prefix, operation, _ := strings.Cut(q.target, ".")
@@ -183,9 +183,9 @@ func (q *request) operation(r *room) string {
 }
 
 // refuseUnknownService answers a request for an unknown service, in the client's likely protocol.
-func (s *Server) nobody(q *request, id string) reply {
+func (s *Server) refuseUnknownService(q *request, id string) reply {
 	var names []string
-	for _, r := range s.rooms {
+	for _, r := range s.apis {
 		names = append(names, r.Name)
 	}
 	what := q.scope.service
@@ -194,7 +194,7 @@ func (s *Server) nobody(q *request, id string) reply {
 	}
 	ref := world.Refuse("ServiceNotSimulated", "%s is not simulated here; simulated are %s", what, strings.Join(names, ", "))
 	if q.rpc != nil {
-		return (&room{Room: Room{Protocol: CBOR}}).refusal(ref, id)
+		return (&preparedAPI{API: API{Protocol: CBOR}}).refusalReply(ref, id)
 	}
 	if q.isQuery {
 		return xmlReply(400, refusalXML("", ref.Code, ref, id))
@@ -205,13 +205,13 @@ func (s *Server) nobody(q *request, id string) reply {
 
 // readRequest parses a request. With a refusal it still returns the parts that it has read, for
 // dispatching.
-func read(w http.ResponseWriter, r *http.Request) (*request, *world.Refusal) {
+func readRequest(w http.ResponseWriter, r *http.Request) (*request, *world.Refusal) {
 	q := &request{target: r.Header.Get("X-Amz-Target"), token: r.Header.Get("X-Amz-Security-Token"), rpc: rpcPathOf(r)}
 	q.isQuery = q.target == "" && strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
 	q.scope = scopeOf(r.Header.Get("Authorization"))
 	if r.URL.RawQuery != "" {
 		q.values = r.URL.Query()
-		q.presigned()
+		q.readPresigned()
 	}
 	body, ref := bodyOf(w, r)
 	if ref != nil {
@@ -235,7 +235,7 @@ func read(w http.ResponseWriter, r *http.Request) (*request, *world.Refusal) {
 }
 
 // readPresigned takes the signature from the query string.
-func (q *request) presigned() {
+func (q *request) readPresigned() {
 	if c := q.values.Get("X-Amz-Credential"); c != "" && !q.scope.signed {
 		q.scope = scopeIn(c)
 		q.token = q.values.Get("X-Amz-Security-Token")
@@ -274,7 +274,7 @@ func bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, *world.Refusal) {
 	if strings.EqualFold(r.Header.Get("Content-Encoding"), "gzip") {
 		z, err := gzip.NewReader(body)
 		if err != nil {
-			return nil, unserializable("the body is not gzip")
+			return nil, serializationError("the body is not gzip")
 		}
 		body = z
 	}
@@ -285,7 +285,7 @@ func bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, *world.Refusal) {
 			Message: "Request body exceeds 4194304 bytes"}
 	}
 	if err != nil {
-		return nil, unserializable("the body ends early")
+		return nil, serializationError("the body ends early")
 	}
 	return b, nil
 }

@@ -25,7 +25,7 @@ const (
 )
 
 // API is one AWS API on the world.
-type Room struct {
+type API struct {
 	Name      string   // IAM name: "ecs"
 	Signing   string   // name in signatures if it differs: "monitoring" of cloudwatch
 	ServiceID string   // the SDK's service id: "ECS"
@@ -78,14 +78,14 @@ type Room struct {
 }
 
 // preparedAPI is an API with its parsed operations and types.
-type room struct {
-	Room
+type preparedAPI struct {
+	API
 	codec    *codec
 	ops      map[string]*operation
-	known    map[string]bool
-	unsigned map[string]bool
-	errors   map[string]modelled
-	also     []*room // the same API in its other protocols
+	knownOperations    map[string]bool
+	unsignedOperations map[string]bool
+	errors   map[string]modelledError
+	otherProtocols     []*preparedAPI // the same API in its other protocols
 }
 
 // operation is one method of an API; its shapes are planned at first use.
@@ -103,9 +103,9 @@ var (
 	errorType = reflect.TypeFor[error]()
 )
 
-func newRoom(r Room) *room {
-	o := &room{Room: r, ops: map[string]*operation{}, known: setOf(r.Known), unsigned: setOf(r.Unsigned), errors: modelledErrors(r)}
-	o.codec = &codec{room: &o.Room, plans: map[reflect.Type]*shape{}}
+func prepareAPI(r API) *preparedAPI {
+	o := &preparedAPI{API: r, ops: map[string]*operation{}, knownOperations: setOf(r.Known), unsignedOperations: setOf(r.Unsigned), errors: modelledErrors(r)}
+	o.codec = &codec{api: &o.API, plans: map[reflect.Type]*shape{}}
 	for _, f := range r.Operations {
 		v := reflect.ValueOf(callOf(f))
 		if !isOperation(v.Type()) {
@@ -117,7 +117,7 @@ func newRoom(r Room) *room {
 	if len(o.ops) == 0 {
 		panic(fmt.Sprintf("wire: room %q has no operations", r.Name))
 	}
-	o.also = o.variants()
+	o.otherProtocols = o.protocolVariants()
 	return o
 }
 
@@ -152,8 +152,8 @@ func isStructPointer(t reflect.Type) bool {
 }
 
 // operationShapes returns the shapes of an operation's input and output.
-func (r *room) plans(o *operation) (in, out *shape) {
-	o.once.Do(func() { o.inPlan, o.outPlan = r.codec.plan(o.in), r.codec.plan(o.out) })
+func (r *preparedAPI) operationShapes(o *operation) (in, out *shape) {
+	o.once.Do(func() { o.inPlan, o.outPlan = r.codec.planType(o.in), r.codec.planType(o.out) })
 	return o.inPlan, o.outPlan
 }
 

@@ -27,24 +27,24 @@ const (
 // Server is one endpoint for all APIs. It is safe for concurrent use.
 type Server struct {
 	world  *world.World
-	rooms  []*room
+	apis  []*preparedAPI
 	faults atomic.Pointer[Faulter]
 	quiet  atomic.Bool
 	served atomic.Uint64
 }
 
 // New creates a server of APIs on a world. It panics if an API is invalid.
-func New(w *world.World, rooms ...Room) *Server {
+func New(w *world.World, rooms ...API) *Server {
 	s := &Server{world: w}
 	for _, r := range rooms {
-		s.rooms = append(s.rooms, newRoom(r))
+		s.apis = append(s.apis, prepareAPI(r))
 	}
-	w.Watch(noteBirth)
+	w.Watch(noteCreation)
 	return s
 }
 
 // SetFaulter sets the Faulter of all calls from now on; nil removes it.
-func (s *Server) Faults(f Faulter) {
+func (s *Server) SetFaulter(f Faulter) {
 	if f == nil {
 		s.faults.Store(nil)
 		return
@@ -52,7 +52,7 @@ func (s *Server) Faults(f Faulter) {
 	s.faults.Store(&f)
 }
 
-func (s *Server) faulter() Faulter {
+func (s *Server) currentFaulter() Faulter {
 	if f := s.faults.Load(); f != nil {
 		return *f
 	}
@@ -60,7 +60,7 @@ func (s *Server) faulter() Faulter {
 }
 
 // SetQuiet keeps calls out of the world's log.
-func (s *Server) Quiet(quiet bool) { s.quiet.Store(quiet) }
+func (s *Server) SetQuiet(quiet bool) { s.quiet.Store(quiet) }
 
 // Identify returns the caller of an access key. 12 digits are that account; keys that an API issued
 // belong to its caller; any other key is [Anonymous]. The error is a *world.Refusal (expired
@@ -69,7 +69,7 @@ func (s *Server) Identify(accessKey, sessionToken string) (Caller, error) {
 	if isAccount(accessKey) {
 		return Caller{AccessKey: accessKey, Account: accessKey}, nil
 	}
-	for _, r := range s.rooms {
+	for _, r := range s.apis {
 		if r.Identify == nil {
 			continue
 		}
@@ -90,7 +90,7 @@ type reply struct {
 	queryError  string // X-Amzn-Query-Error: "InvalidFormat;Sender"
 }
 
-func (a *reply) header(id string) http.Header {
+func (a *reply) httpHeader(id string) http.Header {
 	h := http.Header{requestID: {id}, "Content-Type": {a.contentType}}
 	if a.contentType == cborType {
 		h[rpcHeader] = []string{rpcCBOR}
@@ -108,16 +108,16 @@ func xmlReply(status int, body []byte) reply {
 // ServeHTTP answers one request of any API's client. A dropped call closes the connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := s.nextID()
-	a, err := s.answer(w, r, id)
+	a, err := s.answerRequest(w, r, id)
 	if o, ok := err.(Outage); ok {
-		o.serve(w)
+		o.writeTo(w)
 		return
 	}
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	h := w.Header()
-	maps.Copy(h, a.header(id))
+	maps.Copy(h, a.httpHeader(id))
 	h["Content-Length"] = []string{strconv.Itoa(len(a.body))}
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body)
@@ -133,7 +133,7 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	id := s.nextID()
-	a, err := s.answer(nil, r, id)
+	a, err := s.answerRequest(nil, r, id)
 	if o, ok := err.(Outage); ok {
 		return o.roundTrip(r)
 	}
@@ -143,7 +143,7 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		Status: strconv.Itoa(a.status) + " " + http.StatusText(a.status), StatusCode: a.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header:        a.header(id),
+		Header:        a.httpHeader(id),
 		ContentLength: int64(len(a.body)), Body: io.NopCloser(bytes.NewReader(a.body)),
 	}, nil
 }
@@ -156,7 +156,7 @@ func (s *Server) Call(ctx context.Context, serviceID, operation string, input an
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r := s.roomWith(func(r *room) bool { return r.ServiceID == serviceID })
+	r := s.findAPI(func(r *preparedAPI) bool { return r.ServiceID == serviceID })
 	if r == nil {
 		return nil, fmt.Errorf("call %s of %q: no such room", operation, serviceID)
 	}
@@ -164,38 +164,38 @@ func (s *Server) Call(ctx context.Context, serviceID, operation string, input an
 	key := world.KeyOf(ctx)
 	o := r.ops[operation]
 	if o == nil {
-		return nil, r.asSDK(s.unknown(r, key, operation), id)
+		return nil, r.asSDKError(s.refuseOperation(r, key, operation), id)
 	}
 	if reflect.TypeOf(input) != reflect.PointerTo(o.in) {
 		return nil, fmt.Errorf("call %s of %q: input is %T, want *%s", operation, serviceID, input, o.in)
 	}
-	in, out := r.plans(o)
+	in, out := r.operationShapes(o)
 	v := reflect.New(in.typ)
 	if p := reflect.ValueOf(input); !p.IsNil() {
-		v.Elem().Set(in.copied(p.Elem()))
+		v.Elem().Set(in.deepCopy(p.Elem()))
 	}
-	c := &call{ctx: ctx, key: key, room: r, op: o, in: v}
-	if ref := r.stray(in, v.Elem()); ref != nil {
-		s.log(c, ref.Error())
-		return nil, r.asSDK(ref, id)
+	c := &call{ctx: ctx, key: key, api: r, op: o, in: v}
+	if ref := r.checkEnums(in, v.Elem()); ref != nil {
+		s.logCall(c, ref.Error())
+		return nil, r.asSDKError(ref, id)
 	}
-	got, err := s.pass(c)
+	got, err := s.handleCall(c)
 	if o, ok := err.(Outage); ok {
-		return o.direct(ctx, reflect.New(out.typ).Interface())
+		return o.sdkResult(ctx, reflect.New(out.typ).Interface())
 	}
 	if err == errDropped {
 		return nil, &smithyhttp.RequestSendError{Err: &url.Error{Op: "Post", URL: "direct:", Err: io.EOF}}
 	}
 	if err != nil {
-		return nil, r.asSDK(err.(*world.Refusal), id)
+		return nil, r.asSDKError(err.(*world.Refusal), id)
 	}
 	p := reflect.New(out.typ)
-	p.Elem().Set(out.copied(got.Elem()))
+	p.Elem().Set(out.deepCopy(got.Elem()))
 	return p.Interface(), nil
 }
 
-func (s *Server) roomWith(is func(*room) bool) *room {
-	for _, r := range s.rooms {
+func (s *Server) findAPI(is func(*preparedAPI) bool) *preparedAPI {
+	for _, r := range s.apis {
 		if is(r) {
 			return r
 		}
@@ -205,21 +205,21 @@ func (s *Server) roomWith(is func(*room) bool) *room {
 
 // refuseOperation rejects an operation that the API does not have. AWS returns the code only; here
 // the message says if AWS has the operation and the simulator does not.
-func (s *Server) unknown(r *room, key world.Key, operation string) *world.Refusal {
-	if r.known[operation] && !s.quiet.Load() {
+func (s *Server) refuseOperation(r *preparedAPI, key world.Key, operation string) *world.Refusal {
+	if r.knownOperations[operation] && !s.quiet.Load() {
 		_ = s.world.Do(key, func(tx *world.Tx) error {
 			tx.Log("call", r.Name+"."+operation, "not simulated")
 			return nil
 		})
 	}
 	text := "The action " + operation + " is not valid for this web service."
-	if r.known[operation] {
+	if r.knownOperations[operation] {
 		text = r.Name + ":" + operation + ": not simulated."
 	}
 	switch {
 	case r.Protocol == CBOR:
 		return &world.Refusal{Code: "UnknownOperationException", Message: text, Status: http.StatusNotFound}
-	case r.Protocol.json():
+	case r.Protocol.isJSON():
 		return &world.Refusal{Code: "UnknownOperationException", Message: text}
 	}
 	return &world.Refusal{Code: "InvalidAction", Message: text}
@@ -228,7 +228,7 @@ func (s *Server) unknown(r *room, key world.Key, operation string) *world.Refusa
 // nextID returns a request id: unique within the server, and the same in a replay.
 func (s *Server) nextID() string {
 	n := s.served.Add(1)
-	return uuidOf(spread(n), spread(^n))
+	return uuidOf(mixBits(n), mixBits(^n))
 }
 
 func uuidOf(a, b uint64) string {
@@ -245,7 +245,7 @@ func uuidOf(a, b uint64) string {
 }
 
 // mixBits is the finalizer of splitmix64.
-func spread(x uint64) uint64 {
+func mixBits(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -280,7 +280,7 @@ func TestOverASocket(t *testing.T) {
 	if err != nil || *out.Services[0].ServiceName != "web" {
 		t.Fatal(out, err)
 	}
-	s.Faults(faults{"DescribeServices": {DropReply: true}})
+	s.SetFaulter(faults{"DescribeServices": {DropReply: true}})
 	if _, err := s.ecs().DescribeServices(context.Background(), describe); !errors.Is(err, io.EOF) {
 		t.Errorf("dropped reply is %v, want EOF", err)
 	}

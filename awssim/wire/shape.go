@@ -50,7 +50,7 @@ type field struct {
 
 // codec plans the types of one API.
 type codec struct {
-	room  *Room
+	api  *API
 	mu    sync.Mutex
 	plans map[reflect.Type]*shape
 }
@@ -58,7 +58,7 @@ type codec struct {
 var timeType = reflect.TypeFor[time.Time]()
 
 // planType returns the shape of t. Shapes are complete when it returns.
-func (c *codec) plan(t reflect.Type) *shape {
+func (c *codec) planType(t reflect.Type) *shape {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.shapeOf(t)
@@ -76,12 +76,12 @@ func (c *codec) shapeOf(t reflect.Type) *shape {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
 		s.kind = kindBlob
 	default:
-		c.fill(s, t)
+		c.fillShape(s, t)
 	}
 	return s
 }
 
-func (c *codec) fill(s *shape, t reflect.Type) {
+func (c *codec) fillShape(s *shape, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.String:
 		s.kind, s.values = kindString, valuesOf(t)
@@ -99,22 +99,22 @@ func (c *codec) fill(s *shape, t reflect.Type) {
 		s.kind, s.elem = kindMap, c.shapeOf(t.Elem())
 	case reflect.Struct:
 		s.kind = kindStruct
-		c.members(s, t)
+		c.planMembers(s, t)
 	case reflect.Interface:
-		c.choices(s, t)
+		c.planUnion(s, t)
 	default:
 		panic("wire: no protocol carries a " + t.String())
 	}
 }
 
-func (c *codec) members(s *shape, t reflect.Type) {
+func (c *codec) planMembers(s *shape, t reflect.Type) {
 	s.byName = map[string]int{}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if !f.IsExported() || f.Anonymous || f.Name == "ResultMetadata" {
 			continue
 		}
-		m := c.field(c.base(t, f))
+		m := c.newField(c.memberName(t, f))
 		m.index, m.shape = i, c.shapeOf(f.Type)
 		s.byName[m.in] = len(s.fields)
 		s.fields = append(s.fields, m)
@@ -123,20 +123,20 @@ func (c *codec) members(s *shape, t reflect.Type) {
 
 // planUnion plans a union, whose members are distinguished by their type's name
 // ("SharingStrategyMemberRules"), or a document.
-func (c *codec) choices(s *shape, t reflect.Type) {
+func (c *codec) planUnion(s *shape, t reflect.Type) {
 	s.kind, s.byName = kindUnion, map[string]int{}
 	if _, ok := t.MethodByName("MarshalSmithyDocument"); ok {
-		s.kind, s.document = kindDocument, c.room.Document
+		s.kind, s.document = kindDocument, c.api.Document
 		return
 	}
-	for _, u := range c.room.Unions {
+	for _, u := range c.api.Unions {
 		ut := reflect.TypeOf(u)
 		if !ut.Implements(t) {
 			continue
 		}
 		_, name, _ := strings.Cut(ut.Elem().Name(), "Member")
 		value, _ := ut.Elem().FieldByName("Value")
-		m := c.field(c.cased(name))
+		m := c.newField(c.casedName(name))
 		m.index, m.shape, m.holder = value.Index[0], c.shapeOf(value.Type), ut.Elem()
 		s.byName[m.in] = len(s.fields)
 		s.fields = append(s.fields, m)
@@ -145,26 +145,26 @@ func (c *codec) choices(s *shape, t reflect.Type) {
 
 // newField gives a field its two names. EC2's inputs begin with an upper-case letter, its outputs
 // with a lower-case one.
-func (c *codec) field(name string) field {
+func (c *codec) newField(name string) field {
 	in, out := name, name
-	if c.room.Protocol == EC2Query {
+	if c.api.Protocol == EC2Query {
 		in, out = upperFirst(name), lowerFirst(name)
 	}
 	return field{in: in, out: out, prefix: `"` + out + `":`}
 }
 
-func (c *codec) base(t reflect.Type, f reflect.StructField) string {
+func (c *codec) memberName(t reflect.Type, f reflect.StructField) string {
 	if n := f.Tag.Get("wire"); n != "" {
 		return n
 	}
-	if n, ok := c.room.Names[t.Name()+"."+f.Name]; ok {
+	if n, ok := c.api.Names[t.Name()+"."+f.Name]; ok {
 		return n
 	}
-	return c.cased(f.Name)
+	return c.casedName(f.Name)
 }
 
-func (c *codec) cased(name string) string {
-	if c.room.LowerFirst {
+func (c *codec) casedName(name string) string {
+	if c.api.LowerFirst {
 		return lowerFirst(name)
 	}
 	return name
@@ -180,7 +180,7 @@ func firstTo(f func(rune) rune, s string) string {
 
 // isAbsent reports whether an output omits v: a nil pointer, list or map, an empty enumeration
 // value, or a zero time. Plain numbers and booleans are always written, as on AWS.
-func (s *shape) absent(v reflect.Value) bool {
+func (s *shape) isAbsent(v reflect.Value) bool {
 	switch s.kind {
 	case kindPointer, kindList, kindMap, kindUnion, kindDocument, kindBlob:
 		return v.IsNil()
@@ -194,34 +194,34 @@ func (s *shape) absent(v reflect.Value) bool {
 
 // deepCopy returns a deep copy of v, changed as by transport: times in UTC and whole milliseconds.
 // Documents are shared; they are never written to.
-func (s *shape) copied(v reflect.Value) reflect.Value {
+func (s *shape) deepCopy(v reflect.Value) reflect.Value {
 	switch s.kind {
 	case kindTime:
 		return reflect.ValueOf(v.Interface().(time.Time).UTC().Truncate(time.Millisecond))
 	case kindPointer:
-		return s.copiedPointer(v)
+		return s.copyPointer(v)
 	case kindBlob, kindList:
-		return s.copiedList(v)
+		return s.copyList(v)
 	case kindMap:
-		return s.copiedMap(v)
+		return s.copyMap(v)
 	case kindStruct:
-		return s.copiedStruct(v)
+		return s.copyStruct(v)
 	case kindUnion:
-		return s.copiedUnion(v)
+		return s.copyUnion(v)
 	}
 	return v
 }
 
-func (s *shape) copiedPointer(v reflect.Value) reflect.Value {
+func (s *shape) copyPointer(v reflect.Value) reflect.Value {
 	if v.IsNil() {
 		return v
 	}
 	p := reflect.New(s.elem.typ)
-	p.Elem().Set(s.elem.copied(v.Elem()))
+	p.Elem().Set(s.elem.deepCopy(v.Elem()))
 	return p
 }
 
-func (s *shape) copiedList(v reflect.Value) reflect.Value {
+func (s *shape) copyList(v reflect.Value) reflect.Value {
 	if v.IsNil() {
 		return v
 	}
@@ -231,43 +231,43 @@ func (s *shape) copiedList(v reflect.Value) reflect.Value {
 		return l
 	}
 	for i := range v.Len() {
-		l.Index(i).Set(s.elem.copied(v.Index(i)))
+		l.Index(i).Set(s.elem.deepCopy(v.Index(i)))
 	}
 	return l
 }
 
-func (s *shape) copiedMap(v reflect.Value) reflect.Value {
+func (s *shape) copyMap(v reflect.Value) reflect.Value {
 	if v.IsNil() {
 		return v
 	}
 	m := reflect.MakeMapWithSize(s.typ, v.Len())
 	for it := v.MapRange(); it.Next(); {
-		m.SetMapIndex(it.Key(), s.elem.copied(it.Value()))
+		m.SetMapIndex(it.Key(), s.elem.deepCopy(it.Value()))
 	}
 	return m
 }
 
-func (s *shape) copiedStruct(v reflect.Value) reflect.Value {
+func (s *shape) copyStruct(v reflect.Value) reflect.Value {
 	p := reflect.New(s.typ).Elem()
 	for i := range s.fields {
 		f := &s.fields[i]
-		p.Field(f.index).Set(f.shape.copied(v.Field(f.index)))
+		p.Field(f.index).Set(f.shape.deepCopy(v.Field(f.index)))
 	}
 	return p
 }
 
-func (s *shape) copiedUnion(v reflect.Value) reflect.Value {
-	f := s.member(v)
+func (s *shape) copyUnion(v reflect.Value) reflect.Value {
+	f := s.unionMember(v)
 	if f == nil {
 		return reflect.Zero(s.typ)
 	}
 	p := reflect.New(f.holder)
-	p.Elem().Field(f.index).Set(f.shape.copied(v.Elem().Elem().Field(f.index)))
+	p.Elem().Field(f.index).Set(f.shape.deepCopy(v.Elem().Elem().Field(f.index)))
 	return p
 }
 
 // unionMember returns the member that a union value holds, or nil.
-func (s *shape) member(v reflect.Value) *field {
+func (s *shape) unionMember(v reflect.Value) *field {
 	if v.IsNil() || v.Elem().IsNil() {
 		return nil
 	}

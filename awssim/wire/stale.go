@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	questionsKept = 4096 // per account and Region
-	answersKept   = 64   // per question
+	maxQuestions = 4096 // per account and Region
+	maxAnswers   = 64   // per question
 )
 
 // regionState is wire's state of one account in one Region.
@@ -18,7 +18,7 @@ type regionState struct {
 	buckets map[string]*bucket
 	answers world.Ordered[[]answer] // by operation and canonical input
 	objects world.Ordered[[]answer] // by operation and the object's identity
-	births  births
+	creations  creations
 }
 
 // answer is a stored answer to a read.
@@ -29,9 +29,9 @@ type answer struct {
 }
 
 // questionKey returns the key of a read: the operation and its input in canonical form.
-func (c *call) question() string {
-	in, _ := c.room.plans(c.op)
-	return string(in.appendJSON([]byte(c.room.Name+"."+c.op.name+" "), c.in.Elem()))
+func (c *call) questionKey() string {
+	in, _ := c.api.operationShapes(c.op)
+	return string(in.appendJSON([]byte(c.api.Name+"."+c.op.name+" "), c.in.Elem()))
 }
 
 // IsRead reports by AWS's naming whether an operation is a read, which can be stale.
@@ -46,14 +46,14 @@ func isRead(operation string) bool {
 	return false
 }
 
-func (s *regionState) remember(question string, a answer) { keep(&s.answers, question, a) }
+func (s *regionState) rememberAnswer(question string, a answer) { keepAnswer(&s.answers, question, a) }
 
-func keep(in *world.Ordered[[]answer], key string, a answer) {
+func keepAnswer(in *world.Ordered[[]answer], key string, a answer) {
 	kept, ok := in.Get(key)
-	if !ok && in.Len() >= questionsKept {
+	if !ok && in.Len() >= maxQuestions {
 		in.Delete(in.Keys()[0])
 	}
-	if len(kept) >= answersKept {
+	if len(kept) >= maxAnswers {
 		kept = append(kept[:0:0], kept[1:]...)
 	}
 	in.Put(key, append(kept, a))
@@ -61,7 +61,7 @@ func keep(in *world.Ordered[[]answer], key string, a answer) {
 
 // recallAnswer returns the newest answer that is at least age old; false if it is more than twice
 // as old.
-func recall(from *world.Ordered[[]answer], key string, now time.Time, age time.Duration) (answer, bool) {
+func recallAnswer(from *world.Ordered[[]answer], key string, now time.Time, age time.Duration) (answer, bool) {
 	kept, _ := from.Get(key)
 	for i := len(kept) - 1; i >= 0; i-- {
 		if old := now.Sub(kept[i].at); old >= age {

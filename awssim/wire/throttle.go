@@ -131,9 +131,9 @@ type bucket struct {
 }
 
 // takeTokens takes one token from every bucket, or none if one of them is empty.
-func (s *regionState) take(names []string, now time.Time) bool {
+func (s *regionState) takeTokens(names []string, now time.Time) bool {
 	for _, n := range names {
-		if s.filled(n, now).tokens < 1 {
+		if s.refilledBucket(n, now).tokens < 1 {
 			return false
 		}
 	}
@@ -143,7 +143,7 @@ func (s *regionState) take(names []string, now time.Time) bool {
 	return true
 }
 
-func (s *regionState) filled(name string, now time.Time) *bucket {
+func (s *regionState) refilledBucket(name string, now time.Time) *bucket {
 	l := limits[name]
 	b := s.buckets[name]
 	if b == nil {

@@ -42,7 +42,7 @@ func (s *shape) appendXML(b []byte, v reflect.Value, item string) []byte {
 	case kindStruct:
 		for i := range s.fields {
 			f := &s.fields[i]
-			if m := v.Field(f.index); !f.shape.absent(m) {
+			if m := v.Field(f.index); !f.shape.isAbsent(m) {
 				b = appendElement(b, f.out, f.shape, m, item)
 			}
 		}

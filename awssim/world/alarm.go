@@ -22,7 +22,7 @@ type Alarm struct {
 	Transitioned       time.Time // when it last changed
 	Period             time.Duration
 	EvaluationPeriods  int
-	Gone               bool // deleted
+	Deleted               bool // deleted
 	Doc                any
 }
 
@@ -36,7 +36,7 @@ type AlarmNote struct {
 }
 
 // maxAlarmNotes is how many entries the history keeps, over all alarms.
-const alarmNotesKept = 1000
+const maxAlarmNotes = 1000
 
 // AddAlarm adds an alarm. Without a state it gets INSUFFICIENT_DATA, as a new alarm on AWS does.
 func (tx *Tx) AddAlarm(a *Alarm) {
@@ -66,7 +66,7 @@ func (tx *Tx) SetAlarm(a *Alarm, state, reason, data string) {
 
 // DeleteAlarm deletes an alarm. Its history stays.
 func (tx *Tx) DeleteAlarm(a *Alarm) {
-	a.Gone = true
+	a.Deleted = true
 	tx.Alarms.Delete(a.Name)
 	tx.Log("alarm", a.Name, "deleted")
 	tx.Changed(AlarmChanged, a)
@@ -75,8 +75,8 @@ func (tx *Tx) DeleteAlarm(a *Alarm) {
 // NoteAlarm adds an entry to the history of alarms.
 func (tx *Tx) NoteAlarm(name, kind, summary, data string) {
 	n := append(tx.AlarmNotes, AlarmNote{At: tx.Now(), Alarm: name, Kind: kind, Summary: summary, Data: data})
-	if len(n) > 2*alarmNotesKept {
-		n = append(n[:0:0], n[len(n)-alarmNotesKept:]...)
+	if len(n) > 2*maxAlarmNotes {
+		n = append(n[:0:0], n[len(n)-maxAlarmNotes:]...)
 	}
 	tx.AlarmNotes = n
 }

@@ -6,35 +6,35 @@ import (
 )
 
 // Invariant is a condition that must be true after every step.
-type Check struct {
+type Invariant struct {
 	Name string
 	// CheckRegion checks the whole Region after each step: keep it cheap.
-	Hold func(*Tx) error
+	CheckRegion func(*Tx) error
 	// CheckChange checks one resource that changed in the step, once for each resource. Checks of
 	// single resources belong here: the cost of a step then depends on its changes only.
-	Each func(*Tx, Change) error
+	CheckChange func(*Tx, Change) error
 }
 
 // AddInvariant adds an invariant; each controller adds its own.
-func (w *World) Check(c Check) { w.checks = append(w.checks, c) }
+func (w *World) AddInvariant(c Invariant) { w.invariants = append(w.invariants, c) }
 
-func (w *World) check(tx *Tx) {
-	seen := distinct(tx.seen)
-	tx.seen = nil
-	for _, c := range w.checks {
-		if c.Hold != nil {
-			w.judge(tx, c.Name, c.Hold(tx))
+func (w *World) checkInvariants(tx *Tx) {
+	seen := distinctChanges(tx.notified)
+	tx.notified = nil
+	for _, c := range w.invariants {
+		if c.CheckRegion != nil {
+			w.reportViolation(tx, c.Name, c.CheckRegion(tx))
 		}
-		if c.Each == nil {
+		if c.CheckChange == nil {
 			continue
 		}
 		for _, change := range seen {
-			w.judge(tx, c.Name, c.Each(tx, change))
+			w.reportViolation(tx, c.Name, c.CheckChange(tx, change))
 		}
 	}
 }
 
-func (w *World) judge(tx *Tx, name string, err error) {
+func (w *World) reportViolation(tx *Tx, name string, err error) {
 	if err == nil {
 		return
 	}
@@ -45,7 +45,7 @@ func (w *World) judge(tx *Tx, name string, err error) {
 }
 
 // distinctChanges drops repeated changes of one step.
-func distinct(changes []Change) []Change {
+func distinctChanges(changes []Change) []Change {
 	if len(changes) < 2 {
 		return changes
 	}
@@ -60,17 +60,17 @@ func distinct(changes []Change) []Change {
 	return kept
 }
 
-func baseChecks() []Check {
-	return []Check{
-		{Name: "one PRIMARY per service", Each: onePrimary},
-		{Name: "a service's task sets agree with its status", Each: setsAgree},
-		{Name: "a task's containers agree with its status", Each: containersAgree},
-		{Name: "a stopped task holds nothing", Each: stoppedHoldsNothing},
-		{Name: "an address belongs to one task", Each: ownAddress},
+func baseInvariants() []Invariant {
+	return []Invariant{
+		{Name: "one PRIMARY per service", CheckChange: checkOnePrimary},
+		{Name: "a service's task sets agree with its status", CheckChange: checkSetStatus},
+		{Name: "a task's containers agree with its status", CheckChange: checkContainerStatus},
+		{Name: "a stopped task holds nothing", CheckChange: checkStoppedReleased},
+		{Name: "an address belongs to one task", CheckChange: checkAddressOwner},
 	}
 }
 
-func onePrimary(_ *Tx, c Change) error {
+func checkOnePrimary(_ *Tx, c Change) error {
 	s := serviceOf(c)
 	if s == nil {
 		return nil
@@ -87,7 +87,7 @@ func onePrimary(_ *Tx, c Change) error {
 	return nil
 }
 
-func setsAgree(_ *Tx, c Change) error {
+func checkSetStatus(_ *Tx, c Change) error {
 	s := serviceOf(c)
 	if s == nil {
 		return nil
@@ -116,7 +116,7 @@ func serviceOf(c Change) *Service {
 	return nil
 }
 
-func containersAgree(_ *Tx, c Change) error {
+func checkContainerStatus(_ *Tx, c Change) error {
 	t, ok := c.Object.(*Task)
 	if !ok {
 		return nil
@@ -134,7 +134,7 @@ func containersAgree(_ *Tx, c Change) error {
 	return nil
 }
 
-func stoppedHoldsNothing(tx *Tx, c Change) error {
+func checkStoppedReleased(tx *Tx, c Change) error {
 	t, ok := c.Object.(*Task)
 	if !ok || t.LastStatus != "STOPPED" || t.Set == nil {
 		return nil
@@ -156,7 +156,7 @@ func stoppedHoldsNothing(tx *Tx, c Change) error {
 	return nil
 }
 
-func ownAddress(tx *Tx, c Change) error {
+func checkAddressOwner(tx *Tx, c Change) error {
 	t, ok := c.Object.(*Task)
 	if !ok || t.Address == (netip.Addr{}) || t.LastStatus == "STOPPED" {
 		return nil

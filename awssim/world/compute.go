@@ -68,14 +68,14 @@ type Service struct {
 	Demand *float64
 	Doc    any
 
-	Law any // private state of the scheduler
+	SchedulerState any // private state of the scheduler
 }
 
 // RunningCount returns the number of RUNNING tasks in all task sets.
-func (s *Service) Running() int {
+func (s *Service) RunningCount() int {
 	n := 0
 	for _, ts := range s.TaskSets {
-		n += ts.Count((*Task).Running)
+		n += ts.Count((*Task).IsRunning)
 	}
 	return n
 }
@@ -124,7 +124,7 @@ type TaskSet struct {
 	Scale      float64
 	Computed   int // computedDesiredCount
 	Attached   []Attachment
-	Enrolled   []Enrolment
+	Registries   []RegistryAttachment
 	Subnets    []string
 	LaunchType string
 	ExternalID string
@@ -135,14 +135,14 @@ type TaskSet struct {
 	Stability   string // STABILIZING, STEADY_STATE
 	StabilityAt time.Time
 	// VisibleStability is the stabilityStatus that the API returns. It may lag behind Stability.
-	ShownStability string
+	VisibleStability string
 
 	RolloutState, RolloutReason string // controller ECS
 	FailedTasks                 int
 
 	Tasks []*Task // not yet STOPPED, oldest first
 	Doc   any
-	Law   any // private state of the scheduler
+	SchedulerState   any // private state of the scheduler
 }
 
 // Count returns the number of tasks for which f is true.
@@ -182,7 +182,7 @@ type Task struct {
 	StoppingAt, ExecutionStoppedAt, StoppedAt, SignalledAt, RemoveAfter time.Time
 
 	Doc any
-	Law any // private state of the scheduler
+	SchedulerState any // private state of the scheduler
 }
 
 // Container is a running container of a task.
@@ -194,18 +194,18 @@ type Container struct {
 	ExitCode  *int
 	Reason    string
 	RuntimeID string
-	said      speaks
+	printed      outputState
 }
 
 // IsRunning reports whether LastStatus is RUNNING: all containers were started and none is being
 // stopped.
-func (t *Task) Running() bool { return t.LastStatus == "RUNNING" }
+func (t *Task) IsRunning() bool { return t.LastStatus == "RUNNING" }
 
 // IsListening reports whether a container listens on the port at now. A task that is being stopped
 // listens as long as its image serves after SIGTERM.
-func (t *Task) Answers(port int32, now time.Time) bool {
+func (t *Task) IsListening(port int32, now time.Time) bool {
 	c := t.ContainerFor(port)
-	return c != nil && c.Status == "RUNNING" && !c.Behaviour.Refuses(image.Moment{
+	return c != nil && c.Status == "RUNNING" && !c.Behaviour.RefusesConnections(image.Moment{
 		SinceStart: now.Sub(t.StartedAt), Signalled: !t.SignalledAt.IsZero(), SinceSignal: now.Sub(t.SignalledAt)})
 }
 
@@ -213,7 +213,7 @@ func (t *Task) Answers(port int32, now time.Time) bool {
 func (t *Task) ContainerFor(port int32) *Container {
 	for _, c := range t.Containers {
 		for _, p := range c.Spec.Ports {
-			if p.Container == port && c.Behaviour.Listens(port) {
+			if p.Container == port && c.Behaviour.ListensOn(port) {
 				return c
 			}
 		}

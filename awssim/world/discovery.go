@@ -29,7 +29,7 @@ type Namespace struct {
 	Kind          string
 	VPC           string // of a private one
 	Registries    Ordered[*Registry]
-	Gone          bool
+	Deleted          bool
 	Doc           any
 }
 
@@ -42,10 +42,10 @@ type Registry struct {
 	Namespace     *Namespace
 	Records       []RecordType // none: only DiscoverInstances returns the instances
 	Weighted      bool         // DNS answers one record; otherwise up to eight
-	Custom        bool         // instances have a custom health status
+	HasCustomHealth        bool         // instances have a custom health status
 	Instances     Ordered[*Instance]
 	Revision      int64 // grows with each registration and deregistration
-	Gone          bool
+	Deleted          bool
 	Doc           any
 }
 
@@ -83,13 +83,13 @@ type Instance struct {
 	ID         string
 	Attributes map[string]string // never changed: each registration sets a new map
 	Health     string            // HEALTHY, UNHEALTHY; without health checks always HEALTHY
-	Gone       bool              // deregistered
+	Deregistered       bool              // deregistered
 	At         time.Time         // of the registration
 	Doc        any
 }
 
 // RegistryAttachment connects the tasks of a task set to a registry. ECS allows one per task set.
-type Enrolment struct {
+type RegistryAttachment struct {
 	Registry string // ARN
 	Port     int32  // for SRV records; 0 if there are none
 }
@@ -103,7 +103,7 @@ func (tx *Tx) AddNamespace(n *Namespace) {
 
 // DeleteNamespace deletes a namespace that has no registries.
 func (tx *Tx) DeleteNamespace(n *Namespace) {
-	n.Gone = true
+	n.Deleted = true
 	tx.Namespaces.Delete(n.ID)
 	tx.Log("namespace", n.Name, "deleted")
 	tx.Changed(RegistryChanged, n)
@@ -119,7 +119,7 @@ func (tx *Tx) AddRegistry(r *Registry) {
 
 // DeleteRegistry deletes a registry that has no instances.
 func (tx *Tx) DeleteRegistry(r *Registry) {
-	r.Gone = true
+	r.Deleted = true
 	tx.Registries.Delete(r.ARN)
 	r.Namespace.Registries.Delete(r.ID)
 	tx.Log("registry", r.FullName(), "deleted")
@@ -128,12 +128,12 @@ func (tx *Tx) DeleteRegistry(r *Registry) {
 
 // RegisterInstance registers an instance, or overwrites the one with that id. If the registry keeps
 // a custom health, the instance starts with the health in its attributes.
-func (tx *Tx) Enrol(r *Registry, id string, attributes map[string]string) *Instance {
+func (tx *Tx) RegisterInstance(r *Registry, id string, attributes map[string]string) *Instance {
 	if old, ok := r.Instances.Get(id); ok {
-		old.Gone = true
+		old.Deregistered = true
 	}
 	i := &Instance{Registry: r, ID: id, Attributes: attributes, Health: "HEALTHY", At: tx.Now()}
-	if r.Custom && attributes[AttributeInit] == "UNHEALTHY" {
+	if r.HasCustomHealth && attributes[AttributeInit] == "UNHEALTHY" {
 		i.Health = "UNHEALTHY"
 	}
 	r.Instances.Put(id, i)
@@ -144,11 +144,11 @@ func (tx *Tx) Enrol(r *Registry, id string, attributes map[string]string) *Insta
 }
 
 // DeregisterInstance deregisters an instance, unless it is deregistered already.
-func (tx *Tx) Withdraw(i *Instance) {
-	if i.Gone {
+func (tx *Tx) DeregisterInstance(i *Instance) {
+	if i.Deregistered {
 		return
 	}
-	i.Gone = true
+	i.Deregistered = true
 	i.Registry.Instances.Delete(i.ID)
 	i.Registry.Revision++
 	tx.Log("instance", i.Registry.FullName()+" "+i.ID, "deregistered")
@@ -157,7 +157,7 @@ func (tx *Tx) Withdraw(i *Instance) {
 
 // SetInstanceHealth sets an instance's health if its registry keeps a custom health.
 func (tx *Tx) SetInstanceHealth(i *Instance, health string) {
-	if i.Gone || !i.Registry.Custom || i.Health == health {
+	if i.Deregistered || !i.Registry.HasCustomHealth || i.Health == health {
 		return
 	}
 	tx.Log("instance", i.Registry.FullName()+" "+i.ID, "%s -> %s", i.Health, health)

@@ -9,7 +9,7 @@ import (
 
 // Effect is work that must be done outside the world. The data plane does it later, on its own
 // goroutines. The result comes back as a later step.
-type Effect interface{ effect() }
+type Effect interface{ isEffect() }
 
 // StartProcess says that a container has started. The data plane must answer at Address and Ports
 // from now on, as Behaviour says.
@@ -67,11 +67,11 @@ type TargetGone struct {
 }
 
 // RegionReset says that the whole Region was reset.
-type Vanished struct{ Key Key }
+type RegionReset struct{ Key Key }
 
-func (StartProcess) effect()     {}
-func (SignalProcess) effect()    {}
-func (ProbeTarget) effect()      {}
-func (ListenersChanged) effect() {}
-func (TargetGone) effect()       {}
-func (Vanished) effect()         {}
+func (StartProcess) isEffect()     {}
+func (SignalProcess) isEffect()    {}
+func (ProbeTarget) isEffect()      {}
+func (ListenersChanged) isEffect() {}
+func (TargetGone) isEffect()       {}
+func (RegionReset) isEffect()         {}

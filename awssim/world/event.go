@@ -9,7 +9,7 @@ import (
 type Event struct{ e *event }
 
 // Pending reports whether the event has neither run nor been cancelled.
-func (e Event) Pending() bool { return e.e != nil && !e.e.gone }
+func (e Event) Pending() bool { return e.e != nil && !e.e.finished }
 
 // When returns the time of the event, or the zero time.
 func (e Event) When() time.Time {
@@ -24,7 +24,7 @@ type event struct {
 	seq    uint64
 	region *Region
 	run    func(*Tx)
-	gone   bool
+	finished   bool
 }
 
 type eventHeap []*event
@@ -71,6 +71,6 @@ func (tx *Tx) After(d time.Duration, f func(*Tx)) Event { return tx.At(tx.w.now.
 // Cancel cancels an event. It does nothing if the event has run.
 func (tx *Tx) Cancel(e Event) {
 	if e.e != nil {
-		e.e.gone = true
+		e.e.finished = true
 	}
 }

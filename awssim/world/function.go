@@ -13,7 +13,7 @@ const (
 )
 
 // maxCalls is how many invocations a function keeps.
-const callsKept = 20
+const maxCalls = 20
 
 // Function is a Lambda function that CodeDeploy waits for. It runs no code: after a delay it
 // reports the configured result.
@@ -36,7 +36,7 @@ type Invocation struct {
 func (tx *Tx) Invoke(f *Function, i Invocation) {
 	i.At = tx.Now()
 	f.Calls = append(f.Calls, i)
-	if n := len(f.Calls) - callsKept; n > 0 {
+	if n := len(f.Calls) - maxCalls; n > 0 {
 		f.Calls = append(f.Calls[:0:0], f.Calls[n:]...)
 	}
 	tx.Log("function", f.Name, "%s of %s, execution %s", i.Event, i.Deployment, i.Execution)

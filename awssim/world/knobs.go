@@ -8,7 +8,7 @@ type Range struct{ Min, Max time.Duration }
 // Settings are the world's delays and the switches for behaviour that AWS does not document. The
 // defaults are what published logs show (FIDELITY.md names each source). [NoDelays] is for
 // measurements without the time that AWS takes.
-type Knobs struct {
+type Settings struct {
 	// Task start on Fargate: PROVISIONING, PENDING, ACTIVATING (image pull).
 	Provisioning, Pending, Activating Range
 	// Task end: DEACTIVATING and DEPROVISIONING, in addition to drain and stop timeout.
@@ -103,9 +103,9 @@ type Knobs struct {
 }
 
 // DefaultSettings returns the delays of AWS with Fargate tasks, as seen in logs.
-func DefaultKnobs() Knobs {
+func DefaultSettings() Settings {
 	s := time.Second
-	return Knobs{
+	return Settings{
 		Provisioning:             Range{5 * s, 12 * s},
 		Pending:                  Range{3 * s, 8 * s},
 		Activating:               Range{8 * s, 20 * s},
@@ -136,6 +136,6 @@ func DefaultKnobs() Knobs {
 }
 
 // NoDelays returns settings with which AWS itself takes no time.
-func NoDelays() Knobs {
-	return Knobs{StoppedTaskRetention: time.Hour, RestartBackoff: time.Second, TaskSetLimit: 5}
+func NoDelays() Settings {
+	return Settings{StoppedTaskRetention: time.Hour, RestartBackoff: time.Second, TaskSetLimit: 5}
 }

@@ -20,12 +20,12 @@ func (e Entry) String() string {
 		e.Region.Account, e.Region.Region, e.Kind, e.Object, e.Text)
 }
 
-type journal struct {
+type entryLog struct {
 	limit   int
 	entries []Entry
 }
 
-func (j *journal) add(e Entry) {
+func (j *entryLog) addEntry(e Entry) {
 	if j.limit > 0 && len(j.entries) >= 2*j.limit {
 		j.entries = append(j.entries[:0:0], j.entries[len(j.entries)-j.limit:]...)
 	}
@@ -34,7 +34,7 @@ func (j *journal) add(e Entry) {
 
 // Log writes a line to the world's log.
 func (tx *Tx) Log(kind, object, format string, args ...any) {
-	tx.w.log.add(Entry{tx.w.now, tx.Key, kind, object, fmt.Sprintf(format, args...)})
+	tx.w.log.addEntry(Entry{tx.w.now, tx.Key, kind, object, fmt.Sprintf(format, args...)})
 }
 
 // Entries returns a copy of the log.

@@ -4,7 +4,7 @@ import "time"
 
 // IsStrict reports whether the world panics when an invariant is violated. Otherwise it logs the
 // violation.
-func (w *World) Strict() bool { return w.strict }
+func (w *World) IsStrict() bool { return w.strict }
 
 // Now returns the clock's time, in UTC. It runs no due event.
 func (w *World) Now() time.Time { return w.clock.Now().UTC() }

@@ -5,13 +5,13 @@ package world
 type Ordered[V any] struct {
 	at   map[string]int
 	rows []row[V]
-	dead int
+	deleted int
 }
 
 type row[V any] struct {
 	key  string
 	val  V
-	live bool
+	present bool
 }
 
 // Get returns the value at key.
@@ -44,20 +44,20 @@ func (o *Ordered[V]) Delete(key string) {
 	}
 	delete(o.at, key)
 	o.rows[i] = row[V]{}
-	if o.dead++; o.dead > 32 && o.dead > len(o.rows)/2 {
+	if o.deleted++; o.deleted > 32 && o.deleted > len(o.rows)/2 {
 		o.compact()
 	}
 }
 
 func (o *Ordered[V]) compact() {
-	rows := make([]row[V], 0, len(o.rows)-o.dead)
+	rows := make([]row[V], 0, len(o.rows)-o.deleted)
 	for _, r := range o.rows {
-		if r.live {
+		if r.present {
 			o.at[r.key] = len(rows)
 			rows = append(rows, r)
 		}
 	}
-	o.rows, o.dead = rows, 0
+	o.rows, o.deleted = rows, 0
 }
 
 // Len returns the number of keys.
@@ -67,7 +67,7 @@ func (o *Ordered[V]) Len() int { return len(o.at) }
 func (o *Ordered[V]) Keys() []string {
 	keys := make([]string, 0, len(o.at))
 	for _, r := range o.rows {
-		if r.live {
+		if r.present {
 			keys = append(keys, r.key)
 		}
 	}
@@ -80,7 +80,7 @@ func (o *Ordered[V]) All() func(yield func(string, V) bool) {
 	rows := o.rows
 	return func(yield func(string, V) bool) {
 		for _, r := range rows {
-			if r.live && !yield(r.key, r.val) {
+			if r.present && !yield(r.key, r.val) {
 				return
 			}
 		}
@@ -91,7 +91,7 @@ func (o *Ordered[V]) All() func(yield func(string, V) bool) {
 func (o *Ordered[V]) Values() []V {
 	vals := make([]V, 0, len(o.at))
 	for _, r := range o.rows {
-		if r.live {
+		if r.present {
 			vals = append(vals, r.val)
 		}
 	}

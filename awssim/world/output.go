@@ -8,12 +8,12 @@ import (
 
 const (
 	// maxEvents is how many of the newest events a log stream keeps.
-	eventsKept = 10_000
+	maxEvents = 10_000
 	// maxStreams is how many of the newest streams a log group keeps.
-	streamsKept = 10_000
+	maxStreams = 10_000
 	// maxMessageBytes is the most bytes that an event holds; longer lines are cut off. (Amazon
 	// CloudWatch Logs, "quotas")
-	longestMessage = 1 << 20
+	maxMessageBytes = 1 << 20
 )
 
 // LogGroup is a CloudWatch log group.
@@ -63,7 +63,7 @@ func (tx *Tx) AddLogGroup(name string) *LogGroup {
 func (tx *Tx) AddLogStream(g *LogGroup, name string) *LogStream {
 	s := &LogStream{Group: g, ARN: g.ARN + ":log-stream:" + name, Name: name, CreatedAt: tx.Now()}
 	g.Streams.Put(name, s)
-	if g.Streams.Len() > streamsKept {
+	if g.Streams.Len() > maxStreams {
 		for oldest := range g.Streams.All() {
 			g.Streams.Delete(oldest)
 			break
@@ -73,9 +73,9 @@ func (tx *Tx) AddLogStream(g *LogGroup, name string) *LogStream {
 }
 
 // WriteEvent adds an event at its own time, which may be earlier than that of existing events.
-func (tx *Tx) Write(s *LogStream, at time.Time, message string) {
-	if len(message) > longestMessage {
-		message = message[:longestMessage]
+func (tx *Tx) WriteEvent(s *LogStream, at time.Time, message string) {
+	if len(message) > maxMessageBytes {
+		message = message[:maxMessageBytes]
 	}
 	s.arrived++
 	s.Ingested = tx.Now()
@@ -85,16 +85,16 @@ func (tx *Tx) Write(s *LogStream, at time.Time, message string) {
 		i--
 	}
 	s.Events = slices.Insert(s.Events, i, e)
-	if len(s.Events) >= 2*eventsKept {
-		s.Events = append(s.Events[:0:0], s.Events[len(s.Events)-eventsKept:]...)
+	if len(s.Events) >= 2*maxEvents {
+		s.Events = append(s.Events[:0:0], s.Events[len(s.Events)-maxEvents:]...)
 	}
 }
 
 // RetainedEvents returns the events that the group's retention keeps.
-func (s *LogStream) Kept(now time.Time) []LogEvent {
+func (s *LogStream) RetainedEvents(now time.Time) []LogEvent {
 	events := s.Events
-	if len(events) > eventsKept {
-		events = events[len(events)-eventsKept:]
+	if len(events) > maxEvents {
+		events = events[len(events)-maxEvents:]
 	}
 	if d := s.Group.RetentionDays; d > 0 {
 		since := now.AddDate(0, 0, -d)
@@ -111,8 +111,8 @@ func (tx *Tx) Print(t *Task, container, line string) {
 		if c.Spec.Name != container {
 			continue
 		}
-		if s := tx.streamOf(t, c); s != nil {
-			tx.Write(s, tx.Now(), line)
+		if s := tx.openStream(t, c); s != nil {
+			tx.WriteEvent(s, tx.Now(), line)
 		}
 		return
 	}
@@ -128,7 +128,7 @@ func (tx *Tx) LacksLogGroup(to *ContainerLog) bool {
 	return !ok
 }
 
-func (tx *Tx) streamOf(t *Task, c *Container) *LogStream {
+func (tx *Tx) openStream(t *Task, c *Container) *LogStream {
 	to := c.Spec.Log
 	if to == nil || to.Group == "" || to.Region != "" && to.Region != tx.Key.Region {
 		return nil
@@ -152,35 +152,35 @@ func (tx *Tx) streamOf(t *Task, c *Container) *LogStream {
 }
 
 // outputState says how much of its modelled output a container has printed.
-type speaks uint8
+type outputState uint8
 
 const (
-	silent speaks = iota
-	started
-	ended
+	outputNone outputState = iota
+	outputStarted
+	outputEnded
 )
 
 // PrintModelled prints the modelled output of a task's containers that is due: when they started,
 // and when they ended by themselves. Programs of the host print their own output.
 func (tx *Tx) PrintModelled(t *Task) {
 	for _, c := range t.Containers {
-		if !c.Behaviour.Modelled() {
+		if !c.Behaviour.IsModelled() {
 			continue
 		}
-		if c.said == silent && c.Status != "PENDING" && c.RuntimeID != "" {
-			c.said = started
-			tx.say(t, c, c.Behaviour.AtStart())
+		if c.printed == outputNone && c.Status != "PENDING" && c.RuntimeID != "" {
+			c.printed = outputStarted
+			tx.printLines(t, c, c.Behaviour.StartOutput())
 		}
-		if c.said == started && c.Status == "STOPPED" {
-			c.said = ended
+		if c.printed == outputStarted && c.Status == "STOPPED" {
+			c.printed = outputEnded
 			if c.ExitCode != nil && t.SignalledAt.IsZero() {
-				tx.say(t, c, c.Behaviour.AtExit(*c.ExitCode))
+				tx.printLines(t, c, c.Behaviour.ExitOutput(*c.ExitCode))
 			}
 		}
 	}
 }
 
-func (tx *Tx) say(t *Task, c *Container, lines []string) {
+func (tx *Tx) printLines(t *Task, c *Container, lines []string) {
 	for _, l := range lines {
 		tx.Print(t, c.Spec.Name, l)
 	}

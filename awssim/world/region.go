@@ -34,23 +34,23 @@ type Region struct {
 	VPCs    Ordered[*VPC]    // by id
 	Subnets Ordered[*Subnet] // by id
 
-	Troubles Troubles
+	ActiveFaults ActiveFaults
 
 	counters map[string]int
-	rooms    map[string]any
+	privateState    map[string]any
 }
 
 // PrivateState returns the state that one API or controller keeps in this Region. It is created at
 // first use.
-func Room[T any](r *Region, name string) *T {
-	if r.rooms == nil {
-		r.rooms = map[string]any{}
+func PrivateState[T any](r *Region, name string) *T {
+	if r.privateState == nil {
+		r.privateState = map[string]any{}
 	}
-	if s, ok := r.rooms[name]; ok {
+	if s, ok := r.privateState[name]; ok {
 		return s.(*T)
 	}
 	s := new(T)
-	r.rooms[name] = s
+	r.privateState[name] = s
 	return s
 }
 
@@ -105,10 +105,10 @@ func (s *Subnet) TakeAddress() (netip.Addr, bool) {
 }
 
 // ReleaseAddress returns an address to the subnet. It is used again late, as on AWS.
-func (s *Subnet) GiveBack(a netip.Addr) { s.free = append(s.free, a) }
+func (s *Subnet) ReleaseAddress(a netip.Addr) { s.free = append(s.free, a) }
 
 // ActiveFaults are the faults of the Region that controllers read.
-type Troubles struct {
+type ActiveFaults struct {
 	NoCapacity map[string]bool // by cluster name, "*" for all: no task can be placed
 	ZonesLost  map[string]bool // by Availability Zone: its tasks stop, none can start
 	SlowStart  []SlowStart

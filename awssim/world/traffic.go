@@ -100,7 +100,7 @@ type Fixed struct {
 }
 
 // ForwardAction returns the forward action of a rule, or nil.
-func (r *Rule) Forwards() *Forward {
+func (r *Rule) ForwardAction() *Forward {
 	for i := range r.Actions {
 		if r.Actions[i].Forward != nil {
 			return r.Actions[i].Forward
@@ -137,7 +137,7 @@ func (tx *Tx) RemoveListener(l *Listener) {
 func (tx *Tx) AddRule(r *Rule) {
 	tx.Rules.Put(r.ARN, r)
 	r.Listener.Rules = append([]*Rule{r}, r.Listener.Rules...)
-	r.Listener.sort()
+	r.Listener.sortRules()
 	tx.Log("rule", r.Name(), "created with priority %d: %s", r.Priority, ActionsText(r.Actions))
 	tx.Changed(RoutingChanged, r.Listener)
 }
@@ -168,20 +168,20 @@ func (tx *Tx) SetConditions(r *Rule, conditions []Condition) {
 func (tx *Tx) SetPriority(r *Rule, priority int) {
 	tx.Log("rule", r.Name(), "priority %d -> %d", r.Priority, priority)
 	r.Priority = priority
-	r.Listener.sort()
+	r.Listener.sortRules()
 	tx.Changed(RoutingChanged, r.Listener)
 }
 
 // sortRules sorts the rules by priority, the default rule last.
-func (l *Listener) sort() {
+func (l *Listener) sortRules() {
 	rules := slices.Clone(l.Rules)
 	slices.SortStableFunc(rules, func(a, b *Rule) int {
-		return place(a) - place(b)
+		return ruleOrder(a) - ruleOrder(b)
 	})
 	l.Rules = rules
 }
 
-func place(r *Rule) int {
+func ruleOrder(r *Rule) int {
 	if r.Priority == 0 {
 		return 1 << 30
 	}
@@ -259,7 +259,7 @@ type Target struct {
 	RegisteredAt time.Time
 	DrainingTill time.Time // zero unless draining
 	Task         *Task     // the task behind the address, or nil
-	Law          any       // private state of the balancer
+	BalancerState          any       // private state of the balancer
 }
 
 // Find returns the registered target with that address, or nil.
@@ -285,7 +285,7 @@ func (g *TargetGroup) Count(state string) int {
 
 // RegisterTarget adds a target to the group, or registers a draining one again. The balancer
 // decides its next state.
-func (tx *Tx) Register(g *TargetGroup, id string, port int32, zone string, task *Task) *Target {
+func (tx *Tx) RegisterTarget(g *TargetGroup, id string, port int32, zone string, task *Task) *Target {
 	t := g.Find(id, port)
 	if t == nil {
 		t = &Target{Group: g, ID: id, Port: port}
@@ -293,14 +293,14 @@ func (tx *Tx) Register(g *TargetGroup, id string, port int32, zone string, task 
 	} else if t.State != "draining" {
 		return t
 	}
-	t.Zone, t.Task, t.RegisteredAt, t.DrainingTill, t.Law = zone, task, tx.Now(), time.Time{}, nil
+	t.Zone, t.Task, t.RegisteredAt, t.DrainingTill, t.BalancerState = zone, task, tx.Now(), time.Time{}, nil
 	tx.SetTarget(t, "initial", "Elb.RegistrationInProgress", "Target registration is in progress")
 	return t
 }
 
 // DeregisterTarget starts the drain of a target; the balancer ends it. An unknown target is
 // ignored.
-func (tx *Tx) Deregister(g *TargetGroup, id string, port int32) {
+func (tx *Tx) DeregisterTarget(g *TargetGroup, id string, port int32) {
 	if t := g.Find(id, port); t != nil && t.State != "draining" {
 		tx.SetTarget(t, "draining", "Target.DeregistrationInProgress", "Target deregistration is in progress")
 	}
@@ -319,7 +319,7 @@ func (tx *Tx) SetTarget(t *Target, state, reason, description string) {
 }
 
 // RemoveTarget removes a target from its group.
-func (tx *Tx) Remove(t *Target) {
+func (tx *Tx) RemoveTarget(t *Target) {
 	for i, x := range t.Group.Targets {
 		if x == t {
 			t.Group.Targets = append(t.Group.Targets[:i:i], t.Group.Targets[i+1:]...)

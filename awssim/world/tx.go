@@ -15,20 +15,20 @@ type Tx struct {
 	*Region
 	w       *World
 	changes []Change
-	seen    []Change // changes of this step that the watchers have seen, for the invariants
+	notified    []Change // changes of this step that the watchers have seen, for the invariants
 }
 
 // Now returns the time of the step, in UTC.
 func (tx *Tx) Now() time.Time { return tx.w.now }
 
 // Settings returns the world's delays and switches.
-func (tx *Tx) Knobs() *Knobs { return &tx.w.knobs }
+func (tx *Tx) Settings() *Settings { return &tx.w.settings }
 
 // HasDataPlane reports whether a data plane carries out effects.
-func (tx *Tx) Listening() bool { return tx.w.sink != nil }
+func (tx *Tx) HasDataPlane() bool { return tx.w.sink != nil }
 
 // Emit passes an effect to the data plane, if there is one.
-func (tx *Tx) Emit(e Effect) { tx.w.emit(e) }
+func (tx *Tx) Emit(e Effect) { tx.w.emitEffect(e) }
 
 // Image returns the behaviour of a container image; ok is false for an unknown image.
 func (tx *Tx) Image(ref string) (image.Behaviour, bool) { return tx.w.images.Lookup(ref) }
@@ -52,7 +52,7 @@ const (
 	TargetChanged   ChangeKind = "target"   // state, registered, deregistered, removed
 	RoutingChanged  ChangeKind = "routing"  // a listener's rules or actions
 	BalancerChanged ChangeKind = "balancer" // load balancer or its listeners added or removed
-	TroubleChanged  ChangeKind = "trouble"  // capacity or zone lost or restored
+	FaultsChanged  ChangeKind = "trouble"  // capacity or zone lost or restored
 )
 
 // Changed notifies every watcher before the step ends.
@@ -62,26 +62,26 @@ func (tx *Tx) Changed(kind ChangeKind, object any) {
 
 // Random returns a number in [0,1). The same seed, Region, purpose, object and n give the same
 // number: a call added elsewhere does not change it.
-func (tx *Tx) Draw(purpose, object string, n int) float64 {
-	return float64(tx.hash(purpose, object, n)>>11) / (1 << 53)
+func (tx *Tx) Random(purpose, object string, n int) float64 {
+	return float64(tx.randomBits(purpose, object, n)>>11) / (1 << 53)
 }
 
 // RandomBetween returns a random duration in [lo, hi].
-func (tx *Tx) Between(lo, hi time.Duration, purpose, object string, n int) time.Duration {
+func (tx *Tx) RandomBetween(lo, hi time.Duration, purpose, object string, n int) time.Duration {
 	if hi <= lo {
 		return lo
 	}
-	return lo + time.Duration(tx.Draw(purpose, object, n)*float64(hi-lo))
+	return lo + time.Duration(tx.Random(purpose, object, n)*float64(hi-lo))
 }
 
-func (tx *Tx) hash(purpose, object string, n int) uint64 {
+func (tx *Tx) randomBits(purpose, object string, n int) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00%d", tx.w.seed, tx.Key.Account, tx.Key.Region, purpose, object, n)
-	return mix(h.Sum64())
+	return mixBits(h.Sum64())
 }
 
 // mixBits is the finalizer of splitmix64: FNV alone is weak in its high bits.
-func mix(x uint64) uint64 {
+func mixBits(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9
 	x ^= x >> 27
@@ -91,10 +91,10 @@ func mix(x uint64) uint64 {
 
 // NewHex returns a new identifier of n hexadecimal digits, counted per purpose.
 func (tx *Tx) NewHex(purpose string, n int) string {
-	c := tx.next("hex " + purpose)
+	c := tx.nextCount("hex " + purpose)
 	var b []byte
 	for i := 0; len(b)*2 < n; i++ {
-		x := tx.hash("hex", purpose, c<<8|i)
+		x := tx.randomBits("hex", purpose, c<<8|i)
 		for s := 56; s >= 0; s -= 8 {
 			b = append(b, byte(x>>s))
 		}
@@ -104,10 +104,10 @@ func (tx *Tx) NewHex(purpose string, n int) string {
 
 // NewDigits returns a new identifier of n decimal digits without a leading zero.
 func (tx *Tx) NewDigits(purpose string, n int) string {
-	c := tx.next("digits " + purpose)
+	c := tx.nextCount("digits " + purpose)
 	b := make([]byte, n)
 	for i := range b {
-		x := tx.hash("digits", purpose, c<<8|i)
+		x := tx.randomBits("digits", purpose, c<<8|i)
 		b[i] = '0' + byte(x%10)
 		if i == 0 {
 			b[i] = '1' + byte(x%9)
@@ -123,9 +123,9 @@ func (tx *Tx) NewUUID(purpose string) string {
 }
 
 // NextCount returns the next number of a counter of this Region, from 0.
-func (tx *Tx) Count(name string) int { return tx.next(name) }
+func (tx *Tx) NextCount(name string) int { return tx.nextCount(name) }
 
-func (r *Region) next(name string) int {
+func (r *Region) nextCount(name string) int {
 	if r.counters == nil {
 		r.counters = map[string]int{}
 	}

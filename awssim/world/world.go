@@ -23,7 +23,7 @@ type Key struct{ Account, Region string }
 type Options struct {
 	Clock  Clock         // required
 	Seed   uint64        // every random number is keyed by it
-	Knobs  *Knobs        // nil: DefaultSettings
+	Settings  *Settings        // nil: DefaultSettings
 	Images image.Catalog // in addition to the built-in sim/* images
 	// Strict panics when an invariant is violated. Tests and rehearsals set it; a listening
 	// simulator logs the violation.
@@ -39,7 +39,7 @@ type World struct {
 	clock    Clock
 	now      time.Time
 	seed     uint64
-	knobs    Knobs
+	settings    Settings
 	images   image.Catalog
 	strict   bool
 	due      eventHeap
@@ -47,23 +47,23 @@ type World struct {
 	regions  Ordered[*Region]
 	regionN  int
 	watchers []func(*Tx, Change)
-	settlers []func(*Tx)
-	checks   []Check
+	onStepEnd []func(*Tx)
+	invariants   []Invariant
 	sink     func(Effect)
 	nudge    chan struct{}
-	log      journal
-	founders []func(*Tx)
+	log      entryLog
+	onNewRegion []func(*Tx)
 }
 
 // New creates an empty world at the clock's time.
 func New(o Options) *World {
-	k := DefaultKnobs()
-	if o.Knobs != nil {
-		k = *o.Knobs
+	k := DefaultSettings()
+	if o.Settings != nil {
+		k = *o.Settings
 	}
 	return &World{
-		clock: o.Clock, now: o.Clock.Now().UTC(), seed: o.Seed, knobs: k, images: o.Images,
-		strict: o.Strict, nudge: make(chan struct{}, 1), log: journal{limit: o.LogLimit}, checks: baseChecks(),
+		clock: o.Clock, now: o.Clock.Now().UTC(), seed: o.Seed, settings: k, images: o.Images,
+		strict: o.Strict, nudge: make(chan struct{}, 1), log: entryLog{limit: o.LogLimit}, invariants: baseInvariants(),
 	}
 }
 
@@ -73,16 +73,16 @@ func (w *World) Watch(f func(*Tx, Change)) { w.watchers = append(w.watchers, f) 
 
 // OnStepEnd runs f at the end of each step with changes, after all watchers. The balancer publishes
 // its tables there.
-func (w *World) Settle(f func(*Tx)) { w.settlers = append(w.settlers, f) }
+func (w *World) OnStepEnd(f func(*Tx)) { w.onStepEnd = append(w.onStepEnd, f) }
 
 // OnNewRegion runs f once for every new Region, before its first step. APIs create there what a new
 // account has.
-func (w *World) Found(f func(*Tx)) { w.founders = append(w.founders, f) }
+func (w *World) OnNewRegion(f func(*Tx)) { w.onNewRegion = append(w.onNewRegion, f) }
 
 // SetSink sets the receiver of effects. f is called in order while the world is locked: it must
 // neither block nor call the world. Nil (the default) drops effects: in virtual time all images are
 // modelled, so no effect needs work.
-func (w *World) Sink(f func(Effect)) {
+func (w *World) SetSink(f func(Effect)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sink = f
@@ -94,9 +94,9 @@ func (w *World) Do(key Key, f func(*Tx) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advance(w.clock.Now().UTC())
-	tx := w.tx(w.region(key))
+	tx := w.newTx(w.openRegion(key))
 	err := f(tx)
-	w.settle(tx)
+	w.finishStep(tx)
 	return err
 }
 
@@ -115,7 +115,7 @@ func (w *World) NextDue() (time.Time, bool) {
 }
 
 func (w *World) nextDue() (time.Time, bool) {
-	for len(w.due) > 0 && w.due[0].gone {
+	for len(w.due) > 0 && w.due[0].finished {
 		heap.Pop(&w.due)
 	}
 	if len(w.due) == 0 {
@@ -134,9 +134,9 @@ func (w *World) Each(f func(*Tx)) {
 	defer w.mu.Unlock()
 	w.advance(w.clock.Now().UTC())
 	for _, r := range w.regions.Values() {
-		tx := w.tx(r)
+		tx := w.newTx(r)
 		f(tx)
-		w.settle(tx)
+		w.finishStep(tx)
 	}
 }
 
@@ -150,10 +150,10 @@ func (w *World) advance(to time.Time) {
 		if e.at.After(w.now) {
 			w.now = e.at
 		}
-		e.gone = true
-		tx := w.tx(e.region)
+		e.finished = true
+		tx := w.newTx(e.region)
 		e.run(tx)
-		w.settle(tx)
+		w.finishStep(tx)
 	}
 	if to.After(w.now) {
 		w.now = to
@@ -161,7 +161,7 @@ func (w *World) advance(to time.Time) {
 }
 
 // finishStep notifies the watchers until no changes are left, publishes and checks the invariants.
-func (w *World) settle(tx *Tx) {
+func (w *World) finishStep(tx *Tx) {
 	if len(tx.changes) == 0 {
 		return
 	}
@@ -171,20 +171,20 @@ func (w *World) settle(tx *Tx) {
 		}
 		c := tx.changes[0]
 		tx.changes = tx.changes[1:]
-		tx.seen = append(tx.seen, c)
+		tx.notified = append(tx.notified, c)
 		for _, watch := range w.watchers {
 			watch(tx, c)
 		}
 	}
-	for _, f := range w.settlers {
+	for _, f := range w.onStepEnd {
 		f(tx)
 	}
-	w.check(tx)
+	w.checkInvariants(tx)
 }
 
-func (w *World) tx(r *Region) *Tx { return &Tx{w: w, Region: r} }
+func (w *World) newTx(r *Region) *Tx { return &Tx{w: w, Region: r} }
 
-func (w *World) region(key Key) *Region {
+func (w *World) openRegion(key Key) *Region {
 	id := key.Account + "/" + key.Region
 	if r, ok := w.regions.Get(id); ok {
 		return r
@@ -192,11 +192,11 @@ func (w *World) region(key Key) *Region {
 	r := &Region{Key: key, Index: w.regionN}
 	w.regionN++
 	w.regions.Put(id, r)
-	tx := w.tx(r)
-	for _, f := range w.founders {
+	tx := w.newTx(r)
+	for _, f := range w.onNewRegion {
 		f(tx)
 	}
-	w.settle(tx)
+	w.finishStep(tx)
 	return r
 }
 
@@ -206,23 +206,23 @@ func (w *World) Reset() {
 	defer w.mu.Unlock()
 	w.advance(w.clock.Now().UTC())
 	for _, r := range w.regions.Values() {
-		w.emit(Vanished{Key: r.Key})
+		w.emitEffect(RegionReset{Key: r.Key})
 	}
 	w.due, w.seq, w.regions, w.regionN = nil, 0, Ordered[*Region]{}, 0
 	w.log.entries = nil
 }
 
-func (w *World) emit(e Effect) {
+func (w *World) emitEffect(e Effect) {
 	if w.sink != nil {
 		w.sink(e)
 	}
 }
 
 // Throttles reports whether API calls beyond AWS's rates are refused.
-func (w *World) Throttles() bool { return w.knobs.Throttle }
+func (w *World) Throttles() bool { return w.settings.Throttle }
 
 // HasDataPlane reports whether effects are carried out: whether sockets exist.
-func (w *World) Listening() bool {
+func (w *World) HasDataPlane() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sink != nil

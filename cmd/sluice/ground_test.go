@@ -40,7 +40,7 @@ func serveGround() error {
 		return err
 	}
 	c.Codec = true
-	g, err := rehearse.NewGround(c, clock.Scaled(groundSpeed))
+	g, err := rehearse.NewSimEnv(c, clock.Scaled(groundSpeed))
 	if err != nil {
 		return err
 	}
@@ -54,14 +54,14 @@ func serveGround() error {
 	return err
 }
 
-func groundHandler(g *rehearse.Ground) http.Handler {
+func groundHandler(g *rehearse.SimEnv) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /_ground/ended", func(w http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(r.FormValue("stage"))
 		_ = json.NewEncoder(w).Encode(g.StageEnded(n))
 	})
 	mux.HandleFunc("POST /_ground/due", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(g.Due())
+		_ = json.NewEncoder(w).Encode(g.RunDue())
 	})
 	mux.HandleFunc("POST /_ground/judge", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(g.Judge(sluice.Outcome(r.FormValue("outcome")), r.FormValue("cause")))
@@ -92,7 +92,7 @@ func grounded(env cli.Env) cli.Env {
 		j, err := open(path, c)
 		if err == nil {
 			told := 0
-			j.Around(func(_ string, write func() error) error {
+			j.WrapWrites(func(_ string, write func() error) error {
 				return errors.Join(write(), tellStages(j, at, &told))
 			})
 		}
@@ -123,7 +123,7 @@ func tellStages(j *journal.Journal, at string, told *int) error {
 			return err
 		}
 		for _, c := range commands {
-			if _, err := j.Command(ctx, journal.Command{Deployment: all[0].ID, Kind: c, By: "somebody"}); err != nil {
+			if _, err := j.AddCommand(ctx, journal.Command{Deployment: all[0].ID, Kind: c, By: "somebody"}); err != nil {
 				return err
 			}
 		}

@@ -24,7 +24,7 @@ const killAt = "SLUICE_SCRIPT_KILL"
 
 // wrapped is the environment of the command in scripts and tests.
 func wrapped(env cli.Env) cli.Env {
-	env.Twin = 0 // scripts interrupt twice as soon as they can
+	env.SignalDebounce = 0 // scripts interrupt twice as soon as they can
 	when, operation, ok := strings.Cut(os.Getenv(killAt), " ")
 	if ok {
 		env.HTTPClient = &killer{next: awshttp.NewBuildableClient(), when: when, operation: operation}

@@ -176,7 +176,7 @@ func (s *sluices) run(ctx context.Context, kill string, args ...string) error {
 // people act in their time, as from another terminal, until gone is closed.
 func (s *sluices) people(ctx context.Context, c rehearse.Case) (gone chan struct{}, all *sync.WaitGroup) {
 	gone, all = make(chan struct{}), &sync.WaitGroup{}
-	if !slices.ContainsFunc(c.Hands, func(h rehearse.Hand) bool { return h.Stage == 0 }) {
+	if !slices.ContainsFunc(c.Interventions, func(h rehearse.Intervention) bool { return h.Stage == 0 }) {
 		return gone, all
 	}
 	all.Go(func() {
@@ -213,7 +213,7 @@ func (s *sluices) ask(ctx context.Context, id, kind string) error {
 		return err
 	}
 	defer j.Close()
-	_, err = j.Command(ctx, journal.Command{Deployment: id, Kind: kind, By: "somebody"})
+	_, err = j.AddCommand(ctx, journal.Command{Deployment: id, Kind: kind, By: "somebody"})
 	return err
 }
 

@@ -15,13 +15,13 @@ import (
 )
 
 // loadConfig returns the SDK's configuration, overridden by the flags.
-func (c Config) load(ctx context.Context) (aws.Config, error) {
+func (c Config) loadConfig(ctx context.Context) (aws.Config, error) {
 	if c.Credentials != nil && c.Region != "" {
-		return c.closed(), nil
+		return c.explicitConfig(), nil
 	}
-	shared, err := config.LoadDefaultConfig(ctx, c.options()...)
+	shared, err := config.LoadDefaultConfig(ctx, c.loadOptions()...)
 	if err != nil {
-		return aws.Config{}, unreadable(c, err)
+		return aws.Config{}, unreadableError(c, err)
 	}
 	if c.Credentials != nil {
 		shared.Credentials = c.Credentials
@@ -33,19 +33,19 @@ func (c Config) load(ctx context.Context) (aws.Config, error) {
 		return aws.Config{}, err
 	}
 	if c.TokenFile != "" && c.AssumeRole != "" {
-		shared.Credentials = c.byToken(shared)
+		shared.Credentials = c.tokenCredentials(shared)
 	}
 	return shared, nil
 }
 
 // tokenCredentials returns the credentials of the role, assumed with the token in the file.
-func (c Config) byToken(shared aws.Config) aws.CredentialsProvider {
-	client := chainSTS{token: awssts.NewFromConfig(shared), attach: c.chainGate().sts}
+func (c Config) tokenCredentials(shared aws.Config) aws.CredentialsProvider {
+	client := chainSTS{token: awssts.NewFromConfig(shared), attach: c.chainGate().attachToSTS}
 	return aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(client, c.AssumeRole, stscreds.IdentityTokenFile(c.TokenFile),
 		func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = c.sessionName(c.AssumeRole) }))
 }
 
-func (c Config) closed() aws.Config {
+func (c Config) explicitConfig() aws.Config {
 	shared := aws.Config{Region: c.Region, Credentials: c.Credentials, HTTPClient: c.HTTPClient, Logger: logging.Nop{}}
 	if shared.HTTPClient == nil {
 		shared.HTTPClient = awshttp.NewBuildableClient()
@@ -56,7 +56,7 @@ func (c Config) closed() aws.Config {
 	return shared
 }
 
-func (c Config) options() []func(*config.LoadOptions) error {
+func (c Config) loadOptions() []func(*config.LoadOptions) error {
 	options := []func(*config.LoadOptions) error{
 		config.WithLogger(logging.Nop{}), // failures return as errors; log lines of the SDK would break the display
 		config.WithAssumeRoleCredentialOptions(c.gateProfileRole),
@@ -86,7 +86,7 @@ func (c Config) gateProfileRole(o *stscreds.AssumeRoleOptions) {
 		o.RoleSessionName = c.sessionName(o.RoleARN)
 	}
 	if o.Client != nil {
-		o.Client = chainSTS{profile: o.Client, attach: c.chainGate().sts}
+		o.Client = chainSTS{profile: o.Client, attach: c.chainGate().attachToSTS}
 	}
 }
 
@@ -96,18 +96,18 @@ func (c Config) gateWebIdentity(o *stscreds.WebIdentityRoleOptions) {
 		o.RoleSessionName = c.sessionName(o.RoleARN)
 	}
 	if o.Client != nil {
-		o.Client = chainSTS{token: o.Client, attach: c.chainGate().sts}
+		o.Client = chainSTS{token: o.Client, attach: c.chainGate().attachToSTS}
 	}
 }
 
 // chainGate returns the gate for the SDK's credential chain. The chain runs before the owner of the
 // rates is known.
 func (c Config) chainGate() gate {
-	return gate{service: "sts", clock: c.Clock, draw: c.Draw, limits: c.Limits, owner: "credential chain", onCall: c.OnCall, endpoint: c.EndpointURL,
+	return gate{service: "sts", clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: "credential chain", onCall: c.OnCall, endpoint: c.EndpointURL,
 		silence: &silence{}, onSilence: c.OnSilence}
 }
 
-func unreadable(c Config, err error) error {
+func unreadableError(c Config, err error) error {
 	told := &sluice.Error{Op: "read AWS configuration", Resource: c.Profile, Err: err,
 		Next: "check AWS_CA_BUNDLE, AWS_CONFIG_FILE and the files of AWS's configuration: aws configure list"}
 	var missing config.SharedConfigProfileNotExistError

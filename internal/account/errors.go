@@ -21,91 +21,91 @@ import (
 
 // callError is why a call ended: a short text over the errors that caused it. errors.Is and
 // errors.As find those errors.
-type said struct {
-	words  string
-	behind []error
+type callError struct {
+	text  string
+	causes []error
 }
 
-func (s *said) Error() string   { return s.words }
-func (s *said) Unwrap() []error { return s.behind }
+func (s *callError) Error() string   { return s.text }
+func (s *callError) Unwrap() []error { return s.causes }
 
 // contextEnd returns the end of ctx as an error. errors.Is finds it by ctx's error and by its
 // cause.
-func ended(ctx context.Context) error {
+func contextEnd(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, ctx.Err()) {
 		return cause
 	}
-	return &said{cause.Error(), []error{cause, ctx.Err()}}
+	return &callError{cause.Error(), []error{cause, ctx.Err()}}
 }
 
 // unsentError returns the error of a call that ended before an attempt: stopped while waiting,
 // without credentials, or without its claim. An attempt before that may have had no response.
-func (g gate) unsent(r request, err error, unanswered bool) error {
+func (g gate) unsentError(r request, err error, unanswered bool) error {
 	told := &sluice.Error{Op: r.operation, Resource: r.resource, Kind: sluice.KindOf(err), Next: sluice.NextStep(err), Err: err}
 	var whole *sluice.Error
 	if errors.As(err, &whole) && whole.Op == r.operation {
 		told.Err = whole.Err
 	}
-	told.Err = open(told.Err, unanswered)
+	told.Err = withUnanswered(told.Err, unanswered)
 	return told
 }
 
 // failedError returns the error of a call whose last attempt was the nth.
-func (g gate) failed(ctx context.Context, r request, f fault, n int, unanswered bool) error {
-	words, behind := reason(ctx, f)
+func (g gate) failedError(ctx context.Context, r request, f fault, n int, unanswered bool) error {
+	words, behind := faultReason(ctx, f)
 	if n > 1 {
 		words += fmt.Sprintf(", at attempt %d", n)
 	}
-	if f.silent >= silenceTold && f.class != throttled {
-		words = fmt.Sprintf("no answer from AWS for %s: %s", f.silent.Round(time.Second), words)
+	if f.silentFor >= silenceReportAfter && f.class != classThrottled {
+		words = fmt.Sprintf("no answer from AWS for %s: %s", f.silentFor.Round(time.Second), words)
 	}
 	return &sluice.Error{
 		Op:       r.operation,
 		Resource: r.resource,
-		Kind:     f.kind(),
-		Err:      open(&said{words, behind}, unanswered),
-		Next:     g.advice(r, f),
+		Kind:     f.errorKind(),
+		Err:      withUnanswered(&callError{words, behind}, unanswered),
+		Next:     g.adviceFor(r, f),
 	}
 }
 
 // withUnanswered adds to an error that the call may have taken effect.
-func open(err error, unanswered bool) error {
+func withUnanswered(err error, unanswered bool) error {
 	if !unanswered {
 		return err
 	}
-	return &said{err.Error() + "; " + sluice.ErrUnanswered.Error(), []error{sluice.ErrUnanswered, err}}
+	return &callError{err.Error() + "; " + sluice.ErrUnanswered.Error(), []error{sluice.ErrUnanswered, err}}
 }
 
 // faultReason returns what AWS or the network returned, without the SDK's wrapping.
-func reason(ctx context.Context, f fault) (words string, behind []error) {
+func faultReason(ctx context.Context, f fault) (words string, behind []error) {
 	behind = []error{f.err}
 	var api smithy.APIError
 	var reply *smithyhttp.ResponseError
 	var send *smithyhttp.RequestSendError
 	switch {
-	case f.class == stopped:
-		end := ended(ctx)
+	case f.class == classStopped:
+		end := contextEnd(ctx)
 		return "stopped before a reply came: " + end.Error(), append(behind, end)
-	case f.late:
+	case f.timedOut:
 		return fmt.Sprintf("no reply within %s", attemptTimeout), behind
 	case errors.As(f.err, &api) && !isForeign(api):
-		return strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ") + requestID(f.err), behind
+		return strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ") + requestIDText(f.err), behind
 	case isTLS(f.err):
 		return tlsReason(f.err), behind
 	case errors.As(f.err, &send):
 		return send.Err.Error(), behind
-	case errors.As(f.err, &reply) && status(reply) >= 300:
-		return fmt.Sprintf("HTTP %d, and no answer of AWS's%s", status(reply), redirection(reply)) + requestID(f.err), behind
+	case errors.As(f.err, &reply) && replyStatus(reply) >= 300:
+		return fmt.Sprintf("HTTP %d, and no answer of AWS's%s", replyStatus(reply), redirectText(reply)) + requestIDText(f.err), behind
 	case errors.As(f.err, &reply):
-		return fmt.Sprintf("HTTP %d, and the answer cannot be read", status(reply)) + requestID(f.err), behind
+		return fmt.Sprintf("HTTP %d, and the answer cannot be read", replyStatus(reply)) + requestIDText(f.err), behind
 	}
 	return f.err.Error(), behind
 }
 
 // redirectText names the host to which a response redirects, if it redirects. A network's sign-in
 // page is such a host.
-func redirection(reply *smithyhttp.ResponseError) string {
+func redirectText(reply *smithyhttp.ResponseError) string {
 	where, err := url.Parse(reply.Response.Header.Get("Location"))
 	if err != nil || where.Host == "" {
 		return ""
@@ -128,7 +128,7 @@ func tlsReason(err error) string {
 }
 
 // requestIDText returns the request id, which AWS support asks for.
-func requestID(err error) string {
+func requestIDText(err error) string {
 	var id interface{ ServiceRequestID() string }
 	if errors.As(err, &id) && id.ServiceRequestID() != "" {
 		return " (request id " + id.ServiceRequestID() + ")"
@@ -136,23 +136,23 @@ func requestID(err error) string {
 	return ""
 }
 
-func (f fault) kind() sluice.Kind {
+func (f fault) errorKind() sluice.Kind {
 	switch f.class {
-	case throttled:
+	case classThrottled:
 		return sluice.Throttled
-	case unsent, broken:
+	case classUnsent, classBroken:
 		return sluice.Unreachable
-	case stopped:
+	case classStopped:
 		return ""
 	}
-	kind := kindOf(f.code())
-	if kind == "" && f.status() == 403 {
+	kind := kindOf(f.errorCode())
+	if kind == "" && f.httpStatus() == 403 {
 		return sluice.Denied
 	}
 	return kind
 }
 
-func (f fault) code() string {
+func (f fault) errorCode() string {
 	var api smithy.APIError
 	if errors.As(f.err, &api) && !isForeign(api) {
 		return api.ErrorCode()
@@ -160,10 +160,10 @@ func (f fault) code() string {
 	return ""
 }
 
-func (f fault) status() int {
+func (f fault) httpStatus() int {
 	var reply *smithyhttp.ResponseError
 	errors.As(f.err, &reply)
-	return status(reply)
+	return replyStatus(reply)
 }
 
 // kindOf maps AWS's error code to a kind. The code may lack the suffix Exception, as in query
@@ -171,7 +171,7 @@ func (f fault) status() int {
 func kindOf(code string) sluice.Kind {
 	code = strings.TrimSuffix(code, "Exception")
 	switch {
-	case expired(code), strings.HasPrefix(code, "AccessDenied"):
+	case isExpired(code), strings.HasPrefix(code, "AccessDenied"):
 		return sluice.Denied
 	case strings.Contains(code, "NotFound"):
 		return sluice.NotFound
@@ -188,23 +188,23 @@ func kindOf(code string) sluice.Kind {
 	return ""
 }
 
-func expired(code string) bool {
+func isExpired(code string) bool {
 	return strings.HasPrefix(code, "ExpiredToken") || strings.HasPrefix(code, "RequestExpired")
 }
 
 // adviceFor returns what the user should do, where the gate knows it.
-func (g gate) advice(r request, f fault) string {
-	code := strings.TrimSuffix(f.code(), "Exception")
+func (g gate) adviceFor(r request, f fault) string {
+	code := strings.TrimSuffix(f.errorCode(), "Exception")
 	switch {
-	case f.class == throttled:
+	case f.class == classThrottled:
 		return "wait, or find what else uses up this account's request rate in this Region"
-	case f.class == unsent, f.class == broken && f.code() == "":
-		return g.reach(f.err)
-	case expired(code):
+	case f.class == classUnsent, f.class == classBroken && f.errorCode() == "":
+		return g.reachAdvice(f.err)
+	case isExpired(code):
 		return "log in again, or renew the session token"
-	case f.kind() == sluice.NotFound:
+	case f.errorKind() == sluice.NotFound:
 		return "check its name, and that it is in this account and Region"
-	case f.kind() != sluice.Denied:
+	case f.errorKind() != sluice.Denied:
 		return ""
 	case strings.HasPrefix(code, "AccessDenied"), code == "UnauthorizedOperation", code == "NotAuthorized", code == "":
 		return "allow " + r.operation + " in the IAM policy of the identity in use"
@@ -213,7 +213,7 @@ func (g gate) advice(r request, f fault) string {
 }
 
 // reachAdvice returns the advice for a service that cannot be reached.
-func (g gate) reach(err error) string {
+func (g gate) reachAdvice(err error) string {
 	var dns *net.DNSError
 	switch {
 	case isTLS(err):
@@ -228,13 +228,13 @@ func (g gate) reach(err error) string {
 
 // errorWrapper makes a *sluice.Error of errors that occur before the gate: an input without a
 // required field, a missing client token.
-type wording struct{ g gate }
+type errorWrapper struct{ g gate }
 
 // ID returns the middleware's name in the SDK's stack.
-func (wording) ID() string { return "SluiceWording" }
+func (errorWrapper) ID() string { return "SluiceWording" }
 
 // HandleInitialize is the outermost step of every call.
-func (w wording) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+func (w errorWrapper) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
 	out, meta, err := next.HandleInitialize(ctx, in)
@@ -242,7 +242,7 @@ func (w wording) HandleInitialize(ctx context.Context, in middleware.InitializeI
 	if err == nil || errors.As(err, &told) && told.Op != "" {
 		return out, meta, err
 	}
-	r := w.g.request(ctx, in.Parameters)
+	r := w.g.newRequest(ctx, in.Parameters)
 	flat := strings.Join(strings.Fields(err.Error()), " ") // the SDK lists missing fields on several lines
-	return out, meta, &sluice.Error{Op: r.operation, Resource: r.resource, Err: &said{flat, []error{err}}}
+	return out, meta, &sluice.Error{Op: r.operation, Resource: r.resource, Err: &callError{flat, []error{err}}}
 }

@@ -107,7 +107,7 @@ func TestKinds(t *testing.T) {
 		"ConflictException": sluice.Conflict, "PriorityInUse": sluice.Conflict, "ConcurrentUpdateException": sluice.Conflict,
 		"InvalidParameterException": "", "ClientException": "", "LimitExceededException": "", "ValidationError": "", "TooManyRules": "",
 	} {
-		inside(t, &wire{answer: always(func(op string) *http.Response { return bad(op, 400, code, "x") })}, nil, func(ctx context.Context, w *world) {
+		inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 400, code, "x") })}, nil, func(ctx context.Context, w *world) {
 			equal(t, code, orNone(sluice.KindOf(describe(ctx, w))), orNone(want))
 			equal(t, "attempts at "+code, len(w.calls), 1)
 		})
@@ -115,13 +115,13 @@ func TestKinds(t *testing.T) {
 }
 
 func TestForbiddenStatusIsDenied(t *testing.T) {
-	inside(t, &wire{answer: always(func(op string) *http.Response { return bad(op, 403, "SomethingNew", "x") })}, nil, func(ctx context.Context, w *world) {
+	inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 403, "SomethingNew", "x") })}, nil, func(ctx context.Context, w *world) {
 		equal(t, "kind", sluice.KindOf(describe(ctx, w)), sluice.Denied)
 	})
 }
 
 func TestAPIErrorsStayReachable(t *testing.T) {
-	inside(t, &wire{answer: always(func(op string) *http.Response { return bad(op, 400, "ServiceNotFoundException", "x") })}, nil, func(ctx context.Context, w *world) {
+	inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "ServiceNotFoundException", "x") })}, nil, func(ctx context.Context, w *world) {
 		err := describe(ctx, w)
 		var api smithy.APIError
 		var typed *ecstypes.ServiceNotFoundException
@@ -129,7 +129,7 @@ func TestAPIErrorsStayReachable(t *testing.T) {
 			t.Errorf("not reachable in %v", err)
 		}
 	})
-	inside(t, &wire{answer: always(func(op string) *http.Response { return bad(op, 400, "RuleNotFound", "One or more rules not found") })}, nil, func(ctx context.Context, w *world) {
+	inside(t, &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "RuleNotFound", "One or more rules not found") })}, nil, func(ctx context.Context, w *world) {
 		_, err := w.ELB().DescribeRules(ctx, &awselb.DescribeRulesInput{RuleArns: []string{"a", "b", "c", "d"}})
 		var typed *elbtypes.RuleNotFoundException
 		equal(t, "typed", errors.As(err, &typed), true)
@@ -143,7 +143,7 @@ func TestAPIErrorsStayReachable(t *testing.T) {
 func TestConcurrentRevisionsAreThrottling(t *testing.T) {
 	const text = "Too many concurrent attempts to create a new revision of the specified family."
 	inside(t, &wire{answer: first(2, func(op string) *http.Response { return bad(op, 400, "ClientException", text) })}, nil, func(ctx context.Context, w *world) {
-		if err := writes[10].do(may(ctx, "ecs:RegisterTaskDefinition web"), w); err != nil {
+		if err := writeTable[10].do(may(ctx, "ecs:RegisterTaskDefinition web"), w); err != nil {
 			t.Error(err)
 		}
 		equal(t, "sent", w.ops(), strings.TrimSpace(strings.Repeat("RegisterTaskDefinition ", 3)))

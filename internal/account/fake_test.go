@@ -154,8 +154,8 @@ func bad(op string, status int, code, message string, header ...string) *http.Re
 	return reply(status, fmt.Sprintf(`{"__type":%q,"message":%q}`, code, message), header...)
 }
 
-// always gives every request the same answer.
-func always(res func(op string) *http.Response) func(string, int, *http.Request) (*http.Response, error) {
+// alwaysRepeat gives every request the same answer.
+func alwaysRepeat(res func(op string) *http.Response) func(string, int, *http.Request) (*http.Response, error) {
 	return func(op string, _ int, _ *http.Request) (*http.Response, error) { return res(op), nil }
 }
 
@@ -172,7 +172,7 @@ func first(n int, res func(op string) *http.Response) func(string, int, *http.Re
 func throttle(op string) *http.Response {
 	return bad(op, 400, "ThrottlingException", "Rate exceeded")
 }
-func broken(op string) *http.Response { return bad(op, 500, "ServerException", "oh") }
+func classBroken(op string) *http.Response { return bad(op, 500, "ServerException", "oh") }
 
 var errDial = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connect: connection refused")}
 

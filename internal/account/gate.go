@@ -33,7 +33,7 @@ type gate struct {
 	endpoint    string // custom endpoint, or ""
 	owner       string // account and Region whose rates are used
 	clock       clock.Clock
-	draw        func() float64
+	jitter        func() float64
 	limits      *Limits
 	credentials aws.CredentialsProvider // nil: the SDK finds them during the attempt
 	onCall      func(Call)
@@ -46,26 +46,26 @@ type request struct {
 	operation string // "ecs:CreateTaskSet"
 	resource  string
 	write     bool
-	known     bool // the write table has a row for it
-	repeat    bool // an attempt without a response may be repeated
+	hasRow     bool // the write table has a row for it
+	canRepeat    bool // an attempt without a response may be repeated
 	action    Action
 }
 
 // attachGate adds the gate to the SDK's stack. The gate is the last step of Initialize, where the
 // input is complete; each attempt after it is serialized and signed again. errorWrapper is the
 // first step, for errors that occur before the gate.
-func (g gate) attach(stack *middleware.Stack) error {
-	if err := stack.Initialize.Add(wording{g}, middleware.Before); err != nil {
+func (g gate) attachGate(stack *middleware.Stack) error {
+	if err := stack.Initialize.Add(errorWrapper{g}, middleware.Before); err != nil {
 		return err
 	}
 	return stack.Initialize.Add(g, middleware.After)
 }
 
 // attachToSTS adds the gate to a single call of the SDK's credential chain.
-func (g gate) sts(o *awssts.Options) {
+func (g gate) attachToSTS(o *awssts.Options) {
 	g.endpoint = aws.ToString(o.BaseEndpoint)
 	o.Retryer = aws.NopRetryer{}
-	o.APIOptions = append(append([]func(*middleware.Stack) error{}, o.APIOptions...), g.attach)
+	o.APIOptions = append(append([]func(*middleware.Stack) error{}, o.APIOptions...), g.attachGate)
 }
 
 // ID returns the middleware's name in the SDK's stack.
@@ -79,10 +79,10 @@ func (g gate) HandleInitialize(ctx context.Context, in middleware.InitializeInpu
 		// DiscoverInstances would prepend "data-" to the host of a custom endpoint.
 		ctx = smithyhttp.DisableEndpointHostPrefix(ctx, true)
 	}
-	err = g.run(ctx, g.request(ctx, in.Parameters), func(ctx context.Context) error {
+	err = g.runCall(ctx, g.newRequest(ctx, in.Parameters), func(ctx context.Context) error {
 		out, meta, err = next.HandleInitialize(ctx, in)
 		if err == nil {
-			err = incomplete(g.operation(ctx), in.Parameters, out.Result, meta)
+			err = checkComplete(g.operationName(ctx), in.Parameters, out.Result, meta)
 		}
 		return err
 	})
@@ -90,46 +90,46 @@ func (g gate) HandleInitialize(ctx context.Context, in middleware.InitializeInpu
 }
 
 // operationName returns the operation of ctx: "ecs:CreateTaskSet".
-func (g gate) operation(ctx context.Context) string {
+func (g gate) operationName(ctx context.Context) string {
 	return g.service + ":" + middleware.GetOperationName(ctx)
 }
 
-func (g gate) request(ctx context.Context, input any) request {
-	r := request{operation: g.operation(ctx), action: actionOf(ctx)}
+func (g gate) newRequest(ctx context.Context, input any) request {
+	r := request{operation: g.operationName(ctx), action: actionOf(ctx)}
 	r.write = IsWrite(r.operation)
 	if !r.write {
-		r.repeat, r.resource = true, read(input)
+		r.canRepeat, r.resource = true, readResource(input)
 		return r
 	}
-	r.resource, r.known = ResourceOf(r.operation, input)
-	r.repeat = r.known && writes[r.operation].repeat(input)
+	r.resource, r.hasRow = ResourceOf(r.operation, input)
+	r.canRepeat = r.hasRow && writeTable[r.operation].canRepeat(input)
 	return r
 }
 
 // runCall sends r once per attempt until it succeeds or must not be tried again.
-func (g gate) run(ctx context.Context, r request, send func(context.Context) error) error {
-	if err := r.permitted(); err != nil {
+func (g gate) runCall(ctx context.Context, r request, send func(context.Context) error) error {
+	if err := r.checkPermitted(); err != nil {
 		return err
 	}
 	var backoff time.Duration
-	unanswered, p := false, patientOf(ctx)
+	unanswered, p := false, longRetryOf(ctx)
 	for n := 1; ; n++ {
-		waited, err := g.ready(ctx, r, p, backoff)
+		waited, err := g.prepareAttempt(ctx, r, p, backoff)
 		if err != nil {
-			return g.unsent(r, err, unanswered)
+			return g.unsentError(r, err, unanswered)
 		}
 		at := g.clock.Now()
-		f, ok := g.attempt(ctx, r, n, waited, send)
-		if ok || f.class == refused {
-			g.answered(p, r)
+		f, ok := g.sendOnce(ctx, r, n, waited, send)
+		if ok || f.class == classRefused {
+			g.noteAnswer(p, r)
 		}
 		if ok {
 			return nil
 		}
-		unanswered = unanswered || r.write && f.class.unclear()
-		wait, again := g.again(p, r, &f, n, at)
-		if !again || f.class.unclear() && !r.repeat {
-			return g.failed(ctx, r, f, n, unanswered)
+		unanswered = unanswered || r.write && f.class.isUnclear()
+		wait, again := g.planRetry(p, r, &f, n, at)
+		if !again || f.class.isUnclear() && !r.canRepeat {
+			return g.failedError(ctx, r, f, n, unanswered)
 		}
 		backoff = wait
 	}
@@ -137,37 +137,37 @@ func (g gate) run(ctx context.Context, r request, send func(context.Context) err
 
 // planRetry returns whether another attempt may follow the nth attempt, sent at that time, and
 // after how long.
-func (g gate) again(p *Patient, r request, f *fault, n int, at time.Time) (time.Duration, bool) {
-	if f.class == refused || f.class == stopped {
+func (g gate) planRetry(p *LongRetry, r request, f *fault, n int, at time.Time) (time.Duration, bool) {
+	if f.class == classRefused || f.class == classStopped {
 		return 0, false
 	}
-	since := g.unanswered(p, r, *f, at)
+	since := g.noteSilence(p, r, *f, at)
 	if p == nil {
-		return f.next(n, g.draw)
+		return f.nextAttempt(n, g.jitter)
 	}
-	f.silent = g.clock.Now().Sub(since)
-	return p.next(n, *f, g.draw)
+	f.silentFor = g.clock.Now().Sub(since)
+	return p.nextLongAttempt(n, *f, g.jitter)
 }
 
 // prepareAttempt returns when the next attempt may be sent: after the backoff, with credentials,
 // with a recent read of the claim and with a token of each bucket. It checks the claim again if it
 // had to wait for a token.
-func (g gate) ready(ctx context.Context, r request, p *Patient, backoff time.Duration) (waited time.Duration, err error) {
+func (g gate) prepareAttempt(ctx context.Context, r request, p *LongRetry, backoff time.Duration) (waited time.Duration, err error) {
 	if p != nil && backoff > 0 {
-		err = p.rest(ctx, g, backoff)
+		err = p.sleepChecked(ctx, g, backoff)
 	} else {
 		err = g.sleep(ctx, backoff)
 	}
 	if err != nil {
 		return 0, err
 	}
-	if err := g.signedIn(ctx); err != nil {
+	if err := g.getCredentials(ctx); err != nil {
 		return 0, err
 	}
-	if err := r.held(g.clock.Now()); err != nil {
+	if err := r.checkClaim(g.clock.Now()); err != nil {
 		return 0, err
 	}
-	wait, err := g.token(ctx, r)
+	wait, err := g.takeTokens(ctx, r)
 	if err != nil {
 		return 0, err
 	}
@@ -176,15 +176,15 @@ func (g gate) ready(ctx context.Context, r request, p *Patient, backoff time.Dur
 
 // takeTokens takes a token of each bucket. If the write must no longer be sent then, it keeps the
 // tokens for its next attempt.
-func (g gate) token(ctx context.Context, r request) (wait time.Duration, err error) {
+func (g gate) takeTokens(ctx context.Context, r request) (wait time.Duration, err error) {
 	if r.write && g.limits.usePaid(g.owner, r, g.clock.Now()) {
 		return 0, nil
 	}
-	wait, err = g.limits.pass(ctx, g, r.operation, r.priority(ctx))
+	wait, err = g.limits.takeAll(ctx, g, r.operation, r.callPriority(ctx))
 	if err != nil || wait == 0 {
 		return 0, err
 	}
-	if err := r.held(g.clock.Now()); err != nil {
+	if err := r.checkClaim(g.clock.Now()); err != nil {
 		g.limits.keepPaid(g.owner, r, g.clock.Now())
 		return 0, err
 	}
@@ -194,21 +194,21 @@ func (g gate) token(ctx context.Context, r request) (wait time.Duration, err err
 // sleep waits for d. It returns immediately if ctx has ended.
 func (g gate) sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return contextEnd(ctx)
 	}
 	if d <= 0 {
 		return nil
 	}
 	err := g.clock.Sleep(ctx, d)
 	if err != nil && ctx.Err() != nil {
-		return ended(ctx)
+		return contextEnd(ctx)
 	}
 	return err
 }
 
 // getCredentials gets the credentials before the attempt. Assuming a role is a call of its own,
 // with its own attempts, outside the time limit of this attempt.
-func (g gate) signedIn(ctx context.Context) error {
+func (g gate) getCredentials(ctx context.Context) error {
 	if g.credentials == nil {
 		return nil
 	}
@@ -217,26 +217,26 @@ func (g gate) signedIn(ctx context.Context) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return contextEnd(ctx)
 	}
-	return noCredentials(err)
+	return noCredentialsError(err)
 }
 
 // sendOnce sends r once.
-func (g gate) attempt(ctx context.Context, r request, n int, waited time.Duration, send func(context.Context) error) (fault, bool) {
+func (g gate) sendOnce(ctx context.Context, r request, n int, waited time.Duration, send func(context.Context) error) (fault, bool) {
 	tried, cancel := g.clock.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	at := g.clock.Now()
-	noteSent(ctx, r, at)
+	recordSent(ctx, r, at)
 	err := send(tried)
-	g.tell(r, Call{Attempt: n, At: at, Took: g.clock.Now().Sub(at), Waited: waited, Err: err})
+	g.reportCall(r, Call{Attempt: n, At: at, Took: g.clock.Now().Sub(at), Waited: waited, Err: err})
 	if err == nil {
 		return fault{}, true
 	}
 	return classify(ctx, tried, err), false
 }
 
-func (g gate) tell(r request, c Call) {
+func (g gate) reportCall(r request, c Call) {
 	if g.onCall == nil {
 		return
 	}

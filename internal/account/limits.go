@@ -9,18 +9,18 @@ import (
 // rateShare is the part of AWS's documented rate and burst that one process uses. The rates are per
 // account and Region. The console, other tools and other runs of sluice share them; AWS would
 // refuse their calls if one process used the full rate.
-const share = 0.5
+const rateShare = 0.5
 
 // Limits are the token buckets of a process, by account, Region and AWS category. The front end
 // creates one and passes it to every [Config]. The zero value is not usable.
 type Limits struct {
 	mu     sync.Mutex
 	queues map[string]*queue
-	paid   map[string]time.Time // writes that took their tokens and were not sent yet
+	paidWrites   map[string]time.Time // writes that took their tokens and were not sent yet
 }
 
 // NewLimits returns full buckets.
-func NewLimits() *Limits { return &Limits{queues: map[string]*queue{}, paid: map[string]time.Time{}} }
+func NewLimits() *Limits { return &Limits{queues: map[string]*queue{}, paidWrites: map[string]time.Time{}} }
 
 // bucket is one of AWS's buckets, as documented: burst tokens, refilled at rate per second.
 type bucket struct {
@@ -116,9 +116,9 @@ func bucketsOf(operation string) []bucket {
 	case "servicediscovery":
 		return []bucket{mapBucket(name)}
 	case "application-autoscaling":
-		return []bucket{either(name, scalingRead, scalingEdit)}
+		return []bucket{readOrWrite(name, scalingRead, scalingEdit)}
 	case "codedeploy":
-		return []bucket{either(name, deployRead, deployEdit)}
+		return []bucket{readOrWrite(name, deployRead, deployEdit)}
 	case "cloudwatch", "logs":
 		return []bucket{watchBucket(service, name)}
 	case "iam":
@@ -148,17 +148,17 @@ func elbBucket(name string) bucket {
 	if name == "RegisterTargets" || name == "DeregisterTargets" {
 		return elbRegister
 	}
-	return either(name, elbRead, elbModify)
+	return readOrWrite(name, elbRead, elbModify)
 }
 
 func mapBucket(name string) bucket {
 	if strings.HasPrefix(name, "Discover") {
 		return mapDiscover
 	}
-	return either(name, mapRead, mapModify)
+	return readOrWrite(name, mapRead, mapModify)
 }
 
-func either(name string, ifRead, ifWrite bucket) bucket {
+func readOrWrite(name string, ifRead, ifWrite bucket) bucket {
 	if IsWrite(name) {
 		return ifWrite
 	}

@@ -44,10 +44,10 @@ func TestCallsKeepToHalfOfAWSsRate(t *testing.T) {
 		burst, rate int // per 10 s
 	}{
 		{"service reads", describe, []string{"DescribeServices"}, 38, 100},
-		{"service writes", writes[4].do, []string{"UpdateService"}, 25, 25},
-		{"task definitions", writes[10].do, []string{"RegisterTaskDefinition"}, 10, 5},
-		{"rules", writes[19].do, []string{"ModifyRule"}, 10, 15},
-		{"targets", writes[23].do, []string{"RegisterTargets"}, 10, 20},
+		{"service writes", writeTable[4].do, []string{"UpdateService"}, 25, 25},
+		{"task definitions", writeTable[10].do, []string{"RegisterTaskDefinition"}, 10, 5},
+		{"rules", writeTable[19].do, []string{"ModifyRule"}, 10, 15},
+		{"targets", writeTable[23].do, []string{"RegisterTargets"}, 10, 20},
 		{"reads of balancers", func(ctx context.Context, w *world) error {
 			return sent(w.ELB().DescribeRules(ctx, &awselb.DescribeRulesInput{}))
 		}, []string{"DescribeRules"}, 15, 50},
@@ -68,7 +68,7 @@ func TestCallsKeepToHalfOfAWSsRate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 				var all []string
-				for _, x := range writes {
+				for _, x := range writeTable {
 					all = append(all, x.plan)
 				}
 				ctx = may(ctx, all...)
@@ -88,9 +88,9 @@ func TestCallsKeepToHalfOfAWSsRate(t *testing.T) {
 
 func TestBalancerCallsStayBelowTenPerSecondInTotal(t *testing.T) {
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
-		ctx = may(ctx, writes[19].plan, writes[23].plan)
-		w.clock.Go(func() { repeat(t, 150, func() error { return writes[19].do(ctx, w) }) })
-		w.clock.Go(func() { repeat(t, 150, func() error { return writes[23].do(ctx, w) }) })
+		ctx = may(ctx, writeTable[19].plan, writeTable[23].plan)
+		w.clock.Go(func() { repeat(t, 150, func() error { return writeTable[19].do(ctx, w) }) })
+		w.clock.Go(func() { repeat(t, 150, func() error { return writeTable[23].do(ctx, w) }) })
 		repeat(t, 300, func() error { return sent(w.ELB().DescribeRules(ctx, &awselb.DescribeRulesInput{})) })
 		_ = w.clock.Sleep(ctx, 10*time.Minute)
 		equal(t, "sent", len(w.calls), 600)
@@ -110,7 +110,7 @@ func repeat(t *testing.T, n int, f func() error) {
 }
 
 func TestEveryAttemptTakesAToken(t *testing.T) {
-	inside(t, &wire{answer: first(36, broken)}, func(c *account.Config) { c.Draw = func() float64 { return 0 } }, func(ctx context.Context, w *world) {
+	inside(t, &wire{answer: first(36, classBroken)}, func(c *account.Config) { c.Jitter = func() float64 { return 0 } }, func(ctx context.Context, w *world) {
 		for range 6 {
 			_ = describe(ctx, w) // six attempts each
 		}
@@ -226,13 +226,13 @@ func trace(t *testing.T, seed uint64) string {
 	w := &wire{}
 	w.answer = faulty(draw)
 	log := ""
-	inside(t, w, func(c *account.Config) { c.Draw, c.AssumeRole = draw, "arn:aws:iam::123456789012:role/ops" }, func(ctx context.Context, w *world) {
+	inside(t, w, func(c *account.Config) { c.Jitter, c.AssumeRole = draw, "arn:aws:iam::123456789012:role/ops" }, func(ctx context.Context, w *world) {
 		var all []func()
 		for i := range 6 {
-			ctx := may(ctx, writes[i].plan, writes[19].plan)
+			ctx := may(ctx, writeTable[i].plan, writeTable[19].plan)
 			all = append(all, func() {
 				for range 15 {
-					_, _, _ = writes[i].do(ctx, w), writes[19].do(ctx, w), describe(ctx, w)
+					_, _, _ = writeTable[i].do(ctx, w), writeTable[19].do(ctx, w), describe(ctx, w)
 				}
 			})
 		}

@@ -40,7 +40,7 @@ type Config struct {
 	HTTPClient  aws.HTTPClient          // nil: the SDK's
 	Credentials aws.CredentialsProvider // nil: the SDK's chain
 	Clock       clock.Clock             // required
-	Draw        func() float64          // random number in [0,1) for waits; nil: always the longest wait
+	Jitter        func() float64          // random number in [0,1) for waits; nil: always the longest wait
 	Limits      *Limits                 // shared by all accounts of the process; nil: own limits
 
 	APIOptions []func(*middleware.Stack) error // added to every client after the gate, so they run in each attempt
@@ -74,35 +74,35 @@ func Open(ctx context.Context, c Config) (*Account, error) {
 	if err := checkEndpoint(c.EndpointURL); err != nil {
 		return nil, err
 	}
-	shared, err := c.load(ctx)
+	shared, err := c.loadConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkRegion(shared.Region); err != nil {
 		return nil, err
 	}
-	who, err := source(ctx, shared)
+	who, err := credentialOwner(ctx, shared)
 	if err != nil {
 		return nil, err
 	}
-	return c.build(shared, who), nil
+	return c.buildAccount(shared, who), nil
 }
 
-func (c Config) build(shared aws.Config, who string) *Account {
+func (c Config) buildAccount(shared aws.Config, who string) *Account {
 	if role := roleAccount(c.AssumeRole); role != "" {
 		who = "account " + role
 	}
-	b := builder{
+	b := clientBuilder{
 		shared: shared,
-		forced: c.EndpointURL,
+		endpointFlag: c.EndpointURL,
 		extra:  c.APIOptions,
-		gate: gate{clock: c.Clock, draw: c.Draw, limits: c.Limits, owner: who + " " + shared.Region, onCall: c.OnCall, credentials: shared.Credentials,
+		gate: gate{clock: c.Clock, jitter: c.Jitter, limits: c.Limits, owner: who + " " + shared.Region, onCall: c.OnCall, credentials: shared.Credentials,
 			silence: &silence{}, onSilence: c.OnSilence},
 	}
 	if c.AssumeRole != "" && c.TokenFile == "" {
-		b.take(&role{arn: c.AssumeRole, session: c.sessionName(c.AssumeRole), clock: c.Clock, sts: b.sts()})
+		b.useRole(&role{arn: c.AssumeRole, session: c.sessionName(c.AssumeRole), clock: c.Clock, sts: b.newSTS()})
 	}
-	return &Account{region: shared.Region, endpoint: aws.ToString(shared.BaseEndpoint), clients: b.all()}
+	return &Account{region: shared.Region, endpoint: aws.ToString(shared.BaseEndpoint), clients: b.buildClients()}
 }
 
 // Region returns the Region of every client.
@@ -113,7 +113,7 @@ func (a *Account) Endpoint() string { return a.endpoint }
 
 // ID returns the account number. It calls STS once.
 func (a *Account) ID(ctx context.Context) (string, error) {
-	if id := a.known(); id != "" {
+	if id := a.cachedID(); id != "" {
 		return id, nil
 	}
 	out, err := a.STS().GetCallerIdentity(ctx, &awssts.GetCallerIdentityInput{})
@@ -126,7 +126,7 @@ func (a *Account) ID(ctx context.Context) (string, error) {
 	return a.id, nil
 }
 
-func (a *Account) known() string {
+func (a *Account) cachedID() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.id
@@ -134,13 +134,13 @@ func (a *Account) known() string {
 
 // credentialOwner checks that there are credentials and returns their owner: one name for all
 // processes that share AWS's rates, as far as it is known without a call.
-func source(ctx context.Context, shared aws.Config) (string, error) {
+func credentialOwner(ctx context.Context, shared aws.Config) (string, error) {
 	if shared.Credentials == nil {
-		return "", noCredentials(errors.New("none found"))
+		return "", noCredentialsError(errors.New("none found"))
 	}
 	got, err := shared.Credentials.Retrieve(ctx)
 	if err != nil {
-		return "", noCredentials(err)
+		return "", noCredentialsError(err)
 	}
 	if got.AccountID != "" {
 		return "account " + got.AccountID, nil
@@ -161,7 +161,7 @@ func checkRegion(region string) error {
 	return nil
 }
 
-func noCredentials(err error) error {
+func noCredentialsError(err error) error {
 	kind := sluice.KindOf(err)
 	if kind == "" {
 		kind = sluice.Denied

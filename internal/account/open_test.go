@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/clock"
 )
 
-// bare takes everything that the SDK's chain could find away, then sets vars.
-func bare(t *testing.T, config string, vars ...string) {
+// noFields takes everything that the SDK's chain could find away, then sets vars.
+func noFields(t *testing.T, config string, vars ...string) {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config")
@@ -40,7 +40,7 @@ func bare(t *testing.T, config string, vars ...string) {
 
 const key = "AWS_ACCESS_KEY_ID=AKIDENV"
 
-func open(w *wire, change func(*account.Config)) (*world, error) {
+func withUnanswered(w *wire, change func(*account.Config)) (*world, error) {
 	at := &world{wire: w}
 	c := account.Config{HTTPClient: w, Clock: clock.Real(), OnCall: func(c account.Call) { at.calls = append(at.calls, c) }}
 	if change != nil {
@@ -71,8 +71,8 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 		{"no clock", "", nil, func(c *account.Config) { c.Clock = nil }, "", "no clock given", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bare(t, c.config, c.vars...)
-			_, err := open(&wire{}, c.change)
+			noFields(t, c.config, c.vars...)
+			_, err := withUnanswered(&wire{}, c.change)
 			if err == nil {
 				t.Fatal("opened")
 			}
@@ -86,7 +86,7 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 
 func TestNoPasswordOfAnEndpointIsShown(t *testing.T) {
 	for _, url := range []string{"http://me:hunter2@127.0.0.1", "ftp://me:hunter2@h", "http://me:hunter2@h:port", "http://me:hunter2@[::1"} {
-		_, err := open(&wire{}, func(c *account.Config) { c.EndpointURL = url })
+		_, err := withUnanswered(&wire{}, func(c *account.Config) { c.EndpointURL = url })
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", url, err)
 		}
@@ -94,8 +94,8 @@ func TestNoPasswordOfAnEndpointIsShown(t *testing.T) {
 }
 
 func TestOpenTakesTheSDKsEnvironment(t *testing.T) {
-	bare(t, "[profile staging]\nregion = eu-west-1\naws_access_key_id = AKIDFILE\naws_secret_access_key = s\n", "AWS_ENDPOINT_URL=http://127.0.0.1:4566")
-	w, err := open(&wire{}, func(c *account.Config) { c.Profile = "staging" })
+	noFields(t, "[profile staging]\nregion = eu-west-1\naws_access_key_id = AKIDFILE\naws_secret_access_key = s\n", "AWS_ENDPOINT_URL=http://127.0.0.1:4566")
+	w, err := withUnanswered(&wire{}, func(c *account.Config) { c.Profile = "staging" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +110,8 @@ func TestOpenTakesTheSDKsEnvironment(t *testing.T) {
 }
 
 func TestFlagsWinOverTheEnvironment(t *testing.T) {
-	bare(t, "", key, "AWS_SECRET_ACCESS_KEY=s", "AWS_REGION=eu-west-1", "AWS_ENDPOINT_URL=http://127.0.0.1:1", "AWS_ENDPOINT_URL_ECS=http://127.0.0.1:2")
-	w, err := open(&wire{}, func(c *account.Config) { c.Region, c.EndpointURL = "us-east-1", "http://127.0.0.1:3" })
+	noFields(t, "", key, "AWS_SECRET_ACCESS_KEY=s", "AWS_REGION=eu-west-1", "AWS_ENDPOINT_URL=http://127.0.0.1:1", "AWS_ENDPOINT_URL_ECS=http://127.0.0.1:2")
+	w, err := withUnanswered(&wire{}, func(c *account.Config) { c.Region, c.EndpointURL = "us-east-1", "http://127.0.0.1:3" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +124,8 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 }
 
 func TestServiceEndpointOfTheEnvironmentIsSeen(t *testing.T) {
-	bare(t, "", key, "AWS_SECRET_ACCESS_KEY=s", "AWS_REGION=eu-west-1", "AWS_ENDPOINT_URL=http://127.0.0.1:1", "AWS_ENDPOINT_URL_ECS=https://ecs.example.com")
-	w, err := open(&wire{}, nil)
+	noFields(t, "", key, "AWS_SECRET_ACCESS_KEY=s", "AWS_REGION=eu-west-1", "AWS_ENDPOINT_URL=http://127.0.0.1:1", "AWS_ENDPOINT_URL_ECS=https://ecs.example.com")
+	w, err := withUnanswered(&wire{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestServiceEndpointOfTheEnvironmentIsSeen(t *testing.T) {
 
 // With Region and credentials given, the machine has no say.
 func TestGivenRegionAndCredentialsReadNothingElse(t *testing.T) {
-	bare(t, "[default]\nregion=[broken", "AWS_PROFILE=nosuch", "AWS_ENDPOINT_URL=http://127.0.0.1:1", "AWS_ENDPOINT_URL_ECS=http://127.0.0.1:2", "AWS_MAX_ATTEMPTS=7")
+	noFields(t, "[default]\nregion=[broken", "AWS_PROFILE=nosuch", "AWS_ENDPOINT_URL=http://127.0.0.1:1", "AWS_ENDPOINT_URL_ECS=http://127.0.0.1:2", "AWS_MAX_ATTEMPTS=7")
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 		if err := describe(ctx, w); err != nil {
 			t.Fatal(err)
@@ -147,8 +147,8 @@ func TestGivenRegionAndCredentialsReadNothingElse(t *testing.T) {
 }
 
 func TestRoleOfAProfilePassesTheGate(t *testing.T) {
-	bare(t, "[profile prod]\nrole_arn = "+roleARN+"\ncredential_source = Environment\nregion = us-east-1\n", key, "AWS_SECRET_ACCESS_KEY=s")
-	w, err := open(&wire{answer: recent}, func(c *account.Config) { c.Profile = "prod" })
+	noFields(t, "[profile prod]\nrole_arn = "+roleARN+"\ncredential_source = Environment\nregion = us-east-1\n", key, "AWS_SECRET_ACCESS_KEY=s")
+	w, err := withUnanswered(&wire{answer: recent}, func(c *account.Config) { c.Profile = "prod" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,8 +166,8 @@ func TestWebIdentityPassesTheGate(t *testing.T) {
 	if err := os.WriteFile(token, []byte("jwt"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	bare(t, "", "AWS_REGION=us-east-1", "AWS_WEB_IDENTITY_TOKEN_FILE="+token, "AWS_ROLE_ARN="+roleARN)
-	w, err := open(&wire{}, nil)
+	noFields(t, "", "AWS_REGION=us-east-1", "AWS_WEB_IDENTITY_TOKEN_FILE="+token, "AWS_ROLE_ARN="+roleARN)
+	w, err := withUnanswered(&wire{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +188,8 @@ func TestGivenTokenAndCredentialsFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bare(t, "")
-	w, err := open(&wire{}, func(c *account.Config) {
+	noFields(t, "")
+	w, err := withUnanswered(&wire{}, func(c *account.Config) {
 		c.Region, c.AssumeRole, c.TokenFile = "us-east-1", roleARN, filepath.Join(dir, "token")
 	})
 	if err != nil {
@@ -202,7 +202,7 @@ func TestGivenTokenAndCredentialsFile(t *testing.T) {
 	equal(t, "seen by the gate", len(w.calls), 2)
 	equal(t, "session", w.forms[0].Get("RoleSessionName"), "sluice-deploy")
 
-	w, err = open(&wire{}, func(c *account.Config) {
+	w, err = withUnanswered(&wire{}, func(c *account.Config) {
 		c.Region, c.Profile, c.CredentialsFile = "us-east-1", "ci", filepath.Join(dir, "credentials")
 	})
 	if err != nil {
@@ -215,9 +215,9 @@ func TestGivenTokenAndCredentialsFile(t *testing.T) {
 }
 
 func TestRefusedProfileRoleIsTriedOnce(t *testing.T) {
-	bare(t, "[profile prod]\nrole_arn = "+roleARN+"\ncredential_source = Environment\nregion = us-east-1\n", key, "AWS_SECRET_ACCESS_KEY=s")
-	w := &wire{answer: always(func(op string) *http.Response { return bad(op, 403, "AccessDenied", "no") })}
-	_, err := open(w, func(c *account.Config) { c.Profile = "prod" })
+	noFields(t, "[profile prod]\nrole_arn = "+roleARN+"\ncredential_source = Environment\nregion = us-east-1\n", key, "AWS_SECRET_ACCESS_KEY=s")
+	w := &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 403, "AccessDenied", "no") })}
+	_, err := withUnanswered(w, func(c *account.Config) { c.Profile = "prod" })
 	equal(t, "kind", sluice.KindOf(err), sluice.Denied)
 	equal(t, "sent", w.ops(), "AssumeRole")
 }

@@ -29,7 +29,7 @@ import (
 //   - CodeDeploy: "<application>/<deployment group>" to create, otherwise the deployment's id
 //   - the rest: the ARN or id in the request; CreateRule the listener's
 func ResourceOf(operation string, input any) (string, bool) {
-	row, ok := writes[operation]
+	row, ok := writeTable[operation]
 	if !ok {
 		return "", false
 	}
@@ -38,22 +38,22 @@ func ResourceOf(operation string, input any) (string, bool) {
 }
 
 // writeRow describes one write operation.
-type row struct {
+type writeRow struct {
 	resource func(input any) string // "" for an input of another type
-	repeat   func(input any) bool   // whether an attempt without a response may be repeated
+	canRepeat   func(input any) bool   // whether an attempt without a response may be repeated
 }
 
 // newRow makes a row. repeat is nil for a write that must not be repeated after an attempt without
 // a response.
-func write[I any](resource func(*I) string, repeat func(*I) bool) row {
-	return row{
+func newRow[I any](resource func(*I) string, repeat func(*I) bool) writeRow {
+	return writeRow{
 		resource: func(input any) string {
 			if in, ok := input.(*I); ok && in != nil {
 				return resource(in)
 			}
 			return ""
 		},
-		repeat: func(input any) bool {
+		canRepeat: func(input any) bool {
 			in, ok := input.(*I)
 			return ok && repeat != nil && repeat(in)
 		},
@@ -62,119 +62,119 @@ func write[I any](resource func(*I) string, repeat func(*I) bool) row {
 
 // alwaysRepeat is for writes that set absolute values or delete something with an identity of its
 // own: a second call has no further effect.
-func always[I any](*I) bool { return true }
+func alwaysRepeat[I any](*I) bool { return true }
 
 // hasToken is for creates that AWS distinguishes by the client token of the request.
-func tokened(token *string) bool { return aws.ToString(token) != "" }
+func hasToken(token *string) bool { return aws.ToString(token) != "" }
 
 // writeTable lists every write that sluice may make; it never changes at run time. Some writes are
 // not repeated after an attempt without a response. These are creates without an identity
 // (RegisterTaskDefinition, CreateRule, CreateDeployment, a forced new deployment), steps forward
 // (ContinueServiceDeployment, ContinueDeployment), and DeleteService, since a new service may have
 // the name by then.
-var writes = map[string]row{
-	"ecs:CreateService": write(func(i *awsecs.CreateServiceInput) string { return service(i.Cluster, i.ServiceName) },
-		func(i *awsecs.CreateServiceInput) bool { return tokened(i.ClientToken) }),
-	"ecs:UpdateService": write(func(i *awsecs.UpdateServiceInput) string { return service(i.Cluster, i.Service) },
+var writeTable = map[string]writeRow{
+	"ecs:CreateService": newRow(func(i *awsecs.CreateServiceInput) string { return serviceName(i.Cluster, i.ServiceName) },
+		func(i *awsecs.CreateServiceInput) bool { return hasToken(i.ClientToken) }),
+	"ecs:UpdateService": newRow(func(i *awsecs.UpdateServiceInput) string { return serviceName(i.Cluster, i.Service) },
 		func(i *awsecs.UpdateServiceInput) bool { return !i.ForceNewDeployment }),
-	"ecs:DeleteService": write(func(i *awsecs.DeleteServiceInput) string { return service(i.Cluster, i.Service) }, nil),
-	"ecs:CreateTaskSet": write(func(i *awsecs.CreateTaskSetInput) string { return service(i.Cluster, i.Service) },
-		func(i *awsecs.CreateTaskSetInput) bool { return tokened(i.ClientToken) }),
-	"ecs:UpdateTaskSet": write(func(i *awsecs.UpdateTaskSetInput) string { return taskSet(i.TaskSet) }, always),
-	"ecs:DeleteTaskSet": write(func(i *awsecs.DeleteTaskSetInput) string { return taskSet(i.TaskSet) }, always),
-	"ecs:UpdateServicePrimaryTaskSet": write(func(i *awsecs.UpdateServicePrimaryTaskSetInput) string { return taskSet(i.PrimaryTaskSet) },
-		always),
-	"ecs:RegisterTaskDefinition":   write(func(i *awsecs.RegisterTaskDefinitionInput) string { return aws.ToString(i.Family) }, nil),
-	"ecs:DeregisterTaskDefinition": write(func(i *awsecs.DeregisterTaskDefinitionInput) string { return last(i.TaskDefinition) }, always),
-	"ecs:RunTask": write(func(i *awsecs.RunTaskInput) string { return within(i.Cluster, last(i.TaskDefinition)) },
-		func(i *awsecs.RunTaskInput) bool { return tokened(i.ClientToken) }),
-	"ecs:StopTask":                  write(func(i *awsecs.StopTaskInput) string { return within(i.Cluster, last(i.Task)) }, always),
-	"ecs:StopServiceDeployment":     write(func(i *awsecs.StopServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
-	"ecs:ContinueServiceDeployment": write(func(i *awsecs.ContinueServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
-	"ecs:TagResource":               write(func(i *awsecs.TagResourceInput) string { return aws.ToString(i.ResourceArn) }, always),
-	"ecs:UntagResource":             write(func(i *awsecs.UntagResourceInput) string { return aws.ToString(i.ResourceArn) }, always),
+	"ecs:DeleteService": newRow(func(i *awsecs.DeleteServiceInput) string { return serviceName(i.Cluster, i.Service) }, nil),
+	"ecs:CreateTaskSet": newRow(func(i *awsecs.CreateTaskSetInput) string { return serviceName(i.Cluster, i.Service) },
+		func(i *awsecs.CreateTaskSetInput) bool { return hasToken(i.ClientToken) }),
+	"ecs:UpdateTaskSet": newRow(func(i *awsecs.UpdateTaskSetInput) string { return taskSetID(i.TaskSet) }, alwaysRepeat),
+	"ecs:DeleteTaskSet": newRow(func(i *awsecs.DeleteTaskSetInput) string { return taskSetID(i.TaskSet) }, alwaysRepeat),
+	"ecs:UpdateServicePrimaryTaskSet": newRow(func(i *awsecs.UpdateServicePrimaryTaskSetInput) string { return taskSetID(i.PrimaryTaskSet) },
+		alwaysRepeat),
+	"ecs:RegisterTaskDefinition":   newRow(func(i *awsecs.RegisterTaskDefinitionInput) string { return aws.ToString(i.Family) }, nil),
+	"ecs:DeregisterTaskDefinition": newRow(func(i *awsecs.DeregisterTaskDefinitionInput) string { return lastPart(i.TaskDefinition) }, alwaysRepeat),
+	"ecs:RunTask": newRow(func(i *awsecs.RunTaskInput) string { return inCluster(i.Cluster, lastPart(i.TaskDefinition)) },
+		func(i *awsecs.RunTaskInput) bool { return hasToken(i.ClientToken) }),
+	"ecs:StopTask":                  newRow(func(i *awsecs.StopTaskInput) string { return inCluster(i.Cluster, lastPart(i.Task)) }, alwaysRepeat),
+	"ecs:StopServiceDeployment":     newRow(func(i *awsecs.StopServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
+	"ecs:ContinueServiceDeployment": newRow(func(i *awsecs.ContinueServiceDeploymentInput) string { return aws.ToString(i.ServiceDeploymentArn) }, nil),
+	"ecs:TagResource":               newRow(func(i *awsecs.TagResourceInput) string { return aws.ToString(i.ResourceArn) }, alwaysRepeat),
+	"ecs:UntagResource":             newRow(func(i *awsecs.UntagResourceInput) string { return aws.ToString(i.ResourceArn) }, alwaysRepeat),
 
-	"elasticloadbalancing:ModifyRule":     write(func(i *awselb.ModifyRuleInput) string { return aws.ToString(i.RuleArn) }, always),
-	"elasticloadbalancing:ModifyListener": write(func(i *awselb.ModifyListenerInput) string { return aws.ToString(i.ListenerArn) }, always),
-	"elasticloadbalancing:CreateRule":     write(func(i *awselb.CreateRuleInput) string { return aws.ToString(i.ListenerArn) }, nil),
-	"elasticloadbalancing:DeleteRule":     write(func(i *awselb.DeleteRuleInput) string { return aws.ToString(i.RuleArn) }, always),
-	"elasticloadbalancing:RegisterTargets": write(func(i *awselb.RegisterTargetsInput) string { return aws.ToString(i.TargetGroupArn) },
-		always),
-	"elasticloadbalancing:DeregisterTargets": write(func(i *awselb.DeregisterTargetsInput) string { return aws.ToString(i.TargetGroupArn) },
-		always),
-	"elasticloadbalancing:ModifyTargetGroupAttributes": write(func(i *awselb.ModifyTargetGroupAttributesInput) string {
+	"elasticloadbalancing:ModifyRule":     newRow(func(i *awselb.ModifyRuleInput) string { return aws.ToString(i.RuleArn) }, alwaysRepeat),
+	"elasticloadbalancing:ModifyListener": newRow(func(i *awselb.ModifyListenerInput) string { return aws.ToString(i.ListenerArn) }, alwaysRepeat),
+	"elasticloadbalancing:CreateRule":     newRow(func(i *awselb.CreateRuleInput) string { return aws.ToString(i.ListenerArn) }, nil),
+	"elasticloadbalancing:DeleteRule":     newRow(func(i *awselb.DeleteRuleInput) string { return aws.ToString(i.RuleArn) }, alwaysRepeat),
+	"elasticloadbalancing:RegisterTargets": newRow(func(i *awselb.RegisterTargetsInput) string { return aws.ToString(i.TargetGroupArn) },
+		alwaysRepeat),
+	"elasticloadbalancing:DeregisterTargets": newRow(func(i *awselb.DeregisterTargetsInput) string { return aws.ToString(i.TargetGroupArn) },
+		alwaysRepeat),
+	"elasticloadbalancing:ModifyTargetGroupAttributes": newRow(func(i *awselb.ModifyTargetGroupAttributesInput) string {
 		return aws.ToString(i.TargetGroupArn)
-	}, always),
-	"elasticloadbalancing:AddTags":    write(func(i *awselb.AddTagsInput) string { return strings.Join(i.ResourceArns, ",") }, always),
-	"elasticloadbalancing:RemoveTags": write(func(i *awselb.RemoveTagsInput) string { return strings.Join(i.ResourceArns, ",") }, always),
+	}, alwaysRepeat),
+	"elasticloadbalancing:AddTags":    newRow(func(i *awselb.AddTagsInput) string { return strings.Join(i.ResourceArns, ",") }, alwaysRepeat),
+	"elasticloadbalancing:RemoveTags": newRow(func(i *awselb.RemoveTagsInput) string { return strings.Join(i.ResourceArns, ",") }, alwaysRepeat),
 
-	"servicediscovery:RegisterInstance":   write(func(i *awssd.RegisterInstanceInput) string { return instance(i.ServiceId, i.InstanceId) }, always),
-	"servicediscovery:DeregisterInstance": write(func(i *awssd.DeregisterInstanceInput) string { return instance(i.ServiceId, i.InstanceId) }, always),
-	"servicediscovery:UpdateInstanceCustomHealthStatus": write(func(i *awssd.UpdateInstanceCustomHealthStatusInput) string {
-		return instance(i.ServiceId, i.InstanceId)
-	}, always),
+	"servicediscovery:RegisterInstance":   newRow(func(i *awssd.RegisterInstanceInput) string { return instanceName(i.ServiceId, i.InstanceId) }, alwaysRepeat),
+	"servicediscovery:DeregisterInstance": newRow(func(i *awssd.DeregisterInstanceInput) string { return instanceName(i.ServiceId, i.InstanceId) }, alwaysRepeat),
+	"servicediscovery:UpdateInstanceCustomHealthStatus": newRow(func(i *awssd.UpdateInstanceCustomHealthStatusInput) string {
+		return instanceName(i.ServiceId, i.InstanceId)
+	}, alwaysRepeat),
 
-	"application-autoscaling:RegisterScalableTarget": write(func(i *applicationautoscaling.RegisterScalableTargetInput) string {
+	"application-autoscaling:RegisterScalableTarget": newRow(func(i *applicationautoscaling.RegisterScalableTargetInput) string {
 		return aws.ToString(i.ResourceId)
-	}, always),
+	}, alwaysRepeat),
 
-	"codedeploy:CreateDeployment": write(func(i *awscd.CreateDeploymentInput) string {
-		return deploymentGroup(i.ApplicationName, i.DeploymentGroupName)
+	"codedeploy:CreateDeployment": newRow(func(i *awscd.CreateDeploymentInput) string {
+		return groupName(i.ApplicationName, i.DeploymentGroupName)
 	}, nil),
-	"codedeploy:StopDeployment":     write(func(i *awscd.StopDeploymentInput) string { return aws.ToString(i.DeploymentId) }, always),
-	"codedeploy:ContinueDeployment": write(func(i *awscd.ContinueDeploymentInput) string { return aws.ToString(i.DeploymentId) }, nil),
+	"codedeploy:StopDeployment":     newRow(func(i *awscd.StopDeploymentInput) string { return aws.ToString(i.DeploymentId) }, alwaysRepeat),
+	"codedeploy:ContinueDeployment": newRow(func(i *awscd.ContinueDeploymentInput) string { return aws.ToString(i.DeploymentId) }, nil),
 }
 
 // Writes returns all operations that the gate can permit, sorted: "ecs:CreateTaskSet".
-func Writes() []string { return slices.Sorted(maps.Keys(writes)) }
+func Writes() []string { return slices.Sorted(maps.Keys(writeTable)) }
 
 // readResource returns the resource of the most frequent reads. It is used in their errors only.
-func read(input any) string {
+func readResource(input any) string {
 	switch i := input.(type) {
 	case *awsecs.DescribeServicesInput:
-		return within(i.Cluster, names(i.Services))
+		return inCluster(i.Cluster, shortNames(i.Services))
 	case *awsecs.DescribeTaskSetsInput:
-		return service(i.Cluster, i.Service)
+		return serviceName(i.Cluster, i.Service)
 	case *awsecs.DescribeTasksInput:
-		return within(i.Cluster, names(i.Tasks))
+		return inCluster(i.Cluster, shortNames(i.Tasks))
 	case *awsecs.ListTasksInput:
-		return service(i.Cluster, i.ServiceName)
+		return serviceName(i.Cluster, i.ServiceName)
 	case *awsecs.DescribeTaskDefinitionInput:
-		return last(i.TaskDefinition)
+		return lastPart(i.TaskDefinition)
 	case *awsecs.DescribeClustersInput:
-		return names(i.Clusters)
+		return shortNames(i.Clusters)
 	case *awselb.DescribeTargetHealthInput:
 		return aws.ToString(i.TargetGroupArn)
 	case *awselb.DescribeTargetGroupsInput:
-		return few(append(slices.Clone(i.TargetGroupArns), i.Names...))
+		return joinFew(append(slices.Clone(i.TargetGroupArns), i.Names...))
 	case *awselb.DescribeRulesInput:
-		return cmp.Or(aws.ToString(i.ListenerArn), few(i.RuleArns))
+		return cmp.Or(aws.ToString(i.ListenerArn), joinFew(i.RuleArns))
 	case *awselb.DescribeListenersInput:
-		return cmp.Or(aws.ToString(i.LoadBalancerArn), few(i.ListenerArns))
+		return cmp.Or(aws.ToString(i.LoadBalancerArn), joinFew(i.ListenerArns))
 	case *awscw.DescribeAlarmsInput:
-		return cmp.Or(few(i.AlarmNames), aws.ToString(i.AlarmNamePrefix))
+		return cmp.Or(joinFew(i.AlarmNames), aws.ToString(i.AlarmNamePrefix))
 	case *awslogs.GetLogEventsInput:
-		return logs(i.LogGroupName, i.LogGroupIdentifier, aws.ToString(i.LogStreamName))
+		return logName(i.LogGroupName, i.LogGroupIdentifier, aws.ToString(i.LogStreamName))
 	case *awslogs.FilterLogEventsInput:
-		return logs(i.LogGroupName, i.LogGroupIdentifier, few(i.LogStreamNames))
+		return logName(i.LogGroupName, i.LogGroupIdentifier, joinFew(i.LogStreamNames))
 	case *awslogs.DescribeLogStreamsInput:
-		return logs(i.LogGroupName, i.LogGroupIdentifier, "")
+		return logName(i.LogGroupName, i.LogGroupIdentifier, "")
 	case *awsiam.SimulatePrincipalPolicyInput:
 		return aws.ToString(i.PolicySourceArn)
 	case *awscd.GetDeploymentInput:
 		return aws.ToString(i.DeploymentId)
 	case *awscd.BatchGetDeploymentsInput:
-		return few(i.DeploymentIds)
+		return joinFew(i.DeploymentIds)
 	case *awscd.BatchGetDeploymentTargetsInput:
 		return aws.ToString(i.DeploymentId)
 	case *awscd.ListDeploymentsInput:
-		return deploymentGroup(i.ApplicationName, i.DeploymentGroupName)
+		return groupName(i.ApplicationName, i.DeploymentGroupName)
 	}
 	return ""
 }
 
 // groupName returns "<application>/<deployment group>".
-func deploymentGroup(application, group *string) string {
+func groupName(application, group *string) string {
 	if aws.ToString(application) == "" || aws.ToString(group) == "" {
 		return ""
 	}
@@ -182,25 +182,25 @@ func deploymentGroup(application, group *string) string {
 }
 
 // logName returns "<log group> <streams>".
-func logs(name, identifier *string, streams string) string {
+func logName(name, identifier *string, streams string) string {
 	return strings.TrimSpace(cmp.Or(aws.ToString(name), aws.ToString(identifier)) + " " + streams)
 }
 
-func service(cluster, name *string) string { return within(cluster, last(name)) }
+func serviceName(cluster, name *string) string { return inCluster(cluster, lastPart(name)) }
 
-func instance(serviceID, instanceID *string) string {
+func instanceName(serviceID, instanceID *string) string {
 	if aws.ToString(serviceID) == "" || aws.ToString(instanceID) == "" {
 		return ""
 	}
-	return last(serviceID) + "/" + aws.ToString(instanceID)
+	return lastPart(serviceID) + "/" + aws.ToString(instanceID)
 }
 
 // inCluster puts name under its cluster. An empty name stays empty.
-func within(cluster *string, name string) string {
+func inCluster(cluster *string, name string) string {
 	if name == "" {
 		return ""
 	}
-	c := last(cluster)
+	c := lastPart(cluster)
 	if c == "" {
 		c = "default"
 	}
@@ -208,27 +208,27 @@ func within(cluster *string, name string) string {
 }
 
 // lastPart returns the name at the end of an ARN, or the name itself.
-func last(arnOrName *string) string {
+func lastPart(arnOrName *string) string {
 	s := aws.ToString(arnOrName)
 	return s[strings.LastIndexByte(s, '/')+1:]
 }
 
 // taskSetID returns "ecs-svc/N": the last two parts of a task set's ARN, or its id.
-func taskSet(arnOrID *string) string {
+func taskSetID(arnOrID *string) string {
 	parts := strings.Split(aws.ToString(arnOrID), "/")
 	return strings.Join(parts[max(0, len(parts)-2):], "/")
 }
 
-func names(arnsOrNames []string) string {
+func shortNames(arnsOrNames []string) string {
 	short := make([]string, 0, len(arnsOrNames))
 	for _, a := range arnsOrNames {
-		short = append(short, last(&a))
+		short = append(short, lastPart(&a))
 	}
-	return few(short)
+	return joinFew(short)
 }
 
 // joinFew keeps an error readable when a batch has a hundred names.
-func few(all []string) string {
+func joinFew(all []string) string {
 	if len(all) > 3 {
 		return strings.Join(all[:3], ",") + ",…"
 	}

@@ -37,7 +37,7 @@ func TestPatientCallOutlastsAnOutage(t *testing.T) {
 			inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 				w.answer = down(w, outage, dial)
 				var h heard
-				err := describe(account.WithPatience(ctx, &account.Patient{Budget: account.Patience, Tell: h.tell}), w)
+				err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget, Report: h.tell}), w)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -62,7 +62,7 @@ func TestPatientCallOutlastsAnOutage(t *testing.T) {
 func TestPatientCallEndsWithItsBudget(t *testing.T) {
 	inside(t, &wire{answer: func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }}, nil, func(ctx context.Context, w *world) {
 		var h heard
-		err := describe(account.WithPatience(ctx, &account.Patient{Budget: account.Patience, Tell: h.tell}), w)
+		err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget, Report: h.tell}), w)
 		equal(t, "kind", sluice.KindOf(err), sluice.Unreachable)
 		if took := w.clock.Now().Sub(start); took < 4*time.Minute+40*time.Second || took > 5*time.Minute {
 			t.Errorf("given up after %s", took)
@@ -86,7 +86,7 @@ func TestHangingEndpointIsToldOfAfterTwentySeconds(t *testing.T) {
 			inside(t, &wire{}, func(c *account.Config) { c.OnSilence = tell }, func(ctx context.Context, w *world) {
 				v, w.answer = w.clock, silent(w)
 				if patient {
-					ctx = account.WithPatience(ctx, &account.Patient{Budget: account.Patience, Tell: tell})
+					ctx = account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget, Report: tell})
 				}
 				_ = describe(ctx, w)
 				equal(t, "told", len(h.lines), 1)
@@ -111,7 +111,7 @@ func TestEachAnswerBeginsTheBudgetAnew(t *testing.T) {
 			}
 			return nil, nil
 		}
-		ctx = account.WithPatience(ctx, &account.Patient{Budget: account.Patience})
+		ctx = account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget})
 		for range 2 {
 			if err := describe(ctx, w); err != nil {
 				t.Fatal(err)
@@ -127,7 +127,7 @@ func TestPatientCallOutlastsThrottling(t *testing.T) {
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
 		w.answer = down(w, 3*time.Minute, func(op string) (*http.Response, error) { return throttle(op), nil })
 		var h heard
-		if err := describe(account.WithPatience(ctx, &account.Patient{Budget: account.Patience, Tell: h.tell}), w); err != nil {
+		if err := describe(account.WithLongRetry(ctx, &account.LongRetry{Budget: account.LongRetryBudget, Report: h.tell}), w); err != nil {
 			t.Error(err)
 		}
 		equal(t, "told", len(h.lines), 0)
@@ -137,7 +137,7 @@ func TestPatientCallOutlastsThrottling(t *testing.T) {
 func TestPatientCallHearsAnInterrupt(t *testing.T) {
 	asked := &sluice.Error{Op: "stage", Kind: sluice.Halted, Err: errors.New("a person asked for it")}
 	inside(t, &wire{answer: func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }}, nil, func(ctx context.Context, w *world) {
-		err := createTaskSet(account.WithPatience(may(ctx, "ecs:CreateTaskSet prod/web"), &account.Patient{Budget: clock.Forever, Ask: func() error {
+		err := createTaskSet(account.WithLongRetry(may(ctx, "ecs:CreateTaskSet prod/web"), &account.LongRetry{Budget: clock.Forever, Check: func() error {
 			if w.clock.Now().Sub(start) >= time.Minute {
 				return asked
 			}
@@ -154,13 +154,13 @@ func TestPatientCallHearsAnInterrupt(t *testing.T) {
 // Patience changes nothing about what may be repeated.
 func TestPatienceRepeatsNoWriteThatMayHaveTakenEffect(t *testing.T) {
 	for _, f := range failures {
-		for i, x := range writes {
+		for i, x := range writeTable {
 			if !f.unclear || x.repeat || f.name == "garbled" {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%d %s", f.name, i, x.plan), func(t *testing.T) {
 				inside(t, &wire{answer: f.answer}, nil, func(ctx context.Context, w *world) {
-					err := x.do(account.WithPatience(may(ctx, x.plan), &account.Patient{Budget: account.Patience}), w)
+					err := x.do(account.WithLongRetry(may(ctx, x.plan), &account.LongRetry{Budget: account.LongRetryBudget}), w)
 					equal(t, "attempts", len(w.calls), 1)
 					equal(t, "unanswered", errors.Is(err, sluice.ErrUnanswered), true)
 					equal(t, "kind", sluice.KindOf(err), sluice.Unreachable)
@@ -184,12 +184,12 @@ func TestWrongEndpointIsToldOfWithinSeconds(t *testing.T) {
 // unanswered.
 func TestIncompleteAnswerIsNoAnswer(t *testing.T) {
 	for _, body := range []string{"", "{}"} {
-		for i, x := range writes {
+		for i, x := range writeTable {
 			if body == "{}" && (strings.HasPrefix(x.plan, "elastic")) {
 				continue // no XML at all: TestEveryWriteUnderEveryFailure
 			}
 			t.Run(fmt.Sprintf("%q/%d %s", body, i, x.plan), func(t *testing.T) {
-				inside(t, &wire{answer: always(func(string) *http.Response {
+				inside(t, &wire{answer: alwaysRepeat(func(string) *http.Response {
 					r := reply(200, body)
 					r.Header = http.Header{}
 					return r

@@ -23,7 +23,7 @@ type Action struct {
 	// CheckClaim returns nil if this deployment's claim on the service was read recently enough. It
 	// is called just before each attempt of a write; on an error the write is not sent. Nil: these
 	// writes need no claim.
-	Held func(now time.Time) error
+	CheckClaim func(now time.Time) error
 }
 
 type actionKey struct{}
@@ -41,38 +41,38 @@ func actionOf(ctx context.Context) Action {
 }
 
 // readPrefixes are the first words of operations that change nothing.
-var reading = []string{"Describe", "List", "Get", "Discover", "BatchGet", "Lookup", "Check", "Filter", "Simulate"}
+var readPrefixes = []string{"Describe", "List", "Get", "Discover", "BatchGet", "Lookup", "Check", "Filter", "Simulate"}
 
 // identityOperations return credentials or the caller's identity. They change nothing that a plan
 // could list.
-var identity = []string{
+var identityOperations = []string{
 	"sts:AssumeRole", "sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWithSAML", "sts:DecodeAuthorizationMessage",
 }
 
 // IsWrite reports whether an operation ("ecs:CreateTaskSet", or its bare name) may change
 // something. An unknown operation counts as a write.
 func IsWrite(operation string) bool {
-	if slices.Contains(identity, operation) {
+	if slices.Contains(identityOperations, operation) {
 		return false
 	}
 	name := operation[strings.LastIndexByte(operation, ':')+1:]
-	return !slices.ContainsFunc(reading, func(word string) bool { return startsWith(name, word) })
+	return !slices.ContainsFunc(readPrefixes, func(word string) bool { return startsWithWord(name, word) })
 }
 
 // startsWithWord requires the whole word: "Checkout" does not start with "Check".
-func startsWith(name, word string) bool {
+func startsWithWord(name, word string) bool {
 	rest, ok := strings.CutPrefix(name, word)
 	return ok && (rest == "" || rest[0] < 'a' || rest[0] > 'z')
 }
 
 // checkPermitted returns nil if the request is a read or its action lists it.
-func (r request) permitted() error {
+func (r request) checkPermitted() error {
 	if !r.write {
 		return nil
 	}
 	var why error
 	switch {
-	case !r.known:
+	case !r.hasRow:
 		why = fmt.Errorf("%w: sluice does not know what this operation changes", ErrNotPlanned)
 	case r.action.ID == "" && len(r.action.Writes) == 0:
 		why = fmt.Errorf("%w: no action is under way", ErrNotPlanned)
@@ -85,11 +85,11 @@ func (r request) permitted() error {
 }
 
 // checkClaim returns nil if the request needs no claim or the claim was read recently.
-func (r request) held(now time.Time) error {
-	if !r.write || r.action.Held == nil {
+func (r request) checkClaim(now time.Time) error {
+	if !r.write || r.action.CheckClaim == nil {
 		return nil
 	}
-	err := r.action.Held(now)
+	err := r.action.CheckClaim(now)
 	if err == nil {
 		return nil
 	}

@@ -130,7 +130,7 @@ func TestClaimIsAskedBeforeEveryAttempt(t *testing.T) {
 		var asked []time.Duration
 		ctx = account.Permit(ctx, account.Action{
 			ID: "d/s/a", Writes: []sluice.Write{{Operation: "ecs:CreateTaskSet", Resource: "prod/web"}},
-			Held: func(now time.Time) error { asked = append(asked, now.Sub(start)); return nil },
+			CheckClaim: func(now time.Time) error { asked = append(asked, now.Sub(start)); return nil },
 		})
 		if err := createTaskSet(ctx, w, "t"); err != nil {
 			t.Fatal(err)
@@ -146,10 +146,10 @@ func TestClaimIsAskedBeforeEveryAttempt(t *testing.T) {
 
 func TestLostClaimStopsTheWriteUnsent(t *testing.T) {
 	gone := errors.New("claim of d not seen since 12:00:00")
-	inside(t, &wire{answer: first(1, broken)}, nil, func(ctx context.Context, w *world) {
+	inside(t, &wire{answer: first(1, classBroken)}, nil, func(ctx context.Context, w *world) {
 		ctx = account.Permit(ctx, account.Action{
 			ID: "d/s/a", Writes: []sluice.Write{{Operation: "ecs:CreateTaskSet", Resource: "prod/web"}},
-			Held: func(now time.Time) error {
+			CheckClaim: func(now time.Time) error {
 				if now.After(start) {
 					return gone
 				}
@@ -175,7 +175,7 @@ func TestClaimIsAskedAgainAfterWaitingForAToken(t *testing.T) {
 		held := true
 		ctx = account.Permit(ctx, account.Action{
 			ID: "d/s/a", Writes: []sluice.Write{{Operation: "ecs:RegisterTaskDefinition", Resource: "web"}},
-			Held: func(now time.Time) error {
+			CheckClaim: func(now time.Time) error {
 				if held && now.Equal(start) {
 					return nil
 				}

@@ -52,9 +52,9 @@ func TestWritesAndTheirReadsDoNotWaitForPolls(t *testing.T) {
 		if d := lasts(t, w, func() error { return readRules(ctx, w) }); d < 10*time.Second {
 			t.Errorf("a poll among sixty took %s: they do not fill the queue", d)
 		}
-		may := may(ctx, writes[19].plan)
+		may := may(ctx, writeTable[19].plan)
 		equal(t, "a read that a write depends on", lasts(t, w, func() error { return readRules(account.BeforeWrite(ctx), w) }), 0)
-		equal(t, "a write", lasts(t, w, func() error { return writes[19].do(may, w) }), 0)
+		equal(t, "a write", lasts(t, w, func() error { return writeTable[19].do(may, w) }), 0)
 	})
 }
 
@@ -75,7 +75,7 @@ func TestPollsLeaveAQuarterOfTheBurst(t *testing.T) {
 func TestUnsentWriteKeepsItsTokens(t *testing.T) {
 	late := errors.New("the read that it depends on was long ago")
 	inside(t, &wire{}, nil, func(ctx context.Context, w *world) {
-		operation, resource, _ := strings.Cut(writes[19].plan, " ")
+		operation, resource, _ := strings.Cut(writeTable[19].plan, " ")
 		planned := []sluice.Write{{Operation: operation, Resource: resource}}
 		done := 0
 		var all []func()
@@ -83,13 +83,13 @@ func TestUnsentWriteKeepsItsTokens(t *testing.T) {
 			all = append(all, func() {
 				for n := 1; n <= 3; n++ {
 					read := w.clock.Now()
-					a := account.Action{ID: sluice.ActionID(fmt.Sprint(i)), Writes: planned, Held: func(now time.Time) error {
+					a := account.Action{ID: sluice.ActionID(fmt.Sprint(i)), Writes: planned, CheckClaim: func(now time.Time) error {
 						if now.Sub(read) > 10*time.Second {
 							return late
 						}
 						return nil
 					}}
-					err := writes[19].do(account.Permit(ctx, a), w)
+					err := writeTable[19].do(account.Permit(ctx, a), w)
 					if err == nil {
 						done++
 						return

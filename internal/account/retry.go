@@ -40,25 +40,25 @@ const (
 )
 
 // faultClass classifies one failed attempt.
-type class int
+type faultClass int
 
 const (
-	refused   class = iota // AWS or the SDK refused it; no effect; a retry does not help
-	throttled              // AWS refused the rate; no effect
-	unsent                 // no connection was made; no effect
-	broken                 // 5xx, lost connection, no response in time, an unreadable response: effect unknown
-	stopped                // the caller's context ended during the attempt: effect unknown
+	classRefused   faultClass = iota // AWS or the SDK refused it; no effect; a retry does not help
+	classThrottled              // AWS refused the rate; no effect
+	classUnsent                 // no connection was made; no effect
+	classBroken                 // 5xx, lost connection, no response in time, an unreadable response: effect unknown
+	classStopped                // the caller's context ended during the attempt: effect unknown
 )
 
 // isUnclear reports whether the attempt may have taken effect.
-func (c class) unclear() bool { return c == broken || c == stopped }
+func (c faultClass) isUnclear() bool { return c == classBroken || c == classStopped }
 
 // fault is one failed attempt.
 type fault struct {
-	class      class
+	class      faultClass
 	err        error
-	late       bool          // no response within attemptTimeout
-	silent     time.Duration // how long a call with a LongRetry has had no response
+	timedOut       bool          // no response within attemptTimeout
+	silentFor     time.Duration // how long a call with a LongRetry has had no response
 	retryAfter time.Duration // wait that the response asks for; 0: none
 }
 
@@ -86,16 +86,16 @@ func classify(ctx, tried context.Context, err error) fault {
 	isReply := errors.As(err, &reply)
 	switch {
 	case errors.As(err, &api) && !isForeign(api):
-		f.class = classOfReply(api, status(reply))
-	case isReply && status(reply) >= 300:
-		f.class = classOfStatus(status(reply))
-		if f.class == refused {
-			f.class = broken // each refusal of AWS names an error
+		f.class = classOfReply(api, replyStatus(reply))
+	case isReply && replyStatus(reply) >= 300:
+		f.class = classOfStatus(replyStatus(reply))
+		if f.class == classRefused {
+			f.class = classBroken // each refusal of AWS names an error
 		}
 	case ctx.Err() != nil:
-		f.class = stopped
+		f.class = classStopped
 	case tried.Err() != nil:
-		f.class, f.late = broken, true
+		f.class, f.timedOut = classBroken, true
 	default:
 		f.class = classOfTransport(err)
 	}
@@ -109,29 +109,29 @@ func isForeign(api smithy.APIError) bool {
 	return api.ErrorCode() == "" || api.ErrorCode() == "UnknownError"
 }
 
-func classOfReply(api smithy.APIError, status int) class {
+func classOfReply(api smithy.APIError, status int) faultClass {
 	code := api.ErrorCode()
 	switch {
 	case slices.Contains(throttleCodes, code):
-		return throttled
+		return classThrottled
 	// ECS registers revisions of one family one by one. It returns this
 	// ClientException before it creates anything.
 	case code == "ClientException" && strings.HasPrefix(api.ErrorMessage(), "Too many concurrent attempts"):
-		return throttled
+		return classThrottled
 	case slices.Contains(brokenCodes, code), api.ErrorFault() == smithy.FaultServer:
-		return broken
+		return classBroken
 	}
 	return classOfStatus(status)
 }
 
-func classOfStatus(status int) class {
+func classOfStatus(status int) faultClass {
 	switch {
 	case status == http.StatusTooManyRequests:
-		return throttled
+		return classThrottled
 	case status >= 500:
-		return broken
+		return classBroken
 	}
-	return refused
+	return classRefused
 }
 
 // Unsent reports whether a request was never sent: no server at the endpoint's address, an unknown
@@ -153,45 +153,45 @@ func isTLS(err error) bool {
 }
 
 // classOfTransport is for attempts without a readable response.
-func classOfTransport(err error) class {
+func classOfTransport(err error) faultClass {
 	var send *smithyhttp.RequestSendError
 	var garbled *smithy.DeserializationError
 	var network net.Error
 	switch {
 	case Unsent(err):
-		return unsent
+		return classUnsent
 	case errors.As(err, &send), errors.As(err, &garbled), errors.As(err, &network),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errIncomplete):
-		return broken
+		return classBroken
 	}
-	return refused // the SDK could not make the request
+	return classRefused // the SDK could not make the request
 }
 
 // nextAttempt returns whether another attempt may follow attempt number n, and after how long. It
 // is for calls without a LongRetry.
-func (f fault) next(n int, draw func() float64) (wait time.Duration, again bool) {
+func (f fault) nextAttempt(n int, draw func() float64) (wait time.Duration, again bool) {
 	limit := brokenAttempts
 	switch f.class {
-	case throttled:
+	case classThrottled:
 		limit = throttledAttempts
-	case unsent:
+	case classUnsent:
 		limit = unsentAttempts
 	}
 	if n >= limit {
 		return 0, false
 	}
-	return f.wait(n, draw)
+	return f.retryWait(n, draw)
 }
 
 // retryWait returns how long to wait after attempt number n: full jitter under an exponential
 // ceiling, or at least what the response asks for. It returns false for faults that are never
 // retried.
-func (f fault) wait(n int, draw func() float64) (d time.Duration, again bool) {
+func (f fault) retryWait(n int, draw func() float64) (d time.Duration, again bool) {
 	base := brokenBase
 	switch f.class {
-	case refused, stopped:
+	case classRefused, classStopped:
 		return 0, false
-	case throttled:
+	case classThrottled:
 		base = throttledBase
 	}
 	ceiling := min(float64(maxBackoff), float64(base)*math.Pow(2, float64(n-1)))
@@ -202,7 +202,7 @@ func (f fault) wait(n int, draw func() float64) (d time.Duration, again bool) {
 	return max(time.Duration(jitter*ceiling), f.retryAfter), true
 }
 
-func status(reply *smithyhttp.ResponseError) int {
+func replyStatus(reply *smithyhttp.ResponseError) int {
 	if reply == nil || reply.Response == nil || reply.Response.Response == nil {
 		return 0
 	}
@@ -212,17 +212,17 @@ func status(reply *smithyhttp.ResponseError) int {
 // retryAfter returns the wait that the response asks for, in seconds, or in milliseconds under
 // AWS's own header. It ignores dates, since they are of the server's clock.
 func retryAfter(reply *smithyhttp.ResponseError) time.Duration {
-	if status(reply) == 0 {
+	if replyStatus(reply) == 0 {
 		return 0
 	}
 	header := reply.Response.Header
-	if d := wish(header.Get("X-Amz-Retry-After"), time.Millisecond); d > 0 {
+	if d := parseWait(header.Get("X-Amz-Retry-After"), time.Millisecond); d > 0 {
 		return d
 	}
-	return wish(header.Get("Retry-After"), time.Second)
+	return parseWait(header.Get("Retry-After"), time.Second)
 }
 
-func wish(text string, unit time.Duration) time.Duration {
+func parseWait(text string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n > 0) {
 		return 0

@@ -45,8 +45,8 @@ func counting(n *int) func(*middleware.Stack) error {
 	}
 }
 
-// write is one planned write as a hand makes it.
-type write struct {
+// newRow is one planned write as a hand makes it.
+type newRow struct {
 	plan   string
 	repeat bool // an unanswered attempt is repeated
 	do     func(context.Context, *world) error
@@ -61,7 +61,7 @@ const (
 	svcARN  = "arn:aws:ecs:us-east-1:123456789012:service/prod/web"
 )
 
-var writes = []write{
+var writeTable = []newRow{
 	{"ecs:CreateTaskSet prod/web", true, func(ctx context.Context, w *world) error { return createTaskSet(ctx, w, "token") }},
 	{"ecs:CreateTaskSet prod/web", false, func(ctx context.Context, w *world) error { return createTaskSet(ctx, w, "") }},
 	{"ecs:CreateService prod/web", true, func(ctx context.Context, w *world) error {
@@ -186,35 +186,35 @@ type failure struct {
 }
 
 var failures = []failure{
-	{"throttled", always(throttle), 8, false, sluice.Throttled},
-	{"throttled by query code", always(func(op string) *http.Response { return bad(op, 400, "Throttling", "Rate exceeded") }), 8, false, sluice.Throttled},
-	{"429", always(func(op string) *http.Response { return bad(op, 429, "Weird", "slow") }), 8, false, sluice.Throttled},
-	{"500", always(broken), 6, true, sluice.Unreachable},
-	{"503", always(func(op string) *http.Response { return bad(op, 503, "ServiceUnavailable", "x") }), 6, true, sluice.Unreachable},
-	{"502 of a proxy", always(func(string) *http.Response { return reply(502, "<html>bad gateway") }), 6, true, sluice.Unreachable},
+	{"throttled", alwaysRepeat(throttle), 8, false, sluice.Throttled},
+	{"throttled by query code", alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "Throttling", "Rate exceeded") }), 8, false, sluice.Throttled},
+	{"429", alwaysRepeat(func(op string) *http.Response { return bad(op, 429, "Weird", "slow") }), 8, false, sluice.Throttled},
+	{"500", alwaysRepeat(classBroken), 6, true, sluice.Unreachable},
+	{"503", alwaysRepeat(func(op string) *http.Response { return bad(op, 503, "ServiceUnavailable", "x") }), 6, true, sluice.Unreachable},
+	{"502 of a proxy", alwaysRepeat(func(string) *http.Response { return reply(502, "<html>bad gateway") }), 6, true, sluice.Unreachable},
 	{"reset", func(string, int, *http.Request) (*http.Response, error) {
 		return nil, errors.New("connection reset by peer")
 	}, 6, true, sluice.Unreachable},
 	{"cut", func(string, int, *http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, 6, true, sluice.Unreachable},
-	{"garbled", always(func(string) *http.Response { return reply(200, `{"taskSet": [<`) }), 6, true, sluice.Unreachable},
+	{"garbled", alwaysRepeat(func(string) *http.Response { return reply(200, `{"taskSet": [<`) }), 6, true, sluice.Unreachable},
 	{"refused connection", func(string, int, *http.Request) (*http.Response, error) { return nil, errDial }, 4, false, sluice.Unreachable},
-	{"redirected", always(func(string) *http.Response { return reply(302, "", "Location", "http://portal.test/login") }), 6, true, sluice.Unreachable},
-	{"a refusal that cannot be read", always(func(string) *http.Response {
+	{"redirected", alwaysRepeat(func(string) *http.Response { return reply(302, "", "Location", "http://portal.test/login") }), 6, true, sluice.Unreachable},
+	{"a refusal that cannot be read", alwaysRepeat(func(string) *http.Response {
 		r := reply(400, "")
 		r.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), cutBody{}))
 		return r
 	}), 6, true, sluice.Unreachable},
-	{"a page that refuses", always(func(string) *http.Response { return reply(404, "<html>nginx") }), 6, true, sluice.Unreachable},
+	{"a page that refuses", alwaysRepeat(func(string) *http.Response { return reply(404, "<html>nginx") }), 6, true, sluice.Unreachable},
 	{"untrusted certificate", func(string, int, *http.Request) (*http.Response, error) { return nil, errUntrusted }, 4, false, sluice.Unreachable},
-	{"refused", always(func(op string) *http.Response { return bad(op, 400, "InvalidParameterException", "no") }), 1, false, ""},
-	{"quota", always(func(op string) *http.Response { return bad(op, 400, "LimitExceededException", "no") }), 1, false, ""},
+	{"refused", alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "InvalidParameterException", "no") }), 1, false, ""},
+	{"quota", alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "LimitExceededException", "no") }), 1, false, ""},
 }
 
 // The whole policy: what has no effect is repeated for every write, what may
 // have had one only where twice is once.
 func TestEveryWriteUnderEveryFailure(t *testing.T) {
 	for _, f := range failures {
-		for i, x := range writes {
+		for i, x := range writeTable {
 			t.Run(fmt.Sprintf("%s/%d %s", f.name, i, x.plan), func(t *testing.T) {
 				if f.name == "garbled" && !strings.HasPrefix(x.plan, "ecs:Create") {
 					t.Skip("an output without members reads nothing")
@@ -259,7 +259,7 @@ func TestWaitsBetweenAttempts(t *testing.T) {
 		want string
 	}{
 		{"throttled", throttle, nil, "0s 1s 3s 7s 15s 31s 51s 1m11s"},
-		{"broken", broken, nil, "0s 200ms 600ms 1.4s 3s 6.2s"},
+		{"broken", classBroken, nil, "0s 200ms 600ms 1.4s 3s 6.2s"},
 		{"jitter", throttle, func() float64 { return 0.5 }, "0s 500ms 1.5s 3.5s 7.5s 15.5s 25.5s 35.5s"},
 		{"Retry-After", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "Retry-After", "7") }, nil, "0s 7s 14s 21s 28s 35s"},
 		{"in milliseconds", func(op string) *http.Response { return bad(op, 500, "ServerException", "", "X-Amz-Retry-After", "900") }, nil, "0s 900ms 1.8s 2.7s 4.3s 7.5s"},
@@ -269,7 +269,7 @@ func TestWaitsBetweenAttempts(t *testing.T) {
 		}, nil, "0s 200ms 600ms 1.4s 3s 6.2s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inside(t, &wire{answer: always(c.res)}, func(o *account.Config) { o.Draw = c.draw }, func(ctx context.Context, w *world) {
+			inside(t, &wire{answer: alwaysRepeat(c.res)}, func(o *account.Config) { o.Jitter = c.draw }, func(ctx context.Context, w *world) {
 				_ = describe(ctx, w)
 				var at []string
 				for i, call := range w.calls {
@@ -283,7 +283,7 @@ func TestWaitsBetweenAttempts(t *testing.T) {
 }
 
 func TestOneSuccessEndsIt(t *testing.T) {
-	inside(t, &wire{answer: first(3, broken)}, nil, func(ctx context.Context, w *world) {
+	inside(t, &wire{answer: first(3, classBroken)}, nil, func(ctx context.Context, w *world) {
 		if err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t"); err != nil {
 			t.Error(err)
 		}
@@ -330,7 +330,7 @@ func TestCancelInFlight(t *testing.T) {
 }
 
 func TestCancelWhileWaiting(t *testing.T) {
-	inside(t, &wire{answer: always(throttle)}, nil, func(ctx context.Context, w *world) {
+	inside(t, &wire{answer: alwaysRepeat(throttle)}, nil, func(ctx context.Context, w *world) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		w.clock.Go(func() { _ = w.clock.Sleep(context.Background(), 1500*time.Millisecond); cancel(errStop) })
 		err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	roleLasts   = time.Hour       // requested from STS; the longest for a role assumed from a role
-	roleRenew   = 5 * time.Minute // before the end, one caller renews while others continue
-	rolePause   = time.Minute     // after a renewal that failed
-	roleWaiting = 50 * time.Millisecond
+	roleDuration   = time.Hour       // requested from STS; the longest for a role assumed from a role
+	roleRenewBefore   = 5 * time.Minute // before the end, one caller renews while others continue
+	roleRetryPause   = time.Minute     // after a renewal that failed
+	rolePollInterval = 50 * time.Millisecond
 )
 
 // role provides the credentials of an assumed role. It requests them through the gate and keeps
@@ -33,22 +33,22 @@ type role struct {
 	sts          *awssts.Client
 
 	mu     sync.Mutex // not locked during a call
-	have   aws.Credentials
+	current   aws.Credentials
 	asking bool
-	pause  time.Time // no renewal before this
+	noRenewalBefore  time.Time // no renewal before this
 }
 
 // Retrieve returns the current credentials, or assumes the role.
 func (r *role) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	for {
-		have, ask := r.turn()
+		have, ask := r.chooseCredentials()
 		if ask {
-			return r.ask(ctx)
+			return r.assumeRole(ctx)
 		}
 		if have.HasKeys() {
 			return have, nil
 		}
-		if err := r.clock.Sleep(ctx, roleWaiting); err != nil {
+		if err := r.clock.Sleep(ctx, rolePollInterval); err != nil {
 			return aws.Credentials{}, err
 		}
 	}
@@ -56,15 +56,15 @@ func (r *role) Retrieve(ctx context.Context) (aws.Credentials, error) {
 
 // chooseCredentials returns the credentials to use now, or ask if the caller has to request them.
 // If it returns neither, the caller waits.
-func (r *role) turn() (have aws.Credentials, ask bool) {
+func (r *role) chooseCredentials() (have aws.Credentials, ask bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock.Now()
-	left := r.have.Expires.Sub(now)
+	left := r.current.Expires.Sub(now)
 	if left > 0 {
-		have = r.have
+		have = r.current
 	}
-	if r.asking || left > roleRenew || left > 0 && now.Before(r.pause) {
+	if r.asking || left > roleRenewBefore || left > 0 && now.Before(r.noRenewalBefore) {
 		return have, false
 	}
 	r.asking = true
@@ -73,12 +73,12 @@ func (r *role) turn() (have aws.Credentials, ask bool) {
 
 // assumeRole assumes the role. If that fails while the previous credentials are valid, it returns
 // those.
-func (r *role) ask(ctx context.Context) (aws.Credentials, error) {
-	defer r.asked()
+func (r *role) assumeRole(ctx context.Context) (aws.Credentials, error) {
+	defer r.endAsking()
 	out, err := r.sts.AssumeRole(ctx, &awssts.AssumeRoleInput{
 		RoleArn:         aws.String(r.arn),
 		RoleSessionName: aws.String(r.session),
-		DurationSeconds: aws.Int32(int32(roleLasts / time.Second)),
+		DurationSeconds: aws.Int32(int32(roleDuration / time.Second)),
 	})
 	if err == nil && out.Credentials == nil {
 		err = &sluice.Error{Op: "sts:AssumeRole", Resource: r.arn, Err: errors.New("the reply has no credentials")}
@@ -86,9 +86,9 @@ func (r *role) ask(ctx context.Context) (aws.Credentials, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		return r.old(err)
+		return r.previousCredentials(err)
 	}
-	r.have = aws.Credentials{
+	r.current = aws.Credentials{
 		AccessKeyID:     aws.ToString(out.Credentials.AccessKeyId),
 		SecretAccessKey: aws.ToString(out.Credentials.SecretAccessKey),
 		SessionToken:    aws.ToString(out.Credentials.SessionToken),
@@ -97,28 +97,28 @@ func (r *role) ask(ctx context.Context) (aws.Credentials, error) {
 		Expires:         aws.ToTime(out.Credentials.Expiration),
 		AccountID:       roleAccount(r.arn),
 	}
-	return r.have, nil
+	return r.current, nil
 }
 
 // previousCredentials returns the credentials that are still valid after a failed renewal. r.mu is
 // locked.
-func (r *role) old(err error) (aws.Credentials, error) {
+func (r *role) previousCredentials(err error) (aws.Credentials, error) {
 	now := r.clock.Now()
-	if r.have.Expires.After(now) {
-		r.pause = now.Add(rolePause)
-		return r.have, nil
+	if r.current.Expires.After(now) {
+		r.noRenewalBefore = now.Add(roleRetryPause)
+		return r.current, nil
 	}
-	return aws.Credentials{}, assumed(r.arn, err)
+	return aws.Credentials{}, assumeError(r.arn, err)
 }
 
-func (r *role) asked() {
+func (r *role) endAsking() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asking = false
 }
 
 // assumeError removes the SDK's wrapping, so that the error names the role once.
-func assumed(arn string, err error) error {
+func assumeError(arn string, err error) error {
 	var told *sluice.Error
 	if !errors.As(err, &told) {
 		return &sluice.Error{Op: "take on role", Resource: arn, Err: err}

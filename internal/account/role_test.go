@@ -23,7 +23,7 @@ func faulty(draw func() float64) func(string, int, *http.Request) (*http.Respons
 		case d < 0.1:
 			return throttle(op), nil
 		case d < 0.2:
-			return broken(op), nil
+			return classBroken(op), nil
 		case d < 0.3:
 			return nil, errDial
 		}
@@ -105,7 +105,7 @@ func TestFailedRenewalUsesWhatStillHolds(t *testing.T) {
 }
 
 func TestRefusedRoleIsNamed(t *testing.T) {
-	w := &wire{answer: always(func(op string) *http.Response {
+	w := &wire{answer: alwaysRepeat(func(op string) *http.Response {
 		return bad(op, 403, "AccessDenied", "is not authorized to perform: sts:AssumeRole")
 	})}
 	inside(t, w, asRole, func(ctx context.Context, w *world) {
@@ -119,21 +119,21 @@ func TestRefusedRoleIsNamed(t *testing.T) {
 }
 
 func TestARoleThatIsNoneIsNamed(t *testing.T) {
-	w := &wire{answer: always(func(op string) *http.Response { return bad(op, 400, "ValidationError", "foo is invalid") })}
+	w := &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 400, "ValidationError", "foo is invalid") })}
 	inside(t, w, asRole, func(ctx context.Context, w *world) {
 		equal(t, "next", sluice.NextStep(describe(ctx, w)), "check the role's ARN, and that its trust policy lets the identity in use take it on")
 	})
 }
 
 func TestThrottledRoleStaysThrottled(t *testing.T) {
-	inside(t, &wire{answer: always(throttle)}, asRole, func(ctx context.Context, w *world) {
+	inside(t, &wire{answer: alwaysRepeat(throttle)}, asRole, func(ctx context.Context, w *world) {
 		equal(t, "kind", sluice.KindOf(describe(ctx, w)), sluice.Throttled)
 	})
 }
 
 // A write under way when its role cannot be renewed was not sent.
 func TestWriteWithoutCredentialsIsNotUnanswered(t *testing.T) {
-	w := &wire{answer: always(func(op string) *http.Response { return bad(op, 500, "ServerException", "x") })}
+	w := &wire{answer: alwaysRepeat(func(op string) *http.Response { return bad(op, 500, "ServerException", "x") })}
 	inside(t, w, asRole, func(ctx context.Context, w *world) {
 		err := createTaskSet(may(ctx, "ecs:CreateTaskSet prod/web"), w, "t")
 		if told(t, err).Op != "ecs:CreateTaskSet" || strings.Contains(err.Error(), sluice.ErrUnanswered.Error()) {

@@ -30,19 +30,19 @@ func TestTablesNameRealOperations(t *testing.T) {
 			t.Errorf("%s is no operation", operation)
 		}
 	}
-	for operation := range writes {
+	for operation := range writeTable {
 		real(operation)
 		if !IsWrite(operation) {
 			t.Errorf("%s has a row but is a read", operation)
 		}
 	}
-	for operation := range answers {
+	for operation := range requiredFields {
 		real(operation)
 	}
 	for name := range ecsBuckets {
 		real("ecs:" + name)
 	}
-	for _, operation := range identity {
+	for _, operation := range identityOperations {
 		real(operation)
 	}
 }
@@ -77,8 +77,8 @@ func TestResourceOf(t *testing.T) {
 
 // Our share of the account's bucket keeps the sum below AWS's ten a second.
 func TestShareIsSafe(t *testing.T) {
-	if elbAccount.rate*share >= 10 || share > 0.75 {
-		t.Errorf("share %v leaves nothing to others", share)
+	if elbAccount.rate*rateShare >= 10 || rateShare > 0.75 {
+		t.Errorf("share %v leaves nothing to others", rateShare)
 	}
 }
 
@@ -89,12 +89,12 @@ var called = regexp.MustCompile(`\.((?:Describe|List|Get|Discover|BatchGet|Filte
 // answer.
 func TestEveryOperationHasAnAnswerRow(t *testing.T) {
 	names := map[string]bool{}
-	for operation := range answers {
+	for operation := range requiredFields {
 		_, name, _ := strings.Cut(operation, ":")
 		names[name] = true
 	}
-	for operation := range writes {
-		if answers[operation] == nil {
+	for operation := range writeTable {
+		if requiredFields[operation] == nil {
 			t.Errorf("%s is written and has no row", operation)
 		}
 	}

@@ -86,17 +86,17 @@ type Application struct {
 // from the command line.
 type Scaling struct {
 	Suspend  bool // all scaling, while the deployment runs
-	Leave    bool // scaling may stay suspended while no process runs the deployment
+	KeepSuspended    bool // scaling may stay suspended while no process runs the deployment
 	Resume   bool // end all suspensions when the deployment ends, earlier ones too
 	Min, Max *int // bounds from now on; nil: unchanged
 }
 
 // IsRequested reports whether any change is requested.
-func (s Scaling) Asked() bool { return s.Suspend || s.Resume || s.Min != nil || s.Max != nil }
+func (s Scaling) IsRequested() bool { return s.Suspend || s.Resume || s.Min != nil || s.Max != nil }
 
 // With returns s with the requests of more added.
 func (s Scaling) With(more Scaling) Scaling {
-	s.Suspend, s.Leave, s.Resume = s.Suspend || more.Suspend, s.Leave || more.Leave, s.Resume || more.Resume
+	s.Suspend, s.KeepSuspended, s.Resume = s.Suspend || more.Suspend, s.KeepSuspended || more.KeepSuspended, s.Resume || more.Resume
 	if more.Min != nil {
 		s.Min = more.Min
 	}

@@ -17,47 +17,47 @@ type checker struct {
 	piped    []string // paths of piped's own keys, in the order of the file
 }
 
-func (c *checker) at(n *definition.Node, format string, args ...any) {
+func (c *checker) addProblem(n *definition.Node, format string, args ...any) {
 	c.problems = append(c.problems, c.src.At(n, format, args...))
 }
 
-func (c *checker) atKey(e definition.Entry, format string, args ...any) *definition.Problem {
+func (c *checker) addKeyProblem(e definition.Entry, format string, args ...any) *definition.Problem {
 	p := c.src.AtKey(e, format, args...)
 	c.problems = append(c.problems, p)
 	return p
 }
 
 // checkValue compares a value with a shape. A missing value is no problem here.
-func (c *checker) value(n *definition.Node, s shape, path string) {
+func (c *checker) checkValue(n *definition.Node, s shape, path string) {
 	if n.Kind == definition.Null {
 		return
 	}
 	switch s.kind {
 	case object:
-		c.object(n, s, path)
+		c.checkObject(n, s, path)
 	case list:
-		c.list(n, s, path)
+		c.checkList(n, s, path)
 	case labels:
-		c.labels(n, path)
+		c.checkLabels(n, path)
 	case stages:
-		c.stages(n, path)
+		c.checkStages(n, path)
 	case plugins:
-		c.plugins(n, path)
+		c.checkPlugins(n, path)
 	case choice:
-		c.choice(n, s, path)
+		c.checkChoice(n, s, path)
 	case word:
-		c.word(n, path)
+		c.checkStepName(n, path)
 	case request:
-		c.kind(n, definition.Map, path)
+		c.checkKind(n, definition.Map, path)
 	case text, flag:
-		c.kind(n, map[kind]definition.NodeKind{text: definition.Text, flag: definition.Bool}[s.kind], path)
-	case whole, percent, span, delay:
-		c.measure(n, s, path)
+		c.checkKind(n, map[kind]definition.NodeKind{text: definition.Text, flag: definition.Bool}[s.kind], path)
+	case integer, percent, span, delay:
+		c.checkMeasure(n, s, path)
 	}
 }
 
 // checkKind refuses a node of another kind.
-func (c *checker) kind(n *definition.Node, want definition.NodeKind, path string) bool {
+func (c *checker) checkKind(n *definition.Node, want definition.NodeKind, path string) bool {
 	if n.Kind == want {
 		return true
 	}
@@ -65,31 +65,31 @@ func (c *checker) kind(n *definition.Node, want definition.NodeKind, path string
 	if want == definition.Text && (n.Kind == definition.Number || n.Kind == definition.Bool) {
 		advice = ": write it in quotes"
 	}
-	c.at(n, "%s is %s, and this is %s%s", path, want, n.Kind, advice)
+	c.addProblem(n, "%s is %s, and this is %s%s", path, want, n.Kind, advice)
 	return false
 }
 
-func (c *checker) object(n *definition.Node, s shape, path string) {
-	if !c.kind(n, definition.Map, orFile(path)) {
+func (c *checker) checkObject(n *definition.Node, s shape, path string) {
+	if !c.checkKind(n, definition.Map, orFile(path)) {
 		return
 	}
 	seen := map[string]bool{}
 	for _, e := range n.Entries {
 		if seen[e.Key] {
-			c.atKey(e, "%s is given twice", joinPath(path, e.Key))
+			c.addKeyProblem(e, "%s is given twice", joinPath(path, e.Key))
 			continue
 		}
 		seen[e.Key] = true
-		c.entry(e, s, path)
+		c.checkEntry(e, s, path)
 	}
 	for _, k := range s.keys {
-		if k.needed && !given(n.Get(k.name)) {
-			c.at(n, "%s has no %s", orFile(path), k.name)
+		if k.needed && !isGiven(n.Get(k.name)) {
+			c.addProblem(n, "%s has no %s", orFile(path), k.name)
 		}
 	}
-	c.single(n, s)
-	if s.one && len(n.Entries) != 1 || s.one && !given(n.Entries[0].Value) {
-		c.at(n, "%s has exactly one entry", orFile(path))
+	c.refuseSynonyms(n, s)
+	if s.one && len(n.Entries) != 1 || s.one && !isGiven(n.Entries[0].Value) {
+		c.addProblem(n, "%s has exactly one entry", orFile(path))
 	}
 }
 
@@ -101,34 +101,34 @@ func orFile(path string) string {
 }
 
 // checkEntry compares one entry of an object with its key.
-func (c *checker) entry(e definition.Entry, s shape, path string) {
+func (c *checker) checkEntry(e definition.Entry, s shape, path string) {
 	at := joinPath(path, e.Key)
 	i := slices.IndexFunc(s.keys, func(k key) bool { return k.name == e.Key })
 	if i < 0 {
-		c.unknown(e, s, path)
+		c.refuseUnknownKey(e, s, path)
 		return
 	}
 	k := s.keys[i]
-	switch k.list {
+	switch k.treatment {
 	case Refused:
-		c.atKey(e, "%s is refused. %s", at, k.says)
+		c.addKeyProblem(e, "%s is refused. %s", at, k.sentence)
 		return
 	case PipedsOwn:
 		c.piped = append(c.piped, at)
 	}
-	c.value(e.Value, k.shape, at)
+	c.checkValue(e.Value, k.shape, at)
 }
 
 // refuseUnknownKey refuses a key. It suggests a similar key or the place where the key belongs.
-func (c *checker) unknown(e definition.Entry, s shape, path string) {
+func (c *checker) refuseUnknownKey(e definition.Entry, s shape, path string) {
 	var names []string
 	for _, k := range s.keys {
-		if k.list != Refused {
+		if k.treatment != Refused {
 			names = append(names, k.name)
 		}
 	}
-	p := c.atKey(e, "unknown key %q in %s", e.Key, orFile(path))
-	if home := c.home(e.Key); home != "" {
+	p := c.addKeyProblem(e, "unknown key %q in %s", e.Key, orFile(path))
+	if home := c.findHome(e.Key); home != "" {
 		p.Message += ": it belongs under " + home
 		return
 	}
@@ -136,7 +136,7 @@ func (c *checker) unknown(e definition.Entry, s shape, path string) {
 }
 
 // findHome returns another place where a key of this name belongs, if there is exactly one.
-func (c *checker) home(name string) string {
+func (c *checker) findHome(name string) string {
 	root, home := "spec", ""
 	if c.format == Sluice {
 		root = ""
@@ -149,7 +149,7 @@ func (c *checker) home(name string) string {
 		if k.Path == name {
 			at, ok = "the top of the file", true
 		}
-		if !ok || k.List == Refused {
+		if !ok || k.Treatment == Refused {
 			continue
 		}
 		if home != "" {
@@ -161,52 +161,52 @@ func (c *checker) home(name string) string {
 }
 
 // refuseSynonyms refuses two keys with the same meaning.
-func (c *checker) single(n *definition.Node, s shape) {
+func (c *checker) refuseSynonyms(n *definition.Node, s shape) {
 	var found []definition.Entry
 	for _, e := range n.Entries {
-		if slices.Contains(s.single, e.Key) && given(e.Value) {
+		if slices.Contains(s.single, e.Key) && isGiven(e.Value) {
 			found = append(found, e)
 		}
 	}
 	if len(found) > 1 {
-		c.atKey(found[1], "%s and %s are one key under two names: give one", found[0].Key, found[1].Key)
+		c.addKeyProblem(found[1], "%s and %s are one key under two names: give one", found[0].Key, found[1].Key)
 	}
 }
 
-func (c *checker) list(n *definition.Node, s shape, path string) {
-	if !c.kind(n, definition.List, path) {
+func (c *checker) checkList(n *definition.Node, s shape, path string) {
+	if !c.checkKind(n, definition.List, path) {
 		return
 	}
 	for _, item := range n.Items {
 		if item.Kind == definition.Null {
-			c.at(item, "%s: an entry of the list is empty", path)
+			c.addProblem(item, "%s: an entry of the list is empty", path)
 			continue
 		}
-		c.value(item, *s.of, path+"[]")
+		c.checkValue(item, *s.of, path+"[]")
 	}
 }
 
-func (c *checker) labels(n *definition.Node, path string) {
-	if !c.kind(n, definition.Map, path) {
+func (c *checker) checkLabels(n *definition.Node, path string) {
+	if !c.checkKind(n, definition.Map, path) {
 		return
 	}
 	seen := map[string]bool{}
 	for _, e := range n.Entries {
 		if seen[e.Key] {
-			c.atKey(e, "%s is given twice", joinPath(path, e.Key))
+			c.addKeyProblem(e, "%s is given twice", joinPath(path, e.Key))
 		}
 		seen[e.Key] = true
-		c.kind(e.Value, definition.Text, joinPath(path, e.Key))
+		c.checkKind(e.Value, definition.Text, joinPath(path, e.Key))
 	}
 }
 
-func (c *checker) choice(n *definition.Node, s shape, path string) {
-	if !c.kind(n, definition.Text, path) || slices.Contains(s.words, n.Text) {
+func (c *checker) checkChoice(n *definition.Node, s shape, path string) {
+	if !c.checkKind(n, definition.Text, path) || slices.Contains(s.words, n.Text) {
 		return
 	}
 	for _, r := range s.refused {
 		if r.word == n.Text {
-			c.at(n, "%s cannot be %s: %s", path, n.Text, r.says)
+			c.addProblem(n, "%s cannot be %s: %s", path, n.Text, r.sentence)
 			return
 		}
 	}
@@ -216,10 +216,10 @@ func (c *checker) choice(n *definition.Node, s shape, path string) {
 }
 
 // checkMeasure compares a number, a share or a duration with its range.
-func (c *checker) measure(n *definition.Node, s shape, path string) {
+func (c *checker) checkMeasure(n *definition.Node, s shape, path string) {
 	ok, want := false, ""
 	switch s.kind {
-	case whole:
+	case integer:
 		i, isInt := n.Int()
 		ok, want = isInt && i >= s.min && i <= s.max, fmt.Sprintf("a whole number from %d to %d", s.min, s.max)
 	case percent:
@@ -245,5 +245,5 @@ func (c *checker) measure(n *definition.Node, s shape, path string) {
 	if s.remark != "" {
 		message += " (" + s.remark + ")"
 	}
-	c.at(n, "%s", message)
+	c.addProblem(n, "%s", message)
 }

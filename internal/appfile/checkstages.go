@@ -9,60 +9,60 @@ import (
 )
 
 // checkStages compares the stages of a pipeline with the table of stages.
-func (c *checker) stages(n *definition.Node, path string) {
-	if !c.kind(n, definition.List, path) {
+func (c *checker) checkStages(n *definition.Node, path string) {
+	if !c.checkKind(n, definition.List, path) {
 		return
 	}
 	for i, item := range n.Items {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if item.Kind == definition.Null {
-			c.at(item, "%s is empty", at)
+			c.addProblem(item, "%s is empty", at)
 			continue
 		}
-		c.object(item, entryShape(c.format), at)
-		if name := item.Get("name"); given(name) && name.Kind == definition.Text {
-			c.stage(item, name, at)
+		c.checkObject(item, entryShape(c.format), at)
+		if name := item.Get("name"); isGiven(name) && name.Kind == definition.Text {
+			c.checkStage(item, name, at)
 		}
 	}
 }
 
 // checkStage compares the options of one stage with its kind.
-func (c *checker) stage(item, name *definition.Node, path string) {
+func (c *checker) checkStage(item, name *definition.Node, path string) {
 	st, ok := stageNamed(c.format, name.Text)
 	switch {
 	case !ok:
-		c.unknownStage(name)
+		c.refuseUnknownStage(name)
 		return
-	case st.list == Refused:
-		c.at(name, "stage %s is refused. %s", name.Text, st.says)
+	case st.treatment == Refused:
+		c.addProblem(name, "stage %s is refused. %s", name.Text, st.sentence)
 		return
 	}
 	with := item.Get("with")
-	if given(with) {
-		c.value(with, st.withShape(), path+".with")
+	if isGiven(with) {
+		c.checkValue(with, st.withShape(), path+".with")
 	} else if st.needsWith() {
 		for _, k := range st.with {
 			if k.needed {
-				c.at(item, "%s (%s) has no with.%s%s", path, st.name, k.name, remark(k.shape.remark))
+				c.addProblem(item, "%s (%s) has no with.%s%s", path, st.name, k.name, remarkText(k.shape.remark))
 			}
 		}
 		return
 	}
-	c.twice(item, with, path)
-	c.stageSense(st.name, item, with, path)
+	c.refuseTwoTimeouts(item, with, path)
+	c.checkStageOptions(st.name, item, with, path)
 }
 
-func remark(s string) string {
+func remarkText(s string) string {
 	if s == "" {
 		return ""
 	}
 	return " (" + s + ")"
 }
 
-func (c *checker) unknownStage(name *definition.Node) {
+func (c *checker) refuseUnknownStage(name *definition.Node) {
 	var names []string
 	for _, st := range stageKinds(c.format) {
-		if st.list == Honoured {
+		if st.treatment == Honoured {
 			names = append(names, st.name)
 		}
 	}
@@ -72,35 +72,35 @@ func (c *checker) unknownStage(name *definition.Node) {
 }
 
 // refuseTwoTimeouts refuses a timeout of the stage together with a timeout in its options.
-func (c *checker) twice(item, with *definition.Node, path string) {
-	if inner := with.Get("timeout"); given(inner) && given(item.Get("timeout")) {
-		c.at(inner, "%s.timeout is given twice, here and beside with: give one", path)
+func (c *checker) refuseTwoTimeouts(item, with *definition.Node, path string) {
+	if inner := with.Get("timeout"); isGiven(inner) && isGiven(item.Get("timeout")) {
+		c.addProblem(inner, "%s.timeout is given twice, here and beside with: give one", path)
 	}
 }
 
 // checkStageOptions checks options that depend on each other.
-func (c *checker) stageSense(name string, item, with *definition.Node, path string) {
+func (c *checker) checkStageOptions(name string, item, with *definition.Node, path string) {
 	switch name {
 	case StageTrafficRouting:
-		c.shares(item, with, path)
+		c.checkShares(item, with, path)
 	case StageApproval:
-		who, least := textsOf(with.Get("approvers")), wholeOr(with.Get("minApproverNum"), 1)
+		who, least := textsOf(with.Get("approvers")), integerOr(with.Get("minApproverNum"), 1)
 		if len(who) > 0 && int64(len(who)) < least {
-			c.at(with.Get("minApproverNum"), "%s.with.minApproverNum is %d, and approvers names %d", path, least, len(who))
+			c.addProblem(with.Get("minApproverNum"), "%s.with.minApproverNum is %d, and approvers names %d", path, least, len(who))
 		}
 	}
 }
 
-func (c *checker) shares(item, with *definition.Node, path string) {
+func (c *checker) checkShares(item, with *definition.Node, path string) {
 	primary, canary := with.Get("primary"), with.Get("canary")
 	switch {
-	case !given(primary) && !given(canary):
-		c.at(item, "%s (%s) has neither with.primary nor with.canary (PipeCD takes that for primary 100, canary 0)", path, StageTrafficRouting)
-	case given(primary) && given(canary):
+	case !isGiven(primary) && !isGiven(canary):
+		c.addProblem(item, "%s (%s) has neither with.primary nor with.canary (PipeCD takes that for primary 100, canary 0)", path, StageTrafficRouting)
+	case isGiven(primary) && isGiven(canary):
 		p, pok := percentOf(primary)
 		k, kok := percentOf(canary)
 		if pok && kok && p <= 100 && k <= 100 && p+k != 100 {
-			c.at(canary, "%s.with: primary %d and canary %d sum to %d, not to 100 (PipeCD reads one of them and drops the other)", path, p, k, p+k)
+			c.addProblem(canary, "%s.with: primary %d and canary %d sum to %d, not to 100 (PipeCD reads one of them and drops the other)", path, p, k, p+k)
 		}
 	}
 }
@@ -118,23 +118,23 @@ func weightsOf(with *definition.Node) (sluice.Weights, bool) {
 
 // checkPlugins compares the plugin's part with its shape. The part is the entry named ecs, or the
 // only entry.
-func (c *checker) plugins(n *definition.Node, path string) {
-	if !c.kind(n, definition.Map, path) {
+func (c *checker) checkPlugins(n *definition.Node, path string) {
+	if !c.checkKind(n, definition.Map, path) {
 		return
 	}
 	seen := map[string]bool{}
 	for _, e := range n.Entries {
 		if seen[e.Key] {
-			c.atKey(e, "%s.%s is given twice", path, e.Key)
+			c.addKeyProblem(e, "%s.%s is given twice", path, e.Key)
 		}
 		seen[e.Key] = true
 	}
 	e, ok := ecsPlugin(n)
 	if !ok {
-		c.at(n, "%s has %d entries and none is named ecs: name the one for ECS so", path, len(n.Entries))
+		c.addProblem(n, "%s has %d entries and none is named ecs: name the one for ECS so", path, len(n.Entries))
 		return
 	}
-	c.value(e.Value, pluginShape(), path+"."+e.Key)
+	c.checkValue(e.Value, pluginShape(), path+"."+e.Key)
 }
 
 func ecsPlugin(n *definition.Node) (definition.Entry, bool) {

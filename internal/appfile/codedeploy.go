@@ -9,13 +9,13 @@ import (
 // codeDeployKeys returns the keys for services that AWS CodeDeploy deploys.
 func codeDeployKeys() []key {
 	return []key{
-		honoured("codedeploy", shape{kind: object, keys: []key{
-			honoured("applicationName", shape{kind: text}, "The application of CodeDeploy. None: the one with a deployment group for the service."),
-			honoured("deploymentGroupName", shape{kind: text}, "The deployment group. None: the one for the service."),
-			honoured("deploymentConfigName", shape{kind: text}, "The deployment configuration, such as CodeDeployDefault.ECSCanary10Percent5Minutes. None: the deployment group's own."),
+		honouredKey("codedeploy", shape{kind: object, keys: []key{
+			honouredKey("applicationName", shape{kind: text}, "The application of CodeDeploy. None: the one with a deployment group for the service."),
+			honouredKey("deploymentGroupName", shape{kind: text}, "The deployment group. None: the one for the service."),
+			honouredKey("deploymentConfigName", shape{kind: text}, "The deployment configuration, such as CodeDeployDefault.ECSCanary10Percent5Minutes. None: the deployment group's own."),
 		}}, "What deploys a service with deployment controller CODE_DEPLOY."),
-		honoured("appspec", shape{kind: object, keys: []key{
-			honoured("Hooks", shape{kind: list, of: hookShape()}, "Lambda functions that CodeDeploy calls, one per lifecycle event: "+strings.Join(definition.HookEvents(), ", ")+"."),
+		honouredKey("appspec", shape{kind: object, keys: []key{
+			honouredKey("Hooks", shape{kind: list, of: hookShape()}, "Lambda functions that CodeDeploy calls, one per lifecycle event: "+strings.Join(definition.HookEvents(), ", ")+"."),
 		}}, "What the AppSpec has beside the definitions."),
 	}
 }
@@ -24,13 +24,13 @@ func codeDeployKeys() []key {
 func hookShape() *shape {
 	s := &shape{kind: object, one: true}
 	for _, event := range definition.HookEvents() {
-		s.keys = append(s.keys, honoured(event, shape{kind: text}, "A Lambda function, by name or ARN."))
+		s.keys = append(s.keys, honouredKey(event, shape{kind: text}, "A Lambda function, by name or ARN."))
 	}
 	return s
 }
 
 // fillCodeDeploy reads the deployment group and the hooks.
-func (l *loader) codeDeploy(spec, input *definition.Node) {
+func (l *loader) fillCodeDeploy(spec, input *definition.Node) {
 	of, hooks := spec.Get("codedeploy"), spec.Get("appspec").Get("Hooks")
 	if l.app.Format != Sluice {
 		of, hooks = input.Get("codedeploy"), input.Get("appspec").Get("Hooks")
@@ -47,7 +47,7 @@ func (l *loader) codeDeploy(spec, input *definition.Node) {
 	for _, item := range hooks.Items {
 		for _, e := range item.Entries {
 			if seen[e.Key] {
-				l.refuse(l.src.AtKey(e, "%s has a hook already: CodeDeploy calls one function per lifecycle event", e.Key))
+				l.addProblem(l.src.AtKey(e, "%s has a hook already: CodeDeploy calls one function per lifecycle event", e.Key))
 			}
 			seen[e.Key] = true
 			l.app.Hooks = append(l.app.Hooks, definition.Hook{Event: e.Key, Function: textOf(e.Value)})

@@ -15,27 +15,27 @@ import (
 )
 
 // loadDefinitions loads the definition files that input names.
-func (l *loader) definitions(spec, input *definition.Node) {
+func (l *loader) loadDefinitions(spec, input *definition.Node) {
 	place := spec
-	if given(input) {
+	if isGiven(input) {
 		place = input
 	}
 	if name := input.Get("taskDefinitionFile"); textOf(name) != "" {
-		l.task(name, name.Text, "taskDefinitionFile")
+		l.loadTask(name, name.Text, "taskDefinitionFile")
 	} else {
-		l.task(place, defaultTaskFile, "taskDefinitionFile is not given, and")
+		l.loadTask(place, defaultTaskFile, "taskDefinitionFile is not given, and")
 	}
 	if name := input.Get("serviceDefinitionFile"); textOf(name) != "" {
-		l.service(name, name.Text)
+		l.loadService(name, name.Text)
 	}
 }
 
-func (l *loader) task(at *definition.Node, name, what string) {
+func (l *loader) loadTask(at *definition.Node, name, what string) {
 	l.app.Task = l.decodeTask(at, name, what)
 }
 
 func (l *loader) decodeTask(at *definition.Node, name, what string) *definition.Task {
-	file, data, ok := l.named(at, name, what)
+	file, data, ok := l.readNamed(at, name, what)
 	if !ok {
 		return nil
 	}
@@ -46,8 +46,8 @@ func (l *loader) decodeTask(at *definition.Node, name, what string) *definition.
 	return task
 }
 
-func (l *loader) service(at *definition.Node, name string) {
-	file, data, ok := l.named(at, name, "serviceDefinitionFile")
+func (l *loader) loadService(at *definition.Node, name string) {
+	file, data, ok := l.readNamed(at, name, "serviceDefinitionFile")
 	if !ok {
 		return
 	}
@@ -63,7 +63,7 @@ func (l *loader) service(at *definition.Node, name string) {
 
 // checkTargetGroups refuses a target group whose container or port the task definition does not
 // have. AWS would refuse it only at CreateTaskSet, after the revision is registered.
-func (l *loader) groups(list *definition.Node) {
+func (l *loader) checkTargetGroups(list *definition.Node) {
 	if l.app.Task == nil {
 		return
 	}
@@ -72,20 +72,20 @@ func (l *loader) groups(list *definition.Node) {
 		if textOf(name) == "" {
 			continue
 		}
-		c := l.container(name.Text)
+		c := l.findContainer(name.Text)
 		if c == nil {
 			p := l.src.At(name, "the task definition %s has no container %q", l.app.Task.File, name.Text)
 			p.Meant = definition.Nearest(name.Text, containerNames(l.app.Task))
-			l.refuse(p)
+			l.addProblem(p)
 			continue
 		}
-		if at := wholeOr(port, 0); at > 0 && !hasPort(c, at) {
-			l.refuse(l.src.At(port, "container %s of %s has no port mapping of port %d", name.Text, l.app.Task.File, at))
+		if at := integerOr(port, 0); at > 0 && !hasPort(c, at) {
+			l.addProblem(l.src.At(port, "container %s of %s has no port mapping of port %d", name.Text, l.app.Task.File, at))
 		}
 	}
 }
 
-func (l *loader) container(name string) *ecstypes.ContainerDefinition {
+func (l *loader) findContainer(name string) *ecstypes.ContainerDefinition {
 	all := l.app.Task.Input.ContainerDefinitions
 	for i := range all {
 		if aws.ToString(all[i].Name) == name {
@@ -112,19 +112,19 @@ func hasPort(c *ecstypes.ContainerDefinition, port int64) bool {
 
 // readNamed reads a file relative to the application file. It reports a problem at the key that
 // names the file.
-func (l *loader) named(at *definition.Node, name, what string) (string, []byte, bool) {
+func (l *loader) readNamed(at *definition.Node, name, what string) (string, []byte, bool) {
 	file := path.Join(path.Dir(l.app.File), name)
 	if path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
-		l.refuse(l.src.At(at, "%s: %s leads out of the folder", what, name))
+		l.addProblem(l.src.At(at, "%s: %s leads out of the folder", what, name))
 		return "", nil, false
 	}
-	data, err := l.read(file)
+	data, err := l.readFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		l.refuse(l.src.At(at, "%s: there is no file %s", strings.TrimSuffix(what, ":"), file))
+		l.addProblem(l.src.At(at, "%s: there is no file %s", strings.TrimSuffix(what, ":"), file))
 		return "", nil, false
 	}
 	if err != nil {
-		l.refuse(l.src.At(at, "%s: %s: %v", what, file, reason(err)))
+		l.addProblem(l.src.At(at, "%s: %s: %v", what, file, withoutPath(err)))
 		return "", nil, false
 	}
 	return file, data, true
@@ -132,7 +132,7 @@ func (l *loader) named(at *definition.Node, name, what string) (string, []byte, 
 
 // fillCluster sets the cluster. The application file and the service definition must name the same
 // cluster, and each supplies it if the other omits it.
-func (l *loader) cluster(key *definition.Node) {
+func (l *loader) fillCluster(key *definition.Node) {
 	app := l.app
 	app.Cluster = textOf(key)
 	if app.Service == nil {
@@ -151,7 +151,7 @@ func (l *loader) cluster(key *definition.Node) {
 	case app.Cluster == "":
 		app.Cluster = *named
 	case clusterName(app.Cluster) != clusterName(*named):
-		l.refuse(l.src.At(key, "cluster is %s, and %s says %s", app.Cluster, app.Service.File, *named))
+		l.addProblem(l.src.At(key, "cluster is %s, and %s says %s", app.Cluster, app.Service.File, *named))
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 
 // fillApplication reads the values of a checked file. If the file has problems, the values are not
 // used: Load returns the problems.
-func (l *loader) fill(spec *definition.Node) {
+func (l *loader) fillApplication(spec *definition.Node) {
 	app, ecs := l.app, spec
 	if app.Format == PipeCDv1 {
 		ecs = pluginOf(spec)
@@ -31,32 +31,32 @@ func (l *loader) fill(spec *definition.Node) {
 	app.Timeout = spanOr(spec.Get("timeout"), defaultTimeout)
 	app.ProgressDeadline = spanOr(spec.Get("progressDeadline"), spanOr(input.Get("progressDeadline"), defaultProgressTime))
 	app.Scaling.Suspend = flagOr(spec.Get("suspendAutoScaling"), flagOr(input.Get("suspendAutoScaling"), false))
-	app.KeepDefinitions = int(wholeOr(input.Get("keepTaskDefinitions"), 0))
+	app.KeepDefinitions = int(integerOr(input.Get("keepTaskDefinitions"), 0))
 	app.OnOutsideChange = sluice.OnOutside(textOr(spec.Get("onOutsideChange"), textOr(input.Get("onOutsideChange"), string(sluice.StopOnChange))))
 	app.OnOtherTargets = sluice.OnTargets(textOr(spec.Get("onOtherTargets"), textOr(input.Get("onOtherTargets"), string(sluice.StopOnTargets))))
 	app.Recreate = flagOr(ecs.Get("quickSync").Get("recreate"), false)
 	app.Access = accessOf(input)
-	app.AccessGiven = given(input.Get("accessType")) || given(input.Get("ecsAccessType"))
+	app.AccessGiven = isGiven(input.Get("accessType")) || isGiven(input.Get("ecsAccessType"))
 	app.Hosting = Hosting(textOf(input.Get("hosting")))
 	app.Primary = groupOf(input.Get("targetGroups").Get("primary"))
 	app.Canary = groupOf(input.Get("targetGroups").Get("canary"))
 	app.ListenerRules = textsOf(input.Get("listenerRules"))
 	app.Standalone = standaloneOf(input, app.Format)
-	app.Rehearsal = l.rehearsal(ecs.Get("rehearse"))
-	l.standaloneRun(input)
-	app.Before, app.After = l.steps(spec.Get("before"), "before"), l.steps(spec.Get("after"), "after")
-	l.codeDeploy(spec, input)
+	app.Rehearsal = l.readRehearsal(ecs.Get("rehearse"))
+	l.fillStandaloneRun(input)
+	app.Before, app.After = l.readSteps(spec.Get("before"), "before"), l.readSteps(spec.Get("after"), "after")
+	l.fillCodeDeploy(spec, input)
 
-	l.autoRollback(spec, input)
-	l.pipeline(spec.Get("pipeline").Get("stages"))
-	l.definitions(spec, input)
-	l.cluster(spec.Get("cluster"))
-	l.groups(input.Get("targetGroups"))
-	l.waits(spec.Get("pipeline").Get("stages"))
+	l.fillAutoRollback(spec, input)
+	l.fillPipeline(spec.Get("pipeline").Get("stages"))
+	l.loadDefinitions(spec, input)
+	l.fillCluster(spec.Get("cluster"))
+	l.checkTargetGroups(input.Get("targetGroups"))
+	l.checkWaits(spec.Get("pipeline").Get("stages"))
 }
 
 // checkWaits refuses waits that together take longer than the deployment's timeout.
-func (l *loader) waits(list *definition.Node) {
+func (l *loader) checkWaits(list *definition.Node) {
 	if list == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (l *loader) waits(list *definition.Node) {
 			continue
 		}
 		if w.Duration > left {
-			l.refuse(l.src.At(list.Items[i], "the waits of the pipeline take longer than the deployment may: its timeout is %s", l.app.Timeout))
+			l.addProblem(l.src.At(list.Items[i], "the waits of the pipeline take longer than the deployment may: its timeout is %s", l.app.Timeout))
 			return
 		}
 		left -= w.Duration
@@ -105,13 +105,13 @@ func accessOf(input *definition.Node) sluice.Access {
 }
 
 func groupOf(n *definition.Node) *TargetGroup {
-	if !given(n) {
+	if !isGiven(n) {
 		return nil
 	}
 	return &TargetGroup{
 		ARN:              textOf(n.Get("targetGroupArn")),
 		Container:        textOf(n.Get("containerName")),
-		Port:             int32(wholeOr(n.Get("containerPort"), 0)),
+		Port:             int32(integerOr(n.Get("containerPort"), 0)),
 		LoadBalancerName: textOf(n.Get("loadBalancerName")),
 	}
 }
@@ -131,16 +131,16 @@ func standaloneOf(input *definition.Node, f Format) Standalone {
 
 // fillAutoRollback prefers PipeCD v0's old key over the planner's, as PipeCD v0 does for ECS. It
 // adds a note if the two differ.
-func (l *loader) autoRollback(spec, input *definition.Node) {
+func (l *loader) fillAutoRollback(spec, input *definition.Node) {
 	planner := spec.Get("planner").Get("autoRollback")
 	l.app.AutoRollback = flagOr(input.Get("autoRollback"), flagOr(planner, true))
-	if given(planner) && flagOr(planner, true) != l.app.AutoRollback {
+	if isGiven(planner) && flagOr(planner, true) != l.app.AutoRollback {
 		l.app.Notes = append(l.app.Notes, fmt.Sprintf(
 			"input.autoRollback (%t) goes before planner.autoRollback (%t)", l.app.AutoRollback, !l.app.AutoRollback))
 	}
 }
 
-func (l *loader) pipeline(list *definition.Node) {
+func (l *loader) fillPipeline(list *definition.Node) {
 	if list == nil {
 		return
 	}
@@ -152,12 +152,12 @@ func (l *loader) pipeline(list *definition.Node) {
 			Timeout: spanOr(item.Get("timeout"), spanOr(with.Get("timeout"), defaultTimeout)),
 			Line:    item.Line,
 		}
-		st.With = l.options(st, with)
+		st.With = l.stageOptions(st, with)
 		l.app.Pipeline = append(l.app.Pipeline, st)
 	}
 }
 
-func (l *loader) options(st Stage, with *definition.Node) Options {
+func (l *loader) stageOptions(st Stage, with *definition.Node) Options {
 	switch st.Name {
 	case StageSync:
 		return Sync{}
@@ -165,7 +165,7 @@ func (l *loader) options(st Stage, with *definition.Node) Options {
 		scale, _ := percentOf(with.Get("scale"))
 		return CanaryRollout{Scale: scale}
 	case StageTrafficRouting:
-		return l.routing(st, with)
+		return l.routingOptions(st, with)
 	case StagePrimaryRollout:
 		return PrimaryRollout{KeepOld: flagOr(with.Get("keepOld"), false)}
 	case StageCanaryClean:
@@ -175,19 +175,19 @@ func (l *loader) options(st Stage, with *definition.Node) Options {
 	case StageApproval:
 		return Approval{
 			Approvers:    textsOf(with.Get("approvers")),
-			MinApprovers: int(wholeOr(with.Get("minApproverNum"), 1)),
+			MinApprovers: int(integerOr(with.Get("minApproverNum"), 1)),
 		}
 	}
 	return nil
 }
 
 // routingOptions reads the weights. It adds a note if PipeCD would have set other weights.
-func (l *loader) routing(st Stage, with *definition.Node) Options {
+func (l *loader) routingOptions(st Stage, with *definition.Node) Options {
 	weights, ok := weightsOf(with)
 	if !ok {
 		return TrafficRouting{}
 	}
-	if weights.Primary() == 0 && !given(with.Get("canary")) && l.app.Format != Sluice {
+	if weights.Primary() == 0 && !isGiven(with.Get("canary")) && l.app.Format != Sluice {
 		l.app.Notes = append(l.app.Notes, fmt.Sprintf(
 			"line %d: primary 0 gives the canary all traffic; PipeCD takes it for primary 100, canary 0", st.Line))
 	}

@@ -6,16 +6,16 @@ import (
 )
 
 // Treatment says how sluice treats a key.
-type List string
+type Treatment string
 
 // The three treatments.
 const (
 	// Honoured keys take effect in sluice.
-	Honoured List = "honoured"
+	Honoured Treatment = "honoured"
 	// PipedsOwn keys are ignored by sluice and noted once. Only piped uses them.
-	PipedsOwn List = "piped's own"
+	PipedsOwn Treatment = "piped's own"
 	// Refused keys are an error, with a sentence.
-	Refused List = "refused"
+	Refused Treatment = "refused"
 )
 
 // Key is one key of application files, or one kind of stage.
@@ -23,7 +23,7 @@ type Key struct {
 	// Path is the key with its parents, without the envelope: "spec." and, for PipeCD v1,
 	// "plugins.<name>." are omitted. "pipeline.stages[WAIT].with.duration" is an option of a stage.
 	Path     string
-	List     List
+	Treatment     Treatment
 	Sentence string   // its effect, or why it is refused
 	Formats  []Format // formats with this treatment
 }
@@ -32,13 +32,13 @@ type Key struct {
 type kind int
 
 const (
-	free    kind = iota // any value: only piped uses it
+	anyValue    kind = iota // any value: only piped uses it
 	object              // a map of keys
 	list                // a list of shapes
 	text                // text
 	labels              // a map of text
 	flag                // true or false
-	whole               // a whole number
+	integer               // a whole number
 	percent             // a whole number, or text like "10%"
 	span                // a duration like "10m"
 	delay               // a duration from min to max seconds
@@ -65,33 +65,33 @@ type shape struct {
 // key is one key of an object.
 type key struct {
 	name   string
-	list   List
-	says   string
+	treatment   Treatment
+	sentence   string
 	needed bool
 	shape  shape
 }
 
 // refusedWord is a word that sluice knows and refuses.
-type refusedWord struct{ word, says string }
+type refusedWord struct{ word, sentence string }
 
-func honoured(name string, s shape, says string) key {
-	return key{name: name, list: Honoured, says: says, shape: s}
+func honouredKey(name string, s shape, says string) key {
+	return key{name: name, treatment: Honoured, sentence: says, shape: s}
 }
 
-func needed(name string, s shape, says string) key {
-	return key{name: name, list: Honoured, says: says, shape: s, needed: true}
+func neededKey(name string, s shape, says string) key {
+	return key{name: name, treatment: Honoured, sentence: says, shape: s, needed: true}
 }
 
-func pipedsOwn(name, says string) key {
-	return key{name: name, list: PipedsOwn, says: says}
+func pipedsOwnKey(name, says string) key {
+	return key{name: name, treatment: PipedsOwn, sentence: says}
 }
 
-func refused(name, says string) key {
-	return key{name: name, list: Refused, says: says}
+func refusedKey(name, says string) key {
+	return key{name: name, treatment: Refused, sentence: says}
 }
 
 // allFormats returns all formats, in the order of the documentation.
-func formats() []Format { return []Format{PipeCDv0, PipeCDv1, Sluice} }
+func allFormats() []Format { return []Format{PipeCDv0, PipeCDv1, Sluice} }
 
 // pluginPath is the path of the plugin's part under the spec of PipeCD v1.
 const pluginPath = "plugins.<name>"
@@ -100,7 +100,7 @@ const pluginPath = "plugins.<name>"
 // uses.
 func Keys() []Key {
 	var all []Key
-	for _, f := range formats() {
+	for _, f := range allFormats() {
 		for _, k := range keysOf(specShape(f), "", f) {
 			k.Path = strings.TrimPrefix(k.Path, pluginPath+".")
 			all = addKey(all, k, f)
@@ -113,7 +113,7 @@ func Keys() []Key {
 // addKey adds the key, or adds the format to an equal key.
 func addKey(all []Key, k Key, f Format) []Key {
 	for i, other := range all {
-		if other.Path == k.Path && other.List == k.List && other.Sentence == k.Sentence {
+		if other.Path == k.Path && other.Treatment == k.Treatment && other.Sentence == k.Sentence {
 			all[i].Formats = append(all[i].Formats, f)
 			return all
 		}
@@ -129,14 +129,14 @@ func keysOf(s shape, path string, f Format) []Key {
 	case object:
 		for _, k := range s.keys {
 			at := joinPath(path, k.name)
-			all = append(all, Key{Path: at, List: k.list, Sentence: k.says})
+			all = append(all, Key{Path: at, Treatment: k.treatment, Sentence: k.sentence})
 			all = append(all, keysOf(k.shape, at, f)...)
 		}
 	case list:
 		return keysOf(*s.of, path+"[]", f)
 	case choice:
 		for _, r := range s.refused {
-			all = append(all, Key{Path: path + "=" + r.word, List: Refused, Sentence: r.says})
+			all = append(all, Key{Path: path + "=" + r.word, Treatment: Refused, Sentence: r.sentence})
 		}
 	case plugins:
 		return keysOf(pluginShape(), path+".<name>", f)
@@ -144,7 +144,7 @@ func keysOf(s shape, path string, f Format) []Key {
 		all = append(all, keysOf(entryShape(f), path+"[]", f)...)
 		for _, st := range stageKinds(f) {
 			at := path + "[" + st.name + "]"
-			all = append(all, Key{Path: at, List: st.list, Sentence: st.says})
+			all = append(all, Key{Path: at, Treatment: st.treatment, Sentence: st.sentence})
 			all = append(all, keysOf(st.withShape(), at+".with", f)...)
 		}
 	}

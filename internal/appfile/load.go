@@ -26,30 +26,30 @@ const apiVersion = "pipecd.dev/v1beta1"
 //
 // Load returns all problems of the files together, as joined [*definition.Problem]s.
 func Load(fsys fs.FS, name string, lookup func(key string) (string, bool)) (*Application, error) {
-	file, err := find(fsys, name)
+	file, err := findFile(fsys, name)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err,
 			Next: "name the application file, or a folder that holds one app.pipecd.yaml or sluice.yaml"}
 	}
 	l := &loader{fsys: fsys, app: &Application{File: file, Source: map[string]string{}}}
-	data, err := l.read(file)
+	data, err := l.readFile(file)
 	if err != nil {
-		return nil, &sluice.Error{Op: "read the application", Resource: file, Err: reason(err),
+		return nil, &sluice.Error{Op: "read the application", Resource: file, Err: withoutPath(err),
 			Next: "put a regular file into the folder of the application, under this name"}
 	}
 	if l.src, err = definition.Parse(file, data); err != nil {
 		return nil, err
 	}
 	l.src.HideSecrets()
-	l.application()
+	l.loadApplication()
 	if err := errors.Join(definition.JoinProblems(l.problems), errors.Join(l.others...)); err != nil {
-		return nil, flat(err)
+		return nil, flattenErrors(err)
 	}
 	return l.app, nil
 }
 
 // flattenErrors returns a tree of joined errors as one joined list.
-func flat(err error) error {
+func flattenErrors(err error) error {
 	var all []error
 	var walk func(error)
 	walk = func(err error) {
@@ -66,22 +66,22 @@ func flat(err error) error {
 }
 
 // findFile returns the application file for a name.
-func find(fsys fs.FS, name string) (string, error) {
+func findFile(fsys fs.FS, name string) (string, error) {
 	name = path.Clean(name)
 	if !fs.ValidPath(name) {
 		return "", errors.New("the path leads out of the folder")
 	}
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
-		return "", reason(err)
+		return "", withoutPath(err)
 	}
 	if !info.IsDir() {
 		return name, nil
 	}
-	found, err := candidates(fsys, name)
+	found, err := listCandidates(fsys, name)
 	switch {
 	case err != nil:
-		return "", reason(err)
+		return "", withoutPath(err)
 	case len(found) == 0:
 		return "", errors.New("the folder holds no application file")
 	case len(found) > 1:
@@ -91,7 +91,7 @@ func find(fsys fs.FS, name string) (string, error) {
 }
 
 // listCandidates returns the application files of a folder, with app.pipecd.yaml first.
-func candidates(fsys fs.FS, dir string) ([]string, error) {
+func listCandidates(fsys fs.FS, dir string) ([]string, error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func candidates(fsys fs.FS, dir string) ([]string, error) {
 }
 
 // withoutPath returns why a file cannot be read, without the name of the file.
-func reason(err error) error {
+func withoutPath(err error) error {
 	var p *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -135,7 +135,7 @@ type loader struct {
 }
 
 // readFile reads a file and records its digest.
-func (l *loader) read(name string) ([]byte, error) {
+func (l *loader) readFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(l.fsys, name)
 	if err == nil {
 		sum := sha256.Sum256(data)
@@ -145,9 +145,9 @@ func (l *loader) read(name string) ([]byte, error) {
 }
 
 // loadApplication determines the format, checks the file against its tables and reads the values.
-func (l *loader) application() {
+func (l *loader) loadApplication() {
 	root := l.src.Root
-	format, spec, ok := l.envelope(root)
+	format, spec, ok := l.readEnvelope(root)
 	if !ok {
 		return
 	}
@@ -157,61 +157,61 @@ func (l *loader) application() {
 		path = ""
 	}
 	c := &checker{src: l.src, format: format}
-	c.object(spec, specShape(format), path)
+	c.checkObject(spec, specShape(format), path)
 	l.problems = append(l.problems, c.problems...)
-	l.fill(spec)
-	l.note(c.piped)
+	l.fillApplication(spec)
+	l.notePipedKeys(c.piped)
 }
 
 // readEnvelope returns the format of a file and the node under its spec.
-func (l *loader) envelope(root *definition.Node) (Format, *definition.Node, bool) {
+func (l *loader) readEnvelope(root *definition.Node) (Format, *definition.Node, bool) {
 	if root.Kind != definition.Map {
-		l.refuse(l.src.At(root, "an application file is a map, and this is %s", root.Kind))
+		l.addProblem(l.src.At(root, "an application file is a map, and this is %s", root.Kind))
 		return "", nil, false
 	}
 	if root.Get("kind") == nil && root.Get("apiVersion") == nil {
 		return Sluice, root, true
 	}
-	l.envelopeKeys(root)
-	format, ok := l.kind(root)
+	l.checkEnvelopeKeys(root)
+	format, ok := l.readFormat(root)
 	if !ok {
 		return "", nil, false
 	}
-	if spec := root.Get("spec"); given(spec) {
+	if spec := root.Get("spec"); isGiven(spec) {
 		return format, spec, true
 	}
-	l.refuse(l.src.At(root, "the file has no spec"))
+	l.addProblem(l.src.At(root, "the file has no spec"))
 	return "", nil, false
 }
 
-func (l *loader) refuse(p *definition.Problem) { l.problems = append(l.problems, p) }
+func (l *loader) addProblem(p *definition.Problem) { l.problems = append(l.problems, p) }
 
 // checkEnvelopeKeys refuses keys next to spec, and another API version.
-func (l *loader) envelopeKeys(root *definition.Node) {
+func (l *loader) checkEnvelopeKeys(root *definition.Node) {
 	names, seen := []string{"apiVersion", "kind", "spec"}, map[string]bool{}
 	for _, e := range root.Entries {
 		switch {
 		case seen[e.Key]:
-			l.refuse(l.src.AtKey(e, "%s is given twice", e.Key))
+			l.addProblem(l.src.AtKey(e, "%s is given twice", e.Key))
 		case !slices.Contains(names, e.Key):
 			p := l.src.AtKey(e, "unknown key %q beside spec", e.Key)
 			p.Meant = definition.Nearest(e.Key, names)
-			l.refuse(p)
+			l.addProblem(p)
 		}
 		seen[e.Key] = true
 	}
 	v := root.Get("apiVersion")
-	if !given(v) {
-		l.refuse(l.src.At(root, "the file has no apiVersion: PipeCD's is %s", apiVersion))
+	if !isGiven(v) {
+		l.addProblem(l.src.At(root, "the file has no apiVersion: PipeCD's is %s", apiVersion))
 	} else if v.Text != apiVersion || v.Kind != definition.Text {
-		l.refuse(l.src.At(v, "apiVersion is %s, and this is another", apiVersion))
+		l.addProblem(l.src.At(v, "apiVersion is %s, and this is another", apiVersion))
 	}
 }
 
-func (l *loader) kind(root *definition.Node) (Format, bool) {
+func (l *loader) readFormat(root *definition.Node) (Format, bool) {
 	k := root.Get("kind")
-	if !given(k) {
-		l.refuse(l.src.At(root, "the file has no kind: ECSApp (PipeCD v0) or Application (PipeCD v1)"))
+	if !isGiven(k) {
+		l.addProblem(l.src.At(root, "the file has no kind: ECSApp (PipeCD v0) or Application (PipeCD v1)"))
 		return "", false
 	}
 	switch k.Text {
@@ -222,12 +222,12 @@ func (l *loader) kind(root *definition.Node) (Format, bool) {
 	}
 	p := l.src.At(k, "kind %q is none of ECS: ECSApp (PipeCD v0) or Application (PipeCD v1)", k.Text)
 	p.Meant = definition.Nearest(k.Text, []string{"ECSApp", "Application"})
-	l.refuse(p)
+	l.addProblem(p)
 	return "", false
 }
 
 // notePipedKeys adds a note that lists the keys that only piped uses.
-func (l *loader) note(keys []string) {
+func (l *loader) notePipedKeys(keys []string) {
 	if len(keys) > 0 {
 		l.app.Notes = append(l.app.Notes, fmt.Sprintf("read past, piped acts on them: %s", strings.Join(keys, ", ")))
 	}

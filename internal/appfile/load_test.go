@@ -224,7 +224,7 @@ func TestFindingTheFile(t *testing.T) {
 func TestKeysAreWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range Keys() {
-		if k.Sentence == "" || len(k.Formats) == 0 || k.List == "" {
+		if k.Sentence == "" || len(k.Formats) == 0 || k.Treatment == "" {
 			t.Errorf("%+v", k)
 		}
 		for _, f := range k.Formats {

@@ -28,38 +28,38 @@ type Rehearsal struct {
 }
 
 func rehearsalShape() shape {
-	count := func(max int64) shape { return shape{kind: whole, min: 1, max: max} }
-	answers := shape{kind: whole, min: 2, max: 10}
+	count := func(max int64) shape { return shape{kind: integer, min: 1, max: max} }
+	answers := shape{kind: integer, min: 2, max: 10}
 	between := func(min, max int64) shape { return shape{kind: delay, min: min, max: max} }
 	return shape{kind: object, keys: []key{
-		honoured("tasks", count(500), "The desired count."),
-		honoured("zones", count(3), "In how many Availability Zones tasks stand."),
-		honoured("start", between(0, 3600), "How long a task takes from its launch until it runs: network, image, start."),
-		honoured("boot", between(0, 3600), "How long a task that runs answers 503 before it answers."),
-		honoured("servesAfterStop", between(0, 120), "How long a task goes on answering once it is told to stop (SIGTERM)."),
-		honoured("ttl", between(1, 3600), "How long callers keep the addresses that a name of Cloud Map leads to; 60s if not given."),
-		honoured("healthCheck", shape{kind: object, keys: []key{
-			honoured("interval", between(5, 300), "Between two health checks of a target."),
-			honoured("timeout", between(2, 120), "After which a health check counts as failed."),
-			honoured("healthy", answers, "How many checks in a row must pass."),
-			honoured("unhealthy", answers, "How many in a row must fail."),
+		honouredKey("tasks", count(500), "The desired count."),
+		honouredKey("zones", count(3), "In how many Availability Zones tasks stand."),
+		honouredKey("start", between(0, 3600), "How long a task takes from its launch until it runs: network, image, start."),
+		honouredKey("boot", between(0, 3600), "How long a task that runs answers 503 before it answers."),
+		honouredKey("servesAfterStop", between(0, 120), "How long a task goes on answering once it is told to stop (SIGTERM)."),
+		honouredKey("ttl", between(1, 3600), "How long callers keep the addresses that a name of Cloud Map leads to; 60s if not given."),
+		honouredKey("healthCheck", shape{kind: object, keys: []key{
+			honouredKey("interval", between(5, 300), "Between two health checks of a target."),
+			honouredKey("timeout", between(2, 120), "After which a health check counts as failed."),
+			honouredKey("healthy", answers, "How many checks in a row must pass."),
+			honouredKey("unhealthy", answers, "How many in a row must fail."),
 		}}, "The health checks of both target groups."),
-		honoured("deregistrationDelay", between(0, 3600), "How long connections may go on that a leaving task has."),
-		honoured("weightPropagation", between(0, 60), "How long a changed weight takes at most to reach every node of the load balancer."),
-		honoured("requests", shape{kind: object, keys: []key{
-			honoured("rate", count(100_000), "Requests per second on each path; 200 if not given."),
-			honoured("duration", between(0, 3600), "How long a request lasts."),
+		honouredKey("deregistrationDelay", between(0, 3600), "How long connections may go on that a leaving task has."),
+		honouredKey("weightPropagation", between(0, 60), "How long a changed weight takes at most to reach every node of the load balancer."),
+		honouredKey("requests", shape{kind: object, keys: []key{
+			honouredKey("rate", count(100_000), "Requests per second on each path; 200 if not given."),
+			honouredKey("duration", between(0, 3600), "How long a request lasts."),
 		}}, "The callers."),
-		honoured("autoscaling", shape{kind: object, keys: []key{
-			needed("min", shape{kind: whole, min: 0, max: 500}, "The least desired count."),
-			needed("max", count(500), "The highest."),
+		honouredKey("autoscaling", shape{kind: object, keys: []key{
+			neededKey("min", shape{kind: integer, min: 0, max: 500}, "The least desired count."),
+			neededKey("max", count(500), "The highest."),
 		}}, "Application Auto Scaling sets the desired count."),
 	}}
 }
 
 // readRehearsal reads the values of a checked key.
-func (l *loader) rehearsal(n *definition.Node) *Rehearsal {
-	if !given(n) {
+func (l *loader) readRehearsal(n *definition.Node) *Rehearsal {
+	if !isGiven(n) {
 		return nil
 	}
 	check, requests, scaling := n.Get("healthCheck"), n.Get("requests"), n.Get("autoscaling")
@@ -78,10 +78,10 @@ func (l *loader) rehearsal(n *definition.Node) *Rehearsal {
 }
 
 func countOf(n *definition.Node) *int {
-	if !given(n) {
+	if !isGiven(n) {
 		return nil
 	}
-	i := int(wholeOr(n, 0))
+	i := int(integerOr(n, 0))
 	return &i
 }
 

@@ -11,8 +11,8 @@ import (
 // others, there are enough approvers, definitions exist.
 func Schema() []byte {
 	defs := map[string]any{
-		"pipecdV0": envelope("ECSApp", specSchema(PipeCDv0)),
-		"pipecdV1": envelope("Application", specSchema(PipeCDv1)),
+		"pipecdV0": envelopeSchema("ECSApp", specSchema(PipeCDv0)),
+		"pipecdV1": envelopeSchema("Application", specSchema(PipeCDv1)),
 		"sluice":   specSchema(Sluice),
 	}
 	text, err := json.MarshalIndent(map[string]any{
@@ -20,7 +20,7 @@ func Schema() []byte {
 		"title":       "An application of sluice",
 		"description": "PipeCD v0 (kind: ECSApp), PipeCD v1 (kind: Application) or sluice.yaml (no kind).",
 		"type":        "object",
-		"if":          map[string]any{"anyOf": []any{has("kind"), has("apiVersion")}},
+		"if":          map[string]any{"anyOf": []any{requireKeys("kind"), requireKeys("apiVersion")}},
 		"then": map[string]any{
 			"if":   map[string]any{"properties": map[string]any{"kind": map[string]any{"const": "Application"}}},
 			"then": map[string]any{"$ref": "#/$defs/pipecdV1"},
@@ -35,11 +35,11 @@ func Schema() []byte {
 	return append(text, '\n')
 }
 
-func has(keys ...string) map[string]any {
+func requireKeys(keys ...string) map[string]any {
 	return map[string]any{"required": keys}
 }
 
-func envelope(kind string, spec any) map[string]any {
+func envelopeSchema(kind string, spec any) map[string]any {
 	return map[string]any{
 		"type": "object",
 		"properties": map[string]any{
@@ -60,9 +60,9 @@ func specSchema(f Format) map[string]any {
 func schemaOf(s shape, f Format) map[string]any {
 	switch s.kind {
 	case object:
-		return nullable(objectSchema(s, f))
+		return allowNull(objectSchema(s, f))
 	case list:
-		return map[string]any{"type": []string{"array", "null"}, "items": filled(schemaOf(*s.of, f))}
+		return map[string]any{"type": []string{"array", "null"}, "items": forbidNull(schemaOf(*s.of, f))}
 	case labels:
 		return map[string]any{"type": []string{"object", "null"}, "additionalProperties": map[string]any{"type": "string"}}
 	case stages:
@@ -70,7 +70,7 @@ func schemaOf(s shape, f Format) map[string]any {
 	case plugins:
 		return pluginsSchema(f)
 	case choice:
-		return nullable(map[string]any{"type": "string", "enum": s.words})
+		return allowNull(map[string]any{"type": "string", "enum": s.words})
 	case text:
 		return map[string]any{"type": []string{"string", "null"}}
 	case word:
@@ -79,14 +79,14 @@ func schemaOf(s shape, f Format) map[string]any {
 		return requestSchema()
 	case flag:
 		return map[string]any{"type": []string{"boolean", "null"}}
-	case whole, percent, span, delay:
+	case integer, percent, span, delay:
 		return measureSchema(s)
 	}
 	return map[string]any{}
 }
 
 // allowNull lets a schema accept null too.
-func nullable(s map[string]any) map[string]any {
+func allowNull(s map[string]any) map[string]any {
 	s["type"] = []string{s["type"].(string), "null"}
 	if words, ok := s["enum"].([]string); ok {
 		all := make([]any, 0, len(words)+1)
@@ -99,7 +99,7 @@ func nullable(s map[string]any) map[string]any {
 }
 
 // forbidNull lets a schema reject null.
-func filled(s map[string]any) map[string]any {
+func forbidNull(s map[string]any) map[string]any {
 	if len(s) == 0 {
 		return s
 	}
@@ -109,17 +109,17 @@ func filled(s map[string]any) map[string]any {
 func objectSchema(s shape, f Format) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for _, k := range s.keys {
-		if k.list == Refused {
+		if k.treatment == Refused {
 			continue
 		}
 		property := schemaOf(k.shape, f)
 		if k.needed || s.one {
-			property = filled(property)
+			property = forbidNull(property)
 		}
 		if k.needed {
 			required = append(required, k.name)
 		}
-		property["description"] = k.says
+		property["description"] = k.sentence
 		properties[k.name] = property
 	}
 	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
@@ -140,7 +140,7 @@ func objectSchema(s shape, f Format) map[string]any {
 // measureSchema returns the schema of numbers, shares and durations.
 func measureSchema(s shape) map[string]any {
 	switch s.kind {
-	case whole:
+	case integer:
 		return map[string]any{"type": []string{"integer", "null"}, "minimum": s.min, "maximum": s.max}
 	case percent:
 		lead := "[0-9]?[0-9]"
@@ -169,7 +169,7 @@ func stageSchema(f Format) map[string]any {
 	var names []string
 	var each []any
 	for _, st := range stageKinds(f) {
-		if st.list != Honoured {
+		if st.treatment != Honoured {
 			continue
 		}
 		names = append(names, st.name)
@@ -186,7 +186,7 @@ func stageSchema(f Format) map[string]any {
 // optionsSchema returns the schema of the options of one stage kind.
 func optionsSchema(st stageKind, f Format) map[string]any {
 	with := objectSchema(st.withShape(), f)
-	out := map[string]any{"properties": map[string]any{"with": nullable(with)}}
+	out := map[string]any{"properties": map[string]any{"with": allowNull(with)}}
 	if st.name == StageTrafficRouting {
 		with["anyOf"] = []any{hasFilled("primary"), hasFilled("canary")}
 	}
@@ -206,10 +206,10 @@ func hasFilled(key string) map[string]any {
 // pluginsSchema returns the schema of PipeCD v1's map of plugins. The plugin is the entry named
 // ecs, or the only entry.
 func pluginsSchema(f Format) map[string]any {
-	plugin := nullable(objectSchema(pluginShape(), f))
+	plugin := allowNull(objectSchema(pluginShape(), f))
 	return map[string]any{
 		"type": "object",
-		"if":   has("ecs"),
+		"if":   requireKeys("ecs"),
 		"then": map[string]any{"properties": map[string]any{"ecs": plugin}},
 		"else": map[string]any{"minProperties": 1, "maxProperties": 1, "additionalProperties": plugin},
 	}

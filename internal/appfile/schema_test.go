@@ -81,7 +81,7 @@ func TestSchemaTakesTheExamples(t *testing.T) {
 func TestSchemaAgreesOnEveryKey(t *testing.T) {
 	schema := compiled(t)
 	values := []string{"", "a", "''", "1", "0", "101", "10.0", "33.3", "'10%'", "'100%'", "'101%'", "'0'", "'007'", "true", "5m", "0s", "-5m", ".5h", "1h30m", "[]", "[a]", "[1]", "{}", "{a: b}", "{a: 1}", "ELB", "FARGATE", "ENABLED", "70000", "80", "APP_MESH"}
-	for _, f := range formats() {
+	for _, f := range allFormats() {
 		for _, k := range Keys() {
 			if !isOf(k.Formats, f) || strings.Contains(k.Path, "=") {
 				continue

@@ -23,36 +23,36 @@ type Step struct {
 // stepShape returns the shape of an entry of before or after.
 func stepShape(more ...key) shape {
 	keys := []key{
-		needed("name", shape{kind: word}, "The step's name: letters, digits, - and _."),
-		honoured("taskDefinitionFile", shape{kind: text}, "The step's own task definition, relative to this file. None: the deployment's own new revision."),
-		honoured("runTask", shape{kind: request}, runTaskSays),
-		honoured("watchContainer", shape{kind: text}, watchSays),
-		honoured("timeout", shape{kind: span}, "The hard limit of the step; 6h if not given. The task itself is not stopped."),
+		neededKey("name", shape{kind: word}, "The step's name: letters, digits, - and _."),
+		honouredKey("taskDefinitionFile", shape{kind: text}, "The step's own task definition, relative to this file. None: the deployment's own new revision."),
+		honouredKey("runTask", shape{kind: request}, runTaskSentence),
+		honouredKey("watchContainer", shape{kind: text}, watchSentence),
+		honouredKey("timeout", shape{kind: span}, "The hard limit of the step; 6h if not given. The task itself is not stopped."),
 	}
 	return shape{kind: list, of: &shape{kind: object, keys: append(keys, more...)}}
 }
 
 const (
-	runTaskSays = "Members of AWS's RunTask request: count, overrides, capacityProviderStrategy, networkConfiguration, tags and so on. " +
+	runTaskSentence = "Members of AWS's RunTask request: count, overrides, capacityProviderStrategy, networkConfiguration, tags and so on. " +
 		"What it leaves out is as the service definition, launchType and awsvpcConfiguration say."
-	watchSays = "The container whose exit code decides; the first essential one if not given."
+	watchSentence = "The container whose exit code decides; the first essential one if not given."
 	noSteps   = "PipeCD has its own stages before and after; sluice.yaml has this key."
 )
 
 func stepKeys(f Format) []key {
 	if f != Sluice {
-		return []key{refused("before", noSteps), refused("after", noSteps)}
+		return []key{refusedKey("before", noSteps), refusedKey("after", noSteps)}
 	}
 	return []key{
-		honoured("before", stepShape(), "Tasks that are run to their end before the first stage. One that fails ends the deployment before the service is changed."),
-		honoured("after", stepShape(
-			honoured("rollback", shape{kind: flag}, "Whether the step's failure rolls the deployment back; false if not given.")),
+		honouredKey("before", stepShape(), "Tasks that are run to their end before the first stage. One that fails ends the deployment before the service is changed."),
+		honouredKey("after", stepShape(
+			honouredKey("rollback", shape{kind: flag}, "Whether the step's failure rolls the deployment back; false if not given.")),
 			"Tasks that are run to their end after the last stage."),
 	}
 }
 
 // readSteps reads the entries of before or after.
-func (l *loader) steps(n *definition.Node, where string) (all []Step) {
+func (l *loader) readSteps(n *definition.Node, where string) (all []Step) {
 	if n == nil || n.Kind != definition.List {
 		return nil
 	}
@@ -65,10 +65,10 @@ func (l *loader) steps(n *definition.Node, where string) (all []Step) {
 		s := Step{Name: textOf(item.Get("name")), WatchContainer: textOf(item.Get("watchContainer")), Line: item.Line,
 			Timeout: spanOr(item.Get("timeout"), defaultTimeout), Rollback: flagOr(item.Get("rollback"), false)}
 		if seen[s.Name] && s.Name != "" {
-			l.refuse(l.src.At(item.Get("name"), "%s.name: %s is given twice", at, s.Name))
+			l.addProblem(l.src.At(item.Get("name"), "%s.name: %s is given twice", at, s.Name))
 		}
 		seen[s.Name] = true
-		s.Run = l.runTask(item.Get("runTask"), at+".runTask")
+		s.Run = l.decodeRunTask(item.Get("runTask"), at+".runTask")
 		if file := item.Get("taskDefinitionFile"); textOf(file) != "" {
 			s.Task = l.decodeTask(file, file.Text, at+".taskDefinitionFile")
 		}
@@ -78,12 +78,12 @@ func (l *loader) steps(n *definition.Node, where string) (all []Step) {
 }
 
 // checkStepName refuses a step name that ECS does not accept in startedBy.
-func (c *checker) word(n *definition.Node, path string) {
+func (c *checker) checkStepName(n *definition.Node, path string) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
-	if !c.kind(n, definition.Text, path) || n.Text != "" && len(n.Text) <= 40 && strings.Trim(n.Text, letters) == "" {
+	if !c.checkKind(n, definition.Text, path) || n.Text != "" && len(n.Text) <= 40 && strings.Trim(n.Text, letters) == "" {
 		return
 	}
-	c.at(n, "%s has 1 to 40 letters, digits, - and _, and this is %q", path, n.Text)
+	c.addProblem(n, "%s has 1 to 40 letters, digits, - and _, and this is %q", path, n.Text)
 }
 
 // requestSchema returns a schema of RunTask's request with the names of its fields only.
@@ -97,19 +97,19 @@ func requestSchema() map[string]any {
 
 // fillStandaloneRun reads input.runTask. A capacity provider replaces the launch type; a file with
 // both is refused.
-func (l *loader) standaloneRun(input *definition.Node) {
+func (l *loader) fillStandaloneRun(input *definition.Node) {
 	s := &l.app.Standalone
-	s.RunTask = l.runTask(input.Get("runTask"), "input.runTask")
+	s.RunTask = l.decodeRunTask(input.Get("runTask"), "input.runTask")
 	if len(s.RunTask.Input.CapacityProviderStrategy) == 0 {
 		return
 	}
-	if n := input.Get("launchType"); given(n) {
-		l.refuse(l.src.At(n, "input.launchType and input.runTask.capacityProviderStrategy exclude each other"))
+	if n := input.Get("launchType"); isGiven(n) {
+		l.addProblem(l.src.At(n, "input.launchType and input.runTask.capacityProviderStrategy exclude each other"))
 	}
 	s.LaunchType = ""
 }
 
-func (l *loader) runTask(n *definition.Node, where string) *definition.Run {
+func (l *loader) decodeRunTask(n *definition.Node, where string) *definition.Run {
 	run, problems := definition.DecodeRun(l.src, n, where)
 	l.problems = append(l.problems, problems...)
 	return run

@@ -9,13 +9,13 @@ import (
 // specShape returns the shape of spec, or of the top level of sluice.yaml.
 func specShape(f Format) shape {
 	keys := []key{
-		honoured("name", shape{kind: text}, "The application's name, for people."),
-		{name: "labels", list: PipedsOwn, says: "Labels for PipeCD's pages; sluice only keeps them.", shape: shape{kind: labels}},
-		honoured("planner", shape{kind: object, keys: plannerKeys()}, "How a deployment is planned."),
-		honoured("pipeline", shape{kind: object, keys: []key{
-			honoured("stages", shape{kind: stages}, "The stages, in order. None: quick sync."),
+		honouredKey("name", shape{kind: text}, "The application's name, for people."),
+		{name: "labels", treatment: PipedsOwn, sentence: "Labels for PipeCD's pages; sluice only keeps them.", shape: shape{kind: labels}},
+		honouredKey("planner", shape{kind: object, keys: plannerKeys()}, "How a deployment is planned."),
+		honouredKey("pipeline", shape{kind: object, keys: []key{
+			honouredKey("stages", shape{kind: stages}, "The stages, in order. None: quick sync."),
 		}}, "The pipeline. None: quick sync."),
-		honoured("timeout", shape{kind: span}, "The hard limit of a deployment; 6h if not given."),
+		honouredKey("timeout", shape{kind: span}, "The hard limit of a deployment; 6h if not given."),
 	}
 	keys = append(keys, stepKeys(f)...)
 	keys = append(keys, pipedsKeys()...)
@@ -23,21 +23,21 @@ func specShape(f Format) shape {
 	case PipeCDv0:
 		keys = append(keys, ecsKeys(f)...)
 		keys = append(keys,
-			refused("plugins", "PipeCD v0 has no plugins: input and quickSync stand directly under spec, or the kind is Application."),
-			refused("region", noRegion))
+			refusedKey("plugins", "PipeCD v0 has no plugins: input and quickSync stand directly under spec, or the kind is Application."),
+			refusedKey("region", noRegion))
 	case PipeCDv1:
 		keys = append(keys,
-			needed("plugins", shape{kind: plugins}, "The plugin's part: the entry named ecs, or the only one."),
-			refused("region", noRegion))
+			neededKey("plugins", shape{kind: plugins}, "The plugin's part: the entry named ecs, or the only one."),
+			refusedKey("region", noRegion))
 	case Sluice:
 		keys = append(keys, ecsKeys(f)...)
 		keys = append(keys,
-			honoured("region", shape{kind: text}, "The AWS Region; --region goes before it."),
-			honoured("cluster", shape{kind: text}, "The cluster, by name or ARN, where the service definition names none."),
-			honoured("progressDeadline", shape{kind: span}, deadlineSays),
-			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays),
-			honoured("onOutsideChange", outsideShape(), outsideSays),
-			honoured("onOtherTargets", otherTargetsShape(), otherTargetsSays))
+			honouredKey("region", shape{kind: text}, "The AWS Region; --region goes before it."),
+			honouredKey("cluster", shape{kind: text}, "The cluster, by name or ARN, where the service definition names none."),
+			honouredKey("progressDeadline", shape{kind: span}, deadlineSentence),
+			honouredKey("suspendAutoScaling", shape{kind: flag}, suspendSentence),
+			honouredKey("onOutsideChange", outsideShape(), outsideSentence),
+			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence))
 		keys = append(keys, codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: append(keys, providerKeys()...)}
@@ -45,13 +45,13 @@ func specShape(f Format) shape {
 
 const (
 	noRegion     = "The Region belongs to piped's own configuration in PipeCD; give sluice --region or AWS_REGION."
-	keepSays     = "How many of the newest task definitions of the family stay registered. Older ones are deregistered after a success, if sluice registered them for this service and no task runs them. All if not given."
+	keepSentence     = "How many of the newest task definitions of the family stay registered. Older ones are deregistered after a success, if sluice registered them for this service and no task runs them. All if not given."
 	keepRemark   = "what served before is kept for a rollback"
-	suspendSays  = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the end; false if not given."
-	deadlineSays = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not given."
-	outsideSays  = "What follows if somebody else changes what a deployment steers while it runs: stop (the default) ends it on the safe side, reassert writes ours again, adopt takes theirs over."
+	suspendSentence  = "Whether auto scaling is suspended while a deployment runs, and given back as it was in the end; false if not given."
+	deadlineSentence = "How long nothing may move before a stage fails; every progress pushes it back; 10m if not given."
+	outsideSentence  = "What follows if somebody else changes what a deployment steers while it runs: stop (the default) ends it on the safe side, reassert writes ours again, adopt takes theirs over."
 
-	otherTargetsSays = "What a deployment does about task sets and targets that sluice did not make and that get requests from the application's target groups: stop (the default) refuses to deploy, allow deploys beside them, remove first drains and deletes such task sets."
+	otherTargetsSentence = "What a deployment does about task sets and targets that sluice did not make and that get requests from the application's target groups: stop (the default) refuses to deploy, allow deploys beside them, remove first drains and deletes such task sets."
 )
 
 func otherTargetsShape() shape {
@@ -64,23 +64,23 @@ func outsideShape() shape {
 
 func plannerKeys() []key {
 	return []key{
-		honoured("autoRollback", shape{kind: flag}, "Whether a deployment that fails is rolled back; true if not given. input.autoRollback goes before it."),
-		pipedsOwn("alwaysUsePipeline", "piped chooses between quick sync and pipeline; sluice takes the pipeline if there is one."),
+		honouredKey("autoRollback", shape{kind: flag}, "Whether a deployment that fails is rolled back; true if not given. input.autoRollback goes before it."),
+		pipedsOwnKey("alwaysUsePipeline", "piped chooses between quick sync and pipeline; sluice takes the pipeline if there is one."),
 	}
 }
 
 // pipedsKeys returns the keys that piped uses for every platform.
 func pipedsKeys() []key {
 	return []key{
-		pipedsOwn("description", "A text for PipeCD's pages."),
-		pipedsOwn("commitMatcher", "piped chooses between quick sync and pipeline by the commit's message."),
-		pipedsOwn("trigger", "What makes piped deploy."),
-		pipedsOwn("postSync", "Deployment chains of piped."),
-		pipedsOwn("encryption", "piped decrypts secrets into the files before anybody deploys."),
-		pipedsOwn("attachment", "piped fills files into files before anybody deploys."),
-		pipedsOwn("notification", "Whom piped tells."),
-		pipedsOwn("eventWatcher", "piped rewrites files on events."),
-		pipedsOwn("driftDetection", "What piped leaves out of its drift detection."),
+		pipedsOwnKey("description", "A text for PipeCD's pages."),
+		pipedsOwnKey("commitMatcher", "piped chooses between quick sync and pipeline by the commit's message."),
+		pipedsOwnKey("trigger", "What makes piped deploy."),
+		pipedsOwnKey("postSync", "Deployment chains of piped."),
+		pipedsOwnKey("encryption", "piped decrypts secrets into the files before anybody deploys."),
+		pipedsOwnKey("attachment", "piped fills files into files before anybody deploys."),
+		pipedsOwnKey("notification", "Whom piped tells."),
+		pipedsOwnKey("eventWatcher", "piped rewrites files on events."),
+		pipedsOwnKey("driftDetection", "What piped leaves out of its drift detection."),
 	}
 }
 
@@ -88,12 +88,12 @@ func pipedsKeys() []key {
 // (v1). Users sometimes write them here by mistake.
 func providerKeys() []key {
 	return []key{
-		refused("profile", "Credentials do not belong in an application file: give --profile or AWS_PROFILE."),
-		refused("credentialsFile", "Credentials do not belong in an application file: set AWS_SHARED_CREDENTIALS_FILE."),
-		refused("roleARN", "Credentials do not belong in an application file: give --assume-role."),
-		refused("tokenFile", "Credentials do not belong in an application file: set AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN."),
-		refused("plugin", "PipeCD's pages name this key, its configuration does not have it: leave it out."),
-		refused("deployTarget", "PipeCD keeps deploy targets in its control plane: leave it out, and give --region."),
+		refusedKey("profile", "Credentials do not belong in an application file: give --profile or AWS_PROFILE."),
+		refusedKey("credentialsFile", "Credentials do not belong in an application file: set AWS_SHARED_CREDENTIALS_FILE."),
+		refusedKey("roleARN", "Credentials do not belong in an application file: give --assume-role."),
+		refusedKey("tokenFile", "Credentials do not belong in an application file: set AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN."),
+		refusedKey("plugin", "PipeCD's pages name this key, its configuration does not have it: leave it out."),
+		refusedKey("deployTarget", "PipeCD keeps deploy targets in its control plane: leave it out, and give --region."),
 	}
 }
 
@@ -104,50 +104,50 @@ func pluginShape() shape {
 
 func ecsKeys(f Format) []key {
 	return []key{
-		honoured("input", inputShape(f), "What is deployed."),
-		honoured("quickSync", shape{kind: object, keys: []key{
-			honoured("recreate", shape{kind: flag}, "Stop the old tasks before the new ones start: requests are lost meanwhile."),
+		honouredKey("input", inputShape(f), "What is deployed."),
+		honouredKey("quickSync", shape{kind: object, keys: []key{
+			honouredKey("recreate", shape{kind: flag}, "Stop the old tasks before the new ones start: requests are lost meanwhile."),
 		}}, "How ECS_SYNC works."),
-		honoured("rehearse", rehearsalShape(), "The world that sluice rehearse deploys in, where it is not as the files and AWS's defaults say."),
+		honouredKey("rehearse", rehearsalShape(), "The world that sluice rehearse deploys in, where it is not as the files and AWS's defaults say."),
 	}
 }
 
 func inputShape(f Format) shape {
 	keys := []key{
-		honoured("taskDefinitionFile", shape{kind: text}, "The task definition, relative to this file; taskdef.json if not given."),
-		honoured("serviceDefinitionFile", shape{kind: text}, "The service definition, relative to this file. None: a standalone task."),
-		honoured("runStandaloneTask", shape{kind: flag}, "Whether a standalone task is run, or only its definition registered. If not given: true, in PipeCD v1 false."),
-		honoured("clusterArn", shape{kind: text}, "The cluster of a standalone task."),
-		honoured("launchType", shape{kind: choice, words: launchTypes()}, "The launch type of a standalone task; FARGATE if not given."),
-		honoured("accessType", accessShape(), "How callers reach the service, or NONE: nobody calls it; ELB if not given."),
-		honoured("ecsAccessType", accessShape(), "Another name of accessType."),
-		honoured("awsvpcConfiguration", shape{kind: object, keys: networkKeys()}, "The network of a standalone task."),
-		honoured("runTask", shape{kind: request}, runTaskSays),
-		honoured("watchContainer", shape{kind: text}, watchSays),
-		honoured("targetGroups", shape{kind: object, keys: []key{
-			honoured("primary", groupShape(f), "The target group of the primary."),
-			honoured("canary", groupShape(f), "The target group of the canary."),
+		honouredKey("taskDefinitionFile", shape{kind: text}, "The task definition, relative to this file; taskdef.json if not given."),
+		honouredKey("serviceDefinitionFile", shape{kind: text}, "The service definition, relative to this file. None: a standalone task."),
+		honouredKey("runStandaloneTask", shape{kind: flag}, "Whether a standalone task is run, or only its definition registered. If not given: true, in PipeCD v1 false."),
+		honouredKey("clusterArn", shape{kind: text}, "The cluster of a standalone task."),
+		honouredKey("launchType", shape{kind: choice, words: launchTypes()}, "The launch type of a standalone task; FARGATE if not given."),
+		honouredKey("accessType", accessShape(), "How callers reach the service, or NONE: nobody calls it; ELB if not given."),
+		honouredKey("ecsAccessType", accessShape(), "Another name of accessType."),
+		honouredKey("awsvpcConfiguration", shape{kind: object, keys: networkKeys()}, "The network of a standalone task."),
+		honouredKey("runTask", shape{kind: request}, runTaskSentence),
+		honouredKey("watchContainer", shape{kind: text}, watchSentence),
+		honouredKey("targetGroups", shape{kind: object, keys: []key{
+			honouredKey("primary", groupShape(f), "The target group of the primary."),
+			honouredKey("canary", groupShape(f), "The target group of the canary."),
 		}}, "The two target groups of the service."),
-		honoured("keepTaskDefinitions", shape{kind: whole, min: 2, max: 1000, remark: keepRemark}, keepSays),
-		honoured("listenerRules", shape{kind: list, of: &shape{kind: text}}, "ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target groups."),
-		honoured("hosting", shape{kind: choice, words: []string{string(TaskSets), string(Services)}}, "Where the canary lives: a task set of the service (controller EXTERNAL), or a second service of its name with -canary (controller ECS). If not given: by the controller."),
+		honouredKey("keepTaskDefinitions", shape{kind: integer, min: 2, max: 1000, remark: keepRemark}, keepSentence),
+		honouredKey("listenerRules", shape{kind: list, of: &shape{kind: text}}, "ARNs of the listener rules to write, and no others. None: rules that forward to exactly the two target groups."),
+		honouredKey("hosting", shape{kind: choice, words: []string{string(TaskSets), string(Services)}}, "Where the canary lives: a task set of the service (controller EXTERNAL), or a second service of its name with -canary (controller ECS). If not given: by the controller."),
 	}
 	if f == PipeCDv1 {
-		keys = append(keys, refused("autoRollback", "PipeCD v1 has planner.autoRollback for it."))
+		keys = append(keys, refusedKey("autoRollback", "PipeCD v1 has planner.autoRollback for it."))
 	} else {
-		keys = append(keys, honoured("autoRollback", shape{kind: flag}, "Whether a deployment that fails is rolled back; planner.autoRollback if not given."))
+		keys = append(keys, honouredKey("autoRollback", shape{kind: flag}, "Whether a deployment that fails is rolled back; planner.autoRollback if not given."))
 	}
 	if f == Sluice {
-		keys = append(keys, refused("progressDeadline", "In sluice.yaml progressDeadline stands at the top."),
-			refused("suspendAutoScaling", "In sluice.yaml suspendAutoScaling stands at the top."),
-			refused("codedeploy", "In sluice.yaml codedeploy stands at the top."), refused("appspec", "In sluice.yaml appspec stands at the top."),
-			refused("onOutsideChange", "In sluice.yaml onOutsideChange stands at the top."),
-			refused("onOtherTargets", "In sluice.yaml onOtherTargets is a key at the top."))
+		keys = append(keys, refusedKey("progressDeadline", "In sluice.yaml progressDeadline stands at the top."),
+			refusedKey("suspendAutoScaling", "In sluice.yaml suspendAutoScaling stands at the top."),
+			refusedKey("codedeploy", "In sluice.yaml codedeploy stands at the top."), refusedKey("appspec", "In sluice.yaml appspec stands at the top."),
+			refusedKey("onOutsideChange", "In sluice.yaml onOutsideChange stands at the top."),
+			refusedKey("onOtherTargets", "In sluice.yaml onOtherTargets is a key at the top."))
 	} else {
-		keys = append(keys, honoured("progressDeadline", shape{kind: span}, deadlineSays),
-			honoured("suspendAutoScaling", shape{kind: flag}, suspendSays),
-			honoured("onOutsideChange", outsideShape(), outsideSays),
-			honoured("onOtherTargets", otherTargetsShape(), otherTargetsSays))
+		keys = append(keys, honouredKey("progressDeadline", shape{kind: span}, deadlineSentence),
+			honouredKey("suspendAutoScaling", shape{kind: flag}, suspendSentence),
+			honouredKey("onOutsideChange", outsideShape(), outsideSentence),
+			honouredKey("onOtherTargets", otherTargetsShape(), otherTargetsSentence))
 		keys = append(keys, codeDeployKeys()...)
 	}
 	return shape{kind: object, keys: keys, single: []string{"accessType", "ecsAccessType"}}
@@ -155,23 +155,23 @@ func inputShape(f Format) shape {
 
 func networkKeys() []key {
 	return []key{
-		honoured("subnets", shape{kind: list, of: &shape{kind: text}}, "Subnet IDs."),
-		honoured("securityGroups", shape{kind: list, of: &shape{kind: text}}, "Security group IDs."),
-		honoured("assignPublicIp", shape{kind: choice, words: enumWords(ecstypes.AssignPublicIp("").Values())}, "Whether tasks have public addresses."),
+		honouredKey("subnets", shape{kind: list, of: &shape{kind: text}}, "Subnet IDs."),
+		honouredKey("securityGroups", shape{kind: list, of: &shape{kind: text}}, "Security group IDs."),
+		honouredKey("assignPublicIp", shape{kind: choice, words: enumWords(ecstypes.AssignPublicIp("").Values())}, "Whether tasks have public addresses."),
 	}
 }
 
 func groupShape(f Format) shape {
 	keys := []key{
-		needed("targetGroupArn", shape{kind: text}, "The target group's ARN."),
-		needed("containerName", shape{kind: text}, "The container that is registered in it."),
-		needed("containerPort", shape{kind: whole, min: 1, max: 65535}, "That container's port."),
+		neededKey("targetGroupArn", shape{kind: text}, "The target group's ARN."),
+		neededKey("containerName", shape{kind: text}, "The container that is registered in it."),
+		neededKey("containerPort", shape{kind: integer, min: 1, max: 65535}, "That container's port."),
 	}
 	const name = "loadBalancerName"
 	if f == PipeCDv1 {
-		keys = append(keys, refused(name, "PipeCD v1 does not have it, and a target group's load balancer needs no name."))
+		keys = append(keys, refusedKey(name, "PipeCD v1 does not have it, and a target group's load balancer needs no name."))
 	} else {
-		keys = append(keys, honoured(name, shape{kind: text}, "The name of a Classic Load Balancer; AWS has it no more for new services."))
+		keys = append(keys, honouredKey(name, shape{kind: text}, "The name of a Classic Load Balancer; AWS has it no more for new services."))
 	}
 	return shape{kind: object, keys: keys}
 }

@@ -83,7 +83,7 @@ func flagOr(n *definition.Node, other bool) bool {
 	return n.Text == "true"
 }
 
-func wholeOr(n *definition.Node, other int64) int64 {
+func integerOr(n *definition.Node, other int64) int64 {
 	if n == nil {
 		return other
 	}
@@ -94,6 +94,6 @@ func wholeOr(n *definition.Node, other int64) int64 {
 }
 
 // isGiven reports whether a key is present and not empty.
-func given(n *definition.Node) bool {
+func isGiven(n *definition.Node) bool {
 	return n != nil && n.Kind != definition.Null
 }

@@ -37,7 +37,7 @@ func (s Service) Observe(ctx context.Context) ([]sluice.Scalable, error) {
 			return nil, fmt.Errorf("look at the scalable targets of %s: %w", s.Resource(), sluice.Inner(err))
 		}
 		for _, t := range out.ScalableTargets {
-			all = append(all, scalable(t))
+			all = append(all, newScalable(t))
 		}
 		if in.NextToken = out.NextToken; aws.ToString(in.NextToken) == "" {
 			break
@@ -47,7 +47,7 @@ func (s Service) Observe(ctx context.Context) ([]sluice.Scalable, error) {
 	return all, nil
 }
 
-func scalable(t aastypes.ScalableTarget) sluice.Scalable {
+func newScalable(t aastypes.ScalableTarget) sluice.Scalable {
 	out := sluice.Scalable{Dimension: string(t.ScalableDimension), Min: int(aws.ToInt32(t.MinCapacity)), Max: int(aws.ToInt32(t.MaxCapacity))}
 	if s := t.SuspendedState; s != nil {
 		out.Suspended = sluice.Suspension{In: aws.ToBool(s.DynamicScalingInSuspended), Out: aws.ToBool(s.DynamicScalingOutSuspended),
@@ -57,7 +57,7 @@ func scalable(t aastypes.ScalableTarget) sluice.Scalable {
 }
 
 // SetTarget changes a target from the observed state to the requested one.
-func (s Service) Set(ctx context.Context, act sluice.Act, action string, now, to sluice.Scalable) error {
+func (s Service) SetTarget(ctx context.Context, act sluice.Act, action string, now, to sluice.Scalable) error {
 	in := &awsaas.RegisterScalableTargetInput{
 		ServiceNamespace: aastypes.ServiceNamespaceEcs, ResourceId: aws.String(s.Resource()), ScalableDimension: aastypes.ScalableDimension(to.Dimension),
 		SuspendedState: &aastypes.SuspendedState{DynamicScalingInSuspended: aws.Bool(to.Suspended.In),

@@ -85,7 +85,7 @@ func TestATargetIsSetByItsDimension(t *testing.T) {
 		_, err := call(ctx)
 		return err
 	}
-	if err := p.service().Set(context.Background(), act, "set auto scaling", now, to); err != nil {
+	if err := p.service().SetTarget(context.Background(), act, "set auto scaling", now, to); err != nil {
 		t.Fatal(err)
 	}
 	in := p.asked[0]

@@ -26,11 +26,11 @@ func TestSettle(t *testing.T) {
 		"suspended before, by somebody":    {at(2, 8, all), at(2, 8, all), at(2, 8, all), at(2, 8, all), ""},
 		"suspended before, resumed by one": {at(2, 8, none), at(2, 8, all), at(2, 8, all), at(2, 8, none), ""},
 	} {
-		to, foreign := Settle(c.now, c.ours, c.goal)
+		to, foreign := ChooseTarget(c.now, c.ours, c.goal)
 		if to != c.to || strings.Join(foreign, "; ") != c.foreign {
 			t.Errorf("%s: %+v, %q", name, to, foreign)
 		}
-		if again, _ := Settle(to, c.ours, c.goal); again != to {
+		if again, _ := ChooseTarget(to, c.ours, c.goal); again != to {
 			t.Errorf("%s: a second time it becomes %+v", name, again)
 		}
 	}
@@ -39,11 +39,11 @@ func TestSettle(t *testing.T) {
 func TestUndone(t *testing.T) {
 	was := sluice.Scalable{Min: 2, Max: 8}
 	ours := sluice.Scalable{Min: 3, Max: 8, Suspended: sluice.AllSuspended}
-	if got := Undone(ours, was, ours); got != nil {
+	if got := ExternalChanges(ours, was, ours); got != nil {
 		t.Errorf("nothing was undone: %q", got)
 	}
 	now := sluice.Scalable{Min: 2, Max: 20, Suspended: sluice.Suspension{Out: true}}
-	if got := strings.Join(Undone(now, was, ours), "; "); got != `suspended is "out", not "in, out, scheduled"; the minimum is 2, not 3` {
+	if got := strings.Join(ExternalChanges(now, was, ours), "; "); got != `suspended is "out", not "in, out, scheduled"; the minimum is 2, not 3` {
 		t.Errorf("%s", got)
 	}
 }
@@ -62,7 +62,7 @@ func TestEachBoundIsComparedByItself(t *testing.T) {
 		"the maximum that was left": {sluice.Scalable{Min: 4, Max: 8}, sluice.Scalable{Min: 4, Max: 10}, ""},
 		"the minimum that was left": {sluice.Scalable{Min: 2, Max: 12}, sluice.Scalable{Min: 3, Max: 12}, ""},
 	} {
-		if got := strings.Join(Undone(c.now, was, c.ours), "; "); got != c.want {
+		if got := strings.Join(ExternalChanges(c.now, was, c.ours), "; "); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -12,15 +12,15 @@ import (
 )
 
 // laterDeploymentError is the ID of a newer deployment of the same service.
-type errLater string
+type laterDeploymentError string
 
-func (e errLater) Error() string {
+func (e laterDeploymentError) Error() string {
 	return "deployment " + string(e) + " of the same service came after it"
 }
 
-func (p *program) abort() *cobra.Command {
-	t := task{verb: "abort", open: true}
-	return p.command(&t, "End a deployment and leave things as they stand",
+func (p *program) newAbortCommand() *cobra.Command {
+	t := deploymentCommand{commandName: "abort", onlyOpen: true}
+	return p.newDeploymentCommand(&t, "End a deployment and leave things as they stand",
 		`End a deployment and leave things as they stand: no traffic is moved, nothing is
 taken away. It says what stands then; sluice rollback returns to what was.
 
@@ -33,7 +33,7 @@ Exit code 0 says that it was ended so. `+idHelp,
 }
 
 func (p *program) runAbort(ctx context.Context, path string, given bool) error {
-	t, err := p.take(ctx, "abort", path, given)
+	t, err := p.findAndOpen(ctx, "abort", path, given)
 	if err != nil {
 		return err
 	}
@@ -42,32 +42,32 @@ func (p *program) runAbort(ctx context.Context, path string, given bool) error {
 	if d.State == journal.Ended {
 		return &sluice.Error{Op: "abort the deployment", Resource: d.ID, Err: fmt.Errorf("it has ended: %s", d.Outcome), Next: "sluice rollback returns to what was"}
 	}
-	e := p.engine(t.account, t.clock, t.journal)
-	if err := e.Command(ctx, d.ID, journal.Abort, 0, p.who("")); err != nil {
+	e := p.newEngine(t.account, t.clock, t.journal)
+	if err := e.SendCommand(ctx, d.ID, journal.Abort, 0, p.actorName("")); err != nil {
 		return err
 	}
-	if err := p.lead(ctx, e, t, engine.Options{}, sluice.Stopped); err != nil {
+	if err := p.runOrFollow(ctx, e, t, engine.Options{}, sluice.Stopped); err != nil {
 		return err
 	}
-	return p.stands(ctx, t)
+	return p.printAborted(ctx, t)
 }
 
 // printAborted prints the state of the service after its deployment was aborted.
-func (p *program) stands(ctx context.Context, t *taken) error {
+func (p *program) printAborted(ctx context.Context, t *openDeployment) error {
 	if p.flags.output == jsonOut {
 		return nil
 	}
-	tree, err := p.look(ctx, t.account, subjectOf(t.plan))
+	tree, err := p.readService(ctx, t.account, targetOfPlan(t.plan))
 	if err != nil {
 		return err
 	}
 	if t.deployment, err = t.journal.Deployment(ctx, t.deployment.ID); err != nil {
 		return err
 	}
-	if tree.Deployment, err = p.deploymentOf(ctx, t); err != nil {
+	if tree.Deployment, err = p.reportDeployment(ctx, t); err != nil {
 		return err
 	}
-	if err := (treeView{painter(p.env, p.env.Out)}).write(p.env.Out, tree); err != nil {
+	if err := (serviceView{newPaint(p.env, p.env.Out)}).writeService(p.env.Out, tree); err != nil {
 		return err
 	}
 	if t.plan.Standalone {

@@ -14,11 +14,11 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-func (p *program) approve() *cobra.Command {
-	t := task{verb: "approve", open: true}
+func (p *program) newApproveCommand() *cobra.Command {
+	t := deploymentCommand{commandName: "approve", onlyOpen: true}
 	var stage int
 	var by string
-	c := p.command(&t, "Approve a stage that waits for people",
+	c := p.newDeploymentCommand(&t, "Approve a stage that waits for people",
 		`Approve a stage that waits for people. Who and when stands in the journal.
 
 The process that runs the deployment goes on by itself; if none does, sluice
@@ -27,7 +27,7 @@ continued. `+idHelp,
 		`  sluice approve
   sluice approve --stage 3 --by ana`,
 		func(c *cobra.Command, path string, given bool) error {
-			return p.runApprove(c.Context(), path, given, stage, p.who(by))
+			return p.runApprove(c.Context(), path, given, stage, p.actorName(by))
 		})
 	c.Flags().IntVar(&stage, "stage", 0, "`number` of the stage, counted from 1 (default: the one that waits)")
 	c.Flags().StringVar(&by, "by", "", "`who` approves (default: user@host)")
@@ -35,40 +35,40 @@ continued. `+idHelp,
 }
 
 func (p *program) runApprove(ctx context.Context, path string, given bool, stage int, by string) error {
-	j, err := p.journal()
+	j, err := p.openJournalForWrite()
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	d, err := p.pick(ctx, j, "approve", path, given)
+	d, err := p.findDeployment(ctx, j, "approve", path, given)
 	if err != nil {
 		return err
 	}
-	pl, err := planOf(d)
+	pl, err := readPlan(d)
 	if err != nil {
 		return err
 	}
 	if stage == 0 && pl.ByCodeDeploy() && d.State != journal.Ended {
-		if done, err := p.continueShift(ctx, j, d); done || err != nil {
+		if done, err := p.continueCodeDeploy(ctx, j, d); done || err != nil {
 			return err
 		}
 	}
-	s, yes, err := approvable(ctx, j, d, pl, stage)
+	s, yes, err := findApprovableStage(ctx, j, d, pl, stage)
 	if err != nil {
 		return err
 	}
-	if err := mayApprove(d, s, by, yes); err != nil {
+	if err := refuseApprover(d, s, by, yes); err != nil {
 		return err
 	}
-	if _, err := j.Command(ctx, journal.Command{Deployment: d.ID, Kind: journal.Approve, Stage: strconv.Itoa(s.Index), By: by}); err != nil {
+	if _, err := j.AddCommand(ctx, journal.Command{Deployment: d.ID, Kind: journal.Approve, Stage: strconv.Itoa(s.Index), By: by}); err != nil {
 		return err
 	}
-	return p.approved(ctx, j, d, s, by, s.Approvals-len(yes)-1)
+	return p.printApproved(ctx, j, d, s, by, s.Approvals-len(yes)-1)
 }
 
 // findApprovableStage returns the stage to approve and the names of those who have approved
 // it already. A number of 0 means the first stage that waits for approval.
-func approvable(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan, number int) (plan.Stage, []string, error) {
+func findApprovableStage(ctx context.Context, j *journal.Journal, d journal.Deployment, pl *plan.Plan, number int) (plan.Stage, []string, error) {
 	fail := func(next, format string, args ...any) (plan.Stage, []string, error) {
 		return plan.Stage{}, nil, &sluice.Error{Op: "approve", Resource: d.ID, Err: fmt.Errorf(format, args...), Next: next}
 	}
@@ -91,7 +91,7 @@ func approvable(ctx context.Context, j *journal.Journal, d journal.Deployment, p
 		if s.Approvals == 0 || done[s.Index] || number > 0 && s.Index != number-1 {
 			continue
 		}
-		return s, approvers(commands, s), nil
+		return s, approverNames(commands, s), nil
 	}
 	if number > 0 {
 		return fail("sluice status shows the stages", "stage %d waits for no approval", number)
@@ -99,7 +99,7 @@ func approvable(ctx context.Context, j *journal.Journal, d journal.Deployment, p
 	return fail("sluice status shows the stages", "no stage of it waits for approval")
 }
 
-func approvers(commands []journal.Command, s plan.Stage) []string {
+func approverNames(commands []journal.Command, s plan.Stage) []string {
 	var all []string
 	for _, c := range commands {
 		if c.Kind == journal.Approve && c.Stage == strconv.Itoa(s.Index) && !slices.Contains(all, c.By) {
@@ -109,7 +109,7 @@ func approvers(commands []journal.Command, s plan.Stage) []string {
 	return all
 }
 
-func mayApprove(d journal.Deployment, s plan.Stage, by string, yes []string) error {
+func refuseApprover(d journal.Deployment, s plan.Stage, by string, yes []string) error {
 	fail := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: fmt.Sprintf("approve stage %d", s.Index+1), Resource: d.ID, Err: fmt.Errorf(format, args...), Next: next}
 	}
@@ -122,13 +122,13 @@ func mayApprove(d journal.Deployment, s plan.Stage, by string, yes []string) err
 	return nil
 }
 
-func (p *program) approved(ctx context.Context, j *journal.Journal, d journal.Deployment, s plan.Stage, by string, missing int) error {
+func (p *program) printApproved(ctx context.Context, j *journal.Journal, d journal.Deployment, s plan.Stage, by string, missing int) error {
 	text := fmt.Sprintf("approved: stage %d of %s by %s", s.Index+1, d.ID, by)
 	if missing > 0 {
 		text += "; " + sluice.Plural(missing, "approval") + " more"
 	}
-	p.say(text)
-	runs, err := p.runner(ctx, &taken{journal: j, deployment: d})
+	p.printResult(text)
+	runs, err := p.runningProcess(ctx, &openDeployment{journal: j, deployment: d})
 	if err == nil && runs == "" && missing <= 0 {
 		fmt.Fprintln(p.env.Err, "next: sluice resume "+d.ID+" goes on; nobody runs it now")
 	}

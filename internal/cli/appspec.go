@@ -17,10 +17,10 @@ import (
 
 // taskDefinitionPlaceholder replaces the ARN of a task definition that has no revision yet.
 // AWS CodePipeline uses the same text.
-const unregistered = "<TASK_DEFINITION>"
+const taskDefinitionPlaceholder = "<TASK_DEFINITION>"
 
-func (p *program) appspec() *cobra.Command {
-	var at where
+func (p *program) newAppspecCommand() *cobra.Command {
+	var at appFlag
 	var of string
 	c := &cobra.Command{
 		Use:   "appspec [DIR | -c FILE]",
@@ -31,39 +31,39 @@ balancer, its network and capacity, and the hooks. In text it is YAML; with --ou
 json it is byte for byte what sluice deploy sends.
 
 The task definition is the registered revision that equals the files; if there is
-none yet, ` + unregistered + ` stands in its place. --task-definition names another.`,
+none yet, ` + taskDefinitionPlaceholder + ` stands in its place. --task-definition names another.`,
 		Example: `  sluice appspec examples/codedeploy
   sluice appspec --task-definition current
   sluice appspec --task-definition web:41 --output json`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.path(c, args)
+			path, _, err := at.applicationPath(c, args)
 			if err != nil {
 				return err
 			}
 			return p.runAppSpec(c.Context(), path, of)
 		},
 	}
-	at.register(c)
+	at.registerConfigFlag(c)
 	c.Flags().StringVar(&of, "task-definition", "", "latest (of the family), current (that serves), or a `family:revision` or ARN")
 	return c
 }
 
 func (p *program) runAppSpec(ctx context.Context, path, of string) error {
-	app, err := p.application(path)
+	app, err := p.loadApplication(path)
 	if err != nil {
 		return err
 	}
 	if app.Service == nil {
 		return &sluice.Error{Op: "print the AppSpec", Resource: app.File, Err: errors.New("it is a standalone task, and CodeDeploy deploys services"), Next: "give input.serviceDefinitionFile"}
 	}
-	arn, err := p.specTask(ctx, app, of)
+	arn, err := p.findTaskDefinition(ctx, app, of)
 	if err != nil {
 		return err
 	}
 	made := arn
 	if arn == "" {
-		made = "arn:" + unregistered
+		made = "arn:" + taskDefinitionPlaceholder
 	}
 	spec, err := definition.NewAppSpec(app.Service.Input, made, app.Hooks)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *program) runAppSpec(ctx context.Context, path, of string) error {
 	}
 	content := spec.Content
 	if arn == "" {
-		content = strings.Replace(content, made, unregistered, 1)
+		content = strings.Replace(content, made, taskDefinitionPlaceholder, 1)
 		fmt.Fprintf(p.env.Err, "note: no revision of %s equals the files yet; sluice deploy registers one\n", *app.Task.Input.Family)
 	}
 	if p.flags.output == jsonOut {
@@ -87,19 +87,19 @@ func (p *program) runAppSpec(ctx context.Context, path, of string) error {
 
 // findTaskDefinition returns the ARN of the task definition for an AppSpec. The ARN is empty if
 // no registered revision equals the files.
-func (p *program) specTask(ctx context.Context, app *appfile.Application, of string) (string, error) {
-	a, _, err := p.open(ctx, app.Region)
+func (p *program) findTaskDefinition(ctx context.Context, app *appfile.Application, of string) (string, error) {
+	a, _, err := p.openAccount(ctx, app.Region)
 	if err != nil {
 		return "", err
 	}
 	switch of {
 	case "":
-		rev, err := ecs.Registered(ctx, a.ECS(), app.Task)
+		rev, err := ecs.FindRegistered(ctx, a.ECS(), app.Task)
 		return rev.ARN, err
 	case "latest":
 		of = *app.Task.Input.Family
 	case "current":
-		live, err := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}.Observe(ctx)
+		live, err := ecs.Service{API: a.ECS(), Cluster: clusterName(app), Name: *app.Service.Input.ServiceName}.Observe(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -107,11 +107,11 @@ func (p *program) specTask(ctx context.Context, app *appfile.Application, of str
 			of = live.Serving()
 		}
 		if of == "" {
-			return "", &sluice.Error{Op: "print the AppSpec", Resource: clusterOf(app) + "/" + *app.Service.Input.ServiceName, Kind: sluice.NotFound,
+			return "", &sluice.Error{Op: "print the AppSpec", Resource: clusterName(app) + "/" + *app.Service.Input.ServiceName, Kind: sluice.NotFound,
 				Err: errors.New("nothing serves"), Next: "leave --task-definition out"}
 		}
 	}
-	td, err := ecs.Definition(ctx, a.ECS(), of)
+	td, err := ecs.ReadDefinition(ctx, a.ECS(), of)
 	if err != nil {
 		return "", err
 	}

@@ -280,7 +280,7 @@ func (b badInput) refuse(t *testing.T, calls *recorder, sim *awssim.Sim) (proble
 		Getenv: func(key string) string {
 			return map[string]string{"AWS_REGION": sim.Region(), "GITHUB_ACTIONS": b.vars["GITHUB_ACTIONS"]}[key]
 		},
-		Notify: func(chan<- os.Signal) func() { return func() {} }, Host: "test", User: "ana", PID: 1, Alive: func(int) bool { return false },
+		Notify: func(chan<- os.Signal) func() { return func() {} }, Host: "test", User: "ana", PID: 1, IsAlive: func(int) bool { return false },
 		IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 }}
 	if len(b.vars) > 0 {
 		env.Clock = nil

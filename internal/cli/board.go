@@ -10,15 +10,15 @@ import (
 )
 
 // progressBoard is the progress of a deployment, computed from its events.
-type board struct {
+type progressBoard struct {
 	plan     *plan.Plan
 	began    time.Time
 	stages   []boardStage // the last one is the rollback
 	rows     boardRows
-	live     sluice.Weights // as AWS last returned them
-	asked    sluice.Weights
+	actual     sluice.Weights // as AWS last returned them
+	requested    sluice.Weights
 	current  string // the wait or the write in progress
-	silent   string // says that AWS does not respond; empty: AWS responds
+	silence   string // says that AWS does not respond; empty: AWS responds
 	failures []sluice.FailureSeen
 	ended    time.Time // of the deployment; zero: it runs
 }
@@ -28,24 +28,24 @@ type boardStage struct {
 	began, ended time.Time
 }
 
-func newBoard(p *plan.Plan) *board {
-	b := &board{plan: p, stages: make([]boardStage, len(p.Stages)+1), rows: rowsOf(p)}
+func newProgressBoard(p *plan.Plan) *progressBoard {
+	b := &progressBoard{plan: p, stages: make([]boardStage, len(p.Stages)+1), rows: initialRows(p)}
 	if len(p.Rollback.Routes) > 0 {
-		b.live = p.Rollback.Routes[0].Weights
-		b.asked = b.live
-	} else if p.Discovered() {
-		b.live, b.asked = sluice.CanaryShare(0), sluice.CanaryShare(0)
+		b.actual = p.Rollback.Routes[0].Weights
+		b.requested = b.actual
+	} else if p.UsesCloudMap() {
+		b.actual, b.requested = sluice.CanaryShare(0), sluice.CanaryShare(0)
 	}
 	return b
 }
 
 // requestedWeights returns the weights that a stage sets: of listener rules, or of the tasks under
 // a Cloud Map name. ok is false if the stage sets none.
-func asks(p *plan.Plan, s plan.Stage) (w sluice.Weights, ok bool) {
+func requestedWeights(p *plan.Plan, s plan.Stage) (w sluice.Weights, ok bool) {
 	switch {
 	case len(s.Routes) > 0:
 		return s.Routes[0].Weights, true
-	case !p.Discovered():
+	case !p.UsesCloudMap():
 		return w, false
 	case s.Weights != nil:
 		return *s.Weights, true
@@ -54,45 +54,45 @@ func asks(p *plan.Plan, s plan.Stage) (w sluice.Weights, ok bool) {
 }
 
 // applyEvent updates the board by one event.
-func (b *board) see(e sluice.Envelope) {
+func (b *progressBoard) applyEvent(e sluice.Envelope) {
 	if b.began.IsZero() {
 		b.began = e.At
 	}
 	switch ev := e.Open().(type) {
 	case sluice.Unanswered:
-		b.silent = ""
+		b.silence = ""
 		if !ev.Over {
-			b.silent = ev.Text()
+			b.silence = ev.Text()
 		}
 	case sluice.StageStarted:
-		b.start(ev.Index, e.At)
+		b.startStage(ev.Index, e.At)
 	case sluice.StageEnded:
-		b.end(ev, e.At)
+		b.endStage(ev, e.At)
 	case sluice.CapacityChanged:
-		b.rows.see(ev)
+		b.rows.applyCapacity(ev)
 	case sluice.TrafficShifted:
 		if w, err := sluice.NewWeights(ev.ToPrimary, ev.ToCanary); err == nil {
-			b.live = w
+			b.actual = w
 		}
 	case sluice.FailureSeen:
-		b.fail(ev)
+		b.addFailure(ev)
 	case sluice.Waiting, sluice.ApprovalAwaited, sluice.DeploymentPaused:
-		b.current = say(e).text
+		b.current = eventLine(e).text
 		if _, ok := e.Open().(sluice.DeploymentPaused); ok {
-			b.silent = ""
+			b.silence = ""
 		}
 	case sluice.Writing:
-		b.current = ev.Operation + " " + short(ev.Resource)
+		b.current = ev.Operation + " " + shortResource(ev.Resource)
 	case sluice.Wrote, sluice.Approved:
 		b.current = ""
 	case sluice.DeploymentEnded:
 		b.ended, b.current = e.At, ""
-		b.halt(e.At)
+		b.stopRunning(e.At)
 	}
 }
 
 // stopRunning sets running stages to stopped, because the deployment has ended.
-func (b *board) halt(at time.Time) {
+func (b *progressBoard) stopRunning(at time.Time) {
 	for i := range b.stages {
 		if s := &b.stages[i]; s.status == "running" {
 			s.status, s.ended = "stopped", at
@@ -100,7 +100,7 @@ func (b *board) halt(at time.Time) {
 	}
 }
 
-func (b *board) start(index int, at time.Time) {
+func (b *progressBoard) startStage(index int, at time.Time) {
 	if index >= len(b.stages) {
 		return
 	}
@@ -109,12 +109,12 @@ func (b *board) start(index int, at time.Time) {
 		s.began = at
 	}
 	s.status, b.current, b.ended = "running", "", time.Time{}
-	if w, ok := asks(b.plan, b.plan.Stage(index)); ok {
-		b.asked = w
+	if w, ok := requestedWeights(b.plan, b.plan.Stage(index)); ok {
+		b.requested = w
 	}
 }
 
-func (b *board) end(ev sluice.StageEnded, at time.Time) {
+func (b *progressBoard) endStage(ev sluice.StageEnded, at time.Time) {
 	if ev.Index < len(b.stages) {
 		b.stages[ev.Index].status, b.stages[ev.Index].ended = ev.Status, at
 	}
@@ -124,18 +124,18 @@ func (b *board) end(ev sluice.StageEnded, at time.Time) {
 	}
 	switch ev.Name {
 	case appfile.StageCanaryClean, appfile.StageSync, appfile.StageRollback:
-		b.rows.settle(ev.Name == appfile.StageRollback, true)
-		if b.plan.ByCodeDeploy() && b.live.Valid() {
-			b.live = sluice.CanaryShare(0) // the new revision of CodeDeploy is the primary now
+		b.rows.removeFinished(ev.Name == appfile.StageRollback, true)
+		if b.plan.ByCodeDeploy() && b.actual.Valid() {
+			b.actual = sluice.CanaryShare(0) // the new revision of CodeDeploy is the primary now
 		}
 	case appfile.StagePrimaryRollout:
 		if ev.Index < len(b.plan.Stages) && !b.plan.Stages[ev.Index].KeepOld {
-			b.rows.settle(false, false)
+			b.rows.removeFinished(false, false)
 		}
 	}
 }
 
-func (b *board) fail(f sluice.FailureSeen) {
+func (b *progressBoard) addFailure(f sluice.FailureSeen) {
 	for i := range b.failures {
 		if b.failures[i].Cause == f.Cause && b.failures[i].Variant == f.Variant {
 			b.failures[i] = f
@@ -147,27 +147,27 @@ func (b *board) fail(f sluice.FailureSeen) {
 
 // renderLines returns the board as lines for a terminal. If the height is too small, it leaves out
 // finished stages first.
-func (b *board) view(now time.Time, width, height int, p paint) []string {
+func (b *progressBoard) renderLines(now time.Time, width, height int, p paint) []string {
 	if !b.ended.IsZero() {
 		now = b.ended
 	}
-	head := p.bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + revisions(b.plan) + "  " + elapsed(now.Sub(b.began))
-	foot := b.foot(p)
+	head := p.bold(b.plan.Cluster+"/"+b.plan.Service) + "  " + planRevisions(b.plan) + "  " + formatElapsed(now.Sub(b.began))
+	foot := b.footLines(p)
 	stages := b.stageLines(now, p)
 	if room := height - len(foot) - 2; height > 0 && len(stages) > room {
-		stages = stages[b.firstShown(len(stages), max(room, 1)):]
+		stages = stages[b.firstVisible(len(stages), max(room, 1)):]
 		stages = stages[:min(len(stages), max(room, 1))]
 	}
 	all := append([]string{head}, append(stages, foot...)...)
 	for i := range all {
-		all[i] = p.clip(all[i], width)
+		all[i] = p.clipLine(all[i], width)
 	}
 	return all
 }
 
 // firstVisible returns the index of the first stage line to show. It is chosen so that the running
 // stage is visible.
-func (b *board) firstShown(lines, room int) int {
+func (b *progressBoard) firstVisible(lines, room int) int {
 	running := 0
 	for i, s := range b.stages[:lines] {
 		if s.status != "" {
@@ -177,47 +177,47 @@ func (b *board) firstShown(lines, room int) int {
 	return max(0, min(running-room/2, lines-room))
 }
 
-func (b *board) stageLines(now time.Time, p paint) []string {
+func (b *progressBoard) stageLines(now time.Time, p paint) []string {
 	var all []string
 	for i, s := range b.stages {
 		if i == len(b.plan.Stages) && s.status == "" {
 			break // no rollback
 		}
 		what := b.plan.Stage(i)
-		text := fmt.Sprintf("%2d %s", i+1, pad(what.Name, 20)) + " " + stageWords(b.plan, what)
+		text := fmt.Sprintf("%2d %s", i+1, padRight(what.Name, 20)) + " " + stageText(b.plan, what)
 		if i == len(b.plan.Stages) {
-			text = "   " + pad(what.Name, 20) + " " + stageWords(b.plan, what)
+			text = "   " + padRight(what.Name, 20) + " " + stageText(b.plan, what)
 		}
-		all = append(all, b.mark(s, now, p)+text)
+		all = append(all, b.statusColumn(s, now, p)+text)
 	}
 	return all
 }
 
-func (b *board) mark(s boardStage, now time.Time, p paint) string {
+func (b *progressBoard) statusColumn(s boardStage, now time.Time, p paint) string {
 	switch s.status {
 	case "done":
-		return p.good(pad("  done", 10)) + pad(elapsed(s.ended.Sub(s.began)), 7)
+		return p.good(padRight("  done", 10)) + padRight(formatElapsed(s.ended.Sub(s.began)), 7)
 	case "failed":
-		return p.bad(pad("  failed", 10)) + pad(elapsed(s.ended.Sub(s.began)), 7)
+		return p.bad(padRight("  failed", 10)) + padRight(formatElapsed(s.ended.Sub(s.began)), 7)
 	case "running":
-		return p.bold(pad("  running", 10)) + pad(elapsed(now.Sub(s.began)), 7)
+		return p.bold(padRight("  running", 10)) + padRight(formatElapsed(now.Sub(s.began)), 7)
 	}
-	return p.dim(pad("  -", 17))
+	return p.dim(padRight("  -", 17))
 }
 
 // footLines returns the lines below the stages: variants with their weights, the current wait, and
 // failures.
-func (b *board) foot(p paint) []string {
+func (b *progressBoard) footLines(p paint) []string {
 	var all []string
-	all = append(all, b.rows.lines(b.asked, b.live, !b.plan.Rolls() || b.plan.Beside())...)
+	all = append(all, b.rows.renderRows(b.requested, b.actual, !b.plan.RollsByECS() || b.plan.HasCanaryService())...)
 	if b.current != "" {
 		all = append(all, "  "+p.dim(b.current))
 	}
-	if b.silent != "" {
-		all = append(all, "  "+p.bad(b.silent))
+	if b.silence != "" {
+		all = append(all, "  "+p.bad(b.silence))
 	}
 	for _, f := range b.failures {
-		all = append(all, "  "+p.bad(failureWords(f)))
+		all = append(all, "  "+p.bad(failureText(f)))
 	}
 	return all
 }

@@ -110,16 +110,16 @@ func TestBoardShowsWhatServes(t *testing.T) {
 			{stageDone(1, appfile.StageRollback), "primary web:1 4 of 4 running, 4 healthy"},
 		}},
 	} {
-		b := newBoard(c.plan)
+		b := newProgressBoard(c.plan)
 		for i, m := range c.moments {
 			e := sluice.Seal("slc-1", "", m.event)
 			e.At = start
-			b.see(e)
+			b.applyEvent(e)
 			if m.shows == "" {
 				continue
 			}
 			var rows []string
-			for _, line := range b.foot(paint{}) {
+			for _, line := range b.footLines(paint{}) {
 				rows = append(rows, strings.Join(strings.Fields(line), " "))
 			}
 			if got := strings.Join(rows, " | "); got != m.shows {
@@ -132,7 +132,7 @@ func TestBoardShowsWhatServes(t *testing.T) {
 // A line that is cut says so.
 func TestClipMarksTheCut(t *testing.T) {
 	for in, want := range map[string]string{"abcdef": "abcd…", "abcde": "abcde", "abcd": "abcd"} {
-		if got := (paint{}).clip(in, 5); got != want {
+		if got := (paint{}).clipLine(in, 5); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -26,8 +26,8 @@ func TestCodeDeploysPageIsOpenedForPeople(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var opened, shown []string
-			p := &program{env: Env{Browse: func(url string) { opened = append(opened, url) }, IsTerminal: func(io.Writer) bool { return c.terminal }}}
-			show := p.browsing("eu-west-1", c.endpoints, func(e sluice.Envelope) { shown = append(shown, e.Kind) })
+			p := &program{env: Env{OpenBrowser: func(url string) { opened = append(opened, url) }, IsTerminal: func(io.Writer) bool { return c.terminal }}}
+			show := p.withConsolePage("eu-west-1", c.endpoints, func(e sluice.Envelope) { shown = append(shown, e.Kind) })
 			show(refused)
 			show(created)
 			if len(shown) != 2 || len(opened) != c.want || c.want > 0 && !slices.Equal(opened, []string{"https://eu-west-1.console.aws.amazon.com/codesuite/codedeploy/deployments/d-ABCDEF123?region=eu-west-1"}) {

@@ -25,7 +25,7 @@ import (
 type rehearsal struct {
 	calls map[string]int
 	took  time.Duration
-	ended engine.Ended
+	ended engine.RunResult
 }
 
 // rehearse releases v2 of the demo's application, plan included.
@@ -72,7 +72,7 @@ func (r *rehearsal) run(v *clock.Virtual) error {
 		return err
 	}
 	e := &engine.Engine{Journal: j, Account: a, Clock: v, Owner: "test/1", NewID: func() string { return plan.IDPrefix + "1" }}
-	id, err := e.Start(ctx, p, engine.ByHand)
+	id, err := e.Start(ctx, p, engine.TriggerManual)
 	if err == nil {
 		r.ended, err = e.Run(ctx, id, engine.Options{})
 	}
@@ -86,8 +86,8 @@ func rehearsed(ctx context.Context, a *account.Account, c clock.Clock) (*plan.Pl
 	if err != nil {
 		return nil, err
 	}
-	s := &scene{demo: &demo{speed: demoSpeed}}
-	app, err := appfile.Load(edited{files, s.edit}, "app.pipecd.yaml", nil)
+	s := &demoSetup{demo: &demo{speed: demoSpeed}}
+	app, err := appfile.Load(editedFiles{files, s.fitToFlags}, "app.pipecd.yaml", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +157,6 @@ func callTable(r rehearsal) string {
 		all = append(all, []string{"`" + op + "`", fmt.Sprint(r.calls[op]), whys[op]})
 		total += r.calls[op]
 	}
-	all = append(all, []string{"all", fmt.Sprint(total), fmt.Sprintf("in %s of AWS's time: one every %.1f s", took(r.took.Round(time.Second)), r.took.Seconds()/float64(total))})
+	all = append(all, []string{"all", fmt.Sprint(total), fmt.Sprintf("in %s of AWS's time: one every %.1f s", formatDuration(r.took.Round(time.Second)), r.took.Seconds()/float64(total))})
 	return rows([]string{"operation", "calls", "what for"}, all)
 }

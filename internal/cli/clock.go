@@ -17,7 +17,7 @@ import (
 
 // openClock returns the clock of this run, the same at each call. scaled is true for a faster
 // clock, which is allowed with a loopback endpoint only.
-func (p *program) clock() (c clock.Clock, scaled bool, err error) {
+func (p *program) openClock() (c clock.Clock, scaled bool, err error) {
 	switch text := p.env.Getenv("SLUICE_SPEED"); {
 	case p.time != nil:
 		return p.time, p.scaled, nil
@@ -26,7 +26,7 @@ func (p *program) clock() (c clock.Clock, scaled bool, err error) {
 	case text == "" || text == "1":
 		p.time = clock.Real()
 	default:
-		p.time, err = p.fast(text)
+		p.time, err = p.newScaledClock(text)
 		p.scaled = true
 	}
 	return p.time, p.scaled, err
@@ -35,31 +35,31 @@ func (p *program) clock() (c clock.Clock, scaled bool, err error) {
 // newScaledClock returns a clock that runs faster by the factor in text. The local AWS gives its
 // start time, so that all runs and the local AWS share one time. A clock that started from the
 // machine's time in each run would be behind the times that an earlier run has saved.
-func (p *program) fast(text string) (clock.Clock, error) {
+func (p *program) newScaledClock(text string) (clock.Clock, error) {
 	speed, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(speed > 0) || math.IsInf(speed, 0) {
 		return nil, &sluice.Error{Op: "read SLUICE_SPEED", Err: fmt.Errorf("%q is not a number above 0", text), Next: "unset SLUICE_SPEED"}
 	}
 	c := clock.Scaled(speed)
-	if now, ok := p.simTime(); ok {
-		return set{c, now.Sub(c.Now())}, nil
+	if now, ok := p.readSimTime(); ok {
+		return offsetClock{c, now.Sub(c.Now())}, nil
 	}
 	return c, nil
 }
 
 // offsetClock is a clock that differs from the embedded one by a fixed offset.
-type set struct {
+type offsetClock struct {
 	clock.Clock
-	by time.Duration
+	offset time.Duration
 }
 
-func (s set) Now() time.Time { return s.Clock.Now().Add(s.by) }
+func (s offsetClock) Now() time.Time { return s.Clock.Now().Add(s.offset) }
 
 // simTimeout limits the request for the local AWS's time.
-const askTime = 2 * time.Second
+const simTimeout = 2 * time.Second
 
 // readSimTime requests the time of the local AWS. ok is false if no local AWS responds.
-func (p *program) simTime() (now time.Time, ok bool) {
+func (p *program) readSimTime() (now time.Time, ok bool) {
 	endpoint := p.flags.endpoint
 	if endpoint == "" {
 		endpoint = p.env.Getenv("AWS_ENDPOINT_URL")
@@ -67,7 +67,7 @@ func (p *program) simTime() (now time.Time, ok bool) {
 	if !account.IsLoopback(endpoint) {
 		return now, false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	ctx, cancel := context.WithTimeout(context.Background(), simTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(endpoint, "/")+"/_sluice/world", nil)
 	if err != nil {

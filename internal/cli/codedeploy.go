@@ -40,52 +40,52 @@ func (f eventsFlag) Set(s string) error {
 
 // codeDeployBusyError returns an error if the deployment group already runs a deployment.
 // CodeDeploy would refuse a second one.
-func busy(pre *prepared) error {
-	c, d := pre.plan.CodeDeploy, pre.live.Deployer
+func codeDeployBusyError(pre *preparedPlan) error {
+	c, d := pre.plan.CodeDeploy, pre.state.Deployer
 	if c == nil || d == nil || d.Running == "" || !c.Deploys {
 		return nil
 	}
-	return codedeploy.Busy(codedeploy.Group{Application: c.Application, Name: c.Group}, d.Running)
+	return codedeploy.BusyError(codedeploy.Group{Application: c.Application, Name: c.Group}, d.Running)
 }
 
 // hasOtherCodeDeploy reports whether the deployment group runs a CodeDeploy deployment. Call it
 // after the deployment t has ended.
-func otherShift(ctx context.Context, t *taken) (bool, error) {
+func hasOtherCodeDeploy(ctx context.Context, t *openDeployment) (bool, error) {
 	c := t.plan.CodeDeploy
 	if c == nil || c.Application == "" {
 		return false, nil
 	}
-	id, err := codedeploy.Hand{API: t.account.CodeDeploy()}.Running(ctx, codedeploy.Group{Application: c.Application, Name: c.Group})
+	id, err := codedeploy.Client{API: t.account.CodeDeploy()}.RunningDeployment(ctx, codedeploy.Group{Application: c.Application, Name: c.Group})
 	return id != "", err
 }
 
 // continueCodeDeploy continues a CodeDeploy deployment that waits for a manual continue. done is
 // false if no deployment waits.
-func (p *program) continueShift(ctx context.Context, j *journal.Journal, d journal.Deployment) (done bool, err error) {
-	t := &taken{journal: j, deployment: d}
-	if err := p.enter(ctx, t); err != nil {
+func (p *program) continueCodeDeploy(ctx context.Context, j *journal.Journal, d journal.Deployment) (done bool, err error) {
+	t := &openDeployment{journal: j, deployment: d}
+	if err := p.enterAccount(ctx, t); err != nil {
 		return false, err
 	}
-	done, err = p.engine(t.account, t.clock, j).Continue(ctx, d.ID)
+	done, err = p.newEngine(t.account, t.clock, j).ContinueCodeDeploy(ctx, d.ID)
 	if done {
-		p.say("continued: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
+		p.printResult("continued: " + d.Cluster + "/" + d.Service + ", deployment " + d.ID)
 	}
 	return done, err
 }
 
 // warnNoRollback adds a warning if neither CodeDeploy nor sluice would roll back a failed
 // deployment.
-func warnUnwatched(pl *plan.Plan) {
+func warnNoRollback(pl *plan.Plan) {
 	if c := pl.CodeDeploy; c != nil && c.Deploys && !slices.Contains(c.RollsBackOn, "DEPLOYMENT_FAILURE") {
 		pl.Warnings = append(pl.Warnings, "CodeDeploy does not roll back after a failure (--rollback-events), and with --no-wait sluice does not watch: nobody takes back what fails")
 	}
 }
 
 // codeDeployStageText describes the single stage of a service that CodeDeploy deploys.
-func shiftStageWords(p *plan.Plan, s plan.Stage) string {
+func codeDeployStageText(p *plan.Plan, s plan.Stage) string {
 	c := p.CodeDeploy
 	switch {
-	case s.Lists(sluice.Write{Operation: "ecs:CreateService", Resource: p.Cluster + "/" + p.Service}):
+	case s.MayWrite(sluice.Write{Operation: "ecs:CreateService", Resource: p.Cluster + "/" + p.Service}):
 		return "create the service"
 	case !c.Deploys:
 		return "change the service's attributes; CodeDeploy is asked for nothing"
@@ -100,13 +100,13 @@ func shiftStageWords(p *plan.Plan, s plan.Stage) string {
 }
 
 // writeCodeDeploy writes what the plan requests from CodeDeploy.
-func (v planView) codeDeploy(b *bytes.Buffer, p *plan.Plan) {
+func (v planView) writeCodeDeploy(b *bytes.Buffer, p *plan.Plan) {
 	c := p.CodeDeploy
 	if c == nil || !c.Deploys {
 		return
 	}
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(b, "  %s %s\n", pad(name, 16), fmt.Sprintf(format, args...))
+		fmt.Fprintf(b, "  %s %s\n", padRight(name, 16), fmt.Sprintf(format, args...))
 	}
 	of := func(own bool) string {
 		if own {
@@ -137,26 +137,26 @@ func (v planView) codeDeploy(b *bytes.Buffer, p *plan.Plan) {
 
 // withConsolePage wraps show. When a CodeDeploy deployment is created, it also opens the
 // deployment's page in the browser. It does so on a terminal and against real AWS only.
-func (p *program) browsing(region string, endpoints []string, show func(sluice.Envelope)) func(sluice.Envelope) {
-	if p.env.Browse == nil || !p.env.IsTerminal(p.env.Out) || !p.env.IsTerminal(p.env.Err) || !isAWS(endpoints) {
+func (p *program) withConsolePage(region string, endpoints []string, show func(sluice.Envelope)) func(sluice.Envelope) {
+	if p.env.OpenBrowser == nil || !p.env.IsTerminal(p.env.Out) || !p.env.IsTerminal(p.env.Err) || !hasOnlyAWSEndpoints(endpoints) {
 		return show
 	}
 	return func(e sluice.Envelope) {
 		show(e)
 		if w, ok := e.Open().(sluice.Wrote); ok && w.Operation == "codedeploy:CreateDeployment" && w.Cause == "" {
-			p.env.Browse(codedeploy.ConsoleURL(region, w.Result))
+			p.env.OpenBrowser(codedeploy.ConsoleURL(region, w.Result))
 		}
 	}
 }
 
 // hasOnlyAWSEndpoints reports whether every service uses the default endpoint of AWS.
-func isAWS(endpoints []string) bool {
+func hasOnlyAWSEndpoints(endpoints []string) bool {
 	return !slices.ContainsFunc(endpoints, func(e string) bool { return e != "" })
 }
 
 // openBrowser opens a page with the machine's open or xdg-open command, if it has one. A failure
 // is ignored, because the address is printed as well.
-func browse(url string) {
+func openBrowser(url string) {
 	for _, name := range []string{"open", "xdg-open"} {
 		if path, err := exec.LookPath(name); err == nil {
 			c := exec.Command(path, url)

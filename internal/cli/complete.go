@@ -10,7 +10,7 @@ import (
 // shell completes folders in addition.
 func (p *program) completeIDs(open bool) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		j, err := p.journalIfAny()
+		j, err := p.findJournal()
 		if len(args) > 0 || err != nil || j == nil {
 			return nil, cobra.ShellCompDirectiveDefault
 		}

@@ -22,17 +22,17 @@ type demo struct {
 	speed  float64 // of AWS's time; the load is in the machine's
 	rate   float64 // requests per second
 	seed   uint64
-	broken string // how version 2 fails, as in --break; empty: it works
-	stay   bool   // serves until Ctrl-C after the release
+	brokenBy string // how version 2 fails, as in --break; empty: it works
+	keepServing   bool   // serves until Ctrl-C after the release
 
 	// For tests which show that the demo can lose requests.
-	hasty bool                // no wait for health
-	world func([]byte) []byte // edits the world file; nil: no edit
-	brief float64             // factor on the duration of the load in each step; 0: unchanged
+	skipHealthWait bool                // no wait for health
+	editWorld func([]byte) []byte // edits the world file; nil: no edit
+	loadFactor float64             // factor on the duration of the load in each step; 0: unchanged
 }
 
 // brokenImages maps each value of --break to its image.
-var broken = map[string]string{
+var brokenImages = map[string]string{
 	"crash":     "sim/web:v2-crash-after-2s",
 	"unhealthy": "sim/web:v2-never-healthy",
 	"noboot":    "sim/web:v2-noboot",
@@ -43,10 +43,10 @@ const (
 	demoRate  = 200
 	// soloDuration is how long a single version is under load before and after the release, in the
 	// machine's time.
-	demoAlone = 2 * time.Second
+	soloDuration = 2 * time.Second
 )
 
-func (p *program) demo() *cobra.Command {
+func (p *program) newDemoCommand() *cobra.Command {
 	d := &demo{program: p}
 	c := &cobra.Command{
 		Use:   "demo",
@@ -70,26 +70,26 @@ with --break means rolled back; with 5 if a request failed.`,
   sluice demo --url              leave it running for curl`,
 		Args: atMost(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := d.check(); err != nil {
+			if err := d.checkDemoFlags(); err != nil {
 				return err
 			}
-			return d.run(c.Context())
+			return d.runDemo(c.Context())
 		},
 	}
-	c.Flags().StringVar(&d.broken, "break", "", "deploy a v2 that fails: `crash`, unhealthy or noboot")
+	c.Flags().StringVar(&d.brokenBy, "break", "", "deploy a v2 that fails: `crash`, unhealthy or noboot")
 	c.Flags().Float64Var(&d.speed, "speed", demoSpeed, "how much faster AWS's time passes, 1 to 60")
 	c.Flags().Float64Var(&d.rate, "rate", demoRate, "requests per second, 1 to 5000")
 	c.Flags().Uint64Var(&d.seed, "seed", 1, "of AWS's delays and of the load balancer's choices")
-	c.Flags().BoolVar(&d.stay, "url", false, "go on serving afterwards, until Ctrl-C")
+	c.Flags().BoolVar(&d.keepServing, "url", false, "go on serving afterwards, until Ctrl-C")
 	return c
 }
 
-func (d *demo) check() error {
+func (d *demo) checkDemoFlags() error {
 	wrong := func(format string, args ...any) error {
 		return &sluice.Error{Op: "sluice demo", Err: fmt.Errorf(format, args...), Next: "sluice demo --help"}
 	}
-	if _, ok := broken[d.broken]; d.broken != "" && !ok {
-		return wrong("--break %s: it is one of %s", d.broken, strings.Join(slices.Sorted(maps.Keys(broken)), ", "))
+	if _, ok := brokenImages[d.brokenBy]; d.brokenBy != "" && !ok {
+		return wrong("--break %s: it is one of %s", d.brokenBy, strings.Join(slices.Sorted(maps.Keys(brokenImages)), ", "))
 	}
 	if !(d.speed >= 1 && d.speed <= 60) {
 		return wrong("--speed %g: it is 1 to 60; beyond that AWS's seconds are no longer than requests", d.speed)
@@ -101,67 +101,67 @@ func (d *demo) check() error {
 }
 
 // runDemo runs the release and prints the measurements.
-func (d *demo) run(ctx context.Context) error {
-	s, err := d.stage(ctx)
+func (d *demo) runDemo(ctx context.Context) error {
+	s, err := d.newSetup(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	result, err := d.release(ctx, s)
+	defer s.closeAll()
+	result, err := d.runRelease(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := d.print(result); err != nil {
+	if err := d.printDemo(result); err != nil {
 		return err
 	}
-	if d.stay && ctx.Err() == nil {
-		d.serve(ctx, s)
+	if d.keepServing && ctx.Err() == nil {
+		d.serveUntilInterrupt(ctx, s)
 	}
-	return code(d.exitCode(result))
+	return exitWith(d.exitCode(result))
 }
 
 // runRelease deploys version 2 under load.
-func (d *demo) release(ctx context.Context, s *scene) (*demoResult, error) {
-	pl, err := s.plan(ctx)
+func (d *demo) runRelease(ctx context.Context, s *demoSetup) (*demoResult, error) {
+	pl, err := s.planRelease(ctx)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(d.env.Err, "%s serves v1; %g requests a second from now on\n", s.url, d.rate)
 	began := time.Now()
-	f := &follower{demo: d, scene: s, plan: pl, show: d.progress(pl, s), canaries: map[string]bool{}}
-	f.load = load.Start(load.Options{URL: s.url, Rate: d.rate}, f.row("before", pl.Rollback.Routes[0].Weights.Canary()))
-	f.load.Steady("before")
-	_ = s.real.Sleep(ctx, d.lasting(demoAlone))
-	ended, err := f.deploy(ctx)
-	_ = s.real.Sleep(ctx, d.lasting(demoAlone))
+	f := &demoFollower{demo: d, setup: s, plan: pl, view: d.newProgress(pl, s), canaries: map[string]bool{}}
+	f.load = load.Start(load.Options{URL: s.url, Rate: d.rate}, f.addRow("before", pl.Rollback.Routes[0].Weights.Canary()))
+	f.load.SetSteady("before")
+	_ = s.loadClock.Sleep(ctx, d.loadDuration(soloDuration))
+	ended, err := f.deployRelease(ctx)
+	_ = s.loadClock.Sleep(ctx, d.loadDuration(soloDuration))
 	steps := f.load.Stop()
 	if err != nil {
 		return nil, err
 	}
-	return f.result(ended, steps, time.Since(began)), nil
+	return f.buildResult(ended, steps, time.Since(began)), nil
 }
 
 // loadDuration returns how long a step runs under load.
-func (d *demo) lasting(t time.Duration) time.Duration {
-	if d.brief > 0 {
-		t = time.Duration(float64(t) * d.brief)
+func (d *demo) loadDuration(t time.Duration) time.Duration {
+	if d.loadFactor > 0 {
+		t = time.Duration(float64(t) * d.loadFactor)
 	}
 	return t
 }
 
 // newProgress returns a renderer that writes to stderr, independent of the output format.
-func (d *demo) progress(pl *plan.Plan, s *scene) renderer {
-	if d.env.IsTerminal(d.env.Err) && !d.onGitHub() {
-		return newLive(d.env.Err, d.paint, newBoard(pl), s.clock, func() (int, int) { return d.env.Size(d.env.Err) })
+func (d *demo) newProgress(pl *plan.Plan, s *demoSetup) renderer {
+	if d.env.IsTerminal(d.env.Err) && !d.isOnGitHub() {
+		return newProgressView(d.env.Err, d.paint, newProgressBoard(pl), s.clock, func() (int, int) { return d.env.Size(d.env.Err) })
 	}
-	return &lines{w: d.env.Err, paint: d.paint, groups: d.onGitHub()}
+	return &lineRenderer{w: d.env.Err, paint: d.paint, groups: d.isOnGitHub()}
 }
 
 // serveUntilInterrupt keeps the local AWS running until Ctrl-C.
-func (d *demo) serve(ctx context.Context, s *scene) {
-	d.say("\nstill serving, until Ctrl-C:\n  curl " + s.url +
-		"\n  curl " + s.live.URL() + "/_sluice/traffic" +
-		"\n  aws --endpoint-url " + s.live.URL() + " ecs describe-services --cluster prod --services web")
+func (d *demo) serveUntilInterrupt(ctx context.Context, s *demoSetup) {
+	d.printResult("\nstill serving, until Ctrl-C:\n  curl " + s.url +
+		"\n  curl " + s.listening.URL() + "/_sluice/traffic" +
+		"\n  aws --endpoint-url " + s.listening.URL() + " ecs describe-services --cluster prod --services web")
 	<-ctx.Done()
 }
 
@@ -169,7 +169,7 @@ func (d *demo) serve(ctx context.Context, s *scene) {
 // rolled back with --break.
 func (d *demo) exitCode(r *demoResult) int {
 	want := sluice.Succeeded
-	if d.broken != "" {
+	if d.brokenBy != "" {
 		want = sluice.RolledBack
 	}
 	switch {
@@ -186,15 +186,15 @@ func (d *demo) exitCode(r *demoResult) int {
 }
 
 // deployRelease runs the plan in the same way as sluice deploy.
-func (f *follower) deploy(ctx context.Context) (engine.Ended, error) {
-	s := f.scene
-	e := f.engine(s.account, s.clock, s.journal)
-	e.Hasty, e.Watch = f.hasty, func(ev sluice.Envelope) { f.see(ctx, ev) }
-	defer f.show.close()
-	defer f.hold(f.show, "stopping at a safe point; Ctrl-C again leaves at once")()
-	id, err := e.Start(ctx, f.plan, f.trigger())
+func (f *demoFollower) deployRelease(ctx context.Context) (engine.RunResult, error) {
+	s := f.setup
+	e := f.newEngine(s.account, s.clock, s.journal)
+	e.Hasty, e.OnEvent = f.skipHealthWait, func(ev sluice.Envelope) { f.handleEvent(ctx, ev) }
+	defer f.view.close()
+	defer f.setInterruptNote(f.view, "stopping at a safe point; Ctrl-C again leaves at once")()
+	id, err := e.Start(ctx, f.plan, f.triggerName())
 	if err != nil {
-		return engine.Ended{}, err
+		return engine.RunResult{}, err
 	}
 	return e.Run(ctx, id, engine.Options{})
 }

@@ -44,9 +44,9 @@ func shortDemo(t *testing.T, change func(*demo)) (code int, r demoResult) {
 	t.Helper()
 	var out bytes.Buffer
 	env := Env{Out: &out, Err: io.Discard, Getenv: func(string) string { return "" }, Rand: zeros{}, OpenJournal: journal.Open,
-		Host: "test", PID: 1, Alive: func(int) bool { return false }, IsTerminal: func(io.Writer) bool { return false }}
-	p := &program{env: env, flags: flags{output: jsonOut}}
-	d := &demo{program: p, speed: 15, rate: 200, seed: 1, brief: .1, world: func(w []byte) []byte {
+		Host: "test", PID: 1, IsAlive: func(int) bool { return false }, IsTerminal: func(io.Writer) bool { return false }}
+	p := &program{env: env, flags: globalFlags{output: jsonOut}}
+	d := &demo{program: p, speed: 15, rate: 200, seed: 1, loadFactor: .1, editWorld: func(w []byte) []byte {
 		w = bytes.ReplaceAll(w, []byte("deregistrationDelay: 10s"), []byte("deregistrationDelay: 8s"))
 		// A machine that has other work answers late, not never.
 		w = bytes.ReplaceAll(w, []byte("timeout: 2s, healthy: 2, unhealthy: 2"), []byte("timeout: 4s, healthy: 2, unhealthy: 10"))
@@ -55,8 +55,8 @@ func shortDemo(t *testing.T, change func(*demo)) (code int, r demoResult) {
 	if change != nil {
 		change(d)
 	}
-	err := d.run(context.Background())
-	if ended, ok := err.(exit); ok {
+	err := d.runDemo(context.Background())
+	if ended, ok := err.(exitStatus); ok {
 		code = int(ended)
 	} else if err != nil {
 		t.Fatal(err)
@@ -79,12 +79,12 @@ func TestDemoLosesNoRequest(t *testing.T) {
 	var steps []string
 	for _, s := range r.Steps {
 		steps = append(steps, s.Step)
-		if s.Asked != s.ReadBack {
-			t.Errorf("%s: asked %d, live %d", s.Step, s.Asked, s.ReadBack)
+		if s.Requested != s.ReadBack {
+			t.Errorf("%s: asked %d, live %d", s.Step, s.Requested, s.ReadBack)
 		}
 		// The interval is wrong once in twenty times; ten times its half never is.
-		if w := float64(s.Asked) / 100; w < s.Share-10*(s.High-s.Share)-.01 || w > s.Share+10*(s.Share-s.Low)+.01 {
-			t.Errorf("%s: weight %d%%, measured %.3f (%.3f to %.3f)", s.Step, s.Asked, s.Share, s.Low, s.High)
+		if w := float64(s.Requested) / 100; w < s.Share-10*(s.High-s.Share)-.01 || w > s.Share+10*(s.Share-s.Low)+.01 {
+			t.Errorf("%s: weight %d%%, measured %.3f (%.3f to %.3f)", s.Step, s.Requested, s.Share, s.Low, s.High)
 		}
 	}
 	if got := strings.Join(steps, ", "); got != "before, canary rollout, canary 10%, canary 50%, primary rollout, primary 100%, canary clean, after" {
@@ -96,9 +96,9 @@ func TestDemoLosesNoRequest(t *testing.T) {
 }
 
 func TestDemoOfABrokenVersionReachesNobody(t *testing.T) {
-	for kind := range broken {
+	for kind := range brokenImages {
 		t.Run(kind, func(t *testing.T) {
-			code, r := shortDemo(t, func(d *demo) { d.broken = kind })
+			code, r := shortDemo(t, func(d *demo) { d.brokenBy = kind })
 			if code != sluice.ExitDone || r.Outcome != sluice.RolledBack || r.Failed != 0 || r.New != 0 {
 				t.Errorf("exit %d, %s: %s, %d failed, %d answered by v2", code, r.Outcome, r.Cause, r.Failed, r.New)
 			}
@@ -119,21 +119,21 @@ func TestTheProofCanFail(t *testing.T) {
 	}
 }
 
-func withoutHealth(d *demo) { d.hasty = true }
+func withoutHealth(d *demo) { d.skipHealthWait = true }
 
 // withoutDrain ends connections at once, with requests on them.
 func withoutDrain(d *demo) {
 	slow(d)
-	world := d.world
-	d.rate, d.world = 600, func(w []byte) []byte {
+	world := d.editWorld
+	d.rate, d.editWorld = 600, func(w []byte) []byte {
 		return bytes.ReplaceAll(world(w), []byte("deregistrationDelay: 8s"), []byte("deregistrationDelay: 0s"))
 	}
 }
 
 // slow makes each request to v1 last.
 func slow(d *demo) {
-	world := d.world
-	d.world = func(w []byte) []byte {
+	world := d.editWorld
+	d.editWorld = func(w []byte) []byte {
 		return bytes.ReplaceAll(world(w), []byte("sim/web:v1"), []byte("sim/web:v1-latency-2s"))
 	}
 }
@@ -149,13 +149,13 @@ func TestDemoTable(t *testing.T) {
 	ms := time.Millisecond
 	r := &demoResult{Outcome: sluice.Succeeded, Speed: 12, Seconds: 37.6, Requests: 2401, Failed: 3, took: 6*time.Minute + 25*time.Second, Steps: []*demoRow{
 		{Step: "before", Of: 401, High: .0095, Requests: 401, P50: 880 * time.Microsecond, P99: 2 * ms},
-		{Step: "canary 10%", Asked: 10, ReadBack: 10, Of: 1500, Share: .1, Low: .086, High: .1162, New: 190, Requests: 2000, Failed: 3,
+		{Step: "canary 10%", Requested: 10, ReadBack: 10, Of: 1500, Share: .1, Low: .086, High: .1162, New: 190, Requests: 2000, Failed: 3,
 			P50: ms, P99: 12 * ms, failures: []load.Failure{{Cause: "answered 503 Service Unavailable", Count: 2}, {Cause: "no answer: EOF", Count: 1}}},
-		{Step: "primary rollout", Asked: 50, ReadBack: 50},
+		{Step: "primary rollout", Requested: 50, ReadBack: 50},
 	}}
 	var out bytes.Buffer
-	d := &demo{program: &program{env: Env{Out: &out}, flags: flags{output: text}}}
-	if err := d.print(r); err != nil {
+	d := &demo{program: &program{env: Env{Out: &out}, flags: globalFlags{output: textOut}}}
+	if err := d.printDemo(r); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "demo.txt", out.String())
@@ -177,7 +177,7 @@ func TestDemoExits(t *testing.T) {
 		{"crash", sluice.Succeeded, 0, 5},
 		{"crash", sluice.Stalled, 0, 9},
 	} {
-		d := &demo{broken: c.broken}
+		d := &demo{brokenBy: c.broken}
 		if got := d.exitCode(&demoResult{Outcome: c.outcome, Failed: c.failed}); got != c.code {
 			t.Errorf("%+v: exit %d", c, got)
 		}
@@ -186,11 +186,11 @@ func TestDemoExits(t *testing.T) {
 
 func TestDemoFlags(t *testing.T) {
 	for want, d := range map[string]*demo{
-		"--break panic: it is one of crash, noboot, unhealthy": {broken: "panic", speed: 1, rate: 1},
+		"--break panic: it is one of crash, noboot, unhealthy": {brokenBy: "panic", speed: 1, rate: 1},
 		"--speed 0: it is 1 to 60":                             {rate: 1},
 		"--rate 9000: it is 1 to 5000":                         {speed: 1, rate: 9000},
 	} {
-		if err := d.check(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := d.checkDemoFlags(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -16,70 +16,70 @@ import (
 
 // propagationTime is how long after the read-back of a weight every load balancer node uses it.
 // AWS does not report this. Stages wait the same time.
-const propagates = 10 * time.Second
+const propagationTime = 10 * time.Second
 
 // demoFollower follows the deployment by its events. It starts a step of the load for each step of
 // the deployment and reads the weights from AWS.
-type follower struct {
+type demoFollower struct {
 	*demo
-	scene    *scene
+	setup    *demoSetup
 	plan     *plan.Plan
-	show     renderer
+	view     renderer
 	load     *load.Load
 	rows     []*demoRow
 	canaries map[string]bool // IDs of the canary's tasks
-	asked    int             // requested weight of the canary, percent
+	requested    int             // requested weight of the canary, percent
 }
 
 // addRow adds a row and returns its name.
-func (f *follower) row(name string, asked int) string {
-	f.asked = asked
-	f.rows = append(f.rows, &demoRow{Step: name, Asked: asked, ReadBack: asked})
+func (f *demoFollower) addRow(name string, asked int) string {
+	f.requested = asked
+	f.rows = append(f.rows, &demoRow{Step: name, Requested: asked, ReadBack: asked})
 	return name
 }
 
 // handleEvent handles one event. The deployment waits until it returns.
-func (f *follower) see(ctx context.Context, e sluice.Envelope) {
-	f.show.event(e)
+func (f *demoFollower) handleEvent(ctx context.Context, e sluice.Envelope) {
+	f.view.showEvent(e)
 	switch ev := e.Open().(type) {
 	case sluice.StageStarted:
 		if ev.Name != appfile.StageTrafficRouting && ev.Name != appfile.StageWait {
-			f.step(ctx, stepName(ev.Name), f.asked, 0)
+			f.beginStep(ctx, stepName(ev.Name), f.requested, 0)
 		}
 	case sluice.TrafficShifted:
-		f.step(ctx, weightName(ev), ev.ToCanary, propagates)
+		f.beginStep(ctx, weightName(ev), ev.ToCanary, propagationTime)
 	case sluice.CapacityChanged:
 		if ev.Variant == sluice.Canary {
-			f.look(ctx)
+			f.readWeights(ctx)
 		}
 	case sluice.DeploymentEnded:
-		f.step(ctx, "after", f.settled(), 0)
+		f.beginStep(ctx, "after", f.finalWeight(), 0)
 	}
 }
 
 // finalWeight returns the canary's weight after the deployment, which equals the initial one.
-func (f *follower) settled() int { return f.rows[0].Asked }
+func (f *demoFollower) finalWeight() int { return f.rows[0].Requested }
 
 // beginStep begins a step of the load. Its shares count after the given time, when all load
 // balancer nodes use the weights.
-func (f *follower) step(ctx context.Context, name string, asked int, after time.Duration) {
-	f.load.Step(f.row(name, asked))
-	f.look(ctx)
-	f.scene.clock.Go(func() {
-		if f.scene.clock.Sleep(ctx, after) == nil {
-			f.load.Steady(name)
+func (f *demoFollower) beginStep(ctx context.Context, name string, asked int, after time.Duration) {
+	f.load.BeginStep(f.addRow(name, asked))
+	f.readWeights(ctx)
+	f.setup.clock.Go(func() {
+		if f.setup.clock.Sleep(ctx, after) == nil {
+			f.load.SetSteady(name)
 		}
 	})
 }
 
 // readWeights reads the weights and the canary's tasks from AWS.
-func (f *follower) look(ctx context.Context) {
-	t, err := f.demo.look(ctx, f.scene.account, subjectOf(f.plan))
+func (f *demoFollower) readWeights(ctx context.Context) {
+	t, err := f.demo.readService(ctx, f.setup.account, targetOfPlan(f.plan))
 	if err != nil {
-		f.show.note("not read back: " + err.Error())
+		f.view.showNote("not read back: " + err.Error())
 		return
 	}
-	for _, set := range t.Sets {
+	for _, set := range t.TaskSets {
 		for _, task := range set.Tasks {
 			if set.Role == string(sluice.Canary) {
 				f.canaries[task.ID] = true
@@ -123,7 +123,7 @@ type demoResult struct {
 // demoRow is the measurements of one step.
 type demoRow struct {
 	Step     string        `json:"step"`
-	Asked    int           `json:"asked"`    // requested weight of the canary, percent
+	Requested    int           `json:"asked"`    // requested weight of the canary, percent
 	ReadBack int           `json:"readBack"` // weight that AWS returned, percent
 	Share    float64       `json:"share"`    // canary's share of the requests, 0 to 1
 	Low      float64       `json:"low"`      // 95 % interval of Share
@@ -139,14 +139,14 @@ type demoRow struct {
 }
 
 // buildResult combines the weights from AWS with the measurements of the load.
-func (f *follower) result(ended engine.Ended, steps []*load.Step, took time.Duration) *demoResult {
+func (f *demoFollower) buildResult(ended engine.RunResult, steps []*load.Step, took time.Duration) *demoResult {
 	r := &demoResult{From: f.plan.From, To: f.plan.To, Seconds: took.Seconds(), Speed: f.speed, Rate: f.rate, Steps: f.rows}
 	if d := ended.Deployment; d.State == journal.Ended {
 		r.Outcome, r.Cause, r.took = d.Outcome, d.Cause, d.Ended.Sub(d.Began)
 	}
 	for i, s := range steps {
 		row := f.rows[i]
-		f.measure(row, s)
+		f.measureRow(row, s)
 		r.Requests += row.Requests
 		r.Failed += row.Failed
 		r.New += row.New
@@ -154,9 +154,9 @@ func (f *follower) result(ended engine.Ended, steps []*load.Step, took time.Dura
 	return r
 }
 
-func (f *follower) measure(row *demoRow, s *load.Step) {
+func (f *demoFollower) measureRow(row *demoRow, s *load.Step) {
 	hits := 0
-	for task, n := range s.Steady {
+	for task, n := range s.SteadyByTask {
 		row.Of += n
 		if f.canaries[task] {
 			hits += n
@@ -165,7 +165,7 @@ func (f *follower) measure(row *demoRow, s *load.Step) {
 	if row.Of > 0 {
 		row.Share = float64(hits) / float64(row.Of)
 	}
-	row.Low, row.High = load.Wilson(hits, row.Of)
-	row.New, row.Requests, row.Failed, row.failures = s.Versions["v2"], s.Requests, s.Failed(), s.Failures()
+	row.Low, row.High = load.WilsonInterval(hits, row.Of)
+	row.New, row.Requests, row.Failed, row.failures = s.ByVersion["v2"], s.Requests, s.CountFailed(), s.Failures()
 	row.P50, row.P99 = s.Quantile(.5), s.Quantile(.99)
 }

@@ -11,24 +11,24 @@ import (
 )
 
 // printDemo prints the measurements as a table or as JSON.
-func (d *demo) print(r *demoResult) error {
+func (d *demo) printDemo(r *demoResult) error {
 	if d.flags.output == jsonOut {
 		enc := json.NewEncoder(d.env.Out)
 		enc.SetEscapeHTML(false)
 		return enc.Encode(r)
 	}
 	var b strings.Builder
-	table(&b, demoTable(r))
+	writeTable(&b, demoTable(r))
 	fmt.Fprintf(&b, "\nasked, live: weight of the canary, as asked of AWS and as read back; measured: share of\n"+
-		"the requests that it got, ± 95 %%, from %s after it was read back\n\n", took(propagates))
-	fmt.Fprintln(&b, d.ending(r))
+		"the requests that it got, ± 95 %%, from %s after it was read back\n\n", formatDuration(propagationTime))
+	fmt.Fprintln(&b, d.endingText(r))
 	for _, row := range r.Steps {
 		for _, f := range row.failures {
 			fmt.Fprintf(&b, "failed in %q: %d %s\n", row.Step, f.Count, f.Cause)
 		}
 	}
 	fmt.Fprintf(&b, "\n%d requests, %d failed", r.Requests, r.Failed)
-	if d.broken != "" {
+	if d.brokenBy != "" {
 		fmt.Fprintf(&b, ", %d answered by the broken v2", r.New)
 	}
 	fmt.Fprintln(&b)
@@ -37,12 +37,12 @@ func (d *demo) print(r *demoResult) error {
 }
 
 // endingText describes how the deployment ended.
-func (d *demo) ending(r *demoResult) string {
+func (d *demo) endingText(r *demoResult) string {
 	switch r.Outcome {
 	case "":
 		return "interrupted: the deployment had not ended"
 	case sluice.Succeeded:
-		return fmt.Sprintf("v1 to v2 in %s of AWS's time; %.0fs here in all, at speed %g", took(r.took.Round(time.Second)), r.Seconds, r.Speed)
+		return fmt.Sprintf("v1 to v2 in %s of AWS's time; %.0fs here in all, at speed %g", formatDuration(r.took.Round(time.Second)), r.Seconds, r.Speed)
 	}
 	return string(r.Outcome) + ": " + r.Cause
 }
@@ -50,33 +50,33 @@ func (d *demo) ending(r *demoResult) string {
 func demoTable(r *demoResult) [][]string {
 	rows := [][]string{{"step", "asked", "live", "measured", "by v2", "requests", "failed", "p50", "p99"}}
 	for _, s := range r.Steps {
-		rows = append(rows, []string{s.Step, fmt.Sprintf("%d%%", s.Asked), fmt.Sprintf("%d%%", s.ReadBack), measured(s),
-			percent(float64(s.New), float64(s.Requests)), fmt.Sprint(s.Requests), fmt.Sprint(s.Failed), millis(s.P50), millis(s.P99)})
+		rows = append(rows, []string{s.Step, fmt.Sprintf("%d%%", s.Requested), fmt.Sprintf("%d%%", s.ReadBack), measuredText(s),
+			percentText(float64(s.New), float64(s.Requests)), fmt.Sprint(s.Requests), fmt.Sprint(s.Failed), millisText(s.P50), millisText(s.P99)})
 	}
 	return rows
 }
 
 // measuredText returns the share of the canary with the wider side of its interval.
-func measured(s *demoRow) string {
+func measuredText(s *demoRow) string {
 	if s.Of == 0 {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f%% ±%.1f", 100*s.Share, 100*max(s.Share-s.Low, s.High-s.Share))
 }
 
-func percent(part, whole float64) string {
+func percentText(part, whole float64) string {
 	if whole == 0 {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f%%", 100*part/whole)
 }
 
-func millis(d time.Duration) string {
+func millisText(d time.Duration) string {
 	return fmt.Sprintf("%.1fms", float64(d)/float64(time.Millisecond))
 }
 
 // writeTable writes rows in columns: the first is left-aligned, the others right-aligned.
-func table(w io.Writer, rows [][]string) {
+func writeTable(w io.Writer, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -84,7 +84,7 @@ func table(w io.Writer, rows [][]string) {
 		}
 	}
 	for _, row := range rows {
-		line := pad(row[0], widths[0])
+		line := padRight(row[0], widths[0])
 		for i, cell := range row[1:] {
 			line += "  " + strings.Repeat(" ", widths[i+1]-len([]rune(cell))) + cell
 		}

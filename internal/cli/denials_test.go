@@ -84,7 +84,7 @@ func TestEachWriteDeniedInTurn(t *testing.T) {
 			}
 			if len(wrong) > 0 {
 				failed++
-				t.Errorf("%s, %q: %s\n%s", d.name, d.line, strings.Join(wrong, "; "), d.said.String())
+				t.Errorf("%s, %q: %s\n%s", d.name, d.line, strings.Join(wrong, "; "), d.printed.String())
 			}
 		})
 	}
@@ -109,7 +109,7 @@ func TestDenialsThatLeftNoWayOut(t *testing.T) {
 	} {
 		d := &denial{name: c.flow, flow: flowCalled(t, c.flow).Case, line: c.line, lost: c.lost}
 		if wrong := d.play(); len(wrong) > 0 {
-			t.Errorf("%s, %q: %s\n%s", d.name, d.line, strings.Join(wrong, "; "), d.said.String())
+			t.Errorf("%s, %q: %s\n%s", d.name, d.line, strings.Join(wrong, "; "), d.printed.String())
 		}
 	}
 }
@@ -139,7 +139,7 @@ func denials(t *testing.T) (all []denial) {
 		f := flowCalled(t, name)
 		unbroken := &denial{name: f.Name, flow: f.Case}
 		if wrong := unbroken.play(); len(wrong) > 0 {
-			t.Fatalf("%s: %s\n%s", f.Name, strings.Join(wrong, "; "), unbroken.said.String())
+			t.Fatalf("%s: %s\n%s", f.Name, strings.Join(wrong, "; "), unbroken.printed.String())
 		}
 		for _, line := range denialLines(unbroken.writes) {
 			for way := range denialWays {
@@ -188,11 +188,11 @@ type denial struct {
 
 	removes bool // the application file says so by now
 
-	ground   *rehearsals.Ground
+	ground   *rehearsals.SimEnv
 	clock    *clock.Virtual
 	dir      string // of the journal
-	told     int    // stages whose end the world knows
-	said     strings.Builder
+	commandsGiven     int    // stages whose end the world knows
+	printed     strings.Builder
 	commands [][]string
 	writes   []string // of the whole deployment
 	wrong    []string
@@ -218,7 +218,7 @@ func (d *denial) play() []string {
 }
 
 func (d *denial) deploy() (err error) {
-	if d.ground, err = rehearsals.NewGround(d.flow, d.clock); err != nil {
+	if d.ground, err = rehearsals.NewSimEnv(d.flow, d.clock); err != nil {
 		return err
 	}
 	if d.line != "" {
@@ -255,10 +255,10 @@ func (d *denial) deploy() (err error) {
 		}
 		next = offered[d.turn%len(offered)]
 		if next[0] != "resume" {
-			d.ground.Asked(rehearsals.Rollback)
+			d.ground.NoteCommand(rehearsals.Rollback)
 		}
 		if d.lost && len(d.commands) == 1 {
-			if err := d.lose(); err != nil {
+			if err := d.loseJournal(); err != nil {
 				return err
 			}
 			next = []string{"deploy"}
@@ -304,10 +304,10 @@ func commandsIn(printed string) (all [][]string) {
 	return all
 }
 
-// lose puts an empty journal in the place of the one that there was. What people asked of
+// loseJournal puts an empty journal in the place of the one that there was. What people asked of
 // its deployment they do not ask of the next one: what was before, nobody knows any more.
-func (d *denial) lose() error {
-	d.told = math.MaxInt
+func (d *denial) loseJournal() error {
+	d.commandsGiven = math.MaxInt
 	all, err := filepath.Glob(filepath.Join(d.dir, "journal.sqlite*"))
 	for _, file := range all {
 		err = errors.Join(err, os.Remove(file))
@@ -324,7 +324,7 @@ func (d *denial) judge(ended journal.Deployment) error {
 		ended.Outcome, ended.Cause = sluice.RolledBack, "by a deployment of its own"
 	}
 	r := d.ground.Judge(ended.Outcome, ended.Cause)
-	fmt.Fprintf(&d.said, "%s\n", r.State)
+	fmt.Fprintf(&d.printed, "%s\n", r.State)
 	if len(r.Violations) > 0 {
 		return errors.New(strings.Join(r.Violations, "; "))
 	}
@@ -335,13 +335,13 @@ func (d *denial) judge(ended journal.Deployment) error {
 func (d *denial) sluice(args []string) (code int, printed string) {
 	d.commands = append(d.commands, args)
 	var out bytes.Buffer
-	env, err := d.env(&out, args).printed()
+	env, err := d.env(&out, args).sanitizeWriters()
 	if err != nil {
 		return sluice.ExitUsage, err.Error()
 	}
-	p := &program{env: env, paint: painter(env, env.Err)}
+	p := &program{env: env, paint: newPaint(env, env.Err)}
 	code = p.run(context.Background())
-	fmt.Fprintf(&d.said, "$ sluice %s\n%sexit %d\n", strings.Join(args, " "), out.String(), code)
+	fmt.Fprintf(&d.printed, "$ sluice %s\n%sexit %d\n", strings.Join(args, " "), out.String(), code)
 	return code, out.String()
 }
 
@@ -357,7 +357,7 @@ func (d *denial) env(out io.Writer, args []string) Env {
 			}
 			return d.application()
 		},
-		Host: "here", User: "somebody", PID: pid, Alive: func(p int) bool { return p == pid },
+		Host: "here", User: "somebody", PID: pid, IsAlive: func(p int) bool { return p == pid },
 		IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
 	}
 }
@@ -384,17 +384,17 @@ func newChance(n uint64) io.Reader { return chance{rand.NewChaCha8([32]byte{byte
 func (d *denial) open(path string, c clock.Clock) (*journal.Journal, error) {
 	j, err := journal.Open(path, c)
 	if err == nil {
-		j.Around(func(op string, write func() error) error {
+		j.WrapWrites(func(op string, write func() error) error {
 			if !strings.HasPrefix(op, "record the end of stage") {
 				return write()
 			}
-			return errors.Join(write(), d.tell(j))
+			return errors.Join(write(), d.giveCommands(j))
 		})
 	}
 	return j, err
 }
 
-func (d *denial) tell(j *journal.Journal) error {
+func (d *denial) giveCommands(j *journal.Journal) error {
 	ctx := context.Background()
 	all, err := j.Deployments(ctx, journal.Filter{Limit: 1})
 	if err != nil || len(all) == 0 {
@@ -408,10 +408,10 @@ func (d *denial) tell(j *journal.Journal) error {
 	if i := slices.IndexFunc(stages, func(s journal.Stage) bool { return s.Status != journal.StageDone }); i >= 0 {
 		done = i
 	}
-	for d.told < done {
-		d.told++
-		for _, does := range d.ground.StageEnded(d.told) {
-			if _, err := j.Command(ctx, journal.Command{Deployment: all[0].ID, Kind: does, By: "somebody"}); err != nil {
+	for d.commandsGiven < done {
+		d.commandsGiven++
+		for _, does := range d.ground.StageEnded(d.commandsGiven) {
+			if _, err := j.AddCommand(ctx, journal.Command{Deployment: all[0].ID, Kind: does, By: "somebody"}); err != nil {
 				return err
 			}
 		}

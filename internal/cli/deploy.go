@@ -17,10 +17,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/printable"
 )
 
-func (p *program) deploy() *cobra.Command {
-	var at where
+func (p *program) newDeployCommand() *cobra.Command {
+	var at appFlag
 	var o plan.Options
-	var l leave
+	var l conflictFlags
 	var noWait, force, dry bool
 	c := &cobra.Command{
 		Use:   "deploy [DIR… | -c FILE]",
@@ -51,45 +51,45 @@ Ctrl-C; sluice resume suspends it again.`,
   sluice deploy --rollback-events DEPLOYMENT_FAILURE,DEPLOYMENT_STOP_ON_ALARM
   sluice deploy --output json | jq .   every event, as JSON Lines`,
 		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.path(c, args)
+			path, _, err := at.applicationPath(c, args)
 			if err != nil {
 				return err
 			}
-			if o.Scaling.Leave && !noWait {
+			if o.Scaling.KeepSuspended && !noWait {
 				return errors.New("--leave-suspended goes with --no-wait: without it auto scaling is given back in the end")
 			}
 			one := func(path string) error {
 				if dry {
 					o.Adopt = l.adopt
-					return p.runPlan(c.Context(), path, o, planShows{})
+					return p.runPlan(c.Context(), path, o, planOutput{})
 				}
 				return p.runDeploy(c.Context(), path, o, engine.Options{NoWait: noWait}, l, force)
 			}
-			if err := p.refuseTwice("deploy", args); err != nil {
+			if err := p.refuseDuplicates("deploy", args); err != nil {
 				return err
 			}
 			if len(args) > 1 {
-				return p.each(c.Context(), args, one)
+				return p.forEachPath(c.Context(), args, one)
 			}
 			return one(path)
 		},
 	}
-	at.register(c)
-	planFlags(c, &o)
-	l.register(c)
+	at.registerConfigFlag(c)
+	registerPlanFlags(c, &o)
+	l.registerAll(c)
 	c.Flags().Var(eventsFlag{&o.RollbackEvents}, "rollback-events", "after what CodeDeploy rolls back: `EVENT,…` of DEPLOYMENT_FAILURE, DEPLOYMENT_STOP_ON_ALARM, DEPLOYMENT_STOP_ON_REQUEST (default: what the deployment group says)")
 	c.Flags().BoolVar(&noWait, "no-wait", false, noWaitHelp)
-	c.Flags().BoolVar(&o.Scaling.Leave, "leave-suspended", false, "with --no-wait, auto scaling may stay suspended until sluice resume")
+	c.Flags().BoolVar(&o.Scaling.KeepSuspended, "leave-suspended", false, "with --no-wait, auto scaling may stay suspended until sluice resume")
 	c.Flags().BoolVar(&force, "force", false, "run the stages even if nothing changes")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing; the same as sluice plan")
 	return c
 }
 
 // refuseDuplicates returns an error if an application is named twice, which is a mistake.
-func (p *program) refuseTwice(verb string, paths []string) error {
+func (p *program) refuseDuplicates(verb string, paths []string) error {
 	seen := map[string]bool{}
 	for _, path := range paths {
-		abs, err := p.absolute(path)
+		abs, err := p.absolutePath(path)
 		if err != nil {
 			return &sluice.Error{Op: "find the working directory", Err: err}
 		}
@@ -103,151 +103,151 @@ func (p *program) refuseTwice(verb string, paths []string) error {
 
 // forEachPath calls one for each path in turn and returns the worst exit code. It continues after
 // a failure and stops after an interrupt.
-func (p *program) each(ctx context.Context, paths []string, one func(path string) error) error {
+func (p *program) forEachPath(ctx context.Context, paths []string, one func(path string) error) error {
 	var codes []int
 	for _, path := range paths {
 		if ctx.Err() != nil {
-			return exit(sluice.ExitStopped)
+			return exitStatus(sluice.ExitStopped)
 		}
 		fmt.Fprintf(p.env.Err, "%s\n", path)
 		err := one(path)
-		var ended exit
+		var ended exitStatus
 		switch {
 		case errors.As(err, &ended):
 			codes = append(codes, int(ended))
 		case err != nil:
-			p.tell(err)
+			p.printError(err)
 			codes = append(codes, exitCode(err))
 		}
 	}
-	return code(sluice.WorstExit(codes...))
+	return exitWith(sluice.WorstExit(codes...))
 }
 
 const noWaitHelp = "return when a WAIT or an approval is reached (8: waits for approval), or once ECS or CodeDeploy was asked for a deployment"
 
-func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, l leave, force bool) error {
-	pre, err := p.prepare(ctx, path, o)
+func (p *program) runDeploy(ctx context.Context, path string, o plan.Options, how engine.Options, l conflictFlags, force bool) error {
+	pre, err := p.preparePlan(ctx, path, o)
 	if err != nil {
 		return err
 	}
-	j, err := p.journal()
+	j, err := p.openJournalForWrite()
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	if err := p.free(ctx, j, pre, l); err != nil {
+	if err := p.freeService(ctx, j, pre, l); err != nil {
 		return err
 	}
 	if !force {
-		if err := p.clearFirst(ctx, j, pre); err != nil {
+		if err := p.removeLeftoversFirst(ctx, j, pre); err != nil {
 			return err
 		}
-		if err := pre.judge(ctx); err != nil {
+		if err := pre.judgeCurrent(ctx); err != nil {
 			return err
 		}
 	}
 	if !pre.plan.HasChanges() && !force {
-		return p.unchanged(ctx, pre, how.NoWait)
+		return p.finishUnchanged(ctx, pre, how.NoWait)
 	}
-	if err := leavesSuspended(pre.plan, how.NoWait); err != nil {
+	if err := refuseSuspendedScaling(pre.plan, how.NoWait); err != nil {
 		return err
 	}
-	if how.NoWait && pre.plan.Rolls() && !pre.plan.Beside() && pre.plan.Strategy == "" && !breaks(pre) {
+	if how.NoWait && pre.plan.RollsByECS() && !pre.plan.HasCanaryService() && pre.plan.Strategy == "" && !ecsRollsBack(pre) {
 		pre.plan.Warnings = append(pre.plan.Warnings, "the service has no circuit breaker that rolls back, and with --no-wait sluice does not watch: nobody takes back what fails")
 	}
 	if how.NoWait {
-		warnUnwatched(pre.plan)
+		warnNoRollback(pre.plan)
 	}
-	return p.carryOut(ctx, j, pre, how)
+	return p.runNewDeployment(ctx, j, pre, how)
 }
 
 // removeLeftoversFirst removes the leftovers of a lost deployment in a deployment of its own, if
 // the files change nothing else. The running revision is judged after that.
-func (p *program) clearFirst(ctx context.Context, j *journal.Journal, pre *prepared) error {
+func (p *program) removeLeftoversFirst(ctx context.Context, j *journal.Journal, pre *preparedPlan) error {
 	if !pre.plan.Adopts() || pre.plan.Deploys() {
 		return nil
 	}
 	pre.options.Only = true
-	if err := pre.remake(); err != nil {
+	if err := pre.planAgain(); err != nil {
 		return err
 	}
-	if err := p.carryOut(ctx, j, pre, engine.Options{}); err != nil {
+	if err := p.runNewDeployment(ctx, j, pre, engine.Options{}); err != nil {
 		return err
 	}
 	pre.options.Only, pre.options.Adopt, pre.options.TakeOver = false, false, ""
-	return pre.survey(ctx)
+	return pre.readAndPlan(ctx)
 }
 
 // ecsRollsBack reports whether ECS rolls back a failed deployment by its circuit breaker. The
 // configuration is that of the files, or of the service if the files have none.
-func breaks(pre *prepared) bool {
+func ecsRollsBack(pre *preparedPlan) bool {
 	c := pre.app.Service.Input.DeploymentConfiguration
-	if c == nil && pre.live.Service != nil {
-		c = pre.live.Service.DeploymentConfiguration
+	if c == nil && pre.state.Service != nil {
+		c = pre.state.Service.DeploymentConfiguration
 	}
 	return c != nil && c.DeploymentCircuitBreaker != nil && c.DeploymentCircuitBreaker.Enable && c.DeploymentCircuitBreaker.Rollback
 }
 
 // runNewDeployment starts a deployment of the plan and runs it.
-func (p *program) carryOut(ctx context.Context, j *journal.Journal, pre *prepared, how engine.Options) error {
-	p.brief(pre.plan)
-	e := p.engine(pre.account, pre.clock, j)
-	r := p.renderer(pre.plan, pre.clock)
-	e.Watch = r.event
-	id, err := e.Start(ctx, pre.plan, p.trigger())
+func (p *program) runNewDeployment(ctx context.Context, j *journal.Journal, pre *preparedPlan, how engine.Options) error {
+	p.printSummary(pre.plan)
+	e := p.newEngine(pre.account, pre.clock, j)
+	r := p.newRenderer(pre.plan, pre.clock)
+	e.OnEvent = r.showEvent
+	id, err := e.Start(ctx, pre.plan, p.triggerName())
 	if err != nil {
 		r.close()
 		return err
 	}
-	return p.drive(ctx, e, r, id, how, sluice.Succeeded)
+	return p.runHere(ctx, e, r, id, how, sluice.Succeeded)
 }
 
 // triggerName returns what started the deployment: CI or a terminal user.
-func (p *program) trigger() string {
-	if p.env.Getenv("CI") != "" || p.onGitHub() {
-		return engine.ByCI
+func (p *program) triggerName() string {
+	if p.env.Getenv("CI") != "" || p.isOnGitHub() {
+		return engine.TriggerCI
 	}
-	return engine.ByHand
+	return engine.TriggerManual
 }
 
 // printSummary prints the plan in short form before it runs.
-func (p *program) brief(pl *plan.Plan) {
+func (p *program) printSummary(pl *plan.Plan) {
 	if p.flags.output == jsonOut {
 		return
 	}
 	w := p.env.Err
-	fmt.Fprintf(w, "%s in %s: %s\n", p.paint.bold(pl.Cluster+"/"+pl.Service), pl.Region, revisions(pl))
+	fmt.Fprintf(w, "%s in %s: %s\n", p.paint.bold(pl.Cluster+"/"+pl.Service), pl.Region, planRevisions(pl))
 	for _, c := range pl.Changes {
 		fmt.Fprintf(w, "  %s %s: %s -> %s\n", c.Of, printable.Line(c.Path), printable.Line(c.Have), printable.Line(c.Want))
 	}
 	names := make([]string, 0, len(pl.Stages))
 	for _, s := range pl.Stages {
-		names = append(names, briefStage(pl, s))
+		names = append(names, stageSummary(pl, s))
 	}
 	fmt.Fprintf(w, "  %s: %s\n", sluice.Plural(len(pl.Stages), "stage"), strings.Join(names, ", "))
 	for _, s := range pl.Warnings {
 		fmt.Fprintln(w, "  "+p.paint.warn("warning: "+s))
-		p.annotate(w, "warning", s, "")
+		p.writeAnnotation(w, "warning", s, "")
 	}
 	for _, s := range pl.Notes {
 		fmt.Fprintln(w, "  note: "+s)
 	}
 }
 
-func briefStage(pl *plan.Plan, s plan.Stage) string {
+func stageSummary(pl *plan.Plan, s plan.Stage) string {
 	switch {
-	case s.Name == appfile.StageSync && pl.Rolls():
-		return s.Name + ": " + rollWords(pl, s)
+	case s.Name == appfile.StageSync && pl.RollsByECS():
+		return s.Name + ": " + rollText(pl, s)
 	case s.Task != nil && s.Task.Step != "":
 		return s.Name + " " + s.Task.Step
 	case s.Name == appfile.StageSync && pl.ByCodeDeploy():
-		return s.Name + ": " + shiftStageWords(pl, s)
+		return s.Name + ": " + codeDeployStageText(pl, s)
 	case s.Scale > 0:
 		return fmt.Sprintf("%s %d%%", s.Name, s.Scale)
 	case s.Weights != nil:
 		return fmt.Sprintf("%s %d/%d", s.Name, s.Weights.Primary(), s.Weights.Canary())
 	case s.Duration > 0:
-		return s.Name + " " + plan.Duration(s.Duration)
+		return s.Name + " " + plan.FormatDuration(s.Duration)
 	}
 	return s.Name
 }

@@ -48,7 +48,7 @@ type Env struct {
 	FS    func(dir string) fs.FS
 
 	// IgnoreSIGPIPE keeps the process alive when the reader of its output has ended.
-	Outlive func()
+	IgnoreSIGPIPE func()
 
 	// Notify sends the signals that request a stop to the channel, until stop is called.
 	Notify func(chan<- os.Signal) (stop func())
@@ -56,40 +56,40 @@ type Env struct {
 	// SignalDebounce is the time after the first signal in which another one counts as the same.
 	// timeout sends its signal to the command and to the command's process group. npm and others
 	// pass on a Ctrl-C that the terminal has already sent to the whole group.
-	Twin time.Duration
+	SignalDebounce time.Duration
 
 	Host  string // of this machine, in the names of owners and approvers
 	User  string
 	PID   int
-	Alive func(pid int) bool // reports whether a process of this machine runs
+	IsAlive func(pid int) bool // reports whether a process of this machine runs
 
 	// OpenBrowser opens a page in the browser, if the machine has one. Nil opens no page.
-	Browse func(url string)
+	OpenBrowser func(url string)
 
 	IsTerminal func(io.Writer) bool
 	Size       func(io.Writer) (width, height int) // of a terminal; 0: unknown
 
-	own printable.Mark // of the codes that sluice writes; see sanitizeWriters
+	own printable.CodePrefix // of the codes that sluice writes; see sanitizeWriters
 }
 
 // maxLineLength is the maximum number of characters of a line on Err. Longer lines are cut.
-const longestLine = 16 << 10
+const maxLineLength = 16 << 10
 
 // sanitizeWriters returns an environment whose writers make all text printable. The terminal codes
 // that sluice itself writes pass unchanged.
-func (e Env) printed() (Env, error) {
+func (e Env) sanitizeWriters() (Env, error) {
 	var err error
-	if e.own, err = printable.NewMark(e.Rand); err != nil {
+	if e.own, err = printable.NewCodePrefix(e.Rand); err != nil {
 		return e, err
 	}
 	isTerminal, size := e.IsTerminal, e.Size
-	e.IsTerminal = func(w io.Writer) bool { return isTerminal(unwrapped(w)) }
-	e.Size = func(w io.Writer) (int, int) { return size(unwrapped(w)) }
-	e.Out, e.Err = printable.NewWriter(e.Out, e.own, 0), printable.NewWriter(e.Err, e.own, longestLine)
+	e.IsTerminal = func(w io.Writer) bool { return isTerminal(unwrapWriter(w)) }
+	e.Size = func(w io.Writer) (int, int) { return size(unwrapWriter(w)) }
+	e.Out, e.Err = printable.NewWriter(e.Out, e.own, 0), printable.NewWriter(e.Err, e.own, maxLineLength)
 	return e, nil
 }
 
-func unwrapped(w io.Writer) io.Writer {
+func unwrapWriter(w io.Writer) io.Writer {
 	if p, ok := w.(*printable.Writer); ok {
 		return p.Unwrap()
 	}
@@ -105,15 +105,15 @@ func OS() Env {
 	return Env{
 		Args: os.Args[1:], In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
 		Rand: rand.Reader, OpenJournal: journal.Open, StateDir: filepath.Join(xdg.StateHome, "sluice"),
-		Getwd: os.Getwd, FS: folder.New, Notify: notify, Twin: 250 * time.Millisecond, Outlive: outlive,
-		Host: strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), Alive: alive,
-		Browse: browse, IsTerminal: isTerminal, Size: size,
+		Getwd: os.Getwd, FS: folder.New, Notify: notifySignals, SignalDebounce: 250 * time.Millisecond, IgnoreSIGPIPE: ignoreSIGPIPE,
+		Host: strings.ReplaceAll(host, "/", "-"), User: userName(), PID: os.Getpid(), IsAlive: isProcessAlive,
+		OpenBrowser: openBrowser, IsTerminal: isTerminal, Size: terminalSize,
 	}
 }
 
 // notifySignals sends stop signals to c. A terminal that is closed (SIGHUP) counts as an
 // interrupt, unless nohup has made the process ignore SIGHUP.
-func notify(c chan<- os.Signal) func() {
+func notifySignals(c chan<- os.Signal) func() {
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(c, syscall.SIGHUP)
@@ -123,7 +123,7 @@ func notify(c chan<- os.Signal) func() {
 
 // ignoreSIGPIPE keeps the process alive after a write to a pipe without a reader. Without it, Go
 // ends the process at such a write to stdout or stderr.
-func outlive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+func ignoreSIGPIPE() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // userName returns the name of the user for messages and the journal. It is not authenticated.
 func userName() string {
@@ -140,10 +140,10 @@ func userName() string {
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && obeys(f)
+	return ok && term.IsTerminal(int(f.Fd())) && supportsANSI(f)
 }
 
-func size(w io.Writer) (width, height int) {
+func terminalSize(w io.Writer) (width, height int) {
 	f, ok := w.(*os.File)
 	if !ok {
 		return 0, 0
@@ -157,7 +157,7 @@ func size(w io.Writer) (width, height int) {
 
 // handleSignals returns a context that the first signal cancels and a channel that the second
 // signal closes. It calls first at the first signal.
-func (e Env) interrupts(ctx context.Context, first func()) (context.Context, <-chan struct{}) {
+func (e Env) handleSignals(ctx context.Context, first func()) (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	twice, signals := make(chan struct{}), make(chan os.Signal, 2)
 	e.Notify(signals)
@@ -166,7 +166,7 @@ func (e Env) interrupts(ctx context.Context, first func()) (context.Context, <-c
 		first()
 		at := time.Now()
 		cancel(errInterrupted)
-		for <-signals; time.Since(at) < e.Twin; <-signals {
+		for <-signals; time.Since(at) < e.SignalDebounce; <-signals {
 		}
 		close(twice)
 	}()

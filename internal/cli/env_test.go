@@ -10,8 +10,8 @@ import (
 
 func TestASignalThatArrivesTwiceIsOne(t *testing.T) {
 	var signals chan<- os.Signal
-	e := Env{Twin: time.Hour, Notify: func(c chan<- os.Signal) func() { signals = c; return func() {} }}
-	ctx, twice := e.interrupts(context.Background(), func() {})
+	e := Env{SignalDebounce: time.Hour, Notify: func(c chan<- os.Signal) func() { signals = c; return func() {} }}
+	ctx, twice := e.handleSignals(context.Background(), func() {})
 	for range 5 { // two fit into the channel: three have been taken
 		signals <- syscall.SIGTERM
 	}
@@ -21,8 +21,8 @@ func TestASignalThatArrivesTwiceIsOne(t *testing.T) {
 		t.Error("it counts as two")
 	default:
 	}
-	e.Twin = 0
-	_, twice = e.interrupts(context.Background(), func() {})
+	e.SignalDebounce = 0
+	_, twice = e.handleSignals(context.Background(), func() {})
 	signals <- syscall.SIGTERM
 	signals <- syscall.SIGTERM
 	<-twice

@@ -100,14 +100,14 @@ func playExample(t *testing.T, name, world string, commands []string) string {
 				Clock: virtual, Rand: random, HTTPClient: cfg.HTTPClient, APIOptions: cfg.APIOptions, Credentials: cfg.Credentials,
 				OpenJournal: journal.Open, StateDir: dir, Getwd: func() (string, error) { return "/work", nil },
 				FS:   func(dir string) fs.FS { return os.DirFS(strings.Replace(dir, "/work", "../..", 1)) },
-				Host: "here", User: "ana", PID: pid, Alive: func(p int) bool { return p == pid },
+				Host: "here", User: "ana", PID: pid, IsAlive: func(p int) bool { return p == pid },
 				IsTerminal: func(io.Writer) bool { return false }, Size: func(io.Writer) (int, int) { return 0, 0 },
-			}.printed()
+			}.sanitizeWriters()
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			p := &program{env: env, paint: painter(env, env.Err)}
+			p := &program{env: env, paint: newPaint(env, env.Err)}
 			code := p.run(context.Background())
 			fmt.Fprintf(&out, "exit %d\n\n", code)
 		}

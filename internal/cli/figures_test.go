@@ -236,11 +236,11 @@ func split(percent int32) func(*testing.T) result {
 			t.Fatal(lbs, err)
 		}
 		url := "http://" + aws.ToString(lbs.LoadBalancers[0].DNSName) + "/"
-		waitFor(t, func() bool { return answers(ctx, url) })
+		waitFor(t, func() bool { return isServing(ctx, url) })
 		v2, failed := hammer(url, requests)
 		share := 100 * float64(v2) / requests
 		off := max(share-float64(percent), float64(percent)-share)
-		low, high := load.Wilson(v2, requests)
+		low, high := load.WilsonInterval(v2, requests)
 		return result{fmt.Sprintf("%.2f %% (%.2f to %.2f), %d failed", share, 100*low, 100*high, failed), 0, off <= .5 && failed == 0}
 	}
 }
@@ -327,7 +327,7 @@ func simStart(t *testing.T) result {
 				url = at
 			}
 		}
-		if !answers(context.Background(), url+"/_sluice/world") {
+		if !isServing(context.Background(), url+"/_sluice/world") {
 			t.Fatal("no answer at " + url)
 		}
 		return time.Since(began)

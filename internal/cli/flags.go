@@ -12,37 +12,37 @@ import (
 )
 
 // globalFlags are the flags of every command.
-type flags struct {
+type globalFlags struct {
 	region, profile, role, endpoint string
 	state                           string
-	output                          output
+	output                          outputFormat
 }
 
-func (f *flags) register(set *pflag.FlagSet) {
+func (f *globalFlags) registerGlobalFlags(set *pflag.FlagSet) {
 	set.StringVar(&f.region, "region", "", "AWS `Region` (default: the file's, AWS_REGION, the profile's)")
 	set.StringVar(&f.profile, "profile", "", "`name` of a profile of the AWS config files")
 	set.StringVar(&f.role, "assume-role", "", "`ARN` of a role to take on")
 	set.StringVar(&f.endpoint, "endpoint-url", "", "`URL` of all AWS services, such as a sluice sim")
 	set.StringVar(&f.state, "state", "", "journal `file` (default: sluice/journal.sqlite in the user's state folder)")
-	f.output = text
+	f.output = textOut
 	set.Var(&f.output, "output", "text or json")
 }
 
 // outputFormat is the format of results.
-type output string
+type outputFormat string
 
 const (
-	text    output = "text"
-	jsonOut output = "json"
+	textOut    outputFormat = "text"
+	jsonOut outputFormat = "json"
 )
 
-func (o *output) String() string { return string(*o) }
-func (o *output) Type() string   { return "format" }
+func (o *outputFormat) String() string { return string(*o) }
+func (o *outputFormat) Type() string   { return "format" }
 
-func (o *output) Set(s string) error {
-	switch output(s) {
-	case text, jsonOut:
-		*o = output(s)
+func (o *outputFormat) Set(s string) error {
+	switch outputFormat(s) {
+	case textOut, jsonOut:
+		*o = outputFormat(s)
 		return nil
 	}
 	return errors.New("it is text or json")
@@ -57,17 +57,17 @@ func (p *program) statePath() string {
 }
 
 // appFlag is the flag that names the folder or file of an application.
-type where struct{ file string }
+type appFlag struct{ file string }
 
-func (w *where) register(c *cobra.Command) {
+func (w *appFlag) registerConfigFlag(c *cobra.Command) {
 	c.Flags().StringVarP(&w.file, "config", "c", "", "application `file`, or the folder that holds it")
 }
 
 // applicationPath returns the path of the application, or the ID of a deployment. given is false if
 // the command line names neither.
-func (w *where) path(c *cobra.Command, args []string) (path string, given bool, err error) {
+func (w *appFlag) applicationPath(c *cobra.Command, args []string) (path string, given bool, err error) {
 	switch {
-	case len(args) > 0 && isID(args[0]):
+	case len(args) > 0 && isDeploymentID(args[0]):
 		return args[0], true, nil
 	case w.file != "" && len(args) > 0:
 		return "", false, &sluice.Error{Op: c.CommandPath(), Err: fmt.Errorf("the application is given twice: %s and %s", args[0], w.file),
@@ -82,11 +82,11 @@ func (w *where) path(c *cobra.Command, args []string) (path string, given bool, 
 
 // filesPath returns the path of the application. path is the result of applicationPath, which may be
 // a deployment's ID.
-func (w *where) files(path string) string {
+func (w *appFlag) filesPath(path string) string {
 	switch {
 	case w.file != "":
 		return w.file
-	case isID(path):
+	case isDeploymentID(path):
 		return "."
 	}
 	return path

@@ -9,9 +9,9 @@ import (
 )
 
 // writeForecast writes how long a plan will take, and the assumptions of the forecast.
-func (v planView) forecast(w io.Writer, p *plan.Plan, f plan.Forecast) error {
+func (v planView) writeForecast(w io.Writer, p *plan.Plan, f plan.Forecast) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\n%s\n  about %s", v.bold("Forecast"), plan.Duration(f.Took))
+	fmt.Fprintf(&b, "\n%s\n  about %s", v.bold("Forecast"), plan.FormatDuration(f.Took))
 	longest := 0
 	for i, d := range f.Stages {
 		if d > f.Stages[longest] {
@@ -19,7 +19,7 @@ func (v planView) forecast(w io.Writer, p *plan.Plan, f plan.Forecast) error {
 		}
 	}
 	if len(f.Stages) > 1 {
-		fmt.Fprintf(&b, ", of which %d %s takes %s", longest+1, p.Stages[longest].Name, plan.Duration(f.Stages[longest]))
+		fmt.Fprintf(&b, ", of which %d %s takes %s", longest+1, p.Stages[longest].Name, plan.FormatDuration(f.Stages[longest]))
 	}
 	b.WriteByte('\n')
 	for _, s := range f.Assumes {

@@ -71,8 +71,8 @@ func canaryPlan() *plan.Plan {
 	}
 }
 
-// told are the events of a canary that fails and is rolled back.
-func told() []sluice.Envelope {
+// failedCanaryEvents are the events of a canary that fails and is rolled back.
+func failedCanaryEvents() []sluice.Envelope {
 	type at struct {
 		seconds int
 		stage   string
@@ -114,21 +114,21 @@ func told() []sluice.Envelope {
 }
 
 func play(r renderer) {
-	for _, e := range told() {
-		r.event(e)
+	for _, e := range failedCanaryEvents() {
+		r.showEvent(e)
 	}
 	r.close()
 }
 
 func TestLines(t *testing.T) {
 	var b bytes.Buffer
-	play(&lines{w: &b})
+	play(&lineRenderer{w: &b})
 	golden(t, "lines.txt", b.String())
 }
 
 func TestLinesOnGitHub(t *testing.T) {
 	var b bytes.Buffer
-	play(&lines{w: &b, groups: true})
+	play(&lineRenderer{w: &b, groups: true})
 	golden(t, "github.txt", b.String())
 }
 
@@ -140,7 +140,7 @@ func TestJSONLines(t *testing.T) {
 
 func TestPlanView(t *testing.T) {
 	var b bytes.Buffer
-	if err := (planView{}).write(&b, canaryPlan()); err != nil {
+	if err := (planView{}).writePlan(&b, canaryPlan()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "plan.txt", b.String())
@@ -150,7 +150,7 @@ func TestPlanViewWithoutChanges(t *testing.T) {
 	p := canaryPlan()
 	p.Changes, p.Notes, p.From, p.To = nil, nil, "web:2", "web:2"
 	var b bytes.Buffer
-	if err := (planView{}).write(&b, p); err != nil {
+	if err := (planView{}).writePlan(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "nochanges.txt", b.String())
@@ -158,13 +158,13 @@ func TestPlanViewWithoutChanges(t *testing.T) {
 
 // The board is drawn after each of some moments.
 func TestBoard(t *testing.T) {
-	b := newBoard(canaryPlan())
+	b := newProgressBoard(canaryPlan())
 	var out strings.Builder
-	for i, e := range told() {
-		b.see(e)
+	for i, e := range failedCanaryEvents() {
+		b.applyEvent(e)
 		switch i {
 		case 2, 5, 12, 14, 21:
-			out.WriteString("after " + e.Kind + ":\n" + strings.Join(b.view(e.At, 100, 24, paint{}), "\n") + "\n\n")
+			out.WriteString("after " + e.Kind + ":\n" + strings.Join(b.renderLines(e.At, 100, 24, paint{}), "\n") + "\n\n")
 		}
 	}
 	golden(t, "board.txt", out.String())
@@ -173,24 +173,24 @@ func TestBoard(t *testing.T) {
 func TestTree(t *testing.T) {
 	ninety, ten := 90, 10
 	asked := sluice.CanaryShare(10)
-	tr := &tree{Cluster: "prod", Service: "web", Region: "us-east-1", Status: "ACTIVE", Controller: "EXTERNAL", Desired: 2, Running: 3,
-		Rules: []treeRule{{ARN: rule, Name: "rule 10 of port 80", Primary: &ninety, Canary: &ten}, {Name: "default rule of port 8080", Primary: &ninety}},
-		Sets: []treeSet{
+	tr := &serviceReport{Cluster: "prod", Service: "web", Region: "us-east-1", Status: "ACTIVE", Controller: "EXTERNAL", Desired: 2, Running: 3,
+		Rules: []ruleReport{{ARN: rule, Name: "rule 10 of port 80", Primary: &ninety, Canary: &ten}, {Name: "default rule of port 8080", Primary: &ninety}},
+		TaskSets: []taskSetReport{
 			{ID: "ecs-svc/0002", Role: "canary", Status: "ACTIVE", Revision: "web:2", Scale: 50, Desired: 1, Running: 1,
-				Tasks: []treeTask{{ID: "0c", Status: "RUNNING", Address: "172.31.0.3", Target: "unhealthy: Health checks failed with these codes: [500]"}}},
+				Tasks: []taskReport{{ID: "0c", Status: "RUNNING", Address: "172.31.0.3", Target: "unhealthy: Health checks failed with these codes: [500]"}}},
 			{ID: "ecs-svc/0001", Role: "primary", Status: "PRIMARY", Revision: "web:1", Scale: 100, Desired: 2, Running: 2, Steady: true,
-				Tasks: []treeTask{{ID: "0a", Status: "RUNNING", Address: "172.31.0.1", Target: "healthy"}, {ID: "0b", Status: "PROVISIONING"}}},
+				Tasks: []taskReport{{ID: "0a", Status: "RUNNING", Address: "172.31.0.1", Target: "healthy"}, {ID: "0b", Status: "PROVISIONING"}}},
 		},
-		Left:       []treeLeft{{Group: "web-primary", Address: "172.31.0.9", State: "draining: Target deregistration is in progress"}},
-		Deployment: &treeDeployment{ID: "slc-1", State: "running", From: "web:1", To: "web:2", Runner: "host/1", Asked: &asked},
+		OtherTargets:       []targetReport{{Group: "web-primary", Address: "172.31.0.9", State: "draining: Target deregistration is in progress"}},
+		Deployment: &deploymentReport{ID: "slc-1", State: "running", From: "web:1", To: "web:2", Runner: "host/1", Requested: &asked},
 	}
-	b := newBoard(canaryPlan())
-	for _, e := range told()[:13] {
-		b.see(e)
+	b := newProgressBoard(canaryPlan())
+	for _, e := range failedCanaryEvents()[:13] {
+		b.applyEvent(e)
 	}
-	tr.Deployment.Stages, tr.Deployment.Waiting = stagesOf(canaryPlan(), b), b.current
+	tr.Deployment.Stages, tr.Deployment.Waiting = reportStages(canaryPlan(), b), b.current
 	var out bytes.Buffer
-	if err := (treeView{}).write(&out, tr); err != nil {
+	if err := (serviceView{}).writeService(&out, tr); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "tree.txt", out.String())
@@ -201,12 +201,12 @@ func TestTreeOfAName(t *testing.T) {
 	const p, c = "0000000000000000000000000000000", "1111111111111111111111111111111"
 	running := map[string]sluice.Variant{p + "1": sluice.Primary, p + "2": sluice.Primary, p + "3": sluice.Primary, c + "1": sluice.Canary, c + "2": sluice.Canary}
 	registry := plan.Registry{ARN: "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-1", Name: "api", Namespace: "shop.local"}
-	instances := []cloudmap.Instance{{ID: p + "1", Healthy: true}, {ID: p + "2"}, {ID: cloudmap.Own("slc-1") + c + "1", Healthy: true}, {ID: cloudmap.Own("slc-1") + c + "9", Healthy: true}, {ID: "by-hand", Healthy: true}}
+	instances := []cloudmap.Instance{{ID: p + "1", Healthy: true}, {ID: p + "2"}, {ID: cloudmap.InstancePrefix("slc-1") + c + "1", Healthy: true}, {ID: cloudmap.InstancePrefix("slc-1") + c + "9", Healthy: true}, {ID: "by-hand", Healthy: true}}
 	asked := sluice.CanaryShare(25)
-	tr := &tree{Cluster: "prod", Service: "api", Region: "us-east-1", Status: "ACTIVE", Controller: "EXTERNAL", Desired: 3, Running: 5,
-		Names: []treeName{nameOfTasks(registry, instances, running)}, Deployment: &treeDeployment{ID: "slc-1", State: "running", From: "api:1", To: "api:2", Asked: &asked}}
+	tr := &serviceReport{Cluster: "prod", Service: "api", Region: "us-east-1", Status: "ACTIVE", Controller: "EXTERNAL", Desired: 3, Running: 5,
+		Names: []nameReport{countRegistered(registry, instances, running)}, Deployment: &deploymentReport{ID: "slc-1", State: "running", From: "api:1", To: "api:2", Requested: &asked}}
 	var out bytes.Buffer
-	if err := (treeView{}).write(&out, tr); err != nil {
+	if err := (serviceView{}).writeService(&out, tr); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "treename.txt", out.String())

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-func (p *program) history() *cobra.Command {
-	var at where
+func (p *program) newHistoryCommand() *cobra.Command {
+	var at appFlag
 	var limit int
 	c := &cobra.Command{
 		Use:   "history [ID | DIR | -c FILE]",
@@ -28,14 +28,14 @@ named, else all. With an ID, list what happened in that deployment.`,
   sluice history slc-01k0…`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, given, err := at.path(c, args)
+			path, given, err := at.applicationPath(c, args)
 			if err != nil {
 				return err
 			}
 			return p.runHistory(c.Context(), path, given, limit)
 		},
 	}
-	at.register(c)
+	at.registerConfigFlag(c)
 	c.ValidArgsFunction = p.completeIDs(false)
 	c.Flags().IntVar(&limit, "limit", 20, "at most so many `deployments`; 0 is all")
 	return c
@@ -45,40 +45,40 @@ func (p *program) runHistory(ctx context.Context, path string, given bool, limit
 	if limit < 0 {
 		return &sluice.Error{Op: "sluice history", Err: errors.New("--limit is below 0"), Next: "0 is all"}
 	}
-	j, err := p.journalIfAny()
+	j, err := p.findJournal()
 	if err != nil {
 		return err
 	}
 	if j == nil {
-		p.say("no deployments: there is no journal " + p.statePath())
+		p.printResult("no deployments: there is no journal " + p.statePath())
 		return nil
 	}
 	defer j.Close()
-	if given && isID(path) {
-		return p.eventsOf(ctx, j, path)
+	if given && isDeploymentID(path) {
+		return p.printEvents(ctx, j, path)
 	}
 	f := journal.Filter{Region: p.flags.region, Limit: limit}
 	if given {
-		app, err := p.application(path)
+		app, err := p.loadApplication(path)
 		if err != nil {
 			return err
 		}
-		f = serviceFilter(f, app)
+		f = filterByService(f, app)
 	}
 	all, err := j.Deployments(ctx, f)
 	if err != nil {
 		return err
 	}
-	return p.list(all)
+	return p.printDeployments(all)
 }
 
-func serviceFilter(f journal.Filter, app *appfile.Application) journal.Filter {
-	f.Cluster, f.Service = clusterOf(app), nameOf(app)
+func filterByService(f journal.Filter, app *appfile.Application) journal.Filter {
+	f.Cluster, f.Service = clusterName(app), serviceOrGroup(app)
 	return f
 }
 
 // historyEntry is a deployment in a list, in JSON.
-type entry struct {
+type historyEntry struct {
 	ID      string         `json:"id"`
 	Cluster string         `json:"cluster"`
 	Service string         `json:"service"`
@@ -94,26 +94,26 @@ type entry struct {
 	Ended   time.Time      `json:"ended,omitzero"`
 }
 
-func entryOf(d journal.Deployment) entry {
-	e := entry{ID: d.ID, Cluster: d.Cluster, Service: d.Service, Account: d.Account, Region: d.Region, Trigger: d.Trigger,
+func newHistoryEntry(d journal.Deployment) historyEntry {
+	e := historyEntry{ID: d.ID, Cluster: d.Cluster, Service: d.Service, Account: d.Account, Region: d.Region, Trigger: d.Trigger,
 		State: d.State, Outcome: d.Outcome, Cause: d.Cause, Began: d.Began, Ended: d.Ended}
-	if pl, err := planOf(d); err == nil {
+	if pl, err := readPlan(d); err == nil {
 		e.From, e.To = pl.From, pl.To
 	}
 	return e
 }
 
-func (p *program) list(all []journal.Deployment) error {
+func (p *program) printDeployments(all []journal.Deployment) error {
 	if p.flags.output == jsonOut {
 		for _, d := range all {
-			if err := json.NewEncoder(p.env.Out).Encode(entryOf(d)); err != nil {
+			if err := json.NewEncoder(p.env.Out).Encode(newHistoryEntry(d)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(all) == 0 {
-		p.say("no deployments")
+		p.printResult("no deployments")
 		return nil
 	}
 	w := tabwriter.NewWriter(p.env.Out, 0, 0, 2, ' ', 0)
@@ -121,16 +121,16 @@ func (p *program) list(all []journal.Deployment) error {
 	for _, d := range all {
 		state, lasted := string(d.State), "-"
 		if d.State == journal.Ended {
-			state, lasted = string(d.Outcome), took(d.Ended.Sub(d.Began))
+			state, lasted = string(d.Outcome), formatDuration(d.Ended.Sub(d.Began))
 		}
-		fmt.Fprintf(w, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.Cluster, d.Service, d.Region, stamp(d.Began), lasted, d.Trigger, state)
+		fmt.Fprintf(w, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.Cluster, d.Service, d.Region, formatTime(d.Began), lasted, d.Trigger, state)
 	}
 	return w.Flush()
 }
 
 // printEvents prints the events of one deployment.
-func (p *program) eventsOf(ctx context.Context, j *journal.Journal, id string) error {
-	d, err := p.named(ctx, j, id)
+func (p *program) printEvents(ctx context.Context, j *journal.Journal, id string) error {
+	d, err := p.deploymentByID(ctx, j, id)
 	if err != nil {
 		return err
 	}
@@ -138,16 +138,16 @@ func (p *program) eventsOf(ctx context.Context, j *journal.Journal, id string) e
 	if err != nil {
 		return err
 	}
-	var r renderer = &lines{w: p.env.Out, paint: painter(p.env, p.env.Out)}
+	var r renderer = &lineRenderer{w: p.env.Out, paint: newPaint(p.env, p.env.Out)}
 	if p.flags.output == jsonOut {
 		r = &jsonLines{w: p.env.Out, notes: p.env.Err}
 	}
 	for _, e := range events {
-		r.event(e)
+		r.showEvent(e)
 	}
 	r.close()
 	if d.State == journal.Ended {
-		p.say(summary(d, serves(events)))
+		p.printResult(deploymentSummary(d, lastPrimaryRevision(events)))
 	}
 	return nil
 }

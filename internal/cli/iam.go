@@ -16,7 +16,7 @@ import (
 )
 
 // checkPlanFlags returns an error if --check is given without --iam.
-func checkShows(s planShows) error {
+func checkPlanFlags(s planOutput) error {
 	if s.check && !s.iam {
 		return &sluice.Error{Op: "sluice plan", Err: errors.New("--check checks the policy of --iam"), Next: "sluice plan --iam --check"}
 	}
@@ -25,8 +25,8 @@ func checkShows(s planShows) error {
 
 // showPolicy prints the IAM policy that a plan needs. With check it prints instead which of these
 // permissions the caller lacks.
-func (p *program) showPolicy(ctx context.Context, pre *prepared, check bool) error {
-	d, err := policy.Of(pre.plan, pre.live)
+func (p *program) showPolicy(ctx context.Context, pre *preparedPlan, check bool) error {
+	d, err := policy.ForPlan(pre.plan, pre.state)
 	if err != nil {
 		return err
 	}
@@ -47,38 +47,38 @@ func (p *program) writePolicy(d policy.Document) error {
 
 // checkPolicy checks with IAM which permissions the caller lacks. The exit code is that of a
 // refusal if any are denied. If AWS does not allow the check itself, the exit code is 0.
-func (p *program) checkPolicy(ctx context.Context, pre *prepared, d policy.Document) error {
-	c, err := iam.Hand{IAM: account.IAM(pre.account), STS: pre.account.STS()}.Check(ctx, d)
+func (p *program) checkPolicy(ctx context.Context, pre *preparedPlan, d policy.Document) error {
+	c, err := iam.Checker{IAM: account.IAM(pre.account), STS: pre.account.STS()}.Check(ctx, d)
 	if err != nil {
 		return fmt.Errorf("check the permissions: %w", err)
 	}
 	if p.flags.output == jsonOut {
-		err = json.NewEncoder(p.env.Out).Encode(shownCheck(c))
+		err = json.NewEncoder(p.env.Out).Encode(newCheckView(c))
 	} else {
 		err = p.writeCheck(c)
 	}
 	if err == nil && len(c.Denied) > 0 {
-		return exit(sluice.ExitDenied)
+		return exitStatus(sluice.ExitDenied)
 	}
 	return err
 }
 
 // writeCheck prints the denied permissions, one for each line, and the policy that would allow
 // them.
-func (p *program) writeCheck(c iam.Checked) error {
+func (p *program) writeCheck(c iam.CheckResult) error {
 	if c.Unknown != "" {
 		_, err := fmt.Fprintf(p.env.Out, "the permissions are not checked: %s\n", c.Unknown)
 		return err
 	}
 	if len(c.Denied) == 0 {
-		_, err := fmt.Fprintf(p.env.Out, "%s may do everything that the deployment needs (%s checked)\n", c.Principal, sluice.Plural(c.Asked, "permission"))
+		_, err := fmt.Fprintf(p.env.Out, "%s may do everything that the deployment needs (%s checked)\n", c.Principal, sluice.Plural(c.Pairs, "permission"))
 		return err
 	}
 	var b strings.Builder
 	for _, x := range c.Denied {
 		fmt.Fprintf(&b, "denied: %s on %s (%s)\n", x.Action, x.Resource, x.By)
 	}
-	fmt.Fprintf(&b, "%d of %s are denied to %s", len(c.Denied), sluice.Plural(c.Asked, "permission"), c.Principal)
+	fmt.Fprintf(&b, "%d of %s are denied to %s", len(c.Denied), sluice.Plural(c.Pairs, "permission"), c.Principal)
 	if slices.ContainsFunc(c.Denied, func(x iam.Denied) bool { return x.Elsewhere }) {
 		b.WriteString("; where a Deny, a boundary or the organization forbids one, change that too")
 	}
@@ -102,8 +102,8 @@ type checkView struct {
 	Policy    *policy.Document `json:"policy,omitempty"` // allows what is denied
 }
 
-func shownCheck(c iam.Checked) checkView {
-	v := checkView{Schema: checkSchema, Principal: c.Principal, Checked: c.Asked, Unknown: c.Unknown, Denied: c.Denied}
+func newCheckView(c iam.CheckResult) checkView {
+	v := checkView{Schema: checkSchema, Principal: c.Principal, Checked: c.Pairs, Unknown: c.Unknown, Denied: c.Denied}
 	if len(c.Denied) > 0 {
 		v.Policy = &c.Missing
 	} else {

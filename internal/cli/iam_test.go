@@ -44,13 +44,13 @@ type grants struct {
 	stages  int
 	service string
 	seldom  map[string]string // writes that no course here makes, with when they are made
-	asked   []asked           // without repetitions
-	ended   engine.Ended
+	requested   []requestedCall           // without repetitions
+	ended   engine.RunResult
 	id      string
 }
 
-// asked is an action on a resource.
-type asked struct{ action, resource string }
+// requestedCall is an action on a resource.
+type requestedCall struct{ action, resource string }
 
 // play deploys, and rolls back where that is asked for.
 func (g *grants) play() {
@@ -82,7 +82,7 @@ func (g *grants) run(v *clock.Virtual) error {
 		return err
 	}
 	defer j.Close()
-	app, err := appfile.Load(edited{g.files, func(b []byte) []byte { return []byte(g.edit(string(b))) }}, g.file, nil)
+	app, err := appfile.Load(editedFiles{g.files, func(b []byte) []byte { return []byte(g.edit(string(b))) }}, g.file, nil)
 	if err != nil {
 		return err
 	}
@@ -95,13 +95,13 @@ func (g *grants) run(v *clock.Virtual) error {
 	if err != nil {
 		return err
 	}
-	if g.policy, err = policy.Of(p, live); err != nil {
+	if g.policy, err = policy.ForPlan(p, live); err != nil {
 		return err
 	}
 	g.stages, g.service = len(p.Stages), p.Service
 	e := &engine.Engine{Journal: j, Account: a, Clock: v, Owner: "test/1", NewID: func() string { return plan.IDPrefix + "1" }}
-	e.Watch = func(x sluice.Envelope) { g.watch(e, x) }
-	if g.id, err = e.Start(ctx, p, engine.ByHand); err != nil {
+	e.OnEvent = func(x sluice.Envelope) { g.watch(e, x) }
+	if g.id, err = e.Start(ctx, p, engine.TriggerManual); err != nil {
 		return err
 	}
 	if g.ended, err = e.Run(ctx, g.id, engine.Options{}); err != nil || !g.after {
@@ -110,7 +110,7 @@ func (g *grants) run(v *clock.Virtual) error {
 	if g.ended.Outcome != sluice.Succeeded {
 		return fmt.Errorf("nothing to roll back: %s: %s", g.ended.Outcome, g.ended.Cause)
 	}
-	if err := errors.Join(e.Reopen(ctx, g.id), e.Command(ctx, g.id, journal.Rollback, 0, "ann")); err != nil {
+	if err := errors.Join(e.Reopen(ctx, g.id), e.SendCommand(ctx, g.id, journal.Rollback, 0, "ann")); err != nil {
 		return err
 	}
 	g.ended, err = e.Run(ctx, g.id, engine.Options{})
@@ -122,15 +122,15 @@ func (g *grants) watch(e *engine.Engine, x sluice.Envelope) {
 	var err error
 	switch ev := x.Open().(type) {
 	case sluice.ApprovalAwaited:
-		err = e.Command(context.Background(), g.id, journal.Approve, ev.Index, "ann")
+		err = e.SendCommand(context.Background(), g.id, journal.Approve, ev.Index, "ann")
 	case sluice.Wrote:
 		if g.amid && (ev.Operation == "ecs:UpdateService" || ev.Operation == "ecs:CreateService") && strings.HasSuffix(ev.Resource, "/"+g.service) {
 			g.amid = false
-			err = e.Command(context.Background(), g.id, journal.Rollback, 0, "ann")
+			err = e.SendCommand(context.Background(), g.id, journal.Rollback, 0, "ann")
 		}
 	case sluice.StageEnded:
 		if g.back > 0 && ev.Index+1 == g.back {
-			err = e.Command(context.Background(), g.id, journal.Rollback, 0, "ann")
+			err = e.SendCommand(context.Background(), g.id, journal.Rollback, 0, "ann")
 		}
 	}
 	if err != nil {
@@ -144,8 +144,8 @@ func (g *grants) attach(stack *middleware.Stack) error {
 		middleware.InitializeOutput, middleware.Metadata, error,
 	) {
 		for _, a := range asksFor(in.Parameters) {
-			if !slices.Contains(g.asked, a) {
-				g.asked = append(g.asked, a)
+			if !slices.Contains(g.requested, a) {
+				g.requested = append(g.requested, a)
 			}
 		}
 		return next.HandleInitialize(ctx, in)
@@ -247,13 +247,13 @@ func TestPolicyOfWhatExamplesLack(t *testing.T) {
 // holdPolicy plays all courses of a deployment and compares.
 func holdPolicy(t *testing.T, base grants) {
 	t.Helper()
-	made := map[asked]bool{}
+	made := map[requestedCall]bool{}
 	play := func(course string, change func(*grants)) *grants {
 		g := base
 		g.t = t
 		change(&g)
 		g.play()
-		for _, a := range g.asked {
+		for _, a := range g.requested {
 			made[a] = true
 			if !g.policy.Allows(a.action, a.resource) {
 				t.Errorf("%s: the policy does not allow %s on %s", course, a.action, a.resource)
@@ -282,7 +282,7 @@ func holdPolicy(t *testing.T, base grants) {
 }
 
 // neverMade finds writes of a policy that no course made.
-func neverMade(t *testing.T, g *grants, made map[asked]bool) {
+func neverMade(t *testing.T, g *grants, made map[requestedCall]bool) {
 	t.Helper()
 	for _, s := range g.policy.Statement {
 		for _, action := range s.Action {

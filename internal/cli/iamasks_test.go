@@ -30,10 +30,10 @@ func ecsARN(kind string, parts ...*string) string {
 // asksFor is what IAM checks for a call, by the call alone: its action on each of the
 // resources that the Service Authorization Reference names for it, and what is checked
 // with it. An input without a row is an action on "*".
-func asksFor(input any) []asked {
-	on := func(action string, resources ...string) (all []asked) {
+func asksFor(input any) []requestedCall {
+	on := func(action string, resources ...string) (all []requestedCall) {
 		for _, r := range resources {
-			all = append(all, asked{action, r})
+			all = append(all, requestedCall{action, r})
 		}
 		return all
 	}
@@ -41,29 +41,29 @@ func asksFor(input any) []asked {
 		id := aws.ToString(i)
 		return aws.String(id[strings.LastIndexByte(id, '/')+1:])
 	}
-	tagged := func(tags []ecstypes.Tag, resource string) []asked {
+	tagged := func(tags []ecstypes.Tag, resource string) []requestedCall {
 		if len(tags) == 0 {
 			return nil
 		}
 		return on("ecs:TagResource", resource)
 	}
-	passed := func(roles ...*string) (all []asked) {
+	passed := func(roles ...*string) (all []requestedCall) {
 		for _, r := range roles {
 			name := aws.ToString(r)
 			if name != "" && !strings.HasPrefix(name, "arn:") {
 				name = "arn:aws:iam::123456789012:role/" + name
 			}
 			if name != "" {
-				all = append(all, asked{"iam:PassRole", name})
+				all = append(all, requestedCall{"iam:PassRole", name})
 			}
 		}
 		return all
 	}
 	switch i := input.(type) {
 	case *awsecs.DescribeServicesInput:
-		var all []asked
+		var all []requestedCall
 		for _, s := range i.Services {
-			all = append(all, asked{"ecs:DescribeServices", ecsARN("service", i.Cluster, &s)})
+			all = append(all, requestedCall{"ecs:DescribeServices", ecsARN("service", i.Cluster, &s)})
 		}
 		return all
 	case *awsecs.CreateServiceInput:
@@ -100,9 +100,9 @@ func asksFor(input any) []asked {
 		}
 		return all
 	case *awsecs.DescribeTasksInput:
-		var all []asked
+		var all []requestedCall
 		for _, t := range i.Tasks {
-			all = append(all, asked{"ecs:DescribeTasks", ecsARN("task", i.Cluster, &t)})
+			all = append(all, requestedCall{"ecs:DescribeTasks", ecsARN("task", i.Cluster, &t)})
 		}
 		return all
 	case *awsecs.StopServiceDeploymentInput:
@@ -129,7 +129,7 @@ func ofDeployment(arns ...string) (all []string) {
 	return all
 }
 
-func asksForOthers(input any, on func(string, ...string) []asked) []asked {
+func asksForOthers(input any, on func(string, ...string) []requestedCall) []requestedCall {
 	cloudMap := func(id *string) string { return "arn:aws:servicediscovery:" + here + *id }
 	codeDeploy := func(kind string, parts ...*string) string {
 		var names []string
@@ -141,9 +141,9 @@ func asksForOthers(input any, on func(string, ...string) []asked) []asked {
 	switch i := input.(type) {
 	case *awssd.RegisterInstanceInput:
 		return append(on("servicediscovery:RegisterInstance", cloudMap(aws.String("service/"+*i.ServiceId))),
-			asked{"route53:ChangeResourceRecordSets", "arn:aws:route53:::hostedzone/Z1"}, asked{"ec2:DescribeInstances", "*"})
+			requestedCall{"route53:ChangeResourceRecordSets", "arn:aws:route53:::hostedzone/Z1"}, requestedCall{"ec2:DescribeInstances", "*"})
 	case *awssd.DeregisterInstanceInput:
-		return append(on("servicediscovery:DeregisterInstance", cloudMap(aws.String("service/"+*i.ServiceId))), asked{"route53:ChangeResourceRecordSets", "arn:aws:route53:::hostedzone/Z1"})
+		return append(on("servicediscovery:DeregisterInstance", cloudMap(aws.String("service/"+*i.ServiceId))), requestedCall{"route53:ChangeResourceRecordSets", "arn:aws:route53:::hostedzone/Z1"})
 	case *awssd.GetServiceInput:
 		return on("servicediscovery:GetService", cloudMap(aws.String("service/"+*i.Id)))
 	case *awssd.GetNamespaceInput:
@@ -151,14 +151,14 @@ func asksForOthers(input any, on func(string, ...string) []asked) []asked {
 	case *awsaas.RegisterScalableTargetInput:
 		_, service, _ := strings.Cut(*i.ResourceId, "/")
 		return append(on("application-autoscaling:RegisterScalableTarget", "arn:aws:application-autoscaling:"+here+"scalable-target/0ec5"),
-			asked{"ecs:UpdateService", "arn:aws:ecs:" + here + "service/" + service}, asked{"ecs:DescribeServices", "arn:aws:ecs:" + here + "service/" + service})
+			requestedCall{"ecs:UpdateService", "arn:aws:ecs:" + here + "service/" + service}, requestedCall{"ecs:DescribeServices", "arn:aws:ecs:" + here + "service/" + service})
 	case *awslogs.GetLogEventsInput:
 		return on("logs:GetLogEvents", "arn:aws:logs:"+here+"log-group:"+*i.LogGroupName+":log-stream:"+*i.LogStreamName)
 	case *awscd.CreateDeploymentInput:
 		all := append(on("codedeploy:CreateDeployment", codeDeploy("deploymentgroup", i.ApplicationName, i.DeploymentGroupName)),
 			on("codedeploy:RegisterApplicationRevision", codeDeploy("application", i.ApplicationName))...)
 		if i.DeploymentConfigName != nil {
-			all = append(all, asked{"codedeploy:GetDeploymentConfig", codeDeploy("deploymentconfig", i.DeploymentConfigName)})
+			all = append(all, requestedCall{"codedeploy:GetDeploymentConfig", codeDeploy("deploymentconfig", i.DeploymentConfigName)})
 		}
 		return all
 	case *awscd.BatchGetApplicationsInput:

@@ -14,58 +14,58 @@ import (
 // renderer shows the events of a deployment as they happen.
 type renderer interface {
 	// showEvent shows one event. One goroutine at a time calls it.
-	event(sluice.Envelope)
+	showEvent(sluice.Envelope)
 	// replayEvent updates the renderer by an event of an earlier run and shows nothing.
-	recall(sluice.Envelope)
+	replayEvent(sluice.Envelope)
 	// showNote shows a line that is not an event.
-	note(string)
+	showNote(string)
 	// close ends the output. No other method is called after it.
 	close()
 }
 
 // lineRenderer writes one line per change, with the time since the first event.
-type lines struct {
+type lineRenderer struct {
 	w      io.Writer
 	out    io.Writer // gets the output of containers; nil: it is written to w
 	paint  paint
 	groups bool // GitHub Actions: stages fold, warnings and errors are annotated
 	began  time.Time
-	open   bool // a group is open
-	last   string
+	groupOpen   bool // a group is open
+	lastText   string
 }
 
-func (l *lines) event(e sluice.Envelope) {
+func (l *lineRenderer) showEvent(e sluice.Envelope) {
 	if l.began.IsZero() {
 		l.began = e.At
 	}
-	ev, words := e.Open(), say(e)
+	ev, words := e.Open(), eventLine(e)
 	if printed, ok := ev.(sluice.Printed); ok {
-		l.print(printed)
+		l.printOutput(printed)
 		return
 	}
-	if words.text == "" || words.text == l.last {
+	if words.text == "" || words.text == l.lastText {
 		return // the change is in fields that are not shown
 	}
-	l.last = words.text
-	if l.groups && l.group(ev, words) {
+	l.lastText = words.text
+	if l.groups && l.writeGroup(ev, words) {
 		return
 	}
-	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.dim(elapsed(e.At.Sub(l.began))), indent(ev), colored(l.paint, words.indented()))
+	fmt.Fprintf(l.w, "%s %s%s\n", l.paint.dim(formatElapsed(e.At.Sub(l.began))), indentOf(ev), colorLine(l.paint, words.withIndent()))
 	if ended, ok := ev.(sluice.StageEnded); ok && ended.Next != "" {
-		fmt.Fprintf(l.w, "%s   next: %s\n", elapsed(e.At.Sub(l.began)), ended.Next)
+		fmt.Fprintf(l.w, "%s   next: %s\n", formatElapsed(e.At.Sub(l.began)), ended.Next)
 	}
 }
 
 // withIndent indents all lines of the text except the first, so that none of them looks like the
 // line of another event.
-func (l line) indented() line {
+func (l line) withIndent() line {
 	l.text = strings.ReplaceAll(l.text, "\n", "\n        ")
 	return l
 }
 
 // printOutput prints a line of a container's output. It writes the line unchanged to out if out is
 // set, as for sluice run.
-func (l *lines) print(p sluice.Printed) {
+func (l *lineRenderer) printOutput(p sluice.Printed) {
 	if l.out != nil {
 		fmt.Fprintln(l.out, p.Line)
 		return
@@ -73,47 +73,47 @@ func (l *lines) print(p sluice.Printed) {
 	fmt.Fprintln(l.w, l.paint.dim("        "+printable.Line(p.Container+" | "+p.Line)))
 }
 
-func (l *lines) recall(e sluice.Envelope) {
+func (l *lineRenderer) replayEvent(e sluice.Envelope) {
 	if l.began.IsZero() {
 		l.began = e.At
 	}
 }
 
-func (l *lines) note(s string) { fmt.Fprintln(l.w, s) }
+func (l *lineRenderer) showNote(s string) { fmt.Fprintln(l.w, s) }
 
 // writeGroup opens and closes the groups of a CI log and writes annotations. It reports whether it
 // has shown the event, so that no line is needed.
-func (l *lines) group(ev sluice.Event, words line) bool {
+func (l *lineRenderer) writeGroup(ev sluice.Event, words line) bool {
 	_, starts := ev.(sluice.StageStarted)
 	_, ends := ev.(sluice.DeploymentEnded)
 	_, pauses := ev.(sluice.DeploymentPaused)
 	if starts || ends || pauses {
-		l.fold()
+		l.closeGroup()
 	}
 	switch {
 	case starts:
 		fmt.Fprintln(l.w, l.paint.own.Raw("::")+"group::"+printable.Line(words.text))
-		l.open = true
+		l.groupOpen = true
 		return true
 	case words.level == warning:
-		fmt.Fprintln(l.w, l.paint.annotation("warning", strings.TrimPrefix(words.text, "warning: "), ""))
+		fmt.Fprintln(l.w, l.paint.annotationText("warning", strings.TrimPrefix(words.text, "warning: "), ""))
 	case words.level == failure:
-		fmt.Fprintln(l.w, l.paint.annotation("error", words.text, ""))
+		fmt.Fprintln(l.w, l.paint.annotationText("error", words.text, ""))
 	}
 	return false
 }
 
-func (l *lines) fold() {
-	if l.open {
+func (l *lineRenderer) closeGroup() {
+	if l.groupOpen {
 		fmt.Fprintln(l.w, l.paint.own.Raw("::")+"endgroup::")
-		l.open = false
+		l.groupOpen = false
 	}
 }
 
-func (l *lines) close() { l.fold() }
+func (l *lineRenderer) close() { l.closeGroup() }
 
 // indentOf returns the indent of an event: two spaces within a stage, none otherwise.
-func indent(ev sluice.Event) string {
+func indentOf(ev sluice.Event) string {
 	switch ev.(type) {
 	case sluice.DeploymentStarted, sluice.DeploymentEnded, sluice.DeploymentPaused, sluice.DeploymentResumed,
 		sluice.StageStarted, sluice.RollbackStarted:
@@ -122,7 +122,7 @@ func indent(ev sluice.Event) string {
 	return "  "
 }
 
-func colored(p paint, l line) string {
+func colorLine(p paint, l line) string {
 	switch l.level {
 	case faint:
 		return p.dim(l.text)
@@ -139,7 +139,7 @@ func colored(p paint, l line) string {
 }
 
 // formatElapsed formats a duration as minutes and seconds, with hours if there are any.
-func elapsed(d time.Duration) string {
+func formatElapsed(d time.Duration) string {
 	s := max(0, int(d/time.Second))
 	if s >= 3600 {
 		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
@@ -152,32 +152,32 @@ func elapsed(d time.Duration) string {
 type jsonLines struct {
 	w     io.Writer
 	notes io.Writer // for people
-	told  bool
+	headWritten  bool
 }
 
-func (j *jsonLines) event(e sluice.Envelope) {
-	j.head()
-	j.line(e)
+func (j *jsonLines) showEvent(e sluice.Envelope) {
+	j.writeHead()
+	j.writeLine(e)
 }
 
-func (j *jsonLines) head() {
-	if !j.told {
-		j.told = true
-		j.line(struct {
+func (j *jsonLines) writeHead() {
+	if !j.headWritten {
+		j.headWritten = true
+		j.writeLine(struct {
 			Schema string `json:"schema"`
 		}{sluice.EventSchema})
 	}
 }
 
 // writeLine writes v as one line of JSON. It does not escape characters for HTML.
-func (j *jsonLines) line(v any) {
+func (j *jsonLines) writeLine(v any) {
 	enc := json.NewEncoder(j.w)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v)
 }
 
-func (j *jsonLines) recall(sluice.Envelope) {}
+func (j *jsonLines) replayEvent(sluice.Envelope) {}
 
-func (j *jsonLines) note(s string) { fmt.Fprintln(j.notes, s) }
+func (j *jsonLines) showNote(s string) { fmt.Fprintln(j.notes, s) }
 
-func (j *jsonLines) close() { j.head() }
+func (j *jsonLines) close() { j.writeHead() }

@@ -12,38 +12,38 @@ import (
 )
 
 // redrawInterval is the time between two updates of the progress view, in the machine's time.
-const redraw = 250 * time.Millisecond
+const redrawInterval = 250 * time.Millisecond
 
 // progressView renders the board in place, below what the terminal shows already. The last state
 // stays on the screen. The view writes text, colors and cursor moves, and it reads no input. It
 // sends no queries, because a terminal answers them on the input, and Ctrl-C must stay a signal.
-type live struct {
+type progressView struct {
 	mu    sync.Mutex
 	w     io.Writer
 	paint paint
-	board *board
+	board *progressBoard
 	clock clock.Clock
 	size  func() (width, height int)
-	drawn int // lines on the screen
+	renderedLines int // lines on the screen
 	stop  chan struct{}
 	done  chan struct{}
 }
 
-func newLive(w io.Writer, p paint, b *board, c clock.Clock, size func() (int, int)) *live {
-	l := &live{w: w, paint: p, board: b, clock: c, size: size, stop: make(chan struct{}), done: make(chan struct{})}
-	go l.tick()
+func newProgressView(w io.Writer, p paint, b *progressBoard, c clock.Clock, size func() (int, int)) *progressView {
+	l := &progressView{w: w, paint: p, board: b, clock: c, size: size, stop: make(chan struct{}), done: make(chan struct{})}
+	go l.redrawLoop()
 	return l
 }
 
-func (l *live) tick() {
+func (l *progressView) redrawLoop() {
 	defer close(l.done)
-	t := time.NewTicker(redraw)
+	t := time.NewTicker(redrawInterval)
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
 			l.mu.Lock()
-			l.draw()
+			l.renderBoard()
 			l.mu.Unlock()
 		case <-l.stop:
 			return
@@ -51,60 +51,60 @@ func (l *live) tick() {
 	}
 }
 
-func (l *live) event(e sluice.Envelope) {
+func (l *progressView) showEvent(e sluice.Envelope) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.board.see(e)
+	l.board.applyEvent(e)
 	switch ev := e.Open().(type) {
 	case sluice.DeploymentStarted, sluice.Warned, sluice.RollbackStarted, sluice.TaskEnded, sluice.Printed:
-		l.above(colored(l.paint, say(e)))
+		l.writeAbove(colorLine(l.paint, eventLine(e)))
 	case sluice.StageEnded:
 		if ev.Status == "failed" {
-			l.above(colored(l.paint, line{failure, fmt.Sprintf("%d %s: %s", ev.Index+1, ev.Name, ev.Cause)}))
+			l.writeAbove(colorLine(l.paint, line{failure, fmt.Sprintf("%d %s: %s", ev.Index+1, ev.Name, ev.Cause)}))
 		}
 	}
-	l.draw()
+	l.renderBoard()
 }
 
 // writeAbove writes a line that stays above the board.
-func (l *live) above(s string) {
-	fmt.Fprint(l.w, l.erase()+s+"\n")
+func (l *progressView) writeAbove(s string) {
+	fmt.Fprint(l.w, l.eraseBoard()+s+"\n")
 }
 
 // eraseBoard returns the codes that erase the board from the screen.
-func (l *live) erase() string {
-	up := l.paint.erase(l.drawn)
-	l.drawn = 0
+func (l *progressView) eraseBoard() string {
+	up := l.paint.eraseRows(l.renderedLines)
+	l.renderedLines = 0
 	return up
 }
 
-func (l *live) draw() {
+func (l *progressView) renderBoard() {
 	if l.board.began.IsZero() {
 		return
 	}
 	width, height := l.size()
-	rows := l.board.view(l.clock.Now(), width, height, l.paint)
-	fmt.Fprint(l.w, l.erase()+strings.Join(rows, "\n")+"\n")
-	l.drawn = len(rows)
+	rows := l.board.renderLines(l.clock.Now(), width, height, l.paint)
+	fmt.Fprint(l.w, l.eraseBoard()+strings.Join(rows, "\n")+"\n")
+	l.renderedLines = len(rows)
 }
 
-func (l *live) recall(e sluice.Envelope) {
+func (l *progressView) replayEvent(e sluice.Envelope) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.board.see(e)
+	l.board.applyEvent(e)
 }
 
-func (l *live) note(s string) {
+func (l *progressView) showNote(s string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.above(s)
-	l.draw()
+	l.writeAbove(s)
+	l.renderBoard()
 }
 
-func (l *live) close() {
+func (l *progressView) close() {
 	close(l.stop)
 	<-l.done
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.draw()
+	l.renderBoard()
 }

@@ -41,11 +41,11 @@ func (s *screen) escape(count string, what byte) {
 func TestLiveLeavesTheLastBoard(t *testing.T) {
 	s := &screen{}
 	now := clock.NewVirtual(start)
-	l := newLive(s, paint{}, newBoard(canaryPlan()), now, func() (int, int) { return 100, 24 })
-	for _, e := range told() {
-		l.event(e)
+	l := newProgressView(s, paint{}, newProgressBoard(canaryPlan()), now, func() (int, int) { return 100, 24 })
+	for _, e := range failedCanaryEvents() {
+		l.showEvent(e)
 	}
-	l.note("pausing")
+	l.showNote("pausing")
 	l.close()
 	golden(t, "live.txt", strings.Join(s.rows, "\n")+"\n")
 }
@@ -53,11 +53,11 @@ func TestLiveLeavesTheLastBoard(t *testing.T) {
 // A board that is too high for the terminal keeps the running stage in sight;
 // one that is too wide is cut, not broken.
 func TestBoardFitsTheTerminal(t *testing.T) {
-	b := newBoard(canaryPlan())
-	for _, e := range told()[:12] {
-		b.see(e)
+	b := newProgressBoard(canaryPlan())
+	for _, e := range failedCanaryEvents()[:12] {
+		b.applyEvent(e)
 	}
-	rows := b.view(start, 30, 6, paint{on: true})
+	rows := b.renderLines(start, 30, 6, paint{on: true})
 	if len(rows) > 5 {
 		t.Errorf("%d rows on a terminal of 6", len(rows))
 	}
@@ -103,7 +103,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 }
 
 func TestAnnotationsAreOneLine(t *testing.T) {
-	if got, want := (paint{}).annotation("error", "50% of\r\ntwo", "file=a"), "::error file=a::50%25 of%0D%0Atwo"; got != want {
+	if got, want := (paint{}).annotationText("error", "50% of\r\ntwo", "file=a"), "::error file=a::50%25 of%0D%0Atwo"; got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 }

@@ -21,19 +21,19 @@ import (
 )
 
 // statusTarget is the service whose state is read.
-type subject struct {
+type statusTarget struct {
 	cluster, service string
 	primary, canary  string // target groups; empty: none
-	named            []string
+	ruleNames            []string
 	events           int // number of service events to show; below 0: the default of the service
 }
 
 // defaultEvents is the number of events shown for a rolling service. Services with task sets show
 // none by default, because their events add little to the task sets.
-const usualEvents = 5
+const defaultEvents = 5
 
-func subjectOf(p *plan.Plan) subject {
-	s := subject{cluster: p.Cluster, service: p.Service, named: p.Named}
+func targetOfPlan(p *plan.Plan) statusTarget {
+	s := statusTarget{cluster: p.Cluster, service: p.Service, ruleNames: p.ListenerRules}
 	if p.Primary != nil {
 		s.primary = p.Primary.ARN
 	}
@@ -43,8 +43,8 @@ func subjectOf(p *plan.Plan) subject {
 	return s
 }
 
-func subjectIn(app *appfile.Application) subject {
-	s := subject{cluster: clusterOf(app), service: nameOf(app), named: app.ListenerRules}
+func targetOfApp(app *appfile.Application) statusTarget {
+	s := statusTarget{cluster: clusterName(app), service: serviceOrGroup(app), ruleNames: app.ListenerRules}
 	if app.Primary != nil {
 		s.primary = app.Primary.ARN
 	}
@@ -55,7 +55,7 @@ func subjectIn(app *appfile.Application) subject {
 }
 
 // serviceReport is the state of a service, from the service down to its targets.
-type tree struct {
+type serviceReport struct {
 	Cluster    string        `json:"cluster"`
 	Service    string        `json:"service"`
 	Region     string        `json:"region"`
@@ -65,38 +65,38 @@ type tree struct {
 	Running    int           `json:"running"`
 	Pending    int           `json:"pending"`
 	Claim      string        `json:"claim,omitempty"`
-	Scaling    []treeScaling `json:"autoScaling,omitempty"`
-	Rules      []treeRule    `json:"rules,omitempty"`
-	Names      []treeName    `json:"names,omitempty"` // of Cloud Map
-	Sets       []treeSet     `json:"taskSets,omitempty"`
-	Left       []treeLeft    `json:"otherTargets,omitempty"`
+	Scaling    []scalingReport `json:"autoScaling,omitempty"`
+	Rules      []ruleReport    `json:"rules,omitempty"`
+	Names      []nameReport    `json:"names,omitempty"` // of Cloud Map
+	TaskSets       []taskSetReport     `json:"taskSets,omitempty"`
+	OtherTargets       []targetReport    `json:"otherTargets,omitempty"`
 	Problem    string        `json:"problem,omitempty"` // why a part could not be read
 	// Undescribed are resources that get requests or are leftovers, and that the files do not describe.
 	Undescribed []string `json:"notDescribed,omitempty"`
 
-	Current *treeCurrent  `json:"serviceDeployment,omitempty"`
-	Beside  *treeBeside   `json:"canaryService,omitempty"` // of controller ECS
-	Rolling []treeRolling `json:"deployments,omitempty"`   // of controller ECS
+	ServiceDeployment *currentReport  `json:"serviceDeployment,omitempty"`
+	CanaryService  *canaryReport   `json:"canaryService,omitempty"` // of controller ECS
+	Rollouts []rolloutReport `json:"deployments,omitempty"`   // of controller ECS
 	Causes  []waitCause   `json:"causes,omitempty"`        // of failures, during or after a deployment
 	Logs    []verdict.Log `json:"logs,omitempty"`
-	Events  []treeEvent   `json:"events,omitempty"` // newest first
+	Events  []eventReport   `json:"events,omitempty"` // newest first
 
-	Tasks []treeRun `json:"tasks,omitempty"` // of a family, without a service
+	Tasks []taskRunReport `json:"tasks,omitempty"` // of a family, without a service
 
-	Deployment *treeDeployment `json:"deployment,omitempty"`
+	Deployment *deploymentReport `json:"deployment,omitempty"`
 
-	Code []treeCode `json:"codeDeployments,omitempty"` // of controller CODE_DEPLOY: the newest, and its rollback
+	CodeDeploy []codeDeployReport `json:"codeDeployments,omitempty"` // of controller CODE_DEPLOY: the newest, and its rollback
 }
 
 // ruleReport is a rule with its weights; nil: the rule does not forward to that group.
-type treeRule struct {
+type ruleReport struct {
 	ARN     string `json:"rule"`
 	Name    string `json:"name"`
 	Primary *int   `json:"primary"`
 	Canary  *int   `json:"canary"`
 }
 
-type treeSet struct {
+type taskSetReport struct {
 	ID       string     `json:"id"`
 	Role     string     `json:"role"` // primary, canary, next primary, former primary; empty: another set
 	Status   string     `json:"status"`
@@ -107,14 +107,14 @@ type treeSet struct {
 	Pending  int        `json:"pending"`
 	Steady   bool       `json:"steady"`
 	Weight   *float64   `json:"weight,omitempty"` // percent of the traffic, by CodeDeploy
-	Tasks    []treeTask `json:"tasks,omitempty"`
+	Tasks    []taskReport `json:"tasks,omitempty"`
 
 	group    string
 	inGroups bool // its target group is one of the application
-	ours     bool // created by sluice
+	bySluice     bool // created by sluice
 }
 
-type treeTask struct {
+type taskReport struct {
 	ID      string `json:"id"`
 	Status  string `json:"status"`
 	Address string `json:"address,omitempty"`
@@ -122,17 +122,17 @@ type treeTask struct {
 }
 
 // targetReport is a target that belongs to no running task, such as a draining one.
-type treeLeft struct {
+type targetReport struct {
 	Group   string `json:"targetGroup"`
 	Address string `json:"address"`
 	State   string `json:"state"`
 }
 
 // readService reads the state of a service. It makes no changes.
-func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tree, error) {
-	t := &tree{Cluster: s.cluster, Service: s.service, Region: a.Region()}
-	if isRun(s.service) {
-		return t, t.lookRuns(ctx, a)
+func (p *program) readService(ctx context.Context, a *account.Account, s statusTarget) (*serviceReport, error) {
+	t := &serviceReport{Cluster: s.cluster, Service: s.service, Region: a.Region()}
+	if isTaskRun(s.service) {
+		return t, t.readTaskRuns(ctx, a)
 	}
 	hand := ecs.Service{API: a.ECS(), Cluster: s.cluster, Name: s.service}
 	live, err := hand.Observe(ctx)
@@ -141,69 +141,69 @@ func (p *program) look(ctx context.Context, a *account.Account, s subject) (*tre
 	}
 	t.Status, t.Controller, t.Claim = live.Status, live.Controller, live.Tags[plan.ClaimTag]
 	t.Desired, t.Running, t.Pending = live.Desired, live.Running, live.Pending
-	if err := t.scaling(ctx, a, s, live); err != nil {
+	if err := t.addScaling(ctx, a, s, live); err != nil {
 		return t, err
 	}
 	for _, set := range live.TaskSets {
-		t.Sets = append(t.Sets, setOf(set, s))
+		t.TaskSets = append(t.TaskSets, reportTaskSet(set, s))
 	}
 	rolls := live.Controller == "ECS" && live.Status == "ACTIVE"
 	if rolls {
-		t.rolling(live)
+		t.addRollouts(live)
 	}
-	if err := t.tasks(ctx, a, s); err != nil {
+	if err := t.addTasks(ctx, a, s); err != nil {
 		return t, err
 	}
 	if s.events < 0 {
 		s.events = 0
 		if rolls {
-			s.events = usualEvents
+			s.events = defaultEvents
 		}
 	}
-	t.events(live.Raw.Events, s.events)
+	t.addEvents(live.Raw.Events, s.events)
 	if rolls || live.Controller == "CODE_DEPLOY" && live.Status == "ACTIVE" {
-		c, _, err := p.clock()
+		c, _, err := p.openClock()
 		if err != nil {
 			return t, err
 		}
 		if !rolls {
-			return t, t.lookCode(ctx, a, c)
+			return t, t.readCodeDeploy(ctx, a, c)
 		}
-		if err := t.lookRolling(ctx, a, c, hand, live); err != nil {
+		if err := t.readRolling(ctx, a, c, hand, live); err != nil {
 			return t, err
 		}
-		if err := t.beside(ctx, a, s); err != nil {
+		if err := t.addCanaryService(ctx, a, s); err != nil {
 			return t, err
 		}
-	} else if err := t.targets(ctx, a, s); err != nil {
+	} else if err := t.addTargets(ctx, a, s); err != nil {
 		return t, err
 	}
-	if err := t.names(ctx, a, live); err != nil {
+	if err := t.addNames(ctx, a, live); err != nil {
 		return t, err
 	}
-	return t, t.rules(ctx, a, s)
+	return t, t.addRules(ctx, a, s)
 }
 
-func (t *tree) lookRolling(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service, live *ecs.Live) error {
-	if err := t.groups(ctx, a, live.Raw.LoadBalancers); err != nil {
+func (t *serviceReport) readRolling(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service, live *ecs.ServiceState) error {
+	if err := t.addGroupTargets(ctx, a, live.Raw.LoadBalancers); err != nil {
 		return err
 	}
-	if err := t.current(ctx, hand, live.Current()); err != nil {
+	if err := t.addServiceDeployment(ctx, hand, live.CurrentDeployment()); err != nil {
 		return err
 	}
-	return t.causes(ctx, a, c)
+	return t.addCauses(ctx, a, c)
 }
 
-func setOf(ts sluice.TaskSet, s subject) treeSet {
-	out := treeSet{ID: ts.ID, Status: ts.Status, Revision: ts.Revision, Scale: ts.Scale, Desired: ts.Desired,
+func reportTaskSet(ts sluice.TaskSet, s statusTarget) taskSetReport {
+	out := taskSetReport{ID: ts.ID, Status: ts.Status, Revision: ts.Revision, Scale: ts.Scale, Desired: ts.Desired,
 		Running: ts.Running, Pending: ts.Pending, Steady: ts.Steady, group: ts.TargetGroup,
-		inGroups: ts.TargetGroup != "" && (ts.TargetGroup == s.primary || ts.TargetGroup == s.canary), ours: plan.Ours(ts.ExternalID)}
+		inGroups: ts.TargetGroup != "" && (ts.TargetGroup == s.primary || ts.TargetGroup == s.canary), bySluice: plan.IsSluiceID(ts.ExternalID)}
 	switch {
 	case ts.Status == "PRIMARY":
 		out.Role = string(sluice.Primary)
-	case ts.TargetGroup != "" && ts.TargetGroup == s.canary, canarys(ts.ExternalID):
+	case ts.TargetGroup != "" && ts.TargetGroup == s.canary, isCanaryID(ts.ExternalID):
 		out.Role = string(sluice.Canary)
-	case plan.Ours(ts.ExternalID) && ts.TargetGroup == s.primary:
+	case plan.IsSluiceID(ts.ExternalID) && ts.TargetGroup == s.primary:
 		out.Role = "next primary"
 		if ts.Status == "DRAINING" {
 			out.Role = "former primary"
@@ -214,13 +214,13 @@ func setOf(ts sluice.TaskSet, s subject) treeSet {
 
 // isCanaryID reports whether an external ID belongs to a canary that sluice created. Without target
 // groups, only the external ID distinguishes the canary.
-func canarys(made string) bool {
+func isCanaryID(made string) bool {
 	_, stage, _ := strings.Cut(made, "/")
-	return plan.Ours(made) && strings.HasPrefix(stage, string(sluice.Canary))
+	return plan.IsSluiceID(made) && strings.HasPrefix(stage, string(sluice.Canary))
 }
 
 // addTasks reads the service's tasks. startedBy of each task is the ID of its set.
-func (t *tree) tasks(ctx context.Context, a *account.Account, s subject) error {
+func (t *serviceReport) addTasks(ctx context.Context, a *account.Account, s statusTarget) error {
 	var arns []string
 	in := &awsecs.ListTasksInput{Cluster: aws.String(s.cluster), ServiceName: aws.String(s.service)}
 	for {
@@ -239,35 +239,35 @@ func (t *tree) tasks(ctx context.Context, a *account.Account, s subject) error {
 			return fmt.Errorf("read tasks: %w", sluice.Inner(err))
 		}
 		for _, task := range out.Tasks {
-			t.place(task)
+			t.placeTask(task)
 		}
 	}
-	byID := func(a, b treeTask) int { return strings.Compare(a.ID, b.ID) }
-	for i := range t.Sets {
-		slices.SortFunc(t.Sets[i].Tasks, byID)
+	byID := func(a, b taskReport) int { return strings.Compare(a.ID, b.ID) }
+	for i := range t.TaskSets {
+		slices.SortFunc(t.TaskSets[i].Tasks, byID)
 	}
-	for i := range t.Rolling {
-		slices.SortFunc(t.Rolling[i].Tasks, byID)
+	for i := range t.Rollouts {
+		slices.SortFunc(t.Rollouts[i].Tasks, byID)
 	}
 	return nil
 }
 
-func (t *tree) place(task ecstypes.Task) {
+func (t *serviceReport) placeTask(task ecstypes.Task) {
 	by := aws.ToString(task.StartedBy)
-	leaf := treeTask{ID: sluice.ARNName(aws.ToString(task.TaskArn)), Status: aws.ToString(task.LastStatus), Address: address(task)}
-	for i := range t.Sets {
-		if t.Sets[i].ID == by {
-			t.Sets[i].Tasks = append(t.Sets[i].Tasks, leaf)
+	leaf := taskReport{ID: sluice.ARNName(aws.ToString(task.TaskArn)), Status: aws.ToString(task.LastStatus), Address: privateAddress(task)}
+	for i := range t.TaskSets {
+		if t.TaskSets[i].ID == by {
+			t.TaskSets[i].Tasks = append(t.TaskSets[i].Tasks, leaf)
 		}
 	}
-	for i := range t.Rolling {
-		if t.Rolling[i].ID == by {
-			t.Rolling[i].Tasks = append(t.Rolling[i].Tasks, leaf)
+	for i := range t.Rollouts {
+		if t.Rollouts[i].ID == by {
+			t.Rollouts[i].Tasks = append(t.Rollouts[i].Tasks, leaf)
 		}
 	}
 }
 
-func address(task ecstypes.Task) string {
+func privateAddress(task ecstypes.Task) string {
 	for _, a := range task.Attachments {
 		for _, d := range a.Details {
 			if aws.ToString(d.Name) == "privateIPv4Address" {
@@ -279,32 +279,32 @@ func address(task ecstypes.Task) string {
 }
 
 // addTargets reads the targets of both groups and matches them with the tasks of their sets.
-func (t *tree) targets(ctx context.Context, a *account.Account, s subject) error {
+func (t *serviceReport) addTargets(ctx context.Context, a *account.Account, s statusTarget) error {
 	for _, group := range []string{s.primary, s.canary} {
 		if group == "" {
 			continue
 		}
-		targets, err := alb.Health(ctx, a.ELB(), group)
+		targets, err := alb.ReadHealth(ctx, a.ELB(), group)
 		if err != nil {
 			return err
 		}
 		for _, target := range targets {
-			if !t.tie(group, target) {
-				t.Left = append(t.Left, treeLeft{Group: groupName(group), Address: target.ID, State: targetWords(target)})
+			if !t.matchTarget(group, target) {
+				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID, State: targetText(target)})
 			}
 		}
 	}
 	return nil
 }
 
-func (t *tree) tie(group string, target sluice.Target) bool {
-	for i := range t.Sets {
-		if t.Sets[i].group != group {
+func (t *serviceReport) matchTarget(group string, target sluice.Target) bool {
+	for i := range t.TaskSets {
+		if t.TaskSets[i].group != group {
 			continue
 		}
-		for j := range t.Sets[i].Tasks {
-			if task := &t.Sets[i].Tasks[j]; task.Address == target.ID {
-				task.Target = targetWords(target)
+		for j := range t.TaskSets[i].Tasks {
+			if task := &t.TaskSets[i].Tasks[j]; task.Address == target.ID {
+				task.Target = targetText(target)
 				return true
 			}
 		}
@@ -312,7 +312,7 @@ func (t *tree) tie(group string, target sluice.Target) bool {
 	return false
 }
 
-func targetWords(t sluice.Target) string {
+func targetText(t sluice.Target) string {
 	if t.State == "healthy" || t.Description == "" {
 		return t.State
 	}
@@ -329,33 +329,33 @@ func groupName(arn string) string {
 }
 
 // addRules reads the rules whose weights a deployment sets.
-func (t *tree) rules(ctx context.Context, a *account.Account, s subject) error {
+func (t *serviceReport) addRules(ctx context.Context, a *account.Account, s statusTarget) error {
 	if s.primary == "" {
 		return nil
 	}
-	places, err := alb.Find(ctx, a.ELB(), s.primary)
+	places, err := alb.FindGroups(ctx, a.ELB(), s.primary)
 	if err != nil {
 		return err
 	}
-	if err := places[0].Attach(ctx, a.ELB()); err != nil {
+	if err := places[0].ReadBalancer(ctx, a.ELB()); err != nil {
 		return err
 	}
-	driver := &alb.Driver{API: a.ELB(), Pair: alb.Pair{Primary: s.primary, Canary: s.canary, Named: s.named}, Listeners: places[0].Listeners}
+	driver := &alb.Driver{API: a.ELB(), Groups: alb.TargetGroups{Primary: s.primary, Canary: s.canary, RuleARNs: s.ruleNames}, Listeners: places[0].Listeners}
 	all, err := driver.Rules(ctx)
 	if err != nil {
 		return err
 	}
-	choice, err := alb.Choose(all, driver.Pair)
+	choice, err := alb.ChooseRules(all, driver.Groups)
 	if err != nil {
 		t.Problem = err.Error()
 	}
 	for _, r := range choice.Rules() {
-		t.Rules = append(t.Rules, treeRule{ARN: r.ARN, Name: r.Name(), Primary: weightIn(r, s.primary), Canary: weightIn(r, s.canary)})
+		t.Rules = append(t.Rules, ruleReport{ARN: r.ARN, Name: r.Name(), Primary: weightOfGroup(r, s.primary), Canary: weightOfGroup(r, s.canary)})
 	}
 	return nil
 }
 
-func weightIn(r alb.Rule, group string) *int {
+func weightOfGroup(r alb.Rule, group string) *int {
 	if w, ok := r.Weight(group); ok {
 		return &w
 	}

@@ -13,59 +13,59 @@ import (
 )
 
 // canaryReport is the canary service of a service that ECS rolls.
-type treeBeside struct {
+type canaryReport struct {
 	Service  string     `json:"service"`
 	Status   string     `json:"status"`
-	Made     string     `json:"madeBy"` // the deployment that created it
+	CreatedBy     string     `json:"madeBy"` // the deployment that created it
 	Revision string     `json:"revision"`
 	Desired  int        `json:"desired"`
 	Running  int        `json:"running"`
 	Pending  int        `json:"pending"`
-	Tasks    []treeTask `json:"tasks,omitempty"`
+	Tasks    []taskReport `json:"tasks,omitempty"`
 }
 
 // addCanaryService adds the canary service, if it exists and sluice created it.
-func (t *tree) beside(ctx context.Context, a *account.Account, s subject) error {
-	hand := ecs.Service{API: a.ECS(), Cluster: s.cluster, Name: plan.BesideName(s.service)}
+func (t *serviceReport) addCanaryService(ctx context.Context, a *account.Account, s statusTarget) error {
+	hand := ecs.Service{API: a.ECS(), Cluster: s.cluster, Name: plan.CanaryServiceName(s.service)}
 	live, err := hand.Observe(ctx)
-	if err != nil || !live.Stands() && !live.Goes() || live.Maker() == "" {
+	if err != nil || !live.IsActive() && !live.IsDraining() || live.CreatedBy() == "" {
 		return err
 	}
 	_, revision := live.PrimaryDeployment()
-	t.Beside = &treeBeside{Service: hand.Name, Status: live.Status, Made: live.Maker().Deployment(), Revision: revision,
+	t.CanaryService = &canaryReport{Service: hand.Name, Status: live.Status, CreatedBy: live.CreatedBy().Deployment(), Revision: revision,
 		Desired: live.Desired, Running: live.Running, Pending: live.Pending}
 	tasks, err := hand.Tasks(ctx)
 	if err != nil {
 		return err
 	}
-	states, err := targetStates(ctx, a, s.canary)
+	states, err := readTargetStates(ctx, a, s.canary)
 	for _, task := range tasks {
-		t.Beside.Tasks = append(t.Beside.Tasks, treeTask{ID: task.ID, Status: task.Status, Address: task.Address, Target: states[task.Address]})
+		t.CanaryService.Tasks = append(t.CanaryService.Tasks, taskReport{ID: task.ID, Status: task.Status, Address: task.Address, Target: states[task.Address]})
 	}
 	return err
 }
 
 // readTargetStates returns the states of a group's targets by address. It returns none if group is
 // empty.
-func targetStates(ctx context.Context, a *account.Account, group string) (map[string]string, error) {
+func readTargetStates(ctx context.Context, a *account.Account, group string) (map[string]string, error) {
 	if group == "" {
 		return nil, nil
 	}
-	targets, err := alb.Health(ctx, a.ELB(), group)
+	targets, err := alb.ReadHealth(ctx, a.ELB(), group)
 	states := make(map[string]string, len(targets))
 	for _, t := range targets {
-		states[t.ID] = targetWords(t)
+		states[t.ID] = targetText(t)
 	}
 	return states, err
 }
 
-func (v treeView) beside(b *bytes.Buffer, t *tree) {
-	c := t.Beside
+func (v serviceView) writeCanaryService(b *bytes.Buffer, t *serviceReport) {
+	c := t.CanaryService
 	if c == nil {
 		return
 	}
 	fmt.Fprintf(b, "canary service %s: %s, %s, %d of %d running, %d pending (made by %s)\n",
-		v.bold(t.Cluster+"/"+c.Service), c.Status, c.Revision, c.Running, c.Desired, c.Pending, c.Made)
+		v.bold(t.Cluster+"/"+c.Service), c.Status, c.Revision, c.Running, c.Desired, c.Pending, c.CreatedBy)
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, task := range c.Tasks {
 		fmt.Fprintf(w, "  task %s\t%s\t%s\t%s\n", task.ID, task.Status, orDash(task.Address), orDash(task.Target))

@@ -14,7 +14,7 @@ import (
 )
 
 // codeDeployReport is a CodeDeploy deployment.
-type treeCode struct {
+type codeDeployReport struct {
 	ID          string          `json:"id"`
 	Application string          `json:"application"`
 	Group       string          `json:"deploymentGroup"`
@@ -22,16 +22,16 @@ type treeCode struct {
 	Status      string          `json:"status"`
 	Revision    string          `json:"revision,omitempty"` // that it deploys
 	RollbackOf  string          `json:"rollbackOf,omitempty"`
-	Code        string          `json:"errorCode,omitempty"`
-	Message     string          `json:"errorMessage,omitempty"`
+	ErrorCode        string          `json:"errorCode,omitempty"`
+	ErrorMessage     string          `json:"errorMessage,omitempty"`
 	Detail      string          `json:"detail,omitempty"` // progress in words
 	URL         string          `json:"console"`
-	Lifecycle   []treeLifecycle `json:"lifecycle,omitempty"`
+	Lifecycle   []lifecycleReport `json:"lifecycle,omitempty"`
 	CreatedAt   time.Time       `json:"createdAt,omitzero"`
 	EndedAt     time.Time       `json:"endedAt,omitzero"`
 }
 
-type treeLifecycle struct {
+type lifecycleReport struct {
 	Name     string    `json:"name"`
 	Status   string    `json:"status"`
 	Function string    `json:"function,omitempty"`
@@ -40,73 +40,73 @@ type treeLifecycle struct {
 	Ended    time.Time `json:"endedAt,omitzero"`
 }
 
-func (c treeCode) over() bool {
+func (c codeDeployReport) hasEnded() bool {
 	return slices.Contains([]string{"Succeeded", "Failed", "Stopped"}, c.Status)
 }
 
 // readCodeDeploy adds the state of a service that CodeDeploy deploys: the running or last
 // deployment, and the targets of each task set.
-func (t *tree) lookCode(ctx context.Context, a *account.Account, c clock.Clock) error {
-	seen, err := watch.New(a, c).Code(ctx, t.Cluster, t.Service)
+func (t *serviceReport) readCodeDeploy(ctx context.Context, a *account.Account, c clock.Clock) error {
+	seen, err := watch.New(a, c).PollCodeDeploy(ctx, t.Cluster, t.Service)
 	if err != nil {
 		return err
 	}
 	if seen.Code != nil {
-		if err := t.code(ctx, a, seen); err != nil {
+		if err := t.addCodeDeploy(ctx, a, seen); err != nil {
 			return err
 		}
 	}
-	t.explain(seen.Verdict)
-	return t.setTargets(ctx, a)
+	t.copyCauses(seen.Verdict)
+	return t.addSetTargets(ctx, a)
 }
 
-func (t *tree) code(ctx context.Context, a *account.Account, seen watch.Seen) error {
+func (t *serviceReport) addCodeDeploy(ctx context.Context, a *account.Account, seen watch.Update) error {
 	d := seen.Code
 	if d.RollbackOf != "" { // d is the rollback of the first deployment
-		hand := codedeploy.Hand{API: a.CodeDeploy()}
-		first, err := hand.Get(ctx, d.RollbackOf)
+		hand := codedeploy.Client{API: a.CodeDeploy()}
+		first, err := hand.GetDeployment(ctx, d.RollbackOf)
 		if err != nil {
 			return err
 		}
-		course, err := hand.Target(ctx, d.RollbackOf, t.Cluster, t.Service)
+		course, err := hand.ReadTarget(ctx, d.RollbackOf, t.Cluster, t.Service)
 		if err != nil {
 			return err
 		}
 		if first != nil {
-			t.Code = append(t.Code, codeOf(a, first, course, seen.Verdict.Revision))
+			t.CodeDeploy = append(t.CodeDeploy, reportCodeDeploy(a, first, course, seen.Verdict.Revision))
 		}
 	}
-	now := codeOf(a, d, seen.Course, "")
+	now := reportCodeDeploy(a, d, seen.CodeTarget, "")
 	if d.RollbackOf == "" {
 		now.Revision = seen.Verdict.Revision
 	}
 	if seen.Verdict.State != verdict.Ended {
 		now.Detail = seen.Verdict.Detail
 	}
-	t.Code = append(t.Code, now)
-	t.color(seen.Course)
+	t.CodeDeploy = append(t.CodeDeploy, now)
+	t.setColors(seen.CodeTarget)
 	return nil
 }
 
-func codeOf(a *account.Account, d *verdict.CodeDeployment, course *verdict.CodeTarget, revision string) treeCode {
-	c := treeCode{ID: d.ID, Application: d.Application, Group: d.Group, Config: d.Config, Status: d.Status, Revision: revision, RollbackOf: d.RollbackOf,
-		Code: d.Code, Message: d.Message, URL: codedeploy.ConsoleURL(a.Region(), d.ID), CreatedAt: d.CreatedAt, EndedAt: d.EndedAt}
+func reportCodeDeploy(a *account.Account, d *verdict.CodeDeployment, course *verdict.CodeTarget, revision string) codeDeployReport {
+	c := codeDeployReport{ID: d.ID, Application: d.Application, Group: d.Group, Config: d.Config, Status: d.Status, Revision: revision, RollbackOf: d.RollbackOf,
+		ErrorCode: d.Code, ErrorMessage: d.Message, URL: codedeploy.ConsoleURL(a.Region(), d.ID), CreatedAt: d.CreatedAt, EndedAt: d.EndedAt}
 	if course == nil {
 		return c
 	}
 	for _, e := range course.Events {
-		c.Lifecycle = append(c.Lifecycle, treeLifecycle{Name: e.Name, Status: e.Status, Function: e.Function, Message: e.Message, Started: e.StartedAt, Ended: e.EndedAt})
+		c.Lifecycle = append(c.Lifecycle, lifecycleReport{Name: e.Name, Status: e.Status, Function: e.Function, Message: e.Message, Started: e.StartedAt, Ended: e.EndedAt})
 	}
 	return c
 }
 
 // setColors sets which task sets are blue and green, and their share of the traffic.
-func (t *tree) color(course *verdict.CodeTarget) {
+func (t *serviceReport) setColors(course *verdict.CodeTarget) {
 	if course == nil {
 		return
 	}
-	for i := range t.Sets {
-		s := &t.Sets[i]
+	for i := range t.TaskSets {
+		s := &t.TaskSets[i]
 		for role, set := range map[string]*verdict.CodeSet{"blue": course.Blue, "green": course.Green} {
 			if set != nil && set.ID == s.ID {
 				s.Role, s.Weight = role, &set.Weight
@@ -116,21 +116,21 @@ func (t *tree) color(course *verdict.CodeTarget) {
 }
 
 // addSetTargets reads the target group of each task set and matches the targets with its tasks.
-func (t *tree) setTargets(ctx context.Context, a *account.Account) error {
+func (t *serviceReport) addSetTargets(ctx context.Context, a *account.Account) error {
 	var groups []string
-	for _, s := range t.Sets {
+	for _, s := range t.TaskSets {
 		if s.group != "" && !slices.Contains(groups, s.group) {
 			groups = append(groups, s.group)
 		}
 	}
 	for _, group := range groups {
-		targets, err := alb.Health(ctx, a.ELB(), group)
+		targets, err := alb.ReadHealth(ctx, a.ELB(), group)
 		if err != nil {
 			return err
 		}
 		for _, target := range targets {
-			if !t.tie(group, target) {
-				t.Left = append(t.Left, treeLeft{Group: groupName(group), Address: target.ID, State: targetWords(target)})
+			if !t.matchTarget(group, target) {
+				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID, State: targetText(target)})
 			}
 		}
 	}

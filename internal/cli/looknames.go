@@ -19,28 +19,28 @@ import (
 )
 
 // nameReport is a Cloud Map name of the service, and which tasks are registered under it.
-type treeName struct {
+type nameReport struct {
 	Name     string      `json:"name"` // that callers look up
 	Registry string      `json:"registry"`
 	Percent  float64     `json:"canaryPercent"` // of the registered and healthy tasks
-	Found    []treeFound `json:"found"`
+	Variants    []variantReport `json:"found"`
 	Others   []string    `json:"otherInstances,omitempty"` // neither ECS's nor sluice's
-	Dead     []string    `json:"deadInstances,omitempty"`  // of the canary, whose tasks have stopped
+	Orphaned     []string    `json:"deadInstances,omitempty"`  // of the canary, whose tasks have stopped
 }
 
 // variantReport is how many tasks of a variant are registered.
-type treeFound struct {
+type variantReport struct {
 	Variant sluice.Variant `json:"variant"`
-	Found   int            `json:"found"`
+	Registered   int            `json:"found"`
 	Healthy int            `json:"healthy"`
 	Tasks   int            `json:"tasks"` // running
 }
 
 // addNames adds which tasks are registered under the service's Cloud Map names. A role that may not
 // read them is no error, because not every role has these permissions.
-func (t *tree) names(ctx context.Context, a *account.Account, live *ecs.Live) error {
-	for _, r := range registriesOf(live.Raw) {
-		err := t.name(ctx, a, r)
+func (t *serviceReport) addNames(ctx context.Context, a *account.Account, live *ecs.ServiceState) error {
+	for _, r := range serviceRegistries(live.Raw) {
+		err := t.addName(ctx, a, r)
 		switch {
 		case err == nil:
 		case sluice.KindOf(err) == sluice.Denied, sluice.KindOf(err) == sluice.NotFound:
@@ -54,7 +54,7 @@ func (t *tree) names(ctx context.Context, a *account.Account, live *ecs.Live) er
 
 // serviceRegistries returns the registries of the PRIMARY task set, or of the service if that set has
 // none.
-func registriesOf(s ecstypes.Service) []ecstypes.ServiceRegistry {
+func serviceRegistries(s ecstypes.Service) []ecstypes.ServiceRegistry {
 	for _, set := range s.TaskSets {
 		if aws.ToString(set.Status) == "PRIMARY" && len(set.ServiceRegistries) > 0 {
 			return set.ServiceRegistries
@@ -63,52 +63,52 @@ func registriesOf(s ecstypes.Service) []ecstypes.ServiceRegistry {
 	return s.ServiceRegistries
 }
 
-func (t *tree) name(ctx context.Context, a *account.Account, registry ecstypes.ServiceRegistry) error {
-	r, err := cloudmap.Find(ctx, a.CloudMap(), aws.ToString(registry.RegistryArn), 0)
+func (t *serviceReport) addName(ctx context.Context, a *account.Account, registry ecstypes.ServiceRegistry) error {
+	r, err := cloudmap.FindRegistry(ctx, a.CloudMap(), aws.ToString(registry.RegistryArn), 0)
 	if err != nil {
 		return err
 	}
-	all, err := cloudmap.Names{API: a.CloudMap(), Registry: r}.Instances(ctx)
+	all, err := cloudmap.InstanceClient{API: a.CloudMap(), Registry: r}.ListInstances(ctx)
 	if err != nil {
 		return err
 	}
-	t.Names = append(t.Names, nameOfTasks(r, all, t.running()))
+	t.Names = append(t.Names, countRegistered(r, all, t.runningTasks()))
 	return nil
 }
 
 // runningTasks returns the variant of each running task, by the task's ID.
-func (t *tree) running() map[string]sluice.Variant {
+func (t *serviceReport) runningTasks() map[string]sluice.Variant {
 	all := map[string]sluice.Variant{}
-	add := func(tasks []treeTask, v sluice.Variant) {
+	add := func(tasks []taskReport, v sluice.Variant) {
 		for _, task := range tasks {
 			if task.Status == "RUNNING" {
 				all[task.ID] = v
 			}
 		}
 	}
-	for _, s := range t.Sets {
+	for _, s := range t.TaskSets {
 		v := sluice.Primary
 		if s.Role == string(sluice.Canary) {
 			v = sluice.Canary
 		}
 		add(s.Tasks, v)
 	}
-	for _, d := range t.Rolling {
+	for _, d := range t.Rollouts {
 		add(d.Tasks, sluice.Primary)
 	}
-	if t.Beside != nil {
-		add(t.Beside.Tasks, sluice.Canary)
+	if t.CanaryService != nil {
+		add(t.CanaryService.Tasks, sluice.Canary)
 	}
 	return all
 }
 
 // countRegistered counts the registered tasks of each variant. The ID of an instance that ECS
 // registered is the task's ID. The ID of an instance that sluice registered ends with it.
-func nameOfTasks(r plan.Registry, all []cloudmap.Instance, running map[string]sluice.Variant) treeName {
-	n := treeName{Name: r.FullName(), Registry: r.ARN}
-	count := map[sluice.Variant]*treeFound{}
+func countRegistered(r plan.Registry, all []cloudmap.Instance, running map[string]sluice.Variant) nameReport {
+	n := nameReport{Name: r.FullName(), Registry: r.ARN}
+	count := map[sluice.Variant]*variantReport{}
 	for _, v := range []sluice.Variant{sluice.Primary, sluice.Canary} {
-		count[v] = &treeFound{Variant: v}
+		count[v] = &variantReport{Variant: v}
 	}
 	for _, v := range running {
 		count[v].Tasks++
@@ -117,39 +117,39 @@ func nameOfTasks(r plan.Registry, all []cloudmap.Instance, running map[string]sl
 		v, runs := running[i.ID[strings.LastIndexByte(i.ID, '-')+1:]]
 		switch {
 		case runs:
-			count[v].Found++
+			count[v].Registered++
 			if i.Healthy {
 				count[v].Healthy++
 			}
-		case cloudmap.Stranger(i.ID):
+		case cloudmap.IsUnknown(i.ID):
 			n.Others = append(n.Others, i.ID)
 		case strings.HasPrefix(i.ID, cloudmap.OwnPrefix):
-			n.Dead = append(n.Dead, i.ID)
+			n.Orphaned = append(n.Orphaned, i.ID)
 		}
 	}
 	slices.Sort(n.Others)
-	slices.Sort(n.Dead)
-	n.Found = []treeFound{*count[sluice.Primary], *count[sluice.Canary]}
-	n.Percent = plan.Split{Primary: n.Found[0].Healthy, Canary: n.Found[1].Healthy}.Percent()
+	slices.Sort(n.Orphaned)
+	n.Variants = []variantReport{*count[sluice.Primary], *count[sluice.Canary]}
+	n.Percent = plan.Split{Primary: n.Variants[0].Healthy, Canary: n.Variants[1].Healthy}.Percent()
 	return n
 }
 
-func (v treeView) names(b *bytes.Buffer, t *tree) {
+func (v serviceView) writeNames(b *bytes.Buffer, t *serviceReport) {
 	for _, n := range t.Names {
 		asked := ""
-		if t.Deployment != nil && t.Deployment.Asked != nil {
-			asked = fmt.Sprintf(", asked %d%%", t.Deployment.Asked.Canary())
+		if t.Deployment != nil && t.Deployment.Requested != nil {
+			asked = fmt.Sprintf(", asked %d%%", t.Deployment.Requested.Canary())
 		}
 		fmt.Fprintf(b, "name %s: %.3g%% of those that are found are the canary's%s\n", v.bold(n.Name), n.Percent, asked)
 		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-		for _, f := range n.Found {
-			fmt.Fprintf(w, "  %s\t%d of %s found\t%d healthy\n", f.Variant, f.Found, sluice.Plural(f.Tasks, "task"), f.Healthy)
+		for _, f := range n.Variants {
+			fmt.Fprintf(w, "  %s\t%d of %s found\t%d healthy\n", f.Variant, f.Registered, sluice.Plural(f.Tasks, "task"), f.Healthy)
 		}
 		w.Flush()
 		for _, id := range n.Others {
 			fmt.Fprintf(b, "  instance %s is neither ECS's nor sluice's\n", id)
 		}
-		for _, id := range n.Dead {
+		for _, id := range n.Orphaned {
 			fmt.Fprintf(b, "  %s\n", v.warn("instance "+id+" is of a task that runs no more; the next stage takes it out"))
 		}
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // rolloutReport is one deployment of a service that ECS rolls.
-type treeRolling struct {
+type rolloutReport struct {
 	ID       string     `json:"id"`
 	Status   string     `json:"status"` // PRIMARY, ACTIVE
 	State    string     `json:"rolloutState,omitempty"`
@@ -29,11 +29,11 @@ type treeRolling struct {
 	Running  int        `json:"running"`
 	Pending  int        `json:"pending"`
 	Failed   int        `json:"failed"`
-	Tasks    []treeTask `json:"tasks,omitempty"`
+	Tasks    []taskReport `json:"tasks,omitempty"`
 }
 
 // currentReport is the current service deployment, as DescribeServiceDeployments returns it.
-type treeCurrent struct {
+type currentReport struct {
 	ARN      string    `json:"arn"`
 	Status   string    `json:"status"`
 	Reason   string    `json:"reason,omitempty"`
@@ -48,15 +48,15 @@ type treeCurrent struct {
 	Alarms   []string  `json:"alarms,omitempty"` // that fired
 }
 
-type treeEvent struct {
+type eventReport struct {
 	At      time.Time `json:"at"`
 	Message string    `json:"message"`
 }
 
 // addRollouts adds the deployments of a service that ECS itself deploys.
-func (t *tree) rolling(live *ecs.Live) {
+func (t *serviceReport) addRollouts(live *ecs.ServiceState) {
 	for _, d := range live.Raw.Deployments {
-		t.Rolling = append(t.Rolling, treeRolling{ID: aws.ToString(d.Id), Status: aws.ToString(d.Status), State: string(d.RolloutState),
+		t.Rollouts = append(t.Rollouts, rolloutReport{ID: aws.ToString(d.Id), Status: aws.ToString(d.Status), State: string(d.RolloutState),
 			Reason: aws.ToString(d.RolloutStateReason), Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)),
 			Desired: int(d.DesiredCount), Running: int(d.RunningCount), Pending: int(d.PendingCount), Failed: int(d.FailedTasks)})
 	}
@@ -64,19 +64,19 @@ func (t *tree) rolling(live *ecs.Live) {
 
 // addServiceDeployment reads the record of the current service deployment. If the endpoint does not
 // support this call, or the role may not make it, that is no error.
-func (t *tree) current(ctx context.Context, hand ecs.Service, arn string) error {
+func (t *serviceReport) addServiceDeployment(ctx context.Context, hand ecs.Service, arn string) error {
 	if arn == "" {
 		return nil
 	}
 	rec, err := hand.Record(ctx, arn)
-	if err != nil && ecs.Unsupported(err) {
+	if err != nil && ecs.IsUnsupported(err) {
 		t.Problem = "the service deployment cannot be read: " + err.Error()
 		return nil
 	}
 	if err != nil || rec.ARN == "" {
 		return err
 	}
-	c := &treeCurrent{ARN: arn, Status: rec.Status, Reason: rec.Reason, Revision: rec.Revision, BackTo: rec.BackTo, Stage: rec.Stage,
+	c := &currentReport{ARN: arn, Status: rec.Status, Reason: rec.Reason, Revision: rec.Revision, BackTo: rec.BackTo, Stage: rec.Stage,
 		Failures: rec.Breaker.Failures, Limit: rec.Breaker.Threshold, Alarms: rec.Alarms}
 	if rec.RollbackReason != "" {
 		c.Reason = rec.RollbackReason
@@ -89,19 +89,19 @@ func (t *tree) current(ctx context.Context, hand ecs.Service, arn string) error 
 			c.Hook, c.Expires = h.ID, h.ExpiresAt
 		}
 	}
-	t.Current = c
+	t.ServiceDeployment = c
 	return nil
 }
 
-func (t *tree) events(all []ecstypes.ServiceEvent, n int) {
+func (t *serviceReport) addEvents(all []ecstypes.ServiceEvent, n int) {
 	for _, e := range all[:min(n, len(all))] {
-		t.Events = append(t.Events, treeEvent{At: aws.ToTime(e.CreatedAt), Message: aws.ToString(e.Message)})
+		t.Events = append(t.Events, eventReport{At: aws.ToTime(e.CreatedAt), Message: aws.ToString(e.Message)})
 	}
 }
 
 // addGroupTargets reads the targets of a rolling service's target groups and matches them with its
 // tasks.
-func (t *tree) groups(ctx context.Context, a *account.Account, lbs []ecstypes.LoadBalancer) error {
+func (t *serviceReport) addGroupTargets(ctx context.Context, a *account.Account, lbs []ecstypes.LoadBalancer) error {
 	var groups []string
 	for _, lb := range lbs {
 		if arn := aws.ToString(lb.TargetGroupArn); arn != "" && !slices.Contains(groups, arn) {
@@ -109,24 +109,24 @@ func (t *tree) groups(ctx context.Context, a *account.Account, lbs []ecstypes.Lo
 		}
 	}
 	for _, group := range groups {
-		targets, err := alb.Health(ctx, a.ELB(), group)
+		targets, err := alb.ReadHealth(ctx, a.ELB(), group)
 		if err != nil {
 			return err
 		}
 		for _, target := range targets {
-			if !t.tieRolling(target) {
-				t.Left = append(t.Left, treeLeft{Group: groupName(group), Address: target.ID, State: targetWords(target)})
+			if !t.matchRolloutTarget(target) {
+				t.OtherTargets = append(t.OtherTargets, targetReport{Group: groupName(group), Address: target.ID, State: targetText(target)})
 			}
 		}
 	}
 	return nil
 }
 
-func (t *tree) tieRolling(target sluice.Target) bool {
-	for i := range t.Rolling {
-		for j := range t.Rolling[i].Tasks {
-			if task := &t.Rolling[i].Tasks[j]; task.Address == target.ID {
-				task.Target = targetWords(target)
+func (t *serviceReport) matchRolloutTarget(target sluice.Target) bool {
+	for i := range t.Rollouts {
+		for j := range t.Rollouts[i].Tasks {
+			if task := &t.Rollouts[i].Tasks[j]; task.Address == target.ID {
+				task.Target = targetText(target)
 				return true
 			}
 		}
@@ -136,44 +136,44 @@ func (t *tree) tieRolling(target sluice.Target) bool {
 
 // needsCauses reports whether a deployment of the service runs, has failed or was rolled back. Only
 // then can there be causes to show.
-func (t *tree) unsettled() bool {
-	if t.Current != nil && strings.HasPrefix(t.Current.Status, "ROLLBACK") {
+func (t *serviceReport) needsCauses() bool {
+	if t.ServiceDeployment != nil && strings.HasPrefix(t.ServiceDeployment.Status, "ROLLBACK") {
 		return true
 	}
-	return t.moving() || slices.ContainsFunc(t.Rolling, func(d treeRolling) bool { return d.State == "FAILED" })
+	return t.isAWSDeploying() || slices.ContainsFunc(t.Rollouts, func(d rolloutReport) bool { return d.State == "FAILED" })
 }
 
 // isAWSDeploying reports whether AWS runs a deployment of the service.
-func (t *tree) moving() bool {
-	if t.Current != nil {
-		switch t.Current.Status {
+func (t *serviceReport) isAWSDeploying() bool {
+	if t.ServiceDeployment != nil {
+		switch t.ServiceDeployment.Status {
 		case "PENDING", "IN_PROGRESS", "STOP_REQUESTED", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
 			return true
 		}
 	}
-	return slices.ContainsFunc(t.Rolling, func(d treeRolling) bool { return d.State == "IN_PROGRESS" }) ||
-		slices.ContainsFunc(t.Code, func(d treeCode) bool { return !d.over() })
+	return slices.ContainsFunc(t.Rollouts, func(d rolloutReport) bool { return d.State == "IN_PROGRESS" }) ||
+		slices.ContainsFunc(t.CodeDeploy, func(d codeDeployReport) bool { return !d.hasEnded() })
 }
 
 // addCauses gets a verdict from one read of AWS and adds its causes.
-func (t *tree) causes(ctx context.Context, a *account.Account, c clock.Clock) error {
-	if !t.unsettled() {
+func (t *serviceReport) addCauses(ctx context.Context, a *account.Account, c clock.Clock) error {
+	if !t.needsCauses() {
 		return nil
 	}
 	target := watch.Target{Cluster: t.Cluster, Service: t.Service, Wanted: verdict.Wanted{Timeout: time.Nanosecond}}
-	if t.Current != nil {
-		target.Deployment = t.Current.ARN
+	if t.ServiceDeployment != nil {
+		target.Deployment = t.ServiceDeployment.ARN
 	}
 	seen, err := watch.New(a, c).Wait(ctx, target, nil)
 	if err != nil {
 		return err
 	}
-	t.explain(seen.Verdict)
+	t.copyCauses(seen.Verdict)
 	return nil
 }
 
 // copyCauses copies the causes and logs of a verdict.
-func (t *tree) explain(v verdict.Verdict) {
+func (t *serviceReport) copyCauses(v verdict.Verdict) {
 	for _, k := range v.Causes {
 		t.Causes = append(t.Causes, waitCause{k.Kind, k.Text, k.Count, k.Task, k.Kind.Advice()})
 	}

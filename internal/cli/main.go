@@ -17,12 +17,12 @@ import (
 
 // Main runs the command line once and returns its exit code.
 func Main(env Env) int {
-	env, err := env.printed()
+	env, err := env.sanitizeWriters()
 	if err != nil {
 		return sluice.ExitUsage // without random numbers no deployment ID can be made either
 	}
-	p := &program{env: env, paint: painter(env, env.Err)}
-	ctx, twice := env.interrupts(context.Background(), p.interrupted)
+	p := &program{env: env, paint: newPaint(env, env.Err)}
+	ctx, twice := env.handleSignals(context.Background(), p.noteInterrupt)
 	done := make(chan int, 1)
 	go func() { done <- p.run(ctx) }()
 	select {
@@ -36,18 +36,18 @@ func Main(env Env) int {
 // program is one run of the command line.
 type program struct {
 	env   Env
-	flags flags
+	flags globalFlags
 	paint paint // for progress on Err
 
 	time   clock.Clock // see openClock
 	scaled bool
-	opened map[string]*account.Account // by Region; see openAccount
+	accounts map[string]*account.Account // by Region; see openAccount
 
 	// onInterrupt is called at the first Ctrl-C. Nil: no text is printed.
 	onInterrupt atomic.Pointer[func()]
 }
 
-func (p *program) interrupted() {
+func (p *program) noteInterrupt() {
 	if f := p.onInterrupt.Load(); f != nil {
 		(*f)()
 	}
@@ -62,43 +62,43 @@ func (p *program) run(ctx context.Context) (code int) {
 			code = sluice.ExitUsage
 		}
 	}()
-	root := p.root()
+	root := p.newRootCommand()
 	root.SetArgs(p.env.Args)
 	root.SetIn(p.env.In)
 	root.SetOut(p.env.Out)
 	root.SetErr(p.env.Err)
 	err := root.ExecuteContext(ctx)
-	var ended exit
+	var ended exitStatus
 	if errors.As(err, &ended) {
 		return int(ended)
 	}
 	if err != nil {
-		p.tell(err)
+		p.printError(err)
 		return exitCode(err)
 	}
 	return sluice.ExitDone
 }
 
 // exitStatus is an error that ends a command with an exit code and without a message.
-type exit int
+type exitStatus int
 
-func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+func (e exitStatus) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // exitWith returns an exitStatus, or nil for 0.
-func code(n int) error {
+func exitWith(n int) error {
 	if n == sluice.ExitDone {
 		return nil
 	}
-	return exit(n)
+	return exitStatus(n)
 }
 
 const (
 	groupDeploy = "deploy"
-	groupLook   = "look"
+	groupInspect   = "look"
 	groupLocal  = "local"
 )
 
-func (p *program) root() *cobra.Command {
+func (p *program) newRootCommand() *cobra.Command {
 	version := false
 	cobra.EnableCommandSorting = false // commands are listed in the order in which they are used
 	root := &cobra.Command{
@@ -116,66 +116,66 @@ the traffic, the new primary, and the way back if something fails.`,
   sluice sim --world world.yaml      a local AWS to try it on`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          noVerb,
+		Args:          refuseUnknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if version {
-				return p.tellVersion()
+				return p.printVersion()
 			}
 			return c.Help()
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version")
-	root.SetFlagErrorFunc(misused)
+	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(
 		&cobra.Group{ID: groupDeploy, Title: "Deploy:"},
-		&cobra.Group{ID: groupLook, Title: "Look:"},
+		&cobra.Group{ID: groupInspect, Title: "Look:"},
 		&cobra.Group{ID: groupLocal, Title: "Try and set up:"},
 	)
-	for _, v := range p.verbs() {
+	for _, v := range p.listCommands() {
 		v.cmd.GroupID = v.group
 		root.AddCommand(v.cmd)
 	}
 	root.SetHelpCommandGroupID(groupLocal)
 	root.SetCompletionCommandGroupID(groupLocal)
-	root.SetUsageFunc(usage)
-	p.flags.register(root.PersistentFlags())
+	root.SetUsageFunc(printUsage)
+	p.flags.registerGlobalFlags(root.PersistentFlags())
 	return root
 }
 
-type verb struct {
+type groupedCommand struct {
 	group string
 	cmd   *cobra.Command
 }
 
-func (p *program) verbs() []verb {
-	return []verb{
-		{groupDeploy, p.plan()},
-		{groupDeploy, p.deploy()},
-		{groupDeploy, p.runVerb()},
-		{groupDeploy, p.resume()},
-		{groupDeploy, p.rollback()},
-		{groupDeploy, p.abort()},
-		{groupDeploy, p.approve()},
-		{groupLook, p.status()},
-		{groupLook, p.history()},
-		{groupLook, p.wait()},
-		{groupLook, p.appspec()},
-		{groupLocal, p.rehearse()},
-		{groupLocal, p.sim()},
-		{groupLocal, p.demo()},
-		{groupLocal, p.schema()},
-		{groupLocal, p.version()},
+func (p *program) listCommands() []groupedCommand {
+	return []groupedCommand{
+		{groupDeploy, p.newPlanCommand()},
+		{groupDeploy, p.newDeployCommand()},
+		{groupDeploy, p.newRunCommand()},
+		{groupDeploy, p.newResumeCommand()},
+		{groupDeploy, p.newRollbackCommand()},
+		{groupDeploy, p.newAbortCommand()},
+		{groupDeploy, p.newApproveCommand()},
+		{groupInspect, p.newStatusCommand()},
+		{groupInspect, p.newHistoryCommand()},
+		{groupInspect, p.newWaitCommand()},
+		{groupInspect, p.newAppspecCommand()},
+		{groupLocal, p.newRehearseCommand()},
+		{groupLocal, p.newSimCommand()},
+		{groupLocal, p.newDemoCommand()},
+		{groupLocal, p.newSchemaCommand()},
+		{groupLocal, p.newVersionCommand()},
 	}
 }
 
 // flagError returns the error for a wrong flag, with the command that lists the flags.
-func misused(c *cobra.Command, err error) error {
-	return &sluice.Error{Op: c.CommandPath(), Err: plainly(err), Next: c.CommandPath() + " --help"}
+func flagError(c *cobra.Command, err error) error {
+	return &sluice.Error{Op: c.CommandPath(), Err: explainFlagError(err), Next: c.CommandPath() + " --help"}
 }
 
 // explainFlagError names the values that a flag takes. The errors of Go's parsers say only that
 // parsing failed.
-func plainly(err error) error {
+func explainFlagError(err error) error {
 	var wrong *pflag.InvalidValueError
 	if !errors.As(err, &wrong) {
 		return err
@@ -188,7 +188,7 @@ func plainly(err error) error {
 	return fmt.Errorf("--%s is %q, and it takes %s", wrong.GetFlag().Name, printable.Clip(wrong.GetValue(), 60), takes)
 }
 
-func noVerb(c *cobra.Command, args []string) error {
+func refuseUnknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}

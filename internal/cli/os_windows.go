@@ -14,7 +14,7 @@ const stillActive = 259
 
 // isProcessAlive reports whether a process of this machine runs. A process that this user may not
 // open counts as running.
-func alive(pid int) bool {
+func isProcessAlive(pid int) bool {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if err != nil {
 		return err == windows.ERROR_ACCESS_DENIED
@@ -26,7 +26,7 @@ func alive(pid int) bool {
 
 // supportsANSI reports whether the terminal supports colors and cursor moves. On older consoles it
 // switches this support on.
-func obeys(f *os.File) bool {
+func supportsANSI(f *os.File) bool {
 	h := windows.Handle(f.Fd())
 	var mode uint32
 	if windows.GetConsoleMode(h, &mode) != nil {

@@ -11,29 +11,29 @@ import (
 // paint colors text, or returns it unchanged.
 type paint struct {
 	on  bool
-	own printable.Mark // precedes each code
+	own printable.CodePrefix // precedes each code
 }
 
 // newPaint returns a paint that colors text for a terminal only, and never if NO_COLOR is set.
-func painter(env Env, w io.Writer) paint {
+func newPaint(env Env, w io.Writer) paint {
 	return paint{env.IsTerminal(w) && env.Getenv("NO_COLOR") == "", env.own}
 }
 
-func (p paint) with(code, s string) string {
+func (p paint) wrapCode(code, s string) string {
 	if !p.on || s == "" {
 		return s
 	}
 	return p.own.Code("["+code+"m") + s + p.own.Code("[0m")
 }
 
-func (p paint) bold(s string) string { return p.with("1", s) }
-func (p paint) dim(s string) string  { return p.with("2", s) }
-func (p paint) bad(s string) string  { return p.with("31", s) }
-func (p paint) good(s string) string { return p.with("32", s) }
-func (p paint) warn(s string) string { return p.with("33", s) }
+func (p paint) bold(s string) string { return p.wrapCode("1", s) }
+func (p paint) dim(s string) string  { return p.wrapCode("2", s) }
+func (p paint) bad(s string) string  { return p.wrapCode("31", s) }
+func (p paint) good(s string) string { return p.wrapCode("32", s) }
+func (p paint) warn(s string) string { return p.wrapCode("33", s) }
 
 // eraseRows returns the codes that erase the last rows from the screen.
-func (p paint) erase(rows int) string {
+func (p paint) eraseRows(rows int) string {
 	if rows == 0 {
 		return ""
 	}
@@ -42,7 +42,7 @@ func (p paint) erase(rows int) string {
 
 // clipLine cuts a line that the terminal would wrap, and ends it with an ellipsis. The redraw counts
 // lines, so that no line may wrap. Color codes do not count as width.
-func (p paint) clip(s string, width int) string {
+func (p paint) clipLine(s string, width int) string {
 	if s = p.own.Line(s); width <= 0 {
 		return s
 	}
@@ -69,7 +69,7 @@ func (p paint) clip(s string, width int) string {
 }
 
 // padRight fills s with spaces up to a width. Color the result, not s: codes count as width here.
-func pad(s string, width int) string {
+func padRight(s string, width int) string {
 	if n := width - len([]rune(s)); n > 0 {
 		return s + strings.Repeat(" ", n)
 	}

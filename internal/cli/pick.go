@@ -15,7 +15,7 @@ import (
 )
 
 // readPlan returns the plan of a deployment.
-func planOf(d journal.Deployment) (*plan.Plan, error) {
+func readPlan(d journal.Deployment) (*plan.Plan, error) {
 	p := &plan.Plan{}
 	if err := json.Unmarshal(d.Plan, p); err != nil {
 		return nil, &sluice.Error{Op: "read the plan of the deployment", Resource: d.ID, Err: err}
@@ -24,21 +24,21 @@ func planOf(d journal.Deployment) (*plan.Plan, error) {
 }
 
 // isDeploymentID reports whether s is a deployment's ID and not a folder.
-func isID(s string) bool { return strings.HasPrefix(s, plan.IDPrefix) }
+func isDeploymentID(s string) bool { return strings.HasPrefix(s, plan.IDPrefix) }
 
 // findDeployment finds the deployment of a command. It returns the named one. Without a name it
 // returns the newest of the application at path, or without an application file the only one that
 // has not ended.
-func (p *program) pick(ctx context.Context, j *journal.Journal, verb, path string, given bool) (journal.Deployment, error) {
-	if given && isID(path) {
-		return p.named(ctx, j, path)
+func (p *program) findDeployment(ctx context.Context, j *journal.Journal, verb, path string, given bool) (journal.Deployment, error) {
+	if given && isDeploymentID(path) {
+		return p.deploymentByID(ctx, j, path)
 	}
-	app, err := p.application(path)
-	if err != nil && (given || !absent(err)) {
+	app, err := p.loadApplication(path)
+	if err != nil && (given || !isNoApplication(err)) {
 		return journal.Deployment{}, err
 	}
 	if err == nil {
-		return p.ofService(ctx, j, verb, journal.Filter{Cluster: clusterOf(app), Service: nameOf(app), Region: app.Region})
+		return p.newestOfService(ctx, j, verb, journal.Filter{Cluster: clusterName(app), Service: serviceOrGroup(app), Region: app.Region})
 	}
 	open, err := j.Deployments(ctx, journal.Filter{Open: true})
 	if err != nil {
@@ -47,16 +47,16 @@ func (p *program) pick(ctx context.Context, j *journal.Journal, verb, path strin
 	if len(open) == 1 {
 		return open[0], nil
 	}
-	return journal.Deployment{}, p.which(verb, "here is no application file, and "+underWay(len(open)), open)
+	return journal.Deployment{}, p.ambiguousError(verb, "here is no application file, and "+underwayText(len(open)), open)
 }
 
 // isNoApplication reports whether err means that no application file exists.
-func absent(err error) bool {
+func isNoApplication(err error) bool {
 	var problem *sluice.Error
 	return errors.As(err, &problem) && problem.Op == "read the application" || errors.Is(err, fs.ErrNotExist)
 }
 
-func (p *program) named(ctx context.Context, j *journal.Journal, id string) (journal.Deployment, error) {
+func (p *program) deploymentByID(ctx context.Context, j *journal.Journal, id string) (journal.Deployment, error) {
 	d, err := j.Deployment(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return d, &sluice.Error{Op: "find the deployment", Resource: id, Kind: sluice.NotFound,
@@ -66,11 +66,11 @@ func (p *program) named(ctx context.Context, j *journal.Journal, id string) (jou
 }
 
 // errNoDeployment means that the journal has no deployment of a service.
-var errNone = errors.New("no deployment of it")
+var errNoDeployment = errors.New("no deployment of it")
 
 // newestOfService returns the newest deployment of a service. It returns an error if the journal has
 // the same name in several accounts or Regions, because these are different services.
-func (p *program) ofService(ctx context.Context, j *journal.Journal, verb string, f journal.Filter) (journal.Deployment, error) {
+func (p *program) newestOfService(ctx context.Context, j *journal.Journal, verb string, f journal.Filter) (journal.Deployment, error) {
 	if p.flags.region != "" {
 		f.Region = p.flags.region
 	}
@@ -80,17 +80,17 @@ func (p *program) ofService(ctx context.Context, j *journal.Journal, verb string
 	}
 	if len(all) == 0 {
 		return journal.Deployment{}, &sluice.Error{Op: verb, Resource: f.Cluster + "/" + f.Service, Kind: sluice.NotFound,
-			Err: fmt.Errorf("%w is in the journal %s", errNone, j.Path()), Next: "sluice deploy makes one; --state names another journal"}
+			Err: fmt.Errorf("%w is in the journal %s", errNoDeployment, j.Path()), Next: "sluice deploy makes one; --state names another journal"}
 	}
 	for _, d := range all {
 		if d.Account != all[0].Account || d.Region != all[0].Region {
-			return journal.Deployment{}, p.which(verb, "there are deployments of "+f.Cluster+"/"+f.Service+" in several accounts or Regions", all)
+			return journal.Deployment{}, p.ambiguousError(verb, "there are deployments of "+f.Cluster+"/"+f.Service+" in several accounts or Regions", all)
 		}
 	}
 	return all[0], nil
 }
 
-func clusterOf(app *appfile.Application) string {
+func clusterName(app *appfile.Application) string {
 	if app.Cluster == "" {
 		return "default"
 	}
@@ -98,7 +98,7 @@ func clusterOf(app *appfile.Application) string {
 }
 
 // ambiguousError returns an error that lists the possible deployments.
-func (p *program) which(verb, why string, all []journal.Deployment) error {
+func (p *program) ambiguousError(verb, why string, all []journal.Deployment) error {
 	var b strings.Builder
 	b.WriteString(why)
 	for _, d := range all {
@@ -112,7 +112,7 @@ func (p *program) which(verb, why string, all []journal.Deployment) error {
 }
 
 // underwayText describes how many deployments have not ended.
-func underWay(n int) string {
+func underwayText(n int) string {
 	switch n {
 	case 0:
 		return "no deployment is under way"

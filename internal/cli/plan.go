@@ -14,10 +14,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-func (p *program) plan() *cobra.Command {
-	var at where
+func (p *program) newPlanCommand() *cobra.Command {
+	var at appFlag
 	var o plan.Options
-	var shows planShows
+	var shows planOutput
 	c := &cobra.Command{
 		Use:   "plan [DIR | -c FILE]",
 		Short: "Show what a deployment would change, and every write it would make",
@@ -39,15 +39,15 @@ iam:PassRole, and every read, each on its resources. With --check it asks IAM
   sluice plan --iam --check            those of them that are denied to the caller`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.path(c, args)
+			path, _, err := at.applicationPath(c, args)
 			if err != nil {
 				return err
 			}
 			return p.runPlan(c.Context(), path, o, shows)
 		},
 	}
-	at.register(c)
-	planFlags(c, &o)
+	at.registerConfigFlag(c)
+	registerPlanFlags(c, &o)
 	c.Flags().BoolVar(&shows.detailed, "detailed-exitcode", false, "exit 2 if there are changes")
 	c.Flags().BoolVar(&shows.iam, "iam", false, "print the IAM policy that the deployment needs")
 	c.Flags().BoolVar(&shows.check, "check", false, "with --iam: ask IAM what of it the caller may not do")
@@ -55,18 +55,18 @@ iam:PassRole, and every read, each on its resources. With --check it asks IAM
 }
 
 // planOutput are the flags of `sluice plan` for its output and its exit code.
-type planShows struct {
+type planOutput struct {
 	detailed bool // exit code 2 if there are changes
 	iam      bool // print the policy instead of the plan
 	check    bool // print which permissions of the policy the caller lacks
 }
 
-func planFlags(c *cobra.Command, o *plan.Options) {
+func registerPlanFlags(c *cobra.Command, o *plan.Options) {
 	c.Flags().BoolVar(&o.Force, "force-new-deployment", false, "a new deployment of ECS's or CodeDeploy's even if nothing changes")
 	c.Flags().Var(countFlag{&o.Tasks}, "tasks", "desired count, whatever the file says")
 	c.Flags().BoolVar(&o.QuickSync, "quick-sync", false, "all at once, whatever the file's pipeline says")
 	c.Flags().BoolVar(&o.Pipeline, "pipeline", false, "the file's pipeline, even on a first deployment")
-	scalingFlags(c, &o.Scaling)
+	registerScalingFlags(c, &o.Scaling)
 }
 
 // countFlag is an optional flag with a number of tasks.
@@ -91,50 +91,50 @@ func (f countFlag) Set(s string) error {
 	return nil
 }
 
-func (p *program) runPlan(ctx context.Context, path string, o plan.Options, shows planShows) error {
-	if err := checkShows(shows); err != nil {
+func (p *program) runPlan(ctx context.Context, path string, o plan.Options, shows planOutput) error {
+	if err := checkPlanFlags(shows); err != nil {
 		return err
 	}
-	pre, err := p.prepare(ctx, path, o)
+	pre, err := p.preparePlan(ctx, path, o)
 	if err != nil {
 		return err
 	}
-	if err := pre.judge(ctx); err != nil {
+	if err := pre.judgeCurrent(ctx); err != nil {
 		return err
 	}
 	if shows.iam {
 		err = p.showPolicy(ctx, pre, shows.check)
 	} else {
-		err = p.showPlan(ctx, pre.plan, forecastOf(ctx, pre))
+		err = p.showPlan(ctx, pre.plan, forecastPlan(ctx, pre))
 	}
-	if err == nil && shows.detailed && pre.plan.Acts() {
-		return exit(sluice.ExitChanges)
+	if err == nil && shows.detailed && pre.plan.HasWork() {
+		return exitStatus(sluice.ExitChanges)
 	}
 	return err
 }
 
 // showPlan prints a plan and, if f is not nil, its forecast. It makes no changes.
 func (p *program) showPlan(ctx context.Context, pl *plan.Plan, f *plan.Forecast) error {
-	if err := p.warnOpen(ctx, pl); err != nil {
+	if err := p.warnOfOpen(ctx, pl); err != nil {
 		return err
 	}
 	if p.flags.output == jsonOut {
-		return json.NewEncoder(p.env.Out).Encode(shown(pl, f))
+		return json.NewEncoder(p.env.Out).Encode(newPlanJSON(pl, f))
 	}
-	v := planView{painter(p.env, p.env.Out)}
-	if err := v.write(p.env.Out, pl); err != nil || f == nil {
+	v := planView{newPaint(p.env, p.env.Out)}
+	if err := v.writePlan(p.env.Out, pl); err != nil || f == nil {
 		return err
 	}
-	return v.forecast(p.env.Out, pl, *f)
+	return v.writeForecast(p.env.Out, pl, *f)
 }
 
 // forecastPlan returns how long a plan will take, or nil if the plan changes nothing. If the state of
 // the service cannot be read, it assumes usual values and says so.
-func forecastOf(ctx context.Context, pre *prepared) *plan.Forecast {
+func forecastPlan(ctx context.Context, pre *preparedPlan) *plan.Forecast {
 	if !pre.plan.HasChanges() || pre.plan.Standalone {
 		return nil
 	}
-	t, err := stage.Timings(ctx, pre.account, pre.plan, pre.live)
+	t, err := stage.ReadTimings(ctx, pre.account, pre.plan, pre.state)
 	f := pre.plan.Forecast(t)
 	if err != nil {
 		f.Assumes = append(f.Assumes, fmt.Sprintf("the service is as usual, which could not be read: %v", err))
@@ -143,13 +143,13 @@ func forecastOf(ctx context.Context, pre *prepared) *plan.Forecast {
 }
 
 // warnOfOpen adds a warning for each unfinished deployment of the journal.
-func (p *program) warnOpen(ctx context.Context, pl *plan.Plan) error {
-	j, err := p.journalIfAny()
+func (p *program) warnOfOpen(ctx context.Context, pl *plan.Plan) error {
+	j, err := p.findJournal()
 	if err != nil || j == nil {
 		return err
 	}
 	defer j.Close()
-	open, err := openOnes(ctx, j, pl)
+	open, err := listOpenDeployments(ctx, j, pl)
 	for _, d := range open {
 		pl.Warnings = append(pl.Warnings, fmt.Sprintf("deployment %s of the service is %s: sluice resume, rollback or abort ends it first", d.ID, d.State))
 	}
@@ -167,8 +167,8 @@ type planJSON struct {
 
 // newPlanJSON returns a plan that may be printed. It also leaves out the environment values of the
 // tasks that the plan runs.
-func shown(pl *plan.Plan, f *plan.Forecast) planJSON {
-	kept := pl.Kept()
+func newPlanJSON(pl *plan.Plan, f *plan.Forecast) planJSON {
+	kept := pl.ForJournal()
 	for i := range kept.Stages {
 		if t := kept.Stages[i].Task; t != nil {
 			t.Definition = nil

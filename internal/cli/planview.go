@@ -15,22 +15,22 @@ import (
 // planView writes a plan as text.
 type planView struct{ paint }
 
-func (v planView) write(w io.Writer, p *plan.Plan) error {
+func (v planView) writePlan(w io.Writer, p *plan.Plan) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s in %s, account %s: %s\n", v.bold(p.Cluster+"/"+p.Service), p.Region, p.Account, revisions(p))
-	v.changes(&b, p)
+	fmt.Fprintf(&b, "%s in %s, account %s: %s\n", v.bold(p.Cluster+"/"+p.Service), p.Region, p.Account, planRevisions(p))
+	v.writeChanges(&b, p)
 	if p.HasChanges() {
-		v.codeDeploy(&b, p)
-		v.stages(&b, p)
+		v.writeCodeDeploy(&b, p)
+		v.writeStages(&b, p)
 	}
-	v.list(&b, "Warnings", p.Warnings, v.warn)
-	v.list(&b, "Notes", p.Notes, func(s string) string { return s })
+	v.writeBullets(&b, "Warnings", p.Warnings, v.warn)
+	v.writeBullets(&b, "Notes", p.Notes, func(s string) string { return s })
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
 // planRevisions returns "web:1 -> web:2", or a text for a revision that does not exist yet.
-func revisions(p *plan.Plan) string {
+func planRevisions(p *plan.Plan) string {
 	to := p.To
 	if !strings.Contains(to, ":") {
 		to += " (a new revision)"
@@ -47,10 +47,10 @@ func revisions(p *plan.Plan) string {
 	return p.From + " -> " + to
 }
 
-func (v planView) changes(b *bytes.Buffer, p *plan.Plan) {
+func (v planView) writeChanges(b *bytes.Buffer, p *plan.Plan) {
 	if !p.HasChanges() {
 		fmt.Fprintf(b, "\n%s %s/%s is as the files ask.\n", v.bold("No changes."), p.Cluster, p.Service)
-		fmt.Fprint(b, unchangedWords(p))
+		fmt.Fprint(b, unchangedText(p))
 		return
 	}
 	fmt.Fprintf(b, "\n%s\n", v.bold("Changes"))
@@ -62,21 +62,21 @@ func (v planView) changes(b *bytes.Buffer, p *plan.Plan) {
 		}
 		fmt.Fprintf(b, "    %s\n      have  %s\n      want  %s\n", printable.Line(c.Path), v.bad(printable.Line(c.Have)), v.good(printable.Line(c.Want)))
 	}
-	if now := p.Current; now != nil && now.Does == plan.StartsAnew {
+	if now := p.Current; now != nil && now.Does == plan.DoesRestart {
 		fmt.Fprintf(b, "  sluice deploy would start a new deployment: %s\n", now.Detail)
 	}
 }
 
-func (v planView) stages(b *bytes.Buffer, p *plan.Plan) {
+func (v planView) writeStages(b *bytes.Buffer, p *plan.Plan) {
 	title := "Stages"
-	if p.QuickSync && !p.Rolls() && !p.Standalone && !p.ByCodeDeploy() {
+	if p.QuickSync && !p.RollsByECS() && !p.Standalone && !p.ByCodeDeploy() {
 		title += " (quick sync)"
 	}
 	fmt.Fprintf(b, "\n%s\n", v.bold(title))
 	for _, s := range p.Stages {
-		v.stage(b, fmt.Sprintf("%2d ", s.Index+1), p, s)
+		v.writeStage(b, fmt.Sprintf("%2d ", s.Index+1), p, s)
 	}
-	v.writes(b, "   at the end", p.Finish)
+	v.writeWithHead(b, "   at the end", p.Finish)
 	if p.Standalone {
 		return // the effects of a task cannot be rolled back
 	}
@@ -85,12 +85,12 @@ func (v planView) stages(b *bytes.Buffer, p *plan.Plan) {
 		head = "\nOnly if asked for (sluice rollback)"
 	}
 	fmt.Fprintln(b, v.bold(head))
-	v.stage(b, "   ", p, p.Rollback)
+	v.writeStage(b, "   ", p, p.Rollback)
 }
 
-func (v planView) stage(b *bytes.Buffer, number string, p *plan.Plan, s plan.Stage) {
+func (v planView) writeStage(b *bytes.Buffer, number string, p *plan.Plan, s plan.Stage) {
 	line := number + s.Name
-	if what := stageWords(p, s); what != "" {
+	if what := stageText(p, s); what != "" {
 		line += ": " + what
 	}
 	if s.Desc != "" {
@@ -98,7 +98,7 @@ func (v planView) stage(b *bytes.Buffer, number string, p *plan.Plan, s plan.Sta
 	}
 	fmt.Fprintln(b, line)
 	for _, r := range s.Routes {
-		fmt.Fprintf(b, "     %s %s\n", pad(r.Name, 24), r.Weights)
+		fmt.Fprintf(b, "     %s %s\n", padRight(r.Name, 24), r.Weights)
 	}
 	if s.Share != nil {
 		fmt.Fprintf(b, "     %s\n", s.Share)
@@ -106,7 +106,7 @@ func (v planView) stage(b *bytes.Buffer, number string, p *plan.Plan, s plan.Sta
 	v.writeList(b, s.Writes)
 }
 
-func (v planView) writes(b *bytes.Buffer, head string, writes []sluice.Write) {
+func (v planView) writeWithHead(b *bytes.Buffer, head string, writes []sluice.Write) {
 	if len(writes) > 0 {
 		fmt.Fprintln(b, head)
 		v.writeList(b, writes)
@@ -119,11 +119,11 @@ func (v planView) writeList(b *bytes.Buffer, writes []sluice.Write) {
 		width = max(width, len(w.Operation))
 	}
 	for _, w := range writes {
-		fmt.Fprintf(b, "     %s  %s\n", v.dim(pad(w.Operation, width)), printable.Line(w.Resource))
+		fmt.Fprintf(b, "     %s  %s\n", v.dim(padRight(w.Operation, width)), printable.Line(w.Resource))
 	}
 }
 
-func (v planView) list(b *bytes.Buffer, title string, items []string, color func(string) string) {
+func (v planView) writeBullets(b *bytes.Buffer, title string, items []string, color func(string) string) {
 	if len(items) == 0 {
 		return
 	}
@@ -134,24 +134,24 @@ func (v planView) list(b *bytes.Buffer, title string, items []string, color func
 }
 
 // stageText describes a stage in a few words.
-func stageWords(p *plan.Plan, s plan.Stage) string {
+func stageText(p *plan.Plan, s plan.Stage) string {
 	switch s.Name {
 	case appfile.StageAdopt:
 		return "all traffic to the primary, everything else of ours removed"
 	case appfile.StageSync:
-		if p.Rolls() {
-			return rollWords(p, s)
+		if p.RollsByECS() {
+			return rollText(p, s)
 		}
 		if p.ByCodeDeploy() {
-			return shiftStageWords(p, s)
+			return codeDeployStageText(p, s)
 		}
 		if s.Recreate {
 			return "stop the old tasks, then start the new revision"
 		}
 		return "the new revision takes over at once"
 	case appfile.StageCanaryRollout:
-		if p.Beside() {
-			return fmt.Sprintf("start the canary at %d%%, as service %s", s.Scale, plan.BesideName(p.Service))
+		if p.HasCanaryService() {
+			return fmt.Sprintf("start the canary at %d%%, as service %s", s.Scale, plan.CanaryServiceName(p.Service))
 		}
 		return fmt.Sprintf("start the canary at %d%%", s.Scale)
 	case appfile.StageTrafficRouting:
@@ -160,17 +160,17 @@ func stageWords(p *plan.Plan, s plan.Stage) string {
 		if s.KeepOld {
 			return "the new revision becomes primary; the old one stays until the clean"
 		}
-		if p.Rolls() {
+		if p.RollsByECS() {
 			return "ECS rolls the service to the new revision"
 		}
 		return "the new revision becomes primary"
 	case appfile.StageCanaryClean:
 		return "take the canary away"
 	case appfile.StageRollback:
-		if p.Beside() {
+		if p.HasCanaryService() {
 			return "return to what was; a service that was rolled goes back first"
 		}
-		if p.Rolls() {
+		if p.RollsByECS() {
 			return "stop the deployment if it runs, and roll back to what was"
 		}
 		if p.ByCodeDeploy() {
@@ -180,19 +180,19 @@ func stageWords(p *plan.Plan, s plan.Stage) string {
 	case plan.StageScaling:
 		return "set auto scaling, and nothing else"
 	case appfile.StageRunTask:
-		return runWords(p, s.Task)
+		return taskRunText(p, s.Task)
 	case appfile.StageRegister:
 		return "register the task definition, and run nothing"
 	case appfile.StageWait:
-		return plan.Duration(s.Duration)
+		return plan.FormatDuration(s.Duration)
 	case appfile.StageApproval:
-		return approvalWords(s.Approvals, s.Approvers)
+		return approvalText(s.Approvals, s.Approvers)
 	}
 	return ""
 }
 
 // rollText describes the single stage of a service that ECS itself rolls.
-func rollWords(p *plan.Plan, s plan.Stage) string {
+func rollText(p *plan.Plan, s plan.Stage) string {
 	switch {
 	case s.Stop != "":
 		return "stop the deployment that runs: ECS returns to what was"
@@ -202,7 +202,7 @@ func rollWords(p *plan.Plan, s plan.Stage) string {
 	return "roll to the new revision"
 }
 
-func approvalWords(n int, by []string) string {
+func approvalText(n int, by []string) string {
 	text := sluice.Plural(n, "approval")
 	if len(by) > 0 {
 		text += " of " + strings.Join(by, ", ")

@@ -14,61 +14,61 @@ import (
 )
 
 // preparedPlan is a plan and the inputs that it was made from.
-type prepared struct {
+type preparedPlan struct {
 	app     *appfile.Application
 	account *account.Account
 	clock   clock.Clock
-	live    plan.Live
+	state    plan.AWSState
 	options plan.Options
 	plan    *plan.Plan
-	back    *plan.Return // of a rollback by ECS's history; replaces the files
-	of      journal.Filter
-	to      string
-	left    func(context.Context, plan.Live) (plan.Claim, error) // see findLostClaim
+	returnPlan    *plan.Return // of a rollback by ECS's history; replaces the files
+	filter      journal.Filter
+	revision      string
+	findLost    func(context.Context, plan.AWSState) (plan.Claim, error) // see findLostClaim
 }
 
 // readAndPlan reads the state from AWS and makes the plan.
-func (p *prepared) survey(ctx context.Context) (err error) {
-	if p.back != nil {
-		live, back, err := stage.SurveyBack(ctx, p.account, p.clock, p.of.Cluster, p.of.Service, p.to)
-		if p.live, p.back = live, &back; err != nil || back.Nothing != "" {
+func (p *preparedPlan) readAndPlan(ctx context.Context) (err error) {
+	if p.returnPlan != nil {
+		live, back, err := stage.SurveyRollback(ctx, p.account, p.clock, p.filter.Cluster, p.filter.Service, p.revision)
+		if p.state, p.returnPlan = live, &back; err != nil || back.Nothing != "" {
 			return err
 		}
-		return p.remake()
+		return p.planAgain()
 	}
-	if p.live, err = stage.Survey(ctx, p.account, p.clock, p.app); err != nil {
+	if p.state, err = stage.Survey(ctx, p.account, p.clock, p.app); err != nil {
 		return err
 	}
-	if p.left != nil && p.live.Lost.Former == "" {
-		if p.live.Lost, err = p.left(ctx, p.live); err != nil {
+	if p.findLost != nil && p.state.Lost.Former == "" {
+		if p.state.Lost, err = p.findLost(ctx, p.state); err != nil {
 			return err
 		}
 	}
-	return p.remake()
+	return p.planAgain()
 }
 
 // planAgain makes the plan again, with the current options and without a read of AWS.
-func (p *prepared) remake() (err error) {
-	if p.back != nil {
-		if p.plan, err = plan.MakeBack(p.of.Cluster, p.live, *p.back); err == nil {
+func (p *preparedPlan) planAgain() (err error) {
+	if p.returnPlan != nil {
+		if p.plan, err = plan.MakeReturn(p.filter.Cluster, p.state, *p.returnPlan); err == nil {
 			p.plan.TakeOver = p.options.TakeOver
 		}
 		return err
 	}
-	p.plan, err = plan.Make(p.app, p.live, p.options)
+	p.plan, err = plan.Make(p.app, p.state, p.options)
 	return err
 }
 
 // judgeCurrent gets the verdict on the running revision, if the files describe the revision that is
 // PRIMARY already. If AWS has stopped to deploy that revision, it plans a new deployment.
-func (p *prepared) judge(ctx context.Context) error {
-	now, err := stage.Judge(ctx, p.account, p.clock, p.plan, p.live)
+func (p *preparedPlan) judgeCurrent(ctx context.Context) error {
+	now, err := stage.JudgeCurrent(ctx, p.account, p.clock, p.plan, p.state)
 	if err != nil {
 		return fmt.Errorf("judge what runs: %w", err)
 	}
-	if now != nil && now.Does == plan.StartsAnew {
+	if now != nil && now.Does == plan.DoesRestart {
 		p.options.Restart = now.Detail
-		if err := p.remake(); err != nil {
+		if err := p.planAgain(); err != nil {
 			return err
 		}
 	}
@@ -76,14 +76,14 @@ func (p *prepared) judge(ctx context.Context) error {
 	return nil
 }
 
-func (p *prepared) service() string { return p.plan.Cluster + "/" + p.plan.Service }
+func (p *preparedPlan) serviceName() string { return p.plan.Cluster + "/" + p.plan.Service }
 
 // preparePlan reads the files and AWS and makes the plan. It makes no changes.
-func (p *program) prepare(ctx context.Context, path string, o plan.Options) (*prepared, error) {
+func (p *program) preparePlan(ctx context.Context, path string, o plan.Options) (*preparedPlan, error) {
 	if err := checkBounds(o.Scaling); err != nil {
 		return nil, err
 	}
-	app, err := p.application(path)
+	app, err := p.loadApplication(path)
 	if err != nil {
 		return nil, err
 	}
@@ -91,26 +91,26 @@ func (p *program) prepare(ctx context.Context, path string, o plan.Options) (*pr
 		return nil, &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf("--quick-sync and --pipeline exclude each other"), Next: "give one of them"}
 	}
 	app.Scaling = app.Scaling.With(o.Scaling)
-	out := &prepared{app: app, options: o, left: p.leftBy}
-	if out.account, out.clock, err = p.open(ctx, app.Region); err != nil {
+	out := &preparedPlan{app: app, options: o, findLost: p.findLostClaim}
+	if out.account, out.clock, err = p.openAccount(ctx, app.Region); err != nil {
 		return nil, err
 	}
-	return out, out.survey(ctx)
+	return out, out.readAndPlan(ctx)
 }
 
 // findLostClaim returns the deployment of this journal that created the PRIMARY task set, and the
 // revision that served before. An aborted deployment may have left such a set without its claim.
-func (p *program) leftBy(ctx context.Context, live plan.Live) (plan.Claim, error) {
-	made := live.PrimaryMadeBy()
+func (p *program) findLostClaim(ctx context.Context, live plan.AWSState) (plan.Claim, error) {
+	made := live.PrimaryCreatedBy()
 	if made == "" {
 		return live.Lost, nil
 	}
-	j, err := p.journalIfAny()
+	j, err := p.findJournal()
 	if err != nil || j == nil {
 		return live.Lost, err
 	}
 	defer j.Close()
-	former, err := stage.ServedBefore(func(key string) ([]byte, bool, error) { return j.Load(ctx, made, key) })
+	former, err := stage.PreviousPrimaryID(func(key string) ([]byte, bool, error) { return j.Load(ctx, made, key) })
 	if err != nil || former == "" {
 		return live.Lost, err
 	}
@@ -118,7 +118,7 @@ func (p *program) leftBy(ctx context.Context, live plan.Live) (plan.Claim, error
 }
 
 // listOpenDeployments returns the deployments of the plan's service that have not ended.
-func openOnes(ctx context.Context, j *journal.Journal, pl *plan.Plan) ([]journal.Deployment, error) {
+func listOpenDeployments(ctx context.Context, j *journal.Journal, pl *plan.Plan) ([]journal.Deployment, error) {
 	if j == nil {
 		return nil, nil
 	}

@@ -74,24 +74,24 @@ func TestEveryViewOfEventsIsPrintable(t *testing.T) {
 	fillText(reflect.ValueOf(&pl.Changes).Elem())
 	pl.Cluster, pl.To, pl.Stages[0].Desc = hostile, hostile, hostile
 	for name, play := range map[string]func(w io.Writer, p paint){
-		"lines":  func(w io.Writer, p paint) { show(&lines{w: w, paint: p}) },
-		"groups": func(w io.Writer, p paint) { show(&lines{w: w, paint: p, groups: true}) },
-		"output": func(w io.Writer, p paint) { show(&lines{w: w, out: w, paint: p}) },
+		"lines":  func(w io.Writer, p paint) { show(&lineRenderer{w: w, paint: p}) },
+		"groups": func(w io.Writer, p paint) { show(&lineRenderer{w: w, paint: p, groups: true}) },
+		"output": func(w io.Writer, p paint) { show(&lineRenderer{w: w, out: w, paint: p}) },
 		"JSON":   func(w io.Writer, _ paint) { show(&jsonLines{w: w, notes: io.Discard}) },
 		"live": func(w io.Writer, p paint) {
-			show(newLive(w, p, newBoard(pl), clock.NewVirtual(start), func() (int, int) { return 80, 24 }))
+			show(newProgressView(w, p, newProgressBoard(pl), clock.NewVirtual(start), func() (int, int) { return 80, 24 }))
 		},
-		"plan": func(w io.Writer, p paint) { _ = planView{p}.write(w, pl) },
+		"plan": func(w io.Writer, p paint) { _ = planView{p}.writePlan(w, pl) },
 		"plan as JSON": func(w io.Writer, _ paint) {
-			_ = json.NewEncoder(w).Encode(shown(pl, &plan.Forecast{}))
+			_ = json.NewEncoder(w).Encode(newPlanJSON(pl, &plan.Forecast{}))
 		},
 	} {
-		mark, err := printable.NewMark(strings.NewReader("\xfe\xdc\xba\x98\x76\x54\x32\x10"))
+		mark, err := printable.NewCodePrefix(strings.NewReader("\xfe\xdc\xba\x98\x76\x54\x32\x10"))
 		fail(t, err)
 		var b bytes.Buffer
 		play(printable.NewWriter(&b, mark, 0), paint{on: true, own: mark})
 		text := ownCodes.ReplaceAllString(b.String(), "")
-		if strings.ContainsFunc(text, printable.Obeyed) || strings.Contains(text, "\r") {
+		if strings.ContainsFunc(text, printable.IsControl) || strings.Contains(text, "\r") {
 			t.Errorf("%s: a code that is not ours: %q", name, text)
 		}
 		if strings.Contains(text, "PLANTED") {
@@ -115,7 +115,7 @@ func TestEveryViewOfEventsIsPrintable(t *testing.T) {
 
 func show(r renderer) {
 	for _, e := range hostileEvents() {
-		r.event(e)
+		r.showEvent(e)
 	}
 	r.close()
 }

@@ -76,10 +76,10 @@ func rows(head []string, all [][]string) string {
 	return b.String()
 }
 
-func keyTable(of appfile.List) string {
+func keyTable(of appfile.Treatment) string {
 	var all [][]string
 	for _, k := range appfile.Keys() {
-		if k.List == of {
+		if k.Treatment == of {
 			all = append(all, []string{"`" + k.Path + "`", k.Sentence, inFormats(k.Formats)})
 		}
 	}
@@ -100,7 +100,7 @@ func inFormats(formats []appfile.Format) string {
 // reference is the command line without a machine.
 func reference() *cobra.Command {
 	p := &program{env: Env{IsTerminal: isTerminal, Getenv: func(string) string { return "" }}}
-	return p.root()
+	return p.newRootCommand()
 }
 
 func commandPages() string {

@@ -50,14 +50,14 @@ func worldExample(t *testing.T) string {
 func knobTable(t *testing.T) string {
 	says := map[string]string{}
 	last := ""
-	for _, f := range structOf(t, source(t, "awssim", "world", "knobs.go"), "Knobs") {
+	for _, f := range structOf(t, source(t, "awssim", "world", "knobs.go"), "Settings") {
 		last = cmp.Or(comment(f.Comment, f.Doc), last)
 		for _, n := range f.Names {
 			says[n.Name] = without(n.Name, last)
 		}
 	}
 	var all [][]string
-	for _, f := range structOf(t, source(t, "awssim", "worldknobs.go"), "knobsFile") {
+	for _, f := range structOf(t, source(t, "awssim", "worldknobs.go"), "settingsFile") {
 		key := reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("yaml")
 		all = append(all, []string{"`" + key + "`", cmp.Or(without(f.Names[0].Name, comment(f.Comment, f.Doc)), says[f.Names[0].Name])})
 	}
@@ -124,7 +124,7 @@ func keysOf(structs map[string]*ast.StructType, name, path string) (all [][]stri
 			continue
 		}
 		at := path + key + suffix
-		within := structs[inner] != nil && inner != "knobsFile"
+		within := structs[inner] != nil && inner != "settingsFile"
 		if says := cmp.Or(without(f.Names[0].Name, comment(f.Comment, f.Doc)), remarks[at]); says != "" || !within {
 			all = append(all, []string{"`" + at + "`", valueOf(f.Type), says})
 		}

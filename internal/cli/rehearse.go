@@ -21,7 +21,7 @@ import (
 )
 
 // rehearsalRun is one run of sluice rehearse.
-type rehearsing struct {
+type rehearsalRun struct {
 	*program
 	fromLive bool
 	faults   string
@@ -29,9 +29,9 @@ type rehearsing struct {
 	format   string
 }
 
-func (p *program) rehearse() *cobra.Command {
-	r := &rehearsing{program: p}
-	var at where
+func (p *program) newRehearseCommand() *cobra.Command {
+	r := &rehearsalRun{program: p}
+	var at appFlag
 	c := &cobra.Command{
 		Use:   "rehearse [DIR | -c FILE]",
 		Short: "Deploy in a local AWS of the service's shape, against everything that may go wrong",
@@ -54,14 +54,14 @@ end safely.`,
   sluice rehearse --output markdown >> "$GITHUB_STEP_SUMMARY"`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, _, err := at.path(c, args)
+			path, _, err := at.applicationPath(c, args)
 			if err != nil {
 				return err
 			}
-			return r.run(c.Context(), path)
+			return r.runRehearsal(c.Context(), path)
 		},
 	}
-	at.register(c)
+	at.registerConfigFlag(c)
 	c.Flags().BoolVar(&r.fromLive, "from-live", false, "the world has the shape of the service that runs (reads only)")
 	c.Flags().StringVar(&r.faults, "faults", "all", "`names` of scenarios with commas between, or all")
 	c.Flags().IntVar(&r.seeds, "seeds", 3, "worlds per scenario; the worst is shown")
@@ -69,36 +69,36 @@ end safely.`,
 	return c
 }
 
-func (r *rehearsing) run(ctx context.Context, path string) error {
-	scenarios, err := r.scenarios()
+func (r *rehearsalRun) runRehearsal(ctx context.Context, path string) error {
+	scenarios, err := r.selectScenarios()
 	if err != nil {
 		return err
 	}
-	base, app, err := r.base(ctx, path)
+	base, app, err := r.baseCase(ctx, path)
 	if err != nil {
 		return err
 	}
-	if scenarios, err = r.happening(scenarios, app, base); err != nil {
+	if scenarios, err = r.possibleScenarios(scenarios, app, base); err != nil {
 		return err
 	}
-	if err := rehearsals.Laid(base); err != nil {
+	if err := rehearsals.CheckWorld(base); err != nil {
 		return err
 	}
 	began := time.Now()
-	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shape(base.World),
-		Advice: append(append([]string{}, rehearsals.Advice(base.World, app)...), rehearsals.Measured(base)...), Rows: r.all(base, scenarios, len(app.Pipeline))}
+	report := rehearsalReport{Service: base.World.Cluster + "/" + base.World.Service, Shape: r.shapeText(base.World),
+		Advice: append(append([]string{}, rehearsals.Advice(base.World, app)...), rehearsals.MeasureDrain(base)...), Rows: r.runScenarios(base, scenarios, len(app.Pipeline))}
 	report.Took = time.Since(began)
-	if err := r.print(report); err != nil {
+	if err := r.printRehearsal(report); err != nil {
 		return err
 	}
-	if report.unsafe() > 0 {
-		return exit(sluice.ExitUsage)
+	if report.countUnsafe() > 0 {
+		return exitStatus(sluice.ExitUsage)
 	}
 	return nil
 }
 
 // selectScenarios returns the scenarios that the flags select.
-func (r *rehearsing) scenarios() ([]rehearsals.Scenario, error) {
+func (r *rehearsalRun) selectScenarios() ([]rehearsals.Scenario, error) {
 	wrong := func(err error) error {
 		return &sluice.Error{Op: "sluice rehearse", Err: err, Next: "sluice rehearse --help"}
 	}
@@ -129,13 +129,13 @@ func (r *rehearsing) scenarios() ([]rehearsals.Scenario, error) {
 
 // possibleScenarios returns the scenarios that can happen to the application. It returns an error if
 // a scenario selected by name cannot happen.
-func (r *rehearsing) happening(all []rehearsals.Scenario, app *appfile.Application, base rehearsals.Case) (some []rehearsals.Scenario, err error) {
+func (r *rehearsalRun) possibleScenarios(all []rehearsals.Scenario, app *appfile.Application, base rehearsals.Case) (some []rehearsals.Scenario, err error) {
 	for _, s := range all {
 		switch {
-		case s.Of(app) && s.Tries(base, max(1, len(app.Pipeline))):
+		case s.AppliesTo(app) && s.HasEffect(base, max(1, len(app.Pipeline))):
 			some = append(some, s)
 		case r.faults != "all":
-			return nil, &sluice.Error{Op: "sluice rehearse", Resource: app.File, Err: fmt.Errorf("scenario %s cannot happen to it: %s", s.Name, s.Says),
+			return nil, &sluice.Error{Op: "sluice rehearse", Resource: app.File, Err: fmt.Errorf("scenario %s cannot happen to it: %s", s.Name, s.Summary),
 				Next: "leave the scenario out, or --faults all: what cannot happen is left out then"}
 		}
 	}
@@ -143,8 +143,8 @@ func (r *rehearsing) happening(all []rehearsals.Scenario, app *appfile.Applicati
 }
 
 // baseCase returns the case that every scenario changes: the files and their simulated world.
-func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *appfile.Application, error) {
-	app, err := r.application(path)
+func (r *rehearsalRun) baseCase(ctx context.Context, path string) (rehearsals.Case, *appfile.Application, error) {
+	app, err := r.loadApplication(path)
 	if err != nil {
 		return rehearsals.Case{}, nil, err
 	}
@@ -152,8 +152,8 @@ func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *a
 		_, err := rehearsals.FromFiles(app) // the error says why the task cannot be rehearsed
 		return rehearsals.Case{}, nil, err
 	}
-	c := rehearsals.Case{Lookup: r.lookup}
-	at, err := r.place(path)
+	c := rehearsals.Case{Lookup: r.lookupEnv}
+	at, err := r.locateApplication(path)
 	if err != nil {
 		return c, nil, err
 	}
@@ -162,7 +162,7 @@ func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *a
 		c.World, err = rehearsals.FromFiles(app)
 		return c, app, err
 	}
-	account, clock, err := r.open(ctx, app.Region)
+	account, clock, err := r.openAccount(ctx, app.Region)
 	if err != nil {
 		return c, nil, err
 	}
@@ -171,7 +171,7 @@ func (r *rehearsing) base(ctx context.Context, path string) (rehearsals.Case, *a
 }
 
 // runScenarios runs every scenario with every seed, on all processors.
-func (r *rehearsing) all(base rehearsals.Case, scenarios []rehearsals.Scenario, stages int) []rehearsals.Row {
+func (r *rehearsalRun) runScenarios(base rehearsals.Case, scenarios []rehearsals.Scenario, stages int) []rehearsals.Row {
 	rows := make([]rehearsals.Row, len(scenarios))
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
@@ -180,10 +180,10 @@ func (r *rehearsing) all(base rehearsals.Case, scenarios []rehearsals.Scenario, 
 		wait.Go(func() {
 			defer func() { <-slots }()
 			for seed := range r.seeds {
-				c := s.On(base, max(1, stages))
+				c := s.Apply(base, max(1, stages))
 				c.Seed = uint64(seed + 1)
 				row := s.RowOf(c, rehearsals.Run(c))
-				if seed == 0 || row.Worse(rows[i]) {
+				if seed == 0 || row.IsWorse(rows[i]) {
 					rows[i] = row
 				}
 			}
@@ -194,25 +194,25 @@ func (r *rehearsing) all(base rehearsals.Case, scenarios []rehearsals.Scenario, 
 }
 
 // shapeText describes the simulated world in one line.
-func (r *rehearsing) shape(w rehearsals.World) string {
+func (r *rehearsalRun) shapeText(w rehearsals.World) string {
 	from := "as the files say, else with AWS's defaults"
 	if r.fromLive {
 		from = "as it runs now"
 	}
 	s := fmt.Sprintf("%s, controller %s", sluice.Plural(w.Tasks, "task"), w.Controller)
 	if w.Primary.ARN != "" {
-		s += fmt.Sprintf(", health checks every %s (%d must pass), drain %s", plan.Duration(w.Primary.Interval), w.Primary.Healthy, plan.Duration(w.Primary.Drain))
+		s += fmt.Sprintf(", health checks every %s (%d must pass), drain %s", plan.FormatDuration(w.Primary.Interval), w.Primary.Healthy, plan.FormatDuration(w.Primary.Drain))
 	}
 	if w.Start > 0 || w.Boot > 0 {
-		s += fmt.Sprintf(", tasks run after %s", plan.Duration(w.Start))
+		s += fmt.Sprintf(", tasks run after %s", plan.FormatDuration(w.Start))
 	}
 	if w.Boot > 0 {
-		s += fmt.Sprintf(" and answer %s later", plan.Duration(w.Boot))
+		s += fmt.Sprintf(" and answer %s later", plan.FormatDuration(w.Boot))
 	}
 	if w.Percents != (rehearsals.Percents{}) {
 		s += fmt.Sprintf(", %d%% to %d%% of them while ECS rolls", w.Percents.Least, w.Percents.Most)
 	}
-	s += ", " + requests(w)
+	s += ", " + requestsText(w)
 	if w.Scaling.Max > 0 {
 		s += fmt.Sprintf(", autoscaling from %d to %d", w.Scaling.Min, w.Scaling.Max)
 	}
@@ -220,10 +220,10 @@ func (r *rehearsing) shape(w rehearsals.World) string {
 }
 
 // requestsText describes the requests of the simulated callers.
-func requests(w rehearsals.World) string {
+func requestsText(w rehearsals.World) string {
 	s := fmt.Sprintf("%d requests/s", cmp.Or(w.Rate, rehearsals.Rate))
 	if w.Lasts > 0 {
-		s += " that last " + plan.Duration(w.Lasts)
+		s += " that last " + plan.FormatDuration(w.Lasts)
 	}
 	if w.Rate == 0 {
 		s += " (assumed; rehearse.requests in the file says it)"
@@ -240,7 +240,7 @@ type rehearsalReport struct {
 	Took    time.Duration    `json:"-"`
 }
 
-func (r rehearsalReport) unsafe() (n int) {
+func (r rehearsalReport) countUnsafe() (n int) {
 	for _, row := range r.Rows {
 		if !row.Safe {
 			n++
@@ -249,7 +249,7 @@ func (r rehearsalReport) unsafe() (n int) {
 	return n
 }
 
-func (r *rehearsing) print(report rehearsalReport) error {
+func (r *rehearsalRun) printRehearsal(report rehearsalReport) error {
 	var err error
 	switch r.format {
 	case "json":
@@ -258,9 +258,9 @@ func (r *rehearsing) print(report rehearsalReport) error {
 		enc.SetIndent("", "  ")
 		err = enc.Encode(report)
 	case "markdown":
-		_, err = fmt.Fprint(r.env.Out, report.markdown())
+		_, err = fmt.Fprint(r.env.Out, report.markdownReport())
 	default:
-		_, err = fmt.Fprint(r.env.Out, report.text(painter(r.env, r.env.Out)))
+		_, err = fmt.Fprint(r.env.Out, report.textReport(newPaint(r.env, r.env.Out)))
 	}
 	return err
 }

@@ -15,7 +15,7 @@ var rehearsalHead = []string{"scenario", "ends", "requests", "failed", "worst sh
 // rehearsalCells returns a row of the table.
 func rehearsalCells(r rehearsals.Row) []string {
 	return []string{r.Scenario, rehearsalEnd(r), fmt.Sprintf("%.0f", r.Requests), fmt.Sprintf("%.0f", r.Failed), fmt.Sprintf("%.0f%%", 100*r.WorstShare),
-		shortly(r.TimeToSafety), shortly(r.Took)}
+		shortDuration(r.TimeToSafety), shortDuration(r.Took)}
 }
 
 func rehearsalEnd(r rehearsals.Row) string {
@@ -28,14 +28,14 @@ func rehearsalEnd(r rehearsals.Row) string {
 	return "UNSAFE: " + string(r.Outcome)
 }
 
-func shortly(d time.Duration) string {
+func shortDuration(d time.Duration) string {
 	if d == 0 {
 		return "-"
 	}
-	return plan.Duration(d.Round(time.Second))
+	return plan.FormatDuration(d.Round(time.Second))
 }
 
-func (r rehearsalReport) text(p paint) string {
+func (r rehearsalReport) textReport(p paint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n", p.bold(r.Service), r.Shape)
 	lines := [][]string{rehearsalHead}
@@ -58,16 +58,16 @@ func (r rehearsalReport) text(p paint) string {
 		}
 		fmt.Fprintln(&b, line)
 	}
-	r.notes(&b, func(name, s string) { fmt.Fprintf(&b, "  %s: %s\n", name, s) })
-	fmt.Fprintf(&b, "\n%s\n", r.sum())
+	r.writeNotes(&b, func(name, s string) { fmt.Fprintf(&b, "  %s: %s\n", name, s) })
+	fmt.Fprintf(&b, "\n%s\n", r.summaryLine())
 	return b.String()
 }
 
 // writeNotes writes the broken promises and the suggestions.
-func (r rehearsalReport) notes(b *strings.Builder, line func(name, s string)) {
+func (r rehearsalReport) writeNotes(b *strings.Builder, line func(name, s string)) {
 	told := false
 	for _, row := range r.Rows {
-		for _, v := range row.Flawed {
+		for _, v := range row.Flaws {
 			if !told {
 				told = true
 				fmt.Fprintf(b, "\nnot as promised:\n")
@@ -87,31 +87,31 @@ func (r rehearsalReport) notes(b *strings.Builder, line func(name, s string)) {
 		say("always", s)
 	}
 	for _, row := range r.Rows {
-		for _, s := range row.Better {
+		for _, s := range row.Suggestions {
 			say(row.Scenario, s)
 		}
 	}
 }
 
-func (r rehearsalReport) sum() string {
+func (r rehearsalReport) summaryLine() string {
 	virtual := time.Duration(0)
 	for _, row := range r.Rows {
 		virtual += row.Took
 	}
-	s := fmt.Sprintf("%s, %s of deployments in %s: ", sluice.Plural(len(r.Rows), "scenario"), plan.Duration(virtual.Round(time.Second)), r.Took.Round(100*time.Millisecond))
-	if n := r.unsafe(); n > 0 {
+	s := fmt.Sprintf("%s, %s of deployments in %s: ", sluice.Plural(len(r.Rows), "scenario"), plan.FormatDuration(virtual.Round(time.Second)), r.Took.Round(100*time.Millisecond))
+	if n := r.countUnsafe(); n > 0 {
 		return s + sluice.Plural(n, "scenario") + " not safe"
 	}
 	return s + "all end safely, and no request is lost that need not be"
 }
 
-func (r rehearsalReport) markdown() string {
+func (r rehearsalReport) markdownReport() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Rehearsal of %s\n\n%s\n\n| %s |\n|%s\n", r.Service, r.Shape, strings.Join(rehearsalHead, " | "), strings.Repeat("---|", len(rehearsalHead)))
 	for _, row := range r.Rows {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(rehearsalCells(row), " | "))
 	}
-	r.notes(&b, func(name, s string) { fmt.Fprintf(&b, "\n- %s: %s", name, s) })
-	fmt.Fprintf(&b, "\n\n%s\n", r.sum())
+	r.writeNotes(&b, func(name, s string) { fmt.Fprintf(&b, "\n- %s: %s", name, s) })
+	fmt.Fprintf(&b, "\n\n%s\n", r.summaryLine())
 	return b.String()
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/journal"
 )
 
-func (p *program) resume() *cobra.Command {
-	t := task{verb: "resume", open: true}
-	var l leave
-	c := p.command(&t, "Go on with a deployment that was paused or killed",
+func (p *program) newResumeCommand() *cobra.Command {
+	t := deploymentCommand{commandName: "resume", onlyOpen: true}
+	var l conflictFlags
+	c := p.newDeploymentCommand(&t, "Go on with a deployment that was paused or killed",
 		`Go on with a deployment that was paused, killed or left waiting.
 
 It goes by the plan that was made then, whatever the files say now, and finds
@@ -26,9 +26,9 @@ claim on the service, if that stayed. `+idHelp,
   sluice resume --take-over            from the process that runs it
   sluice resume slc-01k0…`,
 		func(c *cobra.Command, path string, given bool) error {
-			return p.runResume(c.Context(), path, t.at.files(path), given, engine.Options{NoWait: t.noWait}, l)
+			return p.runResume(c.Context(), path, t.app.filesPath(path), given, engine.Options{NoWait: t.noWait}, l)
 		})
-	l.take(c, "take it from the process that runs it, or from the deployment of another machine that holds the service")
+	l.registerTakeOver(c, "take it from the process that runs it, or from the deployment of another machine that holds the service")
 	c.Flags().BoolVar(&t.noWait, "no-wait", false, noWaitHelp)
 	return c
 }
@@ -37,8 +37,8 @@ claim on the service, if that stayed. `+idHelp,
 const idHelp = `Without an ID it is the newest deployment of the
 application here, or else the only one that has not ended.`
 
-func (p *program) runResume(ctx context.Context, path, files string, given bool, o engine.Options, l leave) error {
-	t, err := p.take(ctx, "resume", path, given)
+func (p *program) runResume(ctx context.Context, path, files string, given bool, o engine.Options, l conflictFlags) error {
+	t, err := p.findAndOpen(ctx, "resume", path, given)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 	if d.State == journal.Ended {
 		return p.resumeEnded(ctx, t)
 	}
-	runs, err := p.runner(ctx, t)
+	runs, err := p.runningProcess(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -55,51 +55,51 @@ func (p *program) runResume(ctx context.Context, path, files string, given bool,
 		return &sluice.Error{Op: "resume the deployment", Resource: d.ID, Kind: sluice.Overtaken,
 			Err: fmt.Errorf("process %s runs it", runs), Next: "wait for it; sluice status shows how far it is; --take-over takes it from there"}
 	}
-	e := p.engine(t.account, t.clock, t.journal)
+	e := p.newEngine(t.account, t.clock, t.journal)
 	if l.takeOver {
-		if err := p.takeAll(ctx, e, t); err != nil {
+		if err := p.takeOverDeployment(ctx, e, t); err != nil {
 			return err
 		}
 	}
-	if err := e.Command(ctx, d.ID, journal.Resume, 0, p.who("")); err != nil {
+	if err := e.SendCommand(ctx, d.ID, journal.Resume, 0, p.actorName("")); err != nil {
 		return err
 	}
-	if err := p.supply(ctx, e, t, files); err != nil {
+	if err := p.restoreSecrets(ctx, e, t, files); err != nil {
 		return err
 	}
-	return p.lead(ctx, e, t, o, sluice.Succeeded)
+	return p.runOrFollow(ctx, e, t, o, sluice.Succeeded)
 }
 
 // resumeEnded releases the claim of an ended deployment, if it still exists. It does nothing else.
-func (p *program) resumeEnded(ctx context.Context, t *taken) error {
+func (p *program) resumeEnded(ctx context.Context, t *openDeployment) error {
 	d := t.deployment
-	released, err := p.engine(t.account, t.clock, t.journal).ReleaseLeft(ctx, d.ID)
+	released, err := p.newEngine(t.account, t.clock, t.journal).ReleaseEndedClaim(ctx, d.ID)
 	if err != nil {
 		return err
 	}
 	if released {
-		p.say("gave the claim on " + d.Cluster + "/" + d.Service + " back")
+		p.printResult("gave the claim on " + d.Cluster + "/" + d.Service + " back")
 	}
-	p.say("nothing to resume: " + summary(d, ""))
-	return code(d.Outcome.ExitCode())
+	p.printResult("nothing to resume: " + deploymentSummary(d, ""))
+	return exitWith(d.Outcome.ExitCode())
 }
 
 // restoreSecrets gives the engine the values of environments, which the journal does not contain.
 // The engine returns the error if it needs them and the files cannot be read.
-func (p *program) supply(ctx context.Context, e *engine.Engine, t *taken, files string) error {
-	if !t.plan.Lacks() {
+func (p *program) restoreSecrets(ctx context.Context, e *engine.Engine, t *openDeployment, files string) error {
+	if !t.plan.NeedsFiles() {
 		return nil
 	}
-	app, err := p.application(files)
+	app, err := p.loadApplication(files)
 	if err != nil {
 		return nil
 	}
-	_, err = e.Supply(ctx, t.deployment.ID, app)
+	_, err = e.RestoreSecrets(ctx, t.deployment.ID, app)
 	return err
 }
 
 // actorName returns the given name, or user@host if it is empty.
-func (p *program) who(by string) string {
+func (p *program) actorName(by string) string {
 	if by != "" {
 		return by
 	}

@@ -23,10 +23,10 @@ type rollbackOptions struct {
 	adopt            bool // without the journal
 }
 
-func (p *program) rollback() *cobra.Command {
-	t := task{verb: "rollback", several: true}
+func (p *program) newRollbackCommand() *cobra.Command {
+	t := deploymentCommand{commandName: "rollback", takesSeveral: true}
 	var o rollbackOptions
-	c := p.command(&t, "Return to what was before a deployment",
+	c := p.newDeploymentCommand(&t, "Return to what was before a deployment",
 		`Return to what was before a deployment: its rules as they were, the old revision
 serving, nothing left of the new one. A deployment that runs is told to; one that
 was paused, killed or has ended is rolled back here. Exit code 0 says that it was
@@ -60,7 +60,7 @@ deployed once more, all at once.`,
 	return c
 }
 
-func (o rollbackOptions) check(path string, given bool) error {
+func (o rollbackOptions) checkRollback(path string, given bool) error {
 	wrong := func(why, next string) error {
 		return &sluice.Error{Op: "sluice rollback", Err: errors.New(why), Next: next}
 	}
@@ -69,41 +69,41 @@ func (o rollbackOptions) check(path string, given bool) error {
 		return wrong("--cluster without --service", "give --service NAME, or leave --cluster out")
 	case o.service != "" && given:
 		return wrong("the service is given twice: "+path+" and --service "+o.service, "give one of them")
-	case o.to != "" && isID(path):
+	case o.to != "" && isDeploymentID(path):
 		return wrong("--to is for a service, and "+path+" is a deployment", "give the application's folder, or --cluster and --service")
 	}
 	return nil
 }
 
 func (p *program) runRollback(ctx context.Context, path string, given bool, o rollbackOptions) error {
-	if err := o.check(path, given); err != nil {
+	if err := o.checkRollback(path, given); err != nil {
 		return err
 	}
-	j, err := p.journal()
+	j, err := p.openJournalForWrite()
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	of, region, err := p.whose(path, given, o)
+	of, region, err := p.targetService(path, given, o)
 	if err != nil {
 		return err
 	}
-	t := &taken{journal: j}
-	if t.deployment, err = p.lastOf(ctx, j, path, given, o, of); err == nil && o.to == "" {
-		return p.rollOursBack(ctx, t, of, o)
+	t := &openDeployment{journal: j}
+	if t.deployment, err = p.findLastDeployment(ctx, j, path, given, o, of); err == nil && o.to == "" {
+		return p.rollBackRecorded(ctx, t, of, o)
 	}
-	if of.Service == "" || err != nil && !errors.Is(err, errNone) {
+	if of.Service == "" || err != nil && !errors.Is(err, errNoDeployment) {
 		return err
 	}
 	if o.adopt && o.service == "" && err != nil {
-		return p.adoptOnly(ctx, j, path, o)
+		return p.adoptLeftovers(ctx, j, path, o)
 	}
-	return p.rollByHistory(ctx, j, of, region, o)
+	return p.rollBackByHistory(ctx, j, of, region, o)
 }
 
 // targetService returns the service to roll back. Its name is empty if only the journal identifies
 // the service.
-func (p *program) whose(path string, given bool, o rollbackOptions) (of journal.Filter, region string, err error) {
+func (p *program) targetService(path string, given bool, o rollbackOptions) (of journal.Filter, region string, err error) {
 	if o.service != "" {
 		cluster := "default"
 		if o.cluster != "" {
@@ -111,30 +111,30 @@ func (p *program) whose(path string, given bool, o rollbackOptions) (of journal.
 		}
 		return journal.Filter{Cluster: cluster, Service: sluice.ARNName(o.service)}, "", nil
 	}
-	if isID(path) {
+	if isDeploymentID(path) {
 		return of, "", nil
 	}
-	app, err := p.application(path)
+	app, err := p.loadApplication(path)
 	switch {
-	case err != nil && !given && absent(err) && o.to == "":
+	case err != nil && !given && isNoApplication(err) && o.to == "":
 		return of, "", nil
 	case err != nil || app.Service == nil:
 		return of, "", err
 	}
-	return journal.Filter{Cluster: clusterOf(app), Service: *app.Service.Input.ServiceName, Region: app.Region}, app.Region, nil
+	return journal.Filter{Cluster: clusterName(app), Service: *app.Service.Input.ServiceName, Region: app.Region}, app.Region, nil
 }
 
-func (p *program) lastOf(ctx context.Context, j *journal.Journal, path string, given bool, o rollbackOptions, of journal.Filter) (journal.Deployment, error) {
+func (p *program) findLastDeployment(ctx context.Context, j *journal.Journal, path string, given bool, o rollbackOptions, of journal.Filter) (journal.Deployment, error) {
 	if o.service != "" {
-		return p.ofService(ctx, j, "rollback", of)
+		return p.newestOfService(ctx, j, "rollback", of)
 	}
-	return p.pick(ctx, j, "rollback", path, given)
+	return p.findDeployment(ctx, j, "rollback", path, given)
 }
 
 // rollBackRecorded rolls a deployment of the journal back. If another process or person has deployed
 // the service since, it rolls back by the history of AWS instead.
-func (p *program) rollOursBack(ctx context.Context, t *taken, of journal.Filter, o rollbackOptions) error {
-	if err := p.enter(ctx, t); err != nil {
+func (p *program) rollBackRecorded(ctx context.Context, t *openDeployment, of journal.Filter, o rollbackOptions) error {
+	if err := p.enterAccount(ctx, t); err != nil {
 		return err
 	}
 	d := t.deployment
@@ -142,54 +142,54 @@ func (p *program) rollOursBack(ctx context.Context, t *taken, of journal.Filter,
 		return &sluice.Error{Op: "roll the deployment back", Resource: d.ID, Err: errors.New("it ran a task: what a task did cannot be taken back"),
 			Next: "sluice status names the tasks; aws ecs stop-task stops one that still runs"}
 	}
-	overtaken, err := p.overtaken(ctx, t)
+	overtaken, err := p.isOvertaken(ctx, t)
 	if err != nil {
 		return err
 	}
-	if (overtaken || adopted(t)) && of.Service != "" {
-		return p.rollByHistory(ctx, t.journal, of, d.Region, o)
+	if (overtaken || onlyAdopted(t)) && of.Service != "" {
+		return p.rollBackByHistory(ctx, t.journal, of, d.Region, o)
 	}
 	if d.State == journal.Ended && d.Outcome == sluice.RolledBack {
-		p.say("nothing to roll back: " + summary(d, ""))
+		p.printResult("nothing to roll back: " + deploymentSummary(d, ""))
 		return nil
 	}
 	if o.dry {
 		return &sluice.Error{Op: "sluice rollback --dry-run", Resource: d.ID, Err: errors.New("the plan of a deployment holds the plan of its rollback already"),
 			Next: "sluice plan shows it; leave --dry-run out"}
 	}
-	if err := p.newest(ctx, t); err != nil {
+	if err := p.refuseOlder(ctx, t); err != nil {
 		return err
 	}
-	return p.orderBack(ctx, t, o.noWait)
+	return p.requestRollback(ctx, t, o.noWait)
 }
 
 // requestRollback saves the command to roll back. It then runs the rollback here, or follows the
 // process that runs it.
-func (p *program) orderBack(ctx context.Context, t *taken, noWait bool) error {
-	runs, err := p.runner(ctx, t)
+func (p *program) requestRollback(ctx context.Context, t *openDeployment, noWait bool) error {
+	runs, err := p.runningProcess(ctx, t)
 	if err != nil {
 		return err
 	}
-	d, e := t.deployment, p.engine(t.account, t.clock, t.journal)
-	if err := e.Command(ctx, d.ID, journal.Rollback, 0, p.who("")); err != nil {
+	d, e := t.deployment, p.newEngine(t.account, t.clock, t.journal)
+	if err := e.SendCommand(ctx, d.ID, journal.Rollback, 0, p.actorName("")); err != nil {
 		return err
 	}
 	if err := e.Reopen(ctx, d.ID); err != nil {
 		return err
 	}
 	if noWait && runs != "" {
-		p.say("rollback asked of process " + runs + ", deployment " + d.ID)
+		p.printResult("rollback asked of process " + runs + ", deployment " + d.ID)
 		return nil
 	}
-	return p.lead(ctx, e, t, engine.Options{}, sluice.RolledBack)
+	return p.runOrFollow(ctx, e, t, engine.Options{}, sluice.RolledBack)
 }
 
 // isOvertaken reports whether another process or person has deployed the service since the last
 // deployment of this journal ended. It is for services that ECS or CodeDeploy deploys. The state
 // before the deployment of the journal is then not the state before the newest deployment.
-func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
+func (p *program) isOvertaken(ctx context.Context, t *openDeployment) (bool, error) {
 	d := t.deployment
-	if d.State != journal.Ended || !t.plan.Rolls() && !t.plan.ByCodeDeploy() {
+	if d.State != journal.Ended || !t.plan.RollsByECS() && !t.plan.ByCodeDeploy() {
 		return false, nil
 	}
 	left := t.plan.From
@@ -198,7 +198,7 @@ func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		left = serves(events)
+		left = lastPrimaryRevision(events)
 	} else if d.Outcome != sluice.RolledBack {
 		return false, nil
 	}
@@ -206,7 +206,7 @@ func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
 	if err != nil || live == nil || live.Status != "ACTIVE" || left == "" {
 		return false, err
 	}
-	if other, err := otherShift(ctx, t); other || err != nil {
+	if other, err := hasOtherCodeDeploy(ctx, t); other || err != nil {
 		return other, err
 	}
 	return live.Serving() != left, nil
@@ -214,8 +214,8 @@ func (p *program) overtaken(ctx context.Context, t *taken) (bool, error) {
 
 // onlyAdopted reports whether the last deployment only removed leftovers from a service that AWS
 // deploys. Only the history of AWS then contains the revision that served before.
-func adopted(t *taken) bool {
-	if !t.plan.Rolls() && !t.plan.ByCodeDeploy() || t.plan.Beside() {
+func onlyAdopted(t *openDeployment) bool {
+	if !t.plan.RollsByECS() && !t.plan.ByCodeDeploy() || t.plan.HasCanaryService() {
 		return false
 	}
 	return t.deployment.State == journal.Ended && len(t.plan.Stages) == 1 && t.plan.Stages[0].Name == appfile.StageAdopt
@@ -223,63 +223,63 @@ func adopted(t *taken) bool {
 
 // adoptLeftovers removes the leftovers of a deployment whose journal is lost. It deploys no
 // revision.
-func (p *program) adoptOnly(ctx context.Context, j *journal.Journal, path string, o rollbackOptions) error {
-	pre, err := p.prepare(ctx, path, plan.Options{Adopt: true, Only: true})
+func (p *program) adoptLeftovers(ctx context.Context, j *journal.Journal, path string, o rollbackOptions) error {
+	pre, err := p.preparePlan(ctx, path, plan.Options{Adopt: true, Only: true})
 	if err != nil {
 		return err
 	}
-	if pre.plan.Rolls() && !pre.plan.Beside() {
-		return p.rollByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service}, pre.app.Region, o)
+	if pre.plan.RollsByECS() && !pre.plan.HasCanaryService() {
+		return p.rollBackByHistory(ctx, j, journal.Filter{Cluster: pre.plan.Cluster, Service: pre.plan.Service}, pre.app.Region, o)
 	}
 	if o.dry {
 		return p.showPlan(ctx, pre.plan, nil)
 	}
-	if err := p.free(ctx, j, pre, leave{adopt: true}); err != nil {
+	if err := p.freeService(ctx, j, pre, conflictFlags{adopt: true}); err != nil {
 		return err
 	}
-	return p.carryOut(ctx, j, pre, engine.Options{})
+	return p.runNewDeployment(ctx, j, pre, engine.Options{})
 }
 
 // rollBackByHistory returns a rolling service to the previous revision in ECS's history, as a
 // deployment of its own.
-func (p *program) rollByHistory(ctx context.Context, j *journal.Journal, of journal.Filter, region string, o rollbackOptions) error {
-	pre, nothing, err := p.prepareBack(ctx, of, region, o.to)
+func (p *program) rollBackByHistory(ctx context.Context, j *journal.Journal, of journal.Filter, region string, o rollbackOptions) error {
+	pre, nothing, err := p.prepareReturn(ctx, of, region, o.to)
 	if err != nil {
 		return err
 	}
 	if nothing != "" {
-		p.say("nothing to roll back: " + of.Cluster + "/" + of.Service + ": " + nothing)
+		p.printResult("nothing to roll back: " + of.Cluster + "/" + of.Service + ": " + nothing)
 		return nil
 	}
 	if o.dry {
 		return p.showPlan(ctx, pre.plan, nil)
 	}
-	if err := p.free(ctx, j, pre, leave{adopt: o.adopt}); err != nil {
+	if err := p.freeService(ctx, j, pre, conflictFlags{adopt: o.adopt}); err != nil {
 		return err
 	}
 	if !pre.plan.HasChanges() {
-		p.say(fmt.Sprintf("nothing to roll back: %s/%s runs %s", of.Cluster, of.Service, pre.plan.From))
+		p.printResult(fmt.Sprintf("nothing to roll back: %s/%s runs %s", of.Cluster, of.Service, pre.plan.From))
 		return nil
 	}
-	return p.carryOut(ctx, j, pre, engine.Options{NoWait: o.noWait})
+	return p.runNewDeployment(ctx, j, pre, engine.Options{NoWait: o.noWait})
 }
 
-func (p *program) prepareBack(ctx context.Context, of journal.Filter, region, to string) (pre *prepared, nothing string, err error) {
-	pre = &prepared{of: of, to: to, back: &plan.Return{}}
-	if pre.account, pre.clock, err = p.open(ctx, region); err != nil {
+func (p *program) prepareReturn(ctx context.Context, of journal.Filter, region, to string) (pre *preparedPlan, nothing string, err error) {
+	pre = &preparedPlan{filter: of, revision: to, returnPlan: &plan.Return{}}
+	if pre.account, pre.clock, err = p.openAccount(ctx, region); err != nil {
 		return nil, "", err
 	}
-	err = pre.survey(ctx)
-	return pre, pre.back.Nothing, err
+	err = pre.readAndPlan(ctx)
+	return pre, pre.returnPlan.Nothing, err
 }
 
 // refuseOlder returns an error if the journal has a newer deployment of the same service.
-func (p *program) newest(ctx context.Context, t *taken) error {
+func (p *program) refuseOlder(ctx context.Context, t *openDeployment) error {
 	d := t.deployment
-	last, err := t.journal.Latest(ctx, d.Account, d.Region, d.Cluster, d.Service)
+	last, err := t.journal.LatestDeployment(ctx, d.Account, d.Region, d.Cluster, d.Service)
 	if err != nil || last.ID == d.ID {
 		return err
 	}
 	return &sluice.Error{Op: "roll the deployment back", Resource: d.ID, Kind: sluice.Overtaken,
-		Err: errLater(last.ID), Next: "roll the later one back first: sluice rollback " + last.ID}
+		Err: laterDeploymentError(last.ID), Next: "roll the later one back first: sluice rollback " + last.ID}
 }

@@ -20,7 +20,7 @@ func rollingPlan(strategy string) *plan.Plan {
 // and what ECS is about.
 func TestBoardOfARollingService(t *testing.T) {
 	for strategy, what := range map[string]string{"": "roll to the new revision", "CANARY": "ECS brings the new revision by its strategy CANARY"} {
-		b := newBoard(rollingPlan(strategy))
+		b := newProgressBoard(rollingPlan(strategy))
 		for _, e := range []sluice.Event{
 			sluice.StageStarted{Index: 0, Name: appfile.StageSync, Attempt: 1},
 			sluice.CapacityChanged{Variant: sluice.Primary, Revision: "web:2", Desired: 4, Running: 1, Pending: 3},
@@ -29,9 +29,9 @@ func TestBoardOfARollingService(t *testing.T) {
 		} {
 			sealed := sluice.Seal("slc-1", "1 ECS_SYNC", e)
 			sealed.At = start
-			b.see(sealed)
+			b.applyEvent(sealed)
 		}
-		got := strings.Join(b.view(start.Add(5*time.Second), 120, 24, paint{}), "\n")
+		got := strings.Join(b.renderLines(start.Add(5*time.Second), 120, 24, paint{}), "\n")
 		want := `prod/web  web:1 -> web:2  00:05
   running 00:05   1 ECS_SYNC             ` + what + `
   primary web:2  1 of 4 running, 3 pending
@@ -44,18 +44,18 @@ func TestBoardOfARollingService(t *testing.T) {
 }
 
 func TestStatusOfAStrategyOfECSTellsItsHook(t *testing.T) {
-	tr := &tree{Cluster: "prod", Service: "web", Region: "us-east-1", Status: "ACTIVE", Controller: "ECS", Desired: 4, Running: 8,
-		Current: &treeCurrent{ARN: "arn:aws:ecs:us-east-1:123456789012:service-deployment/prod/web/x1", Status: "IN_PROGRESS", Revision: "web:2",
+	tr := &serviceReport{Cluster: "prod", Service: "web", Region: "us-east-1", Status: "ACTIVE", Controller: "ECS", Desired: 4, Running: 8,
+		ServiceDeployment: &currentReport{ARN: "arn:aws:ecs:us-east-1:123456789012:service-deployment/prod/web/x1", Status: "IN_PROGRESS", Revision: "web:2",
 			Stage: "PRE_PRODUCTION_TRAFFIC_SHIFT", Weight: 10, Hook: "ecs-pause-1", Expires: start}}
 	var out bytes.Buffer
-	if err := (treeView{}).write(&out, tr); err != nil {
+	if err := (serviceView{}).writeService(&out, tr); err != nil {
 		t.Fatal(err)
 	}
-	want := "service deployment x1: IN_PROGRESS, brings web:2, PRE_PRODUCTION_TRAFFIC_SHIFT with 10% of the traffic, waiting: hook ecs-pause-1 awaits an answer until " + stamp(start) + "\n"
+	want := "service deployment x1: IN_PROGRESS, brings web:2, PRE_PRODUCTION_TRAFFIC_SHIFT with 10% of the traffic, waiting: hook ecs-pause-1 awaits an answer until " + formatTime(start) + "\n"
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("%s\nwant %s", out.String(), want)
 	}
-	if !tr.busy() {
+	if !tr.isDeploying() {
 		t.Error("a deployment that waits for its hook is not followed")
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-ecs/sluice/internal/stage"
 )
 
-func (p *program) runVerb() *cobra.Command {
-	var at where
+func (p *program) newRunCommand() *cobra.Command {
+	var at appFlag
 	var o runFlags
 	var noWait, dry bool
 	c := &cobra.Command{
@@ -45,15 +45,15 @@ the tasks to ECS; sluice resume waits for them again.`,
 			if err := atMost(1)(c, args); err != nil {
 				return err
 			}
-			path, _, err := at.path(c, args)
+			path, _, err := at.applicationPath(c, args)
 			if err != nil {
 				return err
 			}
 			return p.runRun(c.Context(), path, o, noWait, dry)
 		},
 	}
-	at.register(c)
-	o.register(c.Flags())
+	at.registerConfigFlag(c)
+	o.registerRunFlags(c.Flags())
 	c.Flags().BoolVar(&noWait, "no-wait", false, "return once ECS has started the tasks")
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan and write nothing")
 	return c
@@ -67,67 +67,67 @@ func (p *program) runRun(ctx context.Context, path string, o runFlags, noWait, d
 	if dry {
 		return p.showPlan(ctx, pre.plan, nil)
 	}
-	j, err := p.journal()
+	j, err := p.openJournalForWrite()
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	if err := p.freeToRun(ctx, j, pre); err != nil {
+	if err := p.refuseSecondRun(ctx, j, pre); err != nil {
 		return err
 	}
-	return p.carryOut(ctx, j, pre, engine.Options{NoWait: noWait})
+	return p.runNewDeployment(ctx, j, pre, engine.Options{NoWait: noWait})
 }
 
 // refuseSecondRun returns an error if this journal has a run of the same tasks that has not ended. It
 // prevents a second start of a migration after the terminal of the first run was closed.
-func (p *program) freeToRun(ctx context.Context, j *journal.Journal, pre *prepared) error {
-	open, err := openOnes(ctx, j, pre.plan)
+func (p *program) refuseSecondRun(ctx context.Context, j *journal.Journal, pre *preparedPlan) error {
+	open, err := listOpenDeployments(ctx, j, pre.plan)
 	if err != nil || len(open) == 0 {
 		return err
 	}
 	id := open[0].ID
-	return &sluice.Error{Op: "start a run", Resource: pre.service(), Kind: sluice.Overtaken,
+	return &sluice.Error{Op: "start a run", Resource: pre.serviceName(), Kind: sluice.Overtaken,
 		Err:  fmt.Errorf("deployment %s of it is %s", id, open[0].State),
 		Next: "end it first: sluice resume " + id + " waits for its end, sluice abort " + id + " leaves its tasks to ECS"}
 }
 
 // prepareRun reads the files and AWS and plans the run. It makes no changes.
-func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*prepared, error) {
-	app, err := p.application(path)
+func (p *program) prepareRun(ctx context.Context, path string, o runFlags) (*preparedPlan, error) {
+	app, err := p.loadApplication(path)
 	if err != nil {
 		return nil, err
 	}
-	options, err := o.options(p)
+	options, err := o.runOptions(p)
 	if err != nil {
 		return nil, err
 	}
-	out := &prepared{app: app}
-	if out.account, out.clock, err = p.open(ctx, app.Region); err != nil {
+	out := &preparedPlan{app: app}
+	if out.account, out.clock, err = p.openAccount(ctx, app.Region); err != nil {
 		return nil, err
 	}
-	if out.live, err = stage.SurveyRun(ctx, out.account, out.clock, app); err != nil {
+	if out.state, err = stage.SurveyRun(ctx, out.account, out.clock, app); err != nil {
 		return nil, err
 	}
-	out.plan, err = plan.MakeRun(app, out.live, options)
+	out.plan, err = plan.MakeRun(app, out.state, options)
 	return out, err
 }
 
 // serviceOrGroup returns the name under which the journal has the deployments of an application. It
 // is that of the service, or of the task group if there is no service.
-func nameOf(app *appfile.Application) string {
+func serviceOrGroup(app *appfile.Application) string {
 	if app.Service != nil {
 		return *app.Service.Input.ServiceName
 	}
-	return plan.GroupOf(app)
+	return plan.TaskGroup(app)
 }
 
 // isTaskRun reports whether the name is that of a task group and not of a service.
-func isRun(service string) bool { return strings.HasPrefix(service, plan.GroupPrefix) }
+func isTaskRun(service string) bool { return strings.HasPrefix(service, plan.GroupPrefix) }
 
 // taskRunText describes the tasks that a stage runs.
-func runWords(p *plan.Plan, t *plan.Task) string {
+func taskRunText(p *plan.Plan, t *plan.Task) string {
 	of := p.To
-	if t.Own() {
+	if t.HasOwnDefinition() {
 		of = t.To
 	}
 	if !strings.Contains(of, ":") {
@@ -144,7 +144,7 @@ func runWords(p *plan.Plan, t *plan.Task) string {
 }
 
 // endedTasksText describes how the tasks of a run ended. It is part of the last line.
-func ranWords(events []sluice.Envelope) string {
+func endedTasksText(events []sluice.Envelope) string {
 	revision, words := "", map[string]int{}
 	var order []string
 	for _, e := range events {

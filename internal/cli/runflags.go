@@ -28,7 +28,7 @@ type runFlags struct {
 	watch           string
 }
 
-func (o *runFlags) register(f *pflag.FlagSet) {
+func (o *runFlags) registerRunFlags(f *pflag.FlagSet) {
 	f.Var(countFlag{&o.count}, "count", "how many tasks (default: the file's runTask.count, or 1)")
 	f.StringArrayVar(&o.commands, "command", nil, "`CONTAINER=COMMAND` in place of its own, words apart by spaces or as a JSON list; may be given again")
 	f.StringArrayVar(&o.env, "env", nil, "`CONTAINER=NAME=VALUE` in its environment; may be given again")
@@ -39,11 +39,11 @@ func (o *runFlags) register(f *pflag.FlagSet) {
 }
 
 // runOptions converts the flags to the input of RunTask.
-func (o runFlags) options(p *program) (plan.RunOptions, error) {
+func (o runFlags) runOptions(p *program) (plan.RunOptions, error) {
 	in := &awsecs.RunTaskInput{}
 	if o.count != nil {
 		if *o.count < 1 {
-			return plan.RunOptions{}, wrongRun("--count is below 1", "give 1 or more")
+			return plan.RunOptions{}, runFlagError("--count is below 1", "give 1 or more")
 		}
 		in.Count = aws.Int32(int32(*o.count))
 	}
@@ -51,48 +51,48 @@ func (o runFlags) options(p *program) (plan.RunOptions, error) {
 	if in.Overrides, err = o.taskOverride(p); err != nil {
 		return plan.RunOptions{}, err
 	}
-	if in.Tags, err = tagsOf(o.tags); err != nil {
+	if in.Tags, err = parseTags(o.tags); err != nil {
 		return plan.RunOptions{}, err
 	}
 	return plan.RunOptions{Given: &definition.Run{Input: in}, Watch: o.watch, Command: o.words}, nil
 }
 
-func wrongRun(why, next string) error {
+func runFlagError(why, next string) error {
 	return &sluice.Error{Op: "sluice run", Err: errors.New(why), Next: next}
 }
 
 // taskOverride returns the overrides of --overrides or its file, changed by --command and
 // --env.
 func (o runFlags) taskOverride(p *program) (*ecstypes.TaskOverride, error) {
-	out, err := o.given(p)
+	out, err := o.readOverrides(p)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range o.commands {
-		name, words, err := commandOf(c)
+		name, words, err := parseCommand(c)
 		if err != nil {
 			return nil, err
 		}
-		containerOf(out, name).Command = words
+		overrideFor(out, name).Command = words
 	}
 	for _, e := range o.env {
 		name, rest, ok := strings.Cut(e, "=")
 		key, value, also := strings.Cut(rest, "=")
 		if !ok || !also || name == "" || key == "" {
-			return nil, wrongRun("--env is not CONTAINER=NAME=VALUE", "give, for example, --env web=DRY_RUN=1")
+			return nil, runFlagError("--env is not CONTAINER=NAME=VALUE", "give, for example, --env web=DRY_RUN=1")
 		}
-		c := containerOf(out, name)
+		c := overrideFor(out, name)
 		c.Environment = append(c.Environment, ecstypes.KeyValuePair{Name: &key, Value: &value})
 	}
 	return out, nil
 }
 
 // readOverrides returns the overrides of --overrides or --overrides-file.
-func (o runFlags) given(p *program) (*ecstypes.TaskOverride, error) {
+func (o runFlags) readOverrides(p *program) (*ecstypes.TaskOverride, error) {
 	name, data := "--overrides", []byte(o.overrides)
 	switch {
 	case o.file != "" && o.overrides != "":
-		return nil, wrongRun("--overrides and --overrides-file are both given", "give one of them")
+		return nil, runFlagError("--overrides and --overrides-file are both given", "give one of them")
 	case o.file == "" && o.overrides == "":
 		return &ecstypes.TaskOverride{}, nil
 	case o.file != "":
@@ -105,7 +105,7 @@ func (o runFlags) given(p *program) (*ecstypes.TaskOverride, error) {
 	return definition.ReadOverrides(name, data)
 }
 
-func (p *program) absolute(path string) (string, error) {
+func (p *program) absolutePath(path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil
 	}
@@ -114,24 +114,24 @@ func (p *program) absolute(path string) (string, error) {
 }
 
 // parseCommand parses "web=rake db:migrate" or `web=["rake","db:migrate"]`.
-func commandOf(s string) (container string, words []string, err error) {
+func parseCommand(s string) (container string, words []string, err error) {
 	container, text, ok := strings.Cut(s, "=")
 	if !ok || container == "" || strings.TrimSpace(text) == "" {
-		return "", nil, wrongRun("--command is not CONTAINER=COMMAND", `give, for example, --command web="rake db:migrate"`)
+		return "", nil, runFlagError("--command is not CONTAINER=COMMAND", `give, for example, --command web="rake db:migrate"`)
 	}
 	if strings.HasPrefix(text, "[") {
 		if err := json.Unmarshal([]byte(text), &words); err != nil {
-			return "", nil, wrongRun(fmt.Sprintf("--command of %s: %v", container, err), "give a JSON list of text")
+			return "", nil, runFlagError(fmt.Sprintf("--command of %s: %v", container, err), "give a JSON list of text")
 		}
 		return container, words, nil
 	}
 	if strings.ContainsAny(text, `'"\`) {
-		return "", nil, wrongRun("--command of "+container+" has quotes", `write a JSON list: --command `+container+`='["sh","-c","…"]', or give the command after --`)
+		return "", nil, runFlagError("--command of "+container+" has quotes", `write a JSON list: --command `+container+`='["sh","-c","…"]', or give the command after --`)
 	}
 	return container, strings.Fields(text), nil
 }
 
-func containerOf(o *ecstypes.TaskOverride, name string) *ecstypes.ContainerOverride {
+func overrideFor(o *ecstypes.TaskOverride, name string) *ecstypes.ContainerOverride {
 	i := slices.IndexFunc(o.ContainerOverrides, func(c ecstypes.ContainerOverride) bool { return aws.ToString(c.Name) == name })
 	if i < 0 {
 		i = len(o.ContainerOverrides)
@@ -140,12 +140,12 @@ func containerOf(o *ecstypes.TaskOverride, name string) *ecstypes.ContainerOverr
 	return &o.ContainerOverrides[i]
 }
 
-func tagsOf(flags []string) (all []ecstypes.Tag, err error) {
+func parseTags(flags []string) (all []ecstypes.Tag, err error) {
 	for _, f := range flags {
 		for pair := range strings.SplitSeq(f, ",") {
 			key, value, ok := strings.Cut(pair, "=")
 			if !ok || key == "" {
-				return nil, wrongRun("--tags is not KEY=VALUE,…", "give, for example, --tags team=data,cost=42")
+				return nil, runFlagError("--tags is not KEY=VALUE,…", "give, for example, --tags team=data,cost=42")
 			}
 			all = append(all, ecstypes.Tag{Key: &key, Value: &value})
 		}

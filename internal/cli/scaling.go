@@ -20,7 +20,7 @@ import (
 
 // registerScalingFlags adds the flags for auto scaling. It accepts the spelling "autoscaling"
 // too.
-func scalingFlags(c *cobra.Command, s *appfile.Scaling) {
+func registerScalingFlags(c *cobra.Command, s *appfile.Scaling) {
 	f := c.Flags()
 	f.BoolVar(&s.Suspend, "suspend-auto-scaling", false, "suspend auto scaling while the deployment runs, and give it back as it was in the end")
 	f.BoolVar(&s.Resume, "resume-auto-scaling", false, "in the end nothing of auto scaling is suspended, whatever was before")
@@ -43,8 +43,8 @@ func checkBounds(s appfile.Scaling) error {
 
 // refuseSuspendedScaling returns an error if --no-wait would leave auto scaling suspended until a
 // later sluice resume. --leave-suspended allows that.
-func leavesSuspended(pl *plan.Plan, noWait bool) error {
-	if s := pl.Scaling; !noWait || s == nil || !s.Suspend || s.Leave {
+func refuseSuspendedScaling(pl *plan.Plan, noWait bool) error {
+	if s := pl.Scaling; !noWait || s == nil || !s.Suspend || s.KeepSuspended {
 		return nil
 	}
 	return &sluice.Error{Op: "suspend auto scaling", Resource: pl.Cluster + "/" + pl.Service,
@@ -53,36 +53,36 @@ func leavesSuspended(pl *plan.Plan, noWait bool) error {
 }
 
 // scalingReport is a scalable target.
-type treeScaling struct {
+type scalingReport struct {
 	sluice.Scalable
-	Was string `json:"was,omitempty"` // suspensions before a deployment suspended all
+	Before string `json:"was,omitempty"` // suspensions before a deployment suspended all
 }
 
 // addScaling reads the scalable targets. It adds none if the role may not read them.
-func (t *tree) scaling(ctx context.Context, a *account.Account, s subject, live *ecs.Live) error {
+func (t *serviceReport) addScaling(ctx context.Context, a *account.Account, s statusTarget, live *ecs.ServiceState) error {
 	all, err := autoscaling.Service{API: a.Scaling(), Cluster: s.cluster, Name: s.service}.Observe(ctx)
 	if sluice.KindOf(err) == sluice.Denied {
 		return nil
 	}
 	tag := live.Tags[plan.ScalingTag]
-	for i, was := range plan.Before(all, tag) {
-		x := treeScaling{Scalable: all[i]}
+	for i, was := range plan.TargetsBefore(all, tag) {
+		x := scalingReport{Scalable: all[i]}
 		if tag != "" && all[i].Suspended == sluice.AllSuspended {
-			x.Was = was.Suspended.String()
+			x.Before = was.Suspended.String()
 		}
 		t.Scaling = append(t.Scaling, x)
 	}
 	return err
 }
 
-func (v treeView) scaling(w io.Writer, t *tree) {
+func (v serviceView) writeScaling(w io.Writer, t *serviceReport) {
 	for _, s := range t.Scaling {
 		line := fmt.Sprintf("auto scaling: %d to %d tasks", s.Min, s.Max)
 		if s.Suspended != (sluice.Suspension{}) {
 			line += ", " + v.warn("suspended: "+s.Suspended.String())
 		}
-		if s.Was != "" {
-			line += " (by a deployment; before it: " + s.Was + ")"
+		if s.Before != "" {
+			line += " (by a deployment; before it: " + s.Before + ")"
 		}
 		fmt.Fprintln(w, line)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-ecs/sluice/internal/appfile"
 )
 
-func (p *program) schema() *cobra.Command {
+func (p *program) newSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of application files",

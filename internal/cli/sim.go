@@ -27,9 +27,9 @@ type simOptions struct {
 }
 
 // simLogLimit is the maximum number of log entries that a sim keeps. A sim may run for days.
-const simLog = 100_000
+const simLogLimit = 100_000
 
-func (p *program) sim() *cobra.Command {
+func (p *program) newSimCommand() *cobra.Command {
 	var o simOptions
 	c := &cobra.Command{
 		Use:   "sim",
@@ -67,7 +67,7 @@ func (p *program) runSim(ctx context.Context, o simOptions) error {
 		return &sluice.Error{Op: "serve the local AWS", Err: err, Next: "give another address: --listen 127.0.0.1:0 chooses a free port"}
 	}
 	defer at.Close()
-	tellSim(p.env.Out, s, at, o)
+	printSimHelp(p.env.Out, s, at, o)
 	<-ctx.Done()
 	return nil
 }
@@ -80,9 +80,9 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 	if o.speed != 1 {
 		c = clock.Scaled(o.speed)
 	}
-	knobs := world.DefaultKnobs()
+	knobs := world.DefaultSettings()
 	knobs.Throttle = true // as on AWS; a world file may switch it off
-	s, err := awssim.New(awssim.Options{Clock: c, Knobs: &knobs, Seed: o.seed, Speed: o.speed, LogLimit: simLog,
+	s, err := awssim.New(awssim.Options{Clock: c, Settings: &knobs, Seed: o.seed, Speed: o.speed, LogLimit: simLogLimit,
 		AllowHostImages: o.hostImages, AllowRemote: o.allowRemote})
 	if err != nil || o.world == "" {
 		return s, err
@@ -99,7 +99,7 @@ func (p *program) newSim(o simOptions) (*awssim.Sim, error) {
 
 // readFile reads a regular file that is named on the command line.
 func (p *program) readFile(path string) ([]byte, error) {
-	abs, err := p.absolute(path)
+	abs, err := p.absolutePath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (p *program) readFile(path string) ([]byte, error) {
 }
 
 // printSimHelp prints the variables to export in another terminal, and the addresses to call.
-func tellSim(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions) {
+func printSimHelp(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions) {
 	url := at.URL()
 	speed := strconv.FormatFloat(o.speed, 'g', -1, 64)
 	fmt.Fprintf(w, "# a local AWS at %s, account %s, %s", url, s.Account(), s.Region())
@@ -125,11 +125,11 @@ func tellSim(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions) {
 	for _, r := range s.View().Regions {
 		for _, lb := range r.LoadBalancers {
 			for _, l := range lb.Listeners {
-				fmt.Fprintf(w, "# load balancer %s, port %d: curl http://%s/\n", lb.Name, l.Port, reachedAt(lb, l))
+				fmt.Fprintf(w, "# load balancer %s, port %d: curl http://%s/\n", lb.Name, l.Port, listenerAddress(lb, l))
 			}
 		}
 	}
-	tellNames(w, s, at.DNS())
+	printNameHelp(w, s, at.DNS())
 	fmt.Fprintf(w, "# look: curl %s/_sluice/world and /_sluice/traffic; break: POST lines to /_sluice/faults; begin anew: POST /_sluice/reset\n", url)
 	if s.World().Throttles() {
 		fmt.Fprintln(w, "# calls beyond AWS's rates are throttled, as on AWS; \"knobs: {throttle: false}\" in the world file turns that off")
@@ -138,7 +138,7 @@ func tellSim(w io.Writer, s *awssim.Sim, at *awssim.Listening, o simOptions) {
 }
 
 // listenerAddress returns the address at which a listener accepts requests.
-func reachedAt(lb awssim.BalancerView, l awssim.ListenerView) string {
+func listenerAddress(lb awssim.BalancerView, l awssim.ListenerView) string {
 	if l.Bound != "" {
 		return l.Bound
 	}

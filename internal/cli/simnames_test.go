@@ -27,7 +27,7 @@ func TestHowNamesAreLookedUp(t *testing.T) {
 		{private, of(), "aws servicediscovery discover-instances --namespace-name shop.local --service-name api"},
 		{awssim.NameView{Name: "shop", Kind: "HTTP"}, of(), "aws servicediscovery discover-instances --namespace-name shop --service-name api"},
 	} {
-		if got := lookUp(c.in, c.x, "127.0.0.1", "53"); got != c.want {
+		if got := lookupCommand(c.in, c.x, "127.0.0.1", "53"); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

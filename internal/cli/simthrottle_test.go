@@ -23,7 +23,7 @@ func TestSimThrottlesUnlessItsWorldFileSaysNo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tellSim(&out, s, at, simOptions{speed: 1})
+		printSimHelp(&out, s, at, simOptions{speed: 1})
 		at.Close()
 		if s.World().Throttles() != want || strings.Contains(out.String(), "throttled, as on AWS") != want {
 			t.Errorf("%q: throttles %v, prints\n%s", world, s.World().Throttles(), out.String())

@@ -14,10 +14,10 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-func (p *program) status() *cobra.Command {
-	t := task{verb: "status"}
+func (p *program) newStatusCommand() *cobra.Command {
+	t := deploymentCommand{commandName: "status"}
 	events, follow := -1, false
-	c := p.command(&t, "Show a service as it stands, and its deployment",
+	c := p.newDeploymentCommand(&t, "Show a service as it stands, and its deployment",
 		`Show a service as it stands: its task sets, tasks and targets, the weights asked and
 those that the rules have, who is found under its names of Cloud Map, and the deployment
 that runs or ran last; of a rolling service ECS's deployments, why tasks fail, and its newest events; of one that CodeDeploy
@@ -42,7 +42,7 @@ runs, or until Ctrl-C if none runs. `+idHelp,
 }
 
 // deploymentReport is the newest deployment of the service in the journal.
-type treeDeployment struct {
+type deploymentReport struct {
 	ID      string          `json:"id"`
 	State   journal.State   `json:"state"`
 	Outcome sluice.Outcome  `json:"outcome,omitempty"`
@@ -50,12 +50,12 @@ type treeDeployment struct {
 	From    string          `json:"from,omitempty"`
 	To      string          `json:"to"`
 	Runner  string          `json:"runBy,omitempty"` // "<host>/<pid>"
-	Asked   *sluice.Weights `json:"asked,omitempty"`
-	Stages  []treeStage     `json:"stages"`
+	Requested   *sluice.Weights `json:"asked,omitempty"`
+	Stages  []stageReport     `json:"stages"`
 	Waiting string          `json:"waiting,omitempty"`
 }
 
-type treeStage struct {
+type stageReport struct {
 	Number int    `json:"number"` // from 1
 	Name   string `json:"name"`
 	What   string `json:"what,omitempty"`
@@ -63,7 +63,7 @@ type treeStage struct {
 }
 
 func (p *program) runStatus(ctx context.Context, path string, given bool, events int, follow bool) error {
-	j, err := p.journalIfAny()
+	j, err := p.findJournal()
 	if err != nil {
 		return err
 	}
@@ -73,21 +73,21 @@ func (p *program) runStatus(ctx context.Context, path string, given bool, events
 	if follow {
 		return p.watchStatus(ctx, j, path, given, events)
 	}
-	t, err := p.stand(ctx, j, path, given, events)
+	t, err := p.readStatus(ctx, j, path, given, events)
 	if err != nil {
 		return err
 	}
 	if p.flags.output == jsonOut {
-		t.Undescribed = t.undescribed()
+		t.Undescribed = t.undescribedTexts()
 		return json.NewEncoder(p.env.Out).Encode(t)
 	}
-	return treeView{painter(p.env, p.env.Out)}.write(p.env.Out, t)
+	return serviceView{newPaint(p.env, p.env.Out)}.writeService(p.env.Out, t)
 }
 
 // readStatus reads the state of the service of an application or of a deployment.
-func (p *program) stand(ctx context.Context, j *journal.Journal, path string, given bool, events int) (*tree, error) {
-	if !isID(path) {
-		if t, found, err := p.standOf(ctx, j, path, given, events); found || err != nil {
+func (p *program) readStatus(ctx context.Context, j *journal.Journal, path string, given bool, events int) (*serviceReport, error) {
+	if !isDeploymentID(path) {
+		if t, found, err := p.readAppStatus(ctx, j, path, given, events); found || err != nil {
 			return t, err
 		}
 	}
@@ -95,95 +95,95 @@ func (p *program) stand(ctx context.Context, j *journal.Journal, path string, gi
 		return nil, &sluice.Error{Op: "show the status", Kind: sluice.NotFound,
 			Err: errors.New("here is no application file, and no journal " + p.statePath()), Next: "name the folder of the application: sluice status DIR"}
 	}
-	d, err := p.pick(ctx, j, "status", path, given)
+	d, err := p.findDeployment(ctx, j, "status", path, given)
 	if err != nil {
 		return nil, err
 	}
-	t := &taken{journal: j, deployment: d}
-	if err := p.enter(ctx, t); err != nil {
+	t := &openDeployment{journal: j, deployment: d}
+	if err := p.enterAccount(ctx, t); err != nil {
 		return nil, err
 	}
-	s := subjectOf(t.plan)
+	s := targetOfPlan(t.plan)
 	s.events = events
-	out, err := p.look(ctx, t.account, s)
+	out, err := p.readService(ctx, t.account, s)
 	if err == nil {
-		out.Deployment, err = p.deploymentOf(ctx, t)
+		out.Deployment, err = p.reportDeployment(ctx, t)
 	}
 	return out, err
 }
 
 // readAppStatus reads the state of the service of the application at a path. found is false if there
 // is no application file.
-func (p *program) standOf(ctx context.Context, j *journal.Journal, path string, given bool, events int) (t *tree, found bool, err error) {
-	app, err := p.application(path)
+func (p *program) readAppStatus(ctx context.Context, j *journal.Journal, path string, given bool, events int) (t *serviceReport, found bool, err error) {
+	app, err := p.loadApplication(path)
 	switch {
-	case err != nil && !given && absent(err):
+	case err != nil && !given && isNoApplication(err):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, err
 	}
-	a, _, err := p.open(ctx, app.Region)
+	a, _, err := p.openAccount(ctx, app.Region)
 	if err != nil {
 		return nil, false, err
 	}
-	s := subjectIn(app)
+	s := targetOfApp(app)
 	s.events = events
-	if t, err = p.look(ctx, a, s); err != nil || j == nil {
+	if t, err = p.readService(ctx, a, s); err != nil || j == nil {
 		return t, true, err
 	}
-	t.Deployment, err = p.latest(ctx, j, a, s)
+	t.Deployment, err = p.latestReport(ctx, j, a, s)
 	return t, true, err
 }
 
 // latestReport returns the newest deployment of the service in this account, or nil.
-func (p *program) latest(ctx context.Context, j *journal.Journal, a *account.Account, s subject) (*treeDeployment, error) {
+func (p *program) latestReport(ctx context.Context, j *journal.Journal, a *account.Account, s statusTarget) (*deploymentReport, error) {
 	id, err := a.ID(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d, err := j.Latest(ctx, id, a.Region(), s.cluster, s.service)
+	d, err := j.LatestDeployment(ctx, id, a.Region(), s.cluster, s.service)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	t := &taken{journal: j, deployment: d}
-	if t.plan, err = planOf(d); err != nil {
+	t := &openDeployment{journal: j, deployment: d}
+	if t.plan, err = readPlan(d); err != nil {
 		return nil, err
 	}
-	return p.deploymentOf(ctx, t)
+	return p.reportDeployment(ctx, t)
 }
 
 // reportDeployment returns the progress of a deployment, computed from the journal.
-func (p *program) deploymentOf(ctx context.Context, t *taken) (*treeDeployment, error) {
+func (p *program) reportDeployment(ctx context.Context, t *openDeployment) (*deploymentReport, error) {
 	d := t.deployment
-	out := &treeDeployment{ID: d.ID, State: d.State, Outcome: d.Outcome, Cause: d.Cause, From: t.plan.From, To: t.plan.To}
-	b := newBoard(t.plan)
+	out := &deploymentReport{ID: d.ID, State: d.State, Outcome: d.Outcome, Cause: d.Cause, From: t.plan.From, To: t.plan.To}
+	b := newProgressBoard(t.plan)
 	events, err := t.journal.Events(ctx, d.ID, 0, 0)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range events {
-		b.see(e)
+		b.applyEvent(e)
 	}
-	if b.asked.Valid() {
-		out.Asked = &b.asked
+	if b.requested.Valid() {
+		out.Requested = &b.requested
 	}
-	out.Waiting = cmp.Or(b.silent, b.current)
-	out.Stages = stagesOf(t.plan, b)
-	out.Runner, err = p.runner(ctx, t)
+	out.Waiting = cmp.Or(b.silence, b.current)
+	out.Stages = reportStages(t.plan, b)
+	out.Runner, err = p.runningProcess(ctx, t)
 	return out, err
 }
 
-func stagesOf(pl *plan.Plan, b *board) []treeStage {
-	var all []treeStage
+func reportStages(pl *plan.Plan, b *progressBoard) []stageReport {
+	var all []stageReport
 	for i, s := range b.stages {
 		if i == len(pl.Stages) && s.status == "" {
 			break
 		}
 		what := pl.Stage(i)
-		all = append(all, treeStage{Number: i + 1, Name: what.Name, What: stageWords(pl, what), Status: s.status})
+		all = append(all, stageReport{Number: i + 1, Name: what.Name, What: stageText(pl, what), Status: s.status})
 	}
 	return all
 }

@@ -16,41 +16,41 @@ import (
 )
 
 // deploymentCommand is a command on a deployment of the journal.
-type task struct {
-	verb string
-	open bool // the command is for deployments that have not ended
+type deploymentCommand struct {
+	commandName string
+	onlyOpen bool // the command is for deployments that have not ended
 	// takesSeveral allows several names; the command runs for each in turn.
-	several bool
-	at      where
+	takesSeveral bool
+	app      appFlag
 	noWait  bool
 }
 
 // newDeploymentCommand returns the cobra command of a deploymentCommand.
-func (p *program) command(t *task, short, long, example string, run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
-	c := &cobra.Command{Use: t.verb + " [ID | DIR | -c FILE]", Short: short, Long: long, Example: example, Args: atMost(1),
+func (p *program) newDeploymentCommand(t *deploymentCommand, short, long, example string, run func(c *cobra.Command, path string, given bool) error) *cobra.Command {
+	c := &cobra.Command{Use: t.commandName + " [ID | DIR | -c FILE]", Short: short, Long: long, Example: example, Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, given, err := t.at.path(c, args)
+			path, given, err := t.app.applicationPath(c, args)
 			if err != nil {
 				return err
 			}
 			if len(args) < 2 {
 				return run(c, path, given)
 			}
-			if err := p.refuseTwice(t.verb, args); err != nil {
+			if err := p.refuseDuplicates(t.commandName, args); err != nil {
 				return err
 			}
-			return p.each(c.Context(), args, func(path string) error { return run(c, path, true) })
+			return p.forEachPath(c.Context(), args, func(path string) error { return run(c, path, true) })
 		}}
-	if t.several {
-		c.Use, c.Args = t.verb+" [ID… | DIR… | -c FILE]", nil
+	if t.takesSeveral {
+		c.Use, c.Args = t.commandName+" [ID… | DIR… | -c FILE]", nil
 	}
-	t.at.register(c)
-	c.ValidArgsFunction = p.completeIDs(t.open)
+	t.app.registerConfigFlag(c)
+	c.ValidArgsFunction = p.completeIDs(t.onlyOpen)
 	return c
 }
 
 // openDeployment is a deployment of the journal with its opened account.
-type taken struct {
+type openDeployment struct {
 	journal    *journal.Journal
 	deployment journal.Deployment
 	plan       *plan.Plan
@@ -59,14 +59,14 @@ type taken struct {
 }
 
 // findAndOpen finds the deployment and opens its account.
-func (p *program) take(ctx context.Context, verb, path string, given bool) (*taken, error) {
-	t := &taken{}
+func (p *program) findAndOpen(ctx context.Context, verb, path string, given bool) (*openDeployment, error) {
+	t := &openDeployment{}
 	var err error
-	if t.journal, err = p.journal(); err != nil {
+	if t.journal, err = p.openJournalForWrite(); err != nil {
 		return nil, err
 	}
-	if t.deployment, err = p.pick(ctx, t.journal, verb, path, given); err == nil {
-		err = p.enter(ctx, t)
+	if t.deployment, err = p.findDeployment(ctx, t.journal, verb, path, given); err == nil {
+		err = p.enterAccount(ctx, t)
 	}
 	if err != nil {
 		t.journal.Close()
@@ -77,17 +77,17 @@ func (p *program) take(ctx context.Context, verb, path string, given bool) (*tak
 
 // enterAccount opens the account of the deployment. It returns an error if the credentials or the
 // Region belong to another one.
-func (p *program) enter(ctx context.Context, t *taken) error {
+func (p *program) enterAccount(ctx context.Context, t *openDeployment) error {
 	d := t.deployment
 	var err error
-	if t.plan, err = planOf(d); err != nil {
+	if t.plan, err = readPlan(d); err != nil {
 		return err
 	}
 	if p.flags.region != "" && p.flags.region != d.Region {
 		return &sluice.Error{Op: "open AWS account", Err: fmt.Errorf("deployment %s is in %s, and --region is %s", d.ID, d.Region, p.flags.region),
 			Next: "leave --region out"}
 	}
-	if t.account, t.clock, err = p.open(ctx, d.Region); err != nil {
+	if t.account, t.clock, err = p.openAccount(ctx, d.Region); err != nil {
 		return err
 	}
 	id, err := t.account.ID(ctx)
@@ -100,31 +100,31 @@ func (p *program) enter(ctx context.Context, t *taken) error {
 
 // runOrFollow follows the process that runs the deployment already. If none does, or that process
 // stops, it runs the deployment here.
-func (p *program) lead(ctx context.Context, e *engine.Engine, t *taken, o engine.Options, want sluice.Outcome) error {
-	runs, err := p.runner(ctx, t)
+func (p *program) runOrFollow(ctx context.Context, e *engine.Engine, t *openDeployment, o engine.Options, want sluice.Outcome) error {
+	runs, err := p.runningProcess(ctx, t)
 	if err != nil {
 		return err
 	}
-	r := p.renderer(t.plan, t.clock)
-	last, err := recall(ctx, t, r)
+	r := p.newRenderer(t.plan, t.clock)
+	last, err := replayEvents(ctx, t, r)
 	if err != nil {
 		r.close()
 		return err
 	}
 	if runs != "" {
-		over, err := p.follow(ctx, t, r, last, runs, want)
+		over, err := p.followProcess(ctx, t, r, last, runs, want)
 		if over || err != nil {
 			return err
 		}
 	}
-	return p.drive(ctx, e, r, t.deployment.ID, o, want)
+	return p.runHere(ctx, e, r, t.deployment.ID, o, want)
 }
 
 // runningProcess returns the name of the process that runs the deployment now, or "".
-func (p *program) runner(ctx context.Context, t *taken) (string, error) {
+func (p *program) runningProcess(ctx context.Context, t *openDeployment) (string, error) {
 	d := t.deployment
-	owner, _, err := t.journal.Holder(ctx, engine.Resource(d.Account, d.Region, d.Cluster, d.Service))
-	if err != nil || owner == "" || !p.ownerAlive(owner) {
+	owner, _, err := t.journal.Holder(ctx, engine.LeaseResource(d.Account, d.Region, d.Cluster, d.Service))
+	if err != nil || owner == "" || !p.isOwnerAlive(owner) {
 		return "", err
 	}
 	return owner, nil
@@ -132,10 +132,10 @@ func (p *program) runner(ctx context.Context, t *taken) (string, error) {
 
 // replayEvents gives the renderer the events of earlier runs. It returns the number of the last
 // one.
-func recall(ctx context.Context, t *taken, r renderer) (last int64, err error) {
+func replayEvents(ctx context.Context, t *openDeployment, r renderer) (last int64, err error) {
 	events, err := t.journal.Events(ctx, t.deployment.ID, 0, 0)
 	for _, e := range events {
-		r.recall(e)
+		r.replayEvent(e)
 		last = e.Seq
 	}
 	return last, err
@@ -143,34 +143,34 @@ func recall(ctx context.Context, t *taken, r renderer) (last int64, err error) {
 
 // followInterval is the time between two reads of the events of another process, in the machine's
 // time.
-const followEvery = 200 * time.Millisecond
+const followInterval = 200 * time.Millisecond
 
 // followProcess prints the events of a deployment that another process runs. over is false if that
 // process paused or died; this process then continues the deployment.
-func (p *program) follow(ctx context.Context, t *taken, r renderer, last int64, runs string, want sluice.Outcome) (over bool, err error) {
-	release := p.hold(r, "no longer watching; "+runs+" goes on running it")
+func (p *program) followProcess(ctx context.Context, t *openDeployment, r renderer, last int64, runs string, want sluice.Outcome) (over bool, err error) {
+	release := p.setInterruptNote(r, "no longer watching; "+runs+" goes on running it")
 	defer release()
-	r.note("process " + runs + " runs it; watching")
-	d, err := p.watch(ctx, t, r, last)
+	r.showNote("process " + runs + " runs it; watching")
+	d, err := p.watchUntilEnd(ctx, t, r, last)
 	if err == nil && d.State != journal.Ended {
-		r.note("process " + runs + " runs it no more; going on here")
+		r.showNote("process " + runs + " runs it no more; going on here")
 		return false, nil
 	}
 	r.close()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return true, exit(sluice.ExitStopped)
+		return true, exitStatus(sluice.ExitStopped)
 	case err != nil:
 		return true, err
 	}
-	return true, p.conclude(ctx, t.journal, engine.Ended{Deployment: d}, nil, want)
+	return true, p.concludeRun(ctx, t.journal, engine.RunResult{Deployment: d}, nil, want)
 }
 
 // watchUntilEnd shows the events of a deployment. It returns when the deployment has ended or no
 // process runs it.
-func (p *program) watch(ctx context.Context, t *taken, r renderer, last int64) (journal.Deployment, error) {
+func (p *program) watchUntilEnd(ctx context.Context, t *openDeployment, r renderer, last int64) (journal.Deployment, error) {
 	for {
-		runs, err := p.runner(ctx, t)
+		runs, err := p.runningProcess(ctx, t)
 		if err != nil {
 			return journal.Deployment{}, err
 		}
@@ -183,13 +183,13 @@ func (p *program) watch(ctx context.Context, t *taken, r renderer, last int64) (
 			return d, err
 		}
 		for _, e := range events {
-			r.event(e)
+			r.showEvent(e)
 			last = e.Seq
 		}
 		if d.State == journal.Ended || runs == "" {
 			return d, nil
 		}
-		if err := clock.Real().Sleep(ctx, followEvery); err != nil {
+		if err := clock.Real().Sleep(ctx, followInterval); err != nil {
 			return d, err
 		}
 	}

@@ -11,35 +11,35 @@ import (
 )
 
 // serviceView writes the state of a service as text.
-type treeView struct{ paint }
+type serviceView struct{ paint }
 
-func (v treeView) write(w io.Writer, t *tree) error {
+func (v serviceView) writeService(w io.Writer, t *serviceReport) error {
 	var b bytes.Buffer
-	if isRun(t.Service) {
-		v.runs(&b, t)
+	if isTaskRun(t.Service) {
+		v.writeTaskRuns(&b, t)
 	} else if t.Status == "" {
 		fmt.Fprintf(&b, "service %s/%s in %s: there is none\n", t.Cluster, t.Service, t.Region)
 	} else {
 		fmt.Fprintf(&b, "service %s in %s: %s, %d desired, %d running, %d pending (controller %s)\n",
 			v.bold(t.Cluster+"/"+t.Service), t.Region, t.Status, t.Desired, t.Running, t.Pending, t.Controller)
 	}
-	v.scaling(&b, t)
-	v.deployment(&b, t)
-	v.rules(&b, t)
-	v.names(&b, t)
-	v.code(&b, t)
-	for _, s := range t.Sets {
-		v.set(&b, s)
+	v.writeScaling(&b, t)
+	v.writeDeployment(&b, t)
+	v.writeRules(&b, t)
+	v.writeNames(&b, t)
+	v.writeCodeDeploy(&b, t)
+	for _, s := range t.TaskSets {
+		v.writeTaskSet(&b, s)
 	}
-	v.rolling(&b, t)
-	v.beside(&b, t)
-	for _, l := range t.Left {
+	v.writeRollouts(&b, t)
+	v.writeCanaryService(&b, t)
+	for _, l := range t.OtherTargets {
 		fmt.Fprintf(&b, "target %s of %s: %s\n", l.Address, l.Group, l.State)
 	}
-	for _, text := range t.undescribed() {
+	for _, text := range t.undescribedTexts() {
 		fmt.Fprintln(&b, v.warn("warning: "+text))
 	}
-	v.why(&b, t)
+	v.writeCauses(&b, t)
 	if t.Problem != "" {
 		fmt.Fprintln(&b, v.warn("warning: "+t.Problem))
 	}
@@ -47,11 +47,11 @@ func (v treeView) write(w io.Writer, t *tree) error {
 	return err
 }
 
-func (v treeView) deployment(b *bytes.Buffer, t *tree) {
+func (v serviceView) writeDeployment(b *bytes.Buffer, t *serviceReport) {
 	d := t.Deployment
 	if d == nil {
 		if t.Claim != "" {
-			fmt.Fprintf(b, "deployment of another journal holds it: %s\n", plan.HeldBy(t.Claim))
+			fmt.Fprintf(b, "deployment of another journal holds it: %s\n", plan.ClaimText(t.Claim))
 		}
 		return
 	}
@@ -59,7 +59,7 @@ func (v treeView) deployment(b *bytes.Buffer, t *tree) {
 	if d.Outcome != "" {
 		state = string(d.Outcome)
 	}
-	fmt.Fprintf(b, "deployment %s: %s, %s", d.ID, v.bold(state), revisionsOf(d.From, d.To))
+	fmt.Fprintf(b, "deployment %s: %s, %s", d.ID, v.bold(state), revisionChange(d.From, d.To))
 	switch {
 	case d.Runner != "":
 		fmt.Fprintf(b, ", run by %s", d.Runner)
@@ -75,14 +75,14 @@ func (v treeView) deployment(b *bytes.Buffer, t *tree) {
 		if status == "" {
 			status = "-"
 		}
-		fmt.Fprintf(b, "  %s %2d %s %s\n", v.status(pad(status, 8), s.Status), s.Number, pad(s.Name, 20), s.What)
+		fmt.Fprintf(b, "  %s %2d %s %s\n", v.colorStatus(padRight(status, 8), s.Status), s.Number, padRight(s.Name, 20), s.What)
 	}
 	if d.Waiting != "" {
 		fmt.Fprintf(b, "  %s\n", d.Waiting)
 	}
 }
 
-func (v treeView) status(text, status string) string {
+func (v serviceView) colorStatus(text, status string) string {
 	switch status {
 	case "done":
 		return v.good(text)
@@ -94,7 +94,7 @@ func (v treeView) status(text, status string) string {
 	return v.dim(text)
 }
 
-func revisionsOf(from, to string) string {
+func revisionChange(from, to string) string {
 	if from == "" || from == to {
 		return to
 	}
@@ -102,7 +102,7 @@ func revisionsOf(from, to string) string {
 }
 
 // writeRules writes the requested weights of the deployment and the actual weights of the rules.
-func (v treeView) rules(b *bytes.Buffer, t *tree) {
+func (v serviceView) writeRules(b *bytes.Buffer, t *serviceReport) {
 	if len(t.Rules) == 0 {
 		return
 	}
@@ -110,8 +110,8 @@ func (v treeView) rules(b *bytes.Buffer, t *tree) {
 	fmt.Fprintln(w, "weights (primary / canary)\tasked\tlive")
 	for _, r := range t.Rules {
 		asked := "-"
-		if t.Deployment != nil && t.Deployment.Asked != nil {
-			asked = fmt.Sprintf("%d / %d", t.Deployment.Asked.Primary(), t.Deployment.Asked.Canary())
+		if t.Deployment != nil && t.Deployment.Requested != nil {
+			asked = fmt.Sprintf("%d / %d", t.Deployment.Requested.Primary(), t.Deployment.Requested.Canary())
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s / %s\n", r.Name, asked, weightText(r.Primary), weightText(r.Canary))
 	}
@@ -125,7 +125,7 @@ func weightText(w *int) string {
 	return strconv.Itoa(*w)
 }
 
-func (v treeView) set(b *bytes.Buffer, s treeSet) {
+func (v serviceView) writeTaskSet(b *bytes.Buffer, s taskSetReport) {
 	role := s.Role
 	if role == "" {
 		role = "other"

@@ -7,13 +7,13 @@ import (
 )
 
 // writeCodeDeploy writes the CodeDeploy deployments with their lifecycle events.
-func (v treeView) code(b *bytes.Buffer, t *tree) {
-	for _, d := range t.Code {
+func (v serviceView) writeCodeDeploy(b *bytes.Buffer, t *serviceReport) {
+	for _, d := range t.CodeDeploy {
 		what := "CodeDeploy deployment"
 		if d.RollbackOf != "" {
 			what = "CodeDeploy rollback"
 		}
-		fmt.Fprintf(b, "%s %s of %s/%s: %s%s\n", what, d.ID, d.Application, d.Group, v.bold(d.Status), codeWords(d))
+		fmt.Fprintf(b, "%s %s of %s/%s: %s%s\n", what, d.ID, d.Application, d.Group, v.bold(d.Status), codeDeployText(d))
 		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 		for _, e := range d.Lifecycle {
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", e.Name, e.Status, e.Message)
@@ -25,7 +25,7 @@ func (v treeView) code(b *bytes.Buffer, t *tree) {
 	}
 }
 
-func codeWords(d treeCode) string {
+func codeDeployText(d codeDeployReport) string {
 	text := ""
 	if d.Revision != "" {
 		text += ", brings " + d.Revision
@@ -36,8 +36,8 @@ func codeWords(d treeCode) string {
 	if d.Config != "" && d.RollbackOf == "" {
 		text += ", by " + d.Config
 	}
-	if d.Message != "" {
-		text += ": " + d.Message
+	if d.ErrorMessage != "" {
+		text += ": " + d.ErrorMessage
 	}
 	return text
 }

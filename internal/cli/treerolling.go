@@ -9,11 +9,11 @@ import (
 )
 
 // writeRollouts writes the deployments of a service that ECS itself deploys.
-func (v treeView) rolling(b *bytes.Buffer, t *tree) {
-	if c := t.Current; c != nil {
-		fmt.Fprintf(b, "service deployment %s: %s\n", sluice.ARNName(c.ARN), v.bold(c.Status)+currentWords(c))
+func (v serviceView) writeRollouts(b *bytes.Buffer, t *serviceReport) {
+	if c := t.ServiceDeployment; c != nil {
+		fmt.Fprintf(b, "service deployment %s: %s\n", sluice.ARNName(c.ARN), v.bold(c.Status)+serviceDeploymentText(c))
 	}
-	for _, d := range t.Rolling {
+	for _, d := range t.Rollouts {
 		fmt.Fprintf(b, "%s deployment %s of %s: %s, %d of %d running, %d pending, %d failed\n",
 			v.bold(d.Status), d.ID, d.Revision, orDash(d.State), d.Running, d.Desired, d.Pending, d.Failed)
 		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
@@ -24,7 +24,7 @@ func (v treeView) rolling(b *bytes.Buffer, t *tree) {
 	}
 }
 
-func currentWords(c *treeCurrent) string {
+func serviceDeploymentText(c *currentReport) string {
 	text := ""
 	if c.Revision != "" {
 		text += ", brings " + c.Revision
@@ -48,7 +48,7 @@ func currentWords(c *treeCurrent) string {
 		text += ", waiting: hook " + c.Hook + " awaits an answer"
 	}
 	if !c.Expires.IsZero() {
-		text += " until " + stamp(c.Expires)
+		text += " until " + formatTime(c.Expires)
 	}
 	if c.Reason != "" {
 		text += ": " + c.Reason
@@ -57,7 +57,7 @@ func currentWords(c *treeCurrent) string {
 }
 
 // writeCauses writes causes of failures, the last log lines of containers, and service events.
-func (v treeView) why(b *bytes.Buffer, t *tree) {
+func (v serviceView) writeCauses(b *bytes.Buffer, t *serviceReport) {
 	for _, c := range t.Causes {
 		text := c.Text
 		if c.Task != "" {
@@ -74,6 +74,6 @@ func (v treeView) why(b *bytes.Buffer, t *tree) {
 		if i == 0 {
 			fmt.Fprintln(b, "events")
 		}
-		fmt.Fprintf(b, "  %s  %s\n", v.dim(stamp(e.At)), e.Message)
+		fmt.Fprintf(b, "  %s  %s\n", v.dim(formatTime(e.At)), e.Message)
 	}
 }

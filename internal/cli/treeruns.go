@@ -15,7 +15,7 @@ import (
 )
 
 // taskRunReport is a task of a family that runs without a service.
-type treeRun struct {
+type taskRunReport struct {
 	ID        string            `json:"id"`
 	Status    string            `json:"status"`
 	StartedBy string            `json:"startedBy,omitempty"`
@@ -24,17 +24,17 @@ type treeRun struct {
 
 // readTaskRuns reads the tasks of a family that run without a service. ECS also returns tasks that
 // stopped within the last hour.
-func (t *tree) lookRuns(ctx context.Context, a *account.Account) error {
+func (t *serviceReport) readTaskRuns(ctx context.Context, a *account.Account) error {
 	hand := ecs.Tasks{API: a.ECS(), Cluster: t.Cluster, Family: strings.TrimPrefix(t.Service, plan.GroupPrefix)}
-	all, err := hand.OfFamily(ctx)
+	all, err := hand.ReadFamily(ctx)
 	for _, r := range all {
-		t.Tasks = append(t.Tasks, treeRun{ID: r.ID, Status: r.Status, StartedBy: r.StartedBy, Ended: r.Ended})
+		t.Tasks = append(t.Tasks, taskRunReport{ID: r.ID, Status: r.Status, StartedBy: r.StartedBy, Ended: r.Ended})
 	}
-	slices.SortFunc(t.Tasks, func(a, b treeRun) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(t.Tasks, func(a, b taskRunReport) int { return strings.Compare(a.ID, b.ID) })
 	return err
 }
 
-func (v treeView) runs(b *bytes.Buffer, t *tree) {
+func (v serviceView) writeTaskRuns(b *bytes.Buffer, t *serviceReport) {
 	running := 0
 	for _, r := range t.Tasks {
 		if r.Ended == nil {

@@ -12,18 +12,18 @@ import (
 
 // finishUnchanged ends a deploy whose plan has no changes. It succeeds only if the verdict of `sluice
 // wait` is success. It waits for the verdict on a deployment that still runs.
-func (p *program) unchanged(ctx context.Context, pre *prepared, noWait bool) error {
+func (p *program) finishUnchanged(ctx context.Context, pre *preparedPlan, noWait bool) error {
 	now := pre.plan.Current
 	switch {
 	case now == nil || now.Does == plan.DoesNothing:
-		return p.noChanges(noChangesText(pre.plan), sluice.ExitDone)
+		return p.printNoChanges(noChangesText(pre.plan), sluice.ExitDone)
 	case now.Does == plan.DoesNotRun:
-		err := p.noChanges(fmt.Sprintf("No changes: %s has %s, as the files ask, but %s", pre.service(), pre.plan.To, now.Detail), sluice.ExitUndecided)
+		err := p.printNoChanges(fmt.Sprintf("No changes: %s has %s, as the files ask, but %s", pre.serviceName(), pre.plan.To, now.Detail), sluice.ExitUndecided)
 		p.printNext(now.Next)
 		return err
 	}
 	if noWait && now.Outcome == "" {
-		err := p.noChanges(fmt.Sprintf("No changes: AWS is still bringing %s to %s: %s", pre.service(), pre.plan.To, now.Detail), sluice.ExitDone)
+		err := p.printNoChanges(fmt.Sprintf("No changes: AWS is still bringing %s to %s: %s", pre.serviceName(), pre.plan.To, now.Detail), sluice.ExitDone)
 		p.printNext(fmt.Sprintf("sluice wait --cluster %s --service %s tells how it ends", pre.plan.Cluster, pre.plan.Service))
 		return err
 	}
@@ -31,19 +31,19 @@ func (p *program) unchanged(ctx context.Context, pre *prepared, noWait bool) err
 }
 
 // printNoChanges prints, as text or as an event, that there are no changes.
-func (p *program) noChanges(message string, with int) error {
+func (p *program) printNoChanges(message string, with int) error {
 	if p.flags.output == jsonOut {
 		r := &jsonLines{w: p.env.Out}
-		r.event(sluice.Seal("", "", sluice.Noted{Message: message}))
-		return code(with)
+		r.showEvent(sluice.Seal("", "", sluice.Noted{Message: message}))
+		return exitWith(with)
 	}
-	p.say(message)
-	return code(with)
+	p.printResult(message)
+	return exitWith(with)
 }
 
 // printNext prints the next step in text output.
 func (p *program) printNext(next string) {
-	if next != "" && p.flags.output == text {
+	if next != "" && p.flags.output == textOut {
 		fmt.Fprintln(p.env.Err, "next: "+next)
 	}
 }
@@ -57,19 +57,19 @@ func noChangesText(pl *plan.Plan) string {
 
 // followCurrent waits for the verdict on the deployment that AWS runs already. The exit code is that
 // of `sluice wait`.
-func (p *program) followCurrent(ctx context.Context, pre *prepared) error {
-	if p.flags.output == text {
+func (p *program) followCurrent(ctx context.Context, pre *preparedPlan) error {
+	if p.flags.output == textOut {
 		fmt.Fprintf(p.env.Err, "No changes: the files ask for %s; following its deployment that runs\n", pre.plan.To)
 	}
 	v := p.newWaitView(false, pre.clock.Now())
-	var w waited
-	w.seen, w.err = watch.New(pre.account, pre.clock).Wait(ctx, stage.CurrentOf(pre.plan), v.see)
-	v.close([]waited{w})
-	return waitCode(ctx, []waited{w})
+	var w waitOutcome
+	w.update, w.err = watch.New(pre.account, pre.clock).Wait(ctx, stage.CurrentTarget(pre.plan), v.handleUpdate)
+	v.printResults([]waitOutcome{w})
+	return waitExit(ctx, []waitOutcome{w})
 }
 
 // unchangedText describes what sluice deploy would do if the plan has no changes.
-func unchangedWords(p *plan.Plan) string {
+func unchangedText(p *plan.Plan) string {
 	now := p.Current
 	switch {
 	case now == nil || now.Does == plan.DoesNothing:

@@ -10,24 +10,24 @@ import (
 // undescribedTexts returns a warning for each resource that the files do not describe and that gets
 // requests or is a leftover of an earlier deployment. It returns none while a deployment runs,
 // because the canary then belongs to that deployment.
-func (t *tree) undescribed() (all []string) {
+func (t *serviceReport) undescribedTexts() (all []string) {
 	if t.Claim != "" || t.Deployment != nil && t.Deployment.Outcome == "" {
 		return nil
 	}
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	for _, s := range t.Sets {
+	for _, s := range t.TaskSets {
 		switch {
 		case s.Status != "ACTIVE":
-		case s.ours:
+		case s.bySluice:
 			say("task set %s of %s was left by an earlier deployment: the next deployment removes it", s.ID, s.Revision)
 		case s.inGroups:
 			say("task set %s of %s gets requests, and sluice did not make it", s.ID, s.Revision)
 		}
 	}
-	if c := t.Beside; c != nil && c.Status == "ACTIVE" {
+	if c := t.CanaryService; c != nil && c.Status == "ACTIVE" {
 		say("canary service %s of %s was left by an earlier deployment: the next deployment removes it", c.Service, c.Revision)
 	}
-	for _, l := range t.Left {
+	for _, l := range t.OtherTargets {
 		if !strings.HasPrefix(l.State, "draining") {
 			say("target %s of %s is no task of the service", l.Address, l.Group)
 		}
@@ -38,9 +38,9 @@ func (t *tree) undescribed() (all []string) {
 		}
 	}
 	for _, n := range t.Names {
-		for _, f := range n.Found {
-			if f.Variant == sluice.Canary && f.Found > 0 {
-				say("%s finds %s that an earlier deployment left", n.Name, sluice.Plural(f.Found, "canary task"))
+		for _, f := range n.Variants {
+			if f.Variant == sluice.Canary && f.Registered > 0 {
+				say("%s finds %s that an earlier deployment left", n.Name, sluice.Plural(f.Registered, "canary task"))
 			}
 		}
 	}

@@ -20,7 +20,7 @@ or held by another; 7 refused by AWS; 8 waiting for approval (--no-wait); 9 ende
 // printUsage prints the usage of a command. It does not use cobra's templates, because with
 // text/template in the binary the linker must keep every exported method of every AWS client,
 // some 12 MB.
-func usage(c *cobra.Command) error {
+func printUsage(c *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:")
 	if c.Runnable() && !c.HasAvailableSubCommands() {
@@ -33,10 +33,10 @@ func usage(c *cobra.Command) error {
 		fmt.Fprintf(&b, "\n\nExamples:\n%s", c.Example)
 	}
 	if c.HasAvailableSubCommands() {
-		listVerbs(&b, c)
+		writeCommands(&b, c)
 	}
-	listFlags(&b, "Flags", c.LocalFlags())
-	listFlags(&b, "Everywhere", c.InheritedFlags())
+	writeFlags(&b, "Flags", c.LocalFlags())
+	writeFlags(&b, "Everywhere", c.InheritedFlags())
 	if c.HasAvailableSubCommands() {
 		b.WriteString(exitCodes)
 	}
@@ -44,7 +44,7 @@ func usage(c *cobra.Command) error {
 	return err
 }
 
-func listVerbs(b *strings.Builder, c *cobra.Command) {
+func writeCommands(b *strings.Builder, c *cobra.Command) {
 	for _, g := range c.Groups() {
 		fmt.Fprintf(b, "\n\n%s", g.Title)
 		for _, v := range c.Commands() {
@@ -55,7 +55,7 @@ func listVerbs(b *strings.Builder, c *cobra.Command) {
 	}
 }
 
-func listFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
+func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	if flags.HasAvailableFlags() {
 		fmt.Fprintf(b, "\n\n%s:\n%s", title, strings.TrimRight(flags.FlagUsages(), " \n"))
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // buildInfo describes the binary.
-type build struct {
+type buildInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
 	Time     string `json:"time,omitempty"`
@@ -19,18 +19,18 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-func (p *program) version() *cobra.Command {
+func (p *program) newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  atMost(0),
-		RunE:  func(*cobra.Command, []string) error { return p.tellVersion() },
+		RunE:  func(*cobra.Command, []string) error { return p.printVersion() },
 	}
 }
 
-func (p *program) tellVersion() error {
+func (p *program) printVersion() error {
 	info, _ := debug.ReadBuildInfo()
-	b := buildOf(info)
+	b := newBuildInfo(info)
 	if p.flags.output == jsonOut {
 		return json.NewEncoder(p.env.Out).Encode(b)
 	}
@@ -38,8 +38,8 @@ func (p *program) tellVersion() error {
 	return nil
 }
 
-func buildOf(info *debug.BuildInfo) build {
-	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+func newBuildInfo(info *debug.BuildInfo) buildInfo {
+	b := buildInfo{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info == nil {
 		return b
 	}
@@ -59,7 +59,7 @@ func buildOf(info *debug.BuildInfo) build {
 	return b
 }
 
-func (b build) String() string {
+func (b buildInfo) String() string {
 	s := "sluice " + b.Version
 	if b.Commit != "" {
 		s += " commit " + b.Commit[:min(len(b.Commit), 12)]

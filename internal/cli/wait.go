@@ -25,7 +25,7 @@ type waitOptions struct {
 	failAfter  int
 }
 
-func (p *program) wait() *cobra.Command {
+func (p *program) newWaitCommand() *cobra.Command {
 	var o waitOptions
 	c := &cobra.Command{
 		Use:   "wait --cluster NAME --service NAME [flags]",
@@ -57,7 +57,7 @@ if it serves already, that is success at once.`,
 }
 
 // checkWait returns an error for flags that exclude each other or are out of range.
-func (o waitOptions) check() error {
+func (o waitOptions) checkWait() error {
 	wrong := func(why, next string) error {
 		return &sluice.Error{Op: "sluice wait", Err: errors.New(why), Next: next}
 	}
@@ -77,38 +77,38 @@ func (o waitOptions) check() error {
 }
 
 func (p *program) runWait(ctx context.Context, o waitOptions) error {
-	if err := o.check(); err != nil {
+	if err := o.checkWait(); err != nil {
 		return err
 	}
 	if len(o.services) == 0 {
 		o.services = []string{""} // the deployment determines the service
 	}
-	a, c, err := p.open(ctx, "")
+	a, c, err := p.openAccount(ctx, "")
 	if err != nil {
 		return err
 	}
 	v := p.newWaitView(len(o.services) > 1, c.Now())
-	results := p.waitAll(ctx, a, c, o, v)
-	v.close(results)
-	return waitCode(ctx, results)
+	results := p.waitForAll(ctx, a, c, o, v)
+	v.printResults(results)
+	return waitExit(ctx, results)
 }
 
 // waitOutcome is the result of the wait for one service.
-type waited struct {
-	seen watch.Seen
+type waitOutcome struct {
+	update watch.Update
 	err  error
 }
 
 // waitForAll waits for the services concurrently, with shared reads of AWS.
-func (p *program) waitAll(ctx context.Context, a *account.Account, c clock.Clock, o waitOptions, v *waitView) []waited {
+func (p *program) waitForAll(ctx context.Context, a *account.Account, c clock.Clock, o waitOptions, v *waitView) []waitOutcome {
 	w := watch.New(a, c)
-	results := make([]waited, len(o.services))
+	results := make([]waitOutcome, len(o.services))
 	waits := make([]func(), len(o.services))
 	for i, service := range o.services {
 		waits[i] = func() {
 			t := watch.Target{Cluster: o.cluster, Service: service, Wanted: verdict.Wanted{
 				Revision: o.definition, Deployment: o.deployment, Timeout: o.timeout, Deadline: o.deadline, FailAfter: o.failAfter}}
-			results[i].seen, results[i].err = w.Wait(ctx, t, v.see)
+			results[i].update, results[i].err = w.Wait(ctx, t, v.handleUpdate)
 		}
 	}
 	clock.All(c, waits...)
@@ -117,7 +117,7 @@ func (p *program) waitAll(ctx context.Context, a *account.Account, c clock.Clock
 
 // waitExit returns the errors of several waits, or without errors the exit code of the worst
 // outcome.
-func waitCode(ctx context.Context, results []waited) error {
+func waitExit(ctx context.Context, results []waitOutcome) error {
 	if ctx.Err() != nil {
 		return &sluice.Error{Op: "wait", Kind: sluice.Halted, Err: context.Cause(ctx), Next: "the deployment goes on; wait for it again at any time"}
 	}
@@ -128,10 +128,10 @@ func waitCode(ctx context.Context, results []waited) error {
 			errs = append(errs, r.err)
 			continue
 		}
-		codes = append(codes, r.seen.Verdict.Outcome.ExitCode())
+		codes = append(codes, r.update.Verdict.Outcome.ExitCode())
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	return code(sluice.WorstExit(codes...))
+	return exitWith(sluice.WorstExit(codes...))
 }

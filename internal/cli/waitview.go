@@ -22,21 +22,21 @@ type waitView struct {
 	json    *jsonLines
 
 	mu   sync.Mutex // several waits report concurrently
-	told map[string]*waitTold
+	reported map[string]*reportedState
 }
 
 // reportedState is what the view has printed about one service.
-type waitTold struct {
+type reportedState struct {
 	detail string
 	counts map[string]int // of causes
 	logs   map[string]bool
 	unread int
 	seq    int64
-	course *verdict.CodeTarget
+	progress *verdict.CodeTarget
 }
 
 func (p *program) newWaitView(several bool, began time.Time) *waitView {
-	v := &waitView{program: p, several: several, began: began, told: map[string]*waitTold{}}
+	v := &waitView{program: p, several: several, began: began, reported: map[string]*reportedState{}}
 	if p.flags.output == jsonOut {
 		v.json = &jsonLines{w: p.env.Out, notes: p.env.Err}
 	}
@@ -44,23 +44,23 @@ func (p *program) newWaitView(several bool, began time.Time) *waitView {
 }
 
 // handleUpdate prints the changes of an update.
-func (v *waitView) see(s watch.Seen) {
+func (v *waitView) handleUpdate(s watch.Update) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	name := s.Target.Name()
-	t := v.told[name]
+	t := v.reported[name]
 	if t == nil {
-		t = &waitTold{counts: map[string]int{}, logs: map[string]bool{}}
-		v.told[name] = t
+		t = &reportedState{counts: map[string]int{}, logs: map[string]bool{}}
+		v.reported[name] = t
 	}
-	for _, e := range t.news(s) {
-		v.event(s, t, e)
+	for _, e := range t.newEvents(s) {
+		v.printEvent(s, t, e)
 	}
 }
 
 // newEvents returns the events of an update that were not printed before.
-func (t *waitTold) news(s watch.Seen) []sluice.Event {
-	all := t.lifecycle(s.Course)
+func (t *reportedState) newEvents(s watch.Update) []sluice.Event {
+	all := t.lifecycleEvents(s.CodeTarget)
 	for _, c := range s.Verdict.Causes {
 		if t.counts[c.Text] < c.Count {
 			t.counts[c.Text] = c.Count
@@ -90,21 +90,21 @@ func (t *waitTold) news(s watch.Seen) []sluice.Event {
 }
 
 // lifecycleEvents returns the lifecycle events of a CodeDeploy deployment that began or ended.
-func (t *waitTold) lifecycle(now *verdict.CodeTarget) (all []sluice.Event) {
+func (t *reportedState) lifecycleEvents(now *verdict.CodeTarget) (all []sluice.Event) {
 	if now == nil {
 		return nil
 	}
-	if t.course != nil && t.course.Deployment != now.Deployment {
-		t.course = nil
+	if t.progress != nil && t.progress.Deployment != now.Deployment {
+		t.progress = nil
 	}
-	for _, e := range now.Since(t.course) {
+	for _, e := range now.ChangedSince(t.progress) {
 		all = append(all, sluice.LifecycleChanged{Deployment: now.Deployment, Name: e.Name, Status: e.Status, Message: e.Message})
 	}
-	t.course = now
+	t.progress = now
 	return all
 }
 
-func (v *waitView) event(s watch.Seen, t *waitTold, e sluice.Event) {
+func (v *waitView) printEvent(s watch.Update, t *reportedState, e sluice.Event) {
 	if v.json != nil {
 		t.seq++
 		deployment := s.Verdict.Deployment
@@ -113,10 +113,10 @@ func (v *waitView) event(s watch.Seen, t *waitTold, e sluice.Event) {
 		}
 		sealed := sluice.Seal(deployment, s.Target.Name(), e)
 		sealed.Seq, sealed.At = t.seq, s.At
-		v.json.event(sealed)
+		v.json.showEvent(sealed)
 		return
 	}
-	l := waitWords(e)
+	l := waitLine(e)
 	if l.text == "" {
 		return
 	}
@@ -124,11 +124,11 @@ func (v *waitView) event(s watch.Seen, t *waitTold, e sluice.Event) {
 	if v.several {
 		who = v.program.paint.bold(s.Target.Name()) + " "
 	}
-	fmt.Fprintf(v.program.env.Err, "%s %s%s\n", v.program.paint.dim(elapsed(s.At.Sub(v.began))), who, colored(v.program.paint, l))
+	fmt.Fprintf(v.program.env.Err, "%s %s%s\n", v.program.paint.dim(formatElapsed(s.At.Sub(v.began))), who, colorLine(v.program.paint, l))
 }
 
 // waitLine returns one event as text. The end has none, because printResults prints the result.
-func waitWords(e sluice.Event) line {
+func waitLine(e sluice.Event) line {
 	switch e := e.(type) {
 	case sluice.Waiting:
 		return line{plain, e.Detail}
@@ -139,7 +139,7 @@ func waitWords(e sluice.Event) line {
 		}
 		return line{failure, text}
 	case sluice.LifecycleChanged:
-		return lifecycleWords(e)
+		return lifecycleLine(e)
 	case sluice.Noted:
 		return line{faint, e.Message}
 	case sluice.Warned:
@@ -149,7 +149,7 @@ func waitWords(e sluice.Event) line {
 }
 
 // lifecycleLine returns, for example, "AfterInstall: Failed: cause".
-func lifecycleWords(e sluice.LifecycleChanged) line {
+func lifecycleLine(e sluice.LifecycleChanged) line {
 	l := line{faint, e.Name + ": " + e.Status}
 	if e.Message != "" {
 		l.text += ": " + e.Message
@@ -185,9 +185,9 @@ type waitCause struct {
 	Next  string            `json:"next"`
 }
 
-func resultOf(w waited) waitResult {
-	v := w.seen.Verdict
-	r := waitResult{Cluster: sluice.ARNName(w.seen.Target.Cluster), Service: sluice.ARNName(w.seen.Target.Service), Outcome: v.Outcome,
+func newWaitResult(w waitOutcome) waitResult {
+	v := w.update.Verdict
+	r := waitResult{Cluster: sluice.ARNName(w.update.Target.Cluster), Service: sluice.ARNName(w.update.Target.Service), Outcome: v.Outcome,
 		ExitCode: v.Outcome.ExitCode(), Revision: v.Revision, Deployment: v.Deployment, By: v.By, Detail: v.Detail,
 		Causes: []waitCause{}, Logs: v.Logs, Unread: v.Unread, Next: v.Next}
 	for _, c := range v.Causes {
@@ -200,14 +200,14 @@ func resultOf(w waited) waitResult {
 }
 
 // printResults prints the results of all waits.
-func (v *waitView) close(all []waited) {
+func (v *waitView) printResults(all []waitOutcome) {
 	if v.json != nil {
-		v.json.head()
+		v.json.writeHead()
 		results := make([]waitResult, 0, len(all))
 		for _, w := range all {
-			results = append(results, resultOf(w))
+			results = append(results, newWaitResult(w))
 		}
-		v.json.line(struct {
+		v.json.writeLine(struct {
 			Schema  string       `json:"schema"`
 			Results []waitResult `json:"results"`
 		}{WaitSchema, results})
@@ -215,22 +215,22 @@ func (v *waitView) close(all []waited) {
 	}
 	for _, w := range all {
 		if w.err == nil {
-			v.result(w.seen)
+			v.printVerdict(w.update)
 		}
 	}
 }
 
-func (v *waitView) result(s watch.Seen) {
-	p, out := v.program, painter(v.program.env, v.program.env.Out)
+func (v *waitView) printVerdict(s watch.Update) {
+	p, out := v.program, newPaint(v.program.env, v.program.env.Out)
 	level := failure
 	if s.Verdict.Outcome == sluice.Succeeded {
 		level = success
 	}
-	fmt.Fprintf(p.env.Out, "%s: %s\n", s.Target.Name(), colored(out, line{level, string(s.Verdict.Outcome) + ": " + s.Verdict.Detail}))
+	fmt.Fprintf(p.env.Out, "%s: %s\n", s.Target.Name(), colorLine(out, line{level, string(s.Verdict.Outcome) + ": " + s.Verdict.Detail}))
 	if s.Verdict.Next != "" {
 		fmt.Fprintln(p.env.Err, "next: "+s.Verdict.Next)
 	}
 	if level == failure {
-		p.annotate(p.env.Err, "error", s.Target.Name()+": "+s.Verdict.Detail, "")
+		p.writeAnnotation(p.env.Err, "error", s.Target.Name()+": "+s.Verdict.Detail, "")
 	}
 }

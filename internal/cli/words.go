@@ -29,7 +29,7 @@ type line struct {
 }
 
 // eventLine returns an event as text.
-func say(of sluice.Envelope) line {
+func eventLine(of sluice.Envelope) line {
 	ev := of.Open()
 	switch e := ev.(type) {
 	case sluice.DeploymentStarted:
@@ -41,24 +41,24 @@ func say(of sluice.Envelope) line {
 	case sluice.DeploymentResumed:
 		return line{plain, "taken up again by " + e.By}
 	case sluice.StageStarted:
-		return line{title, stageStartedWords(e)}
+		return line{title, stageStartedText(e)}
 	case sluice.StageEnded:
 		return stageEndedLine(e)
 	case sluice.RollbackStarted:
 		return line{warning, "rolling back: " + e.Cause}
 	case sluice.ApprovalAwaited:
-		return line{warning, "waiting for " + approvalWords(e.Missing, e.Approvers)}
+		return line{warning, "waiting for " + approvalText(e.Missing, e.Approvers)}
 	case sluice.Approved:
 		return line{plain, "approved by " + e.By}
 	}
-	return sayStep(ev)
+	return stepLine(ev)
 }
 
 // stepLine returns an event within a stage as text.
-func sayStep(ev sluice.Event) line {
+func stepLine(ev sluice.Event) line {
 	switch e := ev.(type) {
 	case sluice.Waiting:
-		return line{faint, waitingWords(e)}
+		return line{faint, waitingText(e)}
 	case sluice.Writing:
 		return line{} // Wrote reports the result
 	case sluice.Wrote:
@@ -69,11 +69,11 @@ func sayStep(ev sluice.Event) line {
 		if e.Variant == sluice.Leaving {
 			return line{} // Waiting reports the progress
 		}
-		return line{plain, string(e.Variant) + " " + e.Revision + ": " + capacityWords(e)}
+		return line{plain, string(e.Variant) + " " + e.Revision + ": " + capacityText(e)}
 	case sluice.TrafficShifted:
-		return line{success, shiftWords(e)}
+		return line{success, shiftText(e)}
 	case sluice.LifecycleChanged:
-		return lifecycleWords(e)
+		return lifecycleLine(e)
 	case sluice.TaskChanged:
 		return line{plain, "task " + e.Task + ": " + e.Status}
 	case sluice.TaskEnded:
@@ -81,7 +81,7 @@ func sayStep(ev sluice.Event) line {
 	case sluice.Printed:
 		return line{faint, e.Container + " | " + e.Line}
 	case sluice.FailureSeen:
-		return line{failure, failureWords(e)}
+		return line{failure, failureText(e)}
 	case sluice.Warned:
 		return line{warning, "warning: " + e.Message}
 	case sluice.Noted:
@@ -89,7 +89,7 @@ func sayStep(ev sluice.Event) line {
 	case sluice.Unanswered:
 		return line{warning, e.Text()}
 	case sluice.Unknown:
-		return line{faint, e.Name + " " + compact(e.Data)}
+		return line{faint, e.Name + " " + compactJSON(e.Data)}
 	}
 	return line{}
 }
@@ -105,7 +105,7 @@ func endedLine(e sluice.DeploymentEnded) line {
 	return line{failure, text}
 }
 
-func stageStartedWords(e sluice.StageStarted) string {
+func stageStartedText(e sluice.StageStarted) string {
 	text := fmt.Sprintf("%d %s", e.Index+1, e.Name)
 	if e.Desc != "" {
 		text += ": " + e.Desc
@@ -126,29 +126,29 @@ func stageEndedLine(e sluice.StageEnded) line {
 	return line{plain, e.Status}
 }
 
-func waitingWords(e sluice.Waiting) string {
+func waitingText(e sluice.Waiting) string {
 	text := "waiting for " + e.For
 	if e.Detail != "" {
 		text += ": " + e.Detail
 	}
 	if !e.Until.IsZero() {
-		text += ", until " + stamp(e.Until)
+		text += ", until " + formatTime(e.Until)
 	}
 	return text
 }
 
 func wroteLine(e sluice.Wrote) line {
-	what := e.Operation + " " + short(e.Resource)
+	what := e.Operation + " " + shortResource(e.Resource)
 	if e.Cause != "" {
 		return line{failure, what + ": not made: " + e.Cause}
 	}
 	if e.Result != "" {
-		what += ": " + short(e.Result)
+		what += ": " + shortResource(e.Result)
 	}
 	return line{plain, what}
 }
 
-func capacityWords(e sluice.CapacityChanged) string {
+func capacityText(e sluice.CapacityChanged) string {
 	text := fmt.Sprintf("%d of %d running", e.Running, e.Desired)
 	if e.Pending > 0 {
 		text += fmt.Sprintf(", %d pending", e.Pending)
@@ -162,7 +162,7 @@ func capacityWords(e sluice.CapacityChanged) string {
 	return text
 }
 
-func shiftWords(e sluice.TrafficShifted) string {
+func shiftText(e sluice.TrafficShifted) string {
 	if len(e.Rules) == 0 {
 		return fmt.Sprintf("traffic is primary %d / canary %d, was %s", e.ToPrimary, e.ToCanary, e.Was())
 	}
@@ -170,7 +170,7 @@ func shiftWords(e sluice.TrafficShifted) string {
 		sluice.Plural(len(e.Rules), e.Way()))
 }
 
-func failureWords(e sluice.FailureSeen) string {
+func failureText(e sluice.FailureSeen) string {
 	text := fmt.Sprintf("%s of %s: %s", sluice.Plural(e.Count, "failure"), e.Variant, e.Cause)
 	if e.Task != "" {
 		text += " (task " + e.Task + ")"
@@ -195,14 +195,14 @@ func taskEndedLine(e sluice.TaskEnded) line {
 }
 
 // shortResource returns an ARN without partition, service, Region and account.
-func short(resource string) string {
+func shortResource(resource string) string {
 	if parts := strings.SplitN(resource, ":", 6); len(parts) == 6 && parts[0] == "arn" {
 		return parts[5]
 	}
 	return resource
 }
 
-func compact(data json.RawMessage) string {
+func compactJSON(data json.RawMessage) string {
 	var v any
 	if json.Unmarshal(data, &v) != nil {
 		return string(data)
@@ -212,7 +212,7 @@ func compact(data json.RawMessage) string {
 }
 
 // formatTime formats a time in UTC, or "-" for the zero time.
-func stamp(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
@@ -220,4 +220,4 @@ func stamp(t time.Time) string {
 }
 
 // formatDuration formats a duration, for example "12.3s" or "2m5s".
-func took(d time.Duration) string { return plan.Duration(d) }
+func formatDuration(d time.Duration) string { return plan.FormatDuration(d) }

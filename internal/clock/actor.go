@@ -34,12 +34,12 @@ func (p *Panic) Unwrap() error {
 type actor struct {
 	id   int
 	f    func()
-	from [8]uintptr // callers of Go
+	callers [8]uintptr // callers of Go
 
 	parked time.Duration // since the clock's start
-	woken  error         // returned by Sleep
+	wakeError  error         // returned by Sleep
 
-	resumeIt func() (struct{}, bool)
+	resumeFunc func() (struct{}, bool)
 	stop     func()
 	yield    func(struct{}) bool
 	panicked any
@@ -47,33 +47,33 @@ type actor struct {
 
 func newActor(f func()) *actor {
 	a := &actor{f: f}
-	runtime.Callers(3, a.from[:])
+	runtime.Callers(3, a.callers[:])
 	return a
 }
 
 // resume runs a until it parks or ends. It creates the coroutine. If Virtual.Go created it, an
 // actor that never runs would leave a coroutine behind.
 func (a *actor) resume() (ended bool) {
-	if a.resumeIt == nil {
-		a.resumeIt, a.stop = iter.Pull(a.body)
+	if a.resumeFunc == nil {
+		a.resumeFunc, a.stop = iter.Pull(a.runBody)
 	}
-	_, parked := a.resumeIt()
+	_, parked := a.resumeFunc()
 	return !parked
 }
 
-func (a *actor) body(yield func(struct{}) bool) {
+func (a *actor) runBody(yield func(struct{}) bool) {
 	a.yield = yield
 	defer func() {
 		if r := recover(); r != nil {
-			a.caught(r)
+			a.savePanic(r)
 		}
 	}()
 	a.f()
 }
 
-func (a *actor) caught(r any) {
+func (a *actor) savePanic(r any) {
 	switch r.(type) {
-	case unwinding:
+	case unwindPanic:
 	case error, string:
 		a.panicked = &Panic{Actor: a.id, Value: r, Stack: debug.Stack()}
 	default:
@@ -82,19 +82,19 @@ func (a *actor) caught(r any) {
 }
 
 // repanic panics in Run with the value of a's panic.
-func (a *actor) surface() {
+func (a *actor) repanic() {
 	if a.panicked != nil {
 		panic(a.panicked)
 	}
 }
 
 // unwindPanic is the panic that ends a parked actor after its Run has ended.
-type unwinding struct{}
+type unwindPanic struct{}
 
 // yieldTurn returns control to Run and returns at the next resume.
-func (a *actor) pause() {
+func (a *actor) yieldTurn() {
 	if !a.yield(struct{}{}) {
-		panic(unwinding{})
+		panic(unwindPanic{})
 	}
 }
 
@@ -107,8 +107,8 @@ func (a *actor) unwind() {
 }
 
 // starterName returns the function outside this package that called Go.
-func (a *actor) starter() string {
-	frames := runtime.CallersFrames(a.from[:])
+func (a *actor) starterName() string {
+	frames := runtime.CallersFrames(a.callers[:])
 	for {
 		f, more := frames.Next()
 		if f.Function != "" && !strings.Contains(f.Function, "internal/clock.") {
@@ -121,7 +121,7 @@ func (a *actor) starter() string {
 }
 
 // sortedActors returns the actors that have not ended, in order of creation. v.mu is locked.
-func (v *Virtual) actors() []*actor {
+func (v *Virtual) sortedActors() []*actor {
 	all := make([]*actor, 0, len(v.alive))
 	for a := range v.alive {
 		all = append(all, a)

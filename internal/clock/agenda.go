@@ -11,9 +11,9 @@ import (
 type entry struct {
 	at    time.Duration // since the clock's start
 	seq   uint64        // breaks ties, so that the order is always the same
-	never bool          // only ctx wakes it
-	place int           // in the heap; -1 outside
-	out   bool          // woken, ended or removed
+	onlyByContext bool          // only ctx wakes it
+	heapIndex int           // in the heap; -1 outside
+	isDone   bool          // woken, ended or removed
 
 	actor *actor
 	ctx   context.Context
@@ -22,15 +22,15 @@ type entry struct {
 	timeout *timeout
 }
 
-func (e *entry) gone() bool { return e.out }
+func (e *entry) isOver() bool { return e.isDone }
 
 // agenda is a heap by (time, sequence).
 type agenda []*entry
 
-func (a *agenda) add(e *entry) { heap.Push(a, e) }
+func (a *agenda) addEntry(e *entry) { heap.Push(a, e) }
 
 // takeEarliest removes and returns the earliest entry; nil if there is none.
-func (a *agenda) take() *entry {
+func (a *agenda) takeEarliest() *entry {
 	if len(*a) == 0 {
 		return nil
 	}
@@ -38,17 +38,17 @@ func (a *agenda) take() *entry {
 }
 
 // removeEntry removes e if it is still in the heap.
-func (a *agenda) remove(e *entry) {
-	if !e.never && e.place >= 0 && e.place < len(*a) && (*a)[e.place] == e {
-		heap.Remove(a, e.place)
+func (a *agenda) removeEntry(e *entry) {
+	if !e.onlyByContext && e.heapIndex >= 0 && e.heapIndex < len(*a) && (*a)[e.heapIndex] == e {
+		heap.Remove(a, e.heapIndex)
 	}
 }
 
 // keepOnly removes every entry for which keep returns false.
-func (a *agenda) keep(keep func(*entry) bool) {
+func (a *agenda) keepOnly(keep func(*entry) bool) {
 	*a = slices.DeleteFunc(*a, func(e *entry) bool { return !keep(e) })
 	for i, e := range *a {
-		e.place = i
+		e.heapIndex = i
 	}
 	heap.Init(a)
 }
@@ -66,12 +66,12 @@ func (a agenda) Less(i, j int) bool {
 
 func (a agenda) Swap(i, j int) {
 	a[i], a[j] = a[j], a[i]
-	a[i].place, a[j].place = i, j
+	a[i].heapIndex, a[j].heapIndex = i, j
 }
 
 func (a *agenda) Push(x any) {
 	e := x.(*entry)
-	e.place = len(*a)
+	e.heapIndex = len(*a)
 	*a = append(*a, e)
 }
 
@@ -80,21 +80,21 @@ func (a *agenda) Pop() any {
 	e := old[len(old)-1]
 	old[len(old)-1] = nil
 	*a = old[:len(old)-1]
-	e.place = -1
+	e.heapIndex = -1
 	return e
 }
 
 // watchList contains items in order of sequence that are read before every choice. Items that are
 // over are removed during a read.
-type watched[T interface{ gone() bool }] []T
+type watchList[T interface{ isOver() bool }] []T
 
-func (w *watched[T]) add(t T) { *w = append(*w, t) }
+func (w *watchList[T]) addItem(t T) { *w = append(*w, t) }
 
 // liveItems removes the items that are over and returns the others, valid until the next addItem.
-func (w *watched[T]) live() []T {
+func (w *watchList[T]) liveItems() []T {
 	kept := (*w)[:0]
 	for _, t := range *w {
-		if !t.gone() {
+		if !t.isOver() {
 			kept = append(kept, t)
 		}
 	}

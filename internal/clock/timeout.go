@@ -12,39 +12,39 @@ import (
 // takes effect at the latest when the running actor parks, which is before any other actor runs.
 func (v *Virtual) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	t := &timeout{parent: parent, done: make(chan struct{}), parentDone: parent.Done()}
-	t.follow()
+	t.checkParent()
 	if d <= 0 {
-		t.end(context.DeadlineExceeded)
+		t.endWith(context.DeadlineExceeded)
 	}
 	inner, cancel := context.WithCancel(t)
-	e := v.await(t, d)
-	return timed{inner, t}, func() {
+	e := v.addTimeout(t, d)
+	return timedContext{inner, t}, func() {
 		cancel()
-		v.withdraw(e)
-		t.end(context.Canceled)
+		v.removeTimeout(e)
+		t.endWith(context.Canceled)
 	}
 }
 
-func (v *Virtual) await(t *timeout, d time.Duration) *entry {
+func (v *Virtual) addTimeout(t *timeout, d time.Duration) *entry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	e := &entry{at: v.passed + max(d, 0), timeout: t, never: d == Forever}
-	if t.gone() {
-		e.never = true
+	e := &entry{at: v.elapsed + max(d, 0), timeout: t, onlyByContext: d == Forever}
+	if t.isOver() {
+		e.onlyByContext = true
 	}
-	v.add(e)
-	if t.parentDone != nil && !t.gone() {
-		v.followers.add(t)
+	v.scheduleEntry(e)
+	if t.parentDone != nil && !t.isOver() {
+		v.followers.addItem(t)
 	}
 	return e
 }
 
 // removeTimeout removes e from the agenda, so that time never jumps to a cancelled timeout.
-func (v *Virtual) withdraw(e *entry) {
+func (v *Virtual) removeTimeout(e *entry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	e.out = true
-	v.due.remove(e)
+	e.isDone = true
+	v.agenda.removeEntry(e)
 }
 
 // timeout is a context that the clock ends. It is between the parent and a cancel context of the
@@ -57,7 +57,7 @@ type timeout struct {
 
 	mu   sync.Mutex
 	err  error
-	then func()
+	onEnd func()
 }
 
 func (t *timeout) Deadline() (time.Time, bool) { return t.parent.Deadline() }
@@ -70,24 +70,24 @@ func (t *timeout) Err() error {
 	return t.err
 }
 
-func (t *timeout) gone() bool { return t.Err() != nil }
+func (t *timeout) isOver() bool { return t.Err() != nil }
 
 // AfterFunc registers the only child of t. The context package calls this method.
 func (t *timeout) AfterFunc(f func()) (stop func() bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.then = f
+	t.onEnd = f
 	return func() bool {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		stopped := t.then != nil
-		t.then = nil
+		stopped := t.onEnd != nil
+		t.onEnd = nil
 		return stopped
 	}
 }
 
 // endWith ends t and its child. Later errors are ignored.
-func (t *timeout) end(err error) {
+func (t *timeout) endWith(err error) {
 	t.mu.Lock()
 	if t.err != nil {
 		t.mu.Unlock()
@@ -95,8 +95,8 @@ func (t *timeout) end(err error) {
 	}
 	t.err = err
 	close(t.done)
-	then := t.then
-	t.then = nil
+	then := t.onEnd
+	t.onEnd = nil
 	t.mu.Unlock()
 	if then != nil {
 		then()
@@ -104,26 +104,26 @@ func (t *timeout) end(err error) {
 }
 
 // checkParent ends t if its parent has ended.
-func (t *timeout) follow() {
+func (t *timeout) checkParent() {
 	select {
 	case <-t.parentDone:
-		t.end(t.parent.Err())
+		t.endWith(t.parent.Err())
 	default:
 	}
 }
 
 // timedContext is the context that callers get.
-type timed struct {
+type timedContext struct {
 	context.Context
-	of *timeout
+	timeout *timeout
 }
 
-func (c timed) Done() <-chan struct{} {
-	c.of.follow()
+func (c timedContext) Done() <-chan struct{} {
+	c.timeout.checkParent()
 	return c.Context.Done()
 }
 
-func (c timed) Err() error {
-	c.of.follow()
+func (c timedContext) Err() error {
+	c.timeout.checkParent()
 	return c.Context.Err()
 }

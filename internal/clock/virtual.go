@@ -17,16 +17,16 @@ type Virtual struct {
 	start time.Time
 
 	mu      sync.Mutex // guards the fields below against other goroutines
-	passed  time.Duration
+	elapsed  time.Duration
 	seq     uint64
-	due     agenda
+	agenda     agenda
 	alive   map[*actor]struct{}
-	born    int
+	lastID    int
 	running *actor
-	active  bool // inside Run
+	isRunning  bool // inside Run
 
-	sleepers  watched[*entry]   // parked with a context that can end
-	followers watched[*timeout] // timeouts under a context that can end
+	sleepers  watchList[*entry]   // parked with a context that can end
+	followers watchList[*timeout] // timeouts under a context that can end
 }
 
 // NewVirtual returns a clock whose time is start until Run.
@@ -38,7 +38,7 @@ func NewVirtual(start time.Time) *Virtual {
 func (v *Virtual) Now() time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.start.Add(v.passed)
+	return v.start.Add(v.elapsed)
 }
 
 // Go adds an actor. It is due now, after all entries that are already due now.
@@ -46,10 +46,10 @@ func (v *Virtual) Go(f func()) {
 	a := newActor(f)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.born++
-	a.id = v.born
+	v.lastID++
+	a.id = v.lastID
 	v.alive[a] = struct{}{}
-	v.add(&entry{at: v.passed, actor: a})
+	v.scheduleEntry(&entry{at: v.elapsed, actor: a})
 }
 
 // Sleep parks the calling actor. See [Clock].
@@ -63,32 +63,32 @@ func (v *Virtual) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	v.park(a, ctx, d)
-	a.pause()
-	return a.woken
+	v.parkActor(a, ctx, d)
+	a.yieldTurn()
+	return a.wakeError
 }
 
-func (v *Virtual) park(a *actor, ctx context.Context, d time.Duration) {
+func (v *Virtual) parkActor(a *actor, ctx context.Context, d time.Duration) {
 	done := ctx.Done() // outside the lock: ctx may be of any type
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	e := &entry{at: v.passed + max(d, 0), actor: a, ctx: ctx, done: done}
+	e := &entry{at: v.elapsed + max(d, 0), actor: a, ctx: ctx, done: done}
 	if d == Forever {
-		e.at, e.never = 0, true
+		e.at, e.onlyByContext = 0, true
 	}
-	a.parked = v.passed
-	v.add(e)
+	a.parked = v.elapsed
+	v.scheduleEntry(e)
 	if done != nil {
-		v.sleepers.add(e)
+		v.sleepers.addItem(e)
 	}
 }
 
 // scheduleEntry gives e its sequence number. v.mu is locked.
-func (v *Virtual) add(e *entry) {
+func (v *Virtual) scheduleEntry(e *entry) {
 	v.seq++
 	e.seq = v.seq
-	if !e.never {
-		v.due.add(e)
+	if !e.onlyByContext {
+		v.agenda.addEntry(e)
 	}
 }
 
@@ -99,11 +99,11 @@ func (v *Virtual) add(e *entry) {
 // it is. An actor that calls [runtime.Goexit], as t.FailNow does, also ends the caller of Run. If
 // all actors are parked for ever, Run panics with their list.
 func (v *Virtual) Run(f func()) {
-	v.begin()
-	defer v.end()
+	v.beginRun()
+	defer v.endRun()
 	v.Go(f)
 	for {
-		a := v.next()
+		a := v.nextActor()
 		if a == nil {
 			return
 		}
@@ -111,41 +111,41 @@ func (v *Virtual) Run(f func()) {
 		ended := a.resume()
 		v.setRunning(nil)
 		if ended {
-			v.forget(a)
+			v.removeActor(a)
 		}
-		a.surface()
+		a.repanic()
 	}
 }
 
-func (v *Virtual) begin() {
+func (v *Virtual) beginRun() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.active {
+	if v.isRunning {
 		panic("clock: Run called while the virtual clock runs; use Go inside")
 	}
-	v.active = true
+	v.isRunning = true
 }
 
 // endRun unwinds the remaining actors. There are some only if Run is panicking.
-func (v *Virtual) end() {
-	for left := v.living(); len(left) > 0; left = v.living() {
+func (v *Virtual) endRun() {
+	for left := v.livingActors(); len(left) > 0; left = v.livingActors() {
 		for _, a := range left {
 			v.setRunning(a)
 			a.unwind()
-			v.forget(a)
+			v.removeActor(a)
 		}
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.running, v.active = nil, false
-	v.due.keep(func(e *entry) bool { return e.timeout != nil })
+	v.running, v.isRunning = nil, false
+	v.agenda.keepOnly(func(e *entry) bool { return e.timeout != nil })
 	v.sleepers = nil
 }
 
-func (v *Virtual) living() []*actor {
+func (v *Virtual) livingActors() []*actor {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.actors()
+	return v.sortedActors()
 }
 
 func (v *Virtual) setRunning(a *actor) {
@@ -154,7 +154,7 @@ func (v *Virtual) setRunning(a *actor) {
 	v.running = a
 }
 
-func (v *Virtual) forget(a *actor) {
+func (v *Virtual) removeActor(a *actor) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.alive, a)
@@ -162,9 +162,9 @@ func (v *Virtual) forget(a *actor) {
 
 // nextActor chooses the actor to run: the first sleeper whose context is done, otherwise the one
 // that is due first; time jumps there. It returns nil if there are no actors.
-func (v *Virtual) next() *actor {
+func (v *Virtual) nextActor() *actor {
 	for {
-		v.follow()
+		v.endOrphaned()
 		v.mu.Lock()
 		if len(v.alive) == 0 {
 			v.mu.Unlock()
@@ -172,41 +172,41 @@ func (v *Virtual) next() *actor {
 		}
 		if e := v.takeCancelled(); e != nil {
 			v.mu.Unlock()
-			e.actor.woken = context.Cause(e.ctx)
+			e.actor.wakeError = context.Cause(e.ctx)
 			return e.actor
 		}
 		e := v.takeDue()
 		if e == nil {
-			report := v.deadlock()
+			report := v.deadlockText()
 			v.mu.Unlock()
 			panic(report)
 		}
 		v.mu.Unlock()
 		if e.timeout == nil {
-			e.actor.woken = nil
+			e.actor.wakeError = nil
 			return e.actor
 		}
-		e.timeout.end(context.DeadlineExceeded)
+		e.timeout.endWith(context.DeadlineExceeded)
 	}
 }
 
 // endOrphaned ends the timeouts whose parent has ended since the last call. Older ones come first,
 // so that a nested timeout reads its parent's end.
-func (v *Virtual) follow() {
+func (v *Virtual) endOrphaned() {
 	v.mu.Lock()
-	live := v.followers.live()
+	live := v.followers.liveItems()
 	v.mu.Unlock()
 	for _, t := range live {
-		t.follow()
+		t.checkParent()
 	}
 }
 
 func (v *Virtual) takeCancelled() *entry {
-	for _, e := range v.sleepers.live() {
+	for _, e := range v.sleepers.liveItems() {
 		select {
 		case <-e.done:
-			e.out = true
-			v.due.remove(e)
+			e.isDone = true
+			v.agenda.removeEntry(e)
 			return e
 		default:
 		}
@@ -216,23 +216,23 @@ func (v *Virtual) takeCancelled() *entry {
 
 func (v *Virtual) takeDue() *entry {
 	for {
-		e := v.due.take()
+		e := v.agenda.takeEarliest()
 		if e == nil {
 			return nil
 		}
-		if e.timeout != nil && e.timeout.gone() {
+		if e.timeout != nil && e.timeout.isOver() {
 			continue // time must not jump to a timeout that has ended
 		}
-		v.passed = max(v.passed, e.at)
-		e.out = true
+		v.elapsed = max(v.elapsed, e.at)
+		e.isDone = true
 		return e
 	}
 }
 
-func (v *Virtual) deadlock() string {
-	s := fmt.Sprintf("clock: deadlock at %s: every actor is parked for ever", v.start.Add(v.passed).Format(time.RFC3339Nano))
-	for _, a := range v.actors() {
-		s += fmt.Sprintf("\n\tactor %d, started by %s, parked since %s", a.id, a.starter(), v.start.Add(a.parked).Format(time.RFC3339Nano))
+func (v *Virtual) deadlockText() string {
+	s := fmt.Sprintf("clock: deadlock at %s: every actor is parked for ever", v.start.Add(v.elapsed).Format(time.RFC3339Nano))
+	for _, a := range v.sortedActors() {
+		s += fmt.Sprintf("\n\tactor %d, started by %s, parked since %s", a.id, a.starterName(), v.start.Add(a.parked).Format(time.RFC3339Nano))
 	}
 	return s
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Real returns the machine's clock.
-func Real() Clock { return wall{speed: 1} }
+func Real() Clock { return wallClock{speed: 1} }
 
 // Scaled returns a clock that starts at the machine's time and runs speed times faster; a timeout
 // of a minute at speed 60 takes a second. It panics unless speed is a positive number.
@@ -16,25 +16,25 @@ func Scaled(speed float64) Clock {
 	if !(speed > 0) || math.IsInf(speed, 0) {
 		panic(fmt.Sprintf("clock: speed %v is not a positive number", speed))
 	}
-	return wall{speed: speed, start: time.Now()}
+	return wallClock{speed: speed, start: time.Now()}
 }
 
 // wallClock runs on the machine's time, speed times faster since start. With a zero start it is not
 // scaled.
-type wall struct {
+type wallClock struct {
 	start time.Time
 	speed float64
 }
 
-func (w wall) Now() time.Time {
+func (w wallClock) Now() time.Time {
 	now := time.Now()
 	if w.start.IsZero() {
 		return now
 	}
-	return w.start.Round(0).Add(stretch(now.Sub(w.start), w.speed))
+	return w.start.Round(0).Add(scaleDuration(now.Sub(w.start), w.speed))
 }
 
-func (w wall) Sleep(ctx context.Context, d time.Duration) error {
+func (w wallClock) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -45,7 +45,7 @@ func (w wall) Sleep(ctx context.Context, d time.Duration) error {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
-	t := time.NewTimer(stretch(d, 1/w.speed))
+	t := time.NewTimer(scaleDuration(d, 1/w.speed))
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -55,14 +55,14 @@ func (w wall) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (w wall) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, stretch(d, 1/w.speed))
+func (w wallClock) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, scaleDuration(d, 1/w.speed))
 }
 
-func (w wall) Go(f func()) { go f() }
+func (w wallClock) Go(f func()) { go f() }
 
 // scaleDuration multiplies d. It returns [Forever] where a Duration would overflow.
-func stretch(d time.Duration, by float64) time.Duration {
+func scaleDuration(d time.Duration, by float64) time.Duration {
 	if by == 1 {
 		return d
 	}

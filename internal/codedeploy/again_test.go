@@ -23,7 +23,7 @@ func (b *bench) end(id string) {
 }
 
 // revision is what the deployment brings, as other tools ask for it.
-func revision(s codedeploy.Start) *cdtypes.RevisionLocation {
+func revision(s codedeploy.StartRequest) *cdtypes.RevisionLocation {
 	return &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
 		AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(s.AppSpec.Content), Sha256: aws.String(s.AppSpec.SHA256)}}
 }
@@ -33,7 +33,7 @@ func revision(s codedeploy.Start) *cdtypes.RevisionLocation {
 func TestADeploymentThatEndedUnheardIsNotMadeAgain(t *testing.T) {
 	on(t, 0, func(b *bench) {
 		s := b.start("d1/1 ECS_SYNC/create deployment")
-		s.Sure = true
+		s.NeverTried = true
 		b.ok(b.sim.Inject("lost-reply codedeploy:CreateDeployment times=1"))
 		made := ""
 		act := func(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
@@ -44,7 +44,7 @@ func TestADeploymentThatEndedUnheardIsNotMadeAgain(t *testing.T) {
 			}
 			return err
 		}
-		id, found, err := b.Ensure(b.ctx, act, s)
+		id, found, err := b.EnsureDeployment(b.ctx, act, s)
 		if all := b.deployments(); err != nil || made == "" || id != made || !found || len(all) != 1 {
 			t.Errorf("%q (%t), the first was %q, of %v: %v", id, found, made, all, err)
 		}
@@ -55,13 +55,13 @@ func TestADeploymentThatEndedUnheardIsNotMadeAgain(t *testing.T) {
 func TestADeploymentThatIsListedLateIsOurs(t *testing.T) {
 	on(t, 0, func(b *bench) {
 		s := b.start("d1/1 ECS_SYNC/create deployment")
-		if id, err := b.Made(b.ctx, s.Group, s.By); id != "" || err != nil {
+		if id, err := b.FindOwn(b.ctx, s.Group, s.By); id != "" || err != nil {
 			t.Fatalf("%q %v", id, err)
 		}
 		b.ok(b.sim.Inject("lost-reply codedeploy:CreateDeployment times=1"))
 		b.ok(b.sim.Inject("stale codedeploy:ListDeployments by=1m times=2"))
 		b.ok(b.clock.Sleep(b.ctx, 2*time.Minute))
-		id, found, err := b.Ensure(b.ctx, b.act, s)
+		id, found, err := b.EnsureDeployment(b.ctx, b.act, s)
 		b.sim.ClearFaults()
 		if all := b.deployments(); err != nil || !found || len(all) != 1 || id != all[0] {
 			t.Errorf("%q (%t) of %v: %v", id, found, all, err)
@@ -76,7 +76,7 @@ func TestADeploymentThatIsListedLateIsOurs(t *testing.T) {
 func TestADeploymentIsFoundOnALaterPage(t *testing.T) {
 	on(t, 0, func(b *bench) {
 		s := b.start("d1/1 ECS_SYNC/create deployment")
-		first, _, err := b.Ensure(b.ctx, b.act, s)
+		first, _, err := b.EnsureDeployment(b.ctx, b.act, s)
 		b.ok(err)
 		b.end(first)
 		others := awscd.NewFromConfig(b.sim.Config())
@@ -87,7 +87,7 @@ func TestADeploymentIsFoundOnALaterPage(t *testing.T) {
 			b.end(*out.DeploymentId)
 		}
 		b.calls = nil
-		id, found, err := b.Ensure(b.ctx, b.act, s)
+		id, found, err := b.EnsureDeployment(b.ctx, b.act, s)
 		if err != nil || id != first || !found || b.count("ListDeployments") != 2 || b.count("CreateDeployment") != 0 {
 			t.Errorf("%q (%t), want %q, after %v: %v", id, found, first, b.calls, err)
 		}

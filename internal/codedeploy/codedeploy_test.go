@@ -62,7 +62,7 @@ var web = codedeploy.Group{Application: "shop", Name: "web"}
 
 type bench struct {
 	*testing.T
-	codedeploy.Hand
+	codedeploy.Client
 	sim   *awssim.Sim
 	clock *clock.Virtual
 	ecs   *awsecs.Client
@@ -118,7 +118,7 @@ func (b *bench) count(operation string) (n int) {
 }
 
 // start is a deployment of a new revision of web under the identity.
-func (b *bench) start(by sluice.ActionID) codedeploy.Start {
+func (b *bench) start(by sluice.ActionID) codedeploy.StartRequest {
 	b.Helper()
 	td, err := b.ecs.RegisterTaskDefinition(b.ctx, &awsecs.RegisterTaskDefinitionInput{Family: aws.String("web"), NetworkMode: ecstypes.NetworkModeAwsvpc,
 		Cpu: aws.String("256"), Memory: aws.String("512"), RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
@@ -128,7 +128,7 @@ func (b *bench) start(by sluice.ActionID) codedeploy.Start {
 	spec, err := definition.NewAppSpec(&awsecs.CreateServiceInput{LoadBalancers: []ecstypes.LoadBalancer{
 		{TargetGroupArn: aws.String("arn:of-web-a"), ContainerName: aws.String("web"), ContainerPort: aws.Int32(80)}}}, *td.TaskDefinition.TaskDefinitionArn, nil)
 	b.ok(err)
-	return codedeploy.Start{Group: web, AppSpec: spec, By: by}
+	return codedeploy.StartRequest{Group: web, AppSpec: spec, By: by}
 }
 
 func (b *bench) deployments() []string {
@@ -151,7 +151,7 @@ func (b *bench) until(what string, so func() bool) {
 
 func (b *bench) status(id string) string {
 	b.Helper()
-	d, err := b.Get(b.ctx, id)
+	d, err := b.GetDeployment(b.ctx, id)
 	b.ok(err)
 	if d == nil {
 		return ""
@@ -178,7 +178,7 @@ func (b *bench) refused(err error, kind sluice.Kind, words ...string) {
 
 func TestAGroupIsFoundByItsService(t *testing.T) {
 	on(t, 250, func(b *bench) {
-		s, err := b.Find(b.ctx, codedeploy.Group{}, "arn:aws:ecs:us-east-1:123456789012:cluster/prod", "web", nil)
+		s, err := b.FindGroup(b.ctx, codedeploy.Group{}, "arn:aws:ecs:us-east-1:123456789012:cluster/prod", "web", nil)
 		b.ok(err)
 		if s.Group != web || s.Config != "half" || s.Ready != 10*time.Minute || s.Terminate != 5*time.Minute || s.KeepBlue || len(s.RollbackEvents) != 2 ||
 			len(s.TargetGroups) != 2 || s.Listener == s.TestListener || s.TestListener == "" || !s.Last.Ended() {
@@ -187,24 +187,24 @@ func TestAGroupIsFoundByItsService(t *testing.T) {
 		if n := b.count("ListApplications"); n != 3 {
 			t.Errorf("%d pages", n)
 		}
-		_, err = b.Find(b.ctx, codedeploy.Group{}, "prod", "api", nil)
+		_, err = b.FindGroup(b.ctx, codedeploy.Group{}, "prod", "api", nil)
 		b.refused(err, sluice.NotFound, "none of the deployment groups of 251 applications deploys this service")
-		_, err = b.Find(b.ctx, codedeploy.Group{Application: "other-007"}, "prod", "web", nil)
+		_, err = b.FindGroup(b.ctx, codedeploy.Group{Application: "other-007"}, "prod", "web", nil)
 		b.refused(err, sluice.NotFound, "in application other-007")
 	})
 }
 
 func TestADeploymentTellsItsGroupInTwoCalls(t *testing.T) {
 	on(t, 250, func(b *bench) {
-		id, _, err := b.Ensure(b.ctx, b.act, b.start("d1/1 ECS_SYNC/create deployment"))
+		id, _, err := b.EnsureDeployment(b.ctx, b.act, b.start("d1/1 ECS_SYNC/create deployment"))
 		b.ok(err)
 		b.calls = nil
-		s, err := b.Find(b.ctx, codedeploy.Group{}, "prod", "web", []string{"", id})
+		s, err := b.FindGroup(b.ctx, codedeploy.Group{}, "prod", "web", []string{"", id})
 		b.ok(err)
 		if s.Group != web || s.Last.ID != id || s.Last.Ended() || len(b.calls) != 2 {
 			t.Errorf("%+v after %v", s, b.calls)
 		}
-		if s, err = b.Find(b.ctx, codedeploy.Group{}, "prod", "web", []string{"d-UNKNOWN00"}); err != nil || s.Group != web {
+		if s, err = b.FindGroup(b.ctx, codedeploy.Group{}, "prod", "web", []string{"d-UNKNOWN00"}); err != nil || s.Group != web {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})
@@ -212,18 +212,18 @@ func TestADeploymentTellsItsGroupInTwoCalls(t *testing.T) {
 
 func TestANamedGroupIsReadAndChecked(t *testing.T) {
 	on(t, 0, func(b *bench) {
-		s, err := b.Find(b.ctx, web, "prod", "web", nil)
+		s, err := b.FindGroup(b.ctx, web, "prod", "web", nil)
 		if err != nil || s.Group != web || len(b.calls) != 1 {
 			t.Errorf("%+v %v after %v", s, err, b.calls)
 		}
-		_, err = b.Find(b.ctx, web, "prod", "api", nil)
+		_, err = b.FindGroup(b.ctx, web, "prod", "api", nil)
 		b.refused(err, "", "it deploys service prod/web")
-		_, err = b.Find(b.ctx, codedeploy.Group{Application: "shop", Name: "wbe"}, "prod", "web", nil)
+		_, err = b.FindGroup(b.ctx, codedeploy.Group{Application: "shop", Name: "wbe"}, "prod", "web", nil)
 		b.refused(err, sluice.NotFound, "no such deployment group")
-		_, err = b.Find(b.ctx, codedeploy.Group{Application: "shoo", Name: "web"}, "prod", "web", nil)
+		_, err = b.FindGroup(b.ctx, codedeploy.Group{Application: "shoo", Name: "web"}, "prod", "web", nil)
 		b.refused(err, sluice.NotFound, "no such application")
 		b.ok(b.sim.Inject("throttle codedeploy:* times=2"))
-		if _, err = b.Find(b.ctx, codedeploy.Group{}, "prod", "web", nil); err != nil {
+		if _, err = b.FindGroup(b.ctx, codedeploy.Group{}, "prod", "web", nil); err != nil {
 			t.Errorf("a throttled search: %v", err)
 		}
 	})
@@ -233,14 +233,14 @@ func TestADeploymentIsMadeOnce(t *testing.T) {
 	for _, fault := range []string{"", "lost-reply codedeploy:CreateDeployment times=1", "5xx codedeploy:CreateDeployment times=1", "no-send codedeploy:CreateDeployment times=1"} {
 		on(t, 0, func(b *bench) {
 			s := b.start("d1/1 ECS_SYNC/create deployment")
-			s.Sure = true
+			s.NeverTried = true
 			if fault != "" {
 				b.ok(b.sim.Inject(fault))
 			}
-			id, _, err := b.Ensure(b.ctx, b.act, s)
+			id, _, err := b.EnsureDeployment(b.ctx, b.act, s)
 			b.ok(err)
-			s.Sure = false
-			again, found, err := b.Ensure(b.ctx, b.act, s)
+			s.NeverTried = false
+			again, found, err := b.EnsureDeployment(b.ctx, b.act, s)
 			if all := b.deployments(); err != nil || again != id || !found || len(all) != 1 {
 				t.Errorf("%s: %s, then %s (%t) of %v: %v", fault, id, again, found, all, err)
 			}
@@ -250,21 +250,21 @@ func TestADeploymentIsMadeOnce(t *testing.T) {
 
 func TestSomebodyElsesDeploymentIsNamed(t *testing.T) {
 	on(t, 0, func(b *bench) {
-		other, _, err := b.Ensure(b.ctx, b.act, b.start("d0/1 ECS_SYNC/create deployment"))
+		other, _, err := b.EnsureDeployment(b.ctx, b.act, b.start("d0/1 ECS_SYNC/create deployment"))
 		b.ok(err)
 		s := b.start("d1/1 ECS_SYNC/create deployment")
-		_, _, err = b.Ensure(b.ctx, b.act, s)
+		_, _, err = b.EnsureDeployment(b.ctx, b.act, s)
 		b.refused(err, sluice.Overtaken, other)
 		if !errors.Is(err, codedeploy.ErrBusy) || len(b.deployments()) != 1 {
 			t.Errorf("%v", err)
 		}
-		if id, err := b.Running(b.ctx, web); id != other || err != nil {
+		if id, err := b.RunningDeployment(b.ctx, web); id != other || err != nil {
 			t.Errorf("%s %v", id, err)
 		}
-		if id, err := b.RunningOf(b.ctx, "prod", "web"); id != other || err != nil {
+		if id, err := b.RunningOfService(b.ctx, "prod", "web"); id != other || err != nil {
 			t.Errorf("%s %v", id, err)
 		}
-		if id, err := b.RunningOf(b.ctx, "prod", "api"); id != "" || err != nil {
+		if id, err := b.RunningOfService(b.ctx, "prod", "api"); id != "" || err != nil {
 			t.Errorf("%s %v", id, err)
 		}
 	})
@@ -274,7 +274,7 @@ func TestADeploymentIsStoppedAndContinued(t *testing.T) {
 	on(t, 0, func(b *bench) {
 		s := b.start("d1/1 ECS_SYNC/create deployment")
 		s.Config, s.Rollback = "CodeDeployDefault.ECSAllAtOnce", []string{"DEPLOYMENT_FAILURE"}
-		id, _, err := b.Ensure(b.ctx, b.act, s)
+		id, _, err := b.EnsureDeployment(b.ctx, b.act, s)
 		b.ok(err)
 		if done, err := b.Continue(b.ctx, b.act, "deployment of web", id, false); done || err != nil {
 			t.Errorf("continued too early: %t %v", done, err)
@@ -285,11 +285,11 @@ func TestADeploymentIsStoppedAndContinued(t *testing.T) {
 			t.Errorf("%t %v", done, err)
 		}
 		b.until("all traffic", func() bool {
-			c, err := b.Target(b.ctx, id, "prod", "web")
+			c, err := b.ReadTarget(b.ctx, id, "prod", "web")
 			b.ok(err)
 			return c.Green != nil && c.Green.Weight == 100
 		})
-		d, err := b.Get(b.ctx, id)
+		d, err := b.GetDeployment(b.ctx, id)
 		b.ok(err)
 		if arn, err := b.RevisionOf(b.ctx, d); sluice.RevisionOf(arn) != "web:2" || err != nil || d.Config != s.Config || len(d.RollbackOn) != 1 || d.Terminate != 5*time.Minute {
 			t.Errorf("%+v brings %s: %v", d, arn, err)
@@ -298,7 +298,7 @@ func TestADeploymentIsStoppedAndContinued(t *testing.T) {
 			t.Errorf("%t %v", stopped, err)
 		}
 		b.until("stopped", func() bool { return b.status(id) == "Stopped" })
-		d, err = b.Get(b.ctx, id)
+		d, err = b.GetDeployment(b.ctx, id)
 		if err != nil || d.RollbackID == "" || d.Code != "MANUAL_STOP" {
 			t.Errorf("%+v %v", d, err)
 		}
@@ -306,7 +306,7 @@ func TestADeploymentIsStoppedAndContinued(t *testing.T) {
 		if stopped, err := b.Stop(b.ctx, b.act, "deployment of web", id, true); stopped || err != nil {
 			t.Errorf("what is over: %t %v", stopped, err)
 		}
-		back, err := b.Get(b.ctx, d.RollbackID)
+		back, err := b.GetDeployment(b.ctx, d.RollbackID)
 		if err != nil || !back.IsRollback() || back.RollbackOf != id {
 			t.Errorf("%+v %v", back, err)
 		}
@@ -315,18 +315,18 @@ func TestADeploymentIsStoppedAndContinued(t *testing.T) {
 
 func TestWhatAWSDoesNotKnow(t *testing.T) {
 	on(t, 0, func(b *bench) {
-		if d, err := b.Get(b.ctx, "d-UNKNOWN00"); d != nil || err != nil {
+		if d, err := b.GetDeployment(b.ctx, "d-UNKNOWN00"); d != nil || err != nil {
 			t.Errorf("%+v %v", d, err)
 		}
-		if c, err := b.Target(b.ctx, "d-UNKNOWN00", "prod", "web"); c != nil || err != nil {
+		if c, err := b.ReadTarget(b.ctx, "d-UNKNOWN00", "prod", "web"); c != nil || err != nil {
 			t.Errorf("%+v %v", c, err)
 		}
-		if arn, err := b.Content(b.ctx, "shop", strings.Repeat("0", 64)); arn != "" || err != nil {
+		if arn, err := b.RevisionByHash(b.ctx, "shop", strings.Repeat("0", 64)); arn != "" || err != nil {
 			t.Errorf("%s %v", arn, err)
 		}
-		id, _, err := b.Ensure(b.ctx, b.act, b.start("d1/1 ECS_SYNC/create deployment"))
+		id, _, err := b.EnsureDeployment(b.ctx, b.act, b.start("d1/1 ECS_SYNC/create deployment"))
 		b.ok(err)
-		if c, err := b.Target(b.ctx, id, "", ""); err != nil || c == nil || c.Deployment != id { // asks for the target's name
+		if c, err := b.ReadTarget(b.ctx, id, "", ""); err != nil || c == nil || c.Deployment != id { // asks for the target's name
 			t.Errorf("%+v %v", c, err)
 		}
 	})
@@ -336,13 +336,13 @@ func TestWhatAWSDoesNotKnow(t *testing.T) {
 // tested on what a search may find.
 func TestSeveralGroupsOfOneServiceAreListed(t *testing.T) {
 	on(t, 0, func(b *bench) {
-		group := func(application, name string) codedeploy.Settings {
-			return codedeploy.Settings{Group: codedeploy.Group{Application: application, Name: name}, Cluster: "prod", Service: "web"}
+		group := func(application, name string) codedeploy.GroupSettings {
+			return codedeploy.GroupSettings{Group: codedeploy.Group{Application: application, Name: name}, Cluster: "prod", Service: "web"}
 		}
 		x := codedeploy.IndexOf(2, group("shop", "web"), group("old", "web-2020"))
-		_, err := x.Of("prod", "web", codedeploy.Group{})
+		_, err := x.GroupOf("prod", "web", codedeploy.Group{})
 		b.refused(err, sluice.Conflict, "2 deployment groups deploy this service: old/web-2020, shop/web")
-		if s, err := x.Of("prod", "web", codedeploy.Group{Name: "web"}); err != nil || s.Group != web {
+		if s, err := x.GroupOf("prod", "web", codedeploy.Group{Name: "web"}); err != nil || s.Group != web {
 			t.Errorf("%+v %v", s, err)
 		}
 	})

@@ -16,46 +16,46 @@ import (
 )
 
 // StartRequest describes the requested deployment.
-type Start struct {
+type StartRequest struct {
 	Group    Group
 	Config   string // deployment configuration; empty: the group's
 	AppSpec  definition.AppSpec
 	By       sluice.ActionID // its identity
 	Rollback []string        // events after which it is rolled back; nil: the group's settings apply
 	NoAlarms bool            // no alarm stops it, whatever the group says
-	Sure     bool            // no earlier attempt can have created it, so it is not searched first
+	NeverTried     bool            // no earlier attempt can have created it, so it is not searched first
 }
 
 // ErrBusy is in the tree of an error about a running deployment of another actor.
 var ErrBusy = errors.New("another deployment of the group is running")
 
 // ownDescription returns the description that carries the ID of the action.
-func description(by sluice.ActionID) string { return "sluice " + string(by) }
+func ownDescription(by sluice.ActionID) string { return "sluice " + string(by) }
 
 // EnsureDeployment finds the deployment that carries the action's ID, or creates it. found is true
 // if it existed before. A running deployment of another actor is an error of kind Overtaken with
 // its id: CodeDeploy runs one per group at a time.
-func (h Hand) Ensure(ctx context.Context, act sluice.Act, s Start) (id string, found bool, err error) {
+func (h Client) EnsureDeployment(ctx context.Context, act sluice.Act, s StartRequest) (id string, found bool, err error) {
 	for attempt := 1; ; attempt++ {
-		if !s.Sure || attempt > 1 {
-			if id, err = h.Made(ctx, s.Group, s.By); id != "" || err != nil {
+		if !s.NeverTried || attempt > 1 {
+			if id, err = h.FindOwn(ctx, s.Group, s.By); id != "" || err != nil {
 				return id, true, err
 			}
 		}
-		id, err = h.create(ctx, act, s)
+		id, err = h.createDeployment(ctx, act, s)
 		var busy *cdtypes.DeploymentLimitExceededException
 		switch {
 		case errors.As(err, &busy):
-			return h.busy(ctx, s)
+			return h.resolveBusy(ctx, s)
 		case err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == 3:
 			return id, false, err
 		}
 	}
 }
 
-func (h Hand) create(ctx context.Context, act sluice.Act, s Start) (id string, err error) {
+func (h Client) createDeployment(ctx context.Context, act sluice.Act, s StartRequest) (id string, err error) {
 	in := &awscd.CreateDeploymentInput{
-		ApplicationName: aws.String(s.Group.Application), DeploymentGroupName: aws.String(s.Group.Name), Description: aws.String(description(s.By)),
+		ApplicationName: aws.String(s.Group.Application), DeploymentGroupName: aws.String(s.Group.Name), Description: aws.String(ownDescription(s.By)),
 		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent,
 			AppSpecContent: &cdtypes.AppSpecContent{Content: aws.String(s.AppSpec.Content), Sha256: aws.String(s.AppSpec.SHA256)}},
 	}
@@ -63,7 +63,7 @@ func (h Hand) create(ctx context.Context, act sluice.Act, s Start) (id string, e
 		in.DeploymentConfigName = aws.String(s.Config)
 	}
 	if s.Rollback != nil {
-		in.AutoRollbackConfiguration = rollbackOn(s.Rollback)
+		in.AutoRollbackConfiguration = rollbackConfig(s.Rollback)
 	}
 	if s.NoAlarms {
 		in.OverrideAlarmConfiguration = &cdtypes.AlarmConfiguration{}
@@ -80,7 +80,7 @@ func (h Hand) create(ctx context.Context, act sluice.Act, s Start) (id string, e
 	return id, err
 }
 
-func rollbackOn(events []string) *cdtypes.AutoRollbackConfiguration {
+func rollbackConfig(events []string) *cdtypes.AutoRollbackConfiguration {
 	c := &cdtypes.AutoRollbackConfiguration{Enabled: len(events) > 0}
 	for _, e := range events {
 		c.Events = append(c.Events, cdtypes.AutoRollbackEvent(e))
@@ -109,23 +109,23 @@ func CheckEvents(events []string) error {
 // resolveBusy finds the deployment that keeps the group busy. It may be that of this action, if
 // CodeDeploy had created it before it listed it. A list without the running deployment is older
 // than the refusal.
-func (h Hand) busy(ctx context.Context, s Start) (id string, found bool, err error) {
+func (h Client) resolveBusy(ctx context.Context, s StartRequest) (id string, found bool, err error) {
 	for n := 1; ; n++ {
-		if id, err = h.Made(ctx, s.Group, s.By); id != "" || err != nil {
+		if id, err = h.FindOwn(ctx, s.Group, s.By); id != "" || err != nil {
 			return id, true, err
 		}
-		other, err := h.Running(ctx, s.Group)
+		other, err := h.RunningDeployment(ctx, s.Group)
 		if err != nil {
 			return "", false, err
 		}
-		d, err := h.get(ctx, other)
+		d, err := h.getOnce(ctx, other)
 		switch {
 		case err != nil:
 			return "", false, err
-		case d != nil && d.Description == description(s.By):
+		case d != nil && d.Description == ownDescription(s.By):
 			return other, true, nil
-		case d != nil || h.Confirm == nil || n == looksForBusy:
-			return "", false, Busy(s.Group, other)
+		case d != nil || h.Confirm == nil || n == maxBusyReads:
+			return "", false, BusyError(s.Group, other)
 		}
 		if err := h.Confirm(ctx); err != nil {
 			return "", false, err
@@ -134,10 +134,10 @@ func (h Hand) busy(ctx context.Context, s Start) (id string, found bool, err err
 }
 
 // maxBusyReads is how often lists are read to find the deployment that keeps a group busy.
-const looksForBusy = 5
+const maxBusyReads = 5
 
 // BusyError returns the error about a running deployment of another actor; id may be empty.
-func Busy(g Group, id string) error {
+func BusyError(g Group, id string) error {
 	next := "wait for it: sluice wait --deployment " + id + "; or stop it: aws deploy stop-deployment --auto-rollback-enabled --deployment-id " + id
 	if id == "" {
 		next = "deploy again"
@@ -155,24 +155,24 @@ func orUnknown(id string) string {
 
 // maxPages is how many pages of a hundred deployments are searched for the deployment of an action.
 // AWS lists the newest first, and an older deployment has been replaced already.
-const pages = 5
+const maxPages = 5
 
 // FindOwn returns the id of the group's deployment that carries the action's ID; empty if there is
 // none.
-func (h Hand) Made(ctx context.Context, g Group, by sluice.ActionID) (string, error) {
+func (h Client) FindOwn(ctx context.Context, g Group, by sluice.ActionID) (string, error) {
 	in := &awscd.ListDeploymentsInput{ApplicationName: aws.String(g.Application), DeploymentGroupName: aws.String(g.Name)}
-	for range pages {
+	for range maxPages {
 		out, err := h.API.ListDeployments(ctx, in)
 		if err != nil {
 			return "", fmt.Errorf("look for our deployment of %s: %w", g, sluice.Inner(err))
 		}
 		for ids := range slices.Chunk(out.Deployments, batchDeployments) {
-			all, err := h.batch(ctx, ids)
+			all, err := h.readDeployments(ctx, ids)
 			if err != nil {
 				return "", err
 			}
 			for _, d := range all {
-				if d.Description == description(by) {
+				if d.Description == ownDescription(by) {
 					return d.ID, nil
 				}
 			}
@@ -187,7 +187,7 @@ func (h Hand) Made(ctx context.Context, g Group, by sluice.ActionID) (string, er
 // Stop requests that CodeDeploy stops a deployment, and rolls it back if back is set. Stopping
 // takes a moment, and the rollback is a separate deployment. label is the name of the deployment in
 // plans. A deployment that has ended is no error: stopped is false then.
-func (h Hand) Stop(ctx context.Context, act sluice.Act, label, id string, back bool) (stopped bool, err error) {
+func (h Client) Stop(ctx context.Context, act sluice.Act, label, id string, back bool) (stopped bool, err error) {
 	a := sluice.Attempt{Action: "stop " + label,
 		Planned: sluice.Write{Operation: "codedeploy:StopDeployment", Resource: label},
 		Actual:  sluice.Write{Operation: "codedeploy:StopDeployment", Resource: id}}
@@ -210,7 +210,7 @@ func (h Hand) Stop(ctx context.Context, act sluice.Act, label, id string, back b
 // the original task set is deleted. A deployment that does not wait is no error: continued is false
 // then. The call advances the deployment, so it is not repeated after a lost response. A read shows
 // whether the call took effect.
-func (h Hand) Continue(ctx context.Context, act sluice.Act, label, id string, termination bool) (continued bool, err error) {
+func (h Client) Continue(ctx context.Context, act sluice.Act, label, id string, termination bool) (continued bool, err error) {
 	wait := cdtypes.DeploymentWaitTypeReadyWait
 	if termination {
 		wait = cdtypes.DeploymentWaitTypeTerminationWait
@@ -229,7 +229,7 @@ func (h Hand) Continue(ctx context.Context, act sluice.Act, label, id string, te
 		return string(wait), err
 	})
 	if errors.Is(err, sluice.ErrUnanswered) && !termination {
-		d, look := h.Get(ctx, id)
+		d, look := h.GetDeployment(ctx, id)
 		if look == nil && d != nil && d.Status != string(cdtypes.DeploymentStatusReady) {
 			return true, nil
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // Client is the client for CodeDeploy in one account and Region.
-type Hand struct {
+type Client struct {
 	API *awscd.Client
 	// Confirm waits before a second read, which confirms that a deployment does not exist. If
 	// Confirm is nil, one read is enough.
@@ -30,21 +30,21 @@ type Group struct{ Application, Name string }
 func (g Group) String() string { return g.Application + "/" + g.Name }
 
 // PastDeployment is a deployment that the group reports as its last one.
-type Past struct{ ID, Status string }
+type PastDeployment struct{ ID, Status string }
 
 // Ended reports whether the deployment has ended, or there is none.
-func (p Past) Ended() bool {
-	return p.ID == "" || !slices.Contains(running(), cdtypes.DeploymentStatus(p.Status))
+func (p PastDeployment) Ended() bool {
+	return p.ID == "" || !slices.Contains(runningStatuses(), cdtypes.DeploymentStatus(p.Status))
 }
 
 // runningStatuses returns the statuses of deployments that have not ended.
-func running() []cdtypes.DeploymentStatus {
+func runningStatuses() []cdtypes.DeploymentStatus {
 	return []cdtypes.DeploymentStatus{cdtypes.DeploymentStatusCreated, cdtypes.DeploymentStatusQueued, cdtypes.DeploymentStatusInProgress,
 		cdtypes.DeploymentStatusBaking, cdtypes.DeploymentStatusReady}
 }
 
 // GroupSettings are the settings of a deployment group, as AWS returns them.
-type Settings struct {
+type GroupSettings struct {
 	Group
 	Cluster, Service       string   // names
 	Config                 string   // deployment configuration
@@ -55,32 +55,32 @@ type Settings struct {
 	Ready                  time.Duration
 	Terminate              time.Duration
 	KeepBlue               bool
-	Last, LastGood         Past
+	Last, LastSucceeded         PastDeployment
 	LastRevision           string // SHA-256 of the AppSpec of LastSucceeded; empty: not known
 }
 
 // ownerKey returns "<cluster>/<service>".
-func (s Settings) key() string { return serviceKey(s.Cluster, s.Service) }
+func (s GroupSettings) ownerKey() string { return serviceKey(s.Cluster, s.Service) }
 
 func serviceKey(cluster, service string) string {
 	return cmp.Or(sluice.ARNName(cluster), "default") + "/" + sluice.ARNName(service)
 }
 
 // newSettings returns the settings of an ECS deployment group; ok is false for any other group.
-func settings(g cdtypes.DeploymentGroupInfo) (s Settings, ok bool) {
+func newSettings(g cdtypes.DeploymentGroupInfo) (s GroupSettings, ok bool) {
 	if len(g.EcsServices) == 0 {
 		return s, false
 	}
-	s = Settings{Group: Group{aws.ToString(g.ApplicationName), aws.ToString(g.DeploymentGroupName)}, Config: aws.ToString(g.DeploymentConfigName),
+	s = GroupSettings{Group: Group{aws.ToString(g.ApplicationName), aws.ToString(g.DeploymentGroupName)}, Config: aws.ToString(g.DeploymentConfigName),
 		Cluster: sluice.ARNName(aws.ToString(g.EcsServices[0].ClusterName)), Service: sluice.ARNName(aws.ToString(g.EcsServices[0].ServiceName)),
 		RollbackEvents: eventsOf(g.AutoRollbackConfiguration), Alarms: alarmsOf(g.AlarmConfiguration),
-		Last: past(g.LastAttemptedDeployment), LastGood: past(g.LastSuccessfulDeployment), LastRevision: hashOf(g.TargetRevision)}
-	s.Ready, s.Terminate, s.KeepBlue = waits(g.BlueGreenDeploymentConfiguration)
-	s.routes(g.LoadBalancerInfo)
+		Last: newPast(g.LastAttemptedDeployment), LastSucceeded: newPast(g.LastSuccessfulDeployment), LastRevision: hashOf(g.TargetRevision)}
+	s.Ready, s.Terminate, s.KeepBlue = waitTimes(g.BlueGreenDeploymentConfiguration)
+	s.setRoutes(g.LoadBalancerInfo)
 	return s, true
 }
 
-func (s *Settings) routes(info *cdtypes.LoadBalancerInfo) {
+func (s *GroupSettings) setRoutes(info *cdtypes.LoadBalancerInfo) {
 	if info == nil || len(info.TargetGroupPairInfoList) == 0 {
 		return
 	}
@@ -88,21 +88,21 @@ func (s *Settings) routes(info *cdtypes.LoadBalancerInfo) {
 	for _, g := range pair.TargetGroups {
 		s.TargetGroups = append(s.TargetGroups, aws.ToString(g.Name))
 	}
-	s.Listener, s.TestListener = listener(pair.ProdTrafficRoute), listener(pair.TestTrafficRoute)
+	s.Listener, s.TestListener = firstListener(pair.ProdTrafficRoute), firstListener(pair.TestTrafficRoute)
 }
 
-func listener(r *cdtypes.TrafficRoute) string {
+func firstListener(r *cdtypes.TrafficRoute) string {
 	if r == nil || len(r.ListenerArns) == 0 {
 		return ""
 	}
 	return r.ListenerArns[0]
 }
 
-func past(d *cdtypes.LastDeploymentInfo) Past {
+func newPast(d *cdtypes.LastDeploymentInfo) PastDeployment {
 	if d == nil {
-		return Past{}
+		return PastDeployment{}
 	}
-	return Past{aws.ToString(d.DeploymentId), string(d.Status)}
+	return PastDeployment{aws.ToString(d.DeploymentId), string(d.Status)}
 }
 
 func eventsOf(c *cdtypes.AutoRollbackConfiguration) []string {
@@ -129,7 +129,7 @@ func alarmsOf(c *cdtypes.AlarmConfiguration) []string {
 
 // waitTimes returns how long a deployment stays ready before it is stopped, and how long the
 // original task set is kept. ready is 0 if the deployment continues by itself.
-func waits(c *cdtypes.BlueGreenDeploymentConfiguration) (ready, terminate time.Duration, keep bool) {
+func waitTimes(c *cdtypes.BlueGreenDeploymentConfiguration) (ready, terminate time.Duration, keep bool) {
 	if c == nil {
 		return 0, 0, false
 	}
@@ -156,23 +156,23 @@ func hashOf(r *cdtypes.RevisionLocation) string {
 
 // ReadGroup reads a deployment group by its name and rejects a group of another service. The error
 // is of kind NotFound if there is no such group.
-func (h Hand) Named(ctx context.Context, g Group, cluster, service string) (Settings, error) {
-	all, err := h.groups(ctx, g.Application, []string{g.Name})
+func (h Client) ReadGroup(ctx context.Context, g Group, cluster, service string) (GroupSettings, error) {
+	all, err := h.readGroups(ctx, g.Application, []string{g.Name})
 	var missing *cdtypes.ApplicationDoesNotExistException
 	if errors.As(err, &missing) {
-		return Settings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound, Err: errors.New("CodeDeploy has no such application here"),
+		return GroupSettings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound, Err: errors.New("CodeDeploy has no such application here"),
 			Next: "check codedeploy.applicationName, and the Region; sluice makes no applications"}
 	}
 	if err != nil {
-		return Settings{}, fmt.Errorf("look for deployment group %s: %w", g, sluice.Inner(err))
+		return GroupSettings{}, fmt.Errorf("look for deployment group %s: %w", g, sluice.Inner(err))
 	}
 	if len(all) == 0 {
-		return Settings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound, Err: errors.New("the application has no such deployment group of an ECS service"),
+		return GroupSettings{}, &sluice.Error{Op: "look for deployment group " + g.String(), Kind: sluice.NotFound, Err: errors.New("the application has no such deployment group of an ECS service"),
 			Next: "check codedeploy.deploymentGroupName; sluice makes no deployment groups"}
 	}
-	if have := all[0]; have.key() != serviceKey(cluster, service) {
-		return Settings{}, &sluice.Error{Op: "use deployment group " + g.String(), Resource: serviceKey(cluster, service),
-			Err: fmt.Errorf("it deploys service %s", have.key()), Next: "name the deployment group of this service, or leave codedeploy out: it is found"}
+	if have := all[0]; have.ownerKey() != serviceKey(cluster, service) {
+		return GroupSettings{}, &sluice.Error{Op: "use deployment group " + g.String(), Resource: serviceKey(cluster, service),
+			Err: fmt.Errorf("it deploys service %s", have.ownerKey()), Next: "name the deployment group of this service, or leave codedeploy out: it is found"}
 	}
 	return all[0], nil
 }
@@ -182,15 +182,15 @@ func (h Hand) Named(ctx context.Context, g Group, cluster, service string) (Sett
 const batchGroups = 100
 
 // readGroups reads the groups of an application that deploy ECS services.
-func (h Hand) groups(ctx context.Context, application string, names []string) ([]Settings, error) {
-	var all []Settings
+func (h Client) readGroups(ctx context.Context, application string, names []string) ([]GroupSettings, error) {
+	var all []GroupSettings
 	for batch := range slices.Chunk(names, batchGroups) {
 		out, err := h.API.BatchGetDeploymentGroups(ctx, &awscd.BatchGetDeploymentGroupsInput{ApplicationName: aws.String(application), DeploymentGroupNames: batch})
 		if err != nil {
 			return nil, err
 		}
 		for _, g := range out.DeploymentGroupsInfo {
-			if s, ok := settings(g); ok {
+			if s, ok := newSettings(g); ok {
 				all = append(all, s)
 			}
 		}

@@ -19,23 +19,23 @@ import (
 
 // GetDeployment reads a deployment; nil if AWS does not know it. If Confirm is set, two reads must
 // agree on that.
-func (h Hand) Get(ctx context.Context, id string) (*verdict.CodeDeployment, error) {
-	d, err := h.get(ctx, id)
+func (h Client) GetDeployment(ctx context.Context, id string) (*verdict.CodeDeployment, error) {
+	d, err := h.getOnce(ctx, id)
 	if d != nil || err != nil || h.Confirm == nil {
 		return d, err
 	}
 	if err := h.Confirm(ctx); err != nil {
 		return nil, err
 	}
-	return h.get(ctx, id)
+	return h.getOnce(ctx, id)
 }
 
-func (h Hand) get(ctx context.Context, id string) (*verdict.CodeDeployment, error) {
+func (h Client) getOnce(ctx context.Context, id string) (*verdict.CodeDeployment, error) {
 	if id == "" {
 		return nil, nil
 	}
 	out, err := h.API.GetDeployment(ctx, &awscd.GetDeploymentInput{DeploymentId: aws.String(id)})
-	if absent(err) {
+	if isAbsent(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -44,17 +44,17 @@ func (h Hand) get(ctx context.Context, id string) (*verdict.CodeDeployment, erro
 	if out.DeploymentInfo == nil {
 		return nil, nil
 	}
-	return deployment(*out.DeploymentInfo), nil
+	return newDeployment(*out.DeploymentInfo), nil
 }
 
-func deployment(i cdtypes.DeploymentInfo) *verdict.CodeDeployment {
+func newDeployment(i cdtypes.DeploymentInfo) *verdict.CodeDeployment {
 	d := &verdict.CodeDeployment{
 		ID: aws.ToString(i.DeploymentId), Application: aws.ToString(i.ApplicationName), Group: aws.ToString(i.DeploymentGroupName),
 		Config: aws.ToString(i.DeploymentConfigName), Creator: string(i.Creator), Description: aws.ToString(i.Description), Status: string(i.Status),
 		RollbackOn: eventsOf(i.AutoRollbackConfiguration), SHA256: hashOf(i.Revision),
 		Terminating: i.InstanceTerminationWaitTimeStarted, CreatedAt: aws.ToTime(i.CreateTime), EndedAt: aws.ToTime(i.CompleteTime),
 	}
-	d.Ready, d.Terminate, d.KeepBlue = waits(i.BlueGreenDeploymentConfiguration)
+	d.Ready, d.Terminate, d.KeepBlue = waitTimes(i.BlueGreenDeploymentConfiguration)
 	if e := i.ErrorInformation; e != nil {
 		d.Code, d.Message = string(e.Code), aws.ToString(e.Message)
 	}
@@ -67,22 +67,22 @@ func deployment(i cdtypes.DeploymentInfo) *verdict.CodeDeployment {
 // ReadTarget reads the service in a deployment: lifecycle events, traffic, both task sets. It
 // returns nil if AWS returns no target, or not yet. Without a service it reads the target's id
 // first.
-func (h Hand) Target(ctx context.Context, id, cluster, service string) (*verdict.CodeTarget, error) {
+func (h Client) ReadTarget(ctx context.Context, id, cluster, service string) (*verdict.CodeTarget, error) {
 	if service == "" {
-		return h.told(h.listed(ctx, id))
+		return h.ignoreNotStarted(h.listTarget(ctx, id))
 	}
-	t, err := h.targets(ctx, id, []string{strings.Replace(serviceKey(cluster, service), "/", ":", 1)})
+	t, err := h.readTargets(ctx, id, []string{strings.Replace(serviceKey(cluster, service), "/", ":", 1)})
 	var other *cdtypes.DeploymentTargetDoesNotExistException
 	var wrong *cdtypes.InvalidDeploymentTargetIdException
 	if errors.As(err, &other) || errors.As(err, &wrong) {
-		t, err = h.listed(ctx, id)
+		t, err = h.listTarget(ctx, id)
 	}
-	return h.told(t, err)
+	return h.ignoreNotStarted(t, err)
 }
 
 // ignoreNotStarted returns no error if the deployment has no target yet.
-func (h Hand) told(t *verdict.CodeTarget, err error) (*verdict.CodeTarget, error) {
-	if starting(err) {
+func (h Client) ignoreNotStarted(t *verdict.CodeTarget, err error) (*verdict.CodeTarget, error) {
+	if isNotStarted(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -92,34 +92,34 @@ func (h Hand) told(t *verdict.CodeTarget, err error) (*verdict.CodeTarget, error
 }
 
 // isNotStarted reports whether the deployment does not exist or has not started.
-func starting(err error) bool {
+func isNotStarted(err error) bool {
 	var early *cdtypes.DeploymentNotStartedException
-	return absent(err) || errors.As(err, &early)
+	return isAbsent(err) || errors.As(err, &early)
 }
 
 // listTarget reads the target's id first.
-func (h Hand) listed(ctx context.Context, id string) (*verdict.CodeTarget, error) {
+func (h Client) listTarget(ctx context.Context, id string) (*verdict.CodeTarget, error) {
 	out, err := h.API.ListDeploymentTargets(ctx, &awscd.ListDeploymentTargetsInput{DeploymentId: aws.String(id)})
 	if err != nil || len(out.TargetIds) == 0 {
 		return nil, err
 	}
-	return h.targets(ctx, id, out.TargetIds[:1])
+	return h.readTargets(ctx, id, out.TargetIds[:1])
 }
 
-func (h Hand) targets(ctx context.Context, id string, targets []string) (*verdict.CodeTarget, error) {
+func (h Client) readTargets(ctx context.Context, id string, targets []string) (*verdict.CodeTarget, error) {
 	out, err := h.API.BatchGetDeploymentTargets(ctx, &awscd.BatchGetDeploymentTargetsInput{DeploymentId: aws.String(id), TargetIds: targets})
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range out.DeploymentTargets {
 		if t.EcsTarget != nil {
-			return target(id, *t.EcsTarget), nil
+			return newTarget(id, *t.EcsTarget), nil
 		}
 	}
 	return nil, nil
 }
 
-func target(id string, e cdtypes.ECSTarget) *verdict.CodeTarget {
+func newTarget(id string, e cdtypes.ECSTarget) *verdict.CodeTarget {
 	t := &verdict.CodeTarget{Deployment: id, Name: aws.ToString(e.TargetId), Status: string(e.Status)}
 	for _, l := range e.LifecycleEvents {
 		ev := verdict.LifecycleEvent{Name: aws.ToString(l.LifecycleEventName), Status: string(l.Status), StartedAt: aws.ToTime(l.StartTime), EndedAt: aws.ToTime(l.EndTime)}
@@ -145,20 +145,20 @@ func target(id string, e cdtypes.ECSTarget) *verdict.CodeTarget {
 
 // RevisionOf returns the ARN of the task definition of a deployment; empty if AWS does not return
 // it.
-func (h Hand) RevisionOf(ctx context.Context, d *verdict.CodeDeployment) (string, error) {
-	return h.Content(ctx, d.Application, d.SHA256)
+func (h Client) RevisionOf(ctx context.Context, d *verdict.CodeDeployment) (string, error) {
+	return h.RevisionByHash(ctx, d.Application, d.SHA256)
 }
 
 // RevisionByHash returns the ARN of the task definition in an application's revision, given by the
 // SHA-256 of its AppSpec. It returns "" if AWS does not keep the revision.
-func (h Hand) Content(ctx context.Context, application, sha256 string) (string, error) {
+func (h Client) RevisionByHash(ctx context.Context, application, sha256 string) (string, error) {
 	if sha256 == "" {
 		return "", nil
 	}
 	out, err := h.API.GetApplicationRevision(ctx, &awscd.GetApplicationRevisionInput{ApplicationName: aws.String(application),
 		Revision: &cdtypes.RevisionLocation{RevisionType: cdtypes.RevisionLocationTypeAppSpecContent, AppSpecContent: &cdtypes.AppSpecContent{Sha256: aws.String(sha256)}}})
 	var gone *cdtypes.RevisionDoesNotExistException
-	if errors.As(err, &gone) || absent(err) {
+	if errors.As(err, &gone) || isAbsent(err) {
 		return "", nil
 	}
 	if err != nil {
@@ -176,8 +176,8 @@ func (h Hand) Content(ctx context.Context, application, sha256 string) (string, 
 
 // RunningDeployment returns the id of the group's deployment that has not ended; empty if there is
 // none.
-func (h Hand) Running(ctx context.Context, g Group) (string, error) {
-	ids, err := h.list(ctx, &g, running())
+func (h Client) RunningDeployment(ctx context.Context, g Group) (string, error) {
+	ids, err := h.listDeployments(ctx, &g, runningStatuses())
 	if err != nil || len(ids) == 0 {
 		return "", err
 	}
@@ -187,16 +187,16 @@ func (h Hand) Running(ctx context.Context, g Group) (string, error) {
 // RunningOfService returns the id of the running deployment of a service, whatever its group; empty
 // if there is none. It reads the running deployments of the account, which are fewer than all
 // groups.
-func (h Hand) RunningOf(ctx context.Context, cluster, service string) (string, error) {
-	ids, err := h.list(ctx, nil, running())
+func (h Client) RunningOfService(ctx context.Context, cluster, service string) (string, error) {
+	ids, err := h.listDeployments(ctx, nil, runningStatuses())
 	if err != nil {
 		return "", err
 	}
-	all, err := h.batch(ctx, ids)
+	all, err := h.readDeployments(ctx, ids)
 	if err != nil {
 		return "", err
 	}
-	groups, err := h.groupsBehind(ctx, all)
+	groups, err := h.servicesOfGroups(ctx, all)
 	for _, d := range all {
 		if groups[Group{d.Application, d.Group}] == serviceKey(cluster, service) {
 			return d.ID, nil
@@ -207,7 +207,7 @@ func (h Hand) RunningOf(ctx context.Context, cluster, service string) (string, e
 
 // servicesOfGroups returns the service of the group of each deployment, as "<cluster>/<service>".
 // It makes one call per application.
-func (h Hand) groupsBehind(ctx context.Context, all []*verdict.CodeDeployment) (map[Group]string, error) {
+func (h Client) servicesOfGroups(ctx context.Context, all []*verdict.CodeDeployment) (map[Group]string, error) {
 	names, found := map[string][]string{}, map[Group]string{}
 	for _, d := range all {
 		if !slices.Contains(names[d.Application], d.Group) {
@@ -215,12 +215,12 @@ func (h Hand) groupsBehind(ctx context.Context, all []*verdict.CodeDeployment) (
 		}
 	}
 	for _, application := range slices.Sorted(maps.Keys(names)) {
-		groups, err := h.groups(ctx, application, names[application])
-		if err != nil && !absent(err) {
+		groups, err := h.readGroups(ctx, application, names[application])
+		if err != nil && !isAbsent(err) {
 			return found, fmt.Errorf("read the deployment groups of %s: %w", application, sluice.Inner(err))
 		}
 		for _, s := range groups {
-			found[s.Group] = s.key()
+			found[s.Group] = s.ownerKey()
 		}
 	}
 	return found, nil
@@ -231,7 +231,7 @@ func (h Hand) groupsBehind(ctx context.Context, all []*verdict.CodeDeployment) (
 const batchDeployments = 25
 
 // readDeployments reads deployments and omits those that are not of ECS.
-func (h Hand) batch(ctx context.Context, ids []string) ([]*verdict.CodeDeployment, error) {
+func (h Client) readDeployments(ctx context.Context, ids []string) ([]*verdict.CodeDeployment, error) {
 	var all []*verdict.CodeDeployment
 	for some := range slices.Chunk(ids, batchDeployments) {
 		out, err := h.API.BatchGetDeployments(ctx, &awscd.BatchGetDeploymentsInput{DeploymentIds: some})
@@ -240,7 +240,7 @@ func (h Hand) batch(ctx context.Context, ids []string) ([]*verdict.CodeDeploymen
 		}
 		for _, i := range out.DeploymentsInfo {
 			if i.ComputePlatform == cdtypes.ComputePlatformEcs {
-				all = append(all, deployment(i))
+				all = append(all, newDeployment(i))
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func (h Hand) batch(ctx context.Context, ids []string) ([]*verdict.CodeDeploymen
 
 // listDeployments returns the ids of deployments of a group or of the account, newest first as AWS
 // lists them.
-func (h Hand) list(ctx context.Context, g *Group, statuses []cdtypes.DeploymentStatus) ([]string, error) {
+func (h Client) listDeployments(ctx context.Context, g *Group, statuses []cdtypes.DeploymentStatus) ([]string, error) {
 	in := &awscd.ListDeploymentsInput{IncludeOnlyStatuses: statuses}
 	of := "the account"
 	if g != nil {

@@ -16,25 +16,25 @@ import (
 
 // Index has the deployment groups of ECS services, by service.
 type Index struct {
-	byService map[string][]Settings // "<cluster>/<service>"
+	byService map[string][]GroupSettings // "<cluster>/<service>"
 	searched  int                   // applications
 }
 
 // Search reads every deployment group of every ECS application, because CodeDeploy has no query for
 // the group of a service. It takes one call per hundred applications and two per ECS application.
 // One search serves all services of an account.
-func (h Hand) Search(ctx context.Context) (Index, error) {
-	names, err := h.applications(ctx)
+func (h Client) Search(ctx context.Context) (Index, error) {
+	names, err := h.listApplications(ctx)
 	if err != nil {
 		return Index{}, err
 	}
-	return h.searchIn(ctx, names)
+	return h.searchApplications(ctx, names)
 }
 
-func (h Hand) searchIn(ctx context.Context, applications []string) (Index, error) {
-	var all []Settings
+func (h Client) searchApplications(ctx context.Context, applications []string) (Index, error) {
+	var all []GroupSettings
 	for _, a := range applications {
-		found, err := h.groupsOf(ctx, a)
+		found, err := h.listGroups(ctx, a)
 		if err != nil {
 			return Index{}, err
 		}
@@ -44,16 +44,16 @@ func (h Hand) searchIn(ctx context.Context, applications []string) (Index, error
 }
 
 // IndexOf returns the index of the groups that a search of so many applications found.
-func IndexOf(applications int, groups ...Settings) Index {
-	x := Index{byService: map[string][]Settings{}, searched: applications}
+func IndexOf(applications int, groups ...GroupSettings) Index {
+	x := Index{byService: map[string][]GroupSettings{}, searched: applications}
 	for _, s := range groups {
-		x.byService[s.key()] = append(x.byService[s.key()], s)
+		x.byService[s.ownerKey()] = append(x.byService[s.ownerKey()], s)
 	}
 	return x
 }
 
 // listApplications returns the names of the ECS applications.
-func (h Hand) applications(ctx context.Context) ([]string, error) {
+func (h Client) listApplications(ctx context.Context) ([]string, error) {
 	var all []string
 	in := &awscd.ListApplicationsInput{}
 	for {
@@ -84,12 +84,12 @@ func (h Hand) applications(ctx context.Context) ([]string, error) {
 
 // listGroups returns the groups of an application; none if the application was deleted during the
 // search.
-func (h Hand) groupsOf(ctx context.Context, application string) ([]Settings, error) {
+func (h Client) listGroups(ctx context.Context, application string) ([]GroupSettings, error) {
 	var names []string
 	in := &awscd.ListDeploymentGroupsInput{ApplicationName: aws.String(application)}
 	for {
 		out, err := h.API.ListDeploymentGroups(ctx, in)
-		if absent(err) {
+		if isAbsent(err) {
 			return nil, nil
 		}
 		if err != nil {
@@ -100,8 +100,8 @@ func (h Hand) groupsOf(ctx context.Context, application string) ([]Settings, err
 			break
 		}
 	}
-	all, err := h.groups(ctx, application, names)
-	if absent(err) {
+	all, err := h.readGroups(ctx, application, names)
+	if isAbsent(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -111,7 +111,7 @@ func (h Hand) groupsOf(ctx context.Context, application string) ([]Settings, err
 }
 
 // isAbsent reports whether AWS does not know the requested resource.
-func absent(err error) bool {
+func isAbsent(err error) bool {
 	var application *cdtypes.ApplicationDoesNotExistException
 	var group *cdtypes.DeploymentGroupDoesNotExistException
 	var deployment *cdtypes.DeploymentDoesNotExistException
@@ -120,8 +120,8 @@ func absent(err error) bool {
 }
 
 // GroupOf returns the only group of a service. want restricts the groups: its parts may be empty.
-func (x Index) Of(cluster, service string, want Group) (Settings, error) {
-	var fits []Settings
+func (x Index) GroupOf(cluster, service string, want Group) (GroupSettings, error) {
+	var fits []GroupSettings
 	for _, s := range x.byService[serviceKey(cluster, service)] {
 		if (want.Application == "" || want.Application == s.Application) && (want.Name == "" || want.Name == s.Name) {
 			fits = append(fits, s)
@@ -131,8 +131,8 @@ func (x Index) Of(cluster, service string, want Group) (Settings, error) {
 	case 1:
 		return fits[0], nil
 	case 0:
-		return Settings{}, &sluice.Error{Op: "look for the deployment group", Resource: serviceKey(cluster, service), Kind: sluice.NotFound,
-			Err:  fmt.Errorf("none of the deployment groups of %s deploys this service%s", sluice.Plural(x.searched, "application"), narrowed(want)),
+		return GroupSettings{}, &sluice.Error{Op: "look for the deployment group", Resource: serviceKey(cluster, service), Kind: sluice.NotFound,
+			Err:  fmt.Errorf("none of the deployment groups of %s deploys this service%s", sluice.Plural(x.searched, "application"), filterText(want)),
 			Next: "make a CodeDeploy application for Amazon ECS with a deployment group of this service; sluice makes none"}
 	}
 	names := make([]string, 0, len(fits))
@@ -140,12 +140,12 @@ func (x Index) Of(cluster, service string, want Group) (Settings, error) {
 		names = append(names, s.Group.String())
 	}
 	slices.Sort(names)
-	return Settings{}, &sluice.Error{Op: "look for the deployment group", Resource: serviceKey(cluster, service), Kind: sluice.Conflict,
+	return GroupSettings{}, &sluice.Error{Op: "look for the deployment group", Resource: serviceKey(cluster, service), Kind: sluice.Conflict,
 		Err:  fmt.Errorf("%d deployment groups deploy this service: %s", len(fits), strings.Join(names, ", ")),
 		Next: "name one: codedeploy: {applicationName: …, deploymentGroupName: …}"}
 }
 
-func narrowed(want Group) string {
+func filterText(want Group) string {
 	switch {
 	case want.Application != "" && want.Name != "":
 		return ", named " + want.String()
@@ -161,49 +161,49 @@ func narrowed(want Group) string {
 // are the deployments that created the task sets of the service (their externalIds, newest first).
 // They identify the group with two calls. Otherwise FindGroup searches the account. The error is of
 // kind NotFound if there is none, Conflict if there are several.
-func (h Hand) Find(ctx context.Context, want Group, cluster, service string, by []string) (Settings, error) {
+func (h Client) FindGroup(ctx context.Context, want Group, cluster, service string, by []string) (GroupSettings, error) {
 	if want.Application != "" && want.Name != "" {
-		return h.Named(ctx, want, cluster, service)
+		return h.ReadGroup(ctx, want, cluster, service)
 	}
 	if want == (Group{}) {
-		if s, ok, err := h.GroupBy(ctx, by, cluster, service); ok || err != nil {
+		if s, ok, err := h.GroupOfDeployments(ctx, by, cluster, service); ok || err != nil {
 			return s, err
 		}
 	}
 	if want.Application != "" {
-		x, err := h.searchIn(ctx, []string{want.Application})
+		x, err := h.searchApplications(ctx, []string{want.Application})
 		if err != nil {
-			return Settings{}, err
+			return GroupSettings{}, err
 		}
-		return x.Of(cluster, service, want)
+		return x.GroupOf(cluster, service, want)
 	}
 	x, err := h.Search(ctx)
 	if err != nil {
-		return Settings{}, err
+		return GroupSettings{}, err
 	}
-	return x.Of(cluster, service, want)
+	return x.GroupOf(cluster, service, want)
 }
 
 // GroupOfDeployments returns the group of the newest of the deployments that AWS still knows. A
 // service belongs to only one group (CodeDeploy quotas), so this is its group. ok is false if the
 // deployments do not identify the group.
-func (h Hand) GroupBy(ctx context.Context, by []string, cluster, service string) (s Settings, ok bool, err error) {
+func (h Client) GroupOfDeployments(ctx context.Context, by []string, cluster, service string) (s GroupSettings, ok bool, err error) {
 	for _, id := range by {
 		if !strings.HasPrefix(id, "d-") {
 			continue
 		}
-		d, err := h.Get(ctx, id)
+		d, err := h.GetDeployment(ctx, id)
 		if err != nil || d == nil {
 			return s, false, err
 		}
-		all, err := h.groups(ctx, d.Application, []string{d.Group})
-		if absent(err) {
+		all, err := h.readGroups(ctx, d.Application, []string{d.Group})
+		if isAbsent(err) {
 			return s, false, nil
 		}
 		if err != nil {
 			return s, false, fmt.Errorf("read deployment group %s/%s: %w", d.Application, d.Group, sluice.Inner(err))
 		}
-		if len(all) == 1 && all[0].key() == serviceKey(cluster, service) {
+		if len(all) == 1 && all[0].ownerKey() == serviceKey(cluster, service) {
 			return all[0], true, nil
 		}
 		return s, false, nil

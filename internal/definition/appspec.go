@@ -86,7 +86,7 @@ func NewAppSpec(service *awsecs.CreateServiceInput, taskDefinition string, hooks
 	if !strings.HasPrefix(taskDefinition, "arn:") {
 		return AppSpec{}, specError(service, "", "the task definition %q is no ARN", taskDefinition)
 	}
-	if err := p.balance(service); err != nil {
+	if err := p.setBalancer(service); err != nil {
 		return AppSpec{}, err
 	}
 	for _, c := range service.CapacityProviderStrategy {
@@ -97,7 +97,7 @@ func NewAppSpec(service *awsecs.CreateServiceInput, taskDefinition string, hooks
 		return AppSpec{}, err
 	}
 	doc := appSpec{Version: "0.0", Resources: []map[string]resource{{"TargetService": {"AWS::ECS::Service", p}}}, Hooks: list}
-	return doc.seal(service)
+	return doc.encodeSpec(service)
 }
 
 func specError(service *awsecs.CreateServiceInput, next, format string, args ...any) error {
@@ -106,7 +106,7 @@ func specError(service *awsecs.CreateServiceInput, next, format string, args ...
 
 // setBalancer sets container and port of the first load balancer: CodeDeploy shifts the traffic of
 // one.
-func (p *properties) balance(service *awsecs.CreateServiceInput) error {
+func (p *properties) setBalancer(service *awsecs.CreateServiceInput) error {
 	if len(service.LoadBalancers) == 0 {
 		return specError(service, "give loadBalancers in the service definition, or use controller ECS", "the service has no load balancer, and CodeDeploy deploys no service without one")
 	}
@@ -166,7 +166,7 @@ func CheckHooks(hooks []Hook) error {
 	return nil
 }
 
-func (a appSpec) seal(service *awsecs.CreateServiceInput) (AppSpec, error) {
+func (a appSpec) encodeSpec(service *awsecs.CreateServiceInput) (AppSpec, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -178,10 +178,10 @@ func (a appSpec) seal(service *awsecs.CreateServiceInput) (AppSpec, error) {
 		return AppSpec{}, specError(service, "name fewer subnets, security groups and capacity providers, or shorter functions",
 			"it has %d bytes; at most %d are sent", len(content), MaxAppSpec)
 	}
-	return AppSpec{Content: content, SHA256: hash(content)}, nil
+	return AppSpec{Content: content, SHA256: sha256Hex(content)}, nil
 }
 
-func hash(content string) string {
+func sha256Hex(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return hex.EncodeToString(sum[:])
 }
@@ -192,14 +192,14 @@ func ReadAppSpec(content string) (taskDefinition string, hooks []Hook, err error
 	if err != nil {
 		return "", nil, err
 	}
-	for _, r := range listOf(src.Root.Get("Resources")) {
+	for _, r := range itemsOf(src.Root.Get("Resources")) {
 		for _, e := range r.Entries {
 			if td := e.Value.Get("Properties").Get("TaskDefinition"); td != nil {
 				taskDefinition = td.Text
 			}
 		}
 	}
-	for _, h := range listOf(src.Root.Get("Hooks")) {
+	for _, h := range itemsOf(src.Root.Get("Hooks")) {
 		for _, e := range h.Entries {
 			hooks = append(hooks, Hook{e.Key, e.Value.Text})
 		}
@@ -210,7 +210,7 @@ func ReadAppSpec(content string) (taskDefinition string, hooks []Hook, err error
 	return taskDefinition, hooks, nil
 }
 
-func listOf(n *Node) []*Node {
+func itemsOf(n *Node) []*Node {
 	if n == nil {
 		return nil
 	}

@@ -17,11 +17,11 @@ import (
 //
 // It drops members that would route requests to the canary service immediately, or let ECS act on
 // it. dropped describes each of them in a sentence for people.
-func Beside(want *Service, have *ecstypes.Service) (in awsecs.CreateServiceInput, dropped []string) {
-	in = whole(want, have)
+func NewCanaryService(want *Service, have *ecstypes.Service) (in awsecs.CreateServiceInput, dropped []string) {
+	in = fillFromService(want, have)
 	drop := func(what, why string) { dropped = append(dropped, what+": "+why) }
 	if c := in.ServiceConnectConfiguration; c != nil && len(c.Services) > 0 {
-		drop("endpoints of Service Connect ("+endpoints(c)+")", "callers would be sent to it at once; it only calls others through Service Connect")
+		drop("endpoints of Service Connect ("+endpointNames(c)+")", "callers would be sent to it at once; it only calls others through Service Connect")
 		client := *c
 		client.Services = nil
 		in.ServiceConnectConfiguration = &client
@@ -35,21 +35,21 @@ func Beside(want *Service, have *ecstypes.Service) (in awsecs.CreateServiceInput
 	if n := len(in.ServiceRegistries); n > 0 {
 		drop(sluice.Plural(n, "service registry"), "ECS would register its tasks as soon as they start")
 	}
-	dropped = append(dropped, watchedBy(in.DeploymentConfiguration)...)
+	dropped = append(dropped, droppedAlarmsAndHooks(in.DeploymentConfiguration)...)
 	in.VpcLatticeConfigurations, in.LoadBalancers, in.ServiceRegistries = nil, nil, nil
-	in.DeploymentConfiguration = plainDeployment(in.DeploymentConfiguration)
+	in.DeploymentConfiguration = keepBatchLimits(in.DeploymentConfiguration)
 	in.DeploymentController = nil // AWS's default is ECS
 	in.ServiceName, in.TaskDefinition, in.DesiredCount, in.ClientToken, in.Tags = nil, nil, nil, nil, want.Input.Tags
 	return in, dropped
 }
 
 // fillFromService returns the file's definition, with missing members from the live service.
-func whole(want *Service, have *ecstypes.Service) awsecs.CreateServiceInput {
+func fillFromService(want *Service, have *ecstypes.Service) awsecs.CreateServiceInput {
 	in := *want.Input
 	to := reflect.ValueOf(&in).Elem()
 	live, deployment := reflect.ValueOf(have).Elem(), reflect.ValueOf(primaryDeployment(have))
-	for _, m := range members(to.Type()) {
-		if want.Given[m.name] || replaces(want.Given, m.name) {
+	for _, m := range membersOf(to.Type()) {
+		if want.Given[m.name] || isExcluded(want.Given, m.name) {
 			continue
 		}
 		name := to.Type().Field(m.index).Name
@@ -72,12 +72,12 @@ func whole(want *Service, have *ecstypes.Service) awsecs.CreateServiceInput {
 
 // isExcluded reports whether a given member excludes the named one: launch type and capacity
 // providers exclude each other.
-func replaces(given map[string]bool, name string) bool {
+func isExcluded(given map[string]bool, name string) bool {
 	return name == "launchType" && given["capacityProviderStrategy"] || name == "capacityProviderStrategy" && given["launchType"]
 }
 
 // droppedAlarmsAndHooks describes the alarms and hooks of a configuration.
-func watchedBy(c *ecstypes.DeploymentConfiguration) (dropped []string) {
+func droppedAlarmsAndHooks(c *ecstypes.DeploymentConfiguration) (dropped []string) {
 	if c == nil {
 		return nil
 	}
@@ -92,14 +92,14 @@ func watchedBy(c *ecstypes.DeploymentConfiguration) (dropped []string) {
 
 // keepBatchLimits keeps only the percentages that limit how many tasks ECS starts and stops at a
 // time.
-func plainDeployment(c *ecstypes.DeploymentConfiguration) *ecstypes.DeploymentConfiguration {
+func keepBatchLimits(c *ecstypes.DeploymentConfiguration) *ecstypes.DeploymentConfiguration {
 	if c == nil || c.MinimumHealthyPercent == nil && c.MaximumPercent == nil {
 		return nil
 	}
 	return &ecstypes.DeploymentConfiguration{MinimumHealthyPercent: c.MinimumHealthyPercent, MaximumPercent: c.MaximumPercent}
 }
 
-func endpoints(c *ecstypes.ServiceConnectConfiguration) string {
+func endpointNames(c *ecstypes.ServiceConnectConfiguration) string {
 	var names []string
 	for _, s := range c.Services {
 		names = append(names, aws.ToString(s.PortName))

@@ -27,7 +27,7 @@ func TestBesideIsTheFileOverTheService(t *testing.T) {
 	file := &Service{Input: &awsecs.CreateServiceInput{ServiceName: aws.String("web"), HealthCheckGracePeriodSeconds: aws.Int32(60), DesiredCount: aws.Int32(9),
 		CapacityProviderStrategy: []ecstypes.CapacityProviderStrategyItem{{CapacityProvider: aws.String("FARGATE_SPOT")}}},
 		Given: map[string]bool{"serviceName": true, "healthCheckGracePeriodSeconds": true, "capacityProviderStrategy": true, "desiredCount": true}}
-	in, dropped := Beside(file, live)
+	in, dropped := NewCanaryService(file, live)
 	switch c := in.DeploymentConfiguration; {
 	case *in.HealthCheckGracePeriodSeconds != 60, in.LaunchType != "", *in.CapacityProviderStrategy[0].CapacityProvider != "FARGATE_SPOT":
 		t.Errorf("not as the file says: %+v", in)

@@ -6,10 +6,10 @@ import (
 )
 
 // ContainersWithCheck returns the names of the containers that have a health check of their own.
-func (t *Task) Checked() []string { return Checked(t.Input.ContainerDefinitions) }
+func (t *Task) ContainersWithCheck() []string { return ContainersWithCheck(t.Input.ContainerDefinitions) }
 
 // ContainersWithCheck returns the names of those containers that have a health check of their own.
-func Checked(all []ecstypes.ContainerDefinition) (names []string) {
+func ContainersWithCheck(all []ecstypes.ContainerDefinition) (names []string) {
 	for _, c := range all {
 		if c.HealthCheck != nil {
 			names = append(names, aws.ToString(c.Name))

@@ -25,14 +25,14 @@ func InAppSpec() []string {
 // CodeDeploy deploys, sorted by path. It works as CompareService, but compares the members of task
 // sets with the PRIMARY one. It does not compare the target group: a deployment group alternates
 // between its two.
-func CompareBlueGreen(want *Service, have *ecstypes.Service) []Difference {
+func CompareForCodeDeploy(want *Service, have *ecstypes.Service) []Difference {
 	set := primarySet(have)
 	if set == nil {
 		set = &ecstypes.TaskSet{LoadBalancers: have.LoadBalancers}
 	}
 	var all []Difference
 	for _, d := range CompareService(want, have) {
-		if c := classOf(Member(d.Path)); c != ofTaskSet && c != ofGroups && c != ofDeployment {
+		if c := classOf(TopLevelMember(d.Path)); c != ofTaskSet && c != ofGroups && c != ofDeployment {
 			all = append(all, d)
 		}
 	}
@@ -44,7 +44,7 @@ func CompareBlueGreen(want *Service, have *ecstypes.Service) []Difference {
 
 // TopLevelMember returns the top-level member of a path: "networkConfiguration" of
 // "networkConfiguration.awsvpcConfiguration.subnets".
-func Member(path string) string {
+func TopLevelMember(path string) string {
 	if i := strings.IndexAny(path, ".["); i >= 0 {
 		return path[:i]
 	}
@@ -71,6 +71,6 @@ func compareBalancer(want *Service, have *ecstypes.TaskSet) []Difference {
 		return map[string]any{"containerName": all["containerName"], "containerPort": all["containerPort"]}
 	}
 	c := comparison{rules: serviceRules()}
-	c.values(only(want.Input.LoadBalancers[0]), only(have.LoadBalancers[0]), "loadBalancers", "loadBalancers")
-	return c.found
+	c.compareValues(only(want.Input.LoadBalancers[0]), only(have.LoadBalancers[0]), "loadBalancers", "loadBalancers")
+	return c.differences
 }

@@ -55,16 +55,16 @@ func CompareService(want *Service, have *ecstypes.Service) []Difference {
 	for _, name := range sortedKeys(want.Given) {
 		switch classOf(name) {
 		case ofService:
-			c.member(name, in[name], has[name])
+			c.compareMember(name, in[name], has[name])
 		case ofTaskSet, ofGroups:
 			if !external {
-				c.member(name, in[name], has[name])
+				c.compareMember(name, in[name], has[name])
 			}
 		case ofDeployment:
-			c.member(name, in[name], primary[name])
+			c.compareMember(name, in[name], primary[name])
 		}
 	}
-	return c.sorted()
+	return c.sortedDifferences()
 }
 
 // CompareTaskSet returns the differences between a task set and the given members of a service
@@ -77,23 +77,23 @@ func CompareTaskSet(want *Service, have *ecstypes.TaskSet) []Difference {
 		if classOf(name) != ofTaskSet || name == "platformVersion" && in[name] == "LATEST" {
 			continue
 		}
-		c.member(name, in[name], has[name])
+		c.compareMember(name, in[name], has[name])
 	}
-	return c.sorted()
+	return c.sortedDifferences()
 }
 
 // compareMember compares one top-level member.
-func (c *comparison) member(name string, want, have any) {
+func (c *comparison) compareMember(name string, want, have any) {
 	switch name {
 	case "tags":
-		have = onlyKeys(have, want)
+		have = tagsWithKeys(have, want)
 	case "networkConfiguration":
-		have = withoutUnaskedGroups(have, want)
+		have = withoutDefaultGroups(have, want)
 	case "serviceConnectConfiguration":
 		fillDiscoveryNames(want)
 		fillDiscoveryNames(have)
 	}
-	c.values(c.rules.normal(want, name), c.rules.normal(have, name), name, name)
+	c.compareValues(c.rules.normalizeValue(want, name), c.rules.normalizeValue(have, name), name, name)
 }
 
 // treeOf returns the tree of an SDK struct; empty for a nil pointer.
@@ -102,7 +102,7 @@ func treeOf(v any) map[string]any {
 	if value.IsNil() {
 		return map[string]any{}
 	}
-	if t, ok := tree(value.Elem()).(map[string]any); ok {
+	if t, ok := valueTree(value.Elem()).(map[string]any); ok {
 		return t
 	}
 	return map[string]any{}
@@ -110,7 +110,7 @@ func treeOf(v any) map[string]any {
 
 // serviceRules returns the rules of a service; those of a daemon differ.
 func serviceRules(trees ...map[string]any) rules {
-	r := rules{serviceDefaults(), orders()}
+	r := rules{serviceDefaults(), listOrders()}
 	for _, t := range trees {
 		if t["schedulingStrategy"] == "DAEMON" {
 			r.defaults["deploymentConfiguration.minimumHealthyPercent"] = "0"
@@ -135,7 +135,7 @@ func primaryDeployment(s *ecstypes.Service) *ecstypes.Deployment {
 }
 
 // tagsWithKeys returns the tags of have whose keys want has.
-func onlyKeys(have, want any) any {
+func tagsWithKeys(have, want any) any {
 	keys := map[any]bool{}
 	for _, tag := range mapsOf(want) {
 		keys[tag["key"]] = true
@@ -154,7 +154,7 @@ func onlyKeys(have, want any) any {
 
 // withoutDefaultGroups returns have without the security groups that AWS chose because want names
 // none.
-func withoutUnaskedGroups(have, want any) any {
+func withoutDefaultGroups(have, want any) any {
 	w, _ := want.(map[string]any)
 	h, _ := have.(map[string]any)
 	wvpc, _ := w["awsvpcConfiguration"].(map[string]any)

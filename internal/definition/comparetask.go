@@ -11,18 +11,18 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 )
 
-func taskRules() rules { return rules{taskDefaults(), orders()} }
+func taskRules() rules { return rules{taskDefaults(), listOrders()} }
 
 // normalizeTask returns the tree of a task definition, want or have, in normal form.
-func normalTask(v any) map[string]any {
-	t, _ := tree(reflect.Indirect(reflect.ValueOf(v))).(map[string]any)
+func normalizeTask(v any) map[string]any {
+	t, _ := valueTree(reflect.Indirect(reflect.ValueOf(v))).(map[string]any)
 	for _, name := range append(taskReadOnly(), "tags") {
 		delete(t, name)
 	}
 	fillPorts(t)
 	fillPlatform(t)
 	fillSize(t)
-	t, _ = taskRules().normal(t, "").(map[string]any)
+	t, _ = taskRules().normalizeValue(t, "").(map[string]any)
 	return t
 }
 
@@ -69,14 +69,14 @@ func fillPlatform(t map[string]any) {
 // GB" and converts them to "1024" and "2048".
 func fillSize(t map[string]any) {
 	if s, ok := t["cpu"].(string); ok {
-		t["cpu"] = inUnits(s, "vcpu")
+		t["cpu"] = convertUnits(s, "vcpu")
 	}
 	if s, ok := t["memory"].(string); ok {
-		t["memory"] = inUnits(s, "gb")
+		t["memory"] = convertUnits(s, "gb")
 	}
 }
 
-func inUnits(s, unit string) string {
+func convertUnits(s, unit string) string {
 	low := strings.ToLower(strings.TrimSpace(s))
 	number, ok := strings.CutSuffix(low, unit)
 	if !ok {
@@ -105,15 +105,15 @@ func mapsOf(list any) []map[string]any {
 // It does not compare tags: AWS returns them separately from the definition.
 func CompareTask(want *Task, have *ecstypes.TaskDefinition) []Difference {
 	c := comparison{rules: taskRules()}
-	c.maps(normalTask(want.Input), normalTask(have), "", "")
-	return c.sorted()
+	c.compareMaps(normalizeTask(want.Input), normalizeTask(have), "", "")
+	return c.sortedDifferences()
 }
 
 // Digest returns the SHA-256, in hex, of the normal form of a task definition. It is equal for
 // definitions that CompareTask finds equal.
 func Digest(want *Task) string {
 	// encoding/json sorts the keys of maps.
-	text, err := json.Marshal(normalTask(want.Input))
+	text, err := json.Marshal(normalizeTask(want.Input))
 	if err != nil {
 		return ""
 	}

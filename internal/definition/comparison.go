@@ -12,37 +12,37 @@ import (
 // comparison collects the differences of two trees in normal form.
 type comparison struct {
 	rules rules
-	found []Difference
+	differences []Difference
 }
 
-func (c *comparison) sorted() []Difference {
-	slices.SortStableFunc(c.found, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
-	return c.found
+func (c *comparison) sortedDifferences() []Difference {
+	slices.SortStableFunc(c.differences, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
+	return c.differences
 }
 
 // compareValues compares two values; nil means no value. shown is the path for people, path the one
 // without indices.
-func (c *comparison) values(want, have any, path, shown string) {
-	if reflect.DeepEqual(want, have) || sameResource(path, want, have) {
+func (c *comparison) compareValues(want, have any, path, shown string) {
+	if reflect.DeepEqual(want, have) || isSameResource(path, want, have) {
 		return
 	}
 	wants, wok := want.(map[string]any)
 	haves, hok := have.(map[string]any)
 	if wok && hok {
-		c.maps(wants, haves, path, shown)
+		c.compareMaps(wants, haves, path, shown)
 		return
 	}
-	if c.lists(want, have, path, shown) {
+	if c.compareLists(want, have, path, shown) {
 		return
 	}
-	d := Difference{shown, c.text(want, path), c.text(have, path)}
+	d := Difference{shown, c.valueText(want, path), c.valueText(have, path)}
 	if want != nil && have != nil && d.Want == d.Have {
-		d.Want = changed(d.Want)
+		d.Want = changedText(d.Want)
 	}
-	c.found = append(c.found, d)
+	c.differences = append(c.differences, d)
 }
 
-func (c *comparison) maps(want, have map[string]any, path, shown string) {
+func (c *comparison) compareMaps(want, have map[string]any, path, shown string) {
 	keys := map[string]bool{}
 	for k := range want {
 		keys[k] = true
@@ -51,19 +51,19 @@ func (c *comparison) maps(want, have map[string]any, path, shown string) {
 		keys[k] = true
 	}
 	for _, k := range sortedKeys(keys) {
-		c.values(want[k], have[k], join(path, k), join(shown, k))
+		c.compareValues(want[k], have[k], joinPath(path, k), joinPath(shown, k))
 	}
 }
 
 // compareLists compares two lists with named entries, entry by entry. It returns false for other
 // lists, which are compared and shown as one value.
-func (c *comparison) lists(want, have any, path, shown string) bool {
+func (c *comparison) compareLists(want, have any, path, shown string) bool {
 	how, known := c.rules.orders[path]
 	if !known || how.set {
 		return false
 	}
-	wants, wok := c.byName(how, want, path)
-	haves, hok := c.byName(how, have, path)
+	wants, wok := c.entriesByName(how, want, path)
+	haves, hok := c.entriesByName(how, have, path)
 	if !wok || !hok {
 		return false
 	}
@@ -75,20 +75,20 @@ func (c *comparison) lists(want, have any, path, shown string) bool {
 		all[name] = true
 	}
 	for _, name := range sortedKeys(all) {
-		c.values(wants[name], haves[name], path, fmt.Sprintf("%s[%s]", shown, name))
+		c.compareValues(wants[name], haves[name], path, fmt.Sprintf("%s[%s]", shown, name))
 	}
 	return true
 }
 
 // entriesByName returns the entries of a list by name, and false if two have the same name.
-func (c *comparison) byName(how order, list any, path string) (map[string]any, bool) {
+func (c *comparison) entriesByName(how order, list any, path string) (map[string]any, bool) {
 	items, ok := list.([]any)
 	if !ok && list != nil {
 		return nil, false
 	}
 	out := map[string]any{}
 	for _, item := range items {
-		name := how.name(item, c.rules.defaults, path)
+		name := how.entryName(item, c.rules.defaults, path)
 		if _, twice := out[name]; twice || name == "" {
 			return nil, false
 		}
@@ -104,7 +104,7 @@ const (
 )
 
 // changedText returns a text for a value that differs from another with the same text.
-func changed(shown string) string {
+func changedText(shown string) string {
 	switch {
 	case shown == Sensitive:
 		return SensitiveChanged
@@ -115,22 +115,22 @@ func changed(shown string) string {
 }
 
 // valueText returns a value for people, without secrets and with a maximum length.
-func (c *comparison) text(v any, path string) string {
+func (c *comparison) valueText(v any, path string) string {
 	if v == nil {
 		if d, ok := c.rules.defaults[path]; ok {
 			return d + " (default)"
 		}
 		return "none"
 	}
-	text := []rune(c.whole(v, path))
-	if len(text) > longLine {
-		return string(text[:longLine]) + " …"
+	text := []rune(c.fullText(v, path))
+	if len(text) > maxShownLine {
+		return string(text[:maxShownLine]) + " …"
 	}
 	return string(text)
 }
 
-func (c *comparison) whole(v any, path string) string {
-	if isSecret(path) {
+func (c *comparison) fullText(v any, path string) string {
+	if isSecretPath(path) {
 		return Sensitive
 	}
 	var parts []string
@@ -138,16 +138,16 @@ func (c *comparison) whole(v any, path string) string {
 	case string:
 		return secret.Value(path, v)
 	case []any:
-		if words, ok := wordsOf(v); ok {
+		if words, ok := stringList(v); ok {
 			return "[" + strings.Join(secret.List(path, words), ", ") + "]"
 		}
 		for _, item := range v {
-			parts = append(parts, c.whole(item, path))
+			parts = append(parts, c.fullText(item, path))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case map[string]any:
 		for _, k := range sortedKeys(v) {
-			parts = append(parts, k+": "+c.whole(v[k], join(path, k)))
+			parts = append(parts, k+": "+c.fullText(v[k], joinPath(path, k)))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
@@ -156,23 +156,23 @@ func (c *comparison) whole(v any, path string) string {
 
 // IsSecretKey reports whether values under the key may be secret: environments, the options of log
 // and volume drivers, the details of a hook.
-func HoldsSecrets(key string) bool {
+func IsSecretKey(key string) bool {
 	return key == "environment" || key == "options" || key == "driverOpts" || key == "hookDetails"
 }
 
-// isSecret reports whether the value at a path may be secret.
-func isSecret(path string) bool {
+// isSecretPath reports whether the value at a path may be secret.
+func isSecretPath(path string) bool {
 	return strings.HasSuffix(path, ".environment.value") ||
-		strings.Contains(path, ".options.") && !secret.IsHarmless(lastOf(path)) ||
+		strings.Contains(path, ".options.") && !secret.IsHarmless(lastName(path)) ||
 		strings.Contains(path, ".driverOpts.") ||
 		strings.HasSuffix(path, ".hookDetails")
 }
 
 // lastName returns the last name of a path.
-func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // stringList returns a list as strings, if it has no other entries.
-func wordsOf(list []any) ([]string, bool) {
+func stringList(list []any) ([]string, bool) {
 	out := make([]string, len(list))
 	for i, x := range list {
 		text, ok := x.(string)
@@ -186,7 +186,7 @@ func wordsOf(list []any) ([]string, bool) {
 
 // isSameResource reports whether two texts name one resource where AWS accepts a name and returns
 // an ARN.
-func sameResource(path string, want, have any) bool {
+func isSameResource(path string, want, have any) bool {
 	w, wok := want.(string)
 	h, hok := have.(string)
 	if !wok || !hok {
@@ -194,7 +194,7 @@ func sameResource(path string, want, have any) bool {
 	}
 	switch path {
 	case "executionRoleArn", "taskRoleArn", "role", "cluster":
-		return arnOf(h, w) || arnOf(w, h)
+		return isARNOf(h, w) || isARNOf(w, h)
 	case "serviceConnectConfiguration.namespace":
 		// The ARN of a namespace contains its ID, and its name does not.
 		return strings.HasPrefix(w, "arn:") != strings.HasPrefix(h, "arn:")
@@ -203,7 +203,7 @@ func sameResource(path string, want, have any) bool {
 }
 
 // isARNOf reports whether an ARN is that of the role or cluster with the name.
-func arnOf(arn, name string) bool {
+func isARNOf(arn, name string) bool {
 	return strings.HasPrefix(arn, "arn:") && !strings.HasPrefix(name, "arn:") &&
 		(strings.HasSuffix(arn, ":role/"+name) || strings.HasSuffix(arn, ":cluster/"+name))
 }

@@ -17,10 +17,10 @@ type decoder struct {
 	problems []*Problem
 }
 
-func (d *decoder) refuse(p *Problem) { d.problems = append(d.problems, p) }
+func (d *decoder) addProblem(p *Problem) { d.problems = append(d.problems, p) }
 
 // rootOptions is how the outermost struct differs from nested ones.
-type top struct {
+type rootOptions struct {
 	what     string            // "the task definition"
 	readOnly []string          // members that are known and dropped
 	alias    map[string]string // other names of members
@@ -28,13 +28,13 @@ type top struct {
 }
 
 // decodeRoot decodes the outermost map and returns the members that it gives.
-func (d *decoder) root(n *Node, v reflect.Value, t top) map[string]bool {
+func (d *decoder) decodeRoot(n *Node, v reflect.Value, t rootOptions) map[string]bool {
 	given := map[string]bool{}
 	if n.Kind != Map {
-		d.refuse(d.src.At(n, "%s is a map of AWS's members, and this is %s", t.what, n.Kind))
+		d.addProblem(d.src.At(n, "%s is a map of AWS's members, and this is %s", t.what, n.Kind))
 		return given
 	}
-	all := members(v.Type())
+	all := membersOf(v.Type())
 	seen := map[string]bool{}
 	for _, e := range n.Entries {
 		name := e.Key
@@ -46,11 +46,11 @@ func (d *decoder) root(n *Node, v reflect.Value, t top) map[string]bool {
 		if containsFold(t.readOnly, name) {
 			continue
 		}
-		m, ok := d.member(all, e, name, t.what, t.readOnly, seen)
+		m, ok := d.findMember(all, e, name, t.what, t.readOnly, seen)
 		if !ok {
 			continue
 		}
-		if e.Value.Kind == Null || e.Value.Kind == Text && e.Value.Text == "" && t.blank(m.name, v.Field(m.index).Type()) {
+		if e.Value.Kind == Null || e.Value.Kind == Text && e.Value.Text == "" && t.isUnsetIfEmpty(m.name, v.Field(m.index).Type()) {
 			continue
 		}
 		given[m.name] = true
@@ -58,14 +58,14 @@ func (d *decoder) root(n *Node, v reflect.Value, t top) map[string]bool {
 		if slices.Contains(t.textual, m.name) && value.Kind == Number {
 			value = &Node{Kind: Text, Text: value.plainNumber(), Line: value.Line, Column: value.Column}
 		}
-		d.value(value, v.Field(m.index), m.name)
+		d.decodeValue(value, v.Field(m.index), m.name)
 	}
 	return given
 }
 
 // isUnsetIfEmpty reports whether a member with the value "" counts as not given. It does if the
 // member is an enum or has an alias, such as PipeCD's role: AWS ignores an empty one.
-func (t top) blank(name string, typ reflect.Type) bool {
+func (t rootOptions) isUnsetIfEmpty(name string, typ reflect.Type) bool {
 	for _, to := range t.alias {
 		if to == name {
 			return true
@@ -75,28 +75,28 @@ func (t top) blank(name string, typ reflect.Type) bool {
 }
 
 // findMember returns the member that an entry names. A second entry for the member is a problem.
-func (d *decoder) member(all []member, e Entry, name, where string, also []string, seen map[string]bool) (member, bool) {
-	m, ok := named(all, name)
+func (d *decoder) findMember(all []member, e Entry, name, where string, also []string, seen map[string]bool) (member, bool) {
+	m, ok := memberByName(all, name)
 	if !ok {
-		d.unknown(e, where, append(names(all), also...))
+		d.addUnknownKey(e, where, append(memberNames(all), also...))
 		return m, false
 	}
 	if seen[m.name] {
-		d.refuse(d.src.AtKey(e, "%s is given twice in %s", m.name, where))
+		d.addProblem(d.src.AtKey(e, "%s is given twice in %s", m.name, where))
 		return m, false
 	}
 	seen[m.name] = true
 	return m, true
 }
 
-func (d *decoder) unknown(e Entry, where string, known []string) {
+func (d *decoder) addUnknownKey(e Entry, where string, known []string) {
 	if meant := Nearest(e.Key, known); meant != "" {
 		p := d.src.AtKey(e, "unknown key %q in %s", e.Key, where)
 		p.Meant = meant
-		d.refuse(p)
+		d.addProblem(p)
 		return
 	}
-	d.refuse(d.src.AtKey(e, "unknown key %q in %s: no member of AWS's, or newer than this sluice's AWS SDK", e.Key, where))
+	d.addProblem(d.src.AtKey(e, "unknown key %q in %s: no member of AWS's, or newer than this sluice's AWS SDK", e.Key, where))
 }
 
 func containsFold(list []string, s string) bool {
@@ -104,116 +104,116 @@ func containsFold(list []string, s string) bool {
 }
 
 // decodeValue decodes one member. where is its path without indices.
-func (d *decoder) value(n *Node, v reflect.Value, where string) {
+func (d *decoder) decodeValue(n *Node, v reflect.Value, where string) {
 	if n.Kind == Null {
 		return
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		d.value(n, v.Elem(), where)
+		d.decodeValue(n, v.Elem(), where)
 	case reflect.Struct:
-		d.structure(n, v, where)
+		d.decodeStruct(n, v, where)
 	case reflect.Slice:
-		d.list(n, v, where)
+		d.decodeList(n, v, where)
 	case reflect.Map:
-		d.dictionary(n, v, where)
+		d.decodeMap(n, v, where)
 	case reflect.Interface:
-		d.open(n, v, where)
+		d.decodeInterface(n, v, where)
 	default:
-		d.scalar(n, v, where)
+		d.decodeScalar(n, v, where)
 	}
 }
 
-func (d *decoder) structure(n *Node, v reflect.Value, where string) {
-	if !d.is(n, Map, where, "a map") {
+func (d *decoder) decodeStruct(n *Node, v reflect.Value, where string) {
+	if !d.requireKind(n, Map, where, "a map") {
 		return
 	}
-	all, seen := members(v.Type()), map[string]bool{}
+	all, seen := membersOf(v.Type()), map[string]bool{}
 	for _, e := range n.Entries {
-		if m, ok := d.member(all, e, e.Key, where, nil, seen); ok {
-			d.value(e.Value, v.Field(m.index), where+"."+m.name)
+		if m, ok := d.findMember(all, e, e.Key, where, nil, seen); ok {
+			d.decodeValue(e.Value, v.Field(m.index), where+"."+m.name)
 		}
 	}
 }
 
-func (d *decoder) list(n *Node, v reflect.Value, where string) {
-	if !d.is(n, List, where, "a list") {
+func (d *decoder) decodeList(n *Node, v reflect.Value, where string) {
+	if !d.requireKind(n, List, where, "a list") {
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items)))
 	for i, item := range n.Items {
 		if item.Kind == Null {
-			d.refuse(d.src.At(item, "%s: an entry of the list is empty", where))
+			d.addProblem(d.src.At(item, "%s: an entry of the list is empty", where))
 			continue
 		}
-		d.value(item, v.Index(i), where+"[]")
+		d.decodeValue(item, v.Index(i), where+"[]")
 	}
 }
 
-func (d *decoder) dictionary(n *Node, v reflect.Value, where string) {
-	if !d.is(n, Map, where, "a map of text") {
+func (d *decoder) decodeMap(n *Node, v reflect.Value, where string) {
+	if !d.requireKind(n, Map, where, "a map of text") {
 		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, e := range n.Entries {
 		if v.MapIndex(reflect.ValueOf(e.Key)).IsValid() {
-			d.refuse(d.src.AtKey(e, "%s is given twice in %s", e.Key, where))
+			d.addProblem(d.src.AtKey(e, "%s is given twice in %s", e.Key, where))
 			continue
 		}
 		if e.Value.Kind == Null {
-			d.refuse(d.src.AtKey(e, "%s.%s is empty; write \"\" for empty text", where, e.Key))
+			d.addProblem(d.src.AtKey(e, "%s.%s is empty; write \"\" for empty text", where, e.Key))
 			continue
 		}
 		elem := reflect.New(v.Type().Elem()).Elem()
-		d.value(e.Value, elem, where+"."+e.Key)
+		d.decodeValue(e.Value, elem, where+"."+e.Key)
 		v.SetMapIndex(reflect.ValueOf(e.Key), elem)
 	}
 }
 
 // decodeInterface decodes unions, which are maps of one key, and open JSON content.
-func (d *decoder) open(n *Node, v reflect.Value, where string) {
+func (d *decoder) decodeInterface(n *Node, v reflect.Value, where string) {
 	if isDocument(v.Type()) {
-		v.Set(reflect.ValueOf(ecsdoc.NewLazyDocument(d.content(n, where))))
+		v.Set(reflect.ValueOf(ecsdoc.NewLazyDocument(d.documentContent(n, where))))
 		return
 	}
-	if !d.is(n, Map, where, "a map of one key") {
+	if !d.requireKind(n, Map, where, "a map of one key") {
 		return
 	}
 	choices := unionMembers(v.Type())
 	known := sortedKeys(choices)
 	if len(n.Entries) != 1 {
-		d.refuse(d.src.At(n, "%s takes exactly one of %s", where, strings.Join(known, ", ")))
+		d.addProblem(d.src.At(n, "%s takes exactly one of %s", where, strings.Join(known, ", ")))
 		return
 	}
 	e := n.Entries[0]
 	for _, name := range known {
 		if strings.EqualFold(name, e.Key) {
 			chosen := reflect.New(choices[name])
-			d.value(e.Value, chosen.Elem().FieldByName("Value"), where+"."+name)
+			d.decodeValue(e.Value, chosen.Elem().FieldByName("Value"), where+"."+name)
 			v.Set(chosen)
 			return
 		}
 	}
-	d.unknown(e, where, known)
+	d.addUnknownKey(e, where, known)
 }
 
 // documentContent returns open JSON content in Go's own types.
-func (d *decoder) content(n *Node, where string) any {
+func (d *decoder) documentContent(n *Node, where string) any {
 	switch n.Kind {
 	case Map:
 		out := map[string]any{}
 		for _, e := range n.Entries {
 			if _, twice := out[e.Key]; twice {
-				d.refuse(d.src.AtKey(e, "%s is given twice in %s", e.Key, where))
+				d.addProblem(d.src.AtKey(e, "%s is given twice in %s", e.Key, where))
 			}
-			out[e.Key] = d.content(e.Value, where)
+			out[e.Key] = d.documentContent(e.Value, where)
 		}
 		return out
 	case List:
 		out := []any{}
 		for _, item := range n.Items {
-			out = append(out, d.content(item, where))
+			out = append(out, d.documentContent(item, where))
 		}
 		return out
 	case Number:
@@ -231,55 +231,55 @@ func (d *decoder) content(n *Node, where string) any {
 }
 
 // requireKind reports whether the node has the kind. Another kind is a problem.
-func (d *decoder) is(n *Node, kind NodeKind, where, what string) bool {
+func (d *decoder) requireKind(n *Node, kind NodeKind, where, what string) bool {
 	if n.Kind != kind {
-		d.refuse(d.src.At(n, "%s is %s, and this is %s", where, what, n.Kind))
+		d.addProblem(d.src.At(n, "%s is %s, and this is %s", where, what, n.Kind))
 		return false
 	}
 	return true
 }
 
-func (d *decoder) scalar(n *Node, v reflect.Value, where string) {
+func (d *decoder) decodeScalar(n *Node, v reflect.Value, where string) {
 	switch v.Kind() {
 	case reflect.String:
-		d.text(n, v, where)
+		d.decodeText(n, v, where)
 	case reflect.Bool:
-		d.flag(n, v, where)
+		d.decodeBool(n, v, where)
 	case reflect.Int32, reflect.Int64:
-		d.whole(n, v, where)
+		d.decodeInteger(n, v, where)
 	case reflect.Float64:
-		d.fraction(n, v, where)
+		d.decodeFloat(n, v, where)
 	default:
 		panic(fmt.Sprintf("definition: no decoder for %s of %s", v.Type(), where))
 	}
 }
 
-func (d *decoder) text(n *Node, v reflect.Value, where string) {
+func (d *decoder) decodeText(n *Node, v reflect.Value, where string) {
 	if n.Kind == Number || n.Kind == Bool {
-		d.refuse(d.src.At(n, "%s is text, and this is %s: write it in quotes", where, n.Kind))
+		d.addProblem(d.src.At(n, "%s is text, and this is %s: write it in quotes", where, n.Kind))
 		return
 	}
-	if !d.is(n, Text, where, "text") {
+	if !d.requireKind(n, Text, where, "text") {
 		return
 	}
 	// PipeCD's own examples contain `pidMode: ""`: an empty enum counts as not given.
 	if known := enumValues(v.Type()); len(known) > 0 && n.Text != "" && !slices.Contains(known, n.Text) {
-		d.notOneOf(n, where, known)
+		d.addBadChoice(n, where, known)
 		return
 	}
 	d.checkText(n, where)
 	v.SetString(n.Text)
 }
 
-func (d *decoder) notOneOf(n *Node, where string, known []string) {
+func (d *decoder) addBadChoice(n *Node, where string, known []string) {
 	p := d.src.At(n, "%s cannot be %q", where, n.Text)
 	if p.Meant = Nearest(n.Text, known); p.Meant == "" {
 		p.Message += fmt.Sprintf(", unless that is newer than this sluice's AWS SDK, which knows %s", strings.Join(known, ", "))
 	}
-	d.refuse(p)
+	d.addProblem(p)
 }
 
-func (d *decoder) flag(n *Node, v reflect.Value, where string) {
+func (d *decoder) decodeBool(n *Node, v reflect.Value, where string) {
 	if n.Kind == Bool {
 		v.SetBool(n.Text == "true")
 		return
@@ -293,36 +293,36 @@ func (d *decoder) flag(n *Node, v reflect.Value, where string) {
 			p.Meant = "false"
 		}
 	}
-	d.refuse(p)
+	d.addProblem(p)
 }
 
-func (d *decoder) whole(n *Node, v reflect.Value, where string) {
+func (d *decoder) decodeInteger(n *Node, v reflect.Value, where string) {
 	i, ok := n.Int()
 	switch {
 	case n.Kind != Number:
 		p := d.src.At(n, "%s is a whole number, and this is %s", where, n.Kind)
-		if digits(n.Text) {
+		if isDigits(n.Text) {
 			p.Message += fmt.Sprintf(": write %s without quotes", n.Text)
 		}
-		d.refuse(p)
+		d.addProblem(p)
 	case !ok:
-		d.refuse(d.src.At(n, "%s is a whole number, and %s is none", where, n.Text))
+		d.addProblem(d.src.At(n, "%s is a whole number, and %s is none", where, n.Text))
 	case v.OverflowInt(i):
-		d.refuse(d.src.At(n, "%s: %s is beyond %d", where, n.Text, math.MaxInt32))
+		d.addProblem(d.src.At(n, "%s: %s is beyond %d", where, n.Text, math.MaxInt32))
 	default:
 		d.checkNumber(n, i, where)
 		v.SetInt(i)
 	}
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-func (d *decoder) fraction(n *Node, v reflect.Value, where string) {
+func (d *decoder) decodeFloat(n *Node, v reflect.Value, where string) {
 	f, ok := n.Float()
 	if !ok {
-		d.refuse(d.src.At(n, "%s is a number, and this is %s", where, n.Kind))
+		d.addProblem(d.src.At(n, "%s is a number, and this is %s", where, n.Kind))
 		return
 	}
 	v.SetFloat(f)

@@ -85,7 +85,7 @@ type order struct {
 
 // listOrders returns the lists whose order does not matter to AWS. Other lists are compared in
 // their order: command, dnsServers, environmentFiles (the first wins), placementStrategy.
-func orders() map[string]order {
+func listOrders() map[string]order {
 	const c = "containerDefinitions"
 	set := order{set: true}
 	return map[string]order{
@@ -132,15 +132,15 @@ type rules struct {
 
 // normalizeValue returns a tree in the one form that equal definitions share. It removes members
 // that have their default and sorts lists without order. path has no indices.
-func (r rules) normal(v any, path string) any {
+func (r rules) normalizeValue(v any, path string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, member := range v {
-			v[k] = r.normal(member, join(path, k))
+			v[k] = r.normalizeValue(member, joinPath(path, k))
 		}
-		return pruned(v)
+		return pruneMap(v)
 	case []any:
-		return r.normalList(v, path)
+		return r.normalizeList(v, path)
 	case string:
 		if d, ok := r.defaults[path]; ok && d == v {
 			return nil
@@ -149,18 +149,18 @@ func (r rules) normal(v any, path string) any {
 	return v
 }
 
-func (r rules) normalList(list []any, path string) any {
+func (r rules) normalizeList(list []any, path string) any {
 	how, known := r.orders[path]
 	if known {
 		slices.SortStableFunc(list, func(a, b any) int {
-			return cmp.Compare(how.name(a, r.defaults, path), how.name(b, r.defaults, path))
+			return cmp.Compare(how.entryName(a, r.defaults, path), how.entryName(b, r.defaults, path))
 		})
 	}
 	if how.set {
 		list = slices.CompactFunc(list, func(a, b any) bool { return a == b })
 	}
 	for i := range list {
-		if m := r.normal(list[i], path); m != nil {
+		if m := r.normalizeValue(list[i], path); m != nil {
 			list[i] = m
 		} else {
 			list[i] = map[string]any{}
@@ -170,7 +170,7 @@ func (r rules) normalList(list []any, path string) any {
 }
 
 // entryName returns the name of a list entry.
-func (o order) name(item any, defaults map[string]string, path string) string {
+func (o order) entryName(item any, defaults map[string]string, path string) string {
 	m, ok := item.(map[string]any)
 	if !ok {
 		s, _ := item.(string)
@@ -180,7 +180,7 @@ func (o order) name(item any, defaults map[string]string, path string) string {
 	for _, key := range o.by {
 		s, ok := m[key].(string)
 		if !ok {
-			s = defaults[join(path, key)]
+			s = defaults[joinPath(path, key)]
 		}
 		if s != "" {
 			parts = append(parts, s)
@@ -189,7 +189,7 @@ func (o order) name(item any, defaults map[string]string, path string) string {
 	return strings.Join(parts, "/")
 }
 
-func join(path, key string) string {
+func joinPath(path, key string) string {
 	if path == "" {
 		return key
 	}

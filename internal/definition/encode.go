@@ -10,7 +10,7 @@ import (
 // JSON returns the definition as RegisterTaskDefinition's request, which [DecodeTask] reads. It
 // contains the values of environments.
 func (t *Task) JSON() ([]byte, error) {
-	return json.Marshal(written(reflect.ValueOf(t.Input)))
+	return json.Marshal(jsonValue(reflect.ValueOf(t.Input)))
 }
 
 // JSON returns the definition as CreateService's request. [DecodeService] reads it with the same
@@ -18,11 +18,11 @@ func (t *Task) JSON() ([]byte, error) {
 func (s *Service) JSON() ([]byte, error) {
 	out := map[string]any{}
 	v := reflect.ValueOf(s.Input).Elem()
-	for _, m := range members(v.Type()) {
+	for _, m := range membersOf(v.Type()) {
 		if !s.Given[m.name] {
 			continue
 		}
-		if w := written(v.Field(m.index)); w != nil {
+		if w := jsonValue(v.Field(m.index)); w != nil {
 			out[m.name] = w
 		}
 	}
@@ -31,25 +31,25 @@ func (s *Service) JSON() ([]byte, error) {
 
 // jsonValue returns an SDK value in types that encoding/json writes as AWS does. It omits nil
 // values and empty enums.
-func written(v reflect.Value) any {
+func jsonValue(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return nil
 		}
-		return written(v.Elem())
+		return jsonValue(v.Elem())
 	case reflect.Struct:
 		out := map[string]any{}
-		for _, m := range members(v.Type()) {
-			if w := written(v.Field(m.index)); w != nil {
+		for _, m := range membersOf(v.Type()) {
+			if w := jsonValue(v.Field(m.index)); w != nil {
 				out[m.name] = w
 			}
 		}
 		return out
 	case reflect.Slice:
-		return writtenList(v)
+		return jsonList(v)
 	case reflect.Interface:
-		return writtenOpen(v)
+		return jsonInterface(v)
 	case reflect.Map:
 		if v.IsNil() {
 			return nil
@@ -62,18 +62,18 @@ func written(v reflect.Value) any {
 	return v.Interface()
 }
 
-func writtenList(v reflect.Value) any {
+func jsonList(v reflect.Value) any {
 	if v.IsNil() {
 		return nil
 	}
 	out := []any{}
 	for i := range v.Len() {
-		out = append(out, written(v.Index(i)))
+		out = append(out, jsonValue(v.Index(i)))
 	}
 	return out
 }
 
-func writtenOpen(v reflect.Value) any {
+func jsonInterface(v reflect.Value) any {
 	if v.IsNil() {
 		return nil
 	}
@@ -82,7 +82,7 @@ func writtenOpen(v reflect.Value) any {
 	}
 	for name, t := range unionMembers(v.Type()) {
 		if v.Elem().Type() == reflect.PointerTo(t) {
-			return map[string]any{name: written(v.Elem().Elem().FieldByName("Value"))}
+			return map[string]any{name: jsonValue(v.Elem().Elem().FieldByName("Value"))}
 		}
 	}
 	return nil

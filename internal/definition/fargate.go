@@ -28,7 +28,7 @@ var fargateSizes = [...]fargateSize{
 	{16384, 32768, 122880, 8192, 0},
 }
 
-func (s fargateSize) fits(memory int) bool {
+func (s fargateSize) allowsMemory(memory int) bool {
 	return memory == s.also || memory >= s.least && memory <= s.most && memory%s.per == 0
 }
 
@@ -42,19 +42,19 @@ func (s fargateSize) String() string {
 
 // checkFargateSize refuses a size that Fargate does not have. It accepts a CPU size above all known
 // ones, which may be newer than this sluice.
-func (d *decoder) fargate(body *Node, in *awsecs.RegisterTaskDefinitionInput) {
+func (d *decoder) checkFargateSize(body *Node, in *awsecs.RegisterTaskDefinitionInput) {
 	if !d.strict || !slices.Contains(in.RequiresCompatibilities, ecstypes.CompatibilityFargate) || len(d.problems) > 0 {
 		return
 	}
 	for _, key := range []string{"cpu", "memory"} {
 		if v := getFold(body, key); v == nil || v.Kind == Null {
-			d.refuse(d.src.At(body, "the task definition has no %s, which FARGATE in requiresCompatibilities needs", key))
+			d.addProblem(d.src.At(body, "the task definition has no %s, which FARGATE in requiresCompatibilities needs", key))
 			return
 		}
 	}
 	cpuNode, memoryNode := getFold(body, "cpu"), getFold(body, "memory")
-	cpu, ok := units(cpuNode, "vcpu")
-	memory, also := units(memoryNode, "gb")
+	cpu, ok := parseUnits(cpuNode, "vcpu")
+	memory, also := parseUnits(memoryNode, "gb")
 	if !ok || !also {
 		return // AWS checks it: sluice does not know other ways to write a size
 	}
@@ -63,14 +63,14 @@ func (d *decoder) fargate(body *Node, in *awsecs.RegisterTaskDefinitionInput) {
 	switch {
 	case i < 0 && cpu > last.cpu:
 	case i < 0:
-		d.refuse(d.src.At(cpuNode, "Fargate has no tasks of %d CPU units: cpu is one of 256, 512, 1024, 2048, 4096, 8192, 16384", cpu))
-	case !fargateSizes[i].fits(memory):
-		d.refuse(d.src.At(memoryNode, "Fargate has no tasks of %d CPU units with %d MiB: memory is %s", cpu, memory, fargateSizes[i]))
+		d.addProblem(d.src.At(cpuNode, "Fargate has no tasks of %d CPU units: cpu is one of 256, 512, 1024, 2048, 4096, 8192, 16384", cpu))
+	case !fargateSizes[i].allowsMemory(memory):
+		d.addProblem(d.src.At(memoryNode, "Fargate has no tasks of %d CPU units with %d MiB: memory is %s", cpu, memory, fargateSizes[i]))
 	}
 }
 
 // parseUnits reads "512", "0.5 vCPU" or "1GB": units of CPU, or MiB.
-func units(n *Node, unit string) (int, bool) {
+func parseUnits(n *Node, unit string) (int, bool) {
 	text := strings.ToLower(strings.TrimSpace(n.Text))
 	if n.Kind == Number {
 		text = n.plainNumber()

@@ -12,7 +12,7 @@ import (
 func (s *Source) readJSON(data []byte) (*Node, error) {
 	r := &jsonReader{src: s, data: data, dec: json.NewDecoder(bytes.NewReader(data)), line: 1}
 	r.dec.UseNumber()
-	return r.value(0)
+	return r.readValue(0)
 }
 
 type jsonReader struct {
@@ -26,16 +26,16 @@ type jsonReader struct {
 }
 
 // nextToken returns the next token and its place.
-func (r *jsonReader) next() (json.Token, place, error) {
+func (r *jsonReader) nextToken() (json.Token, place, error) {
 	from := r.dec.InputOffset()
 	for from < int64(len(r.data)) && bytes.IndexByte([]byte(" \t\r\n,:"), r.data[from]) >= 0 {
 		from++
 	}
 	tok, err := r.dec.Token()
-	return tok, r.place(from), err
+	return tok, r.placeAt(from), err
 }
 
-func (r *jsonReader) place(offset int64) place {
+func (r *jsonReader) placeAt(offset int64) place {
 	for ; r.seen < offset; r.seen++ {
 		if r.data[r.seen] == '\n' {
 			r.line++
@@ -45,8 +45,8 @@ func (r *jsonReader) place(offset int64) place {
 	return place{r.line, utf8.RuneCount(r.data[r.lineStart:offset]) + 1}
 }
 
-func (r *jsonReader) value(depth int) (*Node, error) {
-	tok, at, err := r.next()
+func (r *jsonReader) readValue(depth int) (*Node, error) {
+	tok, at, err := r.nextToken()
 	if err != nil {
 		return nil, r.src.Problem(at.line, at.column, "%v", err)
 	}
@@ -57,9 +57,9 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 	switch v := tok.(type) {
 	case json.Delim:
 		if v == '{' {
-			return n, r.object(n, depth)
+			return n, r.readObject(n, depth)
 		}
-		return n, r.array(n, depth)
+		return n, r.readArray(n, depth)
 	case string:
 		n.Kind, n.Text = Text, v
 	case json.Number:
@@ -70,34 +70,34 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 	return n, nil
 }
 
-func (r *jsonReader) object(n *Node, depth int) error {
+func (r *jsonReader) readObject(n *Node, depth int) error {
 	n.Kind = Map
 	for r.dec.More() {
-		tok, at, err := r.next()
+		tok, at, err := r.nextToken()
 		if err != nil {
 			return r.src.Problem(at.line, at.column, "%v", err)
 		}
 		key, _ := tok.(string)
-		value, err := r.value(depth + 1)
+		value, err := r.readValue(depth + 1)
 		if err != nil {
 			return err
 		}
 		n.Entries = append(n.Entries, Entry{Key: key, Line: at.line, Column: at.column, Value: value})
 	}
-	_, _, err := r.next()
+	_, _, err := r.nextToken()
 	return err
 }
 
-func (r *jsonReader) array(n *Node, depth int) error {
+func (r *jsonReader) readArray(n *Node, depth int) error {
 	n.Kind = List
 	for r.dec.More() {
-		item, err := r.value(depth + 1)
+		item, err := r.readValue(depth + 1)
 		if err != nil {
 			return err
 		}
 		n.Items = append(n.Items, item)
 	}
-	_, _, err := r.next()
+	_, _, err := r.nextToken()
 	return err
 }
 

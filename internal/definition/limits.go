@@ -18,23 +18,23 @@ type limit struct {
 	min, max int64
 }
 
-const anyMost = math.MaxInt32
+const noMaximum = math.MaxInt32
 
 var limits = [...]limit{
-	{"desiredCount", 0, anyMost},
-	{"healthCheckGracePeriodSeconds", 0, anyMost},
-	{"deploymentConfiguration.minimumHealthyPercent", 0, anyMost},
-	{"deploymentConfiguration.maximumPercent", 0, anyMost},
+	{"desiredCount", 0, noMaximum},
+	{"healthCheckGracePeriodSeconds", 0, noMaximum},
+	{"deploymentConfiguration.minimumHealthyPercent", 0, noMaximum},
+	{"deploymentConfiguration.maximumPercent", 0, noMaximum},
 	{"loadBalancers[].containerPort", 1, 65535},
 	{"serviceRegistries[].containerPort", 0, 65535},
 	{"serviceRegistries[].port", 0, 65535},
 	{"containerDefinitions[].portMappings[].containerPort", 1, 65535},
 	{"containerDefinitions[].portMappings[].hostPort", 0, 65535},
-	{"containerDefinitions[].cpu", 0, anyMost},
-	{"containerDefinitions[].memory", 4, anyMost},
-	{"containerDefinitions[].memoryReservation", 4, anyMost},
-	{"containerDefinitions[].startTimeout", 0, anyMost},
-	{"containerDefinitions[].stopTimeout", 0, anyMost},
+	{"containerDefinitions[].cpu", 0, noMaximum},
+	{"containerDefinitions[].memory", 4, noMaximum},
+	{"containerDefinitions[].memoryReservation", 4, noMaximum},
+	{"containerDefinitions[].startTimeout", 0, noMaximum},
+	{"containerDefinitions[].stopTimeout", 0, noMaximum},
 	{"containerDefinitions[].healthCheck.interval", 5, 300},
 	{"containerDefinitions[].healthCheck.timeout", 2, 120},
 	{"containerDefinitions[].healthCheck.retries", 1, 10},
@@ -43,13 +43,13 @@ var limits = [...]limit{
 }
 
 // namePattern matches a name of an ECS family, service or container.
-var nameShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 
 // IsName reports whether ECS accepts the name for a service, a cluster, a family or a container.
-func IsName(name string) bool { return nameShape.MatchString(name) }
+func IsName(name string) bool { return namePattern.MatchString(name) }
 
 // namePaths are the paths whose values must be names.
-var nameds = [...]string{"family", "serviceName", "containerDefinitions[].name"}
+var namePaths = [...]string{"family", "serviceName", "containerDefinitions[].name"}
 
 // checkNumber refuses a number that AWS refuses.
 func (d *decoder) checkNumber(n *Node, value int64, where string) {
@@ -57,11 +57,11 @@ func (d *decoder) checkNumber(n *Node, value int64, where string) {
 		if !d.strict || l.path != where || value >= l.min && value <= l.max {
 			continue
 		}
-		if l.max == anyMost {
-			d.refuse(d.src.At(n, "%s is %d or more, and this is %d", where, l.min, value))
+		if l.max == noMaximum {
+			d.addProblem(d.src.At(n, "%s is %d or more, and this is %d", where, l.min, value))
 			continue
 		}
-		d.refuse(d.src.At(n, "%s is a number from %d to %d, and this is %d", where, l.min, l.max, value))
+		d.addProblem(d.src.At(n, "%s is a number from %d to %d, and this is %d", where, l.min, l.max, value))
 	}
 }
 
@@ -70,18 +70,18 @@ func (d *decoder) checkText(n *Node, where string) {
 	if !d.strict {
 		return
 	}
-	for _, path := range nameds {
+	for _, path := range namePaths {
 		if path == where && !IsName(n.Text) {
-			d.refuse(d.src.At(n, "%s has 1 to 255 of the characters A-Z a-z 0-9 _ -, and this is %s", where, shownName(n.Text)))
+			d.addProblem(d.src.At(n, "%s has 1 to 255 of the characters A-Z a-z 0-9 _ -, and this is %s", where, quotedName(n.Text)))
 		}
 	}
-	if where == "containerDefinitions[].image" && (n.Text == "" || strings.ContainsFunc(n.Text, printable.Obeyed) || strings.ContainsAny(n.Text, "\n\t")) {
-		d.refuse(d.src.At(n, "%s is the name of an image, and this is %s", where, shownName(n.Text)))
+	if where == "containerDefinitions[].image" && (n.Text == "" || strings.ContainsFunc(n.Text, printable.IsControl) || strings.ContainsAny(n.Text, "\n\t")) {
+		d.addProblem(d.src.At(n, "%s is the name of an image, and this is %s", where, quotedName(n.Text)))
 	}
 }
 
 // quotedName returns an invalid name for people, short and in quotes.
-func shownName(name string) string {
+func quotedName(name string) string {
 	if name == "" {
 		return "empty"
 	}

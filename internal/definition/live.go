@@ -12,7 +12,7 @@ import (
 func TaskOf(td *ecstypes.TaskDefinition) *Task {
 	in := &awsecs.RegisterTaskDefinitionInput{}
 	from, to := reflect.ValueOf(td).Elem(), reflect.ValueOf(in).Elem()
-	for _, m := range members(to.Type()) {
+	for _, m := range membersOf(to.Type()) {
 		name := to.Type().Field(m.index).Name
 		if v := from.FieldByName(name); v.IsValid() && v.Type() == to.Field(m.index).Type() {
 			to.Field(m.index).Set(v)
@@ -30,39 +30,39 @@ func ServiceOf(name string, rev *ecstypes.ServiceRevision, now *ecstypes.Service
 	}
 	s.File += " " + aws.ToString(rev.ServiceRevisionArn)
 	in := s.Input
-	s.give("networkConfiguration", rev.NetworkConfiguration != nil, func() { in.NetworkConfiguration = rev.NetworkConfiguration })
-	s.give("loadBalancers", len(rev.LoadBalancers)+len(now.LoadBalancers) > 0, func() {
+	s.setMemberIf("networkConfiguration", rev.NetworkConfiguration != nil, func() { in.NetworkConfiguration = rev.NetworkConfiguration })
+	s.setMemberIf("loadBalancers", len(rev.LoadBalancers)+len(now.LoadBalancers) > 0, func() {
 		in.LoadBalancers = append([]ecstypes.LoadBalancer{}, rev.LoadBalancers...)
 	})
-	s.give("serviceRegistries", len(rev.ServiceRegistries)+len(now.ServiceRegistries) > 0, func() {
+	s.setMemberIf("serviceRegistries", len(rev.ServiceRegistries)+len(now.ServiceRegistries) > 0, func() {
 		in.ServiceRegistries = append([]ecstypes.ServiceRegistry{}, rev.ServiceRegistries...)
 	})
-	s.give("capacityProviderStrategy", len(rev.CapacityProviderStrategy) > 0, func() { in.CapacityProviderStrategy = rev.CapacityProviderStrategy })
-	s.give("platformVersion", pinned(rev.PlatformVersion) && pinned(now.PlatformVersion), func() { in.PlatformVersion = rev.PlatformVersion })
-	s.giveOfDeployment(rev, primaryDeployment(now))
+	s.setMemberIf("capacityProviderStrategy", len(rev.CapacityProviderStrategy) > 0, func() { in.CapacityProviderStrategy = rev.CapacityProviderStrategy })
+	s.setMemberIf("platformVersion", isPinned(rev.PlatformVersion) && isPinned(now.PlatformVersion), func() { in.PlatformVersion = rev.PlatformVersion })
+	s.setDeploymentMembers(rev, primaryDeployment(now))
 	return s
 }
 
 // setDeploymentMembers sets the members that AWS returns only with a service's deployment.
-func (s *Service) giveOfDeployment(rev *ecstypes.ServiceRevision, now *ecstypes.Deployment) {
+func (s *Service) setDeploymentMembers(rev *ecstypes.ServiceRevision, now *ecstypes.Deployment) {
 	if now == nil {
 		now = &ecstypes.Deployment{}
 	}
 	in := s.Input
-	s.give("serviceConnectConfiguration", rev.ServiceConnectConfiguration != nil || now.ServiceConnectConfiguration != nil, func() {
+	s.setMemberIf("serviceConnectConfiguration", rev.ServiceConnectConfiguration != nil || now.ServiceConnectConfiguration != nil, func() {
 		if in.ServiceConnectConfiguration = rev.ServiceConnectConfiguration; in.ServiceConnectConfiguration == nil {
 			in.ServiceConnectConfiguration = &ecstypes.ServiceConnectConfiguration{Enabled: false}
 		}
 	})
-	s.give("volumeConfigurations", len(rev.VolumeConfigurations)+len(now.VolumeConfigurations) > 0, func() {
+	s.setMemberIf("volumeConfigurations", len(rev.VolumeConfigurations)+len(now.VolumeConfigurations) > 0, func() {
 		in.VolumeConfigurations = append([]ecstypes.ServiceVolumeConfiguration{}, rev.VolumeConfigurations...)
 	})
-	s.give("vpcLatticeConfigurations", len(rev.VpcLatticeConfigurations)+len(now.VpcLatticeConfigurations) > 0, func() {
+	s.setMemberIf("vpcLatticeConfigurations", len(rev.VpcLatticeConfigurations)+len(now.VpcLatticeConfigurations) > 0, func() {
 		in.VpcLatticeConfigurations = append([]ecstypes.VpcLatticeConfiguration{}, rev.VpcLatticeConfigurations...)
 	})
 }
 
-func (s *Service) give(name string, given bool, set func()) {
+func (s *Service) setMemberIf(name string, given bool, set func()) {
 	if given {
 		s.Given[name] = true
 		set()
@@ -71,6 +71,6 @@ func (s *Service) give(name string, given bool, set func()) {
 
 // isPinned reports whether a platform version can be compared. LATEST cannot: it may mean another
 // version now.
-func pinned(version *string) bool {
+func isPinned(version *string) bool {
 	return aws.ToString(version) != "" && aws.ToString(version) != "LATEST"
 }

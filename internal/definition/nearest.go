@@ -8,7 +8,7 @@ func Nearest(word string, known []string) string {
 	best, least := "", len(word)/4+2
 	low := strings.ToLower(word)
 	for _, k := range known {
-		if d := distance(low, strings.ToLower(k)); d < least {
+		if d := editDistance(low, strings.ToLower(k)); d < least {
 			best, least = k, d
 		}
 	}
@@ -17,7 +17,7 @@ func Nearest(word string, known []string) string {
 
 // editDistance counts the letters to insert, delete, change or swap with an adjacent one (optimal
 // string alignment).
-func distance(a, b string) int {
+func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64
 	}

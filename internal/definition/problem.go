@@ -20,7 +20,7 @@ func (p *Problem) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
 	if p.Source != "" {
-		b.WriteString("\n" + p.excerpt())
+		b.WriteString("\n" + p.sourceExcerpt())
 	}
 	if p.Meant != "" {
 		fmt.Fprintf(&b, "\ndid you mean %q?", p.Meant)
@@ -29,7 +29,7 @@ func (p *Problem) Error() string {
 }
 
 // sourceExcerpt returns the line and, under it, a caret at the column.
-func (p *Problem) excerpt() string {
+func (p *Problem) sourceExcerpt() string {
 	number := fmt.Sprintf("%4d", p.Line)
 	gap := strings.Repeat(" ", len(number))
 	return fmt.Sprintf("%s | %s\n%s | %s^", number, p.Source, gap, indentTo(p.Source, p.caret))

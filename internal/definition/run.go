@@ -15,7 +15,7 @@ type Run struct {
 }
 
 // whyNotAllowed returns why a file may not give a member of RunTask's request, or "".
-func notAsked(member string) string {
+func whyNotAllowed(member string) string {
 	switch member {
 	case "clientToken", "startedBy":
 		return "sluice sets it, to find what it started again"
@@ -31,7 +31,7 @@ func notAsked(member string) string {
 
 // RunMembers returns the members of RunTask's request that a file may give.
 func RunMembers() []string {
-	return slices.DeleteFunc(names(members(reflect.TypeFor[awsecs.RunTaskInput]())), func(m string) bool { return notAsked(m) != "" })
+	return slices.DeleteFunc(memberNames(membersOf(reflect.TypeFor[awsecs.RunTaskInput]())), func(m string) bool { return whyNotAllowed(m) != "" })
 }
 
 // DecodeRun reads RunTask's members from a section of another file, named where in errors. The
@@ -40,30 +40,30 @@ func DecodeRun(src *Source, n *Node, where string) (*Run, []*Problem) {
 	d := &decoder{src: src}
 	in := &awsecs.RunTaskInput{}
 	if n != nil && n.Kind != Null {
-		d.root(n, reflect.ValueOf(in).Elem(), top{what: where})
+		d.decodeRoot(n, reflect.ValueOf(in).Elem(), rootOptions{what: where})
 		for _, e := range n.Entries {
-			if m, ok := named(members(reflect.TypeFor[awsecs.RunTaskInput]()), e.Key); ok && notAsked(m.name) != "" {
-				d.refuse(src.AtKey(e, "%s.%s is not given here: %s", where, m.name, notAsked(m.name)))
+			if m, ok := memberByName(membersOf(reflect.TypeFor[awsecs.RunTaskInput]()), e.Key); ok && whyNotAllowed(m.name) != "" {
+				d.addProblem(src.AtKey(e, "%s.%s is not given here: %s", where, m.name, whyNotAllowed(m.name)))
 			}
 		}
-		d.runs(n, in, where)
+		d.checkRun(n, in, where)
 	}
 	return &Run{Input: in}, d.problems
 }
 
 // checkRun refuses values that RunTask would refuse.
-func (d *decoder) runs(n *Node, in *awsecs.RunTaskInput, where string) {
+func (d *decoder) checkRun(n *Node, in *awsecs.RunTaskInput, where string) {
 	if c := getFold(n, "count"); in.Count != nil && *in.Count < 1 {
-		d.refuse(d.src.At(c, "%s.count is a whole number from 1, and this is %d", where, *in.Count))
+		d.addProblem(d.src.At(c, "%s.count is a whole number from 1, and this is %d", where, *in.Count))
 	}
 	if in.PropagateTags == "SERVICE" {
-		d.refuse(d.src.At(getFold(n, "propagateTags"), "%s.propagateTags cannot be SERVICE: a task that no service starts has none (TASK_DEFINITION, NONE)", where))
+		d.addProblem(d.src.At(getFold(n, "propagateTags"), "%s.propagateTags cannot be SERVICE: a task that no service starts has none (TASK_DEFINITION, NONE)", where))
 	}
 	if in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0 {
-		d.refuse(d.src.At(n, "%s: launchType and capacityProviderStrategy exclude each other", where))
+		d.addProblem(d.src.At(n, "%s: launchType and capacityProviderStrategy exclude each other", where))
 	}
-	if o := getFold(n, "overrides"); in.Overrides != nil && slices.ContainsFunc(in.Overrides.ContainerOverrides, unnamed) {
-		d.refuse(d.src.At(o, "%s.overrides: an entry of containerOverrides has no name", where))
+	if o := getFold(n, "overrides"); in.Overrides != nil && slices.ContainsFunc(in.Overrides.ContainerOverrides, isUnnamed) {
+		d.addProblem(d.src.At(o, "%s.overrides: an entry of containerOverrides has no name", where))
 	}
 }
 
@@ -88,16 +88,16 @@ func ReadOverrides(file string, data []byte) (*ecstypes.TaskOverride, error) {
 	src.HideSecrets()
 	d := &decoder{src: src}
 	out := &ecstypes.TaskOverride{}
-	d.root(src.Root, reflect.ValueOf(out).Elem(), top{what: "the overrides", textual: []string{"cpu", "memory"}})
-	if slices.ContainsFunc(out.ContainerOverrides, unnamed) {
-		d.refuse(src.At(src.Root, "an entry of containerOverrides has no name"))
+	d.decodeRoot(src.Root, reflect.ValueOf(out).Elem(), rootOptions{what: "the overrides", textual: []string{"cpu", "memory"}})
+	if slices.ContainsFunc(out.ContainerOverrides, isUnnamed) {
+		d.addProblem(src.At(src.Root, "an entry of containerOverrides has no name"))
 	}
 	return out, JoinProblems(d.problems)
 }
 
 // JSON returns the request as [ReadRun] reads it. It contains the values of environments.
 func (r *Run) JSON() ([]byte, error) {
-	return json.Marshal(written(reflect.ValueOf(r.Input)))
+	return json.Marshal(jsonValue(reflect.ValueOf(r.Input)))
 }
 
-func unnamed(o ecstypes.ContainerOverride) bool { return o.Name == nil || *o.Name == "" }
+func isUnnamed(o ecstypes.ContainerOverride) bool { return o.Name == nil || *o.Name == "" }

@@ -11,7 +11,7 @@ import (
 // place is a line and a column, from 1.
 type place struct{ line, column int }
 
-func (p place) before(q place) bool {
+func (p place) isBefore(q place) bool {
 	return p.line < q.line || p.line == q.line && p.column < q.column
 }
 
@@ -23,16 +23,16 @@ type span struct{ from, to place }
 //
 // A file that is not a map is not a definition: its whole content is masked.
 func (s *Source) HideSecrets() {
-	places := s.places()
+	places := s.valuePlaces()
 	if s.Root.Kind != Map {
-		s.hide(s.Root, places)
+		s.hideScalars(s.Root, places)
 		return
 	}
 	var walk func(n *Node)
 	walk = func(n *Node) {
 		for _, e := range n.Entries {
-			if holdsSecrets(e.Key) {
-				s.hide(e.Value, places)
+			if isLikeSecretKey(e.Key) {
+				s.hideScalars(e.Value, places)
 				continue
 			}
 			walk(e.Value)
@@ -45,12 +45,12 @@ func (s *Source) HideSecrets() {
 }
 
 // isLikeSecretKey reports whether values under a key may be secret, even if the key is misspelt.
-func holdsSecrets(key string) bool {
+func isLikeSecretKey(key string) bool {
 	if secret.IsName(key) && !strings.EqualFold(key, "secrets") {
 		return true
 	}
 	for _, k := range []string{"environment", "options", "driverOpts", "hookDetails"} {
-		if distance(strings.ToLower(key), strings.ToLower(k)) <= 2 {
+		if editDistance(strings.ToLower(key), strings.ToLower(k)) <= 2 {
 			return true
 		}
 	}
@@ -58,26 +58,26 @@ func holdsSecrets(key string) bool {
 }
 
 // hideScalars hides every scalar under n except names.
-func (s *Source) hide(n *Node, places []place) {
+func (s *Source) hideScalars(n *Node, places []place) {
 	for _, e := range n.Entries {
 		if !strings.EqualFold(e.Key, "name") {
-			s.hide(e.Value, places)
+			s.hideScalars(e.Value, places)
 		}
 	}
 	for _, item := range n.Items {
-		s.hide(item, places)
+		s.hideScalars(item, places)
 	}
 	if n.origin != nil {
-		s.hide(n.origin, places)
+		s.hideScalars(n.origin, places)
 	}
 	if n.Kind == Text || n.Kind == Number || n.Kind == Bool {
 		from := place{n.Line, n.Column}
-		s.hidden = append(s.hidden, span{from, after(places, from)})
+		s.hidden = append(s.hidden, span{from, nextPlace(places, from)})
 	}
 }
 
 // valuePlaces returns where values and keys begin, in the order of the file.
-func (s *Source) places() []place {
+func (s *Source) valuePlaces() []place {
 	var all []place
 	var walk func(n *Node)
 	walk = func(n *Node) {
@@ -104,8 +104,8 @@ func (s *Source) places() []place {
 }
 
 // nextPlace returns the first of the sorted places after p, or a place after every file's end.
-func after(places []place, p place) place {
-	i := sort.Search(len(places), func(i int) bool { return p.before(places[i]) })
+func nextPlace(places []place, p place) place {
+	i := sort.Search(len(places), func(i int) bool { return p.isBefore(places[i]) })
 	if i == len(places) {
 		return place{line: 1 << 30}
 	}
@@ -113,26 +113,26 @@ func after(places []place, p place) place {
 }
 
 // maxShownLine is the maximum number of characters of a line that a problem shows.
-const longLine = 160
+const maxShownLine = 160
 
 // shownLine returns a line as problems show it, and the position of column in it.
-func (s *Source) shown(line, column int, text []rune) (string, int) {
+func (s *Source) shownLine(line, column int, text []rune) (string, int) {
 	out := slices.Clone(text)
 	if s.Root == nil {
-		starUnread(out, s.secretAbove(line))
+		maskUnparsed(out, s.isBelowSecretKey(line))
 	}
 	for _, h := range s.hidden {
-		h.star(line, out)
+		h.maskLine(line, out)
 	}
-	if len(out) <= longLine {
+	if len(out) <= maxShownLine {
 		return string(out), column
 	}
-	from := min(max(column-longLine/2, 0), len(out)-longLine)
-	return string(out[from : from+longLine]), column - from
+	from := min(max(column-maxShownLine/2, 0), len(out)-maxShownLine)
+	return string(out[from : from+maxShownLine]), column - from
 }
 
 // maskLine masks the part of a line that the span covers. Blanks and line ends remain.
-func (h span) star(line int, text []rune) {
+func (h span) maskLine(line int, text []rune) {
 	from, to := 0, len(text)
 	if line < h.from.line || line > h.to.line {
 		return

@@ -27,30 +27,30 @@ func decodeService(file string, data []byte, strict bool) (*Service, error) {
 	src.HideSecrets()
 	d := &decoder{src: src, strict: strict}
 	in := &awsecs.CreateServiceInput{}
-	given := d.service(in)
+	given := d.decodeServiceDefinition(in)
 	if err := JoinProblems(d.problems); err != nil {
 		return nil, err
 	}
 	return &Service{Input: in, Given: given, File: file}, nil
 }
 
-func (d *decoder) service(in *awsecs.CreateServiceInput) map[string]bool {
+func (d *decoder) decodeServiceDefinition(in *awsecs.CreateServiceInput) map[string]bool {
 	const what = "the service definition"
 	body := d.serviceBody()
 	if body == nil {
 		return nil
 	}
 	v := reflect.ValueOf(in).Elem()
-	given := d.root(body, v, top{
+	given := d.decodeRoot(body, v, rootOptions{
 		what:     what,
-		readOnly: serviceReadOnlyBut("clusterArn", "roleArn"),
+		readOnly: serviceReadOnlyExcept("clusterArn", "roleArn"),
 		alias:    map[string]string{"clusterArn": "cluster", "roleArn": "role"},
 	})
 	if body.Kind != Map {
 		return given
 	}
-	d.lift(getFold(body, "deployments"), v, given)
-	d.needed(body, given, what, "serviceName")
+	d.takeFromPrimary(getFold(body, "deployments"), v, given)
+	d.requireMembers(body, given, what, "serviceName")
 	return given
 }
 
@@ -58,22 +58,22 @@ func (d *decoder) service(in *awsecs.CreateServiceInput) map[string]bool {
 func (d *decoder) serviceBody() *Node {
 	root := d.src.Root
 	if one := getFold(root, "service"); one != nil && one.Kind == Map {
-		d.wrapping(root, "the answer", "service")
+		d.checkWrapping(root, "the answer", "service")
 		return one
 	}
 	list := getFold(root, "services")
 	if list == nil || list.Kind != List {
 		return root
 	}
-	d.wrapping(root, "the description", "services", "failures")
+	d.checkWrapping(root, "the description", "services", "failures")
 	if len(list.Items) != 1 {
-		d.refuse(d.src.At(list, "services holds %d services; a service definition is one", len(list.Items)))
+		d.addProblem(d.src.At(list, "services holds %d services; a service definition is one", len(list.Items)))
 		return nil
 	}
 	return list.Items[0]
 }
 
-func serviceReadOnlyBut(asked ...string) []string {
+func serviceReadOnlyExcept(asked ...string) []string {
 	var out []string
 	for _, name := range serviceReadOnly() {
 		if !containsFold(asked, name) {
@@ -85,7 +85,7 @@ func serviceReadOnlyBut(asked ...string) []string {
 
 // takeFromPrimary decodes the members of a described service that AWS returns only with its PRIMARY
 // deployment.
-func (d *decoder) lift(deployments *Node, v reflect.Value, given map[string]bool) {
+func (d *decoder) takeFromPrimary(deployments *Node, v reflect.Value, given map[string]bool) {
 	if deployments == nil {
 		return
 	}
@@ -93,11 +93,11 @@ func (d *decoder) lift(deployments *Node, v reflect.Value, given map[string]bool
 		if status := getFold(dep, "status"); status == nil || status.Text != "PRIMARY" {
 			continue
 		}
-		for _, m := range members(v.Type()) {
+		for _, m := range membersOf(v.Type()) {
 			value := getFold(dep, m.name)
 			if classOf(m.name) == ofDeployment && value != nil && value.Kind != Null && !given[m.name] {
 				given[m.name] = true
-				d.value(value, v.Field(m.index), m.name)
+				d.decodeValue(value, v.Field(m.index), m.name)
 			}
 		}
 	}

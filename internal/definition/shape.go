@@ -16,7 +16,7 @@ type member struct {
 }
 
 // membersOf returns the members of an SDK struct, in its order.
-func members(t reflect.Type) []member {
+func membersOf(t reflect.Type) []member {
 	var all []member
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -34,7 +34,7 @@ func jsonName(field string) string {
 }
 
 // memberByName returns a member by name, in any case, as PipeCD does.
-func named(all []member, name string) (member, bool) {
+func memberByName(all []member, name string) (member, bool) {
 	for _, m := range all {
 		if strings.EqualFold(m.name, name) {
 			return m, true
@@ -43,7 +43,7 @@ func named(all []member, name string) (member, bool) {
 	return member{}, false
 }
 
-func names(all []member) []string {
+func memberNames(all []member) []string {
 	var out []string
 	for _, m := range all {
 		out = append(out, m.name)
@@ -88,11 +88,11 @@ func enumValues(t reflect.Type) []string {
 
 // readOnlyMembers returns the members of a described object that its request does not have: AWS
 // returns them and no request sets them.
-func readOnly(described, request reflect.Type) []string {
-	asked := members(request)
+func readOnlyMembers(described, request reflect.Type) []string {
+	asked := membersOf(request)
 	var out []string
-	for _, m := range members(described) {
-		if _, ok := named(asked, m.name); !ok {
+	for _, m := range membersOf(described) {
+		if _, ok := memberByName(asked, m.name); !ok {
 			out = append(out, m.name)
 		}
 	}
@@ -100,9 +100,9 @@ func readOnly(described, request reflect.Type) []string {
 }
 
 func taskReadOnly() []string {
-	return readOnly(reflect.TypeFor[ecstypes.TaskDefinition](), reflect.TypeFor[awsecs.RegisterTaskDefinitionInput]())
+	return readOnlyMembers(reflect.TypeFor[ecstypes.TaskDefinition](), reflect.TypeFor[awsecs.RegisterTaskDefinitionInput]())
 }
 
 func serviceReadOnly() []string {
-	return readOnly(reflect.TypeFor[ecstypes.Service](), reflect.TypeFor[awsecs.CreateServiceInput]())
+	return readOnlyMembers(reflect.TypeFor[ecstypes.Service](), reflect.TypeFor[awsecs.CreateServiceInput]())
 }

@@ -33,7 +33,7 @@ type Source struct {
 func Parse(file string, data []byte) (*Source, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	s := &Source{File: file, lines: splitLines(data)}
-	if p := s.unreadable(data); p != nil {
+	if p := s.checkBytes(data); p != nil {
 		return nil, p
 	}
 	var err error
@@ -52,7 +52,7 @@ func Parse(file string, data []byte) (*Source, error) {
 }
 
 // checkBytes returns a problem that is visible before any grammar applies, or nil.
-func (s *Source) unreadable(data []byte) *Problem {
+func (s *Source) checkBytes(data []byte) *Problem {
 	if len(data) > maxFile {
 		p := s.Problem(1, 1, "the file has %d bytes; a definition has at most %d", len(data), maxFile)
 		p.Source = ""
@@ -64,7 +64,7 @@ func (s *Source) unreadable(data []byte) *Problem {
 			p.Source = ""
 			return p
 		}
-		if column, word := template(line); column > 0 {
+		if column, word := findTemplate(line); column > 0 {
 			return s.Problem(i+1, column, "{{ .%s }} is filled in by piped before the file is deployed; sluice fills in nothing: deploy through piped, or name the secret under secrets in the task definition", word)
 		}
 	}
@@ -72,7 +72,7 @@ func (s *Source) unreadable(data []byte) *Problem {
 }
 
 // findTemplate finds piped's template roots in a line: the column, from 1, and the root.
-func template(line string) (int, string) {
+func findTemplate(line string) (int, string) {
 	for rest, at := line, 0; ; {
 		i := strings.Index(rest, "{{")
 		if i < 0 {
@@ -99,7 +99,7 @@ func (s *Source) Problem(line, column int, format string, args ...any) *Problem 
 	line = min(max(line, 1), len(s.lines))
 	text := []rune(s.lines[line-1])
 	column = min(max(column, 1), len(text)+1)
-	source, caret := s.shown(line, column, text)
+	source, caret := s.shownLine(line, column, text)
 	return &Problem{
 		File: s.File, Line: line, Column: column,
 		Source:  source,

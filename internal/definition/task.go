@@ -24,24 +24,24 @@ func decodeTask(file string, data []byte, strict bool) (*Task, error) {
 	src.HideSecrets()
 	d := &decoder{src: src, strict: strict}
 	in := &awsecs.RegisterTaskDefinitionInput{}
-	d.task(in)
+	d.decodeTaskDefinition(in)
 	if err := JoinProblems(d.problems); err != nil {
 		return nil, err
 	}
 	return &Task{Input: in, File: file}, nil
 }
 
-func (d *decoder) task(in *awsecs.RegisterTaskDefinitionInput) {
+func (d *decoder) decodeTaskDefinition(in *awsecs.RegisterTaskDefinitionInput) {
 	const what = "the task definition"
 	body := d.src.Root
 	if wrapped := getFold(body, "taskDefinition"); wrapped != nil && wrapped.Kind == Map {
-		d.wrapping(body, "the description", "taskDefinition", "tags")
+		d.checkWrapping(body, "the description", "taskDefinition", "tags")
 		if tags := getFold(body, "tags"); tags != nil {
-			d.value(tags, reflect.ValueOf(&in.Tags).Elem(), "tags")
+			d.decodeValue(tags, reflect.ValueOf(&in.Tags).Elem(), "tags")
 		}
 		body = wrapped
 	}
-	given := d.root(body, reflect.ValueOf(in).Elem(), top{
+	given := d.decodeRoot(body, reflect.ValueOf(in).Elem(), rootOptions{
 		what:     what,
 		readOnly: taskReadOnly(),
 		textual:  []string{"cpu", "memory"},
@@ -49,48 +49,48 @@ func (d *decoder) task(in *awsecs.RegisterTaskDefinitionInput) {
 	if body.Kind != Map {
 		return
 	}
-	d.needed(body, given, what, "family", "containerDefinitions")
-	d.containers(getFold(body, "containerDefinitions"))
-	d.fargate(body, in)
+	d.requireMembers(body, given, what, "family", "containerDefinitions")
+	d.checkContainers(getFold(body, "containerDefinitions"))
+	d.checkFargateSize(body, in)
 }
 
 // checkContainers refuses containers without a name or an image, as AWS does.
-func (d *decoder) containers(list *Node) {
+func (d *decoder) checkContainers(list *Node) {
 	if list == nil || list.Kind != List {
 		return
 	}
 	if len(list.Items) == 0 {
-		d.refuse(d.src.At(list, "containerDefinitions holds no container"))
+		d.addProblem(d.src.At(list, "containerDefinitions holds no container"))
 	}
 	for _, c := range list.Items {
 		for _, name := range []string{"name", "image"} {
 			if v := getFold(c, name); c.Kind == Map && (v == nil || v.Kind == Null) {
-				d.refuse(d.src.At(c, "a container has no %s", name))
+				d.addProblem(d.src.At(c, "a container has no %s", name))
 			}
 		}
 	}
 }
 
 // requireMembers refuses a definition that lacks members that AWS requires.
-func (d *decoder) needed(body *Node, given map[string]bool, what string, names ...string) {
+func (d *decoder) requireMembers(body *Node, given map[string]bool, what string, names ...string) {
 	for _, name := range names {
 		if !given[name] {
-			d.refuse(d.src.At(body, "%s has no %s", what, name))
+			d.addProblem(d.src.At(body, "%s has no %s", what, name))
 		}
 	}
 }
 
 // checkWrapping refuses unknown keys next to a wrapped object.
-func (d *decoder) wrapping(body *Node, what string, known ...string) {
+func (d *decoder) checkWrapping(body *Node, what string, known ...string) {
 	seen := map[string]bool{}
 	for _, e := range body.Entries {
 		low := strings.ToLower(e.Key)
 		switch {
 		case low == "responsemetadata":
 		case !containsFold(known, e.Key):
-			d.unknown(e, what, known)
+			d.addUnknownKey(e, what, known)
 		case seen[low]:
-			d.refuse(d.src.AtKey(e, "%s is given twice in %s", e.Key, what))
+			d.addProblem(d.src.AtKey(e, "%s is given twice in %s", e.Key, what))
 		}
 		seen[low] = true
 	}

@@ -13,7 +13,7 @@ import (
 // valueTree returns an SDK value as plain maps (map[string]any by AWS's JSON names), lists ([]any)
 // and scalars as text. It omits nil, empty values, and the zero value of a member that cannot be
 // nil: AWS does not distinguish them either.
-func tree(v reflect.Value) any {
+func valueTree(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
@@ -22,7 +22,7 @@ func tree(v reflect.Value) any {
 		if s := scalarText(v.Elem()); s != nil {
 			return *s
 		}
-		return tree(v.Elem())
+		return valueTree(v.Elem())
 	case reflect.Interface:
 		return openTree(v)
 	case reflect.Struct:
@@ -34,7 +34,7 @@ func tree(v reflect.Value) any {
 		for _, k := range v.MapKeys() {
 			out[k.String()] = v.MapIndex(k).String()
 		}
-		return pruned(out)
+		return pruneMap(out)
 	}
 	if v.IsZero() {
 		return nil
@@ -62,12 +62,12 @@ func scalarText(v reflect.Value) *string {
 
 func structTree(v reflect.Value) any {
 	out := map[string]any{}
-	for _, m := range members(v.Type()) {
-		if value := tree(v.Field(m.index)); value != nil {
+	for _, m := range membersOf(v.Type()) {
+		if value := valueTree(v.Field(m.index)); value != nil {
 			out[m.name] = value
 		}
 	}
-	return pruned(out)
+	return pruneMap(out)
 }
 
 func listTree(v reflect.Value) any {
@@ -75,7 +75,7 @@ func listTree(v reflect.Value) any {
 	for i := range v.Len() {
 		if item := v.Index(i); item.Kind() == reflect.String {
 			out = append(out, item.String())
-		} else if t := tree(item); t != nil {
+		} else if t := valueTree(item); t != nil {
 			out = append(out, t)
 		}
 	}
@@ -95,7 +95,7 @@ func openTree(v reflect.Value) any {
 	}
 	for name, t := range unionMembers(v.Type()) {
 		if v.Elem().Type() == reflect.PointerTo(t) {
-			return pruned(map[string]any{name: tree(v.Elem().Elem().FieldByName("Value"))})
+			return pruneMap(map[string]any{name: valueTree(v.Elem().Elem().FieldByName("Value"))})
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func documentText(doc ecsdoc.Interface) any {
 }
 
 // pruneMap removes the nil values of a map and returns it, or nil if it is empty.
-func pruned(m map[string]any) any {
+func pruneMap(m map[string]any) any {
 	maps.DeleteFunc(m, func(_ string, v any) bool { return v == nil })
 	if len(m) == 0 {
 		return nil

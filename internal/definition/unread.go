@@ -7,7 +7,7 @@ import "strings"
 
 // maskUnparsed masks the text after a colon in a line below a key of secrets, and the text after
 // `value:` in any line.
-func starUnread(line []rune, secret bool) {
+func maskUnparsed(line []rune, secret bool) {
 	low := []rune(strings.ToLower(string(line)))
 	if len(low) != len(line) {
 		low = line
@@ -34,16 +34,16 @@ func endsWithValue(before string) bool {
 }
 
 // isBelowSecretKey reports whether a line is, by its indentation, below a key of secrets.
-func (s *Source) secretAbove(line int) bool {
-	depth := indentation(s.lines[line-1])
+func (s *Source) isBelowSecretKey(line int) bool {
+	depth := indentDepth(s.lines[line-1])
 	for i := line - 2; i >= 0; i-- {
 		text := s.lines[i]
-		if strings.TrimSpace(text) == "" || indentation(text) >= depth {
+		if strings.TrimSpace(text) == "" || indentDepth(text) >= depth {
 			continue
 		}
-		depth = indentation(text)
+		depth = indentDepth(text)
 		key, _, _ := strings.Cut(strings.TrimLeft(text, " \t-{"), ":")
-		if holdsSecrets(strings.Trim(key, "\"' \t")) {
+		if isLikeSecretKey(strings.Trim(key, "\"' \t")) {
 			return true
 		}
 	}
@@ -52,7 +52,7 @@ func (s *Source) secretAbove(line int) bool {
 
 // indentDepth returns twice the indentation of a line, plus one for a list entry: an entry is
 // deeper than a key in the same column.
-func indentation(line string) int {
+func indentDepth(line string) int {
 	rest := strings.TrimLeft(line, " \t")
 	depth := 2 * (len(line) - len(rest))
 	if strings.HasPrefix(rest, "-") {

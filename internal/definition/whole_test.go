@@ -24,7 +24,7 @@ func filled(t *rapid.T, v reflect.Value, depth int) {
 			filled(t, v.Elem(), depth)
 		}
 	case reflect.Struct:
-		for _, m := range members(v.Type()) {
+		for _, m := range membersOf(v.Type()) {
 			filled(t, v.Field(m.index), depth+1)
 		}
 	case reflect.Slice:
@@ -75,7 +75,7 @@ func filledOpen(t *rapid.T, v reflect.Value) {
 
 // file is a value of the SDK as JSON text, or as YAML.
 func file(t *rapid.T, v any) []byte {
-	text, err := json.Marshal(written(reflect.ValueOf(v)))
+	text, err := json.Marshal(jsonValue(reflect.ValueOf(v)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,14 +227,14 @@ func TestADescribedServiceDiffersInNothing(t *testing.T) {
 }
 
 func TestEveryMemberHasAPlaceInTheComparison(t *testing.T) {
-	for _, m := range members(reflect.TypeFor[awsecs.CreateServiceInput]()) {
+	for _, m := range membersOf(reflect.TypeFor[awsecs.CreateServiceInput]()) {
 		if classOf(m.name) == unknownClass {
 			t.Errorf("CreateService's %s has no class", m.name)
 		}
 	}
-	described := members(reflect.TypeFor[ecstypes.TaskDefinition]())
-	for _, m := range members(reflect.TypeFor[awsecs.RegisterTaskDefinitionInput]()) {
-		if _, ok := named(described, m.name); !ok && m.name != "tags" {
+	described := membersOf(reflect.TypeFor[ecstypes.TaskDefinition]())
+	for _, m := range membersOf(reflect.TypeFor[awsecs.RegisterTaskDefinitionInput]()) {
+		if _, ok := memberByName(described, m.name); !ok && m.name != "tags" {
 			t.Errorf("DescribeTaskDefinition does not tell %s", m.name)
 		}
 	}
@@ -253,12 +253,12 @@ func TestEveryShapeIsKnown(t *testing.T) {
 				return
 			}
 			seen[typ] = true
-			for _, m := range members(typ) {
-				walk(typ.Field(m.index).Type, join(path, m.name))
+			for _, m := range membersOf(typ) {
+				walk(typ.Field(m.index).Type, joinPath(path, m.name))
 			}
 		case reflect.Interface:
 			for name, member := range unionMembers(typ) {
-				walk(member, join(path, name))
+				walk(member, joinPath(path, name))
 			}
 			if !isDocument(typ) && unionMembers(typ) == nil {
 				t.Errorf("%s: unknown union %s", path, typ)
@@ -286,7 +286,7 @@ func TestTablesNameMembersThatExist(t *testing.T) {
 	for _, path := range append(sortedKeys(taskDefaults()), sortedKeys(serviceDefaults())...) {
 		check(path)
 	}
-	for path, how := range orders() {
+	for path, how := range listOrders() {
 		check(path)
 		for _, by := range how.by {
 			check(path + "." + by)
@@ -305,6 +305,6 @@ func exists(t reflect.Type, path string) bool {
 		return false
 	}
 	head, rest, _ := strings.Cut(path, ".")
-	m, ok := named(members(t), head)
+	m, ok := memberByName(membersOf(t), head)
 	return ok && m.name == head && exists(t.Field(m.index).Type, rest)
 }

@@ -22,13 +22,13 @@ func (s *Source) readYAML(data []byte) (root *Node, err error) {
 	text := strings.Join(s.lines, "\n")
 	file, err := parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, s.syntax(err)
+		return nil, s.syntaxProblem(err)
 	}
-	return s.document(file)
+	return s.readDocument(file)
 }
 
 // syntaxProblem returns the parser's error at its place.
-func (s *Source) syntax(err error) *Problem {
+func (s *Source) syntaxProblem(err error) *Problem {
 	var at yaml.Error
 	if errors.As(err, &at) && at.GetToken() != nil {
 		pos := at.GetToken().Position
@@ -39,7 +39,7 @@ func (s *Source) syntax(err error) *Problem {
 }
 
 // readDocument reads the one document of the file. It ignores comments and empty documents.
-func (s *Source) document(file *ast.File) (*Node, error) {
+func (s *Source) readDocument(file *ast.File) (*Node, error) {
 	r := &yamlReader{src: s, anchors: map[string]*Node{}}
 	root := &Node{Line: 1, Column: 1}
 	found := false
@@ -48,11 +48,11 @@ func (s *Source) document(file *ast.File) (*Node, error) {
 			continue
 		}
 		if found {
-			pos := position(doc.Body)
+			pos := nodePlace(doc.Body)
 			return nil, s.Problem(pos.line, pos.column, "a second YAML document begins here; a file holds one")
 		}
 		found = true
-		n, err := r.node(doc.Body, 0)
+		n, err := r.readNode(doc.Body, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -67,38 +67,38 @@ type yamlReader struct {
 	anchors map[string]*Node
 }
 
-func (r *yamlReader) refuse(n ast.Node, format string, args ...any) error {
-	at := position(n)
+func (r *yamlReader) problemAt(n ast.Node, format string, args ...any) error {
+	at := nodePlace(n)
 	return r.src.Problem(at.line, at.column, format, args...)
 }
 
-func (r *yamlReader) node(n ast.Node, depth int) (*Node, error) {
+func (r *yamlReader) readNode(n ast.Node, depth int) (*Node, error) {
 	if n == nil {
 		return &Node{Line: 1, Column: 1}, nil
 	}
 	if depth > maxDepth {
-		return nil, r.refuse(n, "values lie more than %d deep in each other", maxDepth)
+		return nil, r.problemAt(n, "values lie more than %d deep in each other", maxDepth)
 	}
-	at := position(n)
+	at := nodePlace(n)
 	out := &Node{Line: at.line, Column: at.column}
 	switch v := n.(type) {
 	case *ast.MappingNode:
-		return out, r.mapping(out, v.Values, depth)
+		return out, r.readMapping(out, v.Values, depth)
 	case *ast.MappingValueNode:
-		return out, r.mapping(out, []*ast.MappingValueNode{v}, depth)
+		return out, r.readMapping(out, []*ast.MappingValueNode{v}, depth)
 	case *ast.SequenceNode:
-		return out, r.sequence(out, v, depth)
+		return out, r.readSequence(out, v, depth)
 	case *ast.AnchorNode:
-		return r.anchor(v, depth)
+		return r.readAnchor(v, depth)
 	case *ast.AliasNode:
-		return r.alias(v)
+		return r.resolveAlias(v)
 	case *ast.TagNode:
-		return r.tag(v, depth)
+		return r.readTagged(v, depth)
 	}
-	return out, r.scalar(out, n)
+	return out, r.readScalar(out, n)
 }
 
-func (r *yamlReader) scalar(out *Node, n ast.Node) error {
+func (r *yamlReader) readScalar(out *Node, n ast.Node) error {
 	switch v := n.(type) {
 	case *ast.NullNode, *ast.CommentGroupNode, *ast.CommentNode:
 		out.Kind = Null
@@ -115,28 +115,28 @@ func (r *yamlReader) scalar(out *Node, n ast.Node) error {
 	case *ast.InfinityNode, *ast.NanNode:
 		out.Kind, out.Text = Text, n.GetToken().Value
 	default:
-		return r.refuse(n, "YAML's %s has no place in this file", n.Type())
+		return r.problemAt(n, "YAML's %s has no place in this file", n.Type())
 	}
 	return nil
 }
 
-func (r *yamlReader) mapping(out *Node, values []*ast.MappingValueNode, depth int) error {
+func (r *yamlReader) readMapping(out *Node, values []*ast.MappingValueNode, depth int) error {
 	out.Kind = Map
 	var merged []Entry
 	for _, v := range values {
-		value, err := r.node(v.Value, depth+1)
+		value, err := r.readNode(v.Value, depth+1)
 		if err != nil {
 			return err
 		}
 		if v.Key.IsMergeKey() {
-			from, err := r.merge(v, value)
+			from, err := r.mergedEntries(v, value)
 			if err != nil {
 				return err
 			}
 			merged = append(merged, from...)
 			continue
 		}
-		entry, err := r.entry(v, value)
+		entry, err := r.readEntry(v, value)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (r *yamlReader) mapping(out *Node, values []*ast.MappingValueNode, depth in
 }
 
 // mergedEntries returns the entries that `<<:` adds; the first of a list wins.
-func (r *yamlReader) merge(v *ast.MappingValueNode, value *Node) ([]Entry, error) {
+func (r *yamlReader) mergedEntries(v *ast.MappingValueNode, value *Node) ([]Entry, error) {
 	from := []*Node{value}
 	if value.Kind == List {
 		from = value.Items
@@ -159,20 +159,20 @@ func (r *yamlReader) merge(v *ast.MappingValueNode, value *Node) ([]Entry, error
 	var entries []Entry
 	for _, n := range from {
 		if n.Kind != Map {
-			return nil, r.refuse(v.Key, "<< merges maps, and this is %s", n.Kind)
+			return nil, r.problemAt(v.Key, "<< merges maps, and this is %s", n.Kind)
 		}
 		entries = append(entries, n.Entries...)
 	}
 	return entries, nil
 }
 
-func (r *yamlReader) entry(v *ast.MappingValueNode, value *Node) (Entry, error) {
-	key, err := r.node(v.Key, 0)
+func (r *yamlReader) readEntry(v *ast.MappingValueNode, value *Node) (Entry, error) {
+	key, err := r.readNode(v.Key, 0)
 	if err != nil {
 		return Entry{}, err
 	}
 	if key.Kind == Map || key.Kind == List || key.Kind == Null {
-		return Entry{}, r.refuse(v.Key, "a key is text, and this is %s", key.Kind)
+		return Entry{}, r.problemAt(v.Key, "a key is text, and this is %s", key.Kind)
 	}
 	if value.Kind == Null && value.Line == 1 && value.Column == 1 {
 		value.Line, value.Column = key.Line, key.Column
@@ -180,10 +180,10 @@ func (r *yamlReader) entry(v *ast.MappingValueNode, value *Node) (Entry, error) 
 	return Entry{Key: key.Text, Line: key.Line, Column: key.Column, Value: value}, nil
 }
 
-func (r *yamlReader) sequence(out *Node, v *ast.SequenceNode, depth int) error {
+func (r *yamlReader) readSequence(out *Node, v *ast.SequenceNode, depth int) error {
 	out.Kind = List
 	for _, item := range v.Values {
-		n, err := r.node(item, depth+1)
+		n, err := r.readNode(item, depth+1)
 		if err != nil {
 			return err
 		}
@@ -193,8 +193,8 @@ func (r *yamlReader) sequence(out *Node, v *ast.SequenceNode, depth int) error {
 }
 
 // readAnchor registers the anchor after its value, so that the anchor cannot contain itself.
-func (r *yamlReader) anchor(v *ast.AnchorNode, depth int) (*Node, error) {
-	n, err := r.node(v.Value, depth+1)
+func (r *yamlReader) readAnchor(v *ast.AnchorNode, depth int) (*Node, error) {
+	n, err := r.readNode(v.Value, depth+1)
 	if err != nil {
 		return nil, err
 	}
@@ -202,22 +202,22 @@ func (r *yamlReader) anchor(v *ast.AnchorNode, depth int) (*Node, error) {
 	return n, nil
 }
 
-func (r *yamlReader) alias(v *ast.AliasNode) (*Node, error) {
+func (r *yamlReader) resolveAlias(v *ast.AliasNode) (*Node, error) {
 	name := v.Value.GetToken().Value
 	origin, ok := r.anchors[name]
 	if !ok {
-		return nil, r.refuse(v, "no anchor &%s comes before this alias", name)
+		return nil, r.problemAt(v, "no anchor &%s comes before this alias", name)
 	}
-	n, at := *origin, position(v)
+	n, at := *origin, nodePlace(v)
 	n.Line, n.Column, n.origin = at.line, at.column, origin
 	return &n, nil
 }
 
 // readTagged accepts YAML's own tags. Only !!str changes a value; the others state the type that a
 // plain scalar has anyway.
-func (r *yamlReader) tag(v *ast.TagNode, depth int) (*Node, error) {
+func (r *yamlReader) readTagged(v *ast.TagNode, depth int) (*Node, error) {
 	name := v.Start.Value
-	n, err := r.node(v.Value, depth+1)
+	n, err := r.readNode(v.Value, depth+1)
 	if err != nil {
 		return nil, err
 	}
@@ -228,21 +228,21 @@ func (r *yamlReader) tag(v *ast.TagNode, depth int) (*Node, error) {
 		}
 	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
 	default:
-		return nil, r.refuse(v, "the YAML tag %s has no meaning here", name)
+		return nil, r.problemAt(v, "the YAML tag %s has no meaning here", name)
 	}
 	return n, nil
 }
 
 // nodePlace returns where a node begins. For a block map the parser returns the first colon; the
 // place is that of the first key.
-func position(n ast.Node) place {
+func nodePlace(n ast.Node) place {
 	switch v := n.(type) {
 	case *ast.MappingNode:
 		if !v.IsFlowStyle && len(v.Values) > 0 {
-			return position(v.Values[0].Key)
+			return nodePlace(v.Values[0].Key)
 		}
 	case *ast.MappingValueNode:
-		return position(v.Key)
+		return nodePlace(v.Key)
 	}
 	return tokenPlace(n.GetToken())
 }

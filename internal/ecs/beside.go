@@ -16,58 +16,58 @@ import (
 // CanaryService hosts the canary as a service of its own, next to a service that ECS rolls. Its
 // name is the name of that service with a suffix. The tag [plan.CanaryTag] shows that sluice
 // created it, and which action did.
-type Beside struct{ Service }
+type CanaryService struct{ Service }
 
 // CanarySpec describes the requested canary service.
-type WantedBeside struct {
+type CanarySpec struct {
 	By       sluice.ActionID           // its identity: tag and client token
 	Template awsecs.CreateServiceInput // see definition.Beside
 	Revision Revision
 	Count    int // of tasks
 	Attach   Attachment
-	Anew     bool // write even if the read matches: the read may be older than an earlier write of sluice
+	ForceWrite     bool // write even if the read matches: the read may be older than an earlier write of sluice
 }
 
 // CreatedBy returns the action that created the service or took it over. It returns "" if sluice
 // did neither.
-func (l *Live) Maker() sluice.ActionID {
-	if made := l.Tags[plan.CanaryTag]; plan.Ours(made) {
+func (l *ServiceState) CreatedBy() sluice.ActionID {
+	if made := l.Tags[plan.CanaryTag]; plan.IsSluiceID(made) {
 		return sluice.ActionID(made)
 	}
 	return ""
 }
 
 // IsActive reports whether the service exists and is not being deleted.
-func (l *Live) Stands() bool { return l != nil && l.Status == "ACTIVE" }
+func (l *ServiceState) IsActive() bool { return l != nil && l.Status == "ACTIVE" }
 
 // IsDraining reports whether the service is being deleted.
-func (l *Live) Goes() bool { return l != nil && l.Status == "DRAINING" }
+func (l *ServiceState) IsDraining() bool { return l != nil && l.Status == "DRAINING" }
 
 // EnsureService creates the canary service or updates it to the revision and the count. It takes
 // over a service that an earlier deployment left, together with its requests. It refuses a service
 // that sluice did not create. found reports whether this action had created the service before.
-func (b Beside) EnsureService(ctx context.Context, act sluice.Act, w WantedBeside) (now *Live, found bool, err error) {
+func (b CanaryService) EnsureService(ctx context.Context, act sluice.Act, w CanarySpec) (now *ServiceState, found bool, err error) {
 	for attempt := 1; ; attempt++ {
 		live, err := b.Observe(ctx)
 		switch {
 		case err != nil:
 			return nil, false, err
-		case live.Stands():
-			return b.bring(ctx, act, live, w)
+		case live.IsActive():
+			return b.updateTo(ctx, act, live, w)
 		}
-		now, err = b.create(ctx, act, w)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == tries {
+		now, err = b.createService(ctx, act, w)
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == maxTries {
 			return now, false, err
 		}
 	}
 }
 
-func (b Beside) create(ctx context.Context, act sluice.Act, w WantedBeside) (now *Live, err error) {
+func (b CanaryService) createService(ctx context.Context, act sluice.Act, w CanarySpec) (now *ServiceState, err error) {
 	in := w.Template
 	in.Cluster, in.ServiceName, in.ClientToken = aws.String(b.Cluster), aws.String(b.Name), aws.String(w.By.Token())
 	in.TaskDefinition, in.DesiredCount = aws.String(w.Revision.ARN), aws.Int32(int32(w.Count))
-	in.Tags = mergeTags(in.Tags, b.marks(w))
-	if in.LoadBalancers = w.Attach.balancers(); in.LoadBalancers == nil {
+	in.Tags = mergeTags(in.Tags, b.ownerTag(w))
+	if in.LoadBalancers = w.Attach.loadBalancers(); in.LoadBalancers == nil {
 		in.HealthCheckGracePeriodSeconds = nil // AWS rejects it without a load balancer
 	}
 	write := sluice.Write{Operation: "ecs:CreateService", Resource: b.Resource()}
@@ -76,37 +76,37 @@ func (b Beside) create(ctx context.Context, act sluice.Act, w WantedBeside) (now
 		if err != nil {
 			return "", err
 		}
-		now = live(*out.Service)
+		now = newState(*out.Service)
 		return fmt.Sprintf("%s at %s", w.Revision.Name, sluice.Plural(w.Count, "task")), nil
 	})
 	return now, err
 }
 
-func (b Beside) marks(w WantedBeside) map[string]string {
+func (b CanaryService) ownerTag(w CanarySpec) map[string]string {
 	return map[string]string{plan.CanaryTag: string(w.By)}
 }
 
 // updateTo updates an existing service to the requested one.
-func (b Beside) bring(ctx context.Context, act sluice.Act, now *Live, w WantedBeside) (*Live, bool, error) {
-	maker := now.Maker()
+func (b CanaryService) updateTo(ctx context.Context, act sluice.Act, now *ServiceState, w CanarySpec) (*ServiceState, bool, error) {
+	maker := now.CreatedBy()
 	if maker == "" {
 		return nil, false, &sluice.Error{Op: "create the canary service", Resource: b.Resource(), Kind: sluice.Conflict,
 			Err: errors.New("a service of that name is there and not sluice's"), Next: "rename that service, or the one that is deployed"}
 	}
-	if maker != w.By || w.Anew {
-		if err := b.Tag(ctx, act, "take the canary service over", now.ARN, b.marks(w)); err != nil {
+	if maker != w.By || w.ForceWrite {
+		if err := b.Tag(ctx, act, "take the canary service over", now.ARN, b.ownerTag(w)); err != nil {
 			return nil, false, err
 		}
 	}
-	if _, revision := now.PrimaryDeployment(); !w.Anew && revision == w.Revision.Name && now.Desired == w.Count && now.in(w.Attach) {
+	if _, revision := now.PrimaryDeployment(); !w.ForceWrite && revision == w.Revision.Name && now.Desired == w.Count && now.isInGroup(w.Attach) {
 		return now, maker == w.By, nil
 	}
 	in := awsecs.UpdateServiceInput{Cluster: aws.String(b.Cluster), Service: aws.String(b.Name),
 		TaskDefinition: aws.String(w.Revision.ARN), DesiredCount: aws.Int32(int32(w.Count))}
-	if !now.in(w.Attach) {
-		in.LoadBalancers = append([]ecstypes.LoadBalancer{}, w.Attach.balancers()...)
+	if !now.isInGroup(w.Attach) {
+		in.LoadBalancers = append([]ecstypes.LoadBalancer{}, w.Attach.loadBalancers()...)
 	}
-	after, err := b.update(ctx, act, "bring the canary service to "+w.Revision.Name, in)
+	after, err := b.updateService(ctx, act, "bring the canary service to "+w.Revision.Name, in)
 	if after == nil {
 		after = now
 	}
@@ -114,7 +114,7 @@ func (b Beside) bring(ctx context.Context, act sluice.Act, now *Live, w WantedBe
 }
 
 // isInGroup reports whether the service's tasks are in the target group and in no other.
-func (l *Live) in(a Attachment) bool {
+func (l *ServiceState) isInGroup(a Attachment) bool {
 	var groups []string
 	for _, lb := range l.Raw.LoadBalancers {
 		groups = append(groups, aws.ToString(lb.TargetGroupArn))
@@ -126,18 +126,18 @@ func (l *Live) in(a Attachment) bool {
 }
 
 // SetCount sets the desired count of the canary service.
-func (b Beside) Count(ctx context.Context, act sluice.Act, count int) error {
-	_, err := b.update(ctx, act, "scale the canary service", awsecs.UpdateServiceInput{
+func (b CanaryService) SetCount(ctx context.Context, act sluice.Act, count int) error {
+	_, err := b.updateService(ctx, act, "scale the canary service", awsecs.UpdateServiceInput{
 		Cluster: aws.String(b.Cluster), Service: aws.String(b.Name), DesiredCount: aws.Int32(int32(count))})
 	return err
 }
 
-func (b Beside) update(ctx context.Context, act sluice.Act, action string, in awsecs.UpdateServiceInput) (now *Live, err error) {
+func (b CanaryService) updateService(ctx context.Context, act sluice.Act, action string, in awsecs.UpdateServiceInput) (now *ServiceState, err error) {
 	w := sluice.Write{Operation: "ecs:UpdateService", Resource: b.Resource()}
 	err = act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
 		out, err := b.API.UpdateService(ctx, &in)
 		if err == nil && out.Service != nil {
-			now = live(*out.Service)
+			now = newState(*out.Service)
 		}
 		return sluice.Plural(int(aws.ToInt32(in.DesiredCount)), "task"), err
 	})
@@ -147,20 +147,20 @@ func (b Beside) update(ctx context.Context, act sluice.Act, action string, in aw
 // Remove deletes the canary service. A service that does not exist is no error. After a lost
 // response Remove reads the service, because the name may belong to a new service by then. It
 // deletes again only a service that maker created.
-func (b Beside) Remove(ctx context.Context, act sluice.Act, maker sluice.ActionID) error {
+func (b CanaryService) Remove(ctx context.Context, act sluice.Act, maker sluice.ActionID) error {
 	for attempt := 1; ; attempt++ {
-		err := b.delete(ctx, act)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == tries {
+		err := b.deleteOnce(ctx, act)
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == maxTries {
 			return err
 		}
 		now, err := b.Observe(ctx)
-		if err != nil || !now.Stands() || now.Maker() != maker {
+		if err != nil || !now.IsActive() || now.CreatedBy() != maker {
 			return err
 		}
 	}
 }
 
-func (b Beside) delete(ctx context.Context, act sluice.Act) error {
+func (b CanaryService) deleteOnce(ctx context.Context, act sluice.Act) error {
 	w := sluice.Write{Operation: "ecs:DeleteService", Resource: b.Resource()}
 	return act(ctx, sluice.Attempt{Action: "delete canary service", Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
 		_, err := b.API.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String(b.Cluster), Service: aws.String(b.Name), Force: aws.Bool(true)})
@@ -176,13 +176,13 @@ func (b Beside) delete(ctx context.Context, act sluice.Act) error {
 // AsTaskSet returns the newest deployment of a rolling service in the form of a task set: its
 // counts, and the id in startedBy of its tasks. Tasks of older deployments count as pending,
 // because the service is not steady while they exist. ok is false while AWS lists no deployment.
-func (l *Live) AsSet() (set sluice.TaskSet, ok bool) {
+func (l *ServiceState) AsTaskSet() (set sluice.TaskSet, ok bool) {
 	d := primaryDeployment(l.Raw)
 	if d == nil {
 		return sluice.TaskSet{ARN: l.ARN, Status: l.Status, Desired: l.Desired, Running: l.Running, Pending: l.Pending}, false
 	}
 	set = sluice.TaskSet{ID: aws.ToString(d.Id), ARN: l.ARN, Status: l.Status, Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)),
-		ExternalID: string(l.Maker()), Scale: 100, Desired: l.Desired, Running: int(d.RunningCount), Pending: int(d.PendingCount),
+		ExternalID: string(l.CreatedBy()), Scale: 100, Desired: l.Desired, Running: int(d.RunningCount), Pending: int(d.PendingCount),
 		CreatedAt: aws.ToTime(d.CreatedAt), Tags: l.Tags}
 	for _, other := range l.Raw.Deployments {
 		if aws.ToString(other.Id) != set.ID {

@@ -35,7 +35,7 @@ func (s Service) History(ctx context.Context) ([]ecstypes.ServiceDeploymentBrief
 }
 
 // PastDeployment is one service deployment of the history.
-type Past struct {
+type PastDeployment struct {
 	ARN, Status string
 	CreatedAt   time.Time
 	Revision    *ecstypes.ServiceRevision // that it deploys; nil: AWS does not return it any more
@@ -43,7 +43,7 @@ type Past struct {
 
 // RevisionName returns the task definition that it deploys, family:revision. It returns "" if AWS
 // does not return it any more.
-func (p Past) Brings() string {
+func (p PastDeployment) RevisionName() string {
 	if p.Revision == nil {
 		return ""
 	}
@@ -51,7 +51,7 @@ func (p Past) Brings() string {
 }
 
 // PastDeployments returns the history with the service revision of each deployment.
-func (s Service) Past(ctx context.Context) ([]Past, error) {
+func (s Service) PastDeployments(ctx context.Context) ([]PastDeployment, error) {
 	briefs, err := s.History(ctx)
 	if err != nil {
 		return nil, err
@@ -62,10 +62,10 @@ func (s Service) Past(ctx context.Context) ([]Past, error) {
 			arns = append(arns, arn)
 		}
 	}
-	revisions, err := s.revisions(ctx, arns)
-	past := make([]Past, 0, len(briefs))
+	revisions, err := s.readServiceRevisions(ctx, arns)
+	past := make([]PastDeployment, 0, len(briefs))
 	for _, b := range briefs {
-		past = append(past, Past{ARN: aws.ToString(b.ServiceDeploymentArn), Status: string(b.Status), CreatedAt: aws.ToTime(b.CreatedAt),
+		past = append(past, PastDeployment{ARN: aws.ToString(b.ServiceDeploymentArn), Status: string(b.Status), CreatedAt: aws.ToTime(b.CreatedAt),
 			Revision: revisions[aws.ToString(b.TargetServiceRevisionArn)]})
 	}
 	return past, err
@@ -73,7 +73,7 @@ func (s Service) Past(ctx context.Context) ([]Past, error) {
 
 // readServiceRevisions reads service revisions by ARN. The result omits revisions that AWS does not
 // keep any more.
-func (s Service) revisions(ctx context.Context, arns []string) (map[string]*ecstypes.ServiceRevision, error) {
+func (s Service) readServiceRevisions(ctx context.Context, arns []string) (map[string]*ecstypes.ServiceRevision, error) {
 	found := map[string]*ecstypes.ServiceRevision{}
 	for batch := range slices.Chunk(arns, RecordBatch) {
 		out, err := s.API.DescribeServiceRevisions(ctx, &awsecs.DescribeServiceRevisionsInput{ServiceRevisionArns: batch})

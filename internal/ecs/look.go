@@ -22,7 +22,7 @@ type Cluster struct {
 }
 
 // displayName returns the cluster's name for people.
-func (c Cluster) called() string {
+func (c Cluster) displayName() string {
 	if c.Name == "" {
 		return "default"
 	}
@@ -31,36 +31,36 @@ func (c Cluster) called() string {
 
 // DescribeServices reads up to [ServiceBatch] services by name in one call. The result omits
 // services that AWS does not know.
-func (c Cluster) Look(ctx context.Context, names []string) (map[string]*verdict.Service, error) {
+func (c Cluster) DescribeServices(ctx context.Context, names []string) (map[string]*verdict.Service, error) {
 	in := &awsecs.DescribeServicesInput{Services: names}
 	if c.Name != "" {
 		in.Cluster = aws.String(c.Name)
 	}
 	out, err := c.API.DescribeServices(ctx, in)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.called(), sluice.Inner(err))
+		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(), sluice.Inner(err))
 	}
 	found := make(map[string]*verdict.Service, len(out.Services))
 	for _, s := range out.Services {
-		found[aws.ToString(s.ServiceName)] = sight(s)
+		found[aws.ToString(s.ServiceName)] = verdictService(s)
 	}
 	return found, nil
 }
 
 // ForVerdict returns the service in the form that package verdict takes.
-func (l *Live) Sight() *verdict.Service { return sight(l.Raw) }
+func (l *ServiceState) ForVerdict() *verdict.Service { return verdictService(l.Raw) }
 
 // verdictService converts a service to the form that package verdict takes.
-func sight(s ecstypes.Service) *verdict.Service {
-	l := live(s)
+func verdictService(s ecstypes.Service) *verdict.Service {
+	l := newState(s)
 	v := &verdict.Service{
 		ARN: l.ARN, Cluster: sluice.ARNName(aws.ToString(s.ClusterArn)), Name: aws.ToString(s.ServiceName),
 		Status: l.Status, Controller: l.Controller, Desired: l.Desired, Running: l.Running, Pending: l.Pending,
 		TaskSets: l.TaskSets, Current: aws.ToString(s.CurrentServiceDeployment),
 	}
-	guards(v, s.DeploymentConfiguration)
+	fillFailureDetection(v, s.DeploymentConfiguration)
 	for _, d := range s.Deployments {
-		v.Deployments = append(v.Deployments, deployment(d))
+		v.Deployments = append(v.Deployments, verdictDeployment(d))
 	}
 	for _, lb := range s.LoadBalancers {
 		if arn := aws.ToString(lb.TargetGroupArn); arn != "" {
@@ -73,20 +73,20 @@ func sight(s ecstypes.Service) *verdict.Service {
 	return v
 }
 
-func guards(v *verdict.Service, c *ecstypes.DeploymentConfiguration) {
+func fillFailureDetection(v *verdict.Service, c *ecstypes.DeploymentConfiguration) {
 	if c == nil {
 		return
 	}
 	v.Strategy = string(c.Strategy)
 	if b := c.DeploymentCircuitBreaker; b != nil {
-		v.Breaker = verdict.Guard{Enabled: b.Enable, Rollback: b.Rollback}
+		v.Breaker = verdict.FailureDetection{Enabled: b.Enable, Rollback: b.Rollback}
 	}
 	if a := c.Alarms; a != nil {
-		v.Alarms = verdict.Guard{Enabled: a.Enable, Rollback: a.Rollback}
+		v.Alarms = verdict.FailureDetection{Enabled: a.Enable, Rollback: a.Rollback}
 	}
 }
 
-func deployment(d ecstypes.Deployment) verdict.Deployment {
+func verdictDeployment(d ecstypes.Deployment) verdict.Deployment {
 	return verdict.Deployment{
 		ID: aws.ToString(d.Id), Status: aws.ToString(d.Status), State: string(d.RolloutState), Reason: aws.ToString(d.RolloutStateReason),
 		Revision: sluice.RevisionOf(aws.ToString(d.TaskDefinition)), Desired: int(d.DesiredCount), Pending: int(d.PendingCount),

@@ -15,7 +15,7 @@ import (
 
 // OlderRevisions returns the ACTIVE revisions of a family after the newest keep, at most limit of
 // them, newest first.
-func Older(ctx context.Context, api *awsecs.Client, family string, keep, limit int) ([]Revision, error) {
+func OlderRevisions(ctx context.Context, api *awsecs.Client, family string, keep, limit int) ([]Revision, error) {
 	var all []Revision
 	in := &awsecs.ListTaskDefinitionsInput{FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, Status: ecstypes.TaskDefinitionStatusActive, MaxResults: aws.Int32(100)}
 	for {
@@ -45,7 +45,7 @@ func TaggedRevision(ctx context.Context, api *awsecs.Client, rev Revision, key, 
 // UsedRevisions returns the revisions of the deployments and task sets of the service. It includes
 // the revisions that any task of the family runs, in every cluster of the Region, whoever started
 // it.
-func (s Service) Uses(ctx context.Context, family string) (map[string]bool, error) {
+func (s Service) UsedRevisions(ctx context.Context, family string) (map[string]bool, error) {
 	used := map[string]bool{}
 	use := func(arn *string) { used[sluice.RevisionOf(aws.ToString(arn))] = true }
 	live, err := s.Observe(ctx)
@@ -61,14 +61,14 @@ func (s Service) Uses(ctx context.Context, family string) (map[string]bool, erro
 			use(ts.TaskDefinition)
 		}
 	}
-	clusters, err := s.clusters(ctx)
+	clusters, err := s.listClusters(ctx)
 	for _, c := range clusters {
 		in := Service{API: s.API, Cluster: c}
-		arns, err := in.list(ctx, awsecs.ListTasksInput{Family: aws.String(family)})
+		arns, err := in.listTasks(ctx, awsecs.ListTasksInput{Family: aws.String(family)})
 		if err != nil {
 			return nil, err
 		}
-		tasks, err := in.describe(ctx, arns)
+		tasks, err := in.describeTasks(ctx, arns)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func (s Service) Uses(ctx context.Context, family string) (map[string]bool, erro
 	return used, err
 }
 
-func (s Service) clusters(ctx context.Context) (all []string, err error) {
+func (s Service) listClusters(ctx context.Context) (all []string, err error) {
 	in := &awsecs.ListClustersInput{}
 	for {
 		out, err := s.API.ListClusters(ctx, in)
@@ -94,7 +94,7 @@ func (s Service) clusters(ctx context.Context) (all []string, err error) {
 }
 
 // WithTag returns a task definition with one more tag.
-func Signed(task *definition.Task, key, value string) *definition.Task {
+func WithTag(task *definition.Task, key, value string) *definition.Task {
 	t, in := *task, *task.Input
 	in.Tags = append(slices.Clone(in.Tags), ecstypes.Tag{Key: aws.String(key), Value: aws.String(value)})
 	t.Input = &in

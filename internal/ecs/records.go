@@ -27,12 +27,12 @@ type Records struct {
 	api *awsecs.Client
 
 	mu    sync.Mutex
-	named map[string]string // service revision's ARN -> family:revision
+	revisionNames map[string]string // service revision's ARN -> family:revision
 }
 
 // NewRecords returns Records with an empty cache.
 func NewRecords(api *awsecs.Client) *Records {
-	return &Records{api: api, named: map[string]string{}}
+	return &Records{api: api, revisionNames: map[string]string{}}
 }
 
 // Read reads service deployments by ARN. The result omits deployments that AWS does not know. A
@@ -46,22 +46,22 @@ func (r *Records) Read(ctx context.Context, arns []string) ([]verdict.Record, er
 		}
 		found = append(found, out.ServiceDeployments...)
 	}
-	if err := r.learn(ctx, found); err != nil {
+	if err := r.readNewRevisions(ctx, found); err != nil {
 		return nil, err
 	}
 	all := make([]verdict.Record, 0, len(found))
 	for _, d := range found {
-		all = append(all, r.record(d))
+		all = append(all, r.newRecord(d))
 	}
 	return all, nil
 }
 
 // readNewRevisions reads the revisions that are not in the cache.
-func (r *Records) learn(ctx context.Context, found []ecstypes.ServiceDeployment) error {
+func (r *Records) readNewRevisions(ctx context.Context, found []ecstypes.ServiceDeployment) error {
 	var fresh []string
 	for _, d := range found {
 		for _, arn := range revisionsOf(d) {
-			if r.name(arn) == "" && arn != "" && !slices.Contains(fresh, arn) {
+			if r.revisionName(arn) == "" && arn != "" && !slices.Contains(fresh, arn) {
 				fresh = append(fresh, arn)
 			}
 		}
@@ -71,23 +71,23 @@ func (r *Records) learn(ctx context.Context, found []ecstypes.ServiceDeployment)
 		if err != nil {
 			return fmt.Errorf("read service revisions: %w", sluice.Inner(err))
 		}
-		r.keep(out.ServiceRevisions)
+		r.storeRevisions(out.ServiceRevisions)
 	}
 	return nil
 }
 
-func (r *Records) keep(all []ecstypes.ServiceRevision) {
+func (r *Records) storeRevisions(all []ecstypes.ServiceRevision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, rev := range all {
-		r.named[aws.ToString(rev.ServiceRevisionArn)] = sluice.RevisionOf(aws.ToString(rev.TaskDefinition))
+		r.revisionNames[aws.ToString(rev.ServiceRevisionArn)] = sluice.RevisionOf(aws.ToString(rev.TaskDefinition))
 	}
 }
 
-func (r *Records) name(arn string) string {
+func (r *Records) revisionName(arn string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.named[arn]
+	return r.revisionNames[arn]
 }
 
 func revisionsOf(d ecstypes.ServiceDeployment) []string {
@@ -104,19 +104,19 @@ func revisionsOf(d ecstypes.ServiceDeployment) []string {
 	return arns
 }
 
-func (r *Records) record(d ecstypes.ServiceDeployment) verdict.Record {
+func (r *Records) newRecord(d ecstypes.ServiceDeployment) verdict.Record {
 	v := verdict.Record{
 		ARN: aws.ToString(d.ServiceDeploymentArn), Status: string(d.Status), Reason: aws.ToString(d.StatusReason),
 		Stage: string(d.LifecycleStage), CreatedAt: aws.ToTime(d.CreatedAt),
 	}
 	if t := d.TargetServiceRevision; t != nil {
-		v.Revision, v.Weight = r.name(aws.ToString(t.Arn)), aws.ToFloat64(t.RequestedProductionTrafficWeight)
+		v.Revision, v.Weight = r.revisionName(aws.ToString(t.Arn)), aws.ToFloat64(t.RequestedProductionTrafficWeight)
 	}
 	for _, s := range d.SourceServiceRevisions {
-		v.From = r.name(aws.ToString(s.Arn))
+		v.From = r.revisionName(aws.ToString(s.Arn))
 	}
 	if b := d.Rollback; b != nil {
-		v.BackTo, v.RollbackReason = r.name(aws.ToString(b.ServiceRevisionArn)), aws.ToString(b.Reason)
+		v.BackTo, v.RollbackReason = r.revisionName(aws.ToString(b.ServiceRevisionArn)), aws.ToString(b.Reason)
 	}
 	if b := d.DeploymentCircuitBreaker; b != nil {
 		v.Breaker = verdict.Counter{Status: string(b.Status), Failures: int(b.FailureCount), Threshold: int(b.Threshold)}
@@ -132,7 +132,7 @@ func (r *Records) record(d ecstypes.ServiceDeployment) verdict.Record {
 
 // IsRefused reports whether AWS rejected the request itself. An error of the server, of the request
 // rate or of the connection is no such rejection.
-func Refused(err error) bool {
+func IsRefused(err error) bool {
 	var api smithy.APIError
 	var reply *smithyhttp.ResponseError
 	if errors.As(err, &reply) && reply.HTTPStatusCode() >= 500 || sluice.KindOf(err) == sluice.Unreachable {
@@ -143,7 +143,7 @@ func Refused(err error) bool {
 
 // IsUnsupported reports whether AWS, or its simulator, does not have the operation, does not
 // support it for this service, or denies it to the caller. A retry is of no use then.
-func Unsupported(err error) bool {
+func IsUnsupported(err error) bool {
 	if sluice.KindOf(err) == sluice.Denied {
 		return true
 	}

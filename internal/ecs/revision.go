@@ -21,28 +21,28 @@ type Revision struct {
 
 // FindRegistered returns the newest active revision of the family if it equals want. Otherwise it
 // returns the zero Revision.
-func Registered(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
-	have, err := Newest(ctx, api, aws.ToString(want.Input.Family))
+func FindRegistered(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
+	have, err := NewestDefinition(ctx, api, aws.ToString(want.Input.Family))
 	if err != nil || have == nil {
 		return Revision{}, err
 	}
-	return Same(want, have), nil
+	return MatchRevision(want, have), nil
 }
 
 // recentLimit is how many of the newest revisions are searched after a registration without a
 // response. Other processes may register revisions directly after it.
-const recent = 5
+const recentLimit = 5
 
 // FindRecent searches the newest revisions of the family for one that equals want. It returns the
 // zero Revision if there is none.
-func Recent(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
-	arns, err := newest(ctx, api, aws.ToString(want.Input.Family), recent)
+func FindRecent(ctx context.Context, api *awsecs.Client, want *definition.Task) (Revision, error) {
+	arns, err := listNewest(ctx, api, aws.ToString(want.Input.Family), recentLimit)
 	for _, arn := range arns {
-		have, err := Definition(ctx, api, arn)
+		have, err := ReadDefinition(ctx, api, arn)
 		if err != nil {
 			return Revision{}, err
 		}
-		if rev := Same(want, have); rev.ARN != "" {
+		if rev := MatchRevision(want, have); rev.ARN != "" {
 			return rev, nil
 		}
 	}
@@ -50,24 +50,24 @@ func Recent(ctx context.Context, api *awsecs.Client, want *definition.Task) (Rev
 }
 
 // MatchRevision returns the revision of have if have equals want, otherwise the zero Revision.
-func Same(want *definition.Task, have *ecstypes.TaskDefinition) Revision {
+func MatchRevision(want *definition.Task, have *ecstypes.TaskDefinition) Revision {
 	if len(definition.CompareTask(want, have)) > 0 {
 		return Revision{}
 	}
-	return revision(have)
+	return newRevision(have)
 }
 
 // NewestDefinition returns the newest ACTIVE revision of a family, or nil.
-func Newest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
-	arns, err := newest(ctx, api, family, 1)
+func NewestDefinition(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
+	arns, err := listNewest(ctx, api, family, 1)
 	if err != nil || len(arns) == 0 {
 		return nil, err
 	}
-	return Definition(ctx, api, arns[0])
+	return ReadDefinition(ctx, api, arns[0])
 }
 
 // listNewest returns the ARNs of the newest ACTIVE revisions, at most the given number.
-func newest(ctx context.Context, api *awsecs.Client, family string, most int32) ([]string, error) {
+func listNewest(ctx context.Context, api *awsecs.Client, family string, most int32) ([]string, error) {
 	list, err := api.ListTaskDefinitions(ctx, &awsecs.ListTaskDefinitionsInput{
 		FamilyPrefix: aws.String(family), Sort: ecstypes.SortOrderDesc, MaxResults: aws.Int32(most)})
 	if err != nil {
@@ -78,20 +78,20 @@ func newest(ctx context.Context, api *awsecs.Client, family string, most int32) 
 
 // LatestDefinition returns the same as NewestDefinition with one call if there is a revision. A
 // family's name stands for its latest ACTIVE revision (API Reference, DescribeTaskDefinition).
-func Latest(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
-	td, err := Definition(ctx, api, family)
-	if err != nil && Refused(err) {
-		return Newest(ctx, api, family) // finds out whether the family has no revision
+func LatestDefinition(ctx context.Context, api *awsecs.Client, family string) (*ecstypes.TaskDefinition, error) {
+	td, err := ReadDefinition(ctx, api, family)
+	if err != nil && IsRefused(err) {
+		return NewestDefinition(ctx, api, family) // finds out whether the family has no revision
 	}
 	return td, err
 }
 
 // ReadDefinition reads a task definition by ARN or family:revision.
-func Definition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes.TaskDefinition, error) {
+func ReadDefinition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes.TaskDefinition, error) {
 	out, err := api.DescribeTaskDefinition(ctx, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: aws.String(name)})
 	if err != nil {
 		next := sluice.NextStep(err)
-		if next == "" && Refused(err) {
+		if next == "" && IsRefused(err) {
 			next = "give family:revision or the ARN of a registered task definition"
 		}
 		return nil, &sluice.Error{Op: "read task definition " + name, Kind: sluice.KindOf(err), Err: sluice.Inner(err), Next: next}
@@ -100,19 +100,19 @@ func Definition(ctx context.Context, api *awsecs.Client, name string) (*ecstypes
 }
 
 // IsDeregistered reports whether a revision is INACTIVE: ECS starts no more tasks of it.
-func Deregistered(ctx context.Context, api *awsecs.Client, name string) (bool, error) {
-	td, err := Definition(ctx, api, name)
+func IsDeregistered(ctx context.Context, api *awsecs.Client, name string) (bool, error) {
+	td, err := ReadDefinition(ctx, api, name)
 	return err == nil && td.Status != ecstypes.TaskDefinitionStatusActive, err
 }
 
-func revision(td *ecstypes.TaskDefinition) Revision {
+func newRevision(td *ecstypes.TaskDefinition) Revision {
 	arn := aws.ToString(td.TaskDefinitionArn)
 	return Revision{ARN: arn, Name: sluice.RevisionOf(arn)}
 }
 
 // maxTries is how often a create call without a response is repeated. Each repetition first
 // searches for the resource, so an unreliable network creates nothing twice.
-const tries = 8
+const maxTries = 8
 
 // EnsureRevision finds want among the revisions or registers it. RegisterTaskDefinition has no
 // client token. After a lost response EnsureRevision searches for the revision and registers it
@@ -120,12 +120,12 @@ const tries = 8
 // searches for it.
 func EnsureRevision(ctx context.Context, api *awsecs.Client, act sluice.Act, want *definition.Task, shown func(context.Context) (Revision, error)) (Revision, error) {
 	for attempt := 1; ; attempt++ {
-		rev, err := Registered(ctx, api, want)
+		rev, err := FindRegistered(ctx, api, want)
 		if err != nil || rev.ARN != "" {
 			return rev, err
 		}
 		rev, err = Register(ctx, api, act, want)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == tries {
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == maxTries {
 			return rev, err
 		}
 		if rev, err = shown(ctx); err != nil || rev.ARN != "" {
@@ -144,7 +144,7 @@ func Register(ctx context.Context, api *awsecs.Client, act sluice.Act, want *def
 		if err != nil {
 			return "", err
 		}
-		rev = revision(out.TaskDefinition)
+		rev = newRevision(out.TaskDefinition)
 		return rev.Name, nil
 	})
 	return rev, err

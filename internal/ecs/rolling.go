@@ -16,7 +16,7 @@ import (
 
 // PrimaryDeployment returns the id of the newest deployment of a rolling service,
 // "ecs-svc/<digits>", and its revision.
-func (l *Live) PrimaryDeployment() (id, revision string) {
+func (l *ServiceState) PrimaryDeployment() (id, revision string) {
 	if d := primaryDeployment(l.Raw); d != nil {
 		return aws.ToString(d.Id), sluice.RevisionOf(aws.ToString(d.TaskDefinition))
 	}
@@ -25,7 +25,7 @@ func (l *Live) PrimaryDeployment() (id, revision string) {
 
 // PrimaryCreated returns when AWS created the newest deployment of a rolling service; zero if there
 // is none.
-func (l *Live) PrimaryCreated() time.Time {
+func (l *ServiceState) PrimaryCreated() time.Time {
 	if d := primaryDeployment(l.Raw); d != nil {
 		return aws.ToTime(d.CreatedAt)
 	}
@@ -33,20 +33,20 @@ func (l *Live) PrimaryCreated() time.Time {
 }
 
 // DeploymentInProgress reports whether ECS is still rolling out the newest deployment.
-func (l *Live) DeploymentGoesOn() bool {
+func (l *ServiceState) DeploymentInProgress() bool {
 	d := primaryDeployment(l.Raw)
 	return d != nil && d.RolloutState == ecstypes.DeploymentRolloutStateInProgress
 }
 
 // DeploymentFailed reports whether ECS has given up the newest deployment of a rolling service and
 // starts no more tasks.
-func (l *Live) DeploymentFailed() bool {
+func (l *ServiceState) DeploymentFailed() bool {
 	d := primaryDeployment(l.Raw)
 	return d != nil && d.RolloutState == ecstypes.DeploymentRolloutStateFailed
 }
 
 // CurrentDeployment returns the ARN of the current service deployment; "" if AWS returns none.
-func (l *Live) Current() string { return aws.ToString(l.Raw.CurrentServiceDeployment) }
+func (l *ServiceState) CurrentDeployment() string { return aws.ToString(l.Raw.CurrentServiceDeployment) }
 
 // CreateRolling creates the service with deployment controller ECS.
 func (s Service) CreateRolling(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput, rev Revision, tags map[string]string) error {
@@ -67,14 +67,14 @@ func (s Service) CreateRolling(ctx context.Context, act sluice.Act, id sluice.Ac
 // requests a new deployment even if nothing changes. One call makes all changes, so there is one
 // deployment. The returned state is newer than what AWS returns to reads for the next seconds. It
 // is nil if AWS returns no service.
-func (s Service) Roll(ctx context.Context, act sluice.Act, action string, rev Revision, u Update, force bool) (now *Live, err error) {
+func (s Service) UpdateRolling(ctx context.Context, act sluice.Act, action string, rev Revision, u Update, force bool) (now *ServiceState, err error) {
 	in := u.Values
 	in.Cluster, in.Service, in.TaskDefinition, in.ForceNewDeployment = aws.String(s.Cluster), aws.String(s.Name), aws.String(rev.ARN), force
 	w := sluice.Write{Operation: "ecs:UpdateService", Resource: s.Resource()}
 	err = act(ctx, sluice.Attempt{Action: action, Planned: w, Actual: w}, func(ctx context.Context) (string, error) {
 		out, err := s.API.UpdateService(ctx, &in)
 		if err == nil && out.Service != nil {
-			now = live(*out.Service)
+			now = newState(*out.Service)
 		}
 		return rev.Name, err
 	})
@@ -82,7 +82,7 @@ func (s Service) Roll(ctx context.Context, act sluice.Act, action string, rev Re
 }
 
 // TargetGroups returns the ARNs of the target groups of a rolling service.
-func (l *Live) Groups() (all []string) {
+func (l *ServiceState) TargetGroups() (all []string) {
 	for _, lb := range l.Raw.LoadBalancers {
 		if arn := aws.ToString(lb.TargetGroupArn); arn != "" {
 			all = append(all, arn)
@@ -92,7 +92,7 @@ func (l *Live) Groups() (all []string) {
 }
 
 // ListsDeployment reports whether the service still lists the deployment with that id.
-func (l *Live) Lists(id string) bool {
+func (l *ServiceState) ListsDeployment(id string) bool {
 	return slices.ContainsFunc(l.Raw.Deployments, func(d ecstypes.Deployment) bool { return aws.ToString(d.Id) == id })
 }
 
@@ -117,7 +117,7 @@ func (s Service) StopDeployment(ctx context.Context, act sluice.Act, label, arn 
 }
 
 // RunningDeployment returns the ARN of the running service deployment that can be stopped, or "".
-func (s Service) Running(ctx context.Context) (string, error) {
+func (s Service) RunningDeployment(ctx context.Context) (string, error) {
 	out, err := s.API.ListServiceDeployments(ctx, &awsecs.ListServiceDeploymentsInput{
 		Cluster: aws.String(s.Cluster), Service: aws.String(s.Name), MaxResults: aws.Int32(1),
 		Status: []ecstypes.ServiceDeploymentStatus{ecstypes.ServiceDeploymentStatusPending, ecstypes.ServiceDeploymentStatusInProgress}})

@@ -13,37 +13,37 @@ import (
 
 // TargetOwners finds out which targets are tasks of one task set, by their addresses. Target groups
 // do not return it, and two task sets can share a target group. The zero value is empty.
-type Roster struct {
-	address map[string]string // task ARN -> private address
-	at      counts
+type TargetOwners struct {
+	addresses map[string]string // task ARN -> private address
+	readCounts      taskCounts
 }
 
-type counts struct{ pending, running int }
+type taskCounts struct{ pending, running int }
 
 // Update reads the addresses of the set's new tasks.
-func (r *Roster) Update(ctx context.Context, s Service, set sluice.TaskSet) error {
-	now := counts{set.Pending, set.Running}
-	if r.address != nil && now == r.at && len(r.address) >= set.Running {
+func (r *TargetOwners) Update(ctx context.Context, s Service, set sluice.TaskSet) error {
+	now := taskCounts{set.Pending, set.Running}
+	if r.addresses != nil && now == r.readCounts && len(r.addresses) >= set.Running {
 		return nil
 	}
-	arns, err := s.list(ctx, awsecs.ListTasksInput{StartedBy: aws.String(set.ID)})
+	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{StartedBy: aws.String(set.ID)})
 	if err != nil {
 		return err
 	}
 	known := make(map[string]string, len(arns))
 	var fresh []string
 	for _, arn := range arns {
-		if a := r.address[arn]; a != "" {
+		if a := r.addresses[arn]; a != "" {
 			known[arn] = a
 		} else {
 			fresh = append(fresh, arn)
 		}
 	}
-	r.address, r.at = known, now
-	tasks, err := s.describe(ctx, fresh)
+	r.addresses, r.readCounts = known, now
+	tasks, err := s.describeTasks(ctx, fresh)
 	for _, t := range tasks {
 		if a := addressOf(t); a != "" {
-			r.address[aws.ToString(t.TaskArn)] = a
+			r.addresses[aws.ToString(t.TaskArn)] = a
 		}
 	}
 	return err
@@ -51,7 +51,7 @@ func (r *Roster) Update(ctx context.Context, s Service, set sluice.TaskSet) erro
 
 // UpdateFor is Update for reads with long intervals. A task may have replaced another one with
 // unchanged counts. If fewer targets are known than tasks run, UpdateFor reads again.
-func (r *Roster) Cover(ctx context.Context, s Service, set sluice.TaskSet, targets []sluice.Target) error {
+func (r *TargetOwners) UpdateFor(ctx context.Context, s Service, set sluice.TaskSet, targets []sluice.Target) error {
 	known := 0
 	for _, t := range targets {
 		if r.Has(t.ID) {
@@ -59,7 +59,7 @@ func (r *Roster) Cover(ctx context.Context, s Service, set sluice.TaskSet, targe
 		}
 	}
 	if known < set.Running {
-		r.at = counts{-1, -1}
+		r.readCounts = taskCounts{-1, -1}
 	}
 	return r.Update(ctx, s, set)
 }
@@ -78,8 +78,8 @@ func addressOf(t ecstypes.Task) string {
 }
 
 // Has reports whether the address belongs to one of the set's tasks.
-func (r *Roster) Has(address string) bool {
-	for _, a := range r.address {
+func (r *TargetOwners) Has(address string) bool {
+	for _, a := range r.addresses {
 		if a == address {
 			return true
 		}
@@ -89,19 +89,19 @@ func (r *Roster) Has(address string) bool {
 
 // StoppingTasks finds the addresses of stopping tasks in a target group. AWS no longer lists
 // stopping tasks with their task set. The zero value knows none.
-type Leaving struct {
+type StoppingTasks struct {
 	read  map[string]bool // ARNs of tasks that were described
 	other map[string]bool // addresses of tasks of other task sets
 }
 
 // Update reads the addresses of the stopping tasks of the service. It describes each task once.
-func (l *Leaving) Update(ctx context.Context, s Service, taskSet string) error {
-	arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
+func (l *StoppingTasks) Update(ctx context.Context, s Service, taskSet string) error {
+	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
 		return err
 	}
 	arns = slices.DeleteFunc(arns, func(arn string) bool { return l.read[arn] })
-	tasks, err := s.describe(ctx, arns)
+	tasks, err := s.describeTasks(ctx, arns)
 	if l.read == nil {
 		l.read, l.other = map[string]bool{}, map[string]bool{}
 	}
@@ -116,4 +116,4 @@ func (l *Leaving) Update(ctx context.Context, s Service, taskSet string) error {
 
 // IsOfOtherSet reports whether the address is known to belong to another task set. Callers wait for
 // an unknown address.
-func (l *Leaving) Other(address string) bool { return l.other[address] }
+func (l *StoppingTasks) IsOfOtherSet(address string) bool { return l.other[address] }

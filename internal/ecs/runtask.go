@@ -30,7 +30,7 @@ type Tasks struct {
 type Launch struct {
 	ID        sluice.ActionID
 	Planned   sluice.Write
-	StartedBy string // at most 128 characters; see [Tasks.Find]
+	StartedBy string // at most 128 characters; see [Tasks.FindTasks]
 	Revision  Revision
 	Count     int // at most RunBatch
 	Request   *definition.Run
@@ -65,19 +65,19 @@ func (t Tasks) Run(ctx context.Context, act sluice.Act, action string, l Launch)
 			out.Tasks = append(out.Tasks, sluice.ARNName(aws.ToString(task.TaskArn)))
 		}
 		for _, f := range answer.Failures {
-			out.Missing = append(out.Missing, failureWords(f))
+			out.Missing = append(out.Missing, failureText(f))
 		}
 		for len(out.Tasks)+len(out.Missing) < l.Count { // AWS returns neither if the first call with the token started nothing
 			out.Missing = append(out.Missing, "ECS started no task and gave no reason")
 		}
 		return orNone(strings.Join(out.Tasks, " ")), nil
 	})
-	return out, refusedRun(err)
+	return out, explainRefusal(err)
 }
 
 // explainRefusal adds a next step to an error about a rejected request. The request comes from the
 // files.
-func refusedRun(err error) error {
+func explainRefusal(err error) error {
 	var invalid *ecstypes.InvalidParameterException
 	var client *ecstypes.ClientException
 	var told *sluice.Error
@@ -96,7 +96,7 @@ func orNone(s string) string {
 	return s
 }
 
-func failureWords(f ecstypes.Failure) string {
+func failureText(f ecstypes.Failure) string {
 	words := aws.ToString(f.Reason)
 	if d := aws.ToString(f.Detail); d != "" {
 		words += ": " + d
@@ -115,17 +115,17 @@ func idsOf(arns []string) []string {
 // FindTasks returns the running tasks with startedBy, and the stopped ones that ECS lists for about
 // an hour. With startedBy alone ECS lists only tasks that are to run. Stopped tasks are listed by
 // family.
-func (t Tasks) Find(ctx context.Context, startedBy string) ([]string, error) {
+func (t Tasks) FindTasks(ctx context.Context, startedBy string) ([]string, error) {
 	s := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}
-	running, err := s.list(ctx, awsecs.ListTasksInput{StartedBy: aws.String(startedBy)})
+	running, err := s.listTasks(ctx, awsecs.ListTasksInput{StartedBy: aws.String(startedBy)})
 	if err != nil {
 		return nil, err
 	}
-	stopped, err := s.list(ctx, awsecs.ListTasksInput{Family: aws.String(t.Family), DesiredStatus: ecstypes.DesiredStatusStopped})
+	stopped, err := s.listTasks(ctx, awsecs.ListTasksInput{Family: aws.String(t.Family), DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := s.describe(ctx, stopped)
+	tasks, err := s.describeTasks(ctx, stopped)
 	for _, x := range tasks {
 		if aws.ToString(x.StartedBy) == startedBy {
 			running = append(running, aws.ToString(x.TaskArn))
@@ -138,28 +138,28 @@ func (t Tasks) Find(ctx context.Context, startedBy string) ([]string, error) {
 
 // ReadFamily reads the tasks of the family that belong to no service: running ones and those that
 // stopped within about an hour.
-func (t Tasks) OfFamily(ctx context.Context) ([]Ran, error) {
+func (t Tasks) ReadFamily(ctx context.Context) ([]TaskRun, error) {
 	s := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}
 	var ids []string
 	for _, d := range []ecstypes.DesiredStatus{ecstypes.DesiredStatusRunning, ecstypes.DesiredStatusStopped} {
-		arns, err := s.list(ctx, awsecs.ListTasksInput{Family: aws.String(t.Family), DesiredStatus: d})
+		arns, err := s.listTasks(ctx, awsecs.ListTasksInput{Family: aws.String(t.Family), DesiredStatus: d})
 		if err != nil {
 			return nil, err
 		}
 		ids = append(ids, arns...)
 	}
-	all, err := s.describe(ctx, ids)
-	var out []Ran
+	all, err := s.describeTasks(ctx, ids)
+	var out []TaskRun
 	for _, x := range all {
 		if !strings.HasPrefix(aws.ToString(x.Group), "service:") {
-			out = append(out, ran(x))
+			out = append(out, newTaskRun(x))
 		}
 	}
 	return out, err
 }
 
 // TaskRun is the state of a task in one read.
-type Ran struct {
+type TaskRun struct {
 	ID        string
 	Status    string // PROVISIONING … STOPPED
 	StartedBy string
@@ -167,24 +167,24 @@ type Ran struct {
 }
 
 // DescribeTasks reads tasks by id. The result omits tasks that ECS does not know yet or any more.
-func (t Tasks) Look(ctx context.Context, ids []string) ([]Ran, error) {
-	all, err := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}.describe(ctx, ids)
-	var out []Ran
+func (t Tasks) DescribeTasks(ctx context.Context, ids []string) ([]TaskRun, error) {
+	all, err := Service{API: t.API, Cluster: t.Cluster, Name: "family:" + t.Family}.describeTasks(ctx, ids)
+	var out []TaskRun
 	for _, x := range all {
-		out = append(out, ran(x))
+		out = append(out, newTaskRun(x))
 	}
 	return out, err
 }
 
-func ran(t ecstypes.Task) Ran {
-	r := Ran{ID: sluice.ARNName(aws.ToString(t.TaskArn)), Status: aws.ToString(t.LastStatus), StartedBy: aws.ToString(t.StartedBy)}
+func newTaskRun(t ecstypes.Task) TaskRun {
+	r := TaskRun{ID: sluice.ARNName(aws.ToString(t.TaskArn)), Status: aws.ToString(t.LastStatus), StartedBy: aws.ToString(t.StartedBy)}
 	if r.Status == "STOPPED" {
-		r.Ended = taskEnded(t)
+		r.Ended = newTaskEnded(t)
 	}
 	return r
 }
 
-func taskEnded(t ecstypes.Task) *sluice.TaskEnded {
+func newTaskEnded(t ecstypes.Task) *sluice.TaskEnded {
 	e := &sluice.TaskEnded{Task: sluice.ARNName(aws.ToString(t.TaskArn)), Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
 		StopCode: string(t.StopCode), Reason: aws.ToString(t.StoppedReason)}
 	for _, c := range t.Containers {

@@ -25,7 +25,7 @@ type Service struct {
 }
 
 // ServiceState is the state of a service in one read.
-type Live struct {
+type ServiceState struct {
 	ARN        string
 	Status     string // ACTIVE, DRAINING, INACTIVE
 	Controller string // ECS, CODE_DEPLOY, EXTERNAL
@@ -43,26 +43,26 @@ func (s Service) Resource() string { return sluice.ARNName(s.Cluster) + "/" + s.
 // Observe reads the service. It returns nil if the service does not exist. If Confirm is set, two
 // reads must agree that the service does not exist or is being deleted, because one response may be
 // outdated.
-func (s Service) Observe(ctx context.Context) (*Live, error) {
-	l, err := s.read(ctx)
-	if err != nil || l.Stands() || s.Confirm == nil {
+func (s Service) Observe(ctx context.Context) (*ServiceState, error) {
+	l, err := s.readOnce(ctx)
+	if err != nil || l.IsActive() || s.Confirm == nil {
 		return l, err
 	}
 	if err := s.Confirm(ctx); err != nil {
 		return nil, err
 	}
-	return s.read(ctx)
+	return s.readOnce(ctx)
 }
 
 // readOnce reads the service once.
-func (s Service) read(ctx context.Context) (*Live, error) {
+func (s Service) readOnce(ctx context.Context) (*ServiceState, error) {
 	out, err := s.API.DescribeServices(ctx, &awsecs.DescribeServicesInput{
 		Cluster: aws.String(s.Cluster), Services: []string{s.Name}, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}})
 	if err != nil {
 		return nil, fmt.Errorf("look at service %s: %w", s.Resource(), sluice.Inner(err))
 	}
 	if len(out.Services) > 0 {
-		return live(out.Services[0]), nil
+		return newState(out.Services[0]), nil
 	}
 	for _, f := range out.Failures {
 		if why := aws.ToString(f.Reason); why != "" && why != "MISSING" {
@@ -72,8 +72,8 @@ func (s Service) read(ctx context.Context) (*Live, error) {
 	return nil, nil
 }
 
-func live(s ecstypes.Service) *Live {
-	l := &Live{
+func newState(s ecstypes.Service) *ServiceState {
+	l := &ServiceState{
 		ARN: aws.ToString(s.ServiceArn), Status: aws.ToString(s.Status), Controller: "ECS",
 		Desired: int(s.DesiredCount), Running: int(s.RunningCount), Pending: int(s.PendingCount),
 		Tags: tagMap(s.Tags), Raw: s,
@@ -82,12 +82,12 @@ func live(s ecstypes.Service) *Live {
 		l.Controller = string(s.DeploymentController.Type)
 	}
 	for _, ts := range s.TaskSets {
-		l.TaskSets = append(l.TaskSets, taskSet(ts))
+		l.TaskSets = append(l.TaskSets, newTaskSet(ts))
 	}
 	return l
 }
 
-func taskSet(ts ecstypes.TaskSet) sluice.TaskSet {
+func newTaskSet(ts ecstypes.TaskSet) sluice.TaskSet {
 	t := sluice.TaskSet{
 		ID: aws.ToString(ts.Id), ARN: aws.ToString(ts.TaskSetArn), Status: aws.ToString(ts.Status),
 		Revision: sluice.RevisionOf(aws.ToString(ts.TaskDefinition)), ExternalID: aws.ToString(ts.ExternalId),
@@ -112,13 +112,13 @@ func tagMap(tags []ecstypes.Tag) map[string]string {
 }
 
 // Primary returns the task set with status PRIMARY, or nil.
-func (l *Live) Primary() *sluice.TaskSet {
-	return l.find(func(ts sluice.TaskSet) bool { return ts.Status == "PRIMARY" })
+func (l *ServiceState) Primary() *sluice.TaskSet {
+	return l.findSet(func(ts sluice.TaskSet) bool { return ts.Status == "PRIMARY" })
 }
 
 // Serving returns the revision of the PRIMARY task set or, with controller ECS, of the service. It
 // returns "" if there is none.
-func (l *Live) Serving() string {
+func (l *ServiceState) Serving() string {
 	if p := l.Primary(); p != nil {
 		return p.Revision
 	}
@@ -129,17 +129,17 @@ func (l *Live) Serving() string {
 }
 
 // TaskSet returns the task set with that id, or nil.
-func (l *Live) TaskSet(id string) *sluice.TaskSet {
-	return l.find(func(ts sluice.TaskSet) bool { return ts.ID == id })
+func (l *ServiceState) TaskSet(id string) *sluice.TaskSet {
+	return l.findSet(func(ts sluice.TaskSet) bool { return ts.ID == id })
 }
 
 // CreatedByAction returns the task set that carries the action's ID, or nil. A task set that is
 // being deleted is still listed, as DRAINING.
-func (l *Live) Made(by sluice.ActionID) *sluice.TaskSet {
-	return l.find(func(ts sluice.TaskSet) bool { return ts.ExternalID == string(by) })
+func (l *ServiceState) CreatedByAction(by sluice.ActionID) *sluice.TaskSet {
+	return l.findSet(func(ts sluice.TaskSet) bool { return ts.ExternalID == string(by) })
 }
 
-func (l *Live) find(f func(sluice.TaskSet) bool) *sluice.TaskSet {
+func (l *ServiceState) findSet(f func(sluice.TaskSet) bool) *sluice.TaskSet {
 	if i := slices.IndexFunc(l.TaskSets, f); i >= 0 {
 		return &l.TaskSets[i]
 	}
@@ -150,7 +150,7 @@ func (l *Live) find(f func(sluice.TaskSet) bool) *sluice.TaskSet {
 // registries belong to the task set instead (ECS Developer Guide, "Deploy Amazon ECS services using
 // a third-party controller").
 func (s Service) Create(ctx context.Context, act sluice.Act, id sluice.ActionID, want awsecs.CreateServiceInput, tags map[string]string) error {
-	in := external(want)
+	in := externalInput(want)
 	in.Cluster, in.ServiceName, in.ClientToken = aws.String(s.Cluster), aws.String(s.Name), aws.String(id.Token())
 	in.Tags = mergeTags(in.Tags, tags)
 	if in.DesiredCount == nil {
@@ -168,7 +168,7 @@ func (s Service) Create(ctx context.Context, act sluice.Act, id sluice.ActionID,
 
 // externalInput returns the part of a service definition that CreateService accepts with controller
 // EXTERNAL.
-func external(want awsecs.CreateServiceInput) awsecs.CreateServiceInput {
+func externalInput(want awsecs.CreateServiceInput) awsecs.CreateServiceInput {
 	return awsecs.CreateServiceInput{
 		DesiredCount: want.DesiredCount, DeploymentConfiguration: want.DeploymentConfiguration,
 		DeploymentController: &ecstypes.DeploymentController{Type: ecstypes.DeploymentControllerTypeExternal},

@@ -9,15 +9,15 @@ import (
 
 // TaskSetSpec has the settings that create a task set again: its task definition, load balancer,
 // network and capacity. It has the form of a service definition. It is saved as JSON.
-type Setting struct {
+type TaskSetSpec struct {
 	Input *awsecs.CreateServiceInput `json:"input"`
 }
 
 // PrimarySpec returns the settings of the PRIMARY task set; nil if there is none.
-func (l *Live) Setting() *Setting {
+func (l *ServiceState) PrimarySpec() *TaskSetSpec {
 	for _, ts := range l.Raw.TaskSets {
 		if aws.ToString(ts.Status) == "PRIMARY" {
-			return &Setting{&awsecs.CreateServiceInput{ServiceName: l.Raw.ServiceName, TaskDefinition: ts.TaskDefinition, LoadBalancers: ts.LoadBalancers,
+			return &TaskSetSpec{&awsecs.CreateServiceInput{ServiceName: l.Raw.ServiceName, TaskDefinition: ts.TaskDefinition, LoadBalancers: ts.LoadBalancers,
 				NetworkConfiguration: ts.NetworkConfiguration, PlatformVersion: ts.PlatformVersion, CapacityProviderStrategy: ts.CapacityProviderStrategy}}
 		}
 	}
@@ -26,7 +26,7 @@ func (l *Live) Setting() *Setting {
 
 // ARNOf returns the ARN of a revision in the account and Region of the service. The revision may
 // have only a name.
-func (l *Live) ARNOf(rev Revision) string {
+func (l *ServiceState) ARNOf(rev Revision) string {
 	if strings.HasPrefix(rev.ARN, "arn:") {
 		return rev.ARN
 	}

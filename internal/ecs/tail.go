@@ -23,7 +23,7 @@ type Output struct {
 }
 
 // ContainerOutputs returns the output of every container of a task, from its task definition.
-func Outputs(td *ecstypes.TaskDefinition, task string) []Output {
+func ContainerOutputs(td *ecstypes.TaskDefinition, task string) []Output {
 	var all []Output
 	for _, c := range td.ContainerDefinitions {
 		o := Output{Container: aws.ToString(c.Name)}
@@ -53,7 +53,7 @@ func (t *Tail) Read(ctx context.Context, api *awslogs.Client) ([]LogLine, error)
 	var all []LogLine
 	for range tailPages {
 		out, err := api.GetLogEvents(ctx, &awslogs.GetLogEventsInput{LogGroupName: aws.String(t.Place.Group), LogStreamName: aws.String(t.Place.Stream),
-			StartFromHead: aws.Bool(true), NextToken: t.next}, t.region)
+			StartFromHead: aws.Bool(true), NextToken: t.next}, t.setRegion)
 		var missing *logstypes.ResourceNotFoundException
 		switch {
 		case errors.As(err, &missing):
@@ -74,7 +74,7 @@ func (t *Tail) Read(ctx context.Context, api *awslogs.Client) ([]LogLine, error)
 	return all, nil
 }
 
-func (t *Tail) region(o *awslogs.Options) {
+func (t *Tail) setRegion(o *awslogs.Options) {
 	if t.Place.Region != "" {
 		o.Region = t.Place.Region
 	}

@@ -16,20 +16,20 @@ import (
 const describeBatch = 100
 
 // StoppedOfSet returns each stopped task of one task set once. The zero value has read nothing.
-type Stoppages struct {
+type StoppedOfSet struct {
 	seen map[string]bool // ARNs of tasks that were read when they had stopped
 }
 
 // Update returns the tasks of the set that stopped since the last Update, oldest first. AWS lists
 // stopped tasks for about an hour. It cannot list the stopped tasks of a task set, because
 // startedBy allows no other filter. Update therefore lists those of the service.
-func (p *Stoppages) Update(ctx context.Context, s Service, taskSet string) ([]sluice.StoppedTask, error) {
-	arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
+func (p *StoppedOfSet) Update(ctx context.Context, s Service, taskSet string) ([]sluice.StoppedTask, error) {
+	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: ecstypes.DesiredStatusStopped})
 	if err != nil {
 		return nil, err
 	}
 	arns = slices.DeleteFunc(arns, func(arn string) bool { return p.seen[arn] })
-	tasks, err := s.describe(ctx, arns)
+	tasks, err := s.describeTasks(ctx, arns)
 	var stopped []sluice.StoppedTask
 	for _, t := range tasks {
 		if aws.ToString(t.LastStatus) != "STOPPED" {
@@ -40,14 +40,14 @@ func (p *Stoppages) Update(ctx context.Context, s Service, taskSet string) ([]sl
 		}
 		p.seen[aws.ToString(t.TaskArn)] = true
 		if aws.ToString(t.StartedBy) == taskSet {
-			stopped = append(stopped, stoppedTask(t))
+			stopped = append(stopped, newStoppedTask(t))
 		}
 	}
 	slices.SortStableFunc(stopped, func(a, b sluice.StoppedTask) int { return a.StoppedAt.Compare(b.StoppedAt) })
 	return stopped, err
 }
 
-func (s Service) list(ctx context.Context, in awsecs.ListTasksInput) ([]string, error) {
+func (s Service) listTasks(ctx context.Context, in awsecs.ListTasksInput) ([]string, error) {
 	in.Cluster = aws.String(s.Cluster)
 	var arns []string
 	for {
@@ -65,7 +65,7 @@ func (s Service) list(ctx context.Context, in awsecs.ListTasksInput) ([]string, 
 
 // describeTasks reads tasks in as few calls as AWS allows. The result omits tasks that AWS does not
 // know yet or any more.
-func (s Service) describe(ctx context.Context, arns []string) ([]ecstypes.Task, error) {
+func (s Service) describeTasks(ctx context.Context, arns []string) ([]ecstypes.Task, error) {
 	var tasks []ecstypes.Task
 	for batch := range slices.Chunk(arns, describeBatch) {
 		out, err := s.API.DescribeTasks(ctx, &awsecs.DescribeTasksInput{Cluster: aws.String(s.Cluster), Tasks: batch})
@@ -77,7 +77,7 @@ func (s Service) describe(ctx context.Context, arns []string) ([]ecstypes.Task, 
 	return tasks, nil
 }
 
-func stoppedTask(t ecstypes.Task) sluice.StoppedTask {
+func newStoppedTask(t ecstypes.Task) sluice.StoppedTask {
 	s := sluice.StoppedTask{
 		ID: sluice.ARNName(aws.ToString(t.TaskArn)), StopCode: string(t.StopCode),
 		StoppedReason: aws.ToString(t.StoppedReason), StoppedAt: aws.ToTime(t.StoppedAt),

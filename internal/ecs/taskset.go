@@ -31,7 +31,7 @@ type Attachment struct {
 }
 
 // loadBalancers returns the attachment in the form of the API; nil for none.
-func (a Attachment) balancers() []ecstypes.LoadBalancer {
+func (a Attachment) loadBalancers() []ecstypes.LoadBalancer {
 	if a.TargetGroup == "" {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (a Attachment) balancers() []ecstypes.LoadBalancer {
 }
 
 // WantedTaskSet describes the requested task set.
-type Wanted struct {
+type WantedTaskSet struct {
 	By       sluice.ActionID // its identity: externalId and client token
 	Label    string          // its name in plans: "task set of canary"
 	Revision Revision
@@ -49,35 +49,35 @@ type Wanted struct {
 
 // EnsureSet finds the task set that carries the action's ID and scales it, or creates it. It
 // returns the set as AWS reports it. found reports whether the set existed before.
-func (t TaskSets) EnsureSet(ctx context.Context, act sluice.Act, w Wanted) (set sluice.TaskSet, found bool, err error) {
+func (t TaskSets) EnsureSet(ctx context.Context, act sluice.Act, w WantedTaskSet) (set sluice.TaskSet, found bool, err error) {
 	for attempt := 1; ; attempt++ {
 		l, err := t.Observe(ctx)
 		if err != nil {
 			return set, false, err
 		}
 		if l == nil {
-			return set, false, t.gone()
+			return set, false, t.errServiceGone()
 		}
-		if have := l.Made(w.By); have != nil && have.Status != "DRAINING" {
+		if have := l.CreatedByAction(w.By); have != nil && have.Status != "DRAINING" {
 			if have.Scale != float64(w.Scale) {
 				err = t.Scale(ctx, act, *have, w.Label, w.Scale)
 				have.Scale = float64(w.Scale)
 			}
 			return *have, true, err
 		}
-		set, err = t.create(ctx, act, w)
-		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == tries {
+		set, err = t.createSet(ctx, act, w)
+		if err == nil || !errors.Is(err, sluice.ErrUnanswered) || attempt == maxTries {
 			return set, false, err
 		}
 	}
 }
 
-func (t TaskSets) gone() error {
+func (t TaskSets) errServiceGone() error {
 	return &sluice.Error{Op: "look at the service", Resource: t.Resource(), Kind: sluice.NotFound,
 		Err: errors.New("it does not exist any more"), Next: "somebody deleted it; deploy again to create it"}
 }
 
-func (t TaskSets) create(ctx context.Context, act sluice.Act, w Wanted) (set sluice.TaskSet, err error) {
+func (t TaskSets) createSet(ctx context.Context, act sluice.Act, w WantedTaskSet) (set sluice.TaskSet, err error) {
 	in := &awsecs.CreateTaskSetInput{
 		Cluster: aws.String(t.Cluster), Service: aws.String(t.Name), TaskDefinition: aws.String(w.Revision.ARN),
 		ExternalId: aws.String(string(w.By)), ClientToken: aws.String(w.By.Token()),
@@ -89,7 +89,7 @@ func (t TaskSets) create(ctx context.Context, act sluice.Act, w Wanted) (set slu
 	if w.Attach.Unregistered {
 		in.ServiceRegistries = nil
 	}
-	in.LoadBalancers = w.Attach.balancers()
+	in.LoadBalancers = w.Attach.loadBalancers()
 	service := sluice.Write{Operation: "ecs:CreateTaskSet", Resource: t.Resource()}
 	a := sluice.Attempt{Action: "create " + w.Label, Planned: service, Actual: service}
 	err = act(ctx, a, func(ctx context.Context) (string, error) {
@@ -97,7 +97,7 @@ func (t TaskSets) create(ctx context.Context, act sluice.Act, w Wanted) (set slu
 		if err != nil {
 			return "", err
 		}
-		set = taskSet(*out.TaskSet)
+		set = newTaskSet(*out.TaskSet)
 		return fmt.Sprintf("%s of %s at %d%%", set.ID, set.Revision, w.Scale), nil
 	})
 	return set, err

@@ -15,18 +15,18 @@ import (
 
 // ReadServices reads up to [ServiceBatch] services by name in one call, completely and with tags.
 // The result omits services that AWS does not know.
-func (c Cluster) Services(ctx context.Context, names []string) (map[string]*Live, error) {
+func (c Cluster) ReadServices(ctx context.Context, names []string) (map[string]*ServiceState, error) {
 	in := &awsecs.DescribeServicesInput{Services: names, Include: []ecstypes.ServiceField{ecstypes.ServiceFieldTags}}
 	if c.Name != "" {
 		in.Cluster = aws.String(c.Name)
 	}
 	out, err := c.API.DescribeServices(ctx, in)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.called(), sluice.Inner(err))
+		return nil, fmt.Errorf("look at %s of cluster %s: %w", sluice.Plural(len(names), "service"), c.displayName(), sluice.Inner(err))
 	}
-	found := make(map[string]*Live, len(out.Services))
+	found := make(map[string]*ServiceState, len(out.Services))
 	for _, s := range out.Services {
-		found[aws.ToString(s.ServiceName)] = live(s)
+		found[aws.ToString(s.ServiceName)] = newState(s)
 	}
 	return found, nil
 }
@@ -48,7 +48,7 @@ type Task struct {
 }
 
 // UnhealthyStates returns the health of its containers that are not HEALTHY.
-func (t Task) Unwell() []string {
+func (t Task) UnhealthyStates() []string {
 	var all []string
 	for _, health := range t.Containers {
 		if health != "HEALTHY" {
@@ -58,7 +58,7 @@ func (t Task) Unwell() []string {
 	return all
 }
 
-func healths(t ecstypes.Task) map[string]string {
+func containerHealth(t ecstypes.Task) map[string]string {
 	all := make(map[string]string, len(t.Containers))
 	for _, c := range t.Containers {
 		all[aws.ToString(c.Name)] = string(c.HealthStatus)
@@ -68,11 +68,11 @@ func healths(t ecstypes.Task) map[string]string {
 
 // Tasks returns the tasks of the service whose desired status is not STOPPED.
 func (s Service) Tasks(ctx context.Context) ([]Task, error) {
-	arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name)})
+	arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name)})
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := s.describe(ctx, arns)
+	tasks, err := s.describeTasks(ctx, arns)
 	all := make([]Task, 0, len(tasks))
 	for _, t := range tasks {
 		if aws.ToString(t.DesiredStatus) == "STOPPED" {
@@ -82,7 +82,7 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 			ARN: aws.ToString(t.TaskArn), ID: sluice.ARNName(aws.ToString(t.TaskArn)), StartedBy: aws.ToString(t.StartedBy),
 			Status: aws.ToString(t.LastStatus), Health: string(t.HealthStatus), Revision: sluice.RevisionOf(aws.ToString(t.TaskDefinitionArn)),
 			Address: addressOf(t), Zone: aws.ToString(t.AvailabilityZone), CreatedAt: aws.ToTime(t.CreatedAt), StartedAt: aws.ToTime(t.StartedAt),
-			Containers: healths(t),
+			Containers: containerHealth(t),
 		})
 	}
 	return all, err
@@ -93,14 +93,14 @@ func (s Service) Tasks(ctx context.Context) ([]Task, error) {
 func (s Service) Addresses(ctx context.Context) (map[string]bool, error) {
 	all := map[string]bool{}
 	for _, status := range []ecstypes.DesiredStatus{ecstypes.DesiredStatusRunning, ecstypes.DesiredStatusStopped} {
-		arns, err := s.list(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: status})
+		arns, err := s.listTasks(ctx, awsecs.ListTasksInput{ServiceName: aws.String(s.Name), DesiredStatus: status})
 		if sluice.KindOf(err) == sluice.NotFound {
 			return all, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		tasks, err := s.describe(ctx, arns)
+		tasks, err := s.describeTasks(ctx, arns)
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +115,8 @@ func (s Service) Addresses(ctx context.Context) (map[string]bool, error) {
 
 // StoppedTasks returns which of the tasks are stopping or have stopped. ECS no longer returns them
 // an hour later.
-func (s Service) Stopped(ctx context.Context, ids []string) ([]string, error) {
-	tasks, err := s.describe(ctx, ids)
+func (s Service) StoppedTasks(ctx context.Context, ids []string) ([]string, error) {
+	tasks, err := s.describeTasks(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s Service) Stopped(ctx context.Context, ids []string) ([]string, error) {
 
 // LaunchTimes returns the median time that the running tasks of the service took from creation to
 // start; 0 if none runs. zones is the number of Availability Zones of the tasks.
-func (s Service) Launched(ctx context.Context) (start time.Duration, zones int, err error) {
+func (s Service) LaunchTimes(ctx context.Context) (start time.Duration, zones int, err error) {
 	tasks, err := s.Tasks(ctx)
 	seen := map[string]bool{}
 	var all []time.Duration

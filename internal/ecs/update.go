@@ -42,7 +42,7 @@ func updatableUnder(controller string) []string {
 
 // DifferingUpdate returns the update that changes the current service to the file, as far as AWS
 // permits it under the controller of the service.
-func Differing(file *definition.Service, live *Live) Update {
+func DifferingUpdate(file *definition.Service, live *ServiceState) Update {
 	var u Update
 	for _, d := range definition.CompareService(file, &live.Raw) {
 		member := d.Path
@@ -50,42 +50,42 @@ func Differing(file *definition.Service, live *Live) Update {
 			member = member[:i]
 		}
 		if slices.Contains(updatableUnder(live.Controller), member) && !slices.Contains(u.Members, member) {
-			u.set(member, *file.Input)
+			u.copyField(member, *file.Input)
 		}
 	}
 	return u
 }
 
 // Inverse returns the update that undoes u: the current values of the same fields.
-func (u Update) Former(live *Live) Update {
+func (u Update) Inverse(live *ServiceState) Update {
 	var back Update
 	for _, member := range u.Members {
-		if from := reflect.ValueOf(live.Raw).FieldByName(upper(member)); from.IsValid() {
-			back.set(member, live.Raw)
+		if from := reflect.ValueOf(live.Raw).FieldByName(upperFirst(member)); from.IsValid() {
+			back.copyField(member, live.Raw)
 			continue
 		}
 		if d := primaryDeployment(live.Raw); d != nil {
-			back.set(member, *d) // Service Connect, volumes, Lattice: DescribeServices returns them with the deployment
+			back.copyField(member, *d) // Service Connect, volumes, Lattice: DescribeServices returns them with the deployment
 		}
 	}
 	return back
 }
 
 // MissingIn returns the part of u that the current service does not have.
-func (u Update) Differing(live *Live) Update {
+func (u Update) MissingIn(live *ServiceState) Update {
 	var out Update
-	have := u.Former(live)
+	have := u.Inverse(live)
 	for _, member := range u.Members {
-		want := reflect.ValueOf(u.Values).FieldByName(upper(member)).Interface()
-		if !reflect.DeepEqual(want, reflect.ValueOf(have.Values).FieldByName(upper(member)).Interface()) {
-			out.set(member, u.Values)
+		want := reflect.ValueOf(u.Values).FieldByName(upperFirst(member)).Interface()
+		if !reflect.DeepEqual(want, reflect.ValueOf(have.Values).FieldByName(upperFirst(member)).Interface()) {
+			out.copyField(member, u.Values)
 		}
 	}
 	return out
 }
 
 // CountUpdate returns the update to a desired count.
-func Counted(n int) Update {
+func CountUpdate(n int) Update {
 	u := Update{Members: []string{"desiredCount"}}
 	u.Values.DesiredCount = aws.Int32(int32(n))
 	return u
@@ -95,7 +95,7 @@ func Counted(n int) Update {
 func (u Update) Without(member string) (out Update) {
 	for _, m := range u.Members {
 		if m != member {
-			out.set(m, u.Values)
+			out.copyField(m, u.Values)
 		}
 	}
 	return out
@@ -113,9 +113,9 @@ func primaryDeployment(s ecstypes.Service) *ecstypes.Deployment {
 // copyField copies a field from an SDK struct that has it under the same name: a request, the
 // described service, its deployment. In UpdateService an empty list removes the setting and an
 // absent list keeps it. The copied list is therefore never nil.
-func (u *Update) set(member string, from any) {
-	to := reflect.ValueOf(&u.Values).Elem().FieldByName(upper(member))
-	v := reflect.ValueOf(from).FieldByName(upper(member))
+func (u *Update) copyField(member string, from any) {
+	to := reflect.ValueOf(&u.Values).Elem().FieldByName(upperFirst(member))
+	v := reflect.ValueOf(from).FieldByName(upperFirst(member))
 	if !to.IsValid() || !v.IsValid() {
 		return
 	}
@@ -135,11 +135,11 @@ func (u *Update) set(member string, from any) {
 	u.Members = append(u.Members, member)
 }
 
-func upper(member string) string { return strings.ToUpper(member[:1]) + member[1:] }
+func upperFirst(member string) string { return strings.ToUpper(member[:1]) + member[1:] }
 
 // DifferingTags returns the tags of the file that the current service lacks or has with another
 // value.
-func DifferingTags(file *definition.Service, live *Live) map[string]string {
+func DifferingTags(file *definition.Service, live *ServiceState) map[string]string {
 	tags := map[string]string{}
 	for _, t := range file.Input.Tags {
 		k, v := aws.ToString(t.Key), aws.ToString(t.Value)

@@ -20,12 +20,12 @@ func file(t *testing.T, text string) *definition.Service {
 	return f
 }
 
-func externalLive(s ecstypes.Service) *Live { return &Live{Controller: "EXTERNAL", Raw: s} }
+func externalLive(s ecstypes.Service) *ServiceState { return &ServiceState{Controller: "EXTERNAL", Raw: s} }
 
 func TestOnlyWhatDiffersAndMayChangeIsWritten(t *testing.T) {
 	was := ecstypes.Service{DesiredCount: 4, EnableExecuteCommand: true, PropagateTags: "SERVICE", HealthCheckGracePeriodSeconds: aws.Int32(30),
 		PlacementStrategy: []ecstypes.PlacementStrategy{{Type: "spread", Field: aws.String("host")}}}
-	u := Differing(file(t, `
+	u := DifferingUpdate(file(t, `
 deploymentController: {type: EXTERNAL}
 desiredCount: 0
 enableExecuteCommand: true
@@ -40,7 +40,7 @@ deploymentConfiguration: {maximumPercent: 150}
 	if *u.Values.DesiredCount != 0 || *u.Values.HealthCheckGracePeriodSeconds != 60 || u.Values.PlacementStrategy == nil {
 		t.Errorf("values %+v", u.Values)
 	}
-	back := u.Former(externalLive(was))
+	back := u.Inverse(externalLive(was))
 	if *back.Values.DesiredCount != 4 || *back.Values.HealthCheckGracePeriodSeconds != 30 || len(back.Values.PlacementStrategy) != 1 {
 		t.Errorf("the way back %+v", back.Values)
 	}
@@ -55,7 +55,7 @@ deploymentConfiguration: {maximumPercent: 150}
 }
 
 func TestDesiredCountIsNotWrittenUnlessTheFileSaysSo(t *testing.T) {
-	u := Differing(file(t, "deploymentController: {type: EXTERNAL}\n"), externalLive(ecstypes.Service{DesiredCount: 7}))
+	u := DifferingUpdate(file(t, "deploymentController: {type: EXTERNAL}\n"), externalLive(ecstypes.Service{DesiredCount: 7}))
 	if len(u.Members) > 0 {
 		t.Errorf("writes %v", u.Members)
 	}
@@ -63,12 +63,12 @@ func TestDesiredCountIsNotWrittenUnlessTheFileSaysSo(t *testing.T) {
 
 func TestRollingServicesTakeMore(t *testing.T) {
 	was := ecstypes.Service{DesiredCount: 2, EnableECSManagedTags: true, DeploymentConfiguration: &ecstypes.DeploymentConfiguration{MaximumPercent: aws.Int32(200), MinimumHealthyPercent: aws.Int32(100)}}
-	u := Differing(file(t, "enableECSManagedTags: false\ndeploymentConfiguration: {maximumPercent: 150}\n"), &Live{Controller: "ECS", Raw: was})
+	u := DifferingUpdate(file(t, "enableECSManagedTags: false\ndeploymentConfiguration: {maximumPercent: 150}\n"), &ServiceState{Controller: "ECS", Raw: was})
 	slices.Sort(u.Members)
 	if want := []string{"deploymentConfiguration", "enableECSManagedTags"}; !slices.Equal(u.Members, want) {
 		t.Fatalf("writes %v, want %v", u.Members, want)
 	}
-	if *u.Values.EnableECSManagedTags || *u.Former(&Live{Controller: "ECS", Raw: was}).Values.EnableECSManagedTags != true {
+	if *u.Values.EnableECSManagedTags || *u.Inverse(&ServiceState{Controller: "ECS", Raw: was}).Values.EnableECSManagedTags != true {
 		t.Error("the boolean and its way back")
 	}
 }

@@ -12,11 +12,11 @@ import (
 // bake monitors the serving tasks while a stage waits.
 type bake struct {
 	index   int
-	watch   *stage.Bake
+	monitor   *stage.Bake
 	host    *host
-	next    time.Time // time of the next poll
+	nextPoll    time.Time // time of the next poll
 	trouble string    // why the version is not fully healthy; empty if it is
-	unread  bool      // reported that AWS did not answer
+	warnedUnread  bool      // reported that AWS did not answer
 }
 
 // troubleOf returns why a waiting stage must not pass yet, or "".
@@ -28,39 +28,39 @@ func (b *bake) troubleOf(index int) string {
 }
 
 // unreadRetryDelay is the time until the next poll after AWS did not answer one.
-const unreadAgain = 30 * time.Second
+const unreadRetryDelay = 30 * time.Second
 
 // pollBake polls the serving tasks if the next poll is due. An error ends the wait.
-func (r *run) look(ctx context.Context, s plan.Stage) error {
+func (r *run) pollBake(ctx context.Context, s plan.Stage) error {
 	if r.bake == nil || r.bake.index != s.Index {
-		row, err := r.row(ctx, s.Index)
+		row, err := r.stageRow(ctx, s.Index)
 		if err != nil {
 			return err
 		}
-		w, h, err := r.open(s, row.Began)
+		w, h, err := r.openStage(s, row.Began)
 		if err != nil {
 			return err
 		}
-		r.bake = &bake{index: s.Index, watch: w.Bake(), host: h, next: r.Clock.Now()}
+		r.bake = &bake{index: s.Index, monitor: w.Bake(), host: h, nextPoll: r.Clock.Now()}
 	}
 	b := r.bake
-	if r.Clock.Now().Before(b.next) {
+	if r.Clock.Now().Before(b.nextPoll) {
 		return nil
 	}
-	after, trouble, err := b.watch.Look(ctx)
-	if b.host.failed != nil {
-		return b.host.failed
+	after, trouble, err := b.monitor.Poll(ctx)
+	if b.host.journalErr != nil {
+		return b.host.journalErr
 	}
-	if err != nil && !ends(err) {
-		after, trouble, err = unreadAgain, b.trouble, r.tellUnread(ctx, s, err)
+	if err != nil && !endsWait(err) {
+		after, trouble, err = unreadRetryDelay, b.trouble, r.warnUnread(ctx, s, err)
 	}
-	b.next, b.trouble = r.Clock.Now().Add(after), trouble
+	b.nextPoll, b.trouble = r.Clock.Now().Add(after), trouble
 	return err
 }
 
 // endsWait reports whether a failed poll ends the wait. A read that AWS did not answer does not;
 // the next stage reports it.
-func ends(err error) bool {
+func endsWait(err error) bool {
 	switch sluice.KindOf(err) {
 	case sluice.Unhealthy, sluice.Stall, sluice.OutsideChange, sluice.Overtaken, sluice.LostClaim, sluice.NotFound, sluice.Conflict, sluice.Halted:
 		return true
@@ -68,10 +68,10 @@ func ends(err error) bool {
 	return false
 }
 
-func (r *run) tellUnread(ctx context.Context, s plan.Stage, why error) error {
-	if r.bake.unread {
+func (r *run) warnUnread(ctx context.Context, s plan.Stage, why error) error {
+	if r.bake.warnedUnread {
 		return nil
 	}
-	r.bake.unread = true
-	return r.emit(ctx, r.d.ID, label(s), sluice.Warned{Message: "not read while waiting: " + why.Error()})
+	r.bake.warnedUnread = true
+	return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Warned{Message: "not read while waiting: " + why.Error()})
 }

@@ -58,7 +58,7 @@ type bench struct {
 
 // options change the world of a test.
 type options struct {
-	knobs     *world.Knobs
+	knobs     *world.Settings
 	seed      uint64
 	codec     bool // through the wire's codec, six times slower
 	desired   int32
@@ -80,7 +80,7 @@ func on(t testing.TB, o options, f func(*bench)) {
 
 func newBench(t testing.TB, v *clock.Virtual, o options) *bench {
 	t.Helper()
-	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Knobs: o.knobs, Strict: true, Direct: !o.codec, Account: "123456789012"})
+	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Settings: o.knobs, Strict: true, Direct: !o.codec, Account: "123456789012"})
 	must(t, err)
 	cfg := sim.Config()
 	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg)}
@@ -92,7 +92,7 @@ func newBench(t testing.TB, v *clock.Virtual, o options) *bench {
 	must(t, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: v, Owner: "test/1",
 		NewID: func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
-		Watch: func(e sluice.Envelope) { b.events = append(b.events, e) }}
+		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
 	b.lay(o)
 	return b
 }
@@ -284,7 +284,7 @@ func (b *bench) plan(files fstest.MapFS, o plan.Options) (*plan.Plan, error) {
 }
 
 // deploy plans and runs an application to its end.
-func (b *bench) deploy(files fstest.MapFS) engine.Ended {
+func (b *bench) deploy(files fstest.MapFS) engine.RunResult {
 	b.Helper()
 	id := b.start(files)
 	return got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
@@ -293,7 +293,7 @@ func (b *bench) deploy(files fstest.MapFS) engine.Ended {
 func (b *bench) start(files fstest.MapFS) string {
 	b.Helper()
 	p := got(b.plan(files, plan.Options{}))(b)
-	return got(b.engine.Start(context.Background(), p, engine.ByHand))(b)
+	return got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 }
 
 // state is the world as somebody would tell it: task sets and weights.

@@ -48,7 +48,7 @@ const (
 	approval = "{name: WAIT_APPROVAL}"
 )
 
-func (b *bench) went(end engine.Ended, outcome sluice.Outcome, cause, state string) {
+func (b *bench) went(end engine.RunResult, outcome sluice.Outcome, cause, state string) {
 	b.Helper()
 	b.rolled(end, outcome, cause, state)
 	if s := b.canaryService(); s != nil {
@@ -84,7 +84,7 @@ func TestCanaryServiceIsTheServiceWithoutWhatActsByItself(t *testing.T) {
 		if w := b.weights(); w != "primary 80 canary 20" {
 			b.Errorf("weights: %s", w)
 		}
-		must(b, b.engine.Command(ctx, id, journal.Approve, 2, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
 		b.went(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", rolledV2)
 	})
 }
@@ -113,11 +113,11 @@ func TestQuickSyncTakesAStandingCanaryServiceAway(t *testing.T) {
 		ctx := context.Background()
 		id := b.start(b.hosted("sim/web:v2", pipelined(half, fifth, approval, clean), breaker))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		p, err := b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{QuickSync: true})
 		must(b, err)
-		end := got(b.engine.Run(ctx, got(b.engine.Start(ctx, p, engine.ByHand))(b), engine.Options{}))(b)
+		end := got(b.engine.Run(ctx, got(b.engine.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
 		b.went(end, sluice.Succeeded, "", strings.ReplaceAll(rolledV2, "v2", "v3"))
 	})
 }
@@ -192,7 +192,7 @@ func (b *bench) besideAdopted(n int) (more bool) {
 	ctx := context.Background()
 	p := got(b.plan(files, plan.Options{TakeOver: id, Adopt: true}))(b)
 	e := b.elsewhere()
-	b.went(got(e.Run(ctx, got(e.Start(ctx, p, engine.ByHand))(b), engine.Options{}))(b), sluice.Succeeded, "", rolledV2)
+	b.went(got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b), sluice.Succeeded, "", rolledV2)
 	if b.Failed() {
 		b.Logf("lost at %s (write %d)", at, n)
 	}

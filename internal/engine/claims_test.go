@@ -148,7 +148,7 @@ func TestWriteIsNotSentOnAClaimReadLongAgo(t *testing.T) {
 		b.claimByOthers()
 		b.until("it is over", func() bool { return ran.done })
 		must(b, ran.err)
-		b.expect(ran.Ended, sluice.Superseded, "slc-other", "PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 100 canary 0")
+		b.expect(ran.RunResult, sluice.Superseded, "slc-other", "PRIMARY sim/web:v1 100% 4 running; tag sluice:deployment; primary 100 canary 0")
 		if b.claimed() != othersClaim {
 			b.Errorf("the claim is %q", b.claimed())
 		}
@@ -164,7 +164,7 @@ func TestWriteThatWaitedLongReadsItsClaimAgain(t *testing.T) {
 		must(b, b.sim.Inject("throttle ecs:CreateTaskSet for=150s"))
 		b.until("it is over", func() bool { return ran.done })
 		must(b, ran.err)
-		b.expect(ran.Ended, sluice.Succeeded, "", servesV2)
+		b.expect(ran.RunResult, sluice.Succeeded, "", servesV2)
 		b.noneLost()
 	})
 }

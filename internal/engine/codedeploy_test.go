@@ -126,7 +126,7 @@ func (b *bench) shiftCount() (n int) {
 	return n
 }
 
-func (b *bench) ends(end engine.Ended, outcome sluice.Outcome, cause, state string) {
+func (b *bench) ends(end engine.RunResult, outcome sluice.Outcome, cause, state string) {
 	b.Helper()
 	if stands := b.stands(); end.Outcome != outcome || !strings.Contains(end.Cause, cause) || stands != state {
 		b.Errorf("%s: %s; %s\nwant %s: …%s…; %s\n%s", end.Outcome, end.Cause, stands, outcome, cause, state, b.log())
@@ -145,7 +145,7 @@ func TestCodeDeployGoesFromV1ToV2AndBack(t *testing.T) {
 				}
 				ctx := context.Background()
 				must(b, b.engine.Reopen(ctx, end.ID))
-				must(b, b.engine.Command(ctx, end.ID, journal.Rollback, 0, "ann"))
+				must(b, b.engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
 				b.ends(got(b.engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", shiftedV1)
 				if n := b.shiftCount(); n != 2 {
 					b.Errorf("%d deployments of CodeDeploy, want ours and its return", n)
@@ -156,14 +156,14 @@ func TestCodeDeployGoesFromV1ToV2AndBack(t *testing.T) {
 }
 
 // rolledBackAt runs the deployment until an event, then asks for its rollback.
-func (b *bench) rolledBackAt(files fstest.MapFS, name, status string) engine.Ended {
+func (b *bench) rolledBackAt(files fstest.MapFS, name, status string) engine.RunResult {
 	b.Helper()
 	ctx, id, told := context.Background(), b.start(files), false
-	b.engine.Watch = func(e sluice.Envelope) {
+	b.engine.OnEvent = func(e sluice.Envelope) {
 		b.events = append(b.events, e)
 		if l, ok := e.Open().(sluice.LifecycleChanged); ok && !told && l.Name == name && l.Status == status {
 			told = true
-			must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+			must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		}
 	}
 	end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
@@ -214,7 +214,7 @@ func TestCodeDeployReturnsWithoutAPerson(t *testing.T) {
 		b.ends(end, sluice.Succeeded, "", shiftedV2)
 		must(b, b.clock.Sleep(ctx, 20*time.Minute)) // the person has gone home
 		must(b, b.engine.Reopen(ctx, end.ID))
-		must(b, b.engine.Command(ctx, end.ID, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
 		b.ends(got(b.engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", shiftedV1)
 	})
 }
@@ -248,7 +248,7 @@ func TestCodeDeployAttributes(t *testing.T) {
 				b.Errorf("%d deployments of CodeDeploy for a count", n)
 			}
 			must(b, b.engine.Reopen(ctx, end.ID))
-			must(b, b.engine.Command(ctx, end.ID, journal.Rollback, 0, "ann"))
+			must(b, b.engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
 			b.ends(got(b.engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", four)
 		})
 	})
@@ -374,7 +374,7 @@ func (b *bench) startReturn(running bool) (id string) {
 		b.deployByHand("sim/web:v3")
 		b.until("v3 serves", func() bool { return b.stands() == "PRIMARY sim/web:v3 4 running" })
 	}
-	live, back, err := stage.SurveyBack(ctx, b.account, b.clock, "prod", "web", "")
+	live, back, err := stage.SurveyRollback(ctx, b.account, b.clock, "prod", "web", "")
 	must(b, err)
-	return got(b.engine.Start(ctx, got(plan.MakeBack("prod", live, back))(b), engine.ByHand))(b)
+	return got(b.engine.Start(ctx, got(plan.MakeReturn("prod", live, back))(b), engine.TriggerManual))(b)
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // swift is a world in which a deployment of CodeDeploy takes about 25 s.
-func swift() *world.Knobs {
-	k, s := world.DefaultKnobs(), time.Second
+func swift() *world.Settings {
+	k, s := world.DefaultSettings(), time.Second
 	k.Provisioning, k.Pending, k.Activating = world.Range{Min: 3 * s, Max: 5 * s}, world.Range{Min: 2 * s, Max: 4 * s}, world.Range{Min: 2 * s, Max: 4 * s}
 	k.SchedulerLoop, k.TargetRegistration, k.FirstCheck = world.Range{Min: s, Max: 2 * s}, world.Range{Min: s / 2, Max: s}, world.Range{}
 	k.LoadBalancerProvisioning, k.DeployStep, k.WeightPropagation = world.Range{}, world.Range{Min: s / 2, Max: 2 * s}, world.Range{Max: s}

@@ -26,11 +26,11 @@ func TestRollbackAfterTheListenerWasDeleted(t *testing.T) {
 				id := b.start(b.files("sim/web:v2", held(n)))
 				got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 				got(b.elb.DeleteListener(ctx, &awselb.DeleteListenerInput{ListenerArn: aws.String(b.listener)}))(b)
-				must(b, b.engine.Command(ctx, id, journal.Approve, n, "ann"))
+				must(b, b.engine.SendCommand(ctx, id, journal.Approve, n, "ann"))
 				end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 				b.failedWithout(end, b.listener)
 				must(b, b.engine.Reopen(ctx, id))
-				must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+				must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 				end = got(b.engine.Run(ctx, id, engine.Options{}))(b)
 				if end.Outcome != sluice.RolledBack {
 					b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
@@ -42,7 +42,7 @@ func TestRollbackAfterTheListenerWasDeleted(t *testing.T) {
 
 // failedWithout wants a deployment that failed with the name of what was deleted, and
 // only the former version left.
-func (b *bench) failedWithout(end engine.Ended, deleted string) {
+func (b *bench) failedWithout(end engine.RunResult, deleted string) {
 	b.Helper()
 	if end.Outcome != sluice.Failed || !strings.Contains(end.Cause, deleted) {
 		b.Errorf("%s: %s, want failed with %s\n%s", end.Outcome, end.Cause, deleted, b.log())
@@ -61,14 +61,14 @@ func TestRollbackWaitsForANewListener(t *testing.T) {
 		id := b.start(b.files("sim/web:v2", held(4)))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		got(b.elb.DeleteListener(ctx, &awselb.DeleteListenerInput{ListenerArn: aws.String(b.listener)}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Approve, 4, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 4, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if sets := b.sets(); end.Outcome != sluice.Failed || !strings.Contains(end.Cause, b.listener) || sets != "PRIMARY sim/web:v2 100% 4 running" {
 			b.Errorf("%s: %s\n%s\n%s", end.Outcome, end.Cause, sets, b.log())
 		}
 		got(b.elb.CreateListener(ctx, &awselb.CreateListenerInput{LoadBalancerArn: aws.String(b.balancer), Port: aws.Int32(80), Protocol: elbtypes.ProtocolEnumHttp, DefaultActions: b.forward(false)}))(b)
 		must(b, b.engine.Reopen(ctx, id))
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		end = got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if sets := b.sets(); sets != "PRIMARY sim/web:v1 100% 4 running" {
 			b.Errorf("%s: %s\n%s\n%s", end.Outcome, end.Cause, sets, b.log())
@@ -88,7 +88,7 @@ func TestRollbackAfterARuleAndATargetGroupWereDeleted(t *testing.T) {
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		got(b.elb.DeleteRule(ctx, &awselb.DeleteRuleInput{RuleArn: aws.String(rule)}))(b)
 		got(b.elb.DeleteTargetGroup(ctx, &awselb.DeleteTargetGroupInput{TargetGroupArn: aws.String(b.canary)}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Approve, 2, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		b.failedWithout(end, rule)
 		b.failedWithout(end, b.canary)

@@ -47,7 +47,7 @@ func TestARevisionIsDeregisteredDuringTheDeployment(t *testing.T) {
 				if c.back {
 					kind, stage = journal.Rollback, 0
 				}
-				must(b, b.engine.Command(ctx, id, kind, stage, "ann"))
+				must(b, b.engine.SendCommand(ctx, id, kind, stage, "ann"))
 				end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 				if sets := b.sets(); end.Outcome != c.outcome || !strings.Contains(end.Cause, c.cause) || sets != c.sets {
 					b.Errorf("%s: %s\n%s\n%s", end.Outcome, end.Cause, sets, b.log())
@@ -71,7 +71,7 @@ func TestRollingBackToADeregisteredRevision(t *testing.T) {
 		end := b.deploy(b.rolling("sim/web:v2", breaker))
 		got(b.ecs.DeregisterTaskDefinition(ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
 		must(b, b.engine.Reopen(ctx, end.ID))
-		must(b, b.engine.Command(ctx, end.ID, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
 		end = got(b.engine.Run(ctx, end.ID, engine.Options{}))(b)
 		if !strings.Contains(end.Next, "run sluice deploy") {
 			b.Errorf("next: %s", end.Next)

@@ -16,7 +16,7 @@ var errDiskFull = errors.New("no space left on device")
 // whether there was such a row.
 func (b *bench) fills(n, rows int) (reached func() bool) {
 	row := 0
-	b.journal.Around(func(_ string, write func() error) error {
+	b.journal.WrapWrites(func(_ string, write func() error) error {
 		if row++; row >= n && row < n+rows {
 			return errDiskFull
 		}
@@ -32,7 +32,7 @@ func (b *bench) outOfDisk(id string, n, rows int, state func() string, want stri
 	ctx := context.Background()
 	reached := b.fills(n, rows)
 	end, err := b.engine.Run(ctx, id, engine.Options{})
-	b.journal.Around(func(_ string, write func() error) error { return write() })
+	b.journal.WrapWrites(func(_ string, write func() error) error { return write() })
 	if err == nil && end.State == journal.Ended {
 		if end.Outcome != sluice.Succeeded {
 			b.Errorf("row %d: %s: %s, want a pause\n%s", n, end.Outcome, end.Cause, b.log())

@@ -20,7 +20,7 @@ func TestRollbackOfTwoTakesLittleLongerThanOfOne(t *testing.T) {
 			ctx := context.Background()
 			id := b.start(b.files("sim/web:v2", pipelined(stages...)))
 			got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-			must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+			must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 			from := b.clock.Now()
 			end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 			d = b.clock.Now().Sub(from)

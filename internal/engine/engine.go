@@ -16,7 +16,7 @@ import (
 )
 
 // leaseDuration is how long an engine keeps its lease without renewing it. It renews at every poll.
-const leaseFor = time.Minute
+const leaseDuration = time.Minute
 
 // Engine runs deployments of one account and Region.
 type Engine struct {
@@ -27,12 +27,12 @@ type Engine struct {
 	Owner string
 	// IsAlive reports whether the process of that name still runs. Nil means unknown:
 	// a lease must then expire before another process takes it.
-	Alive func(owner string) bool
+	IsAlive func(owner string) bool
 	// NewID creates the ID of a deployment; it begins with [plan.IDPrefix].
 	NewID func() string
-	whole map[string]*plan.Plan // plans of this process, with the values that the journal does not keep
+	fullPlans map[string]*plan.Plan // plans of this process, with the values that the journal does not keep
 	// OnEvent is called with each event after it is in the journal. Nil: no callback.
-	Watch func(sluice.Envelope)
+	OnEvent func(sluice.Envelope)
 	// Hasty is [stage.Config.Hasty]. Only tests set it.
 	Hasty bool
 	// Abrupt is [stage.Config.Abrupt].
@@ -47,7 +47,7 @@ type Options struct {
 }
 
 // LeaseResource returns the name of a service's lease.
-func Resource(account, region, cluster, service string) string {
+func LeaseResource(account, region, cluster, service string) string {
 	return account + "/" + region + "/" + cluster + "/" + service
 }
 
@@ -63,20 +63,20 @@ func (e *Engine) Start(ctx context.Context, p *plan.Plan, trigger string) (strin
 			Err:  fmt.Errorf("deployment %s of it is %s", open[0].ID, open[0].State),
 			Next: "sluice resume, sluice rollback or sluice abort ends it first"}
 	}
-	data, err := json.Marshal(p.Kept())
+	data, err := json.Marshal(p.ForJournal())
 	if err != nil {
 		return "", fmt.Errorf("write the plan down: %w", err)
 	}
 	d := journal.Deployment{ID: e.NewID(), Application: p.Application, Account: p.Account, Region: p.Region,
 		Cluster: p.Cluster, Service: p.Service, Trigger: trigger, State: journal.Running, Plan: data}
-	if err := e.Journal.Create(ctx, d); err != nil {
+	if err := e.Journal.CreateDeployment(ctx, d); err != nil {
 		return "", err
 	}
-	e.keep(d.ID, p)
-	return d.ID, e.emit(ctx, d.ID, "", started(p, trigger))
+	e.rememberPlan(d.ID, p)
+	return d.ID, e.emitEvent(ctx, d.ID, "", startedEvent(p, trigger))
 }
 
-func started(p *plan.Plan, trigger string) sluice.DeploymentStarted {
+func startedEvent(p *plan.Plan, trigger string) sluice.DeploymentStarted {
 	ev := sluice.DeploymentStarted{Application: p.Application, Cluster: p.Cluster, Service: p.Service, Region: p.Region,
 		Trigger: trigger, From: p.From, To: p.To}
 	for _, s := range p.Stages {
@@ -85,31 +85,31 @@ func started(p *plan.Plan, trigger string) sluice.DeploymentStarted {
 	return ev
 }
 
-func (e *Engine) keep(id string, p *plan.Plan) {
-	if e.whole == nil {
-		e.whole = map[string]*plan.Plan{}
+func (e *Engine) rememberPlan(id string, p *plan.Plan) {
+	if e.fullPlans == nil {
+		e.fullPlans = map[string]*plan.Plan{}
 	}
-	e.whole[id] = p
+	e.fullPlans[id] = p
 }
 
 // RestoreSecrets gives a deployment the values of its files that the journal does not keep. It
 // reports whether the task definition is the planned one.
-func (e *Engine) Supply(ctx context.Context, id string, app *appfile.Application) (bool, error) {
+func (e *Engine) RestoreSecrets(ctx context.Context, id string, app *appfile.Application) (bool, error) {
 	p, err := e.Plan(ctx, id)
-	if err != nil || !p.Supply(app) {
+	if err != nil || !p.RestoreDefinitions(app) {
 		return false, err
 	}
-	e.keep(id, p)
+	e.rememberPlan(id, p)
 	return true, nil
 }
 
 // fullPlan returns the plan to run: with all values if this process has them, otherwise as the
 // journal has it.
-func (e *Engine) complete(d journal.Deployment) (*plan.Plan, error) {
-	if p := e.whole[d.ID]; p != nil {
+func (e *Engine) fullPlan(d journal.Deployment) (*plan.Plan, error) {
+	if p := e.fullPlans[d.ID]; p != nil {
 		return p, nil
 	}
-	return decode(d)
+	return decodePlan(d)
 }
 
 // Plan reads the plan of a deployment.
@@ -118,10 +118,10 @@ func (e *Engine) Plan(ctx context.Context, id string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode(d)
+	return decodePlan(d)
 }
 
-func decode(d journal.Deployment) (*plan.Plan, error) {
+func decodePlan(d journal.Deployment) (*plan.Plan, error) {
 	p := &plan.Plan{}
 	if err := json.Unmarshal(d.Plan, p); err != nil {
 		return nil, fmt.Errorf("read the plan of %s: %w", d.ID, err)
@@ -134,8 +134,8 @@ func decode(d journal.Deployment) (*plan.Plan, error) {
 
 // SendCommand records a command for a deployment. The engine that runs it, or the next one, reads
 // it. stage is an index and is used for [journal.Approve] only.
-func (e *Engine) Command(ctx context.Context, id, kind string, stage int, by string) error {
-	_, err := e.Journal.Command(ctx, journal.Command{Deployment: id, Kind: kind, Stage: fmt.Sprint(stage), By: by})
+func (e *Engine) SendCommand(ctx context.Context, id, kind string, stage int, by string) error {
+	_, err := e.Journal.AddCommand(ctx, journal.Command{Deployment: id, Kind: kind, Stage: fmt.Sprint(stage), By: by})
 	return err
 }
 
@@ -145,7 +145,7 @@ func (e *Engine) Reopen(ctx context.Context, id string) error {
 	if err != nil || d.State != journal.Ended {
 		return err
 	}
-	p, err := decode(d)
+	p, err := decodePlan(d)
 	if err != nil {
 		return err
 	}
@@ -165,40 +165,40 @@ func (e *Engine) Reopen(ctx context.Context, id string) error {
 }
 
 // RunResult is how a run ended. A deployment that has not ended has State Waiting or Paused.
-type Ended struct {
+type RunResult struct {
 	journal.Deployment
-	Waiting string // what the deployment waits for
+	WaitingFor string // what the deployment waits for
 }
 
 // emitEvent records an event in the journal and passes it to OnEvent.
-func (e *Engine) emit(ctx context.Context, deployment, stage string, ev sluice.Event) error {
-	env, err := e.Journal.Append(context.WithoutCancel(ctx), sluice.Seal(deployment, stage, ev))
-	if err == nil && e.Watch != nil {
-		e.Watch(env)
+func (e *Engine) emitEvent(ctx context.Context, deployment, stage string, ev sluice.Event) error {
+	env, err := e.Journal.AppendEvent(context.WithoutCancel(ctx), sluice.Seal(deployment, stage, ev))
+	if err == nil && e.OnEvent != nil {
+		e.OnEvent(env)
 	}
 	return err
 }
 
 // showEvent passes an event that the journal does not keep to OnEvent.
-func (e *Engine) show(deployment, stage string, ev sluice.Event) {
-	if e.Watch == nil {
+func (e *Engine) showEvent(deployment, stage string, ev sluice.Event) {
+	if e.OnEvent == nil {
 		return
 	}
 	env := sluice.Seal(deployment, stage, ev)
 	env.At = e.Clock.Now()
-	e.Watch(env)
+	e.OnEvent(env)
 }
 
 // acquireLease takes the lease of the deployment's service. If the process that owns the lease has
 // ended, acquireLease takes the lease over immediately, under that process's name.
-func (e *Engine) hold(ctx context.Context, d journal.Deployment) (*lease, error) {
-	l := &lease{journal: e.Journal, resource: Resource(d.Account, d.Region, d.Cluster, d.Service), owner: e.Owner}
+func (e *Engine) acquireLease(ctx context.Context, d journal.Deployment) (*lease, error) {
+	l := &lease{journal: e.Journal, resource: LeaseResource(d.Account, d.Region, d.Cluster, d.Service), owner: e.Owner}
 	var err error
-	l.fence, err = e.Journal.Acquire(ctx, l.resource, l.owner, leaseFor)
+	l.fence, err = e.Journal.Acquire(ctx, l.resource, l.owner, leaseDuration)
 	var held *journal.HeldError
-	if errors.As(err, &held) && e.Alive != nil && !e.Alive(held.Owner) {
+	if errors.As(err, &held) && e.IsAlive != nil && !e.IsAlive(held.Owner) {
 		l.owner = held.Owner
-		l.fence, err = e.Journal.Acquire(ctx, l.resource, l.owner, leaseFor)
+		l.fence, err = e.Journal.Acquire(ctx, l.resource, l.owner, leaseDuration)
 	}
 	if err != nil {
 		return nil, err
@@ -215,10 +215,10 @@ type lease struct {
 }
 
 func (l *lease) renew(ctx context.Context, now time.Time) error {
-	if now.Sub(l.renewed) < leaseFor/4 {
-		return l.journal.Holds(ctx, l.resource, l.owner, l.fence)
+	if now.Sub(l.renewed) < leaseDuration/4 {
+		return l.journal.CheckLease(ctx, l.resource, l.owner, l.fence)
 	}
-	if err := l.journal.Renew(ctx, l.resource, l.owner, l.fence, leaseFor); err != nil {
+	if err := l.journal.Renew(ctx, l.resource, l.owner, l.fence, leaseDuration); err != nil {
 		return err
 	}
 	l.renewed = now

@@ -75,7 +75,7 @@ func TestServiceDeletedMeanwhile(t *testing.T) {
 		ctx := context.Background()
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		got(b.ecs.DeleteService(ctx, &awsecs.DeleteServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), Force: aws.Bool(true)}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Approve, 2, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome == sluice.Succeeded || !strings.Contains(end.Cause, "somebody deleted it") {
 			b.Errorf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
@@ -104,7 +104,7 @@ func TestNoCapacityEndsInAReason(t *testing.T) {
 		ctx := context.Background()
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		must(b, b.sim.Inject("no-capacity prod"))
-		must(b, b.engine.Command(ctx, id, journal.Approve, 3, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 3, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		b.expect(end, sluice.RolledBack, "nothing moved for 10m0s", servesV1)
 		b.noneLost()
@@ -146,7 +146,7 @@ func TestLostClaimStopsTheDeployment(t *testing.T) {
 		service := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0]
 		got(b.ecs.TagResource(ctx, &awsecs.TagResourceInput{ResourceArn: service.ServiceArn,
 			Tags: []ecstypes.Tag{{Key: aws.String(plan.ClaimTag), Value: aws.String("slc-other " + dawn.AddDate(1, 0, 0).Format("2006-01-02T15:04:05Z"))}}}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Approve, 2, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 2, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.Superseded || !strings.Contains(end.Cause, "slc-other") || b.weights() != "primary 90 canary 10" {
 			b.Errorf("%s: %s; weights %s", end.Outcome, end.Cause, b.weights())
@@ -159,7 +159,7 @@ func TestSecondEngineIsRefusedWhileTheFirstLives(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		id := b.start(b.files("sim/web:v2", canaryPipeline))
 		second := *b.engine
-		second.Owner, second.Alive = "test/2", func(string) bool { return true }
+		second.Owner, second.IsAlive = "test/2", func(string) bool { return true }
 		var refused error
 		b.clock.Go(func() { _, refused = second.Run(context.Background(), id, engine.Options{}) })
 		end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)

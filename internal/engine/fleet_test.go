@@ -44,7 +44,7 @@ type boat struct {
 	*bench
 	fleetKind
 	number int
-	ended  engine.Ended
+	ended  engine.RunResult
 	err    error
 	took   time.Duration
 }
@@ -112,7 +112,7 @@ func (b *boat) launch(l *fleet, limits *account.Limits) {
 	must(l, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: l.clock, Owner: "test/1",
 		NewID: func() string { return fmt.Sprintf("%s%04d", plan.IDPrefix, b.number) },
-		Watch: func(e sluice.Envelope) { b.events = append(b.events, e) }}
+		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
 	b.tally = callers.Attach(l.sim.World(), l.sim.Balancer(), callers.Caller{Key: here, Balancer: b.balancer, Port: 80, Rate: 200})
 }
 
@@ -156,15 +156,15 @@ func (b *boat) deploy() {
 	b.took = b.clock.Now().Sub(began)
 }
 
-func (b *boat) deployed() (engine.Ended, error) {
+func (b *boat) deployed() (engine.RunResult, error) {
 	ctx := context.Background()
 	p, err := b.plan(b.files(), plan.Options{})
 	if err != nil {
-		return engine.Ended{}, err
+		return engine.RunResult{}, err
 	}
-	id, err := b.engine.Start(ctx, p, engine.ByHand)
+	id, err := b.engine.Start(ctx, p, engine.TriggerManual)
 	if err != nil {
-		return engine.Ended{}, err
+		return engine.RunResult{}, err
 	}
 	return b.engine.Run(ctx, id, engine.Options{})
 }

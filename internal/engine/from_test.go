@@ -43,7 +43,7 @@ func (b *bench) upTo(n int) string {
 	if end := got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b); end.State != journal.Waiting {
 		b.Fatalf("%s: %s %s\n%s", end.State, end.Outcome, end.Cause, b.log())
 	}
-	must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+	must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 	return id
 }
 
@@ -108,7 +108,7 @@ func TestSecondDeploymentOfAServiceIsRefused(t *testing.T) {
 		id := b.start(files)
 		got(b.engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
 		p := got(b.plan(files, plan.Options{}))(b)
-		if _, err := b.engine.Start(context.Background(), p, engine.ByHand); sluice.KindOf(err) != sluice.Overtaken || !strings.Contains(err.Error(), id) {
+		if _, err := b.engine.Start(context.Background(), p, engine.TriggerManual); sluice.KindOf(err) != sluice.Overtaken || !strings.Contains(err.Error(), id) {
 			b.Errorf("the second one: %v", err)
 		}
 	})

@@ -16,7 +16,7 @@ type host struct {
 	deployment string
 	stage      string
 	began      time.Time
-	failed     error // why an event could not be recorded
+	journalErr     error // why an event could not be recorded
 }
 
 func (h *host) Load(ctx context.Context, key string) ([]byte, bool, error) {
@@ -26,8 +26,8 @@ func (h *host) Load(ctx context.Context, key string) ([]byte, bool, error) {
 // Save fails if an earlier event could not be recorded: the journal is then unreliable, and no
 // further write to AWS is allowed.
 func (h *host) Save(ctx context.Context, key string, value []byte) error {
-	if h.failed != nil {
-		return h.failed
+	if h.journalErr != nil {
+		return h.journalErr
 	}
 	return h.engine.Journal.Save(ctx, h.deployment, key, value)
 }
@@ -37,27 +37,27 @@ func (h *host) Began() time.Time { return h.began }
 // Emit records the event in the journal. Writes also get an action row as evidence. Container
 // output is shown and not kept.
 func (h *host) Emit(ev sluice.Event) {
-	if h.failed != nil {
+	if h.journalErr != nil {
 		return
 	}
 	ctx := context.Background()
 	switch ev := ev.(type) {
 	case sluice.Printed:
-		h.engine.show(h.deployment, h.stage, ev)
+		h.engine.showEvent(h.deployment, h.stage, ev)
 		return
 	case sluice.Writing:
-		h.failed = h.engine.Journal.BeginAction(ctx, ev.Action, ev.Write)
+		h.journalErr = h.engine.Journal.BeginAction(ctx, ev.Action, ev.Write)
 	case sluice.Wrote:
-		h.failed = h.engine.Journal.EndAction(ctx, ev.Action, ev.Result, ev.Cause)
+		h.journalErr = h.engine.Journal.EndAction(ctx, ev.Action, ev.Result, ev.Cause)
 	}
-	if h.failed == nil {
-		h.failed = h.engine.emit(ctx, h.deployment, h.stage, ev)
+	if h.journalErr == nil {
+		h.journalErr = h.engine.emitEvent(ctx, h.deployment, h.stage, ev)
 	}
 }
 
 // releaseClaim removes the claim tag from the service.
-func (r *run) release(ctx context.Context, contested bool) error {
-	w, err := r.around(stage.Config{Ask: r.ask})
+func (r *run) releaseClaim(ctx context.Context, contested bool) error {
+	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry})
 	if err != nil {
 		return err
 	}
@@ -67,8 +67,8 @@ func (r *run) release(ctx context.Context, contested bool) error {
 // confirmOutcome checks the outcome of a deployment with a last read of the service. If the
 // revision that the outcome names is not PRIMARY, it replaces the outcome. The returned stage
 // releases the claim with the same read. An error means that the outcome is unknown.
-func (r *run) confirmed(ctx context.Context, step plan.Step) (plan.Step, *stage.Run, error) {
-	w, err := r.around(stage.Config{Ask: r.ask})
+func (r *run) confirmOutcome(ctx context.Context, step plan.Step) (plan.Step, *stage.Run, error) {
+	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry})
 	if err != nil {
 		return step, nil, err
 	}
@@ -81,11 +81,11 @@ func (r *run) confirmed(ctx context.Context, step plan.Step) (plan.Step, *stage.
 	default:
 		return step, w, err
 	}
-	step.Cause = joined(step.Cause, err.Error())
+	step.Cause = joinCauses(step.Cause, err.Error())
 	return step, w, nil
 }
 
-func joined(cause, more string) string {
+func joinCauses(cause, more string) string {
 	if cause == "" {
 		return more
 	}
@@ -94,93 +94,93 @@ func joined(cause, more string) string {
 
 // openOutsideStages opens a [stage.Run] for work before, between and after the stages. It may make
 // the writes that the plan lists for the rollback.
-func (r *run) around(c stage.Config) (*stage.Run, error) {
+func (r *run) openOutsideStages(c stage.Config) (*stage.Run, error) {
 	c.Account, c.Clock, c.Plan, c.Index, c.Deployment = r.Account, r.Clock, r.plan, len(r.plan.Stages), r.d.ID
 	c.Host = &host{engine: r.Engine, deployment: r.d.ID, began: r.Clock.Now()}
 	return stage.Open(c)
 }
 
 // returnScaling restores the auto scaling suspensions that the deployment changed.
-func (r *run) giveBack(ctx context.Context, c stage.Config) error {
-	w, err := r.around(c)
+func (r *run) returnScaling(ctx context.Context, c stage.Config) error {
+	w, err := r.openOutsideStages(c)
 	if err != nil {
 		return err
 	}
-	return w.GiveBack(context.WithoutCancel(ctx))
+	return w.ReturnScaling(context.WithoutCancel(ctx))
 }
 
 // deregisterOldRevisions deregisters old task definitions after a success. A failure is reported as
 // a warning and does not change the outcome. If AWS does not answer, the deployment pauses.
-func (r *run) tidy(ctx context.Context) error {
-	w, err := r.around(stage.Config{Ask: r.ask})
+func (r *run) deregisterOldRevisions(ctx context.Context) error {
+	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry})
 	if err == nil {
-		err = w.Tidy(ctx)
+		err = w.DeregisterOld(ctx)
 	}
 	switch kind := sluice.KindOf(err); {
 	case err == nil:
 		return nil
 	case kind == sluice.Unreachable, kind == sluice.Throttled:
-		return errors.Join(r.paused(ctx, err.Error()), err)
+		return errors.Join(r.recordPause(ctx, err.Error()), err)
 	}
-	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "old task definitions stay: " + err.Error()})
+	return r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "old task definitions stay: " + err.Error()})
 }
 
 // returnScalingTimeout is how long a process that stops running a deployment tries to restore auto
 // scaling when AWS does not answer.
-const leaveFor = 20 * time.Second
+const returnScalingTimeout = 20 * time.Second
 
 // tryReturnScaling restores auto scaling because no process runs the deployment from now on. A
 // failure is reported as a warning and does not stop the process from ending.
-func (r *run) leave(ctx context.Context) error {
-	err := r.giveBack(ctx, stage.Config{Ask: func() error { return nil }, TryFor: leaveFor})
+func (r *run) tryReturnScaling(ctx context.Context) error {
+	err := r.returnScaling(ctx, stage.Config{CheckRetry: func() error { return nil }, RetryFor: returnScalingTimeout})
 	if err == nil {
 		return nil
 	}
-	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling stays suspended until sluice resume, rollback or abort: " + err.Error()})
+	return r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling stays suspended until sluice resume, rollback or abort: " + err.Error()})
 }
 
 // returnScalingForWait calls tryReturnScaling for a deployment that waits for people, time or ECS,
 // unless the plan keeps auto scaling suspended.
-func (r *run) leaveWaiting(ctx context.Context) error {
-	if s := r.plan.Scaling; s != nil && s.Leave {
+func (r *run) returnScalingForWait(ctx context.Context) error {
+	if s := r.plan.Scaling; s != nil && s.KeepSuspended {
 		return nil
 	}
-	return r.leave(ctx)
+	return r.tryReturnScaling(ctx)
 }
 
 // suspendAgain suspends auto scaling again, once per run, after an earlier process restored it. If
 // that fails, the wait continues without the suspension.
-func (r *run) again(ctx context.Context) error {
-	if r.held {
+func (r *run) suspendAgain(ctx context.Context) error {
+	if r.suspendedAgain {
 		return nil
 	}
-	r.held = true
-	w, err := r.around(stage.Config{Ask: r.ask})
+	r.suspendedAgain = true
+	w, err := r.openOutsideStages(stage.Config{CheckRetry: r.checkRetry})
 	if err == nil {
-		err = w.Again(ctx)
+		err = w.SuspendAgain(ctx)
 	}
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
-	return r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling is at work while the deployment waits: " + err.Error()})
+	return r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "auto scaling is at work while the deployment waits: " + err.Error()})
 }
 
 // ContinueCodeDeploy continues a CodeDeploy deployment that waits for a person before traffic
 // shifts. Any process may call it. continued is false if the deployment does not wait.
-func (e *Engine) Continue(ctx context.Context, id string) (continued bool, err error) {
+func (e *Engine) ContinueCodeDeploy(ctx context.Context, id string) (continued bool, err error) {
 	d, err := e.Journal.Deployment(ctx, id)
 	if err != nil {
 		return false, err
 	}
-	p, err := decode(d)
+	p, err := decodePlan(d)
 	if err != nil {
 		return false, err
 	}
 	for _, s := range p.Stages {
-		if !s.Lists(sluice.Write{Operation: "codedeploy:ContinueDeployment", Resource: plan.OurShift}) {
+		if !s.MayWrite(sluice.Write{Operation: "codedeploy:ContinueDeployment", Resource: plan.OwnShift}) {
 			continue
 		}
-		h := &host{engine: e, deployment: id, stage: label(s), began: e.Clock.Now()}
+		h := &host{engine: e, deployment: id, stage: stageLabel(s), began: e.Clock.Now()}
 		w, err := stage.Open(stage.Config{Account: e.Account, Clock: e.Clock, Plan: p, Index: s.Index, Deployment: id, Host: h})
 		if err != nil {
 			return false, err
@@ -194,6 +194,6 @@ var _ stage.Host = (*host)(nil)
 
 // Triggers of a deployment: a person at a terminal, or a CI job.
 const (
-	ByHand = "by hand"
-	ByCI   = "CI"
+	TriggerManual = "by hand"
+	TriggerCI   = "CI"
 )

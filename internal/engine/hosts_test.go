@@ -26,7 +26,7 @@ func TestHostOnTheJournal(t *testing.T) {
 				t.Cleanup(func() { _ = j.Close() })
 				last = j
 				if !made {
-					err = j.Create(ctx, journal.Deployment{ID: id, Account: "123456789012", Region: "us-east-1", Cluster: "prod", Service: id, State: journal.Running, Plan: []byte("{}")})
+					err = j.CreateDeployment(ctx, journal.Deployment{ID: id, Account: "123456789012", Region: "us-east-1", Cluster: "prod", Service: id, State: journal.Running, Plan: []byte("{}")})
 					made = true
 				}
 				if err != nil {

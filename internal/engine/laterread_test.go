@@ -33,8 +33,8 @@ func (b *bench) primaryImage() (image string) {
 
 // atEnd keeps what is PRIMARY in the moment in which the end of a deployment is told.
 func (b *bench) atEnd() *string {
-	image, watch := new(string), b.engine.Watch
-	b.engine.Watch = func(e sluice.Envelope) {
+	image, watch := new(string), b.engine.OnEvent
+	b.engine.OnEvent = func(e sluice.Envelope) {
 		watch(e)
 		if _, ok := e.Open().(sluice.DeploymentEnded); ok {
 			*image = b.primaryImage()
@@ -46,8 +46,8 @@ func (b *bench) atEnd() *string {
 // afterWrite does something some time after the first such write of a deployment has
 // been answered.
 func (b *bench) afterWrite(operation string, d time.Duration, do func()) {
-	watch, done := b.engine.Watch, false
-	b.engine.Watch = func(e sluice.Envelope) {
+	watch, done := b.engine.OnEvent, false
+	b.engine.OnEvent = func(e sluice.Envelope) {
 		watch(e)
 		if w, ok := e.Open().(sluice.Wrote); ok && w.Operation == operation && !done {
 			done = true
@@ -90,7 +90,7 @@ func TestRollbackReadsPastItsOwnWrite(t *testing.T) {
 						id := b.start(bothWays(b)[way])
 						must(b, b.sim.Inject(fault))
 						atEnd := b.atEnd()
-						b.afterWrite("ecs:UpdateService", after, func() { must(b, b.engine.Command(context.Background(), id, journal.Rollback, 0, "ann")) })
+						b.afterWrite("ecs:UpdateService", after, func() { must(b, b.engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann")) })
 						b.returned(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), *atEnd)
 					})
 				})
@@ -120,7 +120,7 @@ func TestAutomaticRollbackReadsPastItsOwnWrite(t *testing.T) {
 }
 
 // returned asserts that v1 is PRIMARY, alone and whole, now and when the end was told.
-func (b *bench) returned(end engine.Ended, atEnd string) {
+func (b *bench) returned(end engine.RunResult, atEnd string) {
 	b.Helper()
 	b.sim.ClearFaults()
 	if end.Outcome != sluice.RolledBack || atEnd != "sim/web:v1" {
@@ -167,7 +167,7 @@ func TestRollbackOfTaskSetsReadsPastItsOwnWrites(t *testing.T) {
 						id := b.start(b.files("sim/web:v2", ""))
 						must(b, b.sim.Inject(fault))
 						atEnd := b.atEnd()
-						b.afterWrite(operation, after, func() { must(b, b.engine.Command(context.Background(), id, journal.Rollback, 0, "ann")) })
+						b.afterWrite(operation, after, func() { must(b, b.engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann")) })
 						end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
 						b.sim.ClearFaults()
 						if end.Outcome != sluice.RolledBack || *atEnd != "sim/web:v1" {

@@ -23,8 +23,8 @@ import (
 func (b *bench) left(image, more string) string {
 	id := b.start(b.rolling(image, more))
 	end := got(b.engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b)
-	if end.State != journal.Waiting || end.Waiting != engine.LeftToECS {
-		b.Fatalf("%s, waiting for %q\n%s", end.State, end.Waiting, b.log())
+	if end.State != journal.Waiting || end.WaitingFor != engine.HandedToECS {
+		b.Fatalf("%s, waiting for %q\n%s", end.State, end.WaitingFor, b.log())
 	}
 	return id
 }
@@ -95,10 +95,10 @@ func (b *bench) returnKilled(n int, after, running bool) (more bool) {
 	if !running {
 		must(b, b.clock.Sleep(ctx, 20*time.Minute))
 	}
-	live, back, err := stage.SurveyBack(ctx, b.account, b.clock, "prod", "web", "")
+	live, back, err := stage.SurveyRollback(ctx, b.account, b.clock, "prod", "web", "")
 	must(b, err)
-	p := got(plan.MakeBack("prod", live, back))(b)
-	id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+	p := got(plan.MakeReturn("prod", live, back))(b)
+	id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 	g := b.mortal(n, after)
 	at := b.dies(id)
 	g.left = -1
@@ -123,10 +123,10 @@ func TestReturnByHistoryRestoresTheAttributes(t *testing.T) {
 		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn,
 			DesiredCount: aws.Int32(6), NetworkConfiguration: &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: subnets[:1]}}}))(b)
 		must(b, b.clock.Sleep(ctx, 20*time.Minute))
-		live, back, err := stage.SurveyBack(ctx, b.account, b.clock, "prod", "web", "")
+		live, back, err := stage.SurveyRollback(ctx, b.account, b.clock, "prod", "web", "")
 		must(b, err)
-		p := got(plan.MakeBack("prod", live, back))(b)
-		id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+		p := got(plan.MakeReturn("prod", live, back))(b)
+		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 		b.rolled(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", "PRIMARY sim/web:v1 COMPLETED 6 running")
 		out := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
 		if now := out.Services[0].NetworkConfiguration.AwsvpcConfiguration.Subnets; len(now) != len(subnets) {
@@ -142,9 +142,9 @@ func TestReturnToARevisionThatIsInactiveIsRefused(t *testing.T) {
 		must(b, b.clock.Sleep(ctx, time.Minute))
 		b.deploy(b.rolling("sim/web:v2", breaker))
 		got(b.ecs.DeregisterTaskDefinition(ctx, &awsecs.DeregisterTaskDefinitionInput{TaskDefinition: aws.String("web:1")}))(b)
-		live, back, err := stage.SurveyBack(ctx, b.account, b.clock, "prod", "web", "")
+		live, back, err := stage.SurveyRollback(ctx, b.account, b.clock, "prod", "web", "")
 		must(b, err)
-		_, err = plan.MakeBack("prod", live, back)
+		_, err = plan.MakeReturn("prod", live, back)
 		if sluice.KindOf(err) != sluice.Conflict || !strings.Contains(err.Error(), "web:1 is INACTIVE") {
 			b.Errorf("%v", err)
 		}
@@ -171,7 +171,7 @@ func TestRollingWithOldAnswersIsOneDeployment(t *testing.T) {
 				ctx := context.Background()
 				must(b, b.clock.Sleep(ctx, time.Minute))
 				p := got(b.plan(b.rolling(c.image, breaker), plan.Options{Force: c.force}))(b)
-				id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+				id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 				b.deployed() // old answers are among those that were given
 				must(b, b.clock.Sleep(ctx, 10*time.Second))
 				for _, f := range c.faults {

@@ -29,7 +29,7 @@ func (b *bench) aborts(files fstest.MapFS) {
 	if end := got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b); end.State != journal.Waiting {
 		b.Fatalf("%s %s\n%s", end.State, end.Cause, b.log())
 	}
-	must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
+	must(b, b.engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 	got(b.engine.Run(ctx, id, engine.Options{}))(b)
 }
 
@@ -85,7 +85,7 @@ func TestLeftoverCanaryIsRemovedBeforeTheNextOne(t *testing.T) {
 					if p.Stages[0].Name != "ECS_ADOPT" {
 						t.Errorf("the first stage is %s", p.Stages[0].Name)
 					}
-					end := got(b.engine.Run(context.Background(), got(b.engine.Start(context.Background(), p, engine.ByHand))(b), engine.Options{}))(b)
+					end := got(b.engine.Run(context.Background(), got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b), engine.Options{}))(b)
 					if end.Outcome != sluice.Succeeded || b.found() != "4 primary, 0 canary" {
 						t.Errorf("%s %s; %s\n%s", end.Outcome, end.Cause, b.found(), b.log())
 					}
@@ -141,7 +141,7 @@ func TestRollbackAfterALeftoverWasRemoved(t *testing.T) {
 		b.aborts(b.files("sim/web:v2", pipelined(half, fifth, approval, roll, home, clean)))
 		id := b.start(b.files("sim/web:v3", pipelined(half, fifth, approval, roll, home, clean)))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 		b.noneLost()
 	})

@@ -65,7 +65,7 @@ func TestOneAnswerThatSomethingIsGoneIsNotBelieved(t *testing.T) {
 			on(t, options{}, func(b *bench) {
 				ctx := context.Background()
 				id := b.upToApproval(b.files("sim/web:v2", held(3)))
-				must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+				must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 				denied := b.denies(n, c[0], c[1])
 				b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 				b.noneLost()
@@ -113,7 +113,7 @@ func TestOneAnswerWithoutTheRuleIsNotBelieved(t *testing.T) {
 		on(t, options{}, func(b *bench) {
 			ctx := context.Background()
 			id := b.upToApproval(b.files("sim/web:v2", held(3)))
-			must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+			must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 			lost := b.withoutRules(n)
 			b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 			reached = lost()

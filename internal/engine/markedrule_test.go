@@ -65,7 +65,7 @@ func TestRuleThatAlwaysSendsToTheCanaryGroupIsNoOutsideChange(t *testing.T) {
 				was, weights := b.forwards(first)+b.forwards(second), b.weights()
 				id := files(b, pipelined(half, fifth, approval, roll, home, clean))()
 				got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-				must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+				must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 				end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 				if end.Outcome != sluice.RolledBack || end.Cause != "" && strings.Contains(end.Cause, "edited") {
 					b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
@@ -119,10 +119,10 @@ func (b *bench) targetsIn(group string) int {
 func TestRuleThatComesToSendToTheCanaryKeepsIt(t *testing.T) {
 	for name, ends := range map[string]func(*bench, string){
 		"rollback": func(b *bench, id string) {
-			must(b, b.engine.Command(context.Background(), id, journal.Rollback, 0, "ann"))
+			must(b, b.engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
 		},
 		"clean": func(b *bench, id string) {
-			must(b, b.engine.Command(context.Background(), id, journal.Approve, 2, "ann"))
+			must(b, b.engine.SendCommand(context.Background(), id, journal.Approve, 2, "ann"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestRuleThatComesToSendToTheCanaryKeepsIt(t *testing.T) {
 				}
 				got(b.elb.DeleteRule(ctx, &awselb.DeleteRuleInput{RuleArn: aws.String(rule)}))(b)
 				must(b, b.engine.Reopen(ctx, id))
-				must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+				must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 				b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 				b.noneLost()
 			})
@@ -160,7 +160,7 @@ func TestMarkedRuleThatIsEditedKeepsTheCanary(t *testing.T) {
 		actions := b.forward(false)
 		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(1), aws.Int32(1)
 		got(b.elb.ModifyRule(ctx, &awselb.ModifyRuleInput{RuleArn: aws.String(rule), Actions: actions}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.Failed || !strings.Contains(b.state(), "ACTIVE sim/web:v2") {
 			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.state(), b.log())

@@ -130,12 +130,12 @@ func newNameBench(t testing.TB, v *clock.Virtual, o named) *nameBench {
 	must(t, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: v, Owner: "test/1",
 		NewID: func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
-		Watch: func(e sluice.Envelope) { b.events = append(b.events, e) }}
+		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
 	n := &nameBench{bench: b, named: o, sd: awssd.NewFromConfig(cfg), tallies: map[string]*callers.NameTally{}}
 	for name, c := range map[string]callers.NameCaller{
 		"DNS":                       {Record: o.records},
 		"DNS, connections kept":     {Record: o.records, KeepAlive: 30 * time.Second, Retry: true},
-		"DiscoverInstances":         {Poll: 20 * time.Second, Query: registry.Query{Health: registry.HealthyOrAll}},
+		"DiscoverInstances":         {Poll: 20 * time.Second, Query: registry.Query{Health: registry.HealthyOrAny}},
 		"DiscoverInstances, healty": {Poll: 5 * time.Second, Query: registry.Query{Health: registry.OnlyHealthy}},
 	} {
 		if o.kind == "http" && c.Poll == 0 {
@@ -216,7 +216,7 @@ func (b *nameBench) sets() string {
 	return strings.Join(lines, ", ")
 }
 
-func (b *nameBench) ends(end engine.Ended, outcome sluice.Outcome, cause, sets, found string) {
+func (b *nameBench) ends(end engine.RunResult, outcome sluice.Outcome, cause, sets, found string) {
 	b.Helper()
 	if end.Outcome != outcome || !strings.Contains(end.Cause, cause) {
 		b.Fatalf("%s: %s; want %s: …%s…\n%s", end.Outcome, end.Cause, outcome, cause, b.log())
@@ -232,8 +232,8 @@ func (b *nameBench) nobodyLost() {
 	must(b, b.clock.Sleep(context.Background(), 2*time.Minute))
 	for name, t := range b.tallies {
 		r := t.Report()
-		if r.Failed > 0 || len(r.Bare) > 0 {
-			b.Errorf("%s: %.1f of %.0f requests failed: %+v; the name was no use %v", name, r.Failed, r.Requests, r.First, r.Bare)
+		if r.Failed > 0 || len(r.Outages) > 0 {
+			b.Errorf("%s: %.1f of %.0f requests failed: %+v; the name was no use %v", name, r.Failed, r.Requests, r.First, r.Outages)
 		}
 	}
 	if b.Failed() {
@@ -263,5 +263,5 @@ func TestNamedFlows(t *testing.T) {
 func (b *nameBench) startNamed(image, pipeline string) string {
 	b.Helper()
 	p := got(b.plan(b.files(image, pipeline), plan.Options{}))(b)
-	return got(b.engine.Start(context.Background(), p, engine.ByHand))(b)
+	return got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 }

@@ -29,7 +29,7 @@ func TestNamedAdoptedWhereTheJournalIsLost(t *testing.T) {
 				must(b, b.clock.Sleep(ctx, 10*time.Minute))
 				p := got(b.plan(files, plan.Options{TakeOver: lost, Adopt: true, Only: true}))(b)
 				e := b.elsewhere()
-				end := got(e.Run(ctx, got(e.Start(ctx, p, engine.ByHand))(b), engine.Options{}))(b)
+				end := got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
 				if end.Outcome != sluice.Succeeded || b.found() != "4 primary, 0 canary" {
 					b.Errorf("%s, %s: %s: %s; %s\n%s", controller, policy, end.Outcome, end.Cause, b.found(), b.log())
 				}

@@ -13,7 +13,7 @@ import (
 
 // bridged is Blue/Green beside a rolling service, rolled back when all is done, with a
 // fault from then on.
-func (b *nameBench) bridged(fault string) engine.Ended {
+func (b *nameBench) bridged(fault string) engine.RunResult {
 	b.Helper()
 	ctx := context.Background()
 	id := b.startNamed("sim/api:v2", heldAfter(namedBlueGreen, 5))
@@ -23,7 +23,7 @@ func (b *nameBench) bridged(fault string) engine.Ended {
 	if fault != "" {
 		must(b, b.sim.Inject(fault))
 	}
-	must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+	must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 	return got(b.engine.Run(ctx, id, engine.Options{}))(b)
 }
 

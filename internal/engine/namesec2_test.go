@@ -45,7 +45,7 @@ func TestNamedFlowsOnEC2(t *testing.T) {
 					want = sluice.RolledBack
 					b.clock.Go(func() {
 						_ = b.clock.Sleep(context.Background(), 5*time.Minute)
-						must(b, b.engine.Command(context.Background(), id, "rollback", 0, "ann"))
+						must(b, b.engine.SendCommand(context.Background(), id, "rollback", 0, "ann"))
 					})
 				}
 				end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)

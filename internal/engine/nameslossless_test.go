@@ -88,13 +88,13 @@ func (b *nameBench) thereAndBack(pipeline string, w backs) {
 }
 
 // turned is a deployment with a person who asks for its rollback.
-func (b *nameBench) turned(pipeline string, w backs) engine.Ended {
+func (b *nameBench) turned(pipeline string, w backs) engine.RunResult {
 	b.Helper()
 	ctx := context.Background()
 	if w.stage > 0 && !w.within {
 		id := b.startNamed("sim/api:v2"+b.image, heldAfter(pipeline, w.stage))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		return got(b.engine.Run(ctx, id, engine.Options{}))(b)
 	}
 	id := b.startNamed("sim/api:v2"+b.image, pipeline)
@@ -102,7 +102,7 @@ func (b *nameBench) turned(pipeline string, w backs) engine.Ended {
 		b.clock.Go(func() {
 			b.until("the stage begins", func() bool { return b.begun() == w.stage })
 			must(b, b.clock.Sleep(ctx, time.Duration(b.seed%5)*time.Second))
-			must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+			must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		})
 	}
 	return got(b.engine.Run(ctx, id, engine.Options{}))(b)

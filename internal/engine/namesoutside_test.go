@@ -109,8 +109,8 @@ func TestNamedOutsideChange(t *testing.T) {
 						}
 						b.until("it is over", func() bool { return ran.done })
 						must(b, ran.err)
-						if ran.Ended.Outcome != want.outcome || b.found() != want.ends || !strings.Contains(b.log(), want.says) {
-							b.Errorf("%s: %s; %s; want %s, %q, %s\n%s", ran.Ended.Outcome, ran.Ended.Cause, b.found(), want.outcome, want.says, want.ends, b.log())
+						if ran.RunResult.Outcome != want.outcome || b.found() != want.ends || !strings.Contains(b.log(), want.says) {
+							b.Errorf("%s: %s; %s; want %s, %q, %s\n%s", ran.RunResult.Outcome, ran.RunResult.Cause, b.found(), want.outcome, want.says, want.ends, b.log())
 						}
 						b.nobodyLost()
 					})

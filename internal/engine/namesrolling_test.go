@@ -32,7 +32,7 @@ const (
 	rolledNamedV2 = "api sim/api:v2?term=80s 4;"
 )
 
-func (b *nameBench) rolledTo(end engine.Ended, outcome sluice.Outcome, cause, want string) {
+func (b *nameBench) rolledTo(end engine.RunResult, outcome sluice.Outcome, cause, want string) {
 	b.Helper()
 	if end.Outcome != outcome || b.rolls() != want || b.found() != "4 primary, 0 canary" {
 		b.Errorf("%s (%s): %s %s; want %s: %s\n%s", end.Outcome, end.Cause, b.rolls(), b.found(), outcome, want, b.log())

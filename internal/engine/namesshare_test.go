@@ -25,7 +25,7 @@ var lookups = flag.Int("lookups", 20_000, "how often a name is looked up to meas
 func (b *nameBench) heldAt(pipeline string) (*plan.Plan, string) {
 	b.Helper()
 	p := got(b.plan(b.files("sim/api:v2", pipeline), plan.Options{}))(b)
-	id := got(b.engine.Start(context.Background(), p, engine.ByHand))(b)
+	id := got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 	if end := got(b.engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
 		b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 	}
@@ -88,8 +88,8 @@ func (b *nameBench) measures(share *plan.Share) {
 	}
 	got, want := 100*float64(first)/float64(n), share.Tasks.Percent()
 	b.Logf("measured %.2f%%, planned %.2f%%", got, want)
-	if sampling := 500 * math.Sqrt(want/100*(1-want/100)/float64(n)); math.Abs(got-want) > sampling || math.Abs(got-float64(share.Asked)) > share.Bound+sampling && !share.Raised {
-		b.Errorf("over DNS %.2f%%: planned %.2f%%, asked %d%% within %.2f%%", got, want, share.Asked, share.Bound)
+	if sampling := 500 * math.Sqrt(want/100*(1-want/100)/float64(n)); math.Abs(got-want) > sampling || math.Abs(got-float64(share.Requested)) > share.Bound+sampling && !share.Raised {
+		b.Errorf("over DNS %.2f%%: planned %.2f%%, asked %d%% within %.2f%%", got, want, share.Requested, share.Bound)
 	}
 	found, canary := 0, 0
 	for range 50 {
@@ -191,7 +191,7 @@ func TestNamedShareWhileSomebodyScales(t *testing.T) {
 		_, id := b.heldAt(routed(50, 25, ""))
 		ctx := context.Background()
 		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), DesiredCount: aws.Int32(8)}))(b)
-		must(b, b.engine.Command(ctx, id, "approve", 2, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, "approve", 2, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		b.ends(end, sluice.Succeeded, "", "PRIMARY sim/api:v2 8", "8 primary, 0 canary")
 		b.nobodyLost()
@@ -224,15 +224,15 @@ func TestNamedShareWhileTheServiceIsScaledIn(t *testing.T) {
 func (b *nameBench) scaledIn(share int, to int32, does, term string) {
 	ctx := context.Background()
 	p := got(b.plan(b.files("sim/api:v2"+term, routed(100, share, "")), plan.Options{}))(b)
-	id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+	id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 	if end := got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
 		b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 	}
 	got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("api"), DesiredCount: aws.Int32(to)}))(b)
 	if does == "approve" {
-		must(b, b.engine.Command(ctx, id, "approve", 2, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, "approve", 2, "ann"))
 	} else {
-		must(b, b.engine.Command(ctx, id, does, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, does, 0, "ann"))
 	}
 	end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 	if want := map[string]sluice.Outcome{"approve": sluice.Succeeded, "rollback": sluice.RolledBack}[does]; end.Outcome != want {

@@ -39,7 +39,7 @@ func (b *bench) active() string {
 func TestOldTaskDefinitions(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		ctx := context.Background()
-		deploy := func(files fstest.MapFS) engine.Ended {
+		deploy := func(files fstest.MapFS) engine.RunResult {
 			end := b.deploy(files)
 			if end.Outcome != sluice.Succeeded {
 				b.Fatalf("%s: %s", end.Outcome, end.Cause)
@@ -62,7 +62,7 @@ func TestOldTaskDefinitions(t *testing.T) {
 			b.Errorf("ACTIVE: %s\n%s", now, b.log())
 		}
 		must(b, b.engine.Reopen(ctx, end.ID))
-		must(b, b.engine.Command(ctx, end.ID, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
 		if end := got(b.engine.Run(ctx, end.ID, engine.Options{}))(b); end.Outcome != sluice.RolledBack || b.active() != "web:1 web:2 web:3 web:6 web:7 web:8" {
 			b.Errorf("%s: %s; ACTIVE: %s", end.Outcome, end.Cause, b.active())
 		}

@@ -16,8 +16,8 @@ import (
 
 // onStageEnd does something as soon as the n-th stage has ended, in the same moment.
 func (b *bench) onStageEnd(n int, do func()) {
-	watch := b.engine.Watch
-	b.engine.Watch = func(e sluice.Envelope) {
+	watch := b.engine.OnEvent
+	b.engine.OnEvent = func(e sluice.Envelope) {
 		watch(e)
 		if ev, ok := e.Open().(sluice.StageEnded); ok && ev.Index == n-1 {
 			do()
@@ -68,7 +68,7 @@ func TestRollbackLeavesTheDeploymentBeforeAlone(t *testing.T) {
 		td := got(b.ecs.RegisterTaskDefinition(ctx, taskDefinition(b, "sim/web:v2")))(b)
 		got(b.ecs.UpdateService(ctx, &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), TaskDefinition: td.TaskDefinition.TaskDefinitionArn}))(b)
 		id := b.start(b.rolling("sim/web:v2", "desiredCount: 6\n"+breaker))
-		b.afterWrite("ecs:UpdateService", time.Second, func() { must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann")) })
+		b.afterWrite("ecs:UpdateService", time.Second, func() { must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann")) })
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.RolledBack || b.deployed() != rolledV2 {
 			b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.deployed(), b.log())
@@ -87,7 +87,7 @@ func TestRollbackLeavesACountOfOthers(t *testing.T) {
 	scale := func(b *bench) {
 		got(b.ecs.UpdateService(context.Background(), &awsecs.UpdateServiceInput{Cluster: aws.String("prod"), Service: aws.String("web"), DesiredCount: aws.Int32(5)}))(b)
 	}
-	left := func(b *bench, end engine.Ended) {
+	left := func(b *bench, end engine.RunResult) {
 		out := got(b.ecs.DescribeServices(context.Background(), &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b)
 		if n := out.Services[0].DesiredCount; end.Outcome != sluice.RolledBack || n != 5 {
 			b.Errorf("%s: %s; desired count %d\n%s", end.Outcome, end.Cause, n, b.log())
@@ -98,7 +98,7 @@ func TestRollbackLeavesACountOfOthers(t *testing.T) {
 			id := b.start(b.rolling("sim/web:v2", "desiredCount: 6\n"+breaker))
 			b.afterWrite("ecs:UpdateService", 2*time.Second, func() {
 				scale(b)
-				must(b, b.engine.Command(context.Background(), id, journal.Rollback, 0, "ann"))
+				must(b, b.engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
 			})
 			left(b, got(b.engine.Run(context.Background(), id, engine.Options{}))(b))
 		})
@@ -110,7 +110,7 @@ func TestRollbackLeavesACountOfOthers(t *testing.T) {
 			id := b.start(files)
 			b.afterWrite("ecs:UpdateService", 2*time.Second, func() {
 				scale(b)
-				must(b, b.engine.Command(context.Background(), id, journal.Rollback, 0, "ann"))
+				must(b, b.engine.SendCommand(context.Background(), id, journal.Rollback, 0, "ann"))
 			})
 			left(b, got(b.engine.Run(context.Background(), id, engine.Options{}))(b))
 		})

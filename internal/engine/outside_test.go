@@ -140,12 +140,12 @@ func TestOutsideChange(t *testing.T) {
 					c.do(b)
 					b.until("it is over", func() bool { return ran.done })
 					must(b, ran.err)
-					b.expect(ran.Ended, want.outcome, "", want.state)
+					b.expect(ran.RunResult, want.outcome, "", want.state)
 					if !strings.Contains(b.log(), want.says) {
 						b.Errorf("nobody is told %q\n%s", want.says, b.log())
 					}
-					if want.outcome == sluice.RolledBack && ran.Ended.Deployment.Ended.Sub(did) > 8*time.Minute {
-						b.Errorf("it was noticed %s later, after the wait\n%s", ran.Ended.Deployment.Ended.Sub(did), b.log())
+					if want.outcome == sluice.RolledBack && ran.RunResult.Deployment.Ended.Sub(did) > 8*time.Minute {
+						b.Errorf("it was noticed %s later, after the wait\n%s", ran.RunResult.Deployment.Ended.Sub(did), b.log())
 					}
 					if !c.loses {
 						b.noneLost()
@@ -187,7 +187,7 @@ func TestVersionThatFailsDuringAWaitIsTakenBack(t *testing.T) {
 			on(t, options{}, func(b *bench) {
 				ran := b.beside(b.engine, b.start(b.files(c.image, c.pipeline)))
 				b.until("it is over", func() bool { return ran.done })
-				b.expect(ran.Ended, sluice.RolledBack, c.cause, servesV1)
+				b.expect(ran.RunResult, sluice.RolledBack, c.cause, servesV1)
 				if strings.Contains(b.log(), "ECS_PRIMARY_ROLLOUT] stageStarted") {
 					b.Errorf("it came past the wait\n%s", b.log())
 				}
@@ -206,7 +206,7 @@ func TestTaskLostDuringAWaitIsWaitedFor(t *testing.T) {
 		tasks := got(b.ecs.ListTasks(context.Background(), &awsecs.ListTasksInput{Cluster: aws.String("prod"), StartedBy: b.set(false)}))(b)
 		got(b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(tasks.TaskArns[0])}))(b)
 		b.until("it is over", func() bool { return ran.done })
-		b.expect(ran.Ended, sluice.Succeeded, "", servesV2)
+		b.expect(ran.RunResult, sluice.Succeeded, "", servesV2)
 		if !strings.Contains(b.log(), "what serves to be whole again") {
 			b.Errorf("it did not wait\n%s", b.log())
 		}
@@ -229,9 +229,9 @@ func TestWaitReadsLittle(t *testing.T) {
 		if ran.done || !strings.Contains(b.state(), "tag sluice:deployment") {
 			b.Errorf("%s: %s", ran.Outcome, ran.Cause)
 		}
-		must(b, b.engine.Command(ctx, "slc-0001", journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, "slc-0001", journal.Rollback, 0, "ann"))
 		b.until("it is over", func() bool { return ran.done })
-		b.expect(ran.Ended, sluice.RolledBack, "", servesV1)
+		b.expect(ran.RunResult, sluice.RolledBack, "", servesV1)
 	})
 }
 
@@ -275,7 +275,7 @@ func TestRollingServiceUpdatedByOthers(t *testing.T) {
 					b.until("it is over", func() bool { return ran.done })
 					must(b, ran.err)
 					must(b, b.clock.Sleep(ctx, 10*time.Minute))
-					b.rolled(ran.Ended, want.outcome, "", want.state)
+					b.rolled(ran.RunResult, want.outcome, "", want.state)
 					b.noneLost()
 				})
 			})
@@ -333,7 +333,7 @@ func TestCanaryServiceChangedByOthersDuringAWait(t *testing.T) {
 					if outcome == sluice.RolledBack {
 						want = rolledV1
 					}
-					b.rolled(ran.Ended, outcome, "", want)
+					b.rolled(ran.RunResult, outcome, "", want)
 					if s := b.canaryService(); s != nil && *s.Status == "ACTIVE" {
 						b.Errorf("%s is left over", *s.ServiceName)
 					}
@@ -364,7 +364,7 @@ func TestCanaryServiceScaledByOthersDuringAWait(t *testing.T) {
 					}
 					b.until("it is over", func() bool { return ran.done })
 					must(b, ran.err)
-					b.rolled(ran.Ended, c.outcome, "", c.ends)
+					b.rolled(ran.RunResult, c.outcome, "", c.ends)
 					if !strings.Contains(b.log(), "the canary service was scaled "+scaled) {
 						b.Errorf("nobody is told\n%s", b.log())
 					}

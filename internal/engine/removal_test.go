@@ -89,7 +89,7 @@ func TestPromotedWhileItDrains(t *testing.T) {
 			}
 			return nil
 		}})
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 		b.noneLost()
 	})
@@ -98,13 +98,13 @@ func TestPromotedWhileItDrains(t *testing.T) {
 // The nodes of a load balancer go by the former weights for a while. A rollback leaves
 // the canary its tasks until every node knows that it gets no request.
 func TestRollbackRemovesNothingBeforeTheWeightsReachedEveryNode(t *testing.T) {
-	k := world.DefaultKnobs()
+	k := world.DefaultSettings()
 	k.WeightPropagation = world.Range{Min: 9 * time.Second, Max: 9 * time.Second}
 	k.SchedulerLoop, k.TargetPropagation = world.Range{}, world.Range{} // ECS and the load balancer act at once
 	on(t, options{knobs: &k}, func(b *bench) {
 		ctx := context.Background()
 		id := b.upToApproval(b.files("sim/web:v2", pipelined(half, fifth, "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}", approval, home, clean)))
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 		b.noneLost()
 	})

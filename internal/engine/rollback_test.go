@@ -15,7 +15,7 @@ import (
 
 const servesV1 = "PRIMARY sim/web:v1 100% 4 running; primary 100 canary 0"
 
-func (b *bench) expect(end engine.Ended, outcome sluice.Outcome, cause, state string) {
+func (b *bench) expect(end engine.RunResult, outcome sluice.Outcome, cause, state string) {
 	b.Helper()
 	if end.Outcome != outcome || !strings.Contains(end.Cause, cause) {
 		b.Fatalf("%s: %s; want %s: …%s…\n%s", end.Outcome, end.Cause, outcome, cause, b.log())
@@ -51,7 +51,7 @@ func TestRollbackAfterSuccessStartsTheOldRevisionAgain(t *testing.T) {
 		end := b.deploy(b.files("sim/web:v2", canaryPipeline))
 		ctx := context.Background()
 		must(b, b.engine.Reopen(ctx, end.ID))
-		must(b, b.engine.Command(ctx, end.ID, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
 		end = got(b.engine.Run(ctx, end.ID, engine.Options{}))(b)
 		b.expect(end, sluice.RolledBack, "", servesV1)
 	})
@@ -69,7 +69,7 @@ func TestRuleThatSomebodyElseEditedIsNotOverwritten(t *testing.T) {
 		actions := b.forward(false)
 		actions[0].ForwardConfig.TargetGroups[0].Weight, actions[0].ForwardConfig.TargetGroups[1].Weight = aws.Int32(70), aws.Int32(30)
 		got(b.elb.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(b.listener), DefaultActions: actions}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		end = got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if end.Outcome != sluice.Failed || b.weights() != "primary 70 canary 30" || !strings.Contains(end.Cause, "edited by somebody else") {
 			b.Errorf("%s: %s; weights %s\n%s", end.Outcome, end.Cause, b.weights(), b.log())
@@ -86,7 +86,7 @@ func TestAbortLeavesItAsItStands(t *testing.T) {
 		id := b.start(b.files("sim/web:v2", pipeline))
 		ctx := context.Background()
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		b.expect(end, sluice.Stopped, "aborted", "ACTIVE sim/web:v2 50% 2 running; PRIMARY sim/web:v1 100% 4 running; primary 50 canary 50")
 	})
@@ -98,12 +98,12 @@ func TestRollbackAfterAbort(t *testing.T) {
 		ctx := context.Background()
 		id := b.start(b.files("sim/web:v2", held(2)))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		if end := got(b.engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Stopped {
 			b.Fatalf("%s: %s", end.Outcome, end.Cause)
 		}
 		must(b, b.engine.Reopen(ctx, id))
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 		b.noneLost()
 	})

@@ -66,7 +66,7 @@ func (b *bench) deployed() string {
 	return strings.Join(lines, "; ")
 }
 
-func (b *bench) rolled(end engine.Ended, outcome sluice.Outcome, cause, state string) {
+func (b *bench) rolled(end engine.RunResult, outcome sluice.Outcome, cause, state string) {
 	b.Helper()
 	if end.Outcome != outcome || !strings.Contains(end.Cause, cause) || b.deployed() != state {
 		b.Errorf("%s: %s; %s\nwant %s: …%s…; %s\n%s", end.Outcome, end.Cause, b.deployed(), outcome, cause, state, b.log())
@@ -114,7 +114,7 @@ func TestRollingIsRolledBackOnDemand(t *testing.T) {
 		ctx := context.Background()
 		end := b.deploy(b.rolling("sim/web:v2", breaker))
 		must(b, b.engine.Reopen(ctx, end.ID))
-		must(b, b.engine.Command(ctx, end.ID, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, end.ID, journal.Rollback, 0, "ann"))
 		b.rolled(got(b.engine.Run(ctx, end.ID, engine.Options{}))(b), sluice.RolledBack, "", rolledV1)
 		b.noneLost()
 	})
@@ -124,7 +124,7 @@ func TestForcedRollingMakesOneNewDeployment(t *testing.T) {
 	rolls(t, func(b *bench) {
 		before := b.current()
 		p := got(b.plan(b.rolling("sim/web:v1", breaker), plan.Options{Force: true}))(b)
-		id := got(b.engine.Start(context.Background(), p, engine.ByHand))(b)
+		id := got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 		must(b, b.sim.Inject("lost-reply ecs:UpdateService times=1"))
 		b.rolled(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", rolledV1)
 		if b.current() == before {
@@ -147,7 +147,7 @@ func TestRollingChangesTheCountOnlyIfTheFileGivesOne(t *testing.T) {
 	rolls(t, func(b *bench) {
 		six := 6
 		p := got(b.plan(b.rolling("sim/web:v1", breaker), plan.Options{Tasks: &six}))(b)
-		id := got(b.engine.Start(context.Background(), p, engine.ByHand))(b)
+		id := got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 		b.rolled(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), sluice.Succeeded, "", "PRIMARY sim/web:v1 COMPLETED 6 running")
 		b.rolled(b.deploy(b.rolling("sim/web:v2", breaker)), sluice.Succeeded, "", "PRIMARY sim/web:v2 COMPLETED 6 running")
 	})

@@ -22,34 +22,34 @@ const pollCommands = time.Second
 //
 // The error is about the run, not about the deployment: a deployment that failed and was rolled
 // back is no error.
-func (e *Engine) Run(ctx context.Context, id string, o Options) (Ended, error) {
+func (e *Engine) Run(ctx context.Context, id string, o Options) (RunResult, error) {
 	d, err := e.Journal.Deployment(ctx, id)
 	if err != nil {
-		return Ended{}, err
+		return RunResult{}, err
 	}
 	if d.State == journal.Ended {
-		return Ended{Deployment: d}, nil
+		return RunResult{Deployment: d}, nil
 	}
-	p, err := e.complete(d)
+	p, err := e.fullPlan(d)
 	if err != nil {
-		return Ended{Deployment: d}, err
+		return RunResult{Deployment: d}, err
 	}
-	l, err := e.hold(ctx, d)
+	l, err := e.acquireLease(ctx, d)
 	if err != nil {
-		return Ended{Deployment: d}, err
+		return RunResult{Deployment: d}, err
 	}
 	defer l.release(ctx)
 	r := &run{Engine: e, d: d, plan: p, lease: l, opts: o}
-	r.ask = func() error { return r.mayGoOn(ctx) }
-	if r.since, err = e.newest(ctx, id); err != nil {
-		return Ended{Deployment: d}, err
+	r.checkRetry = func() error { return r.checkContinue(ctx) }
+	if r.seqAtStart, err = e.lastCommandSeq(ctx, id); err != nil {
+		return RunResult{Deployment: d}, err
 	}
-	if err := r.tellResumed(ctx); err != nil {
-		return Ended{Deployment: d}, err
+	if err := r.emitResumed(ctx); err != nil {
+		return RunResult{Deployment: d}, err
 	}
-	waiting, err := r.loop(ctx)
+	waiting, err := r.runSteps(ctx)
 	d, readErr := e.Journal.Deployment(context.WithoutCancel(ctx), id)
-	return Ended{Deployment: d, Waiting: waiting}, errors.Join(err, readErr)
+	return RunResult{Deployment: d, WaitingFor: waiting}, errors.Join(err, readErr)
 }
 
 // run is one engine that runs one deployment.
@@ -59,47 +59,47 @@ type run struct {
 	plan  *plan.Plan
 	lease *lease
 	opts  Options
-	since int64        // Seq of the last command before this run
-	told  string       // the wait that was reported last
-	held  bool         // suspendAgain has run
+	seqAtStart int64        // Seq of the last command before this run
+	announced  string       // the wait that was reported last
+	suspendedAgain  bool         // suspendAgain has run
 	bake  *bake        // monitor of the waiting stage
-	ask   func() error // an error stops retries of a call without an answer
+	checkRetry   func() error // an error stops retries of a call without an answer
 }
 
 // emitResumed reports that a deployment with begun stages continues.
-func (r *run) tellResumed(ctx context.Context) error {
+func (r *run) emitResumed(ctx context.Context) error {
 	stages, err := r.Journal.Stages(ctx, r.d.ID)
 	if err != nil || len(stages) == 0 {
 		return err
 	}
-	return r.emit(ctx, r.d.ID, "", sluice.DeploymentResumed{By: r.Owner})
+	return r.emitEvent(ctx, r.d.ID, "", sluice.DeploymentResumed{By: r.Owner})
 }
 
-func (r *run) loop(ctx context.Context) (waiting string, err error) {
+func (r *run) runSteps(ctx context.Context) (waiting string, err error) {
 	for {
 		if ctx.Err() != nil {
-			return "", r.pause(ctx, context.Cause(ctx).Error())
+			return "", r.pauseDeployment(ctx, context.Cause(ctx).Error())
 		}
-		if err := r.mine(ctx); err != nil {
+		if err := r.checkOwner(ctx); err != nil {
 			return "", err
 		}
-		step, err := r.next(context.WithoutCancel(ctx)) // an interrupt takes effect between steps
+		step, err := r.nextStep(context.WithoutCancel(ctx)) // an interrupt takes effect between steps
 		if err != nil {
 			return "", err
 		}
-		if err := r.pass(context.WithoutCancel(ctx), step.Passed); err != nil {
+		if err := r.endPassedWaits(context.WithoutCancel(ctx), step.Passed); err != nil {
 			return "", err
 		}
 		var more bool
 		switch step.Do {
 		case plan.RunStage:
-			more, waiting, err = r.stage(ctx, step)
+			more, waiting, err = r.runStage(ctx, step)
 		case plan.WaitUntil, plan.AwaitApproval:
-			more, waiting, err = r.wait(ctx, step)
-		case plan.Hold:
-			return "", r.pause(ctx, "a person paused it")
+			more, waiting, err = r.stepWait(ctx, step)
+		case plan.StayPaused:
+			return "", r.pauseDeployment(ctx, "a person paused it")
 		case plan.Finish:
-			return "", r.finish(ctx, step)
+			return "", r.finishDeployment(ctx, step)
 		}
 		if err != nil || !more {
 			return waiting, err
@@ -108,7 +108,7 @@ func (r *run) loop(ctx context.Context) (waiting string, err error) {
 }
 
 // nextStep returns the next step, computed from everything in the journal.
-func (r *run) next(ctx context.Context) (plan.Step, error) {
+func (r *run) nextStep(ctx context.Context) (plan.Step, error) {
 	ctx = context.WithoutCancel(ctx)
 	stages, err := r.Journal.Stages(ctx, r.d.ID)
 	if err != nil {
@@ -118,11 +118,11 @@ func (r *run) next(ctx context.Context) (plan.Step, error) {
 	for _, s := range stages {
 		results = append(results, plan.Result{Index: s.Index, Status: plan.Status(s.Status), Began: s.Began, Kind: s.Kind, Cause: s.Cause, Trouble: r.bake.troubleOf(s.Index)})
 	}
-	commands, err := r.commands(ctx)
+	commands, err := r.readCommands(ctx)
 	return plan.Next(r.plan, results, commands, r.Clock.Now()), err
 }
 
-func (r *run) commands(ctx context.Context) ([]plan.Command, error) {
+func (r *run) readCommands(ctx context.Context) ([]plan.Command, error) {
 	rows, err := r.Journal.Commands(ctx, r.d.ID, 0)
 	var all []plan.Command
 	for _, c := range rows {
@@ -133,74 +133,74 @@ func (r *run) commands(ctx context.Context) ([]plan.Command, error) {
 }
 
 // endPassedWaits records the end of waiting stages whose time or approvals are complete.
-func (r *run) pass(ctx context.Context, passed []int) error {
+func (r *run) endPassedWaits(ctx context.Context, passed []int) error {
 	for _, i := range passed {
 		s := r.plan.Stages[i]
 		if err := r.Journal.EndStage(ctx, r.d.ID, i, journal.StageDone, "", ""); err != nil {
 			return err
 		}
-		if err := r.approvedBy(ctx, s); err != nil {
+		if err := r.emitApprovals(ctx, s); err != nil {
 			return err
 		}
-		if err := r.emit(ctx, r.d.ID, label(s), sluice.StageEnded{Index: i, Name: s.Name, Status: journal.StageDone}); err != nil {
+		if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageEnded{Index: i, Name: s.Name, Status: journal.StageDone}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) approvedBy(ctx context.Context, s plan.Stage) error {
+func (r *run) emitApprovals(ctx context.Context, s plan.Stage) error {
 	if s.Approvals == 0 {
 		return nil
 	}
-	commands, err := r.commands(ctx)
+	commands, err := r.readCommands(ctx)
 	for _, c := range commands {
 		if c.Kind == plan.Approve && c.Stage == s.Index {
-			err = errors.Join(err, r.emit(ctx, r.d.ID, label(s), sluice.Approved{Index: s.Index, By: c.By}))
+			err = errors.Join(err, r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Approved{Index: s.Index, By: c.By}))
 		}
 	}
 	return err
 }
 
 // runStage runs one stage, or the rollback. more is false if the run ends here.
-func (r *run) stage(ctx context.Context, step plan.Step) (more bool, waiting string, err error) {
+func (r *run) runStage(ctx context.Context, step plan.Step) (more bool, waiting string, err error) {
 	s := r.plan.Stage(step.Index)
-	if err := r.lacksFiles(ctx, s); err != nil {
-		return false, "", errors.Join(r.pause(ctx, err.Error()), err)
+	if err := r.checkFiles(ctx, s); err != nil {
+		return false, "", errors.Join(r.pauseDeployment(ctx, err.Error()), err)
 	}
 	row, err := r.beginStage(ctx, s, step.Cause)
 	if err != nil {
 		return false, "", err
 	}
-	return r.concluded(ctx, s, r.execute(ctx, s, row.Began))
+	return r.concludeStage(ctx, s, r.executeStage(ctx, s, row.Began))
 }
 
 // concludeStage records how a stage ended and returns whether the run continues.
-func (r *run) concluded(ctx context.Context, s plan.Stage, err error) (more bool, waiting string, _ error) {
+func (r *run) concludeStage(ctx context.Context, s plan.Stage, err error) (more bool, waiting string, _ error) {
 	switch kind := sluice.KindOf(err); {
 	case err == nil:
-		return true, "", r.ended(ctx, s, journal.StageDone, nil)
+		return true, "", r.endStage(ctx, s, journal.StageDone, nil)
 	case errors.Is(err, ErrTakenOver):
 		return false, "", err
 	case errors.Is(err, stage.ErrHandedOver):
-		waiting, err = r.handedOver(ctx, s, err)
+		waiting, err = r.handOver(ctx, s, err)
 		return false, waiting, err
-	case kind == sluice.Halted && ctx.Err() == nil && r.commanded(ctx, s):
+	case kind == sluice.Halted && ctx.Err() == nil && r.hasEndingCommand(ctx, s):
 		return true, "", nil // plan.Next decides what the command leads to
 	case errors.Is(err, journal.ErrUnusable):
-		return false, "", r.stopWriting(ctx, err)
+		return false, "", r.pauseUnwritable(ctx, err)
 	case kind == sluice.Halted, canResume(err):
-		return false, "", errors.Join(r.pause(ctx, err.Error()), unlessHalted(err))
+		return false, "", errors.Join(r.pauseDeployment(ctx, err.Error()), ignoreHalted(err))
 	default:
-		return true, "", r.ended(ctx, s, journal.StageFailed, err)
+		return true, "", r.endStage(ctx, s, journal.StageFailed, err)
 	}
 }
 
 // pauseUnwritable pauses because the journal cannot be written; the deployment itself is not
 // affected. If the pause cannot be recorded either, the row still says running, and a resume works
 // the same way.
-func (r *run) stopWriting(ctx context.Context, why error) error {
-	if err := r.pause(ctx, why.Error()); err != nil && !errors.Is(err, journal.ErrUnusable) {
+func (r *run) pauseUnwritable(ctx context.Context, why error) error {
+	if err := r.pauseDeployment(ctx, why.Error()); err != nil && !errors.Is(err, journal.ErrUnusable) {
 		return errors.Join(err, why)
 	}
 	return why
@@ -217,11 +217,11 @@ func canResume(err error) bool {
 }
 
 // checkContinue returns an error once the run is interrupted or taken over.
-func (r *run) mayGoOn(ctx context.Context) error {
+func (r *run) checkContinue(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return &sluice.Error{Op: "run " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service, Kind: sluice.Halted, Err: err}
 	}
-	return r.mine(ctx)
+	return r.checkOwner(ctx)
 }
 
 func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journal.Stage, error) {
@@ -231,11 +231,11 @@ func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journ
 		return row, err
 	}
 	if s.Index == len(r.plan.Stages) && row.Attempts == 1 {
-		if err := r.emit(ctx, r.d.ID, label(s), sluice.RollbackStarted{Cause: cause}); err != nil {
+		if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.RollbackStarted{Cause: cause}); err != nil {
 			return row, err
 		}
 	}
-	if err := r.emit(ctx, r.d.ID, label(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc, Attempt: row.Attempts}); err != nil {
+	if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc, Attempt: row.Attempts}); err != nil {
 		return row, err
 	}
 	return row, r.Journal.SetState(ctx, r.d.ID, journal.Running)
@@ -243,112 +243,112 @@ func (r *run) beginStage(ctx context.Context, s plan.Stage, cause string) (journ
 
 // Reasons of a wait for a deployment that was handed over to ECS or CodeDeploy.
 const (
-	LeftToECS        = "ECS to end it"
-	LeftToCodeDeploy = "CodeDeploy to end it"
+	HandedToECS        = "ECS to end it"
+	HandedToCodeDeploy = "CodeDeploy to end it"
 )
 
 // handOver hands the deployment over to ECS or CodeDeploy. It releases the claim, because sluice
 // does not write until a resume, and records that the deployment waits.
-func (r *run) handedOver(ctx context.Context, s plan.Stage, left error) (waiting string, err error) {
+func (r *run) handOver(ctx context.Context, s plan.Stage, left error) (waiting string, err error) {
 	ctx = context.WithoutCancel(ctx)
-	if err := r.leaveWaiting(ctx); err != nil {
+	if err := r.returnScalingForWait(ctx); err != nil {
 		return "", err
 	}
-	if err := r.release(ctx, false); err != nil {
-		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {
+	if err := r.releaseClaim(ctx, false); err != nil {
+		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + err.Error()}); err != nil {
 			return "", err
 		}
 	}
 	if err := r.Journal.SetState(ctx, r.d.ID, journal.Waiting); err != nil {
 		return "", err
 	}
-	to := LeftToECS
+	to := HandedToECS
 	if r.plan.ByCodeDeploy() {
-		to = LeftToCodeDeploy
+		to = HandedToCodeDeploy
 	}
-	return to, r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: to, Detail: sluice.Inner(left).Error()})
+	return to, r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: to, Detail: sluice.Inner(left).Error()})
 }
 
 // checkFiles returns an error if the stage needs values that the journal does not keep. Without
 // them, only a deployment with a registered revision can continue.
-func (r *run) lacksFiles(ctx context.Context, s plan.Stage) error {
+func (r *run) checkFiles(ctx context.Context, s plan.Stage) error {
 	if s.Index == len(r.plan.Stages) {
 		return nil
 	}
 	if r.plan.ServiceRedacted != "" {
-		return r.lacks("the journal keeps no secret values, and its service definition has some")
+		return r.missingFilesError("the journal keeps no secret values, and its service definition has some")
 	}
-	if !r.plan.Redacted || r.plan.Registered() {
+	if !r.plan.Redacted || r.plan.IsRegistered() {
 		return nil
 	}
 	_, registered, err := r.Journal.Load(ctx, r.d.ID, stage.KeyRevision)
 	if err != nil || registered {
 		return err
 	}
-	return r.lacks("its task definition is not registered yet, and the journal keeps neither the values of its environment nor other secrets")
+	return r.missingFilesError("its task definition is not registered yet, and the journal keeps neither the values of its environment nor other secrets")
 }
 
-func (r *run) lacks(why string) error {
+func (r *run) missingFilesError(why string) error {
 	return &sluice.Error{Op: "resume " + r.d.ID, Resource: r.d.Cluster + "/" + r.d.Service, Err: errors.New(why),
 		Next: "run sluice resume in the folder of the application, with its files as they were; or sluice abort"}
 }
 
-func unlessHalted(err error) error {
+func ignoreHalted(err error) error {
 	if sluice.KindOf(err) == sluice.Halted {
 		return nil
 	}
 	return err
 }
 
-func (r *run) execute(ctx context.Context, s plan.Stage, began time.Time) error {
-	w, h, err := r.open(s, began)
+func (r *run) executeStage(ctx context.Context, s plan.Stage, began time.Time) error {
+	w, h, err := r.openStage(s, began)
 	if err != nil {
 		return err
 	}
 	if err := w.Execute(ctx); err != nil {
 		return err
 	}
-	return h.failed
+	return h.journalErr
 }
 
 // openStage opens a stage for this engine.
-func (r *run) open(s plan.Stage, began time.Time) (*stage.Run, *host, error) {
-	h := &host{engine: r.Engine, deployment: r.d.ID, stage: label(s), began: began}
-	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, Hasty: r.Hasty, Abrupt: r.Abrupt,
-		Leave:     r.opts.NoWait && s.Index < len(r.plan.Stages),
-		Interrupt: func(ctx context.Context) error { return r.interrupt(ctx, s) }})
+func (r *run) openStage(s plan.Stage, began time.Time) (*stage.Run, *host, error) {
+	h := &host{engine: r.Engine, deployment: r.d.ID, stage: stageLabel(s), began: began}
+	w, err := stage.Open(stage.Config{Account: r.Account, Clock: r.Clock, Plan: r.plan, Index: s.Index, Deployment: r.d.ID, Host: h, SkipHealthWaits: r.Hasty, SkipExpiryWaits: r.Abrupt,
+		HandOver:     r.opts.NoWait && s.Index < len(r.plan.Stages),
+		Interrupt: func(ctx context.Context) error { return r.checkInterrupt(ctx, s) }})
 	return w, h, err
 }
 
 // checkInterrupt is called at every poll of a stage. An error stops the stage.
-func (r *run) interrupt(ctx context.Context, s plan.Stage) error {
+func (r *run) checkInterrupt(ctx context.Context, s plan.Stage) error {
 	now := r.Clock.Now()
-	if err := r.mine(ctx); err != nil {
+	if err := r.checkOwner(ctx); err != nil {
 		return err
 	}
 	if limit := r.plan.Timeout; limit > 0 && s.Index < len(r.plan.Stages) && now.Sub(r.d.Began) > limit {
 		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Stall, Err: fmt.Errorf("the deployment's timeout of %s passed", limit)}
 	}
-	if r.commanded(ctx, s) {
+	if r.hasEndingCommand(ctx, s) {
 		return &sluice.Error{Op: s.Name, Resource: r.d.ID, Kind: sluice.Halted, Err: errors.New("a person asked for it")}
 	}
 	return nil
 }
 
 // hasEndingCommand reports whether a person's command ends the running stage.
-func (r *run) commanded(ctx context.Context, s plan.Stage) bool {
-	commands, err := r.commands(context.WithoutCancel(ctx))
+func (r *run) hasEndingCommand(ctx context.Context, s plan.Stage) bool {
+	commands, err := r.readCommands(context.WithoutCancel(ctx))
 	if err != nil {
 		return false
 	}
-	standing := plan.Standing(commands)
+	standing := plan.CommandInForce(commands)
 	if s.Index == len(r.plan.Stages) && standing == plan.RollbackNow {
 		return false
 	}
 	return standing != ""
 }
 
-func (r *run) ended(ctx context.Context, s plan.Stage, status string, cause error) error {
+func (r *run) endStage(ctx context.Context, s plan.Stage, status string, cause error) error {
 	ev := sluice.StageEnded{Index: s.Index, Name: s.Name, Status: status, Next: sluice.NextStep(cause)}
 	if cause != nil {
 		ev.Cause = cause.Error()
@@ -356,22 +356,22 @@ func (r *run) ended(ctx context.Context, s plan.Stage, status string, cause erro
 	if err := r.Journal.EndStage(context.WithoutCancel(ctx), r.d.ID, s.Index, status, ev.Cause, sluice.KindOf(cause)); err != nil {
 		return err
 	}
-	return r.emit(ctx, r.d.ID, label(s), ev)
+	return r.emitEvent(ctx, r.d.ID, stageLabel(s), ev)
 }
 
 // pauseDeployment restores auto scaling and records that the deployment is paused. It can be
 // resumed.
-func (r *run) pause(ctx context.Context, why string) error {
-	return errors.Join(r.leave(ctx), r.paused(ctx, why))
+func (r *run) pauseDeployment(ctx context.Context, why string) error {
+	return errors.Join(r.tryReturnScaling(ctx), r.recordPause(ctx, why))
 }
 
-func (r *run) paused(ctx context.Context, why string) error {
+func (r *run) recordPause(ctx context.Context, why string) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := r.Journal.SetState(ctx, r.d.ID, journal.Paused); err != nil {
 		return err
 	}
-	return r.emit(ctx, r.d.ID, "", sluice.DeploymentPaused{Why: why})
+	return r.emitEvent(ctx, r.d.ID, "", sluice.DeploymentPaused{Why: why})
 }
 
 // stageLabel returns the name of a stage in events: "2 ECS_TRAFFIC_ROUTING", counted from 1.
-func label(s plan.Stage) string { return fmt.Sprintf("%d %s", s.Index+1, s.Name) }
+func stageLabel(s plan.Stage) string { return fmt.Sprintf("%d %s", s.Index+1, s.Name) }

@@ -85,7 +85,7 @@ func TestScalingIsSuspendedWhileADeploymentRunsAndGivenBack(t *testing.T) {
 				b.scalable(2, 8, partly)
 				was := b.targets()
 				seen := map[sluice.Suspension]bool{}
-				b.engine.Watch = func(e sluice.Envelope) {
+				b.engine.OnEvent = func(e sluice.Envelope) {
 					b.events = append(b.events, e)
 					if e.Kind == "capacityChanged" || e.Kind == "trafficShifted" {
 						seen[b.suspension()] = true
@@ -144,7 +144,7 @@ func TestScalingIsGivenBackWhenADeploymentIsLeft(t *testing.T) {
 			b.Fatalf("%s\n%s", end.State, b.log())
 		}
 		b.asBefore(was)
-		must(b, b.engine.Command(context.Background(), id, journal.Abort, 0, "ann"))
+		must(b, b.engine.SendCommand(context.Background(), id, journal.Abort, 0, "ann"))
 		if end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b); end.Outcome != sluice.Stopped {
 			b.Fatalf("%s: %s", end.Outcome, end.Cause)
 		}
@@ -167,7 +167,7 @@ func TestAWaitThatIsGoneOnWithSuspendsAgain(t *testing.T) {
 			if s := b.suspension(); s != sluice.AllSuspended {
 				b.Errorf("while it waits: suspended %s", s)
 			}
-			must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+			must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		})
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 		b.asBefore(was)
@@ -180,13 +180,13 @@ func TestScalingMayStaySuspendedIfAskedFor(t *testing.T) {
 		ctx := context.Background()
 		b.scalable(2, 8, sluice.Suspension{})
 		was := b.targets()
-		p := got(b.scaled(b.files("sim/web:v2", held(2)), appfile.Scaling{Suspend: true, Leave: true}))(b)
-		id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+		p := got(b.scaled(b.files("sim/web:v2", held(2)), appfile.Scaling{Suspend: true, KeepSuspended: true}))(b)
+		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
 		if s := b.suspension(); s != sluice.AllSuspended {
 			b.Errorf("left: suspended %s", s)
 		}
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 		b.asBefore(was)
 	})
@@ -209,7 +209,7 @@ func TestScalingThatSomebodyElseChangesIsNotOverwritten(t *testing.T) {
 		b.clock.Go(func() {
 			b.until("it waits", func() bool { return got(b.journal.Deployment(ctx, id))(b).State == journal.Waiting })
 			b.scalable(3, 9, sluice.Suspension{In: true})
-			must(b, b.engine.Command(ctx, id, journal.Approve, 4, "ann"))
+			must(b, b.engine.SendCommand(ctx, id, journal.Approve, 4, "ann"))
 		})
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
 		now := got(b.scaling().DescribeScalableTargets(ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0]
@@ -230,14 +230,14 @@ func TestBoundsStayUnlessRolledBack(t *testing.T) {
 		was := b.targets()
 		lo, hi := 4, 12
 		p := got(b.scaled(b.files("sim/web:v2", canaryPipeline), appfile.Scaling{Suspend: true, Resume: true, Min: &lo, Max: &hi}))(b)
-		id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
 		now := got(b.scaling().DescribeScalableTargets(ctx, &awsaas.DescribeScalableTargetsInput{ServiceNamespace: aastypes.ServiceNamespaceEcs}))(b).ScalableTargets[0]
 		if s := b.suspension(); s != (sluice.Suspension{}) || *now.MinCapacity != 4 || *now.MaxCapacity != 12 {
 			b.Errorf("suspended %s, %d to %d\n%s", s, *now.MinCapacity, *now.MaxCapacity, b.log())
 		}
 		must(b, b.engine.Reopen(ctx, id))
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 		b.asBefore(was)
 	})
@@ -256,13 +256,13 @@ func TestOnlyScalingChanges(t *testing.T) {
 			b.Fatalf("%+v", p.Stages)
 		}
 		b.calls = nil
-		id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", before)
 		if s := b.suspension(); s != (sluice.Suspension{}) || !strings.Contains(b.targets(), `"MinCapacity":3`) {
 			b.Errorf("%s", b.targets())
 		}
 		must(b, b.engine.Reopen(ctx, id))
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", before)
 		if s := b.suspension(); s != sluice.AllSuspended || !strings.Contains(b.targets(), `"MinCapacity":2`) {
 			b.Errorf("after the rollback: %s", b.targets())
@@ -306,7 +306,7 @@ func givenBackByTheNext(t *testing.T, more string, o plan.Options) {
 		if !strings.Contains(strings.Join(p.Warnings, "\n"), "a deployment that did not end left auto scaling suspended") {
 			b.Errorf("%q", p.Warnings)
 		}
-		id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+		id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 		if end := got(b.engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Succeeded {
 			b.Fatalf("%s: %s", end.Outcome, end.Cause)
 		}
@@ -326,7 +326,7 @@ func TestScalingIsGivenBackWithoutAClaim(t *testing.T) {
 			b.until("it waits", func() bool { return got(b.journal.Deployment(ctx, id))(b).State == journal.Waiting })
 			arn := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0].ServiceArn
 			got(b.ecs.UntagResource(ctx, &awsecs.UntagResourceInput{ResourceArn: arn, TagKeys: []string{plan.ClaimTag}}))(b)
-			must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
+			must(b, b.engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		})
 		if end := got(b.engine.Run(ctx, id, engine.Options{}))(b); end.Outcome != sluice.Stopped {
 			b.Fatalf("%s: %s", end.Outcome, end.Cause)
@@ -342,7 +342,7 @@ func TestADeploymentDoesNotEndWithScalingSuspended(t *testing.T) {
 		b.scalable(2, 8, sluice.Suspension{})
 		was := b.targets()
 		id := b.start(b.files("sim/web:v2", suspends+canaryPipeline))
-		b.engine.Watch = func(e sluice.Envelope) {
+		b.engine.OnEvent = func(e sluice.Envelope) {
 			b.events = append(b.events, e)
 			if ev, ok := e.Open().(sluice.StageEnded); ok && ev.Index == 5 {
 				must(b, b.sim.Inject("throttle application-autoscaling:RegisterScalableTarget"))

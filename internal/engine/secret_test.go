@@ -71,7 +71,7 @@ func TestResumeWithSecretsNeedsTheFilesUntilTheRevisionIsRegistered(t *testing.T
 					b.Fatalf("resumed without its files: %s %v", end.State, err)
 				}
 				app := got(appfile.Load(files, "sluice.yaml", nil))(b)
-				if !got(again.Supply(ctx, id, app))(b) {
+				if !got(again.RestoreSecrets(ctx, id, app))(b) {
 					b.Fatal("the files were not taken")
 				}
 				end, err = again.Run(ctx, id, engine.Options{})

@@ -56,7 +56,7 @@ func TestRollbackRestoresRulesPastOldReads(t *testing.T) {
 					id := b.start(b.files("sim/web:v2", canaryPipeline))
 					b.afterWrite("elasticloadbalancing:ModifyListener", after, func() {
 						must(b, b.sim.Inject("stale elasticloadbalancing:DescribeRules by="+by+" for=1m"))
-						must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+						must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 					})
 					end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 					b.sim.ClearFaults()
@@ -109,10 +109,10 @@ func TestCanaryServiceIsRestoredPastOldReads(t *testing.T) {
 					p := got(b.plan(b.hosted("sim/web:v3", pipelined(half, fifth, roll, home, clean), breaker), plan.Options{}))(b)
 					b.aborts(b.hosted("sim/web:v2", pipelined(half, fifth, approval, roll, home, clean), breaker))
 					must(b, b.clock.Sleep(ctx, time.Minute))
-					id := got(b.engine.Start(ctx, p, engine.ByHand))(b)
+					id := got(b.engine.Start(ctx, p, engine.TriggerManual))(b)
 					b.afterWrite("ecs:UpdateService", after, func() {
 						must(b, b.sim.Inject(fault))
-						must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+						must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 					})
 					end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 					b.sim.ClearFaults()
@@ -155,7 +155,7 @@ func TestAdoptionFindsWhatWasMadeAMomentAgo(t *testing.T) {
 					must(b, b.clock.Sleep(ctx, time.Minute))
 					b.makesCanary(hosting, sluice.NewActionID("slc-lost", "canary", "1"))
 					must(b, b.sim.Inject("stale ecs:* by="+by+" for=1m"))
-					end := got(b.engine.Run(ctx, got(b.engine.Start(ctx, p, engine.ByHand))(b), engine.Options{}))(b)
+					end := got(b.engine.Run(ctx, got(b.engine.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
 					b.sim.ClearFaults()
 					if end.Outcome != sluice.Succeeded || b.canaryService() != nil || strings.Contains(b.sets(), "ACTIVE") {
 						b.Errorf("%s: %s; %s\n%s", end.Outcome, end.Cause, b.sets(), b.log())

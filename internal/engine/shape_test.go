@@ -35,7 +35,7 @@ func TestBlueGreenKeepsTheOldPrimaryUntilTheClean(t *testing.T) {
 		if want := "ACTIVE sim/web:v1 100% 4 running; ACTIVE sim/web:v2 100% 4 running; PRIMARY sim/web:v2 100% 4 running; tag sluice:deployment; primary 0 canary 100"; b.state() != want {
 			b.Fatalf("%s, want %s\n%s", b.state(), want, b.log())
 		}
-		must(b, b.engine.Command(ctx, id, journal.Approve, 3, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Approve, 3, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
 		b.noneLost()
 	})
@@ -47,7 +47,7 @@ func TestRollbackToAWarmPrimaryStartsNothing(t *testing.T) {
 		ctx := context.Background()
 		id := b.start(b.files("sim/web:v2", blueGreen))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.calls = nil
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 		b.noneLost()
@@ -64,7 +64,7 @@ func TestQuickSyncRemovesWhatEarlierDeploymentsLeft(t *testing.T) {
 		ctx := context.Background()
 		id := b.start(b.files("sim/web:v2", held(2)))
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Abort, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Abort, 0, "ann"))
 		got(b.engine.Run(ctx, id, engine.Options{}))(b)
 		if b.weights() != "primary 90 canary 10" {
 			b.Fatalf("the aborted deployment left %s", b.state())
@@ -176,7 +176,7 @@ func TestRollbackRestoresTheService(t *testing.T) {
 		files["servicedef.yaml"] = &fstest.MapFile{Data: append(files["servicedef.yaml"].Data, []byte("desiredCount: 6\nhealthCheckGracePeriodSeconds: 30\n")...)}
 		id := b.start(files)
 		got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		b.expect(got(b.engine.Run(ctx, id, engine.Options{}))(b), sluice.RolledBack, "", servesV1)
 		s := got(b.ecs.DescribeServices(ctx, &awsecs.DescribeServicesInput{Cluster: aws.String("prod"), Services: []string{"web"}}))(b).Services[0]
 		if s.DesiredCount != 4 || aws.ToInt32(s.HealthCheckGracePeriodSeconds) != 0 {

@@ -97,7 +97,7 @@ func newShiftBench(t testing.TB, v *clock.Virtual, o shiftOptions) *bench {
 	must(t, err)
 	b.engine = &engine.Engine{Journal: b.journal, Account: b.account, Clock: v, Owner: "test/1",
 		NewID: func() string { b.deployments++; return fmt.Sprintf("%s%04d", plan.IDPrefix, b.deployments) },
-		Watch: func(e sluice.Envelope) { b.events = append(b.events, e) }}
+		OnEvent: func(e sluice.Envelope) { b.events = append(b.events, e) }}
 	region := sim.View().Regions[0]
 	b.balancer = region.LoadBalancers[0].ARN
 	groups := got(b.elb.DescribeTargetGroups(context.Background(), &awselb.DescribeTargetGroupsInput{Names: []string{"web-a"}}))(b)

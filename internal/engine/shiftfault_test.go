@@ -22,7 +22,7 @@ const (
 )
 
 // turnsOut fails the test unless the deployment ended so, with no request lost.
-func (b *bench) turnsOut(end engine.Ended, outcome sluice.Outcome, cause, stands string) {
+func (b *bench) turnsOut(end engine.RunResult, outcome sluice.Outcome, cause, stands string) {
 	b.Helper()
 	must(b, b.clock.Sleep(context.Background(), time.Minute))
 	if end.Outcome != outcome || !strings.Contains(end.Cause, cause) || b.standing("web") != stands {

@@ -67,8 +67,8 @@ func TestBlueGreenLosesNoRequest(t *testing.T) {
 						b.Fatalf("seed %d: %s: %s; %s\n%s", seed, end.Outcome, end.Cause, b.standing("web"), b.log())
 					}
 					b.noneLost()
-					if r := b.tally.Report(); r.Requests < 30_000 || r.Version("v2") < c.least*r.Requests {
-						b.Errorf("seed %d: v2 answered %.0f of %.0f", seed, r.Version("v2"), r.Requests)
+					if r := b.tally.Report(); r.Requests < 30_000 || r.AnsweredBy("v2") < c.least*r.Requests {
+						b.Errorf("seed %d: v2 answered %.0f of %.0f", seed, r.AnsweredBy("v2"), r.Requests)
 					}
 				})
 			}
@@ -89,7 +89,7 @@ func hooks(lines ...string) string {
 }
 
 // shiftAnd runs a deployment to its end while somebody steps in.
-func (b *bench) shiftAnd(id, how string, at float64) (end engine.Ended) {
+func (b *bench) shiftAnd(id, how string, at float64) (end engine.RunResult) {
 	b.Helper()
 	ctx := context.Background()
 	if how == "rollback" || how == "stop" {
@@ -97,7 +97,7 @@ func (b *bench) shiftAnd(id, how string, at float64) (end engine.Ended) {
 			b.until("traffic is there", func() bool { return b.green() >= at })
 			must(b, b.clock.Sleep(ctx, 10*time.Second))
 			if how == "rollback" {
-				must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+				must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 				return
 			}
 			got(b.code().StopDeployment(ctx, &awscd.StopDeploymentInput{DeploymentId: b.newestShift().DeploymentId, AutoRollbackEnabled: ptr(true)}))(b)
@@ -107,7 +107,7 @@ func (b *bench) shiftAnd(id, how string, at float64) (end engine.Ended) {
 	if how == "afterwards" {
 		must(b, b.clock.Sleep(ctx, time.Minute))
 		must(b, b.engine.Reopen(ctx, id))
-		must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+		must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 		end = got(b.engine.Run(ctx, id, engine.Options{}))(b)
 	}
 	return end
@@ -138,8 +138,8 @@ func TestANetworkLoadBalancerLosesNoRequest(t *testing.T) {
 						b.Fatalf("seed %d: %s: %s; %s\n%s", seed, end.Outcome, end.Cause, b.standing("flow"), b.log())
 					}
 					b.noneLost()
-					if r := b.tally.Report(); r.Requests < 30_000 || r.Version("v2") < 0.01*r.Requests {
-						b.Errorf("seed %d: v2 answered %.0f of %.0f", seed, r.Version("v2"), r.Requests)
+					if r := b.tally.Report(); r.Requests < 30_000 || r.AnsweredBy("v2") < 0.01*r.Requests {
+						b.Errorf("seed %d: v2 answered %.0f of %.0f", seed, r.AnsweredBy("v2"), r.Requests)
 					}
 				})
 			}

@@ -32,7 +32,7 @@ func TestRollbackFindsTheDeploymentOfCodeDeployThatWasAskedFor(t *testing.T) {
 					outcome, state := sluice.Succeeded, shiftedV2
 					if !resumed {
 						outcome, state = sluice.RolledBack, shiftedV1
-						must(b, b.engine.Command(ctx, id, journal.Rollback, 0, "ann"))
+						must(b, b.engine.SendCommand(ctx, id, journal.Rollback, 0, "ann"))
 					}
 					end := got(b.engine.Run(ctx, id, engine.Options{}))(b)
 					b.sim.ClearFaults()
@@ -77,9 +77,9 @@ func TestRollbackOfAStoppedDeploymentOfCodeDeployReadsPastItsTaskSet(t *testing.
 			t.Run(fmt.Sprintf("%s/%s", fault, after), func(t *testing.T) {
 				t.Parallel()
 				shifts(t, shop{config: "CodeDeployDefault.ECSCanary10Percent5Minutes"}, func(b *bench) {
-					ctx, watch, told := context.Background(), b.engine.Watch, false
+					ctx, watch, told := context.Background(), b.engine.OnEvent, false
 					id := b.start(b.shifted("sim/web:v2", ""))
-					b.engine.Watch = func(e sluice.Envelope) {
+					b.engine.OnEvent = func(e sluice.Envelope) {
 						watch(e)
 						l, ok := e.Open().(sluice.LifecycleChanged)
 						if !ok || told || l.Name != "Install" {

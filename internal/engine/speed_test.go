@@ -53,7 +53,7 @@ func BenchmarkOwnTime(b *testing.B) {
 			files := w.files("sim/web:v2", canaryPipeline)
 			virtual, began := w.clock.Now(), time.Now()
 			p := got(w.plan(files, plan.Options{}))(w)
-			id := got(w.engine.Start(context.Background(), p, engine.ByHand))(w)
+			id := got(w.engine.Start(context.Background(), p, engine.TriggerManual))(w)
 			end := got(w.engine.Run(context.Background(), id, engine.Options{}))(w)
 			computing += time.Since(began)
 			waiting += w.clock.Now().Sub(virtual)

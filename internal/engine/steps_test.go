@@ -155,7 +155,7 @@ func TestCommandsDuringAMigration(t *testing.T) {
 			id := b.start(withSteps(b.files("sim/web:v2", ""), "sim/job:v1-crash-after-1h-exit-0", ""))
 			b.clock.Go(func() {
 				must(b, b.clock.Sleep(context.Background(), 5*time.Minute))
-				must(b, b.engine.Command(context.Background(), id, kind, 0, "ann"))
+				must(b, b.engine.SendCommand(context.Background(), id, kind, 0, "ann"))
 			})
 			b.expect(got(b.engine.Run(context.Background(), id, engine.Options{}))(b), want, "", servesV1)
 			if !strings.Contains(b.log(), "the task goes on in ECS: ") {

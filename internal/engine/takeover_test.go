@@ -34,7 +34,7 @@ func (b *bench) elsewhere() *engine.Engine {
 
 // beside runs a deployment in an actor of its own; the result is there once done.
 type ran struct {
-	engine.Ended
+	engine.RunResult
 	err  error
 	done bool
 }
@@ -42,7 +42,7 @@ type ran struct {
 func (b *bench) beside(e *engine.Engine, id string) *ran {
 	r := &ran{}
 	b.clock.Go(func() {
-		r.Ended, r.err = e.Run(context.Background(), id, engine.Options{})
+		r.RunResult, r.err = e.Run(context.Background(), id, engine.Options{})
 		r.done = true
 	})
 	return r
@@ -96,7 +96,7 @@ func TestTakenOverFromAProcessThatHangs(t *testing.T) {
 func (b *bench) takeFrom(e *engine.Engine, files string, from string) (string, *plan.Plan) {
 	b.Helper()
 	p := got(b.plan(b.files(files, canaryPipeline), plan.Options{TakeOver: from, Adopt: true}))(b)
-	return got(e.Start(context.Background(), p, engine.ByHand))(b), p
+	return got(e.Start(context.Background(), p, engine.TriggerManual))(b), p
 }
 
 // A sluice on another machine takes the service: who held it notices, writes
@@ -117,7 +117,7 @@ func TestServiceTakenOverByAnotherMachine(t *testing.T) {
 				if first.Outcome != sluice.Superseded || first.err != nil || !strings.Contains(first.Cause, "slc-elsewhere") && !strings.Contains(first.Cause, "the tag is gone") {
 					b.Errorf("the first: %s %s %v", first.Outcome, first.Cause, first.err)
 				}
-				b.expect(engine.Ended{Deployment: journal.Deployment{Outcome: sluice.Succeeded}}, sluice.Succeeded, "", "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
+				b.expect(engine.RunResult{Deployment: journal.Deployment{Outcome: sluice.Succeeded}}, sluice.Succeeded, "", "PRIMARY sim/web:v3 100% 4 running; primary 100 canary 0")
 				b.noneLost()
 			})
 		})
@@ -148,7 +148,7 @@ func TestClaimThatRanOutIsTaken(t *testing.T) {
 		must(b, b.clock.Sleep(ctx, 31*time.Minute))
 		p := got(b.plan(b.files("sim/web:v2", canaryPipeline), plan.Options{}))(b)
 		e := b.elsewhere()
-		second := got(e.Start(ctx, p, engine.ByHand))(b)
+		second := got(e.Start(ctx, p, engine.TriggerManual))(b)
 		b.expect(got(e.Run(ctx, second, engine.Options{}))(b), sluice.Succeeded, "", servesV2)
 	})
 }
@@ -179,7 +179,7 @@ func (b *bench) adopted(pipeline string, n int) (more bool) {
 	serves := b.serving()
 	p := got(b.plan(b.files("sim/web:v2", pipeline), plan.Options{TakeOver: id, Adopt: true, Only: true}))(b)
 	e := b.elsewhere()
-	end := got(e.Run(ctx, got(e.Start(ctx, p, engine.ByHand))(b), engine.Options{}))(b)
+	end := got(e.Run(ctx, got(e.Start(ctx, p, engine.TriggerManual))(b), engine.Options{}))(b)
 	want := "PRIMARY " + serves + " 100% 4 running; primary 100 canary 0"
 	if end.Outcome != sluice.Succeeded || b.state() != want {
 		b.Errorf("lost %s (write %d): %s %s; %s, want %s\n%s", at, n, end.Outcome, end.Cause, b.state(), want, b.log())

@@ -67,7 +67,7 @@ func (b *bench) ran() (all []string) {
 	return all
 }
 
-func (b *bench) endedWith(end engine.Ended, outcome sluice.Outcome, cause string) {
+func (b *bench) endedWith(end engine.RunResult, outcome sluice.Outcome, cause string) {
 	b.Helper()
 	if end.Outcome != outcome || !strings.Contains(end.Cause, cause) || (cause == "") != (end.Cause == "") {
 		b.Errorf("%s: %q, want %s: …%s…\n%s", end.Outcome, end.Cause, outcome, cause, b.log())
@@ -222,7 +222,7 @@ func TestARunKilledAtARowRunsItsTaskOnce(t *testing.T) {
 		for n, more := 1, true; more; n += 3 {
 			on(t, options{}, func(b *bench) {
 				id, rows := b.start(b.standalone(exits3, "")), 0
-				b.journal.Around(func(op string, write func() error) error {
+				b.journal.WrapWrites(func(op string, write func() error) error {
 					if rows++; rows == n && !after {
 						panic(killed{"before " + op})
 					}
@@ -233,7 +233,7 @@ func TestARunKilledAtARowRunsItsTaskOnce(t *testing.T) {
 					return err
 				})
 				at := b.dies(id)
-				b.journal.Around(func(_ string, write func() error) error { return write() })
+				b.journal.WrapWrites(func(_ string, write func() error) error { return write() })
 				if more = at != ""; !more {
 					return
 				}
@@ -270,7 +270,7 @@ func TestARunThatIsNotWaitedFor(t *testing.T) {
 		ctx := context.Background()
 		id := b.start(b.standalone(exits3, ""))
 		end := got(b.engine.Run(ctx, id, engine.Options{NoWait: true}))(b)
-		if end.Waiting != engine.LeftToECS {
+		if end.WaitingFor != engine.HandedToECS {
 			b.Fatalf("%+v\n%s", end, b.log())
 		}
 		must(b, b.clock.Sleep(ctx, 10*time.Minute))

@@ -67,7 +67,7 @@ pipeline:
 					id := b.upToApproval(files)
 					b.stopTasks(c.stops, hosting)
 					healthy := b.atShift(c.stops)
-					must(b, b.engine.Command(context.Background(), id, "approve", c.gate, "ann"))
+					must(b, b.engine.SendCommand(context.Background(), id, "approve", c.gate, "ann"))
 					end := got(b.engine.Run(context.Background(), id, engine.Options{}))(b)
 					if end.Outcome != sluice.Succeeded {
 						b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
@@ -86,7 +86,7 @@ pipeline:
 func (b *bench) upToApproval(files fstest.MapFS) string {
 	b.Helper()
 	p := got(b.plan(files, plan.Options{}))(b)
-	id := got(b.engine.Start(context.Background(), p, engine.ByHand))(b)
+	id := got(b.engine.Start(context.Background(), p, engine.TriggerManual))(b)
 	if end := got(b.engine.Run(context.Background(), id, engine.Options{NoWait: true}))(b); end.Outcome != "" {
 		b.Fatalf("%s: %s\n%s", end.Outcome, end.Cause, b.log())
 	}
@@ -117,9 +117,9 @@ func (b *bench) stopTasks(v sluice.Variant, hosting string) {
 // atShift is how many targets of a variant are healthy when the next share is reported
 // that sends requests to it; -1 until then.
 func (b *bench) atShift(v sluice.Variant) *int {
-	healthy, before := new(int), b.engine.Watch
+	healthy, before := new(int), b.engine.OnEvent
 	*healthy = -1
-	b.engine.Watch = func(e sluice.Envelope) {
+	b.engine.OnEvent = func(e sluice.Envelope) {
 		before(e)
 		shifted, ok := e.Open().(sluice.TrafficShifted)
 		if !ok || *healthy >= 0 {

@@ -16,48 +16,48 @@ import (
 
 // stepWait makes one step of a WAIT or a WAIT_APPROVAL. Steps are short, so that the engine reads
 // commands in between.
-func (r *run) wait(ctx context.Context, step plan.Step) (more bool, waiting string, err error) {
+func (r *run) stepWait(ctx context.Context, step plan.Step) (more bool, waiting string, err error) {
 	s := r.plan.Stages[step.Index]
-	what := describe(s, step)
-	if err := r.announce(context.WithoutCancel(ctx), s, step, what); err != nil {
+	what := describeWait(s, step)
+	if err := r.announceWait(context.WithoutCancel(ctx), s, step, what); err != nil {
 		return false, "", err
 	}
 	if r.opts.NoWait {
-		return false, what, r.leaveWaiting(ctx)
+		return false, what, r.returnScalingForWait(ctx)
 	}
-	if err := r.again(ctx); err != nil {
+	if err := r.suspendAgain(ctx); err != nil {
 		return false, "", err
 	}
-	if err := r.look(ctx, s); err != nil {
-		return r.concluded(ctx, s, err)
+	if err := r.pollBake(ctx, s); err != nil {
+		return r.concludeStage(ctx, s, err)
 	}
 	d := pollCommands
 	if step.Do == plan.WaitUntil {
 		d = min(d, max(step.Until.Sub(r.Clock.Now()), time.Millisecond))
 	}
 	if err := r.Clock.Sleep(ctx, d); err != nil {
-		return false, "", r.pause(ctx, err.Error())
+		return false, "", r.pauseDeployment(ctx, err.Error())
 	}
-	return true, "", r.mine(ctx)
+	return true, "", r.checkOwner(ctx)
 }
 
-func describe(s plan.Stage, step plan.Step) string {
+func describeWait(s plan.Stage, step plan.Step) string {
 	if step.Trouble != "" {
 		return fmt.Sprintf("what serves to be whole again (stage %d)", s.Index+1)
 	}
 	if step.Do == plan.AwaitApproval {
 		return fmt.Sprintf("%s of stage %d", sluice.Plural(step.Missing, "approval"), s.Index+1)
 	}
-	return fmt.Sprintf("%s to pass (stage %d)", plan.Duration(s.Duration), s.Index+1)
+	return fmt.Sprintf("%s to pass (stage %d)", plan.FormatDuration(s.Duration), s.Index+1)
 }
 
 // announceWait begins the waiting stage and reports once what it waits for.
-func (r *run) announce(ctx context.Context, s plan.Stage, step plan.Step, what string) error {
-	if r.told == what {
+func (r *run) announceWait(ctx context.Context, s plan.Stage, step plan.Step, what string) error {
+	if r.announced == what {
 		return nil
 	}
-	r.told = what
-	row, err := r.row(ctx, s.Index)
+	r.announced = what
+	row, err := r.stageRow(ctx, s.Index)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *run) announce(ctx context.Context, s plan.Stage, step plan.Step, what s
 		if err != nil {
 			return err
 		}
-		if err := r.emit(ctx, r.d.ID, label(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc, Attempt: row.Attempts}); err != nil {
+		if err := r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.StageStarted{Index: s.Index, Name: s.Name, Desc: s.Desc, Attempt: row.Attempts}); err != nil {
 			return err
 		}
 	}
@@ -74,16 +74,16 @@ func (r *run) announce(ctx context.Context, s plan.Stage, step plan.Step, what s
 		return err
 	}
 	if step.Do == plan.AwaitApproval {
-		return r.emit(ctx, r.d.ID, label(s), sluice.ApprovalAwaited{Index: s.Index, Approvers: s.Approvers, Missing: step.Missing})
+		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.ApprovalAwaited{Index: s.Index, Approvers: s.Approvers, Missing: step.Missing})
 	}
 	if step.Trouble != "" {
-		return r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: "what serves to be whole again", Detail: step.Trouble})
+		return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: "what serves to be whole again", Detail: step.Trouble})
 	}
-	return r.emit(ctx, r.d.ID, label(s), sluice.Waiting{For: plan.Duration(s.Duration) + " to pass", Until: step.Until})
+	return r.emitEvent(ctx, r.d.ID, stageLabel(s), sluice.Waiting{For: plan.FormatDuration(s.Duration) + " to pass", Until: step.Until})
 }
 
 // stageRow returns the stage's row in the journal, or a zero value if the stage has not begun.
-func (r *run) row(ctx context.Context, index int) (row journal.Stage, err error) {
+func (r *run) stageRow(ctx context.Context, index int) (row journal.Stage, err error) {
 	stages, err := r.Journal.Stages(context.WithoutCancel(ctx), r.d.ID)
 	for _, s := range stages {
 		if s.Index == index {
@@ -94,35 +94,35 @@ func (r *run) row(ctx context.Context, index int) (row journal.Stage, err error)
 }
 
 // finishDeployment releases the claim and records the outcome.
-func (r *run) finish(ctx context.Context, step plan.Step) error {
+func (r *run) finishDeployment(ctx context.Context, step plan.Step) error {
 	ctx = context.WithoutCancel(ctx)
 	if step.Outcome == sluice.Succeeded {
-		if err := r.tidy(ctx); err != nil {
+		if err := r.deregisterOldRevisions(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.giveBack(ctx, stage.Config{Ask: r.ask}); err != nil {
-		return errors.Join(r.paused(ctx, err.Error()), unlessHalted(err))
+	if err := r.returnScaling(ctx, stage.Config{CheckRetry: r.checkRetry}); err != nil {
+		return errors.Join(r.recordPause(ctx, err.Error()), ignoreHalted(err))
 	}
-	step, w, err := r.confirmed(ctx, step)
+	step, w, err := r.confirmOutcome(ctx, step)
 	if err != nil {
-		return errors.Join(r.paused(ctx, err.Error()), unlessHalted(err))
+		return errors.Join(r.recordPause(ctx, err.Error()), ignoreHalted(err))
 	}
 	kept := w.Release(ctx, step.Outcome == sluice.Superseded)
 	switch {
 	case errors.Is(kept, stage.ErrNotSaved), hasNoAnswer(kept):
-		return errors.Join(r.paused(ctx, kept.Error()), unlessHalted(kept))
+		return errors.Join(r.recordPause(ctx, kept.Error()), ignoreHalted(kept))
 	case kept != nil:
-		// The deployment has ended anyway; [Engine.ReleaseLeft] releases the claim later.
-		if err := r.emit(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + kept.Error()}); err != nil {
+		// The deployment has ended anyway; [Engine.ReleaseEndedClaim] releases the claim later.
+		if err := r.emitEvent(ctx, r.d.ID, "", sluice.Warned{Message: "the claim on the service was not given back: " + kept.Error()}); err != nil {
 			return err
 		}
 	}
-	next := r.advice(ctx, step, kept)
-	if err := r.emit(ctx, r.d.ID, "", sluice.DeploymentEnded{Outcome: step.Outcome, Cause: step.Cause, Next: next}); err != nil {
+	next := r.adviceText(ctx, step, kept)
+	if err := r.emitEvent(ctx, r.d.ID, "", sluice.DeploymentEnded{Outcome: step.Outcome, Cause: step.Cause, Next: next}); err != nil {
 		return err
 	}
-	return r.Journal.End(ctx, r.d.ID, step.Outcome, step.Cause, next)
+	return r.Journal.EndDeployment(ctx, r.d.ID, step.Outcome, step.Cause, next)
 }
 
 // hasNoAnswer reports whether a call was given up because AWS did not answer.
@@ -132,16 +132,16 @@ func hasNoAnswer(err error) bool {
 }
 
 // adviceText returns what a person should do now. kept is why the claim was not released.
-func (r *run) advice(ctx context.Context, step plan.Step, kept error) string {
+func (r *run) adviceText(ctx context.Context, step plan.Step, kept error) string {
 	var all []string
 	switch step.Outcome {
 	case sluice.Succeeded:
 	case sluice.Stopped:
 		all = append(all, "sluice status shows what stands; sluice rollback returns to what was")
 	default:
-		all = append(all, r.advised(ctx, step))
+		all = append(all, r.failedStageAdvice(ctx, step))
 	}
-	if back := "sluice rollback " + r.d.ID; r.canReturn(step.Outcome) && !strings.Contains(all[0], back) && !strings.Contains(all[0], "sluice deploy") {
+	if back := "sluice rollback " + r.d.ID; r.canRollBack(step.Outcome) && !strings.Contains(all[0], back) && !strings.Contains(all[0], "sluice deploy") {
 		all = append(all, back+" returns to what was")
 	}
 	if kept != nil {
@@ -151,7 +151,7 @@ func (r *run) advice(ctx context.Context, step plan.Step, kept error) string {
 }
 
 // canRollBack reports whether the deployment ended in a state that a rollback completes.
-func (r *run) canReturn(o sluice.Outcome) bool {
+func (r *run) canRollBack(o sluice.Outcome) bool {
 	switch o {
 	case sluice.Failed, sluice.Stalled, sluice.TimedOut:
 		return !r.plan.Standalone
@@ -160,7 +160,7 @@ func (r *run) canReturn(o sluice.Outcome) bool {
 }
 
 // failedStageAdvice returns the next step of the last failed stage.
-func (r *run) advised(ctx context.Context, step plan.Step) string {
+func (r *run) failedStageAdvice(ctx context.Context, step plan.Step) string {
 	if step.Outcome == sluice.Gone && r.plan.Idle {
 		return "raise the desired count: sluice deploy --tasks 1"
 	}
@@ -178,23 +178,23 @@ func (r *run) advised(ctx context.Context, step plan.Step) string {
 
 // ReleaseEndedClaim releases the claim of an ended deployment that could not release it itself.
 // released is false if the deployment has no claim.
-func (e *Engine) ReleaseLeft(ctx context.Context, id string) (released bool, err error) {
+func (e *Engine) ReleaseEndedClaim(ctx context.Context, id string) (released bool, err error) {
 	d, err := e.Journal.Deployment(ctx, id)
 	if err != nil || d.State != journal.Ended {
 		return false, err
 	}
-	p, err := e.complete(d)
+	p, err := e.fullPlan(d)
 	if err != nil {
 		return false, err
 	}
-	l, err := e.hold(ctx, d)
+	l, err := e.acquireLease(ctx, d)
 	if err != nil {
 		return false, err
 	}
 	defer l.release(ctx)
-	w, err := (&run{Engine: e, d: d, plan: p, lease: l}).around(stage.Config{Ask: ctx.Err})
+	w, err := (&run{Engine: e, d: d, plan: p, lease: l}).openOutsideStages(stage.Config{CheckRetry: ctx.Err})
 	if err != nil {
 		return false, err
 	}
-	return w.ReleaseLeft(ctx)
+	return w.ReleaseEnded(ctx)
 }

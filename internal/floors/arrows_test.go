@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// roomOf is the row of pkg. A suite for tests has the row of its parent.
-func roomOf(pkg string) (room, bool) {
+// rowOf is the row of pkg. A suite for tests has the row of its parent.
+func rowOf(pkg string) (layerRow, bool) {
 	if isSuite(pkg) {
 		pkg = path.Dir(pkg)
 	}
-	rows := slices.Concat(house, beside)
-	if i := slices.IndexFunc(rows, func(r room) bool { return r.pkg == pkg }); i >= 0 {
+	rows := slices.Concat(layerTable, simulatorTable)
+	if i := slices.IndexFunc(rows, func(r layerRow) bool { return r.pkg == pkg }); i >= 0 {
 		return rows[i], true
 	}
-	if i := slices.IndexFunc(rows, func(r room) bool { return matches(r.pkg, pkg) }); i >= 0 {
+	if i := slices.IndexFunc(rows, func(r layerRow) bool { return matches(r.pkg, pkg) }); i >= 0 {
 		return rows[i], true
 	}
-	return room{}, false
+	return layerRow{}, false
 }
 
 func isSim(pkg string) bool { return matches("awssim/...", pkg) }
@@ -28,17 +28,17 @@ func isSim(pkg string) bool { return matches("awssim/...", pkg) }
 func checkArrows(files []*file) []string {
 	var bad []string
 	for _, f := range files {
-		r, ok := roomOf(f.pkg)
+		r, ok := rowOf(f.pkg)
 		if !ok {
-			bad = append(bad, homeless(f.pkg))
+			bad = append(bad, missingRowText(f.pkg))
 			continue
 		}
 		for _, i := range f.imports() {
 			why := ""
-			if i.ours {
-				why = arrow(r, f, i.path)
+			if i.inModule {
+				why = importProblem(r, f, i.path)
 			} else if !f.test {
-				why = library(r, i.path)
+				why = libraryProblem(r, i.path)
 			}
 			if why != "" {
 				bad = append(bad, fmt.Sprintf("%s: %s imports %s: %s", i.at, f.pkg, i.path, why))
@@ -49,20 +49,20 @@ func checkArrows(files []*file) []string {
 	return slices.Compact(bad)
 }
 
-func homeless(pkg string) string {
+func missingRowText(pkg string) string {
 	if isSim(pkg) {
 		return fmt.Sprintf("%s has no row in beside (internal/floors/rules_test.go): add it as a law, a room or what ties them together", pkg)
 	}
 	s := fmt.Sprintf("%s is on no floor: give it a row in house (internal/floors/rules_test.go):", pkg)
-	for n, name := range floorNames {
+	for n, name := range layerNames {
 		s += fmt.Sprintf(" %d %s;", n, name)
 	}
 	return strings.TrimSuffix(s, ";")
 }
 
-// arrow says why f, in room r, may not import the package to; "" if it may.
-func arrow(r room, f *file, to string) string {
-	target, ok := roomOf(to)
+// importProblem says why f, in room r, may not import the package to; "" if it may.
+func importProblem(r layerRow, f *file, to string) string {
+	target, ok := rowOf(to)
 	switch {
 	case f.pkg == to, !ok: // an unknown target is told where it stands
 		return ""
@@ -72,27 +72,27 @@ func arrow(r room, f *file, to string) string {
 		return ""
 	case f.test && testMay(r, f.pkg, target, to):
 		return ""
-	case !isSim(f.pkg) && !isSim(to) && slices.Contains(r.under, target.floor) && !journalFromStage(r, to):
+	case !isSim(f.pkg) && !isSim(to) && slices.Contains(r.below, target.layer) && !journalFromStage(r, to):
 		return ""
 	}
-	return reason(r, f.pkg, target, to)
+	return refusalText(r, f.pkg, target, to)
 }
 
 // testMay: tests reach the local AWS and whatever is not above them; those of
 // the local AWS stay inside it.
-func testMay(r room, from string, target room, to string) bool {
+func testMay(r layerRow, from string, target layerRow, to string) bool {
 	if isSim(from) {
 		return isSim(to)
 	}
-	return isSim(to) || target.floor <= r.floor
+	return isSim(to) || target.layer <= r.layer
 }
 
-func journalFromStage(r room, to string) bool {
-	return r.floor == 3 && to == "internal/journal"
+func journalFromStage(r layerRow, to string) bool {
+	return r.layer == 3 && to == "internal/journal"
 }
 
-func reason(r room, from string, target room, to string) string {
-	for _, l := range lobbies {
+func refusalText(r layerRow, from string, target layerRow, to string) string {
+	for _, l := range namedArrows {
 		if matches(l.from, from) && matches(l.to, to) {
 			return l.why
 		}
@@ -100,12 +100,12 @@ func reason(r room, from string, target room, to string) string {
 	switch {
 	case isSim(from):
 		return fmt.Sprintf("it may import %s; laws meet only through facts in world", orNothing(r.also))
-	case target.floor > r.floor:
-		return fmt.Sprintf("imports only point down, and floor %d is above floor %d", target.floor, r.floor)
-	case target.floor == r.floor:
-		return fmt.Sprintf("packages of floor %d (%s) do not import each other", r.floor, floorNames[r.floor])
+	case target.layer > r.layer:
+		return fmt.Sprintf("imports only point down, and floor %d is above floor %d", target.layer, r.layer)
+	case target.layer == r.layer:
+		return fmt.Sprintf("packages of floor %d (%s) do not import each other", r.layer, layerNames[r.layer])
 	}
-	return fmt.Sprintf("floor %d (%s) may not import floor %d", r.floor, floorNames[r.floor], target.floor)
+	return fmt.Sprintf("floor %d (%s) may not import floor %d", r.layer, layerNames[r.layer], target.layer)
 }
 
 func orNothing(list []string) string {
@@ -115,9 +115,9 @@ func orNothing(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// library says why a package of room r may not import a package that is not
+// libraryProblem says why a package of room r may not import a package that is not
 // ours; "" if it may.
-func library(r room, p string) string {
+func libraryProblem(r layerRow, p string) string {
 	if first, _, _ := strings.Cut(p, "/"); !strings.Contains(first, ".") {
 		return "" // standard library
 	}
@@ -127,10 +127,10 @@ func library(r room, p string) string {
 	if hasPrefix(r.libs, p) {
 		return ""
 	}
-	return fmt.Sprintf("its row allows %s", libraries(r.libs))
+	return fmt.Sprintf("its row allows %s", librariesText(r.libs))
 }
 
-func libraries(libs []string) string {
+func librariesText(libs []string) string {
 	if len(libs) == 0 {
 		return "the standard library only"
 	}
@@ -158,7 +158,7 @@ func checkCommands(files []*file) []string {
 		for _, i := range f.imports() {
 			switch {
 			case f.test:
-			case i.ours:
+			case i.inModule:
 				ours[f.pkg] = append(ours[f.pkg], i.path)
 			default:
 				theirs[f.pkg] = append(theirs[f.pkg], i.path)
@@ -167,7 +167,7 @@ func checkCommands(files []*file) []string {
 	}
 	var bad []string
 	for _, c := range commands {
-		for _, pkg := range reach(ours, c.cmd) {
+		for _, pkg := range importsOf(ours, c.cmd) {
 			for _, lib := range theirs[pkg] {
 				if hasPrefix(c.never, lib) && !hasPrefix(c.but, lib) {
 					bad = append(bad, fmt.Sprintf("%s carries %s, through %s", c.cmd, lib, pkg))
@@ -179,8 +179,8 @@ func checkCommands(files []*file) []string {
 	return slices.Compact(bad)
 }
 
-// reach is from and all that it imports, directly or not, sorted.
-func reach(imports map[string][]string, from string) []string {
+// importsOf is from and all that it imports, directly or not, sorted.
+func importsOf(imports map[string][]string, from string) []string {
 	seen := map[string]bool{from: true}
 	for todo := []string{from}; len(todo) > 0; todo = todo[1:] {
 		for _, next := range imports[todo[0]] {

@@ -12,16 +12,16 @@ import (
 func checkCalls(files []*file) []string {
 	var bad []string
 	for _, f := range files {
-		if r, ok := roomOf(f.pkg); !ok || r.free || f.test {
+		if r, ok := rowOf(f.pkg); !ok || r.free || f.test {
 			continue
 		}
-		bad = append(bad, imprecise(f)...)
+		bad = append(bad, impreciseCalls(f)...)
 	}
 	slices.Sort(bad)
 	return slices.Compact(bad)
 }
 
-func imprecise(f *file) []string {
+func impreciseCalls(f *file) []string {
 	var bad []string
 	for _, i := range f.imports() {
 		switch {
@@ -31,13 +31,13 @@ func imprecise(f *file) []string {
 			bad = append(bad, fmt.Sprintf("%s: imports %s with a dot", i.at, i.path))
 		}
 	}
-	named := f.named()
+	named := f.importNames()
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		if g, ok := n.(*ast.GoStmt); ok {
-			bad = append(bad, fmt.Sprintf("%s: go statement: use clock.Clock's Go, or clock.All", f.at(g.Pos())))
+			bad = append(bad, fmt.Sprintf("%s: go statement: use clock.Clock's Go, or clock.All", f.positionOf(g.Pos())))
 		}
-		if pkg, name, ok := f.selected(n, named); ok && slices.Contains(forbiddenCalls[pkg], name) {
-			bad = append(bad, fmt.Sprintf("%s: %s.%s: time and chance are injected; use clock.Clock", f.at(n.Pos()), pkg, name))
+		if pkg, name, ok := f.packageMember(n, named); ok && slices.Contains(forbiddenCalls[pkg], name) {
+			bad = append(bad, fmt.Sprintf("%s: %s.%s: time and chance are injected; use clock.Clock", f.positionOf(n.Pos()), pkg, name))
 		}
 		return true
 	})
@@ -49,15 +49,15 @@ func imprecise(f *file) []string {
 func checkClients(files []*file) []string {
 	var bad []string
 	for _, f := range files {
-		r, ok := roomOf(f.pkg)
+		r, ok := rowOf(f.pkg)
 		if !ok || f.test || isSim(f.pkg) || r.pkg == clientMaker {
 			continue
 		}
-		named := f.named()
+		named := f.importNames()
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			pkg, name, ok := f.selected(n, named)
+			pkg, name, ok := f.packageMember(n, named)
 			if why := clientRule(r, pkg, name); ok && why != "" {
-				bad = append(bad, fmt.Sprintf("%s: %s.%s: %s", f.at(n.Pos()), pkg, name, why))
+				bad = append(bad, fmt.Sprintf("%s: %s.%s: %s", f.positionOf(n.Pos()), pkg, name, why))
 			}
 			return true
 		})
@@ -66,14 +66,14 @@ func checkClients(files []*file) []string {
 	return slices.Compact(bad)
 }
 
-func clientRule(r room, pkg, name string) string {
-	rest, ok := strings.CutPrefix(pkg, sdkRoom)
+func clientRule(r layerRow, pkg, name string) string {
+	rest, ok := strings.CutPrefix(pkg, sdkServices)
 	if !ok || strings.Contains(rest, "/") {
 		return ""
 	}
 	made, held := strings.HasPrefix(name, "New"), strings.HasSuffix(name, "Client")
 	switch {
-	case r.floor != 2 && (made || held):
+	case r.layer != 2 && (made || held):
 		return "SDK service packages are for shapes here"
 	case made && !strings.HasSuffix(name, "Paginator"):
 		return "only account makes AWS clients; a hand is given one"

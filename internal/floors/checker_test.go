@@ -57,7 +57,7 @@ func TestChecks(t *testing.T) {
 		{"a law and a room", "awssim/balancer/a.go", ours + `awssim/elbv2"`, "laws meet only through facts in world"},
 		{"world and a law", "awssim/world/a.go", ours + `awssim/scheduler"`, "world imports the standard library and awssim/image only"},
 		{"world and images", "awssim/world/a.go", ours + `awssim/image"`, ""},
-		{"world has no SDK", "awssim/world/a.go", `import "` + sdkRoom + `ecs"`, "its row allows the standard library only"},
+		{"world has no SDK", "awssim/world/a.go", `import "` + sdkServices + `ecs"`, "its row allows the standard library only"},
 		{"world is passive", "awssim/world/a.go", "func f() { go f() }", "go statement"},
 
 		// names
@@ -98,15 +98,15 @@ func TestChecks(t *testing.T) {
 		{"an assertion", "internal/stage/a.go", "type T struct{}\nvar _ error = f()\nfunc f() error { return nil }", ""},
 
 		// clients
-		{"a hand makes no client", "internal/ecs/a.go", "import awsecs \"" + sdkRoom + "ecs\"\nvar _ = awsecs.NewFromConfig", "only account makes AWS clients"},
-		{"a hand is given one", "internal/ecs/a.go", "import awsecs \"" + sdkRoom + "ecs\"\nfunc f(*awsecs.Client) {}", ""},
-		{"and pages", "internal/ecs/a.go", "import awsecs \"" + sdkRoom + "ecs\"\nvar _ = awsecs.NewListTasksPaginator", ""},
-		{"but does not wait with it", "internal/ecs/a.go", "import awsecs \"" + sdkRoom + "ecs\"\nvar _ = awsecs.NewServicesStableWaiter", "only account makes AWS clients"},
-		{"thought has shapes", "internal/definition/a.go", "import awsecs \"" + sdkRoom + "ecs\"\ntype T = awsecs.CreateServiceInput", ""},
-		{"thought has no client", "internal/definition/a.go", "import awsecs \"" + sdkRoom + "ecs\"\ntype T = awsecs.Client", "for shapes here"},
-		{"faces make none", "internal/cli/a.go", "import awsecs \"" + sdkRoom + "ecs\"\nvar _ = awsecs.New", "for shapes here"},
-		{"account does", "internal/account/a.go", "import awsecs \"" + sdkRoom + "ecs\"\nvar _ = awsecs.NewFromConfig", ""},
-		{"tests do", "internal/ecs/a_test.go", "import awsecs \"" + sdkRoom + "ecs\"\nvar _ = awsecs.NewFromConfig", ""},
+		{"a hand makes no client", "internal/ecs/a.go", "import awsecs \"" + sdkServices + "ecs\"\nvar _ = awsecs.NewFromConfig", "only account makes AWS clients"},
+		{"a hand is given one", "internal/ecs/a.go", "import awsecs \"" + sdkServices + "ecs\"\nfunc f(*awsecs.Client) {}", ""},
+		{"and pages", "internal/ecs/a.go", "import awsecs \"" + sdkServices + "ecs\"\nvar _ = awsecs.NewListTasksPaginator", ""},
+		{"but does not wait with it", "internal/ecs/a.go", "import awsecs \"" + sdkServices + "ecs\"\nvar _ = awsecs.NewServicesStableWaiter", "only account makes AWS clients"},
+		{"thought has shapes", "internal/definition/a.go", "import awsecs \"" + sdkServices + "ecs\"\ntype T = awsecs.CreateServiceInput", ""},
+		{"thought has no client", "internal/definition/a.go", "import awsecs \"" + sdkServices + "ecs\"\ntype T = awsecs.Client", "for shapes here"},
+		{"faces make none", "internal/cli/a.go", "import awsecs \"" + sdkServices + "ecs\"\nvar _ = awsecs.New", "for shapes here"},
+		{"account does", "internal/account/a.go", "import awsecs \"" + sdkServices + "ecs\"\nvar _ = awsecs.NewFromConfig", ""},
+		{"tests do", "internal/ecs/a_test.go", "import awsecs \"" + sdkServices + "ecs\"\nvar _ = awsecs.NewFromConfig", ""},
 	}
 	for _, c := range cases {
 		t.Run(c.what, func(t *testing.T) {

@@ -17,7 +17,7 @@ var checks = []struct {
 
 // TestHouse holds the whole module against the rules.
 func TestHouse(t *testing.T) {
-	files := sources(t)
+	files := parseSources(t)
 	if len(files) < 10 {
 		t.Fatalf("found %d Go files only", len(files))
 	}

@@ -1,7 +1,7 @@
 package floors
 
-// floorNames are the floors by number; imports point to lower numbers only.
-var floorNames = []string{
+// layerNames are the floors by number; imports point to lower numbers only.
+var layerNames = []string{
 	0: "words: values, no I/O",
 	1: "thought: pure decisions, and the journal",
 	2: "hands: verbs on AWS",
@@ -13,92 +13,92 @@ var floorNames = []string{
 // Third-party modules, as prefixes of import paths.
 const (
 	sdk      = "github.com/aws/aws-sdk-go-v2/"
-	sdkRoom  = sdk + "service/" // one package per AWS service, and its types
-	sdkWords = sdk + "aws"      // pointers to values and back
+	sdkServices  = sdk + "service/" // one package per AWS service, and its types
+	sdkCore = sdk + "aws"      // pointers to values and back
 	smithy   = "github.com/aws/smithy-go"
 	yaml     = "github.com/goccy/go-yaml"
 	schema   = "github.com/santhosh-tekuri/jsonschema/v6"
 	anything = ""
 )
 
-// room is one row of the house.
-type room struct {
+// layerRow is one row of the house.
+type layerRow struct {
 	pkg   string   // path in the module; a last "/..." covers all below it
-	floor int      // index of floorNames
-	under []int    // floors that it may import, in whole
+	layer int      // index of floorNames
+	below []int    // floors that it may import, in whole
 	also  []string // packages that it may import besides
 	libs  []string // third-party prefixes that it may import
 	free  bool     // may keep time, chance and goroutines of its own
 }
 
-// house is the floors table. What is not in it may not exist.
-var house = []room{
-	{pkg: ".", floor: 0},
-	{pkg: "internal/clock", floor: 0, free: true},
-	{pkg: "internal/secret", floor: 0},
-	{pkg: "internal/printable", floor: 0, also: []string{"internal/secret"}},
+// layerTable is the floors table. What is not in it may not exist.
+var layerTable = []layerRow{
+	{pkg: ".", layer: 0},
+	{pkg: "internal/clock", layer: 0, free: true},
+	{pkg: "internal/secret", layer: 0},
+	{pkg: "internal/printable", layer: 0, also: []string{"internal/secret"}},
 
-	{pkg: "internal/definition", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom, yaml}},
-	{pkg: "internal/appfile", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom, yaml, schema, "github.com/google/go-jsonnet", "github.com/fujiwara/tfstate-lookup"},
+	{pkg: "internal/definition", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml}},
+	{pkg: "internal/appfile", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, yaml, schema, "github.com/google/go-jsonnet", "github.com/fujiwara/tfstate-lookup"},
 		also: []string{"internal/definition"}},
-	{pkg: "internal/plan", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom, "github.com/aymanbagabas/go-udiff"},
+	{pkg: "internal/plan", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices, "github.com/aymanbagabas/go-udiff"},
 		also: []string{"internal/definition", "internal/appfile"}},
-	{pkg: "internal/policy", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom}, also: []string{"internal/plan"}},
-	{pkg: "internal/verdict", floor: 1, under: []int{0}, libs: []string{sdkWords, sdkRoom}},
-	{pkg: "internal/journal", floor: 1, under: []int{0}, libs: []string{"modernc.org/sqlite"}},
+	{pkg: "internal/policy", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices}, also: []string{"internal/plan"}},
+	{pkg: "internal/verdict", layer: 1, below: []int{0}, libs: []string{sdkCore, sdkServices}},
+	{pkg: "internal/journal", layer: 1, below: []int{0}, libs: []string{"modernc.org/sqlite"}},
 
-	{pkg: "internal/account", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},
-	{pkg: "internal/ecs", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
-	{pkg: "internal/folder", floor: 2, under: []int{0}},
-	{pkg: "internal/codedeploy", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
-	{pkg: "internal/iam", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
-	{pkg: "internal/autoscaling", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
-	{pkg: "internal/route", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy}},
-	{pkg: "internal/route/...", floor: 2, under: []int{1, 0}, libs: []string{sdk, smithy, "github.com/miekg/dns"},
+	{pkg: "internal/account", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "golang.org/x/time/rate"}},
+	{pkg: "internal/ecs", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/folder", layer: 2, below: []int{0}},
+	{pkg: "internal/codedeploy", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/iam", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/autoscaling", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/route", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy}},
+	{pkg: "internal/route/...", layer: 2, below: []int{1, 0}, libs: []string{sdk, smithy, "github.com/miekg/dns"},
 		also: []string{"internal/route"}},
 
-	{pkg: "internal/watch", floor: 3, under: []int{2, 1, 0}},
-	{pkg: "internal/stage", floor: 3, under: []int{2, 1, 0}, also: []string{"internal/watch"}},
+	{pkg: "internal/watch", layer: 3, below: []int{2, 1, 0}},
+	{pkg: "internal/stage", layer: 3, below: []int{2, 1, 0}, also: []string{"internal/watch"}},
 
-	{pkg: "internal/engine", floor: 4, under: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
-	{pkg: "internal/rehearse", floor: 4, under: []int{3, 2, 1, 0}, libs: []string{smithy, yaml},
+	{pkg: "internal/engine", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{"github.com/oklog/ulid/v2"}},
+	{pkg: "internal/rehearse", layer: 4, below: []int{3, 2, 1, 0}, libs: []string{smithy, yaml},
 		also: []string{"internal/engine", "awssim/..."}},
 
-	{pkg: "internal/cli", floor: 5, under: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
+	{pkg: "internal/cli", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
 		also: []string{"awssim/...", "internal/load"}},
-	{pkg: "internal/load", floor: 5, libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}, free: true},
-	{pkg: "internal/web", floor: 5, under: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
-	{pkg: "internal/piped", floor: 5, under: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
+	{pkg: "internal/load", layer: 5, libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}, free: true},
+	{pkg: "internal/web", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
+	{pkg: "internal/piped", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true,
 		also: []string{"internal/piped/contract/..."}},
-	{pkg: "internal/piped/contract/...", floor: 5, libs: []string{"google.golang.org/"}, free: true,
+	{pkg: "internal/piped/contract/...", layer: 5, libs: []string{"google.golang.org/"}, free: true,
 		also: []string{"internal/piped/contract/..."}},
-	{pkg: "internal/pulumi", floor: 5, under: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
-	{pkg: "internal/floors", floor: 5, free: true},
-	{pkg: "internal/mutants", floor: 5, free: true},
+	{pkg: "internal/pulumi", layer: 5, below: []int{4, 3, 2, 1, 0}, libs: []string{anything}, free: true},
+	{pkg: "internal/floors", layer: 5, free: true},
+	{pkg: "internal/mutants", layer: 5, free: true},
 
-	{pkg: "wait", floor: 5, under: []int{3, 2, 1, 0}, libs: []string{sdkWords, smithy}},
+	{pkg: "wait", layer: 5, below: []int{3, 2, 1, 0}, libs: []string{sdkCore, smithy}},
 
-	{pkg: "cmd/sluice", floor: 5, also: []string{"internal/cli"}, free: true},
-	{pkg: "cmd/piped-plugin-sluice", floor: 5, also: []string{"internal/piped"}, free: true},
-	{pkg: "cmd/pulumi-resource-sluice", floor: 5, also: []string{"internal/pulumi"}, free: true},
+	{pkg: "cmd/sluice", layer: 5, also: []string{"internal/cli"}, free: true},
+	{pkg: "cmd/piped-plugin-sluice", layer: 5, also: []string{"internal/piped"}, free: true},
+	{pkg: "cmd/pulumi-resource-sluice", layer: 5, also: []string{"internal/pulumi"}, free: true},
 }
 
-// beside is the house of the simulator: facts, laws over them, rooms over their
+// simulatorTable is the house of the simulator: facts, laws over them, rooms over their
 // one law, and what ties them together.
-var beside = []room{
+var simulatorTable = []layerRow{
 	{pkg: "awssim/image", free: true},
 	{pkg: "awssim/world", also: []string{"awssim/image"}},
 	{pkg: "awssim/world/worldtest", also: []string{"awssim/world"}},
 	{pkg: "awssim/fault", also: []string{"awssim/image", "awssim/world"}},
 
-	law("scheduler"), law("balancer"), law("registry"), law("shifter"), law("scaler"),
+	controllerRow("scheduler"), controllerRow("balancer"), controllerRow("registry"), controllerRow("shifter"), controllerRow("scaler"),
 
-	simRoom("ecs", "scheduler"),
-	simRoom("elbv2", "balancer"),
-	simRoom("servicediscovery", "registry"),
-	withYAML(simRoom("codedeploy", "shifter")), // AppSpec content
-	simRoom("applicationautoscaling", "scaler"),
-	simRoom("sts"), simRoom("iam"), simRoom("ec2"), simRoom("cloudwatch"), simRoom("cloudwatchlogs"), simRoom("vpclattice"),
+	serviceRow("ecs", "scheduler"),
+	serviceRow("elbv2", "balancer"),
+	serviceRow("servicediscovery", "registry"),
+	allowYAML(serviceRow("codedeploy", "shifter")), // AppSpec content
+	serviceRow("applicationautoscaling", "scaler"),
+	serviceRow("sts"), serviceRow("iam"), serviceRow("ec2"), serviceRow("cloudwatch"), serviceRow("cloudwatchlogs"), serviceRow("vpclattice"),
 
 	{pkg: "awssim/wire", also: []string{"awssim/world", "awssim/fault"}, libs: []string{sdk, smithy}, free: true},
 	{pkg: "awssim/dataplane", also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/balancer", "awssim/registry"},
@@ -109,12 +109,12 @@ var beside = []room{
 	{pkg: "awssim/fidelity", libs: []string{sdk, smithy}, free: true}, // its tests run it against awssim
 }
 
-func law(name string) room {
-	return room{pkg: "awssim/" + name, also: []string{"awssim/world", "awssim/image", "awssim/fault"}}
+func controllerRow(name string) layerRow {
+	return layerRow{pkg: "awssim/" + name, also: []string{"awssim/world", "awssim/image", "awssim/fault"}}
 }
 
-func simRoom(name string, laws ...string) room {
-	r := room{pkg: "awssim/" + name, libs: []string{sdk, smithy},
+func serviceRow(name string, laws ...string) layerRow {
+	r := layerRow{pkg: "awssim/" + name, libs: []string{sdk, smithy},
 		also: []string{"awssim/world", "awssim/image", "awssim/fault", "awssim/wire"}} // wire: errors, paging, who calls
 	for _, l := range laws {
 		r.also = append(r.also, "awssim/"+l)
@@ -122,13 +122,13 @@ func simRoom(name string, laws ...string) room {
 	return r
 }
 
-func withYAML(r room) room {
+func allowYAML(r layerRow) layerRow {
 	r.libs = append(r.libs, yaml)
 	return r
 }
 
-// lobbies are arrows with a reason of their own; the first that fits is told.
-var lobbies = []struct{ from, to, why string }{
+// namedArrows are arrows with a reason of their own; the first that fits is told.
+var namedArrows = []struct{ from, to, why string }{
 	{"awssim/...", "internal/...", "the simulator knows nothing of sluice, so that it cannot be bent to please it"},
 	{"awssim/world", "awssim/...", "world imports the standard library and awssim/image only"},
 	{"internal/account", "internal/...", "account is a hand and stands alone"},

@@ -31,7 +31,7 @@ type file struct {
 // package is ours; local is the name that the file uses for it.
 type imported struct {
 	path, local string
-	ours        bool
+	inModule        bool
 	at          string
 }
 
@@ -52,7 +52,7 @@ func isSuite(pkg string) bool {
 	return strings.HasPrefix(pkg, "internal/") && strings.HasSuffix(base, "test") && base != "test"
 }
 
-func (f *file) at(p token.Pos) string {
+func (f *file) positionOf(p token.Pos) string {
 	return fmt.Sprintf("%s:%d", f.name, f.fset.Position(p).Line)
 }
 
@@ -60,14 +60,14 @@ func (f *file) imports() []imported {
 	var all []imported
 	for _, spec := range f.ast.Imports {
 		p, _ := strconv.Unquote(spec.Path.Value)
-		i := imported{path: p, local: localName(p), at: f.at(spec.Pos())}
+		i := imported{path: p, local: localName(p), at: f.positionOf(spec.Pos())}
 		if spec.Name != nil {
 			i.local = spec.Name.Name
 		}
 		if p == module {
-			i.path, i.ours = ".", true
+			i.path, i.inModule = ".", true
 		} else if rest, ok := strings.CutPrefix(p, module+"/"); ok {
-			i.path, i.ours = rest, true
+			i.path, i.inModule = rest, true
 		}
 		all = append(all, i)
 	}
@@ -84,8 +84,8 @@ func localName(p string) string {
 	return strings.TrimPrefix(base, "go-")
 }
 
-// named maps the names that f uses for packages to their paths.
-func (f *file) named() map[string]string {
+// importNames maps the names that f uses for packages to their paths.
+func (f *file) importNames() map[string]string {
 	m := map[string]string{}
 	for _, i := range f.imports() {
 		m[i.local] = i.path
@@ -93,8 +93,8 @@ func (f *file) named() map[string]string {
 	return m
 }
 
-// selected tells which package's member e is: time.Now gives "time", "Now".
-func (f *file) selected(e ast.Node, named map[string]string) (pkg, name string, ok bool) {
+// packageMember tells which package's member e is: time.Now gives "time", "Now".
+func (f *file) packageMember(e ast.Node, named map[string]string) (pkg, name string, ok bool) {
 	sel, isSel := e.(*ast.SelectorExpr)
 	if !isSel {
 		return "", "", false
@@ -107,8 +107,8 @@ func (f *file) selected(e ast.Node, named map[string]string) (pkg, name string, 
 	return pkg, sel.Sel.Name, ok
 }
 
-// sources parses every Go file of the module, for every operating system.
-func sources(t *testing.T) []*file {
+// parseSources parses every Go file of the module, for every operating system.
+func parseSources(t *testing.T) []*file {
 	t.Helper()
 	root := moduleRoot(t)
 	var all []*file
@@ -125,7 +125,7 @@ func sources(t *testing.T) []*file {
 		if !strings.HasSuffix(p, ".go") {
 			return nil
 		}
-		f, err := load(root, p)
+		f, err := loadFile(root, p)
 		all = append(all, f)
 		return err
 	})
@@ -135,7 +135,7 @@ func sources(t *testing.T) []*file {
 	return all
 }
 
-func load(root, p string) (*file, error) {
+func loadFile(root, p string) (*file, error) {
 	rel, err := filepath.Rel(root, p)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 func checkState(files []*file) []string {
 	packages := map[string][]*file{}
 	for _, f := range files {
-		if r, ok := roomOf(f.pkg); ok && !r.free && !f.test {
+		if r, ok := rowOf(f.pkg); ok && !r.free && !f.test {
 			packages[f.pkg] = append(packages[f.pkg], f)
 		}
 	}
@@ -28,16 +28,16 @@ func stateOf(files []*file) []string {
 	types, changed := typeNames(files), changedNames(files)
 	var bad []string
 	for _, f := range files {
-		named := f.named()
+		named := f.importNames()
 		for _, decl := range f.ast.Decls {
-			for _, v := range variables(decl) {
+			for _, v := range listVariables(decl) {
 				for i, id := range v.spec.Names {
-					why := mutable(f, v, i, named, types)
+					why := mutableReason(f, v, i, named, types)
 					if why == "" {
 						why = changed[id.Name]
 					}
 					if id.Name != "_" && why != "" {
-						bad = append(bad, fmt.Sprintf("%s: package-level variable %s %s: put it in a struct", f.at(id.Pos()), id.Name, why))
+						bad = append(bad, fmt.Sprintf("%s: package-level variable %s %s: put it in a struct", f.positionOf(id.Pos()), id.Name, why))
 					}
 				}
 			}
@@ -52,7 +52,7 @@ type variable struct {
 	doc  *ast.CommentGroup
 }
 
-func variables(d ast.Decl) []variable {
+func listVariables(d ast.Decl) []variable {
 	g, ok := d.(*ast.GenDecl)
 	if !ok || g.Tok != token.VAR {
 		return nil
@@ -68,12 +68,12 @@ func variables(d ast.Decl) []variable {
 	return all
 }
 
-// mutable says why the i-th name of v is state; "" if its value is a constant in
+// mutableReason says why the i-th name of v is state; "" if its value is a constant in
 // all but name: a value of literals and pure calls, or a table, which may also
 // hold functions and what the package's own functions make. A function at this
 // level closes over nothing that changes.
-func mutable(f *file, v variable, i int, named map[string]string, types map[string]bool) string {
-	if embedded(v.doc) {
+func mutableReason(f *file, v variable, i int, named map[string]string, types map[string]bool) string {
+	if isEmbedded(v.doc) {
 		return ""
 	}
 	if i >= len(v.spec.Values) {
@@ -93,11 +93,11 @@ func mutable(f *file, v variable, i int, named map[string]string, types map[stri
 				why = "holds a pointer"
 			}
 		case *ast.CallExpr:
-			if !pure(f, e, named, types) && !(table && own(f, e, named)) {
+			if !isPureCall(f, e, named, types) && !(table && isOwnCall(f, e, named)) {
 				why = "calls a function"
 			}
 		}
-		if pkg, _, ok := f.selected(n, named); ok && slices.Contains(statefulTypes, pkg) {
+		if pkg, _, ok := f.packageMember(n, named); ok && slices.Contains(statefulTypes, pkg) {
 			why = "is made to change"
 		}
 		return true
@@ -105,16 +105,16 @@ func mutable(f *file, v variable, i int, named map[string]string, types map[stri
 	return why
 }
 
-// own tells calls of the package's functions, and of methods of what is written
+// isOwnCall tells calls of the package's functions, and of methods of what is written
 // there as a literal.
-func own(f *file, call *ast.CallExpr, named map[string]string) bool {
+func isOwnCall(f *file, call *ast.CallExpr, named map[string]string) bool {
 	fun := call.Fun
 	if index, ok := fun.(*ast.IndexExpr); ok {
 		fun = index.X
 	}
 	switch e := fun.(type) {
 	case *ast.Ident:
-		return !slices.Contains(makers, e.Name)
+		return !slices.Contains(makingBuiltins, e.Name)
 	case *ast.SelectorExpr:
 		_, literal := e.X.(*ast.CompositeLit)
 		return literal
@@ -122,17 +122,17 @@ func own(f *file, call *ast.CallExpr, named map[string]string) bool {
 	return false
 }
 
-// makers are the builtins whose result is there to be changed.
-var makers = []string{"make", "new"}
+// makingBuiltins are the builtins whose result is there to be changed.
+var makingBuiltins = []string{"make", "new"}
 
-func embedded(doc *ast.CommentGroup) bool {
+func isEmbedded(doc *ast.CommentGroup) bool {
 	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool {
 		return strings.HasPrefix(c.Text, "//go:embed ")
 	})
 }
 
-// pure tells conversions and the calls of pureCalls.
-func pure(f *file, call *ast.CallExpr, named map[string]string, types map[string]bool) bool {
+// isPureCall tells conversions and the calls of pureCalls.
+func isPureCall(f *file, call *ast.CallExpr, named map[string]string, types map[string]bool) bool {
 	fun := call.Fun
 	if index, ok := fun.(*ast.IndexExpr); ok { // reflect.TypeFor[T]
 		fun = index.X
@@ -143,7 +143,7 @@ func pure(f *file, call *ast.CallExpr, named map[string]string, types map[string
 	case *ast.Ident:
 		return types[e.Name] || slices.Contains(builtins, e.Name)
 	}
-	pkg, name, ok := f.selected(fun, named)
+	pkg, name, ok := f.packageMember(fun, named)
 	return ok && slices.Contains(pureCalls[pkg], name)
 }
 
@@ -168,20 +168,20 @@ func changedNames(files []*file) map[string]string {
 	changed := map[string]string{}
 	for _, f := range files {
 		note := func(e ast.Expr, why string) {
-			if id := rootName(e); id != nil && packageLevel(f, id) {
-				changed[id.Name] = why + " at " + f.at(id.Pos())
+			if id := rootName(e); id != nil && isPackageLevel(f, id) {
+				changed[id.Name] = why + " at " + f.positionOf(id.Pos())
 			}
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			changes(n, note)
+			noteChanges(n, note)
 			return true
 		})
 	}
 	return changed
 }
 
-// changes notes each expression that n changes or lets be changed.
-func changes(n ast.Node, note func(e ast.Expr, why string)) {
+// noteChanges notes each expression that n changes or lets be changed.
+func noteChanges(n ast.Node, note func(e ast.Expr, why string)) {
 	switch s := n.(type) {
 	case *ast.AssignStmt:
 		for _, l := range s.Lhs {
@@ -201,13 +201,13 @@ func changes(n ast.Node, note func(e ast.Expr, why string)) {
 			note(s.X, "has its address taken")
 		}
 	case *ast.CallExpr:
-		if id, ok := s.Fun.(*ast.Ident); ok && len(s.Args) > 0 && slices.Contains(changers, id.Name) {
+		if id, ok := s.Fun.(*ast.Ident); ok && len(s.Args) > 0 && slices.Contains(changingBuiltins, id.Name) {
 			note(s.Args[0], "is changed by "+id.Name)
 		}
 	}
 }
 
-var changers = []string{"delete", "clear", "copy"}
+var changingBuiltins = []string{"delete", "clear", "copy"}
 
 // rootName is the x of x, x[i], x.f, *x and x[i:j].
 func rootName(e ast.Expr) *ast.Ident {
@@ -228,8 +228,8 @@ func rootName(e ast.Expr) *ast.Ident {
 	return nil
 }
 
-// packageLevel tells names that no function of f declares: the parser links a
+// isPackageLevel tells names that no function of f declares: the parser links a
 // name to its declaration, and leaves names of the package's other files open.
-func packageLevel(f *file, id *ast.Ident) bool {
+func isPackageLevel(f *file, id *ast.Ident) bool {
 	return id.Obj == nil || f.ast.Scope.Lookup(id.Name) == id.Obj
 }

@@ -36,9 +36,9 @@ func checkText(name string, content []byte) []string {
 	return bad
 }
 
-// tracked are the files under version control; without it there is nothing to
+// trackedFiles are the files under version control; without it there is nothing to
 // check, because what lies about in a folder is nobody's statement.
-func tracked(t *testing.T, root string) []string {
+func trackedFiles(t *testing.T, root string) []string {
 	t.Helper()
 	cmd := exec.Command("git", "ls-files", "-z")
 	cmd.Dir = root
@@ -51,7 +51,7 @@ func tracked(t *testing.T, root string) []string {
 
 func TestTrackedTextGivesNothingAway(t *testing.T) {
 	root := moduleRoot(t)
-	for _, name := range tracked(t, root) {
+	for _, name := range trackedFiles(t, root) {
 		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 		if err != nil {
 			continue // deleted in the working tree, or a link

@@ -28,9 +28,9 @@ func New(dir string) fs.FS { return FS{dir} }
 // again afterwards, because another process may have exchanged it.
 func (f FS) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
-		return nil, failed(name, ErrOutside)
+		return nil, openError(name, ErrOutside)
 	}
-	root, err := f.root()
+	root, err := f.openRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -38,32 +38,32 @@ func (f FS) Open(name string) (fs.File, error) {
 	local := filepath.FromSlash(name)
 	before, err := root.Stat(local)
 	if err != nil {
-		return nil, failed(name, inside(root, local, err))
+		return nil, openError(name, outsideError(root, local, err))
 	}
-	if err := readable(before); err != nil {
-		return nil, failed(name, err)
+	if err := checkReadable(before); err != nil {
+		return nil, openError(name, err)
 	}
 	opened, err := root.OpenFile(local, os.O_RDONLY|withoutBlocking, 0)
 	if err != nil {
-		return nil, failed(name, inside(root, local, err))
+		return nil, openError(name, outsideError(root, local, err))
 	}
 	after, err := opened.Stat()
 	if err == nil {
-		err = readable(after)
+		err = checkReadable(after)
 	}
 	if err != nil {
 		opened.Close()
-		return nil, failed(name, err)
+		return nil, openError(name, err)
 	}
 	if after.IsDir() {
 		return opened, nil
 	}
-	return &file{from: opened, left: Limit}, nil
+	return &file{source: opened, remaining: Limit}, nil
 }
 
 // openRoot opens the folder itself. It refuses other kinds of files: opening a named pipe would
 // block.
-func (f FS) root() (*os.Root, error) {
+func (f FS) openRoot() (*os.Root, error) {
 	info, err := os.Stat(f.dir)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (f FS) root() (*os.Root, error) {
 	return os.OpenRoot(f.dir)
 }
 
-func failed(name string, err error) error {
+func openError(name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err
@@ -83,19 +83,19 @@ func failed(name string, err error) error {
 }
 
 // checkReadable refuses a file that is neither a folder nor a regular file within the limit.
-func readable(info fs.FileInfo) error {
+func checkReadable(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
 		return nil
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("it is %s, and only regular files are read", kind(info.Mode()))
+		return fmt.Errorf("it is %s, and only regular files are read", kindText(info.Mode()))
 	case info.Size() > Limit:
 		return fmt.Errorf("the file has %d bytes, and at most %d are read", info.Size(), Limit)
 	}
 	return nil
 }
 
-func kind(m fs.FileMode) string {
+func kindText(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeNamedPipe != 0:
 		return "a named pipe"
@@ -109,7 +109,7 @@ func kind(m fs.FileMode) string {
 
 // outsideError replaces the error of a path that leads out of the root by [ErrOutside]. Package os
 // does not export its error.
-func inside(root *os.Root, name string, err error) error {
+func outsideError(root *os.Root, name string, err error) error {
 	var path, escape *fs.PathError
 	_, outside := root.Lstat("..")
 	if !errors.As(outside, &escape) || !errors.As(err, &path) || !errors.Is(path.Err, escape.Err) {
@@ -124,16 +124,16 @@ func inside(root *os.Root, name string, err error) error {
 // Stat describes a file or a folder without opening it.
 func (f FS) Stat(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
-		return nil, failed(name, ErrOutside)
+		return nil, openError(name, ErrOutside)
 	}
-	root, err := f.root()
+	root, err := f.openRoot()
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	info, err := root.Stat(filepath.FromSlash(name))
 	if err != nil {
-		return nil, failed(name, inside(root, filepath.FromSlash(name), err))
+		return nil, openError(name, outsideError(root, filepath.FromSlash(name), err))
 	}
 	return info, nil
 }
@@ -141,18 +141,18 @@ func (f FS) Stat(name string) (fs.FileInfo, error) {
 // file is an open file that limits how many bytes are read. A file may contain more than the size
 // that its file system reports.
 type file struct {
-	from *os.File
-	left int
+	source *os.File
+	remaining int
 }
 
-func (f *file) Stat() (fs.FileInfo, error) { return f.from.Stat() }
-func (f *file) Close() error               { return f.from.Close() }
+func (f *file) Stat() (fs.FileInfo, error) { return f.source.Stat() }
+func (f *file) Close() error               { return f.source.Close() }
 
 func (f *file) Read(p []byte) (int, error) {
-	n, err := f.from.Read(p[:min(len(p), max(f.left, 1))])
-	if n > f.left {
+	n, err := f.source.Read(p[:min(len(p), max(f.remaining, 1))])
+	if n > f.remaining {
 		return 0, fmt.Errorf("the file has more than %d bytes, and at most that many are read", Limit)
 	}
-	f.left -= n
+	f.remaining -= n
 	return n, err
 }

@@ -78,7 +78,7 @@ func TestReadingEndsAtTheLimit(t *testing.T) {
 	from, err := os.Open(name)
 	must(t, err)
 	defer from.Close()
-	f := &file{from: from, left: 2}
+	f := &file{source: from, remaining: 2}
 	n, err := f.Read(make([]byte, 10))
 	if n != 2 || err != nil {
 		t.Fatal(n, err)
@@ -90,7 +90,7 @@ func TestReadingEndsAtTheLimit(t *testing.T) {
 
 func TestNamedFilesKeepTheirPrefix(t *testing.T) {
 	_, files := lay(t)
-	seen := Named("services/app", files)
+	seen := WithPrefix("services/app", files)
 	if data, err := fs.ReadFile(seen, "services/app/a.yaml"); err != nil || string(data) != "a" {
 		t.Errorf("%q %v", data, err)
 	}

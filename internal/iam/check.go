@@ -15,7 +15,7 @@ import (
 )
 
 // Checker checks the permissions of the caller with IAM.
-type Hand struct {
+type Checker struct {
 	IAM *awsiam.Client
 	STS *awssts.Client
 }
@@ -32,46 +32,46 @@ type Denied struct {
 }
 
 // CheckResult is IAM's result for a policy.
-type Checked struct {
+type CheckResult struct {
 	Principal string          // ARN of the user or role; empty: the caller is neither
-	Asked     int             // pairs of an action and a resource
+	Pairs     int             // pairs of an action and a resource
 	Denied    []Denied        // in the order of the policy
 	Missing   policy.Document // the part of the policy that allows them
 	Unknown   string          // why it could not be checked; empty: it was checked
 }
 
 // permissionFree are actions that need no permission (STS API Reference, GetCallerIdentity).
-var free = []string{"sts:GetCallerIdentity"}
+var permissionFree = []string{"sts:GetCallerIdentity"}
 
 // Check returns the actions of a policy that are denied to the caller. If IAM does not permit the
 // simulation, Check returns no error and sets Unknown.
-func (h Hand) Check(ctx context.Context, d policy.Document) (Checked, error) {
-	c := Checked{Missing: policy.Document{Version: d.Version}}
+func (h Checker) Check(ctx context.Context, d policy.Document) (CheckResult, error) {
+	c := CheckResult{Missing: policy.Document{Version: d.Version}}
 	var err error
-	if c.Principal, c.Unknown, err = h.principal(ctx); err != nil || c.Unknown != "" {
+	if c.Principal, c.Unknown, err = h.findPrincipal(ctx); err != nil || c.Unknown != "" {
 		return c, err
 	}
 	for _, s := range d.Statement {
-		denied, err := h.statement(ctx, c.Principal, s)
-		if why := refusal(err, c.Principal); why != "" {
-			return Checked{Principal: c.Principal, Unknown: why}, nil
+		denied, err := h.simulateStatement(ctx, c.Principal, s)
+		if why := refusalText(err, c.Principal); why != "" {
+			return CheckResult{Principal: c.Principal, Unknown: why}, nil
 		}
 		if err != nil {
 			return c, err
 		}
-		c.Asked += len(asked(s)) * len(s.Resource)
-		c.add(s, denied)
+		c.Pairs += len(checkedActions(s)) * len(s.Resource)
+		c.addDenied(s, denied)
 	}
 	return c, nil
 }
 
 // checkedActions returns the actions of a statement that need a permission.
-func asked(s policy.Statement) []string {
-	return slices.DeleteFunc(slices.Clone(s.Action), func(a string) bool { return slices.Contains(free, a) })
+func checkedActions(s policy.Statement) []string {
+	return slices.DeleteFunc(slices.Clone(s.Action), func(a string) bool { return slices.Contains(permissionFree, a) })
 }
 
 // addDenied records the denied actions of a statement, and the statement that would allow them.
-func (c *Checked) add(s policy.Statement, denied []Denied) {
+func (c *CheckResult) addDenied(s policy.Statement, denied []Denied) {
 	if len(denied) == 0 {
 		return
 	}
@@ -88,16 +88,16 @@ func (c *Checked) add(s policy.Statement, denied []Denied) {
 }
 
 // simulateStatement simulates one statement, page by page.
-func (h Hand) statement(ctx context.Context, principal string, s policy.Statement) (denied []Denied, err error) {
-	in := &awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(principal), ActionNames: asked(s), ContextEntries: contextOf(s)}
+func (h Checker) simulateStatement(ctx context.Context, principal string, s policy.Statement) (denied []Denied, err error) {
+	in := &awsiam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(principal), ActionNames: checkedActions(s), ContextEntries: contextOf(s)}
 	if len(in.ActionNames) == 0 {
 		return nil, nil
 	}
 	examples := map[string]string{} // resource of the simulation -> of the policy
 	for _, r := range s.Resource {
 		if r != "*" {
-			examples[example(r)] = r
-			in.ResourceArns = append(in.ResourceArns, example(r))
+			examples[exampleResource(r)] = r
+			in.ResourceArns = append(in.ResourceArns, exampleResource(r))
 		}
 	}
 	for {
@@ -106,7 +106,7 @@ func (h Hand) statement(ctx context.Context, principal string, s policy.Statemen
 			return nil, err
 		}
 		for _, r := range out.EvaluationResults {
-			denied = append(denied, deniedBy(r, s, examples)...)
+			denied = append(denied, listDenied(r, s, examples)...)
 		}
 		if in.Marker = out.Marker; !out.IsTruncated || aws.ToString(in.Marker) == "" {
 			return denied, nil
@@ -117,10 +117,10 @@ func (h Hand) statement(ctx context.Context, principal string, s policy.Statemen
 // listDenied returns the denied actions of one evaluation result. If IAM returns decisions per
 // resource, they count. The result's own decision then has no resource and is the strictest of them
 // (IAM API Reference, EvaluationResult).
-func deniedBy(r iamtypes.EvaluationResult, s policy.Statement, examples map[string]string) (all []Denied) {
+func listDenied(r iamtypes.EvaluationResult, s policy.Statement, examples map[string]string) (all []Denied) {
 	deny := func(resource string, decision iamtypes.PolicyEvaluationDecisionType, boundary *iamtypes.PermissionsBoundaryDecisionDetail) {
 		if decision != iamtypes.PolicyEvaluationDecisionTypeAllowed {
-			by, elsewhere := reason(r, decision, boundary)
+			by, elsewhere := denialReason(r, decision, boundary)
 			all = append(all, Denied{Action: aws.ToString(r.EvalActionName), Resource: resource, Decision: string(decision), By: by, Elsewhere: elsewhere})
 		}
 	}
@@ -139,7 +139,7 @@ func deniedBy(r iamtypes.EvaluationResult, s policy.Statement, examples map[stri
 
 // denialReason says what denies an action, for people. elsewhere reports that a statement that
 // allows the action is not enough.
-func reason(r iamtypes.EvaluationResult, decision iamtypes.PolicyEvaluationDecisionType, boundary *iamtypes.PermissionsBoundaryDecisionDetail) (by string, elsewhere bool) {
+func denialReason(r iamtypes.EvaluationResult, decision iamtypes.PolicyEvaluationDecisionType, boundary *iamtypes.PermissionsBoundaryDecisionDetail) (by string, elsewhere bool) {
 	switch {
 	case r.OrganizationsDecisionDetail != nil && !r.OrganizationsDecisionDetail.AllowedByOrganizations:
 		return "a policy of the organization does not allow it", true
@@ -178,4 +178,4 @@ func contextOf(s policy.Statement) (all []iamtypes.ContextEntry) {
 
 // exampleResource returns a resource that matches a pattern. IAM reads an asterisk in a resource as
 // a literal character.
-func example(pattern string) string { return strings.ReplaceAll(pattern, "*", "1") }
+func exampleResource(pattern string) string { return strings.ReplaceAll(pattern, "*", "1") }

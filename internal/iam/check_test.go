@@ -17,7 +17,7 @@ import (
 const role = "arn:aws:iam::123456789012:role/teams/deployer"
 
 // check asks about a statement as a session of a role with that policy.
-func check(t *testing.T, own string, s policy.Statement) (c iam.Checked) {
+func check(t *testing.T, own string, s policy.Statement) (c iam.CheckResult) {
 	t.Helper()
 	virtual := clock.NewVirtual(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 	virtual.Run(func() {
@@ -35,7 +35,7 @@ func check(t *testing.T, own string, s policy.Statement) (c iam.Checked) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err = iam.Hand{IAM: account.IAM(a), STS: a.STS()}.Check(ctx, policy.Document{Version: policy.Version, Statement: []policy.Statement{s}})
+		c, err = iam.Checker{IAM: account.IAM(a), STS: a.STS()}.Check(ctx, policy.Document{Version: policy.Version, Statement: []policy.Statement{s}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestEveryPageIsRead(t *testing.T) {
 		s.Action = append(s.Action, fmt.Sprintf("ecs:Action%d", i))
 	}
 	c := check(t, `{"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}, {"Effect": "Deny", "Action": "ecs:Action120", "Resource": "*"}]}`, s)
-	if c.Principal != role || c.Asked != 130 || len(c.Denied) != 1 || c.Denied[0].Action != "ecs:Action120" || !c.Denied[0].Elsewhere {
+	if c.Principal != role || c.Pairs != 130 || len(c.Denied) != 1 || c.Denied[0].Action != "ecs:Action120" || !c.Denied[0].Elsewhere {
 		t.Errorf("%+v", c)
 	}
 }
@@ -63,7 +63,7 @@ func TestEachResourceHasItsOwnDecision(t *testing.T) {
 	own := func(resource string) string {
 		return `{"Statement": {"Effect": "Allow", "Action": ["ecs:*", "iam:*"], "Resource": ["arn:aws:iam::*", "` + ours + `", "` + resource + `"]}}`
 	}
-	if c := check(t, own(others), s); len(c.Denied) != 0 || c.Asked != 2 {
+	if c := check(t, own(others), s); len(c.Denied) != 0 || c.Pairs != 2 {
 		t.Errorf("%+v", c)
 	}
 	c := check(t, own(strings.Replace(others, "/*", "/a*", 1)), s)

@@ -15,7 +15,7 @@ import (
 )
 
 // findPrincipal returns the ARN of the calling user or role, or why IAM cannot simulate the caller.
-func (h Hand) principal(ctx context.Context) (arn, unknown string, err error) {
+func (h Checker) findPrincipal(ctx context.Context) (arn, unknown string, err error) {
 	out, err := h.STS.GetCallerIdentity(ctx, &awssts.GetCallerIdentityInput{})
 	if err != nil {
 		return "", "", err
@@ -36,7 +36,7 @@ func (h Hand) principal(ctx context.Context) (arn, unknown string, err error) {
 	if sluice.KindOf(err) == sluice.Denied {
 		return arn, "", nil // most roles have no path
 	}
-	if why := refusal(err, arn); why != "" {
+	if why := refusalText(err, arn); why != "" {
 		return "", why, nil
 	}
 	return "", "", err
@@ -61,7 +61,7 @@ func principalOf(caller string) (arn, role string) {
 
 // refusalText returns why IAM does not simulate the principal, in a sentence. It returns "" for
 // other errors.
-func refusal(err error, principal string) string {
+func refusalText(err error, principal string) string {
 	var none *iamtypes.NoSuchEntityException
 	switch {
 	case err == nil:

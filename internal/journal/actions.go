@@ -27,7 +27,7 @@ func scanAction(row scanner) (Action, error) {
 	var a Action
 	var began, ended int64
 	err := row.Scan(&a.ID, &a.Write.Operation, &a.Write.Resource, &a.Result, &a.Cause, &began, &ended, &a.Attempts)
-	a.Began, a.Ended = instant(began), instant(ended)
+	a.Began, a.Ended = timeOfNanos(began), timeOfNanos(ended)
 	return a, err
 }
 
@@ -38,23 +38,23 @@ func (j *Journal) BeginAction(ctx context.Context, id sluice.ActionID, w sluice.
 	if id.Deployment() == "" {
 		return &sluice.Error{Op: op, Resource: string(id), Err: errors.New("the ID has no deployment")}
 	}
-	return j.write(ctx, op, string(id), func(tx *tx) error {
+	return j.runWrite(ctx, op, string(id), func(tx *tx) error {
 		return tx.exec(`INSERT INTO actions (deployment, `+actionColumns+`) VALUES (?, ?, ?, ?, '', '', ?, 0, 1)
 			ON CONFLICT (id) DO UPDATE SET operation = excluded.operation, resource = excluded.resource,
 				result = '', cause = '', ended = 0, attempts = attempts + 1`,
-			id.Deployment(), id, w.Operation, w.Resource, j.now())
+			id.Deployment(), id, w.Operation, w.Resource, j.nowNanos())
 	})
 }
 
 // EndAction records the result of a begun change, or why it failed.
 func (j *Journal) EndAction(ctx context.Context, id sluice.ActionID, result, cause string) error {
-	return j.write(ctx, "record the end of the action", string(id), func(tx *tx) error {
-		return tx.must(`UPDATE actions SET result = ?, cause = ?, ended = ? WHERE id = ?`, secret.Mask(result), secret.Mask(cause), j.now(), id)
+	return j.runWrite(ctx, "record the end of the action", string(id), func(tx *tx) error {
+		return tx.execOrNotFound(`UPDATE actions SET result = ?, cause = ?, ended = ? WHERE id = ?`, secret.Mask(result), secret.Mask(cause), j.nowNanos(), id)
 	})
 }
 
 // Actions returns a deployment's actions, in the order of their first begin.
 func (j *Journal) Actions(ctx context.Context, deployment string) ([]Action, error) {
-	return list(ctx, j, "list the actions", deployment, scanAction,
+	return listRows(ctx, j, "list the actions", deployment, scanAction,
 		`SELECT `+actionColumns+` FROM actions WHERE deployment = ? ORDER BY n`, deployment)
 }

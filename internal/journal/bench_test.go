@@ -18,7 +18,7 @@ func BenchmarkPipeline(b *testing.B) {
 			_, err := j.BeginStage(bg, "d1", i, "STAGE")
 			must(b, err)
 			for k := range 10 {
-				_, err = j.Append(bg, sluice.Seal("d1", "", sluice.Noted{}))
+				_, err = j.AppendEvent(bg, sluice.Seal("d1", "", sluice.Noted{}))
 				must(b, err)
 				_, err = j.Commands(bg, "d1", 0)
 				must(b, err)

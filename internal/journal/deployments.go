@@ -54,13 +54,13 @@ func scanDeployment(row scanner) (Deployment, error) {
 	var began, updated, ended int64
 	err := row.Scan(&d.ID, &d.Application, &d.Account, &d.Region, &d.Cluster, &d.Service, &d.Trigger,
 		&d.State, &d.Outcome, &d.Cause, &d.Next, &d.Plan, &began, &updated, &ended)
-	d.Began, d.Updated, d.Ended = instant(began), instant(updated), instant(ended)
+	d.Began, d.Updated, d.Ended = timeOfNanos(began), timeOfNanos(updated), timeOfNanos(ended)
 	return d, err
 }
 
 // CreateDeployment records a new deployment. Began defaults to the current time and State to
 // Running. An ID that the journal already has is [ErrExists].
-func (j *Journal) Create(ctx context.Context, d Deployment) error {
+func (j *Journal) CreateDeployment(ctx context.Context, d Deployment) error {
 	const op = "record the deployment"
 	if d.ID == "" || strings.Contains(d.ID, "/") {
 		return &sluice.Error{Op: op, Resource: d.ID, Err: errors.New("its ID must not be empty nor hold a slash")}
@@ -68,8 +68,8 @@ func (j *Journal) Create(ctx context.Context, d Deployment) error {
 	if d.State == "" {
 		d.State = Running
 	}
-	return j.write(ctx, op, d.ID, func(tx *tx) error {
-		now := j.now()
+	return j.runWrite(ctx, op, d.ID, func(tx *tx) error {
+		now := j.nowNanos()
 		began := now
 		if !d.Began.IsZero() {
 			began = d.Began.UnixNano()
@@ -77,19 +77,19 @@ func (j *Journal) Create(ctx context.Context, d Deployment) error {
 		return tx.exec(`INSERT INTO deployments (`+deploymentColumns+`)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '', '', ?, ?, ?, 0)`,
 			d.ID, d.Application, d.Account, d.Region, d.Cluster, d.Service, d.Trigger,
-			d.State, blob(d.Plan), began, now)
+			d.State, nonNilBytes(d.Plan), began, now)
 	})
 }
 
 // Deployment reads one deployment; an unknown ID is [ErrNotFound].
 func (j *Journal) Deployment(ctx context.Context, id string) (Deployment, error) {
-	return first(ctx, j, "read the deployment", id, scanDeployment,
+	return firstRow(ctx, j, "read the deployment", id, scanDeployment,
 		`SELECT `+deploymentColumns+` FROM deployments WHERE id = ?`, id)
 }
 
 // LatestDeployment returns the newest deployment of a service, or [ErrNotFound].
-func (j *Journal) Latest(ctx context.Context, account, region, cluster, service string) (Deployment, error) {
-	return first(ctx, j, "read the latest deployment", service, scanDeployment,
+func (j *Journal) LatestDeployment(ctx context.Context, account, region, cluster, service string) (Deployment, error) {
+	return firstRow(ctx, j, "read the latest deployment", service, scanDeployment,
 		`SELECT `+deploymentColumns+` FROM deployments
 		WHERE account = ? AND region = ? AND cluster = ? AND service = ? ORDER BY n DESC LIMIT 1`,
 		account, region, cluster, service)
@@ -109,7 +109,7 @@ func (j *Journal) Deployments(ctx context.Context, f Filter) ([]Deployment, erro
 	if f.Limit <= 0 {
 		f.Limit = -1
 	}
-	return list(ctx, j, "list deployments", j.path, scanDeployment,
+	return listRows(ctx, j, "list deployments", j.path, scanDeployment,
 		`SELECT `+deploymentColumns+` FROM deployments
 		WHERE (?1 = '' OR account = ?1) AND (?2 = '' OR region = ?2) AND (?3 = '' OR cluster = ?3) AND (?4 = '' OR service = ?4)
 		AND (NOT ?5 OR state <> ?6) ORDER BY n DESC LIMIT ?7`,
@@ -117,35 +117,35 @@ func (j *Journal) Deployments(ctx context.Context, f Filter) ([]Deployment, erro
 }
 
 // SetState records that a deployment runs, waits or pauses. It reopens an ended deployment and
-// clears its outcome: a rollback or a resume after the end begins with that. Only [Journal.End]
+// clears its outcome: a rollback or a resume after the end begins with that. Only [Journal.EndDeployment]
 // ends a deployment.
 func (j *Journal) SetState(ctx context.Context, id string, s State) error {
 	const op = "record the deployment's state"
 	if s != Running && s != Waiting && s != Paused {
 		return &sluice.Error{Op: op, Resource: id, Err: errors.New("state " + string(s) + " is none of running, waiting, paused")}
 	}
-	return j.write(ctx, op, id, func(tx *tx) error {
-		return tx.must(`UPDATE deployments SET state = ?, outcome = '', cause = '', next = '', ended = 0, updated = ? WHERE id = ?`,
-			s, j.now(), id)
+	return j.runWrite(ctx, op, id, func(tx *tx) error {
+		return tx.execOrNotFound(`UPDATE deployments SET state = ?, outcome = '', cause = '', next = '', ended = 0, updated = ? WHERE id = ?`,
+			s, j.nowNanos(), id)
 	})
 }
 
 // EndDeployment records how and why a deployment ended, and what its reader should do. A second end
 // replaces the first.
-func (j *Journal) End(ctx context.Context, id string, o sluice.Outcome, cause, next string) error {
-	return j.write(ctx, "record the deployment's end", id, func(tx *tx) error {
-		return tx.must(`UPDATE deployments SET state = ?1, outcome = ?2, cause = ?3, next = ?4, ended = ?5, updated = ?5 WHERE id = ?6`,
-			Ended, o, secret.Mask(cause), secret.Mask(next), j.now(), id)
+func (j *Journal) EndDeployment(ctx context.Context, id string, o sluice.Outcome, cause, next string) error {
+	return j.runWrite(ctx, "record the deployment's end", id, func(tx *tx) error {
+		return tx.execOrNotFound(`UPDATE deployments SET state = ?1, outcome = ?2, cause = ?3, next = ?4, ended = ?5, updated = ?5 WHERE id = ?6`,
+			Ended, o, secret.Mask(cause), secret.Mask(next), j.nowNanos(), id)
 	})
 }
 
 // touchDeployment sets a deployment's Updated to the current time.
-func (j *Journal) touch(tx *tx, id string) error {
-	return tx.must(`UPDATE deployments SET updated = ? WHERE id = ?`, j.now(), id)
+func (j *Journal) touchDeployment(tx *tx, id string) error {
+	return tx.execOrNotFound(`UPDATE deployments SET updated = ? WHERE id = ?`, j.nowNanos(), id)
 }
 
 // nonNilBytes keeps an empty value from becoming NULL.
-func blob(b []byte) []byte {
+func nonNilBytes(b []byte) []byte {
 	if b == nil {
 		return []byte{}
 	}

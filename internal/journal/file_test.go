@@ -28,7 +28,7 @@ func TestDeletedFileIsNoticedAtTheNextSave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")
 			j := open(t, path, newTicking())
-			must(t, j.Create(bg, journal.Deployment{ID: "d1", Plan: []byte("{}"), State: journal.Running}))
+			must(t, j.CreateDeployment(bg, journal.Deployment{ID: "d1", Plan: []byte("{}"), State: journal.Running}))
 			must(t, change(path))
 			err := j.Save(bg, "d1", "key", []byte("value"))
 			if !errors.Is(err, journal.ErrUnusable) || !strings.Contains(err.Error(), "deleted or replaced") || !strings.Contains(sluice.NextStep(err), path) {
@@ -40,7 +40,7 @@ func TestDeletedFileIsNoticedAtTheNextSave(t *testing.T) {
 
 func TestFailedCommitIsAFailedSave(t *testing.T) {
 	j := inMemory(t)
-	must(t, j.Create(bg, journal.Deployment{ID: "d1", Plan: []byte("{}"), State: journal.Running}))
+	must(t, j.CreateDeployment(bg, journal.Deployment{ID: "d1", Plan: []byte("{}"), State: journal.Running}))
 	must(t, j.FailCommits(bg))
 	if err := j.Save(bg, "d1", "key", []byte("value")); err == nil {
 		t.Error("the save succeeded and its COMMIT did not")
@@ -55,11 +55,11 @@ func TestOldFenceHoldsNothing(t *testing.T) {
 	j := open(t, journal.Memory, &standing{now: epoch})
 	old, err := j.Acquire(bg, "web", "d1", time.Minute)
 	must(t, err)
-	must(t, j.Holds(bg, "web", "d1", old))
+	must(t, j.CheckLease(bg, "web", "d1", old))
 	now, err := j.Acquire(bg, "web", "d1", time.Minute)
 	must(t, err)
-	must(t, j.Holds(bg, "web", "d1", now))
-	if err := j.Holds(bg, "web", "d1", old); !errors.Is(err, journal.ErrLost) {
+	must(t, j.CheckLease(bg, "web", "d1", now))
+	if err := j.CheckLease(bg, "web", "d1", old); !errors.Is(err, journal.ErrLost) {
 		t.Errorf("the old fence: %v", err)
 	}
 }

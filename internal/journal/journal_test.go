@@ -87,6 +87,6 @@ func web(id string) journal.Deployment {
 func created(t testing.TB, j *journal.Journal, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		must(t, j.Create(bg, web(id)))
+		must(t, j.CreateDeployment(bg, web(id)))
 	}
 }

@@ -47,14 +47,14 @@ func (j *Journal) Acquire(ctx context.Context, resource, owner string, ttl time.
 	if owner == "" {
 		return 0, &sluice.Error{Op: op, Resource: resource, Err: errors.New("its owner has no name")}
 	}
-	err = j.write(ctx, op, resource, func(tx *tx) error {
-		held, now := lease{}, j.now()
-		err := tx.row(`SELECT owner, fence, until FROM leases WHERE resource = ?`, resource).Scan(&held.owner, &held.fence, &held.until)
+	err = j.runWrite(ctx, op, resource, func(tx *tx) error {
+		held, now := lease{}, j.nowNanos()
+		err := tx.queryRow(`SELECT owner, fence, until FROM leases WHERE resource = ?`, resource).Scan(&held.owner, &held.fence, &held.until)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		if held.owner != "" && held.owner != owner && held.until > now {
-			return heldBy(op, resource, held)
+			return heldLeaseError(op, resource, held)
 		}
 		fence = held.fence + 1
 		return tx.exec(`INSERT INTO leases (resource, owner, fence, until) VALUES (?, ?, ?, ?)
@@ -69,11 +69,11 @@ func (j *Journal) Acquire(ctx context.Context, resource, owner string, ttl time.
 
 // TakeOverLease takes the lease for ttl from any owner and returns the previous one; from is empty
 // if there was none. The previous owner gets [ErrLost] from then on.
-func (j *Journal) Seize(ctx context.Context, resource, owner string, ttl time.Duration) (from string, err error) {
+func (j *Journal) TakeOverLease(ctx context.Context, resource, owner string, ttl time.Duration) (from string, err error) {
 	const op = "take the lease over"
-	err = j.write(ctx, op, resource, func(tx *tx) error {
-		held, now := lease{}, j.now()
-		err := tx.row(`SELECT owner, fence, until FROM leases WHERE resource = ?`, resource).Scan(&held.owner, &held.fence, &held.until)
+	err = j.runWrite(ctx, op, resource, func(tx *tx) error {
+		held, now := lease{}, j.nowNanos()
+		err := tx.queryRow(`SELECT owner, fence, until FROM leases WHERE resource = ?`, resource).Scan(&held.owner, &held.fence, &held.until)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -89,24 +89,24 @@ func (j *Journal) Seize(ctx context.Context, resource, owner string, ttl time.Du
 
 // CheckLease returns [ErrLost] if owner no longer owns the lease under fence. It writes no row. An
 // expired lease that no other process took is still owned.
-func (j *Journal) Holds(ctx context.Context, resource, owner string, fence int64) error {
+func (j *Journal) CheckLease(ctx context.Context, resource, owner string, fence int64) error {
 	const op = "look at the lease"
-	all, err := list(ctx, j, op, resource, scanLease, `SELECT owner, fence, until FROM leases WHERE resource = ?`, resource)
+	all, err := listRows(ctx, j, op, resource, scanLease, `SELECT owner, fence, until FROM leases WHERE resource = ?`, resource)
 	if err == nil && (len(all) == 0 || all[0].owner != owner || all[0].fence != fence) {
-		return lost(op, resource)
+		return lostLeaseError(op, resource)
 	}
 	return err
 }
 
-func lost(op, resource string) error {
+func lostLeaseError(op, resource string) error {
 	return &sluice.Error{Op: op, Resource: resource, Kind: sluice.LostClaim, Err: ErrLost,
 		Next: "see who runs the deployment now, before going on with it here"}
 }
 
-func heldBy(op, resource string, l lease) error {
+func heldLeaseError(op, resource string, l lease) error {
 	return &sluice.Error{
 		Op: op, Resource: resource, Kind: sluice.Overtaken,
-		Err:  &HeldError{Resource: resource, Owner: l.owner, Until: instant(l.until)},
+		Err:  &HeldError{Resource: resource, Owner: l.owner, Until: timeOfNanos(l.until)},
 		Next: "wait until it has ended, or abort it",
 	}
 }
@@ -114,21 +114,21 @@ func heldBy(op, resource string, l lease) error {
 // Renew extends the lease to ttl from now. An expired lease can be renewed as long as no other
 // process took it; otherwise Renew returns [ErrLost].
 func (j *Journal) Renew(ctx context.Context, resource, owner string, fence int64, ttl time.Duration) error {
-	return j.holding(ctx, "renew the lease", resource, owner, fence, j.clock.Now().Add(ttl).UnixNano(), owner)
+	return j.updateLease(ctx, "renew the lease", resource, owner, fence, j.clock.Now().Add(ttl).UnixNano(), owner)
 }
 
 // Release gives up the lease. If owner no longer owns it, Release returns [ErrLost].
 func (j *Journal) Release(ctx context.Context, resource, owner string, fence int64) error {
-	return j.holding(ctx, "release the lease", resource, owner, fence, 0, "")
+	return j.updateLease(ctx, "release the lease", resource, owner, fence, 0, "")
 }
 
 // updateLease sets the lease's owner to then if owner owns it under fence.
-func (j *Journal) holding(ctx context.Context, op, resource, owner string, fence, until int64, then string) error {
-	return j.write(ctx, op, resource, func(tx *tx) error {
-		err := tx.must(`UPDATE leases SET owner = ?, until = ? WHERE resource = ? AND owner = ? AND fence = ?`,
+func (j *Journal) updateLease(ctx context.Context, op, resource, owner string, fence, until int64, then string) error {
+	return j.runWrite(ctx, op, resource, func(tx *tx) error {
+		err := tx.execOrNotFound(`UPDATE leases SET owner = ?, until = ? WHERE resource = ? AND owner = ? AND fence = ?`,
 			then, until, resource, owner, fence)
 		if errors.Is(err, ErrNotFound) {
-			return lost(op, resource)
+			return lostLeaseError(op, resource)
 		}
 		return err
 	})
@@ -137,12 +137,12 @@ func (j *Journal) holding(ctx context.Context, op, resource, owner string, fence
 // Holder returns the owner of the lease on resource and its expiry; both are empty if the lease is
 // free or expired.
 func (j *Journal) Holder(ctx context.Context, resource string) (owner string, until time.Time, err error) {
-	all, err := list(ctx, j, "read the lease", resource, scanLease,
-		`SELECT owner, fence, until FROM leases WHERE resource = ? AND owner <> '' AND until > ?`, resource, j.now())
+	all, err := listRows(ctx, j, "read the lease", resource, scanLease,
+		`SELECT owner, fence, until FROM leases WHERE resource = ? AND owner <> '' AND until > ?`, resource, j.nowNanos())
 	if err != nil || len(all) == 0 {
 		return "", time.Time{}, err
 	}
-	return all[0].owner, instant(all[0].until), nil
+	return all[0].owner, timeOfNanos(all[0].until), nil
 }
 
 func scanLease(row scanner) (lease, error) {

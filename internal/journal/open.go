@@ -31,8 +31,8 @@ type Journal struct {
 	clock  clock.Clock
 	writer *sql.DB // has one connection
 	reader *sql.DB // in memory the same as writer
-	asked  statements
-	around func(op string, write func() error) error
+	statements  statementCache
+	wrapWrite func(op string, write func() error) error
 	file   os.FileInfo // the file that was opened; nil in memory
 }
 
@@ -42,40 +42,40 @@ type Journal struct {
 // Open does not change a file that is no journal or that a newer sluice wrote; it returns an error.
 func Open(path string, c clock.Clock) (*Journal, error) {
 	j := &Journal{path: path, clock: c}
-	if err := j.open(); err != nil {
+	if err := j.openDatabase(); err != nil {
 		_ = j.Close()
-		return nil, j.explain("open the journal", path, err)
+		return nil, j.explainError("open the journal", path, err)
 	}
 	return j, nil
 }
 
-func (j *Journal) open() error {
+func (j *Journal) openDatabase() error {
 	if j.path == "" {
 		return errors.New("it has no name")
 	}
 	source := Memory + "?_foreign_keys=1"
 	if j.path != Memory {
-		if err := create(j.path); err != nil {
+		if err := createFile(j.path); err != nil {
 			return err
 		}
-		file, err := uri(j.path)
+		file, err := fileURI(j.path)
 		if err != nil {
 			return err
 		}
 		source = fmt.Sprintf("%s?_busy_timeout=%d&_foreign_keys=1&_synchronous=FULL", file, busyTimeout.Milliseconds())
 	}
 	var err error
-	if j.writer, err = connect(source, 1); err != nil {
+	if j.writer, err = openPool(source, 1); err != nil {
 		return err
 	}
 	j.reader = j.writer
-	if err := j.migrate(context.Background()); err != nil {
+	if err := j.migrateSchema(context.Background()); err != nil {
 		return err
 	}
 	if j.path == Memory {
 		return nil
 	}
-	if j.reader, err = connect(source+"&_query_only=1", 4); err != nil {
+	if j.reader, err = openPool(source+"&_query_only=1", 4); err != nil {
 		return err
 	}
 	j.file, err = os.Stat(j.path)
@@ -101,7 +101,7 @@ func (j *Journal) checkFile() error {
 
 // openPool opens a pool that never closes its connections: closing the only connection deletes a
 // memory database.
-func connect(source string, connections int) (*sql.DB, error) {
+func openPool(source string, connections int) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func connect(source string, connections int) (*sql.DB, error) {
 
 // createFile creates an empty file that only its owner may read. SQLite gives its additional files
 // the same mode.
-func create(path string) error {
+func createFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func create(path string) error {
 }
 
 // fileURI returns the file: URI of path, which may contain any character.
-func uri(path string) (string, error) {
+func fileURI(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -143,7 +143,7 @@ func uri(path string) (string, error) {
 
 // Close closes the journal. All written rows remain.
 func (j *Journal) Close() error {
-	errs := []error{j.asked.close()}
+	errs := []error{j.statements.closeAll()}
 	if j.reader != nil && j.reader != j.writer {
 		errs = append(errs, j.reader.Close())
 	}

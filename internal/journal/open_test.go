@@ -207,7 +207,7 @@ func TestWorksUnderAVirtualClock(t *testing.T) {
 				ctx, cancel := v.WithTimeout(bg, clock.Forever)
 				defer cancel()
 				for range 5 {
-					_, err := j.Append(ctx, sluice.Seal("d1", "", sluice.Noted{}))
+					_, err := j.AppendEvent(ctx, sluice.Seal("d1", "", sluice.Noted{}))
 					must(t, err)
 					must(t, v.Sleep(ctx, 1))
 				}

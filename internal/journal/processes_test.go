@@ -18,7 +18,7 @@ func TestTwoHandlesSeeEachOthersRows(t *testing.T) {
 	path := tempFile(t)
 	engine, person := open(t, path, newTicking()), open(t, path, newTicking())
 	created(t, engine, "d1")
-	seq, err := person.Command(bg, journal.Command{Deployment: "d1", Kind: journal.Approve, By: "ana"})
+	seq, err := person.AddCommand(bg, journal.Command{Deployment: "d1", Kind: journal.Approve, By: "ana"})
 	must(t, err)
 	got, err := engine.Commands(bg, "d1", 0)
 	must(t, err)
@@ -52,7 +52,7 @@ func TestWritersAtTheSameTime(t *testing.T) {
 					mu.Unlock()
 				}
 				for range each {
-					if _, err := j.Append(bg, sluice.Envelope{Deployment: "d1", Stage: me, Kind: "x"}); err != nil {
+					if _, err := j.AppendEvent(bg, sluice.Envelope{Deployment: "d1", Stage: me, Kind: "x"}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -92,7 +92,7 @@ func TestOpenedByManyAtOnce(t *testing.T) {
 				return
 			}
 			defer j.Close()
-			if err := j.Create(bg, web(fmt.Sprint("d", i))); err != nil {
+			if err := j.CreateDeployment(bg, web(fmt.Sprint("d", i))); err != nil {
 				t.Error(err)
 			}
 		})

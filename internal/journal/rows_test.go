@@ -35,7 +35,7 @@ func TestLifeOfADeployment(t *testing.T) {
 	want.State, want.Updated = journal.Paused, after(2)
 	check()
 
-	must(t, j.End(bg, "d1", sluice.Failed, "2 of 2 tasks stopped", "look at the logs"))
+	must(t, j.EndDeployment(bg, "d1", sluice.Failed, "2 of 2 tasks stopped", "look at the logs"))
 	want.State, want.Outcome, want.Cause, want.Next = journal.Ended, sluice.Failed, "2 of 2 tasks stopped", "look at the logs"
 	want.Updated, want.Ended = after(3), after(3)
 	check()
@@ -50,7 +50,7 @@ func TestBeganMayBeGiven(t *testing.T) {
 	j := inMemory(t)
 	d := web("d1")
 	d.State, d.Began = journal.Waiting, epoch.Add(-time.Hour).In(time.FixedZone("", 3600))
-	must(t, j.Create(bg, d))
+	must(t, j.CreateDeployment(bg, d))
 	got, err := j.Deployment(bg, "d1")
 	must(t, err)
 	d.Began, d.Updated = epoch.Add(-time.Hour), after(1)
@@ -63,9 +63,9 @@ func TestWhatDoesNotExistIsNotFound(t *testing.T) {
 	id := sluice.NewActionID("nobody", "0-sync", "create")
 	for what, call := range map[string]func() error{
 		"Deployment": func() error { _, err := j.Deployment(bg, "nobody"); return err },
-		"Latest":     func() error { _, err := j.Latest(bg, "123456789012", "eu-west-1", "prod", "other"); return err },
+		"Latest":     func() error { _, err := j.LatestDeployment(bg, "123456789012", "eu-west-1", "prod", "other"); return err },
 		"SetState":   func() error { return j.SetState(bg, "nobody", journal.Paused) },
-		"End":        func() error { return j.End(bg, "nobody", sluice.Failed, "", "") },
+		"End":        func() error { return j.EndDeployment(bg, "nobody", sluice.Failed, "", "") },
 		"Save":       func() error { return j.Save(bg, "nobody", "k", nil) },
 		"BeginStage": func() error { _, err := j.BeginStage(bg, "nobody", 0, "ECS_SYNC"); return err },
 		"EndStage":   func() error { return j.EndStage(bg, "d1", 7, journal.StageDone, "", "") },
@@ -74,10 +74,10 @@ func TestWhatDoesNotExistIsNotFound(t *testing.T) {
 		},
 		"EndAction": func() error { return j.EndAction(bg, id, "", "") },
 		"Command": func() error {
-			_, err := j.Command(bg, journal.Command{Deployment: "nobody", Kind: journal.Abort})
+			_, err := j.AddCommand(bg, journal.Command{Deployment: "nobody", Kind: journal.Abort})
 			return err
 		},
-		"Append": func() error { _, err := j.Append(bg, sluice.Seal("nobody", "", sluice.Noted{})); return err },
+		"Append": func() error { _, err := j.AppendEvent(bg, sluice.Seal("nobody", "", sluice.Noted{})); return err },
 	} {
 		if err := call(); !errors.Is(err, journal.ErrNotFound) || sluice.KindOf(err) != sluice.NotFound {
 			t.Errorf("%s: %v", what, err)
@@ -91,20 +91,20 @@ func TestWrongInputIsRefused(t *testing.T) {
 	_, err := j.BeginStage(bg, "d1", 0, "ECS_SYNC")
 	must(t, err)
 	for want, call := range map[string]func() error{
-		"the journal has it already":           func() error { return j.Create(bg, web("d1")) },
-		"must not be empty nor hold a slash":   func() error { return j.Create(bg, web("a/b")) },
+		"the journal has it already":           func() error { return j.CreateDeployment(bg, web("d1")) },
+		"must not be empty nor hold a slash":   func() error { return j.CreateDeployment(bg, web("a/b")) },
 		"none of running, waiting, paused":     func() error { return j.SetState(bg, "d1", journal.Ended) },
 		"none of done, failed, skipped":        func() error { return j.EndStage(bg, "d1", 0, journal.StageRunning, "", "") },
 		"the ID has no deployment":             func() error { return j.BeginAction(bg, "create", sluice.Write{}) },
 		"its owner has no name":                func() error { _, err := j.Acquire(bg, "r", "", time.Minute); return err },
 		"begun as ECS_SYNC; a plan does not":   func() error { _, err := j.BeginStage(bg, "d1", 0, "WAIT"); return err },
-		"none of approve, pause, abort, rollb": func() error { _, err := j.Command(bg, journal.Command{Deployment: "d1"}); return err },
+		"none of approve, pause, abort, rollb": func() error { _, err := j.AddCommand(bg, journal.Command{Deployment: "d1"}); return err },
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	if err := j.Create(bg, web("d1")); !errors.Is(err, journal.ErrExists) {
+	if err := j.CreateDeployment(bg, web("d1")); !errors.Is(err, journal.ErrExists) {
 		t.Errorf("a second Create: %v", err)
 	}
 	stages, err := j.Stages(bg, "d1")
@@ -119,8 +119,8 @@ func TestDeploymentsNewestFirst(t *testing.T) {
 	created(t, j, "z", "y", "x")
 	other := web("other")
 	other.Service, other.Region = "api", "us-east-1"
-	must(t, j.Create(bg, other))
-	must(t, j.End(bg, "x", sluice.Succeeded, "", ""))
+	must(t, j.CreateDeployment(bg, other))
+	must(t, j.EndDeployment(bg, "x", sluice.Succeeded, "", ""))
 	for _, c := range []struct {
 		filter journal.Filter
 		want   string
@@ -144,7 +144,7 @@ func TestDeploymentsNewestFirst(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.filter, got, c.want)
 		}
 	}
-	latest, err := j.Latest(bg, "123456789012", "eu-west-1", "prod", "web")
+	latest, err := j.LatestDeployment(bg, "123456789012", "eu-west-1", "prod", "web")
 	must(t, err)
 	if latest.ID != "x" {
 		t.Errorf("the latest is %s", latest.ID)
@@ -206,7 +206,7 @@ func TestCommandsAfterTheLastRead(t *testing.T) {
 	j := inMemory(t)
 	created(t, j, "d1", "d2")
 	send := func(deployment, kind string) int64 {
-		seq, err := j.Command(bg, journal.Command{Deployment: deployment, Kind: kind, Stage: "2", By: "ana"})
+		seq, err := j.AddCommand(bg, journal.Command{Deployment: deployment, Kind: kind, Stage: "2", By: "ana"})
 		must(t, err)
 		return seq
 	}
@@ -230,9 +230,9 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 		{Schema: "sluice.events/9", Deployment: "d1", Stage: "3 NEW", Kind: "FromTheFuture", Data: []byte(`{"x":[1, 2]}`)},
 		{Deployment: "d1", Kind: "Bare"},
 	} {
-		_, err := j.Append(bg, sluice.Seal("d2", "", sluice.Noted{}))
+		_, err := j.AppendEvent(bg, sluice.Seal("d2", "", sluice.Noted{}))
 		must(t, err)
-		got, err := j.Append(bg, e)
+		got, err := j.AppendEvent(bg, e)
 		must(t, err)
 		e.Seq, e.At = int64(i+1), after(2*i+4)
 		equal(t, got, e)

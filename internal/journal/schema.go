@@ -102,20 +102,20 @@ CREATE TABLE leases (
 
 // errNewerSchema and errNotJournal are the reasons to refuse a file.
 type (
-	errNewer   struct{ version int }
-	errForeign struct{}
+	errNewerSchema   struct{ version int }
+	errNotJournal struct{}
 )
 
-func (e errNewer) Error() string {
+func (e errNewerSchema) Error() string {
 	return fmt.Sprintf("a newer sluice wrote it (schema %d; this one knows up to %d)", e.version, len(migrations))
 }
 
-func (errForeign) Error() string { return "it is a SQLite file, but not a journal of sluice" }
+func (errNotJournal) Error() string { return "it is a SQLite file, but not a journal of sluice" }
 
 // migrateSchema applies the missing migrations. If two processes migrate at the same time, the
 // second waits for the first and finds the schema complete.
-func (j *Journal) migrate(ctx context.Context) error {
-	version, err := j.version(ctx)
+func (j *Journal) migrateSchema(ctx context.Context) error {
+	version, err := j.schemaVersion(ctx)
 	if err != nil {
 		return err
 	}
@@ -128,8 +128,8 @@ func (j *Journal) migrate(ctx context.Context) error {
 	if version == len(migrations) {
 		return nil
 	}
-	return j.within(ctx, func(tx *tx) error {
-		version, err := j.check(tx.row)
+	return j.runTransaction(ctx, func(tx *tx) error {
+		version, err := j.checkSchema(tx.queryRow)
 		if err != nil {
 			return err
 		}
@@ -142,15 +142,15 @@ func (j *Journal) migrate(ctx context.Context) error {
 	})
 }
 
-func (j *Journal) version(ctx context.Context) (int, error) {
-	return j.check(func(query string, args ...any) *sql.Row {
+func (j *Journal) schemaVersion(ctx context.Context) (int, error) {
+	return j.checkSchema(func(query string, args ...any) *sql.Row {
 		return j.writer.QueryRowContext(ctx, query, args...)
 	})
 }
 
 // checkSchema returns the file's schema version, or an error if the file is no journal of this
 // sluice.
-func (j *Journal) check(row func(query string, args ...any) *sql.Row) (int, error) {
+func (j *Journal) checkSchema(row func(query string, args ...any) *sql.Row) (int, error) {
 	var app, version, tables int
 	err := row(`SELECT (SELECT application_id FROM pragma_application_id),
 		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).Scan(&app, &version, &tables)
@@ -158,9 +158,9 @@ func (j *Journal) check(row func(query string, args ...any) *sql.Row) (int, erro
 	case err != nil:
 		return 0, err
 	case app != applicationID && (app != 0 || version != 0 || tables != 0):
-		return 0, errForeign{}
+		return 0, errNotJournal{}
 	case version > len(migrations):
-		return 0, errNewer{version}
+		return 0, errNewerSchema{version}
 	}
 	return version, nil
 }

@@ -37,7 +37,7 @@ func scanStage(row scanner) (Stage, error) {
 	var s Stage
 	var began, ended int64
 	err := row.Scan(&s.Deployment, &s.Index, &s.Name, &s.Status, &began, &ended, &s.Cause, &s.Kind, &s.Attempts)
-	s.Began, s.Ended = instant(began), instant(ended)
+	s.Began, s.Ended = timeOfNanos(began), timeOfNanos(ended)
 	return s, err
 }
 
@@ -45,18 +45,18 @@ func scanStage(row scanner) (Stage, error) {
 // count from it, and adds one attempt.
 func (j *Journal) BeginStage(ctx context.Context, deployment string, index int, name string) (Stage, error) {
 	var s Stage
-	err := j.write(ctx, fmt.Sprintf("record the begin of stage %d %s", index, name), deployment, func(tx *tx) error {
-		if err := j.touch(tx, deployment); err != nil {
+	err := j.runWrite(ctx, fmt.Sprintf("record the begin of stage %d %s", index, name), deployment, func(tx *tx) error {
+		if err := j.touchDeployment(tx, deployment); err != nil {
 			return err
 		}
 		err := tx.exec(`INSERT INTO stages (`+stageColumns+`) VALUES (?, ?, ?, ?, ?, 0, '', '', 1)
 			ON CONFLICT (deployment, place) DO UPDATE SET
 				status = excluded.status, ended = 0, cause = '', kind = '', attempts = attempts + 1`,
-			deployment, index, name, StageRunning, j.now())
+			deployment, index, name, StageRunning, j.nowNanos())
 		if err != nil {
 			return err
 		}
-		s, err = scanStage(tx.row(`SELECT `+stageColumns+` FROM stages WHERE deployment = ? AND place = ?`, deployment, index))
+		s, err = scanStage(tx.queryRow(`SELECT `+stageColumns+` FROM stages WHERE deployment = ? AND place = ?`, deployment, index))
 		if err == nil && s.Name != name {
 			err = fmt.Errorf("it was begun as %s; a plan does not change", s.Name)
 		}
@@ -75,17 +75,17 @@ func (j *Journal) EndStage(ctx context.Context, deployment string, index int, st
 	if status != StageDone && status != StageFailed && status != StageSkipped {
 		return &sluice.Error{Op: op, Resource: deployment, Err: errors.New("status " + status + " is none of done, failed, skipped")}
 	}
-	return j.write(ctx, op, deployment, func(tx *tx) error {
-		if err := j.touch(tx, deployment); err != nil {
+	return j.runWrite(ctx, op, deployment, func(tx *tx) error {
+		if err := j.touchDeployment(tx, deployment); err != nil {
 			return err
 		}
-		return tx.must(`UPDATE stages SET status = ?, cause = ?, kind = ?, ended = ? WHERE deployment = ? AND place = ?`,
-			status, secret.Mask(cause), kind, j.now(), deployment, index)
+		return tx.execOrNotFound(`UPDATE stages SET status = ?, cause = ?, kind = ?, ended = ? WHERE deployment = ? AND place = ?`,
+			status, secret.Mask(cause), kind, j.nowNanos(), deployment, index)
 	})
 }
 
 // Stages returns the begun stages, in the order of the plan.
 func (j *Journal) Stages(ctx context.Context, deployment string) ([]Stage, error) {
-	return list(ctx, j, "list the stages", deployment, scanStage,
+	return listRows(ctx, j, "list the stages", deployment, scanStage,
 		`SELECT `+stageColumns+` FROM stages WHERE deployment = ? ORDER BY place`, deployment)
 }

@@ -9,44 +9,44 @@ import (
 
 // statementCache keeps parsed queries. A running engine repeats the same few at every poll, and
 // parsing took a third of the time of a simulated deployment.
-type statements struct {
+type statementCache struct {
 	mu     sync.Mutex
-	parsed map[string]*sql.Stmt
+	prepared map[string]*sql.Stmt
 }
 
 // runQuery runs a query on the pool.
-func (s *statements) query(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := s.parse(ctx, db, query)
+func (s *statementCache) runQuery(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := s.prepareQuery(ctx, db, query)
 	if err != nil {
 		return nil, err
 	}
 	return stmt.QueryContext(ctx, args...)
 }
 
-func (s *statements) parse(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
+func (s *statementCache) prepareQuery(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if stmt, ok := s.parsed[query]; ok {
+	if stmt, ok := s.prepared[query]; ok {
 		return stmt, nil
 	}
 	stmt, err := db.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	if s.parsed == nil {
-		s.parsed = map[string]*sql.Stmt{}
+	if s.prepared == nil {
+		s.prepared = map[string]*sql.Stmt{}
 	}
-	s.parsed[query] = stmt
+	s.prepared[query] = stmt
 	return stmt, nil
 }
 
-func (s *statements) close() error {
+func (s *statementCache) closeAll() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	for _, stmt := range s.parsed {
+	for _, stmt := range s.prepared {
 		errs = append(errs, stmt.Close())
 	}
-	s.parsed = nil
+	s.prepared = nil
 	return errors.Join(errs...)
 }

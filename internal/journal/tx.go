@@ -37,7 +37,7 @@ func (t *tx) exec(query string, args ...any) error {
 
 // execOrNotFound runs a statement that must change a row. If it changes none, it returns
 // ErrNotFound.
-func (t *tx) must(query string, args ...any) error {
+func (t *tx) execOrNotFound(query string, args ...any) error {
 	res, err := t.conn.ExecContext(t.ctx, query, args...)
 	if err != nil {
 		return err
@@ -48,35 +48,35 @@ func (t *tx) must(query string, args ...any) error {
 	return ErrNotFound
 }
 
-func (t *tx) row(query string, args ...any) *sql.Row {
+func (t *tx) queryRow(query string, args ...any) *sql.Row {
 	return t.conn.QueryRowContext(t.ctx, query, args...)
 }
 
 // runWrite runs f in a transaction that is durable when runWrite returns nil. op and resource are
 // for the error.
-func (j *Journal) write(ctx context.Context, op, resource string, f func(*tx) error) error {
+func (j *Journal) runWrite(ctx context.Context, op, resource string, f func(*tx) error) error {
 	if ctx.Err() != nil {
-		return j.explain(op, resource, context.Cause(ctx))
+		return j.explainError(op, resource, context.Cause(ctx))
 	}
-	write := func() error { return j.within(ctx, f) }
-	if j.around != nil {
+	write := func() error { return j.runTransaction(ctx, f) }
+	if j.wrapWrite != nil {
 		inner := write
-		write = func() error { return j.around(op, inner) }
+		write = func() error { return j.wrapWrite(op, inner) }
 	}
 	if err := write(); err != nil {
-		return j.explain(op, resource, err)
+		return j.explainError(op, resource, err)
 	}
 	return nil
 }
 
 // WrapWrites sets f to be called in place of each write from now on. Rehearsals use it to kill a
 // process before or after a row and to simulate a full disk. Other code must not call it.
-func (j *Journal) Around(f func(op string, write func() error) error) { j.around = f }
+func (j *Journal) WrapWrites(f func(op string, write func() error) error) { j.wrapWrite = f }
 
 // runTransaction takes the write lock first (IMMEDIATE), so that reads inside are current. It uses
 // plain statements and not sql.Tx: sql.Tx rolls back from its own goroutine when ctx ends, and may
 // drop a memory database.
-func (j *Journal) within(ctx context.Context, f func(*tx) error) (err error) {
+func (j *Journal) runTransaction(ctx context.Context, f func(*tx) error) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	if err := j.checkFile(); err != nil {
 		return err
@@ -107,13 +107,13 @@ func (j *Journal) within(ctx context.Context, f func(*tx) error) (err error) {
 }
 
 // listRows reads all rows of a query.
-func list[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func listRows[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	if ctx.Err() != nil {
-		return nil, j.explain(op, resource, context.Cause(ctx))
+		return nil, j.explainError(op, resource, context.Cause(ctx))
 	}
-	all, err := collect(context.WithoutCancel(ctx), j, scan, query, args...)
+	all, err := scanRows(context.WithoutCancel(ctx), j, scan, query, args...)
 	if err != nil {
-		return nil, j.explain(op, resource, err)
+		return nil, j.explainError(op, resource, err)
 	}
 	return all, nil
 }
@@ -121,8 +121,8 @@ func list[T any](ctx context.Context, j *Journal, op, resource string, scan func
 // scanner is a row to scan.
 type scanner interface{ Scan(into ...any) error }
 
-func collect[T any](ctx context.Context, j *Journal, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := j.asked.query(ctx, j.reader, query, args...)
+func scanRows[T any](ctx context.Context, j *Journal, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := j.statements.runQuery(ctx, j.reader, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +139,10 @@ func collect[T any](ctx context.Context, j *Journal, scan func(scanner) (T, erro
 }
 
 // firstRow returns the one row of a query, or ErrNotFound.
-func first[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
-	all, err := list(ctx, j, op, resource, scan, query, args...)
+func firstRow[T any](ctx context.Context, j *Journal, op, resource string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	all, err := listRows(ctx, j, op, resource, scan, query, args...)
 	if err == nil && len(all) == 0 {
-		err = j.explain(op, resource, ErrNotFound)
+		err = j.explainError(op, resource, ErrNotFound)
 	}
 	if err != nil {
 		var none T
@@ -152,10 +152,10 @@ func first[T any](ctx context.Context, j *Journal, op, resource string, scan fun
 }
 
 // nowNanos returns the clock's time as a column stores it.
-func (j *Journal) now() int64 { return j.clock.Now().UnixNano() }
+func (j *Journal) nowNanos() int64 { return j.clock.Now().UnixNano() }
 
 // timeOfNanos converts a time column.
-func instant(ns int64) time.Time {
+func timeOfNanos(ns int64) time.Time {
 	if ns == 0 {
 		return time.Time{}
 	}
@@ -169,11 +169,11 @@ func (u unusable) Unwrap() error { return u.error }
 
 func (unusable) Is(target error) bool { return target == ErrUnusable }
 
-func (j *Journal) explain(op, resource string, err error) error {
+func (j *Journal) explainError(op, resource string, err error) error {
 	e := &sluice.Error{Op: op, Resource: resource, Err: err}
 	var known *sluice.Error
-	var newer errNewer
-	var foreign errForeign
+	var newer errNewerSchema
+	var foreign errNotJournal
 	switch {
 	case errors.As(err, &known):
 		return err

@@ -39,15 +39,15 @@ type Options struct {
 
 // maxOpenRequests is the maximum number of requests without a response. A request above it is not
 // sent and counts as failed.
-const mostOpen = 10_000
+const maxOpenRequests = 10_000
 
 // Load is a load that runs until Stop.
 type Load struct {
 	options Options
 	began   time.Time
 	stop    chan struct{}
-	paced   chan struct{} // closed when the schedule has stopped
-	open    sync.WaitGroup
+	scheduleDone   chan struct{} // closed when the schedule has stopped
+	inFlight    sync.WaitGroup
 	pending atomic.Int64
 
 	mu    sync.Mutex
@@ -60,20 +60,20 @@ func Start(o Options, step string) *Load {
 		o.Timeout = 10 * time.Second
 	}
 	if o.Transport == nil {
-		o.Transport = transport()
+		o.Transport = newTransport()
 	}
-	l := &Load{options: o, began: time.Now(), stop: make(chan struct{}), paced: make(chan struct{})}
-	l.Step(step)
-	go l.pace()
+	l := &Load{options: o, began: time.Now(), stop: make(chan struct{}), scheduleDone: make(chan struct{})}
+	l.BeginStep(step)
+	go l.runSchedule()
 	return l
 }
 
-func transport() *http.Transport {
+func newTransport() *http.Transport {
 	return &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true, IdleConnTimeout: time.Minute}
 }
 
 // BeginStep begins a new step. Requests sent from now on count for it.
-func (l *Load) Step(name string) {
+func (l *Load) BeginStep(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -85,7 +85,7 @@ func (l *Load) Step(name string) {
 
 // SetSteady declares that the weights of the current step are in force. Requests sent from now on
 // also count for its shares. It does nothing if the current step has another name.
-func (l *Load) Steady(name string) {
+func (l *Load) SetSteady(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.steps[len(l.steps)-1]; s.Name == name {
@@ -97,8 +97,8 @@ func (l *Load) Steady(name string) {
 // order.
 func (l *Load) Stop() []*Step {
 	close(l.stop)
-	<-l.paced
-	l.open.Wait()
+	<-l.scheduleDone
+	l.inFlight.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.steps[len(l.steps)-1].Ended = time.Now()
@@ -110,8 +110,8 @@ func (l *Load) Stop() []*Step {
 
 // runSchedule sends each request when it is due. A request that is overdue is sent immediately, and
 // its latency counts from the due time.
-func (l *Load) pace() {
-	defer close(l.paced)
+func (l *Load) runSchedule() {
+	defer close(l.scheduleDone)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for n := 0; ; n++ {
@@ -121,32 +121,32 @@ func (l *Load) pace() {
 		case <-l.stop:
 			return
 		case <-timer.C:
-			l.arrive(due)
+			l.sendRequest(due)
 		}
 	}
 }
 
-func (l *Load) arrive(due time.Time) {
+func (l *Load) sendRequest(due time.Time) {
 	l.mu.Lock()
 	step := l.steps[len(l.steps)-1]
 	steady := step.steady
 	l.mu.Unlock()
-	if l.pending.Add(1) > mostOpen {
+	if l.pending.Add(1) > maxOpenRequests {
 		l.pending.Add(-1)
-		l.keep(step, answer{cause: "not sent: 10000 requests were without an answer"}, steady, 0)
+		l.recordResponse(step, response{cause: "not sent: 10000 requests were without an answer"}, steady, 0)
 		return
 	}
-	l.open.Go(func() {
+	l.inFlight.Go(func() {
 		defer l.pending.Add(-1)
 		ctx, cancel := context.WithTimeout(context.Background(), l.options.Timeout)
 		defer cancel()
-		a := send(ctx, l.options)
-		l.keep(step, a, steady, time.Since(due))
+		a := sendOnce(ctx, l.options)
+		l.recordResponse(step, a, steady, time.Since(due))
 	})
 }
 
-func (l *Load) keep(s *Step, a answer, steady bool, took time.Duration) {
+func (l *Load) recordResponse(s *Step, a response, steady bool, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.add(a, steady, took)
+	s.addResponse(a, steady, took)
 }

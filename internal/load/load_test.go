@@ -45,8 +45,8 @@ func TestArrivalsDoNotWaitForAnswers(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		return ok(200, "v1", "a")
 	}, func(*load.Load) { time.Sleep(995 * time.Millisecond) })
-	if s := steps[0]; s.Requests != 100 || s.Failed() != 0 || s.Versions["v1"] != 100 {
-		t.Errorf("%d requests, %d failed, %v", s.Requests, s.Failed(), s.Versions)
+	if s := steps[0]; s.Requests != 100 || s.CountFailed() != 0 || s.ByVersion["v1"] != 100 {
+		t.Errorf("%d requests, %d failed, %v", s.Requests, s.CountFailed(), s.ByVersion)
 	}
 	if p := steps[0].Quantile(.5); p < 2990*time.Millisecond || p > 3010*time.Millisecond {
 		t.Errorf("the median is %s", p)
@@ -62,17 +62,17 @@ func TestRequestsCountToTheStepInWhichTheyAreSent(t *testing.T) {
 		return ok(200, "v1", "a")
 	}, func(l *load.Load) {
 		time.Sleep(995 * time.Millisecond)
-		l.Step("two")
+		l.BeginStep("two")
 		time.Sleep(time.Second)
-		l.Steady("one") // over: nothing
-		l.Steady("two")
+		l.SetSteady("one") // over: nothing
+		l.SetSteady("two")
 		time.Sleep(time.Second)
 	})
 	if len(steps) != 2 || steps[0].Requests != 100 || steps[1].Requests != 200 {
 		t.Fatalf("%+v", steps)
 	}
-	if s := steps[1]; s.Versions["v1"] != 50 || s.Versions["v2"] != 150 || s.Steady["b"] != 100 || len(steps[0].Steady) != 0 {
-		t.Errorf("%v, steady %v", s.Versions, s.Steady)
+	if s := steps[1]; s.ByVersion["v1"] != 50 || s.ByVersion["v2"] != 150 || s.SteadyByTask["b"] != 100 || len(steps[0].SteadyByTask) != 0 {
+		t.Errorf("%v, steady %v", s.ByVersion, s.SteadyByTask)
 	}
 }
 
@@ -92,8 +92,8 @@ func TestEveryOtherAnswerIsAFailure(t *testing.T) {
 		return ok(200, "v1", "a")
 	}, func(*load.Load) { time.Sleep(995 * time.Millisecond) })
 	s := steps[0]
-	if s.Requests != 100 || s.Failed() != 75 || s.Versions["v1"] != 25 || s.Versions[""] != 75 {
-		t.Errorf("%d requests, %v, %v", s.Requests, s.Failures(), s.Versions)
+	if s.Requests != 100 || s.CountFailed() != 75 || s.ByVersion["v1"] != 25 || s.ByVersion[""] != 75 {
+		t.Errorf("%d requests, %v, %v", s.Requests, s.Failures(), s.ByVersion)
 	}
 	want := []load.Failure{{"answered 503 Service Unavailable", 25}, {"no answer: context deadline exceeded", 25}, {"the answer broke off: reset", 25}}
 	for i, f := range s.Failures() {
@@ -124,7 +124,7 @@ func TestWhatIsSentTwiceHasFailed(t *testing.T) {
 	defer s.Close()
 	l := load.Start(load.Options{URL: s.URL, Rate: 1000}, "one")
 	<-later
-	if failed := l.Stop()[0].Failed(); failed != 1 {
+	if failed := l.Stop()[0].CountFailed(); failed != 1 {
 		t.Errorf("%d failed", failed)
 	}
 }
@@ -140,7 +140,7 @@ func TestWilson(t *testing.T) {
 		{10, 100, .055, .174},
 		{0, 0, 0, 1},
 	} {
-		low, high := load.Wilson(c.hits, c.n)
+		low, high := load.WilsonInterval(c.hits, c.n)
 		if math.Abs(low-c.low) > .001 || math.Abs(high-c.high) > .001 {
 			t.Errorf("%d of %d: %.4f to %.4f", c.hits, c.n, low, high)
 		}

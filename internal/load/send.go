@@ -12,29 +12,29 @@ import (
 )
 
 // response is the result of one request. cause says why it failed; "" means success.
-type answer struct {
+type response struct {
 	version, task string
 	cause         string
 }
 
 // sendOnce sends one request and reads the response to the end. Only a complete response with status
 // 200 is a success.
-func send(ctx context.Context, o Options) answer {
+func sendOnce(ctx context.Context, o Options) response {
 	tries := 0
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { tries++ }})
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, o.URL, nil)
 	if err != nil {
-		return answer{cause: err.Error()}
+		return response{cause: err.Error()}
 	}
 	res, err := o.Transport.RoundTrip(r)
 	if err != nil {
-		return answer{cause: "no answer: " + why(err)}
+		return response{cause: "no answer: " + errorText(err)}
 	}
 	defer res.Body.Close()
-	a := answer{version: res.Header.Get(VersionHeader), task: res.Header.Get(TaskHeader)}
+	a := response{version: res.Header.Get(VersionHeader), task: res.Header.Get(TaskHeader)}
 	switch _, err := io.Copy(io.Discard, res.Body); {
 	case err != nil:
-		a.cause = "the answer broke off: " + why(err)
+		a.cause = "the answer broke off: " + errorText(err)
 	case res.StatusCode != http.StatusOK:
 		a.cause = fmt.Sprintf("answered %d %s", res.StatusCode, http.StatusText(res.StatusCode))
 	case tries > 1:
@@ -45,7 +45,7 @@ func send(ctx context.Context, o Options) answer {
 
 // errorText returns the text of an error without addresses and ports, so that equal causes count as
 // one.
-func why(err error) string {
+func errorText(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err

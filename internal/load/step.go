@@ -14,10 +14,10 @@ type Step struct {
 	Name         string
 	Began, Ended time.Time // by the machine's clock
 	Requests     int
-	Versions     map[string]int // requests by the version that responded; "": failed
+	ByVersion     map[string]int // requests by the version that responded; "": failed
 	// SteadyByTask are the requests sent since [Load.SetSteady], by the task that responded;
 	// "": failed.
-	Steady map[string]int
+	SteadyByTask map[string]int
 
 	steady    bool
 	failures  map[string]int
@@ -30,28 +30,28 @@ type Failure struct {
 	Count int
 }
 
-const slowest = 60 * time.Second
+const maxLatency = 60 * time.Second
 
 func newStep(name string, now time.Time) *Step {
-	return &Step{Name: name, Began: now, Versions: map[string]int{}, Steady: map[string]int{}, failures: map[string]int{},
-		latencies: hdrhistogram.New(1, slowest.Microseconds(), 3)}
+	return &Step{Name: name, Began: now, ByVersion: map[string]int{}, SteadyByTask: map[string]int{}, failures: map[string]int{},
+		latencies: hdrhistogram.New(1, maxLatency.Microseconds(), 3)}
 }
 
-func (s *Step) add(a answer, steady bool, took time.Duration) {
+func (s *Step) addResponse(a response, steady bool, took time.Duration) {
 	s.Requests++
 	if a.cause != "" {
 		s.failures[a.cause]++
 		a.task, a.version = "", ""
 	}
-	s.Versions[a.version]++
+	s.ByVersion[a.version]++
 	if steady {
-		s.Steady[a.task]++
+		s.SteadyByTask[a.task]++
 	}
-	_ = s.latencies.RecordValue(min(took, slowest).Microseconds()) // cannot fail up to maxLatency
+	_ = s.latencies.RecordValue(min(took, maxLatency).Microseconds()) // cannot fail up to maxLatency
 }
 
 // CountFailed returns how many requests got no complete response with status 200.
-func (s *Step) Failed() int {
+func (s *Step) CountFailed() int {
 	n := 0
 	for _, c := range s.failures {
 		n += c
@@ -77,7 +77,7 @@ func (s *Step) Quantile(q float64) time.Duration {
 // WilsonInterval returns the 95 % interval of a share that was measured as hits in n. It is Wilson's
 // score interval, which is valid for few hits and near 0 and 1, where the normal approximation is
 // not. For n = 0 it returns 0 to 1.
-func Wilson(hits, n int) (low, high float64) {
+func WilsonInterval(hits, n int) (low, high float64) {
 	if n == 0 {
 		return 0, 1
 	}

@@ -15,11 +15,11 @@ import (
 
 // compareApplications returns the differences between the files of two commits that matter to AWS.
 // AWS's defaults are known, so an explicit default is no difference.
-func between(running, target *appfile.Application) []change {
-	var all []change
+func compareApplications(running, target *appfile.Application) []fileChange {
+	var all []fileChange
 	add := func(of string, diffs ...definition.Difference) {
 		for _, d := range diffs {
-			all = append(all, change{of, d})
+			all = append(all, fileChange{of, d})
 		}
 	}
 	add("task definition", definition.CompareTask(target.Task, asTask(running.Task))...)
@@ -29,17 +29,17 @@ func between(running, target *appfile.Application) []change {
 	switch a, b := running.Service, target.Service; {
 	case a == nil && b == nil:
 	case a == nil || b == nil:
-		add("service", definition.Difference{Path: "serviceName", Have: nameOf(a), Want: nameOf(b)})
+		add("service", definition.Difference{Path: "serviceName", Have: serviceNameOf(a), Want: serviceNameOf(b)})
 	default:
-		add("service", betweenServices(a, b)...)
+		add("service", compareServices(a, b)...)
 	}
-	add("target group", groupDifference("primary", running.Primary, target.Primary)...)
-	add("target group", groupDifference("canary", running.Canary, target.Canary)...)
+	add("target group", compareGroups("primary", running.Primary, target.Primary)...)
+	add("target group", compareGroups("canary", running.Canary, target.Canary)...)
 	return uniqueChanges(all)
 }
 
 // compareServices compares the fields that the target sets, and those that it no longer sets.
-func betweenServices(running, target *definition.Service) []definition.Difference {
+func compareServices(running, target *definition.Service) []definition.Difference {
 	diffs := append(definition.CompareService(target, asService(running)), definition.CompareTaskSet(target, asTaskSet(running))...)
 	back := append(definition.CompareService(running, asService(target)), definition.CompareTaskSet(running, asTaskSet(target))...)
 	for _, d := range back {
@@ -54,17 +54,17 @@ func betweenServices(running, target *definition.Service) []definition.Differenc
 	return diffs
 }
 
-func uniqueChanges(all []change) []change {
-	var out []change
+func uniqueChanges(all []fileChange) []fileChange {
+	var out []fileChange
 	for _, c := range all {
-		if !slices.ContainsFunc(out, func(x change) bool { return x.of == c.of && x.Path == c.Path }) {
+		if !slices.ContainsFunc(out, func(x fileChange) bool { return x.subject == c.subject && x.Path == c.Path }) {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-func groupDifference(side string, a, b *appfile.TargetGroup) []definition.Difference {
+func compareGroups(side string, a, b *appfile.TargetGroup) []definition.Difference {
 	if text, other := groupText(a), groupText(b); text != other {
 		return []definition.Difference{{Path: side, Have: text, Want: other}}
 	}
@@ -78,7 +78,7 @@ func groupText(g *appfile.TargetGroup) string {
 	return fmt.Sprintf("%s %s:%d", g.ARN, g.Container, g.Port)
 }
 
-func nameOf(s *definition.Service) string {
+func serviceNameOf(s *definition.Service) string {
 	if s == nil {
 		return "none"
 	}

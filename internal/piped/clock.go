@@ -31,15 +31,15 @@ func openClock(getenv func(string) string) (c clock.Clock, scaled bool, err erro
 	if !account.IsLoopback(endpoint) {
 		return clock.Scaled(speed), true, nil
 	}
-	return clock.Following(speed, func() (time.Time, bool) { return simTime(endpoint) }), true, nil
+	return clock.Following(speed, func() (time.Time, bool) { return readSimTime(endpoint) }), true, nil
 }
 
 // simTimeTimeout is how long the local AWS may take to return the time.
-const askTime = 2 * time.Second
+const simTimeTimeout = 2 * time.Second
 
 // readSimTime reads the time of the local AWS; false if there is no local AWS.
-func simTime(endpoint string) (time.Time, bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+func readSimTime(endpoint string) (time.Time, bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), simTimeTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(endpoint, "/")+"/_sluice/time", nil)
 	if err != nil {

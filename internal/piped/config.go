@@ -11,7 +11,7 @@ import (
 )
 
 // pluginEntry is the plugin's entry in piped's configuration. piped passes it at the start.
-type entry struct {
+type pluginEntry struct {
 	Name          string          `json:"name"` // key of metadata, of spec.plugins, of deploy targets
 	URL           string          `json:"url"`
 	Port          int             `json:"port"`
@@ -25,11 +25,11 @@ type deployTarget struct {
 	Labels map[string]string `json:"labels"`
 	Config json.RawMessage   `json:"config"`
 
-	access access
+	access targetAccess
 }
 
 // targetAccess configures the access to a deploy target, with PipeCD's names.
-type access struct {
+type targetAccess struct {
 	Region          string `json:"region"`
 	Profile         string `json:"profile"`
 	CredentialsFile string `json:"credentialsFile"`
@@ -38,8 +38,8 @@ type access struct {
 }
 
 // readEntry reads the value of --config.
-func readEntry(text string) (*entry, error) {
-	e := &entry{}
+func readEntry(text string) (*pluginEntry, error) {
+	e := &pluginEntry{}
 	if err := json.Unmarshal([]byte(text), e); err != nil {
 		return nil, configError("", fmt.Errorf("--config: %w", err))
 	}
@@ -49,19 +49,19 @@ func readEntry(text string) (*entry, error) {
 	case e.Port < 1 || e.Port > 65535:
 		return nil, configError(e.Name, fmt.Errorf("port %d: a plugin needs a port from 1 to 65535, for piped waits for it without end", e.Port))
 	}
-	if err := strictly(e.Config, &struct{}{}); err != nil {
+	if err := decodeStrict(e.Config, &struct{}{}); err != nil {
 		return nil, configError(e.Name, fmt.Errorf("config: %w: this plugin has no configuration of its own", err))
 	}
 	seen := map[string]bool{}
 	for i := range e.DeployTargets {
-		if err := e.DeployTargets[i].read(seen); err != nil {
+		if err := e.DeployTargets[i].readConfig(seen); err != nil {
 			return nil, configError(e.Name, err)
 		}
 	}
 	return e, nil
 }
 
-func (t *deployTarget) read(seen map[string]bool) error {
+func (t *deployTarget) readConfig(seen map[string]bool) error {
 	switch {
 	case t.Name == "":
 		return errors.New("a deploy target has no name")
@@ -69,7 +69,7 @@ func (t *deployTarget) read(seen map[string]bool) error {
 		return fmt.Errorf("deploy target %s is given twice", t.Name)
 	}
 	seen[t.Name] = true
-	if err := strictly(t.Config, &t.access); err != nil {
+	if err := decodeStrict(t.Config, &t.access); err != nil {
 		return fmt.Errorf("deploy target %s: config: %w: it has region, profile, credentialsFile, roleARN and tokenFile", t.Name, err)
 	}
 	switch a := t.access; {
@@ -82,7 +82,7 @@ func (t *deployTarget) read(seen map[string]bool) error {
 }
 
 // decodeStrict decodes JSON and refuses unknown keys. It ignores empty data and null.
-func strictly(data []byte, into any) error {
+func decodeStrict(data []byte, into any) error {
 	if len(data) == 0 || string(data) == "null" {
 		return nil
 	}
@@ -102,7 +102,7 @@ func configError(plugin string, err error) error {
 }
 
 // findTarget returns the deploy target with that name.
-func (e *entry) target(name string) (*deployTarget, error) {
+func (e *pluginEntry) findTarget(name string) (*deployTarget, error) {
 	for i := range e.DeployTargets {
 		if e.DeployTargets[i].Name == name {
 			return &e.DeployTargets[i], nil

@@ -20,32 +20,32 @@ import (
 
 // driftState compares the running service with the files, field by field, with AWS's defaults. It
 // ignores the commit: a commit that changes other files causes no difference here.
-func (p *plugin) drift(ctx context.Context, pl *place, app *appfile.Application, live *ecs.Live, addresses map[string]bool) (*contract.ApplicationSyncState, error) {
+func (p *plugin) driftState(ctx context.Context, pl *activeTarget, app *appfile.Application, live *ecs.ServiceState, addresses map[string]bool) (*contract.ApplicationSyncState, error) {
 	if k, err := plan.ParseClaim(live.Tags[plan.ClaimTag]); err == nil && k.Until.After(p.clock.Now()) {
-		return state(contract.ApplicationSyncStatus_DEPLOYING, "A deployment is under way", "deployment "+k.Deployment+" holds the service"), nil
+		return syncState(contract.ApplicationSyncStatus_DEPLOYING, "A deployment is under way", "deployment "+k.Deployment+" holds the service"), nil
 	}
-	diffs, err := differences(ctx, pl, p.clock, app, live, addresses)
+	diffs, err := findDifferences(ctx, pl, p.clock, app, live, addresses)
 	if err != nil {
 		return nil, err
 	}
 	if len(diffs) == 0 {
-		return synced(), nil
+		return syncedState(), nil
 	}
-	return state(contract.ApplicationSyncStatus_OUT_OF_SYNC, shortReason(diffs), reason(pl.name, diffs)), nil
+	return syncState(contract.ApplicationSyncStatus_OUT_OF_SYNC, shortReason(diffs), driftReason(pl.name, diffs)), nil
 }
 
-func differences(ctx context.Context, pl *place, c clock.Clock, app *appfile.Application, live *ecs.Live, addresses map[string]bool) ([]change, error) {
-	var all []change
+func findDifferences(ctx context.Context, pl *activeTarget, c clock.Clock, app *appfile.Application, live *ecs.ServiceState, addresses map[string]bool) ([]fileChange, error) {
+	var all []fileChange
 	add := func(of string, diffs []definition.Difference) {
 		for _, d := range diffs {
-			all = append(all, change{of, d})
+			all = append(all, fileChange{of, d})
 		}
 	}
 	serving := live.Serving()
 	if serving == "" {
 		add("task definition", []definition.Difference{{Path: "family", Have: "nothing serves", Want: aws.ToString(app.Task.Input.Family)}})
 	} else {
-		td, err := pl.definition(ctx, serving)
+		td, err := pl.readDefinition(ctx, serving)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +57,7 @@ func differences(ctx context.Context, pl *place, c clock.Clock, app *appfile.App
 			add("task set", definition.CompareTaskSet(app.Service, ts))
 		}
 	}
-	beside, err := besides(ctx, pl, c, app, live, addresses)
+	beside, err := additionalChanges(ctx, pl, c, app, live, addresses)
 	for _, b := range beside {
 		add(b.Of, []definition.Difference{{Path: b.Path, Have: b.Have, Want: b.Want}})
 	}
@@ -66,19 +66,19 @@ func differences(ctx context.Context, pl *place, c clock.Clock, app *appfile.App
 
 // additionalChanges returns what gets requests, or is left over, in addition to what the files
 // describe: task sets, a canary service, targets, weights.
-func besides(ctx context.Context, pl *place, c clock.Clock, app *appfile.Application, live *ecs.Live, addresses map[string]bool) ([]plan.Change, error) {
-	seen := plan.Live{Service: &live.Raw, TaskSets: live.TaskSets}
+func additionalChanges(ctx context.Context, pl *activeTarget, c clock.Clock, app *appfile.Application, live *ecs.ServiceState, addresses map[string]bool) ([]plan.Change, error) {
+	seen := plan.AWSState{Service: &live.Raw, TaskSets: live.TaskSets}
 	for _, ts := range live.TaskSets {
-		if slices.Contains(makers, ts.Tags[tagManagedBy]) {
+		if slices.Contains(managedByValues, ts.Tags[tagManagedBy]) {
 			seen.Left = append(seen.Left, ts.ID)
 		}
 	}
 	if plan.HostingOf(app) == appfile.Services {
-		canary, err := pl.shelf.Service(ctx, clusterOf(app), plan.BesideName(aws.ToString(app.Service.Input.ServiceName)))
+		canary, err := pl.services.Service(ctx, clusterOf(app), plan.CanaryServiceName(aws.ToString(app.Service.Input.ServiceName)))
 		if err != nil {
 			return nil, err
 		}
-		if canary.Stands() {
+		if canary.IsActive() {
 			seen.Beside = &canary.Raw
 		}
 	}
@@ -89,11 +89,11 @@ func besides(ctx context.Context, pl *place, c clock.Clock, app *appfile.Applica
 	if err := stage.SurveyRequests(ctx, pl.account, c, app, traffic, addresses, &seen); err != nil {
 		return nil, err
 	}
-	seen.Foreign = pl.twice(live.ARN, seen.Foreign)
-	return plan.Beside(app, seen), nil
+	seen.Foreign = pl.seenTwice(live.ARN, seen.Foreign)
+	return plan.ChangesOutsideFiles(app, seen), nil
 }
 
-func shortReason(diffs []change) string {
+func shortReason(diffs []fileChange) string {
 	if len(diffs) == 1 {
 		return "There is 1 difference"
 	}
@@ -101,24 +101,24 @@ func shortReason(diffs []change) string {
 }
 
 // driftReason returns one line for each difference, with the value in AWS and in the files.
-func reason(target string, diffs []change) string {
+func driftReason(target string, diffs []fileChange) string {
 	lines := []string{"What runs on " + target + " differs from the files:"}
 	for _, d := range diffs {
-		lines = append(lines, fmt.Sprintf("- %s %s: is %s, should be %s", d.of, d.Path, d.Have, d.Want))
+		lines = append(lines, fmt.Sprintf("- %s %s: is %s, should be %s", d.subject, d.Path, d.Have, d.Want))
 	}
 	return strings.Join(lines, "\n")
 }
 
-func synced() *contract.ApplicationSyncState {
-	return state(contract.ApplicationSyncStatus_SYNCED, "", "")
+func syncedState() *contract.ApplicationSyncState {
+	return syncState(contract.ApplicationSyncStatus_SYNCED, "", "")
 }
 
-func state(status contract.ApplicationSyncStatus, short, reason string) *contract.ApplicationSyncState {
+func syncState(status contract.ApplicationSyncStatus, short, reason string) *contract.ApplicationSyncState {
 	return &contract.ApplicationSyncState{Status: status, ShortReason: short, Reason: reason, Timestamp: time.Now().Unix()}
 }
 
 // worseState joins the states of two deploy targets, as piped joins those of plugins.
-func worse(a, b *contract.ApplicationSyncState) *contract.ApplicationSyncState {
+func worseState(a, b *contract.ApplicationSyncState) *contract.ApplicationSyncState {
 	order := []contract.ApplicationSyncStatus{contract.ApplicationSyncStatus_DEPLOYING, contract.ApplicationSyncStatus_INVALID_CONFIG,
 		contract.ApplicationSyncStatus_OUT_OF_SYNC, contract.ApplicationSyncStatus_UNKNOWN, contract.ApplicationSyncStatus_SYNCED}
 	switch x, y := slices.Index(order, a.GetStatus()), slices.Index(order, b.GetStatus()); {

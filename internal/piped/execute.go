@@ -29,32 +29,32 @@ func (p *plugin) ExecuteStage(ctx context.Context, r *contract.ExecuteStageReque
 	in := r.GetInput()
 	log := openLog(p.piped, in.GetDeployment().GetId(), in.GetStage())
 	defer log.close()
-	err := p.execute(ctx, in, log)
+	err := p.executeStage(ctx, in, log)
 	switch {
 	case err == nil:
-		log.write(contract.LogSeverity_SUCCESS, "done")
+		log.writeLines(contract.LogSeverity_SUCCESS, "done")
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_SUCCESS}, nil
 	case ctx.Err() != nil:
-		log.write(contract.LogSeverity_ERROR, "stopped: "+whyStopped(ctx)+"; what was made is found by the next attempt, or undone by the rollback")
+		log.writeLines(contract.LogSeverity_ERROR, "stopped: "+stopReason(ctx)+"; what was made is found by the next attempt, or undone by the rollback")
 		return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_CANCELLED, Message: err.Error()}, nil
 	}
-	log.write(contract.LogSeverity_ERROR, "failed: "+err.Error())
+	log.writeLines(contract.LogSeverity_ERROR, "failed: "+err.Error())
 	if next := sluice.NextStep(err); next != "" {
-		log.write(contract.LogSeverity_ERROR, "next: "+next)
+		log.writeLines(contract.LogSeverity_ERROR, "next: "+next)
 	}
 	return &contract.ExecuteStageResponse{Status: contract.StageStatus_STAGE_FAILURE, Message: err.Error()}, nil
 }
 
 // stopReason returns why a stage ended: the plugin's own reason, or piped's. piped ends its call
 // for a person, at a stage's timeout and when piped itself is stopped.
-func whyStopped(ctx context.Context) string {
+func stopReason(ctx context.Context) string {
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause.Error()
 	}
 	return "piped ended the stage: it was cancelled, its timeout passed, or piped is being stopped"
 }
 
-func (p *plugin) execute(ctx context.Context, in *contract.ExecutePluginInput, log *stageLog) error {
+func (p *plugin) executeStage(ctx context.Context, in *contract.ExecutePluginInput, log *stageLog) error {
 	if !slices.Contains(ourStages, in.GetStage().GetName()) {
 		return &sluice.Error{Op: "run stage " + in.GetStage().GetName(), Err: errors.New("this plugin has no such stage")}
 	}
@@ -62,33 +62,33 @@ func (p *plugin) execute(ctx context.Context, in *contract.ExecutePluginInput, l
 	if err != nil {
 		return err
 	}
-	target, err := p.entry.load(in.GetTargetDeploymentSource())
+	target, err := p.entry.loadApplication(in.GetTargetDeploymentSource())
 	if err != nil && in.GetStage().GetName() != appfile.StageRollback {
 		return err
 	}
-	var running *loaded
+	var running *loadedApp
 	if in.GetRunningDeploymentSource() != nil {
-		running, _ = p.entry.load(in.GetRunningDeploymentSource()) // it is used only for the tags of the earlier files
+		running, _ = p.entry.loadApplication(in.GetRunningDeploymentSource()) // it is used only for the tags of the earlier files
 	}
 	var failed []error
 	for _, name := range targets {
-		t := &turn{plugin: p, in: in, log: log, target: target, running: running, failed: err}
-		t.host = &host{piped: p.piped, plugin: p.entry.Name, deployment: in.GetDeployment().GetId(), tell: log.event}
+		t := &targetRun{plugin: p, in: in, log: log, target: target, running: running, filesErr: err}
+		t.host = &host{piped: p.piped, plugin: p.entry.Name, deployment: in.GetDeployment().GetId(), report: log.logEvent}
 		if len(targets) > 1 {
 			t.host.prefix = name + "/"
-			log.write(contract.LogSeverity_INFO, "deploy target "+name)
+			log.writeLines(contract.LogSeverity_INFO, "deploy target "+name)
 		}
-		if err := t.run(ctx, name); err != nil {
-			failed = append(failed, inTarget(name, len(targets), err))
+		if err := t.runStage(ctx, name); err != nil {
+			failed = append(failed, withTarget(name, len(targets), err))
 		}
-		if len(failed) > 0 && !t.rollsBack() { // a rollback continues with the other targets
+		if len(failed) > 0 && !t.isRollback() { // a rollback continues with the other targets
 			break
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func inTarget(name string, of int, err error) error {
+func withTarget(name string, of int, err error) error {
 	if of == 1 {
 		return err
 	}
@@ -96,67 +96,67 @@ func inTarget(name string, of int, err error) error {
 }
 
 // targetRun runs a stage on one deploy target.
-type turn struct {
+type targetRun struct {
 	plugin          *plugin
 	in              *contract.ExecutePluginInput
 	log             *stageLog
 	host            *host
-	target, running *loaded
-	failed          error // why the files of the target commit cannot be read; the rollback may not need them
+	target, running *loadedApp
+	filesErr          error // why the files of the target commit cannot be read; the rollback may not need them
 
-	place  *place
-	ground ground
-	begun  bool // the baseline had been saved
+	opened  *activeTarget
+	baseline baseline
+	hasBaseline  bool // the baseline had been saved
 	app    *appfile.Application
 	plan   *plan.Plan
 	index  int // of the stage in the plan
 }
 
-func (t *turn) run(ctx context.Context, target string) (err error) {
-	ctx = t.patient(ctx, clock.Forever)
-	if t.place, err = t.plugin.places.get(ctx, target); err != nil {
+func (t *targetRun) runStage(ctx context.Context, target string) (err error) {
+	ctx = t.withLongRetry(ctx, clock.Forever)
+	if t.opened, err = t.plugin.targets.openTarget(ctx, target); err != nil {
 		return err
 	}
-	if t.ground, t.begun, err = loadGround(ctx, t.host); err != nil {
+	if t.baseline, t.hasBaseline, err = loadBaseline(ctx, t.host); err != nil {
 		return err
 	}
-	if err := t.officials(ctx); err != nil {
+	if err := t.refuseOfficial(ctx); err != nil {
 		return err
 	}
-	if t.rollsBack() && !t.begun {
-		t.log.write(contract.LogSeverity_INFO, "nothing was changed, so that nothing is to be put back")
+	if t.isRollback() && !t.hasBaseline {
+		t.log.writeLines(contract.LogSeverity_INFO, "nothing was changed, so that nothing is to be put back")
 		return nil
 	}
-	if t.failed != nil {
-		return t.failed
+	if t.filesErr != nil {
+		return t.filesErr
 	}
-	if err := t.prepare(ctx); err != nil {
+	if err := t.preparePlan(ctx); err != nil {
 		return err
 	}
-	w, err := t.open(t.index)
+	w, err := t.openStage(t.index)
 	if err != nil {
 		return err
 	}
-	if err = t.clear(ctx); err == nil {
+	if err = t.removeLeftovers(ctx); err == nil {
 		err = w.Execute(ctx)
 	}
 	if err == nil {
-		err = t.after(ctx)
+		err = t.updateTags(ctx)
 	}
-	if t.over(err) {
-		t.release(ctx, err)
+	if t.isLast(err) {
+		t.releaseService(ctx, err)
 	}
 	return err
 }
 
 // withLongRetry makes calls retry when AWS does not respond. piped cannot pause a deployment, so a
 // stage retries until piped ends it.
-func (t *turn) patient(ctx context.Context, budget time.Duration) context.Context {
-	return account.WithPatience(ctx, &account.Patient{Budget: budget, Ask: func() error { return context.Cause(ctx) },
-		Tell: func(e sluice.Unanswered) { t.log.event(e) }})
+func (t *targetRun) withLongRetry(ctx context.Context, budget time.Duration) context.Context {
+	return account.WithLongRetry(ctx, &account.LongRetry{Budget: budget, Check: func() error { return context.Cause(ctx) },
+		Report: func(e sluice.Unanswered) { t.log.logEvent(e) }})
 }
 
-func (t *turn) rollsBack() bool { return t.in.GetStage().GetName() == appfile.StageRollback }
+func (t *targetRun) isRollback() bool { return t.in.GetStage().GetName() == appfile.StageRollback }
 
 // officialKeys are metadata keys that PipeCD's ECS plugin writes during a deployment. This plugin
 // writes some of them too, but never before its own keys.
@@ -165,8 +165,8 @@ var officialKeys = []string{"canary-task-set", "current-listeners", "canary-targ
 // refuseOfficial refuses a deployment that the official plugin began, because piped was switched to
 // this plugin in the middle of it. Without the refusal, a rollback that restores nothing would be
 // reported as a success.
-func (t *turn) officials(ctx context.Context) error {
-	if t.begun {
+func (t *targetRun) refuseOfficial(ctx context.Context) error {
+	if t.hasBaseline {
 		return nil
 	}
 	h := *t.host
@@ -187,36 +187,36 @@ func (t *turn) officials(ctx context.Context) error {
 
 // preparePlan makes the plan from the saved baseline. In the first stage of the deployment it makes
 // the plan from the current state in AWS, and saves that.
-func (t *turn) prepare(ctx context.Context) (err error) {
-	t.app = tagged(t.target.app, ownTags(t.in.GetDeployment(), t.commit()))
-	if t.begun {
-		t.plan, err = t.ground.plan(t.app)
+func (t *targetRun) preparePlan(ctx context.Context) (err error) {
+	t.app = withDeploymentTags(t.target.app, ownTags(t.in.GetDeployment(), t.commitHash()))
+	if t.hasBaseline {
+		t.plan, err = t.baseline.makePlan(t.app)
 	} else {
-		t.ground, t.plan, err = take(ctx, t.place, t.plugin, t.app, t.in.GetDeployment().GetApplicationId(), t.id(), t.quick())
+		t.baseline, t.plan, err = surveyAndPlan(ctx, t.opened, t.plugin, t.app, t.in.GetDeployment().GetApplicationId(), t.deploymentID(), t.isQuickSync())
 	}
 	if err != nil {
 		return err
 	}
-	if err := t.own(ctx); err != nil {
+	if err := t.ensureOwned(ctx); err != nil {
 		return err
 	}
-	if !t.begun {
-		if err := saveGround(ctx, t.host, t.ground); err != nil {
+	if !t.hasBaseline {
+		if err := saveBaseline(ctx, t.host, t.baseline); err != nil {
 			return err
 		}
-		t.explain()
+		t.logNotes()
 	}
-	t.index = t.find()
+	t.index = t.planIndex()
 	if t.index < 0 {
 		return &sluice.Error{Op: "run stage " + t.in.GetStage().GetName(), Err: fmt.Errorf("the pipeline of the application has no such stage at place %d", t.in.GetStage().GetIndex()+1)}
 	}
-	t.host.start, err = began(ctx, t.host, t.in.GetStage().GetId(), t.plugin.clock.Now())
+	t.host.start, err = loadBegin(ctx, t.host, t.in.GetStage().GetId(), t.plugin.clock.Now())
 	return err
 }
 
 // commitHash returns the commit that serves when the stage is done.
-func (t *turn) commit() string {
-	if !t.rollsBack() {
+func (t *targetRun) commitHash() string {
+	if !t.isRollback() {
 		if hash := t.in.GetDeployment().GetTrigger().GetCommit().GetHash(); hash != "" {
 			return hash
 		}
@@ -230,14 +230,14 @@ func (t *turn) commit() string {
 
 // isQuickSync reports whether the deployment is a quick sync: its stage is not in the file's
 // pipeline.
-func (t *turn) quick() bool {
+func (t *targetRun) isQuickSync() bool {
 	at := int(t.in.GetStage().GetIndex())
 	return at >= len(t.target.pipeline) || t.target.pipeline[at] != t.in.GetStage().GetName()
 }
 
 // planIndex returns the index of the stage in the plan, or -1 if the plan does not contain it.
-func (t *turn) find() int {
-	if t.rollsBack() {
+func (t *targetRun) planIndex() int {
+	if t.isRollback() {
 		return len(t.plan.Stages)
 	}
 	if t.plan.Standalone && t.in.GetStage().GetName() == appfile.StageSync {
@@ -247,8 +247,8 @@ func (t *turn) find() int {
 	if t.plan.Adopts() {
 		i++ // a stage that piped does not know, see removeLeftovers
 	}
-	if !t.ground.Quick {
-		i += indexOf(t.target.pipeline, int(t.in.GetStage().GetIndex()))
+	if !t.baseline.Quick {
+		i += ownIndex(t.target.pipeline, int(t.in.GetStage().GetIndex()))
 	}
 	if i >= len(t.plan.Stages) || t.plan.Stages[i].Name != t.in.GetStage().GetName() {
 		return -1
@@ -259,80 +259,80 @@ func (t *turn) find() int {
 // ensureOwned refuses another application's service. It removes a claim that an earlier deployment
 // of this application left: piped runs one deployment at a time, and does not report when one has
 // ended.
-func (t *turn) own(ctx context.Context) error {
+func (t *targetRun) ensureOwned(ctx context.Context) error {
 	if t.plan.Standalone {
 		return nil
 	}
-	live, err := t.hand().Observe(ctx)
+	live, err := t.serviceClient().Observe(ctx)
 	if err != nil || live == nil || live.Status != "ACTIVE" {
 		return err
 	}
-	if err := owned(live, t.in.GetDeployment(), t.hand().Resource()); err != nil {
+	if err := checkOwner(live, t.in.GetDeployment(), t.serviceClient().Resource()); err != nil {
 		return err
 	}
-	over := overClaim(live.Tags[plan.ClaimTag], t.in.GetDeployment().GetApplicationId(), t.id())
+	over := leftoverClaim(live.Tags[plan.ClaimTag], t.in.GetDeployment().GetApplicationId(), t.deploymentID())
 	if over == "" {
 		return nil
 	}
-	t.log.write(contract.LogSeverity_INFO, "deployment "+over+" of this application is over and left its claim on the service: the claim is removed")
-	return t.tags().hand.Untag(ctx, t.tags().act, "remove a claim that was left", live.ARN, plan.ClaimTag)
+	t.log.writeLines(contract.LogSeverity_INFO, "deployment "+over+" of this application is over and left its claim on the service: the claim is removed")
+	return t.newTagWriter().service.Untag(ctx, t.newTagWriter().writeTags, "remove a claim that was left", live.ARN, plan.ClaimTag)
 }
 
 // leftoverClaim returns the earlier deployment of the application that left the claim. It is empty
 // if the claim is this deployment's or another application's. piped runs one deployment of an
 // application at a time, so the earlier one has ended.
-func overClaim(claim, application, deployment string) string {
+func leftoverClaim(claim, application, deployment string) string {
 	k, err := plan.ParseClaim(claim)
-	if err != nil || k.Deployment == deployment || !strings.HasPrefix(k.Deployment, idOf(application, "")) {
+	if err != nil || k.Deployment == deployment || !strings.HasPrefix(k.Deployment, deploymentIDOf(application, "")) {
 		return ""
 	}
 	return k.Deployment
 }
 
 // deploymentID names the deployment in claims and in the resources that it creates.
-func (t *turn) id() string {
-	return idOf(t.in.GetDeployment().GetApplicationId(), t.in.GetDeployment().GetId())
+func (t *targetRun) deploymentID() string {
+	return deploymentIDOf(t.in.GetDeployment().GetApplicationId(), t.in.GetDeployment().GetId())
 }
 
 // deploymentIDOf returns an id that has the same prefix for all deployments of an application.
-func idOf(application, deployment string) string {
+func deploymentIDOf(application, deployment string) string {
 	sum := sha256.Sum256([]byte(application))
 	return plan.IDPrefix + hex.EncodeToString(sum[:4]) + "-" + deployment
 }
 
-func (t *turn) tags() tagWriter {
-	return tagWriter{hand: t.hand(), deployment: t.id(), tell: t.log.event}
+func (t *targetRun) newTagWriter() tagWriter {
+	return tagWriter{service: t.serviceClient(), deployment: t.deploymentID(), report: t.log.logEvent}
 }
 
-func (t *turn) hand() ecs.Service {
-	return ecs.Service{API: t.place.account.ECS(), Cluster: t.plan.Cluster, Name: t.plan.Service}
+func (t *targetRun) serviceClient() ecs.Service {
+	return ecs.Service{API: t.opened.account.ECS(), Cluster: t.plan.Cluster, Name: t.plan.Service}
 }
 
 // logNotes logs the notes and warnings of the plan, once.
-func (t *turn) explain() {
+func (t *targetRun) logNotes() {
 	for _, note := range t.target.app.Notes {
-		t.log.write(contract.LogSeverity_INFO, note)
+		t.log.writeLines(contract.LogSeverity_INFO, note)
 	}
 	for _, warning := range t.plan.Warnings {
-		t.log.write(contract.LogSeverity_INFO, "warning: "+warning)
+		t.log.writeLines(contract.LogSeverity_INFO, "warning: "+warning)
 	}
 }
 
 // openStage opens a stage of the plan. It removes task sets that the official plugin left as if
 // this deployment had created them.
-func (t *turn) open(index int) (*stage.Run, error) {
-	left := t.ground.Live.Left
-	return stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: index,
-		Deployment: t.id(), Host: t.host, TryFor: clock.Forever, Ours: func(id string) bool { return slices.Contains(left, id) }})
+func (t *targetRun) openStage(index int) (*stage.Run, error) {
+	left := t.baseline.Live.Left
+	return stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan, Index: index,
+		Deployment: t.deploymentID(), Host: t.host, RetryFor: clock.Forever, MayRemove: func(id string) bool { return slices.Contains(left, id) }})
 }
 
 // removeLeftovers removes what earlier deployments left, before the first stage of this plugin
 // runs. piped has no stage for that. A rollback removes leftovers itself if it must.
-func (t *turn) clear(ctx context.Context) error {
-	if !t.plan.Adopts() || t.rollsBack() {
+func (t *targetRun) removeLeftovers(ctx context.Context) error {
+	if !t.plan.Adopts() || t.isRollback() {
 		return nil
 	}
-	w, err := t.open(0)
+	w, err := t.openStage(0)
 	if err != nil {
 		return err
 	}
@@ -343,26 +343,26 @@ func (t *turn) clear(ctx context.Context) error {
 }
 
 // updateTags updates the service's tags once the stage's own work is done.
-func (t *turn) after(ctx context.Context) error {
+func (t *targetRun) updateTags(ctx context.Context) error {
 	if t.plan.Standalone {
 		return nil
 	}
-	w := t.tags()
+	w := t.newTagWriter()
 	switch t.in.GetStage().GetName() {
 	case appfile.StageSync, appfile.StagePrimaryRollout:
 		if t.running != nil {
-			return w.tidy(ctx, t.running.app, t.target.app)
+			return w.removeDropped(ctx, t.running.app, t.target.app)
 		}
 	case appfile.StageRollback:
-		return w.restore(ctx, ownTags(t.in.GetDeployment(), t.commit()))
+		return w.restoreTags(ctx, ownTags(t.in.GetDeployment(), t.commitHash()))
 	}
 	return nil
 }
 
 // isLast reports whether no stage of this plugin follows this one. Then the claim on the service is
 // released.
-func (t *turn) over(err error) bool {
-	if t.rollsBack() {
+func (t *targetRun) isLast(err error) bool {
+	if t.isRollback() {
 		return true
 	}
 	all := t.in.GetDeployment().GetStages()
@@ -380,24 +380,24 @@ func (t *turn) over(err error) bool {
 
 // releaseService restores auto scaling, then releases the claim. If the claim cannot be released,
 // the deployment does not fail: the claim expires by itself.
-func (t *turn) release(ctx context.Context, ended error) {
+func (t *targetRun) releaseService(ctx context.Context, ended error) {
 	ctx = context.WithoutCancel(ctx)
-	w, err := stage.Open(stage.Config{Account: t.place.account, Clock: t.plugin.clock, Plan: t.plan, Index: len(t.plan.Stages),
-		Deployment: t.id(), Host: t.host, TryFor: account.Patience})
-	if err == nil && ended == nil && !t.rollsBack() {
-		if err := w.Tidy(ctx); err != nil {
-			t.log.event(sluice.Warned{Message: "old task definitions stay: " + err.Error()})
+	w, err := stage.Open(stage.Config{Account: t.opened.account, Clock: t.plugin.clock, Plan: t.plan, Index: len(t.plan.Stages),
+		Deployment: t.deploymentID(), Host: t.host, RetryFor: account.LongRetryBudget})
+	if err == nil && ended == nil && !t.isRollback() {
+		if err := w.DeregisterOld(ctx); err != nil {
+			t.log.logEvent(sluice.Warned{Message: "old task definitions stay: " + err.Error()})
 		}
 	}
 	if err == nil {
-		if err := w.GiveBack(ctx); err != nil {
-			t.log.event(sluice.Warned{Message: "auto scaling is not given back: " + err.Error()})
+		if err := w.ReturnScaling(ctx); err != nil {
+			t.log.logEvent(sluice.Warned{Message: "auto scaling is not given back: " + err.Error()})
 			return // the claim stays too, so the next deployment finds both
 		}
 		kind := sluice.KindOf(ended)
 		err = w.Release(ctx, kind == sluice.LostClaim || kind == sluice.Overtaken)
 	}
 	if err != nil {
-		t.log.event(sluice.Warned{Message: "the claim on the service is not given back, it runs out by itself: " + err.Error()})
+		t.log.logEvent(sluice.Warned{Message: "the claim on the service is not given back, it runs out by itself: " + err.Error()})
 	}
 }

@@ -16,9 +16,9 @@ func NewHost(t *testing.T, c contract.PluginServiceClient, deployment string, s 
 	t.Helper()
 	log := openLog(c, deployment, s)
 	t.Cleanup(log.close)
-	h := &host{piped: c, plugin: "ecs", deployment: deployment, tell: log.event}
+	h := &host{piped: c, plugin: "ecs", deployment: deployment, report: log.logEvent}
 	var err error
-	if h.start, err = began(context.Background(), h, s.GetId(), time.Now()); err != nil {
+	if h.start, err = loadBegin(context.Background(), h, s.GetId(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -32,6 +32,6 @@ func NewPlugin(t testing.TB, entry string, c clock.Clock, connect func(context.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := func(ctx context.Context, _ access) (*account.Account, error) { return connect(ctx) }
-	return &plugin{entry: e, clock: c, places: newPlaces(e, c, to), piped: p}
+	to := func(ctx context.Context, _ targetAccess) (*account.Account, error) { return connect(ctx) }
+	return &plugin{entry: e, clock: c, targets: newTargetPool(e, c, to), piped: p}
 }

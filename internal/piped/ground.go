@@ -22,25 +22,25 @@ import (
 )
 
 // keyBaseline is the key under which the baseline is saved, before the first write.
-const keyGround = "ground"
+const keyBaseline = "ground"
 
 // baseline is the state of AWS when the deployment began, as far as its plan depends on it. With
 // the files of the target commit it gives the same plan in every stage and every attempt. It is
 // saved compressed, in a few hundred bytes; the plan would take tens of thousands.
-type ground struct {
+type baseline struct {
 	Quick bool `json:"quick,omitempty"`
 	// Live is the state that was read. Of the current task definition it contains only the ARN,
 	// since the rest may be secret.
-	Live                  plan.Live `json:"live"`
+	Live                  plan.AWSState `json:"live"`
 	RulesErr, DeployerErr string    `json:",omitempty"`
 	// Restart is why a new deployment of the PRIMARY revision is started.
 	Restart string `json:"restart,omitempty"`
 }
 
-func groundOf(l plan.Live, quick bool) ground {
-	g := ground{Quick: quick, RulesErr: textOf(l.RulesErr), DeployerErr: textOf(l.DeployerErr)}
+func newBaseline(l plan.AWSState, quick bool) baseline {
+	g := baseline{Quick: quick, RulesErr: textOf(l.RulesErr), DeployerErr: textOf(l.DeployerErr)}
 	l.RulesErr, l.DeployerErr = nil, nil
-	l.Service, l.Beside = trimmed(l.Service), trimmed(l.Beside)
+	l.Service, l.Beside = withoutEvents(l.Service), withoutEvents(l.Beside)
 	if l.Definition != nil {
 		l.Definition = &ecstypes.TaskDefinition{TaskDefinitionArn: l.Definition.TaskDefinitionArn}
 	}
@@ -49,7 +49,7 @@ func groundOf(l plan.Live, quick bool) ground {
 }
 
 // withoutEvents returns a service without its events, which are long and which no plan reads.
-func trimmed(s *ecstypes.Service) *ecstypes.Service {
+func withoutEvents(s *ecstypes.Service) *ecstypes.Service {
 	if s == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func errorOf(text string) error {
 
 // planInput returns the input of [plan.Make], restored. If the current task definition has the
 // revision of the file, the file supplies its content.
-func (g ground) live(app *appfile.Application) plan.Live {
+func (g baseline) planInput(app *appfile.Application) plan.AWSState {
 	l := g.Live
 	l.RulesErr, l.DeployerErr = errorOf(g.RulesErr), errorOf(g.DeployerErr)
 	if d := l.Definition; d != nil && l.Identical != "" && sluice.RevisionOf(aws.ToString(d.TaskDefinitionArn)) == l.Identical {
@@ -85,15 +85,15 @@ func (g ground) live(app *appfile.Application) plan.Live {
 }
 
 // isExternal reports whether there was a service with task sets.
-func (g ground) external() bool {
+func (g baseline) isExternal() bool {
 	s := g.Live.Service
 	return s != nil && aws.ToString(s.Status) == "ACTIVE" && s.DeploymentController != nil && s.DeploymentController.Type == ecstypes.DeploymentControllerTypeExternal
 }
 
 // makePlan makes the plan of the deployment without its list of changes: those compare with data
 // that the baseline does not contain.
-func (g ground) plan(app *appfile.Application) (*plan.Plan, error) {
-	p, err := plan.Make(app, g.live(app), plan.Options{QuickSync: g.Quick, Pipeline: !g.Quick, Restart: g.Restart})
+func (g baseline) makePlan(app *appfile.Application) (*plan.Plan, error) {
+	p, err := plan.Make(app, g.planInput(app), plan.Options{QuickSync: g.Quick, Pipeline: !g.Quick, Restart: g.Restart})
 	if err != nil {
 		return nil, err
 	}
@@ -105,56 +105,56 @@ func (g ground) plan(app *appfile.Application) (*plan.Plan, error) {
 // that the official plugin left of the application. deployment is the id of the deployment that
 // begins; empty: the plan is a preview. It ignores a claim of an earlier deployment of the
 // application.
-func take(ctx context.Context, pl *place, p *plugin, app *appfile.Application, application, deployment string, quick bool) (ground, *plan.Plan, error) {
+func surveyAndPlan(ctx context.Context, pl *activeTarget, p *plugin, app *appfile.Application, application, deployment string, quick bool) (baseline, *plan.Plan, error) {
 	live, err := stage.Survey(ctx, pl.account, p.clock, app)
 	if err != nil {
-		return ground{}, nil, err
+		return baseline{}, nil, err
 	}
-	if deployment != "" && overClaim(live.Claim, application, deployment) != "" {
+	if deployment != "" && leftoverClaim(live.Claim, application, deployment) != "" {
 		live.Claim = ""
 	}
-	g := groundOf(live, quick)
-	if g.external() {
+	g := newBaseline(live, quick)
+	if g.isExternal() {
 		hand := ecs.Service{API: pl.account.ECS(), Cluster: clusterOf(app), Name: aws.ToString(app.Service.Input.ServiceName)}
-		if g.Live.Left, err = hand.TaskSetsTagged(ctx, official(application)); err != nil {
-			return ground{}, nil, err
+		if g.Live.Left, err = hand.TaskSetsTagged(ctx, madeByPlugin(application)); err != nil {
+			return baseline{}, nil, err
 		}
 	}
-	made, err := g.plan(app)
+	made, err := g.makePlan(app)
 	if err != nil {
 		return g, made, err
 	}
-	now, err := stage.Judge(ctx, pl.account, p.clock, made, live)
-	if err != nil || now == nil || now.Does != plan.StartsAnew {
+	now, err := stage.JudgeCurrent(ctx, pl.account, p.clock, made, live)
+	if err != nil || now == nil || now.Does != plan.DoesRestart {
 		return g, made, err
 	}
 	g.Restart = now.Detail
-	made, err = g.plan(app)
+	made, err = g.makePlan(app)
 	return g, made, err
 }
 
 // loadBaseline returns the saved baseline; false if the deployment has not begun.
-func loadGround(ctx context.Context, h *host) (g ground, ok bool, err error) {
-	data, ok, err := h.Load(ctx, keyGround)
+func loadBaseline(ctx context.Context, h *host) (g baseline, ok bool, err error) {
+	data, ok, err := h.Load(ctx, keyBaseline)
 	if err != nil || !ok {
 		return g, false, err
 	}
-	if err := unpack(data, &g); err != nil {
-		return g, false, fmt.Errorf("read what was saved as %s: %w", keyGround, err)
+	if err := unpackValue(data, &g); err != nil {
+		return g, false, fmt.Errorf("read what was saved as %s: %w", keyBaseline, err)
 	}
 	return g, true, nil
 }
 
-func saveGround(ctx context.Context, h *host, g ground) error {
-	data, err := pack(g)
+func saveBaseline(ctx context.Context, h *host, g baseline) error {
+	data, err := packValue(g)
 	if err != nil {
 		return err
 	}
-	return h.Save(ctx, keyGround, data)
+	return h.Save(ctx, keyBaseline, data)
 }
 
 // packValue returns a value as compressed JSON, in base64: metadata are text.
-func pack(v any) ([]byte, error) {
+func packValue(v any) ([]byte, error) {
 	var b bytes.Buffer
 	text := base64.NewEncoder(base64.StdEncoding, &b)
 	z := gzip.NewWriter(text)
@@ -164,7 +164,7 @@ func pack(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func unpack(data []byte, v any) error {
+func unpackValue(data []byte, v any) error {
 	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(data)))
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func unpack(data []byte, v any) error {
 
 // ownIndex returns the index of a stage among the stages of this plugin: piped counts all plugins'
 // stages.
-func indexOf(pipeline []string, index int) int {
+func ownIndex(pipeline []string, index int) int {
 	n := 0
 	for i, name := range pipeline {
 		if i < index && slices.Contains(ourStages, name) {
@@ -189,7 +189,7 @@ func beganKey(stageID string) string { return "began " + stageID }
 
 // loadBegin returns when the stage began for the first time, by this plugin's clock, and saves
 // that.
-func began(ctx context.Context, h *host, stageID string, now time.Time) (time.Time, error) {
+func loadBegin(ctx context.Context, h *host, stageID string, now time.Time) (time.Time, error) {
 	data, ok, err := h.Load(ctx, beganKey(stageID))
 	if err != nil {
 		return now, err

@@ -27,61 +27,61 @@ type host struct {
 	deployment string
 	prefix     string // of keys, if the deployment has several deploy targets
 	start      time.Time
-	tell       func(sluice.Event)
+	report       func(sluice.Event)
 }
 
 // maxPlainBytes is the size above which values are compressed: piped stores all metadata of a
 // deployment in one record and sends the whole record at each Put.
-const plainUpTo = 2048
+const maxPlainBytes = 2048
 
 // compressedPrefix begins a compressed value.
-const squeezed = "gzip,base64:"
+const compressedPrefix = "gzip,base64:"
 
 func (h *host) Load(ctx context.Context, key string) ([]byte, bool, error) {
 	var answer *contract.GetDeploymentPluginMetadataResponse
-	err := insist(ctx, func(ctx context.Context) (err error) {
+	err := callPiped(ctx, func(ctx context.Context) (err error) {
 		answer, err = h.piped.GetDeploymentPluginMetadata(ctx, &contract.GetDeploymentPluginMetadataRequest{
 			DeploymentId: h.deployment, PluginName: h.plugin, Key: h.prefix + key})
 		return err
 	})
 	if err != nil || !answer.GetFound() {
-		return nil, false, h.failed("read", key, err)
+		return nil, false, h.metadataError("read", key, err)
 	}
-	value, err := unsqueeze(answer.GetValue())
-	return value, err == nil, h.failed("read", key, err)
+	value, err := decompressValue(answer.GetValue())
+	return value, err == nil, h.metadataError("read", key, err)
 }
 
 // Save returns when piped has passed the value to its control plane. From there the value survives
 // piped and this process.
 func (h *host) Save(ctx context.Context, key string, value []byte) error {
-	text, err := squeeze(value)
+	text, err := compressValue(value)
 	if err != nil {
-		return h.failed("save", key, err)
+		return h.metadataError("save", key, err)
 	}
-	err = insist(context.WithoutCancel(ctx), func(ctx context.Context) error {
+	err = callPiped(context.WithoutCancel(ctx), func(ctx context.Context) error {
 		_, err := h.piped.PutDeploymentPluginMetadata(ctx, &contract.PutDeploymentPluginMetadataRequest{
 			DeploymentId: h.deployment, PluginName: h.plugin, Key: h.prefix + key, Value: text})
 		return err
 	})
-	return h.failed("save", key, err)
+	return h.metadataError("save", key, err)
 }
 
 func (h *host) Began() time.Time { return h.start }
 
-func (h *host) Emit(ev sluice.Event) { h.tell(ev) }
+func (h *host) Emit(ev sluice.Event) { h.report(ev) }
 
-func (h *host) failed(what, key string, err error) error {
+func (h *host) metadataError(what, key string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &sluice.Error{Op: what + " the deployment's metadata " + h.prefix + key, Resource: h.deployment, Err: saying(err),
+	return &sluice.Error{Op: what + " the deployment's metadata " + h.prefix + key, Resource: h.deployment, Err: pipedError(err),
 		Next: "see the log of piped; the stage can be run again"}
 }
 
 var _ stage.Host = (*host)(nil)
 
-func squeeze(value []byte) (string, error) {
-	if len(value) <= plainUpTo && utf8.Valid(value) && !strings.HasPrefix(string(value), squeezed) {
+func compressValue(value []byte) (string, error) {
+	if len(value) <= maxPlainBytes && utf8.Valid(value) && !strings.HasPrefix(string(value), compressedPrefix) {
 		return string(value), nil
 	}
 	var b bytes.Buffer
@@ -90,11 +90,11 @@ func squeeze(value []byte) (string, error) {
 	if err := errors.Join(err, w.Close()); err != nil {
 		return "", err
 	}
-	return squeezed + base64.StdEncoding.EncodeToString(b.Bytes()), nil
+	return compressedPrefix + base64.StdEncoding.EncodeToString(b.Bytes()), nil
 }
 
-func unsqueeze(text string) ([]byte, error) {
-	packed, ok := strings.CutPrefix(text, squeezed)
+func decompressValue(text string) ([]byte, error) {
+	packed, ok := strings.CutPrefix(text, compressedPrefix)
 	if !ok {
 		return []byte(text), nil
 	}
@@ -112,31 +112,31 @@ func unsqueeze(text string) ([]byte, error) {
 // pipedRetryFor is how long calls are retried while piped is away, and
 // pipedCallTimeout how long one call may take, in the machine's time.
 const (
-	pipedAway   = 20 * time.Second
-	pipedAnswer = 10 * time.Second
-	pipedAgain  = 200 * time.Millisecond
+	pipedRetryFor   = 20 * time.Second
+	pipedCallTimeout = 10 * time.Second
+	pipedRetryPause  = 200 * time.Millisecond
 )
 
 // callPiped repeats a call to piped while piped cannot be reached. It makes up to three attempts if
 // piped cannot reach its control plane. All calls can be repeated.
-func insist(ctx context.Context, call func(context.Context) error) error {
-	end := time.Now().Add(pipedAway)
+func callPiped(ctx context.Context, call func(context.Context) error) error {
+	end := time.Now().Add(pipedRetryFor)
 	for n := 1; ; n++ {
-		tried, cancel := context.WithTimeout(ctx, pipedAnswer)
+		tried, cancel := context.WithTimeout(ctx, pipedCallTimeout)
 		err := call(tried)
 		cancel()
-		again := status.Code(err) == codes.Unavailable || status.Code(err) == codes.DeadlineExceeded || n < 3 && repeatable(err)
+		again := status.Code(err) == codes.Unavailable || status.Code(err) == codes.DeadlineExceeded || n < 3 && isRepeatable(err)
 		if err == nil || !again || time.Now().After(end) || ctx.Err() != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pipedAgain):
+		case <-time.After(pipedRetryPause):
 		}
 	}
 }
 
-func repeatable(err error) bool {
+func isRepeatable(err error) bool {
 	switch status.Code(err) {
 	case codes.Unknown, codes.Internal, codes.Aborted, codes.ResourceExhausted:
 		return true
@@ -146,7 +146,7 @@ func repeatable(err error) bool {
 
 // pipedError replaces an error of piped by its message: gRPC's own text names codes that do not
 // help users.
-func saying(err error) error {
+func pipedError(err error) error {
 	if s, ok := status.FromError(err); ok && err != nil {
 		return fmt.Errorf("piped: %s", s.Message())
 	}

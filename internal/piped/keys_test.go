@@ -42,7 +42,7 @@ func read(t *testing.T, app, task, service string) error {
 			t.Fatal(err)
 		}
 	}
-	_, err := (&entry{Name: "ecs"}).load(&contract.DeploymentSource{ApplicationDirectory: dir, ApplicationConfig: []byte(app), ApplicationConfigFilename: "app.pipecd.yaml"})
+	_, err := (&pluginEntry{Name: "ecs"}).loadApplication(&contract.DeploymentSource{ApplicationDirectory: dir, ApplicationConfig: []byte(app), ApplicationConfigFilename: "app.pipecd.yaml"})
 	return err
 }
 
@@ -85,7 +85,7 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
 `,
 	} {
 		if err := read(t, app, keysTask, keysService); err != nil {
-			t.Errorf("%s: %s", name, explained(err))
+			t.Errorf("%s: %s", name, explainError(err))
 		}
 	}
 	for name, files := range map[string][2]string{
@@ -95,7 +95,7 @@ func TestKeysOfTheOfficialPluginAreTaken(t *testing.T) {
 		"an empty role":            {keysTask, keysService + "role: ''\n"},
 	} {
 		if err := read(t, keysHead+keysPart, files[0], files[1]); err != nil {
-			t.Errorf("%s: %s", name, explained(err))
+			t.Errorf("%s: %s", name, explainError(err))
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestKeysThatAreRefusedAreExplained(t *testing.T) {
 		"":      "is a map",
 		"\t: [": "malformed YAML",
 	} {
-		if err := read(t, app, keysTask, keysService); err == nil || !strings.Contains(explained(err), tells) || !strings.Contains(explained(err), "app.pipecd.yaml") {
+		if err := read(t, app, keysTask, keysService); err == nil || !strings.Contains(explainError(err), tells) || !strings.Contains(explainError(err), "app.pipecd.yaml") {
 			t.Errorf("%s\n%v, want %q", app, err, tells)
 		}
 	}
@@ -147,7 +147,7 @@ func TestDeployTargetsAsOfficiallyConfigured(t *testing.T) {
 			t.Errorf("%s: %v", config, err)
 			continue
 		}
-		if to, err := e.target("dt"); err != nil || to.access.Region != "us-east-1" {
+		if to, err := e.findTarget("dt"); err != nil || to.access.Region != "us-east-1" {
 			t.Errorf("%s: %+v %v", config, to, err)
 		}
 	}
@@ -181,9 +181,9 @@ func TestExampleIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := e.load(&contract.DeploymentSource{ApplicationDirectory: dir, ApplicationConfig: app, ApplicationConfigFilename: "app.pipecd.yaml"})
+	out, err := e.loadApplication(&contract.DeploymentSource{ApplicationDirectory: dir, ApplicationConfig: app, ApplicationConfigFilename: "app.pipecd.yaml"})
 	if err != nil {
-		t.Fatal(explained(err))
+		t.Fatal(explainError(err))
 	}
 	for _, stage := range out.pipeline {
 		if !slices.Contains(ourStages, stage) {

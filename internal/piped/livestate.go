@@ -25,50 +25,50 @@ const (
 // state with its reason, not as an error: with an error, PipeCD's page would keep the previous
 // state.
 func (p *plugin) GetLivestate(ctx context.Context, r *contract.GetLivestateRequest) (*contract.GetLivestateResponse, error) {
-	answer := &contract.GetLivestateResponse{ApplicationLiveState: &contract.ApplicationLiveState{}, SyncState: synced()}
-	app, err := p.entry.load(r.GetDeploySource())
+	answer := &contract.GetLivestateResponse{ApplicationLiveState: &contract.ApplicationLiveState{}, SyncState: syncedState()}
+	app, err := p.entry.loadApplication(r.GetDeploySource())
 	switch {
 	case err != nil:
-		answer.SyncState = state(contract.ApplicationSyncStatus_INVALID_CONFIG, "The files cannot be read", err.Error())
+		answer.SyncState = syncState(contract.ApplicationSyncStatus_INVALID_CONFIG, "The files cannot be read", err.Error())
 		return answer, nil
 	case len(r.GetDeployTargets()) == 0:
-		answer.SyncState = state(contract.ApplicationSyncStatus_INVALID_CONFIG, "No deploy target", "the application has no deploy target of plugin "+p.entry.Name)
+		answer.SyncState = syncState(contract.ApplicationSyncStatus_INVALID_CONFIG, "No deploy target", "the application has no deploy target of plugin "+p.entry.Name)
 		return answer, nil
 	case app.app.Service == nil:
-		answer.SyncState = state(contract.ApplicationSyncStatus_UNKNOWN, "A standalone task", "a standalone task has no live state: it runs and ends")
+		answer.SyncState = syncState(contract.ApplicationSyncStatus_UNKNOWN, "A standalone task", "a standalone task has no live state: it runs and ends")
 		return answer, nil
 	}
 	for _, name := range r.GetDeployTargets() {
-		resources, now := p.livestate(ctx, name, app.app)
+		resources, now := p.targetState(ctx, name, app.app)
 		answer.ApplicationLiveState.Resources = append(answer.ApplicationLiveState.Resources, resources...)
-		answer.SyncState = worse(answer.SyncState, now)
+		answer.SyncState = worseState(answer.SyncState, now)
 	}
-	answer.ApplicationLiveState.HealthStatus = overall(answer.ApplicationLiveState.Resources)
+	answer.ApplicationLiveState.HealthStatus = overallHealth(answer.ApplicationLiveState.Resources)
 	return answer, nil
 }
 
 // targetState returns the state on one deploy target.
-func (p *plugin) livestate(ctx context.Context, target string, app *appfile.Application) ([]*contract.ResourceState, *contract.ApplicationSyncState) {
+func (p *plugin) targetState(ctx context.Context, target string, app *appfile.Application) ([]*contract.ResourceState, *contract.ApplicationSyncState) {
 	unknown := func(err error) *contract.ApplicationSyncState {
-		return state(contract.ApplicationSyncStatus_UNKNOWN, "AWS cannot be read", target+": "+explained(err))
+		return syncState(contract.ApplicationSyncStatus_UNKNOWN, "AWS cannot be read", target+": "+explainError(err))
 	}
-	pl, err := p.places.get(ctx, target)
+	pl, err := p.targets.openTarget(ctx, target)
 	if err != nil {
 		return nil, unknown(err)
 	}
 	cluster, name := clusterOf(app), aws.ToString(app.Service.Input.ServiceName)
-	live, err := pl.shelf.Service(ctx, cluster, name)
+	live, err := pl.services.Service(ctx, cluster, name)
 	if err != nil {
 		return nil, unknown(err)
 	}
 	if live == nil || live.Status == "INACTIVE" {
-		return nil, state(contract.ApplicationSyncStatus_OUT_OF_SYNC, "The service does not exist", fmt.Sprintf("%s: there is no service %s in cluster %s", target, name, cluster))
+		return nil, syncState(contract.ApplicationSyncStatus_OUT_OF_SYNC, "The service does not exist", fmt.Sprintf("%s: there is no service %s in cluster %s", target, name, cluster))
 	}
 	tasks, err := ecs.Service{API: pl.account.ECS(), Cluster: cluster, Name: name}.Tasks(ctx)
 	if err != nil {
 		return nil, unknown(err)
 	}
-	now, err := p.drift(ctx, pl, app, live, addressesOf(tasks))
+	now, err := p.driftState(ctx, pl, app, live, addressesOf(tasks))
 	if err != nil {
 		now = unknown(err)
 	}
@@ -92,19 +92,19 @@ func clusterOf(app *appfile.Application) string {
 }
 
 // resourcesOf returns the service, its task sets and its tasks.
-func resourcesOf(target, plugin string, live *ecs.Live, tasks []ecs.Task) []*contract.ResourceState {
+func resourcesOf(target, plugin string, live *ecs.ServiceState, tasks []ecs.Task) []*contract.ResourceState {
 	now := time.Now()
 	born := aws.ToTime(live.Raw.CreatedAt)
-	b := builder{target: target, plugin: plugin, now: now, born: born}
+	b := resourceBuilder{target: target, plugin: plugin, now: now, serviceCreated: born}
 	health, why := serviceHealth(live)
-	all := []*contract.ResourceState{b.resource(live.ARN, aws.ToString(live.Raw.ServiceName), typeService, born, health, why, map[string]string{
+	all := []*contract.ResourceState{b.newResource(live.ARN, aws.ToString(live.Raw.ServiceName), typeService, born, health, why, map[string]string{
 		"status": live.Status, "controller": live.Controller, "desired": fmt.Sprint(live.Desired), "running": fmt.Sprint(live.Running),
 		"pending": fmt.Sprint(live.Pending), "commit": live.Tags[tagCommit]})}
 	parents := map[string]string{}
 	for _, ts := range live.TaskSets {
 		parents[ts.ID] = ts.ARN
 		health, why := setHealth(ts)
-		all = append(all, b.resource(ts.ARN, ts.ID, typeTaskSet, ts.CreatedAt, health, why, map[string]string{
+		all = append(all, b.newResource(ts.ARN, ts.ID, typeTaskSet, ts.CreatedAt, health, why, map[string]string{
 			"status": ts.Status, "taskDefinition": ts.Revision, "scale": fmt.Sprintf("%g%%", ts.Scale), "desired": fmt.Sprint(ts.Desired),
 			"running": fmt.Sprint(ts.Running), "commit": ts.Tags[tagCommit]}, live.ARN))
 	}
@@ -114,7 +114,7 @@ func resourcesOf(target, plugin string, live *ecs.Live, tasks []ecs.Task) []*con
 			parent = live.ARN
 		}
 		health, why := taskHealth(t)
-		all = append(all, b.resource(t.ARN, t.ID, typeTask, t.CreatedAt, health, why, map[string]string{
+		all = append(all, b.newResource(t.ARN, t.ID, typeTask, t.CreatedAt, health, why, map[string]string{
 			"status": t.Status, "taskDefinition": t.Revision, "address": t.Address}, parent))
 	}
 	return all
@@ -122,13 +122,13 @@ func resourcesOf(target, plugin string, live *ecs.Live, tasks []ecs.Task) []*con
 
 // resourceBuilder makes resources that piped's control plane accepts: it refuses all resources of
 // an application if one has no creation time.
-type builder struct {
+type resourceBuilder struct {
 	target, plugin string
-	now, born      time.Time
+	now, serviceCreated      time.Time
 }
 
-func (b builder) resource(arn, name, kind string, created time.Time, health contract.ResourceState_HealthStatus, why string, about map[string]string, parents ...string) *contract.ResourceState {
-	for _, t := range []time.Time{b.born, b.now} {
+func (b resourceBuilder) newResource(arn, name, kind string, created time.Time, health contract.ResourceState_HealthStatus, why string, about map[string]string, parents ...string) *contract.ResourceState {
+	for _, t := range []time.Time{b.serviceCreated, b.now} {
 		if created.Unix() <= 0 {
 			created = t
 		}
@@ -143,55 +143,55 @@ func (b builder) resource(arn, name, kind string, created time.Time, health cont
 }
 
 const (
-	healthy   = contract.ResourceState_HEALTHY
-	unhealthy = contract.ResourceState_UNHEALTHY
-	unsure    = contract.ResourceState_UNKNOWN
+	healthHealthy   = contract.ResourceState_HEALTHY
+	healthUnhealthy = contract.ResourceState_UNHEALTHY
+	healthUnknown    = contract.ResourceState_UNKNOWN
 )
 
-func serviceHealth(l *ecs.Live) (contract.ResourceState_HealthStatus, string) {
+func serviceHealth(l *ecs.ServiceState) (contract.ResourceState_HealthStatus, string) {
 	switch {
 	case l.Status != "ACTIVE":
-		return unhealthy, "the service is " + l.Status
+		return healthUnhealthy, "the service is " + l.Status
 	case l.Running < l.Desired:
-		return unhealthy, fmt.Sprintf("%d of %d tasks running, %d pending", l.Running, l.Desired, l.Pending)
+		return healthUnhealthy, fmt.Sprintf("%d of %d tasks running, %d pending", l.Running, l.Desired, l.Pending)
 	}
-	return healthy, fmt.Sprintf("%s running", sluice.Plural(l.Running, "task"))
+	return healthHealthy, fmt.Sprintf("%s running", sluice.Plural(l.Running, "task"))
 }
 
 func setHealth(ts sluice.TaskSet) (contract.ResourceState_HealthStatus, string) {
 	switch {
 	case ts.Status == "DRAINING":
-		return unsure, "being removed"
+		return healthUnknown, "being removed"
 	case ts.Running < ts.Desired:
-		return unhealthy, fmt.Sprintf("%d of %d tasks running, %d pending", ts.Running, ts.Desired, ts.Pending)
+		return healthUnhealthy, fmt.Sprintf("%d of %d tasks running, %d pending", ts.Running, ts.Desired, ts.Pending)
 	case !ts.Steady:
-		return unsure, "stabilizing"
+		return healthUnknown, "stabilizing"
 	}
-	return healthy, fmt.Sprintf("%s running", sluice.Plural(ts.Running, "task"))
+	return healthHealthy, fmt.Sprintf("%s running", sluice.Plural(ts.Running, "task"))
 }
 
 func taskHealth(t ecs.Task) (contract.ResourceState_HealthStatus, string) {
 	switch {
 	case t.Health == "UNHEALTHY":
-		return unhealthy, "its container health check fails"
+		return healthUnhealthy, "its container health check fails"
 	case t.Status == "RUNNING":
-		return healthy, ""
+		return healthHealthy, ""
 	case t.Status == "STOPPED":
-		return unhealthy, "stopped"
+		return healthUnhealthy, "stopped"
 	}
-	return unsure, strings.ToLower(t.Status)
+	return healthUnknown, strings.ToLower(t.Status)
 }
 
-func overall(all []*contract.ResourceState) contract.ApplicationLiveState_Status {
+func overallHealth(all []*contract.ResourceState) contract.ApplicationLiveState_Status {
 	out := contract.ApplicationLiveState_HEALTHY
 	if len(all) == 0 {
 		return contract.ApplicationLiveState_UNKNOWN
 	}
 	for _, r := range all {
-		if r.GetHealthStatus() == unhealthy {
+		if r.GetHealthStatus() == healthUnhealthy {
 			return contract.ApplicationLiveState_OTHER
 		}
-		if r.GetHealthStatus() == unsure {
+		if r.GetHealthStatus() == healthUnknown {
 			out = contract.ApplicationLiveState_UNKNOWN
 		}
 	}

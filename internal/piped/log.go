@@ -19,11 +19,11 @@ const (
 	// checkpointEvery is how often the lines are sent for permanent storage.
 	checkpointEvery = 2 * time.Minute
 	// maxLineLength is how many characters of one line are kept.
-	longest = 4000
+	maxLineLength = 4000
 	// displayKey is the key under which PipeCD's page expects a short text about a stage's state.
 	displayKey = "pipecd/stage-display-metadata"
 	// lastReportTimeout is how long sending one report may take, including retries.
-	endWait = 10 * time.Second
+	lastReportTimeout = 10 * time.Second
 )
 
 // stageLog is the log of one stage on PipeCD's page. Lines are sent immediately, in the background;
@@ -34,24 +34,24 @@ type stageLog struct {
 	stage      *contract.PipelineStage
 
 	mu      sync.Mutex
-	fresh   []*contract.LogBlock // not sent yet
-	since   []*contract.LogBlock // lines since the last checkpoint
-	last    int64                // index of the newest block
+	unsent   []*contract.LogBlock // not sent yet
+	sinceCheckpoint   []*contract.LogBlock // lines since the last checkpoint
+	lastIndex    int64                // index of the newest block
 	display string               // not sent yet
 	wake    chan struct{}
-	closing bool
+	isClosing bool
 	done    chan struct{}
 }
 
 func openLog(c contract.PluginServiceClient, deployment string, stage *contract.PipelineStage) *stageLog {
 	l := &stageLog{piped: c, deployment: deployment, stage: stage, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	go l.send()
+	go l.runSender()
 	return l
 }
 
 // writeLines adds the lines of a message. It omits empty lines, since one of them makes piped
 // refuse the whole report.
-func (l *stageLog) write(severity contract.LogSeverity, message string) {
+func (l *stageLog) writeLines(severity contract.LogSeverity, message string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for line := range strings.Lines(printable.Text(message)) {
@@ -59,37 +59,37 @@ func (l *stageLog) write(severity contract.LogSeverity, message string) {
 		if line == "" {
 			continue
 		}
-		l.fresh = append(l.fresh, l.block(severity, printable.Clip(line, longest)))
+		l.unsent = append(l.unsent, l.newBlock(severity, printable.Clip(line, maxLineLength)))
 	}
-	l.nudge()
+	l.wakeSender()
 }
 
 // newBlock numbers a line by the machine's microseconds. So the lines of a later attempt come after
 // those of an earlier one, however many those are.
-func (l *stageLog) block(severity contract.LogSeverity, line string) *contract.LogBlock {
+func (l *stageLog) newBlock(severity contract.LogSeverity, line string) *contract.LogBlock {
 	now := time.Now()
-	l.last = max(l.last+1, now.UnixMicro())
-	return &contract.LogBlock{Index: l.last, Log: line, Severity: severity, CreatedAt: now.Unix()}
+	l.lastIndex = max(l.lastIndex+1, now.UnixMicro())
+	return &contract.LogBlock{Index: l.lastIndex, Log: line, Severity: severity, CreatedAt: now.Unix()}
 }
 
 // setDisplay sets the short text about the stage's state.
-func (l *stageLog) show(text string) {
+func (l *stageLog) setDisplay(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.display = printable.Line(text)
-	l.nudge()
+	l.wakeSender()
 }
 
 // logEvent logs an event of a stage.
-func (l *stageLog) event(ev sluice.Event) {
-	severity, text := say(ev)
-	l.write(severity, text)
-	if text := displayed(ev); text != "" {
-		l.show(text)
+func (l *stageLog) logEvent(ev sluice.Event) {
+	severity, text := formatEvent(ev)
+	l.writeLines(severity, text)
+	if text := displayText(ev); text != "" {
+		l.setDisplay(text)
 	}
 }
 
-func (l *stageLog) nudge() {
+func (l *stageLog) wakeSender() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -97,17 +97,17 @@ func (l *stageLog) nudge() {
 }
 
 // runSender is the only sender of the log.
-func (l *stageLog) send() {
+func (l *stageLog) runSender() {
 	defer close(l.done)
 	checkpoint := time.Now()
 	for {
 		<-l.wake
 		closing := l.flush()
 		if closing {
-			l.checkpoint(true)
+			l.sendCheckpoint(true)
 			return
 		}
-		if time.Since(checkpoint) > checkpointEvery && l.checkpoint(false) {
+		if time.Since(checkpoint) > checkpointEvery && l.sendCheckpoint(false) {
 			checkpoint = time.Now()
 		}
 	}
@@ -116,14 +116,14 @@ func (l *stageLog) send() {
 // flush sends the unsent lines. If piped does not accept a line, the next checkpoint contains it.
 func (l *stageLog) flush() (closing bool) {
 	l.mu.Lock()
-	blocks, display := l.fresh, l.display
-	l.fresh, l.display = nil, ""
-	l.since = append(l.since, blocks...)
-	closing = l.closing
+	blocks, display := l.unsent, l.display
+	l.unsent, l.display = nil, ""
+	l.sinceCheckpoint = append(l.sinceCheckpoint, blocks...)
+	closing = l.isClosing
 	l.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), endWait)
+	ctx, cancel := context.WithTimeout(context.Background(), lastReportTimeout)
 	defer cancel()
-	for _, part := range parts(blocks) {
+	for _, part := range splitBlocks(blocks) {
 		_, _ = l.piped.ReportStageLogs(ctx, &contract.ReportStageLogsRequest{
 			DeploymentId: l.deployment, StageId: l.stage.GetId(), RetriedCount: l.stage.GetRetriedCount(), Blocks: part})
 	}
@@ -136,29 +136,29 @@ func (l *stageLog) flush() (closing bool) {
 
 // sendCheckpoint sends all lines since the last checkpoint for permanent storage; complete ends the
 // log.
-func (l *stageLog) checkpoint(complete bool) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), endWait)
+func (l *stageLog) sendCheckpoint(complete bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), lastReportTimeout)
 	defer cancel()
-	all := parts(l.since)
+	all := splitBlocks(l.sinceCheckpoint)
 	if complete && len(all) == 0 {
 		all = append(all, nil)
 	}
 	for i, part := range all {
 		r := &contract.ReportStageLogsFromLastCheckpointRequest{DeploymentId: l.deployment, StageId: l.stage.GetId(),
 			RetriedCount: l.stage.GetRetriedCount(), Blocks: part, Completed: complete && i == len(all)-1}
-		if err := insist(ctx, func(ctx context.Context) error {
+		if err := callPiped(ctx, func(ctx context.Context) error {
 			_, err := l.piped.ReportStageLogsFromLastCheckpoint(ctx, r)
 			return err
 		}); err != nil {
-			l.since = l.since[min(len(l.since), counted(all[:i])):]
+			l.sinceCheckpoint = l.sinceCheckpoint[min(len(l.sinceCheckpoint), countBlocks(all[:i])):]
 			return false
 		}
 	}
-	l.since = nil
+	l.sinceCheckpoint = nil
 	return true
 }
 
-func counted(all [][]*contract.LogBlock) (n int) {
+func countBlocks(all [][]*contract.LogBlock) (n int) {
 	for _, part := range all {
 		n += len(part)
 	}
@@ -166,7 +166,7 @@ func counted(all [][]*contract.LogBlock) (n int) {
 }
 
 // splitBlocks splits blocks into reports of a size that gRPC accepts.
-func parts(blocks []*contract.LogBlock) [][]*contract.LogBlock {
+func splitBlocks(blocks []*contract.LogBlock) [][]*contract.LogBlock {
 	var all [][]*contract.LogBlock
 	size := logBatch
 	for _, b := range blocks {
@@ -183,8 +183,8 @@ func parts(blocks []*contract.LogBlock) [][]*contract.LogBlock {
 // close returns when piped has the whole log.
 func (l *stageLog) close() {
 	l.mu.Lock()
-	l.closing = true
-	l.nudge()
+	l.isClosing = true
+	l.wakeSender()
 	l.mu.Unlock()
 	<-l.done
 }

@@ -54,7 +54,7 @@ func TestEmptyLinesAreNeverSent(t *testing.T) {
 	} {
 		p := &page{t: t}
 		log := openLog(p, "d", &contract.PipelineStage{Id: "s"})
-		log.write(contract.LogSeverity_INFO, text)
+		log.writeLines(contract.LogSeverity_INFO, text)
 		log.close()
 		var all []string
 		for _, b := range p.blocks {

@@ -137,8 +137,8 @@ func (l *life) middleware(stack *middleware.Stack) error {
 	}), middleware.Before)
 }
 
-// told passes a call on to piped, held against the contract's rules.
-func told[In proto.Message, Out any](l *life, ctx context.Context, in In, call func(context.Context, In) (Out, error)) (out Out, err error) {
+// chooseText passes a call on to piped, held against the contract's rules.
+func chooseText[In proto.Message, Out any](l *life, ctx context.Context, in In, call func(context.Context, In) (Out, error)) (out Out, err error) {
 	if err := contract.Check(in); err != nil {
 		l.fake.mistake("%T: %v", in, err)
 		return out, err
@@ -148,13 +148,13 @@ func told[In proto.Message, Out any](l *life, ctx context.Context, in In, call f
 
 func (l *life) GetDeploymentPluginMetadata(ctx context.Context, in *contract.GetDeploymentPluginMetadataRequest, _ ...grpc.CallOption) (*contract.GetDeploymentPluginMetadataResponse, error) {
 	l.alive()
-	return told(l, ctx, in, l.fake.GetDeploymentPluginMetadata)
+	return chooseText(l, ctx, in, l.fake.GetDeploymentPluginMetadata)
 }
 
 func (l *life) PutDeploymentPluginMetadata(ctx context.Context, in *contract.PutDeploymentPluginMetadataRequest, _ ...grpc.CallOption) (out *contract.PutDeploymentPluginMetadataResponse, err error) {
 	l.saves++
 	err = l.around(l.at.save && l.at.n == l.saves, func() error {
-		out, err = told(l, ctx, in, l.fake.PutDeploymentPluginMetadata)
+		out, err = chooseText(l, ctx, in, l.fake.PutDeploymentPluginMetadata)
 		return err
 	})
 	return out, err
@@ -163,15 +163,15 @@ func (l *life) PutDeploymentPluginMetadata(ctx context.Context, in *contract.Put
 // What the log's own goroutine sends is not awaited by a stage, and kills nobody.
 
 func (l *life) PutStageMetadata(ctx context.Context, in *contract.PutStageMetadataRequest, _ ...grpc.CallOption) (*contract.PutStageMetadataResponse, error) {
-	return told(l, ctx, in, l.fake.PutStageMetadata)
+	return chooseText(l, ctx, in, l.fake.PutStageMetadata)
 }
 
 func (l *life) ReportStageLogs(ctx context.Context, in *contract.ReportStageLogsRequest, _ ...grpc.CallOption) (*contract.ReportStageLogsResponse, error) {
-	return told(l, ctx, in, l.fake.ReportStageLogs)
+	return chooseText(l, ctx, in, l.fake.ReportStageLogs)
 }
 
 func (l *life) ReportStageLogsFromLastCheckpoint(ctx context.Context, in *contract.ReportStageLogsFromLastCheckpointRequest, _ ...grpc.CallOption) (*contract.ReportStageLogsFromLastCheckpointResponse, error) {
-	return told(l, ctx, in, l.fake.ReportStageLogsFromLastCheckpoint)
+	return chooseText(l, ctx, in, l.fake.ReportStageLogsFromLastCheckpoint)
 }
 
 // here is a plugin in this process, as piped's connection to it.

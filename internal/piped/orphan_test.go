@@ -42,7 +42,7 @@ func TestHazard05PluginLeavesWhenPipedIsGone(t *testing.T) {
 	orphan.dial(t)
 	must(t, parent.Process.Kill())
 	_, _ = parent.Process.Wait()
-	until(t, "the orphan to free its port", func() bool { // the next plugin's piped would talk to it else
+	endWithServer(t, "the orphan to free its port", func() bool { // the next plugin's piped would talk to it else
 		_, err := orphan.FetchDefinedStages(context.Background(), &contract.FetchDefinedStagesRequest{})
 		return err != nil
 	})

@@ -22,9 +22,9 @@ type plugin struct {
 	contract.UnimplementedLivestateServiceServer
 	contract.UnimplementedPlanPreviewServiceServer
 
-	entry  *entry
+	entry  *pluginEntry
 	clock  clock.Clock
-	places *places
+	targets *targetPool
 	piped  contract.PluginServiceClient
 }
 
@@ -35,9 +35,9 @@ func (p *plugin) FetchDefinedStages(context.Context, *contract.FetchDefinedStage
 
 // DetermineVersions returns the images of the target's task definition.
 func (p *plugin) DetermineVersions(_ context.Context, r *contract.DetermineVersionsRequest) (*contract.DetermineVersionsResponse, error) {
-	target, err := p.entry.load(r.GetInput().GetTargetDeploymentSource())
+	target, err := p.entry.loadApplication(r.GetInput().GetTargetDeploymentSource())
 	if err != nil {
-		return nil, refused(err)
+		return nil, grpcError(err)
 	}
 	return &contract.DetermineVersionsResponse{Versions: versionsOf(target.app.Task)}, nil
 }
@@ -78,16 +78,16 @@ func newStage(name, desc string, index int32, rollback bool) *contract.PipelineS
 }
 
 // grpcError converts an error of the user's files or of AWS to a gRPC error, with the next step.
-func refused(err error) error {
+func grpcError(err error) error {
 	code := codes.FailedPrecondition
 	if sluice.KindOf(err) == sluice.Throttled {
 		code = codes.Unavailable
 	}
-	return status.Error(code, explained(err))
+	return status.Error(code, explainError(err))
 }
 
 // explainError returns an error with its advice.
-func explained(err error) string {
+func explainError(err error) string {
 	text := err.Error()
 	if next := sluice.NextStep(err); next != "" {
 		text += "; next: " + next

@@ -111,7 +111,7 @@ func TestPolicyIsGenerated(t *testing.T) {
 	}
 	var behind []string
 	for _, w := range writes {
-		for _, action := range iampolicy.Behind(w) {
+		for _, action := range iampolicy.IndirectActions(w) {
 			if !slices.Contains(writes, action) && !slices.Contains(behind, action) {
 				behind = append(behind, action)
 			}

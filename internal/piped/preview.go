@@ -18,33 +18,33 @@ import (
 // GetPlanPreview describes the effect of a change: the difference of the files between the commits,
 // and the weights after each stage. It writes nothing.
 func (p *plugin) GetPlanPreview(ctx context.Context, r *contract.GetPlanPreviewRequest) (*contract.GetPlanPreviewResponse, error) {
-	target, err := p.entry.load(r.GetTargetDeploymentSource())
+	target, err := p.entry.loadApplication(r.GetTargetDeploymentSource())
 	if err != nil {
-		return nil, refused(err)
+		return nil, grpcError(err)
 	}
 	var running *appfile.Application
 	if r.GetRunningDeploymentSource() != nil {
-		if was, err := p.entry.load(r.GetRunningDeploymentSource()); err == nil {
+		if was, err := p.entry.loadApplication(r.GetRunningDeploymentSource()); err == nil {
 			running = was.app
 		}
 	}
 	changes := 0
 	head := "first deployment"
 	if running != nil {
-		changes = len(between(running, target.app))
+		changes = len(compareApplications(running, target.app))
 		head = sluice.Plural(changes, "change")
 	}
 	diff, err := diffOf(running, target.app)
 	if err != nil {
-		return nil, refused(err)
+		return nil, grpcError(err)
 	}
 	answer := &contract.GetPlanPreviewResponse{}
 	for _, name := range r.GetDeployTargets() {
 		answer.Results = append(answer.Results, &contract.PlanPreviewResult{DeployTarget: name, Summary: head, NoChange: running != nil && changes == 0,
-			Details: []byte(diff + p.steps(ctx, name, r.GetApplicationId(), target.app)), DiffLanguage: "diff"})
+			Details: []byte(diff + p.previewStages(ctx, name, r.GetApplicationId(), target.app)), DiffLanguage: "diff"})
 	}
 	if len(answer.Results) == 0 {
-		return nil, refused(&sluice.Error{Op: "preview", Resource: r.GetApplicationName(),
+		return nil, grpcError(&sluice.Error{Op: "preview", Resource: r.GetApplicationName(),
 			Err: fmt.Errorf("the application has no deploy target of plugin %s", p.entry.Name), Next: "choose one in PipeCD's settings of the application"})
 	}
 	return answer, nil
@@ -58,30 +58,30 @@ func diffOf(running, target *appfile.Application) (string, error) {
 		name string
 		of   func(*appfile.Application) ([]byte, error)
 	}{{"task definition", taskJSON}, {"service definition", serviceJSON}} {
-		was, err := yamlOf(running, part.of)
+		was, err := yamlTree(running, part.of)
 		if err != nil {
 			return "", err
 		}
-		now, err := yamlOf(target, part.of)
+		now, err := yamlTree(target, part.of)
 		if err != nil {
 			return "", err
 		}
-		was, now = hide(was, now)
-		b.WriteString(udiff.Unified("running "+part.name, "target "+part.name, asText(was), asText(now)))
+		was, now = hideSecrets(was, now)
+		b.WriteString(udiff.Unified("running "+part.name, "target "+part.name, yamlText(was), yamlText(now)))
 	}
 	return b.String(), nil
 }
 
 // previewStages lists the stages with the weights after each, and the warnings.
-func (p *plugin) steps(ctx context.Context, target, application string, app *appfile.Application) string {
-	made, err := p.planOf(ctx, target, application, app)
+func (p *plugin) previewStages(ctx context.Context, target, application string, app *appfile.Application) string {
+	made, err := p.previewPlan(ctx, target, application, app)
 	if err != nil {
-		return "\n# no plan for " + target + ": " + strings.ReplaceAll(explained(err), "\n", "\n# ") + "\n"
+		return "\n# no plan for " + target + ": " + strings.ReplaceAll(explainError(err), "\n", "\n# ") + "\n"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n# on %s, now %s:\n", target, orNone(made.From))
 	for _, s := range made.Stages {
-		fmt.Fprintf(&b, "#   %d %s%s\n", s.Index+1, s.Name, options(s))
+		fmt.Fprintf(&b, "#   %d %s%s\n", s.Index+1, s.Name, optionText(s))
 		for _, r := range s.Routes {
 			fmt.Fprintf(&b, "#       %s: %s\n", r.Name, r.Weights)
 		}
@@ -92,7 +92,7 @@ func (p *plugin) steps(ctx context.Context, target, application string, app *app
 	return b.String()
 }
 
-func options(s plan.Stage) string {
+func optionText(s plan.Stage) string {
 	if s.Task != nil {
 		return ": " + sluice.Plural(s.Task.Count, "task") + " to the end"
 	}
@@ -102,12 +102,12 @@ func options(s plan.Stage) string {
 	return ""
 }
 
-func (p *plugin) planOf(ctx context.Context, target, application string, app *appfile.Application) (*plan.Plan, error) {
-	pl, err := p.places.get(ctx, target)
+func (p *plugin) previewPlan(ctx context.Context, target, application string, app *appfile.Application) (*plan.Plan, error) {
+	pl, err := p.targets.openTarget(ctx, target)
 	if err != nil {
 		return nil, err
 	}
-	_, made, err := take(ctx, pl, p, app, application, "", len(app.Pipeline) == 0)
+	_, made, err := surveyAndPlan(ctx, pl, p, app, application, "", len(app.Pipeline) == 0)
 	return made, err
 }
 
@@ -128,7 +128,7 @@ func serviceJSON(a *appfile.Application) ([]byte, error) {
 }
 
 // yamlTree returns a definition as a tree; nil if there is none.
-func yamlOf(a *appfile.Application, of func(*appfile.Application) ([]byte, error)) (any, error) {
+func yamlTree(a *appfile.Application, of func(*appfile.Application) ([]byte, error)) (any, error) {
 	if a == nil {
 		return nil, nil
 	}
@@ -141,7 +141,7 @@ func yamlOf(a *appfile.Application, of func(*appfile.Application) ([]byte, error
 	return tree, err
 }
 
-func asText(tree any) string {
+func yamlText(tree any) string {
 	if tree == nil {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 
 // makePrintable makes every response and every error of the plugin printable: PipeCD's page and
 // piped's log show them unchanged.
-func printed(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+func makePrintable(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	out, err := handle(ctx, req)
 	if err != nil {
 		s := status.Convert(err)

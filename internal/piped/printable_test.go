@@ -22,7 +22,7 @@ func checkCleaned(t *testing.T, text string) {
 }
 
 func TestAnswersArePrintable(t *testing.T) {
-	out, err := printed(context.Background(), nil, nil, func(context.Context, any) (any, error) {
+	out, err := makePrintable(context.Background(), nil, nil, func(context.Context, any) (any, error) {
 		return &contract.GetPlanPreviewResponse{Results: []*contract.PlanPreviewResult{{Summary: unprintable, Details: []byte(unprintable)}}}, nil
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func TestAnswersArePrintable(t *testing.T) {
 	checkCleaned(t, result.GetSummary())
 	checkCleaned(t, string(result.GetDetails()))
 
-	out, err = printed(context.Background(), nil, nil, func(context.Context, any) (any, error) {
+	out, err = makePrintable(context.Background(), nil, nil, func(context.Context, any) (any, error) {
 		return &contract.BuildQuickSyncStagesResponse{Stages: []*contract.PipelineStage{{Desc: unprintable, Metadata: map[string]string{"a": unprintable}}}}, nil
 	})
 	if err != nil {
@@ -42,27 +42,27 @@ func TestAnswersArePrintable(t *testing.T) {
 	checkCleaned(t, stage.GetDesc())
 	checkCleaned(t, stage.GetMetadata()["a"])
 
-	_, err = printed(context.Background(), nil, nil, func(context.Context, any) (any, error) {
+	_, err = makePrintable(context.Background(), nil, nil, func(context.Context, any) (any, error) {
 		return nil, status.Error(codes.FailedPrecondition, unprintable)
 	})
 	checkCleaned(t, status.Convert(err).Message())
 	if status.Code(err) != codes.FailedPrecondition {
 		t.Error(err)
 	}
-	_, err = printed(context.Background(), nil, nil, func(context.Context, any) (any, error) { return nil, errors.New(unprintable) })
+	_, err = makePrintable(context.Background(), nil, nil, func(context.Context, any) (any, error) { return nil, errors.New(unprintable) })
 	checkCleaned(t, status.Convert(err).Message())
 }
 
 func TestStageLogIsPrintable(t *testing.T) {
 	l := &stageLog{wake: make(chan struct{}, 1)}
-	l.write(contract.LogSeverity_INFO, unprintable+"\n::error::x")
-	l.show(unprintable)
-	if len(l.fresh) != 2 {
-		t.Fatal(l.fresh)
+	l.writeLines(contract.LogSeverity_INFO, unprintable+"\n::error::x")
+	l.setDisplay(unprintable)
+	if len(l.unsent) != 2 {
+		t.Fatal(l.unsent)
 	}
-	checkCleaned(t, l.fresh[0].GetLog())
+	checkCleaned(t, l.unsent[0].GetLog())
 	checkCleaned(t, l.display)
-	if strings.HasPrefix(l.fresh[1].GetLog(), "::") {
-		t.Error(l.fresh[1].GetLog())
+	if strings.HasPrefix(l.unsent[1].GetLog(), "::") {
+		t.Error(l.unsent[1].GetLog())
 	}
 }

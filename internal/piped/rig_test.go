@@ -88,8 +88,8 @@ func got[T any](out T, err error) func(testing.TB) T {
 const (
 	// speed is how much faster than the machine's time runs, at most.
 	speed = 25
-	// between is the world's time between two requests of the callers.
-	between = 250 * time.Millisecond
+	// compareApplications is the world's time between two requests of the callers.
+	compareApplications = 250 * time.Millisecond
 )
 
 // rig is a local AWS under a load of requests, piped's side, and the plugin.
@@ -306,7 +306,7 @@ func (l *load) run(url string) {
 		<-l.quit
 		cancel()
 	}()
-	for l.clock.Sleep(ctx, between) == nil {
+	for l.clock.Sleep(ctx, compareApplications) == nil {
 		l.clock.request(func() { l.one(client, url) })
 	}
 }

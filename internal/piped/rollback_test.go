@@ -68,7 +68,7 @@ func TestCancelledStageIsUndone(t *testing.T) {
 			})
 			_, _ = d.execute(ctx, s)
 			cancel()
-			until(t, "the stage's log to be complete", func() bool { return r.piped.completeLog(s.GetId()) == nil })
+			endWithServer(t, "the stage's log to be complete", func() bool { return r.piped.completeLog(s.GetId()) == nil })
 			if log := r.piped.text(s.GetId()); !strings.Contains(log, "done") && !strings.Contains(log, "stopped: piped ended the stage") {
 				t.Errorf("log:\n%s", log)
 			}
@@ -122,8 +122,8 @@ func (r *rig) onLine(stage, prefix string, told func(line string)) {
 	})
 }
 
-// until looks until it is so.
-func until(t testing.TB, what string, so func() bool) {
+// endWithServer looks until it is so.
+func endWithServer(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -9,25 +9,25 @@ import (
 
 // hideSecrets replaces the values that may be secret in two trees. Equal values get equal
 // replacements, and changed values are marked as changed.
-func hide(was, now any) (any, any) {
+func hideSecrets(was, now any) (any, any) {
 	before := map[string]string{}
-	cover(was, "", false, func(path, value string) bool { before[path] = value; return false })
+	coverValue(was, "", false, func(path, value string) bool { before[path] = value; return false })
 	differs := func(path, value string) bool {
 		old, had := before[path]
 		return had && old != value
 	}
 	same := func(string, string) bool { return false }
-	return cover(was, "", false, same), cover(now, "", false, differs)
+	return coverValue(was, "", false, same), coverValue(now, "", false, differs)
 }
 
 // coverValue returns the tree with its secret values replaced. hidden means that every value here
 // may be secret; differs reports whether such a value changed.
-func cover(v any, path string, hidden bool, differs func(path, value string) bool) any {
+func coverValue(v any, path string, hidden bool, differs func(path, value string) bool) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for k, x := range v {
-			out[k] = cover(x, path+"."+k, hidden && k != "name" && !secret.IsHarmless(k) || definition.HoldsSecrets(k), differs)
+			out[k] = coverValue(x, path+"."+k, hidden && k != "name" && !secret.IsHarmless(k) || definition.IsSecretKey(k), differs)
 		}
 		return out
 	case []any:
@@ -36,14 +36,14 @@ func cover(v any, path string, hidden bool, differs func(path, value string) boo
 	text := fmt.Sprint(v)
 	switch shown := secret.Value(path, text); {
 	case hidden:
-		return told(definition.Sensitive, definition.SensitiveChanged, differs(path, text))
+		return chooseText(definition.Sensitive, definition.SensitiveChanged, differs(path, text))
 	case shown != text:
-		return told(shown, shown+" "+definition.SensitiveChanged, differs(path, text))
+		return chooseText(shown, shown+" "+definition.SensitiveChanged, differs(path, text))
 	}
 	return v
 }
 
-func told(same, changed string, differs bool) string {
+func chooseText(same, changed string, differs bool) string {
 	if differs {
 		return changed
 	}
@@ -59,18 +59,18 @@ func coverList(v []any, path string, hidden bool, differs func(path, value strin
 	shown := secret.List(path, words)
 	out := make([]any, 0, len(v))
 	for i, x := range v {
-		at := path + label(x, i)
+		at := path + entryLabel(x, i)
 		if words[i] != shown[i] && !hidden {
-			out = append(out, told(shown[i], shown[i]+" "+definition.SensitiveChanged, differs(at, words[i])))
+			out = append(out, chooseText(shown[i], shown[i]+" "+definition.SensitiveChanged, differs(at, words[i])))
 			continue
 		}
-		out = append(out, cover(x, at, hidden, differs))
+		out = append(out, coverValue(x, at, hidden, differs))
 	}
 	return out
 }
 
 // entryLabel identifies an entry of a list by its name, so that an entry that moved is still equal.
-func label(x any, i int) string {
+func entryLabel(x any, i int) string {
 	if m, ok := x.(map[string]any); ok {
 		if name, ok := m["name"].(string); ok {
 			return "[" + name + "]"

@@ -90,10 +90,10 @@ func readFlags(args []string, to io.Writer) (flags, error) {
 
 // Main runs the plugin until it is stopped or piped has ended, and returns the exit code.
 func Main(args []string, stderr io.Writer) int {
-	stderr = printable.NewWriter(stderr, "", longest)
+	stderr = printable.NewWriter(stderr, "", maxLineLength)
 	f, err := readFlags(args, stderr)
 	if err == nil {
-		err = run(f)
+		err = runPlugin(f)
 	}
 	if err == nil {
 		return 0
@@ -107,7 +107,7 @@ func Main(args []string, stderr io.Writer) int {
 	return 1
 }
 
-func run(f flags) error {
+func runPlugin(f flags) error {
 	e, err := readEntry(f.config)
 	if err != nil {
 		return err
@@ -121,21 +121,21 @@ func run(f flags) error {
 		return err
 	}
 	defer conn.Close()
-	p := &plugin{entry: e, clock: c, places: newPlaces(e, c, toAWS(c, scaled)), piped: contract.NewPluginServiceClient(conn)}
-	l, err := listen(e.Port)
+	p := &plugin{entry: e, clock: c, targets: newTargetPool(e, c, connectToAWS(c, scaled)), piped: contract.NewPluginServiceClient(conn)}
+	l, err := listenOn(e.Port)
 	if err != nil {
 		return err
 	}
-	return serve(f, p, l)
+	return servePiped(f, p, l)
 }
 
 // bindTimeout is how long the port may be in use: a plugin whose piped was killed frees it within a
 // second.
-const bindFor = 20 * time.Second
+const bindTimeout = 20 * time.Second
 
-func listen(port int) (net.Listener, error) {
+func listenOn(port int) (net.Listener, error) {
 	at := net.JoinHostPort("localhost", strconv.Itoa(port))
-	for end := time.Now().Add(bindFor); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(bindTimeout); ; time.Sleep(100 * time.Millisecond) {
 		l, err := net.Listen("tcp", at)
 		if err == nil || time.Now().After(end) {
 			return l, err
@@ -144,10 +144,10 @@ func listen(port int) (net.Listener, error) {
 }
 
 // servePiped serves piped until a signal, or until piped has ended.
-func serve(f flags, p *plugin, l net.Listener) error {
+func servePiped(f flags, p *plugin, l net.Listener) error {
 	stopping, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	options := []grpc.ServerOption{grpc.ChainUnaryInterceptor(printed, until(stopping))}
+	options := []grpc.ServerOption{grpc.ChainUnaryInterceptor(makePrintable, endWithServer(stopping))}
 	if f.tls {
 		creds, err := credentials.NewServerTLSFromFile(f.cert, f.key)
 		if err != nil {
@@ -162,7 +162,7 @@ func serve(f flags, p *plugin, l net.Listener) error {
 	if f.reflect {
 		reflection.Register(s)
 	}
-	go leave(s, stop, f.grace)
+	go stopServer(s, stop, f.grace)
 	return s.Serve(l)
 }
 
@@ -178,7 +178,7 @@ const orphanGrace = 2 * time.Second
 
 // stopServer ends the server on a signal or when piped has ended. It accepts no new call, stops the
 // running calls, and cuts them off after the grace period. The port is free immediately.
-func leave(s *grpc.Server, stop context.CancelCauseFunc, grace time.Duration) {
+func stopServer(s *grpc.Server, stop context.CancelCauseFunc, grace time.Duration) {
 	signals, orphaned := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -199,11 +199,11 @@ func leave(s *grpc.Server, stop context.CancelCauseFunc, grace time.Duration) {
 
 // endWithServer makes every call end with the server. A panic ends only its call: piped does not
 // restart a plugin that ended.
-func until(stopping context.Context) grpc.UnaryServerInterceptor {
+func endWithServer(stopping context.Context) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, to *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (out any, err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				fmt.Fprintf(printable.NewWriter(os.Stderr, "", longest), "piped-plugin-sluice: %s: %v\n%s", to.FullMethod, r, debug.Stack())
+				fmt.Fprintf(printable.NewWriter(os.Stderr, "", maxLineLength), "piped-plugin-sluice: %s: %v\n%s", to.FullMethod, r, debug.Stack())
 				err = status.Errorf(codes.Internal, "a defect of the plugin, please report it: %v", r)
 			}
 		}()

@@ -24,7 +24,7 @@ var ourStages = []string{appfile.StageSync, appfile.StageCanaryRollout, appfile.
 	appfile.StageTrafficRouting, appfile.StageCanaryClean, appfile.StageRollback}
 
 // loadedApp is an application from a source, with the pipeline of its file.
-type loaded struct {
+type loadedApp struct {
 	app      *appfile.Application
 	pipeline []string // names of all stages, including other plugins'
 	commit   string
@@ -32,7 +32,7 @@ type loaded struct {
 
 // loadApplication reads an application from a prepared repository. It omits other plugins' parts of
 // the application file, which those plugins validate.
-func (e *entry) load(src *contract.DeploymentSource) (*loaded, error) {
+func (e *pluginEntry) loadApplication(src *contract.DeploymentSource) (*loadedApp, error) {
 	if src.GetApplicationDirectory() == "" {
 		return nil, &sluice.Error{Op: "read the application", Err: errors.New("piped gave no files")}
 	}
@@ -45,15 +45,15 @@ func (e *entry) load(src *contract.DeploymentSource) (*loaded, error) {
 		return nil, err
 	}
 	spec := parsed.Root.Get("spec")
-	ours, err := e.part(src.GetApplicationConfig(), spec)
+	ours, err := e.ownPart(src.GetApplicationConfig(), spec)
 	if err != nil {
 		return nil, &sluice.Error{Op: "read the application", Resource: name, Err: err, Next: "name the part for this plugin " + e.Name + ", as in piped's configuration"}
 	}
-	app, err := appfile.Load(overlay{folder.New(src.GetApplicationDirectory()), name, ours}, name, nil)
+	app, err := appfile.Load(overlayFS{folder.New(src.GetApplicationDirectory()), name, ours}, name, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{app: app, pipeline: stageNames(spec), commit: src.GetCommitHash()}, nil
+	return &loadedApp{app: app, pipeline: stageNames(spec), commit: src.GetCommitHash()}, nil
 }
 
 func stageNames(spec *definition.Node) []string {
@@ -73,15 +73,15 @@ func stageNames(spec *definition.Node) []string {
 }
 
 // ownPart returns the application file without the parts of other plugins.
-func (e *entry) part(data []byte, spec *definition.Node) ([]byte, error) {
-	var others []block
+func (e *pluginEntry) ownPart(data []byte, spec *definition.Node) ([]byte, error) {
+	var others []yamlBlock
 	if plugins := spec.Get("plugins"); plugins != nil && plugins.Kind == definition.Map {
 		if plugins.Get(e.Name) == nil {
 			return nil, fmt.Errorf("spec.plugins has no entry %s", e.Name)
 		}
 		for _, entry := range plugins.Entries {
 			if entry.Key != e.Name {
-				others = append(others, block{entry.Line, entry.Column})
+				others = append(others, yamlBlock{entry.Line, entry.Column})
 			}
 		}
 	}
@@ -89,41 +89,41 @@ func (e *entry) part(data []byte, spec *definition.Node) ([]byte, error) {
 	for i, name := range names {
 		if !slices.Contains(ourStages, name) && !strings.HasPrefix(name, "ECS_") {
 			item := spec.Get("pipeline").Get("stages").Items[i]
-			others = append(others, block{item.Line, 0})
+			others = append(others, yamlBlock{item.Line, 0})
 		}
 	}
 	if len(others) == 0 {
 		return data, nil
 	}
-	if out, ok := without(data, others); ok && e.fits(out, names) {
+	if out, ok := removeBlocks(data, others); ok && e.holdsOwnPart(out, names) {
 		return out, nil
 	}
-	return e.rewritten(data)
+	return e.rewriteOwn(data)
 }
 
 // holdsOwnPart reports whether a file contains only the stages and the part of this plugin.
-func (e *entry) fits(data []byte, names []string) bool {
+func (e *pluginEntry) holdsOwnPart(data []byte, names []string) bool {
 	src, err := definition.Parse("", data)
 	if err != nil {
 		return false
 	}
 	spec := src.Root.Get("spec")
 	plugins := spec.Get("plugins")
-	return slices.Equal(stageNames(spec), slices.DeleteFunc(slices.Clone(names), foreign)) &&
+	return slices.Equal(stageNames(spec), slices.DeleteFunc(slices.Clone(names), isForeign)) &&
 		(plugins == nil || len(plugins.Entries) == 1 && plugins.Entries[0].Key == e.Name)
 }
 
-func foreign(name string) bool {
+func isForeign(name string) bool {
 	return !slices.Contains(ourStages, name) && !strings.HasPrefix(name, "ECS_")
 }
 
 // yamlBlock is where an entry of a map (by the column of its key) or of a list (column 0) begins,
 // in lines and columns from 1.
-type block struct{ line, column int }
+type yamlBlock struct{ line, column int }
 
 // removeBlocks empties the lines of blocks in YAML's block style, so every other line keeps its
 // number. It returns false for other styles.
-func without(data []byte, blocks []block) ([]byte, bool) {
+func removeBlocks(data []byte, blocks []yamlBlock) ([]byte, bool) {
 	lines := bytes.Split(data, []byte("\n"))
 	for _, b := range blocks {
 		if b.line < 1 || b.line > len(lines) {
@@ -135,7 +135,7 @@ func without(data []byte, blocks []block) ([]byte, bool) {
 			return nil, false
 		}
 		lines[b.line-1] = nil
-		for i := b.line; i < len(lines) && inside(string(lines[i]), indent); i++ {
+		for i := b.line; i < len(lines) && isInside(string(lines[i]), indent); i++ {
 			lines[i] = nil
 		}
 	}
@@ -143,14 +143,14 @@ func without(data []byte, blocks []block) ([]byte, bool) {
 }
 
 // isInside reports whether a line belongs to a block that begins at an indent.
-func inside(line string, indent int) bool {
+func isInside(line string, indent int) bool {
 	text := strings.TrimLeft(line, " ")
 	return strings.TrimSpace(text) == "" || len(line)-len(text) > indent || strings.HasPrefix(text, "#")
 }
 
 // rewriteOwn writes the file again without other plugins' parts. Its line numbers differ from those
 // of the user's file.
-func (e *entry) rewritten(data []byte) ([]byte, error) {
+func (e *pluginEntry) rewriteOwn(data []byte) ([]byte, error) {
 	var file map[string]any
 	if err := yaml.Unmarshal(data, &file); err != nil {
 		return nil, err
@@ -164,41 +164,41 @@ func (e *entry) rewritten(data []byte) ([]byte, error) {
 		pipeline["stages"] = slices.DeleteFunc(list, func(item any) bool {
 			stage, _ := item.(map[string]any)
 			name, _ := stage["name"].(string)
-			return foreign(name)
+			return isForeign(name)
 		})
 	}
 	return yaml.MarshalWithOptions(file, yaml.JSON())
 }
 
 // overlayFS is a folder with one file replaced.
-type overlay struct {
+type overlayFS struct {
 	fs.FS
 	name string
 	data []byte
 }
 
-func (o overlay) Open(name string) (fs.File, error) {
+func (o overlayFS) Open(name string) (fs.File, error) {
 	if path.Clean(name) != path.Clean(o.name) {
 		return o.FS.Open(name)
 	}
-	return &text{Reader: bytes.NewReader(o.data), name: path.Base(o.name), size: int64(len(o.data))}, nil
+	return &memoryFile{Reader: bytes.NewReader(o.data), name: path.Base(o.name), size: int64(len(o.data))}, nil
 }
 
 // memoryFile is a file in memory.
-type text struct {
+type memoryFile struct {
 	*bytes.Reader
 	name string
 	size int64
 }
 
-func (t *text) Stat() (fs.FileInfo, error) { return info{t}, nil }
-func (t *text) Close() error               { return nil }
+func (t *memoryFile) Stat() (fs.FileInfo, error) { return memoryInfo{t}, nil }
+func (t *memoryFile) Close() error               { return nil }
 
-type info struct{ *text }
+type memoryInfo struct{ *memoryFile }
 
-func (i info) Name() string     { return i.name }
-func (i info) Size() int64      { return i.size }
-func (info) Mode() fs.FileMode  { return 0o444 }
-func (info) ModTime() time.Time { return time.Time{} }
-func (info) IsDir() bool        { return false }
-func (info) Sys() any           { return nil }
+func (i memoryInfo) Name() string     { return i.name }
+func (i memoryInfo) Size() int64      { return i.size }
+func (memoryInfo) Mode() fs.FileMode  { return 0o444 }
+func (memoryInfo) ModTime() time.Time { return time.Time{} }
+func (memoryInfo) IsDir() bool        { return false }
+func (memoryInfo) Sys() any           { return nil }

@@ -13,7 +13,7 @@ func parted(t *testing.T, name, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := (&entry{Name: name}).part([]byte(file), src.Root.Get("spec"))
+	out, err := (&pluginEntry{Name: name}).ownPart([]byte(file), src.Root.Get("spec"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 // or without a new image. It uses only the files, and also works with the incomplete deployment
 // that piped sends for a plan preview.
 func (p *plugin) DetermineStrategy(_ context.Context, r *contract.DetermineStrategyRequest) (*contract.DetermineStrategyResponse, error) {
-	target, err := p.entry.load(r.GetInput().GetTargetDeploymentSource())
+	target, err := p.entry.loadApplication(r.GetInput().GetTargetDeploymentSource())
 	if err != nil {
-		return nil, refused(err)
+		return nil, grpcError(err)
 	}
 	pipeline := func(why string) (*contract.DetermineStrategyResponse, error) {
 		return &contract.DetermineStrategyResponse{SyncStrategy: contract.SyncStrategy_PIPELINE, Summary: why}, nil
@@ -23,26 +23,26 @@ func (p *plugin) DetermineStrategy(_ context.Context, r *contract.DetermineStrat
 	if r.GetInput().GetRunningDeploymentSource() == nil {
 		return pipeline("Sync progressively: nothing was deployed before")
 	}
-	running, err := p.entry.load(r.GetInput().GetRunningDeploymentSource())
+	running, err := p.entry.loadApplication(r.GetInput().GetRunningDeploymentSource())
 	if err != nil {
 		return pipeline("Sync progressively: the files of the running commit cannot be read: " + err.Error())
 	}
-	if changes := between(running.app, target.app); len(changes) > 0 {
-		return pipeline("Sync progressively: " + summary(changes))
+	if changes := compareApplications(running.app, target.app); len(changes) > 0 {
+		return pipeline("Sync progressively: " + changeSummary(changes))
 	}
 	return &contract.DetermineStrategyResponse{SyncStrategy: contract.SyncStrategy_QUICK_SYNC,
 		Summary: "Quick sync: neither the task definition nor the service definition changed"}, nil
 }
 
 // fileChange is a difference between the files of two commits.
-type change struct {
-	of string
+type fileChange struct {
+	subject string
 	definition.Difference
 }
 
-func (c change) String() string { return fmt.Sprintf("%s: %s → %s", c.Path, c.Have, c.Want) }
+func (c fileChange) String() string { return fmt.Sprintf("%s: %s → %s", c.Path, c.Have, c.Want) }
 
-func summary(changes []change) string {
+func changeSummary(changes []fileChange) string {
 	const most = 3
 	var all []string
 	for i, c := range changes {

@@ -27,7 +27,7 @@ const (
 
 // managedByValues are the values of tagManagedBy: v0's and v1's. This plugin writes v1's, so the
 // official plugin takes over its resources, and the other way round.
-var makers = []string{"piped", "piped-ecs-plugin"}
+var managedByValues = []string{"piped", "piped-ecs-plugin"}
 
 // ownTags returns the tags of the resources that a deployment creates. commit is the one that
 // serves when the deployment is done.
@@ -43,23 +43,23 @@ func ownTags(d *contract.Deployment, commit string) map[string]string {
 
 // withDeploymentTags returns the application with more tags on its service, and so on its task
 // sets; without a service, on the tasks that it runs.
-func tagged(app *appfile.Application, tags map[string]string) *appfile.Application {
+func withDeploymentTags(app *appfile.Application, tags map[string]string) *appfile.Application {
 	a := *app
 	if app.Service == nil {
 		in := *app.Standalone.RunTask.Input
-		in.Tags = withTags(in.Tags, tags)
+		in.Tags = mergeTags(in.Tags, tags)
 		a.Standalone.RunTask = &definition.Run{Input: &in}
 		return &a
 	}
 	s, in := *app.Service, *app.Service.Input
-	in.Tags = withTags(in.Tags, tags)
+	in.Tags = mergeTags(in.Tags, tags)
 	s.Input, s.Given = &in, maps.Clone(s.Given)
 	s.Given["tags"] = true
 	a.Service = &s
 	return &a
 }
 
-func withTags(all []ecstypes.Tag, tags map[string]string) []ecstypes.Tag {
+func mergeTags(all []ecstypes.Tag, tags map[string]string) []ecstypes.Tag {
 	all = slices.DeleteFunc(slices.Clone(all), func(t ecstypes.Tag) bool { return tags[aws.ToString(t.Key)] != "" })
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		all = append(all, ecstypes.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
@@ -69,20 +69,20 @@ func withTags(all []ecstypes.Tag, tags map[string]string) []ecstypes.Tag {
 
 // madeByPlugin returns a function that reports whether tags are those of a resource that a PipeCD
 // plugin made for the application.
-func official(application string) func(map[string]string) bool {
+func madeByPlugin(application string) func(map[string]string) bool {
 	return func(tags map[string]string) bool {
-		return slices.Contains(makers, tags[tagManagedBy]) && application != "" && tags[tagApplication] == application
+		return slices.Contains(managedByValues, tags[tagManagedBy]) && application != "" && tags[tagApplication] == application
 	}
 }
 
 // checkOwner refuses a service that belongs to another application of PipeCD. The two would undo
 // each other's changes for ever.
-func owned(live *ecs.Live, d *contract.Deployment, service string) error {
+func checkOwner(live *ecs.ServiceState, d *contract.Deployment, service string) error {
 	if live == nil || live.Status != "ACTIVE" {
 		return nil
 	}
 	other := live.Tags[tagApplication]
-	if other == "" || other == d.GetApplicationId() || !slices.Contains(makers, live.Tags[tagManagedBy]) {
+	if other == "" || other == d.GetApplicationId() || !slices.Contains(managedByValues, live.Tags[tagManagedBy]) {
 		return nil
 	}
 	return &sluice.Error{Op: "use the service", Resource: service, Kind: sluice.Overtaken,
@@ -92,13 +92,13 @@ func owned(live *ecs.Live, d *contract.Deployment, service string) error {
 
 // tagWriter writes tags of the service before and after stages, through the gate.
 type tagWriter struct {
-	hand       ecs.Service
+	service       ecs.Service
 	deployment string
-	tell       func(sluice.Event)
+	report       func(sluice.Event)
 }
 
 // writeTags makes a write of tags. It needs no claim, as the tag writes of stages do not.
-func (w tagWriter) act(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
+func (w tagWriter) writeTags(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
 	id := sluice.NewActionID(w.deployment, "tags", a.Action)
 	result, err := call(account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}}))
 	wrote := sluice.Wrote{Action: id, Write: a.Actual, Result: result}
@@ -106,18 +106,18 @@ func (w tagWriter) act(ctx context.Context, a sluice.Attempt, call func(context.
 		err = sluice.Inner(err)
 		wrote.Cause = err.Error()
 	}
-	w.tell(wrote)
+	w.report(wrote)
 	return err
 }
 
 // removeDropped removes the tags that the running commit's file sets and the target's no longer
 // sets, if they still have that value. It does not change other tags.
-func (w tagWriter) tidy(ctx context.Context, running, target *appfile.Application) error {
+func (w tagWriter) removeDropped(ctx context.Context, running, target *appfile.Application) error {
 	if running == nil || running.Service == nil || target.Service == nil {
 		return nil
 	}
 	want, had := tagMap(target.Service.Input.Tags), tagMap(running.Service.Input.Tags)
-	live, err := w.hand.Observe(ctx)
+	live, err := w.service.Observe(ctx)
 	if err != nil || live == nil || live.Status != "ACTIVE" {
 		return err
 	}
@@ -131,12 +131,12 @@ func (w tagWriter) tidy(ctx context.Context, running, target *appfile.Applicatio
 	if len(drop) == 0 {
 		return nil
 	}
-	return w.hand.Untag(ctx, w.act, "remove dropped tags", live.ARN, drop...)
+	return w.service.Untag(ctx, w.writeTags, "remove dropped tags", live.ARN, drop...)
 }
 
 // restoreTags restores the service's tags of the commit that serves again.
-func (w tagWriter) restore(ctx context.Context, tags map[string]string) error {
-	live, err := w.hand.Observe(ctx)
+func (w tagWriter) restoreTags(ctx context.Context, tags map[string]string) error {
+	live, err := w.service.Observe(ctx)
 	if err != nil || live == nil || live.Status != "ACTIVE" || tags[tagCommit] == "" {
 		return err
 	}
@@ -149,7 +149,7 @@ func (w tagWriter) restore(ctx context.Context, tags map[string]string) error {
 	if _, ours := live.Tags[tagCommit]; !ours || len(differing) == 0 {
 		return nil // the service was never tagged, so there is no tag to restore
 	}
-	return w.hand.Tag(ctx, w.act, "tag what serves again", live.ARN, differing)
+	return w.service.Tag(ctx, w.writeTags, "tag what serves again", live.ARN, differing)
 }
 
 func tagMap(tags []ecstypes.Tag) map[string]string {

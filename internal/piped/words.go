@@ -10,20 +10,20 @@ import (
 
 // formatEvent returns the text of an event for a stage's log. An event without a text is not
 // logged.
-func say(ev sluice.Event) (contract.LogSeverity, string) {
+func formatEvent(ev sluice.Event) (contract.LogSeverity, string) {
 	const info, good, bad = contract.LogSeverity_INFO, contract.LogSeverity_SUCCESS, contract.LogSeverity_ERROR
 	switch e := ev.(type) {
 	case sluice.Waiting:
 		return info, "waiting for " + e.For + ": " + e.Detail
 	case sluice.Wrote:
-		return wrote(e)
+		return formatWrote(e)
 	case sluice.Adopted:
 		return info, "found " + e.Resource + ", made by an earlier attempt, and goes on with it"
 	case sluice.CapacityChanged:
 		if e.Variant == sluice.Leaving {
 			return info, "" // the wait is already logged
 		}
-		return info, strings.TrimSpace(string(e.Variant)+" "+e.Revision) + ": " + capacity(e)
+		return info, strings.TrimSpace(string(e.Variant)+" "+e.Revision) + ": " + capacityText(e)
 	case sluice.TrafficShifted:
 		return good, fmt.Sprintf("weights read back: primary %d%% / canary %d%%, were %s, on %s",
 			e.ToPrimary, e.ToCanary, e.Was(), sluice.Plural(len(e.Rules), e.Way()))
@@ -32,7 +32,7 @@ func say(ev sluice.Event) (contract.LogSeverity, string) {
 	case sluice.TaskChanged:
 		return info, "task " + e.Task + " of " + e.Revision + ": " + e.Status
 	case sluice.TaskEnded:
-		return taskEnded(e)
+		return formatTaskEnded(e)
 	case sluice.Printed:
 		return info, e.Container + " | " + e.Line
 	case sluice.FailureSeen:
@@ -47,18 +47,18 @@ func say(ev sluice.Event) (contract.LogSeverity, string) {
 	return info, ""
 }
 
-func wrote(e sluice.Wrote) (contract.LogSeverity, string) {
-	text := e.Operation + " " + short(e.Resource)
+func formatWrote(e sluice.Wrote) (contract.LogSeverity, string) {
+	text := e.Operation + " " + shortARN(e.Resource)
 	if e.Cause != "" {
 		return contract.LogSeverity_ERROR, text + ": not made: " + e.Cause
 	}
 	if e.Result != "" {
-		text += ": " + short(e.Result)
+		text += ": " + shortARN(e.Result)
 	}
 	return contract.LogSeverity_INFO, text
 }
 
-func taskEnded(e sluice.TaskEnded) (contract.LogSeverity, string) {
+func formatTaskEnded(e sluice.TaskEnded) (contract.LogSeverity, string) {
 	severity, text := contract.LogSeverity_SUCCESS, "task "+e.Task+" ended"
 	for i, c := range e.Containers {
 		text += map[bool]string{true: ": ", false: ", "}[i == 0] + c.String()
@@ -70,7 +70,7 @@ func taskEnded(e sluice.TaskEnded) (contract.LogSeverity, string) {
 }
 
 // capacityText returns tasks and targets as n/m.
-func capacity(e sluice.CapacityChanged) string {
+func capacityText(e sluice.CapacityChanged) string {
 	text := fmt.Sprintf("%d/%d tasks running", e.Running, e.Desired)
 	if e.Pending > 0 {
 		text += fmt.Sprintf(", %d pending", e.Pending)
@@ -85,7 +85,7 @@ func capacity(e sluice.CapacityChanged) string {
 }
 
 // displayText returns the short text that PipeCD's page shows next to the stage's name.
-func displayed(ev sluice.Event) string {
+func displayText(ev sluice.Event) string {
 	switch e := ev.(type) {
 	case sluice.CapacityChanged:
 		if e.Variant == sluice.Leaving {
@@ -101,7 +101,7 @@ func displayed(ev sluice.Event) string {
 }
 
 // shortARN returns an ARN without the parts that every line would repeat.
-func short(resource string) string {
+func shortARN(resource string) string {
 	if parts := strings.SplitN(resource, ":", 6); len(parts) == 6 && parts[0] == "arn" {
 		return parts[5]
 	}

@@ -164,5 +164,5 @@ func (r *rig) pass(text string) {
 	r.Helper()
 	d := got(time.ParseDuration(text))(r)
 	end := r.sim.View().Now.Add(d)
-	until(r, text+" to pass", func() bool { return r.sim.View().Now.After(end) })
+	endWithServer(r, text+" to pass", func() bool { return r.sim.View().Now.After(end) })
 }

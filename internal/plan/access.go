@@ -23,7 +23,7 @@ func accessOf(app *appfile.Application) sluice.Access {
 }
 
 // refuseAccess rejects a service whose traffic sluice cannot shift.
-func refuseAccess(app *appfile.Application, live Live, o Options) error {
+func refuseAccess(app *appfile.Application, live AWSState, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
 	}
@@ -34,11 +34,11 @@ func refuseAccess(app *appfile.Application, live Live, o Options) error {
 	}
 	switch access := accessOf(app); access {
 	case sluice.NoAccess:
-		if i := slices.IndexFunc(app.Pipeline, routes); i >= 0 && !o.QuickSync {
+		if i := slices.IndexFunc(app.Pipeline, isRouting); i >= 0 && !o.QuickSync {
 			if app.Access == sluice.ELB { // the file is of PipeCD v0
-				return problem("leave the stage out; or "+wayToSteer(app, live), "stage %d moves traffic, and no target group is named", i+1)
+				return problem("leave the stage out; or "+steeringAdvice(app, live), "stage %d moves traffic, and no target group is named", i+1)
 			}
-			return problem("leave the stage out; or write under input how callers reach the service: accessType: "+wayThereIs(app, live),
+			return problem("leave the stage out; or write under input how callers reach the service: accessType: "+accessAdvice(app, live),
 				"stage %d moves traffic, and nobody calls the service (access type %s)", i+1, access)
 		}
 		return nil
@@ -51,20 +51,20 @@ func refuseAccess(app *appfile.Application, live Live, o Options) error {
 	}
 }
 
-func refuseELB(app *appfile.Application, live Live, problem func(next, format string, args ...any) error) error {
+func refuseELB(app *appfile.Application, live AWSState, problem func(next, format string, args ...any) error) error {
 	if app.Primary == nil || app.Primary.ARN == "" {
-		return problem(wayToSteer(app, live)+"; or write accessType: NONE if nobody calls the service", "accessType ELB needs a primary target group")
+		return problem(steeringAdvice(app, live)+"; or write accessType: NONE if nobody calls the service", "accessType ELB needs a primary target group")
 	}
 	if err := refuseGroups(app, live); err != nil || HostingOf(app) != appfile.Services {
 		return err
 	}
-	return refuseBesideGroups(app, live)
+	return refuseServiceGroups(app, live)
 }
 
 // steeringAdvice says what to write in the file so that sluice can shift traffic. It depends on the
 // load balancer or registry that the service has.
-func wayToSteer(app *appfile.Application, live Live) string {
-	switch w := waysOf(app, live); {
+func steeringAdvice(app *appfile.Application, live AWSState) string {
+	switch w := accessPathsOf(app, live); {
 	case w.discovery && !w.balancer:
 		return "write accessType: SERVICE_DISCOVERY under input, since callers find the service by the name of its service registry"
 	case w.discovery:
@@ -74,8 +74,8 @@ func wayToSteer(app *appfile.Application, live Live) string {
 }
 
 // accessAdvice returns the access type that fits the load balancer or registry of the service.
-func wayThereIs(app *appfile.Application, live Live) string {
-	switch w := waysOf(app, live); {
+func accessAdvice(app *appfile.Application, live AWSState) string {
+	switch w := accessPathsOf(app, live); {
 	case w.discovery && !w.balancer:
 		return string(sluice.ServiceDiscovery)
 	case w.balancer && !w.discovery:
@@ -84,40 +84,40 @@ func wayThereIs(app *appfile.Application, live Live) string {
 	return string(sluice.ELB) + " or " + string(sluice.ServiceDiscovery)
 }
 
-func routes(s appfile.Stage) bool {
+func isRouting(s appfile.Stage) bool {
 	_, ok := s.With.(appfile.TrafficRouting)
 	return ok
 }
 
 // accessPaths are the paths on which callers reach a service, as far as its files and AWS show.
-type ways struct{ balancer, discovery, connect bool }
+type accessPaths struct{ balancer, discovery, connect bool }
 
-func waysOf(app *appfile.Application, live Live) ways {
+func accessPathsOf(app *appfile.Application, live AWSState) accessPaths {
 	in := app.Service.Input
-	w := ways{balancer: app.Primary != nil || len(in.LoadBalancers) > 0, discovery: len(in.ServiceRegistries) > 0, connect: connects(in.ServiceConnectConfiguration)}
-	if live.Service == nil || live.status() != "ACTIVE" {
+	w := accessPaths{balancer: app.Primary != nil || len(in.LoadBalancers) > 0, discovery: len(in.ServiceRegistries) > 0, connect: hasEndpoints(in.ServiceConnectConfiguration)}
+	if live.Service == nil || live.serviceStatus() != "ACTIVE" {
 		return w
 	}
 	given := app.Service.Given
 	if !given["serviceRegistries"] {
-		w.discovery = live.registered() != ""
+		w.discovery = live.registryARN() != ""
 	}
 	if !given["loadBalancers"] {
-		w.balancer = w.balancer || live.balanced()
+		w.balancer = w.balancer || live.hasLoadBalancer()
 	}
 	if !given["serviceConnectConfiguration"] {
-		w.connect = connects(connectionOf(live.Service))
+		w.connect = hasEndpoints(connectConfig(live.Service))
 	}
 	return w
 }
 
 // hasEndpoints reports whether callers reach the service through Service Connect. A service that
 // only calls others has no endpoints.
-func connects(c *ecstypes.ServiceConnectConfiguration) bool {
+func hasEndpoints(c *ecstypes.ServiceConnectConfiguration) bool {
 	return c != nil && c.Enabled && len(c.Services) > 0
 }
 
-func connectionOf(s *ecstypes.Service) *ecstypes.ServiceConnectConfiguration {
+func connectConfig(s *ecstypes.Service) *ecstypes.ServiceConnectConfiguration {
 	for _, d := range s.Deployments {
 		if aws.ToString(d.Status) == "PRIMARY" {
 			return d.ServiceConnectConfiguration
@@ -128,8 +128,8 @@ func connectionOf(s *ecstypes.Service) *ecstypes.ServiceConnectConfiguration {
 
 // refuseConnect rejects a pipeline that shifts traffic of Service Connect: only ECS can set its
 // shares. A file that names another access path may shift the traffic of that path.
-func refuseConnect(app *appfile.Application, live Live) error {
-	if app.AccessGiven || !slices.ContainsFunc(app.Pipeline, routes) || !waysOf(app, live).connect {
+func refuseConnect(app *appfile.Application, live AWSState) error {
+	if app.AccessGiven || !slices.ContainsFunc(app.Pipeline, isRouting) || !accessPathsOf(app, live).connect {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict,
@@ -139,36 +139,36 @@ func refuseConnect(app *appfile.Application, live Live) error {
 
 // warnNoAccess warns if the access type is NONE but the files or AWS show that callers reach new
 // tasks.
-func (p *Plan) warnUnsteered(app *appfile.Application, live Live) {
+func (p *Plan) warnNoAccess(app *appfile.Application, live AWSState) {
 	if p.Access != sluice.NoAccess {
 		return
 	}
-	w := waysOf(app, live)
+	w := accessPathsOf(app, live)
 	if w.balancer {
-		p.warning("no traffic is steered (access type NONE), and the service is behind a load balancer: requests reach new tasks of the primary as soon as they are healthy")
+		p.addWarning("no traffic is steered (access type NONE), and the service is behind a load balancer: requests reach new tasks of the primary as soon as they are healthy")
 	}
 	if w.discovery {
 		who := "new tasks of the primary as soon as they run"
-		if !p.Beside() && len(app.Pipeline) > 0 && len(app.Service.Input.ServiceRegistries) > 0 {
+		if !p.HasCanaryService() && len(app.Pipeline) > 0 && len(app.Service.Input.ServiceRegistries) > 0 {
 			who = "every new task as soon as it runs, the canary's too"
 		}
-		p.warning("no traffic is steered (access type NONE), and the service has a service registry: callers by its name find %s (accessType: SERVICE_DISCOVERY steers them)", who)
+		p.addWarning("no traffic is steered (access type NONE), and the service has a service registry: callers by its name find %s (accessType: SERVICE_DISCOVERY steers them)", who)
 	}
 	if w.connect {
-		p.warning("no traffic is steered (access type NONE), and callers come through Service Connect: requests reach new tasks of the primary as soon as they are healthy")
+		p.addWarning("no traffic is steered (access type NONE), and callers come through Service Connect: requests reach new tasks of the primary as soon as they are healthy")
 	}
 }
 
 // warnUnsteeredPaths warns about callers whose traffic the pipeline does not shift.
-func (p *Plan) warnWays(app *appfile.Application, live Live) {
+func (p *Plan) warnUnsteeredPaths(app *appfile.Application, live AWSState) {
 	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Weights != nil }) {
 		return
 	}
-	w := waysOf(app, live)
-	if w.discovery && p.Access == sluice.ELB && p.Beside() {
-		p.warning("callers through service discovery are not steered: they go to the primary, whose new tasks get requests as soon as they run")
+	w := accessPathsOf(app, live)
+	if w.discovery && p.Access == sluice.ELB && p.HasCanaryService() {
+		p.addWarning("callers through service discovery are not steered: they go to the primary, whose new tasks get requests as soon as they run")
 	}
 	if w.connect {
-		p.warning("callers through Service Connect are not steered: they go to the primary, whose new tasks get requests as soon as they are healthy")
+		p.addWarning("callers through Service Connect are not steered: they go to the primary, whose new tasks get requests as soon as they are healthy")
 	}
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // PastDeployment is one service deployment of the history that ECS keeps for 90 days.
-type Past struct {
+type PastDeployment struct {
 	ARN, Status string
 	Revision    *ecstypes.ServiceRevision // that it deploys; nil: AWS does not return it any more
 }
 
-func (p Past) brings() string {
+func (p PastDeployment) revisionName() string {
 	if p.Revision == nil {
 		return ""
 	}
@@ -27,7 +27,7 @@ func (p Past) brings() string {
 }
 
 // isRunning reports whether the deployment can be stopped or is being rolled back.
-func (p Past) runs() bool {
+func (p PastDeployment) isRunning() bool {
 	switch p.Status {
 	case "PENDING", "IN_PROGRESS", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS":
 		return true
@@ -50,56 +50,56 @@ type Return struct {
 // the revision to if given. While a deployment runs, it takes the revision that served before.
 // Otherwise it takes the newest that succeeded and is not the current one. A lower revision number
 // does not mean that a revision succeeded.
-func Back(cluster string, s *ecstypes.Service, past []Past, to string) (Return, error) {
-	if err := refuseBack(cluster, s); err != nil {
+func ChooseReturn(cluster string, s *ecstypes.Service, past []PastDeployment, to string) (Return, error) {
+	if err := refuseReturn(cluster, s); err != nil {
 		return Return{}, err
 	}
 	if to != "" {
-		return Return{To: to, Revision: succeeded(past, func(p Past) bool { return p.brings() == to }).Revision}, nil
+		return Return{To: to, Revision: newestSuccessful(past, func(p PastDeployment) bool { return p.revisionName() == to }).Revision}, nil
 	}
-	if len(past) > 0 && past[0].runs() {
-		return beforeRunning(cluster, s, past)
+	if len(past) > 0 && past[0].isRunning() {
+		return chooseBeforeRunning(cluster, s, past)
 	}
 	if len(past) > 0 && past[0].Status == "ROLLBACK_SUCCESSFUL" {
-		return Return{Nothing: fmt.Sprintf("ECS rolled %s back by itself; %s serves", orUnknown(past[0].brings()), serves(s))}, nil
+		return Return{Nothing: fmt.Sprintf("ECS rolled %s back by itself; %s serves", orUnknown(past[0].revisionName()), currentRevision(s))}, nil
 	}
-	last := succeeded(past, func(p Past) bool { return differs(s, p) })
+	last := newestSuccessful(past, func(p PastDeployment) bool { return differsFromCurrent(s, p) })
 	if last.Revision == nil {
-		return Return{}, noneSucceeded(cluster, s)
+		return Return{}, errNoneSucceeded(cluster, s)
 	}
-	return Return{To: last.brings(), Revision: last.Revision}, nil
+	return Return{To: last.revisionName(), Revision: last.Revision}, nil
 }
 
 // chooseBeforeRunning returns the newest completed deployment, as ECS does in a rollback. A
 // deployment older than the history is still in the deployments of the service.
-func beforeRunning(cluster string, s *ecstypes.Service, past []Past) (Return, error) {
+func chooseBeforeRunning(cluster string, s *ecstypes.Service, past []PastDeployment) (Return, error) {
 	stop := past[0].ARN
-	if last := succeeded(past[1:], func(Past) bool { return true }); last.Revision != nil {
-		return Return{To: last.brings(), Revision: last.Revision, Stop: stop}, nil
+	if last := newestSuccessful(past[1:], func(PastDeployment) bool { return true }); last.Revision != nil {
+		return Return{To: last.revisionName(), Revision: last.Revision, Stop: stop}, nil
 	}
 	for _, d := range s.Deployments {
 		if aws.ToString(d.Status) != "PRIMARY" && d.RolloutState == ecstypes.DeploymentRolloutStateCompleted {
 			return Return{To: sluice.RevisionOf(aws.ToString(d.TaskDefinition)), Stop: stop}, nil
 		}
 	}
-	return Return{}, noneSucceeded(cluster, s)
+	return Return{}, errNoneSucceeded(cluster, s)
 }
 
-func succeeded(past []Past, fits func(Past) bool) Past {
+func newestSuccessful(past []PastDeployment, fits func(PastDeployment) bool) PastDeployment {
 	for _, p := range past {
 		if p.Status == "SUCCESSFUL" && p.Revision != nil && fits(p) {
 			return p
 		}
 	}
-	return Past{}
+	return PastDeployment{}
 }
 
 // differsFromCurrent reports whether a service revision differs from the current service.
-func differs(s *ecstypes.Service, p Past) bool {
-	return p.brings() != serves(s) || len(definition.CompareService(definition.ServiceOf(aws.ToString(s.ServiceName), p.Revision, s), s)) > 0
+func differsFromCurrent(s *ecstypes.Service, p PastDeployment) bool {
+	return p.revisionName() != currentRevision(s) || len(definition.CompareService(definition.ServiceOf(aws.ToString(s.ServiceName), p.Revision, s), s)) > 0
 }
 
-func serves(s *ecstypes.Service) string { return sluice.RevisionOf(aws.ToString(s.TaskDefinition)) }
+func currentRevision(s *ecstypes.Service) string { return sluice.RevisionOf(aws.ToString(s.TaskDefinition)) }
 
 func orUnknown(revision string) string {
 	if revision == "" {
@@ -110,11 +110,11 @@ func orUnknown(revision string) string {
 
 // KeepsHistory reports whether ECS keeps a history of the service. It does so only for controller
 // ECS.
-func (l Live) KeepsHistory() bool {
-	return l.status() == "ACTIVE" && refuseBack("", l.Service) == nil
+func (l AWSState) KeepsHistory() bool {
+	return l.serviceStatus() == "ACTIVE" && refuseReturn("", l.Service) == nil
 }
 
-func refuseBack(cluster string, s *ecstypes.Service) error {
+func refuseReturn(cluster string, s *ecstypes.Service) error {
 	problem := func(kind sluice.Kind, next, format string, args ...any) error {
 		resource := cluster
 		if s != nil {
@@ -134,7 +134,7 @@ func refuseBack(cluster string, s *ecstypes.Service) error {
 	return nil
 }
 
-func noneSucceeded(cluster string, s *ecstypes.Service) error {
+func errNoneSucceeded(cluster string, s *ecstypes.Service) error {
 	name := aws.ToString(s.ServiceName)
 	return &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.NotFound,
 		Err:  errors.New("ECS's history of 90 days has no other revision of it that succeeded"),
@@ -142,12 +142,12 @@ func noneSucceeded(cluster string, s *ecstypes.Service) error {
 }
 
 // returnDeadline is the progress deadline of a rollback without an application file.
-const backDeadline = 10 * time.Minute
+const returnDeadline = 10 * time.Minute
 
 // MakeReturn plans a rollback as a deployment of the registered task definition, with the
 // attributes of its service revision. It does not change the desired count. sluice does not roll
 // back a failed return.
-func MakeBack(cluster string, live Live, back Return) (*Plan, error) {
+func MakeReturn(cluster string, live AWSState, back Return) (*Plan, error) {
 	name, task := aws.ToString(live.Service.ServiceName), back.Definition
 	if task.Status == ecstypes.TaskDefinitionStatusInactive {
 		return nil, &sluice.Error{Op: "roll the service back", Resource: cluster + "/" + name, Kind: sluice.Conflict,
@@ -156,10 +156,10 @@ func MakeBack(cluster string, live Live, back Return) (*Plan, error) {
 	}
 	live.Identical = back.To
 	if live.ByCodeDeploy() {
-		return makeBackShift(cluster, live, back)
+		return makeCodeDeployReturn(cluster, live, back)
 	}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
-		Task: definition.TaskOf(task), Service: definition.ServiceOf(name, back.Revision, live.Service), ProgressDeadline: backDeadline,
+		Task: definition.TaskOf(task), Service: definition.ServiceOf(name, back.Revision, live.Service), ProgressDeadline: returnDeadline,
 		Notes: []string{fmt.Sprintf("the desired count (%d) is left alone", live.Service.DesiredCount)}}
 	if back.Revision == nil {
 		app.Notes = append(app.Notes, "ECS's history does not tell how the service was with "+back.To+": its other attributes are left alone")
@@ -170,7 +170,7 @@ func MakeBack(cluster string, live Live, back Return) (*Plan, error) {
 	}
 	s := &p.Stages[0]
 	s.Stop = back.Stop
-	s.write("ecs:StopServiceDeployment", back.Stop)
+	s.addWrite("ecs:StopServiceDeployment", back.Stop)
 	p.Changes = append(p.Changes, Change{Of: "service deployment", Path: back.Stop, Have: "runs", Want: "rolled back"})
 	return p, nil
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // past is "web:2 SUCCESSFUL" as an entry of a history.
-func past(entries ...string) []Past {
-	var all []Past
+func past(entries ...string) []PastDeployment {
+	var all []PastDeployment
 	for i, e := range entries {
 		revision, status, _ := strings.Cut(e, " ")
-		p := Past{ARN: "service-deployment/" + string(rune('a'+i)), Status: status}
+		p := PastDeployment{ARN: "service-deployment/" + string(rune('a'+i)), Status: status}
 		if revision != "-" {
 			p.Revision = &ecstypes.ServiceRevision{TaskDefinition: aws.String("arn:aws:ecs:us-east-1:123456789012:task-definition/" + revision)}
 		}
@@ -35,7 +35,7 @@ func serving(revision string, changes ...func(*ecstypes.Service)) *ecstypes.Serv
 func TestBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		service *ecstypes.Service
-		past    []Past
+		past    []PastDeployment
 		to      string
 		want    string // "<revision> stop <arn>", "nothing: …", "error: …"
 	}{
@@ -65,7 +65,7 @@ func TestBack(t *testing.T) {
 		}), past("web:2 SUCCESSFUL", "web:1 SUCCESSFUL"), "", "web:2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			back, err := Back("prod", c.service, c.past, c.to)
+			back, err := ChooseReturn("prod", c.service, c.past, c.to)
 			got := back.To
 			if back.Stop != "" {
 				got += " stop " + back.Stop

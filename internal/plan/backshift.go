@@ -14,14 +14,14 @@ import (
 )
 
 // ByCodeDeploy reports whether AWS CodeDeploy deploys the current service.
-func (l Live) ByCodeDeploy() bool {
-	return l.status() == "ACTIVE" && l.Service.DeploymentController != nil && l.Service.DeploymentController.Type == controllerCodeDeploy
+func (l AWSState) ByCodeDeploy() bool {
+	return l.serviceStatus() == "ACTIVE" && l.Service.DeploymentController != nil && l.Service.DeploymentController.Type == controllerCodeDeploy
 }
 
 // ChooseCodeDeployReturn chooses the revision to which a service deployed by CodeDeploy is rolled
 // back. It takes the revision to if given. While a deployment runs, it takes the other task set.
 // Otherwise it takes before, the revision of the newest other deployment that succeeded.
-func BackShift(cluster string, live Live, to, before string) (Return, error) {
+func ChooseCodeDeployReturn(cluster string, live AWSState, to, before string) (Return, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	back := Return{To: to, Stop: live.Deployer.Running}
 	if to != "" {
@@ -46,26 +46,26 @@ func BackShift(cluster string, live Live, to, before string) (Return, error) {
 // makeCodeDeployReturn plans the rollback of a service that CodeDeploy deploys. A running
 // deployment is stopped with its rollback. If that does not restore the revision, the revision is
 // deployed again with AllAtOnce.
-func makeBackShift(cluster string, live Live, back Return) (*Plan, error) {
+func makeCodeDeployReturn(cluster string, live AWSState, back Return) (*Plan, error) {
 	name := aws.ToString(live.Service.ServiceName)
 	service := &definition.Service{Input: &awsecs.CreateServiceInput{ServiceName: &name, LoadBalancers: balancersOf(live.Service),
 		DeploymentController: &ecstypes.DeploymentController{Type: controllerCodeDeploy}}, Given: map[string]bool{"serviceName": true, "loadBalancers": true, "deploymentController": true}}
 	app := &appfile.Application{File: "the history of " + cluster + "/" + name, Name: name, Cluster: cluster,
-		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: backDeadline, CodeDeploy: appfile.CodeDeploy{Config: allAtOnce},
+		Task: definition.TaskOf(back.Definition), Service: service, ProgressDeadline: returnDeadline, CodeDeploy: appfile.CodeDeploy{Config: allAtOnce},
 		Notes: []string{fmt.Sprintf("the desired count (%d) and the service's other attributes are left alone; no hook is called", live.Service.DesiredCount)}}
 	live.Deployer.Running = "" // it is stopped first, or there is none
-	p, err := Make(app, live, Options{Force: back.Stop != "" && back.To == live.serving()})
+	p, err := Make(app, live, Options{Force: back.Stop != "" && back.To == live.servingRevision()})
 	if err != nil {
 		return nil, err
 	}
 	p.CodeDeploy.Returns = true
 	s := &p.Stages[0]
 	if p.CodeDeploy.Ready {
-		s.write("codedeploy:ContinueDeployment", ReturnShift)
+		s.addWrite("codedeploy:ContinueDeployment", ReturnShift)
 	}
 	if back.Stop != "" {
 		s.Stop = back.Stop
-		s.write("codedeploy:StopDeployment", back.Stop)
+		s.addWrite("codedeploy:StopDeployment", back.Stop)
 		p.Changes = append(p.Changes, Change{Of: "CodeDeploy deployment", Path: back.Stop, Have: "runs", Want: "rolled back"})
 	}
 	return p, nil

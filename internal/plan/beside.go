@@ -14,16 +14,16 @@ import (
 
 // The canary service, with hosting services.
 const (
-	besideSuffix = "-canary"
+	canarySuffix = "-canary"
 	// CanaryTag is the tag on a canary service: the ID of the action that created it or took it
 	// over.
 	CanaryTag = "sluice:canary"
 	// maxServiceName is the maximum length of a service name (ECS API Reference, CreateService).
-	longestName = 255
+	maxServiceName = 255
 )
 
 // CanaryServiceName returns the name of the canary service of a service.
-func BesideName(service string) string { return service + besideSuffix }
+func CanaryServiceName(service string) string { return service + canarySuffix }
 
 // HostingOf returns where the canary of an application runs. It is empty if the files want no
 // canary: ECS rolls the service, and there are no variants.
@@ -35,7 +35,7 @@ func HostingOf(app *appfile.Application) appfile.Hosting {
 	case controllerExternal:
 		return appfile.TaskSets
 	case controllerECS:
-		if app.Hosting == appfile.Services || slices.ContainsFunc(app.Pipeline, ofVariants) {
+		if app.Hosting == appfile.Services || slices.ContainsFunc(app.Pipeline, isVariantStage) {
 			return appfile.Services
 		}
 	}
@@ -44,7 +44,7 @@ func HostingOf(app *appfile.Application) appfile.Hosting {
 
 // isVariantStage reports whether a stage works on primary and canary instead of on the whole
 // service.
-func ofVariants(s appfile.Stage) bool {
+func isVariantStage(s appfile.Stage) bool {
 	switch s.With.(type) {
 	case appfile.CanaryRollout, appfile.TrafficRouting, appfile.PrimaryRollout, appfile.CanaryClean:
 		return true
@@ -53,14 +53,14 @@ func ofVariants(s appfile.Stage) bool {
 }
 
 // HasCanaryService reports whether the canary is a service of its own.
-func (p *Plan) Beside() bool { return p.Hosting == appfile.Services }
+func (p *Plan) HasCanaryService() bool { return p.Hosting == appfile.Services }
 
 // canaryResource returns the resource name of the canary service in plans.
-func (p *Plan) besideResource() string { return p.Cluster + "/" + BesideName(p.Service) }
+func (p *Plan) canaryResource() string { return p.Cluster + "/" + CanaryServiceName(p.Service) }
 
 // findCanaryService returns the value of [CanaryTag] on the canary service. stands is false if
 // there is no ACTIVE canary service.
-func (l Live) besideStands() (made string, stands bool) {
+func (l AWSState) findCanaryService() (made string, stands bool) {
 	if l.Beside == nil || aws.ToString(l.Beside.Status) != "ACTIVE" {
 		return "", false
 	}
@@ -75,45 +75,45 @@ func (l Live) besideStands() (made string, stands bool) {
 // The next methods add the writes of stages to the canary service. The writes to the primary are
 // those of a rolling update.
 
-func (p *Plan) besideRollout(s *Stage) {
-	s.write("ecs:CreateService", p.besideResource())
-	s.write("ecs:UpdateService", p.besideResource())
-	s.write("ecs:TagResource", p.besideResource())
+func (p *Plan) addCanaryServiceWrites(s *Stage) {
+	s.addWrite("ecs:CreateService", p.canaryResource())
+	s.addWrite("ecs:UpdateService", p.canaryResource())
+	s.addWrite("ecs:TagResource", p.canaryResource())
 }
 
 // addCanaryServiceDeletes adds the writes that delete the canary service.
-func (p *Plan) besideRetire(s *Stage) {
-	s.write("ecs:UpdateService", p.besideResource())
-	s.write("ecs:DeleteService", p.besideResource())
+func (p *Plan) addCanaryServiceDeletes(s *Stage) {
+	s.addWrite("ecs:UpdateService", p.canaryResource())
+	s.addWrite("ecs:DeleteService", p.canaryResource())
 }
 
 // addCanaryServiceReturn adds the writes of a rollback to the canary service. A rollback deletes
 // the service, or creates it again if an earlier deployment had left it. A leftover may appear or
 // disappear until the first write. Before the deletion the canary service may have to serve.
-func (p *Plan) besideReturn(s *Stage) {
-	p.besideRollout(s)
-	p.besideRetire(s)
+func (p *Plan) addCanaryServiceReturn(s *Stage) {
+	p.addCanaryServiceWrites(s)
+	p.addCanaryServiceDeletes(s)
 }
 
 // BridgesRollback reports whether a rollback first registers the previous revision in the canary
 // service. It does so for blue/green pipelines with Cloud Map, which have all traffic on the canary
 // before ECS_PRIMARY_ROLLOUT. They promise that no request is lost, and ECS stops tasks while
 // callers cache their addresses.
-func (p *Plan) Bridges() bool {
+func (p *Plan) BridgesRollback() bool {
 	alone := false
 	for _, s := range p.Stages {
 		if s.Weights != nil {
 			alone = s.Weights.Primary() == 0
 		}
 		if alone && s.Name == appfile.StagePrimaryRollout {
-			return p.Discovered() && p.Beside()
+			return p.UsesCloudMap() && p.HasCanaryService()
 		}
 	}
 	return false
 }
 
 // refuseHosting rejects a hosting that the deployment controller does not support.
-func refuseHosting(app *appfile.Application, live Live, o Options) error {
+func refuseHosting(app *appfile.Application, live AWSState, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
 	}
@@ -124,13 +124,13 @@ func refuseHosting(app *appfile.Application, live Live, o Options) error {
 	case app.Hosting == appfile.TaskSets && controller != controllerExternal:
 		return problem("write hosting: services for a canary beside it, or leave it out", "hosting taskSets needs deployment controller EXTERNAL, and the service has %s", controller)
 	case HostingOf(app) == appfile.Services:
-		return refuseBeside(app, live, o)
+		return refuseCanaryService(app, live, o)
 	}
 	return nil
 }
 
 // refuseCanaryService rejects a service that cannot have a canary service.
-func refuseBeside(app *appfile.Application, live Live, o Options) error {
+func refuseCanaryService(app *appfile.Application, live AWSState, o Options) error {
 	in := app.Service.Input
 	name := aws.ToString(in.ServiceName)
 	problem := func(next, format string, args ...any) error {
@@ -138,13 +138,13 @@ func refuseBeside(app *appfile.Application, live Live, o Options) error {
 	}
 	strategy := strategyOf(app, live)
 	switch {
-	case len(BesideName(name)) > longestName:
-		return problem("give the service a shorter name", "the canary would be service %s, whose name has %d characters; AWS allows %d", BesideName(name), len(BesideName(name)), longestName)
+	case len(CanaryServiceName(name)) > maxServiceName:
+		return problem("give the service a shorter name", "the canary would be service %s, whose name has %d characters; AWS allows %d", CanaryServiceName(name), len(CanaryServiceName(name)), maxServiceName)
 	case in.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon || live.Service != nil && live.Service.SchedulingStrategy == ecstypes.SchedulingStrategyDaemon:
 		return problem("leave the pipeline out (--quick-sync)", "the service is a DAEMON: one task on each instance, so that no share of it can be a canary")
 	case strategy != "" && strategy != ecstypes.DeploymentStrategyRolling:
 		return problem("leave the stages of canary and primary out, or use strategy ROLLING", "with deployment strategy %s ECS shifts the traffic by itself, between target groups of its own choice", strategy)
-	case live.first() && o.Pipeline && !o.QuickSync:
+	case live.isFirstDeployment() && o.Pipeline && !o.QuickSync:
 		return problem("leave --pipeline out", "nothing serves yet: there is nothing for a canary to stand beside")
 	}
 	for i, s := range app.Pipeline {
@@ -152,50 +152,50 @@ func refuseBeside(app *appfile.Application, live Live, o Options) error {
 			return problem("leave keepOld out; a rollback starts the former revision again", "stage %d keeps the old primary, but the service is rolled by ECS, which leaves none", i+1)
 		}
 	}
-	return refuseStranger(name, live)
+	return refuseTakenName(name, live)
 }
 
 // refuseTakenName rejects a deployment if a service that sluice did not create has the name of the
 // canary service.
-func refuseStranger(name string, live Live) error {
-	made, stands := live.besideStands()
-	if !stands || Ours(made) {
+func refuseTakenName(name string, live AWSState) error {
+	made, stands := live.findCanaryService()
+	if !stands || IsSluiceID(made) {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: aws.ToString(live.Beside.ServiceArn), Kind: sluice.Conflict,
-		Err:  fmt.Errorf("the canary of %s would be service %s, which is there and not sluice's (it has no tag %s of ours)", name, BesideName(name), CanaryTag),
+		Err:  fmt.Errorf("the canary of %s would be service %s, which is there and not sluice's (it has no tag %s of ours)", name, CanaryServiceName(name), CanaryTag),
 		Next: "rename that service, or the one that is deployed"}
 }
 
 // strategyOf returns the deployment strategy that the service will have.
-func strategyOf(app *appfile.Application, live Live) ecstypes.DeploymentStrategy {
+func strategyOf(app *appfile.Application, live AWSState) ecstypes.DeploymentStrategy {
 	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.Strategy != "" {
 		return c.Strategy
 	}
-	if live.Service != nil && live.status() == "ACTIVE" && live.Service.DeploymentConfiguration != nil {
+	if live.Service != nil && live.serviceStatus() == "ACTIVE" && live.Service.DeploymentConfiguration != nil {
 		return live.Service.DeploymentConfiguration.Strategy
 	}
 	return ""
 }
 
 // usesTargetGroup reports whether the current service registers its tasks in the target group.
-func (l Live) behind(group string) bool {
+func (l AWSState) usesTargetGroup(group string) bool {
 	return slices.ContainsFunc(l.Service.LoadBalancers, func(lb ecstypes.LoadBalancer) bool { return aws.ToString(lb.TargetGroupArn) == group })
 }
 
 // refuseServiceGroups checks that the service is in the primary target group and not in the canary
 // target group.
-func refuseBesideGroups(app *appfile.Application, live Live) error {
-	if live.first() || live.Service == nil {
+func refuseServiceGroups(app *appfile.Application, live AWSState) error {
+	if live.isFirstDeployment() || live.Service == nil {
 		return nil
 	}
 	problem := func(group, next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
 	}
 	switch {
-	case !live.behind(app.Primary.ARN):
+	case !live.usesTargetGroup(app.Primary.ARN):
 		return problem(app.Primary.ARN, "name the target group of the service under input.targetGroups.primary.targetGroupArn", "the tasks of the service are not in the primary target group")
-	case app.Canary != nil && live.behind(app.Canary.ARN):
+	case app.Canary != nil && live.usesTargetGroup(app.Canary.ARN):
 		return problem(app.Canary.ARN, "create a target group for the canary", "the tasks of the service are in the canary target group")
 	}
 	return nil
@@ -203,8 +203,8 @@ func refuseBesideGroups(app *appfile.Application, live Live) error {
 
 // withTargetGroup returns the application with its new service in the primary target group. It
 // changes a service definition that names no load balancer.
-func balanced(app *appfile.Application, live Live) *appfile.Application {
-	if HostingOf(app) != appfile.Services || !live.first() || app.Primary == nil || app.Primary.Container == "" || len(app.Service.Input.LoadBalancers) > 0 {
+func withTargetGroup(app *appfile.Application, live AWSState) *appfile.Application {
+	if HostingOf(app) != appfile.Services || !live.isFirstDeployment() || app.Primary == nil || app.Primary.Container == "" || len(app.Service.Input.LoadBalancers) > 0 {
 		return app
 	}
 	a, s, in := *app, *app.Service, *app.Service.Input
@@ -216,23 +216,23 @@ func balanced(app *appfile.Application, live Live) *appfile.Application {
 }
 
 // warnCanaryService warns about settings of the service that the canary service lacks.
-func (p *Plan) warnBeside(app *appfile.Application, live Live) {
+func (p *Plan) warnCanaryService(app *appfile.Application, live AWSState) {
 	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Name == appfile.StageCanaryRollout }) || live.Service == nil {
 		return
 	}
-	_, dropped := definition.Beside(app.Service, live.Service)
+	_, dropped := definition.NewCanaryService(app.Service, live.Service)
 	for _, d := range dropped {
-		p.warning("the canary service is made without %s", d)
+		p.addWarning("the canary service is made without %s", d)
 	}
-	if made, stands := live.besideStands(); stands && p.Adopts() {
-		p.warning("canary service %s was left by an earlier deployment (%s): it is removed before the first stage", BesideName(p.Service), sluice.ActionID(made).Deployment())
+	if made, stands := live.findCanaryService(); stands && p.Adopts() {
+		p.addWarning("canary service %s was left by an earlier deployment (%s): it is removed before the first stage", CanaryServiceName(p.Service), sluice.ActionID(made).Deployment())
 	}
 }
 
 // leftoverCanaryService returns the canary service as a change if an earlier deployment left it.
-func besideLeft(live Live) []Change {
-	made, stands := live.besideStands()
-	if !stands || !Ours(made) {
+func leftoverCanaryService(live AWSState) []Change {
+	made, stands := live.findCanaryService()
+	if !stands || !IsSluiceID(made) {
 		return nil
 	}
 	return []Change{{Of: "canary service", Path: aws.ToString(live.Beside.ServiceName),

@@ -12,13 +12,13 @@ import (
 )
 
 // rollingLive is live with controller ECS, in the primary's target group.
-func rollingLive(changes ...func(*Live)) Live {
-	base := func(l *Live) {
+func rollingLive(changes ...func(*AWSState)) AWSState {
+	base := func(l *AWSState) {
 		l.Service.DeploymentController.Type = "ECS"
 		l.Service.LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(primary), ContainerName: aws.String("web"), ContainerPort: aws.Int32(8080)}}
 		l.TaskSets = nil
 	}
-	return live(append([]func(*Live){base}, changes...)...)
+	return live(append([]func(*AWSState){base}, changes...)...)
 }
 
 func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
@@ -27,7 +27,7 @@ func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		pipeline string
 		edits    []string
-		live     Live
+		live     AWSState
 		options  Options
 		err      string
 		next     string
@@ -36,14 +36,14 @@ func TestRefusedBesideBeforeAnythingIsWritten(t *testing.T) {
 		"task sets of a rolling service":           {edits: []string{ecs, "targetGroups:|hosting: taskSets\n  targetGroups:"}, live: rollingLive(), err: "needs deployment controller EXTERNAL", next: "hosting: services"},
 		"a name too long": {pipeline: threeSteps, edits: []string{ecs, "serviceName: web|serviceName: " + strings.Repeat("w", 249)}, live: rollingLive(),
 			err: "whose name has 256 characters", next: "shorter name"},
-		"a daemon": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *Live) { l.Service.SchedulingStrategy = "DAEMON" }), err: "DAEMON", next: "--quick-sync"},
-		"a strategy of ECS's own": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *Live) {
+		"a daemon": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *AWSState) { l.Service.SchedulingStrategy = "DAEMON" }), err: "DAEMON", next: "--quick-sync"},
+		"a strategy of ECS's own": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *AWSState) {
 			l.Service.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{Strategy: "LINEAR"}
 		}), err: "with deployment strategy LINEAR", next: "ROLLING"},
 		"a kept primary":          {pipeline: strings.ReplaceAll(threeSteps, "{name: ECS_PRIMARY_ROLLOUT}", "{name: ECS_PRIMARY_ROLLOUT, with: {keepOld: true}}"), edits: []string{ecs}, live: rollingLive(), err: "which leaves none", next: "keepOld"},
-		"nothing to stand beside": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *Live) { l.Service, l.Definition = nil, nil }), options: Options{Pipeline: true}, err: "nothing serves yet", next: "--pipeline"},
-		"a stranger of that name": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *Live) { l.Beside = &ecstypes.Service{Status: aws.String("ACTIVE")} }), err: "not sluice's", next: "rename"},
-		"another target group": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *Live) { l.Service.LoadBalancers[0].TargetGroupArn = aws.String(other) }),
+		"nothing to stand beside": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *AWSState) { l.Service, l.Definition = nil, nil }), options: Options{Pipeline: true}, err: "nothing serves yet", next: "--pipeline"},
+		"a stranger of that name": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *AWSState) { l.Beside = &ecstypes.Service{Status: aws.String("ACTIVE")} }), err: "not sluice's", next: "rename"},
+		"another target group": {pipeline: threeSteps, edits: []string{ecs}, live: rollingLive(func(l *AWSState) { l.Service.LoadBalancers[0].TargetGroupArn = aws.String(other) }),
 			err: "not in the primary target group", next: "targetGroups.primary"},
 		"callers through Service Connect": {pipeline: threeSteps, edits: []string{ecs, connected}, live: rollingLive(), err: "through Service Connect", next: "BLUE_GREEN, LINEAR or CANARY"},
 		"shares of what nobody calls":     {pipeline: threeSteps, edits: []string{ecs, "targetGroups:|accessType: NONE\n  targetGroups:"}, live: rollingLive(), err: "nobody calls the service", next: "accessType"},
@@ -61,7 +61,7 @@ func TestPlanOfACanaryService(t *testing.T) {
 	a := app(t, threeSteps, "EXTERNAL|ECS")
 	a.Service.Input.ServiceConnectConfiguration = &ecstypes.ServiceConnectConfiguration{Enabled: true, Services: []ecstypes.ServiceConnectService{{PortName: aws.String("http")}}}
 	a.Service.Given["serviceConnectConfiguration"], a.AccessGiven = true, true
-	p, err := Make(a, rollingLive(func(l *Live) {
+	p, err := Make(a, rollingLive(func(l *AWSState) {
 		l.Service.DeploymentConfiguration = &ecstypes.DeploymentConfiguration{Alarms: &ecstypes.DeploymentAlarms{Enable: true, AlarmNames: []string{"errors"}},
 			LifecycleHooks: []ecstypes.DeploymentLifecycleHook{{}}}
 		l.Service.LoadBalancers = append(l.Service.LoadBalancers, ecstypes.LoadBalancer{TargetGroupArn: aws.String(other)})

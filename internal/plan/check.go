@@ -8,7 +8,7 @@ import (
 )
 
 // checkStages rejects pipelines that cannot succeed, before the first write.
-func (p *Plan) check(stages []appfile.Stage, live Live) error {
+func (p *Plan) checkStages(stages []appfile.Stage, live AWSState) error {
 	canary := false // a canary has been rolled out
 	for i, s := range stages {
 		if err := p.checkStage(i, s, live, canary); err != nil {
@@ -24,9 +24,9 @@ func (p *Plan) check(stages []appfile.Stage, live Live) error {
 	return nil
 }
 
-func (p *Plan) checkStage(i int, s appfile.Stage, live Live, canary bool) error {
+func (p *Plan) checkStage(i int, s appfile.Stage, live AWSState, canary bool) error {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", i+1, s.Name), Resource: p.resource(), Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", i+1, s.Name), Resource: p.serviceResource(), Err: fmt.Errorf(format, args...), Next: next}
 	}
 	steers := false
 	switch with := s.With.(type) {

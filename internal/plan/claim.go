@@ -23,7 +23,7 @@ func (c Claim) String() string {
 }
 
 // ClaimText formats the value of a claim tag for people: the owner and the expiry.
-func HeldBy(value string) string {
+func ClaimText(value string) string {
 	c, err := ParseClaim(value)
 	if err != nil {
 		return value
@@ -47,4 +47,4 @@ func ParseClaim(value string) (Claim, error) {
 const IDPrefix = "slc-"
 
 // IsSluiceID reports whether sluice created the resource with this externalId.
-func Ours(externalID string) bool { return strings.HasPrefix(externalID, IDPrefix) }
+func IsSluiceID(externalID string) bool { return strings.HasPrefix(externalID, IDPrefix) }

@@ -53,7 +53,7 @@ func (p *Plan) ByCodeDeploy() bool { return p.Controller == controllerCodeDeploy
 const breakerRule = "deploymentConfiguration.deploymentCircuitBreaker is defined, and the deploymentCircuitBreaker feature can only be used with ECS rolling updates"
 
 // refuseCodeDeploy rejects a service that CodeDeploy cannot deploy.
-func refuseCodeDeploy(app *appfile.Application, live Live, o Options) error {
+func refuseCodeDeploy(app *appfile.Application, live AWSState, o Options) error {
 	in := app.Service.Input
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.Service.File, Err: fmt.Errorf(format, args...), Next: next}
@@ -65,24 +65,24 @@ func refuseCodeDeploy(app *appfile.Application, live Live, o Options) error {
 		return problem("give loadBalancers in the service definition, or use controller ECS",
 			"the service has no load balancer, and AWS CodeDeploy deploys no service without a target group")
 	}
-	if live.Service == nil || live.status() != "ACTIVE" {
+	if live.Service == nil || live.serviceStatus() != "ACTIVE" {
 		return nil
 	}
-	if fixed := fixedMembers(app, live); len(fixed) > 0 {
+	if fixed := fixedFields(app, live); len(fixed) > 0 {
 		return problem("make the file as the service is, or delete the service and create it anew",
 			"AWS changes %s of no service with deployment controller CODE_DEPLOY, neither by UpdateService nor by CodeDeploy, and the file asks for another value", strings.Join(fixed, ", "))
 	}
-	if live.DeployerErr != nil && (o.anew() || deploys(app, live)) {
+	if live.DeployerErr != nil && (o.forcesDeployment() || needsDeployment(app, live)) {
 		return live.DeployerErr // the service's own attributes need no group
 	}
-	return refuseGroupOf(app, live)
+	return refuseTargetGroup(app, live)
 }
 
 // fixedFields returns the fields that differ and that neither UpdateService nor CodeDeploy changes.
-func fixedMembers(app *appfile.Application, live Live) []string {
+func fixedFields(app *appfile.Application, live AWSState) []string {
 	var fixed []string
-	for _, d := range definition.CompareBlueGreen(app.Service, live.Service) {
-		m := definition.Member(d.Path)
+	for _, d := range definition.CompareForCodeDeploy(app.Service, live.Service) {
+		m := definition.TopLevelMember(d.Path)
 		if m == "tags" || slices.Contains(definition.UpdatedUnderCodeDeploy(), m) || slices.Contains(definition.InAppSpec(), m) {
 			continue
 		}
@@ -95,7 +95,7 @@ func fixedMembers(app *appfile.Application, live Live) []string {
 
 // refuseTargetGroup rejects a file whose target group is not one of the two of the deployment
 // group. The two alternate between deployments, so either is valid.
-func refuseGroupOf(app *appfile.Application, live Live) error {
+func refuseTargetGroup(app *appfile.Application, live AWSState) error {
 	d := live.Deployer
 	if d == nil || len(d.TargetGroups) == 0 {
 		return nil
@@ -111,7 +111,7 @@ func refuseGroupOf(app *appfile.Application, live Live) error {
 }
 
 // planCodeDeploy fills in the request to CodeDeploy and the AppSpec.
-func (p *Plan) blueGreen(app *appfile.Application, live Live, o Options) error {
+func (p *Plan) planCodeDeploy(app *appfile.Application, live AWSState, o Options) error {
 	c := &CodeDeploy{Config: app.CodeDeploy.Config, RollbackEvents: o.RollbackEvents, Hooks: app.Hooks}
 	p.CodeDeploy = c
 	if d := live.Deployer; d != nil {
@@ -128,26 +128,26 @@ func (p *Plan) blueGreen(app *appfile.Application, live Live, o Options) error {
 	if err != nil {
 		return err
 	}
-	if p.Registered() {
+	if p.IsRegistered() {
 		c.AppSpec = spec.SHA256
 	}
-	c.Deploys = c.Application != "" && (o.anew() || deploys(app, live))
+	c.Deploys = c.Application != "" && (o.forcesDeployment() || needsDeployment(app, live))
 	return nil
 }
 
 // needsDeployment reports whether a setting that the AppSpec carries differs.
-func deploys(app *appfile.Application, live Live) bool {
+func needsDeployment(app *appfile.Application, live AWSState) bool {
 	if live.Definition == nil || len(definition.CompareTask(app.Task, live.Definition)) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(definition.CompareBlueGreen(app.Service, live.Service), func(d definition.Difference) bool {
-		return slices.Contains(definition.InAppSpec(), definition.Member(d.Path))
+	return slices.ContainsFunc(definition.CompareForCodeDeploy(app.Service, live.Service), func(d definition.Difference) bool {
+		return slices.Contains(definition.InAppSpec(), definition.TopLevelMember(d.Path))
 	})
 }
 
 // taskARN returns the ARN of a task definition. A definition that is not registered yet gets a
 // revision number of usual length.
-func (l Live) taskARN(name string) string {
+func (l AWSState) taskARN(name string) string {
 	if !strings.Contains(name, ":") {
 		name += ":1000000"
 	}
@@ -163,80 +163,80 @@ func (l Live) taskARN(name string) string {
 // addShiftWrites adds the writes of a deployment by CodeDeploy. The claim is needed only if the
 // stage writes something else too. CodeDeploy runs one deployment at a time per group, so creating
 // it acts as the claim.
-func (p *Plan) shift(s *Stage, live Live) {
-	if p.creates(live) {
-		p.found(s, live)
+func (p *Plan) addShiftWrites(s *Stage, live AWSState) {
+	if p.createsService(live) {
+		p.addCreateWrites(s, live)
 		return
 	}
 	if p.CodeDeploy.Deploys && live.Identical == "" {
-		s.write("ecs:RegisterTaskDefinition", p.To)
+		s.addWrite("ecs:RegisterTaskDefinition", p.To)
 	}
-	if p.updates(live) {
-		s.write("ecs:UpdateService", p.resource())
+	if p.updatesService(live) {
+		s.addWrite("ecs:UpdateService", p.serviceResource())
 	}
-	if p.updates(live) || p.tags(live) || p.Scaling != nil || live.Claim != "" {
-		p.claim(s)
+	if p.updatesService(live) || p.updatesTags(live) || p.Scaling != nil || live.Claim != "" {
+		p.addClaimWrites(s)
 	}
 	if p.CodeDeploy.Deploys {
-		s.write("codedeploy:CreateDeployment", p.CodeDeploy.Name())
+		s.addWrite("codedeploy:CreateDeployment", p.CodeDeploy.Name())
 	}
 	if p.CodeDeploy.Deploys && p.CodeDeploy.Ready {
-		s.write("codedeploy:ContinueDeployment", OurShift) // sluice approve
+		s.addWrite("codedeploy:ContinueDeployment", OwnShift) // sluice approve
 	}
 }
 
-func (p *Plan) creates(live Live) bool { return live.Service == nil || live.status() != "ACTIVE" }
+func (p *Plan) createsService(live AWSState) bool { return live.Service == nil || live.serviceStatus() != "ACTIVE" }
 
 // updatesService reports whether UpdateService has something to change.
-func (p *Plan) updates(live Live) bool {
-	return p.differs(live, func(m string) bool { return slices.Contains(definition.UpdatedUnderCodeDeploy(), m) })
+func (p *Plan) updatesService(live AWSState) bool {
+	return p.hasDifference(live, func(m string) bool { return slices.Contains(definition.UpdatedUnderCodeDeploy(), m) })
 }
 
-func (p *Plan) tags(live Live) bool {
-	return p.differs(live, func(m string) bool { return m == "tags" })
+func (p *Plan) updatesTags(live AWSState) bool {
+	return p.hasDifference(live, func(m string) bool { return m == "tags" })
 }
 
-func (p *Plan) differs(live Live, is func(member string) bool) bool {
+func (p *Plan) hasDifference(live AWSState, is func(member string) bool) bool {
 	service, err := p.DecodeService()
-	if err != nil || p.creates(live) {
+	if err != nil || p.createsService(live) {
 		return false
 	}
-	return slices.ContainsFunc(definition.CompareBlueGreen(service, live.Service), func(d definition.Difference) bool { return is(definition.Member(d.Path)) })
+	return slices.ContainsFunc(definition.CompareForCodeDeploy(service, live.Service), func(d definition.Difference) bool { return is(definition.TopLevelMember(d.Path)) })
 }
 
 // addShiftBackWrites adds the writes of the rollback: it stops the deployment or deploys the
 // previous revision again, and it restores attributes.
-func (p *Plan) shiftBack(s *Stage) {
+func (p *Plan) addShiftBackWrites(s *Stage) {
 	for _, forward := range p.Stages {
 		for _, w := range forward.Writes {
 			if w.Operation == "ecs:UpdateService" {
-				s.write(w.Operation, w.Resource)
+				s.addWrite(w.Operation, w.Resource)
 			}
 		}
 	}
 	if !p.CodeDeploy.Deploys {
 		return
 	}
-	s.write("codedeploy:StopDeployment", OurShift)
-	s.write("codedeploy:CreateDeployment", p.CodeDeploy.Name())
+	s.addWrite("codedeploy:StopDeployment", OwnShift)
+	s.addWrite("codedeploy:CreateDeployment", p.CodeDeploy.Name())
 	if p.CodeDeploy.Ready {
-		s.write("codedeploy:ContinueDeployment", ReturnShift)
+		s.addWrite("codedeploy:ContinueDeployment", ReturnShift)
 	}
 }
 
 // alignClaims lets all stages of a deployment by CodeDeploy keep the claim if one of them needs it.
 // If none needs the claim, there is none to release.
-func (p *Plan) claimsOrNot() {
+func (p *Plan) alignClaims() {
 	if !p.ByCodeDeploy() {
 		return
 	}
-	tag := sluice.Write{Operation: "ecs:TagResource", Resource: p.resource()}
-	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Lists(tag) }) {
+	tag := sluice.Write{Operation: "ecs:TagResource", Resource: p.serviceResource()}
+	if !slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.MayWrite(tag) }) {
 		p.Finish = nil
 		return
 	}
 	for i := range p.Stages {
-		p.claim(&p.Stages[i])
+		p.addClaimWrites(&p.Stages[i])
 	}
-	p.claim(&p.Rollback)
+	p.addClaimWrites(&p.Rollback)
 }

@@ -24,23 +24,23 @@ func blueGreenApp(t *testing.T, top string, edits ...string) *appfile.Applicatio
 }
 
 // blueGreenLive is a service at v1 that CodeDeploy deploys.
-func blueGreenLive(changes ...func(*Live)) Live {
+func blueGreenLive(changes ...func(*AWSState)) AWSState {
 	set := ecstypes.TaskSet{Id: aws.String("ecs-svc/1"), Status: aws.String("PRIMARY"), PlatformVersion: aws.String("1.4.0"),
 		LoadBalancers: []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(canary), ContainerName: aws.String("web"), ContainerPort: aws.Int32(8080)}}}
-	base := func(l *Live) {
+	base := func(l *AWSState) {
 		l.Service.DeploymentController.Type = "CODE_DEPLOY"
 		l.Service.TaskSets = []ecstypes.TaskSet{set}
 		l.Deployer = &Deployer{Application: "shop", Group: "web", Config: "CodeDeployDefault.ECSAllAtOnce", TargetGroups: []string{"web-primary", "web-canary"},
 			Listener: elb + "listener/app/web/0123456789abcdef/0123456789abcdef", RollbackEvents: []string{"DEPLOYMENT_FAILURE"}}
 	}
-	return live(append([]func(*Live){base}, changes...)...)
+	return live(append([]func(*AWSState){base}, changes...)...)
 }
 
 func TestRefusedUnderCodeDeploy(t *testing.T) {
 	for name, c := range map[string]struct {
 		top   string
 		edits []string
-		live  Live
+		live  AWSState
 		o     Options
 		err   string
 		next  string
@@ -48,14 +48,14 @@ func TestRefusedUnderCodeDeploy(t *testing.T) {
 		"circuit breaker": {edits: []string{"serviceName: web|serviceName: web\ndeploymentConfiguration: {deploymentCircuitBreaker: {enable: false, rollback: false}}"},
 			live: blueGreenLive(), err: "the deploymentCircuitBreaker feature can only be used with ECS rolling updates", next: "delete the entire element"},
 		"circuit breaker of a service to create": {edits: []string{"serviceName: web|serviceName: web\ndeploymentConfiguration: {deploymentCircuitBreaker: {enable: true, rollback: true}}"},
-			live: Live{Account: "123456789012", Region: "us-east-1"}, err: "can only be used with ECS rolling updates"},
+			live: AWSState{Account: "123456789012", Region: "us-east-1"}, err: "can only be used with ECS rolling updates"},
 		"no load balancer": {edits: []string{"loadBalancers:\n  - {targetGroupArn: \"" + primary + "\", containerName: web, containerPort: 8080}\n|"},
 			live: blueGreenLive(), err: "has no load balancer", next: "give loadBalancers"},
 		"stages of PipeCD":    {top: threeSteps, live: blueGreenLive(), err: "whose task sets and traffic are CodeDeploy's", next: "codedeploy.deploymentConfigName"},
 		"what nobody changes": {edits: []string{"serviceName: web|serviceName: web\nlaunchType: EC2\nschedulingStrategy: DAEMON"}, live: blueGreenLive(), err: "AWS changes launchType, schedulingStrategy of no service", next: "create it anew"},
 		"another target group": {edits: []string{"targetgroup/web-primary/0123456789abcdef\", containerName|targetgroup/api/0123456789abcdef\", containerName"}, live: blueGreenLive(),
 			err: "target group api is none of those of deployment group shop/web: web-primary, web-canary"},
-		"no deployment group": {live: blueGreenLive(func(l *Live) { l.Deployer, l.DeployerErr = nil, errors.New("none of the groups deploys it") }), err: "none of the groups deploys it"},
+		"no deployment group": {live: blueGreenLive(func(l *AWSState) { l.Deployer, l.DeployerErr = nil, errors.New("none of the groups deploys it") }), err: "none of the groups deploys it"},
 		"rollback events elsewhere": {edits: []string{"CODE_DEPLOY|EXTERNAL"}, live: live(), o: Options{RollbackEvents: []string{"DEPLOYMENT_FAILURE"}},
 			err: "rollback events are CodeDeploy's", next: "leave --rollback-events out"},
 	} {
@@ -70,7 +70,7 @@ func TestRefusedUnderCodeDeploy(t *testing.T) {
 
 // Attributes are the service's own: they are changed, though nothing deploys it.
 func TestAttributesNeedNoDeploymentGroup(t *testing.T) {
-	alone := blueGreenLive(func(l *Live) { l.Deployer, l.DeployerErr = nil, errors.New("none of the groups deploys it") })
+	alone := blueGreenLive(func(l *AWSState) { l.Deployer, l.DeployerErr = nil, errors.New("none of the groups deploys it") })
 	p, err := Make(blueGreenApp(t, "", "serviceName: web|serviceName: web\nhealthCheckGracePeriodSeconds: 60", "image: sim/web:v2|image: sim/web:v1"), alone, Options{})
 	if err != nil || !strings.Contains(strings.Join(p.Warnings, "\n"), "none of the groups deploys it") || strings.Contains(writesOf(p.Stages[0]), "codedeploy:") {
 		t.Fatalf("%v %+v", err, p)
@@ -89,7 +89,7 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 	attributes := "serviceName: web|serviceName: web\nhealthCheckGracePeriodSeconds: 60"
 	for name, c := range map[string]struct {
 		edits         []string
-		live          Live
+		live          AWSState
 		o             Options
 		forward, back string
 		finish        int
@@ -97,20 +97,20 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 		"a new revision": {live: blueGreenLive(),
 			forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment shop/web",
 			back:    "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
-		"a registered revision": {live: blueGreenLive(func(l *Live) { l.Identical = "web:2" }), forward: "codedeploy:CreateDeployment shop/web",
+		"a registered revision": {live: blueGreenLive(func(l *AWSState) { l.Identical = "web:2" }), forward: "codedeploy:CreateDeployment shop/web",
 			back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
 		"attributes too": {edits: []string{attributes}, live: blueGreenLive(), finish: 1,
 			forward: "ecs:RegisterTaskDefinition web\necs:UpdateService prod/web\necs:TagResource prod/web\ncodedeploy:CreateDeployment shop/web",
 			back:    "ecs:UpdateService prod/web\ncodedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web\necs:TagResource prod/web"},
-		"attributes alone": {edits: []string{attributes, "sim/web:v2|sim/web:v1"}, live: blueGreenLive(func(l *Live) { l.Identical = "web:1" }), finish: 1,
+		"attributes alone": {edits: []string{attributes, "sim/web:v2|sim/web:v1"}, live: blueGreenLive(func(l *AWSState) { l.Identical = "web:1" }), finish: 1,
 			forward: "ecs:UpdateService prod/web\necs:TagResource prod/web", back: "ecs:UpdateService prod/web\necs:TagResource prod/web"},
-		"another platform alone": {edits: []string{"sim/web:v2|sim/web:v1", "serviceName: web|serviceName: web\nplatformVersion: 1.3.0"}, live: blueGreenLive(func(l *Live) { l.Identical = "web:1" }),
+		"another platform alone": {edits: []string{"sim/web:v2|sim/web:v1", "serviceName: web|serviceName: web\nplatformVersion: 1.3.0"}, live: blueGreenLive(func(l *AWSState) { l.Identical = "web:1" }),
 			forward: "codedeploy:CreateDeployment shop/web", back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
-		"nothing, forced": {edits: []string{"sim/web:v2|sim/web:v1"}, live: blueGreenLive(func(l *Live) { l.Identical = "web:1" }), o: Options{Force: true},
+		"nothing, forced": {edits: []string{"sim/web:v2|sim/web:v1"}, live: blueGreenLive(func(l *AWSState) { l.Identical = "web:1" }), o: Options{Force: true},
 			forward: "codedeploy:CreateDeployment shop/web", back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web"},
-		"a group that waits": {live: blueGreenLive(func(l *Live) { l.Deployer.Ready = time.Hour }), forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment of ours",
+		"a group that waits": {live: blueGreenLive(func(l *AWSState) { l.Deployer.Ready = time.Hour }), forward: "ecs:RegisterTaskDefinition web\ncodedeploy:CreateDeployment shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment of ours",
 			back: "codedeploy:StopDeployment CodeDeploy deployment of ours\ncodedeploy:CreateDeployment shop/web\ncodedeploy:ContinueDeployment CodeDeploy deployment that returns"},
-		"a service that does not exist": {live: Live{Account: "123456789012", Region: "us-east-1"}, finish: 1,
+		"a service that does not exist": {live: AWSState{Account: "123456789012", Region: "us-east-1"}, finish: 1,
 			forward: "ecs:RegisterTaskDefinition web\necs:CreateService prod/web\necs:TagResource prod/web", back: "ecs:TagResource prod/web"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestPlanOfADeploymentByCodeDeploy(t *testing.T) {
 }
 
 func TestNothingChangesUnderCodeDeploy(t *testing.T) {
-	p, err := Make(blueGreenApp(t, "", "sim/web:v2|sim/web:v1"), blueGreenLive(func(l *Live) { l.Identical = "web:1" }), Options{})
+	p, err := Make(blueGreenApp(t, "", "sim/web:v2|sim/web:v1"), blueGreenLive(func(l *AWSState) { l.Identical = "web:1" }), Options{})
 	if err != nil || p.HasChanges() || p.CodeDeploy.Deploys {
 		t.Errorf("%v %+v", err, p.Changes)
 	}
@@ -140,7 +140,7 @@ func TestNothingChangesUnderCodeDeploy(t *testing.T) {
 // The pair's target groups take turns, so that the file's may be the other one.
 func TestWhatCodeDeployIsAskedFor(t *testing.T) {
 	top := "codedeploy: {deploymentConfigName: Half}\nappspec: {Hooks: [{AfterAllowTestTraffic: look}]}\n"
-	p, err := Make(blueGreenApp(t, top), blueGreenLive(func(l *Live) { l.Identical, l.Deployer.Terminate, l.Deployer.Running = "web:2", time.Hour, "d-1" }),
+	p, err := Make(blueGreenApp(t, top), blueGreenLive(func(l *AWSState) { l.Identical, l.Deployer.Terminate, l.Deployer.Running = "web:2", time.Hour, "d-1" }),
 		Options{RollbackEvents: []string{"DEPLOYMENT_STOP_ON_ALARM"}})
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestNearest(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := sluice.CanaryShare(c.percent)
-			if got := c.pool.Nearest(w); got != c.want || got.Raised(w) != c.raised {
+			if got := c.pool.NearestSplit(w); got != c.want || got.Raised(w) != c.raised {
 				t.Errorf("%+v at %d%%: %+v, raised %v; want %+v, %v", c.pool, c.percent, got, got.Raised(w), c.want, c.raised)
 			}
 		})
@@ -67,14 +67,14 @@ func TestNearestHoldsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Pool{rapid.IntRange(0, 30).Draw(t, "primary"), rapid.IntRange(0, 30).Draw(t, "canary"), rapid.IntRange(1, 30).Draw(t, "desired")}
 		w := sluice.CanaryShare(rapid.IntRange(0, 100).Draw(t, "percent"))
-		s := p.Nearest(w)
+		s := p.NearestSplit(w)
 		if s.Primary > p.Primary || s.Canary > p.Canary || s.Primary < 0 || s.Canary < 0 {
 			t.Fatalf("%+v is not of %+v", s, p)
 		}
-		if s.All() == 0 && p.Primary+p.Canary > 0 {
+		if s.Total() == 0 && p.Primary+p.Canary > 0 {
 			t.Fatalf("%+v at %s: nobody is found", p, w)
 		}
-		if s.Primary < min(p.Primary, p.Desired) && w.Primary() > 0 && s.All() < p.Desired {
+		if s.Primary < min(p.Primary, p.Desired) && w.Primary() > 0 && s.Total() < p.Desired {
 			t.Fatalf("%+v at %s: %+v takes primaries out below the desired count", p, w, s)
 		}
 		if w.Canary() > 0 && p.Canary > 0 && s.Canary == 0 {
@@ -84,7 +84,7 @@ func TestNearestHoldsItsPromises(t *testing.T) {
 		for n := 1; n <= p.Canary && w.Canary() > 0 && w.Primary() > 0 && p.Primary > 0; n++ {
 			for m := 1; m <= min(p.Primary, p.Desired); m++ {
 				other := Split{m, n}
-				if (m == min(p.Primary, p.Desired) || other.All() >= p.Desired) && math.Abs(other.Percent()-float64(w.Canary())) < off-1e-9 {
+				if (m == min(p.Primary, p.Desired) || other.Total() >= p.Desired) && math.Abs(other.Percent()-float64(w.Canary())) < off-1e-9 {
 					t.Fatalf("%+v at %s: %+v is nearer than %+v", p, w, other, s)
 				}
 			}
@@ -112,16 +112,16 @@ func TestExactly(t *testing.T) {
 		{Pool{4, 1, 4}, 100, Split{0, 4}, true},
 		{Pool{4, 1, 4}, 0, Split{4, 0}, true},
 	} {
-		got, ok := c.pool.Exactly(sluice.CanaryShare(c.percent))
+		got, ok := c.pool.ExactSplit(sluice.CanaryShare(c.percent))
 		if got != c.want || ok != c.ok {
 			t.Errorf("%+v at %d%%: %+v %v, want %+v %v", c.pool, c.percent, got, ok, c.want, c.ok)
 		}
-		if w := sluice.CanaryShare(c.percent); ok && c.percent > 0 && !got.Exact(w) {
+		if w := sluice.CanaryShare(c.percent); ok && c.percent > 0 && !got.IsExact(w) {
 			t.Errorf("%+v is not exactly %s", got, w)
 		}
 	}
 	for percent, want := range map[int]int{50: 2, 25: 4, 10: 10, 30: 10, 15: 20, 1: 100, 100: 1, 33: 100} {
-		if got := Reach(sluice.CanaryShare(percent)); got != want {
+		if got := ExactTaskCount(sluice.CanaryShare(percent)); got != want {
 			t.Errorf("%d%% is reached with %d tasks, want %d", percent, got, want)
 		}
 	}

@@ -15,20 +15,20 @@ import (
 type Share struct {
 	Name   string  `json:"name"`            // that callers resolve
 	Tasks  Split   `json:"tasks"`           // registered tasks after the stage
-	Asked  int     `json:"asked"`           // percent of canary
+	Requested  int     `json:"asked"`           // percent of canary
 	Bound  float64 `json:"bound"`           // percent: half a task
 	Raised bool    `json:"raised"`          // a variant has one task although less than half a task was requested
-	Reach  int     `json:"reach,omitempty"` // the number of tasks that achieves the requested share exactly; 0: Tasks does
+	ExactTasks  int     `json:"reach,omitempty"` // the number of tasks that achieves the requested share exactly; 0: Tasks does
 	Extra  int     `json:"extra,omitempty"` // canary tasks started beyond its scale
-	Out    int     `json:"out,omitempty"`   // primary tasks that run and are not registered
+	Deregistered    int     `json:"out,omitempty"`   // primary tasks that run and are not registered
 }
 
 func (s Share) String() string {
-	text := fmt.Sprintf("%s finds %s, %d of canary: %.3g%%", s.Name, sluice.Plural(s.Tasks.All(), "task"), s.Tasks.Canary, s.Tasks.Percent())
-	if s.Reach == 0 {
+	text := fmt.Sprintf("%s finds %s, %d of canary: %.3g%%", s.Name, sluice.Plural(s.Tasks.Total(), "task"), s.Tasks.Canary, s.Tasks.Percent())
+	if s.ExactTasks == 0 {
 		return text
 	}
-	return text + fmt.Sprintf(" for the asked %d%%; half a task is %.3g%%; %s would reach it", s.Asked, s.Bound, sluice.Plural(s.Reach, "task"))
+	return text + fmt.Sprintf(" for the asked %d%%; half a task is %.3g%%; %s would reach it", s.Requested, s.Bound, sluice.Plural(s.ExactTasks, "task"))
 }
 
 // RegistryOf returns the service registry that the file names, and the port that ECS registers in
@@ -46,11 +46,11 @@ func RegistryOf(app *appfile.Application) (arn string, port int32, ok bool) {
 }
 
 // UsesCloudMap reports whether callers resolve the service with Cloud Map.
-func (p *Plan) Discovered() bool { return p.Registry != nil }
+func (p *Plan) UsesCloudMap() bool { return p.Registry != nil }
 
 // planShares computes the share that each routing stage achieves with the tasks that will run. It
 // also computes the canary tasks that a stage starts beyond the scale.
-func (p *Plan) shares(desired int) error {
+func (p *Plan) planShares(desired int) error {
 	canary, found := 0, false
 	for i := range p.Stages {
 		s := &p.Stages[i]
@@ -59,20 +59,20 @@ func (p *Plan) shares(desired int) error {
 		}
 		switch {
 		case s.Name == appfile.StageCanaryRollout && found: // it is not scaled in while it has traffic
-			canary = max(canary, scaled(desired, s.Scale))
+			canary = max(canary, scaledCount(desired, s.Scale))
 		case s.Name == appfile.StageCanaryRollout:
-			canary = scaled(desired, s.Scale)
+			canary = scaledCount(desired, s.Scale)
 		case s.Name == appfile.StageCanaryClean, s.Name == appfile.StageSync:
 			canary, found = 0, false
 		case s.Weights == nil || s.Weights.Canary() == 0:
 		default:
-			share, err := p.share(*s, desired, canary)
+			share, err := p.planShare(*s, desired, canary)
 			if err != nil {
 				return err
 			}
 			s.Share, canary = share, canary+share.Extra
 			if s.Exact {
-				p.enlarges(s)
+				p.addScaleWrite(s)
 			}
 		}
 	}
@@ -80,32 +80,32 @@ func (p *Plan) shares(desired int) error {
 }
 
 // addScaleWrite adds the write that gives the canary more tasks.
-func (p *Plan) enlarges(s *Stage) {
-	if p.Beside() {
-		s.write("ecs:UpdateService", p.besideResource())
+func (p *Plan) addScaleWrite(s *Stage) {
+	if p.HasCanaryService() {
+		s.addWrite("ecs:UpdateService", p.canaryResource())
 		return
 	}
-	s.write("ecs:UpdateTaskSet", CanarySet)
+	s.addWrite("ecs:UpdateTaskSet", CanarySet)
 }
 
 // scaledCount returns that percentage of the desired count; ECS rounds up.
-func scaled(desired, percent int) int {
+func scaledCount(desired, percent int) int {
 	return int(math.Ceil(float64(desired*percent)/100 - 1e-9))
 }
 
-func (p *Plan) share(s Stage, desired, canary int) (*Share, error) {
+func (p *Plan) planShare(s Stage, desired, canary int) (*Share, error) {
 	problem := func(next, format string, args ...any) error {
-		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.resource(), Err: fmt.Errorf(format, args...), Next: next}
+		return &sluice.Error{Op: fmt.Sprintf("plan stage %d %s", s.Index+1, s.Name), Resource: p.serviceResource(), Err: fmt.Errorf(format, args...), Next: next}
 	}
 	w, pool := *s.Weights, Pool{Primary: desired, Canary: canary, Desired: desired}
-	out := &Share{Name: p.Registry.FullName(), Asked: w.Canary()}
+	out := &Share{Name: p.Registry.FullName(), Requested: w.Canary()}
 	if s.Exact {
-		exactly, ok := pool.Exactly(w)
+		exactly, ok := pool.ExactSplit(w)
 		switch {
 		case !ok:
 			return nil, problem(fmt.Sprintf("leave exact out, or raise the desired count to %d", exactly.Primary),
-				"exact: true asks for exactly %d%%, which %d of %d tasks are: the service has %d", w.Canary(), exactly.Canary, exactly.All(), desired)
-		case exactly.Canary > desired && !p.Rolls():
+				"exact: true asks for exactly %d%%, which %d of %d tasks are: the service has %d", w.Canary(), exactly.Canary, exactly.Total(), desired)
+		case exactly.Canary > desired && !p.RollsByECS():
 			return nil, problem("leave exact out, or raise the desired count",
 				"exact: true takes %d canary tasks, and a task set has at most the desired count (%d)", exactly.Canary, desired)
 		}
@@ -119,19 +119,19 @@ func (p *Plan) share(s Stage, desired, canary int) (*Share, error) {
 		return nil, problem("start the canary with scale: 100, or give exact: true",
 			"the canary is to be found alone, with %d of the %d tasks that the service has", pool.Canary, desired)
 	}
-	out.Tasks = pool.Nearest(w)
+	out.Tasks = pool.NearestSplit(w)
 	out.Bound, out.Raised = out.Tasks.Bound(), out.Tasks.Raised(w)
-	out.Out = desired - out.Tasks.Primary
-	if !out.Tasks.Exact(w) {
-		out.Reach = Reach(w)
+	out.Deregistered = desired - out.Tasks.Primary
+	if !out.Tasks.IsExact(w) {
+		out.ExactTasks = ExactTaskCount(w)
 	}
 	return out, nil
 }
 
 // addInstanceWrites adds the writes of a stage to Cloud Map. weight is the share of the canary when
 // the stage begins. The stage keeps that share while tasks start and stop.
-func (p *Plan) instances(s *Stage, weight int) {
-	if p.Rolls() && !p.Beside() {
+func (p *Plan) addInstanceWrites(s *Stage, weight int) {
+	if p.RollsByECS() && !p.HasCanaryService() {
 		return // ECS's own update registers and deregisters the instances
 	}
 	const register, deregister = "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance"
@@ -140,37 +140,37 @@ func (p *Plan) instances(s *Stage, weight int) {
 	case appfile.StageTrafficRouting, appfile.StageCanaryClean:
 		steers = true
 	case appfile.StageSync, appfile.StagePrimaryRollout, appfile.StageRollback, appfile.StageAdopt:
-		s.write(register, PrimaryInstances)
-		s.write(deregister, PrimaryInstances)
+		s.addWrite(register, PrimaryInstances)
+		s.addWrite(deregister, PrimaryInstances)
 	case appfile.StageCanaryRollout, appfile.StageWait, appfile.StageApproval:
 	default:
 		return
 	}
 	if p.OnOutsideChange == sluice.ReassertChange && s.Name != appfile.StageRollback {
-		s.write(register, PrimaryInstances) // an instance that another actor deregistered
+		s.addWrite(register, PrimaryInstances) // an instance that another actor deregistered
 	}
-	if s.Waits() && !steers {
+	if s.IsWait() && !steers {
 		return
 	}
-	if s.Name == appfile.StageRollback && p.Bridges() {
-		s.write(register, CanaryInstances)
+	if s.Name == appfile.StageRollback && p.BridgesRollback() {
+		s.addWrite(register, CanaryInstances)
 	}
 	if steers && s.Name != appfile.StageRollback {
-		s.write(register, CanaryInstances, PrimaryInstances)
-		s.write(deregister, PrimaryInstances)
+		s.addWrite(register, CanaryInstances, PrimaryInstances)
+		s.addWrite(deregister, PrimaryInstances)
 	}
-	s.write(deregister, CanaryInstances)
+	s.addWrite(deregister, CanaryInstances)
 }
 
 // planDiscovery completes the stages of a service that callers resolve with Cloud Map.
-func (p *Plan) discover(desired int) error {
-	if !p.Discovered() {
+func (p *Plan) planDiscovery(desired int) error {
+	if !p.UsesCloudMap() {
 		return nil
 	}
 	weight := 0
 	for i := range p.Stages {
 		s := &p.Stages[i]
-		p.instances(s, weight)
+		p.addInstanceWrites(s, weight)
 		switch {
 		case s.Weights != nil:
 			weight = s.Weights.Canary()
@@ -178,12 +178,12 @@ func (p *Plan) discover(desired int) error {
 			weight = 0
 		}
 	}
-	p.instances(&p.Rollback, 100)
-	return p.shares(desired)
+	p.addInstanceWrites(&p.Rollback, 100)
+	return p.planShares(desired)
 }
 
 // refuseDiscovery rejects a service whose Cloud Map shares sluice cannot manage.
-func refuseDiscovery(app *appfile.Application, live Live) error {
+func refuseDiscovery(app *appfile.Application, live AWSState) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
 	}
@@ -197,11 +197,11 @@ func refuseDiscovery(app *appfile.Application, live Live) error {
 	case app.Task.Input.NetworkMode != ecstypes.NetworkModeAwsvpc:
 		return problem("use networkMode: awsvpc, in which each task has an address of its own, with launch type EC2 too",
 			"network mode %s: its tasks are found by the address of their container instance%s, in SRV records alone, which sluice does not steer",
-			orBridge(app.Task.Input.NetworkMode), hostPort(app.Task.Input.NetworkMode))
+			orBridge(app.Task.Input.NetworkMode), hostPortText(app.Task.Input.NetworkMode))
 	case live.Registry == nil:
 		return problem("run it again", "the service registry was not looked up")
 	}
-	if now := live.registered(); now != "" && now != live.Registry.ARN {
+	if now := live.registryARN(); now != "" && now != live.Registry.ARN {
 		return problem("deploy with the registry that the service has, or create a new service",
 			"the service is found under the registry %s, the file names %s: callers of the old name would be lost", sluice.ARNName(now), sluice.ARNName(live.Registry.ARN))
 	}
@@ -216,7 +216,7 @@ func orBridge(m ecstypes.NetworkMode) ecstypes.NetworkMode {
 }
 
 // hostPortText describes the ports of a network mode without task addresses.
-func hostPort(m ecstypes.NetworkMode) string {
+func hostPortText(m ecstypes.NetworkMode) string {
 	switch m {
 	case ecstypes.NetworkModeHost:
 		return " and a port of its own that one task of it can have"
@@ -227,8 +227,8 @@ func hostPort(m ecstypes.NetworkMode) string {
 }
 
 // registryARN returns the ARN of the registry of the PRIMARY task set or service, or "".
-func (l Live) registered() string {
-	if l.first() {
+func (l AWSState) registryARN() string {
+	if l.isFirstDeployment() {
 		return ""
 	}
 	for _, ts := range l.Service.TaskSets {
@@ -243,8 +243,8 @@ func (l Live) registered() string {
 }
 
 // hasLoadBalancer reports whether the PRIMARY task set or service is in a target group.
-func (l Live) balanced() bool {
-	if l.first() {
+func (l AWSState) hasLoadBalancer() bool {
+	if l.isFirstDeployment() {
 		return false
 	}
 	for _, ts := range l.Service.TaskSets {
@@ -258,8 +258,8 @@ func (l Live) balanced() bool {
 // refuseTwoPaths rejects a service with a load balancer and a registry if the file does not name
 // the access type. sluice shifts the traffic of only one of them. It checks the files and the
 // running service.
-func refuseBoth(app *appfile.Application, live Live) error {
-	w := waysOf(app, live)
+func refuseTwoPaths(app *appfile.Application, live AWSState) error {
+	w := accessPathsOf(app, live)
 	if app.AccessGiven || !w.balancer || !w.discovery {
 		return nil
 	}
@@ -272,32 +272,32 @@ func refuseBoth(app *appfile.Application, live Live) error {
 }
 
 // warnDiscovery warns about limits of Cloud Map.
-func (p *Plan) warnDiscovery(app *appfile.Application, live Live) {
-	if !p.Discovered() {
-		if now := live.registered(); now != "" && !p.Rolls() && len(app.Service.Input.ServiceRegistries) == 0 {
-			p.warning("callers by the name of the service registry %s will find no new task: the service definition names no registry", sluice.ARNName(now))
+func (p *Plan) warnDiscovery(app *appfile.Application, live AWSState) {
+	if !p.UsesCloudMap() {
+		if now := live.registryARN(); now != "" && !p.RollsByECS() && len(app.Service.Input.ServiceRegistries) == 0 {
+			p.addWarning("callers by the name of the service registry %s will find no new task: the service definition names no registry", sluice.ARNName(now))
 		}
-		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 && !p.Beside() {
-			p.warning("callers by the name of the service registry reach every new task, the canary's too, as soon as it runs: accessType ELB steers the load balancer alone")
+		if len(app.Service.Input.ServiceRegistries) > 0 && p.Access == sluice.ELB && len(app.Pipeline) > 0 && !p.HasCanaryService() {
+			p.addWarning("callers by the name of the service registry reach every new task, the canary's too, as soon as it runs: accessType ELB steers the load balancer alone")
 		}
 		return
 	}
 	r := p.Registry
-	if waysOf(app, live).balancer {
-		p.warning("callers through the load balancer reach new tasks of the primary as soon as they are healthy: accessType %s steers the name alone", p.Access)
+	if accessPathsOf(app, live).balancer {
+		p.addWarning("callers through the load balancer reach new tasks of the primary as soon as they are healthy: accessType %s steers the name alone", p.Access)
 	}
 	if !r.HasDNS() {
-		p.warning("%s has no records in DNS: it is found by DiscoverInstances alone, and how long callers keep what they found is theirs; sluice waits %s before tasks stop", r.FullName(), Duration(r.Forget()))
+		p.addWarning("%s has no records in DNS: it is found by DiscoverInstances alone, and how long callers keep what they found is theirs; sluice waits %s before tasks stop", r.FullName(), FormatDuration(r.CacheExpiry()))
 	}
 	if r.Route53 {
-		p.warning("instances of %s have a health check of Route 53's, which sluice cannot read", r.FullName())
+		p.addWarning("instances of %s have a health check of Route 53's, which sluice cannot read", r.FullName())
 	}
 	if len(live.Strangers) > 0 {
-		p.warning("%s under %s: neither ECS's nor sluice's; they take their part of the answers", sluice.Plural(len(live.Strangers), "instance"), r.FullName())
+		p.addWarning("%s under %s: neither ECS's nor sluice's; they take their part of the answers", sluice.Plural(len(live.Strangers), "instance"), r.FullName())
 	}
-	p.warnNeighbours(live)
-	if len(app.Task.Checked()) == 0 {
-		p.warning("no container has a health check: ECS lets callers find a new task of the primary before anybody knows whether it answers")
+	p.warnOtherServices(live)
+	if len(app.Task.ContainersWithCheck()) == 0 {
+		p.addWarning("no container has a health check: ECS lets callers find a new task of the primary before anybody knows whether it answers")
 	}
 	p.warnShare()
 	p.warnRollout(app)
@@ -307,13 +307,13 @@ func (p *Plan) warnDiscovery(app *appfile.Application, live Live) {
 func (p *Plan) warnShare() {
 	for _, s := range p.Stages {
 		switch {
-		case s.Share == nil || s.Share.Reach == 0 && s.Share.Extra == 0:
+		case s.Share == nil || s.Share.ExactTasks == 0 && s.Share.Extra == 0:
 		case s.Share.Extra > 0:
-			p.warning("stage %d starts %s more than the scale says, so that the share is exactly %d%%", s.Index+1, sluice.Plural(s.Share.Extra, "canary task"), s.Share.Asked)
+			p.addWarning("stage %d starts %s more than the scale says, so that the share is exactly %d%%", s.Index+1, sluice.Plural(s.Share.Extra, "canary task"), s.Share.Requested)
 		case s.Share.Raised:
-			p.warning("stage %d asks for %d%%, less than one task: it is raised to one (%s)", s.Index+1, s.Share.Asked, s.Share)
-		case math.Abs(s.Share.Tasks.Percent()-float64(s.Share.Asked)) > s.Share.Bound+1e-9:
-			p.warning("stage %d: %s; a larger canary comes nearer (scale, or exact: true)", s.Index+1, s.Share)
+			p.addWarning("stage %d asks for %d%%, less than one task: it is raised to one (%s)", s.Index+1, s.Share.Requested, s.Share)
+		case math.Abs(s.Share.Tasks.Percent()-float64(s.Share.Requested)) > s.Share.Bound+1e-9:
+			p.addWarning("stage %d: %s; a larger canary comes nearer (scale, or exact: true)", s.Index+1, s.Share)
 		}
 	}
 }
@@ -329,17 +329,17 @@ func (p *Plan) warnRollout(app *appfile.Application) {
 			weight = s.Weights.Canary()
 		case s.Name == appfile.StageWait, s.Name == appfile.StageApproval:
 			paused = paused || weight > 0
-		case p.Rolls() && weight < 100 && (s.Name == appfile.StagePrimaryRollout || s.Name == appfile.StageSync):
-			p.warning("stage %d: ECS stops old tasks without waiting for callers who still have their address: requests are lost unless the image serves on for %s after SIGTERM%s",
-				s.Index+1, p.Registry.keptFor(), p.blueGreenInstead(app))
+		case p.RollsByECS() && weight < 100 && (s.Name == appfile.StagePrimaryRollout || s.Name == appfile.StageSync):
+			p.addWarning("stage %d: ECS stops old tasks without waiting for callers who still have their address: requests are lost unless the image serves on for %s after SIGTERM%s",
+				s.Index+1, p.Registry.cacheTimeText(), p.blueGreenAdvice(app))
 		}
 	}
 	if paused {
-		p.warning("while nobody watches (--no-wait, a pause, PipeCD's own WAIT): the record of a canary task that dies stays until the next stage begins, and a primary task that is replaced is found again")
+		p.addWarning("while nobody watches (--no-wait, a pause, PipeCD's own WAIT): the record of a canary task that dies stays until the next stage begins, and a primary task that is replaced is found again")
 	}
 }
 
-func (p *Plan) blueGreenInstead(app *appfile.Application) string {
+func (p *Plan) blueGreenAdvice(app *appfile.Application) string {
 	text := ""
 	for _, c := range app.Task.Input.ContainerDefinitions {
 		stop := aws.ToInt32(c.StopTimeout)

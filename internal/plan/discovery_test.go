@@ -27,22 +27,22 @@ const (
 
 // foundLive is live, found under a name; inService puts the registry on the PRIMARY
 // task set of AWS's answer.
-func foundLive(changes ...func(*Live)) Live {
-	base := func(l *Live) {
+func foundLive(changes ...func(*AWSState)) AWSState {
+	base := func(l *AWSState) {
 		l.Registry = &Registry{ARN: cloudMap, ID: "srv-0123456789abcdef", Name: "web", Namespace: "shop.local", Kind: "DNS_PRIVATE",
 			Records: []Record{{Type: "A", TTL: 10 * time.Second}}, Custom: true}
 		inService(cloudMap)(l)
 	}
-	return live(append([]func(*Live){base}, changes...)...)
+	return live(append([]func(*AWSState){base}, changes...)...)
 }
 
-func inService(registry string) func(*Live) {
-	return func(l *Live) {
+func inService(registry string) func(*AWSState) {
+	return func(l *AWSState) {
 		l.Service.TaskSets = []ecstypes.TaskSet{{Status: aws.String("PRIMARY"), ServiceRegistries: []ecstypes.ServiceRegistry{{RegistryArn: aws.String(registry)}}}}
 	}
 }
 
-func inGroup(l *Live) {
+func inGroup(l *AWSState) {
 	l.Service.TaskSets[0].LoadBalancers = []ecstypes.LoadBalancer{{TargetGroupArn: aws.String(primary)}}
 }
 
@@ -53,7 +53,7 @@ func TestRefusedByNameBeforeAnythingIsWritten(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		edits []string
-		live  Live
+		live  AWSState
 		err   string
 		next  string
 	}{
@@ -66,7 +66,7 @@ func TestRefusedByNameBeforeAnythingIsWritten(t *testing.T) {
 		"a load balancer too":          {edits: []string{awsvpc, registered}, live: foundLive(), err: "which of them is to be steered?", next: "accessType: ELB or accessType: SERVICE_DISCOVERY"},
 		"a registry in AWS alone":      {live: live(inService(cloudMap)), err: "which of them is to be steered?", next: "accessType: ELB or accessType: SERVICE_DISCOVERY"},
 		"a load balancer in AWS alone": {edits: []string{awsvpc, registered, ungrouped}, live: foundLive(inGroup), err: "which of them is to be steered?", next: "accessType: ELB or accessType: SERVICE_DISCOVERY"},
-		"a canary without a task":      {edits: named, live: foundLive(func(l *Live) { l.Service.DesiredCount = 0 }), err: "the canary has no task", next: "raise the desired count"},
+		"a canary without a task":      {edits: named, live: foundLive(func(l *AWSState) { l.Service.DesiredCount = 0 }), err: "the canary has no task", next: "raise the desired count"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Make(app(t, threeSteps, c.edits...), c.live, Options{})
@@ -82,15 +82,15 @@ func TestOtherWaysAreWarnings(t *testing.T) {
 	const steersELB = "input:|input:\n  accessType: ELB"
 	for name, c := range map[string]struct {
 		edits []string
-		live  Live
+		live  AWSState
 		warns string
 	}{
 		"the name, and a load balancer in AWS":                {[]string{steersName, awsvpc, registered, ungrouped}, foundLive(inGroup), "callers through the load balancer reach new tasks"},
 		"the load balancer, and a registry":                   {[]string{steersELB, awsvpc, registered}, live(inService(cloudMap)), "callers by the name of the service registry reach every new task"},
 		"the load balancer, and a registry in AWS alone":      {[]string{steersELB}, live(inService(cloudMap)), "service registry srv-0123456789abcdef will find no new task"},
 		"the name, on EC2 with an address for each task":      {[]string{steersName, awsvpc, registered, onEC2, ungrouped}, foundLive(), "no container has a health check"},
-		"the name, with instances that are neither's":         {[]string{steersName, awsvpc, registered, ungrouped}, foundLive(func(l *Live) { l.Strangers = []string{"by-hand"} }), "1 instance under web.shop.local: neither ECS's nor sluice's"},
-		"a name without DNS":                                  {[]string{steersName, awsvpc, registered, ungrouped}, foundLive(func(l *Live) { l.Registry.Kind = "HTTP" }), "has no records in DNS"},
+		"the name, with instances that are neither's":         {[]string{steersName, awsvpc, registered, ungrouped}, foundLive(func(l *AWSState) { l.Strangers = []string{"by-hand"} }), "1 instance under web.shop.local: neither ECS's nor sluice's"},
+		"a name without DNS":                                  {[]string{steersName, awsvpc, registered, ungrouped}, foundLive(func(l *AWSState) { l.Registry.Kind = "HTTP" }), "has no records in DNS"},
 		"a scale so small that the canary's share is rounded": {[]string{steersName, awsvpc, registered, ungrouped, "scale: 50|scale: 1", "canary: 20|canary: 1"}, foundLive(), "less than one task: it is raised to one"},
 	} {
 		t.Run(name, func(t *testing.T) {

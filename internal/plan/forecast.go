@@ -29,38 +29,38 @@ type Forecast struct {
 // The values were observed on AWS and are the defaults of the local AWS.
 const (
 	usualStart = 34 * time.Second // of a task on Fargate, small image
-	schedules  = 5 * time.Second  // until ECS acts on a request
-	registers  = 5 * time.Second  // from running to healthy: target registration, first check
-	notices    = 3 * time.Second  // sluice's polls: a task counts as healthy at the second one
-	claims     = 2 * time.Second  // before the first write: the read-back delay of the claim
-	spreads    = 10 * time.Second // before capacity is removed: every load balancer node has the weights
-	stops      = 6 * time.Second  // from the end of the drain until the task has stopped
-	forgets    = 18 * time.Second // until ECS no longer lists a deleted task set
+	scheduleTime  = 5 * time.Second  // until ECS acts on a request
+	registerTime  = 5 * time.Second  // from running to healthy: target registration, first check
+	noticeTime    = 3 * time.Second  // sluice's polls: a task counts as healthy at the second one
+	claimTime     = 2 * time.Second  // before the first write: the read-back delay of the claim
+	propagationTime    = 10 * time.Second // before capacity is removed: every load balancer node has the weights
+	stopTime      = 6 * time.Second  // from the end of the drain until the task has stopped
+	delistTime    = 18 * time.Second // until ECS no longer lists a deleted task set
 )
 
 // Forecast returns how long the plan takes with the given timings.
 func (p *Plan) Forecast(t Timings) Forecast {
-	f := forecast{plan: p, start: t.Start, tasks: max(1, t.Tasks), drain: max(p.Drain, t.Drain)}
+	f := forecaster{plan: p, start: t.Start, tasks: max(1, t.Tasks), drain: max(p.Drain, t.Drain)}
 	if r := p.Registry; r != nil {
-		f.drain = r.Forget()
+		f.drain = r.CacheExpiry()
 	}
 	if f.start == 0 {
 		f.start = usualStart
 	}
 	var out Forecast
 	for i, s := range p.Stages {
-		d := f.stage(s)
+		d := f.stageTime(s)
 		if i == 0 {
-			d += claims
+			d += claimTime
 		}
 		out.Stages = append(out.Stages, d)
 		out.Took += d
 	}
-	out.Assumes = f.assumes(t.Start > 0)
+	out.Assumes = f.listAssumptions(t.Start > 0)
 	return out
 }
 
-type forecast struct {
+type forecaster struct {
 	plan    *Plan
 	start   time.Duration
 	tasks   int
@@ -68,7 +68,7 @@ type forecast struct {
 	shifted bool          // weights moved in the stage before
 }
 
-func (f *forecast) stage(s Stage) time.Duration {
+func (f *forecaster) stageTime(s Stage) time.Duration {
 	switch s.Name {
 	case appfile.StageWait:
 		f.shifted = false
@@ -80,97 +80,97 @@ func (f *forecast) stage(s Stage) time.Duration {
 		f.shifted = false
 		return f.start
 	case appfile.StageCanaryRollout:
-		return f.rise()
+		return f.taskStartTime()
 	case appfile.StageTrafficRouting:
-		return f.shift()
+		return f.weightsTime()
 	case appfile.StagePrimaryRollout:
-		if f.plan.Rolls() {
-			return f.roll()
+		if f.plan.RollsByECS() {
+			return f.rollingTime()
 		}
 		if s.KeepOld {
-			return f.rise()
+			return f.taskStartTime()
 		}
-		return f.rise() + f.fall()
+		return f.taskStartTime() + f.retireTime()
 	case appfile.StageCanaryClean:
-		return f.settle() + f.fall() // the canary and a kept old primary drain concurrently
+		return f.propagationWait() + f.retireTime() // the canary and a kept old primary drain concurrently
 	case appfile.StageSync:
 		if f.plan.ByCodeDeploy() {
-			return f.byCodeDeploy()
+			return f.codeDeployTime()
 		}
-		if f.plan.Rolls() {
-			return f.roll()
+		if f.plan.RollsByECS() {
+			return f.rollingTime()
 		}
-		return f.rise() + spreads + f.fall()
+		return f.taskStartTime() + propagationTime + f.retireTime()
 	}
 	return 0
 }
 
 // taskStartTime returns the time from the creation of new tasks until they are healthy.
-func (f *forecast) rise() time.Duration {
+func (f *forecaster) taskStartTime() time.Duration {
 	f.shifted = false
-	return schedules + f.start + registers + notices
+	return scheduleTime + f.start + registerTime + noticeTime
 }
 
 // retireTime returns the time from the write that removes capacity until the capacity is deleted.
-func (f *forecast) fall() time.Duration {
-	return f.drain + stops + notices + forgets
+func (f *forecaster) retireTime() time.Duration {
+	return f.drain + stopTime + noticeTime + delistTime
 }
 
-func (f *forecast) shift() time.Duration {
+func (f *forecaster) weightsTime() time.Duration {
 	f.shifted = true
 	return time.Second
 }
 
 // propagationWait returns the wait for weights that moved shortly before.
-func (f *forecast) settle() time.Duration {
+func (f *forecaster) propagationWait() time.Duration {
 	if f.shifted {
-		return spreads
+		return propagationTime
 	}
 	return 0
 }
 
 // rollingTime returns the time of ECS's own rolling update, in batches. A batch begins when the
 // tasks of the previous batch are healthy, while the replaced tasks still drain.
-func (f *forecast) roll() time.Duration {
+func (f *forecaster) rollingTime() time.Duration {
 	f.shifted = false
-	n, ahead := f.batches()
-	one, last := f.start+registers, f.drain+stops
+	n, ahead := f.batchCount()
+	one, last := f.start+registerTime, f.drain+stopTime
 	if !ahead { // the old tasks of the last batch stop while its new tasks start
 		last = max(0, last-one)
 	}
-	return schedules + time.Duration(n)*one + last + forgets + notices
+	return scheduleTime + time.Duration(n)*one + last + delistTime + noticeTime
 }
 
 // batchCount returns in how many batches tasks are replaced. A batch has as many tasks as may be
 // added, otherwise as many as may be missing (ECS Developer Guide, "Deployment configuration").
 // ahead reports whether new tasks start before old ones stop.
-func (f *forecast) batches() (n int, ahead bool) {
+func (f *forecaster) batchCount() (n int, ahead bool) {
 	least, most := 100, 200
 	if s, err := f.plan.DecodeService(); err == nil && s.Input.DeploymentConfiguration != nil {
 		c := s.Input.DeploymentConfiguration
-		least, most = int(aws.ToInt32(or(c.MinimumHealthyPercent, 100))), int(aws.ToInt32(or(c.MaximumPercent, 200)))
+		least, most = int(aws.ToInt32(orDefault(c.MinimumHealthyPercent, 100))), int(aws.ToInt32(orDefault(c.MaximumPercent, 200)))
 	}
 	floor, ceiling := (f.tasks*least+99)/100, f.tasks*most/100
 	atOnce := max(1, ceiling-floor)
 	return (f.tasks + atOnce - 1) / atOnce, ceiling > f.tasks
 }
 
-func or[T any](p *T, other T) *T {
+func orDefault[T any](p *T, other T) *T {
 	if p == nil {
 		return &other
 	}
 	return p
 }
 
-func (f *forecast) assumes(measured bool) (all []string) {
+func (f *forecaster) listAssumptions(measured bool) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	from := "as is usual"
 	if measured {
 		from = "as those that run did"
 	}
-	say("the new version is good, and its tasks run %s after their launch, %s", Duration(f.start), from)
+	say("the new version is good, and its tasks run %s after their launch, %s", FormatDuration(f.start), from)
 	if f.drain > 0 {
-		say("callers take %s to leave a task that goes", Duration(f.drain))
+		say("callers take %s to leave a task that goes", FormatDuration(f.drain))
 	}
 	for _, s := range f.plan.Stages {
 		if s.Name == appfile.StageApproval {
@@ -183,5 +183,5 @@ func (f *forecast) assumes(measured bool) (all []string) {
 			say("the work of step %s takes no time", s.Task.Step)
 		}
 	}
-	return append(all, f.assumesShift()...)
+	return append(all, f.shiftAssumptions()...)
 }

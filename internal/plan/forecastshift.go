@@ -10,15 +10,15 @@ import (
 // predefinedConfig matches the predefined deployment configurations of AWS other than AllAtOnce.
 // Their names state how they shift (CodeDeploy User Guide, "Predefined deployment configurations
 // for an Amazon ECS compute platform").
-const predefined = `^CodeDeployDefault\.ECS(Canary|Linear)(\d+)Percent(?:Every)?(\d+)Minutes?$`
+const predefinedConfig = `^CodeDeployDefault\.ECS(Canary|Linear)(\d+)Percent(?:Every)?(\d+)Minutes?$`
 
 // shiftDuration returns the time between the first share of the traffic and all of it. ok is false
 // if the name of the configuration does not state it.
-func shiftTakes(config string) (d time.Duration, ok bool) {
+func shiftDuration(config string) (d time.Duration, ok bool) {
 	if config == allAtOnce {
 		return 0, true
 	}
-	m := regexp.MustCompile(predefined).FindStringSubmatch(config)
+	m := regexp.MustCompile(predefinedConfig).FindStringSubmatch(config)
 	if m == nil {
 		return 0, false
 	}
@@ -33,25 +33,25 @@ func shiftTakes(config string) (d time.Duration, ok bool) {
 
 // lifecycleTime is about what CodeDeploy takes for its eight events in addition to starts, shifts
 // and hooks (observed).
-const lifecycle = 25 * time.Second
+const lifecycleTime = 25 * time.Second
 
 // codeDeployTime returns the time of a blue/green deployment by CodeDeploy.
-func (f *forecast) byCodeDeploy() time.Duration {
+func (f *forecaster) codeDeployTime() time.Duration {
 	c := f.plan.CodeDeploy
 	if c == nil || !c.Deploys {
-		return f.roll()
+		return f.rollingTime()
 	}
-	d, _ := shiftTakes(c.ConfigUsed)
-	return f.rise() + lifecycle + d + c.Keeps
+	d, _ := shiftDuration(c.ConfigUsed)
+	return f.taskStartTime() + lifecycleTime + d + c.Keeps
 }
 
 // shiftAssumptions returns the times that the forecast of such a deployment excludes.
-func (f *forecast) assumesShift() (all []string) {
+func (f *forecaster) shiftAssumptions() (all []string) {
 	c := f.plan.CodeDeploy
 	if c == nil || !c.Deploys {
 		return nil
 	}
-	if _, ok := shiftTakes(c.ConfigUsed); !ok {
+	if _, ok := shiftDuration(c.ConfigUsed); !ok {
 		all = append(all, fmt.Sprintf("the time between the steps of %s is not counted: only CodeDeploy knows it", c.ConfigUsed))
 	}
 	if len(c.Hooks) > 0 {

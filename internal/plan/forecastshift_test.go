@@ -14,11 +14,11 @@ func TestShiftTakes(t *testing.T) {
 		"CodeDeployDefault.ECSLinear10PercentEvery1Minutes": 9 * m,
 		"CodeDeployDefault.ECSLinear10PercentEvery3Minutes": 27 * m,
 	} {
-		if got, ok := shiftTakes(config); got != want || !ok {
+		if got, ok := shiftDuration(config); got != want || !ok {
 			t.Errorf("%s: %s %v, want %s", config, got, ok, want)
 		}
 	}
-	if _, ok := shiftTakes("Half"); ok {
+	if _, ok := shiftDuration("Half"); ok {
 		t.Error("nobody can tell how long Half takes")
 	}
 }

@@ -7,21 +7,21 @@ import (
 
 // addGuardWrites adds the writes of a stage that are not part of its own work. A wait renews the
 // claim. With onOutsideChange: reassert, a stage restores the expected state.
-func (p *Plan) guard(live Live) {
+func (p *Plan) addGuardWrites(live AWSState) {
 	canary, primary := false, false
 	for i := range p.Stages {
 		s := &p.Stages[i]
 		if p.ByCodeDeploy() {
 			continue // only CodeDeploy changes a deployment that it runs
 		}
-		if s.Waits() {
-			p.claim(s)
+		if s.IsWait() {
+			p.addClaimWrites(s)
 		}
 		switch p.OnOutsideChange {
 		case sluice.ReassertChange:
-			p.reassert(s, live, canary, primary)
+			p.addReassertWrites(s, live, canary, primary)
 		case sluice.AdoptChange:
-			p.steer(s, live)
+			p.addSteerWrites(s, live)
 		}
 		switch s.Name {
 		case appfile.StageCanaryRollout:
@@ -37,42 +37,42 @@ func (p *Plan) guard(live Live) {
 }
 
 // IsWait reports whether the stage waits for time to pass or for approvals.
-func (s Stage) Waits() bool { return s.Name == appfile.StageWait || s.Name == appfile.StageApproval }
+func (s Stage) IsWait() bool { return s.Name == appfile.StageWait || s.Name == appfile.StageApproval }
 
 // addReassertWrites adds the writes that restore the state in which the stage begins.
-func (p *Plan) reassert(s *Stage, live Live, canary, primary bool) {
+func (p *Plan) addReassertWrites(s *Stage, live AWSState, canary, primary bool) {
 	if s.Name == appfile.StageAdopt {
 		return
 	}
-	s.write("ecs:UpdateService", p.resource())
-	p.steer(s, live)
-	if p.Beside() && canary {
-		s.write("ecs:CreateService", p.besideResource())
-		s.write("ecs:UpdateService", p.besideResource())
-		s.write("ecs:TagResource", p.besideResource())
+	s.addWrite("ecs:UpdateService", p.serviceResource())
+	p.addSteerWrites(s, live)
+	if p.HasCanaryService() && canary {
+		s.addWrite("ecs:CreateService", p.canaryResource())
+		s.addWrite("ecs:UpdateService", p.canaryResource())
+		s.addWrite("ecs:TagResource", p.canaryResource())
 	}
-	if p.Rolls() {
+	if p.RollsByECS() {
 		return
 	}
 	if canary {
-		s.write("ecs:UpdateTaskSet", CanarySet)
-		s.write("ecs:CreateTaskSet", p.resource())
+		s.addWrite("ecs:UpdateTaskSet", CanarySet)
+		s.addWrite("ecs:CreateTaskSet", p.serviceResource())
 	}
-	label := OldPrimarySet
+	label := PreviousPrimarySet
 	if primary {
 		label = NewPrimarySet
 	}
-	if primary || live.primary() != nil {
-		s.write("ecs:UpdateTaskSet", label)
-		s.write("ecs:UpdateServicePrimaryTaskSet", label)
+	if primary || live.primarySet() != nil {
+		s.addWrite("ecs:UpdateTaskSet", label)
+		s.addWrite("ecs:UpdateServicePrimaryTaskSet", label)
 	}
 }
 
 // addSteerWrites adds the writes that route requests away from a canary without usable targets.
-func (p *Plan) steer(s *Stage, live Live) {
-	p.claim(s)
-	for _, r := range live.rules() {
+func (p *Plan) addSteerWrites(s *Stage, live AWSState) {
+	p.addClaimWrites(s)
+	for _, r := range live.writableRules() {
 		w := ruleWrite(r)
-		s.write(w.Operation, w.Resource)
+		s.addWrite(w.Operation, w.Resource)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // AWSState is the current state in AWS, as far as a plan depends on it.
-type Live struct {
+type AWSState struct {
 	Account, Region string
 
 	Service    *ecstypes.Service        // nil: there is none
@@ -24,11 +24,11 @@ type Live struct {
 	Lost       Claim                    // the parsed claim tag, expired or not
 	Tags       map[string]string        // of the service
 
-	Primary, Canary *Place          // nil: the file names no such group
+	Primary, Canary *GroupAttachment          // nil: the file names no such group
 	Steered         []sluice.Rule   // forward to exactly the two groups of the application
 	Extend          []sluice.Rule   // forward to the primary alone
 	Marked          []sluice.Rule   // other rules that give weight to the canary group; no deployment writes them
-	Foreign         []ForeignTarget // in the application's target groups
+	Foreign         []ExternalTarget // in the application's target groups
 	RulesErr        error           // why no rule could be chosen
 
 	Registry  *Registry // named in the file; nil: none, or its shares are not managed
@@ -38,21 +38,21 @@ type Live struct {
 	LeftRecords int
 	Neighbours  []string // other ECS services, as cluster/service, whose tasks are in it
 
-	Scaling *LiveScaling // nil: not read, because the plan does not depend on it
+	Scaling *ScalingState // nil: not read, because the plan does not depend on it
 
 	Deployer    *Deployer // deployment group of a service with controller CODE_DEPLOY; nil: none is needed
 	DeployerErr error     // why none could be chosen
 }
 
 // ScalingState is the state of the service in Application Auto Scaling.
-type LiveScaling struct {
+type ScalingState struct {
 	Targets []sluice.Scalable `json:"targets,omitempty"`
 	Left    string            `json:"left,omitempty"`   // value of [ScalingTag], if a deployment left it behind
 	Denied  string            `json:"denied,omitempty"` // why it could not be read
 }
 
 // GroupAttachment describes a target group and the load balancer that it is attached to.
-type Place struct {
+type GroupAttachment struct {
 	Name      string
 	Balancer  string // ARN; empty: attached to none
 	Type      string // application, network
@@ -64,7 +64,7 @@ type Place struct {
 }
 
 // primarySet returns the task set with status PRIMARY, or nil.
-func (l Live) primary() *sluice.TaskSet {
+func (l AWSState) primarySet() *sluice.TaskSet {
 	for i := range l.TaskSets {
 		if l.TaskSets[i].Status == "PRIMARY" {
 			return &l.TaskSets[i]
@@ -75,16 +75,16 @@ func (l Live) primary() *sluice.TaskSet {
 
 // PrimaryCreatedBy returns the deployment of sluice that created the PRIMARY task set. It is empty
 // if there is no such task set or if sluice did not create it.
-func (l Live) PrimaryMadeBy() string {
-	if ts := l.primary(); ts != nil && Ours(ts.ExternalID) {
+func (l AWSState) PrimaryCreatedBy() string {
+	if ts := l.primarySet(); ts != nil && IsSluiceID(ts.ExternalID) {
 		return sluice.ActionID(ts.ExternalID).Deployment()
 	}
 	return ""
 }
 
 // servingRevision returns the PRIMARY revision as family:revision, or "".
-func (l Live) serving() string {
-	if ts := l.primary(); ts != nil {
+func (l AWSState) servingRevision() string {
+	if ts := l.primarySet(); ts != nil {
 		return ts.Revision
 	}
 	if l.Definition != nil {
@@ -94,11 +94,11 @@ func (l Live) serving() string {
 }
 
 // isFirstDeployment reports whether no version is running yet.
-func (l Live) first() bool {
-	return l.Service == nil || l.status() != "ACTIVE" || l.primary() == nil && l.Definition == nil
+func (l AWSState) isFirstDeployment() bool {
+	return l.Service == nil || l.serviceStatus() != "ACTIVE" || l.primarySet() == nil && l.Definition == nil
 }
 
-func (l Live) status() string {
+func (l AWSState) serviceStatus() string {
 	if l.Service == nil || l.Service.Status == nil {
 		return ""
 	}
@@ -106,6 +106,6 @@ func (l Live) status() string {
 }
 
 // writableRules returns the rules that a deployment may write.
-func (l Live) rules() []sluice.Rule {
+func (l AWSState) writableRules() []sluice.Rule {
 	return append(append([]sluice.Rule(nil), l.Steered...), l.Extend...)
 }

@@ -38,72 +38,72 @@ type Options struct {
 
 // Make plans the deployment of an application onto the current state of AWS. Its errors are about
 // the files or about a state that sluice cannot start from. Make writes nothing to AWS.
-func Make(app *appfile.Application, live Live, o Options) (*Plan, error) {
+func Make(app *appfile.Application, live AWSState, o Options) (*Plan, error) {
 	if app.Service == nil {
 		return makeStandalone(app, live, o)
 	}
-	if err := refuse(app, live, o); err != nil {
+	if err := refuseUndeployable(app, live, o); err != nil {
 		return nil, err
 	}
-	app = balanced(counted(app, o.Tasks), live)
-	p, err := frame(app, live)
+	app = withTargetGroup(withDesiredCount(app, o.Tasks), live)
+	p, err := newPlan(app, live)
 	if err != nil {
 		return nil, err
 	}
 	stages := app.Pipeline
-	if o.QuickSync || len(stages) == 0 || live.first() && !o.Pipeline || o.Restart != "" && !o.Pipeline {
+	if o.QuickSync || len(stages) == 0 || live.isFirstDeployment() && !o.Pipeline || o.Restart != "" && !o.Pipeline {
 		p.QuickSync = true
 		stages = []appfile.Stage{{Name: appfile.StageSync, With: appfile.Sync{}, Timeout: app.Timeout}}
 	}
-	stages = o.before(stages, app, live)
+	stages = o.withAdoptStage(stages, app, live)
 	if p.ByCodeDeploy() {
-		if err := p.blueGreen(app, live, o); err != nil {
+		if err := p.planCodeDeploy(app, live, o); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.check(stages, live); err != nil {
+	if err := p.checkStages(stages, live); err != nil {
 		return nil, err
 	}
-	if err := refuseOthers(app, live, o); err != nil {
+	if err := refuseExternal(app, live, o); err != nil {
 		return nil, err
 	}
-	if err := p.scaling(app.Scaling.With(o.Scaling), live); err != nil {
+	if err := p.planScaling(app.Scaling.With(o.Scaling), live); err != nil {
 		return nil, err
 	}
 	for i, s := range stages {
-		p.Stages = append(p.Stages, p.stage(i, s, live))
+		p.Stages = append(p.Stages, p.planStage(i, s, live))
 	}
-	p.Rollback = p.rollback(len(stages), live)
-	if err := p.discover(p.desired(app, live)); err != nil {
+	p.Rollback = p.planRollback(len(stages), live)
+	if err := p.planDiscovery(p.desiredCount(app, live)); err != nil {
 		return nil, err
 	}
 	if !o.Only {
 		if err := p.refuseIdle(app, live); err != nil {
 			return nil, err
 		}
-		if err := p.steps(app, live); err != nil {
+		if err := p.addSteps(app, live); err != nil {
 			return nil, err
 		}
 	}
-	p.guard(live)
-	p.claimsOrNot()
-	p.spread()
-	p.TakeOver, p.Former = o.TakeOver, live.formerLeft()
-	p.changed(app, live, o)
+	p.addGuardWrites(live)
+	p.alignClaims()
+	p.adjustAcrossStages()
+	p.TakeOver, p.PreviousSet = o.TakeOver, live.leftoverPrevious()
+	p.listChanges(app, live, o)
 	if p.Force = o.Force; p.Force {
 		p.Changes = append(p.Changes, Change{Of: "service", Path: "forceNewDeployment", Have: "-", Want: "a new deployment"})
 	}
-	p.restart(o)
-	p.Serving = live.servingNow()
-	p.Idle = idle(app, live) && !o.Only
-	p.warn(app, live)
-	p.keeps(app)
-	p.scalingOnly(app, live, o)
+	p.planRestart(o)
+	p.Serving = live.findServing()
+	p.Idle = wantsNoTasks(app, live) && !o.Only
+	p.collectWarnings(app, live)
+	p.planDeregistration(app)
+	p.reduceToScaling(app, live, o)
 	return p, nil
 }
 
 // withDesiredCount returns the application with another desired count.
-func counted(app *appfile.Application, tasks *int) *appfile.Application {
+func withDesiredCount(app *appfile.Application, tasks *int) *appfile.Application {
 	if tasks == nil {
 		return app
 	}
@@ -116,7 +116,7 @@ func counted(app *appfile.Application, tasks *int) *appfile.Application {
 }
 
 // newPlan returns the plan without its stages.
-func frame(app *appfile.Application, live Live) (*Plan, error) {
+func newPlan(app *appfile.Application, live AWSState) (*Plan, error) {
 	task, err := app.Task.JSON()
 	if err != nil {
 		return nil, fmt.Errorf("task definition: %w", err)
@@ -129,8 +129,8 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region,
 		Cluster: sluice.ARNName(app.Cluster), Service: aws.ToString(app.Service.Input.ServiceName), Access: accessOf(app), Controller: controllerOf(app), Hosting: HostingOf(app),
 		AutoRollback: app.AutoRollback, OnOutsideChange: app.OnOutsideChange, OnOtherTargets: app.OnOtherTargets, Recreate: app.Recreate, ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
-		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: group(app.Primary), Canary: group(app.Canary),
-		Named: app.ListenerRules, To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
+		Task: task, Digest: definition.Digest(app.Task), Definition: service, Primary: newGroup(app.Primary), Canary: newGroup(app.Canary),
+		ListenerRules: app.ListenerRules, To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
 	}
 	if p.Application == "" {
 		p.Application = p.Service
@@ -141,29 +141,29 @@ func frame(app *appfile.Application, live Live) (*Plan, error) {
 	if live.Identical != "" {
 		p.To = live.Identical
 	}
-	if p.From = live.serving(); p.Hosting == "" {
-		p.Primary, p.Canary, p.Named = nil, nil, nil
+	if p.From = live.servingRevision(); p.Hosting == "" {
+		p.Primary, p.Canary, p.ListenerRules = nil, nil, nil
 	}
 	if c := app.Service.Input.DeploymentConfiguration; c != nil && c.Strategy != ecstypes.DeploymentStrategyRolling {
 		p.Strategy = string(c.Strategy)
 	}
-	p.place(live)
+	p.fillRouting(live)
 	if app.Access == sluice.ServiceDiscovery {
 		p.Registry = live.Registry
 	}
-	p.Finish = []sluice.Write{{Operation: "ecs:UntagResource", Resource: p.resource()}}
+	p.Finish = []sluice.Write{{Operation: "ecs:UntagResource", Resource: p.serviceResource()}}
 	return p, nil
 }
 
-func (p *Plan) place(live Live) {
+func (p *Plan) fillRouting(live AWSState) {
 	p.Extends = len(live.Extend) > 0 && len(live.Steered) == 0
-	for _, g := range []*Place{live.Primary, live.Canary} {
+	for _, g := range []*GroupAttachment{live.Primary, live.Canary} {
 		if g != nil {
 			p.Drain = max(p.Drain, g.Drain)
 		}
 	}
 	seen := map[string]bool{}
-	for _, r := range live.rules() {
+	for _, r := range live.writableRules() {
 		if !seen[r.Listener] {
 			seen[r.Listener] = true
 			p.Listeners = append(p.Listeners, r.Listener)
@@ -171,16 +171,16 @@ func (p *Plan) place(live Live) {
 	}
 }
 
-func (p *Plan) resource() string { return p.Cluster + "/" + p.Service }
+func (p *Plan) serviceResource() string { return p.Cluster + "/" + p.Service }
 
-func group(g *appfile.TargetGroup) *Group {
+func newGroup(g *appfile.TargetGroup) *Group {
 	if g == nil {
 		return nil
 	}
 	return &Group{ARN: g.ARN, Container: g.Container, Port: g.Port}
 }
 
-func refuseGroups(app *appfile.Application, live Live) error {
+func refuseGroups(app *appfile.Application, live AWSState) error {
 	problem := func(group, next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: group, Kind: sluice.Conflict, Err: fmt.Errorf(format, args...), Next: next}
 	}
@@ -202,7 +202,7 @@ func refuseGroups(app *appfile.Application, live Live) error {
 }
 
 // FormatDuration rounds a duration for people.
-func Duration(d time.Duration) string {
+func FormatDuration(d time.Duration) string {
 	if d >= time.Minute {
 		return d.Round(time.Second).String()
 	}

@@ -12,7 +12,7 @@ import (
 // Leftovers are resources on a service that belong to deployments of sluice which are not in the
 // local journal. Another machine runs such a deployment, or the machine that ran it does not exist
 // any more.
-type Marks struct {
+type Leftovers struct {
 	Claim string           // value of the claim tag; empty: no deployment owns the service
 	Sets  []sluice.TaskSet // task sets created by sluice that are not PRIMARY
 	// Beside is the deployment that created the existing canary service; empty: there is none.
@@ -21,12 +21,12 @@ type Marks struct {
 
 // FindLeftovers finds the leftovers on a service. known reports whether the journal has a
 // deployment. A PRIMARY task set is never a leftover, whoever created it, because it serves.
-func Left(live Live, known func(deployment string) bool) Marks {
-	var m Marks
+func FindLeftovers(live AWSState, known func(deployment string) bool) Leftovers {
+	var m Leftovers
 	if k, err := ParseClaim(live.Claim); live.Claim != "" && (err != nil || !known(k.Deployment)) {
 		m.Claim = live.Claim
 	}
-	if made, stands := live.besideStands(); stands && Ours(made) && !known(sluice.ActionID(made).Deployment()) {
+	if made, stands := live.findCanaryService(); stands && IsSluiceID(made) && !known(sluice.ActionID(made).Deployment()) {
 		m.Beside = sluice.ActionID(made).Deployment()
 	}
 	for _, ts := range live.TaskSets {
@@ -34,7 +34,7 @@ func Left(live Live, known func(deployment string) bool) Marks {
 		if ts.ID == live.Lost.Former {
 			maker = live.Lost.Deployment
 		}
-		if !LeftOver(ts, live.Lost.Former) || known(maker) {
+		if !IsLeftover(ts, live.Lost.Former) || known(maker) {
 			continue
 		}
 		m.Sets = append(m.Sets, ts)
@@ -45,15 +45,15 @@ func Left(live Live, known func(deployment string) bool) Marks {
 // IsLeftover reports whether a task set is a leftover: it is neither PRIMARY nor DRAINING, and
 // sluice created it or it is the task set former. former is the id of the task set that served
 // before a deployment of sluice.
-func LeftOver(ts sluice.TaskSet, former string) bool {
-	return (Ours(ts.ExternalID) || former != "" && ts.ID == former) && ts.Status != "PRIMARY" && ts.Status != "DRAINING"
+func IsLeftover(ts sluice.TaskSet, former string) bool {
+	return (IsSluiceID(ts.ExternalID) || former != "" && ts.ID == former) && ts.Status != "PRIMARY" && ts.Status != "DRAINING"
 }
 
 // IsEmpty reports whether there are no leftovers.
-func (m Marks) None() bool { return m.Claim == "" && len(m.Sets) == 0 && m.Beside == "" }
+func (m Leftovers) IsEmpty() bool { return m.Claim == "" && len(m.Sets) == 0 && m.Beside == "" }
 
 // String lists the leftovers for people.
-func (m Marks) String() string {
+func (m Leftovers) String() string {
 	var parts []string
 	if m.Beside != "" {
 		parts = append(parts, "a canary service (made by "+m.Beside+")")
@@ -70,20 +70,20 @@ func (m Marks) String() string {
 
 // addAdoptWrites adds the writes of the stage that removes leftovers: it routes all traffic to the
 // primary and removes the other task sets of sluice.
-func (p *Plan) adopt(s *Stage, live Live) {
-	p.claim(s)
-	if p.Beside() {
-		p.routes(s, live, sluice.CanaryShare(0))
-		p.besideRetire(s)
+func (p *Plan) addAdoptWrites(s *Stage, live AWSState) {
+	p.addClaimWrites(s)
+	if p.HasCanaryService() {
+		p.addRoutes(s, live, sluice.CanaryShare(0))
+		p.addCanaryServiceDeletes(s)
 	}
-	if p.Rolls() || p.ByCodeDeploy() {
+	if p.RollsByECS() || p.ByCodeDeploy() {
 		return
 	}
-	s.write("ecs:UpdateTaskSet", ServingSet)
-	p.routes(s, live, sluice.CanaryShare(0))
-	s.retire(OtherSets)
+	s.addWrite("ecs:UpdateTaskSet", ServingSet)
+	p.addRoutes(s, live, sluice.CanaryShare(0))
+	s.addRetireWrites(OtherSets)
 	if p.OnOtherTargets == sluice.RemoveTargets {
-		s.retire(ForeignSets)
+		s.addRetireWrites(ExternalSets)
 	}
 }
 
@@ -93,41 +93,41 @@ func (p *Plan) Adopts() bool {
 }
 
 // leftoverKind is the Of field of a [Change] that an adoption makes.
-const ofLeft = "left behind"
+const leftoverKind = "left behind"
 
 // leftoverChanges returns the changes that an adoption makes.
-func (p *Plan) left(app *appfile.Application, live Live, o Options) (all []Change) {
+func (p *Plan) leftoverChanges(app *appfile.Application, live AWSState, o Options) (all []Change) {
 	if live.Claim != "" && o.Adopt {
-		all = append(all, Change{Of: ofLeft, Path: ClaimTag, Have: live.Claim, Want: "this deployment's"})
+		all = append(all, Change{Of: leftoverKind, Path: ClaimTag, Have: live.Claim, Want: "this deployment's"})
 	}
 	if p.Hosting == "" {
 		return all
 	}
-	for _, c := range leftOf(live, "-") {
-		all = append(all, Change{Of: ofLeft, Path: c.Of + " " + c.Path, Have: c.Have, Want: c.Want})
+	for _, c := range listLeftovers(live, "-") {
+		all = append(all, Change{Of: leftoverKind, Path: c.Of + " " + c.Path, Have: c.Have, Want: c.Want})
 	}
 	if app.OnOtherTargets == sluice.RemoveTargets {
-		for _, ts := range live.foreignSets(app) {
-			all = append(all, Change{Of: ofLeft, Path: "task set " + ts.ID, Have: fmt.Sprintf("of %s, made by others, %d running", ts.Revision, ts.Running), Want: "-"})
+		for _, ts := range live.externalSets(app) {
+			all = append(all, Change{Of: leftoverKind, Path: "task set " + ts.ID, Have: fmt.Sprintf("of %s, made by others, %d running", ts.Revision, ts.Running), Want: "-"})
 		}
 	}
-	for _, c := range weighted(app, live) {
-		all = append(all, Change{Of: ofLeft, Path: c.Of + " " + c.Path, Have: c.Have, Want: c.Want})
+	for _, c := range weightedRules(app, live) {
+		all = append(all, Change{Of: leftoverKind, Path: c.Of + " " + c.Path, Have: c.Have, Want: c.Want})
 	}
 	return all
 }
 
 // Deploys reports whether the deployment changes anything other than leftovers.
 func (p *Plan) Deploys() bool {
-	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Of != ofLeft })
+	return slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Of != leftoverKind })
 }
 
 // withAdoptStage puts a stage before the others that removes leftovers of earlier deployments. It
 // does so if there are leftovers or if a user asks for it.
-func (o Options) before(stages []appfile.Stage, app *appfile.Application, live Live) []appfile.Stage {
+func (o Options) withAdoptStage(stages []appfile.Stage, app *appfile.Application, live AWSState) []appfile.Stage {
 	says := "clear away what a deployment left whose journal is not here"
 	if !o.Adopt {
-		if !slices.ContainsFunc(stages, ofVariants) && !o.Only || !leaves(app, live) {
+		if !slices.ContainsFunc(stages, isVariantStage) && !o.Only || !hasLeftovers(app, live) {
 			return stages
 		}
 		says = "remove what earlier deployments left"

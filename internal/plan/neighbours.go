@@ -12,22 +12,22 @@ import (
 
 // warnOtherServices warns about other services whose tasks are registered under the same name.
 // sluice does not manage them: a share is n of N tasks of this service.
-func (p *Plan) warnNeighbours(live Live) {
+func (p *Plan) warnOtherServices(live AWSState) {
 	if n := len(live.Neighbours); n > 0 {
-		p.warning("%s found under %s too (%s): their tasks take their part of the answers, and shares are of %s alone",
+		p.addWarning("%s found under %s too (%s): their tasks take their part of the answers, and shares are of %s alone",
 			sluice.Plural(n, "other service"), p.Registry.FullName(), strings.Join(live.Neighbours, ", "), p.Service)
 	}
 }
 
 // cacheTimeText returns how long a task must keep serving for callers that cache its address.
-func (r Registry) keptFor() string {
+func (r Registry) cacheTimeText() string {
 	if !r.HasDNS() {
 		return "as long as callers keep what they found,"
 	}
-	return Duration(r.TTL())
+	return FormatDuration(r.TTL())
 }
 
 // ServiceNames returns the names of the cluster and the service of an application.
-func Whereabouts(app *appfile.Application) (cluster, service string) {
+func ServiceNames(app *appfile.Application) (cluster, service string) {
 	return cmp.Or(sluice.ARNName(app.Cluster), "default"), aws.ToString(app.Service.Input.ServiceName)
 }

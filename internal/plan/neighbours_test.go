@@ -12,7 +12,7 @@ func TestOtherServicesUnderTheName(t *testing.T) {
 		"1 other service found under web.shop.local too (prod/shop): their tasks take":             {"prod/shop"},
 		"2 other services found under web.shop.local too (other/web, prod/shop): their tasks take": {"other/web", "prod/shop"},
 	} {
-		p, err := Make(app(t, threeSteps, edits...), foundLive(func(l *Live) { l.Neighbours = others }), Options{})
+		p, err := Make(app(t, threeSteps, edits...), foundLive(func(l *AWSState) { l.Neighbours = others }), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,14 +25,14 @@ func TestOtherServicesUnderTheName(t *testing.T) {
 // How long callers keep what DiscoverInstances told them is theirs: no time is
 // named, and none is 0.
 func TestWithoutDNSNoTimeIsNamed(t *testing.T) {
-	onECS := func(l *Live) {
+	onECS := func(l *AWSState) {
 		l.Service.DeploymentController.Type, l.TaskSets = "ECS", nil
 	}
 	for kind, want := range map[string]string{
 		"HTTP":        "serves on for as long as callers keep what they found, after SIGTERM",
 		"DNS_PRIVATE": "serves on for 10s after SIGTERM",
 	} {
-		p, err := Make(app(t, threeSteps, steersName, awsvpc, registered, ungrouped, "EXTERNAL|ECS"), foundLive(onECS, func(l *Live) { l.Registry.Kind = kind }), Options{})
+		p, err := Make(app(t, threeSteps, steersName, awsvpc, registered, ungrouped, "EXTERNAL|ECS"), foundLive(onECS, func(l *AWSState) { l.Registry.Kind = kind }), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,7 +66,7 @@ const (
 	RunStage      Do = "run stage"
 	WaitUntil     Do = "wait until"
 	AwaitApproval Do = "await approval"
-	Hold          Do = "hold" // a person paused it
+	StayPaused          Do = "hold" // a person paused it
 	Finish        Do = "finish"
 )
 
@@ -80,20 +80,20 @@ func Next(p *Plan, results []Result, commands []Command, now time.Time) Step {
 	if back, ok := byIndex[len(p.Stages)]; ok {
 		return afterRollback(p, back, byIndex, commands)
 	}
-	switch Standing(commands) {
+	switch CommandInForce(commands) {
 	case Abort:
 		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: "aborted; left as it stands"}
 	case RollbackNow:
 		return Step{Do: RunStage, Index: len(p.Stages), Cause: "asked for by a person"}
 	case Pause:
-		return Step{Do: Hold}
+		return Step{Do: StayPaused}
 	}
-	return forward(p, byIndex, commands, now)
+	return nextForward(p, byIndex, commands, now)
 }
 
 // CommandInForce returns the command that applies now: the last abort or rollback. A pause takes
 // precedence until it is resumed.
-func Standing(commands []Command) string {
+func CommandInForce(commands []Command) string {
 	end, paused := "", false
 	for _, c := range commands {
 		switch c.Kind {
@@ -111,7 +111,7 @@ func Standing(commands []Command) string {
 	return end
 }
 
-func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time) Step {
+func nextForward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time) Step {
 	var passed []int
 	for _, s := range p.Stages {
 		r, begun := byIndex[s.Index]
@@ -130,14 +130,14 @@ func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time)
 				return Step{Do: WaitUntil, Index: s.Index, Until: until, Passed: passed}
 			}
 			if r.Trouble != "" {
-				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleFor), Trouble: r.Trouble, Passed: passed}
+				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble, Passed: passed}
 			}
 		case s.Name == appfile.StageApproval:
-			if n := missing(s, commands); n > 0 {
+			if n := missingApprovals(s, commands); n > 0 {
 				return Step{Do: AwaitApproval, Index: s.Index, Missing: n, Passed: passed}
 			}
 			if r.Trouble != "" {
-				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleFor), Trouble: r.Trouble, Passed: passed}
+				return Step{Do: WaitUntil, Index: s.Index, Until: now.Add(troubleRecheck), Trouble: r.Trouble, Passed: passed}
 			}
 		default:
 			return Step{Do: RunStage, Index: s.Index, Passed: passed}
@@ -151,10 +151,10 @@ func forward(p *Plan, byIndex map[int]Result, commands []Command, now time.Time)
 }
 
 // troubleRecheck is the time until the trouble of a waiting stage is checked again.
-const troubleFor = time.Second
+const troubleRecheck = time.Second
 
 // missingApprovals returns how many people must still approve the stage.
-func missing(s Stage, commands []Command) int {
+func missingApprovals(s Stage, commands []Command) int {
 	yes := map[string]bool{}
 	for _, c := range commands {
 		if c.Kind != Approve || c.Stage != s.Index {
@@ -188,7 +188,7 @@ func afterFailure(p *Plan, r Result) Step {
 		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
 	}
 	if t := p.Stages[r.Index].Task; t != nil && !t.Rollback {
-		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause + t.leaves(p.Standalone)}
+		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause + t.failureEffect(p.Standalone)}
 	}
 	if !p.AutoRollback {
 		return Step{Do: Finish, Outcome: r.Kind.Outcome(), Cause: r.Cause}
@@ -198,7 +198,7 @@ func afterFailure(p *Plan, r Result) Step {
 
 // failureEffect describes the state of the service after a failed step. The work of the step itself
 // cannot be rolled back.
-func (t *Task) leaves(standalone bool) string {
+func (t *Task) failureEffect(standalone bool) string {
 	switch {
 	case t.When == StepBefore && standalone:
 		return "; nothing else was run"
@@ -211,7 +211,7 @@ func (t *Task) leaves(standalone bool) string {
 }
 
 func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Command) Step {
-	cause := failureOf(p, byIndex)
+	cause := failureCause(p, byIndex)
 	if back.Status == Failed && back.Kind.CanResume() {
 		back.Status = Running
 	}
@@ -228,17 +228,17 @@ func afterRollback(p *Plan, back Result, byIndex map[int]Result, commands []Comm
 		}
 		return Step{Do: Finish, Outcome: outcome, Cause: joinCauses(cause, "rollback: "+back.Cause)}
 	}
-	switch Standing(commands) {
+	switch CommandInForce(commands) {
 	case Abort:
 		return Step{Do: Finish, Outcome: sluice.Stopped, Cause: "aborted during the rollback; left as it stands"}
 	case Pause:
-		return Step{Do: Hold}
+		return Step{Do: StayPaused}
 	}
 	return Step{Do: RunStage, Index: len(p.Stages), Cause: cause}
 }
 
 // failureCause returns the cause of the stage that failed, if one did.
-func failureOf(p *Plan, byIndex map[int]Result) string {
+func failureCause(p *Plan, byIndex map[int]Result) string {
 	for _, s := range p.Stages {
 		if r := byIndex[s.Index]; r.Status == Failed {
 			return r.Cause

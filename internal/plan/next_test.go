@@ -68,9 +68,9 @@ func TestNext(t *testing.T) {
 		"rollback after abort":                {results: []Result{done(0)}, commands: []Command{{Kind: Abort}, {Kind: RollbackNow}}, do: RunStage, index: 4},
 		"abort after rollback":                {results: []Result{done(0), {Index: 4, Status: Running}}, commands: []Command{{Kind: RollbackNow}, {Kind: Abort}}, do: Finish, outcome: sluice.Stopped},
 		"the service is gone":                 {results: []Result{failed(0, sluice.NotFound), failed(4, sluice.NotFound)}, do: Finish, outcome: sluice.Gone},
-		"a rollback pauses too":               {results: []Result{failed(0, sluice.Unhealthy), {Index: 4, Status: Running}}, commands: []Command{{Kind: Pause}}, do: Hold},
+		"a rollback pauses too":               {results: []Result{failed(0, sluice.Unhealthy), {Index: 4, Status: Running}}, commands: []Command{{Kind: Pause}}, do: StayPaused},
 		"a resumed rollback":                  {results: []Result{failed(0, sluice.Unhealthy), {Index: 4, Status: Running}}, commands: []Command{{Kind: Pause}, {Kind: Resume}}, do: RunStage, index: 4},
-		"paused":                              {results: []Result{done(0)}, commands: []Command{{Kind: Pause}}, do: Hold},
+		"paused":                              {results: []Result{done(0)}, commands: []Command{{Kind: Pause}}, do: StayPaused},
 		"resumed":                             {results: []Result{done(0)}, commands: []Command{{Kind: Pause}, {Kind: Resume}}, do: WaitUntil, index: 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,16 +14,16 @@ const DefinitionTag = "sluice:service"
 
 // ObsoleteDefinitions is the name that plans use for the revisions deregistered when the deployment
 // ends.
-const OldDefinitions = "old task definitions of ours"
+const ObsoleteDefinitions = "old task definitions of ours"
 
 // planDeregistration plans the deregistration of obsolete task definitions, if the file asks for
 // it.
-func (p *Plan) keeps(app *appfile.Application) {
+func (p *Plan) planDeregistration(app *appfile.Application) {
 	if app.KeepDefinitions == 0 {
 		return
 	}
 	p.KeepDefinitions = app.KeepDefinitions
-	p.Finish = append(p.Finish, sluice.Write{Operation: "ecs:DeregisterTaskDefinition", Resource: OldDefinitions})
+	p.Finish = append(p.Finish, sluice.Write{Operation: "ecs:DeregisterTaskDefinition", Resource: ObsoleteDefinitions})
 	p.Notes = append(p.Notes, fmt.Sprintf("after a success, task definitions of family %s older than the newest %d are deregistered, if sluice registered them for this service (tag %s) and no task runs them",
 		*app.Task.Input.Family, app.KeepDefinitions, DefinitionTag))
 }

@@ -15,18 +15,18 @@ import (
 
 // ExternalTarget is a target in one of the application's target groups that is not a task of the
 // service.
-type ForeignTarget struct {
+type ExternalTarget struct {
 	Group string `json:"group"` // name
 	ID    string `json:"id"`    // IP address
 	State string `json:"state"`
 }
 
-func (t ForeignTarget) String() string { return fmt.Sprintf("%s in %s (%s)", t.ID, t.Group, t.State) }
+func (t ExternalTarget) String() string { return fmt.Sprintf("%s in %s (%s)", t.ID, t.Group, t.State) }
 
 // ExternalInBoth returns the targets that two reads return.
-func BothForeign(a, b []ForeignTarget) (all []ForeignTarget) {
+func ExternalInBoth(a, b []ExternalTarget) (all []ExternalTarget) {
 	for _, t := range b {
-		if slices.ContainsFunc(a, func(x ForeignTarget) bool { return x.Group == t.Group && x.ID == t.ID }) {
+		if slices.ContainsFunc(a, func(x ExternalTarget) bool { return x.Group == t.Group && x.ID == t.ID }) {
 			all = append(all, t)
 		}
 	}
@@ -35,9 +35,9 @@ func BothForeign(a, b []ForeignTarget) (all []ForeignTarget) {
 
 // leftoverSets returns the task sets that earlier deployments of the application left and that a
 // deployment may remove.
-func (l Live) leftSets() (all []sluice.TaskSet) {
+func (l AWSState) leftoverSets() (all []sluice.TaskSet) {
 	for _, ts := range l.TaskSets {
-		if LeftOver(ts, l.Lost.Former) || slices.Contains(l.Left, ts.ID) && ts.Status == "ACTIVE" {
+		if IsLeftover(ts, l.Lost.Former) || slices.Contains(l.Left, ts.ID) && ts.Status == "ACTIVE" {
 			all = append(all, ts)
 		}
 	}
@@ -46,9 +46,9 @@ func (l Live) leftSets() (all []sluice.TaskSet) {
 
 // leftoverPrevious returns the id of the task set that served before an interrupted deployment, if
 // that deployment left it.
-func (l Live) formerLeft() string {
+func (l AWSState) leftoverPrevious() string {
 	for _, ts := range l.TaskSets {
-		if ts.ID == l.Lost.Former && LeftOver(ts, ts.ID) {
+		if ts.ID == l.Lost.Former && IsLeftover(ts, ts.ID) {
 			return ts.ID
 		}
 	}
@@ -57,11 +57,11 @@ func (l Live) formerLeft() string {
 
 // externalSets returns ACTIVE task sets that get requests like the variants of the application.
 // Neither sluice nor an earlier tool of the application created them.
-func (l Live) foreignSets(app *appfile.Application) (all []sluice.TaskSet) {
+func (l AWSState) externalSets(app *appfile.Application) (all []sluice.TaskSet) {
 	for _, ts := range l.TaskSets {
-		removable := slices.ContainsFunc(l.leftSets(), func(x sluice.TaskSet) bool { return x.ID == ts.ID })
+		removable := slices.ContainsFunc(l.leftoverSets(), func(x sluice.TaskSet) bool { return x.ID == ts.ID })
 		idle := ts.Scale == 0 && ts.Running+ts.Pending == 0 // it gets no requests
-		if ts.Status == "ACTIVE" && !removable && !idle && l.reached(app, ts) {
+		if ts.Status == "ACTIVE" && !removable && !idle && l.getsRequests(app, ts) {
 			all = append(all, ts)
 		}
 	}
@@ -70,17 +70,17 @@ func (l Live) foreignSets(app *appfile.Application) (all []sluice.TaskSet) {
 
 // getsRequests reports whether requests reach a task set through the target groups or the registry
 // of the application.
-func (l Live) reached(app *appfile.Application, set sluice.TaskSet) bool {
+func (l AWSState) getsRequests(app *appfile.Application, set sluice.TaskSet) bool {
 	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
 		if g != nil && g.ARN != "" && set.TargetGroup == g.ARN {
 			return true
 		}
 	}
-	return l.Registry != nil && l.Service != nil && RegisteredIn(*l.Registry, l.Service.TaskSets, set.ID)
+	return l.Registry != nil && l.Service != nil && IsRegisteredIn(*l.Registry, l.Service.TaskSets, set.ID)
 }
 
 // IsRegisteredIn reports whether ECS registers the tasks of a task set in the registry.
-func RegisteredIn(r Registry, sets []ecstypes.TaskSet, id string) bool {
+func IsRegisteredIn(r Registry, sets []ecstypes.TaskSet, id string) bool {
 	return slices.ContainsFunc(sets, func(set ecstypes.TaskSet) bool {
 		return aws.ToString(set.Id) == id && len(set.ServiceRegistries) > 0 && aws.ToString(set.ServiceRegistries[0].RegistryArn) == r.ARN
 	})
@@ -89,31 +89,31 @@ func RegisteredIn(r Registry, sets []ecstypes.TaskSet, id string) bool {
 // hasLeftovers reports whether earlier deployments left something that a pipeline removes before
 // its first stage. Without a PRIMARY task set a leftover may be the only one that serves, so it
 // stays.
-func leaves(app *appfile.Application, live Live) bool {
+func hasLeftovers(app *appfile.Application, live AWSState) bool {
 	switch HostingOf(app) {
 	case appfile.TaskSets:
-		theirs := app.OnOtherTargets == sluice.RemoveTargets && len(live.foreignSets(app)) > 0
-		return live.primary() != nil && (len(live.leftSets()) > 0 || theirs || live.LeftRecords > 0)
+		theirs := app.OnOtherTargets == sluice.RemoveTargets && len(live.externalSets(app)) > 0
+		return live.primarySet() != nil && (len(live.leftoverSets()) > 0 || theirs || live.LeftRecords > 0)
 	case appfile.Services:
-		made, stands := live.besideStands()
-		return stands && Ours(made) || live.LeftRecords > 0
+		made, stands := live.findCanaryService()
+		return stands && IsSluiceID(made) || live.LeftRecords > 0
 	}
 	return false
 }
 
 // refuseExternal rejects a deployment if external task sets or targets get requests from the
 // application's groups, unless its file allows them.
-func refuseOthers(app *appfile.Application, live Live, o Options) error {
+func refuseExternal(app *appfile.Application, live AWSState, o Options) error {
 	if HostingOf(app) == "" || o.Only || app.OnOtherTargets == sluice.AllowTargets {
 		return nil
 	}
 	const allow = "onOtherTargets: allow in the application file to deploy beside it"
-	if sets := live.foreignSets(app); len(sets) > 0 && app.OnOtherTargets != sluice.RemoveTargets {
+	if sets := live.externalSets(app); len(sets) > 0 && app.OnOtherTargets != sluice.RemoveTargets {
 		ts := sets[0]
-		cluster, service := Whereabouts(app)
+		cluster, service := ServiceNames(app)
 		return &sluice.Error{Op: "plan", Resource: cluster + "/" + service, Kind: sluice.Conflict,
 			Err: fmt.Errorf("task set %s of %s is ACTIVE with %s in %s, and sluice did not make it: it gets requests beside the release",
-				ts.ID, ts.Revision, sluice.Plural(ts.Running, "running task"), groupOf(ts)),
+				ts.ID, ts.Revision, sluice.Plural(ts.Running, "running task"), requestSource(ts)),
 			Next: fmt.Sprintf("delete it: aws ecs delete-task-set --cluster %s --service %s --task-set %s --force. Or write onOtherTargets: remove to have sluice drain and delete it, or %s",
 				cluster, service, ts.ID, allow)}
 	}
@@ -126,11 +126,11 @@ func refuseOthers(app *appfile.Application, live Live, o Options) error {
 	}
 	return &sluice.Error{Op: "plan", Resource: app.Primary.ARN, Kind: sluice.Conflict,
 		Err:  errors.New("targets that are no task of the service get requests from its target groups: " + strings.Join(all, ", ")),
-		Next: "deregister them: aws elbv2 deregister-targets --target-group-arn " + live.Foreign[0].arn(app) + " --targets Id=" + live.Foreign[0].ID + ". Or write " + allow}
+		Next: "deregister them: aws elbv2 deregister-targets --target-group-arn " + live.Foreign[0].groupARN(app) + " --targets Id=" + live.Foreign[0].ID + ". Or write " + allow}
 }
 
 // groupARN returns the ARN of the target's group.
-func (t ForeignTarget) arn(app *appfile.Application) string {
+func (t ExternalTarget) groupARN(app *appfile.Application) string {
 	if app.Canary != nil && groupName(app.Canary.ARN) == t.Group {
 		return app.Canary.ARN
 	}
@@ -138,7 +138,7 @@ func (t ForeignTarget) arn(app *appfile.Application) string {
 }
 
 // requestSource names the origin of the requests of a task set, for people.
-func groupOf(set sluice.TaskSet) string {
+func requestSource(set sluice.TaskSet) string {
 	if set.TargetGroup == "" {
 		return "the service registry"
 	}
@@ -154,21 +154,21 @@ func groupName(arn string) string {
 
 // ChangesOutsideFiles returns what gets requests, or would at the next release, and is not
 // described by the files. It excludes resources that a running deployment created.
-func Beside(app *appfile.Application, live Live) []Change {
-	all := leftOf(live, "none")
-	for _, ts := range live.foreignSets(app) {
-		all = append(all, Change{Of: "task set", Path: ts.ID, Have: fmt.Sprintf("of %s, made by others, %d running in %s", ts.Revision, ts.Running, groupOf(ts)), Want: "none"})
+func ChangesOutsideFiles(app *appfile.Application, live AWSState) []Change {
+	all := listLeftovers(live, "none")
+	for _, ts := range live.externalSets(app) {
+		all = append(all, Change{Of: "task set", Path: ts.ID, Have: fmt.Sprintf("of %s, made by others, %d running in %s", ts.Revision, ts.Running, requestSource(ts)), Want: "none"})
 	}
 	for _, t := range live.Foreign {
 		all = append(all, Change{Of: "target", Path: t.ID, Have: fmt.Sprintf("%s in target group %s, and no task of the service", t.State, t.Group), Want: "none"})
 	}
-	return append(all, weighted(app, live)...)
+	return append(all, weightedRules(app, live)...)
 }
 
 // listLeftovers returns the leftovers of earlier deployments as changes.
-func leftOf(live Live, want string) (all []Change) {
-	all = append(all, besideLeft(live)...)
-	for _, ts := range live.leftSets() {
+func listLeftovers(live AWSState, want string) (all []Change) {
+	all = append(all, leftoverCanaryService(live)...)
+	for _, ts := range live.leftoverSets() {
 		all = append(all, Change{Of: "task set", Path: ts.ID, Have: fmt.Sprintf("a canary of %s, %d running", ts.Revision, ts.Running), Want: want})
 	}
 	if live.LeftRecords > 0 {
@@ -178,7 +178,7 @@ func leftOf(live Live, want string) (all []Change) {
 }
 
 // weightedRules returns the rules that give weight to the canary, as changes.
-func weighted(app *appfile.Application, live Live) (all []Change) {
+func weightedRules(app *appfile.Application, live AWSState) (all []Change) {
 	if app.Canary == nil || HostingOf(app) == "" {
 		return nil
 	}

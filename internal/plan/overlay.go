@@ -10,7 +10,7 @@ import (
 
 // mergeRunInput returns base with each field replaced that over sets. It merges overrides and tags
 // by their names.
-func overlay(base, over *awsecs.RunTaskInput) *awsecs.RunTaskInput {
+func mergeRunInput(base, over *awsecs.RunTaskInput) *awsecs.RunTaskInput {
 	out := *base
 	if over == nil {
 		return &out
@@ -18,9 +18,9 @@ func overlay(base, over *awsecs.RunTaskInput) *awsecs.RunTaskInput {
 	if over.LaunchType != "" || len(over.CapacityProviderStrategy) > 0 {
 		out.LaunchType, out.CapacityProviderStrategy = over.LaunchType, over.CapacityProviderStrategy
 	}
-	out.Count, out.Group = either(over.Count, out.Count), either(over.Group, out.Group)
-	out.NetworkConfiguration = either(over.NetworkConfiguration, out.NetworkConfiguration)
-	out.PlatformVersion = either(over.PlatformVersion, out.PlatformVersion)
+	out.Count, out.Group = firstGiven(over.Count, out.Count), firstGiven(over.Group, out.Group)
+	out.NetworkConfiguration = firstGiven(over.NetworkConfiguration, out.NetworkConfiguration)
+	out.PlatformVersion = firstGiven(over.PlatformVersion, out.PlatformVersion)
 	if over.PropagateTags != "" {
 		out.PropagateTags = over.PropagateTags
 	}
@@ -35,53 +35,53 @@ func overlay(base, over *awsecs.RunTaskInput) *awsecs.RunTaskInput {
 	if len(over.VolumeConfigurations) > 0 {
 		out.VolumeConfigurations = over.VolumeConfigurations
 	}
-	out.Tags = byName(out.Tags, over.Tags, func(t ecstypes.Tag) string { return aws.ToString(t.Key) }, last)
-	out.Overrides = overrides(out.Overrides, over.Overrides)
+	out.Tags = mergeByName(out.Tags, over.Tags, func(t ecstypes.Tag) string { return aws.ToString(t.Key) }, replaceEntry)
+	out.Overrides = mergeOverrides(out.Overrides, over.Overrides)
 	return &out
 }
 
-func either[T any](over, base *T) *T {
+func firstGiven[T any](over, base *T) *T {
 	if over != nil {
 		return over
 	}
 	return base
 }
 
-func overrides(base, over *ecstypes.TaskOverride) *ecstypes.TaskOverride {
+func mergeOverrides(base, over *ecstypes.TaskOverride) *ecstypes.TaskOverride {
 	if base == nil || over == nil {
-		return either(over, base)
+		return firstGiven(over, base)
 	}
 	out := *base
-	out.Cpu, out.Memory = either(over.Cpu, out.Cpu), either(over.Memory, out.Memory)
-	out.EphemeralStorage = either(over.EphemeralStorage, out.EphemeralStorage)
-	out.ExecutionRoleArn, out.TaskRoleArn = either(over.ExecutionRoleArn, out.ExecutionRoleArn), either(over.TaskRoleArn, out.TaskRoleArn)
+	out.Cpu, out.Memory = firstGiven(over.Cpu, out.Cpu), firstGiven(over.Memory, out.Memory)
+	out.EphemeralStorage = firstGiven(over.EphemeralStorage, out.EphemeralStorage)
+	out.ExecutionRoleArn, out.TaskRoleArn = firstGiven(over.ExecutionRoleArn, out.ExecutionRoleArn), firstGiven(over.TaskRoleArn, out.TaskRoleArn)
 	if len(over.InferenceAcceleratorOverrides) > 0 {
 		out.InferenceAcceleratorOverrides = over.InferenceAcceleratorOverrides
 	}
-	out.ContainerOverrides = byName(out.ContainerOverrides, over.ContainerOverrides, func(c ecstypes.ContainerOverride) string { return aws.ToString(c.Name) }, container)
+	out.ContainerOverrides = mergeByName(out.ContainerOverrides, over.ContainerOverrides, func(c ecstypes.ContainerOverride) string { return aws.ToString(c.Name) }, mergeContainer)
 	return &out
 }
 
 // mergeContainer merges two overrides of one container.
-func container(base, over ecstypes.ContainerOverride) ecstypes.ContainerOverride {
+func mergeContainer(base, over ecstypes.ContainerOverride) ecstypes.ContainerOverride {
 	if over.Command != nil {
 		base.Command = over.Command
 	}
-	base.Cpu, base.Memory = either(over.Cpu, base.Cpu), either(over.Memory, base.Memory)
-	base.MemoryReservation = either(over.MemoryReservation, base.MemoryReservation)
+	base.Cpu, base.Memory = firstGiven(over.Cpu, base.Cpu), firstGiven(over.Memory, base.Memory)
+	base.MemoryReservation = firstGiven(over.MemoryReservation, base.MemoryReservation)
 	if over.EnvironmentFiles != nil {
 		base.EnvironmentFiles = over.EnvironmentFiles
 	}
 	if over.ResourceRequirements != nil {
 		base.ResourceRequirements = over.ResourceRequirements
 	}
-	base.Environment = byName(base.Environment, over.Environment, func(e ecstypes.KeyValuePair) string { return aws.ToString(e.Name) }, last)
+	base.Environment = mergeByName(base.Environment, over.Environment, func(e ecstypes.KeyValuePair) string { return aws.ToString(e.Name) }, replaceEntry)
 	return base
 }
 
 // mergeByName returns base with the entries of over. An entry of the same name is merged, another
 // one is appended.
-func byName[T any](base, over []T, name func(T) string, merge func(base, over T) T) []T {
+func mergeByName[T any](base, over []T, name func(T) string, merge func(base, over T) T) []T {
 	out := slices.Clone(base)
 	for _, o := range over {
 		i := slices.IndexFunc(out, func(b T) bool { return name(b) == name(o) })
@@ -94,4 +94,4 @@ func byName[T any](base, over []T, name func(T) string, merge func(base, over T)
 	return out
 }
 
-func last[T any](_, over T) T { return over }
+func replaceEntry[T any](_, over T) T { return over }

@@ -43,7 +43,7 @@ type Plan struct {
 	OnOtherTargets sluice.OnTargets `json:"onOtherTargets,omitempty"`
 	// PreviousSet is the id of the task set that served before an interrupted deployment, which
 	// left it running. It is empty if there is none.
-	Former   string `json:"former,omitempty"`
+	PreviousSet   string `json:"former,omitempty"`
 	Recreate bool   `json:"recreate,omitempty"` // a sync stops the old tasks first
 
 	ProgressDeadline time.Duration `json:"progressDeadline"` // nanoseconds
@@ -58,7 +58,7 @@ type Plan struct {
 	ServiceRedacted string        `json:"serviceRedacted,omitempty"`
 	Primary         *Group        `json:"primary,omitempty"`
 	Canary          *Group        `json:"canary,omitempty"`
-	Named           []string      `json:"listenerRules,omitempty"`
+	ListenerRules           []string      `json:"listenerRules,omitempty"`
 	Listeners       []string      `json:"listeners,omitempty"` // ARNs
 	Extends         bool          `json:"extends,omitempty"`   // the canary group is added to rules that forward to the primary alone
 	Drain           time.Duration `json:"drain,omitempty"`     // longest deregistration delay of the two groups
@@ -122,7 +122,7 @@ type Route struct {
 }
 
 // MayWrite reports whether the stage may make the write.
-func (s Stage) Lists(w sluice.Write) bool {
+func (s Stage) MayWrite(w sluice.Write) bool {
 	for _, x := range s.Writes {
 		if x == w {
 			return true
@@ -138,18 +138,18 @@ func (p *Plan) HasChanges() bool { return len(p.Changes) > 0 }
 const (
 	CanarySet     = "task set of canary"
 	NewPrimarySet = "new task set of primary"
-	OldPrimarySet = "old task set of primary"
+	PreviousPrimarySet = "old task set of primary"
 	RestoredSet   = "restored task set of primary"
 	OtherSets     = "other task sets of ours"
-	ForeignSets   = "task sets of others in our target groups"
+	ExternalSets   = "task sets of others in our target groups"
 	ServingSet    = "task set that is PRIMARY"
-	OurDeployment = "service deployment of ours"
-	OurShift      = "CodeDeploy deployment of ours"
+	OwnDeployment = "service deployment of ours"
+	OwnShift      = "CodeDeploy deployment of ours"
 	ReturnShift   = "CodeDeploy deployment that returns"
 )
 
 // RollsByECS reports whether ECS deploys the primary with its own rolling update.
-func (p *Plan) Rolls() bool { return p.Controller == controllerECS }
+func (p *Plan) RollsByECS() bool { return p.Controller == controllerECS }
 
 // Stage returns the stage at index; the rollback is at len(Stages).
 func (p *Plan) Stage(index int) Stage {

@@ -27,7 +27,7 @@ func controllerOf(app *appfile.Application) string {
 }
 
 // refuseUndeployable rejects an application that sluice cannot deploy, before the detailed checks.
-func refuse(app *appfile.Application, live Live, o Options) error {
+func refuseUndeployable(app *appfile.Application, live AWSState, o Options) error {
 	problem := func(next, format string, args ...any) error {
 		return &sluice.Error{Op: "plan", Resource: app.File, Err: fmt.Errorf(format, args...), Next: next}
 	}
@@ -42,7 +42,7 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 	if err := refuseController(controllerOf(app), live); err != nil {
 		return err
 	}
-	if err := refuseBoth(app, live); err != nil {
+	if err := refuseTwoPaths(app, live); err != nil {
 		return err
 	}
 	if err := refuseHosting(app, live, o); err != nil {
@@ -65,17 +65,17 @@ func refuse(app *appfile.Application, live Live, o Options) error {
 
 // wantsNoTasks reports whether the desired count is 0. It uses the count of the file, otherwise the
 // current count of the service.
-func idle(app *appfile.Application, live Live) bool {
+func wantsNoTasks(app *appfile.Application, live AWSState) bool {
 	if n := app.Service.Input.DesiredCount; n != nil {
 		return *n == 0
 	}
-	return live.Service != nil && live.status() == "ACTIVE" && live.Service.DesiredCount == 0
+	return live.Service != nil && live.serviceStatus() == "ACTIVE" && live.Service.DesiredCount == 0
 }
 
 // refuseIdle rejects a pipeline of task sets whose desired count is 0: without a task no canary
 // becomes healthy. Quick sync applies the count of the file.
-func (p *Plan) refuseIdle(app *appfile.Application, live Live) error {
-	if p.QuickSync || controllerOf(app) != controllerExternal || !idle(app, live) {
+func (p *Plan) refuseIdle(app *appfile.Application, live AWSState) error {
+	if p.QuickSync || controllerOf(app) != controllerExternal || !wantsNoTasks(app, live) {
 		return nil
 	}
 	return &sluice.Error{Op: "plan", Resource: app.File,
@@ -86,7 +86,7 @@ func (p *Plan) refuseIdle(app *appfile.Application, live Live) error {
 // refusePipeline rejects a pipeline of a CODE_DEPLOY service: CodeDeploy creates task sets and
 // shifts traffic itself.
 func refusePipeline(app *appfile.Application, o Options) error {
-	i := slices.IndexFunc(app.Pipeline, ofVariants)
+	i := slices.IndexFunc(app.Pipeline, isVariantStage)
 	if i < 0 || o.QuickSync {
 		return nil
 	}
@@ -99,9 +99,9 @@ func refusePipeline(app *appfile.Application, o Options) error {
 
 // refuseController rejects a file whose deployment controller differs from that of the running
 // service. AWS switches some controllers in place (ECS API Reference, UpdateService).
-func refuseController(want string, live Live) error {
+func refuseController(want string, live AWSState) error {
 	s := live.Service
-	if s == nil || live.status() == "INACTIVE" {
+	if s == nil || live.serviceStatus() == "INACTIVE" {
 		return nil
 	}
 	have := controllerECS

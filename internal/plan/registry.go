@@ -41,18 +41,18 @@ func (r Registry) TTL() time.Duration {
 }
 
 // HasRecordType reports whether the registry has records of a type.
-func (r Registry) Answers(kind string) bool {
+func (r Registry) HasRecordType(kind string) bool {
 	return slices.ContainsFunc(r.Records, func(x Record) bool { return x.Type == kind })
 }
 
 // dnsPropagation is how long name servers may return the state before a change. The change is
 // visible only inside the VPC. Changes reach all Route 53 servers "generally within 60 seconds"
 // (Route 53 API Reference, GetChange).
-const followCloudMap = 60 * time.Second
+const dnsPropagation = 60 * time.Second
 
 // CacheExpiry returns how long after a deregistration callers may still use the task. The name
 // servers apply the change first, then the cached answers expire.
-func (r Registry) Forget() time.Duration { return followCloudMap + r.TTL() }
+func (r Registry) CacheExpiry() time.Duration { return dnsPropagation + r.TTL() }
 
 // Names that plans use for the instances in writes.
 const (

@@ -19,13 +19,13 @@ type Current struct {
 const (
 	DoesNothing = "nothing" // it serves
 	DoesNotRun  = "idle"    // the desired count is 0
-	Follows     = "follow"  // AWS still starts tasks of it
-	StartsAnew  = "start"   // AWS has given the deployment up
+	DoesFollow     = "follow"  // AWS still starts tasks of it
+	DoesRestart  = "start"   // AWS has given the deployment up
 )
 
 // HasWork reports whether a deployment would change AWS or wait for AWS to finish.
-func (p *Plan) Acts() bool {
-	return p.HasChanges() || p.Current != nil && p.Current.Does == Follows
+func (p *Plan) HasWork() bool {
+	return p.HasChanges() || p.Current != nil && p.Current.Does == DoesFollow
 }
 
 // idleCause says why a service without tasks ends without success.
@@ -34,17 +34,17 @@ func (p *Plan) idleCause() string {
 }
 
 // forcesDeployment reports whether a deployment is made even if nothing changes.
-func (o Options) anew() bool { return o.Force || o.Restart != "" }
+func (o Options) forcesDeployment() bool { return o.Force || o.Restart != "" }
 
 // planRestart plans a new deployment of the revision that is PRIMARY already and that AWS has given
 // up. A rolling service is not rolled back then: the state before the deployment is the same
 // failing revision.
-func (p *Plan) restart(o Options) {
+func (p *Plan) planRestart(o Options) {
 	if o.Restart == "" {
 		return
 	}
 	p.Changes = append(p.Changes, Change{Of: "service", Path: "deployment", Have: o.Restart, Want: "a new deployment"})
-	if !p.Rolls() {
+	if !p.RollsByECS() {
 		return
 	}
 	p.Force = true

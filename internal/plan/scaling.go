@@ -20,22 +20,22 @@ const StageScaling = "AUTO_SCALING"
 // Scaling says how a deployment changes the scalable targets of its service.
 type Scaling struct {
 	Suspend bool `json:"suspend,omitempty"` // all scaling, while the deployment runs
-	Leave   bool `json:"leave,omitempty"`   // scaling may stay suspended while no process runs the deployment
+	KeepSuspended   bool `json:"leave,omitempty"`   // scaling may stay suspended while no process runs the deployment
 	Resume  bool `json:"resume,omitempty"`  // end all suspensions when the deployment ends
 	Min     *int `json:"min,omitempty"`     // the bounds from now on; nil: unchanged
 	Max     *int `json:"max,omitempty"`
 
 	// LeftoverTag is the value of [ScalingTag] that a lost deployment left. The state in it is
 	// restored when the deployment ends, whatever else is requested.
-	Left string `json:"left,omitempty"`
+	LeftoverTag string `json:"left,omitempty"`
 }
 
 // TagsService reports whether the service may have the tag while the deployment runs.
-func (s *Scaling) Notes() bool { return s.Suspend || s.Left != "" }
+func (s *Scaling) TagsService() bool { return s.Suspend || s.LeftoverTag != "" }
 
 // StartTarget returns a target as the deployment sets it when it begins.
-func (s *Scaling) Asked(t sluice.Scalable) sluice.Scalable {
-	t = s.bounded(t)
+func (s *Scaling) StartTarget(t sluice.Scalable) sluice.Scalable {
+	t = s.withBounds(t)
 	if s.Suspend {
 		t.Suspended = sluice.AllSuspended
 	}
@@ -44,15 +44,15 @@ func (s *Scaling) Asked(t sluice.Scalable) sluice.Scalable {
 
 // FinalTarget returns a target in its state after the deployment. was is its state before the
 // deployment.
-func (s *Scaling) Goal(was sluice.Scalable) sluice.Scalable {
-	was = s.bounded(was)
+func (s *Scaling) FinalTarget(was sluice.Scalable) sluice.Scalable {
+	was = s.withBounds(was)
 	if s.Resume {
 		was.Suspended = sluice.Suspension{}
 	}
 	return was
 }
 
-func (s *Scaling) bounded(t sluice.Scalable) sluice.Scalable {
+func (s *Scaling) withBounds(t sluice.Scalable) sluice.Scalable {
 	if s.Min != nil {
 		t.Min = *s.Min
 	}
@@ -63,24 +63,24 @@ func (s *Scaling) bounded(t sluice.Scalable) sluice.Scalable {
 }
 
 // planScaling plans the requested auto scaling settings, if the service is auto scaled.
-func (p *Plan) scaling(a appfile.Scaling, live Live) error {
+func (p *Plan) planScaling(a appfile.Scaling, live AWSState) error {
 	have := live.Scaling
-	if have == nil || !a.Asked() && (have.Left == "" || len(have.Targets) == 0) {
+	if have == nil || !a.IsRequested() && (have.Left == "" || len(have.Targets) == 0) {
 		return nil
 	}
 	if have.Denied != "" {
-		return &sluice.Error{Op: "plan the suspension of auto scaling", Resource: p.resource(), Kind: sluice.Denied, Err: fmt.Errorf("its scalable targets cannot be read: %s", have.Denied),
+		return &sluice.Error{Op: "plan the suspension of auto scaling", Resource: p.serviceResource(), Kind: sluice.Denied, Err: fmt.Errorf("its scalable targets cannot be read: %s", have.Denied),
 			Next: "allow application-autoscaling:DescribeScalableTargets and application-autoscaling:RegisterScalableTarget, or leave auto scaling alone"}
 	}
 	if len(have.Targets) == 0 {
 		p.Notes = append(p.Notes, "the service is not auto scaled (Application Auto Scaling has no scalable target of it): there is nothing to suspend or to set")
 		return nil
 	}
-	p.Scaling = &Scaling{Suspend: a.Suspend, Leave: a.Leave, Resume: a.Resume, Min: a.Min, Max: a.Max, Left: have.Left}
-	p.Finish = append([]sluice.Write{{Operation: "ecs:TagResource", Resource: p.resource()}, p.scaled()}, p.Finish...)
+	p.Scaling = &Scaling{Suspend: a.Suspend, KeepSuspended: a.KeepSuspended, Resume: a.Resume, Min: a.Min, Max: a.Max, LeftoverTag: have.Left}
+	p.Finish = append([]sluice.Write{{Operation: "ecs:TagResource", Resource: p.serviceResource()}, p.scalingWrite()}, p.Finish...)
 	for _, t := range have.Targets {
-		if to := p.Scaling.Goal(t); to.Min > to.Max {
-			return &sluice.Error{Op: "plan the bounds of auto scaling", Resource: p.scaled().Resource, Kind: sluice.Conflict,
+		if to := p.Scaling.FinalTarget(t); to.Min > to.Max {
+			return &sluice.Error{Op: "plan the bounds of auto scaling", Resource: p.scalingWrite().Resource, Kind: sluice.Conflict,
 				Err: fmt.Errorf("the minimum of %d would be above the maximum of %d", to.Min, to.Max), Next: "give both --auto-scaling-min and --auto-scaling-max"}
 		}
 	}
@@ -89,29 +89,29 @@ func (p *Plan) scaling(a appfile.Scaling, live Live) error {
 
 // scalingWrite returns the write of a scalable target. Every scalable target of a service has the
 // same resource name.
-func (p *Plan) scaled() sluice.Write {
-	return sluice.Write{Operation: "application-autoscaling:RegisterScalableTarget", Resource: "service/" + p.resource()}
+func (p *Plan) scalingWrite() sluice.Write {
+	return sluice.Write{Operation: "application-autoscaling:RegisterScalableTarget", Resource: "service/" + p.serviceResource()}
 }
 
 // addScalingWrite adds the write of scalable targets to a stage. Each stage with the claim may find
 // scaling active again and suspends it first.
-func (p *Plan) scales(s *Stage) {
+func (p *Plan) addScalingWrite(s *Stage) {
 	if p.Scaling != nil {
-		w := p.scaled()
-		s.write(w.Operation, w.Resource)
+		w := p.scalingWrite()
+		s.addWrite(w.Operation, w.Resource)
 	}
 }
 
 // scalingChanges returns the changes of the scalable targets that remain after the deployment.
-func (p *Plan) scalingChanges(live Live) (all []Change) {
+func (p *Plan) scalingChanges(live AWSState) (all []Change) {
 	if p.Scaling == nil {
 		return nil
 	}
-	for i, was := range live.Scaling.before() {
+	for i, was := range live.Scaling.targetsBefore() {
 		if now := live.Scaling.Targets[i].Suspended; now != was.Suspended {
-			all = append(all, Change{Of: ofLeft, Path: "suspension of auto scaling", Have: now.String(), Want: was.Suspended.String()})
+			all = append(all, Change{Of: leftoverKind, Path: "suspension of auto scaling", Have: now.String(), Want: was.Suspended.String()})
 		}
-		to := p.Scaling.Goal(was)
+		to := p.Scaling.FinalTarget(was)
 		for _, c := range []Change{
 			{Path: "minCapacity", Have: strconv.Itoa(was.Min), Want: strconv.Itoa(to.Min)},
 			{Path: "maxCapacity", Have: strconv.Itoa(was.Max), Want: strconv.Itoa(to.Max)},
@@ -128,12 +128,12 @@ func (p *Plan) scalingChanges(live Live) (all []Change) {
 
 // targetsBefore returns the targets in their state before a deployment that left its suspension
 // behind.
-func (l *LiveScaling) before() []sluice.Scalable { return Before(l.Targets, l.Left) }
+func (l *ScalingState) targetsBefore() []sluice.Scalable { return TargetsBefore(l.Targets, l.Left) }
 
 // TargetsBefore returns targets with the suspension that the value of [ScalingTag] states. It
 // changes only targets that are still fully suspended. Without the tag it returns the targets
 // unchanged.
-func Before(now []sluice.Scalable, tag string) []sluice.Scalable {
+func TargetsBefore(now []sluice.Scalable, tag string) []sluice.Scalable {
 	were, err := sluice.ParseSuspensions(tag)
 	if err != nil {
 		were = nil
@@ -148,56 +148,56 @@ func Before(now []sluice.Scalable, tag string) []sluice.Scalable {
 }
 
 // reduceToScaling replaces the pipeline with [StageScaling] if only auto scaling changes.
-func (p *Plan) scalingOnly(app *appfile.Application, live Live, o Options) {
+func (p *Plan) reduceToScaling(app *appfile.Application, live AWSState, o Options) {
 	changes := p.scalingChanges(live)
 	p.Changes = append(p.Changes, changes...)
 	p.warnScaling(app, live)
-	if len(changes) == 0 || len(changes) != len(p.Changes) || o.anew() || o.Adopt {
+	if len(changes) == 0 || len(changes) != len(p.Changes) || o.forcesDeployment() || o.Adopt {
 		return
 	}
 	p.Idle = false // nothing is deployed
 	s := Stage{Name: StageScaling}
-	p.claim(&s)
+	p.addClaimWrites(&s)
 	p.Stages = []Stage{s}
 	p.Rollback = Stage{Index: 1, Name: appfile.StageRollback}
-	p.claim(&p.Rollback)
+	p.addClaimWrites(&p.Rollback)
 }
 
 // warnScaling warns about effects of auto scaling on the deployment and of the deployment on auto
 // scaling.
-func (p *Plan) warnScaling(app *appfile.Application, live Live) {
+func (p *Plan) warnScaling(app *appfile.Application, live AWSState) {
 	have := live.Scaling
 	if have == nil {
 		return
 	}
 	if p.Scaling == nil {
-		p.warnAtWork(have)
+		p.warnScaleIn(have)
 		return
 	}
 	if have.Left != "" && have.Left != sluice.Suspensions(have.Targets) {
-		p.warning("a deployment that did not end left auto scaling suspended; it is given back as it was before that one: %s", have.Left)
+		p.addWarning("a deployment that did not end left auto scaling suspended; it is given back as it was before that one: %s", have.Left)
 	}
 	for _, t := range have.Targets {
-		to := p.Scaling.Asked(t)
-		if n := p.desired(app, live); to != t && live.status() == "ACTIVE" && clamped(n, to) != n {
-			p.warning("the desired count is %d, outside of the bounds of auto scaling (%d to %d): AWS sets it to %d as soon as anything of the scalable target is written, its suspension too",
-				n, to.Min, to.Max, clamped(n, to))
+		to := p.Scaling.StartTarget(t)
+		if n := p.desiredCount(app, live); to != t && live.serviceStatus() == "ACTIVE" && clampCount(n, to) != n {
+			p.addWarning("the desired count is %d, outside of the bounds of auto scaling (%d to %d): AWS sets it to %d as soon as anything of the scalable target is written, its suspension too",
+				n, to.Min, to.Max, clampCount(n, to))
 		}
-		if n := app.Service.Input.DesiredCount; n != nil && clamped(int(*n), to) != int(*n) {
-			p.warning("the file asks for %d tasks, outside of the bounds of auto scaling (%d to %d): AWS sets the count to %d when scaling is given back", *n, to.Min, to.Max, clamped(int(*n), to))
+		if n := app.Service.Input.DesiredCount; n != nil && clampCount(int(*n), to) != int(*n) {
+			p.addWarning("the file asks for %d tasks, outside of the bounds of auto scaling (%d to %d): AWS sets the count to %d when scaling is given back", *n, to.Min, to.Max, clampCount(int(*n), to))
 		}
 	}
 }
 
-func clamped(n int, t sluice.Scalable) int { return min(max(n, t.Min), t.Max) }
+func clampCount(n int, t sluice.Scalable) int { return min(max(n, t.Min), t.Max) }
 
 // warnScaleIn warns that auto scaling may scale in during the deployment. AWS pauses scale-in only
 // during deployments by ECS or CodeDeploy (Developer Guide, "Automatically scale your Amazon ECS
 // service").
-func (p *Plan) warnAtWork(have *LiveScaling) {
+func (p *Plan) warnScaleIn(have *ScalingState) {
 	for _, t := range have.Targets {
 		if !t.Suspended.In && p.Hosting != "" {
-			p.warning("auto scaling is at work (%d to %d tasks) and may scale in while traffic moves: AWS holds it back only while ECS or CodeDeploy deploys the service; --suspend-auto-scaling does", t.Min, t.Max)
+			p.addWarning("auto scaling is at work (%d to %d tasks) and may scale in while traffic moves: AWS holds it back only while ECS or CodeDeploy deploys the service; --suspend-auto-scaling does", t.Min, t.Max)
 		}
 	}
 }

@@ -12,35 +12,35 @@ func TestScalingGoal(t *testing.T) {
 	four := 4
 	was := sluice.Scalable{Min: 2, Max: 8, Suspended: sluice.Suspension{In: true}}
 	s := Scaling{Suspend: true, Resume: true, Min: &four}
-	if got := s.Asked(was); got != (sluice.Scalable{Min: 4, Max: 8, Suspended: sluice.AllSuspended}) {
+	if got := s.StartTarget(was); got != (sluice.Scalable{Min: 4, Max: 8, Suspended: sluice.AllSuspended}) {
 		t.Errorf("asked %+v", got)
 	}
-	if got := s.Goal(was); got != (sluice.Scalable{Min: 4, Max: 8}) {
+	if got := s.FinalTarget(was); got != (sluice.Scalable{Min: 4, Max: 8}) {
 		t.Errorf("goal %+v", got)
 	}
-	if got := (&Scaling{Suspend: true}).Goal(was); got != was {
+	if got := (&Scaling{Suspend: true}).FinalTarget(was); got != was {
 		t.Errorf("a suspension is given back as %+v", got)
 	}
 }
 
 func TestBeforeGoesByTheTagOnlyWhereAllIsSuspended(t *testing.T) {
 	now := []sluice.Scalable{{Dimension: "a", Suspended: sluice.AllSuspended}, {Dimension: "b", Suspended: sluice.Suspension{In: true}}, {Dimension: "c", Suspended: sluice.AllSuspended}}
-	got := Before(now, "a=out b=none")
+	got := TargetsBefore(now, "a=out b=none")
 	if sluice.Suspensions(got) != "a=out b=in c=in+out+scheduled" || sluice.Suspensions(now) != "a=in+out+scheduled b=in c=in+out+scheduled" {
 		t.Errorf("%s of %s", sluice.Suspensions(got), sluice.Suspensions(now))
 	}
-	if got := Before(now, "no such form"); sluice.Suspensions(got) != sluice.Suspensions(now) {
+	if got := TargetsBefore(now, "no such form"); sluice.Suspensions(got) != sluice.Suspensions(now) {
 		t.Errorf("%s", sluice.Suspensions(got))
 	}
 }
 
 func TestScalingThatCannotBeReadIsNoMatterUnlessAskedFor(t *testing.T) {
 	p := &Plan{Cluster: "prod", Service: "web"}
-	denied := Live{Scaling: &LiveScaling{Denied: "AccessDeniedException"}}
-	if err := p.scaling(appfile.Scaling{}, denied); err != nil || p.Scaling != nil {
+	denied := AWSState{Scaling: &ScalingState{Denied: "AccessDeniedException"}}
+	if err := p.planScaling(appfile.Scaling{}, denied); err != nil || p.Scaling != nil {
 		t.Errorf("%v", err)
 	}
-	err := p.scaling(appfile.Scaling{Suspend: true}, denied)
+	err := p.planScaling(appfile.Scaling{Suspend: true}, denied)
 	if sluice.KindOf(err) != sluice.Denied || !strings.Contains(sluice.NextStep(err), "application-autoscaling:DescribeScalableTargets") {
 		t.Errorf("%v", err)
 	}

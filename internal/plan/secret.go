@@ -16,7 +16,7 @@ import (
 // driver options, and values that look like a secret elsewhere, see package secret. A plan whose
 // task definition lost values is Redacted and cannot register the definition. A redacted task
 // cannot be started. [Plan.RestoreDefinitions] restores the values.
-func (p *Plan) Kept() *Plan {
+func (p *Plan) ForJournal() *Plan {
 	kept := *p
 	var lost bool
 	if kept.Task, lost = withoutSecrets(p.Task); lost {
@@ -30,19 +30,19 @@ func (p *Plan) Kept() *Plan {
 	kept.Stages = slices.Clone(p.Stages)
 	for i := range kept.Stages {
 		if t := kept.Stages[i].Task; t != nil {
-			kept.Stages[i].Task = t.kept()
+			kept.Stages[i].Task = t.forJournal()
 		}
 	}
 	return &kept
 }
 
-func (t *Task) kept() *Task {
+func (t *Task) forJournal() *Task {
 	kept := *t
 	var lost bool
 	if kept.Request, lost = withoutSecrets(t.Request); lost {
 		kept.Redacted = true
 	}
-	if t.Own() {
+	if t.HasOwnDefinition() {
 		if kept.Definition, lost = withoutSecrets(t.Definition); lost {
 			kept.Redacted = true
 		}
@@ -51,14 +51,14 @@ func (t *Task) kept() *Task {
 }
 
 // NeedsFiles reports whether the plan lost values that its files can restore.
-func (p *Plan) Lacks() bool {
+func (p *Plan) NeedsFiles() bool {
 	return p.Redacted || p.ServiceRedacted != "" || slices.ContainsFunc(p.Stages, func(s Stage) bool { return s.Task != nil && s.Task.Redacted })
 }
 
 // RestoreDefinitions restores the definitions and run requests of a redacted plan from its files.
 // It rejects files whose task definition differs from the planned one. A step that differs by now
 // stays redacted.
-func (p *Plan) Supply(app *appfile.Application) bool {
+func (p *Plan) RestoreDefinitions(app *appfile.Application) bool {
 	if app.Task == nil || definition.Digest(app.Task) != p.Digest {
 		return false
 	}
@@ -66,27 +66,27 @@ func (p *Plan) Supply(app *appfile.Application) bool {
 	if err != nil {
 		return false
 	}
-	if p.ServiceRedacted != "" && !p.supplyService(app) {
+	if p.ServiceRedacted != "" && !p.restoreService(app) {
 		return false
 	}
 	p.Task, p.Redacted = whole, false
 	for i := range p.Stages {
 		if t := p.Stages[i].Task; t != nil && t.Redacted {
-			t.supply(app)
+			t.restoreFrom(app)
 		}
 	}
 	return true
 }
 
-func (t *Task) supply(app *appfile.Application) {
-	whole, err := t.of(app)
+func (t *Task) restoreFrom(app *appfile.Application) {
+	whole, err := t.rebuildFrom(app)
 	if err == nil && whole != nil && whole.Digest == t.Digest {
 		t.Definition, t.Request, t.Redacted = whole.Definition, whole.Request, false
 	}
 }
 
 // rebuildFrom returns the same task made from the files; nil if the files do not have it.
-func (t *Task) of(app *appfile.Application) (*Task, error) {
+func (t *Task) rebuildFrom(app *appfile.Application) (*Task, error) {
 	all := app.After
 	switch t.When {
 	case "":
@@ -96,7 +96,7 @@ func (t *Task) of(app *appfile.Application) (*Task, error) {
 	}
 	for _, s := range all {
 		if s.Name == t.Step {
-			return stepTask(app, t.When, s)
+			return newStepTask(app, t.When, s)
 		}
 	}
 	return nil, nil
@@ -104,7 +104,7 @@ func (t *Task) of(app *appfile.Application) (*Task, error) {
 
 // IsRegistered reports whether the revision existed when the plan was made, so it needs no
 // registration.
-func (p *Plan) Registered() bool { return strings.Contains(p.To, ":") }
+func (p *Plan) IsRegistered() bool { return strings.Contains(p.To, ":") }
 
 // withoutSecrets empties the strings under keys whose values may be secret.
 func withoutSecrets(data json.RawMessage) (json.RawMessage, bool) {
@@ -113,7 +113,7 @@ func withoutSecrets(data json.RawMessage) (json.RawMessage, bool) {
 		return nil, true
 	}
 	lost := false
-	empty(v, false, &lost)
+	clearSecrets(v, false, &lost)
 	if !lost {
 		return data, false
 	}
@@ -126,7 +126,7 @@ func withoutSecrets(data json.RawMessage) (json.RawMessage, bool) {
 
 // clearSecrets empties the values that may be secret; names of variables stay. hidden says that
 // every value in v may be secret.
-func empty(v any, hidden bool, lost *bool) {
+func clearSecrets(v any, hidden bool, lost *bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
@@ -136,15 +136,15 @@ func empty(v any, hidden bool, lost *bool) {
 				}
 				continue
 			}
-			if words, ok := wordsOf(x); ok {
-				v[k] = emptyWords(k, words, lost)
+			if words, ok := stringList(x); ok {
+				v[k] = clearSecretWords(k, words, lost)
 				continue
 			}
-			empty(x, hidden || definition.HoldsSecrets(k), lost)
+			clearSecrets(x, hidden || definition.IsSecretKey(k), lost)
 		}
 	case []any:
 		for _, x := range v {
-			empty(x, hidden, lost)
+			clearSecrets(x, hidden, lost)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func isSecret(key, text string, hidden bool) bool {
 }
 
 // stringList returns v as a list of strings, such as a command.
-func wordsOf(v any) ([]string, bool) {
+func stringList(v any) ([]string, bool) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, false
@@ -171,7 +171,7 @@ func wordsOf(v any) ([]string, bool) {
 	return out, true
 }
 
-func emptyWords(key string, words []string, lost *bool) []string {
+func clearSecretWords(key string, words []string, lost *bool) []string {
 	shown := secret.List(key, words)
 	for i := range words {
 		if words[i] != shown[i] {
@@ -199,7 +199,7 @@ func serviceDigest(data json.RawMessage) string {
 
 // restoreService restores the values of the service definition. The desired count stays as it was
 // planned.
-func (p *Plan) supplyService(app *appfile.Application) bool {
+func (p *Plan) restoreService(app *appfile.Application) bool {
 	if app.Service == nil {
 		return false
 	}

@@ -37,15 +37,15 @@ func TestServiceDefinitionIsKeptWithoutSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &Plan{Task: task, Digest: definition.Digest(app.Task), Definition: []byte(strings.Replace(string(service), `"desiredCount":2`, `"desiredCount":5`, 1))}
-	kept := p.Kept()
+	kept := p.ForJournal()
 	data, err := json.Marshal(kept)
 	if err != nil || strings.Contains(string(data), "PLANTED") || !strings.Contains(string(data), "awslogs-group") {
 		t.Fatalf("%s %v", data, err)
 	}
-	if !kept.Lacks() || kept.Supply(hidden(t, "another")) {
+	if !kept.NeedsFiles() || kept.RestoreDefinitions(hidden(t, "another")) {
 		t.Error("another file's value was taken")
 	}
-	if !kept.Supply(app) || kept.Lacks() || !strings.Contains(string(kept.Definition), "PLANTED") || !strings.Contains(string(kept.Definition), `"desiredCount":5`) {
+	if !kept.RestoreDefinitions(app) || kept.NeedsFiles() || !strings.Contains(string(kept.Definition), "PLANTED") || !strings.Contains(string(kept.Definition), `"desiredCount":5`) {
 		t.Errorf("%s", kept.Definition)
 	}
 }

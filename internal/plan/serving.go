@@ -17,11 +17,11 @@ type Serving struct {
 
 // findServing returns the PRIMARY task set, otherwise the PRIMARY deployment. It returns nil if
 // there is neither.
-func (l Live) servingNow() *Serving {
-	if ts := l.primary(); ts != nil {
+func (l AWSState) findServing() *Serving {
+	if ts := l.primarySet(); ts != nil {
 		return &Serving{ID: ts.ID, Revision: ts.Revision, Desired: ts.Desired, Running: ts.Running, Pending: ts.Pending}
 	}
-	if l.Service == nil || l.status() != "ACTIVE" {
+	if l.Service == nil || l.serviceStatus() != "ACTIVE" {
 		return nil
 	}
 	for _, d := range l.Service.Deployments {

@@ -9,29 +9,29 @@ import (
 )
 
 // planStage returns the plan of one stage: its options and every write that it may make.
-func (p *Plan) stage(index int, from appfile.Stage, live Live) Stage {
+func (p *Plan) planStage(index int, from appfile.Stage, live AWSState) Stage {
 	s := Stage{Index: index, Name: from.Name, Desc: from.Desc, Timeout: from.Timeout}
 	switch with := from.With.(type) {
 	case appfile.Sync:
-		s.Recreate = p.Recreate && !live.first() && p.Controller == controllerExternal
+		s.Recreate = p.Recreate && !live.isFirstDeployment() && p.Controller == controllerExternal
 		if p.ByCodeDeploy() {
-			p.shift(&s, live)
+			p.addShiftWrites(&s, live)
 		} else {
-			p.sync(&s, live)
+			p.addSyncWrites(&s, live)
 		}
 	case appfile.CanaryRollout:
 		s.Scale = with.Scale
-		p.canaryRollout(&s, live)
+		p.addCanaryWrites(&s, live)
 	case appfile.TrafficRouting:
 		s.Weights, s.Exact = &with.Weights, with.Exact
-		p.route(&s, live, with.Weights)
+		p.addRoutingWrites(&s, live, with.Weights)
 	case appfile.PrimaryRollout:
 		s.KeepOld = with.KeepOld
-		p.primaryRollout(&s, live)
+		p.addPrimaryWrites(&s, live)
 	case appfile.CanaryClean:
-		p.canaryClean(&s, live)
+		p.addCleanWrites(&s, live)
 	case appfile.Adopt:
-		p.adopt(&s, live)
+		p.addAdoptWrites(&s, live)
 	case appfile.Wait:
 		s.Duration = with.Duration
 	case appfile.Approval:
@@ -40,95 +40,95 @@ func (p *Plan) stage(index int, from appfile.Stage, live Live) Stage {
 	return s
 }
 
-func (s *Stage) write(operation string, resources ...string) {
+func (s *Stage) addWrite(operation string, resources ...string) {
 	for _, r := range resources {
-		if w := (sluice.Write{Operation: operation, Resource: r}); !s.Lists(w) {
+		if w := (sluice.Write{Operation: operation, Resource: r}); !s.MayWrite(w) {
 			s.Writes = append(s.Writes, w)
 		}
 	}
 }
 
 // addClaimWrites adds the writes that renew the claim. Every stage that writes needs them.
-func (p *Plan) claim(s *Stage) {
-	s.write("ecs:TagResource", p.resource())
-	p.scales(s)
+func (p *Plan) addClaimWrites(s *Stage) {
+	s.addWrite("ecs:TagResource", p.serviceResource())
+	p.addScalingWrite(s)
 }
 
 // addCreateWrites adds the writes that a stage may need before it creates a task set: register the
 // revision, create the service.
-func (p *Plan) found(s *Stage, live Live) {
+func (p *Plan) addCreateWrites(s *Stage, live AWSState) {
 	if live.Identical == "" {
-		s.write("ecs:RegisterTaskDefinition", p.To)
+		s.addWrite("ecs:RegisterTaskDefinition", p.To)
 	}
-	if live.Service == nil || live.status() != "ACTIVE" {
-		s.write("ecs:CreateService", p.resource())
+	if live.Service == nil || live.serviceStatus() != "ACTIVE" {
+		s.addWrite("ecs:CreateService", p.serviceResource())
 	}
-	p.claim(s)
+	p.addClaimWrites(s)
 }
 
 // addUpdateWrites adds the writes of addCreateWrites and the update of the service attributes.
-func (p *Plan) prepare(s *Stage, live Live) {
-	p.found(s, live)
-	s.write("ecs:UpdateService", p.resource())
+func (p *Plan) addUpdateWrites(s *Stage, live AWSState) {
+	p.addCreateWrites(s, live)
+	s.addWrite("ecs:UpdateService", p.serviceResource())
 }
 
-func (p *Plan) sync(s *Stage, live Live) {
-	p.prepare(s, live)
-	if p.Beside() {
-		p.routes(s, live, sluice.CanaryShare(0))
-		p.besideRetire(s)
+func (p *Plan) addSyncWrites(s *Stage, live AWSState) {
+	p.addUpdateWrites(s, live)
+	if p.HasCanaryService() {
+		p.addRoutes(s, live, sluice.CanaryShare(0))
+		p.addCanaryServiceDeletes(s)
 	}
-	if p.Rolls() {
+	if p.RollsByECS() {
 		return
 	}
 	if s.Recreate {
-		s.write("ecs:UpdateTaskSet", OldPrimarySet)
+		s.addWrite("ecs:UpdateTaskSet", PreviousPrimarySet)
 	}
-	s.write("ecs:CreateTaskSet", p.resource())
-	s.write("ecs:UpdateTaskSet", NewPrimarySet)
-	s.write("ecs:UpdateServicePrimaryTaskSet", NewPrimarySet)
-	p.routes(s, live, sluice.CanaryShare(0))
-	s.retire(OldPrimarySet, CanarySet, OtherSets)
+	s.addWrite("ecs:CreateTaskSet", p.serviceResource())
+	s.addWrite("ecs:UpdateTaskSet", NewPrimarySet)
+	s.addWrite("ecs:UpdateServicePrimaryTaskSet", NewPrimarySet)
+	p.addRoutes(s, live, sluice.CanaryShare(0))
+	s.addRetireWrites(PreviousPrimarySet, CanarySet, OtherSets)
 	if p.OnOtherTargets == sluice.RemoveTargets {
-		s.retire(ForeignSets)
+		s.addRetireWrites(ExternalSets)
 	}
 }
 
-func (s *Stage) retire(labels ...string) {
+func (s *Stage) addRetireWrites(labels ...string) {
 	for _, l := range labels {
-		s.write("ecs:UpdateTaskSet", l)
-		s.write("ecs:DeleteTaskSet", l)
+		s.addWrite("ecs:UpdateTaskSet", l)
+		s.addWrite("ecs:DeleteTaskSet", l)
 	}
 }
 
-func (p *Plan) canaryRollout(s *Stage, live Live) {
+func (p *Plan) addCanaryWrites(s *Stage, live AWSState) {
 	if p.Extends {
-		p.routes(s, live, sluice.CanaryShare(0))
+		p.addRoutes(s, live, sluice.CanaryShare(0))
 	}
-	p.found(s, live)
-	if p.Beside() {
-		p.besideRollout(s)
+	p.addCreateWrites(s, live)
+	if p.HasCanaryService() {
+		p.addCanaryServiceWrites(s)
 		return
 	}
-	s.write("ecs:CreateTaskSet", p.resource())
-	s.write("ecs:UpdateTaskSet", CanarySet)
+	s.addWrite("ecs:CreateTaskSet", p.serviceResource())
+	s.addWrite("ecs:UpdateTaskSet", CanarySet)
 }
 
-func (p *Plan) route(s *Stage, live Live, w sluice.Weights) {
-	p.routes(s, live, w)
-	p.claim(s)
+func (p *Plan) addRoutingWrites(s *Stage, live AWSState, w sluice.Weights) {
+	p.addRoutes(s, live, w)
+	p.addClaimWrites(s)
 }
 
 // addRoutes adds the rules that the stage may write, with the weights that they have afterwards.
-func (p *Plan) routes(s *Stage, live Live, w sluice.Weights) {
-	for _, r := range live.rules() {
+func (p *Plan) addRoutes(s *Stage, live AWSState, w sluice.Weights) {
+	for _, r := range live.writableRules() {
 		s.Routes = append(s.Routes, Route{Rule: r.ARN, Name: ruleName(r), Weights: w})
 		s.Writes = append(s.Writes, ruleWrite(r))
 	}
-	s.Writes = unique(s.Writes)
+	s.Writes = uniqueWrites(s.Writes)
 }
 
-func unique(writes []sluice.Write) []sluice.Write {
+func uniqueWrites(writes []sluice.Write) []sluice.Write {
 	var out []sluice.Write
 	seen := map[sluice.Write]bool{}
 	for _, w := range writes {
@@ -154,86 +154,86 @@ func ruleWrite(r sluice.Rule) sluice.Write {
 	return sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: r.ARN}
 }
 
-func (p *Plan) primaryRollout(s *Stage, live Live) {
-	p.prepare(s, live)
-	if p.Rolls() {
+func (p *Plan) addPrimaryWrites(s *Stage, live AWSState) {
+	p.addUpdateWrites(s, live)
+	if p.RollsByECS() {
 		return
 	}
-	s.write("ecs:CreateTaskSet", p.resource())
-	s.write("ecs:UpdateTaskSet", NewPrimarySet)
-	s.write("ecs:UpdateServicePrimaryTaskSet", NewPrimarySet)
-	if !s.KeepOld && live.primary() != nil {
-		s.retire(OldPrimarySet)
+	s.addWrite("ecs:CreateTaskSet", p.serviceResource())
+	s.addWrite("ecs:UpdateTaskSet", NewPrimarySet)
+	s.addWrite("ecs:UpdateServicePrimaryTaskSet", NewPrimarySet)
+	if !s.KeepOld && live.primarySet() != nil {
+		s.addRetireWrites(PreviousPrimarySet)
 	}
 }
 
-func (p *Plan) canaryClean(s *Stage, live Live) {
-	p.routes(s, live, sluice.CanaryShare(0))
-	if p.Beside() {
-		p.besideRetire(s)
+func (p *Plan) addCleanWrites(s *Stage, live AWSState) {
+	p.addRoutes(s, live, sluice.CanaryShare(0))
+	if p.HasCanaryService() {
+		p.addCanaryServiceDeletes(s)
 	} else {
-		s.retire(CanarySet)
+		s.addRetireWrites(CanarySet)
 	}
-	p.claim(s)
+	p.addClaimWrites(s)
 }
 
 // adjustAcrossStages adapts the writes of a stage to earlier stages. A primary that an earlier
 // stage kept is deleted together with the canary. A write that an earlier stage has done once is
 // dropped from later stages: to register the revision and to create the service.
-func (p *Plan) spread() {
+func (p *Plan) adjustAcrossStages() {
 	kept := false
 	done := map[sluice.Write]bool{}
 	for i := range p.Stages {
 		s := &p.Stages[i]
 		s.Writes = slices.DeleteFunc(s.Writes, func(w sluice.Write) bool { return done[w] })
 		for _, w := range s.Writes {
-			once := w.Operation == "ecs:RegisterTaskDefinition" || w.Operation == "ecs:CreateService" && w.Resource == p.resource()
+			once := w.Operation == "ecs:RegisterTaskDefinition" || w.Operation == "ecs:CreateService" && w.Resource == p.serviceResource()
 			done[w] = done[w] || once
 		}
 		if kept && s.Name == appfile.StageCanaryClean {
-			s.retire(OldPrimarySet)
+			s.addRetireWrites(PreviousPrimarySet)
 		}
 		kept = kept || s.KeepOld
 	}
 }
 
 // planRollback returns the plan of the rollback.
-func (p *Plan) rollback(index int, live Live) Stage {
+func (p *Plan) planRollback(index int, live AWSState) Stage {
 	s := Stage{Index: index, Name: appfile.StageRollback}
 	if p.ByCodeDeploy() {
-		p.shiftBack(&s)
+		p.addShiftBackWrites(&s)
 		return s
 	}
-	if live.Service != nil && live.status() == "ACTIVE" {
-		s.write("ecs:UpdateService", p.resource())
+	if live.Service != nil && live.serviceStatus() == "ACTIVE" {
+		s.addWrite("ecs:UpdateService", p.serviceResource())
 	}
-	p.claim(&s)
-	p.routes(&s, live, sluice.CanaryShare(0))
+	p.addClaimWrites(&s)
+	p.addRoutes(&s, live, sluice.CanaryShare(0))
 	for i := range s.Routes {
-		s.Routes[i].Weights = formerWeights(live, p)
+		s.Routes[i].Weights = currentWeights(live, p)
 	}
-	if p.Beside() {
-		p.besideReturn(&s)
+	if p.HasCanaryService() {
+		p.addCanaryServiceReturn(&s)
 	}
-	if p.Rolls() {
-		if !live.first() { // otherwise the service is kept as it is
-			s.write("ecs:StopServiceDeployment", OurDeployment)
+	if p.RollsByECS() {
+		if !live.isFirstDeployment() { // otherwise the service is kept as it is
+			s.addWrite("ecs:StopServiceDeployment", OwnDeployment)
 		}
 		return s
 	}
-	if live.primary() != nil {
-		s.write("ecs:UpdateTaskSet", OldPrimarySet)
-		s.write("ecs:UpdateServicePrimaryTaskSet", OldPrimarySet, RestoredSet)
-		s.write("ecs:CreateTaskSet", p.resource())
-		s.write("ecs:UpdateTaskSet", RestoredSet)
+	if live.primarySet() != nil {
+		s.addWrite("ecs:UpdateTaskSet", PreviousPrimarySet)
+		s.addWrite("ecs:UpdateServicePrimaryTaskSet", PreviousPrimarySet, RestoredSet)
+		s.addWrite("ecs:CreateTaskSet", p.serviceResource())
+		s.addWrite("ecs:UpdateTaskSet", RestoredSet)
 	}
-	s.retire(NewPrimarySet, CanarySet)
+	s.addRetireWrites(NewPrimarySet, CanarySet)
 	return s
 }
 
 // currentWeights returns the current weights of the rules, or 100 / 0 if they are not whole
 // percentages.
-func formerWeights(live Live, p *Plan) sluice.Weights {
+func currentWeights(live AWSState, p *Plan) sluice.Weights {
 	if len(live.Steered) == 0 || p.Canary == nil {
 		return sluice.CanaryShare(0)
 	}

@@ -17,13 +17,13 @@ import (
 const GroupPrefix = "family:"
 
 // TaskGroup returns the group of the application's tasks that belong to no service.
-func GroupOf(app *appfile.Application) string {
+func TaskGroup(app *appfile.Application) string {
 	return GroupPrefix + aws.ToString(app.Task.Input.Family)
 }
 
 // makeStandalone plans the deployment of an application without a service. It registers the
 // definition and, unless the file says otherwise, runs the task.
-func makeStandalone(app *appfile.Application, live Live, o Options) (*Plan, error) {
+func makeStandalone(app *appfile.Application, live AWSState, o Options) (*Plan, error) {
 	if err := refuseStandalone(app, o); err != nil {
 		return nil, err
 	}
@@ -32,26 +32,26 @@ func makeStandalone(app *appfile.Application, live Live, o Options) (*Plan, erro
 		if err != nil {
 			return nil, err
 		}
-		return p, p.steps(app, live)
+		return p, p.addSteps(app, live)
 	}
-	p, err := frameAlone(app, live)
+	p, err := newTaskPlan(app, live)
 	if err != nil {
 		return nil, err
 	}
 	s := Stage{Name: appfile.StageRegister, Timeout: app.Timeout}
 	if live.Identical == "" {
-		s.write("ecs:RegisterTaskDefinition", p.To)
+		s.addWrite("ecs:RegisterTaskDefinition", p.To)
 	}
 	p.Stages = []Stage{s}
-	p.Notes = append(slices.Clone(p.Notes), "the task is not run: runStandaloneTask is false"+byDefault(app)+"; sluice run runs it, and runStandaloneTask: true runs it with each deployment")
+	p.Notes = append(slices.Clone(p.Notes), "the task is not run: runStandaloneTask is false"+defaultText(app)+"; sluice run runs it, and runStandaloneTask: true runs it with each deployment")
 	if live.Identical == "" {
-		p.Changes = appendDifferences(nil, "task definition", alone(app, live))
+		p.Changes = appendDifferences(nil, "task definition", diffWithNewest(app, live))
 	}
-	return p.ended(), p.steps(app, live)
+	return p.withRollback(), p.addSteps(app, live)
 }
 
 // defaultText notes that not running the task is the default of PipeCD v1.
-func byDefault(app *appfile.Application) string {
+func defaultText(app *appfile.Application) string {
 	if app.Format == appfile.PipeCDv1 {
 		return " (PipeCD v1's default)"
 	}
@@ -78,14 +78,14 @@ func refuseStandalone(app *appfile.Application, o Options) error {
 }
 
 // newTaskPlan returns the plan of a task without its stages.
-func frameAlone(app *appfile.Application, live Live) (*Plan, error) {
+func newTaskPlan(app *appfile.Application, live AWSState) (*Plan, error) {
 	task, err := app.Task.JSON()
 	if err != nil {
 		return nil, fmt.Errorf("task definition: %w", err)
 	}
 	p := &Plan{
 		Schema: Schema, Application: app.Name, Account: live.Account, Region: live.Region, Standalone: true, Access: sluice.NoAccess,
-		Cluster: sluice.ARNName(app.Cluster), Service: GroupOf(app), QuickSync: true,
+		Cluster: sluice.ARNName(app.Cluster), Service: TaskGroup(app), QuickSync: true,
 		ProgressDeadline: app.ProgressDeadline, Timeout: app.Timeout,
 		Task: task, Digest: definition.Digest(app.Task), To: aws.ToString(app.Task.Input.Family), Notes: app.Notes,
 	}
@@ -105,13 +105,13 @@ func frameAlone(app *appfile.Application, live Live) (*Plan, error) {
 }
 
 // withRollback adds an empty rollback to a plan of tasks.
-func (p *Plan) ended() *Plan {
+func (p *Plan) withRollback() *Plan {
 	p.Rollback = Stage{Index: len(p.Stages), Name: appfile.StageRollback}
 	return p
 }
 
 // diffWithNewest returns the differences between the newest revision and the file.
-func alone(app *appfile.Application, live Live) []definition.Difference {
+func diffWithNewest(app *appfile.Application, live AWSState) []definition.Difference {
 	if live.Definition == nil {
 		return []definition.Difference{{Path: "family", Have: "not registered", Want: *app.Task.Input.Family}}
 	}
@@ -120,7 +120,7 @@ func alone(app *appfile.Application, live Live) []definition.Difference {
 
 // addSteps adds the stages of before and after to those of the plan. Leftovers of a lost deployment
 // are removed before any step runs.
-func (p *Plan) steps(app *appfile.Application, live Live) error {
+func (p *Plan) addSteps(app *appfile.Application, live AWSState) error {
 	if len(app.Before)+len(app.After) == 0 {
 		return nil
 	}
@@ -128,14 +128,14 @@ func (p *Plan) steps(app *appfile.Application, live Live) error {
 	all := slices.Clone(p.Stages[:max(rest, 0)])
 	add := func(when string, steps []appfile.Step) error {
 		for _, s := range steps {
-			t, err := stepTask(app, when, s)
+			t, err := newStepTask(app, when, s)
 			if err != nil {
 				return err
 			}
 			if to := live.Steps[StepKey(when, s.Name)]; to != "" {
 				t.To = to
 			}
-			all = append(all, p.taskStage(len(all), t, s.Timeout, live))
+			all = append(all, p.newTaskStage(len(all), t, s.Timeout, live))
 		}
 		return nil
 	}
@@ -154,7 +154,7 @@ func (p *Plan) steps(app *appfile.Application, live Live) error {
 	return nil
 }
 
-func stepTask(app *appfile.Application, when string, s appfile.Step) (*Task, error) {
+func newStepTask(app *appfile.Application, when string, s appfile.Step) (*Task, error) {
 	t, err := newTask(app, when, s.Task, s.Run, s.WatchContainer)
 	if err != nil {
 		return nil, fmt.Errorf("step %s: %w", s.Name, err)
@@ -164,18 +164,18 @@ func stepTask(app *appfile.Application, when string, s appfile.Step) (*Task, err
 }
 
 // newTaskStage returns a stage that runs a task, with its writes.
-func (p *Plan) taskStage(index int, t *Task, timeout time.Duration, live Live) Stage {
+func (p *Plan) newTaskStage(index int, t *Task, timeout time.Duration, live AWSState) Stage {
 	s := Stage{Index: index, Name: appfile.StageRunTask, Timeout: timeout, Task: t}
 	to, registered := p.To, live.Identical != ""
-	if t.Own() {
-		to, registered = t.To, t.Registered()
+	if t.HasOwnDefinition() {
+		to, registered = t.To, t.IsRegistered()
 	}
 	if !registered {
-		s.write("ecs:RegisterTaskDefinition", to)
+		s.addWrite("ecs:RegisterTaskDefinition", to)
 	}
-	s.write("ecs:RunTask", p.Cluster+"/"+to)
-	if !p.Standalone && (t.When == StepAfter || live.status() == "ACTIVE") {
-		p.claim(&s)
+	s.addWrite("ecs:RunTask", p.Cluster+"/"+to)
+	if !p.Standalone && (t.When == StepAfter || live.serviceStatus() == "ACTIVE") {
+		p.addClaimWrites(&s)
 	}
 	return s
 }

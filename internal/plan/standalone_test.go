@@ -21,12 +21,12 @@ func TestATaskWithoutANetworkIsRefused(t *testing.T) {
 		"a task by itself": {alonePart, "awsvpcConfiguration"},
 		"of a service":     {alonePart + served, "networkConfiguration in the service definition"},
 	} {
-		_, err := MakeRun(alone(c.app), Live{}, RunOptions{})
+		_, err := MakeRun(alone(c.app), AWSState{}, RunOptions{})
 		if err == nil || !strings.Contains(err.Error(), "in which subnets") || !strings.Contains(sluice.NextStep(err), c.next) {
 			t.Errorf("%s: %v\nnext %q", name, err, sluice.NextStep(err))
 		}
 	}
-	if _, err := MakeRun(alone(alonePart+"  awsvpcConfiguration: {subnets: [subnet-1]}\n"), Live{}, RunOptions{}); err != nil {
+	if _, err := MakeRun(alone(alonePart+"  awsvpcConfiguration: {subnets: [subnet-1]}\n"), AWSState{}, RunOptions{}); err != nil {
 		t.Errorf("with subnets: %v", err)
 	}
 }
@@ -44,7 +44,7 @@ func TestATaskThatIsOnlyRegisteredIsToldOf(t *testing.T) {
 	} {
 		a := job(t, alonePart, "")
 		a.Standalone.Run, a.Format = c.run, c.format
-		p, err := Make(a, Live{}, Options{})
+		p, err := Make(a, AWSState{}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

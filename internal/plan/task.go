@@ -40,10 +40,10 @@ const (
 )
 
 // HasOwnDefinition reports whether the task has its own task definition.
-func (t *Task) Own() bool { return len(t.Definition) > 0 }
+func (t *Task) HasOwnDefinition() bool { return len(t.Definition) > 0 }
 
 // IsRegistered reports whether its own definition is registered already.
-func (t *Task) Registered() bool { return strings.Contains(t.To, ":") }
+func (t *Task) IsRegistered() bool { return strings.Contains(t.To, ":") }
 
 // DecodeTask decodes the task's own definition.
 func (t *Task) DecodeTask() (*definition.Task, error) {
@@ -65,13 +65,13 @@ func newTask(app *appfile.Application, when string, own *definition.Task, given 
 	if own != nil {
 		def = own
 	}
-	in := request(app, given.Input, when)
+	in := runRequest(app, given.Input, when)
 	t := &Task{When: when, Count: int(aws.ToInt32(in.Count)), Watch: watch}
 	in.Count = nil
-	if err := t.check(app.File, def, in); err != nil {
+	if err := t.checkContainers(app.File, def, in); err != nil {
 		return nil, err
 	}
-	if err := connected(app, def, in); err != nil {
+	if err := checkNetwork(app, def, in); err != nil {
 		return nil, err
 	}
 	t.Watch = cmp.Or(t.Watch, firstEssential(def))
@@ -92,7 +92,7 @@ func newTask(app *appfile.Application, when string, own *definition.Task, given 
 
 // checkContainers rejects containers that the definition does not have. AWS would reject them only
 // at the call.
-func (t *Task) check(file string, def *definition.Task, in *awsecs.RunTaskInput) error {
+func (t *Task) checkContainers(file string, def *definition.Task, in *awsecs.RunTaskInput) error {
 	var named []string
 	if in.Overrides != nil {
 		for _, o := range in.Overrides.ContainerOverrides {
@@ -117,7 +117,7 @@ func (t *Task) check(file string, def *definition.Task, in *awsecs.RunTaskInput)
 
 // checkNetwork rejects a task with network mode awsvpc that has no network configuration. AWS would
 // reject it only at the call, after the revision is registered.
-func connected(app *appfile.Application, def *definition.Task, in *awsecs.RunTaskInput) error {
+func checkNetwork(app *appfile.Application, def *definition.Task, in *awsecs.RunTaskInput) error {
 	if def.Input.NetworkMode != ecstypes.NetworkModeAwsvpc || in.NetworkConfiguration != nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func firstEssential(def *definition.Task) string {
 // runRequest returns the request of RunTask: the given values override the service definition, or
 // PipeCD's keys of standalone tasks. A step takes only the settings from input.runTask that say
 // where tasks run.
-func request(app *appfile.Application, given *awsecs.RunTaskInput, when string) *awsecs.RunTaskInput {
+func runRequest(app *appfile.Application, given *awsecs.RunTaskInput, when string) *awsecs.RunTaskInput {
 	base := &awsecs.RunTaskInput{Count: aws.Int32(1)}
 	if app.Service != nil {
 		s := app.Service.Input
@@ -147,12 +147,12 @@ func request(app *appfile.Application, given *awsecs.RunTaskInput, when string) 
 		base.LaunchType, base.CapacityProviderStrategy = s.LaunchType, s.CapacityProviderStrategy
 	} else {
 		base.LaunchType = ecstypes.LaunchType(app.Standalone.LaunchType)
-		base.NetworkConfiguration = network(app.Standalone)
+		base.NetworkConfiguration = networkConfig(app.Standalone)
 	}
-	return overlay(overlay(base, ofApplication(app.Standalone.RunTask, when)), given)
+	return mergeRunInput(mergeRunInput(base, applicationRunInput(app.Standalone.RunTask, when)), given)
 }
 
-func ofApplication(run *definition.Run, when string) *awsecs.RunTaskInput {
+func applicationRunInput(run *definition.Run, when string) *awsecs.RunTaskInput {
 	if run == nil || when == "" {
 		return runInput(run)
 	}
@@ -169,7 +169,7 @@ func runInput(run *definition.Run) *awsecs.RunTaskInput {
 }
 
 // networkConfig returns PipeCD's awsvpcConfiguration as a network configuration.
-func network(s appfile.Standalone) *ecstypes.NetworkConfiguration {
+func networkConfig(s appfile.Standalone) *ecstypes.NetworkConfiguration {
 	if len(s.Subnets) == 0 {
 		return nil
 	}
@@ -186,8 +186,8 @@ type RunOptions struct {
 }
 
 // MakeRun plans a run of the application's task. The application may have a service.
-func MakeRun(app *appfile.Application, live Live, o RunOptions) (*Plan, error) {
-	p, err := frameAlone(app, live)
+func MakeRun(app *appfile.Application, live AWSState, o RunOptions) (*Plan, error) {
+	p, err := newTaskPlan(app, live)
 	if err != nil {
 		return nil, err
 	}
@@ -196,19 +196,19 @@ func MakeRun(app *appfile.Application, live Live, o RunOptions) (*Plan, error) {
 	}
 	o.Watch = cmp.Or(o.Watch, app.Standalone.WatchContainer)
 	if len(o.Command) > 0 {
-		o.Given = commanded(o.Given, cmp.Or(o.Watch, firstEssential(app.Task)), o.Command)
+		o.Given = withCommand(o.Given, cmp.Or(o.Watch, firstEssential(app.Task)), o.Command)
 	}
 	t, err := newTask(app, "", nil, o.Given, o.Watch)
 	if err != nil {
 		return nil, err
 	}
-	p.Stages = []Stage{p.taskStage(0, t, app.Timeout, live)}
-	p.Changes = append(appendDifferences(nil, "task definition", alone(app, live)), Change{Of: "task", Path: "run", Have: "-", Want: count(t.Count) + " of " + p.To})
-	return p.ended(), nil
+	p.Stages = []Stage{p.newTaskStage(0, t, app.Timeout, live)}
+	p.Changes = append(appendDifferences(nil, "task definition", diffWithNewest(app, live)), Change{Of: "task", Path: "run", Have: "-", Want: taskCountText(t.Count) + " of " + p.To})
+	return p.withRollback(), nil
 }
 
 // withCommand returns the request with another command for one container.
-func commanded(given *definition.Run, name string, words []string) *definition.Run {
+func withCommand(given *definition.Run, name string, words []string) *definition.Run {
 	over := &awsecs.RunTaskInput{Overrides: &ecstypes.TaskOverride{ContainerOverrides: []ecstypes.ContainerOverride{{Name: &name, Command: words}}}}
-	return &definition.Run{Input: overlay(given.Input, over)}
+	return &definition.Run{Input: mergeRunInput(given.Input, over)}
 }

@@ -44,7 +44,7 @@ overrides: {containerOverrides: [{name: job, environment: [{name: B, value: "3"}
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := MakeRun(a, Live{}, RunOptions{Given: given, Command: []string{"new", "words"}})
+	p, err := MakeRun(a, AWSState{}, RunOptions{Given: given, Command: []string{"new", "words"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +59,8 @@ overrides: {containerOverrides: [{name: job, environment: [{name: B, value: "3"}
 	if s.Task.Count != 3 || s.Task.Watch != "job" || p.Service != "family:job" || !p.Standalone {
 		t.Errorf("%+v of %s", s.Task, p.Service)
 	}
-	kept := string(p.Kept().Stages[0].Task.Request)
-	if strings.Contains(kept, `"3"`) || !p.Kept().Lacks() || p.Lacks() {
+	kept := string(p.ForJournal().Stages[0].Task.Request)
+	if strings.Contains(kept, `"3"`) || !p.ForJournal().NeedsFiles() || p.NeedsFiles() {
 		t.Errorf("kept %s", kept)
 	}
 }
@@ -68,15 +68,15 @@ overrides: {containerOverrides: [{name: job, environment: [{name: B, value: "3"}
 // A redacted plan takes its values from the files again, if they are the same.
 func TestSupplyOfATask(t *testing.T) {
 	const file = alonePart + "  runTask: {overrides: {containerOverrides: [{name: job, environment: [{name: A, value: hush}]}]}}\n"
-	p, err := MakeRun(job(t, file, ""), Live{}, RunOptions{})
+	p, err := MakeRun(job(t, file, ""), AWSState{}, RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := p.Kept()
-	if kept.Supply(job(t, strings.Replace(file, "hush", "other", 1), "")); !kept.Lacks() {
+	kept := p.ForJournal()
+	if kept.RestoreDefinitions(job(t, strings.Replace(file, "hush", "other", 1), "")); !kept.NeedsFiles() {
 		t.Error("other values were taken")
 	}
-	if kept.Supply(job(t, file, "")); kept.Lacks() || string(kept.Stages[0].Task.Request) != string(p.Stages[0].Task.Request) {
+	if kept.RestoreDefinitions(job(t, file, "")); kept.NeedsFiles() || string(kept.Stages[0].Task.Request) != string(p.Stages[0].Task.Request) {
 		t.Errorf("%s", kept.Stages[0].Task.Request)
 	}
 }
@@ -90,7 +90,7 @@ func TestRunsThatCannotBe(t *testing.T) {
 		{RunOptions{Watch: "web"}, `has no container "web"`},
 		{RunOptions{Watch: "web", Command: []string{"x"}}, `has no container "web"`},
 	} {
-		if _, err := MakeRun(a, Live{}, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := MakeRun(a, AWSState{}, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.o, err)
 		}
 	}

@@ -24,7 +24,7 @@ func TestCallersOfWhatNobodyIsSaidToCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		pipeline string
 		edits    []string
-		live     Live
+		live     AWSState
 		warns    string // empty: nothing of the kind
 	}{
 		"nobody does":                {rollsOut, []string{noAccess, ungrouped}, live(), ""},
@@ -55,7 +55,7 @@ func TestTheWayToSteerIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		format appfile.Format
 		edits  []string
-		live   Live
+		live   AWSState
 		err    string
 		next   string
 	}{

@@ -12,33 +12,33 @@ import (
 
 // allowIndirect allows the indirect actions that AWS checks for the plan's writes, as the same
 // caller.
-func (b *builder) behind(definitions []definitionOf) error {
+func (b *builder) allowIndirect(definitions []plannedDefinition) error {
 	all := Writes(b.plan)
 	does := func(operation string) bool {
 		return slices.ContainsFunc(all, func(w sluice.Write) bool { return w.Operation == operation })
 	}
 	for _, d := range definitions {
-		b.behindDefinition(d, all)
+		b.allowDefinitionRoles(d, all)
 	}
-	if err := b.behindRuns(); err != nil {
+	if err := b.allowRunRoles(); err != nil {
 		return err
 	}
-	if err := b.behindService(does); err != nil {
+	if err := b.allowServiceRoles(does); err != nil {
 		return err
 	}
-	b.behindNames(does)
+	b.allowRoute53(does)
 	if does("application-autoscaling:RegisterScalableTarget") {
-		b.allow(changeService, ownService(b, ""), "ecs:UpdateService")
+		b.allowActions(changeService, ownService(b, ""), "ecs:UpdateService")
 	}
 	if does("codedeploy:CreateDeployment") {
-		b.behindShift()
+		b.allowAppSpec()
 	}
 	return nil
 }
 
 // IndirectActions returns the actions that AWS checks in addition to an operation, as the same
 // caller. It excludes tags and iam:PassRole, which depend on the request.
-func Behind(operation string) []string {
+func IndirectActions(operation string) []string {
 	switch operation {
 	case "servicediscovery:RegisterInstance": // AWS Cloud Map Developer Guide, "API permissions reference"
 		return []string{"ec2:DescribeInstances", "route53:ChangeResourceRecordSets", "route53:CreateHealthCheck", "route53:GetHealthCheck", "route53:UpdateHealthCheck"}
@@ -54,19 +54,19 @@ func Behind(operation string) []string {
 
 // allowDefinitionRoles allows to pass the roles of a task definition to the tasks. A caller that
 // registers a task definition or runs a task of it passes these roles.
-func (b *builder) behindDefinition(d definitionOf, all []sluice.Write) {
+func (b *builder) allowDefinitionRoles(d plannedDefinition, all []sluice.Write) {
 	registers := slices.Contains(all, sluice.Write{Operation: "ecs:RegisterTaskDefinition", Resource: d.family})
 	runs := slices.Contains(all, sluice.Write{Operation: "ecs:RunTask", Resource: b.plan.Cluster + "/" + d.family})
 	if registers || runs {
-		b.allow(passToTasks, b.roles(d.input.TaskRoleArn, d.input.ExecutionRoleArn), "iam:PassRole")
+		b.allowActions(passToTasks, b.roleARNs(d.input.TaskRoleArn, d.input.ExecutionRoleArn), "iam:PassRole")
 	}
 	if registers && (len(d.input.Tags) > 0 || b.plan.KeepDefinitions > 0) {
-		b.allow(tagDefinitions, b.family(d.family), "ecs:TagResource")
+		b.allowActions(tagDefinitions, b.familyARNs(d.family), "ecs:TagResource")
 	}
 }
 
 // allowRunRoles allows to pass the roles that a RunTask request names, and to set its tags.
-func (b *builder) behindRuns() error {
+func (b *builder) allowRunRoles() error {
 	for _, s := range b.plan.Stages {
 		if s.Task == nil {
 			continue
@@ -76,12 +76,12 @@ func (b *builder) behindRuns() error {
 			return err
 		}
 		if o := run.Input.Overrides; o != nil {
-			b.allow(passToTasks, b.roles(o.TaskRoleArn, o.ExecutionRoleArn), "iam:PassRole")
+			b.allowActions(passToTasks, b.roleARNs(o.TaskRoleArn, o.ExecutionRoleArn), "iam:PassRole")
 		}
 		if len(run.Input.Tags) > 0 {
-			b.allow(tagTasks, b.tasks(), "ecs:TagResource")
+			b.allowActions(tagTasks, b.taskARNs(), "ecs:TagResource")
 		}
-		if err := b.rolesIn(s.Task.Request); err != nil {
+		if err := b.allowNamedRoles(s.Task.Request); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func (b *builder) behindRuns() error {
 
 // allowServiceRoles allows to pass the roles with which ECS acts for the service, and to tag the
 // resources that are created for it.
-func (b *builder) behindService(does func(operation string) bool) error {
+func (b *builder) allowServiceRoles(does func(operation string) bool) error {
 	if b.plan.Standalone {
 		return nil
 	}
@@ -99,64 +99,64 @@ func (b *builder) behindService(does func(operation string) bool) error {
 		return err
 	}
 	if does("ecs:CreateTaskSet") && len(service.Input.Tags) > 0 {
-		b.allow(changeTaskSets, b.taskSets(), "ecs:TagResource")
+		b.allowActions(changeTaskSets, b.taskSetARNs(), "ecs:TagResource")
 	}
 	if does("ecs:CreateService") {
-		b.allow(passToECS, b.roles(service.Input.Role), "iam:PassRole")
+		b.allowActions(passToECS, b.roleARNs(service.Input.Role), "iam:PassRole")
 	}
 	if does("ecs:CreateService") || does("ecs:UpdateService") {
-		return b.rolesIn(b.plan.Definition)
+		return b.allowNamedRoles(b.plan.Definition)
 	}
 	return nil
 }
 
 // allowRoute53 allows the changes of records and health checks that Cloud Map makes in Route 53 as
 // its caller (AWS Cloud Map Developer Guide, "API permissions reference").
-func (b *builder) behindNames(does func(operation string) bool) {
+func (b *builder) allowRoute53(does func(operation string) bool) {
 	r := b.plan.Registry
 	registers, deregisters := does("servicediscovery:RegisterInstance"), does("servicediscovery:DeregisterInstance")
 	if r == nil || !registers && !deregisters {
 		return
 	}
 	if registers {
-		b.allow(readAll, nil, "ec2:DescribeInstances")
+		b.allowActions(readAll, nil, "ec2:DescribeInstances")
 	}
 	if r.HasDNS() {
-		b.allow(keepRecords, []string{"arn:" + b.partition + ":route53:::hostedzone/*"}, "route53:ChangeResourceRecordSets")
+		b.allowActions(keepRecords, []string{"arn:" + b.partition + ":route53:::hostedzone/*"}, "route53:ChangeResourceRecordSets")
 	}
 	if !r.Route53 {
 		return
 	}
-	b.allow(keepChecks, []string{"arn:" + b.partition + ":route53:::healthcheck/*"}, "route53:GetHealthCheck", "route53:UpdateHealthCheck")
+	b.allowActions(keepChecks, []string{"arn:" + b.partition + ":route53:::healthcheck/*"}, "route53:GetHealthCheck", "route53:UpdateHealthCheck")
 	if registers {
-		b.allow(createChecks, []string{everything}, "route53:CreateHealthCheck")
+		b.allowActions(createChecks, []string{wildcard}, "route53:CreateHealthCheck")
 	}
 	if deregisters {
-		b.allow(keepChecks, nil, "route53:DeleteHealthCheck")
+		b.allowActions(keepChecks, nil, "route53:DeleteHealthCheck")
 	}
 }
 
 // allowAppSpec allows what CreateDeployment does as its caller: register the AppSpec and read the
 // deployment configuration (CodeDeploy User Guide, "CodeDeploy permissions reference").
-func (b *builder) behindShift() {
+func (b *builder) allowAppSpec() {
 	c := b.plan.CodeDeploy
-	b.allow(registerAppSpec, []string{b.arn("codedeploy", "application:"+c.Application)}, "codedeploy:RegisterApplicationRevision")
-	configs := []string{b.arn("codedeploy", "deploymentconfig:CodeDeployDefault.ECSAllAtOnce")} // of a rollback
+	b.allowActions(registerAppSpec, []string{b.resourceARN("codedeploy", "application:"+c.Application)}, "codedeploy:RegisterApplicationRevision")
+	configs := []string{b.resourceARN("codedeploy", "deploymentconfig:CodeDeployDefault.ECSAllAtOnce")} // of a rollback
 	if c.ConfigUsed != "" {
-		configs = append(configs, b.arn("codedeploy", "deploymentconfig:"+c.ConfigUsed))
+		configs = append(configs, b.resourceARN("codedeploy", "deploymentconfig:"+c.ConfigUsed))
 	}
-	b.allow(readConfigs, configs, "codedeploy:GetDeploymentConfig")
+	b.allowActions(readConfigs, configs, "codedeploy:GetDeploymentConfig")
 }
 
 // roleARNs returns the ARNs of roles. Definitions name them by ARN or by name.
-func (b *builder) roles(given ...*string) (all []string) {
+func (b *builder) roleARNs(given ...*string) (all []string) {
 	for _, g := range given {
 		switch name := aws.ToString(g); {
 		case name == "":
 		case strings.HasPrefix(name, "arn:"):
 			all = append(all, name)
 		default:
-			all = append(all, b.arnIn("iam", "", "role/"+strings.TrimPrefix(name, "/")))
+			all = append(all, b.arnInRegion("iam", "", "role/"+strings.TrimPrefix(name, "/")))
 		}
 	}
 	return all
@@ -165,21 +165,21 @@ func (b *builder) roles(given ...*string) (all []string) {
 // allowNamedRoles allows to pass the roles that a request names anywhere as roleArn: for volumes,
 // lifecycle hooks, VPC Lattice, the traffic of ECS's own strategies, TLS of Service Connect. ECS
 // assumes these roles, the tasks do not.
-func (b *builder) rolesIn(request json.RawMessage) error {
+func (b *builder) allowNamedRoles(request json.RawMessage) error {
 	var whole any
 	if err := json.Unmarshal(request, &whole); err != nil {
 		return err
 	}
-	walk(whole, func(key, value string) {
+	walkStrings(whole, func(key, value string) {
 		if strings.EqualFold(key, "roleArn") {
-			b.allow(passToECS, b.roles(&value), "iam:PassRole")
+			b.allowActions(passToECS, b.roleARNs(&value), "iam:PassRole")
 		}
 	})
 	return nil
 }
 
 // walkStrings calls f for every string in a JSON value, with its key.
-func walk(v any, f func(key, value string)) {
+func walkStrings(v any, f func(key, value string)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, x := range v {
@@ -187,11 +187,11 @@ func walk(v any, f func(key, value string)) {
 				f(key, s)
 				continue
 			}
-			walk(x, f)
+			walkStrings(x, f)
 		}
 	case []any:
 		for _, x := range v {
-			walk(x, f)
+			walkStrings(x, f)
 		}
 	}
 }

@@ -10,33 +10,33 @@ import (
 )
 
 // wildcard is the resource of actions without resource-level permissions.
-const everything = "*"
+const wildcard = "*"
 
 // builder collects the statements of one plan.
 type builder struct {
 	plan      *plan.Plan
-	live      plan.Live
+	state      plan.AWSState
 	partition string
-	found     map[string]*Statement // by Sid
+	statements     map[string]*Statement // by Sid
 }
 
 // ForPlan returns the least policy that allows the plan and its rollback.
-func Of(p *plan.Plan, live plan.Live) (Document, error) {
-	b := &builder{plan: p, live: live, partition: partitionOf(p.Region), found: map[string]*Statement{}}
-	definitions, err := b.definitions()
+func ForPlan(p *plan.Plan, live plan.AWSState) (Document, error) {
+	b := &builder{plan: p, state: live, partition: partitionOf(p.Region), statements: map[string]*Statement{}}
+	definitions, err := b.planDefinitions()
 	if err != nil {
 		return Document{}, err
 	}
-	b.read(definitions)
+	b.allowReads(definitions)
 	for _, w := range Writes(p) {
-		if err := b.write(w); err != nil {
+		if err := b.allowWrite(w); err != nil {
 			return Document{}, err
 		}
 	}
-	if err := b.behind(definitions); err != nil {
+	if err := b.allowIndirect(definitions); err != nil {
 		return Document{}, err
 	}
-	return b.document(), nil
+	return b.buildDocument(), nil
 }
 
 // Writes returns all writes that the plan lists, in its order, each once.
@@ -58,17 +58,17 @@ func Writes(p *plan.Plan) (all []sluice.Write) {
 
 // allowActions adds actions on resources to the statement of that name. All actions of a statement
 // are for the same types of resources.
-func (b *builder) allow(sid string, resources []string, actions ...string) {
-	s := b.found[sid]
+func (b *builder) allowActions(sid string, resources []string, actions ...string) {
+	s := b.statements[sid]
 	if s == nil {
 		s = &Statement{Sid: sid, Effect: "Allow", Condition: conditions[sid]}
-		b.found[sid] = s
+		b.statements[sid] = s
 	}
-	s.Action, s.Resource = merge(s.Action, actions), merge(s.Resource, resources)
+	s.Action, s.Resource = mergeSorted(s.Action, actions), mergeSorted(s.Resource, resources)
 }
 
 // mergeSorted returns the sorted union.
-func merge(have, more []string) []string {
+func mergeSorted(have, more []string) []string {
 	all := append(slices.Clone(have), more...)
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -76,76 +76,76 @@ func merge(have, more []string) []string {
 
 // buildDocument sorts the statements in the order of sidOrder. It omits a statement without a
 // resource, which allows nothing.
-func (b *builder) document() Document {
+func (b *builder) buildDocument() Document {
 	d := Document{Version: Version}
-	for _, s := range b.found {
+	for _, s := range b.statements {
 		if len(s.Resource) > 0 {
 			d.Statement = append(d.Statement, *s)
 		}
 	}
 	slices.SortFunc(d.Statement, func(x, y Statement) int {
-		return cmp.Or(slices.Index(order, x.Sid)-slices.Index(order, y.Sid), cmp.Compare(x.Sid, y.Sid))
+		return cmp.Or(slices.Index(sidOrder, x.Sid)-slices.Index(sidOrder, y.Sid), cmp.Compare(x.Sid, y.Sid))
 	})
 	return d
 }
 
 // resourceARN returns the ARN of a resource in the plan's Region and account.
-func (b *builder) arn(service, resource string) string {
-	return b.arnIn(service, b.plan.Region, resource)
+func (b *builder) resourceARN(service, resource string) string {
+	return b.arnInRegion(service, b.plan.Region, resource)
 }
 
-func (b *builder) arnIn(service, region, resource string) string {
+func (b *builder) arnInRegion(service, region, resource string) string {
 	return strings.Join([]string{"arn", b.partition, service, region, b.plan.Account, resource}, ":")
 }
 
 // serviceARN returns the ARN of the service "<cluster>/<service>". For the plan's own service it
 // returns the ARN that AWS reports.
-func (b *builder) service(name string) string {
-	if s := b.live.Service; s != nil && s.ServiceArn != nil && name == b.plan.Cluster+"/"+b.plan.Service {
+func (b *builder) serviceARN(name string) string {
+	if s := b.state.Service; s != nil && s.ServiceArn != nil && name == b.plan.Cluster+"/"+b.plan.Service {
 		return *s.ServiceArn
 	}
-	return b.arn("ecs", "service/"+name)
+	return b.resourceARN("ecs", "service/"+name)
 }
 
 // serviceNames returns the names of the service and of its canary service, as
 // "<cluster>/<service>".
-func (b *builder) services() []string {
+func (b *builder) serviceNames() []string {
 	p := b.plan
 	if p.Standalone {
 		return nil
 	}
 	names := []string{p.Cluster + "/" + p.Service}
-	if p.Beside() {
-		names = append(names, b.canary())
+	if p.HasCanaryService() {
+		names = append(names, b.canaryName())
 	}
 	return names
 }
 
 // canaryName returns the name of the canary service, as "<cluster>/<service>".
-func (b *builder) canary() string { return b.plan.Cluster + "/" + plan.BesideName(b.plan.Service) }
+func (b *builder) canaryName() string { return b.plan.Cluster + "/" + plan.CanaryServiceName(b.plan.Service) }
 
 // serviceARNs returns the ARNs of the services and of their resources of the given types.
-func (b *builder) ofServices(types ...string) (all []string) {
-	for _, name := range b.services() {
-		all = append(all, b.service(name))
+func (b *builder) serviceARNs(types ...string) (all []string) {
+	for _, name := range b.serviceNames() {
+		all = append(all, b.serviceARN(name))
 		for _, t := range types {
-			all = append(all, b.arn("ecs", t+"/"+name+"/*"))
+			all = append(all, b.resourceARN("ecs", t+"/"+name+"/*"))
 		}
 	}
 	return all
 }
 
-func (b *builder) taskSets() []string {
-	return []string{b.arn("ecs", "task-set/"+b.plan.Cluster+"/"+b.plan.Service+"/*")}
+func (b *builder) taskSetARNs() []string {
+	return []string{b.resourceARN("ecs", "task-set/"+b.plan.Cluster+"/"+b.plan.Service+"/*")}
 }
 
-func (b *builder) tasks() []string { return []string{b.arn("ecs", "task/"+b.plan.Cluster+"/*")} }
+func (b *builder) taskARNs() []string { return []string{b.resourceARN("ecs", "task/"+b.plan.Cluster+"/*")} }
 
 // familyARNs returns a pattern for every revision of a task definition, given by family or
 // family:revision.
-func (b *builder) family(name string) []string {
+func (b *builder) familyARNs(name string) []string {
 	name, _, _ = strings.Cut(name, ":")
-	return []string{b.arn("ecs", "task-definition/"+name+":*")}
+	return []string{b.resourceARN("ecs", "task-definition/"+name+":*")}
 }
 
 // partitions are the partitions other than aws, by the prefix of the Region (AWS General Reference,

@@ -40,12 +40,12 @@ func (d Document) Text() (string, error) {
 // callers ask only about actions of the plan, which meet them.
 func (d Document) Allows(action, resource string) bool {
 	return slices.ContainsFunc(d.Statement, func(s Statement) bool {
-		return slices.Contains(s.Action, action) && slices.ContainsFunc(s.Resource, func(r string) bool { return matches(r, resource) })
+		return slices.Contains(s.Action, action) && slices.ContainsFunc(s.Resource, func(r string) bool { return matchesPattern(r, resource) })
 	})
 }
 
 // matchesPattern reports whether a resource matches a pattern, in which "*" is any text.
-func matches(pattern, s string) bool {
+func matchesPattern(pattern, s string) bool {
 	for pattern != "" {
 		if pattern[0] != '*' {
 			if s == "" || s[0] != pattern[0] {
@@ -56,7 +56,7 @@ func matches(pattern, s string) bool {
 		}
 		rest := pattern[1:]
 		for i := 0; i <= len(s); i++ {
-			if matches(rest, s[i:]) {
+			if matchesPattern(rest, s[i:]) {
 				return true
 			}
 		}

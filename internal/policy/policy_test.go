@@ -16,10 +16,10 @@ import (
 // bare is a plan with one stage of writes, and definitions of JSON.
 func bare(t *testing.T, region, task, service string, writes ...sluice.Write) Document {
 	t.Helper()
-	d, err := Of(&plan.Plan{Account: "123456789012", Region: region, Cluster: "prod", Service: "web", Controller: "ECS", To: "web",
+	d, err := ForPlan(&plan.Plan{Account: "123456789012", Region: region, Cluster: "prod", Service: "web", Controller: "ECS", To: "web",
 		Task: json.RawMessage(task), Definition: json.RawMessage(service), Stages: []plan.Stage{{Writes: writes}},
 		Registry:   &plan.Registry{ARN: "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-1", Route53: true, Records: []plan.Record{{Type: "A"}}},
-		CodeDeploy: &plan.CodeDeploy{Application: "web", Group: "web", ConfigUsed: "Half"}}, plan.Live{})
+		CodeDeploy: &plan.CodeDeploy{Application: "web", Group: "web", ConfigUsed: "Half"}}, plan.AWSState{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,28 +46,28 @@ func TestEveryWriteOfPlansHasARule(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
-			if used[m[1]] = true; writes[m[1]].sid == "" && !strings.HasSuffix(file, "_test.go") {
+			if used[m[1]] = true; writeRules[m[1]].sid == "" && !strings.HasSuffix(file, "_test.go") {
 				t.Errorf("%s: %s has no rule in writes.go", file, m[1])
 			}
 		}
 	}
-	for op := range writes {
+	for op := range writeRules {
 		if !used[op] {
 			t.Errorf("no plan lists %s", op)
 		}
 	}
-	_, err = Of(&plan.Plan{Region: "us-east-1", Cluster: "prod", Service: "web", Task: json.RawMessage(aTask), Definition: json.RawMessage(aService),
-		Stages: []plan.Stage{{Writes: []sluice.Write{{Operation: "ecs:DeleteCluster", Resource: "prod"}}}}}, plan.Live{})
+	_, err = ForPlan(&plan.Plan{Region: "us-east-1", Cluster: "prod", Service: "web", Task: json.RawMessage(aTask), Definition: json.RawMessage(aService),
+		Stages: []plan.Stage{{Writes: []sluice.Write{{Operation: "ecs:DeleteCluster", Resource: "prod"}}}}}, plan.AWSState{})
 	if err == nil || !strings.Contains(err.Error(), "ecs:DeleteCluster") {
 		t.Errorf("a write without a rule: %v", err)
 	}
 }
 
-// What is allowed behind a write is what [Behind] says, and nothing else.
+// What is allowed behind a write is what [IndirectActions] says, and nothing else.
 func TestBehindIsOneTable(t *testing.T) {
 	reads := actionsOf(bare(t, "us-east-1", aTask, aService))
-	for op := range writes {
-		behind := Behind(op)
+	for op := range writeRules {
+		behind := IndirectActions(op)
 		for _, action := range actionsOf(bare(t, "us-east-1", aTask, aService, sluice.Write{Operation: op, Resource: "prod/web"})) {
 			if action != op && !slices.Contains(reads, action) && !slices.Contains(behind, action) {
 				t.Errorf("%s: %s is allowed, and Behind does not say so", op, action)
@@ -113,7 +113,7 @@ func TestRolesOfRequestsArePassedToECS(t *testing.T) {
 // The same plan gives the same bytes, however often; every statement has its place.
 func TestPolicyIsDeterministic(t *testing.T) {
 	var all []sluice.Write
-	for op := range writes {
+	for op := range writeRules {
 		all = append(all, sluice.Write{Operation: op, Resource: "prod/web"})
 	}
 	slices.SortFunc(all, func(a, b sluice.Write) int { return strings.Compare(a.Operation, b.Operation) })
@@ -127,7 +127,7 @@ func TestPolicyIsDeterministic(t *testing.T) {
 		}
 	}
 	for _, s := range bare(t, "us-east-1", aTask, aService, all...).Statement {
-		if !slices.Contains(order, s.Sid) {
+		if !slices.Contains(sidOrder, s.Sid) {
 			t.Errorf("%s has no place in the order", s.Sid)
 		}
 	}

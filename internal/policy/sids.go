@@ -14,9 +14,9 @@ const (
 	readApplication = "ReadCodeDeployApplications"
 	readConfigs     = "ReadCodeDeployConfigurations"
 
-	claim           = "ClaimService"
+	claimService           = "ClaimService"
 	tagCanary       = "TagCanaryService"
-	define          = "RegisterTaskDefinitions"
+	registerDefinitions          = "RegisterTaskDefinitions"
 	tagDefinitions  = "TagTaskDefinitions"
 	changeService   = "ChangeService"
 	changeCanary    = "ChangeCanaryService"
@@ -30,25 +30,25 @@ const (
 	keepRecords     = "ChangeRecordsOfInstances"
 	keepChecks      = "ChangeHealthChecksOfInstances"
 	createChecks    = "CreateHealthChecksOfInstances"
-	scale           = "SuspendAutoScaling"
+	suspendScaling           = "SuspendAutoScaling"
 	createShift     = "CreateCodeDeployDeployments"
 	registerAppSpec = "RegisterAppSpecs"
 	steerShift      = "SteerCodeDeployDeployments"
 	passToTasks     = "PassRolesToTasks"
 	passToECS       = "PassRolesToECS"
-	forget          = "DeregisterOldTaskDefinitions"
+	deregisterOld          = "DeregisterOldTaskDefinitions"
 )
 
 // sidOrder is the order of the statements: reads, then writes as a deployment makes them.
-var order = []string{
+var sidOrder = []string{
 	readAll, readServices, readHistory, readTaskSets, readTasks, readLogs, readRegistry, readNamespaces, readApplication, readGroups, readConfigs,
-	claim, tagCanary, define, tagDefinitions, changeService, changeCanary, changeTaskSets, stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,
-	registerNames, keepRecords, createChecks, keepChecks, scale, registerAppSpec, createShift, steerShift, passToTasks, passToECS, forget,
+	claimService, tagCanary, registerDefinitions, tagDefinitions, changeService, changeCanary, changeTaskSets, stopDeployment, runTasks, tagTasks, shiftRules, shiftListeners,
+	registerNames, keepRecords, createChecks, keepChecks, suspendScaling, registerAppSpec, createShift, steerShift, passToTasks, passToECS, deregisterOld,
 }
 
 // conditions restrict statements where the resources alone allow too much.
 var conditions = map[string]map[string]map[string]string{
 	passToTasks: {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
 	passToECS:   {"StringEquals": {"iam:PassedToService": "ecs.amazonaws.com"}},
-	scale:       {"StringEquals": {"application-autoscaling:service-namespace": "ecs"}},
+	suspendScaling:       {"StringEquals": {"application-autoscaling:service-namespace": "ecs"}},
 }

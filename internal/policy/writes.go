@@ -9,62 +9,62 @@ import (
 
 // writeRule names the statement that allows a write, and the resources that IAM checks for the
 // write.
-type row struct {
+type writeRule struct {
 	sid       string
 	resources func(b *builder, resource string) []string
 }
 
 // writeRules has all operations that a plan can list. Source: Service Authorization Reference,
 // "Actions, resources, and condition keys" of each service.
-var writes = map[string]row{
+var writeRules = map[string]writeRule{
 	"ecs:CreateService":               {changeService, serviceNamed},
 	"ecs:UpdateService":               {changeService, serviceNamed},
 	"ecs:DeleteService":               {changeService, serviceNamed},
 	"ecs:UpdateServicePrimaryTaskSet": {changeService, ownService}, // IAM checks the service, not the task set
-	"ecs:TagResource":                 {claim, serviceNamed},
-	"ecs:UntagResource":               {claim, serviceNamed},
+	"ecs:TagResource":                 {claimService, serviceNamed},
+	"ecs:UntagResource":               {claimService, serviceNamed},
 	"ecs:CreateTaskSet":               {changeTaskSets, anyTaskSet},
 	"ecs:UpdateTaskSet":               {changeTaskSets, anyTaskSet},
 	"ecs:DeleteTaskSet":               {changeTaskSets, anyTaskSet},
 	"ecs:StopServiceDeployment": {stopDeployment, func(b *builder, _ string) []string {
 		own := b.plan.Cluster + "/" + b.plan.Service
-		return []string{b.service(own), b.arn("ecs", "service-deployment/"+own+"/*")}
+		return []string{b.serviceARN(own), b.resourceARN("ecs", "service-deployment/"+own+"/*")}
 	}},
-	"ecs:RegisterTaskDefinition":   {define, func(b *builder, family string) []string { return b.family(family) }},
-	"ecs:DeregisterTaskDefinition": {forget, anything},
-	"ecs:RunTask":                  {runTasks, func(b *builder, name string) []string { return b.family(strings.TrimPrefix(name, b.plan.Cluster+"/")) }},
+	"ecs:RegisterTaskDefinition":   {registerDefinitions, func(b *builder, family string) []string { return b.familyARNs(family) }},
+	"ecs:DeregisterTaskDefinition": {deregisterOld, allResources},
+	"ecs:RunTask":                  {runTasks, func(b *builder, name string) []string { return b.familyARNs(strings.TrimPrefix(name, b.plan.Cluster+"/")) }},
 
 	"elasticloadbalancing:ModifyRule":     {shiftRules, asNamed},
 	"elasticloadbalancing:ModifyListener": {shiftListeners, asNamed},
 
-	"servicediscovery:RegisterInstance":   {registerNames, registry},
-	"servicediscovery:DeregisterInstance": {registerNames, registry},
+	"servicediscovery:RegisterInstance":   {registerNames, registryARN},
+	"servicediscovery:DeregisterInstance": {registerNames, registryARN},
 
 	// The ARN of a scalable target does not contain the name of its service.
-	"application-autoscaling:RegisterScalableTarget": {scale, func(b *builder, _ string) []string {
-		return []string{b.arn("application-autoscaling", "scalable-target/*")}
+	"application-autoscaling:RegisterScalableTarget": {suspendScaling, func(b *builder, _ string) []string {
+		return []string{b.resourceARN("application-autoscaling", "scalable-target/*")}
 	}},
 
 	"codedeploy:CreateDeployment": {createShift, func(b *builder, name string) []string {
-		return []string{b.arn("codedeploy", "deploymentgroup:"+name)}
+		return []string{b.resourceARN("codedeploy", "deploymentgroup:"+name)}
 	}},
-	"codedeploy:StopDeployment":     {steerShift, anything},
-	"codedeploy:ContinueDeployment": {steerShift, anything},
+	"codedeploy:StopDeployment":     {steerShift, allResources},
+	"codedeploy:ContinueDeployment": {steerShift, allResources},
 }
 
-func serviceNamed(b *builder, name string) []string { return []string{b.service(name)} }
+func serviceNamed(b *builder, name string) []string { return []string{b.serviceARN(name)} }
 
 func ownService(b *builder, _ string) []string {
-	return []string{b.service(b.plan.Cluster + "/" + b.plan.Service)}
+	return []string{b.serviceARN(b.plan.Cluster + "/" + b.plan.Service)}
 }
 
-func anyTaskSet(b *builder, _ string) []string { return b.taskSets() }
+func anyTaskSet(b *builder, _ string) []string { return b.taskSetARNs() }
 
 func asNamed(_ *builder, arn string) []string { return []string{arn} }
 
-func anything(*builder, string) []string { return []string{everything} }
+func allResources(*builder, string) []string { return []string{wildcard} }
 
-func registry(b *builder, _ string) []string {
+func registryARN(b *builder, _ string) []string {
 	if b.plan.Registry == nil {
 		return nil
 	}
@@ -72,20 +72,20 @@ func registry(b *builder, _ string) []string {
 }
 
 // allowWrite allows one write of the plan.
-func (b *builder) write(w sluice.Write) error {
-	r, ok := writes[w.Operation]
+func (b *builder) allowWrite(w sluice.Write) error {
+	r, ok := writeRules[w.Operation]
 	if !ok {
 		return &sluice.Error{Op: "compute the IAM policy", Resource: w.String(), Err: fmt.Errorf("no rule says what IAM checks for it"),
 			Next: "report it with the output of sluice plan"}
 	}
 	sid := r.sid
-	if other, ok := ofCanary[sid]; ok && b.plan.Beside() && w.Resource == b.canary() {
+	if other, ok := canarySids[sid]; ok && b.plan.HasCanaryService() && w.Resource == b.canaryName() {
 		sid = other
 	}
-	b.allow(sid, r.resources(b, w.Resource), w.Operation)
+	b.allowActions(sid, r.resources(b, w.Resource), w.Operation)
 	return nil
 }
 
 // canarySids maps a statement for the service to the one for the canary service. They differ
 // because the canary service is created and deleted, and the service is not.
-var ofCanary = map[string]string{changeService: changeCanary, claim: tagCanary}
+var canarySids = map[string]string{changeService: changeCanary, claimService: tagCanary}

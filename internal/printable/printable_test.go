@@ -38,7 +38,7 @@ func TestTextIsPrintable(t *testing.T) {
 }
 
 func TestWriterLetsItsOwnCodesPass(t *testing.T) {
-	mark, err := NewMark(strings.NewReader("12345678"))
+	mark, err := NewCodePrefix(strings.NewReader("12345678"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func FuzzWriter(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, at int) {
 		at = max(0, min(at, len(text)))
-		mark, _ := NewMark(strings.NewReader("\xfe\xdc\xba\x98\x76\x54\x32\x10"))
+		mark, _ := NewCodePrefix(strings.NewReader("\xfe\xdc\xba\x98\x76\x54\x32\x10"))
 		if strings.Contains(text, string(mark)) {
 			t.Skip()
 		}
@@ -99,7 +99,7 @@ func FuzzWriter(f *testing.F) {
 
 func checkPrintable(t *testing.T, out string) {
 	t.Helper()
-	if !utf8.ValidString(out) || strings.ContainsFunc(out, Obeyed) {
+	if !utf8.ValidString(out) || strings.ContainsFunc(out, IsControl) {
 		t.Fatalf("%q", out)
 	}
 	for line := range strings.Lines(out) {

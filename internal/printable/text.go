@@ -18,7 +18,7 @@ func Text(text string) string {
 		return text
 	}
 	c := cleaner{isLineStart: true}
-	c.write(text)
+	c.writeText(text)
 	return c.out.String()
 }
 
@@ -39,12 +39,12 @@ func Clip(text string, most int) string {
 
 // IsControl reports whether the character controls a terminal, a log or a reader's eye instead of
 // being shown: control characters, format characters such as direction marks, and line separators.
-func Obeyed(r rune) bool {
+func IsControl(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // EscapeRune returns a character as JSON escapes it.
-func Escaped(r rune) string {
+func EscapeRune(r rune) string {
 	if a, b := utf16.EncodeRune(r); a != unicode.ReplacementChar {
 		return fmt.Sprintf(`\u%04x\u%04x`, a, b)
 	}
@@ -67,10 +67,10 @@ type cleaner struct {
 	isLineStart bool // only blanks since the line began
 }
 
-func (c *cleaner) write(text string) {
+func (c *cleaner) writeText(text string) {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		c.character(r, size, text[i+size:])
+		c.writeRune(r, size, text[i+size:])
 		i += size
 		if r == '\r' && strings.HasPrefix(text[i:], "\n") {
 			i++
@@ -79,15 +79,15 @@ func (c *cleaner) write(text string) {
 }
 
 // writeRune writes one character; rest is the text after it.
-func (c *cleaner) character(r rune, size int, rest string) {
+func (c *cleaner) writeRune(r rune, size int, rest string) {
 	switch {
 	case r == '\r' && strings.HasPrefix(rest, "\n"):
 		r = '\n'
 		c.out.WriteByte('\n')
 	case r == utf8.RuneError && size == 1:
 		c.out.WriteRune(utf8.RuneError)
-	case Obeyed(r), c.isCommand(r, rest):
-		c.out.WriteString(Escaped(r))
+	case IsControl(r), c.isCommand(r, rest):
+		c.out.WriteString(EscapeRune(r))
 	default:
 		c.out.WriteRune(r)
 	}

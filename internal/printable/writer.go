@@ -13,19 +13,19 @@ import (
 // CodePrefix precedes each code that sluice itself writes: the colours and cursor moves of a
 // terminal, and commands of a CI system. It is random for each run, so text from elsewhere cannot
 // contain it. With the empty prefix a [Writer] passes no codes.
-type Mark string
+type CodePrefix string
 
 // NewCodePrefix generates a prefix.
-func NewMark(random io.Reader) (Mark, error) {
+func NewCodePrefix(random io.Reader) (CodePrefix, error) {
 	var b [8]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return "", err
 	}
-	return Mark("\x1b" + hex.EncodeToString(b[:])), nil
+	return CodePrefix("\x1b" + hex.EncodeToString(b[:])), nil
 }
 
 // Code returns the escape sequence, which begins with `[`, in the form that a [Writer] passes.
-func (m Mark) Code(sequence string) string {
+func (m CodePrefix) Code(sequence string) string {
 	if m == "" {
 		return "\x1b" + sequence
 	}
@@ -33,11 +33,11 @@ func (m Mark) Code(sequence string) string {
 }
 
 // Raw returns a text of one or two characters, such as `::`, in the form that a [Writer] passes.
-func (m Mark) Raw(text string) string { return string(m) + text }
+func (m CodePrefix) Raw(text string) string { return string(m) + text }
 
 // Line returns a text as one line, as [Line] does, but keeps the codes with the prefix. Without a
 // prefix it returns the text unchanged.
-func (m Mark) Line(text string) string {
+func (m CodePrefix) Line(text string) string {
 	if m == "" {
 		return text
 	}
@@ -55,18 +55,18 @@ func (m Mark) Line(text string) string {
 // Writer writes its input as [Text] would return it, and passes the codes after its prefix.
 type Writer struct {
 	to      io.Writer
-	mark    Mark
-	longest int // characters of a line; 0: no limit
+	prefix    CodePrefix
+	maxLine int // characters of a line; 0: no limit
 
 	mu      sync.Mutex
-	clean   cleaner
+	cleaner   cleaner
 	pending string // the beginning of a prefix or of a character
 }
 
 // NewWriter returns a writer to another writer. It cuts lines after longest characters, if that is
 // above 0.
-func NewWriter(to io.Writer, mark Mark, longest int) *Writer {
-	return &Writer{to: to, mark: mark, longest: longest, clean: cleaner{isLineStart: true}}
+func NewWriter(to io.Writer, mark CodePrefix, longest int) *Writer {
+	return &Writer{to: to, prefix: mark, maxLine: longest, cleaner: cleaner{isLineStart: true}}
 }
 
 // Unwrap returns the underlying writer.
@@ -77,36 +77,36 @@ func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := w.pending + string(p)
-	text, w.pending = w.split(text)
+	text, w.pending = w.splitPending(text)
 	for text != "" {
-		before, after, found := w.cut(text)
-		w.clean.write(secret.Mask(w.clipLines(before)))
+		before, after, found := w.cutPrefix(text)
+		w.cleaner.writeText(secret.Mask(w.clipLines(before)))
 		if text = after; found {
-			text = w.pass(after)
+			text = w.passCode(after)
 		}
 	}
-	_, err := io.WriteString(w.to, w.clean.out.String())
-	w.clean.out.Reset()
+	_, err := io.WriteString(w.to, w.cleaner.out.String())
+	w.cleaner.out.Reset()
 	return len(p), err
 }
 
-func (w *Writer) cut(text string) (before, after string, found bool) {
-	if w.mark == "" {
+func (w *Writer) cutPrefix(text string) (before, after string, found bool) {
+	if w.prefix == "" {
 		return text, "", false
 	}
-	return strings.Cut(text, string(w.mark))
+	return strings.Cut(text, string(w.prefix))
 }
 
 // passCode writes the code that follows a prefix, and returns the text after the code.
-func (w *Writer) pass(text string) string {
+func (w *Writer) passCode(text string) string {
 	n := codeLength(text)
 	switch {
 	case strings.HasPrefix(text, "["):
-		w.clean.out.WriteByte('\x1b')
+		w.cleaner.out.WriteByte('\x1b')
 	case strings.HasPrefix(text, "::"):
-		w.clean.isLineStart = false
+		w.cleaner.isLineStart = false
 	}
-	w.clean.out.WriteString(text[:n])
+	w.cleaner.out.WriteString(text[:n])
 	return text[n:]
 }
 
@@ -123,9 +123,9 @@ func codeLength(text string) int {
 }
 
 // splitPending separates an incomplete prefix or character at the end of a text.
-func (w *Writer) split(text string) (now, later string) {
-	for n := min(len(w.mark)-1, len(text)); n > 0; n-- {
-		if strings.HasSuffix(text, string(w.mark[:n])) {
+func (w *Writer) splitPending(text string) (now, later string) {
+	for n := min(len(w.prefix)-1, len(text)); n > 0; n-- {
+		if strings.HasSuffix(text, string(w.prefix[:n])) {
 			return text[:len(text)-n], text[len(text)-n:]
 		}
 	}
@@ -141,13 +141,13 @@ func (w *Writer) split(text string) (now, later string) {
 }
 
 func (w *Writer) clipLines(text string) string {
-	if w.longest <= 0 || len(text) <= w.longest {
+	if w.maxLine <= 0 || len(text) <= w.maxLine {
 		return text
 	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		body := strings.TrimSuffix(line, "\n")
-		b.WriteString(Clip(body, w.longest))
+		b.WriteString(Clip(body, w.maxLine))
 		b.WriteString(line[len(body):])
 	}
 	return b.String()

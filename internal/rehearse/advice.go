@@ -13,7 +13,7 @@ import (
 func Advice(w World, app *appfile.Application) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if w.Primary.ARN != "" {
-		w.advise(say)
+		w.adviseBalancer(say)
 	}
 	if w.Tasks < 2 {
 		say("the service has %s: while it is replaced by a crash, nothing serves", sluice.Plural(w.Tasks, "task"))
@@ -34,7 +34,7 @@ func Advice(w World, app *appfile.Application) (all []string) {
 		say("minimumHealthyPercent %d lets ECS stop serving tasks before new ones serve", *c.MinimumHealthyPercent)
 	}
 	switch {
-	case w.byCodeDeploy():
+	case w.usesCodeDeploy():
 		if w.Config == "" || w.Config == "CodeDeployDefault.ECSAllAtOnce" {
 			say("CodeDeploy moves every request to the new version at once: a deployment configuration such as CodeDeployDefault.ECSCanary10Percent5Minutes moves a share first")
 		}
@@ -44,12 +44,12 @@ func Advice(w World, app *appfile.Application) (all []string) {
 	return all
 }
 
-func (w World) advise(say func(string, ...any)) {
+func (w World) adviseBalancer(say func(string, ...any)) {
 	if w.Primary.Drain == 0 {
 		say("deregistration delay 0: every request in flight is cut off when a task goes")
 	}
 	if d := w.Primary.Interval * time.Duration(w.Primary.Unhealthy); d >= time.Minute {
-		say("a task that hangs gets requests for %s more, until %s %s apart have failed", short(d), sluice.Plural(w.Primary.Unhealthy, "health check"), short(w.Primary.Interval))
+		say("a task that hangs gets requests for %s more, until %s %s apart have failed", shortDuration(d), sluice.Plural(w.Primary.Unhealthy, "health check"), shortDuration(w.Primary.Interval))
 	}
 	if w.Primary.Timeout >= w.Primary.Interval {
 		say("the health check's timeout %s is not shorter than its interval %s", w.Primary.Timeout, w.Primary.Interval)

@@ -25,20 +25,20 @@ type draft struct {
 	before, after        strings.Builder // definitions of the steps
 }
 
-func line(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
+func writeLine(b *strings.Builder, format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 
 // fileParts returns the functions that write the files. Each writes the lines of one trait or field
 // of the case.
-func parts() []func(Case, *draft) {
-	return []func(Case, *draft){Case.names, Case.container, Case.taskSetParts, Case.rollingParts, Case.besideParts, Case.shiftedParts, Case.hookParts, Case.namedParts, Case.graceParts, Case.suspendParts, Case.stages, Case.stepParts}
+func fileParts() []func(Case, *draft) {
+	return []func(Case, *draft){Case.writeNames, Case.writeContainer, Case.writeTaskSets, Case.writeRolling, Case.writeCanaryService, Case.writeCodeDeploy, Case.writeHooks, Case.writeCloudMap, Case.writeGrace, Case.writeSuspend, Case.writeStages, Case.writeSteps}
 }
 
 // Application returns the folder of a generated case's files; the application file is sluice.yaml.
 func (c Case) Application() fs.FS {
 	var d draft
-	all := parts()
-	if c.byItself() {
-		all = jobParts()
+	all := fileParts()
+	if c.isJob() {
+		all = jobFileParts()
 	}
 	for _, part := range all {
 		part(c, &d)
@@ -54,66 +54,66 @@ func (c Case) Application() fs.FS {
 }
 
 // progressDeadline returns the progress deadline of the case, or the default.
-func (c Case) patience() time.Duration { return cmp.Or(c.Deadline, 10*time.Minute) }
+func (c Case) progressDeadline() time.Duration { return cmp.Or(c.Deadline, 10*time.Minute) }
 
-func (c Case) names(d *draft) {
+func (c Case) writeNames(d *draft) {
 	w := c.World
-	line(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", w.Service, w.Region, w.Cluster, c.patience())
-	if c.Outside != "" {
-		line(&d.app, "onOutsideChange: %s", c.Outside)
+	writeLine(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", w.Service, w.Region, w.Cluster, c.progressDeadline())
+	if c.OutsidePolicy != "" {
+		writeLine(&d.app, "onOutsideChange: %s", c.OutsidePolicy)
 	}
-	line(&d.input, "  taskDefinitionFile: taskdef.yaml\n  serviceDefinitionFile: servicedef.yaml")
-	line(&d.service, "serviceName: %s\ncluster: %s\nlaunchType: FARGATE\nnetworkConfiguration: {awsvpcConfiguration: {subnets: [%s]}}",
+	writeLine(&d.input, "  taskDefinitionFile: taskdef.yaml\n  serviceDefinitionFile: servicedef.yaml")
+	writeLine(&d.service, "serviceName: %s\ncluster: %s\nlaunchType: FARGATE\nnetworkConfiguration: {awsvpcConfiguration: {subnets: [%s]}}",
 		w.Service, w.Cluster, strings.Join(w.Subnets, ", "))
 }
 
-func (c Case) container(d *draft) {
-	line(&d.task, "family: web\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:\n  - name: web\n    image: %s\n"+
+func (c Case) writeContainer(d *draft) {
+	writeLine(&d.task, "family: web\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:\n  - name: web\n    image: %s\n"+
 		"    portMappings: [{containerPort: %d}]\n    environment: [{name: PASSWORD, value: %s}]", newImage, c.World.Port, secret)
 }
 
-func (c Case) taskSetParts(d *draft) {
-	if c.World.Controller == "EXTERNAL" && !c.World.byName() {
-		line(&d.service, "deploymentController: {type: EXTERNAL}")
-		c.groups(d)
+func (c Case) writeTaskSets(d *draft) {
+	if c.World.Controller == "EXTERNAL" && !c.World.usesCloudMap() {
+		writeLine(&d.service, "deploymentController: {type: EXTERNAL}")
+		c.writeGroups(d)
 	}
 }
 
-func (c Case) groups(d *draft) {
+func (c Case) writeGroups(d *draft) {
 	w := c.World
-	line(&d.input, "  targetGroups:")
+	writeLine(&d.input, "  targetGroups:")
 	for _, g := range []struct {
 		name string
 		Group
 	}{{"primary", w.Primary}, {"canary", w.Canary}} {
-		line(&d.input, "    %s: {targetGroupArn: %q, containerName: web, containerPort: %d}", g.name, g.ARN, w.Port)
+		writeLine(&d.input, "    %s: {targetGroupArn: %q, containerName: web, containerPort: %d}", g.name, g.ARN, w.Port)
 	}
 }
 
-func (c Case) rollingParts(d *draft) {
-	if c.World.Controller == "ECS" && !c.World.byName() {
-		line(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
+func (c Case) writeRolling(d *draft) {
+	if c.World.Controller == "ECS" && !c.World.usesCloudMap() {
+		writeLine(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
 		percents := ""
 		if p := c.World.Percents; p != (Percents{}) {
 			percents = fmt.Sprintf("minimumHealthyPercent: %d, maximumPercent: %d, ", p.Least, p.Most)
 		}
-		line(&d.service, "deploymentConfiguration: {%sdeploymentCircuitBreaker: {enable: %t, rollback: %t}}", percents, c.Breaker, c.Breaker)
+		writeLine(&d.service, "deploymentConfiguration: {%sdeploymentCircuitBreaker: {enable: %t, rollback: %t}}", percents, c.Breaker, c.Breaker)
 	}
 }
 
-func (c Case) graceParts(d *draft) {
+func (c Case) writeGrace(d *draft) {
 	if c.World.Grace > 0 {
-		line(&d.service, "healthCheckGracePeriodSeconds: %d", int(c.World.Grace.Seconds()))
+		writeLine(&d.service, "healthCheckGracePeriodSeconds: %d", int(c.World.Grace.Seconds()))
 	}
 }
 
-func (c Case) stages(d *draft) {
+func (c Case) writeStages(d *draft) {
 	if len(c.Pipeline) == 0 {
 		return
 	}
-	line(&d.pipeline, "pipeline:\n  stages:")
+	writeLine(&d.pipeline, "pipeline:\n  stages:")
 	for _, s := range c.Pipeline {
-		line(&d.pipeline, "    - %s", stageYAML(s))
+		writeLine(&d.pipeline, "    - %s", stageYAML(s))
 	}
 }
 

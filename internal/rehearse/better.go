@@ -10,27 +10,27 @@ import (
 )
 
 // suggestions returns what a result shows about the application, not about sluice.
-func (s Scenario) better(c Case, r Result) (all []string) {
+func (s Scenario) suggestions(c Case, r Result) (all []string) {
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	late := c.has("unhealthy-after", "crash-after", "oom-after") && !c.mustFail()
+	late := c.hasNewOption("unhealthy-after", "crash-after", "oom-after") && !c.mustFail()
 	switch {
-	case !s.Bad && r.Failed > 0 && c.cuts() > 0:
-		say("a deregistration delay of %s cuts requests off that last %s: %[2]s or more would lose none", c.World.Primary.Drain, c.cuts())
+	case !s.LosesRequests && r.Failed > 0 && c.cutOffTime() > 0:
+		say("a deregistration delay of %s cuts requests off that last %s: %[2]s or more would lose none", c.World.Primary.Drain, c.cutOffTime())
 	case s.Name == "slow-start" && r.Outcome != sluice.Succeeded:
 		say("tasks that start two minutes late are given up: raise progressDeadline")
 	case s.Name == "slow-boot" && r.Outcome != sluice.Succeeded:
 		say("a version that needs 20 s is taken for a bad one: set healthCheckGracePeriodSeconds (now %s)", c.World.Grace)
 	case s.Name == "errors" && r.Outcome == sluice.Succeeded:
 		say("nothing looks at errors: the health check passes and everybody gets them")
-	case s.Bad && late && r.Outcome == sluice.Succeeded:
-		say("it succeeded with a version that fails after a while: %s", c.shown())
-	case s.Bad && late && r.WorstShare > 0.5:
-		say("%.0f%% of the requests met the bad version: %s", 100*r.WorstShare, c.shown())
-	case !s.Bad && r.Failed > 0 && c.World.byName() && c.answersLate():
+	case s.LosesRequests && late && r.Outcome == sluice.Succeeded:
+		say("it succeeded with a version that fails after a while: %s", c.detectionAdvice())
+	case s.LosesRequests && late && r.WorstShare > 0.5:
+		say("%.0f%% of the requests met the bad version: %s", 100*r.WorstShare, c.detectionAdvice())
+	case !s.LosesRequests && r.Failed > 0 && c.World.usesCloudMap() && c.isRegisteredEarly():
 		say("callers find a task as soon as it runs, and this version answers later: a container health check (healthCheck) keeps its record UNHEALTHY until it answers")
-	case s.Name == "good" && r.Failed > 0 && c.World.byName():
+	case s.Name == "good" && r.Failed > 0 && c.World.usesCloudMap():
 		say("ECS tells a task to stop when it takes its record away, and callers keep the address for %s more: a task that answers on for %s after SIGTERM loses none (if yours does, rehearse.servesAfterStop says so)",
-			short(c.World.TTL), short(c.forgets()))
+			shortDuration(c.World.TTL), shortDuration(c.addressCacheTime()))
 	case s.Name == "good" && r.Failed > 0:
 		say("requests are lost even when all is well: see minimumHealthyPercent, recreate and the stop of the old tasks")
 	case strings.Contains(r.Cause, "desired count was set") && r.Outcome == sluice.RolledBack:
@@ -43,23 +43,23 @@ func (s Scenario) better(c Case, r Result) (all []string) {
 
 // detectionAdvice returns what would have detected, in this pipeline, a version that fails after a
 // while.
-func (c Case) shown() string {
-	waits, rolls := c.waits()
+func (c Case) detectionAdvice() string {
+	waits, rolls := c.waitBeforePrimary()
 	switch {
-	case c.World.byCodeDeploy():
+	case c.World.usesCodeDeploy():
 		return "a deployment configuration that keeps a small share for some minutes would have shown it, or an alarm of the deployment group"
 	case !rolls:
 		return "a canary with a small share, and a WAIT of some minutes, would have shown it before everybody met it"
 	case waits == 0:
 		return "a WAIT of some minutes between the shares would have shown it"
 	}
-	return fmt.Sprintf("the pipeline waits %s before everybody meets it, and a WAIT of some minutes would have shown it", short(waits))
+	return fmt.Sprintf("the pipeline waits %s before everybody meets it, and a WAIT of some minutes would have shown it", shortDuration(waits))
 }
 
 // waitBeforePrimary returns the total time that the pipeline waits before the primary rollout.
 // canary is false if there is no canary.
-func (c Case) waits() (sum time.Duration, canary bool) {
-	app, err := c.app()
+func (c Case) waitBeforePrimary() (sum time.Duration, canary bool) {
+	app, err := c.loadApp()
 	if err != nil {
 		return 0, false
 	}

@@ -9,7 +9,7 @@ import (
 
 // Case is one complete rehearsal.
 type Case struct {
-	Says  []string // comment lines of its text
+	Notes  []string // comment lines of its text
 	Seed  uint64   // of all random numbers
 	World World
 	Old   string // behaviour of the serving version, as options of an image: "latency=1s"
@@ -22,19 +22,19 @@ type Case struct {
 	Before   string        // a task before the stages, as options of its image
 	After    string        // a task after the stages; its failure rolls back if this begins with "rollback&"
 	Job      Job           // instead of a service
-	Away     time.Duration // time between a kill and the next process; 0: [restart]
-	Outside  string        // onOutsideChange; empty is stop
+	RestartDelay     time.Duration // time between a kill and the next process; 0: [minRestartDelay]
+	OutsidePolicy  string        // onOutsideChange; empty is stop
 	Deadline time.Duration // progressDeadline
 	Faults   []string      // lines of awssim/fault, active from the start of the deployment
-	Hands    []Hand        // by people and other tools
+	Interventions    []Intervention        // by people and other tools
 	Kills    []Kill        // one for each process of sluice, in order
-	Full     Full
+	FullDisk     FullDisk
 	Codec    bool // encode and decode calls as on the network
 
 	// Files and File are the user's own application, which replaces Pipeline.
 	Files  fs.FS
 	File   string
-	Fails  string                      // [stepBefore] or [stepAfter]: the first step there fails
+	FailingStep  string                      // [stepBefore] or [stepAfter]: the first step there fails
 	Lookup func(string) (string, bool) // environment variables for the files; nil: none
 	// QuickSync is the option of the plan.
 	QuickSync bool
@@ -42,7 +42,7 @@ type Case struct {
 
 // Intervention is an act of a person or another tool during the deployment. It waits for a time,
 // the end of a stage, the result of a write, or the begin of a lifecycle event of CodeDeploy.
-type Hand struct {
+type Intervention struct {
 	At    time.Duration
 	Stage int    // counted from 1; 0: by time
 	Event string // "AllowTraffic"; empty: by time
@@ -50,31 +50,31 @@ type Hand struct {
 	Does  string
 }
 
-// Acts of a [Hand]; words after these are arguments.
+// Acts of a [Intervention]; words after these are arguments.
 const (
 	Rollback      = "rollback"       // a person runs sluice rollback
 	Abort         = "abort"          // a person runs sluice abort
 	Pause         = "pause"          // a person pauses the deployment and resumes it a minute later
 	EditRule      = "edit-rule"      // <primary> <canary>: sets the first rule's weights
-	Scale         = "scale"          // <n>: sets the desired count
+	SetDesiredCount         = "scale"          // <n>: sets the desired count
 	DeleteService = "delete-service" // deletes the service
 	TakeClaim     = "take-claim"     // another deployment writes its claim to the service
-	Second        = "second"         // a second sluice, with its own journal, deploys the same application
+	SecondSluice        = "second"         // a second sluice, with its own journal, deploys the same application
 	ResumeScaling = "resume-scaling" // resumes auto scaling
-	TakeOut       = "take-out"       // <n>: deregisters an instance of the Cloud Map service
-	PutIn         = "put-in"         // registers an address that belongs to no task
-	PutBack       = "put-back"       // registers a deregistered task again
-	SayUnwell     = "say-unwell"     // <n>: sets an instance to UNHEALTHY in Cloud Map
+	DeregisterInstance       = "take-out"       // <n>: deregisters an instance of the Cloud Map service
+	RegisterAddress         = "put-in"         // registers an address that belongs to no task
+	RegisterTask       = "put-back"       // registers a deregistered task again
+	SetUnhealthy     = "say-unwell"     // <n>: sets an instance to UNHEALTHY in Cloud Map
 	ScaleCanary   = "scale-canary"   // <percent>: scales the canary
 	DeleteCanary  = "delete-canary"  // deletes the canary
 	PromoteCanary = "promote-canary" // promotes the canary to PRIMARY
 	TakeOver      = "take-over"      // a second sluice takes the service over, cleans up and deploys the same application
-	Update        = "update"         // updates the service (rolling: to the old revision)
-	Continue      = "continue"       // from then on continues CodeDeploy whenever it waits
-	StopShift     = "stop-shift"     // <0 or 1>: stops CodeDeploy's deployment, without or with its rollback
-	Alarm         = "alarm"          // raises the alarm that CodeDeploy monitors
+	UpdateService        = "update"         // updates the service (rolling: to the old revision)
+	ContinueCodeDeploy      = "continue"       // from then on continues CodeDeploy whenever it waits
+	StopCodeDeploy     = "stop-shift"     // <0 or 1>: stops CodeDeploy's deployment, without or with its rollback
+	RaiseAlarm         = "alarm"          // raises the alarm that CodeDeploy monitors
 	StopTask      = "stop-task"      // stops a standalone task
-	Register      = "register"       // registers another revision of such a task
+	RegisterRevision      = "register"       // registers another revision of such a task
 )
 
 // String returns the case as text, which [Parse] reads. A case with a user's own files has no
@@ -82,11 +82,11 @@ const (
 func (c Case) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	for _, s := range c.Says {
+	for _, s := range c.Notes {
 		line("# %s", s)
 	}
 	line("seed %d", c.Seed)
-	line("world %s", c.World.words())
+	line("world %s", c.World.traitText())
 	if c.Old != "" {
 		line("old %s", c.Old)
 	}
@@ -99,8 +99,8 @@ func (c Case) String() string {
 	if c.Suspend {
 		line("suspends")
 	}
-	if c.byItself() {
-		line("job %s", c.Job.words())
+	if c.isJob() {
+		line("job %s", c.Job.jobText())
 	}
 	if c.Before != "" {
 		line("task-before %s", c.Before)
@@ -108,14 +108,14 @@ func (c Case) String() string {
 	if c.After != "" {
 		line("task-after %s", c.After)
 	}
-	if c.Outside != "" {
-		line("outside %s", c.Outside)
+	if c.OutsidePolicy != "" {
+		line("outside %s", c.OutsidePolicy)
 	}
 	if c.Deadline != 0 {
 		line("deadline %s", c.Deadline)
 	}
-	if c.Away != 0 {
-		line("away %s", c.Away)
+	if c.RestartDelay != 0 {
+		line("away %s", c.RestartDelay)
 	}
 	if c.Codec {
 		line("codec")
@@ -126,19 +126,19 @@ func (c Case) String() string {
 	for _, f := range c.Faults {
 		line("fault %s", f)
 	}
-	for _, h := range c.Hands {
+	for _, h := range c.Interventions {
 		line("%s", h)
 	}
 	for _, k := range c.Kills {
 		line("%s", k)
 	}
-	if c.Full.Row > 0 {
-		line("full row=%d for=%d", c.Full.Row, c.Full.For)
+	if c.FullDisk.Row > 0 {
+		line("full row=%d for=%d", c.FullDisk.Row, c.FullDisk.For)
 	}
 	return b.String()
 }
 
-func (h Hand) String() string {
+func (h Intervention) String() string {
 	switch {
 	case h.Stage > 0 && h.At > 0:
 		return fmt.Sprintf("after-stage %d+%s %s", h.Stage, h.At, h.Does)

@@ -11,21 +11,21 @@ import (
 )
 
 // goodVersion is the scenario without any fault: it must succeed.
-const good = "good"
+const goodVersion = "good"
 
 // Scenario is one event that may happen to a deployment.
 type Scenario struct {
 	Name string // "crash-loop"
-	Says string // what happens, in a few words
+	Summary string // what happens, in a few words
 	// LosesRequests: requests are lost whatever a deployment does; it must still
 	// end safely.
-	Bad    bool
+	LosesRequests    bool
 	change func(c *Case, stages int)
-	of     func(*appfile.Application) bool // applications to which it can happen; nil: all
+	condition     func(*appfile.Application) bool // applications to which it can happen; nil: all
 }
 
 // AppliesTo reports whether the scenario can happen to an application.
-func (s Scenario) Of(app *appfile.Application) bool { return s.of == nil || s.of(app) }
+func (s Scenario) AppliesTo(app *appfile.Application) bool { return s.condition == nil || s.condition(app) }
 
 // Catalogue returns the scenarios that a pipeline is rehearsed with, in the order of the table.
 func Catalogue() []Scenario {
@@ -39,19 +39,19 @@ func Catalogue() []Scenario {
 	}
 	kills := func(all ...Kill) func(*Case, int) { return func(c *Case, _ int) { c.Kills = all } }
 	at := func(d time.Duration, does string) func(*Case, int) {
-		return func(c *Case, _ int) { c.Hands = []Hand{{At: d, Does: does}} }
+		return func(c *Case, _ int) { c.Interventions = []Intervention{{At: d, Does: does}} }
 	}
-	step := func(side string) func(*Case, int) { return func(c *Case, _ int) { c.Fails = side } }
+	step := func(side string) func(*Case, int) { return func(c *Case, _ int) { c.FailingStep = side } }
 	half := func(c *Case, stages int) int { return max(1, stages/2) }
-	midway := func(c *Case, stages int) []Hand {
-		if c.World.byCodeDeploy() { // it has one stage, which consists of CodeDeploy's events
-			return []Hand{{Event: "AllowTraffic", Does: Rollback}}
+	midway := func(c *Case, stages int) []Intervention {
+		if c.World.usesCodeDeploy() { // it has one stage, which consists of CodeDeploy's events
+			return []Intervention{{Event: "AllowTraffic", Does: Rollback}}
 		}
-		return []Hand{{Stage: half(c, stages), Does: Rollback}}
+		return []Intervention{{Stage: half(c, stages), Does: Rollback}}
 	}
 	all := []Scenario{
-		{good, "the new version is good", false, version(""), nil},
-		{"slow-requests", "requests last 1.5 s, on both versions", false, func(c *Case, _ int) { c.World.Lasts = max(slow, c.World.Lasts) }, nil},
+		{goodVersion, "the new version is good", false, version(""), nil},
+		{"slow-requests", "requests last 1.5 s, on both versions", false, func(c *Case, _ int) { c.World.Lasts = max(slowRequest, c.World.Lasts) }, nil},
 		{"slow-start", "tasks take two minutes longer to start", false, faults("slow-start SERVICE by=120s"), nil},
 		{"slow-boot", "the new version answers 503 for its first 20 s", false, version("healthy-after=20s"), nil},
 		{"crash-loop", "the new version exits 2 s after its start", false, version("healthy-after=1h&crash-after=2s&exit=1"), nil},
@@ -74,24 +74,24 @@ func Catalogue() []Scenario {
 		{"credentials-expire", "the credentials expire and are renewed a quarter of an hour later", false, faults("expired-credentials after=60s for=15m"), nil},
 		{"killed", "sluice is killed after a write, before it hears of it", false, kills(Kill{N: 4, After: true}), nil},
 		{"killed-thrice", "sluice is killed three times", false, kills(Kill{N: 3}, Kill{Row: true, N: 20, After: true}, Kill{N: 2, After: true}), nil},
-		{"disk-full", "the journal's disk is full for a while", false, func(c *Case, _ int) { c.Full = Full{Row: 30, For: 3} }, nil},
+		{"disk-full", "the journal's disk is full for a while", false, func(c *Case, _ int) { c.FullDisk = FullDisk{Row: 30, For: 3} }, nil},
 		{"scale-in", "somebody halves the desired count meanwhile", false, func(c *Case, _ int) {
-			c.Hands = []Hand{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", Scale, max(1, c.World.Tasks/2))}}
+			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount, max(1, c.World.Tasks/2))}}
 		}, nil},
 		{"scale-out", "somebody doubles the desired count meanwhile", false, func(c *Case, _ int) {
-			c.Hands = []Hand{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", Scale, 2*c.World.Tasks)}}
+			c.Interventions = []Intervention{{At: 45 * time.Second, Does: fmt.Sprintf("%s %d", SetDesiredCount, 2*c.World.Tasks)}}
 		}, nil},
 		{"auto-scale-in", "auto scaling takes tasks away meanwhile", false, func(c *Case, _ int) {
 			c.World.Scaling = Scaling{Min: max(1, c.World.Tasks/2), Max: 2 * c.World.Tasks, Load: 30, Since: 14 * time.Minute}
 		}, nil},
 		{"rule-edited", "somebody's Terraform puts the listener rule back in the middle", false, func(c *Case, n int) {
-			if c.World.Canary.ARN != "" && !c.World.byCodeDeploy() {
-				c.Hands = []Hand{{Stage: half(c, n), At: 5 * time.Second, Does: EditRule + " 100 0"}}
+			if c.World.Canary.ARN != "" && !c.World.usesCodeDeploy() {
+				c.Interventions = []Intervention{{Stage: half(c, n), At: 5 * time.Second, Does: EditRule + " 100 0"}}
 			}
 		}, nil},
-		{"rollback-midway", "a person rolls back half way", false, func(c *Case, n int) { c.Hands = midway(c, n) }, nil},
-		{"rollback-at-the-end", "a person rolls back after the last stage", false, func(c *Case, n int) { c.Hands = []Hand{{Stage: max(n, 1), Does: Rollback}} }, nil},
-		{"two-at-once", "a second sluice on another machine deploys the same service", false, at(30*time.Second, Second), nil},
+		{"rollback-midway", "a person rolls back half way", false, func(c *Case, n int) { c.Interventions = midway(c, n) }, nil},
+		{"rollback-at-the-end", "a person rolls back after the last stage", false, func(c *Case, n int) { c.Interventions = []Intervention{{Stage: max(n, 1), Does: Rollback}} }, nil},
+		{"two-at-once", "a second sluice on another machine deploys the same service", false, at(30*time.Second, SecondSluice), nil},
 		{"claim-taken", "another deployment puts its claim on the service", false, at(60*time.Second, TakeClaim), nil},
 		{"service-deleted", "somebody deletes the service", true, at(60*time.Second, DeleteService), nil},
 	}
@@ -101,22 +101,22 @@ func Catalogue() []Scenario {
 }
 
 // Apply returns the case of the scenario, made from a base case.
-func (s Scenario) On(base Case, stages int) Case {
+func (s Scenario) Apply(base Case, stages int) Case {
 	s.change(&base, stages)
 	return base
 }
 
 // HasEffect reports whether the scenario changes the case. For example, it cannot edit a rule if no
 // rule forwards to the target groups.
-func (s Scenario) Tries(base Case, stages int) bool {
+func (s Scenario) HasEffect(base Case, stages int) bool {
 	base.Files, base.Lookup = nil, nil
-	return s.Name == good || !reflect.DeepEqual(s.On(base, stages), base)
+	return s.Name == goodVersion || !reflect.DeepEqual(s.Apply(base, stages), base)
 }
 
 // Row is the result of a scenario, the worst of its seeds.
 type Row struct {
 	Scenario     string         `json:"scenario"`
-	Says         string         `json:"says"`
+	Summary         string         `json:"says"`
 	Outcome      sluice.Outcome `json:"outcome"`
 	Cause        string         `json:"cause,omitempty"`
 	Requests     float64        `json:"requests"`
@@ -125,51 +125,51 @@ type Row struct {
 	TimeToSafety time.Duration  `json:"timeToSafety"`          // nanoseconds
 	Took         time.Duration  `json:"took"`                  // nanoseconds
 	Safe         bool           `json:"safe"`                  // it ended as promised
-	Flawed       []string       `json:"violations,omitempty"`  // why it is not safe
-	Better       []string       `json:"couldBetter,omitempty"` // suggestions for the application
+	Flaws       []string       `json:"violations,omitempty"`  // why it is not safe
+	Suggestions       []string       `json:"couldBetter,omitempty"` // suggestions for the application
 	Seed         uint64         `json:"seed"`                  // seed of this result
 	Losses       []string       `json:"losses,omitempty"`
 }
 
 // RowOf judges a result.
 func (s Scenario) RowOf(c Case, r Result) Row {
-	row := Row{Scenario: s.Name, Says: s.Says, Outcome: r.Outcome, Cause: r.Cause, Requests: r.Requests, Failed: r.Failed, WorstShare: r.WorstShare,
-		TimeToSafety: r.TimeToSafety, Took: r.Took, Flawed: r.Violations, Seed: c.Seed, Losses: r.Losses}
+	row := Row{Scenario: s.Name, Summary: s.Summary, Outcome: r.Outcome, Cause: r.Cause, Requests: r.Requests, Failed: r.Failed, WorstShare: r.WorstShare,
+		TimeToSafety: r.TimeToSafety, Took: r.Took, Flaws: r.Violations, Seed: c.Seed, Losses: r.Losses}
 	switch r.Outcome {
 	case sluice.Succeeded, sluice.RolledBack:
 	case sluice.Superseded, sluice.Gone, sluice.Failed:
 		// Reported, and completed by a rollback in the rehearsal itself.
 	case "":
-		row.Flawed = append(row.Flawed, "it cannot be deployed: "+r.Cause)
+		row.Flaws = append(row.Flaws, "it cannot be deployed: "+r.Cause)
 	default:
-		row.Flawed = append(row.Flawed, "it ended in between: "+string(r.Outcome))
+		row.Flaws = append(row.Flaws, "it ended in between: "+string(r.Outcome))
 	}
-	row.Flawed = append(row.Flawed, s.notRehearsed(c, r)...)
-	if r.Failed > 1e-6 && !s.Bad && !c.lossy() && len(r.Violations) == 0 {
-		row.Flawed = append(row.Flawed, "requests were lost")
+	row.Flaws = append(row.Flaws, s.whyNotRehearsed(c, r)...)
+	if r.Failed > 1e-6 && !s.LosesRequests && !c.mayLoseRequests() && len(r.Violations) == 0 {
+		row.Flaws = append(row.Flaws, "requests were lost")
 	}
-	row.Safe = len(row.Flawed) == 0
-	row.Better = s.better(c, r)
+	row.Safe = len(row.Flaws) == 0
+	row.Suggestions = s.suggestions(c, r)
 	return row
 }
 
 // whyNotRehearsed returns why a result shows no property of the application. Either the deployment
 // ended before AWS created a task set for it, or a good version ended badly.
-func (s Scenario) notRehearsed(c Case, r Result) []string {
-	asked := r.Acted || c.Fails == stepBefore // the scenario itself ends the deployment early
+func (s Scenario) whyNotRehearsed(c Case, r Result) []string {
+	asked := r.Acted || c.FailingStep == stepBefore // the scenario itself ends the deployment early
 	switch {
 	case r.Outcome == "":
 		return nil // reported already
 	case !r.Started && !asked:
 		return []string{fmt.Sprintf("nothing was rehearsed: the deployment did not start (%s): %s", r.Outcome, r.Cause)}
-	case s.Name == good && r.Outcome != sluice.Succeeded:
+	case s.Name == goodVersion && r.Outcome != sluice.Succeeded:
 		return []string{fmt.Sprintf("a good version did not succeed (%s): %s", r.Outcome, r.Cause)}
 	}
 	return nil
 }
 
 // cutOffTime returns how long requests last if the deregistration delay cuts them off, otherwise 0.
-func (c Case) cuts() time.Duration {
+func (c Case) cutOffTime() time.Duration {
 	if c.World.Primary.ARN == "" || c.World.Lasts <= c.World.Primary.Drain {
 		return 0
 	}
@@ -177,7 +177,7 @@ func (c Case) cuts() time.Duration {
 }
 
 // IsWorse reports whether a is the row to show of the two.
-func (a Row) Worse(b Row) bool {
+func (a Row) IsWorse(b Row) bool {
 	switch {
 	case a.Safe != b.Safe:
 		return !a.Safe

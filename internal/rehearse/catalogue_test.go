@@ -33,10 +33,10 @@ func TestRowOfWhatWasNotRehearsed(t *testing.T) {
 		"it cannot be planned":             {"good", "", Result{Cause: "no listener"}, "it cannot be deployed: no listener"},
 		"the world cannot be made":         {"good", "", Result{Violations: []string{"rehearsal: the world cannot be laid"}}, "the world cannot be laid"},
 	} {
-		row := by[c.scenario].RowOf(Case{World: Plain(), Fails: c.fails}, c.result)
-		told := slices.ContainsFunc(row.Flawed, func(s string) bool { return strings.Contains(s, c.says) })
+		row := by[c.scenario].RowOf(Case{World: PlainWorld(), FailingStep: c.fails}, c.result)
+		told := slices.ContainsFunc(row.Flaws, func(s string) bool { return strings.Contains(s, c.says) })
 		if row.Safe != (c.says == "") || c.says != "" && !told {
-			t.Errorf("%s: safe %v, %q", name, row.Safe, row.Flawed)
+			t.Errorf("%s: safe %v, %q", name, row.Safe, row.Flaws)
 		}
 	}
 }

@@ -8,49 +8,49 @@ import (
 )
 
 // checkChange checks each change of the world when it happens.
-func (f *field) step(tx *world.Tx, c world.Change) {
+func (f *rehearsal) checkChange(tx *world.Tx, c world.Change) {
 	switch o := c.Object.(type) {
 	case *world.Listener:
 		for _, r := range o.Rules {
-			f.weighed(tx, r)
+			f.checkWeights(tx, r)
 		}
 	case *world.Service:
-		f.besideEmptied(o)
+		f.checkCanaryEmptied(o)
 	case *world.TaskSet:
 		f.noteStart(o)
-		f.unique(o)
-		f.emptied(o)
+		f.checkUnique(o)
+		f.checkEmptied(o)
 	case *world.Task:
-		f.ranOnce(o)
+		f.checkRunOnce(o)
 	case *world.Instance:
-		f.offShare(tx)
+		f.updateShareDrift(tx)
 	}
 }
 
 // steadyWait is how long the rehearsal waits for a steady state before the checks of the end:
 // drains, failed starts, scheduler loops.
-const restFor = 15 * time.Minute
+const steadyWait = 15 * time.Minute
 
 // judgeEnd checks the end against the promises.
-func (f *field) judge() {
+func (f *rehearsal) judgeEnd() {
 	r := &f.result
-	f.lossless()
-	f.named()
-	f.sleep(restFor)
+	f.checkLossless()
+	f.checkCause()
+	f.sleep(steadyWait)
 	for range 20 {
-		if f.beside > 0 {
-			f.sleep(restFor)
+		if f.secondsRunning > 0 {
+			f.sleep(steadyWait)
 		}
 	}
-	if r.Outcome != sluice.Succeeded && r.Outcome != sluice.RolledBack && !f.byItself() {
-		f.finish()
+	if r.Outcome != sluice.Succeeded && r.Outcome != sluice.RolledBack && !f.isJob() {
+		f.rollBackUnfinished()
 	}
-	f.ended(r.Outcome)
+	f.checkEnd(r.Outcome)
 	f.inWorld(func(tx *world.Tx) {
-		f.askedOnce(tx)
-		f.tookBack(tx)
-		if now := f.foreign(tx); now != f.others && !f.excuses(DeleteService) {
-			f.violate("P3", "what is not ours has changed:\n%s\nbefore:\n%s", now, f.others)
+		f.checkDeployedOnce(tx)
+		f.checkStoppedWithRollback(tx)
+		if now := f.unmanagedText(tx); now != f.unmanagedBefore && !f.hasIntervention(DeleteService) {
+			f.addViolation("P3", "what is not ours has changed:\n%s\nbefore:\n%s", now, f.unmanagedBefore)
 		}
 	})
 }

@@ -13,55 +13,55 @@ import (
 
 // externalChangeGrace is how long after an external change an outcome may ignore it. AWS has no
 // compare-and-set, and the claim is released in between.
-const swayedFor = 2 * time.Minute
+const externalChangeGrace = 2 * time.Minute
 
 // checkOutcome checks, at the moment of the event, that the version that the outcome names is
 // PRIMARY and serves (P2).
-func (f *field) endsAs(o sluice.Outcome) {
-	want, named := f.namedBy(o)
-	if !named || f.excuses(DeleteService) || f.second1() || !f.swayed.IsZero() && f.clock.Now().Sub(f.swayed) < swayedFor {
+func (f *rehearsal) checkOutcome(o sluice.Outcome) {
+	want, named := f.namedVersion(o)
+	if !named || f.hasIntervention(DeleteService) || f.hasSecondSluice() || !f.primaryChangedAt.IsZero() && f.clock.Now().Sub(f.primaryChangedAt) < externalChangeGrace {
 		return
 	}
 	f.inWorld(func(tx *world.Tx) {
-		s := f.service(tx)
+		s := f.findService(tx)
 		if s == nil || s.Primary() == nil {
-			f.violate("P2", "%q was told while nothing was PRIMARY", o)
+			f.addViolation("P2", "%q was told while nothing was PRIMARY", o)
 			return
 		}
 		p := s.Primary()
-		if v := f.version(p); v != want {
-			f.violate("P2", "%q was told while version %s was PRIMARY, not %s", o, v, want)
+		if v := f.versionOf(p); v != want {
+			f.addViolation("P2", "%q was told while version %s was PRIMARY, not %s", o, v, want)
 		}
-		if p.Count((*world.Task).Running) == 0 && s.Desired > 0 && !f.lossy() {
-			f.violate("P2", "%q was told while version %s ran no task", o, want)
+		if p.Count((*world.Task).IsRunning) == 0 && s.Desired > 0 && !f.mayLoseRequests() {
+			f.addViolation("P2", "%q was told while version %s ran no task", o, want)
 		}
 	})
 }
 
 // namedVersion returns the version that must serve after an outcome.
-func (f *field) namedBy(o sluice.Outcome) (version string, named bool) {
-	if f.byItself() || f.plan == nil {
+func (f *rehearsal) namedVersion(o sluice.Outcome) (version string, named bool) {
+	if f.isJob() || f.plan == nil {
 		return "", false
 	}
 	switch {
-	case o == sluice.RolledBack && f.old != "":
+	case o == sluice.RolledBack && f.oldSetID != "":
 		return "old", true
 	case o == sluice.Succeeded && slices.ContainsFunc(f.plan.Stages, func(s plan.Stage) bool {
 		return s.Name == appfile.StageSync || s.Name == appfile.StagePrimaryRollout
 	}):
-		return "new", f.Files == nil || f.fresh()
+		return "new", f.Files == nil || f.isNewRevision()
 	}
 	return "", false
 }
 
 // isNewRevision reports whether the deployment deploys another revision than the one that served.
-func (f *field) fresh() bool { return f.plan.From != f.plan.To }
+func (f *rehearsal) isNewRevision() bool { return f.plan.From != f.plan.To }
 
 // addRollbackAfterWrite adds a person who requests a rollback shortly after a write, most often
 // while AWS's answers are still stale.
-func (d *draws) rollbackAfterWrite(c *Case) {
-	c.Hands = append(c.Hands, Hand{Write: 1 + d.upTo(11), At: time.Duration(d.upTo(12)) * time.Second, Does: Rollback})
+func (d *random) addRollbackAfterWrite(c *Case) {
+	c.Interventions = append(c.Interventions, Intervention{Write: 1 + d.upTo(11), At: time.Duration(d.upTo(12)) * time.Second, Does: Rollback})
 	if d.chance(60) {
-		c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.5", d.one("ecs:*", "ecs:DescribeServices"), 1+d.upTo(13)))
+		c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.5", d.oneOf("ecs:*", "ecs:DescribeServices"), 1+d.upTo(13)))
 	}
 }

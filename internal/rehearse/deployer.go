@@ -14,18 +14,18 @@ import (
 // Deployer is the CodeDeploy configuration of a service, where it differs from the default names.
 type Deployer struct {
 	Application, Group string
-	Own                string   // a custom deployment configuration
+	CustomConfig                string   // a custom deployment configuration
 	Hooks              []string // the Lambda functions; they report Succeeded
 }
 
 // setDeployer sets, from the files, what CodeDeploy must have. Only the deployment group knows the
 // second target group: here it equals the first.
-func (w *World) deployer(app *appfile.Application) {
-	if !w.byCodeDeploy() {
+func (w *World) setDeployer(app *appfile.Application) {
+	if !w.usesCodeDeploy() {
 		return
 	}
 	w.Deployer = Deployer{Application: app.CodeDeploy.Application, Group: app.CodeDeploy.Group}
-	w.configured(app.CodeDeploy.Config)
+	w.setConfig(app.CodeDeploy.Config)
 	for _, h := range app.Hooks {
 		if !slices.Contains(w.Deployer.Hooks, h.Function) {
 			w.Deployer.Hooks = append(w.Deployer.Hooks, h.Function)
@@ -38,20 +38,20 @@ func (w *World) deployer(app *appfile.Application) {
 }
 
 // setConfig sets the deployment configuration.
-func (w *World) configured(name string) {
+func (w *World) setConfig(name string) {
 	if w.Config = name; name != "" && !strings.HasPrefix(name, "CodeDeployDefault.") {
-		w.Deployer.Own = name
+		w.Deployer.CustomConfig = name
 	}
 }
 
 // setFromGroup sets, from the real deployment group, what the files do not contain.
-func (w *World) deployed(d *plan.Deployer) {
-	if !w.byCodeDeploy() || d == nil {
+func (w *World) setFromGroup(d *plan.Deployer) {
+	if !w.usesCodeDeploy() || d == nil {
 		return
 	}
 	w.Deployer.Application, w.Deployer.Group = d.Application, d.Group
 	if w.Config == "" {
-		w.configured(d.Config)
+		w.setConfig(d.Config)
 	}
 	w.Undo = slices.Contains(d.RollbackEvents, "DEPLOYMENT_FAILURE")
 	w.Keep, w.Ready = d.Terminate.Round(time.Minute), d.Ready
@@ -63,8 +63,8 @@ func (w *World) deployed(d *plan.Deployer) {
 }
 
 // writeDeployer writes the application and the deployment group to the world file.
-func (w World) deployers(line func(string, ...any)) {
-	if !w.byCodeDeploy() {
+func (w World) writeDeployer(line func(string, ...any)) {
+	if !w.usesCodeDeploy() {
 		return
 	}
 	d := w.Deployer
@@ -74,8 +74,8 @@ func (w World) deployers(line func(string, ...any)) {
 	for _, name := range d.Hooks {
 		line("  - {name: %q, after: 3s}", name)
 	}
-	if d.Own != "" { // its content is unknown: assume that it shifts a share first
-		line("deploymentConfigs:\n  - {name: %q, canary: 10, every: 5m}", d.Own)
+	if d.CustomConfig != "" { // its content is unknown: assume that it shifts a share first
+		line("deploymentConfigs:\n  - {name: %q, canary: 10, every: 5m}", d.CustomConfig)
 	}
 	more := ""
 	if w.Config != "" {
@@ -87,7 +87,7 @@ func (w World) deployers(line func(string, ...any)) {
 	if w.Keep > 0 {
 		more += ", terminate: " + w.Keep.String()
 	}
-	more += w.asking()
+	more += w.groupOptions()
 	line("applications:\n  - name: %q\n    groups:\n      - {name: %q, cluster: %s, service: %s, targetGroups: [%s, %s], listener: \"%s:%d\"%s}",
 		cmp.Or(d.Application, "shop"), cmp.Or(d.Group, "web"), w.Cluster, w.Service, w.Primary.Name(), w.Canary.Name(), balancerName(w.Balancer), w.Listeners[0].Port, more)
 }

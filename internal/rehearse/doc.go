@@ -2,7 +2,7 @@
 // has the shape of a real one or of one generated from a seed. Callers, faults, external changes
 // and kills of sluice are simulated too. The result is checked against the promises P1 to P7.
 //
-// A rehearsal is a [Case], which has a text form: [Parse] reads it, [Case.String] prints it, [Draw]
+// A rehearsal is a [Case], which has a text form: [Parse] reads it, [Case.String] prints it, [Generate]
 // generates one, [Shrink] makes one smaller. [Run] runs it; the same case gives the same log, byte
 // for byte. [Catalogue] lists the scenarios that a user's own pipeline is rehearsed with.
 //
@@ -24,8 +24,8 @@
 //   - Interventions of people and other tools: a row of interventionActs, its word in case.go, and
 //     a row of interventionKinds.
 //   - Its checks, one file for each promise: losses.go P1, ending.go P2, leaks.go P3, weights.go
-//     P4, process.go and kill_test.go P5, naming.go P6, planned.go P7. [field.step] in check.go
-//     calls the checks of each change of the world, [field.judge] those of the end. expect.go
+//     P4, process.go and kill_test.go P5, naming.go P6, planned.go P7. [rehearsal.checkChange] in check.go
+//     calls the checks of each change of the world, [rehearsal.judgeEnd] those of the end. expect.go
 //     lists, as narrowly as possible, the promises that a case cannot keep.
 //   - Its rules that must not break: a row of mutantsOf in mutant_test.go, with its kinds. The
 //     simulation must detect each broken rule within a thousand seeds.

@@ -7,33 +7,33 @@ import (
 )
 
 // Generate returns the case of a seed: a world, a valid pipeline, a good or bad version, and
-// faults. [kinds] and [features] list what a case may have.
-func Draw(seed uint64) Case {
-	c := Case{Seed: seed, World: Plain()}
-	drawn(seed, "world").world(&c.World)
+// faults. [allKinds] and [allFeatures] list what a case may have.
+func Generate(seed uint64) Case {
+	c := Case{Seed: seed, World: PlainWorld()}
+	newRandom(seed, "world").generateWorld(&c.World)
 	k := kindOfSeed(seed)
-	k.draw(drawn(seed, k.name), &c)
-	for _, f := range features() {
-		d := drawn(seed, f.name)
-		if (f.of == nil || f.of(c)) && d.chance(f.percent) {
-			f.draw(d, &c)
+	k.generate(newRandom(seed, k.name), &c)
+	for _, f := range allFeatures() {
+		d := newRandom(seed, f.name)
+		if (f.appliesTo == nil || f.appliesTo(c)) && d.chance(f.percent) {
+			f.apply(d, &c)
 		}
 	}
 	return c
 }
 
 // random generates numbers from a seed (splitmix64).
-type draws struct{ state uint64 }
+type random struct{ state uint64 }
 
 // newRandom returns the random numbers of one purpose. They do not depend on those of other
 // purposes, so a new feature changes no other feature of a seed.
-func drawn(seed uint64, purpose string) *draws {
+func newRandom(seed uint64, purpose string) *random {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", seed, purpose)
-	return &draws{(&draws{h.Sum64()}).next()}
+	return &random{(&random{h.Sum64()}).nextUint()}
 }
 
-func (d *draws) next() uint64 {
+func (d *random) nextUint() uint64 {
 	d.state += 0x9e3779b97f4a7c15
 	x := d.state
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -42,27 +42,27 @@ func (d *draws) next() uint64 {
 }
 
 // upTo returns a number from 0 to n.
-func (d *draws) upTo(n int) int { return int(d.next() % uint64(n+1)) }
+func (d *random) upTo(n int) int { return int(d.nextUint() % uint64(n+1)) }
 
-func (d *draws) chance(percent int) bool { return d.upTo(99) < percent }
+func (d *random) chance(percent int) bool { return d.upTo(99) < percent }
 
-func (d *draws) one(words ...string) string { return words[d.upTo(len(words)-1)] }
+func (d *random) oneOf(words ...string) string { return words[d.upTo(len(words)-1)] }
 
-func (d *draws) span(spans ...time.Duration) time.Duration { return spans[d.upTo(len(spans)-1)] }
+func (d *random) oneDuration(spans ...time.Duration) time.Duration { return spans[d.upTo(len(spans)-1)] }
 
 // generateWorld generates what every kind has.
-func (d *draws) world(w *World) {
+func (d *random) generateWorld(w *World) {
 	w.Tasks = 1 + d.upTo(5)
-	w.Subnets = subnets(1 + d.upTo(2))
-	interval, drain, healthy := d.span(5*time.Second, 5*time.Second, 10*time.Second, 30*time.Second), d.span(5*time.Second, 20*time.Second, 60*time.Second), 2+d.upTo(3)
+	w.Subnets = subnetIDs(1 + d.upTo(2))
+	interval, drain, healthy := d.oneDuration(5*time.Second, 5*time.Second, 10*time.Second, 30*time.Second), d.oneDuration(5*time.Second, 20*time.Second, 60*time.Second), 2+d.upTo(3)
 	for _, g := range []*Group{&w.Primary, &w.Canary} {
 		g.Interval, g.Drain, g.Healthy = interval, drain, healthy
 	}
 }
 
-func (d *draws) version() string {
+func (d *random) versionOptions() string {
 	if d.chance(70) {
-		return d.one("", "", "healthy-after=7s", "latency=1s", "start-delay=20s", "latency=200ms&term=5s", "healthy-after=45s", "ignores-term=true")
+		return d.oneOf("", "", "healthy-after=7s", "latency=1s", "start-delay=20s", "latency=200ms&term=5s", "healthy-after=45s", "ignores-term=true")
 	}
-	return d.one("healthy-after=1h&crash-after=2s&exit=3", "never-healthy=true", "noboot=true", "crash-after=40s", "unhealthy-after=30s", "healthy-after=1h&crash-after=20s&exit=137", "errors=5%", "no-secret=true")
+	return d.oneOf("healthy-after=1h&crash-after=2s&exit=3", "never-healthy=true", "noboot=true", "crash-after=40s", "unhealthy-after=30s", "healthy-after=1h&crash-after=20s&exit=137", "errors=5%", "no-secret=true")
 }

@@ -8,8 +8,8 @@ import (
 // The promises that a case itself makes impossible to keep.
 
 // hasIntervention reports whether an intervention of the case does the act.
-func (c Case) excuses(does string) bool {
-	for _, h := range c.Hands {
+func (c Case) hasIntervention(does string) bool {
+	for _, h := range c.Interventions {
 		if strings.HasPrefix(h.Does, does) {
 			return true
 		}
@@ -18,7 +18,7 @@ func (c Case) excuses(does string) bool {
 }
 
 // hasFault reports whether the case has a fault of one of the kinds.
-func (c Case) faulty(kinds ...string) bool {
+func (c Case) hasFault(kinds ...string) bool {
 	for _, f := range c.Faults {
 		for _, k := range kinds {
 			if strings.HasPrefix(f, k) {
@@ -30,7 +30,7 @@ func (c Case) faulty(kinds ...string) bool {
 }
 
 // hasNewOption reports whether the new version has one of the options.
-func (c Case) has(options ...string) bool {
+func (c Case) hasNewOption(options ...string) bool {
 	for _, o := range options {
 		if strings.Contains("&"+c.New, "&"+o) {
 			return true
@@ -40,38 +40,38 @@ func (c Case) has(options ...string) bool {
 }
 
 // mayLoseRequests reports whether the case loses requests in any deployment.
-func (c Case) lossy() bool {
-	return c.faulty("task-crash", "zone-lost") || c.excuses(DeleteService) || c.excuses(EditRule) || c.excuses(Update) || c.excuses(DeleteCanary) ||
-		c.has("unhealthy-after", "errors", "oom-after") || c.late() || c.lossyByName()
+func (c Case) mayLoseRequests() bool {
+	return c.hasFault("task-crash", "zone-lost") || c.hasIntervention(DeleteService) || c.hasIntervention(EditRule) || c.hasIntervention(UpdateService) || c.hasIntervention(DeleteCanary) ||
+		c.hasNewOption("unhealthy-after", "errors", "oom-after") || c.crashesAfterHealthy() || c.mayLoseRequestsByName()
 }
 
 // crashesAfterHealthy reports whether the new version gets healthy before it crashes.
-func (c Case) late() bool {
-	return c.has("crash-after") && !c.has("healthy-after=1h")
+func (c Case) crashesAfterHealthy() bool {
+	return c.hasNewOption("crash-after") && !c.hasNewOption("healthy-after=1h")
 }
 
 // mustFail reports whether the new version can never serve.
 func (c Case) mustFail() bool {
-	return c.has("never-healthy", "noboot", "no-secret", "no-role", "exec-format", "healthy-after=1h") || c.World.refused()
+	return c.hasNewOption("never-healthy", "noboot", "no-secret", "no-role", "exec-format", "healthy-after=1h") || c.World.hasFailingHook()
 }
 
 // isUnsteady reports whether tasks may stop between a read and a write.
-func (c Case) unsteady() bool {
-	return c.lossy() || c.faulty("no-capacity", "slow-start", "stale", "failed-operation") || c.excuses(TakeOut) || c.excuses(Scale) || c.excuses(ScaleCanary) || c.excuses(PromoteCanary) || c.excuses(SayUnwell) || c.late() || c.scales()
+func (c Case) isUnsteady() bool {
+	return c.mayLoseRequests() || c.hasFault("no-capacity", "slow-start", "stale", "failed-operation") || c.hasIntervention(DeregisterInstance) || c.hasIntervention(SetDesiredCount) || c.hasIntervention(ScaleCanary) || c.hasIntervention(PromoteCanary) || c.hasIntervention(SetUnhealthy) || c.crashesAfterHealthy() || c.canScale()
 }
 
 // mustSucceed reports whether no fault concerns the new version and no intervention may change the
 // outcome.
 func (c Case) mustSucceed() bool {
-	return !c.mustFail() && !c.stepsMayFail() && !c.lossy() && !c.unsteady() && len(c.Hands) == 0 && c.Full.Row == 0 && c.Files == nil &&
-		!c.faulty("throttle", "invalid") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores && !c.noRoom()
+	return !c.mustFail() && !c.stepsMayFail() && !c.mayLoseRequests() && !c.isUnsteady() && len(c.Interventions) == 0 && c.FullDisk.Row == 0 && c.Files == nil &&
+		!c.hasFault("throttle", "invalid") && !c.outlivesGrace() && c.World.Ready == 0 && !c.World.Naming.Restores && !c.cannotRoll()
 }
 
 // cannotRoll reports whether, at a count that auto scaling may set, the limits of a rolling
 // deployment let ECS neither stop nor start a task.
-func (c Case) noRoom() bool {
+func (c Case) cannotRoll() bool {
 	p, s := c.World.Percents, c.World.Scaling
-	if p == (Percents{}) || !s.moves() {
+	if p == (Percents{}) || !s.isActive() {
 		return false
 	}
 	for n := s.Min; n <= s.Max; n++ {
@@ -86,23 +86,23 @@ func (c Case) noRoom() bool {
 // period ends before the load balancer has counted enough successful checks.
 func (c Case) outlivesGrace() bool {
 	g := c.World.Primary
-	return c.has("healthy-after=45s") && c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval)
+	return c.hasNewOption("healthy-after=45s") && c.World.Grace < max(2*time.Minute, 45*time.Second+time.Duration(g.Healthy+1)*g.Interval)
 }
 
 // requiredCause returns the text that the cause of the failure must contain; "" if any cause is
 // accepted.
-func (c Case) mustName() string {
-	if c.Before != "" || c.After != "" || len(c.Hands)+len(c.Faults) > 0 || c.Full.Row > 0 || c.World.Controller != "EXTERNAL" && !c.hostsBeside() {
+func (c Case) requiredCause() string {
+	if c.Before != "" || c.After != "" || len(c.Interventions)+len(c.Faults) > 0 || c.FullDisk.Row > 0 || c.World.Controller != "EXTERNAL" && !c.hasCanaryService() {
 		return ""
 	}
 	switch {
-	case c.hostsBeside() && c.has("crash-after"):
+	case c.hasCanaryService() && c.hasNewOption("crash-after"):
 		return "" // ECS may stop the task as unhealthy before it crashes
-	case c.has("healthy-after=1h") && c.has("crash-after"):
+	case c.hasNewOption("healthy-after=1h") && c.hasNewOption("crash-after"):
 		return "exit code"
-	case c.has("never-healthy"):
+	case c.hasNewOption("never-healthy"):
 		return "health checks"
-	case c.has("noboot"):
+	case c.hasNewOption("noboot"):
 		return "CannotPullContainerError"
 	}
 	return ""

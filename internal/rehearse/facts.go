@@ -11,85 +11,85 @@ import (
 )
 
 // observed is what the checks have observed.
-type facts struct {
-	atFirst     map[string][]world.Action // of the rules that forward to the two groups
+type observed struct {
+	initialActions     map[string][]world.Action // of the rules that forward to the two groups
 	weights     map[string][2]int32       // of those rules, after the last change
-	others      string                    // state of everything that sluice must not change
-	old         string                    // ID of the task set that served
-	setsAtFirst map[string]bool           // IDs of the task sets and deployments at the start
+	unmanagedBefore      string                    // state of everything that sluice must not change
+	oldSetID         string                    // ID of the task set that served
+	initialSets map[string]bool           // IDs of the task sets and deployments at the start
 	desired     int
-	scaling     string                   // the scalable targets, as they must be at the end
-	made        map[string]string        // external ID -> ID of the task set
-	ran         map[string][]*world.Task // standalone tasks, by startedBy
-	seconds     []*plan.Plan             // of second sluices
-	secondRan   bool                     // a second sluice succeeded or rolled back
-	secondNew   bool                     // it deployed the new version
-	deleted     map[string]bool          // task sets, by ID
-	taken       time.Time                // when another deployment took the claim
-	seized      time.Time                // when a second sluice took the claim of the first
-	unreleased  bool                     // AWS answered no call that releases the claim: it expires
-	begun       bool                     // sluice has written something
-	paused      bool                     // sluice paused the deployment
-	edited      map[string][2]int32      // by another actor since the first write
+	expectedScaling     string                   // the scalable targets, as they must be at the end
+	setsByExternalID        map[string]string        // external ID -> ID of the task set
+	tasksByStarter         map[string][]*world.Task // standalone tasks, by startedBy
+	secondPlans     []*plan.Plan             // of second sluices
+	secondFinished   bool                     // a second sluice succeeded or rolled back
+	secondDeployedNew   bool                     // it deployed the new version
+	deletedSets     map[string]bool          // task sets, by ID
+	claimTakenAt       time.Time                // when another deployment took the claim
+	takenOverAt      time.Time                // when a second sluice took the claim of the first
+	claimUnreleased  bool                     // AWS answered no call that releases the claim: it expires
+	hasWritten       bool                     // sluice has written something
+	wasPaused      bool                     // sluice paused the deployment
+	editedWeights      map[string][2]int32      // by another actor since the first write
 	editedAt    time.Time                // time of the last such edit
-	answered    int                      // results of sluice's writes, in all processes
-	swayed      time.Time                // when another actor last changed what is PRIMARY
-	bare        []string                 // when the name led to no serving task
-	told        map[string]bool          // failures
+	writesAnswered    int                      // results of sluice's writes, in all processes
+	primaryChangedAt      time.Time                // when another actor last changed what is PRIMARY
+	nameOutages        []string                 // when the name led to no serving task
+	reportedFailures        map[string]bool          // failures
 
-	strange   time.Time // when another actor set a rule to weights that it never had
-	promised  promised  // the share that must stay registered
-	returning bool      // the rollback has begun
-	touched   touched   // the instance that another actor changed, until sluice reports it
+	ruleDriftAt   time.Time // when another actor set a rule to weights that it never had
+	promised  promisedShare  // the share that must stay registered
+	rollbackBegun bool      // the rollback has begun
+	touched   touchedRecord   // the instance that another actor changed, until sluice reports it
 
-	scaledAtFirst string // the scalable targets at the start
-	setting       bool   // sluice is writing a scalable target
-	crossed       string // expectedScaling before a change during sluice's write
+	initialScaling string // the scalable targets at the start
+	writingScaling       bool   // sluice is writing a scalable target
+	scalingBeforeRace       string // expectedScaling before a change during sluice's write
 }
 
-func (s *facts) make() {
-	s.atFirst, s.weights, s.made = map[string][]world.Action{}, map[string][2]int32{}, map[string]string{}
-	s.ran = map[string][]*world.Task{}
-	s.edited, s.deleted = map[string][2]int32{}, map[string]bool{}
-	s.told, s.setsAtFirst = map[string]bool{}, map[string]bool{}
+func (s *observed) initMaps() {
+	s.initialActions, s.weights, s.setsByExternalID = map[string][]world.Action{}, map[string][2]int32{}, map[string]string{}
+	s.tasksByStarter = map[string][]*world.Task{}
+	s.editedWeights, s.deletedSets = map[string][2]int32{}, map[string]bool{}
+	s.reportedFailures, s.initialSets = map[string]bool{}, map[string]bool{}
 }
 
 // snapshotWorld records the state of the world at the start.
-func (f *field) remember(tx *world.Tx) {
-	for _, r := range f.ruled(tx) {
-		f.atFirst[r.ARN] = slices.Clone(r.Actions)
-		f.weights[r.ARN] = f.weighs(r)
+func (f *rehearsal) snapshotWorld(tx *world.Tx) {
+	for _, r := range f.forwardingRules(tx) {
+		f.initialActions[r.ARN] = slices.Clone(r.Actions)
+		f.weights[r.ARN] = f.weightsOf(r)
 	}
 	for _, s := range tx.Services.Values() {
 		for _, ts := range s.TaskSets {
-			f.setsAtFirst[ts.ID] = true
+			f.initialSets[ts.ID] = true
 		}
 	}
-	if s := f.service(tx); s != nil {
+	if s := f.findService(tx); s != nil {
 		f.desired = s.Desired
 		if p := s.Primary(); p != nil {
-			f.old = p.ID
+			f.oldSetID = p.ID
 		}
 	}
-	f.others, f.scaling = f.foreign(tx), scalingOf(tx)
-	f.scaledAtFirst = f.scaling
+	f.unmanagedBefore, f.expectedScaling = f.unmanagedText(tx), scalingOf(tx)
+	f.initialScaling = f.expectedScaling
 }
 
 // noteStart records that AWS has created a task set or a deployment for the rehearsed deployment.
-func (f *field) noteStart(ts *world.TaskSet) {
-	if !f.began.IsZero() && !f.setsAtFirst[ts.ID] {
+func (f *rehearsal) noteStart(ts *world.TaskSet) {
+	if !f.startedAt.IsZero() && !f.initialSets[ts.ID] {
 		f.result.Started = true
 	}
 }
 
-func (f *field) service(tx *world.Tx) *world.Service {
+func (f *rehearsal) findService(tx *world.Tx) *world.Service {
 	s, _ := tx.Services.Get(f.World.Cluster + "/" + f.World.Service)
 	return s
 }
 
 // weightsOf returns a rule's weights on the two groups.
-func (f *field) weighs(r *world.Rule) (w [2]int32) {
-	if fw := r.Forwards(); fw != nil {
+func (f *rehearsal) weightsOf(r *world.Rule) (w [2]int32) {
+	if fw := r.ForwardAction(); fw != nil {
 		for _, s := range fw.Groups {
 			switch s.Group {
 			case f.World.Primary.ARN:
@@ -103,17 +103,17 @@ func (f *field) weighs(r *world.Rule) (w [2]int32) {
 }
 
 // unmanagedText returns everything that sluice must not change, as text.
-func (f *field) foreign(tx *world.Tx) string {
+func (f *rehearsal) unmanagedText(tx *world.Tx) string {
 	var b strings.Builder
 	for _, r := range tx.Rules.Values() {
-		if _, ours := f.atFirst[r.ARN]; ours {
+		if _, ours := f.initialActions[r.ARN]; ours {
 			fmt.Fprintf(&b, "%s %d %v\n", r.Name(), r.Priority, r.Conditions)
 			continue
 		}
 		fmt.Fprintf(&b, "%s %d %v %s\n", r.Name(), r.Priority, r.Conditions, world.ActionsText(r.Actions))
 	}
 	for _, s := range tx.Services.Values() {
-		if s == f.service(tx) || s == f.canaryService(tx) {
+		if s == f.findService(tx) || s == f.findCanaryService(tx) {
 			continue
 		}
 		fmt.Fprintf(&b, "%s %d", s.ID(), s.Desired)
@@ -122,7 +122,7 @@ func (f *field) foreign(tx *world.Tx) string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(f.strangeSets(tx))
+	b.WriteString(f.otherToolSetsText(tx))
 	fmt.Fprintf(&b, "%d target groups, %d load balancers", len(tx.TargetGroups.Keys()), len(tx.LoadBalancers.Keys()))
 	return b.String()
 }

@@ -11,92 +11,92 @@ import (
 type feature struct {
 	name    string          // also the purpose of its random numbers
 	percent int             // of the cases to which it applies
-	of      func(Case) bool // nil: it applies to every case
-	draw    func(*draws, *Case)
+	appliesTo      func(Case) bool // nil: it applies to every case
+	apply    func(*random, *Case)
 }
 
 // allFeatures returns all features in the order of generation. A new one is added at the end; it
 // has its own random numbers, so that the other features of a seed stay unchanged.
-func features() []feature {
+func allFeatures() []feature {
 	return []feature{
-		{"versions", 100, served, func(d *draws, c *Case) {
-			c.Old = d.one("", "", "latency=200ms", "latency=1500ms", "latency=1s&term=3s")
-			c.New = d.version()
+		{"versions", 100, hasService, func(d *random, c *Case) {
+			c.Old = d.oneOf("", "", "latency=200ms", "latency=1500ms", "latency=1s&term=3s")
+			c.New = d.versionOptions()
 			c.Deadline = 10 * time.Minute
 		}},
-		{"grace", 50, nil, func(_ *draws, c *Case) { c.World.Grace = 3 * time.Minute }},
-		{"late nodes", 30, nil, func(_ *draws, c *Case) { c.World.Nodes = 9 * time.Second }},
-		{"others", 50, nil, func(_ *draws, c *Case) { c.World.Others = true }},
-		{"a fault of calls", 67, nil, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.callFault()) }},
-		{"another fault of calls", 33, nil, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.callFault()) }},
-		{"a fault of the world", 20, served, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.worldFault()) }},
-		{"a hand", 25, nil, func(d *draws, c *Case) { c.Hands = append(c.Hands, d.hand(*c)) }},
-		{"a kill", 45, nil, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
-		{"another kill", 50, func(c Case) bool { return len(c.Kills) > 0 }, func(d *draws, c *Case) { c.Kills = append(c.Kills, d.kill()) }},
-		{"a fault of the map", 40, func(c Case) bool { return c.World.byName() }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.mapFault()) }},
-		{"a full disk", 8, nil, func(d *draws, c *Case) { c.Full = Full{Row: 1 + d.upTo(120), For: 1 + d.upTo(4)} }},
-		{"a task before", 15, nil, func(d *draws, c *Case) { c.Before = d.step() }},
-		{"a task after", 12, nil, func(d *draws, c *Case) { c.After = d.one("", "rollback&") + d.step() }},
-		{"auto scaling", 35, served, (*draws).drawScaling},
-		{"a fault of auto scaling", 35, func(c Case) bool { return c.World.Scaling.Max > 0 }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.scalingFault()) }},
-		{"a hand on auto scaling", 15, func(c Case) bool { return c.World.Scaling.Max > 0 && len(c.Hands) == 0 }, func(d *draws, c *Case) {
-			h := d.hand(*c)
+		{"grace", 50, nil, func(_ *random, c *Case) { c.World.Grace = 3 * time.Minute }},
+		{"late nodes", 30, nil, func(_ *random, c *Case) { c.World.Nodes = 9 * time.Second }},
+		{"others", 50, nil, func(_ *random, c *Case) { c.World.OtherService = true }},
+		{"a fault of calls", 67, nil, func(d *random, c *Case) { c.Faults = append(c.Faults, d.callFault()) }},
+		{"another fault of calls", 33, nil, func(d *random, c *Case) { c.Faults = append(c.Faults, d.callFault()) }},
+		{"a fault of the world", 20, hasService, func(d *random, c *Case) { c.Faults = append(c.Faults, d.worldFault()) }},
+		{"a hand", 25, nil, func(d *random, c *Case) { c.Interventions = append(c.Interventions, d.randomIntervention(*c)) }},
+		{"a kill", 45, nil, func(d *random, c *Case) { c.Kills = append(c.Kills, d.randomKill()) }},
+		{"another kill", 50, func(c Case) bool { return len(c.Kills) > 0 }, func(d *random, c *Case) { c.Kills = append(c.Kills, d.randomKill()) }},
+		{"a fault of the map", 40, func(c Case) bool { return c.World.usesCloudMap() }, func(d *random, c *Case) { c.Faults = append(c.Faults, d.cloudMapFault()) }},
+		{"a full disk", 8, nil, func(d *random, c *Case) { c.FullDisk = FullDisk{Row: 1 + d.upTo(120), For: 1 + d.upTo(4)} }},
+		{"a task before", 15, nil, func(d *random, c *Case) { c.Before = d.stepOptions() }},
+		{"a task after", 12, nil, func(d *random, c *Case) { c.After = d.oneOf("", "rollback&") + d.stepOptions() }},
+		{"auto scaling", 35, hasService, (*random).generateScaling},
+		{"a fault of auto scaling", 35, func(c Case) bool { return c.World.Scaling.Max > 0 }, func(d *random, c *Case) { c.Faults = append(c.Faults, d.scalingFault()) }},
+		{"a hand on auto scaling", 15, func(c Case) bool { return c.World.Scaling.Max > 0 && len(c.Interventions) == 0 }, func(d *random, c *Case) {
+			h := d.randomIntervention(*c)
 			h.Does = ResumeScaling
-			c.Hands = append(c.Hands, h)
+			c.Interventions = append(c.Interventions, h)
 		}},
-		{"what follows a change of others", 50, served, func(d *draws, c *Case) { c.Outside = d.one("reassert", "adopt") }},
-		{"a hand on what is steered", 20, func(c Case) bool { return len(c.Hands) == 0 && len(c.Pipeline) > 0 && !c.World.byName() }, (*draws).steeredHand},
-		{"batches", 40, func(c Case) bool { return c.World.Controller == "ECS" && !c.World.byName() && c.World.Tasks > 1 }, func(d *draws, c *Case) {
+		{"what follows a change of others", 50, hasService, func(d *random, c *Case) { c.OutsidePolicy = d.oneOf("reassert", "adopt") }},
+		{"a hand on what is steered", 20, func(c Case) bool { return len(c.Interventions) == 0 && len(c.Pipeline) > 0 && !c.World.usesCloudMap() }, (*random).addTrafficIntervention},
+		{"batches", 40, func(c Case) bool { return c.World.Controller == "ECS" && !c.World.usesCloudMap() && c.World.Tasks > 1 }, func(d *random, c *Case) {
 			c.World.Percents = []Percents{{50, 100}, {50, 200}, {100, 150}, {50, 150}}[d.upTo(3)]
 		}},
-		{"a hand in the middle of a stage", 50, func(c Case) bool { return len(c.Hands) == 1 && c.Hands[0].Stage > 0 }, func(d *draws, c *Case) {
-			c.Hands[0].At = time.Duration(5+d.upTo(85)) * time.Second
+		{"a hand in the middle of a stage", 50, func(c Case) bool { return len(c.Interventions) == 1 && c.Interventions[0].Stage > 0 }, func(d *random, c *Case) {
+			c.Interventions[0].At = time.Duration(5+d.upTo(85)) * time.Second
 		}},
-		{"a fault of CodeDeploy", 45, func(c Case) bool { return c.World.byCodeDeploy() }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.shiftFault()) }},
-		{"what CodeDeploy asks before it goes on", 60, func(c Case) bool { return c.World.byCodeDeploy() }, (*draws).asks},
-		{"a kill at a write of CodeDeploy's", 25, func(c Case) bool { return c.World.byCodeDeploy() && len(c.Kills) == 0 }, func(d *draws, c *Case) { c.Kills = append(c.Kills, Kill{N: 1 + d.upTo(8), After: d.chance(50)}) }},
-		{"a hand on CodeDeploy", 30, func(c Case) bool { return c.World.byCodeDeploy() && len(c.Hands) == 0 }, (*draws).shiftHand},
-		{"how a name is found", 35, func(c Case) bool { return c.World.byName() }, (*draws).naming},
-		{"versions that serve on", 60, func(c Case) bool { return c.World.byName() }, func(_ *draws, c *Case) { c.World.Stop = 110 * time.Second }},
-		{"records that ECS puts back", 12, func(c Case) bool { return c.World.byName() && len(c.Pipeline) > 0 }, func(_ *draws, c *Case) { c.World.Naming.Restores = true }},
-		{"more tasks than DNS answers", 12, func(c Case) bool { return c.World.byName() && c.World.Scaling.Max == 0 }, func(d *draws, c *Case) { c.World.Tasks = 9 + d.upTo(3) }},
-		{"an exact share", 25, func(c Case) bool { return c.World.byName() && c.World.Scaling.Max == 0 }, (*draws).exact},
-		{"a rule that always sends to the canary", 20, Case.steersGroups, func(_ *draws, c *Case) { c.World.Marked = true }},
-		{"a canary that was left", 25, func(c Case) bool { return c.steersGroups() && len(c.Pipeline) > 0 && c.onlyCommands() }, func(_ *draws, c *Case) { c.World.Left = true }},
+		{"a fault of CodeDeploy", 45, func(c Case) bool { return c.World.usesCodeDeploy() }, func(d *random, c *Case) { c.Faults = append(c.Faults, d.codeDeployFault()) }},
+		{"what CodeDeploy asks before it goes on", 60, func(c Case) bool { return c.World.usesCodeDeploy() }, (*random).generateDeployChecks},
+		{"a kill at a write of CodeDeploy's", 25, func(c Case) bool { return c.World.usesCodeDeploy() && len(c.Kills) == 0 }, func(d *random, c *Case) { c.Kills = append(c.Kills, Kill{N: 1 + d.upTo(8), After: d.chance(50)}) }},
+		{"a hand on CodeDeploy", 30, func(c Case) bool { return c.World.usesCodeDeploy() && len(c.Interventions) == 0 }, (*random).addCodeDeployStop},
+		{"how a name is found", 35, func(c Case) bool { return c.World.usesCloudMap() }, (*random).generateNaming},
+		{"versions that serve on", 60, func(c Case) bool { return c.World.usesCloudMap() }, func(_ *random, c *Case) { c.World.Stop = 110 * time.Second }},
+		{"records that ECS puts back", 12, func(c Case) bool { return c.World.usesCloudMap() && len(c.Pipeline) > 0 }, func(_ *random, c *Case) { c.World.Naming.Restores = true }},
+		{"more tasks than DNS answers", 12, func(c Case) bool { return c.World.usesCloudMap() && c.World.Scaling.Max == 0 }, func(d *random, c *Case) { c.World.Tasks = 9 + d.upTo(3) }},
+		{"an exact share", 25, func(c Case) bool { return c.World.usesCloudMap() && c.World.Scaling.Max == 0 }, (*random).setExactShare},
+		{"a rule that always sends to the canary", 20, Case.shiftsWeights, func(_ *random, c *Case) { c.World.CanaryOnlyRule = true }},
+		{"a canary that was left", 25, func(c Case) bool { return c.shiftsWeights() && len(c.Pipeline) > 0 && c.hasOnlyCommands() }, func(_ *random, c *Case) { c.World.LeftoverCanary = true }},
 		{"a task set of another tool", 15, func(c Case) bool {
-			return c.steersGroups() && c.World.Controller == "EXTERNAL" && c.onlyCommands()
-		}, func(_ *draws, c *Case) { c.World.Strange = true }},
-		{"a hand on what is found", 40, func(c Case) bool { return c.World.byName() && len(c.Hands) == 0 && len(c.Pipeline) > 0 }, (*draws).foundHand},
-		{"late targets", 40, func(c Case) bool { return !c.World.byName() }, func(d *draws, c *Case) {
-			c.World.Lags.Targets = min(d.span(2*time.Second, 3*time.Second, 4*time.Second), c.World.Primary.Drain-3*time.Second) // sluice waits for the drain
+			return c.shiftsWeights() && c.World.Controller == "EXTERNAL" && c.hasOnlyCommands()
+		}, func(_ *random, c *Case) { c.World.OtherToolSet = true }},
+		{"a hand on what is found", 40, func(c Case) bool { return c.World.usesCloudMap() && len(c.Interventions) == 0 && len(c.Pipeline) > 0 }, (*random).addNameIntervention},
+		{"late targets", 40, func(c Case) bool { return !c.World.usesCloudMap() }, func(d *random, c *Case) {
+			c.World.Lags.Targets = min(d.oneDuration(2*time.Second, 3*time.Second, 4*time.Second), c.World.Primary.Drain-3*time.Second) // sluice waits for the drain
 		}},
-		{"late stability", 35, nil, func(d *draws, c *Case) { c.World.Lags.Stability = d.span(3*time.Second, 10*time.Second) }},
-		{"late health of instances", 40, func(c Case) bool { return c.World.byName() }, func(d *draws, c *Case) { c.World.Lags.Health = 10 * time.Second }},
-		{"late names", 50, func(c Case) bool { return c.World.byName() }, func(d *draws, c *Case) {
-			c.World.Lags.Names = d.span(5*time.Second, 20*time.Second, 60*time.Second)
+		{"late stability", 35, nil, func(d *random, c *Case) { c.World.Lags.Stability = d.oneDuration(3*time.Second, 10*time.Second) }},
+		{"late health of instances", 40, func(c Case) bool { return c.World.usesCloudMap() }, func(d *random, c *Case) { c.World.Lags.Health = 10 * time.Second }},
+		{"late names", 50, func(c Case) bool { return c.World.usesCloudMap() }, func(d *random, c *Case) {
+			c.World.Lags.Names = d.oneDuration(5*time.Second, 20*time.Second, 60*time.Second)
 		}},
-		{"tokens that are forgotten", 20, served, func(d *draws, c *Case) { c.World.Lags.Tokens = d.span(20*time.Second, time.Minute, 5*time.Minute) }},
-		{"few task starts", 15, served, func(d *draws, c *Case) { c.World.Lags.Starts = 3 + d.upTo(9) }},
-		{"stale reads of everything", 25, nil, func(d *draws, c *Case) {
-			c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.%d", d.one("*:*", "ecs:*", "codedeploy:*", "servicediscovery:*"), 1+d.upTo(4), 2+d.upTo(4)))
+		{"tokens that are forgotten", 20, hasService, func(d *random, c *Case) { c.World.Lags.Tokens = d.oneDuration(20*time.Second, time.Minute, 5*time.Minute) }},
+		{"few task starts", 15, hasService, func(d *random, c *Case) { c.World.Lags.Starts = 3 + d.upTo(9) }},
+		{"stale reads of everything", 25, nil, func(d *random, c *Case) {
+			c.Faults = append(c.Faults, fmt.Sprintf("stale %s by=%ds p=0.%d", d.oneOf("*:*", "ecs:*", "codedeploy:*", "servicediscovery:*"), 1+d.upTo(4), 2+d.upTo(4)))
 		}},
-		{"a rollback right after a write", 25, func(c Case) bool { return served(c) && len(c.Hands) == 0 }, (*draws).rollbackAfterWrite},
-		{"an outage of AWS", 8, func(c Case) bool { return true }, func(d *draws, c *Case) { c.Faults = append(c.Faults, d.outage()) }},
+		{"a rollback right after a write", 25, func(c Case) bool { return hasService(c) && len(c.Interventions) == 0 }, (*random).addRollbackAfterWrite},
+		{"an outage of AWS", 8, func(c Case) bool { return true }, func(d *random, c *Case) { c.Faults = append(c.Faults, d.outageFault()) }},
 	}
 }
 
 // outageFault returns a fault in which AWS does not answer for a time, or a proxy answers in its
 // place.
-func (d *draws) outage() string {
-	return fmt.Sprintf("outage %s as=%s after=%ds for=%ds", d.one("*:*", "*:*", "ecs:*", "elasticloadbalancing:*"), d.one(fault.Outages...), 1+d.upTo(240), 1+d.upTo(180))
+func (d *random) outageFault() string {
+	return fmt.Sprintf("outage %s as=%s after=%ds for=%ds", d.oneOf("*:*", "*:*", "ecs:*", "elasticloadbalancing:*"), d.oneOf(fault.Outages...), 1+d.upTo(240), 1+d.upTo(180))
 }
 
-var operations = []string{"*:*", "ecs:*", "ecs:CreateTaskSet", "ecs:UpdateTaskSet", "ecs:DeleteTaskSet", "ecs:UpdateServicePrimaryTaskSet", "ecs:RegisterTaskDefinition",
+var faultOperations = []string{"*:*", "ecs:*", "ecs:CreateTaskSet", "ecs:UpdateTaskSet", "ecs:DeleteTaskSet", "ecs:UpdateServicePrimaryTaskSet", "ecs:RegisterTaskDefinition",
 	"ecs:UpdateService", "ecs:CreateService", "ecs:DeleteService", "ecs:TagResource", "ecs:UntagResource", "ecs:DescribeServices", "elasticloadbalancing:*", "elasticloadbalancing:ModifyListener",
 	"elasticloadbalancing:ModifyRule", "elasticloadbalancing:DescribeTargetHealth", "elasticloadbalancing:DescribeRules"}
 
-func (d *draws) callFault() string {
-	on := operations[d.upTo(len(operations)-1)]
+func (d *random) callFault() string {
+	on := faultOperations[d.upTo(len(faultOperations)-1)]
 	switch d.upTo(7) {
 	case 0:
 		return fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3))
@@ -107,7 +107,7 @@ func (d *draws) callFault() string {
 	case 3:
 		return fmt.Sprintf("no-send %s p=0.%d", on, 1+d.upTo(1))
 	case 4:
-		return fmt.Sprintf("stale %s by=%ds p=0.5", d.one("ecs:*", "ecs:DescribeServices", "elasticloadbalancing:DescribeTargetHealth"), 1+d.upTo(4))
+		return fmt.Sprintf("stale %s by=%ds p=0.5", d.oneOf("ecs:*", "ecs:DescribeServices", "elasticloadbalancing:DescribeTargetHealth"), 1+d.upTo(4))
 	case 5:
 		return fmt.Sprintf("latency %s by=%dms", on, 100*(1+d.upTo(20)))
 	case 6:
@@ -116,13 +116,13 @@ func (d *draws) callFault() string {
 	return fmt.Sprintf("throttle %s for=%ds", on, 1+d.upTo(90))
 }
 
-func (d *draws) worldFault() string {
+func (d *random) worldFault() string {
 	after := 1 + d.upTo(240)
 	switch d.upTo(3) {
 	case 0:
 		return fmt.Sprintf("task-crash web count=%d exit=137 after=%ds", 1+d.upTo(2), after)
 	case 1:
-		return fmt.Sprintf("zone-lost us-east-1%s after=%ds for=%ds", d.one("a", "b"), after, 60*(1+d.upTo(20)))
+		return fmt.Sprintf("zone-lost us-east-1%s after=%ds for=%ds", d.oneOf("a", "b"), after, 60*(1+d.upTo(20)))
 	case 2:
 		return fmt.Sprintf("no-capacity prod after=%ds for=%ds", after, 60*(1+d.upTo(20)))
 	}
@@ -130,35 +130,35 @@ func (d *draws) worldFault() string {
 }
 
 // interventionKind is a possible intervention, with its share of all interventions.
-type drawnHand struct {
+type interventionKind struct {
 	share int
-	of    func(Case) bool // nil: it applies to every case
-	does  func(*draws) string
+	appliesTo    func(Case) bool // nil: it applies to every case
+	randomAct  func(*random) string
 }
 
-func always(does string) func(*draws) string { return func(*draws) string { return does } }
+func alwaysDo(does string) func(*random) string { return func(*random) string { return does } }
 
-func drawnHands() []drawnHand {
-	return []drawnHand{
-		{3, nil, always(Rollback)},
-		{1, nil, always(Abort)},
-		{1, nil, always(Pause)},
+func interventionKinds() []interventionKind {
+	return []interventionKind{
+		{3, nil, alwaysDo(Rollback)},
+		{1, nil, alwaysDo(Abort)},
+		{1, nil, alwaysDo(Pause)},
 		{1, func(c Case) bool {
-			return served(c) && (c.World.Controller == "EXTERNAL" || c.hostsBeside()) && !c.World.byName()
-		}, func(d *draws) string { return EditRule + d.one(" 100 0", " 999 1") }},
-		{1, served, func(d *draws) string { return fmt.Sprintf("%s %d", Scale, 1+d.upTo(7)) }},
-		{1, served, always(DeleteService)},
-		{1, served, always(TakeClaim)},
-		{1, nil, always(Second)},
-		{1, func(c Case) bool { return c.World.byName() }, func(d *draws) string { return fmt.Sprintf("%s %d", TakeOut, d.upTo(7)) }},
-		{1, func(c Case) bool { return c.World.byName() }, always(PutIn)},
+			return hasService(c) && (c.World.Controller == "EXTERNAL" || c.hasCanaryService()) && !c.World.usesCloudMap()
+		}, func(d *random) string { return EditRule + d.oneOf(" 100 0", " 999 1") }},
+		{1, hasService, func(d *random) string { return fmt.Sprintf("%s %d", SetDesiredCount, 1+d.upTo(7)) }},
+		{1, hasService, alwaysDo(DeleteService)},
+		{1, hasService, alwaysDo(TakeClaim)},
+		{1, nil, alwaysDo(SecondSluice)},
+		{1, func(c Case) bool { return c.World.usesCloudMap() }, func(d *random) string { return fmt.Sprintf("%s %d", DeregisterInstance, d.upTo(7)) }},
+		{1, func(c Case) bool { return c.World.usesCloudMap() }, alwaysDo(RegisterAddress)},
 	}
 }
 
 // addTrafficIntervention adds another actor who changes rules, the canary or the PRIMARY during the
 // deployment.
-func (d *draws) steeredHand(c *Case) {
-	h := d.hand(*c)
+func (d *random) addTrafficIntervention(c *Case) {
+	h := d.randomIntervention(*c)
 	switch d.upTo(6) {
 	case 0, 1:
 		h.Does = EditRule + " 999 1"
@@ -173,27 +173,27 @@ func (d *draws) steeredHand(c *Case) {
 	default:
 		h.Does = TakeOver
 	}
-	c.Hands = append(c.Hands, h)
+	c.Interventions = append(c.Interventions, h)
 }
 
-func (d *draws) hand(c Case) Hand {
-	h := Hand{At: time.Duration(1+d.upTo(300)) * time.Second}
+func (d *random) randomIntervention(c Case) Intervention {
+	h := Intervention{At: time.Duration(1+d.upTo(300)) * time.Second}
 	if n := len(c.Pipeline); n > 0 && d.chance(40) {
-		h = Hand{Stage: 1 + d.upTo(n-1)}
+		h = Intervention{Stage: 1 + d.upTo(n-1)}
 	}
-	var lots []drawnHand
-	for _, x := range drawnHands() {
+	var lots []interventionKind
+	for _, x := range interventionKinds() {
 		for range x.share {
-			if x.of == nil || x.of(c) {
+			if x.appliesTo == nil || x.appliesTo(c) {
 				lots = append(lots, x)
 			}
 		}
 	}
-	h.Does = lots[d.upTo(len(lots)-1)].does(d)
+	h.Does = lots[d.upTo(len(lots)-1)].randomAct(d)
 	return h
 }
 
-func (d *draws) kill() Kill {
+func (d *random) randomKill() Kill {
 	if d.chance(50) {
 		return Kill{N: 1 + d.upTo(20), After: d.chance(50)}
 	}

@@ -25,46 +25,46 @@ import (
 )
 
 // rehearsal is one running rehearsal.
-type field struct {
+type rehearsal struct {
 	Case
 	clock   clock.Clock
 	sim     *awssim.Sim
 	tallies []*callers.Tally
-	byNames []*callers.NameTally
+	nameTallies []*callers.NameTally
 	journal *journal.Journal
-	life    *life
+	process    *process
 	account *account.Account
 	engine  *engine.Engine
 	plan    *plan.Plan
-	task    *appfile.Application
+	application    *appfile.Application
 	id      string
-	from    time.Time // of the world
-	began   time.Time // of the deployment
+	worldStart    time.Time // of the world
+	startedAt   time.Time // of the deployment
 
-	person  bool // a person's command is being written
-	outside bool // another actor is changing the world
-	over    bool
-	beside  int          // number of second sluices that run
-	given   map[int]bool // interventions that were performed
-	asked   map[int]bool // interventions that are scheduled
-	stages  map[string]time.Time
-	first   life // counts of the first process
-	lives   int
+	personActs  bool // a person's command is being written
+	externalActs bool // another actor is changing the world
+	isOver    bool
+	secondsRunning  int          // number of second sluices that run
+	acted   map[int]bool // interventions that were performed
+	scheduled   map[int]bool // interventions that are scheduled
+	stageStarts  map[string]time.Time
+	firstProcess   process // counts of the first process
+	processCount   int
 	log     strings.Builder
 	tracer  *tracer
 	result  Result
-	facts
+	observed
 }
 
-func newField(c Case, k clock.Clock) *field {
-	f := &field{Case: c, clock: k, from: k.Now(), given: map[int]bool{}, asked: map[int]bool{}, stages: map[string]time.Time{}}
-	f.facts.make()
+func newField(c Case, k clock.Clock) *rehearsal {
+	f := &rehearsal{Case: c, clock: k, worldStart: k.Now(), acted: map[int]bool{}, scheduled: map[int]bool{}, stageStarts: map[string]time.Time{}}
+	f.observed.initMaps()
 	return f
 }
 
 // buildWorld builds the world and its callers.
-func (f *field) lay() (err error) {
-	images, serving, err := f.images()
+func (f *rehearsal) buildWorld() (err error) {
+	images, serving, err := f.buildImages()
 	if err != nil {
 		return err
 	}
@@ -75,36 +75,36 @@ func (f *field) lay() (err error) {
 	if err := f.sim.Load("world.yaml", f.World.File(serving)); err != nil {
 		return err
 	}
-	if err := f.layJob(); err != nil {
+	if err := f.buildJob(); err != nil {
 		return err
 	}
-	f.layLeft()
+	f.buildLeftovers()
 	f.sleep(f.World.Scaling.Since)
-	f.inWorld(f.quiet)
-	f.inWorld(f.remember)
-	f.sim.World().Check(world.Check{Name: "rehearsal", Each: func(tx *world.Tx, c world.Change) error { f.step(tx, c); return nil }})
-	f.World.rules(func(l Listener, r Rule) {
-		f.tallies = append(f.tallies, callers.Attach(f.sim.World(), f.sim.Balancer(), callers.Caller{Key: f.key(), Balancer: f.World.Balancer, Port: l.Port,
+	f.inWorld(f.addAlarm)
+	f.inWorld(f.snapshotWorld)
+	f.sim.World().AddInvariant(world.Invariant{Name: "rehearsal", CheckChange: func(tx *world.Tx, c world.Change) error { f.checkChange(tx, c); return nil }})
+	f.World.eachRule(func(l Listener, r Rule) {
+		f.tallies = append(f.tallies, callers.Attach(f.sim.World(), f.sim.Balancer(), callers.Caller{Key: f.worldKey(), Balancer: f.World.Balancer, Port: l.Port,
 			Request: balancer.Request{Method: "GET", Scheme: "http", Host: "web", Path: strings.TrimSuffix(r.Path, "*")}, Rate: float64(cmp.Or(f.World.Rate, Rate))}))
 	})
-	if f.World.byName() {
-		f.callByName()
+	if f.World.usesCloudMap() {
+		f.attachNameCallers()
 	}
 	return nil
 }
 
 // openJournal opens the journal. Its writes are hooked, so that a kill can end a process there.
-func (f *field) remembers() (err error) {
+func (f *rehearsal) openJournal() (err error) {
 	if f.journal, err = journal.Open(journal.Memory, f.clock); err != nil {
 		return err
 	}
-	f.journal.Around(func(op string, write func() error) error {
-		if f.person || f.life == nil || f.over {
+	f.journal.WrapWrites(func(op string, write func() error) error {
+		if f.personActs || f.process == nil || f.isOver {
 			return write()
 		}
-		return f.life.row(op, func() error {
+		return f.process.writeRow(op, func() error {
 			err := write()
-			f.tracer.row(f, op)
+			f.tracer.traceRow(f, op)
 			return err
 		})
 	})
@@ -112,20 +112,20 @@ func (f *field) remembers() (err error) {
 }
 
 // buildImages defines what the images of both versions do.
-func (f *field) images() (image.Catalog, string, error) {
-	old, err := f.behaviour("old", f.Old)
+func (f *rehearsal) buildImages() (image.Catalog, string, error) {
+	old, err := f.versionBehaviour("old", f.Old)
 	if err != nil {
 		return nil, "", err
 	}
-	fresh, err := f.behaviour("new", f.New)
+	fresh, err := f.versionBehaviour("new", f.New)
 	if err != nil {
 		return nil, "", err
 	}
-	catalogue := image.Catalog{oldImage: old, newImage: fresh, leftImage: image.Behaviour{Version: "left"}}
+	catalogue := image.Catalog{oldImage: old, newImage: fresh, leftoverImage: image.Behaviour{Version: "left"}}
 	if f.Files == nil {
-		return catalogue, oldImage, errors.Join(f.stepImages(catalogue), f.jobImages(catalogue))
+		return catalogue, oldImage, errors.Join(f.addStepImages(catalogue), f.addJobImages(catalogue))
 	}
-	app, err := f.load()
+	app, err := f.loadFitted()
 	if err != nil {
 		return nil, "", err
 	}
@@ -137,12 +137,12 @@ func (f *field) images() (image.Catalog, string, error) {
 	if i := mainImage(app); i != "" {
 		catalogue[i] = fresh
 	}
-	endSteps(catalogue, app, f.Fails)
+	setStepEnds(catalogue, app, f.FailingStep)
 	return catalogue, oldImage, nil
 }
 
 // versionBehaviour returns a version's behaviour: its own options, otherwise the world's.
-func (f *field) behaviour(version, options string) (image.Behaviour, error) {
+func (f *rehearsal) versionBehaviour(version, options string) (image.Behaviour, error) {
 	var all []string
 	if options != "" {
 		all = append(all, options)
@@ -187,7 +187,7 @@ func mainImage(app *appfile.Application) string {
 }
 
 // loadApp reads the application: the user's own, or the generated one.
-func (c Case) app() (*appfile.Application, error) {
+func (c Case) loadApp() (*appfile.Application, error) {
 	if c.Files == nil {
 		return appfile.Load(c.Application(), "sluice.yaml", nil)
 	}
@@ -195,8 +195,8 @@ func (c Case) app() (*appfile.Application, error) {
 }
 
 // loadFitted reads the application. It sets the world's subnets in a user's own application.
-func (f *field) load() (*appfile.Application, error) {
-	app, err := f.app()
+func (f *rehearsal) loadFitted() (*appfile.Application, error) {
+	app, err := f.loadApp()
 	if f.Files == nil {
 		return app, err
 	}
@@ -210,32 +210,32 @@ func (f *field) load() (*appfile.Application, error) {
 }
 
 // openAccount opens an account on the simulated AWS, with the hooks of a process if there is one.
-func (f *field) open(c clock.Clock, l *life) (*account.Account, error) {
+func (f *rehearsal) openAccount(c clock.Clock, l *process) (*account.Account, error) {
 	cfg := f.sim.Config()
 	a := account.Config{Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: f.sim.HTTPClient(), Clock: c,
 		APIOptions: f.sim.APIOptions()}
 	if l != nil {
-		a.APIOptions = append(append([]func(*middleware.Stack) error{}, a.APIOptions...), l.middleware)
-		a.OnCall = f.called
+		a.APIOptions = append(append([]func(*middleware.Stack) error{}, a.APIOptions...), l.addMiddleware)
+		a.OnCall = f.checkCall
 	}
 	return account.Open(context.Background(), a)
 }
 
-func (f *field) say(format string, args ...any) {
-	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(f.from).Round(time.Millisecond), fmt.Sprintf(format, args...))
+func (f *rehearsal) logLine(format string, args ...any) {
+	fmt.Fprintf(&f.log, "%s %s\n", f.clock.Now().Sub(f.worldStart).Round(time.Millisecond), fmt.Sprintf(format, args...))
 }
 
 // failRehearsal records an error of the rehearsal itself or of the simulator.
-func (f *field) broken(format string, args ...any) { f.violate("rehearsal", format, args...) }
+func (f *rehearsal) failRehearsal(format string, args ...any) { f.addViolation("rehearsal", format, args...) }
 
-func (f *field) violate(promise, format string, args ...any) {
+func (f *rehearsal) addViolation(promise, format string, args ...any) {
 	text := promise + ": " + fmt.Sprintf(format, args...)
-	f.say("violated: %s", text)
+	f.logLine("violated: %s", text)
 	f.result.Violations = append(f.result.Violations, text)
 }
 
 // journalText returns the deployment's rows in the journal.
-func (f *field) kept() (string, error) {
+func (f *rehearsal) journalText() (string, error) {
 	ctx := context.Background()
 	d, err := f.journal.Deployment(ctx, f.id)
 	events, err2 := f.journal.Events(ctx, f.id, 0, 0)

@@ -22,7 +22,7 @@ func TestForecastIsNearTheSimulatedLength(t *testing.T) {
 		"one task":  func(c *Case) { c.World.Tasks = 1 },
 	}
 	for _, f := range Flows() {
-		if f.Case.New != "" || len(f.Case.Hands) > 0 {
+		if f.Case.New != "" || len(f.Case.Interventions) > 0 {
 			continue
 		}
 		for name, change := range changes {
@@ -32,10 +32,10 @@ func TestForecastIsNearTheSimulatedLength(t *testing.T) {
 				if c.World.Controller != "ECS" && strings.HasPrefix(name, "in ") {
 					t.Skip("ECS does not roll it")
 				}
-				c.World.Listeners = Plain().Listeners
+				c.World.Listeners = PlainWorld().Listeners
 				change(&c)
 				p, r := planned(c)
-				if r.Outcome != sluice.Succeeded || c.Before+c.After != "" || c.byItself() {
+				if r.Outcome != sluice.Succeeded || c.Before+c.After != "" || c.isJob() {
 					t.Skip("how long a program runs that ends by itself, nobody knows")
 				}
 				said := p.Forecast(plan.Timings{Start: c.World.Start, Tasks: c.World.Tasks, Drain: c.World.Primary.Drain})
@@ -50,8 +50,8 @@ func TestForecastIsNearTheSimulatedLength(t *testing.T) {
 
 // planned is a case's plan and what came of it.
 func planned(c Case) (*plan.Plan, Result) {
-	virtual := clock.NewVirtual(dawn())
+	virtual := clock.NewVirtual(startTime())
 	f := newField(c, virtual)
-	virtual.Run(f.play)
+	virtual.Run(f.playCase)
 	return f.plan, f.result
 }

@@ -10,35 +10,35 @@ import (
 )
 
 // slowRequest is the minimum request time in tests for requests that are cut off.
-const slow = 1500 * time.Millisecond
+const slowRequest = 1500 * time.Millisecond
 
 // minSaving is the smallest saving of a stage that is reported.
-const worthwhile = 15 * time.Second
+const minSaving = 15 * time.Second
 
 // MeasureDrain returns what a shorter deregistration delay would save, or nil. It runs a good
 // release under slow requests twice; the shorter delay must lose no request.
-func Measured(base Case) []string {
+func MeasureDrain(base Case) []string {
 	shorter := max(30*time.Second, (2 * base.World.Lasts).Round(time.Second))
 	if base.World.Primary.ARN == "" || base.World.Primary.Drain <= shorter {
 		return nil
 	}
 	base.New, base.Old, base.Seed = "", "", 1
-	base.World.Lasts = max(base.World.Lasts, slow)
+	base.World.Lasts = max(base.World.Lasts, slowRequest)
 	other := base
 	other.World.Primary.Drain, other.World.Canary.Drain = shorter, shorter
 	now, then := Run(base), Run(other)
-	was, is, saved := longest(now.Stages, then.Stages)
-	if now.Outcome != sluice.Succeeded || then.Outcome != now.Outcome || len(then.Violations) > 0 || then.Failed > now.Failed || saved < worthwhile {
+	was, is, saved := largestSaving(now.Stages, then.Stages)
+	if now.Outcome != sluice.Succeeded || then.Outcome != now.Outcome || len(then.Violations) > 0 || then.Failed > now.Failed || saved < minSaving {
 		return nil
 	}
 	return []string{fmt.Sprintf("deregistration delay %s makes step %s take %s, and the deployment %s: with %s it is %s and %s, and nothing would be lost here, where requests last %s",
-		short(base.World.Primary.Drain), was.Stage, short(was.For), short(now.Took), short(shorter), short(is.For), short(then.Took), base.World.Lasts)}
+		shortDuration(base.World.Primary.Drain), was.Stage, shortDuration(was.For), shortDuration(now.Took), shortDuration(shorter), shortDuration(is.For), shortDuration(then.Took), base.World.Lasts)}
 }
 
 // largestSaving returns the stage whose length differs the most.
-func longest(now, then []Took) (was, is Took, saved time.Duration) {
+func largestSaving(now, then []StageTime) (was, is StageTime, saved time.Duration) {
 	for _, n := range now {
-		i := slices.IndexFunc(then, func(t Took) bool { return t.Stage == n.Stage })
+		i := slices.IndexFunc(then, func(t StageTime) bool { return t.Stage == n.Stage })
 		if i >= 0 && n.For-then[i].For > saved {
 			was, is, saved = n, then[i], n.For-then[i].For
 		}
@@ -47,6 +47,6 @@ func longest(now, then []Took) (was, is Took, saved time.Duration) {
 }
 
 // shortDuration returns a duration for people: "5m", "1m30s".
-func short(d time.Duration) string {
+func shortDuration(d time.Duration) string {
 	return strings.Replace(d.Round(time.Second).String(), "m0s", "m", 1)
 }

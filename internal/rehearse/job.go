@@ -17,7 +17,7 @@ type Job struct {
 	Side     string // what a second, non-essential container does, as options of an image; empty: none
 	Watch    string // watchContainer; empty: the first essential one
 	Provider string // capacity provider; empty: launch type FARGATE
-	Had      string // what the family had before, [hadSame] or [hadOther]; empty: no revision
+	Prior      string // what the family had before, [priorSame] or [priorOther]; empty: no revision
 	Only     bool   // the task is registered and not run
 	Logs     bool   // its containers print to a log
 }
@@ -25,33 +25,33 @@ type Job struct {
 // The family and container name of the task, and its second container.
 const (
 	jobFamily = "report"
-	jobSide   = "side"
+	jobSidecar   = "side"
 )
 
 // The last revision of a family before the deployment.
 const (
-	hadSame  = "same"  // the revision of the files
-	hadOther = "other" // another revision
+	priorSame  = "same"  // the revision of the files
+	priorOther = "other" // another revision
 )
 
 // Images of its containers, and of revisions other than that of the files.
 const (
 	jobImage    = "sim/rehearsal:" + jobFamily
-	sideImage   = "sim/rehearsal:" + jobSide
-	formerImage = "sim/rehearsal:former"
+	sidecarImage   = "sim/rehearsal:" + jobSidecar
+	otherRevisionImage = "sim/rehearsal:former"
 )
 
 // otherRevisionOptions is what revisions do that are not the one of the files.
-const formerDoes = "crash-after=5s&exit=7"
+const otherRevisionOptions = "crash-after=5s&exit=7"
 
 // isJob reports whether the application has no service.
-func (c Case) byItself() bool { return c.Job.Count > 0 }
+func (c Case) isJob() bool { return c.Job.Count > 0 }
 
 // hasService reports whether the application has a service to deploy.
-func served(c Case) bool { return !c.byItself() }
+func hasService(c Case) bool { return !c.isJob() }
 
 // taskCount returns how many tasks are to start.
-func (j Job) times() int {
+func (j Job) taskCount() int {
 	if j.Only {
 		return 0
 	}
@@ -59,7 +59,7 @@ func (j Job) times() int {
 }
 
 // watchedContainer returns the container whose exit code decides.
-func (j Job) watched() string {
+func (j Job) watchedContainer() string {
 	if j.Watch != "" {
 		return j.Watch
 	}
@@ -67,9 +67,9 @@ func (j Job) watched() string {
 }
 
 // jobText returns the job in a case's text, as name=value.
-func (j Job) words() string {
+func (j Job) jobText() string {
 	s := fmt.Sprintf("count=%d does=%s", j.Count, j.Does)
-	for _, w := range [][2]string{{"side", j.Side}, {"watch", j.Watch}, {"provider", j.Provider}, {"had", j.Had}} {
+	for _, w := range [][2]string{{"side", j.Side}, {"watch", j.Watch}, {"provider", j.Provider}, {"had", j.Prior}} {
 		if w[1] != "" {
 			s += " " + w[0] + "=" + w[1]
 		}
@@ -83,17 +83,17 @@ func (j Job) words() string {
 	return s
 }
 
-func (j *Job) parse(words string) (err error) {
+func (j *Job) parseWords(words string) (err error) {
 	for _, w := range strings.Fields(words) {
 		name, value, _ := strings.Cut(w, "=")
-		if err = j.set(name, value); err != nil {
+		if err = j.setWord(name, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (j *Job) set(name, value string) (err error) {
+func (j *Job) setWord(name, value string) (err error) {
 	switch name {
 	case "count":
 		j.Count, err = strconv.Atoi(value)
@@ -106,7 +106,7 @@ func (j *Job) set(name, value string) (err error) {
 	case "provider":
 		j.Provider = value
 	case "had":
-		j.Had = value
+		j.Prior = value
 	case "only":
 		j.Only, err = strconv.ParseBool(value)
 	case "logs":
@@ -118,47 +118,47 @@ func (j *Job) set(name, value string) (err error) {
 }
 
 // jobFileParts returns the functions that write the files of an application without a service.
-func jobParts() []func(Case, *draft) {
-	return []func(Case, *draft){Case.jobInput, Case.jobContainers, Case.stepParts}
+func jobFileParts() []func(Case, *draft) {
+	return []func(Case, *draft){Case.writeJobInput, Case.writeJobContainers, Case.writeSteps}
 }
 
-func (c Case) jobInput(d *draft) {
+func (c Case) writeJobInput(d *draft) {
 	w, j := c.World, c.Job
-	line(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", jobFamily, w.Region, w.Cluster, c.patience())
-	line(&d.input, "  taskDefinitionFile: taskdef.yaml\n  awsvpcConfiguration: {subnets: [%s]}", strings.Join(w.Subnets, ", "))
+	writeLine(&d.app, "name: %s\nregion: %s\ncluster: %s\nprogressDeadline: %s", jobFamily, w.Region, w.Cluster, c.progressDeadline())
+	writeLine(&d.input, "  taskDefinitionFile: taskdef.yaml\n  awsvpcConfiguration: {subnets: [%s]}", strings.Join(w.Subnets, ", "))
 	if j.Watch != "" {
-		line(&d.input, "  watchContainer: %s", j.Watch)
+		writeLine(&d.input, "  watchContainer: %s", j.Watch)
 	}
 	if j.Only {
-		line(&d.input, "  runStandaloneTask: false")
+		writeLine(&d.input, "  runStandaloneTask: false")
 	}
 	provider := ""
 	if j.Provider != "" {
 		provider = fmt.Sprintf(", capacityProviderStrategy: [{capacityProvider: %s, weight: 1}]", j.Provider)
 	}
-	line(&d.input, "  runTask: {count: %d, overrides: {containerOverrides: [{name: %s, environment: [{name: TOKEN, value: %s}]}]}%s}",
+	writeLine(&d.input, "  runTask: {count: %d, overrides: {containerOverrides: [{name: %s, environment: [{name: TOKEN, value: %s}]}]}%s}",
 		j.Count, jobFamily, secret, provider)
 }
 
-func (c Case) jobContainers(d *draft) {
+func (c Case) writeJobContainers(d *draft) {
 	logs := ""
 	if c.Job.Logs {
 		logs = fmt.Sprintf("    logConfiguration: {logDriver: awslogs, options: {awslogs-group: /ecs/%s, awslogs-region: %s, awslogs-stream-prefix: run, awslogs-create-group: \"true\"}}\n",
 			jobFamily, c.World.Region)
 	}
-	line(&d.task, "family: %s\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:", jobFamily)
+	writeLine(&d.task, "family: %s\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:", jobFamily)
 	fmt.Fprintf(&d.task, "  - name: %s\n    image: %s\n    environment: [{name: PASSWORD, value: %s}]\n%s", jobFamily, jobImage, secret, logs)
 	if c.Job.Side != "" {
-		fmt.Fprintf(&d.task, "  - name: %s\n    image: %s\n    essential: false\n%s", jobSide, sideImage, logs)
+		fmt.Fprintf(&d.task, "  - name: %s\n    image: %s\n    essential: false\n%s", jobSidecar, sidecarImage, logs)
 	}
 }
 
 // addJobImages defines what the containers do.
-func (f *field) jobImages(all image.Catalog) error {
-	if !f.byItself() {
+func (f *rehearsal) addJobImages(all image.Catalog) error {
+	if !f.isJob() {
 		return nil
 	}
-	for name, options := range map[string]string{jobImage: f.Job.Does, sideImage: f.Job.Side, formerImage: formerDoes} {
+	for name, options := range map[string]string{jobImage: f.Job.Does, sidecarImage: f.Job.Side, otherRevisionImage: otherRevisionOptions} {
 		b, err := image.Parse("sim/job:v1?" + options)
 		if err != nil {
 			return err
@@ -169,22 +169,22 @@ func (f *field) jobImages(all image.Catalog) error {
 }
 
 // buildJob builds the additional resources of a job.
-func (f *field) layJob() error {
+func (f *rehearsal) buildJob() error {
 	if f.Job.Provider != "" {
-		f.ask("PutClusterCapacityProviders", map[string]any{"cluster": f.World.Cluster, "capacityProviders": []string{f.Job.Provider}, "defaultCapacityProviderStrategy": []any{}})
+		f.callECS("PutClusterCapacityProviders", map[string]any{"cluster": f.World.Cluster, "capacityProviders": []string{f.Job.Provider}, "defaultCapacityProviderStrategy": []any{}})
 	}
-	switch f.Job.Had {
-	case hadSame:
+	switch f.Job.Prior {
+	case priorSame:
 		return f.registerAs(jobImage)
-	case hadOther:
-		return f.registerAs(formerImage)
+	case priorOther:
+		return f.registerAs(otherRevisionImage)
 	}
 	return nil
 }
 
 // registerAs registers the files' definition with another image, as another tool would.
-func (f *field) registerAs(image string) error {
-	app, err := f.load()
+func (f *rehearsal) registerAs(image string) error {
+	app, err := f.loadFitted()
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (f *field) registerAs(image string) error {
 	if err := json.Unmarshal([]byte(strings.Replace(string(data), jobImage, image, 1)), &in); err != nil {
 		return err
 	}
-	if !f.ask("RegisterTaskDefinition", in) {
+	if !f.callECS("RegisterTaskDefinition", in) {
 		return fmt.Errorf("%s cannot be registered", image)
 	}
 	return nil

@@ -7,16 +7,16 @@ import (
 
 // generateJob generates a standalone task, and faults for it. It has few writes and rows, so it has
 // its own kills and full disk.
-func (d *draws) byItself(c *Case) {
+func (d *random) generateJob(c *Case) {
 	c.Deadline = 10 * time.Minute
-	c.Job = Job{Count: []int{1, 1, 1, 2, 3, 10, 11, 23}[d.upTo(7)], Does: d.job(), Had: d.one("", "", hadOther, hadSame),
-		Provider: d.one("", "", "", "FARGATE", "FARGATE_SPOT"), Only: d.chance(10), Logs: d.chance(40)}
+	c.Job = Job{Count: []int{1, 1, 1, 2, 3, 10, 11, 23}[d.upTo(7)], Does: d.jobOptions(), Prior: d.oneOf("", "", priorOther, priorSame),
+		Provider: d.oneOf("", "", "", "FARGATE", "FARGATE_SPOT"), Only: d.chance(10), Logs: d.chance(40)}
 	if d.chance(20) {
 		c.Job.Count = 1 + d.upTo(22)
 	}
 	if d.chance(25) && c.Job.Does != "exec-format=true" { // the second container ends before the first one
-		c.Job.Side = d.one("crash-after=300ms&exit=0", "crash-after=300ms&exit=4")
-		c.Job.Watch = d.one("", jobSide, jobFamily)
+		c.Job.Side = d.oneOf("crash-after=300ms&exit=0", "crash-after=300ms&exit=4")
+		c.Job.Watch = d.oneOf("", jobSidecar, jobFamily)
 	}
 	for range d.upTo(2) {
 		c.Faults = append(c.Faults, d.jobFault())
@@ -25,37 +25,37 @@ func (d *draws) byItself(c *Case) {
 		c.Faults = append(c.Faults, fmt.Sprintf("lost-reply ecs:RunTask times=%d", 6+d.upTo(6)), "stale ecs:ListTasks by=9s")
 	}
 	if d.chance(12) {
-		c.Faults = append(c.Faults, "no-capacity "+c.World.Cluster+d.one("", fmt.Sprintf(" for=%ds", 10*(1+d.upTo(50))), fmt.Sprintf(" after=%ds for=5h", 1+d.upTo(8))))
+		c.Faults = append(c.Faults, "no-capacity "+c.World.Cluster+d.oneOf("", fmt.Sprintf(" for=%ds", 10*(1+d.upTo(50))), fmt.Sprintf(" after=%ds for=5h", 1+d.upTo(8))))
 	}
 	if d.chance(20) {
-		c.Hands = append(c.Hands, Hand{At: time.Duration(1+d.upTo(60)) * time.Second, Does: d.one(StopTask, StopTask, Register, Register, Second, Abort, Rollback, Pause)})
+		c.Interventions = append(c.Interventions, Intervention{At: time.Duration(1+d.upTo(60)) * time.Second, Does: d.oneOf(StopTask, StopTask, RegisterRevision, RegisterRevision, SecondSluice, Abort, Rollback, Pause)})
 	}
 	for range d.upTo(2) {
 		c.Kills = append(c.Kills, Kill{Row: d.chance(60), N: 1 + d.upTo(9), After: d.chance(50)})
 	}
 	if len(c.Kills) > 0 && d.chance(30) {
-		c.Away = d.span(10*time.Minute, 40*time.Minute, 80*time.Minute)
+		c.RestartDelay = d.oneDuration(10*time.Minute, 40*time.Minute, 80*time.Minute)
 	}
 	if d.chance(10) {
-		c.Full = Full{Row: 1 + d.upTo(24), For: 1 + d.upTo(4)}
+		c.FullDisk = FullDisk{Row: 1 + d.upTo(24), For: 1 + d.upTo(4)}
 	}
 }
 
 // jobOptions returns what the container does.
-func (d *draws) job() string {
+func (d *random) jobOptions() string {
 	if d.chance(45) {
-		return d.one(ends0, "crash-after=1s&exit=0", "start-delay=30s&"+ends0, "crash-after=45m&exit=0&prints=row", "crash-after=3h&exit=0")
+		return d.oneOf(exits0, "crash-after=1s&exit=0", "start-delay=30s&"+exits0, "crash-after=45m&exit=0&prints=row", "crash-after=3h&exit=0")
 	}
-	return d.one(ends3, "crash-after=1s&exit=255", "crash-after=45m&exit=3", "noboot=true", "no-secret=true", "no-role=true", "oom-after=20s", "exec-format=true",
-		"start-delay=40m&"+ends0, "crash-after=7h&exit=0")
+	return d.oneOf(exits3, "crash-after=1s&exit=255", "crash-after=45m&exit=3", "noboot=true", "no-secret=true", "no-role=true", "oom-after=20s", "exec-format=true",
+		"start-delay=40m&"+exits0, "crash-after=7h&exit=0")
 }
 
 // jobFault returns a fault of the calls that run a task.
-func (d *draws) jobFault() string {
-	on := d.one("ecs:RunTask", "ecs:RunTask", "ecs:DescribeTasks", "ecs:ListTasks", "ecs:RegisterTaskDefinition", "ecs:DescribeTaskDefinition", "ecs:*", "logs:*")
+func (d *random) jobFault() string {
+	on := d.oneOf("ecs:RunTask", "ecs:RunTask", "ecs:DescribeTasks", "ecs:ListTasks", "ecs:RegisterTaskDefinition", "ecs:DescribeTaskDefinition", "ecs:*", "logs:*")
 	return []string{
 		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s times=%d", on, 1+d.upTo(12)), fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(12)),
-		fmt.Sprintf("no-send %s p=0.2", on), d.one(fmt.Sprintf("stale ecs:* by=%ds p=0.5", 1+d.upTo(3)), fmt.Sprintf("stale %s by=%ds p=0.5", d.one("ecs:ListTasks", "ecs:DescribeTasks"), 1+d.upTo(8))),
+		fmt.Sprintf("no-send %s p=0.2", on), d.oneOf(fmt.Sprintf("stale ecs:* by=%ds p=0.5", 1+d.upTo(3)), fmt.Sprintf("stale %s by=%ds p=0.5", d.oneOf("ecs:ListTasks", "ecs:DescribeTasks"), 1+d.upTo(8))),
 		fmt.Sprintf("latency %s by=%dms", on, 100*(1+d.upTo(20))), fmt.Sprintf("throttle %s for=%ds", on, 1+d.upTo(90)),
 	}[d.upTo(6)]
 }
@@ -66,36 +66,36 @@ func jobFlows(with func(...func(*Case)) Case) []Flow {
 		return func(c *Case) { c.Job = Job{Count: count, Does: does, Logs: true} }
 	}
 	at := func(d time.Duration, does string) func(*Case) {
-		return func(c *Case) { c.Hands = []Hand{{At: d, Does: does}} }
+		return func(c *Case) { c.Interventions = []Intervention{{At: d, Does: does}} }
 	}
 	const long = "crash-after=45m&exit=0"
 	return []Flow{
-		{"by itself", with(run(1, ends0))},
-		{"by itself, it exits with 3", with(run(1, ends3))},
-		{"by itself, 23 tasks", with(run(23, ends0))},
+		{"by itself", with(run(1, exits0))},
+		{"by itself, it exits with 3", with(run(1, exits3))},
+		{"by itself, 23 tasks", with(run(23, exits0))},
 		{"by itself, it never boots", with(run(1, "noboot=true"))},
-		{"by itself, registered only", with(run(1, ends0), func(c *Case) { c.Job.Only = true })},
-		{"by itself, registered before", with(run(1, ends0), func(c *Case) { c.Job.Had = hadSame })},
-		{"by itself, another container decides", with(run(2, ends0), func(c *Case) { c.Job.Side, c.Job.Watch = "crash-after=5s&exit=4", jobSide })},
-		{"by itself, between steps", with(run(2, ends0), func(c *Case) { c.Before, c.After = ends0, ends3 })},
+		{"by itself, registered only", with(run(1, exits0), func(c *Case) { c.Job.Only = true })},
+		{"by itself, registered before", with(run(1, exits0), func(c *Case) { c.Job.Prior = priorSame })},
+		{"by itself, another container decides", with(run(2, exits0), func(c *Case) { c.Job.Side, c.Job.Watch = "crash-after=5s&exit=4", jobSidecar })},
+		{"by itself, between steps", with(run(2, exits0), func(c *Case) { c.Before, c.After = exits0, exits3 })},
 		{"by itself, aborted while it runs", with(run(1, long), at(3*time.Minute, Abort))},
 		{"by itself, rolled back while it runs", with(run(1, long), at(3*time.Minute, Rollback))},
 	}
 }
 
 // smallerJobs returns the cases with a simpler job; each remains a job.
-func lesserJobs(c Case) (all []Case) {
-	if !c.byItself() {
+func smallerJobs(c Case) (all []Case) {
+	if !c.isJob() {
 		return nil
 	}
 	for _, change := range []func(*Case){
-		func(l *Case) { l.Away = 0 },
+		func(l *Case) { l.RestartDelay = 0 },
 		func(l *Case) { l.Job.Count = 1 },
 		func(l *Case) { l.Job.Side, l.Job.Watch = "", "" },
 		func(l *Case) { l.Job.Provider = "" },
-		func(l *Case) { l.Job.Had = "" },
+		func(l *Case) { l.Job.Prior = "" },
 		func(l *Case) { l.Job.Logs = false },
-		func(l *Case) { l.Job.Does = ends0 },
+		func(l *Case) { l.Job.Does = exits0 },
 	} {
 		less := c
 		change(&less)

@@ -17,14 +17,14 @@ import (
 // stops returning stopped tasks.
 
 // stoppedTaskRetention is how long ECS returns a stopped task, at least.
-const forgetsAfter = 50 * time.Minute
+const stoppedTaskRetention = 50 * time.Minute
 
 // jobTimeout is the maximum time of a stage if the files give none.
 const jobTimeout = 6 * time.Hour
 
 // jobTasks returns the tasks that the deployment started, oldest first.
-func (f *field) jobTasks() (all []*world.Task) {
-	for by, tasks := range f.ran {
+func (f *rehearsal) jobTasks() (all []*world.Task) {
+	for by, tasks := range f.tasksByStarter {
 		if strings.HasSuffix(by, "/run") && !strings.HasPrefix(by, plan.IDPrefix+"second") {
 			all = append(all, tasks...)
 		}
@@ -35,80 +35,80 @@ func (f *field) jobTasks() (all []*world.Task) {
 
 // checkJobEnd checks that the outcome follows from the tasks, that the revision of the files ran,
 // and that other resources did not change (P2, P3).
-func (f *field) jobEnded(o sluice.Outcome) {
-	f.stands(false)
-	f.scaledAsBefore()
-	f.result.State = f.state()
+func (f *rehearsal) checkJobEnd(o sluice.Outcome) {
+	f.checkState(false)
+	f.checkScaling()
+	f.result.State = f.stateText()
 	f.inWorld(func(tx *world.Tx) {
-		f.jobRegistered(tx, o)
-		f.jobJudged(o)
-		f.result.State = f.jobState(tx) + "; " + f.result.State
+		f.checkJobRevisions(tx, o)
+		f.checkJobOutcome(o)
+		f.result.State = f.jobStateText(tx) + "; " + f.result.State
 	})
 }
 
 // checkJobRevisions checks that the files' definition was registered at most once, and that this
 // revision ran.
-func (f *field) jobRegistered(tx *world.Tx, o sluice.Outcome) {
+func (f *rehearsal) checkJobRevisions(tx *world.Tx, o sluice.Outcome) {
 	n, most := len(jobRevisions(tx)), 1
-	if f.second1() {
+	if f.hasSecondSluice() {
 		most = 2 // ECS accepts the same definition twice, and a family cannot be claimed
 	}
 	if n > most || n == 0 && o == sluice.Succeeded {
-		f.violate("P3", "the task definition was registered %d times", n)
+		f.addViolation("P3", "the task definition was registered %d times", n)
 	}
 	for _, t := range f.jobTasks() {
-		if !isOfFiles(t.Definition) || t.Definition != f.jobTasks()[0].Definition {
-			f.violate("P3", "task %s ran %s with %s, which is not the revision of the deployment", t.ID, t.Definition.Family, t.Definition.Containers[0].Image)
+		if !isFromFiles(t.Definition) || t.Definition != f.jobTasks()[0].Definition {
+			f.addViolation("P3", "task %s ran %s with %s, which is not the revision of the deployment", t.ID, t.Definition.Family, t.Definition.Containers[0].Image)
 		}
 	}
 }
 
 func jobRevisions(tx *world.Tx) (all []*world.TaskDefinition) {
 	for _, d := range tx.TaskDefinitions.Values() {
-		if isOfFiles(d) {
+		if isFromFiles(d) {
 			all = append(all, d)
 		}
 	}
 	return all
 }
 
-func isOfFiles(d *world.TaskDefinition) bool {
+func isFromFiles(d *world.TaskDefinition) bool {
 	return d.Family == jobFamily && d.Containers[0].Image == jobImage
 }
 
 // checkJobOutcome checks the outcome against the tasks.
-func (f *field) jobJudged(o sluice.Outcome) {
+func (f *rehearsal) checkJobOutcome(o sluice.Outcome) {
 	tasks, cause := f.jobTasks(), f.result.Cause
 	switch o {
 	case sluice.Succeeded:
-		if n := f.Job.times(); len(tasks) != n {
-			f.violate("P2", "it succeeded with %d tasks run of %d", len(tasks), n)
+		if n := f.Job.taskCount(); len(tasks) != n {
+			f.addViolation("P2", "it succeeded with %d tasks run of %d", len(tasks), n)
 		}
 		for _, t := range tasks {
 			if how := f.jobFailure(t); how != "" {
-				f.violate("P2", "it succeeded though task %s %s", t.ID, how)
+				f.addViolation("P2", "it succeeded though task %s %s", t.ID, how)
 			}
 		}
 		if f.stepsFail() {
-			f.violate("P2", "it succeeded though a step of it failed")
+			f.addViolation("P2", "it succeeded though a step of it failed")
 		}
 	case sluice.Failed:
-		f.jobNamed(tasks)
+		f.checkJobCause(tasks)
 	case sluice.Stopped, sluice.RolledBack:
-		if !f.excuses(Abort) && !f.excuses(Rollback) {
-			f.violate("P2", "it ended %s, which nobody asked for: %s", o, cause)
+		if !f.hasIntervention(Abort) && !f.hasIntervention(Rollback) {
+			f.addViolation("P2", "it ended %s, which nobody asked for: %s", o, cause)
 		}
 	case sluice.Stalled:
 	default:
-		f.violate("P2", "it ended %s: %s", o, cause)
+		f.addViolation("P2", "it ended %s: %s", o, cause)
 	}
-	if must := f.jobMust(); o != must && !f.jobExcused() {
-		f.violate("P2", "it ended %s, and must have %s: %s", o, must, cause)
+	if must := f.expectedJobOutcome(); o != must && !f.hasJobExcuse() {
+		f.addViolation("P2", "it ended %s, and must have %s: %s", o, must, cause)
 	}
 }
 
 // jobFailure returns how a task failed, or "" after a success.
-func (f *field) jobFailure(t *world.Task) string {
+func (f *rehearsal) jobFailure(t *world.Task) string {
 	if t.LastStatus != "STOPPED" {
 		return "is " + t.LastStatus
 	}
@@ -116,7 +116,7 @@ func (f *field) jobFailure(t *world.Task) string {
 		return "was stopped: " + t.StopCode
 	}
 	for _, c := range t.Containers {
-		if c.Spec.Name == f.Job.watched() && c.ExitCode != nil {
+		if c.Spec.Name == f.Job.watchedContainer() && c.ExitCode != nil {
 			if *c.ExitCode == 0 {
 				return ""
 			}
@@ -127,7 +127,7 @@ func (f *field) jobFailure(t *world.Task) string {
 }
 
 // checkJobCause checks that the cause of a failure names each failed task with its exit code (P6).
-func (f *field) jobNamed(tasks []*world.Task) {
+func (f *rehearsal) checkJobCause(tasks []*world.Task) {
 	cause, failed := f.result.Cause, 0
 	for _, t := range tasks {
 		how := f.jobFailure(t)
@@ -135,41 +135,41 @@ func (f *field) jobNamed(tasks []*world.Task) {
 			continue
 		}
 		failed++
-		if strings.HasPrefix(how, "exited") && !strings.Contains(cause, t.ID+": container "+f.Job.watched()+" "+how) && !f.untold() {
-			f.violate("P6", "task %s %s, which the cause does not say: %s", t.ID, how, cause)
+		if strings.HasPrefix(how, "exited") && !strings.Contains(cause, t.ID+": container "+f.Job.watchedContainer()+" "+how) && !f.lacksTaskResults() {
+			f.addViolation("P6", "task %s %s, which the cause does not say: %s", t.ID, how, cause)
 		}
 	}
-	if failed == 0 && !f.stepsFail() && !f.untold() && !strings.Contains(cause, "ECS had no room") {
-		f.violate("P2", "it failed though no task did: %s", cause)
+	if failed == 0 && !f.stepsFail() && !f.lacksTaskResults() && !strings.Contains(cause, "ECS had no room") {
+		f.addViolation("P2", "it failed though no task did: %s", cause)
 	}
 }
 
 // gaveUpPattern matches the cause after a call that failed at every attempt.
-var givenUp = regexp.MustCompile(`at attempt \d`)
+var gaveUpPattern = regexp.MustCompile(`at attempt \d`)
 
 // lacksTaskResults reports whether AWS did not return the results of the tasks. Either it did not
 // answer, or sluice was stopped for longer than AWS keeps them.
-func (f *field) untold() bool {
+func (f *rehearsal) lacksTaskResults() bool {
 	cause := f.result.Cause
-	return f.unanswered() || f.faulty("lost-reply", "5xx", "no-send", "throttle") && givenUp.MatchString(cause) ||
-		strings.Contains(cause, "cannot be told") && f.Away*time.Duration(len(f.Kills)) >= forgetsAfter
+	return f.wasUnanswered() || f.hasFault("lost-reply", "5xx", "no-send", "throttle") && gaveUpPattern.MatchString(cause) ||
+		strings.Contains(cause, "cannot be told") && f.RestartDelay*time.Duration(len(f.Kills)) >= stoppedTaskRetention
 }
 
 // hasJobExcuse reports whether anything else in the case than the tasks decides the outcome.
-func (f *field) jobExcused() bool {
-	late := f.parsed(f.Job.Does).StartDelay > f.patience() && (f.Away > 0 || f.paused) // a later process may see it run
-	return late || f.untold() || f.excuses(Abort) || f.excuses(Rollback) || f.excuses(StopTask) ||
-		f.faulty("no-capacity")
+func (f *rehearsal) hasJobExcuse() bool {
+	late := f.parseOptions(f.Job.Does).StartDelay > f.progressDeadline() && (f.RestartDelay > 0 || f.wasPaused) // a later process may see it run
+	return late || f.lacksTaskResults() || f.hasIntervention(Abort) || f.hasIntervention(Rollback) || f.hasIntervention(StopTask) ||
+		f.hasFault("no-capacity")
 }
 
 // expectedJobOutcome returns the outcome without interference.
-func (f *field) jobMust() sluice.Outcome {
-	after, _ := f.rollsBack()
-	for _, x := range []struct{ does, container string }{{f.Before, stepBefore}, {f.jobDoes(), f.Job.watched()}, {after, stepAfter}} {
+func (f *rehearsal) expectedJobOutcome() sluice.Outcome {
+	after, _ := f.afterOptions()
+	for _, x := range []struct{ does, container string }{{f.Before, stepBefore}, {f.jobTaskOptions(), f.Job.watchedContainer()}, {after, stepAfter}} {
 		if x.does == "" {
 			continue
 		}
-		if o := f.fate(x.does, x.container); o != sluice.Succeeded {
+		if o := f.taskOutcome(x.does, x.container); o != sluice.Succeeded {
 			return o
 		}
 	}
@@ -177,7 +177,7 @@ func (f *field) jobMust() sluice.Outcome {
 }
 
 // jobTaskOptions returns what the task does, or "" if no task runs.
-func (f *field) jobDoes() string {
+func (f *rehearsal) jobTaskOptions() string {
 	if f.Job.Only {
 		return ""
 	}
@@ -185,16 +185,16 @@ func (f *field) jobDoes() string {
 }
 
 // taskOutcome returns the outcome of a task by its options and the watched container.
-func (f *field) fate(does, watched string) sluice.Outcome {
-	first := f.parsed(does)
+func (f *rehearsal) taskOutcome(does, watched string) sluice.Outcome {
+	first := f.parseOptions(does)
 	watches := first
-	if watched == jobSide {
-		watches = f.parsed(f.Job.Side)
+	if watched == jobSidecar {
+		watches = f.parseOptions(f.Job.Side)
 	}
 	switch {
 	case first.NoBoot != "":
 		return sluice.Failed
-	case first.StartDelay > f.patience(), first.CrashAfter > jobTimeout:
+	case first.StartDelay > f.progressDeadline(), first.CrashAfter > jobTimeout:
 		return sluice.Stalled
 	case watches.ExitCode != 0:
 		return sluice.Failed
@@ -202,16 +202,16 @@ func (f *field) fate(does, watched string) sluice.Outcome {
 	return sluice.Succeeded
 }
 
-func (f *field) parsed(options string) image.Behaviour {
+func (f *rehearsal) parseOptions(options string) image.Behaviour {
 	b, err := image.Parse("sim/job:v1?" + options)
 	if err != nil {
-		f.broken("%s: %v", options, err)
+		f.failRehearsal("%s: %v", options, err)
 	}
 	return b
 }
 
 // jobStateText returns the state of the tasks and revisions.
-func (f *field) jobState(tx *world.Tx) string {
+func (f *rehearsal) jobStateText(tx *world.Tx) string {
 	ends := map[string]int{}
 	for _, t := range f.jobTasks() {
 		how := f.jobFailure(t)
@@ -222,7 +222,7 @@ func (f *field) jobState(tx *world.Tx) string {
 	}
 	var parts []string
 	for how, n := range ends {
-		parts = append(parts, fmt.Sprintf("%d of %d tasks %s", n, f.Job.times(), how))
+		parts = append(parts, fmt.Sprintf("%d of %d tasks %s", n, f.Job.taskCount(), how))
 	}
 	slices.Sort(parts)
 	parts = append(parts, fmt.Sprintf("%d revisions", len(jobRevisions(tx))))
@@ -230,7 +230,7 @@ func (f *field) jobState(tx *world.Tx) string {
 }
 
 // stopTask is a person who stops a running task.
-func (f *field) stopTask() {
+func (f *rehearsal) stopTask() {
 	id := ""
 	f.inWorld(func(*world.Tx) {
 		for _, t := range f.jobTasks() {
@@ -240,13 +240,13 @@ func (f *field) stopTask() {
 		}
 	})
 	if id != "" {
-		f.ask("StopTask", map[string]any{"cluster": f.World.Cluster, "task": id})
+		f.callECS("StopTask", map[string]any{"cluster": f.World.Cluster, "task": id})
 	}
 }
 
 // registerRevision is a person who registers another revision of the family.
-func (f *field) registers() {
-	if err := f.registerAs(formerImage); err != nil {
-		f.say("outside: %v", err) // faults of AWS affect other actors too
+func (f *rehearsal) registerRevision() {
+	if err := f.registerAs(otherRevisionImage); err != nil {
+		f.logLine("outside: %v", err) // faults of AWS affect other actors too
 	}
 }

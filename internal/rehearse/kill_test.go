@@ -38,7 +38,7 @@ func TestKilledAnywhere(t *testing.T) {
 			continue
 		}
 		kills := killsOf(unbroken)
-		if c.World.byName() && !*everyKill {
+		if c.World.usesCloudMap() && !*everyKill {
 			kills = fewer(kills)
 		}
 		points += len(kills)

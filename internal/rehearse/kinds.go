@@ -10,64 +10,64 @@ import (
 type kind struct {
 	name  string
 	share int // of a hundred seeds
-	draw  func(*draws, *Case)
+	generate  func(*random, *Case)
 }
 
 // allKinds returns all kinds; their shares add up to a hundred. A new way of deploying is added
 // here, see the package comment.
-func kinds() []kind {
+func allKinds() []kind {
 	return []kind{
-		{"task sets", 35, (*draws).taskSets},
-		{"a task by itself", 5, (*draws).byItself},
-		{"by name", 15, (*draws).byName},
-		{"rolling", 15, (*draws).rolling},
-		{"a service beside", 20, (*draws).services},
-		{"by CodeDeploy", 10, (*draws).shifted},
+		{"task sets", 35, (*random).generateTaskSets},
+		{"a task by itself", 5, (*random).generateJob},
+		{"by name", 15, (*random).generateCloudMap},
+		{"rolling", 15, (*random).generateRolling},
+		{"a service beside", 20, (*random).generateServices},
+		{"by CodeDeploy", 10, (*random).generateCodeDeploy},
 	}
 }
 
 // kindOf returns the kind of the n-th of a hundred seeds.
 func kindOf(n int) kind {
-	for _, k := range kinds() {
+	for _, k := range allKinds() {
 		if n -= k.share; n < 0 {
 			return k
 		}
 	}
-	return kinds()[0]
+	return allKinds()[0]
 }
 
-func kindOfSeed(seed uint64) kind { return kindOf(drawn(seed, "kind").upTo(99)) }
+func kindOfSeed(seed uint64) kind { return kindOf(newRandom(seed, "kind").upTo(99)) }
 
-func (d *draws) taskSets(c *Case) {
-	d.rules(&c.World)
-	c.Pipeline = d.pipeline()
+func (d *random) generateTaskSets(c *Case) {
+	d.generateRules(&c.World)
+	c.Pipeline = d.generatePipeline()
 }
 
-func (d *draws) rolling(c *Case) {
+func (d *random) generateRolling(c *Case) {
 	c.World.Controller = "ECS"
 	c.Breaker = d.chance(60)
 }
 
-func (d *draws) services(c *Case) {
-	d.rolling(c)
-	d.rules(&c.World)
-	c.Pipeline = rolled(d.pipeline())
-	c.World.Beside = len(c.Pipeline) == 0 || d.chance(50)
+func (d *random) generateServices(c *Case) {
+	d.generateRolling(c)
+	d.generateRules(&c.World)
+	c.Pipeline = withoutKeepOld(d.generatePipeline())
+	c.World.HostingServices = len(c.Pipeline) == 0 || d.chance(50)
 }
 
-func (d *draws) rules(w *World) {
+func (d *random) generateRules(w *World) {
 	if d.chance(30) {
-		w.spread(2 + d.upTo(1))
+		w.setRuleCount(2 + d.upTo(1))
 	}
 	r := &w.Listeners[0].Rules[0]
 	r.Primary = []int{100, 100, 100, 1, 50}[d.upTo(4)]
 	r.Alone = d.chance(15)
 	if d.chance(20) {
-		r.Sticky = d.span(time.Minute, time.Hour)
+		r.Sticky = d.oneDuration(time.Minute, time.Hour)
 	}
 }
 
-func (d *draws) pipeline() (stages []string) {
+func (d *random) generatePipeline() (stages []string) {
 	if d.chance(15) {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (d *draws) pipeline() (stages []string) {
 	if d.chance(25) { // blue/green
 		add("ECS_CANARY_ROLLOUT scale=100")
 		add("ECS_TRAFFIC_ROUTING canary=100")
-		d.wait(add)
+		d.addWait(add)
 		add("ECS_PRIMARY_ROLLOUT keepOld=%t", d.chance(60))
 		add("ECS_TRAFFIC_ROUTING primary=100")
 		add("ECS_CANARY_CLEAN")
@@ -86,7 +86,7 @@ func (d *draws) pipeline() (stages []string) {
 	for range d.upTo(3) {
 		share = min(100, share+1+d.upTo(40))
 		add("ECS_TRAFFIC_ROUTING canary=%d", share)
-		d.wait(add)
+		d.addWait(add)
 	}
 	if share > 0 && d.chance(15) { // a canary that is deleted before the rollout
 		add("ECS_TRAFFIC_ROUTING primary=100")
@@ -104,8 +104,8 @@ func (d *draws) pipeline() (stages []string) {
 	return stages
 }
 
-func (d *draws) wait(add func(string, ...any)) {
+func (d *random) addWait(add func(string, ...any)) {
 	if d.chance(35) {
-		add("WAIT duration=%s", d.span(10*time.Second, 3*time.Minute, 40*time.Minute))
+		add("WAIT duration=%s", d.oneDuration(10*time.Second, 3*time.Minute, 40*time.Minute))
 	}
 }

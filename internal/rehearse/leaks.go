@@ -11,59 +11,59 @@ import (
 )
 
 // checkUnique checks that an action creates its task set once (P3).
-func (f *field) unique(ts *world.TaskSet) {
+func (f *rehearsal) checkUnique(ts *world.TaskSet) {
 	if ts.ExternalID == "" {
 		return
 	}
-	if id, ok := f.made[ts.ExternalID]; ok && id != ts.ID {
-		f.violate("P3", "the task set of %s was made twice: %s and %s", ts.ExternalID, id, ts.ID)
+	if id, ok := f.setsByExternalID[ts.ExternalID]; ok && id != ts.ID {
+		f.addViolation("P3", "the task set of %s was made twice: %s and %s", ts.ExternalID, id, ts.ID)
 	}
-	f.made[ts.ExternalID] = ts.ID
+	f.setsByExternalID[ts.ExternalID] = ts.ID
 }
 
-func (f *field) tags() map[string]string {
-	if live := f.live(); live != nil {
+func (f *rehearsal) serviceTags() map[string]string {
+	if live := f.readService(); live != nil {
 		return live.Tags
 	}
 	return nil
 }
 
 // readService returns the service as AWS returns it; nil if there is none.
-func (f *field) live() *ecs.Live {
-	a, err := f.open(f.clock, nil)
+func (f *rehearsal) readService() *ecs.ServiceState {
+	a, err := f.openAccount(f.clock, nil)
 	if err != nil {
-		f.broken("open the account: %v", err)
+		f.failRehearsal("open the account: %v", err)
 		return nil
 	}
 	live, err := ecs.Service{API: a.ECS(), Cluster: f.World.Cluster, Name: f.World.Service}.Observe(context.Background())
 	if err != nil {
-		f.broken("look at the service: %v", err)
+		f.failRehearsal("look at the service: %v", err)
 	}
 	return live
 }
 
 // checkRules checks that every rule is as before. After a success its weights may differ if they
 // still send everything to the primary.
-func (f *field) ruledAsBefore(tx *world.Tx, fresh bool) {
-	for arn, was := range f.atFirst {
+func (f *rehearsal) checkRules(tx *world.Tx, fresh bool) {
+	for arn, was := range f.initialActions {
 		r, ok := tx.Rules.Get(arn)
 		if !ok {
-			f.violate("P3", "rule %s is gone", arn)
+			f.addViolation("P3", "rule %s is gone", arn)
 			continue
 		}
-		now := f.weighs(r)
+		now := f.weightsOf(r)
 		switch {
-		case f.excuses(EditRule):
-		case f.World.byCodeDeploy() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}): // the two groups alternate; another check covers that all tasks serve
-		case fresh && now[1] == 0 && now[0] > 0 && sticky(was) == sticky(r.Actions) && len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups):
-		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) && sticky(was) == sticky(r.Actions):
+		case f.hasIntervention(EditRule):
+		case f.World.usesCodeDeploy() && (now == [2]int32{100, 0} || now == [2]int32{0, 100}): // the two groups alternate; another check covers that all tasks serve
+		case fresh && now[1] == 0 && now[0] > 0 && stickySeconds(was) == stickySeconds(r.Actions) && len(was[0].Forward.Groups) == len(r.Actions[0].Forward.Groups):
+		case !fresh && world.ActionsText(was) == world.ActionsText(r.Actions) && stickySeconds(was) == stickySeconds(r.Actions):
 		default:
-			f.violate("P3", "rule %s is %s (sticky %d); it was %s (sticky %d)", r.Name(), world.ActionsText(r.Actions), sticky(r.Actions), world.ActionsText(was), sticky(was))
+			f.addViolation("P3", "rule %s is %s (sticky %d); it was %s (sticky %d)", r.Name(), world.ActionsText(r.Actions), stickySeconds(r.Actions), world.ActionsText(was), stickySeconds(was))
 		}
 	}
 }
 
-func sticky(actions []world.Action) int32 {
+func stickySeconds(actions []world.Action) int32 {
 	for _, a := range actions {
 		if a.Forward != nil && a.Forward.Sticky {
 			return a.Forward.StickySeconds
@@ -73,25 +73,25 @@ func sticky(actions []world.Action) int32 {
 }
 
 // checkTargets checks that the two groups contain only targets of the tasks that serve.
-func (f *field) drained(tx *world.Tx, s *world.Service) {
+func (f *rehearsal) checkTargets(tx *world.Tx, s *world.Service) {
 	for _, g := range []Group{f.World.Primary, f.World.Canary} {
 		group, ok := tx.TargetGroups.Get(g.ARN)
 		if !ok {
 			continue
 		}
 		for _, t := range group.Targets {
-			if t.Task != nil && t.Task.Set != nil && f.second1() && strings.HasPrefix(t.Task.Set.ExternalID, plan.IDPrefix+"second") {
+			if t.Task != nil && t.Task.Set != nil && f.hasSecondSluice() && strings.HasPrefix(t.Task.Set.ExternalID, plan.IDPrefix+"second") {
 				continue
 			}
 			if t.Task == nil || t.Task.Set == nil || t.Task.Set != s.Primary() {
-				f.violate("P3", "target %s of %s is left over (%s)", t.ID, group.Name, t.State)
+				f.addViolation("P3", "target %s of %s is left over (%s)", t.ID, group.Name, t.State)
 			}
 		}
 	}
 }
 
 // countRevisions counts the revisions of the service; steps have their own definitions.
-func (f *field) revisions(tx *world.Tx) int {
+func (f *rehearsal) countRevisions(tx *world.Tx) int {
 	n, beside := 0, f.stepFamilies()
 	for _, d := range tx.TaskDefinitions.Values() {
 		if d.Family != "others" && d.Family != jobFamily && !slices.Contains(beside, d.Family) {

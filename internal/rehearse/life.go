@@ -20,104 +20,104 @@ type Kill struct {
 }
 
 // processKilled is the panic value that ends the goroutines of a killed process.
-type killed struct{}
+type processKilled struct{}
 
 // errDiskFull is the error of a full disk.
-var errFull = errors.New("database or disk is full")
+var errDiskFull = errors.New("database or disk is full")
 
 // process is one process of sluice: its clock, and the hooks around its writes. After its end,
 // every hook ends the calling goroutine without effect.
 //
 // It is a [clock.Clock].
-type life struct {
-	real         clock.Clock
+type process struct {
+	worldClock         clock.Clock
 	kill         Kill // N 0: no kill
-	full         Full
+	fullDisk         FullDisk
 	writes, rows int
-	dead         bool
-	at           string // where the kill ended it
-	writing      func(operation string, input any)
-	wrote        func(operation string)
-	end          context.CancelFunc
+	ended         bool
+	endCause           string // where the kill ended it
+	onWriting      func(operation string, input any)
+	onWrote        func(operation string)
+	cancel          context.CancelFunc
 }
 
 // FullDisk makes the journal refuse rows from the n-th on, for a number of tries.
-type Full struct{ Row, For int }
+type FullDisk struct{ Row, For int }
 
-func (l *life) alive() {
-	if l.dead {
-		panic(killed{})
+func (l *process) checkAlive() {
+	if l.ended {
+		panic(processKilled{})
 	}
 }
 
-func (l *life) die(at string) {
-	l.dead, l.at = true, at
-	if l.end != nil {
-		l.end()
+func (l *process) terminate(at string) {
+	l.ended, l.endCause = true, at
+	if l.cancel != nil {
+		l.cancel()
 	}
-	panic(killed{})
+	panic(processKilled{})
 }
 
 // Now returns the world's time.
-func (l *life) Now() time.Time {
-	l.alive()
-	return l.real.Now()
+func (l *process) Now() time.Time {
+	l.checkAlive()
+	return l.worldClock.Now()
 }
 
 // Sleep parks the goroutine; it does not wake if the process was killed in between.
-func (l *life) Sleep(ctx context.Context, d time.Duration) error {
-	l.alive()
-	err := l.real.Sleep(ctx, d)
-	l.alive()
+func (l *process) Sleep(ctx context.Context, d time.Duration) error {
+	l.checkAlive()
+	err := l.worldClock.Sleep(ctx, d)
+	l.checkAlive()
 	return err
 }
 
 // WithTimeout is WithTimeout of the world's clock.
-func (l *life) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	l.alive()
-	return l.real.WithTimeout(ctx, d)
+func (l *process) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	l.checkAlive()
+	return l.worldClock.WithTimeout(ctx, d)
 }
 
 // Go starts a goroutine that ends with the process.
-func (l *life) Go(f func()) {
-	l.alive()
-	l.real.Go(func() {
-		defer func() { rest(recover()) }()
+func (l *process) Go(f func()) {
+	l.checkAlive()
+	l.worldClock.Go(func() {
+		defer func() { repanicUnlessKilled(recover()) }()
 		f()
 	})
 }
 
 // repanicUnlessKilled ignores a kill and panics again for any other value.
-func rest(r any) {
-	if _, ok := r.(killed); r != nil && !ok {
+func repanicUnlessKilled(r any) {
+	if _, ok := r.(processKilled); r != nil && !ok {
 		panic(r)
 	}
 }
 
 // writeRow wraps each write of the journal.
-func (l *life) row(op string, write func() error) error {
-	l.alive()
+func (l *process) writeRow(op string, write func() error) error {
+	l.checkAlive()
 	l.rows++
 	here := l.kill.Row && l.kill.N == l.rows
 	if here && !l.kill.After {
-		l.die("before " + op)
+		l.terminate("before " + op)
 	}
-	if l.full.Row > 0 && l.rows >= l.full.Row && l.rows < l.full.Row+l.full.For {
-		return errFull
+	if l.fullDisk.Row > 0 && l.rows >= l.fullDisk.Row && l.rows < l.fullDisk.Row+l.fullDisk.For {
+		return errDiskFull
 	}
 	err := write()
 	if here {
-		l.die("after " + op)
+		l.terminate("after " + op)
 	}
 	return err
 }
 
 // addMiddleware wraps each attempt of a call.
-func (l *life) middleware(stack *middleware.Stack) error {
+func (l *process) addMiddleware(stack *middleware.Stack) error {
 	return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("Mortal", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (
 		middleware.SerializeOutput, middleware.Metadata, error,
 	) {
-		l.alive()
+		l.checkAlive()
 		operation := middleware.GetOperationName(ctx)
 		if !account.IsWrite(operation) {
 			return next.HandleSerialize(ctx, in)
@@ -125,13 +125,13 @@ func (l *life) middleware(stack *middleware.Stack) error {
 		l.writes++
 		here := !l.kill.Row && l.kill.N == l.writes
 		if here && !l.kill.After {
-			l.die("before " + operation)
+			l.terminate("before " + operation)
 		}
-		l.writing(operation, in.Parameters)
+		l.onWriting(operation, in.Parameters)
 		out, meta, err := next.HandleSerialize(ctx, in)
-		l.wrote(operation)
+		l.onWrote(operation)
 		if here {
-			l.die("after " + operation)
+			l.terminate("after " + operation)
 		}
 		return out, meta, err
 	}), middleware.Before)

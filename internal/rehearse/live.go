@@ -33,7 +33,7 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 			Err: fmt.Errorf("it does not exist"), Next: "leave --from-live away: the files are rehearsed in a world of the usual shape"}
 	}
 	w.Tasks = int(live.Service.DesiredCount)
-	if err := w.timed(ctx, a); err != nil {
+	if err := w.measureTasks(ctx, a); err != nil {
 		return w, err
 	}
 	if d := live.Service.DeploymentController; d != nil {
@@ -45,31 +45,31 @@ func FromLive(ctx context.Context, a *account.Account, c clock.Clock, app *appfi
 	if s := live.Service.HealthCheckGracePeriodSeconds; s != nil {
 		w.Grace = time.Duration(*s) * time.Second
 	}
-	w.found(live.Registry)
-	w.deployed(live.Deployer)
-	if err := w.measure(ctx, a); err != nil {
+	w.setRegistry(live.Registry)
+	w.setFromGroup(live.Deployer)
+	if err := w.measureBalancer(ctx, a); err != nil {
 		return w, err
 	}
-	if err := w.asked(ctx, a, c.Now()); err != nil {
+	if err := w.measureRequests(ctx, a, c.Now()); err != nil {
 		return w, err
 	}
-	w.scaled(live.Scaling)
-	w.say(app.Rehearsal)
+	w.setScaling(live.Scaling)
+	w.applyOverrides(app.Rehearsal)
 	return w, nil
 }
 
 // measureTasks reads how long the running tasks took to start, and in how many zones they are.
-func (w *World) timed(ctx context.Context, a *account.Account) error {
-	start, zones, err := ecs.Service{API: a.ECS(), Cluster: w.Cluster, Name: w.Service}.Launched(ctx)
+func (w *World) measureTasks(ctx context.Context, a *account.Account) error {
+	start, zones, err := ecs.Service{API: a.ECS(), Cluster: w.Cluster, Name: w.Service}.LaunchTimes(ctx)
 	if zones > 0 {
-		w.Subnets = subnets(min(zones, 3))
+		w.Subnets = subnetIDs(min(zones, 3))
 	}
 	w.Start = start
 	return err
 }
 
 // measureBalancer reads timings and rules from the load balancer.
-func (w *World) measure(ctx context.Context, a *account.Account) error {
+func (w *World) measureBalancer(ctx context.Context, a *account.Account) error {
 	if w.Primary.ARN == "" {
 		return nil
 	}
@@ -78,12 +78,12 @@ func (w *World) measure(ctx context.Context, a *account.Account) error {
 		if g.ARN == "" {
 			continue
 		}
-		places, err := alb.Find(ctx, a.ELB(), g.ARN)
+		places, err := alb.FindGroups(ctx, a.ELB(), g.ARN)
 		if err != nil {
 			return err
 		}
 		p := places[0]
-		if err := p.Attach(ctx, a.ELB()); err != nil {
+		if err := p.ReadBalancer(ctx, a.ELB()); err != nil {
 			return err
 		}
 		g.Interval, g.Timeout, g.Healthy, g.Unhealthy = p.Interval, p.Timeout, p.HealthyAfter, p.UnhealthyAfter
@@ -97,16 +97,16 @@ func (w *World) measure(ctx context.Context, a *account.Account) error {
 	if w.Balancer == "" {
 		return nil
 	}
-	return w.ruled(ctx, a, listeners)
+	return w.readRules(ctx, a, listeners)
 }
 
 // measureRequests reads from CloudWatch how many requests there are and how long they last. Without
 // the permission it sets neither.
-func (w *World) asked(ctx context.Context, a *account.Account, now time.Time) error {
+func (w *World) measureRequests(ctx context.Context, a *account.Account, now time.Time) error {
 	if w.Balancer == "" {
 		return nil
 	}
-	l, err := alb.Requests(ctx, a.CloudWatch(), w.Balancer, w.Primary.ARN, now)
+	l, err := alb.ReadLoad(ctx, a.CloudWatch(), w.Balancer, w.Primary.ARN, now)
 	if sluice.KindOf(err) == sluice.Denied {
 		return nil
 	}
@@ -121,8 +121,8 @@ func (w *World) asked(ctx context.Context, a *account.Account, now time.Time) er
 	return err
 }
 
-func (w *World) ruled(ctx context.Context, a *account.Account, listeners []string) error {
-	d := &alb.Driver{API: a.ELB(), Pair: alb.Pair{Primary: w.Primary.ARN, Canary: w.Canary.ARN}, Listeners: listeners}
+func (w *World) readRules(ctx context.Context, a *account.Account, listeners []string) error {
+	d := &alb.Driver{API: a.ELB(), Groups: alb.TargetGroups{Primary: w.Primary.ARN, Canary: w.Canary.ARN}, Listeners: listeners}
 	rules, err := d.Rules(ctx)
 	if err != nil {
 		return err
@@ -142,8 +142,8 @@ func (w *World) ruled(ctx context.Context, a *account.Account, listeners []strin
 			found = append(found, Listener{ARN: r.Listener, Port: int32(r.Port)})
 		}
 		n := len(found[i].Rules) + 1
-		rule := Rule{ARN: r.ARN, Priority: 10 * n, Path: fmt.Sprintf("/rule%d", n), Primary: primary, Canary: canary, Alone: len(r.Forward) == 1, Sticky: stickiness(r)}
-		if r.Default() {
+		rule := Rule{ARN: r.ARN, Priority: 10 * n, Path: fmt.Sprintf("/rule%d", n), Primary: primary, Canary: canary, Alone: len(r.Forward) == 1, Sticky: stickyDuration(r)}
+		if r.IsDefault() {
 			rule.Priority, rule.Path, rule.ARN = 0, "/", ""
 		}
 		found[i].Rules = append(found[i].Rules, rule)
@@ -154,7 +154,7 @@ func (w *World) ruled(ctx context.Context, a *account.Account, listeners []strin
 	return nil
 }
 
-func stickiness(r alb.Rule) time.Duration {
+func stickyDuration(r alb.Rule) time.Duration {
 	for _, a := range r.Actions {
 		if a.ForwardConfig == nil || a.ForwardConfig.TargetGroupStickinessConfig == nil {
 			continue

@@ -18,8 +18,8 @@ import (
 // read is other than what the files and AWS's defaults say.
 func TestFromLiveTakesTheShapeThatRuns(t *testing.T) {
 	of := func(change func(*World)) World {
-		w := Plain()
-		w.Tasks, w.Subnets, w.Start = 3, subnets(2), 40*time.Second
+		w := PlainWorld()
+		w.Tasks, w.Subnets, w.Start = 3, subnetIDs(2), 40*time.Second
 		for _, g := range []*Group{&w.Primary, &w.Canary} {
 			g.Interval, g.Timeout, g.Healthy, g.Unhealthy, g.Drain = 15*time.Second, 4*time.Second, 4, 3, 45*time.Second
 		}
@@ -28,7 +28,7 @@ func TestFromLiveTakesTheShapeThatRuns(t *testing.T) {
 	}
 	for name, w := range map[string]World{
 		"task sets": of(func(w *World) {
-			w.spread(2)
+			w.setRuleCount(2)
 			w.Listeners[0].Rules[0].Primary, w.Listeners[0].Rules[0].Sticky = 50, time.Hour
 			w.Scaling = Scaling{Min: 2, Max: 9}
 		}),
@@ -37,7 +37,7 @@ func TestFromLiveTakesTheShapeThatRuns(t *testing.T) {
 		"by name":    of(func(w *World) { w.Controller, w.TTL, w.Check = "ECS", 25*time.Second, 5*time.Second }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := clock.NewVirtual(dawn())
+			v := clock.NewVirtual(startTime())
 			v.Run(func() { tookFrom(t, w, v) })
 		})
 	}
@@ -47,21 +47,21 @@ func TestFromLiveTakesTheShapeThatRuns(t *testing.T) {
 func tookFrom(t *testing.T, w World, k clock.Clock) {
 	ctx, c := context.Background(), Case{World: w}
 	if w.Controller != "ECS" && w.Controller != "CODE_DEPLOY" {
-		c.Pipeline = canary()
+		c.Pipeline = canaryPipeline()
 	}
 	f := newField(c, k)
-	if err := f.lay(); err != nil {
+	if err := f.buildWorld(); err != nil {
 		t.Error(err)
 		return
 	}
 	f.sleep(5 * time.Minute)
 	measured(t, f)
-	app, err := f.load()
+	app, err := f.loadFitted()
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	a, err := f.open(k, nil)
+	a, err := f.openAccount(k, nil)
 	if err != nil {
 		t.Error(err)
 		return
@@ -83,11 +83,11 @@ func tookFrom(t *testing.T, w World, k clock.Clock) {
 			t.Errorf("%s: %+v, not %+v", field, x[0], x[1])
 		}
 	}
-	if w.byName() {
+	if w.usesCloudMap() {
 		return
 	}
 	g := got.Primary
-	if g != w.Primary || w.byCodeDeploy() && got.Canary.Name() != w.Canary.Name() {
+	if g != w.Primary || w.usesCodeDeploy() && got.Canary.Name() != w.Canary.Name() {
 		t.Errorf("target groups %+v %+v, not %+v", g, got.Canary, w.Primary)
 	}
 	if paths := len(w.Listeners[0].Rules); got.Rate != 120/paths || got.Lasts != 700*time.Millisecond {
@@ -112,10 +112,10 @@ func percentsOf(w World) Percents {
 
 // measured puts what CloudWatch would have of the load balancer: in the busiest minute
 // 7200 requests, the longest of which lasted 0.7 s.
-func measured(t *testing.T, f *field) {
+func measured(t *testing.T, f *rehearsal) {
 	for minute, n := range []float64{600, 7200, 60} {
 		at := aws.Time(f.clock.Now().Add(-time.Duration(2+minute) * time.Minute))
-		of := []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String("app/web/" + hexes)}, {Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web-primary/" + hexes)}}
+		of := []cwtypes.Dimension{{Name: aws.String("LoadBalancer"), Value: aws.String("app/web/" + hexID)}, {Name: aws.String("TargetGroup"), Value: aws.String("targetgroup/web-primary/" + hexID)}}
 		if _, err := awscw.NewFromConfig(f.sim.Config()).PutMetricData(context.Background(), &awscw.PutMetricDataInput{Namespace: aws.String("AWS/ApplicationELB"), MetricData: []cwtypes.MetricDatum{
 			{MetricName: aws.String("RequestCount"), Timestamp: at, Dimensions: of, Value: aws.Float64(n)},
 			{MetricName: aws.String("TargetResponseTime"), Timestamp: at, Dimensions: of, Value: aws.Float64(n / 7200 * 0.7)},

@@ -10,16 +10,16 @@ import (
 )
 
 // summarizeTraffic sums up what the callers got during the deployment.
-func (f *field) tell() {
+func (f *rehearsal) summarizeTraffic() {
 	r := &f.result
-	r.Took = f.clock.Now().Sub(f.began)
-	r.Writes, r.Rows = f.first.writes, f.first.rows
-	for _, report := range f.reports() {
+	r.Took = f.clock.Now().Sub(f.startedAt)
+	r.Writes, r.Rows = f.firstProcess.writes, f.firstProcess.rows
+	for _, report := range f.callerReports() {
 		r.Requests += report.Requests
 		r.Failed += report.Failed
 		for _, l := range report.First {
 			if len(r.Losses) < 5 {
-				r.Losses = append(r.Losses, fmt.Sprintf("%s after the start: %.1f requests: %s (%s %s)", l.At.Sub(f.began).Round(time.Second), l.Requests, l.Cause, l.Group, l.Target))
+				r.Losses = append(r.Losses, fmt.Sprintf("%s after the start: %.1f requests: %s (%s %s)", l.At.Sub(f.startedAt).Round(time.Second), l.Requests, l.Cause, l.Group, l.Target))
 			}
 		}
 		for _, w := range report.Worst {
@@ -27,12 +27,12 @@ func (f *field) tell() {
 				r.WorstShare = max(r.WorstShare, w.Share)
 			}
 		}
-		f.exposure(report)
+		f.measureExposure(report)
 	}
 }
 
 // measureExposure measures how long the new version had requests, and when it had none again.
-func (f *field) exposure(report callers.Report) {
+func (f *rehearsal) measureExposure(report callers.Report) {
 	var first, last time.Time
 	var exposed time.Duration
 	with := false
@@ -65,22 +65,22 @@ func (f *field) exposure(report callers.Report) {
 }
 
 // checkLossless checks that the deployment loses no request (P1).
-func (f *field) lossless() {
-	if r := f.result; r.Failed > 1e-6 && !f.lossy() {
-		f.violate("P1", "%.1f of %.0f requests failed: %s", r.Failed, r.Requests, strings.Join(r.Losses, "; "))
+func (f *rehearsal) checkLossless() {
+	if r := f.result; r.Failed > 1e-6 && !f.mayLoseRequests() {
+		f.addViolation("P1", "%.1f of %.0f requests failed: %s", r.Failed, r.Requests, strings.Join(r.Losses, "; "))
 	}
-	f.filled()
-	f.neverLeft()
+	f.checkNameServed()
+	f.checkNoLeftoverTraffic()
 }
 
 // checkEmptied checks that a task set is deleted only after its tasks have stopped. The order is:
 // shift weight, drain, scale down, delete (P1).
-func (f *field) emptied(ts *world.TaskSet) {
-	if ts.Status != "DRAINING" || f.deleted[ts.ID] || f.outside || ts.Service.Status != "ACTIVE" || ts.Service.Controller != "EXTERNAL" || f.faulty("stale") {
+func (f *rehearsal) checkEmptied(ts *world.TaskSet) {
+	if ts.Status != "DRAINING" || f.deletedSets[ts.ID] || f.externalActs || ts.Service.Status != "ACTIVE" || ts.Service.Controller != "EXTERNAL" || f.hasFault("stale") {
 		return
 	}
-	f.deleted[ts.ID] = true
-	if n := ts.Count((*world.Task).Running); n > 0 {
-		f.violate("P1", "task set %s was deleted while %d of its tasks ran", ts.ID, n)
+	f.deletedSets[ts.ID] = true
+	if n := ts.Count((*world.Task).IsRunning); n > 0 {
+		f.addViolation("P1", "task set %s was deleted while %d of its tasks ran", ts.ID, n)
 	}
 }

@@ -3,11 +3,11 @@ package rehearse
 // jobMutants are rules of tasks without a service.
 var jobMutants = []mutant{
 	{"a task by itself is started again without being looked for", "internal/stage/launch.go",
-		"\tif begun && l.Open {\n", "\tif begun && l.Open && j == nil {\n"},
+		"\tif begun && l.Unanswered {\n", "\tif begun && l.Unanswered && j == nil {\n"},
 	{"the token of a task by itself is another one the second time", "internal/stage/launch.go",
-		"ecs.Launch{ID: r.action(action), ", "ecs.Launch{ID: r.action(action + r.Clock.Now().Format(time.RFC3339Nano)), "},
+		"ecs.Launch{ID: r.actionID(action), ", "ecs.Launch{ID: r.actionID(actionID + r.Clock.Now().Format(time.RFC3339Nano)), "},
 	{"a task by itself that somebody stops has come to its end", "internal/verdict/task.go",
-		"case t.StopCode != \"\" && t.StopCode != \"EssentialContainerExited\":", "case t.StopCode == \"none\":"},
+		"case t.StopCode != \"\" && t.StopCode != \"EssentialContainerExited\":", "case t.StopCode == \"noDesired\":"},
 	{"the first container decides about a task by itself", "internal/stage/taskend.go",
 		"if why := verdict.TaskFailure(e, v.Watch); why != \"\" {\n\t\t\tfailed", "if why := verdict.TaskFailure(e, e.Containers[0].Name); why != \"\" {\n\t\t\tfailed"},
 }

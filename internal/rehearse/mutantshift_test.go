@@ -3,11 +3,11 @@ package rehearse
 // shiftedMutants are rules of services that CodeDeploy deploys.
 var shiftedMutants = []mutant{
 	{"a deployment of CodeDeploy has no identity", "internal/codedeploy/deploy.go",
-		"Description: aws.String(description(s.By)),\n", "Description: aws.String(\"sluice\"),\n"},
+		"Description: aws.String(ownDescription(s.By)),\n", "Description: aws.String(\"sluice\"),\n"},
 	{"a deployment of CodeDeploy is stopped without its rollback", "internal/codedeploy/deploy.go",
 		"AutoRollbackEnabled: aws.Bool(back)}", "AutoRollbackEnabled: aws.Bool(back && id == \"\")}"},
 	{"a revision is registered twice", "internal/stage/shift.go",
-		"\tif begun || r.Plan.Registered() {\n", "\tif begun && r == nil || r.Plan.Registered() {\n"},
+		"\tif begun || r.Plan.IsRegistered() {\n", "\tif begun && r == nil || r.Plan.IsRegistered() {\n"},
 	{"what returns by CodeDeploy waits for a person", "internal/stage/shiftfollow.go",
 		"\t\tif isReady(s) && !continued {\n", "\t\tif isReady(s) && continued {\n"},
 	{"an alarm stops what returns by CodeDeploy", "internal/stage/shiftback.go",
@@ -15,7 +15,7 @@ var shiftedMutants = []mutant{
 	{"hooks judge what returns by CodeDeploy", "internal/stage/shiftback.go",
 		"definition.NewAppSpec(f.Spec.Input, *f.Spec.Input.TaskDefinition, nil)", "definition.NewAppSpec(f.Spec.Input, *f.Spec.Input.TaskDefinition, r.Plan.CodeDeploy.Hooks)"},
 	{"attributes are not restored after CodeDeploy", "internal/stage/shiftback.go",
-		"\tif len(r.former.Attributes.Members) == 0 ||", "\tif len(r.former.Attributes.Members) >= 0 ||"},
+		"\tif len(r.snapshot.Attributes.Members) == 0 ||", "\tif len(r.snapshot.Attributes.Members) >= 0 ||"},
 	{"what CodeDeploy says of the end is not heard", "internal/stage/shiftfollow.go",
 		"\tif v.Outcome != sluice.Succeeded {\n", "\tif v.Outcome == sluice.Stalled {\n"},
 }

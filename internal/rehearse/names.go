@@ -16,9 +16,9 @@ import (
 // The world of a service that callers find by a Cloud Map name.
 
 const (
-	usualRegistry = "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-0123456789abcdef"
+	defaultRegistry = "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-0123456789abcdef"
 	namespace     = "shop.local"
-	usualTTL      = time.Minute // default of the ECS console
+	defaultTTL      = time.Minute // default of the ECS console
 )
 
 // Naming is how callers resolve the name of a service.
@@ -29,15 +29,15 @@ type Naming struct {
 }
 
 // registryARN returns the ARN of the Cloud Map service.
-func (w World) registry() string { return cmp.Or(w.Registry, usualRegistry) }
+func (w World) registryARN() string { return cmp.Or(w.Registry, defaultRegistry) }
 
 // setCloudMap sets the shape from the files of a service with a Cloud Map name.
-func (w *World) names(app *appfile.Application) {
+func (w *World) setCloudMap(app *appfile.Application) {
 	arn, port, ok := plan.RegistryOf(app)
 	if !ok {
 		return
 	}
-	w.TTL, w.Registry = usualTTL, arn
+	w.TTL, w.Registry = defaultTTL, arn
 	if parts := strings.Split(arn, ":"); len(parts) > 5 {
 		w.Region, w.Account = parts[3], parts[4]
 	}
@@ -60,7 +60,7 @@ func (w *World) names(app *appfile.Application) {
 }
 
 // setRegistry sets the DNS record type and TTL from the registry.
-func (w *World) found(r *plan.Registry) {
+func (w *World) setRegistry(r *plan.Registry) {
 	if r == nil {
 		return
 	}
@@ -68,63 +68,63 @@ func (w *World) found(r *plan.Registry) {
 		return
 	}
 	w.TTL = r.TTL()
-	if !r.Answers("A") && r.Answers("SRV") {
+	if !r.HasRecordType("A") && r.HasRecordType("SRV") {
 		w.Naming.Records = "SRV"
 	}
 }
 
 // usesCloudMap reports whether callers find the service by a Cloud Map name, and not through a load
 // balancer.
-func (w World) byName() bool { return w.TTL > 0 }
+func (w World) usesCloudMap() bool { return w.TTL > 0 }
 
 // writeNamedService writes its part of the world file.
-func (w World) named(line func(string, ...any), serving string) {
+func (w World) writeNamedService(line func(string, ...any), serving string) {
 	kind, records := "private", fmt.Sprintf("records: {%s: %s}, ", cmp.Or(w.Naming.Records, "A"), w.TTL)
 	if w.Naming.HTTP {
 		kind, records = "http", ""
 	}
-	line("namespaces:\n  - {name: %s, kind: %s, services: [{name: %s, id: %s, %shealth: custom}]}", namespace, kind, w.Service, sluice.ARNName(w.registry()), records)
+	line("namespaces:\n  - {name: %s, kind: %s, services: [{name: %s, id: %s, %shealth: custom}]}", namespace, kind, w.Service, sluice.ARNName(w.registryARN()), records)
 	check := ""
 	if w.Check > 0 {
 		check = fmt.Sprintf(", containerCheck: %s", w.Check)
 	}
 	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, registry: %s.%s, stopTimeout: 120s%s%s}",
-		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Service, namespace, check, w.Scaling.service(w.Tasks))
-	if w.Others {
+		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Service, namespace, check, w.Scaling.serviceText(w.Tasks))
+	if w.OtherService {
 		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80}")
 	}
-	w.Scaling.file(line, w.Service)
+	w.Scaling.writeTargets(line, w.Service)
 }
 
 // writeCloudMap writes the lines of the files for a service with a Cloud Map name.
-func (c Case) namedParts(d *draft) {
-	if !c.World.byName() {
+func (c Case) writeCloudMap(d *draft) {
+	if !c.World.usesCloudMap() {
 		return
 	}
-	line(&d.input, "  accessType: SERVICE_DISCOVERY")
+	writeLine(&d.input, "  accessType: SERVICE_DISCOVERY")
 	port := ""
 	if c.World.Naming.Records == "SRV" {
 		port = fmt.Sprintf(", port: %d", c.World.Port)
 	}
-	line(&d.service, "deploymentController: {type: %s}\nserviceRegistries: [{registryArn: %q%s}]", c.World.Controller, c.World.registry(), port)
-	line(&d.task, "    stopTimeout: 120")
+	writeLine(&d.service, "deploymentController: {type: %s}\nserviceRegistries: [{registryArn: %q%s}]", c.World.Controller, c.World.registryARN(), port)
+	writeLine(&d.task, "    stopTimeout: 120")
 	if c.World.Check > 0 {
-		line(&d.task, "    healthCheck: {command: [CMD, 'true'], interval: %d}", int(c.World.Check.Seconds()))
+		writeLine(&d.task, "    healthCheck: {command: [CMD, 'true'], interval: %d}", int(c.World.Check.Seconds()))
 	}
 }
 
 // attachNameCallers starts callers that resolve the name: some by DNS, some by DiscoverInstances.
-func (f *field) callByName() {
+func (f *rehearsal) attachNameCallers() {
 	for _, c := range []callers.NameCaller{
 		{},
 		{KeepAlive: 30 * time.Second, Retry: true},
-		{Poll: 10 * time.Second, Query: registry.Query{Health: registry.HealthyOrAll}},
+		{Poll: 10 * time.Second, Query: registry.Query{Health: registry.HealthyOrAny}},
 	} {
 		if f.World.Naming.HTTP && c.Poll == 0 {
 			continue
 		}
 		c.Record = f.World.Naming.Records
-		c.Key, c.Namespace, c.Service, c.Port, c.Rate = f.key(), namespace, f.World.Service, f.World.Port, float64(cmp.Or(f.World.Rate, Rate))
-		f.byNames = append(f.byNames, callers.AttachByName(f.sim.World(), f.sim.Registry(), c))
+		c.Key, c.Namespace, c.Service, c.Port, c.Rate = f.worldKey(), namespace, f.World.Service, f.World.Port, float64(cmp.Or(f.World.Rate, Rate))
+		f.nameTallies = append(f.nameTallies, callers.AttachByName(f.sim.World(), f.sim.Registry(), c))
 	}
 }

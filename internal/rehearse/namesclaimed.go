@@ -12,29 +12,29 @@ import (
 
 // checkShift checks that a reported shift has happened: the name resolves to the tasks in the plan,
 // and to no deregistered one (P4).
-func (f *field) claimed(e sluice.Envelope, ev sluice.TrafficShifted) {
-	if !f.World.byName() || len(f.Hands) > 0 || f.unsteady() || f.Outside == "adopt" && f.World.Naming.Restores {
+func (f *rehearsal) checkShift(e sluice.Envelope, ev sluice.TrafficShifted) {
+	if !f.World.usesCloudMap() || len(f.Interventions) > 0 || f.isUnsteady() || f.OutsidePolicy == "adopt" && f.World.Naming.Restores {
 		return
 	}
 	share := f.shareOf(e.Stage)
-	if share != nil && share.Out > 0 && f.World.Naming.Restores {
-		f.violate("P4", "a share of %d%% is told, and ECS puts back the %d of the primary that it takes out", ev.ToCanary, share.Out)
+	if share != nil && share.Deregistered > 0 && f.World.Naming.Restores {
+		f.addViolation("P4", "a share of %d%% is told, and ECS puts back the %d of the primary that it takes out", ev.ToCanary, share.Deregistered)
 	}
 	f.inWorld(func(tx *world.Tx) {
-		f.described(tx)
-		s := f.split(tx)
+		f.checkAttributes(tx)
+		s := f.registeredSplit(tx)
 		switch {
 		case ev.ToCanary == 0 && s.Canary > 0, ev.ToPrimary == 0 && s.Primary > 0,
 			ev.ToCanary > 0 && ev.ToPrimary > 0 && share != nil && s != share.Tasks:
-			f.violate("P4", "a share of %d%% is told, and %d of the primary and %d of the canary are found", ev.ToCanary, s.Primary, s.Canary)
+			f.addViolation("P4", "a share of %d%% is told, and %d of the primary and %d of the canary are found", ev.ToCanary, s.Primary, s.Canary)
 		}
 	})
 }
 
 // registeredSplit counts the registered tasks of both variants.
-func (f *field) split(tx *world.Tx) (s plan.Split) {
-	for _, id := range f.found(tx) {
-		if isOurs(id) {
+func (f *rehearsal) registeredSplit(tx *world.Tx) (s plan.Split) {
+	for _, id := range f.registeredIDs(tx) {
+		if isSluiceInstance(id) {
 			s.Canary++
 		} else {
 			s.Primary++
@@ -44,7 +44,7 @@ func (f *field) split(tx *world.Tx) (s plan.Split) {
 }
 
 // shareOf returns the planned share of a stage: "2 ECS_TRAFFIC_ROUTING".
-func (f *field) shareOf(stage string) *plan.Share {
+func (f *rehearsal) shareOf(stage string) *plan.Share {
 	number, _, _ := strings.Cut(stage, " ")
 	n, err := strconv.Atoi(number)
 	if err != nil || n > len(f.plan.Stages) {
@@ -54,31 +54,31 @@ func (f *field) shareOf(stage string) *plan.Share {
 }
 
 // touchedRecord is an instance that another actor deregistered or registered while sluice polled.
-type touched struct {
+type touchedRecord struct {
 	id string
-	in bool
+	registered bool
 	at time.Time
 }
 
 // recordTouch records another actor's change of an instance if sluice must detect it. The task must
 // have run so long that ECS must have registered it, and ECS must not register it again by itself.
-func (f *field) touches(tx *world.Tx, id string, in bool) {
+func (f *rehearsal) recordTouch(tx *world.Tx, id string, in bool) {
 	const enrolled = 2 * time.Minute
 	if !in && f.World.Naming.Restores {
 		return
 	}
 	t := f.taskOf(tx, id)
-	if t != nil && f.attentive() && !f.returning && f.Hands[0].Stage > 0 && tx.Now().Sub(t.StartedAt) > enrolled {
-		f.touched = touched{id, in, tx.Now()}
+	if t != nil && f.isAttentive() && !f.rollbackBegun && f.Interventions[0].Stage > 0 && tx.Now().Sub(t.StartedAt) > enrolled {
+		f.touched = touchedRecord{id, in, tx.Now()}
 	}
 }
 
 // taskOf returns the running task of an instance, or nil.
-func (f *field) taskOf(tx *world.Tx, id string) *world.Task {
+func (f *rehearsal) taskOf(tx *world.Tx, id string) *world.Task {
 	id = id[strings.LastIndexByte(id, '-')+1:]
-	for _, ts := range f.sets(tx) {
+	for _, ts := range f.taskSets(tx) {
 		for _, t := range ts.Tasks {
-			if t.ID == id && t.Running() && t.DesiredStatus == "RUNNING" {
+			if t.ID == id && t.IsRunning() && t.DesiredStatus == "RUNNING" {
 				return t
 			}
 		}
@@ -88,25 +88,25 @@ func (f *field) taskOf(tx *world.Tx, id string) *world.Task {
 
 // checkRecordNoticed checks that sluice reports another actor's change of an instance within two
 // polls (P6).
-func (f *field) noticingNames(e sluice.Envelope) {
+func (f *rehearsal) checkRecordNoticed(e sluice.Envelope) {
 	t := f.touched
 	_, back := e.Open().(sluice.RollbackStarted)
-	f.returning = f.returning || back // a rollback does not compare instances
+	f.rollbackBegun = f.rollbackBegun || back // a rollback does not compare instances
 	if t.id == "" {
 		return
 	}
 	if back || strings.Contains(string(e.Data), "somebody") {
-		f.touched = touched{}
+		f.touched = touchedRecord{}
 		return
 	}
 	late := e.At.Sub(t.at)
-	if late <= noticeWithin {
+	if late <= maxNoticeDelay {
 		return
 	}
-	f.touched = touched{}
+	f.touched = touchedRecord{}
 	f.inWorld(func(tx *world.Tx) {
 		if f.taskOf(tx, t.id) != nil {
-			f.violate("P6", "what somebody else did to record %s was not noticed for %s, in %s", t.id, late, e.Stage)
+			f.addViolation("P6", "what somebody else did to record %s was not noticed for %s, in %s", t.id, late, e.Stage)
 		}
 	})
 }

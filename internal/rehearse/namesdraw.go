@@ -10,8 +10,8 @@ import (
 )
 
 // generateCloudMap generates a service with a Cloud Map name, and its pipeline.
-func (d *draws) byName(c *Case) {
-	c.World.TTL, c.World.Check = d.span(5*time.Second, 10*time.Second, time.Minute), 5*time.Second
+func (d *random) generateCloudMap(c *Case) {
+	c.World.TTL, c.World.Check = d.oneDuration(5*time.Second, 10*time.Second, time.Minute), 5*time.Second
 	if d.chance(30) {
 		c.World.Controller, c.Breaker = "ECS", d.chance(50)
 	}
@@ -22,7 +22,7 @@ func (d *draws) byName(c *Case) {
 	if d.chance(40) { // blue/green
 		add("ECS_CANARY_ROLLOUT scale=100")
 		add("ECS_TRAFFIC_ROUTING canary=100")
-		d.wait(add)
+		d.addWait(add)
 		add("ECS_PRIMARY_ROLLOUT keepOld=%t", d.chance(30) && c.World.Controller != "ECS")
 		add("ECS_TRAFFIC_ROUTING primary=100")
 		add("ECS_CANARY_CLEAN")
@@ -33,7 +33,7 @@ func (d *draws) byName(c *Case) {
 	for range 1 + d.upTo(2) {
 		share = min(95, share+1+d.upTo(40))
 		add("ECS_TRAFFIC_ROUTING canary=%d", share)
-		d.wait(add)
+		d.addWait(add)
 	}
 	if d.chance(20) {
 		add("ECS_CANARY_ROLLOUT scale=%d", 1+d.upTo(99))
@@ -46,7 +46,7 @@ func (d *draws) byName(c *Case) {
 }
 
 // generateNaming generates another way to resolve the name than A records.
-func (d *draws) naming(c *Case) {
+func (d *random) generateNaming(c *Case) {
 	if d.chance(60) {
 		c.World.Naming.Records = "SRV"
 	} else {
@@ -55,7 +55,7 @@ func (d *draws) naming(c *Case) {
 }
 
 // setExactShare sets a share that the primary's tasks can make exactly.
-func (d *draws) exact(c *Case) {
+func (d *random) setExactShare(c *Case) {
 	var all []int
 	for i, s := range c.Pipeline {
 		if strings.HasPrefix(s, "ECS_TRAFFIC_ROUTING canary=") && !strings.HasSuffix(s, "=100") {
@@ -65,7 +65,7 @@ func (d *draws) exact(c *Case) {
 	var shares []int
 	pool := plan.Pool{Primary: c.World.Tasks, Desired: c.World.Tasks}
 	for _, n := range []int{10, 20, 25, 40, 50, 60, 75, 80} {
-		if want, ok := pool.Exactly(sluice.CanaryShare(n)); ok && (want.Canary <= c.World.Tasks || c.hostsBeside()) { // the most that a task set can have
+		if want, ok := pool.ExactSplit(sluice.CanaryShare(n)); ok && (want.Canary <= c.World.Tasks || c.hasCanaryService()) { // the most that a task set can have
 			shares = append(shares, n)
 		}
 	}
@@ -76,26 +76,26 @@ func (d *draws) exact(c *Case) {
 
 // addNameIntervention adds a person who changes the canary, or the registered instances, during or
 // after a stage that shifts traffic.
-func (d *draws) foundHand(c *Case) {
-	h := Hand{Stage: 1 + d.upTo(len(c.Pipeline)-1)}
+func (d *random) addNameIntervention(c *Case) {
+	h := Intervention{Stage: 1 + d.upTo(len(c.Pipeline)-1)}
 	if d.chance(60) {
 		h.At = time.Duration(5+d.upTo(145)) * time.Second
 	}
 	promotes := PromoteCanary
-	if c.hostsBeside() { // a service cannot be promoted
+	if c.hasCanaryService() { // a service cannot be promoted
 		promotes = DeleteCanary
 	}
-	h.Does = d.one(fmt.Sprintf("%s %d", ScaleCanary, 1+d.upTo(99)), DeleteCanary, promotes, TakeOver, PutBack, PutBack,
-		fmt.Sprintf("%s %d", TakeOut, d.upTo(7)), fmt.Sprintf("%s %d", SayUnwell, d.upTo(7)), fmt.Sprintf("%s %d", SayUnwell, d.upTo(7)),
-		fmt.Sprintf("%s %d", Scale, 1+d.upTo(7)))
-	c.Hands = append(c.Hands, h)
+	h.Does = d.oneOf(fmt.Sprintf("%s %d", ScaleCanary, 1+d.upTo(99)), DeleteCanary, promotes, TakeOver, RegisterTask, RegisterTask,
+		fmt.Sprintf("%s %d", DeregisterInstance, d.upTo(7)), fmt.Sprintf("%s %d", SetUnhealthy, d.upTo(7)), fmt.Sprintf("%s %d", SetUnhealthy, d.upTo(7)),
+		fmt.Sprintf("%s %d", SetDesiredCount, 1+d.upTo(7)))
+	c.Interventions = append(c.Interventions, h)
 	if d.chance(50) { // without other faults, sluice must detect it immediately
-		c.Faults, c.Kills, c.Full, c.Before, c.After = nil, nil, Full{}, "", ""
+		c.Faults, c.Kills, c.FullDisk, c.Before, c.After = nil, nil, FullDisk{}, "", ""
 	}
 }
 
-func (d *draws) mapFault() string {
-	on := d.one("servicediscovery:*", "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance", "servicediscovery:GetOperation",
+func (d *random) cloudMapFault() string {
+	on := d.oneOf("servicediscovery:*", "servicediscovery:RegisterInstance", "servicediscovery:DeregisterInstance", "servicediscovery:GetOperation",
 		"servicediscovery:DiscoverInstances", "servicediscovery:ListInstances")
 	switch d.upTo(5) {
 	case 0:
@@ -113,7 +113,7 @@ func (d *draws) mapFault() string {
 }
 
 // cloudMapFlows returns the flows of a service with a Cloud Map name.
-func namedFlows(with func(...func(*Case)) Case) []Flow {
+func cloudMapFlows(with func(...func(*Case)) Case) []Flow {
 	of := func(stages ...string) func(*Case) { return func(c *Case) { c.Pipeline = stages } }
 	named := func(c *Case) { c.World.TTL, c.World.Check = 10*time.Second, 5*time.Second }
 	canary := of("ECS_CANARY_ROLLOUT scale=50", "ECS_TRAFFIC_ROUTING canary=25", "ECS_PRIMARY_ROLLOUT", "ECS_TRAFFIC_ROUTING primary=100", "ECS_CANARY_CLEAN")
@@ -121,7 +121,7 @@ func namedFlows(with func(...func(*Case)) Case) []Flow {
 	all := []Flow{
 		{"canary by name", with(named, canary)},
 		{"canary by name, without a container check", with(named, canary, func(c *Case) { c.World.Check = 0 })},
-		{"canary by name that crashes", with(named, canary, func(c *Case) { c.New = crashes })},
+		{"canary by name that crashes", with(named, canary, func(c *Case) { c.New = crashOptions })},
 		{"blue/green by name", with(named, blueGreen)},
 		{"quick sync by name", with(named)},
 	}
@@ -131,7 +131,7 @@ func namedFlows(with func(...func(*Case)) Case) []Flow {
 	all = append(all, Flow{"beside: canary by name", with(beside, servesOn, canary)}, Flow{"beside: blue/green by name", with(beside, blueGreen)})
 	for _, f := range []Flow{{"canary by name", with(named, canary)}, {"blue/green by name", with(named, blueGreen)},
 		{"beside: canary by name", with(beside, servesOn, canary)}, {"beside: blue/green by name", with(beside, blueGreen)}} {
-		all = append(all, backFromEach(f.Name, f.Case)...)
+		all = append(all, rollbackFromEach(f.Name, f.Case)...)
 	}
 	return all
 }

@@ -11,8 +11,8 @@ import (
 // mayLoseRequestsByName reports whether callers by name lose requests in any deployment. ECS scales
 // in and rolls without waiting for callers that cache the address, so images must serve on after
 // SIGTERM. An invented address reaches no task.
-func (c Case) lossyByName() bool {
-	return c.World.byName() && (c.excuses(PutIn) || c.stopsAtOnce() && !c.servesOn() || c.lingers() || c.answersLate())
+func (c Case) mayLoseRequestsByName() bool {
+	return c.World.usesCloudMap() && (c.hasIntervention(RegisterAddress) || c.stopsAtOnce() && !c.servesAfterStop() || c.hasStaleRecords() || c.isRegisteredEarly())
 }
 
 // isRegisteredEarly reports whether a version is registered before it answers, because it has no
@@ -21,35 +21,35 @@ func (c Case) lossyByName() bool {
 //
 // "Cloud Map registration starts UNHEALTHY and becomes HEALTHY when the container health checks
 // pass; without a container check right after start" (ECS Developer Guide, "Service discovery").
-func (c Case) answersLate() bool {
-	return c.World.Check == 0 && (c.World.Boot > 0 || c.has("healthy-after"))
+func (c Case) isRegisteredEarly() bool {
+	return c.World.Check == 0 && (c.World.Boot > 0 || c.hasNewOption("healthy-after"))
 }
 
 // stopsAtOnce reports whether ECS or another actor may stop a task while callers cache its address.
 // If ECS registers deregistered instances again, sluice cannot prevent that for primary tasks.
 func (c Case) stopsAtOnce() bool {
-	return c.World.Controller == "ECS" && !c.rollsUnseen() || c.World.Scaling.moves() || c.excuses(Scale) || c.excuses(ScaleCanary) || c.excuses(PutBack) || c.World.Naming.Restores
+	return c.World.Controller == "ECS" && !c.rollsWithoutTraffic() || c.World.Scaling.isActive() || c.hasIntervention(SetDesiredCount) || c.hasIntervention(ScaleCanary) || c.hasIntervention(RegisterTask) || c.World.Naming.Restores
 }
 
 // rollsWithoutTraffic reports whether ECS rolls the primary, forward and back, while only the
 // canary is registered. On the way back this needs capacity for a canary of the former version.
-func (c Case) rollsUnseen() bool {
+func (c Case) rollsWithoutTraffic() bool {
 	alone := slices.ContainsFunc(c.Pipeline, func(s string) bool { return strings.HasSuffix(s, " canary=100") })
-	return alone && !c.faulty("no-capacity", "slow-start", "failed-operation") && !c.excuses(TakeOut)
+	return alone && !c.hasFault("no-capacity", "slow-start", "failed-operation") && !c.hasIntervention(DeregisterInstance)
 }
 
 // hasStaleRecords reports whether another actor or auto scaling stops canary tasks while sluice may
 // not run to deregister them.
-func (c Case) lingers() bool {
-	stops := c.excuses(ScaleCanary) || c.excuses(Scale) || c.World.Scaling.moves()
-	return stops && len(c.Kills)+len(c.Faults)+c.Full.Row > 0
+func (c Case) hasStaleRecords() bool {
+	stops := c.hasIntervention(ScaleCanary) || c.hasIntervention(SetDesiredCount) || c.World.Scaling.isActive()
+	return stops && len(c.Kills)+len(c.Faults)+c.FullDisk.Row > 0
 }
 
 // servesAfterStop reports whether both versions answer after SIGTERM until no caller uses their
 // address.
-func (c Case) servesOn() bool {
+func (c Case) servesAfterStop() bool {
 	for _, options := range []string{c.Old, c.New} {
-		if c.term(options) < c.forgets() && !strings.Contains(options, "ignores-term") {
+		if c.termTime(options) < c.addressCacheTime() && !strings.Contains(options, "ignores-term") {
 			return false
 		}
 	}
@@ -57,7 +57,7 @@ func (c Case) servesOn() bool {
 }
 
 // termTime returns how long a version answers after SIGTERM.
-func (c Case) term(options string) time.Duration {
+func (c Case) termTime(options string) time.Duration {
 	for _, o := range strings.Split(options, "&") {
 		if v, ok := strings.CutPrefix(o, "term="); ok {
 			d, _ := time.ParseDuration(v)
@@ -69,4 +69,4 @@ func (c Case) term(options string) time.Duration {
 
 // addressCacheTime returns how long callers may use an address after ECS stopped its task: ECS
 // deregisters the instance at the same time.
-func (c Case) forgets() time.Duration { return c.World.TTL + 15*time.Second }
+func (c Case) addressCacheTime() time.Duration { return c.World.TTL + 15*time.Second }

@@ -15,15 +15,15 @@ import (
 // The registered instances of a Cloud Map name, and interventions on them.
 
 // callerReports returns the results of all callers' requests.
-func (f *field) reports() (all []callers.Report) {
+func (f *rehearsal) callerReports() (all []callers.Report) {
 	for _, t := range f.tallies {
 		all = append(all, t.Report())
 	}
-	for _, t := range f.byNames {
+	for _, t := range f.nameTallies {
 		r := t.Report()
 		all = append(all, r.Report)
-		for _, b := range r.Bare {
-			f.bare = append(f.bare, fmt.Sprintf("%s to %s after the start: %s", b.From.Sub(f.began).Round(time.Second), b.Till.Sub(f.began).Round(time.Second), b.Why))
+		for _, b := range r.Outages {
+			f.nameOutages = append(f.nameOutages, fmt.Sprintf("%s to %s after the start: %s", b.From.Sub(f.startedAt).Round(time.Second), b.Till.Sub(f.startedAt).Round(time.Second), b.Why))
 		}
 	}
 	return all
@@ -31,15 +31,15 @@ func (f *field) reports() (all []callers.Report) {
 
 // checkNameServed checks that the name is never empty and never resolves to stopped tasks only
 // (P1).
-func (f *field) filled() {
-	if len(f.bare) > 0 && !f.lossy() {
-		f.violate("P1", "the name was no use: %s", strings.Join(f.bare, "; "))
+func (f *rehearsal) checkNameServed() {
+	if len(f.nameOutages) > 0 && !f.mayLoseRequests() {
+		f.addViolation("P1", "the name was no use: %s", strings.Join(f.nameOutages, "; "))
 	}
 }
 
 // registeredIDs returns the sorted IDs of the registered instances.
-func (f *field) found(tx *world.Tx) (ids []string) {
-	if r, ok := tx.Registries.Get(f.World.registry()); ok {
+func (f *rehearsal) registeredIDs(tx *world.Tx) (ids []string) {
+	if r, ok := tx.Registries.Get(f.World.registryARN()); ok {
 		ids = r.Instances.Keys()
 	}
 	slices.Sort(ids)
@@ -47,35 +47,35 @@ func (f *field) found(tx *world.Tx) (ids []string) {
 }
 
 // checkRegistered checks that exactly the serving tasks are registered, as ECS registers them (P3).
-func (f *field) registered(tx *world.Tx, s *world.Service) {
-	if !f.World.byName() || f.second1() {
+func (f *rehearsal) checkRegistered(tx *world.Tx, s *world.Service) {
+	if !f.World.usesCloudMap() || f.hasSecondSluice() {
 		return
 	}
-	if n := f.split(tx).Canary; n > 0 {
-		f.violate("P3", "%d records of the canary are left", n)
+	if n := f.registeredSplit(tx).Canary; n > 0 {
+		f.addViolation("P3", "%d records of the canary are left", n)
 	}
-	if f.takenOut() || f.excuses(PutIn) {
+	if f.hasDeregistration() || f.hasIntervention(RegisterAddress) {
 		return
 	}
 	var want []string
 	if p := s.Primary(); p != nil {
 		for _, t := range p.Tasks {
-			if t.Running() {
+			if t.IsRunning() {
 				want = append(want, t.ID)
 			}
 		}
 	}
 	slices.Sort(want)
-	if got := f.found(tx); !slices.Equal(got, want) && !f.lossy() {
-		f.violate("P3", "%v are found; %v serve", got, want)
+	if got := f.registeredIDs(tx); !slices.Equal(got, want) && !f.mayLoseRequests() {
+		f.addViolation("P3", "%v are found; %v serve", got, want)
 	}
-	f.described(tx)
+	f.checkAttributes(tx)
 }
 
 // checkAttributes checks that the attributes of each instance equal those that ECS sets (P3).
-func (f *field) described(tx *world.Tx) {
-	r, ok := tx.Registries.Get(f.World.registry())
-	if !ok || f.excuses(PutBack) || f.excuses(PutIn) {
+func (f *rehearsal) checkAttributes(tx *world.Tx) {
+	r, ok := tx.Registries.Get(f.World.registryARN())
+	if !ok || f.hasIntervention(RegisterTask) || f.hasIntervention(RegisterAddress) {
 		return
 	}
 	for _, i := range r.Instances.Values() {
@@ -93,7 +93,7 @@ func (f *field) described(tx *world.Tx) {
 		}
 		for k, v := range want {
 			if i.Attributes[k] != v {
-				f.violate("P3", "record %s has %s=%q; ECS would say %q", i.ID, k, i.Attributes[k], v)
+				f.addViolation("P3", "record %s has %s=%q; ECS would say %q", i.ID, k, i.Attributes[k], v)
 			}
 		}
 	}
@@ -101,38 +101,38 @@ func (f *field) described(tx *world.Tx) {
 
 // hasDeregistration reports whether another actor deregisters an instance, and sluice does not
 // revert that or no longer polls.
-func (f *field) takenOut() bool {
-	undone := f.Outside == "reassert" && f.result.Outcome == sluice.Succeeded && (f.World.Controller != "ECS" || f.hostsBeside())
-	return slices.ContainsFunc(f.Hands, func(h Hand) bool {
+func (f *rehearsal) hasDeregistration() bool {
+	undone := f.OutsidePolicy == "reassert" && f.result.Outcome == sluice.Succeeded && (f.World.Controller != "ECS" || f.hasCanaryService())
+	return slices.ContainsFunc(f.Interventions, func(h Intervention) bool {
 		watched := h.Stage > 0 && h.At == 0 && h.Stage < len(f.Pipeline)
-		return strings.HasPrefix(h.Does, TakeOut) && !(undone && watched)
+		return strings.HasPrefix(h.Does, DeregisterInstance) && !(undone && watched)
 	})
 }
 
 // isSluiceInstance reports whether sluice registered an instance.
-func isOurs(id string) bool { return strings.HasPrefix(id, plan.IDPrefix) }
+func isSluiceInstance(id string) bool { return strings.HasPrefix(id, plan.IDPrefix) }
 
 // registeredText returns the number of registered tasks, for the state of a service.
-func (f *field) foundWords(tx *world.Tx) string {
-	s := f.split(tx)
+func (f *rehearsal) registeredText(tx *world.Tx) string {
+	s := f.registeredSplit(tx)
 	return fmt.Sprintf("%d of the primary found, %d of the canary", s.Primary, s.Canary)
 }
 
 // deregisterInstance deregisters the n-th registered instance, as a person would. It does so only
 // if another instance is healthy: otherwise the person causes the lost requests.
-func (f *field) takeOut(n int) {
+func (f *rehearsal) deregisterInstance(n int) {
 	f.inWorld(func(tx *world.Tx) {
-		if i := f.spared(tx, n); i != nil {
-			tx.Withdraw(i)
-			f.touches(tx, i.ID, false)
+		if i := f.removableInstance(tx, n); i != nil {
+			tx.DeregisterInstance(i)
+			f.recordTouch(tx, i.ID, false)
 		}
 	})
 }
 
 // removableInstance returns the n-th instance, if another one is healthy.
-func (f *field) spared(tx *world.Tx, n int) *world.Instance {
-	r, ok := tx.Registries.Get(f.World.registry())
-	ids := f.found(tx)
+func (f *rehearsal) removableInstance(tx *world.Tx, n int) *world.Instance {
+	r, ok := tx.Registries.Get(f.World.registryARN())
+	ids := f.registeredIDs(tx)
 	if !ok || len(ids) < 2 {
 		return nil
 	}
@@ -145,8 +145,8 @@ func (f *field) spared(tx *world.Tx, n int) *world.Instance {
 
 // hasHealthySibling reports whether another task of the same primary version is healthy. Sluice
 // could not return traffic to a version whose only task another actor set to UNHEALTHY.
-func (f *field) wellBeside(tx *world.Tx, i *world.Instance) bool {
-	r, _ := tx.Registries.Get(f.World.registry())
+func (f *rehearsal) hasHealthySibling(tx *world.Tx, i *world.Instance) bool {
+	r, _ := tx.Registries.Get(f.World.registryARN())
 	of := f.taskOf(tx, i.ID)
 	return of != nil && slices.ContainsFunc(r.Instances.Values(), func(o *world.Instance) bool {
 		t := f.taskOf(tx, o.ID)
@@ -155,10 +155,10 @@ func (f *field) wellBeside(tx *world.Tx, i *world.Instance) bool {
 }
 
 // registerAddress registers an address that belongs to no task.
-func (f *field) putIn() {
+func (f *rehearsal) registerAddress() {
 	f.inWorld(func(tx *world.Tx) {
-		if r, ok := tx.Registries.Get(f.World.registry()); ok {
-			tx.Enrol(r, "by-hand", map[string]string{world.AttributeIPv4: "10.255.255.1"})
+		if r, ok := tx.Registries.Get(f.World.registryARN()); ok {
+			tx.RegisterInstance(r, "by-hand", map[string]string{world.AttributeIPv4: "10.255.255.1"})
 		}
 	})
 }
@@ -166,17 +166,17 @@ func (f *field) putIn() {
 // registerTask registers a healthy primary task that is deregistered, without the attributes that
 // ECS sets. It skips a task that fails its container health check: its instance would be HEALTHY,
 // and requests would fail before sluice could poll.
-func (f *field) putBackIn() {
+func (f *rehearsal) registerTask() {
 	f.inWorld(func(tx *world.Tx) {
-		r, ok := tx.Registries.Get(f.World.registry())
-		s := f.service(tx)
+		r, ok := tx.Registries.Get(f.World.registryARN())
+		s := f.findService(tx)
 		if !ok || s == nil || s.Primary() == nil {
 			return
 		}
 		for _, t := range s.Primary().Tasks {
-			if _, there := r.Instances.Get(t.ID); !there && t.Running() && passesChecks(t) {
-				tx.Enrol(r, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(), world.AttributePort: fmt.Sprint(f.World.Port)})
-				f.touches(tx, t.ID, true)
+			if _, there := r.Instances.Get(t.ID); !there && t.IsRunning() && passesChecks(t) {
+				tx.RegisterInstance(r, t.ID, map[string]string{world.AttributeIPv4: t.Address.String(), world.AttributePort: fmt.Sprint(f.World.Port)})
+				f.recordTouch(tx, t.ID, true)
 				return
 			}
 		}
@@ -190,10 +190,10 @@ func passesChecks(t *world.Task) bool {
 }
 
 // setUnhealthy sets the n-th instance to UNHEALTHY in Cloud Map, if others are healthy.
-func (f *field) sayUnwell(n int) {
+func (f *rehearsal) setUnhealthy(n int) {
 	f.inWorld(func(tx *world.Tx) {
-		if i := f.spared(tx, n); i != nil && (isOurs(i.ID) || f.wellBeside(tx, i)) {
-			f.sim.Registry().Tell(tx, i, "UNHEALTHY")
+		if i := f.removableInstance(tx, n); i != nil && (isSluiceInstance(i.ID) || f.hasHealthySibling(tx, i)) {
+			f.sim.Registry().SetCustomHealth(tx, i, "UNHEALTHY")
 		}
 	})
 }

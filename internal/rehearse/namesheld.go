@@ -11,59 +11,59 @@ import (
 
 // promisedShare is a share that was reported, and the time since which the registered share
 // differs.
-type promised struct {
+type promisedShare struct {
 	share *plan.Share
-	off   time.Time
+	offSince   time.Time
 }
 
 // maxShareRepair is how long starting and stopping tasks may change a share: until the next poll,
 // at most 20 s later, plus two rounds of Cloud Map operations.
-const restoredWithin = 45 * time.Second
+const maxShareRepair = 45 * time.Second
 
 // trackShare records which share sluice must maintain, and checks it (P4).
-func (f *field) keeping(e sluice.Envelope) {
+func (f *rehearsal) trackShare(e sluice.Envelope) {
 	switch ev := e.Open().(type) {
 	case sluice.TrafficShifted:
-		f.promised = promised{}
-		if share := f.shareOf(e.Stage); share != nil && ev.ToCanary > 0 && f.undisturbed() {
+		f.promised = promisedShare{}
+		if share := f.shareOf(e.Stage); share != nil && ev.ToCanary > 0 && f.isUndisturbed() {
 			f.promised.share = share
 		}
 	case sluice.StageStarted:
 		switch ev.Name {
 		case appfile.StageTrafficRouting, appfile.StageCanaryClean, appfile.StageCanaryRollout, appfile.StageRollback:
-			f.promised = promised{}
+			f.promised = promisedShare{}
 		}
 	case sluice.RollbackStarted, sluice.DeploymentEnded:
-		f.promised = promised{}
+		f.promised = promisedShare{}
 	}
-	f.overdue(e.At)
+	f.checkShareRestored(e.At)
 }
 
 // isUndisturbed reports whether only the deployment itself changes the registered instances.
-func (c Case) undisturbed() bool {
-	return c.World.byName() && len(c.Hands)+len(c.Faults)+len(c.Kills) == 0 && c.Full.Row == 0 && !c.unsteady() && !c.mustFail()
+func (c Case) isUndisturbed() bool {
+	return c.World.usesCloudMap() && len(c.Interventions)+len(c.Faults)+len(c.Kills) == 0 && c.FullDisk.Row == 0 && !c.isUnsteady() && !c.mustFail()
 }
 
 // checkShareRestored checks that a share that tasks changed is restored in time.
-func (f *field) overdue(now time.Time) {
-	if late := now.Sub(f.promised.off); !f.promised.off.IsZero() && late > restoredWithin {
-		f.violate("P4", "for %s callers have found another share than %d%%", late, f.promised.share.Asked)
-		f.promised = promised{}
+func (f *rehearsal) checkShareRestored(now time.Time) {
+	if late := now.Sub(f.promised.offSince); !f.promised.offSince.IsZero() && late > maxShareRepair {
+		f.addViolation("P4", "for %s callers have found another share than %d%%", late, f.promised.share.Requested)
+		f.promised = promisedShare{}
 	}
 }
 
 // updateShareDrift records, at each change of instances, whether the registered share differs.
-func (f *field) offShare(tx *world.Tx) {
-	r, ok := tx.Registries.Get(f.World.registry())
+func (f *rehearsal) updateShareDrift(tx *world.Tx) {
+	r, ok := tx.Registries.Get(f.World.registryARN())
 	if f.promised.share == nil || !ok {
 		return
 	}
-	f.overdue(tx.Now())
+	f.checkShareRestored(tx.Now())
 	var s plan.Split
 	for _, i := range r.Instances.Values() {
 		switch {
 		case i.Health != "HEALTHY":
-		case isOurs(i.ID):
+		case isSluiceInstance(i.ID):
 			s.Canary++
 		default:
 			s.Primary++
@@ -71,8 +71,8 @@ func (f *field) offShare(tx *world.Tx) {
 	}
 	switch {
 	case f.promised.share == nil || s == f.promised.share.Tasks:
-		f.promised.off = time.Time{}
-	case f.promised.off.IsZero():
-		f.promised.off = tx.Now()
+		f.promised.offSince = time.Time{}
+	case f.promised.offSince.IsZero():
+		f.promised.offSince = tx.Now()
 	}
 }

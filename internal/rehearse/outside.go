@@ -16,92 +16,92 @@ import (
 	"github.com/sluice-ecs/sluice/internal/plan"
 )
 
-// interventionActs returns the function for each first word of a [Hand]. A new act is added here,
-// gets its word in case.go, and its share in [drawnHands].
-func acts() map[string]func(f *field, args []int) {
-	return map[string]func(*field, []int){
-		Rollback: func(f *field, _ []int) { f.command(Rollback) },
-		Abort:    func(f *field, _ []int) { f.command(Abort) },
-		Pause: func(f *field, _ []int) {
-			f.command(Pause)
-			f.clock.Go(func() { f.after(time.Minute, func() { f.command("resume") }) })
+// interventionActs returns the function for each first word of a [Intervention]. A new act is added here,
+// gets its word in case.go, and its share in [interventionKinds].
+func interventionActs() map[string]func(f *rehearsal, args []int) {
+	return map[string]func(*rehearsal, []int){
+		Rollback: func(f *rehearsal, _ []int) { f.sendCommand(Rollback) },
+		Abort:    func(f *rehearsal, _ []int) { f.sendCommand(Abort) },
+		Pause: func(f *rehearsal, _ []int) {
+			f.sendCommand(Pause)
+			f.clock.Go(func() { f.afterDelay(time.Minute, func() { f.sendCommand("resume") }) })
 		},
-		EditRule: func(f *field, args []int) { f.edit(int32(args[0]), int32(args[1])) },
-		Scale: func(f *field, args []int) {
-			f.ask("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "desiredCount": args[0]})
+		EditRule: func(f *rehearsal, args []int) { f.editRule(int32(args[0]), int32(args[1])) },
+		SetDesiredCount: func(f *rehearsal, args []int) {
+			f.callECS("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "desiredCount": args[0]})
 		},
-		DeleteService: func(f *field, _ []int) {
-			f.ask("DeleteService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "force": true})
+		DeleteService: func(f *rehearsal, _ []int) {
+			f.callECS("DeleteService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "force": true})
 		},
-		Update: func(f *field, _ []int) {
-			f.ask("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskDefinition": "web:1", "forceNewDeployment": true})
+		UpdateService: func(f *rehearsal, _ []int) {
+			f.callECS("UpdateService", map[string]any{"cluster": f.World.Cluster, "service": f.World.Service, "taskDefinition": "web:1", "forceNewDeployment": true})
 		},
-		ResumeScaling: func(f *field, _ []int) { f.resumeScaling() },
-		TakeClaim:     func(f *field, _ []int) { f.takeClaim() },
-		Second:        func(f *field, _ []int) { f.second() },
-		TakeOver:      func(f *field, _ []int) { f.takeOver() },
-		ScaleCanary: func(f *field, args []int) {
-			if f.hostsBeside() {
-				f.onBeside("UpdateService", map[string]any{"desiredCount": 1 + args[0]*f.World.Tasks/100})
+		ResumeScaling: func(f *rehearsal, _ []int) { f.resumeScaling() },
+		TakeClaim:     func(f *rehearsal, _ []int) { f.takeClaim() },
+		SecondSluice:        func(f *rehearsal, _ []int) { f.startSecond() },
+		TakeOver:      func(f *rehearsal, _ []int) { f.startTakeOver() },
+		ScaleCanary: func(f *rehearsal, args []int) {
+			if f.hasCanaryService() {
+				f.changeCanaryService("UpdateService", map[string]any{"desiredCount": 1 + args[0]*f.World.Tasks/100})
 				return
 			}
-			f.onCanary("UpdateTaskSet", map[string]any{"scale": map[string]any{"unit": "PERCENT", "value": args[0]}})
+			f.changeCanarySet("UpdateTaskSet", map[string]any{"scale": map[string]any{"unit": "PERCENT", "value": args[0]}})
 		},
-		DeleteCanary: func(f *field, _ []int) {
-			if f.hostsBeside() {
-				f.onBeside("DeleteService", map[string]any{"force": true})
+		DeleteCanary: func(f *rehearsal, _ []int) {
+			if f.hasCanaryService() {
+				f.changeCanaryService("DeleteService", map[string]any{"force": true})
 				return
 			}
-			f.onCanary("DeleteTaskSet", map[string]any{"force": true})
+			f.changeCanarySet("DeleteTaskSet", map[string]any{"force": true})
 		},
-		PromoteCanary: func(f *field, _ []int) { f.onCanary("UpdateServicePrimaryTaskSet", nil) },
-		Continue:      func(f *field, _ []int) { f.continues() },
-		StopShift:     func(f *field, args []int) { f.stopShift(args[0] > 0) },
-		Alarm:         func(f *field, _ []int) { f.alarm() },
-		TakeOut:       func(f *field, args []int) { f.takeOut(args[0]) },
-		StopTask:      func(f *field, _ []int) { f.stopTask() },
-		Register:      func(f *field, _ []int) { f.registers() },
-		PutIn:         func(f *field, _ []int) { f.putIn() },
-		PutBack:       func(f *field, _ []int) { f.putBackIn() },
-		SayUnwell:     func(f *field, args []int) { f.sayUnwell(args[0]) },
+		PromoteCanary: func(f *rehearsal, _ []int) { f.changeCanarySet("UpdateServicePrimaryTaskSet", nil) },
+		ContinueCodeDeploy:      func(f *rehearsal, _ []int) { f.continueShifts() },
+		StopCodeDeploy:     func(f *rehearsal, args []int) { f.stopCodeDeploy(args[0] > 0) },
+		RaiseAlarm:         func(f *rehearsal, _ []int) { f.raiseAlarm() },
+		DeregisterInstance:       func(f *rehearsal, args []int) { f.deregisterInstance(args[0]) },
+		StopTask:      func(f *rehearsal, _ []int) { f.stopTask() },
+		RegisterRevision:      func(f *rehearsal, _ []int) { f.registerRevision() },
+		RegisterAddress:         func(f *rehearsal, _ []int) { f.registerAddress() },
+		RegisterTask:       func(f *rehearsal, _ []int) { f.registerTask() },
+		SetUnhealthy:     func(f *rehearsal, args []int) { f.setUnhealthy(args[0]) },
 	}
 }
 
 // performIntervention performs an intervention now.
-func (f *field) do(h Hand) {
-	f.say("hand: %s", h.Does)
+func (f *rehearsal) performIntervention(h Intervention) {
+	f.logLine("hand: %s", h.Does)
 	words := strings.Fields(h.Does)
 	args := make([]int, len(words)-1)
 	for i, w := range words[1:] {
 		if _, err := fmt.Sscan(w, &args[i]); err != nil {
-			f.broken("%s: %v", h.Does, err)
+			f.failRehearsal("%s: %v", h.Does, err)
 			return
 		}
 	}
-	act, ok := acts()[words[0]]
+	act, ok := interventionActs()[words[0]]
 	if !ok {
-		f.broken("the case asks for a hand that there is not: %s", h.Does)
+		f.failRehearsal("the case asks for a hand that there is not: %s", h.Does)
 		return
 	}
 	switch words[0] {
-	case Update, PromoteCanary, DeleteCanary, StopShift, Alarm, TakeOver, Second:
-		f.swayed = f.clock.Now()
+	case UpdateService, PromoteCanary, DeleteCanary, StopCodeDeploy, RaiseAlarm, TakeOver, SecondSluice:
+		f.primaryChangedAt = f.clock.Now()
 	}
 	act(f, args)
 }
 
-func (f *field) takeClaim() {
+func (f *rehearsal) takeClaim() {
 	other := plan.Claim{Deployment: plan.IDPrefix + "other", Until: f.clock.Now().Add(24 * time.Hour)}
-	if f.ask("TagResource", map[string]any{"resourceArn": f.serviceARN(), "tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}}) {
-		f.taken = f.clock.Now()
+	if f.callECS("TagResource", map[string]any{"resourceArn": f.serviceARN(), "tags": []any{map[string]any{"key": plan.ClaimTag, "value": other.String()}}}) {
+		f.claimTakenAt = f.clock.Now()
 	}
 }
 
 // changeCanarySet calls an operation on the canary task set, if there is one.
-func (f *field) onCanary(operation string, in map[string]any) {
+func (f *rehearsal) changeCanarySet(operation string, in map[string]any) {
 	id := ""
 	f.inWorld(func(tx *world.Tx) {
-		if s := f.service(tx); s != nil {
+		if s := f.findService(tx); s != nil {
 			for _, ts := range s.TaskSets {
 				if ts.Status == "ACTIVE" && ts.Scale > 0 {
 					id = ts.ID
@@ -119,29 +119,29 @@ func (f *field) onCanary(operation string, in map[string]any) {
 	for k, v := range in {
 		all[k] = v
 	}
-	f.ask(operation, all)
+	f.callECS(operation, all)
 }
 
 // callECS calls ECS as another tool would, and reports whether the call succeeded.
-func (f *field) ask(operation string, in map[string]any) bool {
-	return f.askOf("ecs", "AmazonEC2ContainerServiceV20141113."+operation, in)
+func (f *rehearsal) callECS(operation string, in map[string]any) bool {
+	return f.callAWS("ecs", "AmazonEC2ContainerServiceV20141113."+operation, in)
 }
 
 // callAWS calls a service's operation by its target, "<prefix of the API>.<operation>".
-func (f *field) askOf(service, target string, in map[string]any) bool {
+func (f *rehearsal) callAWS(service, target string, in map[string]any) bool {
 	_, operation, _ := strings.Cut(target, ".")
-	f.outside = true
-	defer func() { f.outside = false }()
+	f.externalActs = true
+	defer func() { f.externalActs = false }()
 	body, err := json.Marshal(in)
 	if err != nil {
-		f.broken("%s: %v", operation, err)
+		f.failRehearsal("%s: %v", operation, err)
 		return false
 	}
 	ctx, cancel := f.clock.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "POST", awssim.Endpoint+"/", bytes.NewReader(body))
 	if err != nil {
-		f.broken("%s: %v", operation, err)
+		f.failRehearsal("%s: %v", operation, err)
 		return false
 	}
 	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
@@ -149,30 +149,30 @@ func (f *field) askOf(service, target string, in map[string]any) bool {
 	r.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/20990101/%s/%s/aws4_request, SignedHeaders=host, Signature=0", f.World.Account, f.World.Region, service))
 	out, err := f.sim.HTTPClient().Do(r)
 	if err != nil {
-		f.say("outside: %s: %v", operation, err)
+		f.logLine("outside: %s: %v", operation, err)
 		return false
 	}
 	defer out.Body.Close()
 	if text, _ := io.ReadAll(out.Body); out.StatusCode != http.StatusOK {
-		f.say("outside: %s: %d %s", operation, out.StatusCode, text)
+		f.logLine("outside: %s: %d %s", operation, out.StatusCode, text)
 		if bytes.Contains(text, []byte("UnknownOperation")) {
-			f.broken("%s is no operation", target)
+			f.failRehearsal("%s is no operation", target)
 		}
 		return false
 	}
 	return true
 }
 
-func (f *field) serviceARN() string {
+func (f *rehearsal) serviceARN() string {
 	return fmt.Sprintf("arn:aws:ecs:%s:%s:service/%s/%s", f.World.Region, f.World.Account, f.World.Cluster, f.World.Service)
 }
 
 // editRule sets the weights of the first rule, as another actor's Terraform would.
-func (f *field) edit(primary, canary int32) {
-	f.outside = true
-	defer func() { f.outside = false }()
+func (f *rehearsal) editRule(primary, canary int32) {
+	f.externalActs = true
+	defer func() { f.externalActs = false }()
 	f.inWorld(func(tx *world.Tx) {
-		r := f.ruled(tx)[0]
+		r := f.forwardingRules(tx)[0]
 		actions := slices.Clone(r.Actions)
 		fw := *actions[0].Forward
 		fw.Groups = []world.Share{{Group: f.World.Primary.ARN, Weight: primary}, {Group: f.World.Canary.ARN, Weight: canary}}
@@ -182,12 +182,12 @@ func (f *field) edit(primary, canary int32) {
 }
 
 // restoreRules sets the initial actions of every rule, as a stopped rollback advises.
-func (f *field) putBack() {
-	f.outside = true
-	defer func() { f.outside = false }()
+func (f *rehearsal) restoreRules() {
+	f.externalActs = true
+	defer func() { f.externalActs = false }()
 	f.inWorld(func(tx *world.Tx) {
-		for _, r := range f.ruled(tx) {
-			if was, ok := f.atFirst[r.ARN]; ok && world.ActionsText(was) != world.ActionsText(r.Actions) {
+		for _, r := range f.forwardingRules(tx) {
+			if was, ok := f.initialActions[r.ARN]; ok && world.ActionsText(was) != world.ActionsText(r.Actions) {
 				tx.SetActions(r, was)
 			}
 		}
@@ -196,10 +196,10 @@ func (f *field) putBack() {
 
 // forwardingRules returns the rules of the world's listeners that forward to the two groups, or did
 // at the start.
-func (f *field) ruled(tx *world.Tx) (all []*world.Rule) {
+func (f *rehearsal) forwardingRules(tx *world.Tx) (all []*world.Rule) {
 	for _, r := range tx.Rules.Values() {
-		fw := r.Forwards()
-		if fw == nil || f.World.Marked && r.Priority == markedPriority {
+		fw := r.ForwardAction()
+		if fw == nil || f.World.CanaryOnlyRule && r.Priority == canaryRulePriority {
 			continue
 		}
 		if slices.ContainsFunc(fw.Groups, func(s world.Share) bool { return s.Group == f.World.Primary.ARN || s.Group == f.World.Canary.ARN }) {
@@ -209,13 +209,13 @@ func (f *field) ruled(tx *world.Tx) (all []*world.Rule) {
 	return all
 }
 
-func (f *field) inWorld(do func(*world.Tx)) {
-	_ = f.sim.World().Do(f.key(), func(tx *world.Tx) error {
+func (f *rehearsal) inWorld(do func(*world.Tx)) {
+	_ = f.sim.World().Do(f.worldKey(), func(tx *world.Tx) error {
 		do(tx)
 		return nil
 	})
 }
 
-func (f *field) key() world.Key {
+func (f *rehearsal) worldKey() world.Key {
 	return world.Key{Account: f.World.Account, Region: f.World.Region}
 }

@@ -9,25 +9,25 @@ import (
 
 // Parse reads a case; errors begin with the line's number.
 func Parse(text string) (Case, error) {
-	c := Case{World: Plain()}
+	c := Case{World: PlainWorld()}
 	for i, line := range strings.Split(text, "\n") {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if err := c.line(word, strings.TrimSpace(rest)); err != nil {
+		if err := c.parseLine(word, strings.TrimSpace(rest)); err != nil {
 			return c, fmt.Errorf("line %d: %w", i+1, err)
 		}
 	}
 	return c, nil
 }
 
-func (c *Case) line(word, rest string) (err error) {
+func (c *Case) parseLine(word, rest string) (err error) {
 	switch word {
 	case "":
 	case "#":
-		c.Says = append(c.Says, rest)
+		c.Notes = append(c.Notes, rest)
 	case "seed":
 		c.Seed, err = strconv.ParseUint(rest, 10, 64)
 	case "world":
-		return c.traits(rest)
+		return c.parseTraits(rest)
 	case "old":
 		c.Old = rest
 	case "new":
@@ -37,15 +37,15 @@ func (c *Case) line(word, rest string) (err error) {
 	case "suspends":
 		c.Suspend = true
 	case "job":
-		return c.Job.parse(rest)
+		return c.Job.parseWords(rest)
 	case "away":
-		c.Away, err = time.ParseDuration(rest)
+		c.RestartDelay, err = time.ParseDuration(rest)
 	case "task-before":
 		c.Before = rest
 	case "task-after":
 		c.After = rest
 	case "outside":
-		c.Outside = rest
+		c.OutsidePolicy = rest
 	case "codec":
 		c.Codec = true
 	case "deadline":
@@ -55,30 +55,30 @@ func (c *Case) line(word, rest string) (err error) {
 	case "fault":
 		c.Faults = append(c.Faults, rest)
 	case "at", "after-stage", "after-write", "at-event":
-		return c.hand(word, rest)
+		return c.parseIntervention(word, rest)
 	case "kill":
-		return c.killAt(rest)
+		return c.parseKill(rest)
 	case "full":
-		_, err = fmt.Sscanf(rest, "row=%d for=%d", &c.Full.Row, &c.Full.For)
+		_, err = fmt.Sscanf(rest, "row=%d for=%d", &c.FullDisk.Row, &c.FullDisk.For)
 	default:
 		err = fmt.Errorf("%q is no word of a case", word)
 	}
 	return err
 }
 
-func (c *Case) traits(rest string) error {
+func (c *Case) parseTraits(rest string) error {
 	for _, w := range strings.Fields(rest) {
 		name, value, _ := strings.Cut(w, "=")
-		if err := c.World.set(name, value); err != nil {
+		if err := c.World.setTrait(name, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Case) hand(word, rest string) (err error) {
+func (c *Case) parseIntervention(word, rest string) (err error) {
 	when, does, _ := strings.Cut(rest, " ")
-	h := Hand{Does: does}
+	h := Intervention{Does: does}
 	switch word {
 	case "at":
 		h.At, err = time.ParseDuration(when)
@@ -94,11 +94,11 @@ func (c *Case) hand(word, rest string) (err error) {
 			h.At, err = time.ParseDuration(later)
 		}
 	}
-	c.Hands = append(c.Hands, h)
+	c.Interventions = append(c.Interventions, h)
 	return err
 }
 
-func (c *Case) killAt(rest string) error {
+func (c *Case) parseKill(rest string) error {
 	var when, what string
 	var n int
 	if _, err := fmt.Sscanf(rest, "%s %s %d", &when, &what, &n); err != nil {

@@ -12,49 +12,49 @@ import (
 )
 
 // checkCall checks each attempt of a call by sluice (P7).
-func (f *field) called(c account.Call) {
-	if f.id != "" && !f.over {
+func (f *rehearsal) checkCall(c account.Call) {
+	if f.id != "" && !f.isOver {
 		f.result.Calls++
 	}
-	if !c.Write || f.over {
+	if !c.Write || f.isOver {
 		return
 	}
 	w := sluice.Write{Operation: c.Service + ":" + c.Operation, Resource: c.Resource}
-	if !f.planned(c.Action, w) {
-		f.violate("P7", "%s is not in the plan of its stage (%s)", w, c.Action)
+	if !f.isPlanned(c.Action, w) {
+		f.addViolation("P7", "%s is not in the plan of its stage (%s)", w, c.Action)
 	}
 }
 
 // claimValidFor is how long after a read of the claim a write may rely on it.
-const claimHolds = 2 * time.Minute
+const claimValidFor = 2 * time.Minute
 
 // checkWrite checks the writes that reached AWS: none may follow once another deployment has owned
 // the claim for a while.
-func (f *field) wrote(operation string) {
-	f.begun = true
-	if f.taken.IsZero() || f.over || operation == "RegisterTaskDefinition" {
+func (f *rehearsal) checkWrite(operation string) {
+	f.hasWritten = true
+	if f.claimTakenAt.IsZero() || f.isOver || operation == "RegisterTaskDefinition" {
 		return
 	}
 	if operation == "StopDeployment" { // only of this deployment's CodeDeploy deployment, which needs no claim
 		return
 	}
-	if since := f.clock.Now().Sub(f.taken); since > claimHolds {
-		f.violate("P7", "%s %s after another deployment took the claim", operation, since)
+	if since := f.clock.Now().Sub(f.claimTakenAt); since > claimValidFor {
+		f.addViolation("P7", "%s %s after another deployment took the claim", operation, since)
 	}
 }
 
 // isPlanned reports whether the stage of an action lists the write. The plan may only describe the
 // resource.
-func (f *field) planned(action sluice.ActionID, w sluice.Write) bool {
-	for _, x := range f.listed(action) {
+func (f *rehearsal) isPlanned(action sluice.ActionID, w sluice.Write) bool {
+	for _, x := range f.plannedWrites(action) {
 		if x.Operation != w.Operation {
 			continue
 		}
 		switch x.Resource {
-		case w.Resource, plan.OldDefinitions, plan.OurDeployment, plan.OurShift, plan.ReturnShift:
+		case w.Resource, plan.ObsoleteDefinitions, plan.OwnDeployment, plan.OwnShift, plan.ReturnShift:
 			return true
-		case plan.OldPrimarySet:
-			if w.Resource == f.old {
+		case plan.PreviousPrimarySet:
+			if w.Resource == f.oldSetID {
 				return true
 			}
 		case plan.CanaryInstances, plan.PrimaryInstances:
@@ -62,7 +62,7 @@ func (f *field) planned(action sluice.ActionID, w sluice.Write) bool {
 				return true
 			}
 		case plan.CanarySet, plan.NewPrimarySet, plan.RestoredSet, plan.OtherSets:
-			if f.ours(w.Resource) {
+			if f.isOwnSet(w.Resource) {
 				return true
 			}
 		}
@@ -80,7 +80,7 @@ func (f *field) planned(action sluice.ActionID, w sluice.Write) bool {
 }
 
 // plannedWrites returns the writes that the stage of an action may make.
-func (f *field) listed(action sluice.ActionID) []sluice.Write {
+func (f *rehearsal) plannedWrites(action sluice.ActionID) []sluice.Write {
 	parts := strings.Split(string(action), "/")
 	if len(parts) > 1 {
 		if n, err := strconv.Atoi(strings.Fields(parts[1] + " x")[0]); err == nil && n <= len(f.plan.Stages) {
@@ -91,9 +91,9 @@ func (f *field) listed(action sluice.ActionID) []sluice.Write {
 }
 
 // isOwnSet reports whether this deployment created a task set.
-func (f *field) ours(id string) bool {
-	for external, made := range f.made {
-		if made == id && plan.Ours(external) {
+func (f *rehearsal) isOwnSet(id string) bool {
+	for external, made := range f.setsByExternalID {
+		if made == id && plan.IsSluiceID(external) {
 			return true
 		}
 	}

@@ -13,25 +13,25 @@ import (
 )
 
 // startDeployment plans the application and records its deployment.
-func (f *field) start() (err error) {
-	if err := f.born(); err != nil {
+func (f *rehearsal) startDeployment() (err error) {
+	if err := f.startProcess(); err != nil {
 		return err
 	}
-	if f.task, err = f.load(); err != nil {
+	if f.application, err = f.loadFitted(); err != nil {
 		return err
 	}
 	ctx := context.Background()
-	live, err := stage.Survey(ctx, f.account, f.clock, f.task)
+	live, err := stage.Survey(ctx, f.account, f.clock, f.application)
 	if err != nil {
 		return err
 	}
-	if f.plan, err = plan.Make(f.task, live, plan.Options{QuickSync: f.QuickSync}); err != nil {
+	if f.plan, err = plan.Make(f.application, live, plan.Options{QuickSync: f.QuickSync}); err != nil {
 		return err
 	}
-	f.began = f.clock.Now()
-	f.person = true
-	f.id, err = f.engine.Start(ctx, f.plan, engine.ByHand)
-	f.person = false
+	f.startedAt = f.clock.Now()
+	f.personActs = true
+	f.id, err = f.engine.Start(ctx, f.plan, engine.TriggerManual)
+	f.personActs = false
 	if err != nil {
 		return err
 	}
@@ -44,92 +44,92 @@ func (f *field) start() (err error) {
 }
 
 // recordRefusal records the result of a case whose application cannot be deployed.
-func (f *field) refused(err error) {
+func (f *rehearsal) recordRefusal(err error) {
 	if f.Files == nil {
-		f.broken("the case cannot be deployed: %v", err)
+		f.failRehearsal("the case cannot be deployed: %v", err)
 	}
 	f.result.Cause, f.result.Next = err.Error(), sluice.NextStep(err)
 }
 
 // startProcess starts a process of sluice with the next kill of the case.
-func (f *field) born() (err error) {
-	l := &life{real: f.clock, writing: f.tracer.write, wrote: f.wrote}
-	if f.lives < len(f.Kills) {
-		l.kill = f.Kills[f.lives]
+func (f *rehearsal) startProcess() (err error) {
+	l := &process{worldClock: f.clock, onWriting: f.tracer.traceWrite, onWrote: f.checkWrite}
+	if f.processCount < len(f.Kills) {
+		l.kill = f.Kills[f.processCount]
 	}
-	if f.lives == 0 {
-		l.full = f.Full
+	if f.processCount == 0 {
+		l.fullDisk = f.FullDisk
 	}
-	f.lives++
-	f.life = l
-	if f.account, err = f.open(l, l); err != nil {
+	f.processCount++
+	f.process = l
+	if f.account, err = f.openAccount(l, l); err != nil {
 		return err
 	}
-	owner := fmt.Sprintf("rehearsal/%d", f.lives)
+	owner := fmt.Sprintf("rehearsal/%d", f.processCount)
 	f.engine = &engine.Engine{Journal: f.journal, Account: f.account, Clock: l, Owner: owner,
-		Alive: func(o string) bool { return o == owner },
+		IsAlive: func(o string) bool { return o == owner },
 		NewID: func() string { return plan.IDPrefix + "rehearsed" },
-		Watch: f.watch}
+		OnEvent: f.onEvent}
 	if f.id == "" {
 		return nil
 	}
-	if _, err := f.engine.Supply(context.Background(), f.id, f.task); err != nil {
+	if _, err := f.engine.RestoreSecrets(context.Background(), f.id, f.application); err != nil {
 		return err
 	}
-	return f.catchUp()
+	return f.replayStageEnds()
 }
 
 // Delays before a person runs sluice again.
 const (
-	restart  = 5 * time.Second // at least, after a kill
-	patience = time.Minute     // after a pause: credentials, a full disk
-	tries    = 20              // number of runs before the faults end
+	minRestartDelay  = 5 * time.Second // at least, after a kill
+	pauseRetryDelay = time.Minute     // after a pause: credentials, a full disk
+	maxTries    = 20              // number of runs before the faults end
 )
 
 // runUntilEnded runs the deployment, and runs it again after each kill and pause.
-func (f *field) untilEnded() {
+func (f *rehearsal) runUntilEnded() {
 	for n := 1; ; n++ {
 		end, err, died := f.runOnce()
-		if f.lives == 1 {
-			f.first = *f.life
+		if f.processCount == 1 {
+			f.firstProcess = *f.process
 		}
 		if !died && err == nil && end.State == journal.Ended {
 			f.result.Outcome, f.result.Cause, f.result.Next = end.Outcome, end.Cause, end.Next
 			return
 		}
-		if n == 2*tries {
-			f.violate("P2", "it does not end: %s %v", end.State, err)
+		if n == 2*maxTries {
+			f.addViolation("P2", "it does not end: %s %v", end.State, err)
 			return
 		}
-		wait := patience
+		wait := pauseRetryDelay
 		if died {
-			wait = max(restart, f.Away)
-			f.say("killed %s", f.life.at)
+			wait = max(minRestartDelay, f.RestartDelay)
+			f.logLine("killed %s", f.process.endCause)
 		} else {
-			f.paused, f.result.Paused = true, true
-			f.say("left: %s %v", end.State, err)
+			f.wasPaused, f.result.Paused = true, true
+			f.logLine("left: %s %v", end.State, err)
 		}
-		if n == tries {
+		if n == maxTries {
 			f.sim.ClearFaults()
 		}
 		f.sleep(wait)
-		if err := f.born(); err != nil {
-			f.broken("sluice cannot be started again: %v", err)
+		if err := f.startProcess(); err != nil {
+			f.failRehearsal("sluice cannot be started again: %v", err)
 			return
 		}
 	}
 }
 
-func (f *field) runOnce() (end engine.Ended, err error, died bool) {
+func (f *rehearsal) runOnce() (end engine.RunResult, err error, died bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	f.life.end = cancel
+	f.process.cancel = cancel
 	defer func() {
 		if r := recover(); r != nil {
-			rest(r)
+			repanicUnlessKilled(r)
 			died = true
 		}
 	}()
 	end, err = f.engine.Run(ctx, f.id, engine.Options{})
-	return end, err, f.life.dead
+	return end, err, f.process.ended
 }

@@ -9,7 +9,7 @@ import (
 
 // startTime returns when every rehearsal begins, so that the same case gives the same bytes. It is
 // later than the real time, with which the SDK compares credentials.
-func dawn() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
+func startTime() time.Time { return time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // Rate is the number of requests per second of callers on each path, if the world has none.
 const Rate = 200
@@ -26,7 +26,7 @@ type Result struct {
 	Exposed      time.Duration // how long the new version had requests
 	TimeToSafety time.Duration // from its first request to its last; 0 if it serves at the end or never did
 	Took         time.Duration // of the deployment, in the world's time
-	Stages       []Took
+	Stages       []StageTime
 	State        string   // state of the service afterwards, in a line
 	Violations   []string // each begins with the name of the promise: "P1: …"
 	Calls        int      // attempts of calls to AWS, by all processes
@@ -37,34 +37,34 @@ type Result struct {
 }
 
 // StageTime is how long a stage took.
-type Took struct {
+type StageTime struct {
 	Stage string
 	For   time.Duration
 }
 
 // Run runs a case to its end and checks it against the promises.
 func Run(c Case) Result {
-	virtual := clock.NewVirtual(dawn())
-	return newField(c, virtual).run(virtual)
+	virtual := clock.NewVirtual(startTime())
+	return newField(c, virtual).runVirtual(virtual)
 }
 
-func (f *field) run(virtual *clock.Virtual) (r Result) {
+func (f *rehearsal) runVirtual(virtual *clock.Virtual) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			f.broken("panic: %v", p)
+			f.failRehearsal("panic: %v", p)
 			r = f.result
 			r.Log = f.log.String()
 		}
 	}()
-	virtual.Run(f.play)
+	virtual.Run(f.playCase)
 	f.result.Log = f.log.String()
 	return f.result
 }
 
 // CheckWorld returns an error if the world of a case cannot be built.
-func Laid(c Case) (err error) {
-	virtual := clock.NewVirtual(dawn())
-	virtual.Run(func() { err = newField(c, virtual).lay() })
+func CheckWorld(c Case) (err error) {
+	virtual := clock.NewVirtual(startTime())
+	virtual.Run(func() { err = newField(c, virtual).buildWorld() })
 	if err == nil {
 		return nil
 	}
@@ -73,33 +73,33 @@ func Laid(c Case) (err error) {
 }
 
 // playCase runs the whole rehearsal, as the clock's first actor.
-func (f *field) play() {
-	if err := f.lay(); err != nil {
-		f.broken("the world cannot be laid: %v", err)
+func (f *rehearsal) playCase() {
+	if err := f.buildWorld(); err != nil {
+		f.failRehearsal("the world cannot be laid: %v", err)
 		return
 	}
-	if err := f.remembers(); err != nil {
-		f.broken("the journal cannot be opened: %v", err)
+	if err := f.openJournal(); err != nil {
+		f.failRehearsal("the journal cannot be opened: %v", err)
 		return
 	}
 	defer f.journal.Close()
-	if err := f.start(); err != nil {
-		f.refused(err)
+	if err := f.startDeployment(); err != nil {
+		f.recordRefusal(err)
 		return
 	}
-	f.hands()
-	f.untilEnded()
-	f.over, f.result.Acted = true, f.wasEndedEarly()
-	f.tell()
+	f.scheduleInterventions()
+	f.runUntilEnded()
+	f.isOver, f.result.Acted = true, f.wasEndedEarly()
+	f.summarizeTraffic()
 	f.sim.ClearFaults()
-	f.judge()
+	f.judgeEnd()
 }
 
 // wasEndedEarly reports whether an intervention may have ended the deployment before AWS created
 // anything for it. A second deployment does not end it: it finds the claim.
-func (f *field) wasEndedEarly() bool {
-	for i := range f.given {
-		if f.Hands[i].Does != Second {
+func (f *rehearsal) wasEndedEarly() bool {
+	for i := range f.acted {
+		if f.Interventions[i].Does != SecondSluice {
 			return true
 		}
 	}

@@ -7,45 +7,45 @@ import (
 )
 
 // applyOverrides sets the values that the application file gives for the world.
-func (w *World) say(r *appfile.Rehearsal) {
+func (w *World) applyOverrides(r *appfile.Rehearsal) {
 	if r == nil {
 		return
 	}
-	put(r.Tasks, &w.Tasks)
+	setIfGiven(r.Tasks, &w.Tasks)
 	if r.Zones != nil {
-		w.Subnets = subnets(*r.Zones)
+		w.Subnets = subnetIDs(*r.Zones)
 	}
-	put(r.Start, &w.Start)
-	put(r.Boot, &w.Boot)
-	put(r.Stop, &w.Stop)
-	if w.byName() {
-		put(r.TTL, &w.TTL)
+	setIfGiven(r.Start, &w.Start)
+	setIfGiven(r.Boot, &w.Boot)
+	setIfGiven(r.Stop, &w.Stop)
+	if w.usesCloudMap() {
+		setIfGiven(r.TTL, &w.TTL)
 	}
-	put(r.Propagation, &w.Nodes)
-	put(r.Rate, &w.Rate)
-	put(r.Duration, &w.Lasts)
-	put(r.MinTasks, &w.Scaling.Min)
-	put(r.MaxTasks, &w.Scaling.Max)
+	setIfGiven(r.Propagation, &w.Nodes)
+	setIfGiven(r.Rate, &w.Rate)
+	setIfGiven(r.Duration, &w.Lasts)
+	setIfGiven(r.MinTasks, &w.Scaling.Min)
+	setIfGiven(r.MaxTasks, &w.Scaling.Max)
 	for _, g := range []*Group{&w.Primary, &w.Canary} {
 		if g.ARN != "" {
-			g.say(r)
+			g.applyOverrides(r)
 		}
 	}
 }
 
-func (g *Group) say(r *appfile.Rehearsal) {
-	put(r.Interval, &g.Interval)
-	put(r.Timeout, &g.Timeout)
+func (g *Group) applyOverrides(r *appfile.Rehearsal) {
+	setIfGiven(r.Interval, &g.Interval)
+	setIfGiven(r.Timeout, &g.Timeout)
 	if r.Timeout == nil && g.Timeout >= g.Interval {
 		g.Timeout = g.Interval - time.Second // AWS requires a shorter timeout
 	}
-	put(r.Healthy, &g.Healthy)
-	put(r.Unhealthy, &g.Unhealthy)
-	put(r.Drain, &g.Drain)
+	setIfGiven(r.Healthy, &g.Healthy)
+	setIfGiven(r.Unhealthy, &g.Unhealthy)
+	setIfGiven(r.Drain, &g.Drain)
 }
 
 // setIfGiven sets a value if the file gives it.
-func put[T any](said *T, to *T) {
+func setIfGiven[T any](said *T, to *T) {
 	if said != nil {
 		*to = *said
 	}

@@ -16,83 +16,83 @@ import (
 type Scaling struct {
 	Min, Max int
 	Load     int           // of each task's CPU, in percent; 0: the target of the policy
-	Was      string        // suspensions before the deployment: "in+scheduled"; empty: none
+	SuspendedBefore      string        // suspensions before the deployment: "in+scheduled"; empty: none
 	Since    time.Duration // duration of that load before the deployment begins
 }
 
 // targetCPU is the CPU target of the policy, in percent of a task.
-const scaledAt = 60
+const targetCPU = 60
 
 // isActive reports whether auto scaling may change the desired count. It is true at the target load
 // too: if two task sets share the load, each has less.
-func (s Scaling) moves() bool { return s.Max > 0 }
+func (s Scaling) isActive() bool { return s.Max > 0 }
 
 // setScaling sets the limits of the real service. Its load is unknown: the world uses the target of
 // the policy.
-func (w *World) scaled(live *plan.LiveScaling) {
+func (w *World) setScaling(live *plan.ScalingState) {
 	if live != nil && len(live.Targets) > 0 {
 		w.Scaling = Scaling{Min: live.Targets[0].Min, Max: live.Targets[0].Max}
 	}
 }
 
 // serviceText returns its part of the service's line in the world file.
-func (s Scaling) service(tasks int) string {
+func (s Scaling) serviceText(tasks int) string {
 	if s.Max == 0 {
 		return ""
 	}
 	load := s.Load
 	if load == 0 {
-		load = scaledAt
+		load = targetCPU
 	}
 	return fmt.Sprintf(", demand: %d", load*tasks)
 }
 
 // writeTargets writes the scalable target to the world file.
-func (s Scaling) file(line func(string, ...any), service string) {
+func (s Scaling) writeTargets(line func(string, ...any), service string) {
 	if s.Max == 0 {
 		return
 	}
 	was := ""
-	if s.Was != "" {
-		was = ", suspended: [" + strings.ReplaceAll(s.Was, "+", ", ") + "]"
+	if s.SuspendedBefore != "" {
+		was = ", suspended: [" + strings.ReplaceAll(s.SuspendedBefore, "+", ", ") + "]"
 	}
-	line("scalableTargets:\n  - {service: %s, min: %d, max: %d%s, policy: {name: cpu, target: %d}}", service, s.Min, s.Max, was, scaledAt)
+	line("scalableTargets:\n  - {service: %s, min: %d, max: %d%s, policy: {name: cpu, target: %d}}", service, s.Min, s.Max, was, targetCPU)
 }
 
 // writeSuspend writes suspendAutoScaling to the application file.
-func (c Case) suspendParts(d *draft) {
+func (c Case) writeSuspend(d *draft) {
 	if c.Suspend {
-		line(&d.app, "suspendAutoScaling: true")
+		writeLine(&d.app, "suspendAutoScaling: true")
 	}
 }
 
 // canScale reports whether the desired count may change during a deployment: auto scaling is
 // active, or it is restored in between.
-func (c Case) scales() bool {
-	return c.World.Scaling.moves() && (!c.Suspend || len(c.Hands)+len(c.Faults)+len(c.Kills) > 0 || c.Full.Row > 0)
+func (c Case) canScale() bool {
+	return c.World.Scaling.isActive() && (!c.Suspend || len(c.Interventions)+len(c.Faults)+len(c.Kills) > 0 || c.FullDisk.Row > 0)
 }
 
 // generateScaling generates auto scaling that is steady, about to scale in, or about to scale out,
 // and whether the deployment suspends it.
-func (d *draws) drawScaling(c *Case) {
+func (d *random) generateScaling(c *Case) {
 	n := c.World.Tasks
-	c.World.Scaling = Scaling{Min: 1 + d.upTo(n-1), Max: n + d.upTo(2*n), Load: []int{scaledAt, scaledAt, 20, 95}[d.upTo(3)],
-		Was: d.one("", "", "in", "out+scheduled", "in+out+scheduled"), Since: d.span(0, 2*time.Minute, 14*time.Minute)}
+	c.World.Scaling = Scaling{Min: 1 + d.upTo(n-1), Max: n + d.upTo(2*n), Load: []int{targetCPU, targetCPU, 20, 95}[d.upTo(3)],
+		SuspendedBefore: d.oneOf("", "", "in", "out+scheduled", "in+out+scheduled"), Since: d.oneDuration(0, 2*time.Minute, 14*time.Minute)}
 	c.Suspend = d.chance(65)
 }
 
 // resumeScaling is a person who resumes all of auto scaling.
-func (f *field) resumeScaling() {
-	f.outside = true
-	defer func() { f.outside = false }()
+func (f *rehearsal) resumeScaling() {
+	f.externalActs = true
+	defer func() { f.externalActs = false }()
 	f.inWorld(func(tx *world.Tx) {
 		for _, t := range scaler.StateOf(tx).Targets.Values() {
 			t.Suspended = scaler.Suspended{}
 		}
-		if f.setting {
-			f.crossed = f.scaling
+		if f.writingScaling {
+			f.scalingBeforeRace = f.expectedScaling
 		}
-		f.scaling = scalingOf(tx)
+		f.expectedScaling = scalingOf(tx)
 	})
 }
 
@@ -108,42 +108,42 @@ func scalingOf(tx *world.Tx) string {
 
 // scalingWrite writes a whole target. AWS offers no way to detect another actor's change between a
 // read and the write.
-const setsScaling = "application-autoscaling:RegisterScalableTarget"
+const scalingWrite = "application-autoscaling:RegisterScalableTarget"
 
 // checkScaling checks that auto scaling is as before, or as another actor set it during the
 // deployment (P3). A deployment that lost the service may not write any more.
-func (f *field) scaledAsBefore() {
-	if f.excuses(TakeClaim) || f.secondRan {
+func (f *rehearsal) checkScaling() {
+	if f.hasIntervention(TakeClaim) || f.secondFinished {
 		return
 	}
 	f.inWorld(func(tx *world.Tx) {
-		now, undone := scalingOf(tx), f.Outside == "reassert" // sluice reverts external changes
-		if now != f.scaling && now != f.crossed && !(undone && now == f.scaledAtFirst) {
-			f.violate("P3", "auto scaling is %s; it was %s", now, f.scaling)
+		now, undone := scalingOf(tx), f.OutsidePolicy == "reassert" // sluice reverts external changes
+		if now != f.expectedScaling && now != f.scalingBeforeRace && !(undone && now == f.initialScaling) {
+			f.addViolation("P3", "auto scaling is %s; it was %s", now, f.expectedScaling)
 		}
 	})
-	if was, ok := f.tags()[plan.ScalingTag]; ok && !f.excuses(DeleteService) {
-		f.violate("P3", "the note on the service is left: %s", was)
+	if was, ok := f.serviceTags()[plan.ScalingTag]; ok && !f.hasIntervention(DeleteService) {
+		f.addViolation("P3", "the note on the service is left: %s", was)
 	}
 }
 
 // checkSuspended checks that auto scaling is suspended while traffic moves, if the files set it
 // (P3: suspensions are as planned). A sluice that stops running restores it, and CodeDeploy
 // continues by itself.
-func (f *field) held(tx *world.Tx) {
-	if !f.Suspend || len(f.Hands) > 0 || f.over || f.paused && f.World.byCodeDeploy() {
+func (f *rehearsal) checkSuspended(tx *world.Tx) {
+	if !f.Suspend || len(f.Interventions) > 0 || f.isOver || f.wasPaused && f.World.usesCodeDeploy() {
 		return
 	}
 	for _, t := range scaler.StateOf(tx).Targets.Values() {
 		if t.Suspended != (scaler.Suspended{In: true, Out: true, Scheduled: true}) {
-			f.violate("P3", "traffic moves while auto scaling is at work: suspended %+v", t.Suspended)
+			f.addViolation("P3", "traffic moves while auto scaling is at work: suspended %+v", t.Suspended)
 		}
 	}
 }
 
 // scalingFault returns a fault of the calls on auto scaling.
-func (d *draws) scalingFault() string {
-	on := d.one("application-autoscaling:*", "application-autoscaling:RegisterScalableTarget", "application-autoscaling:DescribeScalableTargets")
+func (d *random) scalingFault() string {
+	on := d.oneOf("application-autoscaling:*", "application-autoscaling:RegisterScalableTarget", "application-autoscaling:DescribeScalableTargets")
 	return []string{
 		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s p=0.2", on), fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(2)),
 		fmt.Sprintf("no-send %s p=0.2", on), fmt.Sprintf("stale application-autoscaling:DescribeScalableTargets by=%ds p=0.5", 1+d.upTo(4)),

@@ -17,7 +17,7 @@ func TestScenarios(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			c := read(t, file)
-			if len(c.Says) == 0 {
+			if len(c.Notes) == 0 {
 				t.Error("it does not say what it is about")
 			}
 			if r := Run(c); len(r.Violations) > 0 {
@@ -43,7 +43,7 @@ func read(t *testing.T, file string) Case {
 // A case is its text, and the same case gives the same bytes.
 func TestCaseIsItsText(t *testing.T) {
 	for seed := range uint64(200) {
-		c := Draw(seed)
+		c := Generate(seed)
 		again, err := Parse(c.String())
 		if err != nil || again.String() != c.String() {
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, c, again)

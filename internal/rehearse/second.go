@@ -12,79 +12,79 @@ import (
 )
 
 // startSecond starts a sluice on another machine that deploys the same service.
-func (f *field) second() { f.anotherSluice(plan.Options{}) }
+func (f *rehearsal) startSecond() { f.startSluice(plan.Options{}) }
 
 // startTakeOver starts a sluice on another machine that takes the service over.
-func (f *field) takeOver() {
-	f.anotherSluice(plan.Options{TakeOver: f.id, Adopt: true})
+func (f *rehearsal) startTakeOver() {
+	f.startSluice(plan.Options{TakeOver: f.id, Adopt: true})
 }
 
-func (f *field) anotherSluice(o plan.Options) {
-	f.beside++
+func (f *rehearsal) startSluice(o plan.Options) {
+	f.secondsRunning++
 	f.clock.Go(func() {
-		defer func() { f.beside-- }()
-		end, err := f.elsewhere(o)
-		f.say("second: %s %s %v", end.Outcome, end.Cause, err)
+		defer func() { f.secondsRunning-- }()
+		end, err := f.runElsewhere(o)
+		f.logLine("second: %s %s %v", end.Outcome, end.Cause, err)
 	})
 }
 
 // recordClaimTaken records when a second sluice that takes over has written its claim to the
 // service.
-func (f *field) takes(o plan.Options, e sluice.Envelope) {
+func (f *rehearsal) recordClaimTaken(o plan.Options, e sluice.Envelope) {
 	w, wrote := e.Open().(sluice.Wrote)
-	f.waitsOut(e)
-	if wrote && o.TakeOver != "" && f.taken.IsZero() && w.Operation == "ecs:TagResource" && w.Cause == "" {
-		f.taken = e.At
+	f.checkTakeOverWait(e)
+	if wrote && o.TakeOver != "" && f.claimTakenAt.IsZero() && w.Operation == "ecs:TagResource" && w.Cause == "" {
+		f.claimTakenAt = e.At
 	}
 }
 
 // checkTakeOverWait checks that a sluice that takes the service over does not write while the
 // former owner of the claim may still write (P2).
-func (f *field) waitsOut(e sluice.Envelope) {
+func (f *rehearsal) checkTakeOverWait(e sluice.Envelope) {
 	switch ev := e.Open().(type) {
 	case sluice.Warned:
 		if strings.Contains(ev.Message, "is taken over from") {
-			f.seized = e.At
+			f.takenOverAt = e.At
 		}
 	case sluice.Writing:
-		if since := e.At.Sub(f.seized); !f.seized.IsZero() && since < claimHolds && ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
-			f.violate("P2", "who took the service over wrote %s after %s: the former holder may write until %s have passed", ev.Operation, since, claimHolds)
+		if since := e.At.Sub(f.takenOverAt); !f.takenOverAt.IsZero() && since < claimValidFor && ev.Operation != "ecs:TagResource" && ev.Operation != "ecs:RegisterTaskDefinition" {
+			f.addViolation("P2", "who took the service over wrote %s after %s: the former holder may write until %s have passed", ev.Operation, since, claimValidFor)
 		}
 	}
 }
 
-func (f *field) elsewhere(o plan.Options) (engine.Ended, error) {
+func (f *rehearsal) runElsewhere(o plan.Options) (engine.RunResult, error) {
 	ctx := context.Background()
-	a, err := f.open(f.clock, nil)
+	a, err := f.openAccount(f.clock, nil)
 	if err != nil {
-		return engine.Ended{}, err
+		return engine.RunResult{}, err
 	}
 	j, err := journal.Open(journal.Memory, f.clock)
 	if err != nil {
-		return engine.Ended{}, err
+		return engine.RunResult{}, err
 	}
 	defer j.Close()
 	e := &engine.Engine{Journal: j, Account: a, Clock: f.clock, Owner: "elsewhere/1", NewID: func() string { return plan.IDPrefix + "second" },
-		Watch: func(ev sluice.Envelope) { f.takes(o, ev) }}
-	app, err := f.load()
+		OnEvent: func(ev sluice.Envelope) { f.recordClaimTaken(o, ev) }}
+	app, err := f.loadFitted()
 	if err != nil {
-		return engine.Ended{}, err
+		return engine.RunResult{}, err
 	}
 	live, err := stage.Survey(ctx, a, f.clock, app)
 	if err != nil {
-		return engine.Ended{}, err
+		return engine.RunResult{}, err
 	}
 	p, err := plan.Make(app, live, o)
 	if err != nil {
-		return engine.Ended{}, err
+		return engine.RunResult{}, err
 	}
-	f.seconds = append(f.seconds, p)
-	id, err := e.Start(ctx, p, engine.ByHand)
+	f.secondPlans = append(f.secondPlans, p)
+	id, err := e.Start(ctx, p, engine.TriggerManual)
 	if err != nil {
-		return engine.Ended{}, err
+		return engine.RunResult{}, err
 	}
 	end, err := e.Run(ctx, id, engine.Options{})
-	f.secondNew = f.secondNew || end.Outcome == sluice.Succeeded && !f.byItself()
-	f.secondRan = f.secondRan || end.Outcome == sluice.Succeeded || end.Outcome == sluice.RolledBack
+	f.secondDeployedNew = f.secondDeployedNew || end.Outcome == sluice.Succeeded && !f.isJob()
+	f.secondFinished = f.secondFinished || end.Outcome == sluice.Succeeded || end.Outcome == sluice.RolledBack
 	return end, err
 }

@@ -14,7 +14,7 @@ import (
 // under the file's key rehearse take precedence.
 func FromFiles(app *appfile.Application) (World, error) {
 	w, err := fromFiles(app)
-	w.say(app.Rehearsal)
+	w.applyOverrides(app.Rehearsal)
 	return w, err
 }
 
@@ -24,7 +24,7 @@ func fromFiles(app *appfile.Application) (World, error) {
 			Next: "sluice plan shows what it would run"}
 	}
 	in := app.Service.Input
-	w := World{Account: "123456789012", Region: "us-east-1", Cluster: sluice.ARNName(app.Cluster), Controller: "ECS", Tasks: 2, Port: 80, Subnets: subnets(2)}
+	w := World{Account: "123456789012", Region: "us-east-1", Cluster: sluice.ARNName(app.Cluster), Controller: "ECS", Tasks: 2, Port: 80, Subnets: subnetIDs(2)}
 	if w.Cluster == "" {
 		w.Cluster = "default"
 	}
@@ -44,15 +44,15 @@ func fromFiles(app *appfile.Application) (World, error) {
 	if n := in.NetworkConfiguration; n != nil && n.AwsvpcConfiguration != nil && len(n.AwsvpcConfiguration.Subnets) > 0 {
 		w.Subnets = n.AwsvpcConfiguration.Subnets[:min(3, len(n.AwsvpcConfiguration.Subnets))]
 	}
-	w.groups(app)
-	w.deployer(app)
-	w.listeners(app)
-	w.names(app)
+	w.setGroups(app)
+	w.setDeployer(app)
+	w.setListeners(app)
+	w.setCloudMap(app)
 	return w, nil
 }
 
 // setGroups sets the target groups' ARNs from the files.
-func (w *World) groups(app *appfile.Application) {
+func (w *World) setGroups(app *appfile.Application) {
 	usual := Group{Interval: 30 * time.Second, Timeout: 5 * time.Second, Healthy: 5, Unhealthy: 2, Drain: 300 * time.Second}
 	set := func(g *Group, arn string, port int32) {
 		*g = usual
@@ -80,11 +80,11 @@ func (w *World) groups(app *appfile.Application) {
 
 // setListeners creates the rules that the file names. Without any it creates one listener whose
 // default rule sends everything to the primary.
-func (w *World) listeners(app *appfile.Application) {
+func (w *World) setListeners(app *appfile.Application) {
 	if w.Primary.ARN == "" {
 		return
 	}
-	w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/rehearsal/%s", w.Region, w.Account, hexes)
+	w.Balancer = fmt.Sprintf("arn:aws:elasticloadbalancing:%s:%s:loadbalancer/app/rehearsal/%s", w.Region, w.Account, hexID)
 	l := Listener{Port: 80}
 	for i, arn := range app.ListenerRules {
 		if before, _, ok := cutLast(strings.Replace(arn, ":listener-rule/", ":listener/", 1), "/"); ok && strings.Contains(arn, ":listener-rule/") {

@@ -12,53 +12,53 @@ import (
 // Services that CodeDeploy deploys.
 
 // usesCodeDeploy reports whether CodeDeploy deploys the service.
-func (w World) byCodeDeploy() bool { return w.Controller == "CODE_DEPLOY" }
+func (w World) usesCodeDeploy() bool { return w.Controller == "CODE_DEPLOY" }
 
 // generateCodeDeploy generates how CodeDeploy shifts traffic, and whether its group rolls back
 // failures.
-func (d *draws) shifted(c *Case) {
+func (d *random) generateCodeDeploy(c *Case) {
 	w := &c.World
 	w.Controller = "CODE_DEPLOY"
-	w.Config = d.one("", "", "CodeDeployDefault.ECSCanary10Percent5Minutes", "CodeDeployDefault.ECSLinear10PercentEvery1Minutes")
+	w.Config = d.oneOf("", "", "CodeDeployDefault.ECSCanary10Percent5Minutes", "CodeDeployDefault.ECSLinear10PercentEvery1Minutes")
 	w.Undo = d.chance(50)
-	w.Keep, w.Managed = d.span(0, 0, 5*time.Minute), d.chance(40)
+	w.Keep, w.Managed = d.oneDuration(0, 0, 5*time.Minute), d.chance(40)
 }
 
 // codeDeployFault returns a fault of the calls on CodeDeploy.
-func (d *draws) shiftFault() string {
-	on := d.one("codedeploy:*", "codedeploy:CreateDeployment", "codedeploy:StopDeployment", "codedeploy:BatchGetDeploymentTargets", "codedeploy:GetDeployment")
+func (d *random) codeDeployFault() string {
+	on := d.oneOf("codedeploy:*", "codedeploy:CreateDeployment", "codedeploy:StopDeployment", "codedeploy:BatchGetDeploymentTargets", "codedeploy:GetDeployment")
 	return []string{
 		fmt.Sprintf("throttle %s p=0.%d", on, 1+d.upTo(3)), fmt.Sprintf("5xx %s p=0.2", on), fmt.Sprintf("lost-reply %s times=%d", on, 1+d.upTo(2)),
 		fmt.Sprintf("no-send %s p=0.2", on), fmt.Sprintf("stale codedeploy:* by=%ds p=0.5", 1+d.upTo(4)), fmt.Sprintf("throttle %s for=%ds", on, 1+d.upTo(120)),
 	}[d.upTo(5)]
 }
 
-func (c Case) shiftedParts(d *draft) {
-	if !c.World.byCodeDeploy() {
+func (c Case) writeCodeDeploy(d *draft) {
+	if !c.World.usesCodeDeploy() {
 		return
 	}
-	line(&d.service, "deploymentController: {type: CODE_DEPLOY}")
-	line(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
+	writeLine(&d.service, "deploymentController: {type: CODE_DEPLOY}")
+	writeLine(&d.service, "loadBalancers: [{targetGroupArn: %q, containerName: web, containerPort: %d}]", c.World.Primary.ARN, c.World.Port)
 	if c.World.Managed {
-		line(&d.service, "enableECSManagedTags: true")
+		writeLine(&d.service, "enableECSManagedTags: true")
 	}
 }
 
 // codeDeployFlows returns the flows of services that CodeDeploy deploys.
-func shiftedFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []Flow {
+func codeDeployFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []Flow {
 	shifts := func(c *Case) { c.World.Controller = "CODE_DEPLOY" }
 	steps := func(c *Case) { c.World.Config = "CodeDeployDefault.ECSCanary10Percent5Minutes" }
 	undo := func(c *Case) { c.World.Undo = true }
 	managed := func(c *Case) { c.World.Managed = true }
 	during := func(event, does string) func(*Case) {
-		return func(c *Case) { c.Hands = append(c.Hands, Hand{Event: event, Does: does}) }
+		return func(c *Case) { c.Interventions = append(c.Interventions, Intervention{Event: event, Does: does}) }
 	}
 	asks := func(ready time.Duration, hooks string) func(*Case) {
 		return func(c *Case) {
 			c.World.Ready, c.World.Hooks, c.World.Test, c.World.Alarm = ready, hooks, hooks != "", true
 		}
 	}
-	continued := func(c *Case) { c.Hands = append(c.Hands, Hand{Does: Continue}) }
+	continued := func(c *Case) { c.Interventions = append(c.Interventions, Intervention{Does: ContinueCodeDeploy}) }
 	return []Flow{
 		{"CodeDeploy", with(shifts)},
 		{"CodeDeploy, a share first", with(shifts, steps)},
@@ -67,52 +67,52 @@ func shiftedFlows(with func(...func(*Case)) Case, bad, suspends func(*Case)) []F
 		{"CodeDeploy, back by CodeDeploy", with(shifts, bad, undo)},
 		{"CodeDeploy, back while it installs", with(shifts, managed, during("Install", Rollback))},
 		{"CodeDeploy, back with a share moved", with(shifts, steps, during("AllowTraffic", Rollback))},
-		{"CodeDeploy, back on demand", with(shifts, managed, backAfter(1))},
-		{"CodeDeploy, hooks, continued by a person", with(shifts, asks(20*time.Minute, agree), continued)},
-		{"CodeDeploy, continued by a person, back on demand", with(shifts, asks(20*time.Minute, ""), backAfter(1), continued)},
+		{"CodeDeploy, back on demand", with(shifts, managed, rollbackAfter(1))},
+		{"CodeDeploy, hooks, continued by a person", with(shifts, asks(20*time.Minute, agreeHook), continued)},
+		{"CodeDeploy, continued by a person, back on demand", with(shifts, asks(20*time.Minute, ""), rollbackAfter(1), continued)},
 		{"CodeDeploy, continued by nobody", with(shifts, asks(10*time.Minute, ""))},
 		{"CodeDeploy, a hook refuses", with(shifts, undo, asks(0, "fail:AfterAllowTestTraffic"))},
 		{"CodeDeploy, a hook refuses all traffic", with(shifts, managed, asks(0, "fail:AfterAllowTraffic"))},
-		{"CodeDeploy, an alarm", with(shifts, steps, asks(0, ""), during("AllowTraffic", Alarm))},
-		{"CodeDeploy, stopped by somebody", with(shifts, steps, during("AllowTraffic", StopShift+" 0"))},
-		{"CodeDeploy, stopped and rolled back by somebody", with(shifts, steps, during("AllowTraffic", StopShift+" 1"))},
+		{"CodeDeploy, an alarm", with(shifts, steps, asks(0, ""), during("AllowTraffic", RaiseAlarm))},
+		{"CodeDeploy, stopped by somebody", with(shifts, steps, during("AllowTraffic", StopCodeDeploy+" 0"))},
+		{"CodeDeploy, stopped and rolled back by somebody", with(shifts, steps, during("AllowTraffic", StopCodeDeploy+" 1"))},
 		{"CodeDeploy that suspends auto scaling", with(shifts, suspends)},
 		{"CodeDeploy that suspends auto scaling, back by us", with(shifts, suspends, bad)},
 		{"CodeDeploy that suspends auto scaling, back by CodeDeploy", with(shifts, suspends, bad, undo)},
 		{"CodeDeploy that suspends auto scaling, back with a share moved", with(shifts, suspends, steps, during("AllowTraffic", Rollback))},
-		{"CodeDeploy that suspends auto scaling, back on demand", with(shifts, suspends, backAfter(1))},
+		{"CodeDeploy that suspends auto scaling, back on demand", with(shifts, suspends, rollbackAfter(1))},
 	}
 }
 
 // checkStoppedWithRollback checks that sluice stops a CodeDeploy deployment together with its
 // rollback, which is the fastest one. Otherwise the replacement task set would get requests until
 // another deployment has ended (P2).
-func (f *field) tookBack(tx *world.Tx) {
-	if f.excuses(StopShift) || f.excuses(DeleteService) {
+func (f *rehearsal) checkStoppedWithRollback(tx *world.Tx) {
+	if f.hasIntervention(StopCodeDeploy) || f.hasIntervention(DeleteService) {
 		return
 	}
 	for _, d := range shifter.StateOf(tx).Deployments.Values() {
 		if w := d.Failure; w != nil && w.Code == "MANUAL_STOP" && d.Green != nil && d.RollbackID == "" && d.Creator == shifter.ByUser {
-			f.violate("P2", "CodeDeploy's deployment %s was stopped without its rollback", d.ID)
+			f.addViolation("P2", "CodeDeploy's deployment %s was stopped without its rollback", d.ID)
 		}
 	}
 }
 
 // checkManagedTags checks that a service that was rolled back has its former attributes (P3).
-func (f *field) attributed(fresh bool) {
-	if !f.World.Managed || fresh || f.second1() {
+func (f *rehearsal) checkManagedTags(fresh bool) {
+	if !f.World.Managed || fresh || f.hasSecondSluice() {
 		return
 	}
-	if live := f.live(); live != nil && live.Raw.EnableECSManagedTags {
-		f.violate("P3", "enableECSManagedTags is true; it was false")
+	if live := f.readService(); live != nil && live.Raw.EnableECSManagedTags {
+		f.addViolation("P3", "enableECSManagedTags is true; it was false")
 	}
 }
 
 // ruleText returns the actions of a rule. Under CodeDeploy the two groups alternate: only whether
 // the serving group gets everything matters.
-func (f *field) routed(s *world.Service, r *world.Rule) string {
-	p, w := s.Primary(), f.weighs(r)
-	if !f.World.byCodeDeploy() || p == nil || len(p.Attached) == 0 || w[0]+w[1] != max(w[0], w[1]) {
+func (f *rehearsal) ruleText(s *world.Service, r *world.Rule) string {
+	p, w := s.Primary(), f.weightsOf(r)
+	if !f.World.usesCodeDeploy() || p == nil || len(p.Attached) == 0 || w[0]+w[1] != max(w[0], w[1]) {
 		return world.ActionsText(r.Actions)
 	}
 	if serving := p.Attached[0].TargetGroup; serving == f.World.Primary.ARN && w[0] > 0 || serving == f.World.Canary.ARN && w[1] > 0 {
@@ -123,8 +123,8 @@ func (f *field) routed(s *world.Service, r *world.Rule) string {
 
 // checkDeployedOnce checks that CodeDeploy gets one deployment forward and one back, despite lost
 // replies and kills (P3). A deployment back that failed or was stopped does not count.
-func (f *field) askedOnce(tx *world.Tx) {
-	if !f.World.byCodeDeploy() || f.second1() {
+func (f *rehearsal) checkDeployedOnce(tx *world.Tx) {
+	if !f.World.usesCodeDeploy() || f.hasSecondSluice() {
 		return
 	}
 	asked := map[string]int{}
@@ -136,7 +136,7 @@ func (f *field) askedOnce(tx *world.Tx) {
 	}
 	for revision, n := range asked {
 		if n > 1 {
-			f.violate("P3", "CodeDeploy was asked %d times for a deployment of %s", n, revision)
+			f.addViolation("P3", "CodeDeploy was asked %d times for a deployment of %s", n, revision)
 		}
 	}
 }

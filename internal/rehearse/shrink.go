@@ -4,7 +4,7 @@ import "strings"
 
 // Shrink makes a case that breaks a promise as small as possible. It removes faults, interventions,
 // kills, stages and traits of the world one by one, as long as the same promise is broken. breaks
-// returns the promise that a case breaks, "" for none; see [Broken].
+// returns the promise that a case breaks, "" for none; see [BrokenPromise].
 func Shrink(c Case, breaks func(Case) string) Case {
 	promise := breaks(c)
 	if promise == "" {
@@ -12,7 +12,7 @@ func Shrink(c Case, breaks func(Case) string) Case {
 	}
 	for smaller := true; smaller; {
 		smaller = false
-		for _, try := range lesser(c) {
+		for _, try := range smallerCases(c) {
 			if breaks(try) == promise {
 				c, smaller = try, true
 				break
@@ -23,7 +23,7 @@ func Shrink(c Case, breaks func(Case) string) Case {
 }
 
 // BrokenPromise returns the first promise that a case breaks, "P1" to "P7", or "".
-func Broken(c Case) string {
+func BrokenPromise(c Case) string {
 	for _, v := range Run(c).Violations {
 		if promise, _, _ := strings.Cut(v, ":"); promise != "rehearsal" {
 			return promise
@@ -33,7 +33,7 @@ func Broken(c Case) string {
 }
 
 // smallerCases returns the cases with one element removed.
-func lesser(c Case) (all []Case) {
+func smallerCases(c Case) (all []Case) {
 	keep := func(change func(*Case)) {
 		less := c
 		less.World.Listeners = []Listener{c.World.Listeners[0]}
@@ -44,33 +44,33 @@ func lesser(c Case) (all []Case) {
 		}
 	}
 	for i := range c.Faults {
-		keep(func(l *Case) { l.Faults = without(c.Faults, i) })
+		keep(func(l *Case) { l.Faults = withoutIndex(c.Faults, i) })
 	}
 	for i := range c.Kills {
-		keep(func(l *Case) { l.Kills = without(c.Kills, i) })
+		keep(func(l *Case) { l.Kills = withoutIndex(c.Kills, i) })
 	}
-	for i := range c.Hands {
-		keep(func(l *Case) { l.Hands = without(c.Hands, i) })
+	for i := range c.Interventions {
+		keep(func(l *Case) { l.Interventions = withoutIndex(c.Interventions, i) })
 	}
-	keep(func(l *Case) { l.Full = Full{} })
-	keep(func(l *Case) { l.Pipeline, l.Hands = nil, earlier(c.Hands, 1) })
+	keep(func(l *Case) { l.FullDisk = FullDisk{} })
+	keep(func(l *Case) { l.Pipeline, l.Interventions = nil, moveEarlier(c.Interventions, 1) })
 	for i, s := range c.Pipeline {
-		if needed(s) {
+		if isNeededStage(s) {
 			continue
 		}
-		keep(func(l *Case) { l.Pipeline = without(c.Pipeline, i); l.Hands = earlier(c.Hands, i+1) })
+		keep(func(l *Case) { l.Pipeline = withoutIndex(c.Pipeline, i); l.Interventions = moveEarlier(c.Interventions, i+1) })
 	}
 	keep(func(l *Case) { l.Before = "" })
-	all = append(all, lesserJobs(c)...)
+	all = append(all, smallerJobs(c)...)
 	keep(func(l *Case) { l.After = "" })
 	keep(func(l *Case) { l.Old = "" })
 	keep(func(l *Case) { l.New = "" })
 	keep(func(l *Case) { l.Codec = false })
-	plain := Plain()
-	for _, trait := range strings.Fields(plain.words()) {
+	plain := PlainWorld()
+	for _, trait := range strings.Fields(plain.traitText()) {
 		name, value, _ := strings.Cut(trait, "=")
 		if name != "controller" && name != "tasks" { // tasks are set to one below; setting the plain four too would never end
-			keep(func(l *Case) { _ = l.World.set(name, value) })
+			keep(func(l *Case) { _ = l.World.setTrait(name, value) })
 		}
 	}
 	keep(func(l *Case) { l.World.Tasks = 1 })
@@ -78,13 +78,13 @@ func lesser(c Case) (all []Case) {
 }
 
 // isNeededStage reports whether a pipeline needs the stage to end fully new and without leftovers.
-func needed(stage string) bool {
+func isNeededStage(stage string) bool {
 	return strings.HasPrefix(stage, "ECS_PRIMARY_ROLLOUT") || strings.HasPrefix(stage, "ECS_CANARY_CLEAN")
 }
 
 // moveEarlier moves interventions that wait for a stage after the removed one.
-func earlier(hands []Hand, gone int) []Hand {
-	all := append([]Hand(nil), hands...)
+func moveEarlier(hands []Intervention, gone int) []Intervention {
+	all := append([]Intervention(nil), hands...)
 	for i := range all {
 		if all[i].Stage >= gone && all[i].Stage > 1 {
 			all[i].Stage--
@@ -93,6 +93,6 @@ func earlier(hands []Hand, gone int) []Hand {
 	return all
 }
 
-func without[T any](list []T, i int) []T {
+func withoutIndex[T any](list []T, i int) []T {
 	return append(append([]T(nil), list[:i]...), list[i+1:]...)
 }

@@ -5,13 +5,13 @@ import "testing"
 // A case of which everything may go ends as the plain one with a single task.
 func TestShrinkEnds(t *testing.T) {
 	tried := 0
-	small := Shrink(Draw(7), func(Case) string {
+	small := Shrink(Generate(7), func(Case) string {
 		if tried++; tried > 10_000 {
 			t.Fatal("it goes on for ever")
 		}
 		return "P1"
 	})
-	if len(small.Faults)+len(small.Kills)+len(small.Hands) > 0 || small.World.Tasks != 1 {
+	if len(small.Faults)+len(small.Kills)+len(small.Interventions) > 0 || small.World.Tasks != 1 {
 		t.Errorf("left over:\n%s", small)
 	}
 }

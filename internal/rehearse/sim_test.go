@@ -61,7 +61,7 @@ func TestSimulation(t *testing.T) {
 
 // seedsOf are the first seeds whose kind the expression matches.
 func seedsOf(t *testing.T, of *regexp.Regexp) (all []uint64) {
-	if !slices.ContainsFunc(kinds(), func(k kind) bool { return k.share > 0 && of.MatchString(k.name) }) {
+	if !slices.ContainsFunc(allKinds(), func(k kind) bool { return k.share > 0 && of.MatchString(k.name) }) {
 		t.Fatalf("no kind matches %s", of)
 	}
 	for seed := *first; uint64(len(all)) < *seeds; seed++ {
@@ -82,7 +82,7 @@ func play(c Case) Result {
 
 // simulate runs the case of a seed and tells what is wrong with it.
 func simulate(seed uint64) (Case, string) {
-	c := Draw(seed)
+	c := Generate(seed)
 	r := play(c)
 	if len(r.Violations) > 0 {
 		return c, fmt.Sprintf("%v\n%s: %s; %s", r.Violations, r.Outcome, r.Cause, r.State)
@@ -103,7 +103,7 @@ func simulate(seed uint64) (Case, string) {
 // unlikeUnbroken compares a case in which sluice was killed, and nothing else
 // happened that depends on the time, with the same without a kill (P5).
 func unlikeUnbroken(c Case, r Result) string {
-	if len(c.Kills) == 0 || len(c.Faults) > 0 || c.Full.Row > 0 || c.lossy() || c.Away > 0 || c.World.Scaling.moves() || slices.ContainsFunc(c.Hands, func(h Hand) bool { return h.Stage == 0 || h.At > 0 || h.Does != Rollback }) {
+	if len(c.Kills) == 0 || len(c.Faults) > 0 || c.FullDisk.Row > 0 || c.mayLoseRequests() || c.RestartDelay > 0 || c.World.Scaling.isActive() || slices.ContainsFunc(c.Interventions, func(h Intervention) bool { return h.Stage == 0 || h.At > 0 || h.Does != Rollback }) {
 		return ""
 	}
 	c.Kills = nil
@@ -116,11 +116,11 @@ func unlikeUnbroken(c Case, r Result) string {
 
 // written leaves the case, made small, as a file that [TestScenarios] plays.
 func written(t *testing.T, c Case) {
-	if !*shrink || Broken(c) == "" {
+	if !*shrink || BrokenPromise(c) == "" {
 		return
 	}
-	c = Shrink(c, Broken)
-	c.Says = []string{fmt.Sprintf("Found by seed %d. What happened: …", c.Seed)}
+	c = Shrink(c, BrokenPromise)
+	c.Notes = []string{fmt.Sprintf("Found by seed %d. What happened: …", c.Seed)}
 	file := filepath.Join(*into, fmt.Sprintf("seed-%d.txt", c.Seed))
 	t.Logf("made small:\n%s", c)
 	if err := os.WriteFile(file, []byte(c.String()), 0o600); err != nil {

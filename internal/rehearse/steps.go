@@ -19,40 +19,40 @@ const (
 
 // exits0 and exits3 are tasks of steps that succeed and fail.
 const (
-	ends0 = "crash-after=20s&exit=0"
-	ends3 = "crash-after=20s&exit=3"
+	exits0 = "crash-after=20s&exit=0"
+	exits3 = "crash-after=20s&exit=3"
 )
 
-func (d *draws) step() string {
-	return d.one(ends0, ends0, "crash-after=45m&exit=0", "start-delay=30s&"+ends0, ends3, "noboot=true")
+func (d *random) stepOptions() string {
+	return d.oneOf(exits0, exits0, "crash-after=45m&exit=0", "start-delay=30s&"+exits0, exits3, "noboot=true")
 }
 
 // afterOptions returns the options of the step after the stages, and whether its failure rolls
 // back.
-func (c Case) rollsBack() (options string, rollback bool) {
+func (c Case) afterOptions() (options string, rollback bool) {
 	return strings.CutPrefix(c.After, "rollback&")
 }
 
-func (c Case) stepParts(d *draft) {
+func (c Case) writeSteps(d *draft) {
 	task := func(name string) string {
 		return "family: " + name + "\nnetworkMode: awsvpc\nrequiresCompatibilities: [FARGATE]\ncpu: 256\nmemory: 512\ncontainerDefinitions:\n  - name: " + name +
 			"\n    image: sim/rehearsal:" + name + "\n    environment: [{name: PASSWORD, value: " + secret + "}]\n"
 	}
 	if c.Before != "" {
 		d.before.WriteString(task(stepBefore))
-		line(&d.pipeline, "before: [{name: %s, taskDefinitionFile: before.yaml}]", stepBefore)
+		writeLine(&d.pipeline, "before: [{name: %s, taskDefinitionFile: before.yaml}]", stepBefore)
 	}
 	if c.After != "" {
-		_, rollback := c.rollsBack()
+		_, rollback := c.afterOptions()
 		d.after.WriteString(task(stepAfter))
-		line(&d.pipeline, "after: [{name: %s, taskDefinitionFile: after.yaml, rollback: %t, runTask: {overrides: {containerOverrides: [{name: %[1]s, environment: [{name: TOKEN, value: %[3]s}]}]}}}]",
+		writeLine(&d.pipeline, "after: [{name: %s, taskDefinitionFile: after.yaml, rollback: %t, runTask: {overrides: {containerOverrides: [{name: %[1]s, environment: [{name: TOKEN, value: %[3]s}]}]}}}]",
 			stepAfter, rollback, secret)
 	}
 }
 
 // addStepImages defines what the tasks of the steps do.
-func (f *field) stepImages(all image.Catalog) error {
-	after, _ := f.rollsBack()
+func (f *rehearsal) addStepImages(all image.Catalog) error {
+	after, _ := f.afterOptions()
 	for name, options := range map[string]string{stepBefore: f.Before, stepAfter: after} {
 		b, err := image.Parse("sim/step:v1?" + options)
 		if err != nil {
@@ -64,11 +64,11 @@ func (f *field) stepImages(all image.Catalog) error {
 }
 
 // stepFamilies returns the families of the steps' own definitions.
-func (f *field) stepFamilies() (all []string) {
+func (f *rehearsal) stepFamilies() (all []string) {
 	if f.Files == nil {
 		return []string{stepBefore, stepAfter}
 	}
-	for _, s := range append(append([]appfile.Step{}, f.task.Before...), f.task.After...) {
+	for _, s := range append(append([]appfile.Step{}, f.application.Before...), f.application.After...) {
 		if s.Task != nil {
 			all = append(all, *s.Task.Input.Family)
 		}
@@ -79,25 +79,25 @@ func (f *field) stepFamilies() (all []string) {
 // setStepEnds makes the tasks of a user's own steps end: those with their own definition, and the
 // new version with the steps' commands. They succeed, except for the first step of the failing
 // kind.
-func endSteps(all image.Catalog, app *appfile.Application, fails string) {
+func setStepEnds(all image.Catalog, app *appfile.Application, fails string) {
 	for side, steps := range map[string][]appfile.Step{stepBefore: app.Before, stepAfter: app.After} {
 		for i, s := range steps {
 			ends := image.Behaviour{Version: "step", CrashAfter: 20 * time.Second}
 			if side == fails && i == 0 {
 				ends.ExitCode = 3
 			}
-			endStep(all, mainImage(app), s, ends)
+			setStepEnd(all, mainImage(app), s, ends)
 		}
 	}
 }
 
-func endStep(all image.Catalog, served string, s appfile.Step, ends image.Behaviour) {
+func setStepEnd(all image.Catalog, served string, s appfile.Step, ends image.Behaviour) {
 	if s.Task != nil {
 		for _, c := range s.Task.Input.ContainerDefinitions {
 			switch {
 			case c.Image == nil:
 			case *c.Image == served: // the new version, with another command
-				command(all, served, c.Command, ends)
+				setCommand(all, served, c.Command, ends)
 			default:
 				all[*c.Image] = ends
 			}
@@ -108,11 +108,11 @@ func endStep(all image.Catalog, served string, s appfile.Step, ends image.Behavi
 		return
 	}
 	for _, o := range s.Run.Input.Overrides.ContainerOverrides {
-		command(all, served, o.Command, ends)
+		setCommand(all, served, o.Command, ends)
 	}
 }
 
-func command(all image.Catalog, name string, words []string, does image.Behaviour) {
+func setCommand(all image.Catalog, name string, words []string, does image.Behaviour) {
 	b, ok := all[name]
 	if !ok || len(words) == 0 {
 		return
@@ -126,22 +126,22 @@ func command(all image.Catalog, name string, words []string, does image.Behaviou
 }
 
 // checkRunOnce checks that a task runs once for each deployment, or as often as requested (P5).
-func (f *field) ranOnce(t *world.Task) {
-	if t.Service != nil || t.StartedBy == "" || slices.Contains(f.ran[t.StartedBy], t) {
+func (f *rehearsal) checkRunOnce(t *world.Task) {
+	if t.Service != nil || t.StartedBy == "" || slices.Contains(f.tasksByStarter[t.StartedBy], t) {
 		return
 	}
-	all := append(f.ran[t.StartedBy], t)
-	if most := f.timesAsked(t.StartedBy); len(all) > most {
-		f.violate("P5", "%d tasks of %s were started, which is asked for %d: %s", len(all), t.StartedBy, most, t.ID)
+	all := append(f.tasksByStarter[t.StartedBy], t)
+	if most := f.expectedTasks(t.StartedBy); len(all) > most {
+		f.addViolation("P5", "%d tasks of %s were started, which is asked for %d: %s", len(all), t.StartedBy, most, t.ID)
 	}
-	f.ran[t.StartedBy] = all
+	f.tasksByStarter[t.StartedBy] = all
 }
 
 // expectedTasks returns how many tasks a stage must start, by their startedBy.
-func (f *field) timesAsked(by string) int {
+func (f *rehearsal) expectedTasks(by string) int {
 	_, stage, _ := strings.Cut(by, "/")
 	if stage == "run" {
-		return f.Job.times()
+		return f.Job.taskCount()
 	}
 	if f.Files != nil {
 		for _, s := range f.plan.Stages {
@@ -156,11 +156,11 @@ func (f *field) timesAsked(by string) int {
 // stepsFail reports whether a step fails by itself.
 func (c Case) stepsFail() bool {
 	text := c.Before + " " + c.After
-	return c.Fails != "" || strings.Contains(text, "exit=3") || strings.Contains(text, "noboot")
+	return c.FailingStep != "" || strings.Contains(text, "exit=3") || strings.Contains(text, "noboot")
 }
 
 // stepsMayFail reports whether a step may fail. ECS may also no longer return how a step ended when
 // sluice resumes.
 func (c Case) stepsMayFail() bool {
-	return c.stepsFail() || c.Before+c.After != "" && c.faulty("expired-credentials")
+	return c.stepsFail() || c.Before+c.After != "" && c.hasFault("expired-credentials")
 }

@@ -22,49 +22,49 @@ func (t Trace) Digest() string {
 }
 
 // RunTraced runs a case as [Run] does, and traces it.
-func Traced(c Case) (Result, Trace) {
-	virtual := clock.NewVirtual(dawn())
+func RunTraced(c Case) (Result, Trace) {
+	virtual := clock.NewVirtual(startTime())
 	f := newField(c, virtual)
 	f.tracer = &tracer{}
-	r := f.run(virtual)
-	return r, f.tracer.trace(r)
+	r := f.runVirtual(virtual)
+	return r, f.tracer.buildTrace(r)
 }
 
 // tracer writes a trace while a case runs. A nil tracer writes none.
 type tracer struct{ writes, saved, events strings.Builder }
 
-func (t *tracer) write(operation string, input any) {
+func (t *tracer) traceWrite(operation string, input any) {
 	if t == nil {
 		return
 	}
 	text, err := json.Marshal(input)
-	fmt.Fprintf(&t.writes, "%s %s%s\n", operation, text, orNothing(err))
+	fmt.Fprintf(&t.writes, "%s %s%s\n", operation, text, errorSuffix(err))
 }
 
 // traceRow receives each row of the journal after it is written.
-func (t *tracer) row(f *field, op string) {
+func (t *tracer) traceRow(f *rehearsal, op string) {
 	key, isSaved := strings.CutPrefix(op, "save ")
 	if t == nil || !isSaved {
 		return
 	}
 	value, _, err := f.journal.Load(context.Background(), f.id, key)
-	fmt.Fprintf(&t.saved, "%s %s%s\n", key, value, orNothing(err))
+	fmt.Fprintf(&t.saved, "%s %s%s\n", key, value, errorSuffix(err))
 }
 
-func (t *tracer) event(e sluice.Envelope) {
+func (t *tracer) traceEvent(e sluice.Envelope) {
 	if t != nil {
 		fmt.Fprintf(&t.events, "[%s] %s %s\n", e.Stage, e.Kind, e.Data)
 	}
 }
 
 // buildTrace omits from the result how often AWS was read, and when.
-func (t *tracer) trace(r Result) Trace {
+func (t *tracer) buildTrace(r Result) Trace {
 	r.Calls, r.Log = 0, ""
 	end, err := json.MarshalIndent(r, "", " ")
-	return Trace{Writes: t.writes.String(), Saved: t.saved.String(), Events: t.events.String(), End: fmt.Sprintf("%s%s\n", end, orNothing(err))}
+	return Trace{Writes: t.writes.String(), Saved: t.saved.String(), Events: t.events.String(), End: fmt.Sprintf("%s%s\n", end, errorSuffix(err))}
 }
 
-func orNothing(err error) string {
+func errorSuffix(err error) string {
 	if err == nil {
 		return ""
 	}

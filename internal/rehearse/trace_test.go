@@ -52,7 +52,7 @@ func TestTracesAreAsRecorded(t *testing.T) {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			_, trace := Traced(Draw(uint64(i + 1)))
+			_, trace := RunTraced(Generate(uint64(i + 1)))
 			all[i] = fmt.Sprintf("%d: %s", i+1, trace.Digest())
 		})
 	}
@@ -91,8 +91,8 @@ func readTraces(t *testing.T) (lines []string) {
 // writeTrace writes the four parts of a seed's trace as files.
 func writeTrace(t *testing.T, seed uint64) {
 	t.Helper()
-	c := Draw(seed)
-	r, trace := Traced(c)
+	c := Generate(seed)
+	r, trace := RunTraced(c)
 	for name, text := range map[string]string{"case": c.String(), "writes": trace.Writes, "saved": trace.Saved, "events": trace.Events, "end": trace.End, "log": r.Log} {
 		if err := os.WriteFile(filepath.Join(*into, fmt.Sprintf("trace-%d.%s", seed, name)), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

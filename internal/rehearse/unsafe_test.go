@@ -33,7 +33,7 @@ var unsafeOnes = []flawed{
 	{"a drain of 0", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain, c.World.Canary.Drain = 0, 0 }, "every request in flight is cut off", ""},
 	{"a drain of five minutes", func(c *Case, _ fstest.MapFS) { c.World.Primary.Drain = 5 * time.Minute }, "deregistration delay 5m makes step 4 ECS_PRIMARY_ROLLOUT take", ""},
 	{"one task", func(c *Case, _ fstest.MapFS) { c.World.Tasks = 1 }, "nothing serves", ""},
-	{"one zone", func(c *Case, _ fstest.MapFS) { c.World.Subnets = subnets(1) }, "one zone", ""},
+	{"one zone", func(c *Case, _ fstest.MapFS) { c.World.Subnets = subnetIDs(1) }, "one zone", ""},
 	{"health checks that are seldom", func(c *Case, _ fstest.MapFS) { c.World.Primary.Interval = 30 * time.Second }, "a task that hangs gets requests for 1m more, until 2 health checks 30s apart", ""},
 	{"a health check's timeout as long as its interval", func(c *Case, _ fstest.MapFS) { c.World.Primary.Timeout = 5 * time.Second }, "is not shorter than its interval", ""},
 	{"a progress deadline shorter than a start", edit("sluice.yaml", "progressDeadline: 10m0s", "progressDeadline: 20s"), "progressDeadline 20s is shorter", ""},
@@ -57,7 +57,7 @@ func TestUnsafeConfigurationsAreTold(t *testing.T) {
 	for _, u := range unsafeOnes {
 		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()
-			base := Case{World: Plain(), Pipeline: canary()}
+			base := Case{World: PlainWorld(), Pipeline: canaryPipeline()}
 			files := base.Application().(fstest.MapFS)
 			u.change(&base, files)
 			base.Files, base.File = fs.FS(files), "sluice.yaml"
@@ -65,11 +65,11 @@ func TestUnsafeConfigurationsAreTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := strings.Join(append(Advice(base.World, app), Measured(base)...), "\n")
+			told := strings.Join(append(Advice(base.World, app), MeasureDrain(base)...), "\n")
 			if s := scenario(u.in); s != nil {
-				c := s.On(base, len(app.Pipeline))
+				c := s.Apply(base, len(app.Pipeline))
 				row := s.RowOf(c, Run(c))
-				told = fmt.Sprintf("%v\n%v\n%s", row.Better, row.Flawed, row.Cause)
+				told = fmt.Sprintf("%v\n%v\n%s", row.Suggestions, row.Flaws, row.Cause)
 			}
 			if !strings.Contains(told, u.says) {
 				t.Errorf("it does not say %q:\n%s", u.says, told)
@@ -89,19 +89,19 @@ func scenario(name string) *Scenario {
 
 // A sound configuration is safe in every scenario.
 func TestSoundConfigurationIsSafeInEveryScenario(t *testing.T) {
-	for name, pipeline := range map[string][]string{"canary": canary(), "blue/green": blueGreen(), "quick sync": nil} {
-		base := Case{World: Plain(), Pipeline: pipeline}
+	for name, pipeline := range map[string][]string{"canary": canaryPipeline(), "blue/green": blueGreenPipeline(), "quick sync": nil} {
+		base := Case{World: PlainWorld(), Pipeline: pipeline}
 		base.Files, base.File = base.Application(), "sluice.yaml"
 		for _, s := range Catalogue() {
-			if s.of != nil {
+			if s.condition != nil {
 				continue // see TestStepsThatFail
 			}
 			t.Run(name+"/"+s.Name, func(t *testing.T) {
 				t.Parallel()
-				c := s.On(base, max(1, len(pipeline)))
+				c := s.Apply(base, max(1, len(pipeline)))
 				r := Run(c)
 				if row := s.RowOf(c, r); !row.Safe {
-					t.Errorf("%s: %s; %v\n%s", row.Outcome, row.Cause, row.Flawed, r.Log)
+					t.Errorf("%s: %s; %v\n%s", row.Outcome, row.Cause, row.Flaws, r.Log)
 				}
 			})
 		}
@@ -116,20 +116,20 @@ func TestStepsThatFail(t *testing.T) {
 		outcome sluice.Outcome
 		share   float64 // the highest of the new version
 	}{
-		"step-before-fails":            {ends0, sluice.Failed, 0},
-		"step-after-fails":             {ends0, sluice.Failed, 1},
-		"step-after-fails, rolls back": {"rollback&" + ends0, sluice.RolledBack, 1},
+		"step-before-fails":            {exits0, sluice.Failed, 0},
+		"step-after-fails":             {exits0, sluice.Failed, 1},
+		"step-after-fails, rolls back": {"rollback&" + exits0, sluice.RolledBack, 1},
 	} {
-		base := Case{World: Plain(), Before: ends0, After: want.after}
+		base := Case{World: PlainWorld(), Before: exits0, After: want.after}
 		base.Files, base.File = base.Application(), "sluice.yaml"
 		base.Before, base.After = "", ""
 		which, _, _ := strings.Cut(name, ",")
 		s := scenario(which)
-		c := s.On(base, 1)
+		c := s.Apply(base, 1)
 		r := Run(c)
 		row := s.RowOf(c, r)
 		if !row.Safe || row.Outcome != want.outcome || row.WorstShare != want.share || !strings.Contains(row.Cause, "exited with 3") {
-			t.Errorf("%s: %s; %s; the new version had %g; %v\n%s", name, row.Outcome, row.Cause, row.WorstShare, row.Flawed, r.Log)
+			t.Errorf("%s: %s; %s; the new version had %g; %v\n%s", name, row.Outcome, row.Cause, row.WorstShare, row.Flaws, r.Log)
 		}
 	}
 }

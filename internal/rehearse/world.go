@@ -19,7 +19,7 @@ type World struct {
 	Listeners        []Listener
 	Grace            time.Duration // healthCheckGracePeriodSeconds
 	Nodes            time.Duration // maximum time until a changed rule reaches every node; 0: default
-	Others           bool          // another team has a service, group and rule
+	OtherService           bool          // another team has a service, group and rule
 	Start            time.Duration // of a task, from its launch until it runs; 0: as observed on AWS
 	Boot             time.Duration // from then until it answers; options of a version take precedence
 	Stop             time.Duration // how long a task answers after SIGTERM; options of a version take precedence
@@ -31,7 +31,7 @@ type World struct {
 	Check            time.Duration // interval of a container health check; 0: none
 	Registry         string        // ARN of the Cloud Map service; empty: a default one
 	Naming           Naming
-	Beside           bool   // the file sets hosting: services
+	HostingServices           bool   // the file sets hosting: services
 	Config           string // of its deployment group, under controller CODE_DEPLOY; empty: AllAtOnce
 	Deployer         Deployer
 	Undo             bool          // the group rolls back failed deployments
@@ -42,9 +42,9 @@ type World struct {
 	Hooks            string        // results of the functions of all five lifecycle events, see hookFunction; empty: no hooks
 	Alarm            bool          // the group monitors an alarm, which is OK at first
 	Lags             Lags
-	Marked           bool // a rule sends all its requests to the canary group
-	Left             bool // a canary of an earlier deployment exists
-	Strange          bool // a task set of another tool exists, in none of the groups
+	CanaryOnlyRule           bool // a rule sends all its requests to the canary group
+	LeftoverCanary             bool // a canary of an earlier deployment exists
+	OtherToolSet          bool // a task set of another tool exists, in none of the groups
 }
 
 // Lags are the maximum delays of AWS where it documents no limit, or where they exceed the default;
@@ -59,7 +59,7 @@ type Lags struct {
 }
 
 // settingsText returns the lags as settings of a world file.
-func (l Lags) knobs() (text string) {
+func (l Lags) settingsText() (text string) {
 	up := func(name string, d time.Duration) {
 		if d > 0 {
 			text += fmt.Sprintf(", %s: 0s..%s", name, d)
@@ -118,22 +118,22 @@ type Rule struct {
 
 const (
 	arnBase = "arn:aws:elasticloadbalancing:us-east-1:123456789012:"
-	hexes   = "0123456789abcdef"
+	hexID   = "0123456789abcdef"
 )
 
 // PlainWorld returns a small default world, from which others are generated.
-func Plain() World {
+func PlainWorld() World {
 	group := func(name string) Group {
-		return Group{ARN: arnBase + "targetgroup/" + name + "/" + hexes, Interval: 5 * time.Second, Timeout: 2 * time.Second,
+		return Group{ARN: arnBase + "targetgroup/" + name + "/" + hexID, Interval: 5 * time.Second, Timeout: 2 * time.Second,
 			Healthy: 2, Unhealthy: 2, Drain: 20 * time.Second}
 	}
 	return World{Account: "123456789012", Region: "us-east-1", Cluster: "prod", Service: "web", Controller: "EXTERNAL", Tasks: 4, Port: 8080,
-		Subnets: subnets(3), Balancer: arnBase + "loadbalancer/app/web/" + hexes,
+		Subnets: subnetIDs(3), Balancer: arnBase + "loadbalancer/app/web/" + hexID,
 		Primary: group("web-primary"), Canary: group("web-canary"),
-		Listeners: []Listener{{ARN: arnBase + "listener/app/web/" + hexes + "/" + hexes, Port: 80, Rules: []Rule{{Primary: 100, Path: "/"}}}}}
+		Listeners: []Listener{{ARN: arnBase + "listener/app/web/" + hexID + "/" + hexID, Port: 80, Rules: []Rule{{Primary: 100, Path: "/"}}}}}
 }
 
-func subnets(n int) []string {
+func subnetIDs(n int) []string {
 	var all []string
 	for i := range n {
 		all = append(all, fmt.Sprintf("subnet-0123456789abcde%02d", i))
@@ -142,8 +142,8 @@ func subnets(n int) []string {
 }
 
 // eachRule calls each for every rule of all listeners.
-func (w World) rules(each func(Listener, Rule)) {
-	if w.byName() {
+func (w World) eachRule(each func(Listener, Rule)) {
+	if w.usesCloudMap() {
 		return
 	}
 	for _, l := range w.Listeners {
@@ -169,47 +169,47 @@ func (w World) File(serving string) []byte {
 	if w.Naming.Restores {
 		knobs += ", ecsRestoresInstances: true"
 	}
-	knobs += w.Lags.knobs()
-	if w.byName() {
+	knobs += w.Lags.settingsText()
+	if w.usesCloudMap() {
 		line("knobs: {%s}", knobs)
-		w.named(line, serving)
+		w.writeNamedService(line, serving)
 		return []byte(b.String())
 	}
 	line("knobs: {%s}\ntargetGroups:", knobs)
-	w.Primary.file(line, w.Port)
+	w.Primary.writeGroup(line, w.Port)
 	if w.Canary.ARN != "" {
-		w.Canary.file(line, w.Port)
+		w.Canary.writeGroup(line, w.Port)
 	}
-	if w.Others {
+	if w.OtherService {
 		line("  - {name: others, port: 80}")
 	}
 	if len(w.Listeners) > 0 {
 		line("loadBalancers:\n  - name: %s\n    arn: %s\n    listeners:", balancerName(w.Balancer), w.Balancer)
 		for _, l := range w.Listeners {
-			w.listener(line, l)
+			w.writeListener(line, l)
 		}
-		w.testListener(line)
+		w.writeTestListener(line)
 	}
 	group := ""
 	if w.Primary.ARN != "" {
 		group = ", targetGroup: " + w.Primary.Name()
 	}
-	group += w.Scaling.service(w.Tasks)
+	group += w.Scaling.serviceText(w.Tasks)
 	if w.Percents != (Percents{}) {
 		group += fmt.Sprintf(", minimumHealthyPercent: %d, maximumPercent: %d", w.Percents.Least, w.Percents.Most)
 	}
 	line("services:\n  - {name: %s, controller: %s, count: %d, image: %q, port: %d, grace: %s%s}",
 		w.Service, w.Controller, w.Tasks, serving, w.Port, w.Grace, group)
-	if w.Others {
+	if w.OtherService {
 		line("  - {name: others, controller: ECS, count: 2, image: \"sim/others:v1\", port: 80, targetGroup: others}")
 	}
-	w.deployers(line)
-	w.functions(line)
-	w.Scaling.file(line, w.Service)
+	w.writeDeployer(line)
+	w.writeFunctions(line)
+	w.Scaling.writeTargets(line, w.Service)
 	return []byte(b.String())
 }
 
-func (g Group) file(line func(string, ...any), port int32) {
+func (g Group) writeGroup(line func(string, ...any), port int32) {
 	if g.ARN == "" {
 		return
 	}
@@ -217,7 +217,7 @@ func (g Group) file(line func(string, ...any), port int32) {
 		g.Name(), g.ARN, port, g.Drain, g.Interval, g.Timeout, g.Healthy, g.Unhealthy)
 }
 
-func (w World) listener(line func(string, ...any), l Listener) {
+func (w World) writeListener(line func(string, ...any), l Listener) {
 	line("      - port: %d", l.Port)
 	if l.ARN != "" {
 		line("        arn: %s", l.ARN)
@@ -226,20 +226,20 @@ func (w World) listener(line func(string, ...any), l Listener) {
 	var rules []string
 	for _, r := range l.Rules {
 		if r.Priority == 0 {
-			fallback = "        " + w.forward(r)
+			fallback = "        " + w.forwardText(r)
 			continue
 		}
 		arn := ""
 		if r.ARN != "" {
 			arn = ", arn: " + r.ARN
 		}
-		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [%q], %s%s}", r.Priority, r.Path, strings.ReplaceAll(w.forward(r), "\n       ", ","), arn))
+		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [%q], %s%s}", r.Priority, r.Path, strings.ReplaceAll(w.forwardText(r), "\n       ", ","), arn))
 	}
 	line("%s", fallback)
-	if w.Marked {
-		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [\"/marked\"], forward: {%s: 1}}", markedPriority, w.Canary.Name()))
+	if w.CanaryOnlyRule {
+		rules = append(rules, fmt.Sprintf("          - {priority: %d, path: [\"/marked\"], forward: {%s: 1}}", canaryRulePriority, w.Canary.Name()))
 	}
-	if w.Others {
+	if w.OtherService {
 		rules = append(rules, `          - {priority: 49000, path: ["/others"], forward: {others: 1}}`)
 	}
 	if len(rules) > 0 {
@@ -247,7 +247,7 @@ func (w World) listener(line func(string, ...any), l Listener) {
 	}
 }
 
-func (w World) forward(r Rule) string {
+func (w World) forwardText(r Rule) string {
 	s := fmt.Sprintf("forward: {%s: %d, %s: %d}", w.Primary.Name(), r.Primary, w.Canary.Name(), r.Canary)
 	if r.Alone || w.Canary.ARN == "" {
 		s = fmt.Sprintf("forward: {%s: 1}", w.Primary.Name())

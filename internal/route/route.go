@@ -17,11 +17,11 @@ import (
 )
 
 // ErrMismatch is in the tree of the error of a shift that was written but that AWS does not return.
-var ErrOtherwise = errors.New("AWS shows")
+var ErrMismatch = errors.New("AWS shows")
 
 // ReadTwice reads again after confirm if the first read returns that the resource does not exist,
 // because one response may be outdated. If confirm is nil, one read is enough.
-func Twice(ctx context.Context, confirm func(context.Context) error, read func() error) error {
+func ReadTwice(ctx context.Context, confirm func(context.Context) error, read func() error) error {
 	err := read()
 	if sluice.KindOf(err) != sluice.NotFound || confirm == nil {
 		return err
@@ -33,22 +33,22 @@ func Twice(ctx context.Context, confirm func(context.Context) error, read func()
 }
 
 // Route is one route of requests to the service: a listener rule or a Cloud Map name.
-type Path struct {
+type Route struct {
 	ID      string         // the ARN of the rule
 	Name    string         // for people: "rule 10 of port 80"
 	Weights sluice.Weights // actual; not Valid if they are not whole percentages
-	Print   string         // fingerprint of everything the driver would write
+	Fingerprint   string         // fingerprint of everything the driver would write
 }
 
 // Driver shifts the traffic of one access type.
 type Driver interface {
 	// Routes reads the routes that carry both variants, in a stable order. If there is none, it
 	// returns an error with a next step.
-	Paths(ctx context.Context) ([]Path, error)
+	Routes(ctx context.Context) ([]Route, error)
 	// SetWeights writes weights to one route of the last Routes and changes nothing else on it.
-	Set(ctx context.Context, act sluice.Act, p Path, to sluice.Weights) error
+	SetWeights(ctx context.Context, act sluice.Act, p Route, to sluice.Weights) error
 	// FingerprintAfter returns the fingerprint that the route has after SetWeights has written to.
-	Intent(p Path, to sluice.Weights) string
+	FingerprintAfter(p Route, to sluice.Weights) string
 }
 
 // Router applies the shared rules with a driver.
@@ -56,69 +56,69 @@ type Router struct {
 	Driver Driver
 	// Check is called before each write to a route, with the fingerprint that the route will have.
 	// An error stops the shift. If Check is nil, there is no check.
-	Check func(ctx context.Context, p Path, intent string) error
+	Check func(ctx context.Context, p Route, intent string) error
 }
 
 // Shift is the result of [Router.Shift].
 type Shift struct {
 	From, To sluice.Weights // From is not Valid if the routes differed
 	Written  []string       // IDs of the changed routes
-	Paths    []Path         // as read back
+	Routes    []Route         // as read back
 }
 
 // Shift sets the weights of every route and reads the routes back. It does not write routes that
 // have the weights already.
 func (r Router) Shift(ctx context.Context, act sluice.Act, to sluice.Weights) (Shift, error) {
-	before, err := r.Driver.Paths(ctx)
+	before, err := r.Driver.Routes(ctx)
 	if err != nil {
 		return Shift{}, err
 	}
-	done := Shift{From: common(before), To: to}
+	done := Shift{From: commonWeights(before), To: to}
 	for _, p := range before {
-		if r.at(p, to) {
+		if r.isAt(p, to) {
 			continue
 		}
-		if err := r.set(ctx, act, p, to); err != nil {
+		if err := r.setWeights(ctx, act, p, to); err != nil {
 			return done, err
 		}
 		done.Written = append(done.Written, p.ID)
 	}
-	done.Paths, err = r.verify(ctx, to)
+	done.Routes, err = r.readBack(ctx, to)
 	return done, err
 }
 
 // isAt reports whether the route has the weights, or is as close to them as possible.
-func (r Router) at(p Path, to sluice.Weights) bool {
-	return p.Weights == to || r.Driver.Intent(p, to) == p.Print
+func (r Router) isAt(p Route, to sluice.Weights) bool {
+	return p.Weights == to || r.Driver.FingerprintAfter(p, to) == p.Fingerprint
 }
 
-func shown(w sluice.Weights) string {
+func weightsText(w sluice.Weights) string {
 	if !w.Valid() {
 		return "something else"
 	}
 	return w.String()
 }
 
-func (r Router) set(ctx context.Context, act sluice.Act, p Path, to sluice.Weights) error {
+func (r Router) setWeights(ctx context.Context, act sluice.Act, p Route, to sluice.Weights) error {
 	if r.Check != nil {
-		if err := r.Check(ctx, p, r.Driver.Intent(p, to)); err != nil {
+		if err := r.Check(ctx, p, r.Driver.FingerprintAfter(p, to)); err != nil {
 			return err
 		}
 	}
-	return r.Driver.Set(ctx, act, p, to)
+	return r.Driver.SetWeights(ctx, act, p, to)
 }
 
 // readBack reads the routes again: a weight that AWS does not return is not set.
-func (r Router) verify(ctx context.Context, to sluice.Weights) ([]Path, error) {
-	after, err := r.Driver.Paths(ctx)
+func (r Router) readBack(ctx context.Context, to sluice.Weights) ([]Route, error) {
+	after, err := r.Driver.Routes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range after {
-		if !r.at(p, to) {
+		if !r.isAt(p, to) {
 			return after, &sluice.Error{
 				Op: "read back the traffic shift", Resource: p.ID, Kind: sluice.OutsideChange,
-				Err:  fmt.Errorf("asked for %s, %w %s on %s", to, ErrOtherwise, shown(p.Weights), p.Name),
+				Err:  fmt.Errorf("asked for %s, %w %s on %s", to, ErrMismatch, weightsText(p.Weights), p.Name),
 				Next: "somebody else may be writing to the same place; stop that, then run sluice resume",
 			}
 		}
@@ -126,7 +126,7 @@ func (r Router) verify(ctx context.Context, to sluice.Weights) ([]Path, error) {
 	return after, nil
 }
 
-func common(paths []Path) sluice.Weights {
+func commonWeights(paths []Route) sluice.Weights {
 	var w sluice.Weights
 	for i, p := range paths {
 		if i > 0 && p.Weights != w {

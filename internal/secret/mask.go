@@ -12,59 +12,59 @@ import (
 const Stars = "***"
 
 // namePattern matches the last part of the name of a secret: DB_PASSWORD, apiKey.
-const name = `(?:pass(?:word|wd|phrase|code)?|pwd|secrets?|tokens?|api[-_]?keys?|access[-_]?keys?|secret[-_]?keys?|private[-_]?keys?|signing[-_]?keys?|encryption[-_]?keys?|client[-_]?secret|credentials?|authorization|basicauth(?:\.users)?|signature)`
+const namePattern = `(?:pass(?:word|wd|phrase|code)?|pwd|secrets?|tokens?|api[-_]?keys?|access[-_]?keys?|secret[-_]?keys?|private[-_]?keys?|signing[-_]?keys?|encryption[-_]?keys?|client[-_]?secret|credentials?|authorization|basicauth(?:\.users)?|signature)`
 
 // valuePattern matches a value up to the end of its text, its shell word or its JSON string.
-const value = `[^\s"'\\,;&|<>)\]}]{4,}`
+const valuePattern = `[^\s"'\\,;&|<>)\]}]{4,}`
 
 var (
-	secretName = regexp.MustCompile(`(?i)` + name + `$`)
+	secretNamePattern = regexp.MustCompile(`(?i)` + namePattern + `$`)
 
 	// assignedPattern matches NAME=value, also in the query of a URL and after `--`.
-	assigned = regexp.MustCompile(`(?i)([\w.-]*` + name + `\\?["']?=\\?["']?)` + value)
+	assignedPattern = regexp.MustCompile(`(?i)([\w.-]*` + namePattern + `\\?["']?=\\?["']?)` + valuePattern)
 	// flaggedPattern matches `--name value`, also as two entries of a list.
-	flagged = regexp.MustCompile(`(?i)(--?[\w-]*` + name + `)(\\?["']?[,\s]\s*\\?["']?)` + value)
+	flaggedPattern = regexp.MustCompile(`(?i)(--?[\w-]*` + namePattern + `)(\\?["']?[,\s]\s*\\?["']?)` + valuePattern)
 	// keyedPattern matches `name: value` of YAML and JSON. Prose contains such text too, so the
 	// value needs a digit.
-	keyed = regexp.MustCompile(`(?i)([\w.-]*` + name + `\\?["']?\s*:\s+\\?["']?)([^\s"'\\,;{}\[\]]*[0-9][^\s"'\\,;{}\[\]]*)`)
+	keyedPattern = regexp.MustCompile(`(?i)([\w.-]*` + namePattern + `\\?["']?\s*:\s+\\?["']?)([^\s"'\\,;{}\[\]]*[0-9][^\s"'\\,;{}\[\]]*)`)
 	// pairPattern matches `"name":"value"` of JSON without blanks.
-	pair = regexp.MustCompile(`(?i)([\w.-]*` + name + `\\?":\\?")` + value)
+	pairPattern = regexp.MustCompile(`(?i)([\w.-]*` + namePattern + `\\?":\\?")` + valuePattern)
 
-	userInfo = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@"'\\]+@`)
-	bearer   = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/-]{12,}=*`)
-	keyPEM   = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s:,-]|\\[nrt])*`)
+	userInfoPattern = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@"'\\]+@`)
+	bearerPattern   = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/-]{12,}=*`)
+	pemPattern   = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s:,-]|\\[nrt])*`)
 
-	shapes = regexp.MustCompile(`\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b` + // access keys of AWS
+	shapePattern = regexp.MustCompile(`\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b` + // access keys of AWS
 		`|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*` + // JSON Web Tokens
 		`|\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|[rs]k_(?:live|test)_\w{10,})`)
 
-	words = regexp.MustCompile(`[A-Za-z0-9+/_=-]+`)
+	wordPattern = regexp.MustCompile(`[A-Za-z0-9+/_=-]+`)
 )
 
 // maskRule masks one kind of secret. Most texts contain none, and searching for substrings is many
 // times faster than matching expressions.
-type rule struct {
+type maskRule struct {
 	needs []string // lower case; the rule matches only texts with one of these
 	mask  func(text string) string
 }
 
 // rules are in the order in which they apply.
-var rules = []rule{
-	{[]string{"-----begin "}, func(text string) string { return keyPEM.ReplaceAllString(text, Stars) }},
-	{[]string{"://"}, func(text string) string { return userInfo.ReplaceAllString(text, "${1}"+Stars+"@") }},
-	{[]string{"bearer", "basic"}, func(text string) string { return bearer.ReplaceAllString(text, "${1}${2}"+Stars) }},
-	{stems, func(text string) string {
-		text = assigned.ReplaceAllString(text, "${1}"+Stars)
-		text = flagged.ReplaceAllString(text, "${1}${2}"+Stars)
-		text = keyed.ReplaceAllStringFunc(text, maskKeyed)
-		return pair.ReplaceAllString(text, "${1}"+Stars)
+var rules = []maskRule{
+	{[]string{"-----begin "}, func(text string) string { return pemPattern.ReplaceAllString(text, Stars) }},
+	{[]string{"://"}, func(text string) string { return userInfoPattern.ReplaceAllString(text, "${1}"+Stars+"@") }},
+	{[]string{"bearer", "basic"}, func(text string) string { return bearerPattern.ReplaceAllString(text, "${1}${2}"+Stars) }},
+	{nameStems, func(text string) string {
+		text = assignedPattern.ReplaceAllString(text, "${1}"+Stars)
+		text = flaggedPattern.ReplaceAllString(text, "${1}${2}"+Stars)
+		text = keyedPattern.ReplaceAllStringFunc(text, maskKeyed)
+		return pairPattern.ReplaceAllString(text, "${1}"+Stars)
 	}},
 	{[]string{"a3t", "akia", "asia", "abia", "acca", "eyj", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "k_live_", "k_test_"},
-		func(text string) string { return shapes.ReplaceAllString(text, Stars) }},
+		func(text string) string { return shapePattern.ReplaceAllString(text, Stars) }},
 }
 
 // nameStems are substrings: every match of namePattern contains one of them.
-var stems = []string{"pass", "pwd", "secret", "token", "key", "credential", "auth", "signature"}
+var nameStems = []string{"pass", "pwd", "secret", "token", "key", "credential", "auth", "signature"}
 
 // Mask replaces text that looks like a secret by [Stars]. Valid JSON stays valid.
 func Mask(text string) string {
@@ -81,7 +81,7 @@ func Mask(text string) string {
 	if longestWord(text) < awsKeyLength {
 		return text
 	}
-	return words.ReplaceAllStringFunc(text, func(word string) string {
+	return wordPattern.ReplaceAllStringFunc(text, func(word string) string {
 		if isAWSKey(word) {
 			return Stars
 		}
@@ -126,7 +126,7 @@ func URL(address string) string {
 
 // maskKeyed keeps values that only refer to a secret, such as its ARN.
 func maskKeyed(text string) string {
-	m := keyed.FindStringSubmatch(text)
+	m := keyedPattern.FindStringSubmatch(text)
 	if len(m[2]) < 4 || strings.HasPrefix(m[2], "arn:") {
 		return text
 	}

@@ -19,7 +19,7 @@ func TestRulesThatArePassedOverMaskNothing(t *testing.T) {
 		for _, r := range rules {
 			every = r.mask(every)
 		}
-		every = words.ReplaceAllStringFunc(every, func(word string) string {
+		every = wordPattern.ReplaceAllStringFunc(every, func(word string) string {
 			if isAWSKey(word) {
 				return Stars
 			}

@@ -8,28 +8,28 @@ import (
 )
 
 // IsName reports whether a name marks its values as secrets.
-func IsName(key string) bool { return secretName.MatchString(key) }
+func IsName(key string) bool { return secretNamePattern.MatchString(key) }
 
 // harmlessOptions are the options of log drivers that only describe where a log is.
-var harmless = [...]string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-stream", "awslogs-create-group",
+var harmlessOptions = [...]string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-stream", "awslogs-create-group",
 	"awslogs-datetime-format", "awslogs-multiline-pattern", "mode", "max-buffer-size", "max-size", "max-file"}
 
 // IsHarmless reports whether an option of a log driver may be shown.
-func IsHarmless(option string) bool { return slices.Contains(harmless[:], option) }
+func IsHarmless(option string) bool { return slices.Contains(harmlessOptions[:], option) }
 
 // plainNames are keys of definitions whose values are names.
-var names = [...]string{"name", "family", "image", "valueFrom", "containerName", "serviceName", "cluster"}
+var plainNames = [...]string{"name", "family", "image", "valueFrom", "containerName", "serviceName", "cluster"}
 
 // Value returns a value of a definition as it may be shown: masked if its name or its shape is that
 // of a secret. key is its name, or a path that ends with it.
 func Value(key, value string) string {
-	if value == "" || strings.HasPrefix(value, "arn:") || slices.Contains(names[:], key[strings.LastIndexByte(key, '.')+1:]) {
+	if value == "" || strings.HasPrefix(value, "arn:") || slices.Contains(plainNames[:], key[strings.LastIndexByte(key, '.')+1:]) {
 		return value
 	}
 	if IsName(key) {
 		return Stars
 	}
-	return words.ReplaceAllStringFunc(Mask(value), func(word string) string {
+	return wordPattern.ReplaceAllStringFunc(Mask(value), func(word string) string {
 		if len(word) >= 24 && isRandom(word, 2) {
 			return Stars
 		}
@@ -68,11 +68,11 @@ func isRandom(word string, minDigits int) bool {
 			digits++
 		}
 	}
-	return upper > 1 && lower > 1 && digits >= minDigits && entropy(word) > 4.1
+	return upper > 1 && lower > 1 && digits >= minDigits && entropyPerChar(word) > 4.1
 }
 
 // entropyPerChar returns the information per character of a text, in bits.
-func entropy(text string) (bits float64) {
+func entropyPerChar(text string) (bits float64) {
 	counts := map[rune]int{}
 	for _, r := range text {
 		counts[r]++

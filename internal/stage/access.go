@@ -9,7 +9,7 @@ import (
 )
 
 // trafficProvider is how requests reach the variants, whatever hosts them: listener rules
-// ([albTraffic]), names of Cloud Map ([cloudMapTraffic]), or no route at all ([unrouted]).
+// ([albTraffic]), names of Cloud Map ([cloudMapTraffic]), or no route at all ([noTraffic]).
 //
 // # Write a driver
 //
@@ -19,78 +19,78 @@ import (
 //     suite in routetest.
 //   - An implementation of trafficProvider in its own file of this package. It decides when to
 //     move.
-//   - A case in [Run.open].
+//   - A case in [Run.openTraffic].
 //   - In package plan, the writes of each stage and the limits of the provider. [plan.Plan.Stage]
 //     refuses other writes.
 //
 // An implementation keeps the rules of stages. It saves before it writes, writes only through
-// [Run.act], and reads before and after. It can run again after a kill at any point: it knows the
-// past only from saved values and from AWS. It lists the tasks of a variant with [hosting.tasks],
+// [Run.makeWrite], and reads before and after. It can run again after a kill at any point: it knows the
+// past only from saved values and from AWS. It lists the tasks of a variant with [variantHosting.listTasks],
 // so that it never depends on the kind of hosting.
 //
 // Stages fix the order. A variant that gets requests was healthy before
 // [trafficProvider.setWeights] is called. A variant that loses its tasks gets no requests any more:
 // [trafficProvider.waitForPropagation] and [trafficProvider.stopTrafficTo] are called first.
-type access interface {
+type trafficProvider interface {
 	// addToSnapshot adds the state of the routes that AWS cannot return afterwards. It is called
 	// once, before the first write of the deployment.
-	remember(ctx context.Context, f *Former) error
+	addToSnapshot(ctx context.Context, f *Snapshot) error
 	// removeStaleRecords runs once per stage, after the claim and before the stage's own work. It
 	// deregisters records of tasks that stopped between stages.
-	begin(ctx context.Context) error
+	removeStaleRecords(ctx context.Context) error
 	// resolveRouteDrift applies onOutsideChange to routes that another actor changed since our last
 	// write. It runs when a stage begins and whenever hasRouteDrift is true.
-	heed(ctx context.Context) error
+	resolveRouteDrift(ctx context.Context) error
 	// hasRouteDrift reports, with one cheap read, whether routes differ from our last write.
-	// [Run.follow] calls it concurrently with the wait, as it calls maintainShare.
-	differs(ctx context.Context) (bool, error)
+	// [Run.followDeployment] calls it concurrently with the wait, as it calls maintainShare.
+	hasRouteDrift(ctx context.Context) (bool, error)
 	// weightOf returns the share of requests that the variant gets. watched is false if no read can
 	// show whether the variant is healthy.
-	weight(v sluice.Variant) (share int, watched bool)
+	weightOf(v sluice.Variant) (share int, watched bool)
 	// attachmentOf returns what the tasks of a variant are started with: a target group, or no
 	// registration by ECS.
-	attach(v sluice.Variant) ecs.Attachment
+	attachmentOf(v sluice.Variant) ecs.Attachment
 
 	// savePlannedShift saves the weights that a shift is about to set.
-	announce(ctx context.Context, to sluice.Weights) error
+	savePlannedShift(ctx context.Context, to sluice.Weights) error
 	// prepareCanaryRoute adds the canary to the route with share 0, if that takes a write.
-	ready(ctx context.Context) error
+	prepareCanaryRoute(ctx context.Context) error
 	// setWeights brings the shares to the weights, reads them back and emits the result. Every
 	// variant that gets a share is healthy.
-	shift(ctx context.Context, to sluice.Weights) error
+	setWeights(ctx context.Context, to sluice.Weights) error
 	// routeAllToPrimary sets all weight to the primary when the journal is lost. It cannot detect
 	// changes by other actors.
-	seize(ctx context.Context) error
+	routeAllToPrimary(ctx context.Context) error
 	// canaryGetsTraffic reports whether the canary gets requests now.
-	sends(ctx context.Context) (bool, error)
+	canaryGetsTraffic(ctx context.Context) (bool, error)
 	// waitForPropagation waits until every load balancer node or DNS cache follows the last write.
 	// AWS does not report when that is.
-	settle(ctx context.Context) error
+	waitForPropagation(ctx context.Context) error
 	// stopTrafficTo deregisters members before their capacity is removed, and returns when no
 	// caller is sent to them any more.
-	part(ctx context.Context, members []member) error
+	stopTrafficTo(ctx context.Context, members []member) error
 
 	// maintainShare runs at every poll of every wait of a stage. It restores the share when tasks
-	// come and go. [Run.follow] calls it concurrently with the wait, so it must not touch the
+	// come and go. [Run.followDeployment] calls it concurrently with the wait, so it must not touch the
 	// wait's own state.
-	tend(ctx context.Context) error
+	maintainShare(ctx context.Context) error
 	// observeTargets adds to the observation of a member whether callers can be sent to it.
-	see(ctx context.Context, w *watched, o *verdict.Observation) error
+	observeTargets(ctx context.Context, w *memberWatch, o *verdict.Observation) error
 	// countDraining counts what is still registered for a member that is being emptied: draining
 	// targets or Cloud Map instances.
-	left(ctx context.Context, w *watched) (int, error)
+	countDraining(ctx context.Context, w *memberWatch) (int, error)
 
 	// removeCanaryRoute reverts prepareCanaryRoute after the canary was deleted.
-	reshape(ctx context.Context) error
+	removeCanaryRoute(ctx context.Context) error
 	// rerouteEmptyCanary moves weight that another actor put on the canary to the primary if the
 	// canary has no tasks. A rollback calls it first.
-	spare(ctx context.Context) error
+	rerouteEmptyCanary(ctx context.Context) error
 	// callersCacheAddresses reports whether callers may still use a primary task's address after
 	// ECS has stopped that task in a rollback of [services].
-	exposed(ctx context.Context) (bool, error)
-	// restoreRoutes restores the routes saved in [Former]. It reports what another actor changed
+	callersCacheAddresses(ctx context.Context) (bool, error)
+	// restoreRoutes restores the routes saved in [Snapshot]. It reports what another actor changed
 	// since then, and keeps that.
-	restore(ctx context.Context) error
+	restoreRoutes(ctx context.Context) error
 	// checkCanaryUnrouted returns an error while requests are still sent to the canary.
-	released(ctx context.Context, canary member) error
+	checkCanaryUnrouted(ctx context.Context, canary member) error
 }

@@ -14,45 +14,45 @@ import (
 // adoptLeftovers cleans up after a deployment whose journal is lost. It claims the service, sends
 // all traffic to the PRIMARY task set and deletes every other task set made by sluice. It does not
 // restore earlier weights, because they are unknown.
-func (r *Run) adopt(ctx context.Context) error {
-	live, err := r.standing(ctx)
+func (r *Run) adoptLeftovers(ctx context.Context) error {
+	live, err := r.findActiveService(ctx)
 	if err != nil || live == nil {
 		return err
 	}
-	left, err := r.leftBy(ctx, live)
+	left, err := r.previousClaim(ctx, live)
 	if err != nil {
 		return err
 	}
-	if err := r.hold(ctx, live); err != nil {
+	if err := r.claimAndSuspend(ctx, live); err != nil {
 		return err
 	}
-	claimed := r.wrote
+	claimed := r.wroteAt
 	switch {
-	case r.Plan.Rolls() && !r.Plan.Beside():
-		r.note("ECS goes on with what was asked of it; nothing else of another deployment can be left on a rolling service")
+	case r.Plan.RollsByECS() && !r.Plan.HasCanaryService():
+		r.emitNote("ECS goes on with what was asked of it; nothing else of another deployment can be left on a rolling service")
 		return nil
 	case r.Plan.ByCodeDeploy():
-		r.note("CodeDeploy goes on with what was asked of it; nothing else of another deployment can be left on a service that it deploys")
+		r.emitNote("CodeDeploy goes on with what was asked of it; nothing else of another deployment can be left on a service that it deploys")
 		return nil
 	}
-	serving, err := r.hosting.standing(ctx, sluice.Primary)
+	serving, err := r.hosting.findVariant(ctx, sluice.Primary)
 	if err != nil {
 		return err
 	}
 	if serving == nil {
-		r.note("no task set is PRIMARY: what is left is removed once the new one serves")
+		r.emitNote("no task set is PRIMARY: what is left is removed once the new one serves")
 		return nil
 	}
-	if err := r.allToPrimary(ctx, *serving); err != nil {
+	if err := r.sendAllToPrimary(ctx, *serving); err != nil {
 		return err
 	}
-	return r.retireLeft(ctx, cmp.Or(left.Former, r.Plan.Former), claimed)
+	return r.retireLeftovers(ctx, cmp.Or(left.Former, r.Plan.PreviousSet), claimed)
 }
 
 // previousClaim returns the claim that was on the service before ours. It names the task set that
 // served. previousClaim saves it, because our claim replaces it.
-func (r *Run) leftBy(ctx context.Context, live *ecs.Live) (plan.Claim, error) {
-	left, ok, err := saved[plan.Claim](ctx, r.Host, keyLeft)
+func (r *Run) previousClaim(ctx context.Context, live *ecs.ServiceState) (plan.Claim, error) {
+	left, ok, err := loadValue[plan.Claim](ctx, r.Host, keyPreviousClaim)
 	if err != nil || ok {
 		return left, err
 	}
@@ -60,21 +60,21 @@ func (r *Run) leftBy(ctx context.Context, live *ecs.Live) (plan.Claim, error) {
 	if left.Deployment == r.Deployment {
 		return left, nil
 	}
-	return left, save(ctx, r.Host, keyLeft, left)
+	return left, saveValue(ctx, r.Host, keyPreviousClaim, left)
 }
 
 // sendAllToPrimary sends every request to the PRIMARY member once that can serve them. It keeps the
 // shape of the routes.
-func (r *Run) allToPrimary(ctx context.Context, serving member) error {
-	revived, err := r.hosting.revive(ctx, serving)
+func (r *Run) sendAllToPrimary(ctx context.Context, serving member) error {
+	revived, err := r.hosting.restoreCapacity(ctx, serving)
 	if err != nil {
 		return err
 	}
-	sends, err := r.access.sends(ctx)
+	sends, err := r.traffic.canaryGetsTraffic(ctx)
 	if err != nil || !sends && !revived {
 		return err
 	}
-	if serving.TargetGroup != "" && serving.TargetGroup == r.access.attach(sluice.Canary).TargetGroup {
+	if serving.TargetGroup != "" && serving.TargetGroup == r.traffic.attachmentOf(sluice.Canary).TargetGroup {
 		return &sluice.Error{Op: "adopt the service", Resource: serving.ID, Kind: sluice.Conflict,
 			Err:  fmt.Errorf("the PRIMARY task set is in the canary's target group: sending everything to the primary's would lose it"),
 			Next: "give the service a PRIMARY task set in the primary's target group by hand"}
@@ -82,27 +82,27 @@ func (r *Run) allToPrimary(ctx context.Context, serving member) error {
 	if err := r.awaitHealthy(ctx, serving, 1); err != nil || !sends {
 		return err
 	}
-	return r.access.seize(ctx)
+	return r.traffic.routeAllToPrimary(ctx)
 }
 
 // retireLeftovers drains and deletes every member that lost deployments created and that still
 // runs. former is the ID of the task set that served before; the lost deployment would have deleted
 // it. AWS reports no write of a lost deployment, so only time proves that a read shows it. Lost
 // deployments wrote nothing after our claim, which was written at claimed.
-func (r *Run) retireLeft(ctx context.Context, former string, claimed time.Time) error {
-	if err := r.access.settle(ctx); err != nil {
+func (r *Run) retireLeftovers(ctx context.Context, former string, claimed time.Time) error {
+	if err := r.traffic.waitForPropagation(ctx); err != nil {
 		return err
 	}
-	live, err := r.readAfter(ctx, proof{write: "what lost deployments made", at: claimed, shows: func(*ecs.Live) bool { return false }})
+	live, err := r.readAfter(ctx, writeProof{writeName: "what lost deployments made", sentAt: claimed, shows: func(*ecs.ServiceState) bool { return false }})
 	if err != nil {
 		return err
 	}
-	left, err := r.hosting.left(ctx, live, former)
+	left, err := r.hosting.listLeftovers(ctx, live, former)
 	if err != nil {
 		return err
 	}
 	for _, m := range left {
-		r.note("%s %s of %s was left behind: it is removed", r.hosting.kind(), m.ID, m.Revision)
+		r.emitNote("%s %s of %s was left behind: it is removed", r.hosting.kindName(), m.ID, m.Revision)
 	}
-	return r.retire(ctx, left...)
+	return r.retireMembers(ctx, left...)
 }

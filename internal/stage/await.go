@@ -12,55 +12,55 @@ import (
 )
 
 // emitted holds the values that were emitted last, so that an event is emitted only on a change.
-type told struct {
+type emitted struct {
 	capacity sluice.CapacityChanged
 	failures map[string]int                            // count of each cause
-	course   string                                    // what ECS was doing
-	once     map[string]bool                           // see [Run.once]
-	sets     map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
-	leaving  map[string]sluice.CapacityChanged         // by ID, of members that are being removed
-	canary   string                                    // its revision, under controller CODE_DEPLOY
-	share    int                                       // percent of the traffic at the canary, under controller CODE_DEPLOY
+	progress   string                                    // what ECS was doing
+	reported     map[string]bool                           // see [Run.isFirstTime]
+	setCapacity     map[sluice.Variant]sluice.CapacityChanged // under controller CODE_DEPLOY
+	removing  map[string]sluice.CapacityChanged         // by ID, of members that are being removed
+	canaryRevision   string                                    // its revision, under controller CODE_DEPLOY
+	canaryShare    int                                       // percent of the traffic at the canary, under controller CODE_DEPLOY
 }
 
 // memberWatch is a member that is being polled.
-type watched struct {
+type memberWatch struct {
 	member
-	mine    ecs.Roster  // addresses of its tasks
-	leaving ecs.Leaving // addresses of tasks that are being stopped
-	stopped ecs.Stoppages
-	read    time.Time // when stopped tasks were read last
-	running int       // running count at the last poll
-	far     bool      // polls are far apart: tasks may be replaced between two of them
+	ownTargets    ecs.TargetOwners  // addresses of its tasks
+	leavingTargets ecs.StoppingTasks // addresses of tasks that are being stopped
+	stopped ecs.StoppedOfSet
+	stoppedReadAt    time.Time // when stopped tasks were read last
+	lastRunning int       // lastRunning count at the last poll
+	farApart     bool      // polls are far apart: tasks may be replaced between two of them
 }
 
-func watching(m member) *watched { return &watched{member: m} }
+func newMemberWatch(m member) *memberWatch { return &memberWatch{member: m} }
 
 // awaitHealthy returns when every desired task of the member, and at least minimum tasks, run and
 // can be sent requests. It returns an error once the tasks fail or make no progress.
 func (r *Run) awaitHealthy(ctx context.Context, m member, minimum int) error {
-	return r.await(ctx, m, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum))
+	return r.awaitMember(ctx, m, verdict.AwaitCapacity(r.Clock.Now(), r.Plan.ProgressDeadline, minimum))
 }
 
 // awaitNewTasks is awaitHealthy for tasks that were just started. It needs two polls in a row that
 // show them healthy.
-func (r *Run) awaitNew(ctx context.Context, m member, minimum int) error {
-	return r.await(ctx, m, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, minimum).Twice())
+func (r *Run) awaitNewTasks(ctx context.Context, m member, minimum int) error {
+	return r.awaitMember(ctx, m, verdict.AwaitCapacity(r.Clock.Now(), r.Plan.ProgressDeadline, minimum).RequireTwoPolls())
 }
 
 // awaitRestored is awaitNewTasks for the version that served before the deployment. Only the
 // deadline ends it, not a number of failures.
-func (r *Run) awaitBack(ctx context.Context, m member) error {
-	return r.await(ctx, m, verdict.Await(r.Clock.Now(), r.Plan.ProgressDeadline, 0).Twice().Patient())
+func (r *Run) awaitRestored(ctx context.Context, m member) error {
+	return r.awaitMember(ctx, m, verdict.AwaitCapacity(r.Clock.Now(), r.Plan.ProgressDeadline, 0).RequireTwoPolls().IgnoreFailures())
 }
 
-func (r *Run) await(ctx context.Context, m member, judge verdict.Capacity) error {
-	if r.Hasty {
+func (r *Run) awaitMember(ctx context.Context, m member, judge verdict.Capacity) error {
+	if r.SkipHealthWaits {
 		return nil
 	}
-	w := watching(m)
+	w := newMemberWatch(m)
 	for {
-		if err := r.tend(ctx); err != nil {
+		if err := r.checkDuringWait(ctx); err != nil {
 			return err
 		}
 		o, err := r.observeMember(ctx, w)
@@ -69,54 +69,54 @@ func (r *Run) await(ctx context.Context, m member, judge verdict.Capacity) error
 		}
 		var now verdict.Verdict
 		judge, now = judge.See(o)
-		r.tell(w, o, now)
+		r.emitCapacity(w, o, now)
 		switch now.State {
 		case verdict.Healthy:
 			return nil
 		case verdict.Failing:
-			return r.unhealthy(w, now)
+			return r.errMemberUnhealthy(w, now)
 		case verdict.Stalling:
-			return r.stalled(w, now)
+			return r.errMemberStalled(w, now)
 		}
-		if err := r.pause(ctx, now.NextLook); err != nil {
+		if err := r.pauseFor(ctx, now.NextPoll); err != nil {
 			return err
 		}
 	}
 }
 
 // checkDuringWait runs first in every poll of every wait.
-func (r *Run) tend(ctx context.Context) error {
-	if err := r.access.tend(ctx); err != nil {
+func (r *Run) checkDuringWait(ctx context.Context) error {
+	if err := r.traffic.maintainShare(ctx); err != nil {
 		return err
 	}
-	return r.compare(ctx)
+	return r.resolvePolledDrift(ctx)
 }
 
 // observeExisting reads a member that existed before. It reports a missing member as deleted only
 // after unseenFor, because describe calls lag behind writes by seconds.
-func (r *Run) find(ctx context.Context, m member) (member, error) {
+func (r *Run) observeExisting(ctx context.Context, m member) (member, error) {
 	const apart = 2 * time.Second
 	for n := 1; ; n++ {
-		now, err := r.hosting.again(ctx, m)
+		now, err := r.hosting.refreshMember(ctx, m)
 		if err != nil {
 			return m, err
 		}
 		if now != nil && now.Status != "DRAINING" {
 			return *now, nil
 		}
-		if n > int(unseenFor/apart) {
-			return m, &sluice.Error{Op: "look at the " + m.label, Resource: m.resource(), Kind: sluice.OutsideChange,
+		if n > int(unseenLimit/apart) {
+			return m, &sluice.Error{Op: "look at the " + m.label, Resource: m.resourceName(), Kind: sluice.OutsideChange,
 				Err: errors.New("somebody deleted it during the deployment"), Next: "find out who; then deploy again"}
 		}
-		if err := r.pause(ctx, apart); err != nil {
+		if err := r.pauseFor(ctx, apart); err != nil {
 			return m, err
 		}
 	}
 }
 
 // observeMember reads the counts, the targets and the newly stopped tasks of a member.
-func (r *Run) observeMember(ctx context.Context, w *watched) (verdict.Observation, error) {
-	now, err := r.find(ctx, w.member)
+func (r *Run) observeMember(ctx context.Context, w *memberWatch) (verdict.Observation, error) {
+	now, err := r.observeExisting(ctx, w.member)
 	if err != nil {
 		return verdict.Observation{}, err
 	}
@@ -124,61 +124,61 @@ func (r *Run) observeMember(ctx context.Context, w *watched) (verdict.Observatio
 	if o.Stopped, err = r.newlyStopped(ctx, w, now); err != nil {
 		return o, err
 	}
-	return o, r.access.see(ctx, w, &o)
+	return o, r.traffic.observeTargets(ctx, w, &o)
 }
 
 // maxStoppedReadAge is the longest time between two reads of stopped tasks while the running count
 // does not fall. Counts alone miss a task that never runs, because ECS replaces it.
-const stoppedEvery = 6 * time.Second
+const maxStoppedReadAge = 6 * time.Second
 
 // newlyStopped reads the tasks that stopped since the last read, if the running count fell or
 // maxStoppedReadAge has passed.
-func (r *Run) newlyStopped(ctx context.Context, w *watched, set member) ([]sluice.StoppedTask, error) {
-	now, fewer := r.Clock.Now(), set.Running < w.running
-	w.running = set.Running
-	if !fewer && now.Sub(w.read) < stoppedEvery {
+func (r *Run) newlyStopped(ctx context.Context, w *memberWatch, set member) ([]sluice.StoppedTask, error) {
+	now, fewer := r.Clock.Now(), set.Running < w.lastRunning
+	w.lastRunning = set.Running
+	if !fewer && now.Sub(w.stoppedReadAt) < maxStoppedReadAge {
 		return nil, nil
 	}
-	w.read = now
-	return w.stopped.Update(ctx, w.of, w.ID)
+	w.stoppedReadAt = now
+	return w.stopped.Update(ctx, w.service, w.ID)
 }
 
-func (r *Run) tell(w *watched, o verdict.Observation, v verdict.Verdict) {
+func (r *Run) emitCapacity(w *memberWatch, o verdict.Observation, v verdict.Verdict) {
 	n := v.Counts
 	c := sluice.CapacityChanged{Variant: w.variant, TaskSet: w.ID, Revision: o.Set.Revision,
 		Desired: n.Desired, Pending: n.Pending, Running: n.Running, Healthy: n.Healthy, Draining: n.Draining, Targets: n.Targets}
-	if c != r.told.capacity {
-		r.told.capacity = c
+	if c != r.emitted.capacity {
+		r.emitted.capacity = c
 		r.Host.Emit(c)
 	}
 	if v.Cause.Count > 0 {
-		r.fail(sluice.FailureSeen{Variant: w.variant, Cause: v.Cause.Text, Count: v.Cause.Count, Task: v.Cause.Task})
+		r.emitFailure(sluice.FailureSeen{Variant: w.variant, Cause: v.Cause.Text, Count: v.Cause.Count, Task: v.Cause.Task})
 	}
 }
 
 // emitFailure emits an event when the count of a cause grows. Polls may show several causes in
 // turn, so each cause has its own count. A lower count is a stale answer and is ignored.
-func (r *Run) fail(f sluice.FailureSeen) {
+func (r *Run) emitFailure(f sluice.FailureSeen) {
 	cause := string(f.Variant) + " " + f.Cause
-	if r.told.failures[cause] >= f.Count {
+	if r.emitted.failures[cause] >= f.Count {
 		return
 	}
-	if r.told.failures == nil {
-		r.told.failures = map[string]int{}
+	if r.emitted.failures == nil {
+		r.emitted.failures = map[string]int{}
 	}
-	r.told.failures[cause] = f.Count
+	r.emitted.failures[cause] = f.Count
 	r.Host.Emit(f)
 }
 
-func (r *Run) unhealthy(w *watched, v verdict.Verdict) error {
+func (r *Run) errMemberUnhealthy(w *memberWatch, v verdict.Verdict) error {
 	return &sluice.Error{
-		Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resource(), Kind: sluice.Unhealthy,
+		Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resourceName(), Kind: sluice.Unhealthy,
 		Err:  fmt.Errorf("%d of %d tasks stopped: %s (task %s)", v.Cause.Count, max(v.Counts.Desired, v.Cause.Count), v.Cause.Text, v.Cause.Task),
 		Next: "aws ecs describe-tasks --cluster " + r.Plan.Cluster + " --tasks " + v.Cause.Task + "; fix the image or its health check and deploy again",
 	}
 }
 
-func (r *Run) stalled(w *watched, v verdict.Verdict) error {
+func (r *Run) errMemberStalled(w *memberWatch, v verdict.Verdict) error {
 	why := fmt.Errorf("nothing moved for %s: %s", r.Plan.ProgressDeadline, v.Detail)
 	if v.Cause.Count > 0 {
 		why = fmt.Errorf("%w; %s", why, v.Cause.Text)
@@ -187,16 +187,16 @@ func (r *Run) stalled(w *watched, v verdict.Verdict) error {
 	if v.Counts.Unhealthy > 0 || v.Cause.Count > 0 {
 		kind = sluice.Unhealthy
 	}
-	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resource(), Kind: kind, Err: why,
+	return &sluice.Error{Op: "wait for the " + string(w.variant) + " to be healthy", Resource: w.resourceName(), Kind: kind, Err: why,
 		Next: "see what the service says: aws ecs describe-services --cluster " + r.Plan.Cluster + " --services " + r.Plan.Service + "; or raise progressDeadline"}
 }
 
 // pollUntilDone polls until rest returns an empty text. A changed text is progress and restarts the
 // deadline. The deadline includes the drain time, so a drain is no stall.
-func (r *Run) awaitGone(ctx context.Context, what string, rest func(context.Context) (string, error)) error {
+func (r *Run) pollUntilDone(ctx context.Context, what string, rest func(context.Context) (string, error)) error {
 	last, moved := "", r.Clock.Now()
 	for {
-		if err := r.tend(ctx); err != nil {
+		if err := r.checkDuringWait(ctx); err != nil {
 			return err
 		}
 		detail, err := rest(ctx)
@@ -209,10 +209,10 @@ func (r *Run) awaitGone(ctx context.Context, what string, rest func(context.Cont
 			r.Host.Emit(sluice.Waiting{For: what, Detail: detail})
 		}
 		if now.Sub(moved) > r.Plan.ProgressDeadline+r.Plan.Drain {
-			return &sluice.Error{Op: "wait for " + what, Resource: r.hand.Resource(), Kind: sluice.Stall,
+			return &sluice.Error{Op: "wait for " + what, Resource: r.client.Resource(), Kind: sluice.Stall,
 				Err: fmt.Errorf("nothing moved for %s: %s", r.Plan.ProgressDeadline+r.Plan.Drain, detail)}
 		}
-		if err := r.pause(ctx, lookAgain(now.Sub(moved))); err != nil {
+		if err := r.pauseFor(ctx, pollInterval(now.Sub(moved))); err != nil {
 			return err
 		}
 	}
@@ -221,7 +221,7 @@ func (r *Run) awaitGone(ctx context.Context, what string, rest func(context.Cont
 // pollInterval returns the time until the next poll. still is the time without a change. A drain
 // takes the deregistration delay, 300 s by default, so a poll every two seconds would show nothing
 // new.
-func lookAgain(still time.Duration) time.Duration {
+func pollInterval(still time.Duration) time.Duration {
 	if still < 20*time.Second {
 		return 2 * time.Second
 	}

@@ -10,39 +10,39 @@ import (
 // and deletes the canary, and reverts the routes to their shape before. It also removes an old
 // primary that was kept running. Without a canary and a kept primary it does nothing.
 func (r *Run) canaryClean(ctx context.Context) error {
-	if _, err := r.begin(ctx); err != nil {
+	if _, err := r.beginStage(ctx); err != nil {
 		return err
 	}
-	if err := r.takeTraffic(ctx); err != nil {
+	if err := r.removeCanaryTraffic(ctx); err != nil {
 		return err
 	}
-	r.leaving = true
-	canary, err := r.standingCanary(ctx)
+	r.canaryRetires = true
+	canary, err := r.findOwnCanary(ctx)
 	if err != nil {
 		return err
 	}
-	goes, err := r.hosting.kept(ctx)
+	goes, err := r.hosting.listKept(ctx)
 	if err != nil {
 		return err
 	}
 	if canary != nil {
-		if err := r.access.released(ctx, *canary); err != nil {
+		if err := r.traffic.checkCanaryUnrouted(ctx, *canary); err != nil {
 			return err
 		}
 		goes = append([]member{*canary}, goes...)
 	}
-	if err := r.retire(ctx, goes...); err != nil {
+	if err := r.retireMembers(ctx, goes...); err != nil {
 		return err
 	}
-	if err := r.access.reshape(ctx); err != nil {
+	if err := r.traffic.removeCanaryRoute(ctx); err != nil {
 		return err
 	}
-	return r.nextGeneration(ctx)
+	return r.saveNextGeneration(ctx)
 }
 
 // loadCanaryRollout returns the action ID of the canary of this deployment, and whether its rollout
 // has begun.
-func (r *Run) rolledOut(ctx context.Context) (sluice.ActionID, bool, error) {
+func (r *Run) loadCanaryRollout(ctx context.Context) (sluice.ActionID, bool, error) {
 	by, err := r.canaryID(ctx)
 	if err != nil {
 		return by, false, err
@@ -54,13 +54,13 @@ func (r *Run) rolledOut(ctx context.Context) (sluice.ActionID, bool, error) {
 // findOwnCanary returns the canary of this deployment; nil if there is none. A read may miss the
 // canary, or show one that an earlier deployment left. Such a read counts only if it must be newer
 // than the write that created the canary.
-func (r *Run) standingCanary(ctx context.Context) (m *member, err error) {
-	by, rolledOut, err := r.rolledOut(ctx)
+func (r *Run) findOwnCanary(ctx context.Context) (m *member, err error) {
+	by, rolledOut, err := r.loadCanaryRollout(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = r.readUntil(ctx, r.wrote, func(ctx context.Context) (bool, error) {
-		m, err = r.hosting.standing(ctx, sluice.Canary)
+	err = r.readUntil(ctx, r.wroteAt, func(ctx context.Context) (bool, error) {
+		m, err = r.hosting.findVariant(ctx, sluice.Canary)
 		return !rolledOut || m != nil && m.ExternalID == string(by), err
 	})
 	return m, err
@@ -68,14 +68,14 @@ func (r *Run) standingCanary(ctx context.Context) (m *member, err error) {
 
 // saveNextGeneration lets a later rollout of this deployment create its own canary, because the
 // canary of this generation is deleted.
-func (r *Run) nextGeneration(ctx context.Context) error {
-	_, rolledOut, err := r.rolledOut(ctx)
+func (r *Run) saveNextGeneration(ctx context.Context) error {
+	_, rolledOut, err := r.loadCanaryRollout(ctx)
 	if err != nil || !rolledOut {
 		return err
 	}
-	n, _, err := saved[int](ctx, r.Host, keyGeneration)
+	n, _, err := loadValue[int](ctx, r.Host, keyGeneration)
 	if err != nil {
 		return err
 	}
-	return save(ctx, r.Host, keyGeneration, n+1)
+	return saveValue(ctx, r.Host, keyGeneration, n+1)
 }

@@ -8,29 +8,29 @@ import "context"
 // A second run is safe because the canary carries the action's ID. The second run, or a second such
 // stage, finds the canary, brings it to its scale and continues to wait.
 func (r *Run) canaryRollout(ctx context.Context) error {
-	_, rev, err := r.prepare(ctx)
+	_, rev, err := r.prepareStage(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.access.ready(ctx); err != nil {
+	if err := r.traffic.prepareCanaryRoute(ctx); err != nil {
 		return err
 	}
-	if err := r.rollingOut(ctx); err != nil {
+	if err := r.saveCanaryRollout(ctx); err != nil {
 		return err
 	}
 	canary, err := r.hosting.ensureCanary(ctx, rev, r.Stage.Scale)
 	if err != nil {
 		return err
 	}
-	r.grown = true
-	return r.awaitNew(ctx, canary, 1)
+	r.canaryScaled = true
+	return r.awaitNewTasks(ctx, canary, 1)
 }
 
 // saveCanaryRollout saves the action ID of the canary that is about to be created.
-func (r *Run) rollingOut(ctx context.Context) error {
+func (r *Run) saveCanaryRollout(ctx context.Context) error {
 	by, err := r.canaryID(ctx)
 	if err != nil {
 		return err
 	}
-	return text(ctx, r.Host, KeyCanarySet, string(by))
+	return saveText(ctx, r.Host, KeyCanarySet, string(by))
 }

@@ -13,43 +13,43 @@ import (
 
 // maintainShare restores the share while tasks come and go. In a rollback it does so only after the
 // name has been restored.
-func (d *discovered) tend(ctx context.Context) error {
-	held, ok, err := saved[int](ctx, d.Host, keyShareHeld)
+func (d *cloudMapTraffic) maintainShare(ctx context.Context) error {
+	held, ok, err := loadValue[int](ctx, d.Host, keyMaintainedShare)
 	if err != nil || !ok || held == 0 {
 		return err
 	}
-	if err := d.load(ctx); err != nil {
+	if err := d.loadSaved(ctx); err != nil {
 		return err
 	}
 	switch {
-	case d.names.Lenient && held == 100 && d.Plan.Bridges():
-		return d.keepNewOut(ctx)
-	case d.names.Lenient:
+	case d.names.IgnoresChanges && held == 100 && d.Plan.BridgesRollback():
+		return d.deregisterNewPrimary(ctx)
+	case d.names.IgnoresChanges:
 		return nil
 	}
-	return d.keepTo(ctx, sluice.CanaryShare(held))
+	return d.reconcileShare(ctx, sluice.CanaryShare(held))
 }
 
 // reconcileShare polls once and brings the counts back to the weights.
-func (d *discovered) keepTo(ctx context.Context, to sluice.Weights) error {
-	before := d.looked
-	did, err := d.names.Hold(ctx, d.write, to)
-	if errors.Is(err, route.ErrOtherwise) {
+func (d *cloudMapTraffic) reconcileShare(ctx context.Context, to sluice.Weights) error {
+	before := d.tasksReadAt
+	did, err := d.names.Reconcile(ctx, d.writeRecord, to)
+	if errors.Is(err, route.ErrMismatch) {
 		err = nil // a task stopped between read and write: the next poll reconciles
 	}
-	if did.Left > 0 && err == nil {
-		err = d.moving(ctx)
+	if did.Removed > 0 && err == nil {
+		err = d.saveShiftTime(ctx)
 	}
-	d.tellStrangers()
-	d.tellWindow(did, before)
+	d.warnUnknownInstances()
+	d.noteExposure(did, before)
 	return err
 }
 
 // noteExposure reports how long new tasks of the primary were registered before they were
 // deregistered. ECS registers them as soon as they run.
-func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
+func (d *cloudMapTraffic) noteExposure(did cloudmap.Reconciled, before time.Time) {
 	n, longest := 0, time.Duration(0)
-	for _, t := range did.Taken {
+	for _, t := range did.Deregistered {
 		if d.seen[t.ID] {
 			continue
 		}
@@ -63,20 +63,20 @@ func (d *discovered) tellWindow(did cloudmap.Held, before time.Time) {
 		if before.IsZero() {
 			what = "task" // it may have been deregistered before and registered again
 		}
-		d.note("took %s of the primary out of %s; %s", sluice.Plural(n, what), d.names.Registry.FullName(), foundFor(longest, before.IsZero()))
+		d.emitNote("took %s of the primary out of %s; %s", sluice.Plural(n, what), d.names.Registry.FullName(), exposureText(longest, before.IsZero()))
 	}
-	for _, id := range d.names.Found(sluice.Primary) {
+	for _, id := range d.names.RegisteredIDs(sluice.Primary) {
 		d.seen[id] = true
 	}
 }
 
 // exposureText words how long callers could resolve tasks. unwatched: since before the first poll.
-func foundFor(longest time.Duration, unwatched bool) string {
+func exposureText(longest time.Duration, unwatched bool) string {
 	switch {
 	case unwatched:
 		return "callers could find them since nobody looked"
 	case longest == 0:
 		return "no caller could find them: a container health check held them UNHEALTHY"
 	}
-	return "callers could find them for " + plan.Duration(longest) + " at most"
+	return "callers could find them for " + plan.FormatDuration(longest) + " at most"
 }

@@ -13,117 +13,117 @@ import (
 // registered, and those that stay as another actor left them.
 
 // loadSaved loads the saved instances into the driver.
-func (d *discovered) load(ctx context.Context) error {
+func (d *cloudMapTraffic) loadSaved(ctx context.Context) error {
 	if d.loaded {
 		return nil
 	}
-	t, ok, err := saved[takenOut](ctx, d.Host, keyTaken)
+	t, ok, err := loadValue[deregisteredRecords](ctx, d.Host, keyDeregistered)
 	if err != nil {
 		return err
 	}
 	if ok {
-		d.names.Taken = t.whole()
+		d.names.Deregistered = t.unpackAttributes()
 	}
-	held, _, err := saved[int](ctx, d.Host, keyShareHeld)
+	held, _, err := loadValue[int](ctx, d.Host, keyMaintainedShare)
 	if err != nil {
 		return err
 	}
-	if err := d.loadTheirs(ctx); err != nil {
+	if err := d.loadUnmanaged(ctx); err != nil {
 		return err
 	}
-	if err := d.loadIn(ctx); err != nil {
+	if err := d.loadRegistered(ctx); err != nil {
 		return err
 	}
-	d.names.Holds = held > 0
-	if d.returns() || d.Stage.Name == appfile.StageAdopt { // without a snapshot there is nothing to compare with
-		d.names.Tries, d.names.Lenient = 3, true
+	d.names.ExpectsCanary = held > 0
+	if d.isRollback() || d.Stage.Name == appfile.StageAdopt { // without a snapshot there is nothing to compare with
+		d.names.Tries, d.names.IgnoresChanges = 3, true
 	}
 	d.loaded = true
-	return d.loadOut(ctx)
+	return d.loadDeregistered(ctx)
 }
 
 // loadDeregistered tells the driver, when a stage first begins, that the instances saved by earlier
 // stages are deregistered: those stages have ended. A killed stage may have saved instances that it
 // did not deregister.
-func (d *discovered) loadOut(ctx context.Context) error {
-	if d.names.Lenient {
+func (d *cloudMapTraffic) loadDeregistered(ctx context.Context) error {
+	if d.names.IgnoresChanges {
 		return nil
 	}
-	began, again, err := saved[int](ctx, d.Host, keyOutSince)
+	began, again, err := loadValue[int](ctx, d.Host, keyDeregisteredSince)
 	if err != nil || again && began == d.Stage.Index {
 		return err
 	}
-	d.names.WereOut(slices.Collect(maps.Keys(d.names.Taken)))
-	return save(ctx, d.Host, keyOutSince, d.Stage.Index)
+	d.names.NoteDeregistered(slices.Collect(maps.Keys(d.names.Deregistered)))
+	return saveValue(ctx, d.Host, keyDeregisteredSince, d.Stage.Index)
 }
 
 // loadRegistered loads which instances of the canary were registered. saveRegistered saves them,
 // without the prefix that all their IDs have.
-func (d *discovered) loadIn(ctx context.Context) error {
-	ids, _, err := saved[[]string](ctx, d.Host, keyIn)
-	d.names.In = map[string]bool{}
+func (d *cloudMapTraffic) loadRegistered(ctx context.Context) error {
+	ids, _, err := loadValue[[]string](ctx, d.Host, keyRegistered)
+	d.names.Registered = map[string]bool{}
 	for _, id := range ids {
-		d.names.In[d.names.Own+id] = true
+		d.names.Registered[d.names.Prefix+id] = true
 	}
 	return err
 }
 
-func (d *discovered) keepIn(ctx context.Context) error {
+func (d *cloudMapTraffic) saveRegistered(ctx context.Context) error {
 	ids := []string{}
-	for _, id := range slices.Sorted(maps.Keys(d.names.In)) {
-		ids = append(ids, strings.TrimPrefix(id, d.names.Own))
+	for _, id := range slices.Sorted(maps.Keys(d.names.Registered)) {
+		ids = append(ids, strings.TrimPrefix(id, d.names.Prefix))
 	}
-	return save(ctx, d.Host, keyIn, ids)
+	return saveValue(ctx, d.Host, keyRegistered, ids)
 }
 
 // unmanagedIDs are instances that stay as another actor left them.
-type theirs struct {
+type unmanagedIDs struct {
 	IDs []string `json:"ids"`
 }
 
 // loadUnmanaged loads the instances that stay as they are. Instances that were not registered at
 // first stay so for the whole deployment. Adopted ones stay until shares are moved again.
-func (d *discovered) loadTheirs(ctx context.Context) error {
-	t, _, err := saved[theirs](ctx, d.Host, keyTheirs)
-	d.names.Theirs = map[string]bool{}
-	for _, id := range append(t.IDs, d.absent()...) {
-		d.names.Theirs[id] = true
+func (d *cloudMapTraffic) loadUnmanaged(ctx context.Context) error {
+	t, _, err := loadValue[unmanagedIDs](ctx, d.Host, keyUnmanaged)
+	d.names.Unmanaged = map[string]bool{}
+	for _, id := range append(t.IDs, d.absentInstances()...) {
+		d.names.Unmanaged[id] = true
 	}
 	return err
 }
 
-func (d *discovered) absent() []string {
-	if d.former == nil {
+func (d *cloudMapTraffic) absentInstances() []string {
+	if d.snapshot == nil {
 		return nil
 	}
-	return d.former.Absent
+	return d.snapshot.Absent
 }
 
 // clearAdopted ends the adoption of instances: shares are about to be moved, and instances with
 // them.
-func (d *discovered) ours(ctx context.Context) error {
-	if t, _, err := saved[theirs](ctx, d.Host, keyTheirs); err != nil || len(t.IDs) == 0 {
+func (d *cloudMapTraffic) clearAdopted(ctx context.Context) error {
+	if t, _, err := loadValue[unmanagedIDs](ctx, d.Host, keyUnmanaged); err != nil || len(t.IDs) == 0 {
 		return err
 	}
-	if err := save(ctx, d.Host, keyTheirs, theirs{}); err != nil {
+	if err := saveValue(ctx, d.Host, keyUnmanaged, unmanagedIDs{}); err != nil {
 		return err
 	}
-	return d.loadTheirs(ctx)
+	return d.loadUnmanaged(ctx)
 }
 
 // deregisteredRecords is the saved form of deregistered instances. Attributes that all of them
 // share are saved once, the others by instance.
-type takenOut struct {
+type deregisteredRecords struct {
 	All  map[string]string            `json:"all,omitempty"`
 	Each map[string]map[string]string `json:"each,omitempty"`
 }
 
-func (d *discovered) keepTaken(ctx context.Context, taken map[string]map[string]string) error {
-	return save(ctx, d.Host, keyTaken, packed(taken))
+func (d *cloudMapTraffic) saveDeregistered(ctx context.Context, taken map[string]map[string]string) error {
+	return saveValue(ctx, d.Host, keyDeregistered, packAttributes(taken))
 }
 
-func packed(taken map[string]map[string]string) takenOut {
-	t := takenOut{Each: map[string]map[string]string{}}
+func packAttributes(taken map[string]map[string]string) deregisteredRecords {
+	t := deregisteredRecords{Each: map[string]map[string]string{}}
 	ids := slices.Sorted(maps.Keys(taken))
 	if len(ids) > 0 {
 		t.All = maps.Clone(taken[ids[0]])
@@ -138,7 +138,7 @@ func packed(taken map[string]map[string]string) takenOut {
 	return t
 }
 
-func (t takenOut) whole() map[string]map[string]string {
+func (t deregisteredRecords) unpackAttributes() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for id, each := range t.Each {
 		out[id] = maps.Clone(t.All)

@@ -13,84 +13,84 @@ import (
 
 // setWeights brings the counts to the weights. It first saves the share, which is maintained from
 // then on while tasks come and go.
-func (d *discovered) shift(ctx context.Context, to sluice.Weights) error {
-	if err := d.load(ctx); err != nil {
+func (d *cloudMapTraffic) setWeights(ctx context.Context, to sluice.Weights) error {
+	if err := d.loadSaved(ctx); err != nil {
 		return err
 	}
-	if err := d.enough(ctx, to); err != nil {
+	if err := d.startExtraCanaries(ctx, to); err != nil {
 		return err
 	}
-	if err := save(ctx, d.Host, keyShareHeld, to.Canary()); err != nil {
+	if err := saveValue(ctx, d.Host, keyMaintainedShare, to.Canary()); err != nil {
 		return err
 	}
-	if err := d.ours(ctx); err != nil {
+	if err := d.clearAdopted(ctx); err != nil {
 		return err
 	}
-	d.names.Holds = to.Canary() > 0
-	done, err := d.move(ctx, to)
+	d.names.ExpectsCanary = to.Canary() > 0
+	done, err := d.shiftCounts(ctx, to)
 	if err == nil {
-		err = cmp.Or(d.staysOut(ctx, to), d.reached(to))
+		err = cmp.Or(d.checkStaysDeregistered(ctx, to), d.checkShareReached(to))
 	}
 	if err == nil {
-		err = d.names.Returned(ctx)
+		err = d.names.ForgetDeregistered(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	d.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
 		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: []string{d.names.Registry.ARN}})
-	now := d.names.Now()
-	d.note("%s finds %s, %d of canary: %.3g%%", d.names.Registry.FullName(), sluice.Plural(now.All(), "task"), now.Canary, now.Percent())
+	now := d.names.CurrentSplit()
+	d.emitNote("%s finds %s, %d of canary: %.3g%%", d.names.Registry.FullName(), sluice.Plural(now.Total(), "task"), now.Canary, now.Percent())
 	return nil
 }
 
 // checkStaysDeregistered waits, before the first shift is reported, to see whether ECS registers
 // deregistered instances again. AWS does not document it; the ECS scheduler acts within seconds.
-func (d *discovered) staysOut(ctx context.Context, to sluice.Weights) error {
-	stay, _, err := saved[bool](ctx, d.Host, keyStaysOut)
-	if err != nil || stay || d.names.Out() == 0 {
+func (d *cloudMapTraffic) checkStaysDeregistered(ctx context.Context, to sluice.Weights) error {
+	stay, _, err := loadValue[bool](ctx, d.Host, keyStaysDeregistered)
+	if err != nil || stay || d.names.CountDeregistered() == 0 {
 		return err
 	}
-	again := d.back
-	for until := d.Clock.Now().Add(watchOut); d.names.Out() > 0 && d.Clock.Now().Before(until); {
-		if err := d.pause(ctx, guardEvery); err != nil {
+	again := d.returnedCount
+	for until := d.Clock.Now().Add(reregisterWatch); d.names.CountDeregistered() > 0 && d.Clock.Now().Before(until); {
+		if err := d.pauseFor(ctx, checkInterval); err != nil {
 			return err
 		}
-		if err := d.keepTo(ctx, to); err != nil {
+		if err := d.reconcileShare(ctx, to); err != nil {
 			return err
 		}
-		if err := d.lookAt(ctx); err != nil { // an instance that was registered again was deregistered after the last read
+		if err := d.refreshTasks(ctx); err != nil { // an instance that was registered again was deregistered after the last read
 			return err
 		}
-		if d.back > again {
-			again, until = d.back, d.Clock.Now().Add(watchOut)
+		if d.returnedCount > again {
+			again, until = d.returnedCount, d.Clock.Now().Add(reregisterWatch)
 		}
 	}
-	return save(ctx, d.Host, keyStaysOut, true)
+	return saveValue(ctx, d.Host, keyStaysDeregistered, true)
 }
 
 // reregisterWatch is how long checkStaysDeregistered waits for ECS to register instances again.
-const watchOut = 30 * time.Second
+const reregisterWatch = 30 * time.Second
 
 // maxShiftTries is how often a shift is tried because tasks started or stopped during it.
-const moves = 5
+const maxShiftTries = 5
 
-func (d *discovered) move(ctx context.Context, to sluice.Weights) (route.Shift, error) {
+func (d *cloudMapTraffic) shiftCounts(ctx context.Context, to sluice.Weights) (route.Shift, error) {
 	for n := 1; ; n++ {
-		if err := d.moving(ctx); err != nil {
+		if err := d.saveShiftTime(ctx); err != nil {
 			return route.Shift{}, err
 		}
-		done, err := route.Router{Driver: d.names}.Shift(ctx, d.write, to)
+		done, err := route.Router{Driver: d.names}.Shift(ctx, d.writeRecord, to)
 		if err == nil {
-			err = d.reached(to)
+			err = d.checkShareReached(to)
 		}
-		if saving := d.moving(ctx); err == nil && saving != nil && len(done.Written) > 0 {
+		if saving := d.saveShiftTime(ctx); err == nil && saving != nil && len(done.Written) > 0 {
 			return done, saving
 		}
-		if !errors.Is(err, route.ErrOtherwise) || n == moves {
+		if !errors.Is(err, route.ErrMismatch) || n == maxShiftTries {
 			return done, err
 		}
-		if err := d.pause(ctx, lag); err != nil { // the read may have been stale
+		if err := d.pauseFor(ctx, readLag); err != nil { // the read may have been stale
 			return done, err
 		}
 	}
@@ -98,23 +98,23 @@ func (d *discovered) move(ctx context.Context, to sluice.Weights) (route.Shift, 
 
 // saveShiftTime saves when counts were changed last. It is called before and after a change: after
 // a kill in between, no process would know that callers may still have old DNS answers.
-func (d *discovered) moving(ctx context.Context) error {
-	return save(ctx, d.Host, keyShifted, d.Clock.Now())
+func (d *cloudMapTraffic) saveShiftTime(ctx context.Context) error {
+	return saveValue(ctx, d.Host, keyShiftedAt, d.Clock.Now())
 }
 
 // routeAllToPrimary registers every healthy primary task, whichever actor deregistered it, and
 // deregisters every instance that any sluice registered.
-func (d *discovered) seize(ctx context.Context) error {
-	if err := d.load(ctx); err != nil {
+func (d *cloudMapTraffic) routeAllToPrimary(ctx context.Context) error {
+	if err := d.loadSaved(ctx); err != nil {
 		return err
 	}
-	if err := d.moving(ctx); err != nil {
+	if err := d.saveShiftTime(ctx); err != nil {
 		return err
 	}
-	n, err := d.names.Seize(ctx, d.write)
+	n, err := d.names.RegisterAllPrimary(ctx, d.writeRecord)
 	if err == nil && n > 0 {
-		d.note("%s under %s changed: all of the primary is found, and it alone", sluice.Plural(n, "record"), d.names.Registry.FullName())
-		err = d.moving(ctx)
+		d.emitNote("%s under %s changed: all of the primary is found, and it alone", sluice.Plural(n, "record"), d.names.Registry.FullName())
+		err = d.saveShiftTime(ctx)
 	}
 	return err
 }
@@ -122,28 +122,28 @@ func (d *discovered) seize(ctx context.Context) error {
 // checkShareReached returns an error if a variant with a share has no registered task, or a variant
 // without a share still has one. This happens when there is no other task to register: the name
 // must not be empty.
-func (d *discovered) reached(to sluice.Weights) error {
-	now := d.names.Now()
+func (d *cloudMapTraffic) checkShareReached(to sluice.Weights) error {
+	now := d.names.CurrentSplit()
 	if (now.Canary > 0) == (to.Canary() > 0) && (now.Primary > 0) == (to.Primary() > 0) {
 		return nil
 	}
 	return &sluice.Error{Op: "shift what is found under " + d.names.Registry.FullName(), Resource: d.names.Registry.ID, Kind: sluice.Conflict,
-		Err:  fmt.Errorf("asked for %s, %w %s of the primary and %s of the canary", to, route.ErrOtherwise, sluice.Plural(now.Primary, "task"), sluice.Plural(now.Canary, "task")),
+		Err:  fmt.Errorf("asked for %s, %w %s of the primary and %s of the canary", to, route.ErrMismatch, sluice.Plural(now.Primary, "task"), sluice.Plural(now.Canary, "task")),
 		Next: "the others are not well: see them with sluice status, then run sluice resume or sluice rollback"}
 }
 
 // startExtraCanaries starts the canary tasks that an exact share needs, if the stage asks for an
 // exact share.
-func (d *discovered) enough(ctx context.Context, to sluice.Weights) error {
+func (d *cloudMapTraffic) startExtraCanaries(ctx context.Context, to sluice.Weights) error {
 	asked := d.Stage.Weights != nil && *d.Stage.Weights == to
 	if !asked || !d.Stage.Exact && to.Primary() > 0 {
 		return nil
 	}
-	if _, err := d.names.Paths(ctx); err != nil {
+	if _, err := d.names.Routes(ctx); err != nil {
 		return err
 	}
 	pool := d.names.Pool()
-	want, ok := pool.Exactly(to)
+	want, ok := pool.ExactSplit(to)
 	switch {
 	case want.Canary <= pool.Canary:
 		return nil
@@ -152,24 +152,24 @@ func (d *discovered) enough(ctx context.Context, to sluice.Weights) error {
 			Err:  fmt.Errorf("%s of it can be found, and the service has %d by now", sluice.Plural(pool.Canary, "task"), pool.Desired),
 			Next: "roll the canary out again with scale: 100, or give exact: true"}
 	case !ok:
-		d.warn("exactly %d%% takes %d primary tasks, and there are %d by now", to.Canary(), want.Primary, pool.Primary)
+		d.emitWarning("exactly %d%% takes %d primary tasks, and there are %d by now", to.Canary(), want.Primary, pool.Primary)
 		return nil
 	}
-	rev, err := d.revision(ctx)
+	rev, err := d.ensureRevision(ctx)
 	if err != nil {
 		return err
 	}
-	standing, err := d.hosting.standing(ctx, sluice.Canary)
+	standing, err := d.hosting.findVariant(ctx, sluice.Canary)
 	if err != nil || standing == nil {
 		return err
 	}
-	scale := percentOf(pool.Desired, want.Canary)
-	if err := d.sized(ctx, *standing, scale); err != nil {
+	scale := percentForCount(pool.Desired, want.Canary)
+	if err := d.saveCanaryScale(ctx, *standing, scale); err != nil {
 		return err
 	}
 	canary, err := d.hosting.ensureCanary(ctx, rev, scale)
 	if err != nil {
 		return err
 	}
-	return d.awaitNew(ctx, canary, want.Canary)
+	return d.awaitNewTasks(ctx, canary, want.Canary)
 }

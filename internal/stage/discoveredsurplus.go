@@ -9,7 +9,7 @@ import (
 
 // countSurplus counts how many tasks ECS may still stop because fewer are desired, by what started
 // them: a task set or a deployment. AWS does not report which tasks it chooses.
-func (d *discovered) surplus(ctx context.Context, live *ecs.Live, every map[sluice.Variant][]ecs.Task) (map[string]int, error) {
+func (d *cloudMapTraffic) countSurplus(ctx context.Context, live *ecs.ServiceState, every map[sluice.Variant][]ecs.Task) (map[string]int, error) {
 	all := surplusOf(live, every[sluice.Primary])
 	if live.Controller == "EXTERNAL" {
 		for id, n := range surplusOf(live, every[sluice.Canary]) {
@@ -20,7 +20,7 @@ func (d *discovered) surplus(ctx context.Context, live *ecs.Live, every map[slui
 	if len(every[sluice.Canary]) == 0 {
 		return all, nil
 	}
-	canary, err := d.hosting.among(ctx, live, sluice.Canary)
+	canary, err := d.hosting.findVariantIn(ctx, live, sluice.Canary)
 	if err != nil || canary == nil {
 		return all, err
 	}
@@ -31,7 +31,7 @@ func (d *discovered) surplus(ctx context.Context, live *ecs.Live, every map[slui
 }
 
 // surplusOf is countSurplus for the tasks of one service.
-func surplusOf(live *ecs.Live, tasks []ecs.Task) map[string]int {
+func surplusOf(live *ecs.ServiceState, tasks []ecs.Task) map[string]int {
 	listed, running, all := map[string]int{}, 0, map[string]int{}
 	for _, t := range tasks {
 		listed[t.StartedBy]++
@@ -44,7 +44,7 @@ func surplusOf(live *ecs.Live, tasks []ecs.Task) map[string]int {
 		set := live.TaskSet(id)
 		switch {
 		case set != nil:
-			all[id] = max(0, n-min(set.Desired, scaledTo(live.Desired, set.Scale)))
+			all[id] = max(0, n-min(set.Desired, scaledCount(live.Desired, set.Scale)))
 		case live.Controller == "EXTERNAL":
 		case id == newest:
 			all[id] = max(0, n-live.Desired)
@@ -57,7 +57,7 @@ func surplusOf(live *ecs.Live, tasks []ecs.Task) map[string]int {
 
 // scaledCount returns how many tasks a scale in percent gives of the desired count, rounded up (ECS
 // API Reference, "Scale").
-func scaledTo(desired int, percent float64) int {
+func scaledCount(desired int, percent float64) int {
 	n := int(float64(desired) * percent / 100)
 	if float64(n) < float64(desired)*percent/100 {
 		n++

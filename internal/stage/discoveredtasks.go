@@ -12,44 +12,44 @@ import (
 )
 
 // writeRecord makes a write and marks the last read as stale.
-func (d *discovered) write(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
+func (d *cloudMapTraffic) writeRecord(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
 	d.stale = true
 	if a.Planned.Operation == "servicediscovery:DeregisterInstance" {
-		if err := d.moving(ctx); err != nil {
+		if err := d.saveShiftTime(ctx); err != nil {
 			return err
 		}
 	}
-	return d.act(ctx, a, call)
+	return d.makeWrite(ctx, a, call)
 }
 
 // maxTasksAge is how long a read of tasks and name is used. maintainShare and the calls after it in
 // the same poll share one read.
-const oneLook = time.Second
+const maxTasksAge = time.Second
 
 // refreshTasks reads tasks and name, unless the last read is newer than maxTasksAge.
-func (d *discovered) lookAt(ctx context.Context) error {
-	if !d.stale && !d.looked.IsZero() && d.Clock.Now().Sub(d.looked) < oneLook {
+func (d *cloudMapTraffic) refreshTasks(ctx context.Context) error {
+	if !d.stale && !d.tasksReadAt.IsZero() && d.Clock.Now().Sub(d.tasksReadAt) < maxTasksAge {
 		return nil
 	}
-	_, err := d.names.Look(ctx)
+	_, err := d.names.Observe(ctx)
 	return err
 }
 
 // namedTasks returns the tasks of both variants in the form of the name's driver.
-func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired int, err error) {
-	live, err := d.observe(ctx)
+func (d *cloudMapTraffic) namedTasks(ctx context.Context) (all []cloudmap.Task, desired int, err error) {
+	live, err := d.observeService(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	leaves, err := d.leaving(ctx, live)
+	leaves, err := d.isLeaving(ctx, live)
 	if err != nil {
 		return nil, 0, err
 	}
-	every, err := d.hosting.everyTask(ctx)
+	every, err := d.hosting.listAllTasks(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	surplus, err := d.surplus(ctx, live, every)
+	surplus, err := d.countSurplus(ctx, live, every)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -60,26 +60,26 @@ func (d *discovered) crowd(ctx context.Context) (all []cloudmap.Task, desired in
 			if t.Address == "" {
 				continue
 			}
-			x := cloudmap.Task{ID: t.ID, Variant: v, Address: t.Address, Zone: t.Zone, Family: familyOf(t.Revision), Well: d.isWell(t), Age: d.age(t),
+			x := cloudmap.Task{ID: t.ID, Variant: v, Address: t.Address, Zone: t.Zone, Family: familyOf(t.Revision), Healthy: d.isHealthy(t), Age: d.taskAge(t),
 				Group: t.StartedBy, Surplus: surplus[t.StartedBy]}
 			if set := live.TaskSet(t.StartedBy); set != nil {
 				x.ExternalID = set.ExternalID
 			}
-			x.Leaves = v == sluice.Primary && leaves(t)
+			x.BeingReplaced = v == sluice.Primary && leaves(t)
 			all = append(all, x)
 		}
 	}
-	d.looked, d.stale = d.Clock.Now(), false
+	d.tasksReadAt, d.stale = d.Clock.Now(), false
 	return all, live.Desired, nil
 }
 
 // stoppedTasks returns those of the given primary tasks that have stopped or are stopping, if the
 // stage may deregister them.
-func (d *discovered) stopped(ctx context.Context, tasks []string) ([]string, error) {
-	if !d.Stage.Lists(sluice.Write{Operation: "servicediscovery:DeregisterInstance", Resource: plan.PrimaryInstances}) {
+func (d *cloudMapTraffic) stoppedTasks(ctx context.Context, tasks []string) ([]string, error) {
+	if !d.Stage.MayWrite(sluice.Write{Operation: "servicediscovery:DeregisterInstance", Resource: plan.PrimaryInstances}) {
 		return nil, nil
 	}
-	return d.hand.Stopped(ctx, tasks)
+	return d.client.StoppedTasks(ctx, tasks)
 }
 
 func familyOf(revision string) string {
@@ -94,37 +94,37 @@ func familyOf(revision string) string {
 // isHealthy reports whether a task is RUNNING and every container with a health check is HEALTHY.
 // The task's own status is not used: it stays UNKNOWN if one essential container has no check (ECS
 // Developer Guide, "Determine Amazon ECS task health using container health checks").
-func (d *discovered) isWell(t ecs.Task) bool {
+func (d *cloudMapTraffic) isHealthy(t ecs.Task) bool {
 	if t.Status != "RUNNING" || t.Health == "UNHEALTHY" {
 		return false
 	}
-	checked := d.before
+	checked := d.formerChecks
 	if d.isNew(t) {
-		checked = d.task.Checked()
+		checked = d.task.ContainersWithCheck()
 	}
 	for _, name := range checked {
 		if t.Containers[name] != "HEALTHY" {
 			return false
 		}
 	}
-	return !slices.Contains(t.Unwell(), "UNHEALTHY")
+	return !slices.Contains(t.UnhealthyStates(), "UNHEALTHY")
 }
 
 // isNew reports whether the task is not of the former revision.
-func (d *discovered) isNew(t ecs.Task) bool {
-	return d.former == nil || t.Revision != d.former.Revision
+func (d *cloudMapTraffic) isNew(t ecs.Task) bool {
+	return d.snapshot == nil || t.Revision != d.snapshot.Revision
 }
 
 // isLeaving returns a check of the primary's tasks: whether a task is going to be stopped. In a
 // rollback those are the tasks that the deployment created, otherwise those that served before.
-func (d *discovered) leaving(ctx context.Context, live *ecs.Live) (func(ecs.Task) bool, error) {
-	if d.returns() {
-		made, err := d.hosting.made(ctx)
+func (d *cloudMapTraffic) isLeaving(ctx context.Context, live *ecs.ServiceState) (func(ecs.Task) bool, error) {
+	if d.isRollback() {
+		made, err := d.hosting.listCreated(ctx)
 		return func(t ecs.Task) bool {
 			return slices.ContainsFunc(made, func(m member) bool { return m.ID == t.StartedBy })
 		}, err
 	}
-	if old := d.oldPrimary(); old != "" {
+	if old := d.oldPrimaryID(); old != "" {
 		return func(t ecs.Task) bool { return t.StartedBy == old }, nil
 	}
 	now, _ := live.PrimaryDeployment()
@@ -132,27 +132,27 @@ func (d *discovered) leaving(ctx context.Context, live *ecs.Live) (func(ecs.Task
 }
 
 // hasTask reports whether a task belongs to the member.
-func (m member) runs(t ecs.Task) bool { return t.StartedBy == m.ID }
+func (m member) hasTask(t ecs.Task) bool { return t.StartedBy == m.ID }
 
 // registeredOf returns the registered instances of a member's tasks.
-func (d *discovered) foundOf(ctx context.Context, m member) ([]string, error) {
-	if err := d.load(ctx); err != nil {
+func (d *cloudMapTraffic) registeredOf(ctx context.Context, m member) ([]string, error) {
+	if err := d.loadSaved(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.lookAt(ctx); err != nil {
+	if err := d.refreshTasks(ctx); err != nil {
 		return nil, err
 	}
 	var ids []string
-	for _, task := range d.tasksOf(m) {
+	for _, task := range d.taskIDsOf(m) {
 		ids = append(ids, d.names.InstancesOf(task)...)
 	}
 	return ids, nil
 }
 
 // taskIDsOf returns the IDs of a member's tasks, as of the last read.
-func (d *discovered) tasksOf(m member) (ids []string) {
+func (d *cloudMapTraffic) taskIDsOf(m member) (ids []string) {
 	for _, t := range d.tasks {
-		if m.runs(t) {
+		if m.hasTask(t) {
 			ids = append(ids, t.ID)
 		}
 	}
@@ -162,22 +162,22 @@ func (d *discovered) tasksOf(m member) (ids []string) {
 // targetStates returns the member's tasks as targets for a verdict. A target is healthy if callers
 // can be sent to its task. For a primary task this means that ECS has registered it, or that it is
 // healthy and sluice keeps it deregistered.
-func (d *discovered) states(ctx context.Context, m member) ([]sluice.Target, error) {
-	if err := d.lookAt(ctx); err != nil {
+func (d *cloudMapTraffic) targetStates(ctx context.Context, m member) ([]sluice.Target, error) {
+	if err := d.refreshTasks(ctx); err != nil {
 		return nil, err
 	}
 	all := []sluice.Target{}
 	for _, t := range d.tasks {
-		if !m.runs(t) {
+		if !m.hasTask(t) {
 			continue
 		}
 		x := sluice.Target{ID: t.Address, State: "initial", Description: "it is not found under " + d.names.Registry.FullName() + " yet"}
 		switch {
 		case t.Health == "UNHEALTHY":
 			x.State, x.Description = "unhealthy", "a container health check fails"
-		case d.names.IsSick(t.ID):
+		case d.names.IsUnhealthy(t.ID):
 			x.State, x.Description = "unhealthy", "its record under "+d.names.Registry.FullName()+" is UNHEALTHY"
-		case d.isWell(t) && (m.variant == sluice.Canary || d.names.IsReady(t.ID)):
+		case d.isHealthy(t) && (m.variant == sluice.Canary || d.names.IsDiscoverable(t.ID)):
 			x.State, x.Description = "healthy", ""
 		}
 		all = append(all, x)

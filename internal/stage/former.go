@@ -12,14 +12,14 @@ import (
 
 // Snapshot is the state before the first write that AWS cannot return afterwards. It is saved once,
 // before the first write. A rollback restores exactly this state.
-type Former struct {
+type Snapshot struct {
 	Service  bool            `json:"service"` // the service existed
 	Primary  *sluice.TaskSet `json:"primary,omitempty"`
 	Revision string          `json:"revision,omitempty"` // the serving one, as family:revision
 	Rules    []alb.Rule      `json:"rules,omitempty"`    // with all their actions
 	// UnmanagedRules are the fingerprints, by ARN, of rules that sent requests to the canary's
 	// group before the deployment and that the deployment does not write.
-	Marked     map[string]string `json:"marked,omitempty"`
+	UnmanagedRules     map[string]string `json:"marked,omitempty"`
 	Attributes ecs.Update        `json:"attributes"`        // fields that the deployment changes
 	Desired    int               `json:"desired,omitempty"` // desired count
 
@@ -28,25 +28,25 @@ type Former struct {
 	Absent []string `json:"absent,omitempty"`
 
 	// Canary is the canary service of an earlier deployment.
-	Canary *formerCanary `json:"canary,omitempty"`
+	Canary *canarySnapshot `json:"canary,omitempty"`
 
 	Scaling []sluice.Scalable `json:"scaling,omitempty"` // if the deployment changes auto scaling
 	// Spec is what would deploy the PRIMARY task set again under controller CODE_DEPLOY: its task
 	// definition, load balancer, network and capacity.
-	Spec *ecs.Setting `json:"spec,omitempty"`
+	Spec *ecs.TaskSetSpec `json:"spec,omitempty"`
 }
 
 // PreviousPrimaryID is the ID of the task set that served before a deployment. load reads the
 // values that the deployment saved. The ID is empty if no task set served, or if no snapshot was
 // saved.
-func ServedBefore(load func(key string) (value []byte, ok bool, err error)) (string, error) {
-	data, ok, err := load(keyFormer)
+func PreviousPrimaryID(load func(key string) (value []byte, ok bool, err error)) (string, error) {
+	data, ok, err := load(keySnapshot)
 	if err != nil || !ok {
 		return "", err
 	}
-	var f Former
+	var f Snapshot
 	if err := json.Unmarshal(data, &f); err != nil {
-		return "", fmt.Errorf("read what was saved as %s: %w", keyFormer, err)
+		return "", fmt.Errorf("read what was saved as %s: %w", keySnapshot, err)
 	}
 	if f.Primary == nil {
 		return "", nil
@@ -55,42 +55,42 @@ func ServedBefore(load func(key string) (value []byte, ok bool, err error)) (str
 }
 
 // loadSnapshot loads the snapshot, or takes and saves it now.
-func (r *Run) remember(ctx context.Context, live *ecs.Live) error {
-	if r.former != nil {
+func (r *Run) loadSnapshot(ctx context.Context, live *ecs.ServiceState) error {
+	if r.snapshot != nil {
 		return nil
 	}
-	f, ok, err := saved[Former](ctx, r.Host, keyFormer)
+	f, ok, err := loadValue[Snapshot](ctx, r.Host, keySnapshot)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		if f, err = r.take(ctx, live); err != nil {
+		if f, err = r.takeSnapshot(ctx, live); err != nil {
 			return err
 		}
-		if err := save(ctx, r.Host, keyFormer, f); err != nil {
+		if err := saveValue(ctx, r.Host, keySnapshot, f); err != nil {
 			return err
 		}
 	}
-	r.former = &f
+	r.snapshot = &f
 	return nil
 }
 
 // takeSnapshot reads the current state.
-func (r *Run) take(ctx context.Context, live *ecs.Live) (Former, error) {
-	f := Former{Service: live != nil && live.Status == "ACTIVE"}
+func (r *Run) takeSnapshot(ctx context.Context, live *ecs.ServiceState) (Snapshot, error) {
+	f := Snapshot{Service: live != nil && live.Status == "ACTIVE"}
 	if f.Service {
 		f.Primary, f.Revision, f.Desired = live.Primary(), live.Serving(), live.Desired
-		f.Attributes = ecs.Differing(r.service, live).Former(live)
+		f.Attributes = ecs.DifferingUpdate(r.service, live).Inverse(live)
 		if r.Plan.ByCodeDeploy() {
-			f.Spec = live.Setting()
+			f.Spec = live.PrimarySpec()
 		}
 	}
-	err := r.access.remember(ctx, &f)
+	err := r.traffic.addToSnapshot(ctx, &f)
 	if err == nil {
-		f.Canary, err = r.hosting.remember(ctx)
+		f.Canary, err = r.hosting.snapshotCanary(ctx)
 	}
 	if err == nil {
-		f.Scaling, err = r.formerScaling(ctx, live)
+		f.Scaling, err = r.scalingBefore(ctx, live)
 	}
 	return f, err
 }

@@ -12,14 +12,14 @@ type member struct {
 	sluice.TaskSet                // its counts; ID is the startedBy value of its tasks
 	variant        sluice.Variant // of its tasks
 	label          string         // its name in the plan: "task set of canary"
-	of             ecs.Service    // the service that its tasks belong to
-	alone          bool           // no other workload is in its target group
+	service             ecs.Service    // the service that its tasks belong to
+	hasOwnGroup          bool           // no other workload is in its target group
 }
 
 // resourceName is the name of the member in errors.
-func (m member) resource() string {
-	if m.alone {
-		return m.of.Resource()
+func (m member) resourceName() string {
+	if m.hasOwnGroup {
+		return m.service.Resource()
 	}
 	return m.ID
 }
@@ -28,62 +28,62 @@ func (m member) resource() string {
 // the order of capacity and traffic.
 //
 // Every method can run twice: it reads first, and what it creates carries its action ID.
-type hosting interface {
+type variantHosting interface {
 	// kindName is the name of a variant's workload for users: "task set".
-	kind() string
+	kindName() string
 	// snapshotCanary returns the canary that exists before the first write, if this hosting would
 	// take it over; nil if there is none.
-	remember(ctx context.Context) (*formerCanary, error)
+	snapshotCanary(ctx context.Context) (*canarySnapshot, error)
 	// createService creates the service, which does not exist, and reads it.
-	create(ctx context.Context) (*ecs.Live, error)
+	createService(ctx context.Context) (*ecs.ServiceState, error)
 	// ensureCanary finds the canary of this deployment and scales it, or creates it. scale is a
 	// percentage of the desired count. It does not wait for the tasks.
 	ensureCanary(ctx context.Context, rev ecs.Revision, scale int) (member, error)
 	// startPrimary makes the revision the primary and returns when it is healthy. The previous
 	// version may still be ACTIVE then.
-	startPrimary(ctx context.Context, live *ecs.Live, rev ecs.Revision) (member, error)
+	startPrimary(ctx context.Context, live *ecs.ServiceState, rev ecs.Revision) (member, error)
 	// retireOldPrimary removes the previous primary, or keeps it if the stage says so.
-	retireOld(ctx context.Context, primary member) error
+	retireOldPrimary(ctx context.Context, primary member) error
 	// listKept returns the members of the previous version that an earlier stage kept.
-	kept(ctx context.Context) ([]member, error)
+	listKept(ctx context.Context) ([]member, error)
 	// listOthers returns every member that a sync removes in addition to the primary.
-	others(ctx context.Context, primary member) ([]member, error)
+	listOthers(ctx context.Context, primary member) ([]member, error)
 
 	// findVariant returns the member that runs the variant; nil if there is none. The canary is
 	// that of this deployment.
-	standing(ctx context.Context, v sluice.Variant) (*member, error)
+	findVariant(ctx context.Context, v sluice.Variant) (*member, error)
 	// findVariantIn is findVariant for a service that was just read.
-	among(ctx context.Context, live *ecs.Live, v sluice.Variant) (*member, error)
+	findVariantIn(ctx context.Context, live *ecs.ServiceState, v sluice.Variant) (*member, error)
 	// refreshMember reads a member again; nil if it is deleted. A member that is being deleted has
 	// status DRAINING.
-	again(ctx context.Context, m member) (*member, error)
+	refreshMember(ctx context.Context, m member) (*member, error)
 	// listTasks returns the tasks that run the variant now, of every revision. Callers can be sent
 	// to any of them. The tasks of the primary include those of the previous and of the new
 	// version.
-	tasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error)
+	listTasks(ctx context.Context, v sluice.Variant) ([]ecs.Task, error)
 	// listAllTasks is listTasks for both variants, with as few reads as possible.
-	everyTask(ctx context.Context) (map[sluice.Variant][]ecs.Task, error)
+	listAllTasks(ctx context.Context) (map[sluice.Variant][]ecs.Task, error)
 	// scaleToZero scales a member to 0. The trafficProvider has stopped its traffic before.
-	zero(ctx context.Context, m member) error
+	scaleToZero(ctx context.Context, m member) error
 	// deleteMember deletes a member that has no tasks.
-	remove(ctx context.Context, m member) error
+	deleteMember(ctx context.Context, m member) error
 
 	// restorePrimary makes the previous version serve again, as [Snapshot] describes it. It calls
 	// [trafficProvider.restoreRoutes] as soon as that version can take the requests.
-	restore(ctx context.Context, live *ecs.Live) error
+	restorePrimary(ctx context.Context, live *ecs.ServiceState) error
 	// restoreCapacity scales a primary that is at 0 up again, and reports whether it did.
-	revive(ctx context.Context, m member) (revived bool, err error)
+	restoreCapacity(ctx context.Context, m member) (revived bool, err error)
 	// listLeftovers returns the members that lost deployments of sluice left behind. live is a read
 	// that is newer than their writes. former is the ID of the member that served before them.
-	left(ctx context.Context, live *ecs.Live, former string) ([]member, error)
+	listLeftovers(ctx context.Context, live *ecs.ServiceState, former string) ([]member, error)
 	// listDrift returns what another actor changed in members that the stage itself does not
 	// change.
-	foreign(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error)
+	listDrift(ctx context.Context, x *expectation, live *ecs.ServiceState) ([]outsideChange, error)
 	// revertDrift reverts a member that another actor scaled or promoted.
-	undo(ctx context.Context, c change) error
+	revertDrift(ctx context.Context, c outsideChange) error
 	// repromotePrimary promotes the restored primary again if another actor promoted a member that
 	// is about to be removed.
-	stays(ctx context.Context) error
+	repromotePrimary(ctx context.Context) error
 	// listCreated returns the members that the deployment created and that no longer serve.
-	made(ctx context.Context) ([]member, error)
+	listCreated(ctx context.Context) ([]member, error)
 }

@@ -18,7 +18,7 @@ func (r *Run) newPrimaryID() sluice.ActionID {
 // restoredID is the action ID of the restored primary. It changes if that task set was deleted,
 // because AWS answers the same client token with the deleted one.
 func (r *Run) restoredID(ctx context.Context) (sluice.ActionID, error) {
-	n, _, err := saved[int](ctx, r.Host, keyRestored)
+	n, _, err := loadValue[int](ctx, r.Host, keyRestored)
 	if n == 0 {
 		return sluice.NewActionID(r.Deployment, "rollback", "task set"), err
 	}
@@ -27,13 +27,13 @@ func (r *Run) restoredID(ctx context.Context) (sluice.ActionID, error) {
 
 // advanceRestoredID changes the ID of the restored primary if that task set was deleted, so that
 // the next attempt creates another one.
-func (r *Run) restoredAgain(ctx context.Context, err error) error {
+func (r *Run) advanceRestoredID(ctx context.Context, err error) error {
 	if sluice.KindOf(err) != sluice.OutsideChange {
 		return err
 	}
-	n, _, failed := saved[int](ctx, r.Host, keyRestored)
+	n, _, failed := loadValue[int](ctx, r.Host, keyRestored)
 	if failed == nil {
-		failed = save(ctx, r.Host, keyRestored, n+1)
+		failed = saveValue(ctx, r.Host, keyRestored, n+1)
 	}
 	return errors.Join(err, failed)
 }
@@ -41,17 +41,17 @@ func (r *Run) restoredAgain(ctx context.Context, err error) error {
 // canaryID is the action ID of the canary. It changes after a clean: a pipeline may roll out a
 // second canary, and AWS answers the first one's token with the first one.
 func (r *Run) canaryID(ctx context.Context) (sluice.ActionID, error) {
-	n, _, err := saved[int](ctx, r.Host, keyGeneration)
+	n, _, err := loadValue[int](ctx, r.Host, keyGeneration)
 	if n == 0 {
-		return sluice.NewActionID(r.Deployment, "canary", r.hosting.kind()), err
+		return sluice.NewActionID(r.Deployment, "canary", r.hosting.kindName()), err
 	}
-	return sluice.NewActionID(r.Deployment, fmt.Sprintf("canary %d", n+1), r.hosting.kind()), err
+	return sluice.NewActionID(r.Deployment, fmt.Sprintf("canary %d", n+1), r.hosting.kindName()), err
 }
 
 // oldPrimaryID is the ID of the task set that served before, or "".
-func (r *Run) oldPrimary() string {
-	if r.former == nil || r.former.Primary == nil {
+func (r *Run) oldPrimaryID() string {
+	if r.snapshot == nil || r.snapshot.Primary == nil {
 		return ""
 	}
-	return r.former.Primary.ID
+	return r.snapshot.Primary.ID
 }

@@ -14,19 +14,19 @@ import (
 
 // judgeTimeout is how long [JudgeCurrent] polls a service that does not serve. After that an end
 // counts that AWS showed at the first poll.
-const judgeFor = 5 * time.Second
+const judgeTimeout = 5 * time.Second
 
 // JudgeCurrent returns the verdict of `sluice wait` on the plan's revision if that is already
 // PRIMARY. A plan may report "no changes" only with such a verdict. The result is nil if the plan
 // deploys another revision, or if another deployment has claimed the service.
-func Judge(ctx context.Context, a *account.Account, c clock.Clock, p *plan.Plan, live plan.Live) (*plan.Current, error) {
+func JudgeCurrent(ctx context.Context, a *account.Account, c clock.Clock, p *plan.Plan, live plan.AWSState) (*plan.Current, error) {
 	if p.Standalone || p.From == "" || p.From != p.To || live.Claim != "" {
 		return nil, nil
 	}
-	want := CurrentOf(p)
-	want.Timeout = judgeFor
+	want := CurrentTarget(p)
+	want.Timeout = judgeTimeout
 	state := ""
-	seen, err := watch.New(a, c).Wait(ctx, want, func(s watch.Seen) {
+	seen, err := watch.New(a, c).Wait(ctx, want, func(s watch.Update) {
 		if s.Verdict.State == verdict.Progressing {
 			state = s.Verdict.Detail
 		}
@@ -43,7 +43,7 @@ func Judge(ctx context.Context, a *account.Account, c clock.Clock, p *plan.Plan,
 }
 
 // CurrentTarget is the target to wait for if the plan's revision is already PRIMARY.
-func CurrentOf(p *plan.Plan) watch.Target {
+func CurrentTarget(p *plan.Plan) watch.Target {
 	return watch.Target{Cluster: p.Cluster, Service: p.Service,
 		Wanted: verdict.Wanted{Revision: p.To, Serving: true, Deadline: p.ProgressDeadline, Timeout: p.Timeout}}
 }

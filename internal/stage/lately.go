@@ -13,48 +13,48 @@ import (
 // has no compare-and-set for them and may throttle for minutes. A late write would overwrite
 // another actor's change.
 const (
-	lately  = 10 * time.Second // longest time between the read and the write
-	retakes = 30               // reads and writes before sluice stops trying
+	maxReadAge  = 10 * time.Second // longest time between the read and the write
+	maxReadRetries = 30               // reads and writes before sluice stops trying
 )
 
 // errStaleRead says that a write was not sent because the read that it depends on is too old.
-var errLongAgo = errors.New("the read that it depends on was long ago")
+var errStaleRead = errors.New("the read that it depends on was long ago")
 
 // errStaleClaim says that a write was not sent because the last read of the claim is too old. It
 // does not say that the claim is lost.
-var errClaimLongAgo = errors.New("the claim on the service was last read long ago")
+var errStaleClaim = errors.New("the claim on the service was last read long ago")
 
 // readDependency is the read that writes under a context depend on.
-type reliance struct {
-	on    time.Time
-	reads *account.Reads // if there are any, the oldest counts
+type readDependency struct {
+	readAt    time.Time
+	reads *account.ReadTimes // if there are any, the oldest counts
 }
 
-func (l reliance) age(now time.Time) time.Duration {
+func (l readDependency) ageAt(now time.Time) time.Duration {
 	if l.reads != nil && !l.reads.Oldest().IsZero() {
 		return now.Sub(l.reads.Oldest())
 	}
-	return now.Sub(l.on)
+	return now.Sub(l.readAt)
 }
 
-type relianceKey struct{}
+type readDependencyKey struct{}
 
 // withMaxReadAge makes writes under the context fail unsent, with errStaleRead, once the read is
 // older than maxReadAge.
-func relying(ctx context.Context, on time.Time) context.Context {
-	return context.WithValue(ctx, relianceKey{}, reliance{on: on})
+func withMaxReadAge(ctx context.Context, on time.Time) context.Context {
+	return context.WithValue(ctx, readDependencyKey{}, readDependency{readAt: on})
 }
 
 // withNotedReads is withMaxReadAge for the reads that are sent under the context itself. n counts
 // the tries: the write of the first try may have taken tokens of the rate limit without being sent.
-func relyingOnReads(ctx context.Context, now time.Time, n int) context.Context {
-	reads := &account.Reads{}
-	ctx = account.NoteReads(beforeWrite(ctx, n), reads)
-	return context.WithValue(ctx, relianceKey{}, reliance{on: now, reads: reads})
+func withNotedReads(ctx context.Context, now time.Time, n int) context.Context {
+	reads := &account.ReadTimes{}
+	ctx = account.WithReadTimes(withReadPriority(ctx, n), reads)
+	return context.WithValue(ctx, readDependencyKey{}, readDependency{readAt: now, reads: reads})
 }
 
 // withReadPriority gives the reads for the nth try of a write priority over polls.
-func beforeWrite(ctx context.Context, n int) context.Context {
+func withReadPriority(ctx context.Context, n int) context.Context {
 	if n > 1 {
 		return account.BeforeUnsentWrite(ctx)
 	}
@@ -62,11 +62,11 @@ func beforeWrite(ctx context.Context, n int) context.Context {
 }
 
 // mayRetryRead reports whether to read and write again after the nth try.
-func retake(n int, err error) bool { return errors.Is(err, errLongAgo) && n < retakes }
+func mayRetryRead(n int, err error) bool { return errors.Is(err, errStaleRead) && n < maxReadRetries }
 
 // errThrottled is the error of a write that was not sent because its read was too old. The
 // deployment pauses if AWS is this slow in every try.
-func throttled(why error) error {
+func errThrottled(why error) error {
 	return &sluice.Error{Op: "send the write", Kind: sluice.Throttled, Err: why,
 		Next: "AWS's request rate is used up; run sluice resume when fewer calls are made in this account and Region"}
 }

@@ -15,70 +15,70 @@ import (
 
 // launchState is what is known of the tasks that a stage starts. It is saved before each call of
 // RunTask and after its response.
-type launched struct {
+type launchState struct {
 	Attempt int                `json:"attempt"`         // number of the last RunTask call
 	Begun   time.Time          `json:"begun"`           // when that call was first sent
-	Asked   int                `json:"asked"`           // number of tasks in that call
-	Open    bool               `json:"open,omitempty"`  // its response is not known
+	Requested   int                `json:"asked"`           // number of tasks in that call
+	Unanswered    bool               `json:"open,omitempty"`  // its response is not known
 	Tasks   []string           `json:"tasks,omitempty"` // ids
-	Short   string             `json:"short,omitempty"` // why no more could be started
+	ShortReason   string             `json:"short,omitempty"` // why no more could be started
 	Ended   []sluice.TaskEnded `json:"ended,omitempty"`
 }
 
 // tokenLifetime is how long a second RunTask with the same token is safe. It starts no task twice
 // while ECS remembers the token and the stopped task: at least one hour ("RunTask", Amazon ECS API
 // Reference). After that the call is not repeated.
-const tokenKept = 50 * time.Minute
+const tokenLifetime = 50 * time.Minute
 
 // maxLaunchTries is how often a call without a response is sent, if searches find none of its
 // tasks.
-const launchTries = 3
+const maxLaunchTries = 3
 
-func (r *Run) keyTasks() string { return keyTasks + strconv.Itoa(r.Stage.Index) }
+func (r *Run) tasksKey() string { return keyTasks + strconv.Itoa(r.Stage.Index) }
 
-func (r *Run) saveTasks(ctx context.Context, l *launched) error {
-	return save(ctx, r.Host, r.keyTasks(), l)
+func (r *Run) saveTasks(ctx context.Context, l *launchState) error {
+	return saveValue(ctx, r.Host, r.tasksKey(), l)
 }
 
 // launchTasks starts the number of tasks that the stage asks for. It counts the tasks that an
 // earlier attempt started.
-func (r *Run) launch(ctx context.Context, j *job) (*launched, error) {
-	l, begun, err := saved[launched](ctx, r.Host, r.keyTasks())
+func (r *Run) launchTasks(ctx context.Context, j *job) (*launchState, error) {
+	l, begun, err := loadValue[launchState](ctx, r.Host, r.tasksKey())
 	if err != nil {
 		return nil, err
 	}
-	if begun && l.Open {
+	if begun && l.Unanswered {
 		err = r.findLaunched(ctx, j, &l)
 	}
-	room := room{}
-	for err == nil && len(l.Tasks) < j.Count && l.Short == "" {
+	room := capacityWait{}
+	for err == nil && len(l.Tasks) < j.Count && l.ShortReason == "" {
 		if j.Redacted {
-			return nil, r.lacksValues(j)
+			return nil, r.errMissingValues(j)
 		}
-		err = r.launchSome(ctx, j, &l, &room)
+		err = r.launchBatch(ctx, j, &l, &room)
 	}
 	return &l, err
 }
 
 // launchBatch sends one call of RunTask. If the call gets no response, launchBatch searches its
 // tasks and otherwise sends it again with the same client token.
-func (r *Run) launchSome(ctx context.Context, j *job, l *launched, room *room) error {
-	if !l.Open {
-		l.Attempt, l.Begun, l.Open = l.Attempt+1, r.Clock.Now(), true
-		l.Asked = min(ecs.RunBatch, j.Count-len(l.Tasks))
+func (r *Run) launchBatch(ctx context.Context, j *job, l *launchState, room *capacityWait) error {
+	if !l.Unanswered {
+		l.Attempt, l.Begun, l.Unanswered = l.Attempt+1, r.Clock.Now(), true
+		l.Requested = min(ecs.RunBatch, j.Count-len(l.Tasks))
 		if err := r.saveTasks(ctx, l); err != nil {
 			return err
 		}
 	}
-	for try := 1; l.Open; try++ {
+	for try := 1; l.Unanswered; try++ {
 		out, err := r.callRunTask(ctx, j, l)
 		switch {
 		case err == nil:
-			return r.took(ctx, l, out, room)
+			return r.saveLaunched(ctx, l, out, room)
 		case !errors.Is(err, sluice.ErrUnanswered):
-			l.Open = false // AWS refused the call: no task was started
+			l.Unanswered = false // AWS refused the call: no task was started
 			return errors.Join(err, r.saveTasks(ctx, l))
-		case try == launchTries:
+		case try == maxLaunchTries:
 			return err
 		}
 		if err := r.findLaunched(ctx, j, l); err != nil {
@@ -88,60 +88,60 @@ func (r *Run) launchSome(ctx context.Context, j *job, l *launched, room *room) e
 	return nil
 }
 
-func (r *Run) callRunTask(ctx context.Context, j *job, l *launched) (ecs.Launched, error) {
+func (r *Run) callRunTask(ctx context.Context, j *job, l *launchState) (ecs.Launched, error) {
 	action := "run task"
 	if l.Attempt > 1 {
 		action += fmt.Sprintf(" %d", l.Attempt)
 	}
-	return j.tasks.Run(ctx, r.act, action, ecs.Launch{ID: r.action(action), Planned: j.planned, StartedBy: j.startedBy,
-		Revision: j.revision, Count: l.Asked, Request: j.request})
+	return j.tasks.Run(ctx, r.makeWrite, action, ecs.Launch{ID: r.actionID(action), Planned: j.plannedWrite, StartedBy: j.startedBy,
+		Revision: j.revision, Count: l.Requested, Request: j.request})
 }
 
 // saveLaunched saves the tasks that a call started. If ECS had no capacity for all of them, it
 // pauses before the next call.
-func (r *Run) took(ctx context.Context, l *launched, out ecs.Launched, room *room) error {
+func (r *Run) saveLaunched(ctx context.Context, l *launchState, out ecs.Launched, room *capacityWait) error {
 	for _, id := range out.Tasks {
 		if !slices.Contains(l.Tasks, id) {
 			l.Tasks = append(l.Tasks, id)
 		}
 	}
-	l.Open = false
+	l.Unanswered = false
 	if len(out.Missing) > 0 {
-		if why := room.wait(r.Clock.Now(), r.Plan.ProgressDeadline, out.Missing); why != "" {
-			l.Short = why
+		if why := room.stopReason(r.Clock.Now(), r.Plan.ProgressDeadline, out.Missing); why != "" {
+			l.ShortReason = why
 		}
 	}
-	if err := r.saveTasks(ctx, l); err != nil || len(out.Missing) == 0 || l.Short != "" {
+	if err := r.saveTasks(ctx, l); err != nil || len(out.Missing) == 0 || l.ShortReason != "" {
 		return err
 	}
-	r.Host.Emit(sluice.Waiting{For: "room for " + sluice.Plural(len(out.Missing), "task"), Detail: reasons(out.Missing)})
-	return r.pause(ctx, room.next())
+	r.Host.Emit(sluice.Waiting{For: "room for " + sluice.Plural(len(out.Missing), "task"), Detail: joinReasons(out.Missing)})
+	return r.pauseFor(ctx, room.nextDelay())
 }
 
 // capacityWait is how long ECS has had no capacity for a task.
-type room struct {
+type capacityWait struct {
 	since time.Time
 	tries int
 }
 
 // stopReason says why the wait for capacity ends; it is "" if the wait continues.
-func (m *room) wait(now time.Time, limit time.Duration, missing []string) string {
+func (m *capacityWait) stopReason(now time.Time, limit time.Duration, missing []string) string {
 	if m.since.IsZero() {
 		m.since = now
 	}
 	m.tries++
 	if limit > 0 && now.Sub(m.since) >= limit {
-		return fmt.Sprintf("ECS had no room for %s for %s: %s", sluice.Plural(len(missing), "task"), limit, reasons(missing))
+		return fmt.Sprintf("ECS had no room for %s for %s: %s", sluice.Plural(len(missing), "task"), limit, joinReasons(missing))
 	}
 	return ""
 }
 
-func (m *room) next() time.Duration {
+func (m *capacityWait) nextDelay() time.Duration {
 	return min(5*time.Second<<min(m.tries-1, 4), time.Minute)
 }
 
 // joinReasons lists each reason of ECS once, with the number of tasks that it is given for.
-func reasons(missing []string) string {
+func joinReasons(missing []string) string {
 	count := map[string]int{}
 	for _, m := range missing {
 		count[m]++
@@ -160,43 +160,43 @@ func reasons(missing []string) string {
 
 // findLaunched searches the tasks of a call without a response. If it finds none, the call may be
 // sent again with the same client token, as long as ECS remembers the token.
-func (r *Run) findLaunched(ctx context.Context, j *job, l *launched) error {
+func (r *Run) findLaunched(ctx context.Context, j *job, l *launchState) error {
 	for n := 1; ; n++ {
-		if err := r.look(ctx); err != nil {
+		if err := r.checkInterrupt(ctx); err != nil {
 			return err
 		}
-		found, err := j.tasks.Find(ctx, j.startedBy)
+		found, err := j.tasks.FindTasks(ctx, j.startedBy)
 		if err != nil {
 			return err
 		}
 		found = slices.DeleteFunc(found, func(id string) bool { return slices.Contains(l.Tasks, id) })
-		if len(found) >= l.Asked {
-			return r.foundTasks(ctx, l, found)
+		if len(found) >= l.Requested {
+			return r.adoptTasks(ctx, l, found)
 		}
 		if n == 2 {
 			break
 		}
-		if err := r.pause(ctx, lag); err != nil {
+		if err := r.pauseFor(ctx, readLag); err != nil {
 			return err
 		}
 	}
-	if r.Clock.Now().Sub(l.Begun) > tokenKept {
-		return r.unknowable(j, l)
+	if r.Clock.Now().Sub(l.Begun) > tokenLifetime {
+		return r.errLaunchUnknown(j, l)
 	}
 	return nil
 }
 
-func (r *Run) foundTasks(ctx context.Context, l *launched, found []string) error {
+func (r *Run) adoptTasks(ctx context.Context, l *launchState, found []string) error {
 	for _, id := range found {
-		r.Host.Emit(sluice.Adopted{Action: r.action("run task"), Resource: "task " + id})
+		r.Host.Emit(sluice.Adopted{Action: r.actionID("run task"), Resource: "task " + id})
 	}
-	l.Tasks, l.Open = append(l.Tasks, found...), false
+	l.Tasks, l.Unanswered = append(l.Tasks, found...), false
 	return r.saveTasks(ctx, l)
 }
 
 // errLaunchUnknown says that AWS can no longer show whether a task was started.
-func (r *Run) unknowable(j *job, l *launched) error {
-	return &sluice.Error{Op: j.what(), Resource: r.hand.Resource(), Kind: sluice.NotFound,
+func (r *Run) errLaunchUnknown(j *job, l *launchState) error {
+	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.NotFound,
 		Err:  fmt.Errorf("ECS was asked at %s, its answer is not known, and by now it has forgotten tasks of that time: whether one ran cannot be told", l.Begun.UTC().Format(time.RFC3339)),
 		Next: "see by its logs or its work whether it ran; sluice starts it again only when you deploy or run anew"}
 }

@@ -150,7 +150,7 @@ func isWrite(operation string) bool {
 func (d *deployment) run(stages ...plan.Stage) error {
 	for _, s := range stages {
 		check(d.T, d.clock.Sleep(context.Background(), s.Duration))
-		if s.Waits() {
+		if s.IsWait() {
 			continue
 		}
 		r, err := stage.Open(stage.Config{Account: d.account, Clock: d.clock, Plan: d.plan, Index: s.Index, Deployment: deploymentID, Host: d.saved})
@@ -288,7 +288,7 @@ func TestClaimReadBeforeAWrite(t *testing.T) {
 				d.claimByAnother()
 				d.onWrite = func(w write) { t.Errorf("%s in stage %d %s", w.operation, n+1, d.plan.Stages[n].Name) }
 				err := d.run(d.plan.Stages[n])
-				if kind := sluice.KindOf(err); !d.plan.Stages[n].Waits() && kind != sluice.LostClaim && kind != sluice.Overtaken {
+				if kind := sluice.KindOf(err); !d.plan.Stages[n].IsWait() && kind != sluice.LostClaim && kind != sluice.Overtaken {
 					t.Errorf("stage %d %s ended with %v (%v)", n+1, d.plan.Stages[n].Name, err, kind)
 				}
 			})

@@ -13,55 +13,55 @@ import (
 
 // startDriftWatch starts to detect changes by other actors. It compares the rules now, and task
 // sets and counts at every later read of the stage.
-func (r *Run) attend(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
-	if r.Plan.Rolls() && !r.Plan.Beside() || r.Plan.ByCodeDeploy() {
+func (r *Run) startDriftWatch(ctx context.Context, live *ecs.ServiceState) (*ecs.ServiceState, error) {
+	if r.Plan.RollsByECS() && !r.Plan.HasCanaryService() || r.Plan.ByCodeDeploy() {
 		return live, nil // ECS or CodeDeploy changes the service itself
 	}
-	if err := r.access.heed(ctx); err != nil {
+	if err := r.traffic.resolveRouteDrift(ctx); err != nil {
 		return nil, err
 	}
-	r.heeding, r.compared = true, r.Clock.Now()
-	return r.heed(ctx, live)
+	r.watchesDrift, r.comparedAt = true, r.Clock.Now()
+	return r.resolveDrift(ctx, live)
 }
 
 // expectedState is what reads during this stage should show.
-func (r *Run) expects(ctx context.Context) (*expectation, error) {
+func (r *Run) expectedState(ctx context.Context) (*expectation, error) {
 	if r.expected != nil {
 		return r.expected, nil
 	}
-	before, err := r.preceding(ctx)
+	before, err := r.lastDoneStage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	x := &expectation{before: standingAfter(r.Plan, before), after: standingAfter(r.Plan, r.Stage.Index),
-		former: *r.former, fresh: r.newPrimaryID()}
-	if x.canary, err = r.canaryID(ctx); err != nil {
+	x := &expectation{before: expectedAfter(r.Plan, before), after: expectedAfter(r.Plan, r.Stage.Index),
+		snapshot: *r.snapshot, newPrimaryID: r.newPrimaryID()}
+	if x.canaryID, err = r.canaryID(ctx); err != nil {
 		return nil, err
 	}
-	if x.accepted, _, err = saved[accepted](ctx, r.Host, keyAccepted); err != nil {
+	if x.adopted, _, err = loadValue[adoptedChanges](ctx, r.Host, keyAdopted); err != nil {
 		return nil, err
 	}
-	x.desired = r.countWanted(x)
+	x.desired = r.managedCount(x)
 	r.expected = x
 	return x, nil
 }
 
 // managedCount is the desired count if the file gives it. Otherwise auto scaling and users set it,
 // and task sets follow by their percentages.
-func (r *Run) countWanted(x *expectation) *int {
+func (r *Run) managedCount(x *expectation) *int {
 	switch {
-	case !r.service.Given["desiredCount"] || !x.former.Service || x.before.fresh != x.after.fresh:
+	case !r.service.Given["desiredCount"] || !x.snapshot.Service || x.before.newPrimary != x.after.newPrimary:
 		return nil
-	case x.accepted.Desired != nil:
-		return x.accepted.Desired
-	case x.before.fresh:
-		return r.countGiven()
+	case x.adopted.Desired != nil:
+		return x.adopted.Desired
+	case x.before.newPrimary:
+		return r.fileCount()
 	}
-	return &x.former.Desired
+	return &x.snapshot.Desired
 }
 
 // fileCount is the desired count of the file, or nil.
-func (r *Run) countGiven() *int {
+func (r *Run) fileCount() *int {
 	if !r.service.Given["desiredCount"] || r.service.Input.DesiredCount == nil {
 		return nil
 	}
@@ -70,10 +70,10 @@ func (r *Run) countGiven() *int {
 }
 
 // findDrift returns what other actors changed, as one read shows it.
-func (r *Run) changed(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error) {
-	all, err := r.hosting.foreign(ctx, x, live)
+func (r *Run) findDrift(ctx context.Context, x *expectation, live *ecs.ServiceState) ([]outsideChange, error) {
+	all, err := r.hosting.listDrift(ctx, x, live)
 	if x.desired != nil && live.Desired != *x.desired {
-		all = append(all, change{did: wasCounted, have: float64(live.Desired), want: float64(*x.desired)})
+		all = append(all, outsideChange{kind: driftCounted, have: float64(live.Desired), want: float64(*x.desired)})
 	}
 	return all, err
 }
@@ -81,156 +81,156 @@ func (r *Run) changed(ctx context.Context, x *expectation, live *ecs.Live) ([]ch
 // resolveDrift compares a read of the service with the expected state and confirms a difference
 // with a second read, sent after AWS's usual lag. It then applies onOutsideChange and returns the
 // read to continue with.
-func (r *Run) heed(ctx context.Context, live *ecs.Live) (*ecs.Live, error) {
-	if !r.heeding {
+func (r *Run) resolveDrift(ctx context.Context, live *ecs.ServiceState) (*ecs.ServiceState, error) {
+	if !r.watchesDrift {
 		return live, nil
 	}
-	x, err := r.expects(ctx)
+	x, err := r.expectedState(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.changed(ctx, x, live)
+	found, err := r.findDrift(ctx, x, live)
 	if err != nil || len(found) == 0 {
 		return live, err
 	}
-	r.heeding = false
-	defer func() { r.heeding = true }()
-	if err := r.pause(ctx, lag); err != nil {
+	r.watchesDrift = false
+	defer func() { r.watchesDrift = true }()
+	if err := r.pauseFor(ctx, readLag); err != nil {
 		return nil, err
 	}
-	if live, err = r.observe(ctx); err != nil {
+	if live, err = r.observeService(ctx); err != nil {
 		return nil, err
 	}
-	again, err := r.changed(ctx, x, live)
+	again, err := r.findDrift(ctx, x, live)
 	if err != nil {
 		return nil, err
 	}
-	found = both(found, again)
+	found = seenTwice(found, again)
 	for _, c := range found {
-		if err := r.answer(ctx, c); err != nil {
+		if err := r.applyOutsidePolicy(ctx, c); err != nil {
 			return nil, err
 		}
 	}
 	if len(found) == 0 {
 		return live, nil
 	}
-	return r.observe(ctx)
+	return r.observeService(ctx)
 }
 
 // applyOutsidePolicy applies onOutsideChange to a change.
-func (r *Run) answer(ctx context.Context, c change) error {
+func (r *Run) applyOutsidePolicy(ctx context.Context, c outsideChange) error {
 	policy := r.Plan.OnOutsideChange
 	serves := c.label != plan.CanarySet
 	switch {
-	case serves && (c.did == wasDeleted || c.did == wasScaled && c.have == 0):
+	case serves && (c.kind == driftDeleted || c.kind == driftScaled && c.have == 0):
 		policy = sluice.StopOnChange // the serving version is deleted: the deployment cannot continue
-	case c.did == wasPromoted && policy == sluice.AdoptChange && c.label == plan.NewPrimarySet && r.goes(c.set):
+	case c.kind == driftPromoted && policy == sluice.AdoptChange && c.label == plan.NewPrimarySet && r.isRemovedByPipeline(c.set):
 		policy = sluice.StopOnChange // the pipeline would remove the promoted task set
 	}
 	switch policy {
 	case sluice.ReassertChange:
-		r.warn("somebody else's change: %s; it is undone (onOutsideChange: reassert)", c)
-		return r.undoes(ctx, c)
+		r.emitWarning("somebody else's change: %s; it is undone (onOutsideChange: reassert)", c)
+		return r.revertChange(ctx, c)
 	case sluice.AdoptChange:
-		r.warn("somebody else's change: %s; it stays (onOutsideChange: adopt)", c)
-		return r.accept(ctx, c)
+		r.emitWarning("somebody else's change: %s; it stays (onOutsideChange: adopt)", c)
+		return r.adoptChange(ctx, c)
 	}
 	next := "find out who; then deploy again"
 	if r.Plan.OnOutsideChange == sluice.StopOnChange {
 		next += ". onOutsideChange: reassert or adopt goes on in spite of it"
 	}
-	return &sluice.Error{Op: "look at the service", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
+	return &sluice.Error{Op: "look at the service", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
 		Err: errors.New(c.String() + " by somebody else during the deployment"), Next: next}
 }
 
 // isRemovedByPipeline reports whether the pipeline removes a task set: the canary, and the former
 // PRIMARY.
-func (r *Run) goes(set sluice.TaskSet) bool {
-	return set.ExternalID == string(r.expected.canary) || set.ID == r.oldPrimary()
+func (r *Run) isRemovedByPipeline(set sluice.TaskSet) bool {
+	return set.ExternalID == string(r.expected.canaryID) || set.ID == r.oldPrimaryID()
 }
 
 // applyScalingPolicy is applyOutsidePolicy for a scalable target.
-func (r *Run) answerScaling(ctx context.Context, now, ours sluice.Scalable, undone []string) error {
+func (r *Run) applyScalingPolicy(ctx context.Context, now, ours sluice.Scalable, undone []string) error {
 	policy := r.Plan.OnOutsideChange
 	what := strings.Join(undone, ", ")
 	switch {
-	case r.returns(), policy == sluice.AdoptChange:
-		r.foreignScaling(undone)
+	case r.isRollback(), policy == sluice.AdoptChange:
+		r.warnScalingChanged(undone)
 		return nil
 	case policy == sluice.ReassertChange:
-		r.warn("somebody else's change of the auto scaling of %s: %s; it is undone (onOutsideChange: reassert)", r.hand.Resource(), what)
-		return r.scaler().Set(ctx, r.act, "set auto scaling", now, ours)
+		r.emitWarning("somebody else's change of the auto scaling of %s: %s; it is undone (onOutsideChange: reassert)", r.client.Resource(), what)
+		return r.scalingClient().SetTarget(ctx, r.makeWrite, "set auto scaling", now, ours)
 	}
-	return &sluice.Error{Op: "look at auto scaling", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
+	return &sluice.Error{Op: "look at auto scaling", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
 		Err:  errors.New("somebody else changed it during the deployment: " + what),
 		Next: "find out who; then deploy again. onOutsideChange: reassert or adopt goes on in spite of it"}
 }
 
 // revertChange writes our state again.
-func (r *Run) undoes(ctx context.Context, c change) error {
-	switch c.did {
-	case wasDeleted:
+func (r *Run) revertChange(ctx context.Context, c outsideChange) error {
+	switch c.kind {
+	case driftDeleted:
 		return r.remakeCanary(ctx)
-	case wasCounted:
-		return r.hand.Update(ctx, r.act, "set the desired count", ecs.Counted(int(c.want)))
+	case driftCounted:
+		return r.client.Update(ctx, r.makeWrite, "set the desired count", ecs.CountUpdate(int(c.want)))
 	}
-	shrinks := c.have > c.want && r.Plan.Discovered() // ECS stops tasks whose addresses callers still cache
-	bare := c.label == plan.CanarySet && c.did == wasScaled && (c.have == 0 || shrinks)
-	return r.withoutTraffic(ctx, bare, func() error { return r.hosting.undo(ctx, c) })
+	shrinks := c.have > c.want && r.Plan.UsesCloudMap() // ECS stops tasks whose addresses callers still cache
+	bare := c.label == plan.CanarySet && c.kind == driftScaled && (c.have == 0 || shrinks)
+	return r.withCanaryUnrouted(ctx, bare, func() error { return r.hosting.revertDrift(ctx, c) })
 }
 
 // remakeCanary creates a new canary in place of a deleted one and restores its share once it is
 // healthy. It uses the next generation, because AWS answers the first token with the deleted task
 // set.
 func (r *Run) remakeCanary(ctx context.Context) error {
-	return r.withoutTraffic(ctx, true, func() error {
-		n, _, err := saved[int](ctx, r.Host, keyGeneration)
+	return r.withCanaryUnrouted(ctx, true, func() error {
+		n, _, err := loadValue[int](ctx, r.Host, keyGeneration)
 		if err != nil {
 			return err
 		}
-		if err := save(ctx, r.Host, keyGeneration, n+1); err != nil {
+		if err := saveValue(ctx, r.Host, keyGeneration, n+1); err != nil {
 			return err
 		}
 		r.expected = nil
-		rev, err := r.revision(ctx)
+		rev, err := r.ensureRevision(ctx)
 		if err != nil {
 			return err
 		}
-		if err := r.rollingOut(ctx); err != nil {
+		if err := r.saveCanaryRollout(ctx); err != nil {
 			return err
 		}
-		canary, err := r.hosting.ensureCanary(ctx, rev, standingAfter(r.Plan, r.Stage.Index-1).canary)
+		canary, err := r.hosting.ensureCanary(ctx, rev, expectedAfter(r.Plan, r.Stage.Index-1).canary)
 		if err != nil {
 			return err
 		}
-		return r.awaitNew(ctx, canary, 1)
+		return r.awaitNewTasks(ctx, canary, 1)
 	})
 }
 
 // withCanaryUnrouted sends all requests to the primary while f restores the canary, and restores
 // the share afterwards.
-func (r *Run) withoutTraffic(ctx context.Context, take bool, f func() error) error {
+func (r *Run) withCanaryUnrouted(ctx context.Context, take bool, f func() error) error {
 	back, moved := weightsAfter(r.Plan, r.Stage.Index-1)
 	if !take || !moved || back.Canary() == 0 {
 		return f()
 	}
-	if err := r.takeTraffic(ctx); err != nil {
+	if err := r.removeCanaryTraffic(ctx); err != nil {
 		return err
 	}
 	if err := f(); err != nil {
 		return err
 	}
-	return r.access.shift(ctx, back)
+	return r.traffic.setWeights(ctx, back)
 }
 
 // adoptChange makes an external change part of the expected state. A canary that was deleted or
 // scaled to 0 gets no traffic from then on.
-func (r *Run) accept(ctx context.Context, c change) error {
-	a := r.expected.accepted
-	switch c.did {
-	case wasDeleted:
-		a.Gone = append(slices.Clone(a.Gone), c.label)
-	case wasScaled:
+func (r *Run) adoptChange(ctx context.Context, c outsideChange) error {
+	a := r.expected.adopted
+	switch c.kind {
+	case driftDeleted:
+		a.Deleted = append(slices.Clone(a.Deleted), c.label)
+	case driftScaled:
 		scales := map[string]float64{c.set.ID: c.have}
 		for id, s := range a.Scales {
 			if id != c.set.ID {
@@ -238,45 +238,45 @@ func (r *Run) accept(ctx context.Context, c change) error {
 			}
 		}
 		a.Scales = scales
-	case wasPromoted:
+	case driftPromoted:
 		a.Primary = c.set.ID
-	case wasCounted:
+	case driftCounted:
 		n := int(c.have)
 		a.Desired = &n
 	}
-	if err := save(ctx, r.Host, keyAccepted, a); err != nil {
+	if err := saveValue(ctx, r.Host, keyAdopted, a); err != nil {
 		return err
 	}
-	r.expected.accepted = a
-	r.expected.desired = r.countWanted(r.expected)
-	if err := r.formerly(ctx, c); err != nil {
+	r.expected.adopted = a
+	r.expected.desired = r.managedCount(r.expected)
+	if err := r.updateSnapshot(ctx, c); err != nil {
 		return err
 	}
-	if c.label == plan.CanarySet && (c.did == wasDeleted || c.have == 0 && c.did == wasScaled) {
-		return r.takeTraffic(ctx)
+	if c.label == plan.CanarySet && (c.kind == driftDeleted || c.have == 0 && c.kind == driftScaled) {
+		return r.removeCanaryTraffic(ctx)
 	}
 	return nil
 }
 
 // updateSnapshot makes a rollback return to the adopted change.
-func (r *Run) formerly(ctx context.Context, c change) error {
-	f := *r.former
+func (r *Run) updateSnapshot(ctx context.Context, c outsideChange) error {
+	f := *r.snapshot
 	switch {
-	case c.did == wasScaled && c.label == plan.OldPrimarySet:
+	case c.kind == driftScaled && c.label == plan.PreviousPrimarySet:
 		p := *f.Primary
 		p.Scale = c.have
 		f.Primary = &p
-	case c.did == wasCounted:
+	case c.kind == driftCounted:
 		f.Desired, f.Attributes = int(c.have), f.Attributes.Without("desiredCount")
 	default:
 		return nil
 	}
-	r.former, r.expected.former = &f, f
-	return save(ctx, r.Host, keyFormer, f)
+	r.snapshot, r.expected.snapshot = &f, f
+	return saveValue(ctx, r.Host, keySnapshot, f)
 }
 
 // weightOf is the share that the stages so far have given the variant.
-func (r *Run) weight(v sluice.Variant) (share int, watched bool) {
+func (r *Run) weightOf(v sluice.Variant) (share int, watched bool) {
 	w, moved := weightsAfter(r.Plan, min(r.Stage.Index, len(r.Plan.Stages)-1))
 	if !moved {
 		w = sluice.CanaryShare(0)

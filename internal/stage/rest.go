@@ -12,57 +12,57 @@ import (
 
 // deletedResource is a resource that another process or a person deleted during the deployment. A
 // rollback cannot restore it.
-type absent struct {
-	What string `json:"what"` // "listener"
+type deletedResource struct {
+	Kind string `json:"what"` // "listener"
 	ARN  string `json:"arn"`
 }
 
-func (a absent) String() string { return a.What + " " + a.ARN }
+func (a deletedResource) String() string { return a.Kind + " " + a.ARN }
 
 // noteDeleted notes a resource that a rollback cannot restore. It warns once.
-func (r *Run) lacks(what, arn string) {
-	a := absent{what, arn}
-	if slices.Contains(r.rest, a) {
+func (r *Run) noteDeleted(what, arn string) {
+	a := deletedResource{what, arn}
+	if slices.Contains(r.deletedResources, a) {
 		return
 	}
-	r.rest = append(r.rest, a)
-	r.warn("the %s was deleted during the deployment: it cannot be restored", a)
+	r.deletedResources = append(r.deletedResources, a)
+	r.emitWarning("the %s was deleted during the deployment: it cannot be restored", a)
 }
 
 // reportDeleted ends a rollback that restored everything except deleted resources. The first such
 // rollback fails with the list of them. A rollback that a user requests after that ends the
 // deployment.
-func (r *Run) reportRest(ctx context.Context) error {
-	if len(r.rest) == 0 {
+func (r *Run) reportDeleted(ctx context.Context) error {
+	if len(r.deletedResources) == 0 {
 		return nil
 	}
-	known, _, err := saved[[]absent](ctx, r.Host, keyRest)
-	if err != nil || !slices.ContainsFunc(r.rest, func(a absent) bool { return !slices.Contains(known, a) }) {
+	known, _, err := loadValue[[]deletedResource](ctx, r.Host, keyNotRestored)
+	if err != nil || !slices.ContainsFunc(r.deletedResources, func(a deletedResource) bool { return !slices.Contains(known, a) }) {
 		return err
 	}
-	if err := save(ctx, r.Host, keyRest, r.rest); err != nil {
+	if err := saveValue(ctx, r.Host, keyNotRestored, r.deletedResources); err != nil {
 		return err
 	}
-	return r.restError(errors.New("everything else is as it was before the deployment"))
+	return r.errNotRestored(errors.New("everything else is as it was before the deployment"))
 }
 
-func (r *Run) restError(why error) error {
+func (r *Run) errNotRestored(why error) error {
 	var names []string
-	for _, a := range r.rest {
+	for _, a := range r.deletedResources {
 		names = append(names, a.String())
 	}
-	return &sluice.Error{Op: "roll back", Resource: r.hand.Resource(), Kind: sluice.OutsideChange,
+	return &sluice.Error{Op: "roll back", Resource: r.client.Resource(), Kind: sluice.OutsideChange,
 		Err:  fmt.Errorf("deleted during the deployment, by another process or person: %s; %w", strings.Join(names, ", "), why),
 		Next: "create it again if requests need it; then run: sluice rollback " + r.Deployment}
 }
 
 // handleUnrestored continues after the former version could not be restored because resources that
 // it needs were deleted. The canary is removed if no request can reach it.
-func (r *Run) unrestored(ctx context.Context, why error) error {
-	if len(r.rest) == 0 || !r.reachedByNobody() {
+func (r *Run) handleUnrestored(ctx context.Context, why error) error {
+	if len(r.deletedResources) == 0 || !r.isRouteDeleted() {
 		return why
 	}
-	made, err := r.hosting.made(ctx)
+	made, err := r.hosting.listCreated(ctx)
 	if err != nil {
 		return errors.Join(why, err)
 	}
@@ -70,19 +70,19 @@ func (r *Run) unrestored(ctx context.Context, why error) error {
 		if m.variant != sluice.Canary {
 			continue
 		}
-		if err := r.retire(ctx, m); err != nil {
+		if err := r.retireMembers(ctx, m); err != nil {
 			return errors.Join(why, err)
 		}
 	}
-	return r.restError(why)
+	return r.errNotRestored(why)
 }
 
 // isRouteDeleted reports whether no route sends requests to the service any more.
-func (r *Run) reachedByNobody() bool {
-	switch a := r.access.(type) {
-	case balanced:
+func (r *Run) isRouteDeleted() bool {
+	switch a := r.traffic.(type) {
+	case albTraffic:
 		return a.isUnreachable()
-	case unrouted:
+	case noTraffic:
 		return true
 	}
 	return false
@@ -90,16 +90,16 @@ func (r *Run) reachedByNobody() bool {
 
 // dropDeletedName lets a rollback continue without the name of the service if its Cloud Map service
 // was deleted. No caller can resolve the name then.
-func (r *Run) withoutName(ctx context.Context) error {
-	d, ok := r.access.(*discovered)
+func (r *Run) dropDeletedName(ctx context.Context) error {
+	d, ok := r.traffic.(*cloudMapTraffic)
 	if !ok {
 		return nil
 	}
-	_, err := d.names.Instances(ctx)
+	_, err := d.names.ListInstances(ctx)
 	if sluice.KindOf(err) != sluice.NotFound {
 		return err
 	}
-	r.lacks("Cloud Map service", r.Plan.Registry.ARN)
-	r.access = unrouted{}
+	r.noteDeleted("Cloud Map service", r.Plan.Registry.ARN)
+	r.traffic = noTraffic{}
 	return nil
 }

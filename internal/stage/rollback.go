@@ -9,12 +9,12 @@ import (
 )
 
 // isRollback reports whether the stage is the rollback. Its index is after the other stages.
-func (r *Run) returns() bool { return r.Stage.Index >= len(r.Plan.Stages) }
+func (r *Run) isRollback() bool { return r.Stage.Index >= len(r.Plan.Stages) }
 
 // runRollback restores the snapshot. It succeeds only if the former version serves.
-func (r *Run) rollback(ctx context.Context) error {
-	if err := r.returnToFormer(ctx); err != nil {
-		return r.deregistered(ctx, err)
+func (r *Run) runRollback(ctx context.Context) error {
+	if err := r.restoreSnapshot(ctx); err != nil {
+		return r.handleInactiveRevision(ctx, err)
 	}
 	return r.Confirm(ctx, sluice.RolledBack)
 }
@@ -22,15 +22,15 @@ func (r *Run) rollback(ctx context.Context) error {
 // restoreSnapshot restores shares, capacity and service attributes of the snapshot. If the former
 // primary still runs, traffic moves back immediately. Otherwise it is started first, and traffic
 // moves when it is healthy.
-func (r *Run) returnToFormer(ctx context.Context) error {
-	former, ok, err := saved[Former](ctx, r.Host, keyFormer)
+func (r *Run) restoreSnapshot(ctx context.Context) error {
+	former, ok, err := loadValue[Snapshot](ctx, r.Host, keySnapshot)
 	if err == nil && !ok && r.Plan.Adopts() {
-		return r.adopt(ctx) // no other write was made, and adopting is the safe choice
+		return r.adoptLeftovers(ctx) // no other write was made, and adopting is the safe choice
 	}
 	if err != nil || !ok {
 		return err // no write was made
 	}
-	live, err := r.standing(ctx)
+	live, err := r.findActiveService(ctx)
 	if err != nil {
 		return err
 	}
@@ -38,50 +38,50 @@ func (r *Run) returnToFormer(ctx context.Context) error {
 		return nil // as it was before
 	}
 	if live == nil {
-		return r.deleted()
+		return r.errServiceDeleted()
 	}
-	if err := r.withoutName(ctx); err != nil {
+	if err := r.dropDeletedName(ctx); err != nil {
 		return err
 	}
-	if err := r.remember(ctx, live); err != nil {
+	if err := r.loadSnapshot(ctx, live); err != nil {
 		return err
 	}
-	if err := r.scalesBack(ctx); err != nil {
+	if err := r.saveScalingRollback(ctx); err != nil {
 		return err
 	}
 	if r.Plan.ByCodeDeploy() && r.Plan.Stages[0].Name != plan.StageScaling {
-		return r.shiftBack(ctx, live)
+		return r.rollBackCodeDeploy(ctx, live)
 	}
-	if err := r.hold(ctx, live); err != nil || r.Plan.Stages[0].Name == plan.StageScaling {
+	if err := r.claimAndSuspend(ctx, live); err != nil || r.Plan.Stages[0].Name == plan.StageScaling {
 		return err
 	}
-	if r.Plan.Rolls() && !r.Plan.Beside() {
-		return r.rollBack(ctx)
+	if r.Plan.RollsByECS() && !r.Plan.HasCanaryService() {
+		return r.rollBackService(ctx)
 	}
-	if err := r.access.spare(ctx); err != nil {
+	if err := r.traffic.rerouteEmptyCanary(ctx); err != nil {
 		return err
 	}
-	if err := r.hosting.restore(ctx, live); err != nil {
-		return r.unrestored(ctx, err)
+	if err := r.hosting.restorePrimary(ctx, live); err != nil {
+		return r.handleUnrestored(ctx, err)
 	}
-	if err := r.backOut(ctx); err != nil {
+	if err := r.removeCreated(ctx); err != nil {
 		return err
 	}
-	return r.reportRest(ctx)
+	return r.reportDeleted(ctx)
 }
 
 // removeCreated removes what the deployment created, once no caller is sent to it.
-func (r *Run) backOut(ctx context.Context) error {
-	if err := r.access.settle(ctx); err != nil {
+func (r *Run) removeCreated(ctx context.Context) error {
+	if err := r.traffic.waitForPropagation(ctx); err != nil {
 		return err
 	}
-	if err := r.current(ctx); err != nil {
+	if err := r.awaitReadLag(ctx); err != nil {
 		return err
 	}
-	if err := r.hosting.stays(ctx); err != nil {
+	if err := r.hosting.repromotePrimary(ctx); err != nil {
 		return err
 	}
-	made, err := r.hosting.made(ctx)
+	made, err := r.hosting.listCreated(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,9 +89,9 @@ func (r *Run) backOut(ctx context.Context) error {
 		if m.variant != sluice.Canary {
 			continue
 		}
-		switch err := r.access.released(ctx, m); {
+		switch err := r.traffic.checkCanaryUnrouted(ctx, m); {
 		case sluice.KindOf(err) == sluice.OutsideChange:
-			return r.retireBut(ctx, made, m, err)
+			return r.retireExcept(ctx, made, m, err)
 		case err != nil:
 			return err
 		}
@@ -99,17 +99,17 @@ func (r *Run) backOut(ctx context.Context) error {
 	if len(made) == 0 {
 		return nil
 	}
-	if err := r.retire(ctx, made...); err != nil {
+	if err := r.retireMembers(ctx, made...); err != nil {
 		return err
 	}
-	return r.hosting.stays(ctx) // the removal took minutes
+	return r.hosting.repromotePrimary(ctx) // the removal took minutes
 }
 
 // retireExcept retires what the deployment created, except the member that must stay. It returns
 // the reason why that member stays.
-func (r *Run) retireBut(ctx context.Context, made []member, stays member, why error) error {
+func (r *Run) retireExcept(ctx context.Context, made []member, stays member, why error) error {
 	rest := slices.DeleteFunc(slices.Clone(made), func(m member) bool { return m.ID == stays.ID })
-	if err := r.retire(ctx, rest...); err != nil {
+	if err := r.retireMembers(ctx, rest...); err != nil {
 		return err
 	}
 	return why

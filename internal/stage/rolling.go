@@ -16,7 +16,7 @@ import (
 // updateRequest records the PRIMARY and the current deployment before UpdateService. The call has
 // no client token: a different PRIMARY or current deployment afterwards shows that it took effect,
 // even if the response was lost.
-type asked struct {
+type updateRequest struct {
 	Before  string `json:"before"`            // id of the PRIMARY deployment
 	Current string `json:"current,omitempty"` // ARN of the current service deployment
 
@@ -29,10 +29,10 @@ type asked struct {
 }
 
 // withOurDeployment takes our deployment from the response of the call, or from a read after it.
-func (a asked) ours(live *ecs.Live) asked {
+func (a updateRequest) withOurDeployment(live *ecs.ServiceState) updateRequest {
 	a.Deployment, _ = live.PrimaryDeployment()
 	a.Created, a.Desired = live.PrimaryCreated(), &live.Desired
-	if now := live.Current(); now != a.Current {
+	if now := live.CurrentDeployment(); now != a.Current {
 		a.ARN = now
 	}
 	return a
@@ -40,45 +40,45 @@ func (a asked) ours(live *ecs.Live) asked {
 
 // createsDeployment reports whether the call created a deployment. A call that changes the desired
 // count alone creates none.
-func (a asked) makes() bool { return a.Deployment != "" && a.Deployment != a.Before }
+func (a updateRequest) createsDeployment() bool { return a.Deployment != "" && a.Deployment != a.Before }
 
 // proofAt is what a read must show to be newer than the call.
-func (a asked) proof(now time.Time) proof {
-	if now.Sub(a.At) >= longAgo {
-		return proof{}
+func (a updateRequest) proofAt(now time.Time) writeProof {
+	if now.Sub(a.At) >= alwaysShownAfter {
+		return writeProof{}
 	}
-	if !a.makes() {
-		return proof{write: "the update of the service", at: a.At, shows: a.shownIn}
+	if !a.createsDeployment() {
+		return writeProof{writeName: "the update of the service", sentAt: a.At, shows: a.isShownIn}
 	}
-	return proof{write: "deployment " + a.Deployment, at: a.At, told: a.written(), known: a.ARN != "" || !a.Created.IsZero()}
+	return writeProof{writeName: "deployment " + a.Deployment, sentAt: a.At, written: a.writtenDeployment(), hasIdentity: a.ARN != "" || !a.Created.IsZero()}
 }
 
-func (a asked) written() verdict.Written {
+func (a updateRequest) writtenDeployment() verdict.Written {
 	return verdict.Written{Deployment: a.Deployment, ARN: a.ARN, Created: a.Created}
 }
 
 // isShownIn reports whether a read is newer than the call: it shows our deployment, or one that
 // began after it.
-func (a asked) shownIn(live *ecs.Live) bool {
+func (a updateRequest) isShownIn(live *ecs.ServiceState) bool {
 	switch {
 	case a.Deployment == "":
-		return a.took(live)
-	case !a.makes():
-		return live.Lists(a.Deployment) && (a.Desired == nil || live.Desired == *a.Desired)
+		return a.tookEffect(live)
+	case !a.createsDeployment():
+		return live.ListsDeployment(a.Deployment) && (a.Desired == nil || live.Desired == *a.Desired)
 	}
-	return a.written().In(live.Sight())
+	return a.writtenDeployment().IsIn(live.ForVerdict())
 }
 
 // tookEffect reports whether a read shows that the call took effect.
-func (a asked) took(live *ecs.Live) bool {
+func (a updateRequest) tookEffect(live *ecs.ServiceState) bool {
 	now, _ := live.PrimaryDeployment()
-	return now != a.Before || live.Current() != "" && live.Current() != a.Current
+	return now != a.Before || live.CurrentDeployment() != "" && live.CurrentDeployment() != a.Current
 }
 
 // deploymentName is the identifier to follow our deployment by. ECS no longer lists a deployment
 // that it rolled back, but keeps its service deployment.
-func (a asked) name(live *ecs.Live) string {
-	if a.ARN != "" && !live.Lists(a.Deployment) {
+func (a updateRequest) deploymentName(live *ecs.ServiceState) string {
+	if a.ARN != "" && !live.ListsDeployment(a.Deployment) {
 		return a.ARN
 	}
 	return a.Deployment
@@ -90,98 +90,98 @@ var ErrHandedOver = errors.New("handed over to AWS")
 
 // rollService deploys the new revision to a service with controller ECS by an ECS rolling update:
 // one UpdateService, then it follows the deployment to its end.
-func (r *Run) roll(ctx context.Context) error {
-	live, rev, err := r.prepare(ctx)
+func (r *Run) rollService(ctx context.Context) error {
+	live, rev, err := r.prepareStage(ctx)
 	if err != nil {
 		return err
 	}
-	return r.rollTo(ctx, live, rev)
+	return r.rollToRevision(ctx, live, rev)
 }
 
 // rollToRevision requests the deployment of the revision from ECS and follows it.
-func (r *Run) rollTo(ctx context.Context, live *ecs.Live, rev ecs.Revision) (err error) {
+func (r *Run) rollToRevision(ctx context.Context, live *ecs.ServiceState, rev ecs.Revision) (err error) {
 	if r.Stage.Stop != "" {
-		if live, err = r.stopRunning(ctx); err != nil {
+		if live, err = r.stopOtherDeployment(ctx); err != nil {
 			return err
 		}
 	}
-	was, _, err := saved[asked](ctx, r.Host, keyAsked)
+	was, _, err := loadValue[updateRequest](ctx, r.Host, keyUpdateRequest)
 	if err != nil {
 		return err
 	}
-	ours, err := r.ask(ctx, live, rev)
+	ours, err := r.requestUpdate(ctx, live, rev)
 	if err != nil {
 		return err
 	}
-	if r.Leave && !r.Plan.Beside() && (was.Deployment == "" || !r.endedWell(ctx, verdict.Wanted{Revision: rev.Name, Deployment: ours.Deployment})) {
-		return r.leave(rev, ours.Deployment)
+	if r.HandOver && !r.Plan.HasCanaryService() && (was.Deployment == "" || !r.handedOverSucceeded(ctx, verdict.Wanted{Revision: rev.Name, Deployment: ours.Deployment})) {
+		return r.handOver(rev, ours.Deployment)
 	}
-	return r.followOurs(ctx, rev, ours)
+	return r.followOurDeployment(ctx, rev, ours)
 }
 
 // handOver returns the error that hands a deployment over to AWS. deployment is its name there.
-func (r *Run) leave(rev ecs.Revision, deployment string) error {
-	return &sluice.Error{Op: "bring " + rev.Name, Resource: r.hand.Resource(), Kind: sluice.Halted,
+func (r *Run) handOver(rev ecs.Revision, deployment string) error {
+	return &sluice.Error{Op: "bring " + rev.Name, Resource: r.client.Resource(), Kind: sluice.Halted,
 		Err: fmt.Errorf("deployment %s: %w", deployment, ErrHandedOver), Next: "sluice wait tells how it ends"}
 }
 
 // handedOverTimeout is how long a handed-over deployment is polled.
-const leftLook = 5 * time.Second
+const handedOverTimeout = 5 * time.Second
 
 // handedOverSucceeded reports whether a deployment that was handed over before has succeeded by
 // now. One that is in progress or failed is left unchanged.
-func (r *Run) endedWell(ctx context.Context, want verdict.Wanted) bool {
-	want.Timeout = leftLook
+func (r *Run) handedOverSucceeded(ctx context.Context, want verdict.Wanted) bool {
+	want.Timeout = handedOverTimeout
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Wanted: want}
-	last, err := watch.New(r.Account, r.Clock).Wait(ctx, target, func(watch.Seen) {})
+	last, err := watch.New(r.Account, r.Clock).Wait(ctx, target, func(watch.Update) {})
 	return err == nil && last.Verdict.Outcome == sluice.Succeeded
 }
 
 // requestUpdate updates the service unless that was done, and returns the deployment of the
 // revision.
-func (r *Run) ask(ctx context.Context, live *ecs.Live, rev ecs.Revision) (asked, error) {
-	was, ok, err := saved[asked](ctx, r.Host, keyAsked)
+func (r *Run) requestUpdate(ctx context.Context, live *ecs.ServiceState, rev ecs.Revision) (updateRequest, error) {
+	was, ok, err := loadValue[updateRequest](ctx, r.Host, keyUpdateRequest)
 	switch {
 	case err != nil:
 		return was, err
 	case ok && was.Deployment != "":
 		return was, r.tagService(ctx, live)
-	case ok && was.took(live):
-		ours, found, err := r.recall(ctx, was, live, rev)
+	case ok && was.tookEffect(live):
+		ours, found, err := r.identifyDeployment(ctx, was, live, rev)
 		if err != nil {
 			return was, err
 		}
 		if found {
-			return r.knows(ctx, ours)
+			return r.saveDeployment(ctx, ours)
 		}
 	}
-	u := ecs.Differing(r.service, live)
+	u := ecs.DifferingUpdate(r.service, live)
 	before, revision := live.PrimaryDeployment()
-	was = asked{Before: before, Current: live.Current(), At: r.Clock.Now()}
+	was = updateRequest{Before: before, Current: live.CurrentDeployment(), At: r.Clock.Now()}
 	if revision != rev.Name || len(u.Members) > 0 || r.Plan.Force {
-		if err := save(ctx, r.Host, keyAsked, was); err != nil {
+		if err := saveValue(ctx, r.Host, keyUpdateRequest, was); err != nil {
 			return was, err
 		}
-		if live, err = r.rollOnce(ctx, was, rev, u); err != nil {
+		if live, err = r.updateServiceOnce(ctx, was, rev, u); err != nil {
 			return was, err
 		}
 	}
-	return r.knows(ctx, was.ours(live))
+	return r.saveDeployment(ctx, was.withOurDeployment(live))
 }
 
 // identifyDeployment finds our deployment some time after the call. The PRIMARY deployment may by
 // then be ECS's rollback or another actor's. In that case the newest matching deployment in the
 // history is ours. If there is none, the call did not arrive.
-func (r *Run) recall(ctx context.Context, was asked, live *ecs.Live, rev ecs.Revision) (ours asked, found bool, err error) {
+func (r *Run) identifyDeployment(ctx context.Context, was updateRequest, live *ecs.ServiceState, rev ecs.Revision) (ours updateRequest, found bool, err error) {
 	if _, revision := live.PrimaryDeployment(); revision == rev.Name {
-		return was.ours(live), true, nil
+		return was.withOurDeployment(live), true, nil
 	}
-	past, err := r.hand.Past(ctx)
+	past, err := r.client.PastDeployments(ctx)
 	for _, p := range past {
 		if p.ARN == was.Current {
 			break
 		}
-		if p.Brings() == rev.Name {
+		if p.RevisionName() == rev.Name {
 			was.Deployment, was.ARN, was.Created = p.ARN, p.ARN, p.CreatedAt
 			return was, true, nil
 		}
@@ -190,11 +190,11 @@ func (r *Run) recall(ctx context.Context, was asked, live *ecs.Live, rev ecs.Rev
 }
 
 // saveDeployment saves our deployment and sets the file's tags.
-func (r *Run) knows(ctx context.Context, ours asked) (asked, error) {
-	if err := save(ctx, r.Host, keyAsked, ours); err != nil {
+func (r *Run) saveDeployment(ctx context.Context, ours updateRequest) (updateRequest, error) {
+	if err := saveValue(ctx, r.Host, keyUpdateRequest, ours); err != nil {
 		return ours, err
 	}
-	live, err := r.observe(ctx)
+	live, err := r.observeService(ctx)
 	if err != nil {
 		return ours, err
 	}
@@ -202,37 +202,37 @@ func (r *Run) knows(ctx context.Context, ours asked) (asked, error) {
 }
 
 // tagService adds the file's tags that the service lacks.
-func (r *Run) tagService(ctx context.Context, live *ecs.Live) error {
+func (r *Run) tagService(ctx context.Context, live *ecs.ServiceState) error {
 	tags := ecs.DifferingTags(r.service, live)
 	if len(tags) == 0 {
 		return nil
 	}
-	return r.hand.Tag(ctx, r.act, "tag service", live.ARN, tags)
+	return r.client.Tag(ctx, r.makeWrite, "tag service", live.ARN, tags)
 }
 
 // updateServiceOnce sends the call and returns the service after it. A forced deployment has no
 // identity at all: after a lost response the service is read before the call is sent again.
-func (r *Run) rollOnce(ctx context.Context, was asked, rev ecs.Revision, u ecs.Update) (*ecs.Live, error) {
-	done := func(live *ecs.Live) bool {
+func (r *Run) updateServiceOnce(ctx context.Context, was updateRequest, rev ecs.Revision, u ecs.Update) (*ecs.ServiceState, error) {
+	done := func(live *ecs.ServiceState) bool {
 		_, revision := live.PrimaryDeployment()
-		return was.took(live) || !r.Plan.Force && revision == rev.Name && len(u.Differing(live).Members) == 0
+		return was.tookEffect(live) || !r.Plan.Force && revision == rev.Name && len(u.MissingIn(live).Members) == 0
 	}
 	for attempt := 1; ; attempt++ {
-		live, err := r.hand.Roll(ctx, r.act, "roll to "+rev.Name, rev, u, r.Plan.Force)
+		live, err := r.client.UpdateRolling(ctx, r.makeWrite, "roll to "+rev.Name, rev, u, r.Plan.Force)
 		if err == nil && live != nil {
 			return live, nil
 		}
 		if err != nil && !errors.Is(err, sluice.ErrUnanswered) {
 			return nil, err
 		}
-		live, readErr := r.readAfter(ctx, proof{write: "the update of the service", at: r.Clock.Now(), shows: done})
+		live, readErr := r.readAfter(ctx, writeProof{writeName: "the update of the service", sentAt: r.Clock.Now(), shows: done})
 		switch {
 		case readErr != nil:
 			return nil, readErr
 		case done(live):
 			return live, nil
 		case attempt == 3:
-			return nil, cmp.Or(err, r.neverShown(was.proof(r.Clock.Now())))
+			return nil, cmp.Or(err, r.errNeverShown(was.proofAt(r.Clock.Now())))
 		}
 	}
 }

@@ -10,22 +10,22 @@ import (
 
 // maxReassertions is how often a revision is requested again. Two actors that both insist would
 // start tasks endlessly.
-const reassertions = 3
+const maxReassertions = 3
 
 // followOurDeployment follows our deployment to its end. It handles another actor's deployment that
 // replaces ours.
-func (r *Run) followOurs(ctx context.Context, rev ecs.Revision, ours asked) error {
+func (r *Run) followOurDeployment(ctx context.Context, rev ecs.Revision, ours updateRequest) error {
 	for n := 0; ; n++ {
-		after := ours.proof(r.Clock.Now())
+		after := ours.proofAt(r.Clock.Now())
 		live, err := r.readAfter(ctx, after)
 		if err != nil {
 			return err
 		}
-		err = r.follow(ctx, rev.Name, ours.name(live), after)
-		if sluice.KindOf(err) != sluice.Overtaken || n == reassertions {
+		err = r.followDeployment(ctx, rev.Name, ours.deploymentName(live), after)
+		if sluice.KindOf(err) != sluice.Overtaken || n == maxReassertions {
 			return err
 		}
-		if rev, ours, err = r.displaced(ctx, rev, err); err != nil {
+		if rev, ours, err = r.resolveSuperseded(ctx, rev, err); err != nil {
 			return err
 		}
 	}
@@ -34,41 +34,41 @@ func (r *Run) followOurs(ctx context.Context, rev ecs.Revision, ours asked) erro
 // resolveSuperseded applies onOutsideChange when another actor's deployment replaced ours, and
 // returns the deployment to follow. With stop it returns an error: ECS finishes the other
 // deployment without losing requests.
-func (r *Run) displaced(ctx context.Context, rev ecs.Revision, why error) (ecs.Revision, asked, error) {
+func (r *Run) resolveSuperseded(ctx context.Context, rev ecs.Revision, why error) (ecs.Revision, updateRequest, error) {
 	policy := r.Plan.OnOutsideChange
 	if policy != sluice.ReassertChange && policy != sluice.AdoptChange {
-		return rev, asked{}, why
+		return rev, updateRequest{}, why
 	}
-	live, err := r.observe(ctx)
+	live, err := r.observeService(ctx)
 	if err != nil {
-		return rev, asked{}, err
+		return rev, updateRequest{}, err
 	}
 	id, revision := live.PrimaryDeployment()
 	if policy == sluice.AdoptChange {
-		r.warn("somebody else asked for %s (deployment %s); that is followed now (onOutsideChange: adopt)", revision, id)
-		ours := asked{Before: id, Deployment: id, ARN: live.Current()}
-		return ecs.Revision{ARN: revision, Name: revision}, ours, save(ctx, r.Host, keyAsked, ours)
+		r.emitWarning("somebody else asked for %s (deployment %s); that is followed now (onOutsideChange: adopt)", revision, id)
+		ours := updateRequest{Before: id, Deployment: id, ARN: live.CurrentDeployment()}
+		return ecs.Revision{ARN: revision, Name: revision}, ours, saveValue(ctx, r.Host, keyUpdateRequest, ours)
 	}
-	r.warn("somebody else asked for %s (deployment %s); %s is asked for again (onOutsideChange: reassert)", revision, id, rev.Name)
-	if err := save(ctx, r.Host, keyAsked, asked{Before: id, Current: live.Current()}); err != nil {
-		return rev, asked{}, err
+	r.emitWarning("somebody else asked for %s (deployment %s); %s is asked for again (onOutsideChange: reassert)", revision, id, rev.Name)
+	if err := saveValue(ctx, r.Host, keyUpdateRequest, updateRequest{Before: id, Current: live.CurrentDeployment()}); err != nil {
+		return rev, updateRequest{}, err
 	}
-	ours, err := r.ask(ctx, live, rev)
+	ours, err := r.requestUpdate(ctx, live, rev)
 	return rev, ours, err
 }
 
 // resolveSupersededInWait is resolveSuperseded for a stage that only waits.
-func (r *Run) displacedWhileWaiting(ctx context.Context, live *ecs.Live, ours asked) error {
+func (r *Run) resolveSupersededInWait(ctx context.Context, live *ecs.ServiceState, ours updateRequest) error {
 	id, revision := live.PrimaryDeployment()
-	why := &sluice.Error{Op: "watch the service", Resource: r.hand.Resource(), Kind: sluice.Overtaken,
+	why := &sluice.Error{Op: "watch the service", Resource: r.client.Resource(), Kind: sluice.Overtaken,
 		Err: fmt.Errorf("another deployment (%s of %s) took the place of ours (%s)", id, revision, ours.Deployment), Next: "sluice status shows what runs"}
-	rev, err := r.revision(ctx)
+	rev, err := r.ensureRevision(ctx)
 	if err != nil {
 		return err
 	}
-	rev, ours, err = r.displaced(ctx, rev, why)
+	rev, ours, err = r.resolveSuperseded(ctx, rev, why)
 	if err != nil {
 		return err
 	}
-	return r.followOurs(ctx, rev, ours)
+	return r.followOurDeployment(ctx, rev, ours)
 }

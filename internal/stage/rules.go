@@ -14,148 +14,148 @@ import (
 // ruleFingerprint is our fingerprint of a rule: of the actions written last, and of those before
 // that until the write is known to have taken effect. Any other fingerprint means that another
 // actor edited the rule.
-type mark struct {
-	Is    string `json:"is"`
-	Was   string `json:"was,omitempty"`
+type ruleFingerprint struct {
+	Written    string `json:"is"`
+	Previous   string `json:"was,omitempty"`
 	Stage int    `json:"stage"`           // index of the stage that wrote it
-	Known bool   `json:"known,omitempty"` // it was read back: the fingerprint before is no longer ours
+	Verified bool   `json:"known,omitempty"` // it was read back: the fingerprint before is no longer ours
 	// Unanswered are the shapes of calls without a response, because a process was killed in the
 	// call. AWS may still carry out such a call after later ones.
-	Late []string `json:"late,omitempty"`
+	Unanswered []string `json:"late,omitempty"`
 }
 
 // isOwn reports whether a fingerprint is ours as seen from a stage. A finished stage has read back
 // what it wrote. With back, for a rollback, the fingerprint of a stale read is ours too.
-func (m mark) ours(print string, stage int, back bool) bool {
-	return print == m.Is || print == m.Was && (back || stage == m.Stage && !m.Known) || slices.Contains(m.Late, print)
+func (m ruleFingerprint) isOwn(print string, stage int, back bool) bool {
+	return print == m.Written || print == m.Previous && (back || stage == m.Stage && !m.Verified) || slices.Contains(m.Unanswered, print)
 }
 
 // withPending is the fingerprint once another shape is about to be written.
-func (m mark) then(live, next string, stage int) mark {
-	if next != m.Is || stage != m.Stage {
-		return mark{Is: next, Was: live, Stage: stage, Late: m.Late}
+func (m ruleFingerprint) withPending(live, next string, stage int) ruleFingerprint {
+	if next != m.Written || stage != m.Stage {
+		return ruleFingerprint{Written: next, Previous: live, Stage: stage, Unanswered: m.Unanswered}
 	}
-	if !slices.Contains(m.Late, next) {
-		m.Late = append(slices.Clone(m.Late), next)
+	if !slices.Contains(m.Unanswered, next) {
+		m.Unanswered = append(slices.Clone(m.Unanswered), next)
 	}
-	m.Known = false
+	m.Verified = false
 	return m
 }
 
-func (b balanced) marks(ctx context.Context) (map[string]mark, error) {
-	marks, ok, err := saved[map[string]mark](ctx, b.Host, keyPrints)
+func (b albTraffic) loadFingerprints(ctx context.Context) (map[string]ruleFingerprint, error) {
+	marks, ok, err := loadValue[map[string]ruleFingerprint](ctx, b.Host, keyFingerprints)
 	if err != nil || ok {
 		return marks, err
 	}
-	marks = map[string]mark{}
-	for _, rule := range b.former.Rules {
-		marks[rule.ARN] = mark{Is: alb.Print(rule.Actions), Stage: -1}
+	marks = map[string]ruleFingerprint{}
+	for _, rule := range b.snapshot.Rules {
+		marks[rule.ARN] = ruleFingerprint{Written: alb.Fingerprint(rule.Actions), Stage: -1}
 	}
 	return marks, nil
 }
 
 // saveIntended checks that no other actor changed a rule, and saves the actions that are about to
 // be written to it.
-func (b balanced) intend(ctx context.Context, arn, name, live, next string) error {
-	marks, err := b.marks(ctx)
+func (b albTraffic) saveIntended(ctx context.Context, arn, name, live, next string) error {
+	marks, err := b.loadFingerprints(ctx)
 	if err != nil {
 		return err
 	}
-	if !marks[arn].ours(live, b.Stage.Index, false) {
-		if err := b.ruleEdited(ctx, arn, name); err != nil {
+	if !marks[arn].isOwn(live, b.Stage.Index, false) {
+		if err := b.resolveRuleEdit(ctx, arn, name); err != nil {
 			return err
 		}
-		if marks, err = b.marks(ctx); err != nil {
+		if marks, err = b.loadFingerprints(ctx); err != nil {
 			return err
 		}
 	}
-	marks[arn] = marks[arn].then(live, next, b.Stage.Index)
-	if err := save(ctx, b.Host, keyPrints, marks); err != nil {
+	marks[arn] = marks[arn].withPending(live, next, b.Stage.Index)
+	if err := saveValue(ctx, b.Host, keyFingerprints, marks); err != nil {
 		return err
 	}
-	return b.shifting(ctx)
+	return b.saveShiftTime(ctx)
 }
 
 // saveShiftTime saves when weights were written last. It is called before the write too: if the
 // process is killed right after the write, the next one must know that load balancer nodes may lag.
-func (b balanced) shifting(ctx context.Context) error {
-	return save(ctx, b.Host, keyShifted, b.Clock.Now())
+func (b albTraffic) saveShiftTime(ctx context.Context) error {
+	return saveValue(ctx, b.Host, keyShiftedAt, b.Clock.Now())
 }
 
-func (b balanced) edited(arn, name string) error {
+func (b albTraffic) errRuleEdited(arn, name string) error {
 	return &sluice.Error{Op: "write the " + name, Resource: arn, Kind: sluice.OutsideChange,
 		Err:  errors.New("somebody else edited it since the deployment began; it is not overwritten"),
 		Next: "look at it: aws elbv2 describe-rules --rule-arns " + arn + "; put it back, then run sluice resume or sluice rollback"}
 }
 
-func (b balanced) router() route.Router {
-	return route.Router{Driver: b.rules, Check: func(ctx context.Context, p route.Path, intent string) error {
-		return b.intend(ctx, p.ID, p.Name, p.Print, intent)
+func (b albTraffic) newRouter() route.Router {
+	return route.Router{Driver: b.rules, Check: func(ctx context.Context, p route.Route, intent string) error {
+		return b.saveIntended(ctx, p.ID, p.Name, p.Fingerprint, intent)
 	}}
 }
 
 // prepareCanaryRoute adds the canary group at weight 0 to the rules that forward to the primary
 // group only. AWS refuses a task set whose group has no listener. It checks the health of groups at
 // weight 0 too.
-func (b balanced) ready(ctx context.Context) error {
-	choice, err := b.rules.Choose(ctx)
+func (b albTraffic) prepareCanaryRoute(ctx context.Context) error {
+	choice, err := b.rules.ReadChoice(ctx)
 	if err != nil || len(choice.Extend) == 0 {
 		return err
 	}
 	for _, rule := range choice.Extend {
-		actions := b.rules.Extended(rule)
-		if err := b.intend(ctx, rule.ARN, rule.Name(), alb.Print(rule.Actions), alb.Print(actions)); err != nil {
+		actions := b.rules.ExtendedActions(rule)
+		if err := b.saveIntended(ctx, rule.ARN, rule.Name(), alb.Fingerprint(rule.Actions), alb.Fingerprint(actions)); err != nil {
 			return err
 		}
-		if err := b.rules.Write(ctx, b.act, rule, actions); err != nil {
+		if err := b.rules.WriteRule(ctx, b.makeWrite, rule, actions); err != nil {
 			return err
 		}
 	}
-	b.note("added the canary target group at weight 0 to %s", sluice.Plural(len(choice.Extend), "listener rule"))
+	b.emitNote("added the canary target group at weight 0 to %s", sluice.Plural(len(choice.Extend), "listener rule"))
 	return nil
 }
 
 // setWeights writes the weights to every rule, reads them back and emits the shift.
-func (b balanced) shift(ctx context.Context, to sluice.Weights) error {
-	if err := b.shiftBy(ctx, b.router(), to); err != nil {
+func (b albTraffic) setWeights(ctx context.Context, to sluice.Weights) error {
+	if err := b.shiftWith(ctx, b.newRouter(), to); err != nil {
 		return err
 	}
-	return b.known(ctx)
+	return b.saveVerified(ctx)
 }
 
 // saveVerified saves that the writes of this stage were read back.
-func (b balanced) known(ctx context.Context) error {
-	marks, err := b.marks(ctx)
+func (b albTraffic) saveVerified(ctx context.Context) error {
+	marks, err := b.loadFingerprints(ctx)
 	if err != nil {
 		return err
 	}
 	news := false
 	for arn, m := range marks {
-		if m.Stage == b.Stage.Index && !m.Known {
-			m.Known, news = true, true
+		if m.Stage == b.Stage.Index && !m.Verified {
+			m.Verified, news = true, true
 			marks[arn] = m
 		}
 	}
 	if !news {
 		return nil
 	}
-	return save(ctx, b.Host, keyPrints, marks)
+	return saveValue(ctx, b.Host, keyFingerprints, marks)
 }
 
 // routeAllToPrimary moves all weight to the primary on the rules as they are.
-func (b balanced) seize(ctx context.Context) error {
-	asFound := route.Router{Driver: b.rules, Check: func(ctx context.Context, _ route.Path, _ string) error { return b.shifting(ctx) }}
-	if err := b.shiftBy(ctx, asFound, sluice.CanaryShare(0)); err != nil {
+func (b albTraffic) routeAllToPrimary(ctx context.Context) error {
+	asFound := route.Router{Driver: b.rules, Check: func(ctx context.Context, _ route.Route, _ string) error { return b.saveShiftTime(ctx) }}
+	if err := b.shiftWith(ctx, asFound, sluice.CanaryShare(0)); err != nil {
 		return err
 	}
-	b.warn("exact former weights are unknown: everything goes to the primary now")
+	b.emitWarning("exact former weights are unknown: everything goes to the primary now")
 	return nil
 }
 
-func (b balanced) shiftBy(ctx context.Context, router route.Router, to sluice.Weights) error {
-	done, err := b.shiftShown(ctx, router, to)
+func (b albTraffic) shiftWith(ctx context.Context, router route.Router, to sluice.Weights) error {
+	done, err := b.shiftUntilShown(ctx, router, to)
 	if len(done.Written) > 0 {
-		if err := b.shifting(ctx); err != nil {
+		if err := b.saveShiftTime(ctx); err != nil {
 			return err
 		}
 	}
@@ -163,28 +163,28 @@ func (b balanced) shiftBy(ctx context.Context, router route.Router, to sluice.We
 		return err
 	}
 	var all []string
-	for _, p := range done.Paths {
+	for _, p := range done.Routes {
 		all = append(all, p.ID)
 	}
 	b.Host.Emit(sluice.TrafficShifted{FromPrimary: done.From.Primary(), FromCanary: done.From.Canary(),
 		ToPrimary: to.Primary(), ToCanary: to.Canary(), Rules: all})
-	b.note("Modified %s%s", sluice.Plural(len(done.Written), "listener rule"), listed(done.Written))
+	b.emitNote("Modified %s%s", sluice.Plural(len(done.Written), "listener rule"), writtenText(done.Written))
 	return nil
 }
 
 // shiftUntilShown shifts until a read shows the weights. A read that does not show them may be
 // older than the write.
-func (b balanced) shiftShown(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
+func (b albTraffic) shiftUntilShown(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
 	var all route.Shift
 	for n := 1; ; n++ {
-		done, err := b.shiftLately(ctx, router, to)
+		done, err := b.shiftAfterRead(ctx, router, to)
 		if n > 1 {
 			done.From, done.Written = all.From, append(all.Written, done.Written...)
 		}
-		if all = done; n == moves || !errors.Is(err, route.ErrOtherwise) {
+		if all = done; n == maxShiftTries || !errors.Is(err, route.ErrMismatch) {
 			return all, err
 		}
-		if err := b.pause(ctx, lag); err != nil {
+		if err := b.pauseFor(ctx, readLag); err != nil {
 			return all, err
 		}
 	}
@@ -192,20 +192,20 @@ func (b balanced) shiftShown(ctx context.Context, router route.Router, to sluice
 
 // shiftAfterRead shifts, and reads the rules again if AWS was slow to accept a write. An edit
 // between the read and the write is not overwritten.
-func (b balanced) shiftLately(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
+func (b albTraffic) shiftAfterRead(ctx context.Context, router route.Router, to sluice.Weights) (route.Shift, error) {
 	var all route.Shift
 	for n := 1; ; n++ {
-		done, err := router.Shift(relyingOnReads(ctx, b.Clock.Now(), n), b.act, to)
+		done, err := router.Shift(withNotedReads(ctx, b.Clock.Now(), n), b.makeWrite, to)
 		if n > 1 {
 			done.From, done.Written = all.From, append(all.Written, done.Written...)
 		}
-		if all = done; !retake(n, err) {
+		if all = done; !mayRetryRead(n, err) {
 			return all, err
 		}
 	}
 }
 
-func listed(arns []string) string {
+func writtenText(arns []string) string {
 	if len(arns) == 0 {
 		return ": the weights were so already"
 	}
@@ -214,20 +214,20 @@ func listed(arns []string) string {
 
 // restoreRoutes writes every rule's former actions. Rules that another actor edited are left
 // unchanged.
-func (b balanced) restore(ctx context.Context) error {
-	if len(b.former.Rules) == 0 {
+func (b albTraffic) restoreRoutes(ctx context.Context) error {
+	if len(b.snapshot.Rules) == 0 {
 		return nil
 	}
-	marks, err := b.marks(ctx)
+	marks, err := b.loadFingerprints(ctx)
 	if err != nil {
 		return err
 	}
-	live, err := b.readFormer(ctx)
+	live, err := b.readSnapshotRules(ctx)
 	if err != nil {
 		return err
 	}
 	var written []alb.Rule
-	for _, was := range b.former.Rules {
+	for _, was := range b.snapshot.Rules {
 		wrote, err := b.restoreRule(ctx, was, live, marks[was.ARN])
 		if err != nil {
 			return err
@@ -240,45 +240,45 @@ func (b balanced) restore(ctx context.Context) error {
 		return nil
 	}
 	b.emitRestored(live, written)
-	b.note("restored %s", sluice.Plural(len(written), "listener rule"))
-	return b.shifting(ctx)
+	b.emitNote("restored %s", sluice.Plural(len(written), "listener rule"))
+	return b.saveShiftTime(ctx)
 }
 
 // readSnapshotRules reads the rules until a read is newer than our last write to them. Two reads
 // must show that a rule of the snapshot was deleted.
-func (b balanced) readFormer(ctx context.Context) (live []alb.Rule, err error) {
+func (b albTraffic) readSnapshotRules(ctx context.Context) (live []alb.Rule, err error) {
 	for newer := false; !newer; {
 		sent := b.Clock.Now()
 		if live, err = b.rules.Rules(ctx); err != nil {
 			return nil, err
 		}
 		ours := slices.DeleteFunc(slices.Clone(live), func(x alb.Rule) bool {
-			return !slices.ContainsFunc(b.former.Rules, func(was alb.Rule) bool { return was.ARN == x.ARN })
+			return !slices.ContainsFunc(b.snapshot.Rules, func(was alb.Rule) bool { return was.ARN == x.ARN })
 		})
-		if newer, err = b.isNewer(ctx, alb.Choice{Steered: ours}, sent); err != nil {
+		if newer, err = b.isNewer(ctx, alb.RuleChoice{Steered: ours}, sent); err != nil {
 			return nil, err
 		}
 		if newer {
 			break
 		}
-		if err := b.pause(ctx, claimSettle); err != nil {
+		if err := b.pauseFor(ctx, readBackDelay); err != nil {
 			return nil, err
 		}
 	}
-	lacks := slices.ContainsFunc(b.former.Rules, func(was alb.Rule) bool {
-		return !b.rules.Lacks(was.Listener) && !slices.ContainsFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
+	lacks := slices.ContainsFunc(b.snapshot.Rules, func(was alb.Rule) bool {
+		return !b.rules.IsMissing(was.Listener) && !slices.ContainsFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
 	})
 	if err != nil || !lacks {
 		return live, err
 	}
-	if err := b.secondLook(ctx); err != nil {
+	if err := b.awaitSecondRead(ctx); err != nil {
 		return nil, err
 	}
 	return b.rules.Rules(ctx)
 }
 
 // emitRestored emits the weights that the first restored rule has now, and had before.
-func (b balanced) emitRestored(before, written []alb.Rule) {
+func (b albTraffic) emitRestored(before, written []alb.Rule) {
 	ev := sluice.TrafficShifted{}
 	for _, r := range written {
 		ev.Rules = append(ev.Rules, r.ARN)
@@ -296,7 +296,7 @@ func (b balanced) emitRestored(before, written []alb.Rule) {
 
 // sharesOf is how a rule splits requests between the two groups. It is not valid if the split is no
 // whole percentage.
-func (b balanced) sharesOf(rule alb.Rule) sluice.Weights {
+func (b albTraffic) sharesOf(rule alb.Rule) sluice.Weights {
 	if b.Plan.Primary == nil {
 		return sluice.Weights{}
 	}
@@ -312,30 +312,30 @@ func (b balanced) sharesOf(rule alb.Rule) sluice.Weights {
 }
 
 // restoreRule writes the former actions of one rule if it has the actions that we wrote last.
-func (b balanced) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule, last mark) (wrote bool, err error) {
+func (b albTraffic) restoreRule(ctx context.Context, was alb.Rule, live []alb.Rule, last ruleFingerprint) (wrote bool, err error) {
 	i := slices.IndexFunc(live, func(x alb.Rule) bool { return x.ARN == was.ARN })
 	if i < 0 {
-		if !b.rules.Lacks(was.Listener) {
-			b.lacks("listener rule", was.ARN)
+		if !b.rules.IsMissing(was.Listener) {
+			b.noteDeleted("listener rule", was.ARN)
 		}
 		return false, nil
 	}
-	now, before := alb.Print(live[i].Actions), alb.Print(was.Actions)
+	now, before := alb.Fingerprint(live[i].Actions), alb.Fingerprint(was.Actions)
 	switch {
 	case now == before:
 		return false, nil
-	case !last.ours(now, b.Stage.Index, true):
-		b.warn("the %s (%s) was edited by somebody else and is left as it is", was.Name(), was.ARN)
+	case !last.isOwn(now, b.Stage.Index, true):
+		b.emitWarning("the %s (%s) was edited by somebody else and is left as it is", was.Name(), was.ARN)
 		return false, nil
 	}
-	if err := b.shifting(ctx); err != nil {
+	if err := b.saveShiftTime(ctx); err != nil {
 		return false, err
 	}
-	return true, b.rules.Write(ctx, b.act, live[i], was.Actions)
+	return true, b.rules.WriteRule(ctx, b.makeWrite, live[i], was.Actions)
 }
 
 // sendsToCanary reports whether a rule gives the canary group weight.
-func (b balanced) sendsToCanary(rule alb.Rule) bool {
+func (b albTraffic) sendsToCanary(rule alb.Rule) bool {
 	if b.Plan.Canary == nil {
 		return false
 	}

@@ -41,21 +41,21 @@ type Config struct {
 	Interrupt func(context.Context) error
 	// MayRemove reports whether a sync may remove a task set that a former tool created, as it
 	// removes our own. Nil: there are none.
-	Ours func(id string) bool
+	MayRemove func(id string) bool
 	// HandOver ends a stage as soon as all of it is requested, if ECS can finish it alone; see
 	// [ErrHandedOver].
-	Leave bool
-	// RetryFor is how long calls without a response from AWS are sent again; see [account.Patient].
-	// Zero: [account.Patience].
-	TryFor time.Duration
+	HandOver bool
+	// RetryFor is how long calls without a response from AWS are sent again; see [account.LongRetry].
+	// Zero: [account.LongRetryBudget].
+	RetryFor time.Duration
 	// CheckRetry is called between two tries of a call without a response. Nil: Interrupt.
-	Ask func() error
+	CheckRetry func() error
 	// SkipHealthWaits ends every wait for health immediately. It is for tests which show that
 	// requests are lost without those waits. Users cannot set it.
-	Hasty bool
+	SkipHealthWaits bool
 	// SkipExpiryWaits ends every wait for the DNS TTL at callers immediately. It is for tests, as
 	// SkipHealthWaits is.
-	Abrupt bool
+	SkipExpiryWaits bool
 }
 
 // Run is one stage that is executed: its clients, its clock and its step of the plan.
@@ -65,24 +65,24 @@ type Run struct {
 
 	task     *definition.Task
 	service  *definition.Service
-	hand     ecs.Service
-	hosting  hosting
-	access   access
-	former   *Former
+	client     ecs.Service
+	hosting  variantHosting
+	traffic   trafficProvider
+	snapshot   *Snapshot
 	claim    claim
-	looked   time.Time // when the service was read last
-	wrote    time.Time // last write of this stage; at first the time of Open, because earlier processes wrote before it
-	holding  bool      // this stage has read its own claim
-	heeding  bool      // every read of the service is checked for drift
+	readAt   time.Time // when the service was read last
+	wroteAt    time.Time // last write of this stage; at first the time of Open, because earlier processes wrote before it
+	ownsClaim  bool      // this stage has read its own claim
+	watchesDrift  bool      // every read of the service is checked for drift
 	expected *expectation
-	compared time.Time // when rules and auto scaling were compared last
-	grown    bool      // this stage scaled the canary
-	leaving  bool      // the canary must get no more requests in this stage
-	step     bool      // the stage runs a task under the claim on the service
-	told     told
-	rest     []absent // resources that the rollback cannot restore
+	comparedAt time.Time // when rules and auto scaling were compared last
+	canaryScaled    bool      // this stage scaled the canary
+	canaryRetires  bool      // the canary must get no more requests in this stage
+	isStep     bool      // the stage runs a task under the claim on the service
+	emitted     emitted
+	deletedResources     []deletedResource // resources that the rollback cannot restore
 
-	confirmed *ecs.Live // the last read of the deployment, by [Run.Confirm]
+	confirmed *ecs.ServiceState // the last read of the deployment, by [Run.Confirm]
 	unclaimed bool      // the service is deleted, or its claim tag is: writes need no claim
 }
 
@@ -96,71 +96,71 @@ func Open(c Config) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Config: c, wrote: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service}
-	r.hand = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,
-		Confirm: r.secondLook}
-	r.hosting = taskSets{Run: r, sets: ecs.TaskSets{Service: r.hand, Template: *service.Input}}
-	if r.Plan.Rolls() {
-		r.hosting = r.openServices()
+	r := &Run{Config: c, wroteAt: c.Clock.Now(), Stage: c.Plan.Stage(c.Index), task: task, service: service}
+	r.client = ecs.Service{API: c.Account.ECS(), Cluster: c.Plan.Cluster, Name: c.Plan.Service,
+		Confirm: r.awaitSecondRead}
+	r.hosting = taskSets{Run: r, sets: ecs.TaskSets{Service: r.client, Template: *service.Input}}
+	if r.Plan.RollsByECS() {
+		r.hosting = r.newServices()
 	}
-	r.access = r.open()
+	r.traffic = r.openTraffic()
 	return r, nil
 }
 
 // openTraffic returns the traffic provider for the plan's access type.
-func (r *Run) open() access {
-	if r.Plan.Discovered() && (r.Plan.Beside() || !r.Plan.Rolls()) {
-		return r.openDiscovered()
+func (r *Run) openTraffic() trafficProvider {
+	if r.Plan.UsesCloudMap() && (r.Plan.HasCanaryService() || !r.Plan.RollsByECS()) {
+		return r.openCloudMapTraffic()
 	}
 	if r.Plan.Access == sluice.ELB && r.Plan.Primary != nil {
-		return r.openBalanced()
+		return r.openALBTraffic()
 	}
-	return unrouted{}
+	return noTraffic{}
 }
 
 // Execute runs the stage to its end. An error of [sluice.Kind] Halted means that the stage was
 // interrupted and can be executed again. After any other error it can also be executed again, once
 // the cause is known.
 func (r *Run) Execute(ctx context.Context) error {
-	run, err := r.body()
+	run, err := r.stageFunc()
 	if err != nil {
 		return err
 	}
-	if err := r.within(ctx, run); err != nil {
+	if err := r.runWithTimeout(ctx, run); err != nil {
 		return err
 	}
-	return r.done(r.patient(ctx))
+	return r.saveStageDone(r.withRetries(ctx))
 }
 
 // runWithTimeout ends the stage at its timeout, if it has one.
-func (r *Run) within(ctx context.Context, run func(context.Context) error) error {
+func (r *Run) runWithTimeout(ctx context.Context, run func(context.Context) error) error {
 	limit := r.Stage.Timeout
 	if limit <= 0 {
-		return run(r.patient(ctx))
+		return run(r.withRetries(ctx))
 	}
 	left := r.Host.Began().Add(limit).Sub(r.Clock.Now())
 	timed, cancel := r.Clock.WithTimeout(ctx, left)
 	defer cancel()
-	err := run(r.patient(timed))
+	err := run(r.withRetries(timed))
 	if err != nil && timed.Err() != nil && ctx.Err() == nil {
-		return &sluice.Error{Op: r.Stage.Name, Resource: r.hand.Resource(), Kind: sluice.Stall,
+		return &sluice.Error{Op: r.Stage.Name, Resource: r.client.Resource(), Kind: sluice.Stall,
 			Err: fmt.Errorf("the stage's timeout of %s passed: %w", limit, err), Next: "raise the stage's timeout, or see what it waited for: sluice status"}
 	}
 	return err
 }
 
-func (r *Run) body() (func(context.Context) error, error) {
+func (r *Run) stageFunc() (func(context.Context) error, error) {
 	switch r.Stage.Name {
 	case plan.StageScaling:
 		return r.scaleOnly, nil
 	case appfile.StageSync:
-		if r.Plan.Rolls() && !r.Plan.Beside() {
-			return r.roll, nil
+		if r.Plan.RollsByECS() && !r.Plan.HasCanaryService() {
+			return r.rollService, nil
 		}
 		if r.Plan.ByCodeDeploy() {
-			return r.blueGreen, nil
+			return r.deployByCodeDeploy, nil
 		}
-		return r.sync, nil
+		return r.syncService, nil
 	case appfile.StageCanaryRollout:
 		return r.canaryRollout, nil
 	case appfile.StageTrafficRouting:
@@ -170,33 +170,33 @@ func (r *Run) body() (func(context.Context) error, error) {
 	case appfile.StageCanaryClean:
 		return r.canaryClean, nil
 	case appfile.StageRollback:
-		return r.rollback, nil
+		return r.runRollback, nil
 	case appfile.StageAdopt:
-		return r.adopt, nil
+		return r.adoptLeftovers, nil
 	case appfile.StageRunTask:
 		return r.runTask, nil
 	case appfile.StageRegister:
-		return r.register, nil
+		return r.registerOnly, nil
 	}
 	return nil, fmt.Errorf("stage %s has nothing to run", r.Stage.Name)
 }
 
 // withRetries makes the calls of the stage try again if AWS gives no response. The calls end with
 // ctx, even those that ctx itself does not cancel.
-func (r *Run) patient(ctx context.Context) context.Context {
-	ask := r.Ask
+func (r *Run) withRetries(ctx context.Context) context.Context {
+	ask := r.CheckRetry
 	if ask == nil {
-		ask = func() error { return r.look(ctx) }
+		ask = func() error { return r.checkInterrupt(ctx) }
 	}
-	return account.WithPatience(ctx, &account.Patient{Budget: cmp.Or(r.TryFor, account.Patience), Ask: ask,
-		Tell: func(e sluice.Unanswered) { r.Host.Emit(e) }})
+	return account.WithLongRetry(ctx, &account.LongRetry{Budget: cmp.Or(r.RetryFor, account.LongRetryBudget), Check: ask,
+		Report: func(e sluice.Unanswered) { r.Host.Emit(e) }})
 }
 
 // checkInterrupt is called before each read of AWS. It returns an error if the stage must not
 // continue.
-func (r *Run) look(ctx context.Context) error {
+func (r *Run) checkInterrupt(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
-		return halted(r, err)
+		return errHalted(r, err)
 	}
 	if r.Interrupt == nil {
 		return nil
@@ -205,55 +205,55 @@ func (r *Run) look(ctx context.Context) error {
 }
 
 // pauseFor sleeps until the next poll.
-func (r *Run) pause(ctx context.Context, d time.Duration) error {
+func (r *Run) pauseFor(ctx context.Context, d time.Duration) error {
 	if err := r.Clock.Sleep(ctx, d); err != nil {
-		return halted(r, err)
+		return errHalted(r, err)
 	}
 	return nil
 }
 
 // readLag is how long AWS's answers may lag behind a write (Amazon ECS API Reference, "eventual
 // consistency"; seconds are observed).
-const lag = 6 * time.Second
+const readLag = 6 * time.Second
 
 // awaitReadLag reads the service, and waits until the next read must show its current state. Our
 // last write may be recent, or may be that of a killed process. The method comes before reads that
 // decide that no work remains.
-func (r *Run) current(ctx context.Context) error {
-	if _, err := r.observe(ctx); err != nil {
+func (r *Run) awaitReadLag(ctx context.Context) error {
+	if _, err := r.observeService(ctx); err != nil {
 		return err
 	}
-	return r.pause(ctx, lag)
+	return r.pauseFor(ctx, readLag)
 }
 
 // awaitSecondRead waits between two reads that must both show that a resource does not exist.
-func (r *Run) secondLook(ctx context.Context) error { return r.pause(ctx, lag) }
+func (r *Run) awaitSecondRead(ctx context.Context) error { return r.pauseFor(ctx, readLag) }
 
-func halted(r *Run, err error) error {
+func errHalted(r *Run, err error) error {
 	if sluice.KindOf(err) != "" {
 		return err
 	}
-	return &sluice.Error{Op: r.Stage.Name, Resource: r.hand.Resource(), Kind: sluice.Halted, Err: err}
+	return &sluice.Error{Op: r.Stage.Name, Resource: r.client.Resource(), Kind: sluice.Halted, Err: err}
 }
 
 // makeWrite makes one write. The write must be in the plan (P7), our claim must have been read
 // recently, and events are emitted before and after it. An interrupt does not cut off a write that
 // has begun.
-func (r *Run) act(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
-	if !r.Stage.Lists(a.Planned) {
+func (r *Run) makeWrite(ctx context.Context, a sluice.Attempt, call func(context.Context) (string, error)) error {
+	if !r.Stage.MayWrite(a.Planned) {
 		return &sluice.Error{Op: a.Action, Resource: a.Actual.Resource, Err: fmt.Errorf("%s is not among the writes of stage %s: %w", a.Planned, r.Stage.Name, account.ErrNotPlanned)}
 	}
-	if err := r.look(ctx); err != nil {
+	if err := r.checkInterrupt(ctx); err != nil {
 		return err
 	}
-	if err := r.renew(account.BeforeWrite(ctx), a); err != nil {
+	if err := r.ensureFreshClaim(account.BeforeWrite(ctx), a); err != nil {
 		return err
 	}
-	id := r.action(a.Action)
+	id := r.actionID(a.Action)
 	r.Host.Emit(sluice.Writing{Action: id, Write: a.Actual})
-	permitted := account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}, Held: r.held(ctx, a)})
-	result, err := r.claimed(ctx, a, func() (string, error) { return call(permitted) })
-	r.wrote = r.Clock.Now()
+	permitted := account.Permit(context.WithoutCancel(ctx), account.Action{ID: id, Writes: []sluice.Write{a.Actual}, CheckClaim: r.checkClaim(ctx, a)})
+	result, err := r.writeUnderClaim(ctx, a, func() (string, error) { return call(permitted) })
+	r.wroteAt = r.Clock.Now()
 	wrote := sluice.Wrote{Action: id, Write: a.Actual, Result: result}
 	if err != nil {
 		err = sluice.Inner(err)
@@ -264,41 +264,41 @@ func (r *Run) act(ctx context.Context, a sluice.Attempt, call func(context.Conte
 	return err
 }
 
-func (r *Run) action(name string) sluice.ActionID {
+func (r *Run) actionID(name string) sluice.ActionID {
 	return sluice.NewActionID(r.Deployment, fmt.Sprintf("%d %s", r.Stage.Index, r.Stage.Name), name)
 }
 
-func (r *Run) note(format string, args ...any) {
+func (r *Run) emitNote(format string, args ...any) {
 	r.Host.Emit(sluice.Noted{Message: fmt.Sprintf(format, args...)})
 }
 
-func (r *Run) warn(format string, args ...any) {
+func (r *Run) emitWarning(format string, args ...any) {
 	r.Host.Emit(sluice.Warned{Message: fmt.Sprintf(format, args...)})
 }
 
 // observeService reads the service. A deleted service is an error here.
-func (r *Run) observe(ctx context.Context) (*ecs.Live, error) {
-	if err := r.look(ctx); err != nil {
+func (r *Run) observeService(ctx context.Context) (*ecs.ServiceState, error) {
+	if err := r.checkInterrupt(ctx); err != nil {
 		return nil, err
 	}
-	live, err := r.hand.Observe(ctx)
+	live, err := r.client.Observe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.looked = r.Clock.Now()
+	r.readAt = r.Clock.Now()
 	if live == nil || live.Status != "ACTIVE" {
-		return nil, r.deleted()
+		return nil, r.errServiceDeleted()
 	}
-	if r.claim.see(live.Tags, r.Deployment, r.Clock.Now()); r.holding && r.claim.other != "" {
-		return nil, r.lost()
+	if r.claim.readTags(live.Tags, r.Deployment, r.Clock.Now()); r.ownsClaim && r.claim.otherValue != "" {
+		return nil, r.errClaimLost()
 	}
-	if err := r.keep(ctx, live); err != nil {
+	if err := r.renewClaimInTime(ctx, live); err != nil {
 		return nil, err
 	}
-	return r.heed(ctx, live)
+	return r.resolveDrift(ctx, live)
 }
 
-func (r *Run) deleted() error {
-	return &sluice.Error{Op: "look at the service", Resource: r.hand.Resource(), Kind: sluice.NotFound,
+func (r *Run) errServiceDeleted() error {
+	return &sluice.Error{Op: "look at the service", Resource: r.client.Resource(), Kind: sluice.NotFound,
 		Err: errors.New("somebody deleted it during the deployment"), Next: "deploy again to create it anew"}
 }

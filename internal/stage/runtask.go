@@ -19,53 +19,53 @@ import (
 // at the same time. It does not change the service itself. Tasks that an earlier attempt started
 // are found and waited for, and never started again.
 func (r *Run) runTask(ctx context.Context) error {
-	if err := r.holdForStep(ctx); err != nil {
+	if err := r.claimForStep(ctx); err != nil {
 		return err
 	}
-	j, err := r.job(ctx)
+	j, err := r.newJob(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := r.launch(ctx, j)
+	l, err := r.launchTasks(ctx, j)
 	if err != nil {
 		return err
 	}
-	if r.Leave && r.Plan.Standalone {
-		return j.left(r, l)
+	if r.HandOver && r.Plan.Standalone {
+		return j.handOverTasks(r, l)
 	}
 	return r.awaitTasks(ctx, j, l)
 }
 
 // registerOnly registers the definition and runs no task.
-func (r *Run) register(ctx context.Context) error {
-	rev, err := r.revision(ctx)
+func (r *Run) registerOnly(ctx context.Context) error {
+	rev, err := r.ensureRevision(ctx)
 	if err == nil {
-		r.note("%s is registered; its task is not run (runStandaloneTask: false)", rev.Name)
+		r.emitNote("%s is registered; its task is not run (runStandaloneTask: false)", rev.Name)
 	}
 	return err
 }
 
 // claimForStep takes the snapshot and claims the service of a step. If there was no service when
 // the plan was made, there is nothing to claim yet.
-func (r *Run) holdForStep(ctx context.Context) error {
+func (r *Run) claimForStep(ctx context.Context) error {
 	if r.Plan.Standalone {
 		return nil
 	}
-	live, err := r.standing(ctx)
+	live, err := r.findActiveService(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.remember(ctx, live); err != nil {
+	if err := r.loadSnapshot(ctx, live); err != nil {
 		return err
 	}
-	if !r.Stage.Lists(sluice.Write{Operation: "ecs:TagResource", Resource: r.hand.Resource()}) {
+	if !r.Stage.MayWrite(sluice.Write{Operation: "ecs:TagResource", Resource: r.client.Resource()}) {
 		return nil
 	}
 	if live == nil {
-		return r.deleted()
+		return r.errServiceDeleted()
 	}
-	r.step = true
-	return r.hold(ctx, live)
+	r.isStep = true
+	return r.claimAndSuspend(ctx, live)
 }
 
 // job is what the stage runs, with the client for it.
@@ -74,19 +74,19 @@ type job struct {
 	tasks     ecs.Tasks
 	revision  ecs.Revision
 	request   *definition.Run
-	planned   sluice.Write
+	plannedWrite   sluice.Write
 	startedBy string
 }
 
 // opName is the operation in errors of the job.
-func (j *job) what() string {
+func (j *job) opName() string {
 	if j.Step != "" {
 		return "run step " + j.Step
 	}
 	return "run " + j.revision.Name
 }
 
-func (r *Run) job(ctx context.Context) (j *job, err error) {
+func (r *Run) newJob(ctx context.Context) (j *job, err error) {
 	j = &job{Task: r.Stage.Task, startedBy: r.Deployment + "/run"}
 	if j.Step != "" {
 		j.startedBy = r.Deployment + "/" + plan.StepKey(j.When, j.Step)
@@ -95,11 +95,11 @@ func (r *Run) job(ctx context.Context) (j *job, err error) {
 		return nil, err
 	}
 	to := r.Plan.To
-	if j.Own() {
+	if j.HasOwnDefinition() {
 		to = j.To
 	}
-	j.planned = sluice.Write{Operation: "ecs:RunTask", Resource: r.Plan.Cluster + "/" + to}
-	if j.revision, err = r.revisionOf(ctx, j); err != nil {
+	j.plannedWrite = sluice.Write{Operation: "ecs:RunTask", Resource: r.Plan.Cluster + "/" + to}
+	if j.revision, err = r.jobRevision(ctx, j); err != nil {
 		return nil, err
 	}
 	j.tasks = ecs.Tasks{API: r.Account.ECS(), Cluster: r.Plan.Cluster, Family: familyOf(j.revision.Name)}
@@ -107,34 +107,34 @@ func (r *Run) job(ctx context.Context) (j *job, err error) {
 }
 
 // jobRevision is the revision that the job runs: the deployment's, or the job's own.
-func (r *Run) revisionOf(ctx context.Context, j *job) (ecs.Revision, error) {
-	if !j.Own() {
-		return r.revision(ctx)
+func (r *Run) jobRevision(ctx context.Context, j *job) (ecs.Revision, error) {
+	if !j.HasOwnDefinition() {
+		return r.ensureRevision(ctx)
 	}
-	if j.Registered() {
+	if j.IsRegistered() {
 		return ecs.Revision{ARN: j.To, Name: j.To}, nil
 	}
 	index := strconv.Itoa(r.Stage.Index)
-	if _, ok, err := saved[ecs.Revision](ctx, r.Host, keyOwnRevision+index); err != nil || !ok && j.Redacted {
-		return ecs.Revision{}, errors.Join(err, r.lacksValues(j))
+	if _, ok, err := loadValue[ecs.Revision](ctx, r.Host, keyOwnRevision+index); err != nil || !ok && j.Redacted {
+		return ecs.Revision{}, errors.Join(err, r.errMissingValues(j))
 	}
 	task, err := j.DecodeTask()
 	if err != nil {
 		return ecs.Revision{}, err
 	}
-	return r.registered(ctx, task, keyOwnRevision+index, keyOwnRegister+index)
+	return r.ensureRegistered(ctx, task, keyOwnRevision+index, keyOwnRegister+index)
 }
 
 // errMissingValues says that the task cannot be started: the journal does not keep the values of
 // its environment.
-func (r *Run) lacksValues(j *job) error {
-	return &sluice.Error{Op: j.what(), Resource: r.hand.Resource(), Kind: sluice.Halted,
+func (r *Run) errMissingValues(j *job) error {
+	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.Halted,
 		Err:  errors.New("it is not started yet, and the values of its environment are not kept"),
 		Next: "run sluice resume in the folder of the application, with its files as they were; or sluice abort"}
 }
 
 // handOverTasks returns the error that hands the tasks over to ECS.
-func (j *job) left(r *Run, l *launched) error {
-	return &sluice.Error{Op: j.what(), Resource: r.hand.Resource(), Kind: sluice.Halted,
+func (j *job) handOverTasks(r *Run, l *launchState) error {
+	return &sluice.Error{Op: j.opName(), Resource: r.client.Resource(), Kind: sluice.Halted,
 		Err: fmt.Errorf("%s: %w", sluice.Plural(len(l.Tasks), "task"), ErrHandedOver), Next: "sluice resume waits for the end"}
 }

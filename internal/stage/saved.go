@@ -15,43 +15,43 @@ const (
 	KeyCanaryShare  = "canary-percentage"
 	KeyListeners    = "current-listeners"
 	KeyCanarySet    = "canary-task-set"
-	keyFormer       = "former"
+	keySnapshot       = "former"
 	KeyRevision     = "revision"
-	keyRegister     = "registering"
-	keyPrints       = "rule-prints"
-	keyShifted      = "shifted-at"
+	keyRegistering     = "registering"
+	keyFingerprints       = "rule-prints"
+	keyShiftedAt      = "shifted-at"
 	keyRestored     = "restored-generation"
 	keyGeneration   = "canary-generation"
-	keyAsked        = "asked"
-	keyStopped      = "stopped"
-	keyFresh        = "new-primary" // progress of the new primary, see newPrimaryBegun
-	keyShift        = "codedeploy"
-	keyReturn       = "codedeploy-return"
-	keyKeptOld      = "kept-old"
-	keySeized       = "taken-over"
-	keyLeft         = "left-by"
-	keyHeld         = "claimed"
-	keyShareHeld    = "held-share"
-	keyTaken        = "taken-out"
-	keyStaysOut     = "stays-out" // ECS does not register deregistered instances again
-	keyOutSince     = "out-since" // the index of a stage that began with deregistered instances
-	keyIn           = "put-in"
-	keyTheirs       = "left-as-they-are"
+	keyUpdateRequest        = "asked"
+	keyStopRequest      = "stopped"
+	keyNewPrimary        = "new-primary" // progress of the new primary, see newPrimaryBegun
+	keyCodeDeploy        = "codedeploy"
+	keyCodeDeployReturn       = "codedeploy-return"
+	keyKeptPrimary      = "kept-old"
+	keyTakenOver       = "taken-over"
+	keyPreviousClaim         = "left-by"
+	keyClaimed         = "claimed"
+	keyMaintainedShare    = "held-share"
+	keyDeregistered        = "taken-out"
+	keyStaysDeregistered     = "stays-out" // ECS does not register deregistered instances again
+	keyDeregisteredSince     = "out-since" // the index of a stage that began with deregistered instances
+	keyRegistered           = "put-in"
+	keyUnmanaged       = "left-as-they-are"
 	keyCanaryCount  = "canary-count"
-	keyAccepted     = "accepted"
-	keyDone         = "done" // how many stages of the plan are done
+	keyAdopted     = "accepted"
+	keyDoneStages         = "done" // how many stages of the plan are done
 	// KeyTakeOver holds the claim that the user let this deployment take over at a resume.
 	KeyTakeOver    = "take-over"
-	keyRest        = "not-restored"
+	keyNotRestored        = "not-restored"
 	keyScaling     = "scaling"
-	keyScalingBack = "scaling-back"
+	keyScalingRollback = "scaling-back"
 	keyTasks       = "tasks of "       // the stage's index follows
 	keyOwnRevision = "revision of "    // the stage's index follows
 	keyOwnRegister = "registering of " // the stage's index follows
 )
 
 // loadValue loads a value as JSON; ok is false if it was never saved.
-func saved[T any](ctx context.Context, h Host, key string) (v T, ok bool, err error) {
+func loadValue[T any](ctx context.Context, h Host, key string) (v T, ok bool, err error) {
 	data, ok, err := h.Load(ctx, key)
 	if err != nil {
 		return v, false, fmt.Errorf("read what was saved as %s: %w", key, err)
@@ -65,36 +65,36 @@ func saved[T any](ctx context.Context, h Host, key string) (v T, ok bool, err er
 	return v, true, nil
 }
 
-func save(ctx context.Context, h Host, key string, v any) error {
+func saveValue(ctx context.Context, h Host, key string, v any) error {
 	data, err := json.Marshal(v)
 	if err == nil {
 		err = h.Save(context.WithoutCancel(ctx), key, data)
 	}
-	return notSaved(key, err)
+	return wrapSaveError(key, err)
 }
 
 // saveText saves a value as plain text, as PipeCD's metadata is.
-func text(ctx context.Context, h Host, key, v string) error {
-	return notSaved(key, h.Save(context.WithoutCancel(ctx), key, []byte(v)))
+func saveText(ctx context.Context, h Host, key, v string) error {
+	return wrapSaveError(key, h.Save(context.WithoutCancel(ctx), key, []byte(v)))
 }
 
 // ErrNotSaved says that a value could not be saved. The write that needs it was not made, and the
 // stage can be tried again once the Host saves.
 var ErrNotSaved = errors.New("not saved")
 
-func notSaved(key string, err error) error {
+func wrapSaveError(key string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &unsaved{key: key, err: err}
+	return &saveError{key: key, err: err}
 }
 
 // saveError is the failure to save the value of a key.
-type unsaved struct {
+type saveError struct {
 	key string
 	err error
 }
 
-func (e *unsaved) Error() string        { return "save " + e.key + " before the write: " + e.err.Error() }
-func (e *unsaved) Unwrap() error        { return e.err }
-func (e *unsaved) Is(target error) bool { return target == ErrNotSaved }
+func (e *saveError) Error() string        { return "save " + e.key + " before the write: " + e.err.Error() }
+func (e *saveError) Unwrap() error        { return e.err }
+func (e *saveError) Is(target error) bool { return target == ErrNotSaved }

@@ -15,87 +15,87 @@ import (
 // scalingOverride is a temporary change of auto scaling: the targets before it, and the targets as
 // we set them. It is saved before its first write. A deployment that stops early restores auto
 // scaling, and begins another override when it continues.
-type scaling struct {
-	Phase phase             `json:"phase"`
+type scalingOverride struct {
+	Phase overridePhase             `json:"phase"`
 	Base  []sluice.Scalable `json:"base"`
-	Ours  []sluice.Scalable `json:"ours"`
-	Again bool              `json:"again,omitempty"` // not the first override of the deployment
+	Wanted  []sluice.Scalable `json:"ours"`
+	Repeated bool              `json:"again,omitempty"` // not the first override of the deployment
 }
 
 // overridePhase is the progress of an override.
-type phase string
+type overridePhase string
 
 const (
-	setting   phase = "setting"
-	set       phase = "set"
-	returning phase = "returning"
-	returned  phase = "returned"
+	phaseSetting   overridePhase = "setting"
+	phaseSet       overridePhase = "set"
+	phaseReturning overridePhase = "returning"
+	phaseReturned  overridePhase = "returned"
 )
 
-func (r *Run) scaler() autoscaling.Service {
+func (r *Run) scalingClient() autoscaling.Service {
 	return autoscaling.Service{API: r.Account.Scaling(), Cluster: r.Plan.Cluster, Name: r.Plan.Service}
 }
 
 // scalingBefore returns the scalable targets as they were before any deployment suspended them,
 // this one included. A deployment that adopts suspends them before it takes the snapshot.
-func (r *Run) formerScaling(ctx context.Context, live *ecs.Live) ([]sluice.Scalable, error) {
+func (r *Run) scalingBefore(ctx context.Context, live *ecs.ServiceState) ([]sluice.Scalable, error) {
 	if r.Plan.Scaling == nil {
 		return nil, nil
 	}
-	h, ok, err := saved[scaling](ctx, r.Host, keyScaling)
+	h, ok, err := loadValue[scalingOverride](ctx, r.Host, keyScaling)
 	if err != nil || ok {
 		return h.Base, err
 	}
-	now, err := r.scaler().Observe(ctx)
+	now, err := r.scalingClient().Observe(ctx)
 	if err != nil || live == nil {
 		return now, err
 	}
-	return plan.Before(now, live.Tags[plan.ScalingTag]), nil
+	return plan.TargetsBefore(now, live.Tags[plan.ScalingTag]), nil
 }
 
 // overrideScaling sets the requested auto scaling. It is the first step after the claim, in
 // whichever stage claims first. Later stages find it done.
-func (r *Run) scale(ctx context.Context, live *ecs.Live) error {
-	if r.Plan.Scaling == nil || r.former != nil && len(r.former.Scaling) == 0 {
+func (r *Run) overrideScaling(ctx context.Context, live *ecs.ServiceState) error {
+	if r.Plan.Scaling == nil || r.snapshot != nil && len(r.snapshot.Scaling) == 0 {
 		return nil
 	}
-	h, ok, err := saved[scaling](ctx, r.Host, keyScaling)
+	h, ok, err := loadValue[scalingOverride](ctx, r.Host, keyScaling)
 	if err != nil {
 		return err
 	}
-	now, err := r.scaler().Observe(ctx)
+	now, err := r.scalingClient().Observe(ctx)
 	if err != nil {
 		return err
 	}
 	switch {
-	case ok && h.Phase == set:
-		return r.keepScaling(ctx, h, now)
-	case ok && h.Phase == returned:
-		h = scaling{Again: true, Base: now, Ours: r.suspended(now)}
+	case ok && h.Phase == phaseSet:
+		return r.checkOverride(ctx, h, now)
+	case ok && h.Phase == phaseReturned:
+		h = scalingOverride{Repeated: true, Base: now, Wanted: r.repeatOverride(now)}
 	case !ok:
-		base := plan.Before(now, live.Tags[plan.ScalingTag])
-		if r.former != nil {
-			base = r.former.Scaling
+		base := plan.TargetsBefore(now, live.Tags[plan.ScalingTag])
+		if r.snapshot != nil {
+			base = r.snapshot.Scaling
 		}
-		h = scaling{Base: base, Ours: r.asked(base, now)}
+		h = scalingOverride{Base: base, Wanted: r.firstOverride(base, now)}
 	}
-	h.Phase = setting
-	if err := save(ctx, r.Host, keyScaling, h); err != nil {
+	h.Phase = phaseSetting
+	if err := saveValue(ctx, r.Host, keyScaling, h); err != nil {
 		return err
 	}
 	if err := r.setScaling(ctx, live, h, now); err != nil {
 		return err
 	}
-	h.Phase = set
-	return save(ctx, r.Host, keyScaling, h)
+	h.Phase = phaseSet
+	return saveValue(ctx, r.Host, keyScaling, h)
 }
 
 // firstOverride is the first override of a deployment. Targets that a lost deployment left
 // suspended stay suspended until auto scaling is restored.
-func (r *Run) asked(all, now []sluice.Scalable) (out []sluice.Scalable) {
+func (r *Run) firstOverride(all, now []sluice.Scalable) (out []sluice.Scalable) {
 	for _, t := range all {
-		t = r.Plan.Scaling.Asked(t)
-		if x, ok := autoscaling.Of(now, t.Dimension); ok && x.Suspended == sluice.AllSuspended {
+		t = r.Plan.Scaling.StartTarget(t)
+		if x, ok := autoscaling.FindTarget(now, t.Dimension); ok && x.Suspended == sluice.AllSuspended {
 			t.Suspended = x.Suspended
 		}
 		out = append(out, t)
@@ -104,7 +104,7 @@ func (r *Run) asked(all, now []sluice.Scalable) (out []sluice.Scalable) {
 }
 
 // repeatOverride is a later override of a deployment. The first one has set its bounds.
-func (r *Run) suspended(all []sluice.Scalable) (out []sluice.Scalable) {
+func (r *Run) repeatOverride(all []sluice.Scalable) (out []sluice.Scalable) {
 	for _, t := range all {
 		if r.Plan.Scaling.Suspend {
 			t.Suspended = sluice.AllSuspended
@@ -114,51 +114,51 @@ func (r *Run) suspended(all []sluice.Scalable) (out []sluice.Scalable) {
 	return out
 }
 
-func (r *Run) setScaling(ctx context.Context, live *ecs.Live, h scaling, now []sluice.Scalable) error {
-	if was := sluice.Suspensions(h.Base); r.Plan.Scaling.Notes() && live.Tags[plan.ScalingTag] != was {
-		if err := r.hand.Tag(ctx, r.act, "note how auto scaling was", live.ARN, map[string]string{plan.ScalingTag: was}); err != nil {
+func (r *Run) setScaling(ctx context.Context, live *ecs.ServiceState, h scalingOverride, now []sluice.Scalable) error {
+	if was := sluice.Suspensions(h.Base); r.Plan.Scaling.TagsService() && live.Tags[plan.ScalingTag] != was {
+		if err := r.client.Tag(ctx, r.makeWrite, "note how auto scaling was", live.ARN, map[string]string{plan.ScalingTag: was}); err != nil {
 			return err
 		}
 	}
-	for i, ours := range h.Ours {
-		t, ok := autoscaling.Of(now, ours.Dimension)
+	for i, ours := range h.Wanted {
+		t, ok := autoscaling.FindTarget(now, ours.Dimension)
 		if !ok {
 			continue
 		}
-		to, foreign := autoscaling.Settle(t, h.Base[i], ours)
-		r.foreignScaling(foreign)
+		to, foreign := autoscaling.ChooseTarget(t, h.Base[i], ours)
+		r.warnScalingChanged(foreign)
 		if to == t {
 			continue
 		}
-		if err := r.scaler().Set(ctx, r.act, "set auto scaling", t, to); err != nil {
+		if err := r.scalingClient().SetTarget(ctx, r.makeWrite, "set auto scaling", t, to); err != nil {
 			return err
 		}
-		r.note("auto scaling of %s: %d to %d tasks, suspended: %s (was %d to %d, suspended: %s)", ours.Dimension, to.Min, to.Max, to.Suspended, t.Min, t.Max, t.Suspended)
+		r.emitNote("auto scaling of %s: %d to %d tasks, suspended: %s (was %d to %d, suspended: %s)", ours.Dimension, to.Min, to.Max, to.Suspended, t.Min, t.Max, t.Suspended)
 	}
 	return nil
 }
 
 // checkOverride applies onOutsideChange if another actor changed what we set. A rollback ignores
 // such a change, because it restores auto scaling in any case.
-func (r *Run) keepScaling(ctx context.Context, h scaling, now []sluice.Scalable) error {
-	if !undone(h, now) {
+func (r *Run) checkOverride(ctx context.Context, h scalingOverride, now []sluice.Scalable) error {
+	if !hasOverrideDrift(h, now) {
 		return nil
 	}
-	if err := r.pause(ctx, lag); err != nil { // the answer may be older than our write
+	if err := r.pauseFor(ctx, readLag); err != nil { // the answer may be older than our write
 		return err
 	}
-	now, err := r.scaler().Observe(ctx)
+	now, err := r.scalingClient().Observe(ctx)
 	if err != nil {
 		return err
 	}
-	for i, ours := range h.Ours {
-		t, ok := autoscaling.Of(now, ours.Dimension)
+	for i, ours := range h.Wanted {
+		t, ok := autoscaling.FindTarget(now, ours.Dimension)
 		if !ok {
-			r.foreignScaling([]string{ours.Dimension + " is registered no more"})
+			r.warnScalingChanged([]string{ours.Dimension + " is registered no more"})
 			continue
 		}
-		if what := autoscaling.Undone(t, h.Base[i], ours); len(what) > 0 {
-			if err := r.answerScaling(ctx, t, ours, what); err != nil {
+		if what := autoscaling.ExternalChanges(t, h.Base[i], ours); len(what) > 0 {
+			if err := r.applyScalingPolicy(ctx, t, ours, what); err != nil {
 				return err
 			}
 		}
@@ -167,96 +167,96 @@ func (r *Run) keepScaling(ctx context.Context, h scaling, now []sluice.Scalable)
 }
 
 // hasOverrideDrift reports whether a read differs from what we set.
-func undone(h scaling, now []sluice.Scalable) bool {
-	for i, ours := range h.Ours {
-		if t, ok := autoscaling.Of(now, ours.Dimension); !ok || len(autoscaling.Undone(t, h.Base[i], ours)) > 0 {
+func hasOverrideDrift(h scalingOverride, now []sluice.Scalable) bool {
+	for i, ours := range h.Wanted {
+		if t, ok := autoscaling.FindTarget(now, ours.Dimension); !ok || len(autoscaling.ExternalChanges(t, h.Base[i], ours)) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *Run) foreignScaling(what []string) {
-	if len(what) > 0 && r.once("auto scaling "+strings.Join(what, " ")) {
-		r.warn("somebody else changed the auto scaling of %s during the deployment: %s; it is left so", r.hand.Resource(), strings.Join(what, ", "))
+func (r *Run) warnScalingChanged(what []string) {
+	if len(what) > 0 && r.isFirstTime("auto scaling "+strings.Join(what, " ")) {
+		r.emitWarning("somebody else changed the auto scaling of %s during the deployment: %s; it is left so", r.client.Resource(), strings.Join(what, ", "))
 	}
 }
 
 // scaleOnly is the stage of a plan that changes auto scaling only.
 func (r *Run) scaleOnly(ctx context.Context) error {
-	_, err := r.begin(ctx)
+	_, err := r.beginStage(ctx)
 	return err
 }
 
 // saveScalingRollback saves that the deployment rolls back. Its bounds are restored too then.
-func (r *Run) scalesBack(ctx context.Context) error {
+func (r *Run) saveScalingRollback(ctx context.Context) error {
 	if r.Plan.Scaling == nil {
 		return nil
 	}
-	return save(ctx, r.Host, keyScalingBack, true)
+	return saveValue(ctx, r.Host, keyScalingRollback, true)
 }
 
 // finalTarget is the target with index i of an override once auto scaling is restored.
-func (r *Run) goal(h scaling, i int, back bool) sluice.Scalable {
+func (r *Run) finalTarget(h scalingOverride, i int, back bool) sluice.Scalable {
 	base, p := h.Base[i], r.Plan.Scaling
-	was, known := autoscaling.Of(r.former.Scaling, base.Dimension)
+	was, known := autoscaling.FindTarget(r.snapshot.Scaling, base.Dimension)
 	switch {
-	case back && h.Again && known:
-		to, _ := autoscaling.Settle(base, p.Goal(was), was)
+	case back && h.Repeated && known:
+		to, _ := autoscaling.ChooseTarget(base, p.FinalTarget(was), was)
 		return to
 	case back:
 		return base
-	case h.Again && p.Resume:
+	case h.Repeated && p.Resume:
 		base.Suspended = sluice.Suspension{}
 		return base
-	case h.Again:
+	case h.Repeated:
 		return base
 	}
-	return p.Goal(base)
+	return p.FinalTarget(base)
 }
 
 // ReturnScaling restores auto scaling: at the end of a deployment, before the claim is released,
 // and whenever no process runs the deployment any more. It makes no call if there is nothing to
 // restore. It may be called again.
-func (r *Run) GiveBack(ctx context.Context) error {
-	h, err := r.heldScaling(ctx)
-	if err != nil || h.Phase == "" || h.Phase == returned {
+func (r *Run) ReturnScaling(ctx context.Context) error {
+	h, err := r.loadOverride(ctx)
+	if err != nil || h.Phase == "" || h.Phase == phaseReturned {
 		return err
 	}
-	ctx = r.patient(ctx)
+	ctx = r.withRetries(ctx)
 	r.Stage.Writes = append(r.Stage.Writes, r.Plan.Finish...)
-	live, err := r.mayGiveBack(ctx)
+	live, err := r.prepareReturn(ctx)
 	if err == nil {
-		err = r.returnScaling(ctx, h, live)
+		err = r.returnTargets(ctx, h, live)
 	}
 	switch sluice.KindOf(err) {
 	case sluice.Overtaken, sluice.LostClaim:
-		r.warn("auto scaling of %s is not given back, because another deployment holds the service: %v; it was: %s", r.hand.Resource(), err, sluice.Suspensions(h.Base))
+		r.emitWarning("auto scaling of %s is not given back, because another deployment holds the service: %v; it was: %s", r.client.Resource(), err, sluice.Suspensions(h.Base))
 		return nil
 	}
 	return err
 }
 
 // loadOverride loads our override. Its phase is empty if there is none.
-func (r *Run) heldScaling(ctx context.Context) (h scaling, err error) {
+func (r *Run) loadOverride(ctx context.Context) (h scalingOverride, err error) {
 	if r.Plan.Scaling == nil {
 		return h, nil
 	}
-	if h, _, err = saved[scaling](ctx, r.Host, keyScaling); err != nil {
+	if h, _, err = loadValue[scalingOverride](ctx, r.Host, keyScaling); err != nil {
 		return h, err
 	}
-	f, ok, err := saved[Former](ctx, r.Host, keyFormer)
+	f, ok, err := loadValue[Snapshot](ctx, r.Host, keySnapshot)
 	if !ok {
 		f.Scaling = h.Base // the deployment only adopted
 	}
-	r.former = &f
+	r.snapshot = &f
 	return h, err
 }
 
 // prepareReturn checks that we own the claim. Without any claim it allows the restore: the service
 // is deleted and its scalable targets may remain, or another actor removed the tag.
-func (r *Run) mayGiveBack(ctx context.Context) (*ecs.Live, error) {
-	live, err := r.hand.Observe(ctx)
+func (r *Run) prepareReturn(ctx context.Context) (*ecs.ServiceState, error) {
+	live, err := r.client.Observe(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -264,113 +264,113 @@ func (r *Run) mayGiveBack(ctx context.Context) (*ecs.Live, error) {
 		r.unclaimed = true
 		return nil, nil
 	}
-	r.looked = r.Clock.Now()
-	err = r.own(ctx, live)
-	if sluice.KindOf(err) == sluice.LostClaim && r.claim.other == "" {
+	r.readAt = r.Clock.Now()
+	err = r.acquireClaim(ctx, live)
+	if sluice.KindOf(err) == sluice.LostClaim && r.claim.otherValue == "" {
 		r.unclaimed, err = true, nil
 	}
 	return live, err
 }
 
-func (r *Run) returnScaling(ctx context.Context, h scaling, live *ecs.Live) error {
-	back, _, err := saved[bool](ctx, r.Host, keyScalingBack)
+func (r *Run) returnTargets(ctx context.Context, h scalingOverride, live *ecs.ServiceState) error {
+	back, _, err := loadValue[bool](ctx, r.Host, keyScalingRollback)
 	if err != nil {
 		return err
 	}
-	now, err := r.settledScaling(ctx, h, back)
+	now, err := r.confirmScaling(ctx, h, back)
 	if err != nil {
 		return err
 	}
-	h.Phase = returning
-	if err := save(ctx, r.Host, keyScaling, h); err != nil {
+	h.Phase = phaseReturning
+	if err := saveValue(ctx, r.Host, keyScaling, h); err != nil {
 		return err
 	}
-	for i, ours := range h.Ours {
-		if err := r.returnTarget(ctx, now, ours, r.goal(h, i, back)); err != nil {
+	for i, ours := range h.Wanted {
+		if err := r.returnTarget(ctx, now, ours, r.finalTarget(h, i, back)); err != nil {
 			return err
 		}
 	}
-	if live != nil && !r.forgotten(live) {
-		if err := r.forgetScaling(ctx, live.ARN); err != nil {
+	if live != nil && !r.isNoteRemoved(live) {
+		if err := r.removeScalingTag(ctx, live.ARN); err != nil {
 			return err
 		}
 	}
-	h.Phase = returned
-	return save(ctx, r.Host, keyScaling, h)
+	h.Phase = phaseReturned
+	return saveValue(ctx, r.Host, keyScaling, h)
 }
 
 // isNoteRemoved reports whether the tag with the former auto scaling was removed together with our
 // claim. Another deployment then took the claim, restored auto scaling and removed the tag. Without
 // a claim sluice writes only what differs.
-func (r *Run) forgotten(live *ecs.Live) bool {
+func (r *Run) isNoteRemoved(live *ecs.ServiceState) bool {
 	_, noted := live.Tags[plan.ScalingTag]
 	return r.unclaimed && !noted
 }
 
-func (r *Run) forgetScaling(ctx context.Context, arn string) error {
-	if !r.Plan.Scaling.Notes() {
+func (r *Run) removeScalingTag(ctx context.Context, arn string) error {
+	if !r.Plan.Scaling.TagsService() {
 		return nil
 	}
-	return r.hand.Untag(ctx, r.act, "forget how auto scaling was", arn, plan.ScalingTag)
+	return r.client.Untag(ctx, r.makeWrite, "forget how auto scaling was", arn, plan.ScalingTag)
 }
 
 // confirmScaling reads the targets. If one seems to be restored already, it reads again: the first
 // answer may be older than our override.
-func (r *Run) settledScaling(ctx context.Context, h scaling, back bool) ([]sluice.Scalable, error) {
-	now, err := r.scaler().Observe(ctx)
+func (r *Run) confirmScaling(ctx context.Context, h scalingOverride, back bool) ([]sluice.Scalable, error) {
+	now, err := r.scalingClient().Observe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for i, ours := range h.Ours {
-		if t, ok := autoscaling.Of(now, ours.Dimension); ok && t == ours || ours == r.goal(h, i, back) {
+	for i, ours := range h.Wanted {
+		if t, ok := autoscaling.FindTarget(now, ours.Dimension); ok && t == ours || ours == r.finalTarget(h, i, back) {
 			continue
 		}
-		if err := r.pause(ctx, lag); err != nil {
+		if err := r.pauseFor(ctx, readLag); err != nil {
 			return nil, err
 		}
-		return r.scaler().Observe(ctx)
+		return r.scalingClient().Observe(ctx)
 	}
 	return now, nil
 }
 
 func (r *Run) returnTarget(ctx context.Context, now []sluice.Scalable, ours, goal sluice.Scalable) error {
-	t, ok := autoscaling.Of(now, ours.Dimension)
+	t, ok := autoscaling.FindTarget(now, ours.Dimension)
 	if !ok {
-		r.foreignScaling([]string{ours.Dimension + " is registered no more"})
+		r.warnScalingChanged([]string{ours.Dimension + " is registered no more"})
 		return nil
 	}
-	to, foreign := autoscaling.Settle(t, ours, goal)
-	r.foreignScaling(foreign)
+	to, foreign := autoscaling.ChooseTarget(t, ours, goal)
+	r.warnScalingChanged(foreign)
 	if to == t {
 		return nil
 	}
-	if err := r.scaler().Set(ctx, r.act, "give auto scaling back", t, to); err != nil {
+	if err := r.scalingClient().SetTarget(ctx, r.makeWrite, "give auto scaling back", t, to); err != nil {
 		if r.unclaimed {
-			r.warn("auto scaling of %s is not given back: %v; it was: %d to %d tasks, suspended: %s", r.hand.Resource(), err, goal.Min, goal.Max, goal.Suspended)
+			r.emitWarning("auto scaling of %s is not given back: %v; it was: %d to %d tasks, suspended: %s", r.client.Resource(), err, goal.Min, goal.Max, goal.Suspended)
 			return nil
 		}
-		return stillSuspended(r.hand.Resource(), ours, err)
+		return errStillSuspended(r.client.Resource(), ours, err)
 	}
-	r.note("auto scaling of %s is given back: %d to %d tasks, suspended: %s", ours.Dimension, to.Min, to.Max, to.Suspended)
+	r.emitNote("auto scaling of %s is given back: %d to %d tasks, suspended: %s", ours.Dimension, to.Min, to.Max, to.Suspended)
 	return nil
 }
 
-func stillSuspended(resource string, ours sluice.Scalable, err error) error {
+func errStillSuspended(resource string, ours sluice.Scalable, err error) error {
 	return &sluice.Error{Op: "give auto scaling back", Resource: resource, Kind: sluice.KindOf(err),
 		Err: fmt.Errorf("suspended: %s: %w", ours.Suspended, err), Next: cmp.Or(sluice.NextStep(err), "sluice resume tries again")}
 }
 
 // SuspendAgain overrides auto scaling again that was restored when the process ended, for the
 // stages that only wait. It makes no call if the override is in place.
-func (r *Run) Again(ctx context.Context) error {
-	h, err := r.heldScaling(ctx)
-	if err != nil || h.Phase != returned || !r.Plan.Scaling.Suspend {
+func (r *Run) SuspendAgain(ctx context.Context) error {
+	h, err := r.loadOverride(ctx)
+	if err != nil || h.Phase != phaseReturned || !r.Plan.Scaling.Suspend {
 		return err
 	}
-	ctx = r.patient(ctx)
-	live, err := r.observe(ctx)
+	ctx = r.withRetries(ctx)
+	live, err := r.observeService(ctx)
 	if err != nil {
 		return err
 	}
-	return r.hold(ctx, live)
+	return r.claimAndSuspend(ctx, live)
 }

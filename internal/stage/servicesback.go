@@ -9,85 +9,85 @@ import (
 )
 
 // canarySnapshot is the canary service of an earlier deployment, as it was before this one.
-type formerCanary struct {
-	By       sluice.ActionID `json:"by"`       // action that created it
+type canarySnapshot struct {
+	CreatedBy       sluice.ActionID `json:"by"`       // action that created it
 	Revision string          `json:"revision"` // family:revision
 	Count    int             `json:"count"`
 }
 
-func (s services) remember(ctx context.Context) (*formerCanary, error) {
-	if !s.Plan.Beside() || s.Plan.Adopts() { // ECS_ADOPT removes it first, which a stale read may not show
+func (s services) snapshotCanary(ctx context.Context) (*canarySnapshot, error) {
+	if !s.Plan.HasCanaryService() || s.Plan.Adopts() { // ECS_ADOPT removes it first, which a stale read may not show
 		return nil, nil
 	}
-	live, err := s.beside.Observe(ctx)
-	if err != nil || !live.Stands() || live.Maker() == "" {
+	live, err := s.canary.Observe(ctx)
+	if err != nil || !live.IsActive() || live.CreatedBy() == "" {
 		return nil, err
 	}
 	_, revision := live.PrimaryDeployment()
-	return &formerCanary{By: live.Maker(), Revision: revision, Count: live.Desired}, nil
+	return &canarySnapshot{CreatedBy: live.CreatedBy(), Revision: revision, Count: live.Desired}, nil
 }
 
 // restorePrimary returns an updated service to its former revision. A service that was not updated
 // is left unchanged. Traffic moves back when the tasks that get it are healthy.
-func (s services) restore(ctx context.Context, _ *ecs.Live) error {
-	_, begun, err := s.Host.Load(ctx, keyAsked)
+func (s services) restorePrimary(ctx context.Context, _ *ecs.ServiceState) error {
+	_, begun, err := s.Host.Load(ctx, keyUpdateRequest)
 	if err != nil {
 		return err
 	}
 	if begun {
-		if err := s.bridge(ctx); err != nil {
+		if err := s.bridgeRollback(ctx); err != nil {
 			return err
 		}
-		if err := s.rollBack(ctx); err != nil {
+		if err := s.rollBackService(ctx); err != nil {
 			return err
 		}
 	}
 	if err := s.restoreCanary(ctx); err != nil {
 		return err
 	}
-	return s.access.restore(ctx)
+	return s.traffic.restoreRoutes(ctx)
 }
 
 // restoreCanary restores the canary service of an earlier deployment: the former shares may include
 // it.
 func (s services) restoreCanary(ctx context.Context) error {
-	was := s.former.Canary
+	was := s.snapshot.Canary
 	if was == nil {
 		return nil
 	}
-	if err := s.awaitName(ctx); err != nil {
+	if err := s.awaitNameFree(ctx); err != nil {
 		return err
 	}
-	now, err := s.observeFormer(ctx)
+	now, err := s.observeFormerCanary(ctx)
 	if err != nil {
 		return err
 	}
-	by := was.By
-	if !now.Stands() {
+	by := was.CreatedBy
+	if !now.IsActive() {
 		if by, err = s.restoredID(ctx); err != nil { // AWS answers the former token with the deleted service
 			return err
 		}
 	}
-	primary, err := s.observe(ctx)
+	primary, err := s.observeService(ctx)
 	if err != nil {
 		return err
 	}
-	template, _ := definition.Beside(s.service, &primary.Raw)
-	now, _, err = s.beside.EnsureService(ctx, s.act, ecs.WantedBeside{By: by, Template: template, Count: was.Count, Attach: s.access.attach(sluice.Canary), Anew: true,
+	template, _ := definition.NewCanaryService(s.service, &primary.Raw)
+	now, _, err = s.canary.EnsureService(ctx, s.makeWrite, ecs.CanarySpec{By: by, Template: template, Count: was.Count, Attach: s.traffic.attachmentOf(sluice.Canary), ForceWrite: true,
 		Revision: ecs.Revision{ARN: was.Revision, Name: was.Revision}})
 	if err != nil {
 		return err
 	}
-	m := s.canaryOf(now)
+	m := s.canaryMember(now)
 	m.Revision = was.Revision
-	return s.restoredAgain(ctx, s.awaitBack(ctx, m))
+	return s.advanceRestoredID(ctx, s.awaitRestored(ctx, m))
 }
 
 // observeFormerCanary reads the canary service of an earlier deployment. It exists unless this
 // deployment deleted it, and then this deployment may have created the next one. A read that shows
 // otherwise may be older than our last write.
-func (s services) observeFormer(ctx context.Context) (now *ecs.Live, err error) {
-	deleted, _, err := saved[int](ctx, s.Host, keyGeneration)
+func (s services) observeFormerCanary(ctx context.Context) (now *ecs.ServiceState, err error) {
+	deleted, _, err := loadValue[int](ctx, s.Host, keyGeneration)
 	if err != nil {
 		return nil, err
 	}
@@ -96,22 +96,22 @@ func (s services) observeFormer(ctx context.Context) (now *ecs.Live, err error) 
 		return nil, err
 	}
 	err = s.readUntil(ctx, s.Clock.Now(), func(ctx context.Context) (bool, error) {
-		now, err = s.beside.Observe(ctx)
-		return now.Stands() == (deleted == 0) || now.Stands() && now.Maker() == ours, err
+		now, err = s.canary.Observe(ctx)
+		return now.IsActive() == (deleted == 0) || now.IsActive() && now.CreatedBy() == ours, err
 	})
 	return now, err
 }
 
 // repromotePrimary has no work: a service cannot be promoted.
-func (s services) stays(context.Context) error { return nil }
+func (s services) repromotePrimary(context.Context) error { return nil }
 
 // listCreated is the canary service if this deployment created it. One that it took over is
 // restored already.
-func (s services) made(ctx context.Context) ([]member, error) {
-	if s.former != nil && s.former.Canary != nil {
+func (s services) listCreated(ctx context.Context) ([]member, error) {
+	if s.snapshot != nil && s.snapshot.Canary != nil {
 		return nil, nil
 	}
-	canary, err := s.standingCanary(ctx)
+	canary, err := s.findOwnCanary(ctx)
 	if err != nil || canary == nil || sluice.ActionID(canary.ExternalID).Deployment() != s.Deployment {
 		return nil, err
 	}

@@ -11,27 +11,27 @@ import (
 )
 
 // savedCount is how many tasks a stage gave the canary service.
-type counted struct {
+type savedCount struct {
 	Tasks int `json:"tasks"`
 	Stage int `json:"stage"` // its index
 }
 
 // saveCanaryCount saves how many tasks the canary service is about to have. It ends an adopted
 // change of that count.
-func (s services) counts(ctx context.Context, tasks int) error {
-	a, _, err := saved[accepted](ctx, s.Host, keyAccepted)
+func (s services) saveCanaryCount(ctx context.Context, tasks int) error {
+	a, _, err := loadValue[adoptedChanges](ctx, s.Host, keyAdopted)
 	if err != nil {
 		return err
 	}
 	if _, theirs := a.Scales[canaryServiceKey]; theirs {
 		a.Scales = maps.Clone(a.Scales)
 		delete(a.Scales, canaryServiceKey)
-		if err := save(ctx, s.Host, keyAccepted, a); err != nil {
+		if err := saveValue(ctx, s.Host, keyAdopted, a); err != nil {
 			return err
 		}
 		s.expected = nil
 	}
-	return save(ctx, s.Host, keyCanaryCount, counted{tasks, s.Stage.Index})
+	return saveValue(ctx, s.Host, keyCanaryCount, savedCount{tasks, s.Stage.Index})
 }
 
 // canaryServiceKey is the canary service among the adopted changes. It is no ARN, because the
@@ -40,50 +40,50 @@ const canaryServiceKey = "canary service"
 
 // listDrift returns the canary service if another actor deleted or scaled it. ECS changes the
 // service itself during its deployment, so that is not compared.
-func (s services) foreign(ctx context.Context, x *expectation, live *ecs.Live) ([]change, error) {
+func (s services) listDrift(ctx context.Context, x *expectation, live *ecs.ServiceState) ([]outsideChange, error) {
 	stood := x.before.canary > 0 && x.before.canary == x.after.canary
-	if !stood && !s.grown || slices.Contains(x.accepted.Gone, plan.CanarySet) {
+	if !stood && !s.canaryScaled || slices.Contains(x.adopted.Deleted, plan.CanarySet) {
 		return nil, nil
 	}
-	canary, err := s.beside.Observe(ctx)
+	canary, err := s.canary.Observe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := change{label: plan.CanarySet, name: "canary service", tasks: true, set: sluice.TaskSet{ID: canaryServiceKey}}
+	c := outsideChange{label: plan.CanarySet, name: "canary service", tasks: true, set: sluice.TaskSet{ID: canaryServiceKey}}
 	switch {
-	case canary.Stands():
+	case canary.IsActive():
 	case !stood:
 		return nil, nil // the wait for its tasks reports it
 	default:
-		c.did = wasDeleted
-		return []change{c}, nil
+		c.kind = driftDeleted
+		return []outsideChange{c}, nil
 	}
-	want, ours, err := s.countedCanary(ctx, x)
-	c.did, c.have, c.want = wasScaled, float64(canary.Desired), float64(want)
+	want, ours, err := s.wantedCanaryCount(ctx, x)
+	c.kind, c.have, c.want = driftScaled, float64(canary.Desired), float64(want)
 	if err != nil || ours || c.have == c.want {
 		return nil, err
 	}
-	return []change{c}, nil
+	return []outsideChange{c}, nil
 }
 
 // wantedCanaryCount is how many tasks the canary service should have. ours is true if this stage
 // sets the count and has not done so yet.
-func (s services) countedCanary(ctx context.Context, x *expectation) (want int, ours bool, err error) {
-	if n, theirs := x.accepted.Scales[canaryServiceKey]; theirs {
+func (s services) wantedCanaryCount(ctx context.Context, x *expectation) (want int, ours bool, err error) {
+	if n, theirs := x.adopted.Scales[canaryServiceKey]; theirs {
 		return int(n), false, nil
 	}
-	c, ok, err := saved[counted](ctx, s.Host, keyCanaryCount)
-	return c.Tasks, !ok || c.Stage == s.Stage.Index && !s.grown, err
+	c, ok, err := loadValue[savedCount](ctx, s.Host, keyCanaryCount)
+	return c.Tasks, !ok || c.Stage == s.Stage.Index && !s.canaryScaled, err
 }
 
 // revertDrift gives the canary service its number of tasks again.
-func (s services) undo(ctx context.Context, c change) error {
-	if err := s.beside.Count(ctx, s.act, int(c.want)); err != nil {
+func (s services) revertDrift(ctx context.Context, c outsideChange) error {
+	if err := s.canary.SetCount(ctx, s.makeWrite, int(c.want)); err != nil {
 		return err
 	}
-	canary, err := s.standing(ctx, sluice.Canary)
+	canary, err := s.findVariant(ctx, sluice.Canary)
 	if err != nil || canary == nil {
 		return err
 	}
-	return s.awaitNew(ctx, *canary, 1)
+	return s.awaitNewTasks(ctx, *canary, 1)
 }

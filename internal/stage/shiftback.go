@@ -16,49 +16,49 @@ import (
 // rollBackCodeDeploy restores the former version of a service that CodeDeploy deploys. CodeDeploy
 // stops a running deployment and rolls it back. Otherwise the former revision is deployed once
 // more. Then the attributes are restored.
-func (r *Run) shiftBack(ctx context.Context, live *ecs.Live) error {
-	if !r.former.Service {
-		r.warn("there was no service before: it is left as it is")
+func (r *Run) rollBackCodeDeploy(ctx context.Context, live *ecs.ServiceState) error {
+	if !r.snapshot.Service {
+		r.emitWarning("there was no service before: it is left as it is")
 		return nil
 	}
-	if r.claims() {
-		if err := r.hold(ctx, live); err != nil {
+	if r.listsClaimWrite() {
+		if err := r.claimAndSuspend(ctx, live); err != nil {
 			return err
 		}
 	}
 	if r.Plan.CodeDeploy.Deploys {
-		if err := r.undoShift(ctx); err != nil {
+		if err := r.undoCodeDeploy(ctx); err != nil {
 			return err
 		}
 	}
-	return r.restoreShifted(ctx)
+	return r.restoreAfterCodeDeploy(ctx)
 }
 
 // undoCodeDeploy makes the former version serve alone again. Once the former revision was
 // requested, only that deployment decides: its own task set then exists next to the other.
-func (r *Run) undoShift(ctx context.Context) error {
-	_, begun, err := saved[shifted](ctx, r.Host, keyReturn)
+func (r *Run) undoCodeDeploy(ctx context.Context) error {
+	_, begun, err := loadValue[codeDeployRequest](ctx, r.Host, keyCodeDeployReturn)
 	switch {
 	case err != nil:
 		return err
 	case begun:
-		return r.shiftAgain(ctx)
+		return r.redeployFormer(ctx)
 	}
-	id, err := r.ourShift(ctx)
+	id, err := r.ourCodeDeployID(ctx)
 	if err != nil || id == "" {
 		return err // no deployment was created
 	}
 	began := r.Clock.Now()
-	status, err := r.endShift(ctx, plan.OurShift, id)
+	status, err := r.stopAndFollow(ctx, plan.OwnShift, id)
 	if err != nil {
 		return err
 	}
 	if status != "Succeeded" { // after Succeeded the new version serves, even if a stale read shows otherwise
-		if alone, err := r.servesAlone(ctx, r.former.Revision, id, began); alone || err != nil {
+		if alone, err := r.servesAlone(ctx, r.snapshot.Revision, id, began); alone || err != nil {
 			return err
 		}
 	}
-	return r.shiftAgain(ctx)
+	return r.redeployFormer(ctx)
 }
 
 // servesAlone reports whether a revision serves and no task set of an ended deployment exists next
@@ -66,43 +66,43 @@ func (r *Run) undoShift(ctx context.Context) error {
 // the deployment ended, or stopped it. A read that shows otherwise may be older than the end.
 func (r *Run) servesAlone(ctx context.Context, revision, deployment string, began time.Time) (bool, error) {
 	ended := r.Clock.Now()
-	if r.wrote.After(began) {
-		began = r.wrote
+	if r.wroteAt.After(began) {
+		began = r.wroteAt
 	}
 	for {
 		sent := r.Clock.Now()
-		live, err := r.observe(ctx)
+		live, err := r.observeService(ctx)
 		if err != nil {
 			return false, err
 		}
-		alone := live.Serving() == revision && !stands(live, deployment)
-		if alone && sent.Sub(began) >= unseenFor || !alone && sent.Sub(ended) >= unseenFor {
+		alone := live.Serving() == revision && !hasTaskSetOf(live, deployment)
+		if alone && sent.Sub(began) >= unseenLimit || !alone && sent.Sub(ended) >= unseenLimit {
 			return alone, nil
 		}
-		if err := r.pause(ctx, claimSettle); err != nil {
+		if err := r.pauseFor(ctx, readBackDelay); err != nil {
 			return false, err
 		}
 	}
 }
 
 // ourCodeDeployID is the ID of the requested deployment; empty if none was created.
-func (r *Run) ourShift(ctx context.Context) (string, error) {
-	was, begun, err := saved[shifted](ctx, r.Host, keyShift)
+func (r *Run) ourCodeDeployID(ctx context.Context) (string, error) {
+	was, begun, err := loadValue[codeDeployRequest](ctx, r.Host, keyCodeDeploy)
 	if err != nil || !begun || was.Deployment != "" {
 		return was.Deployment, err
 	}
-	id, err := r.findShift(ctx, r.shiftID())
+	id, err := r.findCodeDeployID(ctx, r.codeDeployID())
 	if err != nil || id == "" {
 		return "", err
 	}
-	return id, save(ctx, r.Host, keyShift, shifted{Deployment: id})
+	return id, saveValue(ctx, r.Host, keyCodeDeploy, codeDeployRequest{Deployment: id})
 }
 
 // findCodeDeployID is the ID of the deployment that a killed process may have requested. It is
 // empty if AWS does not return one although it must by now.
-func (r *Run) findShift(ctx context.Context, by sluice.ActionID) (id string, err error) {
-	err = r.readUntil(ctx, r.wrote, func(ctx context.Context) (bool, error) {
-		id, err = r.deployer().Made(ctx, r.group(), by)
+func (r *Run) findCodeDeployID(ctx context.Context, by sluice.ActionID) (id string, err error) {
+	err = r.readUntil(ctx, r.wroteAt, func(ctx context.Context) (bool, error) {
+		id, err = r.codeDeployClient().FindOwn(ctx, r.deploymentGroup(), by)
 		return id != "", err
 	})
 	return id, err
@@ -110,12 +110,12 @@ func (r *Run) findShift(ctx context.Context, by sluice.ActionID) (id string, err
 
 // stopOtherCodeDeploy stops another actor's deployment with its rollback. done is true if that
 // leads to what the plan wants.
-func (r *Run) stopOther(ctx context.Context) (done bool, err error) {
-	if _, begun, err := saved[shifted](ctx, r.Host, keyShift); begun || err != nil {
+func (r *Run) stopOtherCodeDeploy(ctx context.Context) (done bool, err error) {
+	if _, begun, err := loadValue[codeDeployRequest](ctx, r.Host, keyCodeDeploy); begun || err != nil {
 		return false, err // the other deployment was stopped before, and that was not enough
 	}
 	began := r.Clock.Now()
-	if _, err := r.endShift(ctx, r.Stage.Stop, r.Stage.Stop); err != nil {
+	if _, err := r.stopAndFollow(ctx, r.Stage.Stop, r.Stage.Stop); err != nil {
 		return false, err
 	}
 	return r.servesAlone(ctx, r.Plan.To, r.Stage.Stop, began)
@@ -124,20 +124,20 @@ func (r *Run) stopOther(ctx context.Context) (done bool, err error) {
 // stopAndFollow stops a running deployment with its rollback and follows the rollback to its end.
 // It returns how the deployment ended; empty if AWS no longer returns it. label is its name in the
 // plan.
-func (r *Run) endShift(ctx context.Context, label, id string) (status string, err error) {
-	if err := r.look(ctx); err != nil {
+func (r *Run) stopAndFollow(ctx context.Context, label, id string) (status string, err error) {
+	if err := r.checkInterrupt(ctx); err != nil {
 		return "", err
 	}
-	d, err := r.deployer().Get(ctx, id)
+	d, err := r.codeDeployClient().GetDeployment(ctx, id)
 	if err != nil || d == nil || d.Ended() && d.RollbackID == "" {
 		return statusOf(d), err
 	}
 	if !d.Ended() {
-		if _, err := r.deployer().Stop(ctx, r.act, label, id, true); err != nil {
+		if _, err := r.codeDeployClient().Stop(ctx, r.makeWrite, label, id, true); err != nil {
 			return "", err
 		}
 	}
-	last, err := r.followBack(ctx, id)
+	last, err := r.followStopped(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -145,15 +145,15 @@ func (r *Run) endShift(ctx context.Context, label, id string) (status string, er
 	case sluice.RolledBack:
 		return "Stopped", nil
 	case sluice.Succeeded, sluice.Stopped, sluice.Failed, sluice.Gone:
-		d, err := r.deployer().Get(ctx, id)
+		d, err := r.codeDeployClient().GetDeployment(ctx, id)
 		return statusOf(d), err
 	default:
-		return "", r.ended(r.former.Revision, v)
+		return "", r.endError(r.snapshot.Revision, v)
 	}
 }
 
 // hasTaskSetOf reports whether a task set of a deployment is ACTIVE next to the one that serves.
-func stands(live *ecs.Live, deployment string) bool {
+func hasTaskSetOf(live *ecs.ServiceState, deployment string) bool {
 	for _, ts := range live.TaskSets {
 		if ts.ExternalID == deployment && ts.Status == "ACTIVE" {
 			return true
@@ -165,10 +165,10 @@ func stands(live *ecs.Live, deployment string) bool {
 // redeployFormer deploys the former revision once more. It uses AllAtOnce, since all tasks are
 // healthy before traffic moves. It runs no hooks, which judge new versions. It ignores alarms,
 // which the replaced version may have raised.
-func (r *Run) shiftAgain(ctx context.Context) error {
-	f := r.former
+func (r *Run) redeployFormer(ctx context.Context) error {
+	f := r.snapshot
 	if f.Spec == nil {
-		return &sluice.Error{Op: "return to what was", Resource: r.hand.Resource(), Kind: sluice.NotFound,
+		return &sluice.Error{Op: "return to what was", Resource: r.client.Resource(), Kind: sluice.NotFound,
 			Err: errors.New("nothing served before"), Next: "deploy a version that does"}
 	}
 	spec, err := definition.NewAppSpec(f.Spec.Input, *f.Spec.Input.TaskDefinition, nil)
@@ -179,23 +179,23 @@ func (r *Run) shiftAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.observe(ctx); err != nil {
+	if _, err := r.observeService(ctx); err != nil {
 		return err
 	}
-	if r.claim.other != "" {
-		return r.taken() // the deployment that claimed it since decides what serves
+	if r.claim.otherValue != "" {
+		return r.errClaimTaken() // the deployment that claimed it since decides what serves
 	}
-	start := codedeploy.Start{Config: allAtOnce, AppSpec: spec, By: r.returnID(turn), Rollback: []string{}, NoAlarms: true}
-	d, err := r.ensureShift(ctx, keyReturn, start)
+	start := codedeploy.StartRequest{Config: allAtOnce, AppSpec: spec, By: r.returnID(turn), Rollback: []string{}, NoAlarms: true}
+	d, err := r.ensureCodeDeploy(ctx, keyCodeDeployReturn, start)
 	if err != nil {
 		return err
 	}
-	if !d.Fresh { // it is of an earlier attempt, which did not see its end
+	if !d.JustCreated { // it is of an earlier attempt, which did not see its end
 		switch next, err := r.returnTurn(ctx); {
 		case err != nil:
 			return err
 		case next != turn:
-			return r.shiftAgain(ctx)
+			return r.redeployFormer(ctx)
 		}
 	}
 	return r.followReturn(ctx, f.Revision, d)
@@ -204,21 +204,21 @@ func (r *Run) shiftAgain(ctx context.Context) error {
 // returnTurn is the number of the rollback deployment, from 0. If one failed, because it was not
 // continued in time or another actor stopped it, another one follows.
 func (r *Run) returnTurn(ctx context.Context) (int, error) {
-	was, _, err := saved[shifted](ctx, r.Host, keyReturn)
+	was, _, err := loadValue[codeDeployRequest](ctx, r.Host, keyCodeDeployReturn)
 	if err != nil || was.Deployment == "" {
 		return was.Turn, err
 	}
-	d, err := r.deployer().Get(ctx, was.Deployment)
+	d, err := r.codeDeployClient().GetDeployment(ctx, was.Deployment)
 	if err != nil || d == nil || !d.Ended() || d.Status == "Succeeded" {
 		return was.Turn, err
 	}
 	if d.RollbackID != "" {
-		if _, err := r.followBack(ctx, d.ID); err != nil {
+		if _, err := r.followStopped(ctx, d.ID); err != nil {
 			return 0, err
 		}
 	}
-	next := shifted{Turn: was.Turn + 1}
-	return next.Turn, save(ctx, r.Host, keyReturn, next)
+	next := codeDeployRequest{Turn: was.Turn + 1}
+	return next.Turn, saveValue(ctx, r.Host, keyCodeDeployReturn, next)
 }
 
 func statusOf(d *verdict.CodeDeployment) string {
@@ -231,11 +231,11 @@ func statusOf(d *verdict.CodeDeployment) string {
 const allAtOnce = "CodeDeployDefault.ECSAllAtOnce"
 
 // restoreAfterCodeDeploy restores the attributes that the deployment changed.
-func (r *Run) restoreShifted(ctx context.Context) error {
-	if len(r.former.Attributes.Members) == 0 || !r.Stage.Lists(sluice.Write{Operation: "ecs:UpdateService", Resource: r.hand.Resource()}) {
+func (r *Run) restoreAfterCodeDeploy(ctx context.Context) error {
+	if len(r.snapshot.Attributes.Members) == 0 || !r.Stage.MayWrite(sluice.Write{Operation: "ecs:UpdateService", Resource: r.client.Resource()}) {
 		return nil
 	}
-	if err := r.hand.Update(ctx, r.act, "restore service", r.former.Attributes); err != nil {
+	if err := r.client.Update(ctx, r.makeWrite, "restore service", r.snapshot.Attributes); err != nil {
 		return err
 	}
 	return r.awaitCount(ctx)

@@ -15,80 +15,80 @@ import (
 )
 
 // createdDeployment is a CodeDeploy deployment, and whether it was created just now.
-type made struct {
+type createdDeployment struct {
 	ID    string
-	Fresh bool
+	JustCreated bool
 }
 
 // followCodeDeploy waits until the CodeDeploy deployment has ended. Every end but success is an
 // error. A rollback that CodeDeploy did by itself is a failure with its cause.
-func (r *Run) followShift(ctx context.Context, revision string, d made) error {
-	last, err := r.watchShift(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, Fresh: d.Fresh}, nil)
+func (r *Run) followCodeDeploy(ctx context.Context, revision string, d createdDeployment) error {
+	last, err := r.watchCodeDeploy(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, JustCreated: d.JustCreated}, nil)
 	if err != nil {
 		return err
 	}
-	return r.shiftEnded(revision, last)
+	return r.codeDeployEndError(revision, last)
 }
 
 // followStopped waits until a stopped deployment and its rollback have ended.
-func (r *Run) followBack(ctx context.Context, id string) (watch.Seen, error) {
-	if err := r.recallRevision(ctx); err != nil {
-		return watch.Seen{}, err
+func (r *Run) followStopped(ctx context.Context, id string) (watch.Update, error) {
+	if err := r.loadDeployedRevision(ctx); err != nil {
+		return watch.Update{}, err
 	}
-	return r.watchShift(ctx, verdict.Wanted{Deployment: id, Returning: true}, nil)
+	return r.watchCodeDeploy(ctx, verdict.Wanted{Deployment: id, ExpectsRollback: true}, nil)
 }
 
 // loadDeployedRevision loads the revision of the deployment, for the events about it.
-func (r *Run) recallRevision(ctx context.Context) error {
-	rev, _, err := saved[ecs.Revision](ctx, r.Host, KeyRevision)
-	r.told.canary = cmp.Or(rev.Name, r.Plan.To)
+func (r *Run) loadDeployedRevision(ctx context.Context) error {
+	rev, _, err := loadValue[ecs.Revision](ctx, r.Host, KeyRevision)
+	r.emitted.canaryRevision = cmp.Or(rev.Name, r.Plan.To)
 	return err
 }
 
 // followReturn waits until the former revision is deployed once more. If the group waits for a
 // person before traffic moves, the deployment is continued: its revision has served before.
-func (r *Run) followReturn(ctx context.Context, revision string, d made) error {
-	if err := r.recallRevision(ctx); err != nil {
+func (r *Run) followReturn(ctx context.Context, revision string, d createdDeployment) error {
+	if err := r.loadDeployedRevision(ctx); err != nil {
 		return err
 	}
 	continued := false
-	last, err := r.watchShift(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, Fresh: d.Fresh}, func(ctx context.Context, s watch.Seen) (err error) {
+	last, err := r.watchCodeDeploy(ctx, verdict.Wanted{Revision: revision, Deployment: d.ID, JustCreated: d.JustCreated}, func(ctx context.Context, s watch.Update) (err error) {
 		if isReady(s) && !continued {
-			continued, err = r.deployer().Continue(ctx, r.act, plan.ReturnShift, d.ID, false)
+			continued, err = r.codeDeployClient().Continue(ctx, r.makeWrite, plan.ReturnShift, d.ID, false)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return r.shiftEnded(revision, last)
+	return r.codeDeployEndError(revision, last)
 }
 
 // Continue continues a CodeDeploy deployment that waits for a person before traffic moves.
 // continued is false if it does not wait, or if there is none.
 func (r *Run) Continue(ctx context.Context) (continued bool, err error) {
-	was, _, err := saved[shifted](ctx, r.Host, keyShift)
+	was, _, err := loadValue[codeDeployRequest](ctx, r.Host, keyCodeDeploy)
 	if err != nil || was.Deployment == "" {
 		return false, err
 	}
-	return r.deployer().Continue(ctx, r.act, plan.OurShift, was.Deployment, false)
+	return r.codeDeployClient().Continue(ctx, r.makeWrite, plan.OwnShift, was.Deployment, false)
 }
 
-func isReady(s watch.Seen) bool {
-	return s.Code != nil && s.Code.Status == "Ready" || s.Course != nil && s.Course.Status == "Ready"
+func isReady(s watch.Update) bool {
+	return s.Code != nil && s.Code.Status == "Ready" || s.CodeTarget != nil && s.CodeTarget.Status == "Ready"
 }
 
 // watchCodeDeploy follows a deployment and emits its changes. also, if not nil, acts on each poll;
 // its error ends the wait.
-func (r *Run) watchShift(ctx context.Context, want verdict.Wanted, also func(context.Context, watch.Seen) error) (last watch.Seen, err error) {
-	want.Deadline, want.FailAfter, want.Empty = r.Plan.ProgressDeadline, r.patience(), r.idle()
+func (r *Run) watchCodeDeploy(ctx context.Context, want verdict.Wanted, also func(context.Context, watch.Update) error) (last watch.Update, err error) {
+	want.Deadline, want.FailAfter, want.AllowsNoTasks = r.Plan.ProgressDeadline, r.failureLimit(), r.wantsNoTasks()
 	target := watch.Target{Cluster: r.Plan.Cluster, Service: r.Plan.Service, Wanted: want}
-	err = r.beside(ctx, func(ctx context.Context) error {
+	err = r.runWithChecks(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		var acted, err error
-		last, err = watch.New(r.Account, r.Clock).Wait(ctx, target, func(s watch.Seen) {
-			r.seenShift(want, s)
+		last, err = watch.New(r.Account, r.Clock).Wait(ctx, target, func(s watch.Update) {
+			r.emitCodeDeploy(want, s)
 			if also == nil || acted != nil {
 				return
 			}
@@ -105,17 +105,17 @@ func (r *Run) watchShift(ctx context.Context, want verdict.Wanted, also func(con
 }
 
 // codeDeployEndError returns an error for every end but success.
-func (r *Run) shiftEnded(revision string, last watch.Seen) error {
+func (r *Run) codeDeployEndError(revision string, last watch.Update) error {
 	v := last.Verdict
 	if v.Outcome != sluice.Succeeded {
 		next := v.Next
 		if r.Plan.AutoRollback {
 			next, _, _ = strings.Cut(next, "; and end the deployment: ") // the rollback ends it
 		}
-		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: r.hand.Resource(), Kind: kindOf(v.Outcome), Err: errors.New(v.Detail), Next: next}
+		return &sluice.Error{Op: "deploy " + revision + " by CodeDeploy", Resource: r.client.Resource(), Kind: endErrorKind(v.Outcome), Err: errors.New(v.Detail), Next: next}
 	}
-	if c := last.Course; c != nil && c.Green != nil {
-		r.tellSet(sluice.Primary, revision, *c.Green)
+	if c := last.CodeTarget; c != nil && c.Green != nil {
+		r.emitTaskSet(sluice.Primary, revision, *c.Green)
 	} else {
 		r.Host.Emit(sluice.CapacityChanged{Variant: sluice.Primary, Revision: revision})
 	}
@@ -124,59 +124,59 @@ func (r *Run) shiftEnded(revision string, last watch.Seen) error {
 
 // emitCodeDeploy emits the state of a CodeDeploy deployment as one poll shows it. It emits each
 // change once.
-func (r *Run) seenShift(want verdict.Wanted, s watch.Seen) {
-	if c := s.Course; c != nil {
-		r.tellLifecycle(*c)
+func (r *Run) emitCodeDeploy(want verdict.Wanted, s watch.Update) {
+	if c := s.CodeTarget; c != nil {
+		r.emitLifecycle(*c)
 		if c.Blue != nil {
-			before := r.former.Revision
+			before := r.snapshot.Revision
 			if want.Revision == before { // in a rollback the new revision is the one that is removed
-				before = cmp.Or(r.told.canary, before)
+				before = cmp.Or(r.emitted.canaryRevision, before)
 			}
-			r.tellSet(sluice.Primary, before, *c.Blue)
+			r.emitTaskSet(sluice.Primary, before, *c.Blue)
 		}
 		if c.Green != nil {
-			r.tellSet(sluice.Canary, cmp.Or(want.Revision, r.told.canary, r.Plan.To), *c.Green)
-			r.tellTraffic(int(c.Green.Weight))
+			r.emitTaskSet(sluice.Canary, cmp.Or(want.Revision, r.emitted.canaryRevision, r.Plan.To), *c.Green)
+			r.emitTraffic(int(c.Green.Weight))
 		}
 	}
-	r.tellReasons(sluice.Canary, s.Verdict)
-	if waits := isReady(s) || s.Code != nil && s.Code.Terminating; waits && s.Verdict.State == verdict.Progressing && s.Verdict.Detail != r.told.course {
-		r.told.course = s.Verdict.Detail
+	r.emitReasons(sluice.Canary, s.Verdict)
+	if waits := isReady(s) || s.Code != nil && s.Code.Terminating; waits && s.Verdict.State == verdict.Progressing && s.Verdict.Detail != r.emitted.progress {
+		r.emitted.progress = s.Verdict.Detail
 		r.Host.Emit(sluice.Waiting{For: "CodeDeploy", Detail: s.Verdict.Detail})
 	}
 }
 
 // emitLifecycle emits which lifecycle events began and ended. It does not emit skipped events.
-func (r *Run) tellLifecycle(c verdict.CodeTarget) {
+func (r *Run) emitLifecycle(c verdict.CodeTarget) {
 	for _, e := range c.Events {
 		switch e.Status {
 		case "Pending", "Skipped", "Unknown":
 			continue
 		}
-		if r.once(fmt.Sprint("lifecycle ", c.Deployment, e.Name, e.Status)) {
+		if r.isFirstTime(fmt.Sprint("lifecycle ", c.Deployment, e.Name, e.Status)) {
 			r.Host.Emit(sluice.LifecycleChanged{Deployment: c.Deployment, Name: e.Name, Status: e.Status, Message: e.Message})
 		}
 	}
 }
 
-func (r *Run) tellSet(v sluice.Variant, revision string, s verdict.CodeSet) {
+func (r *Run) emitTaskSet(v sluice.Variant, revision string, s verdict.CodeSet) {
 	if s.Revision != "" {
 		revision = s.Revision
 	}
 	c := sluice.CapacityChanged{Variant: v, Revision: revision, Desired: s.Desired, Pending: s.Pending, Running: s.Running}
-	if r.told.sets[v] == c {
+	if r.emitted.setCapacity[v] == c {
 		return
 	}
-	if r.told.sets == nil {
-		r.told.sets = map[sluice.Variant]sluice.CapacityChanged{}
+	if r.emitted.setCapacity == nil {
+		r.emitted.setCapacity = map[sluice.Variant]sluice.CapacityChanged{}
 	}
-	r.told.sets[v] = c
+	r.emitted.setCapacity[v] = c
 	r.Host.Emit(c)
 }
 
-func (r *Run) tellTraffic(canary int) {
-	if was := r.told.share; was != canary {
-		r.told.share = canary
+func (r *Run) emitTraffic(canary int) {
+	if was := r.emitted.canaryShare; was != canary {
+		r.emitted.canaryShare = canary
 		r.Host.Emit(sluice.TrafficShifted{FromPrimary: 100 - was, FromCanary: was, ToPrimary: 100 - canary, ToCanary: canary})
 	}
 }

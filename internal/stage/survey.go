@@ -16,20 +16,20 @@ import (
 )
 
 // Survey reads the inputs of a plan. It makes no write.
-func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.Live, error) {
-	live := plan.Live{Region: a.Region()}
-	err := elsewhere(app, a.Region())
+func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application) (plan.AWSState, error) {
+	live := plan.AWSState{Region: a.Region()}
+	err := checkRegions(app, a.Region())
 	if err != nil {
 		return live, err
 	}
-	if live.Account, err = accountOf(ctx, a, c, app, &live); err != nil {
+	if live.Account, err = readAccountID(ctx, a, c, app, &live); err != nil {
 		return live, err
 	}
 	if err := surveySteps(ctx, a, app, &live); err != nil {
 		return live, err
 	}
 	if app.Service == nil {
-		return live, surveyAlone(ctx, a, app, &live)
+		return live, surveyFamily(ctx, a, app, &live)
 	}
 	if live.Service == nil {
 		if err := surveyService(ctx, a, c, app, &live); err != nil {
@@ -42,17 +42,17 @@ func Survey(ctx context.Context, a *account.Account, c clock.Clock, app *appfile
 	if err := surveyNames(ctx, a, c, app, &live); err != nil {
 		return live, err
 	}
-	surveyDeployer(ctx, a, app, &live)
+	surveyDeploymentGroup(ctx, a, app, &live)
 	groups, err := surveyTraffic(ctx, a, app, &live)
 	if err != nil {
 		return live, err
 	}
-	return live, surveyForeign(ctx, a, c, app, groups, &live)
+	return live, surveyOtherTargets(ctx, a, c, app, groups, &live)
 }
 
 // checkRegions returns an error for a resource of the file in another Region than the one of the
 // calls. AWS would only return that it does not exist.
-func elsewhere(app *appfile.Application, region string) error {
+func checkRegions(app *appfile.Application, region string) error {
 	arns := append([]string{app.Cluster}, app.ListenerRules...)
 	for _, g := range []*appfile.TargetGroup{app.Primary, app.Canary} {
 		if g != nil {
@@ -69,18 +69,18 @@ func elsewhere(app *appfile.Application, region string) error {
 	return nil
 }
 
-func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
+func surveyService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.AWSState) error {
 	hand := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName,
-		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, lag) }}
-	if err := surveyNow(ctx, a, c, hand, live); err != nil {
+		Confirm: func(ctx context.Context) error { return c.Sleep(ctx, readLag) }}
+	if err := surveyServing(ctx, a, c, hand, live); err != nil {
 		return err
 	}
 	if plan.HostingOf(app) == appfile.Services {
-		if err := surveyBeside(ctx, hand, live); err != nil {
+		if err := surveyCanaryService(ctx, hand, live); err != nil {
 			return err
 		}
 	}
-	rev, err := ecs.Registered(ctx, a.ECS(), app.Task)
+	rev, err := ecs.FindRegistered(ctx, a.ECS(), app.Task)
 	live.Identical = rev.Name
 	return err
 }
@@ -93,30 +93,30 @@ func clusterOf(app *appfile.Application) string {
 }
 
 // surveyCanaryService reads the canary service, if there is one.
-func surveyBeside(ctx context.Context, primary ecs.Service, live *plan.Live) error {
-	primary.Name, primary.Confirm = plan.BesideName(primary.Name), nil
+func surveyCanaryService(ctx context.Context, primary ecs.Service, live *plan.AWSState) error {
+	primary.Name, primary.Confirm = plan.CanaryServiceName(primary.Name), nil
 	now, err := primary.Observe(ctx)
-	if err == nil && (now.Stands() || now.Goes()) {
+	if err == nil && (now.IsActive() || now.IsDraining()) {
 		live.Beside = &now.Raw
 	}
 	return err
 }
 
 // surveyServing reads the service and the task definition that serves.
-func surveyNow(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service, live *plan.Live) error {
+func surveyServing(ctx context.Context, a *account.Account, c clock.Clock, hand ecs.Service, live *plan.AWSState) error {
 	now, err := hand.Observe(ctx)
 	if err != nil || now == nil {
 		return err
 	}
-	standsNow(live, now, c)
+	recordService(live, now, c)
 	if serving := now.Serving(); serving != "" && now.Status == "ACTIVE" {
-		live.Definition, err = ecs.Definition(ctx, a.ECS(), serving)
+		live.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), serving)
 	}
 	return err
 }
 
 // recordService puts a read of the service and its claim into live.
-func standsNow(live *plan.Live, now *ecs.Live, c clock.Clock) {
+func recordService(live *plan.AWSState, now *ecs.ServiceState, c clock.Clock) {
 	live.Service, live.TaskSets, live.Tags = &now.Raw, now.TaskSets, now.Tags
 	value, ok := now.Tags[plan.ClaimTag]
 	if !ok {
@@ -130,8 +130,8 @@ func standsNow(live *plan.Live, now *ecs.Live, c clock.Clock) {
 
 // surveyTraffic reads the target groups of the application and the rules that forward to
 // them. It returns the groups with their targets.
-func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) ([]targetsOf, error) {
-	places, err := findPlaces(ctx, a, app)
+func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) ([]groupTargets, error) {
+	places, err := findGroups(ctx, a, app)
 	if err != nil || len(places) == 0 {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func surveyTraffic(ctx context.Context, a *account.Account, app *appfile.Applica
 
 // findGroups finds the target groups of the application with their load balancer. There are none if
 // the application does not route by them.
-func findPlaces(ctx context.Context, a *account.Account, app *appfile.Application) ([]alb.Place, error) {
+func findGroups(ctx context.Context, a *account.Account, app *appfile.Application) ([]alb.GroupPlace, error) {
 	if app.Access != sluice.ELB || app.Primary == nil || app.Primary.ARN == "" || plan.HostingOf(app) == "" {
 		return nil, nil
 	}
@@ -156,29 +156,29 @@ func findPlaces(ctx context.Context, a *account.Account, app *appfile.Applicatio
 	if app.Canary != nil && app.Canary.ARN != "" && app.Canary.ARN != app.Primary.ARN {
 		arns = append(arns, app.Canary.ARN)
 	}
-	places, err := alb.Find(ctx, a.ELB(), arns...)
+	places, err := alb.FindGroups(ctx, a.ELB(), arns...)
 	for i := range places {
-		if err := places[i].Attach(ctx, a.ELB()); err != nil {
+		if err := places[i].ReadBalancer(ctx, a.ELB()); err != nil {
 			return nil, err
 		}
 	}
 	return places, err
 }
 
-func readGroups(ctx context.Context, a *account.Account, places []alb.Place) (groups []targetsOf, err error) {
+func readGroups(ctx context.Context, a *account.Account, places []alb.GroupPlace) (groups []groupTargets, err error) {
 	for _, p := range places {
-		targets, err := alb.Health(ctx, a.ELB(), p.Group)
+		targets, err := alb.ReadHealth(ctx, a.ELB(), p.Group)
 		if err != nil {
 			return nil, err
 		}
-		groups = append(groups, targetsOf{p, targets})
+		groups = append(groups, groupTargets{p, targets})
 	}
 	return groups, nil
 }
 
-func placeOf(g targetsOf) *plan.Place {
+func placeOf(g groupTargets) *plan.GroupAttachment {
 	p := g.place
-	out := &plan.Place{Name: p.Name, Balancer: p.Balancer, Type: p.Type, Target: p.Target,
+	out := &plan.GroupAttachment{Name: p.Name, Balancer: p.Balancer, Type: p.Type, Target: p.Target,
 		Drain: time.Duration(p.Drain) * time.Second, Listeners: p.Listeners, Targets: len(g.targets)}
 	for _, t := range g.targets {
 		if t.State == "healthy" {
@@ -188,20 +188,20 @@ func placeOf(g targetsOf) *plan.Place {
 	return out
 }
 
-func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.Place, live *plan.Live) error {
+func surveyRules(ctx context.Context, a *account.Account, app *appfile.Application, places []alb.GroupPlace, live *plan.AWSState) error {
 	if places[0].Type != "application" {
 		return nil
 	}
-	pair := alb.Pair{Primary: places[0].Group, Named: app.ListenerRules}
+	pair := alb.TargetGroups{Primary: places[0].Group, RuleARNs: app.ListenerRules}
 	if len(places) > 1 {
 		pair.Canary = places[1].Group
 	}
-	driver := &alb.Driver{API: a.ELB(), Pair: pair, Listeners: places[0].Listeners}
+	driver := &alb.Driver{API: a.ELB(), Groups: pair, Listeners: places[0].Listeners}
 	rules, err := driver.Rules(ctx)
 	if err != nil {
 		return err
 	}
-	choice, err := alb.Choose(rules, pair)
+	choice, err := alb.ChooseRules(rules, pair)
 	live.RulesErr = err
 	for _, r := range choice.Steered {
 		live.Steered = append(live.Steered, r.Rule)
@@ -209,7 +209,7 @@ func surveyRules(ctx context.Context, a *account.Account, app *appfile.Applicati
 	for _, r := range choice.Extend {
 		live.Extend = append(live.Extend, r.Rule)
 	}
-	for _, r := range alb.Marked(rules, choice, pair) {
+	for _, r := range alb.MarkedRules(rules, choice, pair) {
 		live.Marked = append(live.Marked, r.Rule)
 	}
 	return nil

@@ -12,34 +12,34 @@ import (
 
 // SurveyRollback reads a service that another actor deployed, and its history. It chooses the
 // revision that a rollback returns to; to is family:revision, or empty. It makes no write.
-func SurveyBack(ctx context.Context, a *account.Account, c clock.Clock, cluster, service, to string) (plan.Live, plan.Return, error) {
-	live, back := plan.Live{Region: a.Region()}, plan.Return{}
+func SurveyRollback(ctx context.Context, a *account.Account, c clock.Clock, cluster, service, to string) (plan.AWSState, plan.Return, error) {
+	live, back := plan.AWSState{Region: a.Region()}, plan.Return{}
 	var err error
 	if live.Account, err = a.ID(ctx); err != nil {
 		return live, back, err
 	}
-	hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service, Confirm: func(ctx context.Context) error { return c.Sleep(ctx, lag) }}
-	if err := surveyNow(ctx, a, c, hand, &live); err != nil {
+	hand := ecs.Service{API: a.ECS(), Cluster: cluster, Name: service, Confirm: func(ctx context.Context) error { return c.Sleep(ctx, readLag) }}
+	if err := surveyServing(ctx, a, c, hand, &live); err != nil {
 		return live, back, err
 	}
 	if live.ByCodeDeploy() {
-		back, err = surveyBackShift(ctx, a, hand, &live, to)
+		back, err = surveyCodeDeployRollback(ctx, a, hand, &live, to)
 		return live, back, err
 	}
-	var past []plan.Past
+	var past []plan.PastDeployment
 	if live.KeepsHistory() {
-		all, err := hand.Past(ctx)
+		all, err := hand.PastDeployments(ctx)
 		if err != nil {
 			return live, back, err
 		}
 		for _, p := range all {
-			past = append(past, plan.Past{ARN: p.ARN, Status: p.Status, Revision: p.Revision})
+			past = append(past, plan.PastDeployment{ARN: p.ARN, Status: p.Status, Revision: p.Revision})
 		}
 	}
-	back, err = plan.Back(sluice.ARNName(cluster), live.Service, past, to)
+	back, err = plan.ChooseReturn(sluice.ARNName(cluster), live.Service, past, to)
 	if err != nil || back.Nothing != "" {
 		return live, back, err
 	}
-	back.Definition, err = ecs.Definition(ctx, a.ECS(), back.To)
+	back.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), back.To)
 	return live, back, err
 }

@@ -15,27 +15,27 @@ import (
 
 // surveyDeploymentGroup finds the deployment group of a service that CodeDeploy deploys, or the
 // reason why none can be chosen. A service that does not exist yet needs none.
-func surveyDeployer(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) {
-	if !asksCodeDeploy(app) || live.Service == nil || live.Service.Status == nil || *live.Service.Status != "ACTIVE" {
+func surveyDeploymentGroup(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) {
+	if !wantsCodeDeploy(app) || live.Service == nil || live.Service.Status == nil || *live.Service.Status != "ACTIVE" {
 		return
 	}
 	if c := live.Service.DeploymentController; c == nil || c.Type != "CODE_DEPLOY" {
 		return // the plan refuses it
 	}
 	want := codedeploy.Group{Application: app.CodeDeploy.Application, Name: app.CodeDeploy.Group}
-	s, err := codedeploy.Hand{API: a.CodeDeploy()}.Find(ctx, want, clusterOf(app), *app.Service.Input.ServiceName, makers(live))
+	s, err := codedeploy.Client{API: a.CodeDeploy()}.FindGroup(ctx, want, clusterOf(app), *app.Service.Input.ServiceName, creatorIDs(live))
 	if live.DeployerErr = err; err == nil {
-		live.Deployer = deployerOf(s)
+		live.Deployer = planDeployer(s)
 	}
 }
 
 // readAccountID returns the account ID. A service that CodeDeploy deploys has it in its ARN: it is
 // read first, which makes a call of sts:GetCallerIdentity unnecessary.
-func accountOf(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) (string, error) {
-	if app.Service == nil || !asksCodeDeploy(app) {
+func readAccountID(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.AWSState) (string, error) {
+	if app.Service == nil || !wantsCodeDeploy(app) {
 		return a.ID(ctx)
 	}
-	if err := surveyShifted(ctx, a, c, app, live); err != nil {
+	if err := surveyCodeDeployService(ctx, a, c, app, live); err != nil {
 		return "", err
 	}
 	if live.Service != nil && live.Service.ServiceArn != nil {
@@ -48,18 +48,18 @@ func accountOf(ctx context.Context, a *account.Account, c clock.Clock, app *appf
 
 // surveyCodeDeployService is surveyService with as few calls as possible: the newest revision of
 // the family is nearly always the one that serves.
-func surveyShifted(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
+func surveyCodeDeployService(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.AWSState) error {
 	now, err := ecs.Service{API: a.ECS(), Cluster: clusterOf(app), Name: *app.Service.Input.ServiceName}.Observe(ctx)
 	if err != nil || now == nil {
 		return err
 	}
-	standsNow(live, now, c)
-	newest, err := ecs.Latest(ctx, a.ECS(), *app.Task.Input.Family)
+	recordService(live, now, c)
+	newest, err := ecs.LatestDefinition(ctx, a.ECS(), *app.Task.Input.Family)
 	if err != nil {
 		return err
 	}
 	if newest != nil {
-		live.Identical = ecs.Same(app.Task, newest).Name
+		live.Identical = ecs.MatchRevision(app.Task, newest).Name
 	}
 	serving := now.Serving()
 	switch {
@@ -67,19 +67,19 @@ func surveyShifted(ctx context.Context, a *account.Account, c clock.Clock, app *
 	case newest != nil && sluice.RevisionOf(*newest.TaskDefinitionArn) == serving:
 		live.Definition = newest
 	default:
-		live.Definition, err = ecs.Definition(ctx, a.ECS(), serving)
+		live.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), serving)
 	}
 	return err
 }
 
 // wantsCodeDeploy reports whether the file sets controller CODE_DEPLOY.
-func asksCodeDeploy(app *appfile.Application) bool {
+func wantsCodeDeploy(app *appfile.Application) bool {
 	c := app.Service.Input.DeploymentController
 	return c != nil && c.Type == "CODE_DEPLOY"
 }
 
 // creatorIDs are the deployments that created the service's task sets, the newest first.
-func makers(live *plan.Live) []string {
+func creatorIDs(live *plan.AWSState) []string {
 	var all []string
 	for _, ts := range live.TaskSets {
 		if ts.ExternalID != "" {
@@ -89,7 +89,7 @@ func makers(live *plan.Live) []string {
 	return all
 }
 
-func deployerOf(s codedeploy.Settings) *plan.Deployer {
+func planDeployer(s codedeploy.GroupSettings) *plan.Deployer {
 	d := &plan.Deployer{Application: s.Application, Group: s.Name, Config: s.Config, TargetGroups: s.TargetGroups, Listener: s.Listener,
 		TestListener: s.TestListener, RollbackEvents: s.RollbackEvents, Alarms: s.Alarms, Ready: s.Ready, Terminate: s.Terminate}
 	if s.KeepBlue {
@@ -103,26 +103,26 @@ func deployerOf(s codedeploy.Settings) *plan.Deployer {
 
 // surveyCodeDeployRollback chooses the revision that a rollback returns to, for a service with
 // controller CODE_DEPLOY that another actor deployed.
-func surveyBackShift(ctx context.Context, a *account.Account, hand ecs.Service, live *plan.Live, to string) (plan.Return, error) {
-	cd := codedeploy.Hand{API: a.CodeDeploy()}
-	s, err := cd.Find(ctx, codedeploy.Group{}, hand.Cluster, hand.Name, makers(live))
+func surveyCodeDeployRollback(ctx context.Context, a *account.Account, hand ecs.Service, live *plan.AWSState, to string) (plan.Return, error) {
+	cd := codedeploy.Client{API: a.CodeDeploy()}
+	s, err := cd.FindGroup(ctx, codedeploy.Group{}, hand.Cluster, hand.Name, creatorIDs(live))
 	if err != nil {
 		return plan.Return{}, err
 	}
-	live.Deployer = deployerOf(s)
+	live.Deployer = planDeployer(s)
 	before := ""
 	if to == "" && live.Deployer.Running == "" && live.Definition != nil {
 		serves := sluice.RevisionOf(*live.Definition.TaskDefinitionArn)
-		arn, err := cd.Before(ctx, s.Group, func(arn string) bool { return sluice.RevisionOf(arn) == serves })
+		arn, err := cd.RevisionBefore(ctx, s.Group, func(arn string) bool { return sluice.RevisionOf(arn) == serves })
 		if err != nil {
 			return plan.Return{}, err
 		}
 		before = sluice.RevisionOf(arn)
 	}
-	back, err := plan.BackShift(sluice.ARNName(hand.Cluster), *live, to, before)
+	back, err := plan.ChooseCodeDeployReturn(sluice.ARNName(hand.Cluster), *live, to, before)
 	if err != nil {
 		return back, err
 	}
-	back.Definition, err = ecs.Definition(ctx, a.ECS(), back.To)
+	back.Definition, err = ecs.ReadDefinition(ctx, a.ECS(), back.To)
 	return back, err
 }

@@ -13,22 +13,22 @@ import (
 
 // surveyNames reads the Cloud Map name of the service and the other instances under it, if the
 // application routes by that name.
-func surveyNames(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.Live) error {
+func surveyNames(ctx context.Context, a *account.Account, c clock.Clock, app *appfile.Application, live *plan.AWSState) error {
 	arn, port, ok := plan.RegistryOf(app)
 	if !ok {
 		return nil
 	}
-	r, err := cloudmap.Find(ctx, a.CloudMap(), arn, port)
+	r, err := cloudmap.FindRegistry(ctx, a.CloudMap(), arn, port)
 	if err != nil {
 		return err
 	}
 	live.Registry = &r
-	all, err := cloudmap.Names{API: a.CloudMap(), Registry: r, Pause: c.Sleep}.Instances(ctx)
-	cluster, service := plan.Whereabouts(app)
+	all, err := cloudmap.InstanceClient{API: a.CloudMap(), Registry: r, Pause: c.Sleep}.ListInstances(ctx)
+	cluster, service := plan.ServiceNames(app)
 	place := cloudmap.Place{Cluster: cluster, Service: service}
-	live.Neighbours, live.LeftRecords = cloudmap.Neighbours(all, place), cloudmap.OwnOf(all, place)
+	live.Neighbours, live.LeftRecords = cloudmap.OtherServices(all, place), cloudmap.CountOwn(all, place)
 	for _, i := range all {
-		if cloudmap.Stranger(i.ID) {
+		if cloudmap.IsUnknown(i.ID) {
 			live.Strangers = append(live.Strangers, i.ID)
 		}
 	}

@@ -13,16 +13,16 @@ import (
 // surveyScaling reads the scalable targets if the plan depends on them: the file changes auto
 // scaling, traffic moves while AWS does not pause scale-in, or a lost deployment left them
 // suspended. A user who does not need them needs no permission to read them.
-func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {
+func surveyScaling(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) error {
 	left := live.Tags[plan.ScalingTag]
-	if !app.Scaling.Asked() && plan.HostingOf(app) == "" && left == "" {
+	if !app.Scaling.IsRequested() && plan.HostingOf(app) == "" && left == "" {
 		return nil
 	}
 	cluster := app.Cluster
 	if cluster == "" {
 		cluster = "default"
 	}
-	live.Scaling = &plan.LiveScaling{Left: left}
+	live.Scaling = &plan.ScalingState{Left: left}
 	var err error
 	live.Scaling.Targets, err = autoscaling.Service{API: a.Scaling(), Cluster: cluster, Name: *app.Service.Input.ServiceName}.Observe(ctx)
 	if sluice.KindOf(err) == sluice.Denied {

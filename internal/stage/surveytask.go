@@ -11,36 +11,36 @@ import (
 )
 
 // SurveyRun reads the inputs of the plan of a run. It makes no write.
-func SurveyRun(ctx context.Context, a *account.Account, _ clock.Clock, app *appfile.Application) (plan.Live, error) {
-	live := plan.Live{Region: a.Region()}
-	err := elsewhere(app, a.Region())
+func SurveyRun(ctx context.Context, a *account.Account, _ clock.Clock, app *appfile.Application) (plan.AWSState, error) {
+	live := plan.AWSState{Region: a.Region()}
+	err := checkRegions(app, a.Region())
 	if err != nil {
 		return live, err
 	}
 	if live.Account, err = a.ID(ctx); err != nil {
 		return live, err
 	}
-	return live, surveyAlone(ctx, a, app, &live)
+	return live, surveyFamily(ctx, a, app, &live)
 }
 
 // surveyFamily reads the newest revision of the family.
-func surveyAlone(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) (err error) {
-	live.Definition, err = ecs.Newest(ctx, a.ECS(), *app.Task.Input.Family)
+func surveyFamily(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) (err error) {
+	live.Definition, err = ecs.NewestDefinition(ctx, a.ECS(), *app.Task.Input.Family)
 	if err != nil || live.Definition == nil {
 		return err
 	}
-	live.Identical = ecs.Same(app.Task, live.Definition).Name
+	live.Identical = ecs.MatchRevision(app.Task, live.Definition).Name
 	return nil
 }
 
 // surveySteps reads which definitions of the steps are registered.
-func surveySteps(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.Live) error {
+func surveySteps(ctx context.Context, a *account.Account, app *appfile.Application, live *plan.AWSState) error {
 	read := func(when string, steps []appfile.Step) error {
 		for _, s := range steps {
 			if s.Task == nil {
 				continue
 			}
-			rev, err := ecs.Registered(ctx, a.ECS(), s.Task)
+			rev, err := ecs.FindRegistered(ctx, a.ECS(), s.Task)
 			if err != nil {
 				return err
 			}

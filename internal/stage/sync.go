@@ -4,8 +4,8 @@ import "context"
 
 // syncService brings the whole service to the new revision in one stage. It removes everything else
 // that sluice created, including a canary.
-func (r *Run) sync(ctx context.Context) error {
-	live, rev, err := r.prepare(ctx)
+func (r *Run) syncService(ctx context.Context) error {
+	live, rev, err := r.prepareStage(ctx)
 	if err != nil {
 		return err
 	}
@@ -13,15 +13,15 @@ func (r *Run) sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.takeTraffic(ctx); err != nil {
+	if err := r.removeCanaryTraffic(ctx); err != nil {
 		return err
 	}
-	r.leaving = true
-	others, err := r.hosting.others(ctx, primary)
+	r.canaryRetires = true
+	others, err := r.hosting.listOthers(ctx, primary)
 	if err != nil {
 		return err
 	}
-	if err := r.retire(ctx, others...); err != nil {
+	if err := r.retireMembers(ctx, others...); err != nil {
 		return err
 	}
 	return r.awaitHealthy(ctx, primary, 0)

@@ -12,36 +12,36 @@ import (
 
 // taskLogs shows what the containers of tasks print. A log that cannot be read is reported once and
 // does not end the stage.
-type tails struct {
-	vigil  *vigil
-	opened map[string][]*tail // by task
-	places map[string]string  // by task: the command that reads the watched container's output
+type taskLogs struct {
+	wait  *taskWait
+	streams map[string][]*logStream // by task
+	readCommands map[string]string  // by task: the command that reads the watched container's output
 }
 
-type tail struct {
+type logStream struct {
 	ecs.Tail
 	task, container string
-	ended           bool // access to it is denied
+	unreadable           bool // access to it is denied
 }
 
 // Reads after the end of a task: CloudWatch Logs ingests lines with a delay of seconds that AWS
 // does not bound.
 const (
-	restLooks = 3
-	restApart = 2 * time.Second
+	remainingReads = 3
+	remainingInterval = 2 * time.Second
 )
 
 // readNew shows the lines since the last read.
-func (t *tails) read(ctx context.Context) error {
-	for _, id := range t.vigil.launched.Tasks {
-		if s := t.vigil.status[id]; s != "RUNNING" && s != "STOPPED" && s != "DEPROVISIONING" && s != "DEACTIVATING" && s != "STOPPING" {
+func (t *taskLogs) readNew(ctx context.Context) error {
+	for _, id := range t.wait.launchState.Tasks {
+		if s := t.wait.status[id]; s != "RUNNING" && s != "STOPPED" && s != "DEPROVISIONING" && s != "DEACTIVATING" && s != "STOPPING" {
 			continue
 		}
-		if err := t.open(ctx, id); err != nil {
+		if err := t.openStreams(ctx, id); err != nil {
 			return err
 		}
-		for _, l := range t.opened[id] {
-			if err := t.show(ctx, l); err != nil {
+		for _, l := range t.streams[id] {
+			if err := t.emitLines(ctx, l); err != nil {
 				return err
 			}
 		}
@@ -50,25 +50,25 @@ func (t *tails) read(ctx context.Context) error {
 }
 
 // readRemaining shows the lines that arrive after the tasks' end.
-func (t *tails) rest(ctx context.Context) error {
-	if !t.any() {
+func (t *taskLogs) readRemaining(ctx context.Context) error {
+	if !t.hasReadable() {
 		return nil
 	}
-	for range restLooks {
-		if err := t.vigil.pause(ctx, restApart); err != nil {
+	for range remainingReads {
+		if err := t.wait.pauseFor(ctx, remainingInterval); err != nil {
 			return err
 		}
-		if err := t.read(ctx); err != nil {
+		if err := t.readNew(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tails) any() bool {
-	for _, all := range t.opened {
+func (t *taskLogs) hasReadable() bool {
+	for _, all := range t.streams {
 		for _, l := range all {
-			if !l.ended {
+			if !l.unreadable {
 				return true
 			}
 		}
@@ -78,66 +78,66 @@ func (t *tails) any() bool {
 
 // openStreams finds the log streams of the containers of a task. It uses the definition as AWS
 // returns it: the plan's may lack the options of its log drivers.
-func (t *tails) open(ctx context.Context, id string) error {
-	if _, known := t.opened[id]; known {
+func (t *taskLogs) openStreams(ctx context.Context, id string) error {
+	if _, known := t.streams[id]; known {
 		return nil
 	}
-	v := t.vigil
-	td, err := ecs.Definition(ctx, v.Account.ECS(), v.job.revision.ARN)
+	v := t.wait
+	td, err := ecs.ReadDefinition(ctx, v.Account.ECS(), v.job.revision.ARN)
 	if err != nil {
-		return t.once("log definition", err)
+		return t.noteReadError("log definition", err)
 	}
-	if t.opened == nil {
-		t.opened, t.places = map[string][]*tail{}, map[string]string{}
+	if t.streams == nil {
+		t.streams, t.readCommands = map[string][]*logStream{}, map[string]string{}
 	}
-	t.opened[id] = []*tail{}
-	for _, o := range ecs.Outputs(td, id) {
+	t.streams[id] = []*logStream{}
+	for _, o := range ecs.ContainerOutputs(td, id) {
 		if o.Err != nil {
-			if o.Container == v.Watch && v.once("log of "+o.Container) {
-				v.note("%v: what it prints is not shown", o.Err)
+			if o.Container == v.Watch && v.isFirstTime("log of "+o.Container) {
+				v.emitNote("%v: what it prints is not shown", o.Err)
 			}
 			continue
 		}
 		if o.Container == v.Watch {
-			t.places[id] = logCommand(o.Place)
+			t.readCommands[id] = logCommand(o.Place)
 		}
-		t.opened[id] = append(t.opened[id], &tail{Tail: ecs.Tail{Place: o.Place}, task: id, container: o.Container})
+		t.streams[id] = append(t.streams[id], &logStream{Tail: ecs.Tail{Place: o.Place}, task: id, container: o.Container})
 	}
 	return nil
 }
 
-func (t *tails) show(ctx context.Context, l *tail) error {
-	if l.ended {
+func (t *taskLogs) emitLines(ctx context.Context, l *logStream) error {
+	if l.unreadable {
 		return nil
 	}
-	lines, err := l.Read(ctx, t.vigil.Account.Logs())
+	lines, err := l.Read(ctx, t.wait.Account.Logs())
 	for _, line := range lines {
-		t.vigil.Host.Emit(sluice.Printed{Task: l.task, Container: l.container, At: line.At, Line: line.Text})
+		t.wait.Host.Emit(sluice.Printed{Task: l.task, Container: l.container, At: line.At, Line: line.Text})
 	}
 	if err != nil && sluice.KindOf(err) == sluice.Denied {
-		l.ended = true
+		l.unreadable = true
 	}
-	return t.once("log of "+l.container, err)
+	return t.noteReadError("log of "+l.container, err)
 }
 
 // noteReadError reports once that a log cannot be read. It returns an error only if that stops the
 // stage.
-func (t *tails) once(what string, err error) error {
+func (t *taskLogs) noteReadError(what string, err error) error {
 	if err == nil || sluice.KindOf(err) == sluice.Halted {
 		return err
 	}
-	if t.vigil.once(what) {
-		t.vigil.warn("what the task prints cannot be read: %v", err)
+	if t.wait.isFirstTime(what) {
+		t.wait.emitWarning("what the task prints cannot be read: %v", err)
 	}
 	return nil
 }
 
 // readCommand is the command that reads what a task printed, or that describes the task.
-func (t *tails) where(id string) string {
-	if place := t.places[id]; place != "" {
+func (t *taskLogs) readCommand(id string) string {
+	if place := t.readCommands[id]; place != "" {
 		return place
 	}
-	return strings.TrimSpace(t.vigil.describe(id))
+	return strings.TrimSpace(t.wait.describeCommand(id))
 }
 
 // logCommand prints all output of a container. `aws logs tail` shows only the last ten minutes, and

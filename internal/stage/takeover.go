@@ -8,7 +8,7 @@ import (
 )
 
 // takenClaim is a claim that we took over, and when.
-type seized struct {
+type takenClaim struct {
 	From string    `json:"from"` // value of the tag
 	At   time.Time `json:"at"`
 }
@@ -16,31 +16,31 @@ type seized struct {
 // permitTakeOver allows the claim of the deployment that the user named to be overwritten. It saves
 // that first, so that a process that resumes after a kill neither takes it for a new claim nor
 // skips the waiting time.
-func (r *Run) passOver(ctx context.Context) error {
-	from := r.claim.other
-	s, taken, err := saved[seized](ctx, r.Host, keySeized)
+func (r *Run) permitTakeOver(ctx context.Context) error {
+	from := r.claim.otherValue
+	s, taken, err := loadValue[takenClaim](ctx, r.Host, keyTakenOver)
 	if err != nil {
 		return err
 	}
-	asked, err := r.askedToTake(ctx)
+	asked, err := r.takeOverFrom(ctx)
 	if err != nil {
 		return err
 	}
-	if asked == "" || asked != from && asked != holderOf(from) && s.From != from {
-		return r.taken()
+	if asked == "" || asked != from && asked != claimDeployment(from) && s.From != from {
+		return r.errClaimTaken()
 	}
 	if !taken || s.From != from {
-		if err := save(ctx, r.Host, keySeized, seized{From: from, At: r.Clock.Now()}); err != nil {
+		if err := saveValue(ctx, r.Host, keyTakenOver, takenClaim{From: from, At: r.Clock.Now()}); err != nil {
 			return err
 		}
-		r.warn("the service is taken over from %s, which holds it; waiting %s: until then it must have noticed", plan.HeldBy(from), claimStale)
+		r.emitWarning("the service is taken over from %s, which holds it; waiting %s: until then it must have noticed", plan.ClaimText(from), maxClaimAge)
 	}
-	r.claim = claim{passed: from}
+	r.claim = claim{takenOver: from}
 	return nil
 }
 
 // takeOverFrom is the claim that may be taken over, as the plan or the resume command names it.
-func (r *Run) askedToTake(ctx context.Context) (string, error) {
+func (r *Run) takeOverFrom(ctx context.Context) (string, error) {
 	if r.Plan.TakeOver != "" {
 		return r.Plan.TakeOver, nil
 	}
@@ -49,7 +49,7 @@ func (r *Run) askedToTake(ctx context.Context) (string, error) {
 }
 
 // claimDeployment is the deployment in a claim's value, or "" if the value is no claim.
-func holderOf(value string) string {
+func claimDeployment(value string) string {
 	k, err := plan.ParseClaim(value)
 	if err != nil {
 		return ""
@@ -59,18 +59,18 @@ func holderOf(value string) string {
 
 // awaitFormerOwner waits until the former owner can no longer write. The former owner stops writing
 // once it has not read its claim for maxClaimAge.
-func (r *Run) waitOut(ctx context.Context) error {
-	if err := r.remainsOurs(ctx); err != nil {
+func (r *Run) awaitFormerOwner(ctx context.Context) error {
+	if err := r.saveClaimHeld(ctx); err != nil {
 		return err
 	}
-	asked, err := r.askedToTake(ctx)
+	asked, err := r.takeOverFrom(ctx)
 	if err != nil || asked == "" {
 		return err
 	}
-	s, taken, err := saved[seized](ctx, r.Host, keySeized)
+	s, taken, err := loadValue[takenClaim](ctx, r.Host, keyTakenOver)
 	if err != nil || !taken {
 		return err
 	}
-	r.claim.passed = s.From
-	return r.pause(ctx, s.At.Add(claimStale).Sub(r.Clock.Now()))
+	r.claim.takenOver = s.From
+	return r.pauseFor(ctx, s.At.Add(maxClaimAge).Sub(r.Clock.Now()))
 }

@@ -10,81 +10,81 @@ import (
 )
 
 // listDrift returns task sets that another actor deleted, scaled or promoted.
-func (t taskSets) foreign(_ context.Context, x *expectation, live *ecs.Live) ([]change, error) {
-	s := sight{x: x, live: live}
+func (t taskSets) listDrift(_ context.Context, x *expectation, live *ecs.ServiceState) ([]outsideChange, error) {
+	s := driftCheck{x: x, live: live}
 	b, a := x.before, x.after
 	if b.canary > 0 && b.canary == a.canary {
-		s.stands(plan.CanarySet, live.Made(x.canary), float64(b.canary))
-	} else if set := live.Made(x.canary); t.grown && set != nil {
-		s.stands(plan.CanarySet, set, float64(a.canary))
+		s.checkScale(plan.CanarySet, live.CreatedByAction(x.canaryID), float64(b.canary))
+	} else if set := live.CreatedByAction(x.canaryID); t.canaryScaled && set != nil {
+		s.checkScale(plan.CanarySet, set, float64(a.canary))
 	}
-	fresh := live.Made(x.fresh)
-	starts := a.fresh && !b.fresh // in this stage
+	fresh := live.CreatedByAction(x.newPrimaryID)
+	starts := a.newPrimary && !b.newPrimary // in this stage
 	promoted := starts && fresh != nil && fresh.Status == "PRIMARY"
-	if b.fresh && a.fresh || promoted {
-		s.stands(plan.NewPrimarySet, fresh, 100)
+	if b.newPrimary && a.newPrimary || promoted {
+		s.checkScale(plan.NewPrimarySet, fresh, 100)
 	}
 	if promoted {
-		return s.all, nil // the stage itself removes the previous primary
+		return s.changes, nil // the stage itself removes the previous primary
 	}
-	if was := x.former.Primary; was != nil && b.old && (a.old || starts && !t.Stage.Recreate) {
-		s.stands(plan.OldPrimarySet, live.TaskSet(was.ID), was.Scale)
+	if was := x.snapshot.Primary; was != nil && b.oldPrimary && (a.oldPrimary || starts && !t.Stage.Recreate) {
+		s.checkScale(plan.PreviousPrimarySet, live.TaskSet(was.ID), was.Scale)
 	}
-	s.serves(fresh)
-	return s.all, nil
+	s.checkPrimary(fresh)
+	return s.changes, nil
 }
 
 // driftCheck compares one read with the expected task sets.
-type sight struct {
+type driftCheck struct {
 	x    *expectation
-	live *ecs.Live
-	all  []change
+	live *ecs.ServiceState
+	changes  []outsideChange
 }
 
 // checkScale compares a task set with its expected scale.
-func (s *sight) stands(label string, set *sluice.TaskSet, scale float64) {
+func (s *driftCheck) checkScale(label string, set *sluice.TaskSet, scale float64) {
 	switch {
-	case slices.Contains(s.x.accepted.Gone, label):
+	case slices.Contains(s.x.adopted.Deleted, label):
 	case set == nil || set.Status == "DRAINING":
-		s.all = append(s.all, change{did: wasDeleted, label: label})
+		s.changes = append(s.changes, outsideChange{kind: driftDeleted, label: label})
 	default:
-		if kept, ok := s.x.accepted.Scales[set.ID]; ok {
+		if kept, ok := s.x.adopted.Scales[set.ID]; ok {
 			scale = kept
 		}
 		if set.Scale != scale {
-			s.all = append(s.all, change{did: wasScaled, label: label, set: *set, have: set.Scale, want: scale})
+			s.changes = append(s.changes, outsideChange{kind: driftScaled, label: label, set: *set, have: set.Scale, want: scale})
 		}
 	}
 }
 
 // checkPrimary adds a change if a task set is PRIMARY that should not be.
-func (s *sight) serves(fresh *sluice.TaskSet) {
+func (s *driftCheck) checkPrimary(fresh *sluice.TaskSet) {
 	label, wanted := plan.NewPrimarySet, fresh
-	if !s.x.before.fresh {
-		if label = plan.OldPrimarySet; s.x.former.Primary == nil {
+	if !s.x.before.newPrimary {
+		if label = plan.PreviousPrimarySet; s.x.snapshot.Primary == nil {
 			return
 		}
-		wanted = s.live.TaskSet(s.x.former.Primary.ID)
+		wanted = s.live.TaskSet(s.x.snapshot.Primary.ID)
 	}
 	now := s.live.Primary()
-	if wanted == nil || now == nil || now.ID == wanted.ID || now.ID == s.x.accepted.Primary {
+	if wanted == nil || now == nil || now.ID == wanted.ID || now.ID == s.x.adopted.Primary {
 		return
 	}
-	s.all = append(s.all, change{did: wasPromoted, label: label, set: *now, of: wanted.ID})
+	s.changes = append(s.changes, outsideChange{kind: driftPromoted, label: label, set: *now, wantedID: wanted.ID})
 }
 
 // revertDrift gives a task set its expected scale, or promotes the one that should be PRIMARY.
-func (t taskSets) undo(ctx context.Context, c change) error {
-	if c.did == wasPromoted {
-		return t.sets.Promote(ctx, t.act, sluice.TaskSet{ID: c.of}, c.label)
+func (t taskSets) revertDrift(ctx context.Context, c outsideChange) error {
+	if c.kind == driftPromoted {
+		return t.sets.Promote(ctx, t.makeWrite, sluice.TaskSet{ID: c.wantedID}, c.label)
 	}
 	v := sluice.Primary
 	if c.label == plan.CanarySet {
 		v = sluice.Canary
 	}
-	m := t.member(c.set, v, c.label)
-	if err := t.sets.Scale(ctx, t.act, c.set, c.label, int(c.want)); err != nil {
+	m := t.newMember(c.set, v, c.label)
+	if err := t.sets.Scale(ctx, t.makeWrite, c.set, c.label, int(c.want)); err != nil {
 		return err
 	}
-	return t.awaitNew(ctx, m, 0)
+	return t.awaitNewTasks(ctx, m, 0)
 }

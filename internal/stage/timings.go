@@ -11,12 +11,12 @@ import (
 )
 
 // ReadTimings reads the inputs of a forecast of the plan's length. It makes no write.
-func Timings(ctx context.Context, a *account.Account, p *plan.Plan, live plan.Live) (t plan.Timings, err error) {
+func ReadTimings(ctx context.Context, a *account.Account, p *plan.Plan, live plan.AWSState) (t plan.Timings, err error) {
 	if live.Service == nil {
 		return t, nil
 	}
 	t.Tasks = int(live.Service.DesiredCount)
-	if t.Start, _, err = (ecs.Service{API: a.ECS(), Cluster: p.Cluster, Name: p.Service}).Launched(ctx); err != nil {
+	if t.Start, _, err = (ecs.Service{API: a.ECS(), Cluster: p.Cluster, Name: p.Service}).LaunchTimes(ctx); err != nil {
 		return t, err
 	}
 	if p.Drain > 0 {
@@ -26,11 +26,11 @@ func Timings(ctx context.Context, a *account.Account, p *plan.Plan, live plan.Li
 		if lb.TargetGroupArn == nil {
 			continue
 		}
-		places, err := alb.Find(ctx, a.ELB(), *lb.TargetGroupArn)
+		places, err := alb.FindGroups(ctx, a.ELB(), *lb.TargetGroupArn)
 		if err != nil {
 			return t, err
 		}
-		if err := places[0].Attach(ctx, a.ELB()); err != nil {
+		if err := places[0].ReadBalancer(ctx, a.ELB()); err != nil {
 			return t, err
 		}
 		t.Drain = max(t.Drain, time.Duration(places[0].Drain)*time.Second)

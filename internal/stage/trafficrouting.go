@@ -10,14 +10,14 @@ import (
 // trafficRouting moves the weights. The variant that gets requests must first be able to take them.
 // ALB weights do not fail over: the share of an empty group is lost.
 func (r *Run) trafficRouting(ctx context.Context) error {
-	if _, err := r.begin(ctx); err != nil {
+	if _, err := r.beginStage(ctx); err != nil {
 		return err
 	}
 	to := *r.Stage.Weights
-	if err := r.access.announce(ctx, to); err != nil {
+	if err := r.traffic.savePlannedShift(ctx, to); err != nil {
 		return err
 	}
-	if err := r.access.ready(ctx); err != nil {
+	if err := r.traffic.prepareCanaryRoute(ctx); err != nil {
 		return err
 	}
 	for _, v := range []sluice.Variant{sluice.Canary, sluice.Primary} {
@@ -28,12 +28,12 @@ func (r *Run) trafficRouting(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.access.shift(ctx, to)
+	return r.traffic.setWeights(ctx, to)
 }
 
 // removeCanaryTraffic moves all requests to the primary and waits until every caller follows.
-func (r *Run) takeTraffic(ctx context.Context) error {
-	sends, err := r.access.sends(ctx)
+func (r *Run) removeCanaryTraffic(ctx context.Context) error {
+	sends, err := r.traffic.canaryGetsTraffic(ctx)
 	if err != nil {
 		return err
 	}
@@ -41,23 +41,23 @@ func (r *Run) takeTraffic(ctx context.Context) error {
 		if err := r.awaitServing(ctx, sluice.Primary); err != nil {
 			return err
 		}
-		if err := r.access.shift(ctx, sluice.CanaryShare(0)); err != nil {
+		if err := r.traffic.setWeights(ctx, sluice.CanaryShare(0)); err != nil {
 			return err
 		}
 	}
-	return r.access.settle(ctx)
+	return r.traffic.waitForPropagation(ctx)
 }
 
 // awaitServing waits until all tasks of the variant, at least one, are healthy.
 func (r *Run) awaitServing(ctx context.Context, v sluice.Variant) error {
-	m, err := r.hosting.standing(ctx, v)
+	m, err := r.hosting.findVariant(ctx, v)
 	if err != nil {
 		return err
 	}
 	if m != nil {
 		return r.awaitHealthy(ctx, *m, 1)
 	}
-	return &sluice.Error{Op: "send requests to the " + string(v), Resource: r.hand.Resource(), Kind: sluice.Conflict,
-		Err:  fmt.Errorf("there is no %s %s: they would be lost", v, r.hosting.kind()),
+	return &sluice.Error{Op: "send requests to the " + string(v), Resource: r.client.Resource(), Kind: sluice.Conflict,
+		Err:  fmt.Errorf("there is no %s %s: they would be lost", v, r.hosting.kindName()),
 		Next: "roll the " + string(v) + " out before requests are sent to it"}
 }

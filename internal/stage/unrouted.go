@@ -11,31 +11,31 @@ import (
 
 // noTraffic is the traffic provider of a service without callers, such as a worker that reads from
 // a queue. It has no shares, and a plan cannot ask for any.
-type unrouted struct{}
+type noTraffic struct{}
 
-func (unrouted) remember(context.Context, *Former) error     { return nil }
-func (unrouted) heed(context.Context) error                  { return nil }
-func (unrouted) differs(context.Context) (bool, error)       { return false, nil }
-func (unrouted) weight(sluice.Variant) (int, bool)           { return 0, true }
-func (unrouted) begin(context.Context) error                 { return nil }
-func (unrouted) attach(sluice.Variant) ecs.Attachment        { return ecs.Attachment{} }
-func (unrouted) ready(context.Context) error                 { return nil }
-func (unrouted) sends(context.Context) (bool, error)         { return false, nil }
-func (unrouted) seize(context.Context) error                 { return nil }
-func (unrouted) settle(context.Context) error                { return nil }
-func (unrouted) part(context.Context, []member) error        { return nil }
-func (unrouted) tend(context.Context) error                  { return nil }
-func (unrouted) left(context.Context, *watched) (int, error) { return 0, nil }
-func (unrouted) reshape(context.Context) error               { return nil }
-func (unrouted) spare(context.Context) error                 { return nil }
-func (unrouted) exposed(context.Context) (bool, error)       { return false, nil }
-func (unrouted) restore(context.Context) error               { return nil }
-func (unrouted) released(context.Context, member) error      { return nil }
+func (noTraffic) addToSnapshot(context.Context, *Snapshot) error     { return nil }
+func (noTraffic) resolveRouteDrift(context.Context) error                  { return nil }
+func (noTraffic) hasRouteDrift(context.Context) (bool, error)       { return false, nil }
+func (noTraffic) weightOf(sluice.Variant) (int, bool)           { return 0, true }
+func (noTraffic) removeStaleRecords(context.Context) error                 { return nil }
+func (noTraffic) attachmentOf(sluice.Variant) ecs.Attachment        { return ecs.Attachment{} }
+func (noTraffic) prepareCanaryRoute(context.Context) error                 { return nil }
+func (noTraffic) canaryGetsTraffic(context.Context) (bool, error)         { return false, nil }
+func (noTraffic) routeAllToPrimary(context.Context) error                 { return nil }
+func (noTraffic) waitForPropagation(context.Context) error                { return nil }
+func (noTraffic) stopTrafficTo(context.Context, []member) error        { return nil }
+func (noTraffic) maintainShare(context.Context) error                  { return nil }
+func (noTraffic) countDraining(context.Context, *memberWatch) (int, error) { return 0, nil }
+func (noTraffic) removeCanaryRoute(context.Context) error               { return nil }
+func (noTraffic) rerouteEmptyCanary(context.Context) error                 { return nil }
+func (noTraffic) callersCacheAddresses(context.Context) (bool, error)       { return false, nil }
+func (noTraffic) restoreRoutes(context.Context) error               { return nil }
+func (noTraffic) checkCanaryUnrouted(context.Context, member) error      { return nil }
 
-func (unrouted) see(context.Context, *watched, *verdict.Observation) error { return nil }
+func (noTraffic) observeTargets(context.Context, *memberWatch, *verdict.Observation) error { return nil }
 
-func (unrouted) announce(context.Context, sluice.Weights) error { return errUnrouted }
+func (noTraffic) savePlannedShift(context.Context, sluice.Weights) error { return errNoTraffic }
 
-func (unrouted) shift(context.Context, sluice.Weights) error { return errUnrouted }
+func (noTraffic) setWeights(context.Context, sluice.Weights) error { return errNoTraffic }
 
-var errUnrouted = errors.New("nobody calls the service: there are no shares to move")
+var errNoTraffic = errors.New("nobody calls the service: there are no shares to move")

@@ -6,66 +6,66 @@ import "time"
 // was. Make one with [StartBake].
 type Bake struct {
 	capacity Capacity
-	ill      time.Time // since when it is not complete; zero: it is complete
-	well     time.Time // since when it is complete; zero: it is not
-	bare     int       // polls in a row
-	traffic  bool
+	unhealthySince      time.Time // since when it is not complete; zero: it is complete
+	healthySince     time.Time // since when it is complete; zero: it is not
+	pollsWithoutHealthy     int       // polls in a row
+	hasTraffic  bool
 }
 
 // StartBake starts a judge. deadline is how long the version may be incomplete. traffic means that
 // requests reach the version: then a version without a healthy task fails immediately.
-func Baking(now time.Time, deadline time.Duration, traffic bool) Bake {
-	return Bake{capacity: Await(now, deadline, 0), traffic: traffic}
+func StartBake(now time.Time, deadline time.Duration, traffic bool) Bake {
+	return Bake{capacity: AwaitCapacity(now, deadline, 0), hasTraffic: traffic}
 }
 
 // maxPollsWithoutHealthy is how many polls in a row must return no healthy task. One response may
 // be stale.
-const bareLooks = 2
+const maxPollsWithoutHealthy = 2
 
 // See adds an observation. Healthy means that the version is complete now, not that the bake is
 // over: the caller decides how long the bake lasts.
 func (b Bake) See(o Observation) (Bake, Verdict) {
-	n := count(o)
-	c := b.capacity.blame(o)
-	whole := c.whole(o, n)
+	n := countObservation(o)
+	c := b.capacity.countFailures(o)
+	whole := c.isComplete(o, n)
 	switch {
-	case !whole && b.ill.IsZero():
-		b.ill, b.well = o.At, time.Time{}
-	case whole && b.well.IsZero():
-		b.ill, b.well = time.Time{}, o.At
-	case whole && o.At.Sub(b.well) >= c.deadline: // failures from before the healthy period no longer count
+	case !whole && b.unhealthySince.IsZero():
+		b.unhealthySince, b.healthySince = o.At, time.Time{}
+	case whole && b.healthySince.IsZero():
+		b.unhealthySince, b.healthySince = time.Time{}, o.At
+	case whole && o.At.Sub(b.healthySince) >= c.deadline: // failures from before the healthy period no longer count
 		c.causes, c.order = map[string]Cause{}, nil
 	}
-	if b.bare++; n.Healthy > 0 || n.Desired == 0 {
-		b.bare = 0
+	if b.pollsWithoutHealthy++; n.Healthy > 0 || n.Desired == 0 {
+		b.pollsWithoutHealthy = 0
 	}
-	if n.Healthy > c.reached {
-		c.reached = n.Healthy
+	if n.Healthy > c.mostHealthy {
+		c.mostHealthy = n.Healthy
 	}
 	c.last, b.capacity = n, c
-	return b, b.judge(o, n, whole)
+	return b, b.judgeBake(o, n, whole)
 }
 
-func (b Bake) judge(o Observation, n Counts, whole bool) Verdict {
+func (b Bake) judgeBake(o Observation, n Counts, whole bool) Verdict {
 	c := b.capacity
-	v := Verdict{State: Progressing, Cause: c.leading(), Counts: n, Detail: detail(o, n), NextLook: troubled}
+	v := Verdict{State: Progressing, Cause: c.leadingCause(), Counts: n, Detail: detailText(o, n), NextPoll: troubledInterval}
 	switch {
-	case v.Cause.Count >= c.failAfter, b.traffic && b.bare >= bareLooks:
+	case v.Cause.Count >= c.failAfter, b.hasTraffic && b.pollsWithoutHealthy >= maxPollsWithoutHealthy:
 		v.State = Failing
 	case whole:
-		v.State, v.NextLook = Healthy, quiet(o.At.Sub(c.began))
-	case !b.ill.IsZero() && o.At.Sub(b.ill) >= c.deadline:
+		v.State, v.NextPoll = Healthy, bakeInterval(o.At.Sub(c.began))
+	case !b.unhealthySince.IsZero() && o.At.Sub(b.unhealthySince) >= c.deadline:
 		v.State = Stalling
 	}
 	return v
 }
 
 // troubledInterval is the time between polls while the version is unhealthy.
-const troubled = 3 * time.Second
+const troubledInterval = 3 * time.Second
 
 // bakeInterval returns the time between polls of a healthy version. Most versions that fail do so
 // in their first minutes.
-func quiet(age time.Duration) time.Duration {
+func bakeInterval(age time.Duration) time.Duration {
 	switch {
 	case age < time.Minute:
 		return 5 * time.Second

@@ -45,13 +45,13 @@ func TestBake(t *testing.T) {
 		"crashes of long ago":          {looks: []Observation{sight(0, 2), sight(time.Minute, 1, "x", "y"), sight(2*time.Minute, 2), sight(13*time.Minute, 2), sight(14*time.Minute, 1, "z")}, want: Progressing, next: 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := Baking(c.looks[0].At, deadline, !c.idle)
+			b := StartBake(c.looks[0].At, deadline, !c.idle)
 			var v Verdict
 			for _, o := range c.looks {
 				b, v = b.See(o)
 			}
-			if v.State != c.want || v.NextLook != c.next {
-				t.Errorf("%s, look again in %s (%s); want %s, %s", v.State, v.NextLook, v.Detail, c.want, c.next)
+			if v.State != c.want || v.NextPoll != c.next {
+				t.Errorf("%s, look again in %s (%s); want %s, %s", v.State, v.NextPoll, v.Detail, c.want, c.next)
 			}
 		})
 	}

@@ -12,42 +12,42 @@ import (
 // CodeDeployFollower judges a CodeDeploy deployment until it ends. If the deployment is rolled
 // back, it judges the rollback until that ends: the rollback is a deployment of its own. It is a
 // value; make one with [FollowCodeDeploy].
-type BlueGreen struct {
+type CodeDeployFollower struct {
 	want  Wanted
 	began time.Time // clock of this process
 
-	main, back leg // the deployment, and its rollback
+	main, rollback trackedDeployment // the deployment, and its rollback
 	revision   string
-	from       string // revision that was PRIMARY before
+	previousRevision       string // revision that was PRIMARY before
 	service    *Service
-	looked     time.Time // the first poll
-	ended      time.Time // when a poll first returned that it failed
-	unknown    time.Time // since when AWS returns no such deployment
-	stood      bool      // it had ended at the first poll
-	past       bool      // it was found among the replaced deployments
-	explained  bool      // the reads that explain an end were requested
-	ledger
-	hearing
-	codePace
+	firstPollAt     time.Time // the first poll
+	failedAt      time.Time // when a poll first returned that it failed
+	unknownSince    time.Time // since when AWS returns no such deployment
+	endedAtFirst      bool      // it had ended at the first poll
+	wasReplaced       bool      // it was found among the replaced deployments
+	explanationRead  bool      // the reads that explain an end were requested
+	failureCounts
+	logReads
+	codePolling
 
 	unread []string
-	over   *ending
+	conclusion   *conclusion
 }
 
 // trackedDeployment is one CodeDeploy deployment.
-type leg struct {
+type trackedDeployment struct {
 	id string
-	d  *CodeDeployment // nil: not read
-	t  *CodeTarget
+	deployment  *CodeDeployment // nil: not read
+	target  *CodeTarget
 }
 
 // CodeObservation is what one poll read of a CodeDeploy deployment.
-type CodeLook struct {
-	Asked      CodeNeeds
+type CodeObservation struct {
+	Requested      CodeNeeds
 	Deployment *CodeDeployment // nil: not requested, or AWS returns none
 	Target     *CodeTarget     // nil: not requested, or there is none yet
 	Revision   string          // family:revision that it deploys; empty: not requested, or unknown
-	Idle       bool            // no CodeDeploy deployment made the task sets of the service
+	NoDeployment       bool            // no CodeDeploy deployment made the task sets of the service
 }
 
 // CodeNeeds lists what to read at a poll.
@@ -56,220 +56,220 @@ type CodeNeeds struct {
 	Target     string // id of the deployment whose target to read
 	Revision   bool   // the revision of the deployment
 	Service    bool   // the service itself
-	Fallen     bool   // its stopped tasks
+	StoppedTasks     bool   // its stopped tasks
 }
 
-// FollowBlueGreen starts a judge of the deployment that w names.
-func FollowBlueGreen(now time.Time, w Wanted) BlueGreen {
+// FollowCodeDeploy starts a judge of the deployment that w names.
+func FollowCodeDeploy(now time.Time, w Wanted) CodeDeployFollower {
 	if w.FailAfter <= 0 {
 		w.FailAfter = FailAfter
 	}
-	return BlueGreen{want: w, began: now, main: leg{id: w.Deployment}, revision: w.Revision, codePace: codePace{changed: now, moved: now}}
+	return CodeDeployFollower{want: w, began: now, main: trackedDeployment{id: w.Deployment}, revision: w.Revision, codePolling: codePolling{changedAt: now, progressAt: now}}
 }
 
 // FollowDeployment names the deployment to follow, if none was named.
-func (b BlueGreen) Follow(id string) BlueGreen {
+func (b CodeDeployFollower) FollowDeployment(id string) CodeDeployFollower {
 	b.main.id, b.want.Deployment = id, id
 	return b
 }
 
 // FollowReplaced names a deployment that has ended and that another deployment has replaced.
-func (b BlueGreen) FollowPast(id string) BlueGreen {
-	b.past = true
-	return b.Follow(id)
+func (b CodeDeployFollower) FollowReplaced(id string) CodeDeployFollower {
+	b.wasReplaced = true
+	return b.FollowDeployment(id)
 }
 
 // IsFollowing reports whether a deployment is already followed.
-func (b BlueGreen) Follows() bool { return b.main.id != "" }
+func (b CodeDeployFollower) IsFollowing() bool { return b.main.id != "" }
 
 // MaxReadLag is how long AWS's responses may lag behind its writes.
-const Lagging = settle
+const MaxReadLag = maxReadLag
 
 // Began returns when the wait began.
-func (b BlueGreen) Began() time.Time { return b.began }
+func (b CodeDeployFollower) Began() time.Time { return b.began }
 
 // FirstInterval returns how long to wait before the first poll.
-func (b BlueGreen) First() time.Duration {
-	if b.want.Fresh {
-		return firstLook
+func (b CodeDeployFollower) FirstInterval() time.Duration {
+	if b.want.JustCreated {
+		return firstPollAfter
 	}
 	return 0
 }
 
 // currentDeployment returns the deployment that is followed now: the rollback, if there is one.
-func (b *BlueGreen) leg() *leg {
-	if b.back.id != "" {
-		return &b.back
+func (b *CodeDeployFollower) currentDeployment() *trackedDeployment {
+	if b.rollback.id != "" {
+		return &b.rollback
 	}
 	return &b.main
 }
 
 // Needs returns what to read at a poll. It is mostly the target, which contains the progress. The
 // deployment itself is read only where the target is not enough.
-func (b BlueGreen) Needs(now time.Time) CodeNeeds {
+func (b CodeDeployFollower) Needs(now time.Time) CodeNeeds {
 	var n CodeNeeds
-	l := b.leg()
+	l := b.currentDeployment()
 	switch {
-	case b.over != nil || b.main.id == "":
+	case b.conclusion != nil || b.main.id == "":
 		return n
-	case b.ending() && !b.explained:
-		n.Service, n.Fallen = true, b.green() != nil
-	case b.main.good() && b.explained:
+	case b.endNeedsCheck() && !b.explanationRead:
+		n.Service, n.StoppedTasks = true, b.greenSet() != nil
+	case b.main.hasSucceeded() && b.explanationRead:
 		n.Service = true // to check that its tasks run
-	case l.over():
+	case l.isOver():
 		n.Deployment = l.id // for its rollback
-	case l.d == nil && (b.want.Revision == "" || l == &b.back), l.d != nil && l.t == nil:
+	case l.deployment == nil && (b.want.Revision == "" || l == &b.rollback), l.deployment != nil && l.target == nil:
 		n.Deployment, n.Target = l.id, l.id
-	case l.finishing(), l.lacking(), b.looks > 1 && l.t == nil && l.d == nil:
+	case l.isFinishing(), l.needsDeployment(), b.polls > 1 && l.target == nil && l.deployment == nil:
 		n.Deployment = l.id
 	default:
 		n.Target = l.id
 	}
-	n.Revision = b.revision == "" && l == &b.main && (l.d != nil || n.Deployment != "") && !b.asked.Revision
-	if b.hurt(now) {
-		n.Service, n.Fallen = true, true
+	n.Revision = b.revision == "" && l == &b.main && (l.deployment != nil || n.Deployment != "") && !b.requested.Revision
+	if b.sawFailure(now) {
+		n.Service, n.StoppedTasks = true, true
 	}
-	n.Service = n.Service || b.looks == 0 && b.want.Revision == "" // for the names of the revisions
+	n.Service = n.Service || b.polls == 0 && b.want.Revision == "" // for the names of the revisions
 	return n
 }
 
 // IDs returns the ids of the deployment and of its rollback; empty: there is none.
-func (b BlueGreen) IDs() (id, rollback string) { return b.main.id, b.back.id }
+func (b CodeDeployFollower) IDs() (id, rollback string) { return b.main.id, b.rollback.id }
 
 // isOver reports whether the deployment is known to have ended. A deployment has only one target,
 // so a target that succeeded is the end of the deployment. Only the deployment contains the reason
 // for a failure or a stop.
-func (l *leg) over() bool { return l.d != nil && l.d.Ended() || l.good() }
+func (l *trackedDeployment) isOver() bool { return l.deployment != nil && l.deployment.Ended() || l.hasSucceeded() }
 
 // hasSucceeded reports whether the deployment is known to have succeeded.
-func (l *leg) good() bool {
-	return l.d != nil && l.d.Status == "Succeeded" || l.t != nil && l.t.Status == "Succeeded" && (l.d == nil || !l.d.Ended())
+func (l *trackedDeployment) hasSucceeded() bool {
+	return l.deployment != nil && l.deployment.Status == "Succeeded" || l.target != nil && l.target.Status == "Succeeded" && (l.deployment == nil || !l.deployment.Ended())
 }
 
 // isFinishing reports whether all traffic is moved and every lifecycle event has ended. Then only
 // the status contains news.
-func (l *leg) finishing() bool {
-	if l.t == nil || !l.t.succeeded("AllowTraffic") {
+func (l *trackedDeployment) isFinishing() bool {
+	if l.target == nil || !l.target.eventSucceeded("AllowTraffic") {
 		return false
 	}
-	return !slices.ContainsFunc(l.t.Events, func(e LifecycleEvent) bool { return e.Status != "Succeeded" && e.Status != "Skipped" })
+	return !slices.ContainsFunc(l.target.Events, func(e LifecycleEvent) bool { return e.Status != "Succeeded" && e.Status != "Skipped" })
 }
 
 // needsDeployment reports whether the target has a state that only the deployment explains.
-func (l *leg) lacking() bool {
-	if l.t == nil {
+func (l *trackedDeployment) needsDeployment() bool {
+	if l.target == nil {
 		return false
 	}
-	switch l.t.Status {
+	switch l.target.Status {
 	case "Failed", "Skipped", "Unknown":
 		return true
 	case "Ready":
-		return l.d == nil || l.d.Status != "Ready"
+		return l.deployment == nil || l.deployment.Status != "Ready"
 	}
-	return l.t.Failed() != nil
+	return l.target.FailedEvent() != nil
 }
 
 // See adds an observation.
-func (b BlueGreen) See(o Observation) (BlueGreen, Verdict) {
-	b.learn(o)
-	if b.over == nil {
-		b.over = b.judge(o)
-		b.walk(o.At)
+func (b CodeDeployFollower) See(o Observation) (CodeDeployFollower, Verdict) {
+	b.recordObservation(o)
+	if b.conclusion == nil {
+		b.conclusion = b.findConclusion(o)
+		b.noteProgress(o.At)
 	}
-	v := b.verdict(o)
-	b.hearing = b.heard(b.ledger, o.Logs)
+	v := b.buildVerdict(o)
+	b.logReads = b.noteLogs(b.failureCounts, o.Logs)
 	return b, v
 }
 
 // TimeOut ends the wait at its hard limit without another observation.
-func (b BlueGreen) GiveUp(now time.Time, why string) (BlueGreen, Verdict) {
-	if b.over == nil {
-		b.over = &ending{outcome: sluice.TimedOut, why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", b.want.Timeout, why), "; ")}
+func (b CodeDeployFollower) TimeOut(now time.Time, why string) (CodeDeployFollower, Verdict) {
+	if b.conclusion == nil {
+		b.conclusion = &conclusion{outcome: sluice.TimedOut, why: strings.TrimSuffix(fmt.Sprintf("%s passed; %s", b.want.Timeout, why), "; ")}
 	}
-	return b, b.verdict(Observation{At: now})
+	return b, b.buildVerdict(Observation{At: now})
 }
 
 // NeededLogs returns the failed tasks whose last log lines to read.
-func (b BlueGreen) Explain() []Stopped { return b.unheard(b.ledger) }
+func (b CodeDeployFollower) NeededLogs() []Stopped { return b.unreadTasks(b.failureCounts) }
 
 // LastRead returns the deployment and its target as last read. Once the rollback was read, it
 // returns those of the rollback.
-func (b BlueGreen) Shown() (*CodeDeployment, *CodeTarget) {
-	if b.back.d != nil {
-		return b.back.d, b.back.t
+func (b CodeDeployFollower) LastRead() (*CodeDeployment, *CodeTarget) {
+	if b.rollback.deployment != nil {
+		return b.rollback.deployment, b.rollback.target
 	}
-	return b.main.d, b.main.t
+	return b.main.deployment, b.main.target
 }
 
 // recordObservation stores what the poll read.
-func (b *BlueGreen) learn(o Observation) {
-	look, unread := o.Code, !b.main.over()
-	if b.looks++; b.looked.IsZero() {
-		b.looked = o.At
+func (b *CodeDeployFollower) recordObservation(o Observation) {
+	look, unread := o.Code, !b.main.isOver()
+	if b.polls++; b.firstPollAt.IsZero() {
+		b.firstPollAt = o.At
 	}
-	for _, l := range []*leg{&b.main, &b.back} {
+	for _, l := range []*trackedDeployment{&b.main, &b.rollback} {
 		if look.Deployment != nil && look.Deployment.ID == l.id {
-			l.d = look.Deployment
+			l.deployment = look.Deployment
 		}
 		if look.Target != nil && look.Target.Deployment == l.id {
-			l.t = look.Target
+			l.target = look.Target
 		}
 	}
-	b.stood = b.stood || unread && b.main.over() && (b.past || o.At.Sub(b.looked) < busy)
+	b.endedAtFirst = b.endedAtFirst || unread && b.main.isOver() && (b.wasReplaced || o.At.Sub(b.firstPollAt) < busyInterval)
 	b.revision = firstNonEmpty(b.revision, look.Revision)
-	b.explained = b.explained || b.ending() && look.Asked.Service
+	b.explanationRead = b.explanationRead || b.endNeedsCheck() && look.Requested.Service
 	for _, u := range o.Unread {
 		if !slices.Contains(b.unread, u) {
 			b.unread = append(slices.Clone(b.unread), u)
 		}
 	}
-	b.recall(o)
-	b.noteAsked(look.Asked, o.At)
-	if d := b.main.d; d != nil && d.RollbackID != "" {
-		b.back.id = d.RollbackID
+	b.recordService(o)
+	b.noteRequested(look.Requested, o.At)
+	if d := b.main.deployment; d != nil && d.RollbackID != "" {
+		b.rollback.id = d.RollbackID
 	}
 }
 
 // recordService stores the service and its stopped tasks.
-func (b *BlueGreen) recall(o Observation) {
+func (b *CodeDeployFollower) recordService(o Observation) {
 	if s := o.Service; s != nil {
 		b.service = s
-		b.name(s)
+		b.learnRevisions(s)
 	}
 	var said map[string]string
 	if b.service != nil {
-		said = probes(b.service.Events)
+		said = probeReasons(b.service.Events)
 	}
-	b.ledger = b.add(slices.DeleteFunc(slices.Clone(o.Fallen), func(t Stopped) bool { return !b.ours(t) }), said)
-	b.ledger = b.hear(o.Logs, said)
-	if e := b.main.t.Event("Install"); e != nil && e.Status == "Succeeded" {
-		b.ledger = b.forgive()
+	b.failureCounts = b.addFailed(slices.DeleteFunc(slices.Clone(o.NewlyStopped), func(t Stopped) bool { return !b.isFollowedTask(t) }), said)
+	b.failureCounts = b.addLogs(o.Logs, said)
+	if e := b.main.target.Event("Install"); e != nil && e.Status == "Succeeded" {
+		b.failureCounts = b.resetFailures()
 	}
 }
 
 // learnRevisions reads the revisions of both task sets from the service.
-func (b *BlueGreen) name(s *Service) {
-	green, blue := b.sets()
+func (b *CodeDeployFollower) learnRevisions(s *Service) {
+	green, blue := b.taskSets()
 	for _, ts := range s.TaskSets {
 		switch {
 		case b.main.id != "" && ts.ExternalID == b.main.id, green != nil && ts.ID == green.ID:
 			b.revision = firstNonEmpty(b.revision, ts.Revision)
 		case blue != nil && ts.ID == blue.ID, blue == nil && ts.Status == "PRIMARY":
-			b.from = ts.Revision
+			b.previousRevision = ts.Revision
 		}
 	}
 }
 
 // isFollowedTask reports whether a task belongs to the replacement task set.
-func (b *BlueGreen) ours(t Stopped) bool {
-	g := b.green()
-	return g != nil && t.Deployment == g.ID || b.revision != "" && t.Revision == b.revision && b.revision != b.from
+func (b *CodeDeployFollower) isFollowedTask(t Stopped) bool {
+	g := b.greenSet()
+	return g != nil && t.Deployment == g.ID || b.revision != "" && t.Revision == b.revision && b.revision != b.previousRevision
 }
 
 // taskSets returns the replacement and the original task set. They come from the newest target that
 // has them.
-func (b *BlueGreen) sets() (green, blue *CodeSet) {
-	for _, t := range []*CodeTarget{b.back.t, b.main.t} {
+func (b *CodeDeployFollower) taskSets() (green, blue *CodeSet) {
+	for _, t := range []*CodeTarget{b.rollback.target, b.main.target} {
 		if t != nil && (t.Green != nil || t.Blue != nil) {
 			return t.Green, t.Blue
 		}
@@ -277,135 +277,135 @@ func (b *BlueGreen) sets() (green, blue *CodeSet) {
 	return nil, nil
 }
 
-func (b *BlueGreen) green() *CodeSet {
-	g, _ := b.sets()
+func (b *CodeDeployFollower) greenSet() *CodeSet {
+	g, _ := b.taskSets()
 	return g
 }
 
 // findConclusion returns how the deployment ended; nil: it has not ended.
-func (b *BlueGreen) judge(o Observation) *ending {
-	end := b.fate(o)
+func (b *CodeDeployFollower) findConclusion(o Observation) *conclusion {
+	end := b.outcomeNow(o)
 	if end == nil {
-		end = b.looping()
+		end = b.judgeCrashLoop()
 	}
 	if end == nil {
-		end = b.limits(o.At)
+		end = b.checkLimits(o.At)
 	}
 	return end
 }
 
-func (b *BlueGreen) fate(o Observation) *ending {
+func (b *CodeDeployFollower) outcomeNow(o Observation) *conclusion {
 	if b.main.id == "" {
-		return b.unmade(o)
+		return b.judgeNeverDeployed(o)
 	}
-	if b.vanished(o) {
-		return &ending{outcome: sluice.Gone, why: "CodeDeploy knows no deployment " + b.main.id + " here", next: "check the deployment's id and the Region"}
+	if b.isUnknownToAWS(o) {
+		return &conclusion{outcome: sluice.Gone, why: "CodeDeploy knows no deployment " + b.main.id + " here", next: "check the deployment's id and the Region"}
 	}
 	switch {
-	case !b.main.over():
+	case !b.main.isOver():
 		return nil
-	case b.main.good():
-		return b.served()
-	case b.ending() && !b.explained:
+	case b.main.hasSucceeded():
+		return b.judgeSuccess()
+	case b.endNeedsCheck() && !b.explanationRead:
 		return nil
-	case b.back.id != "":
-		return b.returned()
+	case b.rollback.id != "":
+		return b.judgeRollback()
 	}
-	return b.unreturned(o.At)
+	return b.judgeNoRollback(o.At)
 }
 
 // isUnknownToAWS reports whether AWS has returned no such deployment for as long as its responses
 // may lag.
-func (b *BlueGreen) vanished(o Observation) bool {
+func (b *CodeDeployFollower) isUnknownToAWS(o Observation) bool {
 	look := o.Code
 	switch {
 	case look.Deployment != nil || look.Target != nil:
-		b.unknown = time.Time{}
-	case look.Asked.Deployment == b.main.id && b.unknown.IsZero():
-		b.unknown = o.At
+		b.unknownSince = time.Time{}
+	case look.Requested.Deployment == b.main.id && b.unknownSince.IsZero():
+		b.unknownSince = o.At
 	}
-	return !b.unknown.IsZero() && o.At.Sub(b.unknown) >= settle
+	return !b.unknownSince.IsZero() && o.At.Sub(b.unknownSince) >= maxReadLag
 }
 
 // judgeNeverDeployed judges a service that CodeDeploy has not deployed yet. If the revision it was
 // created with is steady, the wait succeeds; otherwise the wait continues.
-func (b *BlueGreen) unmade(o Observation) *ending {
+func (b *CodeDeployFollower) judgeNeverDeployed(o Observation) *conclusion {
 	s := b.service
 	if s == nil || s.Status != "ACTIVE" {
-		if !o.At.Before(b.began.Add(settle)) {
-			return &ending{outcome: sluice.Gone, why: "there is no such service", next: "check cluster, service name and Region; create the service, then wait again"}
+		if !o.At.Before(b.began.Add(maxReadLag)) {
+			return &conclusion{outcome: sluice.Gone, why: "there is no such service", next: "check cluster, service name and Region; create the service, then wait again"}
 		}
 		return nil
 	}
-	if o.Code.Idle && s.Desired == 0 && !b.want.Empty {
-		return noTask(s.Name)
+	if o.Code.NoDeployment && s.Desired == 0 && !b.want.AllowsNoTasks {
+		return concludeNoTask(s.Name)
 	}
 	p := s.primarySet()
-	if !o.Code.Idle || p == nil || !steady(p) || b.want.Revision != "" && p.Revision != b.want.Revision {
+	if !o.Code.NoDeployment || p == nil || !isSteady(p) || b.want.Revision != "" && p.Revision != b.want.Revision {
 		return nil
 	}
-	if o.At.Before(b.began.Add(settle)) {
+	if o.At.Before(b.began.Add(maxReadLag)) {
 		return nil // a list that lags may omit a deployment that was just created
 	}
 	b.revision = p.Revision
-	return &ending{outcome: sluice.Succeeded, why: "CodeDeploy has not deployed it since it was made"}
+	return &conclusion{outcome: sluice.Succeeded, why: "CodeDeploy has not deployed it since it was made"}
 }
 
 // endNeedsCheck reports whether the deployment, or its rollback if there is one, has ended without
 // success. It is also true for a success that the first poll already returned (endedAtFirst); that
 // success is checked once more against the service.
-func (b *BlueGreen) ending() bool {
+func (b *CodeDeployFollower) endNeedsCheck() bool {
 	switch {
-	case !b.main.over():
+	case !b.main.isOver():
 		return false
-	case b.main.good():
-		return b.stood
-	case b.back.id != "":
-		return b.back.over()
+	case b.main.hasSucceeded():
+		return b.endedAtFirst
+	case b.rollback.id != "":
+		return b.rollback.isOver()
 	}
 	return true
 }
 
 // judgeSuccess judges a deployment that succeeded. If it had ended before the wait began, another
 // deployment may have replaced it since.
-func (b *BlueGreen) served() *ending {
-	if b.stood && !b.explained {
+func (b *CodeDeployFollower) judgeSuccess() *conclusion {
+	if b.endedAtFirst && !b.explanationRead {
 		return nil
 	}
-	rollback := b.main.d != nil && b.main.d.IsRollback()
-	if s := b.service; b.stood && s != nil && !rollback {
+	rollback := b.main.deployment != nil && b.main.deployment.IsRollback()
+	if s := b.service; b.endedAtFirst && s != nil && !rollback {
 		p := s.primarySet()
-		if p != nil && (b.past || p.ExternalID != "" && p.ExternalID != b.main.id) && p.Revision != b.revision {
-			return overtaken(p.Revision)
+		if p != nil && (b.wasReplaced || p.ExternalID != "" && p.ExternalID != b.main.id) && p.Revision != b.revision {
+			return concludeSuperseded(p.Revision)
 		}
 	}
 	if b.wantsNoTask() {
-		return noTask(b.serviceName())
+		return concludeNoTask(b.serviceName())
 	}
-	if b.stood && !b.serves() {
+	if b.endedAtFirst && !b.isServing() {
 		return nil
 	}
-	end := &ending{outcome: sluice.Succeeded}
+	end := &conclusion{outcome: sluice.Succeeded}
 	if rollback {
-		end.why = "it took deployment " + firstNonEmpty(b.main.d.RollbackOf, "before it") + " back"
+		end.why = "it took deployment " + firstNonEmpty(b.main.deployment.RollbackOf, "before it") + " back"
 	}
 	return end
 }
 
 // wantsNoTask reports whether the desired count is 0, although the wait needs a running task.
-func (b *BlueGreen) wantsNoTask() bool {
-	g := b.green()
+func (b *CodeDeployFollower) wantsNoTask() bool {
+	g := b.greenSet()
 	switch {
-	case b.want.Empty:
+	case b.want.AllowsNoTasks:
 		return false
-	case b.stood && b.service != nil:
+	case b.endedAtFirst && b.service != nil:
 		return b.service.Desired == 0
 	}
 	return g != nil && g.Desired == 0
 }
 
 // serviceName returns the name of the service, or "the service" if it was not read.
-func (b *BlueGreen) serviceName() string {
+func (b *CodeDeployFollower) serviceName() string {
 	if b.service == nil {
 		return "the service"
 	}
@@ -414,7 +414,7 @@ func (b *BlueGreen) serviceName() string {
 
 // isServing reports whether tasks of the deployed revision run: at least one, or all of them where
 // the wait requires that.
-func (b *BlueGreen) serves() bool {
+func (b *CodeDeployFollower) isServing() bool {
 	if b.service == nil {
 		return true
 	}
@@ -426,48 +426,48 @@ func (b *BlueGreen) serves() bool {
 }
 
 // judgeRollback judges the rollback; nil: it has not ended.
-func (b *BlueGreen) returned() *ending {
+func (b *CodeDeployFollower) judgeRollback() *conclusion {
 	switch {
-	case !b.back.over():
+	case !b.rollback.isOver():
 		return nil
-	case b.back.good():
-		return &ending{outcome: sluice.RolledBack, by: b.from, why: b.reason()}
+	case b.rollback.hasSucceeded():
+		return &conclusion{outcome: sluice.RolledBack, by: b.previousRevision, why: b.endReason()}
 	}
-	return &ending{outcome: sluice.Failed, why: fmt.Sprintf("%s; its rollback %s ended %s: %s", b.reason(), b.back.id, b.back.d.Status, b.back.d.Message),
+	return &conclusion{outcome: sluice.Failed, why: fmt.Sprintf("%s; its rollback %s ended %s: %s", b.endReason(), b.rollback.id, b.rollback.deployment.Status, b.rollback.deployment.Message),
 		next: "see where the traffic is: sluice status; then deploy again"}
 }
 
 // judgeNoRollback judges a deployment that failed or was stopped and for which CodeDeploy names no
 // rollback. AWS's responses may lag, so an expected rollback is waited for.
-func (b *BlueGreen) unreturned(now time.Time) *ending {
-	d, patience := b.main.d, time.Duration(0)
+func (b *CodeDeployFollower) judgeNoRollback(now time.Time) *conclusion {
+	d, patience := b.main.deployment, time.Duration(0)
 	switch {
 	case d.RollbackMessage != "":
-	case b.expected():
+	case b.expectsRollback():
 		patience = rollsBackWithin
 	case d.Code == "MANUAL_STOP":
-		patience = confirm // the stop request may have included a rollback
+		patience = confirmAfter // the stop request may have included a rollback
 	}
-	if b.ended.IsZero() {
-		b.ended = now
+	if b.failedAt.IsZero() {
+		b.failedAt = now
 	}
-	if now.Sub(b.ended) < patience {
+	if now.Sub(b.failedAt) < patience {
 		return nil
 	}
 	outcome := sluice.Failed
 	if d.Code == "MANUAL_STOP" {
 		outcome = sluice.Stopped
 	}
-	why := b.reason()
+	why := b.endReason()
 	if d.RollbackMessage != "" {
 		why += "; " + d.RollbackMessage
 	}
-	return &ending{outcome: outcome, why: strings.TrimPrefix(why, "; ")}
+	return &conclusion{outcome: outcome, why: strings.TrimPrefix(why, "; ")}
 }
 
 // expectsRollback reports whether the settings of the deployment cause a rollback.
-func (b *BlueGreen) expected() bool {
-	d := b.main.d
+func (b *CodeDeployFollower) expectsRollback() bool {
+	d := b.main.deployment
 	event := "DEPLOYMENT_FAILURE"
 	switch d.Code {
 	case "MANUAL_STOP":
@@ -475,21 +475,21 @@ func (b *BlueGreen) expected() bool {
 	case "ALARM_ACTIVE":
 		event = "DEPLOYMENT_STOP_ON_ALARM"
 	}
-	return b.want.Returning || slices.Contains(d.RollbackOn, event)
+	return b.want.ExpectsRollback || slices.Contains(d.RollbackOn, event)
 }
 
 // judgeCrashLoop ends the wait if tasks of the replacement fail repeatedly with one cause.
 // CodeDeploy has no circuit breaker: it waits an hour.
-func (b *BlueGreen) looping() *ending {
-	c := b.leading()
-	if c.Count < b.want.FailAfter || b.main.over() {
+func (b *CodeDeployFollower) judgeCrashLoop() *conclusion {
+	c := b.leadingCause()
+	if c.Count < b.want.FailAfter || b.main.isOver() {
 		return nil
 	}
-	return &ending{outcome: sluice.Failed, why: "CodeDeploy goes on waiting for up to an hour", next: c.Kind.Advice() + "; and end the deployment: " + b.wayBack()}
+	return &conclusion{outcome: sluice.Failed, why: "CodeDeploy goes on waiting for up to an hour", next: c.Kind.Advice() + "; and end the deployment: " + b.rollbackCommand()}
 }
 
 // rollbackCommand returns the command that stops the deployment and rolls it back.
-func (b *BlueGreen) wayBack() string {
+func (b *CodeDeployFollower) rollbackCommand() string {
 	if s := b.service; s != nil && s.Cluster != "" {
 		return fmt.Sprintf("sluice rollback --cluster %s --service %s", s.Cluster, s.Name)
 	}
@@ -497,21 +497,21 @@ func (b *BlueGreen) wayBack() string {
 }
 
 // checkLimits ends a wait that AWS does not end.
-func (b *BlueGreen) limits(now time.Time) *ending {
+func (b *CodeDeployFollower) checkLimits(now time.Time) *conclusion {
 	if b.want.Timeout > 0 && now.Sub(b.began) >= b.want.Timeout {
-		return &ending{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", b.want.Timeout)}
+		return &conclusion{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", b.want.Timeout)}
 	}
-	if b.want.Deadline > 0 && !b.patient() && now.Sub(b.moved) >= b.want.Deadline {
-		return b.stalled()
+	if b.want.Deadline > 0 && !b.waitsAsConfigured() && now.Sub(b.progressAt) >= b.want.Deadline {
+		return b.concludeStalled()
 	}
 	return nil
 }
 
 // concludeStalled returns the end of a wait without progress. If a hook's function is running, it
 // is the cause: the other work of those events takes a moment only.
-func (b *BlueGreen) stalled() *ending {
-	end := &ending{outcome: sluice.Stalled, why: fmt.Sprintf("nothing moved for %s", b.want.Deadline)}
-	if e := b.leg().t.Current(); e != nil && slices.Contains(hooked, e.Name) {
+func (b *CodeDeployFollower) concludeStalled() *conclusion {
+	end := &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("nothing moved for %s", b.want.Deadline)}
+	if e := b.currentDeployment().target.CurrentEvent(); e != nil && slices.Contains(hookEvents, e.Name) {
 		end.why = fmt.Sprintf("the function of hook %s has said nothing for %s", e.Name, b.want.Deadline)
 		end.next = HookFailed.Advice()
 	}
@@ -520,12 +520,12 @@ func (b *BlueGreen) stalled() *ending {
 
 // hookEvents are the lifecycle events in which CodeDeploy only calls a function (CodeDeploy User
 // Guide, "AppSpec 'hooks' section").
-var hooked = []string{"BeforeInstall", "AfterInstall", "AfterAllowTestTraffic", "BeforeAllowTraffic", "AfterAllowTraffic"}
+var hookEvents = []string{"BeforeInstall", "AfterInstall", "AfterAllowTestTraffic", "BeforeAllowTraffic", "AfterAllowTraffic"}
 
 // waitsAsConfigured reports whether the deployment does not progress because it is configured to
 // wait: for a person, for its next traffic step, or for the termination of the original task set.
-func (b *BlueGreen) patient() bool {
-	l := b.leg()
-	shifting := l.t.Event("AllowTraffic")
-	return l.t != nil && l.t.Status == "Ready" || l.d != nil && l.d.Status == "Ready" || l.finishing() || shifting != nil && shifting.Status == "InProgress"
+func (b *CodeDeployFollower) waitsAsConfigured() bool {
+	l := b.currentDeployment()
+	shifting := l.target.Event("AllowTraffic")
+	return l.target != nil && l.target.Status == "Ready" || l.deployment != nil && l.deployment.Status == "Ready" || l.isFinishing() || shifting != nil && shifting.Status == "InProgress"
 }

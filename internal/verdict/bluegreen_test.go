@@ -69,15 +69,15 @@ func play(t *testing.T, w Wanted, scenes []scene) (v Verdict, after time.Duratio
 	t.Helper()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w.Deployment = "d-1"
-	b, now := FollowBlueGreen(start, w), start
-	now = now.Add(b.First())
+	b, now := FollowCodeDeploy(start, w), start
+	now = now.Add(b.FirstInterval())
 	var told []Stopped
 	for idle := 0; v.State != Ended; looks++ {
 		if looks > 10_000 {
 			t.Fatalf("no end: %s", v.Detail)
 		}
 		n := b.Needs(now)
-		o := Observation{At: now, Code: CodeLook{Asked: n}}
+		o := Observation{At: now, Code: CodeObservation{Requested: n}}
 		var is scene
 		for _, s := range scenes {
 			if now.Sub(start) >= s.at {
@@ -95,17 +95,17 @@ func play(t *testing.T, w Wanted, scenes []scene) (v Verdict, after time.Duratio
 		if n.Service {
 			o.Service = is.s
 		}
-		if n.Fallen && len(told) == 0 {
-			o.Fallen, told = is.fallen, is.fallen
+		if n.StoppedTasks && len(told) == 0 {
+			o.NewlyStopped, told = is.fallen, is.fallen
 		}
 		b, v = b.See(o)
-		if idle++; v.NextLook > 0 {
+		if idle++; v.NextPoll > 0 {
 			idle = 0
 		}
 		if idle > 5 {
 			t.Fatalf("it looks over and over: %+v %s", n, v.Detail)
 		}
-		now = now.Add(v.NextLook)
+		now = now.Add(v.NextPoll)
 	}
 	return v, now.Sub(start), looks
 }
@@ -160,7 +160,7 @@ func TestEndsOfACodeDeployment(t *testing.T) {
 			outcome: sluice.Stopped, words: "at the request of a user", within: 12 * s},
 		"stopped by an alarm": {scenes: []scene{{t: skipped, d: deployed("Stopped", "ALARM_ACTIVE", "alarm errors"), s: standing}},
 			outcome: sluice.Failed, kind: AlarmFired, words: "alarm errors", within: 9 * s},
-		"stopped by us, and the rollback is late": {want: Wanted{Returning: true}, scenes: []scene{{t: skipped, d: deployed("Stopped", "MANUAL_STOP", ""), s: standing},
+		"stopped by us, and the rollback is late": {want: Wanted{ExpectsRollback: true}, scenes: []scene{{t: skipped, d: deployed("Stopped", "MANUAL_STOP", ""), s: standing},
 			{at: 25 * s, t: skipped, d: with(deployed("Stopped", "MANUAL_STOP", "x"), func(d *CodeDeployment) { d.RollbackID = "d-2" }), back: &CodeDeployment{ID: "d-2", Status: "Succeeded"}, s: standing}},
 			outcome: sluice.RolledBack, by: "web:1", within: 4 * s},
 		"nobody continued": {scenes: []scene{{t: skippedAfter("AfterInstall"), d: with(deployed("Stopped", "TIMEOUT", "time is up"), func(d *CodeDeployment) { d.Ready = time.Minute }), s: standing}},
@@ -186,7 +186,7 @@ func TestEndsOfACodeDeployment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := c.want
-			w.Revision, w.Fresh = "web:2", true
+			w.Revision, w.JustCreated = "web:2", true
 			v, after, looks := play(t, w, c.scenes)
 			if v.Outcome != c.outcome || v.By != c.by || v.Cause.Kind != c.kind || !strings.Contains(v.Detail, c.words) {
 				t.Errorf("%s by %q for %q: %s", v.Outcome, v.By, v.Cause.Kind, v.Detail)
@@ -230,12 +230,12 @@ func TestCausesThatCodeDeployNames(t *testing.T) {
 	for code, kind := range map[string]CauseKind{"HOOK_EXECUTION_FAILURE": HookFailed, "ALARM_ACTIVE": AlarmFired, "APPLICATION_MISSING": GroupMissing,
 		"INVALID_ECS_SERVICE": GroupMissing, "IAM_ROLE_PERMISSIONS": GroupRole, "ELASTIC_LOAD_BALANCING_INVALID": GroupRoutes, "ECS_UPDATE_ERROR": ECSRefused,
 		"THROTTLED": Throttled, "TIMEOUT": SlowStart, "INTERNAL_ERROR": OtherCause} {
-		c, ok := codeCause(deployed("Failed", code, "why."), nil)
+		c, ok := codeDeployCause(deployed("Failed", code, "why."), nil)
 		if !ok || c.Kind != kind || c.Text != "why" || kind.Advice() == "" {
 			t.Errorf("%s: %+v", code, c)
 		}
 	}
-	if c, ok := codeCause(deployed("Stopped", "MANUAL_STOP", "why"), nil); ok {
+	if c, ok := codeDeployCause(deployed("Stopped", "MANUAL_STOP", "why"), nil); ok {
 		t.Errorf("a person's stop has the cause %+v", c)
 	}
 }
@@ -250,11 +250,11 @@ func TestAnythingIsJudged(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		began, limit := now, 10*time.Minute
-		b := FollowBlueGreen(now, Wanted{Deployment: "d-1", Timeout: limit, Deadline: 5 * time.Minute, Revision: rapid.SampledFrom([]string{"", "web:2"}).Draw(r, "revision")})
+		b := FollowCodeDeploy(now, Wanted{Deployment: "d-1", Timeout: limit, Deadline: 5 * time.Minute, Revision: rapid.SampledFrom([]string{"", "web:2"}).Draw(r, "revision")})
 		idle := 0
 		for {
 			n := b.Needs(now)
-			o := Observation{At: now, Code: CodeLook{Asked: n}}
+			o := Observation{At: now, Code: CodeObservation{Requested: n}}
 			if n.Deployment != "" && rapid.Bool().Draw(r, "known") {
 				o.Code.Deployment = &CodeDeployment{ID: n.Deployment, Status: rapid.SampledFrom(statuses).Draw(r, "status"), Code: rapid.SampledFrom(codes).Draw(r, "code"),
 					RollbackOn: rapid.SampledFrom([][]string{nil, {"DEPLOYMENT_FAILURE"}}).Draw(r, "on"), RollbackID: rapid.SampledFrom([]string{"", "d-2"}).Draw(r, "back")}
@@ -269,19 +269,19 @@ func TestAnythingIsJudged(t *testing.T) {
 			var v Verdict
 			b, v = b.See(o)
 			if v.State == Ended {
-				again, w := b.See(Observation{At: now.Add(time.Minute), Code: CodeLook{Deployment: deployed("InProgress", "", "")}})
+				again, w := b.See(Observation{At: now.Add(time.Minute), Code: CodeObservation{Deployment: deployed("InProgress", "", "")}})
 				if w.Outcome != v.Outcome || again.Needs(now) != (CodeNeeds{}) {
 					r.Fatalf("%s became %s", v.Outcome, w.Outcome)
 				}
 				return
 			}
-			if idle++; v.NextLook > 0 {
+			if idle++; v.NextPoll > 0 {
 				idle = 0
 			}
 			if idle > 6 {
 				r.Fatalf("it looks over and over: %+v", n)
 			}
-			now = now.Add(v.NextLook)
+			now = now.Add(v.NextPoll)
 			if now.Sub(began) > limit {
 				r.Fatalf("it goes on after its limit: %s", v.Detail)
 			}
@@ -292,13 +292,13 @@ func TestAnythingIsJudged(t *testing.T) {
 func TestEventsSinceALook(t *testing.T) {
 	old, now := lifecycle("Install", "InProgress"), lifecycle("AfterInstall", "InProgress")
 	var names []string
-	for _, e := range now.Since(old) {
+	for _, e := range now.ChangedSince(old) {
 		names = append(names, e.Name+" "+e.Status)
 	}
 	if want := []string{"Install Succeeded", "AfterInstall InProgress"}; !slices.Equal(names, want) {
 		t.Error(names)
 	}
-	if news := old.Since(nil); len(news) != 2 {
+	if news := old.ChangedSince(nil); len(news) != 2 {
 		t.Errorf("%+v", news)
 	}
 }

@@ -8,80 +8,80 @@ import (
 
 // codePolling stores how a CodeDeploy deployment progresses, which determines the time of the next
 // poll. It also stores what was requested.
-type codePace struct {
-	print    string    // of the last poll: everything that counts as a change
-	changed  time.Time // when the fingerprint last changed
-	moved    time.Time // progress
-	best     int       // most progress
-	ran      int       // tasks of the replacement that ran or started at the last poll
-	fell     bool      // they are fewer than at the previous poll
-	looks    int
-	fallenAt time.Time // when stopped tasks were read last
-	asked    CodeNeeds // the last request; Revision: whether it was ever requested
-	urgent   bool      // the poll requires another read immediately
+type codePolling struct {
+	fingerprint    string    // of the last poll: everything that counts as a change
+	changedAt  time.Time // when the fingerprint last changed
+	progressAt    time.Time // progress
+	bestScore     int       // most progress
+	lastRunning      int       // tasks of the replacement that ran or started at the last poll
+	lostTasks     bool      // they are fewer than at the previous poll
+	polls    int
+	stoppedReadAt time.Time // when stopped tasks were read last
+	requested    CodeNeeds // the last request; Revision: whether it was ever requested
+	isUrgent   bool      // the poll requires another read immediately
 }
 
 const (
 	// firstPollAfter is how long a new deployment shows no change: CodeDeploy takes seconds for its
 	// first step.
-	firstLook = 8 * time.Second
+	firstPollAfter = 8 * time.Second
 	// eventInterval is the time between polls during a lifecycle event that may end the deployment.
 	// installInterval applies while its tasks start, since other events follow. closingInterval
 	// applies once all traffic is moved. endInterval applies when only the final status is missing.
-	nextEvent, installs, closes, nearEnd = 4 * time.Second, 6 * time.Second, 3 * time.Second, 2 * time.Second
+	eventInterval, installInterval, closingInterval, endInterval = 4 * time.Second, 6 * time.Second, 3 * time.Second, 2 * time.Second
 	// slowInterval applies to what takes minutes by design: a wait for a person, traffic steps,
 	// tasks that do not start, an original task set that is kept.
-	slow = 10 * time.Second
+	slowInterval = 10 * time.Second
 	// stuckAfter is how long the replacement may start without progress before its stopped tasks
 	// are read, and the time between such reads.
-	hungFor = 30 * time.Second
+	stuckAfter = 30 * time.Second
 )
 
 // noteProgress stores what changed and what progressed since the last poll.
-func (b *BlueGreen) walk(now time.Time) {
-	if print := b.printOf(); print != b.print {
-		b.print, b.changed = print, now
+func (b *CodeDeployFollower) noteProgress(now time.Time) {
+	if print := b.fingerprintOf(); print != b.fingerprint {
+		b.fingerprint, b.changedAt = print, now
 	}
-	green, _ := b.sets()
+	green, _ := b.taskSets()
 	running := 0
 	if green != nil {
 		running = green.Running + green.Pending
 	}
-	b.fell, b.ran = running < b.ran, running
-	if score := b.score(); score > b.best {
-		b.best, b.moved = score, now
+	b.lostTasks, b.lastRunning = running < b.lastRunning, running
+	if score := b.progressScore(); score > b.bestScore {
+		b.bestScore, b.progressAt = score, now
 	}
-	b.urgent = b.fresh(b.Needs(now))
+	b.isUrgent = b.hasNewNeeds(b.Needs(now))
 }
 
 // noteRequested stores what was requested.
-func (b *BlueGreen) noteAsked(n CodeNeeds, now time.Time) {
-	revision := b.asked.Revision || n.Revision
-	b.asked = n
-	b.asked.Revision = revision
-	if n.Fallen {
-		b.fallenAt = now
+func (b *CodeDeployFollower) noteRequested(n CodeNeeds, now time.Time) {
+	revision := b.requested.Revision || n.Revision
+	b.requested = n
+	b.requested.Revision = revision
+	if n.StoppedTasks {
+		b.stoppedReadAt = now
 	}
 }
 
 // hasNewNeeds reports whether n contains a read that the last poll did not request.
-func (b *BlueGreen) fresh(n CodeNeeds) bool {
-	return n.Deployment != "" && n.Deployment != b.asked.Deployment ||
-		n.Service && !b.asked.Service || n.Fallen && !b.asked.Fallen || n.Revision
+func (b *CodeDeployFollower) hasNewNeeds(n CodeNeeds) bool {
+	return n.Deployment != "" && n.Deployment != b.requested.Deployment ||
+		n.Service && !b.requested.Service || n.StoppedTasks && !b.requested.StoppedTasks || n.Revision
 }
 
 // progressScore grows as events end, traffic moves and tasks run. A rollback starts a new and
 // higher score.
-func (b *BlueGreen) score() int {
+func (b *CodeDeployFollower) progressScore() int {
 	score := 0
-	for i, l := range []leg{b.main, b.back} {
-		if l.d != nil || l.t != nil {
+	for i, l := range []trackedDeployment{b.main, b.rollback} {
+		if l.deployment != nil || l.target != nil {
 			score += 10_000 * i
 		}
-		if l.t == nil {
+		if l.target == nil {
 			continue
 		}
-		for _, e := range l.t.Events {
+		for _, e := range l.target.Events {
 			switch e.Status {
 			case "InProgress":
 				score += 500
@@ -89,25 +89,25 @@ func (b *BlueGreen) score() int {
 				score += 1000
 			}
 		}
-		if g := l.t.Green; g != nil && i == 0 {
+		if g := l.target.Green; g != nil && i == 0 {
 			score += int(g.Weight) + 2*g.Running
 		}
 	}
 	return score
 }
 
-func (b *BlueGreen) printOf() string {
+func (b *CodeDeployFollower) fingerprintOf() string {
 	var s strings.Builder
-	for _, l := range []leg{b.main, b.back} {
-		if l.d != nil {
-			fmt.Fprintln(&s, l.id, l.d.Status, l.d.RollbackID, l.d.Terminating)
+	for _, l := range []trackedDeployment{b.main, b.rollback} {
+		if l.deployment != nil {
+			fmt.Fprintln(&s, l.id, l.deployment.Status, l.deployment.RollbackID, l.deployment.Terminating)
 		}
-		if l.t != nil {
-			fmt.Fprintln(&s, l.t.Status)
-			for _, e := range l.t.Events {
+		if l.target != nil {
+			fmt.Fprintln(&s, l.target.Status)
+			for _, e := range l.target.Events {
 				fmt.Fprintln(&s, e.Name, e.Status)
 			}
-			for _, set := range []*CodeSet{l.t.Blue, l.t.Green} {
+			for _, set := range []*CodeSet{l.target.Blue, l.target.Green} {
 				if set != nil {
 					fmt.Fprintln(&s, *set)
 				}
@@ -119,24 +119,24 @@ func (b *BlueGreen) printOf() string {
 
 // sawFailure reports whether a task of the replacement stopped, or the replacement does not start
 // for a long time.
-func (b *BlueGreen) hurt(now time.Time) bool {
-	install := b.main.t.Event("Install")
-	if install == nil || install.Status != "InProgress" || b.green() == nil || b.main.over() {
+func (b *CodeDeployFollower) sawFailure(now time.Time) bool {
+	install := b.main.target.Event("Install")
+	if install == nil || install.Status != "InProgress" || b.greenSet() == nil || b.main.isOver() {
 		return false
 	}
-	if b.want.Once {
-		return b.fallenAt.IsZero()
+	if b.want.ReadOnce {
+		return b.stoppedReadAt.IsZero()
 	}
-	since := now.Sub(b.fallenAt)
-	return b.fell && since >= busy || now.Sub(b.moved) >= hungFor && since >= hungFor || b.leading().Count > 0 && since >= nextEvent
+	since := now.Sub(b.stoppedReadAt)
+	return b.lostTasks && since >= busyInterval || now.Sub(b.progressAt) >= stuckAfter && since >= stuckAfter || b.leadingCause().Count > 0 && since >= eventInterval
 }
 
 // nextPoll returns the time until the next poll.
-func (b *BlueGreen) next(now time.Time) time.Duration {
-	if b.over != nil || b.urgent {
+func (b *CodeDeployFollower) nextPoll(now time.Time) time.Duration {
+	if b.conclusion != nil || b.isUrgent {
 		return 0
 	}
-	wait := b.rhythm(now)
+	wait := b.pollInterval(now)
 	if b.want.Timeout > 0 {
 		wait = min(wait, max(b.want.Timeout-now.Sub(b.began), 0))
 	}
@@ -145,51 +145,51 @@ func (b *BlueGreen) next(now time.Time) time.Duration {
 
 // pollInterval is long while only time can end the current step, and short where an end is near.
 // With four seconds between polls, the median delay after an end is two seconds.
-func (b *BlueGreen) rhythm(now time.Time) time.Duration {
-	l, still := b.leg(), now.Sub(b.changed)
+func (b *CodeDeployFollower) pollInterval(now time.Time) time.Duration {
+	l, still := b.currentDeployment(), now.Sub(b.changedAt)
 	switch {
 	case l.id == "":
-		return idle
-	case l.over(), l.lacking() && l.t.Status != "Ready":
-		return nearEnd
-	case l.finishing():
-		return b.toTheEnd(l, still)
-	case l.t != nil && l.t.Status == "Ready", b.between():
-		return max(nextEvent, min(slow, still/4))
+		return idleInterval
+	case l.isOver(), l.needsDeployment() && l.target.Status != "Ready":
+		return endInterval
+	case l.isFinishing():
+		return b.terminationInterval(l, still)
+	case l.target != nil && l.target.Status == "Ready", b.isShifting():
+		return max(eventInterval, min(slowInterval, still/4))
 	case still >= 2*time.Minute:
-		return slow
-	case b.installing():
-		return installs
-	case b.closing():
-		return closes
+		return slowInterval
+	case b.isInstalling():
+		return installInterval
+	case b.isClosing():
+		return closingInterval
 	}
-	return nextEvent
+	return eventInterval
 }
 
 // isClosing reports whether all traffic is at the replacement.
-func (b *BlueGreen) closing() bool {
-	g := b.green()
-	return b.back.id == "" && g != nil && g.Weight == 100
+func (b *CodeDeployFollower) isClosing() bool {
+	g := b.greenSet()
+	return b.rollback.id == "" && g != nil && g.Weight == 100
 }
 
 // isInstalling reports whether the replacement starts and some of its tasks do not run yet.
-func (b *BlueGreen) installing() bool {
-	e, g := b.main.t.Event("Install"), b.green()
-	return e != nil && e.Status == "InProgress" && (g == nil || g.Running < g.Desired) && !b.main.over()
+func (b *CodeDeployFollower) isInstalling() bool {
+	e, g := b.main.target.Event("Install"), b.greenSet()
+	return e != nil && e.Status == "InProgress" && (g == nil || g.Running < g.Desired) && !b.main.isOver()
 }
 
 // terminationInterval applies when everything is done, but the original task set may be kept for
 // minutes. Polls are rare until that time is nearly over.
-func (b *BlueGreen) toTheEnd(l *leg, still time.Duration) time.Duration {
-	if l.d == nil || l.d.KeepBlue || l.d.Terminate == 0 {
-		return nearEnd
+func (b *CodeDeployFollower) terminationInterval(l *trackedDeployment, still time.Duration) time.Duration {
+	if l.deployment == nil || l.deployment.KeepBlue || l.deployment.Terminate == 0 {
+		return endInterval
 	}
-	return max(nearEnd, min(l.d.Terminate-still-nextEvent, slow))
+	return max(endInterval, min(l.deployment.Terminate-still-eventInterval, slowInterval))
 }
 
 // isShifting reports whether a part of the traffic is at the replacement; the rest follows as
 // configured.
-func (b *BlueGreen) between() bool {
-	g := b.green()
-	return b.back.id == "" && g != nil && g.Weight > 0 && g.Weight < 100
+func (b *CodeDeployFollower) isShifting() bool {
+	g := b.greenSet()
+	return b.rollback.id == "" && g != nil && g.Weight > 0 && g.Weight < 100
 }

@@ -8,24 +8,24 @@ import (
 )
 
 // buildVerdict returns the verdict so far.
-func (b *BlueGreen) verdict(o Observation) Verdict {
-	v := Verdict{State: Progressing, Revision: b.revision, Deployment: b.main.id, Causes: b.reasons(), Logs: b.logs, Unread: b.unread,
-		Counts: b.counts(), NextLook: b.next(o.At), Detail: b.stand()}
-	if b.over != nil {
-		v.State, v.Outcome, v.By = Ended, b.over.outcome, b.over.by
+func (b *CodeDeployFollower) buildVerdict(o Observation) Verdict {
+	v := Verdict{State: Progressing, Revision: b.revision, Deployment: b.main.id, Causes: b.listCauses(), Logs: b.logs, Unread: b.unread,
+		Counts: b.countTasks(), NextPoll: b.nextPoll(o.At), Detail: b.progressText()}
+	if b.conclusion != nil {
+		v.State, v.Outcome, v.By = Ended, b.conclusion.outcome, b.conclusion.by
 	}
 	if len(v.Causes) > 0 {
 		v.Cause = v.Causes[0]
 	}
-	if b.over != nil {
-		v.Detail, v.Next = b.sentence(v), b.advice(v)
+	if b.conclusion != nil {
+		v.Detail, v.Next = b.endText(v), b.adviceFor(v)
 	}
 	return v
 }
 
-func (b *BlueGreen) counts() Counts {
-	n := Counts{Stopped: len(b.fallen)}
-	if g := b.green(); g != nil {
+func (b *CodeDeployFollower) countTasks() Counts {
+	n := Counts{Stopped: len(b.failedTasks)}
+	if g := b.greenSet(); g != nil {
 		n.Desired, n.Pending, n.Running = g.Desired, g.Pending, g.Running
 	}
 	return n
@@ -33,14 +33,14 @@ func (b *BlueGreen) counts() Counts {
 
 // listCauses returns the causes, the leading one first. They come from CodeDeploy's error, from
 // failed tasks and from the service's events.
-func (b *BlueGreen) reasons() []Cause {
-	if b.over != nil && b.over.outcome == sluice.Succeeded {
+func (b *CodeDeployFollower) listCauses() []Cause {
+	if b.conclusion != nil && b.conclusion.outcome == sluice.Succeeded {
 		return nil
 	}
-	all := b.ranked()
-	said, told := codeCause(b.main.d, b.main.t)
-	if len(all) == 0 && b.service != nil && b.green() != nil && !b.main.t.succeeded("Install") {
-		all = signsIn(b.service.Events, b.main.begun())
+	all := b.rankedCauses()
+	said, told := codeDeployCause(b.main.deployment, b.main.target)
+	if len(all) == 0 && b.service != nil && b.greenSet() != nil && !b.main.target.eventSucceeded("Install") {
+		all = causesInEvents(b.service.Events, b.main.beganAt())
 	}
 	switch {
 	case !told:
@@ -53,38 +53,38 @@ func (b *BlueGreen) reasons() []Cause {
 	return all
 }
 
-func (t *CodeTarget) succeeded(event string) bool {
+func (t *CodeTarget) eventSucceeded(event string) bool {
 	e := t.Event(event)
 	return e != nil && e.Status == "Succeeded"
 }
 
 // endReason returns CodeDeploy's message about the end of the deployment, in one clause. It is
 // empty where a cause contains the message already.
-func (b *BlueGreen) reason() string {
-	if _, told := codeCause(b.main.d, b.main.t); told || b.main.d.Message == "" {
+func (b *CodeDeployFollower) endReason() string {
+	if _, told := codeDeployCause(b.main.deployment, b.main.target); told || b.main.deployment.Message == "" {
 		return ""
 	}
-	return strings.TrimSuffix(b.main.d.Message, ".")
+	return strings.TrimSuffix(b.main.deployment.Message, ".")
 }
 
 // progressText returns the current state: "AllowTraffic; web:2: 3 of 3 running, 10% of the traffic;
 // web:1: 3 running, 90%".
-func (b *BlueGreen) stand() string {
+func (b *CodeDeployFollower) progressText() string {
 	if b.main.id == "" {
-		return b.absence()
+		return b.absentText()
 	}
-	parts := []string{b.course()}
-	green, blue := b.sets()
+	parts := []string{b.statusText()}
+	green, blue := b.taskSets()
 	if green != nil {
-		parts = append(parts, fmt.Sprintf("%s: %d of %d running%s, %g%% of the traffic", firstNonEmpty(b.revision, "green"), green.Running, green.Desired, pending(green.Pending), green.Weight))
+		parts = append(parts, fmt.Sprintf("%s: %d of %d running%s, %g%% of the traffic", firstNonEmpty(b.revision, "green"), green.Running, green.Desired, pendingText(green.Pending), green.Weight))
 	}
 	if blue != nil {
-		parts = append(parts, fmt.Sprintf("%s: %d running, %g%%", firstNonEmpty(b.from, "blue"), blue.Running, blue.Weight))
+		parts = append(parts, fmt.Sprintf("%s: %d running, %g%%", firstNonEmpty(b.previousRevision, "blue"), blue.Running, blue.Weight))
 	}
 	return strings.Join(parts, "; ")
 }
 
-func pending(n int) string {
+func pendingText(n int) string {
 	if n == 0 {
 		return ""
 	}
@@ -92,7 +92,7 @@ func pending(n int) string {
 }
 
 // absentText describes a service for which no deployment is followed yet.
-func (b *BlueGreen) absence() string {
+func (b *CodeDeployFollower) absentText() string {
 	what := firstNonEmpty(b.want.Revision, "a deployment")
 	if b.service == nil {
 		return "the service is not there"
@@ -104,46 +104,46 @@ func (b *BlueGreen) absence() string {
 }
 
 // statusText describes the current step of the deployment, or of its rollback.
-func (b *BlueGreen) course() string {
-	l := b.leg()
-	text := l.course()
-	if l == &b.back {
+func (b *CodeDeployFollower) statusText() string {
+	l := b.currentDeployment()
+	text := l.stepText()
+	if l == &b.rollback {
 		text = "rolling back by " + l.id + ": " + text
 	}
 	return text
 }
 
-func (l *leg) course() string {
+func (l *trackedDeployment) stepText() string {
 	status := "not started"
 	switch {
-	case l.d != nil && (l.t == nil || l.d.Ended() || l.d.Status == "Ready"):
-		status = l.d.Status
-	case l.t != nil:
-		status = l.t.Status
+	case l.deployment != nil && (l.target == nil || l.deployment.Ended() || l.deployment.Status == "Ready"):
+		status = l.deployment.Status
+	case l.target != nil:
+		status = l.target.Status
 	}
-	switch e := l.t.Current(); {
+	switch e := l.target.CurrentEvent(); {
 	case status == "Ready":
-		return l.readyWords()
-	case l.good():
+		return l.readyText()
+	case l.hasSucceeded():
 		return "Succeeded"
-	case l.over():
+	case l.isOver():
 		return status
 	case e != nil:
 		return e.Name
-	case l.finishing():
-		return l.keepWords()
-	case status == "InProgress" && l.lastDone() != "":
-		return l.lastDone() + " done"
+	case l.isFinishing():
+		return l.keepText()
+	case status == "InProgress" && l.lastSucceeded() != "":
+		return l.lastSucceeded() + " done"
 	}
 	return status
 }
 
 // lastSucceeded returns the name of the lifecycle event that succeeded last.
-func (l *leg) lastDone() (name string) {
-	if l.t == nil {
+func (l *trackedDeployment) lastSucceeded() (name string) {
+	if l.target == nil {
 		return ""
 	}
-	for _, e := range l.t.Events {
+	for _, e := range l.target.Events {
 		if e.Status == "Succeeded" {
 			name = e.Name
 		}
@@ -153,60 +153,60 @@ func (l *leg) lastDone() (name string) {
 
 // readyText describes how to continue a deployment that is ready, and what happens if the request
 // does not come in time.
-func (l *leg) readyWords() string {
+func (l *trackedDeployment) readyText() string {
 	text := "ready: it waits for somebody to send the traffic to the replacement (aws deploy continue-deployment --deployment-wait-type READY_WAIT --deployment-id " + l.id + ")"
-	if l.d == nil || l.d.Ready == 0 {
+	if l.deployment == nil || l.deployment.Ready == 0 {
 		return text
 	}
-	text += fmt.Sprintf(", for %s", l.d.Ready)
-	if since := l.lastEnd(); !since.IsZero() {
-		text += " until " + since.Add(l.d.Ready).UTC().Format("15:04:05Z")
+	text += fmt.Sprintf(", for %s", l.deployment.Ready)
+	if since := l.lastEventEnd(); !since.IsZero() {
+		text += " until " + since.Add(l.deployment.Ready).UTC().Format("15:04:05Z")
 	}
 	return text + ", then it is stopped"
 }
 
-func (l *leg) keepWords() string {
+func (l *trackedDeployment) keepText() string {
 	switch {
-	case l.d == nil || l.d.Terminate == 0:
+	case l.deployment == nil || l.deployment.Terminate == 0:
 		return "ending"
-	case l.d.KeepBlue:
+	case l.deployment.KeepBlue:
 		return "ending; the original task set is kept"
 	}
-	text := fmt.Sprintf("all traffic is at the replacement; the original task set is kept for %s", l.d.Terminate)
-	if since := l.lastEnd(); !since.IsZero() {
-		text += " until " + since.Add(l.d.Terminate).UTC().Format("15:04:05Z")
+	text := fmt.Sprintf("all traffic is at the replacement; the original task set is kept for %s", l.deployment.Terminate)
+	if since := l.lastEventEnd(); !since.IsZero() {
+		text += " until " + since.Add(l.deployment.Terminate).UTC().Format("15:04:05Z")
 	}
 	return text
 }
 
 // endText describes in one line how the deployment ended, and why.
-func (b *BlueGreen) sentence(v Verdict) string {
+func (b *CodeDeployFollower) endText(v Verdict) string {
 	what := firstNonEmpty(b.revision, b.main.id)
 	if v.Outcome == sluice.Succeeded {
-		return strings.TrimSuffix(b.servedWords()+"; "+b.over.why, "; ")
+		return strings.TrimSuffix(b.servedText()+"; "+b.conclusion.why, "; ")
 	}
 	var why []string
 	if v.Cause.Count > 0 {
-		why = append(why, causeWords(v.Cause))
+		why = append(why, causeText(v.Cause))
 	}
-	if b.over.why != "" {
-		why = append(why, strings.TrimSuffix(b.over.why, "."))
+	if b.conclusion.why != "" {
+		why = append(why, strings.TrimSuffix(b.conclusion.why, "."))
 	}
-	if b.looks > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled) {
-		why = append(why, "last seen: "+b.stand())
+	if b.polls > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled) {
+		why = append(why, "last seen: "+b.progressText())
 	}
-	if where := b.torn(v.Outcome); where != "" {
+	if where := b.trafficSplitText(v.Outcome); where != "" {
 		why = append(why, where)
 	}
-	return strings.TrimSuffix(what+outcomeWords(v.Outcome, v.By)+": "+strings.Join(why, "; "), ": ")
+	return strings.TrimSuffix(what+outcomeText(v.Outcome, v.By)+": "+strings.Join(why, "; "), ": ")
 }
 
-func (b *BlueGreen) servedWords() string {
-	if b.main.d != nil && b.main.d.IsRollback() {
+func (b *CodeDeployFollower) servedText() string {
+	if b.main.deployment != nil && b.main.deployment.IsRollback() {
 		return b.main.id + " succeeded"
 	}
-	text := firstNonEmpty(b.revision, b.main.id, b.from) + " serves"
-	if g := b.green(); g != nil {
+	text := firstNonEmpty(b.revision, b.main.id, b.previousRevision) + " serves"
+	if g := b.greenSet(); g != nil {
 		text += fmt.Sprintf(", %d of %d running", g.Running, g.Desired)
 	}
 	return text
@@ -214,20 +214,20 @@ func (b *BlueGreen) servedWords() string {
 
 // trafficSplitText describes where the traffic is, if the deployment ended with traffic at the new
 // revision.
-func (b *BlueGreen) torn(o sluice.Outcome) string {
-	green, blue := b.sets()
+func (b *CodeDeployFollower) trafficSplitText(o sluice.Outcome) string {
+	green, blue := b.taskSets()
 	if o != sluice.Failed && o != sluice.Stopped || green == nil || blue == nil || green.Weight == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%g%% of the traffic is at %s, %g%% at %s", green.Weight, firstNonEmpty(b.revision, "the replacement"), blue.Weight, firstNonEmpty(b.from, "the original task set"))
+	return fmt.Sprintf("%g%% of the traffic is at %s, %g%% at %s", green.Weight, firstNonEmpty(b.revision, "the replacement"), blue.Weight, firstNonEmpty(b.previousRevision, "the original task set"))
 }
 
-func (b *BlueGreen) advice(v Verdict) string {
+func (b *CodeDeployFollower) adviceFor(v Verdict) string {
 	switch {
 	case v.Outcome == sluice.Succeeded:
 		return ""
-	case b.over.next != "":
-		return b.over.next
+	case b.conclusion.next != "":
+		return b.conclusion.next
 	case v.Cause.Kind != "":
 		return v.Cause.Kind.Advice()
 	case v.Outcome == sluice.TimedOut:

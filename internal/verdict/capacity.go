@@ -27,19 +27,19 @@ type Observation struct {
 
 	// Of a task set.
 	Set     *sluice.TaskSet
-	Mine    func(id string) bool // which targets are tasks of this set; nil: unknown
+	IsOwnTarget    func(id string) bool // which targets are tasks of this set; nil: unknown
 	Stopped []sluice.StoppedTask // stopped since the last poll
 
 	// Of a service. Fields that [ServiceFollower.Needs] did not request may be empty.
 	Service *Service // nil: there is none
 	Records []Record
-	Fallen  []Stopped // returned for the first time
+	NewlyStopped  []Stopped // returned for the first time
 	Logs    []Log
 	Unread  []string // what could not be read, and why
 	Past    Past     // the history of a revision that has not appeared
-	Blind   bool     // the history of deployments cannot be read
+	NoHistory   bool     // the history of deployments cannot be read
 
-	Code CodeLook // of a CodeDeploy deployment, for [CodeDeployFollower]
+	Code CodeObservation // of a CodeDeploy deployment, for [CodeDeployFollower]
 }
 
 // Past is what the history of a service contains about a revision, once it was read.
@@ -54,7 +54,7 @@ type Verdict struct {
 	Cause    Cause  // why it is Failing; otherwise the leading cause
 	Detail   string // for users: "2 of 3 tasks running, 1 of 3 targets healthy"
 	Counts   Counts
-	NextLook time.Duration // from the observation; 0 once ended
+	NextPoll time.Duration // from the observation; 0 once ended
 
 	// Of a [ServiceFollower].
 	Outcome    sluice.Outcome // empty while progressing
@@ -84,7 +84,7 @@ type Cause struct {
 	Container string    // of the task, if one explains its end
 	Revision  string    // family:revision of the task
 
-	sign bool // it comes from an event or a target, not from a stopped task
+	notFromTask bool // it comes from an event or a target, not from a stopped task
 }
 
 // Capacity judges whether a task set has all its desired tasks, running and healthy. Make one with
@@ -93,16 +93,16 @@ type Capacity struct {
 	deadline  time.Duration // without progress
 	failAfter int           // failures of one cause, with no healthy task between
 	began     time.Time
-	moved     time.Time // last progress
+	progressAt     time.Time // last progress
 	last      Counts
-	lastSteps int
+	mostSteps int
 	causes    map[string]Cause
 	order     []string
-	reached   int // most healthy tasks so far
+	mostHealthy   int // most healthy tasks so far
 	minimum   int
-	sure      bool // one complete poll is not enough
+	needsTwoPolls      bool // one complete poll is not enough
 	confirmed bool // the last two polls were complete
-	was       bool // the last poll was complete
+	wasComplete       bool // the last poll was complete
 }
 
 // FailAfter is how many failures with one cause end a wait.
@@ -110,50 +110,50 @@ const FailAfter = 3
 
 // AwaitCapacity starts a judge. deadline is how long there may be no progress. minimum is the least
 // number of healthy tasks, whatever the desired count is.
-func Await(now time.Time, deadline time.Duration, minimum int) Capacity {
-	return Capacity{deadline: deadline, failAfter: FailAfter, began: now, moved: now, causes: map[string]Cause{}, minimum: minimum}
+func AwaitCapacity(now time.Time, deadline time.Duration, minimum int) Capacity {
+	return Capacity{deadline: deadline, failAfter: FailAfter, began: now, progressAt: now, causes: map[string]Cause{}, minimum: minimum}
 }
 
 // confirmInterval is the time between a first complete poll and the second one.
-const confirmWhole = 2 * time.Second
+const confirmInterval = 2 * time.Second
 
 // RequireTwoPolls makes a judge that reports health only after two healthy polls in a row. AWS's
 // responses may lag, and a task in a crash loop is healthy for a moment.
-func (c Capacity) Twice() Capacity {
-	c.sure = true
+func (c Capacity) RequireTwoPolls() Capacity {
+	c.needsTwoPolls = true
 	return c
 }
 
 // IgnoreFailures makes a judge that only the deadline ends, not a number of failures. It is for the
 // previous version: there is no other version to return to, and ECS starts its tasks again.
-func (c Capacity) Patient() Capacity {
+func (c Capacity) IgnoreFailures() Capacity {
 	c.failAfter = math.MaxInt
 	return c
 }
 
 // See adds an observation.
 func (c Capacity) See(o Observation) (Capacity, Verdict) {
-	n := count(o)
-	c = c.blame(o)
-	if c.progressed(n) {
-		c.moved = o.At
+	n := countObservation(o)
+	c = c.countFailures(o)
+	if c.madeProgress(n) {
+		c.progressAt = o.At
 	}
 	c.last = n
-	whole := c.whole(o, n)
-	c.confirmed, c.was = whole && c.was, whole
-	if n.Healthy > c.reached {
-		c.reached = n.Healthy
+	whole := c.isComplete(o, n)
+	c.confirmed, c.wasComplete = whole && c.wasComplete, whole
+	if n.Healthy > c.mostHealthy {
+		c.mostHealthy = n.Healthy
 	}
-	return c, c.judge(o, n)
+	return c, c.judgeCapacity(o, n)
 }
 
-func count(o Observation) Counts {
+func countObservation(o Observation) Counts {
 	n := Counts{Stopped: len(o.Stopped)}
 	if o.Set != nil {
 		n.Desired, n.Pending, n.Running = o.Set.Desired, o.Set.Pending, o.Set.Running
 	}
 	for _, t := range o.Targets {
-		if o.Mine != nil && !o.Mine(t.ID) {
+		if o.IsOwnTarget != nil && !o.IsOwnTarget(t.ID) {
 			continue
 		}
 		n.Targets++
@@ -176,26 +176,26 @@ func count(o Observation) Counts {
 
 // madeProgress reports whether more tasks run or are healthy than ever before since the desired
 // count last changed. Tasks that stop and start again are no progress.
-func (c *Capacity) progressed(n Counts) bool {
+func (c *Capacity) madeProgress(n Counts) bool {
 	steps := n.Running + 2*n.Healthy
 	if n.Desired != c.last.Desired {
-		c.lastSteps = steps
+		c.mostSteps = steps
 		return true
 	}
-	if steps > c.lastSteps {
-		c.lastSteps = steps
+	if steps > c.mostSteps {
+		c.mostSteps = steps
 		return true
 	}
 	return false
 }
 
 // countFailures counts failures by cause. A task that became healthy resets the counts.
-func (c Capacity) blame(o Observation) Capacity {
+func (c Capacity) countFailures(o Observation) Capacity {
 	causes := make(map[string]Cause, len(c.causes))
 	for k, v := range c.causes {
 		causes[k] = v
 	}
-	if n := count(o); n.Healthy > c.reached {
+	if n := countObservation(o); n.Healthy > c.mostHealthy {
 		clear(causes)
 		c.order = nil
 	}
@@ -214,7 +214,7 @@ func (c Capacity) blame(o Observation) Capacity {
 }
 
 // leadingCause returns the most frequent cause, the first of equals.
-func (c Capacity) leading() Cause {
+func (c Capacity) leadingCause() Cause {
 	var best Cause
 	for _, text := range c.order {
 		if k := c.causes[text]; k.Count > best.Count {
@@ -224,16 +224,16 @@ func (c Capacity) leading() Cause {
 	return best
 }
 
-func (c Capacity) judge(o Observation, n Counts) Verdict {
-	v := Verdict{State: Progressing, Cause: c.leading(), Counts: n, Detail: detail(o, n), NextLook: c.next(o)}
+func (c Capacity) judgeCapacity(o Observation, n Counts) Verdict {
+	v := Verdict{State: Progressing, Cause: c.leadingCause(), Counts: n, Detail: detailText(o, n), NextPoll: c.capacityInterval(o)}
 	switch {
 	case v.Cause.Count >= c.failAfter:
 		v.State = Failing
-	case c.whole(o, n) && !c.sure || c.confirmed:
+	case c.isComplete(o, n) && !c.needsTwoPolls || c.confirmed:
 		v.State = Healthy
-	case c.whole(o, n):
-		v.NextLook = confirmWhole
-	case o.At.Sub(c.moved) >= c.deadline:
+	case c.isComplete(o, n):
+		v.NextPoll = confirmInterval
+	case o.At.Sub(c.progressAt) >= c.deadline:
 		v.State = Stalling
 	}
 	return v
@@ -241,7 +241,7 @@ func (c Capacity) judge(o Observation, n Counts) Verdict {
 
 // isComplete reports whether every desired task runs and its target is healthy. One task more than
 // desired is a replacement: ECS is about to stop the task it replaces.
-func (c Capacity) whole(o Observation, n Counts) bool {
+func (c Capacity) isComplete(o Observation, n Counts) bool {
 	if o.Set == nil || n.Desired < c.minimum || n.Running != n.Desired || n.Pending > 0 {
 		return false
 	}
@@ -253,8 +253,8 @@ func (c Capacity) whole(o Observation, n Counts) bool {
 
 // capacityInterval is short while changes are likely, and longer when a start takes long. A Fargate
 // task runs after 20–60 s; its target is healthy one check later.
-func (c Capacity) next(o Observation) time.Duration {
-	switch waited := o.At.Sub(c.moved); {
+func (c Capacity) capacityInterval(o Observation) time.Duration {
+	switch waited := o.At.Sub(c.progressAt); {
 	case waited < 20*time.Second:
 		return 2 * time.Second
 	case waited < 2*time.Minute:
@@ -264,7 +264,7 @@ func (c Capacity) next(o Observation) time.Duration {
 	}
 }
 
-func detail(o Observation, n Counts) string {
+func detailText(o Observation, n Counts) string {
 	if o.Set == nil {
 		return "no task set"
 	}
@@ -272,15 +272,15 @@ func detail(o Observation, n Counts) string {
 	if o.Targets != nil {
 		text += fmt.Sprintf(", %d healthy in the target group", n.Healthy)
 		if n.Unhealthy > 0 {
-			text += fmt.Sprintf(" (%d unhealthy: %s)", n.Unhealthy, why(o))
+			text += fmt.Sprintf(" (%d unhealthy: %s)", n.Unhealthy, unhealthyReason(o))
 		}
 	}
 	return text
 }
 
-func why(o Observation) string {
+func unhealthyReason(o Observation) string {
 	for _, t := range o.Targets {
-		if t.State == "unhealthy" && (o.Mine == nil || o.Mine(t.ID)) {
+		if t.State == "unhealthy" && (o.IsOwnTarget == nil || o.IsOwnTarget(t.ID)) {
 			return t.Description
 		}
 	}

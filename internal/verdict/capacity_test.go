@@ -31,7 +31,7 @@ func (l look) observation() Observation {
 }
 
 func judge(deadline time.Duration, looks ...look) Verdict {
-	c := Await(t0, deadline, 1)
+	c := AwaitCapacity(t0, deadline, 1)
 	var v Verdict
 	for _, l := range looks {
 		c, v = c.See(l.observation())
@@ -74,8 +74,8 @@ func TestCapacity(t *testing.T) {
 			if v.State != c.want {
 				t.Errorf("%s (%s; %s), want %s", v.State, v.Detail, v.Cause.Text, c.want)
 			}
-			if v.NextLook < time.Second || v.NextLook > 15*time.Second {
-				t.Errorf("next look after %s", v.NextLook)
+			if v.NextPoll < time.Second || v.NextPoll > 15*time.Second {
+				t.Errorf("next look after %s", v.NextPoll)
 			}
 		})
 	}
@@ -84,7 +84,7 @@ func TestCapacity(t *testing.T) {
 // Tasks that have just been started are healthy once two observations in a row say so.
 func TestHealthIsSeenTwice(t *testing.T) {
 	whole, sick := look{0, 2, 0, 2, 2, 0, nil}.observation(), look{0, 2, 0, 2, 1, 1, nil}.observation()
-	c := Await(t0, time.Minute, 1).Twice()
+	c := AwaitCapacity(t0, time.Minute, 1).RequireTwoPolls()
 	for i, step := range []struct {
 		o    Observation
 		want State
@@ -98,8 +98,8 @@ func TestHealthIsSeenTwice(t *testing.T) {
 
 func TestOnlyTargetsOfTheSetCount(t *testing.T) {
 	o := look{0, 1, 0, 1, 2, 0, nil}.observation()
-	o.Mine = func(id string) bool { return id == "elsewhere" }
-	if _, v := Await(t0, time.Minute, 1).See(o); v.State != Progressing {
+	o.IsOwnTarget = func(id string) bool { return id == "elsewhere" }
+	if _, v := AwaitCapacity(t0, time.Minute, 1).See(o); v.State != Progressing {
 		t.Errorf("healthy by targets of another task set: %s", v.State)
 	}
 }
@@ -123,7 +123,7 @@ func TestCausesAreNamedTheSameForTasksThatFailedAlike(t *testing.T) {
 // What served before is waited for whatever stops; only that nothing moves any
 // more ends it.
 func TestPatience(t *testing.T) {
-	c, v := Await(t0, time.Minute, 1).Patient(), Verdict{}
+	c, v := AwaitCapacity(t0, time.Minute, 1).IgnoreFailures(), Verdict{}
 	crashes := []sluice.StoppedTask{crashed("a"), crashed("b"), crashed("c"), crashed("d")}
 	c, v = c.See(look{0, 2, 0, 0, 0, 0, crashes}.observation())
 	if v.State != Progressing || v.Cause.Count != 4 {

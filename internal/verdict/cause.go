@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-ecs/sluice"
 )
 
-var targetGroup = regexp.MustCompile(`\(target-group (\S+?)\)`)
+var targetGroupPattern = regexp.MustCompile(`\(target-group (\S+?)\)`)
 
 // CauseOf returns why a task failed, in words that are equal for all tasks that failed the same
 // way. ok is false for tasks that did not fail: scaled in, stopped by a person, moved off a host.
@@ -21,7 +21,7 @@ func CauseOf(t sluice.StoppedTask) (text string, ok bool) {
 		return firstNonEmpty(t.ContainerReason, reason, "the task failed to start"), true
 	case "ServiceSchedulerInitiated":
 		if strings.Contains(reason, "health checks") {
-			return targetGroup.ReplaceAllStringFunc(reason, shortGroup), true
+			return targetGroupPattern.ReplaceAllStringFunc(reason, shortGroup), true
 		}
 		return "", false
 	case "SpotInterruption", "TerminationNotice", "InfrastructureHealth", "UserInitiated":
@@ -72,7 +72,7 @@ func exitMeaning(code int) string {
 
 // shortGroup keeps only the name of a target group, since the rest of the ARN adds no information.
 func shortGroup(match string) string {
-	arn := targetGroup.FindStringSubmatch(match)[1]
+	arn := targetGroupPattern.FindStringSubmatch(match)[1]
 	parts := strings.Split(arn, "/")
 	if len(parts) < 2 {
 		return match

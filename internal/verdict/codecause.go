@@ -19,17 +19,17 @@ var codeKinds = map[string]CauseKind{
 
 // codeDeployCause returns CodeDeploy's reason why a deployment did not succeed. A stop by a person
 // has no cause.
-func codeCause(d *CodeDeployment, t *CodeTarget) (Cause, bool) {
+func codeDeployCause(d *CodeDeployment, t *CodeTarget) (Cause, bool) {
 	if d == nil || d.Code == "" || d.Code == "MANUAL_STOP" {
 		return hookCause(t)
 	}
-	c := Cause{Kind: codeKinds[d.Code], Text: strings.TrimSuffix(firstNonEmpty(d.Message, d.Code), "."), Count: 1, sign: true}
+	c := Cause{Kind: codeKinds[d.Code], Text: strings.TrimSuffix(firstNonEmpty(d.Message, d.Code), "."), Count: 1, notFromTask: true}
 	switch {
 	case c.Kind == HookFailed:
 		if hook, ok := hookCause(t); ok {
 			return hook, true
 		}
-	case d.Code == "TIMEOUT" && waited(d, t):
+	case d.Code == "TIMEOUT" && expiredWhileReady(d, t):
 		c.Kind, c.Text = NotContinued, fmt.Sprintf("nobody continued it within %s", d.Ready)
 	case d.Code == "TIMEOUT":
 		c.Kind = SlowStart
@@ -41,7 +41,7 @@ func codeCause(d *CodeDeployment, t *CodeTarget) (Cause, bool) {
 
 // hookCause returns the cause of the lifecycle event that failed.
 func hookCause(t *CodeTarget) (Cause, bool) {
-	e := t.Failed()
+	e := t.FailedEvent()
 	if e == nil || e.Message == "" && e.Function == "" {
 		return Cause{}, false
 	}
@@ -53,32 +53,32 @@ func hookCause(t *CodeTarget) (Cause, bool) {
 	if e.Code == "ScriptMissing" {
 		kind = HookMissing
 	}
-	return Cause{Kind: kind, Text: strings.TrimSuffix(text+": "+strings.TrimSuffix(firstNonEmpty(e.Message, e.Code), "."), ": "), Count: 1, sign: true}, true
+	return Cause{Kind: kind, Text: strings.TrimSuffix(text+": "+strings.TrimSuffix(firstNonEmpty(e.Message, e.Code), "."), ": "), Count: 1, notFromTask: true}, true
 }
 
 // expiredWhileReady reports whether the deployment was in status Ready when its time ended.
-func waited(d *CodeDeployment, t *CodeTarget) bool {
+func expiredWhileReady(d *CodeDeployment, t *CodeTarget) bool {
 	e := t.Event("BeforeAllowTraffic")
-	return d.Ready > 0 && t.succeeded("AfterInstall") && e != nil && e.StartedAt.IsZero()
+	return d.Ready > 0 && t.eventSucceeded("AfterInstall") && e != nil && e.StartedAt.IsZero()
 }
 
 // beganAt returns when the deployment began, in AWS's time.
-func (l *leg) begun() (at time.Time) {
-	if l.d != nil {
-		return l.d.CreatedAt
+func (l *trackedDeployment) beganAt() (at time.Time) {
+	if l.deployment != nil {
+		return l.deployment.CreatedAt
 	}
-	if l.t != nil && len(l.t.Events) > 0 {
-		return l.t.Events[0].StartedAt
+	if l.target != nil && len(l.target.Events) > 0 {
+		return l.target.Events[0].StartedAt
 	}
 	return at
 }
 
 // lastEventEnd returns when the newest lifecycle event ended, in AWS's time.
-func (l *leg) lastEnd() (at time.Time) {
-	if l.t == nil {
+func (l *trackedDeployment) lastEventEnd() (at time.Time) {
+	if l.target == nil {
 		return at
 	}
-	for _, e := range l.t.Events {
+	for _, e := range l.target.Events {
 		if e.EndedAt.After(at) {
 			at = e.EndedAt
 		}

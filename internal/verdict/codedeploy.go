@@ -77,7 +77,7 @@ func (t *CodeTarget) Event(name string) *LifecycleEvent {
 }
 
 // CurrentEvent returns the lifecycle event in progress, or nil.
-func (t *CodeTarget) Current() *LifecycleEvent {
+func (t *CodeTarget) CurrentEvent() *LifecycleEvent {
 	if t == nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (t *CodeTarget) Current() *LifecycleEvent {
 }
 
 // FailedEvent returns the lifecycle event that failed, or nil.
-func (t *CodeTarget) Failed() *LifecycleEvent {
+func (t *CodeTarget) FailedEvent() *LifecycleEvent {
 	if t == nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (t *CodeTarget) Failed() *LifecycleEvent {
 }
 
 // ChangedSince returns the lifecycle events whose status differs from that of old.
-func (t *CodeTarget) Since(old *CodeTarget) []LifecycleEvent {
+func (t *CodeTarget) ChangedSince(old *CodeTarget) []LifecycleEvent {
 	var news []LifecycleEvent
 	if t == nil {
 		return nil

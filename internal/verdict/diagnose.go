@@ -37,13 +37,13 @@ func stopKind(t Stopped) CauseKind {
 }
 
 // probePattern matches AWS's event about a failed health check of one task.
-var probe = regexp.MustCompile(`\(task ([0-9a-f-]+)\)(?: \(port \d+\))? is unhealthy in \(target-group [^)]*\) due to \(reason (.*)\)\.?$`)
+var probePattern = regexp.MustCompile(`\(task ([0-9a-f-]+)\)(?: \(port \d+\))? is unhealthy in \(target-group [^)]*\) due to \(reason (.*)\)\.?$`)
 
 // probeReasons returns the reasons of failed health checks by task id.
-func probes(events []Event) map[string]string {
+func probeReasons(events []Event) map[string]string {
 	said := map[string]string{}
 	for i := len(events) - 1; i >= 0; i-- {
-		if m := probe.FindStringSubmatch(events[i].Message); m != nil {
+		if m := probePattern.FindStringSubmatch(events[i].Message); m != nil {
 			said[m[1]] = m[2]
 		}
 	}
@@ -51,11 +51,11 @@ func probes(events []Event) map[string]string {
 }
 
 // eventSigns are phrases of events that describe a cause without a stopped task.
-var signs = []struct {
+var eventSigns = []struct {
 	words string
 	kind  CauseKind // "": determined by the rest of the event
 }{
-	{"was unable to stop or start tasks during a deployment because of the service deployment configuration", NoRoom},
+	{"was unable to stop or start tasks during a deployment because of the service deployment configuration", BlockedByConfig},
 	{"was unable to place a task", NoCapacity},
 	{"operations are being throttled", Throttled},
 	{"failed to launch a task with", ""},
@@ -66,9 +66,9 @@ var signs = []struct {
 
 // causeOfEvent returns the cause that an event describes. The text omits the service's name, so
 // equal causes have equal texts.
-func signOf(e Event) (Cause, bool) {
+func causeOfEvent(e Event) (Cause, bool) {
 	lower := strings.ToLower(e.Message)
-	for _, s := range signs {
+	for _, s := range eventSigns {
 		if !strings.Contains(lower, strings.ToLower(s.words)) {
 			continue
 		}
@@ -76,30 +76,30 @@ func signOf(e Event) (Cause, bool) {
 		if kind == "" {
 			kind = kindOf(e.Message)
 		}
-		return Cause{Kind: kind, Text: eventWords(e.Message), Count: 1, sign: true}, true
+		return Cause{Kind: kind, Text: eventText(e.Message), Count: 1, notFromTask: true}, true
 	}
 	return Cause{}, false
 }
 
-var ofService = regexp.MustCompile(`^\(service [^)]*\) `)
+var servicePrefix = regexp.MustCompile(`^\(service [^)]*\) `)
 
 // eventText returns an event without the name of its service.
-func eventWords(message string) string {
-	return strings.TrimSuffix(ofService.ReplaceAllString(message, ""), ".")
+func eventText(message string) string {
+	return strings.TrimSuffix(servicePrefix.ReplaceAllString(message, ""), ".")
 }
 
 // worryingWords are words of events that justify a read of the stopped tasks.
-var worries = []string{
+var worryingWords = []string{
 	"unhealthy", "failed", "unable", "throttled", "could not", "not healthy", "rolling back",
 }
 
-func worrying(e Event) bool { return containsAny(strings.ToLower(e.Message), worries) }
+func isWorrying(e Event) bool { return containsAny(strings.ToLower(e.Message), worryingWords) }
 
 // reportsStart reports whether the event says that tasks were started.
-func started(e Event) bool { return strings.Contains(e.Message, " has started ") }
+func reportsStart(e Event) bool { return strings.Contains(e.Message, " has started ") }
 
 // eventsSince returns the events since a time of AWS's; all of them for the zero time.
-func since(events []Event, at time.Time) []Event {
+func eventsSince(events []Event, at time.Time) []Event {
 	for i, e := range events {
 		if e.At.Before(at) {
 			return events[:i]
@@ -110,12 +110,12 @@ func since(events []Event, at time.Time) []Event {
 
 // causesInEvents returns the causes in events since a time, the newest first, one of each kind. A
 // later event about started tasks ends a lack of capacity.
-func signsIn(events []Event, at time.Time) []Cause {
+func causesInEvents(events []Event, at time.Time) []Cause {
 	var all []Cause
 	begun, seen := false, map[CauseKind]bool{}
-	for _, e := range since(events, at) {
-		begun = begun || started(e)
-		c, ok := signOf(e)
+	for _, e := range eventsSince(events, at) {
+		begun = begun || reportsStart(e)
+		c, ok := causeOfEvent(e)
 		if !ok || seen[c.Kind] || begun && c.Kind != OtherCause {
 			continue
 		}

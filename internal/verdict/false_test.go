@@ -60,7 +60,7 @@ func TestFalseSuccess4DeploymentBegunBeforeTheWait(t *testing.T) {
 
 func TestFalseSuccess5ClientClockAhead(t *testing.T) {
 	for _, skew := range []time.Duration{-30 * time.Second, 30 * time.Second, -24 * time.Hour, 24 * time.Hour} {
-		r := Follow(aws.Add(3*time.Minute+skew), Wanted{Revision: "web:3"})
+		r := FollowService(aws.Add(3*time.Minute+skew), Wanted{Revision: "web:3"})
 		r, v := r.See(Observation{At: aws.Add(3*time.Minute + skew), Service: rolling3, Records: runs3})
 		end(t, v, "", "")
 		_, v = r.See(Observation{At: aws.Add(4*time.Minute + skew), Service: back2, Records: rolledBack3("web:2")})
@@ -83,11 +83,11 @@ func TestFalseSuccess7CrashLoopWithoutBreaker(t *testing.T) {
 }
 
 func TestFalseSuccess8TimeoutToThePoll(t *testing.T) {
-	r := Follow(ours, Wanted{Timeout: 45 * time.Second})
+	r := FollowService(ours, Wanted{Timeout: 45 * time.Second})
 	r, v := r.See(Observation{At: ours, Service: rolling3, Records: runs3})
 	now := ours
 	for v.Outcome == "" {
-		now = now.Add(v.NextLook)
+		now = now.Add(v.NextPoll)
 		r, v = r.See(Observation{At: now, Service: rolling3})
 	}
 	if d := now.Sub(ours); d != 45*time.Second || v.Outcome != sluice.TimedOut || v.Outcome.ExitCode() != 9 {
@@ -196,11 +196,11 @@ func TestPoint12PrimaryIsTheNewest(t *testing.T) {
 	end(t, watchIt(t, Wanted{}, at{0, rolling3, nil, nil, blind}, at{9, service("", dep(3, "PRIMARY", "COMPLETED", 2)), nil, nil, nil}), sluice.Succeeded, "")
 }
 
-func follow(t testing.TB, looks ...at) Rollout {
+func follow(t testing.TB, looks ...at) ServiceFollower {
 	t.Helper()
-	r := Follow(ours, Wanted{})
+	r := FollowService(ours, Wanted{})
 	for _, l := range looks {
-		r, _ = r.See(Observation{At: ours.Add(time.Duration(l.seconds) * time.Second), Service: l.service, Records: l.records, Fallen: l.fallen})
+		r, _ = r.See(Observation{At: ours.Add(time.Duration(l.seconds) * time.Second), Service: l.service, Records: l.records, NewlyStopped: l.fallen})
 	}
 	return r
 }

@@ -22,7 +22,7 @@ const (
 	Superseding     CauseKind = "superseded"
 	AlarmFired      CauseKind = "alarm"
 	BreakerFired    CauseKind = "circuit breaker"
-	NoRoom          CauseKind = "deployment configuration"
+	BlockedByConfig          CauseKind = "deployment configuration"
 	HookFailed      CauseKind = "hook"
 	HookMissing     CauseKind = "no such hook"
 	NotContinued    CauseKind = "not continued"
@@ -51,7 +51,7 @@ var advices = map[CauseKind]string{
 	Superseding:     "wait for the newer deployment instead",
 	AlarmFired:      "look at what the alarm measures; it fired while the new version took over",
 	BreakerFired:    "see the stopped tasks: aws ecs list-tasks --desired-status STOPPED",
-	NoRoom:          "lower minimumHealthyPercent or raise maximumPercent: with this desired count they leave no room to stop or start a task",
+	BlockedByConfig:          "lower minimumHealthyPercent or raise maximumPercent: with this desired count they leave no room to stop or start a task",
 	HookFailed:      "read the log of the hook's function; it has to call PutLifecycleEventHookExecutionStatus with Succeeded within an hour",
 	HookMissing:     "make the Lambda function, or name one that there is for this lifecycle event",
 	NotContinued:    "continue the next one in time: aws deploy continue-deployment --deployment-wait-type READY_WAIT",
@@ -66,14 +66,14 @@ var advices = map[CauseKind]string{
 func (k CauseKind) Advice() string { return advices[k] }
 
 // textMatch lists words that identify a kind, in lower case.
-type mark struct {
+type textMatch struct {
 	kind  CauseKind
 	words []string // any of them
 }
 
 // startFailures are the words that identify why a task never ran, the most specific first
 // (Developer Guide, "Amazon ECS stopped tasks error messages").
-var starts = []mark{
+var startFailures = []textMatch{
 	{OutOfMemory, []string{"outofmemoryerror"}},
 	{ExecFormat, []string{"exec format error", "does not contain descriptor matching platform", "no matching manifest for", "image platform"}},
 	{Throttled, []string{"toomanyrequests", "rate exceeded", "pull rate limit", "throttlingexception"}},
@@ -87,7 +87,7 @@ var starts = []mark{
 // kindOf returns the kind that the words of a text identify; OtherCause if none match.
 func kindOf(text string) CauseKind {
 	text = strings.ToLower(text)
-	for _, m := range starts {
+	for _, m := range startFailures {
 		if containsAny(text, m.words) {
 			return m.kind
 		}

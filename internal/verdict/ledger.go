@@ -3,24 +3,24 @@ package verdict
 import "slices"
 
 // failureCounts counts failures by cause. It is a value: its slices are never changed in place.
-type ledger struct {
+type failureCounts struct {
 	causes []Cause   // in order of first occurrence
-	fallen []Stopped // the counted tasks, to recount them when events or logs arrive
+	failedTasks []Stopped // the counted tasks, to recount them when events or logs arrive
 	logs   []Log
 }
 
 // addFailed counts the tasks that failed.
-func (l ledger) add(fallen []Stopped, said map[string]string) ledger {
+func (l failureCounts) addFailed(fallen []Stopped, said map[string]string) failureCounts {
 	for _, t := range fallen {
 		if _, failed := Diagnose(t, said); failed {
-			l.fallen = append(l.fallen[:len(l.fallen):len(l.fallen)], t)
+			l.failedTasks = append(l.failedTasks[:len(l.failedTasks):len(l.failedTasks)], t)
 		}
 	}
-	return l.recount(said)
+	return l.recountCauses(said)
 }
 
 // addLogs adds the logs; a newer log of a task replaces the older one.
-func (l ledger) hear(logs []Log, said map[string]string) ledger {
+func (l failureCounts) addLogs(logs []Log, said map[string]string) failureCounts {
 	if len(logs) == 0 {
 		return l
 	}
@@ -28,16 +28,16 @@ func (l ledger) hear(logs []Log, said map[string]string) ledger {
 		return slices.ContainsFunc(logs, func(x Log) bool { return x.Task == old.Task })
 	})
 	l.logs = append(kept, logs...)
-	return l.recount(said)
+	return l.recountCauses(said)
 }
 
 // recountCauses determines the cause of every task again: events and logs that explain a stop may
 // arrive after it.
-func (l ledger) recount(said map[string]string) ledger {
+func (l failureCounts) recountCauses(said map[string]string) failureCounts {
 	l.causes = nil
-	for _, t := range l.fallen {
+	for _, t := range l.failedTasks {
 		c, _ := Diagnose(t, said)
-		c = l.overheard(c)
+		c = l.causeFromLog(c)
 		i := slices.IndexFunc(l.causes, func(have Cause) bool { return have.Text == c.Text })
 		if i < 0 {
 			c.Count = 1
@@ -53,7 +53,7 @@ func (l ledger) recount(said map[string]string) ledger {
 // causeFromLog corrects the cause from the container's last lines: a program of another
 // architecture ends with an ordinary exit code. One log counts for all tasks that ended the same
 // way.
-func (l ledger) overheard(c Cause) Cause {
+func (l failureCounts) causeFromLog(c Cause) Cause {
 	if c.Kind != ExitCode {
 		return c
 	}
@@ -71,14 +71,14 @@ func (l ledger) overheard(c Cause) Cause {
 }
 
 // resetFailures removes all causes, because a task became healthy.
-func (l ledger) forgive() ledger {
-	l.causes, l.fallen = nil, nil
+func (l failureCounts) resetFailures() failureCounts {
+	l.causes, l.failedTasks = nil, nil
 	return l
 }
 
 // leadingCause returns the most frequent cause, the first of equals; the zero Cause if there is
 // none.
-func (l ledger) leading() Cause {
+func (l failureCounts) leadingCause() Cause {
 	var best Cause
 	for _, c := range l.causes {
 		if c.Count > best.Count {
@@ -89,7 +89,7 @@ func (l ledger) leading() Cause {
 }
 
 // rankedCauses returns the causes, the leading one first.
-func (l ledger) ranked() []Cause {
+func (l failureCounts) rankedCauses() []Cause {
 	all := slices.Clone(l.causes)
 	slices.SortStableFunc(all, func(a, b Cause) int { return b.Count - a.Count })
 	return all

@@ -8,64 +8,64 @@ import (
 
 // judgeListed uses only the service's list of deployments, for an account or simulator without the
 // history of deployments.
-func (r *Rollout) judgeListed(s *Service, now time.Time) *ending {
-	d, p := r.mine(s), s.primary()
+func (r *ServiceFollower) judgeListed(s *Service, now time.Time) *conclusion {
+	d, p := r.followedDeployment(s), s.primaryDeployment()
 	switch {
 	case d == nil:
-		return r.vanished(p, now)
+		return r.judgeUnlisted(p, now)
 	case d == p:
-		return r.primaryNow(s, d, now)
+		return r.judgePrimary(s, d, now)
 	case p == nil:
-		return r.failed(s, d, Observation{At: now})
-	case isRollback(p) || r.older(p):
-		return r.goneBack(p)
+		return r.judgeFailed(s, d, Observation{At: now})
+	case isRollback(p) || r.isOlder(p):
+		return r.rolledBackNow(p)
 	case p.Revision == r.want.Revision && r.want.Deployment == "":
-		r.bond = bond{}
-		r.follow(s, p)
+		r.binding = binding{}
+		r.followDeployment(s, p)
 		return nil
 	}
-	return overtaken(p.Revision)
+	return concludeSuperseded(p.Revision)
 }
 
-// primaryNow judges the deployment while it is the primary one.
-func (r *Rollout) primaryNow(s *Service, d *Deployment, now time.Time) *ending {
+// judgePrimary judges the deployment while it is the primary one.
+func (r *ServiceFollower) judgePrimary(s *Service, d *Deployment, now time.Time) *conclusion {
 	whole := d.Running >= s.Desired && d.Pending == 0 && len(s.Deployments) == 1
 	done := d.State == "COMPLETED" || d.State == "" && whole
 	switch {
 	case d.State == "FAILED":
-		return r.failed(s, d, Observation{At: now})
+		return r.judgeFailed(s, d, Observation{At: now})
 	case !done || d.Running == 0 && s.Desired > 0:
 		return nil
-	case r.back:
-		r.why = "a rollback went back to it before the wait began"
-		return r.ended(sluice.RolledBack, d.Revision)
+	case r.isRollbackTarget:
+		r.rollbackReason = "a rollback went back to it before the wait began"
+		return r.concludeAs(sluice.RolledBack, d.Revision)
 	}
-	return &ending{outcome: sluice.Succeeded}
+	return &conclusion{outcome: sluice.Succeeded}
 }
 
 // rolledBackNow judges a rollback: the previous revision is the primary deployment again.
-func (r *Rollout) goneBack(p *Deployment) *ending {
-	r.rolling = true
+func (r *ServiceFollower) rolledBackNow(p *Deployment) *conclusion {
+	r.rollingBack = true
 	if isRollback(p) {
-		r.why = p.Reason
+		r.rollbackReason = p.Reason
 	}
 	if p.State != "COMPLETED" {
 		return nil
 	}
-	return r.ended(sluice.RolledBack, p.Revision)
+	return r.concludeAs(sluice.RolledBack, p.Revision)
 }
 
 // judgeUnlisted judges a deployment that the list does not contain: no longer, or not yet.
-func (r *Rollout) vanished(p *Deployment, now time.Time) *ending {
-	d := hold(&r.since.torn, true, now)
+func (r *ServiceFollower) judgeUnlisted(p *Deployment, now time.Time) *conclusion {
+	d := trackSince(&r.since.inconsistent, true, now)
 	switch {
-	case p != nil && (r.seen || !r.created.IsZero()):
-		if r.older(p) {
-			return r.goneBack(p)
+	case p != nil && (r.wasListed || !r.created.IsZero()):
+		if r.isOlder(p) {
+			return r.rolledBackNow(p)
 		}
-		return overtaken(p.Revision)
-	case d < settle:
+		return concludeSuperseded(p.Revision)
+	case d < maxReadLag:
 		return nil
 	}
-	return &ending{outcome: sluice.Gone, why: "the service shows no deployment " + r.id, next: "aws ecs describe-services shows those that it has"}
+	return &conclusion{outcome: sluice.Gone, why: "the service shows no deployment " + r.id, next: "aws ecs describe-services shows those that it has"}
 }

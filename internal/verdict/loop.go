@@ -8,58 +8,58 @@ import (
 )
 
 // failuresResetAfter is how long all tasks must have run before earlier exits no longer count.
-const wellFor = time.Minute
+const failuresResetAfter = time.Minute
 
 // judgeCrashLoop ends the wait if tasks fail repeatedly with one cause and no circuit breaker ends
 // the deployment.
-func (r *Rollout) looping(s *Service) *ending {
-	c := r.leading()
-	if c.Count < r.want.FailAfter || s.breaks() || r.rolling {
+func (r *ServiceFollower) judgeCrashLoop(s *Service) *conclusion {
+	c := r.leadingCause()
+	if c.Count < r.want.FailAfter || s.hasBreaker() || r.rollingBack {
 		return nil
 	}
-	return &ending{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS goes on starting tasks", next: c.Kind.Advice() + "; then deploy again, or go back: sluice rollback"}
+	return &conclusion{outcome: sluice.Failed, why: "no circuit breaker ends this: AWS goes on starting tasks", next: c.Kind.Advice() + "; then deploy again, or go back: sluice rollback"}
 }
 
 // judgeScaledToZero ends the wait for a service without desired tasks: no task shows whether the
 // revision works.
-func (r *Rollout) scaledAway(s *Service) *ending { return noTask(s.Name) }
+func (r *ServiceFollower) judgeScaledToZero(s *Service) *conclusion { return concludeNoTask(s.Name) }
 
 // concludeNoTask returns the end of a wait for a service whose desired count is 0.
-func noTask(service string) *ending {
-	return &ending{outcome: sluice.Gone, why: fmt.Sprintf("the desired count of %s is 0: no task shows whether it works", service),
+func concludeNoTask(service string) *conclusion {
+	return &conclusion{outcome: sluice.Gone, why: fmt.Sprintf("the desired count of %s is 0: no task shows whether it works", service),
 		next: "raise the desired count, then wait again"}
 }
 
 // hasRecovered reports whether a task of the followed deployment became healthy since failures were
 // counted.
-func (r *Rollout) recovered(o Observation) bool {
+func (r *ServiceFollower) hasRecovered(o Observation) bool {
 	s := o.Service
 	if r.external {
-		return r.recoveredSet(s)
+		return r.hasRecoveredSet(s)
 	}
-	d := r.mine(s)
+	d := r.followedDeployment(s)
 	if d == nil {
 		return false
 	}
 	before := 0
 	if r.last != nil {
-		if was := r.last.deployment(d.ID); was != nil {
+		if was := r.last.findDeployment(d.ID); was != nil {
 			before = was.Failed
 		}
 	}
 	reset := before > 0 && d.Failed == 0 && d.Running > 0
-	full := hold(&r.since.full, d.Running >= s.Desired && s.Desired > 0 && d.Pending == 0 && len(o.Fallen) == 0, o.At) >= wellFor
-	return reset || full && !r.leading().checked() || r.healthyTargets(o, d)
+	full := trackSince(&r.since.allRunning, d.Running >= s.Desired && s.Desired > 0 && d.Pending == 0 && len(o.NewlyStopped) == 0, o.At) >= failuresResetAfter
+	return reset || full && !r.leadingCause().needsHealthCheck() || r.hasHealthyTargets(o, d)
 }
 
 // needsHealthCheck reports whether only a passed health check shows that the cause is over.
-func (c Cause) checked() bool {
+func (c Cause) needsHealthCheck() bool {
 	return c.Kind == BalancerHealth || c.Kind == WrongPort || c.Kind == ContainerHealth
 }
 
 // hasHealthyTargets reports whether there are more healthy targets than running tasks of other
 // deployments.
-func (r *Rollout) healthyTargets(o Observation, d *Deployment) bool {
+func (r *ServiceFollower) hasHealthyTargets(o Observation, d *Deployment) bool {
 	healthy := 0
 	for _, t := range o.Targets {
 		if t.State == "healthy" {
@@ -69,9 +69,9 @@ func (r *Rollout) healthyTargets(o Observation, d *Deployment) bool {
 	return healthy > o.Service.Running-d.Running && healthy > 0 && d.Running > 0
 }
 
-func (r *Rollout) recoveredSet(s *Service) bool {
+func (r *ServiceFollower) hasRecoveredSet(s *Service) bool {
 	for _, ts := range s.TaskSets {
-		if ts.Revision == r.revision && steady(&ts) {
+		if ts.Revision == r.revision && isSteady(&ts) {
 			return true
 		}
 	}

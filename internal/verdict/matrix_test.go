@@ -139,7 +139,7 @@ func (s shape) service(running, pending int) *Service {
 		fresh := dep(3, "PRIMARY", "IN_PROGRESS", running)
 		fresh.Pending = pending
 		svc := service(arn3, fresh, dep(2, "ACTIVE", "COMPLETED", 2))
-		svc.Breaker = Guard{Enabled: s.breaker, Rollback: s.breaker}
+		svc.Breaker = FailureDetection{Enabled: s.breaker, Rollback: s.breaker}
 		return svc
 	}
 	svc := service("")

@@ -10,7 +10,7 @@ import (
 // Needs lists what else to read of a service at a poll.
 type Needs struct {
 	Records []string  // ARNs of service deployments
-	Fallen  bool      // tasks that stopped since the last read
+	StoppedTasks  bool      // tasks that stopped since the last read
 	Targets []string  // ARNs of target groups whose health to read
 	Logs    []Stopped // tasks whose last log lines to read
 	History string    // family:revision whose newest service deployment to find and read
@@ -18,43 +18,43 @@ type Needs struct {
 
 // Any reports whether anything has to be read.
 func (n Needs) Any() bool {
-	return len(n.Records)+len(n.Targets)+len(n.Logs) > 0 || n.Fallen || n.History != ""
+	return len(n.Records)+len(n.Targets)+len(n.Logs) > 0 || n.StoppedTasks || n.History != ""
 }
 
 // readState stores what was read, and when to read again.
-type asked struct {
-	states   string    // statesOf the service when the record was last read
-	recordAt time.Time // when to read the record again; zero: only after a change
-	fallenAt time.Time // when to read the stopped tasks again; zero: only after a failure
-	againAt  time.Time // when to read them once more after that
-	probedAt string    // the fingerprint at which target health was read because nothing changed
-	hearing
+type readState struct {
+	listStates   string    // statesOf the service when the record was last read
+	recordDue time.Time // when to read the record again; zero: only after a change
+	stoppedDue time.Time // when to read the stopped tasks again; zero: only after a failure
+	stoppedDueAgain  time.Time // when to read them once more after that
+	probedFingerprint string    // the fingerprint at which target health was read because nothing changed
+	logReads
 }
 
 const (
 	// rereadAfter and rereadAgainAfter allow for AWS's responses, which lag, and for failed tasks,
 	// which take seconds to stop.
-	lookAfter, lookOnceMore = 5 * time.Second, 20 * time.Second
+	rereadAfter, rereadAgainAfter = 5 * time.Second, 20 * time.Second
 	// stageInterval applies to native strategies: only the record contains their lifecycle stages.
-	stagesEvery = 10 * time.Second
+	stageInterval = 10 * time.Second
 	// overdueAfter is how long all tasks may run without the deployment being completed before
 	// their targets are read.
-	unwellFor = 15 * time.Second
+	overdueAfter = 15 * time.Second
 )
 
 // Needs returns what to read after s was read, and before [ServiceFollower.See]. It is empty as
 // long as the service does not change.
-func (r Rollout) Needs(s *Service, now time.Time) Needs {
-	if s == nil || r.over != nil {
+func (r ServiceFollower) Needs(s *Service, now time.Time) Needs {
+	if s == nil || r.conclusion != nil {
 		return Needs{}
 	}
 	var n Needs
-	if s.Controller != "EXTERNAL" && !r.blind {
-		n.Records = r.needRecords(s, now)
-		n.History = r.needHistory(now)
+	if s.Controller != "EXTERNAL" && !r.noHistory {
+		n.Records = r.neededRecords(s, now)
+		n.History = r.neededHistory(now)
 	}
-	n.Fallen = r.needFallen(s, now)
-	if len(s.Groups) > 0 && (n.Fallen && r.sick(s) || r.unwell(s, now)) {
+	n.StoppedTasks = r.needsStopped(s, now)
+	if len(s.Groups) > 0 && (n.StoppedTasks && r.sawUnhealthyTarget(s) || r.isOverdue(s, now)) {
 		n.Targets = s.Groups
 	}
 	return n
@@ -62,8 +62,8 @@ func (r Rollout) Needs(s *Service, now time.Time) Needs {
 
 // neededHistory returns the revision if it has not appeared for as long as AWS's responses may lag.
 // Then one search of the history checks whether it was deployed before and replaced.
-func (r Rollout) needHistory(now time.Time) string {
-	if r.bound || r.recalled || r.since.unseen.IsZero() || now.Sub(r.since.unseen) <= settle {
+func (r ServiceFollower) neededHistory(now time.Time) string {
+	if r.bound || r.historyRead || r.since.unseen.IsZero() || now.Sub(r.since.unseen) <= maxReadLag {
 		return ""
 	}
 	return r.want.Revision
@@ -71,16 +71,16 @@ func (r Rollout) needHistory(now time.Time) string {
 
 // neededRecords returns the ARN of the followed deployment when the list of deployments changed. It
 // adds the current deployment if that is another one.
-func (r Rollout) needRecords(s *Service, now time.Time) []string {
+func (r ServiceFollower) neededRecords(s *Service, now time.Time) []string {
 	var arns []string
-	due := statesOf(s) != r.states || !r.recordAt.IsZero() && !now.Before(r.recordAt)
+	due := statesOf(s) != r.listStates || !r.recordDue.IsZero() && !now.Before(r.recordDue)
 	mine := r.arn
 	if !r.bound && r.want.Deployment != "" {
 		b := r
 		b.chooseNamed(s)
 		mine = b.arn
 	}
-	if mine != "" && (due || r.lastRec == nil || r.lags(s)) {
+	if mine != "" && (due || r.lastRecord == nil || r.recordLags(s)) {
 		arns = append(arns, mine)
 	}
 	if s.Current != "" && s.Current != mine && (due || !r.bound) {
@@ -104,29 +104,29 @@ func statesOf(s *Service) string {
 }
 
 // recordLags reports whether the list contains an end that the record does not contain yet.
-func (r Rollout) lags(s *Service) bool {
-	if r.lastRec == nil || r.lastRec.over() && !r.since.lagging.IsZero() {
+func (r ServiceFollower) recordLags(s *Service) bool {
+	if r.lastRecord == nil || r.lastRecord.isOver() && !r.since.lagging.IsZero() {
 		return true
 	}
-	p := s.primary()
-	return !r.lastRec.over() && p != nil && (p.State == "COMPLETED" || s.Current != r.arn)
+	p := s.primaryDeployment()
+	return !r.lastRecord.isOver() && p != nil && (p.State == "COMPLETED" || s.Current != r.arn)
 }
 
 // needsStopped reports whether to read the stopped tasks: only if something indicates a failed
 // task.
-func (r Rollout) needFallen(s *Service, now time.Time) bool {
-	if !r.fallenAt.IsZero() && !now.Before(r.fallenAt) {
+func (r ServiceFollower) needsStopped(s *Service, now time.Time) bool {
+	if !r.stoppedDue.IsZero() && !now.Before(r.stoppedDue) {
 		return true
 	}
 	if r.last == nil {
-		return r.hurtAtFirst(s)
+		return r.sawFailureAtStart(s)
 	}
-	return r.hurt(r.last, s)
+	return r.sawFailure(r.last, s)
 }
 
 // sawFailureAtStart reports whether the first poll indicates a failed task. The wait may begin in
 // the middle of a deployment.
-func (r Rollout) hurtAtFirst(s *Service) bool {
+func (r ServiceFollower) sawFailureAtStart(s *Service) bool {
 	for _, d := range s.Deployments {
 		if d.State != "COMPLETED" && (d.Failed > 0 || d.Running < d.Desired) {
 			return true
@@ -137,19 +137,19 @@ func (r Rollout) hurtAtFirst(s *Service) bool {
 			return true
 		}
 	}
-	p := s.primary()
+	p := s.primaryDeployment()
 	return p != nil && s.rolledBackTo(p.ID)
 }
 
 // sawFailure reports whether the changes between two polls indicate a failed task.
-func (r Rollout) hurt(was, s *Service) bool {
+func (r ServiceFollower) sawFailure(was, s *Service) bool {
 	fresh, begun := newEvents(was, s)
-	if slices.ContainsFunc(fresh, worrying) {
+	if slices.ContainsFunc(fresh, isWorrying) {
 		return true
 	}
 	grew, fell := false, false
 	for _, d := range s.Deployments {
-		old := was.deployment(d.ID)
+		old := was.findDeployment(d.ID)
 		switch {
 		case old == nil:
 			grew = true
@@ -185,13 +185,13 @@ func newEvents(was, s *Service) (fresh []Event, begun bool) {
 			break
 		}
 		fresh = append(fresh, e)
-		begun = begun || started(e)
+		begun = begun || reportsStart(e)
 	}
 	return fresh, begun
 }
 
 // sawUnhealthyTarget reports whether a new event says that a target is unhealthy.
-func (r Rollout) sick(s *Service) bool {
+func (r ServiceFollower) sawUnhealthyTarget(s *Service) bool {
 	if r.last == nil {
 		return false
 	}
@@ -200,48 +200,48 @@ func (r Rollout) sick(s *Service) bool {
 }
 
 // isOverdue reports whether all tasks have run for a while and the deployment is not completed.
-func (r Rollout) unwell(s *Service, now time.Time) bool {
-	d := r.mine(s)
+func (r ServiceFollower) isOverdue(s *Service, now time.Time) bool {
+	d := r.followedDeployment(s)
 	return d != nil && d.State == "IN_PROGRESS" && d.Running >= d.Desired && d.Desired > 0 && d.Pending == 0 && s.Running == d.Running &&
-		r.print != r.probedAt && now.Sub(r.changed) >= unwellFor
+		r.fingerprint != r.probedFingerprint && now.Sub(r.changedAt) >= overdueAfter
 }
 
 // noteReads stores what was read.
-func (r *Rollout) answered(o Observation) {
-	r.hearing = r.heard(r.ledger, o.Logs)
+func (r *ServiceFollower) noteReads(o Observation) {
+	r.logReads = r.noteLogs(r.failureCounts, o.Logs)
 	s := o.Service
 	if s == nil {
 		return
 	}
 	r.noteRecord(o)
-	r.noteFallen(o)
+	r.noteStopped(o)
 	if o.Targets != nil {
-		r.probedAt = r.print
+		r.probedFingerprint = r.fingerprint
 	}
 	r.last = s
 }
 
-func (r *Rollout) noteRecord(o Observation) {
+func (r *ServiceFollower) noteRecord(o Observation) {
 	now := statesOf(o.Service)
 	switch {
 	case len(o.Records) == 0:
 		return
-	case now != r.states:
-		r.states, r.recordAt = now, o.At.Add(lookAfter)
-	case !r.recordAt.IsZero() && !o.At.Before(r.recordAt):
-		r.recordAt = time.Time{}
+	case now != r.listStates:
+		r.listStates, r.recordDue = now, o.At.Add(rereadAfter)
+	case !r.recordDue.IsZero() && !o.At.Before(r.recordDue):
+		r.recordDue = time.Time{}
 	}
-	if o.Service.native() && r.recordAt.IsZero() {
-		r.recordAt = o.At.Add(stagesEvery)
+	if o.Service.isNative() && r.recordDue.IsZero() {
+		r.recordDue = o.At.Add(stageInterval)
 	}
 }
 
-func (r *Rollout) noteFallen(o Observation) {
-	hurt := r.last == nil && r.hurtAtFirst(o.Service) || r.last != nil && r.hurt(r.last, o.Service)
+func (r *ServiceFollower) noteStopped(o Observation) {
+	hurt := r.last == nil && r.sawFailureAtStart(o.Service) || r.last != nil && r.sawFailure(r.last, o.Service)
 	switch {
 	case hurt:
-		r.fallenAt, r.againAt = o.At.Add(lookAfter), o.At.Add(lookOnceMore)
-	case !r.fallenAt.IsZero() && !o.At.Before(r.fallenAt):
-		r.fallenAt, r.againAt = r.againAt, time.Time{}
+		r.stoppedDue, r.stoppedDueAgain = o.At.Add(rereadAfter), o.At.Add(rereadAgainAfter)
+	case !r.stoppedDue.IsZero() && !o.At.Before(r.stoppedDue):
+		r.stoppedDue, r.stoppedDueAgain = r.stoppedDueAgain, time.Time{}
 	}
 }

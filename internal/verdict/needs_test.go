@@ -35,17 +35,17 @@ func TestWhenToLookNext(t *testing.T) {
 		"ended":                      {Wanted{Revision: "web:3"}, []at{{0, service(arn3, dep(3, "PRIMARY", "COMPLETED", 2)), []Record{record(arn3, "SUCCESSFUL", 3, 2)}, nil, nil}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if v := watchIt(t, c.want, c.looks...); v.NextLook != c.next {
-				t.Errorf("%s, want %s", v.NextLook, c.next)
+			if v := watchIt(t, c.want, c.looks...); v.NextPoll != c.next {
+				t.Errorf("%s, want %s", v.NextPoll, c.next)
 			}
 		})
 	}
 }
 
 // settled is a judge that has looked at rolling3 until nothing was left to read.
-func settled(t *testing.T, s *Service) Rollout {
+func settled(t *testing.T, s *Service) ServiceFollower {
 	t.Helper()
-	r := Follow(ours, Wanted{})
+	r := FollowService(ours, Wanted{})
 	for sec := 0; sec < 60; sec += 5 {
 		now := ours.Add(time.Duration(sec) * time.Second)
 		o := Observation{At: now, Service: s}
@@ -98,7 +98,7 @@ func TestWhatALookMakesWorthReading(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := settled(t, base(nil))
 			n := r.Needs(base(c.change), ours.Add(time.Minute))
-			if got := (needs{len(n.Records) > 0, n.Fallen, len(n.Targets) > 0}); got != c.want {
+			if got := (needs{len(n.Records) > 0, n.StoppedTasks, len(n.Targets) > 0}); got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
@@ -109,7 +109,7 @@ func TestTargetsAreReadOnceWhenRunningIsNotEnough(t *testing.T) {
 	one := dep(3, "PRIMARY", "IN_PROGRESS", 2)
 	s := service(arn3, one)
 	s.Groups = []string{group}
-	r := Follow(ours, Wanted{})
+	r := FollowService(ours, Wanted{})
 	r, _ = r.See(Observation{At: ours, Service: s, Records: runs3})
 	r, _ = r.See(Observation{At: ours.Add(5 * time.Second), Service: s, Records: runs3})
 	later := ours.Add(20 * time.Second)

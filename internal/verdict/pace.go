@@ -10,59 +10,59 @@ import (
 )
 
 // polling stores how the service changes, which determines the time of the next poll.
-type pace struct {
-	print   string    // of the last poll: everything that counts as a change
-	changed time.Time // when the fingerprint last changed
-	moved   time.Time // when the last progress was seen
-	best    int       // most progress since the direction was last set
-	heading string    // desired count, deployment, rolling back or not: a change resets the score
+type polling struct {
+	fingerprint   string    // of the last poll: everything that counts as a change
+	changedAt time.Time // when the fingerprint last changed
+	progressAt   time.Time // when the last progress was seen
+	bestScore    int       // most progress since the direction was last set
+	direction string    // desired count, deployment, rolling back or not: a change resets the score
 }
 
 // noteProgress stores what changed and what progressed since the last poll.
-func (r *Rollout) walk(o Observation) {
+func (r *ServiceFollower) noteProgress(o Observation) {
 	s := o.Service
 	if s == nil {
 		return
 	}
-	if print := r.printOf(s); print != r.print {
-		r.print, r.changed = print, o.At
+	if print := r.fingerprintOf(s); print != r.fingerprint {
+		r.fingerprint, r.changedAt = print, o.At
 	}
-	heading := fmt.Sprint(s.Desired, " ", r.rolling, " ", r.id, " ", r.milestone())
-	score := r.score(s)
-	if heading != r.heading || score > r.best {
-		r.heading, r.best, r.moved = heading, score, o.At
+	heading := fmt.Sprint(s.Desired, " ", r.rollingBack, " ", r.id, " ", r.milestoneText())
+	score := r.progressScore(s)
+	if heading != r.direction || score > r.bestScore {
+		r.direction, r.bestScore, r.progressAt = heading, score, o.At
 	}
 }
 
 // milestoneText changes when the deployment enters another state, stage or traffic step of its
 // record.
-func (r *Rollout) milestone() string {
-	if r.lastRec == nil {
+func (r *ServiceFollower) milestoneText() string {
+	if r.lastRecord == nil {
 		return ""
 	}
-	return fmt.Sprint(r.lastRec.Status, " ", r.lastRec.Stage, " ", r.lastRec.Weight)
+	return fmt.Sprint(r.lastRecord.Status, " ", r.lastRecord.Stage, " ", r.lastRecord.Weight)
 }
 
 // progressScore grows as tasks of the followed revision start and other tasks stop. In a rollback
 // it is negated.
-func (r *Rollout) score(s *Service) int {
+func (r *ServiceFollower) progressScore(s *Service) int {
 	score := 0
 	for _, d := range s.Deployments {
-		score += worth(d.ID == r.id, d.Running)
+		score += runningScore(d.ID == r.id, d.Running)
 	}
 	for _, ts := range s.TaskSets {
-		score += worth(ts.Revision == r.revision, ts.Running)
+		score += runningScore(ts.Revision == r.revision, ts.Running)
 		if ts.Revision == r.revision && ts.Steady {
 			score++
 		}
 	}
-	if r.rolling {
+	if r.rollingBack {
 		return -score
 	}
 	return score
 }
 
-func worth(ours bool, running int) int {
+func runningScore(ours bool, running int) int {
 	if ours {
 		return 2 * running
 	}
@@ -70,9 +70,9 @@ func worth(ours bool, running int) int {
 }
 
 // fingerprintOf returns all values whose change makes further changes soon likely.
-func (r *Rollout) printOf(s *Service) string {
+func (r *ServiceFollower) fingerprintOf(s *Service) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, s.Status, s.Desired, s.Running, s.Pending, s.Current, r.milestone())
+	fmt.Fprintln(&b, s.Status, s.Desired, s.Running, s.Pending, s.Current, r.milestoneText())
 	for _, d := range s.Deployments {
 		fmt.Fprintln(&b, d.ID, d.Status, d.State, d.Running, d.Pending, d.Failed)
 	}
@@ -86,26 +86,26 @@ func (r *Rollout) printOf(s *Service) string {
 }
 
 const (
-	busy     = time.Second     // shortly after a change, and near an end
-	calm     = 2 * time.Second // without changes: one read per two seconds and ten services
-	idle     = 5 * time.Second // after a long time without changes
+	busyInterval     = time.Second     // shortly after a change, and near an end
+	calmInterval     = 2 * time.Second // without changes: one read per two seconds and ten services
+	idleInterval     = 5 * time.Second // after a long time without changes
 	busyFor  = 10 * time.Second
 	calmFor  = 10 * time.Minute
-	nearWait = 10 * time.Second
+	decisionWait = 10 * time.Second
 )
 
 // nextPoll returns the time until the next poll. It is one second for a while after each change,
 // since the scheduler acts in steps of up to ten seconds. It is also one second while a decision is
 // near, and long after minutes without a change.
-func (r *Rollout) next(now time.Time) time.Duration {
-	wait := calm
-	switch still := now.Sub(r.changed); {
-	case r.over != nil:
+func (r *ServiceFollower) nextPoll(now time.Time) time.Duration {
+	wait := calmInterval
+	switch still := now.Sub(r.changedAt); {
+	case r.conclusion != nil:
 		return 0
-	case still < busyFor, r.near(now):
-		wait = busy
+	case still < busyFor, r.changeExpected(now):
+		wait = busyInterval
 	case still >= calmFor:
-		wait = idle
+		wait = idleInterval
 	}
 	if r.want.Timeout > 0 {
 		wait = min(wait, max(r.want.Timeout-now.Sub(r.began), 0))
@@ -114,35 +114,35 @@ func (r *Rollout) next(now time.Time) time.Duration {
 }
 
 // changeExpected reports whether the state is doubtful and a poll within seconds decides it.
-func (r *Rollout) near(now time.Time) bool {
-	for _, at := range []time.Time{r.since.missing, r.since.lagging, r.since.ended, r.since.torn, r.since.none} {
-		if !at.IsZero() && now.Sub(at) < nearWait {
+func (r *ServiceFollower) changeExpected(now time.Time) bool {
+	for _, at := range []time.Time{r.since.missing, r.since.lagging, r.since.ended, r.since.inconsistent, r.since.noDesired} {
+		if !at.IsZero() && now.Sub(at) < decisionWait {
 			return true
 		}
 	}
-	rec := r.lastRec
-	return rec != nil && (rec.Status == "STOP_REQUESTED" || rec.Breaker.Threshold > 0 && rec.Breaker.Failures+1 >= rec.Breaker.Threshold && !rec.over() && now.Sub(r.changed) < time.Minute)
+	rec := r.lastRecord
+	return rec != nil && (rec.Status == "STOP_REQUESTED" || rec.Breaker.Threshold > 0 && rec.Breaker.Failures+1 >= rec.Breaker.Threshold && !rec.isOver() && now.Sub(r.changedAt) < time.Minute)
 }
 
 // checkLimits ends a wait that AWS does not end.
-func (r *Rollout) limits(o Observation) *ending {
+func (r *ServiceFollower) checkLimits(o Observation) *conclusion {
 	s := o.Service
-	if s != nil && hold(&r.since.none, s.Desired == 0 && s.Status == "ACTIVE" && !r.want.Empty, o.At) >= confirm {
-		return r.scaledAway(s)
+	if s != nil && trackSince(&r.since.noDesired, s.Desired == 0 && s.Status == "ACTIVE" && !r.want.AllowsNoTasks, o.At) >= confirmAfter {
+		return r.judgeScaledToZero(s)
 	}
 	if s != nil && r.bound {
-		for _, c := range signsIn(s.Events, r.created) {
-			if c.Kind == NoRoom && r.needsRoom(s) {
-				return &ending{outcome: sluice.Stalled, why: "AWS can neither stop nor start a task", cause: &c}
+		for _, c := range causesInEvents(s.Events, r.created) {
+			if c.Kind == BlockedByConfig && r.needsTaskChange(s) {
+				return &conclusion{outcome: sluice.Stalled, why: "AWS can neither stop nor start a task", cause: &c}
 			}
 		}
 	}
 	if r.want.Timeout > 0 && o.At.Sub(r.began) >= r.want.Timeout {
-		return &ending{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", r.want.Timeout)}
+		return &conclusion{outcome: sluice.TimedOut, why: fmt.Sprintf("%s passed", r.want.Timeout)}
 	}
-	waits := r.lastRec != nil && r.lastRec.awaiting() != nil
-	if r.want.Deadline > 0 && !waits && o.At.Sub(r.moved) >= r.want.Deadline {
-		return &ending{outcome: sluice.Stalled, why: fmt.Sprintf("nothing moved for %s", r.want.Deadline)}
+	waits := r.lastRecord != nil && r.lastRecord.awaitedHook() != nil
+	if r.want.Deadline > 0 && !waits && o.At.Sub(r.progressAt) >= r.want.Deadline {
+		return &conclusion{outcome: sluice.Stalled, why: fmt.Sprintf("nothing moved for %s", r.want.Deadline)}
 	}
 	return nil
 }
@@ -150,8 +150,8 @@ func (r *Rollout) limits(o Observation) *ending {
 // needsTaskChange reports whether the followed deployment is in progress and still has tasks to
 // start or to stop. A rollback of a version that never got a task has none: ECS's events about that
 // version are no reason to end the rollback.
-func (r *Rollout) needsRoom(s *Service) bool {
-	d := r.mine(s)
+func (r *ServiceFollower) needsTaskChange(s *Service) bool {
+	d := r.followedDeployment(s)
 	if d == nil || d.State != "IN_PROGRESS" {
 		return false
 	}

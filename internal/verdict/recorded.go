@@ -9,16 +9,16 @@ import (
 
 // judgeMissingService judges a service that does not exist. sure means that nothing else needs
 // judging.
-func (r *Rollout) absent(o Observation) (end *ending, sure bool) {
+func (r *ServiceFollower) judgeMissingService(o Observation) (end *conclusion, sure bool) {
 	s := o.Service
 	gone := s == nil || s.Status == "INACTIVE" || s.Status == "DRAINING"
-	d := hold(&r.since.missing, gone, o.At)
+	d := trackSince(&r.since.missing, gone, o.At)
 	if !gone {
 		return nil, false
 	}
-	enough, why := settle, "there is no such service"
-	if r.active {
-		enough, why = confirm, "the service was deleted"
+	enough, why := maxReadLag, "there is no such service"
+	if r.wasActive {
+		enough, why = confirmAfter, "the service was deleted"
 	}
 	if s != nil {
 		why = "the service is " + s.Status + ": somebody deleted it"
@@ -26,73 +26,73 @@ func (r *Rollout) absent(o Observation) (end *ending, sure bool) {
 	if d < enough {
 		return nil, true
 	}
-	return &ending{outcome: sluice.Gone, why: why, next: "check cluster, service name and Region; create the service, then wait again"}, true
+	return &conclusion{outcome: sluice.Gone, why: why, next: "check cluster, service name and Region; create the service, then wait again"}, true
 }
 
 // judgeNotCreated judges a deployment that has not appeared.
-func (r *Rollout) unborn(o Observation) (end *ending, sure bool) {
-	if r.bound && (r.arn == "" || r.lastRec != nil || r.blind || r.seen) {
+func (r *ServiceFollower) judgeNotCreated(o Observation) (end *conclusion, sure bool) {
+	if r.bound && (r.arn == "" || r.lastRecord != nil || r.noHistory || r.wasListed) {
 		return nil, false
 	}
-	d := hold(&r.since.unseen, true, o.At)
+	d := trackSince(&r.since.unseen, true, o.At)
 	switch {
-	case r.bound && d >= settle:
-		return &ending{outcome: sluice.Gone, why: "AWS knows no deployment " + r.want.Deployment + " of this service", next: "aws ecs list-service-deployments shows those of the last 90 days"}, true
-	case r.want.Inactive && d >= settle:
-		return &ending{outcome: sluice.Gone, why: "task definition " + r.want.Revision + " is INACTIVE: no deployment can bring it any more", next: "register the task definition again"}, true
+	case r.bound && d >= maxReadLag:
+		return &conclusion{outcome: sluice.Gone, why: "AWS knows no deployment " + r.want.Deployment + " of this service", next: "aws ecs list-service-deployments shows those of the last 90 days"}, true
+	case r.want.Inactive && d >= maxReadLag:
+		return &conclusion{outcome: sluice.Gone, why: "task definition " + r.want.Revision + " is INACTIVE: no deployment can bring it any more", next: "register the task definition again"}, true
 	case r.bound:
 		return nil, true
 	}
-	return r.wasBack(o), true
+	return r.alreadyRolledBack(o), true
 }
 
 // alreadyRolledBack returns an end if the revision was deployed and rolled back before the wait
 // began. Without the history of deployments it relies on events and stopped tasks.
-func (r *Rollout) wasBack(o Observation) *ending {
-	p := o.Service.primary()
-	if p == nil || o.Service.Current != "" && !r.blind || !o.Service.rolledBackTo(p.ID) {
+func (r *ServiceFollower) alreadyRolledBack(o Observation) *conclusion {
+	p := o.Service.primaryDeployment()
+	if p == nil || o.Service.Current != "" && !r.noHistory || !o.Service.rolledBackTo(p.ID) {
 		return nil
 	}
-	for _, t := range o.Fallen {
+	for _, t := range o.NewlyStopped {
 		if t.Revision == r.want.Revision {
-			r.ledger = r.add([]Stopped{t}, probes(o.Service.Events))
+			r.failureCounts = r.addFailed([]Stopped{t}, probeReasons(o.Service.Events))
 			r.revision = t.Revision
 		}
 	}
-	if r.leading().Count == 0 || p.State != "COMPLETED" {
+	if r.leadingCause().Count == 0 || p.State != "COMPLETED" {
 		return nil
 	}
-	return &ending{outcome: sluice.RolledBack, by: p.Revision}
+	return &conclusion{outcome: sluice.RolledBack, by: p.Revision}
 }
 
 // judgeRecord uses the service deployment's own record.
-func (r *Rollout) judgeRecord(o Observation) *ending {
-	rec := r.lastRec
-	r.rolling = rec.returning()
-	r.why = firstNonEmpty(rec.RollbackReason, rec.Reason)
+func (r *ServiceFollower) judgeRecord(o Observation) *conclusion {
+	rec := r.lastRecord
+	r.rollingBack = rec.isRollingBack()
+	r.rollbackReason = firstNonEmpty(rec.RollbackReason, rec.Reason)
 	switch rec.Status {
 	case "SUCCESSFUL":
-		return r.served(o)
+		return r.judgeSuccess(o)
 	case "ROLLBACK_SUCCESSFUL":
-		return r.ended(sluice.RolledBack, r.backTo(o.Service))
+		return r.concludeAs(sluice.RolledBack, r.rollbackRevision(o.Service))
 	case "ROLLBACK_FAILED":
-		return r.ended(sluice.Failed, "")
+		return r.concludeAs(sluice.Failed, "")
 	case "STOPPED":
-		return r.stopped(o)
+		return r.judgeStopped(o)
 	}
-	if by, newer := r.newer(o); newer && !rec.returning() {
-		return r.superseded(o, by)
+	if by, newer := r.newerDeployment(o); newer && !rec.isRollingBack() {
+		return r.judgeSuperseded(o, by)
 	}
-	if rec.returning() || rec.Status == "STOP_REQUESTED" {
+	if rec.isRollingBack() || rec.Status == "STOP_REQUESTED" {
 		return nil
 	}
-	return r.failed(o.Service, r.mine(o.Service), o)
+	return r.judgeFailed(o.Service, r.followedDeployment(o.Service), o)
 }
 
 // concludeAs returns an end with AWS's reason, and with the alarms that fired as its cause.
-func (r *Rollout) ended(outcome sluice.Outcome, by string) *ending {
-	e := &ending{outcome: outcome, by: by, why: r.why}
-	rec := r.lastRec
+func (r *ServiceFollower) concludeAs(outcome sluice.Outcome, by string) *conclusion {
+	e := &conclusion{outcome: outcome, by: by, why: r.rollbackReason}
+	rec := r.lastRecord
 	if rec != nil && len(rec.Alarms) > 0 && rec.Breaker.Status != "TRIGGERED" {
 		e.cause = &Cause{Kind: AlarmFired, Text: "alarm " + strings.Join(rec.Alarms, ", ") + " fired", Count: 1}
 	}
@@ -102,42 +102,42 @@ func (r *Rollout) ended(outcome sluice.Outcome, by string) *ending {
 	return e
 }
 
-func (r *Rollout) backTo(s *Service) string {
-	if r.lastRec.BackTo != "" {
-		return r.lastRec.BackTo
+func (r *ServiceFollower) rollbackRevision(s *Service) string {
+	if r.lastRecord.BackTo != "" {
+		return r.lastRecord.BackTo
 	}
-	if p := s.primary(); p != nil {
+	if p := s.primaryDeployment(); p != nil {
 		return p.Revision
 	}
-	return r.lastRec.From
+	return r.lastRecord.From
 }
 
 // judgeSuccess judges a deployment that AWS reports as successful: its revision must be PRIMARY.
-func (r *Rollout) served(o Observation) *ending {
+func (r *ServiceFollower) judgeSuccess(o Observation) *conclusion {
 	s := o.Service
 	if s.Current != "" && s.Current != r.arn {
-		return r.servedOnce(o)
+		return r.judgeReplacedSuccess(o)
 	}
-	p := s.primary()
+	p := s.primaryDeployment()
 	match := p != nil && (r.revision == "" || p.Revision == r.revision) && (p.State == "COMPLETED" || p.State == "")
-	lag := hold(&r.since.lagging, !match, o.At)
-	if !match && lag < settle || p == nil || p.Running == 0 && s.Desired > 0 {
+	lag := trackSince(&r.since.lagging, !match, o.At)
+	if !match && lag < maxReadLag || p == nil || p.Running == 0 && s.Desired > 0 {
 		return nil
 	}
-	return &ending{outcome: sluice.Succeeded}
+	return &conclusion{outcome: sluice.Succeeded}
 }
 
 // judgeReplacedSuccess judges a success while a newer deployment is current. The followed revision
 // serves until the newer deployment has replaced its tasks.
-func (r *Rollout) servedOnce(o Observation) *ending {
-	if d := o.Service.of(r.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil && !r.past {
-		return &ending{outcome: sluice.Succeeded, why: "since then a newer deployment has begun"}
+func (r *ServiceFollower) judgeReplacedSuccess(o Observation) *conclusion {
+	if d := o.Service.newestOf(r.revision, func(d Deployment) bool { return d.Running > 0 }); d != nil && !r.wasReplaced {
+		return &conclusion{outcome: sluice.Succeeded, why: "since then a newer deployment has begun"}
 	}
-	by, newer := r.newer(o)
+	by, newer := r.newerDeployment(o)
 	if !newer {
 		return nil
 	}
-	end := r.superseded(o, by)
+	end := r.judgeSuperseded(o, by)
 	if end != nil {
 		end.why = "it succeeded, and was replaced since"
 	}
@@ -146,18 +146,18 @@ func (r *Rollout) servedOnce(o Observation) *ending {
 
 // newerDeployment reports whether the current deployment was created after the followed one, by
 // AWS's times, and returns its revision.
-func (r *Rollout) newer(o Observation) (by string, is bool) {
+func (r *ServiceFollower) newerDeployment(o Observation) (by string, is bool) {
 	s := o.Service
 	if s.Current == "" || s.Current == r.arn {
 		return "", false
 	}
-	if rec := recordIn(o, s.Current); rec != nil && !rec.CreatedAt.IsZero() {
+	if rec := findRecord(o, s.Current); rec != nil && !rec.CreatedAt.IsZero() {
 		if !rec.CreatedAt.After(r.created) {
 			return "", false // a stale response
 		}
 		return rec.Revision, true
 	}
-	p := s.primary()
+	p := s.primaryDeployment()
 	if p == nil || p.ID == r.id || isRollback(p) || !p.CreatedAt.After(r.created) {
 		return "", false
 	}
@@ -166,43 +166,43 @@ func (r *Rollout) newer(o Observation) (by string, is bool) {
 
 // judgeSuperseded follows the newer deployment if it deploys the wanted revision, and otherwise
 // ends the wait.
-func (r *Rollout) superseded(o Observation, by string) *ending {
+func (r *ServiceFollower) judgeSuperseded(o Observation, by string) *conclusion {
 	if r.want.Deployment == "" && r.want.Revision != "" && by == r.want.Revision {
-		r.bond, r.lastRec = bond{}, nil
-		r.choose(o)
-		r.complete(o)
+		r.binding, r.lastRecord = binding{}, nil
+		r.chooseDeployment(o)
+		r.completeBinding(o)
 		return nil
 	}
-	return overtaken(by)
+	return concludeSuperseded(by)
 }
 
-func overtaken(by string) *ending {
-	return &ending{outcome: sluice.Superseded, by: by, cause: &Cause{Kind: Superseding, Text: "a newer deployment took its place", Count: 1}}
+func concludeSuperseded(by string) *conclusion {
+	return &conclusion{outcome: sluice.Superseded, by: by, cause: &Cause{Kind: Superseding, Text: "a newer deployment took its place", Count: 1}}
 }
 
 // judgeStopped judges a deployment whose record is STOPPED without a rollback.
-func (r *Rollout) stopped(o Observation) *ending {
-	if by, newer := r.newer(o); newer {
-		return r.superseded(o, by)
+func (r *ServiceFollower) judgeStopped(o Observation) *conclusion {
+	if by, newer := r.newerDeployment(o); newer {
+		return r.judgeSuperseded(o, by)
 	}
-	rec, s := r.lastRec, o.Service
-	d := r.mine(s)
+	rec, s := r.lastRecord, o.Service
+	d := r.followedDeployment(s)
 	broke := rec.Breaker.Status == "TRIGGERED" || len(rec.Alarms) > 0 || d != nil && d.State == "FAILED" ||
 		containsAny(strings.ToLower(rec.Reason), []string{"circuit breaker", "alarm"})
 	switch {
 	case broke:
-		return r.ended(sluice.Failed, "")
+		return r.concludeAs(sluice.Failed, "")
 	case s.Current != r.arn || containsAny(rec.Reason, []string{"newer service deployment", "new service deployment"}):
-		if hold(&r.since.lagging, true, o.At) < confirm {
+		if trackSince(&r.since.lagging, true, o.At) < confirmAfter {
 			return nil // the newer record is not read yet
 		}
-		return r.superseded(o, primaryRevision(s))
+		return r.judgeSuperseded(o, primaryRevision(s))
 	}
-	return r.ended(sluice.Stopped, "")
+	return r.concludeAs(sluice.Stopped, "")
 }
 
 func primaryRevision(s *Service) string {
-	if p := s.primary(); p != nil {
+	if p := s.primaryDeployment(); p != nil {
 		return p.Revision
 	}
 	return ""
@@ -210,15 +210,15 @@ func primaryRevision(s *Service) string {
 
 // judgeFailed judges a deployment that the circuit breaker or an alarm ended. If AWS rolls back, it
 // waits for the rollback. Without an earlier deployment no rollback ever begins.
-func (r *Rollout) failed(s *Service, d *Deployment, o Observation) *ending {
+func (r *ServiceFollower) judgeFailed(s *Service, d *Deployment, o Observation) *conclusion {
 	is := d != nil && d.State == "FAILED"
-	stood := hold(&r.since.failed, is, o.At)
-	if !is || s.returns() && stood < rollsBackWithin {
+	stood := trackSince(&r.since.failed, is, o.At)
+	if !is || s.rollsBack() && stood < rollsBackWithin {
 		return nil
 	}
-	e := r.ended(sluice.Failed, "")
+	e := r.concludeAs(sluice.Failed, "")
 	e.why = firstNonEmpty(d.Reason, e.why)
-	if s.returns() {
+	if s.rollsBack() {
 		e.why = fmt.Sprintf("%s; no rollback followed within %s: there may be no deployment to go back to", strings.TrimSuffix(e.why, "."), rollsBackWithin)
 	}
 	return e

@@ -57,10 +57,10 @@ type at struct {
 // watchIt runs the looks and returns the last verdict, or the first that ended.
 func watchIt(t testing.TB, w Wanted, looks ...at) Verdict {
 	t.Helper()
-	r := Follow(ours, w)
+	r := FollowService(ours, w)
 	var v Verdict
 	for _, l := range looks {
-		o := Observation{At: ours.Add(time.Duration(l.seconds) * time.Second), Service: l.service, Records: l.records, Fallen: l.fallen}
+		o := Observation{At: ours.Add(time.Duration(l.seconds) * time.Second), Service: l.service, Records: l.records, NewlyStopped: l.fallen}
 		if l.more != nil {
 			l.more(&o)
 		}
@@ -73,7 +73,7 @@ func watchIt(t testing.TB, w Wanted, looks ...at) Verdict {
 }
 
 // blind is an account without the history of deployments.
-func blind(o *Observation) { o.Blind = true }
+func blind(o *Observation) { o.NoHistory = true }
 
 func end(t testing.TB, v Verdict, outcome sluice.Outcome, by string) {
 	t.Helper()
@@ -246,7 +246,7 @@ func TestWithoutHistory(t *testing.T) {
 	begun := at{0, service("", dep(3, "PRIMARY", "IN_PROGRESS", 0), old), nil, nil, blind}
 	failedHere := service("", dep(3, "PRIMARY", "FAILED", 0), old)
 	returning := service("", dep(3, "PRIMARY", "FAILED", 0), old)
-	returning.Breaker = Guard{Enabled: true, Rollback: true}
+	returning.Breaker = FailureDetection{Enabled: true, Rollback: true}
 	again := dep(2, "PRIMARY", "IN_PROGRESS", 2)
 	again.Reason = "ECS deployment circuit breaker: rolling back to deploymentId ecs-svc/2."
 	classic := dep(3, "PRIMARY", "", 2)
@@ -275,7 +275,7 @@ func TestWithoutHistory(t *testing.T) {
 func TestRolledBackBeforeTheWaitWithoutHistory(t *testing.T) {
 	s := service("", dep(2, "PRIMARY", "COMPLETED", 2))
 	s.Events = []Event{{"2", "(service web) rolling back to deployment ecs-svc/2.", aws}, {"1", "(service web) (deployment ecs-svc/3) deployment failed: tasks failed to start.", aws}}
-	if n := Follow(ours, Wanted{Revision: "web:3"}).Needs(s, ours); !n.Fallen {
+	if n := FollowService(ours, Wanted{Revision: "web:3"}).Needs(s, ours); !n.StoppedTasks {
 		t.Error("the stopped tasks are not read")
 	}
 	v := watchIt(t, Wanted{Revision: "web:3"}, at{0, s, nil, crashes(2, 3), blind}, at{3, s, nil, nil, nil})

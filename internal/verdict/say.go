@@ -9,98 +9,98 @@ import (
 )
 
 // buildVerdict returns the verdict so far.
-func (r *Rollout) verdict(o Observation) Verdict {
+func (r *ServiceFollower) buildVerdict(o Observation) Verdict {
 	v := Verdict{
 		State: Progressing, Revision: firstNonEmpty(r.revision, r.want.Revision), Deployment: firstNonEmpty(r.arn, r.id, r.want.Deployment),
-		Causes: r.reasons(o), Logs: r.logs, Unread: r.unread, Counts: r.counts(o), NextLook: r.next(o.At), Detail: r.stand(o),
+		Causes: r.listCauses(o), Logs: r.logs, Unread: r.unread, Counts: r.countTasks(o), NextPoll: r.nextPoll(o.At), Detail: r.progressText(o),
 	}
-	if r.over != nil {
-		v.State, v.Outcome, v.By = Ended, r.over.outcome, r.over.by
+	if r.conclusion != nil {
+		v.State, v.Outcome, v.By = Ended, r.conclusion.outcome, r.conclusion.by
 	}
 	if len(v.Causes) > 0 {
 		v.Cause = v.Causes[0]
 	}
-	if r.over != nil {
-		v.Detail, v.Next = r.sentence(v), r.advice(v)
+	if r.conclusion != nil {
+		v.Detail, v.Next = r.endText(v), r.adviceFor(v)
 	}
 	return v
 }
 
 // listCauses returns the causes, the leading one first: fired alarms, failed tasks, events,
 // targets, and tasks that still start.
-func (r *Rollout) reasons(o Observation) []Cause {
+func (r *ServiceFollower) listCauses(o Observation) []Cause {
 	var all []Cause
-	if r.over != nil && r.over.cause != nil {
-		all = append(all, *r.over.cause)
+	if r.conclusion != nil && r.conclusion.cause != nil {
+		all = append(all, *r.conclusion.cause)
 	}
-	if r.over != nil && r.over.outcome == sluice.Succeeded {
+	if r.conclusion != nil && r.conclusion.outcome == sluice.Succeeded {
 		return nil
 	}
-	all = append(all, r.ranked()...)
+	all = append(all, r.rankedCauses()...)
 	s := o.Service
 	if s == nil {
 		s = r.last
 	}
 	if s != nil && r.bound {
-		all = r.hints(all, s, o)
+		all = r.addHints(all, s, o)
 	}
-	if len(all) == 0 && r.lastRec != nil && r.lastRec.Breaker.Status == "TRIGGERED" {
-		all = append(all, Cause{Kind: BreakerFired, Text: firstNonEmpty(r.lastRec.Reason, r.why, "the circuit breaker cut the deployment off"), Count: 1})
+	if len(all) == 0 && r.lastRecord != nil && r.lastRecord.Breaker.Status == "TRIGGERED" {
+		all = append(all, Cause{Kind: BreakerFired, Text: firstNonEmpty(r.lastRecord.Reason, r.rollbackReason, "the circuit breaker cut the deployment off"), Count: 1})
 	}
 	return all
 }
 
 // addHints adds causes of kinds that are not in the list yet. They come from events and targets,
 // not from stopped tasks.
-func (r *Rollout) hints(all []Cause, s *Service, o Observation) []Cause {
+func (r *ServiceFollower) addHints(all []Cause, s *Service, o Observation) []Cause {
 	add := func(c Cause) {
 		if !slices.ContainsFunc(all, func(have Cause) bool { return have.Kind == c.Kind }) {
 			all = append(all, c)
 		}
 	}
-	for _, c := range signsIn(s.Events, r.created) {
+	for _, c := range causesInEvents(s.Events, r.created) {
 		if c.Kind != OtherCause || len(all) == 0 {
 			add(c)
 		}
 	}
-	if c, ok := r.unhealthyTargets(o); ok {
+	if c, ok := r.unhealthyTargetCause(o); ok {
 		add(c)
 	}
-	if c, ok := r.slow(s); ok && len(all) == 0 && r.over != nil {
+	if c, ok := r.slowStartCause(s); ok && len(all) == 0 && r.conclusion != nil {
 		add(c)
 	}
 	return all
 }
 
-func (r *Rollout) unhealthyTargets(o Observation) (Cause, bool) {
+func (r *ServiceFollower) unhealthyTargetCause(o Observation) (Cause, bool) {
 	for _, t := range o.Targets {
 		if t.State != "unhealthy" && t.Reason != "Target.NotInUse" {
 			continue
 		}
 		text := fmt.Sprintf("target %s:%d is %s: %s", t.ID, t.Port, t.State, firstNonEmpty(t.Description, t.Reason))
-		return Cause{Kind: probeKind(t.Description), Text: text, Count: 1, sign: true}, true
+		return Cause{Kind: probeKind(t.Description), Text: text, Count: 1, notFromTask: true}, true
 	}
 	return Cause{}, false
 }
 
 // slowStartCause returns a cause if no task failed but some tasks are still starting.
-func (r *Rollout) slow(s *Service) (Cause, bool) {
-	running, pending, desired := r.tasks(s)
+func (r *ServiceFollower) slowStartCause(s *Service) (Cause, bool) {
+	running, pending, desired := r.taskNumbers(s)
 	switch {
-	case r.over == nil || r.over.outcome != sluice.TimedOut && r.over.outcome != sluice.Stalled || r.rolling:
+	case r.conclusion == nil || r.conclusion.outcome != sluice.TimedOut && r.conclusion.outcome != sluice.Stalled || r.rollingBack:
 		return Cause{}, false
 	case pending > 0:
-		return Cause{Kind: SlowStart, Text: sluice.Plural(pending, "task") + " still starting", Count: 1, sign: true}, true
+		return Cause{Kind: SlowStart, Text: sluice.Plural(pending, "task") + " still starting", Count: 1, notFromTask: true}, true
 	case running >= desired && desired > 0 && s.Running == running:
-		return Cause{Kind: SlowStart, Text: sluice.Plural(running, "task") + " running, and not yet healthy in every check", Count: 1, sign: true}, true
+		return Cause{Kind: SlowStart, Text: sluice.Plural(running, "task") + " running, and not yet healthy in every check", Count: 1, notFromTask: true}, true
 	}
 	return Cause{}, false
 }
 
 // taskNumbers returns the task counts of the followed deployment, or of the task sets of its
 // revision.
-func (r *Rollout) tasks(s *Service) (running, pending, desired int) {
-	if d := r.mine(s); d != nil && !r.external {
+func (r *ServiceFollower) taskNumbers(s *Service) (running, pending, desired int) {
+	if d := r.followedDeployment(s); d != nil && !r.external {
 		return d.Running, d.Pending, d.Desired
 	}
 	for _, ts := range s.TaskSets {
@@ -111,14 +111,14 @@ func (r *Rollout) tasks(s *Service) (running, pending, desired int) {
 	return running, pending, desired
 }
 
-func (r *Rollout) counts(o Observation) Counts {
+func (r *ServiceFollower) countTasks(o Observation) Counts {
 	var n Counts
 	s := o.Service
 	if s == nil {
 		return n
 	}
-	n.Running, n.Pending, n.Desired = r.tasks(s)
-	n.Stopped = len(r.fallen)
+	n.Running, n.Pending, n.Desired = r.taskNumbers(s)
+	n.Stopped = len(r.failedTasks)
 	for _, t := range o.Targets {
 		n.Targets++
 		switch t.State {
@@ -136,30 +136,30 @@ func (r *Rollout) counts(o Observation) Counts {
 }
 
 // progressText returns the current state: "web:3: 1 of 2 running, 1 pending; web:2: 2 running".
-func (r *Rollout) stand(o Observation) string {
+func (r *ServiceFollower) progressText(o Observation) string {
 	s := o.Service
 	if s == nil {
 		s = r.last
 	}
 	switch {
-	case s == nil && r.looks == 0:
+	case s == nil && r.polls == 0:
 		return "nothing could be read yet"
 	case s == nil:
 		return "the service is not there"
 	case !r.bound:
-		return r.absentWords(s)
+		return r.absentText(s)
 	}
-	parts := append(r.first(s), r.others(s)...)
-	if rec := r.lastRec; rec != nil {
-		parts = append(parts, rec.words()...)
+	parts := append(r.followedTexts(s), r.otherTexts(s)...)
+	if rec := r.lastRecord; rec != nil {
+		parts = append(parts, rec.progressTexts()...)
 	}
-	if r.rolling && (r.lastRec == nil || !r.lastRec.returning()) {
-		parts = append(parts, strings.TrimSuffix("rolling back: "+strings.TrimSuffix(r.why, "."), ": "))
+	if r.rollingBack && (r.lastRecord == nil || !r.lastRecord.isRollingBack()) {
+		parts = append(parts, strings.TrimSuffix("rolling back: "+strings.TrimSuffix(r.rollbackReason, "."), ": "))
 	}
 	return strings.Join(parts, "; ")
 }
 
-func (r *Rollout) absentWords(s *Service) string {
+func (r *ServiceFollower) absentText(s *Service) string {
 	serves := primaryRevision(s)
 	if p := s.primarySet(); p != nil {
 		serves = p.Revision
@@ -171,25 +171,25 @@ func (r *Rollout) absentWords(s *Service) string {
 	return what + " has not appeared; " + serves + " serves"
 }
 
-func (r *Rollout) first(s *Service) []string {
-	running, pending, desired := r.tasks(s)
-	if r.mine(s) == nil && desired+running+pending == 0 {
+func (r *ServiceFollower) followedTexts(s *Service) []string {
+	running, pending, desired := r.taskNumbers(s)
+	if r.followedDeployment(s) == nil && desired+running+pending == 0 {
 		return []string{firstNonEmpty(r.revision, r.id, r.arn) + ": no task"}
 	}
 	text := fmt.Sprintf("%s: %d of %d running", firstNonEmpty(r.revision, r.id), running, desired)
 	if pending > 0 {
 		text += fmt.Sprintf(", %d pending", pending)
 	}
-	if d := r.mine(s); d != nil && d.Failed > 0 {
+	if d := r.followedDeployment(s); d != nil && d.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", d.Failed)
 	}
 	return []string{text}
 }
 
-func (r *Rollout) others(s *Service) []string {
+func (r *ServiceFollower) otherTexts(s *Service) []string {
 	var parts []string
 	for _, d := range s.Deployments {
-		if m := r.mine(s); (m == nil || d.ID != m.ID) && d.Running+d.Pending > 0 {
+		if m := r.followedDeployment(s); (m == nil || d.ID != m.ID) && d.Running+d.Pending > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %d running", d.Revision, d.Running))
 		}
 	}
@@ -202,7 +202,7 @@ func (r *Rollout) others(s *Service) []string {
 }
 
 // progressTexts returns the parts of a record that users need.
-func (rec *Record) words() []string {
+func (rec *Record) progressTexts() []string {
 	var parts []string
 	if rec.Stage != "" {
 		stage := rec.Stage
@@ -211,7 +211,7 @@ func (rec *Record) words() []string {
 		}
 		parts = append(parts, stage)
 	}
-	if h := rec.awaiting(); h != nil {
+	if h := rec.awaitedHook(); h != nil {
 		text := "hook " + h.ID + " awaits an answer"
 		if !h.ExpiresAt.IsZero() {
 			text += " until " + h.ExpiresAt.UTC().Format("15:04:05Z")
@@ -221,19 +221,19 @@ func (rec *Record) words() []string {
 		}
 		parts = append(parts, text)
 	}
-	if rec.Breaker.Failures > 0 && !rec.over() {
+	if rec.Breaker.Failures > 0 && !rec.isOver() {
 		parts = append(parts, fmt.Sprintf("circuit breaker at %d of %d failures", rec.Breaker.Failures, rec.Breaker.Threshold))
 	}
 	switch {
-	case rec.returning():
-		parts = append(parts, strings.TrimSuffix("rolling back"+to(rec.BackTo)+": "+strings.TrimSuffix(firstNonEmpty(rec.RollbackReason, rec.Reason), "."), ": "))
+	case rec.isRollingBack():
+		parts = append(parts, strings.TrimSuffix("rolling back"+toText(rec.BackTo)+": "+strings.TrimSuffix(firstNonEmpty(rec.RollbackReason, rec.Reason), "."), ": "))
 	case rec.Status == "STOP_REQUESTED":
 		parts = append(parts, "being stopped")
 	}
 	return parts
 }
 
-func to(revision string) string {
+func toText(revision string) string {
 	if revision == "" {
 		return ""
 	}
@@ -241,28 +241,28 @@ func to(revision string) string {
 }
 
 // endText describes in one line how the deployment ended, and why.
-func (r *Rollout) sentence(v Verdict) string {
+func (r *ServiceFollower) endText(v Verdict) string {
 	what := firstNonEmpty(v.Revision, v.Deployment, "the deployment")
 	if v.Outcome == sluice.Succeeded {
-		return strings.TrimSuffix(fmt.Sprintf("%s serves, %d of %d running; %s", what, v.Counts.Running, v.Counts.Desired, r.over.why), "; ")
+		return strings.TrimSuffix(fmt.Sprintf("%s serves, %d of %d running; %s", what, v.Counts.Running, v.Counts.Desired, r.conclusion.why), "; ")
 	}
 	var why []string
 	if v.Cause.Count > 0 && v.Cause.Kind != Superseding {
-		why = append(why, causeWords(v.Cause))
+		why = append(why, causeText(v.Cause))
 	}
-	if r.over.why != "" {
-		why = append(why, strings.TrimSuffix(r.over.why, "."))
+	if r.conclusion.why != "" {
+		why = append(why, strings.TrimSuffix(r.conclusion.why, "."))
 	}
-	if r.looks > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled) {
+	if r.polls > 0 && (v.Outcome == sluice.TimedOut || v.Outcome == sluice.Stalled) {
 		why = append(why, "last seen: "+v.Detail)
 	}
-	return strings.TrimSuffix(what+outcomeWords(v.Outcome, v.By)+": "+strings.Join(why, "; "), ": ")
+	return strings.TrimSuffix(what+outcomeText(v.Outcome, v.By)+": "+strings.Join(why, "; "), ": ")
 }
 
-func outcomeWords(o sluice.Outcome, by string) string {
+func outcomeText(o sluice.Outcome, by string) string {
 	switch o {
 	case sluice.RolledBack:
-		return " was rolled back" + to(by)
+		return " was rolled back" + toText(by)
 	case sluice.Superseded:
 		return strings.TrimSuffix(" was superseded by "+by, " by ")
 	case sluice.Failed:
@@ -278,7 +278,7 @@ func outcomeWords(o sluice.Outcome, by string) string {
 }
 
 // causeText returns a cause with its count and one of its tasks.
-func causeWords(c Cause) string {
+func causeText(c Cause) string {
 	text := c.Text
 	if c.Task != "" {
 		text = fmt.Sprintf("%s stopped: %s (task %s)", sluice.Plural(c.Count, "task"), c.Text, c.Task)
@@ -286,12 +286,12 @@ func causeWords(c Cause) string {
 	return text
 }
 
-func (r *Rollout) advice(v Verdict) string {
+func (r *ServiceFollower) adviceFor(v Verdict) string {
 	switch {
 	case v.Outcome == sluice.Succeeded:
 		return ""
-	case r.over.next != "":
-		return r.over.next
+	case r.conclusion.next != "":
+		return r.conclusion.next
 	case v.Cause.Kind != "":
 		return v.Cause.Kind.Advice()
 	case v.Outcome == sluice.TimedOut:

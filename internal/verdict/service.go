@@ -19,14 +19,14 @@ type Service struct {
 	Deployments               []Deployment     // controller ECS, newest first
 	TaskSets                  []sluice.TaskSet // controller EXTERNAL
 	Current                   string           // ARN of the current service deployment; empty: there is none
-	Breaker, Alarms           Guard
+	Breaker, Alarms           FailureDetection
 	Groups                    []string // ARNs of its target groups
 	Events                    []Event  // newest first
 }
 
 // FailureDetection is the configuration of the deployment circuit breaker or of the deployment
 // alarms.
-type Guard struct{ Enabled, Rollback bool }
+type FailureDetection struct{ Enabled, Rollback bool }
 
 // Deployment is one entry of a service's deployments.
 type Deployment struct {
@@ -61,20 +61,20 @@ type Log struct {
 }
 
 // isNative reports whether ECS itself shifts the traffic, stage by stage.
-func (s *Service) native() bool { return s.Strategy != "" && s.Strategy != "ROLLING" }
+func (s *Service) isNative() bool { return s.Strategy != "" && s.Strategy != "ROLLING" }
 
 // hasBreaker reports whether a circuit breaker ends deployments. AWS documents the circuit breaker
 // for rolling updates only.
-func (s *Service) breaks() bool {
-	return s.Breaker.Enabled && !s.native() && s.Controller != "EXTERNAL"
+func (s *Service) hasBreaker() bool {
+	return s.Breaker.Enabled && !s.isNative() && s.Controller != "EXTERNAL"
 }
 
 // rollsBack reports whether AWS itself rolls failed deployments back.
-func (s *Service) returns() bool {
-	return s.Breaker.Enabled && s.Breaker.Rollback || s.Alarms.Enabled && s.Alarms.Rollback || s.native()
+func (s *Service) rollsBack() bool {
+	return s.Breaker.Enabled && s.Breaker.Rollback || s.Alarms.Enabled && s.Alarms.Rollback || s.isNative()
 }
 
-func (s *Service) primary() *Deployment {
+func (s *Service) primaryDeployment() *Deployment {
 	for i := range s.Deployments {
 		if s.Deployments[i].Status == "PRIMARY" {
 			return &s.Deployments[i]
@@ -83,7 +83,7 @@ func (s *Service) primary() *Deployment {
 	return nil
 }
 
-func (s *Service) deployment(id string) *Deployment {
+func (s *Service) findDeployment(id string) *Deployment {
 	for i := range s.Deployments {
 		if id != "" && s.Deployments[i].ID == id {
 			return &s.Deployments[i]
@@ -93,7 +93,7 @@ func (s *Service) deployment(id string) *Deployment {
 }
 
 // newestOf returns the newest deployment of a revision for which fits is true.
-func (s *Service) of(revision string, fits func(Deployment) bool) *Deployment {
+func (s *Service) newestOf(revision string, fits func(Deployment) bool) *Deployment {
 	var best *Deployment
 	for i := range s.Deployments {
 		d := &s.Deployments[i]
@@ -160,7 +160,7 @@ type Hook struct {
 }
 
 // isOver reports whether the deployment has ended for good.
-func (r *Record) over() bool {
+func (r *Record) isOver() bool {
 	switch r.Status {
 	case "SUCCESSFUL", "STOPPED", "ROLLBACK_SUCCESSFUL", "ROLLBACK_FAILED":
 		return true
@@ -169,11 +169,11 @@ func (r *Record) over() bool {
 }
 
 // isRollingBack reports whether the deployment is being rolled back.
-func (r *Record) returning() bool {
+func (r *Record) isRollingBack() bool {
 	return r.Status == "ROLLBACK_REQUESTED" || r.Status == "ROLLBACK_IN_PROGRESS"
 }
 
-func (r *Record) awaiting() *Hook {
+func (r *Record) awaitedHook() *Hook {
 	for i := range r.Hooks {
 		if r.Hooks[i].Status == "AWAITING_ACTION" {
 			return &r.Hooks[i]

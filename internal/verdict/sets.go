@@ -9,13 +9,13 @@ import (
 
 // bindSets finds the task sets of the wanted revision. It identifies sets by revision, because a
 // canary's revision continues in the primary set that follows it.
-func (r *Rollout) bindSets(s *Service) {
+func (r *ServiceFollower) bindSets(s *Service) {
 	if !r.bound {
 		r.chooseSet(s)
 	}
 	for _, ts := range s.TaskSets {
 		if ts.Revision == r.revision && r.bound && ts.Status != "DRAINING" {
-			r.seen, r.id = true, ts.ID
+			r.wasListed, r.id = true, ts.ID
 			if r.created.IsZero() || ts.CreatedAt.After(r.created) {
 				r.created = ts.CreatedAt
 			}
@@ -23,7 +23,7 @@ func (r *Rollout) bindSets(s *Service) {
 	}
 }
 
-func (r *Rollout) chooseSet(s *Service) {
+func (r *ServiceFollower) chooseSet(s *Service) {
 	var newest *sluice.TaskSet
 	for i := range s.TaskSets {
 		ts := &s.TaskSets[i]
@@ -38,43 +38,43 @@ func (r *Rollout) chooseSet(s *Service) {
 	}
 	r.bound, r.revision = true, newest.Revision
 	if p := s.primarySet(); p != nil && p.Revision != r.revision {
-		r.from = p.Revision
+		r.previousRevision = p.Revision
 	}
 }
 
 // judgeSets ends the wait when the PRIMARY set is of the wanted revision, complete and healthy, and
 // no other set of this change is left.
-func (r *Rollout) judgeSets(s *Service, now time.Time) *ending {
+func (r *ServiceFollower) judgeSets(s *Service, now time.Time) *conclusion {
 	p := s.primarySet()
 	ours := p != nil && p.Revision == r.revision
 	switch {
-	case ours && steady(p) && !r.leftover(s, p):
-		return &ending{outcome: sluice.Succeeded}
+	case ours && isSteady(p) && !r.hasLeftover(s, p):
+		return &conclusion{outcome: sluice.Succeeded}
 	case ours || p == nil:
 		return nil
 	}
-	if by := r.overtaker(s); by != "" {
-		return overtaken(by)
+	if by := r.newerSetRevision(s); by != "" {
+		return concludeSuperseded(by)
 	}
 	left := slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool { return ts.Revision == r.revision && ts.Status != "DRAINING" })
-	gone := hold(&r.since.torn, !left, now)
-	if !r.seen && !left && gone >= settle {
-		return &ending{outcome: sluice.Gone, why: "the task set is being deleted"}
+	gone := trackSince(&r.since.inconsistent, !left, now)
+	if !r.wasListed && !left && gone >= maxReadLag {
+		return &conclusion{outcome: sluice.Gone, why: "the task set is being deleted"}
 	}
-	if !r.seen || left || gone < confirm || !steady(p) {
+	if !r.wasListed || left || gone < confirmAfter || !isSteady(p) {
 		return nil
 	}
-	r.why = "its task sets were deleted"
-	return r.ended(sluice.RolledBack, p.Revision)
+	r.rollbackReason = "its task sets were deleted"
+	return r.concludeAs(sluice.RolledBack, p.Revision)
 }
 
-func steady(ts *sluice.TaskSet) bool {
+func isSteady(ts *sluice.TaskSet) bool {
 	return ts.Steady && ts.Pending == 0 && ts.Desired > 0 && ts.Running >= ts.Desired
 }
 
 // hasLeftover reports whether a set of this change is still to be deleted: an older set, or a
 // canary of the same revision.
-func (r *Rollout) leftover(s *Service, p *sluice.TaskSet) bool {
+func (r *ServiceFollower) hasLeftover(s *Service, p *sluice.TaskSet) bool {
 	return !r.want.Serving && slices.ContainsFunc(s.TaskSets, func(ts sluice.TaskSet) bool {
 		return ts.Status == "ACTIVE" && ts.ID != p.ID && (ts.Revision == r.revision || !ts.CreatedAt.After(r.created))
 	})
@@ -83,9 +83,9 @@ func (r *Rollout) leftover(s *Service, p *sluice.TaskSet) bool {
 // newerSetRevision returns the revision of a task set that is newer than all sets of the followed
 // revision and was not PRIMARY before. The previous PRIMARY is excluded, because a rollback creates
 // it again.
-func (r *Rollout) overtaker(s *Service) string {
+func (r *ServiceFollower) newerSetRevision(s *Service) string {
 	for _, ts := range s.TaskSets {
-		if r.seen && ts.Status != "DRAINING" && ts.Revision != r.revision && ts.Revision != r.from && ts.CreatedAt.After(r.created) {
+		if r.wasListed && ts.Status != "DRAINING" && ts.Revision != r.revision && ts.Revision != r.previousRevision && ts.CreatedAt.After(r.created) {
 			return ts.Revision
 		}
 	}

@@ -14,28 +14,28 @@ type Written struct {
 
 // IsIn reports whether the state of a service is newer than the write. It then contains the written
 // deployment, or one that did not begin before it.
-func (w Written) In(s *Service) bool {
+func (w Written) IsIn(s *Service) bool {
 	if s == nil || s.Status != "ACTIVE" {
 		return true // the service was deleted, which sluice never does here
 	}
-	p := s.primary()
+	p := s.primaryDeployment()
 	if w.Replaced != "" && p != nil && p.ID == w.Replaced {
 		return false
 	}
-	if w.Deployment == "" || s.deployment(w.Deployment) != nil || w.ARN != "" && s.Current == w.ARN {
+	if w.Deployment == "" || s.findDeployment(w.Deployment) != nil || w.ARN != "" && s.Current == w.ARN {
 		return true
 	}
 	return p != nil && !w.Created.IsZero() && !p.CreatedAt.Before(w.Created)
 }
 
 // isOld reports whether an observation is older than the write that the wait follows.
-func (r *Rollout) isOld(o Observation) bool { return o.Service != nil && !r.want.After.In(o.Service) }
+func (r *ServiceFollower) isOld(o Observation) bool { return o.Service != nil && !r.want.AfterWrite.IsIn(o.Service) }
 
 // skipObservation only checks the time limits: an older observation contains the state before the
 // write.
-func (r *Rollout) passOver(o Observation) Verdict {
-	if r.over == nil {
-		r.over = r.limits(Observation{At: o.At})
+func (r *ServiceFollower) skipObservation(o Observation) Verdict {
+	if r.conclusion == nil {
+		r.conclusion = r.checkLimits(Observation{At: o.At})
 	}
-	return r.verdict(Observation{At: o.At, Service: r.last})
+	return r.buildVerdict(Observation{At: o.At, Service: r.last})
 }

@@ -32,7 +32,7 @@ func TestWritten(t *testing.T) {
 		"the former one is PRIMARY again":       {returned, &Service{Status: "ACTIVE", Deployments: []Deployment{before, active(ours)}}, true},
 		"without AWS's time and without an ARN": {Written{Deployment: "ecs-svc/2"}, &Service{Status: "ACTIVE", Deployments: []Deployment{later}}, false},
 	} {
-		if got := c.w.In(c.s); got != c.want {
+		if got := c.w.IsIn(c.s); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -41,20 +41,20 @@ func TestWritten(t *testing.T) {
 // An observation from before the write ends no wait, whatever it shows.
 func TestObservationsFromBeforeTheWriteArePassedOver(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := Follow(now, Wanted{Revision: "web:1", Deployment: "ecs-svc/1", Deadline: time.Minute,
-		After: Written{Deployment: "ecs-svc/2", Created: now, Replaced: "ecs-svc/2"}})
+	r := FollowService(now, Wanted{Revision: "web:1", Deployment: "ecs-svc/1", Deadline: time.Minute,
+		AfterWrite: Written{Deployment: "ecs-svc/2", Created: now, Replaced: "ecs-svc/2"}})
 	old := &Service{Status: "ACTIVE", Controller: "ECS", Desired: 1, Running: 1, Deployments: []Deployment{
 		{ID: "ecs-svc/1", Status: "PRIMARY", State: "COMPLETED", Revision: "web:1", Desired: 1, Running: 1, CreatedAt: now.Add(-time.Hour)}}}
-	r, v := r.See(Observation{At: now.Add(time.Second), Service: old, Blind: true})
+	r, v := r.See(Observation{At: now.Add(time.Second), Service: old, NoHistory: true})
 	if v.State == Ended {
 		t.Fatalf("ended %s by what was before", v.Outcome)
 	}
-	if _, v = r.See(Observation{At: now.Add(2 * time.Minute), Service: old, Blind: true}); v.State != Ended || v.Outcome == "succeeded" {
+	if _, v = r.See(Observation{At: now.Add(2 * time.Minute), Service: old, NoHistory: true}); v.State != Ended || v.Outcome == "succeeded" {
 		t.Errorf("%s %s: such observations must end at the deadline", v.State, v.Outcome)
 	}
 	back := *old
 	back.Deployments = append(back.Deployments, Deployment{ID: "ecs-svc/2", Status: "ACTIVE", Revision: "web:2", CreatedAt: now})
-	if _, v = r.See(Observation{At: now.Add(2 * time.Second), Service: &back, Blind: true}); v.Outcome != "succeeded" {
+	if _, v = r.See(Observation{At: now.Add(2 * time.Second), Service: &back, NoHistory: true}); v.Outcome != "succeeded" {
 		t.Errorf("%s %s: a newer observation ends it", v.State, v.Outcome)
 	}
 }

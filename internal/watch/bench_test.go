@@ -45,7 +45,7 @@ type bench struct {
 
 type options struct {
 	seed  uint64
-	knobs *world.Knobs
+	knobs *world.Settings
 	codec bool
 	skew  time.Duration // of our clock
 	api   []func(*middleware.Stack) error
@@ -69,13 +69,13 @@ func (s skewed) Now() time.Time { return s.Clock.Now().Add(s.by) }
 
 func newBench(t testing.TB, v *clock.Virtual, o options) *bench {
 	t.Helper()
-	k := world.DefaultKnobs()
+	k := world.DefaultSettings()
 	if o.knobs != nil {
 		k = *o.knobs
 	}
 	// A thousand services share one account here, and tasks start without a log group.
 	k.FargateStartsPerSecond, k.StartsWithoutLogGroup = 0, true
-	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Knobs: &k, Strict: true, Direct: !o.codec, Account: here.Account})
+	sim, err := awssim.New(awssim.Options{Clock: v, Seed: o.seed, Settings: &k, Strict: true, Direct: !o.codec, Account: here.Account})
 	must(t, err)
 	cfg := sim.Config()
 	b := &bench{TB: t, clock: v, sim: sim, ecs: awsecs.NewFromConfig(cfg), elb: awselb.NewFromConfig(cfg)}
@@ -209,7 +209,7 @@ func (b *bench) sleep(d time.Duration) { must(b, b.clock.Sleep(context.Backgroun
 // wait waits for a service of the cluster and remembers what was told.
 func (b *bench) wait(name string, w verdict.Wanted) verdict.Verdict {
 	b.Helper()
-	seen, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: name, Wanted: w}, func(s watch.Seen) {
+	seen, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: name, Wanted: w}, func(s watch.Update) {
 		b.seen = append(b.seen, fmt.Sprintf("%s %s [%s] %v", b.clock.Now().Sub(dawn).Round(time.Millisecond), s.Verdict.Detail, s.Verdict.Cause.Text, s.Verdict.Logs))
 	})
 	must(b, err)

@@ -11,32 +11,32 @@ import (
 
 const (
 	// joinWait is how long a read waits for more requests to join it.
-	gather = 50 * time.Millisecond
+	joinWait = 50 * time.Millisecond
 	// maxParallel is how many reads run at the same time.
-	abreast = 8
+	maxParallel = 8
 )
 
 // batchReader answers single-key requests of many callers with batched reads. The zero value is not
 // usable: clock, size and read are required.
-type board[V any] struct {
+type batchReader[V any] struct {
 	clock clock.Clock
 	size  int // how many keys one read takes
 	read  func(ctx context.Context, keys []string) (map[string]V, error)
 
 	mu    sync.Mutex
-	asks  []*ask[V] // not answered yet, oldest first
-	busy  bool      // a reader runs
-	until time.Time // the reader sleeps until then
+	requests  []*readRequest[V] // not answered yet, oldest first
+	isReading  bool      // a reader runs
+	sleepsUntil time.Time // the reader sleeps until then
 	wake  context.CancelFunc
 	stop  context.CancelFunc // ends the current read
 }
 
 // readRequest is one request, to be answered by due at the latest.
-type ask[V any] struct {
+type readRequest[V any] struct {
 	key   string
 	due   time.Time
 	done  context.CancelFunc
-	over  bool
+	isAnswered  bool
 	value V
 	found bool
 	err   error
@@ -44,38 +44,38 @@ type ask[V any] struct {
 
 // readKey requests key and waits for the response. It may come before due, if a batch that others
 // need has a free place.
-func (b *board[V]) get(ctx context.Context, key string, due time.Time) (value V, found bool, err error) {
+func (b *batchReader[V]) readKey(ctx context.Context, key string, due time.Time) (value V, found bool, err error) {
 	waiting, done := context.WithCancel(ctx)
 	defer done()
-	a := &ask[V]{key: key, due: due, done: done}
-	b.enter(a)
+	a := &readRequest[V]{key: key, due: due, done: done}
+	b.addRequest(a)
 	slept := b.clock.Sleep(waiting, clock.Forever)
-	if b.leave(a) {
+	if b.dropRequest(a) {
 		return a.value, a.found, a.err
 	}
 	return value, false, slept
 }
 
-func (b *board[V]) enter(a *ask[V]) {
+func (b *batchReader[V]) addRequest(a *readRequest[V]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.asks = append(b.asks, a)
+	b.requests = append(b.requests, a)
 	switch {
-	case !b.busy:
-		b.busy = true
-		b.clock.Go(b.run)
-	case b.wake != nil && a.due.Before(b.until):
+	case !b.isReading:
+		b.isReading = true
+		b.clock.Go(b.runReader)
+	case b.wake != nil && a.due.Before(b.sleepsUntil):
 		b.wake()
 	}
 }
 
 // dropRequest removes a and reports whether it was answered. Without other requests it ends the
 // current read.
-func (b *board[V]) leave(a *ask[V]) (answered bool) {
+func (b *batchReader[V]) dropRequest(a *readRequest[V]) (answered bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.asks = slices.DeleteFunc(b.asks, func(x *ask[V]) bool { return x == a })
-	if !a.over && len(b.asks) == 0 {
+	b.requests = slices.DeleteFunc(b.requests, func(x *readRequest[V]) bool { return x == a })
+	if !a.isAnswered && len(b.requests) == 0 {
 		if b.stop != nil {
 			b.stop()
 		}
@@ -83,58 +83,58 @@ func (b *board[V]) leave(a *ask[V]) (answered bool) {
 			b.wake()
 		}
 	}
-	return a.over
+	return a.isAnswered
 }
 
 // runReader is the only reader. It ends when there are no requests.
-func (b *board[V]) run() {
+func (b *batchReader[V]) runReader() {
 	for {
 		ctx, cancel := context.WithCancel(context.Background())
-		wait, more := b.rest(cancel)
+		wait, more := b.nextWait(cancel)
 		if !more {
 			cancel()
 			return
 		}
 		_ = b.clock.Sleep(ctx, wait) // ends early by wake
 		cancel()
-		if batches := b.take(); len(batches) > 0 {
-			b.serve(batches)
+		if batches := b.takeBatches(); len(batches) > 0 {
+			b.readBatches(batches)
 		}
 	}
 }
 
 // nextWait returns how long to sleep before the next read; more is false if there are no requests.
-func (b *board[V]) rest(wake context.CancelFunc) (wait time.Duration, more bool) {
+func (b *batchReader[V]) nextWait(wake context.CancelFunc) (wait time.Duration, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.wake = nil
-	if len(b.asks) == 0 {
-		b.busy = false
+	if len(b.requests) == 0 {
+		b.isReading = false
 		return 0, false
 	}
-	first := slices.MinFunc(b.asks, func(x, y *ask[V]) int { return x.due.Compare(y.due) })
+	first := slices.MinFunc(b.requests, func(x, y *readRequest[V]) int { return x.due.Compare(y.due) })
 	now := b.clock.Now()
 	wait = first.due.Sub(now)
 	if wait <= 0 {
-		return gather, true
+		return joinWait, true
 	}
-	b.wake, b.until = wake, first.due
+	b.wake, b.sleepsUntil = wake, first.due
 	return wait, true
 }
 
 // takeBatches chooses the keys to read: those that are due, and those due next to fill the last
 // batch. It returns none if no request is due.
-func (b *board[V]) take() [][]string {
+func (b *batchReader[V]) takeBatches() [][]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.wake = nil
 	now := b.clock.Now()
-	queue := slices.Clone(b.asks)
-	slices.SortStableFunc(queue, func(x, y *ask[V]) int { return x.due.Compare(y.due) })
+	queue := slices.Clone(b.requests)
+	slices.SortStableFunc(queue, func(x, y *readRequest[V]) int { return x.due.Compare(y.due) })
 	var keys []string
 	seen := map[string]bool{}
 	for _, a := range queue {
-		full := len(keys) >= b.size*abreast || a.due.After(now) && len(keys)%b.size == 0
+		full := len(keys) >= b.size*maxParallel || a.due.After(now) && len(keys)%b.size == 0
 		if full {
 			break
 		}
@@ -147,7 +147,7 @@ func (b *board[V]) take() [][]string {
 }
 
 // readBatches reads the batches concurrently and answers the requests.
-func (b *board[V]) serve(batches [][]string) {
+func (b *batchReader[V]) readBatches(batches [][]string) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	b.mu.Lock()
@@ -155,7 +155,7 @@ func (b *board[V]) serve(batches [][]string) {
 	b.mu.Unlock()
 	reads := make([]func(), 0, len(batches))
 	for _, keys := range batches {
-		reads = append(reads, func() { b.one(ctx, keys) })
+		reads = append(reads, func() { b.readBatch(ctx, keys) })
 	}
 	clock.All(b.clock, reads...)
 	b.mu.Lock()
@@ -165,26 +165,26 @@ func (b *board[V]) serve(batches [][]string) {
 
 // readBatch reads one batch. If AWS refuses the batch as a bad request, each key is read alone, so
 // one wrong name does not fail the nine others.
-func (b *board[V]) one(ctx context.Context, keys []string) {
+func (b *batchReader[V]) readBatch(ctx context.Context, keys []string) {
 	got, err := b.read(ctx, keys)
-	if err != nil && len(keys) > 1 && faulty(err) {
+	if err != nil && len(keys) > 1 && isBadRequest(err) {
 		for _, key := range keys {
-			b.one(ctx, []string{key})
+			b.readBatch(ctx, []string{key})
 		}
 		return
 	}
-	b.answer(keys, got, err)
+	b.answerRequests(keys, got, err)
 }
 
-func (b *board[V]) answer(keys []string, got map[string]V, err error) {
+func (b *batchReader[V]) answerRequests(keys []string, got map[string]V, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.asks = slices.DeleteFunc(b.asks, func(a *ask[V]) bool {
+	b.requests = slices.DeleteFunc(b.requests, func(a *readRequest[V]) bool {
 		if !slices.Contains(keys, a.key) {
 			return false
 		}
 		a.value, a.found = got[a.key]
-		a.err, a.over = err, true
+		a.err, a.isAnswered = err, true
 		a.done()
 		return true
 	})

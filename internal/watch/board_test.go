@@ -42,9 +42,9 @@ func (r *reader) read(_ context.Context, keys []string) (map[string]string, erro
 	return got, nil
 }
 
-func boardOn(c clock.Clock) (*board[string], *reader) {
+func boardOn(c clock.Clock) (*batchReader[string], *reader) {
 	r := &reader{clock: c, since: c.Now()}
-	return &board[string]{clock: c, size: 3, read: r.read}, r
+	return &batchReader[string]{clock: c, size: 3, read: r.read}, r
 }
 
 func TestWhoAsksTogetherIsReadTogether(t *testing.T) {
@@ -55,7 +55,7 @@ func TestWhoAsksTogetherIsReadTogether(t *testing.T) {
 		for i, key := range []string{"a", "b", "c", "d", "a", "none"} {
 			asks = append(asks, func() {
 				_ = v.Sleep(context.Background(), time.Duration(i)*time.Millisecond)
-				got, found, err := b.get(context.Background(), key, v.Now())
+				got, found, err := b.readKey(context.Background(), key, v.Now())
 				if err != nil || found != (key != "none") || found && got != key {
 					t.Errorf("%s: %q %t %v", key, got, found, err)
 				}
@@ -79,7 +79,7 @@ func TestARoomInABatchIsUsed(t *testing.T) {
 			waits = append(waits, func() {
 				due := v.Now().Add(time.Duration(i) * 700 * time.Millisecond)
 				for range 5 {
-					_, _, _ = b.get(context.Background(), key, due)
+					_, _, _ = b.readKey(context.Background(), key, due)
 					due = v.Now().Add(2 * time.Second)
 				}
 			})
@@ -99,7 +99,7 @@ func TestOneBadKeySpoilsNoOther(t *testing.T) {
 		var asks []func()
 		for _, key := range []string{"a", "b", "c"} {
 			asks = append(asks, func() {
-				_, found, err := b.get(context.Background(), key, v.Now())
+				_, found, err := b.readKey(context.Background(), key, v.Now())
 				if (key == "b") != (err != nil) || found != (key != "b") {
 					t.Errorf("%s: %t %v", key, found, err)
 				}
@@ -115,10 +115,10 @@ func TestWhoLeavesIsNotWaitedFor(t *testing.T) {
 		b, r := boardOn(v)
 		ctx, cancel := v.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if _, _, err := b.get(ctx, "a", v.Now().Add(time.Hour)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := b.readKey(ctx, "a", v.Now().Add(time.Hour)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if _, found, _ := b.get(context.Background(), "b", v.Now()); !found || len(r.reads) != 1 {
+		if _, found, _ := b.readKey(context.Background(), "b", v.Now()); !found || len(r.reads) != 1 {
 			t.Errorf("%t %q", found, r.reads)
 		}
 	})
@@ -132,9 +132,9 @@ func TestEarlierThanTheOthers(t *testing.T) {
 	v := clock.NewVirtual(noon)
 	v.Run(func() {
 		b, _ := boardOn(v)
-		v.Go(func() { _, _, _ = b.get(context.Background(), "late", v.Now().Add(time.Hour)) })
+		v.Go(func() { _, _, _ = b.readKey(context.Background(), "late", v.Now().Add(time.Hour)) })
 		_ = v.Sleep(context.Background(), time.Second)
-		_, found, _ := b.get(context.Background(), "soon", v.Now())
+		_, found, _ := b.readKey(context.Background(), "soon", v.Now())
 		if d := v.Now().Sub(noon); !found || d > 2*time.Second {
 			t.Errorf("%t after %s", found, d)
 		}
@@ -150,7 +150,7 @@ func TestOnTheMachinesClock(t *testing.T) {
 		waits = append(waits, func() {
 			for range 5 {
 				key := fmt.Sprint("s", i)
-				if got, found, err := b.get(context.Background(), key, c.Now().Add(time.Second)); err != nil || !found || got != key {
+				if got, found, err := b.readKey(context.Background(), key, c.Now().Add(time.Second)); err != nil || !found || got != key {
 					t.Errorf("%s: %q %t %v", key, got, found, err)
 				}
 			}

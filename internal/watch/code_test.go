@@ -191,7 +191,7 @@ func TestTasksOfTheReplacementThatFail(t *testing.T) {
 					t.Errorf("%s, next: %s", d.Status, v.Next)
 				}
 				b.stop(id, true)
-				b.is(b.follow(verdict.Wanted{Deployment: id, Returning: true}), sluice.RolledBack, "web:1", c.kind)
+				b.is(b.follow(verdict.Wanted{Deployment: id, ExpectsRollback: true}), sluice.RolledBack, "web:1", c.kind)
 			})
 		})
 	}
@@ -268,8 +268,8 @@ func TestACodeDeploymentByItsIDAlone(t *testing.T) {
 		s, err := b.watch.Wait(context.Background(), watch.Target{Wanted: verdict.Wanted{Deployment: id}}, nil)
 		must(b, err)
 		b.is(s.Verdict, sluice.Succeeded, "", "", "web:2 serves")
-		if s.Target.Name() != "deployment "+id || s.Course.Green.Weight != 100 || s.Code.Config != "CodeDeployDefault.ECSAllAtOnce" {
-			t.Errorf("%+v %+v %+v", s.Target, s.Course, s.Code)
+		if s.Target.Name() != "deployment "+id || s.CodeTarget.Green.Weight != 100 || s.Code.Config != "CodeDeployDefault.ECSAllAtOnce" {
+			t.Errorf("%+v %+v %+v", s.Target, s.CodeTarget, s.Code)
 		}
 	})
 }

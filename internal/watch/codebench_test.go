@@ -158,7 +158,7 @@ func (b *codeBench) follow(w verdict.Wanted) verdict.Verdict {
 	if w.Timeout == 0 {
 		w.Timeout = 3 * time.Hour
 	}
-	s, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: w}, func(s watch.Seen) {
+	s, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: w}, func(s watch.Update) {
 		b.seen = append(b.seen, fmt.Sprint(s.At.Sub(dawn), " ", s.Verdict.Outcome, " ", s.Verdict.Detail))
 	})
 	must(b, err)

@@ -41,7 +41,7 @@ func TestFromTheEndOfACodeDeploymentToTheVerdict(t *testing.T) {
 					b.stop(id, false)
 				})
 			}
-			v := b.follow(verdict.Wanted{Deployment: id, Revision: "web:2", Fresh: true})
+			v := b.follow(verdict.Wanted{Deployment: id, Revision: "web:2", JustCreated: true})
 			if v.Outcome != want {
 				t.Errorf("seed %d: %s", seed, v.Detail)
 			}
@@ -72,7 +72,7 @@ func TestCallsOfAShortCodeDeployment(t *testing.T) {
 	for seed := range 40 {
 		onCode(t, codeOptions{seed: uint64(seed), knobs: quick}, func(b *codeBench) {
 			id := b.bring("sim/web:v2", "")
-			v := b.follow(verdict.Wanted{Deployment: id, Revision: "web:2", Fresh: true})
+			v := b.follow(verdict.Wanted{Deployment: id, Revision: "web:2", JustCreated: true})
 			b.is(v, sluice.Succeeded, "", "")
 			d := b.get(id)
 			took, lasted, calls = append(took, b.clock.Now().Sub(*d.CompleteTime)), append(lasted, d.CompleteTime.Sub(*d.CreateTime)), append(calls, len(b.calls))
@@ -96,7 +96,7 @@ func TestTheFirstCauseOfACodeDeploymentIsNamedSoon(t *testing.T) {
 			onCode(t, codeOptions{seed: uint64(seed)}, func(b *codeBench) {
 				id := b.bring(image, "")
 				var named time.Time
-				_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: verdict.Wanted{Deployment: id, Revision: "web:2", Fresh: true, Timeout: time.Hour}}, func(s watch.Seen) {
+				_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: verdict.Wanted{Deployment: id, Revision: "web:2", JustCreated: true, Timeout: time.Hour}}, func(s watch.Update) {
 					if named.IsZero() && s.Verdict.Cause.Task != "" {
 						named = s.At
 					}

@@ -17,32 +17,32 @@ const (
 
 // readNeeds reads what is needed. It omits what cannot be read: the next poll needs that again,
 // unless AWS never permits the read.
-func (f *follower) read(ctx context.Context, n verdict.Needs, o *verdict.Observation) {
+func (f *waiter) readNeeds(ctx context.Context, n verdict.Needs, o *verdict.Observation) {
 	for _, arn := range n.Records {
 		f.readRecord(ctx, arn, o)
 	}
 	if n.History != "" {
 		f.readHistory(ctx, n.History, o)
 	}
-	if n.Fallen && !f.mute.fallen {
-		fallen, err := f.fallen.Update(ctx, f.target.hand(f.watch))
-		f.mute.fallen = f.failed(o, "stopped tasks", err)
-		o.Fallen = fallen
+	if n.StoppedTasks && !f.denied.stoppedTasks {
+		fallen, err := f.stoppedReader.Update(ctx, f.target.serviceClient(f.watch))
+		f.denied.stoppedTasks = f.noteUnreadable(o, "stopped tasks", err)
+		o.NewlyStopped = fallen
 	}
-	if f.mute.targets {
+	if f.denied.targets {
 		return
 	}
 	for _, group := range n.Targets {
-		targets, err := alb.Health(ctx, f.watch.account.ELB(), group)
-		f.mute.targets = f.mute.targets || f.failed(o, "target health", err)
+		targets, err := alb.ReadHealth(ctx, f.watch.account.ELB(), group)
+		f.denied.targets = f.denied.targets || f.noteUnreadable(o, "target health", err)
 		o.Targets = append(o.Targets, targets...)
 	}
 }
 
-func (f *follower) readRecord(ctx context.Context, arn string, o *verdict.Observation) {
-	rec, found, err := f.boards.records.get(ctx, arn, f.now())
-	if f.failed(o, "service deployments", err) {
-		o.Blind = true
+func (f *waiter) readRecord(ctx context.Context, arn string, o *verdict.Observation) {
+	rec, found, err := f.readers.records.readKey(ctx, arn, f.now())
+	if f.noteUnreadable(o, "service deployments", err) {
+		o.NoHistory = true
 	}
 	if found {
 		o.Records = append(o.Records, rec)
@@ -50,13 +50,13 @@ func (f *follower) readRecord(ctx context.Context, arn string, o *verdict.Observ
 }
 
 // readHistory finds the newest service deployment of the revision, and reads its record.
-func (f *follower) readHistory(ctx context.Context, revision string, o *verdict.Observation) {
-	past, err := f.target.hand(f.watch).Past(ctx)
-	if o.Past.Read = err == nil || f.failed(o, "the history of service deployments", err); err != nil {
+func (f *waiter) readHistory(ctx context.Context, revision string, o *verdict.Observation) {
+	past, err := f.target.serviceClient(f.watch).PastDeployments(ctx)
+	if o.Past.Read = err == nil || f.noteUnreadable(o, "the history of service deployments", err); err != nil {
 		return
 	}
 	for _, p := range past {
-		if p.Brings() == revision {
+		if p.RevisionName() == revision {
 			o.Past.ARN = p.ARN
 			f.readRecord(ctx, p.ARN, o)
 			return
@@ -65,8 +65,8 @@ func (f *follower) readHistory(ctx context.Context, revision string, o *verdict.
 }
 
 // noteUnreadable stores why something cannot be read, and reports whether it never can be read.
-func (f *follower) failed(o *verdict.Observation, what string, err error) (ever bool) {
-	if err == nil || !ecs.Unsupported(err) {
+func (f *waiter) noteUnreadable(o *verdict.Observation, what string, err error) (ever bool) {
+	if err == nil || !ecs.IsUnsupported(err) {
 		return false
 	}
 	o.Unread = append(o.Unread, what+": "+sluice.Inner(err).Error())
@@ -74,11 +74,11 @@ func (f *follower) failed(o *verdict.Observation, what string, err error) (ever 
 }
 
 // readLogs reads the last log lines of the containers of failed tasks.
-func (f *follower) logs(ctx context.Context, tasks []verdict.Stopped) []verdict.Log {
+func (f *waiter) readLogs(ctx context.Context, tasks []verdict.Stopped) []verdict.Log {
 	all := make([]verdict.Log, 0, len(tasks))
 	for _, t := range tasks {
 		l := verdict.Log{Task: t.ID, Container: t.Container}
-		if err := f.log(ctx, t, &l); err != nil {
+		if err := f.readLog(ctx, t, &l); err != nil {
 			l.Err = sluice.Inner(err).Error()
 		}
 		all = append(all, l)
@@ -86,8 +86,8 @@ func (f *follower) logs(ctx context.Context, tasks []verdict.Stopped) []verdict.
 	return all
 }
 
-func (f *follower) log(ctx context.Context, t verdict.Stopped, l *verdict.Log) error {
-	td, err := ecs.Definition(ctx, f.watch.account.ECS(), t.Revision)
+func (f *waiter) readLog(ctx context.Context, t verdict.Stopped, l *verdict.Log) error {
+	td, err := ecs.ReadDefinition(ctx, f.watch.account.ECS(), t.Revision)
 	if err != nil {
 		return fmt.Errorf("log of container %s: %w", t.Container, err)
 	}

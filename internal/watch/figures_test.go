@@ -73,7 +73,7 @@ func firstCause(b *bench, image string, external bool) {
 		b.deploy("web", b.revision(image))
 	}
 	var named time.Time
-	_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: verdict.Wanted{Timeout: time.Hour}}, func(s watch.Seen) {
+	_, err := b.watch.Wait(context.Background(), watch.Target{Cluster: "prod", Service: "web", Wanted: verdict.Wanted{Timeout: time.Hour}}, func(s watch.Update) {
 		if named.IsZero() && s.Verdict.Cause.Task != "" {
 			named = s.At
 		}

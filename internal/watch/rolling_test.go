@@ -117,7 +117,7 @@ func TestNoRoomToMove(t *testing.T) {
 	on(t, options{}, func(b *bench) {
 		b.serve("web", b.revision("sim/web:v1"), rolling{desired: 2, min: 75, max: 125})
 		b.deploy("web", b.revision("sim/web:v2"))
-		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Stalled, "", verdict.NoRoom)
+		b.ends(b.wait("web", verdict.Wanted{Timeout: time.Hour}), sluice.Stalled, "", verdict.BlockedByConfig)
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // shelf is a shelf over services without tasks, and the count of its reads.
-func (b *bench) shelf(services int) (s *watch.Shelf, names []string, reads func() int) {
+func (b *bench) shelf(services int) (s *watch.ServiceCache, names []string, reads func() int) {
 	b.Helper()
 	for i := range services {
 		names = append(names, fmt.Sprintf("web%d", i))
@@ -28,7 +28,7 @@ func (b *bench) shelf(services int) (s *watch.Shelf, names []string, reads func(
 	a := got(account.Open(context.Background(), account.Config{
 		Region: cfg.Region, Credentials: cfg.Credentials, EndpointURL: awssim.Endpoint, HTTPClient: b.sim.HTTPClient(), APIOptions: b.sim.APIOptions(),
 		Clock: b.clock, OnCall: func(account.Call) { n++ }}))(b)
-	return watch.NewShelf(a, b.clock, 20*time.Second), names, func() int { return n }
+	return watch.NewServiceCache(a, b.clock, 20*time.Second), names, func() int { return n }
 }
 
 // Looks once a minute at each of many services need one read for ten of them.

@@ -22,22 +22,22 @@ type Watch struct {
 	account *account.Account
 	clock   clock.Clock
 	records *ecs.Records
-	groups  *board[codedeploy.Index]
+	groups  *batchReader[codedeploy.Index]
 
 	mu       sync.Mutex
-	clusters map[string]*boards
+	clusters map[string]*clusterReaders
 }
 
 // clusterReaders are the batch readers of one cluster.
-type boards struct {
-	services board[*verdict.Service]
-	records  board[verdict.Record]
+type clusterReaders struct {
+	services batchReader[*verdict.Service]
+	records  batchReader[verdict.Record]
 }
 
 // New returns a Watch. It reads nothing before the first wait.
 func New(a *account.Account, c clock.Clock) *Watch {
-	w := &Watch{account: a, clock: c, records: ecs.NewRecords(a.ECS()), clusters: map[string]*boards{}}
-	w.groups = &board[codedeploy.Index]{clock: c, size: 1, read: w.search}
+	w := &Watch{account: a, clock: c, records: ecs.NewRecords(a.ECS()), clusters: map[string]*clusterReaders{}}
+	w.groups = &batchReader[codedeploy.Index]{clock: c, size: 1, read: w.searchGroups}
 	return w
 }
 
@@ -52,14 +52,14 @@ func (t Target) Name() string {
 	if t.Service == "" {
 		return "deployment " + t.Deployment
 	}
-	return t.hand(nil).Resource()
+	return t.serviceClient(nil).Resource()
 }
 
 // isCodeDeploy reports whether a CodeDeploy deployment is named.
-func (t Target) isCode() bool { return strings.HasPrefix(t.Deployment, "d-") }
+func (t Target) isCodeDeploy() bool { return strings.HasPrefix(t.Deployment, "d-") }
 
 // Update is a poll that changed something, or the last poll.
-type Seen struct {
+type Update struct {
 	Target  Target
 	At      time.Time
 	Service *verdict.Service // nil: there is no such service, or it was never read
@@ -67,11 +67,11 @@ type Seen struct {
 
 	// Of a CodeDeploy deployment, or of its rollback once there is one; nil: not read.
 	Code   *verdict.CodeDeployment
-	Course *verdict.CodeTarget
+	CodeTarget *verdict.CodeTarget
 }
 
 // readGrace is how long after its hard limit a wait may still read.
-const late = 2 * time.Second
+const readGrace = 2 * time.Second
 
 // Wait follows the wanted deployment to its end and returns the last update, whose Verdict contains
 // the outcome. tell, if not nil, is called for each poll that changed something of interest to
@@ -80,39 +80,39 @@ const late = 2 * time.Second
 // An error means that no verdict is possible. Causes are a wrong cluster or task definition name, a
 // denial by AWS, an endpoint that cannot be reached at the first poll, an unsupported controller,
 // or the end of ctx. Other failed reads are repeated until the limit.
-func (w *Watch) Wait(ctx context.Context, t Target, tell func(Seen)) (Seen, error) {
-	f, err := w.follower(ctx, t, tell)
+func (w *Watch) Wait(ctx context.Context, t Target, tell func(Update)) (Update, error) {
+	f, err := w.newWaiter(ctx, t, tell)
 	if err != nil {
-		return Seen{Target: t}, err
+		return Update{Target: t}, err
 	}
 	reading := ctx
 	if t.Timeout > 0 {
 		var cancel context.CancelFunc
-		reading, cancel = w.clock.WithTimeout(ctx, t.Timeout+late)
+		reading, cancel = w.clock.WithTimeout(ctx, t.Timeout+readGrace)
 		defer cancel()
 	}
-	if t.isCode() {
-		return f.runCode(ctx, reading)
+	if t.isCodeDeploy() {
+		return f.runCodeDeploy(ctx, reading)
 	}
-	return f.run(ctx, reading)
+	return f.runService(ctx, reading)
 }
 
 // newWaiter prepares a wait: it converts names to the form of AWS's responses.
-func (w *Watch) follower(ctx context.Context, t Target, tell func(Seen)) (*follower, error) {
+func (w *Watch) newWaiter(ctx context.Context, t Target, tell func(Update)) (*waiter, error) {
 	t.Service = sluice.ARNName(t.Service)
-	if t.Service == "" && !t.isCode() {
+	if t.Service == "" && !t.isCodeDeploy() {
 		return nil, &sluice.Error{Op: "wait for a deployment", Err: errors.New("no service given")}
 	}
-	f := &follower{watch: w, target: t, boards: w.of(t.Cluster), tell: tell}
-	if err := f.resolve(ctx); err != nil {
+	f := &waiter{watch: w, target: t, readers: w.readersOf(t.Cluster), report: tell}
+	if err := f.resolveRevision(ctx); err != nil {
 		return nil, err
 	}
-	f.judge = verdict.Follow(w.clock.Now(), f.target.Wanted)
+	f.judge = verdict.FollowService(w.clock.Now(), f.target.Wanted)
 	return f, nil
 }
 
 // readersOf returns the batch readers of a cluster.
-func (w *Watch) of(cluster string) *boards {
+func (w *Watch) readersOf(cluster string) *clusterReaders {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b, ok := w.clusters[cluster]
@@ -120,9 +120,9 @@ func (w *Watch) of(cluster string) *boards {
 		return b
 	}
 	hand := ecs.Cluster{API: w.account.ECS(), Name: cluster}
-	b = &boards{
-		services: board[*verdict.Service]{clock: w.clock, size: ecs.ServiceBatch, read: hand.Look},
-		records:  board[verdict.Record]{clock: w.clock, size: ecs.RecordBatch, read: w.readRecords},
+	b = &clusterReaders{
+		services: batchReader[*verdict.Service]{clock: w.clock, size: ecs.ServiceBatch, read: hand.DescribeServices},
+		records:  batchReader[verdict.Record]{clock: w.clock, size: ecs.RecordBatch, read: w.readRecords},
 	}
 	w.clusters[cluster] = b
 	return b
@@ -138,16 +138,16 @@ func (w *Watch) readRecords(ctx context.Context, arns []string) (map[string]verd
 }
 
 // resolveRevision sets the target's Revision to family:revision of the wanted task definition.
-func (f *follower) resolve(ctx context.Context) error {
+func (f *waiter) resolveRevision(ctx context.Context) error {
 	asked := f.target.Revision
 	if asked == "" {
 		return nil
 	}
 	f.target.Revision = sluice.RevisionOf(asked)
-	if f.target.isCode() {
+	if f.target.isCodeDeploy() {
 		return nil // the deployment contains its revision
 	}
-	td, err := ecs.Definition(ctx, f.watch.account.ECS(), asked)
+	td, err := ecs.ReadDefinition(ctx, f.watch.account.ECS(), asked)
 	switch {
 	case err == nil:
 		f.target.Revision = fmt.Sprintf("%s:%d", *td.Family, td.Revision)
@@ -165,7 +165,7 @@ func (f *follower) resolve(ctx context.Context) error {
 	return err
 }
 
-func (t Target) hand(w *Watch) ecs.Service {
+func (t Target) serviceClient(w *Watch) ecs.Service {
 	s := ecs.Service{Cluster: t.Cluster, Name: sluice.ARNName(t.Service)}
 	if s.Cluster == "" {
 		s.Cluster = "default"

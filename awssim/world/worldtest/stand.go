@@ -15,16 +15,16 @@ import (
 )
 
 // StartTime returns the time at which test clocks begin.
-func Dawn() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+func StartTime() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // ManualClock is a clock that [Harness.Run] moves.
-type HandClock struct{ now time.Time }
+type ManualClock struct{ now time.Time }
 
 // Now returns the clock's time.
-func (c *HandClock) Now() time.Time { return c.now }
+func (c *ManualClock) Now() time.Time { return c.now }
 
 // Sleep panics: controllers must not sleep.
-func (c *HandClock) Sleep(context.Context, time.Duration) error { panic("nobody sleeps here") }
+func (c *ManualClock) Sleep(context.Context, time.Duration) error { panic("nobody sleeps here") }
 
 // Key is the account and Region of tests.
 var Key = world.Key{Account: "123456789012", Region: "eu-west-1"}
@@ -35,24 +35,24 @@ var Subnets = []string{"subnet-a", "subnet-b", "subnet-c"}
 // Harness is a world for tests: a manual clock, a network, and a load balancer that only makes
 // targets healthy and ends drains. The real balancer is a controller of its own; tests of other
 // controllers do not need it.
-type Stand struct {
+type Harness struct {
 	World *world.World
-	Clock *HandClock
+	Clock *ManualClock
 	// FirstCheck and Drain are how long a target stays initial and draining.
 	FirstCheck, Drain time.Duration
 }
 
 // NewHarness creates a strict world with a network and the minimal balancer.
-func NewStand(o world.Options) *Stand {
-	b := &Stand{Clock: &HandClock{Dawn()}, FirstCheck: 10 * time.Second, Drain: 30 * time.Second}
+func NewHarness(o world.Options) *Harness {
+	b := &Harness{Clock: &ManualClock{StartTime()}, FirstCheck: 10 * time.Second, Drain: 30 * time.Second}
 	o.Clock, o.Strict = b.Clock, true
 	b.World = world.New(o)
-	b.World.Found(lay)
-	b.World.Watch(b.balance)
+	b.World.OnNewRegion(addSubnets)
+	b.World.Watch(b.simulateBalancer)
 	return b
 }
 
-func lay(tx *world.Tx) {
+func addSubnets(tx *world.Tx) {
 	for i, id := range Subnets {
 		zone := tx.Key.Region + string(rune('a'+i))
 		cidr := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i), 0, 0}), 17)
@@ -61,7 +61,7 @@ func lay(tx *world.Tx) {
 }
 
 // simulateBalancer makes targets healthy, or unhealthy if their image is, and ends drains.
-func (b *Stand) balance(tx *world.Tx, c world.Change) {
+func (b *Harness) simulateBalancer(tx *world.Tx, c world.Change) {
 	t, ok := c.Object.(*world.Target)
 	if !ok {
 		return
@@ -71,19 +71,19 @@ func (b *Stand) balance(tx *world.Tx, c world.Change) {
 	case "initial":
 		tx.After(b.FirstCheck, func(tx *world.Tx) {
 			if t.State == "initial" && t.RegisteredAt.Equal(at) {
-				check(tx, t)
+				checkTarget(tx, t)
 			}
 		})
 	case "draining":
 		tx.After(b.Drain, func(tx *world.Tx) {
 			if t.State == "draining" {
-				tx.Remove(t)
+				tx.RemoveTarget(t)
 			}
 		})
 	}
 }
 
-func check(tx *world.Tx, t *world.Target) {
+func checkTarget(tx *world.Tx, t *world.Target) {
 	c := t.Task.ContainerFor(t.Port)
 	if c == nil {
 		tx.SetTarget(t, "unhealthy", "Target.FailedHealthChecks", "Health checks failed")
@@ -97,7 +97,7 @@ func check(tx *world.Tx, t *world.Target) {
 }
 
 // Do runs f as a step on the Region of [Key].
-func (b *Stand) Do(f func(*world.Tx)) {
+func (b *Harness) Do(f func(*world.Tx)) {
 	_ = b.World.Do(Key, func(tx *world.Tx) error {
 		f(tx)
 		return nil
@@ -105,14 +105,14 @@ func (b *Stand) Do(f func(*world.Tx)) {
 }
 
 // Run advances the clock by d and runs the due events.
-func (b *Stand) Run(d time.Duration) {
+func (b *Harness) Run(d time.Duration) {
 	b.Clock.now = b.Clock.now.Add(d)
 	b.World.Advance()
 }
 
 // Until advances the clock, event by event, until f returns true. It fails after limit or when no
 // event is pending.
-func (b *Stand) Until(limit time.Duration, f func() bool) error {
+func (b *Harness) Until(limit time.Duration, f func() bool) error {
 	end := b.Clock.now.Add(limit)
 	for {
 		if f() {
@@ -128,7 +128,7 @@ func (b *Stand) Until(limit time.Duration, f func() bool) error {
 }
 
 // AddGroup adds a target group that belongs to a load balancer.
-func (b *Stand) Group(name string) (arn string) {
+func (b *Harness) AddGroup(name string) (arn string) {
 	b.Do(func(tx *world.Tx) {
 		arn = tx.ARN("elasticloadbalancing", "targetgroup/"+name+"/0123456789abcdef")
 		tx.TargetGroups.Put(arn, &world.TargetGroup{ARN: arn, Name: name, Protocol: "HTTP", Port: 80, VPC: "vpc-1", TargetType: "ip", Balancer: "lb"})
@@ -137,7 +137,7 @@ func (b *Stand) Group(name string) (arn string) {
 }
 
 // Log returns the world's log as text.
-func (b *Stand) Log() string {
+func (b *Harness) Log() string {
 	var s strings.Builder
 	_ = b.World.WriteLog(&s)
 	return s.String()

@@ -19,9 +19,9 @@ import (
 
 // Check checks a message and its nested messages against the rules of the fields. Its error names
 // the field.
-func Check(m proto.Message) error { return check(m.ProtoReflect(), "") }
+func Check(m proto.Message) error { return checkMessage(m.ProtoReflect(), "") }
 
-func check(m protoreflect.Message, path string) error {
+func checkMessage(m protoreflect.Message, path string) error {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
@@ -45,7 +45,7 @@ func checkField(m protoreflect.Message, f protoreflect.FieldDescriptor, path str
 		}
 		return nil
 	case f.Message() != nil:
-		return check(v.Message(), path+".")
+		return checkMessage(v.Message(), path+".")
 	}
 	return checkValue(f, ruleOf(f), v, path)
 }
@@ -55,7 +55,7 @@ func checkMap(f protoreflect.FieldDescriptor, m protoreflect.Map, path string) (
 		return nil
 	}
 	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
-		err = check(v.Message(), fmt.Sprintf("%s[%s].", path, k))
+		err = checkMessage(v.Message(), fmt.Sprintf("%s[%s].", path, k))
 		return err == nil
 	})
 	return err
@@ -66,7 +66,7 @@ func checkList(f protoreflect.FieldDescriptor, l protoreflect.List, path string)
 		if f.Message() == nil {
 			continue
 		}
-		if err := check(l.Get(i).Message(), fmt.Sprintf("%s[%d].", path, i)); err != nil {
+		if err := checkMessage(l.Get(i).Message(), fmt.Sprintf("%s[%d].", path, i)); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func forward(groups ...elbtypes.TargetGroupTuple) elbtypes.Action {
 }
 
 func rule(name string, actions ...elbtypes.Action) Rule {
-	return Rule{Rule: sluice.Rule{ARN: name, Priority: name, Port: 80, Forward: shares(actions)}, Actions: actions}
+	return Rule{Rule: sluice.Rule{ARN: name, Priority: name, Port: 80, Forward: forwardShares(actions)}, Actions: actions}
 }
 
 func names(rules []Rule) string {
@@ -64,7 +64,7 @@ func TestChoose(t *testing.T) {
 		"named with three groups":              {rules: []Rule{three}, named: []string{"three"}, err: "it forwards to 3 target groups"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Choose(c.rules, Pair{Primary: primary, Canary: canary, Named: c.named})
+			got, err := ChooseRules(c.rules, TargetGroups{Primary: primary, Canary: canary, RuleARNs: c.named})
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) || sluice.NextStep(err) == "" {
 					t.Fatalf("error %v (next %q), want %q and what to do", err, sluice.NextStep(err), c.err)
@@ -84,8 +84,8 @@ func TestRewritingKeepsEverythingButTheWeights(t *testing.T) {
 	fwd := forward(tuple(canary, 0), tuple(primary, 100))
 	fwd.Order = aws.Int32(2)
 	fwd.ForwardConfig.TargetGroupStickinessConfig = &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: aws.Int32(600)}
-	d := Driver{Pair: Pair{Primary: primary, Canary: canary}}
-	got := writableAll(d.weighted(rule("r", oidc, fwd), sluice.CanaryShare(30)))
+	d := Driver{Groups: TargetGroups{Primary: primary, Canary: canary}}
+	got := writableActions(d.weightedActions(rule("r", oidc, fwd), sluice.CanaryShare(30)))
 
 	if c := got[0].AuthenticateOidcConfig; !aws.ToBool(c.UseExistingClientSecret) || aws.ToString(c.ClientId) != "id" || aws.ToInt32(got[0].Order) != 1 {
 		t.Errorf("the OIDC action became %+v", *c)
@@ -95,7 +95,7 @@ func TestRewritingKeepsEverythingButTheWeights(t *testing.T) {
 	}
 	f := got[1].ForwardConfig
 	if len(f.TargetGroups) != 2 || *f.TargetGroups[0].TargetGroupArn != canary || *f.TargetGroups[0].Weight != 30 || *f.TargetGroups[1].Weight != 70 {
-		t.Errorf("groups %s", describe(shares(got)))
+		t.Errorf("groups %s", describeShares(forwardShares(got)))
 	}
 	if !aws.ToBool(f.TargetGroupStickinessConfig.Enabled) || *f.TargetGroupStickinessConfig.DurationSeconds != 600 || *got[1].Order != 2 {
 		t.Error("stickiness or order was lost")
@@ -107,11 +107,11 @@ func TestPrintsAreEqualForWhatAWSTreatsAlike(t *testing.T) {
 	long := []elbtypes.Action{{Type: elbtypes.ActionTypeEnumForward, Order: aws.Int32(1), TargetGroupArn: aws.String(primary),
 		ForwardConfig: &elbtypes.ForwardActionConfig{TargetGroups: []elbtypes.TargetGroupTuple{tuple(primary, 1)},
 			TargetGroupStickinessConfig: &elbtypes.TargetGroupStickinessConfig{Enabled: aws.Bool(false)}}}}
-	if Print(short) != Print(long) {
+	if Fingerprint(short) != Fingerprint(long) {
 		t.Error("one group, written short and read back long, has two prints")
 	}
 	a, b := []elbtypes.Action{forward(tuple(primary, 90), tuple(canary, 10))}, []elbtypes.Action{forward(tuple(canary, 10), tuple(primary, 90))}
-	if Print(a) != Print(b) {
+	if Fingerprint(a) != Fingerprint(b) {
 		t.Error("the order of groups changes the print")
 	}
 	for name, other := range map[string][]elbtypes.Action{
@@ -119,7 +119,7 @@ func TestPrintsAreEqualForWhatAWSTreatsAlike(t *testing.T) {
 		"groups":  {forward(tuple(primary, 90), tuple(third, 10))},
 		"actions": {{Type: elbtypes.ActionTypeEnumFixedResponse, FixedResponseConfig: &elbtypes.FixedResponseActionConfig{StatusCode: aws.String("503")}}},
 	} {
-		if Print(other) == Print(a) {
+		if Fingerprint(other) == Fingerprint(a) {
 			t.Errorf("other %s have the same print", name)
 		}
 	}
@@ -136,7 +136,7 @@ func TestRulesSurviveBeingSaved(t *testing.T) {
 	if err := json.Unmarshal(data, &back); err != nil {
 		t.Fatal(err)
 	}
-	if Print(back[0].Actions) != Print(was.Actions) || back[0].ARN != was.ARN || len(back[0].Forward) != 2 {
+	if Fingerprint(back[0].Actions) != Fingerprint(was.Actions) || back[0].ARN != was.ARN || len(back[0].Forward) != 2 {
 		t.Errorf("came back as %s", data)
 	}
 }
@@ -146,12 +146,12 @@ func TestWeightsAreWholePercentagesOrNotValid(t *testing.T) {
 		p, c int32
 		want string
 	}{{100, 0, "primary 100 / canary 0"}, {1, 1, "primary 50 / canary 50"}, {999, 0, "primary 100 / canary 0"}, {9, 1, "primary 90 / canary 10"}} {
-		if got := rule("r", forward(tuple(primary, c.p), tuple(canary, c.c))).weights(primary, canary); got.String() != c.want {
+		if got := rule("r", forward(tuple(primary, c.p), tuple(canary, c.c))).percentWeights(primary, canary); got.String() != c.want {
 			t.Errorf("%d:%d is %s, want %s", c.p, c.c, got, c.want)
 		}
 	}
 	for _, c := range [][2]int32{{0, 0}, {2, 1}} {
-		if rule("r", forward(tuple(primary, c[0]), tuple(canary, c[1]))).weights(primary, canary).Valid() {
+		if rule("r", forward(tuple(primary, c[0]), tuple(canary, c[1]))).percentWeights(primary, canary).Valid() {
 			t.Errorf("%v is taken for whole percentages", c)
 		}
 	}

@@ -9,34 +9,34 @@ import (
 )
 
 // TargetGroups are the two target groups of a service, and the rules that the file names.
-type Pair struct {
+type TargetGroups struct {
 	Primary, Canary string   // ARNs; Canary may be empty
-	Named           []string // ARNs of the only rules to write; empty: sluice selects them
+	RuleARNs           []string // ARNs of the only rules to write; empty: sluice selects them
 }
 
 // RuleChoice is the selection of rules that a deployment may write.
-type Choice struct {
+type RuleChoice struct {
 	Steered []Rule // forward to exactly the two groups: the deployment sets their weights
 	Extend  []Rule // forward to the primary alone: the canary is added with weight 0
 }
 
 // Rules returns the selected rules of both kinds.
-func (c Choice) Rules() []Rule { return append(slices.Clone(c.Steered), c.Extend...) }
+func (c RuleChoice) Rules() []Rule { return append(slices.Clone(c.Steered), c.Extend...) }
 
 // ChooseRules selects the rules that a deployment may write: the rules named in the file, otherwise
 // those that forward to exactly the two groups. If there are none, it selects the rules that
 // forward to the primary alone. It never selects a rule that forwards to the canary alone (a test
 // listener). An empty selection is an error.
-func Choose(rules []Rule, p Pair) (Choice, error) {
-	if len(p.Named) > 0 {
-		return named(rules, p)
+func ChooseRules(rules []Rule, p TargetGroups) (RuleChoice, error) {
+	if len(p.RuleARNs) > 0 {
+		return chooseNamed(rules, p)
 	}
-	var c Choice
+	var c RuleChoice
 	for _, r := range rules {
 		switch {
-		case r.pairs(p.Primary, p.Canary):
+		case r.forwardsToBoth(p.Primary, p.Canary):
 			c.Steered = append(c.Steered, r)
-		case r.alone(p.Primary):
+		case r.forwardsOnlyTo(p.Primary):
 			c.Extend = append(c.Extend, r)
 		}
 	}
@@ -55,7 +55,7 @@ func Choose(rules []Rule, p Pair) (Choice, error) {
 
 // MarkedRules returns the rules that give weight to the canary group and are not selected, such as
 // a header rule for tests or a test listener. No deployment writes them.
-func Marked(rules []Rule, c Choice, p Pair) (marked []Rule) {
+func MarkedRules(rules []Rule, c RuleChoice, p TargetGroups) (marked []Rule) {
 	for _, r := range rules {
 		w, _ := r.Weight(p.Canary)
 		chosen := slices.ContainsFunc(c.Rules(), func(x Rule) bool { return x.ARN == r.ARN })
@@ -66,9 +66,9 @@ func Marked(rules []Rule, c Choice, p Pair) (marked []Rule) {
 	return marked
 }
 
-func named(rules []Rule, p Pair) (Choice, error) {
-	var c Choice
-	for _, arn := range p.Named {
+func chooseNamed(rules []Rule, p TargetGroups) (RuleChoice, error) {
+	var c RuleChoice
+	for _, arn := range p.RuleARNs {
 		i := slices.IndexFunc(rules, func(r Rule) bool { return r.ARN == arn })
 		if i < 0 {
 			return c, &sluice.Error{
@@ -78,9 +78,9 @@ func named(rules []Rule, p Pair) (Choice, error) {
 			}
 		}
 		switch r := rules[i]; {
-		case r.pairs(p.Primary, p.Canary):
+		case r.forwardsToBoth(p.Primary, p.Canary):
 			c.Steered = append(c.Steered, r)
-		case r.alone(p.Primary):
+		case r.forwardsOnlyTo(p.Primary):
 			c.Extend = append(c.Extend, r)
 		default:
 			return c, &sluice.Error{

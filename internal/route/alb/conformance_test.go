@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routetest.Run(t, func(t *testing.T, f func(*testing.T, routetest.Stand)) {
+	routetest.Run(t, func(t *testing.T, f func(*testing.T, routetest.Fixture)) {
 		v := clock.NewVirtual(time.Now().Add(24 * time.Hour))
 		v.Run(func() {
 			sim, err := awssim.New(awssim.Options{Clock: v, Strict: true})
@@ -52,7 +52,7 @@ func TestConformance(t *testing.T) {
 			b.elb = awselb.NewFromConfig(sim.Config(), func(o *awselb.Options) {
 				o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error { return s.Initialize.Add(b, middleware.After) })
 			})
-			f(t, routetest.Stand{Open: b.open, Share: b.share, Others: b.others, Meddle: b.meddle, Written: func() int { return b.writes }})
+			f(t, routetest.Fixture{Open: b.open, Share: b.share, Unrelated: b.others, ChangeOutside: b.meddle, Written: func() int { return b.writes }})
 		})
 	})
 }
@@ -67,7 +67,7 @@ func (b *bed) HandleInitialize(ctx context.Context, in middleware.InitializeInpu
 }
 
 func (b *bed) open() route.Driver {
-	return &alb.Driver{API: b.elb, Pair: alb.Pair{Primary: groupPrimary, Canary: groupCanary}, Listeners: []string{listener}}
+	return &alb.Driver{API: b.elb, Groups: alb.TargetGroups{Primary: groupPrimary, Canary: groupCanary}, Listeners: []string{listener}}
 }
 
 // actions are the default rule's, as AWS has them.

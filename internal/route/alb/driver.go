@@ -17,7 +17,7 @@ import (
 // Driver sets the weights of the rules of two target groups. It implements [route.Driver].
 type Driver struct {
 	API       *awselb.Client
-	Pair      Pair
+	Groups      TargetGroups
 	Listeners []string // ARNs of the listeners to read
 	Planned   func(Rule) sluice.Write
 	// Deleted is called with each listener that does not exist according to AWS. Its rules are
@@ -27,29 +27,29 @@ type Driver struct {
 	// is nil, one read is enough.
 	Confirm func(context.Context) error
 
-	live  []Rule              // of the last read
-	known []elbtypes.Listener // the listeners as read; read once, because their port does not change
-	lost  []string            // listeners that do not exist
+	lastRules  []Rule              // of the last read
+	foundListeners []elbtypes.Listener // the listeners as read; read once, because their port does not change
+	missingListeners  []string            // listeners that do not exist
 }
 
 // IsMissing reports whether the listener does not exist.
-func (d *Driver) Lacks(listener string) bool { return slices.Contains(d.lost, listener) }
+func (d *Driver) IsMissing(listener string) bool { return slices.Contains(d.missingListeners, listener) }
 
 // HasNoListener reports whether none of the listeners exists.
-func (d *Driver) Unreachable() bool {
-	return len(d.Listeners) > 0 && len(d.lost) == len(d.Listeners)
+func (d *Driver) HasNoListener() bool {
+	return len(d.Listeners) > 0 && len(d.missingListeners) == len(d.Listeners)
 }
 
 // Rules reads every rule of the listeners, in the order of listeners and
 // priorities.
 func (d *Driver) Rules(ctx context.Context) ([]Rule, error) {
-	if err := d.know(ctx); err != nil {
+	if err := d.readListeners(ctx); err != nil {
 		return nil, err
 	}
 	var all []Rule
-	for _, l := range d.known {
-		rules, err := d.rulesOf(ctx, l)
-		if d.lose(aws.ToString(l.ListenerArn), err) {
+	for _, l := range d.foundListeners {
+		rules, err := d.readRules(ctx, l)
+		if d.noteMissing(aws.ToString(l.ListenerArn), err) {
 			continue
 		}
 		if err != nil {
@@ -57,60 +57,60 @@ func (d *Driver) Rules(ctx context.Context) ([]Rule, error) {
 		}
 		all = append(all, rules...)
 	}
-	d.live = all
+	d.lastRules = all
 	return all, nil
 }
 
 // LastRules returns the rules of the last read.
-func (d *Driver) Live() []Rule { return d.live }
+func (d *Driver) LastRules() []Rule { return d.lastRules }
 
 // readListeners reads the listeners once, in one call. If one does not exist, it reads them one by
 // one.
-func (d *Driver) know(ctx context.Context) error {
-	if len(d.known)+len(d.lost) > 0 || len(d.Listeners) == 0 {
+func (d *Driver) readListeners(ctx context.Context) error {
+	if len(d.foundListeners)+len(d.missingListeners) > 0 || len(d.Listeners) == 0 {
 		return nil
 	}
-	known, err := d.read(ctx, d.Listeners)
+	known, err := d.describeListeners(ctx, d.Listeners)
 	if err == nil || d.Deleted == nil || sluice.KindOf(err) != sluice.NotFound {
-		d.known = known
+		d.foundListeners = known
 		return err
 	}
 	for _, arn := range d.Listeners {
-		one, err := d.read(ctx, []string{arn})
-		if d.lose(arn, err) {
+		one, err := d.describeListeners(ctx, []string{arn})
+		if d.noteMissing(arn, err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		d.known = append(d.known, one...)
+		d.foundListeners = append(d.foundListeners, one...)
 	}
 	return nil
 }
 
 // noteMissing records that a listener does not exist, if err says so and Deleted is set. It reports
 // whether it did.
-func (d *Driver) lose(arn string, err error) bool {
+func (d *Driver) noteMissing(arn string, err error) bool {
 	if d.Deleted == nil || sluice.KindOf(err) != sluice.NotFound {
 		return false
 	}
-	if !d.Lacks(arn) {
-		d.lost = append(d.lost, arn)
+	if !d.IsMissing(arn) {
+		d.missingListeners = append(d.missingListeners, arn)
 		d.Deleted(arn)
 	}
 	return true
 }
 
 // describeListeners reads listeners. Two reads must agree that a listener does not exist.
-func (d *Driver) read(ctx context.Context, arns []string) (all []elbtypes.Listener, err error) {
-	err = route.Twice(ctx, d.Confirm, func() error {
-		all, err = d.readOnce(ctx, arns)
+func (d *Driver) describeListeners(ctx context.Context, arns []string) (all []elbtypes.Listener, err error) {
+	err = route.ReadTwice(ctx, d.Confirm, func() error {
+		all, err = d.describeOnce(ctx, arns)
 		return err
 	})
 	return all, err
 }
 
-func (d *Driver) readOnce(ctx context.Context, arns []string) ([]elbtypes.Listener, error) {
+func (d *Driver) describeOnce(ctx context.Context, arns []string) ([]elbtypes.Listener, error) {
 	out, err := d.API.DescribeListeners(ctx, &awselb.DescribeListenersInput{ListenerArns: arns})
 	if err != nil {
 		return nil, fmt.Errorf("read listeners: %w", sluice.Inner(err))
@@ -128,19 +128,19 @@ func (d *Driver) readOnce(ctx context.Context, arns []string) ([]elbtypes.Listen
 
 // readRules reads the rules of a listener. Two reads must agree that the listener does not exist,
 // unless it is known to be missing.
-func (d *Driver) rulesOf(ctx context.Context, l elbtypes.Listener) (all []Rule, err error) {
+func (d *Driver) readRules(ctx context.Context, l elbtypes.Listener) (all []Rule, err error) {
 	confirm := d.Confirm
-	if d.Lacks(aws.ToString(l.ListenerArn)) {
+	if d.IsMissing(aws.ToString(l.ListenerArn)) {
 		confirm = nil
 	}
-	err = route.Twice(ctx, confirm, func() error {
-		all, err = d.rulesOnce(ctx, l)
+	err = route.ReadTwice(ctx, confirm, func() error {
+		all, err = d.readRulesOnce(ctx, l)
 		return err
 	})
 	return all, err
 }
 
-func (d *Driver) rulesOnce(ctx context.Context, l elbtypes.Listener) ([]Rule, error) {
+func (d *Driver) readRulesOnce(ctx context.Context, l elbtypes.Listener) ([]Rule, error) {
 	var all []Rule
 	in := &awselb.DescribeRulesInput{ListenerArn: l.ListenerArn, PageSize: aws.Int32(400)}
 	for {
@@ -149,7 +149,7 @@ func (d *Driver) rulesOnce(ctx context.Context, l elbtypes.Listener) ([]Rule, er
 			return nil, fmt.Errorf("read listener rules: %w", sluice.Inner(err))
 		}
 		for _, r := range out.Rules {
-			all = append(all, ruleOf(l, r))
+			all = append(all, newRule(l, r))
 		}
 		if aws.ToString(out.NextMarker) == "" {
 			return all, nil
@@ -158,11 +158,11 @@ func (d *Driver) rulesOnce(ctx context.Context, l elbtypes.Listener) ([]Rule, er
 	}
 }
 
-func ruleOf(l elbtypes.Listener, r elbtypes.Rule) Rule {
+func newRule(l elbtypes.Listener, r elbtypes.Rule) Rule {
 	return Rule{
 		Rule: sluice.Rule{
 			ARN: aws.ToString(r.RuleArn), Listener: aws.ToString(l.ListenerArn), Balancer: aws.ToString(l.LoadBalancerArn),
-			Port: int(aws.ToInt32(l.Port)), Priority: aws.ToString(r.Priority), Forward: shares(r.Actions),
+			Port: int(aws.ToInt32(l.Port)), Priority: aws.ToString(r.Priority), Forward: forwardShares(r.Actions),
 		},
 		Actions: r.Actions,
 	}
@@ -170,13 +170,13 @@ func ruleOf(l elbtypes.Listener, r elbtypes.Rule) Rule {
 
 // ReadChoice reads the rules and selects those of the service. Two reads must agree that there is
 // none.
-func (d *Driver) Choose(ctx context.Context) (Choice, error) {
+func (d *Driver) ReadChoice(ctx context.Context) (RuleChoice, error) {
 	for n := 1; ; n++ {
 		rules, err := d.Rules(ctx)
 		if err != nil {
-			return Choice{}, err
+			return RuleChoice{}, err
 		}
-		c, err := Choose(rules, d.Pair)
+		c, err := ChooseRules(rules, d.Groups)
 		if sluice.KindOf(err) != sluice.NotFound || d.Confirm == nil || n == 2 {
 			return c, err
 		}
@@ -187,8 +187,8 @@ func (d *Driver) Choose(ctx context.Context) (Choice, error) {
 }
 
 // Routes returns the rules that forward to both groups.
-func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
-	c, err := d.Choose(ctx)
+func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
+	c, err := d.ReadChoice(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -199,45 +199,45 @@ func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
 			Next: "somebody else edited the rule: put both target groups back, then run sluice resume, or run sluice rollback",
 		}
 	}
-	var paths []route.Path
+	var paths []route.Route
 	for _, r := range c.Steered {
-		paths = append(paths, route.Path{ID: r.ARN, Name: r.Name(), Weights: r.weights(d.Pair.Primary, d.Pair.Canary), Print: Print(r.Actions)})
+		paths = append(paths, route.Route{ID: r.ARN, Name: r.Name(), Weights: r.percentWeights(d.Groups.Primary, d.Groups.Canary), Fingerprint: Fingerprint(r.Actions)})
 	}
 	return paths, nil
 }
 
 // SetWeights writes the weights to one rule.
-func (d *Driver) Set(ctx context.Context, act sluice.Act, p route.Path, to sluice.Weights) error {
-	r, err := d.rule(p.ID)
+func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, p route.Route, to sluice.Weights) error {
+	r, err := d.findRule(p.ID)
 	if err != nil {
 		return err
 	}
-	return d.Write(ctx, act, r, d.weighted(r, to))
+	return d.WriteRule(ctx, act, r, d.weightedActions(r, to))
 }
 
 // FingerprintAfter returns the fingerprint of the rule with the weights.
-func (d *Driver) Intent(p route.Path, to sluice.Weights) string {
-	r, err := d.rule(p.ID)
+func (d *Driver) FingerprintAfter(p route.Route, to sluice.Weights) string {
+	r, err := d.findRule(p.ID)
 	if err != nil {
 		return ""
 	}
-	return Print(d.weighted(r, to))
+	return Fingerprint(d.weightedActions(r, to))
 }
 
-func (d *Driver) rule(arn string) (Rule, error) {
-	i := slices.IndexFunc(d.live, func(r Rule) bool { return r.ARN == arn })
+func (d *Driver) findRule(arn string) (Rule, error) {
+	i := slices.IndexFunc(d.lastRules, func(r Rule) bool { return r.ARN == arn })
 	if i < 0 {
 		return Rule{}, fmt.Errorf("rule %s was not read", arn)
 	}
-	return d.live[i], nil
+	return d.lastRules[i], nil
 }
 
 // weightedActions returns the rule's actions with the weights, and the groups in their order.
-func (d *Driver) weighted(r Rule, to sluice.Weights) []elbtypes.Action {
+func (d *Driver) weightedActions(r Rule, to sluice.Weights) []elbtypes.Action {
 	groups := slices.Clone(r.Forward)
 	for i, g := range groups {
 		groups[i].Weight = to.Primary()
-		if g.Group == d.Pair.Canary {
+		if g.Group == d.Groups.Canary {
 			groups[i].Weight = to.Canary()
 		}
 	}
@@ -246,23 +246,23 @@ func (d *Driver) weighted(r Rule, to sluice.Weights) []elbtypes.Action {
 
 // WithWeights returns the rule with the weights. A rule that forwards to the primary alone also
 // gets the canary.
-func (d *Driver) Weighted(r Rule, to sluice.Weights) Rule {
-	if r.alone(d.Pair.Primary) {
-		r.Forward = []sluice.Share{{Group: d.Pair.Primary}, {Group: d.Pair.Canary}}
+func (d *Driver) WithWeights(r Rule, to sluice.Weights) Rule {
+	if r.forwardsOnlyTo(d.Groups.Primary) {
+		r.Forward = []sluice.Share{{Group: d.Groups.Primary}, {Group: d.Groups.Canary}}
 	}
-	r.Actions = d.weighted(r, to)
-	r.Forward = shares(r.Actions)
+	r.Actions = d.weightedActions(r, to)
+	r.Forward = forwardShares(r.Actions)
 	return r
 }
 
 // ReshapeTo returns the form of a rule that has the fingerprint print: the rule itself, or the rule
 // with one of the weights.
-func (d *Driver) Shaped(r Rule, print string, weights []sluice.Weights) (Rule, bool) {
-	if Print(r.Actions) == print {
+func (d *Driver) ReshapeTo(r Rule, print string, weights []sluice.Weights) (Rule, bool) {
+	if Fingerprint(r.Actions) == print {
 		return r, true
 	}
 	for _, w := range weights {
-		if x := d.Weighted(r, w); Print(x.Actions) == print {
+		if x := d.WithWeights(r, w); Fingerprint(x.Actions) == print {
 			return x, true
 		}
 	}
@@ -272,7 +272,7 @@ func (d *Driver) Shaped(r Rule, print string, weights []sluice.Weights) (Rule, b
 // Weight returns the highest weight of a target group in the last read, and whether any rule
 // forwards to it.
 func (d *Driver) Weight(group string) (most int, wired bool) {
-	for _, r := range d.live {
+	for _, r := range d.lastRules {
 		if w, ok := r.Weight(group); ok {
 			most, wired = max(most, w), true
 		}
@@ -281,37 +281,37 @@ func (d *Driver) Weight(group string) (most int, wired bool) {
 }
 
 // IsServiceRule reports whether a rule forwards to the primary alone, or to exactly the two groups.
-func (d *Driver) Ours(r Rule) bool {
-	return r.alone(d.Pair.Primary) || r.pairs(d.Pair.Primary, d.Pair.Canary)
+func (d *Driver) IsServiceRule(r Rule) bool {
+	return r.forwardsOnlyTo(d.Groups.Primary) || r.forwardsToBoth(d.Groups.Primary, d.Groups.Canary)
 }
 
 // IsSteered reports whether a rule gets weights because it forwards to exactly the two groups. It
 // is false if the file names the rules.
-func (d *Driver) Steers(r Rule) bool {
-	return len(d.Pair.Named) == 0 && r.pairs(d.Pair.Primary, d.Pair.Canary)
+func (d *Driver) IsSteered(r Rule) bool {
+	return len(d.Groups.RuleARNs) == 0 && r.forwardsToBoth(d.Groups.Primary, d.Groups.Canary)
 }
 
 // ExtendedActions returns the actions of a rule that forwards to the primary alone, with the canary
 // added at weight 0.
-func (d *Driver) Extended(r Rule) []elbtypes.Action {
-	return forwardTo(r.Actions, []sluice.Share{{Group: d.Pair.Primary, Weight: 100}, {Group: d.Pair.Canary, Weight: 0}})
+func (d *Driver) ExtendedActions(r Rule) []elbtypes.Action {
+	return forwardTo(r.Actions, []sluice.Share{{Group: d.Groups.Primary, Weight: 100}, {Group: d.Groups.Canary, Weight: 0}})
 }
 
 // WriteRule replaces the actions of a rule. It writes the default rule through its listener.
-func (d *Driver) Write(ctx context.Context, act sluice.Act, r Rule, actions []elbtypes.Action) error {
+func (d *Driver) WriteRule(ctx context.Context, act sluice.Act, r Rule, actions []elbtypes.Action) error {
 	w := WriteOf(r)
 	attempt := sluice.Attempt{Action: "route " + sluice.ARNName(r.ARN), Planned: w, Actual: w}
 	if d.Planned != nil {
 		attempt.Planned = d.Planned(r)
 	}
 	return act(ctx, attempt, func(ctx context.Context) (string, error) {
-		return describe(shares(actions)), d.modify(ctx, r, actions)
+		return describeShares(forwardShares(actions)), d.modifyRule(ctx, r, actions)
 	})
 }
 
-func (d *Driver) modify(ctx context.Context, r Rule, actions []elbtypes.Action) error {
-	actions = writableAll(actions)
-	if r.Default() {
+func (d *Driver) modifyRule(ctx context.Context, r Rule, actions []elbtypes.Action) error {
+	actions = writableActions(actions)
+	if r.IsDefault() {
 		_, err := d.API.ModifyListener(ctx, &awselb.ModifyListenerInput{ListenerArn: aws.String(r.Listener), DefaultActions: actions})
 		return err
 	}
@@ -321,21 +321,21 @@ func (d *Driver) modify(ctx context.Context, r Rule, actions []elbtypes.Action) 
 
 // WriteOf returns the write that changes the rule.
 func WriteOf(r Rule) sluice.Write {
-	if r.Default() {
+	if r.IsDefault() {
 		return sluice.Write{Operation: "elasticloadbalancing:ModifyListener", Resource: r.Listener}
 	}
 	return sluice.Write{Operation: "elasticloadbalancing:ModifyRule", Resource: r.ARN}
 }
 
 // Describe says where a rule forwards to: "web-primary 90, web-canary 10".
-func (r Rule) Says() string {
-	if s := describe(r.Forward); s != "" {
+func (r Rule) Describe() string {
+	if s := describeShares(r.Forward); s != "" {
 		return s
 	}
 	return "no target group"
 }
 
-func describe(groups []sluice.Share) string {
+func describeShares(groups []sluice.Share) string {
 	text := ""
 	for i, g := range groups {
 		if i > 0 {

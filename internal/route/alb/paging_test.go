@@ -56,12 +56,12 @@ func TestRulesAreReadToTheLastPage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d := &alb.Driver{API: elb, Pair: alb.Pair{Primary: groupPrimary, Canary: groupCanary}, Listeners: []string{listener}}
+		d := &alb.Driver{API: elb, Groups: alb.TargetGroups{Primary: groupPrimary, Canary: groupCanary}, Listeners: []string{listener}}
 		rules, err := d.Rules(ctx)
 		if err != nil || len(rules) != 6 {
 			t.Fatalf("%d rules, want five and the default one: %v", len(rules), err)
 		}
-		paths, err := d.Paths(ctx)
+		paths, err := d.Routes(ctx)
 		if err != nil || len(paths) != 1 {
 			t.Fatalf("%d paths, want the default rule: %v", len(paths), err)
 		}

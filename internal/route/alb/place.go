@@ -14,7 +14,7 @@ import (
 )
 
 // GroupPlace describes a target group and the load balancer that it is attached to.
-type Place struct {
+type GroupPlace struct {
 	Group     string // ARN
 	Name      string
 	Balancer  string // ARN; empty if attached to none
@@ -30,14 +30,14 @@ type Place struct {
 }
 
 // FindGroups reads the target groups in one call and returns them in the requested order.
-func Find(ctx context.Context, api *awselb.Client, groups ...string) ([]Place, error) {
+func FindGroups(ctx context.Context, api *awselb.Client, groups ...string) ([]GroupPlace, error) {
 	out, err := api.DescribeTargetGroups(ctx, &awselb.DescribeTargetGroupsInput{TargetGroupArns: groups})
 	if err != nil {
 		return nil, fmt.Errorf("look up target groups: %w", sluice.Inner(err))
 	}
-	var places []Place
+	var places []GroupPlace
 	for _, arn := range groups {
-		p, err := placeOf(out.TargetGroups, arn)
+		p, err := newPlace(out.TargetGroups, arn)
 		if err != nil {
 			return nil, err
 		}
@@ -46,12 +46,12 @@ func Find(ctx context.Context, api *awselb.Client, groups ...string) ([]Place, e
 	return places, nil
 }
 
-func placeOf(groups []elbtypes.TargetGroup, arn string) (Place, error) {
+func newPlace(groups []elbtypes.TargetGroup, arn string) (GroupPlace, error) {
 	for _, g := range groups {
 		if aws.ToString(g.TargetGroupArn) != arn {
 			continue
 		}
-		p := Place{Group: arn, Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType),
+		p := GroupPlace{Group: arn, Name: aws.ToString(g.TargetGroupName), Target: string(g.TargetType),
 			Interval: time.Duration(aws.ToInt32(g.HealthCheckIntervalSeconds)) * time.Second, Timeout: time.Duration(aws.ToInt32(g.HealthCheckTimeoutSeconds)) * time.Second,
 			HealthyAfter: int(aws.ToInt32(g.HealthyThresholdCount)), UnhealthyAfter: int(aws.ToInt32(g.UnhealthyThresholdCount))}
 		if len(g.LoadBalancerArns) > 0 {
@@ -59,12 +59,12 @@ func placeOf(groups []elbtypes.TargetGroup, arn string) (Place, error) {
 		}
 		return p, nil
 	}
-	return Place{}, &sluice.Error{Op: "look up target group", Resource: arn, Kind: sluice.NotFound,
+	return GroupPlace{}, &sluice.Error{Op: "look up target group", Resource: arn, Kind: sluice.NotFound,
 		Err: errors.New("it does not exist in this account and Region"), Next: "check the ARN under targetGroups, and the Region"}
 }
 
 // ReadBalancer adds the load balancer's type and listeners, and the group's deregistration delay.
-func (p *Place) Attach(ctx context.Context, api *awselb.Client) error {
+func (p *GroupPlace) ReadBalancer(ctx context.Context, api *awselb.Client) error {
 	if p.Balancer == "" {
 		return nil
 	}
@@ -75,14 +75,14 @@ func (p *Place) Attach(ctx context.Context, api *awselb.Client) error {
 	if len(lbs.LoadBalancers) == 1 {
 		p.Type = string(lbs.LoadBalancers[0].Type)
 	}
-	if p.Listeners, err = listeners(ctx, api, p.Balancer); err != nil {
+	if p.Listeners, err = listListeners(ctx, api, p.Balancer); err != nil {
 		return err
 	}
-	p.Drain, err = drain(ctx, api, p.Group)
+	p.Drain, err = readDrain(ctx, api, p.Group)
 	return err
 }
 
-func listeners(ctx context.Context, api *awselb.Client, balancer string) ([]string, error) {
+func listListeners(ctx context.Context, api *awselb.Client, balancer string) ([]string, error) {
 	var arns []string
 	in := &awselb.DescribeListenersInput{LoadBalancerArn: aws.String(balancer), PageSize: aws.Int32(400)}
 	for {
@@ -100,7 +100,7 @@ func listeners(ctx context.Context, api *awselb.Client, balancer string) ([]stri
 	}
 }
 
-func drain(ctx context.Context, api *awselb.Client, group string) (int, error) {
+func readDrain(ctx context.Context, api *awselb.Client, group string) (int, error) {
 	out, err := api.DescribeTargetGroupAttributes(ctx, &awselb.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(group)})
 	if err != nil {
 		return 0, fmt.Errorf("read target group attributes: %w", sluice.Inner(err))
@@ -115,7 +115,7 @@ func drain(ctx context.Context, api *awselb.Client, group string) (int, error) {
 }
 
 // ReadHealth reads every target of a group, including draining ones.
-func Health(ctx context.Context, api *awselb.Client, group string) ([]sluice.Target, error) {
+func ReadHealth(ctx context.Context, api *awselb.Client, group string) ([]sluice.Target, error) {
 	out, err := api.DescribeTargetHealth(ctx, &awselb.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
 	if err != nil {
 		return nil, fmt.Errorf("read target health: %w", sluice.Inner(err))

@@ -22,18 +22,18 @@ type Load struct {
 // ReadLoad reads from CloudWatch the load of a target group in the hour before now. It returns the
 // zero value if CloudWatch has no data: AWS omits minutes without requests (Elastic Load Balancing,
 // "CloudWatch metrics for your Application Load Balancer").
-func Requests(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time) (l Load, err error) {
-	if l.PerSecond, err = most(ctx, api, balancer, group, now, "RequestCount", cwtypes.StatisticSum); err != nil {
+func ReadLoad(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time) (l Load, err error) {
+	if l.PerSecond, err = highestMinute(ctx, api, balancer, group, now, "RequestCount", cwtypes.StatisticSum); err != nil {
 		return Load{}, err
 	}
-	longest, err := most(ctx, api, balancer, group, now, "TargetResponseTime", cwtypes.StatisticMaximum)
+	longest, err := highestMinute(ctx, api, balancer, group, now, "TargetResponseTime", cwtypes.StatisticMaximum)
 	l.PerSecond /= 60
 	l.Longest = time.Duration(longest * float64(time.Second)).Round(time.Millisecond)
 	return l, err
 }
 
 // highestMinute returns the highest one-minute value of a statistic in the last hour.
-func most(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time, metric string, s cwtypes.Statistic) (v float64, err error) {
+func highestMinute(ctx context.Context, api *awscw.Client, balancer, group string, now time.Time, metric string, s cwtypes.Statistic) (v float64, err error) {
 	_, name, _ := strings.Cut(balancer, ":loadbalancer/")
 	now = now.Truncate(time.Minute)
 	out, err := api.GetMetricStatistics(ctx, &awscw.GetMetricStatisticsInput{

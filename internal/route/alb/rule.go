@@ -21,11 +21,11 @@ type Rule struct {
 
 // IsDefault reports whether the rule is the default rule of its listener, which is written through
 // the listener.
-func (r Rule) Default() bool { return r.Priority == "default" }
+func (r Rule) IsDefault() bool { return r.Priority == "default" }
 
 // Name returns the name of the rule for people.
 func (r Rule) Name() string {
-	if r.Default() {
+	if r.IsDefault() {
 		return fmt.Sprintf("default rule of port %d", r.Port)
 	}
 	return fmt.Sprintf("rule %s of port %d", r.Priority, r.Port)
@@ -33,7 +33,7 @@ func (r Rule) Name() string {
 
 // forwardShares returns the target groups of the forward action, if there is one. It normalizes
 // reads: AWS may return one group in TargetGroupArn, in ForwardConfig or in both.
-func shares(actions []elbtypes.Action) []sluice.Share {
+func forwardShares(actions []elbtypes.Action) []sluice.Share {
 	for _, a := range actions {
 		if a.Type != elbtypes.ActionTypeEnumForward {
 			continue
@@ -43,14 +43,14 @@ func shares(actions []elbtypes.Action) []sluice.Share {
 		}
 		var out []sluice.Share
 		for _, t := range a.ForwardConfig.TargetGroups {
-			out = append(out, sluice.Share{Group: aws.ToString(t.TargetGroupArn), Weight: weight(t)})
+			out = append(out, sluice.Share{Group: aws.ToString(t.TargetGroupArn), Weight: tupleWeight(t)})
 		}
 		return out
 	}
 	return nil
 }
 
-func weight(t elbtypes.TargetGroupTuple) int {
+func tupleWeight(t elbtypes.TargetGroupTuple) int {
 	if t.Weight == nil {
 		return 1
 	}
@@ -58,20 +58,20 @@ func weight(t elbtypes.TargetGroupTuple) int {
 }
 
 // forwardsToBoth reports whether the rule forwards to exactly the two groups.
-func (r Rule) pairs(primary, canary string) bool {
+func (r Rule) forwardsToBoth(primary, canary string) bool {
 	_, p := r.Weight(primary)
 	_, c := r.Weight(canary)
 	return p && c && len(r.Forward) == 2
 }
 
 // forwardsOnlyTo reports whether the rule forwards to that group only.
-func (r Rule) alone(group string) bool {
+func (r Rule) forwardsOnlyTo(group string) bool {
 	return len(r.Forward) == 1 && r.Forward[0].Group == group
 }
 
 // percentWeights returns the shares of primary and canary in percent. They are not Valid if they
 // are not whole percentages.
-func (r Rule) weights(primary, canary string) sluice.Weights {
+func (r Rule) percentWeights(primary, canary string) sluice.Weights {
 	p, _ := r.Weight(primary)
 	c, _ := r.Weight(canary)
 	if p+c == 0 || p*100%(p+c) != 0 {
@@ -87,7 +87,7 @@ func forwardTo(actions []elbtypes.Action, groups []sluice.Share) []elbtypes.Acti
 	out := slices.Clone(actions)
 	for i, a := range out {
 		if a.Type != elbtypes.ActionTypeEnumForward {
-			out[i] = writable(a)
+			out[i] = writableAction(a)
 			continue
 		}
 		config := elbtypes.ForwardActionConfig{}
@@ -106,7 +106,7 @@ func forwardTo(actions []elbtypes.Action, groups []sluice.Share) []elbtypes.Acti
 // writableAction converts an action that was read to one that can be written. DescribeRules does
 // not return the client secret of an OIDC action. A write without the secret must request that AWS
 // keeps the existing one (ELBv2 API Reference, "AuthenticateOidcActionConfig").
-func writable(a elbtypes.Action) elbtypes.Action {
+func writableAction(a elbtypes.Action) elbtypes.Action {
 	if a.AuthenticateOidcConfig != nil {
 		c := *a.AuthenticateOidcConfig
 		c.ClientSecret, c.UseExistingClientSecret = nil, aws.Bool(true)
@@ -116,17 +116,17 @@ func writable(a elbtypes.Action) elbtypes.Action {
 }
 
 // writableActions converts a list of actions that was read to one that can be written.
-func writableAll(actions []elbtypes.Action) []elbtypes.Action {
+func writableActions(actions []elbtypes.Action) []elbtypes.Action {
 	out := make([]elbtypes.Action, len(actions))
 	for i, a := range actions {
-		out[i] = writable(a)
+		out[i] = writableAction(a)
 	}
 	return out
 }
 
 // Fingerprint returns a fingerprint of the effect of a list of actions. Two lists that AWS treats
 // alike have the same fingerprint, however AWS returns them.
-func Print(actions []elbtypes.Action) string {
+func Fingerprint(actions []elbtypes.Action) string {
 	type plain struct {
 		Type   elbtypes.ActionTypeEnum
 		Shares []sluice.Share
@@ -135,10 +135,10 @@ func Print(actions []elbtypes.Action) string {
 	}
 	var all []plain
 	for _, a := range actions {
-		p := plain{Type: a.Type, Rest: writable(a)}
+		p := plain{Type: a.Type, Rest: writableAction(a)}
 		if a.Type == elbtypes.ActionTypeEnumForward {
-			p.Shares, p.Sticky = shares([]elbtypes.Action{a}), stickySeconds(a)
-			slices.SortFunc(p.Shares, func(x, y sluice.Share) int { return compare(x.Group, y.Group) })
+			p.Shares, p.Sticky = forwardShares([]elbtypes.Action{a}), stickySeconds(a)
+			slices.SortFunc(p.Shares, func(x, y sluice.Share) int { return compareGroups(x.Group, y.Group) })
 			if len(p.Shares) == 1 {
 				p.Shares[0].Weight = 1
 			}
@@ -154,7 +154,7 @@ func Print(actions []elbtypes.Action) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func compare(a, b string) int {
+func compareGroups(a, b string) int {
 	if a < b {
 		return -1
 	}

@@ -89,7 +89,7 @@ func on(t *testing.T, l layout, f func(*bed)) {
 		b.sd = awssd.NewFromConfig(sim.Config(), func(o *awssd.Options) {
 			o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error { return s.Initialize.Add(b, middleware.After) })
 		})
-		if b.reg, err = cloudmap.Find(context.Background(), b.sd, "arn:aws:servicediscovery:us-east-1:123456789012:service/"+registry, l.port); err != nil {
+		if b.reg, err = cloudmap.FindRegistry(context.Background(), b.sd, "arn:aws:servicediscovery:us-east-1:123456789012:service/"+registry, l.port); err != nil {
 			t.Fatal(err)
 		}
 		f(b)
@@ -107,16 +107,16 @@ func (b *bed) HandleInitialize(ctx context.Context, in middleware.InitializeInpu
 
 // driver is a new one that knows only what was saved.
 func (b *bed) driver() *cloudmap.Driver {
-	d := &cloudmap.Driver{Place: cloudmap.Place{Cluster: "prod", Service: "api", Region: "us-east-1"}, Own: cloudmap.Own(deployment),
-		Tasks: b.tasks, Taken: maps.Clone(b.taken),
-		Keep: func(_ context.Context, taken map[string]map[string]string) error {
+	d := &cloudmap.Driver{Place: cloudmap.Place{Cluster: "prod", Service: "api", Region: "us-east-1"}, Prefix: cloudmap.InstancePrefix(deployment),
+		Tasks: b.tasks, Deregistered: maps.Clone(b.taken),
+		SaveDeregistered: func(_ context.Context, taken map[string]map[string]string) error {
 			b.taken = maps.Clone(taken)
 			return nil
 		}}
-	if d.Taken == nil {
-		d.Taken = map[string]map[string]string{}
+	if d.Deregistered == nil {
+		d.Deregistered = map[string]map[string]string{}
 	}
-	d.Names = cloudmap.Names{API: b.sd, Registry: b.reg, Pause: b.clock.Sleep, Token: func(string) string {
+	d.InstanceClient = cloudmap.InstanceClient{API: b.sd, Registry: b.reg, Pause: b.clock.Sleep, Token: func(string) string {
 		b.tokens++
 		return fmt.Sprint("token-", b.tokens)
 	}}
@@ -134,7 +134,7 @@ func (b *bed) tasks(ctx context.Context) (all []cloudmap.Task, desired int, err 
 			return nil, 0, err
 		}
 		for _, t := range out.Tasks {
-			x := cloudmap.Task{ID: sluice.ARNName(*t.TaskArn), Variant: v, Zone: *t.AvailabilityZone, Family: "api", Well: *t.LastStatus == "RUNNING"}
+			x := cloudmap.Task{ID: sluice.ARNName(*t.TaskArn), Variant: v, Zone: *t.AvailabilityZone, Family: "api", Healthy: *t.LastStatus == "RUNNING"}
 			for _, d := range t.Attachments[0].Details {
 				if *d.Name == "privateIPv4Address" {
 					x.Address = *d.Value

@@ -24,7 +24,7 @@ const (
 const OwnPrefix = "slc-"
 
 // InstancePrefix returns the prefix of the instance ids of one deployment.
-func Own(deployment string) string {
+func InstancePrefix(deployment string) string {
 	sum := sha256.Sum256([]byte(deployment))
 	return OwnPrefix + hex.EncodeToString(sum[:8]) + "-"
 }
@@ -32,9 +32,9 @@ func Own(deployment string) string {
 // Driver shifts the traffic of one Cloud Map name. It implements [route.Driver]: the name is its
 // only route.
 type Driver struct {
-	Names
+	InstanceClient
 	Place Place
-	Own   string // see [InstancePrefix]
+	Prefix   string // see [InstancePrefix]
 	// Tasks reads the tasks of both variants, and the desired count of the service.
 	Tasks func(ctx context.Context) (all []Task, desired int, err error)
 	// Stopped returns which of the tasks are stopping or have stopped. If Stopped is nil, no
@@ -42,46 +42,46 @@ type Driver struct {
 	Stopped func(ctx context.Context, tasks []string) ([]string, error)
 	// Deregistered are the deregistered instances of the primary, with the attributes for
 	// registering them again. SaveDeregistered saves them before they are deregistered.
-	Taken map[string]map[string]string
-	Keep  func(ctx context.Context, taken map[string]map[string]string) error
+	Deregistered map[string]map[string]string
+	SaveDeregistered  func(ctx context.Context, taken map[string]map[string]string) error
 
 	// Registered are the canary instances that sluice registered. SaveRegistered saves them after
 	// callers can resolve them, and before they are deregistered.
-	In     map[string]bool
-	KeepIn func(ctx context.Context) error
+	Registered     map[string]bool
+	SaveRegistered func(ctx context.Context) error
 	// Unmanaged are instances whose state another actor set, registered or not. The driver keeps
 	// that state.
-	Theirs map[string]bool
+	Unmanaged map[string]bool
 	// ResolveChange decides about changes by other actors. It returns an error, or the driver
 	// continues after [Driver.Reassert] was called or the instances are Unmanaged. If it is nil, a
 	// change is an error.
-	Answer func(ctx context.Context, o Outside) error
+	ResolveChange func(ctx context.Context, o OutsideChange) error
 
 	// ExpectsCanary says that some canary instances must be registered. The driver reports one that
 	// is not registered any more.
-	Holds bool
+	ExpectsCanary bool
 	// IgnoresChanges ignores changes by other actors: a rollback restores everything anyway.
-	Lenient bool
+	IgnoresChanges bool
 
-	live            scene           // of the last read
-	seenOut, seenIn map[string]bool // instances, as reads have returned them
-	left            map[string]bool // instances that must not be registered again
+	lastState            nameState           // of the last read
+	seenDeregistered, seenRegistered map[string]bool // instances, as reads have returned them
+	notReturning            map[string]bool // instances that must not be registered again
 }
 
 // CurrentSplit returns the number of registered, ready tasks of each variant in the last read.
-func (d *Driver) Now() plan.Split { return now(d.live.members) }
+func (d *Driver) CurrentSplit() plan.Split { return splitOf(d.lastState.members) }
 
 // Pool returns the number of tasks that could be registered, as of the last read.
-func (d *Driver) Pool() plan.Pool { return pool(d.live.members, d.live.desired) }
+func (d *Driver) Pool() plan.Pool { return poolOf(d.lastState.members, d.lastState.desired) }
 
 // UnknownInstances returns the instances of the last read that neither ECS nor sluice registered.
-func (d *Driver) Foreign() []string { return d.live.foreign }
+func (d *Driver) UnknownInstances() []string { return d.lastState.unknown }
 
 // RegisteredIDs returns the ids of a variant's registered instances in the last read, healthy or
 // not.
-func (d *Driver) Found(v sluice.Variant) (ids []string) {
-	for _, m := range d.live.members {
-		if m.Variant == v && m.in {
+func (d *Driver) RegisteredIDs(v sluice.Variant) (ids []string) {
+	for _, m := range d.lastState.members {
+		if m.Variant == v && m.registered {
 			ids = append(ids, m.instance)
 		}
 	}
@@ -90,9 +90,9 @@ func (d *Driver) Found(v sluice.Variant) (ids []string) {
 
 // CountDeregistered returns how many running tasks of the primary are deregistered, as of the last
 // read.
-func (d *Driver) Out() (n int) {
-	for _, m := range d.live.members {
-		if m.taken && !m.in {
+func (d *Driver) CountDeregistered() (n int) {
+	for _, m := range d.lastState.members {
+		if m.returnable && !m.registered {
 			n++
 		}
 	}
@@ -101,9 +101,9 @@ func (d *Driver) Out() (n int) {
 
 // CountRegistered returns how many instances any deployment of sluice has registered, as of the
 // last read.
-func (d *Driver) Ours() (n int) {
-	for _, i := range d.live.all {
-		if isOwn(i, d.Place) {
+func (d *Driver) CountRegistered() (n int) {
+	for _, i := range d.lastState.all {
+		if isSluiceInstance(i, d.Place) {
 			n++
 		}
 	}
@@ -113,55 +113,55 @@ func (d *Driver) Ours() (n int) {
 // RegisterAllPrimary registers every healthy task of the primary and deregisters every instance
 // that sluice registered. It is for a lost journal: the deregistered instances are not known then.
 // It returns how many instances it changed.
-func (d *Driver) Seize(ctx context.Context, act sluice.Act) (int, error) {
-	s, err := d.look(ctx)
+func (d *Driver) RegisterAllPrimary(ctx context.Context, act sluice.Act) (int, error) {
+	s, err := d.observeState(ctx)
 	if err != nil {
 		return 0, err
 	}
 	var c change
 	for _, m := range s.members {
-		if m.Variant == sluice.Primary && m.Well && !m.in {
-			d.Taken[m.instance] = m.Attributes(d.Registry, d.Place)
-			c.back = append(c.back, m)
+		if m.Variant == sluice.Primary && m.Healthy && !m.registered {
+			d.Deregistered[m.instance] = m.Attributes(d.Registry, d.Place)
+			c.returnPrimary = append(c.returnPrimary, m)
 		}
 	}
-	if err := d.putIn(ctx, act, c); err != nil {
+	if err := d.registerMembers(ctx, act, c); err != nil {
 		return 0, err
 	}
 	var ours []string
 	for _, i := range s.all {
-		if isOwn(i, d.Place) {
+		if isSluiceInstance(i, d.Place) {
 			ours = append(ours, i.ID)
 		}
 	}
 	slices.Sort(ours)
-	if err := d.awaitOthers(ctx, ours); err != nil {
-		return len(c.back), err
+	if err := d.checkOthersRemain(ctx, ours); err != nil {
+		return len(c.returnPrimary), err
 	}
-	return len(ours) + len(c.back), d.Leave(ctx, act, sluice.Canary, ours)
+	return len(ours) + len(c.returnPrimary), d.DeregisterIDs(ctx, act, sluice.Canary, ours)
 }
 
 // IsDiscoverable reports whether callers can be sent to a task of the primary, as of the last read.
 // The task is registered, or it is healthy and this deployment or another actor deregistered it.
-func (d *Driver) IsReady(task string) bool {
-	return slices.ContainsFunc(d.live.members, func(m member) bool {
-		aside := !m.in && m.Well && (m.theirs || d.Lenient && m.Age > enrolled)
-		return m.Variant == sluice.Primary && m.ID == task && (m.ready() || aside)
+func (d *Driver) IsDiscoverable(task string) bool {
+	return slices.ContainsFunc(d.lastState.members, func(m member) bool {
+		aside := !m.registered && m.Healthy && (m.unmanaged || d.IgnoresChanges && m.Age > registrationLimit)
+		return m.Variant == sluice.Primary && m.ID == task && (m.isReady() || aside)
 	})
 }
 
 // IsUnhealthy reports whether a task of the canary is registered with status UNHEALTHY, as of the
 // last read. sluice registered it HEALTHY, so another actor changed the status.
-func (d *Driver) IsSick(task string) bool {
-	return slices.ContainsFunc(d.live.members, func(m member) bool {
-		return m.Variant == sluice.Canary && m.ID == task && m.in && !m.healthy
+func (d *Driver) IsUnhealthy(task string) bool {
+	return slices.ContainsFunc(d.lastState.members, func(m member) bool {
+		return m.Variant == sluice.Canary && m.ID == task && m.registered && !m.cloudMapHealthy
 	})
 }
 
 // InstancesOf returns the ids under which a task is registered, as of the last read.
 func (d *Driver) InstancesOf(task string) []string {
 	var ids []string
-	for id := range d.live.all {
+	for id := range d.lastState.all {
 		if id == task || strings.HasPrefix(id, OwnPrefix) && strings.HasSuffix(id, "-"+task) {
 			ids = append(ids, id)
 		}
@@ -172,30 +172,30 @@ func (d *Driver) InstancesOf(task string) []string {
 
 // HasOthers reports whether instances other than ids remain registered, as of the last read,
 // whichever tasks ECS stops.
-func (d *Driver) Beside(ids []string) bool {
+func (d *Driver) HasOthers(ids []string) bool {
 	in := map[string]bool{}
-	for _, m := range d.live.members {
-		in[m.instance] = m.in && !slices.Contains(ids, m.instance)
+	for _, m := range d.lastState.members {
+		in[m.instance] = m.registered && !slices.Contains(ids, m.instance)
 	}
-	return remaining(d.live.members, in) > 0
+	return countRemaining(d.lastState.members, in) > 0
 }
 
 // Observe reads tasks and instances, and returns the number of registered tasks.
-func (d *Driver) Look(ctx context.Context) (plan.Split, error) {
-	_, err := d.look(ctx)
-	return d.Now(), err
+func (d *Driver) Observe(ctx context.Context) (plan.Split, error) {
+	_, err := d.observeState(ctx)
+	return d.CurrentSplit(), err
 }
 
 // DeregisterIDs deregisters instances of a variant. This driver does not register them again. A
 // rollback may register those of the primary again.
-func (d *Driver) Leave(ctx context.Context, act sluice.Act, v sluice.Variant, ids []string) error {
+func (d *Driver) DeregisterIDs(ctx context.Context, act sluice.Act, v sluice.Variant, ids []string) error {
 	label := PrimaryInstances
 	if v == sluice.Canary {
 		label = CanaryInstances
-	} else if err := d.intend(ctx, ids); err != nil {
+	} else if err := d.saveAttributes(ctx, ids); err != nil {
 		return err
 	}
-	if err := d.leaves(ctx, ids); err != nil {
+	if err := d.markRemoved(ctx, ids); err != nil {
 		return err
 	}
 	return d.Deregister(ctx, act, label, ids)
@@ -203,42 +203,42 @@ func (d *Driver) Leave(ctx context.Context, act sluice.Act, v sluice.Variant, id
 
 // MarkStopping records that tasks of the primary are about to stop. The driver does not register
 // them again, whether they are registered or not.
-func (d *Driver) Part(tasks []string) {
-	if d.left == nil {
-		d.left = map[string]bool{}
+func (d *Driver) MarkStopping(tasks []string) {
+	if d.notReturning == nil {
+		d.notReturning = map[string]bool{}
 	}
 	for _, id := range tasks {
-		d.left[id] = true
+		d.notReturning[id] = true
 	}
 }
 
 // Routes returns the name as the only route. Its weights are valid only if they need no change: no
 // other split of the tasks is closer, and no unhealthy instance must be deregistered.
-func (d *Driver) Paths(ctx context.Context) ([]route.Path, error) {
-	s, err := d.look(ctx)
+func (d *Driver) Routes(ctx context.Context) ([]route.Route, error) {
+	s, err := d.observeState(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := after(s.members, change{})
+	found := idsAfter(s.members, change{})
 	if len(found) == 0 && len(s.members) == 0 {
 		return nil, &sluice.Error{Op: "look at " + d.Registry.FullName(), Resource: d.Registry.ID, Kind: sluice.NotFound,
 			Err: errors.New("no task of the service runs, so that nobody can be found"), Next: "see the service: sluice status"}
 	}
-	p := route.Path{ID: d.Registry.ARN, Name: d.Registry.FullName(), Print: printOf(found)}
-	if n := now(s.members); n.All() > 0 && n.Canary*100%n.All() == 0 {
-		if w := sluice.CanaryShare(n.Canary * 100 / n.All()); decide(s.members, s.desired, w).none() {
+	p := route.Route{ID: d.Registry.ARN, Name: d.Registry.FullName(), Fingerprint: fingerprintOf(found)}
+	if n := splitOf(s.members); n.Total() > 0 && n.Canary*100%n.Total() == 0 {
+		if w := sluice.CanaryShare(n.Canary * 100 / n.Total()); planChange(s.members, s.desired, w).isEmpty() {
 			p.Weights = w
 		}
 	}
-	return []route.Path{p}, nil
+	return []route.Route{p}, nil
 }
 
 // FingerprintAfter returns the fingerprint of the registered instances at the weights.
-func (d *Driver) Intent(_ route.Path, to sluice.Weights) string {
-	return printOf(after(d.live.members, decide(d.live.members, d.live.desired, to)))
+func (d *Driver) FingerprintAfter(_ route.Route, to sluice.Weights) string {
+	return fingerprintOf(idsAfter(d.lastState.members, planChange(d.lastState.members, d.lastState.desired, to)))
 }
 
-func printOf(ids []string) string {
+func fingerprintOf(ids []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))
 	return hex.EncodeToString(sum[:8])
 }
@@ -246,151 +246,151 @@ func printOf(ids []string) string {
 // SetWeights changes the instances to match the weights. It first registers instances and waits
 // until callers can resolve them, then it deregisters others, so the name is never empty. It saves
 // the attributes of primary instances before it deregisters them.
-func (d *Driver) Set(ctx context.Context, act sluice.Act, _ route.Path, to sluice.Weights) error {
-	c := decide(d.live.members, d.live.desired, to)
-	if to.Canary() > 0 && pool(d.live.members, d.live.desired).Canary == 0 {
+func (d *Driver) SetWeights(ctx context.Context, act sluice.Act, _ route.Route, to sluice.Weights) error {
+	c := planChange(d.lastState.members, d.lastState.desired, to)
+	if to.Canary() > 0 && poolOf(d.lastState.members, d.lastState.desired).Canary == 0 {
 		return &sluice.Error{Op: "let the canary be found under " + d.Registry.FullName(), Resource: d.Registry.ID, Kind: sluice.Conflict,
 			Err: errors.New("no task of the canary is well"), Next: "see the canary: sluice status"}
 	}
-	return d.apply(ctx, act, c)
+	return d.applyChange(ctx, act, c)
 }
 
-func (d *Driver) apply(ctx context.Context, act sluice.Act, c change) error {
-	if err := d.putIn(ctx, act, c); err != nil {
+func (d *Driver) applyChange(ctx context.Context, act sluice.Act, c change) error {
+	if err := d.registerMembers(ctx, act, c); err != nil {
 		return err
 	}
-	return d.takeOut(ctx, act, c)
+	return d.deregisterMembers(ctx, act, c)
 }
 
-func (d *Driver) putIn(ctx context.Context, act sluice.Act, c change) error {
+func (d *Driver) registerMembers(ctx context.Context, act sluice.Act, c change) error {
 	var enter, back []Instance
-	for _, m := range c.enter {
-		delete(d.left, m.instance)
+	for _, m := range c.addCanary {
+		delete(d.notReturning, m.instance)
 		enter = append(enter, Instance{ID: m.instance, Attributes: m.Attributes(d.Registry, d.Place)})
 	}
-	for _, m := range c.back {
-		back = append(back, Instance{ID: m.instance, Attributes: d.Taken[m.instance]})
+	for _, m := range c.returnPrimary {
+		back = append(back, Instance{ID: m.instance, Attributes: d.Deregistered[m.instance]})
 	}
 	if err := d.Register(ctx, act, CanaryInstances, enter); err != nil {
 		return err
 	}
-	if err := d.entered(ctx, enter); err != nil {
+	if err := d.saveRegistered(ctx, enter); err != nil {
 		return err
 	}
 	err := d.Register(ctx, act, PrimaryInstances, back)
-	if err != nil && !errors.Is(err, route.ErrOtherwise) {
+	if err != nil && !errors.Is(err, route.ErrMismatch) {
 		return err
 	}
 	// A task that stopped during the registration does not remove the other instances from the
 	// saved list.
-	return errors.Join(err, d.forget(ctx, back))
+	return errors.Join(err, d.clearDeregistered(ctx, back))
 }
 
 // saveRegistered saves the canary instances that are registered now.
-func (d *Driver) entered(ctx context.Context, all []Instance) error {
+func (d *Driver) saveRegistered(ctx context.Context, all []Instance) error {
 	if len(all) == 0 {
 		return nil
 	}
-	if d.In == nil {
-		d.In = map[string]bool{}
+	if d.Registered == nil {
+		d.Registered = map[string]bool{}
 	}
 	for _, i := range all {
-		d.In[i.ID] = true
+		d.Registered[i.ID] = true
 	}
-	return d.keepIn(ctx)
+	return d.persistRegistered(ctx)
 }
 
-func (d *Driver) keepIn(ctx context.Context) error {
-	if d.KeepIn == nil {
+func (d *Driver) persistRegistered(ctx context.Context) error {
+	if d.SaveRegistered == nil {
 		return nil
 	}
-	return d.KeepIn(ctx)
+	return d.SaveRegistered(ctx)
 }
 
 // clearDeregistered removes instances that are registered again from the saved deregistered ones.
-func (d *Driver) forget(ctx context.Context, back []Instance) error {
+func (d *Driver) clearDeregistered(ctx context.Context, back []Instance) error {
 	if len(back) == 0 {
 		return nil
 	}
 	for _, i := range back {
-		delete(d.Taken, i.ID)
-		delete(d.seenOut, i.ID)
+		delete(d.Deregistered, i.ID)
+		delete(d.seenDeregistered, i.ID)
 	}
-	return d.Keep(ctx, d.Taken)
+	return d.SaveDeregistered(ctx, d.Deregistered)
 }
 
 // ForgetDeregistered removes from the deregistered instances those that are registered in the last
 // read. A process that registered them again may have been killed before it saved that.
-func (d *Driver) Returned(ctx context.Context) error { return d.returned(ctx, nil) }
+func (d *Driver) ForgetDeregistered(ctx context.Context) error { return d.forgetReturned(ctx, nil) }
 
 // forgetReturned is ForgetDeregistered without the members that are about to be deregistered.
-func (d *Driver) returned(ctx context.Context, leave []member) error {
+func (d *Driver) forgetReturned(ctx context.Context, leave []member) error {
 	var back []Instance
-	for _, m := range d.live.members {
-		if m.in && m.out && !slices.ContainsFunc(leave, func(l member) bool { return l.instance == m.instance }) {
+	for _, m := range d.lastState.members {
+		if m.registered && m.deregistered && !slices.ContainsFunc(leave, func(l member) bool { return l.instance == m.instance }) {
 			back = append(back, Instance{ID: m.instance})
 		}
 	}
-	return d.forget(ctx, back)
+	return d.clearDeregistered(ctx, back)
 }
 
-func (d *Driver) takeOut(ctx context.Context, act sluice.Act, c change) error {
+func (d *Driver) deregisterMembers(ctx context.Context, act sluice.Act, c change) error {
 	var leave, out []string
-	for _, m := range c.leave {
+	for _, m := range c.removeCanary {
 		leave = append(leave, m.instance)
 	}
-	if err := d.leaves(ctx, leave); err != nil {
+	if err := d.markRemoved(ctx, leave); err != nil {
 		return err
 	}
-	for _, m := range c.takeOut {
+	for _, m := range c.removePrimary {
 		out = append(out, m.instance)
 	}
-	if err := d.intend(ctx, out); err != nil {
+	if err := d.saveAttributes(ctx, out); err != nil {
 		return err
 	}
 	if err := d.Deregister(ctx, act, CanaryInstances, leave); err != nil {
 		return err
 	}
 	err := d.Deregister(ctx, act, PrimaryInstances, out)
-	if err == nil || errors.Is(err, route.ErrOtherwise) {
-		d.WereOut(out)
+	if err == nil || errors.Is(err, route.ErrMismatch) {
+		d.NoteDeregistered(out)
 	}
 	return err
 }
 
 // markRemoved records that this driver deregisters the instances, because a later read may still
 // return them.
-func (d *Driver) leaves(ctx context.Context, ids []string) error {
-	if d.left == nil {
-		d.left = map[string]bool{}
+func (d *Driver) markRemoved(ctx context.Context, ids []string) error {
+	if d.notReturning == nil {
+		d.notReturning = map[string]bool{}
 	}
-	n := len(d.In)
+	n := len(d.Registered)
 	for _, id := range ids {
-		d.left[id] = true
-		delete(d.seenIn, id)
-		delete(d.In, id)
+		d.notReturning[id] = true
+		delete(d.seenRegistered, id)
+		delete(d.Registered, id)
 	}
-	if len(d.In) == n {
+	if len(d.Registered) == n {
 		return nil
 	}
-	return d.keepIn(ctx)
+	return d.persistRegistered(ctx)
 }
 
 // saveAttributes saves the attributes of instances that are about to be deregistered, as the last
 // read returned them. It drops those of tasks that do not exist any more.
-func (d *Driver) intend(ctx context.Context, out []string) error {
+func (d *Driver) saveAttributes(ctx context.Context, out []string) error {
 	if len(out) == 0 {
 		return nil
 	}
 	stand := map[string]bool{}
-	for _, m := range d.live.members {
+	for _, m := range d.lastState.members {
 		stand[m.instance] = true
 	}
-	maps.DeleteFunc(d.Taken, func(id string, _ map[string]string) bool { return !stand[id] })
+	maps.DeleteFunc(d.Deregistered, func(id string, _ map[string]string) bool { return !stand[id] })
 	for _, id := range out {
-		if i, ok := d.live.all[id]; ok {
-			d.Taken[id] = i.Attributes
+		if i, ok := d.lastState.all[id]; ok {
+			d.Deregistered[id] = i.Attributes
 		}
 	}
-	return d.Keep(ctx, d.Taken)
+	return d.SaveDeregistered(ctx, d.Deregistered)
 }

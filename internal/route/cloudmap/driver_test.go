@@ -28,10 +28,10 @@ func TestConformance(t *testing.T) {
 		"an HTTP namespace":            {primary: 4, canary: 4, health: "custom", kind: "http"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			routetest.Run(t, func(t *testing.T, f func(*testing.T, routetest.Stand)) {
+			routetest.Run(t, func(t *testing.T, f func(*testing.T, routetest.Fixture)) {
 				on(t, l, func(b *bed) {
-					f(t, routetest.Stand{Open: func() route.Driver { return b.driver() }, Share: b.share, Slack: 12.5, Others: b.others,
-						Meddle: func() {
+					f(t, routetest.Fixture{Open: func() route.Driver { return b.driver() }, Share: b.share, Tolerance: 12.5, Unrelated: b.others,
+						ChangeOutside: func() {
 							b.pass(6 * time.Second) // the last registration ends
 							b.deregister(b.canaries()[0])
 						},
@@ -68,7 +68,7 @@ func TestTheCanaryHasECSsAttributesAndIdsOfOurOwn(t *testing.T) {
 		}
 		for _, id := range b.canaries() {
 			a := b.found()[id]
-			if len(id) > 63 || !strings.HasPrefix(id, cloudmap.Own(deployment)) {
+			if len(id) > 63 || !strings.HasPrefix(id, cloudmap.InstancePrefix(deployment)) {
 				t.Errorf("id %s", id)
 			}
 			if !slices.Equal(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(like))) || a["ECS_SERVICE_NAME"] != "api" || a["AWS_INIT_HEALTH_STATUS"] != "HEALTHY" {
@@ -118,7 +118,7 @@ func TestWhatECSPutsBackEndsTheShift(t *testing.T) {
 		done, err := r.Shift(context.Background(), free, sluice.CanaryShare(100))
 		for n := 0; err == nil && n < 30; n++ {
 			b.pass(2 * time.Second)
-			_, err = d.Hold(context.Background(), free, sluice.CanaryShare(100))
+			_, err = d.Reconcile(context.Background(), free, sluice.CanaryShare(100))
 		}
 		if sluice.KindOf(err) != sluice.OutsideChange || !strings.Contains(err.Error(), "came back") {
 			t.Fatalf("%+v, %v", done, err)
@@ -175,7 +175,7 @@ func TestDeadCanariesAreSweptAndStrangersAreToldOf(t *testing.T) {
 		if _, err := b.to(50); err != nil {
 			t.Fatal(err)
 		}
-		task := b.canaries()[0][len(cloudmap.Own(deployment)):]
+		task := b.canaries()[0][len(cloudmap.InstancePrefix(deployment)):]
 		if _, err := b.ecs.StopTask(context.Background(), &awsecs.StopTaskInput{Cluster: aws.String("prod"), Task: aws.String(task)}); err != nil {
 			t.Fatal(err)
 		}
@@ -186,12 +186,12 @@ func TestDeadCanariesAreSweptAndStrangersAreToldOf(t *testing.T) {
 		}
 		b.pass(6 * time.Second)
 		d := b.driver()
-		n, err := d.Sweep(context.Background(), free)
-		if err != nil || n != 1 || len(b.canaries()) != 3 || !slices.Equal(d.Foreign(), []string{"by-hand"}) {
-			t.Errorf("swept %d, %v left, strangers %v (%v)", n, b.canaries(), d.Foreign(), err)
+		n, err := d.DeregisterDead(context.Background(), free)
+		if err != nil || n != 1 || len(b.canaries()) != 3 || !slices.Equal(d.UnknownInstances(), []string{"by-hand"}) {
+			t.Errorf("swept %d, %v left, strangers %v (%v)", n, b.canaries(), d.UnknownInstances(), err)
 		}
-		h, err := d.Hold(context.Background(), free, sluice.CanaryShare(50))
-		if err != nil || h.Entered != 1 || len(b.canaries()) != 4 {
+		h, err := d.Reconcile(context.Background(), free, sluice.CanaryShare(50))
+		if err != nil || h.Added != 1 || len(b.canaries()) != 4 {
 			t.Errorf("%+v, %v (%v)", h, b.canaries(), err)
 		}
 	})
@@ -200,12 +200,12 @@ func TestDeadCanariesAreSweptAndStrangersAreToldOf(t *testing.T) {
 func TestSomebodyElseTakesTheCanaryOut(t *testing.T) {
 	on(t, usual(), func(b *bed) {
 		d := b.driver()
-		d.Holds = true
+		d.ExpectsCanary = true
 		if _, err := (route.Router{Driver: d}).Shift(context.Background(), free, sluice.CanaryShare(50)); err != nil {
 			t.Fatal(err)
 		}
 		b.deregister(b.canaries()[0])
-		if _, err := d.Hold(context.Background(), free, sluice.CanaryShare(50)); sluice.KindOf(err) != sluice.OutsideChange || sluice.NextStep(err) == "" {
+		if _, err := d.Reconcile(context.Background(), free, sluice.CanaryShare(50)); sluice.KindOf(err) != sluice.OutsideChange || sluice.NextStep(err) == "" {
 			t.Errorf("%v", err)
 		}
 	})
@@ -238,7 +238,7 @@ func TestManyInstancesAreListedToTheEnd(t *testing.T) {
 	l.primary, l.canary = 230, 2
 	on(t, l, func(b *bed) {
 		d := b.driver()
-		all, err := d.Instances(context.Background())
+		all, err := d.ListInstances(context.Background())
 		if err != nil || len(all) != 230 {
 			t.Errorf("%d instances (%v)", len(all), err)
 		}
@@ -247,10 +247,10 @@ func TestManyInstancesAreListedToTheEnd(t *testing.T) {
 
 func TestFindTellsTheRegistry(t *testing.T) {
 	on(t, usual(), func(b *bed) {
-		if r := b.reg; r.FullName() != "api.shop.local" || r.TTL() != 10*time.Second || r.Forget() != 70*time.Second || !r.Custom || !r.HasDNS() || r.Weighted || r.ID != registry {
+		if r := b.reg; r.FullName() != "api.shop.local" || r.TTL() != 10*time.Second || r.CacheExpiry() != 70*time.Second || !r.Custom || !r.HasDNS() || r.Weighted || r.ID != registry {
 			t.Errorf("%+v", r)
 		}
-		_, err := cloudmap.Find(context.Background(), b.sd, "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-none", 0)
+		_, err := cloudmap.FindRegistry(context.Background(), b.sd, "arn:aws:servicediscovery:us-east-1:123456789012:service/srv-none", 0)
 		if gone := new(sdtypes.ServiceNotFound); !errors.As(err, &gone) {
 			t.Error(err)
 		}

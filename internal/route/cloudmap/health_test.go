@@ -23,7 +23,7 @@ func TestTheHealthOfANewInstanceIsTheOneItWasRegisteredWith(t *testing.T) {
 	} {
 		attributes := map[string]string{}
 		if c.first != "" {
-			attributes[initHealth] = c.first
+			attributes[initHealthKey] = c.first
 		}
 		if got := isHealthy(attributes, c.known); got != c.want {
 			t.Errorf("registered %q, shown %q: healthy is %v, want %v", c.first, c.known, got, c.want)

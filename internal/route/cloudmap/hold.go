@@ -10,23 +10,23 @@ import (
 // DeregisterDead deregisters instances of stopped canary tasks. It also deregisters instances of
 // the primary that were registered again after ECS had told their task to stop. It returns the
 // number of instances.
-func (d *Driver) Sweep(ctx context.Context, act sluice.Act) (int, error) {
-	s, err := d.look(ctx)
+func (d *Driver) DeregisterDead(ctx context.Context, act sluice.Act) (int, error) {
+	s, err := d.observeState(ctx)
 	if err != nil {
 		return 0, err
 	}
-	late, err := d.late(ctx, s.stray)
+	late, err := d.needDeregister(ctx, s.orphaned)
 	if err != nil {
 		return 0, err
 	}
-	err = d.clear(ctx, act, CanaryInstances, s.dead)
+	err = d.deregisterAll(ctx, act, CanaryInstances, s.dead)
 	if err == nil {
-		err = d.clear(ctx, act, PrimaryInstances, late)
+		err = d.deregisterAll(ctx, act, PrimaryInstances, late)
 	}
 	return len(s.dead) + len(late), err
 }
 
-func (d *Driver) clear(ctx context.Context, act sluice.Act, label string, ids []string) error {
+func (d *Driver) deregisterAll(ctx context.Context, act sluice.Act, label string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (d *Driver) clear(ctx context.Context, act sluice.Act, label string, ids []
 
 // needDeregister returns the orphaned instances that ECS will not deregister: ECS did so when it
 // stopped their tasks, and another actor registered them again.
-func (d *Driver) late(ctx context.Context, stray []string) ([]string, error) {
+func (d *Driver) needDeregister(ctx context.Context, stray []string) ([]string, error) {
 	if len(stray) == 0 || d.Stopped == nil {
 		return nil, nil
 	}
@@ -47,29 +47,29 @@ func (d *Driver) late(ctx context.Context, stray []string) ([]string, error) {
 
 // Reconcile reads the instances once and restores the weights after tasks started or stopped. It
 // returns what it changed.
-func (d *Driver) Hold(ctx context.Context, act sluice.Act, to sluice.Weights) (Held, error) {
-	if _, err := d.Sweep(ctx, act); err != nil {
-		return Held{}, err
+func (d *Driver) Reconcile(ctx context.Context, act sluice.Act, to sluice.Weights) (Reconciled, error) {
+	if _, err := d.DeregisterDead(ctx, act); err != nil {
+		return Reconciled{}, err
 	}
-	c := decide(d.live.members, d.live.desired, to)
-	h := Held{Entered: len(c.enter) + len(c.back), Left: len(c.leave) + len(c.takeOut)}
-	for _, m := range c.takeOut {
-		h.Taken = append(h.Taken, Taken{m.instance, m.healthy})
+	c := planChange(d.lastState.members, d.lastState.desired, to)
+	h := Reconciled{Added: len(c.addCanary) + len(c.returnPrimary), Removed: len(c.removeCanary) + len(c.removePrimary)}
+	for _, m := range c.removePrimary {
+		h.Deregistered = append(h.Deregistered, DeregisteredInstance{m.instance, m.cloudMapHealthy})
 	}
-	if err := d.returned(ctx, c.takeOut); err != nil || c.none() {
+	if err := d.forgetReturned(ctx, c.removePrimary); err != nil || c.isEmpty() {
 		return h, err
 	}
-	return h, d.apply(ctx, act, c)
+	return h, d.applyChange(ctx, act, c)
 }
 
 // Reconciled is the result of [Driver.Reconcile].
-type Held struct {
-	Entered, Left int
-	Taken         []Taken
+type Reconciled struct {
+	Added, Removed int
+	Deregistered         []DeregisteredInstance
 }
 
 // DeregisteredInstance is an instance of the primary that sluice deregistered.
-type Taken struct {
+type DeregisteredInstance struct {
 	ID      string
 	Healthy bool // callers could resolve it
 }

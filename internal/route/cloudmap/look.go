@@ -10,81 +10,81 @@ import (
 )
 
 // nameState is the state of the tasks and of the registered instances in one read.
-type scene struct {
+type nameState struct {
 	members    []member
 	desired    int
 	all        map[string]Instance // by id
 	dead       []string            // instances that sluice registered and whose task has stopped
-	stray      []string            // instances that ECS registered and whose task is not running
-	foreign    []string            // instances that neither ECS nor sluice registered
-	neighbours []string            // other ECS services with instances under the name
+	orphaned      []string            // instances that ECS registered and whose task is not running
+	unknown    []string            // instances that neither ECS nor sluice registered
+	otherServices []string            // other ECS services with instances under the name
 }
 
 // observeState reads tasks and instances and detects changes by other actors.
-func (d *Driver) look(ctx context.Context) (scene, error) {
-	s, err := d.see(ctx)
+func (d *Driver) observeState(ctx context.Context) (nameState, error) {
+	s, err := d.readState(ctx)
 	if err != nil {
-		return scene{}, err
+		return nameState{}, err
 	}
-	if d.live = s; !d.Lenient {
-		err = d.watch(ctx)
+	if d.lastState = s; !d.IgnoresChanges {
+		err = d.detectChanges(ctx)
 	}
-	return d.live, err
+	return d.lastState, err
 }
 
 // readState reads tasks and instances once, without a check for changes by other actors.
-func (d *Driver) see(ctx context.Context) (scene, error) {
+func (d *Driver) readState(ctx context.Context) (nameState, error) {
 	tasks, desired, err := d.Tasks(ctx)
 	if err != nil {
-		return scene{}, err
+		return nameState{}, err
 	}
-	instances, err := d.Instances(ctx)
+	instances, err := d.ListInstances(ctx)
 	if err != nil {
-		return scene{}, err
+		return nameState{}, err
 	}
-	s := d.scene(tasks, instances)
+	s := d.newNameState(tasks, instances)
 	s.desired = desired
 	slices.SortStableFunc(s.members, func(a, b member) int { return cmp.Compare(a.instance, b.instance) })
 	return s, nil
 }
 
-func (d *Driver) scene(tasks []Task, instances []Instance) (s scene) {
+func (d *Driver) newNameState(tasks []Task, instances []Instance) (s nameState) {
 	known, runs := map[string]bool{}, map[string]bool{}
-	s.all, s.neighbours = map[string]Instance{}, Neighbours(instances, d.Place)
+	s.all, s.otherServices = map[string]Instance{}, OtherServices(instances, d.Place)
 	for _, i := range instances {
 		s.all[i.ID] = i
 	}
 	for _, t := range tasks {
-		m := member{Task: t, instance: d.instance(t), healthy: true}
+		m := member{Task: t, instance: d.instanceIDOf(t), cloudMapHealthy: true}
 		known[m.instance], runs[t.ID] = true, true
-		if _, m.out = d.Taken[m.instance]; m.out {
-			m.taken = !d.left[m.instance]
+		if _, m.deregistered = d.Deregistered[m.instance]; m.deregistered {
+			m.returnable = !d.notReturning[m.instance]
 		}
-		m.theirs = d.Theirs[m.instance]
+		m.unmanaged = d.Unmanaged[m.instance]
 		if i, ok := s.all[m.instance]; ok {
-			m.in, m.healthy = true, i.Healthy
+			m.registered, m.cloudMapHealthy = true, i.Healthy
 		}
 		s.members = append(s.members, m)
 	}
 	for _, i := range instances {
 		switch {
-		case known[i.ID], neighbour(i, d.Place) != "":
+		case known[i.ID], otherService(i, d.Place) != "":
 		case strings.HasPrefix(i.ID, OwnPrefix) && !runs[taskOf(i.ID)]:
 			s.dead = append(s.dead, i.ID)
-		case isTask(i.ID):
-			s.stray = append(s.stray, i.ID)
+		case isTaskID(i.ID):
+			s.orphaned = append(s.orphaned, i.ID)
 		default:
-			s.foreign = append(s.foreign, i.ID)
+			s.unknown = append(s.unknown, i.ID)
 		}
 	}
 	return s
 }
 
 // IsUnknown reports whether neither ECS nor sluice creates ids of this form.
-func Stranger(id string) bool { return !isTask(id) && !strings.HasPrefix(id, OwnPrefix) }
+func IsUnknown(id string) bool { return !isTaskID(id) && !strings.HasPrefix(id, OwnPrefix) }
 
 // isTaskID reports whether an id has the form of ids that ECS creates.
-func isTask(id string) bool {
+func isTaskID(id string) bool {
 	return len(id) == 32 && strings.Trim(id, "0123456789abcdef") == ""
 }
 
@@ -93,9 +93,9 @@ func taskOf(id string) string { return id[strings.LastIndexByte(id, '-')+1:] }
 
 // instanceIDOf returns the id under which a task is registered: the id of ECS for the primary, an
 // id of sluice for the canary. It is a valid DNS label, as SRV records require.
-func (d *Driver) instance(t Task) string {
+func (d *Driver) instanceIDOf(t Task) string {
 	if t.Variant == sluice.Canary {
-		return d.Own + t.ID
+		return d.Prefix + t.ID
 	}
 	return t.ID
 }

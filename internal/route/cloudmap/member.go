@@ -13,9 +13,9 @@ import (
 // Keys of the attributes that ECS sets on its instances (ECS Developer Guide, "Use service
 // discovery to connect Amazon ECS services with DNS names").
 const (
-	initHealth = "AWS_INIT_HEALTH_STATUS"
-	addressOf  = "AWS_INSTANCE_IPV4"
-	portOf     = "AWS_INSTANCE_PORT"
+	initHealthKey = "AWS_INIT_HEALTH_STATUS"
+	addressKey  = "AWS_INSTANCE_IPV4"
+	portKey     = "AWS_INSTANCE_PORT"
 )
 
 // Task is a task of a variant, as ECS returns it.
@@ -26,8 +26,8 @@ type Task struct {
 	Zone       string
 	Family     string        // of its task definition
 	ExternalID string        // of its task set
-	Leaves     bool          // it is being replaced: other tasks are preferred
-	Well       bool          // it runs, and no health check of ECS reports it unhealthy
+	BeingReplaced     bool          // it is being replaced: other tasks are preferred
+	Healthy       bool          // it runs, and no health check of ECS reports it unhealthy
 	Age        time.Duration // since it runs; 0 if that is not known
 	Group      string        // the task set or deployment from which ECS chooses the tasks that it stops
 	Surplus    int           // how many tasks of its group ECS may still stop, since fewer are desired
@@ -41,10 +41,10 @@ type Place struct {
 // Attributes returns the attributes that ECS would set on the instance of the task, except
 // EC2_INSTANCE_ID.
 func (t Task) Attributes(r plan.Registry, p Place) map[string]string {
-	a := map[string]string{addressOf: t.Address, "AVAILABILITY_ZONE": t.Zone, "REGION": p.Region,
+	a := map[string]string{addressKey: t.Address, "AVAILABILITY_ZONE": t.Zone, "REGION": p.Region,
 		"ECS_SERVICE_NAME": p.Service, "ECS_CLUSTER_NAME": p.Cluster, "ECS_TASK_DEFINITION_FAMILY": t.Family}
 	if r.Port != 0 {
-		a[portOf] = strconv.Itoa(int(r.Port))
+		a[portKey] = strconv.Itoa(int(r.Port))
 	}
 	if t.ExternalID != "" {
 		a["ECS_TASK_SET_EXTERNAL_ID"] = t.ExternalID
@@ -56,41 +56,41 @@ func (t Task) Attributes(r plan.Registry, p Place) map[string]string {
 type member struct {
 	Task
 	instance string // its id
-	in       bool   // registered
-	healthy  bool   // as Cloud Map has it; true if it is not registered
-	out      bool   // of the primary: sluice deregistered it
-	taken    bool   // of the primary: sluice deregistered it and may register it again
-	theirs   bool   // another actor set its state, which is kept
+	registered       bool   // registered
+	cloudMapHealthy  bool   // as Cloud Map has it; true if it is not registered
+	deregistered      bool   // of the primary: sluice deregistered it
+	returnable    bool   // of the primary: sluice deregistered it and may register it again
+	unmanaged   bool   // another actor set its state, which is kept
 }
 
 // isReady reports whether callers may be sent to the task.
-func (m member) ready() bool {
-	if m.theirs && !m.in {
+func (m member) isReady() bool {
+	if m.unmanaged && !m.registered {
 		return false
 	}
 	if m.Variant == sluice.Canary {
-		return m.Well && m.healthy
+		return m.Healthy && m.cloudMapHealthy
 	}
-	return m.Well && m.healthy && (m.in || m.taken)
+	return m.Healthy && m.cloudMapHealthy && (m.registered || m.returnable)
 }
 
 // change lists the registrations and deregistrations, in this order. New instances are registered
 // and callers can resolve them before others are deregistered.
 type change struct {
-	enter   []member // canary
-	back    []member // primary instances that sluice deregistered
-	leave   []member // canary
-	takeOut []member // primary
+	addCanary   []member // canary
+	returnPrimary    []member // primary instances that sluice deregistered
+	removeCanary   []member // canary
+	removePrimary []member // primary
 }
 
-func (c change) none() bool { return len(c.enter)+len(c.back)+len(c.leave)+len(c.takeOut) == 0 }
+func (c change) isEmpty() bool { return len(c.addCanary)+len(c.returnPrimary)+len(c.removeCanary)+len(c.removePrimary) == 0 }
 
 // poolOf counts the tasks that could be registered.
-func pool(all []member, desired int) plan.Pool {
+func poolOf(all []member, desired int) plan.Pool {
 	p := plan.Pool{Desired: desired}
 	for _, m := range all {
 		switch {
-		case !m.ready():
+		case !m.isReady():
 		case m.Variant == sluice.Canary:
 			p.Canary++
 		default:
@@ -101,11 +101,11 @@ func pool(all []member, desired int) plan.Pool {
 }
 
 // splitOf counts the registered, ready tasks of each variant.
-func now(all []member) plan.Split {
+func splitOf(all []member) plan.Split {
 	var s plan.Split
 	for _, m := range all {
 		switch {
-		case !m.in || !m.ready():
+		case !m.registered || !m.isReady():
 		case m.Variant == sluice.Canary:
 			s.Canary++
 		default:
@@ -117,29 +117,29 @@ func now(all []member) plan.Split {
 
 // planChange computes the change that makes the members match the weights. A lower desired count
 // alone deregisters no instance: ECS chooses the tasks that it stops, and deregisters them.
-func decide(all []member, desired int, to sluice.Weights) change {
-	still := running(all, desired)
-	all = staying(all, still)
-	want := pool(all, still).Nearest(to)
+func planChange(all []member, desired int, to sluice.Weights) change {
+	still := runningCount(all, desired)
+	all = withoutReplaced(all, still)
+	want := poolOf(all, still).NearestSplit(to)
 	var c change
-	c.enter, c.leave = chosen(all, sluice.Canary, want.Canary, func(m member) bool { return !m.Well || to.Canary() == 0 })
-	c.back, c.takeOut = chosen(all, sluice.Primary, want.Primary, func(member) bool { return want.Primary == 0 })
-	return secured(all, desired, to, c)
+	c.addCanary, c.removeCanary = selectMembers(all, sluice.Canary, want.Canary, func(m member) bool { return !m.Healthy || to.Canary() == 0 })
+	c.returnPrimary, c.removePrimary = selectMembers(all, sluice.Primary, want.Primary, func(member) bool { return want.Primary == 0 })
+	return secureChange(all, desired, to, c)
 }
 
 // withoutReplaced omits tasks that are being replaced and are deregistered, if enough other primary
 // tasks are ready. The previous version is not registered again next to the new one.
-func staying(all []member, desired int) []member {
+func withoutReplaced(all []member, desired int) []member {
 	n := 0
 	for _, m := range all {
-		if m.Variant == sluice.Primary && !m.Leaves && m.ready() {
+		if m.Variant == sluice.Primary && !m.BeingReplaced && m.isReady() {
 			n++
 		}
 	}
 	if n == 0 || n < desired {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.Leaves && !m.in })
+	return slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.BeingReplaced && !m.registered })
 }
 
 // selectMembers chooses n ready tasks of a variant to be registered. Order of preference: state set
@@ -147,25 +147,25 @@ func staying(all []member, desired int) []member {
 // goes selects registered tasks that are not ready and are deregistered as well. Such primary tasks
 // are left to ECS while others serve. A canary that another actor set to UNHEALTHY stays
 // registered: callers are not sent to it, and a new registration would make it HEALTHY.
-func chosen(all []member, v sluice.Variant, n int, goes func(member) bool) (enter, leave []member) {
+func selectMembers(all []member, v sluice.Variant, n int, goes func(member) bool) (enter, leave []member) {
 	var ready []member
 	for _, m := range all {
 		switch {
 		case m.Variant != v:
-		case m.ready():
+		case m.isReady():
 			ready = append(ready, m)
-		case m.in && goes(m):
+		case m.registered && goes(m):
 			leave = append(leave, m)
 		}
 	}
 	slices.SortStableFunc(ready, func(a, b member) int {
-		return cmp.Or(first(b.theirs, a.theirs), first(a.Leaves, b.Leaves), first(b.in, a.in), cmp.Compare(a.instance, b.instance))
+		return cmp.Or(orderFalseFirst(b.unmanaged, a.unmanaged), orderFalseFirst(a.BeingReplaced, b.BeingReplaced), orderFalseFirst(b.registered, a.registered), cmp.Compare(a.instance, b.instance))
 	})
 	for i, m := range ready {
 		switch {
-		case i < n && !m.in:
+		case i < n && !m.registered:
 			enter = append(enter, m)
-		case i >= n && m.in && !m.theirs:
+		case i >= n && m.registered && !m.unmanaged:
 			leave = append(leave, m)
 		}
 	}
@@ -173,7 +173,7 @@ func chosen(all []member, v sluice.Variant, n int, goes func(member) bool) (ente
 }
 
 // orderFalseFirst orders false before true.
-func first(a, b bool) int {
+func orderFalseFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -185,15 +185,15 @@ func first(a, b bool) int {
 
 // idsAfter returns the ids that are registered after the change. It includes unhealthy ones: one
 // that must be deregistered is a difference too.
-func after(all []member, c change) []string {
+func idsAfter(all []member, c change) []string {
 	found := map[string]bool{}
 	for _, m := range all {
-		found[m.instance] = m.in
+		found[m.instance] = m.registered
 	}
-	for _, m := range append(slices.Clone(c.enter), c.back...) {
+	for _, m := range append(slices.Clone(c.addCanary), c.returnPrimary...) {
 		found[m.instance] = true
 	}
-	for _, m := range append(slices.Clone(c.leave), c.takeOut...) {
+	for _, m := range append(slices.Clone(c.removeCanary), c.removePrimary...) {
 		found[m.instance] = false
 	}
 	var ids []string

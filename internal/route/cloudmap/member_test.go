@@ -11,11 +11,11 @@ import (
 )
 
 func primary(id string, in, taken bool) member {
-	return member{Task: Task{ID: id, Variant: sluice.Primary, Well: true}, instance: id, in: in, healthy: true, taken: taken}
+	return member{Task: Task{ID: id, Variant: sluice.Primary, Healthy: true}, instance: id, registered: in, cloudMapHealthy: true, returnable: taken}
 }
 
 func canary(id string, in bool) member {
-	return member{Task: Task{ID: id, Variant: sluice.Canary, Well: true}, instance: "slc-" + id, in: in, healthy: true}
+	return member{Task: Task{ID: id, Variant: sluice.Canary, Healthy: true}, instance: "slc-" + id, registered: in, cloudMapHealthy: true}
 }
 
 func instances(all []member) (ids []string) {
@@ -29,9 +29,9 @@ func TestDecide(t *testing.T) {
 	four := func() []member {
 		return []member{primary("p1", true, false), primary("p2", true, false), primary("p3", true, false), primary("p4", true, false)}
 	}
-	old := func(m member) member { m.Leaves = true; return m }
-	sick := func(m member) member { m.healthy = false; return m }
-	unwell := func(m member) member { m.Well = false; return m }
+	old := func(m member) member { m.BeingReplaced = true; return m }
+	sick := func(m member) member { m.cloudMapHealthy = false; return m }
+	unwell := func(m member) member { m.Healthy = false; return m }
 	for name, c := range map[string]struct {
 		all    []member
 		to     int
@@ -53,8 +53,8 @@ func TestDecide(t *testing.T) {
 		"what somebody else took out stays out":         {append(four()[:3], primary("p4", false, false)), 0, "[] [] [] []"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := decide(c.all, 4, sluice.CanaryShare(c.to))
-			if s := fmt.Sprint(instances(got.enter), instances(got.back), instances(got.leave), instances(got.takeOut)); s != c.change {
+			got := planChange(c.all, 4, sluice.CanaryShare(c.to))
+			if s := fmt.Sprint(instances(got.addCanary), instances(got.returnPrimary), instances(got.removeCanary), instances(got.removePrimary)); s != c.change {
 				t.Errorf("%s, want %s", s, c.change)
 			}
 		})
@@ -68,30 +68,30 @@ func TestDecideIsSafe(t *testing.T) {
 		var all []member
 		for i := range rapid.IntRange(0, 12).Draw(t, "primary") {
 			m := primary(fmt.Sprintf("p%02d", i), rapid.Bool().Draw(t, "in"), false)
-			m.taken = !m.in && rapid.Bool().Draw(t, "taken")
-			m.Leaves, m.healthy = rapid.Bool().Draw(t, "leaves"), rapid.Bool().Draw(t, "healthy")
+			m.returnable = !m.registered && rapid.Bool().Draw(t, "taken")
+			m.BeingReplaced, m.cloudMapHealthy = rapid.Bool().Draw(t, "leaves"), rapid.Bool().Draw(t, "healthy")
 			all = append(all, m)
 		}
 		for i := range rapid.IntRange(0, 8).Draw(t, "canary") {
 			m := canary(fmt.Sprintf("c%02d", i), rapid.Bool().Draw(t, "in"))
-			m.Well = rapid.Bool().Draw(t, "well")
+			m.Healthy = rapid.Bool().Draw(t, "well")
 			all = append(all, m)
 		}
 		desired, to := rapid.IntRange(1, 8).Draw(t, "desired"), sluice.CanaryShare(rapid.IntRange(0, 100).Draw(t, "percent"))
-		c := decide(all, desired, to)
-		left := after(all, c)
-		p := pool(all, desired)
+		c := planChange(all, desired, to)
+		left := idsAfter(all, c)
+		p := poolOf(all, desired)
 		if len(left) == 0 && p.Primary+p.Canary > 0 {
 			t.Fatalf("the name is empty after %+v", c)
 		}
 		done := slices.Clone(all)
 		for i, m := range done {
-			if m.in = slices.Contains(left, m.instance); m.Variant == sluice.Primary && !m.in && (all[i].in || m.taken) {
-				done[i].taken = true
+			if m.registered = slices.Contains(left, m.instance); m.Variant == sluice.Primary && !m.registered && (all[i].registered || m.returnable) {
+				done[i].returnable = true
 			}
-			done[i].in = m.in
+			done[i].registered = m.registered
 		}
-		if again := decide(done, desired, to); !again.none() {
+		if again := planChange(done, desired, to); !again.isEmpty() {
 			t.Fatalf("after %+v still %+v", c, again)
 		}
 	})

@@ -18,7 +18,7 @@ import (
 )
 
 // InstanceClient is the client for the instances of one registry.
-type Names struct {
+type InstanceClient struct {
 	API      *awssd.Client
 	Registry plan.Registry
 	// Pause sleeps until the next read of an operation.
@@ -41,8 +41,8 @@ type Instance struct {
 }
 
 // readConfirmed reads from the registry. Two reads must agree that the registry does not exist.
-func confirmed[In, Out any](ctx context.Context, n Names, in In, call func(context.Context, In, ...func(*awssd.Options)) (Out, error)) (out Out, err error) {
-	err = route.Twice(ctx, n.Confirm, func() error {
+func readConfirmed[In, Out any](ctx context.Context, n InstanceClient, in In, call func(context.Context, In, ...func(*awssd.Options)) (Out, error)) (out Out, err error) {
+	err = route.ReadTwice(ctx, n.Confirm, func() error {
 		out, err = call(ctx, in)
 		return err
 	})
@@ -50,11 +50,11 @@ func confirmed[In, Out any](ctx context.Context, n Names, in In, call func(conte
 }
 
 // ListInstances lists the registry's instances, whatever their health.
-func (n Names) Instances(ctx context.Context) ([]Instance, error) {
+func (n InstanceClient) ListInstances(ctx context.Context) ([]Instance, error) {
 	in := &awssd.ListInstancesInput{ServiceId: aws.String(n.Registry.ID), MaxResults: aws.Int32(100)}
 	var all []Instance
 	for {
-		out, err := confirmed(ctx, n, in, n.API.ListInstances)
+		out, err := readConfirmed(ctx, n, in, n.API.ListInstances)
 		if err != nil {
 			return nil, fmt.Errorf("list the instances of %s: %w", n.Registry.FullName(), sluice.Inner(err))
 		}
@@ -68,7 +68,7 @@ func (n Names) Instances(ctx context.Context) ([]Instance, error) {
 	if !n.Registry.Custom || len(all) == 0 {
 		return all, nil
 	}
-	known, err := n.health(ctx)
+	known, err := n.readHealth(ctx)
 	for i := range all {
 		all[i].Healthy = isHealthy(all[i].Attributes, known[all[i].ID])
 	}
@@ -81,18 +81,18 @@ func (n Names) Instances(ctx context.Context) ([]Instance, error) {
 // none was given (RegisterInstance, AWS_INIT_HEALTH_STATUS).
 func isHealthy(attributes map[string]string, known sdtypes.HealthStatus) bool {
 	if known == "" {
-		known = sdtypes.HealthStatus(attributes[initHealth])
+		known = sdtypes.HealthStatus(attributes[initHealthKey])
 	}
 	return known != sdtypes.HealthStatusUnhealthy
 }
 
 // readHealth reads the custom health of the instances. The result omits an instance whose health is
 // not known yet.
-func (n Names) health(ctx context.Context) (map[string]sdtypes.HealthStatus, error) {
+func (n InstanceClient) readHealth(ctx context.Context) (map[string]sdtypes.HealthStatus, error) {
 	in := &awssd.GetInstancesHealthStatusInput{ServiceId: aws.String(n.Registry.ID), MaxResults: aws.Int32(100)}
 	all := map[string]sdtypes.HealthStatus{}
 	for {
-		out, err := confirmed(ctx, n, in, n.API.GetInstancesHealthStatus)
+		out, err := readConfirmed(ctx, n, in, n.API.GetInstancesHealthStatus)
 		if err != nil {
 			return nil, fmt.Errorf("read the health of the instances of %s: %w", n.Registry.FullName(), sluice.Inner(err))
 		}
@@ -105,10 +105,10 @@ func (n Names) health(ctx context.Context) (map[string]sdtypes.HealthStatus, err
 
 // Register registers instances, or overwrites them, and returns when DiscoverInstances returns all
 // of them. label is their name in plans.
-func (n Names) Register(ctx context.Context, act sluice.Act, label string, all []Instance) error {
-	err := n.each(ctx, act, "RegisterInstance", label, ids(all), func(ctx context.Context, i int) (*string, error) {
+func (n InstanceClient) Register(ctx context.Context, act sluice.Act, label string, all []Instance) error {
+	err := n.runEach(ctx, act, "RegisterInstance", label, instanceIDs(all), func(ctx context.Context, i int) (*string, error) {
 		out, err := n.API.RegisterInstance(ctx, &awssd.RegisterInstanceInput{ServiceId: aws.String(n.Registry.ID), InstanceId: aws.String(all[i].ID),
-			CreatorRequestId: aws.String(n.Token("register " + all[i].ID)), Attributes: n.first(all[i].Attributes)})
+			CreatorRequestId: aws.String(n.Token("register " + all[i].ID)), Attributes: n.withInitHealth(all[i].Attributes)})
 		if err != nil {
 			return nil, err
 		}
@@ -117,18 +117,18 @@ func (n Names) Register(ctx context.Context, act sluice.Act, label string, all [
 	if err != nil {
 		return err
 	}
-	return n.shown(ctx, ids(all), true)
+	return n.awaitDiscovery(ctx, instanceIDs(all), true)
 }
 
 // withInitHealth returns the attributes with an initial status of HEALTHY, so callers can resolve
 // the instance immediately.
-func (n Names) first(attributes map[string]string) map[string]string {
+func (n InstanceClient) withInitHealth(attributes map[string]string) map[string]string {
 	if !n.Registry.Custom {
 		return attributes
 	}
-	out := map[string]string{initHealth: "HEALTHY"}
+	out := map[string]string{initHealthKey: "HEALTHY"}
 	for k, v := range attributes {
-		if k != initHealth {
+		if k != initHealthKey {
 			out[k] = v
 		}
 	}
@@ -137,8 +137,8 @@ func (n Names) first(attributes map[string]string) map[string]string {
 
 // Deregister deregisters instances and returns when DiscoverInstances returns none of them. An
 // instance that does not exist is no error.
-func (n Names) Deregister(ctx context.Context, act sluice.Act, label string, all []string) error {
-	err := n.each(ctx, act, "DeregisterInstance", label, all, func(ctx context.Context, i int) (*string, error) {
+func (n InstanceClient) Deregister(ctx context.Context, act sluice.Act, label string, all []string) error {
+	err := n.runEach(ctx, act, "DeregisterInstance", label, all, func(ctx context.Context, i int) (*string, error) {
 		out, err := n.API.DeregisterInstance(ctx, &awssd.DeregisterInstanceInput{ServiceId: aws.String(n.Registry.ID), InstanceId: aws.String(all[i])})
 		if gone := new(sdtypes.InstanceNotFound); errors.As(err, &gone) {
 			return nil, nil
@@ -151,10 +151,10 @@ func (n Names) Deregister(ctx context.Context, act sluice.Act, label string, all
 	if err != nil {
 		return err
 	}
-	return n.shown(ctx, all, false)
+	return n.awaitDiscovery(ctx, all, false)
 }
 
-func ids(all []Instance) []string {
+func instanceIDs(all []Instance) []string {
 	out := make([]string, 0, len(all))
 	for _, i := range all {
 		out = append(out, i.ID)
@@ -164,15 +164,15 @@ func ids(all []Instance) []string {
 
 // maxReads and readInterval limit the wait until AWS returns the result of an accepted operation.
 const (
-	looks = 60
-	apart = time.Second
+	maxReads = 60
+	readInterval = time.Second
 )
 
 // awaitDiscovery waits until DiscoverInstances, which callers use, returns all of the instances, or
 // none. It follows registrations with a delay (Cloud Map API Reference, RegisterInstance).
-func (n Names) shown(ctx context.Context, all []string, there bool) error {
+func (n InstanceClient) awaitDiscovery(ctx context.Context, all []string, there bool) error {
 	for try := 1; len(all) > 0; try++ {
-		found, err := n.discover(ctx)
+		found, err := n.discoverIDs(ctx)
 		if err != nil {
 			return err
 		}
@@ -182,16 +182,16 @@ func (n Names) shown(ctx context.Context, all []string, there bool) error {
 		}
 		otherwise := false
 		if try%5 == 0 {
-			if otherwise, err = n.otherwise(ctx, wrong, there); err != nil {
+			if otherwise, err = n.changedSince(ctx, wrong, there); err != nil {
 				return err
 			}
 		}
-		if try == looks || otherwise {
+		if try == maxReads || otherwise {
 			return &sluice.Error{Op: "read back what is found under " + n.Registry.FullName(), Resource: n.Registry.ID + "/" + wrong[0], Kind: sluice.Stall,
-				Err:  fmt.Errorf("what was asked for is done, and %w otherwise for %s", route.ErrOtherwise, sluice.Plural(len(wrong), "instance")),
+				Err:  fmt.Errorf("what was asked for is done, and %w otherwise for %s", route.ErrMismatch, sluice.Plural(len(wrong), "instance")),
 				Next: "look: aws servicediscovery discover-instances --namespace-name " + n.Registry.Namespace + " --service-name " + n.Registry.Name}
 		}
-		if err := n.Pause(ctx, apart); err != nil {
+		if err := n.Pause(ctx, readInterval); err != nil {
 			return err
 		}
 	}
@@ -201,16 +201,16 @@ func (n Names) shown(ctx context.Context, all []string, there bool) error {
 // changedSince reports whether the expected result cannot appear any more. An instance is not
 // listed any more, because its task stopped and ECS deregistered it. Or an instance is listed
 // again, because ECS or another actor registered it.
-func (n Names) otherwise(ctx context.Context, all []string, there bool) (bool, error) {
-	listed, err := n.Instances(ctx)
+func (n InstanceClient) changedSince(ctx context.Context, all []string, there bool) (bool, error) {
+	listed, err := n.ListInstances(ctx)
 	return slices.ContainsFunc(all, func(id string) bool {
 		return there != slices.ContainsFunc(listed, func(i Instance) bool { return i.ID == id })
 	}), err
 }
 
 // discoverIDs returns the ids that DiscoverInstances returns, whatever their health.
-func (n Names) discover(ctx context.Context) (map[string]bool, error) {
-	out, err := confirmed(ctx, n, &awssd.DiscoverInstancesInput{NamespaceName: aws.String(n.Registry.Namespace), ServiceName: aws.String(n.Registry.Name),
+func (n InstanceClient) discoverIDs(ctx context.Context) (map[string]bool, error) {
+	out, err := readConfirmed(ctx, n, &awssd.DiscoverInstancesInput{NamespaceName: aws.String(n.Registry.Namespace), ServiceName: aws.String(n.Registry.Name),
 		HealthStatus: sdtypes.HealthStatusFilterAll, MaxResults: aws.Int32(1000)}, n.API.DiscoverInstances)
 	if err != nil {
 		return nil, fmt.Errorf("ask what is found under %s: %w", n.Registry.FullName(), sluice.Inner(err))

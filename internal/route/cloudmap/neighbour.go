@@ -9,7 +9,7 @@ import (
 // otherService returns the ECS service, as cluster/service, to whose task an instance belongs, if
 // it is not the one at p. AWS lets services share a registry. sluice does not change instances of
 // another service, even if another deployment of sluice registered them.
-func neighbour(i Instance, p Place) string {
+func otherService(i Instance, p Place) string {
 	service, cluster := i.Attributes["ECS_SERVICE_NAME"], cmp.Or(i.Attributes["ECS_CLUSTER_NAME"], p.Cluster)
 	if service == "" || service == p.Service && cluster == p.Cluster {
 		return ""
@@ -19,14 +19,14 @@ func neighbour(i Instance, p Place) string {
 
 // isSluiceInstance reports whether any deployment of sluice registered an instance for the service
 // at p.
-func isOwn(i Instance, p Place) bool {
-	return strings.HasPrefix(i.ID, OwnPrefix) && neighbour(i, p) == ""
+func isSluiceInstance(i Instance, p Place) bool {
+	return strings.HasPrefix(i.ID, OwnPrefix) && otherService(i, p) == ""
 }
 
 // CountOwn counts the instances that deployments of sluice registered for the service at p.
-func OwnOf(all []Instance, p Place) (n int) {
+func CountOwn(all []Instance, p Place) (n int) {
 	for _, i := range all {
-		if isOwn(i, p) {
+		if isSluiceInstance(i, p) {
 			n++
 		}
 	}
@@ -34,9 +34,9 @@ func OwnOf(all []Instance, p Place) (n int) {
 }
 
 // OtherServices returns the other ECS services whose tasks are among the instances.
-func Neighbours(all []Instance, p Place) (names []string) {
+func OtherServices(all []Instance, p Place) (names []string) {
 	for _, i := range all {
-		if n := neighbour(i, p); n != "" && !slices.Contains(names, n) {
+		if n := otherService(i, p); n != "" && !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}
@@ -45,4 +45,4 @@ func Neighbours(all []Instance, p Place) (names []string) {
 }
 
 // OtherServices returns the other ECS services of the last read.
-func (d *Driver) Neighbours() []string { return d.live.neighbours }
+func (d *Driver) OtherServices() []string { return d.lastState.otherServices }

@@ -30,10 +30,10 @@ func TestInstancesOfAnotherServiceAreLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := b.driver()
-		if n, err := d.Sweep(ctx, free); n != 0 || err != nil {
+		if n, err := d.DeregisterDead(ctx, free); n != 0 || err != nil {
 			t.Errorf("swept %d (%v)", n, err)
 		}
-		if _, err := d.Hold(ctx, free, sluice.CanaryShare(0)); err != nil {
+		if _, err := d.Reconcile(ctx, free, sluice.CanaryShare(0)); err != nil {
 			t.Error(err)
 		}
 		for _, id := range theirs {
@@ -41,8 +41,8 @@ func TestInstancesOfAnotherServiceAreLeft(t *testing.T) {
 				t.Errorf("%s is gone", id)
 			}
 		}
-		if !slices.Equal(d.Neighbours(), []string{"other/api", "prod/shop"}) || len(d.Foreign()) != 0 {
-			t.Errorf("neighbours %v, strangers %v", d.Neighbours(), d.Foreign())
+		if !slices.Equal(d.OtherServices(), []string{"other/api", "prod/shop"}) || len(d.UnknownInstances()) != 0 {
+			t.Errorf("neighbours %v, strangers %v", d.OtherServices(), d.UnknownInstances())
 		}
 	})
 }

@@ -14,31 +14,31 @@ import (
 )
 
 // startedOperation is an operation of Cloud Map that the client waits for.
-type begun struct {
+type startedOperation struct {
 	index int    // of the instance
 	id    string // of the operation; empty: there was nothing to do
 }
 
 // runEach makes one write per instance. It starts all operations before it waits for the first,
 // because an operation takes seconds.
-func (n Names) each(ctx context.Context, act sluice.Act, operation, label string, ids []string, call func(context.Context, int) (*string, error)) error {
+func (n InstanceClient) runEach(ctx context.Context, act sluice.Act, operation, label string, ids []string, call func(context.Context, int) (*string, error)) error {
 	left := make([]int, len(ids))
 	for i := range ids {
 		left[i] = i
 	}
 	for try := 1; len(left) > 0; try++ {
-		var all []begun
+		var all []startedOperation
 		for _, i := range left {
-			id, err := n.begin(ctx, act, operation, label, ids[i], func(ctx context.Context) (*string, error) { return call(ctx, i) })
+			id, err := n.startOperation(ctx, act, operation, label, ids[i], func(ctx context.Context) (*string, error) { return call(ctx, i) })
 			if err != nil {
-				n.settle(ctx, all)
+				n.awaitAll(ctx, all)
 				return err
 			}
-			all = append(all, begun{i, id})
+			all = append(all, startedOperation{i, id})
 		}
-		failed, err := n.end(ctx, all, ids)
+		failed, err := n.collectFailed(ctx, all, ids)
 		if ctx.Err() != nil {
-			n.settle(ctx, all)
+			n.awaitAll(ctx, all)
 		}
 		if err != nil && (try >= n.Tries || len(failed) == 0) {
 			return err
@@ -50,30 +50,30 @@ func (n Names) each(ctx context.Context, act sluice.Act, operation, label string
 
 // awaitAll waits for operations to end although the caller stops. A following step may read
 // immediately and must not see a state that is about to change.
-func (n Names) settle(ctx context.Context, all []begun) {
+func (n InstanceClient) awaitAll(ctx context.Context, all []startedOperation) {
 	ctx = context.WithoutCancel(ctx)
 	for _, b := range all {
 		if b.id == "" {
 			continue
 		}
-		if _, err := n.await(ctx, b.id); err != nil {
+		if _, err := n.awaitOperation(ctx, b.id); err != nil {
 			return
 		}
 	}
 }
 
 // maxBusyTries is how often a write is tried while another operation works on the instance.
-const busyLooks = 15
+const maxBusyTries = 15
 
 // startOperation makes one write. If the same operation is running already (the first request took
 // effect and its response was lost), it returns that operation. If another operation works on the
 // instance, it waits for its end first.
-func (n Names) begin(ctx context.Context, act sluice.Act, operation, label, id string, call func(context.Context) (*string, error)) (op string, err error) {
+func (n InstanceClient) startOperation(ctx context.Context, act sluice.Act, operation, label, id string, call func(context.Context) (*string, error)) (op string, err error) {
 	planned := sluice.Write{Operation: "servicediscovery:" + operation, Resource: label}
 	actual := sluice.Write{Operation: planned.Operation, Resource: n.Registry.ID + "/" + id}
 	for try := 1; ; try++ {
 		busy := false
-		err = act(ctx, sluice.Attempt{Action: verbs[operation] + " " + id, Planned: planned, Actual: actual}, func(ctx context.Context) (string, error) {
+		err = act(ctx, sluice.Attempt{Action: actionNames[operation] + " " + id, Planned: planned, Actual: actual}, func(ctx context.Context) (string, error) {
 			got, err := call(ctx)
 			var same *sdtypes.DuplicateRequest
 			var inUse *sdtypes.ResourceInUse
@@ -89,7 +89,7 @@ func (n Names) begin(ctx context.Context, act sluice.Act, operation, label, id s
 			op = aws.ToString(got)
 			return op, err
 		})
-		if !busy || try == busyLooks {
+		if !busy || try == maxBusyTries {
 			return op, err
 		}
 		if err := n.Pause(ctx, 2*time.Second); err != nil {
@@ -99,16 +99,16 @@ func (n Names) begin(ctx context.Context, act sluice.Act, operation, label, id s
 }
 
 // actionNames are the names of actions on instances.
-var verbs = map[string]string{"RegisterInstance": "register", "DeregisterInstance": "deregister"}
+var actionNames = map[string]string{"RegisterInstance": "register", "DeregisterInstance": "deregister"}
 
 // collectFailed waits for operations and returns the indices of those that failed, with the first
 // cause.
-func (n Names) end(ctx context.Context, all []begun, ids []string) (failed []int, err error) {
+func (n InstanceClient) collectFailed(ctx context.Context, all []startedOperation, ids []string) (failed []int, err error) {
 	for _, b := range all {
 		if b.id == "" {
 			continue
 		}
-		why, looking := n.await(ctx, b.id)
+		why, looking := n.awaitOperation(ctx, b.id)
 		if looking != nil {
 			return nil, looking
 		}
@@ -129,8 +129,8 @@ func (n Names) end(ctx context.Context, all []begun, ids []string) (failed []int
 const operationLimit = 5 * time.Minute
 
 // awaitOperation reads an operation until it has ended; why is not empty if it failed.
-func (n Names) await(ctx context.Context, id string) (why string, err error) {
-	for waited := time.Duration(0); ; waited += apart {
+func (n InstanceClient) awaitOperation(ctx context.Context, id string) (why string, err error) {
+	for waited := time.Duration(0); ; waited += readInterval {
 		out, err := n.API.GetOperation(ctx, &awssd.GetOperationInput{OperationId: aws.String(id)})
 		if err != nil {
 			return "", fmt.Errorf("look at operation %s: %w", id, sluice.Inner(err))
@@ -145,7 +145,7 @@ func (n Names) await(ctx context.Context, id string) (why string, err error) {
 			return "", &sluice.Error{Op: "wait for Cloud Map's operation " + id, Resource: n.Registry.FullName(), Kind: sluice.Stall,
 				Err: fmt.Errorf("it did not end within %s", operationLimit), Next: "aws servicediscovery get-operation --operation-id " + id}
 		}
-		if err := n.Pause(ctx, apart); err != nil {
+		if err := n.Pause(ctx, readInterval); err != nil {
 			return "", err
 		}
 	}

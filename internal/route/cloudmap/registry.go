@@ -15,7 +15,7 @@ import (
 
 // FindRegistry reads the registry that a service names by ARN, and its namespace. port is the port
 // that ECS registers, 0 for none.
-func Find(ctx context.Context, api *awssd.Client, arn string, port int32) (plan.Registry, error) {
+func FindRegistry(ctx context.Context, api *awssd.Client, arn string, port int32) (plan.Registry, error) {
 	got, err := api.GetService(ctx, &awssd.GetServiceInput{Id: aws.String(sluice.ARNName(arn))})
 	if err != nil {
 		return plan.Registry{}, &sluice.Error{Op: "look up the service registry", Resource: arn, Kind: sluice.KindOf(err), Err: sluice.Inner(err),

@@ -16,11 +16,11 @@ import (
 // remain whichever tasks ECS chooses.
 
 // countRemaining counts the instances that remain registered and ready whichever tasks ECS stops.
-func remaining(all []member, in map[string]bool) (n int) {
+func countRemaining(all []member, in map[string]bool) (n int) {
 	kept, surplus := map[string]int{}, map[string]int{}
 	for _, m := range all {
 		surplus[m.Group] = m.Surplus
-		if in[m.instance] && m.ready() {
+		if in[m.instance] && m.isReady() {
 			kept[m.Group]++
 		}
 	}
@@ -32,7 +32,7 @@ func remaining(all []member, in map[string]bool) (n int) {
 
 // runningCount returns the desired count or, if larger, the number of running tasks in one group of
 // the primary: ECS has not yet told the others to stop.
-func running(all []member, desired int) int {
+func runningCount(all []member, desired int) int {
 	size := map[string]int{}
 	for _, m := range all {
 		if m.Variant == sluice.Primary && m.Surplus > 0 {
@@ -46,18 +46,18 @@ func running(all []member, desired int) int {
 }
 
 // lastingPool returns the pool after ECS has stopped the surplus tasks, if it stops ready ones.
-func lasting(all []member, desired int) plan.Pool {
+func lastingPool(all []member, desired int) plan.Pool {
 	p := plan.Pool{Desired: desired}
 	every := map[string]bool{}
 	for _, m := range all {
 		every[m.instance] = true
 	}
-	p.Primary, p.Canary = remaining(of(all, sluice.Primary), every), remaining(of(all, sluice.Canary), every)
+	p.Primary, p.Canary = countRemaining(membersOf(all, sluice.Primary), every), countRemaining(membersOf(all, sluice.Canary), every)
 	return p
 }
 
 // membersOf returns the members of a variant.
-func of(all []member, v sluice.Variant) (some []member) {
+func membersOf(all []member, v sluice.Variant) (some []member) {
 	for _, m := range all {
 		if m.Variant == v {
 			some = append(some, m)
@@ -70,32 +70,32 @@ func of(all []member, v sluice.Variant) (some []member) {
 // matches the weights for the lasting tasks. It keeps instances that would be deregistered and
 // registers primary tasks again. It registers no more canary tasks, because that would raise the
 // share.
-func secured(all []member, desired int, to sluice.Weights, c change) change {
+func secureChange(all []member, desired int, to sluice.Weights, c change) change {
 	if !slices.ContainsFunc(all, func(m member) bool { return m.Surplus > 0 }) {
 		return c
 	}
-	last := lasting(all, desired)
+	last := lastingPool(all, desired)
 	if last.Primary+last.Canary == 0 && desired > 0 {
-		c.leave, c.takeOut = unready(c.leave), unready(c.takeOut)
+		c.removeCanary, c.removePrimary = unreadyMembers(c.removeCanary), unreadyMembers(c.removePrimary)
 		return c
 	}
-	least := last.Nearest(to)
-	_, c.leave = c.keep(of(all, sluice.Canary), least.Canary, nil, c.leave)
-	back, out := c.keep(of(all, sluice.Primary), least.Primary, absent(of(all, sluice.Primary), c), c.takeOut)
-	c.back, c.takeOut = append(c.back, back...), out
+	least := last.NearestSplit(to)
+	_, c.removeCanary = c.keepMembers(membersOf(all, sluice.Canary), least.Canary, nil, c.removeCanary)
+	back, out := c.keepMembers(membersOf(all, sluice.Primary), least.Primary, absentMembers(membersOf(all, sluice.Primary), c), c.removePrimary)
+	c.returnPrimary, c.removePrimary = append(c.returnPrimary, back...), out
 	return c
 }
 
 // unreadyMembers returns the members to which no caller is sent.
-func unready(some []member) []member {
-	return slices.DeleteFunc(slices.Clone(some), func(m member) bool { return m.ready() })
+func unreadyMembers(some []member) []member {
+	return slices.DeleteFunc(slices.Clone(some), func(m member) bool { return m.isReady() })
 }
 
 // absentMembers returns the members that could be registered but are not registered after the
 // change.
-func absent(all []member, c change) (some []member) {
+func absentMembers(all []member, c change) (some []member) {
 	for _, m := range all {
-		if m.ready() && !m.in && !slices.ContainsFunc(c.back, func(b member) bool { return b.instance == m.instance }) {
+		if m.isReady() && !m.registered && !slices.ContainsFunc(c.returnPrimary, func(b member) bool { return b.instance == m.instance }) {
 			some = append(some, m)
 		}
 	}
@@ -104,47 +104,47 @@ func absent(all []member, c change) (some []member) {
 
 // keepMembers keeps members, then registers others again, until so many of the variant remain. It
 // returns those to register again, and those that are still deregistered.
-func (c change) keep(all []member, least int, absent, leaving []member) (back, leave []member) {
+func (c change) keepMembers(all []member, least int, absent, leaving []member) (back, leave []member) {
 	in := map[string]bool{}
-	for _, id := range after(all, c) {
+	for _, id := range idsAfter(all, c) {
 		in[id] = true
 	}
-	leave = unready(leaving)
-	stays := slices.DeleteFunc(slices.Clone(leaving), func(m member) bool { return !m.ready() })
-	for _, m := range bySurplus(append(stays, absent...)) {
+	leave = unreadyMembers(leaving)
+	stays := slices.DeleteFunc(slices.Clone(leaving), func(m member) bool { return !m.isReady() })
+	for _, m := range sortBySurplus(append(stays, absent...)) {
 		switch {
-		case remaining(all, in) >= least || m.Surplus > 0 && !helps(all, m.Group):
-			if m.in {
+		case countRemaining(all, in) >= least || m.Surplus > 0 && !groupRemains(all, m.Group):
+			if m.registered {
 				leave = append(leave, m)
 			}
 			continue
-		case !m.in:
+		case !m.registered:
 			back = append(back, m)
 		}
 		in[m.instance] = true
 	}
-	return back, inOrder(leave)
+	return back, sortByID(leave)
 }
 
 // groupRemains reports whether any task of the group would remain if all of them were registered.
-func helps(all []member, group string) bool {
+func groupRemains(all []member, group string) bool {
 	every := map[string]bool{}
 	for _, m := range all {
 		every[m.instance] = m.Group == group
 	}
-	return remaining(all, every) > 0
+	return countRemaining(all, every) > 0
 }
 
 // sortBySurplus orders members so that each registered one counts as soon as possible. Groups in
 // which ECS stops few tasks come first, and registered members come before others.
-func bySurplus(all []member) []member {
+func sortBySurplus(all []member) []member {
 	slices.SortStableFunc(all, func(a, b member) int {
-		return cmp.Or(cmp.Compare(a.Surplus, b.Surplus), cmp.Compare(a.Group, b.Group), first(b.in, a.in), cmp.Compare(a.instance, b.instance))
+		return cmp.Or(cmp.Compare(a.Surplus, b.Surplus), cmp.Compare(a.Group, b.Group), orderFalseFirst(b.registered, a.registered), cmp.Compare(a.instance, b.instance))
 	})
 	return all
 }
 
-func inOrder(all []member) []member {
+func sortByID(all []member) []member {
 	slices.SortStableFunc(all, func(a, b member) int { return cmp.Compare(a.instance, b.instance) })
 	return all
 }
@@ -153,13 +153,13 @@ func inOrder(all []member) []member {
 // returns false if that is not true after the last read.
 func (d *Driver) AwaitOthers(ctx context.Context, ids []string) (bool, error) {
 	for n := 1; ; n++ {
-		if d.Beside(ids) || n == otherLooks {
-			return d.Beside(ids), nil
+		if d.HasOthers(ids) || n == maxOtherReads {
+			return d.HasOthers(ids), nil
 		}
-		if err := d.Pause(ctx, settle); err != nil {
+		if err := d.Pause(ctx, readLag); err != nil {
 			return false, err
 		}
-		if _, err := d.look(ctx); err != nil {
+		if _, err := d.observeState(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -168,37 +168,37 @@ func (d *Driver) AwaitOthers(ctx context.Context, ids []string) (bool, error) {
 // RegisterMissing registers the healthy tasks of the primary that are not registered, whoever
 // deregistered them. It omits those that are about to stop. A name that would be empty needs them.
 // It returns their ids.
-func (d *Driver) Refill(ctx context.Context, act sluice.Act) ([]string, error) {
-	o := Outside{Registry: d.Registry}
-	for _, m := range d.live.members {
-		if m.Variant == sluice.Primary && m.Well && !m.in && !d.left[m.instance] {
-			o.Missing = append(o.Missing, m.instance)
+func (d *Driver) RegisterMissing(ctx context.Context, act sluice.Act) ([]string, error) {
+	o := OutsideChange{Registry: d.Registry}
+	for _, m := range d.lastState.members {
+		if m.Variant == sluice.Primary && m.Healthy && !m.registered && !d.notReturning[m.instance] {
+			o.MissingPrimary = append(o.MissingPrimary, m.instance)
 		}
 	}
-	if len(o.Missing) == 0 {
+	if len(o.MissingPrimary) == 0 {
 		return nil, nil
 	}
 	if err := d.Reassert(ctx, act, o); err != nil {
 		return nil, err
 	}
-	for _, id := range o.Missing {
-		delete(d.Theirs, id)
+	for _, id := range o.MissingPrimary {
+		delete(d.Unmanaged, id)
 	}
-	_, err := d.look(ctx)
-	return o.Missing, err
+	_, err := d.observeState(ctx)
+	return o.MissingPrimary, err
 }
 
 // maxOtherReads is the maximum number of reads that check whether others remain: ECS stops surplus
 // tasks within seconds.
-const otherLooks = 5
+const maxOtherReads = 5
 
 // checkOthersRemain calls AwaitOthers before the canary is deregistered from a name whose primary
 // tasks may be stopped. A service with desired count 0 has no task that could remain.
-func (d *Driver) awaitOthers(ctx context.Context, ids []string) error {
-	if len(ids) == 0 || !slices.ContainsFunc(d.live.members, func(m member) bool { return m.Surplus > 0 }) || d.live.desired == 0 {
+func (d *Driver) checkOthersRemain(ctx context.Context, ids []string) error {
+	if len(ids) == 0 || !slices.ContainsFunc(d.lastState.members, func(m member) bool { return m.Surplus > 0 }) || d.lastState.desired == 0 {
 		return nil
 	}
-	if _, err := d.look(ctx); err != nil {
+	if _, err := d.observeState(ctx); err != nil {
 		return err
 	}
 	remain, err := d.AwaitOthers(ctx, ids)

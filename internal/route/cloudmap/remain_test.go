@@ -36,7 +36,7 @@ func newShrinking(desired, fresh, scale int) *shrinking {
 }
 
 func (s *shrinking) add(m member, group string, leaves bool) {
-	m.Group, m.Leaves = group, leaves
+	m.Group, m.BeingReplaced = group, leaves
 	s.tasks = append(s.tasks, m)
 }
 
@@ -67,14 +67,14 @@ func (s *shrinking) apply(c change) {
 	put := func(some []member, in bool) {
 		for _, m := range some {
 			i := slices.IndexFunc(s.tasks, func(t member) bool { return t.instance == m.instance })
-			s.tasks[i].in = in
-			s.tasks[i].taken = !in && m.Variant == sluice.Primary
+			s.tasks[i].registered = in
+			s.tasks[i].returnable = !in && m.Variant == sluice.Primary
 		}
 	}
-	put(c.enter, true)
-	put(c.back, true)
-	put(c.leave, false)
-	put(c.takeOut, false)
+	put(c.addCanary, true)
+	put(c.returnPrimary, true)
+	put(c.removeCanary, false)
+	put(c.removePrimary, false)
 }
 
 // worst is how many records remain if ECS stops, of each set, first the tasks that are
@@ -83,7 +83,7 @@ func (s *shrinking) worst() (n int) {
 	for group := range s.scale {
 		in := 0
 		for _, m := range s.tasks {
-			if m.Group == group && m.in {
+			if m.Group == group && m.registered {
 				in++
 			}
 		}
@@ -117,13 +117,13 @@ func TestRecordsRemainWhileTheDesiredCountFalls(t *testing.T) {
 		desired := rapid.IntRange(1, 12).Draw(t, "desired")
 		s := newShrinking(desired, rapid.IntRange(0, desired).Draw(t, "fresh"), rapid.IntRange(1, 100).Draw(t, "scale"))
 		to := sluice.CanaryShare(rapid.IntRange(0, 100).Draw(t, "percent"))
-		s.apply(decide(s.read(), s.desired, to))
+		s.apply(planChange(s.read(), s.desired, to))
 		for range rapid.IntRange(1, 3).Draw(t, "falls") {
 			rested := !s.busy() // else a record may leave that an earlier fall put back
 			s.desired = rapid.IntRange(1, s.desired).Draw(t, "falls to")
-			c := decide(s.read(), s.desired, to)
-			if rested && len(c.leave)+len(c.takeOut) > 0 {
-				t.Fatalf("a desired count of %d takes out %v", s.desired, instances(append(c.leave, c.takeOut...)))
+			c := planChange(s.read(), s.desired, to)
+			if rested && len(c.removeCanary)+len(c.removePrimary) > 0 {
+				t.Fatalf("a desired count of %d takes out %v", s.desired, instances(append(c.removeCanary, c.removePrimary...)))
 			}
 			s.apply(c)
 			for range rapid.IntRange(0, 8).Draw(t, "looks") {
@@ -133,20 +133,20 @@ func TestRecordsRemainWhileTheDesiredCountFalls(t *testing.T) {
 				for range rapid.IntRange(0, 3).Draw(t, "stops") {
 					s.stops(t)
 				}
-				s.apply(decide(s.read(), s.desired, to))
+				s.apply(planChange(s.read(), s.desired, to))
 			}
 		}
 		for s.busy() {
 			s.stops(t)
-			s.apply(decide(s.read(), s.desired, to))
+			s.apply(planChange(s.read(), s.desired, to))
 			if s.worst() == 0 {
 				t.Fatalf("the name may be empty: %+v", s.read())
 			}
 		}
-		if c := decide(s.read(), s.desired, to); !c.none() {
+		if c := planChange(s.read(), s.desired, to); !c.isEmpty() {
 			t.Fatalf("at rest still %+v", c)
 		}
-		if at, want := now(s.tasks), pool(s.tasks, s.desired).Nearest(to); at != want {
+		if at, want := splitOf(s.tasks), poolOf(s.tasks, s.desired).NearestSplit(to); at != want {
 			t.Fatalf("at rest %+v is registered, want %+v", at, want)
 		}
 	})
@@ -159,9 +159,9 @@ func TestRecordsRemainWhileASharesMoves(t *testing.T) {
 		desired := rapid.IntRange(1, 12).Draw(t, "desired")
 		s := newShrinking(desired, 0, rapid.IntRange(1, 100).Draw(t, "scale"))
 		share := func(label string) sluice.Weights { return sluice.CanaryShare(rapid.IntRange(0, 100).Draw(t, label)) }
-		s.apply(decide(s.read(), s.desired, share("from")))
+		s.apply(planChange(s.read(), s.desired, share("from")))
 		s.desired = rapid.IntRange(1, s.desired).Draw(t, "falls to")
-		s.apply(decide(s.read(), s.desired, share("to")))
+		s.apply(planChange(s.read(), s.desired, share("to")))
 		if s.worst() == 0 {
 			t.Fatalf("the name may be empty: %+v", s.read())
 		}
@@ -172,24 +172,24 @@ func TestRecordsRemainWhileASharesMoves(t *testing.T) {
 // the canary stays until that is over.
 func TestTheCanaryStaysWhileThePrimaryMayBeStopped(t *testing.T) {
 	starting := primary("p3", false, false)
-	starting.Well = false
+	starting.Healthy = false
 	all := []member{primary("p1", true, false), primary("p2", true, false), starting, canary("c1", true)}
 	for i := range all[:3] {
 		all[i].Group, all[i].Surplus = "primary", 2
 	}
 	all[3].Group = "canary"
-	if c := decide(all, 1, sluice.CanaryShare(0)); !c.none() {
+	if c := planChange(all, 1, sluice.CanaryShare(0)); !c.isEmpty() {
 		t.Errorf("%+v, want no change", c)
 	}
-	d := &Driver{live: scene{members: all, desired: 1}}
-	if d.Beside([]string{"slc-c1"}) {
+	d := &Driver{lastState: nameState{members: all, desired: 1}}
+	if d.HasOthers([]string{"slc-c1"}) {
 		t.Error("others remain for sure, and ECS may stop both")
 	}
-	all[2].Well, all[2].in = true, true
-	if !d.Beside([]string{"slc-c1"}) {
+	all[2].Healthy, all[2].registered = true, true
+	if !d.HasOthers([]string{"slc-c1"}) {
 		t.Error("one of three remains when ECS stops two")
 	}
-	if c := decide(all, 1, sluice.CanaryShare(0)); len(c.leave) != 1 {
+	if c := planChange(all, 1, sluice.CanaryShare(0)); len(c.removeCanary) != 1 {
 		t.Errorf("%+v, want the canary to leave", c)
 	}
 }

@@ -54,7 +54,7 @@ func TestNothingIsUnderWayWhereItStops(t *testing.T) {
 
 // registered are the ids of all instances, in order.
 func (b *bed) registered() (ids []string) {
-	all, err := b.driver().Instances(context.Background())
+	all, err := b.driver().ListInstances(context.Background())
 	if err != nil {
 		b.Fatal(err)
 	}

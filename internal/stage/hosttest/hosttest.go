@@ -30,30 +30,30 @@ type Subject struct {
 // Run tests the host that fresh creates. It calls fresh for each test.
 func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
-		"what was never saved is not there":       unsaved,
-		"the last value saved is the one loaded":  overwritten,
-		"values survive a kill":                   survives,
-		"values come back byte for byte":          exact,
-		"keys do not disturb each other":          apart,
-		"deployments do not disturb each other":   deployments,
-		"a value is the host's once it is saved":  copied,
-		"a cancelled save has saved or says so":   cancelled,
-		"the stage began when it began first":     began,
-		"events of every kind are taken":          events,
-		"a save that fails says so, and says why": broken,
+		"what was never saved is not there":       testUnsaved,
+		"the last value saved is the one loaded":  testOverwritten,
+		"values survive a kill":                   testSurvivesKill,
+		"values come back byte for byte":          testExactBytes,
+		"keys do not disturb each other":          testSeparateKeys,
+		"deployments do not disturb each other":   testSeparateDeployments,
+		"a value is the host's once it is saved":  testCopiesValue,
+		"a cancelled save has saved or says so":   testCancelledSave,
+		"the stage began when it began first":     testBegan,
+		"events of every kind are taken":          testEvents,
+		"a save that fails says so, and says why": testFailedSave,
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) { test(t, fresh(t)) })
 	}
 }
 
-func save(t *testing.T, h stage.Host, key, value string) {
+func saveValue(t *testing.T, h stage.Host, key, value string) {
 	t.Helper()
 	if err := h.Save(context.Background(), key, []byte(value)); err != nil {
 		t.Fatalf("save %s: %v", key, err)
 	}
 }
 
-func expect(t *testing.T, h stage.Host, key, value string) {
+func expectValue(t *testing.T, h stage.Host, key, value string) {
 	t.Helper()
 	got, ok, err := h.Load(context.Background(), key)
 	if err != nil || !ok || string(got) != value {
@@ -61,7 +61,7 @@ func expect(t *testing.T, h stage.Host, key, value string) {
 	}
 }
 
-func absent(t *testing.T, h stage.Host, key string) {
+func expectAbsent(t *testing.T, h stage.Host, key string) {
 	t.Helper()
 	got, ok, err := h.Load(context.Background(), key)
 	if err != nil || ok || len(got) > 0 {
@@ -69,27 +69,27 @@ func absent(t *testing.T, h stage.Host, key string) {
 	}
 }
 
-func unsaved(t *testing.T, s Subject) { absent(t, s.Open(t), "former") }
+func testUnsaved(t *testing.T, s Subject) { expectAbsent(t, s.Open(t), "former") }
 
-func overwritten(t *testing.T, s Subject) {
+func testOverwritten(t *testing.T, s Subject) {
 	h := s.Open(t)
-	save(t, h, "rule-prints", "one")
-	save(t, h, "rule-prints", "two")
-	expect(t, h, "rule-prints", "two")
-	save(t, h, "rule-prints", "two")
-	expect(t, h, "rule-prints", "two")
+	saveValue(t, h, "rule-prints", "one")
+	saveValue(t, h, "rule-prints", "two")
+	expectValue(t, h, "rule-prints", "two")
+	saveValue(t, h, "rule-prints", "two")
+	expectValue(t, h, "rule-prints", "two")
 }
 
-func survives(t *testing.T, s Subject) {
-	save(t, s.Open(t), "former", `{"service":true}`)
-	save(t, s.Open(t), "revision", "web:2")
+func testSurvivesKill(t *testing.T, s Subject) {
+	saveValue(t, s.Open(t), "former", `{"service":true}`)
+	saveValue(t, s.Open(t), "revision", "web:2")
 	h := s.Open(t)
-	expect(t, h, "former", `{"service":true}`)
-	expect(t, h, "revision", "web:2")
+	expectValue(t, h, "former", `{"service":true}`)
+	expectValue(t, h, "revision", "web:2")
 }
 
 // testExactBytes uses JSON or text of a few kB; a deployment with many rules has more.
-func exact(t *testing.T, s Subject) {
+func testExactBytes(t *testing.T, s Subject) {
 	values := map[string]string{
 		"empty": "", "null": "null", "text": "slc-1/canary/task set", "lines": "a\nb\r\n\tc ", "unicode": "größe → 100 %\u2028",
 		"json":  `{"a":[1,2.5,"<&>"],"b":null}`,
@@ -98,53 +98,53 @@ func exact(t *testing.T, s Subject) {
 	}
 	h := s.Open(t)
 	for key, value := range values {
-		save(t, h, key, value)
+		saveValue(t, h, key, value)
 	}
 	h = s.Open(t)
 	for key, value := range values {
-		expect(t, h, key, value)
+		expectValue(t, h, key, value)
 	}
 }
 
-func apart(t *testing.T, s Subject) {
+func testSeparateKeys(t *testing.T, s Subject) {
 	h := s.Open(t)
-	save(t, h, stage.KeyCanaryGroup, "group")
-	save(t, h, stage.KeyCanaryShare, "10")
-	expect(t, h, stage.KeyCanaryGroup, "group")
-	expect(t, h, stage.KeyCanaryShare, "10")
-	absent(t, h, stage.KeyPrimaryShare)
+	saveValue(t, h, stage.KeyCanaryGroup, "group")
+	saveValue(t, h, stage.KeyCanaryShare, "10")
+	expectValue(t, h, stage.KeyCanaryGroup, "group")
+	expectValue(t, h, stage.KeyCanaryShare, "10")
+	expectAbsent(t, h, stage.KeyPrimaryShare)
 }
 
-func deployments(t *testing.T, s Subject) {
-	save(t, s.Open(t), "former", "mine")
+func testSeparateDeployments(t *testing.T, s Subject) {
+	saveValue(t, s.Open(t), "former", "mine")
 	other := s.Other(t)
-	absent(t, other, "former")
-	save(t, other, "former", "another's")
-	expect(t, s.Open(t), "former", "mine")
+	expectAbsent(t, other, "former")
+	saveValue(t, other, "former", "another's")
+	expectValue(t, s.Open(t), "former", "mine")
 }
 
-func copied(t *testing.T, s Subject) {
+func testCopiesValue(t *testing.T, s Subject) {
 	h := s.Open(t)
 	value := []byte("as it was")
 	if err := h.Save(context.Background(), "former", value); err != nil {
 		t.Fatal(err)
 	}
 	copy(value, bytes.Repeat([]byte("x"), len(value)))
-	expect(t, h, "former", "as it was")
+	expectValue(t, h, "former", "as it was")
 	got, _, _ := h.Load(context.Background(), "former")
 	copy(got, bytes.Repeat([]byte("x"), len(got)))
-	expect(t, h, "former", "as it was")
+	expectValue(t, h, "former", "as it was")
 }
 
-func cancelled(t *testing.T, s Subject) {
+func testCancelledSave(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := s.Open(t).Save(ctx, "former", []byte("late")); err == nil {
-		expect(t, s.Open(t), "former", "late")
+		expectValue(t, s.Open(t), "former", "late")
 	}
 }
 
-func began(t *testing.T, s Subject) {
+func testBegan(t *testing.T, s Subject) {
 	first := s.Open(t).Began()
 	if first.IsZero() {
 		t.Error("it began at no time")
@@ -154,7 +154,7 @@ func began(t *testing.T, s Subject) {
 	}
 }
 
-func events(t *testing.T, s Subject) {
+func testEvents(t *testing.T, s Subject) {
 	h := s.Open(t)
 	write := sluice.Write{Operation: "ecs:CreateTaskSet", Resource: "prod/web"}
 	action := sluice.NewActionID("slc-1", "1 ECS_SYNC", "create new task set of primary")
@@ -168,16 +168,16 @@ func events(t *testing.T, s Subject) {
 	} {
 		h.Emit(ev)
 	}
-	save(t, h, "former", "kept beside events")
-	expect(t, s.Open(t), "former", "kept beside events")
+	saveValue(t, h, "former", "kept beside events")
+	expectValue(t, s.Open(t), "former", "kept beside events")
 }
 
-func broken(t *testing.T, s Subject) {
+func testFailedSave(t *testing.T, s Subject) {
 	if s.Break == nil {
 		t.Skip("this host's memory cannot be broken")
 	}
 	h := s.Open(t)
-	save(t, h, "former", "before")
+	saveValue(t, h, "former", "before")
 	s.Break(t)
 	err := h.Save(context.Background(), "revision", []byte("web:2"))
 	if err == nil || errors.Is(err, context.Canceled) {
