@@ -18,6 +18,6 @@
 // It does not implement HTTP/2, TLS or several nodes. It does not retry a request on another
 // target, as Application Load Balancers do not.
 //
-// Start reading at [Plane], then front.go (listeners), process.go (tasks) and dns.go (names).
+// Start reading at [Plane], then listenersocket.go (listeners), process.go (tasks) and dns.go (names).
 // [Caller] is a client that resolves tasks by name.
 package dataplane

@@ -13,8 +13,8 @@
 //
 // The package does not simulate the native progressive strategies, daemons and container instances.
 //
-// Start reading at [New] and handleChange in this file. Then read life.go (how a task starts),
-// stop.go (how it stops) and loop.go (what a service needs). rolling.go and cutoff.go replace a
+// Start reading at [New] and handleChange in this file. Then read starttask.go (how a task starts),
+// stop.go (how it stops) and loop.go (what a service needs). rolling.go and circuitbreaker.go replace a
 // revision, or roll it back.
 package scheduler
 

@@ -9,8 +9,8 @@
 //
 // It does not simulate deployments to instances and Lambda, triggers and minimum healthy hosts.
 //
-// Start reading at [Controller.StartDeployment], then steps.go (the order), install.go, traffic.go,
-// and end.go (how a deployment ends and is rolled back).
+// Start reading at [Controller.StartDeployment], then steps.go (the order), replacement.go, traffic.go,
+// and enddeployment.go (how a deployment ends and is rolled back).
 package shifter
 
 import (

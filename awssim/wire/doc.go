@@ -15,5 +15,5 @@
 // The package does not verify signatures. It does not check required fields; the APIs do, see
 // [Missing]. It simulates only the behaviour that all AWS services share.
 //
-// Start reading at [API], then Server in server.go, then pass.go.
+// Start reading at [API], then Server in server.go, then handlecall.go.
 package wire

@@ -16,5 +16,5 @@
 // keyed by purpose and object. One seed and one order of inputs therefore give one log, byte for
 // byte.
 //
-// Start reading at [World], then [Tx], then the resources in compute.go and traffic.go.
+// Start reading at [World], then [Tx], then the resources in ecs.go and elb.go.
 package world

@@ -8,5 +8,5 @@
 // Package cli does not read from the terminal. Ctrl-C arrives as a signal, so that a pipe, a CI
 // job and a terminal behave in the same way.
 //
-// Start reading at [Main], then deploy.go and drive.go.
+// Start reading at [Main], then deploy.go and rundeployment.go.
 package cli

@@ -43,21 +43,21 @@ func controlTable(t *testing.T) string {
 }
 
 func worldExample(t *testing.T) string {
-	return "```yaml\n" + strings.Join(indented(docOf(t, source(t, "awssim", "lay.go"), "Load")), "\n") + "\n```"
+	return "```yaml\n" + strings.Join(indented(docOf(t, source(t, "awssim", "loadworld.go"), "Load")), "\n") + "\n```"
 }
 
 // knobTable joins the names of world files with what package world says of each.
 func knobTable(t *testing.T) string {
 	says := map[string]string{}
 	last := ""
-	for _, f := range structOf(t, source(t, "awssim", "world", "knobs.go"), "Settings") {
+	for _, f := range structOf(t, source(t, "awssim", "world", "settings.go"), "Settings") {
 		last = cmp.Or(comment(f.Comment, f.Doc), last)
 		for _, n := range f.Names {
 			says[n.Name] = without(n.Name, last)
 		}
 	}
 	var all [][]string
-	for _, f := range structOf(t, source(t, "awssim", "worldknobs.go"), "settingsFile") {
+	for _, f := range structOf(t, source(t, "awssim", "worldfile_settings.go"), "settingsFile") {
 		key := reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("yaml")
 		all = append(all, []string{"`" + key + "`", cmp.Or(without(f.Names[0].Name, comment(f.Comment, f.Doc)), says[f.Names[0].Name])})
 	}

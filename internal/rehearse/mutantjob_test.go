@@ -2,12 +2,12 @@ package rehearse
 
 // jobMutants are rules of tasks without a service.
 var jobMutants = []mutant{
-	{"a task by itself is started again without being looked for", "internal/stage/launch.go",
+	{"a task by itself is started again without being looked for", "internal/stage/runtask_launch.go",
 		"\tif begun && l.Unanswered {\n", "\tif begun && l.Unanswered && j == nil {\n"},
-	{"the token of a task by itself is another one the second time", "internal/stage/launch.go",
+	{"the token of a task by itself is another one the second time", "internal/stage/runtask_launch.go",
 		"ecs.Launch{ID: r.actionID(action), ", "ecs.Launch{ID: r.actionID(actionID + r.Clock.Now().Format(time.RFC3339Nano)), "},
 	{"a task by itself that somebody stops has come to its end", "internal/verdict/task.go",
 		"case t.StopCode != \"\" && t.StopCode != \"EssentialContainerExited\":", "case t.StopCode == \"noDesired\":"},
-	{"the first container decides about a task by itself", "internal/stage/taskend.go",
+	{"the first container decides about a task by itself", "internal/stage/runtask_wait.go",
 		"if why := verdict.TaskFailure(e, v.Watch); why != \"\" {\n\t\t\tfailed", "if why := verdict.TaskFailure(e, e.Containers[0].Name); why != \"\" {\n\t\t\tfailed"},
 }

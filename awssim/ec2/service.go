@@ -6,7 +6,7 @@
 // Its inputs and outputs are small structs of its own, because the SDK's EC2 package is too large
 // to compile with everything else. Their members have the names of the EC2 API Reference.
 //
-// Every Region has a default network from the start; see found.go. Start reading at [NewAPI], then
+// Every Region has a default network from the start; see defaultnetwork.go. Start reading at [NewAPI], then
 // vpc.go.
 package ec2
 

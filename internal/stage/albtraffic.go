@@ -18,7 +18,7 @@ import (
 )
 
 // albTraffic routes by an Application Load Balancer: by the weights of two target groups on its
-// listener rules. The writes to the rules are in rules.go.
+// listener rules. The writes to the rules are in albtraffic_rules.go.
 type albTraffic struct {
 	*Run
 	rules *alb.Driver

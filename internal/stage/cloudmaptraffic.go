@@ -13,8 +13,8 @@ import (
 
 // cloudMapTraffic routes by a Cloud Map name: the share of a variant is its part of the registered
 // tasks. Sluice registers canary tasks. ECS registers primary tasks, and sluice deregisters only as
-// many of them as the share needs. The shift is in discoveredshift.go, the tasks are in
-// discoveredtasks.go.
+// many of them as the share needs. The shift is in cloudmaptraffic_shift.go, the tasks are in
+// cloudmaptraffic_tasks.go.
 type cloudMapTraffic struct {
 	*Run
 	names  *cloudmap.Driver
